@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The front door: `make help`. Each room describes itself in its build.mk; this
+# file holds what they share. Nothing is written outside build/.
+MAKEFLAGS += --no-builtin-rules
+.SUFFIXES:
+.DELETE_ON_ERROR:
+
+BUILD := build
+V ?= 0
+Q := $(if $(filter 1,$(V)),,@)
+say = $(if $(filter 1,$(V)),,@printf '  %-8s %s\n' $(1) $(2);)
+
+CXX ?= g++
+ifeq ($(origin CXX),default)
+CXX := g++
+endif
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+CLANG ?= clang
+CLANGXX ?= clang++
+PROTOC ?= protoc
+PKG_CONFIG ?= pkg-config
+
+DEFINES := -D_GNU_SOURCE -DFMT_HEADER_ONLY
+CPPFLAGS += -I. -I$(BUILD)/gen $(DEFINES)
+WARNINGS := -Wall -Wextra -Werror
+OPT ?= -O2 -g
+CXXFLAGS += -std=c++20 $(OPT) $(WARNINGS) -fPIC -fvisibility-inlines-hidden
+CFLAGS += -std=gnu11 $(OPT) $(WARNINGS) -fPIC
+LDFLAGS += -Wl,-rpath,'$$ORIGIN/../lib'
+
+# The sources of a folder that go into its product: no tests, no fuzzers.
+room-srcs = $(sort $(filter-out %_test.cc %_fuzz.cc %_bench.cc,$(wildcard $(1)/*.cc)))
+objs = $(patsubst %.cc,$(BUILD)/obj/%.o,$(patsubst %.c,$(BUILD)/obj/%.o,$(1)))
+
+# Filled by the build.mk files.
+ALL :=            # what `make` builds
+LIB_SRCS :=       # libacceltrace.so
+UNIT_TESTS :=     # Catch2 binaries, build/test/unit-*
+TESTS :=          # other executables that must be built before `make check`
+FUZZERS :=        # libFuzzer binaries, build/fuzz/*
+
+.PHONY: all
+all:
+
+PROTO_H := $(BUILD)/gen/libtrace/proto/trace.pb.h
+PROTO_CC := $(BUILD)/gen/libtrace/proto/trace.pb.cc
+
+include $(sort $(wildcard libtrace/*/build.mk libtrace/build.mk daemon/build.mk \
+                          kmod/build.mk qemu-device/build.mk tests/build.mk scripts/build.mk))
+
+all: $(ALL)
+
+$(BUILD)/gen/%.pb.h $(BUILD)/gen/%.pb.cc: %.proto
+	$(call say,PROTOC,$<)mkdir -p $(BUILD)/gen && $(PROTOC) --cpp_out=$(BUILD)/gen -I. $<
+
+# Generated code is not ours to warn about.
+$(BUILD)/obj/gen/%.pb.o: $(BUILD)/gen/%.pb.cc
+	$(call say,CXX,$<)mkdir -p $(@D) && $(CXX) $(CPPFLAGS) $(filter-out $(WARNINGS),$(CXXFLAGS)) -w -MMD -MP -c $< -o $@
+
+$(BUILD)/obj/%.o: %.cc | $(PROTO_H)
+	$(call say,CXX,$<)mkdir -p $(@D) && $(CXX) $(CPPFLAGS) $(CXXFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/obj/%.o: %.c
+	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+# $(call program,TARGET,SOURCES,LIBS,EXTRA PREREQUISITES)
+define program
+$(1): $(call objs,$(2)) $(4)
+	$$(call say,LINK,$$@)mkdir -p $$(@D) && $$(CXX) $$(LDFLAGS) -o $$@ $$(filter %.o,$$^) $(3)
+OBJS += $(call objs,$(2))
+endef
+
+# $(call unit-test,NAME,ROOM FOLDER,EXTRA SOURCES,LIBS): every *_test.cc of a room.
+define unit-test
+UNIT_TESTS += $(BUILD)/test/unit-$(1)
+$(call program,$(BUILD)/test/unit-$(1),$(wildcard $(2)/*_test.cc) tests/catch_main.cc $(3),-L$(BUILD)/lib -lacceltrace $(4) -lprotobuf,$(BUILD)/lib/libacceltrace.so)
+endef
+
+# $(call fuzzer,NAME,SOURCES,LIBS): built by clang with ASan and UBSan, objects of its own.
+define fuzzer
+FUZZERS += $(BUILD)/fuzz/$(1)
+$(BUILD)/fuzz/$(1): $(patsubst %.cc,$(BUILD)/obj/fuzz/%.o,$(2)) $(BUILD)/obj/fuzz/gen/libtrace/proto/trace.pb.o
+	$$(call say,LINK,$$@)mkdir -p $$(@D) && $$(CLANGXX) -fsanitize=fuzzer,address,undefined -o $$@ $$^ $(3) -lprotobuf
+OBJS += $(patsubst %.cc,$(BUILD)/obj/fuzz/%.o,$(2))
+endef
+
+FUZZ_FLAGS := -std=c++20 -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+$(BUILD)/obj/fuzz/gen/%.pb.o: $(BUILD)/gen/%.pb.cc
+	$(call say,FUZZCXX,$<)mkdir -p $(@D) && $(CLANGXX) $(CPPFLAGS) $(FUZZ_FLAGS) -w -MMD -MP -c $< -o $@
+$(BUILD)/obj/fuzz/%.o: %.cc | $(PROTO_H)
+	$(call say,FUZZCXX,$<)mkdir -p $(@D) && $(CLANGXX) $(CPPFLAGS) $(FUZZ_FLAGS) $(WARNINGS) -MMD -MP -c $< -o $@
+
+# libacceltrace.so: everything of libtrace but the runtime and the CLI.
+LIB_OBJS = $(call objs,$(LIB_SRCS)) $(BUILD)/obj/gen/libtrace/proto/trace.pb.o
+$(BUILD)/lib/libacceltrace.so: $(call objs,$(LIB_SRCS)) $(BUILD)/obj/gen/libtrace/proto/trace.pb.o
+	$(call say,LINK,$@)mkdir -p $(@D) && $(CXX) -shared $(LDFLAGS) -Wl,-soname,libacceltrace.so -o $@ $^ -lprotobuf $(LIB_LIBS)
+OBJS += $(LIB_OBJS)
+
+-include $(patsubst %.o,%.d,$(filter %.o,$(OBJS)))
+
+include scripts/targets.mk

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * axl driver contract: ioctls on /dev/axlN.
+ *
+ * Room: kmod/uapi. Included by the driver, the runtime, the daemon and tests.
+ *
+ * Each argument struct starts with its own size. User space sets size to
+ * sizeof() of the struct it was compiled with; a longer struct is accepted if
+ * the bytes the kernel does not know are zero (E2BIG otherwise), a shorter one
+ * if it reaches the first version's end (EINVAL otherwise). Reserved fields and
+ * unknown flags must be zero. Output fields are written back up to size.
+ *
+ * errno, the same meaning at every ioctl:
+ *   EINVAL    a field is out of range, reserved or misaligned
+ *   E2BIG     a newer struct with fields this kernel does not know
+ *   EFAULT    a user pointer is bad
+ *   ENOENT    no such context, queue, buffer handle or job
+ *   ENOTTY    no such ioctl
+ *   EPERM     needs CAP_PERFMON (device-wide trace ring)
+ *   EBUSY     trace ring taken, or buffer in use by a job
+ *   ENOSPC    out of contexts, queues, handles or device memory
+ *   ENOMEM    out of host memory
+ *   EAGAIN    submission ring full and AXL_SUBMIT_NONBLOCK given
+ *   ETIMEDOUT the deadline passed
+ *   EINTR     a signal came
+ *   EIO       the job failed, or its context was lost (see status)
+ *   ENODEV    the device is gone; every later call on the fd says so too
+ *
+ * Times are CLOCK_MONOTONIC nanoseconds unless a name says ticks (device clock).
+ */
+#ifndef _UAPI_AXL_H
+#define _UAPI_AXL_H
+
+#include "axl_hw.h"
+
+#ifndef __VMLINUX_H__
+#include <linux/ioctl.h>
+#endif
+
+#define AXL_UAPI_VERSION	1
+#define AXL_NAME_BYTES		32
+
+/* AXL_IOCTL_INFO: identity, limits and the model's rated speeds. */
+struct axl_info {
+	__u32 size;
+	__u32 uapi_version;
+	__u32 hw_version;
+	__u32 features;		/* AXL_FEATURE_* */
+	__u32 device_index;	/* N of /dev/axlN */
+	__u32 num_queues;
+	__u32 num_contexts;
+	__u32 num_counters;
+	__u32 num_trace_rings;
+	__u32 clock_bits;
+	__u64 clock_hz;		/* nominal */
+	__u64 dram_bytes;
+	__u64 dram_free_bytes;
+	__u64 scratch_bytes;
+	__u64 dram_bytes_per_s;
+	__u64 engine_hz;
+	__u32 matrix_rows;
+	__u32 matrix_cols;
+	__u32 vector_lanes;
+	__u32 pci_domain;
+	__u32 pci_bus;
+	__u32 pci_devfn;
+	__u32 link_speed;	/* PCIe generation now */
+	__u32 link_width;	/* lanes now */
+	__u32 link_speed_max;
+	__u32 link_width_max;
+	__s32 numa_node;
+	__u32 reserved;
+	char pci_name[AXL_NAME_BYTES];	/* 0000:00:04.0 */
+};
+
+/* AXL_IOCTL_CTX_CREATE: a context with its own queues and semaphores. */
+struct axl_ctx_create {
+	__u32 size;
+	__u32 flags;		/* 0 */
+	__u32 num_queues;	/* 1 to num_queues */
+	__u32 priority;		/* 0 to 3; above 1 needs CAP_SYS_NICE */
+	__u32 ctx;		/* out: handle within this fd */
+	__u32 num_sems;		/* out: semaphores 0 .. num_sems - 1 are its own */
+	__u32 hw_context;	/* out: number in trace records */
+	__u32 reserved;
+};
+
+struct axl_ctx_destroy {
+	__u32 size;
+	__u32 ctx;
+};
+
+#define AXL_BUF_DEVICE		0	/* on-board DRAM */
+#define AXL_BUF_HOST		1	/* DMA-coherent host memory, mappable */
+#define AXL_BUF_USER		2	/* pinned user pages */
+#define AXL_BUF_SCRATCH		3	/* on-chip scratchpad */
+
+/* AXL_IOCTL_BUF_CREATE */
+struct axl_buf_create {
+	__u32 size;
+	__u32 kind;		/* AXL_BUF_* */
+	__u64 bytes;		/* rounded up to a page */
+	__u64 user_addr;	/* AXL_BUF_USER: page aligned */
+	__u32 flags;		/* 0 */
+	__u32 handle;		/* out: for AXL_REF, within this fd, never 0 */
+	__u64 mmap_offset;	/* out: AXL_BUF_HOST only */
+	__u64 device_addr;	/* out: AXL_BUF_DEVICE and AXL_BUF_SCRATCH */
+};
+
+struct axl_buf_destroy {
+	__u32 size;
+	__u32 handle;
+};
+
+#define AXL_SUBMIT_NONBLOCK	(1u << 0)	/* EAGAIN instead of waiting for ring space */
+#define AXL_SUBMIT_FENCE_FD	(1u << 1)	/* return a pollable fence */
+#define AXL_SUBMIT_FLAGS_ALL	0x3u
+#define AXL_MAX_JOB_COMMANDS	1024
+
+/* AXL_IOCTL_SUBMIT: commands run as one job; jobs of a queue complete in order. */
+struct axl_submit {
+	__u32 size;
+	__u32 flags;		/* AXL_SUBMIT_* */
+	__u32 ctx;
+	__u32 queue;		/* 0 .. num_queues - 1 of the context */
+	__u64 cmds;		/* user pointer to struct axl_desc[num_cmds] */
+	__u32 num_cmds;		/* 1 to AXL_MAX_JOB_COMMANDS */
+	__u32 cmd_bytes;	/* sizeof(struct axl_desc) */
+	__u64 correlation;	/* the caller's id, carried to every event of the job */
+	__u64 sequence;		/* out: 1, 2, 3 ... within the queue; what WAIT takes */
+	__u32 job;		/* out: the device's job number */
+	__s32 fence_fd;		/* out with AXL_SUBMIT_FENCE_FD, else -1 */
+};
+
+/* AXL_IOCTL_WAIT: until the queue has completed `sequence`. */
+struct axl_wait {
+	__u32 size;
+	__u32 ctx;
+	__u32 queue;
+	__u32 flags;		/* 0 */
+	__u64 sequence;
+	__s64 deadline_ns;	/* absolute CLOCK_MONOTONIC; negative = no deadline */
+	__u64 correlation;	/* the waiting call's id, for the wake event */
+	__u32 status;		/* out: enum axl_status of that job */
+	__u32 error_index;	/* out: guilty command when EIO */
+};
+
+/* One snapshot, bracketed on the host. */
+struct axl_counters_read {
+	__u32 size;
+	__u32 flags;		/* 0 */
+	__u64 values;		/* user pointer to __u64[count] */
+	__u32 count;		/* in: room, out: written */
+	__u32 first;
+	__u64 host_before_ns;
+	__u64 host_after_ns;
+	__u64 device_ticks;
+};
+
+/* The device clock bracketed by two host reads; the pair of TSC values brackets tighter. */
+struct axl_clock_sample {
+	__u32 size;
+	__u32 flags;		/* in: 0; out: AXL_CLOCK_* */
+#define AXL_CLOCK_PTM		(1u << 0)	/* ptm_* are valid */
+	__u64 host_before_ns;
+	__u64 device_ticks;
+	__u64 host_after_ns;
+	__u64 tsc_before;
+	__u64 tsc_after;
+	__u64 ptm_device_ticks;
+	__u64 ptm_tsc;
+	__u64 ptm_host_ns;	/* ptm_tsc on CLOCK_MONOTONIC */
+};
+
+/*
+ * AXL_IOCTL_TRACE_OPEN gives this fd a trace ring until it is closed: mmap
+ * map_bytes at mmap_offset (struct axl_trace_header, then the records). poll()
+ * on the fd reports POLLIN once `watermark` records wait.
+ */
+struct axl_trace_open {
+	__u32 size;
+	__u32 ring;		/* AXL_TRACE_RING_DEVICE or AXL_TRACE_RING_CTX */
+#define AXL_TRACE_RING_CTX	1	/* the ring of context ctx of this fd */
+	__u32 ctx;
+	__u32 log2_records;	/* 5 to 16 */
+	__u32 classes;		/* AXL_REC_CLASS() mask */
+	__u32 watermark;
+	__u64 sample_period_ns;	/* counter snapshots, 0 = none, else at least 10 us */
+	__u64 mmap_offset;	/* out */
+	__u64 map_bytes;	/* out */
+	__u64 reserved;
+};
+
+struct axl_trace_close {
+	__u32 size;
+	__u32 reserved;
+};
+
+#define AXL_IOCTL_BASE		'x'
+#define AXL_IOCTL_INFO		_IOWR(AXL_IOCTL_BASE, 0x80, struct axl_info)
+#define AXL_IOCTL_CTX_CREATE	_IOWR(AXL_IOCTL_BASE, 0x81, struct axl_ctx_create)
+#define AXL_IOCTL_CTX_DESTROY	_IOW(AXL_IOCTL_BASE, 0x82, struct axl_ctx_destroy)
+#define AXL_IOCTL_BUF_CREATE	_IOWR(AXL_IOCTL_BASE, 0x83, struct axl_buf_create)
+#define AXL_IOCTL_BUF_DESTROY	_IOW(AXL_IOCTL_BASE, 0x84, struct axl_buf_destroy)
+#define AXL_IOCTL_SUBMIT	_IOWR(AXL_IOCTL_BASE, 0x85, struct axl_submit)
+#define AXL_IOCTL_WAIT		_IOWR(AXL_IOCTL_BASE, 0x86, struct axl_wait)
+#define AXL_IOCTL_COUNTERS	_IOWR(AXL_IOCTL_BASE, 0x87, struct axl_counters_read)
+#define AXL_IOCTL_CLOCK_SAMPLE	_IOWR(AXL_IOCTL_BASE, 0x88, struct axl_clock_sample)
+#define AXL_IOCTL_TRACE_OPEN	_IOWR(AXL_IOCTL_BASE, 0x89, struct axl_trace_open)
+#define AXL_IOCTL_TRACE_CLOSE	_IOW(AXL_IOCTL_BASE, 0x8a, struct axl_trace_close)
+
+AXL_STATIC_ASSERT(sizeof(struct axl_info) == 168, "axl_info");
+AXL_STATIC_ASSERT(sizeof(struct axl_ctx_create) == 32, "axl_ctx_create");
+AXL_STATIC_ASSERT(sizeof(struct axl_buf_create) == 48, "axl_buf_create");
+AXL_STATIC_ASSERT(sizeof(struct axl_submit) == 56, "axl_submit");
+AXL_STATIC_ASSERT(sizeof(struct axl_wait) == 48, "axl_wait");
+AXL_STATIC_ASSERT(sizeof(struct axl_counters_read) == 48, "axl_counters_read");
+AXL_STATIC_ASSERT(sizeof(struct axl_clock_sample) == 72, "axl_clock_sample");
+AXL_STATIC_ASSERT(sizeof(struct axl_trace_open) == 56, "axl_trace_open");
+
+#endif /* _UAPI_AXL_H */

@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+$(eval $(call program,$(BUILD)/bin/acceltrace,$(call room-srcs,libtrace/cli),-L$(BUILD)/lib -lacceltrace -lprotobuf -lpci,$(BUILD)/lib/libacceltrace.so))
+ALL += $(BUILD)/bin/acceltrace

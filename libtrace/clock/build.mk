@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+LIB_SRCS += $(call room-srcs,libtrace/clock)
+$(eval $(call unit-test,clock,libtrace/clock))

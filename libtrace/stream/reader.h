@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bytes to packets. Room: libtrace/stream; may include libtrace/proto only.
+#ifndef LIBTRACE_STREAM_READER_H_
+#define LIBTRACE_STREAM_READER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libtrace/proto/trace.pb.h"
+#include "libtrace/stream/result.h"
+
+namespace acceltrace::stream {
+
+// A stretch of the stream that could not be read.
+struct Gap {
+  uint64_t offset_bytes = 0;     // where it starts
+  uint64_t length_bytes = 0;     // how much was skipped
+  uint64_t missing_packets = 0;  // by sequence number; 0 = unknown (end of file)
+  std::string reason;            // "checksum", "truncated", "sequence", "malformed"
+};
+
+struct ReadStats {
+  uint64_t bytes = 0;
+  uint64_t packets = 0;
+  uint64_t bad_packets = 0;  // framed and summed right, but with invalid content
+  bool has_footer = false;
+  std::vector<Gap> gaps;  // at most kMaxGaps are kept, more are only counted
+  uint64_t gap_count = 0;
+};
+
+// Reads packets one after the other, skipping damage and noting each gap.
+class Reader {
+ public:
+  enum class Next { kPacket, kEnd };
+
+  virtual ~Reader() = default;
+
+  // path: a file, "-" for standard input, or a Unix socket of the daemon.
+  // Errors: cannot open; empty; not a trace (no valid packet in the first 1 MiB).
+  static Result<std::unique_ptr<Reader>> Open(const std::string& path);
+  // The bytes must outlive the reader.
+  static Result<std::unique_ptr<Reader>> FromMemory(std::string_view bytes);
+
+  // Fills *packet with the next valid one. Invalid content (columns of unequal
+  // length, ids out of range) is counted in stats().bad_packets and skipped.
+  virtual Next Read(proto::Packet* packet) = 0;
+
+  virtual const ReadStats& stats() const = 0;
+};
+
+}  // namespace acceltrace::stream
+
+#endif  // LIBTRACE_STREAM_READER_H_

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Packets to bytes. Room: libtrace/stream; may include libtrace/proto only.
+#ifndef LIBTRACE_STREAM_WRITER_H_
+#define LIBTRACE_STREAM_WRITER_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "libtrace/proto/trace.pb.h"
+
+namespace acceltrace::stream {
+
+// Turns packets into the bytes of a stream: fills in sync, sequence and crc32c,
+// adds the length prefix, and remembers what the footer needs. It does no I/O:
+// the caller appends the bytes to a file or a socket in the order given.
+// Not thread-safe.
+class PacketEncoder {
+ public:
+  // Appends the framed packet to *out. first_host_ns: earliest host time inside,
+  // 0 if none; events: how many rows it carries (both go to the footer).
+  void Append(proto::Packet* packet, int64_t first_host_ns, uint32_t events, std::string* out);
+
+  // Appends the footer packet; nothing may follow.
+  void AppendFooter(std::string* out);
+
+  uint64_t packets() const { return sequence_; }
+  uint64_t bytes() const { return offset_; }
+
+ private:
+  uint64_t sequence_ = 0;
+  uint64_t offset_ = 0;
+  uint64_t last_indexed_offset_ = 0;
+  uint64_t total_events_ = 0;
+  proto::Footer footer_;
+};
+
+}  // namespace acceltrace::stream
+
+#endif  // LIBTRACE_STREAM_WRITER_H_

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One include for both Catch2 generations: v2 (Debian 12) and v3 (Debian 13).
+#ifndef TESTS_CATCH_H_
+#define TESTS_CATCH_H_
+
+#if __has_include(<catch2/catch_all.hpp>)
+#include <catch2/catch_all.hpp>
+using Catch::Approx;
+#else
+#include <catch2/catch.hpp>
+#endif
+
+#endif  // TESTS_CATCH_H_
