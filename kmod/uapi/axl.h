@@ -143,6 +143,7 @@ struct axl_wait {
 	__u64 correlation;	/* the waiting call's id, for the wake event */
 	__u32 status;		/* out: enum axl_status of that job */
 	__u32 error_index;	/* out: guilty command when EIO */
+	__u64 device_ticks;	/* out: when its completion entry was written; 0 = no longer known */
 };
 
 /* One snapshot, bracketed on the host. */
@@ -213,7 +214,7 @@ AXL_STATIC_ASSERT(sizeof(struct axl_info) == 168, "axl_info");
 AXL_STATIC_ASSERT(sizeof(struct axl_ctx_create) == 32, "axl_ctx_create");
 AXL_STATIC_ASSERT(sizeof(struct axl_buf_create) == 48, "axl_buf_create");
 AXL_STATIC_ASSERT(sizeof(struct axl_submit) == 56, "axl_submit");
-AXL_STATIC_ASSERT(sizeof(struct axl_wait) == 48, "axl_wait");
+AXL_STATIC_ASSERT(sizeof(struct axl_wait) == 56, "axl_wait");
 AXL_STATIC_ASSERT(sizeof(struct axl_counters_read) == 48, "axl_counters_read");
 AXL_STATIC_ASSERT(sizeof(struct axl_clock_sample) == 72, "axl_clock_sample");
 AXL_STATIC_ASSERT(sizeof(struct axl_trace_open) == 56, "axl_trace_open");
