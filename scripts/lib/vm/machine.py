@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""QEMU's command line for one run."""
+
+import os
+import re
+import shutil
+
+from vm import Failure
+
+# Channels between guest and host, in the order of their file descriptors.
+PORTS = ("stdout", "stderr", "status", "dmesg")
+
+
+def has_kvm():
+    """/dev/kvm may exist and yet not run a stock kernel: only the CPU's own flags tell."""
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as cpuinfo:
+            flags = re.search(r"^flags\s*:.*\b(vmx|svm)\b", cpuinfo.read(), re.M)
+    except OSError:
+        return False
+    return bool(flags) and os.access("/dev/kvm", os.R_OK | os.W_OK)
+
+
+def qemu(repo):
+    """Our own build of QEMU when there is one (the fallback of qemu-device), else the system's."""
+    own = f"{repo}/build/qemu-device/qemu-system-x86_64"
+    found = own if os.path.exists(own) else shutil.which("qemu-system-x86_64")
+    if found is None:
+        raise Failure("no qemu-system-x86_64: apt-get install qemu-system-x86")
+    return found
+
+
+def environment(opts):
+    """QEMU's environment: the axl device comes in as a preloaded shared object."""
+    env = dict(os.environ)
+    if opts.devices_preloaded:
+        env["LD_PRELOAD"] = " ".join(filter(None, [env.get("LD_PRELOAD"), opts.devices_preloaded]))
+    return env
+
+
+def quote(value):
+    """A value inside one of QEMU's comma-separated options."""
+    return value.replace(",", ",,")
+
+
+def kernel_arguments(opts):
+    args = ["console=ttyS0", "loglevel=5", "log_buf_len=8M", "panic=-1", "tsc=reliable",
+            "clocksource=tsc", "mitigations=off", "nokaslr", "norandmaps", "random.trust_cpu=on"]
+    if opts.icount:
+        # One TSC tick is one virtual nanosecond; measuring that would only add an error.
+        args.append("tsc_early_khz=1000000")
+    if opts.verbose:
+        args.append("ignore_loglevel")
+    return " ".join(args + opts.append)
+
+
+def command_line(opts, chosen, initramfs, console, descriptors):
+    """The arguments; `descriptors` are our ends of PORTS' socket pairs, inherited by QEMU."""
+    kvm = has_kvm() and not opts.icount and not opts.tcg
+    args = [qemu(opts.repo), "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
+            "-machine", "q35", "-m", opts.memory, "-smp", str(opts.cpus)]
+    args += ["-accel", "kvm", "-cpu", "host"] if kvm else ["-accel", "tcg", "-cpu", "max,la57=off"]
+    # PCIe's own hotplug: that of ACPI would hide link changes and surprise removal.
+    args += ["-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"]
+    if opts.icount:
+        args += ["-icount", "shift=0,sleep=off", "-seed", "1", "-rtc", "base=2026-01-01,clock=vm"]
+    args += ["-kernel", chosen.image, "-initrd", initramfs, "-append", kernel_arguments(opts)]
+    args += ["-chardev", f"file,id=console,path={quote(console)}", "-serial", "chardev:console"]
+    args += ["-device", "virtio-serial-pci,id=vser"]
+    for number, (port, descriptor) in enumerate(zip(PORTS, descriptors), 1):
+        args += ["-chardev", f"socket,id={port},fd={descriptor}", "-device",
+                 f"virtserialport,bus=vser.0,nr={number},chardev={port},name=acceltrace.{port}"]
+    args += ["-virtfs", "local,path=/,mount_tag=root,security_model=none,readonly=on,multidevs=remap"]
+    for number, share in enumerate(opts.share):
+        args += ["-virtfs", f"local,path={quote(share)},mount_tag=share{number},"
+                 "security_model=none,multidevs=remap"]
+    for number, device in enumerate(opts.device):
+        # A root port each, so that link state and hotplug work.
+        args += ["-device", f"pcie-root-port,id=axl-rp{number},chassis={number + 1},slot={number + 1}"]
+        name, _, properties = device.partition(",")
+        place = f"bus=axl-rp{number}" if "bus=" not in properties else ""
+        ident = f"id=axl{number}" if not re.search(r"(^|,)id=", properties) else ""
+        args += ["-device", ",".join(filter(None, [name, place, ident, properties]))]
+    if opts.qmp:
+        args += ["-qmp", f"unix:{quote(opts.qmp)},server=on,wait=off"]
+    return args + opts.qemu_arg

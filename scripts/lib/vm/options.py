@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line of scripts/vm."""
+
+import argparse
+import os
+
+REPO = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
+
+EPILOG = """\
+exit status: that of COMMAND. Besides: 1 when COMMAND passed but the kernel complained, 2 for
+misuse, 124 when --timeout ended the guest, 125 when the guest could not run or never answered.
+The guest's environment holds PATH (with build/bin first), HOME, LANG, REPO and every ACCELTRACE_*
+and AXL_* variable of the caller. /tmp is the guest's own unless the working directory is below it.
+The kernel log of the last run is in build/vm/last-dmesg, the console in build/vm/last-console."""
+
+
+def parse(argv):
+    """Returns the options; exits with status 2 on misuse."""
+    parser = argparse.ArgumentParser(
+        prog="vm", usage="scripts/vm [options] -- COMMAND [ARG...]", epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
+        description="Boot a guest on this machine's own root file system, load axl.ko, run COMMAND.")
+    add = parser.add_argument
+    add("--icount", action="store_true",
+        help="virtual time counts instructions: figures independent of the host's load; one CPU")
+    add("--cpus", type=int, metavar="N", help="number of CPUs (default 2; 1 under --icount)")
+    add("--memory", default="2G", metavar="SIZE", help="guest memory (default 2G)")
+    add("--kernel", metavar="RELEASE",
+        help="installed kernel to boot, or the path of an image (default: the newest in /boot)")
+    add("--timeout", type=float, default=900, metavar="S",
+        help="end the guest and fail after this many seconds (default 900)")
+    add("--device", action="append", metavar="axl,KEY=VAL...",
+        help="add a device with these properties; repeatable; default one plain axl")
+    add("--no-module", action="store_true", help="do not load axl.ko")
+    add("--no-device", action="store_true", help="no axl device")
+    add("--qemu-arg", action="append", default=[], metavar="ARG", help="passed through; repeatable")
+    add("--append", action="append", default=[], metavar="ARG",
+        help="further kernel command line arguments; repeatable")
+    add("--qmp", metavar="SOCKET", help="a QMP socket for changing device properties at run time")
+    add("--share", action="append", default=[], metavar="HOSTDIR",
+        help="a writable directory, mounted at the same path; repeatable")
+    add("--systemd", action="store_true",
+        help="the guest's init is systemd, COMMAND runs when it is up")
+    add("--dmesg", metavar="FILE", help="also keep the kernel log of this run in FILE")
+    add("--allow", action="append", default=[], metavar="REGEX",
+        help="kernel log lines that are expected here; repeatable")
+    add("--tcg", action="store_true", help="do not use KVM even where the host has it")
+    add("--verbose", action="store_true", help="show QEMU's command line and the kernel's console")
+    add("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    opts = parser.parse_args(argv)
+    if opts.command[:1] == ["--"]:
+        opts.command = opts.command[1:]
+    if not opts.command:
+        parser.error("no COMMAND given: scripts/vm [options] -- COMMAND [ARG...]")
+    if opts.icount and opts.cpus not in (None, 1):
+        parser.error("--icount counts the instructions of one CPU: leave --cpus out")
+    if opts.cpus is None:
+        opts.cpus = 1 if opts.icount else 2
+    if not 1 <= opts.cpus <= 64:
+        parser.error("--cpus takes 1 to 64")
+    if opts.timeout <= 0:
+        parser.error("--timeout takes a positive number of seconds")
+    if opts.no_device and opts.device:
+        parser.error("--no-device and --device exclude each other")
+    for share in opts.share:
+        if not os.path.isdir(share):
+            parser.error(f"--share {share}: no such directory")
+    opts.share = [os.path.abspath(share) for share in opts.share]
+    devices = [] if opts.no_device else (opts.device or ["axl"])
+    for device in devices:
+        if device.split(",")[0] != "axl":
+            parser.error(f"--device {device}: only axl goes here, use --qemu-arg for others")
+    opts.device = devices
+    opts.repo = REPO
+    return opts

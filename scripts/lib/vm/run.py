@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the guest, passes its output on, and decides on the exit status."""
+
+import contextlib
+import ctypes
+import os
+import selectors
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+from vm import Failure, dmesg, initramfs, kernel, machine
+
+FAILED, TIMED_OUT = 125, 124
+PR_SET_PDEATHSIG = 1
+LOG_LIMIT_BYTES = 64 << 20
+
+
+def say(text):
+    sys.stderr.write(f"vm: {text}\n")
+    sys.stderr.flush()
+
+
+def cache_folder(repo):
+    """build/vm, or a folder of the user's own when the tree is not writable."""
+    for folder in (f"{repo}/build/vm", os.path.join(tempfile.gettempdir(), f"acceltrace-vm-{os.getuid()}")):
+        with contextlib.suppress(OSError):
+            os.makedirs(folder, exist_ok=True)
+            if os.access(folder, os.W_OK):
+                return folder
+    raise Failure("neither build/vm nor the temporary folder can be written")
+
+
+def below(path, folder):
+    return os.path.commonpath([path, folder]) == folder
+
+
+def guest_config(opts, chosen):
+    """What guest-init and guest-run read: shell assignments."""
+    here = os.getcwd()
+    module = ""
+    if not opts.no_module:
+        module = f"{opts.repo}/build/kmod/{chosen.release}/axl.ko"
+        if not os.path.exists(module):
+            raise Failure(f"no build/kmod/{chosen.release}/axl.ko: run make, or use --no-module")
+    own_tmp = not any(below(path, "/tmp") for path in (here, opts.repo))
+    config = {"MODULE": module, "MODULE_DEPENDS": " ".join(kernel.module_depends(module) if module else []),
+              "OWN_TMP": "1" if own_tmp else "", "SHARES": "\n".join(opts.share),
+              "INIT": "/sbin/init" if opts.systemd else ""}
+    return "".join(f"{name}={shlex.quote(value)}\n" for name, value in config.items())
+
+
+def guest_command(opts):
+    env = {"PATH": f"{opts.repo}/build/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+           "HOME": "/root", "USER": "root", "LANG": "C.UTF-8", "TERM": "dumb", "REPO": opts.repo}
+    env.update({k: v for k, v in os.environ.items() if k.startswith(("ACCELTRACE_", "AXL_"))})
+    here = shlex.quote(os.getcwd())
+    pairs = " ".join(shlex.quote(f"{name}={value}") for name, value in env.items())
+    words = " ".join(map(shlex.quote, opts.command))
+    return (f"#!/run/acceltrace-vm/busybox sh\ncd {here} || exit 125\n"
+            f"exec env -i {pairs} {words}\n")
+
+
+def die_with_parent():
+    """Runs in the child: QEMU must not outlive us, even when we are killed."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+class Guest:
+    """One QEMU process and our ends of its channels."""
+
+    def __init__(self, opts, chosen, folder, initrd):
+        self.console = os.path.join(folder, "console")
+        self.errors_path = os.path.join(folder, "qemu-stderr")
+        self.received = {"status": bytearray(), "dmesg": bytearray()}
+        pairs = [socket.socketpair() for _ in machine.PORTS]
+        theirs = [pair[1].fileno() for pair in pairs]
+        line = machine.command_line(opts, chosen, initrd, self.console, theirs)
+        if opts.verbose:
+            say(shlex.join(line))
+        with open(self.errors_path, "wb") as errors:
+            self.process = subprocess.Popen(
+                line, env=machine.environment(opts), stdin=subprocess.DEVNULL, stdout=errors,
+                stderr=errors, pass_fds=theirs, preexec_fn=die_with_parent)
+        self.ours = {}
+        for port, (mine, other) in zip(machine.PORTS, pairs):
+            other.close()
+            self.ours[port] = mine
+
+    def pump(self, deadline):
+        """Passes output on until QEMU is gone; False when the deadline came first."""
+        selector = selectors.DefaultSelector()
+        for port, mine in self.ours.items():
+            selector.register(mine, selectors.EVENT_READ, port)
+        while selector.get_map():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            for key, _ in selector.select(min(left, 1.0)):
+                try:
+                    data = key.fileobj.recv(65536)
+                except ConnectionResetError:
+                    data = b""
+                if not data:
+                    selector.unregister(key.fileobj)
+                elif key.data in self.received:
+                    if len(self.received[key.data]) < LOG_LIMIT_BYTES:
+                        self.received[key.data] += data
+                else:
+                    write_all(1 if key.data == "stdout" else 2, data)
+        return self.wait(max(deadline - time.monotonic(), 1.0))
+
+    def wait(self, seconds):
+        try:
+            self.process.wait(seconds)
+            return True
+        except subprocess.TimeoutExpired:
+            return False
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+    def status(self):
+        """The command's exit status, or None when the guest never told."""
+        text = bytes(self.received["status"]).strip()
+        return int(text) & 255 if text.isdigit() else None
+
+    def errors(self):
+        return read_text(self.errors_path)
+
+    def log(self):
+        """The kernel log as the guest sent it; what reached only the console comes behind."""
+        log = bytes(self.received["dmesg"]).decode("utf-8", "replace").replace("\r", "")
+        seen = set(log.splitlines())
+        rest = [line for line in read_text(self.console).splitlines() if line not in seen]
+        return log, log + "".join(line + "\n" for line in rest)
+
+
+def write_all(descriptor, data):
+    while data:
+        data = data[os.write(descriptor, data):]
+
+
+def read_text(path):
+    with contextlib.suppress(OSError), open(path, "rb") as file:
+        return file.read(LOG_LIMIT_BYTES).decode("utf-8", "replace").replace("\r", "")
+    return ""
+
+
+def keep(text, path):
+    """Writes a file in one step, for concurrent runs keep theirs at the same place."""
+    partial = f"{path}.{os.getpid()}"
+    with open(partial, "w", encoding="utf-8") as out:
+        out.write(text)
+    os.rename(partial, path)
+
+
+def judge(opts, guest, in_time, cache):
+    """The exit status, with one line for whatever went wrong."""
+    if guest.errors():
+        for line in guest.errors().splitlines()[-40:]:
+            sys.stderr.write(f"qemu: {line}\n")
+    log, everything = guest.log()
+    keep(everything, f"{cache}/last-dmesg")
+    keep(read_text(guest.console), f"{cache}/last-console")
+    if opts.dmesg:
+        keep(everything, opts.dmesg)
+    bad = dmesg.findings(everything, opts.allow)
+    for line in bad:
+        sys.stderr.write(f"dmesg: {line}\n")
+    status = guest.status()
+    if not in_time:
+        say(f"the guest did not end within {opts.timeout:g} s; its console is in {cache}/last-console")
+        return TIMED_OUT
+    if status is None or not log:
+        for line in read_text(guest.console).splitlines()[-5:]:
+            sys.stderr.write(f"console: {line}\n")
+        say(f"the guest ended without an answer; its console is in {cache}/last-console")
+        return FAILED
+    if bad:
+        say(f"the kernel log has findings, shown above; all of it is in {opts.dmesg or cache + '/last-dmesg'}")
+        return status or 1
+    return status
+
+
+def run(opts):
+    cache = cache_folder(opts.repo)
+    chosen = kernel.choose(opts.kernel, opts.repo, not opts.no_module)
+    opts.devices_preloaded = ""
+    if opts.device and machine.qemu(opts.repo) == shutil.which("qemu-system-x86_64"):
+        opts.devices_preloaded = f"{opts.repo}/build/qemu-device/axl.so"
+        if not os.path.exists(opts.devices_preloaded):
+            raise Failure("no build/qemu-device/axl.so: run make, or use --no-device")
+    config = guest_config(opts, chosen).encode(errors="surrogateescape")
+    command = guest_command(opts).encode(errors="surrogateescape")
+    with tempfile.TemporaryDirectory(prefix="run-", dir=cache) as folder:
+        initrd = initramfs.for_run(chosen, cache, folder, config, command)
+        deadline = time.monotonic() + opts.timeout
+        guest = Guest(opts, chosen, folder, initrd)
+        try:
+            in_time = guest.pump(deadline)
+        finally:
+            guest.stop()
+        if opts.verbose:
+            sys.stderr.write(read_text(guest.console))
+        return judge(opts, guest, in_time, cache)
+
+
+def main(opts):
+    """Returns the exit status."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        return run(opts)
+    except Failure as failure:
+        say(failure)
+        return FAILED
+    except BrokenPipeError:
+        return 141
+    except KeyboardInterrupt:
+        return 130
+    except OSError as error:
+        say(f"cannot run the guest: {error}")
+        return FAILED
