@@ -222,7 +222,11 @@ struct axl_sg {
 	__u32 reserved;
 };
 
-/* Rows of `bytes` each; pitches are in bytes. One row: pitches are ignored. */
+/*
+ * Rows of `bytes` each; pitches are in bytes. One row: pitches are ignored.
+ * With AXL_DESC_F_SG the sg_count list entries at bus address `host` are read
+ * as one stream, and row r begins at its byte sg_offset + r * host_pitch.
+ */
 struct axl_copy {
 	__u64 host;	/* bus address, or that of an axl_sg list */
 	__u64 device;
@@ -231,7 +235,9 @@ struct axl_copy {
 	__u32 host_pitch;
 	__u32 device_pitch;
 	__u32 sg_count;
-	__u64 reserved[4];
+	__u32 sg_offset;	/* bytes to skip in the first entry */
+	__u32 reserved0;
+	__u64 reserved[3];
 };
 
 /* Row-major float32 (or bf16 inputs); leading dimensions and batch strides in elements. */
