@@ -48,10 +48,8 @@ all:
 PROTO_H := $(BUILD)/gen/libtrace/proto/trace.pb.h
 PROTO_CC := $(BUILD)/gen/libtrace/proto/trace.pb.cc
 
-include $(sort $(wildcard libtrace/*/build.mk libtrace/build.mk daemon/build.mk \
-                          kmod/build.mk qemu-device/build.mk tests/build.mk scripts/build.mk))
-
-all: $(ALL)
+# Generated sources are kept, though only named by pattern rules.
+.SECONDARY:
 
 $(BUILD)/gen/%.pb.h $(BUILD)/gen/%.pb.cc: %.proto
 	$(call say,PROTOC,$<)mkdir -p $(BUILD)/gen && $(PROTOC) --cpp_out=$(BUILD)/gen -I. $<
@@ -92,6 +90,12 @@ $(BUILD)/obj/fuzz/gen/%.pb.o: $(BUILD)/gen/%.pb.cc
 	$(call say,FUZZCXX,$<)mkdir -p $(@D) && $(CLANGXX) $(CPPFLAGS) $(FUZZ_FLAGS) -w -MMD -MP -c $< -o $@
 $(BUILD)/obj/fuzz/%.o: %.cc | $(PROTO_H)
 	$(call say,FUZZCXX,$<)mkdir -p $(@D) && $(CLANGXX) $(CPPFLAGS) $(FUZZ_FLAGS) $(WARNINGS) -MMD -MP -c $< -o $@
+
+# After the templates that it calls.
+include $(sort $(wildcard libtrace/*/build.mk libtrace/build.mk daemon/build.mk \
+                          kmod/build.mk qemu-device/build.mk tests/build.mk scripts/build.mk))
+
+all: $(ALL)
 
 # libacceltrace.so: everything of libtrace but the runtime and the CLI.
 LIB_OBJS = $(call objs,$(LIB_SRCS)) $(BUILD)/obj/gen/libtrace/proto/trace.pb.o
