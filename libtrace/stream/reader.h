@@ -20,15 +20,18 @@ struct Gap {
   uint64_t offset_bytes = 0;     // where it starts
   uint64_t length_bytes = 0;     // how much was skipped
   uint64_t missing_packets = 0;  // by sequence number; 0 = unknown (end of file)
-  std::string reason;            // "checksum", "truncated", "sequence", "malformed"
+  // "checksum", "truncated", "sequence", "malformed", or "read error: ..." for
+  // input that could not be read to its end.
+  std::string reason;
 };
 
 struct ReadStats {
   uint64_t bytes = 0;
   uint64_t packets = 0;
-  uint64_t bad_packets = 0;  // framed and summed right, but with invalid content
-  bool has_footer = false;
-  std::vector<Gap> gaps;  // at most kMaxGaps are kept, more are only counted
+  uint64_t bad_packets = 0;      // framed and summed right, but with invalid content
+  uint64_t unknown_packets = 0;  // sound, but of a kind that this version does not know
+  bool has_footer = false;       // the last packet is the footer: the recording ended in order
+  std::vector<Gap> gaps;         // the first 1000; more are only counted
   uint64_t gap_count = 0;
 };
 

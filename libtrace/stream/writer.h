@@ -20,7 +20,11 @@ class PacketEncoder {
  public:
   // Appends the framed packet to *out. first_host_ns: earliest host time inside,
   // 0 if none; events: how many rows it carries (both go to the footer).
-  void Append(proto::Packet* packet, int64_t first_host_ns, uint32_t events, std::string* out);
+  // Columns of zeros are dropped from *packet and bytes that are not UTF-8 in its
+  // strings become '?', as a reader would refuse the packet otherwise.
+  // False if the packet is larger than kMaxPacketBytes (framing.h): nothing was
+  // appended, the caller has to count its events as lost.
+  bool Append(proto::Packet* packet, int64_t first_host_ns, uint32_t events, std::string* out);
 
   // Appends the footer packet; nothing may follow.
   void AppendFooter(std::string* out);
@@ -29,9 +33,12 @@ class PacketEncoder {
   uint64_t bytes() const { return offset_; }
 
  private:
+  bool AppendFramed(proto::Packet* packet, std::string* out);
+
   uint64_t sequence_ = 0;
   uint64_t offset_ = 0;
   uint64_t last_indexed_offset_ = 0;
+  int64_t last_indexed_ns_ = 0;
   uint64_t total_events_ = 0;
   proto::Footer footer_;
 };

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which packets are batches of columns, and which message holds the columns.
+// Room: libtrace/stream, not for other rooms.
+#ifndef LIBTRACE_STREAM_BATCHES_H_
+#define LIBTRACE_STREAM_BATCHES_H_
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
+#include "libtrace/proto/trace.pb.h"
+
+namespace acceltrace::stream {
+
+// The set body message, nullptr when there is none (or one of a newer schema).
+inline const google::protobuf::Message* Body(const proto::Packet& packet) {
+  const auto* reflection = packet.GetReflection();
+  const auto* oneof = proto::Packet::descriptor()->FindOneofByName("body");
+  const auto* field = reflection->GetOneofFieldDescriptor(packet, oneof);
+  return field == nullptr ? nullptr : &reflection->GetMessage(packet, field);
+}
+
+inline google::protobuf::Message* MutableBody(proto::Packet* packet) {
+  const auto* reflection = packet->GetReflection();
+  const auto* oneof = proto::Packet::descriptor()->FindOneofByName("body");
+  const auto* field = reflection->GetOneofFieldDescriptor(*packet, oneof);
+  return field == nullptr ? nullptr : reflection->MutableMessage(packet, field);
+}
+
+inline bool IsBatch(proto::Packet::BodyCase body) {
+  switch (body) {
+    case proto::Packet::kStrings:
+    case proto::Packet::kProcesses:
+    case proto::Packet::kOpNames:
+    case proto::Packet::kApi:
+    case proto::Packet::kRanges:
+    case proto::Packet::kHost:
+    case proto::Packet::kCommands:
+    case proto::Packet::kJobs:
+    case proto::Packet::kCounters:
+    case proto::Packet::kClocks:
+    case proto::Packet::kDeviceEvents:
+    case proto::Packet::kLosses:
+    case proto::Packet::kFooter:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Columns with another number of values than the batch has rows.
+inline bool IsRowMajor(const google::protobuf::FieldDescriptor& field) {
+  const auto& message = *field.containing_type();
+  if (&message == proto::CommandBatch::descriptor()) {
+    return field.number() == proto::CommandBatch::kStallTicksFieldNumber;
+  }
+  if (&message == proto::CounterBatch::descriptor()) {
+    return field.number() == proto::CounterBatch::kCounterFieldNumber ||
+           field.number() == proto::CounterBatch::kValueDeltaFieldNumber;
+  }
+  return false;
+}
+
+}  // namespace acceltrace::stream
+
+#endif  // LIBTRACE_STREAM_BATCHES_H_

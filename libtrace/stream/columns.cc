@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/stream/columns.h"
+
+#include <algorithm>
+
+#include "libtrace/stream/batches.h"
+
+namespace acceltrace::stream {
+
+namespace {
+
+using google::protobuf::RepeatedField;
+
+template <typename T>
+void DropIfZero(RepeatedField<T>* column) {
+  const bool zero = std::all_of(column->begin(), column->end(), [](T value) { return value == 0; });
+  if (zero) column->Clear();
+}
+
+template <typename... Columns>
+void DropIfZero(Columns*... columns) {
+  (DropIfZero(columns), ...);
+}
+
+}  // namespace
+
+size_t Rows(const proto::Packet& packet) {
+  if (!IsBatch(packet.body_case())) return 0;
+  const google::protobuf::Message& batch = *Body(packet);
+  const auto& reflection = *batch.GetReflection();
+  const auto& descriptor = *batch.GetDescriptor();
+  int rows = 0;
+  for (int i = 0; i < descriptor.field_count(); ++i) {
+    const google::protobuf::FieldDescriptor& field = *descriptor.field(i);
+    if (field.is_repeated() && !IsRowMajor(field)) {
+      rows = std::max(rows, reflection.FieldSize(batch, &field));
+    }
+  }
+  return rows;
+}
+
+// Spelt out and not done by reflection: it runs for each packet and reflection
+// reads a column value by value through a virtual call. columns_test.cc compares
+// it with the schema.
+void DropZeroColumns(proto::Packet* packet) {
+  switch (packet->body_case()) {
+    case proto::Packet::kProcesses: {
+      auto& batch = *packet->mutable_processes();
+      DropIfZero(batch.mutable_tid(), batch.mutable_name());
+      break;
+    }
+    case proto::Packet::kOpNames: {
+      auto& batch = *packet->mutable_op_names();
+      DropIfZero(batch.mutable_tag(), batch.mutable_name());
+      break;
+    }
+    case proto::Packet::kApi: {
+      auto& batch = *packet->mutable_api();
+      DropIfZero(batch.mutable_duration_ns(), batch.mutable_pid(), batch.mutable_tid(),
+                 batch.mutable_name(), batch.mutable_correlation_delta(), batch.mutable_bytes(),
+                 batch.mutable_stream(), batch.mutable_result(), batch.mutable_open());
+      break;
+    }
+    case proto::Packet::kRanges: {
+      auto& batch = *packet->mutable_ranges();
+      DropIfZero(batch.mutable_duration_ns(), batch.mutable_pid(), batch.mutable_tid(),
+                 batch.mutable_name(), batch.mutable_depth(), batch.mutable_mark(),
+                 batch.mutable_open());
+      break;
+    }
+    case proto::Packet::kHost: {
+      auto& batch = *packet->mutable_host();
+      DropIfZero(batch.mutable_time_ns_delta(), batch.mutable_cpu(), batch.mutable_pid(),
+                 batch.mutable_tid(), batch.mutable_device(), batch.mutable_context(),
+                 batch.mutable_queue(), batch.mutable_job(), batch.mutable_sequence(),
+                 batch.mutable_correlation_delta(), batch.mutable_arg0(), batch.mutable_arg1());
+      break;
+    }
+    case proto::Packet::kCommands: {
+      auto& batch = *packet->mutable_commands();
+      DropIfZero(batch.mutable_head_ticks_after(), batch.mutable_start_ticks_after(),
+                 batch.mutable_end_ticks_after(), batch.mutable_record_delta(),
+                 batch.mutable_unit(), batch.mutable_context(), batch.mutable_queue(),
+                 batch.mutable_job(), batch.mutable_index(), batch.mutable_opcode(),
+                 batch.mutable_status(), batch.mutable_limiter(), batch.mutable_tag(),
+                 batch.mutable_correlation_delta(), batch.mutable_work(), batch.mutable_bytes(),
+                 batch.mutable_memory_bytes(), batch.mutable_row_hits(), batch.mutable_row_misses(),
+                 batch.mutable_stall_ticks());
+      break;
+    }
+    case proto::Packet::kJobs: {
+      auto& batch = *packet->mutable_jobs();
+      DropIfZero(batch.mutable_fetched_ticks_after(), batch.mutable_first_start_ticks_after(),
+                 batch.mutable_last_end_ticks_after(), batch.mutable_completion_ticks_after(),
+                 batch.mutable_irq_ticks_after(), batch.mutable_has_irq(),
+                 batch.mutable_record_delta(), batch.mutable_context(), batch.mutable_queue(),
+                 batch.mutable_job(), batch.mutable_commands(), batch.mutable_status(),
+                 batch.mutable_correlation_delta());
+      break;
+    }
+    case proto::Packet::kCounters: {
+      auto& batch = *packet->mutable_counters();
+      DropIfZero(batch.mutable_value_delta(), batch.mutable_host_before_ns_delta(),
+                 batch.mutable_host_after_ns_delta());
+      break;
+    }
+    case proto::Packet::kClocks: {
+      auto& batch = *packet->mutable_clocks();
+      DropIfZero(batch.mutable_host_width_ns(), batch.mutable_device_ticks_delta(),
+                 batch.mutable_tsc_before_delta(), batch.mutable_tsc_width(),
+                 batch.mutable_ptm_device_ticks_delta(), batch.mutable_ptm_host_ns_delta(),
+                 batch.mutable_ptm_tsc_delta(), batch.mutable_has_ptm());
+      break;
+    }
+    case proto::Packet::kDeviceEvents: {
+      auto& batch = *packet->mutable_device_events();
+      DropIfZero(batch.mutable_time_ticks_delta(), batch.mutable_record_delta(),
+                 batch.mutable_arg0(), batch.mutable_arg1(), batch.mutable_arg2());
+      break;
+    }
+    case proto::Packet::kLosses: {
+      auto& batch = *packet->mutable_losses();
+      DropIfZero(batch.mutable_count(), batch.mutable_first(), batch.mutable_last(),
+                 batch.mutable_in_ticks(), batch.mutable_device());
+      break;
+    }
+    case proto::Packet::kFooter: {
+      auto& batch = *packet->mutable_footer();
+      DropIfZero(batch.mutable_body(), batch.mutable_first_ns_delta(), batch.mutable_events());
+      break;
+    }
+    default:
+      break;
+  }
+}
+
+}  // namespace acceltrace::stream

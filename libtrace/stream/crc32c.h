@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CRC-32C (Castagnoli, as in iSCSI, RFC 3720 appendix B.4). Room: libtrace/stream.
+#ifndef LIBTRACE_STREAM_CRC32C_H_
+#define LIBTRACE_STREAM_CRC32C_H_
+
+#include <cstdint>
+#include <string_view>
+
+namespace acceltrace::stream {
+
+// Uses the processor's instruction where there is one, found out at run time.
+uint32_t Crc32c(std::string_view bytes);
+
+// The same in plain C++, for other processors and for the test that compares both.
+uint32_t Crc32cPortable(std::string_view bytes);
+
+}  // namespace acceltrace::stream
+
+#endif  // LIBTRACE_STREAM_CRC32C_H_

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/stream/reader.h"
+
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "libtrace/stream/framing.h"
+#include "libtrace/stream/source.h"
+#include "libtrace/stream/validate.h"
+
+namespace acceltrace::stream {
+
+namespace {
+
+constexpr size_t kMaxGaps = 1000;
+// A file without a sync mark in its first part is taken for something else.
+constexpr size_t kProbeBytes = size_t{1} << 20;
+constexpr size_t kScanBytes = size_t{64} << 10;
+// Longest frame header before the sync field: tag and length.
+constexpr size_t kMaxHeaderBytes = 1 + kMaxLengthBytes;
+// Checksums computed for marks that turn out not to start a packet. Damage costs
+// at most one for each damaged packet; only a file made to waste time costs more.
+constexpr uint64_t kWasteBytes = uint64_t{64} << 20;
+constexpr uint64_t kWasteFactor = 4;
+
+size_t FindSync(std::string_view bytes, size_t from) {
+  if (from >= bytes.size()) return std::string_view::npos;
+  const void* found =
+      memmem(bytes.data() + from, bytes.size() - from, kSyncField.data(), kSyncField.size());
+  return found == nullptr ? std::string_view::npos : static_cast<const char*>(found) - bytes.data();
+}
+
+class PacketReader : public Reader {
+ public:
+  explicit PacketReader(std::unique_ptr<Source> source) : source_(std::move(source)) {}
+
+  // Finds the first packet, so that Open can refuse what is not a trace.
+  Status Start(const std::string& name) {
+    if (source_->Peek(1).empty()) {
+      const std::string error = source_->error();
+      if (!error.empty()) return Status::Error("cannot read " + name + ": " + error);
+      return Status::Error(name + " is empty: nothing was recorded into it");
+    }
+    probing_ = true;
+    proto::Packet packet;
+    if (Read(&packet) == Next::kEnd) {
+      return Status::Error(name +
+                           " is not a trace: no valid packet at its start; acceltrace "
+                           "record writes traces");
+    }
+    probing_ = false;
+    first_ = std::move(packet);
+    return {};
+  }
+
+  Next Read(proto::Packet* packet) override {
+    if (first_) {
+      *packet = *std::move(first_);
+      first_.reset();
+      return Next::kPacket;
+    }
+    while (!stopped_) {
+      std::string_view bytes = source_->Peek(kMinFrameBytes);
+      if (bytes.empty()) break;
+      Frame frame = ParseFrame(bytes);
+      if (frame.state == Frame::State::kNeedMore) {
+        bytes = source_->Peek(frame.total_bytes);
+        frame = ParseFrame(bytes);
+      }
+      if (frame.state != Frame::State::kWhole) {
+        const bool cut_short = frame.state == Frame::State::kNeedMore;
+        SkipDamage(cut_short ? "truncated" : frame.reason, frame.summed_bytes);
+        continue;
+      }
+      const bool good = Take(frame, packet);
+      Advance(frame.total_bytes);
+      if (good) return Next::kPacket;
+    }
+    CloseDamage(0);
+    if (!source_->error().empty() && !std::exchange(error_noted_, true)) {
+      AddGap({stats_.bytes, 0, 0, source_->error()});
+    }
+    return Next::kEnd;
+  }
+
+  const ReadStats& stats() const override { return stats_; }
+
+ private:
+  void Advance(size_t count) {
+    source_->Consume(count);
+    stats_.bytes += count;
+  }
+
+  void AddGap(Gap gap) {
+    ++stats_.gap_count;
+    if (stats_.gaps.size() < kMaxGaps) stats_.gaps.push_back(std::move(gap));
+  }
+
+  void CloseDamage(uint64_t missing_packets) {
+    if (!damage_) return;
+    damage_->length_bytes = stats_.bytes - damage_->offset_bytes;
+    damage_->missing_packets = missing_packets;
+    AddGap(*std::exchange(damage_, std::nullopt));
+  }
+
+  // The frame is sound; true if its content is too.
+  bool Take(const Frame& frame, proto::Packet* packet) {
+    const uint64_t missing =
+        frame.sequence > expected_sequence_ ? frame.sequence - expected_sequence_ : 0;
+    if (damage_) {
+      // A length that reached beyond the end, but the stream went on.
+      if (damage_->reason == "truncated") damage_->reason = "malformed";
+      CloseDamage(missing);
+    } else if (frame.sequence != expected_sequence_) {
+      AddGap({stats_.bytes, 0, missing, "sequence"});
+    }
+    expected_sequence_ = frame.sequence + 1;
+    if (!packet->ParseFromArray(frame.packet.data(), static_cast<int>(frame.packet.size())) ||
+        !Validate(*packet).ok()) {
+      ++stats_.bad_packets;
+      return false;
+    }
+    if (packet->body_case() == proto::Packet::BODY_NOT_SET) {
+      ++stats_.unknown_packets;
+      return false;
+    }
+    ++stats_.packets;
+    stats_.has_footer = packet->has_footer();
+    return true;
+  }
+
+  // Stands at bytes that are no packet: moves on to the next one, or to the end.
+  void SkipDamage(const char* reason, size_t wasted_bytes) {
+    if (!damage_) damage_ = Gap{stats_.bytes, 0, 0, reason};
+    wasted_bytes_ += wasted_bytes;
+    size_t from = 1;  // the frame at 0 is known to be bad
+    while (true) {
+      std::string_view bytes = source_->Peek(from + kScanBytes);
+      const size_t mark = FindSync(bytes, from);
+      if (mark == std::string_view::npos) {
+        const size_t keep = kMaxHeaderBytes + kSyncField.size() - 1;
+        if (bytes.size() < from + kScanBytes) return Stop(bytes.size());
+        Advance(bytes.size() - keep);
+        from = 0;
+        if (probing_ && stats_.bytes > kProbeBytes + (mark_seen_ ? kMaxPacketBytes : 0)) {
+          return Stop(0);
+        }
+        continue;
+      }
+      mark_seen_ = true;
+      if (const std::optional<size_t> header = HeaderBefore(mark, from)) {
+        Advance(*header);
+        const size_t mark_now = mark - *header;
+        if (StartsPacket()) return;
+        from = mark_now + 1;
+      } else {
+        from = mark + 1;
+      }
+      if (wasted_bytes_ > kWasteBytes + kWasteFactor * stats_.bytes) {
+        damage_->reason = "malformed";
+        return Stop(source_->Peek(0).size());
+      }
+    }
+  }
+
+  // Where the frame header of a sync field at `mark` may start, not before `from`.
+  std::optional<size_t> HeaderBefore(size_t mark, size_t from) {
+    const std::string_view bytes = source_->Peek(mark);
+    for (size_t length_bytes = 1; length_bytes <= kMaxLengthBytes; ++length_bytes) {
+      if (mark < from + 1 + length_bytes) break;
+      const size_t header = mark - 1 - length_bytes;
+      uint64_t length = 0;
+      if (bytes[header] == kPacketTag &&
+          ParseVarint(bytes.substr(header + 1, length_bytes), length_bytes, &length) ==
+              length_bytes &&
+          length >= kMinPacketBytes && length <= kMaxPacketBytes) {
+        return header;
+      }
+    }
+    return std::nullopt;
+  }
+
+  bool StartsPacket() {
+    Frame frame = ParseFrame(source_->Peek(kMinFrameBytes));
+    if (frame.state == Frame::State::kNeedMore) {
+      frame = ParseFrame(source_->Peek(frame.total_bytes));
+    }
+    wasted_bytes_ += frame.state == Frame::State::kWhole ? 0 : frame.summed_bytes;
+    return frame.state == Frame::State::kWhole;
+  }
+
+  void Stop(size_t rest) {
+    Advance(rest);
+    stopped_ = true;
+  }
+
+  std::unique_ptr<Source> source_;
+  ReadStats stats_;
+  std::optional<proto::Packet> first_;
+  std::optional<Gap> damage_;  // being skipped
+  uint64_t expected_sequence_ = 1;
+  uint64_t wasted_bytes_ = 0;
+  bool probing_ = false;
+  bool mark_seen_ = false;
+  bool stopped_ = false;
+  bool error_noted_ = false;
+};
+
+Result<std::unique_ptr<Reader>> Start(std::unique_ptr<Source> source, const std::string& name) {
+  auto reader = std::make_unique<PacketReader>(std::move(source));
+  Status status = reader->Start(name);
+  if (!status.ok()) return status;
+  return std::unique_ptr<Reader>(std::move(reader));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Reader>> Reader::Open(const std::string& path) {
+  Result<std::unique_ptr<Source>> source = OpenSource(path);
+  if (!source.ok()) return source.status();
+  return Start(std::move(source).value(), path == "-" ? "standard input" : path);
+}
+
+Result<std::unique_ptr<Reader>> Reader::FromMemory(std::string_view bytes) {
+  return Start(MakeMemorySource(bytes), "the trace");
+}
+
+}  // namespace acceltrace::stream

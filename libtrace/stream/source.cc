@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/stream/source.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace acceltrace::stream {
+
+namespace {
+
+constexpr size_t kReadBytes = size_t{1} << 20;
+
+class FileDescriptor {
+ public:
+  FileDescriptor(int fd, bool owned) : fd_(fd), owned_(owned) {}
+  FileDescriptor(FileDescriptor&& other) noexcept
+      : fd_(std::exchange(other.fd_, -1)), owned_(other.owned_) {}
+  FileDescriptor& operator=(FileDescriptor&&) = delete;
+  ~FileDescriptor() {
+    if (owned_ && fd_ >= 0) close(fd_);
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+  bool owned_;
+};
+
+class MemorySource : public Source {
+ public:
+  explicit MemorySource(std::string_view bytes) : bytes_(bytes) {}
+  std::string_view Peek(size_t) override { return bytes_; }
+  void Consume(size_t count) override { bytes_.remove_prefix(count); }
+  std::string error() const override { return {}; }
+
+ private:
+  std::string_view bytes_;
+};
+
+class FdSource : public Source {
+ public:
+  explicit FdSource(FileDescriptor fd) : fd_(std::move(fd)) {}
+
+  std::string_view Peek(size_t want) override {
+    while (end_ - begin_ < want && !ended_) Fill(want);
+    return {buffer_.data() + begin_, end_ - begin_};
+  }
+  void Consume(size_t count) override { begin_ += count; }
+  std::string error() const override { return error_; }
+
+ private:
+  void Fill(size_t want) {
+    if (begin_ > 0) {
+      std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+      end_ -= begin_;
+      begin_ = 0;
+    }
+    // Grows as data comes: a length that lies does not cost its memory.
+    if (end_ == buffer_.size()) {
+      buffer_.resize(std::max(kReadBytes, std::min(2 * buffer_.size(), want + kReadBytes)));
+    }
+    const ssize_t got = read(fd_.get(), buffer_.data() + end_, buffer_.size() - end_);
+    if (got > 0) {
+      end_ += static_cast<size_t>(got);
+    } else if (got == 0) {
+      ended_ = true;
+    } else if (errno != EINTR) {
+      error_ = std::string("read error: ") + std::strerror(errno);
+      ended_ = true;
+    }
+  }
+
+  FileDescriptor fd_;
+  std::vector<char> buffer_;
+  size_t begin_ = 0;
+  size_t end_ = 0;
+  bool ended_ = false;
+  std::string error_;
+};
+
+Status CannotOpen(const std::string& path, int error) {
+  return Status::Error("cannot open " + path + ": " + std::strerror(error));
+}
+
+Result<FileDescriptor> Connect(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) return CannotOpen(path, ENAMETOOLONG);
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  FileDescriptor fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), true);
+  if (fd.get() < 0 ||
+      connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    return CannotOpen(path, errno);
+  }
+  return fd;
+}
+
+}  // namespace
+
+std::unique_ptr<Source> MakeMemorySource(std::string_view bytes) {
+  return std::make_unique<MemorySource>(bytes);
+}
+
+Result<std::unique_ptr<Source>> OpenSource(const std::string& path) {
+  if (path == "-") {
+    return std::unique_ptr<Source>(std::make_unique<FdSource>(FileDescriptor(STDIN_FILENO, false)));
+  }
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) return CannotOpen(path, errno);
+  if (S_ISDIR(info.st_mode)) return CannotOpen(path, EISDIR);
+  if (S_ISSOCK(info.st_mode)) {
+    Result<FileDescriptor> connected = Connect(path);
+    if (!connected.ok()) return connected.status();
+    return std::unique_ptr<Source>(std::make_unique<FdSource>(std::move(connected).value()));
+  }
+  FileDescriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC), true);
+  if (fd.get() < 0) return CannotOpen(path, errno);
+  return std::unique_ptr<Source>(std::make_unique<FdSource>(std::move(fd)));
+}
+
+}  // namespace acceltrace::stream

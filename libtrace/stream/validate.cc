@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/stream/validate.h"
+
+#include <algorithm>
+#include <string>
+
+#include "libtrace/stream/batches.h"
+#include "libtrace/stream/columns.h"
+
+namespace acceltrace::stream {
+
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::RepeatedField;
+using proto::Packet;
+
+Status Bad(const char* what) { return Status::Error(std::string("invalid packet: ") + what); }
+
+Status CheckColumns(const Message& batch, size_t rows) {
+  const auto& reflection = *batch.GetReflection();
+  const auto& descriptor = *batch.GetDescriptor();
+  for (int i = 0; i < descriptor.field_count(); ++i) {
+    const FieldDescriptor& field = *descriptor.field(i);
+    if (!field.is_repeated() || IsRowMajor(field)) continue;
+    const int size = reflection.FieldSize(batch, &field);
+    if (size != 0 && static_cast<size_t>(size) != rows) {
+      return Status::Error("invalid packet: column " + field.full_name() + " has " +
+                           std::to_string(size) + " values, not " + std::to_string(rows));
+    }
+  }
+  return {};
+}
+
+template <typename T>
+bool AllAtMost(const RepeatedField<T>& column, T limit) {
+  return std::all_of(column.begin(), column.end(), [limit](T value) { return value <= limit; });
+}
+
+bool AreFlags(const RepeatedField<uint32_t>& column) { return AllAtMost(column, 1u); }
+
+// Each host time of the column, and what `after` adds to it, within [0, kMaxTimeNs].
+bool AreTimes(const RepeatedField<int64_t>& deltas) {
+  DeltaDecoder times(deltas);
+  for (int i = 0; i < deltas.size(); ++i) {
+    const int64_t time_ns = times.Next();
+    if (time_ns < 0 || time_ns > kMaxTimeNs) return false;
+  }
+  return true;
+}
+
+bool AreDurations(const RepeatedField<uint64_t>& column) {
+  return AllAtMost(column, static_cast<uint64_t>(kMaxTimeNs));
+}
+
+Status CheckDevice(const proto::Device& device) {
+  if (device.device() >= kMaxDevices) return Bad("device number too large");
+  if (device.units_size() > kMaxUnits || device.stalls_size() > kMaxStalls ||
+      device.counters_size() > kMaxCounters || device.limiters_size() > kMaxNames ||
+      device.opcodes_size() > kMaxNames || device.statuses_size() > kMaxNames) {
+    return Bad("device with too many names");
+  }
+  if (device.clock().bits() > 64) return Bad("clock wider than 64 bits");
+  for (const auto& unit : device.units()) {
+    if (!proto::Unit::Kind_IsValid(unit.kind())) return Bad("unknown kind of unit");
+  }
+  for (const auto& counter : device.counters()) {
+    if (counter.unit_index() < -1 || counter.unit_index() >= device.units_size()) {
+      return Bad("counter of a unit that the device does not have");
+    }
+  }
+  return {};
+}
+
+Status CheckStrings(const proto::Strings& strings) {
+  if (strings.id_size() != strings.value_size()) return Bad("strings without ids");
+  for (const std::string& value : strings.value()) {
+    if (value.size() > kMaxStringBytes) return Bad("string too long");
+  }
+  return {};
+}
+
+Status CheckApi(const proto::ApiBatch& batch) {
+  if (!AreTimes(batch.begin_ns_delta()) || !AreDurations(batch.duration_ns())) {
+    return Bad("API call at an impossible time");
+  }
+  return AreFlags(batch.open()) ? Status() : Bad("flag that is neither 0 nor 1");
+}
+
+Status CheckRanges(const proto::RangeBatch& batch) {
+  if (!AreTimes(batch.begin_ns_delta()) || !AreDurations(batch.duration_ns())) {
+    return Bad("range at an impossible time");
+  }
+  if (!AreFlags(batch.open()) || !AreFlags(batch.mark())) return Bad("flag that is not 0 or 1");
+  return {};
+}
+
+Status CheckHost(const proto::HostBatch& batch) {
+  if (!AllAtMost(batch.kind(), static_cast<uint32_t>(proto::HostBatch::Kind_MAX))) {
+    return Bad("unknown kind of host event");
+  }
+  if (!AllAtMost(batch.device(), kMaxDevices - 1)) return Bad("device number too large");
+  return AreTimes(batch.time_ns_delta()) ? Status() : Bad("host event at an impossible time");
+}
+
+Status CheckCommands(const proto::CommandBatch& batch, size_t rows) {
+  if (batch.device() >= kMaxDevices) return Bad("device number too large");
+  if (!AllAtMost(batch.unit(), uint32_t{kMaxUnits - 1})) return Bad("unit number too large");
+  const size_t stalls = batch.stall_ticks_size();
+  if (stalls != 0 && (rows == 0 || stalls % rows != 0 || stalls / rows > kMaxStalls)) {
+    return Bad("stall columns do not fit the commands");
+  }
+  return {};
+}
+
+Status CheckJobs(const proto::JobBatch& batch) {
+  if (batch.device() >= kMaxDevices) return Bad("device number too large");
+  return AreFlags(batch.has_irq()) ? Status() : Bad("flag that is neither 0 nor 1");
+}
+
+Status CheckCounters(const proto::CounterBatch& batch, size_t rows) {
+  if (batch.device() >= kMaxDevices) return Bad("device number too large");
+  if (batch.counter_size() > kMaxCounters) return Bad("too many counters");
+  if (!AllAtMost(batch.counter(), uint32_t{kMaxCounters - 1})) {
+    return Bad("counter number too large");
+  }
+  const size_t values = batch.value_delta_size();
+  if (values != 0 && values != rows * static_cast<size_t>(batch.counter_size())) {
+    return Bad("counter values do not fill their rows");
+  }
+  if (!AreTimes(batch.host_before_ns_delta()) || !AreTimes(batch.host_after_ns_delta())) {
+    return Bad("counter snapshot at an impossible time");
+  }
+  return {};
+}
+
+Status CheckClocks(const proto::ClockBatch& batch) {
+  if (batch.device() >= kMaxDevices) return Bad("device number too large");
+  if (!AreTimes(batch.host_before_ns_delta()) || !AreDurations(batch.host_width_ns()) ||
+      !AreTimes(batch.ptm_host_ns_delta())) {
+    return Bad("clock sample at an impossible time");
+  }
+  return AreFlags(batch.has_ptm()) ? Status() : Bad("flag that is neither 0 nor 1");
+}
+
+Status CheckDeviceEvents(const proto::DeviceEventBatch& batch) {
+  if (batch.device() >= kMaxDevices) return Bad("device number too large");
+  if (!AllAtMost(batch.kind(), static_cast<uint32_t>(proto::DeviceEventBatch::Kind_MAX))) {
+    return Bad("unknown kind of device event");
+  }
+  return {};
+}
+
+Status CheckLosses(const proto::LossBatch& batch) {
+  if (!AllAtMost(batch.device(), kMaxDevices - 1)) return Bad("device number too large");
+  return AreFlags(batch.in_ticks()) ? Status() : Bad("flag that is neither 0 nor 1");
+}
+
+}  // namespace
+
+Status Validate(const Packet& packet) {
+  size_t rows = 0;
+  if (IsBatch(packet.body_case())) {
+    rows = Rows(packet);
+    if (rows > kMaxRows) return Bad("too many rows");
+    Status columns = CheckColumns(*Body(packet), rows);
+    if (!columns.ok()) return columns;
+  }
+  switch (packet.body_case()) {
+    case Packet::kDevice:
+      return CheckDevice(packet.device());
+    case Packet::kStrings:
+      return CheckStrings(packet.strings());
+    case Packet::kApi:
+      return CheckApi(packet.api());
+    case Packet::kRanges:
+      return CheckRanges(packet.ranges());
+    case Packet::kHost:
+      return CheckHost(packet.host());
+    case Packet::kCommands:
+      return CheckCommands(packet.commands(), rows);
+    case Packet::kJobs:
+      return CheckJobs(packet.jobs());
+    case Packet::kCounters:
+      return CheckCounters(packet.counters(), rows);
+    case Packet::kClocks:
+      return CheckClocks(packet.clocks());
+    case Packet::kDeviceEvents:
+      return CheckDeviceEvents(packet.device_events());
+    case Packet::kLosses:
+      return CheckLosses(packet.losses());
+    case Packet::kAccounts:
+      if (packet.accounts().hops_size() > kMaxNames) return Bad("too many hops");
+      return {};
+    default:
+      return {};
+  }
+}
+
+}  // namespace acceltrace::stream

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/stream/writer.h"
+
+#include "libtrace/stream/batches.h"
+#include "libtrace/stream/columns.h"
+#include "libtrace/stream/crc32c.h"
+#include "libtrace/stream/framing.h"
+#include "libtrace/stream/utf8.h"
+
+namespace acceltrace::stream {
+
+namespace {
+
+// Keeps the footer well below kMaxPacketBytes (an entry takes at most 30 bytes):
+// a longer stream is indexed up to here and read in order after that.
+constexpr int kMaxIndexedPackets = 500'000;
+
+void AppendLittleEndian32(uint32_t value, std::string* out) {
+  for (int i = 0; i < 4; ++i) out->push_back(static_cast<char>(value >> (8 * i)));
+}
+
+}  // namespace
+
+bool PacketEncoder::AppendFramed(proto::Packet* packet, std::string* out) {
+  packet->set_sync(kSync);
+  packet->set_sequence(sequence_ + 1);
+  packet->clear_crc32c();  // written by hand: protobuf leaves out a checksum of zero
+  const size_t summed_bytes = packet->ByteSizeLong();
+  const size_t packet_bytes = summed_bytes + kTrailerBytes;
+  if (packet_bytes > kMaxPacketBytes) return false;
+
+  const size_t begin = out->size();
+  out->push_back(kPacketTag);
+  AppendVarint(packet_bytes, out);
+  const size_t summed_begin = out->size();
+  if (!packet->AppendToString(out)) {
+    out->resize(begin);
+    return false;
+  }
+  const uint32_t crc = Crc32c(std::string_view(*out).substr(summed_begin));
+  packet->set_crc32c(crc);
+  out->append(kCrcTag);
+  AppendLittleEndian32(crc, out);
+  offset_ += out->size() - begin;
+  ++sequence_;
+  return true;
+}
+
+bool PacketEncoder::Append(proto::Packet* packet, int64_t first_host_ns, uint32_t events,
+                           std::string* out) {
+  DropZeroColumns(packet);
+  ReplaceInvalidUtf8(packet);
+  const uint64_t offset = offset_;
+  if (!AppendFramed(packet, out)) return false;
+  total_events_ += events;
+  if (footer_.offset_delta_size() < kMaxIndexedPackets) {
+    footer_.add_offset_delta(offset - last_indexed_offset_);
+    footer_.add_body(packet->body_case());
+    footer_.add_first_ns_delta(static_cast<int64_t>(static_cast<uint64_t>(first_host_ns) -
+                                                    static_cast<uint64_t>(last_indexed_ns_)));
+    footer_.add_events(events);
+    last_indexed_offset_ = offset;
+    last_indexed_ns_ = first_host_ns;
+  }
+  return true;
+}
+
+void PacketEncoder::AppendFooter(std::string* out) {
+  proto::Packet packet;
+  footer_.set_total_events(total_events_);
+  *packet.mutable_footer() = footer_;
+  DropZeroColumns(&packet);
+  // Cannot be too large: kMaxIndexedPackets bounds it.
+  (void)AppendFramed(&packet, out);
+}
+
+}  // namespace acceltrace::stream
