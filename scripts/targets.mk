@@ -1,9 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The targets people type. Included last by the Makefile.
-.PHONY: help clean
+# The targets people type. Included last by the Makefile; what they test comes from the rooms'
+# UNIT_TESTS, TESTS and FUZZERS.
+PREFIX ?= /usr
+DESTDIR ?=
+FUZZ_TIME ?= 60
+QUICK ?=
+BENCH ?=
+RUN_TESTS = tests/run $(if $(JOBS),--jobs $(JOBS))
+
+.PHONY: help tests fuzzers check check-vm check-all fuzz bench lint install clean
 help:
-	@echo 'make            build everything'
-	@echo 'make clean      remove build/'
+	@echo 'make                           build everything into build/'
+	@echo 'make check                     unit tests, programs, scripts, lint: all but the VM'
+	@echo 'make check-vm                  the scenarios that need the VM'
+	@echo 'make check-all                 both, and a few seconds of each fuzzer'
+	@echo 'make fuzz [FUZZ_TIME=S]        each fuzzer for S seconds (60)'
+	@echo 'make bench [BENCH=NAME] [QUICK=1]  benchmarks; results in build/bench/NAME.json'
+	@echo 'make lint                      style, licences, include direction, sizes'
+	@echo 'make install DESTDIR= PREFIX=  install what has been built'
+	@echo 'make package                   a Debian package in build/package/'
+	@echo 'make clean                     remove build/'
+	@echo 'Variables: V=1 shows commands; KERNELRELEASE_TARGET=RELEASE builds the module for'
+	@echo 'that kernel; OPT= compiler optimisation; JOBS= tests at a time.'
+
+# What the build made for tests: tests/run runs exactly these, and a missing one fails.
+tests: $(UNIT_TESTS) $(TESTS)
+	@mkdir -p $(BUILD)/test
+	@printf '%s\n' $(UNIT_TESTS:%='unit %') $(TESTS:%='program %') $(FUZZERS:%='fuzz %') \
+		>$(BUILD)/test/manifest
+fuzzers: $(FUZZERS)
+
+check: all tests
+	$(Q)$(RUN_TESTS) --kind lint --kind unit --kind program --kind script
+check-vm: all tests
+	$(Q)$(RUN_TESTS) --kind vm
+check-all: all tests fuzzers
+	$(Q)$(RUN_TESTS)
+fuzz: tests fuzzers
+	$(Q)$(RUN_TESTS) --kind fuzz --fuzz-time $(FUZZ_TIME)
+bench: all tests
+	$(Q)QUICK=$(QUICK) scripts/bench $(BENCH)
+lint:
+	$(Q)scripts/lint
+
 clean:
 	rm -rf $(BUILD)
