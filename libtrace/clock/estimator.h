@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Device ticks to host time, with bounds. Room: libtrace/clock; may include
+// libtrace/stream and below. The method and its proofs: docs/clocks.md.
+//
+//   MapBuilder builder(ClockInfo::From(device.clock()));
+//   builder.Add(clock_batch);            // every ClockBatch of the device, any order
+//   builder.AddCut(ticks, cut, near_ns); // what the device said of its clock
+//   builder.AddConstraints(constraints); // what the order of events tells, optional
+//   Result<Map> map = builder.Build();
+//   Interval when = map->ToHost(ticks, near_ns);
+//
+// Host times are CLOCK_MONOTONIC ns. Ticks are raw: as wide as the device's
+// counter, wrapped, starting anew at a reset. Nothing is ever moved to make an
+// order look right: what contradicts is left out, counted and for the caller to report.
+#ifndef LIBTRACE_CLOCK_ESTIMATOR_H_
+#define LIBTRACE_CLOCK_ESTIMATOR_H_
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "libtrace/proto/trace.pb.h"
+#include "libtrace/stream/result.h"
+
+namespace acceltrace::clock {
+
+// When something happened on the host's clock: certainly within [lo_ns, hi_ns],
+// at mid_ns as far as can be told.
+struct Interval {
+  int64_t lo_ns = 0;
+  int64_t mid_ns = 0;
+  int64_t hi_ns = 0;
+
+  int64_t width_ns() const { return hi_ns - lo_ns; }
+  bool Contains(int64_t time_ns) const { return lo_ns <= time_ns && time_ns <= hi_ns; }
+};
+
+// What is known of a device clock beforehand.
+struct ClockInfo {
+  double nominal_hz = 0;
+  uint32_t bits = 64;  // the counter wraps at 2^bits
+
+  static ClockInfo From(const proto::Clock& clock) {
+    return {static_cast<double>(clock.nominal_hz()), clock.bits() == 0 ? 64 : clock.bits()};
+  }
+};
+
+struct Options {
+  // The fastest that the frequency may wander without a step; see docs/clocks.md
+  // for where the number comes from. A trace that shows more raises it.
+  double max_drift_ppm_per_s = 2.0;
+};
+
+// One reading of the device clock: it showed `device_ticks` at an instant within
+// [host_before_ns, host_after_ns].
+struct Sample {
+  int64_t host_before_ns = 0;
+  int64_t host_after_ns = 0;
+  uint64_t device_ticks = 0;
+  // Cycle counter reads inside the bracket; both 0 = none.
+  uint64_t tsc_before = 0;
+  uint64_t tsc_after = 0;
+  // A cross-timestamp of the link: both clocks at one instant.
+  bool has_ptm = false;
+  uint64_t ptm_device_ticks = 0;
+  int64_t ptm_host_ns = 0;
+};
+
+// What one event tells of another: a host event at host_ns that cannot have been
+// after (kHostFirst: doorbell write, doorbell seen), or cannot have been before
+// (kDeviceFirst: completion written, interrupt handled), the device's `ticks`.
+struct Constraint {
+  enum class Order : uint8_t { kHostFirst, kDeviceFirst };
+  uint64_t ticks = 0;
+  int64_t host_ns = 0;
+  Order order = Order::kHostFirst;
+};
+
+// Where the clock is not one smooth curve, told by the device.
+enum class Cut : uint8_t {
+  kFrequency,  // another frequency from these ticks on, no jump
+  kReset,      // counting anew: `ticks` are the first of the new count
+};
+
+// How well a clock is known, for people and for JSON.
+struct Quality {
+  uint64_t samples = 0;  // given
+  uint64_t samples_used = 0;
+  uint64_t samples_rejected = 0;  // contradicted by their neighbours, or malformed
+  uint64_t ptm_samples = 0;
+  uint64_t constraints = 0;           // given
+  uint64_t constraints_rejected = 0;  // contradicted by the samples: causality violations
+  uint32_t pieces = 0;                // smooth stretches
+  uint32_t resets = 0;
+  uint32_t steps = 0;
+  int64_t first_ns = 0, last_ns = 0;  // of the samples used
+  double offset_ns = 0;               // host time minus nominal device time at the last sample
+  double rate_ppm = 0;                // device frequency against nominal, mean of the last piece
+  double rate_min_ppm = 0, rate_max_ppm = 0;                             // over all pieces
+  int64_t round_trip_min_ns = 0, round_trip_median_ns = 0;               // of the brackets
+  double residual_p50_ns = 0, residual_p99_ns = 0, residual_max_ns = 0;  // bracket middle - mid_ns
+  int64_t width_median_ns = 0, width_max_ns = 0;  // of the intervals at the samples
+  double drift_ppm_per_s = 0;                     // what was assumed in the end
+};
+
+namespace internal {
+struct MapData;
+}
+
+// Immutable, cheap to copy, safe to use from several threads.
+class Map {
+ public:
+  static constexpr int64_t kNoHint = std::numeric_limits<int64_t>::min();
+
+  Map() = default;  // not valid
+  explicit Map(std::shared_ptr<const internal::MapData> data) : data_(std::move(data)) {}
+
+  bool valid() const { return data_ != nullptr; }
+
+  // Only when valid(). near_ns: a host time less than half a wrap away from the
+  // event (its job's submission, the clock sample before it in the stream). It
+  // chooses the wrap, and the count after or before a reset; without it a wrapped
+  // or reset clock is taken to be at its last count.
+  Interval ToHost(uint64_t ticks, int64_t near_ns = kNoHint) const;
+  // The same for a column; near_ns empty or as long as ticks. Ticks in order of
+  // time convert fastest.
+  void ToHost(std::span<const uint64_t> ticks, std::span<const int64_t> near_ns,
+              std::span<Interval> out) const;
+  // A duration between two ticks of one smooth stretch, in ns, with bounds that
+  // are tighter than the difference of two intervals: the offset cancels.
+  Interval Duration(uint64_t begin_ticks, uint64_t end_ticks, int64_t near_ns = kNoHint) const;
+
+  const Quality& quality() const;
+
+ private:
+  std::shared_ptr<const internal::MapData> data_;
+};
+
+class MapBuilder {
+ public:
+  explicit MapBuilder(const ClockInfo& info, const Options& options = {});
+
+  void Add(const proto::ClockBatch& batch);
+  void Add(const Sample& sample) { samples_.push_back(sample); }
+  // near_ns as in Map::ToHost.
+  void AddCut(uint64_t ticks, Cut cut, int64_t near_ns = Map::kNoHint);
+  void AddConstraints(std::span<const Constraint> constraints);
+
+  // Errors: no nominal frequency; fewer than two samples that agree. May be called
+  // again after more was added.
+  Result<Map> Build() const;
+
+ private:
+  struct CutAt {
+    uint64_t ticks;
+    Cut cut;
+    int64_t near_ns;
+  };
+
+  ClockInfo info_;
+  Options options_;
+  std::vector<Sample> samples_;
+  std::vector<CutAt> cuts_;
+  std::vector<Constraint> constraints_;
+};
+
+}  // namespace acceltrace::clock
+
+#endif  // LIBTRACE_CLOCK_ESTIMATOR_H_
