@@ -95,7 +95,8 @@ def run_all(jobs, workers, tally):
     try:
         for queue, count in (([job for job in jobs if not job.serial], workers),
                              ([job for job in jobs if job.serial], 1)):
-            threads = [threading.Thread(target=worker, args=(queue,), daemon=True) for _ in range(count)]
+            threads = [threading.Thread(target=worker, args=(queue,), daemon=True)
+                       for _ in range(count)]
             for thread in threads:
                 thread.start()
             for thread in threads:

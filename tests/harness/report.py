@@ -49,10 +49,12 @@ class Tally:
     def add(self, job, cases, seconds):
         """Takes the cases of a finished job."""
         self.jobs_done += 1
-        by_verdict = {verdict: [c for c in cases if c.verdict == verdict] for verdict in self.counts}
+        by_verdict = {verdict: [case for case in cases if case.verdict == verdict]
+                      for verdict in self.counts}
         for verdict, found in by_verdict.items():
             self.counts[verdict] += len(found)
-        names = [f"{len(found)} {verdict.lower()}" for verdict, found in by_verdict.items() if found]
+        names = [f"{len(found)} {verdict.lower()}"
+                 for verdict, found in by_verdict.items() if found]
         worst = next((v for v in (FAIL, PASS, SKIP) if by_verdict[v]), FAIL)
         self.line(f"{worst}  {job.name:<28} {', '.join(names):<20} {seconds:6.1f} s")
         for case in by_verdict[SKIP]:
@@ -86,5 +88,6 @@ class Tally:
                 self.line(f"  {failure}")
         if sum(self.counts.values()) == 0:
             self.add_problem("no test ran")
-        self.line(f"{self.counts[PASS]} passed, {self.counts[FAIL]} failed, {self.counts[SKIP]} skipped")
+        passed, failed, skipped = (self.counts[verdict] for verdict in (PASS, FAIL, SKIP))
+        self.line(f"{passed} passed, {failed} failed, {skipped} skipped")
         return 1 if self.counts[FAIL] else 0

@@ -91,7 +91,8 @@ def catch(status, xml_bytes):
                 cases.append(Case(name, FAIL, failure_text(element) or "no result"))
             elif skips:
                 reason = element.find(".//Skip")
-                cases.append(Case(name, SKIP, (reason.text or "").strip() if reason is not None else ""))
+                text = (reason.text or "").strip() if reason is not None else ""
+                cases.append(Case(name, SKIP, text or "no reason given"))
             else:
                 cases.append(Case(name, PASS))
     except ET.ParseError as error:

@@ -3,17 +3,20 @@
 
 import re
 
-BAD = re.compile(
-    r"\bWARNING: |\bBUG: |\bBUG:? at |\bkernel BUG at |\bOops\b|KASAN|KCSAN|KFENCE: |UBSAN|Call Trace:"
-    r"|general protection fault|Kernel panic|unreferenced object|blocked for more than \d+ seconds"
-    r"|possible recursive locking|circular locking dependency|inconsistent lock state"
-    r"|suspicious RCU usage|sleeping function called from|rcu: .*stall|soft lockup|hard LOCKUP"
-    r"|DMA-API: |ODEBUG: |refcount_t: |scheduling while atomic|detected stalls|Bad page state"
-    r"|list_(add|del) corruption|stack-out-of-bounds|INFO: task .* blocked")
+BAD = re.compile("|".join((
+    r"\bWARNING: ", r"\bBUG: ", r"\bBUG:? at ", r"\bkernel BUG at ", r"\bOops\b", "Kernel panic",
+    "Call Trace:", "general protection fault", "scheduling while atomic", "Bad page state",
+    "KASAN", "KCSAN", "KFENCE: ", "UBSAN", "stack-out-of-bounds", "unreferenced object",
+    "possible recursive locking", "circular locking dependency", "inconsistent lock state",
+    "suspicious RCU usage", "sleeping function called from", "rcu: .*stall", "detected stalls",
+    "soft lockup", "hard LOCKUP", r"blocked for more than \d+ seconds", "INFO: task .* blocked",
+    "DMA-API: ", "ODEBUG: ", "refcount_t: ", "list_(add|del) corruption")))
 
 # Lines that look like the above and are not: what stock kernels say on every boot.
-HARMLESS = re.compile(r"Speculative Return Stack Overflow|KFENCE: enabled|kfence: initialized"
-                      r"|(KASAN|UBSAN|KCSAN): .*(initialized|enabled)|kasan: KernelAddressSanitizer")
+HARMLESS = re.compile("|".join((
+    "Speculative Return Stack Overflow", "KFENCE: enabled", "kfence: initialized",
+    "(KASAN|UBSAN|KCSAN): .*(initialized|enabled)", "kasan: KernelAddressSanitizer",
+    "DMA-API: preallocated", "DMA-API: debugging enabled")))
 
 
 def findings(log, allowed):

@@ -102,7 +102,8 @@ def choose(wanted, repo, with_module):
     have = installed()
     if wanted:
         if wanted not in have:
-            raise Failure(f"no kernel {wanted} in /boot with modules; installed: {' '.join(have) or 'none'}")
+            raise Failure(f"no kernel {wanted} in /boot with modules; installed: "
+                          f"{' '.join(have) or 'none'}")
         return Kernel(f"/boot/vmlinuz-{wanted}", wanted)
     if not have:
         raise Failure("no kernel in /boot with modules: apt-get install linux-image-amd64")

@@ -70,13 +70,15 @@ def command_line(opts, chosen, initramfs, console, descriptors):
     for number, (port, descriptor) in enumerate(zip(PORTS, descriptors), 1):
         args += ["-chardev", f"socket,id={port},fd={descriptor}", "-device",
                  f"virtserialport,bus=vser.0,nr={number},chardev={port},name=acceltrace.{port}"]
-    args += ["-virtfs", "local,path=/,mount_tag=root,security_model=none,readonly=on,multidevs=remap"]
+    args += ["-virtfs",
+             "local,path=/,mount_tag=root,security_model=none,readonly=on,multidevs=remap"]
     for number, share in enumerate(opts.share):
         args += ["-virtfs", f"local,path={quote(share)},mount_tag=share{number},"
                  "security_model=none,multidevs=remap"]
     for number, device in enumerate(opts.device):
         # A root port each, so that link state and hotplug work.
-        args += ["-device", f"pcie-root-port,id=axl-rp{number},chassis={number + 1},slot={number + 1}"]
+        place = f"chassis={number + 1},slot={number + 1}"
+        args += ["-device", f"pcie-root-port,id=axl-rp{number},{place}"]
         name, _, properties = device.partition(",")
         place = f"bus=axl-rp{number}" if "bus=" not in properties else ""
         ident = f"id=axl{number}" if not re.search(r"(^|,)id=", properties) else ""

@@ -19,7 +19,7 @@ def parse(argv):
     parser = argparse.ArgumentParser(
         prog="vm", usage="scripts/vm [options] -- COMMAND [ARG...]", epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
-        description="Boot a guest on this machine's own root file system, load axl.ko, run COMMAND.")
+        description="Boot a guest on this machine's own root, load axl.ko, run COMMAND there.")
     add = parser.add_argument
     add("--icount", action="store_true",
         help="virtual time counts instructions: figures independent of the host's load; one CPU")

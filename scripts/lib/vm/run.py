@@ -28,7 +28,8 @@ def say(text):
 
 def cache_folder(repo):
     """build/vm, or a folder of the user's own when the tree is not writable."""
-    for folder in (f"{repo}/build/vm", os.path.join(tempfile.gettempdir(), f"acceltrace-vm-{os.getuid()}")):
+    own = os.path.join(tempfile.gettempdir(), f"acceltrace-vm-{os.getuid()}")
+    for folder in (f"{repo}/build/vm", own):
         with contextlib.suppress(OSError):
             os.makedirs(folder, exist_ok=True)
             if os.access(folder, os.W_OK):
@@ -49,15 +50,17 @@ def guest_config(opts, chosen):
         if not os.path.exists(module):
             raise Failure(f"no build/kmod/{chosen.release}/axl.ko: run make, or use --no-module")
     own_tmp = not any(below(path, "/tmp") for path in (here, opts.repo))
-    config = {"MODULE": module, "MODULE_DEPENDS": " ".join(kernel.module_depends(module) if module else []),
+    depends = " ".join(kernel.module_depends(module)) if module else ""
+    config = {"MODULE": module, "MODULE_DEPENDS": depends,
               "OWN_TMP": "1" if own_tmp else "", "SHARES": "\n".join(opts.share),
               "INIT": "/sbin/init" if opts.systemd else ""}
     return "".join(f"{name}={shlex.quote(value)}\n" for name, value in config.items())
 
 
 def guest_command(opts):
-    env = {"PATH": f"{opts.repo}/build/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-           "HOME": "/root", "USER": "root", "LANG": "C.UTF-8", "TERM": "dumb", "REPO": opts.repo}
+    system = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    env = {"PATH": f"{opts.repo}/build/bin:{system}", "HOME": "/root", "USER": "root",
+           "LANG": "C.UTF-8", "TERM": "dumb", "REPO": opts.repo}
     env.update({k: v for k, v in os.environ.items() if k.startswith(("ACCELTRACE_", "AXL_"))})
     here = shlex.quote(os.getcwd())
     pairs = " ".join(shlex.quote(f"{name}={value}") for name, value in env.items())
@@ -177,15 +180,15 @@ def judge(opts, guest, in_time, cache):
         sys.stderr.write(f"dmesg: {line}\n")
     status = guest.status()
     if not in_time:
-        say(f"the guest did not end within {opts.timeout:g} s; its console is in {cache}/last-console")
+        say(f"the guest did not end within {opts.timeout:g} s, see {cache}/last-console")
         return TIMED_OUT
     if status is None or not log:
         for line in read_text(guest.console).splitlines()[-5:]:
             sys.stderr.write(f"console: {line}\n")
-        say(f"the guest ended without an answer; its console is in {cache}/last-console")
+        say(f"the guest ended without an answer, see {cache}/last-console")
         return FAILED
     if bad:
-        say(f"the kernel log has findings, shown above; all of it is in {opts.dmesg or cache + '/last-dmesg'}")
+        say(f"the kernel log has findings, see above and {opts.dmesg or cache + '/last-dmesg'}")
         return status or 1
     return status
 

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of documents: links lead somewhere, commands exist."""
+
+import os
+import re
+import subprocess
+
+from lint import REPO, Skip
+
+LINK = re.compile(r"\]\(([^)#\s]+)(#[^)]*)?\)")
+FENCE = re.compile(r"^```(sh|console|shell)?\s*$")
+
+
+def links(tree):
+    """relative links in documents lead to files of the repository"""
+    folders = {os.path.dirname(path) for path in tree.paths}
+    for path in tree.having(".md"):
+        for number, line in enumerate(tree.lines(path), 1):
+            for match in LINK.finditer(line):
+                target = match.group(1)
+                if "://" in target or target.startswith("mailto:"):
+                    continue
+                resolved = os.path.normpath(os.path.join(os.path.dirname(path), target))
+                if resolved not in tree.paths and resolved not in folders and resolved != ".":
+                    yield f"{path}:{number}: link to {target}, which is not there"
+
+
+def commands_of(tree, path):
+    """(line number, words) of each command in a document's ```sh blocks."""
+    inside = False
+    for number, line in enumerate(tree.lines(path), 1):
+        if line.startswith("```"):
+            inside = not inside and bool(FENCE.match(line)) and line.strip() != "```"
+            continue
+        if inside:
+            words = line.split("#")[0].removeprefix("$ ").split()
+            while words and "=" in words[0]:
+                words.pop(0)
+            if words:
+                yield number, words
+
+
+def make_targets():
+    """Every target that make knows."""
+    listed = subprocess.run(["make", "-C", REPO, "-pRrq", "help"], stdout=subprocess.PIPE,
+                            stderr=subprocess.DEVNULL, text=True, check=False)
+    return set(re.findall(r"^([\w./-]+):", listed.stdout, re.M))
+
+
+def commands(tree):
+    """the commands that documents show exist: scripts, make targets, verbs and their options"""
+    cli = os.path.join(REPO, "build", "bin", "acceltrace")
+    targets, helps, missing_cli = make_targets(), {}, False
+
+    def help_of(*words):
+        if words not in helps:
+            run = subprocess.run([cli, *words, "--help"], stdout=subprocess.PIPE, text=True,
+                                 stderr=subprocess.STDOUT, check=False, timeout=20)
+            helps[words] = run.stdout if run.returncode == 0 else None
+        return helps[words]
+
+    for path in tree.having(".md"):
+        for number, words in commands_of(tree, path):
+            where, name = f"{path}:{number}", words[0]
+            if name.startswith(("./scripts/", "scripts/", "tests/run", "./tests/")):
+                script = os.path.normpath(name)
+                if script not in tree.paths:
+                    yield f"{where}: {name} is not there"
+            elif name == "make":
+                for word in words[1:]:
+                    if "=" not in word and not word.startswith("-") and word not in targets:
+                        yield f"{where}: make has no target {word}"
+            elif name in ("acceltrace", "build/bin/acceltrace") and len(words) > 1:
+                if not os.path.exists(cli):
+                    missing_cli = True
+                    continue
+                verb = words[1]
+                shown = help_of(verb)
+                if shown is None:
+                    yield f"{where}: acceltrace has no verb {verb}"
+                    continue
+                for word in words[2:]:
+                    if word == "--":
+                        break
+                    if word.startswith("--") and word.split("=")[0] not in shown:
+                        yield f"{where}: acceltrace {verb} has no option {word}"
+    if missing_cli:
+        raise Skip("build/bin/acceltrace is not built: verbs cannot be compared")
+
+
+CHECKS = [links, commands]

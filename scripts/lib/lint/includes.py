@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks who may include whom: the table of docs/architecture.md."""
+
+import os
+import re
+
+from lint import is_test
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
+IMPORT = re.compile(r'^\s*import\s+"([^"]+)"')
+
+# The data's way through libtrace: a room may include itself and those before it.
+CHAIN = ["libtrace/proto", "libtrace/stream", "libtrace/clock", "libtrace/model",
+         "libtrace/analysis", "libtrace/view"]
+MAY = {
+    "kmod/uapi": [],
+    "kmod": ["kmod/uapi"],
+    "qemu-device": ["kmod/uapi"],
+    "libtrace/runtime": ["kmod/uapi"],
+    "libtrace/cli": [*CHAIN, "libtrace/runtime"],
+    "daemon": ["libtrace/proto", "libtrace/stream", "kmod/uapi"],
+    **{room: CHAIN[:number] for number, room in enumerate(CHAIN)},
+}
+NEUTRAL = ("libtrace/proto/", "libtrace/model/", "libtrace/analysis/", "libtrace/view/")
+AXL = re.compile(r"(?<![a-z])axl", re.I)
+
+
+def room_of(path):
+    """The room that a path lies in, the deepest that the table names; None outside of all."""
+    found = [room for room in MAY if path.startswith(room + "/")]
+    return max(found, key=len) if found else None
+
+
+def resolve(tree, includer, name):
+    """The repository's path of an included name; None for what comes from elsewhere."""
+    if name.endswith((".pb.h", ".pb.cc")):
+        name = name.rsplit(".pb.", 1)[0] + ".proto"
+    for candidate in (os.path.normpath(os.path.join(os.path.dirname(includer), name)), name):
+        if candidate in tree.paths or os.path.dirname(candidate) in MAY:
+            return candidate
+    return None
+
+
+def include_direction(tree):
+    """includes follow the data and never go back"""
+    for path in tree.having(".c", ".cc", ".h", ".proto"):
+        room = room_of(path)
+        if room is None or is_test(path):
+            continue
+        for number, line in enumerate(tree.lines(path), 1):
+            match = INCLUDE.match(line) or IMPORT.match(line)
+            target = match and resolve(tree, path, match.group(1))
+            if not target:
+                continue
+            other = room_of(target)
+            if other is None and target.startswith("tests/"):
+                yield f"{path}:{number}: includes {target}: products do not include tests"
+            elif other not in (None, room) and other not in MAY[room]:
+                allowed = ", ".join(MAY[room]) or "nothing"
+                yield f"{path}:{number}: {room} includes {other}; it may include {allowed}"
+
+
+def vendor_neutral(tree):
+    """no name in libtrace/{proto,model,analysis,view} belongs to axl"""
+    for path in tree.having(".cc", ".h", ".proto"):
+        if not path.startswith(NEUTRAL) or is_test(path):
+            continue
+        for number, line in enumerate(tree.lines(path), 1):
+            if AXL.search(line):
+                yield f"{path}:{number}: names axl: say it for any accelerator"
+
+
+def header_guards(tree):
+    """headers can be included twice"""
+    for path in tree.having(".h"):
+        text = "\n".join(tree.lines(path)[:40])
+        if not re.search(r"^#\s*(pragma once|ifndef \w+)|^#if !defined\(\w+\)", text, re.M):
+            yield f"{path}:1: no include guard"
+
+
+CHECKS = [include_direction, vendor_neutral, header_guards]

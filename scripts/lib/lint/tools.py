@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks by other programs: clang-format, shellcheck, pyflakes, checkpatch, sparse."""
+
+import glob
+import os
+import re
+import shutil
+import subprocess
+
+from lint import REPO, Skip, is_cxx, is_fixture, is_kernel_style
+
+# The layout is what this version makes of .clang-format; others differ in details.
+CLANG_FORMAT = 14
+
+
+def output(argv):
+    """Standard output and error of a program, whatever its exit status."""
+    run = subprocess.run(argv, cwd=REPO, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                         stdin=subprocess.DEVNULL, check=False)
+    return run.stdout.decode("utf-8", "replace")
+
+
+def clang_format(tree):
+    """C++ is laid out as .clang-format says"""
+    program = shutil.which(f"clang-format-{CLANG_FORMAT}") or shutil.which("clang-format")
+    if not program:
+        raise Skip("no clang-format: apt-get install clang-format")
+    version = re.search(r"version (\d+)", output([program, "--version"]))
+    if not version or int(version.group(1)) != CLANG_FORMAT:
+        raise Skip(f"clang-format {CLANG_FORMAT} defines the layout, here is {version.group(1)}")
+    paths = [path for path in tree.paths if is_cxx(path) and not is_fixture(path)]
+    for start in range(0, len(paths), 50):
+        shown = output([program, "--dry-run", "--ferror-limit=3", *paths[start:start + 50]])
+        for line in shown.splitlines():
+            if "clang-format-violations" in line:
+                advice = f": layout: {os.path.basename(program)} -i it"
+                yield re.sub(r": (warning|error):.*", advice, line)
+
+
+def shell(tree):
+    """shellcheck finds nothing in shell scripts"""
+    if not shutil.which("shellcheck"):
+        raise Skip("no shellcheck: apt-get install shellcheck")
+    paths = [path for path in tree.paths
+             if re.match(rb"#!.*\b(sh|bash|dash)\n", tree.data(path)[:80]) and not is_fixture(path)]
+    yield from output(["shellcheck", "-f", "gcc", "-e", "SC1091", *paths]).splitlines()
+
+
+def python(tree):
+    """Python parses, and pyflakes finds nothing where it is installed"""
+    paths = [path for path in tree.paths if path.endswith(".py") or
+             re.match(rb"#!.*\bpython3\n", tree.data(path)[:80])]
+    for path in paths:
+        try:
+            compile(tree.data(path), path, "exec", dont_inherit=True)
+        except SyntaxError as error:
+            yield f"{path}:{error.lineno}: {error.msg}"
+    if shutil.which("pyflakes3"):
+        yield from output(["pyflakes3", *paths]).splitlines()
+
+
+def checkpatch(tree):
+    """the kernel's own checkpatch --strict finds nothing in kernel C"""
+    places = [os.environ.get("CHECKPATCH", ""),
+              *glob.glob("/usr/src/linux-*/scripts/checkpatch.pl"),
+              *glob.glob("/usr/lib/linux-kbuild-*/scripts/checkpatch.pl")]
+    script = next((place for place in places if place and os.path.exists(place)), None)
+    if not script:
+        raise Skip("no checkpatch.pl: unpack a kernel source and set CHECKPATCH")
+    # Of one file outside a kernel tree it cannot know these.
+    ignored = "FILE_PATH_CHANGES,SPDX_LICENSE_TAG,LINUX_VERSION_CODE,NEW_TYPEDEFS"
+    for path in filter(is_kernel_style, tree.paths):
+        options = ["--no-tree", "--strict", "--terse", "--no-summary", "--quiet",
+                   "--max-line-length=100", f"--ignore={ignored}"]
+        yield from output(["perl", script, *options, "-f", path]).splitlines()
+
+
+def sparse(tree):
+    """sparse finds nothing in the module"""
+    if not shutil.which("sparse"):
+        raise Skip("no sparse: apt-get install sparse")
+    rules = "kmod/build.mk"
+    if rules not in tree.paths or "kmod-sparse:" not in "\n".join(tree.lines(rules)):
+        raise Skip("kmod/build.mk has no target kmod-sparse")
+    run = subprocess.run(["make", "-s", "kmod-sparse"], cwd=REPO, stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, text=True, check=False)
+    yield from (line for line in run.stdout.splitlines() if re.search(r"(warning|error):", line))
+    if run.returncode:
+        yield f"kmod: make kmod-sparse failed: {run.stdout.strip().splitlines()[-1:]}"
+
+
+CHECKS = [clang_format, shell, python, checkpatch, sparse]
