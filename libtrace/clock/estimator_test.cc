@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/clock/estimator.h"
+
+#include "tests/catch.h"
+
+namespace acceltrace::clock {
+
+namespace {
+
+// A clock of 1 GHz nominal that runs `ppm` fast and shows `start` at host time 0.
+struct Device {
+  double ppm = 0;
+  uint64_t start = 12345;
+  uint32_t bits = 64;
+  uint64_t At(double host_ns) const {
+    const auto ticks = start + static_cast<uint64_t>(host_ns * (1 + ppm * 1e-6));
+    return bits == 64 ? ticks : ticks & ((uint64_t{1} << bits) - 1);
+  }
+};
+
+MapBuilder Sampled(const Device& device, int count, int64_t period_ns) {
+  MapBuilder builder({1e9, device.bits});
+  for (int i = 0; i < count; ++i) {
+    const int64_t host_ns = 1'000'000 + i * period_ns;
+    builder.Add(Sample{host_ns - 300, host_ns + 300, device.At(host_ns)});
+  }
+  return builder;
+}
+
+}  // namespace
+
+TEST_CASE("times of a steady clock are found within its brackets") {
+  for (double ppm : {0.0, 20.0, -200.0}) {
+    const Device device{ppm};
+    const Result<Map> map = Sampled(device, 50, 100'000'000).Build();
+    REQUIRE(map.ok());
+    for (int64_t host_ns = 1'000'000; host_ns < 4'900'000'000; host_ns += 7'654'321) {
+      const Interval when = map->ToHost(device.At(host_ns));
+      CHECK(when.Contains(host_ns));
+      CHECK(std::abs(when.mid_ns - host_ns) <= 3);
+      CHECK(when.width_ns() < 650);
+    }
+    CHECK(map->quality().rate_ppm == Approx(ppm).margin(1));
+  }
+}
+
+TEST_CASE("a clock that wraps is followed") {
+  const Device device{-20, 4'000'000'000, 32};
+  const Result<Map> map = Sampled(device, 300, 100'000'000).Build();
+  REQUIRE(map.ok());
+  for (int64_t host_ns = 1'000'000; host_ns < 29'000'000'000; host_ns += 76'543'210) {
+    CHECK(map->ToHost(device.At(host_ns), host_ns + 1'000'000'000).Contains(host_ns));
+  }
+}
+
+TEST_CASE("too little is an error that says so") {
+  CHECK(MapBuilder({1e9, 64}).Build().message().find("only 0 usable") == 0);
+  CHECK_FALSE(Sampled(Device{}, 1, 1).Build().ok());
+  CHECK_FALSE(MapBuilder({0, 64}).Build().ok());
+}
+
+}  // namespace acceltrace::clock
