@@ -49,6 +49,9 @@ def kernel_arguments(opts):
     if opts.icount:
         # One TSC tick is one virtual nanosecond; measuring that would only add an error.
         args.append("tsc_early_khz=1000000")
+    if opts.systemd:
+        # The host's own services and mounts are not what is tested.
+        args += ["systemd.unit=acceltrace-vm.target", "fstab=no", "systemd.mask=tmp.mount"]
     if opts.verbose:
         args.append("ignore_loglevel")
     return " ".join(args + opts.append)

@@ -49,11 +49,13 @@ def guest_config(opts, chosen):
         module = f"{opts.repo}/build/kmod/{chosen.release}/axl.ko"
         if not os.path.exists(module):
             raise Failure(f"no build/kmod/{chosen.release}/axl.ko: run make, or use --no-module")
+    if opts.systemd and not os.path.exists("/sbin/init"):
+        raise Failure("--systemd needs /sbin/init: apt-get install systemd-sysv")
     own_tmp = not any(below(path, "/tmp") for path in (here, opts.repo))
     depends = " ".join(kernel.module_depends(module)) if module else ""
     config = {"MODULE": module, "MODULE_DEPENDS": depends,
               "OWN_TMP": "1" if own_tmp else "", "SHARES": "\n".join(opts.share),
-              "INIT": "/sbin/init" if opts.systemd else ""}
+              "SYSTEMD": "1" if opts.systemd else ""}
     return "".join(f"{name}={shlex.quote(value)}\n" for name, value in config.items())
 
 

@@ -1,0 +1,46 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# scripts/vm itself: a guest that fails must never look like one that passed.
+set -u
+vm='scripts/vm --no-device --no-module --timeout 120'
+count=0
+echo 1..9
+
+# check NAME EXPECTED GOT
+check() {
+	count=$((count + 1))
+	if [ "$2" = "$3" ]; then
+		echo "ok $count - $1"
+	else
+		echo "not ok $count - $1"
+		printf '# expected: %s\n# got: %s\n' "$2" "$3"
+	fi
+}
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# One boot for all that a good run must show.
+$vm --icount --share "$scratch" -- sh -c '
+	echo "words: $#: $1"; echo error >&2; pwd; echo more >/dev/stdout
+	echo kept >"$2/file"; sleep 1000 & exit 7' sh 'two  words $HOME' "$scratch" \
+	>"$scratch/out" 2>"$scratch/err"
+check 'the status is the command'\''s' 7 $?
+check 'arguments, working directory and output come through' \
+	"words: 2: two  words \$HOME|$(pwd)|more|" "$(tr '\n' '|' <"$scratch/out")"
+check 'stderr is kept apart' error "$(cat "$scratch/err")"
+check 'a shared folder keeps what the guest wrote' kept "$(cat "$scratch/file")"
+
+$vm -- poweroff -f 2>"$scratch/err"
+check 'a guest that never answers is a failure' 125 $?
+
+$vm -- sh -c 'echo c >/proc/sysrq-trigger; sleep 60' 2>"$scratch/err"
+check 'a panic is a failure' 125 $?
+check 'a panic is shown' 1 "$(grep -c 'Kernel panic' "$scratch/err")"
+
+$vm -- sh -c 'echo "WARNING: CPU: 0 PID: 1 at nowhere" >/dev/kmsg' 2>"$scratch/err"
+check 'a warning of the kernel fails a command that passed' 1 $?
+
+$vm --timeout 10 -- sleep 1000 2>"$scratch/err"
+check 'a guest that hangs is ended' 124 $?
