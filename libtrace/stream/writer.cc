@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/stream/writer.h"
 
+#include <algorithm>
+
 #include "libtrace/stream/batches.h"
 #include "libtrace/stream/columns.h"
 #include "libtrace/stream/crc32c.h"
@@ -63,6 +65,20 @@ bool PacketEncoder::Append(proto::Packet* packet, int64_t first_host_ns, uint32_
     last_indexed_ns_ = first_host_ns;
   }
   return true;
+}
+
+void PacketEncoder::TruncateTo(uint64_t offset) {
+  while (footer_.offset_delta_size() > 0 && last_indexed_offset_ >= offset) {
+    const int last = footer_.offset_delta_size() - 1;
+    last_indexed_offset_ -= footer_.offset_delta(last);
+    last_indexed_ns_ -= footer_.first_ns_delta(last);
+    total_events_ -= footer_.events(last);
+    footer_.mutable_offset_delta()->RemoveLast();
+    footer_.mutable_body()->RemoveLast();
+    footer_.mutable_first_ns_delta()->RemoveLast();
+    footer_.mutable_events()->RemoveLast();
+  }
+  offset_ = std::min(offset_, offset);
 }
 
 void PacketEncoder::AppendFooter(std::string* out) {

@@ -26,6 +26,11 @@ class PacketEncoder {
   // appended, the caller has to count its events as lost.
   bool Append(proto::Packet* packet, int64_t first_host_ns, uint32_t events, std::string* out);
 
+  // Forgets the packets that end past this offset: the caller could not store
+  // them, and goes on writing there. Their sequence numbers stay used, so that a
+  // reader sees how many are missing.
+  void TruncateTo(uint64_t offset);
+
   // Appends the footer packet; nothing may follow.
   void AppendFooter(std::string* out);
 
