@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The buffers of one device: device memory, scratchpad, and host memory that the
+// device reaches. Thread-safe. Room: libtrace/runtime, internal.
+#ifndef LIBTRACE_RUNTIME_BUFFERS_H_
+#define LIBTRACE_RUNTIME_BUFFERS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "libtrace/runtime/axl.h"
+#include "libtrace/runtime/kernel.h"
+
+namespace acceltrace::runtime {
+
+class Buffers {
+ public:
+  Buffers(Kernel& kernel, int fd, int ordinal) : kernel_(kernel), fd_(fd), ordinal_(ordinal) {}
+  ~Buffers();  // unmaps; the driver frees the rest when the fd is closed
+  Buffers(const Buffers&) = delete;
+  Buffers& operator=(const Buffers&) = delete;
+
+  // kind: AXL_BUF_DEVICE or AXL_BUF_SCRATCH.
+  axlError_t AllocateDevice(uint32_t kind, size_t bytes, void** pointer);
+  axlError_t FreeDevice(void* pointer);
+  axlError_t AllocateHost(size_t bytes, void** address);
+  axlError_t RegisterHost(void* address, size_t bytes);
+  // kind: AXL_BUF_HOST or AXL_BUF_USER, as it was made.
+  axlError_t FreeHost(void* address, uint32_t kind);
+
+  // The AXL_REF of [pointer, pointer + bytes), which lies in one live allocation.
+  axlError_t ResolveDevice(const void* pointer, uint64_t bytes, const char* what,
+                           uint64_t* ref) const;
+  // The same for host memory; false if it is not reachable by the device.
+  bool ResolveHost(const void* address, uint64_t bytes, uint64_t* ref) const;
+
+ private:
+  struct Buffer {
+    uint32_t kind;
+    uint64_t bytes;
+    uintptr_t address;  // of host kinds
+  };
+
+  axlError_t Create(uint32_t kind, size_t bytes, void* user, uint32_t* handle,
+                    uint64_t* mmap_offset);
+  axlError_t Destroy(uint32_t handle);
+
+  Kernel& kernel_;
+  const int fd_;
+  const int ordinal_;
+  mutable std::shared_mutex mutex_;
+  std::unordered_map<uint32_t, Buffer> buffers_;
+  std::map<uintptr_t, uint32_t> host_;  // start address to handle
+};
+
+}  // namespace acceltrace::runtime
+
+#endif  // LIBTRACE_RUNTIME_BUFFERS_H_

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/runtime/context.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "libtrace/runtime/errors.h"
+#include "libtrace/runtime/names.h"
+
+namespace acceltrace::runtime {
+namespace {
+
+const char* StatusName(uint32_t status) {
+  switch (status) {
+    case AXL_ST_OK: return "no status";
+    case AXL_ST_BAD_OPCODE: return "bad opcode";
+    case AXL_ST_BAD_FIELD: return "bad field";
+    case AXL_ST_BAD_ADDRESS: return "address outside device memory";
+    case AXL_ST_DMA_ERROR: return "the bus refused a transfer";
+    case AXL_ST_POISONED: return "uncorrectable memory error";
+    case AXL_ST_RING_ERROR: return "ring error";
+    case AXL_ST_HANG: return "hung, given up by the driver";
+    case AXL_ST_CANCELED: return "dropped because its context failed";
+    default: return "unknown status";
+  }
+}
+
+}  // namespace
+
+axlError_t StickyError::Check() const {
+  const axlError_t error = error_.load(std::memory_order_acquire);
+  if (__builtin_expect(error == axlSuccess, 1)) return axlSuccess;
+  std::lock_guard lock(mutex_);
+  return Fail(error, "%s", detail_.c_str());
+}
+
+axlError_t StickyError::Set(axlError_t error) {
+  {
+    std::lock_guard lock(mutex_);
+    if (error_.load() == axlSuccess) {
+      detail_ = Detail();
+      error_.store(error, std::memory_order_release);
+    }
+  }
+  return Check();
+}
+
+Context::Context(Kernel& kernel, int fd, StickyError& sticky, const axl_ctx_create& created)
+    : kernel_(kernel),
+      fd_(fd),
+      sticky_(sticky),
+      handle_(created.ctx),
+      priority_(created.priority),
+      queues_(created.num_queues),
+      slots_(created.num_sems / AXL_NUM_ENGINES) {
+  for (uint32_t i = 0; i < slots_.size(); ++i) {
+    slots_[i].queue = i % created.num_queues;
+    slots_[i].first_sem = i * AXL_NUM_ENGINES;
+  }
+}
+
+axlError_t Context::Create(Kernel& kernel, int fd, uint32_t priority, uint32_t queues,
+                           StickyError& sticky, std::unique_ptr<Context>* context) {
+  axl_ctx_create create;
+  int result;
+  do {
+    create = {};
+    create.size = sizeof create;
+    create.num_queues = queues;
+    create.priority = priority;
+    result = kernel.Ioctl(fd, AXL_IOCTL_CTX_CREATE, &create);
+    queues /= 2;
+  } while (result == -ENOSPC && queues > 0);
+  if (result == -EPERM)
+    return Fail(axlErrorPermission,
+                "cannot create a context of priority %u: above 1 needs CAP_SYS_NICE", priority);
+  if (result < 0) return FailErrno(-result, "create a context");
+  if (create.num_sems < AXL_NUM_ENGINES || create.num_sems > AXL_MAX_SEMS) {
+    axl_ctx_destroy destroy = {sizeof destroy, create.ctx};
+    kernel.Ioctl(fd, AXL_IOCTL_CTX_DESTROY, &destroy);
+    return Fail(axlErrorVersionMismatch, "the driver gave a context of %u semaphores: expected %u",
+                create.num_sems, AXL_SEMS_PER_CONTEXT);
+  }
+  context->reset(new Context(kernel, fd, sticky, create));
+  return axlSuccess;
+}
+
+Context::~Context() {
+  axl_ctx_destroy destroy = {sizeof destroy, handle_};
+  kernel_.Ioctl(fd_, AXL_IOCTL_CTX_DESTROY, &destroy);
+}
+
+axlError_t Context::TakeSlot(Slot** slot) {
+  std::lock_guard lock(slots_mutex_);
+  for (Slot& candidate : slots_) {
+    if (candidate.used) continue;
+    candidate.used = true;
+    *slot = &candidate;
+    return axlSuccess;
+  }
+  return Fail(axlErrorLimit, "cannot create a stream: %zu of this priority exist; destroy some",
+              slots_.size());
+}
+
+void Context::ReturnSlot(Slot* slot) {
+  std::lock_guard lock(slots_mutex_);
+  slot->used = false;
+}
+
+axlError_t Context::Submit(uint32_t queue_number, std::span<axl_desc> commands,
+                           uint64_t correlation, uint64_t* sequence) {
+  if (axlError_t e = sticky_.Check()) return e;
+  axl_submit submit = {};
+  submit.size = sizeof submit;
+  submit.ctx = handle_;
+  submit.queue = queue_number;
+  submit.cmds = reinterpret_cast<uint64_t>(commands.data());
+  submit.num_cmds = static_cast<uint32_t>(commands.size());
+  submit.cmd_bytes = sizeof(axl_desc);
+  submit.correlation = correlation;
+  submit.fence_fd = -1;
+  for (const axl_desc& command : commands) AnnounceOp(command.tag);
+  int result;
+  do {
+    result = kernel_.Ioctl(fd_, AXL_IOCTL_SUBMIT, &submit);
+  } while (result == -EINTR);
+  if (result == -EIO || result == -ENODEV) return sticky_.Set(FailErrno(-result, "submit a job"));
+  if (result < 0) return FailErrno(-result, "submit a job");
+  *sequence = submit.sequence;
+
+  Queue& queue = queues_[queue_number];
+  uint64_t submitted = queue.submitted.load();
+  while (submitted < submit.sequence &&
+         !queue.submitted.compare_exchange_weak(submitted, submit.sequence)) {
+  }
+  std::lock_guard lock(queue.mutex);
+  Note& note = queue.notes[submit.sequence % kNotes];
+  note.sequence = submit.sequence;
+  note.job = submit.job;
+  note.tags.resize(commands.size());
+  std::transform(commands.begin(), commands.end(), note.tags.begin(),
+                 [](const axl_desc& command) { return command.tag; });
+  return axlSuccess;
+}
+
+axlError_t Context::Wait(uint32_t queue_number, uint64_t sequence, uint64_t correlation,
+                         int64_t deadline_ns, uint64_t* device_ticks) {
+  Queue& queue = queues_[queue_number];
+  axl_wait wait;
+  int result;
+  do {
+    wait = {};
+    wait.size = sizeof wait;
+    wait.ctx = handle_;
+    wait.queue = queue_number;
+    wait.sequence = sequence;
+    wait.deadline_ns = deadline_ns;
+    wait.correlation = correlation;
+    result = kernel_.Ioctl(fd_, AXL_IOCTL_WAIT, &wait);
+  } while (result == -EINTR);
+  if (result == -ETIMEDOUT)
+    return Fail(axlErrorNotReady, "the work is still running");
+  if (result == -EIO) return FailJob(queue, wait);
+  if (result == -ENODEV) return sticky_.Set(FailErrno(ENODEV, "wait for a job"));
+  if (result < 0) return FailErrno(-result, "wait for a job");
+  uint64_t completed = queue.completed.load();
+  while (completed < sequence && !queue.completed.compare_exchange_weak(completed, sequence)) {
+  }
+  if (device_ticks) *device_ticks = wait.device_ticks;
+  return axlSuccess;
+}
+
+axlError_t Context::FailJob(Queue& queue, const axl_wait& wait) {
+  if (axlError_t e = sticky_.Check()) return e;  // the first failure is the interesting one
+  const axlError_t error = wait.status == AXL_ST_HANG ? axlErrorTimeout : axlErrorLaunchFailure;
+  std::lock_guard lock(queue.mutex);
+  const Note& note = queue.notes[wait.sequence % kNotes];
+  const char* op = "an op that is no longer known";
+  if (note.sequence == wait.sequence && wait.error_index < note.tags.size()) {
+    const NameTable::Name* name = OpNames().Find(note.tags[wait.error_index]);
+    if (name) op = name->text.c_str();
+  }
+  Fail(error, "job %u failed at its command %u (%s): %s; call axlDeviceReset",
+       note.sequence == wait.sequence ? note.job : 0, wait.error_index, op,
+       StatusName(wait.status));
+  return sticky_.Set(error);
+}
+
+axlError_t Context::Synchronize(uint64_t correlation) {
+  if (axlError_t e = sticky_.Check()) return e;
+  for (uint32_t i = 0; i < queues_.size(); ++i) {
+    const uint64_t submitted = queues_[i].submitted.load();
+    if (submitted == 0 || KnownComplete(i, submitted)) continue;
+    if (axlError_t e = Wait(i, submitted, correlation, kForever, nullptr)) return e;
+  }
+  return axlSuccess;
+}
+
+}  // namespace acceltrace::runtime

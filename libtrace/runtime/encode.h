@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From the public argument structs to descriptors: defaults filled in, every
+// operand checked to lie in one allocation. Semaphores are left to the planner.
+// Room: libtrace/runtime, internal.
+#ifndef LIBTRACE_RUNTIME_ENCODE_H_
+#define LIBTRACE_RUNTIME_ENCODE_H_
+
+#include <cstddef>
+
+#include "kmod/uapi/axl.h"
+#include "libtrace/runtime/axl.h"
+#include "libtrace/runtime/buffers.h"
+
+namespace acceltrace::runtime {
+
+axlError_t EncodeMatmul(const Buffers& buffers, const char* op, const axlMatmul& args,
+                        axl_desc* command);
+axlError_t EncodeVector(const Buffers& buffers, const char* op, axlVectorOp code,
+                        const axlVector& args, axl_desc* command);
+
+// rows of `width` bytes.
+struct CopyArgs {
+  void* dst;
+  uint64_t dst_pitch;
+  const void* src;
+  uint64_t src_pitch;
+  uint64_t width;
+  uint64_t rows;
+  axlMemcpyKind kind;
+};
+axlError_t CheckCopy(const CopyArgs& args);
+uint64_t CopyBytes(const CopyArgs& args);
+// *pageable: the host side is not reachable by the device, nothing was encoded.
+// Without it (nullptr) that is an error.
+axlError_t EncodeCopy(const Buffers& buffers, const char* op, const CopyArgs& args,
+                      axl_desc* command, bool* pageable);
+
+}  // namespace acceltrace::runtime
+
+#endif  // LIBTRACE_RUNTIME_ENCODE_H_

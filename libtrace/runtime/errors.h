@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Errors of libaxl: the number goes to the caller, the sentence that says what
+// was wrong and what to do stays with the thread until its next failure.
+// Room: libtrace/runtime, internal.
+#ifndef LIBTRACE_RUNTIME_ERRORS_H_
+#define LIBTRACE_RUNTIME_ERRORS_H_
+
+#include "libtrace/runtime/axl.h"
+
+namespace acceltrace::runtime {
+
+// Stores the sentence for axlGetErrorDetail and returns `error`. Never throws.
+axlError_t Fail(axlError_t error, const char* format, ...) __attribute__((format(printf, 2, 3)));
+
+// Fail() for an ioctl that returned -errno: `what` was being done ("allocate 4096 bytes").
+axlError_t FailErrno(int error_number, const char* what);
+
+// The thread's sentence; kept by sticky device errors.
+const char* Detail();
+void SetLastError(axlError_t error);
+
+}  // namespace acceltrace::runtime
+
+#endif  // LIBTRACE_RUNTIME_ERRORS_H_

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/runtime/names.h"
+
+#include <ctime>
+#include <memory>
+#include <mutex>
+
+#include "libtrace/runtime/probes.h"
+
+namespace acceltrace::runtime {
+namespace {
+
+constexpr std::string_view kOverflowText = "(too many names)";
+
+std::atomic<uint32_t> seen_tracers{0};
+std::atomic<uint64_t> epoch{0};
+std::atomic<int64_t> epoch_second{0};
+
+int64_t CoarseSecond() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return now.tv_sec;
+}
+
+uint64_t CurrentEpoch(uint32_t tracers) {
+  const int64_t second = CoarseSecond();
+  if (seen_tracers.exchange(tracers) < tracers || epoch_second.load() != second) {
+    epoch_second.store(second);
+    return epoch.fetch_add(1) + 1;
+  }
+  return epoch.load();
+}
+
+}  // namespace
+
+uint32_t NameTable::Intern(std::string_view text) {
+  text = text.substr(0, kMaxNameBytes);
+  {
+    std::shared_lock lock(mutex_);
+    const auto found = numbers_.find(text);
+    if (found != numbers_.end()) return found->second;
+    if (overflow_) return overflow_;
+  }
+  std::unique_lock lock(mutex_);
+  const auto found = numbers_.find(text);
+  if (found != numbers_.end()) return found->second;
+  if (names_.size() + 1 < kMaxNames) return Add(text);
+  if (!overflow_) overflow_ = Add(kOverflowText);
+  return overflow_;
+}
+
+uint32_t NameTable::Add(std::string_view text) {
+  Name& name = names_.emplace_back();
+  name.text = text;
+  const uint32_t number = static_cast<uint32_t>(names_.size());
+  numbers_.emplace(name.text, number);
+  return number;
+}
+
+NameTable::Name* NameTable::Find(uint32_t number) {
+  std::shared_lock lock(mutex_);
+  return number >= 1 && number <= names_.size() ? &names_[number - 1] : nullptr;
+}
+
+// Leaked on purpose: threads may still call when static objects are destroyed.
+NameTable& OpNames() {
+  static NameTable& table = *std::make_unique<NameTable>().release();
+  return table;
+}
+
+NameTable& RangeNames() {
+  static NameTable& table = *std::make_unique<NameTable>().release();
+  return table;
+}
+
+void AnnounceOp(uint32_t tag) {
+  const uint32_t tracers = libaxl_op_name_semaphore;
+  if (__builtin_expect(tracers == 0, 1)) {
+    if (seen_tracers.load(std::memory_order_relaxed)) seen_tracers.store(0);
+    return;
+  }
+  NameTable::Name* name = OpNames().Find(tag);
+  if (!name) return;
+  const uint64_t now = CurrentEpoch(tracers);
+  if (name->announced.exchange(now) != now) FireOpName(tag, name->text.c_str());
+}
+
+}  // namespace acceltrace::runtime

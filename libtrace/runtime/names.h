@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Names of ops, ranges and marks: copied once, so that the pointer in a probe is
+// the same for the same text and stays valid, and numbered: an op's number is
+// what axl_desc.tag carries. Room: libtrace/runtime, internal.
+#ifndef LIBTRACE_RUNTIME_NAMES_H_
+#define LIBTRACE_RUNTIME_NAMES_H_
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace acceltrace::runtime {
+
+class NameTable {
+ public:
+  static constexpr size_t kMaxNames = 65536;
+  static constexpr size_t kMaxNameBytes = 127;  // longer ones are cut
+
+  struct Name {
+    std::string text;
+    std::atomic<uint64_t> announced{0};  // epoch in which a tracer was last told
+  };
+
+  // 1, 2, 3 ... in order of first use; kOverflow's number once the table is full.
+  uint32_t Intern(std::string_view text);
+  // nullptr for a number that was never given.
+  Name* Find(uint32_t number);
+
+ private:
+  uint32_t Add(std::string_view text);
+
+  std::shared_mutex mutex_;
+  std::deque<Name> names_;  // never moved, never removed
+  std::unordered_map<std::string_view, uint32_t> numbers_;
+  uint32_t overflow_ = 0;
+};
+
+NameTable& OpNames();
+NameTable& RangeNames();
+
+// Fires op_name for an op's number unless the tracer knows it: again when one more
+// tracer attached, and once a second, since a tracer may come and go unseen while
+// the process makes no calls. Costs a load while nobody traces.
+void AnnounceOp(uint32_t tag);
+
+}  // namespace acceltrace::runtime
+
+#endif  // LIBTRACE_RUNTIME_NAMES_H_

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _SDT_HAS_SEMAPHORES 1
+#include <sys/sdt.h>
+
+#include "libtrace/runtime/probes.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+
+// The probed instruction is a one-byte nop, which every kernel emulates (the
+// endbr64 at a function's entry it would have to single-step). The five-byte nop
+// behind it is what newer kernels turn into a jump, if the tracer knows the pair.
+// No commas: the macro passes through sdt.h's argument lists.
+#if defined(__x86_64__)
+#undef _SDT_NOP
+#define _SDT_NOP nop; .byte 0x0f; .byte 0x1f; .byte 0x44; .byte 0x00; .byte 0x00
+#endif
+
+#define AXL_SEMAPHORE(probe) \
+  __attribute__((section(".probes"))) volatile unsigned short libaxl_##probe##_semaphore = 0
+
+extern "C" {
+AXL_SEMAPHORE(api_begin);
+AXL_SEMAPHORE(api_end);
+AXL_SEMAPHORE(range_push);
+AXL_SEMAPHORE(range_pop);
+AXL_SEMAPHORE(mark);
+AXL_SEMAPHORE(op_name);
+}
+
+namespace acceltrace::runtime {
+namespace {
+
+std::atomic<uint32_t> process_id{0};
+std::atomic<uint32_t> call_count{0};
+thread_local uint64_t last_correlation = 0;
+
+void OnForkedChild() { process_id.store(static_cast<uint32_t>(getpid())); }
+
+[[maybe_unused]] const bool process_id_kept = [] {
+  process_id.store(static_cast<uint32_t>(getpid()));
+  return pthread_atfork(nullptr, nullptr, OnForkedChild) == 0;
+}();
+
+}  // namespace
+
+uint32_t ProcessId() {
+  const uint32_t pid = process_id.load(std::memory_order_relaxed);
+  return pid ? pid : static_cast<uint32_t>(getpid());  // before this file's initialisers ran
+}
+
+uint64_t NextCorrelation() {
+  const uint32_t count = call_count.fetch_add(1, std::memory_order_relaxed) + 1;
+  last_correlation = static_cast<uint64_t>(ProcessId()) << 32 | count;
+  return last_correlation;
+}
+
+uint64_t LastCorrelation() { return last_correlation; }
+
+__attribute__((noinline)) void FireApiBegin(const char* name, uint64_t correlation, uint64_t bytes,
+                                            uint32_t stream) {
+  STAP_PROBE4(libaxl, api_begin, name, correlation, bytes, stream);
+}
+
+__attribute__((noinline)) void FireApiEnd(const char* name, uint64_t correlation, int32_t result) {
+  STAP_PROBE3(libaxl, api_end, name, correlation, result);
+}
+
+__attribute__((noinline)) void FireRangePush(const char* name, uint32_t depth) {
+  STAP_PROBE2(libaxl, range_push, name, depth);
+}
+
+__attribute__((noinline)) void FireRangePop(uint32_t depth) {
+  STAP_PROBE1(libaxl, range_pop, depth);
+}
+
+__attribute__((noinline)) void FireMark(const char* name) { STAP_PROBE1(libaxl, mark, name); }
+
+__attribute__((noinline)) void FireOpName(uint32_t tag, const char* name) {
+  STAP_PROBE2(libaxl, op_name, tag, name);
+}
+
+}  // namespace acceltrace::runtime

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the process has: its devices, streams, events and graphs.
+// Room: libtrace/runtime, internal.
+#ifndef LIBTRACE_RUNTIME_RUNTIME_H_
+#define LIBTRACE_RUNTIME_RUNTIME_H_
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "libtrace/runtime/axl.h"
+#include "libtrace/runtime/commands.h"
+#include "libtrace/runtime/device.h"
+#include "libtrace/runtime/handles.h"
+#include "libtrace/runtime/kernel.h"
+#include "libtrace/runtime/stream.h"
+
+namespace acceltrace::runtime {
+
+struct Graph {
+  std::mutex mutex;
+  CommandList commands;
+  std::shared_ptr<Device> device;  // of its pointers; null while it has no nodes
+};
+
+class Runtime {
+ public:
+  static Runtime& Get();
+
+  // For tests: forgets everything and uses `kernel` (nullptr: the real one) from now on.
+  void Restart(Kernel* kernel);
+
+  axlError_t DeviceCount(int* count);
+  axlError_t SetDevice(int ordinal);
+  int CurrentDevice() const;
+  // Opened on first use.
+  axlError_t GetDevice(int ordinal, std::shared_ptr<Device>* device);
+  axlError_t GetCurrentDevice(std::shared_ptr<Device>* device) {
+    return GetDevice(CurrentDevice(), device);
+  }
+  axlError_t GetPointerDevice(const void* pointer, std::shared_ptr<Device>* device);
+  axlError_t ResetDevice(int ordinal);
+  // A null handle is the current device's own stream.
+  axlError_t GetStream(axlStream_t handle, std::shared_ptr<Stream>* stream);
+  axlError_t GetEvent(axlEvent_t handle, std::shared_ptr<Event>* event) const;
+  axlError_t GetGraph(axlGraph_t handle, std::shared_ptr<Graph>* graph) const;
+  // What the probes call the stream: 0 if there is none.
+  uint32_t StreamId(axlStream_t handle) const;
+
+  Handles<Stream, axlStream_t, 'S'>& streams() { return streams_; }
+  Handles<Event, axlEvent_t, 'E'>& events() { return events_; }
+  Handles<Graph, axlGraph_t, 'G'>& graphs() { return graphs_; }
+
+ private:
+  struct Entry {
+    uint32_t index;  // N of /dev/axlN
+    uint32_t pid = 0;  // process that opened it
+    std::shared_ptr<Device> device;
+    std::shared_ptr<Stream> stream;
+  };
+  axlError_t FindDevicesLocked();
+  axlError_t EntryLocked(int ordinal, Entry** entry);
+
+  mutable std::mutex mutex_;
+  Kernel* kernel_ = &LinuxKernel();
+  std::vector<Entry> entries_;
+  Handles<Stream, axlStream_t, 'S'> streams_;
+  Handles<Event, axlEvent_t, 'E'> events_;
+  Handles<Graph, axlGraph_t, 'G'> graphs_;
+};
+
+}  // namespace acceltrace::runtime
+
+#endif  // LIBTRACE_RUNTIME_RUNTIME_H_
