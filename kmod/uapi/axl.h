@@ -132,6 +132,17 @@ struct axl_submit {
 	__s32 fence_fd;		/* out with AXL_SUBMIT_FENCE_FD, else -1 */
 };
 
+/*
+ * What read() on a fence descriptor returns; it blocks unless O_NONBLOCK. poll()
+ * reports POLLIN once the job is done, POLLERR as well when it did not end well.
+ */
+struct axl_fence_status {
+	__u64 sequence;
+	__u64 device_ticks;	/* when its completion was written; 0 = not known */
+	__u32 status;		/* enum axl_status */
+	__u32 error_index;	/* guilty command */
+};
+
 /* AXL_IOCTL_WAIT: until the queue has completed `sequence`. */
 struct axl_wait {
 	__u32 size;
@@ -214,6 +225,7 @@ AXL_STATIC_ASSERT(sizeof(struct axl_info) == 168, "axl_info");
 AXL_STATIC_ASSERT(sizeof(struct axl_ctx_create) == 32, "axl_ctx_create");
 AXL_STATIC_ASSERT(sizeof(struct axl_buf_create) == 48, "axl_buf_create");
 AXL_STATIC_ASSERT(sizeof(struct axl_submit) == 56, "axl_submit");
+AXL_STATIC_ASSERT(sizeof(struct axl_fence_status) == 24, "axl_fence_status");
 AXL_STATIC_ASSERT(sizeof(struct axl_wait) == 56, "axl_wait");
 AXL_STATIC_ASSERT(sizeof(struct axl_counters_read) == 48, "axl_counters_read");
 AXL_STATIC_ASSERT(sizeof(struct axl_clock_sample) == 72, "axl_clock_sample");

@@ -292,6 +292,15 @@ struct axl_desc {
 	};
 };
 
+/* What one command may ask for; more is AXL_ST_BAD_FIELD. */
+#define AXL_MAX_COPY_BYTES	(1ULL << 30)	/* bytes * rows */
+#define AXL_MAX_COPY_ROWS	(1U << 16)
+#define AXL_MAX_SG		(1U << 16)
+#define AXL_MAX_DIM		(1U << 20)	/* m, n, k, vector rows */
+#define AXL_MAX_MACS		(1ULL << 32)	/* m * n * k * batch */
+#define AXL_MAX_ELEMENTS	(1U << 26)	/* vector rows * cols */
+#define AXL_MAX_RUNS		(1U << 22)	/* rows * batch of an operand */
+
 #define AXL_REF_OFFSET_BITS	40
 #define AXL_REF(handle, offset)	(((__u64)(handle) << AXL_REF_OFFSET_BITS) | (__u64)(offset))
 #define AXL_REF_HANDLE(ref)	((__u32)((ref) >> AXL_REF_OFFSET_BITS))

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * axl.ko: /dev/axlN. Room: kmod.
+ *
+ * One table of ioctls, one way in: the argument's own size says how much user
+ * space gave, the table says how much is needed and known. Handlers see a
+ * complete, zero-padded struct and never the user's pointer to it.
+ */
+#include <linux/compat.h>
+#include <linux/file.h>
+#include <linux/idr.h>
+#include <linux/poll.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "axl_dev.h"
+
+#define AXL_MAX_DEVICES 256
+
+static dev_t axl_devt;
+static DEFINE_IDA(axl_ida);
+
+union axl_cmd_buffer {
+	struct axl_info info;
+	struct axl_ctx_create ctx_create;
+	struct axl_ctx_destroy ctx_destroy;
+	struct axl_buf_create buf_create;
+	struct axl_buf_destroy buf_destroy;
+	struct axl_submit submit;
+	struct axl_wait wait;
+	struct axl_counters_read counters;
+	struct axl_clock_sample clock;
+	struct axl_trace_open trace_open;
+	struct axl_trace_close trace_close;
+};
+
+struct axl_ioctl {
+	u32 size;			/* of the struct this kernel knows */
+	u32 min_size;			/* of its first version */
+	bool enters;			/* the handler calls axl_enter() itself */
+	int (*run)(struct axl_ucmd *ucmd);
+};
+
+#define AXL_OP(_ioctl, _run, _struct, _last, _enters)			\
+	[_IOC_NR(_ioctl) - _IOC_NR(AXL_IOCTL_INFO)] = {			\
+		.size = sizeof(struct _struct),				\
+		.min_size = offsetofend(struct _struct, _last),		\
+		.enters = _enters,					\
+		.run = _run,						\
+	}
+
+static const struct axl_ioctl axl_ioctls[] = {
+	AXL_OP(AXL_IOCTL_INFO, axl_ioctl_info, axl_info, pci_name, false),
+	AXL_OP(AXL_IOCTL_CTX_CREATE, axl_ioctl_ctx_create, axl_ctx_create, reserved, false),
+	AXL_OP(AXL_IOCTL_CTX_DESTROY, axl_ioctl_ctx_destroy, axl_ctx_destroy, ctx, false),
+	AXL_OP(AXL_IOCTL_BUF_CREATE, axl_ioctl_buf_create, axl_buf_create, device_addr, true),
+	AXL_OP(AXL_IOCTL_BUF_DESTROY, axl_ioctl_buf_destroy, axl_buf_destroy, handle, false),
+	AXL_OP(AXL_IOCTL_SUBMIT, axl_ioctl_submit, axl_submit, fence_fd, true),
+	AXL_OP(AXL_IOCTL_WAIT, axl_ioctl_wait, axl_wait, error_index, false),
+	AXL_OP(AXL_IOCTL_COUNTERS, axl_ioctl_counters, axl_counters_read, device_ticks, true),
+	AXL_OP(AXL_IOCTL_CLOCK_SAMPLE, axl_ioctl_clock_sample, axl_clock_sample, ptm_host_ns,
+	       false),
+	AXL_OP(AXL_IOCTL_TRACE_OPEN, axl_ioctl_trace_open, axl_trace_open, reserved, false),
+	AXL_OP(AXL_IOCTL_TRACE_CLOSE, axl_ioctl_trace_close, axl_trace_close, reserved, false),
+};
+
+static int axl_run(const struct axl_ioctl *op, struct axl_ucmd *ucmd)
+{
+	int ret, idx;
+
+	if (op->enters)
+		return op->run(ucmd);
+	ret = axl_enter(ucmd->file->axl, &idx);
+	if (ret)
+		return ret;
+	ret = op->run(ucmd);
+	axl_exit(ucmd->file->axl, idx);
+	return ret;
+}
+
+static long axl_fops_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	void __user *user = (void __user *)arg;
+	union axl_cmd_buffer buffer;
+	struct axl_ucmd ucmd = { .file = filp->private_data, .cmd = &buffer, .fence_fd = -1 };
+	const struct axl_ioctl *op;
+	u32 nr = _IOC_NR(cmd) - _IOC_NR(AXL_IOCTL_INFO);
+	u32 size;
+	int ret;
+
+	/* The size in the number may be that of a later version of the struct. */
+	if (_IOC_TYPE(cmd) != AXL_IOCTL_BASE || nr >= ARRAY_SIZE(axl_ioctls))
+		return -ENOTTY;
+	op = &axl_ioctls[nr];
+	if (READ_ONCE(ucmd.file->axl->closed))
+		return -ENODEV;
+	if (get_user(size, (u32 __user *)user))
+		return -EFAULT;
+	if (size < op->min_size)
+		return -EINVAL;
+	ret = copy_struct_from_user(ucmd.cmd, op->size, user, size);
+	if (ret)
+		return ret;
+
+	ret = axl_run(op, &ucmd);
+
+	/* A failed job is an answer: its status goes back with EIO. */
+	if ((!ret || ret == -EIO) && (_IOC_DIR(cmd) & _IOC_READ) &&
+	    copy_to_user(user, ucmd.cmd, min(size, op->size)))
+		ret = -EFAULT;
+	if (ucmd.fence) {
+		if (ret) {
+			put_unused_fd(ucmd.fence_fd);
+			fput(ucmd.fence);
+		} else {
+			fd_install(ucmd.fence_fd, ucmd.fence);
+		}
+	}
+	return ret;
+}
+
+static int axl_fops_mmap(struct file *filp, struct vm_area_struct *vma)
+{
+	struct axl_file *file = filp->private_data;
+	u64 offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
+	unsigned long page = (offset & ((1ULL << AXL_MMAP_HANDLE_SHIFT) - 1)) >> PAGE_SHIFT;
+	u64 handle = offset >> AXL_MMAP_HANDLE_SHIFT;
+	int ret, idx;
+
+	ret = axl_enter(file->axl, &idx);
+	if (ret)
+		return ret;
+	down_read(&file->lock);
+	if (!handle && file->ring)
+		ret = axl_mem_mmap(&file->ring->mem, vma, page);
+	else if (handle && handle < file->num_bufs && file->bufs[handle] &&
+		 file->bufs[handle]->kind == AXL_BUF_HOST)
+		ret = axl_mem_mmap(&file->bufs[handle]->mem, vma, page);
+	else
+		ret = -EINVAL;
+	up_read(&file->lock);
+	axl_exit(file->axl, idx);
+	return ret;
+}
+
+static __poll_t axl_fops_poll(struct file *filp, poll_table *wait)
+{
+	struct axl_file *file = filp->private_data;
+	__poll_t events = 0;
+	int idx;
+
+	if (axl_enter(file->axl, &idx))
+		return EPOLLERR | EPOLLHUP;
+	down_read(&file->lock);
+	if (file->ring) {
+		poll_wait(filp, &file->ring->wait, wait);
+		if (axl_ring_readable(file->ring))
+			events = EPOLLIN | EPOLLRDNORM;
+	}
+	up_read(&file->lock);
+	if (READ_ONCE(file->axl->closed))
+		events |= EPOLLERR | EPOLLHUP;
+	axl_exit(file->axl, idx);
+	return events;
+}
+
+static int axl_fops_open(struct inode *inode, struct file *filp)
+{
+	struct axl_device *axl = container_of(inode->i_cdev, struct axl_device, cdev);
+	struct axl_file *file;
+
+	file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
+	if (!file)
+		return -ENOMEM;
+	file->axl = axl;
+	init_rwsem(&file->lock);
+	mutex_lock(&axl->files_lock);
+	if (READ_ONCE(axl->closed)) {
+		mutex_unlock(&axl->files_lock);
+		kfree(file);
+		return -ENODEV;
+	}
+	get_device(&axl->dev);
+	list_add_tail(&file->link, &axl->files);
+	mutex_unlock(&axl->files_lock);
+	filp->private_data = file;
+	return stream_open(inode, filp);
+}
+
+/* Takes everything of a file away from the device. No call on it is running: no locks needed. */
+static void axl_file_teardown(struct axl_file *file)
+{
+	int i;
+
+	if (file->torn)
+		return;
+	file->torn = true;
+	for (i = 0; i < AXL_MAX_CONTEXTS; i++) {
+		if (file->ctxs[i])
+			axl_ctx_release(file->ctxs[i]);
+		file->ctxs[i] = NULL;
+	}
+	axl_ring_release(file);
+	axl_bufs_teardown(file);
+}
+
+static int axl_fops_release(struct inode *inode, struct file *filp)
+{
+	struct axl_file *file = filp->private_data;
+	struct axl_device *axl = file->axl;
+
+	mutex_lock(&axl->files_lock);
+	list_del(&file->link);
+	axl_file_teardown(file);
+	mutex_unlock(&axl->files_lock);
+	kfree(file);
+	put_device(&axl->dev);
+	return 0;
+}
+
+static const struct file_operations axl_fops = {
+	.owner = THIS_MODULE,
+	.open = axl_fops_open,
+	.release = axl_fops_release,
+	.unlocked_ioctl = axl_fops_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.mmap = axl_fops_mmap,
+	.poll = axl_fops_poll,
+	.llseek = axl_llseek,
+};
+
+static char *axl_devnode(axl_devnode_arg *dev, umode_t *mode)
+{
+	if (mode)
+		*mode = 0666;
+	return NULL;
+}
+
+static void axl_dev_release(struct device *dev)
+{
+	struct axl_device *axl = to_axl(dev);
+
+	axl_space_fini(&axl->dram);
+	axl_space_fini(&axl->scratch);
+	cleanup_srcu_struct(&axl->srcu);
+	ida_free(&axl_ida, axl->index);
+	pci_dev_put(axl->pdev);
+	kfree(axl);
+}
+
+static struct class axl_class = {
+	.name = "axl",
+	.devnode = axl_devnode,
+	.dev_release = axl_dev_release,
+};
+
+static void axl_init_queues(struct axl_device *axl)
+{
+	u32 i;
+
+	for (i = 0; i < AXL_MAX_QUEUES; i++) {
+		axl->hwq[i].axl = axl;
+		axl->hwq[i].id = i;
+		spin_lock_init(&axl->hwq[i].lock);
+	}
+	for (i = 0; i < AXL_MAX_TRACE_RINGS; i++)
+		axl_ring_init(axl, i);
+}
+
+struct axl_device *axl_alloc(struct pci_dev *pdev)
+{
+	struct axl_device *axl;
+	int err;
+
+	axl = kzalloc(sizeof(*axl), GFP_KERNEL);
+	if (!axl)
+		return ERR_PTR(-ENOMEM);
+	err = init_srcu_struct(&axl->srcu);
+	if (err)
+		goto free;
+	err = ida_alloc_max(&axl_ida, AXL_MAX_DEVICES - 1, GFP_KERNEL);
+	if (err < 0)
+		goto srcu;
+	axl->index = err;
+	axl->pdev = pci_dev_get(pdev);
+	mutex_init(&axl->files_lock);
+	mutex_init(&axl->lock);
+	spin_lock_init(&axl->snapshot_lock);
+	INIT_LIST_HEAD(&axl->files);
+	INIT_WORK(&axl->recover, axl_recover);
+	INIT_DELAYED_WORK(&axl->watchdog, axl_watchdog);
+	axl_space_init(&axl->dram, 0, 0);
+	axl_space_init(&axl->scratch, 0, 0);
+	axl_init_queues(axl);
+
+	device_initialize(&axl->dev);
+	axl->dev.class = &axl_class;
+	axl->dev.parent = &pdev->dev;
+	axl->dev.devt = MKDEV(MAJOR(axl_devt), axl->index);
+	err = dev_set_name(&axl->dev, "axl%u", axl->index);
+	if (err) {
+		put_device(&axl->dev);
+		return ERR_PTR(err);
+	}
+	return axl;
+
+srcu:
+	cleanup_srcu_struct(&axl->srcu);
+free:
+	kfree(axl);
+	return ERR_PTR(err);
+}
+
+int axl_cdev_add(struct axl_device *axl)
+{
+	cdev_init(&axl->cdev, &axl_fops);
+	axl->cdev.owner = THIS_MODULE;
+	return cdev_device_add(&axl->cdev, &axl->dev);
+}
+
+/* After this no ioctl runs, nothing is mapped for DMA, and old fds say ENODEV. */
+void axl_cdev_del(struct axl_device *axl)
+{
+	struct axl_file *file;
+
+	cdev_device_del(&axl->cdev, &axl->dev);
+	WRITE_ONCE(axl->closed, true);
+	axl_wake_all(axl);
+	synchronize_srcu(&axl->srcu);
+	cancel_delayed_work_sync(&axl->watchdog);
+
+	mutex_lock(&axl->files_lock);
+	list_for_each_entry(file, &axl->files, link)
+		axl_file_teardown(file);
+	mutex_unlock(&axl->files_lock);
+	cancel_work_sync(&axl->recover);
+}
+
+int axl_cdev_init(void)
+{
+	int err = alloc_chrdev_region(&axl_devt, 0, AXL_MAX_DEVICES, "axl");
+
+	if (err)
+		return err;
+	err = class_register(&axl_class);
+	if (err)
+		unregister_chrdev_region(axl_devt, AXL_MAX_DEVICES);
+	return err;
+}
+
+void axl_cdev_exit(void)
+{
+	class_unregister(&axl_class);
+	unregister_chrdev_region(axl_devt, AXL_MAX_DEVICES);
+	ida_destroy(&axl_ida);
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * axl.ko: what its files share. Room: kmod.
+ *
+ * Locks, outermost first:
+ *   axl->files_lock   the list of open files; held over a file's teardown
+ *   queue->submit     order of submissions to one queue
+ *   file->lock        a file's tables: contexts, buffers, its trace ring
+ *   axl->lock         hardware contexts, queues, rings, device memory, reset
+ *   hwq->lock         one hardware queue's rings; taken in interrupt context
+ * User memory is never touched under any of them, nor inside axl_enter().
+ */
+#ifndef _AXL_DEV_H
+#define _AXL_DEV_H
+
+#include <linux/atomic.h>
+#include <linux/cdev.h>
+#include <linux/device.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/pci.h>
+#include <linux/rwsem.h>
+#include <linux/scatterlist.h>
+#include <linux/spinlock.h>
+#include <linux/srcu.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "uapi/axl.h"
+#include "uapi/axl_counters.h"
+#include "compat.h"
+
+#define AXL_SQ_LOG2		11
+#define AXL_SQ_ENTRIES		(1u << AXL_SQ_LOG2)
+#define AXL_CQ_LOG2		11
+#define AXL_CQ_ENTRIES		(1u << AXL_CQ_LOG2)
+#define AXL_MAX_BUFS		4096		/* handles of one file, 0 unused */
+#define AXL_MAX_HOST_BYTES	(1ULL << 30)	/* one host or user buffer */
+#define AXL_MMAP_HANDLE_SHIFT	32		/* mmap offset: handle, then byte */
+#define AXL_CTX_NONE		0xffffffffu	/* in tracepoints */
+
+struct axl_device;
+struct axl_file;
+
+/* What went wrong since probe; shown in sysfs, never reset. */
+enum axl_stat {
+	AXL_STAT_BAD_COMPLETIONS,	/* completion entries that made no sense */
+	AXL_STAT_POLLED_COMPLETIONS,	/* found by polling: their interrupt was lost or late */
+	AXL_STAT_SPURIOUS_IRQS,
+	AXL_STAT_FAILED_JOBS,
+	AXL_STAT_CANCELED_JOBS,
+	AXL_STAT_TIMEOUTS,
+	AXL_STAT_CTX_RESETS,
+	AXL_STAT_DEVICE_RESETS,
+	AXL_STAT_LINK_CHANGES,
+	AXL_STAT_ECC_EVENTS,
+	AXL_STAT_THROTTLE_EVENTS,
+	AXL_NUM_STATS,
+};
+
+/* Pages that outlive the device as long as someone maps them, and their bus addresses. */
+struct axl_mem {
+	struct device *dma_dev;		/* NULL once unmapped from the bus */
+	struct page **pages;
+	unsigned long num_pages;
+	bool pinned;			/* user pages, not ours */
+	struct user_struct *user;	/* charged for pinned pages */
+	struct sg_table sgt;
+	/* The same as the device wants it, when there is more than one segment. */
+	struct axl_sg *sg;
+	dma_addr_t sg_dma;
+	u32 num_sg;
+	u64 *sg_start;			/* byte at which each segment starts */
+};
+
+struct axl_buf {
+	u32 handle;
+	u32 kind;			/* AXL_BUF_* */
+	u64 bytes;
+	u64 addr;			/* device address; bus address when num_sg == 1 */
+	u64 last_use[AXL_MAX_QUEUES];	/* newest job of each hardware queue, see axl_hwq */
+	struct axl_mem mem;		/* AXL_BUF_HOST and AXL_BUF_USER */
+};
+
+struct axl_job {
+	u64 seq;
+	u64 correlation;
+	u64 device_ticks;		/* from its completion entry */
+	unsigned long since;		/* jiffies of its submission */
+	u32 job;
+	u32 sq_end;			/* free-running index after its last entry */
+};
+
+/* A context's queue. Lives as long as the context's last reference. */
+struct axl_queue {
+	struct axl_ctx *ctx;
+	struct axl_hwq *hwq;
+	struct mutex submit;
+	wait_queue_head_t wait;		/* for completions and for ring space */
+	/* the rest: hwq->lock; sequences may be read without it */
+	u64 submitted;
+	u64 completed;
+	u64 failed;			/* first sequence that went wrong, 0 = none */
+	u32 failed_status;
+	u32 failed_index;
+	unsigned long progress;		/* jiffies of the last completion */
+	bool dead;			/* takes no more work */
+	bool bad;			/* its completion ring made no sense */
+	u32 sq_tail;			/* free-running */
+	u32 sq_head;
+	u32 cq_head;
+	struct axl_desc *sq;
+	struct axl_cqe *cq;
+	dma_addr_t sq_dma;
+	dma_addr_t cq_dma;
+	struct axl_job *jobs;		/* AXL_SQ_ENTRIES, by sequence */
+	struct list_head fences;	/* unsignalled, in order of sequence */
+};
+
+/* A hardware queue; always there, so that interrupts find it. */
+struct axl_hwq {
+	struct axl_device *axl;
+	u32 id;
+	spinlock_t lock;
+	struct axl_queue *q;		/* NULL = free; axl->lock to change */
+	u64 seq_base;			/* jobs of all former owners: last_use counts on from here */
+};
+
+struct axl_ctx {
+	struct kref ref;
+	struct axl_device *axl;
+	u32 handle;
+	u32 hw;				/* hardware context */
+	u32 num_queues;
+	u32 error;			/* enum axl_status that killed it, under axl->lock */
+	bool dead;
+	struct axl_queue *queues[AXL_MAX_QUEUES];
+};
+
+struct axl_trace_ring {
+	struct axl_device *axl;
+	u32 id;
+	struct axl_file *owner;		/* NULL = free, under axl->lock */
+	bool running;			/* the device may write to it */
+	wait_queue_head_t wait;
+	u32 log2_records;
+	u32 watermark;
+	struct axl_trace_open setup;	/* to arm it again after a device reset */
+	struct axl_trace_header *header;	/* valid while owned */
+	struct axl_mem mem;
+};
+
+struct axl_file {
+	struct axl_device *axl;
+	struct list_head link;		/* axl->files */
+	struct rw_semaphore lock;
+	bool torn;			/* the device let go of it */
+	struct axl_ctx *ctxs[AXL_MAX_CONTEXTS];	/* handle - 1 */
+	struct axl_buf **bufs;		/* by handle */
+	u32 num_bufs;			/* size of that table */
+	struct axl_trace_ring *ring;
+};
+
+/* A range of device memory that is taken. */
+struct axl_range {
+	struct list_head link;		/* sorted by start */
+	u64 start;
+	u64 bytes;
+};
+
+struct axl_space {
+	struct list_head taken;
+	u64 start;
+	u64 end;
+	u64 free_bytes;
+};
+
+struct axl_device {
+	struct device dev;		/* its release frees this struct */
+	struct cdev cdev;
+	struct pci_dev *pdev;		/* referenced; valid even after unplug */
+	void __iomem *regs;
+	u32 index;
+
+	struct srcu_struct srcu;	/* see axl_enter() */
+	bool closed;			/* no new calls: unplug or loss has begun */
+	bool gone;			/* no access to hardware any more; implies closed */
+
+	/* identity, read once */
+	u32 hw_version;
+	u32 features;
+	u32 num_queues;
+	u32 num_contexts;
+	u32 num_rings;
+	u32 num_counters;
+	u32 clock_bits;
+	u64 clock_hz;
+	u64 scratch_bytes;
+
+	struct mutex files_lock;
+	struct list_head files;
+
+	struct mutex lock;
+	struct axl_ctx *ctxs[AXL_MAX_CONTEXTS];
+	struct axl_space dram;
+	struct axl_space scratch;
+
+	spinlock_t snapshot_lock;	/* counter and clock latches */
+	atomic_t next_job;
+	struct axl_hwq hwq[AXL_MAX_QUEUES];
+	struct axl_trace_ring rings[AXL_MAX_TRACE_RINGS];
+
+	struct work_struct recover;	/* contexts in error, loss of the device */
+	unsigned long ctx_errors;	/* hardware contexts that recover looks at */
+	struct delayed_work watchdog;	/* runs while jobs are in flight */
+	atomic_t watchdog_armed;
+	atomic64_t stats[AXL_NUM_STATS];
+};
+
+/* One ioctl call: the copied-in struct and what to do when it returns. */
+struct axl_ucmd {
+	struct axl_file *file;
+	void *cmd;
+	struct file *fence;		/* installed at fence_fd once the struct is copied out */
+	int fence_fd;
+};
+
+#define to_axl(d) container_of(d, struct axl_device, dev)
+
+static inline void axl_count(struct axl_device *axl, enum axl_stat stat)
+{
+	atomic64_inc(&axl->stats[stat]);
+}
+
+/*
+ * Brackets everything that needs the device to stay. Unplug closes the device
+ * and waits for those inside; they must not wait for user memory.
+ */
+static inline int axl_enter(struct axl_device *axl, int *idx)
+{
+	*idx = srcu_read_lock(&axl->srcu);
+	if (likely(!READ_ONCE(axl->closed)))
+		return 0;
+	srcu_read_unlock(&axl->srcu, *idx);
+	return -ENODEV;
+}
+
+static inline void axl_exit(struct axl_device *axl, int idx)
+{
+	srcu_read_unlock(&axl->srcu, idx);
+}
+
+/* axl_hw.c: register access that stops when the device is gone */
+u32 axl_read32(struct axl_device *axl, u32 reg);
+u64 axl_read64(struct axl_device *axl, u32 reg);
+void axl_write32(struct axl_device *axl, u32 reg, u32 value);
+void axl_write64(struct axl_device *axl, u32 reg, u64 value);
+int axl_wait_clear32(struct axl_device *axl, u32 reg, u32 bits, unsigned int timeout_us);
+void axl_set_gone(struct axl_device *axl);
+void axl_wake_all(struct axl_device *axl);
+int axl_hw_start(struct axl_device *axl);
+void axl_hw_stop(struct axl_device *axl);
+
+/* axl_info.c */
+int axl_ioctl_info(struct axl_ucmd *ucmd);
+int axl_read_identity(struct axl_device *axl);
+
+/* axl_cdev.c */
+int axl_cdev_init(void);
+void axl_cdev_exit(void);
+struct axl_device *axl_alloc(struct pci_dev *pdev);
+int axl_cdev_add(struct axl_device *axl);
+void axl_cdev_del(struct axl_device *axl);
+
+/* axl_mem.c */
+int axl_mem_alloc(struct axl_device *axl, struct axl_mem *mem, u64 bytes);
+int axl_mem_pin(struct axl_mem *mem, u64 user_addr, u64 bytes);
+int axl_mem_map(struct axl_device *axl, struct axl_mem *mem);
+void axl_mem_unmap(struct axl_mem *mem);
+void axl_mem_free(struct axl_mem *mem);
+int axl_mem_mmap(struct axl_mem *mem, struct vm_area_struct *vma, unsigned long first_page);
+
+/* axl_space.c */
+void axl_space_init(struct axl_space *space, u64 start, u64 end);
+int axl_space_take(struct axl_space *space, u64 bytes, u64 *start);
+void axl_space_give(struct axl_space *space, u64 start);
+void axl_space_fini(struct axl_space *space);
+
+/* axl_buf.c */
+int axl_ioctl_buf_create(struct axl_ucmd *ucmd);
+int axl_ioctl_buf_destroy(struct axl_ucmd *ucmd);
+void axl_bufs_teardown(struct axl_file *file);
+
+/* axl_ctx.c */
+int axl_ioctl_ctx_create(struct axl_ucmd *ucmd);
+int axl_ioctl_ctx_destroy(struct axl_ucmd *ucmd);
+struct axl_ctx *axl_ctx_get(struct axl_file *file, u32 handle);
+void axl_ctx_put(struct axl_ctx *ctx);
+void axl_ctx_release(struct axl_ctx *ctx);
+
+/* axl_queue.c */
+struct axl_queue *axl_queue_create(struct axl_ctx *ctx);
+void axl_queue_start(struct axl_queue *q);
+void axl_queue_free_rings(struct axl_queue *q);
+void axl_queue_destroy(struct axl_queue *q);
+unsigned int axl_queue_peek(struct axl_queue *q);
+unsigned int axl_queue_reap(struct axl_queue *q);
+void axl_queue_fail(struct axl_queue *q, u32 status, u32 job, u32 index);
+
+/* axl_reset.c */
+void axl_ctx_kill(struct axl_ctx *ctx, u32 status, u32 job, u32 index);
+void axl_ctx_error(struct axl_device *axl, u32 hw);
+void axl_recover(struct work_struct *work);
+void axl_watchdog(struct work_struct *work);
+void axl_watchdog_arm(struct axl_device *axl);
+
+/* axl_submit.c, axl_validate.c */
+int axl_ioctl_submit(struct axl_ucmd *ucmd);
+int axl_translate(struct axl_file *file, struct axl_queue *q, struct axl_desc *desc, u64 use);
+
+/* axl_fence.c */
+struct axl_fence;
+struct axl_fence *axl_fence_create(struct axl_ucmd *ucmd);
+void axl_fence_add(struct axl_queue *q, struct axl_fence *fence, u64 seq);
+void axl_fences_signal(struct axl_queue *q);
+
+/* axl_wait.c */
+int axl_ioctl_wait(struct axl_ucmd *ucmd);
+u32 axl_seq_status(struct axl_queue *q, u64 seq, u32 *index);
+
+/* axl_irq.c */
+irqreturn_t axl_irq_queue(int irq, void *data);
+irqreturn_t axl_irq_device(int irq, void *data);
+
+/* axl_trace_ring.c */
+int axl_ioctl_trace_open(struct axl_ucmd *ucmd);
+int axl_ioctl_trace_close(struct axl_ucmd *ucmd);
+void axl_ring_init(struct axl_device *axl, u32 id);
+void axl_ring_arm(struct axl_trace_ring *ring);
+void axl_ring_stop(struct axl_trace_ring *ring);
+void axl_ring_release(struct axl_file *file);
+bool axl_ring_readable(struct axl_trace_ring *ring);
+
+/* axl_counters.c, axl_clock.c */
+int axl_ioctl_counters(struct axl_ucmd *ucmd);
+int axl_ioctl_clock_sample(struct axl_ucmd *ucmd);
+
+#endif /* _AXL_DEV_H */

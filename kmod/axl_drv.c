@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * axl.ko: PCI driver of the axl accelerator. Room: kmod.
+ *
+ * Probe is a list of steps, each managed or followed by its undo; removal runs
+ * the undos backwards, so there is no remove().
+ */
+#include <linux/dma-mapping.h>
+#include <linux/interrupt.h>
+#include <linux/module.h>
+#include <linux/pci.h>
+
+#include "axl_dev.h"
+
+static void axl_put(void *data)
+{
+	struct axl_device *axl = data;
+
+	put_device(&axl->dev);
+}
+
+static void axl_stop(void *data)
+{
+	struct axl_device *axl = data;
+
+	axl_hw_stop(axl);
+	axl_set_gone(axl);
+	cancel_work_sync(&axl->recover);
+}
+
+static void axl_remove_cdev(void *data)
+{
+	axl_cdev_del(data);
+}
+
+static int axl_setup_irqs(struct axl_device *axl)
+{
+	struct device *dev = &axl->pdev->dev;
+	u32 count = 1 + axl->num_queues;
+	int err;
+	u32 i;
+
+	/* Managed, since the device was enabled by pcim_enable_device(). */
+	err = pci_alloc_irq_vectors(axl->pdev, count, count, PCI_IRQ_MSIX);
+	if (err < 0)
+		return dev_err_probe(dev, err, "needs %u MSI-X vectors\n", count);
+	err = devm_request_threaded_irq(dev, pci_irq_vector(axl->pdev, AXL_MSIX_DEVICE), NULL,
+					axl_irq_device, IRQF_ONESHOT, "axl", axl);
+	for (i = 0; !err && i < axl->num_queues; i++)
+		err = devm_request_irq(dev, pci_irq_vector(axl->pdev, AXL_MSIX_QUEUE(i)),
+				       axl_irq_queue, 0, "axl-queue", &axl->hwq[i]);
+	if (err)
+		return dev_err_probe(dev, err, "interrupts\n");
+	return 0;
+}
+
+static int axl_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	struct device *dev = &pdev->dev;
+	struct axl_device *axl;
+	int err;
+
+	axl = axl_alloc(pdev);
+	if (IS_ERR(axl))
+		return PTR_ERR(axl);
+	err = devm_add_action_or_reset(dev, axl_put, axl);
+	if (err)
+		return err;
+	pci_set_drvdata(pdev, axl);
+
+	err = pcim_enable_device(pdev);
+	if (err)
+		return dev_err_probe(dev, err, "cannot enable\n");
+	err = pcim_iomap_regions(pdev, BIT(AXL_BAR_REGS), "axl");
+	if (err)
+		return dev_err_probe(dev, err, "no register BAR\n");
+	if (pci_resource_len(pdev, AXL_BAR_REGS) < AXL_REGS_BYTES)
+		return dev_err_probe(dev, -ENODEV, "register BAR is too small\n");
+	axl->regs = pcim_iomap_table(pdev)[AXL_BAR_REGS];
+
+	err = dma_set_mask_and_coherent(dev, DMA_BIT_MASK(64));
+	if (err)
+		return dev_err_probe(dev, err, "no 64-bit DMA\n");
+	dma_set_max_seg_size(dev, SZ_1G);
+
+	err = axl_read_identity(axl);
+	if (err)
+		return err;
+
+	/* From here DMA may run: on removal it is stopped before bus mastering. */
+	pci_set_master(pdev);
+	err = axl_hw_start(axl);
+	if (err)
+		return dev_err_probe(dev, err, "does not start\n");
+	err = devm_add_action_or_reset(dev, axl_stop, axl);
+	if (err)
+		return err;
+	err = axl_setup_irqs(axl);
+	if (err)
+		return err;
+
+	err = axl_cdev_add(axl);
+	if (err)
+		return dev_err_probe(dev, err, "no character device\n");
+	err = devm_add_action_or_reset(dev, axl_remove_cdev, axl);
+	if (err)
+		return err;
+
+	dev_info(dev, "axl%u: %u queues, %u contexts, %llu MiB, clock %llu Hz\n", axl->index,
+		 axl->num_queues, axl->num_contexts, axl->dram.end >> 20, axl->clock_hz);
+	return 0;
+}
+
+static const struct pci_device_id axl_ids[] = {
+	{ PCI_DEVICE(AXL_PCI_VENDOR_ID, AXL_PCI_DEVICE_ID) },
+	{ }
+};
+MODULE_DEVICE_TABLE(pci, axl_ids);
+
+static struct pci_driver axl_driver = {
+	.name = "axl",
+	.id_table = axl_ids,
+	.probe = axl_probe,
+};
+
+static int __init axl_init(void)
+{
+	int err = axl_cdev_init();
+
+	if (err)
+		return err;
+	err = pci_register_driver(&axl_driver);
+	if (err)
+		axl_cdev_exit();
+	return err;
+}
+module_init(axl_init);
+
+static void __exit axl_exit_module(void)
+{
+	pci_unregister_driver(&axl_driver);
+	axl_cdev_exit();
+}
+module_exit(axl_exit_module);
+
+MODULE_DESCRIPTION("axl PCIe machine-learning accelerator");
+MODULE_VERSION("1.0");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * axl.ko: register access. Room: kmod.
+ *
+ * A device that was pulled out answers every read with ones. The first such
+ * answer that the ID register confirms ends all access: later reads return
+ * ones without touching the bus, later writes go nowhere.
+ */
+#include <linux/delay.h>
+#include <linux/io-64-nonatomic-lo-hi.h>
+
+#include "axl_dev.h"
+
+/* Marks the device as lost and wakes everybody who waits for it. */
+void axl_set_gone(struct axl_device *axl)
+{
+	WRITE_ONCE(axl->closed, true);
+	if (!xchg(&axl->gone, true))
+		schedule_work(&axl->recover);
+}
+
+/* Those who sleep look at axl->closed when they wake. */
+void axl_wake_all(struct axl_device *axl)
+{
+	u32 i;
+
+	for (i = 0; i < AXL_MAX_QUEUES; i++) {
+		spin_lock_irq(&axl->hwq[i].lock);
+		if (axl->hwq[i].q)
+			wake_up_all(&axl->hwq[i].q->wait);
+		spin_unlock_irq(&axl->hwq[i].lock);
+	}
+	for (i = 0; i < AXL_MAX_TRACE_RINGS; i++)
+		wake_up_all(&axl->rings[i].wait);
+}
+
+static bool axl_present(struct axl_device *axl)
+{
+	if (readl(axl->regs + AXL_REG_ID) == AXL_ID_MAGIC)
+		return true;
+	axl_set_gone(axl);
+	return false;
+}
+
+u32 axl_read32(struct axl_device *axl, u32 reg)
+{
+	u32 value;
+
+	if (unlikely(READ_ONCE(axl->gone)))
+		return ~0u;
+	value = readl(axl->regs + reg);
+	if (unlikely(value == ~0u))
+		axl_present(axl);
+	return value;
+}
+
+u64 axl_read64(struct axl_device *axl, u32 reg)
+{
+	u64 value;
+
+	if (unlikely(READ_ONCE(axl->gone)))
+		return ~0ULL;
+	value = readq(axl->regs + reg);
+	if (unlikely(value == ~0ULL))
+		axl_present(axl);
+	return value;
+}
+
+void axl_write32(struct axl_device *axl, u32 reg, u32 value)
+{
+	if (likely(!READ_ONCE(axl->gone)))
+		writel(value, axl->regs + reg);
+}
+
+void axl_write64(struct axl_device *axl, u32 reg, u64 value)
+{
+	if (likely(!READ_ONCE(axl->gone)))
+		writeq(value, axl->regs + reg);
+}
+
+/* Sleeps until none of the bits is set. A device that is gone has let go of everything. */
+int axl_wait_clear32(struct axl_device *axl, u32 reg, u32 bits, unsigned int timeout_us)
+{
+	unsigned int waited_us = 0;
+
+	for (;;) {
+		u32 value = axl_read32(axl, reg);
+
+		if (READ_ONCE(axl->gone) || !(value & bits))
+			return 0;
+		if (waited_us >= timeout_us)
+			return -ETIMEDOUT;
+		usleep_range(50, 100);
+		waited_us += 50;
+	}
+}
+
+/* Reset to a known state, then on. */
+int axl_hw_start(struct axl_device *axl)
+{
+	int err;
+
+	axl_write32(axl, AXL_REG_INT_MASK, AXL_INT_ALL);
+	axl_write32(axl, AXL_REG_CTRL, AXL_CTRL_RESET);
+	err = axl_wait_clear32(axl, AXL_REG_CTRL, AXL_CTRL_RESET, 100 * 1000);
+	if (err)
+		return err;
+	axl_write32(axl, AXL_REG_CTRL, AXL_CTRL_ENABLE);
+	axl_write32(axl, AXL_REG_INT_STATUS, AXL_INT_ALL);
+	axl_write32(axl, AXL_REG_INT_MASK, 0);
+	if (!(axl_read32(axl, AXL_REG_STATUS) & AXL_STATUS_READY))
+		return -EIO;
+	return READ_ONCE(axl->gone) ? -ENODEV : 0;
+}
+
+void axl_hw_stop(struct axl_device *axl)
+{
+	axl_write32(axl, AXL_REG_INT_MASK, AXL_INT_ALL);
+	axl_write32(axl, AXL_REG_CTRL, AXL_CTRL_RESET);
+	axl_wait_clear32(axl, AXL_REG_CTRL, AXL_CTRL_RESET, 100 * 1000);
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * axl.ko: interrupts. Vector 1 + q: completions of queue q, taken right here
+ * since that is a few cache lines. Vector 0: device events, in a thread.
+ * Room: kmod.
+ */
+#include <linux/interrupt.h>
+
+#include "axl_dev.h"
+#include "axl_trace.h"
+
+/*
+ * The tracepoint comes before the completions it announces: a waiter on another
+ * CPU may go on as soon as they are taken.
+ */
+irqreturn_t axl_irq_queue(int irq, void *data)
+{
+	struct axl_hwq *hwq = data;
+	unsigned int done = 0;
+
+	spin_lock(&hwq->lock);
+	if (trace_axl_irq_enabled())
+		trace_axl_irq(hwq->axl->index, hwq->id, AXL_MSIX_QUEUE(hwq->id),
+			      hwq->q ? axl_queue_peek(hwq->q) : 0);
+	if (hwq->q)
+		done = axl_queue_reap(hwq->q);
+	spin_unlock(&hwq->lock);
+	if (!done)
+		axl_count(hwq->axl, AXL_STAT_SPURIOUS_IRQS);
+	return IRQ_HANDLED;
+}
+
+static void axl_irq_link(struct axl_device *axl)
+{
+	u16 status = 0;
+
+	pcie_capability_read_word(axl->pdev, PCI_EXP_LNKSTA, &status);
+	axl_count(axl, AXL_STAT_LINK_CHANGES);
+	trace_axl_link(axl->index, status & PCI_EXP_LNKSTA_CLS,
+		       (status & PCI_EXP_LNKSTA_NLW) >> PCI_EXP_LNKSTA_NLW_SHIFT);
+	kobject_uevent(&axl->dev.kobj, KOBJ_CHANGE);
+}
+
+irqreturn_t axl_irq_device(int irq, void *data)
+{
+	struct axl_device *axl = data;
+	u32 causes = axl_read32(axl, AXL_REG_INT_STATUS);
+	u32 i;
+
+	if (READ_ONCE(axl->gone))
+		return IRQ_HANDLED;
+	causes &= AXL_INT_ALL;
+	axl_write32(axl, AXL_REG_INT_STATUS, causes);
+	trace_axl_irq(axl->index, ~0u, AXL_MSIX_DEVICE, 0);
+
+	if (causes & AXL_INT_CTX_ERROR) {
+		for (i = 0; i < axl->num_contexts; i++)
+			if (axl_read32(axl, AXL_REG_CTX_STATUS(i)) & AXL_CTX_HALTED)
+				axl_ctx_error(axl, i);
+	}
+	if (causes & AXL_INT_TRACE) {
+		for (i = 0; i < axl->num_rings; i++)
+			wake_up_all(&axl->rings[i].wait);
+	}
+	if (causes & AXL_INT_LINK)
+		axl_irq_link(axl);
+	if (causes & AXL_INT_THROTTLE)
+		axl_count(axl, AXL_STAT_THROTTLE_EVENTS);
+	if (causes & AXL_INT_ECC)
+		axl_count(axl, AXL_STAT_ECC_EVENTS);
+	return IRQ_HANDLED;
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * axl.ko: a queue's rings and the consumption of its completions. Room: kmod.
+ *
+ * Nothing in a completion entry is believed without a check against what we
+ * submitted: jobs of a queue complete in order, so the next entry must name
+ * the oldest job in flight. An entry that does not ends the context.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/slab.h>
+
+#include "axl_dev.h"
+#include "axl_trace.h"
+
+#define AXL_SQ_BYTES (AXL_SQ_ENTRIES * sizeof(struct axl_desc))
+#define AXL_CQ_BYTES (AXL_CQ_ENTRIES * sizeof(struct axl_cqe))
+
+struct axl_queue *axl_queue_create(struct axl_ctx *ctx)
+{
+	struct device *dev = &ctx->axl->pdev->dev;
+	struct axl_queue *q;
+
+	q = kzalloc(sizeof(*q), GFP_KERNEL_ACCOUNT);
+	if (!q)
+		return NULL;
+	q->ctx = ctx;
+	mutex_init(&q->submit);
+	init_waitqueue_head(&q->wait);
+	INIT_LIST_HEAD(&q->fences);
+	q->jobs = kvcalloc(AXL_SQ_ENTRIES, sizeof(*q->jobs), GFP_KERNEL_ACCOUNT);
+	q->sq = dma_alloc_coherent(dev, AXL_SQ_BYTES, &q->sq_dma, GFP_KERNEL);
+	q->cq = dma_alloc_coherent(dev, AXL_CQ_BYTES, &q->cq_dma, GFP_KERNEL);
+	if (!q->jobs || !q->sq || !q->cq) {
+		axl_queue_free_rings(q);
+		axl_queue_destroy(q);
+		return NULL;
+	}
+	return q;
+}
+
+/* While the device is bound to us; waiters may still hold the queue itself. */
+void axl_queue_free_rings(struct axl_queue *q)
+{
+	struct device *dev = &q->ctx->axl->pdev->dev;
+
+	mutex_lock(&q->submit);
+	q->dead = true;
+	if (q->sq)
+		dma_free_coherent(dev, AXL_SQ_BYTES, q->sq, q->sq_dma);
+	if (q->cq)
+		dma_free_coherent(dev, AXL_CQ_BYTES, q->cq, q->cq_dma);
+	q->sq = NULL;
+	q->cq = NULL;
+	mutex_unlock(&q->submit);
+}
+
+void axl_queue_destroy(struct axl_queue *q)
+{
+	kvfree(q->jobs);
+	kfree(q);
+}
+
+/* With axl->lock held, hwq chosen. */
+void axl_queue_start(struct axl_queue *q)
+{
+	struct axl_hwq *hwq = q->hwq;
+	struct axl_device *axl = hwq->axl;
+	u32 id = hwq->id;
+
+	spin_lock_irq(&hwq->lock);
+	hwq->q = q;
+	spin_unlock_irq(&hwq->lock);
+
+	axl_write32(axl, AXL_REG_Q_CTRL(id), 0);
+	axl_write64(axl, AXL_REG_Q_SQ_BASE(id), q->sq_dma);
+	axl_write64(axl, AXL_REG_Q_CQ_BASE(id), q->cq_dma);
+	axl_write32(axl, AXL_REG_Q_SQ_LOG2(id), AXL_SQ_LOG2);
+	axl_write32(axl, AXL_REG_Q_CQ_LOG2(id), AXL_CQ_LOG2);
+	axl_write32(axl, AXL_REG_Q_CONTEXT(id), q->ctx->hw);
+	axl_write32(axl, AXL_REG_Q_CTRL(id), AXL_Q_ENABLE | AXL_Q_IRQ_ENABLE);
+}
+
+static void axl_job_done(struct axl_queue *q, struct axl_job *job, u32 status, u32 index,
+			 u64 ticks)
+{
+	struct axl_device *axl = q->ctx->axl;
+
+	if (status != AXL_ST_OK) {
+		axl_count(axl, status == AXL_ST_CANCELED ? AXL_STAT_CANCELED_JOBS :
+							   AXL_STAT_FAILED_JOBS);
+		if (!q->failed) {
+			q->failed = job->seq;
+			q->failed_status = status;
+			q->failed_index = index;
+		}
+	}
+	job->device_ticks = ticks;
+	q->sq_head = job->sq_end;
+	q->progress = jiffies;
+	trace_axl_complete(axl->index, q->ctx->hw, q->hwq->id, job->job, job->seq,
+			   job->correlation, status, ticks);
+	WRITE_ONCE(q->completed, job->seq);
+}
+
+static bool axl_cqe_sane(struct axl_queue *q, const struct axl_cqe *cqe, struct axl_job *job)
+{
+	return cqe->queue == q->hwq->id && cqe->job == job->job &&
+	       cqe->correlation == job->correlation && cqe->status <= AXL_ST_CANCELED &&
+	       cqe->sq_head - job->sq_end <= q->sq_tail - job->sq_end;
+}
+
+/* Whether the entry with that free-running index has been written. */
+static bool axl_cqe_ready(const struct axl_queue *q, u32 at)
+{
+	u16 phase = ~(at >> AXL_CQ_LOG2) & 1;
+
+	return READ_ONCE(q->cq[at & (AXL_CQ_ENTRIES - 1)].phase) == phase;
+}
+
+/* How many entries wait to be taken; hwq->lock held. */
+unsigned int axl_queue_peek(struct axl_queue *q)
+{
+	unsigned int ready = 0;
+
+	while (!q->dead && ready < AXL_CQ_ENTRIES && axl_cqe_ready(q, q->cq_head + ready))
+		ready++;
+	return ready;
+}
+
+/* Takes what the device completed; hwq->lock held, any context. Returns how many. */
+unsigned int axl_queue_reap(struct axl_queue *q)
+{
+	struct axl_device *axl = q->ctx->axl;
+	unsigned int done = 0;
+
+	lockdep_assert_held(&q->hwq->lock);
+	while (!q->dead && done < AXL_CQ_ENTRIES) {
+		struct axl_job *job;
+		struct axl_cqe cqe;
+
+		if (!axl_cqe_ready(q, q->cq_head))
+			break;
+		dma_rmb();
+		cqe = q->cq[q->cq_head & (AXL_CQ_ENTRIES - 1)];
+		q->cq_head++;
+		done++;
+		job = &q->jobs[(q->completed + 1) & (AXL_SQ_ENTRIES - 1)];
+		if (q->completed == q->submitted || !axl_cqe_sane(q, &cqe, job)) {
+			axl_count(axl, AXL_STAT_BAD_COMPLETIONS);
+			axl_ctx_error(axl, q->ctx->hw);
+			q->bad = true;
+			q->dead = true;
+			break;
+		}
+		axl_job_done(q, job, cqe.status, cqe.error_index, cqe.time);
+		if (cqe.status != AXL_ST_OK)
+			axl_ctx_error(axl, q->ctx->hw);
+	}
+	if (done) {
+		axl_write32(axl, AXL_REG_Q_CQ_HEAD(q->hwq->id), q->cq_head);
+		axl_fences_signal(q);
+		wake_up_all(&q->wait);
+	}
+	return done;
+}
+
+/*
+ * Ends every job in flight: the guilty one with status, the one whose completion
+ * made no sense with a ring error, the others as canceled. The device has been told to forget them; hwq->lock held.
+ */
+void axl_queue_fail(struct axl_queue *q, u32 status, u32 guilty, u32 index)
+{
+	lockdep_assert_held(&q->hwq->lock);
+	q->dead = true;
+	while (q->completed != q->submitted) {
+		struct axl_job *job = &q->jobs[(q->completed + 1) & (AXL_SQ_ENTRIES - 1)];
+		u32 end = AXL_ST_CANCELED;
+
+		if (q->bad)
+			end = AXL_ST_RING_ERROR;
+		else if (job->job == guilty)
+			end = status;
+		q->bad = false;
+		axl_job_done(q, job, end, job->job == guilty ? index : 0, 0);
+	}
+	axl_fences_signal(q);
+	wake_up_all(&q->wait);
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * axl.ko: when things go wrong. Room: kmod.
+ *
+ * A context in error is reset alone; the others go on. If the device cannot
+ * even do that, it is reset as a whole and every context is lost. Work that
+ * hangs is found by a watchdog, which also looks at completion rings whose
+ * interrupt may have been lost.
+ */
+#include <linux/moduleparam.h>
+
+#include "axl_dev.h"
+#include "axl_trace.h"
+
+static unsigned int job_timeout_ms = 10000;
+module_param(job_timeout_ms, uint, 0644);
+MODULE_PARM_DESC(job_timeout_ms, "a queue without progress for this long is hung; 0 = never (default 10000)");
+
+#define AXL_CTX_RESET_US (50 * 1000)
+
+/* Interrupt-safe: have the context looked at. */
+void axl_ctx_error(struct axl_device *axl, u32 hw)
+{
+	set_bit(hw, &axl->ctx_errors);
+	schedule_work(&axl->recover);
+}
+
+/* Every context is lost; rings are armed again. axl->lock held. */
+static void axl_device_reset(struct axl_device *axl)
+{
+	u32 i, j;
+
+	lockdep_assert_held(&axl->lock);
+	axl_count(axl, AXL_STAT_DEVICE_RESETS);
+	trace_axl_reset(axl->index, AXL_CTX_NONE);
+	dev_warn(&axl->dev, "resetting the device\n");
+	if (axl_hw_start(axl)) {
+		dev_err(&axl->dev, "the device does not come back from reset\n");
+		axl_set_gone(axl);
+	}
+	for (i = 0; i < axl->num_contexts; i++) {
+		struct axl_ctx *ctx = axl->ctxs[i];
+
+		if (!ctx || ctx->dead)
+			continue;
+		ctx->dead = true;
+		for (j = 0; j < ctx->num_queues; j++) {
+			spin_lock_irq(&ctx->queues[j]->hwq->lock);
+			axl_queue_fail(ctx->queues[j], AXL_ST_CANCELED, 0, 0);
+			spin_unlock_irq(&ctx->queues[j]->hwq->lock);
+		}
+	}
+	for (i = 0; i < axl->num_rings; i++)
+		if (axl->rings[i].running)
+			axl_ring_arm(&axl->rings[i]);
+	kobject_uevent(&axl->dev.kobj, KOBJ_CHANGE);
+}
+
+/*
+ * Stops a context for good. Jobs that the device completed before are still
+ * reported as such; the guilty job gets status, the rest are canceled.
+ */
+void axl_ctx_kill(struct axl_ctx *ctx, u32 status, u32 job, u32 index)
+{
+	struct axl_device *axl = ctx->axl;
+	u32 i;
+
+	lockdep_assert_held(&axl->lock);
+	if (ctx->dead)
+		return;
+	ctx->dead = true;
+	for (i = 0; i < ctx->num_queues; i++)
+		axl_write32(axl, AXL_REG_Q_CTRL(ctx->queues[i]->hwq->id), 0);
+	axl_write32(axl, AXL_REG_CTX_CTRL(ctx->hw), AXL_CTX_RESET);
+	if (status != AXL_ST_CANCELED) {
+		axl_count(axl, AXL_STAT_CTX_RESETS);
+		trace_axl_reset(axl->index, ctx->hw);
+	}
+	if (axl_wait_clear32(axl, AXL_REG_CTX_CTRL(ctx->hw), AXL_CTX_RESET, AXL_CTX_RESET_US) ||
+	    axl_wait_clear32(axl, AXL_REG_CTX_STATUS(ctx->hw), AXL_CTX_BUSY, AXL_CTX_RESET_US))
+		axl_device_reset(axl);
+	for (i = 0; i < ctx->num_queues; i++) {
+		struct axl_queue *q = ctx->queues[i];
+
+		spin_lock_irq(&q->hwq->lock);
+		axl_queue_reap(q);
+		axl_queue_fail(q, status, job, index);
+		spin_unlock_irq(&q->hwq->lock);
+	}
+	axl_write32(axl, AXL_REG_CTX_CTRL(ctx->hw), 0);
+}
+
+static void axl_recover_ctx(struct axl_device *axl, u32 hw)
+{
+	struct axl_ctx *ctx = axl->ctxs[hw];
+	u32 status, job, index;
+
+	if (!ctx || ctx->dead)
+		return;
+	status = axl_read32(axl, AXL_REG_CTX_ERROR(hw));
+	job = axl_read32(axl, AXL_REG_CTX_ERR_JOB(hw));
+	index = axl_read32(axl, AXL_REG_CTX_ERR_INDEX(hw));
+	if (status == AXL_ST_OK || status > AXL_ST_CANCELED) {
+		status = AXL_ST_RING_ERROR;
+		index = 0;
+	}
+	dev_warn(&axl->dev, "context %u halted: status %u, job %u, command %u\n", hw, status, job,
+		 index);
+	axl_ctx_kill(ctx, status, job, index);
+}
+
+void axl_recover(struct work_struct *work)
+{
+	struct axl_device *axl = container_of(work, struct axl_device, recover);
+	u32 i;
+
+	if (READ_ONCE(axl->gone))
+		axl_wake_all(axl);
+	mutex_lock(&axl->lock);
+	for (i = 0; i < axl->num_contexts; i++)
+		if (test_and_clear_bit(i, &axl->ctx_errors))
+			axl_recover_ctx(axl, i);
+	mutex_unlock(&axl->lock);
+}
+
+/* True when the device says that this job's command holds an engine. */
+static bool axl_job_runs(struct axl_device *axl, u32 job, u32 *index)
+{
+	u32 e;
+
+	for (e = 0; e < AXL_NUM_ENGINES; e++) {
+		if (axl_read32(axl, AXL_REG_ENG_JOB(e)) == job) {
+			*index = axl_read32(axl, AXL_REG_ENG_INDEX(e));
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Polls a queue's completions; hung = its oldest job is overdue. Returns whether jobs remain. */
+static bool axl_watch_queue(struct axl_hwq *hwq, u32 *hung)
+{
+	unsigned long limit = msecs_to_jiffies(READ_ONCE(job_timeout_ms));
+	struct axl_queue *q;
+	unsigned int done = 0;
+	bool left = false;
+
+	*hung = 0;
+	spin_lock_irq(&hwq->lock);
+	q = hwq->q;
+	if (q && !q->dead) {
+		done = axl_queue_reap(q);
+		left = q->completed != q->submitted;
+	}
+	if (left) {
+		struct axl_job *job = &q->jobs[(q->completed + 1) & (AXL_SQ_ENTRIES - 1)];
+		unsigned long since = time_after(q->progress, job->since) ? q->progress :
+									    job->since;
+
+		if (limit && time_after(jiffies, since + limit))
+			*hung = job->job;
+	}
+	spin_unlock_irq(&hwq->lock);
+	if (done)
+		atomic64_add(done, &hwq->axl->stats[AXL_STAT_POLLED_COMPLETIONS]);
+	return left;
+}
+
+/*
+ * Among overdue jobs the one that holds an engine is guilty: the others may
+ * just wait behind it. If none does, they wait for a semaphore nobody signals
+ * and are all their own context's fault.
+ */
+static bool axl_watch_pass(struct axl_device *axl, const u32 *hung, bool engines_only)
+{
+	bool any = false;
+	u32 i;
+
+	for (i = 0; i < axl->num_queues; i++) {
+		struct axl_queue *q = axl->hwq[i].q;
+		u32 index = 0;
+
+		if (!hung[i] || !q || q->ctx->dead)
+			continue;
+		if (!axl_job_runs(axl, hung[i], &index) && engines_only)
+			continue;
+		axl_count(axl, AXL_STAT_TIMEOUTS);
+		trace_axl_timeout(axl->index, q->ctx->hw, i, hung[i]);
+		dev_warn(&axl->dev, "job %u of context %u hangs at command %u\n", hung[i],
+			 q->ctx->hw, index);
+		axl_ctx_kill(q->ctx, AXL_ST_HANG, hung[i], index);
+		any = true;
+	}
+	return any;
+}
+
+void axl_watchdog(struct work_struct *work)
+{
+	struct axl_device *axl = container_of(to_delayed_work(work), struct axl_device, watchdog);
+	u32 hung[AXL_MAX_QUEUES] = {};
+	bool left = false, overdue = false;
+	u32 i;
+
+	/* Disarm first: a submission from here on arms it again. */
+	atomic_set(&axl->watchdog_armed, 0);
+	smp_mb__after_atomic();
+	mutex_lock(&axl->lock);
+	for (i = 0; i < axl->num_queues; i++) {
+		left |= axl_watch_queue(&axl->hwq[i], &hung[i]);
+		overdue |= hung[i];
+	}
+	if (overdue && !axl_watch_pass(axl, hung, true))
+		axl_watch_pass(axl, hung, false);
+	mutex_unlock(&axl->lock);
+	if (left && !READ_ONCE(axl->closed))
+		axl_watchdog_arm(axl);
+}
+
+void axl_watchdog_arm(struct axl_device *axl)
+{
+	if (!atomic_read(&axl->watchdog_armed) && !atomic_xchg(&axl->watchdog_armed, 1))
+		schedule_delayed_work(&axl->watchdog,
+				      msecs_to_jiffies(clamp(job_timeout_ms / 8, 10u, 1000u)));
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * axl.ko: tracepoints of system "axl". Room: kmod.
+ *
+ * Names, field names, order and types are an ABI (docs/driver.md), both for
+ * tracefs and for BPF programs, whose arguments have the same order: scalars
+ * only, no kernel pointers. Raw values are stored; names appear on printing.
+ *
+ * dev is N of /dev/axlN, ctx the hardware context, queue the hardware queue,
+ * job the driver's job number, seq the sequence within the queue, correlation
+ * the caller's id. 0xffffffff stands for "none".
+ */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM axl
+
+#if !defined(_AXL_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define _AXL_TRACE_H
+
+#include <linux/tracepoint.h>
+
+#include "uapi/axl.h"
+
+#define axl_status_names						\
+	{ AXL_ST_OK, "ok" }, { AXL_ST_BAD_OPCODE, "bad_opcode" },	\
+	{ AXL_ST_BAD_FIELD, "bad_field" },				\
+	{ AXL_ST_BAD_ADDRESS, "bad_address" },				\
+	{ AXL_ST_DMA_ERROR, "dma_error" }, { AXL_ST_POISONED, "poisoned" }, \
+	{ AXL_ST_RING_ERROR, "ring_error" }, { AXL_ST_HANG, "hang" },	\
+	{ AXL_ST_CANCELED, "canceled" }
+TRACE_DEFINE_ENUM(AXL_ST_OK);
+TRACE_DEFINE_ENUM(AXL_ST_BAD_OPCODE);
+TRACE_DEFINE_ENUM(AXL_ST_BAD_FIELD);
+TRACE_DEFINE_ENUM(AXL_ST_BAD_ADDRESS);
+TRACE_DEFINE_ENUM(AXL_ST_DMA_ERROR);
+TRACE_DEFINE_ENUM(AXL_ST_POISONED);
+TRACE_DEFINE_ENUM(AXL_ST_RING_ERROR);
+TRACE_DEFINE_ENUM(AXL_ST_HANG);
+TRACE_DEFINE_ENUM(AXL_ST_CANCELED);
+
+#define axl_kind_names							\
+	{ AXL_BUF_DEVICE, "device" }, { AXL_BUF_HOST, "host" },		\
+	{ AXL_BUF_USER, "user" }, { AXL_BUF_SCRATCH, "scratch" }
+
+#define AXL_JOB_PROTO u32 dev, u32 ctx, u32 queue, u32 job, u64 seq, u64 correlation
+#define AXL_JOB_FIELDS				\
+		__field(__u32, dev)		\
+		__field(__u32, ctx)		\
+		__field(__u32, queue)		\
+		__field(__u32, job)		\
+		__field(__u64, seq)		\
+		__field(__u64, correlation)
+#define AXL_JOB_ASSIGN				\
+		__entry->dev = dev;		\
+		__entry->ctx = ctx;		\
+		__entry->queue = queue;		\
+		__entry->job = job;		\
+		__entry->seq = seq;		\
+		__entry->correlation = correlation
+#define AXL_JOB_FORMAT "axl%u ctx=%u queue=%u job=%u seq=%llu correlation=%#llx "
+#define AXL_JOB_VALUES							\
+	__entry->dev, __entry->ctx, __entry->queue, __entry->job, __entry->seq, \
+	__entry->correlation
+
+/* The submit ioctl has the caller's commands and has given the job its number. */
+TRACE_EVENT(axl_submit,
+	TP_PROTO(AXL_JOB_PROTO, u32 num_cmds, u64 copy_bytes),
+	TP_ARGS(dev, ctx, queue, job, seq, correlation, num_cmds, copy_bytes),
+	TP_STRUCT__entry(
+		AXL_JOB_FIELDS
+		__field(__u32, num_cmds)
+		__field(__u64, copy_bytes)
+	),
+	TP_fast_assign(
+		AXL_JOB_ASSIGN;
+		__entry->num_cmds = num_cmds;
+		__entry->copy_bytes = copy_bytes;
+	),
+	TP_printk(AXL_JOB_FORMAT "num_cmds=%u copy_bytes=%llu",
+		  AXL_JOB_VALUES, __entry->num_cmds, __entry->copy_bytes)
+);
+
+/* Right before the doorbell write. */
+TRACE_EVENT(axl_doorbell,
+	TP_PROTO(AXL_JOB_PROTO, u32 tail),
+	TP_ARGS(dev, ctx, queue, job, seq, correlation, tail),
+	TP_STRUCT__entry(
+		AXL_JOB_FIELDS
+		__field(__u32, tail)
+	),
+	TP_fast_assign(
+		AXL_JOB_ASSIGN;
+		__entry->tail = tail;
+	),
+	TP_printk(AXL_JOB_FORMAT "tail=%u", AXL_JOB_VALUES, __entry->tail)
+);
+
+/* The submit ioctl returns ret. */
+TRACE_EVENT(axl_submit_end,
+	TP_PROTO(AXL_JOB_PROTO, s32 ret),
+	TP_ARGS(dev, ctx, queue, job, seq, correlation, ret),
+	TP_STRUCT__entry(
+		AXL_JOB_FIELDS
+		__field(__s32, ret)
+	),
+	TP_fast_assign(
+		AXL_JOB_ASSIGN;
+		__entry->ret = ret;
+	),
+	TP_printk(AXL_JOB_FORMAT "ret=%d", AXL_JOB_VALUES, __entry->ret)
+);
+
+/* A completion entry was consumed, or the driver ended the job itself (device_ticks 0). */
+TRACE_EVENT(axl_complete,
+	TP_PROTO(AXL_JOB_PROTO, u32 status, u64 device_ticks),
+	TP_ARGS(dev, ctx, queue, job, seq, correlation, status, device_ticks),
+	TP_STRUCT__entry(
+		AXL_JOB_FIELDS
+		__field(__u32, status)
+		__field(__u64, device_ticks)
+	),
+	TP_fast_assign(
+		AXL_JOB_ASSIGN;
+		__entry->status = status;
+		__entry->device_ticks = device_ticks;
+	),
+	TP_printk(AXL_JOB_FORMAT "status=%s device_ticks=%llu", AXL_JOB_VALUES,
+		  __print_symbolic(__entry->status, axl_status_names), __entry->device_ticks)
+);
+
+/* A thread begins to wait for a sequence; wait_correlation names the waiting call. */
+TRACE_EVENT(axl_wait,
+	TP_PROTO(u32 dev, u32 ctx, u32 queue, u64 seq, u64 wait_correlation),
+	TP_ARGS(dev, ctx, queue, seq, wait_correlation),
+	TP_STRUCT__entry(
+		__field(__u32, dev)
+		__field(__u32, ctx)
+		__field(__u32, queue)
+		__field(__u64, seq)
+		__field(__u64, wait_correlation)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->ctx = ctx;
+		__entry->queue = queue;
+		__entry->seq = seq;
+		__entry->wait_correlation = wait_correlation;
+	),
+	TP_printk("axl%u ctx=%u queue=%u seq=%llu wait_correlation=%#llx", __entry->dev,
+		  __entry->ctx, __entry->queue, __entry->seq, __entry->wait_correlation)
+);
+
+/* The waiter goes on; status 0xffffffff when it gave up before the job was done. */
+TRACE_EVENT(axl_wake,
+	TP_PROTO(AXL_JOB_PROTO, u64 wait_correlation, u32 status),
+	TP_ARGS(dev, ctx, queue, job, seq, correlation, wait_correlation, status),
+	TP_STRUCT__entry(
+		AXL_JOB_FIELDS
+		__field(__u64, wait_correlation)
+		__field(__u32, status)
+	),
+	TP_fast_assign(
+		AXL_JOB_ASSIGN;
+		__entry->wait_correlation = wait_correlation;
+		__entry->status = status;
+	),
+	TP_printk(AXL_JOB_FORMAT "wait_correlation=%#llx status=%s", AXL_JOB_VALUES,
+		  __entry->wait_correlation,
+		  __print_symbolic(__entry->status, axl_status_names))
+);
+
+/* An interrupt handler ran; queue is 0xffffffff for device events. */
+TRACE_EVENT(axl_irq,
+	TP_PROTO(u32 dev, u32 queue, u32 vector, u32 completions),
+	TP_ARGS(dev, queue, vector, completions),
+	TP_STRUCT__entry(
+		__field(__u32, dev)
+		__field(__u32, queue)
+		__field(__u32, vector)
+		__field(__u32, completions)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->queue = queue;
+		__entry->vector = vector;
+		__entry->completions = completions;
+	),
+	TP_printk("axl%u queue=%d vector=%u completions=%u", __entry->dev, (int)__entry->queue,
+		  __entry->vector, __entry->completions)
+);
+
+/* Host memory is given to, or taken from, the device; direction as in enum dma_data_direction. */
+DECLARE_EVENT_CLASS(axl_dma,
+	TP_PROTO(u32 dev, u32 ctx, u32 handle, u64 bytes, u32 direction, u64 correlation),
+	TP_ARGS(dev, ctx, handle, bytes, direction, correlation),
+	TP_STRUCT__entry(
+		__field(__u32, dev)
+		__field(__u32, ctx)
+		__field(__u32, handle)
+		__field(__u64, bytes)
+		__field(__u32, direction)
+		__field(__u64, correlation)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->ctx = ctx;
+		__entry->handle = handle;
+		__entry->bytes = bytes;
+		__entry->direction = direction;
+		__entry->correlation = correlation;
+	),
+	TP_printk("axl%u ctx=%d handle=%u bytes=%llu direction=%s correlation=%#llx",
+		  __entry->dev, (int)__entry->ctx, __entry->handle, __entry->bytes,
+		  __print_symbolic(__entry->direction, { 0, "bidirectional" },
+				   { 1, "to_device" }, { 2, "from_device" }),
+		  __entry->correlation)
+);
+DEFINE_EVENT(axl_dma, axl_dma_map,
+	TP_PROTO(u32 dev, u32 ctx, u32 handle, u64 bytes, u32 direction, u64 correlation),
+	TP_ARGS(dev, ctx, handle, bytes, direction, correlation)
+);
+DEFINE_EVENT(axl_dma, axl_dma_unmap,
+	TP_PROTO(u32 dev, u32 ctx, u32 handle, u64 bytes, u32 direction, u64 correlation),
+	TP_ARGS(dev, ctx, handle, bytes, direction, correlation)
+);
+
+TRACE_EVENT(axl_ctx,
+	TP_PROTO(u32 dev, u32 ctx, u32 created),
+	TP_ARGS(dev, ctx, created),
+	TP_STRUCT__entry(
+		__field(__u32, dev)
+		__field(__u32, ctx)
+		__field(__u32, created)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->ctx = ctx;
+		__entry->created = created;
+	),
+	TP_printk("axl%u ctx=%u created=%u", __entry->dev, __entry->ctx, __entry->created)
+);
+
+TRACE_EVENT(axl_buf,
+	TP_PROTO(u32 dev, u32 handle, u32 kind, u64 bytes, u32 created),
+	TP_ARGS(dev, handle, kind, bytes, created),
+	TP_STRUCT__entry(
+		__field(__u32, dev)
+		__field(__u32, handle)
+		__field(__u32, kind)
+		__field(__u64, bytes)
+		__field(__u32, created)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->handle = handle;
+		__entry->kind = kind;
+		__entry->bytes = bytes;
+		__entry->created = created;
+	),
+	TP_printk("axl%u handle=%u kind=%s bytes=%llu created=%u", __entry->dev, __entry->handle,
+		  __print_symbolic(__entry->kind, axl_kind_names), __entry->bytes,
+		  __entry->created)
+);
+
+/* A job made no progress for too long; its context is reset next. */
+TRACE_EVENT(axl_timeout,
+	TP_PROTO(u32 dev, u32 ctx, u32 queue, u32 job),
+	TP_ARGS(dev, ctx, queue, job),
+	TP_STRUCT__entry(
+		__field(__u32, dev)
+		__field(__u32, ctx)
+		__field(__u32, queue)
+		__field(__u32, job)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->ctx = ctx;
+		__entry->queue = queue;
+		__entry->job = job;
+	),
+	TP_printk("axl%u ctx=%u queue=%u job=%u", __entry->dev, __entry->ctx, __entry->queue,
+		  __entry->job)
+);
+
+/* One context is reset, or the whole device (ctx 0xffffffff). */
+TRACE_EVENT(axl_reset,
+	TP_PROTO(u32 dev, u32 ctx),
+	TP_ARGS(dev, ctx),
+	TP_STRUCT__entry(
+		__field(__u32, dev)
+		__field(__u32, ctx)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->ctx = ctx;
+	),
+	TP_printk("axl%u ctx=%d", __entry->dev, (int)__entry->ctx)
+);
+
+/* The link's speed (PCIe generation) or width (lanes) changed. */
+TRACE_EVENT(axl_link,
+	TP_PROTO(u32 dev, u32 speed, u32 width),
+	TP_ARGS(dev, speed, width),
+	TP_STRUCT__entry(
+		__field(__u32, dev)
+		__field(__u32, speed)
+		__field(__u32, width)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->speed = speed;
+		__entry->width = width;
+	),
+	TP_printk("axl%u gen=%u width=x%u", __entry->dev, __entry->speed, __entry->width)
+);
+
+/* The fields of struct axl_clock_sample; ptm_* are 0 without a PTM pair. */
+TRACE_EVENT(axl_clock_sample,
+	TP_PROTO(u32 dev, u64 host_before_ns, u64 device_ticks, u64 host_after_ns,
+		 u64 tsc_before, u64 tsc_after, u64 ptm_device_ticks, u64 ptm_tsc,
+		 u64 ptm_host_ns),
+	TP_ARGS(dev, host_before_ns, device_ticks, host_after_ns, tsc_before, tsc_after,
+		ptm_device_ticks, ptm_tsc, ptm_host_ns),
+	TP_STRUCT__entry(
+		__field(__u32, dev)
+		__field(__u64, host_before_ns)
+		__field(__u64, device_ticks)
+		__field(__u64, host_after_ns)
+		__field(__u64, tsc_before)
+		__field(__u64, tsc_after)
+		__field(__u64, ptm_device_ticks)
+		__field(__u64, ptm_tsc)
+		__field(__u64, ptm_host_ns)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->host_before_ns = host_before_ns;
+		__entry->device_ticks = device_ticks;
+		__entry->host_after_ns = host_after_ns;
+		__entry->tsc_before = tsc_before;
+		__entry->tsc_after = tsc_after;
+		__entry->ptm_device_ticks = ptm_device_ticks;
+		__entry->ptm_tsc = ptm_tsc;
+		__entry->ptm_host_ns = ptm_host_ns;
+	),
+	TP_printk("axl%u host=[%llu, %llu] ns device_ticks=%llu tsc=[%llu, %llu] ptm=%llu/%llu/%llu ns",
+		  __entry->dev, __entry->host_before_ns, __entry->host_after_ns,
+		  __entry->device_ticks, __entry->tsc_before, __entry->tsc_after,
+		  __entry->ptm_device_ticks, __entry->ptm_tsc, __entry->ptm_host_ns)
+);
+
+/* A counter snapshot was taken for user space. */
+TRACE_EVENT(axl_counter_sample,
+	TP_PROTO(u32 dev, u64 host_before_ns, u64 device_ticks, u64 host_after_ns, u32 first,
+		 u32 count),
+	TP_ARGS(dev, host_before_ns, device_ticks, host_after_ns, first, count),
+	TP_STRUCT__entry(
+		__field(__u32, dev)
+		__field(__u64, host_before_ns)
+		__field(__u64, device_ticks)
+		__field(__u64, host_after_ns)
+		__field(__u32, first)
+		__field(__u32, count)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->host_before_ns = host_before_ns;
+		__entry->device_ticks = device_ticks;
+		__entry->host_after_ns = host_after_ns;
+		__entry->first = first;
+		__entry->count = count;
+	),
+	TP_printk("axl%u host=[%llu, %llu] ns device_ticks=%llu first=%u count=%u",
+		  __entry->dev, __entry->host_before_ns, __entry->host_after_ns,
+		  __entry->device_ticks, __entry->first, __entry->count)
+);
+
+#endif /* _AXL_TRACE_H */
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH .
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE axl_trace
+#include <trace/define_trace.h>

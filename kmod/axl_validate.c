@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * axl.ko: from what user space wrote to what the device may run. Room: kmod.
+ *
+ * Every operand is a range that must lie inside one buffer of the caller; its
+ * extent is computed with overflow checks from the shape. The device checks
+ * shapes again for sense; what it cannot know is whose memory it is.
+ */
+#include <linux/overflow.h>
+
+#include "axl_dev.h"
+
+#define F32 4
+#define BF16 2
+
+/* A rectangle of elements, repeated; strides in elements. */
+struct axl_shape {
+	u64 rows;
+	u64 cols;
+	u64 stride;
+	u64 batch;
+	u64 batch_stride;
+	u32 elem;
+};
+
+struct axl_xlate {
+	struct axl_file *file;
+	u32 hwq;
+	u64 use;			/* noted in each buffer: hwq's newest job */
+};
+
+/* Bytes from the first to behind the last; 0 on overflow or an empty shape. */
+static u64 axl_extent(const struct axl_shape *s)
+{
+	u64 last, step;
+
+	if (unlikely(!s->rows || !s->cols || !s->batch))
+		return 0;
+	/* All factors are below 2^32: products fit, their sum may not. */
+	last = (s->rows - 1) * s->stride;
+	step = (s->batch - 1) * s->batch_stride;
+	if (unlikely(check_add_overflow(last, step, &last) ||
+		     check_add_overflow(last, s->cols, &last) ||
+		     check_mul_overflow(last, (u64)s->elem, &last)))
+		return 0;
+	return last;
+}
+
+static struct axl_buf *axl_ref_buf(struct axl_xlate *x, u64 ref, u64 bytes)
+{
+	u64 offset = AXL_REF_OFFSET(ref);
+	u32 handle = AXL_REF_HANDLE(ref);
+	struct axl_buf *buf;
+
+	if (unlikely(handle >= x->file->num_bufs))
+		return NULL;
+	buf = x->file->bufs[handle];
+	if (unlikely(!buf || !bytes || offset > buf->bytes || bytes > buf->bytes - offset))
+		return NULL;
+	buf->last_use[x->hwq] = x->use;
+	return buf;
+}
+
+/* A reference to device memory becomes an address. */
+static int axl_ref_device(struct axl_xlate *x, u64 *ref, u64 bytes)
+{
+	struct axl_buf *buf = axl_ref_buf(x, *ref, bytes);
+
+	if (unlikely(!buf || (buf->kind != AXL_BUF_DEVICE && buf->kind != AXL_BUF_SCRATCH)))
+		return -EINVAL;
+	*ref = buf->addr + AXL_REF_OFFSET(*ref);
+	return 0;
+}
+
+static int axl_ref_shape(struct axl_xlate *x, u64 *ref, const struct axl_shape *shape)
+{
+	if (unlikely(*ref & (shape->elem - 1)))
+		return -EINVAL;
+	return axl_ref_device(x, ref, axl_extent(shape));
+}
+
+/* The segment that holds a byte of the buffer. */
+static u32 axl_mem_segment(const struct axl_mem *mem, u64 offset)
+{
+	u32 low = 0, high = mem->num_sg - 1;
+
+	while (low < high) {
+		u32 mid = high - (high - low) / 2;
+
+		if (mem->sg_start[mid] <= offset)
+			low = mid;
+		else
+			high = mid - 1;
+	}
+	return low;
+}
+
+/* A reference to host memory becomes a bus address, or a part of the buffer's list. */
+static int axl_ref_host(struct axl_xlate *x, struct axl_desc *desc, u64 bytes)
+{
+	struct axl_copy *copy = &desc->copy;
+	u64 offset = AXL_REF_OFFSET(copy->host);
+	struct axl_buf *buf = axl_ref_buf(x, copy->host, bytes);
+	const struct axl_mem *mem;
+	u32 first, last;
+
+	if (unlikely(!buf || (buf->kind != AXL_BUF_HOST && buf->kind != AXL_BUF_USER)))
+		return -EINVAL;
+	mem = &buf->mem;
+	if (mem->num_sg == 1) {
+		copy->host = buf->addr + offset;
+		return 0;
+	}
+	first = axl_mem_segment(mem, offset);
+	last = axl_mem_segment(mem, offset + bytes - 1);
+	if (first == last) {
+		copy->host = mem->sg[first].addr + offset - mem->sg_start[first];
+		return 0;
+	}
+	desc->flags |= AXL_DESC_F_SG;
+	copy->host = mem->sg_dma + first * sizeof(struct axl_sg);
+	copy->sg_count = last - first + 1;
+	copy->sg_offset = offset - mem->sg_start[first];
+	return 0;
+}
+
+static int axl_xlate_copy(struct axl_xlate *x, struct axl_desc *desc)
+{
+	struct axl_copy *c = &desc->copy;
+	struct axl_shape host = { c->rows, c->bytes, c->host_pitch, 1, 0, 1 };
+	struct axl_shape device = { c->rows, c->bytes, c->device_pitch, 1, 0, 1 };
+	int err;
+
+	if (c->sg_count | c->sg_offset | c->reserved0 ||
+	    c->reserved[0] | c->reserved[1] | c->reserved[2])
+		return -EINVAL;
+	/* Larger than any buffer, and small enough for axl_extent()'s products. */
+	if (c->bytes > AXL_SCRATCHPAD_BASE ||
+	    (c->rows > 1 && (c->host_pitch < c->bytes || c->device_pitch < c->bytes)))
+		return -EINVAL;
+	err = axl_ref_host(x, desc, axl_extent(&host));
+	return err ? err : axl_ref_device(x, &c->device, axl_extent(&device));
+}
+
+static int axl_xlate_matmul(struct axl_xlate *x, struct axl_desc *desc)
+{
+	struct axl_matmul *m = &desc->matmul;
+	bool transposed = m->flags & AXL_MM_F_TRANSPOSE_B;
+	struct axl_shape a = { m->m, m->k, m->lda, m->batch, m->batch_stride_a,
+			       m->flags & AXL_MM_F_A_BF16 ? BF16 : F32 };
+	struct axl_shape b = { transposed ? m->n : m->k, transposed ? m->k : m->n, m->ldb,
+			       m->batch, m->batch_stride_b,
+			       m->flags & AXL_MM_F_B_BF16 ? BF16 : F32 };
+	struct axl_shape c = { m->m, m->n, m->ldc, m->batch, m->batch_stride_c, F32 };
+	int err;
+
+	if (m->flags & ~AXL_MM_F_ALL)
+		return -EINVAL;
+	err = axl_ref_shape(x, &m->a, &a);
+	if (!err)
+		err = axl_ref_shape(x, &m->b, &b);
+	return err ? err : axl_ref_shape(x, &m->c, &c);
+}
+
+/* What an opcode does with its operands. */
+#define V_SRC0		(1u << 0)	/* reads rows x cols at src0 */
+#define V_SRC1		(1u << 1)	/* reads the same shape, or one row, at src1 */
+#define V_ROW1		(1u << 2)	/* reads one row at src1 */
+#define V_INDEX0	(1u << 3)	/* reads one index a row at src0 and arg0 rows at src1 */
+#define V_SCALAR	(1u << 4)	/* writes one value a row */
+
+static const u8 axl_vector_ops[] = {
+	[AXL_OP_VEC_FILL - AXL_OP_VEC_FILL] = 0,
+	[AXL_OP_VEC_COPY - AXL_OP_VEC_FILL] = V_SRC0,
+	[AXL_OP_VEC_ADD - AXL_OP_VEC_FILL] = V_SRC0 | V_SRC1,
+	[AXL_OP_VEC_MUL - AXL_OP_VEC_FILL] = V_SRC0 | V_SRC1,
+	[AXL_OP_VEC_SCALE - AXL_OP_VEC_FILL] = V_SRC0,
+	[AXL_OP_VEC_SILU - AXL_OP_VEC_FILL] = V_SRC0,
+	[AXL_OP_VEC_SILU_MUL - AXL_OP_VEC_FILL] = V_SRC0 | V_SRC1,
+	[AXL_OP_VEC_GELU - AXL_OP_VEC_FILL] = V_SRC0,
+	[AXL_OP_VEC_RMSNORM - AXL_OP_VEC_FILL] = V_SRC0 | V_ROW1,
+	[AXL_OP_VEC_SOFTMAX - AXL_OP_VEC_FILL] = V_SRC0,
+	[AXL_OP_VEC_ROPE - AXL_OP_VEC_FILL] = V_SRC0,
+	[AXL_OP_VEC_GATHER - AXL_OP_VEC_FILL] = V_INDEX0,
+	[AXL_OP_VEC_ARGMAX - AXL_OP_VEC_FILL] = V_SRC0 | V_SCALAR,
+	[AXL_OP_VEC_SUM - AXL_OP_VEC_FILL] = V_SRC0 | V_SCALAR,
+};
+
+static int axl_xlate_vector(struct axl_xlate *x, struct axl_desc *desc)
+{
+	struct axl_vector *v = &desc->vector;
+	u8 op = axl_vector_ops[desc->opcode - AXL_OP_VEC_FILL];
+	bool scalar = op & V_SCALAR;
+	struct axl_shape src0 = { v->rows, v->cols, v->src0_stride, 1, 0, F32 };
+	struct axl_shape src1 = { v->rows, v->cols, v->src1_stride, 1, 0, F32 };
+	struct axl_shape dst = { v->rows, scalar ? 1 : v->cols,
+				 scalar ? max(v->dst_stride, 1u) : v->dst_stride, 1, 0, F32 };
+	int err = 0;
+
+	if (v->flags & ~AXL_VEC_F_ALL || v->reserved)
+		return -EINVAL;
+	if (op & V_INDEX0) {
+		src0.cols = 1;
+		src0.stride = max(v->src0_stride, 1u);
+		src1.rows = v->arg0;
+	}
+	if (op & V_ROW1 || v->flags & AXL_VEC_F_BROADCAST1)
+		src1.rows = 1;
+	if (op & (V_SRC0 | V_INDEX0))
+		err = axl_ref_shape(x, &v->src0, &src0);
+	else
+		v->src0 = 0;
+	if (op & (V_SRC1 | V_ROW1 | V_INDEX0))
+		err = err ? err : axl_ref_shape(x, &v->src1, &src1);
+	else
+		v->src1 = 0;
+	return err ? err : axl_ref_shape(x, &v->dst, &dst);
+}
+
+/* Semaphores are numbered within the context; the device numbers all of them. */
+static int axl_xlate_sem(u32 hw, u16 *sem)
+{
+	if (*sem == AXL_SEM_NONE)
+		return 0;
+	if (unlikely(*sem >= AXL_SEMS_PER_CONTEXT))
+		return -EINVAL;
+	*sem += hw * AXL_SEMS_PER_CONTEXT;
+	return 0;
+}
+
+/*
+ * Checks one command and puts in the device's numbers, in place. With
+ * file->lock held at least for reading; use marks the buffers it names.
+ */
+int axl_translate(struct axl_file *file, struct axl_queue *q, struct axl_desc *desc, u64 use)
+{
+	struct axl_xlate x = { .file = file, .hwq = q->hwq->id, .use = use };
+	u32 hw = q->ctx->hw;
+
+	if (unlikely(desc->flags || desc->job || desc->index || desc->correlation ||
+		     desc->reserved))
+		return -EINVAL;
+	if (axl_xlate_sem(hw, &desc->wait_sem[0]) || axl_xlate_sem(hw, &desc->wait_sem[1]) ||
+	    axl_xlate_sem(hw, &desc->signal_sem))
+		return -EINVAL;
+
+	switch (desc->opcode) {
+	case AXL_OP_NOP:
+		return desc->engine < AXL_NUM_ENGINES ? 0 : -EINVAL;
+	case AXL_OP_COPY_H2D:
+		return desc->engine == AXL_ENGINE_H2D ? axl_xlate_copy(&x, desc) : -EINVAL;
+	case AXL_OP_COPY_D2H:
+		return desc->engine == AXL_ENGINE_D2H ? axl_xlate_copy(&x, desc) : -EINVAL;
+	case AXL_OP_MATMUL:
+		return desc->engine == AXL_ENGINE_MATRIX ? axl_xlate_matmul(&x, desc) : -EINVAL;
+	case AXL_OP_VEC_FILL ... AXL_OP_VEC_SUM:
+		return desc->engine == AXL_ENGINE_VECTOR ? axl_xlate_vector(&x, desc) : -EINVAL;
+	default:
+		return -EINVAL;
+	}
+}

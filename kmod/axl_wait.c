@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * axl.ko: waiting for a job. Room: kmod.
+ *
+ * Sleepers wake by the completion interrupt. Should that be lost, they look at
+ * the completion ring themselves every AXL_POLL_NS.
+ */
+#include <linux/hrtimer.h>
+#include <linux/sched/signal.h>
+
+#include "axl_dev.h"
+#include "axl_trace.h"
+
+#define AXL_POLL_NS (20 * NSEC_PER_MSEC)
+
+/* How a completed sequence ended; hwq->lock held. */
+u32 axl_seq_status(struct axl_queue *q, u64 seq, u32 *index)
+{
+	*index = 0;
+	if (!q->failed || seq < q->failed)
+		return AXL_ST_OK;
+	if (seq > q->failed)
+		return AXL_ST_CANCELED;
+	*index = q->failed_index;
+	return q->failed_status;
+}
+
+static void axl_wait_poll(struct axl_queue *q)
+{
+	unsigned int done;
+
+	spin_lock_irq(&q->hwq->lock);
+	done = axl_queue_reap(q);
+	spin_unlock_irq(&q->hwq->lock);
+	if (done)
+		atomic64_add(done, &q->ctx->axl->stats[AXL_STAT_POLLED_COMPLETIONS]);
+}
+
+static int axl_wait_for(struct axl_queue *q, u64 seq, s64 deadline_ns)
+{
+	struct axl_device *axl = q->ctx->axl;
+	DEFINE_WAIT(entry);
+	int ret = 0;
+
+	while (READ_ONCE(q->completed) < seq) {
+		ktime_t now = ktime_get();
+		ktime_t until = ktime_add_ns(now, AXL_POLL_NS);
+
+		if (READ_ONCE(axl->closed)) {
+			ret = -ENODEV;
+			break;
+		}
+		if (deadline_ns >= 0 && ktime_to_ns(now) >= deadline_ns) {
+			axl_wait_poll(q);
+			if (READ_ONCE(q->completed) < seq)
+				ret = -ETIMEDOUT;
+			break;
+		}
+		if (deadline_ns >= 0 && deadline_ns < ktime_to_ns(until))
+			until = ns_to_ktime(deadline_ns);
+		prepare_to_wait(&q->wait, &entry, TASK_INTERRUPTIBLE);
+		if (READ_ONCE(q->completed) >= seq || READ_ONCE(axl->closed))
+			continue;
+		if (signal_pending(current)) {
+			ret = -ERESTARTSYS;
+			break;
+		}
+		if (!schedule_hrtimeout(&until, HRTIMER_MODE_ABS))
+			axl_wait_poll(q);
+	}
+	finish_wait(&q->wait, &entry);
+	return ret;
+}
+
+int axl_ioctl_wait(struct axl_ucmd *ucmd)
+{
+	struct axl_wait *cmd = ucmd->cmd;
+	struct axl_job last = {};
+	struct axl_queue *q;
+	struct axl_ctx *ctx;
+	int ret;
+
+	if (cmd->flags || !cmd->sequence)
+		return -EINVAL;
+	ctx = axl_ctx_get(ucmd->file, cmd->ctx);
+	if (!ctx)
+		return -ENOENT;
+	ret = -ENOENT;
+	if (cmd->queue >= ctx->num_queues)
+		goto put;
+	q = ctx->queues[cmd->queue];
+	if (cmd->sequence > READ_ONCE(q->submitted))
+		goto put;
+
+	trace_axl_wait(ctx->axl->index, ctx->hw, q->hwq->id, cmd->sequence, cmd->correlation);
+	ret = axl_wait_for(q, cmd->sequence, cmd->deadline_ns);
+	if (!ret) {
+		struct axl_job *job = &q->jobs[cmd->sequence & (AXL_SQ_ENTRIES - 1)];
+
+		spin_lock_irq(&q->hwq->lock);
+		if (job->seq == cmd->sequence)
+			last = *job;
+		cmd->status = axl_seq_status(q, cmd->sequence, &cmd->error_index);
+		spin_unlock_irq(&q->hwq->lock);
+		cmd->device_ticks = last.device_ticks;
+		if (cmd->status != AXL_ST_OK)
+			ret = -EIO;
+	}
+	trace_axl_wake(ctx->axl->index, ctx->hw, q->hwq->id, last.job, cmd->sequence,
+		       last.correlation, cmd->correlation,
+		       ret && ret != -EIO ? ~0u : cmd->status);
+put:
+	axl_ctx_put(ctx);
+	return ret;
+}

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# axl.ko for KERNELRELEASE_TARGET (default: the newest kernel whose headers are
+# installed) in build/kmod/<release>/axl.ko. Sources are copied there first, so
+# that the kernel's build leaves nothing in kmod/.
+KMOD_HEADERS = /lib/modules/$(KERNELRELEASE_TARGET)/build
+KERNELRELEASE_TARGET ?= $(or $(shell ls -d /lib/modules/*/build 2>/dev/null | cut -d/ -f4 | sort -V | tail -n 1),$(shell uname -r))
+KERNELRELEASE_TARGET := $(KERNELRELEASE_TARGET)
+
+KMOD_DIR := $(BUILD)/kmod/$(KERNELRELEASE_TARGET)
+KMOD_KO := $(KMOD_DIR)/axl.ko
+KMOD_SRCS := $(wildcard kmod/*.c kmod/*.h kmod/uapi/*.h) kmod/Kbuild
+# Any file of them that holds the kernel whose BTF the module's builds on.
+KMOD_IMAGE ?= $(firstword $(wildcard $(addsuffix $(KERNELRELEASE_TARGET),\
+	/usr/lib/debug/boot/vmlinux- /usr/lib/debug/lib/modules/ /boot/vmlinuz-)))
+
+ALL += $(KMOD_KO)
+.PHONY: kmod
+kmod: $(KMOD_KO)
+
+$(KMOD_KO): $(KMOD_SRCS) kmod/add-btf kmod/build.mk
+	$(call say,KMOD,$@)test -e $(KMOD_HEADERS)/Makefile || { echo "kmod: no headers for Linux $(KERNELRELEASE_TARGET): install linux-headers-$(KERNELRELEASE_TARGET), or set KERNELRELEASE_TARGET" >&2; exit 1; }
+	$(Q)mkdir -p $(KMOD_DIR)/src/uapi && cp -pu $(filter kmod/Kbuild kmod/%.c kmod/%.h,$(filter-out kmod/uapi/%,$^)) $(KMOD_DIR)/src/ && cp -pu kmod/uapi/*.h $(KMOD_DIR)/src/uapi/
+	$(Q)env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL $(MAKE) --no-print-directory -j2 -C $(KMOD_HEADERS) M=$(abspath $(KMOD_DIR)/src) W=1 modules >$(KMOD_DIR)/build.log 2>&1 || { cat $(KMOD_DIR)/build.log >&2; exit 1; }
+	$(Q)grep -E 'warning:|WARNING:' $(KMOD_DIR)/build.log >&2 || true
+	$(Q)cp $(KMOD_DIR)/src/axl.ko $@.tmp
+	$(Q)if readelf -S $@.tmp | grep -q '\.BTF'; then :; \
+	elif ! command -v pahole >/dev/null; then echo "kmod: no BTF in axl.ko: pahole is not installed (package pahole); BPF programs on its tracepoints will not load" >&2; \
+	elif [ -z "$(KMOD_IMAGE)" ]; then echo "kmod: no BTF in axl.ko: no kernel image for $(KERNELRELEASE_TARGET) in /boot; BPF programs on its tracepoints will not load" >&2; \
+	else kmod/add-btf $@.tmp $(KMOD_IMAGE); fi
+	$(Q)strip -g $@.tmp && mv $@.tmp $@
