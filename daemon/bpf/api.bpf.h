@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Programs on the USDT probes of the host API library (provider libaxl).
+ * Room: daemon/bpf.
+ */
+#ifndef DAEMON_BPF_API_BPF_H_
+#define DAEMON_BPF_API_BPF_H_
+
+#include "daemon/bpf/common.bpf.h" /* first: usdt.bpf.h wants the kernel's types */
+
+#include <bpf/usdt.bpf.h>
+
+/*
+ * Sends the text behind a static string's address once for each process image.
+ * The record goes out before the key is set: a second thread may then send it
+ * twice, but no event can overtake its name. If the page is not in memory yet,
+ * nothing is sent; the daemon reads the process' memory instead.
+ */
+static __always_inline void intern(__u32 generation, __u64 address, __u64 now_ns)
+{
+	struct act_name_key key = {
+		.pid = bpf_get_current_pid_tgid() >> 32,
+		.generation = generation,
+		.address = address,
+	};
+	struct act_name *record;
+	__u8 one = 1;
+
+	if (bpf_map_lookup_elem(&names, &key))
+		return;
+	record = reserve(sizeof(*record), ACT_HOP_PROCESS, now_ns);
+	if (!record)
+		return;
+	fill_head(&record->h, now_ns, ACT_NAME, 0);
+	record->address = address;
+	record->text[0] = 0;
+	if (bpf_probe_read_user_str(record->text, sizeof(record->text), (void *)address) > 0)
+		bpf_map_update_elem(&names, &key, &one, BPF_ANY);
+	submit(record);
+}
+
+SEC("usdt")
+int BPF_USDT(api_begin, const char *name, __u64 correlation, __u64 bytes, __u32 stream)
+{
+	struct act_tracked *process = current_tracked();
+	struct act_api_begin *record;
+	__u64 now_ns;
+
+	if (!process)
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	intern(process->generation, (__u64)name, now_ns);
+	record = reserve(sizeof(*record), ACT_HOP_API, now_ns);
+	if (!record)
+		return 0;
+	fill_head(&record->h, now_ns, ACT_API_BEGIN, stream);
+	record->name = (__u64)name;
+	record->correlation = correlation;
+	record->bytes = bytes;
+	submit(record);
+	return 0;
+}
+
+SEC("usdt")
+int BPF_USDT(api_end, const char *name, __u64 correlation, int result)
+{
+	__u64 now_ns = bpf_ktime_get_ns();
+	struct act_api_end *record;
+
+	if (!current_tracked())
+		return 0;
+	record = reserve(sizeof(*record), ACT_HOP_API, now_ns);
+	if (!record)
+		return 0;
+	fill_head(&record->h, now_ns, ACT_API_END, result);
+	record->name = (__u64)name;
+	record->correlation = correlation;
+	submit(record);
+	return 0;
+}
+
+static __always_inline int emit_range(__u16 type, const char *name, __u32 depth)
+{
+	__u64 now_ns = bpf_ktime_get_ns();
+	struct act_range *record;
+
+	if (!current_tracked())
+		return 0;
+	record = reserve(sizeof(*record), ACT_HOP_API, now_ns);
+	if (!record)
+		return 0;
+	fill_head(&record->h, now_ns, type, depth);
+	record->address = (__u64)name;
+	record->text[0] = 0;
+	bpf_probe_read_user_str(record->text, sizeof(record->text), name);
+	submit(record);
+	return 0;
+}
+
+SEC("usdt")
+int BPF_USDT(range_push, const char *name, __u32 depth)
+{
+	return emit_range(ACT_RANGE_PUSH, name, depth);
+}
+
+SEC("usdt")
+int BPF_USDT(mark, const char *name)
+{
+	return emit_range(ACT_MARK, name, 0);
+}
+
+SEC("usdt")
+int BPF_USDT(range_pop, __u32 depth)
+{
+	__u64 now_ns = bpf_ktime_get_ns();
+	struct act_range_pop *record;
+
+	if (!current_tracked())
+		return 0;
+	record = reserve(sizeof(*record), ACT_HOP_API, now_ns);
+	if (!record)
+		return 0;
+	fill_head(&record->h, now_ns, ACT_RANGE_POP, depth);
+	submit(record);
+	return 0;
+}
+
+SEC("usdt")
+int BPF_USDT(op_name, __u32 tag, const char *name)
+{
+	__u64 now_ns = bpf_ktime_get_ns();
+	struct act_name *record;
+
+	if (!current_tracked())
+		return 0;
+	record = reserve(sizeof(*record), ACT_HOP_PROCESS, now_ns);
+	if (!record)
+		return 0;
+	fill_head(&record->h, now_ns, ACT_OP_NAME, tag);
+	record->address = (__u64)name;
+	record->text[0] = 0;
+	bpf_probe_read_user_str(record->text, sizeof(record->text), name);
+	submit(record);
+	return 0;
+}
+
+#endif /* DAEMON_BPF_API_BPF_H_ */

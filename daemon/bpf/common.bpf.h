@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Maps, the process filter and record reservation, shared by all programs.
+ * Room: daemon/bpf. Declares the few kernel fields it needs itself, so that
+ * building does not depend on the build host's kernel.
+ */
+#ifndef DAEMON_BPF_COMMON_BPF_H_
+#define DAEMON_BPF_COMMON_BPF_H_
+
+#include <linux/bpf.h>
+#include <linux/ptrace.h>
+#include <linux/types.h>
+#include <stdbool.h>
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#include "daemon/bpf/records.h"
+#include "kmod/uapi/axl_hw.h"
+
+#ifndef NULL
+#define NULL ((void *)0)
+#endif
+
+/* Relocated against the running kernel when the programs are loaded. */
+struct task_struct {
+	int pid;
+	int tgid;
+	char comm[ACT_COMM_BYTES];
+} __attribute__((preserve_access_index));
+
+/* Set by the daemon before loading. */
+const volatile __u32 self_pid = 0;
+const volatile __u8 system_wide = 0;
+
+/* The daemon counts its drains here, so that losses can be dated. */
+__u64 drain_epoch = 0;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 24); /* the daemon sets the real size */
+} ring SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, ACT_NUM_HOPS);
+	__type(key, __u32);
+	__type(value, struct act_counts);
+} hops SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, ACT_MAX_TRACKED);
+	__type(key, __u32);
+	__type(value, struct act_tracked);
+} tracked SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, ACT_MAX_NAMES);
+	__type(key, struct act_name_key);
+	__type(value, __u8);
+} names SEC(".maps");
+
+/* Which process last submitted to a hardware context or queue; 0 = not a tracked one. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, ACT_MAX_DEVICES * AXL_MAX_CONTEXTS);
+	__type(key, __u32);
+	__type(value, __u32);
+} context_owner SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, ACT_MAX_DEVICES * AXL_MAX_QUEUES);
+	__type(key, __u32);
+	__type(value, __u32);
+} queue_owner SEC(".maps");
+
+/*
+ * Room in the ring for one record, or NULL with the loss counted. The counters
+ * are added to atomically: an interrupt may run another program on this CPU
+ * between the two halves of an increment.
+ */
+static __always_inline void *reserve(__u64 bytes, __u32 hop, __u64 now_ns)
+{
+	struct act_counts *counts = bpf_map_lookup_elem(&hops, &hop);
+	void *record;
+
+	if (!counts)
+		return NULL;
+	__sync_fetch_and_add(&counts->seen, 1);
+	record = bpf_ringbuf_reserve(&ring, bytes, 0);
+	if (record)
+		return record;
+	__sync_fetch_and_add(&counts->lost, 1);
+	if (counts->lost_epoch != drain_epoch + 1) {
+		counts->lost_epoch = drain_epoch + 1;
+		counts->first_ns = now_ns;
+	}
+	counts->last_ns = now_ns;
+	return NULL;
+}
+
+/* The consumer sleeps between batches and needs no wake-up. */
+static __always_inline void submit(void *record)
+{
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void fill_head(struct act_head *h, __u64 now_ns, __u16 type, __u32 extra)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+
+	h->time_ns = now_ns;
+	h->pid = id >> 32;
+	h->tid = (__u32)id;
+	h->type = type;
+	h->cpu = bpf_get_smp_processor_id();
+	h->extra = extra;
+}
+
+static __always_inline void emit_process(__u32 pid, __u32 tid, __u32 what, __u32 parent,
+					 const char *comm)
+{
+	__u64 now_ns = bpf_ktime_get_ns();
+	struct act_process *record = reserve(sizeof(*record), ACT_HOP_PROCESS, now_ns);
+
+	if (!record)
+		return;
+	fill_head(&record->h, now_ns, ACT_PROCESS, what);
+	record->h.pid = pid;
+	record->h.tid = tid;
+	record->parent = parent;
+	record->reserved = 0;
+	__builtin_memcpy(record->comm, comm, ACT_COMM_BYTES);
+	submit(record);
+}
+
+/* The filter: the current process' entry if it is to be recorded. */
+static __always_inline struct act_tracked *current_tracked(void)
+{
+	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+	struct act_tracked *entry = bpf_map_lookup_elem(&tracked, &pid);
+	struct act_tracked fresh = {};
+	char comm[ACT_COMM_BYTES] = {};
+
+	if (entry || !system_wide || pid == self_pid || pid == 0)
+		return entry;
+	if (bpf_map_update_elem(&tracked, &pid, &fresh, BPF_NOEXIST) == 0) {
+		bpf_get_current_comm(comm, sizeof(comm));
+		emit_process(pid, pid, ACT_PROCESS_SEEN, 0, comm);
+	}
+	return bpf_map_lookup_elem(&tracked, &pid);
+}
+
+static __always_inline int pid_tracked(__u32 pid)
+{
+	return system_wide || bpf_map_lookup_elem(&tracked, &pid) != NULL;
+}
+
+#endif /* DAEMON_BPF_COMMON_BPF_H_ */

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Programs on the driver's tracepoints (system axl, kmod/axl_trace.h).
+ * Room: daemon/bpf.
+ *
+ * They are raw tracepoints: arguments by position, as in TP_PROTO. All are
+ * scalars, so nothing would be gained from BTF types, and the same programs
+ * work whether or not the module carries BTF. The kernel refuses to attach a
+ * program that reads more arguments than the tracepoint has.
+ */
+#ifndef DAEMON_BPF_DRIVER_BPF_H_
+#define DAEMON_BPF_DRIVER_BPF_H_
+
+#include "daemon/bpf/common.bpf.h"
+
+/* HostBatch.Kind of libtrace/proto/trace.proto. */
+enum host_kind {
+	HOST_SUBMIT = 1,
+	HOST_DOORBELL = 2,
+	HOST_DMA_MAP = 3,
+	HOST_DMA_UNMAP = 4,
+	HOST_IRQ = 5,
+	HOST_COMPLETE = 6,
+	HOST_WAIT = 7,
+	HOST_WAKE = 8,
+	HOST_CONTEXT = 9,
+	HOST_BUFFER = 10,
+	HOST_TIMEOUT = 11,
+	HOST_RESET = 12,
+	HOST_LINK = 13,
+	HOST_SUBMIT_END = 15,
+};
+
+#define ARG32(i) ((__u32)ctx->args[i])
+#define ARG64(i) ((__u64)ctx->args[i])
+
+static __always_inline __u32 owner_key(__u32 dev, __u32 index, __u32 per_device)
+{
+	return dev * per_device + index;
+}
+
+static __always_inline void set_owner(void *map, __u32 key, __u32 pid)
+{
+	__u32 *owner = bpf_map_lookup_elem(map, &key);
+
+	if (owner && *owner != pid)
+		*owner = pid;
+}
+
+static __always_inline int owned(void *map, __u32 key)
+{
+	__u32 *owner = bpf_map_lookup_elem(map, &key);
+
+	return system_wide || (owner && *owner);
+}
+
+static __always_inline struct act_host *host_record(__u64 now_ns, __u32 kind, __u32 dev)
+{
+	struct act_host *record = reserve(sizeof(*record), ACT_HOP_DRIVER, now_ns);
+
+	if (!record)
+		return NULL;
+	fill_head(&record->h, now_ns, ACT_HOST, dev);
+	record->kind = kind;
+	record->context = 0;
+	record->queue = 0;
+	record->job = 0;
+	record->sequence = 0;
+	record->correlation = 0;
+	record->arg0 = 0;
+	record->arg1 = 0;
+	return record;
+}
+
+/* Most events: arguments dev, ctx, queue, job, seq, correlation. */
+static __always_inline int job_event(struct bpf_raw_tracepoint_args *ctx, __u32 kind, __u64 arg0,
+				     __u64 arg1)
+{
+	struct act_host *record = host_record(bpf_ktime_get_ns(), kind, ARG32(0));
+
+	if (!record)
+		return 0;
+	record->context = ARG32(1);
+	record->queue = ARG32(2);
+	record->job = ARG32(3);
+	record->sequence = ARG64(4);
+	record->correlation = ARG64(5);
+	record->arg0 = arg0;
+	record->arg1 = arg1;
+	submit(record);
+	return 0;
+}
+
+/* (dev, ctx, queue, job, seq, correlation, num_cmds, copy_bytes) */
+SEC("raw_tp/axl_submit")
+int axl_submit(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct act_tracked *process = current_tracked();
+	__u32 pid = process ? bpf_get_current_pid_tgid() >> 32 : 0;
+	__u32 dev = ARG32(0), context = ARG32(1), queue = ARG32(2);
+
+	if (dev < ACT_MAX_DEVICES && context < AXL_MAX_CONTEXTS)
+		set_owner(&context_owner, owner_key(dev, context, AXL_MAX_CONTEXTS), pid);
+	if (dev < ACT_MAX_DEVICES && queue < AXL_MAX_QUEUES)
+		set_owner(&queue_owner, owner_key(dev, queue, AXL_MAX_QUEUES), pid);
+	return process ? job_event(ctx, HOST_SUBMIT, ARG32(6), ARG64(7)) : 0;
+}
+
+/* (dev, ctx, queue, job, seq, correlation, tail) */
+SEC("raw_tp/axl_doorbell")
+int axl_doorbell(struct bpf_raw_tracepoint_args *ctx)
+{
+	return current_tracked() ? job_event(ctx, HOST_DOORBELL, ARG32(6), 0) : 0;
+}
+
+/* (dev, ctx, queue, job, seq, correlation, ret) */
+SEC("raw_tp/axl_submit_end")
+int axl_submit_end(struct bpf_raw_tracepoint_args *ctx)
+{
+	return current_tracked() ? job_event(ctx, HOST_SUBMIT_END, (__s64)(__s32)ARG32(6), 0) : 0;
+}
+
+/* (dev, ctx, queue, job, seq, correlation, status, device_ticks), in interrupt context */
+SEC("raw_tp/axl_complete")
+int axl_complete(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u32 pid = ARG64(5) >> 32;
+	__u32 dev = ARG32(0), context = ARG32(1);
+
+	if (pid ? !pid_tracked(pid) :
+		  !owned(&context_owner, owner_key(dev, context, AXL_MAX_CONTEXTS)))
+		return 0;
+	return job_event(ctx, HOST_COMPLETE, ARG32(6), ARG64(7));
+}
+
+/* (dev, queue, vector, completions), in interrupt context */
+SEC("raw_tp/axl_irq")
+int axl_irq(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct act_host *record;
+	__u32 dev = ARG32(0), queue = ARG32(1);
+
+	if (queue < AXL_MAX_QUEUES && !owned(&queue_owner, owner_key(dev, queue, AXL_MAX_QUEUES)))
+		return 0;
+	record = host_record(bpf_ktime_get_ns(), HOST_IRQ, dev);
+	if (!record)
+		return 0;
+	record->queue = queue;
+	record->arg0 = ARG32(2);
+	record->arg1 = ARG32(3);
+	submit(record);
+	return 0;
+}
+
+/* (dev, ctx, queue, seq, wait_correlation) */
+SEC("raw_tp/axl_wait")
+int axl_wait(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct act_host *record;
+
+	if (!current_tracked())
+		return 0;
+	record = host_record(bpf_ktime_get_ns(), HOST_WAIT, ARG32(0));
+	if (!record)
+		return 0;
+	record->context = ARG32(1);
+	record->queue = ARG32(2);
+	record->sequence = ARG64(3);
+	record->correlation = ARG64(4);
+	record->arg1 = ARG64(4);
+	submit(record);
+	return 0;
+}
+
+/* (dev, ctx, queue, job, seq, correlation, wait_correlation, status) */
+SEC("raw_tp/axl_wake")
+int axl_wake(struct bpf_raw_tracepoint_args *ctx)
+{
+	return current_tracked() ? job_event(ctx, HOST_WAKE, ARG32(7), ARG64(6)) : 0;
+}
+
+/* (dev, ctx, handle, bytes, direction, correlation) */
+static __always_inline int dma_event(struct bpf_raw_tracepoint_args *ctx, __u32 kind)
+{
+	struct act_host *record;
+
+	if (!current_tracked())
+		return 0;
+	record = host_record(bpf_ktime_get_ns(), kind, ARG32(0));
+	if (!record)
+		return 0;
+	record->context = ARG32(1);
+	record->correlation = ARG64(5);
+	record->arg0 = ARG64(3);
+	record->arg1 = ARG32(4);
+	submit(record);
+	return 0;
+}
+
+SEC("raw_tp/axl_dma_map")
+int axl_dma_map(struct bpf_raw_tracepoint_args *ctx)
+{
+	return dma_event(ctx, HOST_DMA_MAP);
+}
+
+SEC("raw_tp/axl_dma_unmap")
+int axl_dma_unmap(struct bpf_raw_tracepoint_args *ctx)
+{
+	return dma_event(ctx, HOST_DMA_UNMAP);
+}
+
+/* (dev, ctx, created) */
+SEC("raw_tp/axl_ctx")
+int axl_ctx(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct act_host *record;
+
+	if (!current_tracked())
+		return 0;
+	record = host_record(bpf_ktime_get_ns(), HOST_CONTEXT, ARG32(0));
+	if (!record)
+		return 0;
+	record->context = ARG32(1);
+	record->arg0 = ARG32(2);
+	submit(record);
+	return 0;
+}
+
+/* (dev, handle, kind, bytes, created) */
+SEC("raw_tp/axl_buf")
+int axl_buf(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct act_host *record;
+
+	if (!current_tracked())
+		return 0;
+	record = host_record(bpf_ktime_get_ns(), HOST_BUFFER, ARG32(0));
+	if (!record)
+		return 0;
+	record->arg0 = ARG64(3);
+	record->arg1 = ARG32(4);
+	submit(record);
+	return 0;
+}
+
+/* The rest concern the whole device and everyone who uses it. */
+static __always_inline int device_event(struct bpf_raw_tracepoint_args *ctx, __u32 kind,
+					__u32 arg0, __u32 arg1)
+{
+	struct act_host *record = host_record(bpf_ktime_get_ns(), kind, ARG32(0));
+
+	if (!record)
+		return 0;
+	record->arg0 = arg0;
+	record->arg1 = arg1;
+	submit(record);
+	return 0;
+}
+
+SEC("raw_tp/axl_timeout")
+int axl_timeout(struct bpf_raw_tracepoint_args *ctx)
+{
+	return device_event(ctx, HOST_TIMEOUT, 0, 0);
+}
+
+SEC("raw_tp/axl_reset")
+int axl_reset(struct bpf_raw_tracepoint_args *ctx)
+{
+	return device_event(ctx, HOST_RESET, 0, 0);
+}
+
+/* (dev, speed, width) */
+SEC("raw_tp/axl_link")
+int axl_link(struct bpf_raw_tracepoint_args *ctx)
+{
+	return device_event(ctx, HOST_LINK, ARG32(1), ARG32(2));
+}
+
+#endif /* DAEMON_BPF_DRIVER_BPF_H_ */

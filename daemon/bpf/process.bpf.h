@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Programs that follow the tree of recorded processes: a child of a tracked
+ * process is tracked from its first instruction on.
+ * Room: daemon/bpf.
+ */
+#ifndef DAEMON_BPF_PROCESS_BPF_H_
+#define DAEMON_BPF_PROCESS_BPF_H_
+
+#include "daemon/bpf/common.bpf.h"
+
+/* (parent, child) */
+SEC("raw_tp/sched_process_fork")
+int process_fork(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *parent = (void *)ctx->args[0];
+	struct task_struct *child = (void *)ctx->args[1];
+	__u32 parent_pid = BPF_CORE_READ(parent, tgid);
+	__u32 pid = BPF_CORE_READ(child, tgid);
+	struct act_tracked *entry = bpf_map_lookup_elem(&tracked, &parent_pid);
+	struct act_tracked fresh = {};
+	char comm[ACT_COMM_BYTES] = {};
+
+	if (!entry)
+		return 0;
+	if (pid != parent_pid) {
+		fresh.generation = entry->generation;
+		bpf_map_update_elem(&tracked, &pid, &fresh, BPF_ANY);
+	}
+	bpf_core_read(comm, sizeof(comm), &child->comm);
+	emit_process(pid, BPF_CORE_READ(child, pid), ACT_PROCESS_FORK, parent_pid, comm);
+	return 0;
+}
+
+/* (task, old_pid, bprm) */
+SEC("raw_tp/sched_process_exec")
+int process_exec(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+	struct act_tracked *entry = bpf_map_lookup_elem(&tracked, &pid);
+	char comm[ACT_COMM_BYTES] = {};
+
+	if (!entry)
+		return 0;
+	entry->generation++;
+	bpf_get_current_comm(comm, sizeof(comm));
+	emit_process(pid, pid, ACT_PROCESS_EXEC, 0, comm);
+	return 0;
+}
+
+/* (task, comm) */
+SEC("raw_tp/task_rename")
+int process_rename(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (void *)ctx->args[0];
+	__u32 pid = BPF_CORE_READ(task, tgid);
+	char comm[ACT_COMM_BYTES] = {};
+
+	if (!bpf_map_lookup_elem(&tracked, &pid))
+		return 0;
+	bpf_probe_read_kernel_str(comm, sizeof(comm), (void *)ctx->args[1]);
+	emit_process(pid, BPF_CORE_READ(task, pid), ACT_PROCESS_RENAME, 0, comm);
+	return 0;
+}
+
+/*
+ * (task). The entry stays, marked: completions and device records of a process
+ * that is gone still arrive.
+ */
+SEC("raw_tp/sched_process_exit")
+int process_exit(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	__u32 pid = id >> 32;
+	struct act_tracked *entry = bpf_map_lookup_elem(&tracked, &pid);
+	char comm[ACT_COMM_BYTES] = {};
+
+	if (!entry)
+		return 0;
+	if (pid == (__u32)id)
+		entry->exited = 1;
+	bpf_get_current_comm(comm, sizeof(comm));
+	emit_process(pid, (__u32)id, ACT_PROCESS_EXIT, 0, comm);
+	return 0;
+}
+
+#endif /* DAEMON_BPF_PROCESS_BPF_H_ */

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/*
+ * What the BPF programs write into their ring buffer, and the maps' values.
+ *
+ * Room: daemon/bpf. Shared by the programs (C) and daemon/sources (C++); the
+ * only definition. Every record has a fixed size for its type; times are
+ * CLOCK_MONOTONIC ns. Strings travel once, not with each event.
+ */
+#ifndef DAEMON_BPF_RECORDS_H_
+#define DAEMON_BPF_RECORDS_H_
+
+#include <linux/types.h>
+
+#define ACT_NAME_BYTES 64 /* longer names are cut */
+#define ACT_COMM_BYTES 16
+#define ACT_MAX_DEVICES 16
+#define ACT_MAX_TRACKED 32768
+#define ACT_MAX_NAMES 16384
+
+enum act_type {
+	ACT_API_BEGIN = 1,
+	ACT_API_END = 2,
+	ACT_RANGE_PUSH = 3,
+	ACT_RANGE_POP = 4,
+	ACT_MARK = 5,
+	ACT_NAME = 6,    /* (pid, address) means this text from now on */
+	ACT_OP_NAME = 7, /* (pid, tag) means this text */
+	ACT_HOST = 8,    /* a tracepoint of the driver */
+	ACT_PROCESS = 9,
+	ACT_NUM_TYPES,
+};
+
+/* Where events are counted; each has its own in = out + lost + bad. */
+enum act_hop {
+	ACT_HOP_API = 0,
+	ACT_HOP_DRIVER = 1,
+	ACT_HOP_PROCESS = 2, /* and names */
+	ACT_NUM_HOPS,
+};
+
+struct act_head {
+	__u64 time_ns;
+	__u32 pid; /* process (thread group) */
+	__u32 tid;
+	__u16 type; /* enum act_type */
+	__u16 cpu;
+	__u32 extra; /* by type, see below */
+};
+
+struct act_api_begin {
+	struct act_head h; /* extra: stream */
+	__u64 name;        /* address of a static string in the process */
+	__u64 correlation;
+	__u64 bytes;
+};
+
+struct act_api_end {
+	struct act_head h; /* extra: result, __s32 */
+	__u64 name;
+	__u64 correlation;
+};
+
+/* ACT_RANGE_PUSH, ACT_MARK. The text may be in a buffer that is used again: it always travels. */
+struct act_range {
+	struct act_head h; /* extra: depth */
+	__u64 address;
+	char text[ACT_NAME_BYTES]; /* text[0] == 0: could not be read here */
+};
+
+struct act_range_pop {
+	struct act_head h; /* extra: depth */
+};
+
+/* ACT_NAME, ACT_OP_NAME */
+struct act_name {
+	struct act_head h; /* extra: tag of ACT_OP_NAME */
+	__u64 address;
+	char text[ACT_NAME_BYTES];
+};
+
+struct act_host {
+	struct act_head h; /* extra: device number */
+	__u32 kind;        /* HostBatch.Kind of the stream */
+	__u32 context;
+	__u32 queue;
+	__u32 job;
+	__u64 sequence;
+	__u64 correlation;
+	__u64 arg0;
+	__u64 arg1;
+};
+
+enum act_process_what {
+	ACT_PROCESS_SEEN = 0, /* first event of a process, system mode */
+	ACT_PROCESS_FORK = 1, /* pid/tid is the child */
+	ACT_PROCESS_EXEC = 2,
+	ACT_PROCESS_RENAME = 3,
+	ACT_PROCESS_EXIT = 4,
+};
+
+struct act_process {
+	struct act_head h; /* extra: enum act_process_what */
+	__u32 parent;
+	__u32 reserved;
+	char comm[ACT_COMM_BYTES];
+};
+
+/* Value of the per-CPU map `hops`. */
+struct act_counts {
+	__u64 seen;       /* events that passed the filter */
+	__u64 lost;       /* ... and found the ring full */
+	__u64 lost_epoch; /* drain during which first_ns was noted */
+	__u64 first_ns;
+	__u64 last_ns;
+};
+
+/* Value of the map `tracked`: processes to be recorded, by pid. */
+struct act_tracked {
+	__u32 generation; /* counts exec: addresses mean other strings then */
+	__u32 exited;
+};
+
+struct act_name_key {
+	__u32 pid;
+	__u32 generation;
+	__u64 address;
+};
+
+#endif /* DAEMON_BPF_RECORDS_H_ */

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The one BPF object of the daemon. Room: daemon/bpf; see README.md there.
+ * Loads on Linux 6.1 and later.
+ */
+#include "daemon/bpf/api.bpf.h"
+#include "daemon/bpf/driver.bpf.h"
+#include "daemon/bpf/process.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";

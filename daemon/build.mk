@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# acceltraced: BPF object, its skeleton, the daemon, its tests.
+DAEMON_SRCS := $(foreach d,daemon daemon/sources daemon/session daemon/sink,$(call room-srcs,$(d)))
+DAEMON_LIBS := -lbpf -lpci -luring -lcap
+# A privileged process carries no more than it needs: the stream room's objects
+# instead of the whole library.
+DAEMON_STREAM := $(call room-srcs,libtrace/stream)
+
+BPFTOOL ?= bpftool
+BPF_ARCH := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(shell uname -m)))
+# The multiarch folder has asm/types.h, which clang does not look for by itself.
+BPF_CFLAGS := -g -O2 -Wall -Werror -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -I. \
+	-idirafter /usr/include/$(shell $(CC) -dumpmachine)
+TRACER_BPF := $(BUILD)/obj/daemon/bpf/tracer.bpf.o
+TRACER_SKEL := $(BUILD)/gen/daemon/bpf/tracer.skel.h
+
+$(TRACER_BPF): daemon/bpf/tracer.bpf.c $(wildcard daemon/bpf/*.h) $(wildcard kmod/uapi/*.h)
+	$(call say,BPFCC,$<)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -c $< -o $@
+$(TRACER_SKEL): $(TRACER_BPF)
+	$(call say,SKEL,$@)mkdir -p $(@D) && $(BPFTOOL) gen skeleton $< name tracer_bpf >$@
+
+$(BUILD)/obj/daemon/sources/bpf_source.o: $(TRACER_SKEL)
+
+$(eval $(call program,$(BUILD)/bin/acceltraced,$(DAEMON_SRCS) $(DAEMON_STREAM),-lprotobuf $(DAEMON_LIBS),$(BUILD)/obj/gen/libtrace/proto/trace.pb.o))
+ALL += $(BUILD)/bin/acceltraced

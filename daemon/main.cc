@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// acceltraced. Room: daemon.
+#include <cstdio>
+
+#include "daemon/options.h"
+#include "daemon/private_mode.h"
+
+int main(int argc, char** argv) {
+  using acceltrace::daemon::Options;
+  const auto options = acceltrace::daemon::ParseOptions(argc, argv);
+  if (!options.ok()) {
+    fprintf(stderr, "acceltraced: %s\n", options.message().c_str());
+    return 2;
+  }
+  switch (options->mode) {
+    case Options::Mode::kHelp:
+      fputs(acceltrace::daemon::kUsage, stdout);
+      return 0;
+    case Options::Mode::kVersion:
+      puts("acceltraced 0.1");
+      return 0;
+    case Options::Mode::kPrivate:
+      return acceltrace::daemon::RunPrivate(*options);
+    case Options::Mode::kService:
+      fprintf(stderr, "acceltraced: the service is not part of this build; use --private\n");
+      return 2;
+  }
+  return 2;
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/options.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
+namespace acceltrace::daemon {
+namespace {
+
+struct Scale {
+  std::string_view suffix;
+  double factor;
+};
+
+std::optional<uint64_t> ParseScaled(std::string_view text, const Scale* scales, size_t count) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number,
+                                            std::chars_format::fixed);
+  if (error != std::errc() || !(number >= 0)) return std::nullopt;
+  const std::string_view suffix(end, static_cast<size_t>(text.data() + text.size() - end));
+  for (size_t i = 0; i < count; ++i) {
+    if (suffix != scales[i].suffix) continue;
+    const double value = number * scales[i].factor;
+    if (value > 9e18) return std::nullopt;
+    return static_cast<uint64_t>(std::llround(value));
+  }
+  return std::nullopt;
+}
+
+template <typename T>
+bool ParseNumber(std::string_view text, T* value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+
+// The command line as a queue of words.
+class Words {
+ public:
+  Words(int argc, const char* const* argv) : end_(argv + argc), next_(argv + 1) {}
+
+  bool Next() {
+    if (next_ >= end_) return false;
+    word_ = *next_++;
+    inline_value_.reset();
+    const size_t equals = word_.find('=');
+    if (word_.substr(0, 2) == "--" && equals != std::string_view::npos) {
+      inline_value_ = word_.substr(equals + 1);
+      word_ = word_.substr(0, equals);
+    }
+    return true;
+  }
+  std::string_view word() const { return word_; }
+  bool has_inline_value() const { return inline_value_.has_value(); }
+  std::optional<std::string_view> Value() {
+    if (inline_value_) return inline_value_;
+    if (next_ >= end_) return std::nullopt;
+    return *next_++;
+  }
+  std::vector<std::string> Rest() {
+    std::vector<std::string> rest(next_, end_);
+    next_ = end_;
+    return rest;
+  }
+
+ private:
+  const char* const* end_;
+  const char* const* next_;
+  std::string_view word_;
+  std::optional<std::string_view> inline_value_;
+};
+
+Status Bad(std::string_view option, std::string_view value, const char* wanted) {
+  return Status::Error(std::string(option) + " " + std::string(value) + ": " + wanted);
+}
+
+// One option that takes a value. known: whether there is such an option.
+Status ApplyValue(std::string_view option, std::string_view value, Options* options, bool* known) {
+  RecordOptions& record = options->record;
+  *known = true;
+  if (option == "--output" || option == "-o") {
+    options->output = value;
+  } else if (option == "--output-fd") {
+    if (!ParseNumber(value, &options->output_fd) || options->output_fd < 0) {
+      return Bad(option, value, "not a file descriptor");
+    }
+  } else if (option == "--control-fd") {
+    if (!ParseNumber(value, &options->control_fd) || options->control_fd < 0) {
+      return Bad(option, value, "not a file descriptor");
+    }
+  } else if (option == "--pid") {
+    uint32_t pid = 0;
+    if (!ParseNumber(value, &pid) || pid == 0) return Bad(option, value, "not a process id");
+    record.pids.push_back(pid);
+  } else if (option == "--device") {
+    record.devices.emplace_back(value);
+  } else if (option == "--libaxl") {
+    record.libraries.emplace_back(value);
+  } else if (option == "--probes") {
+    auto probes = ParseProbes(value);
+    if (!probes.ok()) return probes.status();
+    record.probes = *probes;
+  } else if (option == "--counter-period") {
+    const auto period_ns = ParseDurationNs(value);
+    if (!period_ns || (*period_ns != 0 && *period_ns < 10'000)) {
+      return Bad(option, value, "not a duration of at least 10us (such as 500us, 1ms), or 0");
+    }
+    record.counter_period_ns = *period_ns;
+  } else if (option == "--ring") {
+    const auto bytes = ParseBytes(value);
+    if (!bytes || *bytes < (64 << 10)) return Bad(option, value, "not a size of at least 64K");
+    record.ring_bytes = *bytes;
+  } else if (option == "--live-socket") {
+    options->live_socket = value;
+  } else if (option == "--socket") {
+    options->socket = value;
+  } else if (option == "--group") {
+    options->group = value;
+  } else {
+    *known = false;
+  }
+  return {};
+}
+
+Status Check(const Options& options) {
+  if (options.mode != Options::Mode::kPrivate) {
+    const RecordOptions& record = options.record;
+    if (!options.output.empty() || options.output_fd >= 0 || options.control_fd >= 0 ||
+        !record.pids.empty() || record.system_wide || !record.command.empty()) {
+      return Status::Error("recording options need --private (see --help)");
+    }
+    return {};
+  }
+  if (options.output.empty() == (options.output_fd < 0)) {
+    return Status::Error("--private needs one of --output FILE and --output-fd N");
+  }
+  if (options.control_fd < 0 && options.record.pids.empty() && !options.record.system_wide) {
+    return Status::Error("nothing to record: give --pid, --system or --control-fd");
+  }
+  return {};
+}
+
+}  // namespace
+
+const char kUsage[] =
+    "usage: acceltraced [--socket PATH] [--group NAME]\n"
+    "       acceltraced --private (--output FILE | --output-fd N) [options] [-- CMD ARG...]\n"
+    "\n"
+    "Without --private: the service; clients start recordings over its socket.\n"
+    "  --socket PATH         control socket [/run/acceltrace/acceltraced.sock]\n"
+    "  --group NAME          members may record their own processes [acceltrace]\n"
+    "With --private: one recording, for `acceltrace record`.\n"
+    "  --output FILE         trace file, -o for short; --output-fd N: an open one\n"
+    "  --control-fd N        socket pair to the client, see acceltraced(8)\n"
+    "  --pid PID             record this process and its descendants; repeatable\n"
+    "  --system              record every process\n"
+    "  --device NAME|BDF     only this accelerator; repeatable; default all\n"
+    "  --no-device           host events only\n"
+    "  --probes LIST         of usdt,driver,device,counters,clock [all]\n"
+    "  --libaxl FILE         API library whose probes are attached; repeatable\n"
+    "  --counter-period T    device counter samples, such as 500us; 0 = none [1ms]\n"
+    "  --ring SIZE           flight recorder: keep the last SIZE bytes in memory\n"
+    "  --live-socket PATH    live readers may connect here\n"
+    "Both: --help, --version.\n"
+    "Exit status: 0 fine, 1 failed, 2 misuse.\n";
+
+std::optional<uint64_t> ParseDurationNs(std::string_view text) {
+  static constexpr Scale kScales[] = {{"", 1},     {"ns", 1},  {"us", 1e3},
+                                      {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}};
+  return ParseScaled(text, kScales, std::size(kScales));
+}
+
+std::optional<uint64_t> ParseBytes(std::string_view text) {
+  static constexpr Scale kScales[] = {
+      {"", 1}, {"K", 1024.0}, {"M", 1048576.0}, {"G", 1073741824.0}};
+  return ParseScaled(text, kScales, std::size(kScales));
+}
+
+Result<ProbeSet> ParseProbes(std::string_view list) {
+  ProbeSet probes = {false, false, false, false, false};
+  for (std::string_view rest = list;;) {
+    const size_t comma = rest.find(',');
+    const std::string_view name = rest.substr(0, comma);
+    if (name == "usdt") {
+      probes.usdt = true;
+    } else if (name == "driver") {
+      probes.driver = true;
+    } else if (name == "device") {
+      probes.device = true;
+    } else if (name == "counters") {
+      probes.counters = true;
+    } else if (name == "clock") {
+      probes.clock = true;
+    } else {
+      return Status::Error("no probes called '" + std::string(name) +
+                           "'; there are usdt, driver, device, counters and clock");
+    }
+    if (comma == std::string_view::npos) return probes;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+Result<Options> ParseOptions(int argc, const char* const* argv) {
+  Options options;
+  Words words(argc, argv);
+  while (words.Next()) {
+    const std::string_view word = words.word();
+    if (word == "--") {
+      options.record.command = words.Rest();
+      break;
+    }
+    bool flag = true;
+    if (word == "--help" || word == "-h") {
+      options.mode = Options::Mode::kHelp;
+      return options;
+    } else if (word == "--version") {
+      options.mode = Options::Mode::kVersion;
+      return options;
+    } else if (word == "--private") {
+      options.mode = Options::Mode::kPrivate;
+    } else if (word == "--system") {
+      options.record.system_wide = true;
+    } else if (word == "--no-device") {
+      options.record.no_device = true;
+    } else {
+      flag = false;
+    }
+    if (flag) {
+      if (words.has_inline_value()) return Status::Error(std::string(word) + " takes no value");
+      continue;
+    }
+    // Unknown options are told as such even when they are the last word.
+    bool known = true;
+    Options probe;
+    (void)ApplyValue(word, "", &probe, &known);
+    if (!known) return Status::Error("unknown option '" + std::string(word) + "' (see --help)");
+    const auto value = words.Value();
+    if (!value) return Status::Error(std::string(word) + " needs a value (see --help)");
+    if (Status status = ApplyValue(word, *value, &options, &known); !status.ok()) return status;
+  }
+  if (Status status = Check(options); !status.ok()) return status;
+  return options;
+}
+
+}  // namespace acceltrace::daemon

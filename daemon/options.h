@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The command line of acceltraced. Room: daemon.
+#ifndef DAEMON_OPTIONS_H_
+#define DAEMON_OPTIONS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libtrace/stream/result.h"
+
+namespace acceltrace::daemon {
+
+// Which kinds of events are collected.
+struct ProbeSet {
+  bool usdt = true;
+  bool driver = true;
+  bool device = true;
+  bool counters = true;
+  bool clock = true;
+};
+
+// What to record, however it was asked for.
+struct RecordOptions {
+  std::vector<uint32_t> pids;
+  bool system_wide = false;
+  std::vector<std::string> devices;  // none = all
+  bool no_device = false;
+  ProbeSet probes;
+  std::vector<std::string> libraries;
+  uint64_t counter_period_ns = 1'000'000;
+  uint64_t ring_bytes = 0;  // flight recorder, 0 = off
+  std::vector<std::string> command;
+};
+
+struct Options {
+  enum class Mode { kService, kPrivate, kHelp, kVersion };
+  Mode mode = Mode::kService;
+  RecordOptions record;
+  std::string output;
+  int output_fd = -1;
+  int control_fd = -1;
+  std::string live_socket;
+  std::string socket = "/run/acceltrace/acceltraced.sock";
+  std::string group = "acceltrace";
+};
+
+// Errors are misuse: exit status 2.
+Result<Options> ParseOptions(int argc, const char* const* argv);
+
+// 500us, 1.5ms, 2s; ns without a unit. nullopt if it is none of these.
+std::optional<uint64_t> ParseDurationNs(std::string_view text);
+// 64K, 16M, 1G, or bytes.
+std::optional<uint64_t> ParseBytes(std::string_view text);
+// usdt,driver,device,counters,clock in any selection.
+Result<ProbeSet> ParseProbes(std::string_view list);
+
+extern const char kUsage[];
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_OPTIONS_H_

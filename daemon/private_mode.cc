@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/private_mode.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include "daemon/line_channel.h"
+#include "daemon/privileges.h"
+#include "daemon/recorder.h"
+
+namespace acceltrace::daemon {
+namespace {
+
+constexpr int64_t kNsPerS = 1'000'000'000;
+
+// Why and how the recording is to end.
+struct Stop {
+  std::string reason;
+  int32_t command_status = -1;
+};
+
+template <typename T>
+bool ParseNumber(std::string_view text, T* value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
+  return error == std::errc() && !text.empty() && end == text.data() + text.size();
+}
+
+UniqueFd TakeSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
+  return UniqueFd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+Result<UniqueFd> OpenOutput(const Options& options) {
+  if (options.output_fd >= 0) {
+    const int flags = fcntl(options.output_fd, F_GETFL);
+    if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) {
+      return Status::Error("--output-fd " + std::to_string(options.output_fd) +
+                           " is not open for writing");
+    }
+    return UniqueFd(options.output_fd);
+  }
+  UniqueFd fd(open(options.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!fd.valid()) {
+    return Status::Error("cannot create " + options.output + ": " + strerror(errno));
+  }
+  return fd;
+}
+
+class PrivateRun {
+ public:
+  explicit PrivateRun(const Options& options) : options_(options) {}
+
+  int Run() {
+    signals_ = TakeSignals();
+    if (options_.control_fd >= 0) {
+      int type = 0;
+      socklen_t bytes = sizeof(type);
+      if (getsockopt(options_.control_fd, SOL_SOCKET, SO_TYPE, &type, &bytes) != 0 ||
+          type != SOCK_STREAM) {
+        fprintf(stderr, "acceltraced: --control-fd %d is not a stream socket\n",
+                options_.control_fd);
+        return 2;
+      }
+      channel_.emplace(UniqueFd(options_.control_fd));
+      // The terminal's interrupt is for the command and its client; they end the
+      // recording when the command has ended.
+      setpgid(0, 0);
+    }
+    if (Status status = Begin(); !status.ok()) return Refuse(status);
+    for (const std::string& warning : recorder_->warnings()) {
+      fprintf(stderr, "acceltraced: warning: %s\n", warning.c_str());
+    }
+    if (channel_) channel_->Send("ready");
+    Stop stop = Loop();
+    const Summary summary = recorder_->Stop(stop.reason, stop.command_status);
+    if (channel_) channel_->Send("done " + summary.ToJson());
+    if (!summary.error.empty()) {
+      if (!channel_) fprintf(stderr, "acceltraced: %s\n", summary.error.c_str());
+      return 1;
+    }
+    return 0;
+  }
+
+ private:
+  int Refuse(const Status& status) {
+    if (channel_) {
+      channel_->Send("error: " + status.message());
+    } else {
+      fprintf(stderr, "acceltraced: %s\n", status.message().c_str());
+    }
+    return 1;
+  }
+
+  Status Begin() {
+    auto output = OpenOutput(options_);
+    if (!output.ok()) return output.status();
+    const std::string name =
+        options_.output.empty() ? "fd " + std::to_string(options_.output_fd) : options_.output;
+    for (const uint32_t pid : options_.record.pids) {
+      UniqueFd fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+      if (!fd.valid()) {
+        return Status::Error("no process " + std::to_string(pid) + "; it may have exited already");
+      }
+      if (!channel_) watched_.push_back(std::move(fd));
+    }
+    auto recorder = Recorder::Start(options_.record, std::move(output).value(), name);
+    if (!recorder.ok()) return recorder.status();
+    recorder_ = std::move(recorder).value();
+    return DropPrivileges();
+  }
+
+  Stop Loop() {
+    bool told_failure = false;
+    for (;;) {
+      const int64_t pause_ns = recorder_->Poll();
+      if (!recorder_->failure().ok() && !told_failure) {
+        told_failure = true;
+        if (!channel_) return {"output failed"};
+        channel_->Send("failed: " + recorder_->failure().message());
+      }
+      if (auto stop = Wait(pause_ns)) return *stop;
+    }
+  }
+
+  std::optional<Stop> Wait(int64_t pause_ns) {
+    std::vector<pollfd> fds = {{signals_.get(), POLLIN, 0}};
+    fds.push_back({channel_ ? channel_->fd() : -1, POLLIN, 0});
+    for (const UniqueFd& fd : watched_) fds.push_back({fd.get(), POLLIN, 0});
+    const timespec timeout = {pause_ns / kNsPerS, pause_ns % kNsPerS};
+    if (ppoll(fds.data(), fds.size(), &timeout, nullptr) <= 0) return std::nullopt;
+    if (fds[0].revents != 0) {
+      signalfd_siginfo info = {};
+      if (read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
+        return Stop{info.ssi_signo == SIGINT ? "interrupted" : "terminated"};
+      }
+    }
+    if (fds[1].revents != 0) {
+      channel_->Receive();
+      while (auto line = channel_->Next()) {
+        if (auto stop = Obey(*line)) return stop;
+      }
+      if (channel_->closed()) return Stop{"client gone"};
+    }
+    for (size_t i = watched_.size(); i-- > 0;) {
+      if (fds[2 + i].revents != 0) watched_.erase(watched_.begin() + static_cast<ptrdiff_t>(i));
+    }
+    if (!channel_ && watched_.empty() && !options_.record.pids.empty()) {
+      return Stop{"processes exited"};
+    }
+    return std::nullopt;
+  }
+
+  // One line of the client.
+  std::optional<Stop> Obey(const std::string& line) {
+    const size_t space = line.find(' ');
+    const std::string_view verb = std::string_view(line).substr(0, space);
+    const std::string_view rest =
+        space == std::string::npos ? std::string_view() : std::string_view(line).substr(space + 1);
+    if (verb == "stop") {
+      Stop stop = {"client"};
+      if (!rest.empty() && !ParseNumber(rest, &stop.command_status)) stop.command_status = -1;
+      return stop;
+    }
+    if (verb == "pid") {
+      uint32_t pid = 0;
+      const Status status = ParseNumber(rest, &pid) && pid != 0
+                                ? recorder_->Track(pid)
+                                : Status::Error("'" + std::string(rest) + "' is not a process id");
+      channel_->Send(status.ok() ? "ok" : "error: " + status.message());
+    } else {
+      channel_->Send("error: no command '" + std::string(verb) + "'");
+    }
+    return std::nullopt;
+  }
+
+  const Options& options_;
+  UniqueFd signals_;
+  std::optional<LineChannel> channel_;
+  std::vector<UniqueFd> watched_;  // pidfds of --pid, without a client
+  std::unique_ptr<Recorder> recorder_;
+};
+
+}  // namespace
+
+int RunPrivate(const Options& options) { return PrivateRun(options).Run(); }
+
+}  // namespace acceltrace::daemon

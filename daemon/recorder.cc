@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/recorder.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "daemon/sources/axl_device.h"
+#include "daemon/sources/device_description.h"
+#include "daemon/sources/device_source.h"
+#include "daemon/sources/host_info.h"
+#include "daemon/sources/pci.h"
+#include "daemon/sources/sample_source.h"
+
+namespace acceltrace::daemon {
+namespace {
+
+// The pace: sleep between drains, the longer the emptier the buffers were. Rings
+// hold far more than arrives in the longest pause.
+constexpr int64_t kMinPauseNs = 500'000;
+constexpr int64_t kMaxPauseNs = 20'000'000;
+constexpr uint32_t kBusyPermille = 200;
+constexpr uint32_t kIdlePermille = 50;
+// What a crash may cost.
+constexpr int64_t kFlushNs = 250'000'000;
+
+// The API library: beside this program, else where the loader would find it.
+std::string DefaultLibrary() {
+  char self[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", self, sizeof(self));
+  std::vector<std::string> places;
+  if (length > 0) {
+    const std::string path(self, static_cast<size_t>(length));
+    places.push_back(path.substr(0, path.rfind('/')) + "/../lib/libaxl.so");
+  }
+  for (const char* folder : {"/usr/local/lib/", "/usr/lib/x86_64-linux-gnu/", "/usr/lib/"}) {
+    places.push_back(std::string(folder) + "libaxl.so");
+  }
+  for (const std::string& place : places) {
+    char resolved[PATH_MAX];
+    if (realpath(place.c_str(), resolved) != nullptr) return resolved;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string Summary::ToJson() const {
+  const nlohmann::json json = {
+      {"output", output},           {"bytes", bytes},           {"packets", packets},
+      {"events", events},           {"lost", lost},             {"bad", bad},
+      {"duration_ns", duration_ns}, {"cpu_ns", cpu_ns},         {"bpf_ns", bpf_ns},
+      {"stop_reason", stop_reason}, {"error", error},
+  };
+  return json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+}
+
+Recorder::Recorder(UniqueFd output, std::string output_name)
+    : output_name_(std::move(output_name)),
+      sink_(std::move(output), output_name_),
+      output_(&sink_),
+      session_(&output_),
+      pause_ns_(kMinPauseNs) {}
+
+Recorder::~Recorder() = default;
+
+Result<std::unique_ptr<Recorder>> Recorder::Start(const RecordOptions& options, UniqueFd output,
+                                                  std::string output_name) {
+  std::unique_ptr<Recorder> recorder(new Recorder(std::move(output), std::move(output_name)));
+  if (Status status = recorder->Attach(options); !status.ok()) return status;
+  proto::TraceInfo info = DescribeHost();
+  for (const std::string& word : options.command) info.add_command(word);
+  (*info.mutable_notes())["output"] = recorder->sink_.method();
+  recorder->start_ns_ = recorder->last_flush_ns_ = info.start_ns();
+  recorder->session_.Begin(std::move(info));
+  recorder->Warn();
+  for (const uint32_t pid : options.pids) {
+    if (Status status = recorder->Track(pid); !status.ok()) return status;
+  }
+  recorder->Poll();
+  return recorder;
+}
+
+Status Recorder::Attach(const RecordOptions& options) {
+  std::vector<std::shared_ptr<AxlDevice>> devices;
+  if (!options.no_device) {
+    auto opened = AxlDevice::OpenAll(options.devices);
+    if (!opened.ok()) return opened.status();
+    devices = std::move(opened).value();
+  }
+  BpfOptions bpf;
+  bpf.usdt = options.probes.usdt;
+  bpf.driver = options.probes.driver && !devices.empty();
+  bpf.system_wide = options.system_wide;
+  bpf.libraries = options.libraries;
+  for (const std::string& library : bpf.libraries) {
+    if (access(library.c_str(), R_OK) != 0) {
+      return Status::Error("cannot read the API library " + library + " (--libaxl)");
+    }
+  }
+  if (bpf.usdt && bpf.libraries.empty()) {
+    const std::string library = DefaultLibrary();
+    if (library.empty()) {
+      session_.OnProbe("usdt:libaxl", false, "libaxl.so not found; give its path with --libaxl");
+    } else {
+      bpf.libraries.push_back(library);
+    }
+  }
+  // Without programs to run there is still the process tree to follow, unless
+  // everything is recorded anyway.
+  if (bpf.usdt || bpf.driver || !options.system_wide) {
+    auto source = std::make_unique<BpfSource>(std::move(bpf), &session_);
+    if (Status status = source->Start(); !status.ok()) return status;
+    bpf_ = std::move(source);
+  }
+  for (const auto& device : devices) {
+    proto::Device description = DescribeDevice(device->info());
+    if (auto pci = ReadPci(device->pci_address()); pci.ok()) {
+      *description.mutable_pci() = std::move(pci).value();
+    } else {
+      warnings_.push_back(pci.message());
+    }
+    session_.OnDevice(description);
+    if (options.probes.clock || options.probes.counters) {
+      auto source = std::make_unique<SampleSource>(device, options.probes.clock,
+                                                   options.probes.counters, SamplePolicy(),
+                                                   &session_);
+      if (Status status = source->Start(); !status.ok()) return status;
+      sources_.push_back(std::move(source));
+    }
+    if (options.probes.device) {
+      const uint64_t period_ns = options.probes.counters ? options.counter_period_ns : 0;
+      const DeviceSource::Filter wanted = [bpf = bpf_.get()](uint32_t number,
+                                                             const axl_record& record) {
+        return bpf == nullptr || bpf->Wanted(number, record);
+      };
+      auto source = std::make_unique<DeviceSource>(device, period_ns, wanted, &session_);
+      if (Status status = source->Start(); !status.ok()) return status;
+      sources_.push_back(std::move(source));
+    }
+  }
+  return {};
+}
+
+void Recorder::Warn() {
+  for (const proto::Probe& probe : session_.probes()) {
+    if (!probe.attached()) {
+      warnings_.push_back("probe " + probe.name() + " is not attached: " + probe.reason());
+    }
+  }
+}
+
+Status Recorder::Track(uint32_t pid) {
+  if (bpf_ == nullptr) return {};
+  return bpf_->Track(pid);
+}
+
+int64_t Recorder::Poll() {
+  const int64_t now_ns = MonotonicNs();
+  uint32_t fill = 0;
+  if (bpf_ != nullptr) fill = bpf_->Drain(now_ns);
+  for (const auto& source : sources_) fill = std::max(fill, source->Drain(now_ns));
+  if (fill > kBusyPermille) {
+    pause_ns_ = std::max(pause_ns_ / 2, kMinPauseNs);
+  } else if (fill < kIdlePermille) {
+    pause_ns_ = std::min(pause_ns_ * 5 / 4, kMaxPauseNs);
+  }
+  if (now_ns - last_flush_ns_ >= kFlushNs) {
+    last_flush_ns_ = now_ns;
+    session_.Flush();
+    sink_.Kick();
+  }
+  return pause_ns_;
+}
+
+Summary Recorder::Stop(const std::string& reason, int32_t command_status) {
+  // Samples first: the device's ring then holds everything that they caused.
+  for (const auto& source : sources_) source->Stop();
+  if (bpf_ != nullptr) bpf_->Stop();
+  const int64_t stop_ns = MonotonicNs();
+  session_.Finish(stop_ns);
+  output_.BeginClosing();
+  if (output_.rows_lost() > 0) {
+    Loss loss;
+    loss.hop = "output";
+    loss.count = output_.rows_lost();
+    session_.OnLoss(loss);
+  }
+  session_.OnHop({"output", output_.rows(), output_.rows() - output_.rows_lost(),
+                  output_.rows_lost(), 0});
+  StopInfo stop;
+  stop.stop_ns = stop_ns;
+  stop.reason = failure().ok() ? reason : "output failed";
+  stop.command_status = command_status;
+  stop.cpu_ns = OwnCpuNs();
+  stop.bytes_written = sink_.valid_bytes();
+  session_.WriteAccounts(stop);
+  output_.Close();
+
+  Summary summary;
+  summary.output = output_name_;
+  summary.bytes = sink_.valid_bytes();
+  summary.packets = output_.packets_in() - output_.packets_lost();
+  summary.events = session_.events();
+  summary.lost = session_.lost();
+  summary.bad = session_.bad();
+  summary.duration_ns = stop_ns - start_ns_;
+  summary.cpu_ns = stop.cpu_ns;
+  summary.bpf_ns = session_.bpf_ns();
+  summary.stop_reason = stop.reason;
+  summary.error = failure().message();
+  return summary;
+}
+
+}  // namespace acceltrace::daemon

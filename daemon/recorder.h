@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One recording from start to stop: sources, session and output put together.
+// Room: daemon. Single-threaded: the caller's loop calls Poll.
+#ifndef DAEMON_RECORDER_H_
+#define DAEMON_RECORDER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/options.h"
+#include "daemon/session/session.h"
+#include "daemon/sink/file_output.h"
+#include "daemon/sources/bpf_source.h"
+#include "daemon/unique_fd.h"
+
+namespace acceltrace::daemon {
+
+struct Summary {
+  std::string output;
+  uint64_t bytes = 0, packets = 0, events = 0, lost = 0, bad = 0;
+  int64_t duration_ns = 0;
+  uint64_t cpu_ns = 0, bpf_ns = 0;
+  std::string stop_reason;
+  std::string error;  // empty = fine
+
+  std::string ToJson() const;
+};
+
+class Recorder {
+ public:
+  // Everything is attached and the start is on record when this returns.
+  // output: open for writing; output_name: for messages.
+  static Result<std::unique_ptr<Recorder>> Start(const RecordOptions& options, UniqueFd output,
+                                                 std::string output_name);
+  ~Recorder();
+
+  // Record this process and its descendants.
+  Status Track(uint32_t pid);
+
+  // Collects what has arrived. Returns ns until it wants to be called again.
+  int64_t Poll();
+
+  // Not fine once the output has failed; the recording should be stopped then.
+  const Status& failure() const { return sink_.status(); }
+
+  // Things that are missing but did not prevent the recording; one line each.
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
+  // Ends collection, flushes everything, writes the books and the footer.
+  Summary Stop(const std::string& reason, int32_t command_status);
+
+ private:
+  Recorder(UniqueFd output, std::string output_name);
+
+  Status Attach(const RecordOptions& options);
+  void Warn();
+
+  std::string output_name_;
+  FileSink sink_;
+  FileOutput output_;
+  Session session_;
+  std::unique_ptr<BpfSource> bpf_;
+  std::vector<std::unique_ptr<Source>> sources_;  // in the order of draining and stopping
+  std::vector<std::string> warnings_;
+  int64_t start_ns_ = 0;
+  int64_t pause_ns_ = 0;
+  int64_t last_flush_ns_ = 0;
+};
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_RECORDER_H_

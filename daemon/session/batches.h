@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rows to packets of columns: one builder for each kind of batch of trace.proto.
+// Room: daemon/session.
+//
+// Each builder collects rows until Take(), which gives the packet away and starts
+// the next. weight is how many events of the session's books a packet stands for.
+#ifndef DAEMON_SESSION_BATCHES_H_
+#define DAEMON_SESSION_BATCHES_H_
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "daemon/session/spans.h"
+#include "daemon/sources/source.h"
+#include "libtrace/proto/trace.pb.h"
+#include "libtrace/stream/columns.h"
+
+namespace acceltrace::daemon {
+
+using stream::DeltaEncoder;
+
+struct FinishedBatch {
+  proto::Packet packet;
+  int64_t first_ns = 0;
+  uint32_t rows = 0;
+  uint64_t weight = 0;
+};
+
+class Batch {
+ public:
+  bool empty() const { return current_.rows == 0; }
+  uint32_t rows() const { return current_.rows; }
+
+ protected:
+  // Counts a row. time_ns: 0 if the row has no host time.
+  void Count(int64_t time_ns, uint64_t weight) {
+    ++current_.rows;
+    current_.weight += weight;
+    if (time_ns != 0 && (current_.first_ns == 0 || time_ns < current_.first_ns)) {
+      current_.first_ns = time_ns;
+    }
+  }
+  proto::Packet& packet() { return current_.packet; }
+  FinishedBatch TakeCurrent() {
+    FinishedBatch finished = std::move(current_);
+    current_ = {};
+    return finished;
+  }
+
+ private:
+  FinishedBatch current_;
+};
+
+class ApiBatch : public Batch {
+ public:
+  void Add(const ApiSpan& span);
+  FinishedBatch Take();
+
+ private:
+  DeltaEncoder begin_, correlation_;
+};
+
+class RangeBatch : public Batch {
+ public:
+  void Add(const RangeSpan& span);
+  FinishedBatch Take();
+
+ private:
+  DeltaEncoder begin_;
+};
+
+class HostBatch : public Batch {
+ public:
+  void Add(const HostEvent& event);
+  FinishedBatch Take();
+
+ private:
+  DeltaEncoder time_, correlation_;
+};
+
+// The batches of one device. tick_mask: the width of its clock.
+class CommandBatch : public Batch {
+ public:
+  CommandBatch(uint32_t device, uint64_t tick_mask) : device_(device), tick_mask_(tick_mask) {}
+  void Add(const axl_rec_cmd& cmd);
+  FinishedBatch Take();
+
+ private:
+  uint32_t device_;
+  uint64_t tick_mask_;
+  DeltaEncoder fetched_, record_, correlation_;
+};
+
+class JobBatch : public Batch {
+ public:
+  JobBatch(uint32_t device, uint64_t tick_mask) : device_(device), tick_mask_(tick_mask) {}
+  void Add(const axl_rec_job& job);
+  FinishedBatch Take();
+
+ private:
+  uint32_t device_;
+  uint64_t tick_mask_;
+  DeltaEncoder doorbell_, record_, correlation_;
+};
+
+class DeviceEventBatch : public Batch {
+ public:
+  explicit DeviceEventBatch(uint32_t device) : device_(device) {}
+  void Add(const axl_rec_event& event);
+  void Add(const axl_rec_doorbell& doorbell);
+  FinishedBatch Take();
+
+ private:
+  void AddRow(const axl_rec_head& head, uint32_t kind, uint64_t arg0, uint64_t arg1,
+              uint64_t arg2);
+
+  uint32_t device_;
+  DeltaEncoder time_, record_;
+};
+
+// Snapshots of all counters; either all with the host's bracket or all without.
+class CounterBatch : public Batch {
+ public:
+  CounterBatch(uint32_t device, uint32_t num_counters, bool bracketed)
+      : device_(device),
+        num_counters_(std::min<uint32_t>(num_counters, AXL_NUM_COUNTERS)),
+        bracketed_(bracketed) {}
+  // weight: events that the row was made of.
+  void Add(const CounterRow& row, uint64_t weight);
+  FinishedBatch Take();
+
+ private:
+  uint32_t device_;
+  uint32_t num_counters_;
+  bool bracketed_;
+  DeltaEncoder time_, before_, after_;
+  std::array<uint64_t, AXL_NUM_COUNTERS> previous_ = {};
+};
+
+class ClockBatch : public Batch {
+ public:
+  explicit ClockBatch(uint32_t device) : device_(device) {}
+  void Add(const axl_clock_sample& sample);
+  FinishedBatch Take();
+
+ private:
+  uint32_t device_;
+  DeltaEncoder before_, ticks_, tsc_, ptm_ticks_, ptm_host_, ptm_tsc_;
+};
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SESSION_BATCHES_H_

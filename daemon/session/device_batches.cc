@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Batches of what a device recorded or was asked. Times stay raw ticks.
+#include "daemon/session/batches.h"
+
+namespace acceltrace::daemon {
+namespace {
+
+using EventKind = proto::DeviceEventBatch;
+
+// enum axl_event to DeviceEventBatch.Kind.
+uint32_t KindOf(uint32_t event) {
+  switch (event) {
+    case AXL_EV_LINK:
+      return EventKind::KIND_LINK;
+    case AXL_EV_CLOCK:
+      return EventKind::KIND_CLOCK;
+    case AXL_EV_THROTTLE:
+      return EventKind::KIND_THROTTLE;
+    case AXL_EV_ECC:
+      return EventKind::KIND_MEMORY_ERROR;
+    case AXL_EV_CTX_ERROR:
+      return EventKind::KIND_CONTEXT_ERROR;
+    case AXL_EV_RESET:
+      return EventKind::KIND_RESET;
+    default:
+      return EventKind::KIND_UNKNOWN;
+  }
+}
+
+// later - earlier on a wrapping clock, negative if later is before earlier.
+int64_t TicksAfter(uint64_t later, uint64_t earlier, uint64_t mask) {
+  const uint64_t forward = (later - earlier) & mask;
+  if (forward <= mask / 2) return static_cast<int64_t>(forward);
+  return -static_cast<int64_t>((earlier - later) & mask);
+}
+
+}  // namespace
+
+void CommandBatch::Add(const axl_rec_cmd& cmd) {
+  proto::CommandBatch* commands = packet().mutable_commands();
+  commands->set_device(device_);
+  fetched_.Append(uint64_t{cmd.fetched}, commands->mutable_fetched_ticks_delta());
+  commands->add_head_ticks_after((cmd.head - cmd.fetched) & tick_mask_);
+  commands->add_start_ticks_after((cmd.start - cmd.head) & tick_mask_);
+  commands->add_end_ticks_after((cmd.end - cmd.start) & tick_mask_);
+  record_.Append(uint64_t{cmd.h.sequence}, commands->mutable_record_delta());
+  commands->add_unit(cmd.h.engine);
+  commands->add_context(cmd.h.context);
+  commands->add_queue(cmd.h.queue);
+  commands->add_job(cmd.job);
+  commands->add_index(cmd.index);
+  commands->add_opcode(cmd.opcode);
+  commands->add_status(cmd.status);
+  commands->add_limiter(cmd.limiter);
+  commands->add_tag(cmd.tag);
+  correlation_.Append(uint64_t{cmd.correlation}, commands->mutable_correlation_delta());
+  commands->add_work(cmd.work);
+  commands->add_bytes(cmd.bytes);
+  commands->add_memory_bytes(cmd.dram_bytes);
+  commands->add_row_hits(cmd.row_hits);
+  commands->add_row_misses(cmd.row_misses);
+  for (const uint32_t stall : cmd.stall) commands->add_stall_ticks(stall);
+  Count(0, 1);
+}
+
+FinishedBatch CommandBatch::Take() {
+  fetched_ = {};
+  record_ = {};
+  correlation_ = {};
+  return TakeCurrent();
+}
+
+void JobBatch::Add(const axl_rec_job& job) {
+  proto::JobBatch* jobs = packet().mutable_jobs();
+  jobs->set_device(device_);
+  doorbell_.Append(uint64_t{job.doorbell}, jobs->mutable_doorbell_ticks_delta());
+  jobs->add_fetched_ticks_after(TicksAfter(job.fetched, job.doorbell, tick_mask_));
+  jobs->add_first_start_ticks_after(TicksAfter(job.first_start, job.doorbell, tick_mask_));
+  jobs->add_last_end_ticks_after(TicksAfter(job.last_end, job.doorbell, tick_mask_));
+  jobs->add_completion_ticks_after(TicksAfter(job.completion, job.doorbell, tick_mask_));
+  jobs->add_irq_ticks_after(job.irq == 0 ? 0 : TicksAfter(job.irq, job.doorbell, tick_mask_));
+  jobs->add_has_irq(job.irq == 0 ? 0 : 1);
+  record_.Append(uint64_t{job.h.sequence}, jobs->mutable_record_delta());
+  jobs->add_context(job.h.context);
+  jobs->add_queue(job.h.queue);
+  jobs->add_job(job.job);
+  jobs->add_commands(job.commands);
+  jobs->add_status(job.status);
+  correlation_.Append(uint64_t{job.correlation}, jobs->mutable_correlation_delta());
+  Count(0, 1);
+}
+
+FinishedBatch JobBatch::Take() {
+  doorbell_ = {};
+  record_ = {};
+  correlation_ = {};
+  return TakeCurrent();
+}
+
+void DeviceEventBatch::AddRow(const axl_rec_head& head, uint32_t kind, uint64_t arg0,
+                              uint64_t arg1, uint64_t arg2) {
+  proto::DeviceEventBatch* events = packet().mutable_device_events();
+  events->set_device(device_);
+  events->add_kind(kind);
+  time_.Append(uint64_t{head.time}, events->mutable_time_ticks_delta());
+  record_.Append(uint64_t{head.sequence}, events->mutable_record_delta());
+  events->add_arg0(arg0);
+  events->add_arg1(arg1);
+  events->add_arg2(arg2);
+  Count(0, 1);
+}
+
+void DeviceEventBatch::Add(const axl_rec_event& event) {
+  AddRow(event.h, KindOf(event.event), event.arg[0], event.arg[1], event.arg[2]);
+}
+
+void DeviceEventBatch::Add(const axl_rec_doorbell& doorbell) {
+  AddRow(doorbell.h, EventKind::KIND_DOORBELL, doorbell.tail, doorbell.previous_tail,
+         doorbell.h.queue);
+}
+
+FinishedBatch DeviceEventBatch::Take() {
+  time_ = {};
+  record_ = {};
+  return TakeCurrent();
+}
+
+void CounterBatch::Add(const CounterRow& row, uint64_t weight) {
+  proto::CounterBatch* counters = packet().mutable_counters();
+  if (empty()) {
+    counters->set_device(device_);
+    for (uint32_t i = 0; i < num_counters_; ++i) counters->add_counter(i);
+  }
+  time_.Append(row.ticks, counters->mutable_time_ticks_delta());
+  for (uint32_t i = 0; i < num_counters_; ++i) {
+    counters->add_value_delta(static_cast<int64_t>(row.value[i] - previous_[i]));
+    previous_[i] = row.value[i];
+  }
+  if (bracketed_) {
+    before_.Append(row.host_before_ns, counters->mutable_host_before_ns_delta());
+    after_.Append(row.host_after_ns, counters->mutable_host_after_ns_delta());
+  }
+  Count(bracketed_ ? row.host_before_ns : 0, weight);
+}
+
+FinishedBatch CounterBatch::Take() {
+  time_ = {};
+  before_ = {};
+  after_ = {};
+  previous_ = {};
+  return TakeCurrent();
+}
+
+void ClockBatch::Add(const axl_clock_sample& sample) {
+  proto::ClockBatch* clocks = packet().mutable_clocks();
+  const bool ptm = (sample.flags & AXL_CLOCK_PTM) != 0;
+  clocks->set_device(device_);
+  before_.Append(uint64_t{sample.host_before_ns}, clocks->mutable_host_before_ns_delta());
+  clocks->add_host_width_ns(sample.host_after_ns - sample.host_before_ns);
+  ticks_.Append(uint64_t{sample.device_ticks}, clocks->mutable_device_ticks_delta());
+  tsc_.Append(uint64_t{sample.tsc_before}, clocks->mutable_tsc_before_delta());
+  clocks->add_tsc_width(sample.tsc_after - sample.tsc_before);
+  ptm_ticks_.Append(ptm ? uint64_t{sample.ptm_device_ticks} : 0,
+                    clocks->mutable_ptm_device_ticks_delta());
+  ptm_host_.Append(ptm ? uint64_t{sample.ptm_host_ns} : 0, clocks->mutable_ptm_host_ns_delta());
+  ptm_tsc_.Append(ptm ? uint64_t{sample.ptm_tsc} : 0, clocks->mutable_ptm_tsc_delta());
+  clocks->add_has_ptm(ptm ? 1 : 0);
+  Count(static_cast<int64_t>(sample.host_before_ns), 1);
+}
+
+FinishedBatch ClockBatch::Take() {
+  before_ = {};
+  ticks_ = {};
+  tsc_ = {};
+  ptm_ticks_ = {};
+  ptm_host_ = {};
+  ptm_tsc_ = {};
+  return TakeCurrent();
+}
+
+}  // namespace acceltrace::daemon

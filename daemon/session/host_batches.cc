@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Batches of host events.
+#include "daemon/session/batches.h"
+
+namespace acceltrace::daemon {
+
+void ApiBatch::Add(const ApiSpan& span) {
+  proto::ApiBatch* api = packet().mutable_api();
+  begin_.Append(span.begin.time_ns, api->mutable_begin_ns_delta());
+  api->add_duration_ns(static_cast<uint64_t>(span.end_ns - span.begin.time_ns));
+  api->add_pid(span.begin.pid);
+  api->add_tid(span.begin.tid);
+  api->add_name(span.begin.name);
+  correlation_.Append(span.begin.correlation, api->mutable_correlation_delta());
+  api->add_bytes(span.begin.bytes);
+  api->add_stream(span.begin.stream);
+  api->add_result(span.result);
+  api->add_open(span.open ? 1 : 0);
+  Count(span.begin.time_ns, span.open ? 1 : 2);
+}
+
+FinishedBatch ApiBatch::Take() {
+  begin_ = {};
+  correlation_ = {};
+  return TakeCurrent();
+}
+
+void RangeBatch::Add(const RangeSpan& span) {
+  proto::RangeBatch* ranges = packet().mutable_ranges();
+  begin_.Append(span.push.time_ns, ranges->mutable_begin_ns_delta());
+  ranges->add_duration_ns(static_cast<uint64_t>(span.end_ns - span.push.time_ns));
+  ranges->add_pid(span.push.pid);
+  ranges->add_tid(span.push.tid);
+  ranges->add_name(span.push.name);
+  ranges->add_depth(span.push.depth);
+  ranges->add_mark(span.mark ? 1 : 0);
+  ranges->add_open(span.open ? 1 : 0);
+  Count(span.push.time_ns, span.mark || span.open ? 1 : 2);
+}
+
+FinishedBatch RangeBatch::Take() {
+  begin_ = {};
+  return TakeCurrent();
+}
+
+void HostBatch::Add(const HostEvent& event) {
+  proto::HostBatch* host = packet().mutable_host();
+  host->add_kind(event.kind);
+  time_.Append(event.time_ns, host->mutable_time_ns_delta());
+  host->add_cpu(event.cpu);
+  host->add_pid(event.pid);
+  host->add_tid(event.tid);
+  host->add_device(event.device);
+  host->add_context(event.context);
+  host->add_queue(event.queue);
+  host->add_job(event.job);
+  host->add_sequence(event.sequence);
+  correlation_.Append(event.correlation, host->mutable_correlation_delta());
+  host->add_arg0(event.arg0);
+  host->add_arg1(event.arg1);
+  Count(event.time_ns, 1);
+}
+
+FinishedBatch HostBatch::Take() {
+  time_ = {};
+  correlation_ = {};
+  return TakeCurrent();
+}
+
+}  // namespace acceltrace::daemon

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/session/session.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace acceltrace::daemon {
+namespace {
+
+constexpr uint32_t kMaxBatchRows = 8192;
+constexpr uint32_t kMaxCounterRows = 512;  // of some 70 values each
+constexpr size_t kMaxTableRows = 4096;
+constexpr size_t kMaxTableBytes = 1 << 20;
+constexpr size_t kMaxStrings = 1 << 20;
+constexpr size_t kMaxStringBytes = 4096;
+
+}  // namespace
+
+Session::Session(PacketOutput* output)
+    : output_(output),
+      api_pairer_([this](const ApiSpan& span) {
+        api_.Add(span);
+        SendIfFull(&api_);
+      }),
+      range_pairer_([this](const RangeSpan& span) {
+        ranges_.Add(span);
+        SendIfFull(&ranges_);
+      }) {}
+
+void Session::Begin(proto::TraceInfo info) {
+  for (const proto::Probe& probe : probes_) *info.add_probes() = probe;
+  proto::Packet packet;
+  *packet.mutable_info() = std::move(info);
+  output_->Write(&packet, packet.info().start_ns(), 0);
+  begun_ = true;
+  for (const proto::Device& device : std::exchange(devices_before_begin_, {})) OnDevice(device);
+}
+
+template <typename B>
+void Session::Send(B* batch) {
+  if (batch->empty()) return;
+  SendTables();
+  FinishedBatch finished = batch->Take();
+  out_ += finished.weight;
+  output_->Write(&finished.packet, finished.first_ns, finished.rows);
+}
+
+template <typename B>
+void Session::SendIfFull(B* batch) {
+  if (batch->rows() >= kMaxBatchRows) Send(batch);
+}
+
+void Session::SendTables() {
+  if (new_strings_.strings().id_size() > 0) {
+    output_->Write(&new_strings_, 0, static_cast<uint32_t>(new_strings_.strings().id_size()));
+    new_strings_.Clear();
+    new_string_bytes_ = 0;
+  }
+  if (new_processes_.processes().pid_size() > 0) {
+    output_->Write(&new_processes_, 0,
+                   static_cast<uint32_t>(new_processes_.processes().pid_size()));
+    new_processes_.Clear();
+  }
+  if (new_op_names_.op_names().pid_size() > 0) {
+    output_->Write(&new_op_names_, 0, static_cast<uint32_t>(new_op_names_.op_names().pid_size()));
+    new_op_names_.Clear();
+  }
+}
+
+void Session::SendLosses() {
+  if (losses_.empty()) return;
+  proto::Packet packet;
+  proto::LossBatch* batch = packet.mutable_losses();
+  int64_t first_ns = 0;
+  for (const Loss& loss : losses_) {
+    batch->add_hop(Intern(loss.hop));
+    batch->add_count(loss.count);
+    batch->add_first(loss.first);
+    batch->add_last(loss.last);
+    batch->add_in_ticks(loss.in_ticks ? 1 : 0);
+    batch->add_device(loss.device);
+    if (!loss.in_ticks && loss.first != 0 && (first_ns == 0 || loss.first < first_ns)) {
+      first_ns = loss.first;
+    }
+  }
+  const auto rows = static_cast<uint32_t>(losses_.size());
+  losses_.clear();
+  SendTables();
+  output_->Write(&packet, first_ns, rows);
+}
+
+void Session::Flush() {
+  SendTables();
+  SendLosses();
+  Send(&host_);
+  Send(&api_);
+  Send(&ranges_);
+  for (auto& [number, device] : devices_) {
+    Send(&device.commands);
+    Send(&device.jobs);
+    Send(&device.events);
+    Send(&device.sampled);
+    Send(&device.read);
+    Send(&device.clocks);
+  }
+}
+
+void Session::Finish(int64_t now_ns) {
+  api_pairer_.CloseAll(now_ns);
+  range_pairer_.CloseAll(now_ns);
+  uint64_t lost_parts = 0;
+  for (auto& [number, device] : devices_) {
+    device.assembler.GiveUp();
+    if (device.assembler.lost_parts() == 0) continue;
+    lost_parts += device.assembler.lost_parts();
+    Loss loss;
+    loss.hop = "session";
+    loss.count = device.assembler.lost_parts();
+    loss.device = number;
+    OnLoss(loss);
+  }
+  Flush();
+  hops_.push_back({"session", in_, out_, lost_parts, bad_});
+}
+
+void Session::WriteAccounts(const StopInfo& stop) {
+  SendLosses();
+  proto::Packet packet;
+  proto::Accounts* accounts = packet.mutable_accounts();
+  for (const Hop& hop : hops_) {
+    proto::Accounts::Hop* line = accounts->add_hops();
+    line->set_name(hop.name);
+    line->set_in(hop.in);
+    line->set_out(hop.out);
+    line->set_lost(hop.lost);
+    line->set_bad(hop.bad);
+  }
+  accounts->set_cpu_ns(stop.cpu_ns);
+  accounts->set_bpf_ns(bpf_ns_);
+  accounts->set_bpf_runs(bpf_runs_);
+  accounts->set_bytes_written(stop.bytes_written);
+  accounts->set_stop_ns(stop.stop_ns);
+  accounts->set_stop_reason(stop.reason);
+  accounts->set_command_status(stop.command_status);
+  output_->Write(&packet, stop.stop_ns, 0);
+}
+
+uint64_t Session::lost() const {
+  uint64_t sum = 0;
+  for (const Hop& hop : hops_) sum += hop.lost;
+  return sum;
+}
+
+uint64_t Session::bad() const {
+  uint64_t sum = 0;
+  for (const Hop& hop : hops_) sum += hop.bad;
+  return sum;
+}
+
+uint32_t Session::Intern(std::string_view text) {
+  std::string value(text.substr(0, kMaxStringBytes));
+  if (value.empty()) return 0;
+  const auto found = strings_.find(value);
+  if (found != strings_.end()) return found->second;
+  if (strings_.size() >= kMaxStrings) return 0;
+  const auto id = static_cast<uint32_t>(strings_.size() + 1);
+  new_strings_.mutable_strings()->add_id(id);
+  new_strings_.mutable_strings()->add_value(value);
+  new_string_bytes_ += value.size();
+  strings_.emplace(std::move(value), id);
+  if (begun_ && new_string_bytes_ >= kMaxTableBytes) SendTables();
+  return id;
+}
+
+void Session::OnProbe(const std::string& name, bool attached, const std::string& reason) {
+  proto::Probe probe;
+  probe.set_name(name);
+  probe.set_attached(attached);
+  probe.set_reason(reason);
+  probes_.push_back(std::move(probe));
+}
+
+void Session::OnDevice(const proto::Device& device) {
+  if (!begun_) {
+    devices_before_begin_.push_back(device);
+    return;
+  }
+  const uint32_t bits = device.clock().bits();
+  const uint64_t mask = bits == 0 || bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
+  devices_.try_emplace(device.device(), device.device(),
+                       static_cast<uint32_t>(device.counters_size()), mask);
+  proto::Packet packet;
+  *packet.mutable_device() = device;
+  output_->Write(&packet, 0, 0);
+}
+
+Session::Device* Session::FindDevice(uint32_t number) {
+  const auto found = devices_.find(number);
+  return found == devices_.end() ? nullptr : &found->second;
+}
+
+void Session::OnProcess(uint32_t pid, uint32_t tid, uint32_t name) {
+  proto::Processes* processes = new_processes_.mutable_processes();
+  processes->add_pid(pid);
+  processes->add_tid(tid);
+  processes->add_name(name);
+  if (begun_ && static_cast<size_t>(processes->pid_size()) >= kMaxTableRows) SendTables();
+}
+
+void Session::OnThreadExit(uint32_t pid, uint32_t tid, int64_t time_ns) {
+  api_pairer_.Close(pid, tid, time_ns);
+  range_pairer_.Close(pid, tid, time_ns);
+}
+
+void Session::OnOpName(uint32_t pid, uint32_t tag, uint32_t name) {
+  proto::OpNames* op_names = new_op_names_.mutable_op_names();
+  op_names->add_pid(pid);
+  op_names->add_tag(tag);
+  op_names->add_name(name);
+  if (begun_ && static_cast<size_t>(op_names->pid_size()) >= kMaxTableRows) SendTables();
+}
+
+void Session::OnApiBegin(const ApiBegin& event) {
+  ++in_;
+  api_pairer_.Begin(event);
+}
+
+void Session::OnApiEnd(const ApiEnd& event) {
+  ++in_;
+  if (!api_pairer_.End(event)) ++bad_;
+}
+
+void Session::OnRangePush(const RangePush& event) {
+  ++in_;
+  range_pairer_.Push(event);
+}
+
+void Session::OnRangePop(const RangePop& event) {
+  ++in_;
+  if (!range_pairer_.Pop(event)) ++bad_;
+}
+
+void Session::OnMark(const RangePush& event) {
+  ++in_;
+  range_pairer_.Mark(event);
+}
+
+void Session::OnHost(const HostEvent& event) {
+  ++in_;
+  host_.Add(event);
+  SendIfFull(&host_);
+}
+
+void Session::OnRecord(uint32_t number, const axl_record& record) {
+  ++in_;
+  Device* device = FindDevice(number);
+  if (device == nullptr) {
+    ++bad_;
+    return;
+  }
+  switch (record.h.type) {
+    case AXL_REC_CMD:
+      device->commands.Add(record.cmd);
+      SendIfFull(&device->commands);
+      break;
+    case AXL_REC_JOB:
+      device->jobs.Add(record.job);
+      SendIfFull(&device->jobs);
+      break;
+    case AXL_REC_DOORBELL:
+      device->events.Add(record.doorbell);
+      SendIfFull(&device->events);
+      break;
+    case AXL_REC_EVENT:
+      device->events.Add(record.event);
+      SendIfFull(&device->events);
+      break;
+    case AXL_REC_COUNTERS:
+      if (const auto whole = device->assembler.Add(record.counters)) {
+        device->sampled.Add(whole->row, whole->parts);
+        if (device->sampled.rows() >= kMaxCounterRows) Send(&device->sampled);
+      }
+      break;
+    default:
+      ++bad_;
+      break;
+  }
+}
+
+void Session::OnCounters(uint32_t number, const CounterRow& row) {
+  ++in_;
+  Device* device = FindDevice(number);
+  if (device == nullptr) {
+    ++bad_;
+    return;
+  }
+  device->read.Add(row, 1);
+  if (device->read.rows() >= kMaxCounterRows) Send(&device->read);
+}
+
+void Session::OnClock(uint32_t number, const axl_clock_sample& sample) {
+  ++in_;
+  Device* device = FindDevice(number);
+  if (device == nullptr) {
+    ++bad_;
+    return;
+  }
+  device->clocks.Add(sample);
+  SendIfFull(&device->clocks);
+}
+
+void Session::OnLoss(const Loss& loss) {
+  losses_.push_back(loss);
+  if (begun_ && losses_.size() >= kMaxTableRows) SendLosses();
+}
+
+void Session::OnHop(const Hop& hop) { hops_.push_back(hop); }
+
+void Session::OnBpfCost(uint64_t run_ns, uint64_t runs) {
+  bpf_ns_ += run_ns;
+  bpf_runs_ += runs;
+}
+
+}  // namespace acceltrace::daemon

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One recording: events in, packets out. Room: daemon/session; may include
+// daemon/sources and libtrace/{proto,stream}.
+//
+// Strings, processes and op names go out before the first batch that uses them.
+// A batch goes out when it is full, or at Flush. The session keeps books: every
+// event that it was given is in a packet, lost with a count, or bad with a count.
+#ifndef DAEMON_SESSION_SESSION_H_
+#define DAEMON_SESSION_SESSION_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/session/batches.h"
+#include "daemon/session/counter_assembler.h"
+#include "daemon/session/packet_output.h"
+#include "daemon/session/spans.h"
+#include "daemon/sources/source.h"
+
+namespace acceltrace::daemon {
+
+// How a recording ended.
+struct StopInfo {
+  int64_t stop_ns = 0;
+  std::string reason;
+  int32_t command_status = -1;  // -1 = no command
+  uint64_t cpu_ns = 0;          // the tracer's own
+  uint64_t bytes_written = 0;
+};
+
+class Session : public EventHandler {
+ public:
+  // output must outlive the session.
+  explicit Session(PacketOutput* output);
+
+  // Writes the first packets. info: all but the probes, which the sources told.
+  void Begin(proto::TraceInfo info);
+
+  // Sends what has been collected.
+  void Flush();
+
+  // Closes what is open, sends the rest. The sources are stopped before.
+  void Finish(int64_t now_ns);
+  // The last packet before the footer.
+  void WriteAccounts(const StopInfo& stop);
+
+  uint64_t events() const { return in_; }
+  uint64_t lost() const;
+  uint64_t bad() const;
+  uint64_t bpf_ns() const { return bpf_ns_; }
+  const std::vector<Hop>& hops() const { return hops_; }
+  const std::vector<proto::Probe>& probes() const { return probes_; }
+
+  uint32_t Intern(std::string_view text) override;
+  void OnProbe(const std::string& name, bool attached, const std::string& reason) override;
+  void OnDevice(const proto::Device& device) override;
+  void OnProcess(uint32_t pid, uint32_t tid, uint32_t name) override;
+  void OnThreadExit(uint32_t pid, uint32_t tid, int64_t time_ns) override;
+  void OnOpName(uint32_t pid, uint32_t tag, uint32_t name) override;
+  void OnApiBegin(const ApiBegin& event) override;
+  void OnApiEnd(const ApiEnd& event) override;
+  void OnRangePush(const RangePush& event) override;
+  void OnRangePop(const RangePop& event) override;
+  void OnMark(const RangePush& event) override;
+  void OnHost(const HostEvent& event) override;
+  void OnRecord(uint32_t device, const axl_record& record) override;
+  void OnCounters(uint32_t device, const CounterRow& row) override;
+  void OnClock(uint32_t device, const axl_clock_sample& sample) override;
+  void OnLoss(const Loss& loss) override;
+  void OnHop(const Hop& hop) override;
+  void OnBpfCost(uint64_t run_ns, uint64_t runs) override;
+
+ private:
+  // Everything collected for one device.
+  struct Device {
+    Device(uint32_t number, uint32_t num_counters, uint64_t tick_mask)
+        : commands(number, tick_mask),
+          jobs(number, tick_mask),
+          events(number),
+          sampled(number, num_counters, false),
+          read(number, num_counters, true),
+          clocks(number),
+          assembler(num_counters) {}
+    CommandBatch commands;
+    JobBatch jobs;
+    DeviceEventBatch events;
+    CounterBatch sampled;  // by the device itself
+    CounterBatch read;     // through the driver
+    ClockBatch clocks;
+    CounterAssembler assembler;
+  };
+
+  template <typename B>
+  void SendIfFull(B* batch);
+  template <typename B>
+  void Send(B* batch);
+  void SendTables();
+  void SendLosses();
+  Device* FindDevice(uint32_t number);
+
+  PacketOutput* output_;
+  bool begun_ = false;
+  std::vector<proto::Probe> probes_;
+  std::vector<proto::Device> devices_before_begin_;
+
+  std::unordered_map<std::string, uint32_t> strings_;
+  proto::Packet new_strings_;
+  size_t new_string_bytes_ = 0;
+  proto::Packet new_processes_;
+  proto::Packet new_op_names_;
+  std::vector<Loss> losses_;
+
+  ApiBatch api_;
+  RangeBatch ranges_;
+  HostBatch host_;
+  std::map<uint32_t, Device> devices_;
+  ApiPairer api_pairer_;
+  RangePairer range_pairer_;
+
+  // The session's own books, in events.
+  uint64_t in_ = 0;
+  uint64_t out_ = 0;
+  uint64_t bad_ = 0;
+  std::vector<Hop> hops_;
+  uint64_t bpf_ns_ = 0;
+  uint64_t bpf_runs_ = 0;
+};
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SESSION_SESSION_H_

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/sink/file_sink.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+namespace acceltrace::daemon {
+namespace {
+
+// What the footer needs for each frame, about.
+constexpr size_t kFooterEntryBytes = 16;
+
+int64_t NowNs() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
+}
+
+}  // namespace
+
+FileSink::FileSink(UniqueFd fd, std::string name, FileSinkOptions options)
+    : fd_(std::move(fd)), name_(std::move(name)), options_(options) {
+  // A stream (pipe, socket) has no offsets: one write at a time, nothing to cut back.
+  seekable_ = lseek(fd_.get(), 0, SEEK_CUR) >= 0;
+  has_reserve_ = seekable_ && options_.reserve_bytes > 0;
+  if (options_.use_uring && seekable_) writer_ = MakeUringWriter(fd_.get(), options_.blocks);
+  if (!writer_) writer_ = MakePlainWriter(fd_.get(), seekable_);
+  for (unsigned i = 0; i < options_.blocks; ++i) {
+    blocks_.push_back(std::make_unique<Block>());
+    blocks_.back()->data.resize(options_.block_bytes);
+    free_.push_back(blocks_.back().get());
+  }
+}
+
+FileSink::~FileSink() {
+  while (!in_flight_.empty()) Reap(true);
+}
+
+void FileSink::Fail(int error, uint64_t offset) {
+  if (!status_.ok()) return;
+  std::string what = strerror(error);
+  std::string hint;
+  if (error == ENOSPC || error == EDQUOT) {
+    hint = "; free some space or record to another file system";
+  } else if (error == EFBIG) {
+    hint = "; the file size limit is reached (ulimit -f)";
+  } else if (error == EPIPE) {
+    hint = "; the reader has gone";
+  }
+  status_ = Status::Error("cannot write " + name_ + " after " + std::to_string(offset) +
+                          " bytes: " + what + hint + "; what was written before is kept");
+}
+
+// Room for the closing packets, ahead of everything else. false: no space left.
+bool FileSink::Reserve(uint64_t end) {
+  if (!has_reserve_) return true;
+  if (fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(end),
+                static_cast<off_t>(options_.reserve_bytes + kFooterEntryBytes * frames_in_)) == 0 ||
+      errno == EINTR) {
+    return true;
+  }
+  if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG) {
+    has_reserve_ = false;  // not on this file system
+    return true;
+  }
+  return false;
+}
+
+void FileSink::Finished(Block* block) {
+  if (block->error != 0) Fail(block->error, block->offset + block->done);
+  // Blocks finish in any order; the file is whole up to the first unfinished one.
+  while (!in_flight_.empty()) {
+    Block* first = in_flight_.front();
+    const bool whole = first->done == first->used;
+    if (!whole && first->error == 0) break;
+    if (durable_bytes_ == first->offset) durable_bytes_ += first->done;
+    in_flight_.pop_front();
+    free_.push_back(first);
+  }
+  while (!pending_.empty() && pending_.front().end <= durable_bytes_) {
+    valid_bytes_ = pending_.front().end;
+    pending_.pop_front();
+  }
+}
+
+void FileSink::Reap(bool wait) {
+  while (Block* block = writer_->Reap(wait)) {
+    Finished(block);
+    wait = false;
+  }
+}
+
+Block* FileSink::FreeBlock() {
+  if (free_.empty()) Reap(false);
+  if (free_.empty()) {
+    const int64_t begin_ns = NowNs();
+    ++stalls_;
+    // The first in flight decides: later blocks may finish before it.
+    while (free_.empty()) Reap(true);
+    stall_ns_ += NowNs() - begin_ns;
+  }
+  Block* block = free_.back();
+  free_.pop_back();
+  block->used = block->done = 0;
+  block->error = 0;
+  return block;
+}
+
+void FileSink::SubmitCurrent() {
+  Block* block = std::exchange(current_, nullptr);
+  if (status_.ok() && !Reserve(block->offset + block->used)) Fail(errno, block->offset);
+  in_flight_.push_back(block);
+  if (!status_.ok()) {
+    block->error = ECANCELED;  // nothing is written past a failure
+    Finished(block);
+    return;
+  }
+  writer_->Submit(block);
+  Reap(false);
+}
+
+void FileSink::Append(std::string_view frame, uint32_t events) {
+  ++frames_in_;
+  if (!status_.ok()) {
+    ++frames_lost_;
+    events_lost_ += events;
+    return;
+  }
+  pending_.push_back({next_offset_ + frame.size(), events});
+  while (!frame.empty()) {
+    if (current_ == nullptr) {
+      current_ = FreeBlock();
+      current_->offset = next_offset_;
+    }
+    const size_t bytes = std::min(frame.size(), options_.block_bytes - current_->used);
+    std::memcpy(current_->data.data() + current_->used, frame.data(), bytes);
+    current_->used += bytes;
+    next_offset_ += bytes;
+    frame.remove_prefix(bytes);
+    if (current_->used == options_.block_bytes) SubmitCurrent();
+  }
+}
+
+void FileSink::Kick() {
+  if (current_ != nullptr && !free_.empty()) SubmitCurrent();
+  Reap(false);
+}
+
+void FileSink::Drain() {
+  if (current_ != nullptr) SubmitCurrent();
+  while (!in_flight_.empty()) Reap(true);
+  if (status_.ok()) return;
+  frames_lost_ += pending_.size();
+  for (const Frame& frame : pending_) events_lost_ += frame.events;
+  pending_.clear();
+  if (next_offset_ == valid_bytes_) return;
+  next_offset_ = valid_bytes_;
+  if (!seekable_) return;
+  (void)!ftruncate(fd_.get(), static_cast<off_t>(valid_bytes_));
+  (void)Reserve(valid_bytes_);  // the cut gave it back; take it again
+}
+
+void FileSink::BeginClosing() { has_reserve_ = false; }
+
+void FileSink::Close() {
+  Drain();
+  if (seekable_) (void)!ftruncate(fd_.get(), static_cast<off_t>(valid_bytes_));
+}
+
+Status FileSink::AppendTail(std::string_view frame) {
+  ++frames_in_;
+  Block block;
+  block.data.assign(frame.begin(), frame.end());
+  block.used = frame.size();
+  block.offset = valid_bytes_;
+  if (seekable_) MakePlainWriter(fd_.get(), true)->Submit(&block);
+  if (!seekable_ || block.error != 0) {
+    ++frames_lost_;
+    if (seekable_) (void)!ftruncate(fd_.get(), static_cast<off_t>(valid_bytes_));
+    return Status::Error(name_ + ": no room for the closing packets either");
+  }
+  valid_bytes_ += frame.size();
+  next_offset_ = valid_bytes_;
+  return {};
+}
+
+}  // namespace acceltrace::daemon

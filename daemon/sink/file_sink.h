@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Frames to a file through a bounded number of blocks in flight.
+// Room: daemon/sink.
+//
+// When the file cannot take more (disk full, file size limit), what came before
+// stays: the file is cut back to the last whole frame, and a reserve that was
+// held free from the beginning takes the closing packets.
+#ifndef DAEMON_SINK_FILE_SINK_H_
+#define DAEMON_SINK_FILE_SINK_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/sink/block_writer.h"
+#include "daemon/unique_fd.h"
+#include "libtrace/stream/result.h"
+
+namespace acceltrace::daemon {
+
+struct FileSinkOptions {
+  bool use_uring = true;
+  size_t block_bytes = 256 << 10;
+  unsigned blocks = 8;
+  size_t reserve_bytes = 64 << 10;
+};
+
+class FileSink {
+ public:
+  // fd: open for writing. name: for messages.
+  FileSink(UniqueFd fd, std::string name, FileSinkOptions options = {});
+  ~FileSink();
+
+  // Takes one whole frame of so many events. Waits when every block is in flight.
+  // After a failure frames are only counted.
+  void Append(std::string_view frame, uint32_t events);
+
+  // Starts writing what has been taken so far, without waiting.
+  void Kick();
+
+  // Writes the rest and waits for all of it. After a failure cuts the file back
+  // to the last whole frame.
+  void Drain();
+
+  // From here on the reserve may be used.
+  void BeginClosing();
+  // After a failure and Drain: writes at the end without delay, from the reserve.
+  Status AppendTail(std::string_view frame);
+  // Drain, and what is left of the reserve is given back.
+  void Close();
+
+  // Fine, or what went wrong first.
+  const Status& status() const { return status_; }
+  // Bytes that are whole frames in the file; final after Drain.
+  uint64_t valid_bytes() const { return valid_bytes_; }
+  uint64_t taken_bytes() const { return next_offset_; }
+  uint64_t frames_in() const { return frames_in_; }
+  uint64_t frames_lost() const { return frames_lost_; }
+  uint64_t events_lost() const { return events_lost_; }
+  // Times and ns that Append had to wait for a block.
+  uint64_t stalls() const { return stalls_; }
+  int64_t stall_ns() const { return stall_ns_; }
+  const char* method() const { return writer_->name(); }
+
+ private:
+  struct Frame {
+    uint64_t end;
+    uint32_t events;
+  };
+
+  Block* FreeBlock();
+  void SubmitCurrent();
+  void Reap(bool wait);
+  void Finished(Block* block);
+  bool Reserve(uint64_t end);
+  void Fail(int error, uint64_t offset);
+
+  UniqueFd fd_;
+  std::string name_;
+  FileSinkOptions options_;
+  bool seekable_;
+  bool has_reserve_;
+  std::unique_ptr<BlockWriter> writer_;
+  std::vector<std::unique_ptr<Block>> blocks_;
+  std::vector<Block*> free_;
+  std::deque<Block*> in_flight_;  // in the order of their offset
+  Block* current_ = nullptr;
+  std::deque<Frame> pending_;     // frames that are not wholly in the file yet
+  uint64_t next_offset_ = 0;
+  uint64_t durable_bytes_ = 0;    // without a hole from the beginning
+  uint64_t valid_bytes_ = 0;
+  Status status_;
+  uint64_t frames_in_ = 0, frames_lost_ = 0, events_lost_ = 0;
+  uint64_t stalls_ = 0;
+  int64_t stall_ns_ = 0;
+};
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SINK_FILE_SINK_H_

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/sources/axl_device.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace acceltrace::daemon {
+namespace {
+
+constexpr char kDevicePrefix[] = "axl";
+
+template <typename T>
+int Ioctl(int fd, unsigned long request, T* argument) {
+  argument->size = sizeof(T);
+  int result;
+  do {
+    result = ioctl(fd, request, argument);
+  } while (result < 0 && errno == EINTR);
+  return result;
+}
+
+Status IoctlError(const std::string& device, const char* what) {
+  return Status::Error(device + ": " + what + ": " + strerror(errno));
+}
+
+}  // namespace
+
+std::vector<std::string> AxlDevice::List() {
+  std::vector<std::pair<long, std::string>> found;
+  if (DIR* dir = opendir("/dev")) {
+    while (const dirent* entry = readdir(dir)) {
+      const std::string name = entry->d_name;
+      if (name.rfind(kDevicePrefix, 0) != 0) continue;
+      const std::string number = name.substr(strlen(kDevicePrefix));
+      if (number.empty() || number.size() > 6 ||
+          number.find_first_not_of("0123456789") != std::string::npos) {
+        continue;
+      }
+      found.emplace_back(std::strtol(number.c_str(), nullptr, 10), "/dev/" + name);
+    }
+    closedir(dir);
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<std::string> paths;
+  for (auto& [number, path] : found) paths.push_back(std::move(path));
+  return paths;
+}
+
+Result<std::shared_ptr<AxlDevice>> AxlDevice::Open(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  UniqueFd fd(open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (!fd.valid()) {
+    const int error = errno;
+    std::string hint;
+    if (error == EACCES || error == EPERM) hint = "; run as root or join the device's group";
+    if (error == ENODEV || error == ENXIO) hint = "; the device is gone, see dmesg";
+    return Status::Error("cannot open " + path + ": " + strerror(error) + hint);
+  }
+  axl_info info = {};
+  if (Ioctl(fd.get(), AXL_IOCTL_INFO, &info) < 0) {
+    if (errno == ENODEV) return Status::Error(name + " is gone from the bus; see dmesg");
+    return Status::Error(path + " does not answer as an axl device (" + strerror(errno) +
+                         "): load the axl.ko built with this acceltraced");
+  }
+  if (info.uapi_version != AXL_UAPI_VERSION) {
+    return Status::Error(name + ": the loaded axl.ko speaks version " +
+                         std::to_string(info.uapi_version) + " of its interface, acceltraced " +
+                         std::to_string(AXL_UAPI_VERSION) +
+                         ": load the axl.ko built with this acceltraced");
+  }
+  if (info.num_queues > AXL_MAX_QUEUES || info.num_contexts > AXL_MAX_CONTEXTS ||
+      info.num_counters > AXL_MAX_COUNTERS || info.clock_bits == 0 || info.clock_bits > 64) {
+    return Status::Error(name + ": the driver reports impossible limits; see dmesg");
+  }
+  info.pci_name[sizeof(info.pci_name) - 1] = 0;
+  return std::shared_ptr<AxlDevice>(new AxlDevice(std::move(fd), name, info));
+}
+
+Result<std::vector<std::shared_ptr<AxlDevice>>> AxlDevice::OpenAll(
+    const std::vector<std::string>& wanted) {
+  const std::vector<std::string> paths = List();
+  if (paths.empty()) {
+    return Status::Error(
+        "no accelerator: there is no /dev/axl*; load axl.ko (see dmesg if it is loaded), or "
+        "record host events only with --no-device");
+  }
+  std::vector<std::shared_ptr<AxlDevice>> all;
+  for (const std::string& path : paths) {
+    auto device = Open(path);
+    if (!device.ok()) return device.status();
+    all.push_back(std::move(device).value());
+  }
+  if (wanted.empty()) return all;
+  std::vector<std::shared_ptr<AxlDevice>> chosen;
+  for (const std::string& want : wanted) {
+    const auto match = std::find_if(all.begin(), all.end(), [&](const auto& device) {
+      const std::string address = device->pci_address();
+      return want == device->name() || want == "/dev/" + device->name() || want == address ||
+             "0000:" + want == address;
+    });
+    if (match == all.end()) {
+      std::string there;
+      for (const auto& device : all) there += " " + device->name() + " (" + device->pci_address() + ")";
+      return Status::Error("no accelerator '" + want + "'; present:" + there);
+    }
+    if (std::find(chosen.begin(), chosen.end(), *match) == chosen.end()) chosen.push_back(*match);
+  }
+  return chosen;
+}
+
+std::string AxlDevice::pci_address() const { return info_.pci_name; }
+
+Status AxlDevice::ReadCounters(CounterRow* row) {
+  axl_counters_read read = {};
+  read.values = reinterpret_cast<uintptr_t>(row->value);
+  read.count = std::min<uint32_t>(info_.num_counters, AXL_NUM_COUNTERS);
+  if (Ioctl(fd_.get(), AXL_IOCTL_COUNTERS, &read) < 0) return IoctlError(name_, "reading counters");
+  row->ticks = read.device_ticks;
+  row->host_before_ns = static_cast<int64_t>(read.host_before_ns);
+  row->host_after_ns = static_cast<int64_t>(read.host_after_ns);
+  return {};
+}
+
+Status AxlDevice::SampleClock(axl_clock_sample* sample) {
+  *sample = {};
+  if (Ioctl(fd_.get(), AXL_IOCTL_CLOCK_SAMPLE, sample) < 0) {
+    return IoctlError(name_, "sampling the clock");
+  }
+  return {};
+}
+
+Result<Mapping> AxlDevice::OpenTraceRing(uint32_t log2_records, uint32_t watermark,
+                                         uint64_t counter_period_ns) {
+  axl_trace_open open = {};
+  open.ring = AXL_TRACE_RING_DEVICE;
+  open.log2_records = log2_records;
+  open.classes = AXL_REC_CLASSES_ALL;
+  open.watermark = watermark;
+  open.sample_period_ns = counter_period_ns;
+  if (Ioctl(fd_.get(), AXL_IOCTL_TRACE_OPEN, &open) < 0) {
+    switch (errno) {
+      case EBUSY:
+        return Status::Error(name_ +
+                             ": its trace ring is held by another tracer; stop that one first "
+                             "(acceltraced, or another acceltrace record)");
+      case EPERM:
+        return Status::Error(name_ + ": no permission to open the trace ring; run as root or with "
+                                     "CAP_PERFMON");
+      default:
+        return IoctlError(name_, "opening the trace ring");
+    }
+  }
+  void* address = mmap(nullptr, open.map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(),
+                       static_cast<off_t>(open.mmap_offset));
+  if (address == MAP_FAILED) {
+    Status status = IoctlError(name_, "mapping the trace ring");
+    CloseTraceRing();
+    return status;
+  }
+  return Mapping(address, open.map_bytes);
+}
+
+void AxlDevice::CloseTraceRing() {
+  axl_trace_close close = {};
+  (void)Ioctl(fd_.get(), AXL_IOCTL_TRACE_CLOSE, &close);
+}
+
+}  // namespace acceltrace::daemon

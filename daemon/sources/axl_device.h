@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// /dev/axlN as the daemon uses it: identity, counters, clock, trace ring.
+// Room: daemon/sources.
+#ifndef DAEMON_SOURCES_AXL_DEVICE_H_
+#define DAEMON_SOURCES_AXL_DEVICE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/sources/source.h"
+#include "daemon/unique_fd.h"
+#include "kmod/uapi/axl.h"
+
+namespace acceltrace::daemon {
+
+class AxlDevice {
+ public:
+  // Device files present, in order of their number.
+  static std::vector<std::string> List();
+
+  // path: /dev/axl0. Errors: cannot open; another UAPI version; device gone.
+  static Result<std::shared_ptr<AxlDevice>> Open(const std::string& path);
+
+  // wanted: axl0, /dev/axl0 or 0000:00:04.0 (domain may be left out); none = all.
+  // Errors: nothing there; a wanted one is missing; what Open says.
+  static Result<std::vector<std::shared_ptr<AxlDevice>>> OpenAll(
+      const std::vector<std::string>& wanted);
+
+  const axl_info& info() const { return info_; }
+  uint32_t number() const { return info_.device_index; }
+  const std::string& name() const { return name_; }
+  std::string pci_address() const;
+  int fd() const { return fd_.get(); }
+
+  Status ReadCounters(CounterRow* row);
+  Status SampleClock(axl_clock_sample* sample);
+
+  // The device-wide ring, mapped. Errors: taken by another tracer; no privilege.
+  Result<Mapping> OpenTraceRing(uint32_t log2_records, uint32_t watermark,
+                                uint64_t counter_period_ns);
+  void CloseTraceRing();
+
+ private:
+  AxlDevice(UniqueFd fd, std::string name, const axl_info& info)
+      : fd_(std::move(fd)), name_(std::move(name)), info_(info) {}
+
+  UniqueFd fd_;
+  std::string name_;
+  axl_info info_;
+};
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SOURCES_AXL_DEVICE_H_

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/sources/bpf_events.h"
+
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+#include "daemon/sources/processes.h"
+
+namespace acceltrace::daemon {
+namespace {
+
+constexpr size_t kMaxThreads = 1 << 20;     // remembered; more are looked up again
+constexpr size_t kMaxNamesPerProcess = 1 << 16;
+
+struct TypeInfo {
+  size_t bytes;
+  act_hop hop;
+};
+
+// Size 0: no such type.
+constexpr TypeInfo kTypes[ACT_NUM_TYPES] = {
+    {0, ACT_HOP_API},
+    {sizeof(act_api_begin), ACT_HOP_API},
+    {sizeof(act_api_end), ACT_HOP_API},
+    {sizeof(act_range), ACT_HOP_API},
+    {sizeof(act_range_pop), ACT_HOP_API},
+    {sizeof(act_range), ACT_HOP_API},
+    {sizeof(act_name), ACT_HOP_PROCESS},
+    {sizeof(act_name), ACT_HOP_PROCESS},
+    {sizeof(act_host), ACT_HOP_DRIVER},
+    {sizeof(act_process), ACT_HOP_PROCESS},
+};
+
+template <size_t N>
+std::string_view Text(const char (&text)[N]) {
+  return {text, strnlen(text, N)};
+}
+
+int64_t TimeNs(const act_head& head) { return static_cast<int64_t>(head.time_ns); }
+
+HostEvent ToHostEvent(const act_host& record) {
+  HostEvent event;
+  event.time_ns = TimeNs(record.h);
+  event.kind = record.kind;
+  event.cpu = record.h.cpu;
+  event.pid = record.h.pid;
+  event.tid = record.h.tid;
+  event.device = record.h.extra;
+  event.context = record.context;
+  event.queue = record.queue;
+  event.job = record.job;
+  event.sequence = record.sequence;
+  event.correlation = record.correlation;
+  event.arg0 = record.arg0;
+  event.arg1 = record.arg1;
+  return event;
+}
+
+}  // namespace
+
+void BpfEvents::Handle(const void* data, size_t bytes) {
+  act_head head = {};
+  if (bytes >= sizeof(head)) std::memcpy(&head, data, sizeof(head));
+  if (head.type >= ACT_NUM_TYPES || kTypes[head.type].bytes == 0) {
+    ++bad_[ACT_HOP_API];
+    return;
+  }
+  const TypeInfo& type = kTypes[head.type];
+  if (bytes < type.bytes) {
+    ++bad_[type.hop];
+    return;
+  }
+  ++out_[type.hop];
+  switch (head.type) {
+    case ACT_API_BEGIN: {
+      const auto& record = *static_cast<const act_api_begin*>(data);
+      NoteThread(head.pid, head.tid);
+      handler_->OnApiBegin({TimeNs(head), head.pid, head.tid, NameAt(head.pid, record.name),
+                            head.extra, record.correlation, record.bytes});
+      break;
+    }
+    case ACT_API_END: {
+      const auto& record = *static_cast<const act_api_end*>(data);
+      handler_->OnApiEnd({TimeNs(head), head.pid, head.tid, static_cast<int32_t>(head.extra),
+                          record.correlation});
+      break;
+    }
+    case ACT_RANGE_PUSH:
+    case ACT_MARK: {
+      const auto& record = *static_cast<const act_range*>(data);
+      NoteThread(head.pid, head.tid);
+      const RangePush event = {TimeNs(head), head.pid, head.tid,
+                               TextOrMemory(record.text, head.pid, record.address), head.extra};
+      head.type == ACT_MARK ? handler_->OnMark(event) : handler_->OnRangePush(event);
+      break;
+    }
+    case ACT_RANGE_POP:
+      handler_->OnRangePop({TimeNs(head), head.pid, head.tid, head.extra});
+      break;
+    case ACT_NAME: {
+      const auto& record = *static_cast<const act_name*>(data);
+      NamesByAddress& names = names_[head.pid];
+      if (names.size() >= kMaxNamesPerProcess) names.clear();
+      names[record.address] = TextOrMemory(record.text, head.pid, record.address);
+      break;
+    }
+    case ACT_OP_NAME: {
+      const auto& record = *static_cast<const act_name*>(data);
+      handler_->OnOpName(head.pid, head.extra,
+                         TextOrMemory(record.text, head.pid, record.address));
+      break;
+    }
+    case ACT_HOST:
+      handler_->OnHost(ToHostEvent(*static_cast<const act_host*>(data)));
+      break;
+    case ACT_PROCESS:
+      OnProcess(*static_cast<const act_process*>(data));
+      break;
+  }
+}
+
+void BpfEvents::OnProcess(const act_process& record) {
+  const uint64_t thread = uint64_t{record.h.pid} << 32 | record.h.tid;
+  switch (record.h.extra) {
+    case ACT_PROCESS_EXIT:
+      handler_->OnThreadExit(record.h.pid, record.h.tid, TimeNs(record.h));
+      threads_.erase(thread);
+      if (last_thread_ == thread) last_thread_ = 0;
+      if (record.h.pid == record.h.tid) names_.erase(record.h.pid);
+      return;
+    case ACT_PROCESS_FORK:
+      // A child has its parent's memory; if it is a process, its own names too.
+      if (record.h.pid != record.parent) {
+        const auto parent = names_.find(record.parent);
+        if (parent != names_.end()) names_[record.h.pid] = NamesByAddress(parent->second);
+      }
+      break;
+    case ACT_PROCESS_EXEC:
+      names_.erase(record.h.pid);
+      break;
+    default:
+      break;
+  }
+  if (threads_.size() >= kMaxThreads) threads_.clear();
+  threads_.insert(thread);
+  handler_->OnProcess(record.h.pid, record.h.tid, handler_->Intern(Text(record.comm)));
+}
+
+void BpfEvents::NoteExisting(uint32_t pid) {
+  for (const auto& [tid, name] : ThreadNames(pid)) {
+    threads_.insert(uint64_t{pid} << 32 | tid);
+    handler_->OnProcess(pid, tid, handler_->Intern(name));
+  }
+}
+
+void BpfEvents::NoteThread(uint32_t pid, uint32_t tid) {
+  const uint64_t thread = uint64_t{pid} << 32 | tid;
+  if (thread == last_thread_) return;
+  last_thread_ = thread;
+  if (threads_.count(thread) != 0) return;
+  if (threads_.size() >= kMaxThreads) threads_.clear();
+  threads_.insert(thread);
+  const std::string name = ThreadName(pid, tid);
+  if (!name.empty()) handler_->OnProcess(pid, tid, handler_->Intern(name));
+}
+
+uint32_t BpfEvents::TextOrMemory(const char* text, uint32_t pid, uint64_t address) {
+  const size_t length = strnlen(text, ACT_NAME_BYTES);
+  if (length > 0) return handler_->Intern({text, length});
+  const std::string read = ReadString(pid, address, ACT_NAME_BYTES - 1);
+  if (!read.empty()) return handler_->Intern(read);
+  char unknown[32];
+  snprintf(unknown, sizeof(unknown), "?@0x%llx", static_cast<unsigned long long>(address));
+  return handler_->Intern(unknown);
+}
+
+uint32_t BpfEvents::NameAt(uint32_t pid, uint64_t address) {
+  NamesByAddress& names = names_[pid];
+  const auto found = names.find(address);
+  if (found != names.end()) return found->second;
+  // Its record was lost, or the process was followed only later.
+  if (names.size() >= kMaxNamesPerProcess) names.clear();
+  return names[address] = TextOrMemory("", pid, address);
+}
+
+}  // namespace acceltrace::daemon

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Records of the BPF ring to events: checks each record, resolves its names.
+// Knows nothing of libbpf. Room: daemon/sources.
+#ifndef DAEMON_SOURCES_BPF_EVENTS_H_
+#define DAEMON_SOURCES_BPF_EVENTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "daemon/bpf/records.h"
+#include "daemon/sources/source.h"
+
+namespace acceltrace::daemon {
+
+class BpfEvents {
+ public:
+  explicit BpfEvents(EventHandler* handler) : handler_(handler) {}
+
+  // One record from the ring, aligned to 8 bytes.
+  void Handle(const void* data, size_t bytes);
+
+  // A process that was there before: its threads' names, from /proc.
+  void NoteExisting(uint32_t pid);
+
+  // Records by hop: taken, and refused.
+  uint64_t out(act_hop hop) const { return out_[hop]; }
+  uint64_t bad(act_hop hop) const { return bad_[hop]; }
+
+ private:
+  using NamesByAddress = std::unordered_map<uint64_t, uint32_t>;
+
+  void OnProcess(const act_process& record);
+  uint32_t NameAt(uint32_t pid, uint64_t address);
+  uint32_t TextOrMemory(const char* text, uint32_t pid, uint64_t address);
+  void NoteThread(uint32_t pid, uint32_t tid);
+
+  EventHandler* handler_;
+  std::unordered_map<uint32_t, NamesByAddress> names_;
+  std::unordered_set<uint64_t> threads_;  // pid << 32 | tid, those with a name in the stream
+  uint64_t last_thread_ = 0;
+  uint64_t out_[ACT_NUM_HOPS] = {};
+  uint64_t bad_[ACT_NUM_HOPS] = {};
+};
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SOURCES_BPF_EVENTS_H_

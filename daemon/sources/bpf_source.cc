@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/sources/bpf_source.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <unordered_map>
+
+#include "daemon/bpf/tracer.skel.h"
+#include "daemon/sources/bpf_events.h"
+#include "daemon/sources/host_info.h"
+#include "daemon/sources/processes.h"
+#include "daemon/unique_fd.h"
+
+namespace acceltrace::daemon {
+namespace {
+
+constexpr char kProvider[] = "libaxl";
+constexpr int64_t kLossCheckNs = 100'000'000;
+constexpr uint32_t kMaxRecordsPerDrain = 1'000'000;
+constexpr int kDrainFull = -ECANCELED;  // ends ring_buffer__consume early
+constexpr const char* kHopNames[ACT_NUM_HOPS] = {"bpf-api", "bpf-driver", "bpf-process"};
+
+// libbpf's last warning says more than its error code.
+thread_local std::string last_warning;
+
+int Print(libbpf_print_level level, const char* format, va_list args) {
+  if (level != LIBBPF_WARN) return 0;
+  char line[512];
+  const int length = vsnprintf(line, sizeof(line), format, args);
+  last_warning = line;
+  while (!last_warning.empty() && last_warning.back() == '\n') last_warning.pop_back();
+  return length;
+}
+
+Status LoadError(int error) {
+  if (error == -EPERM || error == -EACCES) {
+    return Status::Error("no permission to load BPF programs; run as root, or with CAP_BPF and "
+                         "CAP_PERFMON (and see kernel.unprivileged_bpf_disabled)");
+  }
+  return Status::Error(std::string("cannot load the BPF programs: ") + strerror(-error) +
+                       (last_warning.empty() ? "" : " (" + last_warning + ")") +
+                       "; a kernel with BTF, 6.1 or later, is needed");
+}
+
+std::string AttachReason(int error) {
+  if (error == -ENOENT) return "no such probe here";
+  if (error == -EINVAL) return "its arguments are not the expected ones: version mismatch";
+  return strerror(-error);
+}
+
+struct LinkDeleter {
+  void operator()(bpf_link* link) const { bpf_link__destroy(link); }
+};
+using Link = std::unique_ptr<bpf_link, LinkDeleter>;
+
+struct RingDeleter {
+  void operator()(ring_buffer* ring) const { ring_buffer__free(ring); }
+};
+
+}  // namespace
+
+struct BpfSource::Impl {
+  Impl(BpfOptions options_in, EventHandler* handler_in)
+      : options(std::move(options_in)), handler(handler_in), events(handler_in) {}
+  ~Impl() {
+    links.clear();
+    ring.reset();
+    if (owners.get() != nullptr) owners.Reset();
+    tracer_bpf__destroy(skeleton);
+  }
+
+  static int OnRecord(void* context, void* data, size_t bytes) {
+    auto* self = static_cast<Impl*>(context);
+    self->events.Handle(data, bytes);
+    self->drained_bytes += (bytes + 8 + 7) & ~size_t{7};
+    return ++self->drained_records >= kMaxRecordsPerDrain ? kDrainFull : 0;
+  }
+
+  Status Load();
+  void AttachRaw(bpf_program* program, const std::string& name, const char* label);
+  void AttachUsdt();
+  void ReadHops(act_counts* totals, int64_t* first_ns, int64_t* last_ns);
+  void ReportLosses();
+  bool PidTracked(uint32_t pid);
+
+  BpfOptions options;
+  EventHandler* handler;
+  BpfEvents events;
+  tracer_bpf* skeleton = nullptr;
+  std::unique_ptr<ring_buffer, RingDeleter> ring;
+  std::vector<Link> links;
+  UniqueFd stats_fd;
+  Mapping owners;  // uint32_t[device][context]
+  std::unordered_map<uint32_t, bool> tracked_cache;
+  uint64_t reported_lost[ACT_NUM_HOPS] = {};
+  int64_t last_loss_check_ns = 0;
+  size_t drained_bytes = 0;
+  uint32_t drained_records = 0;
+};
+
+Status BpfSource::Impl::Load() {
+  libbpf_set_print(Print);
+  libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
+  last_warning.clear();
+  skeleton = tracer_bpf__open();
+  if (skeleton == nullptr) return LoadError(-errno);
+  skeleton->rodata->self_pid = static_cast<uint32_t>(getpid());
+  skeleton->rodata->system_wide = options.system_wide;
+  if (bpf_map__set_max_entries(skeleton->maps.ring, options.ring_bytes) != 0) {
+    return Status::Error("BPF ring size " + std::to_string(options.ring_bytes) + " refused");
+  }
+  if (const int error = tracer_bpf__load(skeleton)) return LoadError(error);
+  ring.reset(ring_buffer__new(bpf_map__fd(skeleton->maps.ring), OnRecord, this, nullptr));
+  if (!ring) return Status::Error(std::string("cannot map the BPF ring: ") + strerror(errno));
+  const size_t bytes = ACT_MAX_DEVICES * AXL_MAX_CONTEXTS * 8;  // array values are 8 bytes apart
+  void* address = mmap(nullptr, bytes, PROT_READ, MAP_SHARED,
+                       bpf_map__fd(skeleton->maps.context_owner), 0);
+  if (address == MAP_FAILED) return Status::Error("cannot map the BPF context table");
+  owners = Mapping(address, bytes);
+  return {};
+}
+
+void BpfSource::Impl::AttachRaw(bpf_program* program, const std::string& name,
+                                const char* label) {
+  bpf_link* link = bpf_program__attach_raw_tracepoint(program, name.c_str());
+  const int error = errno;
+  handler->OnProbe(label + name, link != nullptr, link != nullptr ? "" : AttachReason(-error));
+  if (link != nullptr) links.emplace_back(link);
+}
+
+void BpfSource::Impl::AttachUsdt() {
+  const std::pair<bpf_program*, const char*> probes[] = {
+      {skeleton->progs.api_begin, "api_begin"},   {skeleton->progs.api_end, "api_end"},
+      {skeleton->progs.range_push, "range_push"}, {skeleton->progs.range_pop, "range_pop"},
+      {skeleton->progs.mark, "mark"},             {skeleton->progs.op_name, "op_name"},
+  };
+  for (const std::string& library : options.libraries) {
+    for (const auto& [program, name] : probes) {
+      bpf_link* link =
+          bpf_program__attach_usdt(program, -1, library.c_str(), kProvider, name, nullptr);
+      const int error = errno;
+      handler->OnProbe(std::string("usdt:") + library + ":" + name, link != nullptr,
+                       link != nullptr ? "" : AttachReason(-error));
+      if (link != nullptr) links.emplace_back(link);
+    }
+  }
+}
+
+void BpfSource::Impl::ReadHops(act_counts* totals, int64_t* first_ns, int64_t* last_ns) {
+  const int cpus = libbpf_num_possible_cpus();
+  std::vector<act_counts> values(static_cast<size_t>(std::max(cpus, 1)));
+  const uint64_t epoch = skeleton->bss->drain_epoch + 1;
+  for (uint32_t hop = 0; hop < ACT_NUM_HOPS; ++hop) {
+    totals[hop] = {};
+    first_ns[hop] = last_ns[hop] = 0;
+    if (bpf_map_lookup_elem(bpf_map__fd(skeleton->maps.hops), &hop, values.data()) != 0) continue;
+    for (const act_counts& value : values) {
+      totals[hop].seen += value.seen;
+      totals[hop].lost += value.lost;
+      if (value.lost_epoch != epoch) continue;
+      const auto first = static_cast<int64_t>(value.first_ns);
+      if (first_ns[hop] == 0 || first < first_ns[hop]) first_ns[hop] = first;
+      last_ns[hop] = std::max(last_ns[hop], static_cast<int64_t>(value.last_ns));
+    }
+  }
+}
+
+void BpfSource::Impl::ReportLosses() {
+  act_counts totals[ACT_NUM_HOPS];
+  int64_t first_ns[ACT_NUM_HOPS], last_ns[ACT_NUM_HOPS];
+  ReadHops(totals, first_ns, last_ns);
+  ++skeleton->bss->drain_epoch;
+  for (int hop = 0; hop < ACT_NUM_HOPS; ++hop) {
+    if (totals[hop].lost <= reported_lost[hop]) continue;
+    Loss loss;
+    loss.hop = kHopNames[hop];
+    loss.count = totals[hop].lost - reported_lost[hop];
+    loss.first = first_ns[hop];
+    loss.last = last_ns[hop];
+    reported_lost[hop] = totals[hop].lost;
+    handler->OnLoss(loss);
+  }
+}
+
+bool BpfSource::Impl::PidTracked(uint32_t pid) {
+  const auto cached = tracked_cache.find(pid);
+  if (cached != tracked_cache.end()) return cached->second;
+  act_tracked value;
+  const bool found = bpf_map_lookup_elem(bpf_map__fd(skeleton->maps.tracked), &pid, &value) == 0;
+  // Only good news stays true.
+  if (found) tracked_cache[pid] = true;
+  return found;
+}
+
+BpfSource::BpfSource(BpfOptions options, EventHandler* handler)
+    : impl_(std::make_unique<Impl>(std::move(options), handler)) {}
+
+BpfSource::~BpfSource() = default;
+
+Status BpfSource::Start() {
+  if (Status status = impl_->Load(); !status.ok()) return status;
+  tracer_bpf* skeleton = impl_->skeleton;
+  if (impl_->options.run_stats) {
+    impl_->stats_fd.Reset(bpf_enable_stats(BPF_STATS_RUN_TIME));
+    impl_->handler->OnProbe("bpf-run-time", impl_->stats_fd.valid(),
+                            impl_->stats_fd.valid() ? "" : strerror(errno));
+  }
+  impl_->AttachRaw(skeleton->progs.process_fork, "sched_process_fork", "tp:");
+  impl_->AttachRaw(skeleton->progs.process_exec, "sched_process_exec", "tp:");
+  impl_->AttachRaw(skeleton->progs.process_rename, "task_rename", "tp:");
+  impl_->AttachRaw(skeleton->progs.process_exit, "sched_process_exit", "tp:");
+  if (impl_->options.driver) {
+    bpf_program* program;
+    bpf_object__for_each_program(program, skeleton->obj) {
+      const std::string name = bpf_program__name(program);
+      if (name.rfind("axl_", 0) == 0) impl_->AttachRaw(program, name, "tp:");
+    }
+  }
+  if (impl_->options.usdt) impl_->AttachUsdt();
+  return {};
+}
+
+uint32_t BpfSource::Drain(int64_t now_ns) {
+  impl_->drained_bytes = 0;
+  impl_->drained_records = 0;
+  (void)ring_buffer__consume(impl_->ring.get());
+  if (now_ns - impl_->last_loss_check_ns >= kLossCheckNs) {
+    impl_->last_loss_check_ns = now_ns;
+    impl_->ReportLosses();
+  }
+  return static_cast<uint32_t>(
+      std::min<uint64_t>(1000, impl_->drained_bytes * 1000 / impl_->options.ring_bytes));
+}
+
+void BpfSource::Stop() {
+  impl_->links.clear();  // no program runs after this
+  do {
+    impl_->drained_records = 0;
+    (void)ring_buffer__consume(impl_->ring.get());
+  } while (impl_->drained_records > 0);
+  impl_->ReportLosses();
+
+  // A program that is entered again on its own CPU is skipped by the kernel and
+  // counts nothing itself.
+  uint64_t run_ns = 0, runs = 0, missed = 0;
+  bpf_program* program;
+  bpf_object__for_each_program(program, impl_->skeleton->obj) {
+    bpf_prog_info info = {};
+    uint32_t bytes = sizeof(info);
+    if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &bytes) != 0) continue;
+    run_ns += info.run_time_ns;
+    runs += info.run_cnt;
+    missed += info.recursion_misses;
+  }
+  impl_->handler->OnBpfCost(run_ns, runs);
+  if (missed > 0) {
+    Loss loss;
+    loss.hop = "bpf-recursion";
+    loss.count = missed;
+    impl_->handler->OnLoss(loss);
+    impl_->handler->OnHop({"bpf-recursion", missed, 0, missed, 0});
+  }
+  act_counts totals[ACT_NUM_HOPS];
+  int64_t first_ns[ACT_NUM_HOPS], last_ns[ACT_NUM_HOPS];
+  impl_->ReadHops(totals, first_ns, last_ns);
+  for (int hop = 0; hop < ACT_NUM_HOPS; ++hop) {
+    impl_->handler->OnHop({kHopNames[hop], totals[hop].seen,
+                           impl_->events.out(static_cast<act_hop>(hop)), totals[hop].lost,
+                           impl_->events.bad(static_cast<act_hop>(hop))});
+  }
+  impl_->stats_fd.Reset();
+}
+
+Status BpfSource::Track(uint32_t pid) {
+  if (!ProcessUser(pid)) {
+    return Status::Error("no process " + std::to_string(pid) + "; it may have exited already");
+  }
+  act_tracked value = {};
+  if (bpf_map_update_elem(bpf_map__fd(impl_->skeleton->maps.tracked), &pid, &value, BPF_NOEXIST) !=
+          0 &&
+      errno != EEXIST) {
+    return Status::Error("cannot follow process " + std::to_string(pid) + ": " + strerror(errno));
+  }
+  impl_->tracked_cache[pid] = true;
+  impl_->events.NoteExisting(pid);
+  return {};
+}
+
+bool BpfSource::Wanted(uint32_t device, const axl_record& record) {
+  if (impl_->options.system_wide) return true;
+  uint64_t correlation = 0;
+  if (record.h.type == AXL_REC_CMD) correlation = record.cmd.correlation;
+  if (record.h.type == AXL_REC_JOB) correlation = record.job.correlation;
+  if (correlation >> 32 != 0) return impl_->PidTracked(static_cast<uint32_t>(correlation >> 32));
+  // Events of the whole device concern everyone.
+  if (record.h.context >= AXL_MAX_CONTEXTS) return true;
+  if (device >= ACT_MAX_DEVICES) return false;
+  const char* slot = static_cast<const char*>(impl_->owners.get()) +
+                     8 * (device * AXL_MAX_CONTEXTS + record.h.context);
+  uint32_t owner;
+  std::memcpy(&owner, slot, sizeof(owner));
+  return owner != 0;
+}
+
+}  // namespace acceltrace::daemon

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Host events by BPF: USDT probes of the API library, tracepoints of the driver,
+// and the tree of recorded processes. Room: daemon/sources; the programs are in
+// daemon/bpf.
+#ifndef DAEMON_SOURCES_BPF_SOURCE_H_
+#define DAEMON_SOURCES_BPF_SOURCE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/sources/source.h"
+
+namespace acceltrace::daemon {
+
+struct BpfOptions {
+  bool usdt = true;
+  bool driver = true;
+  bool system_wide = false;
+  std::vector<std::string> libraries;  // files whose libaxl probes are attached
+  uint32_t ring_bytes = 16u << 20;     // a power of two
+  bool run_stats = true;               // have the kernel time the programs
+};
+
+class BpfSource : public Source {
+ public:
+  // handler must outlive the source.
+  BpfSource(BpfOptions options, EventHandler* handler);
+  ~BpfSource() override;
+
+  // Errors: no permission; the kernel lacks BPF, its BTF, or a feature.
+  Status Start() override;
+  uint32_t Drain(int64_t now_ns) override;
+  void Stop() override;
+
+  // Record this process and its descendants from now on. Errors: no such process.
+  Status Track(uint32_t pid);
+
+  // Whether a device record belongs to the recording: by the process that its
+  // correlation id names, else by the one that last submitted to its context.
+  bool Wanted(uint32_t device, const axl_record& record);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SOURCES_BPF_SOURCE_H_

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The device's own trace ring, mapped. Room: daemon/sources.
+#ifndef DAEMON_SOURCES_DEVICE_SOURCE_H_
+#define DAEMON_SOURCES_DEVICE_SOURCE_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "daemon/sources/axl_device.h"
+#include "daemon/sources/ring_reader.h"
+#include "daemon/sources/source.h"
+
+namespace acceltrace::daemon {
+
+class DeviceSource : public Source {
+ public:
+  // Whether a record belongs to the recording.
+  using Filter = std::function<bool(uint32_t device, const axl_record&)>;
+
+  DeviceSource(std::shared_ptr<AxlDevice> device, uint64_t counter_period_ns, Filter wanted,
+               EventHandler* handler)
+      : device_(std::move(device)),
+        counter_period_ns_(counter_period_ns),
+        wanted_(std::move(wanted)),
+        handler_(handler) {}
+
+  Status Start() override;
+  uint32_t Drain(int64_t now_ns) override;
+  void Stop() override;
+
+ private:
+  void Handle(const axl_record& record);
+
+  std::shared_ptr<AxlDevice> device_;
+  uint64_t counter_period_ns_;
+  Filter wanted_;
+  EventHandler* handler_;
+  Mapping map_;
+  std::optional<RingReader> reader_;
+  uint64_t foreign_ = 0;        // other processes' records, not part of this recording
+  uint64_t loss_records_ = 0;
+  uint64_t loss_dated_ = 0;     // losses that a loss record told of
+};
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SOURCES_DEVICE_SOURCE_H_

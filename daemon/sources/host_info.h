@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the recording machine is. Room: daemon/sources.
+#ifndef DAEMON_SOURCES_HOST_INFO_H_
+#define DAEMON_SOURCES_HOST_INFO_H_
+
+#include <cstdint>
+#include <string>
+
+#include "libtrace/proto/trace.pb.h"
+
+namespace acceltrace::daemon {
+
+int64_t MonotonicNs();
+
+// CPU time of this process, user and system, ns.
+uint64_t OwnCpuNs();
+
+// Host, kernel, CPU, clocks and start time; not the probes and the command.
+proto::TraceInfo DescribeHost();
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SOURCES_HOST_INFO_H_

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/sources/processes.h"
+
+#include <dirent.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+namespace acceltrace::daemon {
+namespace {
+
+constexpr size_t kMaxThreads = 65536;
+
+std::string ProcPath(uint32_t pid) { return "/proc/" + std::to_string(pid); }
+
+}  // namespace
+
+std::optional<uint32_t> ProcessUser(uint32_t pid) {
+  std::ifstream file(ProcPath(pid) + "/status");
+  std::string line;
+  while (std::getline(file, line)) {
+    if (line.rfind("Uid:", 0) != 0) continue;
+    return static_cast<uint32_t>(std::strtoul(line.c_str() + 4, nullptr, 10));
+  }
+  return std::nullopt;
+}
+
+std::string ThreadName(uint32_t pid, uint32_t tid) {
+  std::ifstream file(ProcPath(pid) + "/task/" + std::to_string(tid) + "/comm");
+  std::string name;
+  std::getline(file, name);
+  return name;
+}
+
+std::vector<std::pair<uint32_t, std::string>> ThreadNames(uint32_t pid) {
+  std::vector<std::pair<uint32_t, std::string>> threads;
+  DIR* dir = opendir((ProcPath(pid) + "/task").c_str());
+  if (dir == nullptr) return threads;
+  while (const dirent* entry = readdir(dir)) {
+    const auto tid = static_cast<uint32_t>(std::strtoul(entry->d_name, nullptr, 10));
+    if (tid == 0 || threads.size() >= kMaxThreads) continue;
+    threads.emplace_back(tid, ThreadName(pid, tid));
+  }
+  closedir(dir);
+  std::sort(threads.begin(), threads.end(), [pid](const auto& a, const auto& b) {
+    return std::pair(a.first != pid, a.first) < std::pair(b.first != pid, b.first);
+  });
+  return threads;
+}
+
+std::string ReadString(uint32_t pid, uint64_t address, size_t max_bytes) {
+  // Page by page: the string may end just before an unmapped one.
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  std::string text;
+  while (text.size() < max_bytes) {
+    const uint64_t from = address + text.size();
+    char buffer[4096];
+    const size_t bytes =
+        std::min({sizeof(buffer), page - static_cast<size_t>(from % page), max_bytes - text.size()});
+    iovec local = {buffer, bytes};
+    iovec remote = {reinterpret_cast<void*>(from), bytes};
+    const ssize_t got = process_vm_readv(static_cast<pid_t>(pid), &local, 1, &remote, 1, 0);
+    if (got <= 0) return "";
+    const size_t length = strnlen(buffer, static_cast<size_t>(got));
+    text.append(buffer, length);
+    if (length < static_cast<size_t>(got)) break;
+  }
+  return text;
+}
+
+}  // namespace acceltrace::daemon

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What /proc tells of processes: names, memory, users. Everything here may fail
+// at any time, because processes exit. Room: daemon/sources.
+#ifndef DAEMON_SOURCES_PROCESSES_H_
+#define DAEMON_SOURCES_PROCESSES_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace acceltrace::daemon {
+
+// Real user of a process; nullopt if there is no such process.
+std::optional<uint32_t> ProcessUser(uint32_t pid);
+
+// (thread, name) of each thread of a process, the process itself first.
+std::vector<std::pair<uint32_t, std::string>> ThreadNames(uint32_t pid);
+
+// The name of one thread, empty if it is gone.
+std::string ThreadName(uint32_t pid, uint32_t tid);
+
+// A C string in a process' memory, at most max_bytes long; empty if unreadable.
+std::string ReadString(uint32_t pid, uint64_t address, size_t max_bytes);
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SOURCES_PROCESSES_H_

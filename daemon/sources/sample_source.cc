@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/sources/sample_source.h"
+
+namespace acceltrace::daemon {
+
+bool SampleSource::SampleClock() {
+  axl_clock_sample sample;
+  if (!device_->SampleClock(&sample).ok() || sample.host_after_ns < sample.host_before_ns) {
+    ++failed_;
+    return false;
+  }
+  ++taken_;
+  handler_->OnClock(device_->number(), sample);
+  return true;
+}
+
+void SampleSource::SampleCounters() {
+  CounterRow row;
+  if (!device_->ReadCounters(&row).ok() || row.host_after_ns < row.host_before_ns) {
+    ++failed_;
+    return;
+  }
+  ++taken_;
+  handler_->OnCounters(device_->number(), row);
+}
+
+void SampleSource::Burst() {
+  for (int i = 0; clocks_ && i < policy_.burst; ++i) {
+    if (!SampleClock()) break;  // a device that is gone will not come back
+  }
+  if (counters_) SampleCounters();
+}
+
+Status SampleSource::Start() {
+  // The first sample tells whether the device answers at all.
+  axl_clock_sample sample;
+  if (clocks_) {
+    if (Status status = device_->SampleClock(&sample); !status.ok()) return status;
+    handler_->OnProbe("clock:" + device_->name(), true, "");
+  }
+  CounterRow row;
+  if (counters_) {
+    if (Status status = device_->ReadCounters(&row); !status.ok()) return status;
+    handler_->OnProbe("counters:" + device_->name(), true, "");
+  }
+  return {};
+}
+
+uint32_t SampleSource::Drain(int64_t now_ns) {
+  if (!started_) {
+    started_ = true;
+    Burst();
+    next_ns_ = now_ns + policy_.period_ns;
+  } else if (clocks_ && now_ns >= next_ns_) {
+    SampleClock();
+    next_ns_ = now_ns + policy_.period_ns;
+  }
+  return 0;
+}
+
+void SampleSource::Stop() {
+  Burst();
+  handler_->OnHop({"samples/" + device_->name(), taken_ + failed_, taken_, 0, failed_});
+}
+
+}  // namespace acceltrace::daemon

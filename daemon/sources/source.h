@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where events come from, and what they look like on the way to the session.
+// Room: daemon/sources; may include kmod/uapi, libtrace/{proto,stream}.
+//
+// A source has three functions. Everything it finds goes to an EventHandler,
+// in the thread that calls Drain; it keeps no thread of its own.
+#ifndef DAEMON_SOURCES_SOURCE_H_
+#define DAEMON_SOURCES_SOURCE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "kmod/uapi/axl.h"
+#include "kmod/uapi/axl_counters.h"
+#include "libtrace/proto/trace.pb.h"
+#include "libtrace/stream/result.h"
+
+namespace acceltrace::daemon {
+
+// Host times are CLOCK_MONOTONIC ns; names are string ids of EventHandler::Intern.
+struct ApiBegin {
+  int64_t time_ns = 0;
+  uint32_t pid = 0, tid = 0, name = 0, stream = 0;
+  uint64_t correlation = 0, bytes = 0;
+};
+
+struct ApiEnd {
+  int64_t time_ns = 0;
+  uint32_t pid = 0, tid = 0;
+  int32_t result = 0;
+  uint64_t correlation = 0;
+};
+
+struct RangePush {
+  int64_t time_ns = 0;
+  uint32_t pid = 0, tid = 0, name = 0, depth = 0;
+};
+
+struct RangePop {
+  int64_t time_ns = 0;
+  uint32_t pid = 0, tid = 0, depth = 0;
+};
+
+struct HostEvent {
+  int64_t time_ns = 0;
+  uint32_t kind = 0;  // proto::HostBatch::Kind
+  uint32_t cpu = 0, pid = 0, tid = 0, device = 0, context = 0, queue = 0, job = 0;
+  uint64_t sequence = 0, correlation = 0, arg0 = 0, arg1 = 0;
+};
+
+// A snapshot of all counters, read through the driver.
+struct CounterRow {
+  uint64_t ticks = 0;
+  int64_t host_before_ns = 0, host_after_ns = 0;
+  uint64_t value[AXL_NUM_COUNTERS] = {};
+};
+
+struct Loss {
+  std::string hop;
+  uint64_t count = 0;
+  int64_t first = 0, last = 0;  // ticks if in_ticks, else ns
+  bool in_ticks = false;
+  uint32_t device = 0;
+};
+
+// in = out + lost + bad.
+struct Hop {
+  std::string name;
+  uint64_t in = 0, out = 0, lost = 0, bad = 0;
+};
+
+class EventHandler {
+ public:
+  virtual ~EventHandler() = default;
+
+  virtual uint32_t Intern(std::string_view text) = 0;
+  // Before the first event only.
+  virtual void OnProbe(const std::string& name, bool attached, const std::string& reason) = 0;
+  virtual void OnDevice(const proto::Device& device) = 0;
+
+  virtual void OnProcess(uint32_t pid, uint32_t tid, uint32_t name) = 0;
+  virtual void OnThreadExit(uint32_t pid, uint32_t tid, int64_t time_ns) = 0;
+  virtual void OnOpName(uint32_t pid, uint32_t tag, uint32_t name) = 0;
+  virtual void OnApiBegin(const ApiBegin& event) = 0;
+  virtual void OnApiEnd(const ApiEnd& event) = 0;
+  virtual void OnRangePush(const RangePush& event) = 0;
+  virtual void OnRangePop(const RangePop& event) = 0;
+  virtual void OnMark(const RangePush& event) = 0;
+  virtual void OnHost(const HostEvent& event) = 0;
+  // Already checked by daemon/sources/record_check.h; never a loss record.
+  virtual void OnRecord(uint32_t device, const axl_record& record) = 0;
+  virtual void OnCounters(uint32_t device, const CounterRow& row) = 0;
+  virtual void OnClock(uint32_t device, const axl_clock_sample& sample) = 0;
+  virtual void OnLoss(const Loss& loss) = 0;
+
+  // After the last event: the books of one hop, and the tracer's cost in the kernel.
+  virtual void OnHop(const Hop& hop) = 0;
+  virtual void OnBpfCost(uint64_t run_ns, uint64_t runs) = 0;
+};
+
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  // Sets up and begins to collect; tells the handler its probes and devices.
+  virtual Status Start() = 0;
+
+  // Hands over what has arrived. Returns how full the fullest buffer was, in
+  // permille, which sets the pace of the next call.
+  virtual uint32_t Drain(int64_t now_ns) = 0;
+
+  // Ends collection, hands over the rest and closes the books (OnHop).
+  virtual void Stop() = 0;
+};
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SOURCES_SOURCE_H_
