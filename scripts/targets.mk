@@ -9,7 +9,7 @@ QUICK ?=
 BENCH ?=
 RUN_TESTS = tests/run $(if $(JOBS),--jobs $(JOBS))
 
-.PHONY: help tests fuzzers check check-vm check-all fuzz bench lint install clean
+.PHONY: help tests fuzzers check check-vm check-all fuzz bench lint install package clean
 help:
 	@echo 'make                           build everything into build/'
 	@echo 'make check                     unit tests, programs, scripts, lint: all but the VM'
@@ -43,6 +43,11 @@ bench: all tests
 	$(Q)QUICK=$(QUICK) scripts/bench $(BENCH)
 lint:
 	$(Q)scripts/lint
+
+install: all
+	$(Q)scripts/lib/install '$(DESTDIR)' '$(PREFIX)'
+package: all
+	$(Q)scripts/lib/package
 
 clean:
 	rm -rf $(BUILD)
