@@ -23,6 +23,9 @@ def licences_for(path):
     code = path.endswith((".c", ".h")) and not is_test(path)
     if path.startswith("kmod/uapi/") and code:
         return ["GPL-2.0 WITH Linux-syscall-note", "GPL-2.0-only WITH Linux-syscall-note"]
+    if path.startswith("daemon/bpf/") and path.endswith(".h"):
+        # What BPF programs and the daemon share is under both licences.
+        return ["GPL-2.0", "GPL-2.0-only", "GPL-2.0 OR Apache-2.0"]
     if path.startswith(("kmod/", "daemon/bpf/")):
         return ["GPL-2.0", "GPL-2.0-only"] + ([] if code else ["Apache-2.0"])
     if path.startswith("qemu-device/"):
