@@ -179,7 +179,7 @@ int axl_wake(struct bpf_raw_tracepoint_args *ctx)
 	return current_tracked() ? job_event(ctx, HOST_WAKE, ARG32(7), ARG64(6)) : 0;
 }
 
-/* (dev, ctx, handle, bytes, direction, correlation) */
+/* (dev, ctx, handle, bytes, direction, correlation); ctx is 0xffffffff for buffers */
 static __always_inline int dma_event(struct bpf_raw_tracepoint_args *ctx, __u32 kind)
 {
 	struct act_host *record;
@@ -192,7 +192,8 @@ static __always_inline int dma_event(struct bpf_raw_tracepoint_args *ctx, __u32 
 	record->context = ARG32(1);
 	record->correlation = ARG64(5);
 	record->arg0 = ARG64(3);
-	record->arg1 = ARG32(4);
+	/* enum dma_data_direction has 0 for both, the stream 3. */
+	record->arg1 = ARG32(4) ? ARG32(4) : 3;
 	submit(record);
 	return 0;
 }
@@ -243,37 +244,46 @@ int axl_buf(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* The rest concern the whole device and everyone who uses it. */
-static __always_inline int device_event(struct bpf_raw_tracepoint_args *ctx, __u32 kind,
-					__u32 arg0, __u32 arg1)
+/* The rest concern a context, or (context 0xffffffff) the whole device and everyone who uses it. */
+static __always_inline int device_event(__u32 kind, __u32 dev, __u32 context, __u32 queue,
+					__u32 job, __u64 arg0, __u64 arg1)
 {
-	struct act_host *record = host_record(bpf_ktime_get_ns(), kind, ARG32(0));
+	struct act_host *record;
 
+	if (context < AXL_MAX_CONTEXTS &&
+	    !owned(&context_owner, owner_key(dev, context, AXL_MAX_CONTEXTS)))
+		return 0;
+	record = host_record(bpf_ktime_get_ns(), kind, dev);
 	if (!record)
 		return 0;
+	record->context = context;
+	record->queue = queue;
+	record->job = job;
 	record->arg0 = arg0;
 	record->arg1 = arg1;
 	submit(record);
 	return 0;
 }
 
+/* (dev, ctx, queue, job) */
 SEC("raw_tp/axl_timeout")
 int axl_timeout(struct bpf_raw_tracepoint_args *ctx)
 {
-	return device_event(ctx, HOST_TIMEOUT, 0, 0);
+	return device_event(HOST_TIMEOUT, ARG32(0), ARG32(1), ARG32(2), ARG32(3), 0, 0);
 }
 
+/* (dev, ctx) */
 SEC("raw_tp/axl_reset")
 int axl_reset(struct bpf_raw_tracepoint_args *ctx)
 {
-	return device_event(ctx, HOST_RESET, 0, 0);
+	return device_event(HOST_RESET, ARG32(0), ARG32(1), 0, 0, 0, 0);
 }
 
 /* (dev, speed, width) */
 SEC("raw_tp/axl_link")
 int axl_link(struct bpf_raw_tracepoint_args *ctx)
 {
-	return device_event(ctx, HOST_LINK, ARG32(1), ARG32(2));
+	return device_event(HOST_LINK, ARG32(0), ~0u, 0, 0, ARG32(1), ARG32(2));
 }
 
 #endif /* DAEMON_BPF_DRIVER_BPF_H_ */
