@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The public functions that copy and fill memory. Room: libtrace/runtime.
+#include <algorithm>
 #include <bit>
 
 #include "libtrace/runtime/encode.h"
@@ -12,15 +13,34 @@
 namespace acceltrace::runtime {
 namespace {
 
-axlError_t CopyAsync(const CopyArgs& args, Stream& stream, uint64_t correlation) {
-  if (axlError_t e = CheckCopy(args)) return e;
-  if (args.width == 0 || args.rows == 0) return axlSuccess;
+axlError_t CopyPiece(const CopyArgs& args, Stream& stream, uint64_t correlation) {
   Device& device = stream.device();
   axl_desc command;
   bool pageable;
   if (axlError_t e = EncodeCopy(device.buffers(), nullptr, args, &command, &pageable)) return e;
   if (pageable) return device.staging().Copy(stream, args, correlation);
   return stream.Enqueue(command, correlation, nullptr);
+}
+
+axlError_t CopyAsync(const CopyArgs& args, Stream& stream, uint64_t correlation) {
+  if (axlError_t e = CheckCopy(args)) return e;
+  if (args.width == 0 || args.rows == 0) return axlSuccess;
+  const uint64_t limit =
+      args.kind == axlMemcpyDeviceToDevice ? kMaxCopyBytesOnDevice : kMaxCopyBytes;
+  const uint64_t width = std::min(args.width, limit);
+  const uint64_t rows = std::min({args.rows, limit / width, kMaxCopyRows});
+  if (rows == args.rows && width == args.width) return CopyPiece(args, stream, correlation);
+  for (uint64_t row = 0; row < args.rows; row += rows) {
+    for (uint64_t column = 0; column < args.width; column += width) {
+      CopyArgs piece = args;
+      piece.dst = static_cast<char*>(args.dst) + row * args.dst_pitch + column;
+      piece.src = static_cast<const char*>(args.src) + row * args.src_pitch + column;
+      piece.rows = std::min(rows, args.rows - row);
+      piece.width = std::min(width, args.width - column);
+      if (axlError_t e = CopyPiece(piece, stream, correlation)) return e;
+    }
+  }
+  return axlSuccess;
 }
 
 }  // namespace
@@ -69,18 +89,19 @@ axlError_t axlMemsetD32Async(void* dst, uint32_t value, size_t count, axlStream_
   return ApiCall("axlMemsetD32Async", count * 4, stream, [&](uint64_t correlation) {
     std::shared_ptr<Stream> target;
     if (axlError_t e = Runtime::Get().GetStream(stream, &target)) return e;
-    if (count == 0) return axlSuccess;
-    if (count > UINT32_MAX)
-      return Fail(axlErrorInvalidValue, "axlMemsetD32Async: at most 2^32 - 1 values at once");
-    axlVector args = {};
-    args.dst = dst;
-    args.rows = 1;
-    args.cols = static_cast<uint32_t>(count);
-    args.alpha = std::bit_cast<float>(value);
-    axl_desc command;
-    if (axlError_t e = acceltrace::runtime::EncodeVector(target->device().buffers(), "memset",
-                                                         axlVecFill, args, &command))
-      return e;
-    return target->Enqueue(command, correlation, nullptr);
+    for (size_t done = 0; done < count;) {
+      axlVector args = {};
+      args.dst = static_cast<uint32_t*>(dst) + done;
+      args.rows = 1;
+      args.cols = static_cast<uint32_t>(std::min<size_t>(count - done, AXL_MAX_ELEMENTS));
+      args.alpha = std::bit_cast<float>(value);
+      axl_desc command;
+      if (axlError_t e = acceltrace::runtime::EncodeVector(target->device().buffers(), "memset",
+                                                           axlVecFill, args, &command))
+        return e;
+      if (axlError_t e = target->Enqueue(command, correlation, nullptr)) return e;
+      done += args.cols;
+    }
+    return axlSuccess;
   });
 }

@@ -210,7 +210,8 @@ typedef struct axlVector {
   const void *src1;
   void *dst;
   uint32_t rows, cols;
-  uint32_t src0Stride, src1Stride, dstStride; /* elements from row to row; 0 = packed */
+  uint32_t src0Stride, src1Stride, dstStride; /* elements from row to row; 0 = packed, which
+                                                 is 1 for indexes and for one value a row */
   uint32_t flags;                             /* axlVec... */
   float alpha, beta;
   uint32_t arg0, arg1;

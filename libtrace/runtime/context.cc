@@ -160,7 +160,7 @@ axlError_t Context::Wait(uint32_t queue_number, uint64_t sequence, uint64_t corr
   } while (result == -EINTR);
   if (result == -ETIMEDOUT)
     return Fail(axlErrorNotReady, "the work is still running");
-  if (result == -EIO) return FailJob(queue, wait);
+  if (result == -EIO) return FailJob(wait);
   if (result == -ENODEV) return sticky_.Set(FailErrno(ENODEV, "wait for a job"));
   if (result < 0) return FailErrno(-result, "wait for a job");
   uint64_t completed = queue.completed.load();
@@ -170,19 +170,40 @@ axlError_t Context::Wait(uint32_t queue_number, uint64_t sequence, uint64_t corr
   return axlSuccess;
 }
 
-axlError_t Context::FailJob(Queue& queue, const axl_wait& wait) {
-  if (axlError_t e = sticky_.Check()) return e;  // the first failure is the interesting one
-  const axlError_t error = wait.status == AXL_ST_HANG ? axlErrorTimeout : axlErrorLaunchFailure;
-  std::lock_guard lock(queue.mutex);
-  const Note& note = queue.notes[wait.sequence % kNotes];
-  const char* op = "an op that is no longer known";
-  if (note.sequence == wait.sequence && wait.error_index < note.tags.size()) {
-    const NameTable::Name* name = OpNames().Find(note.tags[wait.error_index]);
-    if (name) op = name->text.c_str();
+// The driver calls everything behind the guilty job canceled: look for that job.
+bool Context::FindGuilty(axl_wait* wait, Note* guilty) {
+  for (uint32_t q = 0; q < queues_.size(); ++q) {
+    std::lock_guard lock(queues_[q].mutex);
+    for (const Note& note : queues_[q].notes) {
+      if (note.sequence == 0) continue;
+      axl_wait ask = {};
+      ask.size = sizeof ask;
+      ask.ctx = handle_;
+      ask.queue = q;
+      ask.sequence = note.sequence;
+      if (kernel_.Ioctl(fd_, AXL_IOCTL_WAIT, &ask) != -EIO || ask.status == AXL_ST_CANCELED)
+        continue;
+      *wait = ask;
+      *guilty = note;
+      return true;
+    }
   }
-  Fail(error, "job %u failed at its command %u (%s): %s; call axlDeviceReset",
-       note.sequence == wait.sequence ? note.job : 0, wait.error_index, op,
-       StatusName(wait.status));
+  return false;
+}
+
+axlError_t Context::FailJob(axl_wait wait) {
+  if (axlError_t e = sticky_.Check()) return e;  // the first failure is the interesting one
+  Note guilty;
+  if (!FindGuilty(&wait, &guilty)) {
+    Fail(axlErrorLaunchFailure, "a job failed (%s); call axlDeviceReset", StatusName(wait.status));
+    return sticky_.Set(axlErrorLaunchFailure);
+  }
+  const axlError_t error = wait.status == AXL_ST_HANG ? axlErrorTimeout : axlErrorLaunchFailure;
+  const NameTable::Name* name = wait.error_index < guilty.tags.size()
+                                    ? OpNames().Find(guilty.tags[wait.error_index])
+                                    : nullptr;
+  Fail(error, "job %u failed at its command %u (%s): %s; call axlDeviceReset", guilty.job,
+       wait.error_index, name ? name->text.c_str() : "unknown op", StatusName(wait.status));
   return sticky_.Set(error);
 }
 

@@ -92,7 +92,8 @@ class Context {
   };
 
   Context(Kernel& kernel, int fd, StickyError& sticky, const axl_ctx_create& created);
-  axlError_t FailJob(Queue& queue, const axl_wait& wait);
+  bool FindGuilty(axl_wait* wait, Note* guilty);
+  axlError_t FailJob(axl_wait wait);
 
   Kernel& kernel_;
   const int fd_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/runtime/encode.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -85,6 +86,13 @@ axlError_t EncodeMatmul(const Buffers& buffers, const char* op, const axlMatmul&
   if (!args.m || !args.n || !args.k)
     return Fail(axlErrorInvalidValue, "%s: m, n and k must not be 0 (%u, %u, %u)", op, args.m,
                 args.n, args.k);
+  const uint64_t batch = Or(args.batch, 1);
+  if (args.m > AXL_MAX_DIM || args.n > AXL_MAX_DIM || args.k > AXL_MAX_DIM ||
+      uint64_t{args.m} * args.n > AXL_MAX_MACS / args.k / batch ||
+      std::max({args.m, args.n, args.k}) * batch > AXL_MAX_RUNS)
+    return Fail(axlErrorInvalidValue,
+                "%s: %u x %u x %u times %llu is too large for one command; split it", op, args.m,
+                args.n, args.k, static_cast<unsigned long long>(batch));
   if (args.alpha == 0)
     return Fail(axlErrorInvalidValue, "%s: alpha is 0; set it to 1", op);
   if (axlError_t e = CheckFinite(op, "alpha", args.alpha)) return e;
@@ -144,6 +152,9 @@ axlError_t EncodeVector(const Buffers& buffers, const char* op, axlVectorOp code
   if (!args.rows || !args.cols)
     return Fail(axlErrorInvalidValue, "%s: rows and cols must not be 0 (%u, %u)", op, args.rows,
                 args.cols);
+  if (args.rows > AXL_MAX_DIM || uint64_t{args.rows} * args.cols > AXL_MAX_ELEMENTS)
+    return Fail(axlErrorInvalidValue, "%s: %u x %u is too large for one command; split it", op,
+                args.rows, args.cols);
   if (axlError_t e = CheckFinite(op, "alpha", code == axlVecFill ? 0 : args.alpha)) return e;
   if (axlError_t e = CheckFinite(op, "beta", args.beta)) return e;
   if (code == axlVecSoftmax && args.alpha == 0)
@@ -156,6 +167,12 @@ axlError_t EncodeVector(const Buffers& buffers, const char* op, axlVectorOp code
                 op);
   if (code == axlVecGather && args.arg0 == 0)
     return Fail(axlErrorInvalidValue, "%s: arg0, the rows of the table, is 0", op);
+  const bool reduces = code == axlVecArgmax || code == axlVecSum;
+  const bool binary = code == axlVecAdd || code == axlVecMul || code == axlVecSiluMul;
+  if ((args.flags & axlVecCausal) && code != axlVecSoftmax)
+    return Fail(axlErrorInvalidValue, "%s: axlVecCausal is for softmax only", op);
+  if ((args.flags & axlVecBroadcast1) && !binary && code != axlVecRmsNorm)
+    return Fail(axlErrorInvalidValue, "%s: axlVecBroadcast1 needs an op that reads src1", op);
 
   *command = {};
   command->opcode = static_cast<uint8_t>(code);
@@ -164,26 +181,28 @@ axlError_t EncodeVector(const Buffers& buffers, const char* op, axlVectorOp code
   axl_vector& vec = command->vector;
   vec.rows = args.rows;
   vec.cols = args.cols;
-  vec.src0_stride = Or(args.src0Stride, args.cols);
+  vec.src0_stride = Or(args.src0Stride, code == axlVecGather ? 1 : args.cols);
   vec.src1_stride = Or(args.src1Stride, args.cols);
-  vec.dst_stride = Or(args.dstStride, args.cols);
+  vec.dst_stride = Or(args.dstStride, reduces ? 1 : args.cols);
   vec.flags = args.flags;
   vec.alpha_f32 = std::bit_cast<uint32_t>(args.alpha);
   vec.beta_f32 = std::bit_cast<uint32_t>(args.beta);
   vec.arg0 = args.arg0;
   vec.arg1 = args.arg1;
 
-  const bool reduces = code == axlVecArgmax || code == axlVecSum;
-  const bool binary = code == axlVecAdd || code == axlVecMul || code == axlVecSiluMul;
+  if (args.rows > 1 && ((!reduces && vec.dst_stride < args.cols) ||
+                        (code == axlVecGather && vec.src1_stride < args.cols)))
+    return Fail(axlErrorInvalidValue, "%s: a stride is smaller than its row of %u elements", op,
+                args.cols);
   uint64_t src0 = code == axlVecFill ? 0 : Extent(args.rows, args.cols, vec.src0_stride);
-  if (code == axlVecGather) src0 = args.rows;
+  if (code == axlVecGather) src0 = Extent(args.rows, 1, vec.src0_stride);
   uint64_t src1 = 0;
   if (code == axlVecRmsNorm) src1 = args.cols;
   if (code == axlVecGather) src1 = Extent(args.arg0, args.cols, vec.src1_stride);
   if (binary)
     src1 = args.flags & AXL_VEC_F_BROADCAST1 ? args.cols
                                              : Extent(args.rows, args.cols, vec.src1_stride);
-  const uint64_t dst = reduces ? args.rows : Extent(args.rows, args.cols, vec.dst_stride);
+  const uint64_t dst = Extent(args.rows, reduces ? 1 : args.cols, vec.dst_stride);
   const Operand operands[] = {
       {"src0", args.src0, src0, 4, reinterpret_cast<uint64_t*>(&vec.src0)},
       {"src1", args.src1, src1, 4, reinterpret_cast<uint64_t*>(&vec.src1)},

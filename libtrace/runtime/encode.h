@@ -29,6 +29,10 @@ struct CopyArgs {
   uint64_t rows;
   axlMemcpyKind kind;
 };
+// Of one command; device-to-device ones have their own limit on the elements.
+inline constexpr uint64_t kMaxCopyRows = AXL_MAX_COPY_ROWS;
+inline constexpr uint64_t kMaxCopyBytes = AXL_MAX_COPY_BYTES;
+inline constexpr uint64_t kMaxCopyBytesOnDevice = uint64_t{AXL_MAX_ELEMENTS} * 4;
 axlError_t CheckCopy(const CopyArgs& args);
 uint64_t CopyBytes(const CopyArgs& args);
 // *pageable: the host side is not reachable by the device, nothing was encoded.

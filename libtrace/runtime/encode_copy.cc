@@ -20,6 +20,8 @@ axlError_t EncodeOnDevice(const Buffers& buffers, const char* op, const CopyArgs
     return Fail(axlErrorInvalidValue,
                 "%s: a copy within the device needs addresses, sizes and pitches in multiples of 4",
                 op);
+  if (args.width / 4 > AXL_MAX_ELEMENTS)
+    return Fail(axlErrorInvalidValue, "%s: a row is too large for one command; split the copy", op);
   axlVector vec = {};
   vec.dst = args.dst;
   vec.src0 = args.src;
@@ -53,8 +55,6 @@ axlError_t CheckCopy(const CopyArgs& args) {
                 static_cast<unsigned long long>(args.dst_pitch),
                 static_cast<unsigned long long>(args.src_pitch),
                 static_cast<unsigned long long>(args.width));
-  if (args.kind == axlMemcpyDeviceToDevice && args.width / 4 > UINT32_MAX)
-    return Fail(axlErrorInvalidValue, "a copy within the device moves at most 16 GiB a row");
   return axlSuccess;
 }
 
@@ -63,6 +63,11 @@ axlError_t EncodeCopy(const Buffers& buffers, const char* op, const CopyArgs& ar
   if (pageable) *pageable = false;
   if (args.kind == axlMemcpyDeviceToDevice)
     return EncodeOnDevice(buffers, op ? op : "memcpy_d2d", args, command);
+  if (args.rows > kMaxCopyRows || CopyBytes(args) > kMaxCopyBytes)
+    return Fail(axlErrorInvalidValue,
+                "%s: %llu rows of %llu bytes are too large for one command; split the copy",
+                op ? op : "memcpy", static_cast<unsigned long long>(args.rows),
+                static_cast<unsigned long long>(args.width));
   const bool to_device = args.kind == axlMemcpyHostToDevice;
   if (!op) op = to_device ? "memcpy_h2d" : "memcpy_d2h";
   const void* host = to_device ? args.src : args.dst;

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the device's commands compute, in plain loops. Room: libtrace/runtime,
+// for tests only.
+#ifndef LIBTRACE_RUNTIME_TESTING_FAKE_OPS_H_
+#define LIBTRACE_RUNTIME_TESTING_FAKE_OPS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "kmod/uapi/axl.h"
+
+namespace acceltrace::runtime {
+
+// From an AXL_REF to memory, or nullptr if [ref, ref + bytes) is not in one buffer.
+using FakeMemory = std::function<std::byte*(uint64_t ref, uint64_t bytes)>;
+
+// An enum axl_status.
+uint32_t RunFakeCommand(const axl_desc& command, const FakeMemory& memory);
+
+}  // namespace acceltrace::runtime
+
+#endif  // LIBTRACE_RUNTIME_TESTING_FAKE_OPS_H_
