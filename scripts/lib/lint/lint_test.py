@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The checks themselves: each finds what it is for, and lets what is right alone."""
+
+import os
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+
+from lint import Tree, documents, includes, text  # noqa: E402
+
+APACHE = "// SPDX-License-Identifier: Apache-2.0\n"
+GUARD = "#ifndef A_H_\n#define A_H_\n"
+
+
+class Fake(Tree):
+    """A tree in memory: path to content."""
+
+    def __init__(self, files, executable=()):  # pylint: disable=super-init-not-called
+        self.files = {path: content.encode() for path, content in files.items()}
+        self.paths = sorted(files)
+        self.executable = executable
+
+    def data(self, path):
+        return self.files[path]
+
+    def is_executable(self, path):
+        return path in self.executable
+
+
+# (name, check, files, how many findings)
+CASES = [
+    ("licence missing", text.spdx, {"daemon/a.cc": "int a;\n"}, 1),
+    ("licence of another room", text.spdx, {"kmod/a.c": APACHE}, 1),
+    ("licence right", text.spdx, {"daemon/a.cc": APACHE, "docs/a.md":
+                                  "<!-- SPDX-License-Identifier: Apache-2.0 -->\n"}, 0),
+    ("stranger at the top", text.layout, {"notes/a.txt": ""}, 1),
+    ("folder without README", text.layout, {"daemon/a.cc": "", "daemon/b.cc": ""}, 1),
+    ("too large", text.size, {"daemon/a.cc": "x" * 30_001}, 1),
+    ("large fixture", text.size, {"tests/golden/a.json": "x" * 30_001}, 0),
+    ("note to oneself", text.words, {"daemon/a.cc": "// TO" "DO later\n"}, 1),
+    ("path of one machine", text.words, {"docs/a.md": "see /wo" "rk/main\n"}, 1),
+    ("trailing blank", text.whitespace, {"daemon/a.cc": "int a; \n"}, 1),
+    ("no newline at the end", text.whitespace, {"daemon/a.cc": "int a;"}, 1),
+    ("tab in C++", text.whitespace, {"daemon/a.cc": "\tint a;\n"}, 1),
+    ("tab in the kernel", text.whitespace, {"kmod/a.c": "\tint a;\n"}, 0),
+    ("blanks in the kernel", text.kernel_style, {"kmod/a.c": "        int a;\n"}, 1),
+    ("wide line", text.columns, {"daemon/a.cc": "x" * 101 + "\n"}, 1),
+    ("script that nobody can run", text.mode, {"scripts/a": "#!/bin/sh\n"}, 1),
+    ("backwards include", includes.include_direction,
+     {"libtrace/clock/a.cc": '#include "libtrace/model/b.h"\n', "libtrace/model/b.h": ""}, 1),
+    ("forwards include", includes.include_direction,
+     {"libtrace/model/a.cc": '#include "libtrace/clock/b.h"\n', "libtrace/clock/b.h": ""}, 0),
+    ("generated include", includes.include_direction,
+     {"libtrace/runtime/a.cc": '#include "libtrace/proto/trace.pb.h"\n'}, 1),
+    ("the device knows the contract only", includes.include_direction,
+     {"qemu-device/a.c": '#include "kmod/uapi/a.h"\n#include "kmod/b.h"\n', "kmod/uapi/a.h": "",
+      "kmod/b.h": ""}, 1),
+    ("product includes a test", includes.include_direction,
+     {"daemon/a.cc": '#include "tests/catch.h"\n', "tests/catch.h": ""}, 1),
+    ("a test may include anything", includes.include_direction,
+     {"daemon/a_test.cc": '#include "tests/catch.h"\n', "tests/catch.h": ""}, 0),
+    ("name of one vendor", includes.vendor_neutral, {"libtrace/model/a.cc": "int axl_a;\n"}, 1),
+    ("word that only looks like it", includes.vendor_neutral,
+     {"libtrace/model/a.cc": "int relaxlist;\n"}, 0),
+    ("no guard", includes.header_guards, {"daemon/a.h": "int a;\n"}, 1),
+    ("guard", includes.header_guards, {"daemon/a.h": APACHE + GUARD}, 0),
+    ("dead link", documents.links, {"docs/a.md": "[b](b.md)\n"}, 1),
+    ("live link", documents.links, {"docs/a.md": "[b](../README.md)\n", "README.md": ""}, 0),
+    ("unknown make target", documents.commands, {"docs/a.md": "```sh\nmake no-such\n```\n"}, 1),
+    ("unknown script", documents.commands, {"docs/a.md": "```sh\n./scripts/no-such\n```\n"}, 1),
+    ("known commands", documents.commands,
+     {"docs/a.md": "```sh\nmake check\n./scripts/demo  # shows\n```\n", "scripts/demo": ""}, 0),
+]
+
+
+def main():
+    failed = 0
+    print(f"1..{len(CASES)}")
+    for number, (name, check, files, expected) in enumerate(CASES, 1):
+        found = list(check(Fake(files)))
+        if len(found) != expected:
+            failed += 1
+            print(f"not ok {number} - {name}\n# expected {expected} findings, got {found}")
+        else:
+            print(f"ok {number} - {name}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
