@@ -13,6 +13,16 @@ from lint import REPO, Skip, is_cxx, is_fixture, is_kernel_style
 CLANG_FORMAT = 14
 
 
+# What checkpatch cannot know of a single file ("": any), by a part of its path.
+CHECKPATCH_IGNORED = {
+    "": ["FILE_PATH_CHANGES", "SPDX_LICENSE_TAG", "LINUX_VERSION_CODE", "NEW_TYPEDEFS"],
+    "uapi/": ["BIT_MACRO", "COMPLEX_MACRO", "MACRO_ARG_REUSE", "CAMELCASE"],  # no kernel headers
+    "trace": ["OPEN_ENDED_LINE", "PARENTHESIS_ALIGNMENT", "COMPLEX_MACRO",  # TRACE_EVENT's layout
+              "MULTISTATEMENT_MACRO_USE_DO_WHILE"],
+    "bpf/": ["GLOBAL_INITIALISERS", "VOLATILE", "CONST_STRUCT"],  # constants set at load
+}
+
+
 def output(argv):
     """Standard output and error of a program, whatever its exit status."""
     run = subprocess.run(argv, cwd=REPO, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -61,17 +71,20 @@ def python(tree):
 
 def checkpatch(tree):
     """the kernel's own checkpatch --strict finds nothing in kernel C"""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     places = [os.environ.get("CHECKPATCH", ""),
+              *glob.glob(f"{cache}/acceltrace/debug-linux-*/source/scripts/checkpatch.pl"),
               *glob.glob("/usr/src/linux-*/scripts/checkpatch.pl"),
               *glob.glob("/usr/lib/linux-kbuild-*/scripts/checkpatch.pl")]
     script = next((place for place in places if place and os.path.exists(place)), None)
     if not script:
-        raise Skip("no checkpatch.pl: unpack a kernel source and set CHECKPATCH")
-    # Of one file outside a kernel tree it cannot know these.
-    ignored = "FILE_PATH_CHANGES,SPDX_LICENSE_TAG,LINUX_VERSION_CODE,NEW_TYPEDEFS"
+        raise Skip("no checkpatch.pl: set CHECKPATCH to that of a kernel source")
     for path in filter(is_kernel_style, tree.paths):
+        ignored = [*CHECKPATCH_IGNORED[""],
+                   *(kind for part, kinds in CHECKPATCH_IGNORED.items() if part and part in path
+                     for kind in kinds)]
         options = ["--no-tree", "--strict", "--terse", "--no-summary", "--quiet",
-                   "--max-line-length=100", f"--ignore={ignored}"]
+                   "--max-line-length=100", f"--ignore={','.join(ignored)}"]
         yield from output(["perl", script, *options, "-f", path]).splitlines()
 
 
