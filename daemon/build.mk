@@ -24,3 +24,15 @@ $(BUILD)/obj/daemon/sources/bpf_source.o: $(TRACER_SKEL)
 
 $(eval $(call program,$(BUILD)/bin/acceltraced,$(DAEMON_SRCS) $(DAEMON_STREAM),-lprotobuf $(DAEMON_LIBS),$(BUILD)/obj/gen/libtrace/proto/trace.pb.o))
 ALL += $(BUILD)/bin/acceltraced
+
+# Each folder's *_test.cc as one binary; they need no device and no privilege, or
+# skip what does.
+DAEMON_PARTS := $(filter-out daemon/main.cc,$(DAEMON_SRCS)) $(DAEMON_STREAM)
+define daemon-test
+UNIT_TESTS += $(BUILD)/test/unit-$(1)
+$(call program,$(BUILD)/test/unit-$(1),$(wildcard $(2)/*_test.cc) tests/catch_main.cc $(DAEMON_PARTS),-lprotobuf $(DAEMON_LIBS),$(BUILD)/obj/gen/libtrace/proto/trace.pb.o)
+endef
+$(eval $(call daemon-test,daemon,daemon))
+$(eval $(call daemon-test,daemon-sources,daemon/sources))
+$(eval $(call daemon-test,daemon-session,daemon/session))
+$(eval $(call daemon-test,daemon-sink,daemon/sink))

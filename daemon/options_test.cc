@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/options.h"
+
+#include "tests/catch.h"
+
+namespace acceltrace::daemon {
+namespace {
+
+Result<Options> Parse(std::vector<const char*> words) {
+  words.insert(words.begin(), "acceltraced");
+  return ParseOptions(static_cast<int>(words.size()), words.data());
+}
+
+TEST_CASE("durations and sizes have units") {
+  CHECK(ParseDurationNs("500us") == 500'000);
+  CHECK(ParseDurationNs("1.5ms") == 1'500'000);
+  CHECK(ParseDurationNs("0") == 0);
+  CHECK_FALSE(ParseDurationNs("1h").has_value());
+  CHECK_FALSE(ParseDurationNs("-1s").has_value());
+  CHECK_FALSE(ParseDurationNs("").has_value());
+  CHECK_FALSE(ParseDurationNs("1e300s").has_value());
+  CHECK(ParseBytes("16M") == 16u << 20);
+  CHECK_FALSE(ParseBytes("16X").has_value());
+}
+
+TEST_CASE("a private recording's command line") {
+  const auto options = Parse({"--private", "--output=x.atrace", "--pid", "12", "--probes",
+                              "usdt,device", "--counter-period", "2ms", "--", "app", "--pid"});
+  REQUIRE(options.ok());
+  CHECK(options->output == "x.atrace");
+  CHECK(options->record.pids == std::vector<uint32_t>{12});
+  CHECK(options->record.probes.usdt);
+  CHECK_FALSE(options->record.probes.driver);
+  CHECK(options->record.counter_period_ns == 2'000'000);
+  CHECK(options->record.command == std::vector<std::string>{"app", "--pid"});
+}
+
+TEST_CASE("misuse is told in one line") {
+  const std::vector<std::vector<const char*>> wrong = {
+      {"--nonsense"},
+      {"--private"},
+      {"--private", "--output", "x"},
+      {"--private", "--output", "x", "--output-fd", "3", "--system"},
+      {"--private", "--output", "x", "--pid", "none"},
+      {"--private", "--output", "x", "--pid"},
+      {"--private", "--output", "x", "--system", "--probes", "usdt,magic"},
+      {"--private", "--output", "x", "--system", "--counter-period", "1us"},
+      {"--private=yes", "--output", "x", "--system"},
+      {"--system"},
+  };
+  for (const auto& words : wrong) {
+    const auto options = Parse(words);
+    REQUIRE_FALSE(options.ok());
+    CHECK(options.message().find('\n') == std::string::npos);
+    CHECK_FALSE(options.message().empty());
+  }
+}
+
+}  // namespace
+}  // namespace acceltrace::daemon

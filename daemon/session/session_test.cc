@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/session/session.h"
+
+#include "daemon/testing/collecting.h"
+#include "daemon/testing/records.h"
+#include "libtrace/stream/columns.h"
+#include "tests/catch.h"
+
+namespace acceltrace::daemon {
+namespace {
+
+using stream::DecodeDeltas;
+
+proto::Device TestDevice() {
+  proto::Device device;
+  device.set_device(3);
+  device.set_name("axl3");
+  device.mutable_clock()->set_bits(48);
+  for (int i = 0; i < AXL_NUM_COUNTERS; ++i) device.add_counters()->set_name("c");
+  for (int i = 0; i < AXL_NUM_STALLS; ++i) device.add_stalls("s");
+  return device;
+}
+
+struct Fixture {
+  CollectingOutput output;
+  Session session{&output};
+  Fixture() {
+    session.OnProbe("usdt:x", false, "why");
+    session.OnDevice(TestDevice());
+    proto::TraceInfo info;
+    info.set_start_ns(5);
+    session.Begin(info);
+  }
+  Hop Books() const { return session.hops().back(); }
+};
+
+TEST_CASE("info with its probes comes first, then the devices") {
+  Fixture f;
+  REQUIRE(f.output.packets.size() == 2);
+  CHECK(f.output.packets[0].info().probes(0).reason() == "why");
+  CHECK(f.output.packets[1].device().name() == "axl3");
+}
+
+TEST_CASE("strings precede the first batch that uses them") {
+  Fixture f;
+  ApiBegin begin;
+  begin.time_ns = 100;
+  begin.pid = begin.tid = 7;
+  begin.name = f.session.Intern("axlMalloc");
+  CHECK(f.session.Intern("axlMalloc") == begin.name);
+  f.session.OnApiBegin(begin);
+  ApiEnd end;
+  end.time_ns = 150;
+  end.pid = end.tid = 7;
+  f.session.OnApiEnd(end);
+  f.session.Flush();
+  REQUIRE(f.output.packets.size() == 4);
+  CHECK(f.output.packets[2].strings().value(0) == "axlMalloc");
+  const proto::ApiBatch& api = f.output.packets[3].api();
+  CHECK(api.begin_ns_delta(0) == 100);
+  CHECK(api.duration_ns(0) == 50);
+  CHECK(api.name(0) == begin.name);
+}
+
+TEST_CASE("commands keep raw ticks, differences wrap with the clock") {
+  Fixture f;
+  axl_record record = CommandRecord(9, 2, 1);
+  const uint64_t mask = (1ULL << 48) - 1;
+  record.cmd.fetched = mask;
+  record.cmd.head = 4;
+  record.cmd.start = 10;
+  record.cmd.end = 30;
+  f.session.OnRecord(3, record);
+  f.session.OnRecord(3, CommandRecord(9, 3, 2));
+  f.session.Finish(0);
+  const auto packets = f.output.Of(proto::Packet::kCommands);
+  REQUIRE(packets.size() == 1);
+  const proto::CommandBatch& commands = packets[0]->commands();
+  CHECK(commands.device() == 3);
+  CHECK(DecodeDeltas<uint64_t>(commands.fetched_ticks_delta(), 2) ==
+        std::vector<uint64_t>{mask, 1000});
+  CHECK(commands.head_ticks_after(0) == 5);
+  CHECK(commands.end_ticks_after(0) == 20);
+  CHECK(commands.index(1) == 3);
+  CHECK(commands.stall_ticks_size() == 2 * AXL_NUM_STALLS);
+}
+
+TEST_CASE("jobs: no interrupt is told apart from one at the doorbell") {
+  Fixture f;
+  axl_record record = JobRecord(4, 1);
+  f.session.OnRecord(3, record);
+  record.job.irq = 0;
+  record.job.fetched = 890;  // before the doorbell that covered its last entry
+  f.session.OnRecord(3, record);
+  f.session.Finish(0);
+  const proto::JobBatch& jobs = f.output.Of(proto::Packet::kJobs).at(0)->jobs();
+  CHECK(jobs.has_irq(0) == 1);
+  CHECK(jobs.irq_ticks_after(0) == 1400);
+  CHECK(jobs.has_irq(1) == 0);
+  CHECK(jobs.fetched_ticks_after(1) == -10);
+}
+
+TEST_CASE("counter records become whole rows; parts of broken ones are lost, with a count") {
+  Fixture f;
+  uint32_t sequence = 0;
+  for (uint32_t part = 0; part < kCounterParts; ++part) {
+    f.session.OnRecord(3, CounterRecord(1, part, 100, sequence++));
+  }
+  f.session.OnRecord(3, CounterRecord(2, 0, 200, sequence++));  // cut short
+  f.session.OnRecord(3, CounterRecord(3, 1, 300, sequence++));  // begins in the middle
+  for (uint32_t part = 0; part < kCounterParts; ++part) {
+    f.session.OnRecord(3, CounterRecord(4, part, 400, sequence++));
+  }
+  f.session.Finish(0);
+  const proto::CounterBatch& rows = f.output.Of(proto::Packet::kCounters).at(0)->counters();
+  CHECK(rows.time_ticks_delta_size() == 2);
+  REQUIRE(rows.value_delta_size() == 2 * AXL_NUM_COUNTERS);
+  CHECK(rows.value_delta(1) == 101);
+  CHECK(rows.value_delta(AXL_NUM_COUNTERS + 1) == 300);
+  CHECK(f.Books().lost == 2);
+  CHECK(f.Books().in == 2 * kCounterParts + 2);
+  CHECK(f.Books().in == f.Books().out + f.Books().lost + f.Books().bad);
+  CHECK(f.output.Of(proto::Packet::kLosses).at(0)->losses().count(0) == 2);
+}
+
+TEST_CASE("the books balance whatever comes in") {
+  Fixture f;
+  uint32_t state = 1;
+  const auto random = [&state](uint32_t below) {
+    state = state * 1664525 + 1013904223;
+    return (state >> 8) % below;
+  };
+  for (int i = 0; i < 50'000; ++i) {
+    const uint32_t tid = random(4);
+    const uint64_t correlation = random(50);
+    switch (random(8)) {
+      case 0:
+      case 1:
+        f.session.OnApiBegin({i, 1, tid, 1, 0, correlation, 0});
+        break;
+      case 2:
+        f.session.OnApiEnd({i, 1, tid, 0, correlation});
+        break;
+      case 3:
+        f.session.OnRangePush({i, 1, tid, 1, random(3)});
+        break;
+      case 4:
+        f.session.OnRangePop({i, 1, tid, random(3)});
+        break;
+      case 5:
+        f.session.OnHost({i, 1});
+        break;
+      case 6:
+        f.session.OnRecord(3, random(2) ? CommandRecord(1, 0, 0) : JobRecord(1, 0));
+        break;
+      case 7:
+        if (random(100) == 0) f.session.OnThreadExit(1, tid, i);
+        f.session.OnRecord(random(2) ? 3 : 4, CounterRecord(1, random(kCounterParts), 0, 0));
+        break;
+    }
+  }
+  f.session.Finish(100'000);
+  const Hop books = f.Books();
+  CHECK(books.bad > 0);
+  CHECK(books.lost > 0);
+  CHECK(books.in == books.out + books.lost + books.bad);
+}
+
+TEST_CASE("accounts carry every hop and the cost") {
+  Fixture f;
+  f.session.OnHop({"bpf-api", 10, 8, 1, 1});
+  f.session.OnBpfCost(1234, 10);
+  f.session.Finish(0);
+  StopInfo stop;
+  stop.reason = "client";
+  stop.command_status = 3;
+  f.session.WriteAccounts(stop);
+  const proto::Accounts& accounts = f.output.packets.back().accounts();
+  CHECK(accounts.hops_size() == 2);
+  CHECK(accounts.hops(0).lost() == 1);
+  CHECK(accounts.bpf_ns() == 1234);
+  CHECK(accounts.command_status() == 3);
+  CHECK(f.session.lost() == 1);
+}
+
+TEST_CASE("large amounts leave in several packets") {
+  Fixture f;
+  for (int i = 0; i < 20'000; ++i) f.session.OnHost({i + 1, 1});
+  CHECK(f.output.Of(proto::Packet::kHost).size() == 2);
+  f.session.Finish(0);
+  uint64_t rows = 0;
+  for (const auto* packet : f.output.Of(proto::Packet::kHost)) {
+    rows += static_cast<uint64_t>(packet->host().kind_size());
+    // Each packet stands alone: its first time is against 0.
+    CHECK(packet->host().time_ns_delta(0) >= 1);
+  }
+  CHECK(rows == 20'000);
+}
+
+}  // namespace
+}  // namespace acceltrace::daemon

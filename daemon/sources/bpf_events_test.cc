@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/sources/bpf_events.h"
+
+#include <unistd.h>
+
+#include <cstring>
+
+#include "daemon/testing/collecting.h"
+#include "tests/catch.h"
+
+namespace acceltrace::daemon {
+namespace {
+
+constexpr uint32_t kPid = 4'000'000;  // above every real one
+
+act_head Head(uint16_t type, uint32_t extra = 0, uint32_t pid = kPid) {
+  return {1000, pid, pid, type, 0, extra};
+}
+
+act_name Name(uint64_t address, const char* text) {
+  act_name record = {};
+  record.h = Head(ACT_NAME);
+  record.address = address;
+  strncpy(record.text, text, sizeof(record.text) - 1);
+  return record;
+}
+
+template <typename T>
+void Handle(BpfEvents* events, const T& record) {
+  events->Handle(&record, sizeof(record));
+}
+
+TEST_CASE("names come from their records, by process and address") {
+  CollectingHandler handler;
+  BpfEvents events(&handler);
+  Handle(&events, Name(0x1000, "axlLaunch"));
+  act_api_begin begin = {};
+  begin.h = Head(ACT_API_BEGIN, 3);
+  begin.name = 0x1000;
+  begin.correlation = 9;
+  begin.bytes = 64;
+  Handle(&events, begin);
+  REQUIRE(handler.begins.size() == 1);
+  CHECK(handler.begins[0].name == handler.ids["axlLaunch"]);
+  CHECK(handler.begins[0].stream == 3);
+  CHECK(handler.begins[0].correlation == 9);
+
+  SECTION("a child knows its parent's names") {
+    act_process fork = {};
+    fork.h = Head(ACT_PROCESS, ACT_PROCESS_FORK, kPid + 1);
+    fork.parent = kPid;
+    Handle(&events, fork);
+    begin.h = Head(ACT_API_BEGIN, 0, kPid + 1);
+    Handle(&events, begin);
+    CHECK(handler.begins[1].name == handler.ids["axlLaunch"]);
+  }
+  SECTION("after exec the same address is another string") {
+    act_process exec = {};
+    exec.h = Head(ACT_PROCESS, ACT_PROCESS_EXEC);
+    Handle(&events, exec);
+    Handle(&events, begin);
+    CHECK(handler.begins[1].name == handler.ids["?@0x1000"]);
+  }
+}
+
+TEST_CASE("a text that BPF could not read comes from the process' memory") {
+  CollectingHandler handler;
+  BpfEvents events(&handler);
+  static const char kText[] = "range in my own memory";
+  act_range push = {};
+  push.h = Head(ACT_RANGE_PUSH, 0, static_cast<uint32_t>(getpid()));
+  push.address = reinterpret_cast<uintptr_t>(kText);
+  Handle(&events, push);
+  CHECK(handler.pushes.at(0).name == handler.ids[kText]);
+}
+
+TEST_CASE("texts without an end are cut") {
+  CollectingHandler handler;
+  BpfEvents events(&handler);
+  act_name record = Name(1, "");
+  record.h.type = ACT_OP_NAME;
+  record.h.extra = 5;
+  memset(record.text, 'x', sizeof(record.text));
+  Handle(&events, record);
+  CHECK(handler.op_names[5] == handler.ids[std::string(ACT_NAME_BYTES, 'x')]);
+}
+
+TEST_CASE("records are counted by hop, short and unknown ones as bad") {
+  CollectingHandler handler;
+  BpfEvents events(&handler);
+  act_host host = {};
+  host.h = Head(ACT_HOST, 1);
+  host.kind = 1;
+  Handle(&events, host);
+  events.Handle(&host, sizeof(host) - 1);
+  events.Handle(&host, 3);
+  host.h.type = 77;
+  Handle(&events, host);
+  CHECK(handler.hosts.size() == 1);
+  CHECK(handler.hosts[0].device == 1);
+  CHECK(events.out(ACT_HOP_DRIVER) == 1);
+  CHECK(events.bad(ACT_HOP_DRIVER) == 1);
+  CHECK(events.bad(ACT_HOP_API) == 2);
+}
+
+}  // namespace
+}  // namespace acceltrace::daemon

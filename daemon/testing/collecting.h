@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ends of the daemon's pipes that remember what went through, for its tests.
+// Room: daemon/testing.
+#ifndef DAEMON_TESTING_COLLECTING_H_
+#define DAEMON_TESTING_COLLECTING_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "daemon/session/packet_output.h"
+#include "daemon/sources/source.h"
+
+namespace acceltrace::daemon {
+
+// A session's output: keeps every packet.
+class CollectingOutput : public PacketOutput {
+ public:
+  void Write(proto::Packet* packet, int64_t, uint32_t rows) override {
+    packets.push_back(*packet);
+    total_rows += rows;
+  }
+  std::vector<const proto::Packet*> Of(proto::Packet::BodyCase body) const {
+    std::vector<const proto::Packet*> found;
+    for (const proto::Packet& packet : packets) {
+      if (packet.body_case() == body) found.push_back(&packet);
+    }
+    return found;
+  }
+
+  std::vector<proto::Packet> packets;
+  uint64_t total_rows = 0;
+};
+
+// A source's handler: keeps every event.
+class CollectingHandler : public EventHandler {
+ public:
+  uint32_t Intern(std::string_view text) override {
+    return ids.emplace(std::string(text), static_cast<uint32_t>(ids.size() + 1)).first->second;
+  }
+  void OnProbe(const std::string& name, bool, const std::string&) override {
+    probes.push_back(name);
+  }
+  void OnDevice(const proto::Device& device) override { devices.push_back(device); }
+  void OnProcess(uint32_t, uint32_t tid, uint32_t name) override { threads[tid] = name; }
+  void OnThreadExit(uint32_t, uint32_t tid, int64_t) override { exits.push_back(tid); }
+  void OnOpName(uint32_t, uint32_t tag, uint32_t name) override { op_names[tag] = name; }
+  void OnApiBegin(const ApiBegin& event) override { begins.push_back(event); }
+  void OnApiEnd(const ApiEnd& event) override { ends.push_back(event); }
+  void OnRangePush(const RangePush& event) override { pushes.push_back(event); }
+  void OnRangePop(const RangePop& event) override { pops.push_back(event); }
+  void OnMark(const RangePush& event) override { marks.push_back(event); }
+  void OnHost(const HostEvent& event) override { hosts.push_back(event); }
+  void OnRecord(uint32_t, const axl_record& record) override { records.push_back(record); }
+  void OnCounters(uint32_t, const CounterRow& row) override { counters.push_back(row); }
+  void OnClock(uint32_t, const axl_clock_sample& sample) override { clocks.push_back(sample); }
+  void OnLoss(const Loss& loss) override { losses.push_back(loss); }
+  void OnHop(const Hop& hop) override { hops.push_back(hop); }
+  void OnBpfCost(uint64_t, uint64_t) override {}
+
+  std::map<std::string, uint32_t> ids;
+  std::vector<std::string> probes;
+  std::vector<proto::Device> devices;
+  std::map<uint32_t, uint32_t> threads;
+  std::vector<uint32_t> exits;
+  std::map<uint32_t, uint32_t> op_names;
+  std::vector<ApiBegin> begins;
+  std::vector<ApiEnd> ends;
+  std::vector<RangePush> pushes, marks;
+  std::vector<RangePop> pops;
+  std::vector<HostEvent> hosts;
+  std::vector<axl_record> records;
+  std::vector<CounterRow> counters;
+  std::vector<axl_clock_sample> clocks;
+  std::vector<Loss> losses;
+  std::vector<Hop> hops;
+};
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_TESTING_COLLECTING_H_
