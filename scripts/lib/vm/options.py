@@ -14,6 +14,17 @@ and AXL_* variable of the caller. /tmp is the guest's own unless the working dir
 The kernel log of the last run is in build/vm/last-dmesg, the console in build/vm/last-console."""
 
 
+def joined(argv):
+    """Ties free-form values to their options, for argparse takes `--qemu-arg -trace` for two."""
+    result, argv = [], list(argv)
+    while argv and argv[0] != "--":
+        word = argv.pop(0)
+        if word in ("--qemu-arg", "--append", "--allow") and argv and argv[0] != "--":
+            word += "=" + argv.pop(0)
+        result.append(word)
+    return result + argv
+
+
 def parse(argv):
     """Returns the options; exits with status 2 on misuse."""
     parser = argparse.ArgumentParser(
@@ -47,7 +58,7 @@ def parse(argv):
     add("--tcg", action="store_true", help="do not use KVM even where the host has it")
     add("--verbose", action="store_true", help="show QEMU's command line and the kernel's console")
     add("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-    opts = parser.parse_args(argv)
+    opts = parser.parse_args(joined(argv))
     if opts.command[:1] == ["--"]:
         opts.command = opts.command[1:]
     if not opts.command:
