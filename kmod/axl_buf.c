@@ -123,7 +123,8 @@ static int axl_buf_check(const struct axl_buf_create *cmd)
 			return -EINVAL;
 		break;
 	case AXL_BUF_USER:
-		if (!PAGE_ALIGNED(cmd->user_addr) || cmd->user_addr != (unsigned long)cmd->user_addr)
+		if (!PAGE_ALIGNED(cmd->user_addr) ||
+		    cmd->user_addr != (unsigned long)cmd->user_addr)
 			return -EINVAL;
 		break;
 	default:

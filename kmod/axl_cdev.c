@@ -41,27 +41,37 @@ struct axl_ioctl {
 	int (*run)(struct axl_ucmd *ucmd);
 };
 
-#define AXL_OP(_ioctl, _run, _struct, _last, _enters)			\
+#define AXL_OP(_ioctl, _run, _struct, _min_size, _enters)		\
 	[_IOC_NR(_ioctl) - _IOC_NR(AXL_IOCTL_INFO)] = {			\
-		.size = sizeof(struct _struct),				\
-		.min_size = offsetofend(struct _struct, _last),		\
+		.size = sizeof(_struct),				\
+		.min_size = _min_size,					\
 		.enters = _enters,					\
 		.run = _run,						\
 	}
 
 static const struct axl_ioctl axl_ioctls[] = {
-	AXL_OP(AXL_IOCTL_INFO, axl_ioctl_info, axl_info, pci_name, false),
-	AXL_OP(AXL_IOCTL_CTX_CREATE, axl_ioctl_ctx_create, axl_ctx_create, reserved, false),
-	AXL_OP(AXL_IOCTL_CTX_DESTROY, axl_ioctl_ctx_destroy, axl_ctx_destroy, ctx, false),
-	AXL_OP(AXL_IOCTL_BUF_CREATE, axl_ioctl_buf_create, axl_buf_create, device_addr, true),
-	AXL_OP(AXL_IOCTL_BUF_DESTROY, axl_ioctl_buf_destroy, axl_buf_destroy, handle, false),
-	AXL_OP(AXL_IOCTL_SUBMIT, axl_ioctl_submit, axl_submit, fence_fd, true),
-	AXL_OP(AXL_IOCTL_WAIT, axl_ioctl_wait, axl_wait, error_index, false),
-	AXL_OP(AXL_IOCTL_COUNTERS, axl_ioctl_counters, axl_counters_read, device_ticks, true),
-	AXL_OP(AXL_IOCTL_CLOCK_SAMPLE, axl_ioctl_clock_sample, axl_clock_sample, ptm_host_ns,
-	       false),
-	AXL_OP(AXL_IOCTL_TRACE_OPEN, axl_ioctl_trace_open, axl_trace_open, reserved, false),
-	AXL_OP(AXL_IOCTL_TRACE_CLOSE, axl_ioctl_trace_close, axl_trace_close, reserved, false),
+	AXL_OP(AXL_IOCTL_INFO, axl_ioctl_info, struct axl_info,
+	       offsetofend(struct axl_info, pci_name), false),
+	AXL_OP(AXL_IOCTL_CTX_CREATE, axl_ioctl_ctx_create, struct axl_ctx_create,
+	       offsetofend(struct axl_ctx_create, reserved), false),
+	AXL_OP(AXL_IOCTL_CTX_DESTROY, axl_ioctl_ctx_destroy, struct axl_ctx_destroy,
+	       offsetofend(struct axl_ctx_destroy, ctx), false),
+	AXL_OP(AXL_IOCTL_BUF_CREATE, axl_ioctl_buf_create, struct axl_buf_create,
+	       offsetofend(struct axl_buf_create, device_addr), true),
+	AXL_OP(AXL_IOCTL_BUF_DESTROY, axl_ioctl_buf_destroy, struct axl_buf_destroy,
+	       offsetofend(struct axl_buf_destroy, handle), false),
+	AXL_OP(AXL_IOCTL_SUBMIT, axl_ioctl_submit, struct axl_submit,
+	       offsetofend(struct axl_submit, fence_fd), true),
+	AXL_OP(AXL_IOCTL_WAIT, axl_ioctl_wait, struct axl_wait,
+	       offsetofend(struct axl_wait, error_index), false),
+	AXL_OP(AXL_IOCTL_COUNTERS, axl_ioctl_counters, struct axl_counters_read,
+	       offsetofend(struct axl_counters_read, device_ticks), true),
+	AXL_OP(AXL_IOCTL_CLOCK_SAMPLE, axl_ioctl_clock_sample, struct axl_clock_sample,
+	       offsetofend(struct axl_clock_sample, ptm_host_ns), false),
+	AXL_OP(AXL_IOCTL_TRACE_OPEN, axl_ioctl_trace_open, struct axl_trace_open,
+	       offsetofend(struct axl_trace_open, reserved), false),
+	AXL_OP(AXL_IOCTL_TRACE_CLOSE, axl_ioctl_trace_close, struct axl_trace_close,
+	       offsetofend(struct axl_trace_close, reserved), false),
 };
 
 static int axl_run(const struct axl_ioctl *op, struct axl_ucmd *ucmd)

@@ -2,8 +2,11 @@
 /*
  * axl.ko: the device clock against the host's. Room: kmod.
  *
- * A sample is a device time between two host times. Of a few tries, made with
- * interrupts off, the one with the narrowest bracket is kept.
+ * A sample is one read of the device clock between two readings of the cycle
+ * counter. Outside of those lie two snapshots of the timekeeper, each an exact
+ * pair (cycles, CLOCK_MONOTONIC); the host times of a sample are interpolated
+ * between them, so that they name the same instants as the cycle counts. Of a
+ * few tries, made with interrupts off, the narrowest is kept.
  */
 #include <linux/ktime.h>
 #include <linux/math64.h>
@@ -17,7 +20,7 @@
 #define AXL_CLOCK_TRIES 4
 
 /* The CPU's cycle counter, in order with the register reads around it; 0 = there is none. */
-static u64 axl_tsc(void)
+static u64 axl_cycles(void)
 {
 #ifdef CONFIG_X86
 	return rdtsc_ordered();
@@ -26,44 +29,83 @@ static u64 axl_tsc(void)
 #endif
 }
 
-/* A cycle count close to (tsc, ns) on CLOCK_MONOTONIC. */
-static u64 axl_tsc_to_ns(u64 at, u64 tsc, u64 ns)
-{
-#ifdef CONFIG_X86
-	s64 delta = at - tsc;
-	u64 distance = abs(delta);
+struct axl_instant {
+	u64 cycles;
+	u64 ns;			/* CLOCK_MONOTONIC */
+	unsigned int set_seq;	/* changes when somebody sets the real-time clock */
+	bool exact;		/* the timekeeper runs on this cycle counter */
+};
 
-	if (!tsc_khz || distance > (u64)tsc_khz * 1000)
-		return 0;
-	distance = div_u64(distance * NSEC_PER_MSEC, tsc_khz);
-	return delta < 0 ? ns - distance : ns + distance;
-#else
-	return 0;
-#endif
+static struct axl_instant axl_now(void)
+{
+	struct system_time_snapshot snap;
+	struct axl_instant now;
+	u64 before = axl_cycles();
+	u64 after;
+
+	ktime_get_snapshot(&snap);
+	after = axl_cycles();
+	now.cycles = snap.cycles;
+	now.ns = ktime_to_ns(ktime_sub(snap.real, ktime_mono_to_any(0, TK_OFFS_REAL)));
+	now.set_seq = snap.clock_was_set_seq;
+	now.exact = before && snap.cycles - before <= after - before;
+	return now;
+}
+
+/* Whether a and b frame a stretch over which cycles convert to ns linearly. */
+static bool axl_frame_good(const struct axl_instant *a, const struct axl_instant *b)
+{
+	return a->exact && b->exact && a->set_seq == b->set_seq && b->cycles > a->cycles &&
+	       b->cycles - a->cycles < U32_MAX && b->ns - a->ns < U32_MAX;
+}
+
+/* cycles, which lies inside the frame, as CLOCK_MONOTONIC; up rounds up. */
+static u64 axl_frame_ns(const struct axl_instant *a, const struct axl_instant *b, u64 cycles,
+			bool up)
+{
+	u64 range = b->cycles - a->cycles;
+	u64 product = (cycles - a->cycles) * (b->ns - a->ns);
+
+	return a->ns + div64_u64(up ? product + range - 1 : product, range);
 }
 
 static void axl_clock_try(struct axl_device *axl, struct axl_clock_sample *sample)
 {
-	sample->host_before_ns = ktime_get_ns();
-	sample->tsc_before = axl_tsc();
-	axl_write32(axl, AXL_REG_CLK_LATCH, 1);
-	sample->device_ticks = axl_read64(axl, AXL_REG_CLK_LATCHED);
-	sample->tsc_after = axl_tsc();
+	struct axl_instant a = axl_now(), b;
+	u64 ns_before = ktime_get_ns();
+
+	sample->tsc_before = axl_cycles();
+	sample->device_ticks = axl_read64(axl, AXL_REG_CLK_NOW);
+	sample->tsc_after = axl_cycles();
 	sample->host_after_ns = ktime_get_ns();
+	sample->host_before_ns = ns_before;
+	b = axl_now();
+	if (axl_frame_good(&a, &b)) {
+		sample->host_before_ns = axl_frame_ns(&a, &b, sample->tsc_before, false);
+		sample->host_after_ns = axl_frame_ns(&a, &b, sample->tsc_after, true);
+	}
 }
 
-/* Both clocks at one instant, as far as the link can tell. */
+/*
+ * Both clocks at one instant, as far as the link can tell. A host time that was
+ * not while we asked is no answer.
+ */
 static void axl_clock_ptm(struct axl_device *axl, struct axl_clock_sample *sample)
 {
-	u64 ns = ktime_get_ns();
-	u64 tsc = axl_tsc();
+	struct axl_instant a = axl_now(), b;
+	u64 ticks, cycles;
 
 	axl_write32(axl, AXL_REG_PTM_TRIGGER, 1);
 	if (!(axl_read32(axl, AXL_REG_PTM_STATUS) & 1))
 		return;
-	sample->ptm_device_ticks = axl_read64(axl, AXL_REG_PTM_DEVICE);
-	sample->ptm_tsc = axl_read64(axl, AXL_REG_PTM_HOST);
-	sample->ptm_host_ns = axl_tsc_to_ns(sample->ptm_tsc, tsc, ns);
+	ticks = axl_read64(axl, AXL_REG_PTM_DEVICE);
+	cycles = axl_read64(axl, AXL_REG_PTM_HOST);
+	b = axl_now();
+	if (!axl_frame_good(&a, &b) || cycles - a.cycles > b.cycles - a.cycles)
+		return;
+	sample->ptm_device_ticks = ticks;
+	sample->ptm_tsc = cycles;
+	sample->ptm_host_ns = axl_frame_ns(&a, &b, cycles, false);
 	sample->flags |= AXL_CLOCK_PTM;
 }
 
@@ -80,7 +122,7 @@ static void axl_clock_read(struct axl_device *axl, struct axl_clock_sample *best
 	unsigned long flags;
 	u32 i;
 
-	/* Also keeps the latches ours. */
+	/* No interrupt inside a bracket; the PTM registers are ours. */
 	spin_lock_irqsave(&axl->snapshot_lock, flags);
 	for (i = 0; i < AXL_CLOCK_TRIES; i++) {
 		axl_clock_try(axl, &sample);

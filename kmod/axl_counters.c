@@ -25,22 +25,13 @@ static void axl_counters_snapshot(struct axl_device *axl, struct axl_counters_re
 	spin_unlock_irqrestore(&axl->snapshot_lock, flags);
 }
 
-int axl_ioctl_counters(struct axl_ucmd *ucmd)
+static int axl_counters_read(struct axl_device *axl, struct axl_counters_read *cmd, u64 *values)
 {
-	struct axl_device *axl = ucmd->file->axl;
-	struct axl_counters_read *cmd = ucmd->cmd;
-	u64 *values;
 	int err, idx;
 
-	if (cmd->flags || cmd->first > axl->num_counters)
-		return -EINVAL;
-	cmd->count = min(cmd->count, axl->num_counters - cmd->first);
-	values = kcalloc(max(cmd->count, 1u), sizeof(*values), GFP_KERNEL);
-	if (!values)
-		return -ENOMEM;
 	err = axl_enter(axl, &idx);
 	if (err)
-		goto free;
+		return err;
 	axl_counters_snapshot(axl, cmd, values);
 	if (READ_ONCE(axl->gone))
 		err = -ENODEV;
@@ -48,10 +39,26 @@ int axl_ioctl_counters(struct axl_ucmd *ucmd)
 		trace_axl_counter_sample(axl->index, cmd->host_before_ns, cmd->device_ticks,
 					 cmd->host_after_ns, cmd->first, cmd->count);
 	axl_exit(axl, idx);
+	return err;
+}
+
+int axl_ioctl_counters(struct axl_ucmd *ucmd)
+{
+	struct axl_device *axl = ucmd->file->axl;
+	struct axl_counters_read *cmd = ucmd->cmd;
+	u64 *values;
+	int err;
+
+	if (cmd->flags || cmd->first > axl->num_counters)
+		return -EINVAL;
+	cmd->count = min(cmd->count, axl->num_counters - cmd->first);
+	values = kcalloc(max(cmd->count, 1u), sizeof(*values), GFP_KERNEL);
+	if (!values)
+		return -ENOMEM;
+	err = axl_counters_read(axl, cmd, values);
 	if (!err && copy_to_user(u64_to_user_ptr(cmd->values), values,
 				 cmd->count * sizeof(*values)))
 		err = -EFAULT;
-free:
 	kfree(values);
 	return err;
 }

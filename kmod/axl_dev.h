@@ -32,11 +32,11 @@
 #include "compat.h"
 
 #define AXL_SQ_LOG2		11
-#define AXL_SQ_ENTRIES		(1u << AXL_SQ_LOG2)
+#define AXL_SQ_ENTRIES		BIT(AXL_SQ_LOG2)
 #define AXL_CQ_LOG2		11
-#define AXL_CQ_ENTRIES		(1u << AXL_CQ_LOG2)
+#define AXL_CQ_ENTRIES		BIT(AXL_CQ_LOG2)
 #define AXL_MAX_BUFS		4096		/* handles of one file, 0 unused */
-#define AXL_MAX_HOST_BYTES	(1ULL << 30)	/* one host or user buffer */
+#define AXL_MAX_HOST_BYTES	BIT_ULL(30)	/* one host or user buffer */
 #define AXL_MMAP_HANDLE_SHIFT	32		/* mmap offset: handle, then byte */
 #define AXL_CTX_NONE		0xffffffffu	/* in tracepoints */
 
@@ -96,7 +96,7 @@ struct axl_job {
 struct axl_queue {
 	struct axl_ctx *ctx;
 	struct axl_hwq *hwq;
-	struct mutex submit;
+	struct mutex submit;		/* one submission at a time */
 	wait_queue_head_t wait;		/* for completions and for ring space */
 	/* the rest: hwq->lock; sequences may be read without it */
 	u64 submitted;
@@ -122,9 +122,9 @@ struct axl_queue {
 struct axl_hwq {
 	struct axl_device *axl;
 	u32 id;
-	spinlock_t lock;
+	spinlock_t lock;		/* q and its rings */
 	struct axl_queue *q;		/* NULL = free; axl->lock to change */
-	u64 seq_base;			/* jobs of all former owners: last_use counts on from here */
+	u64 seq_base;			/* jobs of former owners: last_use goes on from here */
 };
 
 struct axl_ctx {
@@ -198,10 +198,10 @@ struct axl_device {
 	u64 clock_hz;
 	u64 scratch_bytes;
 
-	struct mutex files_lock;
+	struct mutex files_lock;	/* files */
 	struct list_head files;
 
-	struct mutex lock;
+	struct mutex lock;		/* who owns what of the hardware; resets */
 	struct axl_ctx *ctxs[AXL_MAX_CONTEXTS];
 	struct axl_space dram;
 	struct axl_space scratch;

@@ -57,7 +57,9 @@ static ssize_t axl_fence_read(struct file *filp, char __user *user, size_t count
 		if (!smp_load_acquire(&fence->done))	/* pairs with axl_fence_signal() */
 			return -EAGAIN;
 	} else {
-		err = wait_event_interruptible(fence->wait, smp_load_acquire(&fence->done));
+		err = wait_event_interruptible(fence->wait,
+					       /* pairs with axl_fence_signal() */
+					       smp_load_acquire(&fence->done));
 		if (err)
 			return err;
 	}

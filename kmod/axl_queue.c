@@ -166,7 +166,8 @@ unsigned int axl_queue_reap(struct axl_queue *q)
 
 /*
  * Ends every job in flight: the guilty one with status, the one whose completion
- * made no sense with a ring error, the others as canceled. The device has been told to forget them; hwq->lock held.
+ * made no sense with a ring error, the others as canceled. The device has been
+ * told to forget them; hwq->lock held.
  */
 void axl_queue_fail(struct axl_queue *q, u32 status, u32 guilty, u32 index)
 {

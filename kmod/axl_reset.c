@@ -203,7 +203,7 @@ void axl_watchdog(struct work_struct *work)
 
 	/* Disarm first: a submission from here on arms it again. */
 	atomic_set(&axl->watchdog_armed, 0);
-	smp_mb__after_atomic();
+	smp_mb__after_atomic(); /* before looking at the queues */
 	mutex_lock(&axl->lock);
 	for (i = 0; i < axl->num_queues; i++) {
 		left |= axl_watch_queue(&axl->hwq[i], &hung[i]);

@@ -40,14 +40,15 @@ static int axl_submit_begin(struct axl_queue *q, const struct axl_submit *cmd)
 
 	for (;;) {
 		mutex_lock(&q->submit);
+		err = 0;
 		if (READ_ONCE(axl->closed))
 			err = -ENODEV;
 		else if (READ_ONCE(q->dead))
 			err = -EIO;
-		else if (axl_queue_has_room(q, cmd->num_cmds))
-			return 0;
-		else
+		else if (!axl_queue_has_room(q, cmd->num_cmds))
 			err = -EAGAIN;
+		if (!err)
+			return 0;
 		mutex_unlock(&q->submit);
 		if (err != -EAGAIN || cmd->flags & AXL_SUBMIT_NONBLOCK)
 			return err;

@@ -163,11 +163,11 @@ static int axl_xlate_matmul(struct axl_xlate *x, struct axl_desc *desc)
 }
 
 /* What an opcode does with its operands. */
-#define V_SRC0		(1u << 0)	/* reads rows x cols at src0 */
-#define V_SRC1		(1u << 1)	/* reads the same shape, or one row, at src1 */
-#define V_ROW1		(1u << 2)	/* reads one row at src1 */
-#define V_INDEX0	(1u << 3)	/* reads one index a row at src0 and arg0 rows at src1 */
-#define V_SCALAR	(1u << 4)	/* writes one value a row */
+#define V_SRC0		BIT(0)	/* reads rows x cols at src0 */
+#define V_SRC1		BIT(1)	/* reads the same shape, or one row, at src1 */
+#define V_ROW1		BIT(2)	/* reads one row at src1 */
+#define V_INDEX0	BIT(3)	/* reads one index a row at src0 and arg0 rows at src1 */
+#define V_SCALAR	BIT(4)	/* writes one value a row */
 
 static const u8 axl_vector_ops[] = {
 	[AXL_OP_VEC_FILL - AXL_OP_VEC_FILL] = 0,

@@ -21,7 +21,7 @@ kmod: $(KMOD_KO)
 $(KMOD_KO): $(KMOD_SRCS) kmod/add-btf kmod/build.mk
 	$(call say,KMOD,$@)test -e $(KMOD_HEADERS)/Makefile || { echo "kmod: no headers for Linux $(KERNELRELEASE_TARGET): install linux-headers-$(KERNELRELEASE_TARGET), or set KERNELRELEASE_TARGET" >&2; exit 1; }
 	$(Q)mkdir -p $(KMOD_DIR)/src/uapi && cp -pu $(filter kmod/Kbuild kmod/%.c kmod/%.h,$(filter-out kmod/uapi/%,$^)) $(KMOD_DIR)/src/ && cp -pu kmod/uapi/*.h $(KMOD_DIR)/src/uapi/
-	$(Q)env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL $(MAKE) --no-print-directory -j2 -C $(KMOD_HEADERS) M=$(abspath $(KMOD_DIR)/src) W=1 modules >$(KMOD_DIR)/build.log 2>&1 || { cat $(KMOD_DIR)/build.log >&2; exit 1; }
+	$(Q)env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL $(MAKE) --no-print-directory -j2 -C $(KMOD_HEADERS) M=$(abspath $(KMOD_DIR)/src) W=1 modules >$(KMOD_DIR)/build.log 2>&1 || { grep -A5 -E 'error:|Error' $(KMOD_DIR)/build.log | head -n 40 >&2; exit 1; }
 	$(Q)grep -E 'warning:|WARNING:' $(KMOD_DIR)/build.log >&2 || true
 	$(Q)cp $(KMOD_DIR)/src/axl.ko $@.tmp
 	$(Q)if readelf -S $@.tmp | grep -q '\.BTF'; then :; \
@@ -29,3 +29,20 @@ $(KMOD_KO): $(KMOD_SRCS) kmod/add-btf kmod/build.mk
 	elif [ -z "$(KMOD_IMAGE)" ]; then echo "kmod: no BTF in axl.ko: no kernel image for $(KERNELRELEASE_TARGET) in /boot; BPF programs on its tracepoints will not load" >&2; \
 	else kmod/add-btf $@.tmp $(KMOD_IMAGE); fi
 	$(Q)strip -g $@.tmp && mv $@.tmp $@
+
+# Test programs for the guest, build/test/driver-*; tests/vm/driver-*.sh run them.
+DRIVER_TESTS := $(patsubst tests/driver/%_test.c,%,$(wildcard tests/driver/*_test.c))
+define driver-test
+TESTS += $(BUILD)/test/driver-$(1)
+$(call program,$(BUILD)/test/driver-$(1),tests/driver/$(1)_test.c tests/driver/harness.c tests/driver/axl_user.c,-lpthread)
+endef
+$(foreach test,$(DRIVER_TESTS),$(eval $(call driver-test,$(test))))
+.PHONY: driver-tests
+driver-tests: $(addprefix $(BUILD)/test/driver-,$(DRIVER_TESTS))
+
+# For scripts/lint: sparse over the same sources.
+.PHONY: kmod-sparse
+kmod-sparse: $(KMOD_KO)
+	$(Q)rm -rf $(KMOD_DIR)/sparse && mkdir -p $(KMOD_DIR)/sparse && cp -r $(KMOD_SRCS) kmod/uapi $(KMOD_DIR)/sparse/
+	$(Q)env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL $(MAKE) --no-print-directory -j2 -C $(KMOD_HEADERS) M=$(abspath $(KMOD_DIR)/sparse) C=2 modules >$(KMOD_DIR)/sparse.log 2>&1 || { cat $(KMOD_DIR)/sparse.log >&2; exit 1; }
+	$(Q)! grep -E 'sparse/[^ ]*: (warning|error):' $(KMOD_DIR)/sparse.log

@@ -154,7 +154,7 @@ struct axl_wait {
 	__u64 correlation;	/* the waiting call's id, for the wake event */
 	__u32 status;		/* out: enum axl_status of that job */
 	__u32 error_index;	/* out: guilty command when EIO */
-	__u64 device_ticks;	/* out: when its completion entry was written; 0 = no longer known */
+	__u64 device_ticks;	/* out: when its completion was written; 0 = no longer known */
 };
 
 /* One snapshot, bracketed on the host. */

@@ -23,7 +23,8 @@
 
 #define AXL_ENGINE_COUNTERS(X, ENG, eng, text) \
 	X(ENG##_BUSY, eng##_busy, ticks, CTX, text " computing or moving data") \
-	X(ENG##_STALL_SEMAPHORE, eng##_stall_semaphore, ticks, CTX, text " waiting for a semaphore") \
+	X(ENG##_STALL_SEMAPHORE, eng##_stall_semaphore, ticks, CTX, \
+	  text " waiting for a semaphore") \
 	X(ENG##_STALL_MEMORY, eng##_stall_memory, ticks, CTX, text " waiting for device memory") \
 	X(ENG##_STALL_PCIE, eng##_stall_pcie, ticks, CTX, text " waiting for the PCIe link") \
 	X(ENG##_STALL_TAG, eng##_stall_tag, ticks, CTX, text " waiting for a free PCIe tag") \
@@ -52,11 +53,15 @@
 	X(DRAM_BURSTS, dram_bursts, count, DEV, "DRAM bursts") \
 	X(DRAM_ROW_HITS, dram_row_hits, count, DEV, "bursts that found their row open") \
 	X(DRAM_ROW_MISSES, dram_row_misses, count, DEV, "bursts that found the bank closed") \
-	X(DRAM_ROW_CONFLICTS, dram_row_conflicts, count, DEV, "bursts that found another row open") \
+	X(DRAM_ROW_CONFLICTS, dram_row_conflicts, count, DEV, \
+	  "bursts that found another row open") \
 	X(SCRATCH_BYTES, scratch_bytes, bytes, DEV, "scratchpad bytes read or written") \
-	X(PCIE_RX_PAYLOAD, pcie_rx_payload_bytes, bytes, DEV, "payload the device received by its own reads") \
-	X(PCIE_TX_PAYLOAD, pcie_tx_payload_bytes, bytes, DEV, "payload the device sent by its own writes") \
-	X(PCIE_RX_WIRE, pcie_rx_wire_bytes, bytes, DEV, "received bytes with TLP and DLLP overhead") \
+	X(PCIE_RX_PAYLOAD, pcie_rx_payload_bytes, bytes, DEV, \
+	  "payload the device received by its own reads") \
+	X(PCIE_TX_PAYLOAD, pcie_tx_payload_bytes, bytes, DEV, \
+	  "payload the device sent by its own writes") \
+	X(PCIE_RX_WIRE, pcie_rx_wire_bytes, bytes, DEV, \
+	  "received bytes with TLP and DLLP overhead") \
 	X(PCIE_TX_WIRE, pcie_tx_wire_bytes, bytes, DEV, "sent bytes with TLP and DLLP overhead") \
 	X(PCIE_TX_MRD, pcie_tx_mrd_tlps, count, DEV, "memory read requests sent") \
 	X(PCIE_RX_CPLD, pcie_rx_cpld_tlps, count, DEV, "completions with data received") \

@@ -198,7 +198,7 @@ enum axl_opcode {
 };
 
 /* axl_desc.flags */
-#define AXL_DESC_F_COMPLETE	(1u << 0)	/* completion entry once this and all before it retired */
+#define AXL_DESC_F_COMPLETE	(1u << 0)	/* complete once this and all before retired */
 #define AXL_DESC_F_IRQ		(1u << 1)	/* ... and an interrupt */
 #define AXL_DESC_F_SG		(1u << 2)	/* copy: host is a list of axl_sg */
 #define AXL_DESC_F_ALL		0x7u
@@ -212,7 +212,7 @@ enum axl_opcode {
 #define AXL_MM_F_ALL		0xfu
 
 /* axl_vector.flags */
-#define AXL_VEC_F_CAUSAL	(1u << 0)	/* softmax: column c of row r counts if c <= r + arg0 */
+#define AXL_VEC_F_CAUSAL	(1u << 0)	/* softmax: column c counts if c <= row + arg0 */
 #define AXL_VEC_F_BROADCAST1	(1u << 1)	/* src1 is one row, used for each */
 #define AXL_VEC_F_ALL		0x3u
 
@@ -372,6 +372,7 @@ enum axl_rec_type {
 	AXL_REC_LOSS = 5,	/* records were dropped before this one */
 	AXL_REC_EVENT = 6,	/* link, clock, throttle, error */
 };
+
 #define AXL_REC_CLASS(type)	(1u << (type))
 #define AXL_REC_CLASSES_ALL	0x7eu
 
@@ -484,6 +485,7 @@ enum axl_event {
 	AXL_EV_CTX_ERROR = 5,	/* arg[0] enum axl_status, arg[1] job, arg[2] index */
 	AXL_EV_RESET = 6,
 };
+
 struct axl_rec_event {
 	struct axl_rec_head h;
 	__u32 event;		/* enum axl_event */

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Contexts: limits, handles, priorities, lifetime. Room: tests/driver. */
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/driver/axl_user.h"
+#include "tests/driver/harness.h"
+
+TEST(fields_are_checked)
+{
+	int fd = dev_open();
+	struct axl_info info = dev_info(fd);
+	struct axl_ctx_create ctx;
+
+	EXPECT_EQ(ctx_create(fd, 0, 0, &ctx), -EINVAL);
+	EXPECT_EQ(ctx_create(fd, info.num_queues + 1, 0, &ctx), -EINVAL);
+	EXPECT_EQ(ctx_create(fd, 1, 4, &ctx), -EINVAL);
+	ctx = (struct axl_ctx_create){ .size = sizeof(ctx), .num_queues = 1, .flags = 1 };
+	EXPECT_EQ(dev_ioctl(fd, AXL_IOCTL_CTX_CREATE, &ctx), -EINVAL);
+	ctx = (struct axl_ctx_create){ .size = sizeof(ctx), .num_queues = 1, .reserved = 1 };
+	EXPECT_EQ(dev_ioctl(fd, AXL_IOCTL_CTX_CREATE, &ctx), -EINVAL);
+}
+
+TEST(handles_are_per_file)
+{
+	int a = dev_open(), b = dev_open();
+	struct axl_ctx_create ctx;
+	struct axl_desc nop = cmd_nop(AXL_ENGINE_MATRIX);
+
+	ASSERT(ctx_create(a, 1, 0, &ctx) == 0);
+	EXPECT(ctx.ctx != 0);
+	EXPECT_EQ(ctx.num_sems, AXL_SEMS_PER_CONTEXT);
+	EXPECT_EQ(submit_wait(a, ctx.ctx, 0, &nop, 1), 0);
+	EXPECT_EQ(submit_wait(b, ctx.ctx, 0, &nop, 1), -ENOENT);
+	EXPECT_EQ(ctx_destroy(b, ctx.ctx), -ENOENT);
+	EXPECT_EQ(ctx_destroy(a, 0), -ENOENT);
+	EXPECT_EQ(ctx_destroy(a, ~0u), -ENOENT);
+	EXPECT_EQ(ctx_destroy(a, ctx.ctx), 0);
+	EXPECT_EQ(ctx_destroy(a, ctx.ctx), -ENOENT);
+	EXPECT_EQ(submit_wait(a, ctx.ctx, 0, &nop, 1), -ENOENT);
+}
+
+TEST(contexts_run_out_and_come_back)
+{
+	int fd = dev_open();
+	struct axl_info info = dev_info(fd);
+	struct axl_ctx_create ctx[AXL_MAX_CONTEXTS + 1];
+	uint32_t limit = info.num_contexts < info.num_queues ? info.num_contexts :
+							       info.num_queues;
+	uint32_t i, round;
+
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < limit; i++)
+			EXPECT_EQ(ctx_create(fd, 1, 0, &ctx[i]), 0);
+		EXPECT_EQ(ctx_create(fd, 1, 0, &ctx[i]), -ENOSPC);
+		if (round == 1) {
+			close(fd);
+			fd = dev_open();
+			continue;
+		}
+		for (i = 0; i < limit; i++)
+			EXPECT_EQ(ctx_destroy(fd, ctx[i].ctx), 0);
+	}
+}
+
+TEST(queues_run_out)
+{
+	int fd = dev_open();
+	struct axl_info info = dev_info(fd);
+	struct axl_ctx_create all, one;
+
+	ASSERT(ctx_create(fd, info.num_queues, 0, &all) == 0);
+	EXPECT_EQ(ctx_create(fd, 1, 0, &one), -ENOSPC);
+	EXPECT_EQ(ctx_destroy(fd, all.ctx), 0);
+	EXPECT_EQ(ctx_create(fd, 1, 0, &one), 0);
+}
+
+struct priority {
+	const char *name;
+	uint32_t value;
+	int privileged;
+	int expected;
+};
+
+TEST_VARIANTS(priorities, struct priority,
+	      { "low", 0, 0, 0 }, { "normal", 1, 0, 0 }, { "high_user", 2, 0, -EPERM },
+	      { "top_user", 3, 0, -EPERM }, { "high_root", 2, 1, 0 }, { "top_root", 3, 1, 0 })
+{
+	int fd = dev_open();
+	struct axl_ctx_create ctx;
+
+	if (geteuid() != 0)
+		harness_skip("needs root");
+	if (!variant->privileged)
+		ASSERT(setresuid(65534, 65534, 65534) == 0);
+	EXPECT_EQ(ctx_create(fd, 1, variant->value, &ctx), variant->expected);
+}
+
+/* A process that dies in the middle of its work leaves nothing behind. */
+TEST(death_releases_everything)
+{
+	int fd = dev_open();
+	uint64_t free_bytes = dev_info(fd).dram_free_bytes;
+	int i;
+
+	for (i = 0; i < 8; i++) {
+		pid_t pid = fork();
+		int status;
+
+		if (pid == 0) {
+			int own = dev_open();
+			struct axl_ctx_create ctx;
+			struct axl_buf_create buf;
+			struct axl_submit job;
+			struct axl_desc cmd;
+			int j;
+
+			if (ctx_create(own, 1, 0, &ctx) ||
+			    buf_create(own, AXL_BUF_DEVICE, 1 << 20, NULL, &buf))
+				_exit(1);
+			for (j = 0; j < 100; j++) {
+				cmd = cmd_fill(AXL_REF(buf.handle, 0), 1 << 18, 1.0f);
+				if (submit(own, ctx.ctx, 0, &cmd, 1, &job))
+					_exit(2);
+			}
+			abort();
+		}
+		ASSERT(waitpid(pid, &status, 0) == pid);
+		EXPECT(WIFSIGNALED(status));
+	}
+	EXPECT_EQ(dev_info(fd).dram_free_bytes, free_bytes);
+}
+
+int main(int argc, char **argv)
+{
+	return harness_main(argc, argv);
+}

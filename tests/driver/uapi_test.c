@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The size rules that hold at every ioctl, and what INFO says. Room: tests/driver. */
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "tests/driver/axl_user.h"
+#include "tests/driver/harness.h"
+
+struct call {
+	const char *name;
+	unsigned long nr;
+	uint32_t min_size;	/* of the first version */
+	uint32_t size;
+};
+
+#define CALL(name, nr, type, last) \
+	{ name, nr, offsetof(struct type, last) + sizeof(((struct type *)0)->last), sizeof(struct type) }
+
+#define ALL_CALLS							\
+	CALL("info", AXL_IOCTL_INFO, axl_info, pci_name),		\
+	CALL("ctx_create", AXL_IOCTL_CTX_CREATE, axl_ctx_create, reserved), \
+	CALL("ctx_destroy", AXL_IOCTL_CTX_DESTROY, axl_ctx_destroy, ctx), \
+	CALL("buf_create", AXL_IOCTL_BUF_CREATE, axl_buf_create, device_addr), \
+	CALL("buf_destroy", AXL_IOCTL_BUF_DESTROY, axl_buf_destroy, handle), \
+	CALL("submit", AXL_IOCTL_SUBMIT, axl_submit, fence_fd),		\
+	CALL("wait", AXL_IOCTL_WAIT, axl_wait, error_index),		\
+	CALL("counters", AXL_IOCTL_COUNTERS, axl_counters_read, device_ticks), \
+	CALL("clock", AXL_IOCTL_CLOCK_SAMPLE, axl_clock_sample, ptm_host_ns), \
+	CALL("trace_open", AXL_IOCTL_TRACE_OPEN, axl_trace_open, reserved), \
+	CALL("trace_close", AXL_IOCTL_TRACE_CLOSE, axl_trace_close, reserved)
+
+union room {
+	uint32_t size;
+	uint8_t bytes[1024];
+	uint64_t words[128];
+};
+
+TEST_VARIANTS(short_struct_is_einval, struct call, ALL_CALLS)
+{
+	union room arg = { .size = variant->min_size - 4 };
+
+	EXPECT_EQ(dev_ioctl(dev_open(), variant->nr, &arg), -EINVAL);
+	arg.size = 0;
+	EXPECT_EQ(dev_ioctl(dev_open(), variant->nr, &arg), -EINVAL);
+}
+
+TEST_VARIANTS(unknown_tail_is_e2big, struct call, ALL_CALLS)
+{
+	union room arg = { .size = variant->size + 16 };
+
+	arg.bytes[variant->size + 15] = 1;
+	EXPECT_EQ(dev_ioctl(dev_open(), variant->nr, &arg), -E2BIG);
+	/* A size no kernel will ever know is refused as well, not read without end. */
+	arg.size = 1u << 30;
+	EXPECT(dev_ioctl(dev_open(), variant->nr, &arg) < 0);
+}
+
+TEST_VARIANTS(zero_tail_is_accepted, struct call, ALL_CALLS)
+{
+	union room arg = { .size = variant->size + 64 };
+	int ret = dev_ioctl(dev_open(), variant->nr, &arg);
+
+	/* The request itself is empty, which some calls refuse: but not for its size. */
+	EXPECT(ret != -E2BIG && ret != -EFAULT);
+}
+
+TEST_VARIANTS(bad_pointer_is_efault, struct call, ALL_CALLS)
+{
+	EXPECT_EQ(dev_ioctl(dev_open(), variant->nr, (void *)8), -EFAULT);
+	EXPECT_EQ(dev_ioctl(dev_open(), variant->nr, (void *)(uintptr_t)-4096), -EFAULT);
+}
+
+TEST(unknown_numbers_are_enotty)
+{
+	union room arg = { .size = sizeof(arg) };
+	int fd = dev_open();
+	unsigned int nr;
+
+	for (nr = 0; nr < 256; nr++) {
+		if (nr >= _IOC_NR(AXL_IOCTL_INFO) && nr <= _IOC_NR(AXL_IOCTL_TRACE_CLOSE))
+			continue;
+		EXPECT_EQ(dev_ioctl(fd, _IOWR(AXL_IOCTL_BASE, nr, uint64_t), &arg), -ENOTTY);
+	}
+	EXPECT_EQ(dev_ioctl(fd, _IOWR('y', 0x80, struct axl_info), &arg), -ENOTTY);
+}
+
+TEST(the_number_of_a_longer_struct_is_the_same_call)
+{
+	union room arg = { .size = sizeof(struct axl_info) + 8 };
+
+	EXPECT_EQ(dev_ioctl(dev_open(), _IOC(_IOC_READ | _IOC_WRITE, AXL_IOCTL_BASE, 0x80,
+					     sizeof(struct axl_info) + 8), &arg), 0);
+}
+
+TEST(info_is_plausible)
+{
+	int fd = dev_open();
+	struct axl_info info = dev_info(fd);
+
+	EXPECT_EQ(info.uapi_version, AXL_UAPI_VERSION);
+	EXPECT_EQ(info.size, sizeof(info));
+	EXPECT(info.num_queues >= 1 && info.num_queues <= AXL_MAX_QUEUES);
+	EXPECT(info.num_contexts >= 2 && info.num_contexts <= AXL_MAX_CONTEXTS);
+	EXPECT_EQ(info.num_counters, AXL_NUM_COUNTERS);
+	EXPECT(info.clock_hz > 0 && info.clock_bits > 0 && info.clock_bits <= 64);
+	EXPECT(info.dram_free_bytes <= info.dram_bytes && info.dram_bytes > 0);
+	EXPECT(info.link_width >= 1 && info.link_width <= info.link_width_max);
+	EXPECT(info.link_speed >= 1 && info.link_speed <= info.link_speed_max);
+	EXPECT(strchr(info.pci_name, ':') && strlen(info.pci_name) < AXL_NAME_BYTES);
+}
+
+/* Output is written up to the caller's size and not beyond. */
+TEST(output_stops_at_the_given_size)
+{
+	struct {
+		struct axl_wait wait;
+		uint64_t guard;
+	} arg;
+	struct axl_submit job;
+	struct axl_ctx_create ctx;
+	struct axl_desc nop = cmd_nop(AXL_ENGINE_VECTOR);
+	int fd = dev_open();
+
+	ASSERT(ctx_create(fd, 1, 1, &ctx) == 0);
+	ASSERT(submit(fd, ctx.ctx, 0, &nop, 1, &job) == 0);
+	memset(&arg, 0, sizeof(arg));
+	arg.wait = (struct axl_wait){ .size = offsetof(struct axl_wait, device_ticks),
+				      .ctx = ctx.ctx, .sequence = job.sequence,
+				      .deadline_ns = -1 };
+	EXPECT_EQ(dev_ioctl(fd, AXL_IOCTL_WAIT, &arg), 0);
+	EXPECT_EQ(arg.wait.device_ticks, 0);
+	arg.wait.size = sizeof(arg.wait);
+	EXPECT_EQ(dev_ioctl(fd, AXL_IOCTL_WAIT, &arg), 0);
+	EXPECT(arg.wait.device_ticks != 0);
+	EXPECT_EQ(arg.guard, 0);
+}
+
+int main(int argc, char **argv)
+{
+	return harness_main(argc, argv);
+}
