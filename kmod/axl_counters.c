@@ -27,19 +27,18 @@ static void axl_counters_snapshot(struct axl_device *axl, struct axl_counters_re
 
 static int axl_counters_read(struct axl_device *axl, struct axl_counters_read *cmd, u64 *values)
 {
-	int err, idx;
+	bool gone;
+	int idx;
 
-	err = axl_enter(axl, &idx);
-	if (err)
-		return err;
+	if (axl_enter(axl, &idx))
+		return -ENODEV;
 	axl_counters_snapshot(axl, cmd, values);
-	if (READ_ONCE(axl->gone))
-		err = -ENODEV;
-	else
+	gone = READ_ONCE(axl->gone);
+	if (!gone)
 		trace_axl_counter_sample(axl->index, cmd->host_before_ns, cmd->device_ticks,
 					 cmd->host_after_ns, cmd->first, cmd->count);
 	axl_exit(axl, idx);
-	return err;
+	return gone ? -ENODEV : 0;
 }
 
 int axl_ioctl_counters(struct axl_ucmd *ucmd)

@@ -14,7 +14,8 @@
 
 static unsigned int job_timeout_ms = 10000;
 module_param(job_timeout_ms, uint, 0644);
-MODULE_PARM_DESC(job_timeout_ms, "a queue without progress for this long is hung; 0 = never (default 10000)");
+MODULE_PARM_DESC(job_timeout_ms,
+		 "a queue without progress for this long is hung; 0 = never (default 10000)");
 
 #define AXL_CTX_RESET_US (50 * 1000)
 

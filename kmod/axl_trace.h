@@ -342,7 +342,7 @@ TRACE_EVENT(axl_clock_sample,
 		__entry->ptm_tsc = ptm_tsc;
 		__entry->ptm_host_ns = ptm_host_ns;
 	),
-	TP_printk("axl%u host=[%llu, %llu] ns device_ticks=%llu tsc=[%llu, %llu] ptm=%llu/%llu/%llu ns",
+	TP_printk("axl%u host=[%llu, %llu] device_ticks=%llu tsc=[%llu, %llu] ptm=%llu/%llu/%llu",
 		  __entry->dev, __entry->host_before_ns, __entry->host_after_ns,
 		  __entry->device_ticks, __entry->tsc_before, __entry->tsc_after,
 		  __entry->ptm_device_ticks, __entry->ptm_tsc, __entry->ptm_host_ns)
