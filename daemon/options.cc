@@ -15,8 +15,8 @@ struct Scale {
 
 std::optional<uint64_t> ParseScaled(std::string_view text, const Scale* scales, size_t count) {
   double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number,
-                                            std::chars_format::fixed);
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
   if (error != std::errc() || !(number >= 0)) return std::nullopt;
   const std::string_view suffix(end, static_cast<size_t>(text.data() + text.size() - end));
   for (size_t i = 0; i < count; ++i) {

@@ -50,9 +50,9 @@ std::string DefaultLibrary() {
 
 std::string Summary::ToJson() const {
   const nlohmann::json json = {
-      {"output", output},           {"bytes", bytes},           {"packets", packets},
-      {"events", events},           {"lost", lost},             {"bad", bad},
-      {"duration_ns", duration_ns}, {"cpu_ns", cpu_ns},         {"bpf_ns", bpf_ns},
+      {"output", output},           {"bytes", bytes},   {"packets", packets},
+      {"events", events},           {"lost", lost},     {"bad", bad},
+      {"duration_ns", duration_ns}, {"cpu_ns", cpu_ns}, {"bpf_ns", bpf_ns},
       {"stop_reason", stop_reason}, {"error", error},
   };
   return json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
@@ -125,9 +125,8 @@ Status Recorder::Attach(const RecordOptions& options) {
     }
     session_.OnDevice(description);
     if (options.probes.clock || options.probes.counters) {
-      auto source = std::make_unique<SampleSource>(device, options.probes.clock,
-                                                   options.probes.counters, SamplePolicy(),
-                                                   &session_);
+      auto source = std::make_unique<SampleSource>(
+          device, options.probes.clock, options.probes.counters, SamplePolicy(), &session_);
       if (Status status = source->Start(); !status.ok()) return status;
       sources_.push_back(std::move(source));
     }
@@ -189,8 +188,8 @@ Summary Recorder::Stop(const std::string& reason, int32_t command_status) {
     loss.count = output_.rows_lost();
     session_.OnLoss(loss);
   }
-  session_.OnHop({"output", output_.rows(), output_.rows() - output_.rows_lost(),
-                  output_.rows_lost(), 0});
+  session_.OnHop(
+      {"output", output_.rows(), output_.rows() - output_.rows_lost(), output_.rows_lost(), 0});
   StopInfo stop;
   stop.stop_ns = stop_ns;
   stop.reason = failure().ok() ? reason : "output failed";

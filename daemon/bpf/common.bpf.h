@@ -158,7 +158,7 @@ static __always_inline struct act_tracked *current_tracked(void)
 
 static __always_inline int pid_tracked(__u32 pid)
 {
-	return system_wide || bpf_map_lookup_elem(&tracked, &pid) != NULL;
+	return system_wide || bpf_map_lookup_elem(&tracked, &pid);
 }
 
 #endif /* DAEMON_BPF_COMMON_BPF_H_ */

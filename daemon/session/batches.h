@@ -113,8 +113,7 @@ class DeviceEventBatch : public Batch {
   FinishedBatch Take();
 
  private:
-  void AddRow(const axl_rec_head& head, uint32_t kind, uint64_t arg0, uint64_t arg1,
-              uint64_t arg2);
+  void AddRow(const axl_rec_head& head, uint32_t kind, uint64_t arg0, uint64_t arg1, uint64_t arg2);
 
   uint32_t device_;
   DeltaEncoder time_, record_;

@@ -98,8 +98,8 @@ FinishedBatch JobBatch::Take() {
   return TakeCurrent();
 }
 
-void DeviceEventBatch::AddRow(const axl_rec_head& head, uint32_t kind, uint64_t arg0,
-                              uint64_t arg1, uint64_t arg2) {
+void DeviceEventBatch::AddRow(const axl_rec_head& head, uint32_t kind, uint64_t arg0, uint64_t arg1,
+                              uint64_t arg2) {
   proto::DeviceEventBatch* events = packet().mutable_device_events();
   events->set_device(device_);
   events->add_kind(kind);

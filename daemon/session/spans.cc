@@ -44,9 +44,8 @@ bool ApiPairer::End(const ApiEnd& event) {
     span.closed = true;
     span.end_ns = std::max(event.time_ns, span.begin.time_ns);
     span.result = event.result;
-    const bool all_closed =
-        std::all_of(thread.begin(), thread.begin() + static_cast<ptrdiff_t>(i),
-                    [](const ApiSpan& outer) { return outer.closed; });
+    const bool all_closed = std::all_of(thread.begin(), thread.begin() + static_cast<ptrdiff_t>(i),
+                                        [](const ApiSpan& outer) { return outer.closed; });
     // An inner call that is still open then has lost its end: it goes out as open.
     if (all_closed) EmitAll(&thread, event.time_ns);
     return true;
@@ -88,9 +87,8 @@ bool RangePairer::Pop(const RangePop& event) {
   const auto found = threads_.find(ThreadKey(event.pid, event.tid));
   if (found == threads_.end()) return false;
   std::vector<RangePush>& stack = found->second;
-  const auto match = std::find_if(stack.begin(), stack.end(), [&](const RangePush& push) {
-    return push.depth == event.depth;
-  });
+  const auto match = std::find_if(stack.begin(), stack.end(),
+                                  [&](const RangePush& push) { return push.depth == event.depth; });
   if (match == stack.end()) return false;
   EmitOpen(&stack, event.depth + 1, event.time_ns);
   RangeSpan span;

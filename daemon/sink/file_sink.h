@@ -89,9 +89,9 @@ class FileSink {
   std::vector<Block*> free_;
   std::deque<Block*> in_flight_;  // in the order of their offset
   Block* current_ = nullptr;
-  std::deque<Frame> pending_;     // frames that are not wholly in the file yet
+  std::deque<Frame> pending_;  // frames that are not wholly in the file yet
   uint64_t next_offset_ = 0;
-  uint64_t durable_bytes_ = 0;    // without a hole from the beginning
+  uint64_t durable_bytes_ = 0;  // without a hole from the beginning
   uint64_t valid_bytes_ = 0;
   Status status_;
   uint64_t frames_in_ = 0, frames_lost_ = 0, events_lost_ = 0;

@@ -22,8 +22,8 @@ namespace {
 class TempDir {
  public:
   TempDir() {
-    char pattern[] = "/tmp/sink-XXXXXX";
-    path_ = mkdtemp(pattern);
+    path_ = "/tmp/sink-" + std::string(6, 'X');  // what mkdtemp replaces
+    REQUIRE(mkdtemp(path_.data()) != nullptr);
   }
   ~TempDir() {
     if (mounted_) umount(path_.c_str());

@@ -107,7 +107,8 @@ Result<std::vector<std::shared_ptr<AxlDevice>>> AxlDevice::OpenAll(
     });
     if (match == all.end()) {
       std::string there;
-      for (const auto& device : all) there += " " + device->name() + " (" + device->pci_address() + ")";
+      for (const auto& device : all)
+        there += " " + device->name() + " (" + device->pci_address() + ")";
       return Status::Error("no accelerator '" + want + "'; present:" + there);
     }
     if (std::find(chosen.begin(), chosen.end(), *match) == chosen.end()) chosen.push_back(*match);
@@ -151,8 +152,9 @@ Result<Mapping> AxlDevice::OpenTraceRing(uint32_t log2_records, uint32_t waterma
                              ": its trace ring is held by another tracer; stop that one first "
                              "(acceltraced, or another acceltrace record)");
       case EPERM:
-        return Status::Error(name_ + ": no permission to open the trace ring; run as root or with "
-                                     "CAP_PERFMON");
+        return Status::Error(name_ +
+                             ": no permission to open the trace ring; run as root or with "
+                             "CAP_PERFMON");
       default:
         return IoctlError(name_, "opening the trace ring");
     }

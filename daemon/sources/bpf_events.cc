@@ -10,7 +10,7 @@
 namespace acceltrace::daemon {
 namespace {
 
-constexpr size_t kMaxThreads = 1 << 20;     // remembered; more are looked up again
+constexpr size_t kMaxThreads = 1 << 20;  // remembered; more are looked up again
 constexpr size_t kMaxNamesPerProcess = 1 << 16;
 
 struct TypeInfo {
@@ -82,8 +82,8 @@ void BpfEvents::Handle(const void* data, size_t bytes) {
     }
     case ACT_API_END: {
       const auto& record = *static_cast<const act_api_end*>(data);
-      handler_->OnApiEnd({TimeNs(head), head.pid, head.tid, static_cast<int32_t>(head.extra),
-                          record.correlation});
+      handler_->OnApiEnd(
+          {TimeNs(head), head.pid, head.tid, static_cast<int32_t>(head.extra), record.correlation});
       break;
     }
     case ACT_RANGE_PUSH:
@@ -107,8 +107,7 @@ void BpfEvents::Handle(const void* data, size_t bytes) {
     }
     case ACT_OP_NAME: {
       const auto& record = *static_cast<const act_name*>(data);
-      handler_->OnOpName(head.pid, head.extra,
-                         TextOrMemory(record.text, head.pid, record.address));
+      handler_->OnOpName(head.pid, head.extra, TextOrMemory(record.text, head.pid, record.address));
       break;
     }
     case ACT_HOST:

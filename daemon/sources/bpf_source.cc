@@ -41,8 +41,9 @@ int Print(libbpf_print_level level, const char* format, va_list args) {
 
 Status LoadError(int error) {
   if (error == -EPERM || error == -EACCES) {
-    return Status::Error("no permission to load BPF programs; run as root, or with CAP_BPF and "
-                         "CAP_PERFMON (and see kernel.unprivileged_bpf_disabled)");
+    return Status::Error(
+        "no permission to load BPF programs; run as root, or with CAP_BPF and "
+        "CAP_PERFMON (and see kernel.unprivileged_bpf_disabled)");
   }
   return Status::Error(std::string("cannot load the BPF programs: ") + strerror(-error) +
                        (last_warning.empty() ? "" : " (" + last_warning + ")") +
@@ -120,15 +121,14 @@ Status BpfSource::Impl::Load() {
   ring.reset(ring_buffer__new(bpf_map__fd(skeleton->maps.ring), OnRecord, this, nullptr));
   if (!ring) return Status::Error(std::string("cannot map the BPF ring: ") + strerror(errno));
   const size_t bytes = ACT_MAX_DEVICES * AXL_MAX_CONTEXTS * 8;  // array values are 8 bytes apart
-  void* address = mmap(nullptr, bytes, PROT_READ, MAP_SHARED,
-                       bpf_map__fd(skeleton->maps.context_owner), 0);
+  void* address =
+      mmap(nullptr, bytes, PROT_READ, MAP_SHARED, bpf_map__fd(skeleton->maps.context_owner), 0);
   if (address == MAP_FAILED) return Status::Error("cannot map the BPF context table");
   owners = Mapping(address, bytes);
   return {};
 }
 
-void BpfSource::Impl::AttachRaw(bpf_program* program, const std::string& name,
-                                const char* label) {
+void BpfSource::Impl::AttachRaw(bpf_program* program, const std::string& name, const char* label) {
   bpf_link* link = bpf_program__attach_raw_tracepoint(program, name.c_str());
   const int error = errno;
   handler->OnProbe(label + name, link != nullptr, link != nullptr ? "" : AttachReason(-error));
@@ -137,9 +137,12 @@ void BpfSource::Impl::AttachRaw(bpf_program* program, const std::string& name,
 
 void BpfSource::Impl::AttachUsdt() {
   const std::pair<bpf_program*, const char*> probes[] = {
-      {skeleton->progs.api_begin, "api_begin"},   {skeleton->progs.api_end, "api_end"},
-      {skeleton->progs.range_push, "range_push"}, {skeleton->progs.range_pop, "range_pop"},
-      {skeleton->progs.mark, "mark"},             {skeleton->progs.op_name, "op_name"},
+      {skeleton->progs.api_begin, "api_begin"},
+      {skeleton->progs.api_end, "api_end"},
+      {skeleton->progs.range_push, "range_push"},
+      {skeleton->progs.range_pop, "range_pop"},
+      {skeleton->progs.mark, "mark"},
+      {skeleton->progs.op_name, "op_name"},
   };
   for (const std::string& library : options.libraries) {
     for (const auto& [program, name] : probes) {

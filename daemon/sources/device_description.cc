@@ -18,7 +18,7 @@ constexpr const char* kStalls[AXL_NUM_STALLS] = {"semaphore", "memory",   "pcie"
 constexpr const char* kLimiters[] = {"compute", "semaphore", "memory",  "pcie",
                                      "tag",     "dispatch",  "throttle"};
 // In the order of enum axl_status.
-constexpr const char* kStatuses[] = {"ok",        "bad opcode", "bad field",
+constexpr const char* kStatuses[] = {"ok",          "bad opcode", "bad field",
                                      "bad address", "dma error",  "poisoned",
                                      "ring error",  "hang",       "canceled"};
 constexpr CodeName kOpcodes[] = {
@@ -86,8 +86,8 @@ proto::Device DescribeDevice(const axl_info& info) {
   AddUnit("h2d", proto::Unit::KIND_DMA_TO_DEVICE, 0, "TLPs", &device);
   AddUnit("d2h", proto::Unit::KIND_DMA_FROM_DEVICE, 0, "TLPs", &device);
   AddUnit("matrix", proto::Unit::KIND_MATRIX,
-          hz * static_cast<double>(info.matrix_rows) * static_cast<double>(info.matrix_cols), "MACs",
-          &device);
+          hz * static_cast<double>(info.matrix_rows) * static_cast<double>(info.matrix_cols),
+          "MACs", &device);
   AddUnit("vector", proto::Unit::KIND_VECTOR, hz * static_cast<double>(info.vector_lanes),
           "elements", &device);
 

@@ -4,40 +4,35 @@
 namespace acceltrace::daemon {
 namespace {
 
-constexpr uint32_t kLog2Records = 16;  // 8 MiB
-// The daemon polls; the watermark interrupt is for those who sleep.
-constexpr uint32_t kWatermark = 0;
+constexpr char kRingHop[] = "device-ring/";
+constexpr char kQueueHop[] = "session-queue/";
 
 }  // namespace
 
 Status DeviceSource::Start() {
-  auto map = device_->OpenTraceRing(kLog2Records, kWatermark, counter_period_ns_);
-  if (!map.ok()) return map.status();
-  map_ = std::move(map).value();
-  RecordLimits limits;
-  limits.num_queues = device_->info().num_queues;
-  limits.num_contexts = device_->info().num_contexts;
-  limits.num_counters = device_->info().num_counters;
-  limits.clock_bits = device_->info().clock_bits;
-  auto reader = RingReader::Open(map_.get(), map_.bytes(), limits);
-  if (!reader.ok()) return Status::Error(device_->name() + ": " + reader.message());
-  reader_ = std::move(reader).value();
+  auto ring = RingHub::Subscribe(device_, counter_period_ns_);
+  if (!ring.ok()) return ring.status();
+  ring_ = std::move(ring).value();
   handler_->OnProbe("device:" + device_->name(), true, "");
   return {};
 }
 
+void DeviceSource::TellLoss(uint64_t count, uint64_t first_ticks, uint64_t last_ticks,
+                            const char* hop) {
+  Loss loss;
+  loss.hop = hop + device_->name();
+  loss.count = count;
+  loss.first = static_cast<int64_t>(first_ticks);
+  loss.last = static_cast<int64_t>(last_ticks);
+  loss.in_ticks = true;
+  loss.device = device_->number();
+  handler_->OnLoss(loss);
+}
+
 void DeviceSource::Handle(const axl_record& record) {
   if (record.h.type == AXL_REC_LOSS) {
-    ++loss_records_;
     loss_dated_ += record.loss.lost;
-    Loss loss;
-    loss.hop = "device-ring/" + device_->name();
-    loss.count = record.loss.lost;
-    loss.first = static_cast<int64_t>(record.loss.first_time);
-    loss.last = static_cast<int64_t>(record.loss.last_time);
-    loss.in_ticks = true;
-    loss.device = device_->number();
-    handler_->OnLoss(loss);
+    TellLoss(record.loss.lost, record.loss.first_time, record.loss.last_time, kRingHop);
   } else if (wanted_(device_->number(), record)) {
     handler_->OnRecord(device_->number(), record);
   } else {
@@ -46,26 +41,24 @@ void DeviceSource::Handle(const axl_record& record) {
 }
 
 uint32_t DeviceSource::Drain(int64_t) {
-  return reader_->Drain([this](const axl_record& record) { Handle(record); });
+  uint32_t fill = 0;
+  for (const axl_record& record : ring_->Take(&fill)) Handle(record);
+  return fill;
 }
 
 void DeviceSource::Stop() {
   Drain(0);
-  device_->CloseTraceRing();
-  const RingCounts& counts = reader_->counts();
-  if (counts.AllLost() > loss_dated_) {
-    // At the end of the recording, or never owned up to: the time is not known.
-    Loss loss;
-    loss.hop = "device-ring/" + device_->name();
-    loss.count = counts.AllLost() - loss_dated_;
-    loss.device = device_->number();
-    handler_->OnLoss(loss);
+  const RingHub::Counts counts = ring_->counts();
+  ring_.reset();
+  // At the end of the recording, or never owned up to: the time is not known.
+  if (counts.lost > loss_dated_) TellLoss(counts.lost - loss_dated_, 0, 0, kRingHop);
+  const uint64_t out = counts.out + counts.dropped - foreign_;
+  handler_->OnHop(
+      {kRingHop + device_->name(), out + counts.lost + counts.bad, out, counts.lost, counts.bad});
+  if (counts.dropped > 0) {
+    TellLoss(counts.dropped, 0, 0, kQueueHop);
+    handler_->OnHop({kQueueHop + device_->name(), out, out - counts.dropped, counts.dropped, 0});
   }
-  const uint64_t bad = counts.bad + counts.bad_index + counts.bad_sequence;
-  const uint64_t out = counts.out - foreign_;
-  handler_->OnHop({"device-ring/" + device_->name(), out + counts.AllLost() + bad, out,
-                   counts.AllLost(), bad});
-  map_.Reset();
 }
 
 }  // namespace acceltrace::daemon

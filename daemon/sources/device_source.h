@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The device's own trace ring, mapped. Room: daemon/sources.
+// The records of a device's own trace ring. Room: daemon/sources.
 #ifndef DAEMON_SOURCES_DEVICE_SOURCE_H_
 #define DAEMON_SOURCES_DEVICE_SOURCE_H_
 
 #include <functional>
 #include <memory>
-#include <optional>
 
 #include "daemon/sources/axl_device.h"
-#include "daemon/sources/ring_reader.h"
+#include "daemon/sources/ring_hub.h"
 #include "daemon/sources/source.h"
 
 namespace acceltrace::daemon {
@@ -32,16 +31,15 @@ class DeviceSource : public Source {
 
  private:
   void Handle(const axl_record& record);
+  void TellLoss(uint64_t count, uint64_t first_ticks, uint64_t last_ticks, const char* hop);
 
   std::shared_ptr<AxlDevice> device_;
   uint64_t counter_period_ns_;
   Filter wanted_;
   EventHandler* handler_;
-  Mapping map_;
-  std::optional<RingReader> reader_;
-  uint64_t foreign_ = 0;        // other processes' records, not part of this recording
-  uint64_t loss_records_ = 0;
-  uint64_t loss_dated_ = 0;     // losses that a loss record told of
+  std::unique_ptr<RingHub::Subscription> ring_;
+  uint64_t foreign_ = 0;     // other processes' records, not part of this recording
+  uint64_t loss_dated_ = 0;  // losses that a loss record told of
 };
 
 }  // namespace acceltrace::daemon

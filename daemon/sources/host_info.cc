@@ -61,8 +61,8 @@ uint64_t TscHz() {
   attr.config = PERF_COUNT_SW_DUMMY;
   attr.exclude_kernel = 1;
   attr.exclude_hv = 1;
-  const UniqueFd fd(static_cast<int>(
-      syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC)));
+  const UniqueFd fd(
+      static_cast<int>(syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC)));
   if (!fd.valid()) return 0;
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   void* address = mmap(nullptr, page, PROT_READ, MAP_SHARED, fd.get(), 0);

@@ -59,8 +59,8 @@ std::string ReadString(uint32_t pid, uint64_t address, size_t max_bytes) {
   while (text.size() < max_bytes) {
     const uint64_t from = address + text.size();
     char buffer[4096];
-    const size_t bytes =
-        std::min({sizeof(buffer), page - static_cast<size_t>(from % page), max_bytes - text.size()});
+    const size_t bytes = std::min(
+        {sizeof(buffer), page - static_cast<size_t>(from % page), max_bytes - text.size()});
     iovec local = {buffer, bytes};
     iovec remote = {reinterpret_cast<void*>(from), bytes};
     const ssize_t got = process_vm_readv(static_cast<pid_t>(pid), &local, 1, &remote, 1, 0);

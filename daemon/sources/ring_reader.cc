@@ -27,13 +27,12 @@ Result<RingReader> RingReader::Open(void* map, size_t map_bytes, const RecordLim
                          " bytes: driver and acceltraced are of different versions");
   }
   if (log2_records < kMinLog2Records || log2_records > kMaxLog2Records ||
-      map_bytes - AXL_TRACE_HEADER_BYTES <
-          (size_t{AXL_TRACE_RECORD_BYTES} << log2_records)) {
+      map_bytes - AXL_TRACE_HEADER_BYTES < (size_t{AXL_TRACE_RECORD_BYTES} << log2_records)) {
     return Status::Error("trace ring: header says 2^" + std::to_string(log2_records) +
                          " records, the mapping has " + std::to_string(map_bytes) + " bytes");
   }
-  const auto* records = reinterpret_cast<const axl_record*>(static_cast<const char*>(map) +
-                                                            AXL_TRACE_HEADER_BYTES);
+  const auto* records =
+      reinterpret_cast<const axl_record*>(static_cast<const char*>(map) + AXL_TRACE_HEADER_BYTES);
   RingReader reader(header, records, log2_records, limits);
   reader.consumed_ = LoadAcquire(&header->consumed);
   return reader;

@@ -18,12 +18,12 @@ namespace acceltrace::daemon {
 // The books of a ring. Records carry numbers that count dropped ones too, so the
 // device's own count of losses is checked against the numbers that are missing.
 struct RingCounts {
-  uint64_t out = 0;        // valid records handed over, loss records included
-  uint64_t lost = 0;       // dropped, as the device counts
-  uint64_t bad = 0;        // refused by CheckRecord
-  uint64_t bad_index = 0;  // drains that found a producer index that makes no sense
-  uint64_t bad_sequence = 0;   // record numbers that went backwards
-  uint64_t missing = 0;        // record numbers never seen
+  uint64_t out = 0;           // valid records handed over, loss records included
+  uint64_t lost = 0;          // dropped, as the device counts
+  uint64_t bad = 0;           // refused by CheckRecord
+  uint64_t bad_index = 0;     // drains that found a producer index that makes no sense
+  uint64_t bad_sequence = 0;  // record numbers that went backwards
+  uint64_t missing = 0;       // record numbers never seen
 
   uint64_t in() const { return out + bad + AllLost(); }
   // At the end of a recording: losses that the device did not own up to included.

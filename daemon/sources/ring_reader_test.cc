@@ -33,9 +33,9 @@ class FakeRing {
       return;
     }
     const axl_record record = CommandRecord(job, 0, sequence);
-    std::memcpy(memory_.data() + AXL_TRACE_HEADER_BYTES +
-                    (header().produced % kRecords) * sizeof(record),
-                &record, sizeof(record));
+    std::memcpy(
+        memory_.data() + AXL_TRACE_HEADER_BYTES + (header().produced % kRecords) * sizeof(record),
+        &record, sizeof(record));
     ++header().produced;
   }
 
@@ -96,8 +96,8 @@ TEST_CASE("bad records are counted and skipped") {
   FakeRing ring;
   RingReader reader = Open(&ring);
   for (int i = 0; i < 10; ++i) ring.Produce(1);
-  auto* records = reinterpret_cast<axl_record*>(static_cast<char*>(ring.data()) +
-                                                AXL_TRACE_HEADER_BYTES);
+  auto* records =
+      reinterpret_cast<axl_record*>(static_cast<char*>(ring.data()) + AXL_TRACE_HEADER_BYTES);
   records[4].h.type = 99;
   uint64_t seen = 0;
   reader.Drain([&](const axl_record&) { ++seen; });

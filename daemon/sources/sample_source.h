@@ -15,8 +15,8 @@ namespace acceltrace::daemon {
 // When to sample a clock: a burst at both ends of the recording, where the
 // estimator would otherwise extrapolate, and a steady pace in between.
 struct SamplePolicy {
-  int burst = 32;                        // samples at the start and at the end
-  int64_t period_ns = 20'000'000;        // in between
+  int burst = 32;                  // samples at the start and at the end
+  int64_t period_ns = 20'000'000;  // in between
 };
 
 class SampleSource : public Source {

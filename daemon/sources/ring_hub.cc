@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/sources/ring_hub.h"
+
+#include <algorithm>
+#include <map>
+
+namespace acceltrace::daemon {
+namespace {
+
+constexpr uint32_t kLog2Records = 16;  // 8 MiB
+// The daemon polls; the watermark interrupt is for those who sleep.
+constexpr uint32_t kWatermark = 0;
+constexpr size_t kMaxQueued = size_t{2} << kLog2Records;
+
+// Rings that are open in this process, by device number.
+std::mutex open_mutex;
+std::map<uint32_t, std::weak_ptr<RingHub>>& OpenHubs() {
+  static auto* hubs = new std::map<uint32_t, std::weak_ptr<RingHub>>;  // outlives every thread
+  return *hubs;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RingHub::Subscription>> RingHub::Subscribe(
+    const std::shared_ptr<AxlDevice>& device, uint64_t counter_period_ns) {
+  const std::lock_guard<std::mutex> open_lock(open_mutex);
+  std::shared_ptr<RingHub> hub = OpenHubs()[device->number()].lock();
+  if (!hub) {
+    auto map = device->OpenTraceRing(kLog2Records, kWatermark, counter_period_ns);
+    if (!map.ok()) return map.status();
+    RecordLimits limits;
+    limits.num_queues = device->info().num_queues;
+    limits.num_contexts = device->info().num_contexts;
+    limits.num_counters = device->info().num_counters;
+    limits.clock_bits = device->info().clock_bits;
+    auto reader = RingReader::Open(map->get(), map->bytes(), limits);
+    if (!reader.ok()) {
+      device->CloseTraceRing();
+      return Status::Error(device->name() + ": " + reader.message());
+    }
+    hub = std::make_shared<RingHub>(device, std::move(map).value(), std::move(reader).value());
+    OpenHubs()[device->number()] = hub;
+  }
+  auto subscription = std::make_unique<Subscription>(hub);
+  const std::lock_guard<std::mutex> lock(hub->mutex_);
+  hub->Pump();  // what was there before is not for the newcomer
+  subscription->at_start_ = hub->reader_.counts();
+  hub->subscriptions_.push_back(subscription.get());
+  return subscription;
+}
+
+uint32_t RingHub::Pump() {
+  return reader_.Drain([this](const axl_record& record) {
+    for (Subscription* subscription : subscriptions_) {
+      if (subscription->queue_.size() < kMaxQueued) {
+        subscription->queue_.push_back(record);
+        ++subscription->out_;
+      } else {
+        ++subscription->dropped_;
+      }
+    }
+  });
+}
+
+void RingHub::Remove(Subscription* subscription) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  subscriptions_.erase(std::remove(subscriptions_.begin(), subscriptions_.end(), subscription),
+                       subscriptions_.end());
+}
+
+const std::vector<axl_record>& RingHub::Subscription::Take(uint32_t* fill) {
+  taken_.clear();
+  const std::lock_guard<std::mutex> lock(hub_->mutex_);
+  *fill = hub_->Pump();
+  std::swap(queue_, taken_);
+  return taken_;
+}
+
+RingHub::Counts RingHub::Subscription::counts() const {
+  const std::lock_guard<std::mutex> lock(hub_->mutex_);
+  const RingCounts& now = hub_->reader_.counts();
+  Counts counts;
+  counts.out = out_;
+  counts.dropped = dropped_;
+  counts.lost = now.AllLost() - at_start_.AllLost();
+  counts.bad = now.bad + now.bad_index + now.bad_sequence -
+               (at_start_.bad + at_start_.bad_index + at_start_.bad_sequence);
+  return counts;
+}
+
+}  // namespace acceltrace::daemon
