@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Set-up and the order of jobs; what is in a layer's job is in layer.cc.
+#include "tests/workloads/transformer/inference.h"
+
+#include <chrono>
+#include <cstring>
+
+namespace acceltrace::workloads {
+namespace {
+
+double Milliseconds(std::chrono::steady_clock::duration duration) {
+  return std::chrono::duration<double, std::milli>(duration).count();
+}
+
+}  // namespace
+
+Inference::Inference(const Config& config, const RunOptions& options)
+    : config_(config), options_(options), layout_(config) {
+  for (uint32_t i = 0; i < config.layers; ++i) {
+    const std::string range = "layer" + std::to_string(i);
+    const std::string dot = range + ".";
+    names_.push_back({range, dot + "attn_norm", dot + "q", dot + "k", dot + "v", dot + "rope_q",
+                      dot + "rope_k", dot + "scores", dot + "softmax", dot + "context",
+                      dot + "out", dot + "ffn_norm", dot + "gate", dot + "up", dot + "silu",
+                      dot + "down",
+                      {dot + "load_qkv", dot + "load_out", dot + "load_gate_up",
+                       dot + "load_down"}});
+  }
+}
+
+Result<std::unique_ptr<Inference>> Inference::Create(const Config& config,
+                                                     const RunOptions& options) {
+  STATUS_TRY(config.Check());
+  if (options.tile == 0) return Status::Error("--tile must be at least 1");
+  std::unique_ptr<Inference> inference(new Inference(config, options));
+  STATUS_TRY(inference->Allocate());
+  return inference;
+}
+
+// Scratchpad if asked for and there is room, else DRAM.
+Status Inference::Take(float** pointer, size_t floats, bool on_chip) {
+  void** const out = memory_.emplace_back().out();
+  const size_t bytes = floats * sizeof(float);
+  axlError_t error = on_chip ? axlMallocScratch(out, bytes) : axlErrorOutOfDeviceMemory;
+  if (error == axlErrorOutOfDeviceMemory) error = axlMalloc(out, bytes);
+  *pointer = static_cast<float*>(*out);
+  return ToStatus(error, "allocating device memory");
+}
+
+Status Inference::Allocate() {
+  axlRange range("allocate");
+  const size_t d = config_.dim, v = config_.vocab, p = config_.prompt, f = config_.ffn;
+  const size_t positions = config_.max_positions();
+  AXL_TRY(axlHostAlloc(host_weights_.out(), Weights::Floats(config_) * sizeof(float)));
+  AXL_TRY(axlHostAlloc(host_results_.out(), config_.steps() * (v + 1) * sizeof(float) +
+                                                config_.prompt * sizeof(uint32_t)));
+  weights_ = std::make_unique<Weights>(config_, static_cast<float*>(host_weights_.get()));
+
+  STATUS_TRY(Take(&embedding_, v * d, false));
+  STATUS_TRY(Take(&final_, d + d * v, false));
+  STATUS_TRY(Take(&logits_, config_.steps() * v, false));
+  STATUS_TRY(Take(&keys_, config_.layers * positions * d, false));
+  STATUS_TRY(Take(&values_, config_.layers * positions * d, false));
+  float* tokens = nullptr;
+  STATUS_TRY(Take(&tokens, positions + 1, false));
+  tokens_ = reinterpret_cast<uint32_t*>(tokens);
+  for (float** const rows_of_dim : {&x_, &h_, &q_, &k_, &context_})
+    STATUS_TRY(Take(rows_of_dim, p * d, true));
+  STATUS_TRY(Take(&scores_, config_.heads * p * positions, true));
+  STATUS_TRY(Take(&gate_, p * f, true));
+  STATUS_TRY(Take(&up_, p * f, true));
+  if (options_.stream_weights) {
+    for (float*& buffer : buffers_) STATUS_TRY(Take(&buffer, layout_.floats, true));
+  } else {
+    STATUS_TRY(Take(&resident_, config_.layers * layout_.floats, false));
+  }
+
+  AXL_TRY(axlStreamCreate(compute_.out()));
+  AXL_TRY(axlStreamCreate(copy_.out()));
+  AXL_TRY(axlEventCreate(begin_.out()));
+  AXL_TRY(axlEventCreate(end_.out()));
+  AXL_TRY(axlEventCreateWithFlags(step_done_.out(), axlEventDisableTiming));
+  for (Event& event : fetched_)
+    AXL_TRY(axlEventCreateWithFlags(event.out(), axlEventDisableTiming));
+  return graph_.Create();
+}
+
+float* Inference::WeightsOf(uint64_t layer_run) const {
+  if (options_.stream_weights) return buffers_[layer_run % 2];
+  return resident_ + layer_run % config_.layers * layout_.floats;
+}
+
+Status Inference::Launch(axlStream_t stream) {
+  ++stats_.jobs;
+  stats_.commands += graph_.nodes();
+  return graph_.Launch(stream);
+}
+
+// What must be there before the first layer starts, as one job.
+Status Inference::Upload(const std::vector<uint32_t>& prompt) {
+  axlRange range("upload");
+  const size_t d = config_.dim, v = config_.vocab;
+  auto* const ids = reinterpret_cast<uint32_t*>(static_cast<float*>(host_results_.get()) +
+                                                config_.steps() * (v + 1));
+  std::memcpy(ids, prompt.data(), prompt.size() * sizeof(uint32_t));
+  graph_.Clear();
+  const auto copy = [&](const char* op, void* to, const void* from, size_t bytes) {
+    graph_.Copy(op, to, from, bytes, axlMemcpyHostToDevice, {});
+  };
+  copy("load_prompt", tokens_, ids, prompt.size() * sizeof(uint32_t));
+  copy("load_embedding", embedding_, weights_->embedding(), v * d * sizeof(float));
+  copy("load_head", final_, weights_->final_norm(), (d + d * v) * sizeof(float));
+  if (options_.stream_weights) {
+    AddWeightCopies(0, buffers_[0]);
+  } else {
+    for (uint32_t i = 0; i < config_.layers; ++i) AddWeightCopies(i, WeightsOf(i));
+  }
+  return Launch(compute_.get());
+}
+
+Status Inference::Step(uint32_t step) {
+  const std::string name = step ? "decode " + std::to_string(step) : "prefill";
+  axlRange range(name.c_str());
+  for (uint32_t layer = 0; layer < config_.layers; ++layer) STATUS_TRY(RunLayer(step, layer));
+  STATUS_TRY(RunHead(step));
+  return FetchResults(step);
+}
+
+// Tokens and logits come back on a stream of their own while the next step computes.
+Status Inference::FetchResults(uint32_t step) {
+  axlRange range("fetch");
+  const size_t v = config_.vocab;
+  float* const logits = static_cast<float*>(host_results_.get());
+  float* const tokens = logits + config_.steps() * v;
+  AXL_TRY(axlEventRecord(step_done_.get(), compute_.get()));
+  AXL_TRY(axlStreamWaitEvent(copy_.get(), step_done_.get()));
+  graph_.Clear();
+  graph_.Copy("fetch_token", tokens + step, tokens_ + FirstOf(step) + RowsOf(step),
+              sizeof(uint32_t), axlMemcpyDeviceToHost, {});
+  graph_.Copy("fetch_logits", logits + step * v, logits_ + step * v, v * sizeof(float),
+              axlMemcpyDeviceToHost, {});
+  STATUS_TRY(Launch(copy_.get()));
+  AXL_TRY(axlEventRecord(fetched_[step % 2].get(), copy_.get()));
+  return Status();
+}
+
+Result<Generation> Inference::Run(const std::vector<uint32_t>& prompt) {
+  const auto start = std::chrono::steady_clock::now();
+  axlRange range("inference");
+  STATUS_TRY(Upload(prompt));
+  AXL_TRY(axlEventRecord(begin_.get(), compute_.get()));
+  for (uint32_t step = 0; step < config_.steps(); ++step) {
+    STATUS_TRY(Step(step));
+    // One step ahead: the device goes on while the host takes the token before.
+    if (options_.sync_each_step) AXL_TRY(axlEventSynchronize(fetched_[step % 2].get()));
+    else if (step > 0) AXL_TRY(axlEventSynchronize(fetched_[(step - 1) % 2].get()));
+    axlMark("token");
+  }
+  AXL_TRY(axlEventRecord(end_.get(), compute_.get()));
+  AXL_TRY(axlEventSynchronize(end_.get()));
+  AXL_TRY(axlDeviceSynchronize());
+  stats_.jobs += 2;
+  stats_.commands += 2;
+  stats_.host_ms = Milliseconds(std::chrono::steady_clock::now() - start);
+  float device_ms;
+  if (axlEventElapsedTime(&device_ms, begin_.get(), end_.get()) == axlSuccess)
+    stats_.device_ms = device_ms;
+
+  const float* const results = static_cast<const float*>(host_results_.get());
+  const size_t floats = config_.steps() * static_cast<size_t>(config_.vocab);
+  Generation generation;
+  generation.logits.assign(results, results + floats);
+  generation.tokens.resize(config_.steps());
+  std::memcpy(generation.tokens.data(), results + floats, config_.steps() * sizeof(uint32_t));
+  return generation;
+}
+
+}  // namespace acceltrace::workloads
