@@ -48,7 +48,7 @@ UniqueFd TakeSignals() {
   return UniqueFd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-Result<UniqueFd> OpenOutput(const Options& options) {
+Result<UniqueFd> OpenOutput(const Options& options, bool* created) {
   if (options.output_fd >= 0) {
     const int flags = fcntl(options.output_fd, F_GETFL);
     if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) {
@@ -57,7 +57,11 @@ Result<UniqueFd> OpenOutput(const Options& options) {
     }
     return UniqueFd(options.output_fd);
   }
-  UniqueFd fd(open(options.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  const char* path = options.output.c_str();
+  UniqueFd fd(open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  *created = fd.valid();
+  // An old file is only emptied once the recording has begun.
+  if (!fd.valid()) fd.Reset(open(path, O_WRONLY | O_CLOEXEC));
   if (!fd.valid()) {
     return Status::Error("cannot create " + options.output + ": " + strerror(errno));
   }
@@ -110,8 +114,15 @@ class PrivateRun {
   }
 
   Status Begin() {
-    auto output = OpenOutput(options_);
+    bool created = false;
+    auto output = OpenOutput(options_, &created);
     if (!output.ok()) return output.status();
+    Status status = Attach(std::move(output).value());
+    if (!status.ok() && created) unlink(options_.output.c_str());
+    return status;
+  }
+
+  Status Attach(UniqueFd output) {
     const std::string name =
         options_.output.empty() ? "fd " + std::to_string(options_.output_fd) : options_.output;
     for (const uint32_t pid : options_.record.pids) {
@@ -121,7 +132,7 @@ class PrivateRun {
       }
       if (!channel_) watched_.push_back(std::move(fd));
     }
-    auto recorder = Recorder::Start(options_.record, std::move(output).value(), name);
+    auto recorder = Recorder::Start(options_.record, std::move(output), name);
     if (!recorder.ok()) return recorder.status();
     recorder_ = std::move(recorder).value();
     return DropPrivileges();

@@ -71,6 +71,7 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(const RecordOptions& options, 
                                                   std::string output_name) {
   std::unique_ptr<Recorder> recorder(new Recorder(std::move(output), std::move(output_name)));
   if (Status status = recorder->Attach(options); !status.ok()) return status;
+  recorder->sink_.Begin();
   proto::TraceInfo info = DescribeHost();
   for (const std::string& word : options.command) info.add_command(word);
   (*info.mutable_notes())["output"] = recorder->sink_.method();

@@ -41,6 +41,10 @@ FileSink::~FileSink() {
   while (!in_flight_.empty()) Reap(true);
 }
 
+void FileSink::Begin() {
+  if (seekable_) (void)!ftruncate(fd_.get(), 0);
+}
+
 void FileSink::Fail(int error, uint64_t offset) {
   if (!status_.ok()) return;
   std::string what = strerror(error);

@@ -35,6 +35,9 @@ class FileSink {
   FileSink(UniqueFd fd, std::string name, FileSinkOptions options = {});
   ~FileSink();
 
+  // Before the first frame: empties a file that was there before.
+  void Begin();
+
   // Takes one whole frame of so many events. Waits when every block is in flight.
   // After a failure frames are only counted.
   void Append(std::string_view frame, uint32_t events);

@@ -15,6 +15,7 @@ namespace acceltrace::daemon {
 namespace {
 
 constexpr char kDevicePrefix[] = "axl";
+constexpr uint32_t kMinLog2Records = 10;  // less is not worth having
 
 template <typename T>
 int Ioctl(int fd, unsigned long request, T* argument) {
@@ -137,15 +138,21 @@ Status AxlDevice::SampleClock(axl_clock_sample* sample) {
   return {};
 }
 
-Result<Mapping> AxlDevice::OpenTraceRing(uint32_t log2_records, uint32_t watermark,
+Result<Mapping> AxlDevice::OpenTraceRing(uint32_t max_log2_records, uint32_t watermark,
                                          uint64_t counter_period_ns) {
   axl_trace_open open = {};
-  open.ring = AXL_TRACE_RING_DEVICE;
-  open.log2_records = log2_records;
-  open.classes = AXL_REC_CLASSES_ALL;
-  open.watermark = watermark;
-  open.sample_period_ns = counter_period_ns;
-  if (Ioctl(fd_.get(), AXL_IOCTL_TRACE_OPEN, &open) < 0) {
+  int result = -1;
+  for (uint32_t log2 = max_log2_records; result < 0 && log2 >= kMinLog2Records; --log2) {
+    open = {};
+    open.ring = AXL_TRACE_RING_DEVICE;
+    open.log2_records = log2;
+    open.classes = AXL_REC_CLASSES_ALL;
+    open.watermark = watermark;
+    open.sample_period_ns = counter_period_ns;
+    result = Ioctl(fd_.get(), AXL_IOCTL_TRACE_OPEN, &open);
+    if (result < 0 && errno != ENOMEM) break;
+  }
+  if (result < 0) {
     switch (errno) {
       case EBUSY:
         return Status::Error(name_ +

@@ -37,8 +37,9 @@ class AxlDevice {
   Status ReadCounters(CounterRow* row);
   Status SampleClock(axl_clock_sample* sample);
 
-  // The device-wide ring, mapped. Errors: taken by another tracer; no privilege.
-  Result<Mapping> OpenTraceRing(uint32_t log2_records, uint32_t watermark,
+  // The device-wide ring, mapped. It is contiguous memory for DMA: when there is not
+  // that much of it, a smaller ring. Errors: taken by another tracer; no privilege.
+  Result<Mapping> OpenTraceRing(uint32_t max_log2_records, uint32_t watermark,
                                 uint64_t counter_period_ns);
   void CloseTraceRing();
 

@@ -7,7 +7,7 @@
 namespace acceltrace::daemon {
 namespace {
 
-constexpr uint32_t kLog2Records = 16;  // 8 MiB
+constexpr uint32_t kLog2Records = 16;  // 8 MiB, or what can be had
 // The daemon polls; the watermark interrupt is for those who sleep.
 constexpr uint32_t kWatermark = 0;
 constexpr size_t kMaxQueued = size_t{2} << kLog2Records;
