@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef AXL_ABI_H
+#define AXL_ABI_H
+
+/* Ends QEMU with one line unless it is the one this object was compiled for. */
+void axl_abi_check(void);
+
+#endif /* AXL_ABI_H */

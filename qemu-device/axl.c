@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * axl: an emulated PCIe machine-learning accelerator. QOM type, PCI set-up,
+ * reset. Built as a shared object for the distribution's own QEMU:
+ *
+ *   LD_PRELOAD=build/qemu-device/axl.so qemu-system-x86_64 -device axl
+ */
+#include "axl.h"
+#include "abi.h"
+
+#include <sys/mman.h>
+
+static unsigned axl_instances;
+
+bool axl_idle(const AxlState *s)
+{
+    for (unsigned q = 0; q < AXL_MAX_QUEUES; q++) {
+        const AxlQueue *queue = &s->queue[q];
+
+        if (queue->retire != queue->tail || queue->comp_head != queue->comp_tail ||
+            queue->fetching) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* CTRL.RESET and bus resets: everything but the clock and DRAM contents. */
+void axl_reset_device(AxlState *s)
+{
+    for (unsigned c = 0; c < AXL_MAX_CONTEXTS; c++) {
+        s->ctx[c].ctrl = 0;
+        axl_context_reset(s, c);
+        s->ctx[c] = (AxlContext) { 0 };
+    }
+    for (unsigned q = 0; q < AXL_MAX_QUEUES; q++) {
+        AxlQueue *queue = &s->queue[q];
+        AxlCmd *window = queue->window;
+
+        axl_queue_enable(s, q, 0);
+        g_free(queue->doorbells);
+        *queue = (AxlQueue) { .window = window };
+    }
+    axl_trace_event(s, AXL_EV_RESET, -1, 0, 0, 0);
+    axl_trace_reset(s);
+    memset(s->sem, 0, sizeof(s->sem));
+    for (unsigned e = 0; e < AXL_NUM_ENGINES; e++) {
+        s->engine[e].last_queue = 0;
+    }
+    s->irqs = 0;
+    axl_sim_at(s, AXL_EV_IRQ, AXL_NEVER);
+    s->ctrl = 0;
+    s->int_status = s->int_mask = 0;
+    s->ptm_valid = false;
+    axl_dram_reset(s);
+    axl_account_reset(s);
+    axl_truth_event(s, "reset", "%s", "");
+    axl_truth_flush(s);
+}
+
+static void axl_reset_hold(AXL_RESET_HOLD_ARGS)
+{
+    AxlState *s = AXL(obj);
+
+    axl_sim_sync(s);
+    axl_reset_device(s);
+    axl_pcie_update(s);
+    axl_sim_rearm(s);
+}
+
+static void axl_config_write(PCIDevice *pdev, uint32_t addr, uint32_t v, int len)
+{
+    AxlState *s = AXL(pdev);
+
+    pci_default_write_config(pdev, addr, v, len);
+    if (pdev->exp.exp_cap && ranges_overlap(addr, len, pdev->exp.exp_cap + PCI_EXP_DEVCTL, 2)) {
+        axl_sim_sync(s);
+        axl_pcie_update(s);
+        axl_sim_rearm(s);
+    }
+}
+
+static uint8_t *axl_memory(uint64_t bytes, Error **errp)
+{
+    /* Untouched pages cost the host nothing. */
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (p == MAP_FAILED) {
+        error_setg_errno(errp, errno, "axl: no room for %" PRIu64 " bytes of memory", bytes);
+        return NULL;
+    }
+    return p;
+}
+
+static void axl_unmap(AxlState *s)
+{
+    if (s->dram) {
+        munmap(s->dram, s->knob.dram_bytes);
+    }
+    if (s->scratch) {
+        munmap(s->scratch, s->knob.scratch_bytes);
+    }
+    s->dram = s->scratch = NULL;
+}
+
+static void axl_init_bars(AxlState *s)
+{
+    PCIDevice *pdev = PCI_DEVICE(s);
+    Object *obj = OBJECT(s);
+
+    memory_region_init_io(&s->regs, obj, &axl_regs_ops, s, "axl-regs", AXL_REGS_BYTES);
+    pci_register_bar(pdev, AXL_BAR_REGS, PCI_BASE_ADDRESS_SPACE_MEMORY, &s->regs);
+    if (s->knob.window_bytes) {
+        s->knob.window_bytes = MIN(s->knob.window_bytes, (int64_t)pow2floor(s->knob.dram_bytes));
+        memory_region_init_ram_ptr(&s->window, obj, "axl-window", s->knob.window_bytes, s->dram);
+        pci_register_bar(pdev, AXL_BAR_WINDOW,
+                         PCI_BASE_ADDRESS_SPACE_MEMORY | PCI_BASE_ADDRESS_MEM_TYPE_64 |
+                             PCI_BASE_ADDRESS_MEM_PREFETCH, &s->window);
+    }
+}
+
+static void axl_realize(PCIDevice *pdev, Error **errp)
+{
+    AxlState *s = AXL(pdev);
+    Error *err = NULL;
+
+    if (s->model && strcmp(s->model, "full") && strcmp(s->model, "functional")) {
+        error_setg(errp, "axl: 'model' is 'full' or 'functional'");
+        return;
+    }
+    s->functional = s->model && !strcmp(s->model, "functional");
+    if (!axl_knobs_check(s, errp)) {
+        return;
+    }
+    s->index = axl_instances++;
+    s->dram = axl_memory(s->knob.dram_bytes, errp);
+    s->scratch = s->dram ? axl_memory(s->knob.scratch_bytes, errp) : NULL;
+    if (!s->scratch || !axl_truth_open(s, errp)) {
+        axl_unmap(s);
+        return;
+    }
+    pci_config_set_interrupt_pin(pdev->config, 0);
+    axl_init_bars(s);
+    axl_pcie_config(s, &err);
+    if (!err) {
+        msix_init_exclusive_bar(pdev, AXL_NUM_MSIX, AXL_BAR_MSIX, &err);
+    }
+    if (err) {
+        error_propagate(errp, err);
+        axl_truth_close(s);
+        axl_unmap(s);
+        return;
+    }
+    for (unsigned v = 0; v < AXL_NUM_MSIX; v++) {
+        msix_vector_use(pdev, v);
+    }
+    for (unsigned i = 0; i < AXL_NUM_EVENTS; i++) {
+        s->due[i] = AXL_NEVER;
+    }
+    s->armed_ns = AXL_NEVER;
+    s->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, axl_sim_timer, s);
+    s->now = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+    s->tsc_ref_ns = s->now;
+    s->tsc_ref = cpus_get_elapsed_ticks();
+    axl_clock_reset(s);
+    axl_account_reset(s);
+    axl_dram_reset(s);
+    axl_pcie_update(s);
+}
+
+static void axl_exit(PCIDevice *pdev)
+{
+    AxlState *s = AXL(pdev);
+
+    timer_free(s->timer);
+    axl_truth_close(s);
+    msix_uninit_exclusive_bar(pdev);
+    for (unsigned q = 0; q < AXL_MAX_QUEUES; q++) {
+        AxlQueue *queue = &s->queue[q];
+
+        for (uint32_t i = queue->retire; i != queue->tail; i++) {
+            g_free(queue->window[i % AXL_WINDOW].sg);
+        }
+        g_free(queue->window);
+        g_free(queue->doorbells);
+    }
+}
+
+static void axl_finalize(Object *obj)
+{
+    AxlState *s = AXL(obj);
+
+    /* Not before: the window's mapping may outlive unplugging by a grace period. */
+    axl_unmap(s);
+}
+
+static void axl_instance_init(Object *obj)
+{
+    AxlState *s = AXL(obj);
+
+    axl_knobs_init(s);
+    s->fault.hang_engine = -1;
+    s->fault.throttle_permille = 1000;
+}
+
+static AxlProperty axl_properties[] = {
+    DEFINE_PROP_STRING("truth", AxlState, truth_path),
+    DEFINE_PROP_STRING("model", AxlState, model),
+    AXL_PROP_END
+};
+
+/* Device memory and work in flight are not carried over. */
+static const VMStateDescription axl_vmstate = {
+    .name = TYPE_AXL,
+    .unmigratable = 1,
+};
+
+static void axl_class_init(ObjectClass *klass, AxlClassData *data)
+{
+    DeviceClass *dc = DEVICE_CLASS(klass);
+    PCIDeviceClass *k = PCI_DEVICE_CLASS(klass);
+    ResettableClass *rc = RESETTABLE_CLASS(klass);
+
+    axl_abi_check();
+    k->realize = axl_realize;
+    k->exit = axl_exit;
+    k->config_write = axl_config_write;
+    k->vendor_id = AXL_PCI_VENDOR_ID;
+    k->device_id = AXL_PCI_DEVICE_ID;
+    k->revision = AXL_PCI_REVISION;
+    k->class_id = PCI_CLASS_OTHERS;
+    rc->phases.hold = axl_reset_hold;
+    dc->desc = "axl machine-learning accelerator";
+    dc->vmsd = &axl_vmstate;
+    set_bit(DEVICE_CATEGORY_MISC, dc->categories);
+    device_class_set_props(dc, axl_properties);
+    axl_knobs_class_init(klass);
+    axl_faults_class_init(klass);
+}
+
+static const TypeInfo axl_type = {
+    .name = TYPE_AXL,
+    .parent = TYPE_PCI_DEVICE,
+    .instance_size = sizeof(AxlState),
+    .instance_init = axl_instance_init,
+    .instance_finalize = axl_finalize,
+    .class_init = axl_class_init,
+    .interfaces = (AxlInterfaceInfo[]) {
+        { INTERFACE_PCIE_DEVICE },
+        { },
+    },
+};
+
+static void axl_register_types(void)
+{
+    type_register_static(&axl_type);
+}
+
+type_init(axl_register_types)

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * axl: state of one emulated accelerator, shared by the files of this folder.
+ *
+ * Room: qemu-device. Nothing outside this folder includes it; the guest-visible
+ * contract is kmod/uapi/axl_hw.h. Who owns what:
+ *
+ *   axl.c      QOM, PCI, reset          regs.c    register reads and writes
+ *   sim.c      event slots, catch-up    dma.c     bus access, small TLPs, MSI-X
+ *   queue.c    fetch, dispatch          retire.c  in-order retirement, completions
+ *   context.c  halt and reset           engine.c  arbitration, phases
+ *   account.c  ticks by cause           fluid.c   shared rates of running commands
+ *   decode.c   descriptor checks        cost.c    what a command asks of resources
+ *   copy.c     runs and scatter lists
+ *   pcie.c     TLP arithmetic           dram.c    bursts, rows, banks
+ *   exec*.c    the numbers              clock.c   device clock
+ *   trace.c    trace rings              truth.c   truth log
+ *   knobs.c    run-time properties      faults.c  misbehaviour
+ *
+ * Time: every model time is QEMU_CLOCK_VIRTUAL in ns. The device runs its own
+ * event slots in time order and stamps them with their own instant, so results
+ * do not depend on when the host got round to running a timer.
+ */
+#ifndef AXL_H
+#define AXL_H
+
+#include "compat.h"
+
+#include <math.h>
+
+#include "kmod/uapi/axl_hw.h"
+#include "kmod/uapi/axl_counters.h"
+
+#define TYPE_AXL "axl"
+OBJECT_DECLARE_SIMPLE_TYPE(AxlState, AXL)
+
+#define AXL_NEVER INT64_MAX
+
+/* On-chip limits. */
+#define AXL_WINDOW      64 /* commands of one queue fetched and not yet retired */
+#define AXL_FIFO        16 /* of those, waiting at one engine */
+#define AXL_FETCH_BATCH 8  /* descriptors of one fetch */
+#define AXL_IRQ_PENDING 64
+#define AXL_MAX_BANKS   64
+#define AXL_MAX_OPERANDS 4
+
+/* What an engine's time is charged to: enum axl_stall, then computing. */
+#define AXL_CAUSE_BUSY  AXL_NUM_STALLS
+#define AXL_NUM_CAUSES  (AXL_NUM_STALLS + 1)
+
+/* One instant on the scales that matter. */
+typedef struct AxlStamp {
+    int64_t ns;   /* virtual clock */
+    uint64_t raw; /* device ticks since power-on: no offset, no step, no wrap */
+    uint64_t ts;  /* what the guest sees: offset added, wrapped */
+} AxlStamp;
+
+/* Amounts that grow with a command's progress; see tally_counters in account.c. */
+enum {
+    AXL_T_PAYLOAD,
+    AXL_T_WORK,
+    AXL_T_DRAM_READ,
+    AXL_T_DRAM_WRITE,
+    AXL_T_DRAM_USEFUL,
+    AXL_T_ROW_HITS,
+    AXL_T_ROW_MISSES,
+    AXL_T_ROW_CONFLICTS,
+    AXL_T_SCRATCH,
+    AXL_T_RX_WIRE,
+    AXL_T_TX_WIRE,
+    AXL_T_MRD,
+    AXL_T_CPLD,
+    AXL_T_MWR,
+    AXL_NUM_TALLIES,
+};
+
+/* A rectangular operand in device memory: `rows` runs of row_bytes, repeated by batch. */
+typedef struct AxlOperand {
+    uint64_t addr;
+    uint64_t rows;
+    uint64_t row_bytes;
+    uint64_t pitch;
+    uint64_t batch_pitch;
+    uint32_t batch;
+    uint32_t passes; /* times the whole operand is streamed */
+    bool write;
+} AxlOperand;
+
+/* What a command asks of each resource; the fluid model turns it into time. */
+typedef struct AxlDemand {
+    double cycles;     /* of the engine's own clock, at full rate */
+    double rate;       /* share of the nominal rate the knob leaves, 1.0 = all */
+    double tag_ns;     /* least streaming time for want of tags */
+    double dram_ns;    /* of DRAM service */
+    double scratch_ns; /* of scratchpad port time */
+    double rx_bytes;   /* on the wire, towards the device */
+    double tx_bytes;
+    int64_t pcie_latency_ns;   /* exposed before data streams */
+    int64_t memory_latency_ns;
+} AxlDemand;
+
+typedef enum AxlCmdState {
+    AXL_CMD_FETCHED, /* in the window, not yet at an engine */
+    AXL_CMD_QUEUED,  /* in an engine's FIFO */
+    AXL_CMD_RUNNING,
+    AXL_CMD_DONE,
+} AxlCmdState;
+
+typedef struct AxlCmd {
+    struct axl_desc desc;
+    AxlCmdState state;
+    uint8_t queue;
+    uint8_t ctx;
+    uint8_t engine;
+    uint8_t status; /* enum axl_status */
+    uint32_t sq_index;
+    AxlStamp doorbell, fetched, start, end;
+    int64_t arrived_ns; /* first of its queue at the engine */
+    uint64_t ticks[AXL_NUM_CAUSES];
+    int64_t ns[AXL_NUM_CAUSES];
+    uint64_t total[AXL_NUM_TALLIES];
+    uint64_t done[AXL_NUM_TALLIES];
+    AxlOperand operand[AXL_MAX_OPERANDS];
+    unsigned operands;
+    AxlDemand demand;
+    struct axl_sg *sg; /* owned, read when the command starts */
+    double progress;   /* of the streaming phase, 0 to 1 */
+    bool hung;         /* a fault keeps it from ending */
+} AxlCmd;
+
+typedef struct AxlCompletion {
+    int64_t due_ns;
+    struct axl_cqe cqe;
+    struct axl_rec_job rec;
+    int64_t retired_ns;
+    uint8_t ctx;
+    bool irq;
+} AxlCompletion;
+
+typedef struct AxlIrq {
+    int64_t due_ns;
+    uint8_t queue;
+    uint8_t ctx;
+    int64_t completion_ns;
+    struct axl_rec_job rec;
+} AxlIrq;
+
+typedef struct AxlQueue {
+    uint64_t sq_base, cq_base;
+    uint32_t sq_log2, cq_log2;
+    uint32_t context;
+    uint32_t ctrl;
+    uint32_t status;
+    uint32_t error;
+    uint32_t sq_head, sq_tail; /* free running; head = next entry to fetch */
+    uint32_t cq_tail, cq_head;
+    AxlStamp *doorbells;       /* by ring slot: the write that covered it */
+    uint32_t fetching;         /* entries of the fetch under way */
+    /* free-running indices into window: retire <= route <= tail */
+    AxlCmd *window;
+    uint32_t retire, route, tail;
+    AxlCompletion completions[AXL_WINDOW + 1];
+    uint32_t comp_head, comp_tail;
+    /* the job being retired */
+    struct axl_rec_job job;
+    bool job_open;
+} AxlQueue;
+
+typedef struct AxlContext {
+    uint32_t ctrl;
+    uint32_t status;
+    uint32_t error, err_job, err_index;
+    uint32_t priority;
+} AxlContext;
+
+typedef struct AxlFifo {
+    uint8_t slot[AXL_FIFO]; /* window slots */
+    uint32_t head, tail;
+} AxlFifo;
+
+typedef enum AxlPhase {
+    AXL_PHASE_NONE, /* idle, or waiting for the semaphores of `candidate` */
+    AXL_PHASE_DISPATCH,
+    AXL_PHASE_LATENCY_PCIE,
+    AXL_PHASE_LATENCY_MEMORY,
+    AXL_PHASE_STREAM,
+    AXL_PHASE_HUNG,
+} AxlPhase;
+
+typedef struct AxlEngine {
+    AxlFifo fifo[AXL_MAX_QUEUES];
+    unsigned last_queue; /* round robin */
+    AxlCmd *cmd;         /* running */
+    AxlCmd *candidate;   /* next to run, semaphores not satisfied */
+    AxlPhase phase;
+    double rate;         /* progress per ns while streaming */
+    double busy_share;
+    unsigned cause;      /* charged with the rest: enum axl_stall */
+    double tick_carry, ns_carry; /* busy time owed by rounding */
+    AxlStamp accounted;
+} AxlEngine;
+
+typedef struct AxlTraceRing {
+    uint64_t base;
+    uint32_t log2;
+    uint32_t ctrl;
+    uint32_t classes;
+    uint32_t watermark;
+    uint64_t period_ns;
+    uint32_t status;
+    uint64_t produced, lost;
+    uint64_t consumed;     /* last value read from the header, checked */
+    uint64_t told;         /* produced when the last watermark interrupt went out */
+    uint32_t sequence;
+    uint32_t sample;
+    int64_t reread_ns;     /* not before this is `consumed` read again */
+    bool losing;
+    uint64_t losing_from;  /* `lost` when the present gap began */
+    uint64_t loss_first, loss_last;
+    unsigned unwritten;    /* records since the last index write-back */
+} AxlTraceRing;
+
+typedef struct AxlClock {
+    int64_t base_ns;
+    uint64_t base_raw, base_frac;
+    uint64_t inc, inc_frac; /* ticks a ns, 64.64 fixed point */
+    uint64_t offset;
+    uint64_t mask;
+    uint64_t rate_mhz;      /* effective frequency in mHz */
+    double from_hz, to_hz;  /* ramp */
+    unsigned ramp_left;
+    int64_t ramp_step_ns;
+} AxlClock;
+
+typedef struct AxlKnobs {
+#define AXL_KNOB(field, name, def, min, max, when, text) int64_t field;
+#include "knobs.def"
+#undef AXL_KNOB
+} AxlKnobs;
+
+/* Event slots: at most one deadline each. */
+enum {
+    AXL_EV_ENGINE_ = 0,
+    AXL_EV_FETCH = AXL_EV_ENGINE_ + AXL_NUM_ENGINES,
+    AXL_EV_COMPLETION = AXL_EV_FETCH + AXL_MAX_QUEUES,
+    AXL_EV_WRITEBACK = AXL_EV_COMPLETION + AXL_MAX_QUEUES,
+    AXL_EV_SAMPLE = AXL_EV_WRITEBACK + AXL_MAX_TRACE_RINGS,
+    AXL_EV_IRQ = AXL_EV_SAMPLE + AXL_MAX_TRACE_RINGS,
+    AXL_EV_RAMP,
+    AXL_EV_FAULT,
+    AXL_NUM_EVENTS,
+};
+
+struct AxlState {
+    PCIDevice parent_obj;
+
+    MemoryRegion regs;
+    MemoryRegion window;
+    MemoryRegion msix_bar;
+    uint8_t *dram;
+    uint8_t *scratch;
+
+    AxlKnobs knob;
+    char *model;       /* property: full | functional */
+    bool functional;
+    char *truth_path;
+    unsigned index;    /* in order of creation */
+
+    QEMUTimer *timer;
+    int64_t armed_ns;
+    int64_t now;       /* model time */
+    bool running;
+    int64_t due[AXL_NUM_EVENTS];
+
+    uint32_t ctrl;
+    uint32_t int_status, int_mask;
+    AxlClock clock;
+    uint64_t clk_latched;
+    uint64_t ptm_device, ptm_host;
+    bool ptm_valid;
+    int64_t tsc_ref_ns;
+    uint64_t tsc_ref;
+
+    AxlQueue queue[AXL_MAX_QUEUES];
+    AxlContext ctx[AXL_MAX_CONTEXTS];
+    AxlEngine engine[AXL_NUM_ENGINES];
+    uint64_t sem[AXL_MAX_SEMS];
+    AxlTraceRing ring[AXL_MAX_TRACE_RINGS];
+    AxlIrq irq[AXL_IRQ_PENDING];
+    unsigned irqs;
+    bool kicking, kick_again;
+
+    /* counters: live, and the latched snapshot */
+    uint64_t ctr[AXL_NUM_COUNTERS];
+    uint64_t ctx_ctr[AXL_MAX_CONTEXTS][AXL_NUM_COUNTERS];
+    uint64_t snap[AXL_NUM_COUNTERS];
+    uint64_t ctx_snap[AXL_MAX_CONTEXTS][AXL_NUM_COUNTERS];
+    uint64_t snap_time;
+    uint32_t snap_seq;
+    uint32_t ctr_ctrl;
+    AxlStamp elapsed_at;
+
+    /* DRAM: the row each bank holds open, -1 = none */
+    int64_t open_row[AXL_MAX_BANKS];
+
+    /* link */
+    unsigned link_gen, link_width;
+    double tx_ns_per_byte, rx_ns_per_byte;
+    unsigned mps, mrrs;
+
+    /* faults armed by property */
+    struct AxlFaults {
+        int64_t lose_irqs;
+        int64_t late_irqs, late_irq_ns;
+        int64_t dup_completions;
+        int64_t corrupt_completions;
+        int64_t hang_engine; /* engine whose next command hangs, -1 = none */
+        int64_t fail_dmas;
+        int64_t poison;
+        int64_t ecc;
+        int64_t trace_stall;
+        int64_t clock_step;
+        int64_t throttle_permille;
+    } fault;
+
+    FILE *truth;
+    bool truth_dirty;
+    Notifier exit_notifier;
+    VMChangeStateEntry *vmstate_entry;
+};
+
+/* sim.c */
+void axl_sim_at(AxlState *s, unsigned event, int64_t ns);
+void axl_sim_sync(AxlState *s); /* run what is due; the device is at `now` */
+void axl_sim_rearm(AxlState *s);
+void axl_sim_timer(void *opaque);
+
+/* clock.c */
+void axl_clock_reset(AxlState *s);
+AxlStamp axl_clock_stamp(const AxlState *s, int64_t ns);
+static inline AxlStamp axl_now(const AxlState *s)
+{
+    return axl_clock_stamp(s, s->now);
+}
+void axl_clock_set_rate(AxlState *s);
+void axl_clock_step(AxlState *s, int64_t ticks);
+void axl_clock_ramp(AxlState *s);
+uint64_t axl_clock_tsc(AxlState *s, int64_t ns); /* guest TSC at a virtual time */
+
+/* regs.c */
+extern const MemoryRegionOps axl_regs_ops;
+
+/* dma.c */
+MemTxResult axl_dma_read(AxlState *s, uint64_t addr, void *buf, uint64_t bytes);
+MemTxResult axl_dma_write(AxlState *s, uint64_t addr, const void *buf, uint64_t bytes);
+bool axl_dma_allowed(AxlState *s, uint64_t addr, uint64_t bytes);
+void axl_dma_count_read(AxlState *s, uint64_t addr, uint64_t bytes);
+void axl_dma_count_write(AxlState *s, uint64_t addr, uint64_t bytes);
+bool axl_msix(AxlState *s, unsigned vector);
+void axl_int_raise(AxlState *s, uint32_t causes);
+void axl_int_mask(AxlState *s, uint32_t mask);
+
+/* queue.c */
+void axl_queue_enable(AxlState *s, unsigned q, uint32_t ctrl);
+void axl_queue_doorbell(AxlState *s, unsigned q, uint32_t tail);
+void axl_queue_pump(AxlState *s, unsigned q);
+void axl_queue_pump_all(AxlState *s);
+void axl_queue_fetched(AxlState *s, unsigned q);
+void axl_queue_error(AxlState *s, unsigned q, unsigned status);
+void axl_queue_clear(AxlState *s, unsigned q, unsigned status);
+
+/* retire.c */
+void axl_retire(AxlState *s, unsigned q);
+void axl_retire_error(AxlState *s, AxlCmd *cmd);
+void axl_completion_due(AxlState *s, unsigned q);
+void axl_irq_due(AxlState *s);
+
+/* context.c */
+void axl_context_halt(AxlState *s, unsigned c, unsigned status, uint32_t job, uint32_t index);
+void axl_context_reset(AxlState *s, unsigned c);
+uint32_t axl_context_status(const AxlState *s, unsigned c);
+bool axl_context_runs(const AxlState *s, unsigned c);
+
+/* engine.c */
+void axl_engine_kick(AxlState *s);
+void axl_engine_phase_end(AxlState *s, unsigned e);
+void axl_engine_drop(AxlState *s, unsigned q);
+uint32_t axl_engine_depth(const AxlState *s, unsigned e);
+void axl_sem_signal(AxlState *s, unsigned sem, uint64_t value, unsigned ctx);
+
+/* account.c */
+void axl_account(AxlState *s);
+void axl_account_engine(AxlState *s, unsigned e);
+void axl_account_latch(AxlState *s);
+void axl_account_reset(AxlState *s);
+void axl_account_finish(AxlState *s, AxlCmd *cmd);
+void axl_count(AxlState *s, unsigned counter, uint64_t n);
+void axl_count_ctx(AxlState *s, unsigned counter, unsigned ctx, uint64_t n);
+extern const bool axl_counter_is_ctx[AXL_NUM_COUNTERS];
+
+/* fluid.c */
+void axl_fluid_update(AxlState *s);
+void axl_fluid_delay_tx(AxlState *s, uint64_t wire_bytes);
+void axl_fluid_delay_rx(AxlState *s, uint64_t wire_bytes);
+double axl_engine_cycle_ns(const AxlState *s);
+
+/* decode.c */
+unsigned axl_decode(const AxlState *s, AxlCmd *cmd);
+bool axl_operand_ok(const AxlState *s, const AxlOperand *o);
+uint8_t *axl_mem(const AxlState *s, uint64_t addr);
+static inline float axl_f32(uint32_t bits)
+{
+    float f;
+    memcpy(&f, &bits, sizeof(f));
+    return f;
+}
+
+/* copy.c */
+typedef bool (*AxlCopyRun)(void *opaque, uint64_t host, uint64_t device, uint64_t bytes);
+bool axl_copy_walk(const AxlCmd *cmd, AxlCopyRun run, void *opaque);
+unsigned axl_copy_fetch_sg(AxlState *s, AxlCmd *cmd);
+
+/* cost.c */
+void axl_cost(AxlState *s, AxlCmd *cmd);
+
+/* pcie.c */
+typedef struct AxlTlps {
+    uint64_t mrd, cpld, mwr;
+    uint64_t rx_wire, tx_wire;
+} AxlTlps;
+void axl_pcie_update(AxlState *s);
+void axl_pcie_config(AxlState *s, Error **errp);
+void axl_pcie_read_tlps(const AxlState *s, AxlTlps *t, uint64_t addr, uint64_t bytes);
+void axl_pcie_write_tlps(const AxlState *s, AxlTlps *t, uint64_t addr, uint64_t bytes);
+void axl_pcie_wire(const AxlState *s, AxlTlps *t, uint64_t read_bytes, uint64_t write_bytes);
+
+/* dram.c */
+void axl_dram_reset(AxlState *s);
+double axl_dram_cost(AxlState *s, AxlCmd *cmd, bool gather);
+
+/* exec.c, exec_matmul.c, exec_vector.c */
+unsigned axl_exec(AxlState *s, AxlCmd *cmd);
+void axl_exec_matmul(AxlState *s, const struct axl_matmul *m);
+unsigned axl_exec_vector(AxlState *s, unsigned opcode, const struct axl_vector *v);
+
+/* trace.c */
+void axl_trace_enable(AxlState *s, unsigned r, uint32_t ctrl);
+void axl_trace_reset(AxlState *s);
+void axl_trace_record(AxlState *s, union axl_record *rec, int ctx);
+void axl_trace_cmd(AxlState *s, const AxlCmd *cmd);
+uint64_t axl_cmd_work(const AxlCmd *cmd);
+uint64_t axl_cmd_bytes(const AxlCmd *cmd);
+void axl_trace_event(AxlState *s, unsigned event, int ctx, uint64_t a0, uint64_t a1, uint64_t a2);
+void axl_trace_writeback(AxlState *s, unsigned r);
+void axl_trace_sample(AxlState *s, unsigned r);
+void axl_trace_period(AxlState *s, unsigned r);
+
+/* truth.c */
+bool axl_truth_open(AxlState *s, Error **errp);
+void axl_truth_close(AxlState *s);
+void axl_truth_flush(AxlState *s);
+void axl_truth_cmd(AxlState *s, const AxlCmd *cmd);
+void axl_truth_doorbell(AxlState *s, unsigned q, uint32_t tail, uint32_t previous);
+void axl_truth_job(AxlState *s, unsigned q, const struct axl_rec_job *rec, int64_t completion_ns,
+                   int64_t irq_ns);
+void axl_truth_event(AxlState *s, const char *what, const char *fmt, ...) G_GNUC_PRINTF(3, 4);
+unsigned axl_limiter(const AxlCmd *cmd);
+
+/* knobs.c */
+void axl_knobs_init(AxlState *s);
+void axl_knobs_class_init(ObjectClass *klass);
+bool axl_knobs_check(AxlState *s, Error **errp);
+
+/* faults.c */
+void axl_faults_class_init(ObjectClass *klass);
+
+/* axl.c */
+void axl_reset_device(AxlState *s);
+bool axl_idle(const AxlState *s);
+
+#endif /* AXL_H */

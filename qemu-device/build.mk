@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# axl.so, the device for the distribution's own QEMU. Its headers come from
+# qemu-device/prepare, once for each installed QEMU version.
+AXL_QEMU := $(BUILD)/qemu-device/qemu
+AXL_SO := $(BUILD)/qemu-device/axl.so
+AXL_SRCS := $(sort $(wildcard qemu-device/*.c))
+AXL_OBJS := $(patsubst %.c,$(BUILD)/obj/%.o,$(AXL_SRCS))
+ALL += $(AXL_SO)
+
+AXL_TREE := $(AXL_QEMU)/src
+AXL_CPPFLAGS := -I. -iquote qemu-device -I$(AXL_TREE)/build-axl -I$(AXL_TREE)/build-axl/qapi \
+  -I$(AXL_TREE)/include -isystem $(AXL_TREE)/linux-headers -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -D_LARGEFILE_SOURCE
+AXL_CFLAGS := -std=gnu11 -O3 -g -fPIC -Wall -Wextra -Werror -Wno-unused-parameter \
+  -Wno-sign-compare -Wno-missing-field-initializers -Wno-cast-function-type -Wmissing-prototypes \
+  -Wstrict-prototypes -Wold-style-definition -fno-strict-aliasing -fno-common -fwrapv -ffp-contract=off -fvisibility=hidden
+AXL_GLIB = $(shell $(PKG_CONFIG) --cflags glib-2.0)
+
+# What the build depends on is the installed QEMU, not a file of ours: prepare
+# looks at it every time and touches the stamp only when it changed.
+AXL_READY := $(BUILD)/qemu-device/ready
+.PHONY: axl-qemu
+axl-qemu: ;
+$(AXL_READY): axl-qemu
+	@mkdir -p $(@D) && qemu-device/prepare $(AXL_QEMU) && \
+	  { cmp -s $(AXL_QEMU)/version $@ || cp $(AXL_QEMU)/version $@; }
+
+$(AXL_OBJS): $(BUILD)/obj/%.o: %.c $(AXL_READY)
+	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(AXL_CPPFLAGS) $(AXL_GLIB) $(AXL_CFLAGS) -MMD -MP -c $< -o $@
+
+$(AXL_SO): $(AXL_OBJS)
+	$(call say,LINK,$@)mkdir -p $(@D) && $(CC) -shared -o $@ $^ -lm
+OBJS += $(AXL_OBJS)
+
+# QEMU's own accelerator for tests, which Debian builds but does not ship.
+AXL_QTEST_SO := $(BUILD)/qemu-device/qtest-accel.so
+$(AXL_QTEST_SO): $(AXL_READY)
+	$(call say,CC,accel/qtest/qtest.c)$(CC) $(AXL_CPPFLAGS) $(AXL_GLIB) $(filter-out -W%,$(AXL_CFLAGS)) -w \
+	  -DNEED_CPU_H -DCOMPILING_PER_TARGET '-DCONFIG_TARGET="x86_64-softmmu-config-target.h"' \
+	  '-DCONFIG_DEVICES="x86_64-softmmu-config-devices.h"' -shared $(AXL_TREE)/accel/qtest/qtest.c -o $@
+
+# Tests by the qtest protocol: no guest, the test is the CPU and the clock.
+AXL_QTEST := $(BUILD)/test/unit-qtest-axl
+AXL_QTEST_SRCS := $(sort $(wildcard qemu-device/tests/*.cc)) tests/catch_main.cc
+UNIT_TESTS += $(AXL_QTEST)
+$(eval $(call program,$(AXL_QTEST),$(AXL_QTEST_SRCS),,$(AXL_SO) $(AXL_QTEST_SO)))

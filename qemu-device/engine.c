@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * axl: the engines. Each has a FIFO for every queue; when free it takes, among
+ * the FIFO heads whose semaphores are satisfied, the one of highest context
+ * priority, round robin among equals. A queue that waits never blocks another.
+ * When only waiting heads are left, the engine's time is charged to one of them
+ * (highest priority, then longest there) as semaphore stall.
+ */
+#include "axl.h"
+
+static AxlCmd *axl_fifo_head(AxlState *s, unsigned e, unsigned q)
+{
+    AxlFifo *f = &s->engine[e].fifo[q];
+
+    return f->head == f->tail ? NULL : &s->queue[q].window[f->slot[f->head % AXL_FIFO]];
+}
+
+uint32_t axl_engine_depth(const AxlState *s, unsigned e)
+{
+    uint32_t depth = 0;
+
+    for (unsigned q = 0; q < AXL_MAX_QUEUES; q++) {
+        depth += s->engine[e].fifo[q].tail - s->engine[e].fifo[q].head;
+    }
+    return depth;
+}
+
+static bool axl_cmd_ready(const AxlState *s, const AxlCmd *cmd)
+{
+    const struct axl_desc *d = &cmd->desc;
+
+    if (cmd->status != AXL_ST_OK) {
+        return true; /* semaphore numbers may be bad: the error shows at once */
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        if (d->wait_sem[i] != AXL_SEM_NONE && s->sem[d->wait_sem[i]] < d->wait_value[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void axl_engine_finish(AxlState *s, unsigned e, unsigned status)
+{
+    AxlEngine *eng = &s->engine[e];
+    AxlCmd *cmd = eng->cmd;
+
+    axl_account_engine(s, e);
+    if (status == AXL_ST_OK) {
+        axl_account_finish(s, cmd);
+        status = axl_exec(s, cmd);
+    }
+    g_free(cmd->sg);
+    cmd->sg = NULL;
+    cmd->status = status;
+    cmd->state = AXL_CMD_DONE;
+    cmd->end = axl_now(s);
+    eng->cmd = NULL;
+    eng->phase = AXL_PHASE_NONE;
+    axl_sim_at(s, AXL_EV_ENGINE_ + e, AXL_NEVER);
+    axl_fluid_update(s);
+    axl_count_ctx(s, AXL_CTR_ENGINE(e) + AXL_CTR_H2D_COMMANDS, cmd->ctx, 1);
+    axl_trace_cmd(s, cmd);
+    axl_truth_cmd(s, cmd);
+    if (status != AXL_ST_OK) {
+        axl_retire_error(s, cmd);
+        axl_context_halt(s, cmd->ctx, status, cmd->desc.job, cmd->desc.index);
+    } else {
+        if (cmd->desc.signal_sem != AXL_SEM_NONE) {
+            axl_sem_signal(s, cmd->desc.signal_sem, cmd->desc.signal_value, cmd->ctx);
+        }
+        axl_retire(s, cmd->queue);
+    }
+    axl_engine_kick(s);
+}
+
+static void axl_engine_start(AxlState *s, unsigned e, AxlCmd *cmd)
+{
+    AxlEngine *eng = &s->engine[e];
+    AxlFifo *f = &eng->fifo[cmd->queue];
+    AxlCmd *next;
+    unsigned status = cmd->status;
+
+    f->head++;
+    next = axl_fifo_head(s, e, cmd->queue);
+    if (next) {
+        next->arrived_ns = s->now;
+    }
+    eng->last_queue = cmd->queue;
+    eng->candidate = NULL;
+    eng->cmd = cmd;
+    eng->tick_carry = eng->ns_carry = 0;
+    cmd->state = AXL_CMD_RUNNING;
+    cmd->start = axl_now(s);
+    eng->phase = AXL_PHASE_DISPATCH;
+    if (status == AXL_ST_OK && (cmd->desc.flags & AXL_DESC_F_SG)) {
+        status = axl_copy_fetch_sg(s, cmd);
+    }
+    if (status != AXL_ST_OK) {
+        axl_engine_finish(s, e, status);
+        return;
+    }
+    axl_cost(s, cmd);
+    if (s->fault.hang_engine == (int)e) {
+        s->fault.hang_engine = -1;
+        cmd->hung = true;
+        axl_truth_event(s, "fault", "\"fault\":\"hang\",\"engine\":%u,\"job\":%u,\"index\":%u", e,
+                        cmd->desc.job, cmd->desc.index);
+    }
+    axl_sim_at(s, AXL_EV_ENGINE_ + e, s->now + (s->functional ? 1 : s->knob.dispatch_ns));
+    axl_queue_pump(s, cmd->queue);
+}
+
+static bool axl_engine_enter(AxlState *s, unsigned e, AxlPhase phase, int64_t ns)
+{
+    if (ns <= 0) {
+        return false;
+    }
+    s->engine[e].phase = phase;
+    axl_sim_at(s, AXL_EV_ENGINE_ + e, s->now + ns);
+    return true;
+}
+
+static bool axl_engine_streams(const AxlDemand *d)
+{
+    return d->cycles > 0 || d->dram_ns > 0 || d->scratch_ns > 0 || d->rx_bytes > 0 ||
+           d->tx_bytes > 0;
+}
+
+void axl_engine_phase_end(AxlState *s, unsigned e)
+{
+    AxlEngine *eng = &s->engine[e];
+    AxlCmd *cmd = eng->cmd;
+
+    if (!cmd) {
+        return;
+    }
+    axl_account_engine(s, e);
+    switch (eng->phase) {
+    case AXL_PHASE_DISPATCH:
+        if (cmd->hung) {
+            eng->phase = AXL_PHASE_HUNG;
+            return;
+        }
+        if (axl_engine_enter(s, e, AXL_PHASE_LATENCY_PCIE, cmd->demand.pcie_latency_ns)) {
+            return;
+        }
+        /* fall through */
+    case AXL_PHASE_LATENCY_PCIE:
+        if (axl_engine_enter(s, e, AXL_PHASE_LATENCY_MEMORY, cmd->demand.memory_latency_ns)) {
+            return;
+        }
+        /* fall through */
+    case AXL_PHASE_LATENCY_MEMORY:
+        if (axl_engine_streams(&cmd->demand)) {
+            eng->phase = AXL_PHASE_STREAM;
+            axl_fluid_update(s);
+            return;
+        }
+        /* fall through */
+    case AXL_PHASE_STREAM:
+        axl_engine_finish(s, e, AXL_ST_OK);
+        return;
+    default:
+        return;
+    }
+}
+
+static void axl_engine_pick(AxlState *s, unsigned e)
+{
+    AxlEngine *eng = &s->engine[e];
+    AxlCmd *best = NULL, *waiting = NULL;
+
+    if (eng->cmd) {
+        return;
+    }
+    axl_account_engine(s, e);
+    for (unsigned i = 1; i <= AXL_MAX_QUEUES; i++) {
+        AxlCmd *cmd = axl_fifo_head(s, e, (eng->last_queue + i) % AXL_MAX_QUEUES);
+        uint32_t priority;
+
+        if (!cmd || !axl_context_runs(s, cmd->ctx)) {
+            continue;
+        }
+        priority = s->ctx[cmd->ctx].priority;
+        if (axl_cmd_ready(s, cmd)) {
+            if (!best || priority > s->ctx[best->ctx].priority) {
+                best = cmd;
+            }
+        } else if (!waiting || priority > s->ctx[waiting->ctx].priority ||
+                   (priority == s->ctx[waiting->ctx].priority &&
+                    cmd->arrived_ns < waiting->arrived_ns)) {
+            waiting = cmd;
+        }
+    }
+    eng->candidate = waiting;
+    if (best) {
+        axl_engine_start(s, e, best);
+    }
+}
+
+/* Work or a semaphore arrived, or an engine became free. */
+void axl_engine_kick(AxlState *s)
+{
+    if (s->kicking) {
+        s->kick_again = true;
+        return;
+    }
+    s->kicking = true;
+    do {
+        s->kick_again = false;
+        for (unsigned e = 0; e < AXL_NUM_ENGINES; e++) {
+            axl_engine_pick(s, e);
+        }
+    } while (s->kick_again);
+    s->kicking = false;
+}
+
+/* Takes a queue's commands away from the engines. */
+void axl_engine_drop(AxlState *s, unsigned q)
+{
+    for (unsigned e = 0; e < AXL_NUM_ENGINES; e++) {
+        AxlEngine *eng = &s->engine[e];
+
+        axl_account_engine(s, e);
+        eng->fifo[q].head = eng->fifo[q].tail = 0;
+        if (eng->candidate && eng->candidate->queue == q) {
+            eng->candidate = NULL;
+        }
+        if (eng->cmd && eng->cmd->queue == q) {
+            eng->cmd = NULL;
+            eng->phase = AXL_PHASE_NONE;
+            axl_sim_at(s, AXL_EV_ENGINE_ + e, AXL_NEVER);
+        }
+    }
+    axl_fluid_update(s);
+    axl_engine_kick(s);
+}
+
+void axl_sem_signal(AxlState *s, unsigned sem, uint64_t value, unsigned ctx)
+{
+    s->sem[sem] = MAX(s->sem[sem], value);
+    axl_count_ctx(s, AXL_CTR_SEM_SIGNALS, ctx, 1);
+}

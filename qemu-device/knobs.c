@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * axl: properties. Every number of the model (knobs.def) and every fault
+ * (faults.c) is a QOM property of its own: set on the command line, and those
+ * marked LIVE at run time too (QMP qom-set), where they take effect at once.
+ */
+#include "axl.h"
+#include "props.h"
+
+enum { START, LIVE };
+
+static void axl_prop_get(Object *obj, Visitor *v, const char *name, void *opaque, Error **errp)
+{
+    const AxlProp *p = opaque;
+
+    visit_type_int64(v, name, (int64_t *)((char *)obj + p->offset), errp);
+}
+
+static void axl_prop_set(Object *obj, Visitor *v, const char *name, void *opaque, Error **errp)
+{
+    const AxlProp *p = opaque;
+    AxlState *s = AXL(obj);
+    bool live = DEVICE(obj)->realized;
+    int64_t value;
+
+    if (live && !p->live) {
+        error_setg(errp, "axl: '%s' is fixed once the device exists", name);
+        return;
+    }
+    if (p->size) {
+        uint64_t size;
+
+        if (!visit_type_size(v, name, &size, errp)) {
+            return;
+        }
+        value = MIN(size, INT64_MAX);
+    } else if (!visit_type_int64(v, name, &value, errp)) {
+        return;
+    }
+    if (value < p->min || value > p->max) {
+        error_setg(errp, "axl: '%s' must be %" PRId64 " to %" PRId64, name, p->min, p->max);
+        return;
+    }
+    if (!live) {
+        *(int64_t *)((char *)obj + p->offset) = value;
+        return;
+    }
+    axl_sim_sync(s);
+    axl_account(s);
+    *(int64_t *)((char *)obj + p->offset) = value;
+    axl_truth_event(s, "knob", "\"name\":\"%s\",\"value\":%" PRId64, name, value);
+    if (p->apply) {
+        p->apply(s);
+    }
+    axl_fluid_update(s);
+    axl_sim_rearm(s);
+}
+
+void axl_prop_add(ObjectClass *klass, AxlProp *p)
+{
+    object_class_property_add(klass, p->name, p->size ? "size" : "int", axl_prop_get, axl_prop_set,
+                              NULL, p);
+    object_class_property_set_description(klass, p->name, p->text);
+}
+
+static AxlProp axl_knob_props[] = {
+#define AXL_KNOB(field, prop, def, lo, hi, when, words) \
+    { .name = prop, .offset = offsetof(AxlState, knob.field), .min = lo, .max = hi, \
+      .live = when, .text = words },
+#include "knobs.def"
+#undef AXL_KNOB
+};
+
+void axl_knobs_init(AxlState *s)
+{
+#define AXL_KNOB(field, name, def, min, max, when, text) s->knob.field = def;
+#include "knobs.def"
+#undef AXL_KNOB
+}
+
+void axl_knobs_class_init(ObjectClass *klass)
+{
+    for (unsigned i = 0; i < ARRAY_SIZE(axl_knob_props); i++) {
+        AxlProp *p = &axl_knob_props[i];
+
+        p->size = strlen(p->name) > 6 && !strcmp(p->name + strlen(p->name) - 6, "-bytes");
+        if (!strcmp(p->name, "clock-hz") || !strcmp(p->name, "clock-ppm") ||
+            !strcmp(p->name, "clock-ppb")) {
+            p->apply = axl_clock_set_rate;
+        } else if (g_str_has_prefix(p->name, "pcie-") || g_str_has_prefix(p->name, "link-")) {
+            p->apply = axl_pcie_update;
+        }
+        axl_prop_add(klass, p);
+    }
+}
+
+static bool axl_power_of_two(const char *name, int64_t v, Error **errp)
+{
+    if (v && !is_power_of_2(v)) {
+        error_setg(errp, "axl: '%s' must be a power of two", name);
+        return false;
+    }
+    return true;
+}
+
+/* What ranges alone do not say. */
+bool axl_knobs_check(AxlState *s, Error **errp)
+{
+    const AxlKnobs *k = &s->knob;
+
+    if (!axl_power_of_two("dram-banks", k->dram_banks, errp) ||
+        !axl_power_of_two("dram-row-bytes", k->dram_row_bytes, errp) ||
+        !axl_power_of_two("dram-burst-bytes", k->dram_burst_bytes, errp) ||
+        !axl_power_of_two("pcie-mps", k->pcie_mps, errp) ||
+        !axl_power_of_two("pcie-mrrs", k->pcie_mrrs, errp) ||
+        !axl_power_of_two("pcie-rcb", k->pcie_rcb, errp) ||
+        !axl_power_of_two("pcie-width", k->pcie_width, errp) ||
+        !axl_power_of_two("window-bytes", k->window_bytes, errp)) {
+        return false;
+    }
+    if (k->dram_bytes % (4 * KiB) || k->scratch_bytes % (4 * KiB)) {
+        error_setg(errp, "axl: 'dram-bytes' and 'scratch-bytes' must be multiples of 4 KiB");
+        return false;
+    }
+    if ((k->pcie_mps && k->pcie_mps < 128) || (k->pcie_mrrs && k->pcie_mrrs < 128)) {
+        error_setg(errp, "axl: 'pcie-mps' and 'pcie-mrrs' must be 0 or at least 128");
+        return false;
+    }
+    if (k->window_bytes && k->window_bytes < 4 * KiB) {
+        error_setg(errp, "axl: 'window-bytes' must be 0 or at least 4 KiB");
+        return false;
+    }
+    return true;
+}

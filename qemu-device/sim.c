@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * axl: the device's own event loop.
+ *
+ * Every future happening has a slot in due[]. Slots run in time order, each at
+ * its own instant (s->now), whenever the QEMU timer fires or the guest touches
+ * a register. What the guest reads is therefore what the device was at that
+ * virtual time, and no time stamp depends on the host's timer latency.
+ */
+#include "axl.h"
+
+/* A late host must not be kept from its other devices for long. */
+#define AXL_EVENTS_PER_CALL 4096
+
+void axl_sim_at(AxlState *s, unsigned event, int64_t ns)
+{
+    s->due[event] = ns;
+}
+
+static unsigned axl_sim_next(const AxlState *s)
+{
+    unsigned best = 0;
+
+    for (unsigned i = 1; i < AXL_NUM_EVENTS; i++) {
+        if (s->due[i] < s->due[best]) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+static void axl_sim_event(AxlState *s, unsigned event)
+{
+    if (event < AXL_EV_FETCH) {
+        axl_engine_phase_end(s, event);
+    } else if (event < AXL_EV_COMPLETION) {
+        axl_queue_fetched(s, event - AXL_EV_FETCH);
+    } else if (event < AXL_EV_WRITEBACK) {
+        axl_completion_due(s, event - AXL_EV_COMPLETION);
+    } else if (event < AXL_EV_SAMPLE) {
+        axl_trace_writeback(s, event - AXL_EV_WRITEBACK);
+    } else if (event < AXL_EV_IRQ) {
+        axl_trace_sample(s, event - AXL_EV_SAMPLE);
+    } else if (event == AXL_EV_IRQ) {
+        axl_irq_due(s);
+    } else if (event == AXL_EV_RAMP) {
+        axl_clock_ramp(s);
+    }
+}
+
+void axl_sim_rearm(AxlState *s)
+{
+    int64_t next = s->due[axl_sim_next(s)];
+
+    if (next == s->armed_ns) {
+        return;
+    }
+    s->armed_ns = next;
+    if (next == AXL_NEVER) {
+        timer_del(s->timer);
+    } else {
+        timer_mod(s->timer, next);
+    }
+}
+
+void axl_sim_sync(AxlState *s)
+{
+    int64_t until = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+    unsigned budget = AXL_EVENTS_PER_CALL;
+
+    /* A DMA write of ours that lands in a register of ours ends here. */
+    if (s->running) {
+        return;
+    }
+    s->running = true;
+    while (budget--) {
+        unsigned event = axl_sim_next(s);
+        int64_t due = s->due[event];
+
+        if (due > until) {
+            break;
+        }
+        s->due[event] = AXL_NEVER;
+        s->now = MAX(s->now, due);
+        axl_sim_event(s, event);
+    }
+    s->now = MAX(s->now, until);
+    s->running = false;
+    if (s->truth_dirty && axl_idle(s)) {
+        axl_truth_flush(s);
+    }
+}
+
+void axl_sim_timer(void *opaque)
+{
+    AxlState *s = opaque;
+
+    s->armed_ns = AXL_NEVER;
+    axl_sim_sync(s);
+    axl_sim_rearm(s);
+}

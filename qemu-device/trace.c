@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * axl: trace rings in host memory. Records go out by DMA as they are made; the
+ * producer index follows within AXL_TRACE_LAG_NS or AXL_TRACE_BATCH records. A
+ * full ring drops records and counts every one; the first record after a gap is
+ * an AXL_REC_LOSS that says how many. Ring 0 sees the whole device, ring 1 + c
+ * only what context c did.
+ */
+#include "axl.h"
+
+#define AXL_TRACE_LAG_NS 500
+#define AXL_TRACE_BATCH 16
+#define AXL_TRACE_REREAD_NS 1000
+#define AXL_TRACE_MIN_PERIOD_NS 1000
+#define AXL_TR_ENABLE 1u
+#define AXL_TR_STATUS_ENABLED 1u
+#define AXL_TR_STATUS_ERROR 2u
+
+static uint64_t axl_ring_size(const AxlTraceRing *ring)
+{
+    return 1ULL << ring->log2;
+}
+
+static void axl_ring_error(AxlState *s, unsigned r)
+{
+    s->ring[r].status = AXL_TR_STATUS_ERROR;
+    s->ring[r].ctrl = 0;
+    axl_sim_at(s, AXL_EV_SAMPLE + r, AXL_NEVER);
+    axl_sim_at(s, AXL_EV_WRITEBACK + r, AXL_NEVER);
+    qemu_log_mask(LOG_GUEST_ERROR, "axl: trace ring %u: bad set-up or bus error\n", r);
+}
+
+static bool axl_ring_write(AxlState *s, unsigned r, uint64_t offset, const void *data,
+                           uint64_t bytes)
+{
+    uint64_t addr = s->ring[r].base + offset;
+
+    if (axl_dma_write(s, addr, data, bytes) != MEMTX_OK) {
+        axl_ring_error(s, r);
+        return false;
+    }
+    axl_dma_count_write(s, addr, bytes);
+    return true;
+}
+
+void axl_trace_enable(AxlState *s, unsigned r, uint32_t ctrl)
+{
+    AxlTraceRing *ring = &s->ring[r];
+    struct axl_trace_header header = {
+        .magic = AXL_TRACE_MAGIC,
+        .record_bytes = AXL_TRACE_RECORD_BYTES,
+        .log2_records = ring->log2,
+        .ring = r,
+    };
+
+    if ((ctrl & AXL_TR_ENABLE) == (ring->ctrl & AXL_TR_ENABLE)) {
+        return;
+    }
+    if (!(ctrl & AXL_TR_ENABLE)) {
+        axl_trace_writeback(s, r);
+        axl_sim_at(s, AXL_EV_SAMPLE + r, AXL_NEVER);
+        ring->ctrl = 0;
+        ring->status &= ~AXL_TR_STATUS_ENABLED;
+        return;
+    }
+    ring->produced = ring->lost = ring->consumed = ring->told = 0;
+    ring->sequence = ring->sample = 0;
+    ring->losing = false;
+    ring->reread_ns = 0;
+    ring->unwritten = 0;
+    if (ring->log2 < 5 || ring->log2 > 20 || (ring->base & (AXL_TRACE_HEADER_BYTES - 1)) ||
+        !axl_dma_allowed(s, ring->base,
+                         AXL_TRACE_HEADER_BYTES + AXL_TRACE_RECORD_BYTES * axl_ring_size(ring))) {
+        axl_ring_error(s, r);
+        return;
+    }
+    ring->ctrl = AXL_TR_ENABLE;
+    ring->status = AXL_TR_STATUS_ENABLED;
+    /* All but the consumer's index. */
+    if (axl_ring_write(s, r, 0, &header, offsetof(struct axl_trace_header, consumed))) {
+        axl_trace_period(s, r);
+    }
+}
+
+void axl_trace_reset(AxlState *s)
+{
+    for (unsigned r = 0; r < AXL_MAX_TRACE_RINGS; r++) {
+        axl_trace_enable(s, r, 0);
+        s->ring[r] = (AxlTraceRing) { 0 };
+        axl_sim_at(s, AXL_EV_SAMPLE + r, AXL_NEVER);
+        axl_sim_at(s, AXL_EV_WRITEBACK + r, AXL_NEVER);
+    }
+}
+
+/* The consumer's index is the guest's word: taken only if it can be true. */
+static void axl_ring_reread(AxlState *s, unsigned r)
+{
+    AxlTraceRing *ring = &s->ring[r];
+    uint64_t addr = ring->base + offsetof(struct axl_trace_header, consumed), consumed;
+
+    if (s->now < ring->reread_ns) {
+        return;
+    }
+    ring->reread_ns = s->now + AXL_TRACE_REREAD_NS;
+    if (axl_dma_read(s, addr, &consumed, sizeof(consumed)) != MEMTX_OK) {
+        axl_ring_error(s, r);
+        return;
+    }
+    axl_dma_count_read(s, addr, sizeof(consumed));
+    consumed = le64_to_cpu(consumed);
+    if (consumed >= ring->consumed && consumed <= ring->produced) {
+        ring->consumed = consumed;
+    }
+}
+
+static bool axl_ring_put(AxlState *s, unsigned r, union axl_record *rec)
+{
+    AxlTraceRing *ring = &s->ring[r];
+    uint64_t slot = ring->produced & (axl_ring_size(ring) - 1);
+
+    rec->h.sequence = ring->sequence++;
+    if (!axl_ring_write(s, r, AXL_TRACE_HEADER_BYTES + slot * AXL_TRACE_RECORD_BYTES, rec,
+                        AXL_TRACE_RECORD_BYTES)) {
+        ring->lost++;
+        axl_count(s, AXL_CTR_TRACE_LOST, 1);
+        return false;
+    }
+    ring->produced++;
+    axl_count(s, AXL_CTR_TRACE_RECORDS, 1);
+    return true;
+}
+
+static void axl_ring_drop(AxlState *s, unsigned r, const union axl_record *rec)
+{
+    AxlTraceRing *ring = &s->ring[r];
+
+    if (!ring->losing) {
+        ring->losing = true;
+        ring->losing_from = ring->lost;
+        ring->loss_first = rec->h.time;
+    }
+    ring->loss_last = rec->h.time;
+    ring->sequence++;
+    ring->lost++;
+    axl_count(s, AXL_CTR_TRACE_LOST, 1);
+}
+
+static bool axl_ring_loss(AxlState *s, unsigned r)
+{
+    AxlTraceRing *ring = &s->ring[r];
+    union axl_record rec = { 0 };
+
+    rec.h.type = AXL_REC_LOSS;
+    rec.h.engine = rec.h.queue = 0xff;
+    rec.h.context = r ? r - 1 : 0xff;
+    rec.h.time = axl_now(s).ts;
+    rec.loss.lost = ring->lost - ring->losing_from;
+    rec.loss.first_time = ring->loss_first;
+    rec.loss.last_time = ring->loss_last;
+    ring->losing = false;
+    return axl_ring_put(s, r, &rec);
+}
+
+static void axl_ring_push(AxlState *s, unsigned r, union axl_record *rec)
+{
+    AxlTraceRing *ring = &s->ring[r];
+    unsigned need = ring->losing ? 2 : 1; /* room for the loss record too */
+
+    if (!(ring->ctrl & AXL_TR_ENABLE) || !(ring->classes & AXL_REC_CLASS(rec->h.type))) {
+        return;
+    }
+    if (ring->produced - ring->consumed + need > axl_ring_size(ring)) {
+        axl_ring_reread(s, r);
+        if (!(ring->ctrl & AXL_TR_ENABLE)) {
+            return;
+        }
+    }
+    if (s->fault.trace_stall || ring->produced - ring->consumed + need > axl_ring_size(ring)) {
+        axl_ring_drop(s, r, rec);
+    } else if ((ring->losing && !axl_ring_loss(s, r)) || !axl_ring_put(s, r, rec)) {
+        return;
+    }
+    if (++ring->unwritten >= AXL_TRACE_BATCH) {
+        axl_trace_writeback(s, r);
+    } else if (ring->unwritten == 1) {
+        axl_sim_at(s, AXL_EV_WRITEBACK + r, s->now + AXL_TRACE_LAG_NS);
+    }
+}
+
+void axl_trace_record(AxlState *s, union axl_record *rec, int ctx)
+{
+    axl_ring_push(s, AXL_TRACE_RING_DEVICE, rec);
+    if (ctx >= 0) {
+        axl_ring_push(s, 1 + ctx, rec);
+    }
+}
+
+/* Tells the consumer how far the ring goes, then interrupts if it asked to. */
+void axl_trace_writeback(AxlState *s, unsigned r)
+{
+    AxlTraceRing *ring = &s->ring[r];
+    uint64_t index[2] = { cpu_to_le64(ring->produced), cpu_to_le64(ring->lost) };
+
+    axl_sim_at(s, AXL_EV_WRITEBACK + r, AXL_NEVER);
+    if (!(ring->ctrl & AXL_TR_ENABLE) || ring->unwritten == 0) {
+        return;
+    }
+    ring->unwritten = 0;
+    if (!axl_ring_write(s, r, offsetof(struct axl_trace_header, produced), index, sizeof(index))) {
+        return;
+    }
+    if (ring->watermark && ring->produced - ring->told >= ring->watermark) {
+        ring->told = ring->produced;
+        axl_int_raise(s, AXL_INT_TRACE);
+    }
+}
+
+void axl_trace_period(AxlState *s, unsigned r)
+{
+    AxlTraceRing *ring = &s->ring[r];
+    int64_t period = CLAMP(ring->period_ns, AXL_TRACE_MIN_PERIOD_NS, (uint64_t)INT64_MAX / 4);
+    bool on = (ring->ctrl & AXL_TR_ENABLE) && ring->period_ns;
+
+    axl_sim_at(s, AXL_EV_SAMPLE + r, on ? s->now + period : AXL_NEVER);
+}
+
+/* A snapshot of all counters, in as many records as it takes. */
+void axl_trace_sample(AxlState *s, unsigned r)
+{
+    AxlTraceRing *ring = &s->ring[r];
+    uint64_t now = axl_now(s).ts;
+    uint64_t value[AXL_NUM_COUNTERS];
+
+    axl_account(s);
+    /* A copy: writing the records counts as well. */
+    memcpy(value, r ? s->ctx_ctr[r - 1] : s->ctr, sizeof(value));
+    ring->sample++;
+    for (unsigned first = 0; first < AXL_NUM_COUNTERS; first += AXL_REC_COUNTERS_PER) {
+        union axl_record rec = { 0 };
+        unsigned count = MIN(AXL_REC_COUNTERS_PER, AXL_NUM_COUNTERS - first);
+
+        rec.h.type = AXL_REC_COUNTERS;
+        rec.h.engine = rec.h.queue = 0xff;
+        rec.h.context = r ? r - 1 : 0xff;
+        rec.h.time = now;
+        rec.counters.first = first;
+        rec.counters.count = count;
+        rec.counters.sample = ring->sample;
+        memcpy(rec.counters.value, value + first, count * sizeof(value[0]));
+        axl_ring_push(s, r, &rec);
+    }
+    axl_trace_period(s, r);
+}
+
+static bool axl_cmd_is_dma(const AxlCmd *cmd)
+{
+    return cmd->engine == AXL_ENGINE_H2D || cmd->engine == AXL_ENGINE_D2H;
+}
+
+/* TLPs of a copy, multiply-accumulates or elements of the rest, as far as it got. */
+uint64_t axl_cmd_work(const AxlCmd *cmd)
+{
+    return axl_cmd_is_dma(cmd) ?
+           cmd->done[AXL_T_MRD] + cmd->done[AXL_T_CPLD] + cmd->done[AXL_T_MWR] :
+           cmd->done[AXL_T_WORK];
+}
+
+/* Payload of a copy, useful memory bytes of the rest. */
+uint64_t axl_cmd_bytes(const AxlCmd *cmd)
+{
+    return axl_cmd_is_dma(cmd) ? cmd->done[AXL_T_PAYLOAD] :
+                                 cmd->done[AXL_T_DRAM_USEFUL] + cmd->done[AXL_T_SCRATCH];
+}
+
+void axl_trace_cmd(AxlState *s, const AxlCmd *cmd)
+{
+    union axl_record rec = { 0 };
+    struct axl_rec_cmd *r = &rec.cmd;
+
+    r->h.type = AXL_REC_CMD;
+    r->h.engine = cmd->engine;
+    r->h.queue = cmd->queue;
+    r->h.context = cmd->ctx;
+    r->h.time = axl_now(s).ts;
+    r->fetched = cmd->fetched.ts;
+    r->head = (cmd->start.ts - cmd->ticks[AXL_STALL_SEMAPHORE]) & s->clock.mask;
+    r->start = cmd->start.ts;
+    r->end = cmd->end.ts;
+    r->correlation = cmd->desc.correlation;
+    r->job = cmd->desc.job;
+    r->index = cmd->desc.index;
+    r->opcode = cmd->desc.opcode;
+    r->status = cmd->status;
+    r->tag = cmd->desc.tag;
+    for (unsigned i = 0; i < AXL_NUM_STALLS; i++) {
+        r->stall[i] = MIN(cmd->ticks[i], UINT32_MAX);
+    }
+    r->limiter = axl_limiter(cmd);
+    r->work = axl_cmd_work(cmd);
+    r->bytes = axl_cmd_bytes(cmd);
+    r->dram_bytes = cmd->done[AXL_T_DRAM_READ] + cmd->done[AXL_T_DRAM_WRITE];
+    r->row_hits = MIN(cmd->done[AXL_T_ROW_HITS], UINT32_MAX);
+    r->row_misses = MIN(cmd->done[AXL_T_ROW_MISSES] + cmd->done[AXL_T_ROW_CONFLICTS],
+                        UINT32_MAX);
+    axl_trace_record(s, &rec, cmd->ctx);
+}
+
+void axl_trace_event(AxlState *s, unsigned event, int ctx, uint64_t a0, uint64_t a1, uint64_t a2)
+{
+    union axl_record rec = { 0 };
+
+    rec.h.type = AXL_REC_EVENT;
+    rec.h.engine = rec.h.queue = 0xff;
+    rec.h.context = ctx >= 0 ? ctx : 0xff;
+    rec.h.time = axl_now(s).ts;
+    rec.event.event = event;
+    rec.event.arg[0] = a0;
+    rec.event.arg[1] = a1;
+    rec.event.arg[2] = a2;
+    axl_trace_record(s, &rec, ctx);
+}
