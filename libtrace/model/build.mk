@@ -1,3 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
+TRACE_BUILDER := $(wildcard tests/golden/trace_builder*.cc)
 LIB_SRCS += $(call room-srcs,libtrace/model)
-$(eval $(call unit-test,model,libtrace/model))
+$(eval $(call unit-test,model,libtrace/model,$(TRACE_BUILDER)))

@@ -1,3 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
+TRACE_BUILDER := $(wildcard tests/golden/trace_builder*.cc)
 LIB_SRCS += $(call room-srcs,libtrace/view)
-$(eval $(call unit-test,view,libtrace/view))
+# The Perfetto format has a schema of its own, generated before this room compiles.
+$(call objs,$(call room-srcs,libtrace/view) $(wildcard libtrace/view/*_test.cc)): | $(BUILD)/gen/libtrace/view/perfetto.pb.h
+$(BUILD)/lib/libacceltrace.so: $(BUILD)/obj/gen/libtrace/view/perfetto.pb.o
+$(eval $(call unit-test,view,libtrace/view,$(TRACE_BUILDER)))

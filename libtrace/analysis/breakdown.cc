@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/analysis/breakdown.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace acceltrace::analysis {
+namespace {
+
+constexpr struct {
+  const char* name;
+  const char* text;
+  const char* verdict;
+} kClasses[kNumClasses] = {
+    {"computing", "device computing", "most of the run the device was computing"},
+    {"transferring", "only transfers running", "data transfers with nothing else to run set the pace"},
+    {"holding", "device has work, runs none",
+     "the device held jobs without running them: fetching, dispatching or waiting on semaphores"},
+    {"notifying", "completion to wake-up", "finished work waited for its interrupt and wake-up"},
+    {"ringing", "doorbell under way", "doorbells on their way to the device set the pace"},
+    {"driver", "in the driver's submit", "the driver's submit path set the pace"},
+    {"runtime", "in an API call", "the runtime's API calls left the device without work"},
+    {"application", "application", "the application left the device without work"},
+};
+
+// Something begins (+1) or ends (-1).
+struct Edge {
+  int64_t at_ns;
+  int64_t error_ns;  // half the width of a device time, 0 for a host time
+  Class of;
+  int change;
+};
+
+class Sweep {
+ public:
+  void Add(Class of, int64_t from_ns, int64_t to_ns, int64_t from_error_ns = 0,
+           int64_t to_error_ns = 0) {
+    if (to_ns <= from_ns) return;
+    edges_.push_back({from_ns, from_error_ns, of, +1});
+    edges_.push_back({to_ns, to_error_ns, of, -1});
+  }
+
+  void Run(Breakdown* result) {
+    if (edges_.empty()) return;
+    std::sort(edges_.begin(), edges_.end(),
+              [](const Edge& a, const Edge& b) { return a.at_ns < b.at_ns; });
+    result->begin_ns = edges_.front().at_ns;
+    result->end_ns = edges_.back().at_ns;
+    std::array<int, kNumClasses> open{};
+    std::array<int64_t, kNumClasses> error_ns{};
+    int64_t last_ns = result->begin_ns;
+    Class current = kApplication;
+    for (size_t i = 0; i < edges_.size();) {
+      const int64_t at_ns = edges_[i].at_ns;
+      int64_t edge_error_ns = 0;
+      for (; i < edges_.size() && edges_[i].at_ns == at_ns; ++i) {
+        open[edges_[i].of] += edges_[i].change;
+        edge_error_ns = std::max(edge_error_ns, edges_[i].error_ns);
+      }
+      const Class before = current;
+      result->time[before].mid_ns += at_ns - last_ns;
+      last_ns = at_ns;
+      current = kApplication;
+      for (int c = 0; c < kApplication; ++c) {
+        if (open[c] > 0) {
+          current = static_cast<Class>(c);
+          break;
+        }
+      }
+      // An edge between two states of devices moves no time to or from the host.
+      if (before != current && (before > kHolding || current > kHolding)) {
+        error_ns[before] += edge_error_ns;
+        error_ns[current] += edge_error_ns;
+      }
+    }
+    for (int c = 0; c < kNumClasses; ++c) {
+      Span& span = result->time[c];
+      span.lo_ns = std::max<int64_t>(0, span.mid_ns - error_ns[c]);
+      span.hi_ns = std::min(result->RunNs(), span.mid_ns + error_ns[c]);
+    }
+  }
+
+ private:
+  std::vector<Edge> edges_;
+};
+
+int64_t HalfWidthNs(const model::Interval& at) {
+  return std::max(at.hi_ns - at.mid_ns, at.mid_ns - at.lo_ns);
+}
+
+void AddJobs(const model::Model& model, Sweep* sweep) {
+  const model::Jobs& jobs = model.jobs;
+  for (size_t j = 0; j < jobs.size(); ++j) {
+    if (jobs.submit_ns[j] != model::kNoTime) {
+      const int64_t end_ns = std::max(jobs.submit_end_ns[j], jobs.doorbell_ns[j]);
+      if (end_ns != model::kNoTime) sweep->Add(kDriver, jobs.submit_ns[j], end_ns);
+    }
+    if (!jobs.on_device[j]) continue;
+    const model::Interval& doorbell = jobs.doorbell.host[j];
+    const model::Interval& completion = jobs.completion.host[j];
+    const int64_t doorbell_error_ns = HalfWidthNs(doorbell);
+    const int64_t completion_error_ns = HalfWidthNs(completion);
+    if (jobs.doorbell_ns[j] != model::kNoTime) {
+      sweep->Add(kRinging, jobs.doorbell_ns[j], doorbell.mid_ns, 0, doorbell_error_ns);
+    }
+    sweep->Add(kHolding, doorbell.mid_ns, completion.mid_ns, doorbell_error_ns,
+               completion_error_ns);
+    int64_t noticed_ns = jobs.complete_ns[j];
+    if (jobs.wait_ns[j] != model::kNoTime && jobs.wait_ns[j] <= jobs.complete_ns[j]) {
+      noticed_ns = jobs.wake_ns[j];
+    }
+    if (noticed_ns != model::kNoTime) {
+      sweep->Add(kNotifying, completion.mid_ns, noticed_ns, completion_error_ns, 0);
+    }
+  }
+}
+
+void AddCommands(const model::Model& model, Sweep* sweep, Breakdown* result) {
+  const model::Commands& commands = model.commands;
+  const auto limiter = [&](const std::string& name) -> Span& {
+    for (auto& [known, span] : result->limiters) {
+      if (known == name) return span;
+    }
+    return result->limiters.emplace_back(name, Span{}).second;
+  };
+  for (size_t i = 0; i < commands.size(); ++i) {
+    const model::Device& device = model.devices[commands.device[i]];
+    const model::Interval& start = commands.start.host[i];
+    const model::Interval& end = commands.end.host[i];
+    sweep->Add(device.IsDma(commands.unit[i]) ? kTransferring : kComputing, start.mid_ns,
+               end.mid_ns, HalfWidthNs(start), HalfWidthNs(end));
+    limiter(device.LimiterName(commands.limiter[i])) +=
+        OnDevice(device, commands.start.ticks[i], commands.end.ticks[i]);
+  }
+  std::stable_sort(result->limiters.begin(), result->limiters.end(),
+                   [](const auto& a, const auto& b) { return a.second.mid_ns > b.second.mid_ns; });
+}
+
+void Judge(Breakdown* result) {
+  if (result->RunNs() <= 0) {
+    result->verdict = "nothing ran: the trace holds no calls and no commands";
+    return;
+  }
+  for (int c = 0; c < kNumClasses; ++c) {
+    if (result->time[c].mid_ns > result->time[result->largest].mid_ns) {
+      result->largest = static_cast<Class>(c);
+    }
+  }
+  result->certain = true;
+  for (int c = 0; c < kNumClasses; ++c) {
+    if (c != result->largest && result->time[c].hi_ns >= result->time[result->largest].lo_ns) {
+      result->certain = false;
+    }
+  }
+  const double share = 100 * result->Share(result->time[result->largest]);
+  result->verdict = fmt::format("{} ({:.1f} % of the run)", kClasses[result->largest].verdict, share);
+  if (result->largest == kComputing && !result->limiters.empty()) {
+    result->verdict += fmt::format("; {} set the time of most commands",
+                                   result->limiters.front().first);
+  }
+  if (!result->certain) result->verdict += "; the next class is within its bounds";
+}
+
+}  // namespace
+
+const char* ClassName(Class c) { return kClasses[c].name; }
+const char* ClassText(Class c) { return kClasses[c].text; }
+
+Breakdown ComputeBreakdown(const model::Model& model) {
+  Breakdown result;
+  Sweep sweep;
+  AddJobs(model, &sweep);
+  AddCommands(model, &sweep, &result);
+  for (size_t i = 0; i < model.api.size(); ++i) {
+    sweep.Add(kRuntime, model.api.begin_ns[i], model.api.end_ns[i]);
+  }
+  sweep.Run(&result);
+  Judge(&result);
+  return result;
+}
+
+}  // namespace acceltrace::analysis

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where did the time go? Room: libtrace/analysis.
+//
+// Every instant of the run belongs to exactly one class: the first of this list
+// that is true for it, so that the classes add up to the run. What runs on a
+// device hides what the host does meanwhile: the host's classes are the time in
+// which every device was left without work.
+#ifndef LIBTRACE_ANALYSIS_BREAKDOWN_H_
+#define LIBTRACE_ANALYSIS_BREAKDOWN_H_
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "libtrace/analysis/span.h"
+
+namespace acceltrace::analysis {
+
+enum Class {
+  kComputing,     // a unit that is no DMA engine runs a command
+  kTransferring,  // only DMA engines run
+  kHolding,       // a device has jobs, but nothing runs: fetch, dispatch, semaphores
+  kNotifying,     // a job is done, its completion or its waiter on the way
+  kRinging,       // a doorbell is on its way
+  kDriver,        // a thread is in the driver's submit
+  kRuntime,       // a thread is in an API call
+  kApplication,   // none of these
+  kNumClasses
+};
+const char* ClassName(Class c);  // stable, for JSON
+const char* ClassText(Class c);  // for people
+
+struct Breakdown {
+  int64_t begin_ns = 0, end_ns = 0;  // first and last host event, call or device time
+  std::array<Span, kNumClasses> time{};
+  // Time in which commands ran, by limiter name: what set their run time.
+  std::vector<std::pair<std::string, Span>> limiters;
+
+  Class largest = kApplication;
+  bool certain = false;  // its lower bound is above every other's upper bound
+  std::string verdict;   // one sentence
+
+  int64_t RunNs() const { return end_ns - begin_ns; }
+  double Share(const Span& span) const {
+    return RunNs() <= 0 ? 0 : static_cast<double>(span.mid_ns) / static_cast<double>(RunNs());
+  }
+};
+
+Breakdown ComputeBreakdown(const model::Model& model);
+
+}  // namespace acceltrace::analysis
+
+#endif  // LIBTRACE_ANALYSIS_BREAKDOWN_H_

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/analysis/clock_quality.h"
+
+#include <algorithm>
+
+namespace acceltrace::analysis {
+
+std::vector<ClockQuality> ComputeClockQuality(const model::Model& model) {
+  std::vector<ClockQuality> result;
+  for (uint32_t d = 0; d < model.devices.size(); ++d) {
+    const model::Device& device = model.devices[d];
+    ClockQuality& quality = result.emplace_back();
+    quality.device = d;
+    quality.valid = device.clock.valid();
+    quality.error = device.clock_error;
+    quality.nominal_hz = device.about.clock().nominal_hz();
+    if (!quality.valid) continue;
+    quality.fit = device.clock.quality();
+    std::vector<int64_t> bounds;
+    const auto see = [&](const model::Interval& at) {
+      // Rounded up: half a nanosecond of doubt is one.
+      bounds.push_back((at.hi_ns - at.lo_ns + 1) / 2);
+      if (at.mid_ns < quality.fit.first_ns || at.mid_ns > quality.fit.last_ns) ++quality.outside;
+    };
+    for (size_t j = 0; j < model.jobs.size(); ++j) {
+      if (model.jobs.device[j] != d || !model.jobs.on_device[j]) continue;
+      see(model.jobs.doorbell.host[j]);
+      see(model.jobs.first_start.host[j]);
+      see(model.jobs.last_end.host[j]);
+      see(model.jobs.completion.host[j]);
+    }
+    quality.events = bounds.size();
+    if (bounds.empty()) continue;
+    std::sort(bounds.begin(), bounds.end());
+    const auto rank = [&](size_t percent) {
+      return bounds[(bounds.size() * percent + 99) / 100 - 1];
+    };
+    quality.bound_p50_ns = rank(50);
+    quality.bound_p99_ns = rank(99);
+    quality.bound_max_ns = bounds.back();
+  }
+  return result;
+}
+
+}  // namespace acceltrace::analysis

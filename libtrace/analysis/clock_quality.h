@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How far can device times be trusted? Room: libtrace/analysis. The clock room
+// says how its fit went; this adds what it means for the events of the trace.
+#ifndef LIBTRACE_ANALYSIS_CLOCK_QUALITY_H_
+#define LIBTRACE_ANALYSIS_CLOCK_QUALITY_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "libtrace/model/model.h"
+
+namespace acceltrace::analysis {
+
+struct ClockQuality {
+  uint32_t device = 0;
+  bool valid = false;
+  std::string error;  // why not
+  uint64_t nominal_hz = 0;
+  clock::Quality fit;
+  // Half the width of the intervals of all job times: the ± of a single event.
+  uint64_t events = 0;
+  int64_t bound_p50_ns = 0, bound_p99_ns = 0, bound_max_ns = 0;
+  // Events before the first or after the last clock sample: extrapolated.
+  uint64_t outside = 0;
+};
+
+std::vector<ClockQuality> ComputeClockQuality(const model::Model& model);
+
+}  // namespace acceltrace::analysis
+
+#endif  // LIBTRACE_ANALYSIS_CLOCK_QUALITY_H_

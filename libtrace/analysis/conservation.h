@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Do independent counts of the same thing agree? Room: libtrace/analysis.
+//
+// Each law compares what two observers said: driver and device, device records
+// and device counters, counters among themselves, the tracer's books. A law that
+// could not be checked (no counters, losses on the way) says why and is no finding.
+#ifndef LIBTRACE_ANALYSIS_CONSERVATION_H_
+#define LIBTRACE_ANALYSIS_CONSERVATION_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "libtrace/analysis/losses.h"
+#include "libtrace/analysis/utilisation.h"
+#include "libtrace/model/model.h"
+
+namespace acceltrace::analysis {
+
+struct Law {
+  enum class State { kHolds, kBroken, kUnknown };
+  std::string name;  // stable, for JSON
+  std::string text;  // left = right, for people
+  std::string device;
+  State state = State::kUnknown;
+  uint64_t checked = 0, broken = 0;  // how many cases
+  uint64_t left = 0, right = 0;      // sums of both sides, where that says something
+  std::string note;                  // why unknown, or the first broken case
+};
+
+std::vector<Law> ComputeConservation(const model::Model& model, const Losses& losses,
+                                     const std::vector<DeviceUse>& use);
+
+}  // namespace acceltrace::analysis
+
+#endif  // LIBTRACE_ANALYSIS_CONSERVATION_H_

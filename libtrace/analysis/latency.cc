@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/analysis/latency.h"
+
+#include "libtrace/analysis/timeline.h"
+
+namespace acceltrace::analysis {
+namespace {
+
+struct StageDefinition {
+  const char* name;
+  const char* text;
+  Where where;
+  Point from, to;
+};
+
+constexpr StageDefinition kStages[] = {
+    {"api_to_submit", "runtime: API call to submit", Where::kHost, kApiBegin, kSubmit},
+    {"submit_to_doorbell", "driver: submit to doorbell", Where::kHost, kSubmit, kDoorbell},
+    {"doorbell_to_device", "bus: doorbell to device", Where::kBus, kDoorbell, kDeviceDoorbell},
+    {"doorbell_to_fetch", "device: doorbell to first fetch", Where::kDevice, kDeviceDoorbell,
+     kFetched},
+    {"fetch_to_start", "device: fetch to first start", Where::kDevice, kFetched, kStart},
+    {"start_to_end", "device: first start to last end", Where::kDevice, kStart, kEnd},
+    {"end_to_completion", "device: last end to completion write", Where::kDevice, kEnd,
+     kCompletion},
+    {"completion_to_interrupt", "device: completion write to interrupt", Where::kDevice,
+     kCompletion, kDeviceIrq},
+    {"interrupt_to_handler", "bus, CPU: interrupt to handler", Where::kBus, kDeviceIrq, kIrq},
+    {"handler_to_consumed", "driver: handler to completion consumed", Where::kHost, kIrq,
+     kConsumed},
+    {"consumed_to_wake", "kernel: completion to waiter running", Where::kHost, kConsumed, kWake},
+    {"wake_to_return", "runtime: wake-up to API return", Where::kHost, kWake, kApiEnd},
+};
+
+}  // namespace
+
+Latency ComputeLatency(const model::Model& model) {
+  Latency latency;
+  const model::Jobs& jobs = model.jobs;
+  latency.jobs = jobs.size();
+  std::vector<std::vector<Span>> spans(std::size(kStages));
+  std::vector<Span> end_to_end, until_returned;
+  for (size_t job = 0; job < jobs.size(); ++job) {
+    const Timeline line = JobTimeline(model, job);
+    const model::Device& device = model.devices[jobs.device[job]];
+    // A thread that came after the completion did not wait for it: what it
+    // spent elsewhere is no latency of the wake-up.
+    const bool waited = jobs.wait_ns[job] != model::kNoTime && line.seen[kConsumed] &&
+                        jobs.wait_ns[job] <= jobs.complete_ns[job];
+    for (size_t s = 0; s < std::size(kStages); ++s) {
+      const auto& [name, text, where, from, to] = kStages[s];
+      if (!line.seen[from] || !line.seen[to]) continue;
+      if (to == kWake && !waited) continue;
+      spans[s].push_back(where == Where::kDevice
+                             ? OnDevice(device, line.ticks[from], line.ticks[to])
+                             : Between(line.at[from], line.at[to]));
+    }
+    const bool whole = line.seen[kSubmit] && line.seen[kDoorbell] && line.seen[kCompletion] &&
+                       line.seen[kConsumed];
+    if (whole) ++latency.whole;
+    if (whole && line.seen[kApiBegin]) {
+      end_to_end.push_back(Between(line.at[kApiBegin], line.at[kConsumed]));
+      if (waited && line.seen[kApiEnd]) {
+        until_returned.push_back(Between(line.at[kApiBegin], line.at[kApiEnd]));
+      }
+    }
+  }
+  for (size_t s = 0; s < std::size(kStages); ++s) {
+    latency.stages.push_back(
+        {kStages[s].name, kStages[s].text, kStages[s].where, Summarise(spans[s])});
+  }
+  latency.end_to_end = Summarise(end_to_end);
+  latency.until_returned = Summarise(until_returned);
+  return latency;
+}
+
+}  // namespace acceltrace::analysis

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How long does a job take, and in which hands is it? Room: libtrace/analysis.
+//
+//   API begin → submit → doorbell → (bus) → device doorbell → fetch → start → end
+//   → completion write → interrupt sent → (bus) → handler → consumed → wake → API end
+//
+// The stages of a job that was waited for add up to its way through the system;
+// a stage counts only jobs of which both of its ends were seen.
+#ifndef LIBTRACE_ANALYSIS_LATENCY_H_
+#define LIBTRACE_ANALYSIS_LATENCY_H_
+
+#include <string>
+#include <vector>
+
+#include "libtrace/analysis/span.h"
+
+namespace acceltrace::analysis {
+
+enum class Where { kHost, kBus, kDevice };
+
+struct Stage {
+  const char* name = "";  // stable, for JSON: api_to_submit, ...
+  const char* text = "";  // for people
+  Where where = Where::kHost;
+  Stats stats;
+};
+
+struct Latency {
+  uint64_t jobs = 0;
+  uint64_t whole = 0;  // jobs of which both sides were seen from submit to consumed
+  std::vector<Stage> stages;
+  // API begin to the driver's having consumed the completion, every whole job.
+  Stats end_to_end;
+  // API begin of the submitting call to API end of the call that waited.
+  Stats until_returned;
+};
+
+Latency ComputeLatency(const model::Model& model);
+
+}  // namespace acceltrace::analysis
+
+#endif  // LIBTRACE_ANALYSIS_LATENCY_H_

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/analysis/losses.h"
+
+#include <algorithm>
+
+namespace acceltrace::analysis {
+
+Losses ComputeLosses(const model::Model& model) {
+  Losses losses;
+  losses.has_accounts = model.has_accounts;
+  for (const auto& hop : model.accounts.hops()) {
+    losses.hops.push_back({hop.name(), hop.in(), hop.out(), hop.lost(), hop.bad()});
+    losses.lost += hop.lost();
+    losses.bad += hop.bad();
+  }
+  uint64_t recorded = 0;
+  for (const model::Loss& loss : model.losses) {
+    losses.spans.push_back({loss.hop, loss.count, loss.first_ns, loss.last_ns});
+    recorded += loss.count;
+  }
+  // Loss records repeat what the books sum up; the larger one is the truth that
+  // survived.
+  losses.lost = std::max(losses.lost, recorded);
+  losses.damaged_stretches = model.read.gap_count;
+  for (const stream::Gap& gap : model.read.gaps) {
+    losses.damaged_bytes += gap.length_bytes;
+    losses.missing_packets += gap.missing_packets;
+  }
+  losses.bad_packets = model.read.bad_packets;
+  losses.unusable_rows = model.load.unknown_device_rows + model.load.bad_rows +
+                         model.load.duplicate_commands + model.load.duplicate_jobs;
+  return losses;
+}
+
+}  // namespace acceltrace::analysis

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is missing from the trace, and where did it go? Room: libtrace/analysis.
+//
+// Every hop between an event and the file counts what came in, went on, was
+// dropped and was refused; loss records say when; the reader counts damage to
+// the file itself. A hop whose books do not balance lost something silently.
+#ifndef LIBTRACE_ANALYSIS_LOSSES_H_
+#define LIBTRACE_ANALYSIS_LOSSES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "libtrace/model/model.h"
+
+namespace acceltrace::analysis {
+
+struct HopUse {
+  std::string name;
+  uint64_t in = 0, out = 0, lost = 0, bad = 0;
+  bool Balanced() const { return in == out + lost + bad; }
+};
+
+struct LossSpan {
+  std::string hop;
+  uint64_t count = 0;
+  int64_t first_ns = model::kNoTime, last_ns = model::kNoTime;
+};
+
+struct Losses {
+  bool has_accounts = false;  // without them (a crash) the hops are unknown
+  std::vector<HopUse> hops;
+  std::vector<LossSpan> spans;  // one for each loss record
+  uint64_t lost = 0, bad = 0;   // over all hops, or of the records when there are no hops
+  // The file itself.
+  uint64_t damaged_stretches = 0, damaged_bytes = 0, missing_packets = 0, bad_packets = 0;
+  // Rows that were read but could not be used.
+  uint64_t unusable_rows = 0;
+
+  bool None() const {
+    return lost == 0 && bad == 0 && damaged_stretches == 0 && bad_packets == 0 &&
+           unusable_rows == 0;
+  }
+};
+
+Losses ComputeLosses(const model::Model& model);
+
+}  // namespace acceltrace::analysis
+
+#endif  // LIBTRACE_ANALYSIS_LOSSES_H_

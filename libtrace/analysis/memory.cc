@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/analysis/memory.h"
+
+#include "libtrace/analysis/utilisation.h"
+
+namespace acceltrace::analysis {
+namespace {
+
+double Ratio(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+}  // namespace
+
+double MemoryUse::Efficiency() const { return Ratio(useful_bytes, moved_bytes); }
+double MemoryUse::HitRate() const { return Ratio(row_hits, row_hits + row_misses); }
+double MemoryUse::BytesPerSecond() const {
+  return time.mid_ns <= 0 ? 0
+                          : static_cast<double>(moved_bytes) * 1e9 / static_cast<double>(time.mid_ns);
+}
+
+std::vector<DeviceMemory> ComputeMemory(const model::Model& model) {
+  std::vector<DeviceMemory> devices(model.devices.size());
+  for (uint32_t d = 0; d < devices.size(); ++d) {
+    devices[d].device = d;
+    devices[d].peak_bytes_per_s = model.devices[d].about.memory_bytes_per_s();
+    devices[d].all.name = "all";
+    for (const proto::Unit& unit : model.devices[d].about.units()) {
+      devices[d].units.emplace_back().name = unit.name();
+    }
+  }
+  const model::Commands& commands = model.commands;
+  for (size_t i = 0; i < commands.size(); ++i) {
+    if (commands.memory_bytes[i] == 0) continue;
+    DeviceMemory& device = devices[commands.device[i]];
+    for (MemoryUse* use : {&device.all, &device.units[commands.unit[i]]}) {
+      use->useful_bytes += commands.bytes[i];
+      use->moved_bytes += commands.memory_bytes[i];
+      use->row_hits += commands.row_hits[i];
+      use->row_misses += commands.row_misses[i];
+    }
+    device.units[commands.unit[i]].time += OnDevice(
+        model.devices[commands.device[i]], commands.start.ticks[i], commands.end.ticks[i]);
+  }
+  for (const DeviceUse& use : ComputeUtilisation(model)) devices[use.device].all.time = use.window;
+  return devices;
+}
+
+}  // namespace acceltrace::analysis

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/analysis/report.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace acceltrace::analysis {
+
+Counts ComputeCounts(const model::Model& model) {
+  Counts counts;
+  counts.api_calls = model.api.size();
+  for (size_t i = 0; i < model.api.size(); ++i) {
+    counts.api_failed += model.api.result[i] != 0;
+    counts.api_open += model.api.open[i] != 0;
+  }
+  for (uint8_t mark : model.ranges.mark) ++(mark ? counts.marks : counts.ranges);
+  counts.host_events = model.host.size();
+  counts.jobs = model.jobs.size();
+  for (uint32_t status : model.jobs.status) counts.jobs_failed += status != 0;
+  counts.commands = model.commands.size();
+  for (uint32_t status : model.commands.status) counts.commands_failed += status != 0;
+  for (const model::Device& device : model.devices) {
+    counts.counter_samples += device.counters.size();
+    counts.clock_samples += device.clock_samples;
+  }
+  counts.device_events = model.device_events.size();
+  return counts;
+}
+
+Report ComputeReport(const model::Model& model) {
+  Report report;
+  report.model = &model;
+  report.counts = ComputeCounts(model);
+  report.breakdown = ComputeBreakdown(model);
+  report.utilisation = ComputeUtilisation(model);
+  report.latency = ComputeLatency(model);
+  report.transfers = ComputeTransfers(model);
+  report.memory = ComputeMemory(model);
+  report.ops = ComputeOps(model);
+  report.ranges = ComputeRanges(model);
+  report.clocks = ComputeClockQuality(model);
+  report.causality = ComputeCausality(model);
+  report.losses = ComputeLosses(model);
+  report.laws = ComputeConservation(model, report.losses, report.utilisation);
+  report.overhead = ComputeOverhead(model);
+  return report;
+}
+
+namespace {
+
+void FindDamage(const Report& report, std::vector<Finding>* findings) {
+  const stream::ReadStats& read = report.model->read;
+  for (const stream::Gap& gap : read.gaps) {
+    findings->push_back({"damage", fmt::format("{} at byte {}: {} bytes skipped{}", gap.reason,
+                                               gap.offset_bytes, gap.length_bytes,
+                                               gap.missing_packets > 0
+                                                   ? fmt::format(", {} packets missing",
+                                                                 gap.missing_packets)
+                                                   : "")});
+  }
+  if (read.gap_count > read.gaps.size()) {
+    findings->push_back(
+        {"damage", fmt::format("{} more damaged stretches", read.gap_count - read.gaps.size())});
+  }
+  if (read.bad_packets > 0) {
+    findings->push_back({"damage", fmt::format("{} packets with invalid content", read.bad_packets)});
+  }
+  if (!read.has_footer) {
+    findings->push_back({"damage", "no footer: the recording did not end in good order"});
+  }
+  if (!report.model->has_info) findings->push_back({"damage", "the first packet is missing"});
+}
+
+void FindBadRows(const Report& report, std::vector<Finding>* findings) {
+  const model::LoadStats& load = report.model->load;
+  const std::pair<uint64_t, const char*> kinds[] = {
+      {load.unknown_device_rows, "rows of a device that is not described"},
+      {load.bad_rows, "rows with a unit, job or counter that their device does not have"},
+      {load.duplicate_commands, "command records seen twice"},
+      {load.duplicate_jobs, "job records seen twice"},
+  };
+  for (const auto& [count, what] : kinds) {
+    if (count > 0) findings->push_back({"rows", fmt::format("{} {}", count, what)});
+  }
+  for (const DeviceUse& use : report.utilisation) {
+    if (use.overlapping_commands > 0) {
+      findings->push_back({"order", fmt::format("{}: {} commands overlap on an in-order unit",
+                                                report.model->devices[use.device].about.name(),
+                                                use.overlapping_commands)});
+    }
+  }
+}
+
+void FindViolations(const Report& report, std::vector<Finding>* findings) {
+  for (const Violation& violation : report.causality.examples) {
+    const model::Jobs& jobs = report.model->jobs;
+    const auto time = [](const char* what, bool on_device, uint64_t ticks,
+                         const model::Interval& at) {
+      if (!on_device) return fmt::format("{} {} ns", what, at.mid_ns);
+      return fmt::format("{} {} ticks = {} ns [{}, {}]", what, ticks, at.mid_ns, at.lo_ns,
+                         at.hi_ns);
+    };
+    findings->push_back(
+        {"order",
+         fmt::format("{} job {}: {} by at least {} ns: {}, {}",
+                     report.model->devices[jobs.device[violation.job]].about.name(),
+                     jobs.job[violation.job], violation.what, violation.by_ns,
+                     time("earlier", violation.earlier_on_device, violation.earlier_ticks,
+                          violation.earlier),
+                     time("later", violation.later_on_device, violation.later_ticks,
+                          violation.later))});
+  }
+  if (report.causality.violations > report.causality.examples.size()) {
+    findings->push_back({"order", fmt::format("{} more violations of the order of events",
+                                              report.causality.violations -
+                                                  report.causality.examples.size())});
+  }
+}
+
+void FindLosses(const Report& report, std::vector<Finding>* findings) {
+  const Losses& losses = report.losses;
+  for (const HopUse& hop : losses.hops) {
+    if (hop.lost + hop.bad == 0) continue;
+    findings->push_back({"loss", fmt::format("{}: {} events lost, {} refused of {}", hop.name,
+                                             hop.lost, hop.bad, hop.in)});
+  }
+  for (const LossSpan& span : losses.spans) {
+    const bool known = span.first_ns != model::kNoTime;
+    findings->push_back(
+        {"loss", fmt::format("{}: {} events{}", span.hop, span.count,
+                             known ? fmt::format(" between {} and {} ns", span.first_ns,
+                                                 span.last_ns)
+                                   : "")});
+  }
+}
+
+void FindClockTrouble(const Report& report, std::vector<Finding>* findings) {
+  for (const ClockQuality& clock : report.clocks) {
+    const std::string& name = report.model->devices[clock.device].about.name();
+    if (!clock.valid && report.model->commands.size() > 0) {
+      findings->push_back({"clock", fmt::format("{}: {}", name, clock.error)});
+    }
+    if (clock.fit.constraints_rejected > 0) {
+      findings->push_back(
+          {"clock", fmt::format("{}: {} event orders contradict the clock samples", name,
+                                clock.fit.constraints_rejected)});
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Finding> FindProblems(const Report& report) {
+  std::vector<Finding> findings;
+  FindDamage(report, &findings);
+  FindBadRows(report, &findings);
+  FindLosses(report, &findings);
+  FindViolations(report, &findings);
+  for (const Law& law : report.laws) {
+    if (law.state != Law::State::kBroken) continue;
+    findings.push_back(
+        {"law", fmt::format("{}{}{}: {} of {} broken; first: {}", law.device,
+                            law.device.empty() ? "" : ": ", law.text, law.broken, law.checked,
+                            law.note)});
+  }
+  FindClockTrouble(report, &findings);
+  return findings;
+}
+
+}  // namespace acceltrace::analysis

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All answers at once, for the views. Room: libtrace/analysis.
+#ifndef LIBTRACE_ANALYSIS_REPORT_H_
+#define LIBTRACE_ANALYSIS_REPORT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "libtrace/analysis/breakdown.h"
+#include "libtrace/analysis/causality.h"
+#include "libtrace/analysis/clock_quality.h"
+#include "libtrace/analysis/conservation.h"
+#include "libtrace/analysis/latency.h"
+#include "libtrace/analysis/losses.h"
+#include "libtrace/analysis/memory.h"
+#include "libtrace/analysis/ops.h"
+#include "libtrace/analysis/overhead.h"
+#include "libtrace/analysis/transfers.h"
+#include "libtrace/analysis/utilisation.h"
+
+namespace acceltrace::analysis {
+
+// How much of everything the trace holds.
+struct Counts {
+  uint64_t api_calls = 0, api_failed = 0, api_open = 0;
+  uint64_t ranges = 0, marks = 0, host_events = 0;
+  uint64_t jobs = 0, jobs_failed = 0, commands = 0, commands_failed = 0;
+  uint64_t counter_samples = 0, clock_samples = 0, device_events = 0;
+};
+Counts ComputeCounts(const model::Model& model);
+
+struct Report {
+  const model::Model* model = nullptr;  // must outlive the report
+  Counts counts;
+  Breakdown breakdown;
+  std::vector<DeviceUse> utilisation;
+  Latency latency;
+  std::vector<DeviceTransfers> transfers;
+  std::vector<DeviceMemory> memory;
+  std::vector<OpUse> ops;
+  std::vector<RangeUse> ranges;
+  std::vector<ClockQuality> clocks;
+  Causality causality;
+  Losses losses;
+  std::vector<Law> laws;
+  Overhead overhead;
+};
+
+Report ComputeReport(const model::Model& model);
+
+// Something that is wrong with a trace.
+struct Finding {
+  std::string kind;  // stable: damage, rows, order, law, loss, clock
+  std::string text;
+};
+
+// What `verify` looks for, in order of kind.
+std::vector<Finding> FindProblems(const Report& report);
+
+}  // namespace acceltrace::analysis
+
+#endif  // LIBTRACE_ANALYSIS_REPORT_H_

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How well was the link used? Room: libtrace/analysis.
+//
+// Link bandwidth is what the lanes carry after line coding, one direction:
+//   generations 1, 2: 2.5, 5 GT/s, 8b/10b; 3, 4, 5: 8, 16, 32 GT/s, 128b/130b;
+//   6: 64 GT/s in flits, of whose 256 bytes 236 carry packets
+// (PCI Express Base Specification 6.0, sections 4.2.2, 4.2.3). What packets of
+// max_payload_bytes leave of it for data is the payload ceiling: each carries a
+// header of 16 bytes (64-bit address) for writes, 12 for read completions, and
+// 8 bytes of framing, sequence number and LCRC.
+#ifndef LIBTRACE_ANALYSIS_TRANSFERS_H_
+#define LIBTRACE_ANALYSIS_TRANSFERS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "libtrace/analysis/span.h"
+
+namespace acceltrace::analysis {
+
+// Bytes a second of one direction; 0 for an unknown generation or width.
+double LinkBytesPerSecond(uint32_t generation, uint32_t width);
+// The share of it that data may take. to_device: read completions carry it.
+double PayloadEfficiency(uint32_t max_payload_bytes, bool to_device);
+
+// Transfers of up to `up_to_bytes`.
+struct SizeClass {
+  uint64_t up_to_bytes = 0;
+  uint64_t count = 0, bytes = 0;
+  Span time;  // sum of start to end
+};
+
+struct Direction {
+  std::string name;  // the unit
+  bool to_device = false;
+  uint64_t count = 0, bytes = 0;
+  Span time;  // sum of start to end
+  double link_bytes_per_s = 0, ceiling_bytes_per_s = 0;
+  double best_bytes_per_s = 0;  // the fastest single transfer of at least kBestBytes
+  std::vector<SizeClass> sizes;
+  static constexpr uint64_t kBestBytes = 4096;
+  // While transfers ran; 0 when there were none.
+  double AchievedBytesPerSecond() const;
+};
+
+struct DeviceTransfers {
+  uint32_t device = 0;
+  uint32_t generation = 0, width = 0, generation_max = 0, width_max = 0;
+  std::vector<Direction> directions;
+};
+
+std::vector<DeviceTransfers> ComputeTransfers(const model::Model& model);
+
+}  // namespace acceltrace::analysis
+
+#endif  // LIBTRACE_ANALYSIS_TRANSFERS_H_

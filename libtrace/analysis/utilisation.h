@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What did each execution unit do all the time? Room: libtrace/analysis.
+//
+// Of a command that was at the head of its unit's queue from head to end,
+// end - head = busy + stalls; the unit was idle when it held none. The window
+// of a device runs from its first fetch to its last completion. All of it is
+// device ticks: shares are exact, only their length in ns has bounds.
+//
+// The same is known from the device's counters, where they were sampled: between
+// the first and the last snapshot both sums must be equal to the tick, if no
+// command lies across either snapshot.
+#ifndef LIBTRACE_ANALYSIS_UTILISATION_H_
+#define LIBTRACE_ANALYSIS_UTILISATION_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "libtrace/analysis/span.h"
+
+namespace acceltrace::analysis {
+
+// Counters of a unit between two snapshots against its commands in between.
+struct CounterCheck {
+  bool available = false;   // two snapshots, and the counters exist
+  uint64_t straddling = 0;  // commands across a snapshot: then equality is not asked for
+  uint64_t busy_ticks = 0, commands_busy_ticks = 0;
+  std::vector<uint64_t> stall_ticks, commands_stall_ticks;
+  uint64_t commands = 0, commands_seen = 0;
+  // busy + stalls + idle - elapsed, of the counters alone; 0 by their law.
+  int64_t law_error_ticks = 0;
+  bool has_law = false;
+  bool Agrees() const {
+    return busy_ticks == commands_busy_ticks && stall_ticks == commands_stall_ticks &&
+           commands == commands_seen;
+  }
+};
+
+struct UnitUse {
+  uint32_t device = 0, unit = 0;
+  std::string name;
+  uint64_t commands = 0, failed = 0;
+  uint64_t work = 0;
+  double peak_work_per_s = 0;
+  std::string work_unit;
+  uint64_t window_ticks = 0, busy_ticks = 0, idle_ticks = 0;
+  std::vector<uint64_t> stall_ticks;  // by the device's causes
+  Span busy, idle;
+  std::vector<Span> stalls;
+  // Commands whose time was set by what, by the device's limiters.
+  std::vector<uint64_t> limiters;
+  CounterCheck check;
+
+  uint64_t StalledTicks() const;
+  double Share(uint64_t ticks) const {
+    return window_ticks == 0 ? 0 : static_cast<double>(ticks) / static_cast<double>(window_ticks);
+  }
+};
+
+struct DeviceUse {
+  uint32_t device = 0;
+  uint64_t begin_ticks = 0, end_ticks = 0;
+  Span window;
+  std::vector<UnitUse> units;
+  // Commands on one unit whose [head, end] overlap: impossible for an in-order
+  // unit, so a sign of damaged or foreign data.
+  uint64_t overlapping_commands = 0;
+};
+
+std::vector<DeviceUse> ComputeUtilisation(const model::Model& model);
+
+}  // namespace acceltrace::analysis
+
+#endif  // LIBTRACE_ANALYSIS_UTILISATION_H_

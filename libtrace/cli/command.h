@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The verbs of `acceltrace`. Room: libtrace/cli; may include all of libtrace.
+//
+// Each verb adds its subcommand to the command line and, when it is chosen, runs
+// and returns an exit status: 0 fine, 1 a finding or a failed run, 2 misuse.
+// What went wrong is one line on stderr that says what to do about it.
+#ifndef LIBTRACE_CLI_COMMAND_H_
+#define LIBTRACE_CLI_COMMAND_H_
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace acceltrace::cli {
+
+enum Exit { kOk = 0, kFailed = 1, kMisuse = 2 };
+
+// Set by the subcommand that was chosen.
+using Run = std::function<int()>;
+
+// trailing: what follows after -- on the command line.
+void AddRecord(CLI::App* app, Run* run, const std::vector<std::string>* trailing);
+void AddReport(CLI::App* app, Run* run);
+void AddVerify(CLI::App* app, Run* run);
+void AddExport(CLI::App* app, Run* run);
+void AddDevices(CLI::App* app, Run* run);
+
+// "acceltrace: MESSAGE" on stderr; returns status.
+int Fail(int status, const std::string& message);
+
+}  // namespace acceltrace::cli
+
+#endif  // LIBTRACE_CLI_COMMAND_H_

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/cli/daemon_client.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+namespace acceltrace::cli {
+namespace {
+
+constexpr char kDaemon[] = "acceltraced";
+// A stop waits for the disk; anything else is quick.
+constexpr int kAnswerMs = 60'000;
+constexpr int kStopMs = 600'000;
+constexpr size_t kMaxLineBytes = 4096;
+
+std::string FindDaemon() {
+  char self[4096];
+  const ssize_t length = readlink("/proc/self/exe", self, sizeof(self));
+  if (length > 0 && static_cast<size_t>(length) < sizeof(self)) {
+    std::string beside(self, static_cast<size_t>(length));
+    beside = beside.substr(0, beside.rfind('/') + 1) + kDaemon;
+    if (access(beside.c_str(), X_OK) == 0) return beside;
+  }
+  const char* path = std::getenv("PATH");
+  for (std::string_view rest = path == nullptr ? "" : path; !rest.empty();) {
+    const size_t colon = std::min(rest.find(':'), rest.size());
+    const std::string candidate = std::string(rest.substr(0, colon)) + "/" + kDaemon;
+    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+    rest.remove_prefix(std::min(colon + 1, rest.size()));
+  }
+  return "";
+}
+
+}  // namespace
+
+Result<DaemonClient> DaemonClient::Start(const std::vector<std::string>& arguments,
+                                         int output_fd) {
+  const std::string daemon = FindDaemon();
+  if (daemon.empty()) {
+    return Status::Error(
+        "no acceltraced beside this program nor in PATH: build or install all of acceltrace");
+  }
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return Status::Error(fmt::format("cannot make a socket pair: {}", std::strerror(errno)));
+  }
+  std::vector<std::string> words = {daemon, "--private", "--control-fd", std::to_string(ends[1])};
+  if (output_fd >= 0) {
+    words.push_back("--output-fd");
+    words.push_back(std::to_string(output_fd));
+  }
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const pid_t pid = fork();
+  if (pid < 0) {
+    close(ends[0]), close(ends[1]);
+    return Status::Error(fmt::format("cannot start {}: {}", daemon, std::strerror(errno)));
+  }
+  if (pid == 0) {
+    setpgid(0, 0);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    fcntl(ends[1], F_SETFD, 0);
+    if (output_fd >= 0) fcntl(output_fd, F_SETFD, 0);
+    execv(daemon.c_str(), argv.data());
+    _exit(127);
+  }
+  close(ends[1]);
+  DaemonClient client;
+  client.fd_ = ends[0];
+  client.pid_ = pid;
+  return client;
+}
+
+DaemonClient::DaemonClient(DaemonClient&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)),
+      pid_(std::exchange(other.pid_, -1)),
+      buffer_(std::move(other.buffer_)),
+      early_failure_(std::move(other.early_failure_)) {}
+
+DaemonClient::~DaemonClient() {
+  if (fd_ >= 0) close(fd_);
+  fd_ = -1;
+  if (pid_ > 0) WaitForExit();
+}
+
+Status DaemonClient::Send(const std::string& line) {
+  std::string bytes = line + "\n";
+  while (!bytes.empty()) {
+    const ssize_t sent = send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) return Status::Error("the capture daemon is gone: " + WaitForExit());
+    bytes.erase(0, static_cast<size_t>(sent));
+  }
+  return {};
+}
+
+std::optional<std::string> DaemonClient::ReadLine(int timeout_ms) {
+  using Clock = std::chrono::steady_clock;
+  const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
+  while (true) {
+    const size_t end = buffer_.find('\n');
+    if (end != std::string::npos) {
+      std::string line = buffer_.substr(0, end);
+      buffer_.erase(0, end + 1);
+      return line;
+    }
+    if (buffer_.size() > kMaxLineBytes) return std::nullopt;
+    int left_ms = -1;
+    if (timeout_ms >= 0) {
+      left_ms = static_cast<int>(
+          std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count());
+      if (left_ms < 0) left_ms = 0;
+    }
+    pollfd ready{fd_, POLLIN, 0};
+    const int polled = poll(&ready, 1, left_ms);
+    if (polled < 0 && errno == EINTR) continue;
+    if (polled <= 0) return std::nullopt;
+    char bytes[1024];
+    const ssize_t got = recv(fd_, bytes, sizeof(bytes), 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return std::nullopt;
+    buffer_.append(bytes, static_cast<size_t>(got));
+  }
+}
+
+std::string DaemonClient::WaitForExit() {
+  if (pid_ <= 0) return "it ended before";
+  int status = 0;
+  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+  if (WIFSIGNALED(status)) {
+    return fmt::format("killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
+  }
+  return fmt::format("exit status {}", WEXITSTATUS(status));
+}
+
+void DaemonClient::Note(const std::string& line) {
+  constexpr std::string_view kFailed = "failed: ";
+  if (line.rfind(kFailed, 0) == 0 && early_failure_.empty()) {
+    early_failure_ = line.substr(kFailed.size());
+  }
+}
+
+Status DaemonClient::Command(const std::string& line) {
+  Status sent = Send(line);
+  if (!sent.ok()) return sent;
+  while (true) {
+    const auto answer = ReadLine(kAnswerMs);
+    if (!answer) return Status::Error("the capture daemon does not answer");
+    if (*answer == "ok") return {};
+    constexpr std::string_view kError = "error: ";
+    if (answer->rfind(kError, 0) == 0) return Status::Error(answer->substr(kError.size()));
+    Note(*answer);
+  }
+}
+
+Result<std::string> DaemonClient::Stop(int command_status) {
+  const Status sent =
+      Send(command_status < 0 ? "stop" : "stop " + std::to_string(command_status));
+  if (!sent.ok()) return sent;
+  while (true) {
+    const auto answer = ReadLine(kStopMs);
+    if (!answer) return Status::Error("the capture daemon died before the end: " + WaitForExit());
+    constexpr std::string_view kDone = "done ";
+    if (answer->rfind(kDone, 0) == 0) {
+      std::string told = answer->substr(kDone.size());
+      WaitForExit();
+      return told;
+    }
+    Note(*answer);
+  }
+}
+
+}  // namespace acceltrace::cli

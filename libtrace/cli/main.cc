@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// acceltrace: where did the time go, how sure are we, and what would have to
+// change to get it back? Room: libtrace/cli.
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libtrace/cli/command.h"
+#include "libtrace/cli/version.h"
+
+namespace acceltrace::cli {
+
+int Fail(int status, const std::string& message) {
+  std::fprintf(stderr, "acceltrace: %s\n", message.c_str());
+  return status;
+}
+
+namespace {
+
+int Main(int argc, char** argv) {
+  CLI::App app("Tracing and performance analysis for PCIe accelerators.", "acceltrace");
+  app.set_version_flag("--version", std::string("acceltrace ") + kVersion);
+  app.require_subcommand(1);
+  app.footer("Exit status: 0 fine, 1 a finding or a failed run, 2 misuse. See acceltrace(1).");
+  Run run;
+  // What follows after -- belongs to the command that is recorded.
+  std::vector<std::string> trailing;
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) != "--") continue;
+    trailing.assign(argv + i + 1, argv + argc);
+    argc = i;
+  }
+  AddRecord(&app, &run, &trailing);
+  AddReport(&app, &run);
+  AddVerify(&app, &run);
+  AddExport(&app, &run);
+  AddDevices(&app, &run);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // --help, --version
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    std::string help = "acceltrace --help";
+    for (const CLI::App* verb : app.get_subcommands()) {
+      help = "acceltrace " + verb->get_name() + " --help";
+    }
+    return Fail(kMisuse, std::string(error.what()) + "; see " + help);
+  }
+  if (!trailing.empty() && !app.got_subcommand("record")) {
+    return Fail(kMisuse, "a command after -- is for acceltrace record only");
+  }
+  return run ? run() : kMisuse;
+}
+
+}  // namespace
+}  // namespace acceltrace::cli
+
+int main(int argc, char** argv) {
+  // A reader that goes away (| head) is an error of write(), not a death.
+  std::signal(SIGPIPE, SIG_IGN);
+  return acceltrace::cli::Main(argc, argv);
+}

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// acceltrace record: a client of the capture daemon.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "libtrace/cli/child.h"
+#include "libtrace/cli/command.h"
+#include "libtrace/cli/daemon_client.h"
+#include "libtrace/cli/terminal.h"
+#include "libtrace/view/format.h"
+
+namespace acceltrace::cli {
+namespace {
+
+struct Options {
+  std::string output = "acceltrace.atrace";
+  std::vector<uint32_t> pids;
+  std::vector<std::string> devices, libraries;
+  std::string probes, ring, counter_period;
+  double duration_s = 0;
+  bool system = false, no_device = false, quiet = false;
+  std::vector<std::string> command;
+};
+
+std::vector<std::string> DaemonArguments(const Options& options) {
+  std::vector<std::string> words;
+  const auto add = [&](const char* name, const std::string& value) {
+    words.push_back(name);
+    words.push_back(value);
+  };
+  if (options.output != "-") add("--output", options.output);
+  for (uint32_t pid : options.pids) add("--pid", std::to_string(pid));
+  if (options.system) words.push_back("--system");
+  for (const std::string& device : options.devices) add("--device", device);
+  if (options.no_device) words.push_back("--no-device");
+  if (!options.probes.empty()) add("--probes", options.probes);
+  for (const std::string& library : options.libraries) add("--libaxl", library);
+  if (!options.counter_period.empty()) add("--counter-period", options.counter_period);
+  if (!options.ring.empty()) add("--ring", options.ring);
+  if (!options.command.empty()) {
+    words.push_back("--");
+    words.insert(words.end(), options.command.begin(), options.command.end());
+  }
+  return words;
+}
+
+// Waits for the first of: the command's end, a signal, the duration, the end of
+// the daemon.
+class Recording {
+ public:
+  Recording(const Options& options, DaemonClient* daemon, int signals,
+            const std::vector<int>& processes)
+      : options_(options), daemon_(*daemon), signals_(signals), processes_(processes) {}
+
+  int Run() {
+    const auto first = daemon_.ReadLine(kStartMs);
+    if (!first) return Fail(kFailed, "the capture daemon did not start: " + Ended());
+    constexpr std::string_view kError = "error: ";
+    if (first->rfind(kError, 0) == 0) {
+      daemon_.WaitForExit();
+      return Fail(kFailed, first->substr(kError.size()));
+    }
+    if (*first != "ready") return Fail(kFailed, "the capture daemon speaks another protocol");
+    if (!options_.command.empty()) {
+      const Status started = StartCommand();
+      if (!started.ok()) {
+        (void)daemon_.Stop(-1);
+        return Fail(kFailed, started.message());
+      }
+    }
+    Wait();
+    return Finish();
+  }
+
+ private:
+  static constexpr int kStartMs = 60'000;
+
+  std::string Ended() { return daemon_.WaitForExit(); }
+
+  Status StartCommand() {
+    Result<Child> child = Child::Prepare(options_.command, options_.output == "-");
+    if (!child.ok()) return child.status();
+    child_ = std::make_unique<Child>(std::move(child).value());
+    const Status known = daemon_.Command(fmt::format("pid {}", child_->pid()));
+    if (!known.ok()) return known;
+    return child_->Release();
+  }
+
+  void Wait() {
+    const int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+    if (options_.duration_s > 0) {
+      itimerspec when{};
+      when.it_value.tv_sec = static_cast<time_t>(options_.duration_s);
+      when.it_value.tv_nsec = static_cast<long>(
+          (options_.duration_s - static_cast<double>(when.it_value.tv_sec)) * 1e9);
+      timerfd_settime(timer, 0, &when, nullptr);
+    }
+    bool recording = true;
+    std::vector<pollfd> processes;  // of --pid: readable once they have ended
+    for (int fd : processes_) processes.push_back({fd, POLLIN, 0});
+    while (recording || child_ != nullptr) {
+      std::vector<pollfd> fds = {{signals_, POLLIN, 0},
+                                 {recording ? timer : -1, POLLIN, 0},
+                                 {recording && !daemon_gone_ ? daemon_.fd() : -1, POLLIN, 0}};
+      fds.insert(fds.end(), processes.begin(), processes.end());
+      if (poll(fds.data(), fds.size(), -1) < 0) {
+        if (errno == EINTR) continue;
+        break;
+      }
+      std::erase_if(processes, [&](const pollfd& process) {
+        return std::any_of(fds.begin() + 3, fds.end(), [&](const pollfd& ready) {
+          return ready.fd == process.fd && ready.revents != 0;
+        });
+      });
+      if (!processes_.empty() && processes.empty() && child_ == nullptr && !options_.system) {
+        recording = false;  // nobody is left to record
+      }
+      if (fds[1].revents != 0) recording = StopEarly();
+      if (fds[2].revents != 0) HearDaemon();
+      if (fds[0].revents != 0 && HandleSignal()) recording = recording && child_ != nullptr;
+      if (daemon_gone_ && child_ == nullptr) break;
+      if (child_ != nullptr && child_->ended()) {
+        command_status_ = child_->status();
+        break;
+      }
+    }
+    close(timer);
+  }
+
+  // The duration is over: the trace ends here, the command goes on.
+  bool StopEarly() {
+    if (child_ != nullptr) {
+      done_ = daemon_.Stop(-1);
+      stopped_ = true;
+    }
+    return false;
+  }
+
+  void HearDaemon() {
+    const auto line = daemon_.ReadLine(0);
+    if (!line) {
+      daemon_gone_ = true;
+      Fail(kFailed, fmt::format("the capture daemon died ({}): {} holds what it had written", Ended(),
+                                options_.output));
+      return;
+    }
+    daemon_.Note(*line);
+    if (!daemon_.early_failure().empty() && !told_failure_) {
+      told_failure_ = true;
+      Fail(kFailed, fmt::format("the recording ended early: {}: {} holds what came before",
+                                daemon_.early_failure(), options_.output));
+    }
+  }
+
+  // True when the signal asks for the end.
+  bool HandleSignal() {
+    signalfd_siginfo info{};
+    if (read(signals_, &info, sizeof(info)) != sizeof(info)) return false;
+    if (info.ssi_signo == SIGCHLD) {
+      if (child_ != nullptr) child_->Reap();
+      return false;
+    }
+    if (child_ != nullptr) {
+      // The terminal has told the command already; others told only us. Who asks
+      // a third time wants it gone.
+      ++asked_;
+      if (asked_ >= 3) {
+        child_->Kill(SIGKILL);
+      } else if (info.ssi_code != SI_KERNEL) {
+        child_->Kill(static_cast<int>(info.ssi_signo));
+      }
+    }
+    return true;
+  }
+
+  int Finish() {
+    if (!stopped_ && !daemon_gone_) done_ = daemon_.Stop(command_status_);
+    bool good = !daemon_gone_;
+    if (good && !done_->ok()) {
+      good = false;
+      Fail(kFailed, fmt::format("{}: {} holds what it had written, see acceltrace verify",
+                                done_->message(), options_.output));
+    } else if (good) {
+      good = Summarise(done_->value());
+    }
+    if (command_status_ > 0) return command_status_;
+    return good ? kOk : kFailed;
+  }
+
+  bool Summarise(const std::string& text) {
+    const auto done = nlohmann::json::parse(text, nullptr, false);
+    if (!done.is_object()) {
+      Fail(kFailed, "the capture daemon's last word is damaged; see acceltrace verify");
+      return false;
+    }
+    const auto number = [&](const char* name) -> uint64_t {
+      const auto found = done.find(name);
+      return found != done.end() && found->is_number() ? found->get<uint64_t>() : 0;
+    };
+    const auto error = done.value("error", std::string());
+    if (!error.empty()) {
+      Fail(kFailed, told_failure_ ? fmt::format("{} holds {} of events until then", options_.output,
+                                                view::FormatBytes(number("bytes")))
+                                  : error);
+    } else if (!options_.quiet) {
+      std::fprintf(stderr, "acceltrace: %s: %s events in %s, %s lost, %s recorded\n",
+                   options_.output.c_str(), view::FormatCount(number("events")).c_str(),
+                   view::FormatBytes(number("bytes")).c_str(),
+                   view::FormatCount(number("lost")).c_str(),
+                   view::FormatNs(static_cast<int64_t>(number("duration_ns"))).c_str());
+    }
+    return error.empty();
+  }
+
+  const Options& options_;
+  DaemonClient& daemon_;
+  int signals_;
+  const std::vector<int>& processes_;
+  std::unique_ptr<Child> child_;
+  std::optional<Result<std::string>> done_;
+  int command_status_ = -1;
+  int asked_ = 0;
+  bool daemon_gone_ = false, told_failure_ = false, stopped_ = false;
+};
+
+int RunRecord(const Options& options) {
+  if (options.command.empty() && options.pids.empty() && !options.system) {
+    return Fail(kMisuse, "nothing to record: give -- CMD, --pid or --system");
+  }
+  if (!options.command.empty()) {
+    const Status found = Child::Find(options.command.front());
+    if (!found.ok()) return Fail(kMisuse, found.message());
+  }
+  std::vector<int> processes;
+  for (uint32_t pid : options.pids) {
+    const long fd = syscall(SYS_pidfd_open, pid, 0);
+    if (fd < 0) {
+      return Fail(kMisuse, fmt::format("cannot record process {}: {}", pid, std::strerror(errno)));
+    }
+    processes.push_back(static_cast<int>(fd));
+  }
+  int output_fd = -1;
+  if (options.output == "-") {
+    if (isatty(STDOUT_FILENO) != 0) {
+      return Fail(kMisuse, "a trace is binary: redirect stdout, or name a file with -o");
+    }
+    output_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  }
+  sigset_t mask;
+  sigemptyset(&mask);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&mask, signal);
+  sigprocmask(SIG_BLOCK, &mask, nullptr);
+  const int signals = signalfd(-1, &mask, SFD_CLOEXEC);
+  if (signals < 0) return Fail(kFailed, fmt::format("signalfd: {}", std::strerror(errno)));
+  auto daemon = DaemonClient::Start(DaemonArguments(options), output_fd);
+  if (output_fd >= 0) close(output_fd);
+  if (!daemon.ok()) return Fail(kFailed, daemon.message());
+  const int status = Recording(options, &daemon.value(), signals, processes).Run();
+  close(signals);
+  for (int fd : processes) close(fd);
+  return status;
+}
+
+// 1.5s, 200ms, 2m; seconds without a unit. Negative when it is none of these.
+double ParseSeconds(const std::string& text) {
+  size_t used = 0;
+  double value = -1;
+  try {
+    value = std::stod(text, &used);
+  } catch (const std::exception&) {
+    return -1;
+  }
+  const std::string unit = text.substr(used);
+  const std::pair<const char*, double> units[] = {
+      {"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"m", 60}, {"min", 60}, {"h", 3600}};
+  for (const auto& [name, seconds] : units) {
+    if (unit == name) return value * seconds;
+  }
+  return -1;
+}
+
+}  // namespace
+
+void AddRecord(CLI::App* app, Run* run, const std::vector<std::string>* trailing) {
+  CLI::App* verb =
+      app->add_subcommand("record", "Record a command (after --), processes or the system");
+  auto options = std::make_shared<Options>();
+  auto duration = std::make_shared<std::string>();
+  verb->add_option("-o,--output", options->output, "file to write, - for stdout")
+      ->capture_default_str();
+  verb->add_option("--pid", options->pids, "record this process and what it forks; repeatable");
+  verb->add_flag("--system", options->system, "record every process");
+  verb->add_option("--device", options->devices, "only this accelerator: name or PCI address");
+  verb->add_flag("--no-device", options->no_device, "host events only");
+  verb->add_option("--duration", *duration, "stop after this time: 10, 500ms, 2m");
+  verb->add_option("--probes", options->probes, "of usdt,driver,device,counters,clock; default all");
+  verb->add_option("--counter-period", options->counter_period,
+                   "device-side counter samples: 500us, 1ms; 0 = only at start and end");
+  verb->add_option("--ring", options->ring, "flight recorder: keep the last SIZE (64M) in memory");
+  verb->add_option("--libaxl", options->libraries, "runtime library whose probes are attached");
+  verb->add_flag("-q,--quiet", options->quiet, "no summary at the end");
+  verb->footer("The command follows after --: acceltrace record -o run.atrace -- ./train --steps 3");
+  verb->callback([options, duration, run, trailing] {
+    options->command = *trailing;
+    if (!duration->empty()) {
+      options->duration_s = ParseSeconds(*duration);
+      if (!(options->duration_s > 0) || options->duration_s > 1e9) {
+        throw CLI::ValidationError("--duration", *duration + " is no time: 10, 500ms, 2m");
+      }
+    }
+    *run = [options] { return RunRecord(*options); };
+  });
+}
+
+}  // namespace acceltrace::cli

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// acceltrace report, acceltrace verify.
+#include <memory>
+
+#include "libtrace/analysis/report.h"
+#include "libtrace/cli/command.h"
+#include "libtrace/cli/output_file.h"
+#include "libtrace/cli/terminal.h"
+#include "libtrace/view/json.h"
+#include "libtrace/view/text.h"
+
+namespace acceltrace::cli {
+namespace {
+
+struct Options {
+  std::string file;
+  bool json = false;
+};
+
+int Print(const std::string& text, int status) {
+  const Status wrote = WriteStdout(text);
+  return wrote.ok() ? status : Fail(kFailed, wrote.message());
+}
+
+int RunReport(const Options& options) {
+  const auto model = LoadTrace(options.file);
+  if (!model.ok()) return Fail(kFailed, model.message());
+  const analysis::Report report = analysis::ComputeReport(**model);
+  return Print(options.json ? view::JsonReport(report) : view::TextReport(report, StdoutStyle()),
+               kOk);
+}
+
+int RunVerify(const Options& options) {
+  const auto model = LoadTrace(options.file);
+  if (!model.ok()) return Fail(kFailed, model.message());
+  const analysis::Report report = analysis::ComputeReport(**model);
+  const auto findings = analysis::FindProblems(report);
+  return Print(options.json ? view::JsonVerify(report, findings)
+                            : view::TextVerify(report, findings, StdoutStyle()),
+               findings.empty() ? kOk : kFailed);
+}
+
+template <typename Function>
+void AddReader(CLI::App* app, Run* run, const char* name, const char* text, Function function) {
+  CLI::App* verb = app->add_subcommand(name, text);
+  auto options = std::make_shared<Options>();
+  verb->add_option("FILE", options->file, "a trace, - for stdin, or a daemon's live socket")
+      ->required();
+  verb->add_flag("--json", options->json, "machine-readable, see docs/json.md");
+  verb->callback([options, run, function] { *run = [options, function] { return function(*options); }; });
+}
+
+}  // namespace
+
+void AddReport(CLI::App* app, Run* run) {
+  AddReader(app, run, "report", "Where the time went, and how sure that is", RunReport);
+}
+
+void AddVerify(CLI::App* app, Run* run) {
+  AddReader(app, run, "verify",
+            "Check a trace: checksums, sequence, conservation laws, causality, losses", RunVerify);
+}
+
+}  // namespace acceltrace::cli

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the output goes to. Room: libtrace/cli.
+#ifndef LIBTRACE_CLI_TERMINAL_H_
+#define LIBTRACE_CLI_TERMINAL_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "libtrace/model/model.h"
+#include "libtrace/stream/result.h"
+#include "libtrace/view/table.h"
+
+namespace acceltrace::cli {
+
+// Colours and width of stdout: colours on a terminal only, and not with
+// NO_COLOR; 120 columns when piped, so that output does not depend on where it
+// was made.
+view::Style StdoutStyle();
+
+// A progress bar on stderr, when that is a terminal and the work takes long.
+class Progress {
+ public:
+  // total 0 = unknown.
+  Progress(std::string what, uint64_t total);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  void Update(uint64_t done);
+
+ private:
+  std::string what_;
+  uint64_t total_;
+  bool shown_ = false;
+  int64_t begin_ns_ = 0, last_ns_ = 0;
+  bool terminal_;
+};
+
+// Reads a trace with a progress bar.
+Result<std::unique_ptr<model::Model>> LoadTrace(const std::string& path);
+
+}  // namespace acceltrace::cli
+
+#endif  // LIBTRACE_CLI_TERMINAL_H_

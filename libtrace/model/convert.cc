@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/model/convert.h"
+
+#include <cmath>
+#include <span>
+#include <unordered_map>
+
+namespace acceltrace::model {
+namespace {
+
+using proto::DeviceEventBatch;
+using proto::HostBatch;
+
+uint64_t JobKey(uint32_t device, uint32_t job) {
+  return (static_cast<uint64_t>(device) << 32) | job;
+}
+
+// Host times of a job that bound its device times.
+struct HostSide {
+  int64_t submit_ns = kNoTime, doorbell_ns = kNoTime, complete_ns = kNoTime;
+};
+
+std::unordered_map<uint64_t, HostSide> HostSides(const HostEvents& host) {
+  std::unordered_map<uint64_t, HostSide> sides;
+  for (size_t i = 0; i < host.size(); ++i) {
+    if (host.job[i] == 0 || host.device[i] == kNoRow) continue;
+    HostSide& side = sides[JobKey(host.device[i], host.job[i])];
+    const auto set_first = [&](int64_t* field) {
+      if (*field == kNoTime) *field = host.time_ns[i];
+    };
+    if (host.kind[i] == HostBatch::KIND_SUBMIT) set_first(&side.submit_ns);
+    if (host.kind[i] == HostBatch::KIND_DOORBELL) set_first(&side.doorbell_ns);
+    if (host.kind[i] == HostBatch::KIND_COMPLETE) set_first(&side.complete_ns);
+  }
+  return sides;
+}
+
+// One device's conversion; without a usable clock, times are placed by the
+// nominal frequency from the first doorbell on and bounded by nothing.
+class Converter {
+ public:
+  explicit Converter(Device* device)
+      : device_(*device),
+        hz_(static_cast<double>(device->about.clock().nominal_hz())),
+        bits_(device->about.clock().bits()) {}
+
+  void Fit(const clock::MapBuilder& builder) {
+    Result<clock::Map> map = builder.Build();
+    if (map.ok()) {
+      device_.clock = std::move(map).value();
+    } else {
+      device_.clock_error = map.message();
+    }
+  }
+  void Anchor(uint64_t ticks, int64_t host_ns) {
+    if (anchored_) return;
+    anchored_ = true;
+    anchor_ticks_ = ticks;
+    anchor_ns_ = host_ns;
+  }
+
+  Interval Convert(uint64_t ticks, int64_t near_ns, uint64_t* unconverted) const {
+    if (device_.clock.valid()) return device_.clock.ToHost(ticks, near_ns);
+    ++*unconverted;
+    const double ahead = static_cast<double>(static_cast<int64_t>(ticks - anchor_ticks_));
+    const double ns = hz_ > 0 ? ahead * 1e9 / hz_ : ahead;
+    const int64_t mid_ns = anchor_ns_ + static_cast<int64_t>(std::clamp(ns, -1e18, 1e18));
+    return {-kUnboundedNs, mid_ns, kUnboundedNs};
+  }
+
+  // Ticks continued over wraps: the count whose low bits are `raw` and which is
+  // nearest to where the nominal rate puts mid_ns.
+  uint64_t Continued(uint64_t raw, int64_t mid_ns) const {
+    if (bits_ == 0 || bits_ >= 64 || hz_ <= 0) return raw;
+    const double wrap = std::ldexp(1.0, static_cast<int>(bits_));
+    const double expected = static_cast<double>(anchor_ticks_) +
+                            (static_cast<double>(mid_ns) - static_cast<double>(anchor_ns_)) * hz_ / 1e9;
+    const double wraps = std::round((expected - static_cast<double>(raw)) / wrap);
+    return raw + (static_cast<uint64_t>(static_cast<int64_t>(wraps)) << bits_);
+  }
+
+ private:
+  static constexpr int64_t kUnboundedNs = int64_t{1} << 62;
+  Device& device_;
+  double hz_;
+  uint32_t bits_;
+  bool anchored_ = false;
+  uint64_t anchor_ticks_ = 0;
+  int64_t anchor_ns_ = 0;
+};
+
+class Conversion {
+ public:
+  Conversion(Decoder* decoder, Model* model) : decoder_(*decoder), model_(*model) {
+    for (Device& device : model->devices) converters_.emplace_back(&device);
+  }
+
+  void Run() {
+    const auto sides = HostSides(model_.host);
+    const auto side_of = [&](uint32_t device, uint32_t job) -> const HostSide& {
+      static const HostSide kNone;
+      const auto found = sides.find(JobKey(device, job));
+      return found == sides.end() ? kNone : found->second;
+    };
+    FitClocks(side_of);
+    DeviceJobs& jobs = decoder_.device_jobs;
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      const HostSide& side = side_of(jobs.device[i], jobs.job[i]);
+      if (side.submit_ns != kNoTime) jobs.near_ns[i] = side.submit_ns;
+    }
+    for (DeviceTimes* times : {&jobs.doorbell, &jobs.fetched, &jobs.first_start, &jobs.last_end,
+                               &jobs.completion, &jobs.irq}) {
+      ConvertColumn(jobs.device, jobs.near_ns, times);
+    }
+    Commands& commands = model_.commands;
+    for (size_t i = 0; i < commands.size(); ++i) {
+      const HostSide& side = side_of(commands.device[i], commands.job[i]);
+      if (side.submit_ns != kNoTime) decoder_.near.commands[i] = side.submit_ns;
+    }
+    for (DeviceTimes* times :
+         {&commands.fetched, &commands.head, &commands.start, &commands.end}) {
+      ConvertColumn(commands.device, decoder_.near.commands, times);
+    }
+    ConvertColumn(model_.device_events.device, decoder_.near.device_events,
+                  &model_.device_events.time);
+    for (uint32_t d = 0; d < model_.devices.size(); ++d) {
+      DeviceTimes& times = model_.devices[d].counters.time;
+      const std::vector<uint32_t> rows(times.ticks.size(), d);
+      ConvertColumn(rows, decoder_.near.counters[d], &times);
+    }
+    ConvertLosses();
+  }
+
+ private:
+  template <typename SideOf>
+  void FitClocks(const SideOf& side_of) {
+    const DeviceJobs& jobs = decoder_.device_jobs;
+    std::vector<std::vector<clock::Constraint>> constraints(model_.devices.size());
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      const HostSide& side = side_of(jobs.device[i], jobs.job[i]);
+      using Order = clock::Constraint::Order;
+      if (side.doorbell_ns != kNoTime) {
+        converters_[jobs.device[i]].Anchor(jobs.doorbell.ticks[i], side.doorbell_ns);
+        constraints[jobs.device[i]].push_back(
+            {jobs.doorbell.ticks[i], side.doorbell_ns, Order::kHostFirst});
+      }
+      if (side.complete_ns != kNoTime) {
+        constraints[jobs.device[i]].push_back(
+            {jobs.completion.ticks[i], side.complete_ns, Order::kDeviceFirst});
+      }
+    }
+    const DeviceEvents& events = model_.device_events;
+    for (size_t i = 0; i < events.size(); ++i) {
+      const int64_t near_ns = decoder_.near.device_events[i];
+      clock::MapBuilder& builder = decoder_.clocks[events.device[i]];
+      if (events.kind[i] == DeviceEventBatch::KIND_CLOCK) {
+        builder.AddCut(events.time.ticks[i], clock::Cut::kFrequency, near_ns);
+      } else if (events.kind[i] == DeviceEventBatch::KIND_RESET) {
+        builder.AddCut(events.time.ticks[i], clock::Cut::kReset, near_ns);
+      }
+    }
+    for (uint32_t d = 0; d < model_.devices.size(); ++d) {
+      decoder_.clocks[d].AddConstraints(constraints[d]);
+      converters_[d].Fit(decoder_.clocks[d]);
+    }
+  }
+
+  void ConvertColumn(const std::vector<uint32_t>& devices, const std::vector<int64_t>& near_ns,
+                     DeviceTimes* times) {
+    times->host.resize(times->ticks.size());
+    for (size_t i = 0; i < times->ticks.size(); ++i) {
+      const Converter& converter = converters_[devices[i]];
+      times->host[i] =
+          converter.Convert(times->ticks[i], near_ns[i], &model_.load.unconverted_times);
+      times->ticks[i] = converter.Continued(times->ticks[i], times->host[i].mid_ns);
+    }
+  }
+
+  void ConvertLosses() {
+    for (const proto::LossBatch& batch : decoder_.losses) {
+      for (int i = 0; i < batch.count_size(); ++i) {
+        const auto at = [i](const auto& column) {
+          return i < column.size() ? column.Get(i) : 0;
+        };
+        Loss loss;
+        loss.hop = model_.strings.Get(at(batch.hop()));
+        loss.count = batch.count(i);
+        loss.from_device = at(batch.in_ticks()) != 0;
+        loss.first_ns = at(batch.first());
+        loss.last_ns = at(batch.last());
+        const uint32_t row = decoder_.DeviceRow(at(batch.device()));
+        if (row != kNoRow) loss.device = row;
+        if (loss.from_device) {
+          const bool known = row != kNoRow && model_.devices[row].clock.valid();
+          const auto host = [&](int64_t ticks) {
+            return known ? model_.devices[row].clock.ToHost(static_cast<uint64_t>(ticks)).mid_ns
+                         : kNoTime;
+          };
+          loss.first_ns = host(loss.first_ns);
+          loss.last_ns = host(loss.last_ns);
+        } else if (loss.first_ns == 0) {
+          loss.first_ns = loss.last_ns = kNoTime;
+        }
+        model_.losses.push_back(std::move(loss));
+      }
+    }
+  }
+
+  Decoder& decoder_;
+  Model& model_;
+  std::vector<Converter> converters_;
+};
+
+}  // namespace
+
+void ConvertTimes(Decoder* decoder, Model* model) { Conversion(decoder, model).Run(); }
+
+}  // namespace acceltrace::model

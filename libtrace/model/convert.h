@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Device times get their place on the host's clock. Room: libtrace/model,
+// internal; the arithmetic is libtrace/clock's.
+#ifndef LIBTRACE_MODEL_CONVERT_H_
+#define LIBTRACE_MODEL_CONVERT_H_
+
+#include "libtrace/model/decode.h"
+#include "libtrace/model/model.h"
+
+namespace acceltrace::model {
+
+// Fits each device's clock (samples, what the device said of its clock, the
+// order of events) and converts every device time of the model and the decoder.
+// Ticks of a clock narrower than 64 bits are continued over its wraps: the low
+// bits stay what the device wrote.
+void ConvertTimes(Decoder* decoder, Model* model);
+
+}  // namespace acceltrace::model
+
+#endif  // LIBTRACE_MODEL_CONVERT_H_

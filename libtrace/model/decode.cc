@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/model/decode.h"
+
+#include <utility>
+
+#include "libtrace/stream/columns.h"
+
+namespace acceltrace::model {
+
+using stream::DecodeColumn;
+using stream::DecodeDeltas;
+
+namespace {
+
+template <typename To, typename From>
+void Append(std::vector<To>* to, const google::protobuf::RepeatedField<From>& column, size_t rows) {
+  const size_t have = std::min<size_t>(column.size(), rows);
+  to->insert(to->end(), column.begin(), column.begin() + have);
+  to->resize(to->size() + rows - have);
+}
+
+template <typename To>
+void AppendDeltas(std::vector<To>* to, const google::protobuf::RepeatedField<int64_t>& column,
+                  size_t rows) {
+  stream::DeltaDecoder decoder(column);
+  for (size_t i = 0; i < rows; ++i) to->push_back(static_cast<To>(decoder.NextUnsigned()));
+}
+
+// Ends from begins and durations; a duration that leaves the range of time ends there.
+void AppendEnds(std::vector<int64_t>* ends, const std::vector<int64_t>& begins,
+                const google::protobuf::RepeatedField<uint64_t>& durations, size_t rows) {
+  const size_t first = begins.size() - rows;
+  for (size_t i = 0; i < rows; ++i) {
+    int64_t end = 0;
+    if (__builtin_add_overflow(begins[first + i], stream::ColumnAt(durations, i), &end)) {
+      end = std::numeric_limits<int64_t>::max();
+    }
+    ends->push_back(end);
+  }
+}
+
+}  // namespace
+
+uint32_t Decoder::DeviceRow(uint32_t number) const {
+  auto found = device_rows_.find(number);
+  return found == device_rows_.end() ? kNoRow : found->second;
+}
+
+void Decoder::AddDevice(const proto::Device& device) {
+  const auto [where, fresh] =
+      device_rows_.emplace(device.device(), static_cast<uint32_t>(model_->devices.size()));
+  if (!fresh) {
+    // Told again (a link that changed, a live reader that came late): the first
+    // description rules, since columns were sized by it.
+    return;
+  }
+  Device& added = model_->devices.emplace_back();
+  added.about = device;
+  added.counters.num_counters = static_cast<size_t>(device.counters_size());
+  clocks.emplace_back(clock::ClockInfo::From(device.clock()));
+  near.counters.emplace_back();
+  last_sample_ns_.push_back(clock::Map::kNoHint);
+}
+
+void Decoder::Add(const proto::Packet& packet) {
+  const size_t rows = stream::Rows(packet);
+  rows_ += rows;
+  switch (packet.body_case()) {
+    case proto::Packet::kInfo:
+      if (!model_->has_info) model_->info = packet.info();
+      model_->has_info = true;
+      break;
+    case proto::Packet::kDevice:
+      AddDevice(packet.device());
+      break;
+    case proto::Packet::kStrings:
+      for (int i = 0; i < packet.strings().id_size() && i < packet.strings().value_size(); ++i) {
+        model_->strings.Set(packet.strings().id(i), packet.strings().value(i));
+      }
+      break;
+    case proto::Packet::kProcesses:
+      for (size_t i = 0; i < rows; ++i) {
+        const auto& batch = packet.processes();
+        model_->processes.push_back({stream::ColumnAt(batch.pid(), i),
+                                     stream::ColumnAt(batch.tid(), i),
+                                     model_->strings.Get(stream::ColumnAt(batch.name(), i))});
+      }
+      break;
+    case proto::Packet::kOpNames:
+      for (size_t i = 0; i < rows; ++i) {
+        const auto& batch = packet.op_names();
+        op_names[{stream::ColumnAt(batch.pid(), i), stream::ColumnAt(batch.tag(), i)}] =
+            stream::ColumnAt(batch.name(), i);
+      }
+      break;
+    case proto::Packet::kApi:
+      AddApi(packet.api(), rows);
+      break;
+    case proto::Packet::kRanges:
+      AddRanges(packet.ranges(), rows);
+      break;
+    case proto::Packet::kHost:
+      AddHost(packet.host(), rows);
+      break;
+    case proto::Packet::kCommands:
+      AddCommands(packet.commands(), rows);
+      break;
+    case proto::Packet::kJobs:
+      AddJobs(packet.jobs(), rows);
+      break;
+    case proto::Packet::kCounters:
+      AddCounters(packet.counters(), rows);
+      break;
+    case proto::Packet::kClocks:
+      AddClocks(packet.clocks(), rows);
+      break;
+    case proto::Packet::kDeviceEvents:
+      AddDeviceEvents(packet.device_events(), rows);
+      break;
+    case proto::Packet::kLosses:
+      losses.push_back(packet.losses());
+      break;
+    case proto::Packet::kAccounts:
+      model_->accounts = packet.accounts();
+      model_->has_accounts = true;
+      break;
+    default:
+      break;  // footer, and what a newer schema adds
+  }
+}
+
+void Decoder::AddApi(const proto::ApiBatch& batch, size_t rows) {
+  ApiCalls& api = model_->api;
+  AppendDeltas(&api.begin_ns, batch.begin_ns_delta(), rows);
+  AppendEnds(&api.end_ns, api.begin_ns, batch.duration_ns(), rows);
+  Append(&api.pid, batch.pid(), rows);
+  Append(&api.tid, batch.tid(), rows);
+  Append(&api.name, batch.name(), rows);
+  AppendDeltas(&api.correlation, batch.correlation_delta(), rows);
+  Append(&api.bytes, batch.bytes(), rows);
+  Append(&api.stream, batch.stream(), rows);
+  Append(&api.result, batch.result(), rows);
+  Append(&api.open, batch.open(), rows);
+}
+
+void Decoder::AddRanges(const proto::RangeBatch& batch, size_t rows) {
+  Ranges& ranges = model_->ranges;
+  AppendDeltas(&ranges.begin_ns, batch.begin_ns_delta(), rows);
+  AppendEnds(&ranges.end_ns, ranges.begin_ns, batch.duration_ns(), rows);
+  Append(&ranges.pid, batch.pid(), rows);
+  Append(&ranges.tid, batch.tid(), rows);
+  Append(&ranges.name, batch.name(), rows);
+  Append(&ranges.depth, batch.depth(), rows);
+  Append(&ranges.mark, batch.mark(), rows);
+  Append(&ranges.open, batch.open(), rows);
+}
+
+void Decoder::AddHost(const proto::HostBatch& batch, size_t rows) {
+  HostEvents& host = model_->host;
+  Append(&host.kind, batch.kind(), rows);
+  AppendDeltas(&host.time_ns, batch.time_ns_delta(), rows);
+  Append(&host.cpu, batch.cpu(), rows);
+  Append(&host.pid, batch.pid(), rows);
+  Append(&host.tid, batch.tid(), rows);
+  for (size_t i = 0; i < rows; ++i) {
+    // A host event of a device that was never described stays: it is evidence.
+    const uint32_t row = DeviceRow(stream::ColumnAt(batch.device(), i));
+    if (row == kNoRow) ++model_->load.unknown_device_rows;
+    host.device.push_back(row);
+  }
+  Append(&host.context, batch.context(), rows);
+  Append(&host.queue, batch.queue(), rows);
+  Append(&host.job, batch.job(), rows);
+  Append(&host.sequence, batch.sequence(), rows);
+  AppendDeltas(&host.correlation, batch.correlation_delta(), rows);
+  Append(&host.arg0, batch.arg0(), rows);
+  Append(&host.arg1, batch.arg1(), rows);
+}
+
+void Decoder::AddCommands(const proto::CommandBatch& batch, size_t rows) {
+  const uint32_t row = DeviceRow(batch.device());
+  if (row == kNoRow) {
+    model_->load.unknown_device_rows += rows;
+    return;
+  }
+  Commands& commands = model_->commands;
+  const proto::Device& about = model_->devices[row].about;
+  const size_t stalls = static_cast<size_t>(about.stalls_size());
+  const auto fetched = DecodeDeltas<uint64_t>(batch.fetched_ticks_delta(), rows);
+  const auto record = DecodeDeltas<uint64_t>(batch.record_delta(), rows);
+  const auto correlation = DecodeDeltas<uint64_t>(batch.correlation_delta(), rows);
+  for (size_t i = 0; i < rows; ++i) {
+    const uint32_t unit = stream::ColumnAt(batch.unit(), i);
+    const uint32_t job = stream::ColumnAt(batch.job(), i);
+    if (unit >= static_cast<uint32_t>(about.units_size()) || job == 0) {
+      ++model_->load.bad_rows;
+      continue;
+    }
+    const uint64_t head = fetched[i] + stream::ColumnAt(batch.head_ticks_after(), i);
+    const uint64_t start = head + stream::ColumnAt(batch.start_ticks_after(), i);
+    near.commands.push_back(last_sample_ns_[row]);
+    commands.device.push_back(row);
+    commands.unit.push_back(unit);
+    commands.context.push_back(stream::ColumnAt(batch.context(), i));
+    commands.queue.push_back(stream::ColumnAt(batch.queue(), i));
+    commands.job.push_back(job);
+    commands.index.push_back(stream::ColumnAt(batch.index(), i));
+    commands.opcode.push_back(stream::ColumnAt(batch.opcode(), i));
+    commands.status.push_back(stream::ColumnAt(batch.status(), i));
+    commands.limiter.push_back(stream::ColumnAt(batch.limiter(), i));
+    commands.tag.push_back(stream::ColumnAt(batch.tag(), i));
+    commands.correlation.push_back(correlation[i]);
+    commands.record.push_back(record[i]);
+    commands.work.push_back(stream::ColumnAt(batch.work(), i));
+    commands.bytes.push_back(stream::ColumnAt(batch.bytes(), i));
+    commands.memory_bytes.push_back(stream::ColumnAt(batch.memory_bytes(), i));
+    commands.row_hits.push_back(stream::ColumnAt(batch.row_hits(), i));
+    commands.row_misses.push_back(stream::ColumnAt(batch.row_misses(), i));
+    commands.fetched.ticks.push_back(fetched[i]);
+    commands.head.ticks.push_back(head);
+    commands.start.ticks.push_back(start);
+    commands.end.ticks.push_back(start + stream::ColumnAt(batch.end_ticks_after(), i));
+    commands.first_stall.push_back(static_cast<uint32_t>(model_->stall_ticks.size()));
+    for (size_t s = 0; s < stalls; ++s) {
+      model_->stall_ticks.push_back(stream::ColumnAt(batch.stall_ticks(), i * stalls + s));
+    }
+  }
+}
+
+void Decoder::AddJobs(const proto::JobBatch& batch, size_t rows) {
+  const uint32_t row = DeviceRow(batch.device());
+  if (row == kNoRow) {
+    model_->load.unknown_device_rows += rows;
+    return;
+  }
+  DeviceJobs& jobs = device_jobs;
+  stream::DeltaDecoder doorbells(batch.doorbell_ticks_delta());
+  stream::DeltaDecoder correlations(batch.correlation_delta());
+  for (size_t i = 0; i < rows; ++i) {
+    const uint64_t doorbell = doorbells.NextUnsigned();
+    const uint64_t correlation = correlations.NextUnsigned();
+    const auto after = [&](const google::protobuf::RepeatedField<int64_t>& column) {
+      return doorbell + static_cast<uint64_t>(stream::ColumnAt(column, i));
+    };
+    if (stream::ColumnAt(batch.job(), i) == 0) {
+      ++model_->load.bad_rows;
+      continue;
+    }
+    jobs.near_ns.push_back(last_sample_ns_[row]);
+    jobs.device.push_back(row);
+    jobs.context.push_back(stream::ColumnAt(batch.context(), i));
+    jobs.queue.push_back(stream::ColumnAt(batch.queue(), i));
+    jobs.job.push_back(stream::ColumnAt(batch.job(), i));
+    jobs.commands.push_back(stream::ColumnAt(batch.commands(), i));
+    jobs.status.push_back(stream::ColumnAt(batch.status(), i));
+    jobs.correlation.push_back(correlation);
+    jobs.doorbell.ticks.push_back(doorbell);
+    jobs.fetched.ticks.push_back(after(batch.fetched_ticks_after()));
+    jobs.first_start.ticks.push_back(after(batch.first_start_ticks_after()));
+    jobs.last_end.ticks.push_back(after(batch.last_end_ticks_after()));
+    jobs.completion.ticks.push_back(after(batch.completion_ticks_after()));
+    jobs.irq.ticks.push_back(after(batch.irq_ticks_after()));
+    jobs.has_irq.push_back(stream::ColumnAt(batch.has_irq(), i) != 0);
+  }
+}
+
+void Decoder::AddCounters(const proto::CounterBatch& batch, size_t rows) {
+  const uint32_t row = DeviceRow(batch.device());
+  if (row == kNoRow) {
+    model_->load.unknown_device_rows += rows;
+    return;
+  }
+  CounterSamples& samples = model_->devices[row].counters;
+  const size_t columns = static_cast<size_t>(batch.counter_size());
+  std::vector<uint64_t> last(columns, 0);
+  stream::DeltaDecoder times(batch.time_ticks_delta());
+  stream::DeltaDecoder befores(batch.host_before_ns_delta());
+  stream::DeltaDecoder afters(batch.host_after_ns_delta());
+  const bool bracketed = batch.host_before_ns_delta_size() > 0;
+  for (size_t i = 0; i < rows; ++i) {
+    samples.time.ticks.push_back(times.NextUnsigned());
+    samples.host_before_ns.push_back(bracketed ? befores.Next() : kNoTime);
+    near.counters[row].push_back(bracketed ? samples.host_before_ns.back() : last_sample_ns_[row]);
+    samples.host_after_ns.push_back(bracketed ? afters.Next() : kNoTime);
+    const size_t base = samples.value.size();
+    samples.value.resize(base + samples.num_counters);
+    samples.present.resize(base + samples.num_counters);
+    for (size_t c = 0; c < columns; ++c) {
+      last[c] += static_cast<uint64_t>(stream::ColumnAt(batch.value_delta(), i * columns + c));
+      const uint32_t counter = batch.counter(static_cast<int>(c));
+      if (counter >= samples.num_counters) {
+        ++model_->load.bad_rows;
+        continue;
+      }
+      samples.value[base + counter] = last[c];
+      samples.present[base + counter] = 1;
+    }
+  }
+}
+
+void Decoder::AddClocks(const proto::ClockBatch& batch, size_t rows) {
+  const uint32_t row = DeviceRow(batch.device());
+  if (row == kNoRow) {
+    model_->load.unknown_device_rows += rows;
+    return;
+  }
+  clocks[row].Add(batch);
+  model_->devices[row].clock_samples += rows;
+  stream::DeltaDecoder befores(batch.host_before_ns_delta());
+  for (size_t i = 0; i < rows; ++i) last_sample_ns_[row] = befores.Next();
+}
+
+void Decoder::AddDeviceEvents(const proto::DeviceEventBatch& batch, size_t rows) {
+  const uint32_t row = DeviceRow(batch.device());
+  if (row == kNoRow) {
+    model_->load.unknown_device_rows += rows;
+    return;
+  }
+  DeviceEvents& events = model_->device_events;
+  near.device_events.insert(near.device_events.end(), rows, last_sample_ns_[row]);
+  events.device.insert(events.device.end(), rows, row);
+  Append(&events.kind, batch.kind(), rows);
+  AppendDeltas(&events.time.ticks, batch.time_ticks_delta(), rows);
+  Append(&events.arg0, batch.arg0(), rows);
+  Append(&events.arg1, batch.arg1(), rows);
+  Append(&events.arg2, batch.arg2(), rows);
+}
+
+}  // namespace acceltrace::model

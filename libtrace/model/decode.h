@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Packets to columns, in order of arrival. Room: libtrace/model, internal.
+#ifndef LIBTRACE_MODEL_DECODE_H_
+#define LIBTRACE_MODEL_DECODE_H_
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "libtrace/model/model.h"
+
+namespace acceltrace::model {
+
+// A job as the device told it, before it is joined with the host's side.
+struct DeviceJobs {
+  std::vector<uint32_t> device, context, queue, job, commands, status;
+  std::vector<uint64_t> correlation;
+  DeviceTimes doorbell, fetched, first_start, last_end, completion, irq;
+  std::vector<uint8_t> has_irq;
+  std::vector<int64_t> near_ns;  // see Decoder::near
+  size_t size() const { return device.size(); }
+};
+
+// Host times not far from rows of device times: the clock sample before them in
+// the stream. They tell the wraps of a narrow device clock apart.
+struct Near {
+  std::vector<int64_t> commands, device_events;
+  std::vector<std::vector<int64_t>> counters;  // by device row
+};
+
+// Reads packets one after the other; device times have ticks only.
+class Decoder {
+ public:
+  explicit Decoder(Model* model) : model_(model) {}
+
+  void Add(const proto::Packet& packet);
+  uint64_t rows() const { return rows_; }
+  // The row of a device by its number in the trace, or kNoRow.
+  uint32_t DeviceRow(uint32_t number) const;
+
+  DeviceJobs device_jobs;
+  std::vector<clock::MapBuilder> clocks;  // by device row
+  Near near;
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> op_names;  // (pid, tag) to string id
+  std::vector<proto::LossBatch> losses;  // kept until device times can be converted
+
+ private:
+  void AddDevice(const proto::Device& device);
+  void AddApi(const proto::ApiBatch& batch, size_t rows);
+  void AddRanges(const proto::RangeBatch& batch, size_t rows);
+  void AddHost(const proto::HostBatch& batch, size_t rows);
+  void AddCommands(const proto::CommandBatch& batch, size_t rows);
+  void AddJobs(const proto::JobBatch& batch, size_t rows);
+  void AddCounters(const proto::CounterBatch& batch, size_t rows);
+  void AddClocks(const proto::ClockBatch& batch, size_t rows);
+  void AddDeviceEvents(const proto::DeviceEventBatch& batch, size_t rows);
+
+  Model* model_;
+  uint64_t rows_ = 0;
+  std::map<uint32_t, uint32_t> device_rows_;
+  std::vector<int64_t> last_sample_ns_;  // by device row
+};
+
+}  // namespace acceltrace::model
+
+#endif  // LIBTRACE_MODEL_DECODE_H_

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Host side and device side of each job become one row. Room: libtrace/model,
+// internal.
+#ifndef LIBTRACE_MODEL_JOIN_H_
+#define LIBTRACE_MODEL_JOIN_H_
+
+#include <map>
+#include <utility>
+
+#include "libtrace/model/decode.h"
+#include "libtrace/model/model.h"
+
+namespace acceltrace::model {
+
+// Fills model->jobs and the columns of model->commands that refer to it. The
+// other tables are sorted and their device times converted.
+void JoinJobs(const DeviceJobs& device_jobs,
+              const std::map<std::pair<uint32_t, uint32_t>, uint32_t>& op_names, Model* model);
+
+}  // namespace acceltrace::model
+
+#endif  // LIBTRACE_MODEL_JOIN_H_

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <tuple>
+
+#include "libtrace/model/convert.h"
+#include "libtrace/model/decode.h"
+#include "libtrace/model/join.h"
+#include "libtrace/model/model.h"
+#include "libtrace/model/permute.h"
+
+namespace acceltrace::model {
+namespace {
+
+void SortApi(ApiCalls* api) {
+  const auto order = SortedRows(api->size(), [&](uint32_t a, uint32_t b) {
+    return std::tie(api->begin_ns[a], api->end_ns[b]) < std::tie(api->begin_ns[b], api->end_ns[a]);
+  });
+  PermuteAll(order, &api->begin_ns, &api->end_ns, &api->pid, &api->tid, &api->name, &api->stream,
+             &api->correlation, &api->bytes, &api->result, &api->open);
+}
+
+void SortRanges(Ranges* ranges) {
+  const auto order = SortedRows(ranges->size(), [&](uint32_t a, uint32_t b) {
+    return std::tie(ranges->begin_ns[a], ranges->depth[a], ranges->end_ns[b]) <
+           std::tie(ranges->begin_ns[b], ranges->depth[b], ranges->end_ns[a]);
+  });
+  PermuteAll(order, &ranges->begin_ns, &ranges->end_ns, &ranges->pid, &ranges->tid, &ranges->name,
+             &ranges->depth, &ranges->mark, &ranges->open);
+}
+
+void SortHost(HostEvents* host) {
+  const auto order = SortedRows(host->size(), [&](uint32_t a, uint32_t b) {
+    return host->time_ns[a] < host->time_ns[b];
+  });
+  PermuteAll(order, &host->kind, &host->time_ns, &host->cpu, &host->pid, &host->tid, &host->device,
+             &host->context, &host->queue, &host->job, &host->sequence, &host->correlation,
+             &host->arg0, &host->arg1);
+}
+
+// Sorts by (device, job, index) and drops what is there twice.
+void SortCommands(Commands* commands, LoadStats* stats) {
+  const auto key = [&](uint32_t row) {
+    return std::make_tuple(commands->device[row], commands->job[row], commands->index[row]);
+  };
+  auto order = SortedRows(commands->size(),
+                          [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
+  const auto last = std::unique(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return key(a) == key(b);
+  });
+  stats->duplicate_commands += static_cast<uint64_t>(order.end() - last);
+  order.erase(last, order.end());
+  PermuteAll(order, &commands->device, &commands->unit, &commands->context, &commands->queue,
+             &commands->job, &commands->index, &commands->opcode, &commands->status,
+             &commands->limiter, &commands->tag, &commands->correlation, &commands->record,
+             &commands->work, &commands->bytes, &commands->memory_bytes, &commands->row_hits,
+             &commands->row_misses, &commands->fetched, &commands->head, &commands->start,
+             &commands->end, &commands->first_stall);
+}
+
+void SortCounters(CounterSamples* samples) {
+  const auto order = SortedRows(samples->size(), [&](uint32_t a, uint32_t b) {
+    return samples->time.ticks[a] < samples->time.ticks[b];
+  });
+  std::vector<uint64_t> value;
+  std::vector<uint8_t> present;
+  value.reserve(samples->value.size());
+  present.reserve(samples->present.size());
+  for (uint32_t row : order) {
+    const size_t base = row * samples->num_counters;
+    value.insert(value.end(), samples->value.begin() + base,
+                 samples->value.begin() + base + samples->num_counters);
+    present.insert(present.end(), samples->present.begin() + base,
+                   samples->present.begin() + base + samples->num_counters);
+  }
+  samples->value = std::move(value);
+  samples->present = std::move(present);
+  PermuteAll(order, &samples->time, &samples->host_before_ns, &samples->host_after_ns);
+}
+
+void SortDeviceEvents(DeviceEvents* events) {
+  const auto order = SortedRows(events->size(), [&](uint32_t a, uint32_t b) {
+    return std::tie(events->device[a], events->time.ticks[a]) <
+           std::tie(events->device[b], events->time.ticks[b]);
+  });
+  PermuteAll(order, &events->device, &events->kind, &events->time, &events->arg0, &events->arg1,
+             &events->arg2);
+}
+
+void FindExtent(Model* model) {
+  int64_t begin = std::numeric_limits<int64_t>::max();
+  int64_t end = std::numeric_limits<int64_t>::min();
+  const auto see = [&](int64_t from, int64_t to) {
+    begin = std::min(begin, from);
+    end = std::max(end, to);
+  };
+  for (size_t i = 0; i < model->api.size(); ++i) see(model->api.begin_ns[i], model->api.end_ns[i]);
+  for (size_t i = 0; i < model->ranges.size(); ++i) {
+    see(model->ranges.begin_ns[i], model->ranges.end_ns[i]);
+  }
+  for (int64_t at : model->host.time_ns) see(at, at);
+  for (size_t i = 0; i < model->commands.size(); ++i) {
+    see(model->commands.fetched.host[i].mid_ns, model->commands.end.host[i].mid_ns);
+  }
+  if (begin <= end) {
+    model->begin_ns = begin;
+    model->end_ns = end;
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Model>> Load(stream::Reader* reader, const LoadOptions& options) {
+  auto model = std::make_unique<Model>();
+  Decoder decoder(model.get());
+  proto::Packet packet;
+  while (reader->Read(&packet) == stream::Reader::Next::kPacket) {
+    decoder.Add(packet);
+    if (decoder.rows() > options.max_rows) {
+      return Status::Error("the trace holds more than " + std::to_string(options.max_rows) +
+                           " rows: record less at a time, or fewer events");
+    }
+    if (options.progress) options.progress(reader->stats().bytes);
+  }
+  model->read = reader->stats();
+  std::sort(model->processes.begin(), model->processes.end(),
+            [](const Process& a, const Process& b) {
+              return std::tie(a.pid, a.tid) < std::tie(b.pid, b.tid);
+            });
+  SortApi(&model->api);
+  SortRanges(&model->ranges);
+  SortHost(&model->host);
+  ConvertTimes(&decoder, model.get());
+  SortCommands(&model->commands, &model->load);
+  SortDeviceEvents(&model->device_events);
+  for (Device& device : model->devices) SortCounters(&device.counters);
+  JoinJobs(decoder.device_jobs, decoder.op_names, model.get());
+  FindExtent(model.get());
+  return model;
+}
+
+Result<std::unique_ptr<Model>> LoadFile(const std::string& path, const LoadOptions& options) {
+  Result<std::unique_ptr<stream::Reader>> reader = stream::Reader::Open(path);
+  if (!reader.ok()) return reader.status();
+  return Load(reader->get(), options);
+}
+
+}  // namespace acceltrace::model

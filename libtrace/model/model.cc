@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/model/model.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace acceltrace::model {
+namespace {
+
+const std::string kNone;
+
+// A name by number, or the number itself: what a trace does not name still shows.
+const std::string& NameAt(const google::protobuf::RepeatedPtrField<std::string>& names,
+                          uint32_t index, const std::string& unknown) {
+  return index < static_cast<uint32_t>(names.size()) ? names.Get(static_cast<int>(index)) : unknown;
+}
+
+const std::string kUnknown = "unknown";
+
+}  // namespace
+
+const std::string& StringTable::Get(uint32_t id) const {
+  const auto found = strings_.find(id);
+  return found == strings_.end() ? kNone : found->second;
+}
+
+const std::string& Device::UnitName(uint32_t unit) const {
+  return unit < static_cast<uint32_t>(about.units_size()) ? about.units(static_cast<int>(unit)).name()
+                                                          : kUnknown;
+}
+
+const std::string& Device::OpcodeName(uint32_t opcode) const {
+  for (const proto::Opcode& known : about.opcodes()) {
+    if (known.code() == opcode) return known.name();
+  }
+  return kUnknown;
+}
+
+const std::string& Device::StatusName(uint32_t status) const {
+  return NameAt(about.statuses(), status, kUnknown);
+}
+
+const std::string& Device::LimiterName(uint32_t limiter) const {
+  return NameAt(about.limiters(), limiter, kUnknown);
+}
+
+bool Device::IsDma(uint32_t unit) const {
+  if (unit >= static_cast<uint32_t>(about.units_size())) return false;
+  const proto::Unit::Kind kind = about.units(static_cast<int>(unit)).kind();
+  return kind == proto::Unit::KIND_DMA_TO_DEVICE || kind == proto::Unit::KIND_DMA_FROM_DEVICE;
+}
+
+uint64_t Model::BusyTicks(size_t command) const {
+  const uint64_t held = commands.end.ticks[command] - commands.head.ticks[command];
+  uint64_t stalled = 0;
+  const int stalls = devices[commands.device[command]].about.stalls_size();
+  for (int s = 0; s < stalls; ++s) stalled += Stalls(command)[s];
+  return held > stalled ? held - stalled : 0;
+}
+
+std::string Model::ThreadName(uint32_t pid, uint32_t tid) const {
+  const auto found =
+      std::lower_bound(processes.begin(), processes.end(), std::make_pair(pid, tid),
+                       [](const Process& process, const std::pair<uint32_t, uint32_t>& key) {
+                         return std::tie(process.pid, process.tid) < std::tie(key.first, key.second);
+                       });
+  if (found == processes.end() || found->pid != pid || found->tid != tid) return "";
+  return found->name;
+}
+
+std::string Model::ProcessName(uint32_t pid) const { return ThreadName(pid, pid); }
+
+}  // namespace acceltrace::model

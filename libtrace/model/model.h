@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A trace in memory: everything that analyses and views read. Room:
+// libtrace/model; may include libtrace/clock and below.
+#ifndef LIBTRACE_MODEL_MODEL_H_
+#define LIBTRACE_MODEL_MODEL_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "libtrace/model/tables.h"
+#include "libtrace/proto/trace.pb.h"
+#include "libtrace/stream/reader.h"
+#include "libtrace/stream/result.h"
+
+namespace acceltrace::model {
+
+// Strings by the ids of the trace. Unknown ids give an empty string.
+class StringTable {
+ public:
+  void Set(uint32_t id, std::string value) { strings_[id] = std::move(value); }
+  const std::string& Get(uint32_t id) const;
+
+ private:
+  std::unordered_map<uint32_t, std::string> strings_;
+};
+
+struct Process {
+  uint32_t pid = 0;
+  uint32_t tid = 0;
+  std::string name;
+};
+
+struct Device {
+  proto::Device about;  // identity and vocabulary
+  clock::Map clock;         // raw ticks to host time; see clock_error when not valid
+  std::string clock_error;  // why the clock could not be fitted
+  CounterSamples counters;
+  uint64_t clock_samples = 0;
+
+  const std::string& UnitName(uint32_t unit) const;
+  const std::string& OpcodeName(uint32_t opcode) const;
+  const std::string& StatusName(uint32_t status) const;
+  const std::string& LimiterName(uint32_t limiter) const;
+  bool IsDma(uint32_t unit) const;
+};
+
+// What was wrong with the rows of a trace: each of these is a finding.
+struct LoadStats {
+  uint64_t unknown_device_rows = 0;   // a row of a device that was never described
+  uint64_t bad_rows = 0;              // unit, job or size outside what its device has
+  uint64_t duplicate_commands = 0;    // (device, job, index) seen before
+  uint64_t duplicate_jobs = 0;        // (device, job) seen before on one side
+  uint64_t unconverted_times = 0;     // device times of a device without clock samples
+};
+
+// Rows are devices by position in `devices`, not by their number in the trace.
+struct Model {
+  proto::TraceInfo info;
+  bool has_info = false;
+  proto::Accounts accounts;
+  bool has_accounts = false;
+  stream::ReadStats read;
+  LoadStats load;
+
+  StringTable strings;
+  std::vector<Process> processes;  // sorted by (pid, tid)
+  std::vector<Device> devices;
+
+  ApiCalls api;         // by begin
+  Ranges ranges;        // by begin, outer first
+  HostEvents host;      // by time
+  Jobs jobs;            // by (device, job)
+  Commands commands;    // by (device, job, index)
+  std::vector<uint64_t> stall_ticks;  // see Commands::first_stall
+  DeviceEvents device_events;         // by (device, ticks)
+  std::vector<Loss> losses;
+
+  // First and last host time of anything in the trace; 0, 0 when empty.
+  int64_t begin_ns = 0, end_ns = 0;
+
+  // Stall ticks of a command by cause, as many as its device has causes.
+  const uint64_t* Stalls(size_t command) const {
+    return stall_ticks.data() + commands.first_stall[command];
+  }
+  // Ticks of a command that were neither idle nor stalled.
+  uint64_t BusyTicks(size_t command) const;
+  std::string ProcessName(uint32_t pid) const;
+  std::string ThreadName(uint32_t pid, uint32_t tid) const;
+};
+
+struct LoadOptions {
+  // Refuses a trace with more rows than this: a small damaged file must not
+  // take the machine's memory.
+  uint64_t max_rows = 100'000'000;
+  // Called now and then with the bytes read so far.
+  std::function<void(uint64_t bytes)> progress;
+};
+
+// Reads all of a trace. Damage is skipped and counted in Model::read; the only
+// errors are those of the reader and max_rows.
+Result<std::unique_ptr<Model>> Load(stream::Reader* reader, const LoadOptions& options = {});
+// path as for stream::Reader::Open.
+Result<std::unique_ptr<Model>> LoadFile(const std::string& path, const LoadOptions& options = {});
+
+}  // namespace acceltrace::model
+
+#endif  // LIBTRACE_MODEL_MODEL_H_

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The model's tables: what a trace says, as columns. Room: libtrace/model; may
+// include libtrace/clock and below.
+//
+// A row is an index; every column of a table has the same length. Host times
+// are CLOCK_MONOTONIC ns. A device time keeps its raw ticks and has an interval
+// on the host's scale beside it. Names of units, stalls, opcodes and counters
+// come from Device and mean nothing to this room.
+#ifndef LIBTRACE_MODEL_TABLES_H_
+#define LIBTRACE_MODEL_TABLES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "libtrace/clock/estimator.h"
+
+namespace acceltrace::model {
+
+using clock::Interval;
+
+// "Nobody saw it": a host time that is absent, a row that does not exist.
+inline constexpr int64_t kNoTime = std::numeric_limits<int64_t>::min();
+inline constexpr uint32_t kNoRow = std::numeric_limits<uint32_t>::max();
+
+// A time read from a device clock.
+struct DeviceTimes {
+  std::vector<uint64_t> ticks;   // as the device wrote them
+  std::vector<Interval> host;    // the same instants on the host's clock
+  void Resize(size_t n) { ticks.resize(n), host.resize(n); }
+};
+
+struct ApiCalls {
+  std::vector<int64_t> begin_ns, end_ns;
+  std::vector<uint32_t> pid, tid, name, stream;  // name: string id
+  std::vector<uint64_t> correlation, bytes;
+  std::vector<int32_t> result;
+  std::vector<uint8_t> open;  // never seen to end
+  size_t size() const { return begin_ns.size(); }
+};
+
+struct Ranges {
+  std::vector<int64_t> begin_ns, end_ns;
+  std::vector<uint32_t> pid, tid, name, depth;
+  std::vector<uint8_t> mark, open;
+  size_t size() const { return begin_ns.size(); }
+};
+
+// One line for each event of the driver or the kernel. kind: proto::HostBatch::Kind.
+struct HostEvents {
+  std::vector<uint8_t> kind;
+  std::vector<int64_t> time_ns;
+  std::vector<uint32_t> cpu, pid, tid, device, context, queue, job;
+  std::vector<uint64_t> sequence, correlation, arg0, arg1;
+  size_t size() const { return kind.size(); }
+};
+
+// A job: what the host saw and what the device saw, joined by (device, job).
+struct Jobs {
+  std::vector<uint32_t> device, context, queue, job;
+  std::vector<uint64_t> sequence;
+  // The device's word for its caller, and the driver's: the same, or a finding.
+  std::vector<uint64_t> correlation, host_correlation;
+  std::vector<uint8_t> on_host, on_device;  // which side saw it
+  std::vector<uint32_t> pid, tid;           // who submitted it
+  std::vector<uint32_t> commands_submitted, commands_retired;
+  std::vector<uint64_t> copy_bytes;         // the driver's count of what is to be copied
+  std::vector<uint32_t> status;             // the first that is not 0, of device and host
+  // Host side, kNoTime when not seen. irq: the handler that found the completion.
+  std::vector<int64_t> submit_ns, doorbell_ns, submit_end_ns, irq_ns, complete_ns, wait_ns, wake_ns;
+  // Device side, only when on_device; irq only when has_irq.
+  DeviceTimes doorbell, fetched, first_start, last_end, completion, irq;
+  std::vector<uint8_t> has_irq;
+  std::vector<uint32_t> api_row;       // the call that submitted it, or kNoRow
+  std::vector<uint32_t> wait_api_row;  // the call that waited for it, or kNoRow
+  std::vector<uint32_t> first_command, num_commands;  // its rows in Commands
+  size_t size() const { return device.size(); }
+};
+
+// What the device executed, ordered by (device, job, index).
+struct Commands {
+  std::vector<uint32_t> device, unit, context, queue, job, index, opcode, status, limiter, tag;
+  std::vector<uint64_t> correlation, record, work, bytes, memory_bytes;
+  std::vector<uint32_t> row_hits, row_misses;
+  DeviceTimes fetched, head, start, end;
+  std::vector<uint32_t> first_stall;    // its Device's stalls, in Model::stall_ticks
+  std::vector<uint32_t> job_row;        // in Jobs, or kNoRow
+  std::vector<uint32_t> op;             // string id of the op's name, 0 = none
+  size_t size() const { return device.size(); }
+};
+
+// Counter snapshots of one device in order of time.
+struct CounterSamples {
+  DeviceTimes time;
+  std::vector<int64_t> host_before_ns, host_after_ns;  // kNoTime unless read by the driver
+  size_t num_counters = 0;
+  std::vector<uint64_t> value;   // row-major
+  std::vector<uint8_t> present;  // row-major: a snapshot may carry a part of the counters
+  size_t size() const { return time.ticks.size(); }
+  uint64_t At(size_t row, size_t counter) const { return value[row * num_counters + counter]; }
+  bool Has(size_t row, size_t counter) const { return present[row * num_counters + counter] != 0; }
+};
+
+struct DeviceEvents {
+  std::vector<uint32_t> device, kind;  // proto::DeviceEventBatch::Kind
+  DeviceTimes time;
+  std::vector<uint64_t> arg0, arg1, arg2;
+  size_t size() const { return device.size(); }
+};
+
+struct Loss {
+  std::string hop;
+  uint64_t count = 0;
+  // On the host's clock; kNoTime when unknown.
+  int64_t first_ns = kNoTime, last_ns = kNoTime;
+  uint32_t device = 0;
+  bool from_device = false;
+};
+
+}  // namespace acceltrace::model
+
+#endif  // LIBTRACE_MODEL_TABLES_H_

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Traces for other tools. Room: libtrace/view; may include libtrace/analysis
+// and below. One function a format; all write through a Sink.
+#ifndef LIBTRACE_VIEW_EXPORT_H_
+#define LIBTRACE_VIEW_EXPORT_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "libtrace/model/model.h"
+#include "libtrace/stream/result.h"
+
+namespace acceltrace::view {
+
+// Takes bytes in order; an error ends the export.
+using Sink = std::function<Status(std::string_view bytes)>;
+
+// What did not fit the format, for a warning.
+struct ExportStats {
+  uint64_t slices = 0, instants = 0, counter_values = 0, flows = 0, tracks = 0;
+  uint64_t skipped = 0;  // events before the host's clock began: damaged times
+};
+
+// Perfetto's binary format, for ui.perfetto.dev: processes and threads with API
+// calls, ranges and driver calls; for each device queues, execution units,
+// interrupts and counters; arrows from each API call through its submission and
+// its job to the commands, and back to the thread that waited.
+Result<ExportStats> ExportPerfetto(const model::Model& model, const Sink& sink);
+
+}  // namespace acceltrace::view
+
+#endif  // LIBTRACE_VIEW_EXPORT_H_

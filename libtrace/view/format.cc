@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/view/format.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <ctime>
+
+namespace acceltrace::view {
+namespace {
+
+struct TimeUnit {
+  double ns;
+  const char* name;
+};
+
+// The unit in which |ns| is shown.
+TimeUnit UnitOf(double ns) {
+  const double size = std::abs(ns);
+  if (size < 999.5) return {1, "ns"};
+  if (size < 999.95e3) return {1e3, "µs"};
+  if (size < 999.95e6) return {1e6, "ms"};
+  return {1e9, "s"};
+}
+
+// Four significant digits, fewer for whole ns.
+std::string Digits(double value, bool whole) {
+  if (whole) return fmt::format("{:.0f}", value);
+  const double size = std::abs(value);
+  return fmt::format("{:.{}f}", value, size < 9.9995 ? 3 : size < 99.995 ? 2 : 1);
+}
+
+}  // namespace
+
+std::string FormatNs(int64_t ns) {
+  const TimeUnit unit = UnitOf(static_cast<double>(ns));
+  return fmt::format("{} {}", Digits(static_cast<double>(ns) / unit.ns, unit.ns == 1), unit.name);
+}
+
+std::string FormatSpan(const analysis::Span& span) {
+  const int64_t error_ns = span.ErrorNs();
+  if (error_ns == 0) return FormatNs(span.mid_ns);
+  const TimeUnit unit = UnitOf(static_cast<double>(span.mid_ns));
+  const bool whole = unit.ns == 1;
+  const std::string value = Digits(static_cast<double>(span.mid_ns) / unit.ns, whole);
+  constexpr int64_t kUnboundedNs = int64_t{1} << 60;
+  if (error_ns >= kUnboundedNs) return fmt::format("{} ±∞ {}", value, unit.name);
+  // As many decimals as the value has; a bound that rounds to nothing is not printed as zero.
+  const size_t point = value.find('.');
+  const int decimals = point == std::string::npos ? 0 : static_cast<int>(value.size() - point - 1);
+  const double step = std::pow(10.0, -decimals);
+  const double error = std::ceil(static_cast<double>(error_ns) / unit.ns / step - 1e-9) * step;
+  return fmt::format("{} ±{:.{}f} {}", value, error, decimals, unit.name);
+}
+
+std::string FormatBytes(uint64_t bytes) {
+  constexpr std::array<const char*, 6> kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  if (bytes < 1024) return fmt::format("{} B", bytes);
+  double value = static_cast<double>(bytes) / 1024;
+  size_t unit = 0;
+  while (value >= 1023.995 && unit + 1 < kUnits.size()) {
+    value /= 1024;
+    ++unit;
+  }
+  return fmt::format("{:.2f} {}", value, kUnits[unit]);
+}
+
+std::string FormatRate(double per_s, std::string_view unit) {
+  constexpr std::array<const char*, 6> kPrefixes = {"", "k", "M", "G", "T", "P"};
+  size_t prefix = 0;
+  while (per_s >= 999.5 && prefix + 1 < kPrefixes.size()) {
+    per_s /= 1000;
+    ++prefix;
+  }
+  return fmt::format("{:.{}f} {}{}/s", per_s, per_s < 10 ? 2 : per_s < 100 ? 1 : 0,
+                     kPrefixes[prefix], unit);
+}
+
+std::string FormatCount(uint64_t count) {
+  const std::string digits = std::to_string(count);
+  std::string grouped;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) grouped += ',';
+    grouped += digits[i];
+  }
+  return grouped;
+}
+
+std::string FormatShare(double share) {
+  return share < 0 ? "-" : fmt::format("{:.1f} %", share * 100);
+}
+
+std::string FormatUtc(int64_t realtime_ns) {
+  const std::time_t seconds = static_cast<std::time_t>(realtime_ns / 1'000'000'000);
+  std::tm utc{};
+  if (gmtime_r(&seconds, &utc) == nullptr) return "unknown time";
+  char text[64];
+  std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &utc);
+  return text;
+}
+
+std::string Bar(double share, int width) {
+  constexpr const char* kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const int eighths = static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * width * 8));
+  std::string bar;
+  for (int i = 0; i < eighths / 8; ++i) bar += "█";
+  bar += kEighths[eighths % 8];
+  const int used = eighths / 8 + (eighths % 8 != 0);
+  bar.append(static_cast<size_t>(width - used), ' ');
+  return bar;
+}
+
+std::string Bar2(double first, double second, int width) {
+  const auto cells = [&](double share) {
+    return static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * width));
+  };
+  const int full = cells(first);
+  const int both = std::max(full, cells(first + second));
+  std::string bar;
+  for (int i = 0; i < width; ++i) bar += i < full ? "█" : i < both ? "▒" : "·";
+  return bar;
+}
+
+size_t DisplayWidth(std::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  }));
+}
+
+std::string Printable(std::string_view text) {
+  std::string result;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const unsigned char c = static_cast<unsigned char>(text[i]);
+    // C1 controls are two bytes, 0xc2 0x80 to 0xc2 0x9f.
+    const bool c1 = c == 0xc2 && i + 1 < text.size() &&
+                    static_cast<unsigned char>(text[i + 1]) < 0xa0;
+    if (c1) ++i;
+    result += c1 || c < 0x20 || c == 0x7f ? '?' : text[i];
+  }
+  return result;
+}
+
+std::string Shortened(std::string_view text, size_t width) {
+  if (DisplayWidth(text) <= width) return std::string(text);
+  size_t bytes = 0, columns = 0;
+  while (bytes < text.size() && columns + 1 < width) {
+    ++bytes;
+    while (bytes < text.size() && (static_cast<unsigned char>(text[bytes]) & 0xc0) == 0x80) ++bytes;
+    ++columns;
+  }
+  return std::string(text.substr(0, bytes)) + "…";
+}
+
+}  // namespace acceltrace::view

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Quantities as people read them. Room: libtrace/view.
+#ifndef LIBTRACE_VIEW_FORMAT_H_
+#define LIBTRACE_VIEW_FORMAT_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "libtrace/analysis/span.h"
+
+namespace acceltrace::view {
+
+// Four significant digits and a unit: 812 ns, 12.34 µs, 3.215 ms, 1.234 s.
+std::string FormatNs(int64_t ns);
+// 12.34 ±0.21 µs: both in the unit of the value; without ± when exact, "±∞" when unbounded.
+std::string FormatSpan(const analysis::Span& span);
+// 812 B, 1.50 KiB, 3.21 GiB.
+std::string FormatBytes(uint64_t bytes);
+// 3.21 GB/s (powers of ten, as links and memories are rated).
+std::string FormatRate(double per_s, std::string_view unit);
+// 12,345,678
+std::string FormatCount(uint64_t count);
+// 12.3 %; "-" when the whole is unknown (negative).
+std::string FormatShare(double share);
+// 2026-01-01 12:34:56 UTC
+std::string FormatUtc(int64_t realtime_ns);
+
+// A bar of `width` characters, filled to `share` in eighths.
+std::string Bar(double share, int width);
+// Two shares: full blocks for the first, shaded ones for the second, dots for the rest.
+std::string Bar2(double first, double second, int width);
+
+// Characters of UTF-8 text, as columns of a terminal (no wide or combining ones are used).
+size_t DisplayWidth(std::string_view text);
+// Untrusted text for a terminal: control characters become '?'.
+std::string Printable(std::string_view text);
+// At most `width` characters, the last one an ellipsis if cut.
+std::string Shortened(std::string_view text, size_t width);
+
+}  // namespace acceltrace::view
+
+#endif  // LIBTRACE_VIEW_FORMAT_H_

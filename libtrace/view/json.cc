@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/view/json.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace acceltrace::view {
+namespace {
+
+using analysis::Report;
+using Json = nlohmann::ordered_json;
+
+// {"ns", "lo_ns", "hi_ns"}; bounds only where they differ from the value.
+Json SpanJson(const analysis::Span& span) {
+  Json json = {{"ns", span.mid_ns}};
+  if (span.lo_ns != span.mid_ns || span.hi_ns != span.mid_ns) {
+    json["lo_ns"] = span.lo_ns;
+    json["hi_ns"] = span.hi_ns;
+  }
+  return json;
+}
+
+Json StatsJson(const analysis::Stats& stats) {
+  Json json = {{"count", stats.count}};
+  if (stats.count == 0) return json;
+  json["min"] = SpanJson(stats.min);
+  json["mean"] = SpanJson(stats.mean);
+  json["p50"] = SpanJson(stats.p50);
+  json["p90"] = SpanJson(stats.p90);
+  json["p99"] = SpanJson(stats.p99);
+  json["max"] = SpanJson(stats.max);
+  json["total"] = SpanJson(stats.total);
+  return json;
+}
+
+// Six decimals are more than any share or rate here is worth.
+double Rounded(double value) { return std::round(value * 1e6) / 1e6; }
+
+const std::string& DeviceName(const Report& report, uint32_t device) {
+  return report.model->devices[device].about.name();
+}
+
+Json TraceJson(const Report& report) {
+  const model::Model& model = *report.model;
+  const proto::TraceInfo& info = model.info;
+  Json command = Json::array();
+  for (const std::string& word : info.command()) command.push_back(word);
+  Json json = {{"command", command},
+               {"host", info.host()},
+               {"kernel", info.kernel()},
+               {"cpu", info.cpu()},
+               {"num_cpus", info.num_cpus()},
+               {"tool_version", info.tool_version()},
+               {"start_at_ns", info.start_ns()},
+               {"realtime_offset_ns", info.realtime_offset_ns()},
+               {"first_event_at_ns", model.begin_ns},
+               {"last_event_at_ns", model.end_ns}};
+  if (model.has_accounts) {
+    json["stop_at_ns"] = model.accounts.stop_ns();
+    json["stop_reason"] = model.accounts.stop_reason();
+    json["command_status"] = model.accounts.command_status();
+  }
+  return json;
+}
+
+Json DevicesJson(const Report& report) {
+  Json devices = Json::array();
+  for (const model::Device& device : report.model->devices) {
+    const proto::Device& about = device.about;
+    const proto::Pci& pci = about.pci();
+    devices.push_back({{"name", about.name()},
+                       {"driver", about.driver()},
+                       {"model", about.model()},
+                       {"pci_address", pci.address()},
+                       {"link_generation", pci.link_speed()},
+                       {"link_width", pci.link_width()},
+                       {"link_generation_max", pci.link_speed_max()},
+                       {"link_width_max", pci.link_width_max()},
+                       {"max_payload_bytes", pci.max_payload_bytes()},
+                       {"max_read_request_bytes", pci.max_read_request_bytes()},
+                       {"numa_node", pci.numa_node()},
+                       {"memory_bytes", about.memory_bytes()},
+                       {"memory_bytes_per_s", about.memory_bytes_per_s()},
+                       {"clock_hz", about.clock().nominal_hz()}});
+  }
+  return devices;
+}
+
+Json CountsJson(const analysis::Counts& counts) {
+  return {{"api_calls", counts.api_calls},
+          {"api_failed", counts.api_failed},
+          {"api_open", counts.api_open},
+          {"ranges", counts.ranges},
+          {"marks", counts.marks},
+          {"host_events", counts.host_events},
+          {"jobs", counts.jobs},
+          {"jobs_failed", counts.jobs_failed},
+          {"commands", counts.commands},
+          {"commands_failed", counts.commands_failed},
+          {"counter_samples", counts.counter_samples},
+          {"clock_samples", counts.clock_samples},
+          {"device_events", counts.device_events}};
+}
+
+Json BreakdownJson(const analysis::Breakdown& breakdown) {
+  Json classes = Json::object();
+  for (int c = 0; c < analysis::kNumClasses; ++c) {
+    Json entry = SpanJson(breakdown.time[c]);
+    entry["share"] = Rounded(breakdown.Share(breakdown.time[c]));
+    classes[analysis::ClassName(static_cast<analysis::Class>(c))] = entry;
+  }
+  Json limiters = Json::object();
+  for (const auto& [name, span] : breakdown.limiters) limiters[name] = SpanJson(span);
+  return {{"run_ns", breakdown.RunNs()},
+          {"verdict", breakdown.verdict},
+          {"largest", analysis::ClassName(breakdown.largest)},
+          {"certain", breakdown.certain},
+          {"classes", classes},
+          {"command_time_by_limiter", limiters}};
+}
+
+Json CheckJson(const model::Device& device, const analysis::CounterCheck& check) {
+  Json json = {{"available", check.available}};
+  if (!check.available) return json;
+  json["commands"] = check.commands;
+  json["commands_recorded"] = check.commands_seen;
+  json["commands_across_a_snapshot"] = check.straddling;
+  json["busy_ticks"] = check.busy_ticks;
+  json["busy_ticks_recorded"] = check.commands_busy_ticks;
+  Json stalls = Json::object(), recorded = Json::object();
+  for (size_t s = 0; s < check.stall_ticks.size(); ++s) {
+    stalls[device.about.stalls(static_cast<int>(s))] = check.stall_ticks[s];
+    recorded[device.about.stalls(static_cast<int>(s))] = check.commands_stall_ticks[s];
+  }
+  json["stall_ticks"] = stalls;
+  json["stall_ticks_recorded"] = recorded;
+  if (check.has_law) json["law_error_ticks"] = check.law_error_ticks;
+  json["agrees"] = check.Agrees();
+  return json;
+}
+
+Json UtilisationJson(const Report& report) {
+  Json devices = Json::array();
+  for (const analysis::DeviceUse& use : report.utilisation) {
+    const model::Device& device = report.model->devices[use.device];
+    Json units = Json::array();
+    for (const analysis::UnitUse& unit : use.units) {
+      Json stalls = Json::object();
+      for (size_t s = 0; s < unit.stalls.size(); ++s) {
+        Json entry = SpanJson(unit.stalls[s]);
+        entry["share"] = Rounded(unit.Share(unit.stall_ticks[s]));
+        stalls[device.about.stalls(static_cast<int>(s))] = entry;
+      }
+      Json limiters = Json::object();
+      for (size_t l = 0; l < unit.limiters.size(); ++l) {
+        if (unit.limiters[l] > 0) {
+          limiters[device.about.limiters(static_cast<int>(l))] = unit.limiters[l];
+        }
+      }
+      Json busy = SpanJson(unit.busy), idle = SpanJson(unit.idle);
+      busy["share"] = Rounded(unit.Share(unit.busy_ticks));
+      idle["share"] = Rounded(unit.Share(unit.idle_ticks));
+      units.push_back({{"unit", unit.name},
+                       {"commands", unit.commands},
+                       {"failed", unit.failed},
+                       {"work", unit.work},
+                       {"work_unit", unit.work_unit},
+                       {"peak_work_per_s", unit.peak_work_per_s},
+                       {"busy", busy},
+                       {"idle", idle},
+                       {"stalls", stalls},
+                       {"commands_by_limiter", limiters},
+                       {"counters", CheckJson(device, unit.check)}});
+    }
+    devices.push_back({{"device", device.about.name()},
+                       {"window", SpanJson(use.window)},
+                       {"overlapping_commands", use.overlapping_commands},
+                       {"units", units}});
+  }
+  return devices;
+}
+
+Json LatencyJson(const analysis::Latency& latency) {
+  Json stages = Json::object();
+  for (const analysis::Stage& stage : latency.stages) {
+    Json entry = StatsJson(stage.stats);
+    entry["where"] = stage.where == analysis::Where::kHost     ? "host"
+                     : stage.where == analysis::Where::kDevice ? "device"
+                                                               : "bus";
+    stages[stage.name] = entry;
+  }
+  return {{"jobs", latency.jobs},
+          {"jobs_whole", latency.whole},
+          {"stages", stages},
+          {"api_to_consumed", StatsJson(latency.end_to_end)},
+          {"api_to_return", StatsJson(latency.until_returned)}};
+}
+
+Json TransfersJson(const Report& report) {
+  Json devices = Json::array();
+  for (const analysis::DeviceTransfers& transfers : report.transfers) {
+    Json directions = Json::array();
+    for (const analysis::Direction& direction : transfers.directions) {
+      Json sizes = Json::array();
+      for (const analysis::SizeClass& size : direction.sizes) {
+        Json entry = {{"count", size.count}, {"bytes", size.bytes}, {"time", SpanJson(size.time)}};
+        if (size.up_to_bytes != UINT64_MAX) entry["up_to_bytes"] = size.up_to_bytes;
+        sizes.push_back(entry);
+      }
+      const double achieved = direction.AchievedBytesPerSecond();
+      directions.push_back(
+          {{"unit", direction.name},
+           {"direction", direction.to_device ? "to_device" : "from_device"},
+           {"count", direction.count},
+           {"bytes", direction.bytes},
+           {"time", SpanJson(direction.time)},
+           {"bytes_per_s", std::round(achieved)},
+           {"best_bytes_per_s", std::round(direction.best_bytes_per_s)},
+           {"link_bytes_per_s", std::round(direction.link_bytes_per_s)},
+           {"payload_ceiling_bytes_per_s", std::round(direction.ceiling_bytes_per_s)},
+           {"of_link", direction.link_bytes_per_s > 0
+                           ? Json(Rounded(achieved / direction.link_bytes_per_s))
+                           : Json()},
+           {"sizes", sizes}});
+    }
+    devices.push_back(
+        {{"device", DeviceName(report, transfers.device)}, {"directions", directions}});
+  }
+  return devices;
+}
+
+Json MemoryJson(const Report& report) {
+  Json devices = Json::array();
+  for (const analysis::DeviceMemory& memory : report.memory) {
+    const auto use_json = [](const analysis::MemoryUse& use) {
+      return Json{{"by", use.name},
+                  {"useful_bytes", use.useful_bytes},
+                  {"moved_bytes", use.moved_bytes},
+                  {"efficiency", Rounded(use.Efficiency())},
+                  {"row_hits", use.row_hits},
+                  {"row_misses", use.row_misses},
+                  {"bytes_per_s", std::round(use.BytesPerSecond())}};
+    };
+    Json units = Json::array();
+    for (const analysis::MemoryUse& unit : memory.units) {
+      if (unit.moved_bytes > 0) units.push_back(use_json(unit));
+    }
+    devices.push_back({{"device", DeviceName(report, memory.device)},
+                       {"peak_bytes_per_s", memory.peak_bytes_per_s},
+                       {"all", use_json(memory.all)},
+                       {"units", units}});
+  }
+  return devices;
+}
+
+Json OpsJson(const Report& report) {
+  Json ops = Json::array();
+  for (const analysis::OpUse& op : report.ops) {
+    ops.push_back({{"op", op.name},
+                   {"device", DeviceName(report, op.device)},
+                   {"unit", op.unit},
+                   {"count", op.count},
+                   {"failed", op.failed},
+                   {"time", SpanJson(op.time)},
+                   {"longest", SpanJson(op.longest)},
+                   {"share", Rounded(op.share)},
+                   {"busy_share", op.held_ticks == 0
+                                      ? Json()
+                                      : Json(Rounded(static_cast<double>(op.busy_ticks) /
+                                                     static_cast<double>(op.held_ticks)))},
+                   {"limiter", op.limiter},
+                   {"work", op.work},
+                   {"bytes", op.bytes},
+                   {"memory_bytes", op.memory_bytes},
+                   {"work_per_s", std::round(op.work_per_s)},
+                   {"peak_share", op.peak_share > 0 ? Json(Rounded(op.peak_share)) : Json()}});
+  }
+  return ops;
+}
+
+Json RangesJson(const Report& report) {
+  Json ranges = Json::array();
+  for (const analysis::RangeUse& range : report.ranges) {
+    ranges.push_back({{"range", range.name},
+                      {"depth", range.depth},
+                      {"count", range.count},
+                      {"host_ns", range.host_ns},
+                      {"longest_ns", range.longest_ns},
+                      {"jobs", range.jobs},
+                      {"commands", range.commands},
+                      {"device_time", SpanJson(range.device)}});
+  }
+  return ranges;
+}
+
+Json ClocksJson(const Report& report) {
+  Json clocks = Json::array();
+  for (const analysis::ClockQuality& clock : report.clocks) {
+    Json json = {{"device", DeviceName(report, clock.device)}, {"valid", clock.valid}};
+    if (!clock.valid) {
+      json["error"] = clock.error;
+      clocks.push_back(json);
+      continue;
+    }
+    const clock::Quality& fit = clock.fit;
+    json["samples"] = fit.samples;
+    json["samples_used"] = fit.samples_used;
+    json["samples_rejected"] = fit.samples_rejected;
+    json["ptm_samples"] = fit.ptm_samples;
+    json["constraints"] = fit.constraints;
+    json["constraints_rejected"] = fit.constraints_rejected;
+    json["pieces"] = fit.pieces;
+    json["resets"] = fit.resets;
+    json["steps"] = fit.steps;
+    json["offset_ns"] = std::round(fit.offset_ns);
+    json["rate_ppm"] = Rounded(fit.rate_ppm);
+    json["rate_min_ppm"] = Rounded(fit.rate_min_ppm);
+    json["rate_max_ppm"] = Rounded(fit.rate_max_ppm);
+    json["round_trip_min_ns"] = fit.round_trip_min_ns;
+    json["round_trip_median_ns"] = fit.round_trip_median_ns;
+    json["residual_p50_ns"] = Rounded(fit.residual_p50_ns);
+    json["residual_p99_ns"] = Rounded(fit.residual_p99_ns);
+    json["residual_max_ns"] = Rounded(fit.residual_max_ns);
+    json["events"] = clock.events;
+    json["events_outside"] = clock.outside;
+    json["bound_p50_ns"] = clock.bound_p50_ns;
+    json["bound_p99_ns"] = clock.bound_p99_ns;
+    json["bound_max_ns"] = clock.bound_max_ns;
+    clocks.push_back(json);
+  }
+  return clocks;
+}
+
+Json LossesJson(const analysis::Losses& losses) {
+  Json hops = Json::array(), spans = Json::array();
+  for (const analysis::HopUse& hop : losses.hops) {
+    hops.push_back({{"hop", hop.name},
+                    {"in", hop.in},
+                    {"out", hop.out},
+                    {"lost", hop.lost},
+                    {"bad", hop.bad}});
+  }
+  for (const analysis::LossSpan& span : losses.spans) {
+    Json json = {{"hop", span.hop}, {"count", span.count}};
+    if (span.first_ns != model::kNoTime) json["first_at_ns"] = span.first_ns;
+    if (span.last_ns != model::kNoTime) json["last_at_ns"] = span.last_ns;
+    spans.push_back(json);
+  }
+  return {{"has_accounts", losses.has_accounts},
+          {"lost", losses.lost},
+          {"bad", losses.bad},
+          {"hops", hops},
+          {"spans", spans},
+          {"damaged_stretches", losses.damaged_stretches},
+          {"damaged_bytes", losses.damaged_bytes},
+          {"missing_packets", losses.missing_packets},
+          {"bad_packets", losses.bad_packets},
+          {"unusable_rows", losses.unusable_rows}};
+}
+
+Json IntervalJson(const model::Interval& at, bool on_device, uint64_t ticks) {
+  Json json = {{"at_ns", at.mid_ns}};
+  if (on_device) {
+    json["ticks"] = ticks;
+    json["lo_at_ns"] = at.lo_ns;
+    json["hi_at_ns"] = at.hi_ns;
+  }
+  return json;
+}
+
+Json CausalityJson(const Report& report) {
+  const analysis::Causality& order = report.causality;
+  Json examples = Json::array();
+  for (const analysis::Violation& violation : order.examples) {
+    const model::Jobs& jobs = report.model->jobs;
+    examples.push_back(
+        {{"device", DeviceName(report, jobs.device[violation.job])},
+         {"job", jobs.job[violation.job]},
+         {"what", violation.what},
+         {"by_ns", violation.by_ns},
+         {"earlier", IntervalJson(violation.earlier, violation.earlier_on_device,
+                                  violation.earlier_ticks)},
+         {"later",
+          IntervalJson(violation.later, violation.later_on_device, violation.later_ticks)}});
+  }
+  return {{"jobs", order.jobs},
+          {"constraints", order.constraints},
+          {"certain", order.certain},
+          {"possible", order.possible},
+          {"violations", order.violations},
+          {"examples", examples}};
+}
+
+Json LawsJson(const Report& report) {
+  Json laws = Json::array();
+  for (const analysis::Law& law : report.laws) {
+    Json json = {{"law", law.name}, {"text", law.text}};
+    if (!law.device.empty()) json["device"] = law.device;
+    json["state"] = law.state == analysis::Law::State::kHolds    ? "holds"
+                    : law.state == analysis::Law::State::kBroken ? "broken"
+                                                                 : "unknown";
+    json["checked"] = law.checked;
+    json["broken"] = law.broken;
+    if (!law.note.empty()) json["note"] = law.note;
+    laws.push_back(json);
+  }
+  return laws;
+}
+
+Json TracerJson(const Report& report) {
+  const analysis::Overhead& cost = report.overhead;
+  Json probes = Json::array();
+  for (const proto::Probe& probe : report.model->info.probes()) {
+    Json json = {{"probe", probe.name()}, {"attached", probe.attached()}};
+    if (!probe.attached()) json["reason"] = probe.reason();
+    probes.push_back(json);
+  }
+  Json json = {{"known", cost.known}};
+  if (cost.known) {
+    json["recorded_ns"] = cost.recorded_ns;
+    json["cpu_ns"] = cost.cpu_ns;
+    json["cpu_share"] = Rounded(cost.cpu_share);
+    json["probe_ns"] = cost.probe_ns;
+    json["probe_runs"] = cost.probe_runs;
+    json["probe_share"] = Rounded(cost.probe_share);
+    json["bytes_written"] = cost.bytes_written;
+    json["events"] = cost.events;
+    json["bytes_per_event"] = Rounded(cost.bytes_per_event);
+  }
+  json["probes"] = probes;
+  return json;
+}
+
+// Strings of a trace are UTF-8 as far as the reader could check; a bad byte must
+// not stop the report.
+std::string Dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string JsonReport(const Report& report) {
+  return Dump({{"schema", "acceltrace.report"},
+               {"version", kJsonVersion},
+               {"trace", TraceJson(report)},
+               {"devices", DevicesJson(report)},
+               {"counts", CountsJson(report.counts)},
+               {"breakdown", BreakdownJson(report.breakdown)},
+               {"utilisation", UtilisationJson(report)},
+               {"latency", LatencyJson(report.latency)},
+               {"transfers", TransfersJson(report)},
+               {"memory", MemoryJson(report)},
+               {"ops", OpsJson(report)},
+               {"ranges", RangesJson(report)},
+               {"clocks", ClocksJson(report)},
+               {"losses", LossesJson(report.losses)},
+               {"causality", CausalityJson(report)},
+               {"conservation", LawsJson(report)},
+               {"tracer", TracerJson(report)}});
+}
+
+std::string JsonVerify(const Report& report, const std::vector<analysis::Finding>& findings) {
+  Json list = Json::array();
+  for (const analysis::Finding& finding : findings) {
+    list.push_back({{"kind", finding.kind}, {"text", finding.text}});
+  }
+  const stream::ReadStats& read = report.model->read;
+  return Dump({{"schema", "acceltrace.verify"},
+               {"version", kJsonVersion},
+               {"ok", findings.empty()},
+               {"findings", list},
+               {"packets", read.packets},
+               {"bytes", read.bytes},
+               {"has_footer", read.has_footer},
+               {"counts", CountsJson(report.counts)},
+               {"losses", LossesJson(report.losses)},
+               {"causality", CausalityJson(report)},
+               {"conservation", LawsJson(report)}});
+}
+
+}  // namespace acceltrace::view

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reports for machines: docs/json.md describes them. Room: libtrace/view.
+#ifndef LIBTRACE_VIEW_JSON_H_
+#define LIBTRACE_VIEW_JSON_H_
+
+#include <string>
+#include <vector>
+
+#include "libtrace/analysis/report.h"
+
+namespace acceltrace::view {
+
+// Raised when a name changes its meaning or goes; new names do not raise it.
+inline constexpr int kJsonVersion = 1;
+
+std::string JsonReport(const analysis::Report& report);
+std::string JsonVerify(const analysis::Report& report,
+                       const std::vector<analysis::Finding>& findings);
+
+}  // namespace acceltrace::view
+
+#endif  // LIBTRACE_VIEW_JSON_H_

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The first half of the report: what was recorded, and where its time went.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "libtrace/view/format.h"
+#include "libtrace/view/text.h"
+
+namespace acceltrace::view {
+namespace text {
+
+using analysis::Report;
+using Align = Table::Align;
+
+namespace {
+
+std::string Joined(const google::protobuf::RepeatedPtrField<std::string>& words) {
+  std::string joined;
+  for (const std::string& word : words) joined += (joined.empty() ? "" : " ") + word;
+  return joined;
+}
+
+std::string LinkText(const proto::Pci& pci) {
+  if (pci.link_speed() == 0 || pci.link_width() == 0) return "link unknown";
+  std::string text = fmt::format("PCIe gen {} x{}", pci.link_speed(), pci.link_width());
+  if (pci.link_speed() < pci.link_speed_max() || pci.link_width() < pci.link_width_max()) {
+    text += fmt::format(" (of gen {} x{})", pci.link_speed_max(), pci.link_width_max());
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string Heading(const Report& report, const Style& style) {
+  const model::Model& model = *report.model;
+  std::string out = Paint(style, Ink::kBold, "acceltrace report") + "\n";
+  Table table({{"", Align::kLeft}, {"", Align::kLeft}});
+  const proto::TraceInfo& info = model.info;
+  if (model.has_info) {
+    const std::string command = Joined(info.command());
+    if (!command.empty()) table.Add({"command", command});
+    table.Add({"recorded", fmt::format("{} on {}, Linux {}, {} CPU{}",
+                                       FormatUtc(info.start_ns() + info.realtime_offset_ns()),
+                                       info.host(), info.kernel(), info.num_cpus(),
+                                       info.num_cpus() == 1 ? "" : "s")});
+  }
+  if (model.has_accounts) {
+    std::string length = FormatNs(model.accounts.stop_ns() - info.start_ns());
+    if (model.accounts.command_status() >= 0) {
+      length += fmt::format(", command's exit status {}", model.accounts.command_status());
+    }
+    table.Add({"length", length});
+  } else {
+    table.Add({"length", "unknown: the recording did not end in good order"});
+  }
+  for (const model::Device& device : model.devices) {
+    const proto::Device& about = device.about;
+    table.Add({about.name(), fmt::format("{} at {}, {}, {}", about.model(), about.pci().address(),
+                                         LinkText(about.pci()),
+                                         FormatBytes(about.memory_bytes()))});
+  }
+  const analysis::Counts& counts = report.counts;
+  table.Add({"events",
+             fmt::format("{} API calls, {} jobs, {} commands, {} host events, {} counter samples",
+                         FormatCount(counts.api_calls), FormatCount(counts.jobs),
+                         FormatCount(counts.commands), FormatCount(counts.host_events),
+                         FormatCount(counts.counter_samples))});
+  if (counts.api_failed + counts.jobs_failed + counts.commands_failed > 0) {
+    table.Add({"failed", fmt::format("{} API calls, {} jobs, {} commands", counts.api_failed,
+                                     counts.jobs_failed, counts.commands_failed)});
+  }
+  return out + table.Render(style);
+}
+
+std::string Breakdown(const Report& report, const Style& style) {
+  const analysis::Breakdown& breakdown = report.breakdown;
+  std::string out = view::Heading(style, "VERDICT");
+  std::string verdict = breakdown.verdict;
+  if (!verdict.empty()) verdict[0] = static_cast<char>(std::toupper(verdict[0]));
+  out += Wrapped(style, Printable(verdict) + ".", 2);
+  if (breakdown.RunNs() <= 0) return out;
+  out += view::Heading(style, "WHERE THE TIME WENT",
+                 fmt::format("{} from the first to the last event; each instant is counted once",
+                             FormatNs(breakdown.RunNs())));
+  Table table({{"", Align::kLeft}, {"", Align::kLeft}, {""}, {""}});
+  for (int c = 0; c < analysis::kNumClasses; ++c) {
+    const analysis::Span& span = breakdown.time[c];
+    if (span.hi_ns == 0) continue;
+    const double share = breakdown.Share(span);
+    table.Add({analysis::ClassText(static_cast<analysis::Class>(c)), Bar(share, 30),
+               FormatShare(share), FormatSpan(span)});
+  }
+  return out + table.Render(style);
+}
+
+std::string Utilisation(const Report& report, const Style& style) {
+  std::string out;
+  for (const analysis::DeviceUse& use : report.utilisation) {
+    const model::Device& device = report.model->devices[use.device];
+    out += view::Heading(
+        style, "UTILISATION " + Printable(device.about.name()),
+        fmt::format("{} from first fetch to last completion; █ busy ▒ stalled · idle",
+                    FormatSpan(use.window)));
+    Table table({{"unit", Align::kLeft},
+                 {"", Align::kLeft},
+                 {"busy"},
+                 {"stalled"},
+                 {"idle"},
+                 {"commands"},
+                 {"most stalled by", Align::kLeft},
+                 {"rate while busy"},
+                 {"of peak"}});
+    for (const analysis::UnitUse& unit : use.units) {
+      const auto most = std::max_element(unit.stall_ticks.begin(), unit.stall_ticks.end());
+      std::string cause;
+      if (most != unit.stall_ticks.end() && *most > 0) {
+        const int index = static_cast<int>(most - unit.stall_ticks.begin());
+        cause = fmt::format("{} {}", device.about.stalls(index), FormatShare(unit.Share(*most)));
+      }
+      std::string rate, peak;
+      if (unit.busy.mid_ns > 0 && !device.IsDma(unit.unit)) {
+        const double per_s =
+            static_cast<double>(unit.work) * 1e9 / static_cast<double>(unit.busy.mid_ns);
+        rate = FormatRate(per_s, unit.work_unit);
+        if (unit.peak_work_per_s > 0) peak = FormatShare(per_s / unit.peak_work_per_s);
+      }
+      const double busy = unit.Share(unit.busy_ticks), stalled = unit.Share(unit.StalledTicks());
+      table.Add({unit.name, Bar2(busy, stalled, 24), FormatShare(busy), FormatShare(stalled),
+                 FormatShare(unit.Share(unit.idle_ticks)), FormatCount(unit.commands), cause, rate,
+                 peak});
+    }
+    out += table.Render(style);
+  }
+  return out;
+}
+
+std::string Latency(const Report& report, const Style& style) {
+  const analysis::Latency& latency = report.latency;
+  if (latency.jobs == 0) return "";
+  std::string out = view::Heading(
+      style, "LATENCY",
+      fmt::format("{} jobs, {} of them seen from submit to completion on both sides",
+                  FormatCount(latency.jobs), FormatCount(latency.whole)));
+  Table table({{"stage", Align::kLeft},
+               {"n"},
+               {"p50"},
+               {"p99"},
+               {"max"},
+               {"mean"},
+               {"", Align::kLeft}});
+  const double whole = static_cast<double>(latency.end_to_end.mean.mid_ns);
+  const auto add = [&](const std::string& name, const analysis::Stats& stats, bool bar) {
+    if (stats.count == 0) return;
+    const double share = whole <= 0 ? 0 : static_cast<double>(stats.mean.mid_ns) / whole;
+    table.Add({name, FormatCount(stats.count), FormatSpan(stats.p50), FormatSpan(stats.p99),
+               FormatSpan(stats.max), FormatSpan(stats.mean), bar ? Bar(share, 12) : ""});
+  };
+  for (const analysis::Stage& stage : latency.stages) add(stage.text, stage.stats, true);
+  add("API call to completion consumed", latency.end_to_end, false);
+  add("API call to the waiter's return", latency.until_returned, false);
+  return out + table.Render(style);
+}
+
+}  // namespace text
+
+std::string TextReport(const analysis::Report& report, const Style& style) {
+  std::string out;
+  for (auto* section :
+       {text::Heading, text::Breakdown, text::Utilisation, text::Latency, text::Transfers,
+        text::Memory, text::Ops, text::Ranges, text::Clocks, text::Losses, text::Checks,
+        text::Tracer}) {
+    out += section(report, style);
+  }
+  return out;
+}
+
+}  // namespace acceltrace::view

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The report's sections on how far it can be trusted, and `verify`.
+#include <fmt/format.h>
+
+#include "libtrace/view/format.h"
+#include "libtrace/view/text.h"
+
+namespace acceltrace::view {
+namespace text {
+
+using analysis::Law;
+using analysis::Report;
+using Align = Table::Align;
+
+namespace {
+
+const char* StateText(Law::State state) {
+  return state == Law::State::kHolds ? "holds" : state == Law::State::kBroken ? "BROKEN" : "unknown";
+}
+
+}  // namespace
+
+std::string Clocks(const Report& report, const Style& style) {
+  Table table({{"device", Align::kLeft},
+               {"nominal"},
+               {"rate"},
+               {"samples"},
+               {"rejected"},
+               {"round trip"},
+               {"residual p99"},
+               {"bound of an event: p50"},
+               {"p99"},
+               {"max"},
+               {"outside"}});
+  std::string trouble;
+  for (const analysis::ClockQuality& clock : report.clocks) {
+    const std::string& name = report.model->devices[clock.device].about.name();
+    if (!clock.valid) {
+      trouble += fmt::format("  {}: {}: device times are placed by the nominal frequency only\n",
+                             Printable(name), clock.error);
+      continue;
+    }
+    table.Add({name, FormatRate(static_cast<double>(clock.nominal_hz), "tick"),
+               fmt::format("{:+.3f} ppm", clock.fit.rate_ppm), FormatCount(clock.fit.samples),
+               FormatCount(clock.fit.samples_rejected), FormatNs(clock.fit.round_trip_min_ns),
+               FormatNs(static_cast<int64_t>(clock.fit.residual_p99_ns + 0.5)),
+               "±" + FormatNs(clock.bound_p50_ns), "±" + FormatNs(clock.bound_p99_ns),
+               "±" + FormatNs(clock.bound_max_ns), FormatCount(clock.outside)});
+  }
+  if (table.empty() && trouble.empty()) return "";
+  return view::Heading(style, "DEVICE CLOCKS") + (table.empty() ? "" : table.Render(style)) +
+         Paint(style, Ink::kBad, trouble);
+}
+
+std::string Losses(const Report& report, const Style& style) {
+  const analysis::Losses& losses = report.losses;
+  std::string remark = losses.None() ? "none" : fmt::format("{} events lost", losses.lost);
+  if (!losses.has_accounts) remark += "; the recording's own books are missing";
+  std::string out = view::Heading(style, "LOSSES", remark);
+  Table table({{"hop", Align::kLeft}, {"in"}, {"out"}, {"lost"}, {"refused"}});
+  for (const analysis::HopUse& hop : losses.hops) {
+    table.Add({hop.name, FormatCount(hop.in), FormatCount(hop.out), FormatCount(hop.lost),
+               FormatCount(hop.bad)});
+  }
+  if (!table.empty()) out += table.Render(style);
+  if (losses.damaged_stretches + losses.bad_packets + losses.unusable_rows > 0) {
+    out += Paint(style, Ink::kBad,
+                 fmt::format("  file: {} damaged stretches ({}, {} packets missing), {} invalid "
+                             "packets, {} unusable rows",
+                             losses.damaged_stretches, FormatBytes(losses.damaged_bytes),
+                             losses.missing_packets, losses.bad_packets, losses.unusable_rows)) +
+           "\n";
+  }
+  return out;
+}
+
+std::string Checks(const Report& report, const Style& style) {
+  const analysis::Causality& order = report.causality;
+  uint64_t holding = 0, broken = 0, unknown = 0;
+  std::string details;
+  for (const Law& law : report.laws) {
+    ++(law.state == Law::State::kHolds ? holding : law.state == Law::State::kBroken ? broken : unknown);
+    if (law.state == Law::State::kHolds) continue;
+    const std::string line =
+        fmt::format("  {}{}{}: {}: {}", law.device, law.device.empty() ? "" : ": ", law.text,
+                    StateText(law.state), law.note);
+    details += Paint(style, law.state == Law::State::kBroken ? Ink::kBad : Ink::kDim,
+                     Printable(line)) +
+               "\n";
+  }
+  std::string out = view::Heading(style, "CHECKS");
+  out += fmt::format(
+      "  order of events: {} pairs in {} jobs: {} certain, {} within the clock's bounds, {}\n",
+      FormatCount(order.constraints), FormatCount(order.jobs), FormatCount(order.certain),
+      FormatCount(order.possible),
+      Paint(style, order.violations > 0 ? Ink::kBad : Ink::kGood,
+            fmt::format("{} violations", order.violations)));
+  out += fmt::format("  conservation: {} laws hold, {}, {} could not be checked\n", holding,
+                     Paint(style, broken > 0 ? Ink::kBad : Ink::kGood,
+                           fmt::format("{} broken", broken)),
+                     unknown);
+  return out + details;
+}
+
+std::string Tracer(const Report& report, const Style& style) {
+  const analysis::Overhead& cost = report.overhead;
+  std::string out = view::Heading(style, "THE TRACER'S OWN COST");
+  if (!cost.known) return out + "  unknown: the recording's own books are missing\n";
+  out += fmt::format("  daemon {} of CPU ({} of one CPU over the recording)\n",
+                     FormatNs(static_cast<int64_t>(cost.cpu_ns)), FormatShare(cost.cpu_share));
+  if (cost.probe_runs > 0) {
+    out += fmt::format("  probes ran {} times", FormatCount(cost.probe_runs));
+    if (cost.probe_ns > 0) {
+      out += fmt::format(", {} in all, {} each", FormatNs(static_cast<int64_t>(cost.probe_ns)),
+                         FormatNs(static_cast<int64_t>(cost.probe_ns / cost.probe_runs)));
+    }
+    out += "\n";
+  }
+  out += fmt::format("  wrote {}, {:.1f} bytes an event\n", FormatBytes(cost.bytes_written),
+                     cost.bytes_per_event);
+  for (const proto::Probe& probe : report.model->info.probes()) {
+    if (probe.attached()) continue;
+    out += Paint(style, Ink::kDim,
+                 Printable(fmt::format("  not attached: {}: {}", probe.name(), probe.reason()))) +
+           "\n";
+  }
+  return out;
+}
+
+}  // namespace text
+
+std::string TextVerify(const analysis::Report& report,
+                       const std::vector<analysis::Finding>& findings, const Style& style) {
+  const model::Model& model = *report.model;
+  using text::StateText;
+  std::string out;
+  const auto line = [&](const char* what, bool good, const std::string& told) {
+    out += fmt::format("{:<14}{}\n", what, Paint(style, good ? Ink::kGood : Ink::kBad, told));
+  };
+  const auto found = [&](const char* kind) {
+    for (const analysis::Finding& finding : findings) {
+      if (finding.kind == kind) return true;
+    }
+    return false;
+  };
+  line("packets", !found("damage"),
+       fmt::format("{} read, {} bytes, every checksum and sequence number: {} damaged stretches, "
+                   "{} invalid, footer {}",
+                   FormatCount(model.read.packets), FormatCount(model.read.bytes),
+                   model.read.gap_count, model.read.bad_packets,
+                   model.read.has_footer ? "present" : "MISSING"));
+  line("rows", !found("rows"),
+       fmt::format("{} API calls, {} host events, {} jobs, {} commands: {} unusable",
+                   FormatCount(report.counts.api_calls), FormatCount(report.counts.host_events),
+                   FormatCount(report.counts.jobs), FormatCount(report.counts.commands),
+                   report.losses.unusable_rows));
+  line("losses", !found("loss"),
+       fmt::format("{} lost, {} refused, at {} hops", FormatCount(report.losses.lost),
+                   FormatCount(report.losses.bad), report.losses.hops.size()));
+  for (const analysis::HopUse& hop : report.losses.hops) {
+    out += Paint(style, Ink::kDim,
+                 fmt::format("  {:<24}{:>12} in {:>12} out {:>8} lost {:>8} refused",
+                             Printable(hop.name), hop.in, hop.out, hop.lost, hop.bad)) +
+           "\n";
+  }
+  line("causality", !found("order"),
+       fmt::format("{} pairs in {} jobs: {} certain, {} within bounds, {} violations",
+                   FormatCount(report.causality.constraints), FormatCount(report.causality.jobs),
+                   FormatCount(report.causality.certain), FormatCount(report.causality.possible),
+                   report.causality.violations));
+  line("conservation", !found("law"), fmt::format("{} laws", report.laws.size()));
+  for (const analysis::Law& law : report.laws) {
+    std::string told = fmt::format("  {:<9}{}{}{}", StateText(law.state), law.device,
+                                   law.device.empty() ? "" : ": ", law.text);
+    if (law.state == analysis::Law::State::kUnknown) {
+      told += ": " + law.note;
+    } else {
+      told += fmt::format(": {} cases", FormatCount(law.checked));
+    }
+    out += Paint(style, law.state == analysis::Law::State::kBroken ? Ink::kBad : Ink::kDim,
+                 Printable(told)) +
+           "\n";
+  }
+  for (const analysis::ClockQuality& clock : report.clocks) {
+    const std::string& name = model.devices[clock.device].about.name();
+    line("clock", clock.valid && clock.fit.constraints_rejected == 0,
+         Printable(name) + ": " +
+             (clock.valid
+                  ? fmt::format("{} samples, {} rejected, {} orders of events given, {} contradict",
+                                clock.fit.samples, clock.fit.samples_rejected,
+                                clock.fit.constraints, clock.fit.constraints_rejected)
+                  : Printable(clock.error)));
+  }
+  if (findings.empty()) {
+    out += Paint(style, Ink::kGood, "no findings") + "\n";
+  } else {
+    out += Paint(style, Ink::kBad, fmt::format("{} findings", findings.size())) + "\n";
+    for (const analysis::Finding& finding : findings) {
+      out += Printable(fmt::format("  {}: {}", finding.kind, finding.text)) + "\n";
+    }
+  }
+  return out;
+}
+
+}  // namespace acceltrace::view

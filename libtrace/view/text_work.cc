@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The report's sections on transfers, memory, ops and ranges.
+#include <fmt/format.h>
+
+#include "libtrace/view/format.h"
+#include "libtrace/view/text.h"
+
+namespace acceltrace::view::text {
+
+using analysis::Report;
+using Align = Table::Align;
+
+std::string Transfers(const Report& report, const Style& style) {
+  std::string out;
+  for (const analysis::DeviceTransfers& transfers : report.transfers) {
+    const model::Device& device = report.model->devices[transfers.device];
+    Table table({{"direction", Align::kLeft},
+                 {"size", Align::kLeft},
+                 {"transfers"},
+                 {"bytes"},
+                 {"time"},
+                 {"achieved"},
+                 {"of link"},
+                 {"", Align::kLeft}});
+    double link = 0, ceiling = 0;
+    for (const analysis::Direction& direction : transfers.directions) {
+      if (direction.count == 0) continue;
+      link = direction.link_bytes_per_s;
+      ceiling = direction.ceiling_bytes_per_s;
+      const auto add = [&](const std::string& name, const std::string& size, uint64_t count,
+                           uint64_t bytes, const analysis::Span& time) {
+        const double achieved =
+            time.mid_ns <= 0 ? 0
+                             : static_cast<double>(bytes) * 1e9 / static_cast<double>(time.mid_ns);
+        const double share = link > 0 ? achieved / link : -1;
+        table.Add({name, size, FormatCount(count), FormatBytes(bytes), FormatSpan(time),
+                   FormatRate(achieved, "B"), FormatShare(share), Bar(share, 12)});
+      };
+      add(direction.name, "all", direction.count, direction.bytes, direction.time);
+      if (direction.sizes.size() < 2) continue;
+      for (const analysis::SizeClass& size : direction.sizes) {
+        add("", size.up_to_bytes == UINT64_MAX ? "larger" : "≤ " + FormatBytes(size.up_to_bytes),
+            size.count, size.bytes, size.time);
+      }
+    }
+    if (table.empty()) continue;
+    std::string remark = "link bandwidth unknown";
+    if (link > 0) {
+      remark = fmt::format("gen {} x{}: {} each way after line coding, {} of payload at {} B packets",
+                           transfers.generation, transfers.width, FormatRate(link, "B"),
+                           FormatRate(ceiling, "B"), device.about.pci().max_payload_bytes());
+    }
+    out += view::Heading(style, "TRANSFERS " + Printable(device.about.name()), remark);
+    out += table.Render(style);
+  }
+  return out;
+}
+
+std::string Memory(const Report& report, const Style& style) {
+  std::string out;
+  for (const analysis::DeviceMemory& memory : report.memory) {
+    if (memory.all.moved_bytes == 0) continue;
+    const model::Device& device = report.model->devices[memory.device];
+    out += view::Heading(style, "DEVICE MEMORY " + Printable(device.about.name()),
+                   memory.peak_bytes_per_s > 0
+                       ? fmt::format("peak {}",
+                                     FormatRate(static_cast<double>(memory.peak_bytes_per_s), "B"))
+                       : "");
+    Table table({{"by", Align::kLeft},
+                 {"asked for"},
+                 {"moved"},
+                 {"useful"},
+                 {"row hits"},
+                 {"bandwidth"},
+                 {"of peak"},
+                 {"", Align::kLeft}});
+    const auto add = [&](const analysis::MemoryUse& use, const std::string& name) {
+      if (use.moved_bytes == 0) return;
+      const double rate = use.BytesPerSecond();
+      const double share =
+          memory.peak_bytes_per_s > 0 ? rate / static_cast<double>(memory.peak_bytes_per_s) : -1;
+      const bool rows = use.row_hits + use.row_misses > 0;
+      table.Add({name, FormatBytes(use.useful_bytes), FormatBytes(use.moved_bytes),
+                 FormatShare(use.Efficiency()), rows ? FormatShare(use.HitRate()) : "-",
+                 FormatRate(rate, "B"), FormatShare(share), Bar(share, 12)});
+    };
+    for (const analysis::MemoryUse& unit : memory.units) add(unit, unit.name);
+    add(memory.all, "all, over the window");
+    out += table.Render(style);
+  }
+  return out;
+}
+
+std::string Ops(const Report& report, const Style& style) {
+  if (report.ops.empty()) return "";
+  constexpr size_t kShown = 15;
+  const size_t shown = std::min(kShown, report.ops.size());
+  std::string out = view::Heading(
+      style, "OPS BY DEVICE TIME",
+      shown < report.ops.size() ? fmt::format("the first {} of {}", shown, report.ops.size()) : "");
+  Table table({{"op", Align::kLeft, true},
+               {"unit", Align::kLeft},
+               {"count"},
+               {"time"},
+               {"share"},
+               {"", Align::kLeft},
+               {"mean"},
+               {"longest"},
+               {"busy"},
+               {"limited by", Align::kLeft},
+               {"of peak"}});
+  for (size_t i = 0; i < shown; ++i) {
+    const analysis::OpUse& op = report.ops[i];
+    const double busy = op.held_ticks == 0 ? -1
+                                           : static_cast<double>(op.busy_ticks) /
+                                                 static_cast<double>(op.held_ticks);
+    table.Add({op.name, op.unit, FormatCount(op.count), FormatSpan(op.time), FormatShare(op.share),
+               Bar(op.share, 10), FormatNs(op.time.mid_ns / static_cast<int64_t>(op.count)),
+               FormatNs(op.longest.mid_ns), FormatShare(busy), op.limiter,
+               op.peak_share > 0 ? FormatShare(op.peak_share) : ""});
+  }
+  return out + table.Render(style);
+}
+
+std::string Ranges(const Report& report, const Style& style) {
+  if (report.ranges.empty()) return "";
+  constexpr size_t kShown = 20;
+  const size_t shown = std::min(kShown, report.ranges.size());
+  std::string remark = "host time inclusive; device time of the work that was submitted inside";
+  if (shown < report.ranges.size()) {
+    remark += fmt::format("; the first {} of {}", shown, report.ranges.size());
+  }
+  std::string out = view::Heading(style, "RANGES", remark);
+  Table table({{"range", Align::kLeft, true},
+               {"count"},
+               {"host time"},
+               {"mean"},
+               {"longest"},
+               {"jobs"},
+               {"commands"},
+               {"device time"}});
+  for (size_t i = 0; i < shown; ++i) {
+    const analysis::RangeUse& range = report.ranges[i];
+    table.Add({std::string(2 * std::min(range.depth, 8u), ' ') + range.name,
+               FormatCount(range.count), FormatNs(range.host_ns),
+               FormatNs(range.host_ns / static_cast<int64_t>(range.count)),
+               FormatNs(range.longest_ns), FormatCount(range.jobs), FormatCount(range.commands),
+               FormatSpan(range.device)});
+  }
+  return out + table.Render(style);
+}
+
+}  // namespace acceltrace::view::text
