@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 
 from lint import REPO, Skip, is_cxx, is_fixture, is_kernel_style
 
@@ -23,9 +24,9 @@ CHECKPATCH_IGNORED = {
 }
 
 
-def output(argv):
+def output(argv, folder=REPO):
     """Standard output and error of a program, whatever its exit status."""
-    run = subprocess.run(argv, cwd=REPO, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    run = subprocess.run(argv, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                          stdin=subprocess.DEVNULL, check=False)
     return run.stdout.decode("utf-8", "replace")
 
@@ -80,12 +81,17 @@ def checkpatch(tree):
     if not script:
         raise Skip("no checkpatch.pl: set CHECKPATCH to that of a kernel source")
     for path in filter(is_kernel_style, tree.paths):
-        ignored = [*CHECKPATCH_IGNORED[""],
-                   *(kind for part, kinds in CHECKPATCH_IGNORED.items() if part and part in path
-                     for kind in kinds)]
-        options = ["--no-tree", "--strict", "--terse", "--no-summary", "--quiet",
-                   "--max-line-length=100", f"--ignore={','.join(ignored)}"]
-        yield from output(["perl", script, *options, "-f", path]).splitlines()
+        # It leaves a cache where it runs.
+        with tempfile.TemporaryDirectory() as folder:
+            shown = output(["perl", script, *checkpatch_options(path), "-f",
+                            os.path.join(REPO, path)], folder)
+        yield from (line.removeprefix(REPO + "/") for line in shown.splitlines())
+
+
+def checkpatch_options(path):
+    ignored = [kind for part, kinds in CHECKPATCH_IGNORED.items() if part in path for kind in kinds]
+    return ["--no-tree", "--strict", "--terse", "--no-summary", "--quiet", "--max-line-length=100",
+            f"--ignore={','.join(ignored)}"]
 
 
 def sparse(tree):
