@@ -19,6 +19,7 @@
 #include "daemon/line_channel.h"
 #include "daemon/privileges.h"
 #include "daemon/recorder.h"
+#include "daemon/unix_socket.h"
 
 namespace acceltrace::daemon {
 namespace {
@@ -132,6 +133,11 @@ class PrivateRun {
       }
       if (!channel_) watched_.push_back(std::move(fd));
     }
+    if (!options_.live_socket.empty()) {
+      auto listener = Listener::Open(options_.live_socket, 0600, static_cast<gid_t>(-1));
+      if (!listener.ok()) return listener.status();
+      live_.emplace(std::move(listener).value());
+    }
     auto recorder = Recorder::Start(options_.record, std::move(output), name);
     if (!recorder.ok()) return recorder.status();
     recorder_ = std::move(recorder).value();
@@ -154,6 +160,7 @@ class PrivateRun {
   std::optional<Stop> Wait(int64_t pause_ns) {
     std::vector<pollfd> fds = {{signals_.get(), POLLIN, 0}};
     fds.push_back({channel_ ? channel_->fd() : -1, POLLIN, 0});
+    fds.push_back({live_ ? live_->fd() : -1, POLLIN, 0});
     for (const UniqueFd& fd : watched_) fds.push_back({fd.get(), POLLIN, 0});
     const timespec timeout = {pause_ns / kNsPerS, pause_ns % kNsPerS};
     if (ppoll(fds.data(), fds.size(), &timeout, nullptr) <= 0) return std::nullopt;
@@ -170,8 +177,13 @@ class PrivateRun {
       }
       if (channel_->closed()) return Stop{"client gone"};
     }
+    if (fds[2].revents != 0) {
+      UniqueFd reader = live_->Accept();
+      // One too many is simply not served.
+      if (reader.valid()) (void)recorder_->AddLiveReader(std::move(reader));
+    }
     for (size_t i = watched_.size(); i-- > 0;) {
-      if (fds[2 + i].revents != 0) watched_.erase(watched_.begin() + static_cast<ptrdiff_t>(i));
+      if (fds[3 + i].revents != 0) watched_.erase(watched_.begin() + static_cast<ptrdiff_t>(i));
     }
     if (!channel_ && watched_.empty() && !options_.record.pids.empty()) {
       return Stop{"processes exited"};
@@ -196,14 +208,25 @@ class PrivateRun {
                                 ? recorder_->Track(pid)
                                 : Status::Error("'" + std::string(rest) + "' is not a process id");
       channel_->Send(status.ok() ? "ok" : "error: " + status.message());
+    } else if (verb == "snapshot") {
+      const Status status = Snapshot(std::string(rest));
+      channel_->Send(status.ok() ? "ok" : "error: " + status.message());
     } else {
       channel_->Send("error: no command '" + std::string(verb) + "'");
     }
     return std::nullopt;
   }
 
+  Status Snapshot(const std::string& path) {
+    if (path.empty()) return Status::Error("snapshot needs a path");
+    UniqueFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+    if (!fd.valid()) return Status::Error("cannot create " + path + ": " + strerror(errno));
+    return recorder_->Snapshot(std::move(fd), path);
+  }
+
   const Options& options_;
   UniqueFd signals_;
+  std::optional<Listener> live_;
   std::optional<LineChannel> channel_;
   std::vector<UniqueFd> watched_;  // pidfds of --pid, without a client
   std::unique_ptr<Recorder> recorder_;

@@ -58,24 +58,30 @@ std::string Summary::ToJson() const {
   return json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
-Recorder::Recorder(UniqueFd output, std::string output_name)
+Recorder::Recorder(UniqueFd output, std::string output_name, uint64_t ring_bytes)
     : output_name_(std::move(output_name)),
       sink_(std::move(output), output_name_),
       output_(&sink_),
-      session_(&output_),
+      router_(&output_, ring_bytes),
+      session_(&router_),
       pause_ns_(kMinPauseNs) {}
 
 Recorder::~Recorder() = default;
 
 Result<std::unique_ptr<Recorder>> Recorder::Start(const RecordOptions& options, UniqueFd output,
                                                   std::string output_name) {
-  std::unique_ptr<Recorder> recorder(new Recorder(std::move(output), std::move(output_name)));
+  std::unique_ptr<Recorder> recorder(
+      new Recorder(std::move(output), std::move(output_name), options.ring_bytes));
   if (Status status = recorder->Attach(options); !status.ok()) return status;
   recorder->sink_.Begin();
   proto::TraceInfo info = DescribeHost();
   for (const std::string& word : options.command) info.add_command(word);
   (*info.mutable_notes())["output"] = recorder->sink_.method();
+  if (options.ring_bytes > 0) {
+    (*info.mutable_notes())["flight-recorder-bytes"] = std::to_string(options.ring_bytes);
+  }
   recorder->start_ns_ = recorder->last_flush_ns_ = info.start_ns();
+  recorder->start_cpu_ns_ = OwnCpuNs();
   recorder->session_.Begin(std::move(info));
   recorder->Warn();
   for (const uint32_t pid : options.pids) {
@@ -158,11 +164,25 @@ Status Recorder::Track(uint32_t pid) {
   return bpf_->Track(pid);
 }
 
-int64_t Recorder::Poll() {
-  const int64_t now_ns = MonotonicNs();
+uint32_t Recorder::DrainSources(int64_t now_ns) {
   uint32_t fill = 0;
   if (bpf_ != nullptr) fill = bpf_->Drain(now_ns);
   for (const auto& source : sources_) fill = std::max(fill, source->Drain(now_ns));
+  return fill;
+}
+
+Status Recorder::Snapshot(UniqueFd output, const std::string& output_name) {
+  session_.Flush();
+  FileSink sink(std::move(output), output_name);
+  sink.Begin();
+  FileOutput file(&sink);
+  Status status = router_.Snapshot(&file, [this] { DrainSources(MonotonicNs()); });
+  return status.ok() ? sink.status() : status;
+}
+
+int64_t Recorder::Poll() {
+  const int64_t now_ns = MonotonicNs();
+  const uint32_t fill = DrainSources(now_ns);
   if (fill > kBusyPermille) {
     pause_ns_ = std::max(pause_ns_ / 2, kMinPauseNs);
   } else if (fill < kIdlePermille) {
@@ -173,15 +193,17 @@ int64_t Recorder::Poll() {
     session_.Flush();
     sink_.Kick();
   }
+  router_.live().Pump();
   return pause_ns_;
 }
 
 Summary Recorder::Stop(const std::string& reason, int32_t command_status) {
+  const int64_t stop_ns = MonotonicNs();
   // Samples first: the device's ring then holds everything that they caused.
   for (const auto& source : sources_) source->Stop();
   if (bpf_ != nullptr) bpf_->Stop();
-  const int64_t stop_ns = MonotonicNs();
   session_.Finish(stop_ns);
+  router_.EndRing();
   output_.BeginClosing();
   if (output_.rows_lost() > 0) {
     Loss loss;
@@ -195,10 +217,11 @@ Summary Recorder::Stop(const std::string& reason, int32_t command_status) {
   stop.stop_ns = stop_ns;
   stop.reason = failure().ok() ? reason : "output failed";
   stop.command_status = command_status;
-  stop.cpu_ns = OwnCpuNs();
+  stop.cpu_ns = OwnCpuNs() - start_cpu_ns_;
   stop.bytes_written = sink_.valid_bytes();
   session_.WriteAccounts(stop);
   output_.Close();
+  router_.live().Close();
 
   Summary summary;
   summary.output = output_name_;

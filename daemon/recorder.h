@@ -12,7 +12,7 @@
 
 #include "daemon/options.h"
 #include "daemon/session/session.h"
-#include "daemon/sink/file_output.h"
+#include "daemon/sink/router.h"
 #include "daemon/sources/bpf_source.h"
 #include "daemon/unique_fd.h"
 
@@ -43,6 +43,12 @@ class Recorder {
   // Collects what has arrived. Returns ns until it wants to be called again.
   int64_t Poll();
 
+  // Saves the flight recorder as it is now. Errors: it is none; cannot write.
+  Status Snapshot(UniqueFd output, const std::string& output_name);
+
+  // fd: a connected stream socket that will get the stream from here on.
+  Status AddLiveReader(UniqueFd fd) { return router_.AddLiveReader(std::move(fd)); }
+
   // Not fine once the output has failed; the recording should be stopped then.
   const Status& failure() const { return sink_.status(); }
 
@@ -53,19 +59,22 @@ class Recorder {
   Summary Stop(const std::string& reason, int32_t command_status);
 
  private:
-  Recorder(UniqueFd output, std::string output_name);
+  Recorder(UniqueFd output, std::string output_name, uint64_t ring_bytes);
 
   Status Attach(const RecordOptions& options);
   void Warn();
+  uint32_t DrainSources(int64_t now_ns);
 
   std::string output_name_;
   FileSink sink_;
   FileOutput output_;
+  Router router_;
   Session session_;
   std::unique_ptr<BpfSource> bpf_;
   std::vector<std::unique_ptr<Source>> sources_;  // in the order of draining and stopping
   std::vector<std::string> warnings_;
   int64_t start_ns_ = 0;
+  uint64_t start_cpu_ns_ = 0;
   int64_t pause_ns_ = 0;
   int64_t last_flush_ns_ = 0;
 };

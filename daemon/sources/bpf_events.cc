@@ -141,27 +141,26 @@ void BpfEvents::OnProcess(const act_process& record) {
     default:
       break;
   }
+  TellName(record.h.pid, record.h.tid, handler_->Intern(Text(record.comm)));
+}
+
+void BpfEvents::TellName(uint32_t pid, uint32_t tid, uint32_t name) {
   if (threads_.size() >= kMaxThreads) threads_.clear();
-  threads_.insert(thread);
-  handler_->OnProcess(record.h.pid, record.h.tid, handler_->Intern(Text(record.comm)));
+  const auto [entry, fresh] = threads_.try_emplace(uint64_t{pid} << 32 | tid, name);
+  if (!fresh && entry->second == name) return;
+  entry->second = name;
+  handler_->OnProcess(pid, tid, name);
 }
 
 void BpfEvents::NoteExisting(uint32_t pid) {
-  for (const auto& [tid, name] : ThreadNames(pid)) {
-    threads_.insert(uint64_t{pid} << 32 | tid);
-    handler_->OnProcess(pid, tid, handler_->Intern(name));
-  }
+  for (const auto& [tid, name] : ThreadNames(pid)) TellName(pid, tid, handler_->Intern(name));
 }
 
 void BpfEvents::NoteThread(uint32_t pid, uint32_t tid) {
   const uint64_t thread = uint64_t{pid} << 32 | tid;
   if (thread == last_thread_) return;
   last_thread_ = thread;
-  if (threads_.count(thread) != 0) return;
-  if (threads_.size() >= kMaxThreads) threads_.clear();
-  threads_.insert(thread);
-  const std::string name = ThreadName(pid, tid);
-  if (!name.empty()) handler_->OnProcess(pid, tid, handler_->Intern(name));
+  if (threads_.count(thread) == 0) TellName(pid, tid, handler_->Intern(ThreadName(pid, tid)));
 }
 
 uint32_t BpfEvents::TextOrMemory(const char* text, uint32_t pid, uint64_t address) {

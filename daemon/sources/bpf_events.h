@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "daemon/bpf/records.h"
 #include "daemon/sources/source.h"
@@ -37,10 +36,11 @@ class BpfEvents {
   uint32_t NameAt(uint32_t pid, uint64_t address);
   uint32_t TextOrMemory(const char* text, uint32_t pid, uint64_t address);
   void NoteThread(uint32_t pid, uint32_t tid);
+  void TellName(uint32_t pid, uint32_t tid, uint32_t name);
 
   EventHandler* handler_;
   std::unordered_map<uint32_t, NamesByAddress> names_;
-  std::unordered_set<uint64_t> threads_;  // pid << 32 | tid, those with a name in the stream
+  std::unordered_map<uint64_t, uint32_t> threads_;  // pid << 32 | tid to the name last told
   uint64_t last_thread_ = 0;
   uint64_t out_[ACT_NUM_HOPS] = {};
   uint64_t bad_[ACT_NUM_HOPS] = {};

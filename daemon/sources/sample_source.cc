@@ -53,7 +53,8 @@ uint32_t SampleSource::Drain(int64_t now_ns) {
     next_ns_ = now_ns + policy_.period_ns;
   } else if (clocks_ && now_ns >= next_ns_) {
     SampleClock();
-    next_ns_ = now_ns + policy_.period_ns;
+    // On the grid, but never several at once after a pause.
+    next_ns_ += policy_.period_ns * (1 + (now_ns - next_ns_) / policy_.period_ns);
   }
   return 0;
 }

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The flight recorder: the last packets, in memory. Room: daemon/sink.
+#ifndef DAEMON_SINK_RING_OUTPUT_H_
+#define DAEMON_SINK_RING_OUTPUT_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/session/packet_output.h"
+
+namespace acceltrace::daemon {
+
+class RingOutput : public PacketOutput {
+ public:
+  struct Kept {
+    std::string bytes;  // a serialised Packet
+    int64_t first_ns = 0;
+    uint32_t rows = 0;
+  };
+
+  explicit RingOutput(uint64_t max_bytes) : max_bytes_(max_bytes) {}
+
+  void Write(proto::Packet* packet, int64_t first_ns, uint32_t rows) override;
+
+  // What is there now; stays valid while more is written.
+  std::vector<std::shared_ptr<const Kept>> Contents() const {
+    return {packets_.begin(), packets_.end()};
+  }
+
+  uint64_t bytes() const { return bytes_; }
+  uint64_t evicted_rows() const { return evicted_rows_; }
+
+ private:
+  uint64_t max_bytes_;
+  uint64_t bytes_ = 0;
+  uint64_t evicted_rows_ = 0;
+  std::deque<std::shared_ptr<const Kept>> packets_;
+};
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SINK_RING_OUTPUT_H_

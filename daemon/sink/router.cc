@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/sink/router.h"
+
+namespace acceltrace::daemon {
+namespace {
+
+constexpr size_t kBytesBetween = 1 << 20;
+
+}  // namespace
+
+Router::Router(FileOutput* file, uint64_t ring_bytes) : file_(file), ring_open_(ring_bytes > 0) {
+  if (ring_open_) ring_.emplace(ring_bytes);
+}
+
+void Router::Write(proto::Packet* packet, int64_t first_ns, uint32_t rows) {
+  base_.Note(*packet);
+  if (live_.readers() > 0) live_.Write(packet, first_ns, rows);
+  if (!ring_open_) {
+    file_->Write(packet, first_ns, rows);
+  } else if (!BasePackets::IsBase(*packet)) {
+    ring_->Write(packet, first_ns, rows);
+  }
+}
+
+void Router::CopyRing(FileOutput* file, const std::function<void()>& between) {
+  base_.Replay([&](proto::Packet* packet) { file->Write(packet, 0, 0); });
+  size_t bytes = 0;
+  for (const auto& kept : ring_->Contents()) {
+    proto::Packet packet;
+    if (packet.ParseFromString(kept->bytes)) file->Write(&packet, kept->first_ns, kept->rows);
+    bytes += kept->bytes.size();
+    if (bytes < kBytesBetween) continue;
+    bytes = 0;
+    between();
+  }
+}
+
+void Router::EndRing() {
+  if (!ring_open_) return;
+  ring_open_ = false;
+  CopyRing(file_, [] {});
+}
+
+Status Router::Snapshot(FileOutput* file, const std::function<void()>& between) {
+  if (!ring_open_) {
+    return Status::Error("this recording goes straight to its file; start it with a ring size "
+                         "(--ring) to take snapshots");
+  }
+  CopyRing(file, between);
+  file->BeginClosing();
+  proto::Packet packet;
+  packet.mutable_accounts()->set_stop_reason("snapshot");
+  packet.mutable_accounts()->set_command_status(-1);
+  file->Write(&packet, 0, 0);
+  file->Close();
+  return {};
+}
+
+}  // namespace acceltrace::daemon

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One recording's packets to its file or flight recorder, and to live readers.
+// Room: daemon/sink.
+#ifndef DAEMON_SINK_ROUTER_H_
+#define DAEMON_SINK_ROUTER_H_
+
+#include <functional>
+#include <optional>
+
+#include "daemon/sink/base_packets.h"
+#include "daemon/sink/file_output.h"
+#include "daemon/sink/live_output.h"
+#include "daemon/sink/ring_output.h"
+
+namespace acceltrace::daemon {
+
+class Router : public PacketOutput {
+ public:
+  // file must outlive the router. ring_bytes: 0 = straight to the file.
+  Router(FileOutput* file, uint64_t ring_bytes);
+
+  void Write(proto::Packet* packet, int64_t first_ns, uint32_t rows) override;
+
+  // The end has come: what the flight recorder holds goes to the file, and so
+  // does everything from now on.
+  void EndRing();
+
+  // Copies the flight recorder to a file of its own and closes it. between: called
+  // now and then, may write to this router. Errors: no flight recorder.
+  Status Snapshot(FileOutput* file, const std::function<void()>& between);
+
+  Status AddLiveReader(UniqueFd fd) { return live_.Add(std::move(fd), base_); }
+  LiveOutput& live() { return live_; }
+  const RingOutput* ring() const { return ring_ ? &*ring_ : nullptr; }
+
+ private:
+  void CopyRing(FileOutput* file, const std::function<void()>& between);
+
+  FileOutput* file_;
+  std::optional<RingOutput> ring_;
+  bool ring_open_;
+  BasePackets base_;
+  LiveOutput live_;
+};
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SINK_ROUTER_H_
