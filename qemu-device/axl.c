@@ -54,7 +54,7 @@ void axl_reset_device(AxlState *s)
     s->ptm_valid = false;
     axl_dram_reset(s);
     axl_account_reset(s);
-    axl_truth_event(s, "reset", "%s", "");
+    axl_truth_event(s, "reset", "\"instance\":%u", s->index);
     axl_truth_flush(s);
 }
 

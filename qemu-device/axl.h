@@ -11,7 +11,7 @@
  *   context.c  halt and reset           engine.c  arbitration, phases
  *   account.c  ticks by cause           fluid.c   shared rates of running commands
  *   decode.c   descriptor checks        cost.c    what a command asks of resources
- *   copy.c     runs and scatter lists
+ *   copy.c     runs and scatter lists   stall.c   what a register read costs the CPU
  *   pcie.c     TLP arithmetic           dram.c    bursts, rows, banks
  *   exec*.c    the numbers              clock.c   device clock
  *   trace.c    trace rings              truth.c   truth log
@@ -346,6 +346,9 @@ void axl_clock_set_rate(AxlState *s);
 void axl_clock_step(AxlState *s, int64_t ticks);
 void axl_clock_ramp(AxlState *s);
 uint64_t axl_clock_tsc(AxlState *s, int64_t ns); /* guest TSC at a virtual time */
+
+/* stall.c */
+void axl_stall_cpu(int64_t ns);
 
 /* regs.c */
 extern const MemoryRegionOps axl_regs_ops;

@@ -10,7 +10,7 @@ ALL += $(AXL_SO)
 
 AXL_TREE := $(AXL_QEMU)/src
 AXL_CPPFLAGS := -I. -iquote qemu-device -I$(AXL_TREE)/build-axl -I$(AXL_TREE)/build-axl/qapi \
-  -I$(AXL_TREE)/include -isystem $(AXL_TREE)/linux-headers -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -D_LARGEFILE_SOURCE
+  -I$(AXL_TREE)/include -I$(AXL_TREE) -isystem $(AXL_TREE)/linux-headers -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -D_LARGEFILE_SOURCE
 AXL_CFLAGS := -std=gnu11 -O3 -g -fPIC -Wall -Wextra -Werror -Wno-unused-parameter \
   -Wno-sign-compare -Wno-missing-field-initializers -Wno-cast-function-type -Wmissing-prototypes \
   -Wstrict-prototypes -Wold-style-definition -fno-strict-aliasing -fno-common -fwrapv -ffp-contract=off -fvisibility=hidden

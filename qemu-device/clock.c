@@ -50,11 +50,13 @@ static double axl_clock_target_hz(const AxlState *s)
     return s->knob.clock_hz * (1.0 + s->knob.clock_ppm * 1e-6 + s->knob.clock_ppb * 1e-9);
 }
 
-static void axl_clock_changed(AxlState *s)
+/* `before`: what the clock read right before a jump, 0 for a change of rate. */
+static void axl_clock_changed(AxlState *s, uint64_t before)
 {
-    axl_trace_event(s, AXL_EV_CLOCK, -1, s->clock.rate_mhz, 0, 0);
-    axl_truth_event(s, "clock", "\"rate_mhz\":%" PRIu64 ",\"ticks\":%" PRIu64, s->clock.rate_mhz,
-                    axl_now(s).ts);
+    axl_trace_event(s, AXL_EV_CLOCK, -1, s->clock.rate_mhz, before, 0);
+    axl_truth_event(s, "clock",
+                    "\"rate_mhz\":%" PRIu64 ",\"ticks\":%" PRIu64 ",\"ticks_before\":%" PRIu64,
+                    s->clock.rate_mhz, axl_now(s).ts, before);
 }
 
 /* Power-on only: a device reset leaves the clock alone. */
@@ -80,7 +82,7 @@ void axl_clock_set_rate(AxlState *s)
         c->ramp_left = 0;
         axl_sim_at(s, AXL_EV_RAMP, AXL_NEVER);
         axl_clock_run_at(s, axl_clock_target_hz(s));
-        axl_clock_changed(s);
+        axl_clock_changed(s, 0);
         return;
     }
     c->from_hz = c->rate_mhz * 1e-3;
@@ -97,7 +99,7 @@ void axl_clock_ramp(AxlState *s)
     axl_account(s);
     c->ramp_left--;
     axl_clock_run_at(s, c->to_hz + (c->from_hz - c->to_hz) * c->ramp_left / AXL_RAMP_STEPS);
-    axl_clock_changed(s);
+    axl_clock_changed(s, 0);
     if (c->ramp_left) {
         axl_sim_at(s, AXL_EV_RAMP, s->now + c->ramp_step_ns);
     }
@@ -106,8 +108,10 @@ void axl_clock_ramp(AxlState *s)
 /* A jump of what the guest reads; counters do not move. */
 void axl_clock_step(AxlState *s, int64_t ticks)
 {
+    uint64_t before = axl_now(s).ts;
+
     s->clock.offset += ticks;
-    axl_clock_changed(s);
+    axl_clock_changed(s, before);
 }
 
 /*

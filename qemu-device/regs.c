@@ -89,7 +89,7 @@ static bool axl_reg_read64(AxlState *s, hwaddr addr, uint64_t *v)
         *v = s->knob.dram_bandwidth * 1000000;
         return true;
     case AXL_REG_CLK_NOW:
-        *v = axl_clock_stamp(s, s->now - s->knob.clock_read_ns).ts;
+        *v = axl_now(s).ts;
         return true;
     case AXL_REG_CLK_LATCHED:
         *v = s->clk_latched;
@@ -258,6 +258,7 @@ static uint64_t axl_regs_read(void *opaque, hwaddr addr, unsigned size)
     AxlState *s = opaque;
     uint64_t v;
 
+    axl_stall_cpu(s->knob.mmio_read_ns / 2);
     axl_sim_sync(s);
     if (axl_reg_read64(s, addr & ~7ULL, &v)) {
         v = size == 8 ? v : (uint32_t)(v >> (addr & 4) * 8);
@@ -268,6 +269,8 @@ static uint64_t axl_regs_read(void *opaque, hwaddr addr, unsigned size)
         }
     }
     axl_sim_rearm(s);
+    axl_stall_cpu((s->knob.mmio_read_ns + 1) / 2 +
+                  ((addr & ~7ULL) == AXL_REG_CLK_NOW ? s->knob.clock_read_asym_ns : 0));
     return v;
 }
 

@@ -143,8 +143,8 @@ void axl_truth_event(AxlState *s, const char *what, const char *fmt, ...)
     if (!axl_truth_on(s)) {
         return;
     }
-    fprintf(s->truth, "{\"t\":\"%s\",\"dev\":%u,\"time_ns\":%" PRId64 ",\"tsc\":%" PRIu64 "%s", what,
-            s->index, s->now, axl_clock_tsc(s, s->now), *fmt ? "," : "");
+    fprintf(s->truth, "{\"t\":\"%s\",\"dev\":%u,\"time_ns\":%" PRId64 ",\"tsc\":%" PRIu64 ",", what,
+            s->index, s->now, axl_clock_tsc(s, s->now));
     va_start(ap, fmt);
     vfprintf(s->truth, fmt, ap);
     va_end(ap);

@@ -479,7 +479,7 @@ struct axl_rec_loss {
 
 enum axl_event {
 	AXL_EV_LINK = 1,	/* arg[0] speed (generation), arg[1] width */
-	AXL_EV_CLOCK = 2,	/* arg[0] new frequency in mHz */
+	AXL_EV_CLOCK = 2,	/* arg[0] frequency in mHz; a jump: arg[1] ticks before it */
 	AXL_EV_THROTTLE = 3,	/* arg[0] 1 = began, 0 = ended; arg[1] permille of full rate */
 	AXL_EV_ECC = 4,		/* arg[0] device address, arg[1] 1 = uncorrectable */
 	AXL_EV_CTX_ERROR = 5,	/* arg[0] enum axl_status, arg[1] job, arg[2] index */
