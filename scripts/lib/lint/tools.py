@@ -85,7 +85,9 @@ def checkpatch(tree):
         with tempfile.TemporaryDirectory() as folder:
             shown = output(["perl", script, *checkpatch_options(path), "-f",
                             os.path.join(REPO, path)], folder)
-        yield from (line.removeprefix(REPO + "/") for line in shown.splitlines())
+        # Outside a kernel tree it also grumbles about that.
+        yield from (line.removeprefix(REPO + "/") for line in shown.splitlines()
+                    if line.startswith(REPO))
 
 
 def checkpatch_options(path):
