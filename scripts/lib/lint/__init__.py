@@ -69,11 +69,16 @@ def is_test(path):
     return path.startswith("tests/") or stem.endswith(("_test", "_fuzz", "_bench"))
 
 
-def is_kernel_style(path):
-    """C in the kernel's style; contracts in kmod/uapi included."""
+def is_kernel_code(path):
+    """C that runs in the kernel, contracts in kmod/uapi included."""
     return path.startswith(("kmod/", "daemon/bpf/")) and path.endswith((".c", ".h"))
+
+
+def is_kernel_style(path):
+    """C in the kernel's style: kernel code, and its tests, which read like selftests."""
+    return is_kernel_code(path) or path.startswith("tests/driver/") and path.endswith((".c", ".h"))
 
 
 def is_cxx(path):
     return path.endswith((".cc", ".h")) and path.startswith(("libtrace/", "daemon/", "tests/")) \
-        and not path.startswith("daemon/bpf/")
+        and not is_kernel_style(path)

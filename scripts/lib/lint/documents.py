@@ -76,7 +76,7 @@ def commands(tree):
                     continue
                 verb = words[1]
                 shown = help_of(verb)
-                if shown is None:
+                if shown is None or not re.search(rf"^ +{re.escape(verb)} ", help_of() or "", re.M):
                     yield f"{where}: acceltrace has no verb {verb}"
                     continue
                 for word in words[2:]:

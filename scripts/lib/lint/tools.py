@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tempfile
 
-from lint import REPO, Skip, is_cxx, is_fixture, is_kernel_style
+from lint import REPO, Skip, is_cxx, is_fixture, is_kernel_code
 
 # The layout is what this version makes of .clang-format; others differ in details.
 CLANG_FORMAT = 14
@@ -80,7 +80,7 @@ def checkpatch(tree):
     script = next((place for place in places if place and os.path.exists(place)), None)
     if not script:
         raise Skip("no checkpatch.pl: set CHECKPATCH to that of a kernel source")
-    for path in filter(is_kernel_style, tree.paths):
+    for path in filter(is_kernel_code, tree.paths):
         # It leaves a cache where it runs.
         with tempfile.TemporaryDirectory() as folder:
             shown = output(["perl", script, *checkpatch_options(path), "-f",
