@@ -12,8 +12,7 @@ axlError_t CreateEvent(axlEvent_t* handle, unsigned flags) {
   if (!handle) return Fail(axlErrorInvalidValue, "axlEventCreate: event is NULL");
   if (flags & ~axlEventDisableTiming)
     return Fail(axlErrorInvalidValue, "axlEventCreate: unknown flags 0x%x", flags);
-  *handle = Runtime::Get().events().Add(
-      std::make_shared<Event>(!(flags & axlEventDisableTiming)));
+  *handle = Runtime::Get().events().Add(std::make_shared<Event>(!(flags & axlEventDisableTiming)));
   return *handle ? axlSuccess : Fail(axlErrorLimit, "too many events: destroy some");
 }
 
@@ -25,13 +24,11 @@ axlError_t CompletionTicks(const char* which, axlEvent_t handle, uint64_t correl
   if (!event->timed())
     return Fail(axlErrorInvalidValue, "the %s event was created with axlEventDisableTiming", which);
   *record = event->record();
-  if (!record->device)
-    return Fail(axlErrorNotRecorded, "the %s event was never recorded", which);
+  if (!record->device) return Fail(axlErrorNotRecorded, "the %s event was never recorded", which);
   *ticks = event->ticks(record->sequence);
   if (*ticks) return axlSuccess;
   if (axlError_t e = record->device->sticky().Check()) return e;
-  if (axlError_t e =
-          record->context->Wait(record->queue, record->sequence, correlation, 0, ticks))
+  if (axlError_t e = record->context->Wait(record->queue, record->sequence, correlation, 0, ticks))
     return e;
   if (*ticks == 0)
     return Fail(axlErrorNotSupported,
@@ -67,8 +64,8 @@ axlError_t WaitForEvent(axlEvent_t handle, uint64_t correlation, int64_t deadlin
       (!event->timed() || event->ticks(record.sequence)))
     return axlSuccess;
   uint64_t ticks;
-  if (axlError_t e = record.context->Wait(record.queue, record.sequence, correlation, deadline_ns,
-                                          &ticks))
+  if (axlError_t e =
+          record.context->Wait(record.queue, record.sequence, correlation, deadline_ns, &ticks))
     return e;
   if (ticks) event->SetTicks(record.sequence, ticks);
   return axlSuccess;

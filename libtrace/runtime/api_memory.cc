@@ -74,9 +74,8 @@ axlError_t axlHostAlloc(void** ptr, size_t bytes) {
 }
 
 axlError_t axlHostFree(void* ptr) {
-  return ApiCall("axlHostFree", 0, NoStream(), [&](uint64_t correlation) {
-    return FreeHost(ptr, AXL_BUF_HOST, correlation);
-  });
+  return ApiCall("axlHostFree", 0, NoStream(),
+                 [&](uint64_t correlation) { return FreeHost(ptr, AXL_BUF_HOST, correlation); });
 }
 
 axlError_t axlHostRegister(void* ptr, size_t bytes) {
@@ -88,7 +87,6 @@ axlError_t axlHostRegister(void* ptr, size_t bytes) {
 }
 
 axlError_t axlHostUnregister(void* ptr) {
-  return ApiCall("axlHostUnregister", 0, NoStream(), [&](uint64_t correlation) {
-    return FreeHost(ptr, AXL_BUF_USER, correlation);
-  });
+  return ApiCall("axlHostUnregister", 0, NoStream(),
+                 [&](uint64_t correlation) { return FreeHost(ptr, AXL_BUF_USER, correlation); });
 }

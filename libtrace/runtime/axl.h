@@ -53,12 +53,12 @@ typedef enum axlError {
   axlErrorVersionMismatch = 8,      /* driver and library do not fit together */
   axlErrorOutOfDeviceMemory = 9,    /* DRAM or scratchpad */
   axlErrorOutOfHostMemory = 10,
-  axlErrorLimit = 11,        /* no free context, queue or stream */
-  axlErrorNotReady = 12,     /* query: work is still running. Not a failure */
-  axlErrorBusy = 13,         /* in use by work that has not finished */
-  axlErrorBatchState = 14,   /* not allowed inside (or outside) axlBatchBegin .. End */
-  axlErrorNotRecorded = 15,  /* the event was never recorded */
-  axlErrorNotSupported = 16, /* the device or driver cannot do this */
+  axlErrorLimit = 11,         /* no free context, queue or stream */
+  axlErrorNotReady = 12,      /* query: work is still running. Not a failure */
+  axlErrorBusy = 13,          /* in use by work that has not finished */
+  axlErrorBatchState = 14,    /* not allowed inside (or outside) axlBatchBegin .. End */
+  axlErrorNotRecorded = 15,   /* the event was never recorded */
+  axlErrorNotSupported = 16,  /* the device or driver cannot do this */
   axlErrorLaunchFailure = 17, /* a job failed on the device; see axlGetErrorDetail */
   axlErrorTimeout = 18,       /* a job hung and the driver gave it up */
   axlErrorDeviceLost = 19,    /* the device was removed or reset */
@@ -66,13 +66,13 @@ typedef enum axlError {
   axlErrorUnknown = 99        /* an errno of the driver that has no meaning here */
 } axlError_t;
 
-AXL_API const char *axlGetErrorName(axlError_t error);   /* "axlErrorNoDevice" */
-AXL_API const char *axlGetErrorString(axlError_t error); /* what it means and what to do */
+AXL_API const char* axlGetErrorName(axlError_t error);   /* "axlErrorNoDevice" */
+AXL_API const char* axlGetErrorString(axlError_t error); /* what it means and what to do */
 /* The thread's last failed call in one sentence; "" if none. Valid until its next call. */
-AXL_API const char *axlGetErrorDetail(void);
+AXL_API const char* axlGetErrorDetail(void);
 AXL_API axlError_t axlGetLastError(void);    /* ... as a number; resets it to axlSuccess */
 AXL_API axlError_t axlPeekAtLastError(void); /* ... without the reset */
-AXL_API axlError_t axlGetVersion(int *version);
+AXL_API axlError_t axlGetVersion(int* version);
 
 /* ---- devices ---------------------------------------------------------------- */
 
@@ -81,11 +81,11 @@ typedef struct axlDeviceProp {
   char pciAddress[32]; /* "0000:00:04.0" */
   uint64_t totalMem;   /* bytes of DRAM */
   uint64_t freeMem;
-  uint64_t scratchMem;     /* bytes of on-chip scratchpad */
-  uint64_t memBandwidth;   /* peak DRAM bytes per second */
-  uint64_t engineClockHz;  /* nominal */
-  uint64_t clockHz;        /* timestamp clock, nominal */
-  uint32_t matrixRows;     /* systolic array */
+  uint64_t scratchMem;    /* bytes of on-chip scratchpad */
+  uint64_t memBandwidth;  /* peak DRAM bytes per second */
+  uint64_t engineClockHz; /* nominal */
+  uint64_t clockHz;       /* timestamp clock, nominal */
+  uint32_t matrixRows;    /* systolic array */
   uint32_t matrixCols;
   uint32_t vectorLanes;
   uint32_t queues; /* hardware queues of the whole device */
@@ -98,10 +98,10 @@ typedef struct axlDeviceProp {
   uint32_t bf16;    /* 1 = bf16 inputs to matmuls */
 } axlDeviceProp;
 
-AXL_API axlError_t axlGetDeviceCount(int *count);
+AXL_API axlError_t axlGetDeviceCount(int* count);
 AXL_API axlError_t axlSetDevice(int device); /* of the calling thread; 0 at first */
-AXL_API axlError_t axlGetDevice(int *device);
-AXL_API axlError_t axlGetDeviceProperties(axlDeviceProp *prop, int device);
+AXL_API axlError_t axlGetDevice(int* device);
+AXL_API axlError_t axlGetDeviceProperties(axlDeviceProp* prop, int device);
 /* Waits for all work of the current device that this process submitted. */
 AXL_API axlError_t axlDeviceSynchronize(void);
 /* Frees everything this process has on the current device; the next call opens it anew. */
@@ -109,15 +109,15 @@ AXL_API axlError_t axlDeviceReset(void);
 
 /* ---- memory ------------------------------------------------------------------ */
 
-AXL_API axlError_t axlMalloc(void **ptr, size_t bytes);        /* DRAM */
-AXL_API axlError_t axlMallocScratch(void **ptr, size_t bytes); /* scratchpad: small and fast */
-AXL_API axlError_t axlFree(void *ptr);                         /* either; NULL is fine */
-AXL_API axlError_t axlMemGetInfo(size_t *free_bytes, size_t *total_bytes);
+AXL_API axlError_t axlMalloc(void** ptr, size_t bytes);        /* DRAM */
+AXL_API axlError_t axlMallocScratch(void** ptr, size_t bytes); /* scratchpad: small and fast */
+AXL_API axlError_t axlFree(void* ptr);                         /* either; NULL is fine */
+AXL_API axlError_t axlMemGetInfo(size_t* free_bytes, size_t* total_bytes);
 /* Memory that the device reaches by itself, needed for truly asynchronous copies. */
-AXL_API axlError_t axlHostAlloc(void **ptr, size_t bytes);
-AXL_API axlError_t axlHostFree(void *ptr);
-AXL_API axlError_t axlHostRegister(void *ptr, size_t bytes); /* ptr page aligned */
-AXL_API axlError_t axlHostUnregister(void *ptr);
+AXL_API axlError_t axlHostAlloc(void** ptr, size_t bytes);
+AXL_API axlError_t axlHostFree(void* ptr);
+AXL_API axlError_t axlHostRegister(void* ptr, size_t bytes); /* ptr page aligned */
+AXL_API axlError_t axlHostUnregister(void* ptr);
 
 typedef enum axlMemcpyKind {
   axlMemcpyHostToDevice = 1,
@@ -125,27 +125,27 @@ typedef enum axlMemcpyKind {
   axlMemcpyDeviceToDevice = 3 /* within one device, by its vector engine */
 } axlMemcpyKind;
 
-typedef struct axlStream_st *axlStream_t;
-typedef struct axlEvent_st *axlEvent_t;
+typedef struct axlStream_st* axlStream_t;
+typedef struct axlEvent_st* axlEvent_t;
 
-AXL_API axlError_t axlMemcpy(void *dst, const void *src, size_t bytes, axlMemcpyKind kind);
+AXL_API axlError_t axlMemcpy(void* dst, const void* src, size_t bytes, axlMemcpyKind kind);
 /* Pageable host memory is staged: the call may then block, and can't be in a batch. */
-AXL_API axlError_t axlMemcpyAsync(void *dst, const void *src, size_t bytes, axlMemcpyKind kind,
+AXL_API axlError_t axlMemcpyAsync(void* dst, const void* src, size_t bytes, axlMemcpyKind kind,
                                   axlStream_t stream);
 /* height rows of width bytes; pitches in bytes, less than 4 GiB. */
-AXL_API axlError_t axlMemcpy2DAsync(void *dst, size_t dst_pitch, const void *src, size_t src_pitch,
+AXL_API axlError_t axlMemcpy2DAsync(void* dst, size_t dst_pitch, const void* src, size_t src_pitch,
                                     size_t width, size_t height, axlMemcpyKind kind,
                                     axlStream_t stream);
 /* Device memory := the 32-bit value, count times. */
-AXL_API axlError_t axlMemsetD32Async(void *dst, uint32_t value, size_t count, axlStream_t stream);
+AXL_API axlError_t axlMemsetD32Async(void* dst, uint32_t value, size_t count, axlStream_t stream);
 
 /* ---- streams and events -------------------------------------------------------- */
 
-AXL_API axlError_t axlStreamCreate(axlStream_t *stream);
+AXL_API axlError_t axlStreamCreate(axlStream_t* stream);
 /* priority 0 (low) to 3; above 1 needs CAP_SYS_NICE. A wait between streams of
  * different priorities is done by the host. */
-AXL_API axlError_t axlStreamCreateWithPriority(axlStream_t *stream, int priority);
-AXL_API axlError_t axlStreamGetPriority(axlStream_t stream, int *priority);
+AXL_API axlError_t axlStreamCreateWithPriority(axlStream_t* stream, int priority);
+AXL_API axlError_t axlStreamGetPriority(axlStream_t stream, int* priority);
 AXL_API axlError_t axlStreamDestroy(axlStream_t stream); /* its work still finishes */
 AXL_API axlError_t axlStreamSynchronize(axlStream_t stream);
 AXL_API axlError_t axlStreamQuery(axlStream_t stream); /* axlErrorNotReady while it works */
@@ -155,14 +155,14 @@ AXL_API axlError_t axlStreamWaitEvent(axlStream_t stream, axlEvent_t event);
 #define axlEventDefault 0u
 #define axlEventDisableTiming 1u /* cheaper: recording submits nothing */
 
-AXL_API axlError_t axlEventCreate(axlEvent_t *event);
-AXL_API axlError_t axlEventCreateWithFlags(axlEvent_t *event, unsigned flags);
+AXL_API axlError_t axlEventCreate(axlEvent_t* event);
+AXL_API axlError_t axlEventCreateWithFlags(axlEvent_t* event, unsigned flags);
 AXL_API axlError_t axlEventDestroy(axlEvent_t event);
 AXL_API axlError_t axlEventRecord(axlEvent_t event, axlStream_t stream);
 AXL_API axlError_t axlEventSynchronize(axlEvent_t event);
 AXL_API axlError_t axlEventQuery(axlEvent_t event);
 /* By the device's clock at its nominal rate; both events finished, on one device. */
-AXL_API axlError_t axlEventElapsedTime(float *milliseconds, axlEvent_t start, axlEvent_t end);
+AXL_API axlError_t axlEventElapsedTime(float* milliseconds, axlEvent_t start, axlEvent_t end);
 
 /* ---- launches ------------------------------------------------------------------- */
 
@@ -173,32 +173,32 @@ AXL_API axlError_t axlEventElapsedTime(float *milliseconds, axlEvent_t start, ax
 
 /* C[i] = alpha * A[i] * B[i] (+ C[i]) for each i < batch. Row-major float32. */
 typedef struct axlMatmul {
-  const void *a; /* M x K */
-  const void *b; /* K x N */
-  void *c;       /* M x N */
+  const void* a; /* M x K */
+  const void* b; /* K x N */
+  void* c;       /* M x N */
   uint32_t m, n, k;
-  uint32_t lda, ldb, ldc; /* elements from row to row; 0 = packed */
-  uint32_t batch;         /* 0 = 1 */
+  uint32_t lda, ldb, ldc;                            /* elements from row to row; 0 = packed */
+  uint32_t batch;                                    /* 0 = 1 */
   uint32_t batchStrideA, batchStrideB, batchStrideC; /* elements */
   float alpha;                                       /* not 0 */
   uint32_t flags;                                    /* axlMatmul... */
 } axlMatmul;
 
 typedef enum axlVectorOp {
-  axlVecFill = 0x40,      /* dst = alpha */
-  axlVecCopy = 0x41,      /* dst = src0 */
-  axlVecAdd = 0x42,       /* dst = src0 + src1 */
-  axlVecMul = 0x43,       /* dst = src0 * src1 */
-  axlVecScale = 0x44,     /* dst = src0 * alpha + beta */
-  axlVecSilu = 0x45,      /* dst = x / (1 + exp(-x)) */
-  axlVecSiluMul = 0x46,   /* dst = silu(src0) * src1 */
-  axlVecGelu = 0x47,      /* dst = x/2 (1 + erf(x / sqrt 2)) */
-  axlVecRmsNorm = 0x48,   /* dst = x / sqrt(mean(x^2) + alpha) * src1[column] */
-  axlVecSoftmax = 0x49,   /* dst = softmax(x * alpha) by row; see axlVecCausal */
-  axlVecRope = 0x4a,      /* rotary: arg0 = first position, arg1 = head dim, alpha = theta */
-  axlVecGather = 0x4b,    /* dst[r] = src1[src0_u32[r]], arg0 = rows of src1 */
-  axlVecArgmax = 0x4c,    /* dst_u32[r] = column of the first maximum of src0[r] */
-  axlVecSum = 0x4d        /* dst[r] = sum of src0[r] */
+  axlVecFill = 0x40,    /* dst = alpha */
+  axlVecCopy = 0x41,    /* dst = src0 */
+  axlVecAdd = 0x42,     /* dst = src0 + src1 */
+  axlVecMul = 0x43,     /* dst = src0 * src1 */
+  axlVecScale = 0x44,   /* dst = src0 * alpha + beta */
+  axlVecSilu = 0x45,    /* dst = x / (1 + exp(-x)) */
+  axlVecSiluMul = 0x46, /* dst = silu(src0) * src1 */
+  axlVecGelu = 0x47,    /* dst = x/2 (1 + erf(x / sqrt 2)) */
+  axlVecRmsNorm = 0x48, /* dst = x / sqrt(mean(x^2) + alpha) * src1[column] */
+  axlVecSoftmax = 0x49, /* dst = softmax(x * alpha) by row; see axlVecCausal */
+  axlVecRope = 0x4a,    /* rotary: arg0 = first position, arg1 = head dim, alpha = theta */
+  axlVecGather = 0x4b,  /* dst[r] = src1[src0_u32[r]], arg0 = rows of src1 */
+  axlVecArgmax = 0x4c,  /* dst_u32[r] = column of the first maximum of src0[r] */
+  axlVecSum = 0x4d      /* dst[r] = sum of src0[r] */
 } axlVectorOp;
 
 #define axlVecCausal 1u     /* softmax: column c of row r counts if c <= r + arg0 */
@@ -206,9 +206,9 @@ typedef enum axlVectorOp {
 
 /* rows x cols float32, rows independent. */
 typedef struct axlVector {
-  const void *src0;
-  const void *src1;
-  void *dst;
+  const void* src0;
+  const void* src1;
+  void* dst;
   uint32_t rows, cols;
   uint32_t src0Stride, src1Stride, dstStride; /* elements from row to row; 0 = packed, which
                                                  is 1 for indexes and for one value a row */
@@ -218,8 +218,8 @@ typedef struct axlVector {
 } axlVector;
 
 /* op is the name under which the command appears in traces; NULL = the kind of op. */
-AXL_API axlError_t axlLaunchMatmul(const char *op, const axlMatmul *args, axlStream_t stream);
-AXL_API axlError_t axlLaunchVector(const char *op, axlVectorOp code, const axlVector *args,
+AXL_API axlError_t axlLaunchMatmul(const char* op, const axlMatmul* args, axlStream_t stream);
+AXL_API axlError_t axlLaunchVector(const char* op, axlVectorOp code, const axlVector* args,
                                    axlStream_t stream);
 
 /* ---- several commands in one job -------------------------------------------------- */
@@ -233,34 +233,34 @@ AXL_API axlError_t axlBatchEnd(axlStream_t stream);
  * Nodes without dependencies start when the stream is free. Each engine takes its nodes
  * in the order in which they were added. One job for each 1024 commands.
  */
-typedef struct axlGraph_st *axlGraph_t;
+typedef struct axlGraph_st* axlGraph_t;
 typedef uint32_t axlNode;
 
-AXL_API axlError_t axlGraphCreate(axlGraph_t *graph);
+AXL_API axlError_t axlGraphCreate(axlGraph_t* graph);
 AXL_API axlError_t axlGraphDestroy(axlGraph_t graph);
 AXL_API axlError_t axlGraphReset(axlGraph_t graph); /* forgets the nodes, keeps the memory */
-AXL_API axlError_t axlGraphAddMatmul(axlGraph_t graph, axlNode *node, const axlNode *deps,
-                                     size_t num_deps, const char *op, const axlMatmul *args);
-AXL_API axlError_t axlGraphAddVector(axlGraph_t graph, axlNode *node, const axlNode *deps,
-                                     size_t num_deps, const char *op, axlVectorOp code,
-                                     const axlVector *args);
-AXL_API axlError_t axlGraphAddMemcpy(axlGraph_t graph, axlNode *node, const axlNode *deps,
-                                     size_t num_deps, const char *op, void *dst, const void *src,
+AXL_API axlError_t axlGraphAddMatmul(axlGraph_t graph, axlNode* node, const axlNode* deps,
+                                     size_t num_deps, const char* op, const axlMatmul* args);
+AXL_API axlError_t axlGraphAddVector(axlGraph_t graph, axlNode* node, const axlNode* deps,
+                                     size_t num_deps, const char* op, axlVectorOp code,
+                                     const axlVector* args);
+AXL_API axlError_t axlGraphAddMemcpy(axlGraph_t graph, axlNode* node, const axlNode* deps,
+                                     size_t num_deps, const char* op, void* dst, const void* src,
                                      size_t bytes, axlMemcpyKind kind);
-AXL_API axlError_t axlGraphAddMemcpy2D(axlGraph_t graph, axlNode *node, const axlNode *deps,
-                                       size_t num_deps, const char *op, void *dst, size_t dst_pitch,
-                                       const void *src, size_t src_pitch, size_t width,
+AXL_API axlError_t axlGraphAddMemcpy2D(axlGraph_t graph, axlNode* node, const axlNode* deps,
+                                       size_t num_deps, const char* op, void* dst, size_t dst_pitch,
+                                       const void* src, size_t src_pitch, size_t width,
                                        size_t height, axlMemcpyKind kind);
 AXL_API axlError_t axlGraphLaunch(axlGraph_t graph, axlStream_t stream); /* any number of times */
 
 /* ---- for tracers -------------------------------------------------------------------- */
 
 /* Named ranges of the calling thread, nested. Names are copied. */
-AXL_API void axlRangePush(const char *name);
+AXL_API void axlRangePush(const char* name);
 AXL_API void axlRangePop(void);
-AXL_API void axlMark(const char *name);
+AXL_API void axlMark(const char* name);
 /* The id of the thread's last call: (pid << 32) | count. What traces call correlation. */
-AXL_API axlError_t axlGetCorrelation(uint64_t *correlation);
+AXL_API axlError_t axlGetCorrelation(uint64_t* correlation);
 
 #ifdef __cplusplus
 } /* extern "C" */
@@ -268,10 +268,10 @@ AXL_API axlError_t axlGetCorrelation(uint64_t *correlation);
 /* A range for a C++ scope. */
 class axlRange {
  public:
-  explicit axlRange(const char *name) { axlRangePush(name); }
+  explicit axlRange(const char* name) { axlRangePush(name); }
   ~axlRange() { axlRangePop(); }
-  axlRange(const axlRange &) = delete;
-  axlRange &operator=(const axlRange &) = delete;
+  axlRange(const axlRange&) = delete;
+  axlRange& operator=(const axlRange&) = delete;
 };
 #endif
 

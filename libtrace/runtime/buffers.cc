@@ -15,10 +15,14 @@ namespace {
 
 const char* KindName(uint32_t kind) {
   switch (kind) {
-    case AXL_BUF_DEVICE: return "device memory";
-    case AXL_BUF_SCRATCH: return "scratchpad";
-    case AXL_BUF_HOST: return "host memory";
-    default: return "registered host memory";
+    case AXL_BUF_DEVICE:
+      return "device memory";
+    case AXL_BUF_SCRATCH:
+      return "scratchpad";
+    case AXL_BUF_HOST:
+      return "host memory";
+    default:
+      return "registered host memory";
   }
 }
 

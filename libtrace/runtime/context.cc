@@ -12,16 +12,26 @@ namespace {
 
 const char* StatusName(uint32_t status) {
   switch (status) {
-    case AXL_ST_OK: return "no status";
-    case AXL_ST_BAD_OPCODE: return "bad opcode";
-    case AXL_ST_BAD_FIELD: return "bad field";
-    case AXL_ST_BAD_ADDRESS: return "address outside device memory";
-    case AXL_ST_DMA_ERROR: return "the bus refused a transfer";
-    case AXL_ST_POISONED: return "uncorrectable memory error";
-    case AXL_ST_RING_ERROR: return "ring error";
-    case AXL_ST_HANG: return "hung, given up by the driver";
-    case AXL_ST_CANCELED: return "dropped because its context failed";
-    default: return "unknown status";
+    case AXL_ST_OK:
+      return "no status";
+    case AXL_ST_BAD_OPCODE:
+      return "bad opcode";
+    case AXL_ST_BAD_FIELD:
+      return "bad field";
+    case AXL_ST_BAD_ADDRESS:
+      return "address outside device memory";
+    case AXL_ST_DMA_ERROR:
+      return "the bus refused a transfer";
+    case AXL_ST_POISONED:
+      return "uncorrectable memory error";
+    case AXL_ST_RING_ERROR:
+      return "ring error";
+    case AXL_ST_HANG:
+      return "hung, given up by the driver";
+    case AXL_ST_CANCELED:
+      return "dropped because its context failed";
+    default:
+      return "unknown status";
   }
 }
 
@@ -158,8 +168,7 @@ axlError_t Context::Wait(uint32_t queue_number, uint64_t sequence, uint64_t corr
     wait.correlation = correlation;
     result = kernel_.Ioctl(fd_, AXL_IOCTL_WAIT, &wait);
   } while (result == -EINTR);
-  if (result == -ETIMEDOUT)
-    return Fail(axlErrorNotReady, "the work is still running");
+  if (result == -ETIMEDOUT) return Fail(axlErrorNotReady, "the work is still running");
   if (result == -EIO) return FailJob(wait);
   if (result == -ENODEV) return sticky_.Set(FailErrno(ENODEV, "wait for a job"));
   if (result < 0) return FailErrno(-result, "wait for a job");

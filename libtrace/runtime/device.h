@@ -35,7 +35,7 @@ class Device {
   int ordinal() const { return ordinal_; }
   uint32_t index() const { return index_; }
   const axl_info& info() const { return info_; }  // as it was when opened
-  axlError_t ReadInfo(axl_info* info);             // now
+  axlError_t ReadInfo(axl_info* info);            // now
   Buffers& buffers() { return buffers_; }
   Staging& staging() { return *staging_; }
   StickyError& sticky() { return sticky_; }

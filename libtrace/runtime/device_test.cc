@@ -66,11 +66,16 @@ TEST_CASE("errno of each ioctl becomes a named error") {
     int error;
     axlError_t expected;
   };
-  const Case cases[] = {{EINVAL, axlErrorInvalidValue},     {E2BIG, axlErrorVersionMismatch},
-                        {EFAULT, axlErrorInvalidValue},     {ENOENT, axlErrorInvalidValue},
-                        {ENOTTY, axlErrorVersionMismatch},  {EPERM, axlErrorPermission},
-                        {ENOSPC, axlErrorOutOfDeviceMemory}, {ENOMEM, axlErrorOutOfDeviceMemory},
-                        {ENODEV, axlErrorDeviceLost},       {ETIMEDOUT, axlErrorTimeout},
+  const Case cases[] = {{EINVAL, axlErrorInvalidValue},
+                        {E2BIG, axlErrorVersionMismatch},
+                        {EFAULT, axlErrorInvalidValue},
+                        {ENOENT, axlErrorInvalidValue},
+                        {ENOTTY, axlErrorVersionMismatch},
+                        {EPERM, axlErrorPermission},
+                        {ENOSPC, axlErrorOutOfDeviceMemory},
+                        {ENOMEM, axlErrorOutOfDeviceMemory},
+                        {ENODEV, axlErrorDeviceLost},
+                        {ETIMEDOUT, axlErrorTimeout},
                         {EXDEV, axlErrorUnknown}};
   for (const Case& c : cases) {
     Fixture f;

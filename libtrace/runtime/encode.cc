@@ -32,9 +32,9 @@ AXL_SAME_OP(axlVecArgmax, AXL_OP_VEC_ARGMAX);
 AXL_SAME_OP(axlVecSum, AXL_OP_VEC_SUM);
 #undef AXL_SAME_OP
 
-const char* const kVectorNames[] = {"fill",    "copy",    "add",  "mul",    "scale",  "silu",
-                                    "silu_mul", "gelu",   "rmsnorm", "softmax", "rope", "gather",
-                                    "argmax",  "sum"};
+const char* const kVectorNames[] = {"fill", "copy",     "add",    "mul",     "scale",
+                                    "silu", "silu_mul", "gelu",   "rmsnorm", "softmax",
+                                    "rope", "gather",   "argmax", "sum"};
 constexpr uint32_t kNumVectorOps = sizeof kVectorNames / sizeof kVectorNames[0];
 
 // Elements from the first to the last one of a rows x cols operand. At most
@@ -93,8 +93,7 @@ axlError_t EncodeMatmul(const Buffers& buffers, const char* op, const axlMatmul&
     return Fail(axlErrorInvalidValue,
                 "%s: %u x %u x %u times %llu is too large for one command; split it", op, args.m,
                 args.n, args.k, static_cast<unsigned long long>(batch));
-  if (args.alpha == 0)
-    return Fail(axlErrorInvalidValue, "%s: alpha is 0; set it to 1", op);
+  if (args.alpha == 0) return Fail(axlErrorInvalidValue, "%s: alpha is 0; set it to 1", op);
   if (axlError_t e = CheckFinite(op, "alpha", args.alpha)) return e;
   const bool transposed = args.flags & AXL_MM_F_TRANSPOSE_B;
   const uint32_t b_rows = transposed ? args.n : args.k;

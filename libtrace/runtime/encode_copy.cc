@@ -40,7 +40,8 @@ uint64_t CopyBytes(const CopyArgs& args) {
 
 axlError_t CheckCopy(const CopyArgs& args) {
   if (args.kind < axlMemcpyHostToDevice || args.kind > axlMemcpyDeviceToDevice)
-    return Fail(axlErrorInvalidValue, "%d is not a direction of a copy", static_cast<int>(args.kind));
+    return Fail(axlErrorInvalidValue, "%d is not a direction of a copy",
+                static_cast<int>(args.kind));
   if (args.width == 0 || args.rows == 0) return axlSuccess;
   if (!args.dst || !args.src)
     return Fail(axlErrorInvalidValue, "%s of the copy is NULL", args.dst ? "src" : "dst");

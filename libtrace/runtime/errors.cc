@@ -102,8 +102,8 @@ axlError_t FailErrno(int error_number, const char* what) {
     case EACCES:
       return Fail(axlErrorPermission, "cannot %s: permission denied; run with more rights", what);
     case EBUSY:
-      return Fail(axlErrorBusy, "cannot %s: in use by work that has not finished; synchronise first",
-                  what);
+      return Fail(axlErrorBusy,
+                  "cannot %s: in use by work that has not finished; synchronise first", what);
     case ENOSPC:
       return Fail(axlErrorLimit, "cannot %s: the device has none left; free some first", what);
     case ENOMEM:
@@ -117,8 +117,10 @@ axlError_t FailErrno(int error_number, const char* what) {
                   "cannot %s: an earlier job of this context failed; call axlDeviceReset", what);
     case ENODEV:
     case ENXIO:
-      return Fail(axlErrorDeviceLost, "cannot %s: the device is gone; call axlDeviceReset once it "
-                  "is back", what);
+      return Fail(axlErrorDeviceLost,
+                  "cannot %s: the device is gone; call axlDeviceReset once it "
+                  "is back",
+                  what);
     default:
       return Fail(axlErrorUnknown, "cannot %s: %s (errno %d)", what, std::strerror(error_number),
                   error_number);

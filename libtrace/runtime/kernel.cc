@@ -45,8 +45,8 @@ class RealKernel : public Kernel {
   }
 
   int Map(int fd, uint64_t offset, size_t bytes, void** address) override {
-    void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-                        static_cast<off_t>(offset));
+    void* mapped =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, static_cast<off_t>(offset));
     if (mapped == MAP_FAILED) return -errno;
     *address = mapped;
     return 0;

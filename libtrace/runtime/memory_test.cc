@@ -58,8 +58,8 @@ TEST_CASE("copies there and back, pinned and pageable, all sizes around a stagin
   void *device, *pinned;
   AXL_OK(axlMalloc(&device, 4 * chunk));
   AXL_OK(axlHostAlloc(&pinned, 4 * chunk));
-  for (const size_t bytes : {size_t{1}, size_t{3}, size_t{4096}, chunk - 1, chunk, chunk + 1,
-                             3 * chunk + 5}) {
+  for (const size_t bytes :
+       {size_t{1}, size_t{3}, size_t{4096}, chunk - 1, chunk, chunk + 1, 3 * chunk + 5}) {
     const std::vector<uint8_t> pattern = Pattern(bytes);
     std::vector<uint8_t> back(bytes);
     AXL_OK(axlMemcpy(device, pattern.data(), bytes, axlMemcpyHostToDevice));

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _SDT_HAS_SEMAPHORES 1
-#include <sys/sdt.h>
-
 #include "libtrace/runtime/probes.h"
 
 #include <pthread.h>
+#include <sys/sdt.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -15,7 +14,13 @@
 // No commas: the macro passes through sdt.h's argument lists.
 #if defined(__x86_64__)
 #undef _SDT_NOP
-#define _SDT_NOP nop; .byte 0x0f; .byte 0x1f; .byte 0x44; .byte 0x00; .byte 0x00
+#define _SDT_NOP \
+  nop;           \
+  .byte 0x0f;    \
+  .byte 0x1f;    \
+  .byte 0x44;    \
+  .byte 0x00;    \
+  .byte 0x00
 #endif
 
 #define AXL_SEMAPHORE(probe) \

@@ -54,7 +54,7 @@ class Runtime {
 
  private:
   struct Entry {
-    uint32_t index;  // N of /dev/axlN
+    uint32_t index;    // N of /dev/axlN
     uint32_t pid = 0;  // process that opened it
     std::shared_ptr<Device> device;
     std::shared_ptr<Stream> stream;

@@ -10,8 +10,7 @@
 namespace acceltrace::runtime {
 namespace {
 
-CopyArgs Piece(const CopyArgs& args, uint64_t row, uint64_t rows, uint64_t column,
-               uint64_t width) {
+CopyArgs Piece(const CopyArgs& args, uint64_t row, uint64_t rows, uint64_t column, uint64_t width) {
   CopyArgs piece = args;
   piece.dst = static_cast<char*>(args.dst) + row * args.dst_pitch + column;
   piece.src = static_cast<const char*>(args.src) + row * args.src_pitch + column;
@@ -80,8 +79,7 @@ axlError_t Staging::CopyPiece(Stream& stream, const CopyArgs& piece, uint64_t co
     chunk.sequence = sequence;
     return axlSuccess;
   }
-  if (axlError_t e =
-          stream.Wait(stream.queue(), sequence, correlation, Context::kForever, nullptr))
+  if (axlError_t e = stream.Wait(stream.queue(), sequence, correlation, Context::kForever, nullptr))
     return e;
   for (uint64_t row = 0; row < piece.rows; ++row)
     std::memcpy(static_cast<char*>(piece.dst) + row * piece.dst_pitch, memory + row * piece.width,

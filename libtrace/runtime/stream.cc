@@ -36,7 +36,11 @@ axlError_t Stream::Create(std::shared_ptr<Device> device, uint32_t priority, uin
 }
 
 Stream::Stream(std::shared_ptr<Device> device, Context& context, Context::Slot* slot, uint32_t id)
-    : device_(std::move(device)), context_(context), slot_(slot), id_(id) {}
+    : device_(std::move(device)),
+      context_(context),
+      slot_(slot),
+      id_(id),
+      inherited_(slot->timeline) {}
 
 Stream::~Stream() { context_.ReturnSlot(slot_); }
 
@@ -152,11 +156,9 @@ axlError_t Stream::WaitEvent(const Event::Record& record, uint64_t correlation) 
     if (axlError_t e = JoinPendingLocked(correlation)) return e;
   }
   for (const Point& point : record.points) {
+    // Its own work needs no waiting for; that of the slot's owner before does.
     const uint32_t engine = point.sem - slot_->first_sem;
-    if (engine < AXL_NUM_ENGINES) {  // of this stream, or of the one that had its slot before
-      tail_[engine] = std::max(tail_[engine], point.value);
-      continue;
-    }
+    if (engine < AXL_NUM_ENGINES && point.value > inherited_[engine]) continue;
     const auto same = std::find_if(pending_.begin(), pending_.end(),
                                    [&](const Point& p) { return p.sem == point.sem; });
     if (same == pending_.end()) {
@@ -180,8 +182,7 @@ axlError_t Stream::Synchronize(uint64_t correlation) {
   if (axlError_t e = device_->sticky().Check()) return e;
   for (const Point& point : pending) {
     if (context_.KnownComplete(point.queue, point.sequence)) continue;
-    if (axlError_t e =
-            Wait(point.queue, point.sequence, correlation, Context::kForever, nullptr))
+    if (axlError_t e = Wait(point.queue, point.sequence, correlation, Context::kForever, nullptr))
       return e;
   }
   if (sequence && !context_.KnownComplete(slot_->queue, sequence)) {

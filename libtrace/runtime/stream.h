@@ -107,15 +107,16 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Context& context_;
   Context::Slot* const slot_;
   const uint32_t id_;
+  const Timeline inherited_;  // values up to these are of the slot's owners before
 
   std::mutex mutex_;
-  uint64_t sequence_ = 0;        // of its last job, in its slot's queue
-  Timeline tail_ = {};           // per engine: the value that must be reached; 0 = none
-  std::vector<Point> pending_;   // of other streams, to be waited for by the next commands
+  uint64_t sequence_ = 0;       // of its last job, in its slot's queue
+  Timeline tail_ = {};          // per engine: the value that must be reached; 0 = none
+  std::vector<Point> pending_;  // of other streams, to be waited for by the next commands
   uint32_t last_engine_ = AXL_ENGINE_VECTOR;
   std::optional<CommandList> batch_;
-  CommandList single_;           // reused, so that a launch does not allocate
-  std::vector<axl_desc> job_;    // likewise
+  CommandList single_;         // reused, so that a launch does not allocate
+  std::vector<axl_desc> job_;  // likewise
 };
 
 }  // namespace acceltrace::runtime

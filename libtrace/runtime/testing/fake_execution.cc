@@ -49,8 +49,13 @@ int FakeKernel::Submit(File& file, axl_submit* submit) {
   submit->sequence = ++queue.submitted;
   submit->job = static_cast<uint32_t>(jobs_.size()) + 1;
   submit->fence_fd = -1;
-  jobs_.push_back({file.device, submit->ctx, submit->queue, submit->job, submit->sequence,
-                   submit->correlation, {commands, commands + submit->num_cmds}});
+  jobs_.push_back({file.device,
+                   submit->ctx,
+                   submit->queue,
+                   submit->job,
+                   submit->sequence,
+                   submit->correlation,
+                   {commands, commands + submit->num_cmds}});
   queue.open[submit->sequence] = submit->num_cmds;
   for (uint32_t i = 0; i < submit->num_cmds; ++i) {
     Pending pending = {jobs_.size() - 1, commands[i]};
@@ -122,7 +127,8 @@ void FakeKernel::Execute(File& file, Ctx& ctx, Queue& queue, uint32_t engine) {
     return;
   }
   if (command.signal_sem != AXL_SEM_NONE)
-    ctx.sems[command.signal_sem] = std::max<uint64_t>(ctx.sems[command.signal_sem], command.signal_value);
+    ctx.sems[command.signal_sem] =
+        std::max<uint64_t>(ctx.sems[command.signal_sem], command.signal_value);
   --queue.open[sequence];
   Settle(queue);
 }

@@ -137,8 +137,8 @@ int FakeKernel::CreateBuffer(File& file, axl_buf_create* create) {
   buffer->kind = create->kind;
   buffer->bytes = create->bytes;
   if (create->kind == AXL_BUF_HOST) {
-    void* memory = mmap(nullptr, create->bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* memory =
+        mmap(nullptr, create->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return -ENOMEM;
     buffer->memory = static_cast<std::byte*>(memory);
   } else if (create->kind == AXL_BUF_USER) {

@@ -97,7 +97,8 @@ class FakeKernel : public Kernel {
     int error, times, skip;
   };
 
-  int Dispatch(File& file, unsigned long request, void* argument, std::unique_lock<std::mutex>& lock);
+  int Dispatch(File& file, unsigned long request, void* argument,
+               std::unique_lock<std::mutex>& lock);
   int CreateContext(File& file, axl_ctx_create* create);
   int CreateBuffer(File& file, axl_buf_create* create);
   int DestroyBuffer(File& file, uint32_t handle);

@@ -52,13 +52,14 @@ uint32_t Matmul(const axl_desc& command, const FakeMemory& memory) {
       mm.ldb < (transposed ? mm.k : mm.n))
     return AXL_ST_BAD_FIELD;
   const uint64_t last = mm.batch - 1;
-  const std::byte* a = memory(mm.a, (last * mm.batch_stride_a + (mm.m - 1) * uint64_t{mm.lda} + mm.k) *
-                                        (a16 ? 2 : 4));
-  const std::byte* b = memory(
-      mm.b, (last * mm.batch_stride_b +
-             ((transposed ? mm.n : mm.k) - 1) * uint64_t{mm.ldb} + (transposed ? mm.k : mm.n)) *
-                (b16 ? 2 : 4));
-  std::byte* c = memory(mm.c, (last * mm.batch_stride_c + (mm.m - 1) * uint64_t{mm.ldc} + mm.n) * 4);
+  const std::byte* a = memory(
+      mm.a, (last * mm.batch_stride_a + (mm.m - 1) * uint64_t{mm.lda} + mm.k) * (a16 ? 2 : 4));
+  const std::byte* b =
+      memory(mm.b, (last * mm.batch_stride_b + ((transposed ? mm.n : mm.k) - 1) * uint64_t{mm.ldb} +
+                    (transposed ? mm.k : mm.n)) *
+                       (b16 ? 2 : 4));
+  std::byte* c =
+      memory(mm.c, (last * mm.batch_stride_c + (mm.m - 1) * uint64_t{mm.ldc} + mm.n) * 4);
   if (!a || !b || !c) return AXL_ST_BAD_ADDRESS;
   const float alpha = std::bit_cast<float>(mm.alpha_f32);
   for (uint64_t i = 0; i <= last; ++i) {
@@ -90,9 +91,8 @@ struct Row {
 
 void Softmax(const Row& r, float alpha) {
   const axl_vector& vec = *r.vec;
-  const uint64_t live = vec.flags & AXL_VEC_F_CAUSAL
-                            ? std::min<uint64_t>(vec.cols, r.row + vec.arg0 + 1)
-                            : vec.cols;
+  const uint64_t live =
+      vec.flags & AXL_VEC_F_CAUSAL ? std::min<uint64_t>(vec.cols, r.row + vec.arg0 + 1) : vec.cols;
   float max = -INFINITY, sum = 0;
   for (uint64_t c = 0; c < live; ++c) max = std::max(max, r.x[c] * alpha);
   for (uint64_t c = 0; c < live; ++c) sum += r.d[c] = std::exp(r.x[c] * alpha - max);
@@ -138,15 +138,33 @@ void RunRow(uint32_t opcode, const Row& r) {
   }
   for (uint64_t c = 0; c < n; ++c) {
     switch (opcode) {
-      case AXL_OP_VEC_FILL: std::memcpy(r.d + c, &vec.alpha_f32, 4); break;
-      case AXL_OP_VEC_COPY: r.d[c] = r.x[c]; break;
-      case AXL_OP_VEC_ADD: r.d[c] = r.x[c] + r.y[c]; break;
-      case AXL_OP_VEC_MUL: r.d[c] = r.x[c] * r.y[c]; break;
-      case AXL_OP_VEC_SCALE: r.d[c] = r.x[c] * alpha + beta; break;
-      case AXL_OP_VEC_SILU: r.d[c] = Silu(r.x[c]); break;
-      case AXL_OP_VEC_SILU_MUL: r.d[c] = Silu(r.x[c]) * r.y[c]; break;
-      case AXL_OP_VEC_GELU: r.d[c] = r.x[c] / 2 * (1 + std::erf(r.x[c] / std::sqrt(2.0f))); break;
-      case AXL_OP_VEC_RMSNORM: r.d[c] = r.x[c] * scale * r.y[c]; break;
+      case AXL_OP_VEC_FILL:
+        std::memcpy(r.d + c, &vec.alpha_f32, 4);
+        break;
+      case AXL_OP_VEC_COPY:
+        r.d[c] = r.x[c];
+        break;
+      case AXL_OP_VEC_ADD:
+        r.d[c] = r.x[c] + r.y[c];
+        break;
+      case AXL_OP_VEC_MUL:
+        r.d[c] = r.x[c] * r.y[c];
+        break;
+      case AXL_OP_VEC_SCALE:
+        r.d[c] = r.x[c] * alpha + beta;
+        break;
+      case AXL_OP_VEC_SILU:
+        r.d[c] = Silu(r.x[c]);
+        break;
+      case AXL_OP_VEC_SILU_MUL:
+        r.d[c] = Silu(r.x[c]) * r.y[c];
+        break;
+      case AXL_OP_VEC_GELU:
+        r.d[c] = r.x[c] / 2 * (1 + std::erf(r.x[c] / std::sqrt(2.0f)));
+        break;
+      case AXL_OP_VEC_RMSNORM:
+        r.d[c] = r.x[c] * scale * r.y[c];
+        break;
     }
   }
 }
