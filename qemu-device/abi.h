@@ -3,6 +3,6 @@
 #define AXL_ABI_H
 
 /* Ends QEMU with one line unless it is the one this object was compiled for. */
-void axl_abi_check(void);
+void axl_abi_check(ObjectClass *klass);
 
 #endif /* AXL_ABI_H */

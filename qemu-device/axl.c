@@ -72,12 +72,20 @@ static void axl_config_write(PCIDevice *pdev, uint32_t addr, uint32_t v, int len
 {
     AxlState *s = AXL(pdev);
 
+    if (s->removed) {
+        return;
+    }
     pci_default_write_config(pdev, addr, v, len);
     if (pdev->exp.exp_cap && ranges_overlap(addr, len, pdev->exp.exp_cap + PCI_EXP_DEVCTL, 2)) {
         axl_sim_sync(s);
         axl_pcie_update(s);
         axl_sim_rearm(s);
     }
+}
+
+static uint32_t axl_config_read(PCIDevice *pdev, uint32_t addr, int len)
+{
+    return AXL(pdev)->removed ? UINT32_MAX : pci_default_read_config(pdev, addr, len);
 }
 
 static uint8_t *axl_memory(uint64_t bytes, Error **errp)
@@ -222,14 +230,15 @@ static void axl_class_init(ObjectClass *klass, AxlClassData *data)
     PCIDeviceClass *k = PCI_DEVICE_CLASS(klass);
     ResettableClass *rc = RESETTABLE_CLASS(klass);
 
-    axl_abi_check();
+    axl_abi_check(klass);
     k->realize = axl_realize;
     k->exit = axl_exit;
+    k->config_read = axl_config_read;
     k->config_write = axl_config_write;
     k->vendor_id = AXL_PCI_VENDOR_ID;
     k->device_id = AXL_PCI_DEVICE_ID;
     k->revision = AXL_PCI_REVISION;
-    k->class_id = PCI_CLASS_OTHERS;
+    k->class_id = AXL_PCI_CLASS;
     rc->phases.hold = axl_reset_hold;
     dc->desc = "axl machine-learning accelerator";
     dc->vmsd = &axl_vmstate;

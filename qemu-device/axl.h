@@ -247,7 +247,7 @@ enum {
     AXL_EV_SAMPLE = AXL_EV_WRITEBACK + AXL_MAX_TRACE_RINGS,
     AXL_EV_IRQ = AXL_EV_SAMPLE + AXL_MAX_TRACE_RINGS,
     AXL_EV_RAMP,
-    AXL_EV_FAULT,
+    AXL_EV_LINK_UP,
     AXL_NUM_EVENTS,
 };
 
@@ -307,6 +307,8 @@ struct AxlState {
     unsigned link_gen, link_width;
     double tx_ns_per_byte, rx_ns_per_byte;
     unsigned mps, mrrs;
+    int64_t link_up_ns; /* retraining until then */
+    bool removed;       /* surprise removal: nothing answers */
 
     /* faults armed by property */
     struct AxlFaults {
@@ -321,6 +323,7 @@ struct AxlState {
         int64_t trace_stall;
         int64_t clock_step;
         int64_t throttle_permille;
+        int64_t removed;
     } fault;
 
     FILE *truth;
@@ -432,6 +435,7 @@ typedef struct AxlTlps {
     uint64_t rx_wire, tx_wire;
 } AxlTlps;
 void axl_pcie_update(AxlState *s);
+bool axl_link_down(const AxlState *s);
 void axl_pcie_config(AxlState *s, Error **errp);
 void axl_pcie_read_tlps(const AxlState *s, AxlTlps *t, uint64_t addr, uint64_t bytes);
 void axl_pcie_write_tlps(const AxlState *s, AxlTlps *t, uint64_t addr, uint64_t bytes);

@@ -43,8 +43,10 @@
 /* Property lists lost their terminator in 10.0, when they became sized arrays. */
 #ifdef DEFINE_PROP_END_OF_LIST
 #define AXL_PROP_END DEFINE_PROP_END_OF_LIST(),
+#define AXL_CLASS_HAS_PROP(dc, i) ((dc)->props_ && (dc)->props_[i].name)
 #else
 #define AXL_PROP_END
+#define AXL_CLASS_HAS_PROP(dc, i) ((i) < (dc)->props_count_)
 #endif
 #if AXL_QEMU_AT_LEAST(9, 2)
 typedef const Property AxlProperty;

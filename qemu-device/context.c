@@ -66,5 +66,4 @@ void axl_context_reset(AxlState *s, unsigned c)
     }
     memset(&s->sem[c * AXL_SEMS_PER_CONTEXT], 0, AXL_SEMS_PER_CONTEXT * sizeof(s->sem[0]));
     *ctx = (AxlContext) { .priority = priority, .ctrl = ctrl };
-    axl_truth_event(s, "ctx-reset", "\"ctx\":%u", c);
 }

@@ -8,7 +8,7 @@
 
 typedef struct AxlSgCursor {
     const struct axl_sg *sg;
-    uint32_t entry, count;
+    uint32_t entry;
     uint64_t base; /* stream offset of the entry's first byte */
 } AxlSgCursor;
 
@@ -40,7 +40,7 @@ static bool axl_copy_sg_row(AxlSgCursor *at, uint64_t offset, uint64_t bytes, ui
 bool axl_copy_walk(const AxlCmd *cmd, AxlCopyRun run, void *opaque)
 {
     const struct axl_copy *c = &cmd->desc.copy;
-    AxlSgCursor at = { .sg = cmd->sg, .count = c->sg_count };
+    AxlSgCursor at = { .sg = cmd->sg };
     bool flat = c->rows == 1 || (c->host_pitch == c->bytes && c->device_pitch == c->bytes);
     uint64_t rows = flat ? 1 : c->rows, bytes = flat ? c->bytes * c->rows : c->bytes;
 
@@ -60,29 +60,45 @@ bool axl_copy_walk(const AxlCmd *cmd, AxlCopyRun run, void *opaque)
     return true;
 }
 
-/* Reads the scatter list and checks that it covers the copy. */
+/*
+ * Reads the scatter list, AXL_SG_BATCH entries at a time, up to the entry that
+ * holds the copy's last byte; what follows is not looked at.
+ */
+#define AXL_SG_BATCH 64
+
 unsigned axl_copy_fetch_sg(AxlState *s, AxlCmd *cmd)
 {
     const struct axl_copy *c = &cmd->desc.copy;
-    uint64_t bytes = (uint64_t)c->sg_count * sizeof(struct axl_sg), sum = 0;
+    uint64_t pitch = c->rows > 1 ? c->host_pitch : 0;
+    uint64_t need = c->sg_offset + (c->rows - 1ULL) * pitch + c->bytes, sum = 0;
+    uint32_t room = MIN(c->sg_count, 4 * AXL_SG_BATCH), n = 0;
 
-    cmd->sg = g_new(struct axl_sg, c->sg_count);
-    if (axl_dma_read(s, c->host, cmd->sg, bytes) != MEMTX_OK) {
-        return AXL_ST_DMA_ERROR;
-    }
-    axl_dma_count_read(s, c->host, bytes);
-    for (uint32_t i = 0; i < c->sg_count; i++) {
-        struct axl_sg *sg = &cmd->sg[i];
+    cmd->sg = g_new(struct axl_sg, room);
+    while (sum < need && n < c->sg_count) {
+        uint32_t batch = MIN(AXL_SG_BATCH, c->sg_count - n);
+        uint64_t at = c->host + (uint64_t)n * sizeof(struct axl_sg);
+        uint64_t bytes = batch * sizeof(struct axl_sg);
 
-        sg->addr = le64_to_cpu(sg->addr);
-        sg->bytes = le32_to_cpu(sg->bytes);
-        if (sg->bytes == 0 || sg->reserved || sg->addr + sg->bytes < sg->addr) {
-            return AXL_ST_BAD_FIELD;
+        if (n + batch > room) {
+            room = MIN(2 * room, c->sg_count);
+            cmd->sg = g_renew(struct axl_sg, cmd->sg, room);
         }
-        sum += sg->bytes;
+        if (axl_dma_read(s, at, &cmd->sg[n], bytes) != MEMTX_OK) {
+            return AXL_ST_DMA_ERROR;
+        }
+        axl_dma_count_read(s, at, bytes);
+        for (; batch; batch--, n++) {
+            struct axl_sg *sg = &cmd->sg[n];
+
+            sg->addr = le64_to_cpu(sg->addr);
+            sg->bytes = le32_to_cpu(sg->bytes);
+            if (sg->bytes == 0 || sg->reserved || sg->addr + sg->bytes < sg->addr) {
+                return AXL_ST_BAD_FIELD;
+            }
+            sum += sg->bytes;
+        }
     }
     cmd->demand.pcie_latency_ns =
-        s->knob.pcie_latency_ns + (int64_t)ceil(bytes * s->rx_ns_per_byte);
-    return c->sg_offset + (c->rows - 1ULL) * (c->rows > 1 ? c->host_pitch : 0) + c->bytes <= sum ?
-           AXL_ST_OK : AXL_ST_BAD_FIELD;
+        s->knob.pcie_latency_ns + (int64_t)ceil(n * sizeof(struct axl_sg) * s->rx_ns_per_byte);
+    return sum >= need ? AXL_ST_OK : AXL_ST_BAD_FIELD;
 }

@@ -33,7 +33,7 @@ static MemTxResult axl_dma(AxlState *s, uint64_t addr, void *buf, uint64_t bytes
     bool engaged = guard->engaged_in_io;
     MemTxResult result;
 
-    if (!axl_dma_allowed(s, addr, bytes)) {
+    if (s->removed || !axl_dma_allowed(s, addr, bytes)) {
         return MEMTX_ACCESS_ERROR;
     }
     guard->engaged_in_io = true;
@@ -96,7 +96,7 @@ bool axl_msix(AxlState *s, unsigned vector)
     PCIDevice *pdev = PCI_DEVICE(s);
     AxlTlps t = { .mwr = 1 };
 
-    if (!msix_enabled(pdev)) {
+    if (s->removed || !msix_enabled(pdev)) {
         return false;
     }
     axl_count(s, AXL_CTR_INTERRUPTS, 1);

@@ -7,6 +7,10 @@
 #include "axl.h"
 #include "props.h"
 
+#include "hw/pci/msi.h"
+#include "hw/pci/pci_bridge.h"
+#include "hw/pci/pci_bus.h"
+
 static void axl_fault_throttle(AxlState *s)
 {
     bool on = s->fault.throttle_permille < 1000;
@@ -34,6 +38,58 @@ static void axl_fault_clock_step(AxlState *s)
     s->fault.clock_step = 0;
 }
 
+/* The slot's port notices: presence and link gone, or back. */
+static void axl_fault_slot_event(AxlState *s, bool present)
+{
+    PCIDevice *port = pci_bridge_get_device(pci_get_bus(PCI_DEVICE(s)));
+    const uint16_t events = PCI_EXP_SLTSTA_PDC | PCI_EXP_SLTSTA_DLLSC;
+    const uint16_t enables = PCI_EXP_SLTCTL_PDCE | PCI_EXP_SLTCTL_DLLSCE;
+    uint8_t *cap;
+
+    if (!port || !port->exp.exp_cap) {
+        return;
+    }
+    cap = port->config + port->exp.exp_cap;
+    if (present) {
+        pci_word_test_and_set_mask(cap + PCI_EXP_SLTSTA, PCI_EXP_SLTSTA_PDS | events);
+        pci_word_test_and_set_mask(cap + PCI_EXP_LNKSTA, PCI_EXP_LNKSTA_DLLLA);
+    } else {
+        pci_word_test_and_clear_mask(cap + PCI_EXP_SLTSTA, PCI_EXP_SLTSTA_PDS);
+        pci_word_test_and_set_mask(cap + PCI_EXP_SLTSTA, events);
+        pci_word_test_and_clear_mask(cap + PCI_EXP_LNKSTA, PCI_EXP_LNKSTA_DLLLA);
+    }
+    if (!(pci_get_word(cap + PCI_EXP_SLTCTL) & PCI_EXP_SLTCTL_HPIE) ||
+        !(pci_get_word(cap + PCI_EXP_SLTCTL) & enables)) {
+        return;
+    }
+    if (msix_enabled(port)) {
+        msix_notify(port, pcie_cap_flags_get_vector(port));
+    } else if (msi_enabled(port)) {
+        msi_notify(port, pcie_cap_flags_get_vector(port));
+    }
+}
+
+/* Pulled out, or put back as after power-on. */
+static void axl_fault_removed(AxlState *s)
+{
+    if (s->removed == s->fault.removed) {
+        return;
+    }
+    axl_truth_event(s, "fault", "\"fault\":\"%s\"", s->fault.removed ? "removed" : "replugged");
+    if (s->fault.removed) {
+        /* In this order: nothing of what is dropped reaches the bus any more. */
+        s->removed = true;
+        axl_reset_device(s);
+    } else {
+        s->removed = false;
+    }
+    if (s->knob.window_bytes) {
+        memory_region_set_enabled(&s->window, !s->removed);
+    }
+    memory_region_set_enabled(&PCI_DEVICE(s)->msix_exclusive_bar, !s->removed);
+    axl_fault_slot_event(s, !s->removed);
+}
+
 #define FAULT(prop, field, lo, hi, hook, words) \
     { .name = prop, .offset = offsetof(AxlState, fault.field), .min = lo, .max = hi, .live = true, \
       .apply = hook, .text = words }
@@ -53,6 +109,7 @@ static AxlProp axl_fault_props[] = {
     FAULT("fault-trace-stall", trace_stall, 0, 1, NULL, "1 = trace rings take no record"),
     FAULT("fault-clock-step", clock_step, -1000000000000, 1000000000000, axl_fault_clock_step,
           "ticks the clock jumps, now"),
+    FAULT("fault-removed", removed, 0, 1, axl_fault_removed, "1 = pulled out, nothing answers"),
     FAULT("throttle-permille", throttle_permille, 1, 1000, axl_fault_throttle,
           "engine speed left, 1000 = all"),
 };

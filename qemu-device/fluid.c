@@ -61,6 +61,11 @@ static void axl_flow_init(AxlState *s, AxlFlow *f, AxlEngine *eng)
                  f->throttle < 1 ? AXL_STALL_THROTTLE : AXL_CAUSE_BUSY);
     axl_flow_cap(f, d->tag_ns, AXL_STALL_TAG);
     axl_flow_cap(f, d->scratch_ns, AXL_STALL_MEMORY);
+    if (axl_link_down(s) && (d->rx_bytes > 0 || d->tx_bytes > 0)) {
+        f->cause = AXL_STALL_PCIE;
+        f->frozen = true;
+        return;
+    }
     dominant = MAX(f->use[RES_DRAM], MAX(f->use[RES_RX], f->use[RES_TX]));
     if (dominant > 0) {
         f->grow = (1 << s->ctx[eng->cmd->ctx].priority) / dominant;
@@ -121,6 +126,13 @@ static void axl_flow_fill(AxlFlow *flow, unsigned n)
     }
 }
 
+static int64_t axl_flow_end(const AxlState *s, const AxlFlow *f)
+{
+    double left_ns = (1 - f->eng->cmd->progress) / f->rate;
+
+    return f->rate > 0 && left_ns < 1e15 ? s->now + (int64_t)ceil(left_ns - 1e-6) : AXL_NEVER;
+}
+
 /* Call after anything that changes what streams or how fast it may. */
 void axl_fluid_update(AxlState *s)
 {
@@ -137,13 +149,11 @@ void axl_fluid_update(AxlState *s)
     for (unsigned i = 0; i < n; i++) {
         AxlFlow *f = &flow[i];
         AxlEngine *eng = f->eng;
-        double left_ns = (1 - eng->cmd->progress) / f->rate;
 
         eng->rate = f->rate;
         eng->cause = f->cause;
         eng->busy_share = f->cause == AXL_CAUSE_BUSY ? 1 : MIN(f->rate * f->own_ns, 1);
-        axl_sim_at(s, AXL_EV_ENGINE_ + (eng - s->engine),
-                   eng->cmd->hung ? AXL_NEVER : s->now + (int64_t)ceil(left_ns - 1e-6));
+        axl_sim_at(s, AXL_EV_ENGINE_ + (eng - s->engine), axl_flow_end(s, f));
     }
 }
 

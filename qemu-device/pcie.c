@@ -111,6 +111,11 @@ static void axl_pcie_devctl(AxlState *s)
     s->mrrs = 128 << MIN((ctl & PCI_EXP_DEVCTL_READRQ) >> 12, 5);
 }
 
+bool axl_link_down(const AxlState *s)
+{
+    return s->now < s->link_up_ns;
+}
+
 /* The knobs or the guest's configuration changed: the link as it is now. */
 void axl_pcie_update(AxlState *s)
 {
@@ -134,6 +139,10 @@ void axl_pcie_update(AxlState *s)
 
         pci_set_word(sta, (pci_get_word(sta) & ~(PCI_EXP_LNKSTA_CLS | PCI_EXP_LNKSTA_NLW)) | gen |
                               width << 4);
+    }
+    if (changed && s->knob.link_retrain_ns) {
+        s->link_up_ns = s->now + s->knob.link_retrain_ns;
+        axl_sim_at(s, AXL_EV_LINK_UP, s->link_up_ns);
     }
     axl_fluid_update(s);
     if (changed) {

@@ -182,6 +182,10 @@ void axl_queue_fetched(AxlState *s, unsigned n)
     uint32_t count = q->fetching, mask = axl_sq_size(q) - 1;
     uint64_t addr = q->sq_base + (uint64_t)(q->sq_head & mask) * sizeof(desc[0]);
 
+    if (axl_link_down(s)) {
+        axl_sim_at(s, AXL_EV_FETCH + n, s->link_up_ns);
+        return;
+    }
     q->fetching = 0;
     if (axl_dma_read(s, addr, desc, count * sizeof(desc[0])) != MEMTX_OK) {
         axl_queue_error(s, n, AXL_ST_DMA_ERROR);

@@ -259,6 +259,9 @@ static uint64_t axl_regs_read(void *opaque, hwaddr addr, unsigned size)
     uint64_t v;
 
     axl_stall_cpu(s->knob.mmio_read_ns / 2);
+    if (s->removed) {
+        return UINT64_MAX;
+    }
     axl_sim_sync(s);
     if (axl_reg_read64(s, addr & ~7ULL, &v)) {
         v = size == 8 ? v : (uint32_t)(v >> (addr & 4) * 8);
@@ -282,6 +285,7 @@ static void axl_ctx_write(AxlState *s, unsigned c, unsigned reg, uint32_t v)
     case 0x00:
         if (v & AXL_CTX_RESET) {
             axl_context_reset(s, c);
+            axl_truth_event(s, "ctx-reset", "\"ctx\":%u", c);
         }
         ctx->ctrl = v & AXL_CTX_ENABLE;
         axl_queue_pump_all(s);
@@ -430,6 +434,9 @@ static void axl_regs_write(void *opaque, hwaddr addr, uint64_t v, unsigned size)
 {
     AxlState *s = opaque;
 
+    if (s->removed) {
+        return;
+    }
     axl_sim_sync(s);
     if (!axl_reg_write64(s, addr, v, size)) {
         axl_reg_write32(s, addr, v);

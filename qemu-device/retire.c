@@ -195,6 +195,10 @@ void axl_completion_due(AxlState *s, unsigned n)
     if (q->comp_head == q->comp_tail) {
         return;
     }
+    if (axl_link_down(s)) {
+        axl_sim_at(s, AXL_EV_COMPLETION + n, s->link_up_ns);
+        return;
+    }
     c = q->completions[q->comp_head++ % ARRAY_SIZE(q->completions)];
     if (q->comp_head != q->comp_tail) {
         axl_sim_at(s, AXL_EV_COMPLETION + n,

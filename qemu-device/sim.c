@@ -45,6 +45,8 @@ static void axl_sim_event(AxlState *s, unsigned event)
         axl_irq_due(s);
     } else if (event == AXL_EV_RAMP) {
         axl_clock_ramp(s);
+    } else if (event == AXL_EV_LINK_UP) {
+        axl_fluid_update(s);
     }
 }
 

@@ -29,6 +29,7 @@
 #define AXL_PCI_VENDOR_ID	0x1234
 #define AXL_PCI_DEVICE_ID	0xacc1
 #define AXL_PCI_REVISION	0x01
+#define AXL_PCI_CLASS		0x1200	/* processing accelerator */
 
 #define AXL_BAR_REGS		0	/* registers, AXL_REGS_BYTES, 32/64-bit access */
 #define AXL_BAR_WINDOW		2	/* 64-bit prefetchable window on device DRAM */
@@ -295,7 +296,7 @@ struct axl_desc {
 /* What one command may ask for; more is AXL_ST_BAD_FIELD. */
 #define AXL_MAX_COPY_BYTES	(1ULL << 30)	/* bytes * rows */
 #define AXL_MAX_COPY_ROWS	(1U << 16)
-#define AXL_MAX_SG		(1U << 16)
+#define AXL_MAX_SG		(1U << 18)
 #define AXL_MAX_DIM		(1U << 20)	/* m, n, k, vector rows */
 #define AXL_MAX_MACS		(1ULL << 32)	/* m * n * k * batch */
 #define AXL_MAX_ELEMENTS	(1U << 26)	/* vector rows * cols */
