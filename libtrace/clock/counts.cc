@@ -51,8 +51,10 @@ std::vector<Count> SplitCounts(const TickLine& line, std::vector<Sample> samples
       const double position =
           line.Position(count.base_ticks, sample.device_ticks, last.position_ns + host_ns);
       const double device_ns = position - last.position_ns;
-      if (device_ns >= 0 && device_ns <= kMaxRatio * (host_ns + slack_ns) &&
-          device_ns >= (host_ns - slack_ns) / kMaxRatio) {
+      // Brackets may overlap, so that even the order of two readings is open.
+      const double most = host_ns + slack_ns, least = host_ns - slack_ns;
+      if (device_ns <= kMaxRatio * most &&
+          device_ns >= (least > 0 ? least / kMaxRatio : kMaxRatio * least)) {
         count.readings.push_back({position, sample});
         continue;
       }
@@ -62,6 +64,11 @@ std::vector<Count> SplitCounts(const TickLine& line, std::vector<Sample> samples
     count.base_host_ns = sample.host_before_ns;
     count.readings.push_back({0, sample});
     counts.push_back(std::move(count));
+  }
+  for (Count& count : counts) {
+    std::stable_sort(
+        count.readings.begin(), count.readings.end(),
+        [](const Reading& a, const Reading& b) { return a.position_ns < b.position_ns; });
   }
   return counts;
 }

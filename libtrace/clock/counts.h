@@ -34,6 +34,7 @@ class TickLine {
   explicit TickLine(const ClockInfo& info);
 
   uint64_t Mask(uint64_t ticks) const { return ticks & mask_; }
+  bool wraps() const { return bits_ < 64; }
   double ns_per_tick() const { return ns_per_tick_; }
   // Length of a wrap in nominal ns.
   double wrap_ns() const { return wrap_ns_; }

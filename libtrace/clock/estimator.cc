@@ -1,125 +1,94 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// From samples, cuts and constraints to a map. The steps: counts (counts.cc),
+// smooth stretches (drafts.cc), tubes (tube.cc), curves (fit.cc), quality.
 #include "libtrace/clock/estimator.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "libtrace/clock/counts.h"
+#include "libtrace/clock/fit.h"
 #include "libtrace/clock/map_data.h"
-#include "libtrace/stream/columns.h"
+#include "libtrace/clock/quality.h"
 
 namespace acceltrace::clock {
 
 namespace {
 
+using internal::Bar;
 using internal::Count;
 using internal::Curve;
-using internal::Knot;
+using internal::CutMark;
+using internal::Draft;
+using internal::kInfinity;
 using internal::MapData;
-using internal::Reading;
+using internal::Place;
 using internal::TickLine;
 
-// Bounds at one reading: the counter showed t from t on until t + 1 began.
-Knot KnotOf(const TickLine& line, const Count& count, const Reading& reading) {
-  const auto host = [&](int64_t ns) {
-    return static_cast<double>(ns - count.base_host_ns) - reading.position_ns;
+// The device tells how large a change was, and is believed up to twice that.
+constexpr double kKickSlack = 2;
+// A frequency told in mHz may round away a small part of the change: 1 ppb.
+constexpr double kKickRoundingNsPerS = 1;
+// A clock without neighbours is not limited by them.
+constexpr int64_t kNoLimit = 4'000'000'000'000'000'000;
+
+// The curves around each one limit where it can lead to.
+void SetLimits(std::vector<Curve>* curves) {
+  const auto host = [](const Curve& curve, double position_ns, double offset) {
+    return curve.base_host_ns + static_cast<int64_t>(position_ns + offset);
   };
-  Knot knot;
-  knot.position_ns = reading.position_ns;
-  knot.lo_ns = host(reading.sample.host_before_ns) - line.ns_per_tick();
-  knot.hi_ns = host(reading.sample.host_after_ns);
-  knot.mid_ns = 0.5 * (knot.lo_ns + knot.hi_ns);
-  return knot;
-}
-
-double Median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-// Drops brackets much wider than usual (the reader was preempted inside): true,
-// but useless beside their neighbours.
-std::vector<Knot> UsefulKnots(const TickLine& line, const Count& count, uint64_t* rejected) {
-  std::vector<Knot> knots;
-  std::vector<double> widths;
-  for (const Reading& reading : count.readings) {
-    knots.push_back(KnotOf(line, count, reading));
-    widths.push_back(knots.back().hi_ns - knots.back().lo_ns);
-  }
-  const double limit_ns = 4 * Median(widths);
-  std::vector<Knot> useful;
-  for (const Knot& knot : knots) {
-    const bool same_place = !useful.empty() && useful.back().position_ns == knot.position_ns;
-    if (knot.hi_ns - knot.lo_ns <= limit_ns && !same_place) {
-      useful.push_back(knot);
-    } else {
-      ++*rejected;
+  for (size_t i = 0; i < curves->size(); ++i) {
+    Curve& curve = (*curves)[i];
+    curve.front.limit_ns = -kNoLimit;
+    curve.back.limit_ns = kNoLimit;
+    if (i > 0) {
+      const Curve& before = (*curves)[i - 1];
+      curve.front.limit_ns =
+          host(before, before.knots.back().position_ns, before.knots.back().lo) - 1;
+    }
+    if (i + 1 < curves->size()) {
+      const Curve& after = (*curves)[i + 1];
+      curve.back.limit_ns =
+          host(after, after.knots.front().position_ns, after.knots.front().hi) + 1;
     }
   }
-  return useful;
 }
 
-void SetEndSlopes(Curve* curve, double curvature) {
-  const auto& knots = curve->knots;
-  const auto slopes = [&](const Knot& a, const Knot& b, double* lo, double* hi) {
-    const double distance = b.position_ns - a.position_ns;
-    const double bend = 0.5 * curvature * distance;
-    *lo = (b.lo_ns - a.hi_ns) / distance - bend;
-    *hi = (b.hi_ns - a.lo_ns) / distance + bend;
-  };
-  if (knots.size() < 2) {
-    // Nothing is known of the rate but that clocks are within 1000 ppm.
-    curve->first_slope_lo = curve->last_slope_lo = -1e-3;
-    curve->first_slope_hi = curve->last_slope_hi = 1e-3;
-    return;
+// Constraints as gates, by curve. What contradicts the samples is counted and left out.
+std::vector<std::vector<Bar>> SortBars(const MapData& data,
+                                       const std::vector<Constraint>& constraints,
+                                       uint64_t* rejected) {
+  std::vector<std::vector<Bar>> bars(data.curves.size());
+  const double tick_ns = data.line.ns_per_tick();
+  size_t cursor = 0;
+  for (const Constraint& constraint : constraints) {
+    const Place place = data.Locate(constraint.ticks, constraint.host_ns);
+    const Curve& curve = data.curves[place.curve];
+    const internal::Bounds bounds = OffsetAt(curve, place.position_ns, &cursor);
+    const double offset =
+        static_cast<double>(constraint.host_ns - curve.base_host_ns) - place.position_ns;
+    Bar bar;
+    bar.position_ns = place.position_ns;
+    if (constraint.order == Constraint::Order::kHostFirst) {
+      bar.gate.lo = offset - tick_ns;
+      if (bar.gate.lo > bounds.hi) {
+        ++*rejected;
+        continue;
+      }
+    } else {
+      bar.gate.hi = offset + 1;
+      if (bar.gate.hi < bounds.lo) {
+        ++*rejected;
+        continue;
+      }
+    }
+    bars[place.curve].push_back(bar);
   }
-  // The pair whose slope is known best: far apart against its width, near enough
-  // against the drift.
-  const double reach_ns = std::sqrt(4 * (knots[0].hi_ns - knots[0].lo_ns) / curvature);
-  size_t i = 1;
-  while (i + 1 < knots.size() && knots[i].position_ns - knots[0].position_ns < reach_ns) ++i;
-  slopes(knots[0], knots[i], &curve->first_slope_lo, &curve->first_slope_hi);
-  size_t j = knots.size() - 2;
-  while (j > 0 && knots.back().position_ns - knots[j].position_ns < reach_ns) --j;
-  slopes(knots[j], knots.back(), &curve->last_slope_lo, &curve->last_slope_hi);
+  return bars;
 }
 
 }  // namespace
-
-MapBuilder::MapBuilder(const ClockInfo& info, const Options& options)
-    : info_(info), options_(options) {}
-
-void MapBuilder::Add(const proto::ClockBatch& batch) {
-  const size_t rows = batch.host_before_ns_delta_size();
-  stream::DeltaDecoder before(batch.host_before_ns_delta());
-  stream::DeltaDecoder ticks(batch.device_ticks_delta());
-  stream::DeltaDecoder tsc(batch.tsc_before_delta());
-  stream::DeltaDecoder ptm_ticks(batch.ptm_device_ticks_delta());
-  stream::DeltaDecoder ptm_host(batch.ptm_host_ns_delta());
-  for (size_t i = 0; i < rows; ++i) {
-    Sample sample;
-    sample.host_before_ns = before.Next();
-    sample.host_after_ns = static_cast<int64_t>(static_cast<uint64_t>(sample.host_before_ns) +
-                                                stream::ColumnAt(batch.host_width_ns(), i));
-    sample.device_ticks = ticks.NextUnsigned();
-    sample.tsc_before = tsc.NextUnsigned();
-    sample.tsc_after = sample.tsc_before + stream::ColumnAt(batch.tsc_width(), i);
-    sample.has_ptm = stream::ColumnAt(batch.has_ptm(), i) != 0;
-    sample.ptm_device_ticks = ptm_ticks.NextUnsigned();
-    sample.ptm_host_ns = ptm_host.Next();
-    samples_.push_back(sample);
-  }
-}
-
-void MapBuilder::AddCut(uint64_t ticks, Cut cut, int64_t near_ns) {
-  cuts_.push_back({ticks, cut, near_ns});
-}
-
-void MapBuilder::AddConstraints(std::span<const Constraint> constraints) {
-  constraints_.insert(constraints_.end(), constraints.begin(), constraints.end());
-}
 
 Result<Map> MapBuilder::Build() const {
   if (!(info_.nominal_hz > 0) || info_.bits == 0 || info_.bits > 64) {
@@ -127,44 +96,64 @@ Result<Map> MapBuilder::Build() const {
   }
   auto data = std::make_shared<MapData>();
   data->line = TickLine(info_);
-  data->curvature = options_.max_drift_ppm_per_s * 1e-6 / 1e9;
   Quality& quality = data->quality;
   quality.samples = samples_.size();
   quality.constraints = constraints_.size();
-  quality.drift_ppm_per_s = options_.max_drift_ppm_per_s;
 
   const std::vector<Count> counts =
       internal::SplitCounts(data->line, samples_, &quality.samples_rejected);
-  std::vector<double> widths;
-  for (const Count& count : counts) {
-    Curve curve;
-    curve.base_ticks = count.base_ticks;
-    curve.base_host_ns = count.base_host_ns;
-    curve.knots = UsefulKnots(data->line, count, &quality.samples_rejected);
-    if (curve.knots.empty()) continue;
-    SetEndSlopes(&curve, data->curvature);
-    for (const Knot& knot : curve.knots) widths.push_back(knot.hi_ns - knot.lo_ns);
-    data->curves.push_back(std::move(curve));
-  }
-  quality.samples_used = widths.size();
+  quality.samples_used = 0;
+  for (const Count& count : counts) quality.samples_used += count.readings.size();
   if (quality.samples_used < 2) {
     return Status::Error("only " + std::to_string(quality.samples_used) +
                          " usable clock samples, two are needed: record for longer, or look for "
                          "errors of the driver's clock sampling");
   }
 
-  quality.pieces = static_cast<uint32_t>(data->curves.size());
-  quality.resets = quality.pieces - 1;
-  quality.first_ns = data->curves.front().first_host_ns();
-  quality.last_ns = data->curves.back().last_host_ns();
-  quality.round_trip_min_ns = static_cast<int64_t>(*std::min_element(widths.begin(), widths.end()));
-  quality.round_trip_median_ns = static_cast<int64_t>(Median(widths));
-  quality.width_median_ns = quality.round_trip_median_ns;
-  quality.width_max_ns = static_cast<int64_t>(*std::max_element(widths.begin(), widths.end()));
-  const Curve& last = data->curves.back();
-  quality.offset_ns = last.knots.back().mid_ns;
-  quality.rate_ppm = -1e6 * 0.5 * (last.last_slope_lo + last.last_slope_hi);
-  quality.rate_min_ppm = quality.rate_max_ppm = quality.rate_ppm;
+  // Cuts by count.
+  std::vector<std::vector<CutMark>> cuts(counts.size());
+  double told_hz = 0;
+  for (const CutAt& cut : cuts_) {
+    size_t at = counts.size() - 1;
+    while (cut.near_ns != Map::kNoHint && at > 0 && cut.near_ns < counts[at].base_host_ns) --at;
+    const Count& count = counts[at];
+    const double near = cut.near_ns == Map::kNoHint
+                            ? count.readings.back().position_ns
+                            : static_cast<double>(cut.near_ns - count.base_host_ns);
+    CutMark mark;
+    mark.position_ns = data->line.Position(count.base_ticks, cut.ticks, near);
+    if (cut.cut == Cut::kFrequency && told_hz > 0 && cut.hz > 0) {
+      const double change = 1e9 * info_.nominal_hz * std::abs(1 / cut.hz - 1 / told_hz);
+      mark.kick = kKickSlack * change + kKickRoundingNsPerS;
+    }
+    if (cut.hz > 0) told_hz = cut.hz;
+    cuts[at].push_back(mark);
+  }
+
+  std::vector<Draft> drafts;
+  uint64_t left_out = 0;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    for (Draft& draft : MakeDrafts(data->line, counts[i], cuts[i], options_, &left_out)) {
+      drafts.push_back(std::move(draft));
+    }
+  }
+  quality.samples_rejected += left_out;
+  quality.samples_used -= std::min(quality.samples_used, left_out);
+  uint64_t contradicting = 0;
+  for (Draft& draft : drafts) data->curves.push_back(FitCurve(&draft, &contradicting));
+  SetLimits(&data->curves);
+
+  if (!constraints_.empty()) {
+    const auto bars = SortBars(*data, constraints_, &quality.constraints_rejected);
+    for (size_t i = 0; i < drafts.size(); ++i) {
+      if (bars[i].empty()) continue;
+      AddBars(data->curves[i], bars[i], &drafts[i]);
+      data->curves[i] = FitCurve(&drafts[i], &quality.constraints_rejected);
+    }
+    SetLimits(&data->curves);
+  }
+  for (const Sample& sample : samples_) quality.ptm_samples += sample.has_ptm;
+  internal::Measure(counts, data.get());
   return Map(std::move(data));
 }
 

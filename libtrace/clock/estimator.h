@@ -52,6 +52,9 @@ struct Options {
   // The fastest that the frequency may wander without a step; see docs/clocks.md
   // for where the number comes from. A trace that shows more raises it.
   double max_drift_ppm_per_s = 2.0;
+  // Error of a cross-timestamp beyond the rounding of its values. PTM's timestamps
+  // count whole ns, and half the difference of two spans of them is the correction.
+  double ptm_error_ns = 1.0;
 };
 
 // One reading of the device clock: it showed `device_ticks` at an instant within
@@ -145,8 +148,9 @@ class MapBuilder {
 
   void Add(const proto::ClockBatch& batch);
   void Add(const Sample& sample) { samples_.push_back(sample); }
-  // near_ns as in Map::ToHost.
-  void AddCut(uint64_t ticks, Cut cut, int64_t near_ns = Map::kNoHint);
+  // In order of time. near_ns as in Map::ToHost. hz: the new frequency if the device
+  // tells it, 0 = unknown; only the size of the change is taken from it.
+  void AddCut(uint64_t ticks, Cut cut, int64_t near_ns = Map::kNoHint, double hz = 0);
   void AddConstraints(std::span<const Constraint> constraints);
 
   // Errors: no nominal frequency; fewer than two samples that agree. May be called
@@ -158,6 +162,7 @@ class MapBuilder {
     uint64_t ticks;
     Cut cut;
     int64_t near_ns;
+    double hz;
   };
 
   ClockInfo info_;

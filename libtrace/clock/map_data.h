@@ -9,32 +9,71 @@
 
 #include "libtrace/clock/counts.h"
 #include "libtrace/clock/estimator.h"
+#include "libtrace/clock/region.h"
 
 namespace acceltrace::clock::internal {
 
-// Bounds of host - base_host_ns - position at a position of a count.
+// Bounds of the offset (host - base_host_ns - position) and of the slope (ns/s) at a
+// position. Two knots at one position: a change of frequency.
 struct Knot {
   double position_ns = 0;
-  double lo_ns = 0, mid_ns = 0, hi_ns = 0;
+  double lo = 0, mid = 0, hi = 0;
+  double slope_lo = 0, slope_mid = 0, slope_hi = 0;
 };
 
-// Knots of a count, and how it goes on outside of them.
+// An unannounced change of frequency, somewhere between knots `after` and after + 1:
+// the clock followed `left` until both met, then `right`.
+struct Kink {
+  size_t after = 0;
+  bool slower = false;  // host time per tick grows
+  Region left, right;   // at those knots
+  State mid_left, mid_right;
+};
+
+// One end of a curve: where it goes from there.
+struct End {
+  Region states;
+  State mid;
+  // Smooth: the clock went on as before until it stopped or was set anew. Else
+  // nothing is known beyond the end but the order of events.
+  bool smooth = true;
+  // Host times (ns) that the clock cannot have passed: of the neighbouring curve.
+  int64_t limit_ns = 0;
+};
+
+// A stretch without jumps.
 struct Curve {
   uint64_t base_ticks = 0;
   int64_t base_host_ns = 0;
+  double curvature = 0;     // ns/s^2
   std::vector<Knot> knots;  // by position, at least one
-  // Bounds of the slope (ns per nominal ns) before the first and after the last knot.
-  double first_slope_lo = 0, first_slope_hi = 0, last_slope_lo = 0, last_slope_hi = 0;
+  std::vector<Kink> kinks;  // by knot
+  End front, back;
 
   int64_t first_host_ns() const;
   int64_t last_host_ns() const;
 };
 
+struct Bounds {
+  double lo = 0, mid = 0, hi = 0;
+};
+
+// Of the offset at a position. cursor: a guess of the knot after it, kept between
+// calls; any value will do.
+Bounds OffsetAt(const Curve& curve, double position_ns, size_t* cursor);
+
+struct Place {
+  size_t curve = 0;
+  double position_ns = 0;
+};
+
 struct MapData {
   TickLine line;
-  double curvature = 0;       // 1/ns: how fast the slope may change
-  std::vector<Curve> curves;  // by host time
+  std::vector<Curve> curves;  // by host time, at least one
   Quality quality;
+
+  // Which curve, and where on it, the ticks of an event near a host time are.
+  Place Locate(uint64_t ticks, int64_t near_ns) const;
 };
 
 }  // namespace acceltrace::clock::internal

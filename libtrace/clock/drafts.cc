@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Samples to smooth stretches: gates, how fast the clock wanders, where it breaks.
+#include <algorithm>
+#include <cmath>
+
+#include "libtrace/clock/fit.h"
+
+namespace acceltrace::clock::internal {
+
+namespace {
+
+// Rounding of doubles at the far end of a day, and of corners that are cut.
+constexpr double kRoundingNs = 0.05;
+// Between nodes this far apart a curve may leave the chord by at most 1 ns.
+constexpr double kChordNs = 1;
+constexpr size_t kMaxFillers = 200'000;
+// Clocks scale within this of their nominal frequency (counts.cc).
+constexpr double kMaxRatio = 4;
+// A stretch between breaks with fewer brackets proves nothing about its smoothness:
+// two make a line, the third tests it, the fourth that the third was no accident.
+constexpr size_t kMinWitnesses = 4;
+// Brackets up to this much wider than usual can contradict others: within it lies
+// the scatter of round trips, beyond it what a preemption makes.
+constexpr double kWitnessWidths = 2;
+
+// With ease: a margin of a quarter of the narrowest bracket on either side.
+constexpr double kEase = 0.25;
+// Halvings of the margin: to a thousandth of the narrowest bracket.
+constexpr int kMarginSteps = 10;
+
+double Median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+Node Bracket(double position_ns, Range gate) {
+  Node node;
+  node.kind = Node::Kind::kBracket;
+  node.position_ns = position_ns;
+  node.gate = gate;
+  return node;
+}
+
+// A cross-timestamp is a bracket as wide as its roundings.
+bool PtmNode(const TickLine& line, const Count& count, const Reading& reading,
+             const Options& options, Node* node) {
+  const Sample& sample = reading.sample;
+  const double position =
+      reading.position_ns + line.Distance(sample.device_ticks, sample.ptm_device_ticks);
+  const double offset = static_cast<double>(sample.ptm_host_ns - count.base_host_ns) - position;
+  *node = Bracket(position, {offset - line.ns_per_tick() - options.ptm_error_ns,
+                             offset + 1 + options.ptm_error_ns});
+  // Not believed when the bracket beside it says otherwise, at any possible rate.
+  const Range bracket = GateOf(line, count, reading);
+  const double apart = (kMaxRatio - 1) * std::abs(position - reading.position_ns);
+  return node->gate.hi >= bracket.lo - apart && node->gate.lo <= bracket.hi + apart;
+}
+
+std::vector<Node> NodesOf(const TickLine& line, const Count& count, std::span<const CutMark> cuts,
+                          const Options& options, uint64_t* rejected) {
+  std::vector<Node> nodes;
+  for (const Reading& reading : count.readings) {
+    nodes.push_back(Bracket(reading.position_ns, GateOf(line, count, reading)));
+    if (!reading.sample.has_ptm) continue;
+    Node node;
+    if (PtmNode(line, count, reading, options, &node)) {
+      nodes.push_back(node);
+    } else {
+      ++*rejected;
+    }
+  }
+  for (const CutMark& cut : cuts) {
+    Node node;
+    node.kind = Node::Kind::kCut;
+    node.position_ns = cut.position_ns;
+    node.kick = cut.kick;
+    nodes.push_back(node);
+  }
+  std::stable_sort(nodes.begin(), nodes.end(),
+                   [](const Node& a, const Node& b) { return a.position_ns < b.position_ns; });
+  std::vector<double> widths;
+  for (const Node& node : nodes) {
+    if (node.kind == Node::Kind::kBracket) widths.push_back(node.gate.hi - node.gate.lo);
+  }
+  const double limit = kWitnessWidths * Median(widths);
+  for (Node& node : nodes) node.witness = node.gate.hi - node.gate.lo <= limit;
+  return nodes;
+}
+
+// Segments with the least wander that leaves the fewest breaks: a clock that wanders
+// faster than assumed looks as if it broke again and again.
+std::vector<Piece> SegmentWithLeastWander(std::vector<Node>* nodes, Motion* motion) {
+  std::vector<Node> best_nodes;
+  std::vector<Piece> best;
+  const double assumed = motion->curvature;
+  for (double factor : {1.0, 4.0, 16.0, 64.0}) {
+    Motion trial = *motion;
+    trial.curvature = factor * assumed;
+    std::vector<Node> trial_nodes = *nodes;
+    std::vector<Piece> pieces = Segment(trial_nodes, trial);
+    if (best.empty() || pieces.size() < best.size()) {
+      best = std::move(pieces);
+      best_nodes = std::move(trial_nodes);
+      motion->curvature = trial.curvature;
+    }
+    if (best.size() <= 1) break;
+  }
+  *nodes = std::move(best_nodes);
+  return best;
+}
+
+// Splits long stretches, so that the chord between nodes is near the curve.
+std::vector<Node> WithFillers(std::span<const Node> nodes, double curvature) {
+  std::vector<Node> filled;
+  const double span_ns = nodes.back().position_ns - nodes.front().position_ns;
+  double step_ns = curvature > 0 ? std::sqrt(8 * kChordNs / curvature) * 1e9 : span_ns;
+  step_ns = std::max(step_ns, span_ns / static_cast<double>(kMaxFillers));
+  for (const Node& node : nodes) {
+    if (!filled.empty() && step_ns > 0) {
+      const double from = filled.back().position_ns;
+      const auto parts = static_cast<size_t>((node.position_ns - from) / step_ns);
+      for (size_t i = 1; i <= parts; ++i) {
+        Node filler;
+        filler.position_ns = from + (node.position_ns - from) * static_cast<double>(i) /
+                                        static_cast<double>(parts + 1);
+        filled.push_back(filler);
+      }
+    }
+    filled.push_back(node);
+  }
+  return filled;
+}
+
+// The estimate, how bent it may be and how far from the edges of its gates it runs:
+// the straightest curve that passes with ease, and of these the one with the widest
+// margin. Were the samples squeezed onto a curve that they do not lie on, the margin
+// would be far below half the narrowest bracket.
+void ChooseEstimate(std::span<const Node> nodes, const Motion& bounds, Stretch* stretch) {
+  double narrowest = kInfinity;
+  std::vector<Node> brackets;
+  for (const Node& node : nodes) {
+    if (node.kind == Node::Kind::kConstraint || node.rejected) continue;
+    brackets.push_back(node);
+    if (node.kind == Node::Kind::kBracket) {
+      narrowest = std::min(narrowest, node.gate.hi - node.gate.lo);
+    }
+  }
+  const auto passes = [&](const Motion& motion, double margin) {
+    return IsFeasible(Narrowed(brackets, margin), motion);
+  };
+  Motion motion = bounds;
+  for (double factor : {0.0, 1.0 / 256, 1.0 / 64, 1.0 / 16, 1.0 / 4}) {
+    Motion trial = bounds;
+    trial.curvature = factor * bounds.curvature;
+    if (passes(trial, kEase * narrowest)) {
+      motion = trial;
+      break;
+    }
+  }
+  double margin = 0, too_wide = 0.5 * narrowest;
+  for (int i = 0; i < kMarginSteps; ++i) {
+    const double trial = 0.5 * (margin + too_wide);
+    (passes(motion, trial) ? margin : too_wide) = trial;
+  }
+  stretch->mid_motion = motion;
+  stretch->mid_margin = margin;
+}
+
+// Takes dissolved brackets before a piece that its curve passes back into it.
+void ExtendBackwards(std::span<Node> nodes, size_t floor, const Motion& motion, Piece* piece) {
+  std::vector<NodeStates> states =
+      Smooth(nodes.subspan(piece->first, piece->last - piece->first + 1), motion, true);
+  if (states.empty()) return;
+  Region region = states.front().before;
+  for (size_t i = piece->first; i-- > floor;) {
+    const double seconds = (nodes[i + 1].position_ns - nodes[i].position_ns) * 1e-9;
+    region.Advance(-seconds, motion.curvature);
+    region.Kick(nodes[i].kick, motion.slopes);
+    if (nodes[i].kind != Node::Kind::kBracket || nodes[i].rejected) continue;
+    if (!region.ClipOffset(nodes[i].gate)) break;
+    piece->first = i;
+  }
+}
+
+// Whether a single change of frequency explains what lies between two pieces.
+bool IsKink(std::span<Node> nodes, const Piece& left, const Piece& right, const Motion& motion) {
+  const auto left_states =
+      Smooth(nodes.subspan(left.first, left.last - left.first + 1), motion, true);
+  const auto right_states =
+      Smooth(nodes.subspan(right.first, right.last - right.first + 1), motion, true);
+  if (left_states.empty() || right_states.empty()) return false;
+  const Region& l = left_states.back().after;
+  const Region& r = right_states.front().before;
+  const double from = nodes[left.last].position_ns;
+  const double gap_s = (nodes[right.first].position_ns - from) * 1e-9;
+  const double swing = motion.curvature * gap_s;
+  const Range ls = l.Slopes(), rs = r.Slopes();
+  const bool slower = rs.lo - swing > ls.hi + swing;
+  const bool faster = rs.hi + swing < ls.lo - swing;
+  if (!slower && !faster) return false;
+  const auto bounds = [&](double position_ns) {
+    const double a = (position_ns - from) * 1e-9, b = gap_s - a;
+    Range x = l.OffsetAt(a), y = r.OffsetAt(-b);
+    const double bend_a = 0.5 * motion.curvature * a * a, bend_b = 0.5 * motion.curvature * b * b;
+    x = {x.lo - bend_a, x.hi + bend_a}, y = {y.lo - bend_b, y.hi + bend_b};
+    return slower ? Range{std::max(x.lo, y.lo), std::max(x.hi, y.hi)}
+                  : Range{std::min(x.lo, y.lo), std::min(x.hi, y.hi)};
+  };
+  for (size_t i = left.last; i <= right.first; ++i) {
+    if (nodes[i].kind != Node::Kind::kBracket || nodes[i].rejected) continue;
+    const Range range = bounds(nodes[i].position_ns);
+    if (range.hi < nodes[i].gate.lo || range.lo > nodes[i].gate.hi) return false;
+  }
+  return true;
+}
+
+Stretch MakeStretch(std::span<const Node> nodes, const Motion& motion) {
+  Stretch stretch;
+  stretch.motion = motion;
+  ChooseEstimate(nodes, motion, &stretch);
+  stretch.nodes = WithFillers(nodes, motion.curvature);
+  return stretch;
+}
+
+}  // namespace
+
+// The counter showed t from t on until t + 1 began; host times are cut to whole ns.
+Range GateOf(const TickLine& line, const Count& count, const Reading& reading) {
+  const auto offset = [&](int64_t ns) {
+    return static_cast<double>(ns - count.base_host_ns) - reading.position_ns;
+  };
+  return {offset(reading.sample.host_before_ns) - line.ns_per_tick() - kRoundingNs,
+          offset(reading.sample.host_after_ns) + 1 + kRoundingNs};
+}
+
+std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count,
+                              std::span<const CutMark> cuts, const Options& options,
+                              uint64_t* rejected) {
+  Motion motion;
+  motion.curvature = options.max_drift_ppm_per_s * 1e3;
+  motion.slopes = {(1 / kMaxRatio - 1) * 1e9, (kMaxRatio - 1) * 1e9};
+  std::vector<Node> nodes = NodesOf(line, count, cuts, options, rejected);
+  std::vector<Piece> pieces = SegmentWithLeastWander(&nodes, &motion);
+  if (pieces.size() > 1) {
+    // Too short to be trusted: their brackets hold, the curve between them does not.
+    std::vector<Piece> trusted;
+    for (const Piece& piece : pieces) {
+      if (piece.witnesses >= kMinWitnesses) trusted.push_back(piece);
+    }
+    if (!trusted.empty()) pieces = std::move(trusted);
+    for (size_t p = 1; p < pieces.size(); ++p) {
+      ExtendBackwards(nodes, pieces[p - 1].last + 1, motion, &pieces[p]);
+    }
+  }
+  for (const Node& node : nodes) *rejected += node.rejected;
+
+  std::vector<Draft> drafts;
+  const auto add = [&](size_t first, size_t last, bool joined) {
+    const std::span<const Node> span(nodes.data() + first, last - first + 1);
+    if (!joined || drafts.empty()) {
+      Draft draft;
+      draft.base_ticks = count.base_ticks;
+      draft.base_host_ns = count.base_host_ns;
+      drafts.push_back(std::move(draft));
+    }
+    drafts.back().stretches.push_back(MakeStretch(span, motion));
+  };
+  for (size_t p = 0; p < pieces.size(); ++p) {
+    const bool first = p == 0, last = p + 1 == pieces.size();
+    const bool joined = !first && IsKink(nodes, pieces[p - 1], pieces[p], motion);
+    if (!first && !joined) {
+      drafts.back().smooth_back = false;
+      // Brackets that belong to neither side: a curve of one knot each.
+      for (size_t i = pieces[p - 1].last + 1; i < pieces[p].first; ++i) {
+        if (nodes[i].kind != Node::Kind::kBracket || nodes[i].rejected) continue;
+        add(i, i, false);
+        drafts.back().smooth_front = drafts.back().smooth_back = false;
+      }
+    }
+    // What lies before the first and after the last sample are cuts only.
+    const size_t from = first ? 0 : pieces[p].first;
+    const size_t to = last ? nodes.size() - 1 : pieces[p].last;
+    add(from, to, joined);
+    if (!first && !joined) drafts.back().smooth_front = false;
+  }
+  return drafts;
+}
+
+}  // namespace acceltrace::clock::internal

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/clock/fit.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace acceltrace::clock::internal {
+
+namespace {
+
+// Of straight curves each is as likely as another: their mean. Of bent ones the
+// offsets are, but a bend takes room on its inner side, which shifts the mean.
+State Estimate(const Region& states, bool straight) {
+  State mid = states.Centroid();
+  const Range offset = states.OffsetAt(0);
+  if (!straight) mid.offset = 0.5 * (offset.lo + offset.hi);
+  return mid;
+}
+
+Knot MakeKnot(double position_ns, const Region& bounds, const State& mid) {
+  Knot knot;
+  const Range offset = bounds.OffsetAt(0), slope = bounds.Slopes();
+  knot.position_ns = position_ns;
+  knot.lo = offset.lo, knot.hi = offset.hi;
+  knot.slope_lo = slope.lo, knot.slope_hi = slope.hi;
+  knot.mid = std::clamp(mid.offset, offset.lo, offset.hi);
+  knot.slope_mid = std::clamp(mid.slope, slope.lo, slope.hi);
+  return knot;
+}
+
+struct Fitted {
+  std::vector<Knot> knots;
+  End front, back;
+};
+
+Fitted FitStretch(Stretch* stretch, uint64_t* rejected) {
+  std::vector<Node>& nodes = stretch->nodes;
+  std::vector<Node> estimate_nodes = Narrowed(nodes, stretch->mid_margin);
+  const std::vector<NodeStates> bounds = Smooth(nodes, stretch->motion, false);
+  std::vector<NodeStates> estimates = Smooth(estimate_nodes, stretch->mid_motion, true);
+  const bool straight = stretch->mid_motion.curvature == 0;
+  Fitted fitted;
+  for (size_t i = 0; i < bounds.size(); ++i) {
+    *rejected += nodes[i].kind == Node::Kind::kConstraint && nodes[i].rejected;
+    fitted.knots.push_back(
+        MakeKnot(nodes[i].position_ns, bounds[i].before, Estimate(estimates[i].before, straight)));
+    if (nodes[i].kick == 0) continue;
+    fitted.knots.push_back(
+        MakeKnot(nodes[i].position_ns, bounds[i].after, Estimate(estimates[i].after, straight)));
+  }
+  fitted.front = {bounds.front().before, Estimate(estimates.front().before, straight)};
+  fitted.back = {bounds.back().after, Estimate(estimates.back().after, straight)};
+  return fitted;
+}
+
+}  // namespace
+
+void AddBars(const Curve& curve, std::span<const Bar> bars, Draft* draft) {
+  // By cell between nodes of a stretch: the one with the least room on each side.
+  for (Stretch& stretch : draft->stretches) {
+    std::vector<Node>& nodes = stretch.nodes;
+    struct Tightest {
+      const Bar* bar = nullptr;
+      double room = kInfinity;
+    };
+    std::vector<Tightest> lower(nodes.size() + 1), upper(nodes.size() + 1);
+    size_t cursor = 0;
+    for (const Bar& bar : bars) {
+      // Beyond its brackets a stretch may go on only where nothing broke.
+      const bool first = draft->smooth_front && &stretch == &draft->stretches.front();
+      const bool last = draft->smooth_back && &stretch == &draft->stretches.back();
+      if ((!first && bar.position_ns < nodes.front().position_ns) ||
+          (!last && bar.position_ns > nodes.back().position_ns)) {
+        continue;
+      }
+      const size_t cell =
+          static_cast<size_t>(std::upper_bound(nodes.begin(), nodes.end(), bar.position_ns,
+                                               [](double position, const Node& node) {
+                                                 return position < node.position_ns;
+                                               }) -
+                              nodes.begin());
+      const Bounds bounds = OffsetAt(curve, bar.position_ns, &cursor);
+      const bool is_lower = bar.gate.lo > -kInfinity;
+      const double room = is_lower ? bounds.mid - bar.gate.lo : bar.gate.hi - bounds.mid;
+      Tightest& tightest = is_lower ? lower[cell] : upper[cell];
+      if (room < tightest.room) tightest = {&bar, room};
+    }
+    std::vector<Node> merged;
+    merged.reserve(3 * nodes.size() + 2);
+    for (size_t cell = 0; cell <= nodes.size(); ++cell) {
+      const Bar* pair[] = {lower[cell].bar, upper[cell].bar};
+      if (pair[0] && pair[1] && pair[1]->position_ns < pair[0]->position_ns) {
+        std::swap(pair[0], pair[1]);
+      }
+      for (const Bar* bar : pair) {
+        if (bar == nullptr) continue;
+        Node node;
+        node.kind = Node::Kind::kConstraint;
+        node.position_ns = bar->position_ns;
+        node.gate = bar->gate;
+        merged.push_back(node);
+      }
+      if (cell < nodes.size()) merged.push_back(nodes[cell]);
+    }
+    nodes = std::move(merged);
+  }
+}
+
+Curve FitCurve(Draft* draft, uint64_t* rejected) {
+  Curve curve;
+  curve.base_ticks = draft->base_ticks;
+  curve.base_host_ns = draft->base_host_ns;
+  curve.curvature = draft->stretches.front().motion.curvature;
+  for (Stretch& stretch : draft->stretches) {
+    Fitted fitted = FitStretch(&stretch, rejected);
+    if (curve.knots.empty()) {
+      curve.front = fitted.front;
+    } else {
+      Kink kink;
+      kink.after = curve.knots.size() - 1;
+      kink.left = curve.back.states, kink.mid_left = curve.back.mid;
+      kink.right = fitted.front.states, kink.mid_right = fitted.front.mid;
+      kink.slower = kink.mid_right.slope > kink.mid_left.slope;
+      curve.kinks.push_back(kink);
+    }
+    curve.back = fitted.back;
+    curve.knots.insert(curve.knots.end(), fitted.knots.begin(), fitted.knots.end());
+  }
+  curve.front.smooth = draft->smooth_front;
+  curve.back.smooth = draft->smooth_back;
+  return curve;
+}
+
+}  // namespace acceltrace::clock::internal

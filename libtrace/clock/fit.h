@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One count's samples and constraints to curves. Room: libtrace/clock, not for
+// other rooms.
+#ifndef LIBTRACE_CLOCK_FIT_H_
+#define LIBTRACE_CLOCK_FIT_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "libtrace/clock/counts.h"
+#include "libtrace/clock/estimator.h"
+#include "libtrace/clock/map_data.h"
+#include "libtrace/clock/tube.h"
+
+namespace acceltrace::clock::internal {
+
+// A change of frequency told by the device, on a count's time line.
+struct CutMark {
+  double position_ns = 0;
+  double kick = kInfinity;  // ns/s
+};
+
+// A causal constraint on a curve's time line.
+struct Bar {
+  double position_ns = 0;
+  Range gate;
+};
+
+// A smooth stretch with everything needed to fit it again.
+struct Stretch {
+  std::vector<Node> nodes;
+  Motion motion;          // of the bounds
+  Motion mid_motion;      // of the estimate: as straight as the samples allow ...
+  double mid_margin = 0;  // ... and so far (ns) from the edges of their gates
+};
+
+// A curve in the making: stretches joined by kinks.
+struct Draft {
+  uint64_t base_ticks = 0;
+  int64_t base_host_ns = 0;
+  bool smooth_front = true, smooth_back = true;
+  std::vector<Stretch> stretches;
+};
+
+// Splits a count where it jumped or broke. *rejected counts samples left out.
+std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count,
+                              std::span<const CutMark> cuts, const Options& options,
+                              uint64_t* rejected);
+
+// Puts constraints on a draft: of each stretch of time the tightest on each side, as
+// the curve fitted so far tells.
+void AddBars(const Curve& curve, std::span<const Bar> bars, Draft* draft);
+
+// *rejected counts constraints that contradicted each other.
+Curve FitCurve(Draft* draft, uint64_t* rejected);
+
+// The bracket of a reading on the count's time line, as a gate.
+Range GateOf(const TickLine& line, const Count& count, const Reading& reading);
+
+}  // namespace acceltrace::clock::internal
+
+#endif  // LIBTRACE_CLOCK_FIT_H_

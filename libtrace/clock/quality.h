@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How well a map knows its clock. Room: libtrace/clock, not for other rooms.
+#ifndef LIBTRACE_CLOCK_QUALITY_H_
+#define LIBTRACE_CLOCK_QUALITY_H_
+
+#include <span>
+
+#include "libtrace/clock/counts.h"
+#include "libtrace/clock/map_data.h"
+
+namespace acceltrace::clock::internal {
+
+// Fills in what the curves tell about themselves and about the samples; the counts
+// of samples and constraints given and rejected are the builder's.
+void Measure(std::span<const Count> counts, MapData* data);
+
+}  // namespace acceltrace::clock::internal
+
+#endif  // LIBTRACE_CLOCK_QUALITY_H_

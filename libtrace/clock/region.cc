@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/clock/region.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace acceltrace::clock::internal {
+
+namespace {
+
+constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+
+State Minus(const State& a, const State& b) { return {a.offset - b.offset, a.slope - b.slope}; }
+
+// Sine of an angle that is taken for none. Sets are counted from nearby (tube.cc), so
+// that coordinates are exact to about 1e-12 of their sides.
+constexpr double kParallel = 1e-11;
+
+double Length(const State& a) { return std::hypot(a.offset, a.slope); }
+
+double Cross(const State& a, const State& b) { return a.offset * b.slope - a.slope * b.offset; }
+
+}  // namespace
+
+Region Region::Box(Range offset, Range slope) {
+  Region region;
+  if (offset.empty() || slope.empty()) return region;
+  region.size_ = 4;
+  region.vertices_[0] = {offset.lo, slope.lo};
+  region.vertices_[1] = {offset.hi, slope.lo};
+  region.vertices_[2] = {offset.hi, slope.hi};
+  region.vertices_[3] = {offset.lo, slope.hi};
+  return region;
+}
+
+void Region::Advance(double seconds, double curvature) {
+  for (size_t i = 0; i < size_; ++i) vertices_[i].offset += vertices_[i].slope * seconds;
+  const double kick = 0.5 * curvature * std::abs(seconds);
+  if (kick == 0 || size_ == 0) return;
+  // All that a bounded bend can do lies within a kick of half of it at the start
+  // and another at the end (docs/clocks.md).
+  Sweep(kick * seconds, kick);
+  Sweep(0, kick);
+  Tidy();
+  Simplify();
+}
+
+void Region::Kick(double kick, Range slopes) {
+  if (size_ == 0 || kick == 0) return;
+  if (std::isinf(kick)) {
+    *this = Box(OffsetAt(0), slopes);
+    return;
+  }
+  Sweep(0, kick);
+  Simplify();
+}
+
+void Region::Sweep(double offset, double slope) {
+  const State g{offset, slope};
+  size_t right = 0, left = 0;
+  for (size_t i = 1; i < size_; ++i) {
+    if (Cross(g, vertices_[i]) < Cross(g, vertices_[right])) right = i;
+    if (Cross(g, vertices_[i]) > Cross(g, vertices_[left])) left = i;
+  }
+  if (right == left) return;  // rounding made it a point: nothing to sweep along
+  std::array<State, kMaxVertices + 6> swept;
+  size_t count = 0;
+  for (size_t i = right;; i = (i + 1) % size_) {
+    swept[count++] = {vertices_[i].offset + g.offset, vertices_[i].slope + g.slope};
+    if (i == left) break;
+  }
+  for (size_t i = left;; i = (i + 1) % size_) {
+    swept[count++] = {vertices_[i].offset - g.offset, vertices_[i].slope - g.slope};
+    if (i == right) break;
+  }
+  size_ = count;
+  std::copy_n(swept.begin(), count, vertices_.begin());
+}
+
+void Region::ClipHalfPlane(double a, double b, double limit) {
+  std::array<State, kMaxVertices + 6> kept;
+  size_t count = 0;
+  const auto excess = [&](const State& v) { return a * v.offset + b * v.slope - limit; };
+  bool cut = false;
+  for (size_t i = 0; i < size_; ++i) {
+    if (count + 2 > kept.size()) return;  // rounding made it jagged: leave it larger
+    const State& v = vertices_[i];
+    const State& w = vertices_[i + 1 == size_ ? 0 : i + 1];
+    const double at_v = excess(v), at_w = excess(w);
+    if (at_v <= 0) kept[count++] = v;
+    if ((at_v < 0 && at_w > 0) || (at_v > 0 && at_w < 0)) {
+      const double weight = at_v / (at_v - at_w);
+      kept[count++] = {v.offset + weight * (w.offset - v.offset),
+                       v.slope + weight * (w.slope - v.slope)};
+      cut = true;
+    }
+    if (at_v > 0) cut = true;
+  }
+  if (!cut) return;
+  size_ = count < 3 ? 0 : count;
+  std::copy_n(kept.begin(), count, vertices_.begin());
+  Tidy();
+  Simplify();
+}
+
+bool Region::ClipOffset(Range range) {
+  if (size_ > 0 && range.lo > -kInfinity) ClipHalfPlane(-1, 0, -range.lo);
+  if (size_ > 0 && range.hi < kInfinity) ClipHalfPlane(1, 0, range.hi);
+  return size_ > 0;
+}
+
+void Region::Shift(double offset, double slope) {
+  for (size_t i = 0; i < size_; ++i) {
+    vertices_[i].offset += offset;
+    vertices_[i].slope += slope;
+  }
+}
+
+double Region::Reach() const {
+  double reach = 0;
+  for (size_t i = 0; i < size_; ++i) {
+    reach = std::max({reach, std::abs(vertices_[i].offset), std::abs(vertices_[i].slope)});
+  }
+  return reach;
+}
+
+bool Region::Intersect(const Region& with) {
+  // Cut the smaller by the larger: fewer corners to round off.
+  const Region other = with.Area() < Area() ? std::exchange(*this, with) : with;
+  const double reach = std::max(Reach(), other.Reach());
+  for (size_t i = 0; i < other.size_ && size_ > 0; ++i) {
+    const State& v = other.vertices_[i];
+    const State edge = Minus(other.vertices_[i + 1 == other.size_ ? 0 : i + 1], v);
+    // Inside is left of the edge: cross(edge, p - v) >= 0.
+    const double length = std::hypot(edge.offset, edge.slope);
+    if (length == 0) continue;
+    const double a = edge.slope / length, b = -edge.offset / length;
+    // Rounding turns a short edge; let it be wrong on the large side only.
+    const double slack = 4 * kEpsilon * reach * (1 + reach / length);
+    ClipHalfPlane(a, b, a * v.offset + b * v.slope + slack);
+  }
+  if (other.size_ == 0) size_ = 0;
+  return size_ > 0;
+}
+
+Range Region::OffsetAt(double seconds) const {
+  Range range{kInfinity, -kInfinity};
+  for (size_t i = 0; i < size_; ++i) {
+    const double offset = vertices_[i].offset + vertices_[i].slope * seconds;
+    range.lo = std::min(range.lo, offset);
+    range.hi = std::max(range.hi, offset);
+  }
+  return range;
+}
+
+Range Region::Slopes() const {
+  Range range{kInfinity, -kInfinity};
+  for (size_t i = 0; i < size_; ++i) {
+    range.lo = std::min(range.lo, vertices_[i].slope);
+    range.hi = std::max(range.hi, vertices_[i].slope);
+  }
+  return range;
+}
+
+double Region::Area() const {
+  double twice = 0;
+  for (size_t i = 2; i < size_; ++i) {
+    twice += Cross(Minus(vertices_[i - 1], vertices_[0]), Minus(vertices_[i], vertices_[0]));
+  }
+  return 0.5 * twice;
+}
+
+State Region::Centroid() const {
+  State sum{};
+  double twice = 0;
+  for (size_t i = 2; i < size_; ++i) {
+    const State a = Minus(vertices_[i - 1], vertices_[0]);
+    const State b = Minus(vertices_[i], vertices_[0]);
+    const double weight = Cross(a, b);
+    twice += weight;
+    sum.offset += weight * (a.offset + b.offset) / 3;
+    sum.slope += weight * (a.slope + b.slope) / 3;
+  }
+  if (twice <= 0) {
+    const Range offset = OffsetAt(0), slope = Slopes();
+    return {0.5 * (offset.lo + offset.hi), 0.5 * (slope.lo + slope.hi)};
+  }
+  return {vertices_[0].offset + sum.offset / twice, vertices_[0].slope + sum.slope / twice};
+}
+
+// Takes out edges by prolonging their neighbours until these meet, the one that
+// adds the smallest area first.
+void Region::Simplify() {
+  while (size_ > kMaxVertices) {
+    size_t best = size_;
+    double best_area = kInfinity;
+    State best_corner{};
+    for (size_t i = 0; i < size_; ++i) {
+      const State& before = vertices_[i == 0 ? size_ - 1 : i - 1];
+      const State& from = vertices_[i];
+      const State& to = vertices_[(i + 1) % size_];
+      const State& after = vertices_[(i + 2) % size_];
+      const State edge = Minus(to, from), in = Minus(from, before), out = Minus(after, to);
+      const double turn = Cross(in, out);
+      // Where they are as good as parallel the corner would be a rounding error.
+      if (turn <= kParallel * Length(in) * Length(out)) continue;
+      const double along = Cross(edge, out) / turn, back = Cross(in, edge) / turn;
+      if (!(along >= 0 && back >= 0)) continue;
+      const State corner{from.offset + along * in.offset, from.slope + along * in.slope};
+      const double area = Cross(edge, Minus(corner, to));
+      if (std::abs(area) < best_area) {
+        best = i, best_area = std::abs(area), best_corner = corner;
+      }
+    }
+    if (best == size_) {
+      *this = Box(OffsetAt(0), Slopes());
+      return;
+    }
+    vertices_[best] = best_corner;
+    Drop((best + 1) % size_);
+  }
+}
+
+void Region::Drop(size_t vertex) {
+  std::copy(vertices_.begin() + static_cast<ptrdiff_t>(vertex) + 1,
+            vertices_.begin() + static_cast<ptrdiff_t>(size_),
+            vertices_.begin() + static_cast<ptrdiff_t>(vertex));
+  --size_;
+}
+
+// Takes out vertices that do not stick out to the right of the line through their
+// neighbours: collinear ones, doubles, and the jags of rounding.
+void Region::Tidy() {
+  for (size_t i = 0; i < size_ && size_ > 3;) {
+    const State& before = vertices_[i == 0 ? size_ - 1 : i - 1];
+    const State& after = vertices_[(i + 1) % size_];
+    const State in = Minus(vertices_[i], before), out = Minus(after, vertices_[i]);
+    if (Cross(in, out) <= kParallel * Length(in) * Length(out)) {
+      Drop(i);
+      if (i > 0) --i;
+    } else {
+      ++i;
+    }
+  }
+}
+
+}  // namespace acceltrace::clock::internal

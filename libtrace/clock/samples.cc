@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What goes into a MapBuilder.
+#include "libtrace/clock/estimator.h"
+#include "libtrace/stream/columns.h"
+
+namespace acceltrace::clock {
+
+MapBuilder::MapBuilder(const ClockInfo& info, const Options& options)
+    : info_(info), options_(options) {}
+
+void MapBuilder::Add(const proto::ClockBatch& batch) {
+  const auto rows = static_cast<size_t>(batch.host_before_ns_delta_size());
+  stream::DeltaDecoder before(batch.host_before_ns_delta());
+  stream::DeltaDecoder ticks(batch.device_ticks_delta());
+  stream::DeltaDecoder tsc(batch.tsc_before_delta());
+  stream::DeltaDecoder ptm_ticks(batch.ptm_device_ticks_delta());
+  stream::DeltaDecoder ptm_host(batch.ptm_host_ns_delta());
+  for (size_t i = 0; i < rows; ++i) {
+    Sample sample;
+    sample.host_before_ns = before.Next();
+    sample.host_after_ns = static_cast<int64_t>(static_cast<uint64_t>(sample.host_before_ns) +
+                                                stream::ColumnAt(batch.host_width_ns(), i));
+    sample.device_ticks = ticks.NextUnsigned();
+    sample.tsc_before = tsc.NextUnsigned();
+    sample.tsc_after = sample.tsc_before + stream::ColumnAt(batch.tsc_width(), i);
+    sample.has_ptm = stream::ColumnAt(batch.has_ptm(), i) != 0;
+    sample.ptm_device_ticks = ptm_ticks.NextUnsigned();
+    sample.ptm_host_ns = ptm_host.Next();
+    samples_.push_back(sample);
+  }
+}
+
+void MapBuilder::AddCut(uint64_t ticks, Cut cut, int64_t near_ns, double hz) {
+  cuts_.push_back({ticks, cut, near_ns, hz});
+}
+
+void MapBuilder::AddConstraints(std::span<const Constraint> constraints) {
+  constraints_.insert(constraints_.end(), constraints.begin(), constraints.end());
+}
+
+}  // namespace acceltrace::clock

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/clock/tube.h"
+
+#include <cmath>
+#include <utility>
+
+namespace acceltrace::clock::internal {
+
+namespace {
+
+// So many brackets in a row that contradict what was before are believed.
+constexpr size_t kWitnessesOfBreak = 3;
+
+double SecondsBetween(const Node& from, const Node& to) {
+  return (to.position_ns - from.position_ns) * 1e-9;
+}
+
+Region Start(const Node& node, const Motion& motion) {
+  return Region::Box(node.gate, motion.slopes);
+}
+
+bool HasBothSides(const Node& node) {
+  return !std::isinf(node.gate.lo) && !std::isinf(node.gate.hi);
+}
+
+// A polyline near the clock through a bracket each second or so, and its slope from
+// each node on. Sets are counted from it, as small numbers: rounding errors of an
+// offset of minutes would turn the edges of sets that are a few ns wide.
+std::vector<State> Origins(std::span<const Node> nodes) {
+  constexpr double kStepNs = 1e9;
+  std::vector<std::pair<double, double>> anchors;  // position, offset
+  bool after_cut = false;
+  for (const Node& node : nodes) {
+    after_cut |= node.kick != 0;
+    if (!HasBothSides(node) || node.rejected) continue;
+    if (anchors.empty() || after_cut || node.position_ns >= anchors.back().first + kStepNs) {
+      if (!anchors.empty() && node.position_ns <= anchors.back().first) continue;
+      anchors.emplace_back(node.position_ns, 0.5 * (node.gate.lo + node.gate.hi));
+      after_cut = false;
+    }
+  }
+  std::vector<State> origins(nodes.size());
+  size_t a = 0;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    while (a + 2 < anchors.size() && anchors[a + 1].first <= nodes[i].position_ns) ++a;
+    const auto& from = anchors[a];
+    if (anchors.size() > 1) {
+      const auto& to = anchors[a + 1];
+      origins[i].slope = (to.second - from.second) / ((to.first - from.first) * 1e-9);
+    }
+    origins[i].offset = from.second + origins[i].slope * (nodes[i].position_ns - from.first) * 1e-9;
+  }
+  return origins;
+}
+
+// Both sets hold: their intersection does. Rounding may leave nothing of two that
+// touch; then either is right to within rounding.
+void Meet(const Region& future, bool has_past, Region* past) {
+  if (!has_past) {
+    *past = future;
+    return;
+  }
+  Region met = *past;
+  if (met.Intersect(future)) *past = met;
+}
+
+}  // namespace
+
+std::vector<Piece> Segment(std::span<Node> nodes, const Motion& motion) {
+  std::vector<Piece> pieces;
+  Region region;
+  std::vector<size_t> failed;  // brackets since the last one that agreed
+  size_t i = 0;
+  while (i < nodes.size() || !failed.empty()) {
+    const bool at_end = i == nodes.size();
+    if (at_end || failed.size() == kWitnessesOfBreak) {
+      // A new piece from the first that contradicted; look at what follows again.
+      i = failed.front();
+      region = Region();
+      failed.clear();
+    }
+    Node& node = nodes[i];
+    if (region.empty()) {
+      if (HasBothSides(node)) {
+        region = Start(node, motion);
+        pieces.push_back({i, i, node.witness ? size_t{1} : size_t{0}});
+      }
+      ++i;
+      continue;
+    }
+    region.Advance(SecondsBetween(nodes[i - 1], node), motion.curvature);
+    region.Kick(node.kick, motion.slopes);
+    Region clipped = region;
+    if (!clipped.ClipOffset(node.gate)) {
+      failed.push_back(i);
+    } else if (node.kind == Node::Kind::kBracket) {
+      region = clipped;
+      if (node.witness) {
+        for (size_t outlier : failed) nodes[outlier].rejected = true;
+        failed.clear();
+      }
+      // A wide bracket passes anything: it does not clear those that contradict.
+      if (failed.empty()) pieces.back().last = i;
+      pieces.back().witnesses += node.witness;
+    }
+    ++i;
+  }
+  return pieces;
+}
+
+std::vector<Node> Narrowed(std::span<const Node> nodes, double margin) {
+  std::vector<Node> narrowed(nodes.begin(), nodes.end());
+  for (Node& node : narrowed) {
+    if (node.kind != Node::Kind::kBracket) continue;
+    node.gate.lo += margin;
+    node.gate.hi -= margin;
+  }
+  return narrowed;
+}
+
+bool IsFeasible(std::span<const Node> nodes, const Motion& motion) {
+  Region region;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const Node& node = nodes[i];
+    if (region.empty()) {
+      if (HasBothSides(node) && !node.rejected) region = Start(node, motion);
+      continue;
+    }
+    region.Advance(SecondsBetween(nodes[i - 1], node), motion.curvature);
+    region.Kick(node.kick, motion.slopes);
+    if (!node.rejected && !region.ClipOffset(node.gate)) return false;
+  }
+  return true;
+}
+
+std::vector<NodeStates> Smooth(std::span<Node> nodes, const Motion& motion, bool brackets_only) {
+  const auto passed_by = [&](const Node& node) {
+    return node.rejected || (brackets_only && node.kind == Node::Kind::kConstraint);
+  };
+  std::vector<NodeStates> states(nodes.size());
+  size_t start = 0;
+  while (start < nodes.size() && (!HasBothSides(nodes[start]) || passed_by(nodes[start]))) ++start;
+  if (start == nodes.size()) return {};
+
+  const std::vector<State> origins = Origins(nodes);
+  const auto clip = [&](size_t i, Region* region) {
+    if (passed_by(nodes[i])) return;
+    Region clipped = *region;
+    const double origin = origins[i].offset;
+    if (clipped.ClipOffset({nodes[i].gate.lo - origin, nodes[i].gate.hi - origin})) {
+      *region = clipped;
+    } else {
+      nodes[i].rejected = true;
+    }
+  };
+  const auto kick = [&](size_t i, Region* region) {
+    const double origin = origins[i].slope;
+    region->Kick(nodes[i].kick, {motion.slopes.lo - origin, motion.slopes.hi - origin});
+  };
+  // Steps between nodes i and i + 1, each counted from its own origin.
+  const auto step = [&](size_t i, bool forward, Region* region) {
+    const double seconds = SecondsBetween(nodes[i], nodes[i + 1]);
+    const double offset = origins[i].offset + origins[i].slope * seconds - origins[i + 1].offset;
+    const double slope = origins[i].slope - origins[i + 1].slope;
+    if (forward) {
+      region->Advance(seconds, motion.curvature);
+      region->Shift(offset, slope);
+    } else {
+      region->Shift(-offset, -slope);
+      region->Advance(-seconds, motion.curvature);
+    }
+  };
+
+  // Forward: what the past allows. Before `start` that is everything.
+  Region region = Region::Box(nodes[start].gate, motion.slopes);
+  region.Shift(-origins[start].offset, -origins[start].slope);
+  for (size_t i = start; i < nodes.size(); ++i) {
+    if (i > start) {
+      step(i - 1, true, &region);
+      clip(i, &region);
+    }
+    states[i].before = region;
+    kick(i, &region);
+    states[i].after = region;
+  }
+  // Backward: what the future allows, met with the past. It starts from the last
+  // forward set, which is all that both allow there.
+  for (size_t i = nodes.size(); i-- > 0;) {
+    if (i + 1 < nodes.size()) {
+      step(i, false, &region);
+      Meet(region, i >= start, &states[i].after);
+      kick(i, &region);
+    } else {
+      region = states[i].before;
+    }
+    clip(i, &region);
+    Meet(region, i >= start, &states[i].before);
+  }
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    states[i].before.Shift(origins[i].offset, origins[i].slope);
+    states[i].after.Shift(origins[i].offset, origins[i].slope);
+  }
+  return states;
+}
+
+}  // namespace acceltrace::clock::internal

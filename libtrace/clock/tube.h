@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tube: what offset and slope a clock can have had at each node, given every
+// gate before and after it and a limit on how fast the slope changes. Room:
+// libtrace/clock, not for other rooms. Proofs: docs/clocks.md.
+#ifndef LIBTRACE_CLOCK_TUBE_H_
+#define LIBTRACE_CLOCK_TUBE_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "libtrace/clock/region.h"
+
+namespace acceltrace::clock::internal {
+
+// A point of a count's time line. Offsets are host time less the count's host
+// base less the position.
+struct Node {
+  enum class Kind : uint8_t {
+    kBracket,     // a sample: its middle is an estimate too
+    kConstraint,  // causal, one side
+    kCut,         // the device told of a change of frequency
+    kFiller,      // nothing: splits a long stretch
+  };
+  Kind kind = Kind::kFiller;
+  bool rejected = false;
+  bool witness = false;  // a bracket narrow enough to contradict others
+  double position_ns = 0;
+  Range gate;       // the offset lies within
+  double kick = 0;  // ns/s by which the slope may change here, infinite for a cut of unknown size
+};
+
+// How the clock may move.
+struct Motion {
+  double curvature = 0;  // ns/s^2
+  Range slopes;          // ns/s, where nothing is known
+};
+
+// A stretch of nodes [first, last] that one smooth curve passes.
+struct Piece {
+  size_t first = 0;
+  size_t last = 0;
+  size_t witnesses = 0;
+};
+
+// Splits nodes, in order of position, into smooth pieces. One or two brackets that
+// nothing before nor after agrees with are marked rejected; three in a row begin
+// another piece.
+std::vector<Piece> Segment(std::span<Node> nodes, const Motion& motion);
+
+// The nodes with the gates of brackets narrower by `margin` on either side.
+std::vector<Node> Narrowed(std::span<const Node> nodes, double margin);
+
+// True if one smooth curve passes all gates that are not rejected.
+bool IsFeasible(std::span<const Node> nodes, const Motion& motion);
+
+struct NodeStates {
+  Region before;  // its kick
+  Region after;
+};
+
+// The possible states at each node. Gates that leave nothing are marked rejected and
+// passed by; with brackets_only, constraints are passed by too. Empty without a bracket.
+std::vector<NodeStates> Smooth(std::span<Node> nodes, const Motion& motion, bool brackets_only);
+
+}  // namespace acceltrace::clock::internal
+
+#endif  // LIBTRACE_CLOCK_TUBE_H_

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+SCORING_SRCS := tests/scoring/simulator.cc tests/scoring/baselines.cc tests/scoring/score.cc
+$(eval $(call unit-test,scoring,tests/scoring,$(SCORING_SRCS)))
+$(eval $(call program,$(BUILD)/test/clock-matrix,tests/scoring/matrix.cc $(SCORING_SRCS),-L$(BUILD)/lib -lacceltrace -lprotobuf,$(BUILD)/lib/libacceltrace.so))
+TESTS += $(BUILD)/test/clock-matrix

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/scoring/score.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace acceltrace::scoring {
+
+namespace {
+
+double AtFraction(std::vector<double>* values, double fraction) {
+  if (values->empty()) return 0;
+  const double rank = std::ceil(fraction * static_cast<double>(values->size())) - 1;
+  const auto at = values->begin() + static_cast<ptrdiff_t>(std::max(0.0, rank));
+  std::nth_element(values->begin(), at, values->end());
+  return *at;
+}
+
+}  // namespace
+
+Spread SpreadOf(std::vector<double> errors_ns) {
+  for (double& error : errors_ns) error = std::abs(error);
+  return {AtFraction(&errors_ns, 0.5), AtFraction(&errors_ns, 0.99), AtFraction(&errors_ns, 1)};
+}
+
+const Score::Rival& Score::Best() const {
+  return *std::min_element(rivals.begin(), rivals.end(), [](const Rival& a, const Rival& b) {
+    return a.error.p99_ns < b.error.p99_ns;
+  });
+}
+
+Score ScoreOf(const std::vector<TrueEvent>& events, const std::vector<Baseline>& baselines,
+              const clock::Quality& quality) {
+  Score score;
+  score.events = events.size();
+  score.quality = quality;
+  std::vector<double> errors, widths;
+  for (const TrueEvent& event : events) {
+    const auto lo = static_cast<double>(event.converted.lo_ns);
+    const auto hi = static_cast<double>(event.converted.hi_ns);
+    const double outside = std::max(lo - event.true_ns, event.true_ns - hi);
+    if (outside > 0) {
+      ++score.outside;
+      score.worst_outside_ns = std::max(score.worst_outside_ns, outside);
+    }
+    errors.push_back(static_cast<double>(event.converted.mid_ns) - event.true_ns);
+    widths.push_back(hi - lo);
+  }
+  score.error = SpreadOf(errors);
+  score.width_median_ns = AtFraction(&widths, 0.5);
+  score.width_max_ns = AtFraction(&widths, 1);
+  for (const Baseline& baseline : baselines) {
+    for (size_t i = 0; i < events.size(); ++i) {
+      // To whole ns, as everyone stores them.
+      errors[i] =
+          std::round(baseline.convert(events[i].ticks, events[i].near_ns)) - events[i].true_ns;
+    }
+    score.rivals.push_back({baseline.name, SpreadOf(errors)});
+  }
+  return score;
+}
+
+}  // namespace acceltrace::scoring

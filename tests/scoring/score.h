@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How far converted times are from the truth. Room: tests/scoring.
+#ifndef TESTS_SCORING_SCORE_H_
+#define TESTS_SCORING_SCORE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "libtrace/clock/estimator.h"
+#include "tests/scoring/baselines.h"
+
+namespace acceltrace::scoring {
+
+struct Spread {
+  double p50_ns = 0, p99_ns = 0, max_ns = 0;
+};
+
+// Of absolute errors.
+Spread SpreadOf(std::vector<double> errors_ns);
+
+struct Score {
+  uint64_t events = 0;
+  uint64_t outside = 0;  // of their interval
+  double worst_outside_ns = 0;
+  Spread error;
+  double width_median_ns = 0;
+  double width_max_ns = 0;
+  struct Rival {
+    std::string name;
+    Spread error;
+  };
+  std::vector<Rival> rivals;  // the first is the nearest snapshot
+  clock::Quality quality;
+
+  // The rival with the smallest p99.
+  const Rival& Best() const;
+};
+
+struct TrueEvent {
+  uint64_t ticks = 0;
+  int64_t near_ns = 0;
+  double true_ns = 0;
+  clock::Interval converted;
+};
+
+Score ScoreOf(const std::vector<TrueEvent>& events, const std::vector<Baseline>& baselines,
+              const clock::Quality& quality);
+
+}  // namespace acceltrace::scoring
+
+#endif  // TESTS_SCORING_SCORE_H_
