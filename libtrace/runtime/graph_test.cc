@@ -180,7 +180,8 @@ TEST_CASE("independent nodes do not wait for each other") {
     AXL_OK(axlGraphAddVector(g, nullptr, nullptr, 0, "fill", axlVecFill, &vec));
   }
   AXL_OK(axlGraphLaunch(g, nullptr));
-  for (const axl_desc& command : f.kernel.jobs().back().commands) {
+  const auto job = f.kernel.jobs().back();
+  for (const axl_desc& command : job.commands) {
     REQUIRE(command.wait_sem[0] == AXL_SEM_NONE);
     REQUIRE(command.wait_sem[1] == AXL_SEM_NONE);
   }

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The probes as a tracer finds them: ELF notes, one site each, semaphores; and what
+// is announced when. The semaphores are raised by hand, as the kernel would.
+#include "libtrace/runtime/probes.h"
+
+#include <elf.h>
+#include <link.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "libtrace/runtime/names.h"
+#include "libtrace/runtime/testing/fixture.h"
+#include "tests/catch.h"
+
+using namespace acceltrace::runtime;
+
+namespace {
+
+struct Probe {
+  uint64_t pc, base, semaphore;
+  std::string arguments;
+};
+
+// The .note.stapsdt of a file, by probe name.
+std::multimap<std::string, Probe> ReadProbes(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), {});
+  std::multimap<std::string, Probe> probes;
+  if (bytes.size() < sizeof(Elf64_Ehdr)) return probes;
+  const char* const data = bytes.data();
+  const auto* header = reinterpret_cast<const Elf64_Ehdr*>(data);
+  const auto* sections = reinterpret_cast<const Elf64_Shdr*>(data + header->e_shoff);
+  const char* names = data + sections[header->e_shstrndx].sh_offset;
+  for (int i = 0; i < header->e_shnum; ++i) {
+    if (std::strcmp(names + sections[i].sh_name, ".note.stapsdt") != 0) continue;
+    const char* at = data + sections[i].sh_offset;
+    const char* const end = at + sections[i].sh_size;
+    while (at < end) {
+      const auto* note = reinterpret_cast<const Elf64_Nhdr*>(at);
+      const char* content = at + sizeof *note + ((note->n_namesz + 3) & ~3u);
+      Probe probe;
+      std::memcpy(&probe.pc, content, 24);
+      const char* provider = content + 24;
+      const char* name = provider + std::strlen(provider) + 1;
+      probe.arguments = name + std::strlen(name) + 1;
+      if (std::strcmp(provider, "libaxl") == 0) probes.emplace(name, probe);
+      at = content + ((note->n_descsz + 3) & ~3u);
+    }
+  }
+  return probes;
+}
+
+size_t CountArguments(const std::string& arguments) {
+  size_t count = arguments.empty() ? 0 : 1;
+  for (const char c : arguments) count += c == ' ';
+  return count;
+}
+
+// As if a tracer were attached.
+struct Raised {
+  explicit Raised(volatile unsigned short& semaphore) : semaphore_(semaphore) {
+    semaphore_ = static_cast<unsigned short>(semaphore_ + 1);
+  }
+  ~Raised() { semaphore_ = static_cast<unsigned short>(semaphore_ - 1); }
+  volatile unsigned short& semaphore_;
+};
+
+}  // namespace
+
+TEST_CASE("probes: the library has each once, with its arguments and a semaphore") {
+  const auto probes = ReadProbes("build/lib/libaxl.so");
+  if (probes.empty()) {
+    WARN("skipped: build/lib/libaxl.so is not there, run from the top folder");
+    return;
+  }
+  const std::map<std::string, size_t> expected = {{"api_begin", 4},  {"api_end", 3},
+                                                  {"range_push", 2}, {"range_pop", 1},
+                                                  {"mark", 1},       {"op_name", 2}};
+  REQUIRE(probes.size() == expected.size());
+  for (const auto& [name, probe] : probes) {
+    INFO(name);
+    REQUIRE(expected.count(name) == 1);
+    REQUIRE(CountArguments(probe.arguments) == expected.at(name));
+    REQUIRE(probe.semaphore != 0);
+  }
+}
+
+TEST_CASE("op names are announced once to a tracer, and again to the next one") {
+  const uint32_t tag = OpNames().Intern("probes_test.op");
+  NameTable::Name* const name = OpNames().Find(tag);
+  AnnounceOp(tag);
+  REQUIRE(name->announced == 0);
+  uint64_t first;
+  {
+    Raised tracer(libaxl_op_name_semaphore);
+    AnnounceOp(tag);
+    first = name->announced;
+    REQUIRE(first != 0);
+    Raised second(libaxl_op_name_semaphore);
+    AnnounceOp(tag);
+    REQUIRE(name->announced > first);
+    first = name->announced;
+  }
+  AnnounceOp(tag);  // nobody there
+  REQUIRE(name->announced == first);
+  Raised third(libaxl_op_name_semaphore);
+  AnnounceOp(tag);
+  REQUIRE(name->announced > first);
+  AnnounceOp(0);  // no such tag
+  AnnounceOp(UINT32_MAX);
+}
+
+TEST_CASE("ranges and marks work with and without a tracer, pops in excess are ignored") {
+  axlRangePop();
+  for (int traced = 0; traced < 2; ++traced) {
+    const Raised a(libaxl_range_push_semaphore), b(libaxl_range_pop_semaphore),
+        c(libaxl_mark_semaphore);
+    axlRangePush("outer");
+    axlRangePush(nullptr);
+    axlMark("here");
+    axlRangePop();
+    axlRangePop();
+    axlRangePop();
+  }
+  axlRangePush("untraced");
+  axlRangePop();
+}
+
+TEST_CASE("after fork the child has ids of its own and may not use the parent's device") {
+  Fixture f;
+  void* p;
+  AXL_OK(axlMalloc(&p, 16));
+  const pid_t child = fork();
+  if (child == 0) {
+    uint64_t id = 0;
+    void* q;
+    const bool refused = axlMalloc(&q, 16) == axlErrorForked;
+    axlGetCorrelation(&id);
+    _exit(refused && id >> 32 == static_cast<uint64_t>(getpid()) ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  REQUIRE(WEXITSTATUS(status) == 0);
+  AXL_OK(axlFree(p));
+}
