@@ -14,7 +14,8 @@ constexpr struct {
   const char* verdict;
 } kClasses[kNumClasses] = {
     {"computing", "device computing", "most of the run the device was computing"},
-    {"transferring", "only transfers running", "data transfers with nothing else to run set the pace"},
+    {"transferring", "only transfers running",
+     "data transfers with nothing else to run set the pace"},
     {"holding", "device has work, runs none",
      "the device held jobs without running them: fetching, dispatching or waiting on semaphores"},
     {"notifying", "completion to wake-up", "finished work waited for its interrupt and wake-up"},
@@ -41,12 +42,18 @@ class Sweep {
     edges_.push_back({to_ns, to_error_ns, of, -1});
   }
 
+  // result's begin and end are set.
   void Run(Breakdown* result) {
-    if (edges_.empty()) return;
+    for (Edge& edge : edges_) {
+      if (edge.at_ns >= result->begin_ns && edge.at_ns <= result->end_ns) continue;
+      edge.at_ns = std::clamp(edge.at_ns, result->begin_ns, result->end_ns);
+      edge.error_ns = 0;
+    }
+    // The application's own edges: it has what nothing else has, to the very end.
+    edges_.push_back({result->begin_ns, 0, kApplication, +1});
+    edges_.push_back({result->end_ns, 0, kApplication, -1});
     std::sort(edges_.begin(), edges_.end(),
               [](const Edge& a, const Edge& b) { return a.at_ns < b.at_ns; });
-    result->begin_ns = edges_.front().at_ns;
-    result->end_ns = edges_.back().at_ns;
     std::array<int, kNumClasses> open{};
     std::array<int64_t, kNumClasses> error_ns{};
     int64_t last_ns = result->begin_ns;
@@ -139,7 +146,7 @@ void AddCommands(const model::Model& model, Sweep* sweep, Breakdown* result) {
 
 void Judge(Breakdown* result) {
   if (result->RunNs() <= 0) {
-    result->verdict = "nothing ran: the trace holds no calls and no commands";
+    result->verdict = "no device was used: the trace holds no jobs and no commands";
     return;
   }
   for (int c = 0; c < kNumClasses; ++c) {
@@ -154,10 +161,11 @@ void Judge(Breakdown* result) {
     }
   }
   const double share = 100 * result->Share(result->time[result->largest]);
-  result->verdict = fmt::format("{} ({:.1f} % of the run)", kClasses[result->largest].verdict, share);
+  result->verdict =
+      fmt::format("{} ({:.1f} % of the run)", kClasses[result->largest].verdict, share);
   if (result->largest == kComputing && !result->limiters.empty()) {
-    result->verdict += fmt::format("; {} set the time of most commands",
-                                   result->limiters.front().first);
+    result->verdict +=
+        fmt::format("; {} set the time of most commands", result->limiters.front().first);
   }
   if (!result->certain) result->verdict += "; the next class is within its bounds";
 }
@@ -167,8 +175,52 @@ void Judge(Breakdown* result) {
 const char* ClassName(Class c) { return kClasses[c].name; }
 const char* ClassText(Class c) { return kClasses[c].text; }
 
+namespace {
+
+// Sets the run's begin and end; false when no device was used.
+bool FindRun(const model::Model& model, Breakdown* result) {
+  bool any = false;
+  const auto see = [&](int64_t from_ns, int64_t to_ns) {
+    result->begin_ns = any ? std::min(result->begin_ns, from_ns) : from_ns;
+    result->end_ns = any ? std::max(result->end_ns, to_ns) : to_ns;
+    any = true;
+  };
+  const model::Jobs& jobs = model.jobs;
+  for (size_t j = 0; j < jobs.size(); ++j) {
+    if (jobs.submit_ns[j] != model::kNoTime) {
+      const uint32_t call = jobs.api_row[j];
+      const int64_t from_ns = call == model::kNoRow ? jobs.submit_ns[j] : model.api.begin_ns[call];
+      see(from_ns, std::max(jobs.submit_ns[j], jobs.submit_end_ns[j]));
+    }
+    if (jobs.on_device[j]) {
+      see(jobs.doorbell.host[j].mid_ns, jobs.completion.host[j].mid_ns);
+    }
+    for (int64_t at_ns : {jobs.complete_ns[j], jobs.wake_ns[j]}) {
+      if (at_ns != model::kNoTime) see(at_ns, at_ns);
+    }
+    const uint32_t waiter = jobs.wait_api_row[j];
+    if (waiter != model::kNoRow && !model.api.open[waiter]) {
+      see(model.api.end_ns[waiter], model.api.end_ns[waiter]);
+    }
+  }
+  for (size_t i = 0; i < model.commands.size(); ++i) {
+    see(model.commands.fetched.host[i].mid_ns, model.commands.end.host[i].mid_ns);
+  }
+  if (any) {
+    result->before_ns = std::max<int64_t>(0, result->begin_ns - model.begin_ns);
+    result->after_ns = std::max<int64_t>(0, model.end_ns - result->end_ns);
+  }
+  return any && result->end_ns > result->begin_ns;
+}
+
+}  // namespace
+
 Breakdown ComputeBreakdown(const model::Model& model) {
   Breakdown result;
+  if (!FindRun(model, &result)) {
+    Judge(&result);
+    return result;
+  }
   Sweep sweep;
   AddJobs(model, &sweep);
   AddCommands(model, &sweep, &result);

@@ -2,6 +2,11 @@
 //
 // Where did the time go? Room: libtrace/analysis.
 //
+// The run is the time in which devices were used: from the beginning of the
+// first API call that submitted a job to the return of the last one that waited
+// for one (the consumption of the last completion, if none did). What a program
+// did before and after is told apart.
+//
 // Every instant of the run belongs to exactly one class: the first of this list
 // that is true for it, so that the classes add up to the run. What runs on a
 // device hides what the host does meanwhile: the host's classes are the time in
@@ -32,7 +37,8 @@ const char* ClassName(Class c);  // stable, for JSON
 const char* ClassText(Class c);  // for people
 
 struct Breakdown {
-  int64_t begin_ns = 0, end_ns = 0;  // first and last host event, call or device time
+  int64_t begin_ns = 0, end_ns = 0;
+  int64_t before_ns = 0, after_ns = 0;  // from the first event of all, to the last
   std::array<Span, kNumClasses> time{};
   // Time in which commands ran, by limiter name: what set their run time.
   std::vector<std::pair<std::string, Span>> limiters;

@@ -19,12 +19,12 @@
 namespace acceltrace::analysis {
 
 struct Violation {
-  size_t job = 0;      // row in Model::jobs
-  std::string what;    // doorbell > device_doorbell
+  size_t job = 0;    // row in Model::jobs
+  std::string what;  // doorbell > device_doorbell
   bool earlier_on_device = false, later_on_device = false;
   uint64_t earlier_ticks = 0, later_ticks = 0;  // raw, where on a device
   model::Interval earlier{}, later{};           // converted
-  int64_t by_ns = 0;  // at least so much too early
+  int64_t by_ns = 0;                            // at least so much too early
 };
 
 struct Causality {

@@ -69,9 +69,9 @@ void JobLaws(const model::Model& model, bool complete, std::vector<Law>* laws) {
     if (jobs.on_device[j] && !begun_before) {
       const uint64_t seen = jobs.complete_ns[j] != model::kNoTime;
       consumed.Case(1, seen, where("written, consumed:", 1, seen));
-      counts.Case(jobs.commands_submitted[j], jobs.commands_retired[j],
-                  where("commands submitted", jobs.commands_submitted[j],
-                        jobs.commands_retired[j]));
+      counts.Case(
+          jobs.commands_submitted[j], jobs.commands_retired[j],
+          where("commands submitted", jobs.commands_submitted[j], jobs.commands_retired[j]));
       counts.Case(jobs.commands_retired[j], jobs.num_commands[j],
                   where("commands retired", jobs.commands_retired[j], jobs.num_commands[j]));
       identity.Case(jobs.host_correlation[j], jobs.correlation[j],

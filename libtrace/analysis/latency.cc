@@ -43,14 +43,12 @@ Latency ComputeLatency(const model::Model& model) {
   for (size_t job = 0; job < jobs.size(); ++job) {
     const Timeline line = JobTimeline(model, job);
     const model::Device& device = model.devices[jobs.device[job]];
-    // A thread that came after the completion did not wait for it: what it
-    // spent elsewhere is no latency of the wake-up.
     const bool waited = jobs.wait_ns[job] != model::kNoTime && line.seen[kConsumed] &&
                         jobs.wait_ns[job] <= jobs.complete_ns[job];
     for (size_t s = 0; s < std::size(kStages); ++s) {
       const auto& [name, text, where, from, to] = kStages[s];
       if (!line.seen[from] || !line.seen[to]) continue;
-      if (to == kWake && !waited) continue;
+      if ((to == kWake || from == kWake) && !waited) continue;
       spans[s].push_back(where == Where::kDevice
                              ? OnDevice(device, line.ticks[from], line.ticks[to])
                              : Between(line.at[from], line.at[to]));
@@ -58,6 +56,8 @@ Latency ComputeLatency(const model::Model& model) {
     const bool whole = line.seen[kSubmit] && line.seen[kDoorbell] && line.seen[kCompletion] &&
                        line.seen[kConsumed];
     if (whole) ++latency.whole;
+    latency.waits += line.seen[kWake];
+    latency.blocked += waited;
     if (whole && line.seen[kApiBegin]) {
       end_to_end.push_back(Between(line.at[kApiBegin], line.at[kConsumed]));
       if (waited && line.seen[kApiEnd]) {

@@ -5,8 +5,9 @@
 //   API begin → submit → doorbell → (bus) → device doorbell → fetch → start → end
 //   → completion write → interrupt sent → (bus) → handler → consumed → wake → API end
 //
-// The stages of a job that was waited for add up to its way through the system;
-// a stage counts only jobs of which both of its ends were seen.
+// A stage counts only jobs of which both of its ends were seen; the last two
+// only jobs for which a thread was waiting when they completed: one that came
+// later found its work done, and what it did before is no latency of the wake-up.
 #ifndef LIBTRACE_ANALYSIS_LATENCY_H_
 #define LIBTRACE_ANALYSIS_LATENCY_H_
 
@@ -28,7 +29,9 @@ struct Stage {
 
 struct Latency {
   uint64_t jobs = 0;
-  uint64_t whole = 0;  // jobs of which both sides were seen from submit to consumed
+  uint64_t whole = 0;    // jobs of which both sides were seen from submit to consumed
+  uint64_t waits = 0;    // jobs that a thread asked for
+  uint64_t blocked = 0;  // ... before they were complete
   std::vector<Stage> stages;
   // API begin to the driver's having consumed the completion, every whole job.
   Stats end_to_end;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/analysis/memory.h"
 
+#include "libtrace/analysis/counters.h"
 #include "libtrace/analysis/utilisation.h"
 
 namespace acceltrace::analysis {
@@ -10,13 +11,36 @@ double Ratio(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
+MemoryCounters CountersOf(const model::Device& device) {
+  MemoryCounters counters;
+  if (device.counters.size() < 2) return counters;
+  const size_t last = device.counters.size() - 1;
+  counters.available = true;
+  const auto read = [&](const char* name, uint64_t* to) {
+    const auto grown = Grown(device.counters, FindCounter(device, name), 0, last);
+    if (!grown) counters.available = false;
+    *to = grown.value_or(0);
+  };
+  read("dram_read_bytes", &counters.read_bytes);
+  read("dram_write_bytes", &counters.write_bytes);
+  read("dram_useful_bytes", &counters.useful_bytes);
+  read("dram_row_hits", &counters.row_hits);
+  read("dram_row_misses", &counters.row_misses);
+  read("dram_row_conflicts", &counters.row_conflicts);
+  return counters;
+}
+
 }  // namespace
 
-double MemoryUse::Efficiency() const { return Ratio(useful_bytes, moved_bytes); }
+double MemoryCounters::Efficiency() const { return Ratio(useful_bytes, read_bytes + write_bytes); }
+double MemoryCounters::HitRate() const {
+  return Ratio(row_hits, row_hits + row_misses + row_conflicts);
+}
 double MemoryUse::HitRate() const { return Ratio(row_hits, row_hits + row_misses); }
 double MemoryUse::BytesPerSecond() const {
-  return time.mid_ns <= 0 ? 0
-                          : static_cast<double>(moved_bytes) * 1e9 / static_cast<double>(time.mid_ns);
+  return time.mid_ns <= 0
+             ? 0
+             : static_cast<double>(moved_bytes) * 1e9 / static_cast<double>(time.mid_ns);
 }
 
 std::vector<DeviceMemory> ComputeMemory(const model::Model& model) {
@@ -25,6 +49,7 @@ std::vector<DeviceMemory> ComputeMemory(const model::Model& model) {
     devices[d].device = d;
     devices[d].peak_bytes_per_s = model.devices[d].about.memory_bytes_per_s();
     devices[d].all.name = "all";
+    devices[d].counters = CountersOf(model.devices[d]);
     for (const proto::Unit& unit : model.devices[d].about.units()) {
       devices[d].units.emplace_back().name = unit.name();
     }
@@ -34,13 +59,12 @@ std::vector<DeviceMemory> ComputeMemory(const model::Model& model) {
     if (commands.memory_bytes[i] == 0) continue;
     DeviceMemory& device = devices[commands.device[i]];
     for (MemoryUse* use : {&device.all, &device.units[commands.unit[i]]}) {
-      use->useful_bytes += commands.bytes[i];
       use->moved_bytes += commands.memory_bytes[i];
       use->row_hits += commands.row_hits[i];
       use->row_misses += commands.row_misses[i];
     }
-    device.units[commands.unit[i]].time += OnDevice(
-        model.devices[commands.device[i]], commands.start.ticks[i], commands.end.ticks[i]);
+    device.units[commands.unit[i]].time +=
+        OnDevice(model.devices[commands.device[i]], commands.start.ticks[i], commands.end.ticks[i]);
   }
   for (const DeviceUse& use : ComputeUtilisation(model)) devices[use.device].all.time = use.window;
   return devices;

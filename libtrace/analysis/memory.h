@@ -2,9 +2,13 @@
 //
 // What did device memory do for its bytes? Room: libtrace/analysis.
 //
-// useful = bytes that commands asked for; moved = bytes in whole bursts. Their
-// quotient is the efficiency of the access pattern; row hits over all bursts is
-// the locality. Bandwidth is over the time in which the unit's commands ran.
+// By unit, from its commands: bytes moved in whole bursts, and the share of
+// bursts that found their row open, which is the locality of the accesses. For
+// the device, from its counters between the first and the last snapshot: useful
+// bytes are those that commands asked for, so that useful over moved is the
+// efficiency of the access pattern (above 1 never). Counters by these names:
+// dram_read_bytes, dram_write_bytes, dram_useful_bytes, dram_row_hits,
+// dram_row_misses, dram_row_conflicts.
 #ifndef LIBTRACE_ANALYSIS_MEMORY_H_
 #define LIBTRACE_ANALYSIS_MEMORY_H_
 
@@ -18,19 +22,27 @@ namespace acceltrace::analysis {
 
 struct MemoryUse {
   std::string name;  // unit
-  uint64_t useful_bytes = 0, moved_bytes = 0;
-  uint64_t row_hits = 0, row_misses = 0;
-  Span time;  // sum of start to end of the commands that touched memory
+  uint64_t moved_bytes = 0;
+  uint64_t row_hits = 0, row_misses = 0;  // misses include conflicts
+  Span time;                              // sum of start to end of the commands that touched memory
 
-  double Efficiency() const;  // useful / moved
   double HitRate() const;
-  double BytesPerSecond() const;  // moved, while its commands ran
+  double BytesPerSecond() const;  // moved, during time
+};
+
+struct MemoryCounters {
+  bool available = false;
+  uint64_t read_bytes = 0, write_bytes = 0, useful_bytes = 0;
+  uint64_t row_hits = 0, row_misses = 0, row_conflicts = 0;
+  double Efficiency() const;  // useful of moved
+  double HitRate() const;
 };
 
 struct DeviceMemory {
   uint32_t device = 0;
   uint64_t peak_bytes_per_s = 0;
   MemoryUse all;  // time: the device's window
+  MemoryCounters counters;
   std::vector<MemoryUse> units;
 };
 

@@ -7,17 +7,45 @@
 #include <tuple>
 #include <utility>
 
-namespace acceltrace::analysis {
+#include "libtrace/analysis/names.h"
 
-std::vector<OpUse> ComputeOps(const model::Model& model) {
+namespace acceltrace::analysis {
+namespace {
+
+const std::string& OpName(const model::Model& model, size_t command) {
+  const std::string& op = model.strings.Get(model.commands.op[command]);
+  if (!op.empty()) return op;
+  return model.devices[model.commands.device[command]].OpcodeName(model.commands.opcode[command]);
+}
+
+// Names to the names of their groups: themselves when nothing is folded.
+class Groups {
+ public:
+  Groups(bool fold, const std::vector<std::string>& names) {
+    if (fold) groups_ = FoldNames(names);
+  }
+  const std::string& Of(const std::string& name) const {
+    const auto found = groups_.find(name);
+    return found == groups_.end() ? name : found->second;
+  }
+
+ private:
+  std::map<std::string, std::string> groups_;
+};
+
+}  // namespace
+
+std::vector<OpUse> ComputeOps(const model::Model& model, bool fold) {
   const model::Commands& commands = model.commands;
+  std::set<std::string> names;
+  for (size_t i = 0; i < commands.size(); ++i) names.insert(OpName(model, i));
+  const Groups groups(fold, {names.begin(), names.end()});
   std::map<std::tuple<uint32_t, uint32_t, std::string>, OpUse> by_key;
   std::map<std::tuple<uint32_t, uint32_t, std::string>, std::map<uint32_t, uint64_t>> limiters;
   std::vector<Span> device_time(model.devices.size());
   for (size_t i = 0; i < commands.size(); ++i) {
     const model::Device& device = model.devices[commands.device[i]];
-    const std::string& op = model.strings.Get(commands.op[i]);
-    const std::string& name = op.empty() ? device.OpcodeName(commands.opcode[i]) : op;
+    const std::string& name = groups.Of(OpName(model, i));
     const auto key = std::make_tuple(commands.device[i], commands.unit[i], name);
     OpUse& use = by_key[key];
     const Span time = OnDevice(device, commands.start.ticks[i], commands.end.ticks[i]);
@@ -41,12 +69,13 @@ std::vector<OpUse> ComputeOps(const model::Model& model) {
     use.name = name;
     use.unit = device.UnitName(unit);
     const auto& counts = limiters[key];
-    const auto most = std::max_element(
-        counts.begin(), counts.end(),
-        [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto most =
+        std::max_element(counts.begin(), counts.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
     use.limiter = device.LimiterName(most->first);
     const int64_t total_ns = device_time[device_row].mid_ns;
-    if (total_ns > 0) use.share = static_cast<double>(use.time.mid_ns) / static_cast<double>(total_ns);
+    if (total_ns > 0)
+      use.share = static_cast<double>(use.time.mid_ns) / static_cast<double>(total_ns);
     if (use.time.mid_ns > 0) {
       use.work_per_s = static_cast<double>(use.work) * 1e9 / static_cast<double>(use.time.mid_ns);
     }
@@ -54,9 +83,8 @@ std::vector<OpUse> ComputeOps(const model::Model& model) {
     if (peak > 0) use.peak_share = use.work_per_s / peak;
     ops.push_back(std::move(use));
   }
-  std::stable_sort(ops.begin(), ops.end(), [](const OpUse& a, const OpUse& b) {
-    return a.time.mid_ns > b.time.mid_ns;
-  });
+  std::stable_sort(ops.begin(), ops.end(),
+                   [](const OpUse& a, const OpUse& b) { return a.time.mid_ns > b.time.mid_ns; });
   return ops;
 }
 
@@ -87,13 +115,16 @@ std::vector<CallWork> WorkByCall(const model::Model& model) {
 
 }  // namespace
 
-std::vector<RangeUse> ComputeRanges(const model::Model& model) {
+std::vector<RangeUse> ComputeRanges(const model::Model& model, bool fold) {
   const model::Ranges& ranges = model.ranges;
+  std::set<std::string> names;
+  for (uint32_t name : ranges.name) names.insert(model.strings.Get(name));
+  const Groups groups(fold, {names.begin(), names.end()});
   // By text: two processes' names of one range are two strings.
   std::map<std::pair<uint32_t, std::string>, RangeUse> uses;
   for (size_t r = 0; r < ranges.size(); ++r) {
     if (ranges.mark[r]) continue;
-    RangeUse& use = uses[{ranges.depth[r], model.strings.Get(ranges.name[r])}];
+    RangeUse& use = uses[{ranges.depth[r], groups.Of(model.strings.Get(ranges.name[r]))}];
     const int64_t length_ns = ranges.end_ns[r] - ranges.begin_ns[r];
     ++use.count;
     use.host_ns += length_ns;
@@ -116,7 +147,7 @@ std::vector<RangeUse> ComputeRanges(const model::Model& model) {
     std::erase_if(stack, [&](size_t r) { return ranges.end_ns[r] < at_ns; });
     std::set<RangeUse*> credited;
     for (size_t r : stack) {
-      RangeUse* use = &uses[{ranges.depth[r], model.strings.Get(ranges.name[r])}];
+      RangeUse* use = &uses[{ranges.depth[r], groups.Of(model.strings.Get(ranges.name[r]))}];
       if (!credited.insert(use).second) continue;
       use->jobs += work[call].jobs;
       use->commands += work[call].commands;

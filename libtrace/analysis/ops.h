@@ -20,13 +20,13 @@ struct OpUse {
   std::string name, unit;
   uint32_t device = 0;
   uint64_t count = 0, failed = 0, work = 0, bytes = 0, memory_bytes = 0;
-  Span time;     // sum of start to end
+  Span time;  // sum of start to end
   Span longest;
   uint64_t busy_ticks = 0, held_ticks = 0;  // of head to end
-  std::string limiter;    // the most frequent one
-  double share = 0;       // of the command time of its device
-  double work_per_s = 0;  // while it ran
-  double peak_share = 0;  // work_per_s of the unit's peak, 0 = unknown
+  std::string limiter;                      // the most frequent one
+  double share = 0;                         // of the command time of its device
+  double work_per_s = 0;                    // while it ran
+  double peak_share = 0;                    // work_per_s of the unit's peak, 0 = unknown
 };
 
 struct RangeUse {
@@ -39,10 +39,11 @@ struct RangeUse {
   Span device;  // sum of start to end of its commands
 };
 
-// By time, the longest first.
-std::vector<OpUse> ComputeOps(const model::Model& model);
+// By time, the longest first. fold: names that differ in a running number only
+// are one (names.h).
+std::vector<OpUse> ComputeOps(const model::Model& model, bool fold);
 // By depth, then by host time, the longest first.
-std::vector<RangeUse> ComputeRanges(const model::Model& model);
+std::vector<RangeUse> ComputeRanges(const model::Model& model, bool fold);
 
 }  // namespace acceltrace::analysis
 

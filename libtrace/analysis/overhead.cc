@@ -11,21 +11,20 @@ Overhead ComputeOverhead(const model::Model& model) {
   cost.probe_ns = model.accounts.bpf_ns();
   cost.probe_runs = model.accounts.bpf_runs();
   cost.bytes_written = model.accounts.bytes_written();
-  cost.events = model.api.size() + model.ranges.size() + model.host.size() +
-                model.commands.size() + model.device_events.size();
+  cost.rows = model.api.size() + model.ranges.size() + model.host.size() + model.commands.size() +
+              model.device_events.size();
   for (const model::Device& device : model.devices) {
-    cost.events += device.counters.size() + device.clock_samples;
+    cost.rows += device.counters.size() + device.clock_samples;
   }
-  for (size_t i = 0; i < model.jobs.size(); ++i) cost.events += model.jobs.on_device[i];
+  for (size_t i = 0; i < model.jobs.size(); ++i) cost.rows += model.jobs.on_device[i];
   if (model.accounts.stop_ns() > model.info.start_ns()) {
     cost.recorded_ns = model.accounts.stop_ns() - model.info.start_ns();
     const double recorded = static_cast<double>(cost.recorded_ns);
     cost.cpu_share = static_cast<double>(cost.cpu_ns) / recorded;
     cost.probe_share = static_cast<double>(cost.probe_ns) / recorded;
   }
-  if (cost.events > 0) {
-    cost.bytes_per_event =
-        static_cast<double>(cost.bytes_written) / static_cast<double>(cost.events);
+  if (cost.rows > 0) {
+    cost.bytes_per_row = static_cast<double>(cost.bytes_written) / static_cast<double>(cost.rows);
   }
   return cost;
 }

@@ -37,8 +37,11 @@ Report ComputeReport(const model::Model& model) {
   report.latency = ComputeLatency(model);
   report.transfers = ComputeTransfers(model);
   report.memory = ComputeMemory(model);
-  report.ops = ComputeOps(model);
-  report.ranges = ComputeRanges(model);
+  report.calls = ComputeCalls(model);
+  report.ops = ComputeOps(model, false);
+  report.op_groups = ComputeOps(model, true);
+  report.ranges = ComputeRanges(model, false);
+  report.range_groups = ComputeRanges(model, true);
   report.clocks = ComputeClockQuality(model);
   report.causality = ComputeCausality(model);
   report.losses = ComputeLosses(model);
@@ -52,19 +55,20 @@ namespace {
 void FindDamage(const Report& report, std::vector<Finding>* findings) {
   const stream::ReadStats& read = report.model->read;
   for (const stream::Gap& gap : read.gaps) {
-    findings->push_back({"damage", fmt::format("{} at byte {}: {} bytes skipped{}", gap.reason,
-                                               gap.offset_bytes, gap.length_bytes,
-                                               gap.missing_packets > 0
-                                                   ? fmt::format(", {} packets missing",
-                                                                 gap.missing_packets)
-                                                   : "")});
+    findings->push_back(
+        {"damage", fmt::format("{} at byte {}: {} bytes skipped{}", gap.reason, gap.offset_bytes,
+                               gap.length_bytes,
+                               gap.missing_packets > 0
+                                   ? fmt::format(", {} packets missing", gap.missing_packets)
+                                   : "")});
   }
   if (read.gap_count > read.gaps.size()) {
     findings->push_back(
         {"damage", fmt::format("{} more damaged stretches", read.gap_count - read.gaps.size())});
   }
   if (read.bad_packets > 0) {
-    findings->push_back({"damage", fmt::format("{} packets with invalid content", read.bad_packets)});
+    findings->push_back(
+        {"damage", fmt::format("{} packets with invalid content", read.bad_packets)});
   }
   if (!read.has_footer) {
     findings->push_back({"damage", "no footer: the recording did not end in good order"});
@@ -102,19 +106,18 @@ void FindViolations(const Report& report, std::vector<Finding>* findings) {
                          at.hi_ns);
     };
     findings->push_back(
-        {"order",
-         fmt::format("{} job {}: {} by at least {} ns: {}, {}",
-                     report.model->devices[jobs.device[violation.job]].about.name(),
-                     jobs.job[violation.job], violation.what, violation.by_ns,
-                     time("earlier", violation.earlier_on_device, violation.earlier_ticks,
-                          violation.earlier),
-                     time("later", violation.later_on_device, violation.later_ticks,
-                          violation.later))});
+        {"order", fmt::format("{} job {}: {} by at least {} ns: {}, {}",
+                              report.model->devices[jobs.device[violation.job]].about.name(),
+                              jobs.job[violation.job], violation.what, violation.by_ns,
+                              time("earlier", violation.earlier_on_device, violation.earlier_ticks,
+                                   violation.earlier),
+                              time("later", violation.later_on_device, violation.later_ticks,
+                                   violation.later))});
   }
   if (report.causality.violations > report.causality.examples.size()) {
-    findings->push_back({"order", fmt::format("{} more violations of the order of events",
-                                              report.causality.violations -
-                                                  report.causality.examples.size())});
+    findings->push_back(
+        {"order", fmt::format("{} more violations of the order of events",
+                              report.causality.violations - report.causality.examples.size())});
   }
 }
 
@@ -127,11 +130,10 @@ void FindLosses(const Report& report, std::vector<Finding>* findings) {
   }
   for (const LossSpan& span : losses.spans) {
     const bool known = span.first_ns != model::kNoTime;
-    findings->push_back(
-        {"loss", fmt::format("{}: {} events{}", span.hop, span.count,
-                             known ? fmt::format(" between {} and {} ns", span.first_ns,
-                                                 span.last_ns)
-                                   : "")});
+    findings->push_back({"loss", fmt::format("{}: {} events{}", span.hop, span.count,
+                                             known ? fmt::format(" between {} and {} ns",
+                                                                 span.first_ns, span.last_ns)
+                                                   : "")});
   }
 }
 
@@ -142,9 +144,8 @@ void FindClockTrouble(const Report& report, std::vector<Finding>* findings) {
       findings->push_back({"clock", fmt::format("{}: {}", name, clock.error)});
     }
     if (clock.fit.constraints_rejected > 0) {
-      findings->push_back(
-          {"clock", fmt::format("{}: {} event orders contradict the clock samples", name,
-                                clock.fit.constraints_rejected)});
+      findings->push_back({"clock", fmt::format("{}: {} event orders contradict the clock samples",
+                                                name, clock.fit.constraints_rejected)});
     }
   }
 }
@@ -159,10 +160,9 @@ std::vector<Finding> FindProblems(const Report& report) {
   FindViolations(report, &findings);
   for (const Law& law : report.laws) {
     if (law.state != Law::State::kBroken) continue;
-    findings.push_back(
-        {"law", fmt::format("{}{}{}: {} of {} broken; first: {}", law.device,
-                            law.device.empty() ? "" : ": ", law.text, law.broken, law.checked,
-                            law.note)});
+    findings.push_back({"law", fmt::format("{}{}{}: {} of {} broken; first: {}", law.device,
+                                           law.device.empty() ? "" : ": ", law.text, law.broken,
+                                           law.checked, law.note)});
   }
   FindClockTrouble(report, &findings);
   return findings;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "libtrace/analysis/breakdown.h"
+#include "libtrace/analysis/calls.h"
 #include "libtrace/analysis/causality.h"
 #include "libtrace/analysis/clock_quality.h"
 #include "libtrace/analysis/conservation.h"
@@ -39,8 +40,9 @@ struct Report {
   Latency latency;
   std::vector<DeviceTransfers> transfers;
   std::vector<DeviceMemory> memory;
-  std::vector<OpUse> ops;
-  std::vector<RangeUse> ranges;
+  std::vector<CallUse> calls;
+  std::vector<OpUse> ops, op_groups;           // each name; running numbers folded
+  std::vector<RangeUse> ranges, range_groups;  // likewise
   std::vector<ClockQuality> clocks;
   Causality causality;
   Losses losses;

@@ -15,7 +15,7 @@ int64_t Saturated(__int128 value) {
 
 // One of lo, mid, hi of every span, sorted; then its statistics into the same
 // member of each field of *stats.
-void SummariseOne(const std::vector<Span>& spans, int64_t Span::* which, Stats* stats) {
+void SummariseOne(const std::vector<Span>& spans, int64_t Span::*which, Stats* stats) {
   std::vector<int64_t> values;
   values.reserve(spans.size());
   __int128 total = 0;
@@ -42,8 +42,8 @@ void SummariseOne(const std::vector<Span>& spans, int64_t Span::* which, Stats* 
 }  // namespace
 
 int64_t Span::ErrorNs() const {
-  return Saturated(std::max(static_cast<__int128>(hi_ns) - mid_ns,
-                            static_cast<__int128>(mid_ns) - lo_ns));
+  return Saturated(
+      std::max(static_cast<__int128>(hi_ns) - mid_ns, static_cast<__int128>(mid_ns) - lo_ns));
 }
 
 Span& Span::operator+=(const Span& other) {

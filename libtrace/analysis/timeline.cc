@@ -7,8 +7,8 @@ namespace acceltrace::analysis {
 
 const char* PointName(Point point) {
   static constexpr const char* kNames[kNumPoints] = {
-      "api_begin", "submit",     "doorbell",   "device_doorbell", "fetched",  "start", "end",
-      "completion", "device_irq", "irq",       "consumed",        "wake",     "api_end"};
+      "api_begin",  "submit",     "doorbell", "device_doorbell", "fetched", "start",  "end",
+      "completion", "device_irq", "irq",      "consumed",        "wake",    "api_end"};
   return kNames[point];
 }
 

@@ -50,15 +50,16 @@ Direction DirectionOf(const model::Model& model, uint32_t device_row, uint32_t u
     ++direction.count;
     direction.bytes += commands.bytes[i];
     direction.time += time;
-    auto size = std::find_if(direction.sizes.begin(), direction.sizes.end(),
-                             [&](const SizeClass& c) { return commands.bytes[i] <= c.up_to_bytes; });
+    auto size =
+        std::find_if(direction.sizes.begin(), direction.sizes.end(),
+                     [&](const SizeClass& c) { return commands.bytes[i] <= c.up_to_bytes; });
     ++size->count;
     size->bytes += commands.bytes[i];
     size->time += time;
     if (commands.bytes[i] >= Direction::kBestBytes && time.mid_ns > 0) {
       direction.best_bytes_per_s =
-          std::max(direction.best_bytes_per_s, static_cast<double>(commands.bytes[i]) * 1e9 /
-                                                   static_cast<double>(time.mid_ns));
+          std::max(direction.best_bytes_per_s,
+                   static_cast<double>(commands.bytes[i]) * 1e9 / static_cast<double>(time.mid_ns));
     }
   }
   std::erase_if(direction.sizes, [](const SizeClass& c) { return c.count == 0; });

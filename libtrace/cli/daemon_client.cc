@@ -45,8 +45,7 @@ std::string FindDaemon() {
 
 }  // namespace
 
-Result<DaemonClient> DaemonClient::Start(const std::vector<std::string>& arguments,
-                                         int output_fd) {
+Result<DaemonClient> DaemonClient::Start(const std::vector<std::string>& arguments, int output_fd) {
   const std::string daemon = FindDaemon();
   if (daemon.empty()) {
     return Status::Error(
@@ -172,8 +171,7 @@ Status DaemonClient::Command(const std::string& line) {
 }
 
 Result<std::string> DaemonClient::Stop(int command_status) {
-  const Status sent =
-      Send(command_status < 0 ? "stop" : "stop " + std::to_string(command_status));
+  const Status sent = Send(command_status < 0 ? "stop" : "stop " + std::to_string(command_status));
   if (!sent.ok()) return sent;
   while (true) {
     const auto answer = ReadLine(kStopMs);

@@ -26,7 +26,8 @@ using view::Table;
 Result<std::unique_ptr<model::Model>> Probe() {
   const int fd = memfd_create("acceltrace-devices", MFD_CLOEXEC);
   if (fd < 0) return Status::Error("cannot make a memory file");
-  const std::unique_ptr<const int, void (*)(const int*)> closer(&fd, [](const int* f) { close(*f); });
+  const std::unique_ptr<const int, void (*)(const int*)> closer(&fd,
+                                                                [](const int* f) { close(*f); });
   auto daemon = DaemonClient::Start({"--probes", "device,clock"}, fd);
   if (!daemon.ok()) return daemon.status();
   constexpr int kStartMs = 30'000;
@@ -70,10 +71,11 @@ std::string TextList(const std::vector<Row>& rows, const std::string& unknown) {
                {"clock", Table::Align::kLeft}});
   for (const Row& row : rows) {
     const bool known = row.device != nullptr;
-    table.Add({row.pci.address, known ? row.device->about.model() + ", " + row.pci.name : row.pci.name,
+    table.Add({row.pci.address,
+               known ? row.device->about.model() + ", " + row.pci.name : row.pci.name,
                row.pci.driver.empty() ? "none" : row.pci.driver,
-               row.pci.node.empty() ? "-" : row.pci.node,
-               row.pci.link.empty() ? "-" : row.pci.link, row.pci.best.empty() ? "-" : row.pci.best,
+               row.pci.node.empty() ? "-" : row.pci.node, row.pci.link.empty() ? "-" : row.pci.link,
+               row.pci.best.empty() ? "-" : row.pci.best,
                row.pci.numa_node < 0 ? "-" : std::to_string(row.pci.numa_node),
                known ? view::FormatBytes(row.device->about.memory_bytes()) : "-",
                row.clock != nullptr ? ClockText(*row.clock) : unknown});
@@ -85,9 +87,9 @@ std::string JsonList(const std::vector<Row>& rows, const std::string& unknown) {
   using Json = nlohmann::ordered_json;
   Json devices = Json::array();
   for (const Row& row : rows) {
-    Json json = {{"address", row.pci.address}, {"name", row.pci.name},
-                 {"driver", row.pci.driver},   {"node", row.pci.node},
-                 {"link", row.pci.link},       {"link_best", row.pci.best},
+    Json json = {{"address", row.pci.address},    {"name", row.pci.name},
+                 {"driver", row.pci.driver},      {"node", row.pci.node},
+                 {"link", row.pci.link},          {"link_best", row.pci.best},
                  {"numa_node", row.pci.numa_node}};
     if (row.device != nullptr) {
       json["model"] = row.device->about.model();

@@ -20,7 +20,8 @@ Status WriteAll(int fd, std::string_view bytes, const std::string& name) {
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote < 0) {
       const char* advice = errno == ENOSPC ? ": free some space or write elsewhere" : "";
-      return Status::Error(fmt::format("cannot write {}: {}{}", name, std::strerror(errno), advice));
+      return Status::Error(
+          fmt::format("cannot write {}: {}{}", name, std::strerror(errno), advice));
     }
     bytes.remove_prefix(static_cast<size_t>(wrote));
   }

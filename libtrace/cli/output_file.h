@@ -27,7 +27,7 @@ class OutputFile {
  private:
   OutputFile() = default;
   int fd_ = -1;
-  bool owned_ = false;         // the descriptor is ours to close
+  bool owned_ = false;          // the descriptor is ours to close
   std::string path_, partial_;  // partial_ empty: written in place
 };
 

@@ -75,8 +75,8 @@ std::vector<PciAccelerator> ListAccelerators(const std::string& root) {
     const int vendor = static_cast<int>(ReadHex(device / "vendor"));
     const int id = static_cast<int>(ReadHex(device / "device"));
     char name[256];
-    const char* known = pci_lookup_name(ids, name, sizeof(name),
-                                        PCI_LOOKUP_VENDOR | PCI_LOOKUP_DEVICE, vendor, id);
+    const char* known =
+        pci_lookup_name(ids, name, sizeof(name), PCI_LOOKUP_VENDOR | PCI_LOOKUP_DEVICE, vendor, id);
     accelerator.name = known != nullptr ? known : fmt::format("{:04x}:{:04x}", vendor, id);
     accelerator.driver = fs::read_symlink(device / "driver", error).filename();
     accelerator.link = Link(device, "current");
@@ -86,9 +86,8 @@ std::vector<PciAccelerator> ListAccelerators(const std::string& root) {
     found.push_back(std::move(accelerator));
   }
   pci_cleanup(ids);
-  std::sort(found.begin(), found.end(), [](const PciAccelerator& a, const PciAccelerator& b) {
-    return a.address < b.address;
-  });
+  std::sort(found.begin(), found.end(),
+            [](const PciAccelerator& a, const PciAccelerator& b) { return a.address < b.address; });
   return found;
 }
 

@@ -10,11 +10,11 @@
 namespace acceltrace::cli {
 
 struct PciAccelerator {
-  std::string address;      // 0000:00:04.0
-  std::string name;         // vendor and device, as pci.ids has them, or the ids
-  std::string driver;       // empty: none bound
-  std::string node;         // character device, empty: none
-  std::string link, best;   // gen 3 x4; empty: unknown
+  std::string address;     // 0000:00:04.0
+  std::string name;        // vendor and device, as pci.ids has them, or the ids
+  std::string driver;      // empty: none bound
+  std::string node;        // character device, empty: none
+  std::string link, best;  // gen 3 x4; empty: unknown
   int numa_node = -1;
 };
 

@@ -154,8 +154,8 @@ class Recording {
     const auto line = daemon_.ReadLine(0);
     if (!line) {
       daemon_gone_ = true;
-      Fail(kFailed, fmt::format("the capture daemon died ({}): {} holds what it had written", Ended(),
-                                options_.output));
+      Fail(kFailed, fmt::format("the capture daemon died ({}): {} holds what it had written",
+                                Ended(), options_.output));
       return;
     }
     daemon_.Note(*line);
@@ -307,13 +307,15 @@ void AddRecord(CLI::App* app, Run* run, const std::vector<std::string>* trailing
   verb->add_option("--device", options->devices, "only this accelerator: name or PCI address");
   verb->add_flag("--no-device", options->no_device, "host events only");
   verb->add_option("--duration", *duration, "stop after this time: 10, 500ms, 2m");
-  verb->add_option("--probes", options->probes, "of usdt,driver,device,counters,clock; default all");
+  verb->add_option("--probes", options->probes,
+                   "of usdt,driver,device,counters,clock; default all");
   verb->add_option("--counter-period", options->counter_period,
                    "device-side counter samples: 500us, 1ms; 0 = only at start and end");
   verb->add_option("--ring", options->ring, "flight recorder: keep the last SIZE (64M) in memory");
   verb->add_option("--libaxl", options->libraries, "runtime library whose probes are attached");
   verb->add_flag("-q,--quiet", options->quiet, "no summary at the end");
-  verb->footer("The command follows after --: acceltrace record -o run.atrace -- ./train --steps 3");
+  verb->footer(
+      "The command follows after --: acceltrace record -o run.atrace -- ./train --steps 3");
   verb->callback([options, duration, run, trailing] {
     options->command = *trailing;
     if (!duration->empty()) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // acceltrace report, acceltrace verify.
+#include "libtrace/analysis/report.h"
+
 #include <memory>
 
-#include "libtrace/analysis/report.h"
 #include "libtrace/cli/command.h"
 #include "libtrace/cli/output_file.h"
 #include "libtrace/cli/terminal.h"
@@ -48,7 +49,8 @@ void AddReader(CLI::App* app, Run* run, const char* name, const char* text, Func
   verb->add_option("FILE", options->file, "a trace, - for stdin, or a daemon's live socket")
       ->required();
   verb->add_flag("--json", options->json, "machine-readable, see docs/json.md");
-  verb->callback([options, run, function] { *run = [options, function] { return function(*options); }; });
+  verb->callback(
+      [options, run, function] { *run = [options, function] { return function(*options); }; });
 }
 
 }  // namespace

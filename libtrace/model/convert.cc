@@ -73,8 +73,9 @@ class Converter {
   uint64_t Continued(uint64_t raw, int64_t mid_ns) const {
     if (bits_ == 0 || bits_ >= 64 || hz_ <= 0) return raw;
     const double wrap = std::ldexp(1.0, static_cast<int>(bits_));
-    const double expected = static_cast<double>(anchor_ticks_) +
-                            (static_cast<double>(mid_ns) - static_cast<double>(anchor_ns_)) * hz_ / 1e9;
+    const double expected =
+        static_cast<double>(anchor_ticks_) +
+        (static_cast<double>(mid_ns) - static_cast<double>(anchor_ns_)) * hz_ / 1e9;
     const double wraps = std::round((expected - static_cast<double>(raw)) / wrap);
     return raw + (static_cast<uint64_t>(static_cast<int64_t>(wraps)) << bits_);
   }
@@ -117,8 +118,7 @@ class Conversion {
       const HostSide& side = side_of(commands.device[i], commands.job[i]);
       if (side.submit_ns != kNoTime) decoder_.near.commands[i] = side.submit_ns;
     }
-    for (DeviceTimes* times :
-         {&commands.fetched, &commands.head, &commands.start, &commands.end}) {
+    for (DeviceTimes* times : {&commands.fetched, &commands.head, &commands.start, &commands.end}) {
       ConvertColumn(commands.device, decoder_.near.commands, times);
     }
     ConvertColumn(model_.device_events.device, decoder_.near.device_events,
@@ -179,9 +179,7 @@ class Conversion {
   void ConvertLosses() {
     for (const proto::LossBatch& batch : decoder_.losses) {
       for (int i = 0; i < batch.count_size(); ++i) {
-        const auto at = [i](const auto& column) {
-          return i < column.size() ? column.Get(i) : 0;
-        };
+        const auto at = [i](const auto& column) { return i < column.size() ? column.Get(i) : 0; };
         Loss loss;
         loss.hop = model_.strings.Get(at(batch.hop()));
         loss.count = batch.count(i);

@@ -63,8 +63,8 @@ class Joiner {
                          &jobs_.status, &jobs_.first_command, &jobs_.num_commands}) {
       column->resize(n);
     }
-    for (auto* column : {&jobs_.sequence, &jobs_.correlation, &jobs_.host_correlation,
-                         &jobs_.copy_bytes}) {
+    for (auto* column :
+         {&jobs_.sequence, &jobs_.correlation, &jobs_.host_correlation, &jobs_.copy_bytes}) {
       column->resize(n);
     }
     for (auto* column : {&jobs_.on_host, &jobs_.on_device, &jobs_.has_irq}) column->resize(n);
@@ -152,6 +152,8 @@ class Joiner {
           if (jobs_.status[row] == 0) jobs_.status[row] = static_cast<uint32_t>(host.arg0[i]);
           break;
         case HostBatch::KIND_WAKE: {
+          // The thread gave up (deadline, signal): the job did not wake it.
+          if (host.arg0[i] == std::numeric_limits<uint32_t>::max()) break;
           if (jobs_.wake_ns[row] != kNoTime) break;  // the first waiter counts
           set_first(&jobs_.wake_ns);
           wait_correlation_[row] = host.arg1[i];

@@ -29,9 +29,8 @@ void SortRanges(Ranges* ranges) {
 }
 
 void SortHost(HostEvents* host) {
-  const auto order = SortedRows(host->size(), [&](uint32_t a, uint32_t b) {
-    return host->time_ns[a] < host->time_ns[b];
-  });
+  const auto order = SortedRows(
+      host->size(), [&](uint32_t a, uint32_t b) { return host->time_ns[a] < host->time_ns[b]; });
   PermuteAll(order, &host->kind, &host->time_ns, &host->cpu, &host->pid, &host->tid, &host->device,
              &host->context, &host->queue, &host->job, &host->sequence, &host->correlation,
              &host->arg0, &host->arg1);
@@ -42,11 +41,10 @@ void SortCommands(Commands* commands, LoadStats* stats) {
   const auto key = [&](uint32_t row) {
     return std::make_tuple(commands->device[row], commands->job[row], commands->index[row]);
   };
-  auto order = SortedRows(commands->size(),
-                          [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
-  const auto last = std::unique(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return key(a) == key(b);
-  });
+  auto order =
+      SortedRows(commands->size(), [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
+  const auto last = std::unique(order.begin(), order.end(),
+                                [&](uint32_t a, uint32_t b) { return key(a) == key(b); });
   stats->duplicate_commands += static_cast<uint64_t>(order.end() - last);
   order.erase(last, order.end());
   PermuteAll(order, &commands->device, &commands->unit, &commands->context, &commands->queue,

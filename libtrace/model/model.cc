@@ -25,8 +25,9 @@ const std::string& StringTable::Get(uint32_t id) const {
 }
 
 const std::string& Device::UnitName(uint32_t unit) const {
-  return unit < static_cast<uint32_t>(about.units_size()) ? about.units(static_cast<int>(unit)).name()
-                                                          : kUnknown;
+  return unit < static_cast<uint32_t>(about.units_size())
+             ? about.units(static_cast<int>(unit)).name()
+             : kUnknown;
 }
 
 const std::string& Device::OpcodeName(uint32_t opcode) const {
@@ -59,11 +60,11 @@ uint64_t Model::BusyTicks(size_t command) const {
 }
 
 std::string Model::ThreadName(uint32_t pid, uint32_t tid) const {
-  const auto found =
-      std::lower_bound(processes.begin(), processes.end(), std::make_pair(pid, tid),
-                       [](const Process& process, const std::pair<uint32_t, uint32_t>& key) {
-                         return std::tie(process.pid, process.tid) < std::tie(key.first, key.second);
-                       });
+  const auto found = std::lower_bound(
+      processes.begin(), processes.end(), std::make_pair(pid, tid),
+      [](const Process& process, const std::pair<uint32_t, uint32_t>& key) {
+        return std::tie(process.pid, process.tid) < std::tie(key.first, key.second);
+      });
   if (found == processes.end() || found->pid != pid || found->tid != tid) return "";
   return found->name;
 }

@@ -38,7 +38,7 @@ struct Process {
 };
 
 struct Device {
-  proto::Device about;  // identity and vocabulary
+  proto::Device about;      // identity and vocabulary
   clock::Map clock;         // raw ticks to host time; see clock_error when not valid
   std::string clock_error;  // why the clock could not be fitted
   CounterSamples counters;
@@ -53,11 +53,11 @@ struct Device {
 
 // What was wrong with the rows of a trace: each of these is a finding.
 struct LoadStats {
-  uint64_t unknown_device_rows = 0;   // a row of a device that was never described
-  uint64_t bad_rows = 0;              // unit, job or size outside what its device has
-  uint64_t duplicate_commands = 0;    // (device, job, index) seen before
-  uint64_t duplicate_jobs = 0;        // (device, job) seen before on one side
-  uint64_t unconverted_times = 0;     // device times of a device without clock samples
+  uint64_t unknown_device_rows = 0;  // a row of a device that was never described
+  uint64_t bad_rows = 0;             // unit, job or size outside what its device has
+  uint64_t duplicate_commands = 0;   // (device, job, index) seen before
+  uint64_t duplicate_jobs = 0;       // (device, job) seen before on one side
+  uint64_t unconverted_times = 0;    // device times of a device without clock samples
 };
 
 // Rows are devices by position in `devices`, not by their number in the trace.
@@ -73,11 +73,11 @@ struct Model {
   std::vector<Process> processes;  // sorted by (pid, tid)
   std::vector<Device> devices;
 
-  ApiCalls api;         // by begin
-  Ranges ranges;        // by begin, outer first
-  HostEvents host;      // by time
-  Jobs jobs;            // by (device, job)
-  Commands commands;    // by (device, job, index)
+  ApiCalls api;                       // by begin
+  Ranges ranges;                      // by begin, outer first
+  HostEvents host;                    // by time
+  Jobs jobs;                          // by (device, job)
+  Commands commands;                  // by (device, job, index)
   std::vector<uint64_t> stall_ticks;  // see Commands::first_stall
   DeviceEvents device_events;         // by (device, ticks)
   std::vector<Loss> losses;

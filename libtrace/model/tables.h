@@ -29,8 +29,8 @@ inline constexpr uint32_t kNoRow = std::numeric_limits<uint32_t>::max();
 
 // A time read from a device clock.
 struct DeviceTimes {
-  std::vector<uint64_t> ticks;   // as the device wrote them
-  std::vector<Interval> host;    // the same instants on the host's clock
+  std::vector<uint64_t> ticks;  // as the device wrote them
+  std::vector<Interval> host;   // the same instants on the host's clock
   void Resize(size_t n) { ticks.resize(n), host.resize(n); }
 };
 
@@ -68,15 +68,15 @@ struct Jobs {
   std::vector<uint8_t> on_host, on_device;  // which side saw it
   std::vector<uint32_t> pid, tid;           // who submitted it
   std::vector<uint32_t> commands_submitted, commands_retired;
-  std::vector<uint64_t> copy_bytes;         // the driver's count of what is to be copied
-  std::vector<uint32_t> status;             // the first that is not 0, of device and host
+  std::vector<uint64_t> copy_bytes;  // the driver's count of what is to be copied
+  std::vector<uint32_t> status;      // the first that is not 0, of device and host
   // Host side, kNoTime when not seen. irq: the handler that found the completion.
   std::vector<int64_t> submit_ns, doorbell_ns, submit_end_ns, irq_ns, complete_ns, wait_ns, wake_ns;
   // Device side, only when on_device; irq only when has_irq.
   DeviceTimes doorbell, fetched, first_start, last_end, completion, irq;
   std::vector<uint8_t> has_irq;
-  std::vector<uint32_t> api_row;       // the call that submitted it, or kNoRow
-  std::vector<uint32_t> wait_api_row;  // the call that waited for it, or kNoRow
+  std::vector<uint32_t> api_row;                      // the call that submitted it, or kNoRow
+  std::vector<uint32_t> wait_api_row;                 // the call that waited for it, or kNoRow
   std::vector<uint32_t> first_command, num_commands;  // its rows in Commands
   size_t size() const { return device.size(); }
 };
@@ -87,9 +87,9 @@ struct Commands {
   std::vector<uint64_t> correlation, record, work, bytes, memory_bytes;
   std::vector<uint32_t> row_hits, row_misses;
   DeviceTimes fetched, head, start, end;
-  std::vector<uint32_t> first_stall;    // its Device's stalls, in Model::stall_ticks
-  std::vector<uint32_t> job_row;        // in Jobs, or kNoRow
-  std::vector<uint32_t> op;             // string id of the op's name, 0 = none
+  std::vector<uint32_t> first_stall;  // its Device's stalls, in Model::stall_ticks
+  std::vector<uint32_t> job_row;      // in Jobs, or kNoRow
+  std::vector<uint32_t> op;           // string id of the op's name, 0 = none
   size_t size() const { return device.size(); }
 };
 

@@ -74,7 +74,10 @@ std::string FormatRate(double per_s, std::string_view unit) {
     per_s /= 1000;
     ++prefix;
   }
-  return fmt::format("{:.{}f} {}{}/s", per_s, per_s < 10 ? 2 : per_s < 100 ? 1 : 0,
+  return fmt::format("{:.{}f} {}{}/s", per_s,
+                     per_s < 10    ? 2
+                     : per_s < 100 ? 1
+                                   : 0,
                      kPrefixes[prefix], unit);
 }
 
@@ -134,8 +137,8 @@ std::string Printable(std::string_view text) {
   for (size_t i = 0; i < text.size(); ++i) {
     const unsigned char c = static_cast<unsigned char>(text[i]);
     // C1 controls are two bytes, 0xc2 0x80 to 0xc2 0x9f.
-    const bool c1 = c == 0xc2 && i + 1 < text.size() &&
-                    static_cast<unsigned char>(text[i + 1]) < 0xa0;
+    const bool c1 =
+        c == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
     if (c1) ++i;
     result += c1 || c < 0x20 || c == 0x7f ? '?' : text[i];
   }

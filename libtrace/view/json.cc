@@ -112,6 +112,8 @@ Json BreakdownJson(const analysis::Breakdown& breakdown) {
   Json limiters = Json::object();
   for (const auto& [name, span] : breakdown.limiters) limiters[name] = SpanJson(span);
   return {{"run_ns", breakdown.RunNs()},
+          {"before_ns", breakdown.before_ns},
+          {"after_ns", breakdown.after_ns},
           {"verdict", breakdown.verdict},
           {"largest", analysis::ClassName(breakdown.largest)},
           {"certain", breakdown.certain},
@@ -191,6 +193,8 @@ Json LatencyJson(const analysis::Latency& latency) {
   }
   return {{"jobs", latency.jobs},
           {"jobs_whole", latency.whole},
+          {"waits", latency.waits},
+          {"waits_blocked", latency.blocked},
           {"stages", stages},
           {"api_to_consumed", StatsJson(latency.end_to_end)},
           {"api_to_return", StatsJson(latency.until_returned)}};
@@ -234,9 +238,7 @@ Json MemoryJson(const Report& report) {
   for (const analysis::DeviceMemory& memory : report.memory) {
     const auto use_json = [](const analysis::MemoryUse& use) {
       return Json{{"by", use.name},
-                  {"useful_bytes", use.useful_bytes},
                   {"moved_bytes", use.moved_bytes},
-                  {"efficiency", Rounded(use.Efficiency())},
                   {"row_hits", use.row_hits},
                   {"row_misses", use.row_misses},
                   {"bytes_per_s", std::round(use.BytesPerSecond())}};
@@ -245,42 +247,67 @@ Json MemoryJson(const Report& report) {
     for (const analysis::MemoryUse& unit : memory.units) {
       if (unit.moved_bytes > 0) units.push_back(use_json(unit));
     }
+    const analysis::MemoryCounters& counted = memory.counters;
+    Json counters = {{"available", counted.available}};
+    if (counted.available) {
+      counters["read_bytes"] = counted.read_bytes;
+      counters["write_bytes"] = counted.write_bytes;
+      counters["useful_bytes"] = counted.useful_bytes;
+      counters["efficiency"] = Rounded(counted.Efficiency());
+      counters["row_hits"] = counted.row_hits;
+      counters["row_misses"] = counted.row_misses;
+      counters["row_conflicts"] = counted.row_conflicts;
+    }
     devices.push_back({{"device", DeviceName(report, memory.device)},
                        {"peak_bytes_per_s", memory.peak_bytes_per_s},
                        {"all", use_json(memory.all)},
-                       {"units", units}});
+                       {"units", units},
+                       {"counters", counters}});
   }
   return devices;
 }
 
-Json OpsJson(const Report& report) {
+Json CallsJson(const Report& report) {
+  Json calls = Json::array();
+  for (const analysis::CallUse& call : report.calls) {
+    calls.push_back({{"call", call.name},
+                     {"failed", call.failed},
+                     {"open", call.open},
+                     {"bytes", call.bytes},
+                     {"jobs", call.jobs},
+                     {"time", StatsJson(call.time)}});
+  }
+  return calls;
+}
+
+Json OpsJson(const Report& report, const std::vector<analysis::OpUse>& uses) {
   Json ops = Json::array();
-  for (const analysis::OpUse& op : report.ops) {
-    ops.push_back({{"op", op.name},
-                   {"device", DeviceName(report, op.device)},
-                   {"unit", op.unit},
-                   {"count", op.count},
-                   {"failed", op.failed},
-                   {"time", SpanJson(op.time)},
-                   {"longest", SpanJson(op.longest)},
-                   {"share", Rounded(op.share)},
-                   {"busy_share", op.held_ticks == 0
-                                      ? Json()
-                                      : Json(Rounded(static_cast<double>(op.busy_ticks) /
-                                                     static_cast<double>(op.held_ticks)))},
-                   {"limiter", op.limiter},
-                   {"work", op.work},
-                   {"bytes", op.bytes},
-                   {"memory_bytes", op.memory_bytes},
-                   {"work_per_s", std::round(op.work_per_s)},
-                   {"peak_share", op.peak_share > 0 ? Json(Rounded(op.peak_share)) : Json()}});
+  for (const analysis::OpUse& op : uses) {
+    ops.push_back(
+        {{"op", op.name},
+         {"device", DeviceName(report, op.device)},
+         {"unit", op.unit},
+         {"count", op.count},
+         {"failed", op.failed},
+         {"time", SpanJson(op.time)},
+         {"longest", SpanJson(op.longest)},
+         {"share", Rounded(op.share)},
+         {"busy_share", op.held_ticks == 0 ? Json()
+                                           : Json(Rounded(static_cast<double>(op.busy_ticks) /
+                                                          static_cast<double>(op.held_ticks)))},
+         {"limiter", op.limiter},
+         {"work", op.work},
+         {"bytes", op.bytes},
+         {"memory_bytes", op.memory_bytes},
+         {"work_per_s", std::round(op.work_per_s)},
+         {"peak_share", op.peak_share > 0 ? Json(Rounded(op.peak_share)) : Json()}});
   }
   return ops;
 }
 
-Json RangesJson(const Report& report) {
+Json RangesJson(const std::vector<analysis::RangeUse>& uses) {
   Json ranges = Json::array();
-  for (const analysis::RangeUse& range : report.ranges) {
+  for (const analysis::RangeUse& range : uses) {
     ranges.push_back({{"range", range.name},
                       {"depth", range.depth},
                       {"count", range.count},
@@ -373,22 +400,18 @@ Json CausalityJson(const Report& report) {
   Json examples = Json::array();
   for (const analysis::Violation& violation : order.examples) {
     const model::Jobs& jobs = report.model->jobs;
-    examples.push_back(
-        {{"device", DeviceName(report, jobs.device[violation.job])},
-         {"job", jobs.job[violation.job]},
-         {"what", violation.what},
-         {"by_ns", violation.by_ns},
-         {"earlier", IntervalJson(violation.earlier, violation.earlier_on_device,
-                                  violation.earlier_ticks)},
-         {"later",
-          IntervalJson(violation.later, violation.later_on_device, violation.later_ticks)}});
+    examples.push_back({{"device", DeviceName(report, jobs.device[violation.job])},
+                        {"job", jobs.job[violation.job]},
+                        {"what", violation.what},
+                        {"by_ns", violation.by_ns},
+                        {"earlier", IntervalJson(violation.earlier, violation.earlier_on_device,
+                                                 violation.earlier_ticks)},
+                        {"later", IntervalJson(violation.later, violation.later_on_device,
+                                               violation.later_ticks)}});
   }
-  return {{"jobs", order.jobs},
-          {"constraints", order.constraints},
-          {"certain", order.certain},
-          {"possible", order.possible},
-          {"violations", order.violations},
-          {"examples", examples}};
+  return {
+      {"jobs", order.jobs},         {"constraints", order.constraints}, {"certain", order.certain},
+      {"possible", order.possible}, {"violations", order.violations},   {"examples", examples}};
 }
 
 Json LawsJson(const Report& report) {
@@ -424,8 +447,8 @@ Json TracerJson(const Report& report) {
     json["probe_runs"] = cost.probe_runs;
     json["probe_share"] = Rounded(cost.probe_share);
     json["bytes_written"] = cost.bytes_written;
-    json["events"] = cost.events;
-    json["bytes_per_event"] = Rounded(cost.bytes_per_event);
+    json["rows"] = cost.rows;
+    json["bytes_per_row"] = Rounded(cost.bytes_per_row);
   }
   json["probes"] = probes;
   return json;
@@ -450,8 +473,11 @@ std::string JsonReport(const Report& report) {
                {"latency", LatencyJson(report.latency)},
                {"transfers", TransfersJson(report)},
                {"memory", MemoryJson(report)},
-               {"ops", OpsJson(report)},
-               {"ranges", RangesJson(report)},
+               {"calls", CallsJson(report)},
+               {"ops", OpsJson(report, report.ops)},
+               {"op_groups", OpsJson(report, report.op_groups)},
+               {"ranges", RangesJson(report.ranges)},
+               {"range_groups", RangesJson(report.range_groups)},
                {"clocks", ClocksJson(report)},
                {"losses", LossesJson(report.losses)},
                {"causality", CausalityJson(report)},

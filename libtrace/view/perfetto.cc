@@ -21,7 +21,7 @@ using perfetto::TrackDescriptor;
 using perfetto::TrackEvent;
 
 constexpr uint32_t kSequence = 1;
-constexpr uint32_t kClearState = 1, kNeedsState = 2;      // sequence_flags
+constexpr uint32_t kClearState = 1, kNeedsState = 2;  // sequence_flags
 constexpr uint32_t kRealtime = 1, kMonotonic = 3, kBoottime = 6;
 constexpr uint64_t kFirstUuid = uint64_t{0xacce} << 32;
 
@@ -176,7 +176,8 @@ class Writer {
       std::vector<uint32_t> open;
       const auto close = [&](int64_t until_ns) {
         while (!open.empty() && track.slices[open.back()].end_ns <= until_ns) {
-          events.push_back({track.slices[open.back()].end_ns, t, order++, Event::kEnd, open.back()});
+          events.push_back(
+              {track.slices[open.back()].end_ns, t, order++, Event::kEnd, open.back()});
           open.pop_back();
         }
       };
@@ -243,11 +244,10 @@ class Writer {
   void FillSlice(const Slice& slice, TracePacket* packet) {
     TrackEvent* out = packet->mutable_track_event();
     const std::string& name = slice.name.empty() ? kUnnamed : slice.name;
-    out->set_name_iid(names_.Id(
-        name, [&] { return packet->mutable_interned_data()->add_event_names(); }));
-    out->add_category_iids(categories_.Id(slice.category, [&] {
-      return packet->mutable_interned_data()->add_event_categories();
-    }));
+    out->set_name_iid(
+        names_.Id(name, [&] { return packet->mutable_interned_data()->add_event_names(); }));
+    out->add_category_iids(categories_.Id(
+        slice.category, [&] { return packet->mutable_interned_data()->add_event_categories(); }));
     for (const Argument& argument : slice.arguments) {
       perfetto::DebugAnnotation* added = out->add_debug_annotations();
       added->set_name_iid(arguments_.Id(argument.name, [&] {

@@ -63,7 +63,8 @@ std::string Table::Render(const Style& style) const {
     if (!columns_[c].elastic || !shown[c]) continue;
     const size_t room = static_cast<size_t>(std::max(style.width, 40));
     constexpr size_t kLeast = 8;
-    if (line > room) widths[c] -= std::min(line - room, widths[c] > kLeast ? widths[c] - kLeast : 0);
+    if (line > room)
+      widths[c] -= std::min(line - room, widths[c] > kLeast ? widths[c] - kLeast : 0);
     break;
   }
   const auto render = [&](const auto& cell_of, Ink ink) {

@@ -24,6 +24,7 @@ std::string Heading(const analysis::Report& report, const Style& style);
 std::string Breakdown(const analysis::Report& report, const Style& style);
 std::string Utilisation(const analysis::Report& report, const Style& style);
 std::string Latency(const analysis::Report& report, const Style& style);
+std::string Calls(const analysis::Report& report, const Style& style);
 std::string Transfers(const analysis::Report& report, const Style& style);
 std::string Memory(const analysis::Report& report, const Style& style);
 std::string Ops(const analysis::Report& report, const Style& style);

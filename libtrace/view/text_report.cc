@@ -41,10 +41,10 @@ std::string Heading(const Report& report, const Style& style) {
   if (model.has_info) {
     const std::string command = Joined(info.command());
     if (!command.empty()) table.Add({"command", command});
-    table.Add({"recorded", fmt::format("{} on {}, Linux {}, {} CPU{}",
-                                       FormatUtc(info.start_ns() + info.realtime_offset_ns()),
-                                       info.host(), info.kernel(), info.num_cpus(),
-                                       info.num_cpus() == 1 ? "" : "s")});
+    table.Add({"recorded",
+               fmt::format("{} on {}, {}, {} CPU{}",
+                           FormatUtc(info.start_ns() + info.realtime_offset_ns()), info.host(),
+                           info.kernel(), info.num_cpus(), info.num_cpus() == 1 ? "" : "s")});
   }
   if (model.has_accounts) {
     std::string length = FormatNs(model.accounts.stop_ns() - info.start_ns());
@@ -57,9 +57,9 @@ std::string Heading(const Report& report, const Style& style) {
   }
   for (const model::Device& device : model.devices) {
     const proto::Device& about = device.about;
-    table.Add({about.name(), fmt::format("{} at {}, {}, {}", about.model(), about.pci().address(),
-                                         LinkText(about.pci()),
-                                         FormatBytes(about.memory_bytes()))});
+    table.Add(
+        {about.name(), fmt::format("{} at {}, {}, {}", about.model(), about.pci().address(),
+                                   LinkText(about.pci()), FormatBytes(about.memory_bytes()))});
   }
   const analysis::Counts& counts = report.counts;
   table.Add({"events",
@@ -81,9 +81,11 @@ std::string Breakdown(const Report& report, const Style& style) {
   if (!verdict.empty()) verdict[0] = static_cast<char>(std::toupper(verdict[0]));
   out += Wrapped(style, Printable(verdict) + ".", 2);
   if (breakdown.RunNs() <= 0) return out;
-  out += view::Heading(style, "WHERE THE TIME WENT",
-                 fmt::format("{} from the first to the last event; each instant is counted once",
-                             FormatNs(breakdown.RunNs())));
+  out += view::Heading(
+      style, "WHERE THE TIME WENT",
+      fmt::format("{} from the first submitting call to the last return; each instant "
+                  "counts once",
+                  FormatNs(breakdown.RunNs())));
   Table table({{"", Align::kLeft}, {"", Align::kLeft}, {""}, {""}});
   for (int c = 0; c < analysis::kNumClasses; ++c) {
     const analysis::Span& span = breakdown.time[c];
@@ -92,17 +94,29 @@ std::string Breakdown(const Report& report, const Style& style) {
     table.Add({analysis::ClassText(static_cast<analysis::Class>(c)), Bar(share, 30),
                FormatShare(share), FormatSpan(span)});
   }
-  return out + table.Render(style);
+  out += table.Render(style);
+  std::string aside;
+  if (breakdown.before_ns + breakdown.after_ns > 0) {
+    aside = fmt::format("not counted: {} before it, {} after it", FormatNs(breakdown.before_ns),
+                        FormatNs(breakdown.after_ns));
+  }
+  if (report.overhead.probe_ns > 0) {
+    aside += fmt::format("{}the tracer's probes took {} of the host's time in all",
+                         aside.empty() ? "" : "; ",
+                         FormatNs(static_cast<int64_t>(report.overhead.probe_ns)));
+  }
+  if (!aside.empty()) out += Paint(style, Ink::kDim, "  " + aside) + "\n";
+  return out;
 }
 
 std::string Utilisation(const Report& report, const Style& style) {
   std::string out;
   for (const analysis::DeviceUse& use : report.utilisation) {
     const model::Device& device = report.model->devices[use.device];
-    out += view::Heading(
-        style, "UTILISATION " + Printable(device.about.name()),
-        fmt::format("{} from first fetch to last completion; █ busy ▒ stalled · idle",
-                    FormatSpan(use.window)));
+    out +=
+        view::Heading(style, "UTILISATION " + Printable(device.about.name()),
+                      fmt::format("{} from first fetch to last completion; █ busy ▒ stalled · idle",
+                                  FormatSpan(use.window)));
     Table table({{"unit", Align::kLeft},
                  {"", Align::kLeft},
                  {"busy"},
@@ -141,15 +155,12 @@ std::string Latency(const Report& report, const Style& style) {
   if (latency.jobs == 0) return "";
   std::string out = view::Heading(
       style, "LATENCY",
-      fmt::format("{} jobs, {} of them seen from submit to completion on both sides",
-                  FormatCount(latency.jobs), FormatCount(latency.whole)));
-  Table table({{"stage", Align::kLeft},
-               {"n"},
-               {"p50"},
-               {"p99"},
-               {"max"},
-               {"mean"},
-               {"", Align::kLeft}});
+      fmt::format("{} jobs, {} seen on both sides from submit to completion; {} waited for, "
+                  "{} of them before they were done",
+                  FormatCount(latency.jobs), FormatCount(latency.whole), FormatCount(latency.waits),
+                  FormatCount(latency.blocked)));
+  Table table(
+      {{"stage", Align::kLeft}, {"n"}, {"p50"}, {"p99"}, {"max"}, {"mean"}, {"", Align::kLeft}});
   const double whole = static_cast<double>(latency.end_to_end.mean.mid_ns);
   const auto add = [&](const std::string& name, const analysis::Stats& stats, bool bar) {
     if (stats.count == 0) return;
@@ -167,10 +178,9 @@ std::string Latency(const Report& report, const Style& style) {
 
 std::string TextReport(const analysis::Report& report, const Style& style) {
   std::string out;
-  for (auto* section :
-       {text::Heading, text::Breakdown, text::Utilisation, text::Latency, text::Transfers,
-        text::Memory, text::Ops, text::Ranges, text::Clocks, text::Losses, text::Checks,
-        text::Tracer}) {
+  for (auto* section : {text::Heading, text::Breakdown, text::Utilisation, text::Latency,
+                        text::Calls, text::Transfers, text::Memory, text::Ops, text::Ranges,
+                        text::Clocks, text::Losses, text::Checks, text::Tracer}) {
     out += section(report, style);
   }
   return out;

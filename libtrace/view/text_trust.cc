@@ -16,7 +16,9 @@ using Align = Table::Align;
 namespace {
 
 const char* StateText(Law::State state) {
-  return state == Law::State::kHolds ? "holds" : state == Law::State::kBroken ? "BROKEN" : "unknown";
+  return state == Law::State::kHolds    ? "holds"
+         : state == Law::State::kBroken ? "BROKEN"
+                                        : "unknown";
 }
 
 }  // namespace
@@ -80,14 +82,16 @@ std::string Checks(const Report& report, const Style& style) {
   uint64_t holding = 0, broken = 0, unknown = 0;
   std::string details;
   for (const Law& law : report.laws) {
-    ++(law.state == Law::State::kHolds ? holding : law.state == Law::State::kBroken ? broken : unknown);
+    ++(law.state == Law::State::kHolds    ? holding
+       : law.state == Law::State::kBroken ? broken
+                                          : unknown);
     if (law.state == Law::State::kHolds) continue;
     const std::string line =
         fmt::format("  {}{}{}: {}: {}", law.device, law.device.empty() ? "" : ": ", law.text,
                     StateText(law.state), law.note);
-    details += Paint(style, law.state == Law::State::kBroken ? Ink::kBad : Ink::kDim,
-                     Printable(line)) +
-               "\n";
+    details +=
+        Paint(style, law.state == Law::State::kBroken ? Ink::kBad : Ink::kDim, Printable(line)) +
+        "\n";
   }
   std::string out = view::Heading(style, "CHECKS");
   out += fmt::format(
@@ -96,10 +100,9 @@ std::string Checks(const Report& report, const Style& style) {
       FormatCount(order.possible),
       Paint(style, order.violations > 0 ? Ink::kBad : Ink::kGood,
             fmt::format("{} violations", order.violations)));
-  out += fmt::format("  conservation: {} laws hold, {}, {} could not be checked\n", holding,
-                     Paint(style, broken > 0 ? Ink::kBad : Ink::kGood,
-                           fmt::format("{} broken", broken)),
-                     unknown);
+  out += fmt::format(
+      "  conservation: {} laws hold, {}, {} could not be checked\n", holding,
+      Paint(style, broken > 0 ? Ink::kBad : Ink::kGood, fmt::format("{} broken", broken)), unknown);
   return out + details;
 }
 
@@ -117,8 +120,8 @@ std::string Tracer(const Report& report, const Style& style) {
     }
     out += "\n";
   }
-  out += fmt::format("  wrote {}, {:.1f} bytes an event\n", FormatBytes(cost.bytes_written),
-                     cost.bytes_per_event);
+  out += fmt::format("  wrote {}, {:.1f} bytes a row\n", FormatBytes(cost.bytes_written),
+                     cost.bytes_per_row);
   for (const proto::Probe& probe : report.model->info.probes()) {
     if (probe.attached()) continue;
     out += Paint(style, Ink::kDim,

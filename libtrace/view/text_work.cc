@@ -3,6 +3,8 @@
 // The report's sections on transfers, memory, ops and ranges.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "libtrace/view/format.h"
 #include "libtrace/view/text.h"
 
@@ -10,6 +12,34 @@ namespace acceltrace::view::text {
 
 using analysis::Report;
 using Align = Table::Align;
+
+std::string Calls(const Report& report, const Style& style) {
+  if (report.calls.empty()) return "";
+  constexpr size_t kShown = 12;
+  const size_t shown = std::min(kShown, report.calls.size());
+  std::string out = view::Heading(
+      style, "API CALLS",
+      shown < report.calls.size() ? fmt::format("the first {} of {}", shown, report.calls.size())
+                                  : "");
+  Table table({{"call", Align::kLeft, true},
+               {"count"},
+               {"total"},
+               {"p50"},
+               {"p99"},
+               {"max"},
+               {"bytes"},
+               {"jobs"},
+               {"failed"}});
+  for (size_t i = 0; i < shown; ++i) {
+    const analysis::CallUse& call = report.calls[i];
+    table.Add({call.name, FormatCount(call.time.count + call.open), FormatSpan(call.time.total),
+               FormatSpan(call.time.p50), FormatSpan(call.time.p99), FormatSpan(call.time.max),
+               call.bytes > 0 ? FormatBytes(call.bytes) : "",
+               call.jobs > 0 ? FormatCount(call.jobs) : "",
+               call.failed > 0 ? FormatCount(call.failed) : ""});
+  }
+  return out + table.Render(style);
+}
 
 std::string Transfers(const Report& report, const Style& style) {
   std::string out;
@@ -47,9 +77,10 @@ std::string Transfers(const Report& report, const Style& style) {
     if (table.empty()) continue;
     std::string remark = "link bandwidth unknown";
     if (link > 0) {
-      remark = fmt::format("gen {} x{}: {} each way after line coding, {} of payload at {} B packets",
-                           transfers.generation, transfers.width, FormatRate(link, "B"),
-                           FormatRate(ceiling, "B"), device.about.pci().max_payload_bytes());
+      remark =
+          fmt::format("gen {} x{}: {} each way after line coding, {} of payload at {} B packets",
+                      transfers.generation, transfers.width, FormatRate(link, "B"),
+                      FormatRate(ceiling, "B"), device.about.pci().max_payload_bytes());
     }
     out += view::Heading(style, "TRANSFERS " + Printable(device.about.name()), remark);
     out += table.Render(style);
@@ -62,15 +93,13 @@ std::string Memory(const Report& report, const Style& style) {
   for (const analysis::DeviceMemory& memory : report.memory) {
     if (memory.all.moved_bytes == 0) continue;
     const model::Device& device = report.model->devices[memory.device];
-    out += view::Heading(style, "DEVICE MEMORY " + Printable(device.about.name()),
-                   memory.peak_bytes_per_s > 0
-                       ? fmt::format("peak {}",
-                                     FormatRate(static_cast<double>(memory.peak_bytes_per_s), "B"))
-                       : "");
+    out += view::Heading(
+        style, "DEVICE MEMORY " + Printable(device.about.name()),
+        memory.peak_bytes_per_s > 0
+            ? fmt::format("peak {}", FormatRate(static_cast<double>(memory.peak_bytes_per_s), "B"))
+            : "");
     Table table({{"by", Align::kLeft},
-                 {"asked for"},
                  {"moved"},
-                 {"useful"},
                  {"row hits"},
                  {"bandwidth"},
                  {"of peak"},
@@ -81,24 +110,35 @@ std::string Memory(const Report& report, const Style& style) {
       const double share =
           memory.peak_bytes_per_s > 0 ? rate / static_cast<double>(memory.peak_bytes_per_s) : -1;
       const bool rows = use.row_hits + use.row_misses > 0;
-      table.Add({name, FormatBytes(use.useful_bytes), FormatBytes(use.moved_bytes),
-                 FormatShare(use.Efficiency()), rows ? FormatShare(use.HitRate()) : "-",
+      table.Add({name, FormatBytes(use.moved_bytes), rows ? FormatShare(use.HitRate()) : "-",
                  FormatRate(rate, "B"), FormatShare(share), Bar(share, 12)});
     };
-    for (const analysis::MemoryUse& unit : memory.units) add(unit, unit.name);
+    for (const analysis::MemoryUse& unit : memory.units) add(unit, unit.name + ", while it ran");
     add(memory.all, "all, over the window");
     out += table.Render(style);
+    const analysis::MemoryCounters& counters = memory.counters;
+    if (counters.available && counters.read_bytes + counters.write_bytes > 0) {
+      out += fmt::format(
+          "  by the counters: {} read and {} written in whole bursts, {} of it asked "
+          "for; {} of bursts found their row open, {} another row\n",
+          FormatBytes(counters.read_bytes), FormatBytes(counters.write_bytes),
+          FormatShare(counters.Efficiency()), FormatShare(counters.HitRate()),
+          FormatShare(static_cast<double>(counters.row_conflicts) /
+                      static_cast<double>(std::max<uint64_t>(
+                          1, counters.row_hits + counters.row_misses + counters.row_conflicts))));
+    }
   }
   return out;
 }
 
 std::string Ops(const Report& report, const Style& style) {
-  if (report.ops.empty()) return "";
-  constexpr size_t kShown = 15;
-  const size_t shown = std::min(kShown, report.ops.size());
-  std::string out = view::Heading(
-      style, "OPS BY DEVICE TIME",
-      shown < report.ops.size() ? fmt::format("the first {} of {}", shown, report.ops.size()) : "");
+  const std::vector<analysis::OpUse>& ops = report.op_groups;
+  if (ops.empty()) return "";
+  constexpr size_t kShown = 20;
+  const size_t shown = std::min(kShown, ops.size());
+  std::string out =
+      view::Heading(style, "OPS BY DEVICE TIME",
+                    shown < ops.size() ? fmt::format("the first {} of {}", shown, ops.size()) : "");
   Table table({{"op", Align::kLeft, true},
                {"unit", Align::kLeft},
                {"count"},
@@ -111,12 +151,12 @@ std::string Ops(const Report& report, const Style& style) {
                {"limited by", Align::kLeft},
                {"of peak"}});
   for (size_t i = 0; i < shown; ++i) {
-    const analysis::OpUse& op = report.ops[i];
+    const analysis::OpUse& op = ops[i];
     const double busy = op.held_ticks == 0 ? -1
                                            : static_cast<double>(op.busy_ticks) /
                                                  static_cast<double>(op.held_ticks);
     table.Add({op.name, op.unit, FormatCount(op.count), FormatSpan(op.time), FormatShare(op.share),
-               Bar(op.share, 10), FormatNs(op.time.mid_ns / static_cast<int64_t>(op.count)),
+               Bar(op.share, 6), FormatNs(op.time.mid_ns / static_cast<int64_t>(op.count)),
                FormatNs(op.longest.mid_ns), FormatShare(busy), op.limiter,
                op.peak_share > 0 ? FormatShare(op.peak_share) : ""});
   }
@@ -124,12 +164,13 @@ std::string Ops(const Report& report, const Style& style) {
 }
 
 std::string Ranges(const Report& report, const Style& style) {
-  if (report.ranges.empty()) return "";
+  const std::vector<analysis::RangeUse>& ranges = report.range_groups;
+  if (ranges.empty()) return "";
   constexpr size_t kShown = 20;
-  const size_t shown = std::min(kShown, report.ranges.size());
+  const size_t shown = std::min(kShown, ranges.size());
   std::string remark = "host time inclusive; device time of the work that was submitted inside";
-  if (shown < report.ranges.size()) {
-    remark += fmt::format("; the first {} of {}", shown, report.ranges.size());
+  if (shown < ranges.size()) {
+    remark += fmt::format("; the first {} of {}", shown, ranges.size());
   }
   std::string out = view::Heading(style, "RANGES", remark);
   Table table({{"range", Align::kLeft, true},
@@ -141,7 +182,7 @@ std::string Ranges(const Report& report, const Style& style) {
                {"commands"},
                {"device time"}});
   for (size_t i = 0; i < shown; ++i) {
-    const analysis::RangeUse& range = report.ranges[i];
+    const analysis::RangeUse& range = ranges[i];
     table.Add({std::string(2 * std::min(range.depth, 8u), ' ') + range.name,
                FormatCount(range.count), FormatNs(range.host_ns),
                FormatNs(range.host_ns / static_cast<int64_t>(range.count)),

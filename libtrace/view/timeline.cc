@@ -82,8 +82,13 @@ class Builder {
       }
     }
     for (size_t i = 0; i < api.size(); ++i) {
-      Slice slice{api.begin_ns[i], api.end_ns[i], false, model_.strings.Get(api.name[i]), "api",
-                  {{"correlation", api.correlation[i]}}, std::move(flows[i])};
+      Slice slice{api.begin_ns[i],
+                  api.end_ns[i],
+                  false,
+                  model_.strings.Get(api.name[i]),
+                  "api",
+                  {{"correlation", api.correlation[i]}},
+                  std::move(flows[i])};
       if (api.bytes[i] != 0) slice.arguments.push_back({"bytes", api.bytes[i]});
       slice.arguments.push_back({"stream", uint64_t{api.stream[i]}});
       if (api.result[i] != 0) slice.arguments.push_back({"result", int64_t{api.result[i]}});
@@ -95,9 +100,13 @@ class Builder {
   void AddRanges(ThreadSlices* threads) {
     const model::Ranges& ranges = model_.ranges;
     for (size_t i = 0; i < ranges.size(); ++i) {
-      Put(&(*threads)[{ranges.pid[i], ranges.tid[i]}],
-          {ranges.begin_ns[i], ranges.end_ns[i], ranges.mark[i] != 0,
-           model_.strings.Get(ranges.name[i]), "range", {}, {}});
+      Put(&(*threads)[{ranges.pid[i], ranges.tid[i]}], {ranges.begin_ns[i],
+                                                        ranges.end_ns[i],
+                                                        ranges.mark[i] != 0,
+                                                        model_.strings.Get(ranges.name[i]),
+                                                        "range",
+                                                        {},
+                                                        {}});
     }
   }
 
@@ -107,8 +116,13 @@ class Builder {
       const std::string job = fmt::format("job {}", jobs.job[j]);
       if (jobs.submit_ns[j] != model::kNoTime) {
         const int64_t end_ns = std::max(jobs.submit_end_ns[j], jobs.doorbell_ns[j]);
-        Slice slice{jobs.submit_ns[j], std::max(end_ns, jobs.submit_ns[j]), false,
-                    "submit " + job, "driver", {}, {LaunchFlow(j)}};
+        Slice slice{jobs.submit_ns[j],
+                    std::max(end_ns, jobs.submit_ns[j]),
+                    false,
+                    "submit " + job,
+                    "driver",
+                    {},
+                    {LaunchFlow(j)}};
         slice.arguments = {{"device", model_.devices[jobs.device[j]].about.name()},
                            {"queue", uint64_t{jobs.queue[j]}},
                            {"sequence", jobs.sequence[j]},
@@ -126,9 +140,13 @@ class Builder {
         Put(&(*threads)[thread],
             {jobs.wait_ns[j], jobs.wake_ns[j], false, "wait for " + job, "driver", {}, {}});
       }
-      Put(&(*threads)[thread],
-          {jobs.wake_ns[j], jobs.wake_ns[j], true, "wake", "driver",
-           {{"correlation", jobs.correlation[j]}}, {CompletionFlow(j)}});
+      Put(&(*threads)[thread], {jobs.wake_ns[j],
+                                jobs.wake_ns[j],
+                                true,
+                                "wake",
+                                "driver",
+                                {{"correlation", jobs.correlation[j]}},
+                                {CompletionFlow(j)}});
     }
   }
 
@@ -185,8 +203,10 @@ class Builder {
     for (size_t j = 0; j < jobs.size(); ++j) {
       if (jobs.device[j] != d || !jobs.on_device[j]) continue;
       const model::Interval& doorbell = jobs.doorbell.host[j];
-      Slice slice{doorbell.mid_ns, jobs.completion.host[j].mid_ns, false,
-                  fmt::format("job {}", jobs.job[j]), "job", {}, {LaunchFlow(j)}};
+      Slice slice{doorbell.mid_ns, jobs.completion.host[j].mid_ns,
+                  false,           fmt::format("job {}", jobs.job[j]),
+                  "job",           {},
+                  {LaunchFlow(j)}};
       slice.arguments = {{"correlation", jobs.correlation[j]},
                          {"context", uint64_t{jobs.context[j]}},
                          {"sequence", jobs.sequence[j]},
@@ -195,7 +215,8 @@ class Builder {
                          {"first_start_at_ns", jobs.first_start.host[j].mid_ns},
                          {"last_end_at_ns", jobs.last_end.host[j].mid_ns},
                          {"time_bound_ns", HalfWidthNs(doorbell)}};
-      for (size_t c = jobs.first_command[j]; c < jobs.first_command[j] + jobs.num_commands[j]; ++c) {
+      for (size_t c = jobs.first_command[j]; c < jobs.first_command[j] + jobs.num_commands[j];
+           ++c) {
         if (c != first_started_[j]) slice.flows.push_back(CommandFlow(c));
       }
       if (last_ended_[j] == model::kNoRow) slice.flows.push_back(CompletionFlow(j));
@@ -216,7 +237,8 @@ class Builder {
     for (uint32_t i = 0; i < commands.size(); ++i) {
       uint32_t& first = first_started_[commands.job_row[i]];
       uint32_t& last = last_ended_[commands.job_row[i]];
-      if (first == model::kNoRow || commands.start.ticks[i] < commands.start.ticks[first]) first = i;
+      if (first == model::kNoRow || commands.start.ticks[i] < commands.start.ticks[first])
+        first = i;
       if (last == model::kNoRow || commands.end.ticks[i] >= commands.end.ticks[last]) last = i;
     }
   }
@@ -231,12 +253,19 @@ class Builder {
       const size_t job = commands.job_row[i];
       const int64_t start_ns = commands.start.host[i].mid_ns;
       if (commands.head.ticks[i] != commands.start.ticks[i]) {
-        Put(&unit, {commands.head.host[i].mid_ns, start_ns, false, "waiting", "stall",
-                    {{"job", uint64_t{commands.job[i]}}}, {}});
+        Put(&unit, {commands.head.host[i].mid_ns,
+                    start_ns,
+                    false,
+                    "waiting",
+                    "stall",
+                    {{"job", uint64_t{commands.job[i]}}},
+                    {}});
       }
       const std::string& op = model_.strings.Get(commands.op[i]);
-      Slice slice{start_ns, commands.end.host[i].mid_ns, false,
-                  op.empty() ? device.OpcodeName(commands.opcode[i]) : op, "command", {}, {}};
+      Slice slice{start_ns,  commands.end.host[i].mid_ns,
+                  false,     op.empty() ? device.OpcodeName(commands.opcode[i]) : op,
+                  "command", {},
+                  {}};
       slice.arguments = {{"opcode", device.OpcodeName(commands.opcode[i])},
                          {"job", uint64_t{commands.job[i]}},
                          {"index", uint64_t{commands.index[i]}},
@@ -291,12 +320,16 @@ class Builder {
     const model::DeviceEvents& events = model_.device_events;
     for (size_t i = 0; i < events.size(); ++i) {
       if (events.device[i] != d || events.kind[i] == DeviceEventBatch::KIND_DOORBELL) continue;
-      static constexpr const char* kNames[] = {"event", "link changed", "clock changed",
+      static constexpr const char* kNames[] = {"event",    "link changed", "clock changed",
                                                "throttle", "memory error", "context error",
                                                "reset"};
       const uint32_t kind = events.kind[i] < std::size(kNames) ? events.kind[i] : 0;
       const int64_t at_ns = events.time.host[i].mid_ns;
-      Put(&slices, {at_ns, at_ns, true, kNames[kind], "device",
+      Put(&slices, {at_ns,
+                    at_ns,
+                    true,
+                    kNames[kind],
+                    "device",
                     {{"arg0", events.arg0[i]}, {"arg1", events.arg1[i]}, {"arg2", events.arg2[i]}},
                     {}});
     }
@@ -371,8 +404,11 @@ class Builder {
       }
       if (!any) continue;
       values.emplace_back(samples.time.host[last].mid_ns, 0);
-      AddCounterTrack(about.name(), share ? "%" : about.unit() == "bytes" ? "B/s" : "/s", parent,
-                      4001 + static_cast<int>(c), std::move(values));
+      AddCounterTrack(about.name(),
+                      share                     ? "%"
+                      : about.unit() == "bytes" ? "B/s"
+                                                : "/s",
+                      parent, 4001 + static_cast<int>(c), std::move(values));
     }
   }
 
@@ -380,9 +416,13 @@ class Builder {
     std::vector<Slice> slices;
     for (const model::Loss& loss : model_.losses) {
       if (loss.first_ns == model::kNoTime) continue;
-      Put(&slices, {loss.first_ns, std::max(loss.first_ns, loss.last_ns), false,
-                    fmt::format("{} events lost at {}", loss.count, loss.hop), "loss",
-                    {{"count", loss.count}}, {}});
+      Put(&slices, {loss.first_ns,
+                    std::max(loss.first_ns, loss.last_ns),
+                    false,
+                    fmt::format("{} events lost at {}", loss.count, loss.hop),
+                    "loss",
+                    {{"count", loss.count}},
+                    {}});
     }
     if (slices.empty()) return;
     Track track;

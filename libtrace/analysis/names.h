@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Names that differ in a running number are one thing seen many times: "layer0",
+// "layer1", "layer2" become "layer[0-2]". Room: libtrace/analysis.
+//
+// Runs of digits are folded only if the numbers at that place, over all names of
+// one pattern, are consecutive: "fp16" and "fp32" stay apart.
+#ifndef LIBTRACE_ANALYSIS_NAMES_H_
+#define LIBTRACE_ANALYSIS_NAMES_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace acceltrace::analysis {
+
+// For each of the names, the name of its group (itself when it is alone).
+std::map<std::string, std::string> FoldNames(const std::vector<std::string>& names);
+
+}  // namespace acceltrace::analysis
+
+#endif  // LIBTRACE_ANALYSIS_NAMES_H_

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/view/tables.h"
+
+#include <algorithm>
+#include <cctype>
+#include <memory>
+#include <utility>
+
+namespace acceltrace::view {
+namespace {
+
+using Type = PlainTable::Type;
+
+Cell HostTime(int64_t ns) { return ns == model::kNoTime ? Cell{} : Cell{ns}; }
+
+// Adds columns to a table; vectors are read in place.
+class Builder {
+ public:
+  Builder(std::string name, size_t rows) {
+    table_.name = std::move(name);
+    table_.rows = rows;
+  }
+
+  Builder& Add(std::string name, Type type, std::function<Cell(size_t)> cell) {
+    table_.columns.push_back({std::move(name), type, std::move(cell)});
+    return *this;
+  }
+  template <typename T>
+  Builder& Number(std::string name, const std::vector<T>& values) {
+    return Add(std::move(name), Type::kInteger, [&values](size_t row) -> Cell {
+      if constexpr (std::is_signed_v<T>) {
+        return int64_t{values[row]};
+      } else {
+        return uint64_t{values[row]};
+      }
+    });
+  }
+  Builder& Time(std::string name, const std::vector<int64_t>& values) {
+    return Add(std::move(name), Type::kInteger,
+               [&values](size_t row) { return HostTime(values[row]); });
+  }
+  // seen: null where 0, or nullptr.
+  Builder& Time(const std::string& name, const model::DeviceTimes& times,
+                const std::vector<uint8_t>* seen = nullptr) {
+    const auto add = [&](const char* suffix, auto value) {
+      Add(name + suffix, Type::kInteger, [&times, seen, value](size_t row) -> Cell {
+        if (seen != nullptr && !(*seen)[row]) return {};
+        return value(times, row);
+      });
+    };
+    add("_ticks", [](const model::DeviceTimes& t, size_t row) { return Cell{t.ticks[row]}; });
+    add("_ns", [](const model::DeviceTimes& t, size_t row) { return Cell{t.host[row].mid_ns}; });
+    add("_lo_ns", [](const model::DeviceTimes& t, size_t row) { return Cell{t.host[row].lo_ns}; });
+    add("_hi_ns", [](const model::DeviceTimes& t, size_t row) { return Cell{t.host[row].hi_ns}; });
+    return *this;
+  }
+  Builder& Text(std::string name, std::function<std::string(size_t)> text) {
+    return Add(std::move(name), Type::kText,
+               [text = std::move(text)](size_t row) -> Cell { return text(row); });
+  }
+
+  PlainTable Done() { return std::move(table_); }
+
+ private:
+  PlainTable table_;
+};
+
+// KIND_SUBMIT_END becomes submit_end.
+std::string KindText(const std::string& enum_name) {
+  constexpr size_t kPrefix = 5;
+  std::string name = enum_name.size() > kPrefix ? enum_name.substr(kPrefix) : "unknown";
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return name;
+}
+
+std::string DeviceName(const model::Model& model, uint32_t row) {
+  return row == model::kNoRow ? "" : model.devices[row].about.name();
+}
+
+PlainTable Devices(const model::Model& model) {
+  const auto about = [&model](size_t row) -> const proto::Device& {
+    return model.devices[row].about;
+  };
+  const auto number = [about](auto get) {
+    return [about, get](size_t row) -> Cell { return static_cast<uint64_t>(get(about(row))); };
+  };
+  using D = proto::Device;
+  return Builder("devices", model.devices.size())
+      .Text("device", [about](size_t row) { return about(row).name(); })
+      .Text("driver", [about](size_t row) { return about(row).driver(); })
+      .Text("model", [about](size_t row) { return about(row).model(); })
+      .Text("pci_address", [about](size_t row) { return about(row).pci().address(); })
+      .Add("link_generation", Type::kInteger,
+           number([](const D& d) { return d.pci().link_speed(); }))
+      .Add("link_width", Type::kInteger, number([](const D& d) { return d.pci().link_width(); }))
+      .Add("memory_bytes", Type::kInteger, number([](const D& d) { return d.memory_bytes(); }))
+      .Add("clock_hz", Type::kInteger, number([](const D& d) { return d.clock().nominal_hz(); }))
+      .Done();
+}
+
+PlainTable Processes(const model::Model& model) {
+  return Builder("processes", model.processes.size())
+      .Add("pid", Type::kInteger,
+           [&](size_t row) -> Cell { return uint64_t{model.processes[row].pid}; })
+      .Add("tid", Type::kInteger,
+           [&](size_t row) -> Cell { return uint64_t{model.processes[row].tid}; })
+      .Text("name", [&](size_t row) { return model.processes[row].name; })
+      .Done();
+}
+
+PlainTable Api(const model::Model& model) {
+  const model::ApiCalls& api = model.api;
+  return Builder("api", api.size())
+      .Number("correlation", api.correlation)
+      .Text("name", [&](size_t row) { return model.strings.Get(api.name[row]); })
+      .Number("pid", api.pid)
+      .Number("tid", api.tid)
+      .Time("begin_ns", api.begin_ns)
+      .Time("end_ns", api.end_ns)
+      .Number("stream", api.stream)
+      .Number("bytes", api.bytes)
+      .Number("result", api.result)
+      .Number("open", api.open)
+      .Done();
+}
+
+PlainTable Ranges(const model::Model& model) {
+  const model::Ranges& ranges = model.ranges;
+  return Builder("ranges", ranges.size())
+      .Text("name", [&](size_t row) { return model.strings.Get(ranges.name[row]); })
+      .Number("pid", ranges.pid)
+      .Number("tid", ranges.tid)
+      .Time("begin_ns", ranges.begin_ns)
+      .Time("end_ns", ranges.end_ns)
+      .Number("depth", ranges.depth)
+      .Number("mark", ranges.mark)
+      .Number("open", ranges.open)
+      .Done();
+}
+
+PlainTable HostEvents(const model::Model& model) {
+  const model::HostEvents& host = model.host;
+  return Builder("host_events", host.size())
+      .Time("time_ns", host.time_ns)
+      .Text("kind",
+            [&](size_t row) { return KindText(proto::HostBatch::Kind_Name(host.kind[row])); })
+      .Text("device", [&](size_t row) { return DeviceName(model, host.device[row]); })
+      .Number("cpu", host.cpu)
+      .Number("pid", host.pid)
+      .Number("tid", host.tid)
+      .Number("context", host.context)
+      .Number("queue", host.queue)
+      .Number("job", host.job)
+      .Number("sequence", host.sequence)
+      .Number("correlation", host.correlation)
+      .Number("arg0", host.arg0)
+      .Number("arg1", host.arg1)
+      .Done();
+}
+
+PlainTable Jobs(const model::Model& model) {
+  const model::Jobs& jobs = model.jobs;
+  const auto call = [&model](const std::vector<uint32_t>& rows, size_t row) -> std::string {
+    return rows[row] == model::kNoRow ? "" : model.strings.Get(model.api.name[rows[row]]);
+  };
+  const auto wait_correlation = [&model](size_t row) -> Cell {
+    const uint32_t waiter = model.jobs.wait_api_row[row];
+    return waiter == model::kNoRow ? Cell{} : Cell{model.api.correlation[waiter]};
+  };
+  return Builder("jobs", jobs.size())
+      .Text("device", [&](size_t row) { return DeviceName(model, jobs.device[row]); })
+      .Number("job", jobs.job)
+      .Number("context", jobs.context)
+      .Number("queue", jobs.queue)
+      .Number("sequence", jobs.sequence)
+      .Number("correlation", jobs.correlation)
+      .Number("host_correlation", jobs.host_correlation)
+      .Number("on_host", jobs.on_host)
+      .Number("on_device", jobs.on_device)
+      .Number("pid", jobs.pid)
+      .Number("tid", jobs.tid)
+      .Text("api_name", [&jobs, call](size_t row) { return call(jobs.api_row, row); })
+      .Text("wait_api_name", [&jobs, call](size_t row) { return call(jobs.wait_api_row, row); })
+      .Add("wait_correlation", Type::kInteger, wait_correlation)
+      .Number("commands_submitted", jobs.commands_submitted)
+      .Number("commands_retired", jobs.commands_retired)
+      .Number("copy_bytes", jobs.copy_bytes)
+      .Text(
+          "status",
+          [&](size_t row) { return model.devices[jobs.device[row]].StatusName(jobs.status[row]); })
+      .Time("submit_ns", jobs.submit_ns)
+      .Time("doorbell_ns", jobs.doorbell_ns)
+      .Time("submit_end_ns", jobs.submit_end_ns)
+      .Time("device_doorbell", jobs.doorbell, &jobs.on_device)
+      .Time("fetched", jobs.fetched, &jobs.on_device)
+      .Time("first_start", jobs.first_start, &jobs.on_device)
+      .Time("last_end", jobs.last_end, &jobs.on_device)
+      .Time("completion", jobs.completion, &jobs.on_device)
+      .Time("device_irq", jobs.irq, &jobs.has_irq)
+      .Time("irq_ns", jobs.irq_ns)
+      .Time("consumed_ns", jobs.complete_ns)
+      .Time("wait_ns", jobs.wait_ns)
+      .Time("wake_ns", jobs.wake_ns)
+      .Done();
+}
+
+PlainTable Commands(const model::Model& model) {
+  const model::Commands& commands = model.commands;
+  const auto device = [&model](size_t row) -> const model::Device& {
+    return model.devices[model.commands.device[row]];
+  };
+  Builder table("commands", commands.size());
+  table.Text("device", [device](size_t row) { return device(row).about.name(); })
+      .Number("job", commands.job)
+      .Number("index", commands.index)
+      .Number("context", commands.context)
+      .Number("queue", commands.queue)
+      .Number("correlation", commands.correlation)
+      .Text("unit", [&, device](size_t row) { return device(row).UnitName(commands.unit[row]); })
+      .Text("opcode",
+            [&, device](size_t row) { return device(row).OpcodeName(commands.opcode[row]); })
+      .Text("op", [&](size_t row) { return model.strings.Get(commands.op[row]); })
+      .Number("tag", commands.tag)
+      .Text("status",
+            [&, device](size_t row) { return device(row).StatusName(commands.status[row]); })
+      .Text("limiter",
+            [&, device](size_t row) { return device(row).LimiterName(commands.limiter[row]); })
+      .Number("work", commands.work)
+      .Number("bytes", commands.bytes)
+      .Number("memory_bytes", commands.memory_bytes)
+      .Number("row_hits", commands.row_hits)
+      .Number("row_misses", commands.row_misses)
+      .Time("fetched", commands.fetched)
+      .Time("head", commands.head)
+      .Time("start", commands.start)
+      .Time("end", commands.end)
+      .Add("busy_ticks", Type::kInteger, [&](size_t row) -> Cell { return model.BusyTicks(row); });
+  // A column for each cause that any device has.
+  std::vector<std::string> causes;
+  for (const model::Device& d : model.devices) {
+    for (const std::string& cause : d.about.stalls()) {
+      if (std::find(causes.begin(), causes.end(), cause) == causes.end()) causes.push_back(cause);
+    }
+  }
+  for (const std::string& cause : causes) {
+    table.Add("stall_" + cause + "_ticks", Type::kInteger,
+              [&model, device, cause](size_t row) -> Cell {
+                const auto& stalls = device(row).about.stalls();
+                const auto found = std::find(stalls.begin(), stalls.end(), cause);
+                if (found == stalls.end()) return {};
+                return model.Stalls(row)[found - stalls.begin()];
+              });
+  }
+  return table.Done();
+}
+
+// One row for each value: counters differ from device to device.
+PlainTable Counters(const model::Model& model) {
+  struct Value {
+    uint32_t device, sample, counter;
+  };
+  auto values = std::make_shared<std::vector<Value>>();
+  for (uint32_t d = 0; d < model.devices.size(); ++d) {
+    const model::CounterSamples& samples = model.devices[d].counters;
+    for (uint32_t s = 0; s < samples.size(); ++s) {
+      for (uint32_t c = 0; c < samples.num_counters; ++c) {
+        if (samples.Has(s, c)) values->push_back({d, s, c});
+      }
+    }
+  }
+  const auto of = [&model, values](auto get) {
+    return [&model, values, get](size_t row) -> Cell {
+      const Value& value = (*values)[row];
+      return get(model.devices[value.device], value);
+    };
+  };
+  Builder table("counters", values->size());
+  table.Text("device", [&model, values](size_t row) {
+    return model.devices[(*values)[row].device].about.name();
+  });
+  using D = model::Device;
+  const auto add = [&](const char* name, Type type, auto get) { table.Add(name, type, of(get)); };
+  add("time_ticks", Type::kInteger,
+      [](const D& d, const Value& v) { return Cell{d.counters.time.ticks[v.sample]}; });
+  add("time_ns", Type::kInteger,
+      [](const D& d, const Value& v) { return Cell{d.counters.time.host[v.sample].mid_ns}; });
+  add("host_before_ns", Type::kInteger,
+      [](const D& d, const Value& v) { return HostTime(d.counters.host_before_ns[v.sample]); });
+  add("host_after_ns", Type::kInteger,
+      [](const D& d, const Value& v) { return HostTime(d.counters.host_after_ns[v.sample]); });
+  add("counter", Type::kText, [](const D& d, const Value& v) {
+    return Cell{d.about.counters(static_cast<int>(v.counter)).name()};
+  });
+  add("unit", Type::kText, [](const D& d, const Value& v) {
+    return Cell{d.about.counters(static_cast<int>(v.counter)).unit()};
+  });
+  add("value", Type::kInteger,
+      [](const D& d, const Value& v) { return Cell{d.counters.At(v.sample, v.counter)}; });
+  return table.Done();
+}
+
+PlainTable DeviceEvents(const model::Model& model) {
+  const model::DeviceEvents& events = model.device_events;
+  return Builder("device_events", events.size())
+      .Text("device", [&](size_t row) { return DeviceName(model, events.device[row]); })
+      .Text(
+          "kind",
+          [&](size_t row) {
+            return KindText(proto::DeviceEventBatch::Kind_Name(static_cast<int>(events.kind[row])));
+          })
+      .Time("time", events.time)
+      .Number("arg0", events.arg0)
+      .Number("arg1", events.arg1)
+      .Number("arg2", events.arg2)
+      .Done();
+}
+
+PlainTable Losses(const model::Model& model) {
+  return Builder("losses", model.losses.size())
+      .Text("hop", [&](size_t row) { return model.losses[row].hop; })
+      .Add("count", Type::kInteger, [&](size_t row) -> Cell { return model.losses[row].count; })
+      .Add("first_ns", Type::kInteger,
+           [&](size_t row) { return HostTime(model.losses[row].first_ns); })
+      .Add("last_ns", Type::kInteger,
+           [&](size_t row) { return HostTime(model.losses[row].last_ns); })
+      .Done();
+}
+
+}  // namespace
+
+std::vector<PlainTable> PlainTables(const model::Model& model) {
+  std::vector<PlainTable> tables;
+  for (auto* table : {Devices, Processes, Api, Ranges, HostEvents, Jobs, Commands, Counters,
+                      DeviceEvents, Losses}) {
+    tables.push_back(table(model));
+  }
+  return tables;
+}
+
+}  // namespace acceltrace::view
