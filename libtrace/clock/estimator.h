@@ -72,6 +72,9 @@ struct Sample {
   int64_t ptm_host_ns = 0;
 };
 
+// The samples of a batch, appended.
+void AppendSamples(const proto::ClockBatch& batch, std::vector<Sample>* samples);
+
 // What one event tells of another: a host event at host_ns that cannot have been
 // after (kHostFirst: doorbell write, doorbell seen), or cannot have been before
 // (kDeviceFirst: completion written, interrupt handled), the device's `ticks`.
@@ -146,7 +149,7 @@ class MapBuilder {
  public:
   explicit MapBuilder(const ClockInfo& info, const Options& options = {});
 
-  void Add(const proto::ClockBatch& batch);
+  void Add(const proto::ClockBatch& batch) { AppendSamples(batch, &samples_); }
   void Add(const Sample& sample) { samples_.push_back(sample); }
   // In order of time. near_ns as in Map::ToHost. hz: the new frequency if the device
   // tells it, 0 = unknown; only the size of the change is taken from it.

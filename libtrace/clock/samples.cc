@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What goes into a MapBuilder.
+// What goes into a map.
 #include "libtrace/clock/estimator.h"
 #include "libtrace/stream/columns.h"
 
@@ -9,7 +9,7 @@ namespace acceltrace::clock {
 MapBuilder::MapBuilder(const ClockInfo& info, const Options& options)
     : info_(info), options_(options) {}
 
-void MapBuilder::Add(const proto::ClockBatch& batch) {
+void AppendSamples(const proto::ClockBatch& batch, std::vector<Sample>* samples) {
   const auto rows = static_cast<size_t>(batch.host_before_ns_delta_size());
   stream::DeltaDecoder before(batch.host_before_ns_delta());
   stream::DeltaDecoder ticks(batch.device_ticks_delta());
@@ -27,7 +27,7 @@ void MapBuilder::Add(const proto::ClockBatch& batch) {
     sample.has_ptm = stream::ColumnAt(batch.has_ptm(), i) != 0;
     sample.ptm_device_ticks = ptm_ticks.NextUnsigned();
     sample.ptm_host_ns = ptm_host.Next();
-    samples_.push_back(sample);
+    samples->push_back(sample);
   }
 }
 

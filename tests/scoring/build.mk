@@ -2,4 +2,5 @@
 SCORING_SRCS := tests/scoring/simulator.cc tests/scoring/baselines.cc tests/scoring/score.cc
 $(eval $(call unit-test,scoring,tests/scoring,$(SCORING_SRCS)))
 $(eval $(call program,$(BUILD)/test/clock-matrix,tests/scoring/matrix.cc $(SCORING_SRCS),-L$(BUILD)/lib -lacceltrace -lprotobuf,$(BUILD)/lib/libacceltrace.so))
-TESTS += $(BUILD)/test/clock-matrix
+$(eval $(call program,$(BUILD)/test/clock-score,tests/scoring/score_trace.cc tests/scoring/truth.cc $(SCORING_SRCS),-L$(BUILD)/lib -lacceltrace -lprotobuf,$(BUILD)/lib/libacceltrace.so))
+TESTS += $(BUILD)/test/clock-matrix $(BUILD)/test/clock-score

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// clock-matrix [--json] [--noisy|--quiet] [--scale F]: the fault matrix on simulated
+// clock-matrix [--json] [--noisy|--quiet]: the fault matrix on simulated
 // clocks, a line a cell. Room: tests/scoring.
 #include <fmt/format.h>
 
@@ -46,16 +46,11 @@ int Main(int argc, char** argv) {
                   map->quality());
       const auto& q = score.quality;
       if (json) {
-        nlohmann::json cell{{"cell", scenario.name},
-                            {"calm", calm},
-                            {"events", score.events},
-                            {"outside", score.outside},
-                            {"p99_ns", score.error.p99_ns},
-                            {"width_ns", score.width_median_ns},
-                            {"round_trip_ns", q.round_trip_min_ns},
-                            {"snapshot_p99_ns", score.rivals.front().error.p99_ns},
-                            {"best_p99_ns", score.Best().error.p99_ns},
-                            {"best", score.Best().name}};
+        nlohmann::json cell = ToJson(score);
+        cell["cell"] = scenario.name;
+        cell["calm"] = calm;
+        cell["ppm_set"] = scenario.ppm;
+        cell["ptm"] = scenario.ptm;
         fmt::print("{}\n", cell.dump());
         continue;
       }

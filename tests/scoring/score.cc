@@ -60,4 +60,29 @@ Score ScoreOf(const std::vector<TrueEvent>& events, const std::vector<Baseline>&
   return score;
 }
 
+nlohmann::json ToJson(const Score& score) {
+  const clock::Quality& quality = score.quality;
+  nlohmann::json rivals;
+  for (const Score::Rival& rival : score.rivals) rivals[rival.name] = rival.error.p99_ns;
+  return {{"events", score.events},
+          {"outside", score.outside},
+          {"worst_outside_ns", score.worst_outside_ns},
+          {"p50_ns", score.error.p50_ns},
+          {"p99_ns", score.error.p99_ns},
+          {"max_ns", score.error.max_ns},
+          {"width_median_ns", score.width_median_ns},
+          {"width_max_ns", score.width_max_ns},
+          {"round_trip_ns", quality.round_trip_min_ns},
+          {"snapshot_p99_ns", score.rivals.front().error.p99_ns},
+          {"best_p99_ns", score.Best().error.p99_ns},
+          {"best", score.Best().name},
+          {"rivals_p99_ns", rivals},
+          {"ppm", quality.rate_ppm},
+          {"samples", quality.samples},
+          {"samples_rejected", quality.samples_rejected},
+          {"violations", quality.constraints_rejected},
+          {"constraints", quality.constraints},
+          {"pieces", quality.pieces}};
+}
+
 }  // namespace acceltrace::scoring

@@ -5,6 +5,7 @@
 #define TESTS_SCORING_SCORE_H_
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,8 @@ struct TrueEvent {
 
 Score ScoreOf(const std::vector<TrueEvent>& events, const std::vector<Baseline>& baselines,
               const clock::Quality& quality);
+
+nlohmann::json ToJson(const Score& score);
 
 }  // namespace acceltrace::scoring
 

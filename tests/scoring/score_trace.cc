@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// clock-score [--json] TRACE TRUTH...: device times of a trace against the truth logs
+// of its devices. A line for each device; exit 1 when an interval misses the truth.
+#include <fmt/format.h>
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "libtrace/model/model.h"
+#include "libtrace/stream/columns.h"
+#include "tests/scoring/score.h"
+#include "tests/scoring/truth.h"
+
+namespace acceltrace::scoring {
+namespace {
+
+// Clock samples by device number, which the model does not keep.
+Result<std::map<uint32_t, std::vector<clock::Sample>>> ReadSamples(const std::string& path) {
+  auto reader = stream::Reader::Open(path);
+  if (!reader.ok()) return reader.status();
+  std::map<uint32_t, std::vector<clock::Sample>> samples;
+  proto::Packet packet;
+  while ((*reader)->Read(&packet) == stream::Reader::Next::kPacket) {
+    if (packet.has_clocks())
+      clock::AppendSamples(packet.clocks(), &samples[packet.clocks().device()]);
+  }
+  return samples;
+}
+
+// Converted device times with the truth beside them.
+std::vector<TrueEvent> Match(const model::Model& model, uint32_t row, const Truth& truth,
+                             const TimeScale& scale, uint64_t* unmatched) {
+  std::vector<TrueEvent> events;
+  const uint32_t device = model.devices[row].about.device();
+  const auto add = [&](const model::DeviceTimes& times, size_t i, int64_t true_ns) {
+    if (true_ns == 0) return;
+    const double host_ns = scale.At(true_ns);
+    events.push_back({times.ticks[i], static_cast<int64_t>(host_ns), host_ns, times.host[i]});
+  };
+  const auto find = [&](uint32_t job, uint32_t index) {
+    const auto found = truth.events.find({device, job, index});
+    *unmatched += found == truth.events.end();
+    return found == truth.events.end() ? nullptr : &found->second;
+  };
+  for (size_t i = 0; i < model.commands.size(); ++i) {
+    if (model.commands.device[i] != row) continue;
+    const TrueTimes* times = find(model.commands.job[i], model.commands.index[i]);
+    if (times == nullptr) continue;
+    add(model.commands.fetched, i, times->fetched);
+    add(model.commands.start, i, times->start);
+    add(model.commands.end, i, times->end);
+  }
+  for (size_t i = 0; i < model.jobs.size(); ++i) {
+    if (model.jobs.device[i] != row || !model.jobs.on_device[i]) continue;
+    const TrueTimes* times = find(model.jobs.job[i], kJob);
+    if (times == nullptr) continue;
+    add(model.jobs.completion, i, times->completion);
+    if (model.jobs.has_irq[i]) add(model.jobs.irq, i, times->irq);
+  }
+  return events;
+}
+
+void Print(const std::string& name, const Score& score, const TimeScale& scale,
+           uint64_t unmatched) {
+  const auto& q = score.quality;
+  fmt::print("{}: {} events, {} outside their interval (by {:.0f} ns at most), {} without truth\n",
+             name, score.events, score.outside, score.worst_outside_ns, unmatched);
+  fmt::print(
+      "  clock {:+.3f} ppm, {} samples ({} rejected), {} pieces, drift {:g} ppm/s, "
+      "{} constraints ({} violated)\n",
+      q.rate_ppm, q.samples, q.samples_rejected, q.pieces, q.drift_ppm_per_s, q.constraints,
+      q.constraints_rejected);
+  fmt::print(
+      "  round trip {} ns at least; interval {:.0f} ns median, {:.0f} ns at most; truth "
+      "within {:.0f} ns\n",
+      q.round_trip_min_ns, score.width_median_ns, score.width_max_ns, scale.residual_ns);
+  fmt::print("  {:<32} {:>12} {:>12} {:>12}\n", "true error, ns", "p50", "p99", "max");
+  const auto row = [](const std::string& what, const Spread& e) {
+    fmt::print("  {:<32} {:>12.1f} {:>12.1f} {:>12.1f}\n", what, e.p50_ns, e.p99_ns, e.max_ns);
+  };
+  row("acceltrace", score.error);
+  for (const auto& rival : score.rivals) row(rival.name, rival.error);
+}
+
+int Main(int argc, char** argv) {
+  bool json = false;
+  std::vector<std::string> files;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--json") == 0) {
+      json = true;
+    } else {
+      files.emplace_back(argv[i]);
+    }
+  }
+  if (files.size() < 2) {
+    fmt::print(stderr, "usage: clock-score [--json] TRACE TRUTH...\n");
+    return 2;
+  }
+  const auto fail = [](const std::string& message) {
+    fmt::print(stderr, "clock-score: {}\n", message);
+    return 1;
+  };
+  Truth truth;
+  for (size_t i = 1; i < files.size(); ++i) {
+    const Status status = ReadTruth(files[i], &truth);
+    if (!status.ok()) return fail(status.message());
+  }
+  const auto model = model::LoadFile(files[0]);
+  if (!model.ok()) return fail(model.message());
+  const auto samples = ReadSamples(files[0]);
+  if (!samples.ok()) return fail(samples.message());
+  uint64_t outside = 0, events = 0;
+  for (uint32_t row = 0; row < (*model)->devices.size(); ++row) {
+    const model::Device& device = (*model)->devices[row];
+    const auto found = samples->find(device.about.device());
+    if (found == samples->end() || !device.clock.valid()) return fail("a device without clock");
+    const auto scale = MakeTimeScale(truth, found->second);
+    if (!scale.ok()) return fail(scale.message());
+    uint64_t unmatched = 0;
+    const Score score =
+        ScoreOf(Match(**model, row, truth, *scale, &unmatched),
+                MakeBaselines(clock::ClockInfo::From(device.about.clock()), found->second),
+                device.clock.quality());
+    outside += score.outside;
+    events += score.events;
+    if (json) {
+      nlohmann::json line = ToJson(score);
+      line["device"] = device.about.name();
+      line["unmatched"] = unmatched;
+      line["truth_residual_ns"] = scale->residual_ns;
+      fmt::print("{}\n", line.dump());
+    } else {
+      Print(device.about.name(), score, *scale, unmatched);
+    }
+  }
+  return outside == 0 && events > 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace acceltrace::scoring
+
+int main(int argc, char** argv) { return acceltrace::scoring::Main(argc, argv); }

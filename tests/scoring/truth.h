@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A device's truth log (docs/truth-log.md) on the guest's CLOCK_MONOTONIC. Room:
+// tests/scoring.
+#ifndef TESTS_SCORING_TRUTH_H_
+#define TESTS_SCORING_TRUTH_H_
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "libtrace/clock/estimator.h"
+#include "libtrace/stream/result.h"
+
+namespace acceltrace::scoring {
+
+// (device, job, index) of a command; a job as such has index kJob.
+using TruthKey = std::tuple<uint32_t, uint32_t, uint32_t>;
+inline constexpr uint32_t kJob = ~0u;
+
+// Virtual-clock ns; 0 = did not happen.
+struct TrueTimes {
+  int64_t fetched = 0, start = 0, end = 0;  // command
+  int64_t completion = 0, irq = 0;          // job
+};
+
+struct Truth {
+  std::map<TruthKey, TrueTimes> events;
+  // The virtual clock and the guest's TSC, as the log pairs them.
+  std::vector<std::pair<int64_t, int64_t>> pairs;
+};
+
+// Adds the lines of a file to *truth. Errors: cannot open, a line that is no JSON.
+Status ReadTruth(const std::string& path, Truth* truth);
+
+// Virtual clock to CLOCK_MONOTONIC, by way of the TSC.
+struct TimeScale {
+  double origin = 0, host_origin_ns = 0, slope = 1;  // host = host_origin + slope * (v - origin)
+  // How far what it was made from scatters: it bounds what can be scored.
+  double residual_ns = 0;
+  double At(int64_t virtual_ns) const {
+    return host_origin_ns + slope * (static_cast<double>(virtual_ns) - origin);
+  }
+};
+
+// Errors: no samples with a TSC.
+Result<TimeScale> MakeTimeScale(const Truth& truth, std::span<const clock::Sample> samples);
+
+}  // namespace acceltrace::scoring
+
+#endif  // TESTS_SCORING_TRUTH_H_
