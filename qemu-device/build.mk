@@ -41,6 +41,11 @@ $(AXL_QTEST_SO): $(AXL_READY)
 
 # Tests by the qtest protocol: no guest, the test is the CPU and the clock.
 AXL_QTEST := $(BUILD)/test/unit-qtest-axl
-AXL_QTEST_SRCS := $(sort $(wildcard qemu-device/tests/*.cc)) tests/catch_main.cc
+AXL_QTEST_SRCS := $(call room-srcs,qemu-device/tests) $(wildcard qemu-device/tests/*_test.cc) tests/catch_main.cc
 UNIT_TESTS += $(AXL_QTEST)
 $(eval $(call program,$(AXL_QTEST),$(AXL_QTEST_SRCS),,$(AXL_SO) $(AXL_QTEST_SO)))
+
+# What tests/bench/model runs.
+AXL_MODEL_BENCH := $(BUILD)/test/axl-model-bench
+TESTS += $(AXL_MODEL_BENCH)
+$(eval $(call program,$(AXL_MODEL_BENCH),$(call room-srcs,qemu-device/tests) qemu-device/tests/model_bench.cc,,$(AXL_SO) $(AXL_QTEST_SO)))

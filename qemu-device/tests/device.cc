@@ -65,13 +65,20 @@ void Device::SetUpQueue(unsigned q, unsigned context, unsigned sq_log2, unsigned
   queue = {.sq = Alloc(sizeof(axl_desc) << sq_log2),
            .cq = Alloc(sizeof(axl_cqe) << cq_log2),
            .sq_log2 = sq_log2,
-           .cq_log2 = cq_log2};
-  Put(queue.cq, std::vector<uint8_t>(sizeof(axl_cqe) << cq_log2));
+           .cq_log2 = cq_log2,
+           .context = context};
+  Resume(q);
+}
+
+void Device::Resume(unsigned q) {
+  Queue& queue = queue_[q];
+  queue.tail = queue.head = 0;
+  Put(queue.cq, std::vector<uint8_t>(sizeof(axl_cqe) << queue.cq_log2));
   W64(AXL_REG_Q_SQ_BASE(q), queue.sq);
   W64(AXL_REG_Q_CQ_BASE(q), queue.cq);
-  W32(AXL_REG_Q_SQ_LOG2(q), sq_log2);
-  W32(AXL_REG_Q_CQ_LOG2(q), cq_log2);
-  W32(AXL_REG_Q_CONTEXT(q), context);
+  W32(AXL_REG_Q_SQ_LOG2(q), queue.sq_log2);
+  W32(AXL_REG_Q_CQ_LOG2(q), queue.cq_log2);
+  W32(AXL_REG_Q_CONTEXT(q), queue.context);
   W32(AXL_REG_Q_CTRL(q), AXL_Q_ENABLE | AXL_Q_IRQ_ENABLE);
 }
 
@@ -112,13 +119,23 @@ uint32_t Device::Messages(unsigned vector) {
 void Device::SetUpTrace(unsigned ring, unsigned log2, uint32_t classes, uint32_t watermark,
                         uint64_t period_ns) {
   uint64_t bytes = AXL_TRACE_HEADER_BYTES + (uint64_t{AXL_TRACE_RECORD_BYTES} << log2);
-  trace_[ring] = {.base = Alloc(bytes), .log2 = log2};
-  Put(trace_[ring].base, std::vector<uint8_t>(bytes));
-  W64(AXL_REG_TR_BASE(ring), trace_[ring].base);
-  W32(AXL_REG_TR_LOG2(ring), log2);
-  W32(AXL_REG_TR_CLASSES(ring), classes);
-  W32(AXL_REG_TR_WATERMARK(ring), watermark);
-  W64(AXL_REG_TR_PERIOD_NS(ring), period_ns);
+  trace_[ring] = {.base = Alloc(bytes),
+                  .log2 = log2,
+                  .classes = classes,
+                  .watermark = watermark,
+                  .period_ns = period_ns};
+  ResumeTrace(ring);
+}
+
+void Device::ResumeTrace(unsigned ring) {
+  Trace& t = trace_[ring];
+  t.read = 0;
+  Put(t.base, std::vector<uint8_t>(sizeof(axl_trace_header)));
+  W64(AXL_REG_TR_BASE(ring), t.base);
+  W32(AXL_REG_TR_LOG2(ring), t.log2);
+  W32(AXL_REG_TR_CLASSES(ring), t.classes);
+  W32(AXL_REG_TR_WATERMARK(ring), t.watermark);
+  W64(AXL_REG_TR_PERIOD_NS(ring), t.period_ns);
   W32(AXL_REG_TR_CTRL(ring), 1);
 }
 

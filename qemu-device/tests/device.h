@@ -60,6 +60,9 @@ class Device {
   void EnableContext(unsigned c) { W32(AXL_REG_CTX_CTRL(c), AXL_CTX_ENABLE); }
   // Rings in fresh host memory, queue enabled.
   void SetUpQueue(unsigned q, unsigned context, unsigned sq_log2 = 6, unsigned cq_log2 = 6);
+  // The same rings again after a device reset.
+  void Resume(unsigned q);
+  void ResumeTrace(unsigned ring);
   // Writes descriptors without ringing; Ring() rings for all written so far.
   void Push(unsigned q, const axl_desc& d);
   void Ring(unsigned q);
@@ -81,12 +84,14 @@ class Device {
  private:
   struct Queue {
     uint64_t sq = 0, cq = 0;
-    unsigned sq_log2 = 0, cq_log2 = 0;
+    unsigned sq_log2 = 0, cq_log2 = 0, context = 0;
     uint32_t tail = 0, head = 0;
   };
   struct Trace {
     uint64_t base = 0;
     unsigned log2 = 0;
+    uint32_t classes = 0, watermark = 0;
+    uint64_t period_ns = 0;
     uint64_t read = 0;
   };
 
