@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # acceltraced: BPF object, its skeleton, the daemon, its tests.
-DAEMON_SRCS := $(foreach d,daemon daemon/sources daemon/session daemon/sink,$(call room-srcs,$(d)))
-DAEMON_LIBS := -lbpf -lpci -luring -lcap
+DAEMON_SRCS := $(foreach d,daemon daemon/sources daemon/session daemon/sink daemon/service,$(call room-srcs,$(d)))
+DAEMON_LIBS := -lbpf -lpci -luring -lcap -lpthread
 # A privileged process carries no more than it needs: the stream room's objects
 # instead of the whole library.
 DAEMON_STREAM := $(call room-srcs,libtrace/stream)
@@ -36,3 +36,9 @@ $(eval $(call daemon-test,daemon,daemon))
 $(eval $(call daemon-test,daemon-sources,daemon/sources))
 $(eval $(call daemon-test,daemon-session,daemon/session))
 $(eval $(call daemon-test,daemon-sink,daemon/sink))
+$(eval $(call daemon-test,daemon-service,daemon/service))
+
+DAEMON_FUZZ_PARTS := daemon/sources/ring_reader.cc daemon/sources/record_check.cc \
+	daemon/sources/device_description.cc $(call room-srcs,daemon/session) $(DAEMON_STREAM)
+$(eval $(call fuzzer,device_ring,daemon/sources/device_ring_fuzz.cc $(DAEMON_FUZZ_PARTS)))
+$(eval $(call fuzzer,control,daemon/service/control_fuzz.cc daemon/service/control.cc daemon/options.cc))

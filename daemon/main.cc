@@ -5,6 +5,7 @@
 
 #include "daemon/options.h"
 #include "daemon/private_mode.h"
+#include "daemon/service/service.h"
 
 int main(int argc, char** argv) {
   using acceltrace::daemon::Options;
@@ -23,8 +24,7 @@ int main(int argc, char** argv) {
     case Options::Mode::kPrivate:
       return acceltrace::daemon::RunPrivate(*options);
     case Options::Mode::kService:
-      fprintf(stderr, "acceltraced: the service is not part of this build; use --private\n");
-      return 2;
+      return acceltrace::daemon::RunService(*options);
   }
   return 2;
 }

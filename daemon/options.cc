@@ -102,13 +102,13 @@ Status ApplyValue(std::string_view option, std::string_view value, Options* opti
     record.probes = *probes;
   } else if (option == "--counter-period") {
     const auto period_ns = ParseDurationNs(value);
-    if (!period_ns || (*period_ns != 0 && *period_ns < 10'000)) {
+    if (!period_ns || (*period_ns != 0 && *period_ns < kMinCounterPeriodNs)) {
       return Bad(option, value, "not a duration of at least 10us (such as 500us, 1ms), or 0");
     }
     record.counter_period_ns = *period_ns;
   } else if (option == "--ring") {
     const auto bytes = ParseBytes(value);
-    if (!bytes || *bytes < (64 << 10)) return Bad(option, value, "not a size of at least 64K");
+    if (!bytes || *bytes < kMinRingBytes) return Bad(option, value, "not a size of at least 64K");
     record.ring_bytes = *bytes;
   } else if (option == "--live-socket") {
     options->live_socket = value;

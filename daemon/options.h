@@ -14,6 +14,9 @@
 
 namespace acceltrace::daemon {
 
+inline constexpr uint64_t kMinCounterPeriodNs = 10'000;
+inline constexpr uint64_t kMinRingBytes = 64 << 10;
+
 // Which kinds of events are collected.
 struct ProbeSet {
   bool usdt = true;
@@ -34,6 +37,9 @@ struct RecordOptions {
   uint64_t counter_period_ns = 1'000'000;
   uint64_t ring_bytes = 0;  // flight recorder, 0 = off
   std::vector<std::string> command;
+  // Not from the command line:
+  std::optional<uint32_t> owner;  // record this user's processes only
+  bool own_process = false;       // nobody else's work is done in this process
 };
 
 struct Options {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/private_mode.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -17,8 +15,10 @@
 #include <optional>
 
 #include "daemon/line_channel.h"
+#include "daemon/outputs.h"
 #include "daemon/privileges.h"
 #include "daemon/recorder.h"
+#include "daemon/signals.h"
 #include "daemon/unix_socket.h"
 
 namespace acceltrace::daemon {
@@ -38,40 +38,20 @@ bool ParseNumber(std::string_view text, T* value) {
   return error == std::errc() && !text.empty() && end == text.data() + text.size();
 }
 
-UniqueFd TakeSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  sigprocmask(SIG_BLOCK, &signals, nullptr);
-  signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN);
-  return UniqueFd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
-}
-
 Result<UniqueFd> OpenOutput(const Options& options, bool* created) {
-  if (options.output_fd >= 0) {
-    const int flags = fcntl(options.output_fd, F_GETFL);
-    if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) {
-      return Status::Error("--output-fd " + std::to_string(options.output_fd) +
-                           " is not open for writing");
-    }
-    return UniqueFd(options.output_fd);
+  if (options.output_fd < 0) return CreateOutput(options.output, created);
+  if (!OpenForWriting(options.output_fd)) {
+    return Status::Error("--output-fd " + std::to_string(options.output_fd) +
+                         " is not open for writing");
   }
-  const char* path = options.output.c_str();
-  UniqueFd fd(open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  *created = fd.valid();
-  // An old file is only emptied once the recording has begun.
-  if (!fd.valid()) fd.Reset(open(path, O_WRONLY | O_CLOEXEC));
-  if (!fd.valid()) {
-    return Status::Error("cannot create " + options.output + ": " + strerror(errno));
-  }
-  return fd;
+  return UniqueFd(options.output_fd);
 }
 
 class PrivateRun {
  public:
-  explicit PrivateRun(const Options& options) : options_(options) {}
+  explicit PrivateRun(const Options& options) : options_(options) {
+    options_.record.own_process = true;
+  }
 
   int Run() {
     signals_ = TakeSignals();
@@ -219,12 +199,13 @@ class PrivateRun {
 
   Status Snapshot(const std::string& path) {
     if (path.empty()) return Status::Error("snapshot needs a path");
-    UniqueFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
-    if (!fd.valid()) return Status::Error("cannot create " + path + ": " + strerror(errno));
-    return recorder_->Snapshot(std::move(fd), path);
+    bool created = false;
+    auto output = CreateOutput(path, &created);
+    if (!output.ok()) return output.status();
+    return recorder_->Snapshot(std::move(output).value(), path);
   }
 
-  const Options& options_;
+  Options options_;
   UniqueFd signals_;
   std::optional<Listener> live_;
   std::optional<LineChannel> channel_;

@@ -81,7 +81,8 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(const RecordOptions& options, 
     (*info.mutable_notes())["flight-recorder-bytes"] = std::to_string(options.ring_bytes);
   }
   recorder->start_ns_ = recorder->last_flush_ns_ = info.start_ns();
-  recorder->start_cpu_ns_ = OwnCpuNs();
+  recorder->own_process_ = options.own_process;
+  recorder->start_cpu_ns_ = recorder->CpuNs();
   recorder->session_.Begin(std::move(info));
   recorder->Warn();
   for (const uint32_t pid : options.pids) {
@@ -103,6 +104,7 @@ Status Recorder::Attach(const RecordOptions& options) {
   bpf.driver = options.probes.driver && !devices.empty();
   bpf.system_wide = options.system_wide;
   bpf.libraries = options.libraries;
+  bpf.owner = options.owner;
   for (const std::string& library : bpf.libraries) {
     if (access(library.c_str(), R_OK) != 0) {
       return Status::Error("cannot read the API library " + library + " (--libaxl)");
@@ -158,6 +160,8 @@ void Recorder::Warn() {
     }
   }
 }
+
+uint64_t Recorder::CpuNs() const { return own_process_ ? ProcessCpuNs() : ThreadCpuNs(); }
 
 Status Recorder::Track(uint32_t pid) {
   if (bpf_ == nullptr) return {};
@@ -217,7 +221,7 @@ Summary Recorder::Stop(const std::string& reason, int32_t command_status) {
   stop.stop_ns = stop_ns;
   stop.reason = failure().ok() ? reason : "output failed";
   stop.command_status = command_status;
-  stop.cpu_ns = OwnCpuNs() - start_cpu_ns_;
+  stop.cpu_ns = CpuNs() - start_cpu_ns_;
   stop.bytes_written = sink_.valid_bytes();
   session_.WriteAccounts(stop);
   output_.Close();

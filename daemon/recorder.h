@@ -37,7 +37,8 @@ class Recorder {
                                                  std::string output_name);
   ~Recorder();
 
-  // Record this process and its descendants.
+  // Record this process and its descendants. Errors: no such process; another
+  // user's, if only one user's may be recorded.
   Status Track(uint32_t pid);
 
   // Collects what has arrived. Returns ns until it wants to be called again.
@@ -48,6 +49,8 @@ class Recorder {
 
   // fd: a connected stream socket that will get the stream from here on.
   Status AddLiveReader(UniqueFd fd) { return router_.AddLiveReader(std::move(fd)); }
+
+  bool live_readers_full() { return router_.live().full(); }
 
   // Not fine once the output has failed; the recording should be stopped then.
   const Status& failure() const { return sink_.status(); }
@@ -64,6 +67,7 @@ class Recorder {
   Status Attach(const RecordOptions& options);
   void Warn();
   uint32_t DrainSources(int64_t now_ns);
+  uint64_t CpuNs() const;
 
   std::string output_name_;
   FileSink sink_;
@@ -75,6 +79,7 @@ class Recorder {
   std::vector<std::string> warnings_;
   int64_t start_ns_ = 0;
   uint64_t start_cpu_ns_ = 0;
+  bool own_process_ = false;
   int64_t pause_ns_ = 0;
   int64_t last_flush_ns_ = 0;
 };

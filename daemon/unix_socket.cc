@@ -34,8 +34,9 @@ Result<Listener> Listener::Open(const std::string& path, mode_t mode, gid_t grou
     if (!S_ISSOCK(info.st_mode)) return Status::Error(path + " is there and is not a socket");
     const UniqueFd probe = NewSocket();
     if (connect(probe.get(), generic, sizeof(address)) == 0 || errno != ECONNREFUSED) {
-      return Status::Error(path + " is in use by another acceltraced; stop it, or choose another "
-                                  "path with --socket");
+      return Status::Error(path +
+                           " is in use by another acceltraced; stop it, or choose another "
+                           "path with --socket");
     }
     unlink(path.c_str());
   }
@@ -47,7 +48,8 @@ Result<Listener> Listener::Open(const std::string& path, mode_t mode, gid_t grou
   umask(old_mask);
   if (!bound) return Status::Error("cannot make socket " + path + ": " + strerror(error));
   Listener listener(std::move(fd), path);
-  if ((group != static_cast<gid_t>(-1) && chown(path.c_str(), static_cast<uid_t>(-1), group) != 0) ||
+  if ((group != static_cast<gid_t>(-1) &&
+       chown(path.c_str(), static_cast<uid_t>(-1), group) != 0) ||
       chmod(path.c_str(), mode) != 0 || listen(listener.fd(), kBacklog) != 0) {
     return Status::Error("cannot open socket " + path + ": " + strerror(errno));
   }

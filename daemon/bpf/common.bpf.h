@@ -24,15 +24,26 @@
 #endif
 
 /* Relocated against the running kernel when the programs are loaded. */
+typedef struct {
+	__u32 val;
+} __attribute__((preserve_access_index)) kuid_t;
+
+struct cred {
+	kuid_t uid;
+	kuid_t euid;
+} __attribute__((preserve_access_index));
+
 struct task_struct {
 	int pid;
 	int tgid;
+	const struct cred *cred;
 	char comm[ACT_COMM_BYTES];
 } __attribute__((preserve_access_index));
 
 /* Set by the daemon before loading. */
 const volatile __u32 self_pid = 0;
 const volatile __u8 system_wide = 0;
+const volatile __u32 owner_uid = ACT_ANY_USER;
 
 /* The daemon counts its drains here, so that losses can be dated. */
 __u64 drain_epoch = 0;

@@ -36,12 +36,19 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 SEC("raw_tp/sched_process_exec")
 int process_exec(struct bpf_raw_tracepoint_args *ctx)
 {
+	struct task_struct *task = (void *)ctx->args[0];
 	__u32 pid = bpf_get_current_pid_tgid() >> 32;
 	struct act_tracked *entry = bpf_map_lookup_elem(&tracked, &pid);
 	char comm[ACT_COMM_BYTES] = {};
 
 	if (!entry)
 		return 0;
+	/* A setuid program is not its caller's to look into. */
+	if (owner_uid != ACT_ANY_USER && (BPF_CORE_READ(task, cred, uid.val) != owner_uid ||
+					  BPF_CORE_READ(task, cred, euid.val) != owner_uid)) {
+		bpf_map_delete_elem(&tracked, &pid);
+		return 0;
+	}
 	entry->generation++;
 	bpf_get_current_comm(comm, sizeof(comm));
 	emit_process(pid, pid, ACT_PROCESS_EXEC, 0, comm);

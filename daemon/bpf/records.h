@@ -16,6 +16,7 @@
 #define ACT_MAX_DEVICES 16
 #define ACT_MAX_TRACKED 32768
 #define ACT_MAX_NAMES 16384
+#define ACT_ANY_USER 0xffffffffu
 
 enum act_type {
 	ACT_API_BEGIN = 1,

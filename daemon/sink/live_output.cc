@@ -9,14 +9,13 @@
 namespace acceltrace::daemon {
 namespace {
 
-constexpr size_t kMaxReaders = 8;
 constexpr size_t kMaxWaitingBytes = 16 << 20;
 constexpr int kCloseTimeoutMs = 1000;
 
 }  // namespace
 
 Status LiveOutput::Add(UniqueFd fd, const BasePackets& base) {
-  if (readers_.size() >= kMaxReaders) {
+  if (full()) {
     return Status::Error("this recording has " + std::to_string(kMaxReaders) +
                          " live readers already; end one of them");
   }
@@ -47,9 +46,8 @@ void LiveOutput::Write(proto::Packet* packet, int64_t first_ns, uint32_t rows) {
 
 void LiveOutput::Send(Reader* reader) {
   while (!reader->gone && reader->sent < reader->waiting.size()) {
-    const ssize_t sent =
-        send(reader->fd.get(), reader->waiting.data() + reader->sent,
-             reader->waiting.size() - reader->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t sent = send(reader->fd.get(), reader->waiting.data() + reader->sent,
+                              reader->waiting.size() - reader->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent > 0) {
       reader->sent += static_cast<size_t>(sent);
     } else if (errno == EAGAIN) {

@@ -22,6 +22,8 @@ namespace acceltrace::daemon {
 
 class LiveOutput : public PacketOutput {
  public:
+  static constexpr size_t kMaxReaders = 8;
+
   // fd: a connected stream socket. Errors: too many readers.
   Status Add(UniqueFd fd, const BasePackets& base);
 
@@ -34,6 +36,7 @@ class LiveOutput : public PacketOutput {
   void Close();
 
   size_t readers() const { return readers_.size(); }
+  bool full() const { return readers_.size() >= kMaxReaders; }
   uint64_t packets() const { return packets_; }
   uint64_t dropped() const { return dropped_; }
 

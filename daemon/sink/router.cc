@@ -43,8 +43,9 @@ void Router::EndRing() {
 
 Status Router::Snapshot(FileOutput* file, const std::function<void()>& between) {
   if (!ring_open_) {
-    return Status::Error("this recording goes straight to its file; start it with a ring size "
-                         "(--ring) to take snapshots");
+    return Status::Error(
+        "this recording goes straight to its file; start it with a ring size "
+        "(--ring) to take snapshots");
   }
   CopyRing(file, between);
   file->BeginClosing();

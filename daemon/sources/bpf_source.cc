@@ -3,6 +3,8 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <poll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -114,6 +116,7 @@ Status BpfSource::Impl::Load() {
   if (skeleton == nullptr) return LoadError(-errno);
   skeleton->rodata->self_pid = static_cast<uint32_t>(getpid());
   skeleton->rodata->system_wide = options.system_wide;
+  skeleton->rodata->owner_uid = options.owner.value_or(ACT_ANY_USER);
   if (bpf_map__set_max_entries(skeleton->maps.ring, options.ring_bytes) != 0) {
     return Status::Error("BPF ring size " + std::to_string(options.ring_bytes) + " refused");
   }
@@ -282,14 +285,22 @@ void BpfSource::Stop() {
 }
 
 Status BpfSource::Track(uint32_t pid) {
-  if (!ProcessUser(pid)) {
-    return Status::Error("no process " + std::to_string(pid) + "; it may have exited already");
+  const std::string name = "process " + std::to_string(pid);
+  const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  if (!pidfd.valid()) return Status::Error("no " + name + "; it may have exited already");
+  if (impl_->options.owner && ProcessUser(pid) != impl_->options.owner) {
+    return Status::Error(name + " does not run as you alone; only root may record it");
   }
-  act_tracked value = {};
-  if (bpf_map_update_elem(bpf_map__fd(impl_->skeleton->maps.tracked), &pid, &value, BPF_NOEXIST) !=
-          0 &&
-      errno != EEXIST) {
-    return Status::Error("cannot follow process " + std::to_string(pid) + ": " + strerror(errno));
+  const int map = bpf_map__fd(impl_->skeleton->maps.tracked);
+  const act_tracked value = {};
+  if (bpf_map_update_elem(map, &pid, &value, BPF_NOEXIST) != 0 && errno != EEXIST) {
+    return Status::Error("cannot follow " + name + ": " + strerror(errno));
+  }
+  // Still the process that was looked at: its number was not given to another.
+  pollfd exited = {pidfd.get(), POLLIN, 0};
+  if (poll(&exited, 1, 0) != 0) {
+    bpf_map_delete_elem(map, &pid);
+    return Status::Error("no " + name + "; it has exited");
   }
   impl_->tracked_cache[pid] = true;
   impl_->events.NoteExisting(pid);

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct BpfOptions {
   bool usdt = true;
   bool driver = true;
   bool system_wide = false;
+  std::optional<uint32_t> owner;       // only processes that run as this user, in every sense
   std::vector<std::string> libraries;  // files whose libaxl probes are attached
   uint32_t ring_bytes = 16u << 20;     // a power of two
   bool run_stats = true;               // have the kernel time the programs
@@ -35,7 +37,8 @@ class BpfSource : public Source {
   uint32_t Drain(int64_t now_ns) override;
   void Stop() override;
 
-  // Record this process and its descendants from now on. Errors: no such process.
+  // Record this process and its descendants from now on. Errors: no such process;
+  // not the owner's.
   Status Track(uint32_t pid);
 
   // Whether a device record belongs to the recording: by the process that its

@@ -3,7 +3,6 @@
 
 #include <linux/perf_event.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -78,12 +77,8 @@ uint64_t TscHz() {
 
 int64_t MonotonicNs() { return ClockNs(CLOCK_MONOTONIC); }
 
-uint64_t OwnCpuNs() {
-  rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  const auto ns = [](const timeval& time) { return time.tv_sec * kNsPerS + time.tv_usec * 1000; };
-  return static_cast<uint64_t>(ns(usage.ru_utime) + ns(usage.ru_stime));
-}
+uint64_t ProcessCpuNs() { return static_cast<uint64_t>(ClockNs(CLOCK_PROCESS_CPUTIME_ID)); }
+uint64_t ThreadCpuNs() { return static_cast<uint64_t>(ClockNs(CLOCK_THREAD_CPUTIME_ID)); }
 
 proto::TraceInfo DescribeHost() {
   proto::TraceInfo info;

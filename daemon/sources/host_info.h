@@ -13,8 +13,9 @@ namespace acceltrace::daemon {
 
 int64_t MonotonicNs();
 
-// CPU time of this process, user and system, ns.
-uint64_t OwnCpuNs();
+// CPU time of the process with all its threads, or of the calling thread, ns.
+uint64_t ProcessCpuNs();
+uint64_t ThreadCpuNs();
 
 // Host, kernel, CPU, clocks and start time; not the probes and the command.
 proto::TraceInfo DescribeHost();

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -24,7 +25,10 @@ std::optional<uint32_t> ProcessUser(uint32_t pid) {
   std::string line;
   while (std::getline(file, line)) {
     if (line.rfind("Uid:", 0) != 0) continue;
-    return static_cast<uint32_t>(std::strtoul(line.c_str() + 4, nullptr, 10));
+    uint32_t real, effective, saved, files;
+    if (sscanf(line.c_str() + 4, "%u %u %u %u", &real, &effective, &saved, &files) != 4) break;
+    if (real != effective || real != saved || real != files) break;
+    return real;
   }
   return std::nullopt;
 }

@@ -13,7 +13,8 @@
 
 namespace acceltrace::daemon {
 
-// Real user of a process; nullopt if there is no such process.
+// The user as whom a process runs; nullopt if there is no such process, or if its
+// real, effective, saved and file system user are not all the same.
 std::optional<uint32_t> ProcessUser(uint32_t pid);
 
 // (thread, name) of each thread of a process, the process itself first.

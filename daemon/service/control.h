@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What clients of the service say, and what they hear. Room: daemon/service.
+// One JSON object a line in each direction, described in docs/daemon.md. Input
+// is untrusted: whatever is wrong with it becomes an error to that client only.
+#ifndef DAEMON_SERVICE_CONTROL_H_
+#define DAEMON_SERVICE_CONTROL_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "daemon/options.h"
+#include "libtrace/stream/result.h"
+
+namespace acceltrace::daemon {
+
+struct Command {
+  enum class Verb { kStart, kPid, kStop, kStatus, kSnapshot, kLive };
+  Verb verb = Verb::kStatus;
+  uint64_t id = 0;  // the client's own number, comes back with the answer
+  uint32_t session = 0;
+  uint32_t pid = 0;
+  int32_t status = -1;   // stop: exit status of the recorded command
+  bool detach = false;   // start: goes on when the client has gone
+  std::string output;    // start, snapshot: a path; empty = the file that came along
+  RecordOptions record;  // start
+};
+
+inline constexpr size_t kMaxCommandBytes = 64 << 10;
+
+// Unknown verbs and members, wrong types and values out of range are errors. *id
+// is set as soon as it is known, so that the error can carry it.
+Result<Command> ParseCommand(std::string_view line, uint64_t* id);
+
+// {"id":N,"ok":false,"error":"..."}
+std::string ErrorAnswer(uint64_t id, std::string_view error);
+// {"id":N,"ok":true, members...}; members: the inside of a JSON object, or empty.
+std::string OkAnswer(uint64_t id, std::string_view members);
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SERVICE_CONTROL_H_

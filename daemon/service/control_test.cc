@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/control.h"
+
+#include "tests/catch.h"
+
+namespace acceltrace::daemon {
+namespace {
+
+std::string Wrong(const std::string& line) {
+  uint64_t id = 0;
+  const auto command = ParseCommand(line, &id);
+  return command.ok() ? "" : command.message();
+}
+
+TEST_CASE("a start command carries its options") {
+  uint64_t id = 0;
+  const auto command = ParseCommand(
+      R"({"cmd":"start","id":7,"pids":[12,13],"probes":"usdt,driver","counter_period":"2ms",
+          "ring":"1M","devices":["axl1"],"detach":true,"command":["a","b"],"output":"/x"})",
+      &id);
+  REQUIRE(command.ok());
+  CHECK(id == 7);
+  CHECK(command->verb == Command::Verb::kStart);
+  CHECK(command->record.pids == std::vector<uint32_t>{12, 13});
+  CHECK(command->record.probes.driver);
+  CHECK_FALSE(command->record.probes.device);
+  CHECK(command->record.counter_period_ns == 2'000'000);
+  CHECK(command->record.ring_bytes == 1 << 20);
+  CHECK(command->record.devices == std::vector<std::string>{"axl1"});
+  CHECK(command->detach);
+  CHECK(command->output == "/x");
+}
+
+TEST_CASE("the other commands") {
+  uint64_t id = 0;
+  CHECK(ParseCommand(R"({"cmd":"status"})", &id)->verb == Command::Verb::kStatus);
+  CHECK(ParseCommand(R"({"cmd":"stop","session":3,"status":-2})", &id)->status == -2);
+  CHECK(ParseCommand(R"({"cmd":"pid","pid":5})", &id)->pid == 5);
+  CHECK(ParseCommand(R"({"cmd":"live","session":1})", &id)->session == 1);
+}
+
+TEST_CASE("whatever is wrong is told, with the id if there is one") {
+  for (const char* line : {
+           "", "[]", "{", "null", "\"start\"", "{}", R"({"cmd":5})", R"({"cmd":"fly"})",
+           R"({"cmd":"status","session":1})", R"({"cmd":"start","pids":5})",
+           R"({"cmd":"start","pids":[0]})", R"({"cmd":"start","pids":[-1]})",
+           R"({"cmd":"start","pids":[99999999999]})", R"({"cmd":"start","system":1})",
+           R"({"cmd":"start","probes":"magic"})", R"({"cmd":"start","counter_period":"1us"})",
+           R"({"cmd":"start","ring":"1"})", R"({"cmd":"start","ring":"9999G"})",
+           R"({"cmd":"start","output":"a\u0000b"})", R"({"cmd":"start","devices":[1]})",
+           R"({"cmd":"pid"})", R"({"cmd":"pid","pid":1.5})", R"({"cmd":"stop","session":-1})",
+           R"({"cmd":"stop","session":18446744073709551615})", R"({"cmd":"stop","status":"x"})",
+           "{\"cmd\":\"\xff\xfe\"}"}) {
+    INFO(line);
+    CHECK(Wrong(line) != "");
+  }
+  uint64_t id = 0;
+  CHECK_FALSE(ParseCommand(R"({"id":9,"cmd":"fly"})", &id).ok());
+  CHECK(id == 9);
+}
+
+TEST_CASE("deep nesting and long lists are refused, not followed") {
+  CHECK(Wrong(std::string(60'000, '[')) != "");
+  std::string pids = "1";
+  for (int i = 0; i < 2000; ++i) pids += ",1";
+  CHECK(Wrong(R"({"cmd":"start","pids":[)" + pids + "]}") != "");
+}
+
+TEST_CASE("answers are one line of JSON whatever the text") {
+  CHECK(ErrorAnswer(3, "a\n\"b\"\xff").find('\n') == std::string::npos);
+  CHECK(OkAnswer(3, "") == R"({"id":3,"ok":true})");
+  CHECK(OkAnswer(3, R"("session":1)") == R"({"id":3,"ok":true,"session":1})");
+}
+
+}  // namespace
+}  // namespace acceltrace::daemon

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/recording_thread.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "daemon/privileges.h"
+
+namespace acceltrace::daemon {
+namespace {
+
+constexpr int64_t kNsPerS = 1'000'000'000;
+
+UniqueFd NewEvent() { return UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }
+
+void Signal(int fd) {
+  const uint64_t one = 1;
+  (void)!write(fd, &one, sizeof(one));
+}
+
+void Clear(int fd) {
+  uint64_t count;
+  (void)!read(fd, &count, sizeof(count));
+}
+
+void SendLine(int fd, std::string line) {
+  line += '\n';
+  (void)!send(fd, line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+Result<std::unique_ptr<Recorder>> StartRecorder(const RecordOptions& options, UniqueFd output,
+                                                std::string output_name) {
+  if (Status status = RaiseForAttach(); !status.ok()) return status;
+  auto recorder = Recorder::Start(options, std::move(output), std::move(output_name));
+  if (Status status = DropPrivileges(); !status.ok()) return status;
+  return recorder;
+}
+
+}  // namespace
+
+Mailbox::Mailbox() : event_(NewEvent()) {}
+
+void Mailbox::Post(Message message) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    messages_.push_back(std::move(message));
+  }
+  Signal(event_.get());
+}
+
+std::vector<Mailbox::Message> Mailbox::Take() {
+  Clear(event_.get());
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return std::exchange(messages_, {});
+}
+
+RecordingThread::RecordingThread(uint32_t session, RecordOptions options, UniqueFd output,
+                                 std::string output_name, uint64_t ticket, Mailbox* mailbox)
+    : session_(session), mailbox_(mailbox), event_(NewEvent()) {
+  thread_ = std::thread(&RecordingThread::Run, this, std::move(options), std::move(output),
+                        std::move(output_name), ticket);
+}
+
+RecordingThread::~RecordingThread() {
+  Stop("service stopped", -1, 0);
+  thread_.join();
+}
+
+void RecordingThread::Ask(Request request) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    requests_.push_back(std::move(request));
+  }
+  Signal(event_.get());
+}
+
+void RecordingThread::Track(uint32_t pid, uint64_t ticket) {
+  Ask([this, pid, ticket](Recorder* recorder) {
+    mailbox_->Post({Mailbox::Message::Kind::kAnswer, session_, ticket, recorder->Track(pid), {}});
+  });
+}
+
+void RecordingThread::Snapshot(UniqueFd output, std::string output_name, uint64_t ticket) {
+  // std::function wants what it holds to be copyable.
+  auto shared = std::make_shared<UniqueFd>(std::move(output));
+  Ask([this, shared, output_name = std::move(output_name), ticket](Recorder* recorder) {
+    mailbox_->Post({Mailbox::Message::Kind::kAnswer,
+                    session_,
+                    ticket,
+                    recorder->Snapshot(std::move(*shared), output_name),
+                    {}});
+  });
+}
+
+void RecordingThread::Stop(std::string reason, int32_t command_status, uint64_t ticket) {
+  Ask([this, reason = std::move(reason), command_status, ticket](Recorder* recorder) {
+    Mailbox::Message message;
+    message.kind = Mailbox::Message::Kind::kStopped;
+    message.session = session_;
+    message.ticket = ticket;
+    message.summary = recorder->Stop(reason, command_status);
+    last_message_ = std::move(message);
+  });
+}
+
+void RecordingThread::AddLiveReader(UniqueFd fd, std::string hello, std::string refusal) {
+  auto shared = std::make_shared<UniqueFd>(std::move(fd));
+  Ask([shared, hello = std::move(hello), refusal = std::move(refusal)](Recorder* recorder) {
+    const int socket = shared->get();
+    if (recorder->live_readers_full()) {
+      if (!refusal.empty()) SendLine(socket, refusal);
+      return;
+    }
+    if (!hello.empty()) SendLine(socket, hello);
+    (void)recorder->AddLiveReader(std::move(*shared));
+  });
+}
+
+void RecordingThread::Wait(int64_t pause_ns) {
+  pollfd ready = {event_.get(), POLLIN, 0};
+  const timespec timeout = {pause_ns / kNsPerS, pause_ns % kNsPerS};
+  ppoll(&ready, 1, &timeout, nullptr);
+}
+
+void RecordingThread::Serve(Recorder* recorder) {
+  Clear(event_.get());
+  while (!last_message_) {
+    Request request;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (requests_.empty()) return;
+      request = std::move(requests_.front());
+      requests_.pop_front();
+    }
+    request(recorder);
+  }
+}
+
+void RecordingThread::Run(RecordOptions options, UniqueFd output, std::string output_name,
+                          uint64_t ticket) {
+  auto recorder = StartRecorder(options, std::move(output), std::move(output_name));
+  Mailbox::Message started;
+  started.kind = Mailbox::Message::Kind::kStarted;
+  started.session = session_;
+  started.ticket = ticket;
+  started.status = recorder.status();
+  mailbox_->Post(std::move(started));
+  if (!recorder.ok()) return;
+  bool told_failure = false;
+  while (!last_message_) {
+    const int64_t pause_ns = (*recorder)->Poll();
+    if (!told_failure && !(*recorder)->failure().ok()) {
+      told_failure = true;
+      mailbox_->Post({Mailbox::Message::Kind::kFailed, session_, 0, (*recorder)->failure(), {}});
+    }
+    Wait(pause_ns);
+    Serve(recorder->get());
+  }
+  // Detaching takes its time; whoever hears of the end may then join at once.
+  recorder->reset();
+  mailbox_->Post(*std::move(last_message_));
+}
+
+}  // namespace acceltrace::daemon

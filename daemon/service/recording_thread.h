@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A recording with a thread of its own, so that attaching, stopping and writing
+// one never delays another. Room: daemon/service.
+#ifndef DAEMON_SERVICE_RECORDING_THREAD_H_
+#define DAEMON_SERVICE_RECORDING_THREAD_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "daemon/recorder.h"
+#include "daemon/unique_fd.h"
+
+namespace acceltrace::daemon {
+
+// What recording threads tell the service; wakes its loop through an eventfd.
+class Mailbox {
+ public:
+  struct Message {
+    enum class Kind {
+      kStarted,  // or not: status
+      kAnswer,   // to a request; status
+      kFailed,   // the output has failed; status
+      kStopped,  // summary; the thread has ended
+    };
+    Kind kind = Kind::kAnswer;
+    uint32_t session = 0;
+    uint64_t ticket = 0;  // of the request
+    Status status;
+    Summary summary;
+  };
+
+  Mailbox();
+  int fd() const { return event_.get(); }
+  void Post(Message message);
+  std::vector<Message> Take();
+
+ private:
+  UniqueFd event_;
+  std::mutex mutex_;
+  std::vector<Message> messages_;
+};
+
+class RecordingThread {
+ public:
+  // Starts at once; kStarted follows. mailbox must outlive the thread.
+  RecordingThread(uint32_t session, RecordOptions options, UniqueFd output, std::string output_name,
+                  uint64_t ticket, Mailbox* mailbox);
+  // Stops the recording if need be and waits for the thread.
+  ~RecordingThread();
+
+  // Each is answered by kAnswer with the ticket, Stop by kStopped.
+  void Track(uint32_t pid, uint64_t ticket);
+  void Snapshot(UniqueFd output, std::string output_name, uint64_t ticket);
+  void Stop(std::string reason, int32_t command_status, uint64_t ticket);
+  // Sends `hello` and then the stream, or the error as a line, to the socket.
+  void AddLiveReader(UniqueFd fd, std::string hello, std::string refusal);
+
+ private:
+  using Request = std::function<void(Recorder*)>;
+
+  void Run(RecordOptions options, UniqueFd output, std::string output_name, uint64_t ticket);
+  void Ask(Request request);
+  void Wait(int64_t pause_ns);
+  void Serve(Recorder* recorder);
+
+  const uint32_t session_;
+  Mailbox* const mailbox_;
+  UniqueFd event_;
+  std::mutex mutex_;
+  std::deque<Request> requests_;
+  std::optional<Mailbox::Message> last_message_;  // set by Stop; the thread's own
+  std::thread thread_;                            // last: uses the others
+};
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SERVICE_RECORDING_THREAD_H_

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/service.h"
+
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "daemon/outputs.h"
+#include "daemon/sources/host_info.h"
+
+namespace acceltrace::daemon {
+namespace {
+
+using nlohmann::json;
+
+std::string Members(const json& object) {
+  const std::string text = object.dump(-1, ' ', true, json::error_handler_t::replace);
+  return text.substr(1, text.size() - 2);
+}
+
+// Only regular files: anything else could make the writing thread wait for ever.
+Status CheckOutput(int fd) {
+  struct stat info;
+  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+    return Status::Error("the output is not a regular file; use 'live' to read a stream");
+  }
+  if (!OpenForWriting(fd)) return Status::Error("the output is not open for writing");
+  return {};
+}
+
+// The file that came along, or for root a path.
+Result<UniqueFd> TakeOutput(Client* client, const std::string& path, bool* created) {
+  *created = false;
+  UniqueFd file = client->TakeFile();
+  if (!path.empty()) {
+    if (!client->peer().root()) {
+      return Status::Error("only root may name a path; open the file and send its descriptor");
+    }
+    auto opened = CreateOutput(path, created);
+    if (!opened.ok()) return opened.status();
+    file = std::move(opened).value();
+  }
+  if (!file.valid()) return Status::Error("no output: send an open file along, or a path");
+  if (Status status = CheckOutput(file.get()); !status.ok()) return status;
+  return file;
+}
+
+}  // namespace
+
+Result<Peer> Service::Admit(int fd) const {
+  auto peer = PeerOf(fd);
+  if (!peer.ok() || peer->root() || (group_ && peer->InGroup(*group_))) return peer;
+  return Status::Error("user " + std::to_string(peer->uid) +
+                       " may not record: not root and not a member of the daemon's group");
+}
+
+void Service::Accept() {
+  for (UniqueFd fd = control_.Accept(); fd.valid(); fd = control_.Accept()) {
+    auto peer = Admit(fd.get());
+    Client client(++last_client_, std::move(fd), peer.ok() ? *peer : Peer());
+    const auto same_user = static_cast<size_t>(
+        std::count_if(clients_.begin(), clients_.end(),
+                      [&](const Client& other) { return other.peer().uid == client.peer().uid; }));
+    if (!peer.ok()) {
+      client.Send(ErrorAnswer(0, peer.message()));
+    } else if (clients_.size() >= kMaxClients || same_user >= kMaxClientsPerUser) {
+      client.Send(ErrorAnswer(0, "too many connections; close some"));
+    } else {
+      clients_.push_back(std::move(client));
+    }
+  }
+}
+
+void Service::AcceptLive() {
+  for (UniqueFd fd = live_.Accept(); fd.valid(); fd = live_.Accept()) {
+    const auto peer = Admit(fd.get());
+    if (!peer.ok()) continue;
+    // Who is refused gets an empty stream.
+    Recording* recording = Find(*peer, 0);
+    if (recording != nullptr) recording->thread->AddLiveReader(std::move(fd), "", "");
+  }
+}
+
+Service::Recording* Service::Find(const Peer& peer, uint32_t session) {
+  if (session != 0) {
+    const auto found = recordings_.find(session);
+    if (found == recordings_.end() || !MayUse(peer, found->second)) return nullptr;
+    return &found->second;
+  }
+  for (auto entry = recordings_.rbegin(); entry != recordings_.rend(); ++entry) {
+    if (entry->second.running && MayUse(peer, entry->second)) return &entry->second;
+  }
+  return nullptr;
+}
+
+uint64_t Service::NewTicket(Client* client, const Command& command, uint32_t session) {
+  ++client->pending;
+  requests_[++last_ticket_] = {client->number(), command.id, session};
+  return last_ticket_;
+}
+
+void Service::Answer(uint64_t ticket, const Status& status, const std::string& members) {
+  const auto found = requests_.find(ticket);
+  if (found == requests_.end()) return;
+  for (Client& client : clients_) {
+    if (client.number() != found->second.client) continue;
+    --client.pending;
+    client.Send(status.ok() ? OkAnswer(found->second.id, members)
+                            : ErrorAnswer(found->second.id, status.message()));
+  }
+  requests_.erase(found);
+}
+
+void Service::Serve(Client* client) {
+  client->Receive();
+  while (auto line = client->NextLine()) {
+    if (client->closed()) return;
+    uint64_t id = 0;
+    const auto command = ParseCommand(*line, &id);
+    if (!command.ok()) {
+      client->Send(ErrorAnswer(id, command.message()));
+    } else if (client->pending >= kMaxPending) {
+      client->Send(ErrorAnswer(id, "too many requests at once; wait for answers"));
+    } else {
+      Execute(client, *command);
+    }
+  }
+}
+
+Status Service::Start(Client* client, const Command& command) {
+  const Peer& peer = client->peer();
+  RecordOptions options = command.record;
+  if (!peer.root()) {
+    if (options.system_wide) return Status::Error("only root may record the whole system");
+    if (!options.libraries.empty()) {
+      return Status::Error("only root may choose the libraries that are probed");
+    }
+    options.owner = peer.uid;
+  }
+  const auto own = static_cast<size_t>(
+      std::count_if(recordings_.begin(), recordings_.end(),
+                    [&](const auto& entry) { return entry.second.owner == peer.uid; }));
+  if (recordings_.size() >= kMaxRecordings || (!peer.root() && own >= kMaxRecordingsPerUser)) {
+    return Status::Error("too many recordings at once; stop one first");
+  }
+  Recording recording;
+  auto output = TakeOutput(client, command.output, &recording.created);
+  if (!output.ok()) return output.status();
+  recording.session = ++last_session_;
+  recording.owner = peer.uid;
+  recording.client = command.detach ? 0 : client->number();
+  recording.output = command.output.empty() ? "the client's file" : command.output;
+  recording.start_ns = MonotonicNs();
+  const uint64_t ticket = NewTicket(client, command, recording.session);
+  recording.thread = std::make_unique<RecordingThread>(recording.session, std::move(options),
+                                                       std::move(output).value(), recording.output,
+                                                       ticket, &mailbox_);
+  recordings_.emplace(recording.session, std::move(recording));
+  return {};
+}
+
+void Service::Execute(Client* client, const Command& command) {
+  if (command.verb == Command::Verb::kStart) {
+    if (Status status = Start(client, command); !status.ok()) {
+      client->Send(ErrorAnswer(command.id, status.message()));
+    }
+    return;
+  }
+  if (command.verb == Command::Verb::kStatus) {
+    client->Send(StatusAnswer(*client, command.id));
+    return;
+  }
+  Recording* recording = Find(client->peer(), command.session);
+  if (recording == nullptr || recording->stopping) {
+    client->Send(ErrorAnswer(command.id, command.session == 0
+                                             ? "no recording of yours is running"
+                                             : "no recording " + std::to_string(command.session) +
+                                                   " of yours is running"));
+    return;
+  }
+  RecordingThread* thread = recording->thread.get();
+  switch (command.verb) {
+    case Command::Verb::kPid:
+      thread->Track(command.pid, NewTicket(client, command, recording->session));
+      break;
+    case Command::Verb::kStop:
+      Stop(recording, "client", command.status, NewTicket(client, command, recording->session));
+      break;
+    case Command::Verb::kSnapshot: {
+      bool created = false;
+      auto output = TakeOutput(client, command.output, &created);
+      if (!output.ok()) {
+        client->Send(ErrorAnswer(command.id, output.message()));
+        break;
+      }
+      thread->Snapshot(std::move(output).value(),
+                       command.output.empty() ? "the client's file" : command.output,
+                       NewTicket(client, command, recording->session));
+      break;
+    }
+    case Command::Verb::kLive:
+      if (client->wants_to_send()) {
+        client->Send(ErrorAnswer(command.id, "read the earlier answers first"));
+        break;
+      }
+      thread->AddLiveReader(
+          client->Release(),
+          OkAnswer(command.id, "\"session\":" + std::to_string(recording->session)),
+          ErrorAnswer(command.id, "this recording has too many live readers; end one of them"));
+      break;
+    default:
+      break;
+  }
+}
+
+std::string Service::StatusAnswer(const Client& client, uint64_t id) const {
+  json sessions = json::array();
+  for (const auto& [session, recording] : recordings_) {
+    if (!MayUse(client.peer(), recording)) continue;
+    const char* state = recording.stopping  ? "stopping"
+                        : recording.running ? "running"
+                                            : "starting";
+    sessions.push_back({{"session", session},
+                        {"user", recording.owner},
+                        {"state", state},
+                        {"output", recording.output},
+                        {"duration_ns", MonotonicNs() - recording.start_ns}});
+  }
+  return OkAnswer(id, Members({{"sessions", sessions},
+                               {"clients", clients_.size()},
+                               {"max_sessions", kMaxRecordings}}));
+}
+
+void Service::Stop(Recording* recording, const std::string& reason, int32_t status,
+                   uint64_t ticket) {
+  if (recording->stopping) return;
+  recording->stopping = true;
+  recording->thread->Stop(reason, status, ticket);
+}
+
+void Service::Forget(uint32_t session) {
+  // Requests that the thread did not come to.
+  std::vector<uint64_t> left;
+  for (const auto& [ticket, request] : requests_) {
+    if (request.session == session) left.push_back(ticket);
+  }
+  for (const uint64_t ticket : left) {
+    Answer(ticket, Status::Error("the recording has ended"), "");
+  }
+  recordings_.erase(session);
+}
+
+void Service::Hear(const Mailbox::Message& message) {
+  const auto found = recordings_.find(message.session);
+  if (found == recordings_.end()) return;
+  Recording& recording = found->second;
+  using Kind = Mailbox::Message::Kind;
+  switch (message.kind) {
+    case Kind::kAnswer:
+      Answer(message.ticket, message.status, "");
+      break;
+    case Kind::kStarted:
+      recording.running = message.status.ok();
+      Answer(message.ticket, message.status, "\"session\":" + std::to_string(message.session));
+      if (!message.status.ok()) {
+        if (recording.created) unlink(recording.output.c_str());
+        Forget(message.session);
+      }
+      break;
+    case Kind::kFailed:
+      for (Client& client : clients_) {
+        if (client.number() != recording.client) continue;
+        client.Send("{" +
+                    Members({{"event", "failed"},
+                             {"session", message.session},
+                             {"error", message.status.message()}}) +
+                    "}");
+      }
+      Stop(&recording, "output failed", -1, 0);
+      break;
+    case Kind::kStopped:
+      Answer(message.ticket, Status(), "\"summary\":" + message.summary.ToJson());
+      Forget(message.session);
+      break;
+  }
+}
+
+void Service::DropClosedClients() {
+  for (const Client& client : clients_) {
+    if (!client.closed()) continue;
+    for (auto& [session, recording] : recordings_) {
+      if (recording.client == client.number()) Stop(&recording, "client gone", -1, 0);
+    }
+  }
+  clients_.remove_if([](const Client& client) { return client.closed(); });
+}
+
+void Service::Run() {
+  for (;;) {
+    std::vector<pollfd> fds = {{signals_.get(), POLLIN, 0},
+                               {control_.fd(), POLLIN, 0},
+                               {live_.fd(), POLLIN, 0},
+                               {mailbox_.fd(), POLLIN, 0}};
+    const size_t first_client = fds.size();
+    for (const Client& client : clients_) {
+      fds.push_back(
+          {client.fd(), static_cast<short>(POLLIN | (client.wants_to_send() ? POLLOUT : 0)), 0});
+    }
+    if (poll(fds.data(), fds.size(), -1) < 0) continue;
+    if (fds[0].revents != 0) break;
+    size_t index = first_client;
+    for (Client& client : clients_) {
+      const short ready = fds[index++].revents;
+      if ((ready & POLLOUT) != 0) client.Flush();
+      if ((ready & (POLLIN | POLLHUP | POLLERR)) != 0) Serve(&client);
+    }
+    if (fds[3].revents != 0) {
+      for (const Mailbox::Message& message : mailbox_.Take()) Hear(message);
+    }
+    DropClosedClients();
+    if (fds[1].revents != 0) Accept();
+    if (fds[2].revents != 0) AcceptLive();
+  }
+  // All at once; the threads are waited for when they are destroyed.
+  for (auto& [session, recording] : recordings_) Stop(&recording, "service stopped", -1, 0);
+}
+
+}  // namespace acceltrace::daemon

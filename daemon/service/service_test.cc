@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/service.h"
+
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "libtrace/stream/reader.h"
+#include "tests/catch.h"
+
+namespace acceltrace::daemon {
+namespace {
+
+using nlohmann::json;
+
+// A recording that needs neither device nor BPF: it collects nothing but its books.
+constexpr char kEmptyStart[] = R"({"cmd":"start","no_device":true,"system":true,"probes":"clock")";
+
+class TestClient {
+ public:
+  explicit TestClient(const std::string& path)
+      : fd_(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
+    REQUIRE(connect(fd_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
+  }
+
+  void Send(const std::string& text) {
+    REQUIRE(send(fd_.get(), text.data(), text.size(), MSG_NOSIGNAL) ==
+            static_cast<ssize_t>(text.size()));
+  }
+  // Empty at the end of the connection.
+  std::string Line() {
+    while (input_.find('\n') == std::string::npos) {
+      char buffer[4096];
+      const ssize_t got = recv(fd_.get(), buffer, sizeof(buffer), 0);
+      if (got <= 0) return "";
+      input_.append(buffer, static_cast<size_t>(got));
+    }
+    std::string line = input_.substr(0, input_.find('\n'));
+    input_.erase(0, line.size() + 1);
+    return line;
+  }
+  json Ask(const std::string& command) {
+    Send(command + "\n");
+    return json::parse(Line(), nullptr, false);
+  }
+  std::string Rest() {
+    while (!Line().empty()) {
+    }
+    return std::exchange(input_, {});
+  }
+  void Close() { fd_.Reset(); }
+
+ private:
+  UniqueFd fd_;
+  std::string input_;
+};
+
+class RunningService {
+ public:
+  RunningService() {
+    folder_ = "/tmp/service-" + std::string(6, 'X');
+    REQUIRE(mkdtemp(folder_.data()) != nullptr);
+    auto control = Listener::Open(path(), 0600, static_cast<gid_t>(-1));
+    auto live = Listener::Open(folder_ + "/live", 0600, static_cast<gid_t>(-1));
+    REQUIRE(control.ok());
+    REQUIRE(live.ok());
+    stop_ = eventfd(0, EFD_CLOEXEC);
+    service_ = std::make_unique<Service>(std::move(control).value(), std::move(live).value(),
+                                         UniqueFd(dup(stop_)), std::nullopt);
+    thread_ = std::thread([this] { service_->Run(); });
+  }
+  ~RunningService() {
+    eventfd_write(stop_, 1);
+    thread_.join();
+    service_.reset();
+    close(stop_);
+    if (system(("rm -rf " + folder_).c_str()) != 0) WARN("left " << folder_);
+  }
+  std::string path() const { return folder_ + "/control"; }
+  std::string file(const char* name) const { return folder_ + "/" + name; }
+  std::string start(const char* name) const {
+    return std::string(kEmptyStart) + R"(,"output":")" + file(name) + "\"}";
+  }
+
+ private:
+  std::string folder_;
+  int stop_ = -1;
+  std::unique_ptr<Service> service_;
+  std::thread thread_;
+};
+
+bool NotRoot() {
+  if (getuid() == 0) return false;
+  WARN("only root may talk to a service without a group: skipped");
+  return true;
+}
+
+bool IsWholeTrace(const std::string& path) {
+  auto reader = stream::Reader::Open(path);
+  if (!reader.ok()) return false;
+  proto::Packet packet;
+  while (reader.value()->Read(&packet) == stream::Reader::Next::kPacket) {
+  }
+  return reader.value()->stats().has_footer && reader.value()->stats().gap_count == 0;
+}
+
+TEST_CASE("start, status, stop") {
+  if (NotRoot()) return;
+  RunningService service;
+  TestClient client(service.path());
+  const json started = client.Ask(service.start("a.atrace"));
+  REQUIRE(started["ok"] == true);
+  CHECK(started["session"] == 1);
+  CHECK(client.Ask(R"({"cmd":"status"})")["sessions"][0]["state"] == "running");
+  const json stopped = client.Ask(R"({"cmd":"stop","id":5,"status":0})");
+  CHECK(stopped["id"] == 5);
+  CHECK(stopped["summary"]["error"] == "");
+  CHECK(IsWholeTrace(service.file("a.atrace")));
+  CHECK(client.Ask(R"({"cmd":"status"})")["sessions"].empty());
+  CHECK(client.Ask(R"({"cmd":"stop"})")["ok"] == false);
+}
+
+TEST_CASE("one client's nonsense does not disturb another's recording") {
+  if (NotRoot()) return;
+  RunningService service;
+  TestClient good(service.path());
+  REQUIRE(good.Ask(service.start("good.atrace"))["ok"] == true);
+  {
+    TestClient bad(service.path());
+    CHECK(bad.Ask("{}")["ok"] == false);
+    CHECK(bad.Ask(std::string(1000, '['))["ok"] == false);
+    CHECK(bad.Ask(R"({"cmd":"stop","session":9})")["ok"] == false);
+    CHECK(bad.Ask(R"({"cmd":"start","output":"/proc/version"})")["ok"] == false);
+    CHECK(bad.Ask(R"({"cmd":"start","output":"/dev/null"})")["ok"] == false);
+    CHECK(bad.Ask(R"({"cmd":"start"})")["ok"] == false);
+    bad.Send(std::string(100'000, 'x'));
+    CHECK(bad.Line().find("64 KiB") != std::string::npos);
+    CHECK(bad.Line().empty());  // thrown out
+  }
+  TestClient silent(service.path());
+  silent.Send("{\"cmd\"");
+  CHECK(good.Ask(R"({"cmd":"stop"})")["summary"]["error"] == "");
+  CHECK(IsWholeTrace(service.file("good.atrace")));
+}
+
+TEST_CASE("a recording ends in order when its client goes, unless it is detached") {
+  if (NotRoot()) return;
+  RunningService service;
+  {
+    TestClient client(service.path());
+    REQUIRE(client.Ask(service.start("gone.atrace"))["ok"] == true);
+    std::string detached = service.start("detached.atrace");
+    detached.insert(detached.size() - 1, R"(,"detach":true)");
+    REQUIRE(client.Ask(detached)["ok"] == true);
+  }
+  TestClient other(service.path());
+  json sessions;
+  do {
+    sessions = other.Ask(R"({"cmd":"status"})")["sessions"];
+    usleep(10'000);
+  } while (sessions.size() != 1);
+  CHECK(sessions[0]["session"] == 2);
+  CHECK(IsWholeTrace(service.file("gone.atrace")));
+  CHECK(other.Ask(R"({"cmd":"stop","session":2})")["ok"] == true);
+}
+
+TEST_CASE("recordings and connections are bounded") {
+  if (NotRoot()) return;
+  RunningService service;
+  TestClient client(service.path());
+  for (size_t i = 0; i < Service::kMaxRecordings; ++i) {
+    REQUIRE(client.Ask(service.start(("r" + std::to_string(i)).c_str()))["ok"] == true);
+  }
+  CHECK(client.Ask(service.start("more"))["ok"] == false);
+  CHECK(access(service.file("more").c_str(), F_OK) != 0);
+  std::vector<std::unique_ptr<TestClient>> clients;
+  for (size_t i = 1; i < Service::kMaxClientsPerUser; ++i) {
+    clients.push_back(std::make_unique<TestClient>(service.path()));
+    CHECK(clients.back()->Ask(R"({"cmd":"status"})")["ok"] == true);
+  }
+  TestClient refused(service.path());
+  CHECK(refused.Line().find("too many connections") != std::string::npos);
+}
+
+TEST_CASE("a live reader gets a whole stream; the recording does not wait for it") {
+  if (NotRoot()) return;
+  RunningService service;
+  TestClient client(service.path());
+  REQUIRE(client.Ask(service.start("l.atrace"))["ok"] == true);
+  TestClient live(service.path());
+  CHECK(live.Ask(R"({"cmd":"live"})")["session"] == 1);
+  CHECK(client.Ask(R"({"cmd":"stop"})")["ok"] == true);
+  const std::string bytes = live.Rest();
+  auto reader = stream::Reader::FromMemory(bytes);
+  CHECK(bytes.size() > 50);
+}
+
+TEST_CASE("snapshots need a flight recorder") {
+  if (NotRoot()) return;
+  RunningService service;
+  TestClient client(service.path());
+  REQUIRE(client.Ask(service.start("p.atrace"))["ok"] == true);
+  const std::string snapshot = R"({"cmd":"snapshot","output":")" + service.file("s.atrace") + "\"}";
+  CHECK(client.Ask(snapshot)["ok"] == false);
+  CHECK(client.Ask(R"({"cmd":"stop"})")["ok"] == true);
+  std::string ring = service.start("q.atrace");
+  ring.insert(ring.size() - 1, R"(,"ring":"1M")");
+  REQUIRE(client.Ask(ring)["ok"] == true);
+  CHECK(client.Ask(snapshot)["ok"] == true);
+  CHECK(IsWholeTrace(service.file("s.atrace")));
+}
+
+}  // namespace
+}  // namespace acceltrace::daemon
