@@ -39,9 +39,16 @@ extern "C" {
 #define AXL_API
 #endif
 
+/* An int in C++ too, so that an unknown number can be told as such. */
+#ifdef __cplusplus
+#define AXL_INT_ENUM : int
+#else
+#define AXL_INT_ENUM
+#endif
+
 /* ---- errors --------------------------------------------------------------- */
 
-typedef enum axlError {
+typedef enum axlError AXL_INT_ENUM {
   axlSuccess = 0,
   axlErrorInvalidValue = 1,         /* an argument is out of range */
   axlErrorInvalidHandle = 2,        /* no such stream, event or graph (any more) */
@@ -119,7 +126,7 @@ AXL_API axlError_t axlHostFree(void* ptr);
 AXL_API axlError_t axlHostRegister(void* ptr, size_t bytes); /* ptr page aligned */
 AXL_API axlError_t axlHostUnregister(void* ptr);
 
-typedef enum axlMemcpyKind {
+typedef enum axlMemcpyKind AXL_INT_ENUM {
   axlMemcpyHostToDevice = 1,
   axlMemcpyDeviceToHost = 2,
   axlMemcpyDeviceToDevice = 3 /* within one device, by its vector engine */
@@ -184,7 +191,7 @@ typedef struct axlMatmul {
   uint32_t flags;                                    /* axlMatmul... */
 } axlMatmul;
 
-typedef enum axlVectorOp {
+typedef enum axlVectorOp AXL_INT_ENUM {
   axlVecFill = 0x40,    /* dst = alpha */
   axlVecCopy = 0x41,    /* dst = src0 */
   axlVecAdd = 0x42,     /* dst = src0 + src1 */

@@ -1,15 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Programs that use libaxl. Their unit tests link the runtime's objects and run
-# on its driver in memory.
-TRANSFORMER_SRCS := $(filter-out %/main.cc,$(call room-srcs,tests/workloads/transformer))
-AXL_LIBS := -L$(BUILD)/lib -laxl
+# Programs that use libaxl: build/bin/axl-NAME from the folder NAME. Their unit tests
+# link the runtime's objects and run on its driver in memory.
+WORKLOADS := transformer bandwidth matmul stress
+WORKLOAD_LIBS := -L$(BUILD)/lib -laxl -lpthread
+workload-srcs = $(filter-out %/main.cc,$(call room-srcs,tests/workloads/$(1)))
 
-$(eval $(call program,$(BUILD)/bin/axl-transformer,$(TRANSFORMER_SRCS) \
-  tests/workloads/transformer/main.cc,$(AXL_LIBS),$(BUILD)/lib/libaxl.so))
-ALL += $(BUILD)/bin/axl-transformer
+define workload
+$(call program,$(BUILD)/bin/axl-$(1),$(call workload-srcs,$(1)) tests/workloads/$(1)/main.cc,$(WORKLOAD_LIBS),$(BUILD)/lib/libaxl.so)
+ALL += $(BUILD)/bin/axl-$(1)
+endef
+$(foreach name,$(WORKLOADS),$(eval $(call workload,$(name))))
+
+# In C, as the header promises.
+$(eval $(call program,$(BUILD)/bin/axl-hello,tests/workloads/hello/hello.c,$(WORKLOAD_LIBS),$(BUILD)/lib/libaxl.so))
+ALL += $(BUILD)/bin/axl-hello
+
+# The example again, as a function of the unit test.
+HELLO_TEST_OBJ := $(BUILD)/obj/tests/workloads/hello/hello_test_main.o
+$(HELLO_TEST_OBJ): tests/workloads/hello/hello.c
+	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -Dmain=HelloMain -MMD -MP -c $< -o $@
 
 $(eval $(call program,$(BUILD)/test/unit-workloads,$(wildcard tests/workloads/*/*_test.cc) \
-  $(TRANSFORMER_SRCS) tests/catch_main.cc $(call room-srcs,libtrace/runtime) \
-  $(wildcard libtrace/runtime/testing/*.cc),-lpthread))
+  $(foreach name,$(WORKLOADS),$(call workload-srcs,$(name))) tests/catch_main.cc \
+  $(call room-srcs,libtrace/runtime) $(wildcard libtrace/runtime/testing/*.cc),-lpthread,$(HELLO_TEST_OBJ)))
+OBJS += $(HELLO_TEST_OBJ)
 UNIT_TESTS += $(BUILD)/test/unit-workloads

@@ -61,6 +61,7 @@ int FakeKernel::Submit(File& file, axl_submit* submit) {
     Pending pending = {jobs_.size() - 1, commands[i]};
     pending.command.index = i;
     queue.fifo[commands[i].engine].push_back({submit->sequence, pending});
+    NoteUse(file, *submit, commands[i]);
   }
   if (mode_ == Mode::kEager) {
     while (RunOne(file)) {
@@ -68,6 +69,21 @@ int FakeKernel::Submit(File& file, axl_submit* submit) {
   }
   changed_.notify_all();
   return 0;
+}
+
+void FakeKernel::NoteUse(File& file, const axl_submit& submit, const axl_desc& command) {
+  std::vector<uint64_t> refs;
+  if (command.opcode == AXL_OP_MATMUL)
+    refs = {command.matmul.a, command.matmul.b, command.matmul.c};
+  else if (command.opcode == AXL_OP_COPY_H2D || command.opcode == AXL_OP_COPY_D2H)
+    refs = {command.copy.host, command.copy.device};
+  else if (command.opcode != AXL_OP_NOP)
+    refs = {command.vector.src0, command.vector.src1, command.vector.dst};
+  for (const uint64_t ref : refs) {
+    const auto found = file.buffers.find(AXL_REF_HANDLE(ref));
+    if (found != file.buffers.end())
+      found->second->last_use[{submit.ctx, submit.queue}] = submit.sequence;
+  }
 }
 
 bool FakeKernel::RunOne(File& file) {

@@ -156,10 +156,9 @@ int FakeKernel::CreateBuffer(File& file, axl_buf_create* create) {
 int FakeKernel::DestroyBuffer(File& file, uint32_t handle) {
   const auto found = file.buffers.find(handle);
   if (found == file.buffers.end()) return -ENOENT;
-  for (const Ctx& ctx : file.contexts) {
-    for (const Queue& queue : ctx.queues) {
-      if (queue.completed < queue.submitted && ctx.alive) return -EBUSY;  // coarser than the driver
-    }
+  for (const auto& [where, sequence] : found->second->last_use) {
+    const Ctx& ctx = file.contexts[where.first - 1];
+    if (ctx.alive && ctx.queues[where.second].completed < sequence) return -EBUSY;
   }
   file.buffers.erase(found);  // host memory stays mapped until Unmap
   return 0;

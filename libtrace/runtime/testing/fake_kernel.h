@@ -69,6 +69,7 @@ class FakeKernel : public Kernel {
     uint64_t bytes;
     std::byte* memory;  // ours, or the user's
     std::vector<std::byte> owned;
+    std::map<std::pair<uint32_t, uint32_t>, uint64_t> last_use;  // (ctx, queue) to sequence
   };
   struct Pending {
     size_t job;
@@ -107,6 +108,7 @@ class FakeKernel : public Kernel {
   bool RunOne(File& file);  // false = nothing can run
   void Execute(File& file, Ctx& ctx, Queue& queue, uint32_t engine);
   void Settle(Queue& queue);
+  void NoteUse(File& file, const axl_submit& submit, const axl_desc& command);
   Ctx* FindCtx(File& file, uint32_t handle);
 
   mutable std::mutex mutex_;

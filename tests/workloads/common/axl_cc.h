@@ -24,17 +24,17 @@ inline Status ToStatus(axlError_t error, const char* call) {
 }
 
 // Returns from the function with the error of a libaxl call, or of a Status.
-#define AXL_TRY(call)                                                                        \
-  do {                                                                                       \
-    const axlError_t axl_try_error = (call);                                                 \
-    if (axl_try_error != axlSuccess)                                                         \
-      return ::acceltrace::workloads::ToStatus(                                              \
+#define AXL_TRY(call)                                                                         \
+  do {                                                                                        \
+    const axlError_t axl_try_error = (call);                                                  \
+    if (axl_try_error != axlSuccess)                                                          \
+      return ::acceltrace::workloads::ToStatus(                                               \
           axl_try_error, std::string(#call).substr(0, std::string(#call).find('(')).c_str()); \
   } while (0)
-#define STATUS_TRY(expression)                          \
-  do {                                                  \
-    ::acceltrace::Status status_try = (expression);     \
-    if (!status_try.ok()) return status_try;            \
+#define STATUS_TRY(expression)                      \
+  do {                                              \
+    ::acceltrace::Status status_try = (expression); \
+    if (!status_try.ok()) return status_try;        \
   } while (0)
 
 // An owned libaxl object: Handle<axlStream_t, axlStreamDestroy>.
@@ -89,8 +89,7 @@ class GraphBuilder {
       return axlGraphAddMatmul(graph_.get(), node, deps.data(), deps.size(), op.c_str(), &args);
     });
   }
-  axlNode Vector(const std::string& op, axlVectorOp code, const axlVector& args,
-                 const Deps& deps) {
+  axlNode Vector(const std::string& op, axlVectorOp code, const axlVector& args, const Deps& deps) {
     return Add("axlGraphAddVector", [&](axlNode* node) {
       return axlGraphAddVector(graph_.get(), node, deps.data(), deps.size(), op.c_str(), code,
                                &args);

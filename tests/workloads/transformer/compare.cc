@@ -14,8 +14,8 @@ Comparison Compare(const Generation& device, const Generation& reference, uint32
   for (uint32_t step = 0; step < result.steps && step < device.tokens.size(); ++step) {
     if (same) {
       double error = 0, largest = 0;
-      for (size_t i = step * static_cast<size_t>(vocab); i < (step + 1) * static_cast<size_t>(vocab);
-           ++i) {
+      for (size_t i = step * static_cast<size_t>(vocab);
+           i < (step + 1) * static_cast<size_t>(vocab); ++i) {
         const double difference = std::abs(static_cast<double>(device.logits[i]) -
                                            static_cast<double>(reference.logits[i]));
         // A NaN must not slip through a comparison.

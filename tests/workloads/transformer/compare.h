@@ -20,9 +20,7 @@ struct Comparison {
   // computed different things.
   double max_abs_error = 0;
   double max_rel_error = 0;  // against the largest logit of the step
-  bool ok() const {
-    return steps > 0 && equal_tokens == steps && max_rel_error <= kTolerance;
-  }
+  bool ok() const { return steps > 0 && equal_tokens == steps && max_rel_error <= kTolerance; }
 };
 
 Comparison Compare(const Generation& device, const Generation& reference, uint32_t vocab);

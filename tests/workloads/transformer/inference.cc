@@ -20,12 +20,24 @@ Inference::Inference(const Config& config, const RunOptions& options)
   for (uint32_t i = 0; i < config.layers; ++i) {
     const std::string range = "layer" + std::to_string(i);
     const std::string dot = range + ".";
-    names_.push_back({range, dot + "attn_norm", dot + "q", dot + "k", dot + "v", dot + "rope_q",
-                      dot + "rope_k", dot + "scores", dot + "softmax", dot + "context",
-                      dot + "out", dot + "ffn_norm", dot + "gate", dot + "up", dot + "silu",
-                      dot + "down",
-                      {dot + "load_qkv", dot + "load_out", dot + "load_gate_up",
-                       dot + "load_down"}});
+    names_.push_back(
+        {range,
+         dot + "attn_norm",
+         dot + "q",
+         dot + "k",
+         dot + "v",
+         dot + "rope_q",
+         dot + "rope_k",
+         dot + "scores",
+         dot + "softmax",
+         dot + "context",
+         dot + "out",
+         dot + "ffn_norm",
+         dot + "gate",
+         dot + "up",
+         dot + "silu",
+         dot + "down",
+         {dot + "load_qkv", dot + "load_out", dot + "load_gate_up", dot + "load_down"}});
   }
 }
 
@@ -153,8 +165,10 @@ Result<Generation> Inference::Run(const std::vector<uint32_t>& prompt) {
   for (uint32_t step = 0; step < config_.steps(); ++step) {
     STATUS_TRY(Step(step));
     // One step ahead: the device goes on while the host takes the token before.
-    if (options_.sync_each_step) AXL_TRY(axlEventSynchronize(fetched_[step % 2].get()));
-    else if (step > 0) AXL_TRY(axlEventSynchronize(fetched_[(step - 1) % 2].get()));
+    if (options_.sync_each_step)
+      AXL_TRY(axlEventSynchronize(fetched_[step % 2].get()));
+    else if (step > 0)
+      AXL_TRY(axlEventSynchronize(fetched_[(step - 1) % 2].get()));
     axlMark("token");
   }
   AXL_TRY(axlEventRecord(end_.get(), compute_.get()));

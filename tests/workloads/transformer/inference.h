@@ -29,16 +29,15 @@ struct RunOptions {
 
 struct RunStats {
   uint64_t jobs = 0;
-  uint64_t commands = 0;      // without the joins that libaxl adds
-  double host_ms = 0;         // from the first submission to the last token
-  double device_ms = -1;      // by the device's clock; negative = the driver cannot tell
+  uint64_t commands = 0;  // without the joins that libaxl adds
+  double host_ms = 0;     // from the first submission to the last token
+  double device_ms = -1;  // by the device's clock; negative = the driver cannot tell
   bool weights_on_chip = false;
 };
 
 class Inference {
  public:
-  static Result<std::unique_ptr<Inference>> Create(const Config& config,
-                                                   const RunOptions& options);
+  static Result<std::unique_ptr<Inference>> Create(const Config& config, const RunOptions& options);
 
   const Weights& weights() const { return *weights_; }
   Result<Generation> Run(const std::vector<uint32_t>& prompt);

@@ -3,9 +3,8 @@
 // axl-transformer: decoder-only transformer inference on the accelerator, checked
 // against the CPU. Exits 0 when right, 1 when wrong or failed, 2 on misuse.
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
-
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "tests/workloads/transformer/compare.h"
@@ -47,19 +46,24 @@ void AddOptions(CLI::App& app, Arguments& a) {
 
 nlohmann::json ToJson(const Arguments& a, const Generation& generation, const RunStats& stats,
                       const std::optional<Comparison>& comparison) {
-  nlohmann::json out = {
-      {"schema", "axl-transformer/1"},
-      {"config",
-       {{"layers", a.config.layers}, {"dim", a.config.dim}, {"heads", a.config.heads},
-        {"ffn", a.config.ffn}, {"vocab", a.config.vocab}, {"prompt", a.config.prompt},
-        {"tokens", a.config.tokens}, {"seed", a.config.seed}, {"tile", a.run.tile},
-        {"stream_weights", a.run.stream_weights}}},
-      {"device", a.device},
-      {"tokens", generation.tokens},
-      {"jobs", stats.jobs},
-      {"commands", stats.commands},
-      {"host_ms", stats.host_ms},
-      {"checked", comparison.has_value()}};
+  nlohmann::json out = {{"schema", "axl-transformer/1"},
+                        {"config",
+                         {{"layers", a.config.layers},
+                          {"dim", a.config.dim},
+                          {"heads", a.config.heads},
+                          {"ffn", a.config.ffn},
+                          {"vocab", a.config.vocab},
+                          {"prompt", a.config.prompt},
+                          {"tokens", a.config.tokens},
+                          {"seed", a.config.seed},
+                          {"tile", a.run.tile},
+                          {"stream_weights", a.run.stream_weights}}},
+                        {"device", a.device},
+                        {"tokens", generation.tokens},
+                        {"jobs", stats.jobs},
+                        {"commands", stats.commands},
+                        {"host_ms", stats.host_ms},
+                        {"checked", comparison.has_value()}};
   if (stats.device_ms >= 0) out["device_ms"] = stats.device_ms;
   if (comparison) {
     out["equal_tokens"] = comparison->equal_tokens;

@@ -37,7 +37,10 @@ void Add(Row* x, const Row& y) {
 class Model {
  public:
   Model(const Config& config, const Weights& weights)
-      : config_(config), weights_(weights), at_(config), keys_(config.layers),
+      : config_(config),
+        weights_(weights),
+        at_(config),
+        keys_(config.layers),
         values_(config.layers) {
     for (uint32_t i = 0; i < config.head_dim() / 2; ++i)
       turn_.push_back(std::pow(static_cast<double>(kRopeTheta),
@@ -125,8 +128,8 @@ Generation RunReference(const Config& config, const Weights& weights,
     if (step > 0) x = model.Step(result.tokens.back(), config.prompt + step - 1);
     const Row logits = model.Logits(x);
     result.logits.insert(result.logits.end(), logits.begin(), logits.end());
-    result.tokens.push_back(static_cast<uint32_t>(
-        std::max_element(logits.begin(), logits.end()) - logits.begin()));
+    result.tokens.push_back(
+        static_cast<uint32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin()));
   }
   return result;
 }

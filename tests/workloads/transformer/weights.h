@@ -23,12 +23,10 @@ class Weights {
   Weights(const Config& config, float* memory);
 
   const float* embedding() const { return memory_; }  // vocab x dim
-  const float* layer(uint32_t i) const {
-    return memory_ + embedding_floats_ + i * layer_floats_;
-  }
+  const float* layer(uint32_t i) const { return memory_ + embedding_floats_ + i * layer_floats_; }
   size_t layer_floats() const { return layer_floats_; }
-  const float* final_norm() const { return layer(layers_); }   // dim
-  const float* head() const { return final_norm() + dim_; }    // dim x vocab
+  const float* final_norm() const { return layer(layers_); }  // dim
+  const float* head() const { return final_norm() + dim_; }   // dim x vocab
 
  private:
   float* const memory_;
