@@ -28,6 +28,34 @@ Knot MakeKnot(double position_ns, const Region& bounds, const State& mid) {
   return knot;
 }
 
+// What rounding off corners lost is won back where it costs nothing: at a bracket by
+// its gate, between two brackets by the chord, from which no curve of bounded bend
+// departs by more than curvature * a * b / 2.
+void Tighten(std::span<const Node> nodes, std::span<const size_t> knot_of, double curvature,
+             std::vector<Knot>* knots) {
+  const auto cut = [](Knot* knot, double lo, double hi) {
+    knot->lo = std::max(knot->lo, lo), knot->hi = std::min(knot->hi, hi);
+    knot->mid = std::clamp(knot->mid, knot->lo, knot->hi);
+  };
+  size_t left = nodes.size();  // the last bracket, if nothing kicked since
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].kick != 0) left = nodes.size();
+    if (nodes[i].kind != Node::Kind::kBracket || nodes[i].rejected) continue;
+    Knot& right = (*knots)[knot_of[i]];
+    cut(&right, nodes[i].gate.lo, nodes[i].gate.hi);
+    for (size_t k = left + 1; k < i; ++k) {
+      const Knot& from = (*knots)[knot_of[left]];
+      const double a = nodes[k].position_ns - nodes[left].position_ns;
+      const double b = nodes[i].position_ns - nodes[k].position_ns;
+      const double weight = a + b > 0 ? a / (a + b) : 0;
+      const double bend = 0.5 * curvature * a * b * 1e-18;
+      cut(&(*knots)[knot_of[k]], from.lo + weight * (right.lo - from.lo) - bend,
+          from.hi + weight * (right.hi - from.hi) + bend);
+    }
+    left = i;
+  }
+}
+
 struct Fitted {
   std::vector<Knot> knots;
   End front, back;
@@ -40,7 +68,9 @@ Fitted FitStretch(Stretch* stretch, uint64_t* rejected) {
   std::vector<NodeStates> estimates = Smooth(estimate_nodes, stretch->mid_motion, true);
   const bool straight = stretch->mid_motion.curvature == 0;
   Fitted fitted;
+  std::vector<size_t> knot_of;
   for (size_t i = 0; i < bounds.size(); ++i) {
+    knot_of.push_back(fitted.knots.size());
     *rejected += nodes[i].kind == Node::Kind::kConstraint && nodes[i].rejected;
     fitted.knots.push_back(
         MakeKnot(nodes[i].position_ns, bounds[i].before, Estimate(estimates[i].before, straight)));
@@ -48,6 +78,7 @@ Fitted FitStretch(Stretch* stretch, uint64_t* rejected) {
     fitted.knots.push_back(
         MakeKnot(nodes[i].position_ns, bounds[i].after, Estimate(estimates[i].after, straight)));
   }
+  Tighten(nodes, knot_of, stretch->motion.curvature, &fitted.knots);
   fitted.front = {bounds.front().before, Estimate(estimates.front().before, straight)};
   fitted.back = {bounds.back().after, Estimate(estimates.back().after, straight)};
   return fitted;

@@ -17,6 +17,9 @@ State Minus(const State& a, const State& b) { return {a.offset - b.offset, a.slo
 // that coordinates are exact to about 1e-12 of their sides.
 constexpr double kParallel = 1e-11;
 
+// More than any area: only if there is no other corner.
+constexpr double kBeyond = 1e30;
+
 double Length(const State& a) { return std::hypot(a.offset, a.slope); }
 
 double Cross(const State& a, const State& b) { return a.offset * b.slope - a.slope * b.offset; }
@@ -192,6 +195,9 @@ State Region::Centroid() const {
 // Takes out edges by prolonging their neighbours until these meet, the one that
 // adds the smallest area first.
 void Region::Simplify() {
+  if (size_ <= kMaxVertices) return;
+  // Not beyond the offsets that are there: these are what is asked for in the end.
+  const Range offsets = OffsetAt(0);
   while (size_ > kMaxVertices) {
     size_t best = size_;
     double best_area = kInfinity;
@@ -208,10 +214,9 @@ void Region::Simplify() {
       const double along = Cross(edge, out) / turn, back = Cross(in, edge) / turn;
       if (!(along >= 0 && back >= 0)) continue;
       const State corner{from.offset + along * in.offset, from.slope + along * in.slope};
-      const double area = Cross(edge, Minus(corner, to));
-      if (std::abs(area) < best_area) {
-        best = i, best_area = std::abs(area), best_corner = corner;
-      }
+      double area = std::abs(Cross(edge, Minus(corner, to)));
+      if (corner.offset < offsets.lo || corner.offset > offsets.hi) area += kBeyond;
+      if (area < best_area) best = i, best_area = area, best_corner = corner;
     }
     if (best == size_) {
       *this = Box(OffsetAt(0), Slopes());

@@ -1,31 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// clock-score [--json] TRACE TRUTH...: device times of a trace against the truth logs
-// of its devices. A line for each device; exit 1 when an interval misses the truth.
+// clock-score [--json] [--no-ptm] TRACE TRUTH...: device times of a trace against the
+// truth logs of its devices. A line for each device; exit 1 when an interval misses the
+// truth. --no-ptm: as if the driver had taken no cross-timestamps.
 #include <fmt/format.h>
 
 #include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "libtrace/model/model.h"
-#include "libtrace/stream/columns.h"
+#include "libtrace/stream/reader.h"
+#include "libtrace/stream/writer.h"
 #include "tests/scoring/score.h"
 #include "tests/scoring/truth.h"
 
 namespace acceltrace::scoring {
 namespace {
 
-// Clock samples by device number, which the model does not keep.
-Result<std::map<uint32_t, std::vector<clock::Sample>>> ReadSamples(const std::string& path) {
+struct Input {
+  std::string bytes;  // of the trace, encoded anew
+  // Clock samples by device number, which the model does not keep.
+  std::map<uint32_t, std::vector<clock::Sample>> samples;
+};
+
+Result<Input> ReadTrace(const std::string& path, bool ptm) {
   auto reader = stream::Reader::Open(path);
   if (!reader.ok()) return reader.status();
-  std::map<uint32_t, std::vector<clock::Sample>> samples;
+  Input input;
+  stream::PacketEncoder encoder;
   proto::Packet packet;
   while ((*reader)->Read(&packet) == stream::Reader::Next::kPacket) {
-    if (packet.has_clocks())
-      clock::AppendSamples(packet.clocks(), &samples[packet.clocks().device()]);
+    if (packet.has_footer()) continue;
+    if (packet.has_clocks()) {
+      if (!ptm) packet.mutable_clocks()->clear_has_ptm();
+      clock::AppendSamples(packet.clocks(), &input.samples[packet.clocks().device()]);
+    }
+    encoder.Append(&packet, 0, 0, &input.bytes);
   }
-  return samples;
+  return input;
 }
 
 // Converted device times with the truth beside them.
@@ -84,17 +96,19 @@ void Print(const std::string& name, const Score& score, const TimeScale& scale,
 }
 
 int Main(int argc, char** argv) {
-  bool json = false;
+  bool json = false, ptm = true;
   std::vector<std::string> files;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--json") == 0) {
       json = true;
+    } else if (std::strcmp(argv[i], "--no-ptm") == 0) {
+      ptm = false;
     } else {
       files.emplace_back(argv[i]);
     }
   }
   if (files.size() < 2) {
-    fmt::print(stderr, "usage: clock-score [--json] TRACE TRUTH...\n");
+    fmt::print(stderr, "usage: clock-score [--json] [--no-ptm] TRACE TRUTH...\n");
     return 2;
   }
   const auto fail = [](const std::string& message) {
@@ -106,15 +120,18 @@ int Main(int argc, char** argv) {
     const Status status = ReadTruth(files[i], &truth);
     if (!status.ok()) return fail(status.message());
   }
-  const auto model = model::LoadFile(files[0]);
+  const auto input = ReadTrace(files[0], ptm);
+  if (!input.ok()) return fail(input.message());
+  const auto reader = stream::Reader::FromMemory(input->bytes);
+  if (!reader.ok()) return fail(reader.message());
+  const auto model = model::Load(reader->get());
   if (!model.ok()) return fail(model.message());
-  const auto samples = ReadSamples(files[0]);
-  if (!samples.ok()) return fail(samples.message());
   uint64_t outside = 0, events = 0;
   for (uint32_t row = 0; row < (*model)->devices.size(); ++row) {
     const model::Device& device = (*model)->devices[row];
-    const auto found = samples->find(device.about.device());
-    if (found == samples->end() || !device.clock.valid()) return fail("a device without clock");
+    const auto found = input->samples.find(device.about.device());
+    if (found == input->samples.end() || !device.clock.valid())
+      return fail("a device without clock");
     const auto scale = MakeTimeScale(truth, found->second);
     if (!scale.ok()) return fail(scale.message());
     uint64_t unmatched = 0;
