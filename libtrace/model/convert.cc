@@ -81,7 +81,7 @@ class Converter {
   }
 
  private:
-  static constexpr int64_t kUnboundedNs = int64_t{1} << 62;
+  static constexpr int64_t kUnboundedNs = int64_t{1} << 61;
   Device& device_;
   double hz_;
   uint32_t bits_;

@@ -11,6 +11,18 @@
 namespace acceltrace::model {
 namespace {
 
+// A process that executes another program changes its name: the last one stays.
+void SortProcesses(std::vector<Process>* processes) {
+  std::reverse(processes->begin(), processes->end());
+  const auto key = [](const Process& process) { return std::tie(process.pid, process.tid); };
+  std::stable_sort(processes->begin(), processes->end(),
+                   [&](const Process& a, const Process& b) { return key(a) < key(b); });
+  const auto last =
+      std::unique(processes->begin(), processes->end(),
+                  [&](const Process& a, const Process& b) { return key(a) == key(b); });
+  processes->erase(last, processes->end());
+}
+
 void SortApi(ApiCalls* api) {
   const auto order = SortedRows(api->size(), [&](uint32_t a, uint32_t b) {
     return std::tie(api->begin_ns[a], api->end_ns[b]) < std::tie(api->begin_ns[b], api->end_ns[a]);
@@ -120,10 +132,7 @@ Result<std::unique_ptr<Model>> Load(stream::Reader* reader, const LoadOptions& o
     if (options.progress) options.progress(reader->stats().bytes);
   }
   model->read = reader->stats();
-  std::sort(model->processes.begin(), model->processes.end(),
-            [](const Process& a, const Process& b) {
-              return std::tie(a.pid, a.tid) < std::tie(b.pid, b.tid);
-            });
+  SortProcesses(&model->processes);
   SortApi(&model->api);
   SortRanges(&model->ranges);
   SortHost(&model->host);

@@ -386,6 +386,9 @@ class Builder {
     if (samples.size() < 2 || hz <= 0) return;
     for (size_t c = 0; c < samples.num_counters; ++c) {
       const proto::Counter& about = device.about.counters(static_cast<int>(c));
+      // What every other counter is measured by, and what the busy and stall
+      // tracks leave over, are lines that say nothing.
+      if (about.name() == "elapsed_ticks" || about.name().ends_with("_idle")) continue;
       const bool share = about.unit() == "ticks";
       std::vector<std::pair<int64_t, double>> values;
       bool any = false;

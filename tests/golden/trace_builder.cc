@@ -154,8 +154,8 @@ void TraceBuilder::AddApi(const std::string& name, uint32_t pid, uint64_t correl
   api_.add_open(0);
 }
 
-void TraceBuilder::AddRange(const std::string& name, uint32_t pid, int64_t begin_ns,
-                            int64_t end_ns, uint32_t depth) {
+void TraceBuilder::AddRange(const std::string& name, uint32_t pid, int64_t begin_ns, int64_t end_ns,
+                            uint32_t depth) {
   See(begin_ns), See(end_ns);
   ranges_.add_begin_ns_delta(begin_ns - last_range_ns_);
   last_range_ns_ = begin_ns;
@@ -203,9 +203,8 @@ void TraceBuilder::AddTrueCounters(uint32_t device, int64_t time_ns) {
       uint64_t* unit = &values[command.unit * kPerUnit];
       uint64_t stalled = 0;
       for (int s = 0; s < kNumStalls; ++s) {
-        const uint64_t stall = s == kStallSemaphore
-                                   ? ticks(command.head_ns, command.start_ns)
-                                   : ticks(0, command.stall_ns[s]);
+        const uint64_t stall = s == kStallSemaphore ? ticks(command.head_ns, command.start_ns)
+                                                    : ticks(0, command.stall_ns[s]);
         unit[2 + s] += stall;
         stalled += stall;
       }

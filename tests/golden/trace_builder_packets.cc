@@ -24,8 +24,7 @@ void TraceBuilder::AddHostPacket(std::vector<proto::Packet>* packets) {
                          uint64_t correlation) {
       if (time_ns != 0) rows.push_back({time_ns, kind, job, arg0, arg1, correlation});
     };
-    add(job->submit_ns, HostBatch::KIND_SUBMIT, job->commands.size(), copy_bytes,
-        job->correlation);
+    add(job->submit_ns, HostBatch::KIND_SUBMIT, job->commands.size(), copy_bytes, job->correlation);
     add(job->doorbell_ns, HostBatch::KIND_DOORBELL, job->sequence, 0, job->correlation);
     add(job->submit_end_ns, HostBatch::KIND_SUBMIT_END, 0, 0, job->correlation);
     add(job->irq_ns, HostBatch::KIND_IRQ, job->queue + 1, 1, 0);

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Each analysis on a trace small enough to be computed by hand. The clock is
+// 1 GHz without drift: a tick is a ns.
+#include <cstdlib>
+#include <limits>
+
+#include "libtrace/analysis/names.h"
+#include "libtrace/analysis/report.h"
+#include "tests/catch.h"
+#include "tests/golden/trace_builder.h"
+
+namespace acceltrace::analysis {
+namespace {
+
+using namespace acceltrace::test;
+
+constexpr int64_t kBase = 20'000'000;
+
+CommandSpec Command(Unit unit, int64_t head, int64_t start, int64_t end) {
+  CommandSpec command;
+  command.unit = unit;
+  command.fetched_ns = kBase + head;
+  command.head_ns = kBase + head;
+  command.start_ns = kBase + start;
+  command.end_ns = kBase + end;
+  command.opcode = unit == kIn ? 0x10 : unit == kOut ? 0x11 : unit == kMatrix ? 0x20 : 0x40;
+  return command;
+}
+
+// One job in the middle of a call that waits for it: every stage has its own length.
+//   call 0, submit 100, doorbell 300, device 600, fetch 1'000, start 1'500,
+//   end 11'500, completion 12'100, interrupt 12'800, handler 13'600, consumed 14'500,
+//   wake 15'500, return 16'600
+JobSpec OneJob() {
+  JobSpec job;
+  job.submit_ns = kBase + 100, job.doorbell_ns = kBase + 300, job.submit_end_ns = kBase + 400;
+  job.device_doorbell_ns = kBase + 600, job.fetched_ns = kBase + 1'000;
+  job.completion_ns = kBase + 12'100, job.device_irq_ns = kBase + 12'800;
+  job.irq_ns = kBase + 13'600, job.complete_ns = kBase + 14'500;
+  job.wait_ns = kBase + 500, job.wake_ns = kBase + 15'500, job.wait_correlation = 1;
+  job.commands = {Command(kIn, 1'000, 1'500, 3'500), Command(kMatrix, 1'200, 3'500, 11'500)};
+  job.commands[0].bytes = 4'000;
+  job.commands[0].memory_bytes = 4'096;
+  job.commands[0].row_hits = 60, job.commands[0].row_misses = 4;
+  job.commands[0].stall_ns[kStallLink] = 500;
+  job.commands[1].work = 4'000'000;
+  job.commands[1].stall_ns[kStallMemory] = 3'000;
+  job.commands[1].limiter = 2;
+  return job;
+}
+
+TraceBuilder OneJobTrace() {
+  TraceBuilder builder;
+  builder.AddDevice();
+  builder.AddTrueCounters(0, kBase - 1'000);
+  builder.AddApi("Copy", 100, 1, kBase, kBase + 16'600);
+  builder.AddJob(OneJob());
+  builder.AddTrueCounters(0, kBase + 20'000);
+  return builder;
+}
+
+const Stage& Find(const Latency& latency, const std::string& name) {
+  for (const Stage& stage : latency.stages) {
+    if (stage.name == name) return stage;
+  }
+  FAIL("no stage " << name);
+  return latency.stages.front();
+}
+
+TEST_CASE("The stages of a job have the lengths that they had") {
+  const auto model = OneJobTrace().Model();
+  const Latency latency = ComputeLatency(*model);
+  CHECK(latency.jobs == 1);
+  CHECK(latency.whole == 1);
+  CHECK(latency.waits == 1);
+  CHECK(latency.blocked == 1);
+  const std::pair<const char*, int64_t> exact[] = {{"api_to_submit", 100},
+                                                   {"submit_to_doorbell", 200},
+                                                   {"handler_to_consumed", 900},
+                                                   {"consumed_to_wake", 1'000},
+                                                   {"wake_to_return", 1'100}};
+  for (const auto& [name, ns] : exact) {
+    CHECK(Find(latency, name).stats.p50.mid_ns == ns);
+    CHECK(Find(latency, name).stats.p50.ErrorNs() == 0);
+  }
+  const std::pair<const char*, int64_t> bounded[] = {
+      {"doorbell_to_device", 300},  {"doorbell_to_fetch", 400}, {"fetch_to_start", 500},
+      {"start_to_end", 10'000},     {"end_to_completion", 600}, {"completion_to_interrupt", 700},
+      {"interrupt_to_handler", 800}};
+  for (const auto& [name, ns] : bounded) {
+    const Stats& stats = Find(latency, name).stats;
+    CHECK(stats.count == 1);
+    CHECK(stats.max.lo_ns <= ns);
+    CHECK(stats.max.hi_ns >= ns);
+    // The bracket of a clock sample is 400 ns wide.
+    CHECK(stats.max.hi_ns - stats.max.lo_ns <= 800);
+  }
+  CHECK(latency.end_to_end.p50.mid_ns == 14'500);
+  CHECK(latency.until_returned.p50.mid_ns == 16'600);
+}
+
+TEST_CASE("A thread that comes after the completion has no wake-up latency") {
+  TraceBuilder builder;
+  builder.AddDevice();
+  JobSpec job = OneJob();
+  job.wait_ns = kBase + 15'000;  // the driver had consumed it at 14'500
+  builder.AddApi("Copy", 100, 1, kBase, kBase + 16'600);
+  builder.AddJob(job);
+  const Latency latency = ComputeLatency(*builder.Model());
+  CHECK(latency.waits == 1);
+  CHECK(latency.blocked == 0);
+  CHECK(Find(latency, "consumed_to_wake").stats.count == 0);
+  CHECK(Find(latency, "wake_to_return").stats.count == 0);
+}
+
+TEST_CASE("Percentiles are by nearest rank and bounds are those of the ranks") {
+  std::vector<Span> spans;
+  for (int64_t i = 100; i >= 1; --i) spans.push_back({i * 10 - 5, i * 10, i * 10 + 7});
+  const Stats stats = Summarise(spans);
+  CHECK(stats.count == 100);
+  CHECK(stats.min.mid_ns == 10);
+  CHECK(stats.p50.mid_ns == 500);
+  CHECK(stats.p50.lo_ns == 495);
+  CHECK(stats.p50.hi_ns == 507);
+  CHECK(stats.p90.mid_ns == 900);
+  CHECK(stats.p99.mid_ns == 990);
+  CHECK(stats.max.mid_ns == 1'000);
+  CHECK(stats.mean.mid_ns == 505);
+  CHECK(stats.total.mid_ns == 50'500);
+  CHECK(Summarise({}).count == 0);
+}
+
+TEST_CASE("Unbounded intervals do not overflow") {
+  constexpr int64_t kFar = int64_t{1} << 61;
+  const model::Interval nowhere{-kFar, 5, kFar};
+  const Span span = Between(nowhere, nowhere);
+  CHECK(span.mid_ns == 0);
+  CHECK(span.hi_ns == 2 * kFar);
+  const Stats stats = Summarise({span, span, span, span});
+  CHECK(stats.total.hi_ns == std::numeric_limits<int64_t>::max());
+}
+
+TEST_CASE("A unit's time is busy, stalled by a cause, or idle") {
+  const auto model = OneJobTrace().Model();
+  const auto devices = ComputeUtilisation(*model);
+  REQUIRE(devices.size() == 1);
+  // First fetch at 1'000, completion at 12'100.
+  CHECK(devices[0].end_ticks - devices[0].begin_ticks == 11'100);
+  CHECK(devices[0].overlapping_commands == 0);
+  const UnitUse& in = devices[0].units[kIn];
+  CHECK(in.commands == 1);
+  CHECK(in.stall_ticks[kStallSemaphore] == 500);
+  CHECK(in.stall_ticks[kStallLink] == 500);
+  CHECK(in.busy_ticks == 1'500);
+  CHECK(in.idle_ticks == 11'100 - 2'500);
+  const UnitUse& matrix = devices[0].units[kMatrix];
+  CHECK(matrix.stall_ticks[kStallSemaphore] == 2'300);
+  CHECK(matrix.stall_ticks[kStallMemory] == 3'000);
+  CHECK(matrix.busy_ticks == 5'000);
+  CHECK(matrix.idle_ticks == 800);
+  CHECK(matrix.limiters[2] == 1);
+  CHECK(matrix.Share(matrix.busy_ticks) == Approx(5'000.0 / 11'100));
+  CHECK(devices[0].units[kVector].idle_ticks == 11'100);
+}
+
+TEST_CASE("Counters and commands are compared to the tick") {
+  const auto model = OneJobTrace().Model();
+  const UnitUse matrix = ComputeUtilisation(*model)[0].units[kMatrix];
+  REQUIRE(matrix.check.available);
+  CHECK(matrix.check.straddling == 0);
+  CHECK(matrix.check.busy_ticks == 5'000);
+  CHECK(matrix.check.Agrees());
+  CHECK(matrix.check.has_law);
+  CHECK(matrix.check.law_error_ticks == 0);
+}
+
+TEST_CASE("A command across a snapshot makes the comparison impossible, not wrong") {
+  TraceBuilder builder;
+  builder.AddDevice();
+  builder.AddTrueCounters(0, kBase + 2'000);
+  builder.AddApi("Copy", 100, 1, kBase, kBase + 16'600);
+  builder.AddJob(OneJob());
+  builder.AddTrueCounters(0, kBase + 20'000);
+  const auto model = builder.Model();
+  const Report report = ComputeReport(*model);
+  CHECK(report.utilisation[0].units[kIn].check.straddling == 1);
+  for (const Law& law : report.laws) {
+    if (law.name == "counters_and_commands") CHECK(law.state == Law::State::kUnknown);
+  }
+}
+
+TEST_CASE("Commands that overlap on an in-order unit are found") {
+  TraceBuilder builder;
+  builder.AddDevice();
+  JobSpec job = OneJob();
+  job.commands.push_back(Command(kMatrix, 11'000, 11'200, 11'800));
+  builder.AddJob(job);
+  CHECK(ComputeUtilisation(*builder.Model())[0].overlapping_commands == 1);
+}
+
+TEST_CASE("The classes of the breakdown add up to the run") {
+  const auto model = OneJobTrace().Model();
+  const Breakdown breakdown = ComputeBreakdown(*model);
+  CHECK(breakdown.begin_ns == kBase);
+  CHECK(breakdown.end_ns == kBase + 16'600);
+  int64_t sum = 0;
+  for (const Span& span : breakdown.time) sum += span.mid_ns;
+  CHECK(sum == breakdown.RunNs());
+  const auto near = [&](Class c, int64_t ns) {
+    INFO(ClassName(c));
+    CHECK(breakdown.time[c].lo_ns <= ns);
+    CHECK(breakdown.time[c].hi_ns >= ns);
+    CHECK(std::abs(breakdown.time[c].mid_ns - ns) <= 4);
+  };
+  near(kComputing, 8'000);     // 3'500 to 11'500
+  near(kTransferring, 2'000);  // 1'500 to 3'500
+  near(kHolding, 900 + 600);   // 600 to 1'500, 11'500 to 12'100
+  near(kNotifying, 3'400);     // 12'100 to the wake at 15'500
+  near(kRinging, 300);         // 300 to 600
+  near(kDriver, 200);          // 100 to 300: then the doorbell is on its way
+  near(kRuntime, 100 + 1'100);
+  CHECK(breakdown.time[kApplication].mid_ns == 0);
+  CHECK(breakdown.largest == kComputing);
+  CHECK(breakdown.certain);
+  CHECK(breakdown.limiters.front().first == "memory");
+}
+
+TEST_CASE("What a program did before and after its jobs is told apart") {
+  TraceBuilder builder = OneJobTrace();
+  builder.AddRange("load", 100, kBase - 50'000, kBase - 10'000);
+  builder.AddRange("check", 100, kBase + 18'000, kBase + 90'000);
+  const Breakdown breakdown = ComputeBreakdown(*builder.Model());
+  CHECK(breakdown.RunNs() == 16'600);
+  CHECK(breakdown.before_ns == 50'000);
+  CHECK(breakdown.after_ns == 90'000 - 16'600);
+}
+
+TEST_CASE("Without jobs there is no run") {
+  TraceBuilder builder;
+  builder.AddApi("Init", 100, 1, kBase, kBase + 10);
+  const Breakdown breakdown = ComputeBreakdown(*builder.Model());
+  CHECK(breakdown.RunNs() == 0);
+  CHECK(breakdown.verdict.find("no device was used") == 0);
+}
+
+TEST_CASE("Link bandwidth follows generation, width and line coding") {
+  CHECK(LinkBytesPerSecond(1, 1) == Approx(250e6));
+  CHECK(LinkBytesPerSecond(2, 4) == Approx(2e9));
+  CHECK(LinkBytesPerSecond(3, 16) == Approx(15.7538e9).epsilon(1e-5));
+  CHECK(LinkBytesPerSecond(5, 16) == Approx(63.0154e9).epsilon(1e-5));
+  CHECK(LinkBytesPerSecond(6, 16) == Approx(118e9));
+  CHECK(LinkBytesPerSecond(0, 16) == 0);
+  CHECK(LinkBytesPerSecond(7, 16) == 0);
+  CHECK(LinkBytesPerSecond(3, 0) == 0);
+  // 256 of data, 12 of completion header or 16 of write header, 8 of framing.
+  CHECK(PayloadEfficiency(256, true) == Approx(256.0 / 276));
+  CHECK(PayloadEfficiency(256, false) == Approx(256.0 / 280));
+  CHECK(PayloadEfficiency(0, true) == 1);
+}
+
+TEST_CASE("Transfers are told by direction and size") {
+  const auto model = OneJobTrace().Model();
+  const auto transfers = ComputeTransfers(*model);
+  REQUIRE(transfers.size() == 1);
+  REQUIRE(transfers[0].directions.size() == 2);
+  const Direction& in = transfers[0].directions[0];
+  CHECK(in.to_device);
+  CHECK(in.count == 1);
+  CHECK(in.bytes == 4'000);
+  CHECK(in.AchievedBytesPerSecond() == Approx(2e9).epsilon(0.01));  // 4'000 bytes in 2 µs
+  REQUIRE(in.sizes.size() == 1);
+  CHECK(in.sizes[0].up_to_bytes == 4096);
+  CHECK(transfers[0].directions[1].count == 0);
+}
+
+TEST_CASE("Memory is told by unit") {
+  const auto model = OneJobTrace().Model();
+  const auto memory = ComputeMemory(*model);
+  REQUIRE(memory.size() == 1);
+  CHECK(memory[0].units[kIn].moved_bytes == 4'096);
+  CHECK(memory[0].units[kIn].HitRate() == Approx(60.0 / 64));
+  CHECK(memory[0].units[kMatrix].moved_bytes == 0);
+  CHECK(memory[0].all.moved_bytes == 4'096);
+  CHECK_FALSE(memory[0].counters.available);  // this device has no such counters
+}
+
+TEST_CASE("Ops are named by the runtime, else by opcode, and folded by number") {
+  TraceBuilder builder;
+  builder.AddDevice();
+  JobSpec job = OneJob();
+  job.commands[0].tag = 1, job.commands[1].tag = 2;
+  job.commands.push_back(Command(kMatrix, 11'500, 11'500, 11'700));
+  job.commands.back().tag = 3;
+  builder.AddOpName(100, 2, "layer0.q");
+  builder.AddOpName(100, 3, "layer1.q");
+  builder.AddJob(job);
+  const auto model = builder.Model();
+  const auto ops = ComputeOps(*model, false);
+  REQUIRE(ops.size() == 3);
+  CHECK(ops[0].name == "layer0.q");
+  CHECK(ops[0].limiter == "memory");
+  CHECK(ops[0].peak_share == Approx(4'000'000 / 8e-6 / 1e12).epsilon(0.01));
+  CHECK(ops[1].name == "copy-in");
+  CHECK(ops[2].name == "layer1.q");
+  const auto folded = ComputeOps(*model, true);
+  REQUIRE(folded.size() == 2);
+  CHECK(folded[0].name == "layer[0-1].q");
+  CHECK(folded[0].count == 2);
+}
+
+TEST_CASE("Only consecutive numbers make one name of many") {
+  const auto folded =
+      FoldNames({"l0.h0", "l0.h1", "l1.h0", "l1.h1", "fp16", "fp32", "one", "step 007", "x9"});
+  CHECK(folded.at("l0.h1") == "l[0-1].h[0-1]");
+  CHECK(folded.at("fp16") == "fp16");
+  CHECK(folded.at("one") == "one");
+  CHECK(folded.at("step 007") == "step 007");
+  CHECK(folded.at("x9") == "x9");
+}
+
+TEST_CASE("A range owns the work of the calls that began inside it") {
+  TraceBuilder builder = OneJobTrace();
+  builder.AddRange("outer", 100, kBase - 100, kBase + 17'000, 0);
+  builder.AddRange("inner", 100, kBase - 50, kBase + 50, 1);
+  builder.AddRange("elsewhere", 200, kBase - 50, kBase + 50, 0);
+  builder.AddRange("later", 100, kBase + 18'000, kBase + 19'000, 0);
+  const auto ranges = ComputeRanges(*builder.Model(), false);
+  REQUIRE(ranges.size() == 4);
+  CHECK(ranges[0].name == "outer");
+  CHECK(ranges[0].commands == 2);
+  CHECK(ranges[0].host_ns == 17'100);
+  CHECK(ranges[3].name == "inner");
+  CHECK(ranges[3].jobs == 1);
+  CHECK(ranges[3].device.mid_ns == Approx(10'000).margin(2));
+  CHECK(ranges[1].jobs + ranges[2].jobs == 0);
+}
+
+TEST_CASE("API calls are summed by name") {
+  const auto calls = ComputeCalls(*OneJobTrace().Model());
+  REQUIRE(calls.size() == 1);
+  CHECK(calls[0].name == "Copy");
+  CHECK(calls[0].jobs == 1);
+  CHECK(calls[0].time.total.mid_ns == 16'600);
+}
+
+}  // namespace
+}  // namespace acceltrace::analysis

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The analyses that find faults: each of them must find the one that is there,
+// and none where there is none.
+#include <algorithm>
+
+#include "libtrace/analysis/report.h"
+#include "libtrace/stream/writer.h"
+#include "tests/catch.h"
+#include "tests/golden/trace_builder.h"
+
+namespace acceltrace::analysis {
+namespace {
+
+using namespace acceltrace::test;
+
+constexpr int64_t kBase = 20'000'000;
+
+JobSpec OneJob() {
+  JobSpec job;
+  job.correlation = 1;
+  job.submit_ns = kBase + 1'000, job.doorbell_ns = kBase + 2'000, job.submit_end_ns = kBase + 3'000;
+  job.device_doorbell_ns = kBase + 4'000, job.fetched_ns = kBase + 5'000;
+  job.completion_ns = kBase + 20'000, job.device_irq_ns = kBase + 21'000;
+  job.irq_ns = kBase + 23'000, job.complete_ns = kBase + 24'000;
+  job.wait_ns = kBase + 3'500, job.wake_ns = kBase + 26'000, job.wait_correlation = 1;
+  CommandSpec copy;
+  copy.unit = kOut;
+  copy.opcode = 0x11;
+  copy.fetched_ns = copy.head_ns = kBase + 5'500;
+  copy.start_ns = kBase + 6'000, copy.end_ns = kBase + 19'000;
+  copy.bytes = 512;
+  job.commands = {copy};
+  return job;
+}
+
+struct Checked {
+  std::unique_ptr<model::Model> model;
+  Report report;
+  std::vector<Finding> findings;
+
+  size_t Count(const std::string& kind) const {
+    return static_cast<size_t>(std::count_if(findings.begin(), findings.end(),
+                                             [&](const Finding& f) { return f.kind == kind; }));
+  }
+  const Law& LawOf(const std::string& name) const {
+    return *std::find_if(report.laws.begin(), report.laws.end(),
+                         [&](const Law& law) { return law.name == name; });
+  }
+};
+
+Checked Check(TraceBuilder builder) {
+  Checked checked;
+  checked.model = builder.Model();
+  checked.report = ComputeReport(*checked.model);
+  checked.findings = FindProblems(checked.report);
+  return checked;
+}
+
+TraceBuilder Trace(const JobSpec& job) {
+  TraceBuilder builder;
+  builder.AddDevice();
+  builder.AddTrueCounters(0, kBase - 1'000);
+  builder.AddApi("Copy", 100, 1, kBase, kBase + 30'000);
+  builder.AddJob(job);
+  builder.AddTrueCounters(0, kBase + 40'000);
+  builder.AddHop("ring", 10, 10, 0, 0);
+  return builder;
+}
+
+TEST_CASE("A sound trace has no findings and every law holds") {
+  const Checked checked = Check(Trace(OneJob()));
+  for (const Finding& finding : checked.findings) UNSCOPED_INFO(finding.text);
+  CHECK(checked.findings.empty());
+  CHECK(checked.report.causality.violations == 0);
+  CHECK(checked.report.causality.certain == checked.report.causality.constraints);
+  for (const Law& law : checked.report.laws) {
+    INFO(law.name);
+    CHECK(law.state == Law::State::kHolds);
+  }
+}
+
+TEST_CASE("An order that is impossible for certain is a violation with raw values") {
+  JobSpec job = OneJob();
+  job.device_doorbell_ns = kBase + 500;  // before the host rang it at 2'000
+  const Checked checked = Check(Trace(job));
+  REQUIRE(checked.report.causality.violations == 1);
+  const Violation& violation = checked.report.causality.examples[0];
+  CHECK(violation.what == "doorbell > device_doorbell");
+  CHECK(violation.later_on_device);
+  CHECK(violation.later_ticks == TraceBuilder(Trace(job)).Ticks(0, kBase + 500));
+  CHECK(violation.earlier.mid_ns == kBase + 2'000);
+  // 1'500 too early, less the half bracket of 200.
+  CHECK(violation.by_ns >= 1'000);
+  CHECK(violation.by_ns <= 1'500);
+  CHECK(checked.Count("order") == 1);
+}
+
+TEST_CASE("An order that the bounds leave open is no violation") {
+  JobSpec job = OneJob();
+  job.device_doorbell_ns = kBase + 2'050;  // 50 ns after the host's write, bounds are ± 200
+  const Checked checked = Check(Trace(job));
+  CHECK(checked.report.causality.violations == 0);
+  CHECK(checked.report.causality.possible == 1);
+  CHECK(checked.Count("order") == 0);
+}
+
+TEST_CASE("Two host times in the wrong order are seen across the device's bounds") {
+  JobSpec job = OneJob();
+  job.complete_ns = kBase + 1'500;  // consumed before the doorbell
+  job.irq_ns = kBase + 1'400;
+  const Checked checked = Check(Trace(job));
+  CHECK(checked.report.causality.violations >= 2);
+}
+
+TEST_CASE("Device times in the wrong order are compared by ticks") {
+  JobSpec job = OneJob();
+  job.completion_ns = kBase + 18'999;  // 1 ns before its last command ended
+  const Checked checked = Check(Trace(job));
+  CHECK(checked.report.causality.violations >= 1);
+  CHECK(checked.report.causality.examples[0].by_ns >= 1);
+}
+
+TEST_CASE("A job that the device never completed breaks a law") {
+  JobSpec job = OneJob();
+  TraceBuilder builder = Trace(OneJob());
+  job.job = 2, job.correlation = 0;
+  job.completion_ns = job.irq_ns = job.complete_ns = job.wait_ns = job.wake_ns = 0;
+  job.commands.clear();
+  builder.AddJob(job);
+  const Checked checked = Check(std::move(builder));
+  CHECK(checked.LawOf("jobs_on_both_sides").state == Law::State::kBroken);
+  CHECK(checked.LawOf("jobs_on_both_sides").broken == 1);
+  CHECK(checked.Count("law") == 1);
+}
+
+TEST_CASE("With losses the same difference is explained, and the loss is the finding") {
+  TraceBuilder builder = Trace(OneJob());
+  JobSpec job = OneJob();
+  job.job = 2, job.correlation = 0;
+  job.completion_ns = job.irq_ns = job.complete_ns = job.wait_ns = job.wake_ns = 0;
+  job.commands.clear();
+  builder.AddJob(job);
+  builder.AddHop("device-ring", 3, 2, 1, 0);
+  const Checked checked = Check(std::move(builder));
+  CHECK(checked.LawOf("jobs_on_both_sides").state == Law::State::kUnknown);
+  CHECK(checked.Count("law") == 0);
+  CHECK(checked.Count("loss") == 1);
+  CHECK(checked.report.losses.lost == 1);
+}
+
+TEST_CASE("Books that do not balance are a finding") {
+  TraceBuilder builder = Trace(OneJob());
+  builder.AddHop("queue", 10, 8, 1, 0);
+  const Checked checked = Check(std::move(builder));
+  CHECK(checked.LawOf("books").state == Law::State::kBroken);
+  CHECK(checked.LawOf("books").note.find("queue") == 0);
+}
+
+TEST_CASE("Counters that differ from the commands by a tick are a finding") {
+  TraceBuilder builder;
+  builder.AddDevice();
+  builder.AddApi("Copy", 100, 1, kBase, kBase + 30'000);
+  builder.AddCounters(0, kBase - 1'000, std::vector<uint64_t>(TraceBuilder::NumCounters()));
+  builder.AddJob(OneJob());
+  std::vector<uint64_t> values(TraceBuilder::NumCounters());
+  // busy, idle, three stalls, commands of each unit; then elapsed, in, out.
+  values[6 * kOut + 0] = 13'001;  // one too many
+  values[6 * kOut + 2] = 500;
+  values[6 * kOut + 5] = 1;
+  values[26] = 512;
+  builder.AddCounters(0, kBase + 40'000, values);
+  const Checked checked = Check(std::move(builder));
+  CHECK(checked.LawOf("counters_and_commands").state == Law::State::kBroken);
+  CHECK(checked.LawOf("counters_and_commands").broken == 1);
+  CHECK(checked.LawOf("dma_bytes").state == Law::State::kHolds);
+  // No unit's counters add up to an elapsed time of 0 but the idle ones.
+  CHECK(checked.LawOf("unit_time").state == Law::State::kBroken);
+}
+
+TEST_CASE("A correlation that changes on its way is a finding") {
+  TraceBuilder builder = Trace(OneJob());
+  std::vector<proto::Packet> packets = builder.Packets();
+  for (proto::Packet& packet : packets) {
+    if (packet.has_jobs()) packet.mutable_jobs()->set_correlation_delta(0, 77);
+  }
+  stream::PacketEncoder encoder;
+  std::string bytes;
+  for (proto::Packet& packet : packets) encoder.Append(&packet, 0, 1, &bytes);
+  encoder.AppendFooter(&bytes);
+  auto reader = stream::Reader::FromMemory(bytes);
+  auto model = model::Load(reader->get());
+  REQUIRE(model.ok());
+  const Report report = ComputeReport(**model);
+  const auto law = std::find_if(report.laws.begin(), report.laws.end(),
+                                [](const Law& l) { return l.name == "correlation"; });
+  CHECK(law->state == Law::State::kBroken);
+  CHECK(law->broken == 2);  // against the driver's, and the command's against it
+}
+
+TEST_CASE("Damage to the file is found and explains missing rows") {
+  std::string bytes = Trace(OneJob()).Bytes();
+  // Somewhere in the middle, not in the first packet.
+  bytes[bytes.size() / 2] ^= 0x40;
+  auto reader = stream::Reader::FromMemory(bytes);
+  REQUIRE(reader.ok());
+  auto model = model::Load(reader->get());
+  REQUIRE(model.ok());
+  const Report report = ComputeReport(**model);
+  const auto findings = FindProblems(report);
+  CHECK(report.losses.damaged_stretches == 1);
+  REQUIRE_FALSE(findings.empty());
+  CHECK(findings[0].kind == "damage");
+  for (const Finding& finding : findings) {
+    INFO(finding.text);
+    CHECK(finding.kind != "order");
+  }
+}
+
+TEST_CASE("A recording without an end is told so") {
+  std::string bytes = Trace(OneJob()).Bytes();
+  bytes.resize(bytes.size() * 3 / 4);
+  auto reader = stream::Reader::FromMemory(bytes);
+  REQUIRE(reader.ok());
+  auto model = model::Load(reader->get());
+  REQUIRE(model.ok());
+  const auto findings = FindProblems(ComputeReport(**model));
+  CHECK(std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+    return finding.text.find("no footer") != std::string::npos;
+  }));
+}
+
+}  // namespace
+}  // namespace acceltrace::analysis

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/model/model.h"
+
+#include "libtrace/stream/writer.h"
+#include "tests/catch.h"
+#include "tests/golden/trace_builder.h"
+
+namespace acceltrace::model {
+namespace {
+
+using namespace acceltrace::test;
+
+JobSpec OneJob() {
+  JobSpec job;
+  job.job = 7;
+  job.sequence = 3;
+  job.correlation = 0x6400000002;
+  job.submit_ns = 10'001'000, job.doorbell_ns = 10'002'000, job.submit_end_ns = 10'003'000;
+  job.device_doorbell_ns = 10'002'500, job.fetched_ns = 10'003'000;
+  job.completion_ns = 10'060'000, job.device_irq_ns = 10'060'100;
+  job.irq_ns = 10'062'000, job.complete_ns = 10'063'000;
+  job.wait_ns = 10'010'000, job.wake_ns = 10'066'000, job.wait_correlation = 0x6400000003;
+  CommandSpec copy;
+  copy.unit = kIn;
+  copy.fetched_ns = 10'003'000, copy.head_ns = 10'003'500;
+  copy.start_ns = 10'003'500, copy.end_ns = 10'023'500;
+  copy.bytes = 4096, copy.opcode = 0x10, copy.tag = 1;
+  CommandSpec multiply;
+  multiply.fetched_ns = 10'003'200, multiply.head_ns = 10'003'700;
+  multiply.start_ns = 10'024'000, multiply.end_ns = 10'059'000;
+  multiply.stall_ns[kStallMemory] = 5'000;
+  multiply.tag = 2;
+  job.commands = {copy, multiply};
+  return job;
+}
+
+TraceBuilder OneJobTrace(const ClockSpec& clock = {}) {
+  TraceBuilder builder;
+  builder.AddDevice(clock);
+  builder.AddProcess(100, 100, "sh");
+  builder.AddProcess(100, 100, "worker");
+  builder.AddOpName(100, 2, "qkv");
+  builder.AddApi("Launch", 100, 0x6400000002, 10'000'000, 10'004'000);
+  builder.AddApi("Synchronize", 100, 0x6400000003, 10'009'000, 10'067'000);
+  builder.AddRange("inner", 100, 10'000'000, 10'004'500, 1);
+  builder.AddRange("outer", 100, 9'999'000, 10'070'000, 0);
+  builder.AddJob(OneJob());
+  return builder;
+}
+
+TEST_CASE("Both sides of a job become one row") {
+  const auto model = OneJobTrace().Model();
+  REQUIRE(model->jobs.size() == 1);
+  const Jobs& jobs = model->jobs;
+  CHECK(jobs.on_host[0] == 1);
+  CHECK(jobs.on_device[0] == 1);
+  CHECK(jobs.job[0] == 7);
+  CHECK(jobs.sequence[0] == 3);
+  CHECK(jobs.correlation[0] == 0x6400000002);
+  CHECK(jobs.host_correlation[0] == 0x6400000002);
+  CHECK(jobs.commands_submitted[0] == 2);
+  CHECK(jobs.commands_retired[0] == 2);
+  CHECK(jobs.num_commands[0] == 2);
+  CHECK(jobs.copy_bytes[0] == 4096);
+  CHECK(jobs.submit_ns[0] == 10'001'000);
+  CHECK(jobs.irq_ns[0] == 10'062'000);
+  CHECK(jobs.complete_ns[0] == 10'063'000);
+  CHECK(jobs.wait_ns[0] == 10'010'000);
+  CHECK(jobs.wake_ns[0] == 10'066'000);
+  REQUIRE(jobs.api_row[0] != kNoRow);
+  CHECK(model->strings.Get(model->api.name[jobs.api_row[0]]) == "Launch");
+  REQUIRE(jobs.wait_api_row[0] != kNoRow);
+  CHECK(model->strings.Get(model->api.name[jobs.wait_api_row[0]]) == "Synchronize");
+}
+
+TEST_CASE("Device times keep their ticks and get an interval that holds the truth") {
+  ClockSpec clock;
+  clock.hz = 250'000'000;
+  clock.ppm = -37;
+  TraceBuilder builder = OneJobTrace(clock);
+  const auto model = builder.Model();
+  CHECK(model->jobs.doorbell.ticks[0] == builder.Ticks(0, 10'002'500));
+  // One tick is 4 ns: the instant lies within the tick.
+  CHECK(model->jobs.doorbell.host[0].lo_ns <= 10'002'500);
+  CHECK(model->jobs.doorbell.host[0].hi_ns + 4 >= 10'002'500);
+  CHECK(model->jobs.completion.host[0].lo_ns <= 10'060'000);
+  CHECK(model->jobs.completion.host[0].hi_ns + 4 >= 10'060'000);
+  CHECK(model->load.unconverted_times == 0);
+  CHECK(model->devices[0].clock.valid());
+}
+
+TEST_CASE("Ticks of a narrow clock go on over its wrap") {
+  ClockSpec clock;
+  clock.hz = 1'000'000'000;
+  // 32 bits wrap between the job's doorbell and its end.
+  clock.offset_ticks = (uint64_t{1} << 32) - 10'030'000;
+  TraceBuilder builder = OneJobTrace(clock);
+  builder.device(0)->mutable_clock()->set_bits(32);
+  std::vector<proto::Packet> packets = builder.Packets();
+  constexpr int64_t kMask = 0xffffffff;
+  for (proto::Packet& packet : packets) {
+    // The device would have written 32 bits.
+    const auto wrap = [](auto* column) {
+      int64_t raw = 0, last = 0;
+      for (auto& delta : *column) {
+        raw += delta;
+        delta = (raw & kMask) - last;
+        last = raw & kMask;
+      }
+    };
+    if (packet.has_clocks()) wrap(packet.mutable_clocks()->mutable_device_ticks_delta());
+    if (packet.has_jobs()) wrap(packet.mutable_jobs()->mutable_doorbell_ticks_delta());
+    if (packet.has_commands()) wrap(packet.mutable_commands()->mutable_fetched_ticks_delta());
+  }
+  stream::PacketEncoder encoder;
+  std::string bytes;
+  for (proto::Packet& packet : packets) encoder.Append(&packet, 0, 1, &bytes);
+  encoder.AppendFooter(&bytes);
+  auto reader = stream::Reader::FromMemory(bytes);
+  REQUIRE(reader.ok());
+  auto model = Load(reader->get());
+  REQUIRE(model.ok());
+  const Jobs& jobs = (*model)->jobs;
+  REQUIRE(jobs.size() == 1);
+  CHECK(jobs.doorbell.host[0].Contains(10'002'500));
+  CHECK(jobs.completion.host[0].Contains(10'060'000));
+  CHECK(jobs.completion.ticks[0] - jobs.doorbell.ticks[0] == 57'500);
+}
+
+TEST_CASE("Commands know their job, their op and what they spent") {
+  const auto model = OneJobTrace().Model();
+  REQUIRE(model->commands.size() == 2);
+  CHECK(model->commands.job_row[1] == 0);
+  CHECK(model->strings.Get(model->commands.op[1]) == "qkv");
+  CHECK(model->commands.op[0] == 0);
+  // [head, end] = 55.3 µs, of which 20.3 waiting for a semaphore and 5 for memory.
+  CHECK(model->BusyTicks(1) == 30'000);
+  CHECK(model->Stalls(1)[kStallSemaphore] == 20'300);
+  CHECK(model->Stalls(1)[kStallMemory] == 5'000);
+  CHECK(model->BusyTicks(0) == 20'000);
+}
+
+TEST_CASE("Tables come in order, and the last name of a process stays") {
+  const auto model = OneJobTrace().Model();
+  REQUIRE(model->ranges.size() == 2);
+  CHECK(model->strings.Get(model->ranges.name[0]) == "outer");
+  CHECK(model->ProcessName(100) == "worker");
+  CHECK(model->processes.size() == 1);
+  CHECK(model->begin_ns == 9'999'000);
+  CHECK(model->end_ns == 10'070'000);
+}
+
+TEST_CASE("Without clock samples times are placed, and bounded by nothing") {
+  TraceBuilder builder = OneJobTrace();
+  stream::PacketEncoder encoder;
+  std::string bytes;
+  for (proto::Packet& packet : builder.Packets()) {
+    if (!packet.has_clocks()) encoder.Append(&packet, 0, 1, &bytes);
+  }
+  encoder.AppendFooter(&bytes);
+  auto reader = stream::Reader::FromMemory(bytes);
+  REQUIRE(reader.ok());
+  auto model = Load(reader->get());
+  REQUIRE(model.ok());
+  CHECK_FALSE((*model)->devices[0].clock.valid());
+  CHECK_FALSE((*model)->devices[0].clock_error.empty());
+  CHECK((*model)->load.unconverted_times > 0);
+  // Anchored at the first doorbell that both sides saw.
+  const Interval& doorbell = (*model)->jobs.doorbell.host[0];
+  CHECK(doorbell.mid_ns == 10'002'000);
+  CHECK(doorbell.width_ns() > int64_t{1} << 60);
+  CHECK((*model)->jobs.completion.host[0].mid_ns == 10'059'500);
+}
+
+TEST_CASE("A row of a device that nobody described is counted, not used") {
+  TraceBuilder builder = OneJobTrace();
+  stream::PacketEncoder encoder;
+  std::string bytes;
+  for (proto::Packet& packet : builder.Packets()) {
+    if (packet.has_commands()) packet.mutable_commands()->set_device(9);
+    encoder.Append(&packet, 0, 1, &bytes);
+  }
+  auto reader = stream::Reader::FromMemory(bytes);
+  REQUIRE(reader.ok());
+  auto model = Load(reader->get());
+  REQUIRE(model.ok());
+  CHECK((*model)->commands.size() == 0);
+  CHECK((*model)->load.unknown_device_rows == 2);
+  CHECK((*model)->jobs.num_commands[0] == 0);
+}
+
+TEST_CASE("Rows that are there twice are used once and counted") {
+  TraceBuilder builder = OneJobTrace();
+  stream::PacketEncoder encoder;
+  std::string bytes;
+  for (proto::Packet& packet : builder.Packets()) {
+    proto::Packet again = packet;
+    encoder.Append(&packet, 0, 1, &bytes);
+    if (again.has_commands() || again.has_jobs()) encoder.Append(&again, 0, 1, &bytes);
+  }
+  auto reader = stream::Reader::FromMemory(bytes);
+  REQUIRE(reader.ok());
+  auto model = Load(reader->get());
+  REQUIRE(model.ok());
+  CHECK((*model)->commands.size() == 2);
+  CHECK((*model)->jobs.size() == 1);
+  CHECK((*model)->load.duplicate_commands == 2);
+  CHECK((*model)->load.duplicate_jobs == 1);
+}
+
+TEST_CASE("A waiter that gave up was not woken by its job") {
+  TraceBuilder builder;
+  builder.AddDevice();
+  JobSpec job = OneJob();
+  job.status = 0xffffffff;  // what the wake event says then
+  job.complete_ns = 0;
+  builder.AddJob(job);
+  const auto model = builder.Model();
+  CHECK(model->jobs.wake_ns[0] == kNoTime);
+}
+
+TEST_CASE("An interrupt belongs to as many completions as it found ready") {
+  TraceBuilder builder;
+  builder.AddDevice();
+  JobSpec first = OneJob(), second = OneJob();
+  first.wait_ns = first.wake_ns = 0;
+  second.wait_ns = second.wake_ns = 0;
+  second.job = 8, second.sequence = 4, second.correlation = 0x6400000009;
+  second.irq_ns = 0;  // no run of its own: found by polling
+  second.complete_ns = 10'064'000;
+  builder.AddJob(first);
+  builder.AddJob(second);
+  const auto model = builder.Model();
+  REQUIRE(model->jobs.size() == 2);
+  CHECK(model->jobs.irq_ns[0] == 10'062'000);
+  CHECK(model->jobs.irq_ns[1] == kNoTime);
+}
+
+TEST_CASE("A trace with too many rows is refused in one line") {
+  const std::string bytes = OneJobTrace().Bytes();
+  auto reader = stream::Reader::FromMemory(bytes);
+  REQUIRE(reader.ok());
+  LoadOptions options;
+  options.max_rows = 5;
+  const auto model = Load(reader->get(), options);
+  REQUIRE_FALSE(model.ok());
+  CHECK(model.message().find("more than 5 rows") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace acceltrace::model
