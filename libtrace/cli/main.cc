@@ -38,6 +38,18 @@ int Main(int argc, char** argv) {
   AddVerify(&app, &run);
   AddExport(&app, &run);
   AddDevices(&app, &run);
+  // Which verbs there are is more help than that one is missing.
+  if (argc >= 2 && argv[1][0] != '-') {
+    std::string verbs;
+    bool known = false;
+    for (const CLI::App* verb : app.get_subcommands([](CLI::App*) { return true; })) {
+      known = known || verb->get_name() == argv[1];
+      verbs += (verbs.empty() ? "" : ", ") + verb->get_name();
+    }
+    if (!known) {
+      return Fail(kMisuse, std::string("no verb ") + argv[1] + ": one of " + verbs);
+    }
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version

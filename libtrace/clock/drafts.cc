@@ -45,28 +45,29 @@ Node Bracket(double position_ns, Range gate) {
 }
 
 // A cross-timestamp is a bracket as wide as its roundings.
-bool PtmNode(const TickLine& line, const Count& count, const Reading& reading,
-             const Options& options, Node* node) {
+bool PtmNode(const TickLine& line, const Count& count, const Reading& reading, double error_ns,
+             Node* node) {
   const Sample& sample = reading.sample;
   const double position =
       reading.position_ns + line.Distance(sample.device_ticks, sample.ptm_device_ticks);
   const double offset = static_cast<double>(sample.ptm_host_ns - count.base_host_ns) - position;
-  *node = Bracket(position, {offset - line.ns_per_tick() - options.ptm_error_ns,
-                             offset + 1 + options.ptm_error_ns});
+  *node = Bracket(position, {offset - line.ns_per_tick() - error_ns, offset + 1 + error_ns});
   // Not believed when the bracket beside it says otherwise, at any possible rate.
   const Range bracket = GateOf(line, count, reading);
   const double apart = (kMaxRatio - 1) * std::abs(position - reading.position_ns);
   return node->gate.hi >= bracket.lo - apart && node->gate.lo <= bracket.hi + apart;
 }
 
+// Brackets, cross-timestamps good to ptm_error_ns (negative: none), and cuts.
 std::vector<Node> NodesOf(const TickLine& line, const Count& count, std::span<const CutMark> cuts,
-                          const Options& options, uint64_t* rejected) {
+                          double ptm_error_ns, uint64_t* rejected) {
   std::vector<Node> nodes;
   for (const Reading& reading : count.readings) {
     nodes.push_back(Bracket(reading.position_ns, GateOf(line, count, reading)));
-    if (!reading.sample.has_ptm) continue;
+    if (!reading.sample.has_ptm || ptm_error_ns < 0) continue;
     Node node;
-    if (PtmNode(line, count, reading, options, &node)) {
+    if (PtmNode(line, count, reading, ptm_error_ns, &node)) {
+      node.ptm = true;
       nodes.push_back(node);
     } else {
       ++*rejected;
@@ -110,6 +111,33 @@ std::vector<Piece> SegmentWithLeastWander(std::vector<Node>* nodes, Motion* moti
   }
   *nodes = std::move(best_nodes);
   return best;
+}
+
+// How far cross-timestamps can be trusted: as far as they agree with each other and
+// with the brackets on a curve that the brackets alone allow. Nothing tells the error of
+// a pair; the least that lets all but a hundredth of them fit, twice over, is taken,
+// unless their roundings do. Negative: they agree with nothing.
+double PtmError(const TickLine& line, const Count& count, std::span<const CutMark> cuts,
+                const Options& options, const Motion& motion, size_t pieces) {
+  const auto has_ptm = [](const Reading& reading) { return reading.sample.has_ptm; };
+  const auto pairs = std::count_if(count.readings.begin(), count.readings.end(), has_ptm);
+  if (pairs == 0) return -1;
+  double narrowest = kInfinity;
+  for (const Reading& reading : count.readings) {
+    const Range gate = GateOf(line, count, reading);
+    narrowest = std::min(narrowest, gate.hi - gate.lo);
+  }
+  // Pairs not clearly better than the brackets add nothing.
+  for (double error = options.ptm_error_ns; error < narrowest / 8; error *= 2) {
+    uint64_t rejected = 0;
+    std::vector<Node> nodes = NodesOf(line, count, cuts, error, &rejected);
+    const size_t found = Segment(nodes, motion).size();
+    for (const Node& node : nodes) rejected += node.ptm && node.rejected;
+    if (found <= pieces && rejected * 100 <= static_cast<uint64_t>(pairs)) {
+      return error == options.ptm_error_ns ? error : 2 * error;
+    }
+  }
+  return -1;
 }
 
 // Splits long stretches, so that the chord between nodes is near the curve.
@@ -242,8 +270,13 @@ std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count,
   Motion motion;
   motion.curvature = options.max_drift_ppm_per_s * 1e3;
   motion.slopes = {(1 / kMaxRatio - 1) * 1e9, (kMaxRatio - 1) * 1e9};
-  std::vector<Node> nodes = NodesOf(line, count, cuts, options, rejected);
+  std::vector<Node> nodes = NodesOf(line, count, cuts, -1, rejected);
   std::vector<Piece> pieces = SegmentWithLeastWander(&nodes, &motion);
+  const double ptm_error_ns = PtmError(line, count, cuts, options, motion, pieces.size());
+  if (ptm_error_ns >= 0) {
+    nodes = NodesOf(line, count, cuts, ptm_error_ns, rejected);
+    pieces = SegmentWithLeastWander(&nodes, &motion);
+  }
   if (pieces.size() > 1) {
     // Too short to be trusted: their brackets hold, the curve between them does not.
     std::vector<Piece> trusted;

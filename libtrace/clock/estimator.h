@@ -52,8 +52,9 @@ struct Options {
   // The fastest that the frequency may wander without a step; see docs/clocks.md
   // for where the number comes from. A trace that shows more raises it.
   double max_drift_ppm_per_s = 2.0;
-  // Error of a cross-timestamp beyond the rounding of its values. PTM's timestamps
-  // count whole ns, and half the difference of two spans of them is the correction.
+  // The least error of a cross-timestamp beyond the rounding of its values. PTM's
+  // timestamps count whole ns, and half the difference of two spans of them is the
+  // correction. Pairs that scatter more are believed less.
   double ptm_error_ns = 1.0;
 };
 

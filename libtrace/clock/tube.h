@@ -25,6 +25,7 @@ struct Node {
   };
   Kind kind = Kind::kFiller;
   bool rejected = false;
+  bool ptm = false;      // a bracket that is a cross-timestamp
   bool witness = false;  // a bracket narrow enough to contradict others
   double position_ns = 0;
   Range gate;       // the offset lies within

@@ -1,39 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/model/convert.h"
 
+#include <algorithm>
 #include <cmath>
-#include <span>
-#include <unordered_map>
 
 namespace acceltrace::model {
 namespace {
 
 using proto::DeviceEventBatch;
-using proto::HostBatch;
-
-uint64_t JobKey(uint32_t device, uint32_t job) {
-  return (static_cast<uint64_t>(device) << 32) | job;
-}
-
-// Host times of a job that bound its device times.
-struct HostSide {
-  int64_t submit_ns = kNoTime, doorbell_ns = kNoTime, complete_ns = kNoTime;
-};
-
-std::unordered_map<uint64_t, HostSide> HostSides(const HostEvents& host) {
-  std::unordered_map<uint64_t, HostSide> sides;
-  for (size_t i = 0; i < host.size(); ++i) {
-    if (host.job[i] == 0 || host.device[i] == kNoRow) continue;
-    HostSide& side = sides[JobKey(host.device[i], host.job[i])];
-    const auto set_first = [&](int64_t* field) {
-      if (*field == kNoTime) *field = host.time_ns[i];
-    };
-    if (host.kind[i] == HostBatch::KIND_SUBMIT) set_first(&side.submit_ns);
-    if (host.kind[i] == HostBatch::KIND_DOORBELL) set_first(&side.doorbell_ns);
-    if (host.kind[i] == HostBatch::KIND_COMPLETE) set_first(&side.complete_ns);
-  }
-  return sides;
-}
 
 // One device's conversion; without a usable clock, times are placed by the
 // nominal frequency from the first doorbell on and bounded by nothing.
@@ -92,21 +66,16 @@ class Converter {
 
 class Conversion {
  public:
-  Conversion(Decoder* decoder, Model* model) : decoder_(*decoder), model_(*model) {
+  Conversion(const HostJobs& host_jobs, Decoder* decoder, Model* model)
+      : host_jobs_(host_jobs), decoder_(*decoder), model_(*model) {
     for (Device& device : model->devices) converters_.emplace_back(&device);
   }
 
   void Run() {
-    const auto sides = HostSides(model_.host);
-    const auto side_of = [&](uint32_t device, uint32_t job) -> const HostSide& {
-      static const HostSide kNone;
-      const auto found = sides.find(JobKey(device, job));
-      return found == sides.end() ? kNone : found->second;
-    };
-    FitClocks(side_of);
+    FitClocks();
     DeviceJobs& jobs = decoder_.device_jobs;
     for (size_t i = 0; i < jobs.size(); ++i) {
-      const HostSide& side = side_of(jobs.device[i], jobs.job[i]);
+      const HostJob& side = SideOf(jobs.device[i], jobs.job[i]);
       if (side.submit_ns != kNoTime) jobs.near_ns[i] = side.submit_ns;
     }
     for (DeviceTimes* times : {&jobs.doorbell, &jobs.fetched, &jobs.first_start, &jobs.last_end,
@@ -115,7 +84,7 @@ class Conversion {
     }
     Commands& commands = model_.commands;
     for (size_t i = 0; i < commands.size(); ++i) {
-      const HostSide& side = side_of(commands.device[i], commands.job[i]);
+      const HostJob& side = SideOf(commands.device[i], commands.job[i]);
       if (side.submit_ns != kNoTime) decoder_.near.commands[i] = side.submit_ns;
     }
     for (DeviceTimes* times : {&commands.fetched, &commands.head, &commands.start, &commands.end}) {
@@ -132,29 +101,41 @@ class Conversion {
   }
 
  private:
-  template <typename SideOf>
-  void FitClocks(const SideOf& side_of) {
+  const HostJob& SideOf(uint32_t device, uint32_t job) const {
+    static const HostJob kNone;
+    const auto found = host_jobs_.find(JobKey(device, job));
+    return found == host_jobs_.end() ? kNone : found->second;
+  }
+
+  // What the order of events tells of a job's device times. The handler's entry
+  // comes before the consumption, and so bounds tighter, where it was seen.
+  void Constrain(size_t i, const HostJob& side, std::vector<clock::Constraint>* constraints) {
+    using Order = clock::Constraint::Order;
+    const DeviceJobs& jobs = decoder_.device_jobs;
+    if (side.doorbell_ns != kNoTime) {
+      converters_[jobs.device[i]].Anchor(jobs.doorbell.ticks[i], side.doorbell_ns);
+      constraints->push_back({jobs.doorbell.ticks[i], side.doorbell_ns, Order::kHostFirst});
+    }
+    const int64_t noticed_ns = side.irq_ns != kNoTime ? side.irq_ns : side.complete_ns;
+    if (noticed_ns == kNoTime) return;
+    const bool irq = jobs.has_irq[i] && side.irq_ns != kNoTime;
+    constraints->push_back(
+        {irq ? jobs.irq.ticks[i] : jobs.completion.ticks[i], noticed_ns, Order::kDeviceFirst});
+  }
+
+  void FitClocks() {
     const DeviceJobs& jobs = decoder_.device_jobs;
     std::vector<std::vector<clock::Constraint>> constraints(model_.devices.size());
     for (size_t i = 0; i < jobs.size(); ++i) {
-      const HostSide& side = side_of(jobs.device[i], jobs.job[i]);
-      using Order = clock::Constraint::Order;
-      if (side.doorbell_ns != kNoTime) {
-        converters_[jobs.device[i]].Anchor(jobs.doorbell.ticks[i], side.doorbell_ns);
-        constraints[jobs.device[i]].push_back(
-            {jobs.doorbell.ticks[i], side.doorbell_ns, Order::kHostFirst});
-      }
-      if (side.complete_ns != kNoTime) {
-        constraints[jobs.device[i]].push_back(
-            {jobs.completion.ticks[i], side.complete_ns, Order::kDeviceFirst});
-      }
+      Constrain(i, SideOf(jobs.device[i], jobs.job[i]), &constraints[jobs.device[i]]);
     }
     const DeviceEvents& events = model_.device_events;
     for (size_t i = 0; i < events.size(); ++i) {
       const int64_t near_ns = decoder_.near.device_events[i];
       clock::MapBuilder& builder = decoder_.clocks[events.device[i]];
       if (events.kind[i] == DeviceEventBatch::KIND_CLOCK) {
-        builder.AddCut(events.time.ticks[i], clock::Cut::kFrequency, near_ns);
+        builder.AddCut(events.time.ticks[i], clock::Cut::kFrequency, near_ns,
+                       static_cast<double>(events.arg0[i]) / 1000);
       } else if (events.kind[i] == DeviceEventBatch::KIND_RESET) {
         builder.AddCut(events.time.ticks[i], clock::Cut::kReset, near_ns);
       }
@@ -204,6 +185,7 @@ class Conversion {
     }
   }
 
+  const HostJobs& host_jobs_;
   Decoder& decoder_;
   Model& model_;
   std::vector<Converter> converters_;
@@ -211,6 +193,8 @@ class Conversion {
 
 }  // namespace
 
-void ConvertTimes(Decoder* decoder, Model* model) { Conversion(decoder, model).Run(); }
+void ConvertTimes(const HostJobs& host_jobs, Decoder* decoder, Model* model) {
+  Conversion(host_jobs, decoder, model).Run();
+}
 
 }  // namespace acceltrace::model

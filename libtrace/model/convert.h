@@ -6,6 +6,7 @@
 #define LIBTRACE_MODEL_CONVERT_H_
 
 #include "libtrace/model/decode.h"
+#include "libtrace/model/host_jobs.h"
 #include "libtrace/model/model.h"
 
 namespace acceltrace::model {
@@ -14,7 +15,7 @@ namespace acceltrace::model {
 // order of events) and converts every device time of the model and the decoder.
 // Ticks of a clock narrower than 64 bits are continued over its wraps: the low
 // bits stay what the device wrote.
-void ConvertTimes(Decoder* decoder, Model* model);
+void ConvertTimes(const HostJobs& host_jobs, Decoder* decoder, Model* model);
 
 }  // namespace acceltrace::model
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/model/join.h"
 
-#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -10,22 +9,15 @@
 namespace acceltrace::model {
 namespace {
 
-using proto::HostBatch;
-
-uint64_t JobKey(uint32_t device, uint32_t job) {
-  return (static_cast<uint64_t>(device) << 32) | job;
-}
-
 class Joiner {
  public:
-  Joiner(const DeviceJobs& device_jobs, Model* model)
-      : device_jobs_(device_jobs), model_(model), jobs_(model->jobs) {}
+  Joiner(const DeviceJobs& device_jobs, const HostJobs& host_jobs, Model* model)
+      : device_jobs_(device_jobs), model_(model), jobs_(model->jobs), host_jobs_(host_jobs) {}
 
   void Run(const std::map<std::pair<uint32_t, uint32_t>, uint32_t>& op_names) {
     CollectKeys();
     FillDeviceSide();
     FillHostSide();
-    FindInterrupts();
     LinkApi();
     LinkCommands(op_names);
   }
@@ -34,12 +26,7 @@ class Joiner {
   // Every job that either side speaks of, in order of (device, job).
   void CollectKeys() {
     std::vector<uint64_t> keys;
-    const HostEvents& host = model_->host;
-    for (size_t i = 0; i < host.size(); ++i) {
-      if (host.job[i] != 0 && host.device[i] != kNoRow) {
-        keys.push_back(JobKey(host.device[i], host.job[i]));
-      }
-    }
+    for (const auto& [key, side] : host_jobs_) keys.push_back(key);
     for (size_t i = 0; i < device_jobs_.size(); ++i) {
       keys.push_back(JobKey(device_jobs_.device[i], device_jobs_.job[i]));
     }
@@ -109,92 +96,28 @@ class Joiner {
   }
 
   void FillHostSide() {
-    const HostEvents& host = model_->host;
-    // What each thread waits for: (device, queue, sequence) and since when.
-    std::unordered_map<uint32_t, std::tuple<uint32_t, uint32_t, uint64_t, int64_t>> waits;
-    for (size_t i = 0; i < host.size(); ++i) {
-      if (host.device[i] == kNoRow) continue;
-      if (host.kind[i] == HostBatch::KIND_WAIT) {
-        waits[host.tid[i]] = {host.device[i], host.queue[i], host.sequence[i], host.time_ns[i]};
-        continue;
+    for (const auto& [key, side] : host_jobs_) {
+      const uint32_t row = rows_.at(key);
+      if (side.submitted) {
+        jobs_.on_host[row] = 1;
+        jobs_.context[row] = side.context;
+        jobs_.queue[row] = side.queue;
+        jobs_.sequence[row] = side.sequence;
+        jobs_.pid[row] = side.pid;
+        jobs_.tid[row] = side.tid;
+        jobs_.commands_submitted[row] = side.commands;
+        jobs_.copy_bytes[row] = side.copy_bytes;
+        jobs_.host_correlation[row] = side.correlation;
+        if (!jobs_.on_device[row]) jobs_.correlation[row] = side.correlation;
       }
-      if (host.job[i] == 0) continue;
-      const uint32_t row = rows_.at(JobKey(host.device[i], host.job[i]));
-      const auto set_first = [&](std::vector<int64_t>* column) {
-        if ((*column)[row] == kNoTime) (*column)[row] = host.time_ns[i];
-      };
-      switch (host.kind[i]) {
-        case HostBatch::KIND_SUBMIT:
-          if (jobs_.submit_ns[row] != kNoTime) {
-            ++model_->load.duplicate_jobs;
-            break;
-          }
-          jobs_.on_host[row] = 1;
-          set_first(&jobs_.submit_ns);
-          jobs_.context[row] = host.context[i];
-          jobs_.queue[row] = host.queue[i];
-          jobs_.sequence[row] = host.sequence[i];
-          jobs_.pid[row] = host.pid[i];
-          jobs_.tid[row] = host.tid[i];
-          jobs_.commands_submitted[row] = static_cast<uint32_t>(host.arg0[i]);
-          jobs_.copy_bytes[row] = host.arg1[i];
-          jobs_.host_correlation[row] = host.correlation[i];
-          if (!jobs_.on_device[row]) jobs_.correlation[row] = host.correlation[i];
-          break;
-        case HostBatch::KIND_DOORBELL:
-          set_first(&jobs_.doorbell_ns);
-          break;
-        case HostBatch::KIND_SUBMIT_END:
-          set_first(&jobs_.submit_end_ns);
-          break;
-        case HostBatch::KIND_COMPLETE:
-          set_first(&jobs_.complete_ns);
-          if (jobs_.status[row] == 0) jobs_.status[row] = static_cast<uint32_t>(host.arg0[i]);
-          break;
-        case HostBatch::KIND_WAKE: {
-          // The thread gave up (deadline, signal): the job did not wake it.
-          if (host.arg0[i] == std::numeric_limits<uint32_t>::max()) break;
-          if (jobs_.wake_ns[row] != kNoTime) break;  // the first waiter counts
-          set_first(&jobs_.wake_ns);
-          wait_correlation_[row] = host.arg1[i];
-          const auto wait = waits.find(host.tid[i]);
-          if (wait != waits.end()) {
-            const auto& [device, queue, sequence, since_ns] = wait->second;
-            if (device == host.device[i] && queue == host.queue[i] &&
-                sequence == host.sequence[i]) {
-              jobs_.wait_ns[row] = since_ns;
-            }
-            waits.erase(wait);
-          }
-          break;
-        }
-        default:
-          break;
-      }
-    }
-  }
-
-  // A run of the handler says how many completions it found ready in its queue,
-  // not which: they are the next ones that the driver consumes there. What it
-  // consumes beyond them (found by polling, or written meanwhile) had no run.
-  void FindInterrupts() {
-    struct Ready {
-      int64_t irq_ns = kNoTime;
-      uint64_t left = 0;
-    };
-    std::map<std::pair<uint32_t, uint32_t>, Ready> queues;
-    const HostEvents& host = model_->host;
-    for (size_t i = 0; i < host.size(); ++i) {
-      if (host.device[i] == kNoRow) continue;
-      if (host.kind[i] == HostBatch::KIND_IRQ) {
-        queues[{host.device[i], host.queue[i]}] = {host.time_ns[i], host.arg1[i]};
-      } else if (host.kind[i] == HostBatch::KIND_COMPLETE && host.job[i] != 0) {
-        Ready& ready = queues[{host.device[i], host.queue[i]}];
-        if (ready.left == 0) continue;
-        --ready.left;
-        int64_t& irq_ns = jobs_.irq_ns[rows_.at(JobKey(host.device[i], host.job[i]))];
-        if (irq_ns == kNoTime) irq_ns = ready.irq_ns;
-      }
+      if (jobs_.status[row] == 0) jobs_.status[row] = side.status;
+      jobs_.submit_ns[row] = side.submit_ns;
+      jobs_.doorbell_ns[row] = side.doorbell_ns;
+      jobs_.submit_end_ns[row] = side.submit_end_ns;
+      jobs_.irq_ns[row] = side.irq_ns;
+      jobs_.complete_ns[row] = side.complete_ns;
+      jobs_.wait_ns[row] = side.wait_ns;
+      jobs_.wake_ns[row] = side.wake_ns;
     }
   }
 
@@ -216,9 +139,9 @@ class Joiner {
           jobs_.tid[row] = api.tid[call->second];
         }
       }
-      const auto wait = wait_correlation_.find(static_cast<uint32_t>(row));
-      if (wait == wait_correlation_.end()) continue;
-      const auto waiter = by_correlation.find(wait->second);
+      const auto side = host_jobs_.find(JobKey(jobs_.device[row], jobs_.job[row]));
+      if (side == host_jobs_.end() || side->second.wake_ns == kNoTime) continue;
+      const auto waiter = by_correlation.find(side->second.wait_correlation);
       if (waiter != by_correlation.end()) jobs_.wait_api_row[row] = waiter->second;
     }
   }
@@ -243,14 +166,14 @@ class Joiner {
   Model* model_;
   Jobs& jobs_;
   std::unordered_map<uint64_t, uint32_t> rows_;  // by JobKey
-  std::unordered_map<uint32_t, uint64_t> wait_correlation_;
+  const HostJobs& host_jobs_;
 };
 
 }  // namespace
 
-void JoinJobs(const DeviceJobs& device_jobs,
+void JoinJobs(const DeviceJobs& device_jobs, const HostJobs& host_jobs,
               const std::map<std::pair<uint32_t, uint32_t>, uint32_t>& op_names, Model* model) {
-  Joiner(device_jobs, model).Run(op_names);
+  Joiner(device_jobs, host_jobs, model).Run(op_names);
 }
 
 }  // namespace acceltrace::model

@@ -136,11 +136,12 @@ Result<std::unique_ptr<Model>> Load(stream::Reader* reader, const LoadOptions& o
   SortApi(&model->api);
   SortRanges(&model->ranges);
   SortHost(&model->host);
-  ConvertTimes(&decoder, model.get());
+  const HostJobs host_jobs = CollectHostJobs(model->host, &model->load);
+  ConvertTimes(host_jobs, &decoder, model.get());
   SortCommands(&model->commands, &model->load);
   SortDeviceEvents(&model->device_events);
   for (Device& device : model->devices) SortCounters(&device.counters);
-  JoinJobs(decoder.device_jobs, decoder.op_names, model.get());
+  JoinJobs(decoder.device_jobs, host_jobs, decoder.op_names, model.get());
   FindExtent(model.get());
   return model;
 }

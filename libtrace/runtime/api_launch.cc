@@ -4,6 +4,7 @@
 // Room: libtrace/runtime.
 #include "libtrace/runtime/encode.h"
 #include "libtrace/runtime/errors.h"
+#include "libtrace/runtime/pointers.h"
 #include "libtrace/runtime/probes.h"
 #include "libtrace/runtime/runtime.h"
 
@@ -17,18 +18,20 @@ axlError_t AddNode(axlGraph_t handle, axlNode* node, const axlNode* deps, size_t
   if (num_deps && !deps) return Fail(axlErrorInvalidValue, "deps is NULL");
   std::shared_ptr<Graph> graph;
   if (axlError_t e = Runtime::Get().GetGraph(handle, &graph)) return e;
-  std::shared_ptr<Device> device;
-  if (axlError_t e = Runtime::Get().GetPointerDevice(pointer, &device)) return e;
   std::lock_guard lock(graph->mutex);
-  if (graph->device && graph->device != device)
+  std::shared_ptr<Device> device;
+  if (!graph->device) {
+    if (axlError_t e = Runtime::Get().GetPointerDevice(pointer, &device)) return e;
+  } else if (graph->device->ordinal() != PointerOrdinal(pointer)) {
     return Fail(axlErrorInvalidDevicePointer,
-                "a graph runs on one device: its earlier nodes are of device %d, this one of %d",
-                graph->device->ordinal(), device->ordinal());
+                "%p is not of device %d, on which the graph's other nodes run", pointer,
+                graph->device->ordinal());
+  }
   axl_desc command;
-  if (axlError_t e = encode(device->buffers(), &command)) return e;
+  if (axlError_t e = encode((device ? device : graph->device)->buffers(), &command)) return e;
   const uint32_t number = static_cast<uint32_t>(graph->commands.size());
   if (axlError_t e = graph->commands.Add(command, std::span(deps, num_deps))) return e;
-  graph->device = std::move(device);
+  if (device) graph->device = std::move(device);
   if (node) *node = number;
   return axlSuccess;
 }

@@ -78,11 +78,22 @@ axlError_t Buffers::Destroy(uint32_t handle) {
   return result < 0 ? FailErrno(-result, "free a buffer") : axlSuccess;
 }
 
+// With mutex_ held.
+void Buffers::SetSize(uint32_t handle, uint64_t entry) {
+  std::atomic<Sizes*>& chunk = sizes_[handle / kChunkHandles];
+  if (!chunk.load(std::memory_order_relaxed)) {
+    owned_sizes_.push_back(std::make_unique<Sizes>());
+    chunk.store(owned_sizes_.back().get(), std::memory_order_release);
+  }
+  (*chunk)[handle % kChunkHandles].store(entry, std::memory_order_release);
+}
+
 axlError_t Buffers::AllocateDevice(uint32_t kind, size_t bytes, void** pointer) {
   uint32_t handle;
   if (axlError_t e = Create(kind, bytes, nullptr, &handle, nullptr)) return e;
   std::unique_lock lock(mutex_);
   buffers_[handle] = {kind, bytes, 0};
+  SetSize(handle, static_cast<uint64_t>(bytes) << 1 | 1);
   *pointer = MakePointer(ordinal_, handle);
   return axlSuccess;
 }
@@ -97,6 +108,7 @@ axlError_t Buffers::FreeDevice(void* pointer) {
                 "%p is not the start of a device allocation (freed twice?)", pointer);
   if (axlError_t e = Destroy(handle)) return e;
   buffers_.erase(found);
+  SetSize(handle, 0);
   return axlSuccess;
 }
 
@@ -160,13 +172,15 @@ axlError_t Buffers::ResolveDevice(const void* pointer, uint64_t bytes, const cha
   if (PointerOrdinal(pointer) != ordinal_)
     return Fail(axlErrorInvalidDevicePointer, "%s: %p is not of device %d", what, pointer,
                 ordinal_);
-  std::shared_lock lock(mutex_);
-  const auto found = buffers_.find(AXL_REF_HANDLE(*ref));
-  if (found == buffers_.end() || !IsDeviceKind(found->second.kind))
+  const uint32_t handle = AXL_REF_HANDLE(*ref);
+  const Sizes* const chunk = sizes_[handle / kChunkHandles].load(std::memory_order_acquire);
+  const uint64_t entry =
+      chunk ? (*chunk)[handle % kChunkHandles].load(std::memory_order_acquire) : 0;
+  if (!entry)
     return Fail(axlErrorInvalidDevicePointer, "%s: %p is not in a device allocation", what,
                 pointer);
   const uint64_t offset = AXL_REF_OFFSET(*ref);
-  const uint64_t size = found->second.bytes;
+  const uint64_t size = entry >> 1;
   if (offset > size || bytes > size - offset)
     return Fail(axlErrorInvalidDevicePointer,
                 "%s: %llu bytes at offset %llu reach past the allocation's %llu", what,

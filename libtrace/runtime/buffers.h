@@ -5,14 +5,19 @@
 #ifndef LIBTRACE_RUNTIME_BUFFERS_H_
 #define LIBTRACE_RUNTIME_BUFFERS_H_
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <shared_mutex>
 #include <unordered_map>
+#include <vector>
 
 #include "libtrace/runtime/axl.h"
 #include "libtrace/runtime/kernel.h"
+#include "libtrace/runtime/pointers.h"
 
 namespace acceltrace::runtime {
 
@@ -48,9 +53,16 @@ class Buffers {
                     uint64_t* mmap_offset);
   axlError_t Destroy(uint32_t handle);
 
+  // What ResolveDevice needs, readable without a lock: bytes << 1 | 1, 0 = no device buffer.
+  static constexpr uint32_t kChunkHandles = 1024;
+  using Sizes = std::array<std::atomic<uint64_t>, kChunkHandles>;
+  void SetSize(uint32_t handle, uint64_t entry);
+
   Kernel& kernel_;
   const int fd_;
   const int ordinal_;
+  std::array<std::atomic<Sizes*>, (kMaxHandle + 1) / kChunkHandles> sizes_ = {};
+  std::vector<std::unique_ptr<Sizes>> owned_sizes_;
   mutable std::shared_mutex mutex_;
   std::unordered_map<uint32_t, Buffer> buffers_;
   std::map<uintptr_t, uint32_t> host_;  // start address to handle

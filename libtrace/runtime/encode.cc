@@ -102,7 +102,7 @@ axlError_t EncodeMatmul(const Buffers& buffers, const char* op, const axlMatmul&
   *command = {};
   command->opcode = AXL_OP_MATMUL;
   command->engine = AXL_ENGINE_MATRIX;
-  command->tag = OpNames().Intern(op);
+  command->tag = OpTag(op);
   axl_matmul& mm = command->matmul;
   mm.m = args.m;
   mm.n = args.n;
@@ -176,7 +176,7 @@ axlError_t EncodeVector(const Buffers& buffers, const char* op, axlVectorOp code
   *command = {};
   command->opcode = static_cast<uint8_t>(code);
   command->engine = AXL_ENGINE_VECTOR;
-  command->tag = OpNames().Intern(op);
+  command->tag = OpTag(op);
   axl_vector& vec = command->vector;
   vec.rows = args.rows;
   vec.cols = args.cols;

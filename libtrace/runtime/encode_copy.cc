@@ -101,7 +101,7 @@ axlError_t EncodeCopy(const Buffers& buffers, const char* op, const CopyArgs& ar
     return axlSuccess;
   }
   command->copy.host = ref;
-  command->tag = OpNames().Intern(op);
+  command->tag = OpTag(op);
   return axlSuccess;
 }
 

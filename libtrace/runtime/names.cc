@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/runtime/names.h"
 
+#include <cstring>
 #include <ctime>
 #include <memory>
 #include <mutex>
@@ -73,12 +74,33 @@ NameTable& RangeNames() {
   return table;
 }
 
+uint32_t OpTag(const char* name) {
+  // By pointer, then by contents: the pointer may be to other text by now.
+  struct Entry {
+    const char* pointer = nullptr;
+    const char* text = nullptr;
+    uint32_t tag = 0;
+  };
+  constexpr size_t kEntries = 256;
+  thread_local Entry cache[kEntries];
+  const auto bits = reinterpret_cast<uintptr_t>(name);
+  Entry& entry = cache[(bits ^ bits >> 5 ^ bits >> 13) % kEntries];
+  if (entry.pointer == name && std::strcmp(entry.text, name) == 0) return entry.tag;
+  NameTable& names = OpNames();
+  const uint32_t tag = names.Intern(name);
+  entry = {name, names.Find(tag)->text.c_str(), tag};
+  return tag;
+}
+
+bool OpNamesTraced() {
+  if (Traced(libaxl_op_name_semaphore)) return true;
+  if (seen_tracers.load(std::memory_order_relaxed)) seen_tracers.store(0);
+  return false;
+}
+
 void AnnounceOp(uint32_t tag) {
+  if (!OpNamesTraced()) return;
   const uint32_t tracers = libaxl_op_name_semaphore;
-  if (__builtin_expect(tracers == 0, 1)) {
-    if (seen_tracers.load(std::memory_order_relaxed)) seen_tracers.store(0);
-    return;
-  }
   NameTable::Name* name = OpNames().Find(tag);
   if (!name) return;
   const uint64_t now = CurrentEpoch(tracers);

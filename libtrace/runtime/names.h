@@ -43,10 +43,15 @@ class NameTable {
 NameTable& OpNames();
 NameTable& RangeNames();
 
+// OpNames().Intern(name), quickly for a name that this thread used before.
+uint32_t OpTag(const char* name);
+
 // Fires op_name for an op's number unless the tracer knows it: again when one more
 // tracer attached, and once a second, since a tracer may come and go unseen while
 // the process makes no calls. Costs a load while nobody traces.
 void AnnounceOp(uint32_t tag);
+// Whether AnnounceOp has anything to do.
+bool OpNamesTraced();
 
 }  // namespace acceltrace::runtime
 

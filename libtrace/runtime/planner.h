@@ -33,9 +33,16 @@ class Planner {
  public:
   // timeline: the last value given out for each engine; tail: per engine what the
   // first commands have to wait for (0 = nothing); pending: the same of others.
+  // values: working memory, kept by the caller so that it is allocated once.
   Planner(uint32_t first_sem, const Timeline& timeline, const Timeline& tail,
-          std::span<const Point> pending)
-      : first_sem_(first_sem), timeline_(timeline), entry_(tail), pending_(pending) {}
+          std::span<const Point> pending, std::vector<uint64_t>* values)
+      : first_sem_(first_sem),
+        timeline_(timeline),
+        entry_(tail),
+        pending_(pending),
+        values_(*values) {
+    values_.clear();
+  }
 
   // Descriptors that one Append may add, the command itself included.
   size_t MaxDescriptors() const { return 2 + pending_.size() / 2 + 1; }
@@ -55,7 +62,7 @@ class Planner {
   Timeline timeline_;
   const Timeline entry_;
   const std::span<const Point> pending_;
-  std::vector<uint64_t> values_;  // by command, on its engine's semaphore
+  std::vector<uint64_t>& values_;  // by command, on its engine's semaphore
   // What an engine has waited for so far, so that it does not do so twice.
   std::array<Timeline, AXL_NUM_ENGINES> waited_ = {};
   std::array<bool, AXL_NUM_ENGINES> waited_pending_ = {};

@@ -31,7 +31,8 @@ Plan Make(const std::vector<Node>& nodes, const Timeline& timeline = {}, const T
     command.engine = static_cast<uint8_t>(node.engine);
     REQUIRE(list.Add(command, node.deps) == axlSuccess);
   }
-  Planner planner(kFirstSem, timeline, tail, pending);
+  std::vector<uint64_t> values;
+  Planner planner(kFirstSem, timeline, tail, pending, &values);
   Plan plan;
   for (size_t i = 0; i < list.size(); ++i) {
     const size_t before = plan.job.size();

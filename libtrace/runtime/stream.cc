@@ -17,7 +17,7 @@ axl_desc Nop(uint32_t engine, const char* name) {
   axl_desc nop = {};
   nop.opcode = AXL_OP_NOP;
   nop.engine = static_cast<uint8_t>(engine);
-  nop.tag = OpNames().Intern(name);
+  nop.tag = OpTag(name);
   return nop;
 }
 
@@ -91,7 +91,7 @@ axlError_t Stream::BatchEnd(uint64_t correlation) {
 
 axlError_t Stream::SubmitLocked(const CommandList& commands, uint64_t correlation) {
   if (commands.size() == 0) return axlSuccess;
-  Planner planner(slot_->first_sem, slot_->timeline, tail_, pending_);
+  Planner planner(slot_->first_sem, slot_->timeline, tail_, pending_, &values_);
   job_.clear();
   for (size_t i = 0; i < commands.size(); ++i) {
     if (job_.size() + planner.MaxDescriptors() > AXL_MAX_JOB_COMMANDS) {

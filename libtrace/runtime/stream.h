@@ -117,6 +117,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::optional<CommandList> batch_;
   CommandList single_;         // reused, so that a launch does not allocate
   std::vector<axl_desc> job_;  // likewise
+  std::vector<uint64_t> values_;
 };
 
 }  // namespace acceltrace::runtime

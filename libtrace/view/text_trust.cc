@@ -148,10 +148,10 @@ std::string TextVerify(const analysis::Report& report,
     return false;
   };
   line("packets", !found("damage"),
-       fmt::format("{} read, {} bytes, every checksum and sequence number: {} damaged stretches, "
-                   "{} invalid, footer {}",
+       fmt::format("{} read and checked, {} bytes: {} damaged stretches, {} packets missing, {} "
+                   "invalid, footer {}",
                    FormatCount(model.read.packets), FormatCount(model.read.bytes),
-                   model.read.gap_count, model.read.bad_packets,
+                   model.read.gap_count, report.losses.missing_packets, model.read.bad_packets,
                    model.read.has_footer ? "present" : "MISSING"));
   line("rows", !found("rows"),
        fmt::format("{} API calls, {} host events, {} jobs, {} commands: {} unusable",
