@@ -142,6 +142,7 @@ class PrivateRun {
     fds.push_back({channel_ ? channel_->fd() : -1, POLLIN, 0});
     fds.push_back({live_ ? live_->fd() : -1, POLLIN, 0});
     for (const UniqueFd& fd : watched_) fds.push_back({fd.get(), POLLIN, 0});
+    fds.push_back({recorder_->wake_fd(), POLLIN, 0});
     const timespec timeout = {pause_ns / kNsPerS, pause_ns % kNsPerS};
     if (ppoll(fds.data(), fds.size(), &timeout, nullptr) <= 0) return std::nullopt;
     if (fds[0].revents != 0) {

@@ -41,8 +41,10 @@ class Recorder {
   // user's, if only one user's may be recorded.
   Status Track(uint32_t pid);
 
-  // Collects what has arrived. Returns ns until it wants to be called again.
+  // Collects what has arrived. Wants to be called again after the ns returned, or
+  // as soon as wake_fd() is readable.
   int64_t Poll();
+  int wake_fd() const { return wake_fd_.get(); }
 
   // Saves the flight recorder as it is now. Errors: it is none; cannot write.
   Status Snapshot(UniqueFd output, const std::string& output_name);
@@ -66,6 +68,7 @@ class Recorder {
 
   Status Attach(const RecordOptions& options);
   void Warn();
+  void WakeOn(int fd, uint32_t events);
   uint32_t DrainSources(int64_t now_ns);
   uint64_t CpuNs() const;
 
@@ -77,6 +80,7 @@ class Recorder {
   std::unique_ptr<BpfSource> bpf_;
   std::vector<std::unique_ptr<Source>> sources_;  // in the order of draining and stopping
   std::vector<std::string> warnings_;
+  UniqueFd wake_fd_;  // epoll of the sources' own
   int64_t start_ns_ = 0;
   uint64_t start_cpu_ns_ = 0;
   bool own_process_ = false;

@@ -45,8 +45,21 @@ const volatile __u32 self_pid = 0;
 const volatile __u8 system_wide = 0;
 const volatile __u32 owner_uid = ACT_ANY_USER;
 
+/* The daemon sleeps until so much waits in the ring, or its slow tick comes. */
+const volatile __u64 wake_bytes = 1 << 22;
+
 /* The daemon counts its drains here, so that losses can be dated. */
 __u64 drain_epoch = 0;
+
+/*
+ * Some CPU found the ring filled to wake_bytes: the next record wakes the daemon,
+ * once, until it has drained the ring and sets awake to 0 again.
+ */
+__u32 awake = 0;
+__u32 wake_wanted = 0;
+
+/* How many events of a CPU and hop go by between two looks at the ring's filling. */
+#define WAKE_CHECK_EVENTS 64
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -102,7 +115,11 @@ static __always_inline void *reserve(__u64 bytes, __u32 hop, __u64 now_ns)
 
 	if (!counts)
 		return NULL;
-	__sync_fetch_and_add(&counts->seen, 1);
+	if (__sync_fetch_and_add(&counts->seen, 1) % WAKE_CHECK_EVENTS == WAKE_CHECK_EVENTS - 1 &&
+	    !awake && bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= wake_bytes) {
+		awake = 1;
+		wake_wanted = 1;
+	}
 	record = bpf_ringbuf_reserve(&ring, bytes, 0);
 	if (record)
 		return record;
@@ -115,10 +132,15 @@ static __always_inline void *reserve(__u64 bytes, __u32 hop, __u64 now_ns)
 	return NULL;
 }
 
-/* The consumer sleeps between batches and needs no wake-up. */
 static __always_inline void submit(void *record)
 {
-	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	__u64 flags = BPF_RB_NO_WAKEUP;
+
+	if (wake_wanted) {
+		wake_wanted = 0;
+		flags = BPF_RB_FORCE_WAKEUP;
+	}
+	bpf_ringbuf_submit(record, flags);
 }
 
 static __always_inline void fill_head(struct act_head *h, __u64 now_ns, __u16 type, __u32 extra)

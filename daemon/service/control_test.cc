@@ -40,17 +40,32 @@ TEST_CASE("the other commands") {
 }
 
 TEST_CASE("whatever is wrong is told, with the id if there is one") {
-  for (const char* line : {
-           "", "[]", "{", "null", "\"start\"", "{}", R"({"cmd":5})", R"({"cmd":"fly"})",
-           R"({"cmd":"status","session":1})", R"({"cmd":"start","pids":5})",
-           R"({"cmd":"start","pids":[0]})", R"({"cmd":"start","pids":[-1]})",
-           R"({"cmd":"start","pids":[99999999999]})", R"({"cmd":"start","system":1})",
-           R"({"cmd":"start","probes":"magic"})", R"({"cmd":"start","counter_period":"1us"})",
-           R"({"cmd":"start","ring":"1"})", R"({"cmd":"start","ring":"9999G"})",
-           R"({"cmd":"start","output":"a\u0000b"})", R"({"cmd":"start","devices":[1]})",
-           R"({"cmd":"pid"})", R"({"cmd":"pid","pid":1.5})", R"({"cmd":"stop","session":-1})",
-           R"({"cmd":"stop","session":18446744073709551615})", R"({"cmd":"stop","status":"x"})",
-           "{\"cmd\":\"\xff\xfe\"}"}) {
+  for (const char* line : {"",
+                           "[]",
+                           "{",
+                           "null",
+                           "\"start\"",
+                           "{}",
+                           R"({"cmd":5})",
+                           R"({"cmd":"fly"})",
+                           R"({"cmd":"status","session":1})",
+                           R"({"cmd":"start","pids":5})",
+                           R"({"cmd":"start","pids":[0]})",
+                           R"({"cmd":"start","pids":[-1]})",
+                           R"({"cmd":"start","pids":[99999999999]})",
+                           R"({"cmd":"start","system":1})",
+                           R"({"cmd":"start","probes":"magic"})",
+                           R"({"cmd":"start","counter_period":"1us"})",
+                           R"({"cmd":"start","ring":"1"})",
+                           R"({"cmd":"start","ring":"9999G"})",
+                           R"({"cmd":"start","output":"a\u0000b"})",
+                           R"({"cmd":"start","devices":[1]})",
+                           R"({"cmd":"pid"})",
+                           R"({"cmd":"pid","pid":1.5})",
+                           R"({"cmd":"stop","session":-1})",
+                           R"({"cmd":"stop","session":18446744073709551615})",
+                           R"({"cmd":"stop","status":"x"})",
+                           "{\"cmd\":\"\xff\xfe\"}"}) {
     INFO(line);
     CHECK(Wrong(line) != "");
   }

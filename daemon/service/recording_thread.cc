@@ -118,10 +118,10 @@ void RecordingThread::AddLiveReader(UniqueFd fd, std::string hello, std::string 
   });
 }
 
-void RecordingThread::Wait(int64_t pause_ns) {
-  pollfd ready = {event_.get(), POLLIN, 0};
+void RecordingThread::Wait(const Recorder& recorder, int64_t pause_ns) {
+  pollfd fds[] = {{event_.get(), POLLIN, 0}, {recorder.wake_fd(), POLLIN, 0}};
   const timespec timeout = {pause_ns / kNsPerS, pause_ns % kNsPerS};
-  ppoll(&ready, 1, &timeout, nullptr);
+  ppoll(fds, std::size(fds), &timeout, nullptr);
 }
 
 void RecordingThread::Serve(Recorder* recorder) {
@@ -155,7 +155,7 @@ void RecordingThread::Run(RecordOptions options, UniqueFd output, std::string ou
       told_failure = true;
       mailbox_->Post({Mailbox::Message::Kind::kFailed, session_, 0, (*recorder)->failure(), {}});
     }
-    Wait(pause_ns);
+    Wait(**recorder, pause_ns);
     Serve(recorder->get());
   }
   // Detaching takes its time; whoever hears of the end may then join at once.

@@ -68,7 +68,7 @@ class RecordingThread {
 
   void Run(RecordOptions options, UniqueFd output, std::string output_name, uint64_t ticket);
   void Ask(Request request);
-  void Wait(int64_t pause_ns);
+  void Wait(const Recorder& recorder, int64_t pause_ns);
   void Serve(Recorder* recorder);
 
   const uint32_t session_;

@@ -138,8 +138,7 @@ Status AxlDevice::SampleClock(axl_clock_sample* sample) {
   return {};
 }
 
-Result<Mapping> AxlDevice::OpenTraceRing(uint32_t max_log2_records, uint32_t watermark,
-                                         uint64_t counter_period_ns) {
+Result<Mapping> AxlDevice::OpenTraceRing(uint32_t max_log2_records, uint64_t counter_period_ns) {
   axl_trace_open open = {};
   int result = -1;
   for (uint32_t log2 = max_log2_records; result < 0 && log2 >= kMinLog2Records; --log2) {
@@ -147,7 +146,7 @@ Result<Mapping> AxlDevice::OpenTraceRing(uint32_t max_log2_records, uint32_t wat
     open.ring = AXL_TRACE_RING_DEVICE;
     open.log2_records = log2;
     open.classes = AXL_REC_CLASSES_ALL;
-    open.watermark = watermark;
+    open.watermark = (1u << log2) / 4;
     open.sample_period_ns = counter_period_ns;
     result = Ioctl(fd_.get(), AXL_IOCTL_TRACE_OPEN, &open);
     if (result < 0 && errno != ENOMEM) break;

@@ -37,10 +37,10 @@ class AxlDevice {
   Status ReadCounters(CounterRow* row);
   Status SampleClock(axl_clock_sample* sample);
 
-  // The device-wide ring, mapped. It is contiguous memory for DMA: when there is not
-  // that much of it, a smaller ring. Errors: taken by another tracer; no privilege.
-  Result<Mapping> OpenTraceRing(uint32_t max_log2_records, uint32_t watermark,
-                                uint64_t counter_period_ns);
+  // The device-wide ring, mapped; fd() is readable when it is a quarter full. It is contiguous
+  // memory for DMA: when there is not that much of it, a smaller ring. Errors: taken by another
+  // tracer; no privilege.
+  Result<Mapping> OpenTraceRing(uint32_t max_log2_records, uint64_t counter_period_ns);
   void CloseTraceRing();
 
  private:

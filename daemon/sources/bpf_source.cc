@@ -82,7 +82,6 @@ struct BpfSource::Impl {
   static int OnRecord(void* context, void* data, size_t bytes) {
     auto* self = static_cast<Impl*>(context);
     self->events.Handle(data, bytes);
-    self->drained_bytes += (bytes + 8 + 7) & ~size_t{7};
     return ++self->drained_records >= kMaxRecordsPerDrain ? kDrainFull : 0;
   }
 
@@ -104,7 +103,6 @@ struct BpfSource::Impl {
   std::unordered_map<uint32_t, bool> tracked_cache;
   uint64_t reported_lost[ACT_NUM_HOPS] = {};
   int64_t last_loss_check_ns = 0;
-  size_t drained_bytes = 0;
   uint32_t drained_records = 0;
 };
 
@@ -116,6 +114,7 @@ Status BpfSource::Impl::Load() {
   if (skeleton == nullptr) return LoadError(-errno);
   skeleton->rodata->self_pid = static_cast<uint32_t>(getpid());
   skeleton->rodata->system_wide = options.system_wide;
+  skeleton->rodata->wake_bytes = options.ring_bytes / 4;
   skeleton->rodata->owner_uid = options.owner.value_or(ACT_ANY_USER);
   if (bpf_map__set_max_entries(skeleton->maps.ring, options.ring_bytes) != 0) {
     return Status::Error("BPF ring size " + std::to_string(options.ring_bytes) + " refused");
@@ -234,15 +233,14 @@ Status BpfSource::Start() {
 }
 
 uint32_t BpfSource::Drain(int64_t now_ns) {
-  impl_->drained_bytes = 0;
   impl_->drained_records = 0;
   (void)ring_buffer__consume(impl_->ring.get());
+  __atomic_store_n(&impl_->skeleton->bss->awake, 0, __ATOMIC_RELAXED);
   if (now_ns - impl_->last_loss_check_ns >= kLossCheckNs) {
     impl_->last_loss_check_ns = now_ns;
     impl_->ReportLosses();
   }
-  return static_cast<uint32_t>(
-      std::min<uint64_t>(1000, impl_->drained_bytes * 1000 / impl_->options.ring_bytes));
+  return 0;  // it wakes us in time by itself
 }
 
 void BpfSource::Stop() {
@@ -283,6 +281,8 @@ void BpfSource::Stop() {
   }
   impl_->stats_fd.Reset();
 }
+
+int BpfSource::wake_fd() const { return bpf_map__fd(impl_->skeleton->maps.ring); }
 
 Status BpfSource::Track(uint32_t pid) {
   const std::string name = "process " + std::to_string(pid);

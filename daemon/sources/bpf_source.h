@@ -37,6 +37,10 @@ class BpfSource : public Source {
   uint32_t Drain(int64_t now_ns) override;
   void Stop() override;
 
+  // Becomes readable (edge-triggered) when the ring is a quarter full. It is also
+  // level-readable with a single record, so do not just poll it.
+  int wake_fd() const;
+
   // Record this process and its descendants from now on. Errors: no such process;
   // not the owner's.
   Status Track(uint32_t pid);

@@ -29,6 +29,9 @@ class DeviceSource : public Source {
   uint32_t Drain(int64_t now_ns) override;
   void Stop() override;
 
+  // Readable when there is much to drain.
+  int wake_fd() const { return ring_->wake_fd(); }
+
  private:
   void Handle(const axl_record& record);
   void TellLoss(uint64_t count, uint64_t first_ticks, uint64_t last_ticks, const char* hop);

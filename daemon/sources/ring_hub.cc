@@ -8,8 +8,6 @@ namespace acceltrace::daemon {
 namespace {
 
 constexpr uint32_t kLog2Records = 16;  // 8 MiB, or what can be had
-// The daemon polls; the watermark interrupt is for those who sleep.
-constexpr uint32_t kWatermark = 0;
 constexpr size_t kMaxQueued = size_t{2} << kLog2Records;
 
 // Rings that are open in this process, by device number.
@@ -26,7 +24,7 @@ Result<std::unique_ptr<RingHub::Subscription>> RingHub::Subscribe(
   const std::lock_guard<std::mutex> open_lock(open_mutex);
   std::shared_ptr<RingHub> hub = OpenHubs()[device->number()].lock();
   if (!hub) {
-    auto map = device->OpenTraceRing(kLog2Records, kWatermark, counter_period_ns);
+    auto map = device->OpenTraceRing(kLog2Records, counter_period_ns);
     if (!map.ok()) return map.status();
     RecordLimits limits;
     limits.num_queues = device->info().num_queues;

@@ -39,6 +39,8 @@ class RingHub : public std::enable_shared_from_this<RingHub> {
     // ring was, in permille.
     const std::vector<axl_record>& Take(uint32_t* fill);
     Counts counts() const;
+    // Readable when the ring is a quarter full.
+    int wake_fd() const { return hub_->device_->fd(); }
 
    private:
     friend class RingHub;
