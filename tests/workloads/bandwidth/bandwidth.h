@@ -15,7 +15,7 @@ namespace acceltrace::workloads {
 struct BandwidthOptions {
   uint64_t min_bytes = 4096;
   uint64_t max_bytes = 4 << 20;
-  uint32_t repeat = 4;  // copies of a size, one behind the other
+  uint32_t repeat = 8;  // timed copies of a size, one behind the other, after as many untimed
   bool both = true;     // also both directions at once
 };
 

@@ -107,6 +107,7 @@ class GraphBuilder {
     return error_;
   }
   size_t nodes() const { return nodes_; }
+  const Status& status() const { return error_; }
 
  private:
   template <typename Call>

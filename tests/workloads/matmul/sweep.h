@@ -24,8 +24,8 @@ std::vector<Shape> DefaultShapes();
 
 struct SweepOptions {
   std::vector<Shape> shapes = DefaultShapes();
-  uint32_t repeat = 2;
-  bool bf16 = false;  // inputs
+  uint32_t repeat = 32;  // timed, after as many untimed ones
+  bool bf16 = false;     // inputs
   bool transpose_b = false;
   bool scratch = false;  // operands in the scratchpad instead of DRAM
 };

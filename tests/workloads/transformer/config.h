@@ -16,9 +16,9 @@ inline constexpr float kRopeTheta = 10000.0f;
 
 struct Config {
   uint32_t layers = 4;
-  uint32_t dim = 64;
+  uint32_t dim = 128;
   uint32_t heads = 4;
-  uint32_t ffn = 192;
+  uint32_t ffn = 384;
   uint32_t vocab = 256;
   uint32_t prompt = 16;  // tokens given
   uint32_t tokens = 16;  // tokens generated one at a time after the prompt's own next one

@@ -95,7 +95,43 @@ Status Inference::Allocate() {
   AXL_TRY(axlEventCreateWithFlags(step_done_.out(), axlEventDisableTiming));
   for (Event& event : fetched_)
     AXL_TRY(axlEventCreateWithFlags(event.out(), axlEventDisableTiming));
-  return graph_.Create();
+  graphs_.resize(config_.steps() * GraphsPerStep() + 1);
+  for (GraphBuilder& graph : graphs_) STATUS_TRY(graph.Create());
+  return Status();
+}
+
+// Positions and hence sizes differ from step to step, so each step has graphs of its own;
+// building them beforehand leaves only launches for the run.
+Status Inference::Build() {
+  if (options_.rebuild_graphs) return Status();
+  axlRange range("build");
+  for (uint32_t step = 0; step < config_.steps(); ++step) {
+    for (uint32_t index = 0; index < GraphsPerStep(); ++index) STATUS_TRY(BuildGraph(step, index));
+  }
+  return Status();
+}
+
+Status Inference::BuildGraph(uint32_t step, uint32_t index) {
+  graph_ = &graphs_[step * GraphsPerStep() + index];
+  graph_->Clear();
+  if (index == HeadIndex()) {
+    AddHead(step);
+  } else if (index == ReadBackIndex()) {
+    AddReadBack(step);
+  } else {
+    AddLayer(step, index);
+  }
+  return graph_->status();
+}
+
+Status Inference::RunGraph(uint32_t step, uint32_t index, axlStream_t stream) {
+  const char* const name = index == HeadIndex()       ? "head"
+                           : index == ReadBackIndex() ? "fetch"
+                                                      : names_[index].range.c_str();
+  axlRange range(name);
+  if (options_.rebuild_graphs) STATUS_TRY(BuildGraph(step, index));
+  graph_ = &graphs_[step * GraphsPerStep() + index];
+  return Launch(stream);
 }
 
 float* Inference::WeightsOf(uint64_t layer_run) const {
@@ -105,8 +141,8 @@ float* Inference::WeightsOf(uint64_t layer_run) const {
 
 Status Inference::Launch(axlStream_t stream) {
   ++stats_.jobs;
-  stats_.commands += graph_.nodes();
-  return graph_.Launch(stream);
+  stats_.commands += graph_->nodes();
+  return graph_->Launch(stream);
 }
 
 // What must be there before the first layer starts, as one job.
@@ -116,9 +152,10 @@ Status Inference::Upload(const std::vector<uint32_t>& prompt) {
   auto* const ids = reinterpret_cast<uint32_t*>(static_cast<float*>(host_results_.get()) +
                                                 config_.steps() * (v + 1));
   std::memcpy(ids, prompt.data(), prompt.size() * sizeof(uint32_t));
-  graph_.Clear();
+  graph_ = &graphs_.back();
+  graph_->Clear();
   const auto copy = [&](const char* op, void* to, const void* from, size_t bytes) {
-    graph_.Copy(op, to, from, bytes, axlMemcpyHostToDevice, {});
+    graph_->Copy(op, to, from, bytes, axlMemcpyHostToDevice, {});
   };
   copy("load_prompt", tokens_, ids, prompt.size() * sizeof(uint32_t));
   copy("load_embedding", embedding_, weights_->embedding(), v * d * sizeof(float));
@@ -134,32 +171,24 @@ Status Inference::Upload(const std::vector<uint32_t>& prompt) {
 Status Inference::Step(uint32_t step) {
   const std::string name = step ? "decode " + std::to_string(step) : "prefill";
   axlRange range(name.c_str());
-  for (uint32_t layer = 0; layer < config_.layers; ++layer) STATUS_TRY(RunLayer(step, layer));
-  STATUS_TRY(RunHead(step));
+  for (uint32_t index = 0; index <= HeadIndex(); ++index)
+    STATUS_TRY(RunGraph(step, index, compute_.get()));
   return FetchResults(step);
 }
 
 // Tokens and logits come back on a stream of their own while the next step computes.
 Status Inference::FetchResults(uint32_t step) {
-  axlRange range("fetch");
-  const size_t v = config_.vocab;
-  float* const logits = static_cast<float*>(host_results_.get());
-  float* const tokens = logits + config_.steps() * v;
   AXL_TRY(axlEventRecord(step_done_.get(), compute_.get()));
   AXL_TRY(axlStreamWaitEvent(copy_.get(), step_done_.get()));
-  graph_.Clear();
-  graph_.Copy("fetch_token", tokens + step, tokens_ + FirstOf(step) + RowsOf(step),
-              sizeof(uint32_t), axlMemcpyDeviceToHost, {});
-  graph_.Copy("fetch_logits", logits + step * v, logits_ + step * v, v * sizeof(float),
-              axlMemcpyDeviceToHost, {});
-  STATUS_TRY(Launch(copy_.get()));
+  STATUS_TRY(RunGraph(step, ReadBackIndex(), copy_.get()));
   AXL_TRY(axlEventRecord(fetched_[step % 2].get(), copy_.get()));
   return Status();
 }
 
 Result<Generation> Inference::Run(const std::vector<uint32_t>& prompt) {
-  const auto start = std::chrono::steady_clock::now();
   axlRange range("inference");
+  STATUS_TRY(Build());
+  const auto start = std::chrono::steady_clock::now();
   STATUS_TRY(Upload(prompt));
   AXL_TRY(axlEventRecord(begin_.get(), compute_.get()));
   for (uint32_t step = 0; step < config_.steps(); ++step) {

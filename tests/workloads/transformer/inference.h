@@ -24,7 +24,8 @@ namespace acceltrace::workloads {
 struct RunOptions {
   bool stream_weights = true;   // false: all weights stay in device memory
   bool sync_each_step = false;  // true: wait for each token before submitting the next step
-  uint32_t tile = 96;           // columns of a matmul command
+  bool rebuild_graphs = false;  // true: build each graph when it is needed, not beforehand
+  uint32_t tile = 192;          // columns of a matmul command
 };
 
 struct RunStats {
@@ -58,13 +59,18 @@ class Inference {
   Inference(const Config& config, const RunOptions& options);
   Status Allocate();
   Status Take(float** pointer, size_t floats, bool on_chip);
+  Status Build();
   Status Upload(const std::vector<uint32_t>& prompt);
   Status Step(uint32_t step);
-  Status RunLayer(uint32_t step, uint32_t layer);
-  Status RunHead(uint32_t step);
+  // A step's graphs: its layers, the head, the read-back.
+  Status RunGraph(uint32_t step, uint32_t index, axlStream_t stream);
+  Status BuildGraph(uint32_t step, uint32_t index);
   Status FetchResults(uint32_t step);
   Status Launch(axlStream_t stream);
 
+  void AddLayer(uint32_t step, uint32_t layer);
+  void AddHead(uint32_t step);
+  void AddReadBack(uint32_t step);
   void AddWeightCopies(uint32_t layer, float* to);
   Deps AddAttention(uint32_t layer, const Block& w, uint32_t first, uint32_t rows,
                     const Deps& start);
@@ -73,6 +79,9 @@ class Inference {
   Deps AddTiles(const std::string& op, axlMatmul args, const Deps& deps);
   Block BlockAt(const float* memory) const;
 
+  uint32_t GraphsPerStep() const { return config_.layers + 2; }
+  uint32_t HeadIndex() const { return config_.layers; }
+  uint32_t ReadBackIndex() const { return config_.layers + 1; }
   uint32_t FirstOf(uint32_t step) const { return step ? config_.prompt + step - 1 : 0; }
   uint32_t RowsOf(uint32_t step) const { return step ? 1 : config_.prompt; }
   float* WeightsOf(uint64_t layer_run) const;
@@ -98,7 +107,8 @@ class Inference {
   Stream compute_, copy_;
   Event step_done_, begin_, end_;
   std::array<Event, 2> fetched_;
-  GraphBuilder graph_;
+  std::vector<GraphBuilder> graphs_;  // by step and index; the last one is the upload
+  GraphBuilder* graph_ = nullptr;     // under construction, or just built
 };
 
 }  // namespace acceltrace::workloads

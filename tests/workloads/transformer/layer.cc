@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The graph of one layer, and that of the head.
+// What the graphs hold: a layer, the head, the read-back.
 #include <algorithm>
 #include <cmath>
 
@@ -49,8 +49,8 @@ void Inference::AddWeightCopies(uint32_t layer, float* to) {
   const size_t begins[] = {layout_.attn_norm, layout_.out, layout_.gate, layout_.down,
                            layout_.floats};
   for (size_t i = 0; i < 4; ++i)
-    graph_.Copy(names_[layer].copies[i], to + begins[i], weights_->layer(layer) + begins[i],
-                (begins[i + 1] - begins[i]) * sizeof(float), axlMemcpyHostToDevice, {});
+    graph_->Copy(names_[layer].copies[i], to + begins[i], weights_->layer(layer) + begins[i],
+                 (begins[i + 1] - begins[i]) * sizeof(float), axlMemcpyHostToDevice, {});
 }
 
 // One command for each `tile` columns of the result.
@@ -63,7 +63,7 @@ GraphBuilder::Deps Inference::AddTiles(const std::string& op, axlMatmul args, co
     args.n = std::min(options_.tile, columns - at);
     args.b = b + at;
     args.c = c + at;
-    nodes.push_back(graph_.Matmul(op, args, deps));
+    nodes.push_back(graph_->Matmul(op, args, deps));
   }
   return nodes;
 }
@@ -84,7 +84,7 @@ GraphBuilder::Deps Inference::AddSoftmax(const std::string& op, uint32_t first, 
       vec.flags = axlVecCausal;
       vec.arg0 = first;
     }
-    nodes.push_back(graph_.Vector(op, axlVecSoftmax, vec, deps));
+    nodes.push_back(graph_->Vector(op, axlVecSoftmax, vec, deps));
   }
   return nodes;
 }
@@ -98,7 +98,7 @@ GraphBuilder::Deps Inference::AddAttention(uint32_t layer, const Block& w, uint3
 
   axlVector norm = Vec(x_, w.attn_norm, h_, rows, d);
   norm.alpha = kNormEpsilon;
-  const Deps normed = {graph_.Vector(name.attn_norm, axlVecRmsNorm, norm, start)};
+  const Deps normed = {graph_->Vector(name.attn_norm, axlVecRmsNorm, norm, start)};
 
   // Values go to the cache as they are; keys and queries are turned first.
   axlMatmul mm = Mm(h_, w.qkv, q_, rows, d, d);
@@ -114,10 +114,10 @@ GraphBuilder::Deps Inference::AddAttention(uint32_t layer, const Block& w, uint3
   rope.alpha = kRopeTheta;
   rope.arg0 = first;
   rope.arg1 = hd;
-  const axlNode rope_q = graph_.Vector(name.rope_q, axlVecRope, rope, q);
+  const axlNode rope_q = graph_->Vector(name.rope_q, axlVecRope, rope, q);
   rope.src0 = k_;
   rope.dst = keys + static_cast<size_t>(first) * d;
-  const axlNode rope_k = graph_.Vector(name.rope_k, axlVecRope, rope, k);
+  const axlNode rope_k = graph_->Vector(name.rope_k, axlVecRope, rope, k);
 
   // All heads in one command: head h is columns h * hd and up.
   const uint32_t seen = first + rows;
@@ -129,7 +129,7 @@ GraphBuilder::Deps Inference::AddAttention(uint32_t layer, const Block& w, uint3
   scores.batchStrideC = rows * positions;
   scores.alpha = 1 / std::sqrt(static_cast<float>(hd));
   scores.flags = axlMatmulTransposeB;
-  const axlNode scored = graph_.Matmul(name.scores, scores, {rope_q, rope_k});
+  const axlNode scored = graph_->Matmul(name.scores, scores, {rope_q, rope_k});
   Deps ready = AddSoftmax(name.softmax, first, rows, {scored});
   ready.insert(ready.end(), v.begin(), v.end());
 
@@ -139,7 +139,7 @@ GraphBuilder::Deps Inference::AddAttention(uint32_t layer, const Block& w, uint3
   mix.batch = config_.heads;
   mix.batchStrideA = rows * positions;
   mix.batchStrideB = mix.batchStrideC = hd;
-  const axlNode mixed = graph_.Matmul(name.context, mix, ready);
+  const axlNode mixed = graph_->Matmul(name.context, mix, ready);
   axlMatmul out = Mm(context_, w.out, x_, rows, d, d);
   out.flags = axlMatmulAccumulate;
   return AddTiles(name.out, out, {mixed});
@@ -152,20 +152,20 @@ void Inference::AddFeedForward(uint32_t layer, const Block& w, uint32_t rows, co
   const uint32_t d = config_.dim, f = config_.ffn;
   axlVector norm = Vec(x_, w.ffn_norm, h_, rows, d);
   norm.alpha = kNormEpsilon;
-  const Deps normed = {graph_.Vector(name.ffn_norm, axlVecRmsNorm, norm, start)};
+  const Deps normed = {graph_->Vector(name.ffn_norm, axlVecRmsNorm, norm, start)};
 
   std::vector<axlNode> active;
   for (uint32_t at = 0; at < f; at += options_.tile) {
     const uint32_t columns = std::min(options_.tile, f - at);
     axlMatmul mm = Mm(h_, w.gate + at, gate_ + at, rows, columns, d);
     mm.ldb = mm.ldc = f;
-    const axlNode gate = graph_.Matmul(name.gate, mm, normed);
+    const axlNode gate = graph_->Matmul(name.gate, mm, normed);
     mm.b = w.up + at;
     mm.c = up_ + at;
-    const axlNode up = graph_.Matmul(name.up, mm, normed);
+    const axlNode up = graph_->Matmul(name.up, mm, normed);
     axlVector silu = Vec(gate_ + at, up_ + at, gate_ + at, rows, columns);
     silu.src0Stride = silu.src1Stride = silu.dstStride = f;
-    active.push_back(graph_.Vector(name.silu, axlVecSiluMul, silu, {gate, up}));
+    active.push_back(graph_->Vector(name.silu, axlVecSiluMul, silu, {gate, up}));
   }
   for (uint32_t at = 0, i = 0; at < f; at += options_.tile, ++i) {
     axlMatmul down = Mm(gate_ + at, w.down + static_cast<size_t>(at) * d, x_, rows, d,
@@ -176,11 +176,9 @@ void Inference::AddFeedForward(uint32_t layer, const Block& w, uint32_t rows, co
   }
 }
 
-Status Inference::RunLayer(uint32_t step, uint32_t layer) {
-  axlRange range(names_[layer].range.c_str());
+void Inference::AddLayer(uint32_t step, uint32_t layer) {
   const uint32_t first = FirstOf(step), rows = RowsOf(step);
   const uint64_t run = static_cast<uint64_t>(step) * config_.layers + layer;
-  graph_.Clear();
   const bool last = run + 1 == static_cast<uint64_t>(config_.steps()) * config_.layers;
   if (options_.stream_weights && !last)
     AddWeightCopies((layer + 1) % config_.layers, WeightsOf(run + 1));
@@ -188,29 +186,35 @@ Status Inference::RunLayer(uint32_t step, uint32_t layer) {
   if (layer == 0) {
     axlVector gather = Vec(tokens_ + first, embedding_, x_, rows, config_.dim);
     gather.arg0 = config_.vocab;
-    start.push_back(graph_.Vector("embed", axlVecGather, gather, {}));
+    start.push_back(graph_->Vector("embed", axlVecGather, gather, {}));
   }
   const Block w = BlockAt(WeightsOf(run));
   const Deps attended = AddAttention(layer, w, first, rows, start);
   AddFeedForward(layer, w, rows, attended);
-  return Launch(compute_.get());
 }
 
 // Only the last position's token is wanted.
-Status Inference::RunHead(uint32_t step) {
-  axlRange range("head");
+void Inference::AddHead(uint32_t step) {
   const uint32_t d = config_.dim, v = config_.vocab, rows = RowsOf(step);
   float* const logits = logits_ + static_cast<size_t>(step) * v;
-  graph_.Clear();
   axlVector norm = Vec(x_ + static_cast<size_t>(rows - 1) * d, final_, h_, 1, d);
   norm.alpha = kNormEpsilon;
-  const axlNode normed = graph_.Vector("final_norm", axlVecRmsNorm, norm, {});
+  const axlNode normed = graph_->Vector("final_norm", axlVecRmsNorm, norm, {});
   axlMatmul mm = Mm(h_, final_ + d, logits, 1, v, d);
   const Deps scored = AddTiles("logits", mm, {normed});
   axlVector argmax = Vec(logits, nullptr, nullptr, 1, v);
   argmax.dst = tokens_ + FirstOf(step) + rows;
-  graph_.Vector("argmax", axlVecArgmax, argmax, scored);
-  return Launch(compute_.get());
+  graph_->Vector("argmax", axlVecArgmax, argmax, scored);
+}
+
+void Inference::AddReadBack(uint32_t step) {
+  const size_t v = config_.vocab;
+  float* const logits = static_cast<float*>(host_results_.get());
+  float* const tokens = logits + config_.steps() * v;
+  graph_->Copy("fetch_token", tokens + step, tokens_ + FirstOf(step) + RowsOf(step),
+               sizeof(uint32_t), axlMemcpyDeviceToHost, {});
+  graph_->Copy("fetch_logits", logits + step * v, logits_ + step * v, v * sizeof(float),
+               axlMemcpyDeviceToHost, {});
 }
 
 }  // namespace acceltrace::workloads

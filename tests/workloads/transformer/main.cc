@@ -39,6 +39,8 @@ void AddOptions(CLI::App& app, Arguments& a) {
                "device memory");
   app.add_flag("--sync-each-step", a.run.sync_each_step,
                "wait for each token before submitting the next step");
+  app.add_flag("--rebuild-graphs", a.run.rebuild_graphs,
+               "build each graph when it is needed, not all before the start");
   app.add_option("--device", a.device, "number of the accelerator")->capture_default_str();
   app.add_flag("--check,!--no-check", a.check, "compare with the CPU (default), or do not");
   app.add_flag("--json", a.json, "print one JSON object");

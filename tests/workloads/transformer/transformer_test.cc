@@ -43,6 +43,7 @@ TEST_CASE("the device's result is the reference's, in any legal order of executi
   RunOptions options;
   options.stream_weights = GENERATE(true, false);
   options.sync_each_step = GENERATE(true, false);
+  options.rebuild_graphs = GENERATE(true, false);
   options.tile = GENERATE(7u, 16u, 96u);
   const uint32_t seed = GENERATE(1u, 2u, 3u);
   Fixture f({0}, seed);
