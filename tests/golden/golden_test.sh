@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Each stored trace is told as it always was: report, JSON, verify and the Perfetto export.
+# tests/golden/golden_test.sh --update writes down what is said now: look at the difference.
+set -u
+here=$(dirname "$0")
+top=${REPO:-$(cd "$here/../.." && pwd)}
+build=${BUILD:-$top/build}
+acceltrace=$build/bin/acceltrace
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+traces='step broken demo'
+
+# say TRACE FILE FOLDER: everything that is said of a trace, into FOLDER; sums of what is long.
+say() {
+	$acceltrace report "$2" >"$3/$1.report.txt"
+	$acceltrace verify "$2" >"$3/$1.verify.txt"
+	echo "exit status $?" >>"$3/$1.verify.txt"
+	$acceltrace export "$2" --format perfetto -o "$scratch/$1.perfetto-trace" &&
+		"$top/tests/perfetto/validate-perfetto" --tree --digest "$scratch/$1.perfetto-trace" \
+			>"$3/$1.perfetto.txt"
+	$acceltrace export "$2" --format csv -o "$scratch/$1.csv" &&
+		(cd "$scratch/$1.csv" &&
+			$acceltrace report --json "$2" >report.json && sha256sum -- *) >"$3/$1.sums.txt"
+}
+
+if [ "${1:-}" = --update ]; then
+	"$build/test/make-trace" step "$here/step.atrace" || exit 1
+	"$build/test/make-trace" broken "$here/broken.atrace" || exit 1
+	for trace in $traces; do say "$trace" "$here/$trace.atrace" "$here"; done
+	exit 0
+fi
+
+count=0
+echo 1..14
+check() {
+	count=$((count + 1))
+	if [ "$2" = 0 ]; then echo "ok $count - $1"; else echo "not ok $count - $1"; fi
+}
+for trace in $traces; do
+	say "$trace" "$here/$trace.atrace" "$scratch"
+	for what in report.txt verify.txt perfetto.txt sums.txt; do
+		diff -u "$here/$trace.$what" "$scratch/$trace.$what" | sed 's/^/# /' | head -40
+		cmp -s "$here/$trace.$what" "$scratch/$trace.$what"
+		check "$trace: $what" $?
+	done
+done
+# A trace that is made now says the same as the one that was stored.
+for trace in step broken; do
+	"$build/test/make-trace" $trace "$scratch/new.atrace" &&
+		$acceltrace report "$scratch/new.atrace" | cmp -s "$here/$trace.report.txt" -
+	check "$trace: made anew" $?
+done
