@@ -4,7 +4,7 @@
 # Each stored trace is told as it always was: report, JSON, verify and the Perfetto export.
 # tests/golden/golden_test.sh --update writes down what is said now: look at the difference.
 set -u
-here=$(dirname "$0")
+here=$(cd "$(dirname "$0")" && pwd)
 top=${REPO:-$(cd "$here/../.." && pwd)}
 build=${BUILD:-$top/build}
 acceltrace=$build/bin/acceltrace
@@ -14,32 +14,34 @@ traces='step broken demo'
 
 # say TRACE FILE FOLDER: everything that is said of a trace, into FOLDER; sums of what is long.
 say() {
-	$acceltrace report "$2" >"$3/$1.report.txt"
+	mkdir -p "$scratch/$1" &&
+		$acceltrace report "$2" >"$3/$1.report.txt" &&
+		$acceltrace report --json "$2" >"$scratch/$1/report.json" &&
+		$acceltrace export "$2" --format csv -o "$scratch/$1" &&
+		(cd "$scratch/$1" && sha256sum -- *) >"$3/$1.sums.txt" &&
+		$acceltrace export "$2" --format perfetto -o "$scratch/$1.perfetto-trace" &&
+		"$top/tests/perfetto/validate-perfetto" --tree --digest "$scratch/$1.perfetto-trace" \
+			>"$3/$1.perfetto.txt" || return 1
 	$acceltrace verify "$2" >"$3/$1.verify.txt"
 	echo "exit status $?" >>"$3/$1.verify.txt"
-	$acceltrace export "$2" --format perfetto -o "$scratch/$1.perfetto-trace" &&
-		"$top/tests/perfetto/validate-perfetto" --tree --digest "$scratch/$1.perfetto-trace" \
-			>"$3/$1.perfetto.txt"
-	$acceltrace export "$2" --format csv -o "$scratch/$1.csv" &&
-		(cd "$scratch/$1.csv" &&
-			$acceltrace report --json "$2" >report.json && sha256sum -- *) >"$3/$1.sums.txt"
 }
 
 if [ "${1:-}" = --update ]; then
 	"$build/test/make-trace" step "$here/step.atrace" || exit 1
 	"$build/test/make-trace" broken "$here/broken.atrace" || exit 1
-	for trace in $traces; do say "$trace" "$here/$trace.atrace" "$here"; done
+	for trace in $traces; do say "$trace" "$here/$trace.atrace" "$here" || exit 1; done
 	exit 0
 fi
 
 count=0
-echo 1..14
+echo 1..17
 check() {
 	count=$((count + 1))
 	if [ "$2" = 0 ]; then echo "ok $count - $1"; else echo "not ok $count - $1"; fi
 }
 for trace in $traces; do
 	say "$trace" "$here/$trace.atrace" "$scratch"
+	check "$trace: said" $?
 	for what in report.txt verify.txt perfetto.txt sums.txt; do
 		diff -u "$here/$trace.$what" "$scratch/$trace.$what" | sed 's/^/# /' | head -40
 		cmp -s "$here/$trace.$what" "$scratch/$trace.$what"
