@@ -41,7 +41,9 @@ static void axl_clock_run_at(AxlState *s, double hz)
     c->base_frac = frac;
     c->base_ns = s->now;
     c->inc = uhz / uhz_per_tick_ns;
-    c->inc_frac = (uint64_t)(((unsigned __int128)(uhz % uhz_per_tick_ns) << 64) / uhz_per_tick_ns);
+    /* Rounded up: a whole number of ticks is never one short, and 2^63 ns gain half of one. */
+    c->inc_frac = ((((unsigned __int128)(uhz % uhz_per_tick_ns) << 64) + uhz_per_tick_ns - 1) /
+                   uhz_per_tick_ns);
     c->rate_mhz = uhz / 1000;
 }
 

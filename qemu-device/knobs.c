@@ -41,6 +41,11 @@ static void axl_prop_set(Object *obj, Visitor *v, const char *name, void *opaque
         error_setg(errp, "axl: '%s' must be %" PRId64 " to %" PRId64, name, p->min, p->max);
         return;
     }
+    if (p->pow2 && value && (!is_power_of_2(value) || value < p->least)) {
+        error_setg(errp, "axl: '%s' must be a power of two from %" PRId64, name,
+                   MAX(p->least, 1));
+        return;
+    }
     if (!live) {
         *(int64_t *)((char *)obj + p->offset) = value;
         return;
@@ -78,6 +83,25 @@ void axl_knobs_init(AxlState *s)
 #undef AXL_KNOB
 }
 
+static void axl_knob_pow2(AxlProp *p)
+{
+    static const struct {
+        const char *name;
+        int64_t least;
+    } pow2[] = {
+        { "dram-banks", 1 }, { "dram-row-bytes", 1 }, { "dram-burst-bytes", 1 },
+        { "pcie-mps", 128 }, { "pcie-mrrs", 128 }, { "pcie-rcb", 64 }, { "pcie-width", 1 },
+        { "link-width", 1 }, { "window-bytes", 4 * KiB },
+    };
+
+    for (unsigned i = 0; i < ARRAY_SIZE(pow2); i++) {
+        if (!strcmp(p->name, pow2[i].name)) {
+            p->pow2 = true;
+            p->least = pow2[i].least;
+        }
+    }
+}
+
 void axl_knobs_class_init(ObjectClass *klass)
 {
     for (unsigned i = 0; i < ARRAY_SIZE(axl_knob_props); i++) {
@@ -90,17 +114,9 @@ void axl_knobs_class_init(ObjectClass *klass)
         } else if (g_str_has_prefix(p->name, "pcie-") || g_str_has_prefix(p->name, "link-")) {
             p->apply = axl_pcie_update;
         }
+        axl_knob_pow2(p);
         axl_prop_add(klass, p);
     }
-}
-
-static bool axl_power_of_two(const char *name, int64_t v, Error **errp)
-{
-    if (v && !is_power_of_2(v)) {
-        error_setg(errp, "axl: '%s' must be a power of two", name);
-        return false;
-    }
-    return true;
 }
 
 /* What ranges alone do not say. */
@@ -108,26 +124,12 @@ bool axl_knobs_check(AxlState *s, Error **errp)
 {
     const AxlKnobs *k = &s->knob;
 
-    if (!axl_power_of_two("dram-banks", k->dram_banks, errp) ||
-        !axl_power_of_two("dram-row-bytes", k->dram_row_bytes, errp) ||
-        !axl_power_of_two("dram-burst-bytes", k->dram_burst_bytes, errp) ||
-        !axl_power_of_two("pcie-mps", k->pcie_mps, errp) ||
-        !axl_power_of_two("pcie-mrrs", k->pcie_mrrs, errp) ||
-        !axl_power_of_two("pcie-rcb", k->pcie_rcb, errp) ||
-        !axl_power_of_two("pcie-width", k->pcie_width, errp) ||
-        !axl_power_of_two("window-bytes", k->window_bytes, errp)) {
-        return false;
-    }
     if (k->dram_bytes % (4 * KiB) || k->scratch_bytes % (4 * KiB)) {
         error_setg(errp, "axl: 'dram-bytes' and 'scratch-bytes' must be multiples of 4 KiB");
         return false;
     }
-    if ((k->pcie_mps && k->pcie_mps < 128) || (k->pcie_mrrs && k->pcie_mrrs < 128)) {
-        error_setg(errp, "axl: 'pcie-mps' and 'pcie-mrrs' must be 0 or at least 128");
-        return false;
-    }
-    if (k->window_bytes && k->window_bytes < 4 * KiB) {
-        error_setg(errp, "axl: 'window-bytes' must be 0 or at least 4 KiB");
+    if (k->dram_row_bytes < k->dram_burst_bytes) {
+        error_setg(errp, "axl: 'dram-row-bytes' is less than 'dram-burst-bytes'");
         return false;
     }
     return true;

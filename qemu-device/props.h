@@ -11,6 +11,8 @@ typedef struct AxlProp {
     int64_t min, max;
     bool live;     /* may be set at run time */
     bool size;     /* takes suffixes: 512M */
+    bool pow2;     /* 0, or a power of two not below `least` */
+    int64_t least;
     void (*apply)(AxlState *s);
     const char *text;
 } AxlProp;

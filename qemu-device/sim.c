@@ -50,10 +50,14 @@ static void axl_sim_event(AxlState *s, unsigned event)
     }
 }
 
+/* Ends whatever came from outside: a register access, a property, the timer. */
 void axl_sim_rearm(AxlState *s)
 {
     int64_t next = s->due[axl_sim_next(s)];
 
+    if (s->truth_dirty && axl_idle(s)) {
+        axl_truth_flush(s);
+    }
     if (next == s->armed_ns) {
         return;
     }
@@ -88,9 +92,6 @@ void axl_sim_sync(AxlState *s)
     }
     s->now = MAX(s->now, until);
     s->running = false;
-    if (s->truth_dirty && axl_idle(s)) {
-        axl_truth_flush(s);
-    }
 }
 
 void axl_sim_timer(void *opaque)

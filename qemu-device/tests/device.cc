@@ -41,13 +41,13 @@ Device::Device(Machine* machine, unsigned port, std::string id)
     machine_->Write32(msix_ + 16 * v + 8, kMessage | v);
     machine_->Write32(msix_ + 16 * v + 12, 0);
   }
-  for (unsigned cap = Config(0x34) & 0xff; cap; cap = Config(cap) >> 8 & 0xff) {
+  for (unsigned cap = Config(0x34) & 0xff; cap && cap < 0xff; cap = Config(cap) >> 8 & 0xff) {
     if ((Config(cap) & 0xff) == 0x11) ConfigWrite(cap, Config(cap) | 0x80000000u);
   }
 }
 
 unsigned Device::ExpressCap() {
-  for (unsigned cap = Config(0x34) & 0xff; cap; cap = Config(cap) >> 8 & 0xff) {
+  for (unsigned cap = Config(0x34) & 0xff; cap && cap < 0xff; cap = Config(cap) >> 8 & 0xff) {
     if ((Config(cap) & 0xff) == 0x10) return cap;
   }
   return 0;

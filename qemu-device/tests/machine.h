@@ -47,6 +47,7 @@ class Machine {
   bool Set(const std::string& path, const std::string& property, int64_t value);
   // Waits for an event of that name.
   void AwaitEvent(const std::string& name);
+  void ForgetEvents() { events_.clear(); }
 
   // Ends QEMU and returns its exit status; -1 when it died of a signal.
   int Quit();
