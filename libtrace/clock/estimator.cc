@@ -88,6 +88,40 @@ std::vector<std::vector<Bar>> SortBars(const MapData& data,
   return bars;
 }
 
+// On the count where it lies nearest to a sample: the ticks that a reset or a jump led
+// to belong to the count after it, whatever the time of the record.
+template <typename CutAt>
+std::vector<std::vector<CutMark>> PlaceCuts(const TickLine& line, const std::vector<Count>& counts,
+                                            const std::vector<CutAt>& cuts, double nominal_hz) {
+  std::vector<std::vector<CutMark>> marks(counts.size());
+  double told_hz = 0;
+  for (const CutAt& cut : cuts) {
+    CutMark mark;
+    size_t best = 0;
+    double best_outside = kInfinity;
+    for (size_t c = 0; c < counts.size(); ++c) {
+      const Count& count = counts[c];
+      const double first = count.readings.front().position_ns;
+      const double last = count.readings.back().position_ns;
+      const double near = cut.near_ns == Map::kNoHint
+                              ? last
+                              : static_cast<double>(cut.near_ns - count.base_host_ns);
+      const double position = line.Position(count.base_ticks, cut.ticks, near);
+      const double outside = std::max({0.0, first - position, position - last});
+      if (outside < best_outside) {
+        best = c, best_outside = outside, mark.position_ns = position;
+      }
+    }
+    if (cut.cut == Cut::kFrequency && told_hz > 0 && cut.hz > 0) {
+      const double change = 1e9 * nominal_hz * std::abs(1 / cut.hz - 1 / told_hz);
+      mark.kick = kKickSlack * change + kKickRoundingNsPerS;
+    }
+    if (cut.hz > 0) told_hz = cut.hz;
+    marks[best].push_back(mark);
+  }
+  return marks;
+}
+
 }  // namespace
 
 Result<Map> MapBuilder::Build() const {
@@ -110,25 +144,8 @@ Result<Map> MapBuilder::Build() const {
                          "errors of the driver's clock sampling");
   }
 
-  // Cuts by count.
-  std::vector<std::vector<CutMark>> cuts(counts.size());
-  double told_hz = 0;
-  for (const CutAt& cut : cuts_) {
-    size_t at = counts.size() - 1;
-    while (cut.near_ns != Map::kNoHint && at > 0 && cut.near_ns < counts[at].base_host_ns) --at;
-    const Count& count = counts[at];
-    const double near = cut.near_ns == Map::kNoHint
-                            ? count.readings.back().position_ns
-                            : static_cast<double>(cut.near_ns - count.base_host_ns);
-    CutMark mark;
-    mark.position_ns = data->line.Position(count.base_ticks, cut.ticks, near);
-    if (cut.cut == Cut::kFrequency && told_hz > 0 && cut.hz > 0) {
-      const double change = 1e9 * info_.nominal_hz * std::abs(1 / cut.hz - 1 / told_hz);
-      mark.kick = kKickSlack * change + kKickRoundingNsPerS;
-    }
-    if (cut.hz > 0) told_hz = cut.hz;
-    cuts[at].push_back(mark);
-  }
+  const std::vector<std::vector<CutMark>> cuts =
+      PlaceCuts(data->line, counts, cuts_, info_.nominal_hz);
 
   std::vector<Draft> drafts;
   uint64_t left_out = 0;

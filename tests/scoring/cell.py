@@ -6,6 +6,7 @@ A disturbance is (at_s, property, value): set on every device by QMP once the tr
 much virtual time since the first doorbell.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -71,10 +72,11 @@ def disturb(process, folder, devices, disturbances):
 
 
 def run(icount, seconds, rate, properties="", devices=1, disturbances=(), stop_daemon=None,
-        load=0, timeout_s=600):
-    """Records and scores; returns {"with_ptm": [score...], "without_ptm": [score...]}, a score
+        load=0, timeout_s=600, keep=None):
+    """Records and scores, in the folder `keep` or one that goes away; returns {"with_ptm": [score...], "without_ptm": [score...]}, a score
     for each device as clock-score --json prints it. load: processes that keep the host busy."""
-    with tempfile.TemporaryDirectory(prefix="clock-cell-") as folder:
+    with contextlib.ExitStack() as stack:
+        folder = keep or stack.enter_context(tempfile.TemporaryDirectory(prefix="clock-cell-"))
         command = [f"{REPO}/scripts/vm", "--timeout", str(timeout_s), "--share", folder, "--qmp",
                    f"{folder}/qmp"]
         command += ["--icount"] if icount else ["--cpus", "2", "--tcg"]
