@@ -42,3 +42,8 @@ DAEMON_FUZZ_PARTS := daemon/sources/ring_reader.cc daemon/sources/record_check.c
 	daemon/sources/device_description.cc $(call room-srcs,daemon/session) $(DAEMON_STREAM)
 $(eval $(call fuzzer,device_ring,daemon/sources/device_ring_fuzz.cc $(DAEMON_FUZZ_PARTS)))
 $(eval $(call fuzzer,control,daemon/service/control_fuzz.cc daemon/service/control.cc daemon/options.cc))
+
+# For daemon/testing/private_test.py and the scenarios in the VM.
+$(eval $(call program,$(BUILD)/test/axl-probe-app,daemon/testing/probe_app.cc,-lpthread))
+$(eval $(call program,$(BUILD)/test/axl-trace-summary,daemon/testing/trace_summary.cc $(DAEMON_STREAM),-lprotobuf,$(BUILD)/obj/gen/libtrace/proto/trace.pb.o))
+TESTS += $(BUILD)/test/axl-probe-app $(BUILD)/test/axl-trace-summary

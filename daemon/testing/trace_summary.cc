@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// axl-trace-summary FILE: what a trace holds, as one JSON object, for the daemon's
+// tests. Room: daemon/testing.
+#include <cstdio>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "libtrace/stream/columns.h"
+#include "libtrace/stream/reader.h"
+
+namespace {
+
+using acceltrace::proto::Packet;
+using acceltrace::stream::ColumnAt;
+using acceltrace::stream::DecodeDeltas;
+using acceltrace::stream::Reader;
+using acceltrace::stream::Rows;
+using nlohmann::json;
+
+class Summary {
+ public:
+  void Add(const Packet& packet) {
+    if (packet.has_strings()) AddStrings(packet.strings());
+    if (packet.has_info()) AddInfo(packet.info());
+    if (packet.has_device()) result_["devices"].push_back(packet.device().name());
+    if (packet.has_api()) AddApi(packet);
+    if (packet.has_ranges()) AddRanges(packet);
+    if (packet.has_host()) AddHost(packet);
+    if (packet.has_processes()) {
+      for (int i = 0; i < packet.processes().pid_size(); ++i) {
+        processes_[packet.processes().pid(i)].insert(Text(packet.processes().name(i)));
+      }
+    }
+    if (packet.has_op_names()) {
+      for (int i = 0; i < packet.op_names().pid_size(); ++i) {
+        result_["ops"].push_back(Text(packet.op_names().name(i)));
+      }
+    }
+    if (packet.has_losses()) {
+      for (size_t i = 0; i < Rows(packet); ++i) {
+        Count("losses", Text(packet.losses().hop(static_cast<int>(i))),
+              ColumnAt(packet.losses().count(), i));
+      }
+    }
+    if (packet.has_commands()) Count("rows", "commands", Rows(packet));
+    if (packet.has_jobs()) Count("rows", "jobs", Rows(packet));
+    if (packet.has_counters()) Count("rows", "counters", Rows(packet));
+    if (packet.has_clocks()) Count("rows", "clocks", Rows(packet));
+    if (packet.has_device_events()) Count("rows", "device_events", Rows(packet));
+    if (packet.has_accounts()) AddAccounts(packet.accounts());
+  }
+
+  json Finish(const acceltrace::stream::ReadStats& stats) {
+    result_["footer"] = stats.has_footer;
+    result_["gaps"] = stats.gap_count;
+    result_["bad_packets"] = stats.bad_packets;
+    for (const auto& [pid, names] : processes_) result_["processes"][std::to_string(pid)] = names;
+    return result_;
+  }
+
+ private:
+  std::string Text(uint32_t id) { return strings_.count(id) != 0 ? strings_[id] : "?"; }
+
+  void Count(const char* group, const std::string& name, uint64_t count) {
+    json& number = result_[group][name];
+    number = (number.is_null() ? 0 : number.get<uint64_t>()) + count;
+  }
+
+  void AddStrings(const acceltrace::proto::Strings& strings) {
+    for (int i = 0; i < strings.id_size(); ++i) strings_[strings.id(i)] = strings.value(i);
+  }
+
+  void AddInfo(const acceltrace::proto::TraceInfo& info) {
+    result_["command"] = std::vector<std::string>(info.command().begin(), info.command().end());
+    for (const auto& probe : info.probes()) result_["probes"][probe.name()] = probe.attached();
+    result_["tsc_hz"] = info.tsc_hz();
+  }
+
+  void AddApi(const Packet& packet) {
+    const auto& api = packet.api();
+    const size_t rows = Rows(packet);
+    const auto begin = DecodeDeltas<int64_t>(api.begin_ns_delta(), rows);
+    const auto correlation = DecodeDeltas<uint64_t>(api.correlation_delta(), rows);
+    Count("rows", "api", rows);
+    for (size_t i = 0; i < rows; ++i) {
+      Count("calls", Text(ColumnAt(api.name(), i)), 1);
+      Count("api_by_pid", std::to_string(ColumnAt(api.pid(), i)), 1);
+      if (ColumnAt(api.open(), i) != 0) Count("rows", "api_open", 1);
+      const bool right = ColumnAt(api.bytes(), i) == 4096 && ColumnAt(api.stream(), i) == 7 &&
+                         (ColumnAt(api.open(), i) != 0 || ColumnAt(api.result(), i) == -5) &&
+                         correlation[i] >> 32 == ColumnAt(api.pid(), i);
+      if (!right) Count("rows", "api_unexpected", 1);
+      // In the order of their begin within a thread, over packets too.
+      const auto thread = std::pair(ColumnAt(api.pid(), i), ColumnAt(api.tid(), i));
+      if (begin[i] < last_begin_[thread]) Count("rows", "api_out_of_order", 1);
+      last_begin_[thread] = begin[i];
+      threads_.insert(thread);
+    }
+    result_["threads"] = threads_.size();
+  }
+
+  void AddRanges(const Packet& packet) {
+    const auto& ranges = packet.ranges();
+    for (size_t i = 0; i < Rows(packet); ++i) {
+      const bool mark = ColumnAt(ranges.mark(), i) != 0;
+      Count("rows", mark ? "marks" : "ranges", 1);
+      Count(mark ? "mark_names" : "range_names", Text(ColumnAt(ranges.name(), i)), 1);
+    }
+  }
+
+  void AddHost(const Packet& packet) {
+    for (size_t i = 0; i < Rows(packet); ++i) {
+      const auto kind =
+          static_cast<acceltrace::proto::HostBatch::Kind>(packet.host().kind(static_cast<int>(i)));
+      Count("host", acceltrace::proto::HostBatch::Kind_Name(kind), 1);
+    }
+  }
+
+  void AddAccounts(const acceltrace::proto::Accounts& accounts) {
+    for (const auto& hop : accounts.hops()) {
+      result_["hops"][hop.name()] = {
+          {"in", hop.in()}, {"out", hop.out()}, {"lost", hop.lost()}, {"bad", hop.bad()}};
+    }
+    result_["stop_reason"] = accounts.stop_reason();
+    result_["command_status"] = accounts.command_status();
+    result_["bpf_ns"] = accounts.bpf_ns();
+  }
+
+  json result_ = json::object();
+  std::map<uint32_t, std::string> strings_;
+  std::map<uint32_t, std::set<std::string>> processes_;
+  std::map<std::pair<uint32_t, uint32_t>, int64_t> last_begin_;
+  std::set<std::pair<uint32_t, uint32_t>> threads_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  auto reader = Reader::Open(argv[1]);
+  if (!reader.ok()) {
+    fprintf(stderr, "axl-trace-summary: %s\n", reader.message().c_str());
+    return 1;
+  }
+  Summary summary;
+  Packet packet;
+  while (reader.value()->Read(&packet) == Reader::Next::kPacket) summary.Add(packet);
+  puts(summary.Finish(reader.value()->stats()).dump(1).c_str());
+  return 0;
+}
