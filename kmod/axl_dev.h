@@ -65,7 +65,7 @@ struct axl_mem {
 	struct page **pages;
 	unsigned long num_pages;
 	bool pinned;			/* user pages, not ours */
-	struct user_struct *user;	/* charged for pinned pages */
+	struct mm_struct *mm;	/* charged for pinned pages */
 	struct sg_table sgt;
 	/* The same as the device wants it, when there is more than one segment. */
 	struct axl_sg *sg;

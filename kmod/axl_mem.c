@@ -8,7 +8,7 @@
  * layer would bounce is refused, because both sides use it at the same time.
  */
 #include <linux/dma-mapping.h>
-#include <linux/sched/user.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
@@ -63,30 +63,29 @@ int axl_mem_alloc(struct axl_device *axl, struct axl_mem *mem, u64 bytes)
 	return err;
 }
 
-/* Pinned pages count against RLIMIT_MEMLOCK, like those of io_uring and AF_XDP. */
+/*
+ * Pinned pages count against RLIMIT_MEMLOCK of the address space, like those of
+ * RDMA: an atomic, since buffers are freed under locks that order after mmap's.
+ */
 static int axl_mem_charge(struct axl_mem *mem, unsigned long count)
 {
 	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
-	long old, new;
+	struct mm_struct *mm = current->mm;
 
-	mem->user = get_uid(current_user());
-	old = atomic_long_read(&mem->user->locked_vm);
-	do {
-		new = old + count;
-		if (new > limit && !capable(CAP_IPC_LOCK)) {
-			free_uid(mem->user);
-			mem->user = NULL;
-			return -ENOMEM;
-		}
-	} while (!atomic_long_try_cmpxchg(&mem->user->locked_vm, &old, new));
+	if (atomic64_add_return(count, &mm->pinned_vm) > limit && !capable(CAP_IPC_LOCK)) {
+		atomic64_sub(count, &mm->pinned_vm);
+		return -ENOMEM;
+	}
+	mmgrab(mm);
+	mem->mm = mm;
 	return 0;
 }
 
 static void axl_mem_uncharge(struct axl_mem *mem, unsigned long count)
 {
-	atomic_long_sub(count, &mem->user->locked_vm);
-	free_uid(mem->user);
-	mem->user = NULL;
+	atomic64_sub(count, &mem->mm->pinned_vm);
+	mmdrop(mem->mm);
+	mem->mm = NULL;
 }
 
 /* May fault user memory in: call it outside axl_enter() and without locks. */
@@ -199,7 +198,7 @@ void axl_mem_free(struct axl_mem *mem)
 	unsigned long i;
 
 	if (mem->pinned) {
-		if (mem->user)
+		if (mem->mm)
 			axl_mem_uncharge(mem, mem->num_pages);
 		unpin_user_pages_dirty_lock(mem->pages, mem->num_pages, true);
 	} else {
