@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <ctime>
 
 #include "libtrace/runtime/errors.h"
 #include "libtrace/runtime/names.h"
@@ -33,6 +35,15 @@ const char* StatusName(uint32_t status) {
     default:
       return "unknown status";
   }
+}
+
+// How long the driver may take to end a context after a failure.
+constexpr int64_t kResetNs = 5'000'000'000;
+
+int64_t NowNs() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1'000'000'000ll + now.tv_nsec;
 }
 
 }  // namespace
@@ -136,7 +147,8 @@ axlError_t Context::Submit(uint32_t queue_number, std::span<axl_desc> commands,
   do {
     result = kernel_.Ioctl(fd_, AXL_IOCTL_SUBMIT, &submit);
   } while (result == -EINTR);
-  if (result == -EIO || result == -ENODEV) return sticky_.Set(FailErrno(-result, "submit a job"));
+  if (result == -EIO) return FailJob();
+  if (result == -ENODEV) return sticky_.Set(FailErrno(ENODEV, "submit a job"));
   if (result < 0) return FailErrno(-result, "submit a job");
   *sequence = submit.sequence;
 
@@ -171,7 +183,7 @@ axlError_t Context::Wait(uint32_t queue_number, uint64_t sequence, uint64_t corr
     result = kernel_.Ioctl(fd_, AXL_IOCTL_WAIT, &wait);
   } while (result == -EINTR);
   if (result == -ETIMEDOUT) return Fail(axlErrorNotReady, "the work is still running");
-  if (result == -EIO) return FailJob(wait);
+  if (result == -EIO) return FailJob();
   if (result == -ENODEV) return sticky_.Set(FailErrno(ENODEV, "wait for a job"));
   if (result < 0) return FailErrno(-result, "wait for a job");
   uint64_t completed = queue.completed.load();
@@ -181,40 +193,63 @@ axlError_t Context::Wait(uint32_t queue_number, uint64_t sequence, uint64_t corr
   return axlSuccess;
 }
 
-// The driver calls everything behind the guilty job canceled: look for that job.
+int Context::AskStatus(uint32_t queue, uint64_t sequence, int64_t deadline_ns, axl_wait* wait) {
+  int result;
+  do {
+    *wait = {};
+    wait->size = sizeof *wait;
+    wait->ctx = handle_;
+    wait->queue = queue;
+    wait->sequence = sequence;
+    wait->deadline_ns = deadline_ns;
+    result = kernel_.Ioctl(fd_, AXL_IOCTL_WAIT, wait);
+  } while (result == -EINTR);
+  return result;
+}
+
+// Jobs before the guilty one are fine, those behind it the driver calls canceled: the first
+// bad job of each queue is found by halving, and one of them is not merely canceled.
 bool Context::FindGuilty(axl_wait* wait, Note* guilty) {
+  const int64_t deadline_ns = NowNs() + kResetNs;
   for (uint32_t q = 0; q < queues_.size(); ++q) {
-    std::lock_guard lock(queues_[q].mutex);
-    for (const Note& note : queues_[q].notes) {
-      if (note.sequence == 0) continue;
-      axl_wait ask = {};
-      ask.size = sizeof ask;
-      ask.ctx = handle_;
-      ask.queue = q;
-      ask.sequence = note.sequence;
-      if (kernel_.Ioctl(fd_, AXL_IOCTL_WAIT, &ask) != -EIO || ask.status == AXL_ST_CANCELED)
-        continue;
-      *wait = ask;
-      *guilty = note;
-      return true;
+    uint64_t good = 0, bad = queues_[q].submitted.load();
+    axl_wait last, ask;
+    if (bad == 0 || AskStatus(q, bad, deadline_ns, &last) != -EIO) continue;
+    while (good + 1 < bad) {
+      const uint64_t middle = good + (bad - good) / 2;
+      if (AskStatus(q, middle, deadline_ns, &ask) == -EIO) {
+        bad = middle;
+        last = ask;
+      } else {
+        good = middle;
+      }
     }
+    if (last.status == AXL_ST_CANCELED) continue;
+    *wait = last;
+    std::lock_guard lock(queues_[q].mutex);
+    const Note& note = queues_[q].notes[bad % kNotes];
+    if (note.sequence == bad) *guilty = note;
+    return true;
   }
   return false;
 }
 
-axlError_t Context::FailJob(axl_wait wait) {
+axlError_t Context::FailJob() {
   if (axlError_t e = sticky_.Check()) return e;  // the first failure is the interesting one
+  axl_wait wait = {};
   Note guilty;
   if (!FindGuilty(&wait, &guilty)) {
-    Fail(axlErrorLaunchFailure, "a job failed (%s); call axlDeviceReset", StatusName(wait.status));
+    Fail(axlErrorLaunchFailure, "a job of this context failed; call axlDeviceReset");
     return sticky_.Set(axlErrorLaunchFailure);
   }
   const axlError_t error = wait.status == AXL_ST_HANG ? axlErrorTimeout : axlErrorLaunchFailure;
   const NameTable::Name* name = wait.error_index < guilty.tags.size()
                                     ? OpNames().Find(guilty.tags[wait.error_index])
                                     : nullptr;
-  Fail(error, "job %u failed at its command %u (%s): %s; call axlDeviceReset", guilty.job,
-       wait.error_index, name ? name->text.c_str() : "unknown op", StatusName(wait.status));
+  char job[24] = "a job";  // too long ago to know which
+  if (guilty.job) std::snprintf(job, sizeof job, "job %u", guilty.job);
+  Fail(error, "%s failed at its command %u (%s): %s; call axlDeviceReset", job, wait.error_index,
+       name ? name->text.c_str() : "unknown op", StatusName(wait.status));
   return sticky_.Set(error);
 }
 

@@ -93,7 +93,8 @@ class Context {
 
   Context(Kernel& kernel, int fd, StickyError& sticky, const axl_ctx_create& created);
   bool FindGuilty(axl_wait* wait, Note* guilty);
-  axlError_t FailJob(axl_wait wait);
+  int AskStatus(uint32_t queue, uint64_t sequence, int64_t deadline_ns, axl_wait* wait);
+  axlError_t FailJob();
 
   Kernel& kernel_;
   const int fd_;

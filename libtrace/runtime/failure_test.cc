@@ -59,6 +59,20 @@ TEST_CASE("a failed job is told by op name, and sticks until the reset") {
   AXL_OK(axlStreamSynchronize(f.s));
 }
 
+TEST_CASE("a submission behind a failed job names it, however long ago that was") {
+  OneBuffer f;
+  f.kernel.SetMode(FakeKernel::Mode::kRandom);
+  f.kernel.FailCommand(AXL_ST_DMA_ERROR, 4);
+  for (int i = 0; i < 4; ++i) AXL_OK(f.Launch("fine"));
+  AXL_OK(f.Launch("guilty"));
+  const int behind = GENERATE(0, 3, 40, 200);  // more than libaxl remembers names of
+  for (int i = 0; i < behind; ++i) AXL_OK(f.Launch("behind"));
+  f.kernel.SetMode(FakeKernel::Mode::kEager);
+  REQUIRE(f.Launch("refused") == axlErrorLaunchFailure);
+  REQUIRE(Contains(f.Detail(), "the bus refused"));
+  REQUIRE(Contains(f.Detail(), behind < 60 ? "guilty" : "unknown op"));
+}
+
 TEST_CASE("a hang has its own error") {
   OneBuffer f;
   f.kernel.SetMode(FakeKernel::Mode::kRandom);

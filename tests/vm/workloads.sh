@@ -1,0 +1,63 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 600
+#
+# The workloads on the emulated device: right results with every option, on several
+# devices, from several processes; a device's faults named by libaxl, and gone with
+# the next process.
+set -u
+echo 1..4
+
+# check NUMBER NAME STATUS
+check() {
+	if [ "$3" -eq 0 ]; then echo "ok $1 - $2"; else echo "not ok $1 - $2"; fi
+}
+
+scripts/vm --icount --timeout 300 -- sh -e -c '
+	build/bin/axl-hello
+	build/bin/axl-transformer
+	build/bin/axl-transformer --rebuild-graphs --no-stream-weights --tile 50
+	build/bin/axl-transformer --sync-each-step --layers 1 --dim 48 --heads 3 --ffn 77 --vocab 99 \
+		--prompt 1 --tokens 20 --seed 5
+	build/bin/axl-transformer --prompt 40 --tokens 0 --json
+	build/bin/axl-matmul
+	build/bin/axl-matmul --bf16 --transpose-b --scratch --shape 37x41x43
+	build/bin/axl-bandwidth --max 1048576
+	build/bin/axl-stress'
+check 1 'every workload is right, with every option' $?
+
+scripts/vm --cpus 2 --timeout 300 --device axl --device axl -- sh -e -c '
+	build/bin/axl-stress --processes 3 --threads 4 --calls 300
+	build/bin/axl-stress --processes 3 --threads 3 --calls 300 --priorities --seed 9
+	build/bin/axl-stress --processes 20 --threads 1 --calls 30
+	build/bin/axl-transformer --device 1'
+check 2 'processes, threads and two devices at once' $?
+
+# Each device has one fault to give; what libaxl says of it; then all is well again.
+scripts/vm --timeout 300 --allow '.*axl.*' \
+	--device axl,fault-poison=1 --device axl,fault-fail-dmas=1 --device axl,fault-hang-engine=2 \
+	--device axl,fault-lose-irqs=40 -- sh -c '
+	status=0
+	expect() {
+		message=$(build/bin/axl-transformer --device "$1" 2>&1 >/dev/null)
+		case $? in 1) ;; *) echo "device $1: not status 1"; status=1 ;; esac
+		case $message in
+		*"$2"*"failed at its command"*"$3"*) ;;
+		*) echo "device $1: $message"; status=1 ;;
+		esac
+		build/bin/axl-transformer --device "$1" || { echo "device $1: not well again"; status=1; }
+	}
+	expect 0 axlErrorLaunchFailure uncorrectable
+	expect 1 axlErrorLaunchFailure "the bus refused"
+	expect 2 axlErrorTimeout hung
+	build/bin/axl-transformer --device 3 || status=1
+	exit $status'
+check 3 'faults are named, lost interrupts survived' $?
+
+scripts/vm --no-device --timeout 120 -- sh -c '
+	message=$(build/bin/axl-transformer 2>&1); test $? -eq 1 || exit 1
+	case $message in *axlErrorNoDevice*modprobe*) ;; *) echo "$message"; exit 1 ;; esac
+	build/bin/axl-transformer --heads 7 2>/dev/null; test $? -eq 2 || exit 1
+	build/bin/axl-matmul --shape 1x2 2>/dev/null; test $? -eq 2 || exit 1
+	build/bin/axl-stress --streams 0 2>/dev/null; test $? -eq 2'
+check 4 'no device and misuse are clear' $?
