@@ -169,8 +169,7 @@ static void axl_realize(PCIDevice *pdev, Error **errp)
     s->armed_ns = AXL_NEVER;
     s->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, axl_sim_timer, s);
     s->now = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
-    s->tsc_ref_ns = s->now;
-    s->tsc_ref = cpus_get_elapsed_ticks();
+    s->tsc_ref_ns = axl_clock_pair(&s->tsc_ref);
     axl_clock_reset(s);
     axl_account_reset(s);
     axl_dram_reset(s);

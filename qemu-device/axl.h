@@ -278,8 +278,8 @@ struct AxlState {
     uint64_t clk_latched;
     uint64_t ptm_device, ptm_host;
     bool ptm_valid;
-    int64_t tsc_ref_ns;
-    uint64_t tsc_ref;
+    int64_t tsc_ref_ns, tsc_pair_ns; /* virtual time and guest TSC: at first, of late */
+    uint64_t tsc_ref, tsc_pair;
 
     AxlQueue queue[AXL_MAX_QUEUES];
     AxlContext ctx[AXL_MAX_CONTEXTS];
@@ -348,6 +348,7 @@ static inline AxlStamp axl_now(const AxlState *s)
 void axl_clock_set_rate(AxlState *s);
 void axl_clock_step(AxlState *s, int64_t ticks);
 void axl_clock_ramp(AxlState *s);
+int64_t axl_clock_pair(uint64_t *tsc);
 uint64_t axl_clock_tsc(AxlState *s, int64_t ns); /* guest TSC at a virtual time */
 
 /* stall.c */

@@ -116,23 +116,50 @@ void axl_clock_step(AxlState *s, int64_t ticks)
     axl_clock_changed(s, before);
 }
 
+/* Virtual time and the guest's TSC at one instant: the narrowest of a few brackets. */
+int64_t axl_clock_pair(uint64_t *tsc)
+{
+    uint64_t best = UINT64_MAX;
+    int64_t ns = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+
+    if (qtest_enabled() || icount_enabled()) {
+        *tsc = ns;
+        return ns;
+    }
+    for (unsigned i = 0; i < 5; i++) {
+        uint64_t before = cpus_get_elapsed_ticks();
+        int64_t between = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+        uint64_t after = cpus_get_elapsed_ticks();
+
+        if (after - before < best) {
+            best = after - before;
+            ns = between;
+            *tsc = before + best / 2;
+        }
+    }
+    return ns;
+}
+
 /*
- * The guest's TSC at a virtual time not after the present. Under icount and
- * qtest both run together; elsewhere the TSC is read now and taken back along
- * the rate seen since the device was made.
+ * The guest's TSC at a virtual time near the present. Under icount and qtest
+ * both run together; elsewhere it is told from pairs at most AXL_TSC_PAIR_NS
+ * old, along the rate seen since the device was made.
  */
+#define AXL_TSC_PAIR_NS 1000000
+
 uint64_t axl_clock_tsc(AxlState *s, int64_t ns)
 {
-    int64_t now_ns;
-    uint64_t now_tsc;
+    double rate;
 
     if (qtest_enabled() || icount_enabled()) {
         return ns;
     }
-    now_ns = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
-    now_tsc = cpus_get_elapsed_ticks();
-    if (now_ns <= s->tsc_ref_ns || ns >= now_ns) {
-        return now_tsc;
+    if (s->tsc_pair_ns == 0 || llabs(ns - s->tsc_pair_ns) > AXL_TSC_PAIR_NS) {
+        s->tsc_pair_ns = axl_clock_pair(&s->tsc_pair);
     }
-    return now_tsc - (uint64_t)((double)(now_tsc - s->tsc_ref) / (now_ns - s->tsc_ref_ns) * (now_ns - ns));
+    if (s->tsc_pair_ns - s->tsc_ref_ns < AXL_TSC_PAIR_NS) {
+        return s->tsc_pair;
+    }
+    rate = (double)(s->tsc_pair - s->tsc_ref) / (s->tsc_pair_ns - s->tsc_ref_ns);
+    return s->tsc_pair + (int64_t)(rate * (ns - s->tsc_pair_ns));
 }

@@ -390,8 +390,8 @@ static void axl_reg_write32(AxlState *s, hwaddr addr, uint32_t v)
         s->clk_latched = axl_now(s).ts;
         break;
     case AXL_REG_PTM_TRIGGER:
+        s->now = MAX(s->now, axl_clock_pair(&s->ptm_host));
         s->ptm_device = axl_now(s).ts;
-        s->ptm_host = axl_clock_tsc(s, s->now);
         s->ptm_valid = true;
         break;
     case AXL_REG_CTR_LATCH:

@@ -265,11 +265,11 @@ uint64_t axl_cmd_work(const AxlCmd *cmd)
            cmd->done[AXL_T_WORK];
 }
 
-/* Payload of a copy, useful memory bytes of the rest. */
+/* Payload of a copy; DRAM bytes that the rest asked for. */
 uint64_t axl_cmd_bytes(const AxlCmd *cmd)
 {
     return axl_cmd_is_dma(cmd) ? cmd->done[AXL_T_PAYLOAD] :
-                                 cmd->done[AXL_T_DRAM_USEFUL] + cmd->done[AXL_T_SCRATCH];
+                                 cmd->done[AXL_T_DRAM_USEFUL];
 }
 
 void axl_trace_cmd(AxlState *s, const AxlCmd *cmd)

@@ -429,7 +429,7 @@ struct axl_rec_cmd {
 	__u32 stall[AXL_NUM_STALLS];	/* ticks */
 	__u32 limiter;		/* enum axl_limiter: the largest share of end - head */
 	__u64 work;		/* MACs (matrix), elements (vector), TLPs (DMA) */
-	__u64 bytes;		/* payload moved (DMA) or useful memory bytes (compute) */
+	__u64 bytes;		/* payload moved (DMA) or DRAM bytes asked for (compute) */
 	__u64 dram_bytes;	/* DRAM bytes fetched or written in whole bursts */
 	__u32 row_hits;		/* DRAM bursts that found their row open */
 	__u32 row_misses;	/* ... that did not */
