@@ -305,6 +305,7 @@ struct axl_device *axl_alloc(struct pci_dev *pdev)
 
 	device_initialize(&axl->dev);
 	axl->dev.class = &axl_class;
+	axl->dev.groups = axl_dev_groups;
 	axl->dev.parent = &pdev->dev;
 	axl->dev.devt = MKDEV(MAJOR(axl_devt), axl->index);
 	err = dev_set_name(&axl->dev, "axl%u", axl->index);
@@ -334,6 +335,7 @@ void axl_cdev_del(struct axl_device *axl)
 	struct axl_file *file;
 
 	cdev_device_del(&axl->cdev, &axl->dev);
+	WRITE_ONCE(axl->removed, true);
 	WRITE_ONCE(axl->closed, true);
 	axl_wake_all(axl);
 	synchronize_srcu(&axl->srcu);

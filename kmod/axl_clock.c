@@ -8,6 +8,7 @@
  * between them, so that they name the same instants as the cycle counts. Of a
  * few tries, made with interrupts off, the narrowest is kept.
  */
+#include <linux/bits.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #ifdef CONFIG_X86
@@ -32,6 +33,8 @@ static u64 axl_cycles(void)
 struct axl_instant {
 	u64 cycles;
 	u64 ns;			/* CLOCK_MONOTONIC */
+	u64 real_ns;
+	u64 raw_ns;
 	unsigned int set_seq;	/* changes when somebody sets the real-time clock */
 	bool exact;		/* the timekeeper runs on this cycle counter */
 };
@@ -47,6 +50,8 @@ static struct axl_instant axl_now(void)
 	after = axl_cycles();
 	now.cycles = snap.cycles;
 	now.ns = ktime_to_ns(ktime_sub(snap.real, ktime_mono_to_any(0, TK_OFFS_REAL)));
+	now.real_ns = ktime_to_ns(snap.real);
+	now.raw_ns = ktime_to_ns(snap.raw);
 	now.set_seq = snap.clock_was_set_seq;
 	now.exact = before && snap.cycles - before <= after - before;
 	return now;
@@ -59,14 +64,20 @@ static bool axl_frame_good(const struct axl_instant *a, const struct axl_instant
 	       b->cycles - a->cycles < U32_MAX && b->ns - a->ns < U32_MAX;
 }
 
-/* cycles, which lies inside the frame, as CLOCK_MONOTONIC; up rounds up. */
+/* cycles, which lies inside the frame, on a clock that read a_ns and b_ns at its ends. */
+static u64 axl_frame_at(const struct axl_instant *a, const struct axl_instant *b, u64 a_ns,
+			u64 b_ns, u64 cycles, bool up)
+{
+	u64 range = b->cycles - a->cycles;
+	u64 product = (cycles - a->cycles) * (b_ns - a_ns);
+
+	return a_ns + div64_u64(up ? product + range - 1 : product, range);
+}
+
 static u64 axl_frame_ns(const struct axl_instant *a, const struct axl_instant *b, u64 cycles,
 			bool up)
 {
-	u64 range = b->cycles - a->cycles;
-	u64 product = (cycles - a->cycles) * (b->ns - a->ns);
-
-	return a->ns + div64_u64(up ? product + range - 1 : product, range);
+	return axl_frame_at(a, b, a->ns, b->ns, cycles, up);
 }
 
 static void axl_clock_try(struct axl_device *axl, struct axl_clock_sample *sample)
@@ -88,25 +99,75 @@ static void axl_clock_try(struct axl_device *axl, struct axl_clock_sample *sampl
 
 /*
  * Both clocks at one instant, as far as the link can tell. A host time that was
- * not while we asked is no answer.
+ * not while we asked is no answer. snapshot_lock held.
  */
-static void axl_clock_ptm(struct axl_device *axl, struct axl_clock_sample *sample)
+static bool axl_ptm_pair(struct axl_device *axl, u64 *ticks, u64 *cycles, struct axl_instant *a,
+			 struct axl_instant *b)
 {
-	struct axl_instant a = axl_now(), b;
-	u64 ticks, cycles;
-
+	*a = axl_now();
 	axl_write32(axl, AXL_REG_PTM_TRIGGER, 1);
 	if (!(axl_read32(axl, AXL_REG_PTM_STATUS) & 1))
-		return;
-	ticks = axl_read64(axl, AXL_REG_PTM_DEVICE);
-	cycles = axl_read64(axl, AXL_REG_PTM_HOST);
-	b = axl_now();
-	if (!axl_frame_good(&a, &b) || cycles - a.cycles > b.cycles - a.cycles)
+		return false;
+	*ticks = axl_read64(axl, AXL_REG_PTM_DEVICE);
+	*cycles = axl_read64(axl, AXL_REG_PTM_HOST);
+	*b = axl_now();
+	return axl_accessible(axl) && axl_frame_good(a, b) &&
+	       *cycles - a->cycles <= b->cycles - a->cycles;
+}
+
+static void axl_clock_ptm(struct axl_device *axl, struct axl_clock_sample *sample)
+{
+	struct axl_instant a, b;
+	u64 ticks, cycles;
+
+	if (!axl_ptm_pair(axl, &ticks, &cycles, &a, &b))
 		return;
 	sample->ptm_device_ticks = ticks;
 	sample->ptm_tsc = cycles;
 	sample->ptm_host_ns = axl_frame_ns(&a, &b, cycles, false);
 	sample->flags |= AXL_CLOCK_PTM;
+}
+
+/* A PTM pair on the clocks that PTP wants. */
+int axl_clock_cross(struct axl_device *axl, u64 *ticks, ktime_t *real, ktime_t *raw)
+{
+	struct axl_instant a, b;
+	unsigned long flags;
+	u64 cycles;
+	bool good;
+
+	spin_lock_irqsave(&axl->snapshot_lock, flags);
+	good = axl_ptm_pair(axl, ticks, &cycles, &a, &b);
+	spin_unlock_irqrestore(&axl->snapshot_lock, flags);
+	if (!axl_accessible(axl))
+		return -ENODEV;
+	if (!good)
+		return -EAGAIN;
+	*real = ns_to_ktime(axl_frame_at(&a, &b, a.real_ns, b.real_ns, cycles, false));
+	*raw = ns_to_ktime(axl_frame_at(&a, &b, a.raw_ns, b.raw_ns, cycles, false));
+	return 0;
+}
+
+/* A clock of clock_bits continued beyond its wrap; seen often enough (axl_ptp.c). */
+u64 axl_ticks_extend(struct axl_device *axl, u64 ticks)
+{
+	u64 mask = GENMASK_ULL(axl->clock_bits - 1, 0);
+	unsigned long flags;
+
+	if (axl->clock_bits == 64)
+		return ticks;
+	spin_lock_irqsave(&axl->snapshot_lock, flags);
+	/* A little back in time is another CPU that read first, not a whole turn. */
+	if (((ticks - axl->clock_last) & mask) <= mask / 2)
+		axl->clock_last += (ticks - axl->clock_last) & mask;
+	ticks = axl->clock_last - ((axl->clock_last - ticks) & mask);
+	spin_unlock_irqrestore(&axl->snapshot_lock, flags);
+	return ticks;
+}
+
+u64 axl_ticks_to_ns(struct axl_device *axl, u64 ticks)
+{
+	return mul_u64_u64_div_u64(ticks, NSEC_PER_SEC, axl->clock_hz);
 }
 
 static u64 axl_clock_width(const struct axl_clock_sample *sample)
@@ -143,8 +204,8 @@ int axl_ioctl_clock_sample(struct axl_ucmd *ucmd)
 		return -EINVAL;
 	axl_clock_read(axl, cmd);
 	cmd->size = sizeof(*cmd);
-	if (READ_ONCE(axl->gone))
-		return -ENODEV;
+	if (!axl_accessible(axl))
+		return axl_gone_error(axl);
 	trace_axl_clock_sample(axl->index, cmd->host_before_ns, cmd->device_ticks,
 			       cmd->host_after_ns, cmd->tsc_before, cmd->tsc_after,
 			       cmd->ptm_device_ticks, cmd->ptm_tsc, cmd->ptm_host_ns);

@@ -27,18 +27,34 @@ static void axl_counters_snapshot(struct axl_device *axl, struct axl_counters_re
 
 static int axl_counters_read(struct axl_device *axl, struct axl_counters_read *cmd, u64 *values)
 {
-	bool gone;
+	bool fine;
 	int idx;
 
 	if (axl_enter(axl, &idx))
 		return -ENODEV;
 	axl_counters_snapshot(axl, cmd, values);
-	gone = READ_ONCE(axl->gone);
-	if (!gone)
+	fine = axl_accessible(axl);
+	if (fine)
 		trace_axl_counter_sample(axl->index, cmd->host_before_ns, cmd->device_ticks,
 					 cmd->host_after_ns, cmd->first, cmd->count);
 	axl_exit(axl, idx);
-	return gone ? -ENODEV : 0;
+	return fine ? 0 : axl_gone_error(axl);
+}
+
+/* One counter, for perf: any context but NMI. */
+int axl_counter_now(struct axl_device *axl, u32 counter, u64 *value)
+{
+	unsigned long flags;
+	u64 now;
+
+	spin_lock_irqsave(&axl->snapshot_lock, flags);
+	axl_write32(axl, AXL_REG_CTR_LATCH, 1);
+	now = axl_read64(axl, AXL_REG_CTR(counter));
+	spin_unlock_irqrestore(&axl->snapshot_lock, flags);
+	if (!axl_accessible(axl))
+		return axl_gone_error(axl);
+	*value = now;
+	return 0;
 }
 
 int axl_ioctl_counters(struct axl_ucmd *ucmd)

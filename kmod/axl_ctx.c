@@ -48,6 +48,8 @@ static int axl_ctx_bind(struct axl_ctx *ctx, u32 priority)
 	u32 found = 0, i;
 
 	lockdep_assert_held(&axl->lock);
+	if (!axl_accessible(axl))
+		return axl_gone_error(axl);
 	for (i = 0; i < axl->num_contexts && axl->ctxs[i]; i++)
 		;
 	if (i == axl->num_contexts)

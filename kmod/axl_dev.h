@@ -20,6 +20,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
+#include <linux/ptp_clock_kernel.h>
 #include <linux/rwsem.h>
 #include <linux/scatterlist.h>
 #include <linux/spinlock.h>
@@ -43,21 +44,23 @@
 struct axl_device;
 struct axl_file;
 
-/* What went wrong since probe; shown in sysfs, never reset. */
-enum axl_stat {
-	AXL_STAT_BAD_COMPLETIONS,	/* completion entries that made no sense */
-	AXL_STAT_POLLED_COMPLETIONS,	/* found by polling: their interrupt was lost or late */
-	AXL_STAT_SPURIOUS_IRQS,
-	AXL_STAT_FAILED_JOBS,
-	AXL_STAT_CANCELED_JOBS,
-	AXL_STAT_TIMEOUTS,
-	AXL_STAT_CTX_RESETS,
-	AXL_STAT_DEVICE_RESETS,
-	AXL_STAT_LINK_CHANGES,
-	AXL_STAT_ECC_EVENTS,
-	AXL_STAT_THROTTLE_EVENTS,
-	AXL_NUM_STATS,
-};
+/* What happened since probe, X(NAME, name, text); files in sysfs, never reset. */
+#define AXL_STATS(X) /* a list, not a value */				\
+	X(BAD_COMPLETIONS, bad_completions, "completion entries that made no sense") \
+	X(POLLED_COMPLETIONS, polled_completions, "found by polling: interrupt lost or late") \
+	X(SPURIOUS_IRQS, spurious_interrupts, "queue interrupts with nothing to do") \
+	X(FAILED_JOBS, failed_jobs, "jobs that ended with an error of their own") \
+	X(CANCELED_JOBS, canceled_jobs, "jobs dropped with their context") \
+	X(TIMEOUTS, job_timeouts, "jobs that made no progress")	\
+	X(CTX_RESETS, context_resets, "contexts reset after an error") \
+	X(DEVICE_RESETS, device_resets, "resets of the whole device")	\
+	X(LINK_CHANGES, link_changes, "changes of link speed or width") \
+	X(ECC_EVENTS, ecc_events, "corrected memory errors reported")	\
+	X(THROTTLE_EVENTS, throttle_events, "throttling began or ended") \
+	X(BUS_ERRORS, bus_errors, "PCIe errors handled with a reset")
+
+#define AXL_STAT_ENUM(NAME, name, text) AXL_STAT_##NAME,
+enum axl_stat { AXL_STATS(AXL_STAT_ENUM) AXL_NUM_STATS };
 
 /* Pages that outlive the device as long as someone maps them, and their bus addresses. */
 struct axl_mem {
@@ -186,6 +189,8 @@ struct axl_device {
 	struct srcu_struct srcu;	/* see axl_enter() */
 	bool closed;			/* no new calls: unplug or loss has begun */
 	bool gone;			/* no access to hardware any more; implies closed */
+	bool removed;			/* unplug or unbind: closed for good */
+	bool offline;			/* no access for now: suspended, or in a bus reset */
 
 	/* identity, read once */
 	u32 hw_version;
@@ -206,7 +211,8 @@ struct axl_device {
 	struct axl_space dram;
 	struct axl_space scratch;
 
-	spinlock_t snapshot_lock;	/* counter and clock latches */
+	spinlock_t snapshot_lock;	/* counter latch, PTM registers, clock_* below */
+	u64 clock_last;			/* a narrow clock, extended to 64 bits */
 	atomic_t next_job;
 	struct axl_hwq hwq[AXL_MAX_QUEUES];
 	struct axl_trace_ring rings[AXL_MAX_TRACE_RINGS];
@@ -216,6 +222,11 @@ struct axl_device {
 	struct delayed_work watchdog;	/* runs while jobs are in flight */
 	atomic_t watchdog_armed;
 	atomic64_t stats[AXL_NUM_STATS];
+
+	struct axl_pmu *pmu;
+	struct ptp_clock_info ptp_info;
+	struct ptp_clock *ptp;
+	struct dentry *debugfs;
 };
 
 /* One ioctl call: the copied-in struct and what to do when it returns. */
@@ -244,6 +255,17 @@ static inline int axl_enter(struct axl_device *axl, int *idx)
 		return 0;
 	srcu_read_unlock(&axl->srcu, *idx);
 	return -ENODEV;
+}
+
+/* Whether what was just read from the device can be believed. */
+static inline bool axl_accessible(struct axl_device *axl)
+{
+	return !READ_ONCE(axl->gone) && !READ_ONCE(axl->offline);
+}
+
+static inline int axl_gone_error(struct axl_device *axl)
+{
+	return READ_ONCE(axl->closed) ? -ENODEV : -EIO;
 }
 
 static inline void axl_exit(struct axl_device *axl, int idx)
@@ -314,6 +336,8 @@ void axl_ctx_error(struct axl_device *axl, u32 hw);
 void axl_recover(struct work_struct *work);
 void axl_watchdog(struct work_struct *work);
 void axl_watchdog_arm(struct axl_device *axl);
+void axl_fail_all(struct axl_device *axl);
+void axl_rearm_rings(struct axl_device *axl);
 
 /* axl_submit.c, axl_validate.c */
 int axl_ioctl_submit(struct axl_ucmd *ucmd);
@@ -342,8 +366,39 @@ void axl_ring_stop(struct axl_trace_ring *ring);
 void axl_ring_release(struct axl_file *file);
 bool axl_ring_readable(struct axl_trace_ring *ring);
 
-/* axl_counters.c, axl_clock.c */
+/* axl_counters.c */
 int axl_ioctl_counters(struct axl_ucmd *ucmd);
+int axl_counter_now(struct axl_device *axl, u32 counter, u64 *value);
+
+/* axl_clock.c */
 int axl_ioctl_clock_sample(struct axl_ucmd *ucmd);
+u64 axl_ticks_extend(struct axl_device *axl, u64 ticks);
+u64 axl_ticks_to_ns(struct axl_device *axl, u64 ticks);
+int axl_clock_cross(struct axl_device *axl, u64 *ticks, ktime_t *real, ktime_t *raw);
+
+/* axl_pm.c */
+extern const struct pci_error_handlers axl_error_handlers;
+extern const struct dev_pm_ops axl_pm_ops;
+
+/* axl_pmu.c */
+int axl_pmu_init(void);
+void axl_pmu_exit(void);
+int axl_pmu_add_device(struct axl_device *axl);
+void axl_pmu_remove_device(struct axl_device *axl);
+
+/* axl_ptp.c */
+int axl_ptp_add_device(struct axl_device *axl);
+void axl_ptp_remove_device(struct axl_device *axl);
+
+/* axl_sysfs.c */
+extern const struct attribute_group *axl_dev_groups[];
+const char *axl_state_name(struct axl_device *axl);
+void axl_uevent(struct axl_device *axl, const char *what);
+
+/* axl_debugfs.c */
+void axl_debugfs_init(void);
+void axl_debugfs_exit(void);
+void axl_debugfs_add_device(struct axl_device *axl);
+void axl_debugfs_remove_device(struct axl_device *axl);
 
 #endif /* _AXL_DEV_H */

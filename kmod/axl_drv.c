@@ -33,6 +33,28 @@ static void axl_remove_cdev(void *data)
 	axl_cdev_del(data);
 }
 
+/* What tools see; the device works without. */
+static void axl_remove_tools(void *data)
+{
+	axl_debugfs_remove_device(data);
+	axl_ptp_remove_device(data);
+	axl_pmu_remove_device(data);
+}
+
+static int axl_add_tools(struct axl_device *axl)
+{
+	int err;
+
+	err = axl_pmu_add_device(axl);
+	if (err)
+		dev_warn(&axl->dev, "no perf events: error %d\n", err);
+	err = axl_ptp_add_device(axl);
+	if (err)
+		dev_warn(&axl->dev, "no PTP clock: error %d\n", err);
+	axl_debugfs_add_device(axl);
+	return devm_add_action_or_reset(&axl->pdev->dev, axl_remove_tools, axl);
+}
+
 static int axl_setup_irqs(struct axl_device *axl)
 {
 	struct device *dev = &axl->pdev->dev;
@@ -99,6 +121,10 @@ static int axl_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (err)
 		return err;
 
+	/* Before the character device, so that user space finds all once it finds that. */
+	err = axl_add_tools(axl);
+	if (err)
+		return err;
 	err = axl_cdev_add(axl);
 	if (err)
 		return dev_err_probe(dev, err, "no character device\n");
@@ -121,17 +147,31 @@ static struct pci_driver axl_driver = {
 	.name = "axl",
 	.id_table = axl_ids,
 	.probe = axl_probe,
+	.err_handler = &axl_error_handlers,
+	.driver.pm = pm_sleep_ptr(&axl_pm_ops),
 };
 
 static int __init axl_init(void)
 {
-	int err = axl_cdev_init();
+	int err;
 
+	err = axl_cdev_init();
 	if (err)
 		return err;
+	err = axl_pmu_init();
+	if (err)
+		goto cdev;
+	axl_debugfs_init();
 	err = pci_register_driver(&axl_driver);
 	if (err)
-		axl_cdev_exit();
+		goto pmu;
+	return 0;
+
+pmu:
+	axl_debugfs_exit();
+	axl_pmu_exit();
+cdev:
+	axl_cdev_exit();
 	return err;
 }
 module_init(axl_init);
@@ -139,6 +179,8 @@ module_init(axl_init);
 static void __exit axl_exit_module(void)
 {
 	pci_unregister_driver(&axl_driver);
+	axl_debugfs_exit();
+	axl_pmu_exit();
 	axl_cdev_exit();
 }
 module_exit(axl_exit_module);

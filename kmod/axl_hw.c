@@ -38,6 +38,9 @@ static bool axl_present(struct axl_device *axl)
 {
 	if (readl(axl->regs + AXL_REG_ID) == AXL_ID_MAGIC)
 		return true;
+	/* A bus error is being handled: that will tell. */
+	if (READ_ONCE(axl->offline))
+		return false;
 	axl_set_gone(axl);
 	return false;
 }
@@ -46,7 +49,7 @@ u32 axl_read32(struct axl_device *axl, u32 reg)
 {
 	u32 value;
 
-	if (unlikely(READ_ONCE(axl->gone)))
+	if (unlikely(!axl_accessible(axl)))
 		return ~0u;
 	value = readl(axl->regs + reg);
 	if (unlikely(value == ~0u))
@@ -58,7 +61,7 @@ u64 axl_read64(struct axl_device *axl, u32 reg)
 {
 	u64 value;
 
-	if (unlikely(READ_ONCE(axl->gone)))
+	if (unlikely(!axl_accessible(axl)))
 		return ~0ULL;
 	value = readq(axl->regs + reg);
 	if (unlikely(value == ~0ULL))
@@ -68,13 +71,13 @@ u64 axl_read64(struct axl_device *axl, u32 reg)
 
 void axl_write32(struct axl_device *axl, u32 reg, u32 value)
 {
-	if (likely(!READ_ONCE(axl->gone)))
+	if (likely(axl_accessible(axl)))
 		writel(value, axl->regs + reg);
 }
 
 void axl_write64(struct axl_device *axl, u32 reg, u64 value)
 {
-	if (likely(!READ_ONCE(axl->gone)))
+	if (likely(axl_accessible(axl)))
 		writeq(value, axl->regs + reg);
 }
 
@@ -86,7 +89,7 @@ int axl_wait_clear32(struct axl_device *axl, u32 reg, u32 bits, unsigned int tim
 	for (;;) {
 		u32 value = axl_read32(axl, reg);
 
-		if (READ_ONCE(axl->gone) || !(value & bits))
+		if (!axl_accessible(axl) || !(value & bits))
 			return 0;
 		if (waited_us >= timeout_us)
 			return -ETIMEDOUT;

@@ -15,13 +15,14 @@
  */
 irqreturn_t axl_irq_queue(int irq, void *data)
 {
+	u64 host_ns = trace_axl_irq_enabled() ? ktime_get_mono_fast_ns() : 0;
 	struct axl_hwq *hwq = data;
 	unsigned int done = 0;
 
 	spin_lock(&hwq->lock);
 	if (trace_axl_irq_enabled())
 		trace_axl_irq(hwq->axl->index, hwq->id, AXL_MSIX_QUEUE(hwq->id),
-			      hwq->q ? axl_queue_peek(hwq->q) : 0);
+			      hwq->q ? axl_queue_peek(hwq->q) : 0, host_ns);
 	if (hwq->q)
 		done = axl_queue_reap(hwq->q);
 	spin_unlock(&hwq->lock);
@@ -38,20 +39,21 @@ static void axl_irq_link(struct axl_device *axl)
 	axl_count(axl, AXL_STAT_LINK_CHANGES);
 	trace_axl_link(axl->index, status & PCI_EXP_LNKSTA_CLS,
 		       (status & PCI_EXP_LNKSTA_NLW) >> PCI_EXP_LNKSTA_NLW_SHIFT);
-	kobject_uevent(&axl->dev.kobj, KOBJ_CHANGE);
+	axl_uevent(axl, "link");
 }
 
 irqreturn_t axl_irq_device(int irq, void *data)
 {
+	u64 host_ns = trace_axl_irq_enabled() ? ktime_get_mono_fast_ns() : 0;
 	struct axl_device *axl = data;
 	u32 causes = axl_read32(axl, AXL_REG_INT_STATUS);
 	u32 i;
 
-	if (READ_ONCE(axl->gone))
+	if (!axl_accessible(axl))
 		return IRQ_HANDLED;
 	causes &= AXL_INT_ALL;
 	axl_write32(axl, AXL_REG_INT_STATUS, causes);
-	trace_axl_irq(axl->index, ~0u, AXL_MSIX_DEVICE, 0);
+	trace_axl_irq(axl->index, ~0u, AXL_MSIX_DEVICE, 0, host_ns);
 
 	if (causes & AXL_INT_CTX_ERROR) {
 		for (i = 0; i < axl->num_contexts; i++)
@@ -64,8 +66,10 @@ irqreturn_t axl_irq_device(int irq, void *data)
 	}
 	if (causes & AXL_INT_LINK)
 		axl_irq_link(axl);
-	if (causes & AXL_INT_THROTTLE)
+	if (causes & AXL_INT_THROTTLE) {
 		axl_count(axl, AXL_STAT_THROTTLE_EVENTS);
+		axl_uevent(axl, "throttle");
+	}
 	if (causes & AXL_INT_ECC)
 		axl_count(axl, AXL_STAT_ECC_EVENTS);
 	return IRQ_HANDLED;

@@ -26,19 +26,12 @@ void axl_ctx_error(struct axl_device *axl, u32 hw)
 	schedule_work(&axl->recover);
 }
 
-/* Every context is lost; rings are armed again. axl->lock held. */
-static void axl_device_reset(struct axl_device *axl)
+/* Every context is lost. axl->lock held; the device has been, or will be, reset. */
+void axl_fail_all(struct axl_device *axl)
 {
 	u32 i, j;
 
 	lockdep_assert_held(&axl->lock);
-	axl_count(axl, AXL_STAT_DEVICE_RESETS);
-	trace_axl_reset(axl->index, AXL_CTX_NONE);
-	dev_warn(&axl->dev, "resetting the device\n");
-	if (axl_hw_start(axl)) {
-		dev_err(&axl->dev, "the device does not come back from reset\n");
-		axl_set_gone(axl);
-	}
 	for (i = 0; i < axl->num_contexts; i++) {
 		struct axl_ctx *ctx = axl->ctxs[i];
 
@@ -51,10 +44,32 @@ static void axl_device_reset(struct axl_device *axl)
 			spin_unlock_irq(&ctx->queues[j]->hwq->lock);
 		}
 	}
+}
+
+/* A reset stopped the trace rings; those in use go on. axl->lock held. */
+void axl_rearm_rings(struct axl_device *axl)
+{
+	u32 i;
+
+	lockdep_assert_held(&axl->lock);
 	for (i = 0; i < axl->num_rings; i++)
 		if (axl->rings[i].running)
 			axl_ring_arm(&axl->rings[i]);
-	kobject_uevent(&axl->dev.kobj, KOBJ_CHANGE);
+}
+
+static void axl_device_reset(struct axl_device *axl)
+{
+	lockdep_assert_held(&axl->lock);
+	axl_count(axl, AXL_STAT_DEVICE_RESETS);
+	trace_axl_reset(axl->index, AXL_CTX_NONE);
+	dev_warn(&axl->dev, "resetting the device\n");
+	if (axl_hw_start(axl) && axl_accessible(axl)) {
+		dev_err(&axl->dev, "the device does not come back from reset\n");
+		axl_set_gone(axl);
+	}
+	axl_fail_all(axl);
+	axl_rearm_rings(axl);
+	axl_uevent(axl, "device_reset");
 }
 
 /*
@@ -76,6 +91,7 @@ void axl_ctx_kill(struct axl_ctx *ctx, u32 status, u32 job, u32 index)
 	if (status != AXL_ST_CANCELED) {
 		axl_count(axl, AXL_STAT_CTX_RESETS);
 		trace_axl_reset(axl->index, ctx->hw);
+		axl_uevent(axl, "context_reset");
 	}
 	if (axl_wait_clear32(axl, AXL_REG_CTX_CTRL(ctx->hw), AXL_CTX_RESET, AXL_CTX_RESET_US) ||
 	    axl_wait_clear32(axl, AXL_REG_CTX_STATUS(ctx->hw), AXL_CTX_BUSY, AXL_CTX_RESET_US))
@@ -115,8 +131,10 @@ void axl_recover(struct work_struct *work)
 	struct axl_device *axl = container_of(work, struct axl_device, recover);
 	u32 i;
 
-	if (READ_ONCE(axl->gone))
+	if (READ_ONCE(axl->gone)) {
 		axl_wake_all(axl);
+		axl_uevent(axl, "lost");
+	}
 	mutex_lock(&axl->lock);
 	for (i = 0; i < axl->num_contexts; i++)
 		if (test_and_clear_bit(i, &axl->ctx_errors))

@@ -105,6 +105,7 @@ static int axl_submit_publish(struct axl_queue *q, struct axl_submit *cmd, struc
 {
 	struct axl_hwq *hwq = q->hwq;
 	struct axl_device *axl = hwq->axl;
+	u64 host_ns = 0;
 
 	spin_lock_irq(&hwq->lock);
 	if (q->dead) {
@@ -118,10 +119,12 @@ static int axl_submit_publish(struct axl_queue *q, struct axl_submit *cmd, struc
 	WRITE_ONCE(q->submitted, job->seq);
 	if (fence)
 		axl_fence_add(q, fence, job->seq);
-	trace_axl_doorbell(axl->index, q->ctx->hw, hwq->id, job->job, job->seq, job->correlation,
-			   q->sq_tail);
+	if (trace_axl_doorbell_enabled())
+		host_ns = ktime_get_mono_fast_ns();
 	/* writel orders the ring's contents before the doorbell. */
 	axl_write32(axl, AXL_REG_Q_SQ_TAIL(hwq->id), q->sq_tail);
+	trace_axl_doorbell(axl->index, q->ctx->hw, hwq->id, job->job, job->seq, job->correlation,
+			   q->sq_tail, host_ns);
 	spin_unlock_irq(&hwq->lock);
 	axl_watchdog_arm(axl);
 	return 0;

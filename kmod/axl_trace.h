@@ -79,19 +79,25 @@ TRACE_EVENT(axl_submit,
 		  AXL_JOB_VALUES, __entry->num_cmds, __entry->copy_bytes)
 );
 
-/* Right before the doorbell write. */
+/*
+ * The doorbell write, made at host_ns (CLOCK_MONOTONIC). The event follows the
+ * write, so that tracing does not delay it.
+ */
 TRACE_EVENT(axl_doorbell,
-	TP_PROTO(AXL_JOB_PROTO, u32 tail),
-	TP_ARGS(dev, ctx, queue, job, seq, correlation, tail),
+	TP_PROTO(AXL_JOB_PROTO, u32 tail, u64 host_ns),
+	TP_ARGS(dev, ctx, queue, job, seq, correlation, tail, host_ns),
 	TP_STRUCT__entry(
 		AXL_JOB_FIELDS
 		__field(__u32, tail)
+		__field(__u64, host_ns)
 	),
 	TP_fast_assign(
 		AXL_JOB_ASSIGN;
 		__entry->tail = tail;
+		__entry->host_ns = host_ns;
 	),
-	TP_printk(AXL_JOB_FORMAT "tail=%u", AXL_JOB_VALUES, __entry->tail)
+	TP_printk(AXL_JOB_FORMAT "tail=%u host_ns=%llu", AXL_JOB_VALUES, __entry->tail,
+		  __entry->host_ns)
 );
 
 /* The submit ioctl returns ret. */
@@ -168,24 +174,30 @@ TRACE_EVENT(axl_wake,
 		  __print_symbolic(__entry->status, axl_status_names))
 );
 
-/* An interrupt handler ran; queue is 0xffffffff for device events. */
+/*
+ * An interrupt handler was entered at host_ns (CLOCK_MONOTONIC) and found that
+ * many completions; queue is 0xffffffff for device events.
+ */
 TRACE_EVENT(axl_irq,
-	TP_PROTO(u32 dev, u32 queue, u32 vector, u32 completions),
-	TP_ARGS(dev, queue, vector, completions),
+	TP_PROTO(u32 dev, u32 queue, u32 vector, u32 completions, u64 host_ns),
+	TP_ARGS(dev, queue, vector, completions, host_ns),
 	TP_STRUCT__entry(
 		__field(__u32, dev)
 		__field(__u32, queue)
 		__field(__u32, vector)
 		__field(__u32, completions)
+		__field(__u64, host_ns)
 	),
 	TP_fast_assign(
 		__entry->dev = dev;
 		__entry->queue = queue;
 		__entry->vector = vector;
 		__entry->completions = completions;
+		__entry->host_ns = host_ns;
 	),
-	TP_printk("axl%u queue=%d vector=%u completions=%u", __entry->dev, (int)__entry->queue,
-		  __entry->vector, __entry->completions)
+	TP_printk("axl%u queue=%d vector=%u completions=%u host_ns=%llu", __entry->dev,
+		  (int)__entry->queue, __entry->vector, __entry->completions,
+		  __entry->host_ns)
 );
 
 /* Host memory is given to, or taken from, the device; direction as in enum dma_data_direction. */

@@ -128,6 +128,8 @@ static int axl_ring_start(struct axl_file *file, const struct axl_trace_open *cm
 	mutex_lock(&axl->lock);
 	if (file->ring || ring->owner) {
 		err = -EBUSY;
+	} else if (!axl_accessible(axl)) {
+		err = axl_gone_error(axl);
 	} else {
 		ring->owner = file;
 		ring->setup = *cmd;

@@ -110,8 +110,9 @@ int harness_main(int argc, char **argv)
 				continue;
 			status = run_one(test, test->variants ? variant : NULL);
 			bad += status != 0 && status != kSkip;
-			printf("%sok %d - %s: %s%s", status && status != kSkip ? "not " : "", ++count,
-			       program, name, status == kSkip ? " # SKIP see above" : "");
+			printf("%sok %d - %s: %s%s",
+			       status && status != kSkip ? "not " : "", ++count, program, name,
+			       status == kSkip ? " # SKIP see above" : "");
 			if (status > 128)
 				printf(" (signal %d%s)", status - 128,
 				       status - 128 == 14 ? ", out of time" : "");

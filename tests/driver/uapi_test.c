@@ -14,7 +14,8 @@ struct call {
 };
 
 #define CALL(name, nr, type, last) \
-	{ name, nr, offsetof(struct type, last) + sizeof(((struct type *)0)->last), sizeof(struct type) }
+	{ name, nr, offsetof(struct type, last) + sizeof(((struct type *)0)->last), \
+	  sizeof(struct type) }
 
 #define ALL_CALLS							\
 	CALL("info", AXL_IOCTL_INFO, axl_info, pci_name),		\

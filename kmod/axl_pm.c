@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * axl.ko: when the bus takes the device away for a while: PCIe error recovery,
+ * a function reset, suspend. Room: kmod.
+ *
+ * The device forgets everything, so all contexts are lost: their jobs end as
+ * canceled, later calls on them say EIO. Buffers, files, mappings and trace
+ * rings stay; the contents of device memory do not.
+ */
+#include <linux/pci.h>
+#include <linux/pm.h>
+
+#include "axl_dev.h"
+#include "axl_trace.h"
+
+/* No register access from here on. reachable: tell the device to stop first. */
+static void axl_go_offline(struct axl_device *axl, bool reachable)
+{
+	mutex_lock(&axl->lock);
+	if (reachable)
+		axl_hw_stop(axl);
+	WRITE_ONCE(axl->offline, true);
+	axl_fail_all(axl);
+	mutex_unlock(&axl->lock);
+	axl_uevent(axl, "offline");
+}
+
+static int axl_go_online(struct axl_device *axl)
+{
+	int err;
+
+	mutex_lock(&axl->lock);
+	WRITE_ONCE(axl->offline, false);
+	/* Somebody may have read ones before the bus told us that it would recover. */
+	if (!axl->removed) {
+		WRITE_ONCE(axl->gone, false);
+		WRITE_ONCE(axl->closed, false);
+	}
+	trace_axl_reset(axl->index, AXL_CTX_NONE);
+	axl_count(axl, AXL_STAT_DEVICE_RESETS);
+	err = axl_hw_start(axl);
+	if (!err)
+		axl_rearm_rings(axl);
+	mutex_unlock(&axl->lock);
+	if (err) {
+		dev_err(&axl->dev, "the device does not come back: error %d\n", err);
+		axl_set_gone(axl);
+	} else {
+		axl_uevent(axl, "online");
+	}
+	return err;
+}
+
+static pci_ers_result_t axl_error_detected(struct pci_dev *pdev, pci_channel_state_t state)
+{
+	struct axl_device *axl = pci_get_drvdata(pdev);
+
+	axl_count(axl, AXL_STAT_BUS_ERRORS);
+	if (state == pci_channel_io_normal)
+		return PCI_ERS_RESULT_CAN_RECOVER;
+	if (state == pci_channel_io_perm_failure) {
+		axl_set_gone(axl);
+		return PCI_ERS_RESULT_DISCONNECT;
+	}
+	axl_go_offline(axl, false);
+	pci_disable_device(pdev);
+	return PCI_ERS_RESULT_NEED_RESET;
+}
+
+static pci_ers_result_t axl_slot_reset(struct pci_dev *pdev)
+{
+	struct axl_device *axl = pci_get_drvdata(pdev);
+
+	if (pci_enable_device(pdev))
+		return PCI_ERS_RESULT_DISCONNECT;
+	pci_restore_state(pdev);
+	pci_save_state(pdev);
+	pci_set_master(pdev);
+	return axl_go_online(axl) ? PCI_ERS_RESULT_DISCONNECT : PCI_ERS_RESULT_RECOVERED;
+}
+
+/* An error that left the link up: whatever was in flight may be lost. */
+static pci_ers_result_t axl_mmio_enabled(struct pci_dev *pdev)
+{
+	struct axl_device *axl = pci_get_drvdata(pdev);
+
+	axl_go_offline(axl, true);
+	return axl_go_online(axl) ? PCI_ERS_RESULT_DISCONNECT : PCI_ERS_RESULT_RECOVERED;
+}
+
+/* Somebody writes to the reset file in sysfs. */
+static void axl_reset_prepare(struct pci_dev *pdev)
+{
+	axl_go_offline(pci_get_drvdata(pdev), true);
+}
+
+static void axl_reset_done(struct pci_dev *pdev)
+{
+	axl_go_online(pci_get_drvdata(pdev));
+}
+
+const struct pci_error_handlers axl_error_handlers = {
+	.error_detected = axl_error_detected,
+	.mmio_enabled = axl_mmio_enabled,
+	.slot_reset = axl_slot_reset,
+	.reset_prepare = axl_reset_prepare,
+	.reset_done = axl_reset_done,
+};
+
+static int axl_suspend(struct device *dev)
+{
+	axl_go_offline(dev_get_drvdata(dev), true);
+	return 0;
+}
+
+static int axl_resume(struct device *dev)
+{
+	return axl_go_online(dev_get_drvdata(dev));
+}
+
+const struct dev_pm_ops axl_pm_ops = {
+	SYSTEM_SLEEP_PM_OPS(axl_suspend, axl_resume)
+};

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * axl.ko: /sys/class/axl/axlN, and uevents. Room: kmod.
+ *
+ * One value a file; docs/driver.md describes each. The link's state and best
+ * are the PCI core's own files in the parent, current_link_speed and so on.
+ */
+#include <linux/kobject.h>
+
+#include "axl_dev.h"
+
+const char *axl_state_name(struct axl_device *axl)
+{
+	if (READ_ONCE(axl->gone))
+		return "lost";
+	if (READ_ONCE(axl->closed))
+		return "closing";
+	return READ_ONCE(axl->offline) ? "offline" : "live";
+}
+
+static ssize_t hw_version_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	struct axl_device *axl = to_axl(dev);
+
+	return sysfs_emit(page, "%u.%u\n", axl->hw_version >> 16, axl->hw_version & 0xffff);
+}
+static DEVICE_ATTR_RO(hw_version);
+
+static ssize_t uapi_version_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "%u\n", AXL_UAPI_VERSION);
+}
+static DEVICE_ATTR_RO(uapi_version);
+
+static ssize_t clock_hz_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "%llu\n", to_axl(dev)->clock_hz);
+}
+static DEVICE_ATTR_RO(clock_hz);
+
+static ssize_t dram_bytes_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "%llu\n", to_axl(dev)->dram.end);
+}
+static DEVICE_ATTR_RO(dram_bytes);
+
+static ssize_t dram_free_bytes_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	struct axl_device *axl = to_axl(dev);
+	u64 bytes;
+
+	mutex_lock(&axl->lock);
+	bytes = axl->dram.free_bytes;
+	mutex_unlock(&axl->lock);
+	return sysfs_emit(page, "%llu\n", bytes);
+}
+static DEVICE_ATTR_RO(dram_free_bytes);
+
+static ssize_t state_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "%s\n", axl_state_name(to_axl(dev)));
+}
+static DEVICE_ATTR_RO(state);
+
+static struct attribute *axl_attrs[] = {
+	&dev_attr_hw_version.attr,
+	&dev_attr_uapi_version.attr,
+	&dev_attr_clock_hz.attr,
+	&dev_attr_dram_bytes.attr,
+	&dev_attr_dram_free_bytes.attr,
+	&dev_attr_state.attr,
+	NULL
+};
+static const struct attribute_group axl_group = { .attrs = axl_attrs };
+
+struct axl_stat_attr {
+	struct device_attribute attr;
+	enum axl_stat stat;
+};
+
+static ssize_t axl_stat_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	struct axl_stat_attr *stat = container_of(attr, struct axl_stat_attr, attr);
+
+	return sysfs_emit(page, "%lld\n", (s64)atomic64_read(&to_axl(dev)->stats[stat->stat]));
+}
+
+#define AXL_STAT_ATTR(NAME, name, text)					\
+	static struct axl_stat_attr axl_stat_##name = {			\
+		.attr = __ATTR(name, 0444, axl_stat_show, NULL),	\
+		.stat = AXL_STAT_##NAME,				\
+	};
+AXL_STATS(AXL_STAT_ATTR)
+
+#define AXL_STAT_PTR(NAME, name, text) &axl_stat_##name.attr.attr,
+static struct attribute *axl_stat_attrs[] = {
+	AXL_STATS(AXL_STAT_PTR)
+	NULL
+};
+static const struct attribute_group axl_stat_group = {
+	.name = "stats",
+	.attrs = axl_stat_attrs,
+};
+
+const struct attribute_group *axl_dev_groups[] = {
+	&axl_group,
+	&axl_stat_group,
+	NULL
+};
+
+/* KOBJ_CHANGE with AXL_EVENT=what, for udev rules and monitors. */
+void axl_uevent(struct axl_device *axl, const char *what)
+{
+	char event[32], state[32];
+	char *envp[] = { event, state, NULL };
+
+	snprintf(event, sizeof(event), "AXL_EVENT=%s", what);
+	snprintf(state, sizeof(state), "AXL_STATE=%s", axl_state_name(axl));
+	kobject_uevent_env(&axl->dev.kobj, KOBJ_CHANGE, envp);
+}
