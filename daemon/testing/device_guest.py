@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The daemon with a device, in the VM: device_guest.py FOLDER. Called by tests/vm/daemon.sh."""
+
+import array
+import glob
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import traceback
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import private_test  # noqa: E402
+from private_test import balanced, equal  # noqa: E402
+from recording import DAEMON, REPO, Recording, summary  # noqa: E402
+
+WORKLOAD = os.path.join(REPO, "build", "bin", "axl-transformer")
+FOLDER = sys.argv[1]
+tests = []
+
+
+def test(function):
+    tests.append(function)
+    return function
+
+
+def path(name):
+    return os.path.join(FOLDER, name)
+
+
+def refused(*options, **popen):
+    """What a daemon says that must not start."""
+    done = subprocess.run([DAEMON, "--private", "--system", "--output", "/tmp/none", *options],
+                          capture_output=True, text=True, timeout=60, check=False, **popen)
+    equal((done.returncode, len(done.stderr.splitlines())), (1, 1))
+    assert not os.path.exists("/tmp/none")
+    return done.stderr
+
+
+@test
+def a_workload_is_recorded_whole():
+    recording = Recording("--output", path("whole"), "--", "axl-transformer")
+    equal(recording.first, "ready")
+    text, status = recording.run(WORKLOAD)
+    equal(status, 0)
+    done, status, _ = recording.stop(0)
+    equal((status, done["error"], done["lost"], done["bad"]), (0, "", 0, 0))
+    trace = summary(path("whole"))
+    words = next(line for line in text.splitlines() if " jobs, " in line).split()
+    equal((trace["rows"]["jobs"], trace["rows"]["commands"]), (int(words[0]), int(words[2])))
+    for kind in ("KIND_SUBMIT", "KIND_DOORBELL", "KIND_SUBMIT_END", "KIND_COMPLETE"):
+        equal((kind, trace["host"][kind]), (kind, trace["rows"]["jobs"]))
+    assert all(trace["probes"].values()), trace["probes"]
+    assert trace["rows"]["clocks"] >= 64 and trace["rows"]["counters"] >= 2
+    equal((trace["footer"], trace["gaps"], trace["devices"]), (True, 0, ["axl0"]))
+    balanced(trace)
+
+
+class Client:
+    """A client of the service."""
+
+    def __init__(self, socket_path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(60)
+        self.socket.connect(socket_path)
+        self.lines = self.socket.makefile("r")
+
+    def ask(self, file=None, **command):
+        text = json.dumps(command).encode() + b"\n"
+        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [file]))] if file else []
+        self.socket.sendmsg([text], rights)
+        answer = json.loads(self.lines.readline())
+        assert answer["ok"], answer
+        return answer
+
+
+@test
+def recordings_of_the_service_share_a_device_and_keep_apart():
+    service = subprocess.Popen([DAEMON, "--socket", "/tmp/service/control"],
+                               stderr=subprocess.DEVNULL)
+    while not os.path.exists("/tmp/service/live.sock"):
+        time.sleep(0.05)
+    client = Client("/tmp/service/control")
+    gates, children = [], []
+    for number in range(2):
+        gate_read, gate_write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(gate_write)
+            os.read(gate_read, 1)
+            os.dup2(os.open(path(f"out{number}"), os.O_WRONLY | os.O_CREAT), 1)
+            os.execv(WORKLOAD, [WORKLOAD])
+        os.close(gate_read)
+        gates.append(gate_write)
+        children.append(child)
+        file = os.open(path(f"share{number}"), os.O_RDWR | os.O_CREAT)
+        equal(client.ask(file, cmd="start", pids=[child])["session"], number + 1)
+    for gate in gates:
+        os.close(gate)
+    for child in children:
+        equal(os.waitpid(child, 0)[1], 0)
+    for number in range(2):
+        done = client.ask(cmd="stop", session=number + 1)["summary"]
+        equal((done["error"], done["lost"], done["bad"]), ("", 0, 0))
+        trace = summary(path(f"share{number}"))
+        with open(path(f"out{number}"), encoding="utf-8") as output:
+            words = next(line for line in output if " jobs, " in line).split()
+        equal((trace["rows"]["jobs"], trace["rows"]["commands"]), (int(words[0]), int(words[2])))
+        equal(list(trace["api_by_pid"]), [str(children[number])])
+        balanced(trace)
+    service.terminate()
+    equal(service.wait(timeout=60), 0)
+
+
+@test
+def a_held_ring_an_absent_device_and_no_permission_are_told():
+    holder = Recording("--output", path("holder"))
+    equal(holder.first, "ready")
+    text = refused()
+    assert "held by another tracer" in text, text
+    text = refused("--device", "axl7")
+    assert "no accelerator 'axl7'" in text and "axl0" in text, text
+    text = refused(user=65534, group=65534)
+    assert "permission" in text and "root" in text, text
+    holder.run(WORKLOAD)
+    equal(holder.stop()[1], 0)
+    balanced(summary(path("holder")))
+
+
+@test
+def a_full_disk_keeps_what_was_written():
+    os.mkdir("/tmp/small")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=160k", "none", "/tmp/small"], check=True)
+    recording = Recording("--output", "/tmp/small/x")
+    recording.run(WORKLOAD)
+    recording.run(WORKLOAD)
+    done, status, _ = recording.stop()
+    equal(status, 1)
+    assert "No space left on device" in done["error"], done
+    trace = summary("/tmp/small/x")
+    equal((trace["footer"], trace["bad_packets"], trace["stop_reason"]),
+          (True, 0, "output failed"))
+    assert trace["hops"]["output"]["lost"] == trace["losses"]["output"] > 0, trace
+
+
+@test
+def a_device_that_goes_away_ends_nothing():
+    recording = Recording("--output", path("unplug"))
+    recording.run(WORKLOAD)
+    device = os.path.realpath(glob.glob("/sys/bus/pci/drivers/axl/0000:*")[0])
+    with open(os.path.join(device, "remove"), "w", encoding="utf-8") as file:
+        file.write("1")
+    time.sleep(0.5)
+    done, status, _ = recording.stop()
+    equal((status, done["error"]), (0, ""))
+    trace = summary(path("unplug"))
+    equal((trace["footer"], trace["gaps"]), (True, 0))
+    assert trace["rows"]["commands"] > 0
+    for name, hop in trace["hops"].items():
+        assert hop["in"] == hop["out"] + hop["lost"] + hop["bad"], (name, hop)
+    # Samples that a device that is gone does not answer are bad, and told.
+    assert trace["hops"]["samples/axl0"]["bad"] > 0
+    text = refused()
+    assert "no accelerator" in text, text
+    with open("/sys/bus/pci/rescan", "w", encoding="utf-8") as file:
+        file.write("1")
+
+
+def main():
+    everything = tests + private_test.tests
+    print(f"1..{len(everything)}")
+    failed = 0
+    for number, function in enumerate(everything, 1):
+        try:
+            function()
+            verdict = "ok"
+        except Exception:  # whatever it is, the test did not pass
+            verdict = "not ok"
+            failed += 1
+            print("# " + traceback.format_exc().replace("\n", "\n# "))
+        print(f"{verdict} {number} - {function.__name__.replace('_', ' ')}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

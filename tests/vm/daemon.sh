@@ -1,0 +1,17 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 600
+#
+# The capture daemon with a device: what it says when something is wrong, several
+# recordings at once, and the same recordings of the probe app on the guest's kernel.
+set -u
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+scripts/vm --cpus 2 --timeout 400 --share "$scratch" -- \
+	python3 daemon/testing/device_guest.py "$scratch" >"$scratch/out" 2>"$scratch/err"
+status=$?
+cat "$scratch/out"
+if [ $status -ne 0 ]; then
+	sed 's/^/# /' "$scratch/err"
+fi
+exit $status
