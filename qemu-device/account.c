@@ -51,6 +51,14 @@ static void axl_charge(AxlState *s, unsigned e, AxlCmd *cmd, unsigned cause, uin
     }
 }
 
+/* All of an interval: what is charged is also what set the pace. */
+static void axl_charge_whole(AxlState *s, unsigned e, AxlCmd *cmd, unsigned cause, uint64_t ticks,
+                             int64_t ns)
+{
+    cmd->bound_ns[cause] += ns;
+    axl_charge(s, e, cmd, cause, ticks, ns);
+}
+
 /* The whole part of `share` of n, the remainder carried to the next time. */
 static uint64_t axl_split(uint64_t n, double share, double *carry)
 {
@@ -127,7 +135,7 @@ void axl_account_engine(AxlState *s, unsigned e)
     eng->accounted = now;
     if (!eng->cmd) {
         if (eng->candidate) {
-            axl_charge(s, e, eng->candidate, AXL_STALL_SEMAPHORE, ticks, ns);
+            axl_charge_whole(s, e, eng->candidate, AXL_STALL_SEMAPHORE, ticks, ns);
         } else {
             axl_count(s, AXL_CTR_ENGINE(e) + CTR_IDLE, ticks);
         }
@@ -135,15 +143,16 @@ void axl_account_engine(AxlState *s, unsigned e)
     }
     switch (eng->phase) {
     case AXL_PHASE_DISPATCH:
-        axl_charge(s, e, eng->cmd, AXL_STALL_DISPATCH, ticks, ns);
+        axl_charge_whole(s, e, eng->cmd, AXL_STALL_DISPATCH, ticks, ns);
         break;
     case AXL_PHASE_LATENCY_PCIE:
-        axl_charge(s, e, eng->cmd, AXL_STALL_PCIE, ticks, ns);
+        axl_charge_whole(s, e, eng->cmd, AXL_STALL_PCIE, ticks, ns);
         break;
     case AXL_PHASE_LATENCY_MEMORY:
-        axl_charge(s, e, eng->cmd, AXL_STALL_MEMORY, ticks, ns);
+        axl_charge_whole(s, e, eng->cmd, AXL_STALL_MEMORY, ticks, ns);
         break;
     case AXL_PHASE_STREAM:
+        eng->cmd->bound_ns[eng->cause] += ns;
         busy = axl_split(ticks, eng->busy_share, &eng->tick_carry);
         busy_ns = axl_split(ns, eng->busy_share, &eng->ns_carry);
         axl_charge(s, e, eng->cmd, AXL_CAUSE_BUSY, busy, busy_ns);
@@ -154,7 +163,7 @@ void axl_account_engine(AxlState *s, unsigned e)
         axl_tally_progress(s, eng->cmd);
         break;
     default:
-        axl_charge(s, e, eng->cmd, AXL_CAUSE_BUSY, ticks, ns);
+        axl_charge_whole(s, e, eng->cmd, AXL_CAUSE_BUSY, ticks, ns);
         break;
     }
 }

@@ -118,6 +118,7 @@ typedef struct AxlCmd {
     int64_t arrived_ns; /* first of its queue at the engine */
     uint64_t ticks[AXL_NUM_CAUSES];
     int64_t ns[AXL_NUM_CAUSES];
+    int64_t bound_ns[AXL_NUM_CAUSES]; /* time during which that cause set the pace */
     uint64_t total[AXL_NUM_TALLIES];
     uint64_t done[AXL_NUM_TALLIES];
     AxlOperand operand[AXL_MAX_OPERANDS];
@@ -472,6 +473,7 @@ void axl_truth_doorbell(AxlState *s, unsigned q, uint32_t tail, uint32_t previou
 void axl_truth_job(AxlState *s, unsigned q, const struct axl_rec_job *rec, int64_t completion_ns,
                    int64_t irq_ns);
 void axl_truth_event(AxlState *s, const char *what, const char *fmt, ...) G_GNUC_PRINTF(3, 4);
+unsigned axl_limiting_cause(const AxlCmd *cmd);
 unsigned axl_limiter(const AxlCmd *cmd);
 
 /* knobs.c */

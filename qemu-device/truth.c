@@ -36,13 +36,13 @@ static const char *axl_opcode_name(unsigned opcode)
     }
 }
 
-/* The cause with the largest share of end - head. */
-static unsigned axl_limiting_cause(const AxlCmd *cmd)
+/* What set the pace for the largest part of end - head. */
+unsigned axl_limiting_cause(const AxlCmd *cmd)
 {
     unsigned best = AXL_CAUSE_BUSY;
 
     for (unsigned c = 0; c < AXL_NUM_STALLS; c++) {
-        if (cmd->ns[c] > cmd->ns[best]) {
+        if (cmd->bound_ns[c] > cmd->bound_ns[best]) {
             best = c;
         }
     }
@@ -106,10 +106,14 @@ void axl_truth_cmd(AxlState *s, const AxlCmd *cmd)
     for (unsigned c = 0; c < AXL_NUM_STALLS; c++) {
         fprintf(s->truth, "%s\"%s\":%" PRId64, c ? "," : "", axl_cause_name[c], cmd->ns[c]);
     }
+    fputs("},\"bound_ns\":{", s->truth);
+    for (unsigned c = 0; c < AXL_NUM_CAUSES; c++) {
+        fprintf(s->truth, "%s\"%s\":%" PRId64, c ? "," : "", axl_cause_name[c], cmd->bound_ns[c]);
+    }
     fprintf(s->truth, "},\"limiter\":\"%s\",\"limiter_ns\":%" PRId64 ",\"alone_ns\":{\"compute\":%.1f,"
             "\"memory\":%.1f,\"scratch\":%.1f,\"tag\":%.1f,\"pcie_rx\":%.1f,\"pcie_tx\":%.1f,"
             "\"latency\":%" PRId64 "}}\n",
-            axl_cause_name[cause], cmd->ns[cause],
+            axl_cause_name[cause], cmd->bound_ns[cause],
             d->rate > 0 ? d->cycles * axl_engine_cycle_ns(s) / d->rate : 0.0, d->dram_ns,
             d->scratch_ns, d->tag_ns, d->rx_bytes * s->rx_ns_per_byte,
             d->tx_bytes * s->tx_ns_per_byte, d->pcie_latency_ns + d->memory_latency_ns);

@@ -427,7 +427,7 @@ struct axl_rec_cmd {
 	__u8 status;		/* enum axl_status */
 	__u32 tag;
 	__u32 stall[AXL_NUM_STALLS];	/* ticks */
-	__u32 limiter;		/* enum axl_limiter: the largest share of end - head */
+	__u32 limiter;		/* enum axl_limiter: set the pace for most of end - head */
 	__u64 work;		/* MACs (matrix), elements (vector), TLPs (DMA) */
 	__u64 bytes;		/* payload moved (DMA) or DRAM bytes asked for (compute) */
 	__u64 dram_bytes;	/* DRAM bytes fetched or written in whole bursts */
