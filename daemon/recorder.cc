@@ -139,8 +139,8 @@ Status Recorder::Attach(const RecordOptions& options) {
     }
     session_.OnDevice(description);
     if (options.probes.clock || options.probes.counters) {
-      auto source = std::make_unique<SampleSource>(
-          device, options.probes.clock, options.probes.counters, SamplePolicy(), &session_);
+      auto source = std::make_unique<SampleSource>(device, options.probes.clock,
+                                                   options.probes.counters, &session_);
       if (Status status = source->Start(); !status.ok()) return status;
       sources_.push_back(std::move(source));
     }
@@ -174,11 +174,15 @@ Status Recorder::Track(uint32_t pid) {
   return bpf_->Track(pid);
 }
 
-uint32_t Recorder::DrainSources(int64_t now_ns) {
-  uint32_t fill = 0;
-  if (bpf_ != nullptr) fill = bpf_->Drain(now_ns);
-  for (const auto& source : sources_) fill = std::max(fill, source->Drain(now_ns));
-  return fill;
+Pace Recorder::DrainSources(int64_t now_ns) {
+  Pace all;
+  if (bpf_ != nullptr) all = bpf_->Drain(now_ns);
+  for (const auto& source : sources_) {
+    const Pace pace = source->Drain(now_ns);
+    all.fill_permille = std::max(all.fill_permille, pace.fill_permille);
+    all.next_ns = std::min(all.next_ns, pace.next_ns);
+  }
+  return all;
 }
 
 Status Recorder::Snapshot(UniqueFd output, const std::string& output_name) {
@@ -200,10 +204,10 @@ int64_t Recorder::Poll() {
   epoll_event events[kMaxWakeEvents];
   (void)epoll_wait(wake_fd_.get(), events, kMaxWakeEvents, 0);  // takes the edges
   const int64_t now_ns = MonotonicNs();
-  const uint32_t fill = DrainSources(now_ns);
-  if (fill > kBusyPermille) {
+  const Pace pace = DrainSources(now_ns);
+  if (pace.fill_permille > kBusyPermille) {
     pause_ns_ = std::max(pause_ns_ / 2, kMinPauseNs);
-  } else if (fill < kIdlePermille) {
+  } else if (pace.fill_permille < kIdlePermille) {
     pause_ns_ = std::min(pause_ns_ * 2, kMaxPauseNs);
   }
   if (now_ns - last_flush_ns_ >= kFlushNs) {
@@ -212,7 +216,7 @@ int64_t Recorder::Poll() {
     sink_.Kick();
   }
   router_.live().Pump();
-  return pause_ns_;
+  return std::clamp(pace.next_ns - now_ns, kMinPauseNs, pause_ns_);
 }
 
 Summary Recorder::Stop(const std::string& reason, int32_t command_status) {

@@ -69,7 +69,7 @@ class Recorder {
   Status Attach(const RecordOptions& options);
   void Warn();
   void WakeOn(int fd, uint32_t events);
-  uint32_t DrainSources(int64_t now_ns);
+  Pace DrainSources(int64_t now_ns);
   uint64_t CpuNs() const;
 
   std::string output_name_;

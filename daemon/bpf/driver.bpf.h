@@ -73,10 +73,10 @@ static __always_inline struct act_host *host_record(__u64 now_ns, __u32 kind, __
 }
 
 /* Most events: arguments dev, ctx, queue, job, seq, correlation. */
-static __always_inline int job_event(struct bpf_raw_tracepoint_args *ctx, __u32 kind, __u64 arg0,
-				     __u64 arg1)
+static __always_inline int job_event_at(struct bpf_raw_tracepoint_args *ctx, __u64 time_ns,
+					__u32 kind, __u64 arg0, __u64 arg1)
 {
-	struct act_host *record = host_record(bpf_ktime_get_ns(), kind, ARG32(0));
+	struct act_host *record = host_record(time_ns, kind, ARG32(0));
 
 	if (!record)
 		return 0;
@@ -89,6 +89,12 @@ static __always_inline int job_event(struct bpf_raw_tracepoint_args *ctx, __u32 
 	record->arg1 = arg1;
 	submit(record);
 	return 0;
+}
+
+static __always_inline int job_event(struct bpf_raw_tracepoint_args *ctx, __u32 kind, __u64 arg0,
+				     __u64 arg1)
+{
+	return job_event_at(ctx, bpf_ktime_get_ns(), kind, arg0, arg1);
 }
 
 /* (dev, ctx, queue, job, seq, correlation, num_cmds, copy_bytes) */
@@ -106,11 +112,14 @@ int axl_submit(struct bpf_raw_tracepoint_args *ctx)
 	return process ? job_event(ctx, HOST_SUBMIT, ARG32(6), ARG64(7)) : 0;
 }
 
-/* (dev, ctx, queue, job, seq, correlation, tail) */
+/*
+ * (dev, ctx, queue, job, seq, correlation, tail, host_ns): fires after the write, so
+ * that tracing does not delay it, with the time at which it was made.
+ */
 SEC("raw_tp/axl_doorbell")
 int axl_doorbell(struct bpf_raw_tracepoint_args *ctx)
 {
-	return current_tracked() ? job_event(ctx, HOST_DOORBELL, ARG32(6), 0) : 0;
+	return current_tracked() ? job_event_at(ctx, ARG64(7), HOST_DOORBELL, ARG32(6), 0) : 0;
 }
 
 /* (dev, ctx, queue, job, seq, correlation, ret) */
@@ -133,7 +142,7 @@ int axl_complete(struct bpf_raw_tracepoint_args *ctx)
 	return job_event(ctx, HOST_COMPLETE, ARG32(6), ARG64(7));
 }
 
-/* (dev, queue, vector, completions), in interrupt context */
+/* (dev, queue, vector, completions, host_ns), host_ns: when the handler was entered */
 SEC("raw_tp/axl_irq")
 int axl_irq(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -142,7 +151,7 @@ int axl_irq(struct bpf_raw_tracepoint_args *ctx)
 
 	if (queue < AXL_MAX_QUEUES && !owned(&queue_owner, owner_key(dev, queue, AXL_MAX_QUEUES)))
 		return 0;
-	record = host_record(bpf_ktime_get_ns(), HOST_IRQ, dev);
+	record = host_record(ARG64(4), HOST_IRQ, dev);
 	if (!record)
 		return 0;
 	record->queue = queue;

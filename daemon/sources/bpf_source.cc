@@ -232,7 +232,7 @@ Status BpfSource::Start() {
   return {};
 }
 
-uint32_t BpfSource::Drain(int64_t now_ns) {
+Pace BpfSource::Drain(int64_t now_ns) {
   impl_->drained_records = 0;
   (void)ring_buffer__consume(impl_->ring.get());
   __atomic_store_n(&impl_->skeleton->bss->awake, 0, __ATOMIC_RELAXED);
@@ -240,7 +240,7 @@ uint32_t BpfSource::Drain(int64_t now_ns) {
     impl_->last_loss_check_ns = now_ns;
     impl_->ReportLosses();
   }
-  return 0;  // it wakes us in time by itself
+  return {};  // it wakes us in time by itself
 }
 
 void BpfSource::Stop() {

@@ -40,10 +40,10 @@ void DeviceSource::Handle(const axl_record& record) {
   }
 }
 
-uint32_t DeviceSource::Drain(int64_t) {
-  uint32_t fill = 0;
-  for (const axl_record& record : ring_->Take(&fill)) Handle(record);
-  return fill;
+Pace DeviceSource::Drain(int64_t) {
+  Pace pace;
+  for (const axl_record& record : ring_->Take(&pace.fill_permille)) Handle(record);
+  return pace;
 }
 
 void DeviceSource::Stop() {

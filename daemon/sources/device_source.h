@@ -26,7 +26,7 @@ class DeviceSource : public Source {
         handler_(handler) {}
 
   Status Start() override;
-  uint32_t Drain(int64_t now_ns) override;
+  Pace Drain(int64_t now_ns) override;
   void Stop() override;
 
   // Readable when there is much to drain.

@@ -2,6 +2,11 @@
 #include "daemon/sources/sample_source.h"
 
 namespace acceltrace::daemon {
+namespace {
+
+constexpr int kBurst = 32;
+
+}  // namespace
 
 bool SampleSource::SampleClock() {
   axl_clock_sample sample;
@@ -11,6 +16,7 @@ bool SampleSource::SampleClock() {
   }
   ++taken_;
   handler_->OnClock(device_->number(), sample);
+  next_ns_ = static_cast<int64_t>(sample.host_after_ns) + watch_.Next(sample);
   return true;
 }
 
@@ -25,7 +31,7 @@ void SampleSource::SampleCounters() {
 }
 
 void SampleSource::Burst() {
-  for (int i = 0; clocks_ && i < policy_.burst; ++i) {
+  for (int i = 0; clocks_ && i < kBurst; ++i) {
     if (!SampleClock()) break;  // a device that is gone will not come back
   }
   if (counters_) SampleCounters();
@@ -46,17 +52,16 @@ Status SampleSource::Start() {
   return {};
 }
 
-uint32_t SampleSource::Drain(int64_t now_ns) {
+Pace SampleSource::Drain(int64_t now_ns) {
   if (!started_) {
     started_ = true;
     Burst();
-    next_ns_ = now_ns + policy_.period_ns;
-  } else if (clocks_ && now_ns >= next_ns_) {
-    SampleClock();
-    // On the grid, but never several at once after a pause.
-    next_ns_ += policy_.period_ns * (1 + (now_ns - next_ns_) / policy_.period_ns);
+  } else if (clocks_ && now_ns >= next_ns_ && !SampleClock()) {
+    next_ns_ = now_ns + ClockWatch::kSteadyNs;
   }
-  return 0;
+  Pace pace;
+  if (clocks_) pace.next_ns = next_ns_;
+  return pace;
 }
 
 void SampleSource::Stop() {

@@ -100,6 +100,12 @@ class EventHandler {
   virtual void OnBpfCost(uint64_t run_ns, uint64_t runs) = 0;
 };
 
+// When a source wants to be drained again.
+struct Pace {
+  uint32_t fill_permille = 0;   // how full the fullest buffer was
+  int64_t next_ns = INT64_MAX;  // at this time at the latest
+};
+
 class Source {
  public:
   virtual ~Source() = default;
@@ -107,9 +113,8 @@ class Source {
   // Sets up and begins to collect; tells the handler its probes and devices.
   virtual Status Start() = 0;
 
-  // Hands over what has arrived. Returns how full the fullest buffer was, in
-  // permille, which sets the pace of the next call.
-  virtual uint32_t Drain(int64_t now_ns) = 0;
+  // Hands over what has arrived.
+  virtual Pace Drain(int64_t now_ns) = 0;
 
   // Ends collection, hands over the rest and closes the books (OnHop).
   virtual void Stop() = 0;

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// When to sample a device clock next. Room: daemon/sources.
+//
+// A clock that runs evenly needs few samples: two bound all between them. One
+// that does not is seen by predicting each sample from the two before; as soon
+// as a prediction fails by more than the samples' own brackets allow, sampling
+// becomes dense and then falls back, so that the moment of change is enclosed.
+#ifndef DAEMON_SOURCES_CLOCK_WATCH_H_
+#define DAEMON_SOURCES_CLOCK_WATCH_H_
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "kmod/uapi/axl.h"
+
+namespace acceltrace::daemon {
+
+class ClockWatch {
+ public:
+  static constexpr int64_t kSteadyNs = 100'000'000;
+  static constexpr int64_t kDenseNs = 5'000'000;
+  // Samples nearer to each other than this say nothing about the rate.
+  static constexpr int64_t kMinBaselineNs = kDenseNs / 2;
+
+  explicit ClockWatch(uint32_t clock_bits)
+      : mask_(clock_bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << clock_bits) - 1) {}
+
+  // Takes a sample; returns the ns until the next one should be taken.
+  int64_t Next(const axl_clock_sample& sample) {
+    const Point point = {static_cast<int64_t>(sample.host_before_ns + sample.host_after_ns) / 2,
+                         static_cast<int64_t>(sample.host_after_ns - sample.host_before_ns),
+                         sample.device_ticks};
+    if (points_ > 0 && point.host_ns - last_.host_ns < kMinBaselineNs) return pause_ns_;
+    if (points_ >= 2 && Surprising(point)) {
+      ++surprises_;
+      pause_ns_ = kDenseNs;
+    } else if (points_ >= 2) {
+      pause_ns_ = std::min(2 * pause_ns_, kSteadyNs);
+    }
+    before_ = last_;
+    last_ = point;
+    points_ = std::min(points_ + 1, 2);
+    return pause_ns_;
+  }
+
+  uint64_t surprises() const { return surprises_; }
+
+ private:
+  struct Point {
+    int64_t host_ns = 0;  // middle of the bracket
+    int64_t width_ns = 0;
+    uint64_t ticks = 0;
+  };
+
+  // Whether a straight line through the last two samples misses this one by more
+  // than their brackets and one tick each explain: half a width each, as far as
+  // extrapolating magnifies it.
+  bool Surprising(const Point& point) const {
+    const auto base_ns = static_cast<double>(last_.host_ns - before_.host_ns);
+    const auto ahead_ns = static_cast<double>(point.host_ns - last_.host_ns);
+    const double base_ticks = static_cast<double>((last_.ticks - before_.ticks) & mask_);
+    const double ahead_ticks = static_cast<double>((point.ticks - last_.ticks) & mask_);
+    if (base_ticks <= 0) return true;  // it stands still, or was reset
+    const double reach = ahead_ns / base_ns;
+    const double error_ns = std::fabs(ahead_ticks * base_ns / base_ticks - ahead_ns);
+    const double allowed_ns =
+        (static_cast<double>(before_.width_ns) * reach +
+         static_cast<double>(last_.width_ns) * (1 + reach) + static_cast<double>(point.width_ns)) /
+        2;
+    return error_ns > allowed_ns;
+  }
+
+  uint64_t mask_;
+  Point before_, last_;
+  int points_ = 0;
+  int64_t pause_ns_ = kSteadyNs;
+  uint64_t surprises_ = 0;
+};
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SOURCES_CLOCK_WATCH_H_

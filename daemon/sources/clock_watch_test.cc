@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/sources/clock_watch.h"
+
+#include <functional>
+
+#include "tests/catch.h"
+
+namespace acceltrace::daemon {
+namespace {
+
+constexpr int64_t kMs = 1'000'000;
+
+// Samples a clock for two seconds as the watch says; returns the number of samples.
+struct Run {
+  int samples = 0;
+  int64_t surprised_at_ns = 0;
+  int64_t longest_after_ns = 0;  // pause, in the 50 ms after the surprise
+};
+Run Watch(uint32_t bits, const std::function<double(int64_t)>& ticks) {
+  ClockWatch watch(bits);
+  Run run;
+  uint32_t noise = 1;
+  const uint64_t mask = bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
+  for (int64_t now_ns = 0; now_ns < 2000 * kMs;) {
+    // The reading lies anywhere in a bracket of 600 ns, sometimes of 20 us.
+    noise = noise * 1664525 + 1013904223;
+    const int64_t width_ns = noise >> 28 == 0 ? 20'000 : 600;
+    const int64_t read_ns = now_ns + (noise >> 8) % static_cast<uint64_t>(width_ns);
+    axl_clock_sample sample = {};
+    sample.host_before_ns = static_cast<uint64_t>(now_ns);
+    sample.host_after_ns = static_cast<uint64_t>(now_ns + width_ns);
+    sample.device_ticks = static_cast<uint64_t>(ticks(read_ns)) & mask;
+    const uint64_t surprises = watch.surprises();
+    const int64_t pause_ns = watch.Next(sample);
+    ++run.samples;
+    if (watch.surprises() > surprises && run.surprised_at_ns == 0) run.surprised_at_ns = now_ns;
+    if (run.surprised_at_ns != 0 && now_ns - run.surprised_at_ns < 20 * kMs) {
+      run.longest_after_ns = std::max(run.longest_after_ns, pause_ns);
+    }
+    now_ns += pause_ns;
+  }
+  return run;
+}
+
+TEST_CASE("an even clock is sampled at the steady pace, whatever its rate, noise and width") {
+  for (const double ppm : {0.0, -200.0, 200.0}) {
+    for (const uint32_t bits : {32u, 48u, 64u}) {
+      const Run run =
+          Watch(bits, [&](int64_t ns) { return 1e9 + static_cast<double>(ns) * (1 + ppm * 1e-6); });
+      CHECK(run.surprised_at_ns == 0);
+      CHECK(run.samples == 20);
+    }
+  }
+}
+
+TEST_CASE("a slow clock's ticks are no surprise") {
+  const Run run = Watch(32, [](int64_t ns) { return static_cast<double>(ns) / 50'000; });
+  CHECK(run.surprised_at_ns == 0);
+}
+
+TEST_CASE("a change of frequency is noticed at the next sample and followed densely") {
+  for (const double factor : {0.5, 1.25, 1.0001}) {
+    const int64_t step_ns = 1010 * kMs;
+    const Run run = Watch(64, [&](int64_t ns) {
+      if (ns < step_ns) return static_cast<double>(ns);
+      return static_cast<double>(step_ns) + static_cast<double>(ns - step_ns) * factor;
+    });
+    CHECK(run.surprised_at_ns > step_ns);
+    CHECK(run.surprised_at_ns <= step_ns + 100 * kMs);
+    CHECK(run.longest_after_ns <= 20 * kMs);
+    CHECK(run.samples > 22);
+    CHECK(run.samples < 40);
+  }
+}
+
+TEST_CASE("a clock that stops or starts anew is noticed") {
+  CHECK(Watch(64, [](int64_t ns) {
+          return static_cast<double>(std::min(ns, 1000 * kMs));
+        }).surprised_at_ns > 0);
+  CHECK(Watch(64, [](int64_t ns) {
+          return static_cast<double>(ns < 1000 * kMs ? ns + 5'000'000 : ns - 1000 * kMs);
+        }).surprised_at_ns > 0);
+}
+
+}  // namespace
+}  // namespace acceltrace::daemon
