@@ -30,6 +30,7 @@
 
 #include "uapi/axl.h"
 #include "uapi/axl_counters.h"
+#include "uapi/axl_stats.h"
 #include "compat.h"
 
 #define AXL_SQ_LOG2		11
@@ -43,24 +44,6 @@
 
 struct axl_device;
 struct axl_file;
-
-/* What happened since probe, X(NAME, name, text); files in sysfs, never reset. */
-#define AXL_STATS(X) /* a list, not a value */				\
-	X(BAD_COMPLETIONS, bad_completions, "completion entries that made no sense") \
-	X(POLLED_COMPLETIONS, polled_completions, "found by polling: interrupt lost or late") \
-	X(SPURIOUS_IRQS, spurious_interrupts, "queue interrupts with nothing to do") \
-	X(FAILED_JOBS, failed_jobs, "jobs that ended with an error of their own") \
-	X(CANCELED_JOBS, canceled_jobs, "jobs dropped with their context") \
-	X(TIMEOUTS, job_timeouts, "jobs that made no progress")	\
-	X(CTX_RESETS, context_resets, "contexts reset after an error") \
-	X(DEVICE_RESETS, device_resets, "resets of the whole device")	\
-	X(LINK_CHANGES, link_changes, "changes of link speed or width") \
-	X(ECC_EVENTS, ecc_events, "corrected memory errors reported")	\
-	X(THROTTLE_EVENTS, throttle_events, "throttling began or ended") \
-	X(BUS_ERRORS, bus_errors, "PCIe errors handled with a reset")
-
-#define AXL_STAT_ENUM(NAME, name, text) AXL_STAT_##NAME,
-enum axl_stat { AXL_STATS(AXL_STAT_ENUM) AXL_NUM_STATS };
 
 /* Pages that outlive the device as long as someone maps them, and their bus addresses. */
 struct axl_mem {
@@ -392,6 +375,7 @@ void axl_ptp_remove_device(struct axl_device *axl);
 
 /* axl_sysfs.c */
 extern const struct attribute_group *axl_dev_groups[];
+void axl_sysfs_init(void);
 const char *axl_state_name(struct axl_device *axl);
 void axl_uevent(struct axl_device *axl, const char *what);
 

@@ -155,6 +155,7 @@ static int __init axl_init(void)
 {
 	int err;
 
+	axl_sysfs_init();
 	err = axl_cdev_init();
 	if (err)
 		return err;

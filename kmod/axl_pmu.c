@@ -115,49 +115,60 @@ static void axl_pmu_del(struct perf_event *event, int flags)
 	axl_pmu_stop(event, flags);
 }
 
+/* For each counter three files: its number, its unit, its scale. */
+struct axl_event_attr {
+	struct device_attribute attr;
+	u32 counter;
+	const char *text;		/* NULL = the counter's number */
+	char name[40];
+};
+
+static const char *const axl_counter_names[] = { AXL_COUNTERS(AXL_COUNTER_NAME_) };
+static const char *const axl_counter_units[] = { AXL_COUNTERS(AXL_COUNTER_UNIT_) };
+static struct axl_event_attr axl_events[3 * AXL_NUM_COUNTERS];
+static struct attribute *axl_event_attrs[ARRAY_SIZE(axl_events) + 1];
+
 static ssize_t axl_event_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	struct perf_pmu_events_attr *event = container_of(attr, struct perf_pmu_events_attr, attr);
+	struct axl_event_attr *event = container_of(attr, struct axl_event_attr, attr);
 
-	return sysfs_emit(page, "event=%#llx\n", event->id);
+	if (event->text)
+		return sysfs_emit(page, "%s\n", event->text);
+	return sysfs_emit(page, "event=%#x\n", event->counter);
 }
 
-static ssize_t axl_unit_show(struct device *dev, struct device_attribute *attr, char *page)
+static void axl_event_fill(u32 i, u32 counter, const char *suffix, const char *text)
 {
-	struct perf_pmu_events_attr *event = container_of(attr, struct perf_pmu_events_attr, attr);
+	struct axl_event_attr *event = &axl_events[i];
 
-	return sysfs_emit(page, "%s\n", event->event_str);
+	snprintf(event->name, sizeof(event->name), "%s%s", axl_counter_names[counter], suffix);
+	event->counter = counter;
+	event->text = text;
+	sysfs_attr_init(&event->attr.attr);
+	event->attr.attr.name = event->name;
+	event->attr.attr.mode = 0444;
+	event->attr.show = axl_event_show;
+	axl_event_attrs[i] = &event->attr.attr;
 }
 
-/* For each counter three files: its number, its unit, its scale. */
-#define AXL_EVENT_ATTR(_var, _file, _show, _id, _text)			\
-	static struct perf_pmu_events_attr _var = {			\
-		.attr = __ATTR(_file, 0444, _show, NULL),		\
-		.id = _id,						\
-		.event_str = _text,					\
-	};
-#define AXL_EVENT_ATTRS(NAME, name, _unit, scope, text)			\
-	AXL_EVENT_ATTR(axl_ev_##name, name, axl_event_show, AXL_CTR_##NAME, NULL) \
-	AXL_EVENT_ATTR(axl_unit_##name, name.unit, axl_unit_show, AXL_CTR_##NAME, #_unit) \
-	AXL_EVENT_ATTR(axl_scale_##name, name.scale, axl_unit_show, AXL_CTR_##NAME, "1")
-AXL_COUNTERS(AXL_EVENT_ATTRS)
+static void axl_events_init(void)
+{
+	u32 i;
 
-#define AXL_EVENT_PTRS(NAME, name, unit, scope, text)			\
-	&axl_ev_##name.attr.attr, &axl_unit_##name.attr.attr, &axl_scale_##name.attr.attr,
-
-static struct attribute *axl_event_attrs[] = {
-	AXL_COUNTERS(AXL_EVENT_PTRS)
-	NULL
-};
+	for (i = 0; i < AXL_NUM_COUNTERS; i++) {
+		axl_event_fill(3 * i, i, "", NULL);
+		axl_event_fill(3 * i + 1, i, ".unit", axl_counter_units[i]);
+		axl_event_fill(3 * i + 2, i, ".scale", "1");
+	}
+}
 
 /* A device may have fewer counters than this driver knows. */
 static umode_t axl_event_visible(struct kobject *kobj, struct attribute *attr, int n)
 {
 	struct pmu *pmu = dev_get_drvdata(kobj_to_dev(kobj));
-	struct perf_pmu_events_attr *event =
-		container_of(attr, struct perf_pmu_events_attr, attr.attr);
+	struct axl_event_attr *event = container_of(attr, struct axl_event_attr, attr.attr);
 
-	return event->id < to_axl_pmu(pmu)->axl->num_counters ? attr->mode : 0;
+	return event->counter < to_axl_pmu(pmu)->axl->num_counters ? attr->mode : 0;
 }
 
 static const struct attribute_group axl_event_group = {
@@ -265,9 +276,11 @@ void axl_pmu_remove_device(struct axl_device *axl)
 
 int axl_pmu_init(void)
 {
-	int err = cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN, "perf/axl:online", NULL,
-					  axl_pmu_cpu_offline);
+	int err;
 
+	axl_events_init();
+	err = cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN, "perf/axl:online", NULL,
+				      axl_pmu_cpu_offline);
 	if (err < 0)
 		return err;
 	axl_pmu_cpuhp = err;

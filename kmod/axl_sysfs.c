@@ -71,6 +71,7 @@ static struct attribute *axl_attrs[] = {
 	&dev_attr_state.attr,
 	NULL
 };
+
 static const struct attribute_group axl_group = { .attrs = axl_attrs };
 
 struct axl_stat_attr {
@@ -85,18 +86,10 @@ static ssize_t axl_stat_show(struct device *dev, struct device_attribute *attr, 
 	return sysfs_emit(page, "%lld\n", (s64)atomic64_read(&to_axl(dev)->stats[stat->stat]));
 }
 
-#define AXL_STAT_ATTR(NAME, name, text)					\
-	static struct axl_stat_attr axl_stat_##name = {			\
-		.attr = __ATTR(name, 0444, axl_stat_show, NULL),	\
-		.stat = AXL_STAT_##NAME,				\
-	};
-AXL_STATS(AXL_STAT_ATTR)
+static const char *const axl_stat_names[] = { AXL_STATS(AXL_STAT_NAME_) };
+static struct axl_stat_attr axl_stats[AXL_NUM_STATS];
+static struct attribute *axl_stat_attrs[AXL_NUM_STATS + 1];
 
-#define AXL_STAT_PTR(NAME, name, text) &axl_stat_##name.attr.attr,
-static struct attribute *axl_stat_attrs[] = {
-	AXL_STATS(AXL_STAT_PTR)
-	NULL
-};
 static const struct attribute_group axl_stat_group = {
 	.name = "stats",
 	.attrs = axl_stat_attrs,
@@ -108,11 +101,27 @@ const struct attribute_group *axl_dev_groups[] = {
 	NULL
 };
 
+void axl_sysfs_init(void)
+{
+	u32 i;
+
+	for (i = 0; i < AXL_NUM_STATS; i++) {
+		struct attribute *attr = &axl_stats[i].attr.attr;
+
+		sysfs_attr_init(attr);
+		attr->name = axl_stat_names[i];
+		attr->mode = 0444;
+		axl_stats[i].attr.show = axl_stat_show;
+		axl_stats[i].stat = i;
+		axl_stat_attrs[i] = attr;
+	}
+}
+
 /* KOBJ_CHANGE with AXL_EVENT=what, for udev rules and monitors. */
 void axl_uevent(struct axl_device *axl, const char *what)
 {
 	char event[32], state[32];
-	char *envp[] = { event, state, NULL };
+	char *envp[3] = { event, state };
 
 	snprintf(event, sizeof(event), "AXL_EVENT=%s", what);
 	snprintf(state, sizeof(state), "AXL_STATE=%s", axl_state_name(axl));

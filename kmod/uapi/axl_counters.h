@@ -76,6 +76,10 @@
 #define AXL_COUNTER_ENUM_(NAME, name, unit, scope, text) AXL_CTR_##NAME,
 enum axl_counter { AXL_COUNTERS(AXL_COUNTER_ENUM_) AXL_NUM_COUNTERS };
 
+/* For tables: AXL_COUNTERS(AXL_COUNTER_NAME_) is a list of strings in register order. */
+#define AXL_COUNTER_NAME_(NAME, name, unit, scope, text) #name,
+#define AXL_COUNTER_UNIT_(NAME, name, unit, scope, text) #unit,
+
 /* The first counter of an engine's block, and the order within it. */
 #define AXL_CTR_ENGINE(e)	((e) * 9)
 
