@@ -14,7 +14,10 @@ namespace {
 constexpr double kRoundingNs = 0.05;
 // Between nodes this far apart a curve may leave the chord by at most 1 ns.
 constexpr double kChordNs = 1;
-constexpr size_t kMaxFillers = 200'000;
+// Fillers of a stretch: enough for two minutes without samples, and in proportion to
+// the samples of longer ones. With fewer the chord is farther away, and still right.
+constexpr size_t kMinFillers = 2'000;
+constexpr size_t kFillersPerNode = 100;
 // Clocks scale within this of their nominal frequency (counts.cc).
 constexpr double kMaxRatio = 4;
 // A stretch between breaks with fewer brackets proves nothing about its smoothness:
@@ -145,7 +148,8 @@ std::vector<Node> WithFillers(std::span<const Node> nodes, double curvature) {
   std::vector<Node> filled;
   const double span_ns = nodes.back().position_ns - nodes.front().position_ns;
   double step_ns = curvature > 0 ? std::sqrt(8 * kChordNs / curvature) * 1e9 : span_ns;
-  step_ns = std::max(step_ns, span_ns / static_cast<double>(kMaxFillers));
+  const size_t limit = std::max(kMinFillers, kFillersPerNode * nodes.size());
+  step_ns = std::max(step_ns, span_ns / static_cast<double>(limit));
   for (const Node& node : nodes) {
     if (!filled.empty() && step_ns > 0) {
       const double from = filled.back().position_ns;
@@ -199,10 +203,9 @@ void ChooseEstimate(std::span<const Node> nodes, const Motion& bounds, Stretch* 
 
 // Takes dissolved brackets before a piece that its curve passes back into it.
 void ExtendBackwards(std::span<Node> nodes, size_t floor, const Motion& motion, Piece* piece) {
-  std::vector<NodeStates> states =
-      Smooth(nodes.subspan(piece->first, piece->last - piece->first + 1), motion, true);
+  Tube states = Smooth(nodes.subspan(piece->first, piece->last - piece->first + 1), motion, true);
   if (states.empty()) return;
-  Region region = states.front().before;
+  Region region = states.Before(0);
   for (size_t i = piece->first; i-- > floor;) {
     const double seconds = (nodes[i + 1].position_ns - nodes[i].position_ns) * 1e-9;
     region.Advance(-seconds, motion.curvature);
@@ -215,13 +218,13 @@ void ExtendBackwards(std::span<Node> nodes, size_t floor, const Motion& motion, 
 
 // Whether a single change of frequency explains what lies between two pieces.
 bool IsKink(std::span<Node> nodes, const Piece& left, const Piece& right, const Motion& motion) {
-  const auto left_states =
+  const Tube left_tube =
       Smooth(nodes.subspan(left.first, left.last - left.first + 1), motion, true);
-  const auto right_states =
+  const Tube right_tube =
       Smooth(nodes.subspan(right.first, right.last - right.first + 1), motion, true);
-  if (left_states.empty() || right_states.empty()) return false;
-  const Region& l = left_states.back().after;
-  const Region& r = right_states.front().before;
+  if (left_tube.empty() || right_tube.empty()) return false;
+  const Region& l = left_tube.After(left_tube.size() - 1);
+  const Region& r = right_tube.Before(0);
   const double from = nodes[left.last].position_ns;
   const double gap_s = (nodes[right.first].position_ns - from) * 1e-9;
   const double swing = motion.curvature * gap_s;
@@ -283,7 +286,7 @@ std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count,
     for (const Piece& piece : pieces) {
       if (piece.witnesses >= kMinWitnesses) trusted.push_back(piece);
     }
-    if (!trusted.empty()) pieces = std::move(trusted);
+    pieces = std::move(trusted);
     for (size_t p = 1; p < pieces.size(); ++p) {
       ExtendBackwards(nodes, pieces[p - 1].last + 1, motion, &pieces[p]);
     }
@@ -293,7 +296,7 @@ std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count,
   std::vector<Draft> drafts;
   const auto add = [&](size_t first, size_t last, bool joined) {
     const std::span<const Node> span(nodes.data() + first, last - first + 1);
-    if (!joined || drafts.empty()) {
+    if (!joined) {
       Draft draft;
       draft.base_ticks = count.base_ticks;
       draft.base_host_ns = count.base_host_ns;
@@ -301,23 +304,33 @@ std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count,
     }
     drafts.back().stretches.push_back(MakeStretch(span, motion));
   };
-  for (size_t p = 0; p < pieces.size(); ++p) {
-    const bool first = p == 0, last = p + 1 == pieces.size();
-    const bool joined = !first && IsKink(nodes, pieces[p - 1], pieces[p], motion);
-    if (!first && !joined) {
-      drafts.back().smooth_back = false;
-      // Brackets that belong to neither side: a curve of one knot each.
-      for (size_t i = pieces[p - 1].last + 1; i < pieces[p].first; ++i) {
-        if (nodes[i].kind != Node::Kind::kBracket || nodes[i].rejected) continue;
-        add(i, i, false);
-        drafts.back().smooth_front = drafts.back().smooth_back = false;
-      }
+  // Brackets of no piece: a curve of one knot each. Whether there were any.
+  const auto add_loose = [&](size_t first, size_t end) {
+    const size_t before = drafts.size();
+    for (size_t i = first; i < end; ++i) {
+      if (nodes[i].kind == Node::Kind::kBracket && !nodes[i].rejected) add(i, i, false);
     }
-    // What lies before the first and after the last sample are cuts only.
-    const size_t from = first ? 0 : pieces[p].first;
-    const size_t to = last ? nodes.size() - 1 : pieces[p].last;
-    add(from, to, joined);
-    if (!first && !joined) drafts.back().smooth_front = false;
+    return drafts.size() > before;
+  };
+  size_t last_bracket = 0;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].kind == Node::Kind::kBracket && !nodes[i].rejected) last_bracket = i;
+  }
+  size_t next = 0;
+  for (const Piece& piece : pieces) {
+    const bool is_first = next == 0;
+    const bool joined = !is_first && IsKink(nodes, *(&piece - 1), piece, motion);
+    const bool loose = !joined && add_loose(next, piece.first);
+    // Cuts before the first sample and after the last belong to the pieces there.
+    const bool to_end = piece.last >= last_bracket;
+    add(is_first && !loose ? 0 : piece.first, to_end ? nodes.size() - 1 : piece.last, joined);
+    next = piece.last + 1;
+  }
+  add_loose(next, nodes.size());
+  // Within a count something broke between one draft and the next.
+  for (size_t i = 0; i < drafts.size(); ++i) {
+    drafts[i].smooth_front = i == 0;
+    drafts[i].smooth_back = i + 1 == drafts.size();
   }
   return drafts;
 }

@@ -36,7 +36,7 @@ constexpr int64_t kNoLimit = 4'000'000'000'000'000'000;
 // The curves around each one limit where it can lead to.
 void SetLimits(std::vector<Curve>* curves) {
   const auto host = [](const Curve& curve, double position_ns, double offset) {
-    return curve.base_host_ns + static_cast<int64_t>(position_ns + offset);
+    return curve.base_host_ns + internal::ToNs(position_ns + offset);
   };
   for (size_t i = 0; i < curves->size(); ++i) {
     Curve& curve = (*curves)[i];
@@ -97,9 +97,17 @@ std::vector<std::vector<CutMark>> PlaceCuts(const TickLine& line, const std::vec
   double told_hz = 0;
   for (const CutAt& cut : cuts) {
     CutMark mark;
-    size_t best = 0;
+    size_t from = 0, to = counts.size();
+    if (cut.near_ns != Map::kNoHint) {
+      const auto after =
+          std::upper_bound(counts.begin() + 1, counts.end(), cut.near_ns,
+                           [](int64_t ns, const Count& count) { return ns < count.base_host_ns; });
+      to = std::min(static_cast<size_t>(after - counts.begin()) + 1, counts.size());
+    }
+    from = to - std::min<size_t>(to, 3);
+    size_t best = from;
     double best_outside = kInfinity;
-    for (size_t c = 0; c < counts.size(); ++c) {
+    for (size_t c = from; c < to; ++c) {
       const Count& count = counts[c];
       const double first = count.readings.front().position_ns;
       const double last = count.readings.back().position_ns;

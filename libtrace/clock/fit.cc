@@ -17,15 +17,14 @@ State Estimate(const Region& states, bool straight) {
   return mid;
 }
 
-Knot MakeKnot(double position_ns, const Region& bounds, const State& mid) {
-  Knot knot;
-  const Range offset = bounds.OffsetAt(0), slope = bounds.Slopes();
-  knot.position_ns = position_ns;
-  knot.lo = offset.lo, knot.hi = offset.hi;
-  knot.slope_lo = slope.lo, knot.slope_hi = slope.hi;
-  knot.mid = std::clamp(mid.offset, offset.lo, offset.hi);
-  knot.slope_mid = std::clamp(mid.slope, slope.lo, slope.hi);
-  return knot;
+Knot BoundKnot(double position_ns, const Region& states) {
+  const Range offset = states.OffsetAt(0), slope = states.Slopes();
+  return {position_ns, offset.lo, 0, offset.hi, slope.lo, 0, slope.hi};
+}
+
+void SetMid(const State& mid, Knot* knot) {
+  knot->mid = std::clamp(mid.offset, knot->lo, knot->hi);
+  knot->slope_mid = std::clamp(mid.slope, knot->slope_lo, knot->slope_hi);
 }
 
 // What rounding off corners lost is won back where it costs nothing: at a bracket by
@@ -61,26 +60,34 @@ struct Fitted {
   End front, back;
 };
 
+// Bounds first, then the estimate, so that only one tube is held at a time.
 Fitted FitStretch(Stretch* stretch, uint64_t* rejected) {
   std::vector<Node>& nodes = stretch->nodes;
-  std::vector<Node> estimate_nodes = Narrowed(nodes, stretch->mid_margin);
-  const std::vector<NodeStates> bounds = Smooth(nodes, stretch->motion, false);
-  std::vector<NodeStates> estimates = Smooth(estimate_nodes, stretch->mid_motion, true);
-  const bool straight = stretch->mid_motion.curvature == 0;
   Fitted fitted;
-  std::vector<size_t> knot_of;
-  for (size_t i = 0; i < bounds.size(); ++i) {
-    knot_of.push_back(fitted.knots.size());
-    *rejected += nodes[i].kind == Node::Kind::kConstraint && nodes[i].rejected;
-    fitted.knots.push_back(
-        MakeKnot(nodes[i].position_ns, bounds[i].before, Estimate(estimates[i].before, straight)));
-    if (nodes[i].kick == 0) continue;
-    fitted.knots.push_back(
-        MakeKnot(nodes[i].position_ns, bounds[i].after, Estimate(estimates[i].after, straight)));
+  std::vector<size_t> knot_of;  // by node; a kick has a second knot behind it
+  {
+    const Tube bounds = Smooth(nodes, stretch->motion, false);
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      knot_of.push_back(fitted.knots.size());
+      *rejected += nodes[i].kind == Node::Kind::kConstraint && nodes[i].rejected;
+      fitted.knots.push_back(BoundKnot(nodes[i].position_ns, bounds.Before(i)));
+      if (nodes[i].kick == 0) continue;
+      fitted.knots.push_back(BoundKnot(nodes[i].position_ns, bounds.After(i)));
+    }
+    fitted.front.states = bounds.Before(0);
+    fitted.back.states = bounds.After(nodes.size() - 1);
   }
+  const bool straight = stretch->mid_motion.curvature == 0;
+  std::vector<Node> narrowed = Narrowed(nodes, stretch->mid_margin);
+  const Tube estimates = Smooth(narrowed, stretch->mid_motion, true);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    SetMid(Estimate(estimates.Before(i), straight), &fitted.knots[knot_of[i]]);
+    if (nodes[i].kick == 0) continue;
+    SetMid(Estimate(estimates.After(i), straight), &fitted.knots[knot_of[i] + 1]);
+  }
+  fitted.front.mid = Estimate(estimates.Before(0), straight);
+  fitted.back.mid = Estimate(estimates.After(nodes.size() - 1), straight);
   Tighten(nodes, knot_of, stretch->motion.curvature, &fitted.knots);
-  fitted.front = {bounds.front().before, Estimate(estimates.front().before, straight)};
-  fitted.back = {bounds.back().after, Estimate(estimates.back().after, straight)};
   return fitted;
 }
 

@@ -12,7 +12,7 @@ namespace internal {
 namespace {
 
 int64_t HostOf(const Curve& curve, const Knot& knot) {
-  return curve.base_host_ns + static_cast<int64_t>(knot.position_ns + knot.mid);
+  return curve.base_host_ns + ToNs(knot.position_ns + knot.mid);
 }
 
 size_t KnotAfter(const Curve& curve, double position_ns, size_t guess) {
@@ -116,7 +116,12 @@ Place MapData::Locate(uint64_t ticks, int64_t near_ns) const {
   }
   const bool has_hint = near_ns != Map::kNoHint;
   size_t at = curves.size() - 1;
-  while (has_hint && at > 0 && near_ns < curves[at].first_host_ns()) --at;
+  if (has_hint) {
+    const auto after =
+        std::upper_bound(curves.begin() + 1, curves.end(), near_ns,
+                         [](int64_t ns, const Curve& curve) { return ns < curve.first_host_ns(); });
+    at = static_cast<size_t>(after - curves.begin()) - 1;
+  }
   // The ticks may belong to a neighbour: the hint is a time nearby, no more. Of the
   // places that are on a curve the one nearest to the hint, else the nearest to a curve.
   Place best;
@@ -152,14 +157,11 @@ Place MapData::Locate(uint64_t ticks, int64_t near_ns) const {
 namespace {
 
 Interval ToInterval(const Curve& curve, double position_ns, double tick_ns, const Bounds& bounds) {
-  constexpr double kLimit = 4e18;  // within int64_t with room for the base
-  const auto host = [&](double ns) {
-    return curve.base_host_ns + static_cast<int64_t>(std::clamp(ns, -kLimit, kLimit));
-  };
   // The counter showed the ticks from then on until one more.
-  return {host(std::floor(position_ns + bounds.lo)),
-          host(std::round(position_ns + bounds.mid + 0.5 * tick_ns)),
-          host(std::ceil(position_ns + bounds.hi + tick_ns))};
+  const int64_t base_ns = curve.base_host_ns;
+  return {base_ns + ToNs(std::floor(position_ns + bounds.lo)),
+          base_ns + ToNs(std::round(position_ns + bounds.mid + 0.5 * tick_ns)),
+          base_ns + ToNs(std::ceil(position_ns + bounds.hi + tick_ns))};
 }
 
 Interval Convert(const MapData& data, uint64_t ticks, int64_t near_ns, size_t* cursor) {

@@ -4,6 +4,7 @@
 #ifndef LIBTRACE_CLOCK_MAP_DATA_H_
 #define LIBTRACE_CLOCK_MAP_DATA_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -12,6 +13,9 @@
 #include "libtrace/clock/region.h"
 
 namespace acceltrace::clock::internal {
+
+// To whole ns, within int64_t and with room for a base to be added.
+inline int64_t ToNs(double ns) { return static_cast<int64_t>(std::clamp(ns, -4e18, 4e18)); }
 
 // Bounds of the offset (host - base_host_ns - position) and of the slope (ns/s) at a
 // position. Two knots at one position: a change of frequency.

@@ -80,13 +80,13 @@ void Measure(std::span<const Count> counts, MapData* data) {
       widths.push_back(bounds.hi - bounds.lo + data->line.ns_per_tick());
     }
   }
-  quality.round_trip_min_ns = static_cast<int64_t>(AtFraction(&trips, 0));
-  quality.round_trip_median_ns = static_cast<int64_t>(AtFraction(&trips, 0.5));
+  quality.round_trip_min_ns = ToNs(AtFraction(&trips, 0));
+  quality.round_trip_median_ns = ToNs(AtFraction(&trips, 0.5));
   quality.residual_p50_ns = AtFraction(&residuals, 0.5);
   quality.residual_p99_ns = AtFraction(&residuals, 0.99);
   quality.residual_max_ns = AtFraction(&residuals, 1);
-  quality.width_median_ns = static_cast<int64_t>(std::ceil(AtFraction(&widths, 0.5)));
-  quality.width_max_ns = static_cast<int64_t>(std::ceil(AtFraction(&widths, 1)));
+  quality.width_median_ns = ToNs(std::ceil(AtFraction(&widths, 0.5)));
+  quality.width_max_ns = ToNs(std::ceil(AtFraction(&widths, 1)));
 }
 
 }  // namespace acceltrace::clock::internal

@@ -20,9 +20,14 @@ constexpr double kParallel = 1e-11;
 // More than any area: only if there is no other corner.
 constexpr double kBeyond = 1e30;
 
-double Length(const State& a) { return std::hypot(a.offset, a.slope); }
-
 double Cross(const State& a, const State& b) { return a.offset * b.slope - a.slope * b.offset; }
+
+double Square(const State& a) { return a.offset * a.offset + a.slope * a.slope; }
+
+// Whether the way turns left from one edge to the next, by more than rounding.
+bool TurnsLeft(const State& in, const State& out, double cross) {
+  return cross > 0 && cross * cross > kParallel * kParallel * Square(in) * Square(out);
+}
 
 }  // namespace
 
@@ -136,7 +141,7 @@ bool Region::Intersect(const Region& with) {
     const State& v = other.vertices_[i];
     const State edge = Minus(other.vertices_[i + 1 == other.size_ ? 0 : i + 1], v);
     // Inside is left of the edge: cross(edge, p - v) >= 0.
-    const double length = std::hypot(edge.offset, edge.slope);
+    const double length = std::sqrt(Square(edge));
     if (length == 0) continue;
     const double a = edge.slope / length, b = -edge.offset / length;
     // Rounding turns a short edge; let it be wrong on the large side only.
@@ -210,7 +215,7 @@ void Region::Simplify() {
       const State edge = Minus(to, from), in = Minus(from, before), out = Minus(after, to);
       const double turn = Cross(in, out);
       // Where they are as good as parallel the corner would be a rounding error.
-      if (turn <= kParallel * Length(in) * Length(out)) continue;
+      if (!TurnsLeft(in, out, turn)) continue;
       const double along = Cross(edge, out) / turn, back = Cross(in, edge) / turn;
       if (!(along >= 0 && back >= 0)) continue;
       const State corner{from.offset + along * in.offset, from.slope + along * in.slope};
@@ -241,7 +246,7 @@ void Region::Tidy() {
     const State& before = vertices_[i == 0 ? size_ - 1 : i - 1];
     const State& after = vertices_[(i + 1) % size_];
     const State in = Minus(vertices_[i], before), out = Minus(after, vertices_[i]);
-    if (Cross(in, out) <= kParallel * Length(in) * Length(out)) {
+    if (!TurnsLeft(in, out, Cross(in, out))) {
       Drop(i);
       if (i > 0) --i;
     } else {

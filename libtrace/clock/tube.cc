@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/clock/tube.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -10,6 +11,9 @@ namespace {
 
 // So many brackets in a row that contradict what was before are believed.
 constexpr size_t kWitnessesOfBreak = 3;
+
+// Nodes that are looked at again after a break, at most.
+constexpr size_t kMaxPending = 1000;
 
 double SecondsBetween(const Node& from, const Node& to) {
   return (to.position_ns - from.position_ns) * 1e-9;
@@ -73,7 +77,8 @@ std::vector<Piece> Segment(std::span<Node> nodes, const Motion& motion) {
   size_t i = 0;
   while (i < nodes.size() || !failed.empty()) {
     const bool at_end = i == nodes.size();
-    if (at_end || failed.size() == kWitnessesOfBreak) {
+    if (at_end || failed.size() == kWitnessesOfBreak ||
+        (!failed.empty() && i - failed.front() > kMaxPending)) {
       // A new piece from the first that contradicted; look at what follows again.
       i = failed.front();
       region = Region();
@@ -133,11 +138,10 @@ bool IsFeasible(std::span<const Node> nodes, const Motion& motion) {
   return true;
 }
 
-std::vector<NodeStates> Smooth(std::span<Node> nodes, const Motion& motion, bool brackets_only) {
+Tube Smooth(std::span<Node> nodes, const Motion& motion, bool brackets_only) {
   const auto passed_by = [&](const Node& node) {
     return node.rejected || (brackets_only && node.kind == Node::Kind::kConstraint);
   };
-  std::vector<NodeStates> states(nodes.size());
   size_t start = 0;
   while (start < nodes.size() && (!HasBothSides(nodes[start]) || passed_by(nodes[start]))) ++start;
   if (start == nodes.size()) return {};
@@ -172,6 +176,12 @@ std::vector<NodeStates> Smooth(std::span<Node> nodes, const Motion& motion, bool
   };
 
   // Forward: what the past allows. Before `start` that is everything.
+  Tube tube;
+  tube.before_.resize(nodes.size());
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].kick != 0) tube.after_.emplace_back(i, Region());
+  }
+  auto after = tube.after_.begin();
   Region region = Region::Box(nodes[start].gate, motion.slopes);
   region.Shift(-origins[start].offset, -origins[start].slope);
   for (size_t i = start; i < nodes.size(); ++i) {
@@ -179,28 +189,38 @@ std::vector<NodeStates> Smooth(std::span<Node> nodes, const Motion& motion, bool
       step(i - 1, true, &region);
       clip(i, &region);
     }
-    states[i].before = region;
+    tube.before_[i] = region;
+    if (nodes[i].kick == 0) continue;
     kick(i, &region);
-    states[i].after = region;
+    while (after->first != i) ++after;
+    after->second = region;
   }
   // Backward: what the future allows, met with the past. It starts from the last
   // forward set, which is all that both allow there.
   for (size_t i = nodes.size(); i-- > 0;) {
-    if (i + 1 < nodes.size()) {
-      step(i, false, &region);
-      Meet(region, i >= start, &states[i].after);
+    if (i + 1 < nodes.size()) step(i, false, &region);
+    if (nodes[i].kick != 0) {
+      while (after->first != i) --after;
+      Meet(region, i >= start, &after->second);
       kick(i, &region);
-    } else {
-      region = states[i].before;
     }
     clip(i, &region);
-    Meet(region, i >= start, &states[i].before);
+    Meet(region, i >= start, &tube.before_[i]);
   }
   for (size_t i = 0; i < nodes.size(); ++i) {
-    states[i].before.Shift(origins[i].offset, origins[i].slope);
-    states[i].after.Shift(origins[i].offset, origins[i].slope);
+    tube.before_[i].Shift(origins[i].offset, origins[i].slope);
   }
-  return states;
+  for (auto& [node, states] : tube.after_) {
+    states.Shift(origins[node].offset, origins[node].slope);
+  }
+  return tube;
+}
+
+const Region& Tube::After(size_t node) const {
+  const auto found =
+      std::lower_bound(after_.begin(), after_.end(), node,
+                       [](const auto& entry, size_t wanted) { return entry.first < wanted; });
+  return found != after_.end() && found->first == node ? found->second : before_[node];
 }
 
 }  // namespace acceltrace::clock::internal

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "libtrace/clock/region.h"
@@ -56,14 +57,24 @@ std::vector<Node> Narrowed(std::span<const Node> nodes, double margin);
 // True if one smooth curve passes all gates that are not rejected.
 bool IsFeasible(std::span<const Node> nodes, const Motion& motion);
 
-struct NodeStates {
-  Region before;  // its kick
-  Region after;
+// The possible states at each node.
+class Tube {
+ public:
+  bool empty() const { return before_.empty(); }
+  size_t size() const { return before_.size(); }
+  // Before and after the node's kick.
+  const Region& Before(size_t node) const { return before_[node]; }
+  const Region& After(size_t node) const;
+
+ private:
+  friend Tube Smooth(std::span<Node>, const Motion&, bool);
+  std::vector<Region> before_;
+  std::vector<std::pair<size_t, Region>> after_;  // where there is a kick, by node
 };
 
-// The possible states at each node. Gates that leave nothing are marked rejected and
-// passed by; with brackets_only, constraints are passed by too. Empty without a bracket.
-std::vector<NodeStates> Smooth(std::span<Node> nodes, const Motion& motion, bool brackets_only);
+// Gates that leave nothing are marked rejected and passed by; with brackets_only,
+// constraints are passed by too. Empty without a bracket.
+Tube Smooth(std::span<Node> nodes, const Motion& motion, bool brackets_only);
 
 }  // namespace acceltrace::clock::internal
 

@@ -4,4 +4,5 @@ $(eval $(call unit-test,scoring,tests/scoring,$(SCORING_SRCS)))
 $(eval $(call program,$(BUILD)/test/clock-matrix,tests/scoring/matrix.cc $(SCORING_SRCS),-L$(BUILD)/lib -lacceltrace -lprotobuf,$(BUILD)/lib/libacceltrace.so))
 $(eval $(call program,$(BUILD)/test/clock-score,tests/scoring/score_trace.cc tests/scoring/truth.cc $(SCORING_SRCS),-L$(BUILD)/lib -lacceltrace -lprotobuf,$(BUILD)/lib/libacceltrace.so))
 $(eval $(call program,$(BUILD)/test/axl-pulse,tests/scoring/pulse.cc,-L$(BUILD)/lib -laxl,$(BUILD)/lib/libaxl.so))
-TESTS += $(BUILD)/test/axl-pulse $(BUILD)/test/clock-matrix $(BUILD)/test/clock-score
+$(eval $(call program,$(BUILD)/test/clock-speed,tests/scoring/speed.cc $(SCORING_SRCS),-L$(BUILD)/lib -lacceltrace -lprotobuf,$(BUILD)/lib/libacceltrace.so))
+TESTS += $(BUILD)/test/clock-speed $(BUILD)/test/axl-pulse $(BUILD)/test/clock-matrix $(BUILD)/test/clock-score

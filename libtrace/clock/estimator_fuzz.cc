@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The estimator on arbitrary samples, constraints, cuts and questions: no crash, no
+// undefined behaviour, and every interval in order.
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "libtrace/clock/estimator.h"
+
+namespace {
+
+void Check(bool condition) {
+  if (!condition) std::abort();
+}
+
+class Input {
+ public:
+  Input(const uint8_t* data, size_t size) : data_(data), left_(size) {}
+  bool empty() const { return left_ == 0; }
+  // Numbers of any size, small ones more often.
+  uint64_t Number() {
+    const uint8_t width = Byte() % 9;
+    uint64_t value = 0;
+    for (int i = 0; i < width; ++i) value = value << 8 | Byte();
+    return value;
+  }
+  int64_t TimeNs() { return static_cast<int64_t>(Number() & ((uint64_t{1} << 62) - 1)); }
+  uint8_t Byte() {
+    if (left_ == 0) return 0;
+    --left_;
+    return *data_++;
+  }
+
+ private:
+  const uint8_t* data_;
+  size_t left_;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace acceltrace::clock;
+  Input input(data, size);
+  ClockInfo info;
+  info.nominal_hz = static_cast<double>(input.Number());
+  info.bits = input.Byte() % 66;
+  MapBuilder builder(info);
+  Sample sample;
+  while (!input.empty()) {
+    switch (input.Byte() % 4) {
+      case 0:
+        // A sample after the last one, so that most make sense.
+        sample.host_before_ns = (sample.host_before_ns + input.TimeNs() / 4) % (int64_t{1} << 61);
+        sample.host_after_ns = sample.host_before_ns + static_cast<int64_t>(input.Number() >> 3);
+        sample.device_ticks += input.Number();
+        sample.has_ptm = input.Byte() & 1;
+        sample.ptm_device_ticks = sample.device_ticks + input.Byte();
+        sample.ptm_host_ns = sample.host_after_ns;
+        builder.Add(sample);
+        break;
+      case 1: {
+        Constraint constraint;
+        constraint.ticks = input.Number();
+        constraint.host_ns = input.TimeNs();
+        constraint.order = static_cast<Constraint::Order>(input.Byte() & 1);
+        builder.AddConstraints({&constraint, 1});
+        break;
+      }
+      case 2: {
+        const uint64_t ticks = input.Number();
+        const int64_t near_ns = input.Byte() & 1 ? Map::kNoHint : input.TimeNs();
+        builder.AddCut(ticks, Cut::kFrequency, near_ns, static_cast<double>(input.Number()));
+        break;
+      }
+      default:
+        sample.device_ticks -= input.Number();
+        break;
+    }
+  }
+  const auto map = builder.Build();
+  if (!map.ok()) {
+    Check(!map.message().empty());
+    return 0;
+  }
+  for (uint64_t ticks : {uint64_t{0}, sample.device_ticks, sample.device_ticks / 2, ~uint64_t{0}}) {
+    for (int64_t near_ns : {Map::kNoHint, int64_t{0}, sample.host_before_ns}) {
+      const Interval when = map->ToHost(ticks, near_ns);
+      Check(when.lo_ns <= when.mid_ns && when.mid_ns <= when.hi_ns);
+      (void)map->Duration(ticks, sample.device_ticks, near_ns);
+    }
+  }
+  return 0;
+}
