@@ -73,8 +73,10 @@ def disturb(process, folder, devices, disturbances):
 
 def run(icount, seconds, rate, properties="", devices=1, disturbances=(), stop_daemon=None,
         load=0, timeout_s=600, keep=None):
-    """Records and scores, in the folder `keep` or one that goes away; returns {"with_ptm": [score...], "without_ptm": [score...]}, a score
-    for each device as clock-score --json prints it. load: processes that keep the host busy."""
+    """Records and scores, in the folder `keep` or one that goes away. Returns lists of scores by
+    device, as clock-score --json prints them: "ptm", "plain" (as if there were no
+    cross-timestamps) and "untold" (as if the device had not told of changes, either).
+    load: processes that keep the host busy."""
     with contextlib.ExitStack() as stack:
         folder = keep or stack.enter_context(tempfile.TemporaryDirectory(prefix="clock-cell-"))
         command = [f"{REPO}/scripts/vm", "--timeout", str(timeout_s), "--share", folder, "--qmp",
@@ -105,7 +107,7 @@ def run(icount, seconds, rate, properties="", devices=1, disturbances=(), stop_d
         if process.returncode != 0:
             raise RuntimeError(f"the VM ended with {process.returncode}: {errors.strip()[-500:]}")
         return {name: score(trace, truths, options) for name, options in
-                (("with_ptm", []), ("without_ptm", ["--no-ptm"]))}
+                (("ptm", []), ("plain", ["--no-ptm"]), ("untold", ["--no-ptm", "--untold"]))}
 
 
 def score(trace, truths, options):
