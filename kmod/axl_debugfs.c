@@ -20,9 +20,12 @@ static void axl_dump_queue(struct seq_file *m, struct axl_device *axl, struct ax
 	spin_lock_irq(&hwq->lock);
 	q = hwq->q;
 	if (q)
-		seq_printf(m, "queue %u: ctx %u submitted %llu completed %llu sq %u..%u (device %u) cq %u (device %u) status %#x%s\n",
-			   hwq->id, q->ctx->hw, q->submitted, q->completed, q->sq_head, q->sq_tail,
-			   head, q->cq_head, cq_tail, status, q->dead ? " dead" : "");
+		seq_printf(m, "queue %u: ctx %u submitted %llu completed %llu", hwq->id,
+			   q->ctx->hw, q->submitted, q->completed);
+	if (q)
+		seq_printf(m, " sq %u..%u (device %u) cq %u (device %u) status %#x%s\n",
+			   q->sq_head, q->sq_tail, head, q->cq_head, cq_tail, status,
+			   q->dead ? " dead" : "");
 	spin_unlock_irq(&hwq->lock);
 }
 

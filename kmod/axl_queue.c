@@ -4,7 +4,8 @@
  *
  * Nothing in a completion entry is believed without a check against what we
  * submitted: jobs of a queue complete in order, so the next entry must name
- * the oldest job in flight. An entry that does not ends the context.
+ * the oldest job in flight. An entry that does not ends the context, but for a
+ * mere repetition of the one before.
  */
 #include <linux/dma-mapping.h>
 #include <linux/slab.h>
@@ -109,6 +110,15 @@ static bool axl_cqe_sane(struct axl_queue *q, const struct axl_cqe *cqe, struct 
 	       cqe->sq_head - job->sq_end <= q->sq_tail - job->sq_end;
 }
 
+/* The entry of the newest completed job once more: a nuisance, but no harm. */
+static bool axl_cqe_repeats(struct axl_queue *q, const struct axl_cqe *cqe)
+{
+	struct axl_job *last = &q->jobs[q->completed & (AXL_SQ_ENTRIES - 1)];
+
+	return q->completed && cqe->queue == q->hwq->id && cqe->job == last->job &&
+	       cqe->correlation == last->correlation;
+}
+
 /* Whether the entry with that free-running index has been written. */
 static bool axl_cqe_ready(const struct axl_queue *q, u32 at)
 {
@@ -144,6 +154,10 @@ unsigned int axl_queue_reap(struct axl_queue *q)
 		cqe = q->cq[q->cq_head & (AXL_CQ_ENTRIES - 1)];
 		q->cq_head++;
 		done++;
+		if (axl_cqe_repeats(q, &cqe)) {
+			axl_count(axl, AXL_STAT_BAD_COMPLETIONS);
+			continue;
+		}
 		job = &q->jobs[(q->completed + 1) & (AXL_SQ_ENTRIES - 1)];
 		if (q->completed == q->submitted || !axl_cqe_sane(q, &cqe, job)) {
 			axl_count(axl, AXL_STAT_BAD_COMPLETIONS);

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+/* QMP over a virtio port. Room: tests/driver. */
+#include "tests/driver/qmp.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "tests/driver/harness.h"
+
+static int port_ = -1;
+static char answer_[8192];
+
+/* The port whose name is "axl.qmp". */
+static int port_open(void)
+{
+	char name[64], path[80];
+	glob_t found;
+	size_t i;
+	int fd = -1;
+
+	if (glob("/sys/class/virtio-ports/*/name", 0, NULL, &found))
+		return -1;
+	for (i = 0; i < found.gl_pathc && fd < 0; i++) {
+		FILE *file = fopen(found.gl_pathv[i], "r");
+
+		if (file && fgets(name, sizeof(name), file) && strcmp(name, "axl.qmp\n") == 0 &&
+		    sscanf(found.gl_pathv[i], "/sys/class/virtio-ports/%32[^/]", name) == 1) {
+			snprintf(path, sizeof(path), "/dev/%s", name);
+			fd = open(path, O_RDWR | O_CLOEXEC);
+		}
+		if (file)
+			fclose(file);
+	}
+	globfree(&found);
+	return fd;
+}
+
+/* One line of at most sizeof(answer_), within ten seconds. */
+static int read_line(void)
+{
+	size_t length = 0;
+	struct pollfd ready = { .fd = port_, .events = POLLIN };
+
+	while (length + 1 < sizeof(answer_)) {
+		if (poll(&ready, 1, 10000) != 1 || read(port_, answer_ + length, 1) != 1)
+			return -1;
+		if (answer_[length] == '\n')
+			break;
+		length++;
+	}
+	answer_[length] = 0;
+	return 0;
+}
+
+static int ask(const char *command)
+{
+	size_t length = strlen(command);
+
+	if (write(port_, command, length) != (ssize_t)length || write(port_, "\n", 1) != 1)
+		return -1;
+	/* Events and the greeting come in between. */
+	do {
+		if (read_line())
+			return -1;
+	} while (!strstr(answer_, "\"return\"") && !strstr(answer_, "\"error\""));
+	return strstr(answer_, "\"error\"") ? -1 : 0;
+}
+
+int qmp(const char *command)
+{
+	if (port_ < 0) {
+		port_ = port_open();
+		if (port_ < 0)
+			harness_skip("no QMP port in this guest");
+		/* What an earlier user left unread would be taken for our answers. */
+		while (poll(&(struct pollfd){ .fd = port_, .events = POLLIN }, 1, 50) == 1 &&
+		       read(port_, answer_, sizeof(answer_)) > 0)
+			;
+		/* An error here only says that somebody negotiated before. */
+		ask("{\"execute\":\"qmp_capabilities\"}");
+	}
+	if (ask(command) == 0)
+		return 0;
+	printf("# qmp: %s: %s\n", command, answer_);
+	return -1;
+}
+
+int qmp_set(const char *property, long long value)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command),
+		 "{\"execute\":\"qom-set\",\"arguments\":{\"path\":\"/machine/peripheral/axl0\","
+		 "\"property\":\"%s\",\"value\":%lld}}", property, value);
+	return qmp(command);
+}
+
+long long qmp_get(const char *property)
+{
+	char command[256], *value;
+
+	snprintf(command, sizeof(command),
+		 "{\"execute\":\"qom-get\",\"arguments\":{\"path\":\"/machine/peripheral/axl0\","
+		 "\"property\":\"%s\"}}", property);
+	if (qmp(command))
+		return -1;
+	value = strstr(answer_, "\"return\":");
+	return value ? atoll(value + 9) : -1;
+}
+
+int qmp_unplug(void)
+{
+	return qmp("{\"execute\":\"device_del\",\"arguments\":{\"id\":\"axl0\"}}");
+}
+
+int qmp_plug(void)
+{
+	return qmp("{\"execute\":\"device_add\",\"arguments\":{\"driver\":\"axl\","
+		   "\"id\":\"axl0\",\"bus\":\"axl-rp0\"}}");
+}

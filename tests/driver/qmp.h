@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The emulator's QMP monitor from inside the guest, over a virtio port that the
+ * scripts in tests/vm/driver-*.sh add: faults of the device, plug and unplug.
+ * Room: tests/driver.
+ */
+#ifndef TESTS_DRIVER_QMP_H_
+#define TESTS_DRIVER_QMP_H_
+
+/* Sends one command (JSON); 0, or -1 with the answer in a comment of the test. */
+int qmp(const char *command);
+/* Sets a property of the device "axl0". */
+int qmp_set(const char *property, long long value);
+long long qmp_get(const char *property);
+int qmp_unplug(void);
+int qmp_plug(void);
+
+#endif /* TESTS_DRIVER_QMP_H_ */
