@@ -52,11 +52,13 @@ def test_catch():
     bad = (b'<TestCase name="b"><Expression success="false" type="CHECK" filename="f" line="3">'
            b'<Original>x == 1</Original><Expanded>2 == 1</Expanded></Expression>'
            b'<OverallResult success="false"/></TestCase>')
-    skip = b'<TestCase name="c"><Skip>no c</Skip><OverallResult success="true" skips="1"/></TestCase>'
+    skip = (b'<TestCase name="c"><Skip>no c</Skip>'
+            b'<OverallResult success="true" skips="1"/></TestCase>')
     end = b"</Catch>"
     cases = results.catch(1, good + bad + skip + end)
     check("catch: one case a test case", verdicts(cases) == [PASS, FAIL, SKIP])
-    check("catch: the failed check is shown", "x == 1" in cases[1].detail and "f:3" in cases[1].detail)
+    check("catch: the failed check is shown",
+          "x == 1" in cases[1].detail and "f:3" in cases[1].detail)
     check("catch: a report cut short fails", FAIL in verdicts(results.catch(-11, good)))
     check("catch: rubbish fails", FAIL in verdicts(results.catch(0, good + b"<<<")))
     check("catch: no case fails", verdicts(results.catch(0, b"<Catch></Catch>")) == [FAIL])

@@ -61,12 +61,14 @@ class Tree:
 def is_fixture(path):
     """Stored inputs and expected outputs: data, whose bytes are what they are."""
     parts = path.split("/")[:-1]
-    return "corpus" in parts or "data" in parts or path.endswith(FIXTURES)
+    golden = path.startswith("tests/golden/") and path.endswith(".txt")
+    return golden or "corpus" in parts or "data" in parts or path.endswith(FIXTURES)
 
 
 def is_test(path):
     stem = os.path.basename(path).split(".")[0]
-    return path.startswith("tests/") or stem.endswith(("_test", "_fuzz", "_bench"))
+    folders = path.split("/")[:-1]
+    return "tests" in folders or "testing" in folders or stem.endswith(("_test", "_fuzz", "_bench"))
 
 
 def is_kernel_code(path):

@@ -97,7 +97,7 @@ def whitespace(tree):
 
 def columns(tree):
     """code lines are at most 100 columns wide"""
-    for path in tree.having(".cc", ".c", ".h", ".py", ".sh", ".proto"):
+    for path in tree.having(".cc", ".c", ".h", ".py", ".proto"):
         for number, line in enumerate(tree.lines(path), 1):
             width = len(line.expandtabs(8))
             if width > MAX_COLUMNS and "://" not in line:
