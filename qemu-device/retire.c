@@ -149,13 +149,15 @@ static void axl_irq(AxlState *s, unsigned n, const AxlCompletion *c)
     }
     if (s->fault.lose_irqs > 0) {
         s->fault.lose_irqs--;
-        axl_truth_event(s, "fault", "\"fault\":\"lost-irq\",\"queue\":%u,\"job\":%u", n, c->rec.job);
+        axl_truth_event(s, "fault", "\"fault\":\"lost-irq\",\"queue\":%u,\"job\":%u", n,
+                        c->rec.job);
         axl_irq_sent(s, &irq, false);
         return;
     }
     if (s->fault.late_irqs > 0 && s->irqs < AXL_IRQ_PENDING) {
         s->fault.late_irqs--;
-        axl_truth_event(s, "fault", "\"fault\":\"late-irq\",\"queue\":%u,\"job\":%u", n, c->rec.job);
+        axl_truth_event(s, "fault", "\"fault\":\"late-irq\",\"queue\":%u,\"job\":%u", n,
+                        c->rec.job);
         irq.due_ns = s->now + s->fault.late_irq_ns;
         s->irq[s->irqs++] = irq;
         axl_sim_at(s, AXL_EV_IRQ, MIN(s->due[AXL_EV_IRQ], irq.due_ns));

@@ -87,8 +87,8 @@ void axl_truth_cmd(AxlState *s, const AxlCmd *cmd)
             s->index, cmd->desc.job, cmd->desc.index, cmd->queue, cmd->ctx,
             axl_engine_name[cmd->engine], axl_opcode_name(cmd->desc.opcode), cmd->desc.tag,
             (uint64_t)cmd->desc.correlation);
-    fprintf(s->truth, ",\"doorbell_ns\":%" PRId64 ",\"fetched_ns\":%" PRId64 ",\"arrived_ns\":%" PRId64
-            ",\"head_ns\":%" PRId64 ",\"start_ns\":%" PRId64 ",\"end_ns\":%" PRId64,
+    fprintf(s->truth, ",\"doorbell_ns\":%" PRId64 ",\"fetched_ns\":%" PRId64
+            ",\"arrived_ns\":%" PRId64 ",\"head_ns\":%" PRId64 ",\"start_ns\":%" PRId64 ",\"end_ns\":%" PRId64,
             cmd->doorbell.ns, cmd->fetched.ns, cmd->arrived_ns, head_ns, cmd->start.ns,
             cmd->end.ns);
     fprintf(s->truth, ",\"fetched_tsc\":%" PRIu64 ",\"start_tsc\":%" PRIu64 ",\"end_tsc\":%" PRIu64
@@ -110,7 +110,8 @@ void axl_truth_cmd(AxlState *s, const AxlCmd *cmd)
     for (unsigned c = 0; c < AXL_NUM_CAUSES; c++) {
         fprintf(s->truth, "%s\"%s\":%" PRId64, c ? "," : "", axl_cause_name[c], cmd->bound_ns[c]);
     }
-    fprintf(s->truth, "},\"limiter\":\"%s\",\"limiter_ns\":%" PRId64 ",\"alone_ns\":{\"compute\":%.1f,"
+    fprintf(s->truth, "},\"limiter\":\"%s\",\"limiter_ns\":%" PRId64
+            ",\"alone_ns\":{\"compute\":%.1f,"
             "\"memory\":%.1f,\"scratch\":%.1f,\"tag\":%.1f,\"pcie_rx\":%.1f,\"pcie_tx\":%.1f,"
             "\"latency\":%" PRId64 "}}\n",
             axl_cause_name[cause], cmd->bound_ns[cause],
@@ -131,8 +132,9 @@ void axl_truth_job(AxlState *s, unsigned q, const struct axl_rec_job *rec, int64
     if (!axl_truth_on(s)) {
         return;
     }
-    fprintf(s->truth, "{\"t\":\"job\",\"dev\":%u,\"job\":%u,\"queue\":%u,\"ctx\":%u,\"corr\":%" PRIu64
-            ",\"commands\":%u,\"status\":%u,\"completion_ns\":%" PRId64 ",\"completion_tsc\":%" PRIu64
+    fprintf(s->truth, "{\"t\":\"job\",\"dev\":%u,\"job\":%u,\"queue\":%u,\"ctx\":%u"
+            ",\"corr\":%" PRIu64 ",\"commands\":%u,\"status\":%u,\"completion_ns\":%" PRId64
+            ",\"completion_tsc\":%" PRIu64
             ",\"completion_ticks\":%" PRIu64 ",\"irq_ns\":%" PRId64 ",\"irq_tsc\":%" PRIu64 "}\n",
             s->index, rec->job, q, rec->h.context, (uint64_t)rec->correlation, rec->commands,
             rec->status, completion_ns, axl_clock_tsc(s, completion_ns), (uint64_t)rec->completion,

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2086
 #
 # The distribution's own tools on the driver, as they are. Runs in a guest; TAP.
 count=0
