@@ -61,7 +61,7 @@ struct Row {
 std::string TextList(const std::vector<Row>& rows, const std::string& unknown) {
   const view::Style style = StdoutStyle();
   Table table({{"address", Table::Align::kLeft},
-               {"accelerator", Table::Align::kLeft, true},
+               {"accelerator", Table::Align::kLeft},
                {"driver", Table::Align::kLeft},
                {"node", Table::Align::kLeft},
                {"link now", Table::Align::kLeft},

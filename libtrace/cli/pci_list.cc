@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -59,11 +60,27 @@ std::string Node(const fs::path& device) {
   return "";
 }
 
+// libpci ends the program on its own errors unless told otherwise, and its
+// lookups call what pci_init() would have set: only names are wanted here.
+void Ignore(char*, ...) {}
+[[noreturn]] void Die(char* message, ...) {
+  std::fprintf(stderr, "acceltrace: libpci: %s\n", message);
+  std::exit(1);
+}
+
+pci_access* OpenNames() {
+  pci_access* names = pci_alloc();
+  names->error = Die;
+  names->warning = Ignore;
+  names->debug = Ignore;
+  return names;
+}
+
 }  // namespace
 
 std::vector<PciAccelerator> ListAccelerators(const std::string& root) {
   std::vector<PciAccelerator> found;
-  pci_access* ids = pci_alloc();
+  pci_access* ids = OpenNames();
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(root + "/bus/pci/devices", error)) {
     const fs::path& device = entry.path();
@@ -85,7 +102,8 @@ std::vector<PciAccelerator> ListAccelerators(const std::string& root) {
     if (!numa.empty()) accelerator.numa_node = std::atoi(numa.c_str());
     found.push_back(std::move(accelerator));
   }
-  pci_cleanup(ids);
+  pci_free_name_list(ids);
+  std::free(ids);  // pci_cleanup() is for what pci_init() has opened
   std::sort(found.begin(), found.end(),
             [](const PciAccelerator& a, const PciAccelerator& b) { return a.address < b.address; });
   return found;
