@@ -88,7 +88,8 @@ void axl_truth_cmd(AxlState *s, const AxlCmd *cmd)
             axl_engine_name[cmd->engine], axl_opcode_name(cmd->desc.opcode), cmd->desc.tag,
             (uint64_t)cmd->desc.correlation);
     fprintf(s->truth, ",\"doorbell_ns\":%" PRId64 ",\"fetched_ns\":%" PRId64
-            ",\"arrived_ns\":%" PRId64 ",\"head_ns\":%" PRId64 ",\"start_ns\":%" PRId64 ",\"end_ns\":%" PRId64,
+            ",\"arrived_ns\":%" PRId64 ",\"head_ns\":%" PRId64 ",\"start_ns\":%" PRId64
+            ",\"end_ns\":%" PRId64,
             cmd->doorbell.ns, cmd->fetched.ns, cmd->arrived_ns, head_ns, cmd->start.ns,
             cmd->end.ns);
     fprintf(s->truth, ",\"fetched_tsc\":%" PRIu64 ",\"start_tsc\":%" PRIu64 ",\"end_tsc\":%" PRIu64
