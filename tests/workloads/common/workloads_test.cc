@@ -12,6 +12,7 @@
 #include "tests/catch.h"
 #include "tests/workloads/bandwidth/bandwidth.h"
 #include "tests/workloads/matmul/sweep.h"
+#include "tests/workloads/patterns/patterns.h"
 #include "tests/workloads/stress/program.h"
 
 using namespace acceltrace;
@@ -101,6 +102,21 @@ TEST_CASE("matmul: wrong results and shapes that are none are noticed") {
     INFO(text);
     REQUIRE_FALSE(ParseShape(text).ok());
   }
+}
+
+TEST_CASE("patterns: each computes what it should") {
+  Fixture f;
+  for (const auto patterns : {DevicePatterns(), HostPatterns()}) {
+    for (const Pattern& pattern : patterns) {
+      INFO(pattern.name);
+      REQUIRE(FindPattern(pattern.name) == &pattern);
+      PatternStats stats;
+      REQUIRE(pattern.run(1, &stats).message() == "");
+      REQUIRE(stats.wrong == 0);
+      REQUIRE(stats.commands > 0);
+    }
+  }
+  REQUIRE(FindPattern("nothing") == nullptr);
 }
 
 TEST_CASE("stress: random programs come out right, alone and together") {
