@@ -55,6 +55,7 @@ class PrivateRun {
 
   int Run() {
     signals_ = TakeSignals();
+    RaisePriority();
     if (options_.control_fd >= 0) {
       int type = 0;
       socklen_t bytes = sizeof(type);

@@ -3,6 +3,7 @@
 
 #include <sys/capability.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include <cerrno>
 #include <cstring>
@@ -12,6 +13,7 @@
 namespace acceltrace::daemon {
 namespace {
 
+constexpr int kNice = -10;
 constexpr cap_value_t kRecording[] = {CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE};
 
 struct CapDeleter {
@@ -43,6 +45,8 @@ Status Keep(bool admin_permitted, bool admin_in_effect) {
 }
 
 }  // namespace
+
+void RaisePriority() { (void)!setpriority(PRIO_PROCESS, 0, kNice); }
 
 Status DropPrivileges() { return Keep(false, false); }
 Status DropAllButAttach() { return Keep(true, false); }

@@ -15,6 +15,10 @@
 
 namespace acceltrace::daemon {
 
+// A recorder that gets no CPU loses events: ahead of ordinary programs, where that
+// is permitted. It runs seldom and briefly.
+void RaisePriority();
+
 // Nothing but what recording takes, for good. Fine if there is less to begin with.
 Status DropPrivileges();
 

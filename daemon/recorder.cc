@@ -176,12 +176,14 @@ Status Recorder::Track(uint32_t pid) {
 
 Pace Recorder::DrainSources(int64_t now_ns) {
   Pace all;
-  if (bpf_ != nullptr) all = bpf_->Drain(now_ns);
-  for (const auto& source : sources_) {
+  const auto drain = [&](Source* source) {
     const Pace pace = source->Drain(now_ns);
     all.fill_permille = std::max(all.fill_permille, pace.fill_permille);
     all.next_ns = std::min(all.next_ns, pace.next_ns);
-  }
+  };
+  // Device rings are the smallest buffers.
+  for (const auto& source : sources_) drain(source.get());
+  if (bpf_ != nullptr) drain(bpf_.get());
   return all;
 }
 
@@ -216,7 +218,7 @@ int64_t Recorder::Poll() {
     sink_.Kick();
   }
   router_.live().Pump();
-  return std::clamp(pace.next_ns - now_ns, kMinPauseNs, pause_ns_);
+  return std::clamp<int64_t>(pace.next_ns - now_ns, 0, pause_ns_);
 }
 
 Summary Recorder::Stop(const std::string& reason, int32_t command_status) {

@@ -78,7 +78,7 @@ class Recorder {
   Router router_;
   Session session_;
   std::unique_ptr<BpfSource> bpf_;
-  std::vector<std::unique_ptr<Source>> sources_;  // in the order of draining and stopping
+  std::vector<std::unique_ptr<Source>> sources_;  // of devices; drained and stopped first
   std::vector<std::string> warnings_;
   UniqueFd wake_fd_;  // epoll of the sources' own
   int64_t start_ns_ = 0;

@@ -39,6 +39,7 @@ void NotifyManager(const char* state) {
 
 Status Serve(const Options& options) {
   UniqueFd signals = TakeSignals();
+  RaisePriority();
   std::optional<gid_t> group;
   errno = 0;
   if (const struct group* entry = getgrnam(options.group.c_str())) group = entry->gr_gid;

@@ -25,7 +25,8 @@ namespace {
 
 constexpr char kProvider[] = "libaxl";
 constexpr int64_t kLossCheckNs = 100'000'000;
-constexpr uint32_t kMaxRecordsPerDrain = 1'000'000;
+// A flood here must not keep the other sources, whose rings are smaller, waiting.
+constexpr uint32_t kMaxRecordsPerDrain = 4096;
 constexpr int kDrainFull = -ECANCELED;  // ends ring_buffer__consume early
 constexpr const char* kHopNames[ACT_NUM_HOPS] = {"bpf-api", "bpf-driver", "bpf-process"};
 
@@ -235,12 +236,15 @@ Status BpfSource::Start() {
 Pace BpfSource::Drain(int64_t now_ns) {
   impl_->drained_records = 0;
   (void)ring_buffer__consume(impl_->ring.get());
-  __atomic_store_n(&impl_->skeleton->bss->awake, 0, __ATOMIC_RELAXED);
+  const bool more = impl_->drained_records >= kMaxRecordsPerDrain;
+  if (!more) __atomic_store_n(&impl_->skeleton->bss->awake, 0, __ATOMIC_RELAXED);
   if (now_ns - impl_->last_loss_check_ns >= kLossCheckNs) {
     impl_->last_loss_check_ns = now_ns;
     impl_->ReportLosses();
   }
-  return {};  // it wakes us in time by itself
+  Pace pace;  // no filling: it wakes us in time by itself
+  if (more) pace.next_ns = now_ns;
+  return pace;
 }
 
 void BpfSource::Stop() {

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "daemon/sources/axl_device.h"
 #include "daemon/sources/ring_hub.h"
@@ -34,6 +35,8 @@ class DeviceSource : public Source {
 
  private:
   void Handle(const axl_record& record);
+  // Returns whether there are more.
+  bool HandleSome(size_t max_records);
   void TellLoss(uint64_t count, uint64_t first_ticks, uint64_t last_ticks, const char* hop);
 
   std::shared_ptr<AxlDevice> device_;
@@ -41,8 +44,10 @@ class DeviceSource : public Source {
   Filter wanted_;
   EventHandler* handler_;
   std::unique_ptr<RingHub::Subscription> ring_;
-  uint64_t foreign_ = 0;     // other processes' records, not part of this recording
-  uint64_t loss_dated_ = 0;  // losses that a loss record told of
+  std::vector<axl_record> taken_;  // off the ring
+  size_t handled_ = 0;             // of taken_
+  uint64_t foreign_ = 0;           // other processes' records, not part of this recording
+  uint64_t loss_dated_ = 0;        // losses that a loss record told of
 };
 
 }  // namespace acceltrace::daemon

@@ -41,13 +41,13 @@ Result<std::unique_ptr<RingHub::Subscription>> RingHub::Subscribe(
   }
   auto subscription = std::make_unique<Subscription>(hub);
   const std::lock_guard<std::mutex> lock(hub->mutex_);
-  hub->Pump();  // what was there before is not for the newcomer
+  hub->PumpLocked();  // what was there before is not for the newcomer
   subscription->at_start_ = hub->reader_.counts();
   hub->subscriptions_.push_back(subscription.get());
   return subscription;
 }
 
-uint32_t RingHub::Pump() {
+uint32_t RingHub::PumpLocked() {
   return reader_.Drain([this](const axl_record& record) {
     for (Subscription* subscription : subscriptions_) {
       if (subscription->queue_.size() < kMaxQueued) {
@@ -66,12 +66,19 @@ void RingHub::Remove(Subscription* subscription) {
                        subscriptions_.end());
 }
 
-const std::vector<axl_record>& RingHub::Subscription::Take(uint32_t* fill) {
-  taken_.clear();
+uint32_t RingHub::Subscription::Pump() {
   const std::lock_guard<std::mutex> lock(hub_->mutex_);
-  *fill = hub_->Pump();
-  std::swap(queue_, taken_);
-  return taken_;
+  return hub_->PumpLocked();
+}
+
+void RingHub::Subscription::Take(std::vector<axl_record>* records) {
+  const std::lock_guard<std::mutex> lock(hub_->mutex_);
+  std::swap(queue_, *records);
+}
+
+bool RingHub::Subscription::waiting() const {
+  const std::lock_guard<std::mutex> lock(hub_->mutex_);
+  return !queue_.empty();
 }
 
 RingHub::Counts RingHub::Subscription::counts() const {

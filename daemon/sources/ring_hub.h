@@ -35,9 +35,12 @@ class RingHub : public std::enable_shared_from_this<RingHub> {
     Subscription(const Subscription&) = delete;
     Subscription& operator=(const Subscription&) = delete;
 
-    // All records since the last call; valid until the next. *fill: how full the
-    // ring was, in permille.
-    const std::vector<axl_record>& Take(uint32_t* fill);
+    // Empties the ring into the queues of all subscribers. Returns how full it was,
+    // in permille.
+    uint32_t Pump();
+    // Swaps the queue for *records, which must be empty.
+    void Take(std::vector<axl_record>* records);
+    bool waiting() const;
     Counts counts() const;
     // Readable when the ring is a quarter full.
     int wake_fd() const { return hub_->device_->fd(); }
@@ -46,7 +49,6 @@ class RingHub : public std::enable_shared_from_this<RingHub> {
     friend class RingHub;
     std::shared_ptr<RingHub> hub_;
     std::vector<axl_record> queue_;  // guarded by the hub's mutex
-    std::vector<axl_record> taken_;
     RingCounts at_start_;
     uint64_t out_ = 0, dropped_ = 0;
   };
@@ -62,7 +64,7 @@ class RingHub : public std::enable_shared_from_this<RingHub> {
 
  private:
   // With the mutex held.
-  uint32_t Pump();
+  uint32_t PumpLocked();
   void Remove(Subscription* subscription);
 
   std::mutex mutex_;
