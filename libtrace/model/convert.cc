@@ -107,8 +107,7 @@ class Conversion {
     return found == host_jobs_.end() ? kNone : found->second;
   }
 
-  // What the order of events tells of a job's device times. The handler's entry
-  // comes before the consumption, and so bounds tighter, where it was seen.
+  // What the order of events tells of a job's device times.
   void Constrain(size_t i, const HostJob& side, std::vector<clock::Constraint>* constraints) {
     using Order = clock::Constraint::Order;
     const DeviceJobs& jobs = decoder_.device_jobs;
@@ -116,11 +115,10 @@ class Conversion {
       converters_[jobs.device[i]].Anchor(jobs.doorbell.ticks[i], side.doorbell_ns);
       constraints->push_back({jobs.doorbell.ticks[i], side.doorbell_ns, Order::kHostFirst});
     }
-    const int64_t noticed_ns = side.irq_ns != kNoTime ? side.irq_ns : side.complete_ns;
-    if (noticed_ns == kNoTime) return;
-    const bool irq = jobs.has_irq[i] && side.irq_ns != kNoTime;
-    constraints->push_back(
-        {irq ? jobs.irq.ticks[i] : jobs.completion.ticks[i], noticed_ns, Order::kDeviceFirst});
+    // Not the handler's entry: one that was entered before the completion was
+    // written may still have found it.
+    if (side.complete_ns == kNoTime) return;
+    constraints->push_back({jobs.completion.ticks[i], side.complete_ns, Order::kDeviceFirst});
   }
 
   void FitClocks() {

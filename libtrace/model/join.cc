@@ -114,7 +114,11 @@ class Joiner {
       jobs_.submit_ns[row] = side.submit_ns;
       jobs_.doorbell_ns[row] = side.doorbell_ns;
       jobs_.submit_end_ns[row] = side.submit_end_ns;
-      jobs_.irq_ns[row] = side.irq_ns;
+      // A handler that was entered before the completion was written, and still
+      // found it, is not the interrupt that this job sent.
+      const bool earlier_run = jobs_.on_device[row] && side.irq_ns != kNoTime &&
+                               side.irq_ns < jobs_.completion.host[row].lo_ns;
+      jobs_.irq_ns[row] = earlier_run ? kNoTime : side.irq_ns;
       jobs_.complete_ns[row] = side.complete_ns;
       jobs_.wait_ns[row] = side.wait_ns;
       jobs_.wake_ns[row] = side.wake_ns;
