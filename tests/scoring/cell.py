@@ -76,15 +76,16 @@ def run(icount, seconds, rate, properties="", devices=1, disturbances=(), stop_d
     """Records and scores, in the folder `keep` or one that goes away. Returns lists of scores by
     device, as clock-score --json prints them: "ptm", "plain" (as if there were no
     cross-timestamps) and "untold" (as if the device had not told of changes, either).
-    load: processes that keep the host busy."""
+    properties: of every device, or a list. load: processes that keep the host busy."""
     with contextlib.ExitStack() as stack:
         folder = keep or stack.enter_context(tempfile.TemporaryDirectory(prefix="clock-cell-"))
         command = [f"{REPO}/scripts/vm", "--timeout", str(timeout_s), "--share", folder, "--qmp",
                    f"{folder}/qmp"]
         command += ["--icount"] if icount else ["--cpus", "2", "--tcg"]
         truths = [f"{folder}/truth{device}.jsonl" for device in range(devices)]
-        for truth in truths:
-            command += ["--device", f"axl,truth={truth}" + (f",{properties}" if properties else "")]
+        for device, truth in enumerate(truths):
+            own = properties if isinstance(properties, str) else properties[device]
+            command += ["--device", ",".join(filter(None, [f"axl,truth={truth}", own]))]
         trace = f"{folder}/cell.atrace"
         command += ["--", "acceltrace", "record", "-o", trace, "--", f"{REPO}/build/test/axl-pulse",
                     str(seconds), str(rate), str(devices)]
