@@ -6,7 +6,7 @@
 # devices, from several processes; a device's faults named by libaxl, and gone with
 # the next process.
 set -u
-echo 1..4
+echo 1..5
 
 # check NUMBER NAME STATUS
 check() {
@@ -23,6 +23,7 @@ scripts/vm --icount --timeout 300 -- sh -e -c '
 	build/bin/axl-matmul
 	build/bin/axl-matmul --bf16 --transpose-b --scratch --shape 37x41x43
 	build/bin/axl-bandwidth --max 1048576
+	build/bin/axl-patterns
 	build/bin/axl-stress'
 check 1 'every workload is right, with every option' $?
 
@@ -30,7 +31,8 @@ scripts/vm --cpus 2 --timeout 300 --device axl --device axl -- sh -e -c '
 	build/bin/axl-stress --processes 3 --threads 4 --calls 300
 	build/bin/axl-stress --processes 3 --threads 3 --calls 300 --priorities --seed 9
 	build/bin/axl-stress --processes 20 --threads 1 --calls 30
-	build/bin/axl-transformer --device 1'
+	build/bin/axl-transformer --device 1
+	build/bin/axl-transformer --devices 0'
 check 2 'processes, threads and two devices at once' $?
 
 # Each device has one fault to give; what libaxl says of it; then all is well again.
@@ -61,3 +63,16 @@ scripts/vm --no-device --timeout 120 -- sh -c '
 	build/bin/axl-matmul --shape 1x2 2>/dev/null; test $? -eq 2 || exit 1
 	build/bin/axl-stress --streams 0 2>/dev/null; test $? -eq 2'
 check 4 'no device and misuse are clear' $?
+
+# Surprise: the device goes while programs use it. They say so and end; the next one works.
+scripts/vm --cpus 2 --timeout 200 --allow '.*axl.*' -- sh -c '
+	build/bin/axl-stress --calls 100000 --processes 3 >/dev/null 2>/tmp/errors &
+	sleep 3
+	device=$(ls -d /sys/bus/pci/drivers/axl/0000*)
+	echo 1 >"$device/remove"
+	wait $!; test $? -eq 1 || exit 1
+	grep -v axlErrorDeviceLost /tmp/errors && exit 1
+	grep -q axlErrorDeviceLost /tmp/errors || exit 1
+	echo 1 >/sys/bus/pci/rescan
+	build/bin/axl-transformer'
+check 5 'a device that goes away is told as such, and works when back' $?

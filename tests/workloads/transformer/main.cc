@@ -2,11 +2,13 @@
 //
 // axl-transformer: decoder-only transformer inference on the accelerator, checked
 // against the CPU. Exits 0 when right, 1 when wrong or failed, 2 on misuse.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <thread>
+#include <vector>
 
+#include "tests/workloads/common/program.h"
 #include "tests/workloads/transformer/compare.h"
 #include "tests/workloads/transformer/inference.h"
 
@@ -19,6 +21,7 @@ struct Arguments {
   Config config;
   RunOptions run;
   int device = 0;
+  int devices = 1;  // 0 = all
   bool check = true;
   bool json = false;
 };
@@ -42,99 +45,140 @@ void AddOptions(CLI::App& app, Arguments& a) {
   app.add_flag("--rebuild-graphs", a.run.rebuild_graphs,
                "build each graph when it is needed, not all before the start");
   app.add_option("--device", a.device, "number of the accelerator")->capture_default_str();
+  app.add_option("--devices", a.devices, "run on this many accelerators at once; 0 = all")
+      ->capture_default_str();
   app.add_flag("--check,!--no-check", a.check, "compare with the CPU (default), or do not");
   app.add_flag("--json", a.json, "print one JSON object");
 }
 
-nlohmann::json ToJson(const Arguments& a, const Generation& generation, const RunStats& stats,
-                      const std::optional<Comparison>& comparison) {
-  nlohmann::json out = {{"schema", "axl-transformer/1"},
-                        {"config",
-                         {{"layers", a.config.layers},
-                          {"dim", a.config.dim},
-                          {"heads", a.config.heads},
-                          {"ffn", a.config.ffn},
-                          {"vocab", a.config.vocab},
-                          {"prompt", a.config.prompt},
-                          {"tokens", a.config.tokens},
-                          {"seed", a.config.seed},
-                          {"tile", a.run.tile},
-                          {"stream_weights", a.run.stream_weights}}},
-                        {"device", a.device},
-                        {"tokens", generation.tokens},
-                        {"jobs", stats.jobs},
-                        {"commands", stats.commands},
-                        {"host_ms", stats.host_ms},
-                        {"checked", comparison.has_value()}};
-  if (stats.device_ms >= 0) out["device_ms"] = stats.device_ms;
-  if (comparison) {
-    out["equal_tokens"] = comparison->equal_tokens;
-    out["max_abs_error"] = comparison->max_abs_error;
-    out["max_rel_error"] = comparison->max_rel_error;
-    out["ok"] = comparison->ok();
-  }
-  return out;
-}
+// The same inference on one device.
+struct Replica {
+  int device = 0;
+  Status status;
+  Generation generation;
+  RunStats stats;
+  std::optional<Comparison> comparison;
 
-void Print(const Arguments& a, const Generation& generation, const RunStats& stats,
-           const std::optional<Comparison>& comparison) {
-  const Config& c = a.config;
-  std::printf("model: %u layers, dim %u, %u heads, ffn %u, vocab %u, weights %s\n", c.layers, c.dim,
-              c.heads, c.ffn, c.vocab, a.run.stream_weights ? "streamed" : "resident");
-  std::printf("tokens:");
-  for (const uint32_t token : generation.tokens) std::printf(" %u", token);
-  std::printf("\n%llu jobs, %llu commands, host %.3f ms",
-              static_cast<unsigned long long>(stats.jobs),
-              static_cast<unsigned long long>(stats.commands), stats.host_ms);
-  if (stats.device_ms >= 0) std::printf(", device %.3f ms", stats.device_ms);
-  std::printf("\n");
-  if (!comparison) return;
-  std::printf("check: %u of %u tokens equal, logits max error %.3g absolute, %.3g relative: %s\n",
-              comparison->equal_tokens, comparison->steps, comparison->max_abs_error,
-              comparison->max_rel_error, comparison->ok() ? "ok" : "WRONG");
-}
+  bool ok() const { return status.ok() && (!comparison || comparison->ok()); }
+};
 
-Status Run(const Arguments& a, bool* ok) {
-  AXL_TRY(axlSetDevice(a.device));
+Status RunReplica(const Arguments& a, Replica* replica) {
+  AXL_TRY(axlSetDevice(replica->device));
   auto inference = Inference::Create(a.config, a.run);
   if (!inference.ok()) return inference.status();
   const std::vector<uint32_t> prompt = MakePrompt(a.config);
-  const auto generation = (*inference)->Run(prompt);
+  auto generation = (*inference)->Run(prompt);
   if (!generation.ok()) return generation.status();
-  std::optional<Comparison> comparison;
-  if (a.check) {
-    axlRange range("check");
-    const Generation reference = RunReference(a.config, (*inference)->weights(), prompt);
-    comparison = Compare(*generation, reference, a.config.vocab);
-  }
-  const RunStats& stats = (*inference)->stats();
-  if (a.json)
-    std::printf("%s\n", ToJson(a, *generation, stats, comparison).dump(2).c_str());
-  else
-    Print(a, *generation, stats, comparison);
-  *ok = !comparison || comparison->ok();
+  replica->generation = *std::move(generation);
+  replica->stats = (*inference)->stats();
+  if (!a.check) return Status();
+  axlRange range("check");
+  const Generation reference = RunReference(a.config, (*inference)->weights(), prompt);
+  replica->comparison = Compare(replica->generation, reference, a.config.vocab);
   return Status();
+}
+
+Status DevicesToUse(const Arguments& a, std::vector<Replica>* replicas) {
+  int there = 0;
+  AXL_TRY(axlGetDeviceCount(&there));
+  const int first = a.devices == 1 ? a.device : 0;
+  const int count = a.devices == 0 ? there : a.devices;
+  if (first < 0 || count < 0 || first + count > there)
+    return Status::Error("there are " + std::to_string(there) + " devices, from 0");
+  replicas->resize(static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i) (*replicas)[static_cast<size_t>(i)].device = first + i;
+  return Status();
+}
+
+void RunAll(const Arguments& a, std::vector<Replica>* replicas) {
+  if (replicas->size() == 1) {
+    replicas->front().status = RunReplica(a, &replicas->front());
+    return;
+  }
+  std::vector<std::thread> threads;
+  for (Replica& replica : *replicas)
+    threads.emplace_back([&a, &replica] { replica.status = RunReplica(a, &replica); });
+  for (std::thread& thread : threads) thread.join();
+}
+
+nlohmann::json ToJson(const Replica& replica) {
+  const RunStats& stats = replica.stats;
+  nlohmann::json out = {{"device", replica.device}, {"tokens", replica.generation.tokens},
+                        {"jobs", stats.jobs},       {"commands", stats.commands},
+                        {"host_ms", stats.host_ms}, {"checked", replica.comparison.has_value()},
+                        {"ok", replica.ok()}};
+  if (stats.device_ms >= 0) out["device_ms"] = stats.device_ms;
+  if (replica.comparison) {
+    out["equal_tokens"] = replica.comparison->equal_tokens;
+    out["max_abs_error"] = replica.comparison->max_abs_error;
+    out["max_rel_error"] = replica.comparison->max_rel_error;
+  }
+  if (!replica.status.ok()) out["error"] = replica.status.message();
+  return out;
+}
+
+void PrintJson(const Arguments& a, const std::vector<Replica>& replicas) {
+  const Config& c = a.config;
+  nlohmann::json out = {{"schema", "axl-transformer/1"},
+                        {"config",
+                         {{"layers", c.layers},
+                          {"dim", c.dim},
+                          {"heads", c.heads},
+                          {"ffn", c.ffn},
+                          {"vocab", c.vocab},
+                          {"prompt", c.prompt},
+                          {"tokens", c.tokens},
+                          {"seed", c.seed},
+                          {"tile", a.run.tile},
+                          {"stream_weights", a.run.stream_weights}}},
+                        {"runs", nlohmann::json::array()}};
+  for (const Replica& replica : replicas) out["runs"].push_back(ToJson(replica));
+  std::printf("%s\n", out.dump(2).c_str());
+}
+
+void Print(const Arguments& a, const std::vector<Replica>& replicas) {
+  const Config& c = a.config;
+  std::printf("model: %u layers, dim %u, %u heads, ffn %u, vocab %u, weights %s\n", c.layers, c.dim,
+              c.heads, c.ffn, c.vocab, a.run.stream_weights ? "streamed" : "resident");
+  for (const Replica& replica : replicas) {
+    if (!replica.status.ok()) continue;
+    if (replicas.size() > 1) std::printf("device %d\n", replica.device);
+    std::printf("tokens:");
+    for (const uint32_t token : replica.generation.tokens) std::printf(" %u", token);
+    std::printf("\n%llu jobs, %llu commands, host %.3f ms",
+                static_cast<unsigned long long>(replica.stats.jobs),
+                static_cast<unsigned long long>(replica.stats.commands), replica.stats.host_ms);
+    if (replica.stats.device_ms >= 0) std::printf(", device %.3f ms", replica.stats.device_ms);
+    std::printf("\n");
+    if (!replica.comparison) continue;
+    const Comparison& k = *replica.comparison;
+    std::printf("check: %u of %u tokens equal, logits max error %.3g absolute, %.3g relative: %s\n",
+                k.equal_tokens, k.steps, k.max_abs_error, k.max_rel_error, k.ok() ? "ok" : "WRONG");
+  }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   Arguments arguments;
-  CLI::App app("Runs decoder-only transformer inference on an axl accelerator and checks it.");
+  CLI::App app("Runs decoder-only transformer inference on axl accelerators and checks it.");
   AddOptions(app, arguments);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+  if (const auto status = ParseArguments(app, argc, argv)) return *status;
+  if (const Status status = arguments.config.Check(); !status.ok())
+    return Fail("axl-transformer", status, 2);
+  std::vector<Replica> replicas;
+  if (const Status status = DevicesToUse(arguments, &replicas); !status.ok())
+    return Fail("axl-transformer", status);
+  RunAll(arguments, &replicas);
+  if (arguments.json) {
+    PrintJson(arguments, replicas);
+  } else {
+    Print(arguments, replicas);
   }
-  if (const Status status = arguments.config.Check(); !status.ok()) {
-    std::fprintf(stderr, "axl-transformer: %s\n", status.message().c_str());
-    return 2;
-  }
-  bool ok = false;
-  if (const Status status = Run(arguments, &ok); !status.ok()) {
-    std::fprintf(stderr, "axl-transformer: %s\n", status.message().c_str());
-    return 1;
+  bool ok = true;
+  for (const Replica& replica : replicas) {
+    ok = ok && replica.ok();
+    if (!replica.status.ok()) Fail("axl-transformer", replica.status);
   }
   return ok ? 0 : 1;
 }
