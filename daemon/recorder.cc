@@ -218,7 +218,9 @@ int64_t Recorder::Poll() {
     sink_.Kick();
   }
   router_.live().Pump();
-  return std::clamp<int64_t>(pace.next_ns - now_ns, 0, pause_ns_);
+  // At once only while a flood is worked off; never busy on behalf of a clock.
+  if (pace.next_ns == now_ns) return 0;
+  return std::clamp(pace.next_ns - now_ns, kMinPauseNs, pause_ns_);
 }
 
 Summary Recorder::Stop(const std::string& reason, int32_t command_status) {

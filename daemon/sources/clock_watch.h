@@ -33,11 +33,12 @@ class ClockWatch {
                          static_cast<int64_t>(sample.host_after_ns - sample.host_before_ns),
                          sample.device_ticks};
     if (points_ > 0 && point.host_ns - last_.host_ns < kMinBaselineNs) return pause_ns_;
-    if (points_ >= 2 && Surprising(point)) {
-      ++surprises_;
-      pause_ns_ = kDenseNs;
-    } else if (points_ >= 2) {
-      pause_ns_ = std::min(2 * pause_ns_, kSteadyNs);
+    if (points_ >= 2) {
+      const bool surprised = Surprising(point);
+      if (surprised) ++surprises_;
+      // A clock that surprises without end is no reason to sample without end.
+      const bool steady = pause_ns_ >= kSteadyNs;
+      pause_ns_ = surprised && steady ? kDenseNs : std::min(2 * pause_ns_, kSteadyNs);
     }
     before_ = last_;
     last_ = point;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/sources/sample_source.h"
 
+#include "daemon/sources/host_info.h"
+
 namespace acceltrace::daemon {
 namespace {
 
@@ -16,7 +18,8 @@ bool SampleSource::SampleClock() {
   }
   ++taken_;
   handler_->OnClock(device_->number(), sample);
-  next_ns_ = static_cast<int64_t>(sample.host_after_ns) + watch_.Next(sample);
+  // By our own clock: whatever the sample says, the next one is not at once.
+  next_ns_ = MonotonicNs() + watch_.Next(sample);
   return true;
 }
 
