@@ -69,20 +69,25 @@ static int ask(const char *command)
 	return strstr(answer_, "\"error\"") ? -1 : 0;
 }
 
+static int ready(void)
+{
+	if (port_ >= 0)
+		return 0;
+	port_ = port_open();
+	if (port_ < 0)
+		harness_skip("no QMP port in this guest");
+	/* What an earlier user left unread would be taken for our answers. */
+	while (poll(&(struct pollfd){ .fd = port_, .events = POLLIN }, 1, 50) == 1 &&
+	       read(port_, answer_, sizeof(answer_)) > 0)
+		;
+	/* An error here only says that somebody negotiated before. */
+	ask("{\"execute\":\"qmp_capabilities\"}");
+	return 0;
+}
+
 int qmp(const char *command)
 {
-	if (port_ < 0) {
-		port_ = port_open();
-		if (port_ < 0)
-			harness_skip("no QMP port in this guest");
-		/* What an earlier user left unread would be taken for our answers. */
-		while (poll(&(struct pollfd){ .fd = port_, .events = POLLIN }, 1, 50) == 1 &&
-		       read(port_, answer_, sizeof(answer_)) > 0)
-			;
-		/* An error here only says that somebody negotiated before. */
-		ask("{\"execute\":\"qmp_capabilities\"}");
-	}
-	if (ask(command) == 0)
+	if (ready() == 0 && ask(command) == 0)
 		return 0;
 	printf("# qmp: %s: %s\n", command, answer_);
 	return -1;
@@ -105,7 +110,7 @@ long long qmp_get(const char *property)
 	snprintf(command, sizeof(command),
 		 "{\"execute\":\"qom-get\",\"arguments\":{\"path\":\"/machine/peripheral/axl0\","
 		 "\"property\":\"%s\"}}", property);
-	if (qmp(command))
+	if (ready() || ask(command))
 		return -1;
 	value = strstr(answer_, "\"return\":");
 	return value ? atoll(value + 9) : -1;

@@ -11,6 +11,7 @@
 int qmp(const char *command);
 /* Sets a property of the device "axl0". */
 int qmp_set(const char *property, long long value);
+/* -1 when there is no such device or property. */
 long long qmp_get(const char *property);
 int qmp_unplug(void);
 int qmp_plug(void);

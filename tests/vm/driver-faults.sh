@@ -6,7 +6,7 @@
 # driver's own words about them are expected in the kernel's log.
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-scripts/vm --cpus 2 --timeout 500 \
+scripts/vm --cpus 2 --timeout "${LIMIT:-500}" \
 	--qemu-arg=-chardev --qemu-arg="socket,id=qmpguest,path=$dir/qmp,server=on,wait=off" \
 	--qemu-arg=-device --qemu-arg=virtserialport,bus=vser.0,chardev=qmpguest,name=axl.qmp \
 	--qemu-arg=-chardev --qemu-arg="socket,id=qmpmon,path=$dir/qmp" \

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The device goes while it is used: by unbinding, by removal, by an orderly
+ * unplug, by surprise. First what users then see, then many times under load.
+ * AXL_CYCLES sets how many. Room: tests/driver.
+ */
+#include <fcntl.h>
+#include <glob.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/driver/axl_user.h"
+#include "tests/driver/harness.h"
+#include "tests/driver/qmp.h"
+
+enum way { UNBIND, REMOVE, UNPLUG, SURPRISE };
+
+struct how {
+	const char *name;
+	enum way way;
+};
+
+static char pci_name_[64];
+
+static int write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+/* An open descriptor of a live device, or -1. Its number changes from time to time. */
+static int live_open(void)
+{
+	glob_t found;
+	int fd = -1;
+	size_t i;
+
+	if (glob("/dev/axl*", 0, NULL, &found))
+		return -1;
+	for (i = 0; i < found.gl_pathc && fd < 0; i++)
+		fd = open(found.gl_pathv[i], O_RDWR | O_CLOEXEC);
+	globfree(&found);
+	return fd;
+}
+
+static int device_nodes(void)
+{
+	glob_t found;
+	int count;
+
+	if (glob("/dev/axl*", 0, NULL, &found))
+		return 0;
+	count = (int)found.gl_pathc;
+	globfree(&found);
+	return count;
+}
+
+/* Waits for the driver to be there, or to be gone, up to 20 s. */
+static int wait_nodes(int wanted)
+{
+	int i;
+
+	for (i = 0; i < 2000; i++) {
+		if (!!device_nodes() == wanted)
+			return 0;
+		usleep(10000);
+	}
+	return -1;
+}
+
+static void take_away(enum way way)
+{
+	char path[256];
+
+	switch (way) {
+	case UNBIND:
+		ASSERT(write_text("/sys/bus/pci/drivers/axl/unbind", pci_name_) == 0);
+		break;
+	case SURPRISE:
+		ASSERT(qmp_set("fault-removed", 1) == 0);
+		usleep(20000);
+		__attribute__((fallthrough)); /* hotplug hardware would now tell the kernel */
+	case REMOVE:
+		snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/remove", pci_name_);
+		write_text(path, "1");
+		break;
+	case UNPLUG:
+		ASSERT(qmp_unplug() == 0);
+		break;
+	}
+	ASSERT(wait_nodes(0) == 0);
+}
+
+static void bring_back(enum way way)
+{
+	int i;
+
+	switch (way) {
+	case UNBIND:
+		ASSERT(write_text("/sys/bus/pci/drivers/axl/bind", pci_name_) == 0);
+		break;
+	case SURPRISE:
+		ASSERT(qmp_set("fault-removed", 0) == 0);
+		__attribute__((fallthrough));
+	case REMOVE:
+		ASSERT(write_text("/sys/bus/pci/rescan", "1") == 0);
+		break;
+	case UNPLUG:
+		/* The emulator needs a moment to let the old one go. */
+		for (i = 0; i < 500 && qmp_get("fault-removed") >= 0; i++)
+			usleep(20000);
+		ASSERT(qmp_plug() == 0);
+		break;
+	}
+	ASSERT(wait_nodes(1) == 0);
+}
+
+static void remember_name(void)
+{
+	int fd = live_open();
+
+	ASSERT(fd >= 0);
+	strcpy(pci_name_, dev_info(fd).pci_name);
+	close(fd);
+}
+
+struct victim {
+	int fd;
+	uint32_t ctx;
+	uint64_t seq;
+	int result;
+};
+
+static void *sleeper(void *arg)
+{
+	struct victim *v = arg;
+	struct axl_wait end;
+
+	v->result = wait_seq(v->fd, v->ctx, 0, v->seq, -1, &end);
+	return NULL;
+}
+
+TEST_VARIANTS(users_are_told, struct how, { "unbind", UNBIND }, { "remove", REMOVE },
+	      { "unplug", UNPLUG }, { "surprise", SURPRISE })
+{
+	struct victim v = { 0 };
+	struct axl_ctx_create ctx;
+	struct axl_buf_create host, user;
+	struct axl_trace_open ring = { .size = sizeof(ring), .log2_records = 8,
+				       .classes = AXL_REC_CLASSES_ALL };
+	struct axl_desc cmd = cmd_nop(AXL_ENGINE_VECTOR);
+	struct axl_trace_header *header;
+	struct axl_submit job;
+	struct axl_info info = { .size = sizeof(info) };
+	struct axl_fence_status status;
+	struct pollfd files[2];
+	pthread_t thread;
+	char *map, *pinned;
+	int fd;
+
+	remember_name();
+	v.fd = live_open();
+	ASSERT(ctx_create(v.fd, 2, 0, &ctx) == 0);
+	v.ctx = ctx.ctx;
+	ASSERT(buf_create(v.fd, AXL_BUF_HOST, 1 << 20, NULL, &host) == 0);
+	map = buf_map(v.fd, &host);
+	pinned = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT(buf_create(v.fd, AXL_BUF_USER, 1 << 16, pinned, &user) == 0);
+	ASSERT(dev_ioctl(v.fd, AXL_IOCTL_TRACE_OPEN, &ring) == 0);
+	header = mmap(NULL, ring.map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, v.fd, 0);
+	ASSERT(map && header != MAP_FAILED);
+	map[12345] = 77;
+	cmd_wait(&cmd, 0, 1);
+	ASSERT(submit_flags(v.fd, v.ctx, 0, AXL_SUBMIT_FENCE_FD, &cmd, 1, &job) == 0);
+	v.seq = job.sequence;
+	ASSERT(pthread_create(&thread, NULL, sleeper, &v) == 0);
+	usleep(20000);
+
+	take_away(variant->way);
+
+	pthread_join(thread, NULL);
+	EXPECT(v.result == -ENODEV || v.result == -EIO);
+	files[0] = (struct pollfd){ .fd = v.fd, .events = POLLIN };
+	files[1] = (struct pollfd){ .fd = job.fence_fd, .events = POLLIN };
+	/* The node goes first, then what is left in flight ends. */
+	EXPECT_EQ(poll(files + 1, 1, 10000), 1);
+	EXPECT_EQ(poll(files, 2, 0), 2);
+	EXPECT(files[0].revents & POLLHUP);
+	EXPECT_EQ(files[1].revents, POLLIN | POLLERR);
+	EXPECT_EQ(read(job.fence_fd, &status, sizeof(status)), sizeof(status));
+	EXPECT_EQ(status.status, AXL_ST_CANCELED);
+	EXPECT_EQ(dev_ioctl(v.fd, AXL_IOCTL_INFO, &info), -ENODEV);
+	EXPECT_EQ(submit(v.fd, v.ctx, 0, &cmd, 1, &job), -ENODEV);
+	EXPECT_EQ(buf_destroy(v.fd, host.handle), -ENODEV);
+	EXPECT(mmap(NULL, 4096, PROT_READ, MAP_SHARED, v.fd, host.mmap_offset) == MAP_FAILED);
+	/* What is mapped stays. */
+	EXPECT_EQ(map[12345], 77);
+	EXPECT_EQ(header->magic, AXL_TRACE_MAGIC);
+	map[0] = 1;
+	header->consumed = 3;
+
+	bring_back(variant->way);
+	fd = live_open();
+	ASSERT(fd >= 0);
+	ASSERT(ctx_create(fd, 1, 0, &ctx) == 0);
+	cmd = cmd_nop(AXL_ENGINE_VECTOR);
+	EXPECT_EQ(submit_wait(fd, ctx.ctx, 0, &cmd, 1), 0);
+	/* The old one still says the same. */
+	EXPECT_EQ(dev_ioctl(v.fd, AXL_IOCTL_INFO, &info), -ENODEV);
+	EXPECT_EQ(map[12345], 77);
+	munmap(map, 1 << 20);
+	munmap(header, ring.map_bytes);
+	close(v.fd);
+	EXPECT_EQ(submit_wait(fd, ctx.ctx, 0, &cmd, 1), 0);
+}
+
+/* ---- under load ---- */
+
+static int stop_;
+static long rounds_[8];
+
+/* One life of a client, as far as the device lets it. Returns what it read from mappings. */
+static int client(unsigned int seed)
+{
+	struct axl_desc cmds[8];
+	struct axl_trace_open ring = { .size = sizeof(ring), .ring = AXL_TRACE_RING_CTX,
+				       .log2_records = 6, .watermark = 1,
+				       .classes = AXL_REC_CLASSES_ALL };
+	struct axl_clock_sample sample = { .size = sizeof(sample) };
+	struct axl_buf_create host = { 0 }, device;
+	struct axl_ctx_create ctx;
+	struct axl_submit job;
+	struct axl_wait end;
+	void *header = MAP_FAILED, *map = NULL;
+	int fd = live_open(), sum = 0, i;
+
+	if (fd < 0) {
+		usleep(1000);
+		return 0;
+	}
+	if (ctx_create(fd, 1, 0, &ctx) || buf_create(fd, AXL_BUF_DEVICE, 1 << 16, NULL, &device) ||
+	    buf_create(fd, AXL_BUF_HOST, 1 << 16, NULL, &host))
+		goto out;
+	map = buf_map(fd, &host);
+	ring.ctx = ctx.ctx;
+	if (dev_ioctl(fd, AXL_IOCTL_TRACE_OPEN, &ring) == 0)
+		header = mmap(NULL, ring.map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	for (i = 0; i < 8; i++)
+		cmds[i] = cmd_copy(i % 2 ? AXL_OP_COPY_D2H : AXL_OP_COPY_H2D,
+				   AXL_REF(host.handle, 4096 * (uint64_t)i),
+				   AXL_REF(device.handle, 4096 * (uint64_t)i), 4096);
+	for (i = 0; i < 20 && !__atomic_load_n(&stop_, __ATOMIC_RELAXED); i++) {
+		struct pollfd wait = { .fd = fd, .events = POLLIN };
+
+		if (submit_flags(fd, ctx.ctx, 0, i % 3 ? 0 : AXL_SUBMIT_FENCE_FD, cmds, 8, &job))
+			break;
+		if (job.fence_fd >= 0) {
+			poll(&(struct pollfd){ .fd = job.fence_fd, .events = POLLIN }, 1, 2000);
+			close(job.fence_fd);
+		}
+		if (i % 4 == 1)
+			poll(&wait, 1, 1);
+		dev_ioctl(fd, AXL_IOCTL_CLOCK_SAMPLE, &sample);
+		if (wait_seq(fd, ctx.ctx, 0, job.sequence, 2000, &end))
+			break;
+	}
+	if (seed % 2)
+		ctx_destroy(fd, ctx.ctx);
+out:
+	if (seed % 3)
+		close(fd);	/* before the mappings */
+	if (map) {
+		sum += *(volatile int *)map;
+		munmap(map, host.bytes);
+	}
+	if (header != MAP_FAILED) {
+		sum += ((volatile struct axl_trace_header *)header)->magic != 0;
+		munmap(header, ring.map_bytes);
+	}
+	if (seed % 3 == 0)
+		close(fd);
+	return sum;
+}
+
+static void *load_thread(void *arg)
+{
+	long *rounds = arg;
+	unsigned int seed = (unsigned int)(rounds - rounds_);
+
+	while (!__atomic_load_n(&stop_, __ATOMIC_RELAXED)) {
+		client(seed++);
+		__atomic_add_fetch(rounds, 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+TEST_VARIANTS(under_load, struct how, { "unbind", UNBIND }, { "remove", REMOVE },
+	      { "unplug", UNPLUG }, { "surprise", SURPRISE })
+{
+	const char *cycles = getenv("AXL_CYCLES");
+	int count = cycles ? atoi(cycles) : 3, i;
+	pthread_t threads[8];
+	struct axl_desc nop = cmd_nop(AXL_ENGINE_VECTOR);
+	struct axl_ctx_create ctx;
+	long total = 0;
+	int fd;
+
+	remember_name();
+	for (i = 0; i < 8; i++)
+		ASSERT(pthread_create(&threads[i], NULL, load_thread, &rounds_[i]) == 0);
+	for (i = 0; i < count; i++) {
+		usleep(5000 + 3000 * (i % 7));
+		take_away(variant->way);
+		usleep(1000 * (i % 3));
+		bring_back(variant->way);
+	}
+	__atomic_store_n(&stop_, 1, __ATOMIC_RELAXED);
+	for (i = 0; i < 8; i++) {
+		pthread_join(threads[i], NULL);
+		total += rounds_[i];
+	}
+	printf("# %d cycles, %ld client lives\n", count, total);
+	EXPECT(total > count);
+	fd = live_open();
+	ASSERT(fd >= 0);
+	ASSERT(ctx_create(fd, 1, 0, &ctx) == 0);
+	EXPECT_EQ(submit_wait(fd, ctx.ctx, 0, &nop, 1), 0);
+	EXPECT_EQ(dev_info(fd).dram_free_bytes, dev_info(fd).dram_bytes - 4096);
+}
+
+int main(int argc, char **argv)
+{
+	return harness_main(argc, argv);
+}
