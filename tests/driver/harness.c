@@ -53,7 +53,9 @@ static int run_one(const struct harness_test *test, const void *variant)
 	if (pid < 0)
 		return 1;
 	if (pid == 0) {
-		alarm(getenv("HARNESS_LIMIT_S") ? (unsigned int)atoi(getenv("HARNESS_LIMIT_S")) : 60);
+		const char *limit_s = getenv("HARNESS_LIMIT_S");
+
+		alarm(limit_s ? (unsigned int)atoi(limit_s) : 60);
 		test->run(variant);
 		fflush(stdout);
 		_exit(failures_ ? 1 : 0);
