@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
 #
-# The device goes while it is used, in each way there is, told and untold.
+# The device goes while it is used. Without arguments: the ways that can follow
+# each other in one guest; under_load/unplug and surprise run when named.
+[ $# -gt 0 ] || set -- told/unbind told/remove told/unplug under_load/unbind under_load/remove
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 scripts/vm --cpus 2 --timeout "${LIMIT:-500}" \
