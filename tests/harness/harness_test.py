@@ -59,6 +59,12 @@ def test_catch():
     check("catch: one case a test case", verdicts(cases) == [PASS, FAIL, SKIP])
     check("catch: the failed check is shown",
           "x == 1" in cases[1].detail and "f:3" in cases[1].detail)
+    silent = (b'<Catch><TestCase name="s">%s<OverallResult success="false"/></TestCase></Catch>')
+    check("catch: a section may leave the checks to its case",
+          verdicts(results.catch(1, silent % b'<Section name="x"/>')) == [PASS])
+    check("catch: a case that checks nothing fails", verdicts(results.catch(1, silent % b"")) == [FAIL])
+    check("catch: a crash after it fails",
+          FAIL in verdicts(results.catch(-6, silent % b'<Section name="x"/>')))
     check("catch: a report cut short fails", FAIL in verdicts(results.catch(-11, good)))
     check("catch: rubbish fails", FAIL in verdicts(results.catch(0, good + b"<<<")))
     check("catch: no case fails", verdicts(results.catch(0, b"<Catch></Catch>")) == [FAIL])
