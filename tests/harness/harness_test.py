@@ -62,7 +62,8 @@ def test_catch():
     silent = (b'<Catch><TestCase name="s">%s<OverallResult success="false"/></TestCase></Catch>')
     check("catch: a section may leave the checks to its case",
           verdicts(results.catch(1, silent % b'<Section name="x"/>')) == [PASS])
-    check("catch: a case that checks nothing fails", verdicts(results.catch(1, silent % b"")) == [FAIL])
+    check("catch: a case that checks nothing fails",
+          verdicts(results.catch(1, silent % b"")) == [FAIL])
     check("catch: a crash after it fails",
           FAIL in verdicts(results.catch(-6, silent % b'<Section name="x"/>')))
     check("catch: a report cut short fails", FAIL in verdicts(results.catch(-11, good)))
