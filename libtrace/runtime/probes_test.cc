@@ -130,6 +130,7 @@ TEST_CASE("ranges and marks work with and without a tracer, pops in excess are i
     axlRangePop();
     axlRangePop();
   }
+  CHECK(axlPeekAtLastError() == axlSuccess);
   axlRangePush("untraced");
   axlRangePop();
 }

@@ -29,7 +29,10 @@ scripts/vm --icount --timeout 400 --share "$scratch" --device "axl,truth=$scratc
 	echo $? >record.status
 	acceltrace record -o /tmp/seven.atrace -- sh -c "exit 7" 2>/dev/null; echo $? >seven.status
 	acceltrace record -q -o /tmp/killed.atrace -- sh -c "kill -TERM \$\$"; echo $? >killed.status
-	acceltrace record -q -o /tmp/stop.atrace --pid $$ & sleep 5; kill -INT $!; wait $!
+	acceltrace record -q -o /tmp/stop.atrace --pid $$ &
+	tries=0
+	until test -e /tmp/stop.atrace || test $((tries += 1)) -gt 600; do sleep 0.1; done
+	sleep 1; kill -INT $!; wait $!
 	echo $? >stop.status
 	mkdir small && mount -t tmpfs -o size=64k none small
 	acceltrace record -o small/full.atrace -- axl-transformer >/dev/null 2>full.txt
