@@ -11,8 +11,7 @@
  *   context.c  halt and reset           engine.c  arbitration, phases
  *   account.c  ticks by cause           fluid.c   shared rates of running commands
  *   decode.c   descriptor checks        cost.c    what a command asks of resources
- *   copy.c     runs and scatter lists   stall.c   virtual time moved by the device
- *   foresight.c  when the host must wake up for a completion
+ *   copy.c     runs and scatter lists   stall.c   what a register read costs the CPU
  *   pcie.c     TLP arithmetic           dram.c    bursts, rows, banks
  *   exec*.c    the numbers              clock.c   device clock
  *   trace.c    trace rings              truth.c   truth log
@@ -125,10 +124,6 @@ typedef struct AxlCmd {
     AxlOperand operand[AXL_MAX_OPERANDS];
     unsigned operands;
     AxlDemand demand;
-    struct {
-        double cycles;
-        uint64_t link_bytes, dram_bytes;
-    } least; /* lower bounds, from the descriptor alone */
     struct axl_sg *sg; /* owned, read when the command starts */
     double progress;   /* of the streaming phase, 0 to 1 */
     bool hung;         /* a fault keeps it from ending */
@@ -200,7 +195,6 @@ typedef struct AxlEngine {
     AxlCmd *candidate;   /* next to run, semaphores not satisfied */
     AxlPhase phase;
     double rate;         /* progress per ns while streaming */
-    double best_rate;    /* if nobody shared anything */
     double busy_share;
     unsigned cause;      /* charged with the rest: enum axl_stall */
     double tick_carry, ns_carry; /* busy time owed by rounding */
@@ -292,7 +286,6 @@ struct AxlState {
     AxlContext ctx[AXL_MAX_CONTEXTS];
     AxlEngine engine[AXL_NUM_ENGINES];
     uint64_t sem[AXL_MAX_SEMS];
-    uint8_t sem_owner[AXL_MAX_SEMS]; /* see foresight.c */
     AxlTraceRing ring[AXL_MAX_TRACE_RINGS];
     AxlIrq irq[AXL_IRQ_PENDING];
     unsigned irqs;
@@ -361,7 +354,6 @@ uint64_t axl_clock_tsc(AxlState *s, int64_t ns); /* guest TSC at a virtual time 
 
 /* stall.c */
 void axl_stall_cpu(int64_t ns);
-bool axl_skip_idle(int64_t ns);
 
 /* regs.c */
 extern const MemoryRegionOps axl_regs_ops;
@@ -388,7 +380,6 @@ void axl_queue_clear(AxlState *s, unsigned q, unsigned status);
 /* retire.c */
 void axl_retire(AxlState *s, unsigned q);
 void axl_retire_error(AxlState *s, AxlCmd *cmd);
-int64_t axl_completion_ns(const AxlState *s);
 void axl_completion_due(AxlState *s, unsigned q);
 void axl_irq_due(AxlState *s);
 
@@ -402,7 +393,6 @@ bool axl_context_runs(const AxlState *s, unsigned c);
 void axl_engine_kick(AxlState *s);
 void axl_engine_phase_end(AxlState *s, unsigned e);
 void axl_engine_drop(AxlState *s, unsigned q);
-int64_t axl_engine_earliest_end(const AxlState *s, unsigned e, int64_t next);
 uint32_t axl_engine_depth(const AxlState *s, unsigned e);
 void axl_sem_signal(AxlState *s, unsigned sem, uint64_t value, unsigned ctx);
 
@@ -440,11 +430,6 @@ unsigned axl_copy_fetch_sg(AxlState *s, AxlCmd *cmd);
 
 /* cost.c */
 void axl_cost(AxlState *s, AxlCmd *cmd);
-void axl_cost_least(AxlState *s, AxlCmd *cmd);
-
-/* foresight.c */
-int64_t axl_foresight(const AxlState *s, int64_t next);
-void axl_foresight_learn(AxlState *s, const AxlCmd *cmd);
 
 /* pcie.c */
 typedef struct AxlTlps {

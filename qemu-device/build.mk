@@ -49,8 +49,3 @@ $(eval $(call program,$(AXL_QTEST),$(AXL_QTEST_SRCS),,$(AXL_SO) $(AXL_QTEST_SO))
 AXL_MODEL_BENCH := $(BUILD)/test/axl-model-bench
 TESTS += $(AXL_MODEL_BENCH)
 $(eval $(call program,$(AXL_MODEL_BENCH),$(call room-srcs,qemu-device/tests) qemu-device/tests/model_bench.cc,,$(AXL_SO) $(AXL_QTEST_SO)))
-
-# Runs in the guest: the trace unit on, nobody reading.
-AXL_RING_RUN := $(BUILD)/test/axl-ring-run
-TESTS += $(AXL_RING_RUN)
-$(eval $(call program,$(AXL_RING_RUN),qemu-device/tests/ring_run_bench.cc,,))

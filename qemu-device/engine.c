@@ -166,27 +166,6 @@ void axl_engine_phase_end(AxlState *s, unsigned e)
     }
 }
 
-/*
- * The running command cannot end before, whatever the others do. `next` is the
- * device's next event: until then nothing changes.
- */
-int64_t axl_engine_earliest_end(const AxlState *s, unsigned e, int64_t next)
-{
-    const AxlEngine *eng = &s->engine[e];
-    int64_t due = s->due[AXL_EV_ENGINE_ + e];
-    double left;
-
-    if (eng->cmd->hung) {
-        return AXL_NEVER / 2;
-    }
-    if (eng->phase != AXL_PHASE_STREAM || due <= next) {
-        return due;
-    }
-    /* From then on its rate may rise, to what it would be alone. */
-    left = 1 - eng->cmd->progress - eng->rate * (next - eng->accounted.ns);
-    return next + (int64_t)(MAX(left, 0) / eng->best_rate);
-}
-
 static void axl_engine_pick(AxlState *s, unsigned e)
 {
     AxlEngine *eng = &s->engine[e];

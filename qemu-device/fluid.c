@@ -75,17 +75,6 @@ static void axl_flow_init(AxlState *s, AxlFlow *f, AxlEngine *eng)
     }
 }
 
-/* At most this, even alone on the chip. */
-static double axl_flow_best(const AxlFlow *f)
-{
-    double best = f->cap;
-
-    for (unsigned r = 0; r < NUM_RES; r++) {
-        best = f->use[r] > 0 ? MIN(best, 1 / f->use[r]) : best;
-    }
-    return isinf(best) ? 1 : best;
-}
-
 static void axl_flow_fill(AxlFlow *flow, unsigned n)
 {
     double left[NUM_RES] = { 1, 1, 1 };
@@ -162,7 +151,6 @@ void axl_fluid_update(AxlState *s)
         AxlEngine *eng = f->eng;
 
         eng->rate = f->rate;
-        eng->best_rate = axl_flow_best(f);
         eng->cause = f->cause;
         eng->busy_share = f->cause == AXL_CAUSE_BUSY ? 1 : MIN(f->rate * f->own_ns, 1);
         axl_sim_at(s, AXL_EV_ENGINE_ + (eng - s->engine), axl_flow_end(s, f));

@@ -41,18 +41,15 @@ static void axl_job_add(AxlState *s, AxlQueue *q, const AxlCmd *cmd)
     }
 }
 
-/* From retirement to the entry in host memory. */
-int64_t axl_completion_ns(const AxlState *s)
-{
-    return s->functional ? 1 : s->knob.pcie_latency_ns / 2 +
-                               (int64_t)ceil(sizeof(struct axl_cqe) * s->tx_ns_per_byte);
-}
-
 static void axl_complete(AxlState *s, AxlQueue *q, const AxlCmd *cmd, bool irq)
 {
     AxlCompletion *c = &q->completions[q->comp_tail % ARRAY_SIZE(q->completions)];
-    int64_t due = s->now + axl_completion_ns(s);
+    int64_t due = s->now + 1;
 
+    if (!s->functional) {
+        due = s->now + s->knob.pcie_latency_ns / 2 +
+              (int64_t)ceil(sizeof(struct axl_cqe) * s->tx_ns_per_byte);
+    }
     if (q->comp_tail != q->comp_head) {
         const AxlCompletion *last =
             &q->completions[(q->comp_tail - 1) % ARRAY_SIZE(q->completions)];

@@ -11,7 +11,6 @@
 
 /* A late host must not be kept from its other devices for long. */
 #define AXL_EVENTS_PER_CALL 4096
-#define AXL_SKIPS_PER_CALL 256
 
 void axl_sim_at(AxlState *s, unsigned event, int64_t ns)
 {
@@ -51,43 +50,10 @@ static void axl_sim_event(AxlState *s, unsigned event)
     }
 }
 
-/*
- * When the host must run the device next. What the guest can notice by itself,
- * completions and interrupts, comes at its instant; the rest of the model may be
- * caught up with later, since a register access does so first. Waking for each
- * event would cost far more than the model does.
- */
-#define AXL_LAZY_NS 100000       /* an error, a context's halt */
-#define AXL_LAZY_TRACE_NS 1000000 /* trace records and samples */
-
-static int64_t axl_sim_slack(unsigned event)
-{
-    if ((event >= AXL_EV_COMPLETION && event < AXL_EV_WRITEBACK) || event == AXL_EV_IRQ) {
-        return 0;
-    }
-    return event >= AXL_EV_WRITEBACK && event < AXL_EV_IRQ ? AXL_LAZY_TRACE_NS : AXL_LAZY_NS;
-}
-
-static int64_t axl_sim_wake(const AxlState *s)
-{
-    int64_t next = s->due[axl_sim_next(s)], wake;
-
-    if (next == AXL_NEVER) {
-        return AXL_NEVER;
-    }
-    wake = axl_foresight(s, next);
-    for (unsigned i = 0; i < AXL_NUM_EVENTS; i++) {
-        if (s->due[i] != AXL_NEVER) {
-            wake = MIN(wake, s->due[i] + axl_sim_slack(i));
-        }
-    }
-    return wake;
-}
-
 /* Ends whatever came from outside: a register access, a property, the timer. */
 void axl_sim_rearm(AxlState *s)
 {
-    int64_t next = axl_sim_wake(s);
+    int64_t next = s->due[axl_sim_next(s)];
 
     if (s->truth_dirty && axl_idle(s)) {
         axl_truth_flush(s);
@@ -134,13 +100,5 @@ void axl_sim_timer(void *opaque)
 
     s->armed_ns = AXL_NEVER;
     axl_sim_sync(s);
-    for (unsigned i = 0; i < AXL_SKIPS_PER_CALL; i++) {
-        int64_t next = axl_sim_wake(s);
-
-        if (next == AXL_NEVER || !axl_skip_idle(next)) {
-            break;
-        }
-        axl_sim_sync(s);
-    }
     axl_sim_rearm(s);
 }

@@ -140,7 +140,6 @@ void Device::ResumeTrace(unsigned ring) {
 }
 
 axl_trace_header Device::TraceHeader(unsigned ring) {
-  R32(AXL_REG_ID);  // what has happened by now is in the ring, not some microseconds later
   return Get<axl_trace_header>(trace_[ring].base, 1)[0];
 }
 
