@@ -13,6 +13,15 @@ SUMMARY = os.path.join(REPO, "build", "test", "axl-trace-summary")
 TIMEOUT_S = 60
 
 
+def others_reach_daemon():
+    """Whether an ordinary user may run the daemon from where it was built (not in /root, say)."""
+    done = subprocess.run(["/usr/bin/test", "-x", DAEMON], user=65534, group=65534, cwd="/",
+                          check=False)
+    if done.returncode != 0:
+        print(f"# not tried as an ordinary user, who cannot reach {DAEMON}")
+    return done.returncode == 0
+
+
 def summary(path):
     """What a trace holds; None if it is not one."""
     done = subprocess.run([SUMMARY, path], capture_output=True, text=True, timeout=TIMEOUT_S,
