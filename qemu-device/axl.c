@@ -62,25 +62,24 @@ static void axl_reset_hold(AXL_RESET_HOLD_ARGS)
 {
     AxlState *s = AXL(obj);
 
-    axl_sim_sync(s);
-    axl_reset_device(s);
-    axl_pcie_update(s);
-    axl_sim_rearm(s);
+    s->reset_wanted = true;
+    if (axl_sim_enter(s)) {
+        axl_sim_leave(s);
+    }
 }
 
 static void axl_config_write(PCIDevice *pdev, uint32_t addr, uint32_t v, int len)
 {
     AxlState *s = AXL(pdev);
 
-    if (s->removed) {
+    if (s->removed || !axl_sim_enter(s)) {
         return;
     }
     pci_default_write_config(pdev, addr, v, len);
     if (pdev->exp.exp_cap && ranges_overlap(addr, len, pdev->exp.exp_cap + PCI_EXP_DEVCTL, 2)) {
-        axl_sim_sync(s);
         axl_pcie_update(s);
-        axl_sim_rearm(s);
     }
+    axl_sim_leave(s);
 }
 
 static uint32_t axl_config_read(PCIDevice *pdev, uint32_t addr, int len)
@@ -88,26 +87,32 @@ static uint32_t axl_config_read(PCIDevice *pdev, uint32_t addr, int len)
     return AXL(pdev)->removed ? UINT32_MAX : pci_default_read_config(pdev, addr, len);
 }
 
+/* Nothing is near device memory: a wrong address faults instead of spoiling QEMU. */
+#define AXL_MEMORY_GUARD (1 * GiB)
+
 static uint8_t *axl_memory(uint64_t bytes, Error **errp)
 {
-    /* Untouched pages cost the host nothing. */
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    uint64_t whole = bytes + 2 * AXL_MEMORY_GUARD;
+    uint8_t *p = mmap(NULL, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-    if (p == MAP_FAILED) {
-        error_setg_errno(errp, errno, "axl: no room for %" PRIu64 " bytes of memory", bytes);
-        return NULL;
+    /* Untouched pages cost the host nothing. */
+    if (p != MAP_FAILED && mprotect(p + AXL_MEMORY_GUARD, bytes, PROT_READ | PROT_WRITE) == 0) {
+        return p + AXL_MEMORY_GUARD;
     }
-    return p;
+    error_setg_errno(errp, errno, "axl: no room for %" PRIu64 " bytes of memory", bytes);
+    if (p != MAP_FAILED) {
+        munmap(p, whole);
+    }
+    return NULL;
 }
 
 static void axl_unmap(AxlState *s)
 {
     if (s->dram) {
-        munmap(s->dram, s->knob.dram_bytes);
+        munmap(s->dram - AXL_MEMORY_GUARD, s->knob.dram_bytes + 2 * AXL_MEMORY_GUARD);
     }
     if (s->scratch) {
-        munmap(s->scratch, s->knob.scratch_bytes);
+        munmap(s->scratch - AXL_MEMORY_GUARD, s->knob.scratch_bytes + 2 * AXL_MEMORY_GUARD);
     }
     s->dram = s->scratch = NULL;
 }
@@ -180,9 +185,18 @@ static void axl_exit(PCIDevice *pdev)
 {
     AxlState *s = AXL(pdev);
 
+    /* It may be at work, see axl_sim_enter(): what that uses stays until it is done. */
+    s->removed = true;
     timer_free(s->timer);
+    s->timer = NULL;
     axl_truth_close(s);
     msix_uninit_exclusive_bar(pdev);
+}
+
+static void axl_finalize(Object *obj)
+{
+    AxlState *s = AXL(obj);
+
     for (unsigned q = 0; q < AXL_MAX_QUEUES; q++) {
         AxlQueue *queue = &s->queue[q];
 
@@ -192,12 +206,6 @@ static void axl_exit(PCIDevice *pdev)
         g_free(queue->window);
         g_free(queue->doorbells);
     }
-}
-
-static void axl_finalize(Object *obj)
-{
-    AxlState *s = AXL(obj);
-
     /* Not before: the window's mapping may outlive unplugging by a grace period. */
     axl_unmap(s);
 }

@@ -270,7 +270,8 @@ struct AxlState {
     QEMUTimer *timer;
     int64_t armed_ns;
     int64_t now;       /* model time */
-    bool running;
+    bool running;       /* between axl_sim_enter() and axl_sim_leave() */
+    bool reset_wanted;  /* a bus reset that came by a write of our own */
     int64_t due[AXL_NUM_EVENTS];
 
     uint32_t ctrl;
@@ -335,8 +336,8 @@ struct AxlState {
 
 /* sim.c */
 void axl_sim_at(AxlState *s, unsigned event, int64_t ns);
-void axl_sim_sync(AxlState *s); /* run what is due; the device is at `now` */
-void axl_sim_rearm(AxlState *s);
+bool axl_sim_enter(AxlState *s); /* run what is due; the device is at `now` */
+void axl_sim_leave(AxlState *s);
 void axl_sim_timer(void *opaque);
 
 /* clock.c */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * axl: the device as a bus master. Every access to the bus goes through here:
- * none reaches the device's own BARs, and while one runs the registers refuse
- * to be entered again (the bus may translate addresses, so that checking them
- * is not enough).
+ * none reaches the device's own BARs. An IOMMU may translate addresses and a
+ * message or a peer may lead back here, so that checking them is not enough:
+ * while the device is at work its registers refuse to be entered again
+ * (axl_sim_enter).
  */
 #include "axl.h"
 

@@ -50,7 +50,10 @@ static void axl_prop_set(Object *obj, Visitor *v, const char *name, void *opaque
         *(int64_t *)((char *)obj + p->offset) = value;
         return;
     }
-    axl_sim_sync(s);
+    if (!axl_sim_enter(s)) {
+        error_setg(errp, "axl: the device is at work");
+        return;
+    }
     axl_account(s);
     *(int64_t *)((char *)obj + p->offset) = value;
     axl_truth_event(s, "knob", "\"name\":\"%s\",\"value\":%" PRId64, name, value);
@@ -58,7 +61,7 @@ static void axl_prop_set(Object *obj, Visitor *v, const char *name, void *opaque
         p->apply(s);
     }
     axl_fluid_update(s);
-    axl_sim_rearm(s);
+    axl_sim_leave(s);
 }
 
 void axl_prop_add(ObjectClass *klass, AxlProp *p)

@@ -256,13 +256,13 @@ static uint32_t axl_reg_read32(AxlState *s, hwaddr addr)
 static uint64_t axl_regs_read(void *opaque, hwaddr addr, unsigned size)
 {
     AxlState *s = opaque;
+    int64_t back_ns;
     uint64_t v;
 
     axl_stall_cpu(s->knob.mmio_read_ns / 2);
-    if (s->removed) {
+    if (s->removed || !axl_sim_enter(s)) {
         return UINT64_MAX;
     }
-    axl_sim_sync(s);
     if (axl_reg_read64(s, addr & ~7ULL, &v)) {
         v = size == 8 ? v : (uint32_t)(v >> (addr & 4) * 8);
     } else {
@@ -271,9 +271,10 @@ static uint64_t axl_regs_read(void *opaque, hwaddr addr, unsigned size)
             v |= (uint64_t)axl_reg_read32(s, addr + 4) << 32;
         }
     }
-    axl_sim_rearm(s);
-    axl_stall_cpu((s->knob.mmio_read_ns + 1) / 2 +
-                  ((addr & ~7ULL) == AXL_REG_CLK_NOW ? s->knob.clock_read_asym_ns : 0));
+    back_ns = (s->knob.mmio_read_ns + 1) / 2 +
+              ((addr & ~7ULL) == AXL_REG_CLK_NOW ? s->knob.clock_read_asym_ns : 0);
+    axl_sim_leave(s);
+    axl_stall_cpu(back_ns);
     return v;
 }
 
@@ -434,17 +435,16 @@ static void axl_regs_write(void *opaque, hwaddr addr, uint64_t v, unsigned size)
 {
     AxlState *s = opaque;
 
-    if (s->removed) {
+    if (s->removed || !axl_sim_enter(s)) {
         return;
     }
-    axl_sim_sync(s);
     if (!axl_reg_write64(s, addr, v, size)) {
         axl_reg_write32(s, addr, v);
         if (size == 8) {
             axl_reg_write32(s, addr + 4, v >> 32);
         }
     }
-    axl_sim_rearm(s);
+    axl_sim_leave(s);
 }
 
 const MemoryRegionOps axl_regs_ops = {

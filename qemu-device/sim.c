@@ -50,15 +50,14 @@ static void axl_sim_event(AxlState *s, unsigned event)
     }
 }
 
-/* Ends whatever came from outside: a register access, a property, the timer. */
-void axl_sim_rearm(AxlState *s)
+static void axl_sim_rearm(AxlState *s)
 {
     int64_t next = s->due[axl_sim_next(s)];
 
     if (s->truth_dirty && axl_idle(s)) {
         axl_truth_flush(s);
     }
-    if (next == s->armed_ns) {
+    if (next == s->armed_ns || !s->timer) {
         return;
     }
     s->armed_ns = next;
@@ -69,15 +68,21 @@ void axl_sim_rearm(AxlState *s)
     }
 }
 
-void axl_sim_sync(AxlState *s)
+/*
+ * Begins whatever comes from outside: a register access, a property, the timer.
+ * False when the device is at work already: what came is then a write or a
+ * message of its own, by whatever way, and goes nowhere.
+ */
+bool axl_sim_enter(AxlState *s)
 {
     int64_t until = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
     unsigned budget = AXL_EVENTS_PER_CALL;
 
-    /* A DMA write of ours that lands in a register of ours ends here. */
     if (s->running) {
-        return;
+        return false;
     }
+    /* It may power its own slot off by a write. */
+    object_ref(OBJECT(s));
     s->running = true;
     while (budget--) {
         unsigned event = axl_sim_next(s);
@@ -91,7 +96,19 @@ void axl_sim_sync(AxlState *s)
         axl_sim_event(s, event);
     }
     s->now = MAX(s->now, until);
+    return true;
+}
+
+void axl_sim_leave(AxlState *s)
+{
+    if (s->reset_wanted) {
+        s->reset_wanted = false;
+        axl_reset_device(s);
+        axl_pcie_update(s);
+    }
     s->running = false;
+    axl_sim_rearm(s);
+    object_unref(OBJECT(s));
 }
 
 void axl_sim_timer(void *opaque)
@@ -99,6 +116,7 @@ void axl_sim_timer(void *opaque)
     AxlState *s = opaque;
 
     s->armed_ns = AXL_NEVER;
-    axl_sim_sync(s);
-    axl_sim_rearm(s);
+    if (axl_sim_enter(s)) {
+        axl_sim_leave(s);
+    }
 }
