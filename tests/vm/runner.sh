@@ -5,7 +5,7 @@
 set -u
 vm='scripts/vm --no-device --no-module --timeout 120'
 count=0
-echo 1..9
+echo 1..15
 
 # check NAME EXPECTED GOT
 check() {
@@ -44,3 +44,20 @@ check 'a warning of the kernel fails a command that passed' 1 $?
 
 $vm --timeout 10 -- sleep 1000 2>"$scratch/err"
 check 'a guest that hangs is ended' 124 $?
+
+# A sealed guest: the same contract, and the host out of reach while the command runs.
+rm -f "$scratch"/*
+echo here >"$scratch/host-only"
+$vm --sealed --icount --share "$scratch" --file scripts/lib/demo-guest -- sh -c '
+	echo "words: $#: $1"; echo error >&2; pwd; ls "$2" /sys/class/virtio-ports 2>/dev/null
+	cp scripts/lib/demo-guest "$2/kept"; exit 7' sh 'two  words $HOME' "$scratch" \
+	>"$scratch/out" 2>"$scratch/err"
+check 'sealed: the status is the command'\''s' 7 $?
+check 'sealed: nothing of the host is there' "words: 2: two  words \$HOME|$(pwd)|$scratch:|" \
+	"$(tr '\n' '|' <"$scratch/out")"
+check 'sealed: stderr is kept apart' error "$(cat "$scratch/err")"
+cmp -s scripts/lib/demo-guest "$scratch/kept"
+check 'sealed: a named file is there, a shared folder is copied out' 0 $?
+check 'sealed: what the host had there stays' here "$(cat "$scratch/host-only")"
+$vm --sealed -- sh -c 'echo "WARNING: CPU: 0 PID: 1 at nowhere" >/dev/kmsg' 2>"$scratch/err"
+check 'sealed: a warning of the kernel fails a command that passed' 1 $?

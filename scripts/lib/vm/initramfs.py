@@ -7,7 +7,7 @@ import shutil
 import stat
 import tempfile
 
-from vm import Failure, kernel
+from vm import Failure, closure, kernel
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 
@@ -90,9 +90,28 @@ def base(chosen, cache):
     return path
 
 
-def for_run(chosen, cache, folder, config, command):
+def seal(archive, opts, chosen, module):
+    """Adds what a sealed guest needs: axl.ko and its modules, COMMAND's files and libraries."""
+    contents = {}
+    modules = chosen.with_dependencies(kernel.module_depends(module)) if module else []
+    for number, path in enumerate(modules + [module] * bool(module)):
+        name = f"/driver/{number:02d}-{kernel.module_name(path)}.ko"
+        contents[name] = (kernel.module_bytes(path), 0o644)
+    for path in closure.of(opts):
+        with open(path, "rb") as file:
+            contents[path] = (file.read(), 0o755 if os.access(path, os.X_OK) else 0o644)
+    for folder in sorted(closure.folders([*contents, *(f"{path}/" for path in
+                                                       [os.getcwd(), *opts.share])])):
+        archive.folder(folder.lstrip("/"))
+    for path, (content, mode) in sorted(contents.items()):
+        archive.file(path.lstrip("/"), content, mode)
+
+
+def for_run(opts, chosen, cache, folder, config, command, module):
     """Path of the initramfs of one run: the cached part and this run's own behind it."""
     archive = Cpio()
+    if opts.sealed:
+        seal(archive, opts, chosen, module)
     archive.folder("run-config")
     archive.file("run-config/config", config)
     archive.file("run-config/command", command, 0o755)

@@ -50,6 +50,10 @@ class Kernel:
 
     def early_modules(self):
         """Paths of EARLY and all they depend on, in load order."""
+        return self.with_dependencies(EARLY)
+
+    def with_dependencies(self, names):
+        """Paths of these modules and all they depend on, in load order; built-in ones have none."""
         if self.modules is None:
             return []
         depends = {}
@@ -67,7 +71,7 @@ class Kernel:
             if path not in order:
                 order.append(path)
 
-        for name in EARLY:
+        for name in names:
             if name in by_name:
                 visit(by_name[name])
         return [os.path.join(self.modules, path) for path in order]

@@ -11,6 +11,7 @@ exit status: that of COMMAND. Besides: 1 when COMMAND passed but the kernel comp
 misuse, 124 when --timeout ended the guest, 125 when the guest could not run or never answered.
 The guest's environment holds PATH (with build/bin first), HOME, LANG, REPO and every ACCELTRACE_*
 and AXL_* variable of the caller. /tmp is the guest's own unless the working directory is below it.
+A sealed guest's shell and system programs are busybox; its output comes when COMMAND has ended.
 The kernel log of the last run is in build/vm/last-dmesg, the console in build/vm/last-console."""
 
 
@@ -52,6 +53,12 @@ def parse(argv):
         help="a writable directory, mounted at the same path; repeatable")
     add("--systemd", action="store_true",
         help="the guest's init is systemd, COMMAND runs when it is up")
+    add("--sealed", action="store_true",
+        help="no tie to the host while COMMAND runs: it, each --file and the libraries they need "
+        "lie in the guest's first memory, --share is copied out at the end; under --icount two "
+        "runs are then alike to the nanosecond")
+    add("--file", action="append", default=[], metavar="PATH",
+        help="a program, file or folder that COMMAND needs in a sealed guest; repeatable")
     add("--dmesg", metavar="FILE", help="also keep the kernel log of this run in FILE")
     add("--allow", action="append", default=[], metavar="REGEX",
         help="kernel log lines that are expected here; repeatable")
@@ -73,6 +80,13 @@ def parse(argv):
         parser.error("--timeout takes a positive number of seconds")
     if opts.no_device and opts.device:
         parser.error("--no-device and --device exclude each other")
+    if opts.sealed and opts.systemd:
+        parser.error("--sealed and --systemd exclude each other")
+    if opts.file and not opts.sealed:
+        parser.error("--file is for --sealed; any other guest sees the host's files")
+    for file in opts.file:
+        if not os.path.exists(file):
+            parser.error(f"--file {file}: no such file")
     for share in opts.share:
         if not os.path.isdir(share):
             parser.error(f"--share {share}: no such directory")

@@ -41,21 +41,26 @@ def below(path, folder):
     return os.path.commonpath([path, folder]) == folder
 
 
-def guest_config(opts, chosen):
+def driver_module(opts, chosen):
+    """Path of axl.ko for this kernel; empty when none is wanted."""
+    if opts.no_module:
+        return ""
+    module = f"{opts.repo}/build/kmod/{chosen.release}/axl.ko"
+    if not os.path.exists(module):
+        raise Failure(f"no build/kmod/{chosen.release}/axl.ko: run make, or use --no-module")
+    return module
+
+
+def guest_config(opts, module):
     """What guest-init and guest-run read: shell assignments."""
     here = os.getcwd()
-    module = ""
-    if not opts.no_module:
-        module = f"{opts.repo}/build/kmod/{chosen.release}/axl.ko"
-        if not os.path.exists(module):
-            raise Failure(f"no build/kmod/{chosen.release}/axl.ko: run make, or use --no-module")
     if opts.systemd and not os.path.exists("/sbin/init"):
         raise Failure("--systemd needs /sbin/init: apt-get install systemd-sysv")
     own_tmp = not any(below(path, "/tmp") for path in (here, opts.repo))
     depends = " ".join(kernel.module_depends(module)) if module else ""
     config = {"MODULE": module, "MODULE_DEPENDS": depends,
               "OWN_TMP": "1" if own_tmp else "", "SHARES": "\n".join(opts.share),
-              "SYSTEMD": "1" if opts.systemd else ""}
+              "SYSTEMD": "1" if opts.systemd else "", "SEALED": "1" if opts.sealed else ""}
     return "".join(f"{name}={shlex.quote(value)}\n" for name, value in config.items())
 
 
@@ -203,10 +208,11 @@ def run(opts):
         opts.devices_preloaded = f"{opts.repo}/build/qemu-device/axl.so"
         if not os.path.exists(opts.devices_preloaded):
             raise Failure("no build/qemu-device/axl.so: run make, or use --no-device")
-    config = guest_config(opts, chosen).encode(errors="surrogateescape")
+    module = driver_module(opts, chosen)
+    config = guest_config(opts, module).encode(errors="surrogateescape")
     command = guest_command(opts).encode(errors="surrogateescape")
     with tempfile.TemporaryDirectory(prefix="run-", dir=cache) as folder:
-        initrd = initramfs.for_run(chosen, cache, folder, config, command)
+        initrd = initramfs.for_run(opts, chosen, cache, folder, config, command, module)
         deadline = time.monotonic() + opts.timeout
         guest = Guest(opts, chosen, folder, initrd)
         try:
