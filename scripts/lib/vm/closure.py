@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which files a sealed guest needs: those named, and what the dynamic loader would load for them."""
+"""Which files a sealed guest needs: those named, and what the loader would load for them."""
 
 import os
 import re
