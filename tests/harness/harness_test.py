@@ -10,7 +10,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
 
-from harness import FAIL, PASS, SKIP, Job, execute, report, results  # noqa: E402
+from harness import FAIL, PASS, REPO, SKIP, Job, execute, report, results  # noqa: E402
 
 CHECKS = []
 
@@ -54,22 +54,34 @@ def test_catch():
            b'<OverallResult success="false"/></TestCase>')
     skip = (b'<TestCase name="c"><Skip>no c</Skip>'
             b'<OverallResult success="true" skips="1"/></TestCase>')
+    warned = (b'<TestCase name="d"><Warning>\n  skipped: no d\n</Warning>'
+              b'<OverallResult success="true"/></TestCase>')
     end = b"</Catch>"
-    cases = results.catch(1, good + bad + skip + end)
-    check("catch: one case a test case", verdicts(cases) == [PASS, FAIL, SKIP])
+    cases = results.catch(1, good + bad + skip + warned + end)
+    check("catch: one case a test case", verdicts(cases) == [PASS, FAIL, SKIP, SKIP])
+    check("catch: skips have their reasons", [c.detail for c in cases[2:]] == ["no c", "no d"])
     check("catch: the failed check is shown",
           "x == 1" in cases[1].detail and "f:3" in cases[1].detail)
-    silent = (b'<Catch><TestCase name="s">%s<OverallResult success="false"/></TestCase></Catch>')
-    check("catch: a section may leave the checks to its case",
-          verdicts(results.catch(1, silent % b'<Section name="x"/>')) == [PASS])
-    check("catch: a case that checks nothing fails",
-          verdicts(results.catch(1, silent % b"")) == [FAIL])
-    check("catch: a crash after it fails",
-          FAIL in verdicts(results.catch(-6, silent % b'<Section name="x"/>')))
+    check("catch: a bad exit status after good cases fails",
+          FAIL in verdicts(results.catch(1, good + end)))
     check("catch: a report cut short fails", FAIL in verdicts(results.catch(-11, good)))
     check("catch: rubbish fails", FAIL in verdicts(results.catch(0, good + b"<<<")))
     check("catch: no case fails", verdicts(results.catch(0, b"<Catch></Catch>")) == [FAIL])
     check("catch: no report fails", verdicts(results.catch(0, b"")) == [FAIL])
+
+
+def test_silence():
+    """Cases that assert nothing, in a real binary."""
+    program = os.path.join(REPO, "build", "test", "silent-cases")
+    for name, good in (("loud: sections vary*", True), ("loud: asserts in*", True),
+                       ("silent: nothing*", False), ("silent: one of*", False)):
+        job = Job(f"self/silent-{os.getpid()}", "unit", [program, name], 20, reader="catch")
+        cases = execute.run_job(job, {})
+        with open(job.log, encoding="utf-8") as log:
+            said = log.read()
+        os.unlink(job.log)
+        check(f"catch: {name}", (FAIL not in verdicts(cases)) == good)
+        check(f"catch: {name} is told", said.startswith("asserts nothing: silent") != good)
 
 
 def run_shell(text, timeout_s=20):
@@ -126,7 +138,7 @@ def test_report():
 
 
 def main():
-    for test in (test_status, test_tap, test_catch, test_execute, test_report):
+    for test in (test_status, test_tap, test_catch, test_silence, test_execute, test_report):
         test()
     print(f"1..{len(CHECKS)}")
     for number, (name, passed) in enumerate(CHECKS, 1):
