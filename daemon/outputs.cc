@@ -12,7 +12,9 @@ Result<UniqueFd> CreateOutput(const std::string& path, bool* created) {
   UniqueFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   *created = fd.valid();
   if (!fd.valid()) fd.Reset(open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!fd.valid()) return Status::Error("cannot create " + path + ": " + strerror(errno));
+  if (!fd.valid())
+    return Status::Error("cannot create " + path + ": " + strerror(errno) +
+                         ": choose another place with --output");
   return fd;
 }
 

@@ -260,7 +260,11 @@ Summary Recorder::Stop(const std::string& reason, int32_t command_status) {
   summary.cpu_ns = stop.cpu_ns;
   summary.bpf_ns = session_.bpf_ns();
   summary.stop_reason = stop.reason;
-  summary.error = failure().message();
+  if (!failure().ok()) {
+    const uint64_t rows = output_.rows(), kept = rows - std::min(rows, output_.rows_lost());
+    summary.error = failure().message() + "; it holds " + std::to_string(kept) + " of " +
+                    std::to_string(rows) + " events";
+  }
   return summary;
 }
 

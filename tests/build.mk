@@ -8,3 +8,9 @@ CATCH_LIB := $(if $(wildcard /usr/include/catch2/catch_all.hpp),-lCatch2)
 $(BUILD)/obj/tests/catch_main.o: tests/catch_main.cc | $(PROTO_H)
 	$(call say,CXX,$<)mkdir -p $(@D) && $(CXX) $(CPPFLAGS) $(CXXFLAGS) -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@$(if $(CATCH_LIB),.main && \
 	  $(CXX) -r -nostdlib -o $@ $@.main -Wl$(,)--whole-archive $(CATCH_LIB) -Wl$(,)--no-whole-archive)
+
+# A driver of another version, for tests/vm/bad-input.sh.
+OTHER_VERSION := $(BUILD)/test/other-version/axl.ko
+TESTS += $(OTHER_VERSION)
+$(OTHER_VERSION): tests/vm/lib/make-other-version $(KMOD_SRCS)
+	$(call say,KMOD,$@)tests/vm/lib/make-other-version $(KMOD_HEADERS) $(@D)

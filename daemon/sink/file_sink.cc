@@ -14,6 +14,8 @@ namespace {
 
 // What the footer needs for each frame, about.
 constexpr size_t kFooterEntryBytes = 16;
+// How exactly the end of a full disk is looked for.
+constexpr size_t kRoomStepBytes = 4096;
 
 int64_t NowNs() {
   timespec now;
@@ -45,7 +47,7 @@ void FileSink::Begin() {
   if (seekable_) (void)!ftruncate(fd_.get(), 0);
 }
 
-void FileSink::Fail(int error, uint64_t offset) {
+void FileSink::Fail(int error) {
   if (!status_.ok()) return;
   std::string what = strerror(error);
   std::string hint;
@@ -56,11 +58,10 @@ void FileSink::Fail(int error, uint64_t offset) {
   } else if (error == EPIPE) {
     hint = "; the reader has gone";
   }
-  status_ = Status::Error("cannot write " + name_ + " after " + std::to_string(offset) +
-                          " bytes: " + what + hint + "; what was written before is kept");
+  status_ = Status::Error("cannot write " + name_ + ": " + what + hint);
 }
 
-// Room for the closing packets, ahead of everything else. false: no space left.
+// Room for the closing packets, ahead of everything else. false: no space left, see errno.
 bool FileSink::Reserve(uint64_t end) {
   if (!has_reserve_) return true;
   if (fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(end),
@@ -75,8 +76,18 @@ bool FileSink::Reserve(uint64_t end) {
   return false;
 }
 
+// How much of a block can be written if the reserve is to stay free behind it.
+size_t FileSink::Room(const Block& block) {
+  size_t fits = 0, too_much = block.used;
+  while (too_much - fits > kRoomStepBytes) {
+    const size_t middle = fits + (too_much - fits) / 2;
+    (Reserve(block.offset + middle) ? fits : too_much) = middle;
+  }
+  return fits;
+}
+
 void FileSink::Finished(Block* block) {
-  if (block->error != 0) Fail(block->error, block->offset + block->done);
+  if (block->error != 0) Fail(block->error);
   // Blocks finish in any order; the file is whole up to the first unfinished one.
   while (!in_flight_.empty()) {
     Block* first = in_flight_.front();
@@ -117,10 +128,14 @@ Block* FileSink::FreeBlock() {
 
 void FileSink::SubmitCurrent() {
   Block* block = std::exchange(current_, nullptr);
-  if (status_.ok() && !Reserve(block->offset + block->used)) Fail(errno, block->offset);
-  in_flight_.push_back(block);
   if (!status_.ok()) {
-    block->error = ECANCELED;  // nothing is written past a failure
+    block->used = 0;  // nothing is written past a failure
+  } else if (!Reserve(block->offset + block->used)) {
+    Fail(errno);
+    block->used = Room(*block);
+  }
+  in_flight_.push_back(block);
+  if (block->used == 0) {
     Finished(block);
     return;
   }

@@ -80,7 +80,8 @@ class FileSink {
   void Reap(bool wait);
   void Finished(Block* block);
   bool Reserve(uint64_t end);
-  void Fail(int error, uint64_t offset);
+  size_t Room(const Block& block);
+  void Fail(int error);
 
   UniqueFd fd_;
   std::string name_;

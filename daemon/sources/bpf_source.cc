@@ -55,7 +55,7 @@ Status LoadError(int error) {
 
 std::string AttachReason(int error) {
   if (error == -ENOENT) return "no such probe here";
-  if (error == -EINVAL) return "its arguments are not the expected ones: version mismatch";
+  if (error == -EINVAL) return "its arguments are not the expected ones";
   return strerror(-error);
 }
 
@@ -87,7 +87,7 @@ struct BpfSource::Impl {
   }
 
   Status Load();
-  void AttachRaw(bpf_program* program, const std::string& name, const char* label);
+  int AttachRaw(bpf_program* program, const std::string& name);
   void AttachUsdt();
   void ReadHops(act_counts* totals, int64_t* first_ns, int64_t* last_ns);
   void ReportLosses();
@@ -131,11 +131,13 @@ Status BpfSource::Impl::Load() {
   return {};
 }
 
-void BpfSource::Impl::AttachRaw(bpf_program* program, const std::string& name, const char* label) {
+// errno, 0 when attached.
+int BpfSource::Impl::AttachRaw(bpf_program* program, const std::string& name) {
   bpf_link* link = bpf_program__attach_raw_tracepoint(program, name.c_str());
-  const int error = errno;
-  handler->OnProbe(label + name, link != nullptr, link != nullptr ? "" : AttachReason(-error));
+  const int error = link != nullptr ? 0 : errno;
+  handler->OnProbe("tp:" + name, error == 0, error == 0 ? "" : AttachReason(-error));
   if (link != nullptr) links.emplace_back(link);
+  return error;
 }
 
 void BpfSource::Impl::AttachUsdt() {
@@ -218,15 +220,20 @@ Status BpfSource::Start() {
     impl_->handler->OnProbe("bpf-run-time", impl_->stats_fd.valid(),
                             impl_->stats_fd.valid() ? "" : strerror(errno));
   }
-  impl_->AttachRaw(skeleton->progs.process_fork, "sched_process_fork", "tp:");
-  impl_->AttachRaw(skeleton->progs.process_exec, "sched_process_exec", "tp:");
-  impl_->AttachRaw(skeleton->progs.process_rename, "task_rename", "tp:");
-  impl_->AttachRaw(skeleton->progs.process_exit, "sched_process_exit", "tp:");
+  impl_->AttachRaw(skeleton->progs.process_fork, "sched_process_fork");
+  impl_->AttachRaw(skeleton->progs.process_exec, "sched_process_exec");
+  impl_->AttachRaw(skeleton->progs.process_rename, "task_rename");
+  impl_->AttachRaw(skeleton->progs.process_exit, "sched_process_exit");
   if (impl_->options.driver) {
     bpf_program* program;
     bpf_object__for_each_program(program, skeleton->obj) {
       const std::string name = bpf_program__name(program);
-      if (name.rfind("axl_", 0) == 0) impl_->AttachRaw(program, name, "tp:");
+      if (name.rfind("axl_", 0) != 0) continue;
+      if (impl_->AttachRaw(program, name) == EINVAL) {
+        // Where one has other arguments, none can be trusted to mean what we think.
+        return Status::Error("the loaded axl.ko has a tracepoint " + name +
+                             " with other arguments: load the axl.ko built with this acceltraced");
+      }
     }
   }
   if (impl_->options.usdt) impl_->AttachUsdt();

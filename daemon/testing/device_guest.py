@@ -10,12 +10,12 @@ import socket
 import subprocess
 import sys
 import time
-import traceback
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import private_test  # noqa: E402
 from private_test import balanced, equal  # noqa: E402
-from recording import DAEMON, REPO, Recording, others_reach_daemon, summary  # noqa: E402
+from recording import (DAEMON, REPO, Recording, daemon_for_others, run_tests,  # noqa: E402
+                       summary)
 
 WORKLOAD = os.path.join(REPO, "build", "bin", "axl-transformer")
 FOLDER = sys.argv[1]
@@ -31,9 +31,9 @@ def path(name):
     return os.path.join(FOLDER, name)
 
 
-def refused(*options, **popen):
+def refused(*options, daemon=DAEMON, **popen):
     """What a daemon says that must not start."""
-    done = subprocess.run([DAEMON, "--private", "--system", "--output", "/tmp/none", *options],
+    done = subprocess.run([daemon, "--private", "--system", "--output", "/tmp/none", *options],
                           capture_output=True, text=True, timeout=60, check=False, **popen)
     equal((done.returncode, len(done.stderr.splitlines())), (1, 1))
     assert not os.path.exists("/tmp/none")
@@ -123,8 +123,8 @@ def a_held_ring_an_absent_device_and_no_permission_are_told():
     assert "held by another tracer" in text, text
     text = refused("--device", "axl7")
     assert "no accelerator 'axl7'" in text and "axl0" in text, text
-    if others_reach_daemon():
-        text = refused(user=65534, group=65534)
+    with daemon_for_others() as daemon:
+        text = refused(daemon=daemon, user=65534, group=65534, cwd="/")
         assert "permission" in text and "root" in text, text
     holder.run(WORKLOAD)
     equal(holder.stop()[1], 0)
@@ -170,21 +170,5 @@ def a_device_that_goes_away_ends_nothing():
         file.write("1")
 
 
-def main():
-    everything = tests + private_test.tests
-    print(f"1..{len(everything)}")
-    failed = 0
-    for number, function in enumerate(everything, 1):
-        try:
-            function()
-            verdict = "ok"
-        except Exception:  # whatever it is, the test did not pass
-            verdict = "not ok"
-            failed += 1
-            print("# " + traceback.format_exc().replace("\n", "\n# "))
-        print(f"{verdict} {number} - {function.__name__.replace('_', ' ')}", flush=True)
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(tests + private_test.tests))

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs acceltraced --private as its client does; for the daemon's tests."""
 
+import contextlib
 import json
 import os
+import shutil
 import socket
 import subprocess
+import tempfile
+import time
+import traceback
 
 REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DAEMON = os.path.join(REPO, "build", "bin", "acceltraced")
@@ -13,13 +18,41 @@ SUMMARY = os.path.join(REPO, "build", "test", "axl-trace-summary")
 TIMEOUT_S = 60
 
 
-def others_reach_daemon():
-    """Whether an ordinary user may run the daemon from where it was built (not in /root, say)."""
-    done = subprocess.run(["/usr/bin/test", "-x", DAEMON], user=65534, group=65534, cwd="/",
-                          check=False)
-    if done.returncode != 0:
-        print(f"# not tried as an ordinary user, who cannot reach {DAEMON}")
-    return done.returncode == 0
+class Skip(Exception):
+    """A test cannot be tried here; its text says why."""
+
+
+def run_tests(tests):
+    """Runs them as TAP; returns the exit status."""
+    print(f"1..{len(tests)}")
+    failed = 0
+    for number, function in enumerate(tests, 1):
+        begin = time.monotonic()
+        verdict, reason = "ok", ""
+        try:
+            function()
+        except Skip as skip:
+            reason = f" # SKIP {skip}"
+        except Exception:  # whatever it is, the test did not pass
+            verdict = "not ok"
+            failed += 1
+            print("# " + traceback.format_exc().replace("\n", "\n# "))
+        print(f"{verdict} {number} - {function.__name__.replace('_', ' ')}{reason}", flush=True)
+        print(f"# {time.monotonic() - begin:.1f} s")
+    return 1 if failed else 0
+
+
+@contextlib.contextmanager
+def daemon_for_others():
+    """A copy of the daemon where an ordinary user may run it, which a checkout in /root is not."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        os.chmod(folder, 0o755)
+        copy = shutil.copy(DAEMON, folder)
+        done = subprocess.run(["/usr/bin/test", "-x", copy], user=65534, group=65534, cwd="/",
+                              check=False)
+        if done.returncode != 0:
+            raise Skip(f"an ordinary user cannot run a program in {folder}")
+        yield copy
 
 
 def summary(path):

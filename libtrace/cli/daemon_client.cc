@@ -16,6 +16,8 @@
 #include <string_view>
 #include <utility>
 
+#include "libtrace/cli/command.h"
+
 namespace acceltrace::cli {
 namespace {
 
@@ -147,6 +149,7 @@ std::string DaemonClient::WaitForExit() {
   if (WIFSIGNALED(status)) {
     return fmt::format("killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
   }
+  refused_ = WEXITSTATUS(status) == kMisuse;
   return fmt::format("exit status {}", WEXITSTATUS(status));
 }
 

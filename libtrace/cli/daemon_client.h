@@ -33,6 +33,8 @@ class DaemonClient {
   std::optional<std::string> ReadLine(int timeout_ms);
   // Waits for its end; how it ended, for people: "exit status 1".
   std::string WaitForExit();
+  // After its end: whether it did not like its options, and has said so.
+  bool refused() const { return refused_; }
 
   // Asks, and waits for "ok": other lines are errors. What came unasked
   // ("failed: ...") is kept in early_failure().
@@ -51,6 +53,7 @@ class DaemonClient {
   pid_t pid_ = -1;
   std::string buffer_;
   std::string early_failure_;
+  bool refused_ = false;
 };
 
 }  // namespace acceltrace::cli

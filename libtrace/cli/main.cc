@@ -10,15 +10,26 @@
 
 #include "libtrace/cli/command.h"
 #include "libtrace/cli/version.h"
+#include "libtrace/view/format.h"
 
 namespace acceltrace::cli {
 
 int Fail(int status, const std::string& message) {
-  std::fprintf(stderr, "acceltrace: %s\n", message.c_str());
+  // It may quote file names, and what a trace holds.
+  std::fprintf(stderr, "acceltrace: %s\n", view::Printable(message).c_str());
   return status;
 }
 
 namespace {
+
+// What is wrong with the command line. An unknown word may stand where a known one
+// is missed: it is named first.
+std::string Misuse(const CLI::App& app, const CLI::ParseError& error) {
+  for (const std::string& word : app.remaining(true)) {
+    if (word != "--") return (word[0] == '-' ? "unknown option " : "unexpected word ") + word;
+  }
+  return error.what();
+}
 
 int Main(int argc, char** argv) {
   CLI::App app("Tracing and performance analysis for PCIe accelerators.", "acceltrace");
@@ -59,7 +70,7 @@ int Main(int argc, char** argv) {
     for (const CLI::App* verb : app.get_subcommands()) {
       help = "acceltrace " + verb->get_name() + " --help";
     }
-    return Fail(kMisuse, std::string(error.what()) + "; see " + help);
+    return Fail(kMisuse, Misuse(app, error) + "; see " + help);
   }
   if (!trailing.empty() && !app.got_subcommand("record")) {
     return Fail(kMisuse, "a command after -- is for acceltrace record only");

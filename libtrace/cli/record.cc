@@ -68,7 +68,11 @@ class Recording {
 
   int Run() {
     const auto first = daemon_.ReadLine(kStartMs);
-    if (!first) return Fail(kFailed, "the capture daemon did not start: " + Ended());
+    if (!first) {
+      const std::string ended = Ended();
+      if (daemon_.refused()) return kMisuse;  // it has said what is wrong with the options
+      return Fail(kFailed, "the capture daemon did not start: " + ended);
+    }
     constexpr std::string_view kError = "error: ";
     if (first->rfind(kError, 0) == 0) {
       daemon_.WaitForExit();
@@ -161,8 +165,7 @@ class Recording {
     daemon_.Note(*line);
     if (!daemon_.early_failure().empty() && !told_failure_) {
       told_failure_ = true;
-      Fail(kFailed, fmt::format("the recording ended early: {}: {} holds what came before",
-                                daemon_.early_failure(), options_.output));
+      Fail(kFailed, "the recording ends here, and keeps what it has: " + daemon_.early_failure());
     }
   }
 
@@ -212,16 +215,19 @@ class Recording {
       return found != done.end() && found->is_number() ? found->get<uint64_t>() : 0;
     };
     const auto error = done.value("error", std::string());
-    if (!error.empty()) {
-      Fail(kFailed, told_failure_ ? fmt::format("{} holds {} of events until then", options_.output,
-                                                view::FormatBytes(number("bytes")))
-                                  : error);
-    } else if (!options_.quiet) {
+    const std::string lost = view::FormatCount(number("lost"));
+    const std::string length = view::FormatNs(static_cast<int64_t>(number("duration_ns")));
+    const std::string size = view::FormatBytes(number("bytes"));
+    if (!error.empty() && !told_failure_) {
+      Fail(kFailed, error);
+    } else if (options_.quiet) {
+      // The exit status and what was said before must do.
+    } else if (!error.empty()) {
+      Fail(kFailed, fmt::format("{}: {} kept, {} events lost", options_.output, size, lost));
+    } else {
       std::fprintf(stderr, "acceltrace: %s: %s events in %s, %s lost, %s recorded\n",
                    options_.output.c_str(), view::FormatCount(number("events")).c_str(),
-                   view::FormatBytes(number("bytes")).c_str(),
-                   view::FormatCount(number("lost")).c_str(),
-                   view::FormatNs(static_cast<int64_t>(number("duration_ns"))).c_str());
+                   size.c_str(), lost.c_str(), length.c_str());
     }
     return error.empty();
   }

@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 120
+"""Bad input to acceltrace: one clear line, the right exit status, nothing recorded lost."""
+
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import traceback
+
+REPO = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+BIN = os.path.join(REPO, "build", "bin")
+ACCELTRACE = os.path.join(BIN, "acceltrace")
+APP = os.path.join(REPO, "build", "test", "axl-probe-app")
+GOLDEN = os.path.join(REPO, "tests", "golden", "demo.atrace")
+HOST_ONLY = ["record", "--no-device", "--libaxl", APP]
+VERBS = ["record", "report", "verify", "export", "devices"]
+NOBODY = 65534
+
+folder = tempfile.TemporaryDirectory()
+cases = []
+
+
+class Skip(Exception):
+    """Why a case cannot be tried here."""
+
+
+def case(function):
+    cases.append(function)
+    return function
+
+
+def path(name):
+    return os.path.join(folder.name, name)
+
+
+def run(*words, program=ACCELTRACE, **more):
+    return subprocess.run([program, *words], capture_output=True, text=True, timeout=60,
+                          check=False, **more)
+
+
+def refused(status, text, *words, **more):
+    """One line on stderr that holds `text`, nothing on stdout, the exit status."""
+    done = run(*words, **more)
+    told = done.stderr.splitlines()
+    assert (done.returncode, len(told), done.stdout) == (status, 1, ""), (words, done)
+    assert told[0].startswith("acceltrace") and text in told[0], (words, told)
+    # No untrusted bytes on a terminal.
+    assert told[0].isprintable(), told
+
+
+def write(name, data):
+    with open(path(name), "wb") as file:
+        file.write(data)
+    return path(name)
+
+
+def golden():
+    with open(GOLDEN, "rb") as file:
+        return file.read()
+
+
+def report(name):
+    done = run("report", "--json", name)
+    assert (done.returncode, done.stderr) == (0, ""), done
+    return json.loads(done.stdout)
+
+
+@case
+def unknown_verbs_options_and_words():
+    refused(2, "one of record, report", "dance")
+    refused(2, "subcommand")
+    for verb in VERBS:
+        refused(2, f"unknown option --nonsense; see acceltrace {verb} --help", verb, "--nonsense")
+    refused(2, "a command after -- is for acceltrace record only", "report", GOLDEN, "--", "true")
+    for verb in ("report", "verify", "export"):
+        refused(2, "FILE is required", verb)
+    refused(2, "extra", "report", GOLDEN, "extra")
+    refused(2, "foo", "export", GOLDEN, "--format", "foo", "-o", path("x"))
+    refused(2, "--output is required", "export", GOLDEN, "--format", "csv")
+
+
+@case
+def recordings_that_cannot_begin():
+    out = ["-o", path("none")]
+    refused(2, "nothing to record", "record", *out)
+    refused(2, "no command nosuchcommand", "record", *out, "--", "nosuchcommand")
+    refused(2, "not executable", "record", *out, "--", "/etc/passwd")
+    refused(2, "4194304", "record", *out, "--pid", "4194304")
+    refused(2, "abc", "record", *out, "--pid", "abc")
+    refused(2, "is no time", "record", *out, "--duration", "soon", "--system")
+    # What only the daemon knows.
+    refused(2, "64K", "record", *out, "--no-device", "--ring", "3", "--system")
+    refused(2, "'foo'", "record", *out, "--no-device", "--probes", "foo", "--system")
+    refused(1, "/nowhere/x", "record", "-o", "/nowhere/x", "--no-device", "--system")
+    refused(1, "/nowhere.so", "record", *out, "--no-device", "--libaxl", "/nowhere.so", "--system")
+    assert not os.path.exists(path("none"))
+
+
+@case
+def no_device():
+    if any(name.startswith("axl") for name in os.listdir("/dev")):
+        raise Skip("there is a device: see tests/vm/first-light.sh")
+    refused(1, "no accelerator", "record", "-o", path("none"), "--", "true")
+    refused(1, "no accelerator", "devices")
+    assert not os.path.exists(path("none"))
+
+
+@case
+def no_permission_for_bpf():
+    if os.getuid() != 0:
+        raise Skip("only root can try it as another user")
+    with tempfile.TemporaryDirectory(dir="/tmp") as top:
+        os.chmod(top, 0o755)
+        shutil.copytree(BIN, f"{top}/bin")
+        shutil.copytree(os.path.join(REPO, "build", "lib"), f"{top}/lib")
+        os.mkdir(f"{top}/out", 0o777)
+        os.chmod(f"{top}/out", 0o777)
+        user = {"user": NOBODY, "group": NOBODY, "extra_groups": [], "cwd": "/"}
+        program = f"{top}/bin/acceltrace"
+        if subprocess.run(["test", "-x", program], check=False, **user).returncode != 0:
+            raise Skip(f"an ordinary user cannot run a program in {top}")
+        refused(1, "no permission to load BPF programs; run as root", "record", "--no-device", "-o",
+                f"{top}/out/x", "--", "true", program=program, **user)
+        assert os.listdir(f"{top}/out") == []
+        # A trace that was there before is still there.
+        shutil.copy(GOLDEN, f"{top}/out/x")
+        os.chmod(f"{top}/out/x", 0o666)
+        refused(1, "no permission", "record", "--no-device", "-o", f"{top}/out/x", "--", "true",
+                program=program, **user)
+        with open(f"{top}/out/x", "rb") as file:
+            assert file.read() == golden(), "the earlier trace is lost"
+
+
+@case
+def files_that_are_no_traces():
+    write("empty", b"")
+    write("noise", bytes((i * 7919 >> 3) & 255 for i in range(20000)))
+    write("text\033[31m", b"hello\n" * 100)
+    for verb in (["report"], ["verify"], ["export", "--format", "perfetto", "-o", path("out")]):
+        refused(1, "is empty: nothing was recorded", *verb, path("empty"))
+        refused(1, "is not a trace", *verb, path("noise"))
+        refused(1, "is not a trace", *verb, path("text\033[31m"))
+        refused(1, "cannot open", *verb, path("absent"))
+        refused(1, "Is a directory", *verb, folder.name)
+    assert not os.path.exists(path("out"))
+
+
+@case
+def a_damaged_trace_is_read_around_its_damage():
+    whole, data = report(GOLDEN), golden()
+    hole = write("hole", data[:40000] + bytes(3000) + data[43000:])
+    holed = report(hole)
+    assert holed["losses"]["damaged_stretches"] == 1, holed["losses"]
+    # All that lies outside the hit packet is there.
+    assert holed["counts"]["jobs"] == whole["counts"]["jobs"]
+    assert holed["counts"]["commands"] == whole["counts"]["commands"]
+    done = run("verify", hole)
+    assert done.returncode == 1 and "1 damaged stretch" in done.stdout, done
+    cut = write("cut", data[:60000])
+    done = run("verify", cut)
+    assert done.returncode == 1 and "footer MISSING" in done.stdout, done
+    assert report(cut)["counts"]["jobs"] == whole["counts"]["jobs"]
+
+
+@case
+def no_room_for_results():
+    refused(1, "No space left on device: free some space", "export", GOLDEN, "--format",
+            "perfetto", "-o", "/dev/full")
+    refused(1, "choose another place", "export", GOLDEN, "--format", "perfetto", "-o", "/nowhere/x")
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run([ACCELTRACE, "report", GOLDEN], stdout=full, stderr=subprocess.PIPE,
+                              text=True, timeout=60, check=False)
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1, done
+    write("kept", b"what was there before")
+    refused(1, "File too large", "export", GOLDEN, "--format", "perfetto", "-o", path("kept"),
+            preexec_fn=lambda: limit(10_000))
+    with open(path("kept"), "rb") as file:
+        assert file.read() == b"what was there before"
+    assert sorted(name for name in os.listdir(folder.name) if "part" in name) == []
+
+
+def limit(bytes_):
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_, resource.RLIM_INFINITY))
+
+
+def needs_bpf():
+    done = run(*HOST_ONLY, "-o", path("try"), "--", APP, "10")
+    if done.returncode != 0:
+        raise Skip(done.stderr.strip())
+
+
+@case
+def a_full_file_keeps_what_was_recorded():
+    needs_bpf()
+    # Less than one block of the writer.
+    name = path("full")
+    done = run(*HOST_ONLY, "-o", name, "--", APP, "20000", preexec_fn=lambda: limit(200_000))
+    assert done.returncode == 1, done
+    lines = done.stderr.splitlines()
+    assert lines[0].startswith("acceltrace: ") and "file size limit is reached" in lines[0], done
+    # At once when it happens; how much it was is told in the end.
+    assert len(lines) == 1 and " it holds " in lines[0] or \
+        len(lines) == 2 and " kept, " in lines[1], done
+    found = report(name)
+    assert found["counts"]["api_calls"] > 0 and found["trace"]["stop_reason"] == "output failed"
+    assert os.path.getsize(name) > 50_000
+
+
+@case
+def the_command_s_own_end_comes_through():
+    needs_bpf()
+    out = [*HOST_ONLY, "-q", "-o", path("status"), "--"]
+    done = run(*out, "sh", "-c", "exit 7")
+    assert (done.returncode, done.stderr) == (7, ""), done
+    assert report(path("status"))["trace"]["command_status"] == 7
+    assert run(*out, "sh", "-c", "kill -TERM $$").returncode == 128 + signal.SIGTERM
+
+
+def main():
+    print(f"1..{len(cases)}")
+    failed = 0
+    for number, function in enumerate(cases, 1):
+        verdict, reason = "ok", ""
+        try:
+            function()
+        except Skip as skip:
+            reason = f" # SKIP {skip}"
+        except Exception:  # whatever it is, the case did not pass
+            verdict = "not ok"
+            failed += 1
+            print("# " + traceback.format_exc().replace("\n", "\n# "))
+        print(f"{verdict} {number} - {function.__name__.replace('_', ' ')}{reason}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
