@@ -88,7 +88,8 @@ static void axl_clock_try(struct axl_device *axl, struct axl_clock_sample *sampl
 	sample->tsc_before = axl_cycles();
 	sample->device_ticks = axl_read64(axl, AXL_REG_CLK_NOW);
 	sample->tsc_after = axl_cycles();
-	sample->host_after_ns = ktime_get_ns();
+	/* A reading is cut to whole ns; bounds are rounded outwards. */
+	sample->host_after_ns = ktime_get_ns() + 1;
 	sample->host_before_ns = ns_before;
 	b = axl_now();
 	if (axl_frame_good(&a, &b)) {

@@ -258,13 +258,13 @@ Stretch MakeStretch(std::span<const Node> nodes, const Motion& motion) {
 
 }  // namespace
 
-// The counter showed t from t on until t + 1 began; host times are cut to whole ns.
+// The counter showed t from t on until t + 1 began; host times are rounded outwards.
 Range GateOf(const TickLine& line, const Count& count, const Reading& reading) {
   const auto offset = [&](int64_t ns) {
     return static_cast<double>(ns - count.base_host_ns) - reading.position_ns;
   };
   return {offset(reading.sample.host_before_ns) - line.ns_per_tick() - kRoundingNs,
-          offset(reading.sample.host_after_ns) + 1 + kRoundingNs};
+          offset(reading.sample.host_after_ns) + kRoundingNs};
 }
 
 std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count,

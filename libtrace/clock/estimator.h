@@ -59,7 +59,8 @@ struct Options {
 };
 
 // One reading of the device clock: it showed `device_ticks` at an instant within
-// [host_before_ns, host_after_ns].
+// [host_before_ns, host_after_ns]: rounded down and up, so that their middle is that
+// of the read.
 struct Sample {
   int64_t host_before_ns = 0;
   int64_t host_after_ns = 0;

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One cell of the clock matrix in the VM: record axl-pulse there, break the clock on the way,
-score the trace against the truth logs.
+"""Cells of the clock matrix in the VM: axl-pulse is recorded there again and again, in one boot,
+with other clocks each time, and each trace is scored against the truth logs of the devices.
 
-A disturbance is (at_s, property, value): set on every device by QMP once the truth log shows that
-much virtual time since the first doorbell.
+    with cell.Machine(icount=True, devices=["clock-bits=32", ""]) as machine:
+        machine.set(0, "clock-ppm", 20)
+        scores = machine.record(seconds=5, rate=100, devices=2,
+                                disturbances=[(2, 0, "clock-ppm", 30)])
+
+A disturbance is (at_s, device, property, value): set by QMP once the truth log shows that much
+virtual time since the recording's first doorbell.
 """
 
 import contextlib
@@ -17,6 +22,7 @@ import time
 
 REPO = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 TIME = re.compile(rb'"(?:time|completion)_ns":(\d+)')
+START_S = 120  # a boot takes this long at most, on a very busy host
 
 
 class Qmp:
@@ -41,74 +47,121 @@ class Qmp:
                 return answer["return"]
 
 
-def virtual_times(path):
-    """(first doorbell, newest time) in a truth log, ns; None before the first doorbell."""
-    try:
-        with open(path, "rb") as log:
+class TruthTail:
+    """How far virtual time has come in a truth log since this was made."""
+
+    def __init__(self, path):
+        self.path = path
+        self.at = os.path.getsize(path)
+        self.first = None
+        self.newest = None
+
+    def elapsed_s(self):
+        """Since the first doorbell; None before it."""
+        with open(self.path, "rb") as log:
+            log.seek(self.at)
             text = log.read()
-    except FileNotFoundError:
-        return None
-    first = text.find(b'"t":"doorbell"')
-    times = TIME.findall(text, first) if first >= 0 else []
-    return (int(times[0]), int(times[-1])) if times else None
+        # Whole lines only: the device may be writing one.
+        text = text[:text.rfind(b"\n") + 1]
+        if self.first is None:
+            begin = text.find(b'"t":"doorbell"')
+            if begin < 0:
+                return None
+            self.first = int(TIME.search(text, begin).group(1))
+        self.at += len(text)
+        times = TIME.findall(text)
+        self.newest = int(times[-1]) if times else self.newest
+        return ((self.newest or self.first) - self.first) * 1e-9
 
 
-def disturb(process, folder, devices, disturbances):
-    """Carries out the disturbances while the VM runs."""
-    qmp = None
-    log = os.path.join(folder, "truth0.jsonl")
-    for at_s, name, value in disturbances:
-        while process.poll() is None:
-            seen = virtual_times(log)
-            if seen and seen[1] - seen[0] >= at_s * 1e9:
-                break
-            time.sleep(0.05)
-        if process.poll() is not None:
-            raise RuntimeError("the VM ended before the clock was disturbed")
-        qmp = qmp or Qmp(os.path.join(folder, "qmp"))
-        for device in range(devices):
-            qmp.command("qom-set", path=f"/machine/peripheral/axl{device}", property=name,
-                        value=value)
+class Machine:
+    """A guest that records when told to. devices: the properties of each."""
 
-
-def run(icount, seconds, rate, properties="", devices=1, disturbances=(), stop_daemon=None,
-        load=0, timeout_s=600, keep=None):
-    """Records and scores, in the folder `keep` or one that goes away. Returns lists of scores by
-    device, as clock-score --json prints them: "ptm", "plain" (as if there were no
-    cross-timestamps) and "untold" (as if the device had not told of changes, either).
-    properties: of every device, or a list. load: processes that keep the host busy."""
-    with contextlib.ExitStack() as stack:
-        folder = keep or stack.enter_context(tempfile.TemporaryDirectory(prefix="clock-cell-"))
-        command = [f"{REPO}/scripts/vm", "--timeout", str(timeout_s), "--share", folder, "--qmp",
-                   f"{folder}/qmp"]
-        command += ["--icount"] if icount else ["--cpus", "2", "--tcg"]
-        truths = [f"{folder}/truth{device}.jsonl" for device in range(devices)]
-        for device, truth in enumerate(truths):
-            own = properties if isinstance(properties, str) else properties[device]
+    def __init__(self, icount, devices, keep=None, timeout_s=3600):
+        self.stack = contextlib.ExitStack()
+        self.folder = keep or self.stack.enter_context(
+            tempfile.TemporaryDirectory(prefix="clock-cell-"))
+        self.recorded = 0
+        # Several threads of TCG make the guest's cycle counter leap; docs/clocks.md, limits.
+        command = [f"{REPO}/scripts/vm", "--timeout", str(timeout_s), "--share", self.folder,
+                   "--qmp", f"{self.folder}/qmp"]
+        command += ["--icount"] if icount else ["--cpus", "2", "--tcg", "--tcg-one-thread"]
+        self.truths = [f"{self.folder}/truth{device}.jsonl" for device in range(len(devices))]
+        for truth, own in zip(self.truths, devices):
             command += ["--device", ",".join(filter(None, [f"axl,truth={truth}", own]))]
-        trace = f"{folder}/cell.atrace"
-        command += ["--", "acceltrace", "record", "-o", trace, "--", f"{REPO}/build/test/axl-pulse",
-                    str(seconds), str(rate), str(devices)]
-        if stop_daemon:
-            command += ["--stop-daemon", str(stop_daemon[0]), str(stop_daemon[1])]
-        busy = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(load)]
-        try:
-            with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                  text=True) as process:
-                try:
-                    disturb(process, folder, devices, disturbances)
-                    _, errors = process.communicate(timeout=timeout_s + 60)
-                except BaseException:
-                    process.kill()
-                    raise
-        finally:
-            for spinner in busy:
-                spinner.kill()
-                spinner.wait()
-        if process.returncode != 0:
-            raise RuntimeError(f"the VM ended with {process.returncode}: {errors.strip()[-500:]}")
-        return {name: score(trace, truths, options) for name, options in
+        command += ["--", f"{REPO}/tests/scoring/record-cells", self.folder]
+        self.process = subprocess.Popen(  # pylint: disable=consider-using-with
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            text=True)
+        self.qmp = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        if kind is None:
+            self._go("end", "")
+            try:
+                self.process.communicate(timeout=60)
+            except subprocess.TimeoutExpired:
+                pass
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.process.communicate()
+        self.stack.close()
+
+    def set(self, device, name, value):
+        if self.qmp is None:
+            self._wait_for(lambda: os.path.exists(f"{self.folder}/qmp"), START_S)
+            self.qmp = Qmp(f"{self.folder}/qmp")
+        self.qmp.command("qom-set", path=f"/machine/peripheral/axl{device}", property=name,
+                         value=value)
+
+    def record(self, seconds, rate, devices, disturbances=(), pulse=(), load=0, timeout_s=300):
+        """Records axl-pulse on the first so many devices. pulse: further words for it. load:
+        processes that keep the host busy meanwhile. Returns lists of scores by device, as
+        clock-score --json prints them: "ptm", "plain" (as if there were no cross-timestamps) and
+        "untold" (as if the device had not told of changes, either)."""
+        number = self.recorded
+        self.recorded += 1
+        self._wait_for(lambda: os.path.exists(self.truths[0]), START_S)
+        tail = TruthTail(self.truths[0])
+        options = ",".join(f"--device,axl{device}" for device in range(devices))
+        command = [f"{REPO}/build/test/axl-pulse", seconds, rate, devices, *pulse]
+        self._go(options, " ".join(map(str, command)))
+        deadline_s = START_S + timeout_s
+        with contextlib.ExitStack() as busy:
+            for _ in range(load):
+                spinner = busy.enter_context(subprocess.Popen(["sh", "-c", "while :; do :; done"]))
+                busy.callback(spinner.kill)
+            for at_s, device, name, value in disturbances:
+                self._wait_for(lambda: (tail.elapsed_s() or 0) >= at_s, deadline_s, number)
+                self.set(device, name, value)
+            self._wait_for(lambda: os.path.exists(f"{self.folder}/done-{number}"), deadline_s)
+        with open(f"{self.folder}/done-{number}", encoding="ascii") as status:
+            if status.read().strip() != "0":
+                with open(f"{self.folder}/out-{number}", encoding="utf-8") as out:
+                    raise RuntimeError(f"the recording failed: {out.read().strip()[-500:]}")
+        trace = f"{self.folder}/cell-{number}.atrace"
+        return {name: score(trace, self.truths[:devices], options) for name, options in
                 (("ptm", []), ("plain", ["--no-ptm"]), ("untold", ["--no-ptm", "--untold"]))}
+
+    def _go(self, options, command):
+        path = f"{self.folder}/go-{self.recorded - (options != 'end')}"
+        with open(f"{self.folder}/go", "w", encoding="ascii") as out:
+            out.write(f"{options} {command}\n")
+        os.rename(f"{self.folder}/go", path)
+
+    def _wait_for(self, condition, timeout_s, number=None):
+        deadline = time.monotonic() + timeout_s
+        while not condition():
+            if self.process.poll() is not None:
+                raise RuntimeError(f"the VM ended: {self.process.stderr.read().strip()[-500:]}")
+            if number is not None and os.path.exists(f"{self.folder}/done-{number}"):
+                raise RuntimeError("the recording ended before the clock was disturbed")
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"nothing happened for {timeout_s} s")
+            time.sleep(0.02)
 
 
 def score(trace, truths, options):

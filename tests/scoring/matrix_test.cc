@@ -43,9 +43,8 @@ TEST_CASE("the fault matrix") {
         if (!Has(scenario, "jump")) CHECK(score.quality.constraints_rejected == 0);
         CHECK(score.quality.samples_rejected == 0);
         const auto trip = static_cast<double>(score.quality.round_trip_min_ns);
-        // A tick and a ns are what times are stored in.
-        CHECK(score.width_median_ns <= trip + 2);
-        CHECK(score.error.p99_ns <= score.Best().error.p99_ns + 1);
+        CHECK(score.width_median_ns <= trip);
+        CHECK(score.error.p99_ns - score.resolution_ns <= score.Best().error.p99_ns);
         if (Has(scenario, "asymmetry")) continue;
         CHECK(score.error.p99_ns <= (scenario.ptm ? 0.05 : 0.12) * trip);
         if (std::abs(scenario.ppm) >= 20) {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// axl-pulse SECONDS JOBS_PER_S DEVICES [--stop-daemon FROM TO]: a small copy and a small
-// vector op on each device, again and again, evenly over the time: events everywhere
-// for the clocks to be scored on. Between FROM and TO (seconds) the tracing daemon of
-// the guest is stopped, so that it takes no clock samples. Room: tests/scoring.
+// axl-pulse SECONDS JOBS_PER_S DEVICES [--stop-daemon FROM TO] [--reset AT DEVICE]: a
+// small copy and a small vector op on each device, again and again, evenly over the
+// time: events everywhere for the clocks to be scored on. Between FROM and TO (seconds)
+// the tracing daemon of the guest is stopped, so that it takes no clock samples; at AT
+// a device's function is reset. Room: tests/scoring.
 #include <dirent.h>
 #include <signal.h>
 #include <time.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -83,38 +85,81 @@ bool Beat(int number, const Device& device) {
          Good(axlStreamSynchronize(device.stream), "axlStreamSynchronize");
 }
 
+// A function reset, as an administrator makes it; what the device held is lost.
+bool Reset(int number) {
+  const std::string path = "/sys/class/axl/axl" + std::to_string(number) + "/device/reset";
+  std::ofstream file(path);
+  file << 1 << std::flush;
+  if (file) return true;
+  std::fprintf(stderr, "axl-pulse: cannot write %s: %s\n", path.c_str(), std::strerror(errno));
+  return false;
+}
+
+struct Options {
+  double seconds = 0, rate = 0;
+  int devices = 0;
+  double stop_s = -1, resume_s = -1;
+  double reset_s = -1;
+  int reset_device = 0;
+};
+
+bool Parse(int argc, char** argv, Options* options) {
+  if (argc < 4) return false;
+  options->seconds = std::atof(argv[1]), options->rate = std::atof(argv[2]);
+  options->devices = std::atoi(argv[3]);
+  for (int i = 4; i < argc; i += 3) {
+    if (i + 2 >= argc) return false;
+    if (std::strcmp(argv[i], "--stop-daemon") == 0) {
+      options->stop_s = std::atof(argv[i + 1]), options->resume_s = std::atof(argv[i + 2]);
+    } else if (std::strcmp(argv[i], "--reset") == 0) {
+      options->reset_s = std::atof(argv[i + 1]), options->reset_device = std::atoi(argv[i + 2]);
+    } else {
+      return false;
+    }
+  }
+  return options->rate > 0 && options->devices > 0 && options->reset_device < options->devices;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool stops = argc == 7 && std::strcmp(argv[4], "--stop-daemon") == 0;
-  if (argc != 4 && !stops) {
-    std::fprintf(stderr, "usage: axl-pulse SECONDS JOBS_PER_S DEVICES [--stop-daemon FROM TO]\n");
+  Options options;
+  if (!Parse(argc, argv, &options)) {
+    std::fprintf(stderr,
+                 "usage: axl-pulse SECONDS JOBS_PER_S DEVICES [--stop-daemon FROM TO] "
+                 "[--reset AT DEVICE]\n");
     return 2;
   }
-  const double seconds = std::atof(argv[1]), rate = std::atof(argv[2]);
-  std::vector<Device> devices(static_cast<size_t>(std::atoi(argv[3])));
+  std::vector<Device> devices(static_cast<size_t>(options.devices));
   for (size_t i = 0; i < devices.size(); ++i) {
     if (!Open(static_cast<int>(i), &devices[i])) return 1;
   }
   const int64_t begin_ns = NowNs();
   const auto after = [&](double s) { return begin_ns + static_cast<int64_t>(s * 1e9); };
-  int64_t stop_ns = stops ? after(std::atof(argv[5])) : INT64_MAX;
-  int64_t resume_ns = stops ? after(std::atof(argv[6])) : INT64_MAX;
-  for (int64_t beat = 0; NowNs() < after(seconds); ++beat) {
-    SleepUntil(after(static_cast<double>(beat) / rate));
+  // Once each, if at all.
+  const auto due = [&](double* at_s) {
+    if (*at_s < 0 || NowNs() < after(*at_s)) return false;
+    *at_s = -1;
+    return true;
+  };
+  for (int64_t beat = 0; NowNs() < after(options.seconds); ++beat) {
+    SleepUntil(after(static_cast<double>(beat) / options.rate));
     for (size_t i = 0; i < devices.size(); ++i) {
       if (!Beat(static_cast<int>(i), devices[i])) return 1;
     }
-    if (NowNs() >= stop_ns) {
-      stop_ns = INT64_MAX;
-      if (SignalDaemon(SIGSTOP) == 0) {
-        std::fprintf(stderr, "axl-pulse: no acceltraced to stop\n");
+    if (due(&options.stop_s) && SignalDaemon(SIGSTOP) == 0) {
+      std::fprintf(stderr, "axl-pulse: no acceltraced to stop\n");
+      return 1;
+    }
+    if (due(&options.resume_s)) SignalDaemon(SIGCONT);
+    if (due(&options.reset_s)) {
+      if (!Reset(options.reset_device)) return 1;
+      Device* device = &devices[static_cast<size_t>(options.reset_device)];
+      // The context is lost with all that it had; begin anew.
+      if (!Good(axlSetDevice(options.reset_device), "axlSetDevice") ||
+          !Good(axlDeviceReset(), "axlDeviceReset") || !Open(options.reset_device, device)) {
         return 1;
       }
-    }
-    if (NowNs() >= resume_ns) {
-      resume_ns = INT64_MAX;
-      SignalDaemon(SIGCONT);
     }
   }
   return 0;

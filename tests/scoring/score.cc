@@ -30,15 +30,16 @@ const Score::Rival& Score::Best() const {
 }
 
 Score ScoreOf(const std::vector<TrueEvent>& events, const std::vector<Baseline>& baselines,
-              const clock::Quality& quality) {
+              const clock::Quality& quality, double truth_accuracy_ns) {
   Score score;
+  score.resolution_ns = 1 + truth_accuracy_ns;
   score.events = events.size();
   score.quality = quality;
   std::vector<double> errors, widths;
   for (const TrueEvent& event : events) {
     const auto lo = static_cast<double>(event.converted.lo_ns);
     const auto hi = static_cast<double>(event.converted.hi_ns);
-    const double outside = std::max(lo - event.true_ns, event.true_ns - hi);
+    const double outside = std::max(lo - event.true_ns, event.true_ns - hi) - truth_accuracy_ns;
     if (outside > 0) {
       ++score.outside;
       score.worst_outside_ns = std::max(score.worst_outside_ns, outside);
@@ -76,9 +77,11 @@ nlohmann::json ToJson(const Score& score) {
           {"snapshot_p99_ns", score.rivals.front().error.p99_ns},
           {"best_p99_ns", score.Best().error.p99_ns},
           {"best", score.Best().name},
+          {"resolution_ns", score.resolution_ns},
           {"rivals_p99_ns", rivals},
           {"ppm", quality.rate_ppm},
           {"samples", quality.samples},
+          {"ptm_samples", quality.ptm_samples},
           {"samples_rejected", quality.samples_rejected},
           {"violations", quality.constraints_rejected},
           {"constraints", quality.constraints},

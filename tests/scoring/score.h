@@ -34,6 +34,9 @@ struct Score {
   };
   std::vector<Rival> rivals;  // the first is the nearest snapshot
   clock::Quality quality;
+  // Errors that differ by less are equal: the whole ns in which everyone stores times, and
+  // how well the truth is known.
+  double resolution_ns = 1;
 
   // The rival with the smallest p99.
   const Rival& Best() const;
@@ -46,8 +49,10 @@ struct TrueEvent {
   clock::Interval converted;
 };
 
+// truth_accuracy_ns: how well the true times are known. An interval misses the truth if it
+// does so wherever within that the truth is.
 Score ScoreOf(const std::vector<TrueEvent>& events, const std::vector<Baseline>& baselines,
-              const clock::Quality& quality);
+              const clock::Quality& quality, double truth_accuracy_ns = 0);
 
 nlohmann::json ToJson(const Score& score);
 

@@ -47,9 +47,9 @@ std::vector<TrueEvent> Match(const model::Model& model, uint32_t row, const Trut
                              const TimeScale& scale, uint64_t* unmatched) {
   std::vector<TrueEvent> events;
   const uint32_t device = model.devices[row].about.device();
-  const auto add = [&](const model::DeviceTimes& times, size_t i, int64_t true_ns) {
-    if (true_ns == 0) return;
-    const double host_ns = scale.At(true_ns);
+  const auto add = [&](const model::DeviceTimes& times, size_t i, int64_t true_tsc) {
+    if (true_tsc == 0) return;
+    const double host_ns = scale.At(true_tsc);
     events.push_back({times.ticks[i], static_cast<int64_t>(host_ns), host_ns, times.host[i]});
   };
   const auto find = [&](uint32_t job, uint32_t index) {
@@ -88,7 +88,7 @@ void Print(const std::string& name, const Score& score, const TimeScale& scale,
   fmt::print(
       "  round trip {} ns at least; interval {:.0f} ns median, {:.0f} ns at most; truth "
       "within {:.0f} ns\n",
-      q.round_trip_min_ns, score.width_median_ns, score.width_max_ns, scale.residual_ns);
+      q.round_trip_min_ns, score.width_median_ns, score.width_max_ns, scale.accuracy_ns);
   fmt::print("  {:<32} {:>12} {:>12} {:>12}\n", "true error, ns", "p50", "p99", "max");
   const auto row = [](const std::string& what, const Spread& e) {
     fmt::print("  {:<32} {:>12.1f} {:>12.1f} {:>12.1f}\n", what, e.p50_ns, e.p99_ns, e.max_ns);
@@ -142,14 +142,14 @@ int Main(int argc, char** argv) {
     const Score score =
         ScoreOf(Match(**model, row, truth, *scale, &unmatched),
                 MakeBaselines(clock::ClockInfo::From(device.about.clock()), found->second),
-                device.clock.quality());
+                device.clock.quality(), scale->accuracy_ns);
     outside += score.outside;
     events += score.events;
     if (json) {
       nlohmann::json line = ToJson(score);
       line["device"] = device.about.name();
       line["unmatched"] = unmatched;
-      line["truth_residual_ns"] = scale->residual_ns;
+      line["truth_accuracy_ns"] = scale->accuracy_ns;
       fmt::print("{}\n", line.dump());
     } else {
       Print(device.about.name(), score, *scale, unmatched);

@@ -84,7 +84,7 @@ clock::Sample Read(const Scenario& scenario, const DeviceClock& device, double h
   const double at = host_ns + traffic->Leg(scenario.read, scenario.read.request_ns);
   const double back = at + traffic->Leg(scenario.read, scenario.read.return_ns);
   sample.host_before_ns = static_cast<int64_t>(std::floor(host_ns));
-  sample.host_after_ns = static_cast<int64_t>(std::floor(back));
+  sample.host_after_ns = static_cast<int64_t>(std::ceil(back));
   sample.device_ticks = device.Ticks(at);
   if (scenario.ptm) {
     sample.has_ptm = true;

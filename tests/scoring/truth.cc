@@ -5,6 +5,8 @@
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 namespace acceltrace::scoring {
 
@@ -26,31 +28,20 @@ Line LeastSquares(const std::vector<std::pair<double, double>>& points) {
   return {mean_x, mean_y, xx > 0 ? xy / xx : 1};
 }
 
-// The log reads the virtual clock first and the TSC after it: a pair's TSC is late, by
-// as much as came in between. The line below all pairs, across their middle.
-Line LowerLine(std::vector<std::pair<double, double>> points) {
-  std::sort(points.begin(), points.end());
-  std::vector<std::pair<double, double>> hull;
-  for (const auto& p : points) {
-    while (hull.size() >= 2) {
-      const auto& a = hull[hull.size() - 2];
-      const auto& b = hull.back();
-      if ((b.first - a.first) * (p.second - a.second) -
-              (b.second - a.second) * (p.first - a.first) >
-          0) {
-        break;
-      }
-      hull.pop_back();
-    }
-    hull.push_back(p);
+// What 99 of 100 of the pairs within a time stay within, in TSC cycles.
+double Scatter(const Truth& truth, double from_tsc, double to_tsc) {
+  std::vector<std::pair<double, double>> points;
+  for (const auto& [ns, tsc] : truth.pairs) {
+    const auto at = static_cast<double>(tsc);
+    if (at >= from_tsc && at <= to_tsc) points.emplace_back(static_cast<double>(ns), at);
   }
-  if (hull.size() < 2) return {points.front().first, points.front().second, 1};
-  const double middle = 0.5 * (points.front().first + points.back().first);
-  size_t i = 0;
-  while (i + 2 < hull.size() && hull[i + 1].first < middle) ++i;
-  const auto& a = hull[i];
-  const auto& b = hull[i + 1];
-  return {a.first, a.second, b.first > a.first ? (b.second - a.second) / (b.first - a.first) : 1};
+  if (points.size() < 2) return 0;
+  const Line line = LeastSquares(points);
+  std::vector<double> off;
+  for (const auto& [x, y] : points) off.push_back(std::abs(y - line.At(x)));
+  const auto rank = off.begin() + static_cast<ptrdiff_t>(off.size() * 99 / 100);
+  std::nth_element(off.begin(), rank, off.end());
+  return *rank;
 }
 
 }  // namespace
@@ -66,49 +57,36 @@ Status ReadTruth(const std::string& path, Truth* truth) {
     }
     const std::string kind = line.value("t", "");
     const auto at = [&](const char* name) { return line.value(name, int64_t{0}); };
-    const auto pair = [&](const char* ns, const char* tsc) {
-      if (at(ns) != 0 && at(tsc) != 0) truth->pairs.emplace_back(at(ns), at(tsc));
-    };
     const auto device = line.value("dev", 0u);
     if (kind == "cmd") {
       truth->events[{device, line.value("job", 0u), line.value("index", 0u)}] = {
-          at("fetched_ns"), at("start_ns"), at("end_ns"), 0, 0};
-      pair("end_ns", "end_tsc");
+          at("fetched_tsc"), at("start_tsc"), at("end_tsc"), 0, 0};
+      truth->pairs.emplace_back(at("end_ns"), at("end_tsc"));
     } else if (kind == "job") {
-      truth->events[{device, line.value("job", 0u), kJob}] = {0, 0, 0, at("completion_ns"),
-                                                              at("irq_ns")};
-      pair("completion_ns", "completion_tsc");
-    } else if (kind == "doorbell") {
-      pair("time_ns", "tsc");
+      truth->events[{device, line.value("job", 0u), kJob}] = {0, 0, 0, at("completion_tsc"),
+                                                              at("irq_tsc")};
+      truth->pairs.emplace_back(at("completion_ns"), at("completion_tsc"));
     }
   }
   return {};
 }
 
 Result<TimeScale> MakeTimeScale(const Truth& truth, std::span<const clock::Sample> samples) {
-  // TSC to CLOCK_MONOTONIC: the driver's samples name both at the same instants.
-  std::vector<std::pair<double, double>> tsc_host;
+  std::vector<std::pair<double, double>> points;
   for (const clock::Sample& sample : samples) {
     if (sample.tsc_after <= sample.tsc_before) continue;
-    tsc_host.emplace_back(
+    points.emplace_back(
         0.5 * (static_cast<double>(sample.tsc_before) + static_cast<double>(sample.tsc_after)),
         0.5 * static_cast<double>(sample.host_before_ns + sample.host_after_ns));
   }
-  if (tsc_host.size() < 2 || truth.pairs.size() < 2) {
-    return Status::Error("no clock samples with a cycle counter, or an empty truth log");
-  }
-  const Line host = LeastSquares(tsc_host);
-  const bool same = std::all_of(truth.pairs.begin(), truth.pairs.end(),
-                                [](const auto& pair) { return pair.first == pair.second; });
-  Line tsc;  // the same clock under icount
-  if (!same) tsc = LowerLine({truth.pairs.begin(), truth.pairs.end()});
-
-  TimeScale scale;
-  scale.origin = static_cast<double>(truth.pairs.front().first);
-  scale.host_origin_ns = host.At(tsc.At(scale.origin));
-  scale.slope = host.slope * tsc.slope;
-  for (const auto& [x, y] : tsc_host) {
-    scale.residual_ns = std::max(scale.residual_ns, std::abs(y - host.At(x)));
+  if (points.size() < 2) return Status::Error("no clock samples with a cycle counter");
+  const Line line = LeastSquares(points);
+  TimeScale scale{line.x0, line.y0, line.slope, 0};
+  const auto [first, last] = std::minmax_element(points.begin(), points.end());
+  scale.accuracy_ns = line.slope * Scatter(truth, first->first, last->first);
+  for (const auto& [x, y] : points) {
+    // Half a ns is in the rounding of the host times.
+    scale.accuracy_ns = std::max(scale.accuracy_ns, std::abs(y - line.At(x)) - 0.5);
   }
   return scale;
 }

@@ -21,7 +21,9 @@ namespace acceltrace::scoring {
 using TruthKey = std::tuple<uint32_t, uint32_t, uint32_t>;
 inline constexpr uint32_t kJob = ~0u;
 
-// Virtual-clock ns; 0 = did not happen.
+// The guest's TSC at each; 0 = did not happen. Not the virtual clock: where several CPUs
+// run, the TSC that QEMU shows them leaps ahead of it now and then, and the times of the
+// host are those of the TSC.
 struct TrueTimes {
   int64_t fetched = 0, start = 0, end = 0;  // command
   int64_t completion = 0, irq = 0;          // job
@@ -29,20 +31,21 @@ struct TrueTimes {
 
 struct Truth {
   std::map<TruthKey, TrueTimes> events;
-  // The virtual clock and the guest's TSC, as the log pairs them.
+  // (virtual clock, TSC) of the log's lines, which QEMU reads one after the other.
   std::vector<std::pair<int64_t, int64_t>> pairs;
 };
 
 // Adds the lines of a file to *truth. Errors: cannot open, a line that is no JSON.
 Status ReadTruth(const std::string& path, Truth* truth);
 
-// Virtual clock to CLOCK_MONOTONIC, by way of the TSC.
+// TSC to CLOCK_MONOTONIC, by the driver's samples, which name both at the same instants.
 struct TimeScale {
-  double origin = 0, host_origin_ns = 0, slope = 1;  // host = host_origin + slope * (v - origin)
-  // How far what it was made from scatters: it bounds what can be scored.
-  double residual_ns = 0;
-  double At(int64_t virtual_ns) const {
-    return host_origin_ns + slope * (static_cast<double>(virtual_ns) - origin);
+  double origin = 0, host_origin_ns = 0, slope = 1;  // host = host_origin + slope * (tsc - origin)
+  // How well a true time is known: what 99 of 100 pairs of the log, and all samples of
+  // the driver, stay within. Nothing finer can be scored.
+  double accuracy_ns = 0;
+  double At(int64_t tsc) const {
+    return host_origin_ns + slope * (static_cast<double>(tsc) - origin);
   }
 };
 

@@ -64,7 +64,8 @@ def command_line(opts, chosen, initramfs, console, descriptors):
     args = [qemu(opts.repo), "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
             "-machine", "q35,hpet=off" if opts.icount else "q35",
             "-m", opts.memory, "-smp", str(opts.cpus)]
-    args += ["-accel", "kvm", "-cpu", "host"] if kvm else ["-accel", "tcg", "-cpu", "max,la57=off"]
+    tcg = "tcg,thread=single" if opts.tcg_one_thread else "tcg"
+    args += ["-accel", "kvm", "-cpu", "host"] if kvm else ["-accel", tcg, "-cpu", "max,la57=off"]
     # PCIe's own hotplug: that of ACPI would hide link changes and surprise removal.
     args += ["-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"]
     if opts.icount:

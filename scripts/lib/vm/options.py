@@ -63,6 +63,8 @@ def parse(argv):
     add("--allow", action="append", default=[], metavar="REGEX",
         help="kernel log lines that are expected here; repeatable")
     add("--tcg", action="store_true", help="do not use KVM even where the host has it")
+    add("--tcg-one-thread", action="store_true",
+        help="all CPUs on one thread: their cycle counter does not leap (docs/clocks.md)")
     add("--verbose", action="store_true", help="show QEMU's command line and the kernel's console")
     add("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     opts = parser.parse_args(joined(argv))
