@@ -49,3 +49,22 @@ $(eval $(call program,$(AXL_QTEST),$(AXL_QTEST_SRCS),,$(AXL_SO) $(AXL_QTEST_SO))
 AXL_MODEL_BENCH := $(BUILD)/test/axl-model-bench
 TESTS += $(AXL_MODEL_BENCH)
 $(eval $(call program,$(AXL_MODEL_BENCH),$(call room-srcs,qemu-device/tests) qemu-device/tests/model_bench.cc,,$(AXL_SO) $(AXL_QTEST_SO)))
+
+# The device with ASan and UBSan, and its fuzzer: structured traffic by the qtest protocol. The
+# sanitizer's library must come before everything else that QEMU loads.
+AXL_ASAN_SO := $(BUILD)/qemu-device/axl-asan.so
+AXL_ASAN_OBJS := $(patsubst %.c,$(BUILD)/obj/asan/%.o,$(AXL_SRCS))
+AXL_ASAN_FLAGS := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer \
+  -DAXL_NO_CLONES
+$(AXL_ASAN_OBJS): $(BUILD)/obj/asan/%.o: %.c $(AXL_READY)
+	$(call say,ASANCC,$<)mkdir -p $(@D) && \
+	  $(CC) $(AXL_CPPFLAGS) $(AXL_GLIB) $(filter-out -O3,$(AXL_CFLAGS)) $(AXL_ASAN_FLAGS) -MMD -MP -c $< -o $@
+$(AXL_ASAN_SO): $(AXL_ASAN_OBJS)
+	$(call say,LINK,$@)mkdir -p $(@D) && $(CC) -shared -fsanitize=address,undefined -o $@ $^ -lm
+OBJS += $(AXL_ASAN_OBJS)
+
+AXL_FUZZ := $(BUILD)/fuzz/device
+FUZZERS += $(AXL_FUZZ)
+$(BUILD)/obj/qemu-device/tests/device_fuzz.o: CPPFLAGS += \
+  -DAXL_LIBASAN='"$(shell $(CC) -print-file-name=libasan.so)"'
+$(eval $(call program,$(AXL_FUZZ),$(call room-srcs,qemu-device/tests) qemu-device/tests/device_fuzz.cc,,$(AXL_ASAN_SO) $(AXL_QTEST_SO)))

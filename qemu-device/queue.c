@@ -133,7 +133,7 @@ void axl_queue_doorbell(AxlState *s, unsigned n, uint32_t tail)
 void axl_queue_pump(AxlState *s, unsigned n)
 {
     AxlQueue *q = &s->queue[n];
-    uint32_t size = axl_sq_size(q), count, bytes;
+    uint32_t size, count, bytes;
     int64_t ns = 1;
 
     if (!(q->status & AXL_Q_STATUS_ENABLED) || !(s->ctrl & AXL_CTRL_ENABLE) ||
@@ -155,6 +155,7 @@ void axl_queue_pump(AxlState *s, unsigned n)
         cmd->state = AXL_CMD_QUEUED;
         q->route++;
     }
+    size = axl_sq_size(q);
     count = MIN(q->sq_tail - q->sq_head, size - (q->sq_head & (size - 1)));
     count = MIN(count, AXL_FETCH_BATCH);
     if (q->fetching || count == 0 || AXL_WINDOW - (q->tail - q->retire) < count) {

@@ -9,7 +9,7 @@
 namespace acceltrace::device {
 namespace {
 
-constexpr uint64_t kUnmapped = 0xf0000000;       // a hole of q35's
+constexpr uint64_t kUnmapped = 0xf0000000;        // a hole of q35's
 constexpr uint64_t kBeyond = 0x7fffff0000000000;  // above every bus
 constexpr uint64_t kEcam = 0xb0000000;
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -118,11 +119,13 @@ Machine::Machine(const std::vector<std::string>& args) {
   }
   argv.insert(argv.end(), args.begin(), args.end());
   std::filesystem::path object = ObjectPath();
-  std::string preload =
-      "LD_PRELOAD=" + object.string() + ":" + (object.parent_path() / "qtest-accel.so").string();
+  const char* first = std::getenv("AXL_PRELOAD");
+  std::string preload = "LD_PRELOAD=" + (first ? std::string(first) + ":" : "") + object.string() +
+                        ":" + (object.parent_path() / "qtest-accel.so").string();
 
   pid_ = fork();
   if (pid_ == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that is ended must not leave a machine behind
     std::vector<char*> raw;
     for (std::string& a : argv) raw.push_back(a.data());
     raw.push_back(nullptr);
@@ -189,13 +192,36 @@ std::string Machine::ReadLine(int fd, std::string* buffer) {
   }
 }
 
-std::string Machine::Command(const std::string& line) {
-  Send(qtest_, line + "\n");
+std::string Machine::Reply() {
   for (;;) {
     std::string reply = ReadLine(qtest_, &qtest_buffer_);
-    if (reply.rfind("IRQ", 0) == 0) continue;
-    if (reply.rfind("OK", 0) != 0) Die("'" + line + "' was answered '" + reply + "'");
-    return reply.size() > 3 ? reply.substr(3) : "";
+    if (reply.rfind("IRQ", 0) != 0) return reply;
+  }
+}
+
+std::string Machine::Command(const std::string& line) {
+  Flush();
+  Send(qtest_, line + "\n");
+  std::string reply = Reply();
+  if (reply.rfind("OK", 0) != 0) Die("'" + line + "' was answered '" + reply + "'");
+  return reply.size() > 3 ? reply.substr(3) : "";
+}
+
+void Machine::Post(const std::string& line) {
+  constexpr unsigned kAtOnce = 64;
+  constexpr size_t kBytesAtOnce = 1 << 16;
+  posted_ += line;
+  posted_ += '\n';
+  if (++unanswered_ >= kAtOnce || posted_.size() > kBytesAtOnce) Flush();
+}
+
+void Machine::Flush() {
+  if (unanswered_ == 0) return;
+  Send(qtest_, posted_);
+  posted_.clear();
+  for (; unanswered_; unanswered_--) {
+    std::string reply = Reply();
+    if (reply.rfind("OK", 0) != 0) Die("a queued command was answered '" + reply + "'");
   }
 }
 
@@ -258,6 +284,7 @@ int64_t Machine::Step(int64_t ns) {
 }
 
 std::string Machine::Qmp(const std::string& command) {
+  Flush();
   Send(qmp_, command + "\n");
   for (;;) {
     std::string reply = ReadLine(qmp_, &qmp_buffer_);

@@ -33,6 +33,11 @@ class Machine {
   void ReadMem(uint64_t addr, std::span<uint8_t> out);
   void WriteMem(uint64_t addr, std::span<const uint8_t> bytes);
 
+  // Queues one line of the qtest protocol, its answer to be thrown away. Everything queued is
+  // sent, and its answers awaited, by Flush(), by any other call, and every so many lines.
+  void Post(const std::string& line);
+  void Flush();
+
   // Configuration space through ports 0xcf8 and 0xcfc.
   uint32_t ConfigRead32(unsigned bus, unsigned devfn, unsigned offset);
   void ConfigWrite32(unsigned bus, unsigned devfn, unsigned offset, uint32_t value);
@@ -56,12 +61,15 @@ class Machine {
 
  private:
   std::string Command(const std::string& line);
+  std::string Reply();
   std::string ReadLine(int fd, std::string* buffer);
 
   std::string dir_;
   pid_t pid_ = -1;
   int qtest_ = -1;
   int qmp_ = -1;
+  std::string posted_;
+  unsigned unanswered_ = 0;
   std::string qtest_buffer_;
   std::string qmp_buffer_;
   std::vector<std::string> events_;
@@ -69,7 +77,7 @@ class Machine {
 };
 
 // The path of the object under test and of the QEMU binary, by environment
-// (AXL_SO, QEMU) or the build's defaults.
+// (AXL_SO, QEMU) or the build's defaults. AXL_PRELOAD is preloaded before the object.
 std::string ObjectPath();
 std::string QemuPath();
 
