@@ -15,7 +15,7 @@ REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 DAEMON = os.path.join(REPO, "build", "bin", "acceltraced")
 APP = os.path.join(REPO, "build", "test", "axl-probe-app")
 SUMMARY = os.path.join(REPO, "build", "test", "axl-trace-summary")
-TIMEOUT_S = 60
+TIMEOUT_S = 180
 
 
 class Skip(Exception):
@@ -81,8 +81,11 @@ class Recording:
         return self.lines.readline().rstrip("\n")
 
     def ask(self, command):
+        """The answer to a command; that the output has failed may be told at any time before."""
         self.socket.sendall(command.encode() + b"\n")
-        return self.line()
+        while (answer := self.line()).startswith("failed: "):
+            pass
+        return answer
 
     def run(self, *argv):
         """Runs a command from its first instruction on; returns (its output, status)."""
@@ -106,8 +109,6 @@ class Recording:
     def stop(self, status=0):
         """The summary that the daemon gives, its exit status and what it said on stderr."""
         answer = self.ask(f"stop {status}")
-        while answer.startswith("failed: "):
-            answer = self.line()
         assert answer.startswith("done "), answer
         return (json.loads(answer[5:]), *self.end())
 

@@ -279,6 +279,7 @@ void Machine::ConfigWrite32(unsigned bus, unsigned devfn, unsigned offset, uint3
 }
 
 int64_t Machine::Step(int64_t ns) {
+  if (ns == 0) return now_ns_;  // QEMU from version 10 on refuses such a step.
   now_ns_ = std::stoll(Command("clock_step " + std::to_string(ns)));
   return now_ns_;
 }
