@@ -226,6 +226,28 @@ TEST_CASE("The classes of the breakdown add up to the run") {
   CHECK(breakdown.limiters.front().first == "memory");
 }
 
+TEST_CASE("Overlap and gaps carry the bounds of their edges") {
+  TraceBuilder builder = OneJobTrace();
+  JobSpec job = OneJob();
+  job.job = 2, job.sequence = 2, job.correlation += 1;
+  // Two copies within the first job's computing, one after it, a gap of 1 us before that.
+  job.commands = {Command(kIn, 4'000, 5'000, 6'000), Command(kIn, 6'000, 7'000, 8'500),
+                  Command(kOut, 12'000, 12'500, 13'000)};
+  builder.AddJob(job);
+  const Breakdown breakdown = ComputeBreakdown(*builder.Model());
+  const auto holds = [](const Span& span, int64_t ns) {
+    CHECK(span.lo_ns <= ns);
+    CHECK(span.hi_ns >= ns);
+    CHECK(std::abs(span.mid_ns - ns) <= 4);
+    // What was made of device times is not exact.
+    CHECK(span.hi_ns > span.lo_ns);
+  };
+  holds(breakdown.overlap, 2'500);
+  CHECK(breakdown.gaps == 1);
+  holds(breakdown.gap_total, 1'000);
+  holds(breakdown.gap_longest, 1'000);
+}
+
 TEST_CASE("What a program did before and after its jobs is told apart") {
   TraceBuilder builder = OneJobTrace();
   builder.AddRange("load", 100, kBase - 50'000, kBase - 10'000);

@@ -33,6 +33,42 @@ struct Edge {
   int change;
 };
 
+// What runs at once, and when nothing does, from edge to edge.
+class Running {
+ public:
+  // computing, transferring: whether they go on from at_ns.
+  void Step(int64_t at_ns, int64_t error_ns, bool computing, bool transferring) {
+    const bool runs = computing || transferring, both = computing && transferring;
+    if (both_) overlap_.mid_ns += at_ns - last_ns_;
+    if (both != both_) overlap_error_ns_ += error_ns;
+    if (runs_ && !runs) {
+      gap_from_ns_ = at_ns, gap_error_ns_ = error_ns;
+    } else if (!runs_ && runs && any_ && at_ns > gap_from_ns_) {
+      const int64_t ns = at_ns - gap_from_ns_, error = gap_error_ns_ + error_ns;
+      const Span gap{std::max<int64_t>(0, ns - error), ns, ns + error};
+      ++gaps_;
+      total_ += gap;
+      if (ns > longest_.mid_ns) longest_ = gap;
+    }
+    any_ |= runs;
+    runs_ = runs, both_ = both, last_ns_ = at_ns;
+  }
+
+  void Tell(Breakdown* result) const {
+    result->overlap = {std::max<int64_t>(0, overlap_.mid_ns - overlap_error_ns_), overlap_.mid_ns,
+                       std::min(result->RunNs(), overlap_.mid_ns + overlap_error_ns_)};
+    result->gaps = gaps_;
+    result->gap_total = total_;
+    result->gap_longest = longest_;
+  }
+
+ private:
+  bool any_ = false, runs_ = false, both_ = false;
+  int64_t last_ns_ = 0, gap_from_ns_ = 0, gap_error_ns_ = 0, overlap_error_ns_ = 0;
+  uint64_t gaps_ = 0;
+  Span overlap_, total_, longest_;
+};
+
 class Sweep {
  public:
   void Add(Class of, int64_t from_ns, int64_t to_ns, int64_t from_error_ns = 0,
@@ -58,6 +94,7 @@ class Sweep {
     std::array<int64_t, kNumClasses> error_ns{};
     int64_t last_ns = result->begin_ns;
     Class current = kApplication;
+    Running running;
     for (size_t i = 0; i < edges_.size();) {
       const int64_t at_ns = edges_[i].at_ns;
       int64_t edge_error_ns = 0;
@@ -65,6 +102,7 @@ class Sweep {
         open[edges_[i].of] += edges_[i].change;
         edge_error_ns = std::max(edge_error_ns, edges_[i].error_ns);
       }
+      running.Step(at_ns, edge_error_ns, open[kComputing] > 0, open[kTransferring] > 0);
       const Class before = current;
       result->time[before].mid_ns += at_ns - last_ns;
       last_ns = at_ns;
@@ -81,6 +119,7 @@ class Sweep {
         error_ns[current] += edge_error_ns;
       }
     }
+    running.Tell(result);
     for (int c = 0; c < kNumClasses; ++c) {
       Span& span = result->time[c];
       span.lo_ns = std::max<int64_t>(0, span.mid_ns - error_ns[c]);

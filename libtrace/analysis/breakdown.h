@@ -43,6 +43,12 @@ struct Breakdown {
   // Time in which commands ran, by limiter name: what set their run time.
   std::vector<std::pair<std::string, Span>> limiters;
 
+  // Units of any device, from the first command's start to the last one's end. The bounds
+  // are those of each edge, added: they cover several devices as well.
+  Span overlap;       // transfers and computing at once
+  uint64_t gaps = 0;  // nothing ran
+  Span gap_total, gap_longest;
+
   Class largest = kApplication;
   bool certain = false;  // its lower bound is above every other's upper bound
   std::string verdict;   // one sentence

@@ -15,6 +15,7 @@
 #include "libtrace/cli/output_file.h"
 #include "libtrace/cli/pci_list.h"
 #include "libtrace/cli/terminal.h"
+#include "libtrace/view/clock_json.h"
 #include "libtrace/view/format.h"
 
 namespace acceltrace::cli {
@@ -46,10 +47,14 @@ Result<std::unique_ptr<model::Model>> Probe() {
 
 std::string ClockText(const analysis::ClockQuality& clock) {
   if (!clock.valid) return clock.error;
-  return fmt::format("{}, {:+.3f} ppm, read within {}, ±{} from {} samples",
-                     view::FormatRate(static_cast<double>(clock.nominal_hz), "tick"),
-                     clock.fit.rate_ppm, view::FormatNs(clock.fit.round_trip_min_ns),
-                     view::FormatNs((clock.fit.width_median_ns + 1) / 2), clock.fit.samples);
+  const clock::Quality& fit = clock.fit;
+  return fmt::format(
+      "{}, {:+.3f} ppm, offset {:+.0f} ns ±{}, residual {}, read within {}, {} samples ({} "
+      "outside)",
+      view::FormatRate(static_cast<double>(clock.nominal_hz), "tick"), fit.rate_ppm, fit.offset_ns,
+      view::FormatNs((fit.width_median_ns + 1) / 2),
+      view::FormatNs(static_cast<int64_t>(fit.residual_p99_ns + 0.5)),
+      view::FormatNs(fit.round_trip_min_ns), fit.samples, fit.samples_rejected);
 }
 
 struct Row {
@@ -97,10 +102,8 @@ std::string JsonList(const std::vector<Row>& rows, const std::string& unknown) {
       json["clock_hz"] = row.device->about.clock().nominal_hz();
     }
     if (row.clock != nullptr && row.clock->valid) {
-      json["clock"] = {{"rate_ppm", row.clock->fit.rate_ppm},
-                       {"samples", row.clock->fit.samples},
-                       {"round_trip_min_ns", row.clock->fit.round_trip_min_ns},
-                       {"bound_ns", (row.clock->fit.width_median_ns + 1) / 2}};
+      json["clock"] = view::FitJson(row.clock->fit);
+      json["clock"]["bound_ns"] = (row.clock->fit.width_median_ns + 1) / 2;
     } else {
       json["clock_error"] = row.clock != nullptr ? row.clock->error : unknown;
     }

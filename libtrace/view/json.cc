@@ -4,6 +4,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "libtrace/view/clock_json.h"
+
 namespace acceltrace::view {
 namespace {
 
@@ -117,6 +119,11 @@ Json BreakdownJson(const analysis::Breakdown& breakdown) {
           {"verdict", breakdown.verdict},
           {"largest", analysis::ClassName(breakdown.largest)},
           {"certain", breakdown.certain},
+          {"overlap", SpanJson(breakdown.overlap)},
+          {"gaps",
+           {{"count", breakdown.gaps},
+            {"total", SpanJson(breakdown.gap_total)},
+            {"longest", SpanJson(breakdown.gap_longest)}}},
           {"classes", classes},
           {"command_time_by_limiter", limiters}};
 }
@@ -329,25 +336,7 @@ Json ClocksJson(const Report& report) {
       clocks.push_back(json);
       continue;
     }
-    const clock::Quality& fit = clock.fit;
-    json["samples"] = fit.samples;
-    json["samples_used"] = fit.samples_used;
-    json["samples_rejected"] = fit.samples_rejected;
-    json["ptm_samples"] = fit.ptm_samples;
-    json["constraints"] = fit.constraints;
-    json["constraints_rejected"] = fit.constraints_rejected;
-    json["pieces"] = fit.pieces;
-    json["resets"] = fit.resets;
-    json["steps"] = fit.steps;
-    json["offset_ns"] = std::round(fit.offset_ns);
-    json["rate_ppm"] = Rounded(fit.rate_ppm);
-    json["rate_min_ppm"] = Rounded(fit.rate_min_ppm);
-    json["rate_max_ppm"] = Rounded(fit.rate_max_ppm);
-    json["round_trip_min_ns"] = fit.round_trip_min_ns;
-    json["round_trip_median_ns"] = fit.round_trip_median_ns;
-    json["residual_p50_ns"] = Rounded(fit.residual_p50_ns);
-    json["residual_p99_ns"] = Rounded(fit.residual_p99_ns);
-    json["residual_max_ns"] = Rounded(fit.residual_max_ns);
+    json.update(FitJson(clock.fit));
     json["events"] = clock.events;
     json["events_outside"] = clock.outside;
     json["bound_p50_ns"] = clock.bound_p50_ns;

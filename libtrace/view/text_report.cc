@@ -95,6 +95,16 @@ std::string Breakdown(const Report& report, const Style& style) {
                FormatShare(share), FormatSpan(span)});
   }
   out += table.Render(style);
+  if (breakdown.overlap.hi_ns > 0 || breakdown.gaps > 0) {
+    std::string line =
+        fmt::format("  transfers and computing at once: {}; ", FormatSpan(breakdown.overlap));
+    line += breakdown.gaps == 0
+                ? "no gap in which nothing ran"
+                : fmt::format("{} gaps in which nothing ran: {} in all, {} the longest",
+                              FormatCount(breakdown.gaps), FormatSpan(breakdown.gap_total),
+                              FormatSpan(breakdown.gap_longest));
+    out += line + "\n";
+  }
   std::string aside;
   if (breakdown.before_ns + breakdown.after_ns > 0) {
     aside = fmt::format("not counted: {} before it, {} after it", FormatNs(breakdown.before_ns),

@@ -35,7 +35,7 @@ std::string Clocks(const Report& report, const Style& style) {
                {"p99"},
                {"max"},
                {"outside"}});
-  std::string trouble;
+  std::string trouble, details;
   for (const analysis::ClockQuality& clock : report.clocks) {
     const std::string& name = report.model->devices[clock.device].about.name();
     if (!clock.valid) {
@@ -49,10 +49,20 @@ std::string Clocks(const Report& report, const Style& style) {
                FormatNs(static_cast<int64_t>(clock.fit.residual_p99_ns + 0.5)),
                "±" + FormatNs(clock.bound_p50_ns), "±" + FormatNs(clock.bound_p99_ns),
                "±" + FormatNs(clock.bound_max_ns), FormatCount(clock.outside)});
+    const clock::Quality& fit = clock.fit;
+    details +=
+        Printable(fmt::format(
+            "  {}: offset {:+.0f} ns at the last sample; residuals {} p50, {} max; {} with a "
+            "cross-timestamp; {} steps, {} resets; {} orders of events given, {} contradict",
+            name, fit.offset_ns, FormatNs(static_cast<int64_t>(fit.residual_p50_ns + 0.5)),
+            FormatNs(static_cast<int64_t>(fit.residual_max_ns + 0.5)), FormatCount(fit.ptm_samples),
+            fit.steps, fit.resets, FormatCount(fit.constraints),
+            FormatCount(fit.constraints_rejected))) +
+        "\n";
   }
   if (table.empty() && trouble.empty()) return "";
   return view::Heading(style, "DEVICE CLOCKS") + (table.empty() ? "" : table.Render(style)) +
-         Paint(style, Ink::kBad, trouble);
+         Paint(style, Ink::kDim, details) + Paint(style, Ink::kBad, trouble);
 }
 
 std::string Losses(const Report& report, const Style& style) {

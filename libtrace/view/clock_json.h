@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How well a clock is known, as JSON. Room: libtrace/view. Fields: docs/json.md.
+#ifndef LIBTRACE_VIEW_CLOCK_JSON_H_
+#define LIBTRACE_VIEW_CLOCK_JSON_H_
+
+#include <nlohmann/json.hpp>
+
+#include "libtrace/clock/estimator.h"
+
+namespace acceltrace::view {
+
+nlohmann::ordered_json FitJson(const clock::Quality& fit);
+
+}  // namespace acceltrace::view
+
+#endif  // LIBTRACE_VIEW_CLOCK_JSON_H_
