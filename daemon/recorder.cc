@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/sources/axl_device.h"
+#include "daemon/sources/clock_watch.h"
 #include "daemon/sources/device_description.h"
 #include "daemon/sources/device_source.h"
 #include "daemon/sources/host_info.h"
@@ -20,8 +21,8 @@ namespace acceltrace::daemon {
 namespace {
 
 // The pace: a recorder that sleeps does not disturb what it records. It is woken
-// when a ring is a quarter full; else it looks at a slow tick, and faster only if
-// that was not enough.
+// when a ring is a quarter full; else it looks at a slow tick, at multiples of its
+// period, and faster only if that was not enough.
 constexpr int64_t kMinPauseNs = 1'000'000;
 constexpr int64_t kMaxPauseNs = 100'000'000;
 constexpr int kMaxWakeEvents = 8;
@@ -220,7 +221,8 @@ int64_t Recorder::Poll() {
   router_.live().Pump();
   // At once only while a flood is worked off; never busy on behalf of a clock.
   if (pace.next_ns == now_ns) return 0;
-  return std::clamp(pace.next_ns - now_ns, kMinPauseNs, pause_ns_);
+  const int64_t tick_ns = NextMultiple(now_ns + kMinPauseNs, pause_ns_);
+  return std::max(std::min(pace.next_ns, tick_ns) - now_ns, kMinPauseNs);
 }
 
 Summary Recorder::Stop(const std::string& reason, int32_t command_status) {

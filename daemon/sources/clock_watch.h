@@ -6,6 +6,7 @@
 // that does not is seen by predicting each sample from the two before; as soon
 // as a prediction fails by more than the samples' own brackets allow, sampling
 // becomes dense and then falls back, so that the moment of change is enclosed.
+// What a sample costs is measured, and the next one waits until that is little.
 #ifndef DAEMON_SOURCES_CLOCK_WATCH_H_
 #define DAEMON_SOURCES_CLOCK_WATCH_H_
 
@@ -17,18 +18,38 @@
 
 namespace acceltrace::daemon {
 
+// The first multiple of a period after a time. Ticks on multiples do not wander with
+// what was done on the way, and recordings of the same thing tick alike.
+inline int64_t NextMultiple(int64_t now_ns, int64_t period_ns) {
+  return (now_ns / period_ns + 1) * period_ns;
+}
+
 class ClockWatch {
  public:
   static constexpr int64_t kSteadyNs = 100'000'000;
   static constexpr int64_t kDenseNs = 5'000'000;
   // Samples nearer to each other than this say nothing about the rate.
   static constexpr int64_t kMinBaselineNs = kDenseNs / 2;
+  // Sampling takes at most one part in so many of the time, bursts at the ends apart.
+  // Reads of 1 us that are tried four times leave the dense pace as it is.
+  static constexpr int64_t kMaxShare = 200;
 
   explicit ClockWatch(uint32_t clock_bits)
       : mask_(clock_bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << clock_bits) - 1) {}
 
-  // Takes a sample; returns the ns until the next one should be taken.
-  int64_t Next(const axl_clock_sample& sample) {
+  // Takes a sample and what it cost; returns the ns until the next one should be taken.
+  int64_t Next(const axl_clock_sample& sample, int64_t cost_ns) {
+    // Half of the newest, so that one preemption does not silence a clock for long.
+    cost_ns_ = samples_++ == 0 ? cost_ns : (cost_ns_ + cost_ns) / 2;
+    const int64_t pause_ns = Pace(sample);
+    return std::max(pause_ns, std::min(cost_ns_, kSteadyNs) * kMaxShare);
+  }
+
+  uint64_t surprises() const { return surprises_; }
+
+ private:
+  // The pace that the clock asks for.
+  int64_t Pace(const axl_clock_sample& sample) {
     const Point point = {static_cast<int64_t>(sample.host_before_ns + sample.host_after_ns) / 2,
                          static_cast<int64_t>(sample.host_after_ns - sample.host_before_ns),
                          sample.device_ticks};
@@ -46,9 +67,6 @@ class ClockWatch {
     return pause_ns_;
   }
 
-  uint64_t surprises() const { return surprises_; }
-
- private:
   struct Point {
     int64_t host_ns = 0;  // middle of the bracket
     int64_t width_ns = 0;
@@ -76,6 +94,8 @@ class ClockWatch {
   uint64_t mask_;
   Point before_, last_;
   int points_ = 0;
+  uint64_t samples_ = 0;
+  int64_t cost_ns_ = 0;
   int64_t pause_ns_ = kSteadyNs;
   uint64_t surprises_ = 0;
 };

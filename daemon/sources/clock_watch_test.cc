@@ -16,7 +16,7 @@ struct Run {
   int64_t surprised_at_ns = 0;
   int64_t longest_after_ns = 0;  // pause, in the 50 ms after the surprise
 };
-Run Watch(uint32_t bits, const std::function<double(int64_t)>& ticks) {
+Run Watch(uint32_t bits, const std::function<double(int64_t)>& ticks, int64_t cost_ns = 5'000) {
   ClockWatch watch(bits);
   Run run;
   uint32_t noise = 1;
@@ -31,7 +31,7 @@ Run Watch(uint32_t bits, const std::function<double(int64_t)>& ticks) {
     sample.host_after_ns = static_cast<uint64_t>(now_ns + width_ns);
     sample.device_ticks = static_cast<uint64_t>(ticks(read_ns)) & mask;
     const uint64_t surprises = watch.surprises();
-    const int64_t pause_ns = watch.Next(sample);
+    const int64_t pause_ns = watch.Next(sample, cost_ns);
     ++run.samples;
     if (watch.surprises() > surprises && run.surprised_at_ns == 0) run.surprised_at_ns = now_ns;
     if (run.surprised_at_ns != 0 && now_ns - run.surprised_at_ns < 20 * kMs) {
@@ -71,6 +71,45 @@ TEST_CASE("a change of frequency is noticed at the next sample and followed dens
     CHECK(run.samples > 22);
     CHECK(run.samples < 40);
   }
+}
+
+TEST_CASE("what sampling costs is bounded, however restless the clock") {
+  // It surprises at each sample.
+  const auto restless = [](int64_t ns) {
+    return static_cast<double>(ns) + 5e5 * static_cast<double>(ns / (10 * kMs) % 7);
+  };
+  for (const int64_t cost_ns : {1'000, 20'000, 100'000, 1'000'000}) {
+    const Run run = Watch(64, restless, cost_ns);
+    CAPTURE(cost_ns, run.samples);
+    // Of two seconds, and one sample that begins them.
+    CHECK(run.samples * cost_ns <= 2000 * kMs / ClockWatch::kMaxShare + cost_ns);
+    CHECK(run.samples >= 2);
+  }
+  // A cheap one is not held back.
+  CHECK(Watch(64, restless, 1'000).samples > 40);
+}
+
+TEST_CASE("one sample that took long is forgotten") {
+  ClockWatch watch(64);
+  axl_clock_sample sample = {};
+  int64_t longest_ns = 0;
+  for (int64_t i = 0; i < 40; ++i) {
+    sample.host_before_ns = static_cast<uint64_t>(i * 100 * kMs);
+    sample.host_after_ns = sample.host_before_ns + 600;
+    sample.device_ticks = sample.host_before_ns + 300;
+    const int64_t pause_ns = watch.Next(sample, i == 10 ? 5 * kMs : 5'000);
+    longest_ns = std::max(longest_ns, pause_ns);
+    if (i < 10 || i >= 15) CHECK(pause_ns == 100 * kMs);
+  }
+  CHECK(longest_ns > 100 * kMs);
+  CHECK(longest_ns <= 501 * kMs);
+}
+
+TEST_CASE("ticks fall on multiples") {
+  CHECK(NextMultiple(0, 100) == 100);
+  CHECK(NextMultiple(99, 100) == 100);
+  CHECK(NextMultiple(100, 100) == 200);
+  CHECK(NextMultiple(12'345, 100) == 12'400);
 }
 
 TEST_CASE("a clock that stops or starts anew is noticed") {

@@ -12,6 +12,8 @@ constexpr int kBurst = 32;
 
 bool SampleSource::SampleClock() {
   axl_clock_sample sample;
+  // Of this thread's own time: while it is preempted it costs nobody anything.
+  const uint64_t begin_cpu_ns = ThreadCpuNs();
   if (!device_->SampleClock(&sample).ok() || sample.host_after_ns < sample.host_before_ns) {
     ++failed_;
     return false;
@@ -19,7 +21,8 @@ bool SampleSource::SampleClock() {
   ++taken_;
   handler_->OnClock(device_->number(), sample);
   // By our own clock: whatever the sample says, the next one is not at once.
-  next_ns_ = MonotonicNs() + watch_.Next(sample);
+  const auto cost_ns = static_cast<int64_t>(ThreadCpuNs() - begin_cpu_ns);
+  next_ns_ = NextMultiple(MonotonicNs(), watch_.Next(sample, cost_ns));
   return true;
 }
 
