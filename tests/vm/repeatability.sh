@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 600
+# timeout: 1200
 #
 # Two runs of what the demo records agree in job order, counts, every counter sample, and in every
 # duration of the report within 1 %: the second on a host that is kept busy. The truth logs of the
@@ -28,7 +28,7 @@ check() { # NAME EXPECTED GOT
 }
 # As scripts/demo does it, but into one folder more: the guest sees the same name both times.
 record() {
-	mkdir "$scratch/out" && scripts/vm --icount --sealed --timeout 280 --share "$scratch/out" \
+	mkdir "$scratch/out" && scripts/vm --icount --sealed --timeout 550 --share "$scratch/out" \
 		--device "axl,truth=$scratch/$1.jsonl" --file scripts/lib/demo-guest \
 		--file "$bin/acceltrace" --file "$bin/acceltraced" --file "$bin/axl-transformer" -- \
 		sh scripts/lib/demo-guest "$scratch/out"
@@ -38,7 +38,7 @@ record() {
 }
 record quiet
 check 'a quiet host records' 0 $?
-for _ in 1 2 3 4; do
+for _ in 1 2 3; do
 	while :; do cat "$bin"/* >/dev/null; done &
 	busy="$busy $!"
 done
