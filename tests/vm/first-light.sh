@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 900
+# timeout: 1800
 #
 # One transformer inference traced from API call to interrupt: the trace is sound, every job and
 # command of the device's truth log is in it, and the Perfetto export has no fault. Then bad input:
@@ -22,7 +22,7 @@ check() { # NAME EXPECTED GOT
 }
 told() { tr '\n' '|' <"$1" | cut -c1-300; }
 
-scripts/vm --icount --timeout 400 --share "$scratch" --device "axl,truth=$scratch/truth.jsonl" -- sh -c '
+scripts/vm --icount --timeout 900 --share "$scratch" --device "axl,truth=$scratch/truth.jsonl" -- sh -c '
 	cd "$1"
 	acceltrace devices >devices.txt 2>&1; echo $? >devices.status
 	acceltrace record -o /tmp/run.atrace -- axl-transformer >workload.txt 2>record.txt
@@ -74,9 +74,9 @@ check 'a full disk fails in one line' '1 1' \
 $acceltrace report "$scratch/full.atrace" >"$scratch/full-report.txt" 2>&1
 check 'what was recorded before is readable' 0 $?
 
-scripts/vm --no-device --timeout 120 -- acceltrace record -o /tmp/x.atrace -- true 2>"$scratch/none.txt"
+scripts/vm --no-device --timeout 300 -- acceltrace record -o /tmp/x.atrace -- true 2>"$scratch/none.txt"
 check 'no device: one line, status 1' '1 1' "$? $(grep -c '^acceltrace: ' "$scratch/none.txt")"
-scripts/vm --no-device --timeout 120 -- acceltrace devices 2>"$scratch/list.txt"
+scripts/vm --no-device --timeout 300 -- acceltrace devices 2>"$scratch/list.txt"
 check 'no device to list: one line, status 1' '1 1' \
 	"$? $(grep -c '^acceltrace: no accelerator' "$scratch/list.txt")"
 for file in devices record full none list; do echo "# $file: $(told "$scratch/$file.txt")"; done
