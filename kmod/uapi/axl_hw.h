@@ -123,7 +123,7 @@ enum axl_engine {
 #define AXL_REG_CTR(i)		(0x1000 + 8 * (i))	/* RO64 snapshot value */
 #define AXL_MAX_COUNTERS	256
 /* Per context: the same index space, only counters marked CTX are kept. */
-#define AXL_REG_CTX_CTR(c, i)	(0x2000 + 0x400 * (c) + 8 * (i))
+#define AXL_REG_CTX_CTR(c, i)	(0x2000 + 0x400 * (c) + 8 * (i))	/* RO64 snapshot value */
 #define AXL_MAX_CTX_COUNTERS	128
 
 #define AXL_REG_CTX(c)		(0x6000 + 0x40 * (c))
