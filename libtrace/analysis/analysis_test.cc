@@ -226,6 +226,27 @@ TEST_CASE("The classes of the breakdown add up to the run") {
   CHECK(breakdown.limiters.front().first == "memory");
 }
 
+TEST_CASE("A verdict that lies within the bounds says so") {
+  // Computing 6'000, notifying 5'400; a clock that is read within 40 us leaves that open.
+  JobSpec job = OneJob();
+  job.commands[1].end_ns = kBase + 9'500, job.completion_ns = kBase + 10'100;
+  job.device_irq_ns = kBase + 10'800;
+  for (const int64_t width_ns : {400, 40'000}) {
+    TraceBuilder builder;
+    ClockSpec clock;
+    clock.sample_width_ns = width_ns;
+    builder.AddDevice(clock);
+    builder.AddApi("Copy", 100, 1, kBase, kBase + 16'600);
+    builder.AddJob(job);
+    const Breakdown breakdown = ComputeBreakdown(*builder.Model());
+    const bool certain = width_ns == 400;
+    CAPTURE(width_ns, breakdown.verdict);
+    CHECK(breakdown.certain == certain);
+    const bool says = breakdown.verdict.find("within its bounds") != std::string::npos;
+    CHECK(says == !certain);
+  }
+}
+
 TEST_CASE("Overlap and gaps carry the bounds of their edges") {
   TraceBuilder builder = OneJobTrace();
   JobSpec job = OneJob();

@@ -6,6 +6,7 @@
 // as if the device had told nothing of changes of its clock.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -73,6 +74,24 @@ std::vector<TrueEvent> Match(const model::Model& model, uint32_t row, const Trut
     if (model.jobs.has_irq[i]) add(model.jobs.irq, i, times->irq);
   }
   return events;
+}
+
+// What a sample takes: those of the burst at the start follow each other at once.
+double SampleCostNs(std::span<const clock::Sample> samples) {
+  constexpr size_t kBurst = 24;  // less than there are in one
+  if (samples.size() <= kBurst) return 0;
+  std::vector<int64_t> apart_ns;
+  for (size_t i = 1; i <= kBurst; ++i) {
+    apart_ns.push_back(samples[i].host_before_ns - samples[i - 1].host_before_ns);
+  }
+  std::nth_element(apart_ns.begin(), apart_ns.begin() + kBurst / 2, apart_ns.end());
+  return static_cast<double>(apart_ns[kBurst / 2]);
+}
+
+// Of the time between the first and the last sample.
+double SamplingShare(std::span<const clock::Sample> samples, double cost_ns) {
+  const int64_t ns = samples.back().host_before_ns - samples.front().host_before_ns;
+  return ns <= 0 ? 0 : static_cast<double>(samples.size()) * cost_ns / static_cast<double>(ns);
 }
 
 void Print(const std::string& name, const Score& score, const TimeScale& scale,
@@ -149,6 +168,8 @@ int Main(int argc, char** argv) {
       nlohmann::json line = ToJson(score);
       line["device"] = device.about.name();
       line["unmatched"] = unmatched;
+      line["sample_cost_ns"] = SampleCostNs(found->second);
+      line["sampling_share"] = SamplingShare(found->second, SampleCostNs(found->second));
       line["truth_accuracy_ns"] = scale->accuracy_ns;
       fmt::print("{}\n", line.dump());
     } else {
