@@ -5,14 +5,15 @@
 RUNTIME_OBJS := $(call objs,$(call room-srcs,libtrace/runtime))
 RUNTIME_TEST_OBJS := $(call objs,$(wildcard libtrace/runtime/*_test.cc) \
                                  $(wildcard libtrace/runtime/testing/*.cc) tests/catch_main.cc)
+AXL_EXPORTS := -Wl,--version-script=libtrace/runtime/libaxl.map -Wl,-z,defs
 $(RUNTIME_OBJS): CXXFLAGS += -fvisibility=hidden
 
 $(BUILD)/lib/libaxl.so: $(RUNTIME_OBJS) libtrace/runtime/libaxl.map
-	$(call say,LINK,$@)mkdir -p $(@D) && $(CXX) -shared $(LDFLAGS) -Wl,-soname,libaxl.so \
-	  -Wl,--version-script=libtrace/runtime/libaxl.map -Wl,-z,defs -o $@ $(filter %.o,$^) -lpthread
+	$(call say,LINK,$@)$(call anew,$(CXX) -shared $(LDFLAGS) $(SONAME) \
+	  $(AXL_EXPORTS) -o $$t $(filter %.o,$^) -lpthread)
 
 $(BUILD)/test/unit-runtime: $(RUNTIME_OBJS) $(RUNTIME_TEST_OBJS)
-	$(call say,LINK,$@)mkdir -p $(@D) && $(CXX) $(LDFLAGS) -o $@ $^ -lpthread
+	$(call say,LINK,$@)$(call anew,$(CXX) $(LDFLAGS) -o $$t $^ -lpthread)
 
 OBJS += $(RUNTIME_OBJS) $(RUNTIME_TEST_OBJS)
 ALL += $(BUILD)/lib/libaxl.so

@@ -49,6 +49,13 @@ void OnForkedChild() { process_id.store(static_cast<uint32_t>(getpid())); }
   return pthread_atfork(nullptr, nullptr, OnForkedChild) == 0;
 }();
 
+// A tracer reads the name where it may not wait for a page, and nobody else reads it:
+// it has to be in memory already.
+void BringIn(const char* name) {
+  const volatile char* at = name;
+  while (*at != 0) ++at;
+}
+
 }  // namespace
 
 uint32_t ProcessId() {
@@ -66,6 +73,7 @@ uint64_t LastCorrelation() { return last_correlation; }
 
 __attribute__((noinline)) void FireApiBegin(const char* name, uint64_t correlation, uint64_t bytes,
                                             uint32_t stream) {
+  BringIn(name);
   STAP_PROBE4(libaxl, api_begin, name, correlation, bytes, stream);
 }
 

@@ -5,7 +5,9 @@
 #include "libtrace/runtime/probes.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -149,4 +151,37 @@ TEST_CASE("after fork the child has ids of its own and may not use the parent's 
   REQUIRE(WIFEXITED(status));
   REQUIRE(WEXITSTATUS(status) == 0);
   AXL_OK(axlFree(p));
+}
+
+TEST_CASE("probes: the name of a call is in memory when its probe fires") {
+  // A name across the border of two files' pages, as a library's may lie that was
+  // just loaded, none of them in the process' page table.
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  auto* pages =
+      static_cast<char*>(mmap(nullptr, 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  REQUIRE(pages != MAP_FAILED);
+  for (size_t i = 0; i < 2; ++i) {
+    const int file = memfd_create("names", MFD_CLOEXEC);
+    REQUIRE(ftruncate(file, static_cast<off_t>(page)) == 0);
+    REQUIRE(mmap(pages + i * page, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) !=
+            MAP_FAILED);
+    close(file);
+  }
+  char* const name = pages + page - 3;
+  std::strcpy(name, "axlSomething");
+  const auto present = [&](size_t i) {
+    const int map = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    uint64_t entry = 0;
+    const auto at = static_cast<off_t>((reinterpret_cast<uintptr_t>(pages) / page + i) * 8);
+    REQUIRE(pread(map, &entry, sizeof entry, at) == sizeof entry);
+    close(map);
+    return entry >> 63 != 0;
+  };
+  REQUIRE(madvise(pages, 2 * page, MADV_DONTNEED) == 0);
+  REQUIRE_FALSE(present(0));
+  REQUIRE_FALSE(present(1));
+  FireApiBegin(name, 1, 0, 0);
+  CHECK(present(0));
+  CHECK(present(1));
+  munmap(pages, 2 * page);
 }
