@@ -31,6 +31,14 @@ CXXFLAGS += -std=c++20 $(OPT) $(WARNINGS) -fPIC -fvisibility-inlines-hidden
 CFLAGS += -std=gnu11 $(OPT) $(WARNINGS) -fPIC
 LDFLAGS += -Wl,-rpath,'$$ORIGIN/../lib'
 
+# $(call anew,COMMAND): COMMAND makes $$t, which becomes the target in one step and is as old as its
+# making. So two makes at once do not mix, and what was edited meanwhile is made again.
+anew = mkdir -p $(@D) && t=$@.$$$$ && trap 'rm -f $$t $$t.*' EXIT && touch $$t.start && $(1) && \
+	touch -r $$t.start $$t && mv -f $$t $@
+# $(call compile,COMPILER AND FLAGS): the first prerequisite to an object and what it includes.
+compile = $(call anew,$(1) -MMD -MP -MF $$t.d -MT $@ -c $< -o $$t && mv -f $$t.d $(@:.o=.d))
+SONAME = -Wl,-soname,$(@F)
+
 # The sources of a folder that go into its product: no tests, no fuzzers.
 room-srcs = $(sort $(filter-out %_test.cc %_fuzz.cc %_bench.cc,$(wildcard $(1)/*.cc)))
 objs = $(patsubst %.cc,$(BUILD)/obj/%.o,$(patsubst %.c,$(BUILD)/obj/%.o,$(1)))
@@ -52,22 +60,23 @@ PROTO_CC := $(BUILD)/gen/libtrace/proto/trace.pb.cc
 .SECONDARY:
 
 $(BUILD)/gen/%.pb.h $(BUILD)/gen/%.pb.cc: %.proto
-	$(call say,PROTOC,$<)mkdir -p $(BUILD)/gen && $(PROTOC) --cpp_out=$(BUILD)/gen -I. $<
+	$(call say,PROTOC,$<)mkdir -p $(@D) && t=$(BUILD)/gen/new.$$$$ && mkdir $$t && trap 'rm -rf $$t' EXIT && \
+	  $(PROTOC) --cpp_out=$$t -I. $< && mv -f $$t/$*.pb.cc $$t/$*.pb.h $(BUILD)/gen/$(dir $*)
 
 # Generated code is not ours to warn about.
 $(BUILD)/obj/gen/%.pb.o: $(BUILD)/gen/%.pb.cc
-	$(call say,CXX,$<)mkdir -p $(@D) && $(CXX) $(CPPFLAGS) $(filter-out $(WARNINGS),$(CXXFLAGS)) -w -MMD -MP -c $< -o $@
+	$(call say,CXX,$<)$(call compile,$(CXX) $(CPPFLAGS) $(filter-out $(WARNINGS),$(CXXFLAGS)) -w)
 
 $(BUILD)/obj/%.o: %.cc | $(PROTO_H)
-	$(call say,CXX,$<)mkdir -p $(@D) && $(CXX) $(CPPFLAGS) $(CXXFLAGS) -MMD -MP -c $< -o $@
+	$(call say,CXX,$<)$(call compile,$(CXX) $(CPPFLAGS) $(CXXFLAGS))
 
 $(BUILD)/obj/%.o: %.c
-	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+	$(call say,CC,$<)$(call compile,$(CC) $(CPPFLAGS) $(CFLAGS))
 
 # $(call program,TARGET,SOURCES,LIBS,EXTRA PREREQUISITES)
 define program
 $(1): $(call objs,$(2)) $(4)
-	$$(call say,LINK,$$@)mkdir -p $$(@D) && $$(CXX) $$(LDFLAGS) -o $$@ $$(filter %.o,$$^) $(3)
+	$$(call say,LINK,$$@)$$(call anew,$$(CXX) $$(LDFLAGS) -o $$$$t $$(filter %.o,$$^) $(3))
 OBJS += $(call objs,$(2))
 endef
 
@@ -81,15 +90,16 @@ endef
 define fuzzer
 FUZZERS += $(BUILD)/fuzz/$(1)
 $(BUILD)/fuzz/$(1): $(patsubst %.cc,$(BUILD)/obj/fuzz/%.o,$(2)) $(BUILD)/obj/fuzz/gen/libtrace/proto/trace.pb.o
-	$$(call say,LINK,$$@)mkdir -p $$(@D) && $$(CLANGXX) -fsanitize=fuzzer,address,undefined -o $$@ $$^ $(3) -lprotobuf
+	$$(call say,LINK,$$@)$$(call anew,$$(CLANGXX) $$(FUZZ_LINK) -o $$$$t $$^ $(3) -lprotobuf)
 OBJS += $(patsubst %.cc,$(BUILD)/obj/fuzz/%.o,$(2))
 endef
 
+FUZZ_LINK := -fsanitize=fuzzer,address,undefined
 FUZZ_FLAGS := -std=c++20 -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 $(BUILD)/obj/fuzz/gen/%.pb.o: $(BUILD)/gen/%.pb.cc
-	$(call say,FUZZCXX,$<)mkdir -p $(@D) && $(CLANGXX) $(CPPFLAGS) $(FUZZ_FLAGS) -w -MMD -MP -c $< -o $@
+	$(call say,FUZZCXX,$<)$(call compile,$(CLANGXX) $(CPPFLAGS) $(FUZZ_FLAGS) -w)
 $(BUILD)/obj/fuzz/%.o: %.cc | $(PROTO_H)
-	$(call say,FUZZCXX,$<)mkdir -p $(@D) && $(CLANGXX) $(CPPFLAGS) $(FUZZ_FLAGS) $(WARNINGS) -MMD -MP -c $< -o $@
+	$(call say,FUZZCXX,$<)$(call compile,$(CLANGXX) $(CPPFLAGS) $(FUZZ_FLAGS) $(WARNINGS))
 
 # After the templates that it calls.
 include $(sort $(wildcard libtrace/*/build.mk libtrace/build.mk daemon/build.mk \
@@ -100,7 +110,7 @@ all: $(ALL)
 # libacceltrace.so: everything of libtrace but the runtime and the CLI.
 LIB_OBJS = $(call objs,$(LIB_SRCS)) $(BUILD)/obj/gen/libtrace/proto/trace.pb.o
 $(BUILD)/lib/libacceltrace.so: $(call objs,$(LIB_SRCS)) $(BUILD)/obj/gen/libtrace/proto/trace.pb.o
-	$(call say,LINK,$@)mkdir -p $(@D) && $(CXX) -shared $(LDFLAGS) -Wl,-soname,libacceltrace.so -o $@ $^ -lprotobuf $(LIB_LIBS)
+	$(call say,LINK,$@)$(call anew,$(CXX) -shared $(LDFLAGS) $(SONAME) -o $$t $^ -lprotobuf $(LIB_LIBS))
 OBJS += $(LIB_OBJS)
 
 -include $(patsubst %.o,%.d,$(filter %.o,$(OBJS)))

@@ -21,14 +21,13 @@ kmod: $(KMOD_KO)
 $(KMOD_KO): $(KMOD_SRCS) kmod/add-btf kmod/build.mk
 	$(call say,KMOD,$@)test -e $(KMOD_HEADERS)/Makefile || { echo "kmod: no headers for Linux $(KERNELRELEASE_TARGET): install linux-headers-$(KERNELRELEASE_TARGET), or set KERNELRELEASE_TARGET" >&2; exit 1; }
 	$(Q)mkdir -p $(KMOD_DIR)/src/uapi && cp -pu $(filter kmod/Kbuild kmod/%.c kmod/%.h,$(filter-out kmod/uapi/%,$^)) $(KMOD_DIR)/src/ && cp -pu kmod/uapi/*.h $(KMOD_DIR)/src/uapi/
-	$(Q)env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL $(MAKE) --no-print-directory -j2 -C $(KMOD_HEADERS) M=$(abspath $(KMOD_DIR)/src) W=1 modules >$(KMOD_DIR)/build.log 2>&1 || { grep -A5 -E 'error:|Error' $(KMOD_DIR)/build.log | head -n 40 >&2; exit 1; }
+	$(Q)flock $(KMOD_DIR)/lock env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL $(MAKE) --no-print-directory -j2 -C $(KMOD_HEADERS) M=$(abspath $(KMOD_DIR)/src) W=1 modules >$(KMOD_DIR)/build.log 2>&1 || { grep -A5 -E 'error:|Error' $(KMOD_DIR)/build.log | head -n 40 >&2; exit 1; }
 	$(Q)grep -E 'warning:|WARNING:' $(KMOD_DIR)/build.log >&2 || true
-	$(Q)cp $(KMOD_DIR)/src/axl.ko $@.tmp
-	$(Q)if readelf -S $@.tmp | grep -q '\.BTF'; then :; \
+	$(Q)t=$@.$$$$ && trap 'rm -f $$t' EXIT && cp $(KMOD_DIR)/src/axl.ko $$t && \
+	if readelf -S $$t | grep -q '\.BTF'; then :; \
 	elif ! command -v pahole >/dev/null; then echo "kmod: no BTF in axl.ko: pahole is not installed (package pahole); BPF programs on its tracepoints will not load" >&2; \
 	elif [ -z "$(KMOD_IMAGE)" ]; then echo "kmod: no BTF in axl.ko: no kernel image for $(KERNELRELEASE_TARGET) in /boot; BPF programs on its tracepoints will not load" >&2; \
-	else kmod/add-btf $@.tmp $(KMOD_IMAGE); fi
-	$(Q)strip -g $@.tmp && mv $@.tmp $@
+	else kmod/add-btf $$t $(KMOD_IMAGE); fi && strip -g $$t && mv $$t $@
 
 # Test programs for the guest, build/test/driver-*; tests/vm/driver-*.sh run them.
 DRIVER_TESTS := $(patsubst tests/driver/%_test.c,%,$(wildcard tests/driver/*_test.c))
@@ -43,6 +42,6 @@ driver-tests: $(addprefix $(BUILD)/test/driver-,$(DRIVER_TESTS))
 # For scripts/lint: sparse over the same sources.
 .PHONY: kmod-sparse
 kmod-sparse: $(KMOD_KO)
-	$(Q)rm -rf $(KMOD_DIR)/sparse && mkdir -p $(KMOD_DIR)/sparse && cp -r $(KMOD_SRCS) kmod/uapi $(KMOD_DIR)/sparse/
-	$(Q)env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL $(MAKE) --no-print-directory -j2 -C $(KMOD_HEADERS) M=$(abspath $(KMOD_DIR)/sparse) C=2 modules >$(KMOD_DIR)/sparse.log 2>&1 || { cat $(KMOD_DIR)/sparse.log >&2; exit 1; }
-	$(Q)! grep -E 'sparse/[^ ]*: (warning|error):' $(KMOD_DIR)/sparse.log
+	$(Q)mkdir -p $(KMOD_DIR) && t=$(abspath $(KMOD_DIR))/sparse.$$$$ && trap 'rm -rf $$t $$t.log' EXIT && mkdir $$t && cp -r $(KMOD_SRCS) kmod/uapi $$t/ && \
+	{ env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL $(MAKE) --no-print-directory -j2 -C $(KMOD_HEADERS) M=$$t C=2 modules >$$t.log 2>&1 || { cat $$t.log >&2; exit 1; }; } && \
+	! grep -E 'sparse[^ ]*: (warning|error):' $$t.log

@@ -26,10 +26,10 @@ $(AXL_READY): axl-qemu
 	  { cmp -s $(AXL_QEMU)/version $@ || cp $(AXL_QEMU)/version $@; }
 
 $(AXL_OBJS): $(BUILD)/obj/%.o: %.c $(AXL_READY)
-	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(AXL_CPPFLAGS) $(AXL_GLIB) $(AXL_CFLAGS) -MMD -MP -c $< -o $@
+	$(call say,CC,$<)$(call compile,$(CC) $(AXL_CPPFLAGS) $(AXL_GLIB) $(AXL_CFLAGS))
 
 $(AXL_SO): $(AXL_OBJS)
-	$(call say,LINK,$@)mkdir -p $(@D) && $(CC) -shared -o $@ $^ -lm
+	$(call say,LINK,$@)$(call anew,$(CC) -shared -o $$t $^ -lm)
 OBJS += $(AXL_OBJS)
 
 # QEMU's own accelerator for tests, which Debian builds but does not ship.

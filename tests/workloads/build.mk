@@ -19,7 +19,7 @@ ALL += $(BUILD)/bin/axl-hello
 # The example again, as a function of the unit test.
 HELLO_TEST_OBJ := $(BUILD)/obj/tests/workloads/hello/hello_test_main.o
 $(HELLO_TEST_OBJ): tests/workloads/hello/hello.c
-	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -Dmain=HelloMain -MMD -MP -c $< -o $@
+	$(call say,CC,$<)$(call compile,$(CC) $(CPPFLAGS) $(CFLAGS) -Dmain=HelloMain)
 
 $(eval $(call program,$(BUILD)/test/unit-workloads,$(wildcard tests/workloads/*/*_test.cc) \
   $(foreach name,$(WORKLOADS),$(call workload-srcs,$(name))) tests/catch_main.cc \

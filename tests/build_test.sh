@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# The Makefile's rules, on a tree of one program and a compiler that is as slow as the test wants:
+# what changes while it works, by hand or by a second make, must not leave anything stale.
+set -u
+top=${REPO:-$(cd "$(dirname "$0")/.." && pwd)}
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+unset MAKEFLAGS MAKELEVEL
+count=0
+echo 1..5
+check() { # NAME EXPECTED GOT
+	count=$((count + 1))
+	if [ "$2" = "$3" ]; then
+		echo "ok $count - $1"
+	else
+		echo "not ok $count - $1"
+		printf '# expected: %s\n# got: %s\n' "$2" "$3"
+	fi
+}
+
+mkdir -p "$tree/scripts" "$tree/libtrace/proto" "$tree/libtrace/x"
+cp "$top/Makefile" "$tree/"
+cp "$top/scripts/targets.mk" "$tree/scripts/"
+cp "$top/libtrace/proto/trace.proto" "$tree/libtrace/proto/"
+cd "$tree" || exit 1
+# Make's own braces.
+# shellcheck disable=SC2016
+echo '$(eval $(call program,$(BUILD)/bin/x,libtrace/x/x.cc,))
+ALL += $(BUILD)/bin/x' >libtrace/x/build.mk
+printf '#include <cstdio>\n#include "libtrace/x/x.h"\nint main() { puts(X); }\n' >libtrace/x/x.cc
+say() { echo "#define X \"$1\"" >libtrace/x/x.h; }
+
+# A compiler that waits between reading and writing: for the file that HOLD names.
+cat >slow-c++ <<'END'
+#!/bin/sh
+for last; do :; done # the output: -o is the last option when it compiles
+g++ "$@" || exit 1
+case " $* " in *" -c "*)
+	if [ -n "${HOLD:-}" ]; then
+		cp "$last" "$HOLD.object"
+		: >"$HOLD.waits"
+		while [ ! -e "$HOLD" ]; do sleep 0.05; done
+		cat "$HOLD.object" >"$last"
+	fi ;;
+esac
+END
+chmod +x slow-c++
+build() { make CXX=./slow-c++ >>log 2>&1; }
+# held NAME: a make in the background, until its compiler has read the source.
+held() {
+	HOLD=$PWD/$1 build &
+	tries=0
+	while [ ! -e "$1.waits" ] && [ $((tries += 1)) -lt 1200 ]; do sleep 0.05; done
+}
+
+say one
+build
+check 'it builds' one "$(build/bin/x)"
+build
+check 'and has nothing to do then' "make: Nothing to be done for 'all'." "$(tail -n 1 log)"
+
+say two
+held edit
+say three
+: >edit
+wait $!
+build
+check 'what changed while its object was made is made again' three "$(build/bin/x)"
+
+# The slower of two makes ends last and has read the older source.
+say four
+held slower
+slower=$!
+say five
+build
+: >slower
+wait $slower
+build
+check 'of two makes the one with the older source does not win' five "$(build/bin/x)"
+check 'nothing is left over' '' "$(find build -name '*.start' -o -name 'new.*' -o -name '*.o.*')"
