@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The daemon with a device, in the VM: device_guest.py FOLDER. Called by tests/vm/daemon.sh."""
 
-import array
 import glob
-import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -14,8 +11,8 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import private_test  # noqa: E402
 from private_test import balanced, equal  # noqa: E402
-from recording import (DAEMON, REPO, Recording, daemon_for_others, run_tests,  # noqa: E402
-                       summary)
+from recording import (DAEMON, REPO, Client, Recording, daemon_for_others,  # noqa: E402
+                       run_tests, summary)
 
 WORKLOAD = os.path.join(REPO, "build", "bin", "axl-transformer")
 FOLDER = sys.argv[1]
@@ -57,24 +54,6 @@ def a_workload_is_recorded_whole():
     assert trace["rows"]["clocks"] >= 64 and trace["rows"]["counters"] >= 2
     equal((trace["footer"], trace["gaps"], trace["devices"]), (True, 0, ["axl0"]))
     balanced(trace)
-
-
-class Client:
-    """A client of the service."""
-
-    def __init__(self, socket_path):
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(60)
-        self.socket.connect(socket_path)
-        self.lines = self.socket.makefile("r")
-
-    def ask(self, file=None, **command):
-        text = json.dumps(command).encode() + b"\n"
-        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [file]))] if file else []
-        self.socket.sendmsg([text], rights)
-        answer = json.loads(self.lines.readline())
-        assert answer["ok"], answer
-        return answer
 
 
 @test

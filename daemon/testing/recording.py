@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs acceltraced --private as its client does; for the daemon's tests."""
 
+import array
 import contextlib
 import json
 import os
@@ -117,6 +118,24 @@ class Recording:
         self.lines.close()
         self.socket.close()
         return self.daemon.returncode, stderr
+
+
+class Client:
+    """A client of the service."""
+
+    def __init__(self, socket_path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(60)
+        self.socket.connect(socket_path)
+        self.lines = self.socket.makefile("r")
+
+    def ask(self, file=None, **command):
+        text = json.dumps(command).encode() + b"\n"
+        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [file]))] if file else []
+        self.socket.sendmsg([text], rights)
+        answer = json.loads(self.lines.readline())
+        assert answer["ok"], answer
+        return answer
 
 
 def fired(text):

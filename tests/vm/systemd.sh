@@ -1,0 +1,21 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 300
+#
+# The service as it is installed, under systemd: it starts, records, and stops with everything
+# flushed and nothing to complain of in the journal.
+set -u
+if [ ! -x /lib/systemd/systemd ]; then
+	echo 'systemd is not installed here'
+	exit 77
+fi
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+# The tree may lie below /tmp, which is not the guest's to be cleaned.
+scripts/vm --systemd --append systemd.mask=systemd-tmpfiles-setup.service --timeout 200 \
+	--share "$scratch" -- \
+	python3 daemon/testing/unit_guest.py "$scratch" >"$scratch/out" 2>"$scratch/err"
+status=$?
+cat "$scratch/out"
+[ $status -eq 0 ] || sed 's/^/# /' "$scratch/err"
+exit $status
