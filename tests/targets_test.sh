@@ -25,7 +25,7 @@ check() { # NAME EXPECTED GOT
 make help >"$scratch/help" 2>&1
 check 'help' 0 $?
 # Each target that it names is one.
-for target in $(sed -n 's/^make \([a-z-]*\) .*/\1/p' "$scratch/help"); do
+sed -n 's/^make \([a-z-]*\) .*/\1/p' "$scratch/help" | while read -r target; do
 	grep -Eq "^([a-z-]+ )*$target( [a-z-]+)*:" scripts/targets.mk Makefile || echo "$target"
 done >"$scratch/absent"
 check 'help names targets that there are' '' "$(cat "$scratch/absent")"

@@ -110,7 +110,8 @@ def others_than_the_group_are_kept_out():
 def it_stops_with_everything_flushed():
     client = begin("two", detach=True)
     call("systemctl", "stop", UNIT)
-    equal((unit("ActiveState"), unit("Result"), unit("ExecMainStatus")), ("inactive", "success", "0"))
+    ended = [unit(name) for name in ("ActiveState", "Result", "ExecMainStatus")]
+    equal(ended, ["inactive", "success", "0"])
     whole("two")
     assert not os.path.exists(SOCKET)
     client.socket.close()
