@@ -48,9 +48,9 @@ std::vector<TrueEvent> Match(const model::Model& model, uint32_t row, const Trut
                              const TimeScale& scale, uint64_t* unmatched) {
   std::vector<TrueEvent> events;
   const uint32_t device = model.devices[row].about.device();
-  const auto add = [&](const model::DeviceTimes& times, size_t i, int64_t true_tsc) {
-    if (true_tsc == 0) return;
-    const double host_ns = scale.At(true_tsc);
+  const auto add = [&](const model::DeviceTimes& times, size_t i, int64_t true_ns) {
+    if (true_ns == 0) return;
+    const double host_ns = scale.At(true_ns);
     events.push_back({times.ticks[i], static_cast<int64_t>(host_ns), host_ns, times.host[i]});
   };
   const auto find = [&](uint32_t job, uint32_t index) {

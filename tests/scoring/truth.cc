@@ -28,20 +28,52 @@ Line LeastSquares(const std::vector<std::pair<double, double>>& points) {
   return {mean_x, mean_y, xx > 0 ? xy / xx : 1};
 }
 
-// What 99 of 100 of the pairs within a time stay within, in TSC cycles.
-double Scatter(const Truth& truth, double from_tsc, double to_tsc) {
-  std::vector<std::pair<double, double>> points;
-  for (const auto& [ns, tsc] : truth.pairs) {
-    const auto at = static_cast<double>(tsc);
-    if (at >= from_tsc && at <= to_tsc) points.emplace_back(static_cast<double>(ns), at);
-  }
-  if (points.size() < 2) return 0;
-  const Line line = LeastSquares(points);
-  std::vector<double> off;
-  for (const auto& [x, y] : points) off.push_back(std::abs(y - line.At(x)));
-  const auto rank = off.begin() + static_cast<ptrdiff_t>(off.size() * 99 / 100);
-  std::nth_element(off.begin(), rank, off.end());
+double AtFraction(std::vector<double> values, double fraction) {
+  const auto rank =
+      values.begin() + static_cast<ptrdiff_t>(fraction * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), rank, values.end());
   return *rank;
+}
+
+using Points = std::vector<std::pair<double, double>>;
+
+std::vector<double> Residuals(const Points& points, const Line& line) {
+  std::vector<double> residuals;
+  for (const auto& [x, y] : points) residuals.push_back(y - line.At(x));
+  return residuals;
+}
+
+// Least squares without what lies far from the rest: readings that were interrupted.
+Line RobustLine(Points points) {
+  Line line = LeastSquares(points);
+  for (int round = 0; round < 4; ++round) {
+    std::vector<double> off = Residuals(points, line);
+    for (double& x : off) x = std::abs(x);
+    const double limit = 3 * AtFraction(off, 0.9) + 1;
+    Points kept;
+    for (size_t i = 0; i < points.size(); ++i) {
+      if (off[i] <= limit) kept.push_back(points[i]);
+    }
+    if (kept.size() == points.size()) break;
+    points = std::move(kept);
+    line = LeastSquares(points);
+  }
+  return line;
+}
+
+// How far the middle of the points of a while is from the line.
+double Wander(Points points, const Line& line) {
+  constexpr size_t kParts = 16;
+  std::sort(points.begin(), points.end());
+  double most = 0;
+  for (size_t part = 0; part < kParts; ++part) {
+    const auto from = static_cast<ptrdiff_t>(points.size() * part / kParts);
+    const auto to = static_cast<ptrdiff_t>(points.size() * (part + 1) / kParts);
+    if (from == to) continue;
+    const Points some(points.begin() + from, points.begin() + to);
+    most = std::max(most, std::abs(AtFraction(Residuals(some, line), 0.5)));
+  }
+  return most;
 }
 
 }  // namespace
@@ -60,11 +92,11 @@ Status ReadTruth(const std::string& path, Truth* truth) {
     const auto device = line.value("dev", 0u);
     if (kind == "cmd") {
       truth->events[{device, line.value("job", 0u), line.value("index", 0u)}] = {
-          at("fetched_tsc"), at("start_tsc"), at("end_tsc"), 0, 0};
+          at("fetched_ns"), at("start_ns"), at("end_ns"), 0, 0};
       truth->pairs.emplace_back(at("end_ns"), at("end_tsc"));
     } else if (kind == "job") {
-      truth->events[{device, line.value("job", 0u), kJob}] = {0, 0, 0, at("completion_tsc"),
-                                                              at("irq_tsc")};
+      truth->events[{device, line.value("job", 0u), kJob}] = {0, 0, 0, at("completion_ns"),
+                                                              at("irq_ns")};
       truth->pairs.emplace_back(at("completion_ns"), at("completion_tsc"));
     }
   }
@@ -72,21 +104,29 @@ Status ReadTruth(const std::string& path, Truth* truth) {
 }
 
 Result<TimeScale> MakeTimeScale(const Truth& truth, std::span<const clock::Sample> samples) {
-  std::vector<std::pair<double, double>> points;
+  Points samples_at;
   for (const clock::Sample& sample : samples) {
     if (sample.tsc_after <= sample.tsc_before) continue;
-    points.emplace_back(
+    samples_at.emplace_back(
         0.5 * (static_cast<double>(sample.tsc_before) + static_cast<double>(sample.tsc_after)),
         0.5 * static_cast<double>(sample.host_before_ns + sample.host_after_ns));
   }
-  if (points.size() < 2) return Status::Error("no clock samples with a cycle counter");
-  const Line line = LeastSquares(points);
-  TimeScale scale{line.x0, line.y0, line.slope, 0};
-  const auto [first, last] = std::minmax_element(points.begin(), points.end());
-  scale.accuracy_ns = line.slope * Scatter(truth, first->first, last->first);
-  for (const auto& [x, y] : points) {
+  if (samples_at.size() < 2) return Status::Error("no clock samples with a cycle counter");
+  const Line host = LeastSquares(samples_at);
+  // The log may hold other recordings as well.
+  const auto [first, last] = std::minmax_element(samples_at.begin(), samples_at.end());
+  Points pairs;
+  for (const auto& [ns, tsc] : truth.pairs) {
+    const auto at = static_cast<double>(tsc);
+    if (at >= first->first && at <= last->first) pairs.emplace_back(static_cast<double>(ns), at);
+  }
+  if (pairs.size() < 2) return Status::Error("nothing in the truth log while it was recorded");
+  const Line tsc = RobustLine(pairs);
+  TimeScale scale{tsc.x0, host.At(tsc.y0), host.slope * tsc.slope, 0};
+  scale.accuracy_ns = host.slope * Wander(pairs, tsc);
+  for (const double off : Residuals(samples_at, host)) {
     // Half a ns is in the rounding of the host times.
-    scale.accuracy_ns = std::max(scale.accuracy_ns, std::abs(y - line.At(x)) - 0.5);
+    scale.accuracy_ns = std::max(scale.accuracy_ns, std::abs(off) - 0.5);
   }
   return scale;
 }

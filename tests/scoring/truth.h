@@ -21,9 +21,7 @@ namespace acceltrace::scoring {
 using TruthKey = std::tuple<uint32_t, uint32_t, uint32_t>;
 inline constexpr uint32_t kJob = ~0u;
 
-// The guest's TSC at each; 0 = did not happen. Not the virtual clock: where several CPUs
-// run, the TSC that QEMU shows them leaps ahead of it now and then, and the times of the
-// host are those of the TSC.
+// Virtual-clock ns; 0 = did not happen.
 struct TrueTimes {
   int64_t fetched = 0, start = 0, end = 0;  // command
   int64_t completion = 0, irq = 0;          // job
@@ -38,18 +36,19 @@ struct Truth {
 // Adds the lines of a file to *truth. Errors: cannot open, a line that is no JSON.
 Status ReadTruth(const std::string& path, Truth* truth);
 
-// TSC to CLOCK_MONOTONIC, by the driver's samples, which name both at the same instants.
+// Virtual clock to CLOCK_MONOTONIC: by the log's pairs to the TSC, each of which is off by
+// what QEMU did between two readings, and by the driver's samples from there.
 struct TimeScale {
-  double origin = 0, host_origin_ns = 0, slope = 1;  // host = host_origin + slope * (tsc - origin)
-  // How well a true time is known: what 99 of 100 pairs of the log, and all samples of
-  // the driver, stay within. Nothing finer can be scored.
+  double origin = 0, host_origin_ns = 0, slope = 1;  // host = host_origin + slope * (v - origin)
+  // How well a true time is known: how far the middle of the pairs of a while, and the
+  // samples, leave the lines. Large where the TSC did not run evenly.
   double accuracy_ns = 0;
-  double At(int64_t tsc) const {
-    return host_origin_ns + slope * (static_cast<double>(tsc) - origin);
+  double At(int64_t virtual_ns) const {
+    return host_origin_ns + slope * (static_cast<double>(virtual_ns) - origin);
   }
 };
 
-// Errors: no samples with a TSC.
+// Errors: no samples with a TSC; an empty truth log.
 Result<TimeScale> MakeTimeScale(const Truth& truth, std::span<const clock::Sample> samples);
 
 }  // namespace acceltrace::scoring
