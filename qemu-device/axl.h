@@ -483,6 +483,8 @@ void axl_knobs_class_init(ObjectClass *klass);
 bool axl_knobs_check(AxlState *s, Error **errp);
 
 /* faults.c */
+void axl_faults_enabled(AxlState *s);
+void axl_faults_reset(AxlState *s);
 void axl_faults_class_init(ObjectClass *klass);
 
 /* axl.c */

@@ -90,6 +90,23 @@ static void axl_fault_removed(AxlState *s)
     axl_fault_slot_event(s, !s->removed);
 }
 
+/* What was asked for at start and happens once: when the device is first enabled. */
+void axl_faults_enabled(AxlState *s)
+{
+    axl_fault_ecc(s);
+    if (s->fault.clock_step) {
+        axl_fault_clock_step(s);
+    }
+}
+
+/* Absent from the start: once the port has seen its slot. */
+void axl_faults_reset(AxlState *s)
+{
+    if (s->fault.removed && !s->removed) {
+        axl_fault_removed(s);
+    }
+}
+
 #define FAULT(prop, field, lo, hi, hook, words) \
     { .name = prop, .offset = offsetof(AxlState, fault.field), .min = lo, .max = hi, .live = true, \
       .apply = hook, .text = words }

@@ -377,6 +377,9 @@ static void axl_reg_write32(AxlState *s, hwaddr addr, uint32_t v)
         if (v & AXL_CTRL_RESET) {
             axl_reset_device(s);
         }
+        if (v & ~s->ctrl & AXL_CTRL_ENABLE) {
+            axl_faults_enabled(s);
+        }
         s->ctrl = v & AXL_CTRL_ENABLE;
         axl_queue_pump_all(s);
         axl_engine_kick(s);

@@ -105,6 +105,7 @@ void axl_sim_leave(AxlState *s)
         s->reset_wanted = false;
         axl_reset_device(s);
         axl_pcie_update(s);
+        axl_faults_reset(s);
     }
     s->running = false;
     axl_sim_rearm(s);
