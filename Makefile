@@ -59,9 +59,13 @@ PROTO_CC := $(BUILD)/gen/libtrace/proto/trace.pb.cc
 # Generated sources are kept, though only named by pattern rules.
 .SECONDARY:
 
-$(BUILD)/gen/%.pb.h $(BUILD)/gen/%.pb.cc: %.proto
+# What comes out the same keeps its age: a comment in a schema is no reason to compile everything.
+$(BUILD)/gen/%.pb.stamp: %.proto
 	$(call say,PROTOC,$<)mkdir -p $(@D) && t=$(BUILD)/gen/new.$$$$ && mkdir $$t && trap 'rm -rf $$t' EXIT && \
-	  $(PROTOC) --cpp_out=$$t -I. $< && mv -f $$t/$*.pb.cc $$t/$*.pb.h $(BUILD)/gen/$(dir $*)
+	  touch $$t/start && $(PROTOC) --cpp_out=$$t -I. $< && for file in $*.pb.cc $*.pb.h; do \
+	    cmp -s $$t/$$file $(BUILD)/gen/$$file || mv -f $$t/$$file $(BUILD)/gen/$$file || exit 1; \
+	  done && touch -r $$t/start $@
+$(BUILD)/gen/%.pb.h $(BUILD)/gen/%.pb.cc: $(BUILD)/gen/%.pb.stamp ;
 
 # Generated code is not ours to warn about.
 $(BUILD)/obj/gen/%.pb.o: $(BUILD)/gen/%.pb.cc

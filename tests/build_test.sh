@@ -8,17 +8,8 @@ top=${REPO:-$(cd "$(dirname "$0")/.." && pwd)}
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 unset MAKEFLAGS MAKELEVEL
-count=0
-echo 1..5
-check() { # NAME EXPECTED GOT
-	count=$((count + 1))
-	if [ "$2" = "$3" ]; then
-		echo "ok $count - $1"
-	else
-		echo "not ok $count - $1"
-		printf '# expected: %s\n# got: %s\n' "$2" "$3"
-	fi
-}
+. "$top/tests/harness/tap.sh"
+plan 6
 
 mkdir -p "$tree/scripts" "$tree/libtrace/proto" "$tree/libtrace/x"
 cp "$top/Makefile" "$tree/"
@@ -79,4 +70,10 @@ build
 wait $slower
 build
 check 'of two makes the one with the older source does not win' five "$(build/bin/x)"
+: >log
+echo '// A comment.' >>libtrace/proto/trace.proto
+build
+build
+check 'a comment in the schema compiles nothing' 'PROTOC libtrace/proto/trace.proto' \
+	"$(grep -v '^make' log | xargs)"
 check 'nothing is left over' '' "$(find build -name '*.start' -o -name 'new.*' -o -name '*.o.*')"
