@@ -10,17 +10,8 @@ cd "$top" || exit 1
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 unset MAKEFLAGS MAKELEVEL
-count=0
-echo 1..13
-check() { # NAME EXPECTED GOT
-	count=$((count + 1))
-	if [ "$2" = "$3" ]; then
-		echo "ok $count - $1"
-	else
-		echo "not ok $count - $1"
-		printf '# expected: %s\n# got: %s\n' "$2" "$3" | head -60
-	fi
-}
+. "$top/tests/harness/tap.sh"
+plan 13
 
 make help >"$scratch/help" 2>&1
 check 'help' 0 $?
@@ -76,8 +67,6 @@ if command -v dpkg-shlibdeps >/dev/null; then
 	check 'package: it names what it needs' 1 \
 		"$(dpkg-deb -f "$deb" Depends | grep -c 'libbpf.*libprotobuf\|libprotobuf.*libbpf')"
 else
-	for name in 'the same files' 'it names what it needs'; do
-		count=$((count + 1))
-		echo "ok $count - package: $name # SKIP dpkg-dev is not installed"
-	done
+	skip 'package: the same files' 'dpkg-dev is not installed'
+	skip 'package: it names what it needs' 'dpkg-dev is not installed'
 fi

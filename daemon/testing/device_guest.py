@@ -11,8 +11,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import private_test  # noqa: E402
 from private_test import balanced, equal  # noqa: E402
-from recording import (DAEMON, REPO, Client, Recording, daemon_for_others,  # noqa: E402
-                       run_tests, summary)
+from recording import Client, DAEMON, REPO, Recording, daemon_for_others, summary, tap  # noqa: E402
 
 WORKLOAD = os.path.join(REPO, "build", "bin", "axl-transformer")
 FOLDER = sys.argv[1]
@@ -150,4 +149,4 @@ def a_device_that_goes_away_ends_nothing():
 
 
 if __name__ == "__main__":
-    sys.exit(run_tests(tests + private_test.tests))
+    sys.exit(tap.run(tests + private_test.tests))

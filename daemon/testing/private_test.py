@@ -12,8 +12,8 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from recording import (APP, DAEMON, Recording, Skip, TIMEOUT_S, daemon_for_others,  # noqa: E402
-                       fired, run_tests, summary)
+from recording import (APP, DAEMON, Recording, TIMEOUT_S, daemon_for_others,  # noqa: E402
+                       fired, summary, tap)
 
 FOLDER = tempfile.TemporaryDirectory()
 HOST_ONLY = ["--no-device", "--libaxl", APP]
@@ -212,7 +212,7 @@ def errors_are_one_line_and_leave_nothing():
 @test
 def an_ordinary_user_is_told_what_permission_is_missing():
     if os.getuid() != 0:
-        raise Skip("only root can try it as another user")
+        raise tap.Skip("only root can try it as another user")
     with daemon_for_others() as daemon:
         done = subprocess.run([daemon, "--private", "--no-device", "--system", "--output",
                                "/dev/null"], capture_output=True, text=True, timeout=60,
@@ -238,7 +238,7 @@ def main():
     if reason:
         print(f"1..0 # skip {reason}")
         return 0
-    return run_tests(tests)
+    return tap.run(tests)
 
 
 if __name__ == "__main__":

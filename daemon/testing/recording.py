@@ -8,39 +8,18 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
-import time
-import traceback
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tests"))
+from harness import tap  # noqa: E402
 
 REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DAEMON = os.path.join(REPO, "build", "bin", "acceltraced")
 APP = os.path.join(REPO, "build", "test", "axl-probe-app")
 SUMMARY = os.path.join(REPO, "build", "test", "axl-trace-summary")
 TIMEOUT_S = 180
-
-
-class Skip(Exception):
-    """A test cannot be tried here; its text says why."""
-
-
-def run_tests(tests):
-    """Runs them as TAP; returns the exit status."""
-    print(f"1..{len(tests)}")
-    failed = 0
-    for number, function in enumerate(tests, 1):
-        begin = time.monotonic()
-        verdict, reason = "ok", ""
-        try:
-            function()
-        except Skip as skip:
-            reason = f" # SKIP {skip}"
-        except Exception:  # whatever it is, the test did not pass
-            verdict = "not ok"
-            failed += 1
-            print("# " + traceback.format_exc().replace("\n", "\n# "))
-        print(f"{verdict} {number} - {function.__name__.replace('_', ' ')}{reason}", flush=True)
-        print(f"# {time.monotonic() - begin:.1f} s")
-    return 1 if failed else 0
 
 
 @contextlib.contextmanager
@@ -52,7 +31,7 @@ def daemon_for_others():
         done = subprocess.run(["/usr/bin/test", "-x", copy], user=65534, group=65534, cwd="/",
                               check=False)
         if done.returncode != 0:
-            raise Skip(f"an ordinary user cannot run a program in {folder}")
+            raise tap.Skip(f"an ordinary user cannot run a program in {folder}")
         yield copy
 
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from recording import REPO, Client, run_tests, summary  # noqa: E402
+from recording import Client, REPO, summary, tap  # noqa: E402
 
 UNIT = "acceltraced.service"
 SOCKET = "/run/acceltrace/acceltraced.sock"
@@ -136,4 +136,4 @@ def the_journal_has_no_complaint():
 
 
 if __name__ == "__main__":
-    sys.exit(run_tests(tests))
+    sys.exit(tap.run(tests))

@@ -9,17 +9,8 @@ build=$(realpath "${BUILD:-build}")
 other=$build/test/other-version/axl.ko
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-count=0
-echo 1..8
-check() { # NAME EXPECTED GOT
-	count=$((count + 1))
-	if [ "$2" = "$3" ]; then
-		echo "ok $count - $1"
-	else
-		echo "not ok $count - $1"
-		printf '# expected: %s\n# got: %s\n' "$2" "$3"
-	fi
-}
+. tests/harness/tap.sh
+plan 8
 # The one line that a command said, if it was one, after its exit status.
 said() {
 	echo "$(cat "$scratch/$1.status") $(wc -l <"$scratch/$1.err"): $(cat "$scratch/$1.err")"

@@ -9,17 +9,8 @@ set -u
 acceltrace=${BUILD:-build}/bin/acceltrace
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-count=0
-echo 1..17
-check() { # NAME EXPECTED GOT
-	count=$((count + 1))
-	if [ "$2" = "$3" ]; then
-		echo "ok $count - $1"
-	else
-		echo "not ok $count - $1"
-		printf '# expected: %s\n# got: %s\n' "$2" "$3"
-	fi
-}
+. tests/harness/tap.sh
+plan 17
 told() { tr '\n' '|' <"$1" | cut -c1-300; }
 
 scripts/vm --icount --timeout 900 --share "$scratch" --device "axl,truth=$scratch/truth.jsonl" -- sh -c '

@@ -4,19 +4,9 @@
 # scripts/vm itself: a guest that fails must never look like one that passed.
 set -u
 vm='scripts/vm --no-device --no-module --timeout 120'
-count=0
-echo 1..15
+. tests/harness/tap.sh
+plan 15
 
-# check NAME EXPECTED GOT
-check() {
-	count=$((count + 1))
-	if [ "$2" = "$3" ]; then
-		echo "ok $count - $1"
-	else
-		echo "not ok $count - $1"
-		printf '# expected: %s\n# got: %s\n' "$2" "$3"
-	fi
-}
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""For scripts that speak TAP: a list of functions, each a test, for run()."""
+import time
+import traceback
+
+
+class Skip(Exception):
+    """A test cannot be tried here; its text says why."""
+
+
+def run(tests):
+    """Runs functions, which are named for what they check; returns the exit status."""
+    print(f"1..{len(tests)}")
+    failed = 0
+    for number, function in enumerate(tests, 1):
+        begin = time.monotonic()
+        verdict, reason = "ok", ""
+        try:
+            function()
+        except Skip as skip:
+            reason = f" # SKIP {skip}"
+        except Exception:  # whatever it is, the test did not pass
+            verdict = "not ok"
+            failed += 1
+            print("# " + traceback.format_exc().replace("\n", "\n# "))
+        print(f"{verdict} {number} - {function.__name__.replace('_', ' ')}{reason}", flush=True)
+        print(f"# {time.monotonic() - begin:.1f} s")
+    return 1 if failed else 0
