@@ -69,14 +69,17 @@ void AddExport(CLI::App* app, Run* run) {
   CLI::App* verb = app->add_subcommand("export", "Write a trace for other tools");
   auto options = std::make_shared<Options>();
   verb->add_option("FILE", options->file, "a trace, - for stdin, or a daemon's live socket")
+      ->type_name("")
       ->required();
   const std::map<std::string, int (*)(const Options&)> formats = {{"perfetto", RunPerfetto},
                                                                   {"csv", RunCsv}};
   verb->add_option("--format", options->format,
                    "perfetto: binary, for ui.perfetto.dev; csv: a folder, one file a table")
       ->required()
+      ->type_name("NAME")
       ->check(CLI::IsMember(formats));
   verb->add_option("-o,--output", options->output, "file (csv: folder) to write, - for stdout")
+      ->type_name("OUT")
       ->required();
   verb->callback([options, run, formats] {
     *run = [options, formats] { return formats.at(options->format)(*options); };

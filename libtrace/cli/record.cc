@@ -307,18 +307,25 @@ void AddRecord(CLI::App* app, Run* run, const std::vector<std::string>* trailing
   auto options = std::make_shared<Options>();
   auto duration = std::make_shared<std::string>();
   verb->add_option("-o,--output", options->output, "file to write, - for stdout")
+      ->type_name("FILE")
       ->capture_default_str();
-  verb->add_option("--pid", options->pids, "record this process and what it forks; repeatable");
+  verb->add_option("--pid", options->pids, "record this process and what it forks; repeatable")
+      ->type_name("PID");
   verb->add_flag("--system", options->system, "record every process");
-  verb->add_option("--device", options->devices, "only this accelerator: name or PCI address");
+  verb->add_option("--device", options->devices, "only this accelerator: name or PCI address")
+      ->type_name("NAME");
   verb->add_flag("--no-device", options->no_device, "host events only");
-  verb->add_option("--duration", *duration, "stop after this time: 10, 500ms, 2m");
-  verb->add_option("--probes", options->probes,
-                   "of usdt,driver,device,counters,clock; default all");
+  verb->add_option("--duration", *duration, "stop after this time: 10, 500ms, 2m")
+      ->type_name("TIME");
+  verb->add_option("--probes", options->probes, "of usdt,driver,device,counters,clock; default all")
+      ->type_name("LIST");
   verb->add_option("--counter-period", options->counter_period,
-                   "device-side counter samples: 500us, 1ms; 0 = only at start and end");
-  verb->add_option("--ring", options->ring, "flight recorder: keep the last SIZE (64M) in memory");
-  verb->add_option("--libaxl", options->libraries, "runtime library whose probes are attached");
+                   "device-side counter samples: 500us, 1ms; 0 = only at start and end")
+      ->type_name("TIME");
+  verb->add_option("--ring", options->ring, "flight recorder: keep the last SIZE (64M) in memory")
+      ->type_name("SIZE");
+  verb->add_option("--libaxl", options->libraries, "runtime library whose probes are attached")
+      ->type_name("FILE");
   verb->add_flag("-q,--quiet", options->quiet, "no summary at the end");
   verb->footer(
       "The command follows after --: acceltrace record -o run.atrace -- ./train --steps 3");

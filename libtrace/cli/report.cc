@@ -47,6 +47,7 @@ void AddReader(CLI::App* app, Run* run, const char* name, const char* text, Func
   CLI::App* verb = app->add_subcommand(name, text);
   auto options = std::make_shared<Options>();
   verb->add_option("FILE", options->file, "a trace, - for stdin, or a daemon's live socket")
+      ->type_name("")
       ->required();
   verb->add_flag("--json", options->json, "machine-readable, see docs/json.md");
   verb->callback(

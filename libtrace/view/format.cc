@@ -91,6 +91,10 @@ std::string FormatCount(uint64_t count) {
   return grouped;
 }
 
+std::string Counted(uint64_t count, std::string_view one, std::string_view many) {
+  return FormatCount(count) + " " + std::string(count == 1 ? one : many);
+}
+
 std::string FormatShare(double share) {
   return share < 0 ? "-" : fmt::format("{:.1f} %", share * 100);
 }

@@ -22,6 +22,8 @@ std::string FormatBytes(uint64_t bytes);
 std::string FormatRate(double per_s, std::string_view unit);
 // 12,345,678
 std::string FormatCount(uint64_t count);
+// 1 event, 2,000 events.
+std::string Counted(uint64_t count, std::string_view one, std::string_view many);
 // 12.3 %; "-" when the whole is unknown (negative).
 std::string FormatShare(double share);
 // 2026-01-01 12:34:56 UTC

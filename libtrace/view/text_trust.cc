@@ -65,23 +65,38 @@ std::string Clocks(const Report& report, const Style& style) {
          Paint(style, Ink::kDim, details) + Paint(style, Ink::kBad, trouble);
 }
 
-std::string Losses(const Report& report, const Style& style) {
-  const analysis::Losses& losses = report.losses;
-  std::string remark = losses.None() ? "none" : fmt::format("{} events lost", losses.lost);
-  if (!losses.has_accounts) remark += "; the recording's own books are missing";
-  std::string out = view::Heading(style, "LOSSES", remark);
+namespace {
+
+std::string Hops(const analysis::Losses& losses, const Style& style) {
   Table table({{"hop", Align::kLeft}, {"in"}, {"out"}, {"lost"}, {"refused"}});
   for (const analysis::HopUse& hop : losses.hops) {
     table.Add({hop.name, FormatCount(hop.in), FormatCount(hop.out), FormatCount(hop.lost),
                FormatCount(hop.bad)});
   }
-  if (!table.empty()) out += table.Render(style);
+  return table.empty() ? "" : table.Render(style);
+}
+
+std::string Damage(const analysis::Losses& losses) {
+  return Counted(losses.damaged_stretches, "damaged stretch", "damaged stretches");
+}
+
+}  // namespace
+
+std::string Losses(const Report& report, const Style& style) {
+  const analysis::Losses& losses = report.losses;
+  std::string remark =
+      losses.None() ? "none" : Counted(losses.lost, "event", "events") + " lost on the way";
+  if (losses.damaged_stretches + losses.bad_packets > 0) remark += "; the file is damaged";
+  if (!losses.has_accounts) remark += "; the recording's own books are missing";
+  std::string out = view::Heading(style, "LOSSES", remark);
+  out += Hops(losses, style);
   if (losses.damaged_stretches + losses.bad_packets + losses.unusable_rows > 0) {
     out += Paint(style, Ink::kBad,
-                 fmt::format("  file: {} damaged stretches ({}, {} packets missing), {} invalid "
-                             "packets, {} unusable rows",
-                             losses.damaged_stretches, FormatBytes(losses.damaged_bytes),
-                             losses.missing_packets, losses.bad_packets, losses.unusable_rows)) +
+                 fmt::format("  file: {} ({}, {} missing), {}, {}", Damage(losses),
+                             FormatBytes(losses.damaged_bytes),
+                             Counted(losses.missing_packets, "packet", "packets"),
+                             Counted(losses.bad_packets, "invalid packet", "invalid packets"),
+                             Counted(losses.unusable_rows, "unusable row", "unusable rows"))) +
            "\n";
   }
   return out;
@@ -109,7 +124,7 @@ std::string Checks(const Report& report, const Style& style) {
       FormatCount(order.constraints), FormatCount(order.jobs), FormatCount(order.certain),
       FormatCount(order.possible),
       Paint(style, order.violations > 0 ? Ink::kBad : Ink::kGood,
-            fmt::format("{} violations", order.violations)));
+            Counted(order.violations, "violation", "violations")));
   out += fmt::format(
       "  conservation: {} laws hold, {}, {} could not be checked\n", holding,
       Paint(style, broken > 0 ? Ink::kBad : Ink::kGood, fmt::format("{} broken", broken)), unknown);
@@ -158,38 +173,34 @@ std::string TextVerify(const analysis::Report& report,
     return false;
   };
   line("packets", !found("damage"),
-       fmt::format("{} read and checked, {} bytes: {} damaged stretches, {} packets missing, {} "
-                   "invalid, footer {}",
+       fmt::format("{} read and checked, {} bytes: {}, {} missing, {} invalid, footer {}",
                    FormatCount(model.read.packets), FormatCount(model.read.bytes),
-                   model.read.gap_count, report.losses.missing_packets, model.read.bad_packets,
-                   model.read.has_footer ? "present" : "MISSING"));
+                   text::Damage(report.losses),
+                   Counted(report.losses.missing_packets, "packet", "packets"),
+                   model.read.bad_packets, model.read.has_footer ? "present" : "MISSING"));
   line("rows", !found("rows"),
        fmt::format("{} API calls, {} host events, {} jobs, {} commands: {} unusable",
                    FormatCount(report.counts.api_calls), FormatCount(report.counts.host_events),
                    FormatCount(report.counts.jobs), FormatCount(report.counts.commands),
                    report.losses.unusable_rows));
   line("losses", !found("loss"),
-       fmt::format("{} lost, {} refused, at {} hops", FormatCount(report.losses.lost),
-                   FormatCount(report.losses.bad), report.losses.hops.size()));
-  for (const analysis::HopUse& hop : report.losses.hops) {
-    out += Paint(style, Ink::kDim,
-                 fmt::format("  {:<24}{:>12} in {:>12} out {:>8} lost {:>8} refused",
-                             Printable(hop.name), hop.in, hop.out, hop.lost, hop.bad)) +
-           "\n";
-  }
+       fmt::format("{} lost, {} refused, at {}", FormatCount(report.losses.lost),
+                   FormatCount(report.losses.bad),
+                   Counted(report.losses.hops.size(), "hop", "hops")));
+  out += text::Hops(report.losses, style);
   line("causality", !found("order"),
-       fmt::format("{} pairs in {} jobs: {} certain, {} within bounds, {} violations",
+       fmt::format("{} pairs in {} jobs: {} certain, {} within bounds, {}",
                    FormatCount(report.causality.constraints), FormatCount(report.causality.jobs),
                    FormatCount(report.causality.certain), FormatCount(report.causality.possible),
-                   report.causality.violations));
-  line("conservation", !found("law"), fmt::format("{} laws", report.laws.size()));
+                   Counted(report.causality.violations, "violation", "violations")));
+  line("conservation", !found("law"), Counted(report.laws.size(), "law", "laws"));
   for (const analysis::Law& law : report.laws) {
     std::string told = fmt::format("  {:<9}{}{}{}", StateText(law.state), law.device,
                                    law.device.empty() ? "" : ": ", law.text);
     if (law.state == analysis::Law::State::kUnknown) {
       told += ": " + law.note;
     } else {
-      told += fmt::format(": {} cases", FormatCount(law.checked));
+      told += ": " + Counted(law.checked, "case", "cases");
     }
     out += Paint(style, law.state == analysis::Law::State::kBroken ? Ink::kBad : Ink::kDim,
                  Printable(told)) +
@@ -208,7 +219,7 @@ std::string TextVerify(const analysis::Report& report,
   if (findings.empty()) {
     out += Paint(style, Ink::kGood, "no findings") + "\n";
   } else {
-    out += Paint(style, Ink::kBad, fmt::format("{} findings", findings.size())) + "\n";
+    out += Paint(style, Ink::kBad, Counted(findings.size(), "finding", "findings")) + "\n";
     for (const analysis::Finding& finding : findings) {
       out += Printable(fmt::format("  {}: {}", finding.kind, finding.text)) + "\n";
     }
