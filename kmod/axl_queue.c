@@ -103,11 +103,14 @@ static void axl_job_done(struct axl_queue *q, struct axl_job *job, u32 status, u
 	WRITE_ONCE(q->completed, job->seq);
 }
 
+/* A job that failed may end before the device has fetched all of it. */
 static bool axl_cqe_sane(struct axl_queue *q, const struct axl_cqe *cqe, struct axl_job *job)
 {
+	u32 least = cqe->status == AXL_ST_OK ? job->sq_end : q->sq_head;
+
 	return cqe->queue == q->hwq->id && cqe->job == job->job &&
 	       cqe->correlation == job->correlation && cqe->status <= AXL_ST_CANCELED &&
-	       cqe->sq_head - job->sq_end <= q->sq_tail - job->sq_end;
+	       cqe->sq_head - least <= q->sq_tail - least;
 }
 
 /* The entry of the newest completed job once more: a nuisance, but no harm. */

@@ -121,8 +121,9 @@ static void axl_recover_ctx(struct axl_device *axl, u32 hw)
 		status = AXL_ST_RING_ERROR;
 		index = 0;
 	}
-	dev_warn(&axl->dev, "context %u halted: status %u, job %u, command %u\n", hw, status, job,
-		 index);
+	/* Anybody who may open the device can bring this about as often as he likes. */
+	dev_warn_ratelimited(&axl->dev, "context %u halted: status %u, job %u, command %u\n", hw,
+			     status, job, index);
 	axl_ctx_kill(ctx, status, job, index);
 }
 
@@ -205,8 +206,8 @@ static bool axl_watch_pass(struct axl_device *axl, const u32 *hung, bool engines
 			continue;
 		axl_count(axl, AXL_STAT_TIMEOUTS);
 		trace_axl_timeout(axl->index, q->ctx->hw, i, hung[i]);
-		dev_warn(&axl->dev, "job %u of context %u hangs at command %u\n", hung[i],
-			 q->ctx->hw, index);
+		dev_warn_ratelimited(&axl->dev, "job %u of context %u hangs at command %u\n",
+				     hung[i], q->ctx->hw, index);
 		axl_ctx_kill(q->ctx, AXL_ST_HANG, hung[i], index);
 		any = true;
 	}

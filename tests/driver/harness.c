@@ -53,7 +53,7 @@ static int run_one(const struct harness_test *test, const void *variant)
 	if (pid < 0)
 		return 1;
 	if (pid == 0) {
-		const char *limit_s = getenv("HARNESS_LIMIT_S");
+		const char *limit_s = getenv("AXL_LIMIT_S");
 
 		alarm(limit_s ? (unsigned int)atoi(limit_s) : 60);
 		test->run(variant);

@@ -4,11 +4,4 @@
 #
 # The device's faults one by one, set by the guest through a QMP port. The
 # driver's own words about them are expected in the kernel's log.
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-scripts/vm --cpus 2 --timeout "${LIMIT:-500}" \
-	--qemu-arg=-chardev --qemu-arg="socket,id=qmpguest,path=$dir/qmp,server=on,wait=off" \
-	--qemu-arg=-device --qemu-arg=virtserialport,bus=vser.0,chardev=qmpguest,name=axl.qmp \
-	--qemu-arg=-chardev --qemu-arg="socket,id=qmpmon,path=$dir/qmp" \
-	--qemu-arg=-mon --qemu-arg=chardev=qmpmon,mode=control \
-	-- build/test/driver-fault "$@"
+exec tests/driver/guest -- build/test/driver-fault "$@"
