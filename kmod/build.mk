@@ -36,6 +36,9 @@ TESTS += $(BUILD)/test/driver-$(1)
 $(call program,$(BUILD)/test/driver-$(1),$(sort $(wildcard tests/driver/$(1)_*.c)) tests/driver/harness.c tests/driver/axl_user.c tests/driver/qmp.c,-lpthread)
 endef
 $(foreach test,$(DRIVER_TESTS),$(eval $(call driver-test,$(test))))
+# For tests/bench/driver.
+TESTS += $(BUILD)/test/driver-call-cost
+$(eval $(call program,$(BUILD)/test/driver-call-cost,tests/driver/call_cost.c tests/driver/harness.c tests/driver/axl_user.c,))
 .PHONY: driver-tests
 driver-tests: $(addprefix $(BUILD)/test/driver-,$(DRIVER_TESTS))
 
