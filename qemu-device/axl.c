@@ -6,6 +6,7 @@
  *   LD_PRELOAD=build/qemu-device/axl.so qemu-system-x86_64 -device axl
  */
 #include "axl.h"
+#include "trace.h"
 #include "abi.h"
 
 #include <sys/mman.h>
@@ -28,6 +29,7 @@ bool axl_idle(const AxlState *s)
 /* CTRL.RESET and bus resets: everything but the clock and DRAM contents. */
 void axl_reset_device(AxlState *s)
 {
+    trace_axl_reset(axl_id(s));
     for (unsigned c = 0; c < AXL_MAX_CONTEXTS; c++) {
         s->ctx[c].ctrl = 0;
         axl_context_reset(s, c);

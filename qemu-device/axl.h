@@ -340,6 +340,12 @@ bool axl_sim_enter(AxlState *s); /* run what is due; the device is at `now` */
 void axl_sim_leave(AxlState *s);
 void axl_sim_timer(void *opaque);
 
+/* What QEMU's trace events call this device. */
+static inline const char *axl_id(const AxlState *s)
+{
+    return DEVICE(s)->id ?: TYPE_AXL;
+}
+
 /* clock.c */
 void axl_clock_reset(AxlState *s);
 AxlStamp axl_clock_stamp(const AxlState *s, int64_t ns);

@@ -9,7 +9,8 @@ AXL_OBJS := $(patsubst %.c,$(BUILD)/obj/%.o,$(AXL_SRCS))
 ALL += $(AXL_SO)
 
 AXL_TREE := $(AXL_QEMU)/src
-AXL_CPPFLAGS := -I. -iquote qemu-device -I$(AXL_TREE)/build-axl -I$(AXL_TREE)/build-axl/qapi \
+AXL_EVENTS := $(BUILD)/qemu-device/gen/trace
+AXL_CPPFLAGS := -I. -iquote qemu-device -I$(BUILD)/qemu-device/gen -I$(AXL_EVENTS) -I$(AXL_TREE)/build-axl -I$(AXL_TREE)/build-axl/qapi \
   -I$(AXL_TREE)/include -I$(AXL_TREE) -isystem $(AXL_TREE)/linux-headers -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -D_LARGEFILE_SOURCE
 AXL_CFLAGS := -std=gnu11 -O3 -g -fPIC -Wall -Wextra -Werror -Wno-unused-parameter \
   -Wno-sign-compare -Wno-missing-field-initializers -Wno-cast-function-type -Wmissing-prototypes \
@@ -25,10 +26,17 @@ $(AXL_READY): axl-qemu
 	@mkdir -p $(@D) && qemu-device/prepare $(AXL_QEMU) && \
 	  { cmp -s $(AXL_QEMU)/version $@ || cp $(AXL_QEMU)/version $@; }
 
-$(AXL_OBJS): $(BUILD)/obj/%.o: %.c $(AXL_READY)
+# QEMU's trace events, by QEMU's own generator: -trace 'axl_*'.
+AXL_TRACETOOL = python3 $(AXL_TREE)/scripts/tracetool.py --backend=log --group=hw_misc_axl
+$(AXL_EVENTS)/trace-hw_misc_axl.%: qemu-device/trace-events $(AXL_READY)
+	$(call say,GEN,$@)$(call anew,$(AXL_TRACETOOL) --format=$* $< $$t)
+$(AXL_EVENTS)/trace-hw_misc_axl.o: $(AXL_EVENTS)/trace-hw_misc_axl.c $(AXL_EVENTS)/trace-hw_misc_axl.h
+	$(call say,CC,$<)$(call anew,$(CC) $(AXL_CPPFLAGS) $(AXL_GLIB) $(AXL_CFLAGS) -c $< -o $$t)
+
+$(AXL_OBJS): $(BUILD)/obj/%.o: %.c $(AXL_READY) $(AXL_EVENTS)/trace-hw_misc_axl.h
 	$(call say,CC,$<)$(call compile,$(CC) $(AXL_CPPFLAGS) $(AXL_GLIB) $(AXL_CFLAGS))
 
-$(AXL_SO): $(AXL_OBJS)
+$(AXL_SO): $(AXL_OBJS) $(AXL_EVENTS)/trace-hw_misc_axl.o
 	$(call say,LINK,$@)$(call anew,$(CC) -shared -o $$t $^ -lm)
 OBJS += $(AXL_OBJS)
 
@@ -56,10 +64,10 @@ AXL_ASAN_SO := $(BUILD)/qemu-device/axl-asan.so
 AXL_ASAN_OBJS := $(patsubst %.c,$(BUILD)/obj/asan/%.o,$(AXL_SRCS))
 AXL_ASAN_FLAGS := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer \
   -DAXL_NO_CLONES
-$(AXL_ASAN_OBJS): $(BUILD)/obj/asan/%.o: %.c $(AXL_READY)
+$(AXL_ASAN_OBJS): $(BUILD)/obj/asan/%.o: %.c $(AXL_READY) $(AXL_EVENTS)/trace-hw_misc_axl.h
 	$(call say,ASANCC,$<)mkdir -p $(@D) && \
 	  $(CC) $(AXL_CPPFLAGS) $(AXL_GLIB) $(filter-out -O3,$(AXL_CFLAGS)) $(AXL_ASAN_FLAGS) -MMD -MP -c $< -o $@
-$(AXL_ASAN_SO): $(AXL_ASAN_OBJS)
+$(AXL_ASAN_SO): $(AXL_ASAN_OBJS) $(AXL_EVENTS)/trace-hw_misc_axl.o
 	$(call say,LINK,$@)mkdir -p $(@D) && $(CC) -shared -fsanitize=address,undefined -o $@ $^ -lm
 OBJS += $(AXL_ASAN_OBJS)
 

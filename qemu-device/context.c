@@ -4,6 +4,7 @@
  * a reset makes it as new.
  */
 #include "axl.h"
+#include "trace.h"
 
 bool axl_context_runs(const AxlState *s, unsigned c)
 {
@@ -35,6 +36,7 @@ void axl_context_halt(AxlState *s, unsigned c, unsigned status, uint32_t job, ui
     if (ctx->status & AXL_CTX_HALTED) {
         return;
     }
+    trace_axl_context_halt(axl_id(s), c, status, job, index);
     ctx->status |= AXL_CTX_HALTED;
     ctx->error = status;
     ctx->err_job = job;
@@ -55,6 +57,7 @@ void axl_context_reset(AxlState *s, unsigned c)
     AxlContext *ctx = &s->ctx[c];
     uint32_t priority = ctx->priority, ctrl = ctx->ctrl;
 
+    trace_axl_context_reset(axl_id(s), c);
     for (unsigned q = 0; q < AXL_MAX_QUEUES; q++) {
         if (s->queue[q].context == c) {
             axl_queue_enable(s, q, 0);

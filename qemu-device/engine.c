@@ -7,6 +7,7 @@
  * (highest priority, then longest there) as semaphore stall.
  */
 #include "axl.h"
+#include "trace.h"
 
 static AxlCmd *axl_fifo_head(AxlState *s, unsigned e, unsigned q)
 {
@@ -92,6 +93,7 @@ static void axl_engine_start(AxlState *s, unsigned e, AxlCmd *cmd)
     eng->tick_carry = eng->ns_carry = 0;
     cmd->state = AXL_CMD_RUNNING;
     cmd->start = axl_now(s);
+    trace_axl_start(axl_id(s), e, cmd->queue, cmd->desc.job, cmd->desc.index);
     eng->phase = AXL_PHASE_DISPATCH;
     if (status == AXL_ST_OK && (cmd->desc.flags & AXL_DESC_F_SG)) {
         status = axl_copy_fetch_sg(s, cmd);

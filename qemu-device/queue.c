@@ -6,6 +6,7 @@
  * others. See retire.c for the way out.
  */
 #include "axl.h"
+#include "trace.h"
 
 static uint32_t axl_sq_size(const AxlQueue *q)
 {
@@ -55,6 +56,7 @@ void axl_queue_error(AxlState *s, unsigned n, unsigned status)
 {
     AxlQueue *q = &s->queue[n];
 
+    trace_axl_queue_error(axl_id(s), n, status);
     qemu_log_mask(LOG_GUEST_ERROR, "axl: queue %u: ring error %u\n", n, status);
     q->status |= AXL_Q_STATUS_ERROR;
     q->error = status;
@@ -115,6 +117,7 @@ void axl_queue_doorbell(AxlState *s, unsigned n, uint32_t tail)
     for (uint32_t i = previous; i != tail; i++) {
         q->doorbells[i & (axl_sq_size(q) - 1)] = now;
     }
+    trace_axl_doorbell(axl_id(s), n, tail, previous);
     q->sq_tail = tail;
     axl_count_ctx(s, AXL_CTR_DOORBELLS, q->context, 1);
     rec.h.type = AXL_REC_DOORBELL;
@@ -161,6 +164,7 @@ void axl_queue_pump(AxlState *s, unsigned n)
     if (q->fetching || count == 0 || AXL_WINDOW - (q->tail - q->retire) < count) {
         return;
     }
+    trace_axl_fetch(axl_id(s), n, q->sq_head, count);
     q->fetching = count;
     bytes = count * sizeof(struct axl_desc);
     if (!s->functional) {

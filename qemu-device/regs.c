@@ -5,6 +5,7 @@
  * 64-bit register may be accessed by halves, then without atomicity.
  */
 #include "axl.h"
+#include "trace.h"
 
 #define IN(addr, base, stride, count) \
     ((addr) >= (base) && (addr) < (base) + (uint64_t)(stride) * (count))
@@ -274,6 +275,7 @@ static uint64_t axl_regs_read(void *opaque, hwaddr addr, unsigned size)
     back_ns = (s->knob.mmio_read_ns + 1) / 2 +
               ((addr & ~7ULL) == AXL_REG_CLK_NOW ? s->knob.clock_read_asym_ns : 0);
     axl_sim_leave(s);
+    trace_axl_reg_read(axl_id(s), addr, v, size);
     axl_stall_cpu(back_ns);
     return v;
 }
@@ -438,6 +440,7 @@ static void axl_regs_write(void *opaque, hwaddr addr, uint64_t v, unsigned size)
 {
     AxlState *s = opaque;
 
+    trace_axl_reg_write(axl_id(s), addr, v, size);
     if (s->removed || !axl_sim_enter(s)) {
         return;
     }

@@ -5,6 +5,7 @@
  * a round trip later, followed by its MSI-X message.
  */
 #include "axl.h"
+#include "trace.h"
 
 static uint64_t axl_since(const AxlState *s, uint64_t a, uint64_t b)
 {
@@ -115,6 +116,7 @@ static void axl_irq_sent(AxlState *s, AxlIrq *irq, bool sent)
 
     irq->rec.h.time = now.ts;
     irq->rec.irq = sent ? now.ts : 0;
+    trace_axl_interrupt(axl_id(s), irq->queue, irq->rec.job, sent);
     axl_trace_record(s, (union axl_record *)&irq->rec, irq->ctx);
     axl_truth_job(s, irq->queue, &irq->rec, irq->completion_ns, sent ? now.ns : 0);
 }
@@ -184,6 +186,7 @@ static bool axl_cqe_write(AxlState *s, unsigned n, struct axl_cqe *cqe)
         return false;
     }
     axl_dma_count_write(s, addr, sizeof(*cqe));
+    trace_axl_completion(axl_id(s), n, cqe->job, cqe->status);
     q->cq_tail++;
     return true;
 }
