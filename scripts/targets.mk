@@ -9,7 +9,7 @@ QUICK ?=
 BENCH ?=
 RUN_TESTS = tests/run $(if $(JOBS),--jobs $(JOBS))
 
-.PHONY: help tests fuzzers check check-vm check-all fuzz bench lint install package clean
+.PHONY: help tests fuzzers check check-vm check-all fuzz bench lint install package qemu-in-tree clean
 help:
 	@echo 'make                           build everything into build/'
 	@echo 'make check                     unit tests, programs, scripts, lint: all but the VM'
@@ -20,6 +20,7 @@ help:
 	@echo 'make lint                      style, licences, include direction, sizes'
 	@echo 'make install DESTDIR= PREFIX=  install what has been built'
 	@echo 'make package                   a Debian package in build/package/'
+	@echo 'make qemu-in-tree              a QEMU with the device compiled in, where preloading it fails'
 	@echo 'make clean                     remove build/'
 	@echo 'Variables: V=1 shows commands; KERNELRELEASE_TARGET=RELEASE builds the module for'
 	@echo 'that kernel; OPT= compiler optimisation; JOBS= tests at a time.'
@@ -48,6 +49,9 @@ install: all
 	$(Q)scripts/lib/install '$(DESTDIR)' '$(PREFIX)'
 package: all
 	$(Q)scripts/lib/package
+
+qemu-in-tree:
+	$(Q)qemu-device/build-in-tree
 
 clean:
 	rm -rf $(BUILD)
