@@ -60,14 +60,18 @@ void axl_reset_device(AxlState *s)
     axl_truth_flush(s);
 }
 
+/* What happened before still reaches the bus, before anything is taken away. */
+static void axl_reset_enter(Object *obj, ResetType type)
+{
+    axl_sim_catch_up(AXL(obj));
+}
+
 static void axl_reset_hold(AXL_RESET_HOLD_ARGS)
 {
     AxlState *s = AXL(obj);
 
     s->reset_wanted = true;
-    if (axl_sim_enter(s)) {
-        axl_sim_leave(s);
-    }
+    axl_sim_catch_up(s);
 }
 
 static void axl_config_write(PCIDevice *pdev, uint32_t addr, uint32_t v, int len)
@@ -187,6 +191,7 @@ static void axl_exit(PCIDevice *pdev)
 {
     AxlState *s = AXL(pdev);
 
+    axl_sim_catch_up(s);
     /* It may be at work, see axl_sim_enter(): what that uses stays until it is done. */
     s->removed = true;
     timer_free(s->timer);
@@ -224,6 +229,7 @@ static void axl_instance_init(Object *obj)
 static AxlProperty axl_properties[] = {
     DEFINE_PROP_STRING("truth", AxlState, truth_path),
     DEFINE_PROP_STRING("model", AxlState, model),
+    DEFINE_PROP_BOOL("eager", AxlState, eager, false),
     AXL_PROP_END
 };
 
@@ -248,6 +254,7 @@ static void axl_class_init(ObjectClass *klass, AxlClassData *data)
     k->device_id = AXL_PCI_DEVICE_ID;
     k->revision = AXL_PCI_REVISION;
     k->class_id = AXL_PCI_CLASS;
+    rc->phases.enter = axl_reset_enter;
     rc->phases.hold = axl_reset_hold;
     dc->desc = "axl machine-learning accelerator";
     dc->vmsd = &axl_vmstate;

@@ -12,6 +12,7 @@
  *   account.c  ticks by cause           fluid.c   shared rates of running commands
  *   decode.c   descriptor checks        cost.c    what a command asks of resources
  *   copy.c     runs and scatter lists   stall.c   what a register read costs the CPU
+ *   foresight.c  how long the host may leave the device alone
  *   pcie.c     TLP arithmetic           dram.c    bursts, rows, banks
  *   exec*.c    the numbers              clock.c   device clock
  *   trace.c    trace rings              truth.c   truth log
@@ -43,6 +44,7 @@ OBJECT_DECLARE_SIMPLE_TYPE(AxlState, AXL)
 #define AXL_IRQ_PENDING 64
 #define AXL_MAX_BANKS   64
 #define AXL_MAX_OPERANDS 4
+#define AXL_TRACE_MIN_PERIOD_NS 1000
 
 /* What an engine's time is charged to: enum axl_stall, then computing. */
 #define AXL_CAUSE_BUSY  AXL_NUM_STALLS
@@ -124,6 +126,10 @@ typedef struct AxlCmd {
     AxlOperand operand[AXL_MAX_OPERANDS];
     unsigned operands;
     AxlDemand demand;
+    struct {
+        double cycles;
+        uint64_t link_bytes, dram_bytes;
+    } least; /* of the demand, from the descriptor alone: foresight.c */
     struct axl_sg *sg; /* owned, read when the command starts */
     double progress;   /* of the streaming phase, 0 to 1 */
     bool hung;         /* a fault keeps it from ending */
@@ -269,6 +275,9 @@ struct AxlState {
 
     QEMUTimer *timer;
     int64_t armed_ns;
+    int64_t promised_ns; /* nothing shows on the bus before: foresight.c */
+    uint64_t late_wakes; /* how often that was wrong */
+    bool eager;          /* property: wake for every event, as a reference */
     int64_t now;       /* model time */
     bool running;       /* between axl_sim_enter() and axl_sim_leave() */
     bool reset_wanted;  /* a bus reset that came by a write of our own */
@@ -338,6 +347,7 @@ struct AxlState {
 void axl_sim_at(AxlState *s, unsigned event, int64_t ns);
 bool axl_sim_enter(AxlState *s); /* run what is due; the device is at `now` */
 void axl_sim_leave(AxlState *s);
+void axl_sim_catch_up(AxlState *s); /* both, unless it is at work */
 void axl_sim_timer(void *opaque);
 
 /* What QEMU's trace events call this device. */
@@ -368,6 +378,7 @@ extern const MemoryRegionOps axl_regs_ops;
 /* dma.c */
 MemTxResult axl_dma_read(AxlState *s, uint64_t addr, void *buf, uint64_t bytes);
 MemTxResult axl_dma_write(AxlState *s, uint64_t addr, const void *buf, uint64_t bytes);
+MemTxResult axl_dma_post(AxlState *s, uint64_t addr, const void *buf, uint64_t bytes);
 bool axl_dma_allowed(AxlState *s, uint64_t addr, uint64_t bytes);
 void axl_dma_count_read(AxlState *s, uint64_t addr, uint64_t bytes);
 void axl_dma_count_write(AxlState *s, uint64_t addr, uint64_t bytes);
@@ -418,6 +429,7 @@ void axl_fluid_update(AxlState *s);
 void axl_fluid_delay_tx(AxlState *s, uint64_t wire_bytes);
 void axl_fluid_delay_rx(AxlState *s, uint64_t wire_bytes);
 double axl_engine_cycle_ns(const AxlState *s);
+double axl_fluid_alone_ns(const AxlState *s, const AxlDemand *d);
 
 /* decode.c */
 unsigned axl_decode(const AxlState *s, AxlCmd *cmd);
@@ -437,6 +449,11 @@ unsigned axl_copy_fetch_sg(AxlState *s, AxlCmd *cmd);
 
 /* cost.c */
 void axl_cost(AxlState *s, AxlCmd *cmd);
+void axl_cost_least(AxlState *s, AxlCmd *cmd);
+
+/* foresight.c */
+int64_t axl_foresight(const AxlState *s, int64_t next);
+void axl_foresight_check(AxlState *s);
 
 /* pcie.c */
 typedef struct AxlTlps {

@@ -91,24 +91,28 @@ static void axl_cost_copy(AxlState *s, AxlCmd *cmd)
  * Weight-stationary array of R rows (K) and C columns (N): each tile of B is
  * loaded in R cycles behind the streaming of the one before it.
  */
-static void axl_cost_matmul(AxlState *s, AxlCmd *cmd)
+static double axl_matmul_cycles(const AxlState *s, const struct axl_matmul *m)
 {
-    const struct axl_matmul *m = &cmd->desc.matmul;
     uint64_t rows = s->knob.matrix_rows, cols = s->knob.matrix_cols;
     uint64_t tiles = (uint64_t)DIV_ROUND_UP(m->k, rows) * DIV_ROUND_UP(m->n, cols) * m->batch;
 
-    cmd->demand.cycles = rows + (double)tiles * MAX(m->m, rows) + rows + cols - 2;
+    return rows + (double)tiles * MAX(m->m, rows) + rows + cols - 2;
+}
+
+static void axl_cost_matmul(AxlState *s, AxlCmd *cmd)
+{
+    const struct axl_matmul *m = &cmd->desc.matmul;
+
+    cmd->demand.cycles = axl_matmul_cycles(s, m);
     cmd->demand.rate = s->knob.matrix_rate * 1e-3;
     cmd->demand.memory_latency_ns = s->knob.dram_latency_ns;
     cmd->total[AXL_T_WORK] = (uint64_t)m->m * m->n * m->k * m->batch;
 }
 
-static void axl_cost_vector(AxlState *s, AxlCmd *cmd)
+static double axl_vector_cycles(const AxlState *s, unsigned op, const struct axl_vector *v)
 {
-    const struct axl_vector *v = &cmd->desc.vector;
-    unsigned op = cmd->desc.opcode, kind = op - AXL_OP_VEC_FILL;
+    unsigned kind = op - AXL_OP_VEC_FILL;
     uint64_t lanes = s->knob.vector_lanes, rows = v->rows, cols = v->cols;
-    bool scalar_dst = op == AXL_OP_VEC_ARGMAX || op == AXL_OP_VEC_SUM;
     bool row_wise = axl_vector_cost[kind].reduction || op == AXL_OP_VEC_ROPE ||
                     op == AXL_OP_VEC_GATHER || (v->flags & AXL_VEC_F_BROADCAST1);
     uint64_t tree = axl_vector_cost[kind].reduction * (lanes > 1 ? 64 - clz64(lanes - 1) : 0);
@@ -118,11 +122,42 @@ static void axl_cost_vector(AxlState *s, AxlCmd *cmd)
         cols *= rows;
         rows = 1;
     }
-    cmd->demand.cycles = (double)rows *
-        ((double)DIV_ROUND_UP(cols, lanes) * axl_vector_cost[kind].per_step + tree);
+    return rows * ((double)DIV_ROUND_UP(cols, lanes) * axl_vector_cost[kind].per_step + tree);
+}
+
+static void axl_cost_vector(AxlState *s, AxlCmd *cmd)
+{
+    const struct axl_vector *v = &cmd->desc.vector;
+    unsigned op = cmd->desc.opcode;
+    bool scalar_dst = op == AXL_OP_VEC_ARGMAX || op == AXL_OP_VEC_SUM;
+
+    cmd->demand.cycles = axl_vector_cycles(s, op, v);
     cmd->demand.rate = s->knob.vector_rate * 1e-3;
     cmd->demand.memory_latency_ns = s->knob.dram_latency_ns;
     cmd->total[AXL_T_WORK] = scalar_dst ? v->rows : (uint64_t)v->rows * v->cols;
+}
+
+/* Cheap lower bounds of the same, known from the descriptor alone: for foresight.c. */
+void axl_cost_least(AxlState *s, AxlCmd *cmd)
+{
+    unsigned op = cmd->desc.opcode;
+
+    if (op == AXL_OP_NOP || s->functional) {
+        return;
+    }
+    if (op == AXL_OP_COPY_H2D || op == AXL_OP_COPY_D2H) {
+        cmd->least.link_bytes = cmd->desc.copy.bytes * cmd->desc.copy.rows;
+    } else {
+        cmd->least.cycles = op == AXL_OP_MATMUL ? axl_matmul_cycles(s, &cmd->desc.matmul) :
+                                                  axl_vector_cycles(s, op, &cmd->desc.vector);
+    }
+    for (unsigned i = 0; i < cmd->operands; i++) {
+        const AxlOperand *o = &cmd->operand[i];
+
+        if (o->addr < AXL_SCRATCHPAD_BASE) {
+            cmd->least.dram_bytes += o->rows * o->row_bytes * o->batch * o->passes;
+        }
+    }
 }
 
 void axl_cost(AxlState *s, AxlCmd *cmd)

@@ -45,12 +45,20 @@ static MemTxResult axl_dma(AxlState *s, uint64_t addr, void *buf, uint64_t bytes
 
 MemTxResult axl_dma_read(AxlState *s, uint64_t addr, void *buf, uint64_t bytes)
 {
+    axl_foresight_check(s);
     return axl_dma(s, addr, buf, bytes, DMA_DIRECTION_TO_DEVICE);
+}
+
+/* A write that nobody waits for: it may reach memory AXL_LATE_NS late, in order. */
+MemTxResult axl_dma_post(AxlState *s, uint64_t addr, const void *buf, uint64_t bytes)
+{
+    return axl_dma(s, addr, (void *)buf, bytes, DMA_DIRECTION_FROM_DEVICE);
 }
 
 MemTxResult axl_dma_write(AxlState *s, uint64_t addr, const void *buf, uint64_t bytes)
 {
-    return axl_dma(s, addr, (void *)buf, bytes, DMA_DIRECTION_FROM_DEVICE);
+    axl_foresight_check(s);
+    return axl_dma_post(s, addr, buf, bytes);
 }
 
 static void axl_dma_count(AxlState *s, const AxlTlps *t)
@@ -100,6 +108,7 @@ bool axl_msix(AxlState *s, unsigned vector)
     if (s->removed || !msix_enabled(pdev)) {
         return false;
     }
+    axl_foresight_check(s);
     axl_count(s, AXL_CTR_INTERRUPTS, 1);
     if (!s->functional) {
         axl_pcie_wire(s, &t, 0, 4);

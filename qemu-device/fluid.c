@@ -75,6 +75,16 @@ static void axl_flow_init(AxlState *s, AxlFlow *f, AxlEngine *eng)
     }
 }
 
+/* Streaming takes no less even with the chip to itself. */
+double axl_fluid_alone_ns(const AxlState *s, const AxlDemand *d)
+{
+    double ns = d->rate > 0 ? d->cycles * axl_engine_cycle_ns(s) / d->rate : 0;
+
+    ns = MAX(ns, MAX(d->tag_ns, d->scratch_ns));
+    ns = MAX(ns, MAX(d->rx_bytes * s->rx_ns_per_byte, d->tx_bytes * s->tx_ns_per_byte));
+    return MAX(ns, d->dram_ns);
+}
+
 static void axl_flow_fill(AxlFlow *flow, unsigned n)
 {
     double left[NUM_RES] = { 1, 1, 1 };

@@ -71,6 +71,12 @@ void axl_prop_add(ObjectClass *klass, AxlProp *p)
     object_class_property_set_description(klass, p->name, p->text);
 }
 
+static void axl_late_wakes_get(Object *obj, Visitor *v, const char *name, void *opaque,
+                               Error **errp)
+{
+    visit_type_uint64(v, name, &AXL(obj)->late_wakes, errp);
+}
+
 static AxlProp axl_knob_props[] = {
 #define AXL_KNOB(field, prop, def, lo, hi, when, words) \
     { .name = prop, .offset = offsetof(AxlState, knob.field), .min = lo, .max = hi, \
@@ -107,6 +113,9 @@ static void axl_knob_pow2(AxlProp *p)
 
 void axl_knobs_class_init(ObjectClass *klass)
 {
+    object_class_property_add(klass, "late-wakes", "uint64", axl_late_wakes_get, NULL, NULL, NULL);
+    object_class_property_set_description(klass, "late-wakes",
+                                          "wake-ups that came too late, always 0");
     for (unsigned i = 0; i < ARRAY_SIZE(axl_knob_props); i++) {
         AxlProp *p = &axl_knob_props[i];
 

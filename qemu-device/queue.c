@@ -213,6 +213,9 @@ void axl_queue_fetched(AxlState *s, unsigned n)
             .engine = MIN(desc[i].engine, AXL_NUM_ENGINES - 1),
         };
         cmd->status = axl_decode(s, cmd);
+        if (cmd->status == AXL_ST_OK) {
+            axl_cost_least(s, cmd);
+        }
         q->tail++;
         q->sq_head++;
     }

@@ -5,11 +5,15 @@
  * Every future happening has a slot in due[]. Slots run in time order, each at
  * its own instant (s->now), whenever the QEMU timer fires or the guest touches
  * a register. What the guest reads is therefore what the device was at that
- * virtual time, and no time stamp depends on the host's timer latency.
+ * virtual time, and no time stamp depends on the host's timer latency. So the
+ * timer need not fire for every event; foresight.c says when it must.
  */
 #include "axl.h"
 
-/* A late host must not be kept from its other devices for long. */
+/*
+ * A late host must not be kept from its other devices for long; where virtual
+ * time stands still meanwhile, it is never late.
+ */
 #define AXL_EVENTS_PER_CALL 4096
 
 void axl_sim_at(AxlState *s, unsigned event, int64_t ns)
@@ -54,6 +58,10 @@ static void axl_sim_rearm(AxlState *s)
 {
     int64_t next = s->due[axl_sim_next(s)];
 
+    if (next != AXL_NEVER && !s->eager) {
+        next = axl_foresight(s, next);
+    }
+    s->promised_ns = next;
     if (s->truth_dirty && axl_idle(s)) {
         axl_truth_flush(s);
     }
@@ -76,7 +84,7 @@ static void axl_sim_rearm(AxlState *s)
 bool axl_sim_enter(AxlState *s)
 {
     int64_t until = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
-    unsigned budget = AXL_EVENTS_PER_CALL;
+    unsigned budget = icount_enabled() || qtest_enabled() ? UINT_MAX : AXL_EVENTS_PER_CALL;
 
     if (s->running) {
         return false;
@@ -96,6 +104,7 @@ bool axl_sim_enter(AxlState *s)
         axl_sim_event(s, event);
     }
     s->now = MAX(s->now, until);
+    s->promised_ns = 0; /* what comes now is somebody else's doing */
     return true;
 }
 
@@ -112,12 +121,17 @@ void axl_sim_leave(AxlState *s)
     object_unref(OBJECT(s));
 }
 
+void axl_sim_catch_up(AxlState *s)
+{
+    if (axl_sim_enter(s)) {
+        axl_sim_leave(s);
+    }
+}
+
 void axl_sim_timer(void *opaque)
 {
     AxlState *s = opaque;
 
     s->armed_ns = AXL_NEVER;
-    if (axl_sim_enter(s)) {
-        axl_sim_leave(s);
-    }
+    axl_sim_catch_up(s);
 }

@@ -11,7 +11,6 @@
 #define AXL_TRACE_LAG_NS 500
 #define AXL_TRACE_BATCH 16
 #define AXL_TRACE_REREAD_NS 1000
-#define AXL_TRACE_MIN_PERIOD_NS 1000
 #define AXL_TR_ENABLE 1u
 #define AXL_TR_STATUS_ENABLED 1u
 #define AXL_TR_STATUS_ERROR 2u
@@ -35,7 +34,7 @@ static bool axl_ring_write(AxlState *s, unsigned r, uint64_t offset, const void 
 {
     uint64_t addr = s->ring[r].base + offset;
 
-    if (axl_dma_write(s, addr, data, bytes) != MEMTX_OK) {
+    if (axl_dma_post(s, addr, data, bytes) != MEMTX_OK) {
         axl_ring_error(s, r);
         return false;
     }

@@ -181,6 +181,7 @@ static void axl_truth_exit(Notifier *n, void *unused)
 static void axl_truth_vm_stopped(void *opaque, bool running, RunState state)
 {
     if (!running) {
+        axl_sim_catch_up(opaque);
         axl_truth_flush(opaque);
     }
 }

@@ -112,7 +112,7 @@ bool Device::Await(unsigned q, axl_cqe* cqe, int64_t limit_ns) {
 
 uint32_t Device::Messages(unsigned vector) {
   uint32_t data = machine_->Read32(messages_ + 4 * vector);
-  machine_->Write32(messages_ + 4 * vector, 0);
+  if (data) machine_->Write32(messages_ + 4 * vector, 0);
   return data;
 }
 
@@ -140,6 +140,7 @@ void Device::ResumeTrace(unsigned ring) {
 }
 
 axl_trace_header Device::TraceHeader(unsigned ring) {
+  R32(AXL_REG_ID);  // what has happened by now is in the ring, not some microseconds later
   return Get<axl_trace_header>(trace_[ring].base, 1)[0];
 }
 

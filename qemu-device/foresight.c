@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * axl: until when the host may leave the device alone.
+ *
+ * The device's events have their instants whenever they are run (sim.c), so the
+ * host need not wake up for each: only for what somebody outside could notice
+ * without touching the device. That is all the device does on the bus besides
+ * filling trace rings: descriptor and scatter-list reads, copies, completions,
+ * interrupts, and a look at a full ring's consumer index. A register access
+ * catches up first. What is late is the contents of trace rings and of the
+ * window, AXL_LATE_NS at most, as posted writes may be on a real bus, and in
+ * order: a register read, a completion or an interrupt finds all that was before.
+ *
+ * Every time here is a lower bound on the next such moment, so a wake-up may
+ * come early and find nothing, and then looks again; never late. It rests on
+ * these facts: nothing changes before the device's next event; commands of one
+ * queue on one engine run one after the other; one that waits for a semaphore
+ * does not start before a command that signals it ends; a command takes at least
+ * its dispatch, its first access, and the streaming of what it would need alone.
+ * axl_foresight_check() holds every bus access against the last promise.
+ */
+#include "axl.h"
+
+#define AXL_LATE_NS 100000
+#define AXL_FAR (AXL_NEVER / 4) /* sums of a few do not overflow */
+
+#define AXL_SLOTS (AXL_MAX_QUEUES * AXL_WINDOW)
+#define AXL_PASSES 3 /* over the queues: each carries the bounds one hop further */
+
+typedef struct AxlAhead {
+    const AxlState *s;
+    int64_t next;                     /* the device's next event */
+    int64_t free_ns[AXL_NUM_ENGINES]; /* the running command ends no earlier */
+    int64_t end[AXL_SLOTS];           /* nor does the command of a window's slot */
+    uint16_t first[AXL_MAX_SEMS];     /* 1 + slot that will signal it, 0 = none */
+    uint16_t more[AXL_SLOTS];         /* the same, another one */
+} AxlAhead;
+
+/* Whole ns of an interval that may have been rounded otherwise elsewhere. */
+static int64_t axl_at_least(double ns)
+{
+    return ns < 2 ? 0 : ns < 1e15 ? (int64_t)ns - 1 : AXL_FAR;
+}
+
+/* What cannot be before another event of the same command. */
+static int64_t axl_ahead_running(const AxlState *s, const AxlEngine *eng, int64_t due, int64_t next)
+{
+    const AxlDemand *d = &eng->cmd->demand;
+    double alone_ns = axl_fluid_alone_ns(s, d), left;
+
+    if (eng->cmd->hung || eng->phase == AXL_PHASE_HUNG) {
+        return AXL_FAR;
+    }
+    switch (eng->phase) {
+    case AXL_PHASE_DISPATCH:
+        return due + d->pcie_latency_ns + d->memory_latency_ns + axl_at_least(alone_ns);
+    case AXL_PHASE_LATENCY_PCIE:
+        return due + d->memory_latency_ns + axl_at_least(alone_ns);
+    case AXL_PHASE_LATENCY_MEMORY:
+        return due + axl_at_least(alone_ns);
+    default:
+        /* Streaming: as now until the next event, then perhaps as if alone. */
+        if (due <= next) {
+            return due;
+        }
+        left = 1 - eng->cmd->progress - eng->rate * (next - eng->accounted.ns);
+        return next + axl_at_least(left * alone_ns);
+    }
+}
+
+/* The least that a command will run, from its start, known from its descriptor. */
+static int64_t axl_ahead_run(const AxlState *s, const AxlCmd *cmd)
+{
+    double ns = cmd->least.cycles * axl_engine_cycle_ns(s);
+    int64_t latency = 0;
+
+    if (s->functional) {
+        return 1;
+    }
+    if (cmd->engine == AXL_ENGINE_MATRIX) {
+        ns *= 1e3 / s->knob.matrix_rate;
+    } else if (cmd->engine == AXL_ENGINE_VECTOR) {
+        ns *= 1e3 / s->knob.vector_rate;
+    }
+    ns = MAX(ns, cmd->least.link_bytes * MIN(s->rx_ns_per_byte, s->tx_ns_per_byte));
+    ns = MAX(ns, cmd->least.dram_bytes * 1e3 / s->knob.dram_bandwidth);
+    if (cmd->desc.opcode == AXL_OP_COPY_H2D) {
+        latency = s->knob.pcie_latency_ns;
+    } else if (cmd->desc.opcode != AXL_OP_NOP) {
+        latency = s->knob.dram_latency_ns;
+    }
+    return s->knob.dispatch_ns + latency + axl_at_least(ns);
+}
+
+static void axl_ahead_add(AxlAhead *a, unsigned n)
+{
+    const AxlQueue *q = &a->s->queue[n];
+
+    for (uint32_t i = q->retire; i != q->tail; i++) {
+        unsigned slot = n * AXL_WINDOW + i % AXL_WINDOW;
+        const AxlCmd *cmd = &q->window[i % AXL_WINDOW];
+        uint16_t sem = cmd->desc.signal_sem;
+
+        a->end[slot] = a->next;
+        if (cmd->state != AXL_CMD_DONE && cmd->status == AXL_ST_OK && sem != AXL_SEM_NONE) {
+            a->more[slot] = a->first[sem];
+            a->first[sem] = slot + 1;
+        }
+    }
+}
+
+/*
+ * When a command's semaphores may let it go: when a command in a window signals
+ * them. One that has not been fetched cannot before its fetch, a wake-up anyway.
+ */
+static int64_t axl_ahead_signal(const AxlAhead *a, const AxlCmd *cmd)
+{
+    int64_t go = a->next;
+
+    for (unsigned w = 0; w < 2; w++) {
+        uint16_t sem = cmd->desc.wait_sem[w];
+        int64_t signal = AXL_FAR;
+
+        if (sem == AXL_SEM_NONE || a->s->sem[sem] >= cmd->desc.wait_value[w]) {
+            continue;
+        }
+        for (unsigned slot = a->first[sem]; slot; slot = a->more[slot - 1]) {
+            const AxlQueue *q = &a->s->queue[(slot - 1) / AXL_WINDOW];
+
+            if (q->window[(slot - 1) % AXL_WINDOW].desc.signal_value >= cmd->desc.wait_value[w]) {
+                signal = MIN(signal, a->end[slot - 1]);
+            }
+        }
+        go = MAX(go, signal);
+    }
+    return go;
+}
+
+/* Whether the end of a command may show outside by itself. */
+static bool axl_ahead_shows(const AxlState *s, const AxlCmd *cmd)
+{
+    switch (cmd->desc.opcode) {
+    case AXL_OP_COPY_H2D:
+    case AXL_OP_COPY_D2H:
+    case AXL_OP_VEC_GATHER: /* an index may be bad: an error interrupt */
+        return true;
+    default:
+        return s->fault.poison > 0;
+    }
+}
+
+/* Descriptors that the next fetch will take, none if one is under way. */
+static uint32_t axl_ahead_batch(const AxlQueue *q)
+{
+    uint32_t size = 1u << q->sq_log2;
+    uint32_t count = MIN(q->sq_tail - q->sq_head, size - (q->sq_head & (size - 1)));
+
+    return q->fetching ? 0 : MIN(count, AXL_FETCH_BATCH);
+}
+
+static int64_t axl_ahead_queue(AxlAhead *a, unsigned n)
+{
+    const AxlState *s = a->s;
+    const AxlQueue *q = &s->queue[n];
+    uint32_t batch = axl_ahead_batch(q), room = q->tail + batch - AXL_WINDOW;
+    int64_t fetch_ns = s->functional ? 1 : s->knob.pcie_latency_ns;
+    int64_t complete_ns = s->functional ? 1 : s->knob.pcie_latency_ns / 2;
+    int64_t retired = a->next, shows = AXL_FAR, free_ns[AXL_NUM_ENGINES];
+
+    if (batch && q->tail - q->retire + batch <= AXL_WINDOW) {
+        shows = a->next + fetch_ns;
+    }
+    memcpy(free_ns, a->free_ns, sizeof(free_ns));
+    for (uint32_t i = q->retire; i != q->tail; i++) {
+        const AxlCmd *cmd = &q->window[i % AXL_WINDOW];
+        int64_t *end = &free_ns[cmd->engine];
+
+        if (cmd->state == AXL_CMD_FETCHED || cmd->state == AXL_CMD_QUEUED) {
+            bool ok = cmd->status == AXL_ST_OK; /* else its semaphores may be bad too */
+
+            *end = ok ? MAX(*end, axl_ahead_signal(a, cmd)) : *end;
+            if (!ok || (cmd->desc.flags & AXL_DESC_F_SG)) {
+                shows = MIN(shows, *end);
+            } else {
+                *end = MIN(*end + axl_ahead_run(s, cmd), AXL_FAR);
+            }
+        }
+        a->end[n * AXL_WINDOW + i % AXL_WINDOW] = *end;
+        if (cmd->state != AXL_CMD_DONE) {
+            if (axl_ahead_shows(s, cmd)) {
+                shows = MIN(shows, *end);
+            }
+            retired = MAX(retired, *end);
+        }
+        if (cmd->desc.flags & AXL_DESC_F_COMPLETE) {
+            shows = MIN(shows, retired + complete_ns);
+        }
+        if (batch && i + 1 == room) {
+            shows = MIN(shows, retired + fetch_ns);
+        }
+    }
+    return shows;
+}
+
+/*
+ * A ring interrupts at its watermark and looks at the consumer's index when it
+ * is full. What adds records unannounced are samples of the counters, at their
+ * period, and the ends of commands, on each engine at most one a dispatch time.
+ */
+static int64_t axl_ahead_ring(const AxlState *s, const AxlTraceRing *ring, int64_t next)
+{
+    uint64_t left, sampled = 0;
+
+    if (!(ring->ctrl & 1)) {
+        return AXL_FAR; /* and its size may be none */
+    }
+    left = (1ULL << ring->log2) - (ring->produced - ring->consumed);
+    if (ring->watermark) {
+        uint64_t told = ring->produced - ring->told;
+
+        if (told >= ring->watermark) {
+            return next; /* the index is about to be written, and the interrupt raised */
+        }
+        left = MIN(left, ring->watermark - told);
+    }
+    if (ring->period_ns) {
+        sampled = (AXL_LATE_NS / MAX(ring->period_ns, AXL_TRACE_MIN_PERIOD_NS) + 2) *
+                  DIV_ROUND_UP(AXL_NUM_COUNTERS, AXL_REC_COUNTERS_PER);
+    }
+    /* The loss record too, and whatever falls on the very next instant. */
+    if (left < sampled + 2 + 2 * AXL_NUM_ENGINES) {
+        return next;
+    }
+    if (!(ring->classes & AXL_REC_CLASS(AXL_REC_CMD))) {
+        return AXL_FAR;
+    }
+    left = MIN((left - sampled) / AXL_NUM_ENGINES - 2, 1u << 20);
+    return next + left * (s->functional ? 1 : s->knob.dispatch_ns);
+}
+
+/* `next`: the device's next event, not AXL_NEVER. The result is not before it. */
+int64_t axl_foresight(const AxlState *s, int64_t next)
+{
+    int64_t wake = next + AXL_LATE_NS;
+    unsigned active[AXL_MAX_QUEUES], n = 0;
+    AxlAhead a;
+
+    for (unsigned i = AXL_EV_FETCH; i < AXL_NUM_EVENTS; i++) {
+        if (s->due[i] < wake && i != AXL_EV_LINK_UP &&
+            (i < AXL_EV_WRITEBACK || i >= AXL_EV_IRQ)) {
+            wake = s->due[i];
+        }
+    }
+    for (unsigned r = 0; r < AXL_MAX_TRACE_RINGS && wake > next; r++) {
+        wake = MIN(wake, axl_ahead_ring(s, &s->ring[r], next));
+    }
+    if (wake <= next) {
+        return next;
+    }
+    a.s = s;
+    a.next = next;
+    memset(a.first, 0, sizeof(a.first));
+    for (unsigned e = 0; e < AXL_NUM_ENGINES; e++) {
+        const AxlEngine *eng = &s->engine[e];
+
+        a.free_ns[e] = eng->cmd ? axl_ahead_running(s, eng, s->due[AXL_EV_ENGINE_ + e], next) :
+                                  next;
+        a.free_ns[e] = CLAMP(a.free_ns[e], next, AXL_FAR);
+    }
+    for (unsigned i = 0; i < AXL_MAX_QUEUES; i++) {
+        if (s->queue[i].retire != s->queue[i].tail || s->queue[i].sq_head != s->queue[i].sq_tail) {
+            axl_ahead_add(&a, i);
+            active[n++] = i;
+        }
+    }
+    /* Bounds made of bounds are bounds: the last pass has the best. */
+    for (unsigned pass = 0; pass < AXL_PASSES; pass++) {
+        int64_t shows = AXL_FAR;
+
+        for (unsigned i = 0; i < n; i++) {
+            shows = MIN(shows, axl_ahead_queue(&a, active[i]));
+        }
+        if (pass == AXL_PASSES - 1 || shows >= wake) {
+            return CLAMP(shows, next, wake);
+        }
+    }
+    return next;
+}
+
+/*
+ * On every bus access that somebody could notice: when it happens while the
+ * device catches up, it must not be before the wake-up that was promised.
+ */
+void axl_foresight_check(AxlState *s)
+{
+    if (s->running && s->now < s->promised_ns) {
+        s->late_wakes++;
+        error_report_once("axl: noticed at %" PRId64 " ns, wake-up was set for %" PRId64 " ns",
+                          s->now, s->promised_ns);
+        g_assert(!qtest_enabled()); /* no test goes on with that */
+    }
+}
