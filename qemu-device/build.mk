@@ -76,3 +76,8 @@ FUZZERS += $(AXL_FUZZ)
 $(BUILD)/obj/qemu-device/tests/device_fuzz.o: CPPFLAGS += \
   -DAXL_LIBASAN='"$(shell $(CC) -print-file-name=libasan.so)"'
 $(eval $(call program,$(AXL_FUZZ),$(call room-srcs,qemu-device/tests) qemu-device/tests/device_fuzz.cc,,$(AXL_ASAN_SO) $(AXL_QTEST_SO)))
+
+# Runs in the guest: the trace unit on, nobody reading.
+AXL_RING_RUN := $(BUILD)/test/axl-ring-run
+TESTS += $(AXL_RING_RUN)
+$(eval $(call program,$(AXL_RING_RUN),qemu-device/tests/ring_run_bench.cc,,))
