@@ -16,6 +16,9 @@
 
 #define AXL_MEM_MAX_ORDER 10
 
+/* Memory that needs syncs is refused; users may pin a page twice, which syncs would forbid. */
+#define AXL_MEM_ATTRS DMA_ATTR_SKIP_CPU_SYNC
+
 /* Fills mem->pages from as few blocks as the allocator can give. */
 static int axl_mem_get_pages(struct axl_device *axl, struct axl_mem *mem, unsigned long count)
 {
@@ -158,7 +161,7 @@ int axl_mem_map(struct axl_device *axl, struct axl_mem *mem)
 						dma_get_max_seg_size(dev), GFP_KERNEL_ACCOUNT);
 	if (err)
 		return err;
-	err = dma_map_sgtable(dev, &mem->sgt, DMA_BIDIRECTIONAL, 0);
+	err = dma_map_sgtable(dev, &mem->sgt, DMA_BIDIRECTIONAL, AXL_MEM_ATTRS);
 	if (err) {
 		sg_free_table(&mem->sgt);
 		return err;
@@ -185,7 +188,7 @@ void axl_mem_unmap(struct axl_mem *mem)
 		dma_free_coherent(mem->dma_dev, (size_t)mem->num_sg * sizeof(*mem->sg), mem->sg,
 				  mem->sg_dma);
 	kvfree(mem->sg_start);
-	dma_unmap_sgtable(mem->dma_dev, &mem->sgt, DMA_BIDIRECTIONAL, 0);
+	dma_unmap_sgtable(mem->dma_dev, &mem->sgt, DMA_BIDIRECTIONAL, AXL_MEM_ATTRS);
 	sg_free_table(&mem->sgt);
 	mem->sg = NULL;
 	mem->sg_start = NULL;

@@ -42,6 +42,14 @@ $(eval $(call program,$(BUILD)/test/driver-call-cost,tests/driver/call_cost.c te
 .PHONY: driver-tests
 driver-tests: $(addprefix $(BUILD)/test/driver-,$(DRIVER_TESTS))
 
+# The kernel that finds driver bugs, and what runs on it; results in build/check-debug/results.json.
+.PHONY: debug-kernel check-debug
+debug-kernel:
+	$(Q)dir=$$(tests/driver/build-debug-kernel | tail -n 1) && [ -n "$$dir" ] && \
+	$(MAKE) --no-print-directory kmod KMOD_HEADERS=$$dir KERNELRELEASE_TARGET=$$(cat $$dir/include/config/kernel.release)
+check-debug: debug-kernel driver-tests
+	$(Q)QUICK=$(QUICK) tests/driver/check-debug $(PARTS)
+
 # For scripts/lint: sparse over the same sources.
 .PHONY: kmod-sparse
 kmod-sparse: $(KMOD_KO)

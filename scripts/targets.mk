@@ -15,6 +15,8 @@ help:
 	@echo 'make check                     unit tests, programs, scripts, lint: all but the VM'
 	@echo 'make check-vm                  the scenarios that need the VM'
 	@echo 'make check-all                 both, and a few seconds of each fuzzer'
+	@echo 'make debug-kernel              the kernel and axl.ko that find driver bugs; cached'
+	@echo 'make check-debug [QUICK=1]     the driver on it: tests, fuzzer, failures, unplug, reloads'
 	@echo 'make fuzz [FUZZ_TIME=S]        each fuzzer for S seconds (60)'
 	@echo 'make bench [BENCH=NAME] [QUICK=1]  benchmarks; results in build/bench/NAME.json'
 	@echo 'make lint                      style, licences, include direction, sizes'

@@ -7,7 +7,7 @@
  * struct's end, and in the end a device that works and has all its memory.
  *
  * AXL_FUZZ_OPS ioctls (default 10000), AXL_FUZZ_SEED, AXL_FUZZ_THREADS (4; with 1
- * a seed repeats exactly). Room: tests/driver.
+ * a seed repeats, but for waits that time out). Room: tests/driver.
  */
 #include <pthread.h>
 #include <time.h>

@@ -307,7 +307,7 @@ TEST_VARIANTS(under_load, struct how, { "unbind", UNBIND }, { "remove", REMOVE }
 	      { "unplug", UNPLUG }, { "surprise", SURPRISE })
 {
 	const char *cycles = getenv("AXL_CYCLES");
-	int count = cycles ? atoi(cycles) : 3, i;
+	int count = cycles ? atoi(cycles) : 3, i, t;
 	pthread_t threads[8];
 	struct axl_desc nop = cmd_nop(AXL_ENGINE_VECTOR);
 	struct axl_ctx_create ctx;
@@ -324,11 +324,13 @@ TEST_VARIANTS(under_load, struct how, { "unbind", UNBIND }, { "remove", REMOVE }
 		bring_back(variant->way);
 	}
 	__atomic_store_n(&stop_, 1, __ATOMIC_RELAXED);
-	for (i = 0; i < 8; i++) {
-		pthread_join(threads[i], NULL);
-		total += rounds_[i];
+	for (t = 0; t < 8; t++) {
+		pthread_join(threads[t], NULL);
+		total += rounds_[t];
 	}
 	printf("# %d cycles, %ld client lives\n", count, total);
+	printf("# figure unplug_cycles_under_load %d cycles\n# figure unplug_threads %d threads\n",
+	       i, (int)(sizeof(threads) / sizeof(*threads)));
 	EXPECT(total > count);
 	fd = live_open();
 	ASSERT(fd >= 0);
