@@ -56,8 +56,10 @@ all:
 PROTO_H := $(BUILD)/gen/libtrace/proto/trace.pb.h
 PROTO_CC := $(BUILD)/gen/libtrace/proto/trace.pb.cc
 
-# Generated sources are kept, though only named by pattern rules.
-.SECONDARY:
+# What only pattern rules name is kept. Not .SECONDARY: an object that is missing would then not be
+# made, were its source older than the program.
+.PRECIOUS: $(BUILD)/gen/%.pb.stamp $(BUILD)/gen/%.pb.h $(BUILD)/gen/%.pb.cc $(BUILD)/obj/gen/%.pb.o \
+  $(BUILD)/obj/%.o $(BUILD)/obj/fuzz/gen/%.pb.o $(BUILD)/obj/fuzz/%.o
 
 # What comes out the same keeps its age: a comment in a schema is no reason to compile everything.
 $(BUILD)/gen/%.pb.stamp: %.proto

@@ -28,6 +28,7 @@ $(AXL_READY): axl-qemu
 
 # QEMU's trace events, by QEMU's own generator: -trace 'axl_*'.
 AXL_TRACETOOL = python3 $(AXL_TREE)/scripts/tracetool.py --backend=log --group=hw_misc_axl
+.PRECIOUS: $(AXL_EVENTS)/trace-hw_misc_axl.%
 $(AXL_EVENTS)/trace-hw_misc_axl.%: qemu-device/trace-events $(AXL_READY)
 	$(call say,GEN,$@)$(call anew,$(AXL_TRACETOOL) --format=$* $< $$t)
 $(AXL_EVENTS)/trace-hw_misc_axl.o: $(AXL_EVENTS)/trace-hw_misc_axl.c $(AXL_EVENTS)/trace-hw_misc_axl.h
