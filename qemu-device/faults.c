@@ -50,6 +50,9 @@ static void axl_fault_slot_event(AxlState *s, bool present)
         return;
     }
     cap = port->config + port->exp.exp_cap;
+    /* QEMU's port never tells of its link, so that a guest could not clear what we tell. */
+    pci_word_test_and_set_mask(port->w1cmask + port->exp.exp_cap + PCI_EXP_SLTSTA,
+                               PCI_EXP_SLTSTA_DLLSC);
     if (present) {
         pci_word_test_and_set_mask(cap + PCI_EXP_SLTSTA, PCI_EXP_SLTSTA_PDS | events);
         pci_word_test_and_set_mask(cap + PCI_EXP_LNKSTA, PCI_EXP_LNKSTA_DLLLA);
