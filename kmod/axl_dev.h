@@ -88,8 +88,9 @@ struct axl_queue {
 	u64 submitted;
 	u64 completed;
 	u64 failed;			/* first sequence that went wrong, 0 = none */
-	u32 failed_status;
-	u32 failed_index;
+	u64 guilty;			/* the one whose fault it was; others were canceled */
+	u32 guilty_status;
+	u32 guilty_index;
 	unsigned long progress;		/* jiffies of the last completion */
 	bool dead;			/* takes no more work */
 	bool bad;			/* its completion ring made no sense */

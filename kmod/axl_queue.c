@@ -4,7 +4,7 @@
  *
  * Nothing in a completion entry is believed without a check against what we
  * submitted: jobs of a queue complete in order, so the next entry must name
- * the oldest job in flight. An entry that does not ends the context, but for a
+ * the oldest job in flight, or one that failed. An entry that does not ends the context, but for a
  * mere repetition of the one before.
  */
 #include <linux/dma-mapping.h>
@@ -89,10 +89,12 @@ static void axl_job_done(struct axl_queue *q, struct axl_job *job, u32 status, u
 	if (status != AXL_ST_OK) {
 		axl_count(axl, status == AXL_ST_CANCELED ? AXL_STAT_CANCELED_JOBS :
 							   AXL_STAT_FAILED_JOBS);
-		if (!q->failed) {
+		if (!q->failed)
 			q->failed = job->seq;
-			q->failed_status = status;
-			q->failed_index = index;
+		if (!q->guilty && status != AXL_ST_CANCELED) {
+			q->guilty = job->seq;
+			q->guilty_status = status;
+			q->guilty_index = index;
 		}
 	}
 	job->device_ticks = ticks;
@@ -120,6 +122,25 @@ static bool axl_cqe_repeats(struct axl_queue *q, const struct axl_cqe *cqe)
 
 	return q->completed && cqe->queue == q->hwq->id && cqe->job == last->job &&
 	       cqe->correlation == last->correlation;
+}
+
+/*
+ * The job in flight that the entry speaks of: the oldest, but a failed one may
+ * overtake those before it, which the device drops with the rest of the context.
+ */
+static struct axl_job *axl_cqe_job(struct axl_queue *q, const struct axl_cqe *cqe)
+{
+	u64 seq;
+
+	for (seq = q->completed + 1; seq <= q->submitted; seq++) {
+		struct axl_job *job = &q->jobs[seq & (AXL_SQ_ENTRIES - 1)];
+
+		if (axl_cqe_sane(q, cqe, job))
+			return job;
+		if (cqe->status == AXL_ST_OK)
+			break;
+	}
+	return NULL;
 }
 
 /* Whether the entry with that free-running index has been written. */
@@ -161,11 +182,18 @@ unsigned int axl_queue_reap(struct axl_queue *q)
 			axl_count(axl, AXL_STAT_BAD_COMPLETIONS);
 			continue;
 		}
-		job = &q->jobs[(q->completed + 1) & (AXL_SQ_ENTRIES - 1)];
-		if (q->completed == q->submitted || !axl_cqe_sane(q, &cqe, job)) {
+		job = axl_cqe_job(q, &cqe);
+		if (!job) {
 			axl_count(axl, AXL_STAT_BAD_COMPLETIONS);
 			axl_ctx_error(axl, q->ctx->hw);
 			q->bad = true;
+			q->dead = true;
+			break;
+		}
+		if (job->seq != q->completed + 1) {
+			/* Told once the device has let go of them all, see axl_queue_fail(). */
+			job->device_ticks = cqe.time;
+			axl_ctx_error(axl, q->ctx->hw);
 			q->dead = true;
 			break;
 		}
@@ -199,7 +227,7 @@ void axl_queue_fail(struct axl_queue *q, u32 status, u32 guilty, u32 index)
 		else if (job->job == guilty)
 			end = status;
 		q->bad = false;
-		axl_job_done(q, job, end, job->job == guilty ? index : 0, 0);
+		axl_job_done(q, job, end, job->job == guilty ? index : 0, job->device_ticks);
 	}
 	axl_fences_signal(q);
 	wake_up_all(&q->wait);

@@ -19,10 +19,10 @@ u32 axl_seq_status(struct axl_queue *q, u64 seq, u32 *index)
 	*index = 0;
 	if (!q->failed || seq < q->failed)
 		return AXL_ST_OK;
-	if (seq > q->failed)
+	if (seq != q->guilty)
 		return AXL_ST_CANCELED;
-	*index = q->failed_index;
-	return q->failed_status;
+	*index = q->guilty_index;
+	return q->guilty_status;
 }
 
 static void axl_wait_poll(struct axl_queue *q)

@@ -279,6 +279,38 @@ TEST(an_index_out_of_its_table_names_the_command)
 	EXPECT_EQ(right_result(&good), 0);
 }
 
+/* Its completion then comes before that of a job which the device drops. */
+TEST(a_failure_may_overtake_earlier_jobs)
+{
+	struct world bad = world_open(), good = world_open();
+	long long spoiled = stat_of("bad_completions");
+	struct axl_desc waits = cmd_nop(AXL_ENGINE_D2H);
+	struct axl_desc fails = cmd_fill(AXL_REF(bad.device.handle, 0), 16, 0);
+	struct axl_submit first, second, third;
+	struct pollfd fence;
+	struct axl_wait end;
+
+	cmd_wait(&waits, 5, 1);
+	ASSERT(submit(bad.fd, bad.ctx, 0, &waits, 1, &first) == 0);
+	ASSERT(qmp_set("fault-poison", 1) == 0);
+	ASSERT(submit_flags(bad.fd, bad.ctx, 0, AXL_SUBMIT_FENCE_FD, &fails, 1, &second) == 0);
+	/* It may come too late for that. */
+	if (submit(bad.fd, bad.ctx, 0, &waits, 1, &third) == 0) {
+		EXPECT_EQ(wait_seq(bad.fd, bad.ctx, 0, third.sequence, 15000, &end), -EIO);
+		EXPECT_EQ(end.status, AXL_ST_CANCELED);
+	}
+	EXPECT_EQ(wait_seq(bad.fd, bad.ctx, 0, first.sequence, 15000, &end), -EIO);
+	EXPECT_EQ(end.status, AXL_ST_CANCELED);
+	EXPECT_EQ(wait_seq(bad.fd, bad.ctx, 0, second.sequence, 15000, &end), -EIO);
+	EXPECT_EQ(end.status, AXL_ST_POISONED);
+	EXPECT_EQ(end.error_index, 0);
+	fence = (struct pollfd){ .fd = second.fence_fd, .events = POLLIN };
+	EXPECT_EQ(poll(&fence, 1, 10000), 1);
+	EXPECT_EQ(fence.revents, POLLIN | POLLERR);
+	EXPECT_EQ(stat_of("bad_completions"), spoiled);
+	EXPECT_EQ(right_result(&good), 0);
+}
+
 TEST(spoiled_completions_are_refused)
 {
 	struct world bad = world_open(), good = world_open();
