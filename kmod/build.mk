@@ -46,7 +46,7 @@ driver-tests: $(addprefix $(BUILD)/test/driver-,$(DRIVER_TESTS))
 .PHONY: debug-kernel check-debug
 debug-kernel:
 	$(Q)dir=$$(tests/driver/build-debug-kernel | tail -n 1) && [ -n "$$dir" ] && \
-	$(MAKE) --no-print-directory kmod KMOD_HEADERS=$$dir KERNELRELEASE_TARGET=$$(cat $$dir/include/config/kernel.release)
+	make --no-print-directory kmod KMOD_HEADERS=$$dir KERNELRELEASE_TARGET=$$(cat $$dir/include/config/kernel.release)
 check-debug: debug-kernel driver-tests
 	$(Q)QUICK=$(QUICK) tests/driver/check-debug $(PARTS)
 

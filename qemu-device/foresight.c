@@ -152,10 +152,14 @@ static bool axl_ahead_shows(const AxlState *s, const AxlCmd *cmd)
 /* Descriptors that the next fetch will take, none if one is under way. */
 static uint32_t axl_ahead_batch(const AxlQueue *q)
 {
-    uint32_t size = 1u << q->sq_log2;
-    uint32_t count = MIN(q->sq_tail - q->sq_head, size - (q->sq_head & (size - 1)));
+    uint32_t size, count;
 
-    return q->fetching ? 0 : MIN(count, AXL_FETCH_BATCH);
+    if (q->fetching || !(q->status & AXL_Q_STATUS_ENABLED)) {
+        return 0; /* of a queue that is off, not even the size can be trusted */
+    }
+    size = 1u << q->sq_log2;
+    count = MIN(q->sq_tail - q->sq_head, size - (q->sq_head & (size - 1)));
+    return MIN(count, AXL_FETCH_BATCH);
 }
 
 static int64_t axl_ahead_queue(AxlAhead *a, unsigned n)
