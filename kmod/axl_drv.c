@@ -120,6 +120,8 @@ static int axl_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	err = axl_setup_irqs(axl);
 	if (err)
 		return err;
+	/* What axl_slot_reset() restores after a reset of the bus. */
+	pci_save_state(pdev);
 
 	/* Before the character device, so that user space finds all once it finds that. */
 	err = axl_add_tools(axl);

@@ -96,6 +96,8 @@ static void axl_reset_prepare(struct pci_dev *pdev)
 
 static void axl_reset_done(struct pci_dev *pdev)
 {
+	/* Restoring used up the saved state; a later bus reset needs one. */
+	pci_save_state(pdev);
 	axl_go_online(pci_get_drvdata(pdev));
 }
 
