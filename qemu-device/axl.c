@@ -81,11 +81,20 @@ static void axl_config_write(PCIDevice *pdev, uint32_t addr, uint32_t v, int len
     if (s->removed || !axl_sim_enter(s)) {
         return;
     }
-    pci_default_write_config(pdev, addr, v, len);
-    if (pdev->exp.exp_cap && ranges_overlap(addr, len, pdev->exp.exp_cap + PCI_EXP_DEVCTL, 2)) {
-        axl_pcie_update(s);
+    /* Catching up may have taken it off its bus, and its configuration space with it. */
+    if (!s->removed) {
+        pci_default_write_config(pdev, addr, v, len);
+        if (pdev->exp.exp_cap &&
+            ranges_overlap(addr, len, pdev->exp.exp_cap + PCI_EXP_DEVCTL, 2)) {
+            axl_pcie_update(s);
+        }
     }
+    object_ref(OBJECT(s));
     axl_sim_leave(s);
+    if (!s->removed) {
+        axl_pcie_config_written(s, addr, v, len);
+    }
+    object_unref(OBJECT(s));
 }
 
 static uint32_t axl_config_read(PCIDevice *pdev, uint32_t addr, int len)
@@ -167,6 +176,9 @@ static void axl_realize(PCIDevice *pdev, Error **errp)
     }
     if (err) {
         error_propagate(errp, err);
+        if (pdev->exp.aer_cap) {
+            pcie_aer_exit(pdev);
+        }
         axl_truth_close(s);
         axl_unmap(s);
         return;
@@ -197,6 +209,9 @@ static void axl_exit(PCIDevice *pdev)
     timer_free(s->timer);
     s->timer = NULL;
     axl_truth_close(s);
+    if (pdev->exp.aer_cap) {
+        pcie_aer_exit(pdev);
+    }
     msix_uninit_exclusive_bar(pdev);
 }
 

@@ -463,6 +463,8 @@ typedef struct AxlTlps {
 void axl_pcie_update(AxlState *s);
 bool axl_link_down(const AxlState *s);
 void axl_pcie_config(AxlState *s, Error **errp);
+void axl_pcie_reset(AxlState *s);
+void axl_pcie_config_written(AxlState *s, uint32_t addr, uint32_t v, int len);
 void axl_pcie_read_tlps(const AxlState *s, AxlTlps *t, uint64_t addr, uint64_t bytes);
 void axl_pcie_write_tlps(const AxlState *s, AxlTlps *t, uint64_t addr, uint64_t bytes);
 void axl_pcie_wire(const AxlState *s, AxlTlps *t, uint64_t read_bytes, uint64_t write_bytes);

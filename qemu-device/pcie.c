@@ -178,4 +178,31 @@ void axl_pcie_config(AxlState *s, Error **errp)
     pci_set_long(cap + PCI_EXP_LNKCAP2, ((1u << gen) - 1) << 1);
     pci_set_word(cap + PCI_EXP_LNKCTL2, gen);
     pcie_dev_ser_num_init(pdev, 0x100, 0x4c58410000000000ULL | s->index);
+    pcie_cap_deverr_init(pdev);
+    pcie_cap_flr_init(pdev);
+    pdev->exp.aer_log.log_max = PCIE_AER_LOG_MAX_DEFAULT;
+    pcie_aer_init(pdev, PCI_ERR_VER, 0x140, PCI_ERR_SIZEOF, errp);
+}
+
+/* What is in configuration space and not QEMU's own business at a reset. */
+void axl_pcie_reset(AxlState *s)
+{
+    PCIDevice *pdev = PCI_DEVICE(s);
+
+    if (pdev->exp.exp_cap) {
+        pcie_cap_deverr_reset(pdev);
+    }
+}
+
+/* Errors that are acknowledged, and a reset of this function alone. */
+void axl_pcie_config_written(AxlState *s, uint32_t addr, uint32_t v, int len)
+{
+    PCIDevice *pdev = PCI_DEVICE(s);
+
+    if (pdev->exp.aer_cap) {
+        pcie_aer_write_config(pdev, addr, v, len);
+    }
+    if (pdev->exp.exp_cap) {
+        pcie_cap_flr_write_config(pdev, addr, v, len);
+    }
 }

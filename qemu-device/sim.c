@@ -113,6 +113,7 @@ void axl_sim_leave(AxlState *s)
     if (s->reset_wanted) {
         s->reset_wanted = false;
         axl_reset_device(s);
+        axl_pcie_reset(s);
         axl_pcie_update(s);
         axl_faults_reset(s);
     }
