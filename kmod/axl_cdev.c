@@ -275,6 +275,7 @@ static void axl_init_queues(struct axl_device *axl)
 	}
 	for (i = 0; i < AXL_MAX_TRACE_RINGS; i++)
 		axl_ring_init(axl, i);
+	axl_cmd_trace_init(axl);
 }
 
 struct axl_device *axl_alloc(struct pci_dev *pdev)
@@ -340,6 +341,7 @@ void axl_cdev_del(struct axl_device *axl)
 	axl_wake_all(axl);
 	synchronize_srcu(&axl->srcu);
 	cancel_delayed_work_sync(&axl->watchdog);
+	axl_cmd_trace_stop(axl);
 
 	mutex_lock(&axl->files_lock);
 	list_for_each_entry(file, &axl->files, link)

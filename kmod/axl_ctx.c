@@ -92,6 +92,7 @@ void axl_ctx_release(struct axl_ctx *ctx)
 		q->hwq->seq_base += q->submitted;
 		q->hwq->q = NULL;
 		spin_unlock_irq(&q->hwq->lock);
+		trace_axl_queue(axl->index, ctx->hw, q->hwq->id, AXL_SQ_ENTRIES, 0);
 	}
 	axl->ctxs[ctx->hw] = NULL;
 	clear_bit(ctx->hw, &axl->ctx_errors);

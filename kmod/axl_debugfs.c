@@ -64,7 +64,7 @@ static int axl_state_show(struct seq_file *m, void *data)
 	for (i = 0; i < axl->num_queues; i++)
 		axl_dump_queue(m, axl, &axl->hwq[i]);
 	for (i = 0; i < axl->num_rings; i++)
-		if (axl->rings[i].owner)
+		if (axl->rings[i].header)
 			seq_printf(m, "trace ring %u: produced %llu lost %llu%s\n", i,
 				   axl_read64(axl, AXL_REG_TR_PRODUCED(i)),
 				   axl_read64(axl, AXL_REG_TR_LOST(i)),

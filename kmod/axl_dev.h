@@ -6,6 +6,7 @@
  *   axl->files_lock   the list of open files; held over a file's teardown
  *   queue->submit     order of submissions to one queue
  *   file->lock        a file's tables: contexts, buffers, its trace ring
+ *   cmd_trace.lock    whether the driver reads the trace ring itself
  *   axl->lock         hardware contexts, queues, rings, device memory, reset
  *   hwq->lock         one hardware queue's rings; taken in interrupt context
  * User memory is never touched under any of them, nor inside axl_enter().
@@ -128,13 +129,12 @@ struct axl_ctx {
 struct axl_trace_ring {
 	struct axl_device *axl;
 	u32 id;
-	struct axl_file *owner;		/* NULL = free, under axl->lock */
 	bool running;			/* the device may write to it */
 	wait_queue_head_t wait;
 	u32 log2_records;
 	u32 watermark;
 	struct axl_trace_open setup;	/* to arm it again after a device reset */
-	struct axl_trace_header *header;	/* valid while owned */
+	struct axl_trace_header *header;	/* NULL = free, under axl->lock */
 	struct axl_mem mem;
 };
 
@@ -147,6 +147,15 @@ struct axl_file {
 	struct axl_buf **bufs;		/* by handle */
 	u32 num_bufs;			/* size of that table */
 	struct axl_trace_ring *ring;
+};
+
+/* The driver's own reader of the device-wide trace ring, see axl_cmd_trace.c. */
+struct axl_cmd_trace {
+	struct mutex lock;		/* of starting and stopping it */
+	bool on;			/* the rest: axl->lock */
+	u64 read;			/* free-running */
+	u64 lost;			/* of them told */
+	struct delayed_work work;
 };
 
 /* A range of device memory that is taken. */
@@ -200,6 +209,7 @@ struct axl_device {
 	atomic_t next_job;
 	struct axl_hwq hwq[AXL_MAX_QUEUES];
 	struct axl_trace_ring rings[AXL_MAX_TRACE_RINGS];
+	struct axl_cmd_trace cmd_trace;
 
 	struct work_struct recover;	/* contexts in error, loss of the device */
 	unsigned long ctx_errors;	/* hardware contexts that recover looks at */
@@ -345,10 +355,21 @@ irqreturn_t axl_irq_device(int irq, void *data);
 int axl_ioctl_trace_open(struct axl_ucmd *ucmd);
 int axl_ioctl_trace_close(struct axl_ucmd *ucmd);
 void axl_ring_init(struct axl_device *axl, u32 id);
+int axl_ring_alloc(struct axl_device *axl, u32 log2_records, struct axl_mem *mem);
+int axl_ring_take(struct axl_trace_ring *ring, const struct axl_trace_open *setup,
+		  const struct axl_mem *mem);
+struct axl_mem axl_ring_drop(struct axl_trace_ring *ring);
 void axl_ring_arm(struct axl_trace_ring *ring);
 void axl_ring_stop(struct axl_trace_ring *ring);
 void axl_ring_release(struct axl_file *file);
 bool axl_ring_readable(struct axl_trace_ring *ring);
+
+/* axl_cmd_trace.c */
+void axl_cmd_trace_init(struct axl_device *axl);
+int axl_cmd_trace_set(struct axl_device *axl, bool on);
+void axl_cmd_trace_stop(struct axl_device *axl);
+void axl_cmd_trace_drain(struct axl_device *axl);
+void axl_cmd_trace_rewind(struct axl_device *axl);
 
 /* axl_counters.c */
 int axl_ioctl_counters(struct axl_ucmd *ucmd);

@@ -13,6 +13,7 @@
 #include <linux/uaccess.h>
 
 #include "axl_dev.h"
+#include "axl_trace.h"
 
 struct axl_fence {
 	struct kref ref;		/* the file's and the queue's */
@@ -108,10 +109,14 @@ struct axl_fence *axl_fence_create(struct axl_ucmd *ucmd)
 /* hwq->lock held: sequences are added in order. */
 void axl_fence_add(struct axl_queue *q, struct axl_fence *fence, u64 seq)
 {
+	const struct axl_job *job = &q->jobs[seq & (AXL_SQ_ENTRIES - 1)];
+
 	lockdep_assert_held(&q->hwq->lock);
 	kref_get(&fence->ref);
 	fence->status.sequence = seq;
 	list_add_tail(&fence->link, &q->fences);
+	trace_axl_fence_create(q->ctx->axl->index, q->ctx->hw, q->hwq->id, job->job, seq,
+			       job->correlation);
 }
 
 static void axl_fence_signal(struct axl_queue *q, struct axl_fence *fence)
@@ -122,6 +127,9 @@ static void axl_fence_signal(struct axl_queue *q, struct axl_fence *fence)
 	fence->status.status = axl_seq_status(q, seq, &fence->status.error_index);
 	if (job->seq == seq)
 		fence->status.device_ticks = job->device_ticks;
+	trace_axl_fence_signal(q->ctx->axl->index, q->ctx->hw, q->hwq->id, job->job, seq,
+			       job->correlation, fence->status.status,
+			       fence->status.device_ticks);
 	smp_store_release(&fence->done, true);	/* pairs with the readers */
 	wake_up_all(&fence->wait);
 	list_del_init(&fence->link);

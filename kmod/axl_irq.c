@@ -63,6 +63,7 @@ irqreturn_t axl_irq_device(int irq, void *data)
 	if (causes & AXL_INT_TRACE) {
 		for (i = 0; i < axl->num_rings; i++)
 			wake_up_all(&axl->rings[i].wait);
+		axl_cmd_trace_drain(axl);
 	}
 	if (causes & AXL_INT_LINK)
 		axl_irq_link(axl);

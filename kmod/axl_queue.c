@@ -4,8 +4,8 @@
  *
  * Nothing in a completion entry is believed without a check against what we
  * submitted: jobs of a queue complete in order, so the next entry must name
- * the oldest job in flight, or one that failed. An entry that does not ends the context, but for a
- * mere repetition of the one before.
+ * the oldest job in flight, or one that failed. An entry that does not ends the
+ * context, but for a mere repetition of the one before.
  */
 #include <linux/dma-mapping.h>
 #include <linux/slab.h>
@@ -79,6 +79,7 @@ void axl_queue_start(struct axl_queue *q)
 	axl_write32(axl, AXL_REG_Q_CQ_LOG2(id), AXL_CQ_LOG2);
 	axl_write32(axl, AXL_REG_Q_CONTEXT(id), q->ctx->hw);
 	axl_write32(axl, AXL_REG_Q_CTRL(id), AXL_Q_ENABLE | AXL_Q_IRQ_ENABLE);
+	trace_axl_queue(axl->index, q->ctx->hw, id, AXL_SQ_ENTRIES, 1);
 }
 
 static void axl_job_done(struct axl_queue *q, struct axl_job *job, u32 status, u32 index,

@@ -62,6 +62,24 @@ static ssize_t state_show(struct device *dev, struct device_attribute *attr, cha
 }
 static DEVICE_ATTR_RO(state);
 
+static ssize_t trace_commands_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "%d\n", READ_ONCE(to_axl(dev)->cmd_trace.on));
+}
+
+static ssize_t trace_commands_store(struct device *dev, struct device_attribute *attr,
+				    const char *page, size_t count)
+{
+	bool on;
+	int err;
+
+	err = kstrtobool(page, &on);
+	if (!err)
+		err = axl_cmd_trace_set(to_axl(dev), on);
+	return err ? err : count;
+}
+static DEVICE_ATTR_RW(trace_commands);
+
 static struct attribute *axl_attrs[] = {
 	&dev_attr_hw_version.attr,
 	&dev_attr_uapi_version.attr,
@@ -69,6 +87,7 @@ static struct attribute *axl_attrs[] = {
 	&dev_attr_dram_bytes.attr,
 	&dev_attr_dram_free_bytes.attr,
 	&dev_attr_state.attr,
+	&dev_attr_trace_commands.attr,
 	NULL
 };
 

@@ -16,6 +16,8 @@
 #if !defined(_AXL_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
 #define _AXL_TRACE_H
 
+#include <linux/dma-direction.h>
+#include <linux/errno.h>
 #include <linux/tracepoint.h>
 
 #include "uapi/axl.h"
@@ -26,7 +28,7 @@
 	{ AXL_ST_BAD_ADDRESS, "bad_address" },				\
 	{ AXL_ST_DMA_ERROR, "dma_error" }, { AXL_ST_POISONED, "poisoned" }, \
 	{ AXL_ST_RING_ERROR, "ring_error" }, { AXL_ST_HANG, "hang" },	\
-	{ AXL_ST_CANCELED, "canceled" }
+	{ AXL_ST_CANCELED, "canceled" }, { 0xffffffff, "none" }
 TRACE_DEFINE_ENUM(AXL_ST_OK);
 TRACE_DEFINE_ENUM(AXL_ST_BAD_OPCODE);
 TRACE_DEFINE_ENUM(AXL_ST_BAD_FIELD);
@@ -37,9 +39,61 @@ TRACE_DEFINE_ENUM(AXL_ST_RING_ERROR);
 TRACE_DEFINE_ENUM(AXL_ST_HANG);
 TRACE_DEFINE_ENUM(AXL_ST_CANCELED);
 
+#define axl_engine_names						\
+	{ AXL_ENGINE_H2D, "h2d" }, { AXL_ENGINE_D2H, "d2h" },		\
+	{ AXL_ENGINE_MATRIX, "matrix" }, { AXL_ENGINE_VECTOR, "vector" }
+TRACE_DEFINE_ENUM(AXL_ENGINE_H2D);
+TRACE_DEFINE_ENUM(AXL_ENGINE_D2H);
+TRACE_DEFINE_ENUM(AXL_ENGINE_MATRIX);
+TRACE_DEFINE_ENUM(AXL_ENGINE_VECTOR);
+
+#define axl_opcode_names						\
+	{ AXL_OP_NOP, "nop" }, { AXL_OP_COPY_H2D, "copy_h2d" },		\
+	{ AXL_OP_COPY_D2H, "copy_d2h" }, { AXL_OP_MATMUL, "matmul" },	\
+	{ AXL_OP_VEC_FILL, "vec_fill" }, { AXL_OP_VEC_COPY, "vec_copy" }, \
+	{ AXL_OP_VEC_ADD, "vec_add" }, { AXL_OP_VEC_MUL, "vec_mul" },	\
+	{ AXL_OP_VEC_SCALE, "vec_scale" }, { AXL_OP_VEC_SILU, "vec_silu" }, \
+	{ AXL_OP_VEC_SILU_MUL, "vec_silu_mul" },			\
+	{ AXL_OP_VEC_GELU, "vec_gelu" },				\
+	{ AXL_OP_VEC_RMSNORM, "vec_rmsnorm" },				\
+	{ AXL_OP_VEC_SOFTMAX, "vec_softmax" },				\
+	{ AXL_OP_VEC_ROPE, "vec_rope" }, { AXL_OP_VEC_GATHER, "vec_gather" }, \
+	{ AXL_OP_VEC_ARGMAX, "vec_argmax" }, { AXL_OP_VEC_SUM, "vec_sum" }
+TRACE_DEFINE_ENUM(AXL_OP_NOP);
+TRACE_DEFINE_ENUM(AXL_OP_COPY_H2D);
+TRACE_DEFINE_ENUM(AXL_OP_COPY_D2H);
+TRACE_DEFINE_ENUM(AXL_OP_MATMUL);
+TRACE_DEFINE_ENUM(AXL_OP_VEC_FILL);
+TRACE_DEFINE_ENUM(AXL_OP_VEC_COPY);
+TRACE_DEFINE_ENUM(AXL_OP_VEC_ADD);
+TRACE_DEFINE_ENUM(AXL_OP_VEC_MUL);
+TRACE_DEFINE_ENUM(AXL_OP_VEC_SCALE);
+TRACE_DEFINE_ENUM(AXL_OP_VEC_SILU);
+TRACE_DEFINE_ENUM(AXL_OP_VEC_SILU_MUL);
+TRACE_DEFINE_ENUM(AXL_OP_VEC_GELU);
+TRACE_DEFINE_ENUM(AXL_OP_VEC_RMSNORM);
+TRACE_DEFINE_ENUM(AXL_OP_VEC_SOFTMAX);
+TRACE_DEFINE_ENUM(AXL_OP_VEC_ROPE);
+TRACE_DEFINE_ENUM(AXL_OP_VEC_GATHER);
+TRACE_DEFINE_ENUM(AXL_OP_VEC_ARGMAX);
+TRACE_DEFINE_ENUM(AXL_OP_VEC_SUM);
+
+#define axl_direction_names						\
+	{ DMA_BIDIRECTIONAL, "bidirectional" }, { DMA_TO_DEVICE, "to_device" }, \
+	{ DMA_FROM_DEVICE, "from_device" }
+TRACE_DEFINE_ENUM(DMA_BIDIRECTIONAL);
+TRACE_DEFINE_ENUM(DMA_TO_DEVICE);
+TRACE_DEFINE_ENUM(DMA_FROM_DEVICE);
+
 #define axl_kind_names							\
 	{ AXL_BUF_DEVICE, "device" }, { AXL_BUF_HOST, "host" },		\
 	{ AXL_BUF_USER, "user" }, { AXL_BUF_SCRATCH, "scratch" }
+
+/* What a submission may return, as positive numbers: tools cannot parse others. */
+#define axl_error_names							\
+	{ 0, "none" }, { ENOENT, "ENOENT" }, { EINTR, "EINTR" }, { EIO, "EIO" }, \
+	{ EAGAIN, "EAGAIN" }, { ENOMEM, "ENOMEM" }, { EFAULT, "EFAULT" }, \
+	{ ENODEV, "ENODEV" }, { EINVAL, "EINVAL" }, { ENOSPC, "ENOSPC" }
 
 #define AXL_JOB_PROTO u32 dev, u32 ctx, u32 queue, u32 job, u64 seq, u64 correlation
 #define AXL_JOB_FIELDS				\
@@ -112,11 +166,12 @@ TRACE_EVENT(axl_submit_end,
 		AXL_JOB_ASSIGN;
 		__entry->ret = ret;
 	),
-	TP_printk(AXL_JOB_FORMAT "ret=%d", AXL_JOB_VALUES, __entry->ret)
+	TP_printk(AXL_JOB_FORMAT "ret=%d error=%s", AXL_JOB_VALUES, __entry->ret,
+		  __print_symbolic((u32)(-__entry->ret), axl_error_names))
 );
 
-/* A completion entry was consumed, or the driver ended the job itself (device_ticks 0). */
-TRACE_EVENT(axl_complete,
+/* How a job ended, and when by the device's clock (0: the device did not say). */
+DECLARE_EVENT_CLASS(axl_job_end,
 	TP_PROTO(AXL_JOB_PROTO, u32 status, u64 device_ticks),
 	TP_ARGS(dev, ctx, queue, job, seq, correlation, status, device_ticks),
 	TP_STRUCT__entry(
@@ -131,6 +186,29 @@ TRACE_EVENT(axl_complete,
 	),
 	TP_printk(AXL_JOB_FORMAT "status=%s device_ticks=%llu", AXL_JOB_VALUES,
 		  __print_symbolic(__entry->status, axl_status_names), __entry->device_ticks)
+);
+/* A completion entry was consumed, or the driver ended the job itself (device_ticks 0). */
+DEFINE_EVENT(axl_job_end, axl_complete,
+	TP_PROTO(AXL_JOB_PROTO, u32 status, u64 device_ticks),
+	TP_ARGS(dev, ctx, queue, job, seq, correlation, status, device_ticks)
+);
+/* The job's fence is readable from now on. */
+DEFINE_EVENT(axl_job_end, axl_fence_signal,
+	TP_PROTO(AXL_JOB_PROTO, u32 status, u64 device_ticks),
+	TP_ARGS(dev, ctx, queue, job, seq, correlation, status, device_ticks)
+);
+
+/* A submission that asked for a fence is about to be the device's. */
+TRACE_EVENT(axl_fence_create,
+	TP_PROTO(AXL_JOB_PROTO),
+	TP_ARGS(dev, ctx, queue, job, seq, correlation),
+	TP_STRUCT__entry(
+		AXL_JOB_FIELDS
+	),
+	TP_fast_assign(
+		AXL_JOB_ASSIGN;
+	),
+	TP_printk(AXL_JOB_FORMAT, AXL_JOB_VALUES)
 );
 
 /* A thread begins to wait for a sequence; wait_correlation names the waiting call. */
@@ -222,8 +300,7 @@ DECLARE_EVENT_CLASS(axl_dma,
 	),
 	TP_printk("axl%u ctx=%d handle=%u bytes=%llu direction=%s correlation=%#llx",
 		  __entry->dev, (int)__entry->ctx, __entry->handle, __entry->bytes,
-		  __print_symbolic(__entry->direction, { 0, "bidirectional" },
-				   { 1, "to_device" }, { 2, "from_device" }),
+		  __print_symbolic(__entry->direction, axl_direction_names),
 		  __entry->correlation)
 );
 DEFINE_EVENT(axl_dma, axl_dma_map,
@@ -249,6 +326,28 @@ TRACE_EVENT(axl_ctx,
 		__entry->created = created;
 	),
 	TP_printk("axl%u ctx=%u created=%u", __entry->dev, __entry->ctx, __entry->created)
+);
+
+/* A hardware queue is given to a context, or taken back; entries: of its submission ring. */
+TRACE_EVENT(axl_queue,
+	TP_PROTO(u32 dev, u32 ctx, u32 queue, u32 entries, u32 created),
+	TP_ARGS(dev, ctx, queue, entries, created),
+	TP_STRUCT__entry(
+		__field(__u32, dev)
+		__field(__u32, ctx)
+		__field(__u32, queue)
+		__field(__u32, entries)
+		__field(__u32, created)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->ctx = ctx;
+		__entry->queue = queue;
+		__entry->entries = entries;
+		__entry->created = created;
+	),
+	TP_printk("axl%u ctx=%u queue=%u entries=%u created=%u", __entry->dev, __entry->ctx,
+		  __entry->queue, __entry->entries, __entry->created)
 );
 
 TRACE_EVENT(axl_buf,
@@ -384,6 +483,72 @@ TRACE_EVENT(axl_counter_sample,
 	TP_printk("axl%u host=[%llu, %llu] ns device_ticks=%llu first=%u count=%u",
 		  __entry->dev, __entry->host_before_ns, __entry->host_after_ns,
 		  __entry->device_ticks, __entry->first, __entry->count)
+);
+
+/*
+ * A command as the device recorded it, when the driver reads the record: after
+ * the command's end. Only while sysfs' trace_commands is on (axl_cmd_trace.c).
+ */
+#define AXL_CMD_FORMAT "index=%u engine=%s opcode=%s status=%s device_ticks=%llu"
+DECLARE_EVENT_CLASS(axl_cmd,
+	TP_PROTO(u32 dev, u32 ctx, u32 queue, u32 job, u64 correlation, u32 index, u32 engine,
+		 u32 opcode, u32 status, u64 device_ticks),
+	TP_ARGS(dev, ctx, queue, job, correlation, index, engine, opcode, status, device_ticks),
+	TP_STRUCT__entry(
+		__field(__u32, dev)
+		__field(__u32, ctx)
+		__field(__u32, queue)
+		__field(__u32, job)
+		__field(__u64, correlation)
+		__field(__u32, index)
+		__field(__u32, engine)
+		__field(__u32, opcode)
+		__field(__u32, status)
+		__field(__u64, device_ticks)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->ctx = ctx;
+		__entry->queue = queue;
+		__entry->job = job;
+		__entry->correlation = correlation;
+		__entry->index = index;
+		__entry->engine = engine;
+		__entry->opcode = opcode;
+		__entry->status = status;
+		__entry->device_ticks = device_ticks;
+	),
+	TP_printk("axl%u ctx=%u queue=%u job=%u correlation=%#llx " AXL_CMD_FORMAT,
+		  __entry->dev, __entry->ctx, __entry->queue, __entry->job,
+		  __entry->correlation, __entry->index,
+		  __print_symbolic(__entry->engine, axl_engine_names),
+		  __print_symbolic(__entry->opcode, axl_opcode_names),
+		  __print_symbolic(__entry->status, axl_status_names), __entry->device_ticks)
+);
+DEFINE_EVENT(axl_cmd, axl_cmd_start,
+	TP_PROTO(u32 dev, u32 ctx, u32 queue, u32 job, u64 correlation, u32 index, u32 engine,
+		 u32 opcode, u32 status, u64 device_ticks),
+	TP_ARGS(dev, ctx, queue, job, correlation, index, engine, opcode, status, device_ticks)
+);
+DEFINE_EVENT(axl_cmd, axl_cmd_end,
+	TP_PROTO(u32 dev, u32 ctx, u32 queue, u32 job, u64 correlation, u32 index, u32 engine,
+		 u32 opcode, u32 status, u64 device_ticks),
+	TP_ARGS(dev, ctx, queue, job, correlation, index, engine, opcode, status, device_ticks)
+);
+
+/* The device dropped that many records before the driver could read them. */
+TRACE_EVENT(axl_cmd_lost,
+	TP_PROTO(u32 dev, u64 records),
+	TP_ARGS(dev, records),
+	TP_STRUCT__entry(
+		__field(__u32, dev)
+		__field(__u64, records)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->records = records;
+	),
+	TP_printk("axl%u records=%llu", __entry->dev, __entry->records)
 );
 
 #endif /* _AXL_TRACE_H */

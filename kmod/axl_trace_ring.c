@@ -16,7 +16,9 @@
 
 #define AXL_RING_LOG2_MIN	5
 #define AXL_RING_LOG2_MAX	16
+#define AXL_RING_LOG2_ADJACENT	14	/* with its header within the largest block of pages */
 #define AXL_RING_PERIOD_MIN_NS	10000
+#define AXL_RING_BYTES(log2)	(AXL_TRACE_HEADER_BYTES + ((u64)AXL_TRACE_RECORD_BYTES << (log2)))
 
 void axl_ring_init(struct axl_device *axl, u32 id)
 {
@@ -42,6 +44,8 @@ void axl_ring_arm(struct axl_trace_ring *ring)
 	u32 id = ring->id;
 
 	axl_write32(axl, AXL_REG_TR_CTRL(id), 0);
+	if (id == AXL_TRACE_RING_DEVICE)
+		axl_cmd_trace_rewind(axl);
 	axl_write64(axl, AXL_REG_TR_BASE(id), sg_dma_address(ring->mem.sgt.sgl));
 	axl_write32(axl, AXL_REG_TR_LOG2(id), ring->setup.log2_records);
 	axl_write32(axl, AXL_REG_TR_CLASSES(id), ring->setup.classes);
@@ -64,6 +68,60 @@ void axl_ring_stop(struct axl_trace_ring *ring)
 	wake_up_all(&ring->wait);
 }
 
+/* Memory for a ring, mapped for the device. */
+int axl_ring_alloc(struct axl_device *axl, u32 log2_records, struct axl_mem *mem)
+{
+	int err;
+
+	err = axl_mem_alloc(axl, mem, AXL_RING_BYTES(log2_records));
+	if (err)
+		return err;
+	err = axl_mem_map(axl, mem);
+	if (err)
+		goto free;
+	if (mem->num_sg == 1)
+		return 0;
+	/* The device knows a ring by one address: without an IOMMU the pages must be adjacent. */
+	err = log2_records > AXL_RING_LOG2_ADJACENT ? -EOPNOTSUPP : -ENOMEM;
+	axl_mem_unmap(mem);
+free:
+	axl_mem_free(mem);
+	return err;
+}
+
+/* Gives a free ring its memory and starts it; axl->lock held. */
+int axl_ring_take(struct axl_trace_ring *ring, const struct axl_trace_open *setup,
+		  const struct axl_mem *mem)
+{
+	struct axl_device *axl = ring->axl;
+
+	lockdep_assert_held(&axl->lock);
+	if (ring->header)
+		return -EBUSY;
+	if (!axl_accessible(axl))
+		return axl_gone_error(axl);
+	ring->setup = *setup;
+	ring->mem = *mem;
+	ring->header = page_address(mem->pages[0]);
+	ring->header->magic = AXL_TRACE_MAGIC;
+	ring->header->record_bytes = AXL_TRACE_RECORD_BYTES;
+	ring->header->log2_records = setup->log2_records;
+	ring->header->ring = ring->id;
+	axl_ring_arm(ring);
+	return 0;
+}
+
+/* The ring, stopped, is free again; its memory is the caller's. axl->lock held. */
+struct axl_mem axl_ring_drop(struct axl_trace_ring *ring)
+{
+	struct axl_mem mem = ring->mem;
+
+	lockdep_assert_held(&ring->axl->lock);
+	memset(&ring->mem, 0, sizeof(ring->mem));
+	ring->header = NULL;
+	return mem;
+}
+
 /* Takes the file's ring away from the device; mappings keep their pages. */
 void axl_ring_release(struct axl_file *file)
 {
@@ -75,10 +133,7 @@ void axl_ring_release(struct axl_file *file)
 	file->ring = NULL;
 	mutex_lock(&file->axl->lock);
 	axl_ring_stop(ring);
-	mem = ring->mem;
-	memset(&ring->mem, 0, sizeof(ring->mem));
-	ring->header = NULL;
-	ring->owner = NULL;
+	mem = axl_ring_drop(ring);
 	mutex_unlock(&file->axl->lock);
 	axl_mem_unmap(&mem);
 	axl_mem_free(&mem);
@@ -126,22 +181,9 @@ static int axl_ring_start(struct axl_file *file, const struct axl_trace_open *cm
 	}
 	ring = &axl->rings[id];
 	mutex_lock(&axl->lock);
-	if (file->ring || ring->owner) {
-		err = -EBUSY;
-	} else if (!axl_accessible(axl)) {
-		err = axl_gone_error(axl);
-	} else {
-		ring->owner = file;
-		ring->setup = *cmd;
-		ring->mem = *mem;
-		ring->header = page_address(mem->pages[0]);
-		ring->header->magic = AXL_TRACE_MAGIC;
-		ring->header->record_bytes = AXL_TRACE_RECORD_BYTES;
-		ring->header->log2_records = cmd->log2_records;
-		ring->header->ring = id;
-		axl_ring_arm(ring);
+	err = file->ring ? -EBUSY : axl_ring_take(ring, cmd, mem);
+	if (!err)
 		file->ring = ring;
-	}
 	mutex_unlock(&axl->lock);
 unlock:
 	up_write(&file->lock);
@@ -153,32 +195,23 @@ int axl_ioctl_trace_open(struct axl_ucmd *ucmd)
 	struct axl_file *file = ucmd->file;
 	struct axl_trace_open *cmd = ucmd->cmd;
 	struct axl_mem mem = {};
-	u64 bytes;
 	int err;
 
 	err = axl_ring_check(cmd);
 	if (err)
 		return err;
-	bytes = AXL_TRACE_HEADER_BYTES + ((u64)AXL_TRACE_RECORD_BYTES << cmd->log2_records);
-	err = axl_mem_alloc(file->axl, &mem, bytes);
+	err = axl_ring_alloc(file->axl, cmd->log2_records, &mem);
 	if (err)
 		return err;
-	err = axl_mem_map(file->axl, &mem);
-	if (err)
-		goto free;
-	/* The device knows a ring by one address: without an IOMMU the pages must be adjacent. */
-	err = mem.num_sg == 1 ? axl_ring_start(file, cmd, &mem) : -ENOMEM;
-	if (err)
-		goto unmap;
+	err = axl_ring_start(file, cmd, &mem);
+	if (err) {
+		axl_mem_unmap(&mem);
+		axl_mem_free(&mem);
+		return err;
+	}
 	cmd->mmap_offset = 0;
-	cmd->map_bytes = PAGE_ALIGN(bytes);
+	cmd->map_bytes = PAGE_ALIGN(AXL_RING_BYTES(cmd->log2_records));
 	return 0;
-
-unmap:
-	axl_mem_unmap(&mem);
-free:
-	axl_mem_free(&mem);
-	return err;
 }
 
 int axl_ioctl_trace_close(struct axl_ucmd *ucmd)

@@ -149,7 +149,7 @@ Result<Mapping> AxlDevice::OpenTraceRing(uint32_t max_log2_records, uint64_t cou
     open.watermark = (1u << log2) / 4;
     open.sample_period_ns = counter_period_ns;
     result = Ioctl(fd_.get(), AXL_IOCTL_TRACE_OPEN, &open);
-    if (result < 0 && errno != ENOMEM) break;
+    if (result < 0 && errno != ENOMEM && errno != EOPNOTSUPP) break;
   }
   if (result < 0) {
     switch (errno) {

@@ -18,6 +18,8 @@
  *   ENOTTY    no such ioctl
  *   EPERM     needs CAP_PERFMON (device-wide trace ring)
  *   EBUSY     trace ring taken, or buffer in use by a job
+ *   EOPNOTSUPP this machine cannot: memory that the DMA layer would bounce, or a
+ *             trace ring above 2^14 records without an IOMMU
  *   ENOSPC    out of contexts, queues, handles or device memory
  *   ENOMEM    out of host memory
  *   EAGAIN    submission ring full and AXL_SUBMIT_NONBLOCK given
@@ -194,7 +196,7 @@ struct axl_trace_open {
 	__u32 ring;		/* AXL_TRACE_RING_DEVICE or AXL_TRACE_RING_CTX */
 #define AXL_TRACE_RING_CTX	1	/* the ring of context ctx of this fd */
 	__u32 ctx;
-	__u32 log2_records;	/* 5 to 16 */
+	__u32 log2_records;	/* 5 to 16; above 14 where there is an IOMMU */
 	__u32 classes;		/* AXL_REC_CLASS() mask */
 	__u32 watermark;
 	__u64 sample_period_ns;	/* counter snapshots, 0 = none, else at least 10 us */

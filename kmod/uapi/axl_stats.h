@@ -19,7 +19,9 @@
 	X(LINK_CHANGES, link_changes, "changes of link speed or width") \
 	X(ECC_EVENTS, ecc_events, "corrected memory errors reported")	\
 	X(THROTTLE_EVENTS, throttle_events, "throttling began or ended") \
-	X(BUS_ERRORS, bus_errors, "PCIe errors handled with a reset")
+	X(BUS_ERRORS, bus_errors, "PCIe errors handled with a reset") \
+	X(TRACE_LOST, trace_lost, "records lost to the driver's own reader of the trace ring") \
+	X(BAD_TRACE_INDEXES, bad_trace_indexes, "times that ring's index made no sense")
 
 #define AXL_STAT_ENUM_(NAME, name, text) AXL_STAT_##NAME,
 enum axl_stat { AXL_STATS(AXL_STAT_ENUM_) AXL_NUM_STATS };

@@ -49,6 +49,66 @@ TEST(ring_fields_are_checked)
 	}
 }
 
+/*
+ * A ring is one piece on the bus: above 2^14 records only an IOMMU makes sure of
+ * that. What is given works to its last record; what is not says why.
+ */
+TEST(large_rings_work_or_are_refused)
+{
+	const char *iommu = getenv("AXL_IOMMU");
+	uint32_t log2;
+
+	for (log2 = 14; log2 <= 16; log2++) {
+		static struct axl_desc nops[AXL_MAX_JOB_COMMANDS];
+		uint64_t wanted = (1ull << log2) + 100, made = 0, i, read = 0;
+		int fd = dev_open(), err;
+		struct axl_trace_open open = { .size = sizeof(open), .log2_records = log2,
+					       .classes = AXL_REC_CLASS(AXL_REC_CMD) };
+		struct axl_trace_header *header;
+		const union axl_record *records;
+		struct axl_ctx_create ctx;
+
+		err = dev_ioctl(fd, AXL_IOCTL_TRACE_OPEN, &open);
+		if (log2 > 14 && !iommu && err == -EOPNOTSUPP) {
+			printf("# 2^%u records: refused, no IOMMU\n", log2);
+			close(fd);
+			continue;
+		}
+		ASSERT(err == 0);
+		ASSERT(open.map_bytes == AXL_TRACE_HEADER_BYTES +
+					 ((uint64_t)AXL_TRACE_RECORD_BYTES << log2));
+		header = mmap(NULL, open.map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		ASSERT(header != MAP_FAILED);
+		records = (const void *)((const char *)header + AXL_TRACE_HEADER_BYTES);
+		ASSERT(ctx_create(fd, 1, 0, &ctx) == 0);
+		for (i = 0; i < AXL_MAX_JOB_COMMANDS; i++)
+			nops[i] = cmd_nop(i % AXL_NUM_ENGINES);
+		while (made < wanted) {
+			uint32_t n = wanted - made < AXL_MAX_JOB_COMMANDS ? wanted - made :
+									    AXL_MAX_JOB_COMMANDS;
+			uint64_t produced;
+
+			ASSERT(submit_wait(fd, ctx.ctx, 0, nops, n) == 0);
+			made += n;
+			for (i = 0; i < 1000; i++) {
+				produced = __atomic_load_n(&header->produced, __ATOMIC_ACQUIRE);
+				if (produced >= made)
+					break;
+				usleep(1000);
+			}
+			ASSERT(produced == made);
+			for (; read < produced; read++)
+				if (records[read & ((1u << log2) - 1)].h.sequence !=
+				    (uint32_t)read)
+					ASSERT(!"each record at its place");
+			__atomic_store_n(&header->consumed, read, __ATOMIC_RELEASE);
+		}
+		EXPECT_EQ(header->lost, 0);
+		munmap(header, open.map_bytes);
+		close(fd);
+	}
+}
+
 TEST(one_owner_for_each_ring)
 {
 	int a = dev_open(), b = dev_open();

@@ -44,7 +44,7 @@ if need perf; then
 	perf record -q -o "$out.data" -a -e 'axl:*' $job >"$out" 2>&1 &&
 		perf script -i "$out.data" >"$out" 2>&1
 	missing=0
-	for event in submit doorbell submit_end irq complete wait wake ctx buf dma_map; do
+	for event in submit doorbell submit_end irq complete wait wake ctx queue buf dma_map; do
 		grep -q "axl:axl_$event:" "$out" || { echo "no axl_$event" >>"$out"; missing=1; }
 	done
 	result "perf record -e 'axl:*'" $missing
@@ -54,6 +54,7 @@ if need trace-cmd; then
 	trace-cmd record -q -o "$out.dat" -e axl $job >"$out" 2>&1 &&
 		trace-cmd report -i "$out.dat" >"$out" 2>/dev/null
 	grep -q 'axl_submit:.*num_cmds=4 copy_bytes=6912' "$out" &&
+		grep -q 'axl_submit_end:.*ret=0 error=none' "$out" &&
 		grep -q 'axl_complete:.*status=ok' "$out"
 	result 'trace-cmd' $?
 fi

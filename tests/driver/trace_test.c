@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Tracepoints as tracefs shows them: those of queues, fences and errors, and
+ * commands from the device's ring when asked. Room: tests/driver.
+ */
+#include <fcntl.h>
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/driver/axl_user.h"
+#include "tests/driver/harness.h"
+#include "tests/driver/qmp.h"
+
+#define TRACEFS "/sys/kernel/tracing"
+#define INSTANCE TRACEFS "/instances/axl-test"
+#define SYSFS "/sys/class/axl/axl0/"
+
+/* Returns 0 or -errno. */
+static int put(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+static size_t get(const char *path, char *text, size_t room)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t bytes = 0;
+	ssize_t got;
+
+	while (fd >= 0 && (got = read(fd, text + bytes, room - 1 - bytes)) > 0)
+		bytes += (size_t)got;
+	if (fd >= 0)
+		close(fd);
+	text[bytes] = 0;
+	return bytes;
+}
+
+static long long number(const char *path)
+{
+	char text[64];
+
+	return get(path, text, sizeof(text)) ? atoll(text) : -1;
+}
+
+/* An instance of its own, so that nobody else's events are in it. */
+static void trace_on(const char *const *events)
+{
+	char path[256];
+
+	rmdir(INSTANCE);
+	if (mkdir(INSTANCE, 0700))
+		harness_skip("tracefs is not mounted, or not for this user");
+	ASSERT(put(INSTANCE "/buffer_size_kb", "4096") == 0);
+	for (; *events; events++) {
+		snprintf(path, sizeof(path), INSTANCE "/events/axl/%s/enable", *events);
+		ASSERT(put(path, "1") == 0);
+	}
+}
+
+static char *trace_text(void)
+{
+	static char text[8 << 20];
+
+	get(INSTANCE "/trace", text, sizeof(text));
+	return text;
+}
+
+static void trace_off(void)
+{
+	EXPECT_EQ(put(INSTANCE "/events/enable", "0"), 0);
+	EXPECT_EQ(rmdir(INSTANCE), 0);
+}
+
+static int count(const char *text, const char *what)
+{
+	int found = 0;
+
+	while ((text = strstr(text, what))) {
+		text += strlen(what);
+		found++;
+	}
+	return found;
+}
+
+TEST(every_name_is_resolved)
+{
+	static char text[1 << 16];
+	char path[512];
+	struct dirent *entry;
+	DIR *dir = opendir(TRACEFS "/events/axl");
+	int events = 0;
+
+	if (!dir)
+		harness_skip("tracefs is not mounted, or not for this user");
+	while ((entry = readdir(dir))) {
+		char *print;
+
+		snprintf(path, sizeof(path), TRACEFS "/events/axl/%s/format", entry->d_name);
+		if (!get(path, text, sizeof(text)))
+			continue;
+		print = strstr(text, "print fmt:");
+		ASSERT(print);
+		events++;
+		if (strstr(print, "AXL_") || strstr(print, "DMA_"))
+			harness_fail(__FILE__, __LINE__, "%s: tools cannot know %s",
+				     entry->d_name, print);
+	}
+	closedir(dir);
+	EXPECT(events >= 22);
+}
+
+TEST(queues_fences_and_errors_are_told)
+{
+	static const char *const events[] = { "axl_queue", "axl_fence_create", "axl_fence_signal",
+					      "axl_submit_end", "axl_buf", "axl_dma_map", NULL };
+	struct axl_desc nop = cmd_nop(AXL_ENGINE_H2D), bad = cmd_nop(AXL_ENGINE_H2D);
+	struct axl_fence_status status;
+	struct axl_ctx_create ctx;
+	struct axl_buf_create buf;
+	struct axl_submit job;
+	char want[256], *text;
+	int fd;
+
+	trace_on(events);
+	fd = dev_open();
+	ASSERT(ctx_create(fd, 2, 0, &ctx) == 0);
+	ASSERT(buf_create(fd, AXL_BUF_HOST, 8192, NULL, &buf) == 0);
+	ASSERT(submit_flags(fd, ctx.ctx, 1, AXL_SUBMIT_FENCE_FD, &nop, 1, &job) == 0);
+	ASSERT(read(job.fence_fd, &status, sizeof(status)) == sizeof(status));
+	bad.opcode = 0xff;
+	EXPECT_EQ(submit(fd, ctx.ctx, 0, &bad, 1, &(struct axl_submit){ 0 }), -EINVAL);
+	EXPECT_EQ(ctx_destroy(fd, ctx.ctx), 0);
+	text = trace_text();
+	snprintf(want, sizeof(want), "axl_queue: axl0 ctx=%u queue=1 entries=2048 created=1",
+		 ctx.hw_context);
+	EXPECT(strstr(text, want));
+	snprintf(want, sizeof(want), "axl_queue: axl0 ctx=%u queue=1 entries=2048 created=0",
+		 ctx.hw_context);
+	EXPECT(strstr(text, want));
+	EXPECT_EQ(count(text, "axl_queue: "), 4);
+	snprintf(want, sizeof(want), "axl_fence_create: axl0 ctx=%u queue=1 job=%u seq=1 "
+		 "correlation=%#llx", ctx.hw_context, job.job,
+		 (unsigned long long)job.correlation);
+	EXPECT(strstr(text, want));
+	snprintf(want, sizeof(want), "axl_fence_signal: axl0 ctx=%u queue=1 job=%u seq=1 "
+		 "correlation=%#llx status=ok device_ticks=%llu", ctx.hw_context, job.job,
+		 (unsigned long long)job.correlation, (unsigned long long)status.device_ticks);
+	EXPECT(strstr(text, want));
+	EXPECT(strstr(text, "ret=0 error=none"));
+	EXPECT(strstr(text, "ret=-22 error=EINVAL"));
+	EXPECT(strstr(text, "kind=host bytes=8192 created=1"));
+	EXPECT(strstr(text, "direction=bidirectional"));
+	trace_off();
+}
+
+static const char *const cmd_events[] = { "axl_cmd_start", "axl_cmd_end", "axl_cmd_lost", NULL };
+
+static void run_nops(int fd, uint32_t ctx, int jobs, uint32_t commands)
+{
+	static struct axl_desc nops[AXL_MAX_JOB_COMMANDS];
+	uint32_t i;
+
+	for (i = 0; i < commands; i++)
+		nops[i] = cmd_nop(i % AXL_NUM_ENGINES);
+	for (; jobs; jobs--)
+		ASSERT(submit_wait(fd, ctx, 0, nops, commands) == 0);
+}
+
+/* What the driver has not read within 10 s is not coming. */
+static char *cmds_text(int ends)
+{
+	char *text = trace_text();
+	int i;
+
+	for (i = 0; i < 1000 && count(text, "axl_cmd_end:") < ends; i++) {
+		usleep(10000);
+		text = trace_text();
+	}
+	return text;
+}
+
+TEST(commands_come_from_the_device_when_asked)
+{
+	struct axl_desc nop = cmd_nop(AXL_ENGINE_MATRIX), fill;
+	struct axl_ctx_create ctx;
+	struct axl_buf_create buf;
+	struct axl_submit job;
+	struct axl_wait end;
+	unsigned long long started = 0, ended = 0;
+	char want[256], *text, *at;
+	int fd;
+
+	trace_on(cmd_events);
+	fd = dev_open();
+	ASSERT(ctx_create(fd, 1, 0, &ctx) == 0);
+	ASSERT(buf_create(fd, AXL_BUF_DEVICE, 1 << 16, NULL, &buf) == 0);
+	EXPECT_EQ(number(SYSFS "trace_commands"), 0);
+	ASSERT(submit_wait(fd, ctx.ctx, 0, &nop, 1) == 0);
+	ASSERT(put(SYSFS "trace_commands", "1") == 0);
+	EXPECT_EQ(number(SYSFS "trace_commands"), 1);
+	EXPECT_EQ(put(SYSFS "trace_commands", "1"), 0);
+	fill = cmd_fill(AXL_REF(buf.handle, 0), 4096, 1.0f);
+	ASSERT(submit(fd, ctx.ctx, 0, &fill, 1, &job) == 0);
+	ASSERT(wait_seq(fd, ctx.ctx, 0, job.sequence, 20000, &end) == 0);
+	text = cmds_text(1);
+	EXPECT_EQ(count(text, "axl_cmd_start:"), 1);
+	EXPECT_EQ(count(text, "axl_cmd_end:"), 1);
+	snprintf(want, sizeof(want), "axl0 ctx=%u queue=0 job=%u correlation=%#llx index=0 "
+		 "engine=vector opcode=vec_fill status=ok device_ticks=", ctx.hw_context, job.job,
+		 (unsigned long long)job.correlation);
+	EXPECT_EQ(count(text, want), 2);
+	at = strstr(text, want);
+	if (at)
+		started = strtoull(at + strlen(want), NULL, 10);
+	at = at ? strstr(at + 1, want) : NULL;
+	if (at)
+		ended = strtoull(at + strlen(want), NULL, 10);
+	EXPECT(started && started < ended && ended < end.device_ticks);
+	ASSERT(put(SYSFS "trace_commands", "0") == 0);
+	ASSERT(submit_wait(fd, ctx.ctx, 0, &nop, 1) == 0);
+	EXPECT_EQ(count(trace_text(), "axl_cmd_start:"), 1);
+	trace_off();
+}
+
+TEST(what_is_not_told_is_counted)
+{
+	enum { JOBS = 8, COMMANDS = 1000 };
+	long long lost = number(SYSFS "stats/trace_lost"), told = 0;
+	struct axl_ctx_create ctx;
+	char *text, *at;
+	int fd;
+
+	trace_on(cmd_events + 1);
+	fd = dev_open();
+	ASSERT(ctx_create(fd, 1, 0, &ctx) == 0);
+	ASSERT(put(SYSFS "trace_commands", "1") == 0);
+	run_nops(fd, ctx.ctx, JOBS, COMMANDS);
+	ASSERT(qmp_set("fault-trace-stall", 1) == 0);
+	run_nops(fd, ctx.ctx, 1, 100);
+	ASSERT(qmp_set("fault-trace-stall", 0) == 0);
+	run_nops(fd, ctx.ctx, 1, 50);
+	ASSERT(put(SYSFS "trace_commands", "0") == 0);
+	text = trace_text();
+	for (at = text; (at = strstr(at, "axl_cmd_lost: axl0 records=")); at++)
+		told += atoll(at + strlen("axl_cmd_lost: axl0 records="));
+	lost = number(SYSFS "stats/trace_lost") - lost;
+	EXPECT(lost >= 100);
+	EXPECT_EQ(told, lost);
+	EXPECT_EQ(count(text, "axl_cmd_end:") + lost, JOBS * COMMANDS + 150);
+	EXPECT_EQ(number(SYSFS "stats/bad_trace_indexes"), 0);
+	trace_off();
+}
+
+TEST(commands_are_told_across_a_reset)
+{
+	struct axl_ctx_create ctx;
+	int fd;
+
+	trace_on(cmd_events);
+	ASSERT(put(SYSFS "trace_commands", "1") == 0);
+	fd = dev_open();
+	ASSERT(ctx_create(fd, 1, 0, &ctx) == 0);
+	run_nops(fd, ctx.ctx, 1, 40);
+	ASSERT(put(SYSFS "device/reset", "1") == 0);
+	EXPECT_EQ(ctx_destroy(fd, ctx.ctx), 0);
+	ASSERT(ctx_create(fd, 1, 0, &ctx) == 0);
+	run_nops(fd, ctx.ctx, 1, 60);
+	ASSERT(put(SYSFS "trace_commands", "0") == 0);
+	EXPECT_EQ(count(trace_text(), "axl_cmd_end:"), 100);
+	trace_off();
+}
+
+TEST(the_ring_has_one_reader)
+{
+	struct axl_trace_open good = { .size = sizeof(good), .log2_records = 8,
+				       .classes = AXL_REC_CLASSES_ALL }, open;
+	int fd = dev_open();
+
+	open = good;
+	ASSERT(dev_ioctl(fd, AXL_IOCTL_TRACE_OPEN, &open) == 0);
+	EXPECT_EQ(put(SYSFS "trace_commands", "1"), -EBUSY);
+	EXPECT_EQ(number(SYSFS "trace_commands"), 0);
+	close(fd);
+	fd = dev_open();
+	EXPECT_EQ(put(SYSFS "trace_commands", "1"), 0);
+	open = good;
+	EXPECT_EQ(dev_ioctl(fd, AXL_IOCTL_TRACE_OPEN, &open), -EBUSY);
+	EXPECT_EQ(put(SYSFS "trace_commands", "maybe"), -EINVAL);
+	EXPECT_EQ(put(SYSFS "trace_commands", "0"), 0);
+	open = good;
+	EXPECT_EQ(dev_ioctl(fd, AXL_IOCTL_TRACE_OPEN, &open), 0);
+}
+
+int main(int argc, char **argv)
+{
+	return harness_main(argc, argv);
+}
