@@ -8,6 +8,7 @@
  * layer would bounce is refused, because both sides use it at the same time.
  */
 #include <linux/dma-mapping.h>
+#include <linux/iommu.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -150,11 +151,37 @@ static int axl_mem_make_sg(struct axl_mem *mem)
 	return 0;
 }
 
+/*
+ * Whether the device reaches these very pages, not copies in a bounce buffer.
+ * Behind an IOMMU dma_need_sync() says yes for all memory: ask what it maps to.
+ */
+static bool axl_mem_is_direct(struct device *dev, struct axl_mem *mem)
+{
+	struct iommu_domain *domain = iommu_get_domain_for_dev(dev);
+	struct scatterlist *s;
+	u64 at = 0;
+	int i;
+
+	for_each_sgtable_dma_sg(&mem->sgt, s, i) {
+		dma_addr_t addr = sg_dma_address(s);
+
+		if (domain) {
+			phys_addr_t phys = page_to_phys(mem->pages[at >> PAGE_SHIFT]);
+
+			if (iommu_iova_to_phys(domain, addr) != phys)
+				return false;
+		} else if (dma_need_sync(dev, addr)) {
+			return false;
+		}
+		at += sg_dma_len(s);
+	}
+	return true;
+}
+
 int axl_mem_map(struct axl_device *axl, struct axl_mem *mem)
 {
 	struct device *dev = &axl->pdev->dev;
-	struct scatterlist *s;
-	int err, i;
+	int err;
 
 	err = sg_alloc_table_from_pages_segment(&mem->sgt, mem->pages, mem->num_pages, 0,
 						mem->num_pages << PAGE_SHIFT,
@@ -167,11 +194,9 @@ int axl_mem_map(struct axl_device *axl, struct axl_mem *mem)
 		return err;
 	}
 	mem->dma_dev = dev;
-	for_each_sgtable_dma_sg(&mem->sgt, s, i) {
-		if (dma_need_sync(dev, sg_dma_address(s))) {
-			axl_mem_unmap(mem);
-			return -EOPNOTSUPP;
-		}
+	if (!axl_mem_is_direct(dev, mem)) {
+		axl_mem_unmap(mem);
+		return -EOPNOTSUPP;
 	}
 	err = axl_mem_make_sg(mem);
 	if (err)

@@ -50,6 +50,9 @@ def kernel_arguments(opts):
         # One TSC tick is one virtual nanosecond. Without a timer to measure it against (the HPET
         # is left out too) the kernel takes our word; measuring would add an error of 1 ppm.
         args += ["tsc_early_khz=1000000", "pmtmr=0"]
+    if opts.iommu:
+        # Strict: what was unmapped is out of reach at once, not some time later.
+        args += ["intel_iommu=on", "iommu.passthrough=0", "iommu.strict=1"]
     if opts.systemd:
         # The host's own services and mounts are not what is tested.
         args += ["systemd.unit=acceltrace-vm.target", "fstab=no", "systemd.mask=tmp.mount"]
@@ -58,11 +61,16 @@ def kernel_arguments(opts):
     return " ".join(args + opts.append)
 
 
+def machine_type(opts):
+    """Interrupts that an IOMMU remaps are not the kernel's (KVM) to deliver."""
+    return ",".join(["q35"] + ["hpet=off"] * opts.icount + ["kernel-irqchip=split"] * opts.iommu)
+
+
 def command_line(opts, chosen, initramfs, console, descriptors):
     """The arguments; `descriptors` are our ends of PORTS' socket pairs, inherited by QEMU."""
     kvm = has_kvm() and not opts.icount and not opts.tcg
     args = [qemu(opts.repo), "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
-            "-machine", "q35,hpet=off" if opts.icount else "q35",
+            "-machine", machine_type(opts),
             "-m", opts.memory, "-smp", str(opts.cpus)]
     tcg = "tcg,thread=single" if opts.tcg_one_thread else "tcg"
     args += ["-accel", "kvm", "-cpu", "host"] if kvm else ["-accel", tcg, "-cpu", "max,la57=off"]
@@ -70,6 +78,9 @@ def command_line(opts, chosen, initramfs, console, descriptors):
     args += ["-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"]
     if opts.icount:
         args += ["-icount", "shift=0,sleep=off", "-seed", "1", "-rtc", "base=2026-01-01,clock=vm"]
+    if opts.iommu:
+        # Before any device: those already there would bypass it.
+        args += ["-device", "intel-iommu,intremap=on"]
     args += ["-kernel", chosen.image, "-initrd", initramfs, "-append", kernel_arguments(opts)]
     args += ["-chardev", f"file,id=console,path={quote(console)}", "-serial", "chardev:console"]
     # A kernel with the driver built in talks to this one before a sealed guest is sealed: without

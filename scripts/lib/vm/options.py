@@ -45,6 +45,8 @@ def parse(argv):
         help="add a device with these properties; repeatable; default one plain axl")
     add("--no-module", action="store_true", help="do not load axl.ko")
     add("--no-device", action="store_true", help="no axl device")
+    add("--iommu", action="store_true",
+        help="the devices' DMA goes through an IOMMU, which the kernel uses strictly")
     add("--qemu-arg", action="append", default=[], metavar="ARG", help="passed through; repeatable")
     add("--append", action="append", default=[], metavar="ARG",
         help="further kernel command line arguments; repeatable")
