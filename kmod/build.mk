@@ -36,6 +36,20 @@ TESTS += $(BUILD)/test/driver-$(1)
 $(call program,$(BUILD)/test/driver-$(1),$(sort $(wildcard tests/driver/$(1)_*.c)) tests/driver/harness.c tests/driver/axl_user.c tests/driver/qmp.c,-lpthread)
 endef
 $(foreach test,$(DRIVER_TESTS),$(eval $(call driver-test,$(test))))
+# Some of them as 32-bit callers, where there is a 32-bit C library (package libc6-dev-i386). clang
+# brings what gcc needs the whole of gcc-multilib for, and that cannot lie beside cross compilers.
+DRIVER32_TESTS := uapi context buffer submit wait observe
+DRIVER32_FLAGS := -m32 -idirafter /usr/include/x86_64-linux-gnu --rtlib=compiler-rt --unwindlib=none -D_FILE_OFFSET_BITS=64 -D_GNU_SOURCE -I. \
+	-O2 -g -std=gnu11 -Wall -Wextra -Werror
+define driver-test32
+TESTS += $(BUILD)/test/driver32-$(1)
+$(BUILD)/test/driver32-$(1): $(sort $(wildcard tests/driver/$(1)_*.c)) tests/driver/harness.c tests/driver/axl_user.c tests/driver/qmp.c $(wildcard tests/driver/*.h kmod/uapi/*.h)
+	$$(call say,CC32,$$@)$$(call anew,clang $$(DRIVER32_FLAGS) -o $$$$t $$(filter %.c,$$^) -lpthread)
+endef
+ifneq ($(wildcard /usr/lib32/crt1.o),)
+$(foreach test,$(DRIVER32_TESTS),$(eval $(call driver-test32,$(test))))
+driver-tests: $(addprefix $(BUILD)/test/driver32-,$(DRIVER32_TESTS))
+endif
 # For tests/bench/driver.
 TESTS += $(BUILD)/test/driver-call-cost
 $(eval $(call program,$(BUILD)/test/driver-call-cost,tests/driver/call_cost.c tests/driver/harness.c tests/driver/axl_user.c,))

@@ -363,7 +363,7 @@ struct axl_trace_header {
 	__u64 reserved1[6];
 	__u64 consumed;		/* consumer */
 	__u64 reserved2[7];
-};
+} __attribute__((aligned(8)));	/* for 32-bit programs, whose __u64 has 4: indexes are atomic */
 
 enum axl_rec_type {
 	AXL_REC_CMD = 1,	/* a command retired */

@@ -17,7 +17,8 @@ CLANG_FORMAT = 14
 # What checkpatch cannot know of a single file ("": any), by a part of its path.
 CHECKPATCH_IGNORED = {
     "": ["FILE_PATH_CHANGES", "SPDX_LICENSE_TAG", "LINUX_VERSION_CODE", "NEW_TYPEDEFS"],
-    "uapi/": ["BIT_MACRO", "COMPLEX_MACRO", "MACRO_ARG_REUSE", "CAMELCASE"],  # no kernel headers
+    "uapi/": ["BIT_MACRO", "COMPLEX_MACRO", "MACRO_ARG_REUSE", "CAMELCASE",  # no kernel headers
+              "PREFER_DEFINED_ATTRIBUTE_MACRO"],
     "trace": ["OPEN_ENDED_LINE", "PARENTHESIS_ALIGNMENT", "COMPLEX_MACRO",  # TRACE_EVENT's layout
               "MULTISTATEMENT_MACRO_USE_DO_WHILE"],
     "bpf/": ["GLOBAL_INITIALISERS", "VOLATILE", "CONST_STRUCT"],  # constants set at load
