@@ -42,6 +42,36 @@ static bool axl_ring_write(AxlState *s, unsigned r, uint64_t offset, const void 
     return true;
 }
 
+/*
+ * A ring that a reset switched off goes on where its header says, so that its
+ * consumer needs not know of the reset. A new one is all zeros. The header is
+ * the guest's to write: what cannot be true counts as new.
+ */
+static bool axl_ring_indexes(AxlState *s, unsigned r)
+{
+    AxlTraceRing *ring = &s->ring[r];
+    struct axl_trace_header old;
+    uint64_t produced, consumed;
+
+    if (axl_dma_read(s, ring->base, &old, sizeof(old)) != MEMTX_OK) {
+        axl_ring_error(s, r);
+        return false;
+    }
+    axl_dma_count_read(s, ring->base, sizeof(old));
+    produced = le64_to_cpu(old.produced);
+    consumed = le64_to_cpu(old.consumed);
+    if (le32_to_cpu(old.magic) != AXL_TRACE_MAGIC ||
+        le32_to_cpu(old.log2_records) != ring->log2 || consumed > produced ||
+        produced - consumed > axl_ring_size(ring)) {
+        return true;
+    }
+    ring->produced = ring->told = produced;
+    ring->consumed = consumed;
+    ring->lost = le64_to_cpu(old.lost);
+    ring->sequence = ring->produced + ring->lost;
+    return true;
+}
+
 void axl_trace_enable(AxlState *s, unsigned r, uint32_t ctrl)
 {
     AxlTraceRing *ring = &s->ring[r];
@@ -73,8 +103,13 @@ void axl_trace_enable(AxlState *s, unsigned r, uint32_t ctrl)
         axl_ring_error(s, r);
         return;
     }
+    if (!axl_ring_indexes(s, r)) {
+        return;
+    }
     ring->ctrl = AXL_TR_ENABLE;
     ring->status = AXL_TR_STATUS_ENABLED;
+    header.produced = cpu_to_le64(ring->produced);
+    header.lost = cpu_to_le64(ring->lost);
     /* All but the consumer's index. */
     if (axl_ring_write(s, r, 0, &header, offsetof(struct axl_trace_header, consumed))) {
         axl_trace_period(s, r);

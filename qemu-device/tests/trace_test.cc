@@ -259,4 +259,57 @@ TEST_CASE("a ring that cannot be written is switched off with an error", "[trace
   f.Jobs(0, 3);  // the rest works
 }
 
+TEST_CASE("a ring goes on after a reset of the device", "[trace]") {
+  Fixture f;
+  f.dev.SetUpTrace(0, 5, AXL_REC_CLASS(AXL_REC_JOB));
+  auto resume = [&](bool wipe) {
+    axl_trace_header before = f.dev.TraceHeader(0);
+    uint64_t base = f.dev.R64(AXL_REG_TR_BASE(0));
+    f.dev.W32(AXL_REG_CTRL, AXL_CTRL_RESET);
+    if (wipe) {
+      axl_trace_header no = before;
+      no.consumed = no.produced + 1;
+      f.dev.Put(base, std::vector<axl_trace_header>{no});
+    }
+    f.dev.Enable();
+    f.dev.EnableContext(0);
+    f.dev.Resume(0);
+    f.dev.W64(AXL_REG_TR_BASE(0), base);
+    f.dev.W32(AXL_REG_TR_LOG2(0), 5);
+    f.dev.W32(AXL_REG_TR_CLASSES(0), AXL_REC_CLASS(AXL_REC_JOB));
+    f.dev.W32(AXL_REG_TR_CTRL(0), 1);
+    return before;
+  };
+  f.Jobs(0, 10);
+  CHECK(f.dev.Records(0).size() == 10);
+  f.Jobs(0, 25);  // not consumed
+  resume(false);
+  CHECK(f.dev.R64(AXL_REG_TR_PRODUCED(0)) == 35);
+  f.Jobs(0, 4);
+  std::vector<axl_record> r = f.dev.Records(0);
+  REQUIRE(r.size() == 29);
+  for (size_t i = 0; i < r.size(); i++) {
+    CHECK(r[i].h.sequence == 10 + i);
+    CHECK(r[i].job.job == 11 + i);
+  }
+  // What does not fit is lost, before and after.
+  f.Jobs(0, 40);
+  axl_trace_header before = resume(false);
+  CHECK(before.produced == 39 + 32);
+  CHECK(before.lost == 8);
+  f.Jobs(0, 2);
+  CHECK(f.dev.R64(AXL_REG_TR_LOST(0)) == 10);
+  CHECK(f.dev.Records(0).size() == 32);
+  f.Jobs(0, 1);
+  r = f.dev.Records(0);
+  REQUIRE(r.size() == 2);
+  CHECK(r[0].h.type == AXL_REC_LOSS);
+  CHECK(r[0].loss.lost == 2);  // the record of those before went with the reset
+  CHECK(r[0].h.sequence == 39 + 32 + 10);
+  // Indexes that cannot be true: a new ring.
+  resume(true);
+  CHECK(f.dev.R64(AXL_REG_TR_PRODUCED(0)) == 0);
+  CHECK(f.dev.R64(AXL_REG_TR_LOST(0)) == 0);
+}
+
 }  // namespace acceltrace::device
