@@ -20,6 +20,8 @@ static void axl_go_offline(struct axl_device *axl, bool reachable)
 	if (reachable)
 		axl_hw_stop(axl);
 	WRITE_ONCE(axl->offline, true);
+	/* What it may still be at must not reach memory that failed jobs give back. */
+	pci_clear_master(axl->pdev);
 	axl_fail_all(axl);
 	mutex_unlock(&axl->lock);
 	axl_uevent(axl, "offline");
@@ -29,6 +31,9 @@ static int axl_go_online(struct axl_device *axl)
 {
 	int err;
 
+	pci_set_master(axl->pdev);
+	/* For the next reset of the bus: restoring, or a suspend, used up what was saved. */
+	pci_save_state(axl->pdev);
 	mutex_lock(&axl->lock);
 	WRITE_ONCE(axl->offline, false);
 	/* Somebody may have read ones before the bus told us that it would recover. */
@@ -39,6 +44,8 @@ static int axl_go_online(struct axl_device *axl)
 	trace_axl_reset(axl->index, AXL_CTX_NONE);
 	axl_count(axl, AXL_STAT_DEVICE_RESETS);
 	err = axl_hw_start(axl);
+	/* Another function of the slot may have asked for the reset, and nobody us before. */
+	axl_fail_all(axl);
 	if (!err)
 		axl_rearm_rings(axl);
 	mutex_unlock(&axl->lock);
@@ -63,7 +70,6 @@ static pci_ers_result_t axl_error_detected(struct pci_dev *pdev, pci_channel_sta
 		return PCI_ERS_RESULT_DISCONNECT;
 	}
 	axl_go_offline(axl, false);
-	pci_disable_device(pdev);
 	return PCI_ERS_RESULT_NEED_RESET;
 }
 
@@ -71,11 +77,7 @@ static pci_ers_result_t axl_slot_reset(struct pci_dev *pdev)
 {
 	struct axl_device *axl = pci_get_drvdata(pdev);
 
-	if (pci_enable_device(pdev))
-		return PCI_ERS_RESULT_DISCONNECT;
 	pci_restore_state(pdev);
-	pci_save_state(pdev);
-	pci_set_master(pdev);
 	return axl_go_online(axl) ? PCI_ERS_RESULT_DISCONNECT : PCI_ERS_RESULT_RECOVERED;
 }
 
@@ -96,8 +98,6 @@ static void axl_reset_prepare(struct pci_dev *pdev)
 
 static void axl_reset_done(struct pci_dev *pdev)
 {
-	/* Restoring used up the saved state; a later bus reset needs one. */
-	pci_save_state(pdev);
 	axl_go_online(pci_get_drvdata(pdev));
 }
 

@@ -26,7 +26,10 @@ void axl_ctx_error(struct axl_device *axl, u32 hw)
 	schedule_work(&axl->recover);
 }
 
-/* Every context is lost. axl->lock held; the device has been, or will be, reset. */
+/*
+ * Every context is lost: what the device completed before is still reported as
+ * such, the rest is canceled. axl->lock held; the device has been stopped.
+ */
 void axl_fail_all(struct axl_device *axl)
 {
 	u32 i, j;
@@ -40,6 +43,7 @@ void axl_fail_all(struct axl_device *axl)
 		ctx->dead = true;
 		for (j = 0; j < ctx->num_queues; j++) {
 			spin_lock_irq(&ctx->queues[j]->hwq->lock);
+			axl_queue_reap(ctx->queues[j]);
 			axl_queue_fail(ctx->queues[j], AXL_ST_CANCELED, 0, 0);
 			spin_unlock_irq(&ctx->queues[j]->hwq->lock);
 		}
@@ -107,12 +111,28 @@ void axl_ctx_kill(struct axl_ctx *ctx, u32 status, u32 job, u32 index)
 	axl_write32(axl, AXL_REG_CTX_CTRL(ctx->hw), 0);
 }
 
+/* A former owner's error may come late: the context must show one itself. */
+static bool axl_ctx_failed(struct axl_ctx *ctx)
+{
+	bool failed = axl_read32(ctx->axl, AXL_REG_CTX_STATUS(ctx->hw)) & AXL_CTX_HALTED;
+	u32 i;
+
+	for (i = 0; i < ctx->num_queues && !failed; i++) {
+		struct axl_queue *q = ctx->queues[i];
+
+		spin_lock_irq(&q->hwq->lock);
+		failed = q->dead || q->failed;
+		spin_unlock_irq(&q->hwq->lock);
+	}
+	return failed;
+}
+
 static void axl_recover_ctx(struct axl_device *axl, u32 hw)
 {
 	struct axl_ctx *ctx = axl->ctxs[hw];
 	u32 status, job, index;
 
-	if (!ctx || ctx->dead)
+	if (!ctx || ctx->dead || !axl_ctx_failed(ctx))
 		return;
 	status = axl_read32(axl, AXL_REG_CTX_ERROR(hw));
 	job = axl_read32(axl, AXL_REG_CTX_ERR_JOB(hw));

@@ -33,7 +33,7 @@ $(KMOD_KO): $(KMOD_SRCS) kmod/add-btf kmod/build.mk
 DRIVER_TESTS := $(patsubst tests/driver/%_test.c,%,$(wildcard tests/driver/*_test.c))
 define driver-test
 TESTS += $(BUILD)/test/driver-$(1)
-$(call program,$(BUILD)/test/driver-$(1),$(sort $(wildcard tests/driver/$(1)_*.c)) tests/driver/harness.c tests/driver/axl_user.c tests/driver/qmp.c,-lpthread)
+$(call program,$(BUILD)/test/driver-$(1),$(sort $(wildcard tests/driver/$(1)_*.c)) tests/driver/harness.c tests/driver/axl_user.c tests/driver/qmp.c tests/driver/world.c,-lpthread)
 endef
 $(foreach test,$(DRIVER_TESTS),$(eval $(call driver-test,$(test))))
 # Some of them as 32-bit callers, where there is a 32-bit C library (package libc6-dev-i386). clang

@@ -1,18 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""In the guest of tests/vm/driver-pcie.sh: lspci, function-level reset, injected errors. TAP."""
+"""In the guest of tests/vm/driver-pcie.sh: what lspci and a corrected error show. TAP."""
 
 import glob
 import json
 import os
-import re
 import subprocess
 import sys
-import time
 
 DEVICE = os.path.realpath(glob.glob("/sys/bus/pci/drivers/axl/0*")[0])
 NAME = os.path.basename(DEVICE)
-STATS = glob.glob(f"{DEVICE}/axl/axl*/stats/bus_errors")
 
 
 def monitor_port():
@@ -52,24 +49,6 @@ def lspci():
     return subprocess.run(["lspci", "-vv", "-s", NAME], capture_output=True, text=True).stdout
 
 
-def write(path, text):
-    with open(path, "w", encoding="ascii") as file:
-        file.write(text)
-
-
-def number(path):
-    with open(path, encoding="ascii") as file:
-        return int(re.search(r"\d+", file.read()).group())
-
-
-def eventually(condition):
-    for _ in range(200):
-        if condition():
-            return True
-        time.sleep(0.05)
-    return False
-
-
 class Checks:
     count = 0
 
@@ -83,21 +62,12 @@ def main():
     shown = lspci()
     checks.add("lspci shows error reporting", "Advanced Error Reporting" in shown)
     checks.add("lspci shows function-level reset", "FLReset+" in shown)
-    write(f"{DEVICE}/reset_method", "flr")
-    write(f"{DEVICE}/reset", "1")
-    checks.add("the device works after a function-level reset", hello())
     port = monitor_port()
     ask(port, "qmp_capabilities")
     inject(port, "-c axl0 1")
     # QEMU notes it in the device and sends no message upstream.
     checks.add("a corrected error is seen in the device", "RxErr+" in lspci())
     checks.add("and disturbs nobody", hello())
-    for kind, error in (("non-fatal", "axl0 0x4000 0 0 0 0"), ("fatal", "axl0 0x40000 0 0 0 0")):
-        before = number(STATS[0])
-        said = inject(port, error).strip()
-        checks.add(f"the driver hears of a {kind} error ({said})",
-                   eventually(lambda: number(STATS[0]) > before))
-        checks.add(f"the device works after a {kind} error", eventually(hello))
     print(f"1..{checks.count}")
     return 0
 

@@ -2,6 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 200
 #
-# The device as a PCI Express function of Linux: what lspci says it can, a function-level
-# reset from sysfs, an error given by QEMU's monitor that ends in the driver's handlers.
+# The device as a PCI Express function of Linux: what lspci says it can, and a corrected
+# error given by QEMU's monitor. Those that take a reset are in driver-recover.sh.
 exec tests/driver/guest -- python3 -B tests/driver/pcie_guest.py

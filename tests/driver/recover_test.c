@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The bus takes the device away for a moment: errors that the root port reports,
+ * a function-level reset, a reset of its bus. Users learn what was lost, in
+ * defined words, and go on with the same files. AXL_CYCLES sets how many under
+ * load. Room: tests/driver.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/driver/harness.h"
+#include "tests/driver/qmp.h"
+#include "tests/driver/world.h"
+
+enum event { NONFATAL, FATAL, FLR, BUS };
+
+struct how {
+	const char *name;
+	enum event event;
+};
+
+#define EVENTS { "nonfatal", NONFATAL }, { "fatal", FATAL }, { "flr", FLR }, { "bus", BUS }
+
+static char pci_name_[64];
+
+static int write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+static int write_pci(const char *file, const char *text)
+{
+	char path[160];
+
+	if (!*pci_name_) {
+		int fd = dev_open();
+
+		strcpy(pci_name_, dev_info(fd).pci_name);
+		close(fd);
+	}
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/%s", pci_name_, file);
+	return write_text(path, text);
+}
+
+static int state_is(const char *wanted)
+{
+	char state[32] = "";
+	FILE *file = fopen("/sys/class/axl/axl0/state", "r");
+
+	if (file) {
+		if (!fgets(state, sizeof(state), file))
+			*state = 0;
+		fclose(file);
+	}
+	return strncmp(state, wanted, strlen(wanted)) == 0;
+}
+
+/* Errors take their way through the root port's interrupt; up to 20 s. */
+static void wait_recovered(long long resets)
+{
+	int i;
+
+	for (i = 0; i < 2000; i++) {
+		if (stat_of("device_resets") > resets && state_is("live"))
+			return;
+		usleep(10000);
+	}
+	harness_fail(__FILE__, __LINE__, "not live again after 20 s");
+	harness_stop();
+}
+
+static void inject(const char *error)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command),
+		 "{\"execute\":\"human-monitor-command\",\"arguments\":{\"command-line\":"
+		 "\"pcie_aer_inject_error axl0 %s\"}}", error);
+	ASSERT(qmp(command) == 0);
+}
+
+static void strike(enum event event)
+{
+	long long resets = stat_of("device_resets"), errors = stat_of("bus_errors");
+
+	switch (event) {
+	case NONFATAL:
+		inject("0x4000 0 0 0 0");	/* a completion that never came */
+		break;
+	case FATAL:
+		inject("0x40000 0 0 0 0");	/* a malformed packet */
+		break;
+	case FLR:
+		ASSERT(write_pci("reset_method", "flr") == 0);
+		ASSERT(write_pci("reset", "1") == 0);
+		break;
+	case BUS:
+		ASSERT(write_pci("reset_method", "bus") == 0);
+		ASSERT(write_pci("reset", "1") == 0);
+		break;
+	}
+	wait_recovered(resets);
+	EXPECT_EQ(stat_of("bus_errors"), errors + (event == NONFATAL || event == FATAL));
+}
+
+/* Another context in the place of one that was lost. */
+static void world_renew(struct world *w)
+{
+	struct axl_ctx_create ctx;
+
+	EXPECT_EQ(ctx_destroy(w->fd, w->ctx), 0);
+	ASSERT(ctx_create(w->fd, 2, 0, &ctx) == 0);
+	w->ctx = ctx.ctx;
+}
+
+struct sleeper {
+	const struct world *w;
+	uint64_t seq;
+	int result;
+	struct axl_wait end;
+};
+
+static void *sleeper(void *arg)
+{
+	struct sleeper *s = arg;
+
+	s->result = wait_seq(s->w->fd, s->w->ctx, 0, s->seq, -1, &s->end);
+	return NULL;
+}
+
+/* Takes all records; returns how many of them say that the job is done. */
+static int ring_take(struct axl_trace_header *header, uint32_t job, uint32_t *next)
+{
+	const union axl_record *records = (void *)((char *)header + AXL_TRACE_HEADER_BYTES);
+	uint64_t produced = __atomic_load_n(&header->produced, __ATOMIC_ACQUIRE);
+	uint64_t at = header->consumed;
+	int found = 0;
+
+	EXPECT(produced - at <= 1u << header->log2_records);
+	for (; at != produced; at++) {
+		const union axl_record *rec = &records[at & ((1u << header->log2_records) - 1)];
+
+		EXPECT_EQ(rec->h.sequence, *next);
+		*next = rec->h.sequence + 1;
+		found += rec->h.type == AXL_REC_JOB && rec->job.job == job;
+	}
+	__atomic_store_n(&header->consumed, at, __ATOMIC_RELEASE);
+	return found;
+}
+
+static uint32_t run_nop(const struct world *w)
+{
+	struct axl_desc nop = cmd_nop(AXL_ENGINE_VECTOR);
+	struct axl_submit job = { 0 };
+	struct axl_wait end;
+
+	EXPECT_EQ(submit(w->fd, w->ctx, 1, &nop, 1, &job), 0);
+	EXPECT_EQ(wait_seq(w->fd, w->ctx, 1, job.sequence, 15000, &end), 0);
+	return job.job;
+}
+
+static int pinned_copy_works(const struct world *w, uint32_t *pinned, uint32_t handle)
+{
+	uint64_t device = AXL_REF(w->device.handle, 8192);
+	struct axl_desc cmds[2];
+
+	pinned[0] = 0x12345678;
+	pinned[1024] = 0;
+	cmds[0] = cmd_copy(AXL_OP_COPY_H2D, AXL_REF(handle, 0), device, 4);
+	cmd_signal(&cmds[0], 9, 1);
+	cmds[1] = cmd_copy(AXL_OP_COPY_D2H, AXL_REF(handle, 4096), device, 4);
+	cmd_wait(&cmds[1], 9, 1);
+	return submit_wait(w->fd, w->ctx, 0, cmds, 2) == 0 && pinned[1024] == 0x12345678;
+}
+
+TEST_VARIANTS(users_are_told_and_go_on, struct how, EVENTS)
+{
+	struct world busy = world_open(), idle = world_open();
+	struct axl_trace_open ring = { .size = sizeof(ring), .log2_records = 9, .watermark = 1,
+				       .classes = AXL_REC_CLASSES_ALL };
+	struct axl_clock_sample sample = { .size = sizeof(sample) };
+	struct axl_desc cmd = cmd_nop(AXL_ENGINE_VECTOR);
+	struct axl_fence_status status;
+	struct axl_trace_header *header;
+	struct axl_buf_create user;
+	struct axl_submit job, dead;
+	struct sleeper s = { .w = &busy };
+	uint32_t *pinned, next = 0;
+	struct pollfd poller;
+	struct axl_wait end;
+	pthread_t thread;
+
+	ASSERT(dev_ioctl(busy.fd, AXL_IOCTL_TRACE_OPEN, &ring) == 0);
+	header = mmap(NULL, ring.map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, busy.fd, 0);
+	ASSERT(header != MAP_FAILED);
+	pinned = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT(buf_create(busy.fd, AXL_BUF_USER, 1 << 16, pinned, &user) == 0);
+	EXPECT_EQ(right_result(&busy), 0);
+	EXPECT_EQ(right_result(&idle), 0);
+	busy.map[16000] = 77;
+	cmd_wait(&cmd, 100, 1);
+	ASSERT(submit_flags(busy.fd, busy.ctx, 0, AXL_SUBMIT_FENCE_FD, &cmd, 1, &job) == 0);
+	s.seq = job.sequence;
+	ASSERT(pthread_create(&thread, NULL, sleeper, &s) == 0);
+	usleep(20000);
+
+	strike(variant->event);
+
+	pthread_join(thread, NULL);
+	EXPECT_EQ(s.result, -EIO);
+	EXPECT_EQ(s.end.status, AXL_ST_CANCELED);
+	poller = (struct pollfd){ .fd = job.fence_fd, .events = POLLIN };
+	EXPECT_EQ(poll(&poller, 1, 0), 1);
+	EXPECT_EQ(poller.revents, POLLIN | POLLERR);
+	EXPECT_EQ(read(job.fence_fd, &status, sizeof(status)), sizeof(status));
+	EXPECT_EQ(status.status, AXL_ST_CANCELED);
+	/* What was done stays done; contexts are lost, those without work too. */
+	EXPECT_EQ(wait_seq(busy.fd, busy.ctx, 0, 1, 0, &end), 0);
+	EXPECT_EQ(end.status, AXL_ST_OK);
+	EXPECT_EQ(submit(busy.fd, busy.ctx, 0, &cmd, 1, &dead), -EIO);
+	EXPECT_EQ(submit(idle.fd, idle.ctx, 1, &cmd, 1, &dead), -EIO);
+
+	/* Files, buffers and mappings go on. */
+	EXPECT_EQ(busy.map[16000], 77);
+	world_renew(&busy);
+	world_renew(&idle);
+	EXPECT_EQ(right_result(&busy), 0);
+	EXPECT_EQ(right_result(&idle), 0);
+	EXPECT(pinned_copy_works(&busy, pinned, user.handle));
+	EXPECT_EQ(dev_ioctl(busy.fd, AXL_IOCTL_CLOCK_SAMPLE, &sample), 0);
+	/* So does the ring: a reader notices the reset by its record at most. */
+	ASSERT(header->produced > header->consumed);
+	next = ((union axl_record *)((char *)header + AXL_TRACE_HEADER_BYTES))->h.sequence;
+	EXPECT_EQ(next, 0);
+	ring_take(header, 0, &next);
+	poller = (struct pollfd){ .fd = busy.fd, .events = POLLIN };
+	EXPECT_EQ(ring_take(header, run_nop(&busy), &next), 1);
+	run_nop(&idle);
+	EXPECT_EQ(poll(&poller, 1, 10000), 1);
+	EXPECT_EQ(poller.revents, POLLIN);
+	/* Nothing is held by jobs that are no more. */
+	EXPECT_EQ(buf_destroy(busy.fd, user.handle), 0);
+	EXPECT_EQ(buf_destroy(busy.fd, busy.device.handle), 0);
+	EXPECT_EQ(buf_destroy(busy.fd, busy.host.handle), 0);
+}
+
+TEST_VARIANTS(a_hung_job_keeps_its_guilt, struct how, EVENTS)
+{
+	struct world bad = world_open(), good = world_open(), late = world_open();
+	struct axl_desc cmd = cmd_nop(AXL_ENGINE_D2H), stuck = cmd_nop(AXL_ENGINE_VECTOR);
+	struct axl_submit hung, waits, second;
+	struct axl_wait end;
+
+	job_timeout_ms(500);
+	ASSERT(qmp_set("fault-hang-engine", AXL_ENGINE_D2H) == 0);
+	ASSERT(submit(bad.fd, bad.ctx, 0, &cmd, 1, &hung) == 0);
+	EXPECT_EQ(wait_seq(bad.fd, bad.ctx, 0, hung.sequence, 15000, &end), -EIO);
+	EXPECT_EQ(end.status, AXL_ST_HANG);
+	job_timeout_ms(0);
+	/* Innocent: it waits for somebody. And another that hangs when the bus is reset. */
+	cmd_wait(&stuck, 0, 1000);
+	ASSERT(submit(good.fd, good.ctx, 0, &stuck, 1, &waits) == 0);
+	ASSERT(qmp_set("fault-hang-engine", AXL_ENGINE_D2H) == 0);
+	ASSERT(submit(late.fd, late.ctx, 0, &cmd, 1, &second) == 0);
+	usleep(20000);
+
+	strike(variant->event);
+
+	EXPECT_EQ(wait_seq(bad.fd, bad.ctx, 0, hung.sequence, 0, &end), -EIO);
+	EXPECT_EQ(end.status, AXL_ST_HANG);
+	EXPECT_EQ(wait_seq(good.fd, good.ctx, 0, waits.sequence, 0, &end), -EIO);
+	EXPECT_EQ(end.status, AXL_ST_CANCELED);
+	EXPECT_EQ(wait_seq(late.fd, late.ctx, 0, second.sequence, 0, &end), -EIO);
+	EXPECT_EQ(end.status, AXL_ST_CANCELED);
+	qmp_set("fault-hang-engine", -1);
+	job_timeout_ms(10000);
+	world_renew(&bad);
+	world_renew(&good);
+	EXPECT_EQ(right_result(&bad), 0);
+	EXPECT_EQ(right_result(&good), 0);
+}
+
+TEST(errors_on_top_of_each_other)
+{
+	struct world w = world_open();
+	long long resets = stat_of("device_resets"), seen;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		inject("0x4000 0 0 0 0");
+		inject("0x40000 0 0 0 0");
+	}
+	/* How many recoveries that makes is the kernel's to say; the last may be under way. */
+	do {
+		wait_recovered(resets);
+		seen = stat_of("device_resets");
+		sleep(1);
+	} while (seen != stat_of("device_resets") || !state_is("live"));
+	world_renew(&w);
+	EXPECT_EQ(right_result(&w), 0);
+	/* What saved the state for the error's reset must do so for the next one. */
+	strike(FLR);
+	strike(FATAL);
+	strike(BUS);
+	strike(FATAL);
+	world_renew(&w);
+	EXPECT_EQ(right_result(&w), 0);
+}
+
+TEST_VARIANTS(the_driver_lets_go_after_it, struct how, EVENTS)
+{
+	struct world w = world_open(), again;
+	struct axl_info info = { .size = sizeof(info) };
+
+	strike(variant->event);
+	ASSERT(write_text("/sys/bus/pci/drivers/axl/unbind", pci_name_) == 0 || !*pci_name_);
+	if (!*pci_name_) {
+		strcpy(pci_name_, dev_info(w.fd).pci_name);
+		ASSERT(write_text("/sys/bus/pci/drivers/axl/unbind", pci_name_) == 0);
+	}
+	EXPECT_EQ(dev_ioctl(w.fd, AXL_IOCTL_INFO, &info), -ENODEV);
+	world_close(&w);
+	ASSERT(write_text("/sys/bus/pci/drivers/axl/bind", pci_name_) == 0);
+	again = world_open();
+	EXPECT_EQ(right_result(&again), 0);
+}
+
+/* ---- under load ---- */
+
+enum { THREADS = 6 };
+
+static int stop_;
+
+struct client {
+	struct world w;
+	long right, lost, refused;
+	int unexpected;
+};
+
+static void *load_thread(void *arg)
+{
+	struct client *c = arg;
+	struct world w = c->w;
+	int err;
+
+	while (!__atomic_load_n(&stop_, __ATOMIC_RELAXED)) {
+		struct axl_clock_sample sample = { .size = sizeof(sample) };
+
+		err = right_result(&w);
+		if (!err) {
+			c->right++;
+		} else if (err == -EIO) {
+			struct axl_ctx_create ctx;
+
+			c->lost++;
+			if (ctx_destroy(w.fd, w.ctx))
+				c->unexpected = -EBADF;
+			/* No new one before the device is back. */
+			while ((err = ctx_create(w.fd, 2, 0, &ctx)) == -EIO) {
+				c->refused++;
+				usleep(1000);
+			}
+			if (!err)
+				w.ctx = ctx.ctx;
+		}
+		if (err)
+			c->unexpected = err;
+		err = dev_ioctl(w.fd, AXL_IOCTL_CLOCK_SAMPLE, &sample);
+		if (err && err != -EIO)
+			c->unexpected = err;
+		if (c->unexpected)
+			break;
+	}
+	c->w = w;
+	return NULL;
+}
+
+TEST_VARIANTS(under_load, struct how, EVENTS)
+{
+	const char *cycles = getenv("AXL_CYCLES");
+	int count = cycles ? atoi(cycles) : 3, i, t;
+	struct client clients[THREADS] = { 0 };
+	pthread_t threads[THREADS];
+	long right = 0, lost = 0;
+	struct world w;
+
+	for (t = 0; t < THREADS; t++)
+		clients[t].w = world_open();
+	for (t = 0; t < THREADS; t++)
+		ASSERT(pthread_create(&threads[t], NULL, load_thread, &clients[t]) == 0);
+	for (i = 0; i < count; i++) {
+		usleep(30000 + 7000 * (i % 7));
+		strike(variant->event);
+	}
+	usleep(100000);
+	__atomic_store_n(&stop_, 1, __ATOMIC_RELAXED);
+	for (t = 0; t < THREADS; t++) {
+		pthread_join(threads[t], NULL);
+		world_close(&clients[t].w);
+		EXPECT_EQ(clients[t].unexpected, 0);
+		right += clients[t].right;
+		lost += clients[t].lost;
+	}
+	printf("# figure recoveries_under_load %d cycles\n", count);
+	printf("# %ld right results, %ld lost contexts\n", right, lost);
+	EXPECT(right > 0);
+	EXPECT(lost > 0);
+	w = world_open();
+	EXPECT_EQ(right_result(&w), 0);
+	EXPECT_EQ(dev_info(w.fd).dram_free_bytes, dev_info(w.fd).dram_bytes - 4096 - (1 << 16));
+}
+
+int main(int argc, char **argv)
+{
+	return harness_main(argc, argv);
+}

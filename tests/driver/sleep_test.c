@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The machine sleeps with files open, jobs waiting, rings mapped and clients at
+ * work: devices suspended and resumed (pm_test), and the whole way to idle and
+ * back by a key, which tests/vm/driver-sleep.sh presses. Runs in a sealed guest:
+ * the file system of any other one does not survive a suspend. AXL_CYCLES sets
+ * how often. Room: tests/driver.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/driver/harness.h"
+#include "tests/driver/world.h"
+
+struct way {
+	const char *name;
+	const char *pm_test;	/* platform: all of it but idling, for a second */
+};
+
+#define WAYS { "devices", "platform" }, { "s2idle", "none" }
+#define KEYBOARD "/sys/devices/platform/i8042/serio0/power/wakeup"
+
+static int write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+static void nap(const struct way *way)
+{
+	if (access("/sys/power/pm_test", W_OK))
+		harness_skip("this kernel has no /sys/power/pm_test");
+	write_text("/sys/module/suspend/parameters/pm_test_delay", "1");
+	if (strcmp(way->pm_test, "none") == 0 && write_text(KEYBOARD, "enabled"))
+		harness_skip("no key would wake this machine");
+	ASSERT(write_text("/sys/power/pm_test", way->pm_test) == 0);
+	EXPECT_EQ(write_text("/sys/power/state", "freeze"), 0);
+}
+
+struct sleeper {
+	const struct world *w;
+	uint64_t seq;
+	int result;
+	struct axl_wait end;
+};
+
+static void *sleeper(void *arg)
+{
+	struct sleeper *s = arg;
+
+	s->result = wait_seq(s->w->fd, s->w->ctx, 0, s->seq, -1, &s->end);
+	return NULL;
+}
+
+static void world_renew(struct world *w)
+{
+	struct axl_ctx_create ctx;
+
+	EXPECT_EQ(ctx_destroy(w->fd, w->ctx), 0);
+	ASSERT(ctx_create(w->fd, 2, 0, &ctx) == 0);
+	w->ctx = ctx.ctx;
+}
+
+TEST_VARIANTS(users_are_told_and_go_on, struct way, WAYS)
+{
+	struct world busy = world_open(), idle = world_open();
+	struct axl_trace_open ring = { .size = sizeof(ring), .log2_records = 9, .watermark = 1,
+				       .classes = AXL_REC_CLASS(AXL_REC_JOB) };
+	struct axl_desc cmd = cmd_nop(AXL_ENGINE_VECTOR);
+	long long resets = stat_of("device_resets");
+	struct sleeper s = { .w = &busy };
+	struct axl_trace_header *header;
+	struct axl_submit job, dead;
+	struct pollfd poller;
+	uint64_t produced;
+	struct axl_wait end;
+	pthread_t thread;
+
+	ASSERT(dev_ioctl(busy.fd, AXL_IOCTL_TRACE_OPEN, &ring) == 0);
+	header = mmap(NULL, ring.map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, busy.fd, 0);
+	ASSERT(header != MAP_FAILED);
+	EXPECT_EQ(right_result(&busy), 0);
+	EXPECT_EQ(right_result(&idle), 0);
+	busy.map[16000] = 77;
+	cmd_wait(&cmd, 100, 1);
+	ASSERT(submit_flags(busy.fd, busy.ctx, 0, AXL_SUBMIT_FENCE_FD, &cmd, 1, &job) == 0);
+	s.seq = job.sequence;
+	ASSERT(pthread_create(&thread, NULL, sleeper, &s) == 0);
+	usleep(20000);
+	produced = header->produced;
+
+	nap(variant);
+
+	EXPECT(stat_of("device_resets") > resets);
+	pthread_join(thread, NULL);
+	EXPECT_EQ(s.result, -EIO);
+	EXPECT_EQ(s.end.status, AXL_ST_CANCELED);
+	poller = (struct pollfd){ .fd = job.fence_fd, .events = POLLIN };
+	EXPECT_EQ(poll(&poller, 1, 0), 1);
+	EXPECT_EQ(poller.revents, POLLIN | POLLERR);
+	EXPECT_EQ(wait_seq(busy.fd, busy.ctx, 0, 1, 0, &end), 0);
+	EXPECT_EQ(submit(busy.fd, busy.ctx, 0, &cmd, 1, &dead), -EIO);
+	EXPECT_EQ(submit(idle.fd, idle.ctx, 1, &cmd, 1, &dead), -EIO);
+	EXPECT_EQ(busy.map[16000], 77);
+	world_renew(&busy);
+	world_renew(&idle);
+	EXPECT_EQ(right_result(&busy), 0);
+	EXPECT_EQ(right_result(&idle), 0);
+	/* The ring goes on where it was. */
+	poller = (struct pollfd){ .fd = busy.fd, .events = POLLIN };
+	EXPECT_EQ(poll(&poller, 1, 10000), 1);
+	EXPECT(header->produced > produced);
+}
+
+enum { THREADS = 4 };
+
+static int stop_;
+
+struct client {
+	struct world w;
+	long right, lost;
+	int unexpected;
+};
+
+static void *load_thread(void *arg)
+{
+	struct client *c = arg;
+	int err;
+
+	while (!__atomic_load_n(&stop_, __ATOMIC_RELAXED) && !c->unexpected) {
+		struct axl_ctx_create ctx;
+
+		err = right_result(&c->w);
+		c->right += !err;
+		if (err != -EIO) {
+			c->unexpected = err;
+			continue;
+		}
+		c->lost++;
+		ctx_destroy(c->w.fd, c->w.ctx);
+		while ((err = ctx_create(c->w.fd, 2, 0, &ctx)) == -EIO)
+			usleep(1000);
+		c->w.ctx = ctx.ctx;
+		c->unexpected = err;
+	}
+	return NULL;
+}
+
+TEST_VARIANTS(under_load, struct way, WAYS)
+{
+	const char *cycles = getenv("AXL_CYCLES");
+	int count = cycles ? atoi(cycles) : 2, i, t;
+	struct client clients[THREADS] = { 0 };
+	pthread_t threads[THREADS];
+
+	for (t = 0; t < THREADS; t++)
+		clients[t].w = world_open();
+	for (t = 0; t < THREADS; t++)
+		ASSERT(pthread_create(&threads[t], NULL, load_thread, &clients[t]) == 0);
+	for (i = 0; i < count; i++) {
+		usleep(50000);
+		nap(variant);
+	}
+	usleep(100000);
+	__atomic_store_n(&stop_, 1, __ATOMIC_RELAXED);
+	for (t = 0; t < THREADS; t++) {
+		pthread_join(threads[t], NULL);
+		EXPECT_EQ(clients[t].unexpected, 0);
+		EXPECT(clients[t].right > 0);
+		EXPECT_EQ(clients[t].lost, count);
+		EXPECT_EQ(right_result(&clients[t].w), 0);
+	}
+	printf("# figure sleeps_under_load %d cycles\n", count);
+}
+
+int main(int argc, char **argv)
+{
+	return harness_main(argc, argv);
+}
