@@ -3,6 +3,7 @@
 // Samples to smooth stretches: gates, how fast the clock wanders, where it breaks.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "libtrace/clock/fit.h"
 
@@ -31,6 +32,19 @@ constexpr double kWitnessWidths = 2;
 constexpr double kEase = 0.25;
 // Halvings of the margin: to a thousandth of the narrowest bracket.
 constexpr int kMarginSteps = 10;
+// How bent a curve may be, of what the assumed wander allows, from straight on.
+constexpr double kBends[] = {0.0, 1.0 / 256, 1.0 / 64, 1.0 / 16, 1.0 / 4, 1.0 / 2, 1.0};
+// A pair not known to a quarter of the narrowest bracket narrows little.
+constexpr double kUsefulPair = 0.25;
+// One that is further from the others than twice this, of that, is far off.
+constexpr double kFarOff = 0.25;
+// So many pairs that err alike in a row are still noticed: what keeps a host busy for
+// longer than a few samples is not what comes between the two readings of a pair.
+constexpr double kRun = 4;
+// Halvings of that until the spread of pairs is known: to a thousandth.
+constexpr int kSpreadSteps = 8;
+// If more than one pair of so many is far off, the others may be, too.
+constexpr uint64_t kFewPairs = 10;
 
 double Median(std::vector<double> values) {
   if (values.empty()) return 0;
@@ -61,15 +75,18 @@ bool PtmNode(const TickLine& line, const Count& count, const Reading& reading, d
   return node->gate.hi >= bracket.lo - apart && node->gate.lo <= bracket.hi + apart;
 }
 
-// Brackets, cross-timestamps good to ptm_error_ns (negative: none), and cuts.
+// Brackets, cross-timestamps good to ptm_error_ns (negative: none) but for those at the
+// positions left_out, in order, and cuts.
 std::vector<Node> NodesOf(const TickLine& line, const Count& count, std::span<const CutMark> cuts,
-                          double ptm_error_ns, uint64_t* rejected) {
+                          double ptm_error_ns, std::span<const double> left_out,
+                          uint64_t* rejected) {
   std::vector<Node> nodes;
   for (const Reading& reading : count.readings) {
     nodes.push_back(Bracket(reading.position_ns, GateOf(line, count, reading)));
     if (!reading.sample.has_ptm || ptm_error_ns < 0) continue;
     Node node;
-    if (PtmNode(line, count, reading, ptm_error_ns, &node)) {
+    if (PtmNode(line, count, reading, ptm_error_ns, &node) &&
+        !std::binary_search(left_out.begin(), left_out.end(), node.position_ns)) {
       node.ptm = true;
       nodes.push_back(node);
     } else {
@@ -116,12 +133,55 @@ std::vector<Piece> SegmentWithLeastWander(std::vector<Node>* nodes, Motion* moti
   return best;
 }
 
-// How far cross-timestamps can be trusted: as far as they agree with each other and
-// with the brackets on a curve that the brackets alone allow. Nothing tells the error of
-// a pair; the least that lets all but a hundredth of them fit, twice over, is taken,
-// unless their roundings do. Negative: they agree with nothing.
+// How far apart pairs of a smooth stretch usually are, by the time between them: half of
+// the time lies in gaps no longer.
+double UsualGapNs(std::span<const Node> nodes) {
+  std::vector<double> gaps;
+  double last = kInfinity, sum = 0;
+  for (const Node& node : nodes) {
+    if (!node.ptm || node.rejected) continue;
+    if (last < node.position_ns) gaps.push_back(node.position_ns - last);
+    last = node.position_ns;
+  }
+  std::sort(gaps.begin(), gaps.end());
+  const double total = std::accumulate(gaps.begin(), gaps.end(), 0.0);
+  for (double gap : gaps) {
+    if ((sum += gap) >= 0.5 * total) return gap;
+  }
+  return 0;
+}
+
+// Half the spread of pairs around the best curve that bends by at most `curvature`, if
+// that is below `limit`; else infinite. nodes: pairs believed to `believed_ns`.
+double HalfSpread(std::span<const Node> nodes, const Motion& motion, double believed_ns,
+                  double limit) {
+  std::vector<Node> pairs;
+  for (const Node& node : nodes) {
+    if (node.kind != Node::Kind::kBracket || (node.ptm && !node.rejected)) pairs.push_back(node);
+  }
+  const auto passes = [&](double half_width) {
+    return IsFeasible(Narrowed(pairs, believed_ns - half_width), motion);
+  };
+  if (!passes(limit)) return kInfinity;
+  double too_narrow = 0, enough = limit;
+  for (int i = 0; i < kSpreadSteps; ++i) {
+    const double trial = 0.5 * (too_narrow + enough);
+    (passes(trial) ? enough : too_narrow) = trial;
+  }
+  return enough;
+}
+
+// How far cross-timestamps can be trusted. Nothing tells the error of a pair, so it is
+// taken from how far all of them disagree: if some err to either side of the truth, or not
+// at all, none errs by more than their spread around a curve that runs as the clock did.
+// Of the curves that the assumed wander allows that is the one that makes the sum least of
+// the spread and of what a bend can hide of it: a pair between two others, both as far away
+// as is usual, can be off by curvature * gap^2 / 2 and still lie on the curve. Pairs that
+// contradict the others wherever these lie within `limit` are no cross-timestamps, and left
+// out; *left_out gets their positions. Negative: they agree with nothing.
 double PtmError(const TickLine& line, const Count& count, std::span<const CutMark> cuts,
-                const Options& options, const Motion& motion, size_t pieces) {
+                const Options& options, const Motion& motion, size_t pieces,
+                std::vector<double>* left_out) {
   const auto has_ptm = [](const Reading& reading) { return reading.sample.has_ptm; };
   const auto pairs = std::count_if(count.readings.begin(), count.readings.end(), has_ptm);
   if (pairs == 0) return -1;
@@ -131,16 +191,35 @@ double PtmError(const TickLine& line, const Count& count, std::span<const CutMar
     narrowest = std::min(narrowest, gate.hi - gate.lo);
   }
   // Pairs not clearly better than the brackets add nothing.
-  for (double error = options.ptm_error_ns; error < narrowest / 8; error *= 2) {
-    uint64_t rejected = 0;
-    std::vector<Node> nodes = NodesOf(line, count, cuts, error, &rejected);
-    const size_t found = Segment(nodes, motion).size();
-    for (const Node& node : nodes) rejected += node.ptm && node.rejected;
-    if (found <= pieces && rejected * 100 <= static_cast<uint64_t>(pairs)) {
-      return error == options.ptm_error_ns ? error : 2 * error;
-    }
+  const double limit = kUsefulPair * narrowest;
+  const double rounding = 0.5 * (line.ns_per_tick() + 1);
+  const double believed = kFarOff * limit - rounding;
+  uint64_t rejected = 0;
+  std::vector<Node> nodes = NodesOf(line, count, cuts, believed, {}, &rejected);
+  const std::vector<Piece> found = Segment(nodes, motion);
+  for (const Node& node : nodes) {
+    if (!node.ptm || !node.rejected) continue;
+    left_out->push_back(node.position_ns);
+    ++rejected;
   }
-  return -1;
+  if (found.size() > pieces || rejected * kFewPairs > static_cast<uint64_t>(pairs)) return -1;
+
+  double error = options.ptm_error_ns;
+  for (const Piece& piece : found) {
+    const std::span<const Node> span(nodes.data() + piece.first, piece.last - piece.first + 1);
+    const double gap_s = UsualGapNs(span) * 1e-9;
+    double least = kInfinity;
+    for (double factor : kBends) {
+      Motion trial = motion;
+      trial.curvature *= factor;
+      const double run_s = 0.5 * (kRun + 1) * gap_s;
+      const double hidden = 0.5 * trial.curvature * run_s * run_s;
+      if (hidden >= least) break;
+      least = std::min(least, 2 * HalfSpread(span, trial, kFarOff * limit, 0.5 * limit) + hidden);
+    }
+    error = std::max(error, least - rounding);
+  }
+  return error + rounding <= limit ? error : -1;
 }
 
 // Splits long stretches, so that the chord between nodes is near the curve.
@@ -184,7 +263,7 @@ void ChooseEstimate(std::span<const Node> nodes, const Motion& bounds, Stretch* 
     return IsFeasible(Narrowed(brackets, margin), motion);
   };
   Motion motion = bounds;
-  for (double factor : {0.0, 1.0 / 256, 1.0 / 64, 1.0 / 16, 1.0 / 4}) {
+  for (double factor : kBends) {
     Motion trial = bounds;
     trial.curvature = factor * bounds.curvature;
     if (passes(trial, kEase * narrowest)) {
@@ -273,11 +352,13 @@ std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count,
   Motion motion;
   motion.curvature = options.max_drift_ppm_per_s * 1e3;
   motion.slopes = {(1 / kMaxRatio - 1) * 1e9, (kMaxRatio - 1) * 1e9};
-  std::vector<Node> nodes = NodesOf(line, count, cuts, -1, rejected);
+  std::vector<Node> nodes = NodesOf(line, count, cuts, -1, {}, rejected);
   std::vector<Piece> pieces = SegmentWithLeastWander(&nodes, &motion);
-  const double ptm_error_ns = PtmError(line, count, cuts, options, motion, pieces.size());
+  std::vector<double> left_out;
+  const double ptm_error_ns =
+      PtmError(line, count, cuts, options, motion, pieces.size(), &left_out);
   if (ptm_error_ns >= 0) {
-    nodes = NodesOf(line, count, cuts, ptm_error_ns, rejected);
+    nodes = NodesOf(line, count, cuts, ptm_error_ns, left_out, rejected);
     pieces = SegmentWithLeastWander(&nodes, &motion);
   }
   if (pieces.size() > 1) {
