@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,9 +23,7 @@ namespace acceltrace::cli {
 namespace {
 
 constexpr char kDaemon[] = "acceltraced";
-// A stop waits for the disk; anything else is quick.
-constexpr int kAnswerMs = 60'000;
-constexpr int kStopMs = 600'000;
+constexpr int kKilledMs = 5'000;  // after SIGKILL: only a broken driver can hold it
 constexpr size_t kMaxLineBytes = 4096;
 
 std::string FindDaemon() {
@@ -45,9 +44,28 @@ std::string FindDaemon() {
   return "";
 }
 
+using Clock = std::chrono::steady_clock;
+
+int LeftMs(Clock::time_point deadline) {
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+  return std::max(static_cast<int>(left.count()), 0);
+}
+
+// Whether the process has ended before timeout_ms.
+bool EndsWithin(int pidfd, int timeout_ms) {
+  const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
+  while (true) {
+    pollfd ended{pidfd, POLLIN, 0};
+    const int polled = poll(&ended, 1, LeftMs(deadline));
+    if (polled < 0 && errno == EINTR) continue;
+    return polled != 0;
+  }
+}
+
 }  // namespace
 
-Result<DaemonClient> DaemonClient::Start(const std::vector<std::string>& arguments, int output_fd) {
+Result<DaemonClient> DaemonClient::Start(const std::vector<std::string>& arguments, int output_fd,
+                                         const Limits& limits) {
   const std::string daemon = FindDaemon();
   if (daemon.empty()) {
     return Status::Error(
@@ -83,22 +101,22 @@ Result<DaemonClient> DaemonClient::Start(const std::vector<std::string>& argumen
   }
   close(ends[1]);
   DaemonClient client;
+  client.limits_ = limits;
   client.fd_ = ends[0];
   client.pid_ = pid;
   return client;
 }
 
 DaemonClient::DaemonClient(DaemonClient&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)),
+    : limits_(other.limits_),
+      fd_(std::exchange(other.fd_, -1)),
       pid_(std::exchange(other.pid_, -1)),
       buffer_(std::move(other.buffer_)),
-      early_failure_(std::move(other.early_failure_)) {}
+      early_failure_(std::move(other.early_failure_)),
+      gone_(other.gone_),
+      refused_(other.refused_) {}
 
-DaemonClient::~DaemonClient() {
-  if (fd_ >= 0) close(fd_);
-  fd_ = -1;
-  if (pid_ > 0) WaitForExit();
-}
+DaemonClient::~DaemonClient() { WaitForExit(); }
 
 Status DaemonClient::Send(const std::string& line) {
   std::string bytes = line + "\n";
@@ -111,43 +129,76 @@ Status DaemonClient::Send(const std::string& line) {
   return {};
 }
 
-std::optional<std::string> DaemonClient::ReadLine(int timeout_ms) {
-  using Clock = std::chrono::steady_clock;
+std::optional<std::string> DaemonClient::ReadLine(int timeout_ms, int also_fd) {
   const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
-  while (true) {
+  while (fd_ >= 0) {
     const size_t end = buffer_.find('\n');
     if (end != std::string::npos) {
       std::string line = buffer_.substr(0, end);
       buffer_.erase(0, end + 1);
       return line;
     }
-    if (buffer_.size() > kMaxLineBytes) return std::nullopt;
-    int left_ms = -1;
-    if (timeout_ms >= 0) {
-      left_ms = static_cast<int>(
-          std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count());
-      if (left_ms < 0) left_ms = 0;
-    }
-    pollfd ready{fd_, POLLIN, 0};
-    const int polled = poll(&ready, 1, left_ms);
+    gone_ = buffer_.size() > kMaxLineBytes;  // what talks so is no daemon of ours
+    if (gone_) break;
+    pollfd ready[] = {{fd_, POLLIN, 0}, {also_fd, POLLIN, 0}};
+    const int polled = poll(ready, 2, timeout_ms < 0 ? -1 : LeftMs(deadline));
     if (polled < 0 && errno == EINTR) continue;
-    if (polled <= 0) return std::nullopt;
+    if (polled <= 0) break;
+    if (ready[0].revents == 0) break;
     char bytes[1024];
     const ssize_t got = recv(fd_, bytes, sizeof(bytes), 0);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return std::nullopt;
+    gone_ = got <= 0;
+    if (gone_) break;
     buffer_.append(bytes, static_cast<size_t>(got));
   }
+  return std::nullopt;
+}
+
+Status DaemonClient::WaitUntilReady(int also_fd, const std::function<bool()>& heard) {
+  const auto deadline = Clock::now() + std::chrono::milliseconds(limits_.start_ms);
+  std::optional<std::string> first;
+  bool interrupted = false;
+  while (!first && !gone_ && !interrupted && LeftMs(deadline) > 0) {
+    first = ReadLine(LeftMs(deadline), also_fd);
+    pollfd also{also_fd, POLLIN, 0};
+    interrupted = !first && poll(&also, 1, 0) > 0 && heard();
+  }
+  if (first == "ready") return {};
+  const bool silent = !first && !gone_;
+  const std::string ended = WaitForExit();
+  constexpr std::string_view kError = "error: ";
+  if (interrupted) return Status::Error("interrupted before the recording began");
+  if (first && first->rfind(kError, 0) == 0) return Status::Error(first->substr(kError.size()));
+  if (first) return Status::Error("the capture daemon speaks another protocol");
+  return Status::Error("the capture daemon did not start: " +
+                       (silent ? fmt::format("no word for {} ms, ", limits_.start_ms) : "") +
+                       ended);
 }
 
 std::string DaemonClient::WaitForExit() {
+  if (fd_ >= 0) close(std::exchange(fd_, -1));
   if (pid_ <= 0) return "it ended before";
+  std::string forced;
+  const int pidfd = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
+  if (pidfd >= 0 && !EndsWithin(pidfd, limits_.end_ms)) {
+    kill(pid_, SIGKILL);
+    forced = fmt::format("it did not end within {} ms, ", limits_.end_ms);
+    const bool ended = EndsWithin(pidfd, kKilledMs);
+    if (!ended) {
+      close(pidfd);
+      return forced +
+             fmt::format("nor when killed: process {} is left behind", std::exchange(pid_, -1));
+    }
+  }
+  if (pidfd >= 0) close(pidfd);
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
   pid_ = -1;
   if (WIFSIGNALED(status)) {
-    return fmt::format("killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    return forced +
+           fmt::format("killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
   }
   refused_ = WEXITSTATUS(status) == kMisuse;
   return fmt::format("exit status {}", WEXITSTATUS(status));
@@ -164,7 +215,7 @@ Status DaemonClient::Command(const std::string& line) {
   Status sent = Send(line);
   if (!sent.ok()) return sent;
   while (true) {
-    const auto answer = ReadLine(kAnswerMs);
+    const auto answer = ReadLine(limits_.answer_ms);
     if (!answer) return Status::Error("the capture daemon does not answer");
     if (*answer == "ok") return {};
     constexpr std::string_view kError = "error: ";
@@ -177,7 +228,7 @@ Result<std::string> DaemonClient::Stop(int command_status) {
   const Status sent = Send(command_status < 0 ? "stop" : "stop " + std::to_string(command_status));
   if (!sent.ok()) return sent;
   while (true) {
-    const auto answer = ReadLine(kStopMs);
+    const auto answer = ReadLine(limits_.stop_ms);
     if (!answer) return Status::Error("the capture daemon died before the end: " + WaitForExit());
     constexpr std::string_view kDone = "done ";
     if (answer->rfind(kDone, 0) == 0) {

@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,21 +18,37 @@ namespace acceltrace::cli {
 
 class DaemonClient {
  public:
+  // How long the daemon may take.
+  struct Limits {
+    int start_ms = 60'000;  // to read the kernel's symbols and begin
+    int answer_ms = 60'000;
+    int stop_ms = 600'000;  // to write what it has to the disk
+    int end_ms = 60'000;    // to end once its socket is closed
+  };
+
   // Starts `acceltraced --private` (beside this executable, else in PATH) in a
   // process group of its own, so that the terminal's Ctrl-C does not reach it.
   // output_fd: passed on as --output-fd, or -1. Does not wait for it.
-  static Result<DaemonClient> Start(const std::vector<std::string>& arguments, int output_fd);
+  static Result<DaemonClient> Start(const std::vector<std::string>& arguments, int output_fd,
+                                    const Limits& limits);
+  static Result<DaemonClient> Start(const std::vector<std::string>& arguments, int output_fd) {
+    return Start(arguments, output_fd, Limits());
+  }
   DaemonClient(DaemonClient&& other) noexcept;
   DaemonClient& operator=(DaemonClient&&) = delete;
-  // Closes the socket, which ends the recording in good order, and waits for it.
-  ~DaemonClient();
+  ~DaemonClient();  // as WaitForExit()
 
   int fd() const { return fd_; }  // readable when the daemon says something
 
   Status Send(const std::string& line);
-  // The next line; nothing when the daemon is gone or timeout_ms passed (-1 = never).
-  std::optional<std::string> ReadLine(int timeout_ms);
-  // Waits for its end; how it ended, for people: "exit status 1".
+  // The next line; nothing when the daemon is gone, timeout_ms passed (-1 = never) or
+  // also_fd (-1 = none) can be read first.
+  std::optional<std::string> ReadLine(int timeout_ms, int also_fd = -1);
+  // Waits for the recording's beginning, for a limited time, and while `heard`, called
+  // when also_fd can be read, says false. On an error the daemon has ended.
+  Status WaitUntilReady(int also_fd = -1, const std::function<bool()>& heard = nullptr);
+  // Closes the socket, which ends it in good order, and waits for that; one that does
+  // not end is killed. How it ended, for people: "exit status 1".
   std::string WaitForExit();
   // After its end: whether it did not like its options, and has said so.
   bool refused() const { return refused_; }
@@ -49,10 +66,12 @@ class DaemonClient {
  private:
   DaemonClient() = default;
 
+  Limits limits_;
   int fd_ = -1;
   pid_t pid_ = -1;
   std::string buffer_;
   std::string early_failure_;
+  bool gone_ = false;
   bool refused_ = false;
 };
 

@@ -31,13 +31,8 @@ Result<std::unique_ptr<model::Model>> Probe() {
                                                                 [](const int* f) { close(*f); });
   auto daemon = DaemonClient::Start({"--probes", "device,clock"}, fd);
   if (!daemon.ok()) return daemon.status();
-  constexpr int kStartMs = 30'000;
-  const auto first = daemon->ReadLine(kStartMs);
-  if (!first) return Status::Error("the capture daemon did not start: " + daemon->WaitForExit());
-  if (*first != "ready") {
-    constexpr std::string_view kError = "error: ";
-    return Status::Error(first->rfind(kError, 0) == 0 ? first->substr(kError.size()) : *first);
-  }
+  const Status ready = daemon->WaitUntilReady();
+  if (!ready.ok()) return ready;
   constexpr useconds_t kSampleUs = 200'000;
   usleep(kSampleUs);
   const auto stopped = daemon->Stop(-1);

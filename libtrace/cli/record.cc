@@ -67,18 +67,11 @@ class Recording {
       : options_(options), daemon_(*daemon), signals_(signals), processes_(processes) {}
 
   int Run() {
-    const auto first = daemon_.ReadLine(kStartMs);
-    if (!first) {
-      const std::string ended = Ended();
+    const Status ready = daemon_.WaitUntilReady(signals_, [this] { return HandleSignal(); });
+    if (!ready.ok()) {
       if (daemon_.refused()) return kMisuse;  // it has said what is wrong with the options
-      return Fail(kFailed, "the capture daemon did not start: " + ended);
+      return Fail(kFailed, ready.message());
     }
-    constexpr std::string_view kError = "error: ";
-    if (first->rfind(kError, 0) == 0) {
-      daemon_.WaitForExit();
-      return Fail(kFailed, first->substr(kError.size()));
-    }
-    if (*first != "ready") return Fail(kFailed, "the capture daemon speaks another protocol");
     if (!options_.command.empty()) {
       const Status started = StartCommand();
       if (!started.ok()) {
@@ -91,8 +84,6 @@ class Recording {
   }
 
  private:
-  static constexpr int kStartMs = 60'000;
-
   std::string Ended() { return daemon_.WaitForExit(); }
 
   Status StartCommand() {

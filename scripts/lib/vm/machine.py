@@ -77,7 +77,10 @@ def command_line(opts, chosen, initramfs, console, descriptors):
     # PCIe's own hotplug: that of ACPI would hide link changes and surprise removal.
     args += ["-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"]
     if opts.icount:
-        args += ["-icount", "shift=0,sleep=off", "-seed", "1", "-rtc", "base=2026-01-01,clock=vm"]
+        # What would be skipped may be a wait for the host, as long as it is tied to it.
+        sleep = "off" if opts.sealed or opts.skip_idle else "on"
+        args += ["-icount", f"shift=0,sleep={sleep}", "-seed", "1"]
+        args += ["-rtc", "base=2026-01-01,clock=vm"]
     if opts.iommu:
         # Before any device: those already there would bypass it.
         args += ["-device", "intel-iommu,intremap=on"]

@@ -35,6 +35,10 @@ def parse(argv):
     add = parser.add_argument
     add("--icount", action="store_true",
         help="virtual time counts instructions: figures independent of the host's load; one CPU")
+    add("--skip-idle", action="store_true",
+        help="under --icount: time in which the guest is idle takes none of the host's; a wait for "
+        "the host's files is idle time too, and limits in the guest may pass in it; --sealed, "
+        "which waits for nobody, implies it")
     add("--cpus", type=int, metavar="N", help="number of CPUs (default 2; 1 under --icount)")
     add("--memory", default="2G", metavar="SIZE", help="guest memory (default 2G)")
     add("--kernel", metavar="RELEASE",
@@ -76,6 +80,8 @@ def parse(argv):
         parser.error("no COMMAND given: scripts/vm [options] -- COMMAND [ARG...]")
     if opts.icount and opts.cpus not in (None, 1):
         parser.error("--icount counts the instructions of one CPU: leave --cpus out")
+    if opts.skip_idle and not opts.icount:
+        parser.error("--skip-idle is for --icount")
     if opts.cpus is None:
         opts.cpus = 1 if opts.icount else 2
     if not 1 <= opts.cpus <= 64:

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A client of daemons that do not behave: each is a script that is first in PATH. No outcome
+// depends on how fast anything is: who never answers is later than any limit.
+#include "libtrace/cli/daemon_client.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "tests/catch.h"
+
+namespace acceltrace::cli {
+namespace {
+
+// The body's $3 is the socket, as in `acceltraced --private --control-fd FD`.
+class Script {
+ public:
+  explicit Script(const std::string& body) {
+    folder_ = "/tmp/client-" + std::string(6, 'X');  // what mkdtemp replaces
+    REQUIRE(mkdtemp(folder_.data()) != nullptr);
+    std::ofstream(File()) << "#!/bin/bash\n" << body;
+    chmod(File().c_str(), 0700);
+    const char* before = std::getenv("PATH");
+    path_ = before == nullptr ? "" : before;
+    setenv("PATH", (folder_ + ":" + path_).c_str(), 1);
+  }
+  Script(const Script&) = delete;
+  Script& operator=(const Script&) = delete;
+  ~Script() {
+    setenv("PATH", path_.c_str(), 1);
+    unlink(File().c_str());
+    rmdir(folder_.c_str());
+  }
+
+ private:
+  std::string File() const { return folder_ + "/acceltraced"; }
+
+  std::string folder_, path_;
+};
+
+constexpr int kShortMs = 100;
+
+std::string Ready(const DaemonClient::Limits& limits = {}) {
+  auto client = DaemonClient::Start({}, -1, limits);
+  REQUIRE(client.ok());
+  return client->WaitUntilReady().message();
+}
+
+}  // namespace
+
+TEST_CASE("a daemon that never says a word is killed, and that is told") {
+  const Script script("exec sleep 1000\n");
+  DaemonClient::Limits limits;
+  limits.start_ms = limits.end_ms = kShortMs;
+  CHECK(Ready(limits) ==
+        "the capture daemon did not start: no word for 100 ms, it did not end within 100 ms, "
+        "killed by signal 9 (Killed)");
+}
+
+TEST_CASE("a daemon that is late ends by itself when it is no longer wanted") {
+  const Script script("read -r -u $3 || exit 5\n");
+  DaemonClient::Limits limits;
+  limits.start_ms = kShortMs;
+  CHECK(Ready(limits) == "the capture daemon did not start: no word for 100 ms, exit status 5");
+}
+
+TEST_CASE("what the daemon says instead of ready is told") {
+  const auto [body, told] = GENERATE(table<const char*, const char*>({
+      {"exit 3", "the capture daemon did not start: exit status 3"},
+      {"kill -SEGV $$", "the capture daemon did not start: killed by signal 11"},
+      {"echo error: no such device >&$3; exit 1", "no such device"},
+      {"echo hello >&$3", "the capture daemon speaks another protocol"},
+      {"printf ready >&$3", "the capture daemon did not start: exit status 0"},
+      {"head -c 100000 /dev/zero >&$3", "the capture daemon did not start"},
+  }));
+  const Script script(std::string(body) + "\n");
+  CHECK_THAT(Ready(), Catch::Matchers::StartsWith(told));
+}
+
+TEST_CASE("waiting for the beginning ends when something else asks for it") {
+  const Script script("read -r -u $3\n");
+  auto client = DaemonClient::Start({}, -1);
+  REQUIRE(client.ok());
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  REQUIRE(write(ends[1], "ab", 2) == 2);
+  int heard = 0;
+  const Status ready = client->WaitUntilReady(ends[0], [&] {
+    char byte = 0;
+    ++heard;
+    return read(ends[0], &byte, 1) == 1 && byte == 'b';
+  });
+  CHECK(ready.message() == "interrupted before the recording began");
+  CHECK(heard == 2);
+  close(ends[0]), close(ends[1]);
+}
+
+TEST_CASE("a daemon that does not stop, nor end, is killed") {
+  const Script script("echo ready >&$3; exec sleep 1000\n");
+  DaemonClient::Limits limits;
+  limits.stop_ms = limits.end_ms = kShortMs;
+  auto client = DaemonClient::Start({}, -1, limits);
+  REQUIRE(client.ok());
+  REQUIRE(client->WaitUntilReady().message().empty());
+  const auto done = client->Stop(-1);
+  REQUIRE(!done.ok());
+  CHECK_THAT(done.message(), Catch::Matchers::EndsWith(
+                                 "it did not end within 100 ms, killed by signal 9 (Killed)"));
+}
+
+TEST_CASE("stop returns the last word") {
+  const Script script(
+      "echo ready >&$3; read -r line <&$3; echo failed: disk full >&$3\n"
+      "echo \"done $line\" >&$3\n");
+  auto client = DaemonClient::Start({}, -1);
+  REQUIRE(client.ok());
+  REQUIRE(client->WaitUntilReady().message().empty());
+  const auto done = client->Stop(7);
+  REQUIRE(done.ok());
+  CHECK(done.value() == "stop 7");
+  CHECK(client->early_failure() == "disk full");
+}
+
+}  // namespace acceltrace::cli
