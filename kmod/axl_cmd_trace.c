@@ -82,25 +82,6 @@ void axl_cmd_trace_drain(struct axl_device *axl)
 	}
 }
 
-/* The ring begins anew, after a reset: the last of the old one first. axl->lock held. */
-void axl_cmd_trace_rewind(struct axl_device *axl)
-{
-	struct axl_trace_ring *ring = &axl->rings[AXL_TRACE_RING_DEVICE];
-	u32 i;
-
-	lockdep_assert_held(&axl->lock);
-	if (!axl->cmd_trace.on)
-		return;
-	for (i = 0; i <= AXL_CMD_TRACE_RECORDS / AXL_CMD_TRACE_BATCH; i++)
-		if (!axl_cmd_trace_take(axl))
-			break;
-	ring->header->produced = 0;
-	ring->header->lost = 0;
-	ring->header->consumed = 0;
-	axl->cmd_trace.read = 0;
-	axl->cmd_trace.lost = 0;
-}
-
 static void axl_cmd_trace_work(struct work_struct *work)
 {
 	struct axl_device *axl = container_of(to_delayed_work(work), struct axl_device,
@@ -127,8 +108,11 @@ static int axl_cmd_trace_start(struct axl_device *axl)
 		return err;
 	mutex_lock(&axl->lock);
 	err = axl_ring_take(&axl->rings[AXL_TRACE_RING_DEVICE], &setup, &mem);
-	if (!err)
+	if (!err) {
+		axl->cmd_trace.read = 0;
+		axl->cmd_trace.lost = 0;
 		WRITE_ONCE(axl->cmd_trace.on, true);
+	}
 	mutex_unlock(&axl->lock);
 	if (err) {
 		axl_mem_unmap(&mem);
@@ -144,12 +128,16 @@ void axl_cmd_trace_stop(struct axl_device *axl)
 {
 	struct axl_trace_ring *ring = &axl->rings[AXL_TRACE_RING_DEVICE];
 	struct axl_mem mem;
+	u32 i;
 
 	if (!axl->cmd_trace.on)
 		return;
 	mutex_lock(&axl->lock);
 	axl_ring_stop(ring);
-	axl_cmd_trace_rewind(axl);
+	/* What is left; no more than fits, whatever the index says. */
+	for (i = 0; i < AXL_CMD_TRACE_RECORDS / AXL_CMD_TRACE_BATCH; i++)
+		if (!axl_cmd_trace_take(axl))
+			break;
 	WRITE_ONCE(axl->cmd_trace.on, false);
 	mem = axl_ring_drop(ring);
 	mutex_unlock(&axl->lock);

@@ -369,7 +369,6 @@ void axl_cmd_trace_init(struct axl_device *axl);
 int axl_cmd_trace_set(struct axl_device *axl, bool on);
 void axl_cmd_trace_stop(struct axl_device *axl);
 void axl_cmd_trace_drain(struct axl_device *axl);
-void axl_cmd_trace_rewind(struct axl_device *axl);
 
 /* axl_counters.c */
 int axl_ioctl_counters(struct axl_ucmd *ucmd);

@@ -44,8 +44,6 @@ void axl_ring_arm(struct axl_trace_ring *ring)
 	u32 id = ring->id;
 
 	axl_write32(axl, AXL_REG_TR_CTRL(id), 0);
-	if (id == AXL_TRACE_RING_DEVICE)
-		axl_cmd_trace_rewind(axl);
 	axl_write64(axl, AXL_REG_TR_BASE(id), sg_dma_address(ring->mem.sgt.sgl));
 	axl_write32(axl, AXL_REG_TR_LOG2(id), ring->setup.log2_records);
 	axl_write32(axl, AXL_REG_TR_CLASSES(id), ring->setup.classes);

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""docs/driver.md says of tracepoints and statistics exactly what the headers say."""
+"""docs/driver.md says of tracepoints, sysfs and uevents exactly what the source says."""
 
+import glob
 import os
 import re
 import sys
@@ -40,15 +41,43 @@ def tracepoints(header):
     return events
 
 
+def table(doc, heading):
+    """The rows of the table with that heading, first column to the rest."""
+    rows = doc[doc.index(heading):].split("\n\n", 1)[0]
+    return dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", rows, re.M))
+
+
+def attributes(source):
+    """Name to mode; those declared must be those given to the device."""
+    modes = {"RO": "0444", "RW": "0644", "WO": "0200"}
+    found = {name: modes[kind]
+             for kind, name in re.findall(r"^static DEVICE_ATTR_(\w+)\((\w+)\);", source, re.M)}
+    if sorted(found) != sorted(re.findall(r"^\t&dev_attr_(\w+)\.attr,", source, re.M)):
+        raise ValueError("axl_sysfs.c: declared and given attributes differ")
+    return found
+
+
+def uevents():
+    """What the driver's files pass to axl_uevent(); a name it does not spell out is an error."""
+    calls = set()
+    for path in glob.glob(os.path.join(REPO, "kmod", "*.c")):
+        for arguments in re.findall(r"^\t+axl_uevent\(([^;]*)\);", read(path), re.M):
+            calls.add(re.fullmatch(r'[\w>-]+, "(\w+)"', arguments)[1])
+    return calls
+
+
 def main():
     doc = read("docs/driver.md")
     told = dict(re.findall(r"^\| `(axl_\w+)` \|[^|]*\| ([^|]*) \|$", doc, re.M))
-    stats_table = doc[doc.index("| file | counts |"):]
-    told_stats = dict(re.findall(r"^\| `(\w+)` \| ([^|]*) \|$", stats_table, re.M))
+    told_modes = {name: rest.split(" | ")[0]
+                  for name, rest in table(doc, "| attribute | mode | is |").items()}
     stats = re.findall(r'X\(\w+, (\w+), "([^"]*)"\)', read("kmod/uapi/axl_stats.h"))
     checks = [
         ("tracepoints", tracepoints(read("kmod/axl_trace.h")), told),
-        ("statistics", dict(stats), told_stats),
+        ("attributes", attributes(read("kmod/axl_sysfs.c")), told_modes),
+        ("statistics", dict(stats), table(doc, "| file | counts |")),
+        ("uevents", dict.fromkeys(uevents(), True),
+         dict.fromkeys(table(doc, "| uevent | when |"), True)),
     ]
     print(f"1..{len(checks)}")
     failed = False

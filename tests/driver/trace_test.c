@@ -269,6 +269,8 @@ TEST(commands_are_told_across_a_reset)
 	fd = dev_open();
 	ASSERT(ctx_create(fd, 1, 0, &ctx) == 0);
 	run_nops(fd, ctx.ctx, 1, 40);
+	/* What the device has not told of before the reset is gone with it. */
+	EXPECT_EQ(count(cmds_text(40), "axl_cmd_end:"), 40);
 	ASSERT(put(SYSFS "device/reset", "1") == 0);
 	EXPECT_EQ(ctx_destroy(fd, ctx.ctx), 0);
 	ASSERT(ctx_create(fd, 1, 0, &ctx) == 0);
