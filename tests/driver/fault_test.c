@@ -283,6 +283,189 @@ TEST(memory_errors_are_counted)
 	EXPECT_EQ(right_result(&w), 0);
 }
 
+/* ---- what touches no job, but who observes them ---- */
+
+struct reader {
+	struct axl_trace_header *header;
+	const union axl_record *records;
+};
+
+static struct reader ring_map(const struct world *w, uint32_t ring, uint32_t classes)
+{
+	struct axl_trace_open open = { .size = sizeof(open), .ring = ring, .log2_records = 6,
+				       .ctx = ring == AXL_TRACE_RING_CTX ? w->ctx : 0,
+				       .classes = classes };
+	struct reader r;
+
+	ASSERT(dev_ioctl(w->fd, AXL_IOCTL_TRACE_OPEN, &open) == 0);
+	r.header = mmap(NULL, open.map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, w->fd, 0);
+	ASSERT(r.header != MAP_FAILED);
+	r.records = (const void *)((const char *)r.header + AXL_TRACE_HEADER_BYTES);
+	return r;
+}
+
+/* Records are told of a little later than they are made; any register read hurries them. */
+static uint64_t await_index(int fd, const __u64 *index, uint64_t wanted)
+{
+	uint64_t value = 0;
+	int i;
+
+	for (i = 0; i < 2000; i++) {
+		struct axl_clock_sample sample = { .size = sizeof(sample) };
+
+		dev_ioctl(fd, AXL_IOCTL_CLOCK_SAMPLE, &sample);
+		value = __atomic_load_n(index, __ATOMIC_ACQUIRE);
+		if (value >= wanted)
+			break;
+		usleep(5000);
+	}
+	return value;
+}
+
+TEST(a_stalled_ring_tells_what_it_lost)
+{
+	struct world all = world_open(), own = world_open();
+	struct reader device = ring_map(&all, AXL_TRACE_RING_DEVICE, AXL_REC_CLASS(AXL_REC_JOB));
+	struct reader ctx = ring_map(&own, AXL_TRACE_RING_CTX, AXL_REC_CLASS(AXL_REC_JOB));
+	const union axl_record *rec;
+	int i;
+
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(right_result(&own), 0);
+	EXPECT_EQ(await_index(all.fd, &device.header->produced, 3), 3);
+	ASSERT(qmp_set("fault-trace-stall", 1) == 0);
+	for (i = 0; i < 5; i++) {
+		EXPECT_EQ(right_result(&own), 0);
+		EXPECT_EQ(right_result(&all), 0);
+	}
+	EXPECT_EQ(await_index(all.fd, &device.header->lost, 10), 10);
+	EXPECT_EQ(await_index(all.fd, &ctx.header->lost, 5), 5);
+	EXPECT_EQ(device.header->produced, 3);
+	ASSERT(qmp_set("fault-trace-stall", 0) == 0);
+	EXPECT_EQ(right_result(&own), 0);
+	EXPECT_EQ(await_index(all.fd, &device.header->produced, 5), 5);
+	EXPECT_EQ(await_index(all.fd, &ctx.header->produced, 5), 5);
+	rec = &device.records[3];
+	EXPECT_EQ(rec->h.type, AXL_REC_LOSS);
+	EXPECT_EQ(rec->loss.lost, 10);
+	EXPECT_EQ(rec->h.sequence, 13);
+	EXPECT_EQ(rec[1].h.type, AXL_REC_JOB);
+	rec = &ctx.records[3];
+	EXPECT_EQ(rec->h.type, AXL_REC_LOSS);
+	EXPECT_EQ(rec->loss.lost, 5);
+	EXPECT_EQ(device.header->lost, 10);
+	EXPECT_EQ(ctx.header->lost, 5);
+}
+
+static uint64_t engine_ticks(int fd)
+{
+	uint64_t value = 0;
+	struct axl_counters_read read = { .size = sizeof(read), .count = 1,
+					  .values = (uintptr_t)&value,
+					  .first = AXL_CTR_MATRIX_BUSY };
+
+	EXPECT_EQ(dev_ioctl(fd, AXL_IOCTL_COUNTERS, &read), 0);
+	return value;
+}
+
+struct step {
+	const char *name;
+	long long ticks;
+};
+
+/* A thousand seconds are more than a test takes. */
+TEST_VARIANTS(a_leap_of_the_clock_harms_no_job, struct step, { "forward", 1000000000000 },
+	      { "back", -1000000000000 })
+{
+	struct world w = world_open(), good = world_open();
+	struct reader ring = ring_map(&w, AXL_TRACE_RING_DEVICE, AXL_REC_CLASS(AXL_REC_EVENT));
+	struct axl_clock_sample before = { .size = sizeof(before) }, after = before;
+	struct axl_desc cmds[2] = { cmd_nop(AXL_ENGINE_MATRIX), cmd_nop(AXL_ENGINE_VECTOR) };
+	uint64_t busy = engine_ticks(w.fd);
+	struct axl_submit waits, frees;
+	struct axl_wait end;
+	double least, most;
+	long long moved;
+
+	/* One job waits across the leap. */
+	cmd_wait(&cmds[0], 7, 1);
+	cmd_signal(&cmds[1], 7, 1);
+	ASSERT(submit(w.fd, w.ctx, 0, &cmds[0], 1, &waits) == 0);
+	EXPECT_EQ(dev_ioctl(w.fd, AXL_IOCTL_CLOCK_SAMPLE, &before), 0);
+	ASSERT(qmp_set("fault-clock-step", variant->ticks) == 0);
+	EXPECT_EQ(dev_ioctl(w.fd, AXL_IOCTL_CLOCK_SAMPLE, &after), 0);
+	EXPECT_EQ(right_result(&good), 0);
+	ASSERT(submit(w.fd, w.ctx, 1, &cmds[1], 1, &frees) == 0);
+	EXPECT_EQ(wait_seq(w.fd, w.ctx, 0, waits.sequence, 15000, &end), 0);
+	EXPECT_EQ(end.status, AXL_ST_OK);
+	/* The clock runs as before from where it leapt to: within what the host saw, and 1 %. */
+	moved = (long long)(after.device_ticks - before.device_ticks) - variant->ticks;
+	least = (double)(after.host_before_ns - before.host_after_ns) * 1e-9;
+	most = (double)(after.host_after_ns - before.host_before_ns) * 1e-9;
+	EXPECT((double)moved >= 0.99 * least * (double)dev_info(w.fd).clock_hz);
+	EXPECT((double)moved <= 1.01 * most * (double)dev_info(w.fd).clock_hz);
+	/* Completions tell the new time, counters know nothing of it. */
+	EXPECT(end.device_ticks - after.device_ticks < 500000000000);
+	EXPECT(engine_ticks(w.fd) - busy < 500000000000);
+	EXPECT_EQ(await_index(w.fd, &ring.header->produced, 1), 1);
+	EXPECT_EQ(ring.records[0].event.event, AXL_EV_CLOCK);
+	EXPECT(ring.records[0].h.time - ring.records[0].event.arg[1] == (uint64_t)variant->ticks);
+	EXPECT_EQ(right_result(&w), 0);
+}
+
+TEST(throttling_slows_but_breaks_nothing)
+{
+	struct world w = world_open(), good = world_open();
+	struct reader ring = ring_map(&w, AXL_TRACE_RING_CTX, AXL_REC_CLASS(AXL_REC_CMD));
+	long long events = stat_of("throttle_events");
+	uint64_t device = AXL_REF(w.device.handle, 0);
+	struct axl_desc matmul = cmd_matmul(device, device + 16384, device + 32768, 64, 64, 64);
+	const struct axl_rec_cmd *full, *slow;
+	int i;
+
+	EXPECT_EQ(submit_wait(w.fd, w.ctx, 0, &matmul, 1), 0);
+	ASSERT(qmp_set("throttle-permille", 50) == 0);
+	for (i = 0; i < 2000 && stat_of("throttle_events") == events; i++)
+		usleep(10000);
+	EXPECT_EQ(stat_of("throttle_events"), events + 1);
+	EXPECT_EQ(right_result(&good), 0);
+	EXPECT_EQ(submit_wait(w.fd, w.ctx, 0, &matmul, 1), 0);
+	EXPECT_EQ(await_index(w.fd, &ring.header->produced, 2), 2);
+	full = &ring.records[0].cmd;
+	slow = &ring.records[1].cmd;
+	EXPECT_EQ(full->stall[AXL_STALL_THROTTLE], 0);
+	EXPECT(slow->stall[AXL_STALL_THROTTLE] > 0);
+	EXPECT(slow->end - slow->start > full->end - full->start);
+	ASSERT(qmp_set("throttle-permille", 1000) == 0);
+	for (i = 0; i < 2000 && stat_of("throttle_events") == events + 1; i++)
+		usleep(10000);
+	EXPECT_EQ(stat_of("throttle_events"), events + 2);
+	EXPECT_EQ(right_result(&w), 0);
+	EXPECT_EQ(right_result(&good), 0);
+}
+
+/* So slow that it is no progress: as if it hung, and nobody else's fault. */
+TEST(throttled_to_a_standstill_is_a_hang)
+{
+	struct world bad = world_open(), good = world_open();
+	uint64_t device = AXL_REF(bad.device.handle, 0);
+	struct axl_desc matmul = cmd_matmul(device, device + 16384, device + 32768, 64, 64, 64);
+	struct axl_submit job;
+	struct axl_wait end;
+
+	job_timeout_ms(500);
+	matmul.matmul.batch = AXL_MAX_MACS / (64 * 64 * 64);	/* all of it the same product */
+	ASSERT(qmp_set("throttle-permille", 1) == 0);
+	ASSERT(submit(bad.fd, bad.ctx, 0, &matmul, 1, &job) == 0);
+	EXPECT_EQ(wait_seq(bad.fd, bad.ctx, 0, job.sequence, 15000, &end), -EIO);
+	EXPECT_EQ(end.status, AXL_ST_HANG);
+	EXPECT_EQ(end.error_index, 0);
+	EXPECT_EQ(right_result(&good), 0);
+	ASSERT(qmp_set("throttle-permille", 1000) == 0);
+	EXPECT_EQ(right_result(&good), 0);
+	job_timeout_ms(10000);
+}
+
 int main(int argc, char **argv)
 {
 	return harness_main(argc, argv);
