@@ -44,14 +44,15 @@ static struct axl_instant axl_now(void)
 	struct system_time_snapshot snap;
 	struct axl_instant now;
 	u64 before = axl_cycles();
+	ktime_t real, raw;
 	u64 after;
 
-	ktime_get_snapshot(&snap);
+	axl_snapshot(&snap, &real, &raw);
 	after = axl_cycles();
 	now.cycles = snap.cycles;
-	now.ns = ktime_to_ns(ktime_sub(snap.real, ktime_mono_to_any(0, TK_OFFS_REAL)));
-	now.real_ns = ktime_to_ns(snap.real);
-	now.raw_ns = ktime_to_ns(snap.raw);
+	now.ns = ktime_to_ns(ktime_sub(real, ktime_mono_to_any(0, TK_OFFS_REAL)));
+	now.real_ns = ktime_to_ns(real);
+	now.raw_ns = ktime_to_ns(raw);
 	now.set_seq = snap.clock_was_set_seq;
 	now.exact = before && snap.cycles - before <= after - before;
 	return now;

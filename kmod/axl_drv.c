@@ -93,12 +93,11 @@ static int axl_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	err = pcim_enable_device(pdev);
 	if (err)
 		return dev_err_probe(dev, err, "cannot enable\n");
-	err = pcim_iomap_regions(pdev, BIT(AXL_BAR_REGS), "axl");
-	if (err)
-		return dev_err_probe(dev, err, "no register BAR\n");
+	axl->regs = pcim_iomap_region(pdev, AXL_BAR_REGS, "axl");
+	if (IS_ERR(axl->regs))
+		return dev_err_probe(dev, PTR_ERR(axl->regs), "no register BAR\n");
 	if (pci_resource_len(pdev, AXL_BAR_REGS) < AXL_REGS_BYTES)
 		return dev_err_probe(dev, -ENODEV, "register BAR is too small\n");
-	axl->regs = pcim_iomap_table(pdev)[AXL_BAR_REGS];
 
 	err = dma_set_mask_and_coherent(dev, DMA_BIT_MASK(64));
 	if (err)

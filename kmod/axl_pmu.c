@@ -188,7 +188,7 @@ static ssize_t cpumask_show(struct device *dev, struct device_attribute *attr, c
 {
 	struct pmu *pmu = dev_get_drvdata(dev);
 
-	return cpumap_print_to_pagebuf(true, page, cpumask_of(to_axl_pmu(pmu)->cpu));
+	return sysfs_emit(page, "%*pbl\n", cpumask_pr_args(cpumask_of(to_axl_pmu(pmu)->cpu)));
 }
 static DEVICE_ATTR_RO(cpumask);
 static struct attribute *axl_cpumask_attrs[] = { &dev_attr_cpumask.attr, NULL };

@@ -60,10 +60,13 @@ static int axl_ptp_getcrosststamp(struct ptp_clock_info *info,
 				  struct system_device_crosststamp *stamp)
 {
 	struct axl_device *axl = axl_of_ptp(info);
+	ktime_t *real = axl_stamp_real(stamp);
 	u64 ticks;
 	int err;
 
-	err = axl_clock_cross(axl, &ticks, &stamp->sys_realtime, &stamp->sys_monoraw);
+	if (!real)
+		return -EOPNOTSUPP;
+	err = axl_clock_cross(axl, &ticks, real, &stamp->sys_monoraw);
 	if (err)
 		return err;
 	stamp->device = ns_to_ktime(axl_ticks_to_ns(axl, axl_ticks_extend(axl, ticks)));

@@ -10,6 +10,8 @@
 
 #include <linux/fs.h>
 #include <linux/mm.h>
+#include <linux/pci.h>
+#include <linux/timekeeping.h>
 
 #ifndef AXL_HAVE_VM_FLAGS_SET
 static inline void vm_flags_set(struct vm_area_struct *vma, unsigned long flags)
@@ -31,5 +33,39 @@ static inline void vm_flags_set(struct vm_area_struct *vma, unsigned long flags)
 #else
 #define axl_llseek noop_llseek
 #endif
+
+/* One BAR, requested and mapped: a function of its own from 6.12 on. */
+#ifndef AXL_HAVE_PCIM_IOMAP_REGION
+static inline void __iomem *pcim_iomap_region(struct pci_dev *pdev, int bar, const char *name)
+{
+	int err = pcim_iomap_regions(pdev, BIT(bar), name);
+
+	return err ? IOMEM_ERR_PTR(err) : pcim_iomap_table(pdev)[bar];
+}
+#endif
+
+/* Counter, real time and raw time at one instant; from 7.x on of a clock that one names. */
+static inline void axl_snapshot(struct system_time_snapshot *snap, ktime_t *real, ktime_t *raw)
+{
+#ifdef AXL_HAVE_SNAPSHOT_ID
+	ktime_get_snapshot_id(CLOCK_REALTIME, snap);
+	*real = snap->systime;
+	*raw = snap->monoraw;
+#else
+	ktime_get_snapshot(snap);
+	*real = snap->real;
+	*raw = snap->raw;
+#endif
+}
+
+/* Where a cross-timestamp has the real time; NULL when it is asked for another clock. */
+static inline ktime_t *axl_stamp_real(struct system_device_crosststamp *stamp)
+{
+#ifdef AXL_HAVE_SYS_SYSTIME
+	return stamp->clock_id == CLOCK_REALTIME ? &stamp->sys_systime : NULL;
+#else
+	return &stamp->sys_realtime;
+#endif
+}
 
 #endif /* _AXL_COMPAT_H */
