@@ -58,17 +58,22 @@ class Suite:
         self.name = name
         self.rows = []
 
-    def row(self, name, value, unit, bar=None, command=None):
-        """Adds a row and prints it; returns whether it meets its bar."""
+    def row(self, name, value, unit, bar=None, command=None, doubt=None):
+        """Adds a row and prints it; returns whether it meets its bar. `doubt` says why a figure
+        that was measured earlier does not count now: its bar is then missed."""
         ok = holds(value, bar)
+        if ok and doubt:
+            ok = False
         command = command or f"make bench BENCH={self.name}{' QUICK=1' if QUICK else ''}"
         # JSON knows neither infinity nor "not a number".
         finite = not isinstance(value, float) or math.isfinite(value)
         self.rows.append({"name": name, "value": value if finite else None, "unit": unit,
-                          "bar": bar, "ok": ok, "command": command})
+                          "bar": bar, "ok": ok, "command": command,
+                          **({"doubt": doubt} if doubt else {})})
         verdict = {None: "", True: "ok", False: "MISSED"}[ok]
         shown = f"{value:.4g}" if isinstance(value, float) else str(value)
-        print(f"{name:<58} {shown:>12} {unit:<10} {bar or '':<12} {verdict}", flush=True)
+        print(f"{name:<58} {shown:>12} {unit:<10} {bar or '':<12} {verdict}"
+              f"{f' ({doubt})' if doubt else ''}", flush=True)
         return ok
 
     def finish(self):

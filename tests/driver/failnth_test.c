@@ -272,8 +272,8 @@ static void sweep(const struct chain *chain)
 	}
 	printf("# %-14s %5d points%s, %d calls refused\n", chain->name, points,
 	       hit ? " (not all)" : "", refused);
-	printf("# figure fail_nth_points %d points\n# figure fail_nth_injections %d faults\n",
-	       points, points);
+	printf("# figure fail_nth_points %d points\n# figure fail_nth_chains 1 chains\n"
+	       "# figure fail_nth_chains_cut %d chains\n", points, hit);
 	/* A release allocates nothing, that is why it cannot fail. */
 	EXPECT(points > 0 || chain->run == close_it);
 }

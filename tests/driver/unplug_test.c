@@ -227,6 +227,7 @@ TEST_VARIANTS(users_are_told, struct how, { "unbind", UNBIND }, { "remove", REMO
 
 static int stop_;
 static long rounds_[8];
+static int mapped_;	/* clients that have a ring mapped and submit jobs */
 
 /* One life of a client, as far as the device lets it. Returns what it read from mappings. */
 static int client(unsigned int seed)
@@ -254,6 +255,8 @@ static int client(unsigned int seed)
 	ring.ctx = ctx.ctx;
 	if (dev_ioctl(fd, AXL_IOCTL_TRACE_OPEN, &ring) == 0)
 		header = mmap(NULL, ring.map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (header != MAP_FAILED)
+		__atomic_add_fetch(&mapped_, 1, __ATOMIC_RELAXED);
 	for (i = 0; i < 8; i++)
 		cmds[i] = cmd_copy(i % 2 ? AXL_OP_COPY_D2H : AXL_OP_COPY_H2D,
 				   AXL_REF(host.handle, 4096 * (uint64_t)i),
@@ -273,6 +276,8 @@ static int client(unsigned int seed)
 		if (wait_seq(fd, ctx.ctx, 0, job.sequence, 2000, &end))
 			break;
 	}
+	if (header != MAP_FAILED)
+		__atomic_sub_fetch(&mapped_, 1, __ATOMIC_RELAXED);
 	if (seed % 2)
 		ctx_destroy(fd, ctx.ctx);
 out:
@@ -311,14 +316,19 @@ TEST_VARIANTS(under_load, struct how, { "unbind", UNBIND }, { "remove", REMOVE }
 	pthread_t threads[8];
 	struct axl_desc nop = cmd_nop(AXL_ENGINE_VECTOR);
 	struct axl_ctx_create ctx;
+	int fd, waits, with_rings = 0;
 	long total = 0;
-	int fd;
 
 	remember_name();
 	for (i = 0; i < 8; i++)
 		ASSERT(pthread_create(&threads[i], NULL, load_thread, &rounds_[i]) == 0);
 	for (i = 0; i < count; i++) {
-		usleep(5000 + 3000 * (i % 7));
+		/* Half the clients at work, as far as they come to that at once. */
+		for (waits = 0; waits < 1000 && __atomic_load_n(&mapped_, __ATOMIC_RELAXED) < 4;
+		     waits++)
+			usleep(2000);
+		usleep(3000 * (i % 7));
+		with_rings += __atomic_load_n(&mapped_, __ATOMIC_RELAXED) > 0;
 		take_away(variant->way);
 		usleep(1000 * (i % 3));
 		bring_back(variant->way);
@@ -329,9 +339,11 @@ TEST_VARIANTS(under_load, struct how, { "unbind", UNBIND }, { "remove", REMOVE }
 		total += rounds_[t];
 	}
 	printf("# %d cycles, %ld client lives\n", count, total);
-	printf("# figure unplug_cycles_under_load %d cycles\n# figure unplug_threads %d threads\n",
-	       i, (int)(sizeof(threads) / sizeof(*threads)));
+	printf("# figure unplug_cycles_under_load %d cycles\n# figure unplug_threads %d threads\n"
+	       "# figure unplug_cycles_with_mapped_rings %d cycles\n",
+	       i, (int)(sizeof(threads) / sizeof(*threads)), with_rings);
 	EXPECT(total > count);
+	EXPECT_EQ(with_rings, count);
 	fd = live_open();
 	ASSERT(fd >= 0);
 	ASSERT(ctx_create(fd, 1, 0, &ctx) == 0);

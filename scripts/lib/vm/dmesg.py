@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads a kernel log for what must not be in it."""
 
+import os
 import re
 
 BAD = re.compile("|".join((
@@ -10,6 +11,8 @@ BAD = re.compile("|".join((
     "possible recursive locking", "circular locking dependency", "inconsistent lock state",
     "suspicious RCU usage", "sleeping function called from", "rcu: .*stall", "detected stalls",
     "soft lockup", "hard LOCKUP", r"blocked for more than \d+ seconds", "INFO: task .* blocked",
+    # A checker that gave up finds nothing more.
+    "kmemleak: .* disabled", "lockdep is turned off",
     "DMA-API: ", "ODEBUG: ", "refcount_t: ", "list_(add|del) corruption")))
 
 # Lines that look like the above and are not: what stock kernels say on every boot.
@@ -18,17 +21,101 @@ HARMLESS = re.compile("|".join((
     "(KASAN|UBSAN|KCSAN): .*(initialized|enabled)", "kasan: KernelAddressSanitizer",
     "DMA-API: preallocated", "DMA-API: debugging enabled")))
 
+# These belong to a report that something else began.
+PART = re.compile("Call Trace:|stack backtrace:")
+NEAR_LINES, LONG_LINES = 12, 120
 
-def findings(log, allowed):
+# What differs between two runs that report the same: times, addresses, offsets, process ids,
+# processors, taint, the kernel's patch level.
+VARYING = ((re.compile(r"^\[ *\d+\.\d+\] ?"), ""), (re.compile(r"\b[0-9a-f]{16}\b"), "ADDRESS"),
+           (re.compile(r"\+0x[0-9a-f]+/0x[0-9a-f]+"), ""), (re.compile(r"\bPID: \d+"), "PID"),
+           (re.compile(r"\bCPU: \d+"), "CPU"), (re.compile(r"\birq/\d+-(\w+)/\d+"), r"irq/\1"),
+           (re.compile(r"\birq/\d+-"), "irq/"),
+           (re.compile(r"(Not tainted|Tainted:[ A-Z]*) (\d+\.\d+)\.\S+ #.*$"), r"\2"),
+           (re.compile(r"^(\d+\.\d+)\.\S+ #\d+ (Not tainted|Tainted:[ A-Z]*)$"), r"\1"))
+
+
+def plain(line):
+    """A line of a log without what varies; None for lines that say nothing for certain."""
+    for pattern, text in VARYING:
+        line = pattern.sub(text, line)
+    line = line.strip()
+    return None if not line or line.startswith("? ") else line
+
+
+class Known:
+    """A report that is not the driver's, word by word: a file of plain() lines; # is a comment."""
+
+    def __init__(self, path):
+        with open(path, encoding="utf-8") as text:
+            lines = [line.strip() for line in text]
+        self.name = os.path.basename(path)
+        self.lines = [line for line in lines if line and not line.startswith("#")]
+        if len(self.lines) < 3:
+            raise ValueError(f"{path}: want the whole report")
+
+    def end(self, lines, start):
+        """The number behind its last line when it begins at `start`, else None."""
+        wanted = iter(self.lines)
+        expected = next(wanted)
+        for number in range(start, min(len(lines), start + LONG_LINES)):
+            line = plain(lines[number])
+            if line is None:
+                continue
+            if line != expected:
+                return None
+            expected = next(wanted, None)
+            if expected is None:
+                return number + 1
+        return None
+
+
+def split_known(log, known):
+    """The log's other lines, and how often each known report was in it, by name."""
+    lines = log.splitlines()
+    counts = {}
+    kept = []
+    number = 0
+    while number < len(lines):
+        for one in known:
+            end = one.end(lines, number)
+            if end:
+                counts[one.name] = counts.get(one.name, 0) + 1
+                number = end
+                break
+        else:
+            kept.append(lines[number])
+            number += 1
+    return kept, counts
+
+
+def is_bad(line, allow):
+    return bool(BAD.search(line) and not HARMLESS.search(line)
+                and not any(pattern.search(line) for pattern in allow))
+
+
+def reports(log, allowed=(), known=()):
+    """The first line of each report in a log; a report has many bad lines."""
+    allow = [re.compile(pattern) for pattern in allowed]
+    begins = []
+    latest = -LONG_LINES - 1
+    for number, line in enumerate(split_known(log, known)[0]):
+        if not is_bad(line, allow):
+            continue
+        if number - latest > (LONG_LINES if PART.search(line) else NEAR_LINES):
+            begins.append(line)
+        latest = number
+    return begins
+
+
+def findings(log, allowed, known=()):
     """The bad lines of a log, each with the lines after it, at most 60 in all."""
     allow = [re.compile(pattern) for pattern in allowed]
-    lines = log.splitlines()
     shown = []
     until = -1
-    for number, line in enumerate(lines):
-        bad = BAD.search(line) and not HARMLESS.search(line)
-        if bad and not any(pattern.search(line) for pattern in allow):
-            until = number + 12
+    for number, line in enumerate(split_known(log, known)[0]):
+        if is_bad(line, allow):
+            until = number + NEAR_LINES
         if number <= until:
             shown.append(line)
             if len(shown) == 60:

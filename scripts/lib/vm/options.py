@@ -4,6 +4,8 @@
 import argparse
 import os
 
+from vm import dmesg
+
 REPO = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 
 EPILOG = """\
@@ -68,6 +70,8 @@ def parse(argv):
     add("--dmesg", metavar="FILE", help="also keep the kernel log of this run in FILE")
     add("--allow", action="append", default=[], metavar="REGEX",
         help="kernel log lines that are expected here; repeatable")
+    add("--known", action="append", default=[], metavar="FILE",
+        help="a report of the kernel that is known word by word and does not count; repeatable")
     add("--tcg", action="store_true", help="do not use KVM even where the host has it")
     add("--tcg-one-thread", action="store_true",
         help="all CPUs on one thread: their cycle counter does not leap (docs/clocks.md)")
@@ -101,6 +105,10 @@ def parse(argv):
         if not os.path.isdir(share):
             parser.error(f"--share {share}: no such directory")
     opts.share = [os.path.abspath(share) for share in opts.share]
+    try:
+        opts.known = [dmesg.Known(path) for path in opts.known]
+    except (OSError, ValueError) as error:
+        parser.error(f"--known: {error}")
     devices = [] if opts.no_device else (opts.device or ["axl"])
     for device in devices:
         if device.split(",")[0] != "axl":

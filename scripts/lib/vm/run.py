@@ -182,7 +182,9 @@ def judge(opts, guest, in_time, cache):
     keep(read_text(guest.console), f"{cache}/last-console")
     if opts.dmesg:
         keep(everything, opts.dmesg)
-    bad = dmesg.findings(everything, opts.allow)
+    for name, count in dmesg.split_known(everything, opts.known)[1].items():
+        say(f"the kernel log has the known report {name} {count} times")
+    bad = dmesg.findings(everything, opts.allow, opts.known)
     for line in bad:
         sys.stderr.write(f"dmesg: {line}\n")
     status = guest.status()

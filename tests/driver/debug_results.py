@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `make check-debug` measured: build/check-debug/results.json, a record for each part that ran.
+
+A record: "ok", "why" (what was wrong), "figures" {name: [value, unit]}, "commit", "module" (of
+kmod's sources), "kernel" (the debug kernel's folder name), "known" {report: count}, "command",
+"seconds". Parts may have run at different times; rows() adds them up and tells whether each is
+about the module as it is now. tests/bench/driver holds the rows to the bars."""
+
+import glob
+import hashlib
+import json
+import os
+import subprocess
+
+PATH = "build/check-debug/results.json"
+# What all parts must have had a hand in: "0 splats" of a run that left half out says nothing.
+OF_ALL_PARTS = ("splats", "leaks", "driver_tests_failed")
+SMALLEST = ("unplug_threads",)  # not summed up: the weakest part's
+
+
+def module():
+    """Names the module's sources as they are in the tree."""
+    digest = hashlib.sha256()
+    for path in sorted(glob.glob("kmod/*.[ch]") + glob.glob("kmod/uapi/*.h") + ["kmod/Kbuild"]):
+        with open(path, "rb") as source:
+            digest.update(path.encode() + b"\0" + source.read())
+    return digest.hexdigest()[:12]
+
+
+def commit():
+    """The commit that is checked out, with + when the tree differs from it."""
+    done = subprocess.run(["git", "describe", "--always", "--dirty=+", "--exclude=*"],
+                          capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
+
+
+def kernel():
+    """The debug kernel of this tree's configuration; None where it cannot be told."""
+    done = subprocess.run(["tests/driver/build-debug-kernel", "--where"], capture_output=True,
+                          text=True, check=False)
+    return os.path.basename(done.stdout.strip()) or None
+
+
+def parts():
+    """All parts of check-debug."""
+    done = subprocess.run(["tests/driver/check-debug", "--parts"], capture_output=True, text=True,
+                          check=True)
+    return done.stdout.split()
+
+
+def load(path=PATH):
+    """Records by part; none when there is no such file or another version wrote it."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            records = json.load(file)
+    except (OSError, ValueError):
+        return {}
+    return records if isinstance(records, dict) else {}
+
+
+def store(name, record, path=PATH):
+    """Puts one part's record in the place of its last one."""
+    records = {**load(path), name: record}
+    with open(f"{path}.new", "w", encoding="utf-8") as out:
+        json.dump(records, out, indent=1)
+        out.write("\n")
+    os.rename(f"{path}.new", path)
+
+
+def doubts(records, missing, module_now, kernel_now):
+    """Why a figure of these parts is not to be believed; empty when all is well."""
+    found = [f"not run: {' '.join(missing)}"] if missing else []
+    for name, record in records.items():
+        if not record["ok"]:
+            found.append(f"{name} failed: {record['why']}")
+        if record["module"] != module_now:
+            found.append(f"{name} ran another module, of {record['commit']}")
+        if kernel_now and record["kernel"] != kernel_now:
+            found.append(f"{name} ran on another kernel")
+    return found
+
+
+def rows(records, wanted, module_now, kernel_now):
+    """Figures over all parts: {"name", "value", "unit", "at", "command", "doubts"}."""
+    records = {name: records[name] for name in wanted if name in records}
+    missing = [name for name in wanted if name not in records]
+    made = [{"name": "parts_run", "value": len(records), "unit": f"of {len(wanted)}",
+             "doubts": doubts(records, missing, module_now, kernel_now), "of": records}]
+    names = dict.fromkeys(name for record in records.values() for name in record["figures"])
+    for name in names:
+        of = {part: record for part, record in records.items() if name in record["figures"]}
+        values = [record["figures"][name][0] for record in of.values()]
+        made.append({
+            "name": name, "value": min(values) if name in SMALLEST else sum(values),
+            "unit": next(iter(of.values()))["figures"][name][1], "of": of,
+            "doubts": doubts(of, missing if name in OF_ALL_PARTS else [], module_now, kernel_now)})
+    for row in made:
+        of = row.pop("of")
+        row["at"] = " ".join(sorted({record["commit"] for record in of.values()}))
+        row["command"] = "make check-debug" if len(of) != 1 else next(iter(of.values()))["command"]
+    return made
