@@ -7,8 +7,12 @@
  */
 #include <fcntl.h>
 #include <glob.h>
+#include <linux/perf_event.h>
+#include <linux/ptp_clock.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "tests/driver/axl_user.h"
@@ -24,7 +28,7 @@ static struct {
 	struct axl_submit job;
 	struct axl_trace_open ring;
 	void *user, *map;
-	int opened;
+	int opened, ptp, pmu_type;
 	char pci_name[64];
 } w_;
 
@@ -180,6 +184,21 @@ static int map_buf(void)
 	return w_.map == MAP_FAILED ? -errno : 0;
 }
 
+static int map_ring(void)
+{
+	w_.map = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, w_.opened, 0);
+	return w_.map == MAP_FAILED ? -errno : 0;
+}
+
+static int open_ring(void)
+{
+	if (w_.opened >= 0)
+		return 0;
+	ASSERT(open_it() == 0);
+	w_.ring.log2_records = 12;
+	return dev_ioctl(w_.opened, AXL_IOCTL_TRACE_OPEN, &w_.ring);
+}
+
 static int unmap_buf(void) { return munmap(w_.map, BYTES) ? -errno : 0; }
 
 static int poll_it(void)
@@ -208,8 +227,45 @@ static int read_all(const char *pattern)
 	return err;
 }
 
+static int perf_open(void)
+{
+	struct perf_event_attr attr = { .size = sizeof(attr), .type = (uint32_t)w_.pmu_type };
+
+	w_.opened = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0);
+	return w_.opened < 0 ? -errno : 0;
+}
+
+static int perf_read(void)
+{
+	uint64_t value;
+
+	return read(w_.opened, &value, sizeof(value)) < 0 ? -errno : 0;
+}
+
+static int ptp_extended(void)
+{
+	struct ptp_sys_offset_extended request = { .n_samples = 3 };
+
+	return ioctl(w_.ptp, PTP_SYS_OFFSET_EXTENDED, &request) < 0 ? -errno : 0;
+}
+
+static int ptp_precise(void)
+{
+	struct ptp_sys_offset_precise request = { 0 };
+
+	return ioctl(w_.ptp, PTP_SYS_OFFSET_PRECISE, &request) < 0 ? -errno : 0;
+}
+
 static int read_sysfs(void) { return read_all("/sys/class/axl/axl0/stats/*"); }
 static int read_debugfs(void) { return read_all("/sys/kernel/debug/axl/*/state"); }
+static int reset(void)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", w_.pci_name);
+	return write_text(path, "1");
+}
+
 static int unbind(void) { return write_text("/sys/bus/pci/drivers/axl/unbind", w_.pci_name); }
 static int bind(void) { return write_text("/sys/bus/pci/drivers/axl/bind", w_.pci_name); }
 
@@ -278,9 +334,30 @@ static void sweep(const struct chain *chain)
 	EXPECT(points > 0 || chain->run == close_it);
 }
 
+static int number_in(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	int number = -1;
+
+	if (!file)
+		return -1;
+	if (fscanf(file, "%d", &number) != 1)
+		number = -1;
+	fclose(file);
+	return number;
+}
+
 static void world_open(void)
 {
+	glob_t found;
+
 	w_.fd = dev_open();
+	w_.opened = -1;
+	w_.pmu_type = number_in("/sys/bus/event_source/devices/axl_0/type");
+	ASSERT(glob("/dev/ptp*", 0, NULL, &found) == 0);
+	w_.ptp = open(found.gl_pathv[0], O_RDWR | O_CLOEXEC);
+	globfree(&found);
+	ASSERT(w_.pmu_type > 0 && w_.ptp >= 0);
 	strcpy(w_.pci_name, dev_info(w_.fd).pci_name);
 	w_.ring = (struct axl_trace_open){ .size = sizeof(w_.ring), .log2_records = 8,
 					   .classes = AXL_REC_CLASSES_ALL };
@@ -312,9 +389,15 @@ TEST_VARIANTS(each_point_fails, struct chain,
 	      { "trace_open", NULL, ring_open, ring_close, NULL, 0 },
 	      { "trace_close", ring_open, ring_close, NULL, ring_close, 0 },
 	      { "mmap", NULL, map_buf, unmap_buf, NULL, 0 },
+	      { "mmap_ring", open_ring, map_ring, unmap_buf, NULL, 0 },
+	      { "perf_open", NULL, perf_open, close_it, NULL, 0 },
+	      { "perf_read", perf_open, perf_read, close_it, close_it, 0 },
+	      { "ptp_extended", NULL, ptp_extended, NULL, NULL, 0 },
+	      { "ptp_precise", NULL, ptp_precise, NULL, NULL, 0 },
 	      { "poll", NULL, poll_it, NULL, NULL, 0 },
 	      { "sysfs", NULL, read_sysfs, NULL, NULL, 0 },
 	      { "debugfs", NULL, read_debugfs, NULL, NULL, 0 },
+	      { "reset", NULL, reset, NULL, NULL, 1 },
 	      { "probe", NULL, bind, unbind, NULL, 1 },
 	      { "remove", NULL, unbind, bind, NULL, 1 })
 {
@@ -325,6 +408,7 @@ TEST_VARIANTS(each_point_fails, struct chain,
 	world_open();
 	if (variant->alone) {
 		close(w_.fd);
+		close(w_.ptp);
 		if (variant->run == bind)
 			ASSERT(unbind() == 0);
 	}
