@@ -62,7 +62,7 @@ debug-kernel:
 	$(Q)dir=$$(tests/driver/build-debug-kernel | tail -n 1) && [ -n "$$dir" ] && \
 	make --no-print-directory kmod provoke KMOD_HEADERS=$$dir KERNELRELEASE_TARGET=$$(cat $$dir/include/config/kernel.release)
 provoke:
-	$(Q)d=$(abspath $(KMOD_DIR))/provoke && mkdir -p $$d && cp -pu tests/driver/provoke/* $$d/ && \
+	$(Q)d=$(abspath $(KMOD_DIR))/provoke && mkdir -p $$d && cp -pu kmod/provoke/* $$d/ && \
 	{ env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL $(MAKE) --no-print-directory -C $(KMOD_HEADERS) M=$$d W=1 modules >$$d/build.log 2>&1 || { cat $$d/build.log >&2; exit 1; }; }
 check-debug: debug-kernel driver-tests
 	$(Q)QUICK=$(QUICK) tests/driver/check-debug $(PARTS)

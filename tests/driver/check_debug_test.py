@@ -22,10 +22,12 @@ def log_of(lines, first_s=70.0, offset="+0x10/0x20"):
     """Lines as a kernel prints them, with what a stack holds by chance in between."""
     shown = []
     for number, line in enumerate(lines):
-        line = line.replace("ADDRESS", "ffff88800%07x" % number).replace("irq/pciehp", "irq/24-pciehp/35")
-        shown.append(f"[{first_s + number / 1000:12.6f}]  {line}{offset if line.isidentifier() else ''}")
+        line = line.replace("ADDRESS", "ffff88800%07x" % number)
+        line = line.replace("irq/pciehp", "irq/24-pciehp/35")
+        stamp = f"[{first_s + number / 1000:12.6f}]  "
+        shown.append(stamp + line + (offset if line.isidentifier() else ""))
         if line.isidentifier():
-            shown.append(f"[{first_s + number / 1000:12.6f}]  ? printk+0x5/0x9")
+            shown.append(stamp + "? printk+0x5/0x9")
     return "\n".join(shown) + "\n"
 
 
@@ -100,8 +102,8 @@ class Rows(unittest.TestCase):
             debug_results.store("a", record(), path)
             debug_results.store("b", record(), path)
             debug_results.store("a", record(commit="c3"), path)
-            self.assertEqual({name: one["commit"] for name, one in debug_results.load(path).items()},
-                             {"a": "c3", "b": "c1"})
+            commits = {name: one["commit"] for name, one in debug_results.load(path).items()}
+            self.assertEqual(commits, {"a": "c3", "b": "c1"})
 
     def test_the_module_is_what_its_sources_are(self):
         os.chdir(REPO)

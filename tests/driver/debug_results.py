@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `make check-debug` measured: build/check-debug/results.json, a record for each part that ran.
+"""What `make check-debug` measured: build/check-debug/results.json, a record of each part that ran.
 
 A record: "ok", "why" (what was wrong), "figures" {name: [value, unit]}, "commit", "module" (of
 kmod's sources), "kernel" (the debug kernel's folder name), "known" {report: count}, "command",
