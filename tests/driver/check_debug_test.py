@@ -86,6 +86,13 @@ class Rows(unittest.TestCase):
         self.assertEqual(rows["cycles"]["at"], "c1 c2")
         self.assertEqual([row["doubts"] for row in rows.values()], [[]] * len(rows))
 
+    def test_threads_of_two_tests_are_no_more(self):
+        made = {}
+        for value in (8, 4):
+            debug_results.add(made, "unplug_threads", value, "threads")
+            debug_results.add(made, "cycles", value, "cycles")
+        self.assertEqual(made, {"unplug_threads": [4, "threads"], "cycles": [12, "cycles"]})
+
     def test_another_module_is_told(self):
         rows = figures({"a": record(), "b": record(module="m0", commit="c0")})
         self.assertEqual(rows["cycles"]["doubts"], ["b ran another module, of c0"])

@@ -15,7 +15,7 @@ import subprocess
 PATH = "build/check-debug/results.json"
 # What all parts must have had a hand in: "0 splats" of a run that left half out says nothing.
 OF_ALL_PARTS = ("splats", "leaks", "driver_tests_failed")
-SMALLEST = ("unplug_threads",)  # not summed up: the weakest part's
+SMALLEST = ("unplug_threads",)  # not summed up: the weakest one's
 
 
 def module():
@@ -39,6 +39,14 @@ def kernel():
     done = subprocess.run(["tests/driver/build-debug-kernel", "--where"], capture_output=True,
                           text=True, check=False)
     return os.path.basename(done.stdout.strip()) or None
+
+
+def add(figures, name, value, unit):
+    """Adds one test's figure to its part's."""
+    old = figures.get(name, [None])[0]
+    if old is not None:
+        value = min(old, value) if name in SMALLEST else old + value
+    figures[name] = [value, unit]
 
 
 def parts():
