@@ -18,12 +18,14 @@ OF_ALL_PARTS = ("splats", "leaks", "driver_tests_failed")
 SMALLEST = ("unplug_threads",)  # not summed up: the weakest one's
 
 
-def module():
-    """Names the module's sources as they are in the tree."""
+def module(folder="kmod"):
+    """Names the module's sources, as they are in the tree or as they were copied and built."""
     digest = hashlib.sha256()
-    for path in sorted(glob.glob("kmod/*.[ch]") + glob.glob("kmod/uapi/*.h") + ["kmod/Kbuild"]):
-        with open(path, "rb") as source:
-            digest.update(path.encode() + b"\0" + source.read())
+    for path in sorted(sum((glob.glob(f"{folder}/{kind}")
+                            for kind in ("*.[ch]", "uapi/*.h", "Kbuild")), [])):
+        if not path.endswith(".mod.c"):
+            with open(path, "rb") as source:
+                digest.update(os.path.relpath(path, folder).encode() + b"\0" + source.read())
     return digest.hexdigest()[:12]
 
 
@@ -34,11 +36,22 @@ def commit():
     return done.stdout.strip() or "unknown"
 
 
-def kernel():
-    """The debug kernel of this tree's configuration; None where it cannot be told."""
+def kernel_folder():
+    """Where the debug kernel of this tree's configuration is; empty where that cannot be told."""
     done = subprocess.run(["tests/driver/build-debug-kernel", "--where"], capture_output=True,
                           text=True, check=False)
-    return os.path.basename(done.stdout.strip()) or None
+    return done.stdout.strip()
+
+
+def kernel():
+    """Its name, or None."""
+    return os.path.basename(kernel_folder()) or None
+
+
+def built_module():
+    """module() of what is built for that kernel."""
+    with open(f"{kernel_folder()}/include/config/kernel.release", encoding="ascii") as release:
+        return module(f"build/kmod/{release.read().strip()}/src")
 
 
 def add(figures, name, value, unit):
