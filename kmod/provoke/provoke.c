@@ -91,7 +91,7 @@ static int provoke_kasan(void)
 	if (!freed)
 		return -ENOMEM;
 	kfree(freed);
-	return READ_ONCE(*(volatile char *)freed) & 1;
+	return READ_ONCE(*freed) & 1;
 }
 
 static int __init provoke_init(void)
