@@ -32,6 +32,10 @@ constexpr double kWitnessWidths = 2;
 constexpr double kEase = 0.25;
 // Halvings of the margin: to a thousandth of the narrowest bracket.
 constexpr int kMarginSteps = 10;
+// Corridors nearly as wide as the widest are nearly as likely; the mean of the curves that
+// pass them does not hang on the two or three brackets that end the widest one. Much less
+// of it, and what is likely gives way to what is possible.
+constexpr double kNearlyWidest = 0.98;
 // How bent a curve may be, of what the assumed wander allows, from straight on.
 constexpr double kBends[] = {0.0, 1.0 / 256, 1.0 / 64, 1.0 / 16, 1.0 / 4, 1.0 / 2, 1.0};
 // A pair not known to a quarter of the narrowest bracket narrows little.
@@ -97,6 +101,7 @@ std::vector<Node> NodesOf(const TickLine& line, const Count& count, std::span<co
     Node node;
     node.kind = Node::Kind::kCut;
     node.position_ns = cut.position_ns;
+    node.turn = cut.turn;
     node.kick = cut.kick;
     nodes.push_back(node);
   }
@@ -212,6 +217,7 @@ double PtmError(const TickLine& line, const Count& count, std::span<const CutMar
     for (double factor : kBends) {
       Motion trial = motion;
       trial.curvature *= factor;
+      trial.doubt = factor;
       const double run_s = 0.5 * (kRun + 1) * gap_s;
       const double hidden = 0.5 * trial.curvature * run_s * run_s;
       if (hidden >= least) break;
@@ -266,6 +272,7 @@ void ChooseEstimate(std::span<const Node> nodes, const Motion& bounds, Stretch* 
   for (double factor : kBends) {
     Motion trial = bounds;
     trial.curvature = factor * bounds.curvature;
+    trial.doubt = factor;
     if (passes(trial, kEase * narrowest)) {
       motion = trial;
       break;
@@ -277,7 +284,7 @@ void ChooseEstimate(std::span<const Node> nodes, const Motion& bounds, Stretch* 
     (passes(motion, trial) ? margin : too_wide) = trial;
   }
   stretch->mid_motion = motion;
-  stretch->mid_margin = margin;
+  stretch->mid_margin = kNearlyWidest * margin;
 }
 
 // Takes dissolved brackets before a piece that its curve passes back into it.
@@ -288,7 +295,7 @@ void ExtendBackwards(std::span<Node> nodes, size_t floor, const Motion& motion, 
   for (size_t i = piece->first; i-- > floor;) {
     const double seconds = (nodes[i + 1].position_ns - nodes[i].position_ns) * 1e-9;
     region.Advance(-seconds, motion.curvature);
-    region.Kick(nodes[i].kick, motion.slopes);
+    PassKick(nodes[i], motion, false, 0, &region);
     if (nodes[i].kind != Node::Kind::kBracket || nodes[i].rejected) continue;
     if (!region.ClipOffset(nodes[i].gate)) break;
     piece->first = i;

@@ -26,8 +26,8 @@ using internal::MapData;
 using internal::Place;
 using internal::TickLine;
 
-// The device tells how large a change was, and is believed up to twice that.
-constexpr double kKickSlack = 2;
+// The device tells how large a change was, and is believed from none to twice that.
+constexpr double kKickSlack = 1;
 // A frequency told in mHz may round away a small part of the change: 1 ppb.
 constexpr double kKickRoundingNsPerS = 1;
 // A clock without neighbours is not limited by them.
@@ -121,8 +121,8 @@ std::vector<std::vector<CutMark>> PlaceCuts(const TickLine& line, const std::vec
       }
     }
     if (cut.cut == Cut::kFrequency && told_hz > 0 && cut.hz > 0) {
-      const double change = 1e9 * nominal_hz * std::abs(1 / cut.hz - 1 / told_hz);
-      mark.kick = kKickSlack * change + kKickRoundingNsPerS;
+      mark.turn = 1e9 * nominal_hz * (1 / cut.hz - 1 / told_hz);
+      mark.kick = kKickSlack * std::abs(mark.turn) + kKickRoundingNsPerS;
     }
     if (cut.hz > 0) told_hz = cut.hz;
     marks[best].push_back(mark);

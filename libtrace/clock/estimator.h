@@ -154,7 +154,8 @@ class MapBuilder {
   void Add(const proto::ClockBatch& batch) { AppendSamples(batch, &samples_); }
   void Add(const Sample& sample) { samples_.push_back(sample); }
   // In order of time. near_ns as in Map::ToHost. hz: the new frequency if the device
-  // tells it, 0 = unknown; only the size of the change is taken from it.
+  // tells it, 0 = unknown; only the change is taken from it,
+  // give or take as much again.
   void AddCut(uint64_t ticks, Cut cut, int64_t near_ns = Map::kNoHint, double hz = 0);
   void AddConstraints(std::span<const Constraint> constraints);
 

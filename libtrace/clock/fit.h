@@ -19,7 +19,8 @@ namespace acceltrace::clock::internal {
 // A change of frequency told by the device, on a count's time line.
 struct CutMark {
   double position_ns = 0;
-  double kick = kInfinity;  // ns/s
+  double turn = 0;          // ns/s, as in Node
+  double kick = kInfinity;
 };
 
 // A causal constraint on a curve's time line.

@@ -70,6 +70,13 @@ void Meet(const Region& future, bool has_past, Region* past) {
 
 }  // namespace
 
+void PassKick(const Node& node, const Motion& motion, bool forward, double slope, Region* region) {
+  if (node.kick == 0) return;
+  const double kick = std::isinf(node.kick) ? node.kick : motion.doubt * node.kick;
+  region->Shift(0, forward ? node.turn : -node.turn);
+  region->Kick(kick, {motion.slopes.lo - slope, motion.slopes.hi - slope});
+}
+
 std::vector<Piece> Segment(std::span<Node> nodes, const Motion& motion) {
   std::vector<Piece> pieces;
   Region region;
@@ -94,7 +101,7 @@ std::vector<Piece> Segment(std::span<Node> nodes, const Motion& motion) {
       continue;
     }
     region.Advance(SecondsBetween(nodes[i - 1], node), motion.curvature);
-    region.Kick(node.kick, motion.slopes);
+    PassKick(node, motion, true, 0, &region);
     Region clipped = region;
     if (!clipped.ClipOffset(node.gate)) {
       failed.push_back(i);
@@ -132,7 +139,7 @@ bool IsFeasible(std::span<const Node> nodes, const Motion& motion) {
       continue;
     }
     region.Advance(SecondsBetween(nodes[i - 1], node), motion.curvature);
-    region.Kick(node.kick, motion.slopes);
+    PassKick(node, motion, true, 0, &region);
     if (!node.rejected && !region.ClipOffset(node.gate)) return false;
   }
   return true;
@@ -157,9 +164,8 @@ Tube Smooth(std::span<Node> nodes, const Motion& motion, bool brackets_only) {
       nodes[i].rejected = true;
     }
   };
-  const auto kick = [&](size_t i, Region* region) {
-    const double origin = origins[i].slope;
-    region->Kick(nodes[i].kick, {motion.slopes.lo - origin, motion.slopes.hi - origin});
+  const auto kick = [&](size_t i, bool forward, Region* region) {
+    PassKick(nodes[i], motion, forward, origins[i].slope, region);
   };
   // Steps between nodes i and i + 1, each counted from its own origin.
   const auto step = [&](size_t i, bool forward, Region* region) {
@@ -191,7 +197,7 @@ Tube Smooth(std::span<Node> nodes, const Motion& motion, bool brackets_only) {
     }
     tube.before_[i] = region;
     if (nodes[i].kick == 0) continue;
-    kick(i, &region);
+    kick(i, true, &region);
     while (after->first != i) ++after;
     after->second = region;
   }
@@ -202,7 +208,7 @@ Tube Smooth(std::span<Node> nodes, const Motion& motion, bool brackets_only) {
     if (nodes[i].kick != 0) {
       while (after->first != i) --after;
       Meet(region, i >= start, &after->second);
-      kick(i, &region);
+      kick(i, false, &region);
     }
     clip(i, &region);
     Meet(region, i >= start, &tube.before_[i]);

@@ -30,14 +30,22 @@ struct Node {
   bool witness = false;  // a bracket narrow enough to contradict others
   double position_ns = 0;
   Range gate;       // the offset lies within
-  double kick = 0;  // ns/s by which the slope may change here, infinite for a cut of unknown size
+  // What the device told of a change here, in ns/s of slope: it is `turn`, give or take
+  // `kick`, which is infinite for a cut of unknown size.
+  double turn = 0;
+  double kick = 0;
 };
 
 // How the clock may move.
 struct Motion {
   double curvature = 0;  // ns/s^2
   Range slopes;          // ns/s, where nothing is known
+  double doubt = 1;      // of what devices told: the share of each kick that is allowed
 };
+
+// The states behind a node from those before it, or with forward = false the reverse.
+// slope: where slopes are counted from.
+void PassKick(const Node& node, const Motion& motion, bool forward, double slope, Region* region);
 
 // A stretch of nodes [first, last] that one smooth curve passes.
 struct Piece {
