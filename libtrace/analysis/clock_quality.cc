@@ -2,6 +2,8 @@
 #include "libtrace/analysis/clock_quality.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace acceltrace::analysis {
 
@@ -40,6 +42,31 @@ std::vector<ClockQuality> ComputeClockQuality(const model::Model& model) {
     quality.bound_max_ns = bounds.back();
   }
   return result;
+}
+
+std::vector<ClockEdge> ComputeClockEdges(const model::Model& model) {
+  const model::DeviceOrders& orders = model.orders;
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<model::Interval>> slacks;
+  for (size_t i = 0; i < orders.slack.size(); ++i) {
+    slacks[{orders.from_device[i], orders.to_device[i]}].push_back(orders.slack[i]);
+  }
+  std::vector<ClockEdge> edges;
+  for (auto& [between, slack] : slacks) {
+    ClockEdge& edge = edges.emplace_back();
+    edge.from = between.first, edge.to = between.second;
+    edge.orders = slack.size();
+    std::vector<int64_t> bounds;
+    edge.least = slack.front();
+    for (const model::Interval& interval : slack) {
+      edge.contradicting += interval.hi_ns < 0;
+      bounds.push_back((interval.hi_ns - interval.lo_ns + 1) / 2);
+      if (interval.mid_ns < edge.least.mid_ns) edge.least = interval;
+    }
+    const auto middle = bounds.begin() + static_cast<ptrdiff_t>(bounds.size() / 2);
+    std::nth_element(bounds.begin(), middle, bounds.end());
+    edge.bound_p50_ns = *middle;
+  }
+  return edges;
 }
 
 }  // namespace acceltrace::analysis

@@ -26,7 +26,19 @@ struct ClockQuality {
   uint64_t outside = 0;
 };
 
+// What the orders from one device to another say of their clocks.
+struct ClockEdge {
+  uint32_t from = 0, to = 0;
+  uint64_t orders = 0;
+  uint64_t contradicting = 0;
+  // From the end of the one to the begin of the other, where that was least.
+  model::Interval least;
+  int64_t bound_p50_ns = 0;  // of all of them
+};
+
 std::vector<ClockQuality> ComputeClockQuality(const model::Model& model);
+// By (from, to).
+std::vector<ClockEdge> ComputeClockEdges(const model::Model& model);
 
 }  // namespace acceltrace::analysis
 

@@ -43,6 +43,7 @@ Report ComputeReport(const model::Model& model) {
   report.ranges = ComputeRanges(model, false);
   report.range_groups = ComputeRanges(model, true);
   report.clocks = ComputeClockQuality(model);
+  report.clock_edges = ComputeClockEdges(model);
   report.causality = ComputeCausality(model);
   report.losses = ComputeLosses(model);
   report.laws = ComputeConservation(model, report.losses, report.utilisation);
@@ -147,6 +148,13 @@ void FindClockTrouble(const Report& report, std::vector<Finding>* findings) {
       findings->push_back({"clock", fmt::format("{}: {} event orders contradict the clock samples",
                                                 name, clock.fit.constraints_rejected)});
     }
+  }
+  for (const ClockEdge& edge : report.clock_edges) {
+    if (edge.contradicting == 0) continue;
+    findings->push_back({"clock", fmt::format("{} to {}: {} of {} orders contradict the clocks",
+                                              report.model->devices[edge.from].about.name(),
+                                              report.model->devices[edge.to].about.name(),
+                                              edge.contradicting, edge.orders)});
   }
 }
 

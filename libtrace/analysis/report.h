@@ -44,6 +44,7 @@ struct Report {
   std::vector<OpUse> ops, op_groups;           // each name; running numbers folded
   std::vector<RangeUse> ranges, range_groups;  // likewise
   std::vector<ClockQuality> clocks;
+  std::vector<ClockEdge> clock_edges;
   Causality causality;
   Losses losses;
   std::vector<Law> laws;

@@ -19,7 +19,7 @@ namespace acceltrace::clock::internal {
 // A change of frequency told by the device, on a count's time line.
 struct CutMark {
   double position_ns = 0;
-  double turn = 0;          // ns/s, as in Node
+  double turn = 0;  // ns/s, as in Node
   double kick = kInfinity;
 };
 

@@ -29,7 +29,7 @@ struct Node {
   bool ptm = false;      // a bracket that is a cross-timestamp
   bool witness = false;  // a bracket narrow enough to contradict others
   double position_ns = 0;
-  Range gate;       // the offset lies within
+  Range gate;  // the offset lies within
   // What the device told of a change here, in ns/s of slope: it is `turn`, give or take
   // `kick`, which is infinite for a cut of unknown size.
   double turn = 0;

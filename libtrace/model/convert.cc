@@ -3,6 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
+
+#include "libtrace/clock/graph.h"
+#include "libtrace/model/orders.h"
 
 namespace acceltrace::model {
 namespace {
@@ -26,6 +30,7 @@ class Converter {
       device_.clock_error = map.message();
     }
   }
+  void Set(clock::Map map) { device_.clock = std::move(map); }
   void Anchor(uint64_t ticks, int64_t host_ns) {
     if (anchored_) return;
     anchored_ = true;
@@ -140,8 +145,45 @@ class Conversion {
     }
     for (uint32_t d = 0; d < model_.devices.size(); ++d) {
       decoder_.clocks[d].AddConstraints(constraints[d]);
-      converters_[d].Fit(decoder_.clocks[d]);
     }
+    if (FitGraph()) return;
+    for (uint32_t d = 0; d < model_.devices.size(); ++d) converters_[d].Fit(decoder_.clocks[d]);
+  }
+
+  // All clocks together, if there are orders between devices and each can be fitted.
+  bool FitGraph() {
+    DeviceOrders found = FindOrders(model_.host);
+    if (found.size() == 0) return false;
+    const DeviceJobs& jobs = decoder_.device_jobs;
+    std::unordered_map<uint64_t, size_t> rows;
+    for (size_t i = 0; i < jobs.size(); ++i) rows[JobKey(jobs.device[i], jobs.job[i])] = i;
+    std::vector<clock::Edge> edges;
+    DeviceOrders& orders = model_.orders;
+    for (size_t i = 0; i < found.size(); ++i) {
+      const auto from = rows.find(JobKey(found.from_device[i], found.from_job[i]));
+      const auto to = rows.find(JobKey(found.to_device[i], found.to_job[i]));
+      if (from == rows.end() || to == rows.end()) continue;
+      const auto near = [&](uint32_t device, uint32_t job) {
+        const int64_t submit_ns = SideOf(device, job).submit_ns;
+        return submit_ns == kNoTime ? clock::Map::kNoHint : submit_ns;
+      };
+      edges.push_back({{found.from_device[i], jobs.completion.ticks[from->second],
+                        near(found.from_device[i], found.from_job[i])},
+                       {found.to_device[i], jobs.doorbell.ticks[to->second],
+                        near(found.to_device[i], found.to_job[i])}});
+      orders.from_device.push_back(found.from_device[i]);
+      orders.from_job.push_back(found.from_job[i]);
+      orders.to_device.push_back(found.to_device[i]);
+      orders.to_job.push_back(found.to_job[i]);
+    }
+    Result<clock::Graph> graph = clock::BuildGraph(decoder_.clocks, edges);
+    if (!graph.ok()) {
+      orders = {};
+      return false;
+    }
+    for (uint32_t d = 0; d < model_.devices.size(); ++d) converters_[d].Set(graph->maps[d]);
+    orders.slack = std::move(graph->slack);
+    return true;
   }
 
   void ConvertColumn(const std::vector<uint32_t>& devices, const std::vector<int64_t>& near_ns,

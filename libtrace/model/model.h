@@ -79,6 +79,7 @@ struct Model {
   Jobs jobs;                          // by (device, job)
   Commands commands;                  // by (device, job, index)
   std::vector<uint64_t> stall_ticks;  // see Commands::first_stall
+  DeviceOrders orders;                // by submission
   DeviceEvents device_events;         // by (device, ticks)
   std::vector<Loss> losses;
 

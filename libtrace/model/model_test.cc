@@ -73,6 +73,49 @@ TEST_CASE("Both sides of a job become one row") {
   CHECK(model->strings.Get(model->api.name[jobs.wait_api_row[0]]) == "Synchronize");
 }
 
+TEST_CASE("A thread that waits for one device and submits to another orders their clocks") {
+  TraceBuilder builder;
+  const auto device = [&](double ppm) {
+    ClockSpec clock;
+    clock.ppm = ppm;
+    return builder.AddDevice(clock);
+  };
+  const uint32_t first = device(20), second = device(-200);
+  const auto add = [&](uint32_t number, uint32_t job, int64_t begin_ns, uint32_t tid) {
+    JobSpec spec = OneJob();
+    spec.device = number, spec.job = job, spec.sequence = job, spec.tid = tid;
+    const int64_t shift_ns = begin_ns - spec.submit_ns;
+    for (int64_t* at :
+         {&spec.submit_ns, &spec.doorbell_ns, &spec.submit_end_ns, &spec.device_doorbell_ns,
+          &spec.fetched_ns, &spec.completion_ns, &spec.device_irq_ns, &spec.irq_ns,
+          &spec.complete_ns, &spec.wait_ns, &spec.wake_ns}) {
+      *at += shift_ns;
+    }
+    for (CommandSpec& command : spec.commands) {
+      for (int64_t* at :
+           {&command.fetched_ns, &command.head_ns, &command.start_ns, &command.end_ns}) {
+        *at += shift_ns;
+      }
+    }
+    builder.AddJob(spec);
+  };
+  add(first, 1, 10'001'000, 100);
+  add(second, 1, 11'001'000, 100);  // after the first one's job: an order
+  add(second, 2, 12'001'000, 100);  // nothing new is known of the first one
+  add(first, 2, 13'001'000, 100);   // an order back
+  add(second, 3, 14'001'000, 101);  // another thread waited for nothing
+  const auto model = builder.Model();
+  const DeviceOrders& orders = model->orders;
+  REQUIRE(orders.size() == 2);
+  REQUIRE(orders.slack.size() == 2);
+  CHECK(orders.from_device == std::vector<uint32_t>{0, 1});
+  CHECK(orders.from_job == std::vector<uint32_t>{1, 2});
+  CHECK(orders.to_device == std::vector<uint32_t>{1, 0});
+  CHECK(orders.to_job == std::vector<uint32_t>{1, 2});
+  // From completion, 59 us after the submission, to the next doorbell, 1.5 us after it.
+  for (const Interval& slack : orders.slack) CHECK(slack.Contains(1'000'000 - 59'000 + 1'500));
+}
+
 TEST_CASE("Device times keep their ticks and get an interval that holds the truth") {
   ClockSpec clock;
   clock.hz = 250'000'000;

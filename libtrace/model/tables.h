@@ -81,6 +81,16 @@ struct Jobs {
   size_t size() const { return device.size(); }
 };
 
+// Orders between devices that the host carried: a thread waited for a job of one, then
+// submitted to the other. Both jobs are known to their devices.
+struct DeviceOrders {
+  std::vector<uint32_t> from_device, from_job, to_device, to_job;
+  // From the first one's completion to the second one's doorbell. Below zero as a whole:
+  // the clocks contradict the order.
+  std::vector<Interval> slack;
+  size_t size() const { return from_device.size(); }
+};
+
 // What the device executed, ordered by (device, job, index).
 struct Commands {
   std::vector<uint32_t> device, unit, context, queue, job, index, opcode, status, limiter, tag;

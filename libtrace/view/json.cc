@@ -347,6 +347,21 @@ Json ClocksJson(const Report& report) {
   return clocks;
 }
 
+Json ClockEdgesJson(const Report& report) {
+  Json edges = Json::array();
+  for (const analysis::ClockEdge& edge : report.clock_edges) {
+    edges.push_back({{"from", DeviceName(report, edge.from)},
+                     {"to", DeviceName(report, edge.to)},
+                     {"orders", edge.orders},
+                     {"contradicting", edge.contradicting},
+                     {"least_lo_ns", edge.least.lo_ns},
+                     {"least_ns", edge.least.mid_ns},
+                     {"least_hi_ns", edge.least.hi_ns},
+                     {"bound_p50_ns", edge.bound_p50_ns}});
+  }
+  return edges;
+}
+
 Json LossesJson(const analysis::Losses& losses) {
   Json hops = Json::array(), spans = Json::array();
   for (const analysis::HopUse& hop : losses.hops) {
@@ -468,6 +483,7 @@ std::string JsonReport(const Report& report) {
                {"ranges", RangesJson(report.ranges)},
                {"range_groups", RangesJson(report.range_groups)},
                {"clocks", ClocksJson(report)},
+               {"clock_edges", ClockEdgesJson(report)},
                {"losses", LossesJson(report.losses)},
                {"causality", CausalityJson(report)},
                {"conservation", LawsJson(report)},

@@ -60,6 +60,16 @@ std::string Clocks(const Report& report, const Style& style) {
             FormatCount(fit.constraints_rejected))) +
         "\n";
   }
+  for (const analysis::ClockEdge& edge : report.clock_edges) {
+    const auto name = [&](uint32_t device) { return report.model->devices[device].about.name(); };
+    details += Printable(fmt::format(
+                   "  {} before {}: {} carried by a thread, {} apart at least, ±{} usually; {} "
+                   "contradict",
+                   name(edge.from), name(edge.to), Counted(edge.orders, "order", "orders"),
+                   FormatNs(edge.least.mid_ns), FormatNs(edge.bound_p50_ns),
+                   FormatCount(edge.contradicting))) +
+               "\n";
+  }
   if (table.empty() && trouble.empty()) return "";
   return view::Heading(style, "DEVICE CLOCKS") + (table.empty() ? "" : table.Render(style)) +
          Paint(style, Ink::kDim, details) + Paint(style, Ink::kBad, trouble);

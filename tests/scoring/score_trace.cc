@@ -76,6 +76,39 @@ std::vector<TrueEvent> Match(const model::Model& model, uint32_t row, const Trut
   return events;
 }
 
+// Orders between devices, and how many of their slacks miss the true one.
+struct Edges {
+  uint64_t orders = 0, outside = 0, contradicting = 0;
+  int64_t width_ns = 0;  // median
+};
+
+Edges MatchEdges(const model::Model& model, const Truth& truth, const TimeScale& scale) {
+  const model::DeviceOrders& orders = model.orders;
+  Edges edges;
+  std::vector<int64_t> widths;
+  const auto find = [&](uint32_t row, uint32_t job) {
+    const auto found = truth.events.find({model.devices[row].about.device(), job, kJob});
+    return found == truth.events.end() ? nullptr : &found->second;
+  };
+  for (size_t i = 0; i < orders.slack.size(); ++i) {
+    const TrueTimes* from = find(orders.from_device[i], orders.from_job[i]);
+    const TrueTimes* to = find(orders.to_device[i], orders.to_job[i]);
+    if (from == nullptr || to == nullptr || from->completion == 0 || to->doorbell == 0) continue;
+    ++edges.orders;
+    edges.contradicting += orders.slack[i].hi_ns < 0;
+    // Two whole ns of the log; what else is unknown of the scale is the same at both ends.
+    const double slack_ns = scale.At(to->doorbell) - scale.At(from->completion);
+    edges.outside += slack_ns + 1 < static_cast<double>(orders.slack[i].lo_ns) ||
+                     slack_ns - 1 > static_cast<double>(orders.slack[i].hi_ns);
+    widths.push_back(orders.slack[i].width_ns());
+  }
+  if (widths.empty()) return edges;
+  const auto middle = widths.begin() + static_cast<ptrdiff_t>(widths.size() / 2);
+  std::nth_element(widths.begin(), middle, widths.end());
+  edges.width_ns = *middle;
+  return edges;
+}
+
 // What a sample takes: those of the burst at the start follow each other at once.
 double SampleCostNs(std::span<const clock::Sample> samples) {
   constexpr size_t kBurst = 24;  // less than there are in one
@@ -150,6 +183,7 @@ int Main(int argc, char** argv) {
   const auto model = model::Load(reader->get());
   if (!model.ok()) return fail(model.message());
   uint64_t outside = 0, events = 0;
+  Edges edges;
   for (uint32_t row = 0; row < (*model)->devices.size(); ++row) {
     const model::Device& device = (*model)->devices[row];
     const auto found = input->samples.find(device.about.device());
@@ -157,6 +191,7 @@ int Main(int argc, char** argv) {
       return fail("a device without clock");
     const auto scale = MakeTimeScale(truth, found->second);
     if (!scale.ok()) return fail(scale.message());
+    if (row == 0) edges = MatchEdges(**model, truth, *scale);
     uint64_t unmatched = 0;
     const Score score =
         ScoreOf(Match(**model, row, truth, *scale, &unmatched),
@@ -170,12 +205,22 @@ int Main(int argc, char** argv) {
       line["unmatched"] = unmatched;
       line["sample_cost_ns"] = SampleCostNs(found->second);
       line["sampling_share"] = SamplingShare(found->second, SampleCostNs(found->second));
+      line["edges"] = edges.orders;
+      line["edges_outside"] = edges.outside;
+      line["edges_contradicting"] = edges.contradicting;
+      line["edges_width_median_ns"] = edges.width_ns;
       line["truth_accuracy_ns"] = scale->accuracy_ns;
       fmt::print("{}\n", line.dump());
     } else {
       Print(device.about.name(), score, *scale, unmatched);
     }
   }
+  if (!json && edges.orders > 0) {
+    fmt::print(
+        "{} orders between devices: {} outside their interval, {} contradict; ±{} ns usually\n",
+        edges.orders, edges.outside, edges.contradicting, (edges.width_ns + 1) / 2);
+  }
+  outside += edges.outside + edges.contradicting;
   return outside == 0 && events > 0 ? 0 : 1;
 }
 

@@ -92,11 +92,13 @@ Status ReadTruth(const std::string& path, Truth* truth) {
     const auto device = line.value("dev", 0u);
     if (kind == "cmd") {
       truth->events[{device, line.value("job", 0u), line.value("index", 0u)}] = {
-          at("fetched_ns"), at("start_ns"), at("end_ns"), 0, 0};
+          at("fetched_ns"), at("start_ns"), at("end_ns"), 0, 0, 0};
+      truth->events[{device, line.value("job", 0u), kJob}].doorbell = at("doorbell_ns");
       truth->pairs.emplace_back(at("end_ns"), at("end_tsc"));
     } else if (kind == "job") {
-      truth->events[{device, line.value("job", 0u), kJob}] = {0, 0, 0, at("completion_ns"),
-                                                              at("irq_ns")};
+      TrueTimes& times = truth->events[{device, line.value("job", 0u), kJob}];
+      times.completion = at("completion_ns");
+      times.irq = at("irq_ns");
       truth->pairs.emplace_back(at("completion_ns"), at("completion_tsc"));
     }
   }

@@ -25,6 +25,7 @@ inline constexpr uint32_t kJob = ~0u;
 struct TrueTimes {
   int64_t fetched = 0, start = 0, end = 0;  // command
   int64_t completion = 0, irq = 0;          // job
+  int64_t doorbell = 0;                     // job: of its last command
 };
 
 struct Truth {

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/model/orders.h"
+
+#include <limits>
+#include <unordered_map>
+#include <vector>
+
+namespace acceltrace::model {
+namespace {
+
+using proto::HostBatch;
+
+// The last job of a device that a thread waited for.
+struct Awaited {
+  uint32_t device = 0, job = 0;
+  std::vector<uint32_t> told;  // devices that were submitted to since
+};
+
+}  // namespace
+
+DeviceOrders FindOrders(const HostEvents& host) {
+  DeviceOrders orders;
+  // By thread, by device. Few devices: a list is searched faster than a map.
+  std::unordered_map<uint32_t, std::vector<Awaited>> threads;
+  for (size_t i = 0; i < host.size(); ++i) {
+    const uint32_t device = host.device[i];
+    if (device == kNoRow || host.job[i] == 0) continue;
+    if (host.kind[i] == HostBatch::KIND_WAKE) {
+      // A thread that gave up knows of no completion.
+      if (host.arg0[i] == std::numeric_limits<uint32_t>::max()) continue;
+      std::vector<Awaited>& awaited = threads[host.tid[i]];
+      size_t k = 0;
+      while (k < awaited.size() && awaited[k].device != device) ++k;
+      if (k == awaited.size()) awaited.emplace_back();
+      awaited[k] = {device, host.job[i], {}};
+    } else if (host.kind[i] == HostBatch::KIND_SUBMIT) {
+      const auto thread = threads.find(host.tid[i]);
+      if (thread == threads.end()) continue;
+      for (Awaited& from : thread->second) {
+        if (from.device == device) continue;
+        bool told = false;
+        for (uint32_t known : from.told) told |= known == device;
+        if (told) continue;
+        from.told.push_back(device);
+        orders.from_device.push_back(from.device);
+        orders.from_job.push_back(from.job);
+        orders.to_device.push_back(device);
+        orders.to_job.push_back(host.job[i]);
+      }
+    }
+  }
+  return orders;
+}
+
+}  // namespace acceltrace::model
