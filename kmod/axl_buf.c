@@ -74,6 +74,7 @@ static void axl_buf_unback(struct axl_device *axl, struct axl_buf *buf)
 		return;
 	}
 	mutex_lock(&axl->lock);
+	axl_clear_range(axl, buf->addr, buf->bytes);
 	axl_space_give(space, buf->addr);
 	mutex_unlock(&axl->lock);
 }
@@ -105,7 +106,9 @@ static int axl_buf_back(struct axl_file *file, struct axl_buf *buf)
 		return err;
 	}
 	mutex_lock(&file->axl->lock);
-	err = axl_space_take(space, buf->bytes, &buf->addr);
+	err = axl_clear_free(file->axl);
+	if (!err)
+		err = axl_space_take(space, buf->bytes, &buf->addr);
 	mutex_unlock(&file->axl->lock);
 	return err;
 }

@@ -201,6 +201,7 @@ struct axl_device {
 
 	struct mutex lock;		/* who owns what of the hardware; resets */
 	struct axl_ctx *ctxs[AXL_MAX_CONTEXTS];
+	bool unclean;			/* memory that nobody owns may not be zero */
 	struct axl_space dram;
 	struct axl_space scratch;
 
@@ -302,6 +303,10 @@ void axl_space_init(struct axl_space *space, u64 start, u64 end);
 int axl_space_take(struct axl_space *space, u64 bytes, u64 *start);
 void axl_space_give(struct axl_space *space, u64 start);
 void axl_space_fini(struct axl_space *space);
+
+/* axl_clear.c */
+void axl_clear_range(struct axl_device *axl, u64 start, u64 bytes);
+int axl_clear_free(struct axl_device *axl);
 
 /* axl_buf.c */
 int axl_ioctl_buf_create(struct axl_ucmd *ucmd);

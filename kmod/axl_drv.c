@@ -116,6 +116,14 @@ static int axl_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	err = devm_add_action_or_reset(dev, axl_stop, axl);
 	if (err)
 		return err;
+	/* Whoever had the device before us left something. */
+	mutex_lock(&axl->lock);
+	axl->unclean = true;
+	err = axl_clear_free(axl);
+	mutex_unlock(&axl->lock);
+	/* It is tried again before anybody gets memory. */
+	if (err)
+		dev_warn(dev, "does not clear its memory: error %d\n", err);
 	err = axl_setup_irqs(axl);
 	if (err)
 		return err;

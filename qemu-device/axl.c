@@ -54,6 +54,7 @@ void axl_reset_device(AxlState *s)
     s->ctrl = 0;
     s->int_status = s->int_mask = 0;
     s->ptm_valid = false;
+    axl_clear_reset(s);
     axl_dram_reset(s);
     axl_account_reset(s);
     axl_truth_event(s, "reset", "\"instance\":%u", s->index);

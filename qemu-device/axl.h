@@ -266,6 +266,9 @@ struct AxlState {
     MemoryRegion msix_bar;
     uint8_t *dram;
     uint8_t *scratch;
+    uint64_t clear_base, clear_bytes;
+    int64_t clear_done_ns;
+    bool clear_error;
 
     AxlKnobs knob;
     char *model;       /* property: full | functional */
@@ -435,6 +438,11 @@ double axl_fluid_alone_ns(const AxlState *s, const AxlDemand *d);
 unsigned axl_decode(const AxlState *s, AxlCmd *cmd);
 bool axl_operand_ok(const AxlState *s, const AxlOperand *o);
 uint8_t *axl_mem(const AxlState *s, uint64_t addr);
+
+/* clear.c */
+void axl_clear_start(AxlState *s);
+uint32_t axl_clear_status(const AxlState *s);
+void axl_clear_reset(AxlState *s);
 static inline float axl_f32(uint32_t bits)
 {
     float f;

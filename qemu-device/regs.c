@@ -32,6 +32,12 @@ static uint64_t *axl_reg_rw64(AxlState *s, hwaddr addr)
             return &ring->period_ns;
         }
     }
+    switch (addr) {
+    case AXL_REG_CLEAR_BASE:
+        return &s->clear_base;
+    case AXL_REG_CLEAR_BYTES:
+        return &s->clear_bytes;
+    }
     return NULL;
 }
 
@@ -225,7 +231,7 @@ static uint32_t axl_reg_read32(AxlState *s, hwaddr addr)
                (1 + s->knob.contexts) << 24;
     case AXL_REG_FEATURES:
         return AXL_FEATURE_PTM | (s->knob.window_bytes ? AXL_FEATURE_WINDOW : 0) |
-               AXL_FEATURE_BF16 | AXL_FEATURE_SG;
+               AXL_FEATURE_BF16 | AXL_FEATURE_SG | AXL_FEATURE_CLEAR;
     case AXL_REG_CLOCK_BITS:
         return s->knob.clock_bits;
     case AXL_REG_NUM_COUNTERS:
@@ -244,6 +250,8 @@ static uint32_t axl_reg_read32(AxlState *s, hwaddr addr)
         return s->knob.matrix_cols;
     case AXL_REG_VECTOR_LANES:
         return s->knob.vector_lanes;
+    case AXL_REG_CLEAR_CTRL:
+        return axl_clear_status(s);
     case AXL_REG_PTM_STATUS:
         return s->ptm_valid;
     case AXL_REG_CTR_CTRL:
@@ -392,6 +400,11 @@ static void axl_reg_write32(AxlState *s, hwaddr addr, uint32_t v)
     case AXL_REG_INT_MASK:
         axl_int_mask(s, v);
         break;
+    case AXL_REG_CLEAR_CTRL:
+        if (v & AXL_CLEAR_BUSY) {
+            axl_clear_start(s);
+        }
+        break;
     case AXL_REG_CLK_LATCH:
         s->clk_latched = axl_now(s).ts;
         break;
@@ -421,6 +434,10 @@ static bool axl_reg_write64(AxlState *s, hwaddr addr, uint64_t v, unsigned size)
 
     if (!rw) {
         return false;
+    }
+    if (rw == &s->clear_base || rw == &s->clear_bytes) {
+        *rw = size == 8 ? v : deposit64(*rw, (addr & 4) * 8, 32, v);
+        return true;
     }
     n = queue ? (addr - AXL_REG_Q(0)) / 0x100 : (addr - AXL_REG_TR(0)) / 0x100;
     locked = queue ? s->queue[n].status & AXL_Q_STATUS_ENABLED :

@@ -78,6 +78,7 @@ enum axl_engine {
 #define  AXL_FEATURE_WINDOW	(1u << 1)	/* AXL_BAR_WINDOW is present */
 #define  AXL_FEATURE_BF16	(1u << 2)	/* bf16 inputs to the matrix engine */
 #define  AXL_FEATURE_SG		(1u << 3)	/* scatter lists in copies */
+#define  AXL_FEATURE_CLEAR	(1u << 4)	/* AXL_REG_CLEAR_* are present */
 #define AXL_REG_DRAM_BYTES	0x0010	/* RO64 */
 #define AXL_REG_SCRATCH_BYTES	0x0018	/* RO64 */
 #define AXL_REG_CLOCK_HZ	0x0020	/* RO64 nominal frequency of the timestamp clock */
@@ -103,6 +104,13 @@ enum axl_engine {
 #define AXL_REG_VECTOR_LANES	0x0048	/* RO32 */
 #define AXL_REG_ENGINE_HZ	0x0050	/* RO64 nominal engine clock */
 #define AXL_REG_DRAM_BPS	0x0058	/* RO64 peak DRAM bandwidth, bytes per second */
+
+/* Zeroes a range of device memory, without a command. */
+#define AXL_REG_CLEAR_BASE	0x0080	/* RW64 device address, 4096-byte aligned */
+#define AXL_REG_CLEAR_BYTES	0x0088	/* RW64 multiple of 4096 */
+#define AXL_REG_CLEAR_CTRL	0x0090	/* RW32 write AXL_CLEAR_BUSY to begin */
+#define  AXL_CLEAR_BUSY		(1u << 0)	/* not done yet; the range must not be used */
+#define  AXL_CLEAR_ERROR	(1u << 1)	/* no such range, nothing was done */
 
 /* Timestamp clock. Writing LATCH copies the live clock to LATCHED. */
 #define AXL_REG_CLK_NOW		0x0100	/* RO64 live */

@@ -169,7 +169,8 @@ uint64_t Fuzz::Register(unsigned* bytes) {
       AXL_REG_ID,          AXL_REG_CTRL,     AXL_REG_STATUS,    AXL_REG_INT_STATUS,
       AXL_REG_INT_MASK,    AXL_REG_CLK_NOW,  AXL_REG_CLK_LATCH, AXL_REG_CLK_LATCHED,
       AXL_REG_PTM_TRIGGER, AXL_REG_PTM_HOST, AXL_REG_CTR_LATCH, AXL_REG_CTR_CTRL,
-      AXL_REG_CTR_TIME,    AXL_REG_DRAM_BPS, AXL_REG_ENGINE_HZ};
+      AXL_REG_CTR_TIME,    AXL_REG_DRAM_BPS, AXL_REG_ENGINE_HZ, AXL_REG_CLEAR_BASE,
+      AXL_REG_CLEAR_BYTES, AXL_REG_CLEAR_CTRL};
   *bytes = Chance(30) ? 1u << Below(2) : 4u << Below(2);
   switch (Below(7)) {
     case 0:
@@ -199,6 +200,9 @@ void Fuzz::WriteSomething(Unit* u) {
   uint64_t reg = Register(&bytes);
   uint64_t value = Chance(300) ? Address(u) : Number();
   if (reg == AXL_REG_CTRL && Chance(800)) value = AXL_CTRL_ENABLE;
+  if ((reg == AXL_REG_CLEAR_BASE || reg == AXL_REG_CLEAR_BYTES) && Chance(700)) {
+    value = 4096 * Below(256);
+  }
   Write(u->dev.regs() + std::min<uint64_t>(reg, AXL_REGS_BYTES - bytes), value, bytes);
 }
 

@@ -39,7 +39,8 @@ TEST_CASE("identity registers say what the properties say", "[registers]") {
   CHECK(AXL_CAPS_ENGINES(caps) == AXL_NUM_ENGINES);
   CHECK(AXL_CAPS_TRACE_RINGS(caps) == 4);
   CHECK(d.R32(AXL_REG_FEATURES) ==
-        (AXL_FEATURE_PTM | AXL_FEATURE_WINDOW | AXL_FEATURE_BF16 | AXL_FEATURE_SG));
+        (AXL_FEATURE_PTM | AXL_FEATURE_WINDOW | AXL_FEATURE_BF16 | AXL_FEATURE_SG |
+         AXL_FEATURE_CLEAR));
   CHECK(d.R64(AXL_REG_DRAM_BYTES) == 64u << 20);
   CHECK(d.R64(AXL_REG_SCRATCH_BYTES) == 1u << 20);
   CHECK(d.R64(AXL_REG_CLOCK_HZ) == 250000000);
@@ -215,6 +216,52 @@ TEST_CASE("payload sizes follow device control unless a property holds them", "[
   d.ConfigWrite(cap + 8, ctl);  // held
   CHECK((d.Config(cap + 8) & 0x70e0u) == (2u << 5 | 3u << 12));
   CHECK(tlps(CopyIn(host, 0, 4096, 3)) == std::pair<uint64_t, uint64_t>{4 + 1, 8 + 1});
+}
+
+TEST_CASE("a range of memory is zeroed, no byte more", "[registers]") {
+  Fixture f;
+  Device& d = f.dev;
+  uint64_t dram = d.R64(AXL_REG_DRAM_BYTES), scratch = d.R64(AXL_REG_SCRATCH_BYTES);
+  std::vector<uint8_t> mark(4 * 4096, 0xa5), zero(8192);
+  auto clear = [&](uint64_t base, uint64_t bytes) {
+    d.W64(AXL_REG_CLEAR_BASE, base);
+    d.W64(AXL_REG_CLEAR_BYTES, bytes);
+    d.W32(AXL_REG_CLEAR_CTRL, AXL_CLEAR_BUSY);
+    return d.R32(AXL_REG_CLEAR_CTRL);
+  };
+  d.Put(d.window() + 0x100000, mark);
+  CHECK(clear(0x101000, 8192) == AXL_CLEAR_BUSY);
+  // What comes while it is busy is ignored.
+  CHECK(clear(0x100000, 4096) == AXL_CLEAR_BUSY);
+  f.machine.Step(1 + 8192 * 1000000000ll / static_cast<int64_t>(d.R64(AXL_REG_DRAM_BPS)));
+  CHECK(d.R32(AXL_REG_CLEAR_CTRL) == 0);
+  std::vector<uint8_t> now = d.Get<uint8_t>(d.window() + 0x100000, mark.size());
+  std::copy(zero.begin(), zero.end(), mark.begin() + 4096);
+  CHECK((now == mark));
+  // The ends of both memories, and what is not in them.
+  struct {
+    uint64_t base, bytes;
+    bool ok;
+  } const kCases[] = {{dram - 4096, 4096, true},
+                      {AXL_SCRATCHPAD_BASE, scratch, true},
+                      {AXL_SCRATCHPAD_BASE + scratch - 4096, 4096, true},
+                      {0, 0, false},
+                      {dram - 4096, 8192, false},
+                      {dram, 4096, false},
+                      {AXL_SCRATCHPAD_BASE, scratch + 4096, false},
+                      {AXL_SCRATCHPAD_BASE - 4096, 8192, false},
+                      {~uint64_t{4095}, 4096, false},
+                      {4096, ~uint64_t{4095}, false},
+                      {4096 + 512, 4096, false},
+                      {4096, 4096 + 512, false}};
+  for (const auto& c : kCases) {
+    INFO(Offset(c.base) << " " << c.bytes);
+    CHECK(clear(c.base, c.bytes) == (c.ok ? AXL_CLEAR_BUSY : AXL_CLEAR_ERROR));
+    f.machine.Step(1000000);
+  }
+  d.W32(AXL_REG_CTRL, AXL_CTRL_RESET);
+  CHECK(d.R32(AXL_REG_CLEAR_CTRL) == 0);
+  CHECK(d.R64(AXL_REG_CLEAR_BASE) == 0);
 }
 
 }  // namespace acceltrace::device

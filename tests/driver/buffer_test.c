@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Buffers of all kinds: limits, mapping, copies across their seams. Room: tests/driver. */
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/driver/axl_user.h"
@@ -249,6 +251,106 @@ TEST(busy_buffer_stays)
 	ASSERT(submit(fd, ctx.ctx, 1, &cmd, 1, &second) == 0);
 	EXPECT_EQ(wait_seq(fd, ctx.ctx, 0, first.sequence, 5000, &end), 0);
 	EXPECT_EQ(buf_destroy(fd, buf.handle), 0);
+}
+
+/* ---- nobody reads what was another's ---- */
+
+enum { SECRET_BYTES = 256 << 10, SECRET = 0x5ec7e7ad };
+
+/* A word of the memory that is not value, or none; the whole of it is read. */
+static int all_words_are(int fd, uint32_t ctx, const struct axl_buf_create *memory, uint32_t value)
+{
+	struct axl_buf_create host;
+	struct axl_desc copy;
+	uint32_t *map;
+	int right = 1;
+	size_t i;
+
+	ASSERT(buf_create(fd, AXL_BUF_HOST, memory->bytes, NULL, &host) == 0);
+	map = buf_map(fd, &host);
+	ASSERT(map);
+	memset(map, 0xee, memory->bytes);
+	copy = cmd_copy(AXL_OP_COPY_D2H, AXL_REF(host.handle, 0), AXL_REF(memory->handle, 0),
+			memory->bytes);
+	EXPECT_EQ(submit_wait(fd, ctx, 0, &copy, 1), 0);
+	for (i = 0; i < memory->bytes / 4; i++)
+		right &= map[i] == value;
+	munmap(map, memory->bytes);
+	EXPECT_EQ(buf_destroy(fd, host.handle), 0);
+	return right;
+}
+
+static void keep_secret(int fd, uint32_t ctx, uint32_t kind, struct axl_buf_create *memory)
+{
+	struct axl_desc fill;
+	float secret;
+
+	ASSERT(buf_create(fd, kind, SECRET_BYTES, NULL, memory) == 0);
+	memcpy(&secret, &(uint32_t){ SECRET }, sizeof(secret));
+	fill = cmd_fill(AXL_REF(memory->handle, 0), SECRET_BYTES / 4, secret);
+	EXPECT_EQ(submit_wait(fd, ctx, 0, &fill, 1), 0);
+	ASSERT(all_words_are(fd, ctx, memory, SECRET));
+}
+
+struct leaving {
+	const char *name;
+	uint32_t kind;
+	enum { DESTROYS, CLOSES, DIES } how;
+};
+
+TEST_VARIANTS(memory_comes_without_its_past, struct leaving,
+	      { "device/destroyed", AXL_BUF_DEVICE, DESTROYS },
+	      { "device/closed", AXL_BUF_DEVICE, CLOSES },
+	      { "device/killed", AXL_BUF_DEVICE, DIES },
+	      { "scratch/destroyed", AXL_BUF_SCRATCH, DESTROYS },
+	      { "scratch/closed", AXL_BUF_SCRATCH, CLOSES },
+	      { "scratch/killed", AXL_BUF_SCRATCH, DIES })
+{
+	int told[2], status, fd;
+	struct axl_buf_create theirs, ours;
+	struct axl_ctx_create ctx;
+	pid_t pid;
+
+	ASSERT(pipe(told) == 0);
+	pid = fork();
+	ASSERT(pid >= 0);
+	if (!pid) {
+		int own = dev_open();
+
+		ASSERT(ctx_create(own, 1, 0, &ctx) == 0);
+		keep_secret(own, ctx.ctx, variant->kind, &theirs);
+		if (variant->how == DESTROYS)
+			EXPECT_EQ(buf_destroy(own, theirs.handle), 0);
+		else if (variant->how == CLOSES)
+			close(own);
+		else
+			/* In the middle of writing it again and again. */
+			for (status = 0; status < 100; status++) {
+				struct axl_desc copy = cmd_fill(AXL_REF(theirs.handle, 0),
+								SECRET_BYTES / 4, 1.0f);
+				struct axl_submit job;
+
+				submit(own, ctx.ctx, 0, &copy, 1, &job);
+			}
+		ASSERT(write(told[1], &theirs, sizeof(theirs)) == sizeof(theirs));
+		pause();
+	}
+	close(told[1]);
+	ASSERT(read(told[0], &theirs, sizeof(theirs)) == sizeof(theirs));
+	if (variant->how == DIES) {
+		kill(pid, SIGKILL);
+		ASSERT(waitpid(pid, &status, 0) == pid);
+	}
+	fd = dev_open();
+	ASSERT(ctx_create(fd, 1, 0, &ctx) == 0);
+	ASSERT(buf_create(fd, variant->kind, SECRET_BYTES, NULL, &ours) == 0);
+	/* The very same memory, or this would prove nothing. */
+	EXPECT_EQ(ours.device_addr, theirs.device_addr);
+	EXPECT(all_words_are(fd, ctx.ctx, &ours, 0));
+	if (variant->how != DIES) {
+		kill(pid, SIGKILL);
+		ASSERT(waitpid(pid, &status, 0) == pid);
+	}
 }
 
 int main(int argc, char **argv)
