@@ -41,8 +41,8 @@ static int axl_counters_read(struct axl_device *axl, struct axl_counters_read *c
 	return fine ? 0 : axl_gone_error(axl);
 }
 
-/* One counter, for perf: any context but NMI. */
-int axl_counter_now(struct axl_device *axl, u32 counter, u64 *value)
+/* One counter, for perf: any context but NMI. Of another epoch it began at 0 since. */
+int axl_counter_now(struct axl_device *axl, u32 counter, u64 *value, u64 *epoch)
 {
 	unsigned long flags;
 	u64 now;
@@ -50,6 +50,7 @@ int axl_counter_now(struct axl_device *axl, u32 counter, u64 *value)
 	spin_lock_irqsave(&axl->snapshot_lock, flags);
 	axl_write32(axl, AXL_REG_CTR_LATCH, 1);
 	now = axl_read64(axl, AXL_REG_CTR(counter));
+	*epoch = axl->counter_epoch;
 	spin_unlock_irqrestore(&axl->snapshot_lock, flags);
 	if (!axl_accessible(axl))
 		return axl_gone_error(axl);

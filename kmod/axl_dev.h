@@ -205,7 +205,8 @@ struct axl_device {
 	struct axl_space dram;
 	struct axl_space scratch;
 
-	spinlock_t snapshot_lock;	/* counter latch, PTM registers, clock_* below */
+	spinlock_t snapshot_lock;	/* counter latch, PTM registers, what is below */
+	u64 counter_epoch;		/* resets, each of which zeroes the counters */
 	u64 clock_last;			/* a narrow clock, extended to 64 bits */
 	atomic_t next_job;
 	struct axl_hwq hwq[AXL_MAX_QUEUES];
@@ -377,7 +378,7 @@ void axl_cmd_trace_drain(struct axl_device *axl);
 
 /* axl_counters.c */
 int axl_ioctl_counters(struct axl_ucmd *ucmd);
-int axl_counter_now(struct axl_device *axl, u32 counter, u64 *value);
+int axl_counter_now(struct axl_device *axl, u32 counter, u64 *value, u64 *epoch);
 
 /* axl_clock.c */
 int axl_ioctl_clock_sample(struct axl_ucmd *ucmd);

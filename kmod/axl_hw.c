@@ -98,14 +98,24 @@ int axl_wait_clear32(struct axl_device *axl, u32 reg, u32 bits, unsigned int tim
 	}
 }
 
+static int axl_hw_reset(struct axl_device *axl)
+{
+	unsigned long flags;
+
+	axl_write32(axl, AXL_REG_INT_MASK, AXL_INT_ALL);
+	spin_lock_irqsave(&axl->snapshot_lock, flags);
+	axl_write32(axl, AXL_REG_CTRL, AXL_CTRL_RESET);
+	axl->counter_epoch++;
+	spin_unlock_irqrestore(&axl->snapshot_lock, flags);
+	return axl_wait_clear32(axl, AXL_REG_CTRL, AXL_CTRL_RESET, 100 * 1000);
+}
+
 /* Reset to a known state, then on. */
 int axl_hw_start(struct axl_device *axl)
 {
 	int err;
 
-	axl_write32(axl, AXL_REG_INT_MASK, AXL_INT_ALL);
-	axl_write32(axl, AXL_REG_CTRL, AXL_CTRL_RESET);
-	err = axl_wait_clear32(axl, AXL_REG_CTRL, AXL_CTRL_RESET, 100 * 1000);
+	err = axl_hw_reset(axl);
 	if (err)
 		return err;
 	axl_write32(axl, AXL_REG_CTRL, AXL_CTRL_ENABLE);
@@ -118,7 +128,5 @@ int axl_hw_start(struct axl_device *axl)
 
 void axl_hw_stop(struct axl_device *axl)
 {
-	axl_write32(axl, AXL_REG_INT_MASK, AXL_INT_ALL);
-	axl_write32(axl, AXL_REG_CTRL, AXL_CTRL_RESET);
-	axl_wait_clear32(axl, AXL_REG_CTRL, AXL_CTRL_RESET, 100 * 1000);
+	axl_hw_reset(axl);
 }

@@ -76,21 +76,26 @@ static int axl_pmu_event_init(struct perf_event *event)
 static void axl_pmu_read(struct perf_event *event)
 {
 	struct axl_device *axl = to_axl_pmu(event->pmu)->axl;
-	u64 now, before;
+	u64 now, before, epoch;
 
 	/* Of a device that is gone the last value stays. */
-	if (axl_counter_now(axl, event->attr.config, &now))
+	if (axl_counter_now(axl, event->attr.config, &now, &epoch))
 		return;
 	before = local64_xchg(&event->hw.prev_count, now);
+	/* What was not read before a reset went with it. */
+	if (epoch != event->hw.config_base)
+		before = 0;
+	event->hw.config_base = epoch;
 	local64_add(now - before, &event->count);
 }
 
 static void axl_pmu_start(struct perf_event *event, int flags)
 {
-	u64 now = 0;
+	u64 now = 0, epoch = 0;
 
-	axl_counter_now(to_axl_pmu(event->pmu)->axl, event->attr.config, &now);
+	axl_counter_now(to_axl_pmu(event->pmu)->axl, event->attr.config, &now, &epoch);
 	local64_set(&event->hw.prev_count, now);
+	event->hw.config_base = epoch;
 	event->hw.state = 0;
 }
 

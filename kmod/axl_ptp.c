@@ -78,8 +78,12 @@ static long axl_ptp_aux_work(struct ptp_clock_info *info)
 {
 	struct axl_device *axl = axl_of_ptp(info);
 	u64 turn_ns = axl_ticks_to_ns(axl, 1ULL << min(axl->clock_bits, 40u));
+	u64 ticks;
 
-	axl_ticks_extend(axl, axl_read64(axl, AXL_REG_CLK_NOW));
+	ticks = axl_read64(axl, AXL_REG_CLK_NOW);
+	/* All ones, of a device that is away, is no time. */
+	if (axl_accessible(axl))
+		axl_ticks_extend(axl, ticks);
 	return clamp_t(long, nsecs_to_jiffies(turn_ns / 4), 1, 60 * HZ);
 }
 

@@ -6,9 +6,11 @@
  * load. Room: tests/driver.
  */
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "tests/driver/harness.h"
@@ -288,6 +290,57 @@ TEST_VARIANTS(a_hung_job_keeps_its_guilt, struct how, EVENTS)
 	world_renew(&good);
 	EXPECT_EQ(right_result(&bad), 0);
 	EXPECT_EQ(right_result(&good), 0);
+}
+
+static int first_number(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	int value = -1;
+
+	if (file) {
+		if (fscanf(file, "%d", &value) != 1)
+			value = -1;
+		fclose(file);
+	}
+	return value;
+}
+
+static uint64_t event_value(int fd)
+{
+	uint64_t value = 0;
+
+	ASSERT(read(fd, &value, sizeof(value)) == sizeof(value));
+	return value;
+}
+
+/* A reset zeroes the device's counters, but not what perf has counted. */
+TEST_VARIANTS(perf_counts_across_it, struct how, EVENTS)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr), .config = AXL_CTR_JOBS,
+		.type = (uint32_t)first_number("/sys/bus/event_source/devices/axl_0/type"),
+	};
+	int cpu = first_number("/sys/bus/event_source/devices/axl_0/cpumask"), fd, i;
+	struct world w = world_open();
+
+	for (i = 0; i < 5; i++)
+		EXPECT_EQ(right_result(&w), 0);
+	fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, 0);
+	ASSERT(fd >= 0);
+	EXPECT_EQ(right_result(&w), 0);
+	EXPECT_EQ(event_value(fd), 1);
+	strike(variant->event);
+	EXPECT_EQ(event_value(fd), 1);
+	world_renew(&w);
+	EXPECT_EQ(right_result(&w), 0);
+	EXPECT_EQ(event_value(fd), 2);
+	/* More than before it: nobody could tell by the number alone. */
+	strike(variant->event);
+	world_renew(&w);
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(right_result(&w), 0);
+	EXPECT_EQ(event_value(fd), 5);
+	close(fd);
 }
 
 TEST(errors_on_top_of_each_other)
