@@ -39,10 +39,16 @@ class ClockWatch {
 
   // Takes a sample and what it cost; returns the ns until the next one should be taken.
   int64_t Next(const axl_clock_sample& sample, int64_t cost_ns) {
-    // Half of the newest, so that one preemption does not silence a clock for long.
-    cost_ns_ = samples_++ == 0 ? cost_ns : (cost_ns_ + cost_ns) / 2;
+    // The median of three: where the guest's CPU is held by its host, which a guest counts
+    // as time used, one sample of 50 ms must not silence a clock for ten seconds.
+    costs_ns_[samples_++ % 3] = cost_ns;
+    const auto& [a, b, c] = costs_ns_;
+    const int64_t usual_ns = samples_ == 1 ? a
+                             : samples_ == 2
+                                 ? std::min(a, b)
+                                 : std::max(std::min(a, b), std::min(std::max(a, b), c));
     const int64_t pause_ns = Pace(sample);
-    return std::max(pause_ns, std::min(cost_ns_, kSteadyNs) * kMaxShare);
+    return std::max(pause_ns, std::min(usual_ns, kSteadyNs) * kMaxShare);
   }
 
   uint64_t surprises() const { return surprises_; }
@@ -95,7 +101,7 @@ class ClockWatch {
   Point before_, last_;
   int points_ = 0;
   uint64_t samples_ = 0;
-  int64_t cost_ns_ = 0;
+  int64_t costs_ns_[3] = {};
   int64_t pause_ns_ = kSteadyNs;
   uint64_t surprises_ = 0;
 };
