@@ -323,15 +323,18 @@ TEST_VARIANTS(under_load, struct how, { "unbind", UNBIND }, { "remove", REMOVE }
 	for (i = 0; i < 8; i++)
 		ASSERT(pthread_create(&threads[i], NULL, load_thread, &rounds_[i]) == 0);
 	for (i = 0; i < count; i++) {
-		/* Half the clients at work, as far as they come to that at once. */
-		for (waits = 0; waits < 1000 && __atomic_load_n(&mapped_, __ATOMIC_RELAXED) < 4;
+		for (waits = 0; waits < 5000 && !__atomic_load_n(&mapped_, __ATOMIC_RELAXED);
 		     waits++)
 			usleep(2000);
-		usleep(3000 * (i % 7));
+		usleep(1000 + 3000 * (i % 7));
 		with_rings += __atomic_load_n(&mapped_, __ATOMIC_RELAXED) > 0;
 		take_away(variant->way);
 		usleep(1000 * (i % 3));
 		bring_back(variant->way);
+		if (i % 10 == 9) {
+			printf("# %d cycles\n", i + 1);
+			fflush(stdout);
+		}
 	}
 	__atomic_store_n(&stop_, 1, __ATOMIC_RELAXED);
 	for (t = 0; t < 8; t++) {

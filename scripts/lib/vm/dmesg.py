@@ -44,13 +44,13 @@ def plain(line):
 
 
 class Known:
-    """A report that is not the driver's, word by word: a file of plain() lines; # is a comment."""
+    """A report that is not the driver's, word by word: a file of plain() lines; "# " begins a comment."""
 
     def __init__(self, path):
         with open(path, encoding="utf-8") as text:
             lines = [line.strip() for line in text]
         self.name = os.path.basename(path)
-        self.lines = [line for line in lines if line and not line.startswith("#")]
+        self.lines = [line for line in lines if line and not line.startswith("# ")]
         if len(self.lines) < 3:
             raise ValueError(f"{path}: want the whole report")
 
