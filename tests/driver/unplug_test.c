@@ -323,10 +323,10 @@ TEST_VARIANTS(under_load, struct how, { "unbind", UNBIND }, { "remove", REMOVE }
 	for (i = 0; i < 8; i++)
 		ASSERT(pthread_create(&threads[i], NULL, load_thread, &rounds_[i]) == 0);
 	for (i = 0; i < count; i++) {
+		usleep(1000 + 3000 * (i % 7));
 		for (waits = 0; waits < 5000 && !__atomic_load_n(&mapped_, __ATOMIC_RELAXED);
 		     waits++)
 			usleep(2000);
-		usleep(1000 + 3000 * (i % 7));
 		with_rings += __atomic_load_n(&mapped_, __ATOMIC_RELAXED) > 0;
 		take_away(variant->way);
 		usleep(1000 * (i % 3));
