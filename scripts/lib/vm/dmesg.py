@@ -44,7 +44,7 @@ def plain(line):
 
 
 class Known:
-    """A report that is not the driver's, word by word: a file of plain() lines; "# " begins a comment."""
+    """A report that is not the driver's, word by word: plain() lines; "# " begins a comment."""
 
     def __init__(self, path):
         with open(path, encoding="utf-8") as text:
