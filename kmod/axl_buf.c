@@ -103,6 +103,7 @@ static int axl_buf_back(struct axl_file *file, struct axl_buf *buf)
 			axl_mem_unmap(&buf->mem);
 			err = -ENOMEM;
 		}
+		buf->flat_bytes = buf->mem.num_sg == 1 ? buf->bytes : 0;
 		return err;
 	}
 	mutex_lock(&file->axl->lock);
@@ -110,6 +111,7 @@ static int axl_buf_back(struct axl_file *file, struct axl_buf *buf)
 	if (!err)
 		err = axl_space_take(space, buf->bytes, &buf->addr);
 	mutex_unlock(&file->axl->lock);
+	buf->device_bytes = buf->bytes;
 	return err;
 }
 

@@ -66,6 +66,8 @@ struct axl_buf {
 	u32 kind;			/* AXL_BUF_* */
 	u64 bytes;
 	u64 addr;			/* device address; bus address when num_sg == 1 */
+	u64 device_bytes;		/* bytes, or 0 when it is not in device memory */
+	u64 flat_bytes;			/* bytes, or 0 when addr is not all of it on the bus */
 	u64 last_use[AXL_MAX_QUEUES];	/* newest job of each hardware queue, see axl_hwq */
 	struct axl_mem mem;		/* AXL_BUF_HOST and AXL_BUF_USER */
 };
@@ -225,6 +227,27 @@ struct axl_device {
 	struct dentry *debugfs;
 };
 
+/* What the commands of one job are translated with, file->lock held. */
+struct axl_xlate {
+	struct axl_buf **bufs;
+	u32 num_bufs;
+	u32 hwq;
+	u32 hw;
+	u32 job;
+	u64 job_bits;			/* job where the first word of a command has it */
+	u64 correlation;
+	u64 use;			/* noted in each buffer: hwq's newest job */
+	u64 copy_bytes;			/* sum, for the tracepoint; commands may yet be refused */
+};
+
+/* What a vector opcode does with its operands. */
+#define AXL_V_SRC0		BIT(0)	/* reads rows x cols at src0 */
+#define AXL_V_SRC1		BIT(1)	/* reads the same shape, or one row, at src1 */
+#define AXL_V_ROW1		BIT(2)	/* reads one row at src1 */
+#define AXL_V_INDEX0		BIT(3)	/* reads one index a row at src0, arg0 rows at src1 */
+#define AXL_V_SCALAR		BIT(4)	/* writes one value a row */
+#define AXL_NUM_VECTOR_OPS	(AXL_OP_VEC_SUM - AXL_OP_VEC_FILL + 1)
+
 /* One ioctl call: the copied-in struct and what to do when it returns. */
 struct axl_ucmd {
 	struct axl_file *file;
@@ -339,9 +362,12 @@ void axl_watchdog_arm(struct axl_device *axl);
 void axl_fail_all(struct axl_device *axl);
 void axl_rearm_rings(struct axl_device *axl);
 
-/* axl_submit.c, axl_validate.c */
+/* axl_submit.c, axl_fetch.c, axl_validate.c */
 int axl_ioctl_submit(struct axl_ucmd *ucmd);
-int axl_translate(struct axl_file *file, struct axl_queue *q, struct axl_desc *desc, u64 use);
+int axl_fetch(struct axl_xlate *x, struct axl_desc *ring, u32 at,
+	      const struct axl_desc __user *user, u32 num_cmds);
+int axl_translate(struct axl_xlate *x, struct axl_desc *desc, u32 index);
+extern const u8 axl_vector_ops[AXL_NUM_VECTOR_OPS];
 
 /* axl_fence.c */
 struct axl_fence;

@@ -60,45 +60,6 @@ static int axl_submit_begin(struct axl_queue *q, const struct axl_submit *cmd)
 	}
 }
 
-/* Copies the commands into the ring, which may wrap. Returns bytes not copied. */
-static unsigned long axl_submit_copy(struct axl_queue *q, const struct axl_submit *cmd)
-{
-	const struct axl_desc __user *user = u64_to_user_ptr(cmd->cmds);
-	u32 at = q->sq_tail & (AXL_SQ_ENTRIES - 1);
-	u32 first = min(cmd->num_cmds, AXL_SQ_ENTRIES - at);
-	unsigned long left;
-
-	if (!access_ok(user, cmd->num_cmds * sizeof(*user)))
-		return cmd->num_cmds * sizeof(*user);
-	pagefault_disable();
-	left = __copy_from_user_inatomic(&q->sq[at], user, first * sizeof(*user));
-	if (!left && first < cmd->num_cmds)
-		left = __copy_from_user_inatomic(q->sq, user + first,
-						 (cmd->num_cmds - first) * sizeof(*user));
-	pagefault_enable();
-	return left;
-}
-
-static struct axl_desc *axl_submit_desc(struct axl_queue *q, u32 i)
-{
-	return &q->sq[(q->sq_tail + i) & (AXL_SQ_ENTRIES - 1)];
-}
-
-/* Only for the tracepoint: the commands are not checked yet. */
-static u64 axl_submit_copy_bytes(struct axl_queue *q, u32 num_cmds)
-{
-	u64 bytes = 0;
-	u32 i;
-
-	for (i = 0; i < num_cmds; i++) {
-		const struct axl_desc *desc = axl_submit_desc(q, i);
-
-		if (desc->opcode == AXL_OP_COPY_H2D || desc->opcode == AXL_OP_COPY_D2H)
-			bytes += desc->copy.bytes * desc->copy.rows;
-	}
-	return bytes;
-}
-
 /* Makes the job the device's. With q->submit and file->lock held. */
 static int axl_submit_publish(struct axl_queue *q, struct axl_submit *cmd, struct axl_job *job,
 			      struct axl_fence *fence)
@@ -107,6 +68,8 @@ static int axl_submit_publish(struct axl_queue *q, struct axl_submit *cmd, struc
 	struct axl_device *axl = hwq->axl;
 	u64 host_ns = 0;
 
+	q->sq[(q->sq_tail + cmd->num_cmds - 1) & (AXL_SQ_ENTRIES - 1)].flags |=
+		AXL_DESC_F_COMPLETE | AXL_DESC_F_IRQ;
 	spin_lock_irq(&hwq->lock);
 	if (q->dead) {
 		spin_unlock_irq(&hwq->lock);
@@ -130,38 +93,27 @@ static int axl_submit_publish(struct axl_queue *q, struct axl_submit *cmd, struc
 	return 0;
 }
 
-/* With q->submit held. -EFAULT: the user's page was not there. */
+/* With q->submit and file->lock held. -EFAULT: the user's page was not there. */
 static int axl_submit_job(struct axl_file *file, struct axl_queue *q, struct axl_submit *cmd,
 			  struct axl_fence *fence)
 {
 	struct axl_device *axl = q->ctx->axl;
 	struct axl_job job = { .seq = q->submitted + 1, .correlation = cmd->correlation };
-	struct axl_desc *desc = NULL;
-	int err = 0;
-	u32 i;
+	struct axl_xlate x = { .bufs = file->bufs, .num_bufs = file->num_bufs,
+			       .hwq = q->hwq->id, .hw = q->ctx->hw, .correlation = cmd->correlation,
+			       .use = q->hwq->seq_base + job.seq };
+	int err;
 
-	if (axl_submit_copy(q, cmd))
-		return -EFAULT;
 	job.job = axl_next_job(axl);
-	if (trace_axl_submit_enabled())
-		trace_axl_submit(axl->index, q->ctx->hw, q->hwq->id, job.job, job.seq,
-				 job.correlation, cmd->num_cmds,
-				 axl_submit_copy_bytes(q, cmd->num_cmds));
-
-	down_read(&file->lock);
-	for (i = 0; i < cmd->num_cmds && !err; i++) {
-		desc = axl_submit_desc(q, i);
-		err = axl_translate(file, q, desc, q->hwq->seq_base + job.seq);
-		desc->job = job.job;
-		desc->index = i;
-		desc->correlation = cmd->correlation;
-	}
-	if (!err) {
-		desc->flags |= AXL_DESC_F_COMPLETE | AXL_DESC_F_IRQ;
+	x.job = job.job;
+	x.job_bits = (u64)job.job << 32;
+	err = axl_fetch(&x, q->sq, q->sq_tail, u64_to_user_ptr(cmd->cmds), cmd->num_cmds);
+	if (err == -EFAULT)
+		return err;
+	trace_axl_submit(axl->index, q->ctx->hw, q->hwq->id, job.job, job.seq, job.correlation,
+			 cmd->num_cmds, x.copy_bytes);
+	if (!err)
 		err = axl_submit_publish(q, cmd, &job, fence);
-	}
-	up_read(&file->lock);
-
 	cmd->job = job.job;
 	cmd->sequence = err ? 0 : job.seq;
 	trace_axl_submit_end(axl->index, q->ctx->hw, q->hwq->id, job.job, job.seq,
@@ -185,7 +137,9 @@ static int axl_submit_try(struct axl_file *file, struct axl_submit *cmd, struct 
 
 		err = axl_submit_begin(q, cmd);
 		if (!err) {
+			down_read(&file->lock);
 			err = axl_submit_job(file, q, cmd, fence);
+			up_read(&file->lock);
 			mutex_unlock(&q->submit);
 		}
 	}

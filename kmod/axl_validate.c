@@ -6,6 +6,7 @@
  * extent is computed with overflow checks from the shape. The device checks
  * shapes again for sense; what it cannot know is whose memory it is.
  */
+#include <linux/nospec.h>
 #include <linux/overflow.h>
 
 #include "axl_dev.h"
@@ -21,12 +22,6 @@ struct axl_shape {
 	u64 batch;
 	u64 batch_stride;
 	u32 elem;
-};
-
-struct axl_xlate {
-	struct axl_file *file;
-	u32 hwq;
-	u64 use;			/* noted in each buffer: hwq's newest job */
 };
 
 /* Bytes from the first to behind the last; 0 on overflow or an empty shape. */
@@ -46,15 +41,15 @@ static u64 axl_extent(const struct axl_shape *s)
 	return last;
 }
 
-static struct axl_buf *axl_ref_buf(struct axl_xlate *x, u64 ref, u64 bytes)
+static struct axl_buf *axl_ref_buf(const struct axl_xlate *x, u64 ref, u64 bytes)
 {
 	u64 offset = AXL_REF_OFFSET(ref);
 	u32 handle = AXL_REF_HANDLE(ref);
 	struct axl_buf *buf;
 
-	if (unlikely(handle >= x->file->num_bufs))
+	if (unlikely(handle >= x->num_bufs))
 		return NULL;
-	buf = x->file->bufs[handle];
+	buf = x->bufs[array_index_nospec(handle, x->num_bufs)];
 	if (unlikely(!buf || !bytes || offset > buf->bytes || bytes > buf->bytes - offset))
 		return NULL;
 	buf->last_use[x->hwq] = x->use;
@@ -62,7 +57,7 @@ static struct axl_buf *axl_ref_buf(struct axl_xlate *x, u64 ref, u64 bytes)
 }
 
 /* A reference to device memory becomes an address. */
-static int axl_ref_device(struct axl_xlate *x, u64 *ref, u64 bytes)
+static int axl_ref_device(const struct axl_xlate *x, u64 *ref, u64 bytes)
 {
 	struct axl_buf *buf = axl_ref_buf(x, *ref, bytes);
 
@@ -72,7 +67,7 @@ static int axl_ref_device(struct axl_xlate *x, u64 *ref, u64 bytes)
 	return 0;
 }
 
-static int axl_ref_shape(struct axl_xlate *x, u64 *ref, const struct axl_shape *shape)
+static int axl_ref_shape(const struct axl_xlate *x, u64 *ref, const struct axl_shape *shape)
 {
 	if (unlikely(*ref & (shape->elem - 1)))
 		return -EINVAL;
@@ -96,7 +91,7 @@ static u32 axl_mem_segment(const struct axl_mem *mem, u64 offset)
 }
 
 /* A reference to host memory becomes a bus address, or a part of the buffer's list. */
-static int axl_ref_host(struct axl_xlate *x, struct axl_desc *desc, u64 bytes)
+static int axl_ref_host(const struct axl_xlate *x, struct axl_desc *desc, u64 bytes)
 {
 	struct axl_copy *copy = &desc->copy;
 	u64 offset = AXL_REF_OFFSET(copy->host);
@@ -124,7 +119,7 @@ static int axl_ref_host(struct axl_xlate *x, struct axl_desc *desc, u64 bytes)
 	return 0;
 }
 
-static int axl_xlate_copy(struct axl_xlate *x, struct axl_desc *desc)
+static int axl_xlate_copy(const struct axl_xlate *x, struct axl_desc *desc)
 {
 	struct axl_copy *c = &desc->copy;
 	struct axl_shape host = { c->rows, c->bytes, c->host_pitch, 1, 0, 1 };
@@ -142,7 +137,7 @@ static int axl_xlate_copy(struct axl_xlate *x, struct axl_desc *desc)
 	return err ? err : axl_ref_device(x, &c->device, axl_extent(&device));
 }
 
-static int axl_xlate_matmul(struct axl_xlate *x, struct axl_desc *desc)
+static int axl_xlate_matmul(const struct axl_xlate *x, struct axl_desc *desc)
 {
 	struct axl_matmul *m = &desc->matmul;
 	bool transposed = m->flags & AXL_MM_F_TRANSPOSE_B;
@@ -162,35 +157,28 @@ static int axl_xlate_matmul(struct axl_xlate *x, struct axl_desc *desc)
 	return err ? err : axl_ref_shape(x, &m->c, &c);
 }
 
-/* What an opcode does with its operands. */
-#define V_SRC0		BIT(0)	/* reads rows x cols at src0 */
-#define V_SRC1		BIT(1)	/* reads the same shape, or one row, at src1 */
-#define V_ROW1		BIT(2)	/* reads one row at src1 */
-#define V_INDEX0	BIT(3)	/* reads one index a row at src0 and arg0 rows at src1 */
-#define V_SCALAR	BIT(4)	/* writes one value a row */
-
-static const u8 axl_vector_ops[] = {
+const u8 axl_vector_ops[AXL_NUM_VECTOR_OPS] = {
 	[AXL_OP_VEC_FILL - AXL_OP_VEC_FILL] = 0,
-	[AXL_OP_VEC_COPY - AXL_OP_VEC_FILL] = V_SRC0,
-	[AXL_OP_VEC_ADD - AXL_OP_VEC_FILL] = V_SRC0 | V_SRC1,
-	[AXL_OP_VEC_MUL - AXL_OP_VEC_FILL] = V_SRC0 | V_SRC1,
-	[AXL_OP_VEC_SCALE - AXL_OP_VEC_FILL] = V_SRC0,
-	[AXL_OP_VEC_SILU - AXL_OP_VEC_FILL] = V_SRC0,
-	[AXL_OP_VEC_SILU_MUL - AXL_OP_VEC_FILL] = V_SRC0 | V_SRC1,
-	[AXL_OP_VEC_GELU - AXL_OP_VEC_FILL] = V_SRC0,
-	[AXL_OP_VEC_RMSNORM - AXL_OP_VEC_FILL] = V_SRC0 | V_ROW1,
-	[AXL_OP_VEC_SOFTMAX - AXL_OP_VEC_FILL] = V_SRC0,
-	[AXL_OP_VEC_ROPE - AXL_OP_VEC_FILL] = V_SRC0,
-	[AXL_OP_VEC_GATHER - AXL_OP_VEC_FILL] = V_INDEX0,
-	[AXL_OP_VEC_ARGMAX - AXL_OP_VEC_FILL] = V_SRC0 | V_SCALAR,
-	[AXL_OP_VEC_SUM - AXL_OP_VEC_FILL] = V_SRC0 | V_SCALAR,
+	[AXL_OP_VEC_COPY - AXL_OP_VEC_FILL] = AXL_V_SRC0,
+	[AXL_OP_VEC_ADD - AXL_OP_VEC_FILL] = AXL_V_SRC0 | AXL_V_SRC1,
+	[AXL_OP_VEC_MUL - AXL_OP_VEC_FILL] = AXL_V_SRC0 | AXL_V_SRC1,
+	[AXL_OP_VEC_SCALE - AXL_OP_VEC_FILL] = AXL_V_SRC0,
+	[AXL_OP_VEC_SILU - AXL_OP_VEC_FILL] = AXL_V_SRC0,
+	[AXL_OP_VEC_SILU_MUL - AXL_OP_VEC_FILL] = AXL_V_SRC0 | AXL_V_SRC1,
+	[AXL_OP_VEC_GELU - AXL_OP_VEC_FILL] = AXL_V_SRC0,
+	[AXL_OP_VEC_RMSNORM - AXL_OP_VEC_FILL] = AXL_V_SRC0 | AXL_V_ROW1,
+	[AXL_OP_VEC_SOFTMAX - AXL_OP_VEC_FILL] = AXL_V_SRC0,
+	[AXL_OP_VEC_ROPE - AXL_OP_VEC_FILL] = AXL_V_SRC0,
+	[AXL_OP_VEC_GATHER - AXL_OP_VEC_FILL] = AXL_V_INDEX0,
+	[AXL_OP_VEC_ARGMAX - AXL_OP_VEC_FILL] = AXL_V_SRC0 | AXL_V_SCALAR,
+	[AXL_OP_VEC_SUM - AXL_OP_VEC_FILL] = AXL_V_SRC0 | AXL_V_SCALAR,
 };
 
-static int axl_xlate_vector(struct axl_xlate *x, struct axl_desc *desc)
+static int axl_xlate_vector(const struct axl_xlate *x, struct axl_desc *desc)
 {
 	struct axl_vector *v = &desc->vector;
 	u8 op = axl_vector_ops[desc->opcode - AXL_OP_VEC_FILL];
-	bool scalar = op & V_SCALAR;
+	bool scalar = op & AXL_V_SCALAR;
 	struct axl_shape src0 = { v->rows, v->cols, v->src0_stride, 1, 0, F32 };
 	struct axl_shape src1 = { v->rows, v->cols, v->src1_stride, 1, 0, F32 };
 	struct axl_shape dst = { v->rows, scalar ? 1 : v->cols,
@@ -199,18 +187,18 @@ static int axl_xlate_vector(struct axl_xlate *x, struct axl_desc *desc)
 
 	if (v->flags & ~AXL_VEC_F_ALL || v->reserved)
 		return -EINVAL;
-	if (op & V_INDEX0) {
+	if (op & AXL_V_INDEX0) {
 		src0.cols = 1;
 		src0.stride = max(v->src0_stride, 1u);
 		src1.rows = v->arg0;
 	}
-	if (op & V_ROW1 || v->flags & AXL_VEC_F_BROADCAST1)
+	if (op & AXL_V_ROW1 || v->flags & AXL_VEC_F_BROADCAST1)
 		src1.rows = 1;
-	if (op & (V_SRC0 | V_INDEX0))
+	if (op & (AXL_V_SRC0 | AXL_V_INDEX0))
 		err = axl_ref_shape(x, &v->src0, &src0);
 	else
 		v->src0 = 0;
-	if (op & (V_SRC1 | V_ROW1 | V_INDEX0))
+	if (op & (AXL_V_SRC1 | AXL_V_ROW1 | AXL_V_INDEX0))
 		err = err ? err : axl_ref_shape(x, &v->src1, &src1);
 	else
 		v->src1 = 0;
@@ -228,34 +216,44 @@ static int axl_xlate_sem(u32 hw, u16 *sem)
 	return 0;
 }
 
-/*
- * Checks one command and puts in the device's numbers, in place. With
- * file->lock held at least for reading; use marks the buffers it names.
- */
-int axl_translate(struct axl_file *file, struct axl_queue *q, struct axl_desc *desc, u64 use)
+static int axl_xlate_op(const struct axl_xlate *x, struct axl_desc *desc)
 {
-	struct axl_xlate x = { .file = file, .hwq = q->hwq->id, .use = use };
-	u32 hw = q->ctx->hw;
-
-	if (unlikely(desc->flags || desc->job || desc->index || desc->correlation ||
-		     desc->reserved))
-		return -EINVAL;
-	if (axl_xlate_sem(hw, &desc->wait_sem[0]) || axl_xlate_sem(hw, &desc->wait_sem[1]) ||
-	    axl_xlate_sem(hw, &desc->signal_sem))
-		return -EINVAL;
-
 	switch (desc->opcode) {
 	case AXL_OP_NOP:
 		return desc->engine < AXL_NUM_ENGINES ? 0 : -EINVAL;
 	case AXL_OP_COPY_H2D:
-		return desc->engine == AXL_ENGINE_H2D ? axl_xlate_copy(&x, desc) : -EINVAL;
+		return desc->engine == AXL_ENGINE_H2D ? axl_xlate_copy(x, desc) : -EINVAL;
 	case AXL_OP_COPY_D2H:
-		return desc->engine == AXL_ENGINE_D2H ? axl_xlate_copy(&x, desc) : -EINVAL;
+		return desc->engine == AXL_ENGINE_D2H ? axl_xlate_copy(x, desc) : -EINVAL;
 	case AXL_OP_MATMUL:
-		return desc->engine == AXL_ENGINE_MATRIX ? axl_xlate_matmul(&x, desc) : -EINVAL;
+		return desc->engine == AXL_ENGINE_MATRIX ? axl_xlate_matmul(x, desc) : -EINVAL;
 	case AXL_OP_VEC_FILL ... AXL_OP_VEC_SUM:
-		return desc->engine == AXL_ENGINE_VECTOR ? axl_xlate_vector(&x, desc) : -EINVAL;
+		return desc->engine == AXL_ENGINE_VECTOR ? axl_xlate_vector(x, desc) : -EINVAL;
 	default:
 		return -EINVAL;
 	}
+}
+
+/*
+ * Checks a command of any form, copied from user space as it was, and puts in
+ * the device's numbers, in place. With file->lock held at least for reading.
+ */
+int axl_translate(struct axl_xlate *x, struct axl_desc *desc, u32 index)
+{
+	int err;
+
+	if (unlikely(desc->flags || desc->job || desc->index || desc->correlation ||
+		     desc->reserved))
+		return -EINVAL;
+	if (axl_xlate_sem(x->hw, &desc->wait_sem[0]) || axl_xlate_sem(x->hw, &desc->wait_sem[1]) ||
+	    axl_xlate_sem(x->hw, &desc->signal_sem))
+		return -EINVAL;
+
+	if (desc->opcode == AXL_OP_COPY_H2D || desc->opcode == AXL_OP_COPY_D2H)
+		x->copy_bytes += desc->copy.bytes * desc->copy.rows;
+	err = axl_xlate_op(x, desc);
+	desc->job = x->job;
+	desc->index = index;
+	desc->correlation = x->correlation;
+	return err;
 }
