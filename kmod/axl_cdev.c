@@ -9,6 +9,7 @@
 #include <linux/compat.h>
 #include <linux/file.h>
 #include <linux/idr.h>
+#include <linux/nospec.h>
 #include <linux/poll.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -74,6 +75,11 @@ static const struct axl_ioctl axl_ioctls[] = {
 	       offsetofend(struct axl_trace_close, reserved), false),
 };
 
+static u32 axl_ioctl_index(unsigned int cmd)
+{
+	return _IOC_NR(cmd) - _IOC_NR(AXL_IOCTL_INFO);
+}
+
 static int axl_run(const struct axl_ioctl *op, struct axl_ucmd *ucmd)
 {
 	int ret, idx;
@@ -88,24 +94,79 @@ static int axl_run(const struct axl_ioctl *op, struct axl_ucmd *ucmd)
 	return ret;
 }
 
-static long axl_fops_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+/* Makes a fence the caller's, or takes it back. */
+static void axl_fence_install(struct axl_ucmd *ucmd, int ret)
 {
-	void __user *user = (void __user *)arg;
+	if (ret) {
+		put_unused_fd(ucmd->fence_fd);
+		fput(ucmd->fence);
+	} else {
+		fd_install(ucmd->fence_fd, ucmd->fence);
+	}
+}
+
+static __always_inline long axl_submit_answer(struct axl_file *file, struct axl_submit *cmd,
+					      struct axl_submit __user *user)
+{
+	struct axl_ucmd ucmd = { .file = file, .cmd = cmd, .fence_fd = -1 };
+	int ret = axl_ioctl_submit(&ucmd);
+
+	if (!ret || ret == -EIO) {
+		if (!user_access_begin(user, sizeof(*user)))
+			goto unwritten;
+		unsafe_put_user(cmd->sequence, &user->sequence, fault);
+		unsafe_put_user(cmd->job, &user->job, fault);
+		unsafe_put_user(cmd->fence_fd, &user->fence_fd, fault);
+		user_access_end();
+	}
+out:
+	if (ucmd.fence)
+		axl_fence_install(&ucmd, ret);
+	return ret;
+fault:
+	user_access_end();
+unwritten:
+	ret = -EFAULT;
+	goto out;
+}
+
+/*
+ * The call that counts, without the detour over the table: a struct of the size
+ * known here needs no padding, and only its inputs are read, its outputs
+ * written. The way of all calls gives the same answers, and takes other sizes.
+ */
+static long axl_fops_submit(struct axl_file *file, struct axl_submit __user *user)
+{
+	u32 flags, ctx, queue, num_cmds, cmd_bytes;
+	u64 cmds, correlation;
+
+	if (!user_access_begin(user, sizeof(*user)))
+		return -EFAULT;
+	unsafe_get_user(flags, &user->flags, fault);
+	unsafe_get_user(ctx, &user->ctx, fault);
+	unsafe_get_user(queue, &user->queue, fault);
+	unsafe_get_user(cmds, &user->cmds, fault);
+	unsafe_get_user(num_cmds, &user->num_cmds, fault);
+	unsafe_get_user(cmd_bytes, &user->cmd_bytes, fault);
+	unsafe_get_user(correlation, &user->correlation, fault);
+	user_access_end();
+	return axl_submit_answer(file, &(struct axl_submit) {
+			.size = sizeof(*user), .flags = flags, .ctx = ctx, .queue = queue,
+			.cmds = cmds, .num_cmds = num_cmds, .cmd_bytes = cmd_bytes,
+			.correlation = correlation, .fence_fd = -1 }, user);
+fault:
+	user_access_end();
+	return -EFAULT;
+}
+
+static noinline long axl_fops_any(struct file *filp, unsigned int cmd, u32 size, void __user *user)
+{
 	union axl_cmd_buffer buffer;
 	struct axl_ucmd ucmd = { .file = filp->private_data, .cmd = &buffer, .fence_fd = -1 };
 	const struct axl_ioctl *op;
-	u32 nr = _IOC_NR(cmd) - _IOC_NR(AXL_IOCTL_INFO);
-	u32 size;
 	int ret;
 
-	/* The size in the number may be that of a later version of the struct. */
-	if (_IOC_TYPE(cmd) != AXL_IOCTL_BASE || nr >= ARRAY_SIZE(axl_ioctls))
-		return -ENOTTY;
-	op = &axl_ioctls[nr];
-	if (READ_ONCE(ucmd.file->axl->closed))
-		return -ENODEV;
-	if (get_user(size, (u32 __user *)user))
-		return -EFAULT;
+	op = &axl_ioctls[array_index_nospec(axl_ioctl_index(cmd), ARRAY_SIZE(axl_ioctls))];
 	if (size < op->min_size)
 		return -EINVAL;
 	ret = copy_struct_from_user(ucmd.cmd, op->size, user, size);
@@ -118,15 +179,27 @@ static long axl_fops_ioctl(struct file *filp, unsigned int cmd, unsigned long ar
 	if ((!ret || ret == -EIO) && (_IOC_DIR(cmd) & _IOC_READ) &&
 	    copy_to_user(user, ucmd.cmd, min(size, op->size)))
 		ret = -EFAULT;
-	if (ucmd.fence) {
-		if (ret) {
-			put_unused_fd(ucmd.fence_fd);
-			fput(ucmd.fence);
-		} else {
-			fd_install(ucmd.fence_fd, ucmd.fence);
-		}
-	}
+	if (ucmd.fence)
+		axl_fence_install(&ucmd, ret);
 	return ret;
+}
+
+static long axl_fops_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	struct axl_file *file = filp->private_data;
+	void __user *user = (void __user *)arg;
+	u32 size;
+
+	/* The size in the number may be that of a later version of the struct. */
+	if (_IOC_TYPE(cmd) != AXL_IOCTL_BASE || axl_ioctl_index(cmd) >= ARRAY_SIZE(axl_ioctls))
+		return -ENOTTY;
+	if (READ_ONCE(file->axl->closed))
+		return -ENODEV;
+	if (get_user(size, (u32 __user *)user))
+		return -EFAULT;
+	if (likely(cmd == AXL_IOCTL_SUBMIT && size == sizeof(struct axl_submit)))
+		return axl_fops_submit(file, user);
+	return axl_fops_any(filp, cmd, size, user);
 }
 
 static int axl_fops_mmap(struct file *filp, struct vm_area_struct *vma)

@@ -17,6 +17,7 @@
 #include <linux/atomic.h>
 #include <linux/cdev.h>
 #include <linux/device.h>
+#include <linux/io.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -282,6 +283,12 @@ static inline bool axl_accessible(struct axl_device *axl)
 	return !READ_ONCE(axl->gone) && !READ_ONCE(axl->offline);
 }
 
+static inline void axl_write32(struct axl_device *axl, u32 reg, u32 value)
+{
+	if (likely(axl_accessible(axl)))
+		writel(value, axl->regs + reg);
+}
+
 static inline int axl_gone_error(struct axl_device *axl)
 {
 	return READ_ONCE(axl->closed) ? -ENODEV : -EIO;
@@ -295,7 +302,6 @@ static inline void axl_exit(struct axl_device *axl, int idx)
 /* axl_hw.c: register access that stops when the device is gone */
 u32 axl_read32(struct axl_device *axl, u32 reg);
 u64 axl_read64(struct axl_device *axl, u32 reg);
-void axl_write32(struct axl_device *axl, u32 reg, u32 value);
 void axl_write64(struct axl_device *axl, u32 reg, u64 value);
 int axl_wait_clear32(struct axl_device *axl, u32 reg, u32 bits, unsigned int timeout_us);
 void axl_set_gone(struct axl_device *axl);

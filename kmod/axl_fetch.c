@@ -64,19 +64,22 @@ static __always_inline void axl_window_move(const struct axl_xlate *x, struct ax
 }
 
 /*
- * A reference to that many bytes (below 2^62) becomes an address, or is not
- * inside the window. In the first case a handle that differs from the window's
- * is still possible if its offset is AXL_OFFSET_BAD: *gathered tells.
+ * A reference to `count` elements (fewer than 2^60) of 1 << shift bytes becomes
+ * an address, or is not inside the window. In the first case a handle that
+ * differs from the window's is still possible if its offset is AXL_OFFSET_BAD:
+ * *gathered tells.
  */
 static __always_inline bool axl_resolve(const struct axl_xlate *x, struct axl_window *w, u64 *ref,
-					u64 bytes, u64 *gathered, bool device)
+					u64 count, unsigned int shift, u64 *gathered, bool device)
 {
 	u64 offset = *ref ^ w->ref;
 
-	if (unlikely(offset + bytes > w->bytes)) {
+	if (unlikely(offset + (count << shift) > w->bytes)) {
+		/* Computed again here, so that above it is part of an address mode. */
+		OPTIMIZER_HIDE_VAR(count);
 		axl_window_move(x, w, *ref, device);
 		offset = *ref ^ w->ref;
-		if (unlikely(offset + bytes > w->bytes))
+		if (unlikely(offset + (count << shift) > w->bytes))
 			return false;
 	}
 	*gathered |= offset;
@@ -84,52 +87,64 @@ static __always_inline bool axl_resolve(const struct axl_xlate *x, struct axl_wi
 	return true;
 }
 
-#define GET(value, field)	unsafe_get_user(value, &(user)->field, fault)
-
-/* 1: not this way; the caller's label `fault` is what GET() needs. */
 enum axl_fetched { FETCHED, FETCH_LONG, FETCH_FAULT };
+
+/* 64 bits at a time; the caller has a label `fault`. Fields are then read in the ring. */
+#define WORD(at)			(offsetof(struct axl_desc, at) / sizeof(u64))
+#define GET_WORD(value, word)		unsafe_get_user(value, from + (word), fault)
+#define COPY_WORD(word)							\
+	do {								\
+		u64 value_;						\
+									\
+		GET_WORD(value_, word);					\
+		((u64 *)to)[word] = value_;				\
+	} while (0)
+/* What must be 0 in user space becomes so in the ring. */
+#define ZERO_WORD(word)							\
+	do {								\
+		u64 value_;						\
+									\
+		GET_WORD(value_, word);					\
+		g->zero |= value_;					\
+		((u64 *)to)[word] = 0;					\
+	} while (0)
+
+/* A reference on its way to the ring; gives up with FETCH_LONG. */
+#define FETCH_REF(word, window, count, shift, gathered, device_)	\
+	do {								\
+		u64 ref_;						\
+									\
+		GET_WORD(ref_, word);					\
+		if (!axl_resolve(x, window, &ref_, count, shift, gathered, device_)) \
+			return FETCH_LONG;				\
+		((u64 *)to)[word] = ref_;				\
+	} while (0)
+#define FETCH_BYTES(field, window, bytes, device_)			\
+	FETCH_REF(WORD(field), window, bytes, 0, &g->bytes, device_)
+#define FETCH_FLOATS(field, count)					\
+	FETCH_REF(WORD(field), w, count, 2, &g->words, true)
 
 static __always_inline enum axl_fetched
 axl_fetch_copy(struct axl_xlate *x, struct axl_window *host, struct axl_window *device,
-	       struct axl_gathered *g, struct axl_copy *to, const struct axl_copy __user *user)
+	       struct axl_gathered *g, struct axl_desc *to, const u64 __user *from)
 {
-	u64 bytes, host_ref, device_ref, word;
-	u32 rows, count;
+	u64 bytes, word;
 
-	GET(rows, rows);
-	GET(bytes, bytes);
-	if (unlikely(rows != 1 || bytes - 1 >= AXL_MAX_COPY_BYTES))
+	COPY_WORD(WORD(copy.rows));
+	GET_WORD(bytes, WORD(copy.bytes));
+	if (unlikely(to->copy.rows != 1 || bytes - 1 >= AXL_MAX_COPY_BYTES))
 		return FETCH_LONG;
-	GET(host_ref, host);
-	GET(device_ref, device);
-	if (!axl_resolve(x, host, &host_ref, bytes, &g->bytes, false) ||
-	    !axl_resolve(x, device, &device_ref, bytes, &g->bytes, true))
-		return FETCH_LONG;
+	to->copy.bytes = bytes;
+	FETCH_BYTES(copy.host, host, bytes, false);
+	FETCH_BYTES(copy.device, device, bytes, true);
 	x->copy_bytes += bytes;
-	to->host = host_ref;
-	to->device = device_ref;
-	to->bytes = bytes;
-	to->rows = 1;
-	to->host_pitch = 0;
-	to->device_pitch = 0;
-	GET(count, sg_count);
-	g->zero |= count;
-	to->sg_count = 0;
-	GET(word, sg_offset);
-	g->zero |= word;
-	GET(word, reserved0);
-	g->zero |= word;
-	to->sg_offset = 0;
-	to->reserved0 = 0;
-	GET(word, reserved[0]);
-	g->zero |= word;
-	GET(word, reserved[1]);
-	g->zero |= word;
-	GET(word, reserved[2]);
-	g->zero |= word;
-	to->reserved[0] = 0;
-	to->reserved[1] = 0;
-	to->reserved[2] = 0;
+	GET_WORD(word, WORD(copy.device_pitch));
+	g->zero |= word >> 32;
+	((u64 *)to)[WORD(copy.device_pitch)] = 0;
+	ZERO_WORD(WORD(copy.sg_offset));
+	ZERO_WORD(WORD(copy.reserved[0]));
+	ZERO_WORD(WORD(copy.reserved[1]));
+	ZERO_WORD(WORD(copy.reserved[2]));
 	return FETCHED;
 fault:
 	return FETCH_FAULT;
@@ -137,49 +152,27 @@ fault:
 
 static __always_inline enum axl_fetched
 axl_fetch_matmul(struct axl_xlate *x, struct axl_window *w, struct axl_gathered *g,
-		 struct axl_matmul *to, const struct axl_matmul __user *user)
+		 struct axl_desc *to, const u64 __user *from)
 {
-	u32 m, n, k, lda, ldb, ldc, batch, flags, alpha;
-	u64 a, b, c, rows, cols, depth;
+	struct axl_matmul *mm = &to->matmul;
+	u64 rows, cols, depth;
 
-	GET(flags, flags);
-	GET(batch, batch);
-	if (unlikely(flags & ~AXL_MM_F_ACCUMULATE || batch != 1))
+	COPY_WORD(WORD(matmul.alpha_f32));
+	COPY_WORD(WORD(matmul.batch));
+	COPY_WORD(WORD(matmul.m));
+	COPY_WORD(WORD(matmul.k));
+	if (unlikely(mm->flags & ~AXL_MM_F_ACCUMULATE || mm->batch != 1))
 		return FETCH_LONG;
-	GET(m, m);
-	GET(n, n);
-	GET(k, k);
-	rows = m - 1ULL;
-	cols = n - 1ULL;
-	depth = k - 1ULL;
-	if (unlikely((rows | cols | depth) >= AXL_FAST_DIM))
+	rows = mm->m - 1ULL;
+	cols = mm->n - 1ULL;
+	depth = mm->k - 1ULL;
+	if (unlikely((rows | cols | depth) >= AXL_MAX_DIM))
 		return FETCH_LONG;
-	GET(lda, lda);
-	GET(ldb, ldb);
-	GET(ldc, ldc);
-	GET(a, a);
-	GET(b, b);
-	GET(c, c);
-	if (!axl_resolve(x, w, &a, (rows * lda + k) * 4, &g->words, true) ||
-	    !axl_resolve(x, w, &b, (depth * ldb + n) * 4, &g->words, true) ||
-	    !axl_resolve(x, w, &c, (rows * ldc + n) * 4, &g->words, true))
-		return FETCH_LONG;
-	GET(alpha, alpha_f32);
-	to->a = a;
-	to->b = b;
-	to->c = c;
-	to->m = m;
-	to->n = n;
-	to->k = k;
-	to->lda = lda;
-	to->ldb = ldb;
-	to->ldc = ldc;
-	to->batch = 1;
-	to->batch_stride_a = 0;
-	to->batch_stride_b = 0;
-	to->batch_stride_c = 0;
-	to->alpha_f32 = alpha;
-	to->flags = flags;
+	FETCH_FLOATS(matmul.a, rows * mm->lda + mm->k);
+	COPY_WORD(WORD(matmul.ldb));
+	FETCH_FLOATS(matmul.b, depth * mm->ldb + mm->n);
+	FETCH_FLOATS(matmul.c, rows * mm->ldc + mm->n);
+	((u64 *)to)[WORD(matmul.batch_stride_b)] = 0;
 	return FETCHED;
 fault:
 	return FETCH_FAULT;
@@ -187,65 +180,45 @@ fault:
 
 static __always_inline enum axl_fetched
 axl_fetch_vector(struct axl_xlate *x, struct axl_window *w, struct axl_gathered *g, u8 operands,
-		 struct axl_vector *to, const struct axl_vector __user *user)
+		 struct axl_desc *to, const u64 __user *from)
 {
-	u32 rows, cols, stride0, stride1, dst_stride, flags;
-	u64 src0 = 0, src1 = 0, dst, more, word;
+	struct axl_vector *v = &to->vector;
+	u64 more;
 
-	GET(flags, flags);
-	GET(rows, rows);
-	GET(cols, cols);
-	more = rows - 1ULL;
-	if (unlikely(flags || operands & ~(AXL_V_SRC0 | AXL_V_SRC1) || more >= AXL_FAST_DIM ||
-		     cols - 1ULL >= AXL_FAST_COLS))
+	COPY_WORD(WORD(vector.dst_stride));
+	COPY_WORD(WORD(vector.rows));
+	more = v->rows - 1ULL;
+	if (unlikely(v->flags || (more | (v->cols - 1ULL)) >= AXL_MAX_DIM))
 		return FETCH_LONG;
-	GET(stride0, src0_stride);
-	GET(stride1, src1_stride);
-	GET(dst_stride, dst_stride);
-	if (operands & AXL_V_SRC0) {
-		GET(src0, src0);
-		if (!axl_resolve(x, w, &src0, (more * stride0 + cols) * 4, &g->words, true))
-			return FETCH_LONG;
-	}
-	if (operands & AXL_V_SRC1) {
-		GET(src1, src1);
-		if (!axl_resolve(x, w, &src1, (more * stride1 + cols) * 4, &g->words, true))
-			return FETCH_LONG;
-	}
-	GET(dst, dst);
-	if (!axl_resolve(x, w, &dst, (more * dst_stride + cols) * 4, &g->words, true))
+	COPY_WORD(WORD(vector.src0_stride));
+	if (!operands) {
+		v->src0 = 0;
+		v->src1 = 0;
+	} else if (operands == AXL_V_SRC0) {
+		FETCH_FLOATS(vector.src0, more * v->src0_stride + v->cols);
+		v->src1 = 0;
+	} else if (operands == (AXL_V_SRC0 | AXL_V_SRC1)) {
+		FETCH_FLOATS(vector.src0, more * v->src0_stride + v->cols);
+		FETCH_FLOATS(vector.src1, more * v->src1_stride + v->cols);
+	} else {
 		return FETCH_LONG;
-	to->src0 = src0;
-	to->src1 = src1;
-	to->dst = dst;
-	to->rows = rows;
-	to->cols = cols;
-	to->src0_stride = stride0;
-	to->src1_stride = stride1;
-	to->dst_stride = dst_stride;
-	to->flags = 0;
-	unsafe_get_user(word, (const u64 __user *)&user->alpha_f32, fault);
-	*(u64 *)&to->alpha_f32 = word;
-	unsafe_get_user(word, (const u64 __user *)&user->arg0, fault);
-	*(u64 *)&to->arg0 = word;
-	GET(word, reserved);
-	g->zero |= word;
-	to->reserved = 0;
+	}
+	FETCH_FLOATS(vector.dst, more * v->dst_stride + v->cols);
+	COPY_WORD(WORD(vector.alpha_f32));
+	COPY_WORD(WORD(vector.arg0));
+	ZERO_WORD(WORD(vector.reserved));
 	return FETCHED;
 fault:
 	return FETCH_FAULT;
 }
 
 /* Of all forms: as user space wrote it, for axl_translate(). */
-static __always_inline bool axl_fetch_raw(struct axl_desc *to, const struct axl_desc __user *user)
+static __always_inline bool axl_fetch_raw(struct axl_desc *to, const u64 __user *from)
 {
-	u64 word;
 	u32 i;
 
-	for (i = 0; i < NUM_WORDS; i++) {
-		unsafe_get_user(word, (const u64 __user *)user + i, fault);
-		((u64 *)to)[i] = word;
-	}
+	for (i = 0; i < NUM_WORDS; i++)
+		COPY_WORD(i);
 	return true;
 fault:
 	return false;
@@ -263,21 +236,19 @@ static __always_inline bool axl_fetch_sem(u64 *sems, unsigned int shift, u64 fir
 }
 
 static __always_inline enum axl_fetched
-axl_fetch_sems(const struct axl_xlate *x, struct axl_gathered *g, u64 *sems, struct axl_desc *to,
-	       const struct axl_desc __user *user)
+axl_fetch_sems(const struct axl_xlate *x, struct axl_gathered *g, u64 sems, struct axl_desc *to,
+	       const u64 __user *from)
 {
-	u64 first = (u64)x->hw * AXL_SEMS_PER_CONTEXT, value;
+	u64 first = (u64)x->hw * AXL_SEMS_PER_CONTEXT;
 
-	g->zero |= *sems >> 48;
-	if (!axl_fetch_sem(sems, 0, first) || !axl_fetch_sem(sems, 16, first) ||
-	    !axl_fetch_sem(sems, 32, first))
+	g->zero |= sems >> 48;
+	if (!axl_fetch_sem(&sems, 0, first) || !axl_fetch_sem(&sems, 16, first) ||
+	    !axl_fetch_sem(&sems, 32, first))
 		return FETCH_LONG;
-	GET(value, wait_value[0]);
-	to->wait_value[0] = value;
-	GET(value, wait_value[1]);
-	to->wait_value[1] = value;
-	GET(value, signal_value);
-	to->signal_value = value;
+	((u64 *)to)[WORD_SEMS] = sems;
+	COPY_WORD(WORD(wait_value[0]));
+	COPY_WORD(WORD(wait_value[1]));
+	COPY_WORD(WORD(signal_value));
 	return FETCHED;
 fault:
 	return FETCH_FAULT;
@@ -288,21 +259,22 @@ fault:
 
 static __always_inline enum axl_fetched
 axl_fetch_one(struct axl_xlate *x, struct axl_window *host, struct axl_window *device,
-	      struct axl_gathered *g, u32 index, struct axl_desc *to,
-	      const struct axl_desc __user *user)
+	      struct axl_gathered *g, u64 index, struct axl_desc *to,
+	      const u64 __user *from)
 {
-	const u64 __user *from = (const u64 __user *)user;
 	u64 op, correlation, tag, sems, vector;
 	u64 *words = (u64 *)to;
 
-	unsafe_get_user(op, from + WORD_OP, fault);
-	unsafe_get_user(correlation, from + WORD_CORRELATION, fault);
-	unsafe_get_user(tag, from + WORD_INDEX, fault);
-	unsafe_get_user(sems, from + WORD_SEMS, fault);
+	GET_WORD(op, WORD_OP);
+	GET_WORD(correlation, WORD_CORRELATION);
+	GET_WORD(tag, WORD_INDEX);
+	GET_WORD(sems, WORD_SEMS);
 	g->zero |= correlation;
 	g->zero |= (u32)tag;
-	if (unlikely(sems != AXL_NO_SEMS)) {
-		enum axl_fetched how = axl_fetch_sems(x, g, &sems, to, user);
+	if (likely(sems == AXL_NO_SEMS)) {
+		words[WORD_SEMS] = AXL_NO_SEMS;
+	} else {
+		enum axl_fetched how = axl_fetch_sems(x, g, sems, to, from);
 
 		if (unlikely(how != FETCHED))
 			return how;
@@ -311,17 +283,15 @@ axl_fetch_one(struct axl_xlate *x, struct axl_window *host, struct axl_window *d
 	words[WORD_OP] = op | x->job_bits;
 	words[WORD_CORRELATION] = x->correlation;
 	words[WORD_INDEX] = tag + index;
-	words[WORD_SEMS] = sems;
 
 	vector = op - AXL_VEC_WORD;
 	if (vector < AXL_NUM_VECTOR_OPS)
-		return axl_fetch_vector(x, device, g, axl_vector_ops[vector], &to->vector,
-					&user->vector);
+		return axl_fetch_vector(x, device, g, axl_vector_ops[vector], to, from);
 	if (op == AXL_OP_WORD(AXL_OP_MATMUL, AXL_ENGINE_MATRIX))
-		return axl_fetch_matmul(x, device, g, &to->matmul, &user->matmul);
+		return axl_fetch_matmul(x, device, g, to, from);
 	if (op == AXL_OP_WORD(AXL_OP_COPY_H2D, AXL_ENGINE_H2D) ||
 	    op == AXL_OP_WORD(AXL_OP_COPY_D2H, AXL_ENGINE_D2H))
-		return axl_fetch_copy(x, host, device, g, &to->copy, &user->copy);
+		return axl_fetch_copy(x, host, device, g, to, from);
 	if (op < AXL_OP_WORD(0, AXL_NUM_ENGINES) && (u8)op == AXL_OP_NOP)
 		return FETCHED;
 	return FETCH_LONG;
@@ -331,39 +301,48 @@ fault:
 
 /*
  * Puts a job's commands into the ring from its free-running index on, as the
- * device wants them. -EFAULT: the user's page was not there; page faults are
+ * device wants them, the last with its completion. -EFAULT: the user's page was not there; page faults are
  * off. With file->lock held, and q->submit.
  */
 int axl_fetch(struct axl_xlate *x, struct axl_desc *ring, u32 at,
 	      const struct axl_desc __user *user, u32 num_cmds)
 {
+	const u64 __user *from = (const u64 __user *)user;
 	struct axl_window host = {}, device = {};
 	struct axl_gathered g = {};
-	struct axl_desc *to = &ring[at & (AXL_SQ_ENTRIES - 1)];
+	struct axl_desc *to;
 	int err = -EFAULT;
-	u32 i;
+	u64 i = 0, end;
 
+	at &= AXL_SQ_ENTRIES - 1;
+	to = &ring[at];
+	/* Up to the end of the ring, then from its start. */
+	end = min_t(u32, num_cmds, AXL_SQ_ENTRIES - at);
 	pagefault_disable();
 	if (!user_access_begin(user, num_cmds * sizeof(*user)))
 		goto out;
-	for (i = 0; i < num_cmds; i++) {
-		enum axl_fetched how = axl_fetch_one(x, &host, &device, &g, i, to, user);
+	for (;;) {
+		for (; i != end; i++, to++, from += NUM_WORDS) {
+			enum axl_fetched how = axl_fetch_one(x, &host, &device, &g, i, to, from);
 
-		if (unlikely(how != FETCHED)) {
-			if (how == FETCH_FAULT || !axl_fetch_raw(to, user))
+			if (likely(how == FETCHED))
+				continue;
+			if (how == FETCH_FAULT || !axl_fetch_raw(to, from))
 				goto fault;
 			user_access_end();
 			err = axl_translate(x, to, i);
 			if (err)
 				goto out;
 			err = -EFAULT;
-			if (!user_access_begin(user, sizeof(*user)))
+			if (!user_access_begin(user, num_cmds * sizeof(*user)))
 				goto out;
 		}
-		user++;
-		if (unlikely(++to == ring + AXL_SQ_ENTRIES))
-			to = ring;
+		if (end == num_cmds)
+			break;
+		end = num_cmds;
+		to = ring;
 	}
+	to[-1].flags |= AXL_DESC_F_COMPLETE | AXL_DESC_F_IRQ;
 	err = g.zero || (g.words & (AXL_OFFSET_BAD | 3)) || (g.bytes & AXL_OFFSET_BAD) ? -EINVAL : 0;
 fault:
 	user_access_end();

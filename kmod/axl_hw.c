@@ -69,12 +69,6 @@ u64 axl_read64(struct axl_device *axl, u32 reg)
 	return value;
 }
 
-void axl_write32(struct axl_device *axl, u32 reg, u32 value)
-{
-	if (likely(axl_accessible(axl)))
-		writel(value, axl->regs + reg);
-}
-
 void axl_write64(struct axl_device *axl, u32 reg, u64 value)
 {
 	if (likely(axl_accessible(axl)))

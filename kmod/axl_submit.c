@@ -2,12 +2,17 @@
 /*
  * axl.ko: submission. Room: kmod.
  *
- * Commands are copied from user space straight into free ring entries, checked
- * and translated there, and published by moving the tail: the device looks at
- * nothing beyond it. The copy runs with page faults off, so that neither a lock
- * nor unplug ever waits for user memory; if a page is missing we let go of
- * everything, fault it in and start over.
+ * Commands go from user space straight into free ring entries, checked and
+ * translated on the way (axl_fetch.c), and are published by moving the tail: the
+ * device looks at nothing beyond it. They are read with page faults off, so that
+ * neither a lock nor unplug ever waits for user memory; if a page is missing we
+ * let go of everything, fault it in and start over.
+ *
+ * The way to the doorbell is short on purpose: file->lock is taken once and
+ * keeps the context alive, the queue's lock is only tried under it, and what can
+ * wait is noted after the doorbell.
  */
+#include <linux/nospec.h>
 #include <linux/pagemap.h>
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
@@ -32,6 +37,13 @@ static bool axl_queue_has_room(struct axl_queue *q, u32 num_cmds)
 	return AXL_SQ_ENTRIES - (q->sq_tail - READ_ONCE(q->sq_head)) >= num_cmds;
 }
 
+static int axl_submit_ready(struct axl_queue *q, u32 num_cmds)
+{
+	if (unlikely(READ_ONCE(q->dead)))
+		return -EIO;
+	return likely(axl_queue_has_room(q, num_cmds)) ? 0 : -EAGAIN;
+}
+
 /* Returns with q->submit held and room for the job, or an error. */
 static int axl_submit_begin(struct axl_queue *q, const struct axl_submit *cmd)
 {
@@ -40,13 +52,7 @@ static int axl_submit_begin(struct axl_queue *q, const struct axl_submit *cmd)
 
 	for (;;) {
 		mutex_lock(&q->submit);
-		err = 0;
-		if (READ_ONCE(axl->closed))
-			err = -ENODEV;
-		else if (READ_ONCE(q->dead))
-			err = -EIO;
-		else if (!axl_queue_has_room(q, cmd->num_cmds))
-			err = -EAGAIN;
+		err = READ_ONCE(axl->closed) ? -ENODEV : axl_submit_ready(q, cmd->num_cmds);
 		if (!err)
 			return 0;
 		mutex_unlock(&q->submit);
@@ -60,34 +66,69 @@ static int axl_submit_begin(struct axl_queue *q, const struct axl_submit *cmd)
 	}
 }
 
+/*
+ * The queue is full, or someone else submits: waits for both locks in their
+ * order. file->lock is held before and after, q->submit too when it went well.
+ */
+static noinline int axl_submit_wait(struct axl_file *file, struct axl_queue *q,
+				    const struct axl_submit *cmd)
+{
+	struct axl_ctx *ctx = q->ctx;
+	int err;
+
+	kref_get(&ctx->ref);
+	up_read(&file->lock);
+	err = axl_submit_begin(q, cmd);
+	down_read(&file->lock);
+	/* Destroyed meanwhile, it is no longer kept by the file's table. */
+	if (file->ctxs[cmd->ctx - 1] != ctx && !err) {
+		mutex_unlock(&q->submit);
+		err = -EIO;
+	}
+	axl_ctx_put(ctx);
+	return err;
+}
+
+/* Whoever takes the completion waits for hwq->lock, and finds all of this. */
+static void axl_submit_note(struct axl_queue *q, const struct axl_submit *cmd,
+			    struct axl_fence *fence)
+{
+	u64 seq = q->submitted + 1;
+
+	q->jobs[seq & (AXL_SQ_ENTRIES - 1)] = (struct axl_job){
+		.seq = seq,
+		.correlation = cmd->correlation,
+		.since = jiffies,
+		.job = cmd->job,
+		.sq_end = q->sq_tail,
+	};
+	WRITE_ONCE(q->submitted, seq);
+	if (fence)
+		axl_fence_add(q, fence, seq);
+}
+
 /* Makes the job the device's. With q->submit and file->lock held. */
-static int axl_submit_publish(struct axl_queue *q, struct axl_submit *cmd, struct axl_job *job,
+static int axl_submit_publish(struct axl_queue *q, const struct axl_submit *cmd,
 			      struct axl_fence *fence)
 {
 	struct axl_hwq *hwq = q->hwq;
 	struct axl_device *axl = hwq->axl;
 	u64 host_ns = 0;
 
-	q->sq[(q->sq_tail + cmd->num_cmds - 1) & (AXL_SQ_ENTRIES - 1)].flags |=
-		AXL_DESC_F_COMPLETE | AXL_DESC_F_IRQ;
 	spin_lock_irq(&hwq->lock);
-	if (q->dead) {
+	if (unlikely(q->dead)) {
 		spin_unlock_irq(&hwq->lock);
 		return -EIO;
 	}
 	q->sq_tail += cmd->num_cmds;
-	job->sq_end = q->sq_tail;
-	job->since = jiffies;
-	q->jobs[job->seq & (AXL_SQ_ENTRIES - 1)] = *job;
-	WRITE_ONCE(q->submitted, job->seq);
-	if (fence)
-		axl_fence_add(q, fence, job->seq);
 	if (trace_axl_doorbell_enabled())
 		host_ns = ktime_get_mono_fast_ns();
 	/* writel orders the ring's contents before the doorbell. */
 	axl_write32(axl, AXL_REG_Q_SQ_TAIL(hwq->id), q->sq_tail);
-	trace_axl_doorbell(axl->index, q->ctx->hw, hwq->id, job->job, job->seq, job->correlation,
-			   q->sq_tail, host_ns);
+	axl_submit_note(q, cmd, fence);
+	if (trace_axl_doorbell_enabled())
+		trace_axl_doorbell(axl->index, q->ctx->hw, hwq->id, cmd->job, q->submitted,
+				   cmd->correlation, q->sq_tail, host_ns);
 	spin_unlock_irq(&hwq->lock);
 	axl_watchdog_arm(axl);
 	return 0;
@@ -97,54 +138,77 @@ static int axl_submit_publish(struct axl_queue *q, struct axl_submit *cmd, struc
 static int axl_submit_job(struct axl_file *file, struct axl_queue *q, struct axl_submit *cmd,
 			  struct axl_fence *fence)
 {
-	struct axl_device *axl = q->ctx->axl;
-	struct axl_job job = { .seq = q->submitted + 1, .correlation = cmd->correlation };
-	struct axl_xlate x = { .bufs = file->bufs, .num_bufs = file->num_bufs,
-			       .hwq = q->hwq->id, .hw = q->ctx->hw, .correlation = cmd->correlation,
-			       .use = q->hwq->seq_base + job.seq };
+	struct axl_hwq *hwq = q->hwq;
+	struct axl_device *axl = hwq->axl;
+	u64 seq = q->submitted + 1;
+	u32 job = axl_next_job(axl);
+	struct axl_xlate x = {
+		.bufs = file->bufs,
+		.num_bufs = file->num_bufs,
+		.hwq = hwq->id,
+		.hw = q->ctx->hw,
+		.job = job,
+		.job_bits = (u64)job << 32,
+		.correlation = cmd->correlation,
+		.use = hwq->seq_base + seq,
+		.copy_bytes = 0,
+	};
 	int err;
 
-	job.job = axl_next_job(axl);
-	x.job = job.job;
-	x.job_bits = (u64)job.job << 32;
 	err = axl_fetch(&x, q->sq, q->sq_tail, u64_to_user_ptr(cmd->cmds), cmd->num_cmds);
 	if (err == -EFAULT)
 		return err;
-	trace_axl_submit(axl->index, q->ctx->hw, q->hwq->id, job.job, job.seq, job.correlation,
-			 cmd->num_cmds, x.copy_bytes);
+	cmd->job = job;
+	if (trace_axl_submit_enabled())
+		trace_axl_submit(axl->index, q->ctx->hw, hwq->id, job, seq, cmd->correlation,
+				 cmd->num_cmds, x.copy_bytes);
 	if (!err)
-		err = axl_submit_publish(q, cmd, &job, fence);
-	cmd->job = job.job;
-	cmd->sequence = err ? 0 : job.seq;
-	trace_axl_submit_end(axl->index, q->ctx->hw, q->hwq->id, job.job, job.seq,
-			     job.correlation, err);
+		err = axl_submit_publish(q, cmd, fence);
+	cmd->sequence = err ? 0 : seq;
+	trace_axl_submit_end(axl->index, q->ctx->hw, hwq->id, job, seq, cmd->correlation, err);
+	return err;
+}
+
+/* With file->lock held, which keeps the queue. */
+static int axl_submit_queue(struct axl_file *file, struct axl_queue *q, struct axl_submit *cmd,
+			    struct axl_fence *fence)
+{
+	int err;
+
+	if (likely(mutex_trylock(&q->submit))) {
+		err = axl_submit_ready(q, cmd->num_cmds);
+		if (unlikely(err))
+			mutex_unlock(&q->submit);
+	} else {
+		err = -EAGAIN;
+	}
+	if (unlikely(err == -EAGAIN))
+		err = axl_submit_wait(file, q, cmd);
+	if (unlikely(err))
+		return err;
+	err = axl_submit_job(file, q, cmd, fence);
+	mutex_unlock(&q->submit);
 	return err;
 }
 
 static int axl_submit_try(struct axl_file *file, struct axl_submit *cmd, struct axl_fence *fence)
 {
+	u32 slot = cmd->ctx - 1;
 	struct axl_ctx *ctx;
 	int err, idx;
 
 	err = axl_enter(file->axl, &idx);
 	if (err)
 		return err;
-	ctx = axl_ctx_get(file, cmd->ctx);
-	if (!ctx || cmd->queue >= ctx->num_queues) {
-		err = -ENOENT;
-	} else {
-		struct axl_queue *q = ctx->queues[cmd->queue];
-
-		err = axl_submit_begin(q, cmd);
-		if (!err) {
-			down_read(&file->lock);
-			err = axl_submit_job(file, q, cmd, fence);
-			up_read(&file->lock);
-			mutex_unlock(&q->submit);
-		}
+	err = -ENOENT;
+	down_read(&file->lock);
+	if (likely(slot < AXL_MAX_CONTEXTS)) {
+		ctx = file->ctxs[array_index_nospec(slot, AXL_MAX_CONTEXTS)];
+		if (likely(ctx && cmd->queue < ctx->num_queues))
+			err = axl_submit_queue(file, ctx->queues[array_index_nospec(cmd->queue,
+								AXL_MAX_QUEUES)], cmd, fence);
 	}
-	if (ctx)
-		axl_ctx_put(ctx);
+	up_read(&file->lock);
 	axl_exit(file->axl, idx);
 	return err;
 }
