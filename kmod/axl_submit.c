@@ -126,7 +126,7 @@ static int axl_submit_publish(struct axl_queue *q, const struct axl_submit *cmd,
 	/* writel orders the ring's contents before the doorbell. */
 	axl_write32(axl, AXL_REG_Q_SQ_TAIL(hwq->id), q->sq_tail);
 	axl_submit_note(q, cmd, fence);
-	if (trace_axl_doorbell_enabled())
+	if (trace_axl_doorbell_enabled() && host_ns)
 		trace_axl_doorbell(axl->index, q->ctx->hw, hwq->id, cmd->job, q->submitted,
 				   cmd->correlation, q->sq_tail, host_ns);
 	spin_unlock_irq(&hwq->lock);
@@ -136,7 +136,7 @@ static int axl_submit_publish(struct axl_queue *q, const struct axl_submit *cmd,
 
 /* With q->submit and file->lock held. -EFAULT: the user's page was not there. */
 static int axl_submit_job(struct axl_file *file, struct axl_queue *q, struct axl_submit *cmd,
-			  struct axl_fence *fence)
+			  struct axl_fence *fence, u64 entered_ns)
 {
 	struct axl_hwq *hwq = q->hwq;
 	struct axl_device *axl = hwq->axl;
@@ -159,9 +159,9 @@ static int axl_submit_job(struct axl_file *file, struct axl_queue *q, struct axl
 	if (err == -EFAULT)
 		return err;
 	cmd->job = job;
-	if (trace_axl_submit_enabled())
+	if (trace_axl_submit_enabled() && entered_ns)
 		trace_axl_submit(axl->index, q->ctx->hw, hwq->id, job, seq, cmd->correlation,
-				 cmd->num_cmds, x.copy_bytes);
+				 cmd->num_cmds, x.copy_bytes, entered_ns);
 	if (!err)
 		err = axl_submit_publish(q, cmd, fence);
 	cmd->sequence = err ? 0 : seq;
@@ -171,7 +171,7 @@ static int axl_submit_job(struct axl_file *file, struct axl_queue *q, struct axl
 
 /* With file->lock held, which keeps the queue. */
 static int axl_submit_queue(struct axl_file *file, struct axl_queue *q, struct axl_submit *cmd,
-			    struct axl_fence *fence)
+			    struct axl_fence *fence, u64 entered_ns)
 {
 	int err;
 
@@ -186,14 +186,16 @@ static int axl_submit_queue(struct axl_file *file, struct axl_queue *q, struct a
 		err = axl_submit_wait(file, q, cmd);
 	if (unlikely(err))
 		return err;
-	err = axl_submit_job(file, q, cmd, fence);
+	err = axl_submit_job(file, q, cmd, fence, entered_ns);
 	mutex_unlock(&q->submit);
 	return err;
 }
 
-static int axl_submit_try(struct axl_file *file, struct axl_submit *cmd, struct axl_fence *fence)
+static int axl_submit_try(struct axl_file *file, struct axl_submit *cmd, struct axl_fence *fence,
+			  u64 entered_ns)
 {
 	u32 slot = cmd->ctx - 1;
+	struct axl_queue *q;
 	struct axl_ctx *ctx;
 	int err, idx;
 
@@ -204,9 +206,10 @@ static int axl_submit_try(struct axl_file *file, struct axl_submit *cmd, struct 
 	down_read(&file->lock);
 	if (likely(slot < AXL_MAX_CONTEXTS)) {
 		ctx = file->ctxs[array_index_nospec(slot, AXL_MAX_CONTEXTS)];
-		if (likely(ctx && cmd->queue < ctx->num_queues))
-			err = axl_submit_queue(file, ctx->queues[array_index_nospec(cmd->queue,
-								AXL_MAX_QUEUES)], cmd, fence);
+		if (likely(ctx && cmd->queue < ctx->num_queues)) {
+			q = ctx->queues[array_index_nospec(cmd->queue, AXL_MAX_QUEUES)];
+			err = axl_submit_queue(file, q, cmd, fence, entered_ns);
+		}
 	}
 	up_read(&file->lock);
 	axl_exit(file->axl, idx);
@@ -217,8 +220,12 @@ int axl_ioctl_submit(struct axl_ucmd *ucmd)
 {
 	struct axl_submit *cmd = ucmd->cmd;
 	struct axl_fence *fence = NULL;
+	u64 entered_ns = 0;
 	unsigned int tries;
 	int err;
+
+	if (trace_axl_submit_enabled())
+		entered_ns = ktime_get_mono_fast_ns();
 
 	if (cmd->flags & ~AXL_SUBMIT_FLAGS_ALL || cmd->cmd_bytes != sizeof(struct axl_desc) ||
 	    !cmd->num_cmds || cmd->num_cmds > AXL_MAX_JOB_COMMANDS)
@@ -231,7 +238,7 @@ int axl_ioctl_submit(struct axl_ucmd *ucmd)
 		cmd->fence_fd = ucmd->fence_fd;
 	}
 	for (tries = 0; tries < AXL_COPY_TRIES; tries++) {
-		err = axl_submit_try(ucmd->file, cmd, fence);
+		err = axl_submit_try(ucmd->file, cmd, fence, entered_ns);
 		if (err != -EFAULT)
 			return err;
 		if (fault_in_readable(u64_to_user_ptr(cmd->cmds),

@@ -115,22 +115,27 @@ TRACE_DEFINE_ENUM(DMA_FROM_DEVICE);
 	__entry->dev, __entry->ctx, __entry->queue, __entry->job, __entry->seq, \
 	__entry->correlation
 
-/* The submit ioctl has the caller's commands and has given the job its number. */
+/*
+ * The submit ioctl, entered at host_ns (CLOCK_MONOTONIC), has taken the caller's
+ * commands, or refused them, and has given the job its number.
+ */
 TRACE_EVENT(axl_submit,
-	TP_PROTO(AXL_JOB_PROTO, u32 num_cmds, u64 copy_bytes),
-	TP_ARGS(dev, ctx, queue, job, seq, correlation, num_cmds, copy_bytes),
+	TP_PROTO(AXL_JOB_PROTO, u32 num_cmds, u64 copy_bytes, u64 host_ns),
+	TP_ARGS(dev, ctx, queue, job, seq, correlation, num_cmds, copy_bytes, host_ns),
 	TP_STRUCT__entry(
 		AXL_JOB_FIELDS
 		__field(__u32, num_cmds)
 		__field(__u64, copy_bytes)
+		__field(__u64, host_ns)
 	),
 	TP_fast_assign(
 		AXL_JOB_ASSIGN;
 		__entry->num_cmds = num_cmds;
 		__entry->copy_bytes = copy_bytes;
+		__entry->host_ns = host_ns;
 	),
-	TP_printk(AXL_JOB_FORMAT "num_cmds=%u copy_bytes=%llu",
-		  AXL_JOB_VALUES, __entry->num_cmds, __entry->copy_bytes)
+	TP_printk(AXL_JOB_FORMAT "num_cmds=%u copy_bytes=%llu host_ns=%llu",
+		  AXL_JOB_VALUES, __entry->num_cmds, __entry->copy_bytes, __entry->host_ns)
 );
 
 /*

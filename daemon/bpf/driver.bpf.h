@@ -97,7 +97,10 @@ static __always_inline int job_event(struct bpf_raw_tracepoint_args *ctx, __u32 
 	return job_event_at(ctx, bpf_ktime_get_ns(), kind, arg0, arg1);
 }
 
-/* (dev, ctx, queue, job, seq, correlation, num_cmds, copy_bytes) */
+/*
+ * (dev, ctx, queue, job, seq, correlation, num_cmds, copy_bytes, host_ns): fires once the
+ * commands are checked, with the time at which the ioctl was entered.
+ */
 SEC("raw_tp/axl_submit")
 int axl_submit(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -109,7 +112,7 @@ int axl_submit(struct bpf_raw_tracepoint_args *ctx)
 		set_owner(&context_owner, owner_key(dev, context, AXL_MAX_CONTEXTS), pid);
 	if (dev < ACT_MAX_DEVICES && queue < AXL_MAX_QUEUES)
 		set_owner(&queue_owner, owner_key(dev, queue, AXL_MAX_QUEUES), pid);
-	return process ? job_event(ctx, HOST_SUBMIT, ARG32(6), ARG64(7)) : 0;
+	return process ? job_event_at(ctx, ARG64(8), HOST_SUBMIT, ARG32(6), ARG64(7)) : 0;
 }
 
 /*
