@@ -23,10 +23,6 @@
 /* The first 64-bit words of a command, as struct axl_desc has them. */
 enum { WORD_OP, WORD_CORRELATION, WORD_INDEX, WORD_SEMS, NUM_WORDS = 16 };
 
-/* Larger dimensions are left to the long way: up to here no extent overflows. */
-#define AXL_FAST_DIM	AXL_MAX_DIM
-#define AXL_FAST_COLS	AXL_MAX_ELEMENTS
-
 /* The buffer that the last reference named: most references name it again. */
 struct axl_window {
 	u64 ref;			/* its first byte, 0 = none yet */
@@ -89,139 +85,161 @@ static __always_inline bool axl_resolve(const struct axl_xlate *x, struct axl_wi
 
 enum axl_fetched { FETCHED, FETCH_LONG, FETCH_FAULT };
 
-/* 64 bits at a time; the caller has a label `fault`. Fields are then read in the ring. */
-#define WORD(at)			(offsetof(struct axl_desc, at) / sizeof(u64))
-#define GET_WORD(value, word)		unsafe_get_user(value, from + (word), fault)
-#define COPY_WORD(word)							\
-	do {								\
-		u64 value_;						\
-									\
-		GET_WORD(value_, word);					\
-		((u64 *)to)[word] = value_;				\
-	} while (0)
-/* What must be 0 in user space becomes so in the ring. */
-#define ZERO_WORD(word)							\
-	do {								\
-		u64 value_;						\
-									\
-		GET_WORD(value_, word);					\
-		g->zero |= value_;					\
-		((u64 *)to)[word] = 0;					\
-	} while (0)
+/* 64 bits at a time; the fields are then looked at in the ring. */
+#define WORD(at)	(offsetof(struct axl_desc, at) / sizeof(u64))
 
-/* A reference on its way to the ring; gives up with FETCH_LONG. */
-#define FETCH_REF(word, window, count, shift, gathered, device_)	\
-	do {								\
-		u64 ref_;						\
-									\
-		GET_WORD(ref_, word);					\
-		if (!axl_resolve(x, window, &ref_, count, shift, gathered, device_)) \
-			return FETCH_LONG;				\
-		((u64 *)to)[word] = ref_;				\
-	} while (0)
-#define FETCH_BYTES(field, window, bytes, device_)			\
-	FETCH_REF(WORD(field), window, bytes, 0, &g->bytes, device_)
-#define FETCH_FLOATS(field, count)					\
-	FETCH_REF(WORD(field), w, count, 2, &g->words, true)
+static __always_inline enum axl_fetched
+axl_copy_word(struct axl_desc *to, const u64 __user *from, u32 word)
+{
+	u64 value;
+
+	unsafe_get_user(value, from + word, fault);
+	((u64 *)to)[word] = value;
+	return FETCHED;
+fault:
+	return FETCH_FAULT;
+}
+
+/* What must be 0 in user space becomes so in the ring. */
+static __always_inline enum axl_fetched
+axl_zero_word(struct axl_gathered *g, struct axl_desc *to, const u64 __user *from, u32 word)
+{
+	u64 value;
+
+	unsafe_get_user(value, from + word, fault);
+	g->zero |= value;
+	((u64 *)to)[word] = 0;
+	return FETCHED;
+fault:
+	return FETCH_FAULT;
+}
+
+static __always_inline enum axl_fetched
+axl_fetch_ref(const struct axl_xlate *x, struct axl_window *w, u64 *gathered, struct axl_desc *to,
+	      const u64 __user *from, u32 word, u64 count, unsigned int shift, bool device)
+{
+	u64 ref;
+
+	unsafe_get_user(ref, from + word, fault);
+	if (!axl_resolve(x, w, &ref, count, shift, gathered, device))
+		return FETCH_LONG;
+	((u64 *)to)[word] = ref;
+	return FETCHED;
+fault:
+	return FETCH_FAULT;
+}
+
+static __always_inline enum axl_fetched
+axl_fetch_floats(const struct axl_xlate *x, struct axl_window *w, struct axl_gathered *g,
+		 struct axl_desc *to, const u64 __user *from, u32 word, u64 count)
+{
+	return axl_fetch_ref(x, w, &g->words, to, from, word, count, 2, true);
+}
 
 static __always_inline enum axl_fetched
 axl_fetch_copy(struct axl_xlate *x, struct axl_window *host, struct axl_window *device,
 	       struct axl_gathered *g, struct axl_desc *to, const u64 __user *from)
 {
-	u64 bytes, word;
+	enum axl_fetched how;
+	u32 sg_count;
+	u64 bytes;
 
-	COPY_WORD(WORD(copy.rows));
-	GET_WORD(bytes, WORD(copy.bytes));
+	how = axl_copy_word(to, from, WORD(copy.rows)) ?:
+	      axl_copy_word(to, from, WORD(copy.bytes));
+	if (unlikely(how))
+		return how;
+	bytes = to->copy.bytes;
 	if (unlikely(to->copy.rows != 1 || bytes - 1 >= AXL_MAX_COPY_BYTES))
 		return FETCH_LONG;
-	to->copy.bytes = bytes;
-	FETCH_BYTES(copy.host, host, bytes, false);
-	FETCH_BYTES(copy.device, device, bytes, true);
-	x->copy_bytes += bytes;
-	GET_WORD(word, WORD(copy.device_pitch));
-	g->zero |= word >> 32;
+	how = axl_fetch_ref(x, host, &g->bytes, to, from, WORD(copy.host), bytes, 0, false) ?:
+	      axl_fetch_ref(x, device, &g->bytes, to, from, WORD(copy.device), bytes, 0, true) ?:
+	      axl_zero_word(g, to, from, WORD(copy.sg_offset)) ?:
+	      axl_zero_word(g, to, from, WORD(copy.reserved[0])) ?:
+	      axl_zero_word(g, to, from, WORD(copy.reserved[1])) ?:
+	      axl_zero_word(g, to, from, WORD(copy.reserved[2]));
+	if (unlikely(how))
+		return how;
+	unsafe_get_user(sg_count, (u32 __user *)(from + WORD(copy.device_pitch)) + 1, fault);
+	g->zero |= sg_count;
 	((u64 *)to)[WORD(copy.device_pitch)] = 0;
-	ZERO_WORD(WORD(copy.sg_offset));
-	ZERO_WORD(WORD(copy.reserved[0]));
-	ZERO_WORD(WORD(copy.reserved[1]));
-	ZERO_WORD(WORD(copy.reserved[2]));
+	x->copy_bytes += bytes;
 	return FETCHED;
 fault:
 	return FETCH_FAULT;
 }
 
 static __always_inline enum axl_fetched
-axl_fetch_matmul(struct axl_xlate *x, struct axl_window *w, struct axl_gathered *g,
+axl_fetch_matmul(const struct axl_xlate *x, struct axl_window *w, struct axl_gathered *g,
 		 struct axl_desc *to, const u64 __user *from)
 {
 	struct axl_matmul *mm = &to->matmul;
+	enum axl_fetched how;
 	u64 rows, cols, depth;
 
-	COPY_WORD(WORD(matmul.alpha_f32));
-	COPY_WORD(WORD(matmul.batch));
-	COPY_WORD(WORD(matmul.m));
-	COPY_WORD(WORD(matmul.k));
-	if (unlikely(mm->flags & ~AXL_MM_F_ACCUMULATE || mm->batch != 1))
-		return FETCH_LONG;
+	how = axl_copy_word(to, from, WORD(matmul.alpha_f32)) ?:
+	      axl_copy_word(to, from, WORD(matmul.batch)) ?:
+	      axl_copy_word(to, from, WORD(matmul.m)) ?:
+	      axl_copy_word(to, from, WORD(matmul.k));
+	if (unlikely(how))
+		return how;
 	rows = mm->m - 1ULL;
 	cols = mm->n - 1ULL;
 	depth = mm->k - 1ULL;
-	if (unlikely((rows | cols | depth) >= AXL_MAX_DIM))
+	if (unlikely(mm->flags & ~AXL_MM_F_ACCUMULATE || mm->batch != 1 ||
+		     (rows | cols | depth) >= AXL_MAX_DIM))
 		return FETCH_LONG;
-	FETCH_FLOATS(matmul.a, rows * mm->lda + mm->k);
-	COPY_WORD(WORD(matmul.ldb));
-	FETCH_FLOATS(matmul.b, depth * mm->ldb + mm->n);
-	FETCH_FLOATS(matmul.c, rows * mm->ldc + mm->n);
 	((u64 *)to)[WORD(matmul.batch_stride_b)] = 0;
-	return FETCHED;
-fault:
-	return FETCH_FAULT;
+	return axl_fetch_floats(x, w, g, to, from, WORD(matmul.a), rows * mm->lda + mm->k) ?:
+	       axl_copy_word(to, from, WORD(matmul.ldb)) ?:
+	       axl_fetch_floats(x, w, g, to, from, WORD(matmul.b), depth * mm->ldb + mm->n) ?:
+	       axl_fetch_floats(x, w, g, to, from, WORD(matmul.c), rows * mm->ldc + mm->n);
 }
 
 static __always_inline enum axl_fetched
-axl_fetch_vector(struct axl_xlate *x, struct axl_window *w, struct axl_gathered *g, u8 operands,
-		 struct axl_desc *to, const u64 __user *from)
+axl_fetch_vector(const struct axl_xlate *x, struct axl_window *w, struct axl_gathered *g,
+		 u8 operands, struct axl_desc *to, const u64 __user *from)
 {
 	struct axl_vector *v = &to->vector;
+	enum axl_fetched how;
 	u64 more;
 
-	COPY_WORD(WORD(vector.dst_stride));
-	COPY_WORD(WORD(vector.rows));
+	how = axl_copy_word(to, from, WORD(vector.dst_stride)) ?:
+	      axl_copy_word(to, from, WORD(vector.rows)) ?:
+	      axl_copy_word(to, from, WORD(vector.src0_stride));
+	if (unlikely(how))
+		return how;
 	more = v->rows - 1ULL;
 	if (unlikely(v->flags || (more | (v->cols - 1ULL)) >= AXL_MAX_DIM))
 		return FETCH_LONG;
-	COPY_WORD(WORD(vector.src0_stride));
-	if (!operands) {
-		v->src0 = 0;
-		v->src1 = 0;
-	} else if (operands == AXL_V_SRC0) {
-		FETCH_FLOATS(vector.src0, more * v->src0_stride + v->cols);
-		v->src1 = 0;
-	} else if (operands == (AXL_V_SRC0 | AXL_V_SRC1)) {
-		FETCH_FLOATS(vector.src0, more * v->src0_stride + v->cols);
-		FETCH_FLOATS(vector.src1, more * v->src1_stride + v->cols);
-	} else {
-		return FETCH_LONG;
+	v->src0 = 0;
+	v->src1 = 0;
+	if (operands) {
+		if (unlikely(operands & ~(AXL_V_SRC0 | AXL_V_SRC1)))
+			return FETCH_LONG;
+		how = axl_fetch_floats(x, w, g, to, from, WORD(vector.src0),
+				       more * v->src0_stride + v->cols);
+		if (operands & AXL_V_SRC1)
+			how = how ?: axl_fetch_floats(x, w, g, to, from, WORD(vector.src1),
+						      more * v->src1_stride + v->cols);
 	}
-	FETCH_FLOATS(vector.dst, more * v->dst_stride + v->cols);
-	COPY_WORD(WORD(vector.alpha_f32));
-	COPY_WORD(WORD(vector.arg0));
-	ZERO_WORD(WORD(vector.reserved));
-	return FETCHED;
-fault:
-	return FETCH_FAULT;
+	return how ?:
+	       axl_fetch_floats(x, w, g, to, from, WORD(vector.dst),
+				more * v->dst_stride + v->cols) ?:
+	       axl_copy_word(to, from, WORD(vector.alpha_f32)) ?:
+	       axl_copy_word(to, from, WORD(vector.arg0)) ?:
+	       axl_zero_word(g, to, from, WORD(vector.reserved));
 }
 
 /* Of all forms: as user space wrote it, for axl_translate(). */
-static __always_inline bool axl_fetch_raw(struct axl_desc *to, const u64 __user *from)
+static __always_inline enum axl_fetched
+axl_fetch_raw(struct axl_desc *to, const u64 __user *from)
 {
+	enum axl_fetched how = FETCHED;
 	u32 i;
 
-	for (i = 0; i < NUM_WORDS; i++)
-		COPY_WORD(i);
-	return true;
-fault:
-	return false;
+	for (i = 0; i < NUM_WORDS && !how; i++)
+		how = axl_copy_word(to, from, i);
+	return how;
 }
 
 /* Semaphores are numbered within the context; the device numbers all of them. */
@@ -246,17 +264,15 @@ axl_fetch_sems(const struct axl_xlate *x, struct axl_gathered *g, u64 sems, stru
 	    !axl_fetch_sem(&sems, 32, first))
 		return FETCH_LONG;
 	((u64 *)to)[WORD_SEMS] = sems;
-	COPY_WORD(WORD(wait_value[0]));
-	COPY_WORD(WORD(wait_value[1]));
-	COPY_WORD(WORD(signal_value));
-	return FETCHED;
-fault:
-	return FETCH_FAULT;
+	return axl_copy_word(to, from, WORD(wait_value[0])) ?:
+	       axl_copy_word(to, from, WORD(wait_value[1])) ?:
+	       axl_copy_word(to, from, WORD(signal_value));
 }
 
 /* wait_sem[0], wait_sem[1], signal_sem and the reserved field behind them, when none is used. */
 #define AXL_NO_SEMS	0x0000ffffffffffffULL
 
+/* How a command came in; FETCH_LONG: not in the form or the place that this way is for. */
 static __always_inline enum axl_fetched
 axl_fetch_one(struct axl_xlate *x, struct axl_window *host, struct axl_window *device,
 	      struct axl_gathered *g, u64 index, struct axl_desc *to,
@@ -265,10 +281,10 @@ axl_fetch_one(struct axl_xlate *x, struct axl_window *host, struct axl_window *d
 	u64 op, correlation, tag, sems, vector;
 	u64 *words = (u64 *)to;
 
-	GET_WORD(op, WORD_OP);
-	GET_WORD(correlation, WORD_CORRELATION);
-	GET_WORD(tag, WORD_INDEX);
-	GET_WORD(sems, WORD_SEMS);
+	unsafe_get_user(op, from + WORD_OP, fault);
+	unsafe_get_user(correlation, from + WORD_CORRELATION, fault);
+	unsafe_get_user(tag, from + WORD_INDEX, fault);
+	unsafe_get_user(sems, from + WORD_SEMS, fault);
 	g->zero |= correlation;
 	g->zero |= (u32)tag;
 	if (likely(sems == AXL_NO_SEMS)) {
@@ -301,8 +317,8 @@ fault:
 
 /*
  * Puts a job's commands into the ring from its free-running index on, as the
- * device wants them, the last with its completion. -EFAULT: the user's page was not there; page faults are
- * off. With file->lock held, and q->submit.
+ * device wants them, the last with its completion. -EFAULT: the user's page was
+ * not there, for page faults are off. With file->lock held, and q->submit.
  */
 int axl_fetch(struct axl_xlate *x, struct axl_desc *ring, u32 at,
 	      const struct axl_desc __user *user, u32 num_cmds)
@@ -327,7 +343,7 @@ int axl_fetch(struct axl_xlate *x, struct axl_desc *ring, u32 at,
 
 			if (likely(how == FETCHED))
 				continue;
-			if (how == FETCH_FAULT || !axl_fetch_raw(to, from))
+			if (how == FETCH_FAULT || axl_fetch_raw(to, from))
 				goto fault;
 			user_access_end();
 			err = axl_translate(x, to, i);
@@ -343,7 +359,9 @@ int axl_fetch(struct axl_xlate *x, struct axl_desc *ring, u32 at,
 		to = ring;
 	}
 	to[-1].flags |= AXL_DESC_F_COMPLETE | AXL_DESC_F_IRQ;
-	err = g.zero || (g.words & (AXL_OFFSET_BAD | 3)) || (g.bytes & AXL_OFFSET_BAD) ? -EINVAL : 0;
+	err = 0;
+	if (g.zero || g.words & (AXL_OFFSET_BAD | 3) || g.bytes & AXL_OFFSET_BAD)
+		err = -EINVAL;
 fault:
 	user_access_end();
 out:

@@ -55,6 +55,7 @@ enum spoil {
 	COPY_HANDLE, COPY_OFFSET, COPY_BYTES, COPY_ZERO, COPY_ROWS, COPY_RESERVED, COPY_SG,
 	COPY_KIND, COPY_DEVICE_KIND, MM_FLAGS, MM_ZERO, MM_BIG, MM_WRAP, MM_BATCH, MM_ALIGN,
 	MM_STRIDE, VEC_FLAGS, VEC_BIG, VEC_WRAP, VEC_ALIGN, VEC_RESERVED, VEC_GATHER, NO_HANDLE,
+	COPY_TOP, COPY_DEVICE_TOP, MM_TOP, MM_BF16_ALIGN, VEC_TOP, VEC_OTHER_HANDLE,
 };
 
 struct spoiled {
@@ -117,6 +118,16 @@ static struct axl_desc spoiled_command(const struct world *w, enum spoil what)
 		vec.vector.src1_stride = 256;
 		vec.vector.arg0 = 65;	/* rows of the table: one too many */
 		return vec;
+	/* At the top of 64 bits: with its extent it wraps to an offset that would do. */
+	case COPY_TOP: copy.copy.host = -64ull; return copy;
+	case COPY_DEVICE_TOP: copy.copy.device = -4096ull + 64; return copy;
+	case MM_TOP: mm.matmul.b = -64ull; return mm;
+	case VEC_TOP: vec.vector.dst = device - 8; return vec;
+	case MM_BF16_ALIGN:
+		mm.matmul.flags = AXL_MM_F_A_BF16;
+		mm.matmul.a += 1;
+		return mm;
+	case VEC_OTHER_HANDLE: vec.vector.dst = device ^ AXL_REF(0x800000, 0); return vec;
 	default: vec.vector.dst = 0; return vec;
 	}
 }
@@ -127,7 +138,9 @@ TEST_VARIANTS(bad_command_is_einval, struct spoiled, S(OPCODE), S(ENGINE), S(FLA
 	      S(COPY_OFFSET), S(COPY_BYTES), S(COPY_ZERO), S(COPY_ROWS), S(COPY_RESERVED),
 	      S(COPY_SG), S(COPY_KIND), S(COPY_DEVICE_KIND), S(MM_FLAGS), S(MM_ZERO), S(MM_BIG),
 	      S(MM_WRAP), S(MM_BATCH), S(MM_ALIGN), S(MM_STRIDE), S(VEC_FLAGS), S(VEC_BIG),
-	      S(VEC_WRAP), S(VEC_ALIGN), S(VEC_RESERVED), S(VEC_GATHER), S(NO_HANDLE))
+	      S(VEC_WRAP), S(VEC_ALIGN), S(VEC_RESERVED), S(VEC_GATHER), S(NO_HANDLE),
+	      S(COPY_TOP), S(COPY_DEVICE_TOP), S(MM_TOP), S(MM_BF16_ALIGN), S(VEC_TOP),
+	      S(VEC_OTHER_HANDLE))
 {
 	struct world w = world_open(1);
 	struct axl_desc cmds[3] = { cmd_nop(AXL_ENGINE_H2D), spoiled_command(&w, variant->what),
@@ -135,6 +148,11 @@ TEST_VARIANTS(bad_command_is_einval, struct spoiled, S(OPCODE), S(ENGINE), S(FLA
 	struct axl_submit job;
 
 	EXPECT_EQ(submit(w.fd, w.ctx, 0, cmds, 3, &job), -EINVAL);
+	/* Nor does a good command that named the same buffers before let it pass. */
+	cmds[0] = cmd_copy(AXL_OP_COPY_H2D, AXL_REF(w.host.handle, 64),
+			   AXL_REF(w.device.handle, 64), 4096);
+	EXPECT_EQ(submit(w.fd, w.ctx, 0, cmds, 3, &job), -EINVAL);
+	cmds[0] = cmds[2];
 	/* The queue is as good as new, and so are the buffers. */
 	EXPECT_EQ(submit(w.fd, w.ctx, 0, cmds, 1, &job), 0);
 	EXPECT_EQ(job.sequence, 1);
