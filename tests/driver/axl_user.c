@@ -184,3 +184,15 @@ int submit_wait(int fd, uint32_t ctx, uint32_t queue, const struct axl_desc *cmd
 
 	return err ? err : wait_seq(fd, ctx, queue, job.sequence, 20000, &end);
 }
+
+int write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}

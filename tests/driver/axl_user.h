@@ -41,4 +41,7 @@ int wait_seq(int fd, uint32_t ctx, uint32_t queue, uint64_t seq, int timeout_ms,
 	     struct axl_wait *out);
 int submit_wait(int fd, uint32_t ctx, uint32_t queue, const struct axl_desc *cmds, uint32_t count);
 
+/* Into a file of the kernel. Returns 0 or -errno. */
+int write_text(const char *path, const char *text);
+
 #endif /* TESTS_DRIVER_AXL_USER_H_ */

@@ -32,18 +32,6 @@ static struct {
 	char pci_name[64];
 } w_;
 
-static int write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), err = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		err = -errno;
-	close(fd);
-	return err;
-}
-
 static void inject_everywhere(void)
 {
 	static const char *const files[][2] = {

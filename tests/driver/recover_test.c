@@ -28,18 +28,6 @@ struct how {
 
 static char pci_name_[64];
 
-static int write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), err = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		err = -errno;
-	close(fd);
-	return err;
-}
-
 static int write_pci(const char *file, const char *text)
 {
 	char path[160];

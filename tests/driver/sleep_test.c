@@ -23,18 +23,6 @@ struct way {
 #define WAYS { "devices", "platform" }, { "s2idle", "none" }
 #define KEYBOARD "/sys/devices/platform/i8042/serio0/power/wakeup"
 
-static int write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), err = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		err = -errno;
-	close(fd);
-	return err;
-}
-
 static void nap(const struct way *way)
 {
 	if (access("/sys/power/pm_test", W_OK))

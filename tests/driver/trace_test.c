@@ -14,19 +14,6 @@
 #define TRACEFS "/sys/kernel/tracing"
 #define SYSFS "/sys/class/axl/axl0/"
 
-/* Returns 0 or -errno. */
-static int put(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), err = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		err = -errno;
-	close(fd);
-	return err;
-}
-
 static size_t get(const char *path, char *text, size_t room)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -55,12 +42,12 @@ static void trace_on(const char *const *events)
 
 	if (access(TRACEFS "/trace", W_OK))
 		harness_skip("tracefs is not mounted, or not for this user");
-	ASSERT(put(TRACEFS "/buffer_size_kb", "4096") == 0);
-	ASSERT(put(TRACEFS "/events/enable", "0") == 0);
+	ASSERT(write_text(TRACEFS "/buffer_size_kb", "4096") == 0);
+	ASSERT(write_text(TRACEFS "/events/enable", "0") == 0);
 	close(open(TRACEFS "/trace", O_WRONLY | O_TRUNC | O_CLOEXEC));
 	for (; *events; events++) {
 		snprintf(path, sizeof(path), TRACEFS "/events/axl/%s/enable", *events);
-		ASSERT(put(path, "1") == 0);
+		ASSERT(write_text(path, "1") == 0);
 	}
 }
 
@@ -74,7 +61,7 @@ static char *trace_text(void)
 
 static void trace_off(void)
 {
-	EXPECT_EQ(put(TRACEFS "/events/enable", "0"), 0);
+	EXPECT_EQ(write_text(TRACEFS "/events/enable", "0"), 0);
 }
 
 static int count(const char *text, const char *what)
@@ -202,9 +189,9 @@ TEST(commands_come_from_the_device_when_asked)
 	ASSERT(buf_create(fd, AXL_BUF_DEVICE, 1 << 16, NULL, &buf) == 0);
 	EXPECT_EQ(number(SYSFS "trace_commands"), 0);
 	ASSERT(submit_wait(fd, ctx.ctx, 0, &nop, 1) == 0);
-	ASSERT(put(SYSFS "trace_commands", "1") == 0);
+	ASSERT(write_text(SYSFS "trace_commands", "1") == 0);
 	EXPECT_EQ(number(SYSFS "trace_commands"), 1);
-	EXPECT_EQ(put(SYSFS "trace_commands", "1"), 0);
+	EXPECT_EQ(write_text(SYSFS "trace_commands", "1"), 0);
 	fill = cmd_fill(AXL_REF(buf.handle, 0), 4096, 1.0f);
 	ASSERT(submit(fd, ctx.ctx, 0, &fill, 1, &job) == 0);
 	ASSERT(wait_seq(fd, ctx.ctx, 0, job.sequence, 20000, &end) == 0);
@@ -222,7 +209,7 @@ TEST(commands_come_from_the_device_when_asked)
 	if (at)
 		ended = strtoull(at + strlen(want), NULL, 10);
 	EXPECT(started && started < ended && ended < end.device_ticks);
-	ASSERT(put(SYSFS "trace_commands", "0") == 0);
+	ASSERT(write_text(SYSFS "trace_commands", "0") == 0);
 	ASSERT(submit_wait(fd, ctx.ctx, 0, &nop, 1) == 0);
 	EXPECT_EQ(count(trace_text(), "axl_cmd_start:"), 1);
 	trace_off();
@@ -239,13 +226,13 @@ TEST(what_is_not_told_is_counted)
 	trace_on(cmd_events + 1);
 	fd = dev_open();
 	ASSERT(ctx_create(fd, 1, 0, &ctx) == 0);
-	ASSERT(put(SYSFS "trace_commands", "1") == 0);
+	ASSERT(write_text(SYSFS "trace_commands", "1") == 0);
 	run_nops(fd, ctx.ctx, JOBS, COMMANDS);
 	ASSERT(qmp_set("fault-trace-stall", 1) == 0);
 	run_nops(fd, ctx.ctx, 1, 100);
 	ASSERT(qmp_set("fault-trace-stall", 0) == 0);
 	run_nops(fd, ctx.ctx, 1, 50);
-	ASSERT(put(SYSFS "trace_commands", "0") == 0);
+	ASSERT(write_text(SYSFS "trace_commands", "0") == 0);
 	text = trace_text();
 	for (at = text; (at = strstr(at, "axl_cmd_lost: axl0 records=")); at++)
 		told += atoll(at + strlen("axl_cmd_lost: axl0 records="));
@@ -263,17 +250,17 @@ TEST(commands_are_told_across_a_reset)
 	int fd;
 
 	trace_on(cmd_events);
-	ASSERT(put(SYSFS "trace_commands", "1") == 0);
+	ASSERT(write_text(SYSFS "trace_commands", "1") == 0);
 	fd = dev_open();
 	ASSERT(ctx_create(fd, 1, 0, &ctx) == 0);
 	run_nops(fd, ctx.ctx, 1, 40);
 	/* What the device has not told of before the reset is gone with it. */
 	EXPECT_EQ(count(cmds_text(40), "axl_cmd_end:"), 40);
-	ASSERT(put(SYSFS "device/reset", "1") == 0);
+	ASSERT(write_text(SYSFS "device/reset", "1") == 0);
 	EXPECT_EQ(ctx_destroy(fd, ctx.ctx), 0);
 	ASSERT(ctx_create(fd, 1, 0, &ctx) == 0);
 	run_nops(fd, ctx.ctx, 1, 60);
-	ASSERT(put(SYSFS "trace_commands", "0") == 0);
+	ASSERT(write_text(SYSFS "trace_commands", "0") == 0);
 	EXPECT_EQ(count(trace_text(), "axl_cmd_end:"), 100);
 	trace_off();
 }
@@ -286,15 +273,15 @@ TEST(the_ring_has_one_reader)
 
 	open = good;
 	ASSERT(dev_ioctl(fd, AXL_IOCTL_TRACE_OPEN, &open) == 0);
-	EXPECT_EQ(put(SYSFS "trace_commands", "1"), -EBUSY);
+	EXPECT_EQ(write_text(SYSFS "trace_commands", "1"), -EBUSY);
 	EXPECT_EQ(number(SYSFS "trace_commands"), 0);
 	close(fd);
 	fd = dev_open();
-	EXPECT_EQ(put(SYSFS "trace_commands", "1"), 0);
+	EXPECT_EQ(write_text(SYSFS "trace_commands", "1"), 0);
 	open = good;
 	EXPECT_EQ(dev_ioctl(fd, AXL_IOCTL_TRACE_OPEN, &open), -EBUSY);
-	EXPECT_EQ(put(SYSFS "trace_commands", "maybe"), -EINVAL);
-	EXPECT_EQ(put(SYSFS "trace_commands", "0"), 0);
+	EXPECT_EQ(write_text(SYSFS "trace_commands", "maybe"), -EINVAL);
+	EXPECT_EQ(write_text(SYSFS "trace_commands", "0"), 0);
 	open = good;
 	EXPECT_EQ(dev_ioctl(fd, AXL_IOCTL_TRACE_OPEN, &open), 0);
 }

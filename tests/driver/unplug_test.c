@@ -26,18 +26,6 @@ struct how {
 
 static char pci_name_[64];
 
-static int write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), err = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		err = -errno;
-	close(fd);
-	return err;
-}
-
 /* An open descriptor of a live device, or -1. Its number changes from time to time. */
 static int live_open(void)
 {
