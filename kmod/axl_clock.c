@@ -89,13 +89,13 @@ static void axl_clock_try(struct axl_device *axl, struct axl_clock_sample *sampl
 	sample->tsc_before = axl_cycles();
 	sample->device_ticks = axl_read64(axl, AXL_REG_CLK_NOW);
 	sample->tsc_after = axl_cycles();
-	/* A reading is cut to whole ns; bounds are rounded outwards. */
+	/* A reading is cut to whole ns, a frame's ends too; bounds are rounded outwards. */
 	sample->host_after_ns = ktime_get_ns() + 1;
 	sample->host_before_ns = ns_before;
 	b = axl_now();
 	if (axl_frame_good(&a, &b)) {
 		sample->host_before_ns = axl_frame_ns(&a, &b, sample->tsc_before, false);
-		sample->host_after_ns = axl_frame_ns(&a, &b, sample->tsc_after, true);
+		sample->host_after_ns = axl_frame_ns(&a, &b, sample->tsc_after, true) + 1;
 	}
 }
 

@@ -185,6 +185,7 @@ struct axl_device {
 	struct srcu_struct srcu;	/* see axl_enter() */
 	bool closed;			/* no new calls: unplug or loss has begun */
 	bool gone;			/* no access to hardware any more; implies closed */
+	bool lost_told;			/* the uevent, once for each loss */
 	bool removed;			/* unplug or unbind: closed for good */
 	bool offline;			/* no access for now: suspended, or in a bus reset */
 

@@ -39,6 +39,7 @@ static int axl_go_online(struct axl_device *axl)
 	/* Somebody may have read ones before the bus told us that it would recover. */
 	if (!axl->removed) {
 		WRITE_ONCE(axl->gone, false);
+		WRITE_ONCE(axl->lost_told, false);
 		WRITE_ONCE(axl->closed, false);
 	}
 	trace_axl_reset(axl->index, AXL_CTX_NONE);

@@ -154,7 +154,9 @@ void axl_recover(struct work_struct *work)
 
 	if (READ_ONCE(axl->gone)) {
 		axl_wake_all(axl);
-		axl_uevent(axl, "lost");
+		/* Removal also ends all access, and is told by the bus. */
+		if (!READ_ONCE(axl->removed) && !xchg(&axl->lost_told, true))
+			axl_uevent(axl, "lost");
 	}
 	mutex_lock(&axl->lock);
 	for (i = 0; i < axl->num_contexts; i++)
