@@ -331,6 +331,7 @@ struct AxlState {
         int64_t dup_completions;
         int64_t corrupt_completions;
         int64_t hang_engine; /* engine whose next command hangs, -1 = none */
+        int64_t stuck_ctx_resets;
         int64_t fail_dmas;
         int64_t poison;
         int64_t ecc;

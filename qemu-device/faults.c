@@ -123,6 +123,8 @@ static AxlProp axl_fault_props[] = {
           "completions to spoil"),
     FAULT("fault-hang-engine", hang_engine, -1, AXL_NUM_ENGINES - 1, NULL,
           "engine whose next command never ends, -1 = none"),
+    FAULT("fault-stuck-ctx-resets", stuck_ctx_resets, 0, 1000000, NULL,
+          "context resets that never end"),
     FAULT("fault-fail-dmas", fail_dmas, 0, 1000000, NULL, "copies to fail with a bus error"),
     FAULT("fault-poison", poison, 0, 1000000, NULL, "commands to fail with poisoned data"),
     FAULT("fault-ecc", ecc, 0, 1000000, axl_fault_ecc, "corrected memory errors, now"),

@@ -294,6 +294,16 @@ static void axl_ctx_write(AxlState *s, unsigned c, unsigned reg, uint32_t v)
 
     switch (reg) {
     case 0x00:
+        /* Stuck: nothing but a reset of the device gets it out of there. */
+        if (ctx->ctrl & AXL_CTX_RESET) {
+            break;
+        }
+        if ((v & AXL_CTX_RESET) && s->fault.stuck_ctx_resets > 0) {
+            s->fault.stuck_ctx_resets--;
+            ctx->ctrl |= AXL_CTX_RESET;
+            axl_truth_event(s, "fault", "\"fault\":\"stuck-ctx-reset\",\"ctx\":%u", c);
+            break;
+        }
         if (v & AXL_CTX_RESET) {
             axl_context_reset(s, c);
             axl_truth_event(s, "ctx-reset", "\"ctx\":%u", c);

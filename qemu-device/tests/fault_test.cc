@@ -120,6 +120,37 @@ TEST_CASE("a hung engine stays busy until its context is reset", "[fault]") {
   CHECK(f.Run(f.Nop()).status == AXL_ST_OK);
 }
 
+TEST_CASE("a stuck context reset leaves all as it is, but for a device reset", "[fault]") {
+  Fixture f;
+  axl_cqe cqe;
+  f.dev.EnableContext(1);
+  f.dev.SetUpQueue(1, 1);
+  CHECK(f.dev.Set("fault-stuck-ctx-resets", 1));
+  CHECK(f.dev.Set("fault-hang-engine", AXL_ENGINE_VECTOR));
+  f.dev.Push(0, Command(AXL_ENGINE_VECTOR, AXL_OP_NOP, 7, 0, kLast));
+  f.dev.Ring(0);
+  CHECK_FALSE(f.dev.Await(0, &cqe, 10000000));
+  for (uint32_t v : {AXL_CTX_RESET, 0u, AXL_CTX_RESET | AXL_CTX_ENABLE}) {
+    f.dev.W32(AXL_REG_CTX_CTRL(0), v);
+    f.machine.Step(1000000);
+    CHECK(f.dev.R32(AXL_REG_CTX_CTRL(0)) == (AXL_CTX_RESET | AXL_CTX_ENABLE));
+    CHECK((f.dev.R32(AXL_REG_CTX_STATUS(0)) & AXL_CTX_BUSY) != 0);
+    CHECK(f.dev.R32(AXL_REG_ENG_JOB(AXL_ENGINE_VECTOR)) == 7);
+  }
+  // It was one: another context resets as ever.
+  f.dev.W32(AXL_REG_CTX_CTRL(1), AXL_CTX_RESET | AXL_CTX_ENABLE);
+  CHECK(f.dev.R32(AXL_REG_CTX_CTRL(1)) == AXL_CTX_ENABLE);
+  f.dev.W32(AXL_REG_CTRL, AXL_CTRL_RESET);
+  CHECK(f.dev.R32(AXL_REG_CTX_CTRL(0)) == 0);
+  CHECK(f.dev.R32(AXL_REG_CTX_STATUS(0)) == 0);
+  CHECK(f.dev.R32(AXL_REG_ENG_JOB(AXL_ENGINE_VECTOR)) == 0);
+  f.dev.Enable();
+  f.dev.EnableContext(0);
+  f.dev.Resume(0);
+  f.dev.ResumeTrace(0);
+  CHECK(f.Run(f.Nop()).status == AXL_ST_OK);
+}
+
 TEST_CASE("a failed DMA and poisoned data halt the context", "[fault]") {
   Fixture f;
   for (auto [fault, status, desc] :

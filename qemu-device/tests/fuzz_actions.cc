@@ -178,6 +178,7 @@ void Fuzz::Property(Unit* u) {
                                                   "fault-late-irq-ns",
                                                   "fault-dup-completions",
                                                   "fault-hang-engine",
+                                                  "fault-stuck-ctx-resets",
                                                   "fault-fail-dmas",
                                                   "fault-poison",
                                                   "fault-ecc",
@@ -197,7 +198,7 @@ void Fuzz::Property(Unit* u) {
   u->dev.Set(name, value);
   ops_++;
   // What stops everything does not stay for long.
-  for (const char* lasting : {"fault-removed", "fault-trace-stall"}) {
+  for (const char* lasting : {"fault-removed", "fault-trace-stall", "fault-stuck-ctx-resets"}) {
     if (!std::strcmp(name, lasting) && Chance(800)) {
       machine_->Post("clock_step 1000");
       u->dev.Set(name, 0);
