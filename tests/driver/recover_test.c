@@ -42,19 +42,6 @@ static int write_pci(const char *file, const char *text)
 	return write_text(path, text);
 }
 
-static int state_is(const char *wanted)
-{
-	char state[32] = "";
-	FILE *file = fopen("/sys/class/axl/axl0/state", "r");
-
-	if (file) {
-		if (!fgets(state, sizeof(state), file))
-			*state = 0;
-		fclose(file);
-	}
-	return strncmp(state, wanted, strlen(wanted)) == 0;
-}
-
 /* Errors take their way through the root port's interrupt; up to 20 s. */
 static void wait_recovered(long long resets)
 {
@@ -101,31 +88,6 @@ static void strike(enum event event)
 	}
 	wait_recovered(resets);
 	EXPECT_EQ(stat_of("bus_errors"), errors + (event == NONFATAL || event == FATAL));
-}
-
-/* Another context in the place of one that was lost. */
-static void world_renew(struct world *w)
-{
-	struct axl_ctx_create ctx;
-
-	EXPECT_EQ(ctx_destroy(w->fd, w->ctx), 0);
-	ASSERT(ctx_create(w->fd, 2, 0, &ctx) == 0);
-	w->ctx = ctx.ctx;
-}
-
-struct sleeper {
-	const struct world *w;
-	uint64_t seq;
-	int result;
-	struct axl_wait end;
-};
-
-static void *sleeper(void *arg)
-{
-	struct sleeper *s = arg;
-
-	s->result = wait_seq(s->w->fd, s->w->ctx, 0, s->seq, -1, &s->end);
-	return NULL;
 }
 
 /* Takes all records; returns how many of them say that the job is done. */
@@ -380,52 +342,6 @@ TEST_VARIANTS(the_driver_lets_go_after_it, struct how, EVENTS)
 
 enum { THREADS = 6 };
 
-static int stop_;
-
-struct client {
-	struct world w;
-	long right, lost, refused;
-	int unexpected;
-};
-
-static void *load_thread(void *arg)
-{
-	struct client *c = arg;
-	struct world w = c->w;
-	int err;
-
-	while (!__atomic_load_n(&stop_, __ATOMIC_RELAXED)) {
-		struct axl_clock_sample sample = { .size = sizeof(sample) };
-
-		err = right_result(&w);
-		if (!err) {
-			c->right++;
-		} else if (err == -EIO) {
-			struct axl_ctx_create ctx;
-
-			c->lost++;
-			if (ctx_destroy(w.fd, w.ctx))
-				c->unexpected = -EBADF;
-			/* No new one before the device is back. */
-			while ((err = ctx_create(w.fd, 2, 0, &ctx)) == -EIO) {
-				c->refused++;
-				usleep(1000);
-			}
-			if (!err)
-				w.ctx = ctx.ctx;
-		}
-		if (err)
-			c->unexpected = err;
-		err = dev_ioctl(w.fd, AXL_IOCTL_CLOCK_SAMPLE, &sample);
-		if (err && err != -EIO)
-			c->unexpected = err;
-		if (c->unexpected)
-			break;
-	}
-	c->w = w;
-	return NULL;
-}
-
 TEST_VARIANTS(under_load, struct how, EVENTS)
 {
 	const char *cycles = getenv("AXL_CYCLES");
@@ -438,13 +354,13 @@ TEST_VARIANTS(under_load, struct how, EVENTS)
 	for (t = 0; t < THREADS; t++)
 		clients[t].w = world_open();
 	for (t = 0; t < THREADS; t++)
-		ASSERT(pthread_create(&threads[t], NULL, load_thread, &clients[t]) == 0);
+		ASSERT(pthread_create(&threads[t], NULL, client, &clients[t]) == 0);
 	for (i = 0; i < count; i++) {
 		usleep(30000 + 7000 * (i % 7));
 		strike(variant->event);
 	}
 	usleep(100000);
-	__atomic_store_n(&stop_, 1, __ATOMIC_RELAXED);
+	clients_stop();
 	for (t = 0; t < THREADS; t++) {
 		pthread_join(threads[t], NULL);
 		world_close(&clients[t].w);

@@ -34,30 +34,6 @@ static void nap(const struct way *way)
 	EXPECT_EQ(write_text("/sys/power/state", "freeze"), 0);
 }
 
-struct sleeper {
-	const struct world *w;
-	uint64_t seq;
-	int result;
-	struct axl_wait end;
-};
-
-static void *sleeper(void *arg)
-{
-	struct sleeper *s = arg;
-
-	s->result = wait_seq(s->w->fd, s->w->ctx, 0, s->seq, -1, &s->end);
-	return NULL;
-}
-
-static void world_renew(struct world *w)
-{
-	struct axl_ctx_create ctx;
-
-	EXPECT_EQ(ctx_destroy(w->fd, w->ctx), 0);
-	ASSERT(ctx_create(w->fd, 2, 0, &ctx) == 0);
-	w->ctx = ctx.ctx;
-}
-
 TEST_VARIANTS(users_are_told_and_go_on, struct way, WAYS)
 {
 	struct world busy = world_open(), idle = world_open();
@@ -111,38 +87,6 @@ TEST_VARIANTS(users_are_told_and_go_on, struct way, WAYS)
 
 enum { THREADS = 4 };
 
-static int stop_;
-
-struct client {
-	struct world w;
-	long right, lost;
-	int unexpected;
-};
-
-static void *load_thread(void *arg)
-{
-	struct client *c = arg;
-	int err;
-
-	while (!__atomic_load_n(&stop_, __ATOMIC_RELAXED) && !c->unexpected) {
-		struct axl_ctx_create ctx;
-
-		err = right_result(&c->w);
-		c->right += !err;
-		if (err != -EIO) {
-			c->unexpected = err;
-			continue;
-		}
-		c->lost++;
-		ctx_destroy(c->w.fd, c->w.ctx);
-		while ((err = ctx_create(c->w.fd, 2, 0, &ctx)) == -EIO)
-			usleep(1000);
-		c->w.ctx = ctx.ctx;
-		c->unexpected = err;
-	}
-	return NULL;
-}
-
 TEST_VARIANTS(under_load, struct way, WAYS)
 {
 	const char *cycles = getenv("AXL_CYCLES");
@@ -153,13 +97,13 @@ TEST_VARIANTS(under_load, struct way, WAYS)
 	for (t = 0; t < THREADS; t++)
 		clients[t].w = world_open();
 	for (t = 0; t < THREADS; t++)
-		ASSERT(pthread_create(&threads[t], NULL, load_thread, &clients[t]) == 0);
+		ASSERT(pthread_create(&threads[t], NULL, client, &clients[t]) == 0);
 	for (i = 0; i < count; i++) {
 		usleep(50000);
 		nap(variant);
 	}
 	usleep(100000);
-	__atomic_store_n(&stop_, 1, __ATOMIC_RELAXED);
+	clients_stop();
 	for (t = 0; t < THREADS; t++) {
 		pthread_join(threads[t], NULL);
 		EXPECT_EQ(clients[t].unexpected, 0);

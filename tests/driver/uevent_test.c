@@ -2,70 +2,18 @@
 /* A uevent for each change of the device's state, as udev gets it. Room: tests/driver. */
 #include <fcntl.h>
 #include <glob.h>
-#include <poll.h>
-#include <sys/socket.h>
 #include <unistd.h>
-
-#include <linux/netlink.h>
 
 #include "tests/driver/axl_user.h"
 #include "tests/driver/harness.h"
 #include "tests/driver/qmp.h"
+#include "tests/driver/world.h"
 
 #define DEVICE "/sys/class/axl/axl0/device/"
 
-static int listen_uevents(void)
-{
-	struct sockaddr_nl address = { .nl_family = AF_NETLINK, .nl_groups = 1 };
-	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_KOBJECT_UEVENT);
-
-	ASSERT(fd >= 0);
-	ASSERT(bind(fd, (void *)&address, sizeof(address)) == 0);
-	return fd;
-}
-
-/* The value of a key in a message, NULL when it has none. */
-static const char *value(const char *message, ssize_t bytes, const char *key)
-{
-	const char *at = message, *end = message + bytes;
-
-	for (; at < end; at += strlen(at) + 1)
-		if (strncmp(at, key, strlen(key)) == 0 && at[strlen(key)] == '=')
-			return at + strlen(key) + 1;
-	return NULL;
-}
-
-/* The next message about axl0 itself, within 20 s: "action event state", empty = none came. */
-static const char *next_uevent(int fd)
-{
-	static char message[8192], text[256];
-	struct pollfd ready = { .fd = fd, .events = POLLIN };
-
-	while (poll(&ready, 1, 20000) == 1) {
-		ssize_t bytes = recv(fd, message, sizeof(message) - 1, 0);
-		const char *subsystem, *name, *action, *event, *state;
-
-		if (bytes <= 0)
-			break;
-		message[bytes] = 0;
-		subsystem = value(message, bytes, "SUBSYSTEM");
-		name = value(message, bytes, "DEVNAME");
-		action = value(message, bytes, "ACTION");
-		event = value(message, bytes, "AXL_EVENT");
-		state = value(message, bytes, "AXL_STATE");
-		if (!subsystem || strcmp(subsystem, "axl") || !name || strcmp(name, "axl0") ||
-		    !action)
-			continue;
-		snprintf(text, sizeof(text), "%s %s %s", action, event ? event : "-",
-			 state ? state : "-");
-		return text;
-	}
-	return "";
-}
-
 static void expect(int fd, const char *wanted)
 {
-	const char *got = next_uevent(fd);
+	const char *got = uevent_next(fd);
 
 	if (strcmp(got, wanted))
 		harness_fail(__FILE__, __LINE__, "uevent '%s', not '%s'", got, wanted);
@@ -98,7 +46,7 @@ TEST(a_failed_context_is_told)
 	int fd = dev_open(), events;
 
 	ASSERT(ctx_create(fd, 1, 0, &ctx) == 0);
-	events = listen_uevents();
+	events = uevents_open();
 	ASSERT(qmp_set("fault-poison", 1) == 0);
 	EXPECT_EQ(submit_wait(fd, ctx.ctx, 0, &nop, 1), -EIO);
 	expect(events, "change context_reset live");
@@ -106,7 +54,7 @@ TEST(a_failed_context_is_told)
 
 TEST(link_and_throttling_are_told)
 {
-	int events = listen_uevents();
+	int events = uevents_open();
 
 	ASSERT(qmp_set("link-speed", 1) == 0);
 	expect(events, "change link live");
@@ -120,7 +68,7 @@ TEST(link_and_throttling_are_told)
 
 TEST(a_function_reset_is_told)
 {
-	int events = listen_uevents();
+	int events = uevents_open();
 
 	put(DEVICE "reset", "1");
 	expect(events, "change offline offline");
@@ -129,7 +77,7 @@ TEST(a_function_reset_is_told)
 
 TEST(coming_and_going_is_told)
 {
-	int events = listen_uevents();
+	int events = uevents_open();
 	char name[64];
 
 	pci_name(name, sizeof(name));
@@ -147,7 +95,7 @@ TEST(coming_and_going_is_told)
 TEST(loss_is_told)
 {
 	struct axl_clock_sample sample = { .size = sizeof(sample) };
-	int fd = dev_open(), events = listen_uevents();
+	int fd = dev_open(), events = uevents_open();
 	glob_t ports;
 	char name[64];
 	size_t i;

@@ -2,8 +2,12 @@
 /* A client of the driver that can say whether it works. Room: tests/driver. */
 #include "tests/driver/world.h"
 
+#include <poll.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
+
+#include <linux/netlink.h>
 
 #include "tests/driver/harness.h"
 
@@ -32,6 +36,19 @@ long long stat_of(const char *name)
 		fclose(file);
 	}
 	return value;
+}
+
+int state_is(const char *wanted)
+{
+	char state[32] = "";
+	FILE *file = fopen("/sys/class/axl/axl0/state", "r");
+
+	if (file) {
+		if (!fgets(state, sizeof(state), file))
+			*state = 0;
+		fclose(file);
+	}
+	return strncmp(state, wanted, strlen(wanted)) == 0;
 }
 
 struct world world_open(void)
@@ -96,4 +113,114 @@ int one_nop(const struct world *w, uint8_t engine, struct axl_wait *end)
 	int err = submit(w->fd, w->ctx, 0, &nop, 1, &job);
 
 	return err ? err : wait_seq(w->fd, w->ctx, 0, job.sequence, 15000, end);
+}
+
+void world_renew(struct world *w)
+{
+	struct axl_ctx_create ctx;
+
+	EXPECT_EQ(ctx_destroy(w->fd, w->ctx), 0);
+	ASSERT(ctx_create(w->fd, 2, 0, &ctx) == 0);
+	w->ctx = ctx.ctx;
+}
+
+void *sleeper(void *arg)
+{
+	struct sleeper *s = arg;
+
+	s->result = wait_seq(s->w->fd, s->w->ctx, 0, s->seq, -1, &s->end);
+	return NULL;
+}
+
+static int stop_;
+
+void clients_stop(void)
+{
+	__atomic_store_n(&stop_, 1, __ATOMIC_RELAXED);
+}
+
+void *client(void *arg)
+{
+	struct client *c = arg;
+	struct world w = c->w;
+	int err;
+
+	while (!__atomic_load_n(&stop_, __ATOMIC_RELAXED)) {
+		struct axl_clock_sample sample = { .size = sizeof(sample) };
+
+		err = right_result(&w);
+		if (!err) {
+			c->right++;
+		} else if (err == -EIO) {
+			struct axl_ctx_create ctx;
+
+			c->lost++;
+			if (ctx_destroy(w.fd, w.ctx))
+				c->unexpected = -EBADF;
+			/* No new one before the device is back. */
+			while ((err = ctx_create(w.fd, 2, 0, &ctx)) == -EIO) {
+				c->refused++;
+				usleep(1000);
+			}
+			if (!err)
+				w.ctx = ctx.ctx;
+		}
+		if (err)
+			c->unexpected = err;
+		err = dev_ioctl(w.fd, AXL_IOCTL_CLOCK_SAMPLE, &sample);
+		if (err && err != -EIO)
+			c->unexpected = err;
+		if (c->unexpected)
+			break;
+	}
+	c->w = w;
+	return NULL;
+}
+
+int uevents_open(void)
+{
+	struct sockaddr_nl address = { .nl_family = AF_NETLINK, .nl_groups = 1 };
+	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_KOBJECT_UEVENT);
+
+	ASSERT(fd >= 0);
+	ASSERT(bind(fd, (void *)&address, sizeof(address)) == 0);
+	return fd;
+}
+
+/* The value of a key in a message, NULL when it has none. */
+static const char *uevent_value(const char *message, ssize_t bytes, const char *key)
+{
+	const char *at = message, *end = message + bytes;
+
+	for (; at < end; at += strlen(at) + 1)
+		if (strncmp(at, key, strlen(key)) == 0 && at[strlen(key)] == '=')
+			return at + strlen(key) + 1;
+	return NULL;
+}
+
+const char *uevent_next(int fd)
+{
+	static char message[8192], text[256];
+	struct pollfd ready = { .fd = fd, .events = POLLIN };
+
+	while (poll(&ready, 1, 20000) == 1) {
+		ssize_t bytes = recv(fd, message, sizeof(message) - 1, 0);
+		const char *subsystem, *name, *action, *event, *state;
+
+		if (bytes <= 0)
+			break;
+		message[bytes] = 0;
+		subsystem = uevent_value(message, bytes, "SUBSYSTEM");
+		name = uevent_value(message, bytes, "DEVNAME");
+		action = uevent_value(message, bytes, "ACTION");
+		event = uevent_value(message, bytes, "AXL_EVENT");
+		state = uevent_value(message, bytes, "AXL_STATE");
+		if (!subsystem || strcmp(subsystem, "axl") || !name || strcmp(name, "axl0") ||
+		    !action)
+			continue;
+		snprintf(text, sizeof(text), "%s %s %s", action, event ? event : "-",
+			 state ? state : "-");
+		return text;
+	}
+	return "";
 }

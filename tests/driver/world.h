@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What tests of the driver's recovery share: a client with a context and memory
- * that can say whether it works. Room: tests/driver.
+ * that can say whether it works, and what the driver tells. Room: tests/driver.
  */
 #ifndef TESTS_DRIVER_WORLD_H_
 #define TESTS_DRIVER_WORLD_H_
@@ -22,10 +22,40 @@ void world_close(struct world *w);
 /* A job that uses all engines and whose result is checked. 0 = right. */
 int right_result(struct world *w);
 int one_nop(const struct world *w, uint8_t engine, struct axl_wait *end);
+/* Another context in the place of one that was lost. */
+void world_renew(struct world *w);
+
+/* A thread that waits without a deadline for a job of queue 0. */
+struct sleeper {
+	const struct world *w;
+	uint64_t seq;
+	int result;
+	struct axl_wait end;
+};
+
+void *sleeper(void *arg);
+
+/* A thread that wants right results again and again, and a new context when its own is lost. */
+struct client {
+	struct world w;
+	long right, lost, refused;
+	int unexpected;		/* an answer that no client should get, 0 = none */
+};
+
+void *client(void *arg);
+/* All of them. */
+void clients_stop(void);
+
+/* Hears the kernel's uevents from here on, as udev does. */
+int uevents_open(void);
+/* The next one of axl0 itself within 20 s: "action event state", empty = none came. */
+const char *uevent_next(int fd);
 
 /* The driver's job_timeout_ms. */
 void job_timeout_ms(int ms);
 /* A file of axl0's stats/, -1 = none. */
 long long stat_of(const char *name);
+/* Whether axl0's state begins so. */
+int state_is(const char *wanted);
 
 #endif /* TESTS_DRIVER_WORLD_H_ */
