@@ -96,6 +96,86 @@ TEST_VARIANTS(priorities, struct priority,
 	EXPECT_EQ(ctx_create(fd, 1, variant->value, &ctx), variant->expected);
 }
 
+/* ---- what a priority does ---- */
+
+enum { RACE_QUEUES = 7, RACE_COMMANDS = 1024 };
+
+/* Queues full of work for one engine that begins with go(). */
+static struct axl_ctx_create line_up(int fd, uint32_t priority)
+{
+	static struct axl_desc nops[RACE_COMMANDS];
+	struct axl_ctx_create ctx;
+	struct axl_submit job;
+	uint32_t q;
+
+	ASSERT(ctx_create(fd, RACE_QUEUES + 1, priority, &ctx) == 0);
+	for (q = 0; q < RACE_COMMANDS; q++)
+		nops[q] = cmd_nop(AXL_ENGINE_VECTOR);
+	cmd_wait(&nops[0], 0, 1);
+	for (q = 0; q < RACE_QUEUES; q++)
+		ASSERT(submit(fd, ctx.ctx, q, nops, RACE_COMMANDS, &job) == 0);
+	return ctx;
+}
+
+static void go(int fd, const struct axl_ctx_create *ctx)
+{
+	struct axl_desc cmd = cmd_nop(AXL_ENGINE_MATRIX);
+	struct axl_submit job;
+
+	cmd_signal(&cmd, 0, 1);
+	ASSERT(submit(fd, ctx->ctx, RACE_QUEUES, &cmd, 1, &job) == 0);
+}
+
+/* Device time at which the last of its queues was done. */
+static uint64_t finish(int fd, const struct axl_ctx_create *ctx)
+{
+	struct axl_wait end;
+	uint64_t last = 0;
+	uint32_t q;
+
+	for (q = 0; q < RACE_QUEUES; q++) {
+		ASSERT(wait_seq(fd, ctx->ctx, q, 1, 20000, &end) == 0);
+		last = end.device_ticks > last ? end.device_ticks : last;
+	}
+	return last;
+}
+
+struct race {
+	const char *name;
+	uint32_t first, second;	/* priorities */
+	int overtakes;
+};
+
+/* The same work twice: who begins later ends earlier only by its priority. */
+TEST_VARIANTS(a_higher_priority_goes_first, struct race,
+	      { "equal", 1, 1, 0 }, { "by_one", 0, 1, 1 }, { "top", 2, 3, 1 })
+{
+	struct axl_ctx_create first, second;
+	int fd = dev_open(), turn;
+	uint64_t ends[2];
+
+	if (dev_info(fd).num_queues < 2 * (RACE_QUEUES + 1))
+		harness_skip("too few queues");
+	/* Should the first be done before the second has begun, that was no race. */
+	for (turn = 0; turn < 50; turn++) {
+		int both;
+
+		first = line_up(fd, variant->first);
+		second = line_up(fd, variant->second);
+		go(fd, &first);
+		go(fd, &second);
+		both = wait_seq(fd, first.ctx, 0, 1, 0, &(struct axl_wait){ 0 }) == -ETIMEDOUT;
+		ends[0] = finish(fd, &first);
+		ends[1] = finish(fd, &second);
+		EXPECT_EQ(ctx_destroy(fd, first.ctx), 0);
+		EXPECT_EQ(ctx_destroy(fd, second.ctx), 0);
+		if (both)
+			break;
+	}
+	ASSERT(turn < 50);
+	EXPECT_EQ(ends[1] < ends[0], variant->overtakes);
+}
+
 /* A process that dies in the middle of its work leaves nothing behind. */
 TEST(death_releases_everything)
 {

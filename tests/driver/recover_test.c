@@ -242,6 +242,111 @@ TEST_VARIANTS(a_hung_job_keeps_its_guilt, struct how, EVENTS)
 	EXPECT_EQ(right_result(&good), 0);
 }
 
+/* ---- memory that changes hands meanwhile ---- */
+
+enum { SECRET = 0x5ec7e7ad };
+
+struct leaving {
+	const char *name;
+	int closes;		/* the whole file, not its buffers one by one */
+};
+
+static void keep_secret(struct world *w, const struct axl_buf_create *memory)
+{
+	struct axl_desc copy = cmd_copy(AXL_OP_COPY_H2D, AXL_REF(w->host.handle, 0),
+					AXL_REF(memory->handle, 0), 1 << 16);
+	int i;
+
+	for (i = 0; i < 1 << 14; i++)
+		((uint32_t *)w->map)[i] = SECRET;
+	ASSERT(submit_wait(w->fd, w->ctx, 0, &copy, 1) == 0);
+}
+
+/* The number of words that are not zero. */
+static int words_left(struct world *w, const struct axl_buf_create *memory)
+{
+	struct axl_desc copy = cmd_copy(AXL_OP_COPY_D2H, AXL_REF(w->host.handle, 0),
+					AXL_REF(memory->handle, 0), 1 << 16);
+	int i, left = 0;
+
+	memset(w->map, 0xee, 1 << 16);
+	EXPECT_EQ(submit_wait(w->fd, w->ctx, 0, &copy, 1), 0);
+	for (i = 0; i < 1 << 14; i++)
+		left += ((uint32_t *)w->map)[i] != 0;
+	return left;
+}
+
+static void *reset_thread(void *arg)
+{
+	*(int *)arg = write_pci("reset", "1");
+	return NULL;
+}
+
+/* Gives the memory back between the two ends of a reset; whether it came in time. */
+static int leave_while_offline(struct world *owner, const struct axl_buf_create *scratch,
+			       int closes, struct world *other)
+{
+	struct axl_buf_create refused;
+	int i, err, hit, reset = -1;
+	pthread_t thread;
+
+	ASSERT(pthread_create(&thread, NULL, reset_thread, &reset) == 0);
+	for (i = 0; i < 20000 && !state_is("offline"); i++)
+		usleep(500);
+	if (closes) {
+		world_close(owner);
+	} else {
+		EXPECT_EQ(buf_destroy(owner->fd, owner->device.handle), 0);
+		EXPECT_EQ(buf_destroy(owner->fd, scratch->handle), 0);
+	}
+	/* Nobody gets memory that cannot be cleared now. */
+	err = buf_create(other->fd, AXL_BUF_DEVICE, 4096, NULL, &refused);
+	hit = state_is("offline");
+	if (hit)
+		EXPECT_EQ(err, -EIO);
+	else if (!err)
+		buf_destroy(other->fd, refused.handle);
+	pthread_join(thread, NULL);
+	EXPECT_EQ(reset, 0);
+	return hit;
+}
+
+/* The device keeps its memory over this reset: the driver has to clear it afterwards. */
+TEST_VARIANTS(memory_given_back_meanwhile_comes_clean, struct leaving,
+	      { "destroyed", 0 }, { "closed", 1 })
+{
+	struct world owner, next = { .fd = dev_open() };
+	struct axl_buf_create scratch, device, pad;
+	struct axl_ctx_create ctx;
+	int turn, hit = 0;
+
+	ASSERT(write_pci("reset_method", "flr") == 0);
+	ASSERT(buf_create(next.fd, AXL_BUF_HOST, 1 << 16, NULL, &next.host) == 0);
+	next.map = buf_map(next.fd, &next.host);
+	ASSERT(next.map);
+	/* So that not everything is free, and what is cleared is more than one piece. */
+	ASSERT(buf_create(next.fd, AXL_BUF_DEVICE, 4096, NULL, &pad) == 0);
+	for (turn = 0; turn < 20 && !hit; turn++) {
+		owner = world_open();
+		ASSERT(buf_create(owner.fd, AXL_BUF_SCRATCH, 1 << 16, NULL, &scratch) == 0);
+		keep_secret(&owner, &owner.device);
+		keep_secret(&owner, &scratch);
+		hit = leave_while_offline(&owner, &scratch, variant->closes, &next);
+		if (!hit && !variant->closes)
+			world_close(&owner);
+	}
+	ASSERT(hit);
+	ASSERT(state_is("live"));
+	ASSERT(ctx_create(next.fd, 2, 0, &ctx) == 0);
+	next.ctx = ctx.ctx;
+	ASSERT(buf_create(next.fd, AXL_BUF_DEVICE, 1 << 16, NULL, &device) == 0);
+	EXPECT_EQ(device.device_addr, owner.device.device_addr);
+	EXPECT_EQ(words_left(&next, &device), 0);
+	ASSERT(buf_create(next.fd, AXL_BUF_SCRATCH, 1 << 16, NULL, &device) == 0);
+	EXPECT_EQ(device.device_addr, scratch.device_addr);
+	EXPECT_EQ(words_left(&next, &device), 0);
+}
+
 static int first_number(const char *path)
 {
 	FILE *file = fopen(path, "r");

@@ -71,6 +71,101 @@ TEST_VARIANTS(bad_pointer_is_efault, struct call, ALL_CALLS)
 	EXPECT_EQ(dev_ioctl(dev_open(), variant->nr, (void *)(uintptr_t)-4096), -EFAULT);
 }
 
+/* ---- what has no meaning yet must be zero ---- */
+
+struct unknown {
+	const char *name;
+	unsigned long nr;
+	uint32_t offset, bytes;
+	uint64_t known;		/* bits that have a meaning */
+};
+
+#define UNKNOWN(name, nr, type, field, known) \
+	{ name, nr, offsetof(struct type, field), sizeof(((struct type *)0)->field), known }
+
+/* Every field of every struct that is flags, a mask or reserved, and goes in. */
+#define ALL_UNKNOWN							\
+	UNKNOWN("ctx_create/flags", AXL_IOCTL_CTX_CREATE, axl_ctx_create, flags, 0), \
+	UNKNOWN("ctx_create/reserved", AXL_IOCTL_CTX_CREATE, axl_ctx_create, reserved, 0), \
+	UNKNOWN("buf_create/flags", AXL_IOCTL_BUF_CREATE, axl_buf_create, flags, 0), \
+	UNKNOWN("submit/flags", AXL_IOCTL_SUBMIT, axl_submit, flags, AXL_SUBMIT_FLAGS_ALL), \
+	UNKNOWN("wait/flags", AXL_IOCTL_WAIT, axl_wait, flags, 0),	\
+	UNKNOWN("counters/flags", AXL_IOCTL_COUNTERS, axl_counters_read, flags, 0), \
+	UNKNOWN("clock/flags", AXL_IOCTL_CLOCK_SAMPLE, axl_clock_sample, flags, 0), \
+	UNKNOWN("trace_open/classes", AXL_IOCTL_TRACE_OPEN, axl_trace_open, classes, \
+		AXL_REC_CLASSES_ALL),					\
+	UNKNOWN("trace_open/reserved", AXL_IOCTL_TRACE_OPEN, axl_trace_open, reserved, 0), \
+	UNKNOWN("trace_close/reserved", AXL_IOCTL_TRACE_CLOSE, axl_trace_close, reserved, 0)
+
+/* A request that is granted; the context and its job 1 are there. */
+static union room good_request(unsigned long nr, uint32_t ctx, const struct axl_desc *nop,
+			       uint64_t *value)
+{
+	union room arg = { .words = { 0 } };
+
+	switch (nr) {
+	case AXL_IOCTL_CTX_CREATE:
+		memcpy(&arg, &(struct axl_ctx_create){ .size = sizeof(struct axl_ctx_create),
+		       .num_queues = 1 }, sizeof(struct axl_ctx_create));
+		break;
+	case AXL_IOCTL_BUF_CREATE:
+		memcpy(&arg, &(struct axl_buf_create){ .size = sizeof(struct axl_buf_create),
+		       .bytes = 4096 }, sizeof(struct axl_buf_create));
+		break;
+	case AXL_IOCTL_SUBMIT:
+		memcpy(&arg, &(struct axl_submit){ .size = sizeof(struct axl_submit), .ctx = ctx,
+		       .cmds = (uintptr_t)nop, .num_cmds = 1, .cmd_bytes = sizeof(*nop) },
+		       sizeof(struct axl_submit));
+		break;
+	case AXL_IOCTL_WAIT:
+		memcpy(&arg, &(struct axl_wait){ .size = sizeof(struct axl_wait), .ctx = ctx,
+		       .sequence = 1, .deadline_ns = -1 }, sizeof(struct axl_wait));
+		break;
+	case AXL_IOCTL_COUNTERS:
+		memcpy(&arg, &(struct axl_counters_read){
+		       .size = sizeof(struct axl_counters_read), .count = 1,
+		       .values = (uintptr_t)value }, sizeof(struct axl_counters_read));
+		break;
+	case AXL_IOCTL_CLOCK_SAMPLE:
+		arg.size = sizeof(struct axl_clock_sample);
+		break;
+	case AXL_IOCTL_TRACE_OPEN:
+		memcpy(&arg, &(struct axl_trace_open){ .size = sizeof(struct axl_trace_open),
+		       .log2_records = 5 }, sizeof(struct axl_trace_open));
+		break;
+	case AXL_IOCTL_TRACE_CLOSE:
+		arg.size = sizeof(struct axl_trace_close);
+		break;
+	}
+	return arg;
+}
+
+TEST_VARIANTS(unknown_bits_are_einval, struct unknown, ALL_UNKNOWN)
+{
+	struct axl_trace_open open = { .size = sizeof(open), .log2_records = 5 };
+	struct axl_desc nop = cmd_nop(AXL_ENGINE_VECTOR);
+	struct axl_ctx_create ctx;
+	int fd = dev_open();
+	uint64_t value;
+	union room arg;
+	uint32_t bit;
+
+	ASSERT(ctx_create(fd, 1, 0, &ctx) == 0);
+	ASSERT(submit_wait(fd, ctx.ctx, 0, &nop, 1) == 0);
+	if (variant->nr == AXL_IOCTL_TRACE_CLOSE)
+		ASSERT(dev_ioctl(fd, AXL_IOCTL_TRACE_OPEN, &open) == 0);
+	for (bit = 0; bit < 8 * variant->bytes; bit++) {
+		if (variant->known >> bit & 1)
+			continue;
+		arg = good_request(variant->nr, ctx.ctx, &nop, &value);
+		arg.bytes[variant->offset + bit / 8] |= (uint8_t)(1 << bit % 8);
+		EXPECT_EQ(dev_ioctl(fd, variant->nr, &arg), -EINVAL);
+	}
+	/* It was the bit. */
+	arg = good_request(variant->nr, ctx.ctx, &nop, &value);
+	EXPECT_EQ(dev_ioctl(fd, variant->nr, &arg), 0);
+}
+
 TEST(unknown_numbers_are_enotty)
 {
 	union room arg = { .size = sizeof(arg) };

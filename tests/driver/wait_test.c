@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <fcntl.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/driver/axl_user.h"
@@ -116,6 +117,56 @@ TEST(signals_interrupt)
 	EXPECT_EQ(wait_seq(w.fd, w.ctx, 0, seq, -1, &end), -EINTR);
 	release(&w);
 	EXPECT_EQ(wait_seq(w.fd, w.ctx, 0, seq, -1, &end), 0);
+}
+
+static int signals_;
+
+static void on_signal(int signal)
+{
+	(void)signal;
+	signals_++;
+}
+
+/* Deadlines are absolute: a call that signals make start over again ends when it should. */
+TEST(signals_do_not_put_off_a_deadline)
+{
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+	struct world w = world_open(2);
+	struct axl_submit job;
+	struct axl_wait end;
+	uint64_t seq = submit_blocked(&w, 0, &job);
+	pid_t parent = getpid(), pid;
+
+	sigaction(SIGUSR1, &action, NULL);
+	pid = fork();
+	ASSERT(pid >= 0);
+	if (!pid) {
+		while (kill(parent, SIGUSR1) == 0)
+			usleep(10000);
+		_exit(0);
+	}
+	EXPECT_EQ(wait_seq(w.fd, w.ctx, 0, seq, 500, &end), -ETIMEDOUT);
+	kill(pid, SIGKILL);
+	EXPECT_EQ(waitpid(pid, NULL, 0), pid);
+	EXPECT(signals_ > 3);
+	EXPECT_EQ(wait_seq(w.fd, w.ctx, 0, seq, 0, &end), -ETIMEDOUT);
+}
+
+TEST(the_farthest_deadlines_are_deadlines)
+{
+	struct world w = world_open(2);
+	struct axl_submit job;
+	struct axl_wait end = { .size = sizeof(end), .ctx = w.ctx };
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		end.sequence = submit_blocked(&w, 0, &job);
+		end.deadline_ns = i ? INT64_MIN : INT64_MAX;
+		if (!i)
+			release(&w);
+		EXPECT_EQ(dev_ioctl(w.fd, AXL_IOCTL_WAIT, &end), 0);
+		EXPECT_EQ(end.status, AXL_ST_OK);
+	}
 }
 
 struct sleeper {
