@@ -103,14 +103,14 @@ int harness_main(int argc, char **argv)
 	count = 0;
 	for (test = first_; test; test = test->next) {
 		for (i = 0; i < test->num_variants; i++) {
-			const char *variant = (const char *)test->variants +
-					      (test->variants ? i * test->variant_bytes : 0);
+			const void *variant = !test->variants ? NULL :
+				(const char *)test->variants + i * test->variant_bytes;
 			int status;
 
 			full_name(name, sizeof(name), test, i);
 			if (!wanted(name, argc, argv))
 				continue;
-			status = run_one(test, test->variants ? variant : NULL);
+			status = run_one(test, variant);
 			bad += status != 0 && status != kSkip;
 			printf("%sok %d - %s: %s%s",
 			       status && status != kSkip ? "not " : "", ++count, program, name,

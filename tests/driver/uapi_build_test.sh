@@ -31,8 +31,8 @@ check() {
 }
 echo 1..5
 wide='-idirafter /usr/include/x86_64-linux-gnu'
-check C gcc -std=c11 -Wpadded -c "$out/all.c"
-check C++ g++ -std=c++20 -Wpadded -c "$out/all.cc"
+check C cc -std=c11 -Wpadded -c "$out/all.c"
+check C++ c++ -std=c++20 -Wpadded -c "$out/all.cc"
 # shellcheck disable=SC2086 # two words
 check BPF clang --target=bpf -O2 $wide -Wpadded -c "$out/all.c"
 # shellcheck disable=SC2086

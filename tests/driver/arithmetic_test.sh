@@ -1,0 +1,19 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# arithmetic.c: parts of the driver as a program of this machine, with every overflow,
+# shift and access checked. kernel.h stands for the kernel's headers.
+set -eu
+dir=${TMPDIR:-/tmp}/arithmetic
+sources='kmod/axl_dev.h kmod/compat.h kmod/axl_queue.c kmod/axl_clock.c kmod/axl_space.c'
+# shellcheck disable=SC2086 # several
+sed -n 's/^#include <\(linux\/.*\)>.*/\1/p' $sources | while read -r header; do
+	mkdir -p "$dir/$(dirname "$header")"
+	echo '#include "tests/driver/kernel.h"' >"$dir/$header"
+done
+mkdir "$dir/trace"
+: >"$dir/trace/define_trace.h"
+cc -std=gnu11 -O1 -g -Wall -Wextra -Werror -Wno-unused-function -fsanitize=address,undefined \
+	-fno-sanitize-recover=all -I. "-I$dir" -o "$dir/arithmetic" \
+	tests/driver/arithmetic.c tests/driver/harness.c
+ASAN_OPTIONS=detect_leaks=0 "$dir/arithmetic" "$@"
