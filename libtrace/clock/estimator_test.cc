@@ -54,6 +54,38 @@ TEST_CASE("a clock that wraps is followed") {
   }
 }
 
+TEST_CASE("two orders at the same ticks bound from both sides, and are no change of frequency") {
+  const Device device{20};
+  MapBuilder builder = Sampled(device, 50, 100'000'000);
+  std::vector<Constraint> constraints;
+  for (int i = 0; i < 50; ++i) {
+    const int64_t host_ns = 1'010'000 + i * int64_t{100'000'000};
+    // Latched soon after it was asked for, and fetched late.
+    constraints.push_back({device.At(host_ns), host_ns - 100, Constraint::Order::kHostFirst});
+    constraints.push_back({device.At(host_ns), host_ns + 700, Constraint::Order::kDeviceFirst});
+  }
+  builder.AddConstraints(constraints);
+  const Result<Map> map = builder.Build();
+  REQUIRE(map.ok());
+  CHECK(map->quality().pieces == 1);
+  CHECK(map->quality().constraints_rejected == 0);
+  for (int64_t host_ns = 1'000'000; host_ns < 4'900'000'000; host_ns += 7'654'321) {
+    const Interval when = map->ToHost(device.At(host_ns));
+    CHECK(when.Contains(host_ns));
+    CHECK(when.width_ns() <= 300 + 100 + 9);
+  }
+}
+
+TEST_CASE("a change that the device told begins a piece") {
+  const Device device{0};
+  MapBuilder builder = Sampled(device, 50, 100'000'000);
+  builder.AddCut(device.At(1'000'000), Cut::kFrequency, 1'000'000, 1e9);
+  builder.AddCut(device.At(2'500'000'000), Cut::kFrequency, 2'500'000'000, 1e9 + 10);
+  const Result<Map> map = builder.Build();
+  REQUIRE(map.ok());
+  CHECK(map->quality().pieces == 2);
+}
+
 TEST_CASE("too little is an error that says so") {
   CHECK(MapBuilder({1e9, 64}).Build().message().find("only 0 usable") == 0);
   CHECK_FALSE(Sampled(Device{}, 1, 1).Build().ok());

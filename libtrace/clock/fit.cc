@@ -57,6 +57,7 @@ void Tighten(std::span<const Node> nodes, std::span<const size_t> knot_of, doubl
 
 struct Fitted {
   std::vector<Knot> knots;
+  std::vector<size_t> cuts;
   End front, back;
 };
 
@@ -72,6 +73,7 @@ Fitted FitStretch(Stretch* stretch, uint64_t* rejected) {
       *rejected += nodes[i].kind == Node::Kind::kConstraint && nodes[i].rejected;
       fitted.knots.push_back(BoundKnot(nodes[i].position_ns, bounds.Before(i)));
       if (nodes[i].kick == 0) continue;
+      fitted.cuts.push_back(fitted.knots.size() - 1);
       fitted.knots.push_back(BoundKnot(nodes[i].position_ns, bounds.After(i)));
     }
     fitted.front.states = bounds.Before(0);
@@ -162,6 +164,7 @@ Curve FitCurve(Draft* draft, uint64_t* rejected) {
       curve.kinks.push_back(kink);
     }
     curve.back = fitted.back;
+    for (const size_t cut : fitted.cuts) curve.cuts.push_back(curve.knots.size() + cut);
     curve.knots.insert(curve.knots.end(), fitted.knots.begin(), fitted.knots.end());
   }
   curve.front.smooth = draft->smooth_front;

@@ -52,6 +52,8 @@ struct Curve {
   double curvature = 0;     // ns/s^2
   std::vector<Knot> knots;  // by position, at least one
   std::vector<Kink> kinks;  // by knot
+  // Knots where the frequency changed as the device told: the next knot is what it was after.
+  std::vector<size_t> cuts;
   End front, back;
 
   int64_t first_host_ns() const;

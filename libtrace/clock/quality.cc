@@ -26,12 +26,14 @@ double Ppm(double slope) { return (1 / (1 + slope * 1e-9) - 1) * 1e6; }
 void MeasureRates(const Curve& curve, Quality* quality) {
   size_t from = 0;
   auto kink = curve.kinks.begin();
+  auto cut = curve.cuts.begin();
   for (size_t i = 0; i < curve.knots.size(); ++i) {
     const bool at_end = i + 1 == curve.knots.size();
     const bool at_kink = kink != curve.kinks.end() && kink->after == i;
-    const bool at_cut = !at_end && curve.knots[i + 1].position_ns == curve.knots[i].position_ns;
+    const bool at_cut = cut != curve.cuts.end() && *cut == i;
     if (!at_end && !at_kink && !at_cut) continue;
     if (at_kink) ++kink;
+    if (at_cut) ++cut;
     const Knot& a = curve.knots[from];
     const Knot& b = curve.knots[i];
     from = i + 1;
