@@ -128,7 +128,7 @@ class Conversion {
 
   void FitClocks() {
     const DeviceJobs& jobs = decoder_.device_jobs;
-    std::vector<std::vector<clock::Constraint>> constraints(model_.devices.size());
+    std::vector<std::vector<clock::Constraint>> constraints = std::move(decoder_.latched);
     for (size_t i = 0; i < jobs.size(); ++i) {
       Constrain(i, SideOf(jobs.device[i], jobs.job[i]), &constraints[jobs.device[i]]);
     }

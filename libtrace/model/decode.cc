@@ -58,6 +58,7 @@ void Decoder::AddDevice(const proto::Device& device) {
   added.about = device;
   added.counters.num_counters = static_cast<size_t>(device.counters_size());
   clocks.emplace_back(clock::ClockInfo::From(device.clock()));
+  latched.emplace_back();
   near.counters.emplace_back();
   last_sample_ns_.push_back(clock::Map::kNoHint);
 }
@@ -278,10 +279,18 @@ void Decoder::AddCounters(const proto::CounterBatch& batch, size_t rows) {
   stream::DeltaDecoder afters(batch.host_after_ns_delta());
   const bool bracketed = batch.host_before_ns_delta_size() > 0;
   for (size_t i = 0; i < rows; ++i) {
-    samples.time.ticks.push_back(times.NextUnsigned());
-    samples.host_before_ns.push_back(bracketed ? befores.Next() : kNoTime);
-    near.counters[row].push_back(bracketed ? samples.host_before_ns.back() : last_sample_ns_[row]);
-    samples.host_after_ns.push_back(bracketed ? afters.Next() : kNoTime);
+    const uint64_t ticks = times.NextUnsigned();
+    const int64_t before_ns = bracketed ? befores.Next() : kNoTime;
+    const int64_t after_ns = bracketed ? afters.Next() : kNoTime;
+    if (bracketed) {
+      latched[row].push_back({ticks, before_ns, clock::Constraint::Order::kHostFirst});
+      latched[row].push_back({ticks, after_ns, clock::Constraint::Order::kDeviceFirst});
+    }
+    if (columns == 0) continue;  // taken for the clock alone
+    samples.time.ticks.push_back(ticks);
+    samples.host_before_ns.push_back(before_ns);
+    samples.host_after_ns.push_back(after_ns);
+    near.counters[row].push_back(bracketed ? before_ns : last_sample_ns_[row]);
     const size_t base = samples.value.size();
     samples.value.resize(base + samples.num_counters);
     samples.present.resize(base + samples.num_counters);

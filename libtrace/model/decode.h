@@ -41,6 +41,8 @@ class Decoder {
 
   DeviceJobs device_jobs;
   std::vector<clock::MapBuilder> clocks;  // by device row
+  // What snapshots read through the driver tell of their device's clock, by device row.
+  std::vector<std::vector<clock::Constraint>> latched;
   Near near;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> op_names;  // (pid, tag) to string id
   std::vector<proto::LossBatch> losses;  // kept until device times can be converted

@@ -132,6 +132,37 @@ TEST_CASE("Device times keep their ticks and get an interval that holds the trut
   CHECK(model->devices[0].clock.valid());
 }
 
+TEST_CASE("A snapshot without counters bounds the clock and is no sample of counters") {
+  TraceBuilder builder = OneJobTrace();
+  const int64_t latched_ns = 10'059'500;
+  proto::Packet packet;
+  proto::CounterBatch* latches = packet.mutable_counters();
+  latches->set_device(0);
+  latches->add_time_ticks_delta(static_cast<int64_t>(builder.Ticks(0, latched_ns)));
+  latches->add_host_before_ns_delta(latched_ns - 20);
+  latches->add_host_after_ns_delta(latched_ns + 30);
+  const auto load = [&](bool with_latches) {
+    std::vector<proto::Packet> packets = builder.Packets();
+    if (with_latches) packets.push_back(packet);
+    stream::PacketEncoder encoder;
+    std::string bytes;
+    for (proto::Packet& next : packets) encoder.Append(&next, 0, 1, &bytes);
+    encoder.AppendFooter(&bytes);
+    auto reader = stream::Reader::FromMemory(bytes);
+    REQUIRE(reader.ok());
+    auto model = Load(reader->get());
+    REQUIRE(model.ok());
+    return std::move(*model);
+  };
+  const auto without = load(false), with = load(true);
+  CHECK(with->devices[0].counters.size() == without->devices[0].counters.size());
+  CHECK(without->jobs.completion.host[0].width_ns() > 60);
+  CHECK(with->jobs.completion.host[0].width_ns() <= 60);
+  CHECK(with->jobs.completion.host[0].Contains(10'060'000));
+  CHECK(with->devices[0].clock.quality().constraints ==
+        without->devices[0].clock.quality().constraints + 2);
+}
+
 TEST_CASE("Ticks of a narrow clock go on over its wrap") {
   ClockSpec clock;
   clock.hz = 1'000'000'000;
