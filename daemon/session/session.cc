@@ -101,6 +101,7 @@ void Session::Flush() {
     Send(&device.events);
     Send(&device.sampled);
     Send(&device.read);
+    Send(&device.latches);
     Send(&device.clocks);
   }
 }
@@ -307,6 +308,17 @@ void Session::OnClock(uint32_t number, const axl_clock_sample& sample) {
   }
   device->clocks.Add(sample);
   SendIfFull(&device->clocks);
+}
+
+void Session::OnLatch(uint32_t number, const CounterRow& row) {
+  ++in_;
+  Device* device = FindDevice(number);
+  if (device == nullptr) {
+    ++bad_;
+    return;
+  }
+  device->latches.Add(row, 1);
+  SendIfFull(&device->latches);
 }
 
 void Session::OnLoss(const Loss& loss) {

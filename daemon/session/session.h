@@ -71,6 +71,7 @@ class Session : public EventHandler {
   void OnRecord(uint32_t device, const axl_record& record) override;
   void OnCounters(uint32_t device, const CounterRow& row) override;
   void OnClock(uint32_t device, const axl_clock_sample& sample) override;
+  void OnLatch(uint32_t device, const CounterRow& row) override;
   void OnLoss(const Loss& loss) override;
   void OnHop(const Hop& hop) override;
   void OnBpfCost(uint64_t run_ns, uint64_t runs) override;
@@ -84,6 +85,7 @@ class Session : public EventHandler {
           events(number),
           sampled(number, num_counters, false),
           read(number, num_counters, true),
+          latches(number, 0, true),
           clocks(number),
           assembler(num_counters) {}
     CommandBatch commands;
@@ -91,6 +93,7 @@ class Session : public EventHandler {
     DeviceEventBatch events;
     CounterBatch sampled;  // by the device itself
     CounterBatch read;     // through the driver
+    CounterBatch latches;  // the same, of the time alone
     ClockBatch clocks;
     CounterAssembler assembler;
   };

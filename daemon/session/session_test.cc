@@ -123,6 +123,28 @@ TEST_CASE("counter records become whole rows; parts of broken ones are lost, wit
   CHECK(f.output.Of(proto::Packet::kLosses).at(0)->losses().count(0) == 2);
 }
 
+TEST_CASE("a latched clock becomes a row without counters, with its bracket") {
+  Fixture f;
+  CounterRow row;
+  row.ticks = 500, row.host_before_ns = 7'000, row.host_after_ns = 8'000;
+  row.value[0] = 9;
+  f.session.OnLatch(3, row);
+  f.session.OnLatch(4, row);  // nobody's
+  f.session.Finish(0);
+  const auto packets = f.output.Of(proto::Packet::kCounters);
+  REQUIRE(packets.size() == 1);
+  const proto::CounterBatch& rows = packets[0]->counters();
+  CHECK(rows.device() == 3);
+  CHECK(rows.counter_size() == 0);
+  CHECK(rows.value_delta_size() == 0);
+  REQUIRE(rows.time_ticks_delta_size() == 1);
+  CHECK(rows.time_ticks_delta(0) == 500);
+  CHECK(rows.host_before_ns_delta(0) == 7'000);
+  CHECK(rows.host_after_ns_delta(0) == 8'000);
+  CHECK(f.Books().in == f.Books().out + f.Books().bad);
+  CHECK(f.Books().bad == 1);
+}
+
 TEST_CASE("the books balance whatever comes in") {
   Fixture f;
   uint32_t state = 1;

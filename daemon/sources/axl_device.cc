@@ -119,10 +119,14 @@ Result<std::vector<std::shared_ptr<AxlDevice>>> AxlDevice::OpenAll(
 
 std::string AxlDevice::pci_address() const { return info_.pci_name; }
 
-Status AxlDevice::ReadCounters(CounterRow* row) {
+Status AxlDevice::ReadCounters(CounterRow* row) { return ReadCounters(info_.num_counters, row); }
+
+Status AxlDevice::LatchClock(CounterRow* row) { return ReadCounters(0, row); }
+
+Status AxlDevice::ReadCounters(uint32_t count, CounterRow* row) {
   axl_counters_read read = {};
   read.values = reinterpret_cast<uintptr_t>(row->value);
-  read.count = std::min<uint32_t>(info_.num_counters, AXL_NUM_COUNTERS);
+  read.count = std::min<uint32_t>(count, AXL_NUM_COUNTERS);
   if (Ioctl(fd_.get(), AXL_IOCTL_COUNTERS, &read) < 0) return IoctlError(name_, "reading counters");
   row->ticks = read.device_ticks;
   row->host_before_ns = static_cast<int64_t>(read.host_before_ns);

@@ -35,6 +35,8 @@ class AxlDevice {
   int fd() const { return fd_.get(); }
 
   Status ReadCounters(CounterRow* row);
+  // The same of no counters: when the device latched them, and the bracket.
+  Status LatchClock(CounterRow* row);
   Status SampleClock(axl_clock_sample* sample);
 
   // The device-wide ring, mapped; fd() is readable when it is a quarter full. It is contiguous
@@ -46,6 +48,8 @@ class AxlDevice {
  private:
   AxlDevice(UniqueFd fd, std::string name, const axl_info& info)
       : fd_(std::move(fd)), name_(std::move(name)), info_(info) {}
+
+  Status ReadCounters(uint32_t count, CounterRow* row);
 
   UniqueFd fd_;
   std::string name_;

@@ -11,8 +11,11 @@
 #define DAEMON_SOURCES_CLOCK_WATCH_H_
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <numeric>
 
 #include "kmod/uapi/axl.h"
 
@@ -24,6 +27,35 @@ inline int64_t NextMultiple(int64_t now_ns, int64_t period_ns) {
   return (now_ns / period_ns + 1) * period_ns;
 }
 
+// What something cost lately, CPU time in ns.
+class Costs {
+ public:
+  // A guest counts what its host took from it as time used, and where hosts are busy that is
+  // now and then several times in a row: of so many the least is what it takes.
+  static constexpr size_t kKept = 8;
+  // What takes longer counts as this: more than a turn of whatever else the host runs.
+  static constexpr int64_t kMostNs = 50'000'000;
+
+  void Add(int64_t cost_ns) {
+    kept_ns_[added_++ % kKept] = std::clamp(cost_ns, int64_t{0}, kMostNs);
+  }
+  bool IsFull() const { return added_ >= kKept; }
+  int64_t LeastNs() const {
+    return added_ == 0 ? 0 : *std::min_element(kept_ns_.begin(), kept_ns_.begin() + Kept());
+  }
+  int64_t MeanNs() const {
+    return added_ == 0
+               ? 0
+               : std::accumulate(kept_ns_.begin(), kept_ns_.begin() + Kept(), int64_t{0}) / Kept();
+  }
+
+ private:
+  ptrdiff_t Kept() const { return static_cast<ptrdiff_t>(std::min<uint64_t>(added_, kKept)); }
+
+  uint64_t added_ = 0;
+  std::array<int64_t, kKept> kept_ns_ = {};
+};
+
 class ClockWatch {
  public:
   static constexpr int64_t kSteadyNs = 100'000'000;
@@ -31,35 +63,21 @@ class ClockWatch {
   // Samples nearer to each other than this say nothing about the rate.
   static constexpr int64_t kMinBaselineNs = kDenseNs / 2;
   // Sampling takes at most one part in so many of the time, bursts at the ends apart.
-  // Reads of 1 us that are tried four times leave the dense pace as it is.
+  // A sample of 25 us leaves the dense pace as it is.
   static constexpr int64_t kMaxShare = 200;
+  // One part in so many if all that was counted was used. One sample of 50 ms then leaves
+  // the steady pace as it is.
+  static constexpr int64_t kMaxCountedShare = 10;
 
   explicit ClockWatch(uint32_t clock_bits)
       : mask_(clock_bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << clock_bits) - 1) {}
 
-  // Takes a sample and what it cost; returns the ns until the next one should be taken.
-  int64_t Next(const axl_clock_sample& sample, int64_t cost_ns) {
-    // The median of three: where the guest's CPU is held by its host, which a guest counts
-    // as time used, one sample of 50 ms must not silence a clock for ten seconds.
-    costs_ns_[samples_++ % 3] = cost_ns;
-    const auto& [a, b, c] = costs_ns_;
-    const int64_t usual_ns = samples_ == 1 ? a
-                             : samples_ == 2
-                                 ? std::min(a, b)
-                                 : std::max(std::min(a, b), std::min(std::max(a, b), c));
-    const int64_t pause_ns = Pace(sample);
-    return std::max(pause_ns, std::min(usual_ns, kSteadyNs) * kMaxShare);
-  }
-
-  uint64_t surprises() const { return surprises_; }
-
- private:
-  // The pace that the clock asks for.
-  int64_t Pace(const axl_clock_sample& sample) {
+  // Learns from a sample how soon the clock wants the next one.
+  void Add(const axl_clock_sample& sample) {
     const Point point = {static_cast<int64_t>(sample.host_before_ns + sample.host_after_ns) / 2,
                          static_cast<int64_t>(sample.host_after_ns - sample.host_before_ns),
                          sample.device_ticks};
-    if (points_ > 0 && point.host_ns - last_.host_ns < kMinBaselineNs) return pause_ns_;
+    if (points_ > 0 && point.host_ns - last_.host_ns < kMinBaselineNs) return;
     if (points_ >= 2) {
       const bool surprised = Surprising(point);
       if (surprised) ++surprises_;
@@ -70,9 +88,28 @@ class ClockWatch {
     before_ = last_;
     last_ = point;
     points_ = std::min(points_ + 1, 2);
-    return pause_ns_;
   }
 
+  // Whether the clock runs as foreseen. Only then is it latched, too: that is for the narrowest
+  // interval, and would take from the pace of one that does not.
+  bool steady() const { return pause_ns_ >= kSteadyNs; }
+
+  // After a sample that cost so much, and what latching cost if that was done, the ns until
+  // the next one. While one in Costs::kKept is cheap it is below a second, whatever the others
+  // cost.
+  int64_t Pause(int64_t sample_ns, int64_t latches_ns = 0) {
+    samples_.Add(sample_ns);
+    if (latches_ns > 0) latches_.Add(latches_ns);
+    int64_t least_ns = samples_.LeastNs(), mean_ns = samples_.MeanNs();
+    if (steady()) mean_ns += latches_.MeanNs();
+    // Of samples there was a burst; the first latch may be the one that was held up.
+    if (steady() && latches_.IsFull()) least_ns += latches_.LeastNs();
+    return std::max({pause_ns_, least_ns * kMaxShare, mean_ns * kMaxCountedShare});
+  }
+
+  uint64_t surprises() const { return surprises_; }
+
+ private:
   struct Point {
     int64_t host_ns = 0;  // middle of the bracket
     int64_t width_ns = 0;
@@ -100,8 +137,7 @@ class ClockWatch {
   uint64_t mask_;
   Point before_, last_;
   int points_ = 0;
-  uint64_t samples_ = 0;
-  int64_t costs_ns_[3] = {};
+  Costs samples_, latches_;
   int64_t pause_ns_ = kSteadyNs;
   uint64_t surprises_ = 0;
 };

@@ -31,7 +31,8 @@ Run Watch(uint32_t bits, const std::function<double(int64_t)>& ticks, int64_t co
     sample.host_after_ns = static_cast<uint64_t>(now_ns + width_ns);
     sample.device_ticks = static_cast<uint64_t>(ticks(read_ns)) & mask;
     const uint64_t surprises = watch.surprises();
-    const int64_t pause_ns = watch.Next(sample, cost_ns);
+    watch.Add(sample);
+    const int64_t pause_ns = watch.Pause(cost_ns);
     ++run.samples;
     if (watch.surprises() > surprises && run.surprised_at_ns == 0) run.surprised_at_ns = now_ns;
     if (run.surprised_at_ns != 0 && now_ns - run.surprised_at_ns < 20 * kMs) {
@@ -89,21 +90,68 @@ TEST_CASE("what sampling costs is bounded, however restless the clock") {
   CHECK(Watch(64, restless, 1'000).samples > 40);
 }
 
-TEST_CASE("one sample that took long holds nothing up, two do, and are forgotten") {
+TEST_CASE("a tick that took long holds nothing up, and is forgotten") {
   ClockWatch watch(64);
-  axl_clock_sample sample = {};
-  int64_t longest_ns = 0;
-  for (int64_t i = 0; i < 40; ++i) {
-    sample.host_before_ns = static_cast<uint64_t>(i * 100 * kMs);
-    sample.host_after_ns = sample.host_before_ns + 600;
-    sample.device_ticks = sample.host_before_ns + 300;
-    // A host that took the CPU away for 52 ms; then a device that answers late.
-    const bool late = i == 20 || i == 21;
-    const int64_t pause_ns = watch.Next(sample, i == 10 ? 52 * kMs : late ? 5 * kMs : 5'000);
-    longest_ns = std::max(longest_ns, pause_ns);
-    if (i < 21 || i >= 23) CHECK(pause_ns == 100 * kMs);
+  for (int i = 0; i < 40; ++i) {
+    // A host that took the CPU away for 52 ms.
+    CHECK(watch.Pause(i == 10 ? 52 * kMs : 5'000) == 100 * kMs);
   }
-  CHECK(longest_ns == 1000 * kMs);
+}
+
+TEST_CASE("while some ticks are cheap no pause is long, whatever the others cost") {
+  for (const uint32_t slow_percent : {10u, 30u, 60u, 80u}) {
+    ClockWatch watch(64);
+    uint32_t noise = slow_percent;
+    int cheap_ago = Costs::kKept;  // nothing is known to be cheap yet
+    double cost_sum_ns = 0, pause_sum_ns = 0;
+    for (int i = 0; i < 10'000; ++i) {
+      noise = noise * 1664525 + 1013904223;
+      const bool slow = (noise >> 8) % 100 < slow_percent;
+      const int64_t cost_ns = slow ? 1 + (noise >> 16) % 3000 * kMs / 10 : 40'000;
+      cheap_ago = slow ? cheap_ago + 1 : 0;
+      const int64_t pause_ns = watch.Pause(cost_ns);
+      CAPTURE(slow_percent, i, cheap_ago);
+      CHECK(pause_ns >= 100 * kMs);
+      if (cheap_ago < static_cast<int>(Costs::kKept)) CHECK(pause_ns < 1000 * kMs);
+      cost_sum_ns += static_cast<double>(std::min(cost_ns, Costs::kMostNs));
+      pause_sum_ns += static_cast<double>(pause_ns);
+    }
+    // By the guest's count, and from the first tick on.
+    CHECK(cost_sum_ns * ClockWatch::kMaxCountedShare <= 1.01 * pause_sum_ns);
+  }
+}
+
+TEST_CASE("latching has its price at the steady pace, and is not done at another") {
+  ClockWatch watch(64);
+  CHECK(watch.steady());
+  for (size_t i = 0; i < 2 * Costs::kKept; ++i) {
+    CHECK(watch.Pause(100'000, 400'000) == 100 * kMs);
+  }
+  ClockWatch dear(64);
+  for (size_t i = 1; i < Costs::kKept; ++i) dear.Pause(100'000, 900'000);
+  CHECK(dear.Pause(100'000, 900'000) == 200 * kMs);
+  // The very first held up.
+  CHECK(ClockWatch(64).Pause(100'000, 80 * kMs) < 1000 * kMs);
+  axl_clock_sample sample = {};
+  // It stands still from the third on.
+  for (const int64_t ticks : {0, 1, 1}) {
+    sample.host_before_ns += static_cast<uint64_t>(100 * kMs);
+    sample.host_after_ns = sample.host_before_ns + 600;
+    sample.device_ticks = static_cast<uint64_t>(ticks * 100 * kMs);
+    dear.Add(sample);
+  }
+  CHECK_FALSE(dear.steady());
+  CHECK(dear.Pause(100'000) == 20 * kMs);
+}
+
+TEST_CASE(
+    "a device that has become slow is asked less often, and one that answers again, as before") {
+  ClockWatch watch(64);
+  for (int i = 0; i < 20; ++i) watch.Pause(5'000);
+  int64_t pause_ns = 0;
+  for (size_t i = 0; i < Costs::kKept; ++i) pause_ns = watch.Pause(5 * kMs);
+  CHECK(pause_ns == 1000 * kMs);
+  CHECK(watch.Pause(5'000) == 100 * kMs);
 }
 
 TEST_CASE("ticks fall on multiples") {

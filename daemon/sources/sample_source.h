@@ -3,8 +3,9 @@
 // Clock and counter samples taken through the driver. Room: daemon/sources.
 //
 // Clocks: a burst at both ends of the recording, where the estimator would
-// otherwise extrapolate, and as ClockWatch says in between. Counters: a snapshot
-// at both ends; the device samples them itself in between.
+// otherwise extrapolate, and as ClockWatch says in between; after each the clock is
+// latched a few times, too. Counters: a snapshot at both ends; the device samples them
+// itself in between.
 #ifndef DAEMON_SOURCES_SAMPLE_SOURCE_H_
 #define DAEMON_SOURCES_SAMPLE_SOURCE_H_
 
@@ -32,6 +33,8 @@ class SampleSource : public Source {
 
  private:
   bool SampleClock();
+  bool LatchClock();
+  bool Tick(bool latch);
   void SampleCounters();
   void Burst();
 

@@ -93,6 +93,8 @@ class EventHandler {
   virtual void OnRecord(uint32_t device, const axl_record& record) = 0;
   virtual void OnCounters(uint32_t device, const CounterRow& row) = 0;
   virtual void OnClock(uint32_t device, const axl_clock_sample& sample) = 0;
+  // The device clock as it was latched, bracketed; a row without values.
+  virtual void OnLatch(uint32_t device, const CounterRow& row) = 0;
   virtual void OnLoss(const Loss& loss) = 0;
 
   // After the last event: the books of one hop, and the tracer's cost in the kernel.

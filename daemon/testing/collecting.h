@@ -55,6 +55,7 @@ class CollectingHandler : public EventHandler {
   void OnRecord(uint32_t, const axl_record& record) override { records.push_back(record); }
   void OnCounters(uint32_t, const CounterRow& row) override { counters.push_back(row); }
   void OnClock(uint32_t, const axl_clock_sample& sample) override { clocks.push_back(sample); }
+  void OnLatch(uint32_t, const CounterRow& row) override { latches.push_back(row); }
   void OnLoss(const Loss& loss) override { losses.push_back(loss); }
   void OnHop(const Hop& hop) override { hops.push_back(hop); }
   void OnBpfCost(uint64_t, uint64_t) override {}
@@ -71,7 +72,7 @@ class CollectingHandler : public EventHandler {
   std::vector<RangePop> pops;
   std::vector<HostEvent> hosts;
   std::vector<axl_record> records;
-  std::vector<CounterRow> counters;
+  std::vector<CounterRow> counters, latches;
   std::vector<axl_clock_sample> clocks;
   std::vector<Loss> losses;
   std::vector<Hop> hops;

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "libtrace/model/model.h"
+#include "libtrace/stream/columns.h"
 #include "libtrace/stream/reader.h"
 #include "libtrace/stream/writer.h"
 #include "tests/scoring/score.h"
@@ -23,6 +24,8 @@ struct Input {
   std::string bytes;  // of the trace, encoded anew
   // Clock samples by device number, which the model does not keep.
   std::map<uint32_t, std::vector<clock::Sample>> samples;
+  // When the clock was latched, too: host times before.
+  std::map<uint32_t, std::vector<int64_t>> latches;
 };
 
 Result<Input> ReadTrace(const std::string& path, bool ptm, bool told) {
@@ -37,6 +40,13 @@ Result<Input> ReadTrace(const std::string& path, bool ptm, bool told) {
     if (packet.has_clocks()) {
       if (!ptm) packet.mutable_clocks()->clear_has_ptm();
       clock::AppendSamples(packet.clocks(), &input.samples[packet.clocks().device()]);
+    }
+    if (packet.has_counters() && packet.counters().counter_size() == 0) {
+      stream::DeltaDecoder before(packet.counters().host_before_ns_delta());
+      std::vector<int64_t>& latches = input.latches[packet.counters().device()];
+      for (int i = 0; i < packet.counters().time_ticks_delta_size(); ++i) {
+        latches.push_back(before.Next());
+      }
     }
     encoder.Append(&packet, 0, 0, &input.bytes);
   }
@@ -121,10 +131,22 @@ double SampleCostNs(std::span<const clock::Sample> samples) {
   return static_cast<double>(apart_ns[kBurst / 2]);
 }
 
+// What latching the clock takes: most are followed by another at once.
+double LatchCostNs(std::span<const int64_t> latches) {
+  std::vector<int64_t> apart_ns;
+  for (size_t i = 1; i < latches.size(); ++i) apart_ns.push_back(latches[i] - latches[i - 1]);
+  if (apart_ns.empty()) return 0;
+  const auto middle = apart_ns.begin() + static_cast<ptrdiff_t>(apart_ns.size() / 2);
+  std::nth_element(apart_ns.begin(), middle, apart_ns.end());
+  return static_cast<double>(*middle);
+}
+
 // Of the time between the first and the last sample.
-double SamplingShare(std::span<const clock::Sample> samples, double cost_ns) {
+double SamplingShare(std::span<const clock::Sample> samples, std::span<const int64_t> latches) {
   const int64_t ns = samples.back().host_before_ns - samples.front().host_before_ns;
-  return ns <= 0 ? 0 : static_cast<double>(samples.size()) * cost_ns / static_cast<double>(ns);
+  const double cost_ns = static_cast<double>(samples.size()) * SampleCostNs(samples) +
+                         static_cast<double>(latches.size()) * LatchCostNs(latches);
+  return ns <= 0 ? 0 : cost_ns / static_cast<double>(ns);
 }
 
 void Print(const std::string& name, const Score& score, const TimeScale& scale,
@@ -176,7 +198,7 @@ int Main(int argc, char** argv) {
     const Status status = ReadTruth(files[i], &truth);
     if (!status.ok()) return fail(status.message());
   }
-  const auto input = ReadTrace(files[0], ptm, told);
+  auto input = ReadTrace(files[0], ptm, told);
   if (!input.ok()) return fail(input.message());
   const auto reader = stream::Reader::FromMemory(input->bytes);
   if (!reader.ok()) return fail(reader.message());
@@ -204,7 +226,10 @@ int Main(int argc, char** argv) {
       line["device"] = device.about.name();
       line["unmatched"] = unmatched;
       line["sample_cost_ns"] = SampleCostNs(found->second);
-      line["sampling_share"] = SamplingShare(found->second, SampleCostNs(found->second));
+      const std::vector<int64_t>& latches = input->latches[found->first];
+      line["latches"] = latches.size();
+      line["latch_cost_ns"] = LatchCostNs(latches);
+      line["sampling_share"] = SamplingShare(found->second, latches);
       line["edges"] = edges.orders;
       line["edges_outside"] = edges.outside;
       line["edges_contradicting"] = edges.contradicting;
