@@ -10,6 +10,7 @@
 #include "tests/driver/axl_user.h"
 #include "tests/driver/harness.h"
 #include "tests/driver/qmp.h"
+#include "tests/driver/world.h"
 
 #define TRACEFS "/sys/kernel/tracing"
 #define SYSFS "/sys/class/axl/axl0/"
@@ -143,6 +144,109 @@ TEST(queues_fences_and_errors_are_told)
 	EXPECT(strstr(text, "ret=-22 error=EINVAL"));
 	EXPECT(strstr(text, "kind=host bytes=8192 created=1"));
 	EXPECT(strstr(text, "direction=bidirectional"));
+	trace_off();
+}
+
+/* A hang, both kinds of reset, a link that trains down and back. */
+TEST(trouble_is_told)
+{
+	static const char *const events[] = { "axl_timeout", "axl_reset", "axl_link",
+					      "axl_complete", "axl_wake", NULL };
+	struct axl_desc nop = cmd_nop(AXL_ENGINE_D2H), stuck = cmd_nop(AXL_ENGINE_VECTOR);
+	struct axl_ctx_create bad, other;
+	struct axl_submit job, waits;
+	struct axl_wait end = { .size = sizeof(end), .sequence = 1, .deadline_ns = 1,
+				.correlation = 0xabc };
+	struct axl_info info;
+	char want[256], *text;
+	int fd, i;
+
+	trace_on(events);
+	fd = dev_open();
+	info = dev_info(fd);
+	ASSERT(ctx_create(fd, 1, 0, &other) == 0);
+	ASSERT(ctx_create(fd, 1, 0, &bad) == 0);
+	ASSERT(qmp_set("fault-hang-engine", AXL_ENGINE_D2H) == 0);
+	ASSERT(qmp_set("fault-stuck-ctx-resets", 1) == 0);
+	ASSERT(submit(fd, bad.ctx, 0, &nop, 1, &job) == 0);
+	cmd_wait(&stuck, 5, 1);
+	ASSERT(submit(fd, other.ctx, 0, &stuck, 1, &waits) == 0);
+	end.ctx = other.ctx;
+	EXPECT_EQ(dev_ioctl(fd, AXL_IOCTL_WAIT, &end), -ETIMEDOUT);
+	job_timeout_ms(500);
+	EXPECT_EQ(wait_seq(fd, bad.ctx, 0, 1, 20000, &end), -EIO);
+	EXPECT_EQ(end.status, AXL_ST_HANG);
+	job_timeout_ms(10000);
+	EXPECT_EQ(wait_seq(fd, other.ctx, 0, 1, 20000, &end), -EIO);
+	ASSERT(qmp_set("link-speed", 1) == 0);
+	for (i = 0; i < 1000 && !strstr(trace_text(), "axl_link:"); i++)
+		usleep(10000);
+	ASSERT(qmp_set("link-speed", 0) == 0);
+	for (i = 0; i < 1000 && count(trace_text(), "axl_link:") < 2; i++)
+		usleep(10000);
+
+	text = trace_text();
+	snprintf(want, sizeof(want), "axl_timeout: axl0 ctx=%u queue=1 job=%u\n", bad.hw_context,
+		 job.job);
+	EXPECT(strstr(text, want));
+	EXPECT_EQ(count(text, "axl_timeout:"), 1);
+	/* The context, and in vain: the device. */
+	snprintf(want, sizeof(want), "axl_reset: axl0 ctx=%u\n", bad.hw_context);
+	EXPECT_EQ(count(text, want), 1);
+	EXPECT_EQ(count(text, "axl_reset: axl0 ctx=-1\n"), 1);
+	EXPECT_EQ(count(text, "axl_reset:"), 2);
+	snprintf(want, sizeof(want), "axl_complete: axl0 ctx=%u queue=1 job=%u seq=1 "
+		 "correlation=%#llx status=hang device_ticks=0\n", bad.hw_context, job.job,
+		 (unsigned long long)job.correlation);
+	EXPECT_EQ(count(text, want), 1);
+	snprintf(want, sizeof(want), "axl_complete: axl0 ctx=%u queue=0 job=%u seq=1 "
+		 "correlation=%#llx status=canceled device_ticks=0\n", other.hw_context, waits.job,
+		 (unsigned long long)waits.correlation);
+	EXPECT_EQ(count(text, want), 1);
+	EXPECT_EQ(count(text, "wait_correlation=0xabc status=none"), 1);
+	EXPECT_EQ(count(text, "wait_correlation=0 status=hang") +
+		  count(text, "wait_correlation=0x0 status=hang"), 1);
+	snprintf(want, sizeof(want), "axl_link: axl0 gen=1 width=x%u\n", info.link_width);
+	EXPECT_EQ(count(text, want), 1);
+	snprintf(want, sizeof(want), "axl_link: axl0 gen=%u width=x%u\n", info.link_speed,
+		 info.link_width);
+	EXPECT_EQ(count(text, want), 1);
+	trace_off();
+}
+
+TEST(samples_are_told_as_they_are_given)
+{
+	static const char *const events[] = { "axl_clock_sample", "axl_counter_sample",
+					      "axl_dma_unmap", NULL };
+	struct axl_clock_sample clock = { .size = sizeof(clock) };
+	uint64_t values[3];
+	struct axl_counters_read read = { .size = sizeof(read), .values = (uintptr_t)values,
+					  .first = 4, .count = 3 };
+	struct axl_buf_create buf;
+	char want[512], *text;
+	int fd;
+
+	trace_on(events);
+	fd = dev_open();
+	ASSERT(dev_ioctl(fd, AXL_IOCTL_CLOCK_SAMPLE, &clock) == 0);
+	ASSERT(dev_ioctl(fd, AXL_IOCTL_COUNTERS, &read) == 0);
+	ASSERT(buf_create(fd, AXL_BUF_HOST, 12288, NULL, &buf) == 0);
+	EXPECT_EQ(buf_destroy(fd, buf.handle), 0);
+	text = trace_text();
+#define ULL(x) ((unsigned long long)(x))
+	snprintf(want, sizeof(want), "axl_clock_sample: axl0 host=[%llu, %llu] device_ticks=%llu "
+		 "tsc=[%llu, %llu] ptm=%llu/%llu/%llu\n", ULL(clock.host_before_ns),
+		 ULL(clock.host_after_ns), ULL(clock.device_ticks), ULL(clock.tsc_before),
+		 ULL(clock.tsc_after), ULL(clock.ptm_device_ticks), ULL(clock.ptm_tsc),
+		 ULL(clock.ptm_host_ns));
+	EXPECT_EQ(count(text, want), 1);
+	snprintf(want, sizeof(want), "axl_counter_sample: axl0 host=[%llu, %llu] ns "
+		 "device_ticks=%llu first=4 count=3\n", ULL(read.host_before_ns),
+		 ULL(read.host_after_ns), ULL(read.device_ticks));
+	EXPECT_EQ(count(text, want), 1);
+	snprintf(want, sizeof(want), "axl_dma_unmap: axl0 ctx=-1 handle=%u bytes=12288 "
+		 "direction=bidirectional correlation=", buf.handle);
+	EXPECT_EQ(count(text, want), 1);
 	trace_off();
 }
 

@@ -119,18 +119,63 @@ TEST(loss_is_told)
 	expect(events, "add - -");
 }
 
+/* Nobody attends to the slots from here on. */
+static void detach_slots(void)
+{
+	glob_t ports;
+	size_t i;
+
+	if (glob("/sys/bus/pci_express/drivers/pciehp/0000:*", 0, NULL, &ports))
+		return;
+	for (i = 0; i < ports.gl_pathc; i++)
+		put("/sys/bus/pci_express/drivers/pciehp/unbind",
+		    strrchr(ports.gl_pathv[i], '/') + 1);
+	globfree(&ports);
+}
+
+/*
+ * A bus error whose reset brings nothing back: the kernel gives the device up, and
+ * so do we. What was in flight is told before.
+ */
+TEST(an_error_that_does_not_end_is_a_loss)
+{
+	struct axl_clock_sample sample = { .size = sizeof(sample) };
+	struct axl_desc blocked = cmd_nop(AXL_ENGINE_VECTOR);
+	struct axl_fence_status status = { 0 };
+	struct world w = world_open();
+	struct axl_submit job;
+	int events;
+
+	detach_slots();
+	cmd_wait(&blocked, 100, 1);
+	ASSERT(submit_flags(w.fd, w.ctx, 0, AXL_SUBMIT_FENCE_FD, &blocked, 1, &job) == 0);
+	events = uevents_open();
+	ASSERT(qmp_set("fault-removed", 1) == 0);
+	ASSERT(qmp("{\"execute\":\"human-monitor-command\",\"arguments\":{\"command-line\":"
+		   "\"pcie_aer_inject_error axl0 0x40000 0 0 0 0\"}}") == 0);
+	expect(events, "change offline offline");
+	expect(events, "change lost lost");
+	EXPECT_EQ(read(job.fence_fd, &status, sizeof(status)), sizeof(status));
+	EXPECT_EQ(status.status, AXL_ST_CANCELED);
+	EXPECT_EQ(dev_ioctl(w.fd, AXL_IOCTL_CLOCK_SAMPLE, &sample), -ENODEV);
+	EXPECT_EQ(submit(w.fd, w.ctx, 0, &blocked, 1, &job), -ENODEV);
+	world_close(&w);
+	put(DEVICE "remove", "1");
+	expect(events, "remove - -");
+	ASSERT(qmp_set("fault-removed", 0) == 0);
+	put("/sys/bus/pci/rescan", "1");
+	expect(events, "add - -");
+	w = world_open();
+	EXPECT_EQ(right_result(&w), 0);
+}
+
 /* What is lost comes back by a reset, with the same file; the next loss is news again. */
 TEST(each_loss_is_told_once)
 {
 	struct axl_clock_sample sample = { .size = sizeof(sample) };
 	int fd = dev_open(), events, i, turn;
-	glob_t ports;
-	size_t p;
 
-	if (glob("/sys/bus/pci_express/drivers/pciehp/0000:*", 0, NULL, &ports) == 0)
-		for (p = 0; p < ports.gl_pathc; p++)
-			put("/sys/bus/pci_express/drivers/pciehp/unbind",
-			    strrchr(ports.gl_pathv[p], '/') + 1);
+	detach_slots();
 	events = uevents_open();
 	for (turn = 0; turn < 2; turn++) {
 		ASSERT(qmp_set("fault-removed", 1) == 0);
