@@ -198,6 +198,7 @@ static void axl_realize(PCIDevice *pdev, Error **errp)
     axl_account_reset(s);
     axl_dram_reset(s);
     axl_pcie_update(s);
+    axl_faults_init(s);
 }
 
 static void axl_exit(PCIDevice *pdev)

@@ -519,6 +519,7 @@ bool axl_knobs_check(AxlState *s, Error **errp);
 /* faults.c */
 void axl_faults_enabled(AxlState *s);
 void axl_faults_reset(AxlState *s);
+void axl_faults_init(AxlState *s);
 void axl_faults_class_init(ObjectClass *klass);
 
 /* axl.c */

@@ -38,21 +38,42 @@ static void axl_fault_clock_step(AxlState *s)
     s->fault.clock_step = 0;
 }
 
+/* The port above, NULL where there is none that could notice. */
+static PCIDevice *axl_port(AxlState *s)
+{
+    PCIDevice *port = pci_bridge_get_device(pci_get_bus(PCI_DEVICE(s)));
+
+    return port && port->exp.exp_cap ? port : NULL;
+}
+
+/*
+ * QEMU's port never tells of its link, and has no use for the bits by which a guest asks to be
+ * told and clears what it was told: they are made to work before the guest looks at them.
+ */
+void axl_faults_init(AxlState *s)
+{
+    PCIDevice *port = axl_port(s);
+
+    if (port) {
+        uint8_t cap = port->exp.exp_cap;
+
+        pci_word_test_and_set_mask(port->wmask + cap + PCI_EXP_SLTCTL, PCI_EXP_SLTCTL_DLLSCE);
+        pci_word_test_and_set_mask(port->w1cmask + cap + PCI_EXP_SLTSTA, PCI_EXP_SLTSTA_DLLSC);
+    }
+}
+
 /* The slot's port notices: presence and link gone, or back. */
 static void axl_fault_slot_event(AxlState *s, bool present)
 {
-    PCIDevice *port = pci_bridge_get_device(pci_get_bus(PCI_DEVICE(s)));
+    PCIDevice *port = axl_port(s);
     const uint16_t events = PCI_EXP_SLTSTA_PDC | PCI_EXP_SLTSTA_DLLSC;
     const uint16_t enables = PCI_EXP_SLTCTL_PDCE | PCI_EXP_SLTCTL_DLLSCE;
     uint8_t *cap;
 
-    if (!port || !port->exp.exp_cap) {
+    if (!port) {
         return;
     }
     cap = port->config + port->exp.exp_cap;
-    /* QEMU's port never tells of its link, so that a guest could not clear what we tell. */
-    pci_word_test_and_set_mask(port->w1cmask + port->exp.exp_cap + PCI_EXP_SLTSTA,
-                               PCI_EXP_SLTSTA_DLLSC);
     if (present) {
         pci_word_test_and_set_mask(cap + PCI_EXP_SLTSTA, PCI_EXP_SLTSTA_PDS | events);
         pci_word_test_and_set_mask(cap + PCI_EXP_LNKSTA, PCI_EXP_LNKSTA_DLLLA);

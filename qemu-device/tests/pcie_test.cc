@@ -98,8 +98,8 @@ TEST_CASE("a function-level reset takes the work and leaves the clock", "[pcie]"
   CHECK(RunNop(&again, 3));
 }
 
-TEST_CASE("the port's link change after surprise removal can be cleared", "[pcie]") {
-  constexpr unsigned kPort = 4 << 3;
+TEST_CASE("the port's link change after surprise removal can be asked for and cleared", "[pcie]") {
+  constexpr unsigned kPort = 4 << 3, kLinkChangeEnable = 1u << 12;
   constexpr uint32_t kEvents = (1u << 3 | 1u << 8) << 16, kPresent = 1u << 6 << 16;
   Machine machine({"-device", "axl,id=axl0,bus=rp0"});
   Device dev(&machine);
@@ -110,6 +110,9 @@ TEST_CASE("the port's link change after surprise removal can be cleared", "[pcie
   }
   REQUIRE(slot != 0);
   auto read = [&] { return machine.ConfigRead32(0, kPort, slot); };
+  CHECK((read() & kLinkChangeEnable) == 0);
+  machine.ConfigWrite32(0, kPort, slot, kLinkChangeEnable);
+  CHECK((read() & kLinkChangeEnable) != 0);
   for (int removed : {1, 0}) {
     REQUIRE(dev.Set("fault-removed", removed));
     CHECK((read() & kEvents) == kEvents);

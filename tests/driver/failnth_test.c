@@ -313,6 +313,10 @@ static void sweep(const struct chain *chain)
 			ASSERT(chain->after() == 0);
 		else if (err && chain->otherwise)
 			chain->otherwise();
+		if (points && points % 100 == 0) {
+			printf("# %-14s %5d points so far\n", chain->name, points);
+			fflush(stdout);
+		}
 	}
 	printf("# %-14s %5d points%s, %d calls refused\n", chain->name, points,
 	       hit ? " (not all)" : "", refused);

@@ -6,6 +6,7 @@
  */
 #include <fcntl.h>
 #include <glob.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/ioctl.h>
@@ -25,6 +26,7 @@ struct how {
 };
 
 static char pci_name_[64];
+static char port_config_[PATH_MAX + 8];	/* the file of the port above */
 
 /* An open descriptor of a live device, or -1. Its number changes from time to time. */
 static int live_open(void)
@@ -77,8 +79,7 @@ static void take_away(enum way way)
 		break;
 	case SURPRISE:
 		ASSERT(qmp_set("fault-removed", 1) == 0);
-		usleep(20000);
-		__attribute__((fallthrough)); /* hotplug hardware would now tell the kernel */
+		break;
 	case REMOVE:
 		snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/remove", pci_name_);
 		write_text(path, "1");
@@ -93,6 +94,24 @@ static void take_away(enum way way)
 	ASSERT(wait_nodes(0) == 0);
 }
 
+/* Whether the kernel has done with an empty slot: power off, and then its light. */
+static int slot_is_off(void)
+{
+	uint16_t off = 1 << 10 | 3 << 8, control = 0;
+	int fd = open(port_config_, O_RDONLY | O_CLOEXEC), caps;
+	uint8_t at = 0x34, next = 0, id = 0;
+
+	ASSERT(fd >= 0);
+	for (caps = 0; caps < 48 && id != 0x10; caps++) {
+		ASSERT(pread(fd, &next, 1, at) == 1 && next >= 0x40);
+		ASSERT(pread(fd, &id, 1, next) == 1);
+		at = next + 1;
+	}
+	ASSERT(pread(fd, &control, sizeof(control), next + 0x18) == sizeof(control));
+	close(fd);
+	return (control & off) == off;
+}
+
 static void bring_back(enum way way)
 {
 	int i;
@@ -102,8 +121,12 @@ static void bring_back(enum way way)
 		ASSERT(write_text("/sys/bus/pci/drivers/axl/bind", pci_name_) == 0);
 		break;
 	case SURPRISE:
+		/* The emulator takes out what it finds in a slot that is being switched off. */
+		for (i = 0; i < 1000 && !slot_is_off(); i++)
+			usleep(20000);
+		ASSERT(i < 1000);
 		ASSERT(qmp_set("fault-removed", 0) == 0);
-		__attribute__((fallthrough));
+		break;
 	case REMOVE:
 		ASSERT(write_text("/sys/bus/pci/rescan", "1") == 0);
 		break;
@@ -119,11 +142,16 @@ static void bring_back(enum way way)
 
 static void remember_name(void)
 {
+	char path[128], device[PATH_MAX];
 	int fd = live_open();
 
 	ASSERT(fd >= 0);
 	strcpy(pci_name_, dev_info(fd).pci_name);
 	close(fd);
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s", pci_name_);
+	ASSERT(realpath(path, device));
+	*strrchr(device, '/') = 0;
+	snprintf(port_config_, sizeof(port_config_), "%s/config", device);
 }
 
 struct victim {

@@ -24,13 +24,14 @@ HARMLESS = re.compile("|".join((
 # These belong to a report that something else began.
 PART = re.compile("Call Trace:|stack backtrace:")
 NEAR_LINES, LONG_LINES = 12, 120
+MOST_LINES = 300  # of a known report, with what a stack holds by chance
 
 # What differs between two runs that report the same: times, addresses, offsets, process ids,
-# processors, taint, the kernel's patch level.
+# processors, taint, the kernel's patch level, how lockdep has seen a lock used so far.
 VARYING = ((re.compile(r"^\[ *\d+\.\d+\] ?"), ""), (re.compile(r"\b[0-9a-f]{16}\b"), "ADDRESS"),
            (re.compile(r"\+0x[0-9a-f]+/0x[0-9a-f]+"), ""), (re.compile(r"\bPID: \d+"), "PID"),
            (re.compile(r"\bCPU: \d+"), "CPU"), (re.compile(r"\birq/\d+-(\w+)/\d+"), r"irq/\1"),
-           (re.compile(r"\birq/\d+-"), "irq/"),
+           (re.compile(r"\birq/\d+-"), "irq/"), (re.compile(r"\{[-.+?]{4}\}"), "{USE}"),
            (re.compile(r"(Not tainted|Tainted:[ A-Z]*) (\d+\.\d+)\.\S+ #.*$"), r"\2"),
            (re.compile(r"^(\d+\.\d+)\.\S+ #\d+ (Not tainted|Tainted:[ A-Z]*)$"), r"\1"))
 
@@ -58,7 +59,7 @@ class Known:
         """The number behind its last line when it begins at `start`, else None."""
         wanted = iter(self.lines)
         expected = next(wanted)
-        for number in range(start, min(len(lines), start + LONG_LINES)):
+        for number in range(start, min(len(lines), start + MOST_LINES)):
             line = plain(lines[number])
             if line is None:
                 continue
