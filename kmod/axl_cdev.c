@@ -229,17 +229,18 @@ static int axl_fops_mmap(struct file *filp, struct vm_area_struct *vma)
 static __poll_t axl_fops_poll(struct file *filp, poll_table *wait)
 {
 	struct axl_file *file = filp->private_data;
+	struct axl_trace_ring *ring;
 	__poll_t events = 0;
 	int idx;
 
 	if (axl_enter(file->axl, &idx))
 		return EPOLLERR | EPOLLHUP;
 	down_read(&file->lock);
-	if (file->ring) {
-		poll_wait(filp, &file->ring->wait, wait);
-		if (axl_ring_readable(file->ring))
-			events = EPOLLIN | EPOLLRDNORM;
-	}
+	/* Who has no ring still hears of the end of the device, which wakes them all. */
+	ring = file->ring ? file->ring : &file->axl->rings[AXL_TRACE_RING_DEVICE];
+	poll_wait(filp, &ring->wait, wait);
+	if (file->ring && axl_ring_readable(file->ring))
+		events = EPOLLIN | EPOLLRDNORM;
 	up_read(&file->lock);
 	if (READ_ONCE(file->axl->closed))
 		events |= EPOLLERR | EPOLLHUP;

@@ -61,9 +61,13 @@ static int axl_ctx_bind(struct axl_ctx *ctx, u32 priority)
 	if (found < ctx->num_queues)
 		return -ENOSPC;
 
-	axl->ctxs[ctx->hw] = ctx;
 	axl_write32(axl, AXL_REG_CTX_CTRL(ctx->hw), AXL_CTX_RESET);
-	axl_wait_clear32(axl, AXL_REG_CTX_CTRL(ctx->hw), AXL_CTX_RESET, 10 * 1000);
+	/* What a former owner left is nobody's: rather all lose what is in flight. */
+	if (axl_wait_clear32(axl, AXL_REG_CTX_CTRL(ctx->hw), AXL_CTX_RESET, 10 * 1000))
+		axl_device_reset(axl);
+	if (!axl_accessible(axl))
+		return axl_gone_error(axl);
+	axl->ctxs[ctx->hw] = ctx;
 	axl_write32(axl, AXL_REG_CTX_PRIORITY(ctx->hw), priority);
 	axl_write32(axl, AXL_REG_CTX_CTRL(ctx->hw), AXL_CTX_ENABLE);
 	for (i = 0; i < ctx->num_queues; i++)

@@ -367,6 +367,7 @@ void axl_recover(struct work_struct *work);
 void axl_watchdog(struct work_struct *work);
 void axl_watchdog_arm(struct axl_device *axl);
 void axl_fail_all(struct axl_device *axl);
+void axl_device_reset(struct axl_device *axl);
 void axl_rearm_rings(struct axl_device *axl);
 
 /* axl_submit.c, axl_fetch.c, axl_validate.c */

@@ -61,7 +61,8 @@ void axl_rearm_rings(struct axl_device *axl)
 			axl_ring_arm(&axl->rings[i]);
 }
 
-static void axl_device_reset(struct axl_device *axl)
+/* Every context is lost. axl->lock held. */
+void axl_device_reset(struct axl_device *axl)
 {
 	lockdep_assert_held(&axl->lock);
 	axl_count(axl, AXL_STAT_DEVICE_RESETS);

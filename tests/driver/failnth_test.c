@@ -322,8 +322,11 @@ static void sweep(const struct chain *chain)
 	       hit ? " (not all)" : "", refused);
 	printf("# figure fail_nth_points %d points\n# figure fail_nth_chains 1 chains\n"
 	       "# figure fail_nth_chains_cut %d chains\n", points, hit);
-	/* A release allocates nothing, that is why it cannot fail. */
-	EXPECT(points > 0 || chain->run == close_it);
+	/*
+	 * A release allocates nothing, that is why it cannot fail. Neither does a submission, and
+	 * what it reads is read a word at a time, which no fault of this kind hits.
+	 */
+	EXPECT(points > 0 || chain->run == close_it || chain->run == submit_plain);
 }
 
 static int number_in(const char *path)
@@ -361,37 +364,7 @@ static void world_open(void)
 	ASSERT(w_.user != MAP_FAILED);
 }
 
-TEST_VARIANTS(each_point_fails, struct chain,
-	      { "open", NULL, open_it, close_it, NULL, 0 },
-	      { "close", open_full, close_it, NULL, NULL, 0 },
-	      { "info", NULL, info, NULL, NULL, 0 },
-	      { "ctx_create", NULL, make_ctx, end_ctx, NULL, 0 },
-	      { "ctx_destroy", make_ctx, end_ctx, NULL, end_ctx, 0 },
-	      { "buf_host", NULL, make_host, end_buf, NULL, 0 },
-	      { "buf_user", NULL, make_user, end_buf, NULL, 0 },
-	      { "buf_device", NULL, make_device, end_buf, NULL, 0 },
-	      { "buf_scratch", NULL, make_scratch, end_buf, NULL, 0 },
-	      { "buf_destroy", make_user, end_buf, NULL, end_buf, 0 },
-	      { "submit", NULL, submit_plain, wait_it, NULL, 0 },
-	      { "submit_fence", NULL, submit_fence, end_fence, NULL, 0 },
-	      { "fence_read", submit_fence, read_fence, end_fence, end_fence, 0 },
-	      { "wait", submit_plain, wait_it, NULL, NULL, 0 },
-	      { "counters", NULL, counters, NULL, NULL, 0 },
-	      { "clock_sample", NULL, clock_sample, NULL, NULL, 0 },
-	      { "trace_open", NULL, ring_open, ring_close, NULL, 0 },
-	      { "trace_close", ring_open, ring_close, NULL, ring_close, 0 },
-	      { "mmap", NULL, map_buf, unmap_buf, NULL, 0 },
-	      { "mmap_ring", open_ring, map_ring, unmap_buf, NULL, 0 },
-	      { "perf_open", NULL, perf_open, close_it, NULL, 0 },
-	      { "perf_read", perf_open, perf_read, close_it, close_it, 0 },
-	      { "ptp_extended", NULL, ptp_extended, NULL, NULL, 0 },
-	      { "ptp_precise", NULL, ptp_precise, NULL, NULL, 0 },
-	      { "poll", NULL, poll_it, NULL, NULL, 0 },
-	      { "sysfs", NULL, read_sysfs, NULL, NULL, 0 },
-	      { "debugfs", NULL, read_debugfs, NULL, NULL, 0 },
-	      { "reset", NULL, reset, NULL, NULL, 1 },
-	      { "probe", NULL, bind, unbind, NULL, 1 },
-	      { "remove", NULL, unbind, bind, NULL, 1 })
+static void sweep_in_a_world(const struct chain *variant)
 {
 	struct axl_info all;
 	int fd;
@@ -414,6 +387,47 @@ TEST_VARIANTS(each_point_fails, struct chain,
 	fd = dev_open();
 	all = dev_info(fd);
 	EXPECT_EQ(all.dram_free_bytes, all.dram_bytes - 4096);
+}
+
+TEST_VARIANTS(each_call_fails, struct chain,
+	      { "open", NULL, open_it, close_it, NULL, 0 },
+	      { "close", open_full, close_it, NULL, NULL, 0 },
+	      { "info", NULL, info, NULL, NULL, 0 },
+	      { "ctx_create", NULL, make_ctx, end_ctx, NULL, 0 },
+	      { "ctx_destroy", make_ctx, end_ctx, NULL, end_ctx, 0 },
+	      { "buf_host", NULL, make_host, end_buf, NULL, 0 },
+	      { "buf_user", NULL, make_user, end_buf, NULL, 0 },
+	      { "buf_device", NULL, make_device, end_buf, NULL, 0 },
+	      { "buf_scratch", NULL, make_scratch, end_buf, NULL, 0 },
+	      { "buf_destroy", make_user, end_buf, NULL, end_buf, 0 },
+	      { "submit", NULL, submit_plain, wait_it, NULL, 0 },
+	      { "submit_fence", NULL, submit_fence, end_fence, NULL, 0 },
+	      { "fence_read", submit_fence, read_fence, end_fence, end_fence, 0 },
+	      { "wait", submit_plain, wait_it, NULL, NULL, 0 },
+	      { "counters", NULL, counters, NULL, NULL, 0 },
+	      { "clock_sample", NULL, clock_sample, NULL, NULL, 0 },
+	      /* An answer that does not reach the caller leaves the ring open. */
+	      { "trace_open", NULL, ring_open, ring_close, ring_close, 0 },
+	      { "trace_close", ring_open, ring_close, NULL, ring_close, 0 },
+	      { "mmap", NULL, map_buf, unmap_buf, NULL, 0 },
+	      { "mmap_ring", open_ring, map_ring, unmap_buf, NULL, 0 },
+	      { "perf_open", NULL, perf_open, close_it, NULL, 0 },
+	      { "perf_read", perf_open, perf_read, close_it, close_it, 0 },
+	      { "ptp_extended", NULL, ptp_extended, NULL, NULL, 0 },
+	      { "ptp_precise", NULL, ptp_precise, NULL, NULL, 0 },
+	      { "poll", NULL, poll_it, NULL, NULL, 0 },
+	      { "sysfs", NULL, read_sysfs, NULL, NULL, 0 },
+	      { "debugfs", NULL, read_debugfs, NULL, NULL, 0 },
+	      { "reset", NULL, reset, NULL, NULL, 1 })
+{
+	sweep_in_a_world(variant);
+}
+
+TEST_VARIANTS(the_device_comes_and_goes, struct chain,
+	      { "probe", NULL, bind, unbind, NULL, 1 },
+	      { "remove", NULL, unbind, bind, NULL, 1 })
+{
+	sweep_in_a_world(variant);
 }
 
 int main(int argc, char **argv)

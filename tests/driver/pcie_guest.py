@@ -9,7 +9,7 @@ import sys
 
 sys.path[:0] = ["tests/driver"]
 
-from monitor import ask, inject, monitor_port  # noqa: E402
+from monitor import inject, monitor_port  # noqa: E402
 
 DEVICE = os.path.realpath(glob.glob("/sys/bus/pci/drivers/axl/0*")[0])
 NAME = os.path.basename(DEVICE)

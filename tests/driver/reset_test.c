@@ -200,6 +200,29 @@ TEST(under_load)
 	EXPECT_EQ(dev_info(w.fd).dram_free_bytes, dev_info(w.fd).dram_bytes - 4096 - (1 << 16));
 }
 
+/* A context is given to nobody as its former owner left it. */
+TEST(a_context_that_does_not_reset_is_not_given_away_as_it_is)
+{
+	struct world busy = world_open();
+	struct axl_desc nop = cmd_nop(AXL_ENGINE_VECTOR);
+	struct axl_submit refused;
+	struct axl_ctx_create ctx;
+	long long resets = stat_of("device_resets");
+	int fd = dev_open();
+
+	EXPECT_EQ(right_result(&busy), 0);
+	ASSERT(qmp_set("fault-stuck-ctx-resets", 1) == 0);
+	EXPECT_EQ(ctx_create(fd, 1, 0, &ctx), 0);
+	EXPECT_EQ(qmp_get("fault-stuck-ctx-resets"), 0);
+	EXPECT_EQ(stat_of("device_resets"), resets + 1);
+	EXPECT_EQ(submit_wait(fd, ctx.ctx, 0, &nop, 1), 0);
+	EXPECT_EQ(submit(busy.fd, busy.ctx, 0, &nop, 1, &refused), -EIO);
+	world_renew(&busy);
+	EXPECT_EQ(right_result(&busy), 0);
+	world_close(&busy);
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	return harness_main(argc, argv);

@@ -170,6 +170,15 @@ static void *sleeper(void *arg)
 	return NULL;
 }
 
+/* Has no trace ring, and nothing to wait for but the end. */
+static void *bystander(void *arg)
+{
+	struct pollfd *poller = arg;
+
+	poll(poller, 1, -1);
+	return NULL;
+}
+
 TEST_VARIANTS(users_are_told, struct how, { "unbind", UNBIND }, { "remove", REMOVE },
 	      { "unplug", UNPLUG }, { "surprise", SURPRISE })
 {
@@ -183,8 +192,8 @@ TEST_VARIANTS(users_are_told, struct how, { "unbind", UNBIND }, { "remove", REMO
 	struct axl_submit job;
 	struct axl_info info = { .size = sizeof(info) };
 	struct axl_fence_status status;
-	struct pollfd files[2];
-	pthread_t thread;
+	struct pollfd files[2], other = { .events = POLLIN };
+	pthread_t thread, watcher;
 	char *map, *pinned;
 	int fd;
 
@@ -204,12 +213,18 @@ TEST_VARIANTS(users_are_told, struct how, { "unbind", UNBIND }, { "remove", REMO
 	ASSERT(submit_flags(v.fd, v.ctx, 0, AXL_SUBMIT_FENCE_FD, &cmd, 1, &job) == 0);
 	v.seq = job.sequence;
 	ASSERT(pthread_create(&thread, NULL, sleeper, &v) == 0);
+	other.fd = live_open();
+	ASSERT(other.fd >= 0);
+	ASSERT(pthread_create(&watcher, NULL, bystander, &other) == 0);
 	usleep(20000);
 
 	take_away(variant->way);
 
 	pthread_join(thread, NULL);
 	EXPECT(v.result == -ENODEV || v.result == -EIO);
+	pthread_join(watcher, NULL);
+	EXPECT_EQ(other.revents, POLLERR | POLLHUP);
+	close(other.fd);
 	files[0] = (struct pollfd){ .fd = v.fd, .events = POLLIN };
 	files[1] = (struct pollfd){ .fd = job.fence_fd, .events = POLLIN };
 	/* The node goes first, then what is left in flight ends. */

@@ -36,12 +36,16 @@ VARYING = ((re.compile(r"^\[ *\d+\.\d+\] ?"), ""), (re.compile(r"\b[0-9a-f]{16}\
            (re.compile(r"^(\d+\.\d+)\.\S+ #\d+ (Not tainted|Tainted:[ A-Z]*)$"), r"\1"))
 
 
+# What a processor held by chance.
+STATE = re.compile(r"(RIP|Code|RSP|R[A-DS][XI]|RBP|R\d\d|[CFG]S|CR\d|PKRU|ORIG_RAX): |\? |$")
+
+
 def plain(line):
     """A line of a log without what varies; None for lines that say nothing for certain."""
     for pattern, text in VARYING:
         line = pattern.sub(text, line)
     line = line.strip()
-    return None if not line or line.startswith("? ") else line
+    return None if STATE.match(line) else line
 
 
 class Known:
