@@ -98,22 +98,22 @@ TEST_VARIANTS(priorities, struct priority,
 
 /* ---- what a priority does ---- */
 
-enum { RACE_QUEUES = 7, RACE_COMMANDS = 1024 };
+enum { RACE_QUEUES = 7, RACE_COMMANDS = 1024, RACE_WORDS = 1 << 16 };
 
-/* Queues full of work for one engine that begins with go(). */
-static struct axl_ctx_create line_up(int fd, uint32_t priority)
+/* Queues full of work for one engine that begins with go(): so many words a command. */
+static struct axl_ctx_create line_up(int fd, uint32_t priority, uint32_t buf, uint32_t words)
 {
-	static struct axl_desc nops[RACE_COMMANDS];
+	static struct axl_desc fills[RACE_COMMANDS];
 	struct axl_ctx_create ctx;
 	struct axl_submit job;
 	uint32_t q;
 
 	ASSERT(ctx_create(fd, RACE_QUEUES + 1, priority, &ctx) == 0);
 	for (q = 0; q < RACE_COMMANDS; q++)
-		nops[q] = cmd_nop(AXL_ENGINE_VECTOR);
-	cmd_wait(&nops[0], 0, 1);
+		fills[q] = cmd_fill(AXL_REF(buf, 0), words, 1);
+	cmd_wait(&fills[0], 0, 1);
 	for (q = 0; q < RACE_QUEUES; q++)
-		ASSERT(submit(fd, ctx.ctx, q, nops, RACE_COMMANDS, &job) == 0);
+		ASSERT(submit(fd, ctx.ctx, q, fills, RACE_COMMANDS, &job) == 0);
 	return ctx;
 }
 
@@ -151,17 +151,18 @@ TEST_VARIANTS(a_higher_priority_goes_first, struct race,
 	      { "equal", 1, 1, 0 }, { "by_one", 0, 1, 1 }, { "top", 2, 3, 1 })
 {
 	struct axl_ctx_create first, second;
-	int fd = dev_open(), turn;
+	struct axl_buf_create buf;
+	int fd = dev_open(), both = 0;
+	uint32_t words;
 	uint64_t ends[2];
 
 	if (dev_info(fd).num_queues < 2 * (RACE_QUEUES + 1))
 		harness_skip("too few queues");
-	/* Should the first be done before the second has begun, that was no race. */
-	for (turn = 0; turn < 50; turn++) {
-		int both;
-
-		first = line_up(fd, variant->first);
-		second = line_up(fd, variant->second);
+	ASSERT(buf_create(fd, AXL_BUF_DEVICE, 4 * RACE_WORDS, NULL, &buf) == 0);
+	/* Should the first be done before the second has begun: again with more work. */
+	for (words = 64; !both && words <= RACE_WORDS; words *= 2) {
+		first = line_up(fd, variant->first, buf.handle, words);
+		second = line_up(fd, variant->second, buf.handle, words);
 		go(fd, &first);
 		go(fd, &second);
 		both = wait_seq(fd, first.ctx, 0, 1, 0, &(struct axl_wait){ 0 }) == -ETIMEDOUT;
@@ -169,10 +170,8 @@ TEST_VARIANTS(a_higher_priority_goes_first, struct race,
 		ends[1] = finish(fd, &second);
 		EXPECT_EQ(ctx_destroy(fd, first.ctx), 0);
 		EXPECT_EQ(ctx_destroy(fd, second.ctx), 0);
-		if (both)
-			break;
 	}
-	ASSERT(turn < 50);
+	ASSERT(both);
 	EXPECT_EQ(ends[1] < ends[0], variant->overtakes);
 }
 
