@@ -10,6 +10,8 @@
 
 #include "tests/driver/harness.h"
 
+#define TIMEOUT_FILE "/sys/module/axl/parameters/job_timeout_ms"
+
 int dev_open(void)
 {
 	const char *index = getenv("AXL_DEVICE");
@@ -182,7 +184,7 @@ int submit_wait(int fd, uint32_t ctx, uint32_t queue, const struct axl_desc *cmd
 	struct axl_wait end;
 	int err = submit(fd, ctx, queue, cmds, count, &job);
 
-	return err ? err : wait_seq(fd, ctx, queue, job.sequence, 20000, &end);
+	return err ? err : wait_seq(fd, ctx, queue, job.sequence, PATIENCE_MS, &end);
 }
 
 int write_text(const char *path, const char *text)
@@ -195,4 +197,13 @@ int write_text(const char *path, const char *text)
 		err = -errno;
 	close(fd);
 	return err;
+}
+
+void job_timeout_ms(int ms)
+{
+	FILE *file = fopen(TIMEOUT_FILE, "w");
+
+	ASSERT(file);
+	fprintf(file, "%d\n", ms);
+	ASSERT(fclose(file) == 0);
 }

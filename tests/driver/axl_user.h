@@ -44,4 +44,7 @@ int submit_wait(int fd, uint32_t ctx, uint32_t queue, const struct axl_desc *cmd
 /* Into a file of the kernel. Returns 0 or -errno. */
 int write_text(const char *path, const char *text);
 
+/* The driver's job_timeout_ms, 0 = no limit. */
+void job_timeout_ms(int ms);
+
 #endif /* TESTS_DRIVER_AXL_USER_H_ */

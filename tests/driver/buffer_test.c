@@ -249,7 +249,7 @@ TEST(busy_buffer_stays)
 	cmd = cmd_nop(AXL_ENGINE_MATRIX);
 	cmd_signal(&cmd, 0, 1);
 	ASSERT(submit(fd, ctx.ctx, 1, &cmd, 1, &second) == 0);
-	EXPECT_EQ(wait_seq(fd, ctx.ctx, 0, first.sequence, 5000, &end), 0);
+	EXPECT_EQ(wait_seq(fd, ctx.ctx, 0, first.sequence, PATIENCE_MS, &end), 0);
 	EXPECT_EQ(buf_destroy(fd, buf.handle), 0);
 }
 

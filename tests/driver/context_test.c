@@ -134,7 +134,7 @@ static uint64_t finish(int fd, const struct axl_ctx_create *ctx)
 	uint32_t q;
 
 	for (q = 0; q < RACE_QUEUES; q++) {
-		ASSERT(wait_seq(fd, ctx->ctx, q, 1, 20000, &end) == 0);
+		ASSERT(wait_seq(fd, ctx->ctx, q, 1, PATIENCE_MS, &end) == 0);
 		last = end.device_ticks > last ? end.device_ticks : last;
 	}
 	return last;

@@ -42,7 +42,7 @@ TEST(lost_interrupt_reaches_a_fence)
 	ASSERT(qmp_set("fault-lose-irqs", 1) == 0);
 	ASSERT(submit_flags(w.fd, w.ctx, 0, AXL_SUBMIT_FENCE_FD, &nop, 1, &job) == 0);
 	fence = (struct pollfd){ .fd = job.fence_fd, .events = POLLIN };
-	EXPECT_EQ(poll(&fence, 1, 10000), 1);
+	EXPECT_EQ(poll(&fence, 1, PATIENCE_MS), 1);
 	EXPECT_EQ(fence.revents, POLLIN);
 }
 
@@ -86,7 +86,7 @@ TEST_VARIANTS(hang_ends_with_the_guilty_told, struct engine, { "h2d", AXL_ENGINE
 	ASSERT(submit(bad.fd, bad.ctx, 1, cmds, 1, &behind) == 0);
 	/* Another context needs the same engine: it has to wait, but not to suffer. */
 	EXPECT_EQ(right_result(&good), 0);
-	EXPECT_EQ(wait_seq(bad.fd, bad.ctx, 0, job.sequence, 15000, &end), -EIO);
+	EXPECT_EQ(wait_seq(bad.fd, bad.ctx, 0, job.sequence, PATIENCE_MS, &end), -EIO);
 	EXPECT_EQ(end.status, AXL_ST_HANG);
 	EXPECT_EQ(end.error_index, 1);
 	EXPECT(now_ns() - start < 15000000000ll);
@@ -115,7 +115,7 @@ TEST(a_semaphore_nobody_signals_is_the_waiters_fault)
 	cmd_wait(&cmd, 5, 1);
 	ASSERT(submit(bad.fd, bad.ctx, 0, &cmd, 1, &job) == 0);
 	EXPECT_EQ(right_result(&good), 0);
-	EXPECT_EQ(wait_seq(bad.fd, bad.ctx, 0, job.sequence, 15000, &end), -EIO);
+	EXPECT_EQ(wait_seq(bad.fd, bad.ctx, 0, job.sequence, PATIENCE_MS, &end), -EIO);
 	EXPECT_EQ(end.status, AXL_ST_HANG);
 	EXPECT_EQ(right_result(&good), 0);
 	job_timeout_ms(10000);
@@ -142,7 +142,7 @@ TEST_VARIANTS(failed_command_ends_its_context_only, struct failing,
 	EXPECT_EQ(submit_wait(bad.fd, bad.ctx, 0, cmds, 1), 0);
 	ASSERT(qmp_set(variant->fault, 1) == 0);
 	ASSERT(submit(bad.fd, bad.ctx, 0, cmds + 1, 1, &job) == 0);
-	EXPECT_EQ(wait_seq(bad.fd, bad.ctx, 0, job.sequence, 15000, &end), -EIO);
+	EXPECT_EQ(wait_seq(bad.fd, bad.ctx, 0, job.sequence, PATIENCE_MS, &end), -EIO);
 	EXPECT_EQ(end.status, variant->status);
 	EXPECT_EQ(end.error_index, 0);
 	/* What was done before stays done. */
@@ -173,7 +173,7 @@ TEST(an_index_out_of_its_table_names_the_command)
 	cmds[2].vector.arg0 = 4;
 	cmd_wait(&cmds[2], 0, 1);
 	ASSERT(submit(bad.fd, bad.ctx, 0, cmds, 3, &job) == 0);
-	EXPECT_EQ(wait_seq(bad.fd, bad.ctx, 0, job.sequence, 15000, &end), -EIO);
+	EXPECT_EQ(wait_seq(bad.fd, bad.ctx, 0, job.sequence, PATIENCE_MS, &end), -EIO);
 	EXPECT(end.status == AXL_ST_BAD_ADDRESS || end.status == AXL_ST_BAD_FIELD);
 	EXPECT_EQ(end.error_index, 2);
 	EXPECT_EQ(right_result(&good), 0);
@@ -196,16 +196,16 @@ TEST(a_failure_may_overtake_earlier_jobs)
 	ASSERT(submit_flags(bad.fd, bad.ctx, 0, AXL_SUBMIT_FENCE_FD, &fails, 1, &second) == 0);
 	/* It may come too late for that. */
 	if (submit(bad.fd, bad.ctx, 0, &waits, 1, &third) == 0) {
-		EXPECT_EQ(wait_seq(bad.fd, bad.ctx, 0, third.sequence, 15000, &end), -EIO);
+		EXPECT_EQ(wait_seq(bad.fd, bad.ctx, 0, third.sequence, PATIENCE_MS, &end), -EIO);
 		EXPECT_EQ(end.status, AXL_ST_CANCELED);
 	}
-	EXPECT_EQ(wait_seq(bad.fd, bad.ctx, 0, first.sequence, 15000, &end), -EIO);
+	EXPECT_EQ(wait_seq(bad.fd, bad.ctx, 0, first.sequence, PATIENCE_MS, &end), -EIO);
 	EXPECT_EQ(end.status, AXL_ST_CANCELED);
-	EXPECT_EQ(wait_seq(bad.fd, bad.ctx, 0, second.sequence, 15000, &end), -EIO);
+	EXPECT_EQ(wait_seq(bad.fd, bad.ctx, 0, second.sequence, PATIENCE_MS, &end), -EIO);
 	EXPECT_EQ(end.status, AXL_ST_POISONED);
 	EXPECT_EQ(end.error_index, 0);
 	fence = (struct pollfd){ .fd = second.fence_fd, .events = POLLIN };
-	EXPECT_EQ(poll(&fence, 1, 10000), 1);
+	EXPECT_EQ(poll(&fence, 1, PATIENCE_MS), 1);
 	EXPECT_EQ(fence.revents, POLLIN | POLLERR);
 	EXPECT_EQ(stat_of("bad_completions"), spoiled);
 	EXPECT_EQ(right_result(&good), 0);
@@ -396,7 +396,7 @@ TEST_VARIANTS(a_leap_of_the_clock_harms_no_job, struct step, { "forward", 100000
 	EXPECT_EQ(dev_ioctl(w.fd, AXL_IOCTL_CLOCK_SAMPLE, &after), 0);
 	EXPECT_EQ(right_result(&good), 0);
 	ASSERT(submit(w.fd, w.ctx, 1, &cmds[1], 1, &frees) == 0);
-	EXPECT_EQ(wait_seq(w.fd, w.ctx, 0, waits.sequence, 15000, &end), 0);
+	EXPECT_EQ(wait_seq(w.fd, w.ctx, 0, waits.sequence, PATIENCE_MS, &end), 0);
 	EXPECT_EQ(end.status, AXL_ST_OK);
 	/* The clock runs as before from where it leapt to: within what the host saw, and 1 %. */
 	moved = (long long)(after.device_ticks - before.device_ticks) - variant->ticks;
@@ -457,7 +457,7 @@ TEST(throttled_to_a_standstill_is_a_hang)
 	matmul.matmul.batch = AXL_MAX_MACS / (64 * 64 * 64);	/* all of it the same product */
 	ASSERT(qmp_set("throttle-permille", 1) == 0);
 	ASSERT(submit(bad.fd, bad.ctx, 0, &matmul, 1, &job) == 0);
-	EXPECT_EQ(wait_seq(bad.fd, bad.ctx, 0, job.sequence, 15000, &end), -EIO);
+	EXPECT_EQ(wait_seq(bad.fd, bad.ctx, 0, job.sequence, PATIENCE_MS, &end), -EIO);
 	EXPECT_EQ(end.status, AXL_ST_HANG);
 	EXPECT_EQ(end.error_index, 0);
 	EXPECT_EQ(right_result(&good), 0);

@@ -18,6 +18,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * How long to wait for what must come: on a debug kernel beside other work a reset has
+ * taken half a minute. The test's own time limit ends the rest.
+ */
+#define PATIENCE_MS 120000
+
 struct harness_test {
 	const char *name;
 	void (*run)(const void *variant);

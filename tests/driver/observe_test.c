@@ -155,7 +155,7 @@ TEST(ring_sees_every_command_and_job)
 	EXPECT_EQ(header->record_bytes, AXL_TRACE_RECORD_BYTES);
 	EXPECT_EQ(poll(&poll_fd, 1, 0), 0);
 	run_jobs(fd, ctx.ctx, 20);
-	EXPECT_EQ(poll(&poll_fd, 1, 10000), 1);
+	EXPECT_EQ(poll(&poll_fd, 1, PATIENCE_MS), 1);
 	EXPECT_EQ(poll_fd.revents, POLLIN);
 	/* The index write-back may trail the interrupt of the last job. */
 	for (i = 0; i < 1000 && __atomic_load_n(&header->produced, __ATOMIC_ACQUIRE) < 120; i++)

@@ -45,7 +45,7 @@ static int read_line(void)
 	struct pollfd ready = { .fd = port_, .events = POLLIN };
 
 	while (length + 1 < sizeof(answer_)) {
-		if (poll(&ready, 1, 10000) != 1 || read(port_, answer_ + length, 1) != 1)
+		if (poll(&ready, 1, PATIENCE_MS) != 1 || read(port_, answer_ + length, 1) != 1)
 			return -1;
 		if (answer_[length] == '\n')
 			break;

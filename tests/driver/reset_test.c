@@ -55,7 +55,7 @@ static void expect_fence(int fd, uint32_t status)
 	struct pollfd poller = { .fd = fd, .events = POLLIN };
 	struct axl_fence_status end = { 0 };
 
-	EXPECT_EQ(poll(&poller, 1, 20000), 1);
+	EXPECT_EQ(poll(&poller, 1, PATIENCE_MS), 1);
 	EXPECT_EQ(poller.revents, POLLIN | POLLERR);
 	EXPECT_EQ(read(fd, &end, sizeof(end)), sizeof(end));
 	EXPECT_EQ(end.status, status);
@@ -99,7 +99,7 @@ TEST_VARIANTS(a_context_that_does_not_reset_takes_the_device_along, struct cause
 		start_trouble(&bad, variant, &job);
 
 	if (variant->how != GOES) {
-		EXPECT_EQ(wait_seq(bad.fd, bad.ctx, 0, job.sequence, 20000, &end), -EIO);
+		EXPECT_EQ(wait_seq(bad.fd, bad.ctx, 0, job.sequence, PATIENCE_MS, &end), -EIO);
 		EXPECT_EQ(end.status, variant->status);
 		EXPECT_EQ(end.error_index, variant->how == HANGS);
 		expect_uevent(events, "change context_reset live");
@@ -136,7 +136,7 @@ TEST_VARIANTS(a_context_that_does_not_reset_takes_the_device_along, struct cause
 	EXPECT_EQ(right_result(&bad), 0);
 	EXPECT_EQ(right_result(&busy), 0);
 	EXPECT_EQ(right_result(&idle), 0);
-	EXPECT_EQ(poll(&(struct pollfd){ .fd = busy.fd, .events = POLLIN }, 1, 10000), 1);
+	EXPECT_EQ(poll(&(struct pollfd){ .fd = busy.fd, .events = POLLIN }, 1, PATIENCE_MS), 1);
 	EXPECT(__atomic_load_n(&header->produced, __ATOMIC_ACQUIRE) > produced);
 	EXPECT_EQ(header->lost, 0);
 	EXPECT_EQ(buf_destroy(busy.fd, busy.device.handle), 0);

@@ -81,7 +81,7 @@ TEST_VARIANTS(users_are_told_and_go_on, struct way, WAYS)
 	EXPECT_EQ(right_result(&idle), 0);
 	/* The ring goes on where it was. */
 	poller = (struct pollfd){ .fd = busy.fd, .events = POLLIN };
-	EXPECT_EQ(poll(&poller, 1, 10000), 1);
+	EXPECT_EQ(poll(&poller, 1, PATIENCE_MS), 1);
 	EXPECT(header->produced > produced);
 }
 

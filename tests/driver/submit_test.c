@@ -219,7 +219,7 @@ TEST(ring_wraps_many_times)
 		ASSERT(submit(w.fd, w.ctx, 0, cmds, CMDS, &job) == 0);
 		EXPECT_EQ(job.sequence, i + 2);
 	}
-	ASSERT(wait_seq(w.fd, w.ctx, 0, job.sequence, 30000, &end) == 0);
+	ASSERT(wait_seq(w.fd, w.ctx, 0, job.sequence, PATIENCE_MS, &end) == 0);
 	cmds[0] = cmd_copy(AXL_OP_COPY_D2H, AXL_REF(w.host.handle, 0), device, 4);
 	ASSERT(submit_wait(w.fd, w.ctx, 0, cmds, 1) == 0);
 	EXPECT_EQ(w.map[0], JOBS + 1);
@@ -246,7 +246,7 @@ TEST(full_ring_is_eagain_when_asked)
 	ASSERT(submit(w.fd, w.ctx, 1, cmds, 1, &go) == 0);
 	/* Now it may wait for room. */
 	ASSERT(submit(w.fd, w.ctx, 0, cmds + 1, AXL_MAX_JOB_COMMANDS - 1, &job) == 0);
-	EXPECT_EQ(wait_seq(w.fd, w.ctx, 0, job.sequence, 30000, &end), 0);
+	EXPECT_EQ(wait_seq(w.fd, w.ctx, 0, job.sequence, PATIENCE_MS, &end), 0);
 }
 
 /* Commands in memory that is not there yet, half not there, or goes read-only. */

@@ -174,10 +174,10 @@ TEST(trouble_is_told)
 	end.ctx = other.ctx;
 	EXPECT_EQ(dev_ioctl(fd, AXL_IOCTL_WAIT, &end), -ETIMEDOUT);
 	job_timeout_ms(500);
-	EXPECT_EQ(wait_seq(fd, bad.ctx, 0, 1, 20000, &end), -EIO);
+	EXPECT_EQ(wait_seq(fd, bad.ctx, 0, 1, PATIENCE_MS, &end), -EIO);
 	EXPECT_EQ(end.status, AXL_ST_HANG);
 	job_timeout_ms(10000);
-	EXPECT_EQ(wait_seq(fd, other.ctx, 0, 1, 20000, &end), -EIO);
+	EXPECT_EQ(wait_seq(fd, other.ctx, 0, 1, PATIENCE_MS, &end), -EIO);
 	ASSERT(qmp_set("link-speed", 1) == 0);
 	for (i = 0; i < 1000 && !strstr(trace_text(), "axl_link:"); i++)
 		usleep(10000);
@@ -298,7 +298,7 @@ TEST(commands_come_from_the_device_when_asked)
 	EXPECT_EQ(write_text(SYSFS "trace_commands", "1"), 0);
 	fill = cmd_fill(AXL_REF(buf.handle, 0), 4096, 1.0f);
 	ASSERT(submit(fd, ctx.ctx, 0, &fill, 1, &job) == 0);
-	ASSERT(wait_seq(fd, ctx.ctx, 0, job.sequence, 20000, &end) == 0);
+	ASSERT(wait_seq(fd, ctx.ctx, 0, job.sequence, PATIENCE_MS, &end) == 0);
 	text = cmds_text(1);
 	EXPECT_EQ(count(text, "axl_cmd_start:"), 1);
 	EXPECT_EQ(count(text, "axl_cmd_end:"), 1);

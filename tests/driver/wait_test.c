@@ -69,7 +69,7 @@ TEST(every_sequence_can_be_waited_for_in_any_order)
 
 	for (i = 0; i < 100; i++)
 		ASSERT(submit(w.fd, w.ctx, 0, &nop, 1, &job) == 0);
-	ASSERT(wait_seq(w.fd, w.ctx, 0, 100, 10000, &end) == 0);
+	ASSERT(wait_seq(w.fd, w.ctx, 0, 100, PATIENCE_MS, &end) == 0);
 	for (i = 1; i <= 100; i++) {
 		ASSERT(wait_seq(w.fd, w.ctx, 0, i, 0, &end) == 0);
 		EXPECT_EQ(end.status, AXL_ST_OK);
@@ -93,7 +93,7 @@ TEST(deadline_is_kept)
 				 .deadline_ns = 1 };
 	EXPECT_EQ(dev_ioctl(w.fd, AXL_IOCTL_WAIT, &end), -ETIMEDOUT);
 	release(&w);
-	EXPECT_EQ(wait_seq(w.fd, w.ctx, 0, seq, 10000, &end), 0);
+	EXPECT_EQ(wait_seq(w.fd, w.ctx, 0, seq, PATIENCE_MS, &end), 0);
 	/* A deadline in the past does not matter for what is done. */
 	EXPECT_EQ(wait_seq(w.fd, w.ctx, 0, seq, 0, &end), 0);
 }
@@ -249,7 +249,7 @@ TEST(fence_is_pollable)
 	EXPECT_EQ(read(job.fence_fd, &status, sizeof(status)), -1);
 	EXPECT_EQ(errno, EAGAIN);
 	release(&w);
-	EXPECT_EQ(poll(&poll_fd, 1, 10000), 1);
+	EXPECT_EQ(poll(&poll_fd, 1, PATIENCE_MS), 1);
 	EXPECT_EQ(poll_fd.revents, POLLIN);
 	EXPECT_EQ(read(job.fence_fd, &status, sizeof(status) - 1), -1);
 	EXPECT_EQ(read(job.fence_fd, &status, sizeof(status)), sizeof(status));
@@ -268,7 +268,7 @@ TEST(fence_outlives_its_context_and_file)
 	submit_blocked(&w, AXL_SUBMIT_FENCE_FD, &job);
 	poll_fd = (struct pollfd){ .fd = job.fence_fd, .events = POLLIN };
 	close(w.fd);
-	EXPECT_EQ(poll(&poll_fd, 1, 10000), 1);
+	EXPECT_EQ(poll(&poll_fd, 1, PATIENCE_MS), 1);
 	EXPECT_EQ(poll_fd.revents, POLLIN | POLLERR);
 	EXPECT_EQ(read(job.fence_fd, &status, sizeof(status)), sizeof(status));
 	EXPECT_EQ(status.status, AXL_ST_CANCELED);

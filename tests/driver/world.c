@@ -11,17 +11,6 @@
 
 #include "tests/driver/harness.h"
 
-#define TIMEOUT_FILE "/sys/module/axl/parameters/job_timeout_ms"
-
-void job_timeout_ms(int ms)
-{
-	FILE *file = fopen(TIMEOUT_FILE, "w");
-
-	ASSERT(file);
-	fprintf(file, "%d\n", ms);
-	ASSERT(fclose(file) == 0);
-}
-
 long long stat_of(const char *name)
 {
 	char path[128];
@@ -112,7 +101,7 @@ int one_nop(const struct world *w, uint8_t engine, struct axl_wait *end)
 	struct axl_submit job;
 	int err = submit(w->fd, w->ctx, 0, &nop, 1, &job);
 
-	return err ? err : wait_seq(w->fd, w->ctx, 0, job.sequence, 15000, end);
+	return err ? err : wait_seq(w->fd, w->ctx, 0, job.sequence, PATIENCE_MS, end);
 }
 
 void world_renew(struct world *w)
@@ -203,7 +192,7 @@ const char *uevent_next(int fd)
 	static char message[8192], text[256];
 	struct pollfd ready = { .fd = fd, .events = POLLIN };
 
-	while (poll(&ready, 1, 20000) == 1) {
+	while (poll(&ready, 1, PATIENCE_MS) == 1) {
 		ssize_t bytes = recv(fd, message, sizeof(message) - 1, 0);
 		const char *subsystem, *name, *action, *event, *state;
 

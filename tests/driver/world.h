@@ -48,11 +48,9 @@ void clients_stop(void);
 
 /* Hears the kernel's uevents from here on, as udev does. */
 int uevents_open(void);
-/* The next one of axl0 itself within 20 s: "action event state", empty = none came. */
+/* The next one of axl0 itself: "action event state", empty = none came. */
 const char *uevent_next(int fd);
 
-/* The driver's job_timeout_ms. */
-void job_timeout_ms(int ms);
 /* A file of axl0's stats/, -1 = none. */
 long long stat_of(const char *name);
 /* Whether axl0's state begins so. */
