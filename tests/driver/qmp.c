@@ -116,6 +116,16 @@ long long qmp_get(const char *property)
 	return value ? atoll(value + 9) : -1;
 }
 
+int qmp_bus_error(const char *error)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command),
+		 "{\"execute\":\"human-monitor-command\",\"arguments\":{\"command-line\":"
+		 "\"pcie_aer_inject_error axl0 %s\"}}", error);
+	return qmp(command);
+}
+
 int qmp_unplug(void)
 {
 	return qmp("{\"execute\":\"device_del\",\"arguments\":{\"id\":\"axl0\"}}");

@@ -13,6 +13,8 @@ int qmp(const char *command);
 int qmp_set(const char *property, long long value);
 /* -1 when there is no such device or property. */
 long long qmp_get(const char *property);
+/* An AER error of "axl0": its status and four words of a header, see pcie_aer_inject_error. */
+int qmp_bus_error(const char *error);
 int qmp_unplug(void);
 int qmp_plug(void);
 

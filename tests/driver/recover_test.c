@@ -56,26 +56,16 @@ static void wait_recovered(long long resets)
 	harness_stop();
 }
 
-static void inject(const char *error)
-{
-	char command[256];
-
-	snprintf(command, sizeof(command),
-		 "{\"execute\":\"human-monitor-command\",\"arguments\":{\"command-line\":"
-		 "\"pcie_aer_inject_error axl0 %s\"}}", error);
-	ASSERT(qmp(command) == 0);
-}
-
 static void strike(enum event event)
 {
 	long long resets = stat_of("device_resets"), errors = stat_of("bus_errors");
 
 	switch (event) {
 	case NONFATAL:
-		inject("0x4000 0 0 0 0");	/* a completion that never came */
+		ASSERT(qmp_bus_error("0x4000 0 0 0 0") == 0);	/* a completion that never came */
 		break;
 	case FATAL:
-		inject("0x40000 0 0 0 0");	/* a malformed packet */
+		ASSERT(qmp_bus_error("0x40000 0 0 0 0") == 0);	/* a malformed packet */
 		break;
 	case FLR:
 		ASSERT(write_pci("reset_method", "flr") == 0);
@@ -404,10 +394,14 @@ TEST(errors_on_top_of_each_other)
 	long long resets = stat_of("device_resets"), seen;
 	int i;
 
-	for (i = 0; i < 3; i++) {
-		inject("0x4000 0 0 0 0");
-		inject("0x40000 0 0 0 0");
-	}
+	/*
+	 * One that is not fatal, and first: when the recovery from another has cleared its
+	 * status, Linux 6.1 does nothing more with it and keeps a reference to the device
+	 * for good (aer_process_err_devices()), which kmemleak would lay at our door.
+	 */
+	ASSERT(qmp_bus_error("0x4000 0 0 0 0") == 0);
+	for (i = 0; i < 5; i++)
+		ASSERT(qmp_bus_error("0x40000 0 0 0 0") == 0);
 	/* How many recoveries that makes is the kernel's to say; the last may be under way. */
 	do {
 		wait_recovered(resets);
@@ -452,22 +446,17 @@ TEST_VARIANTS(under_load, struct how, EVENTS)
 	const char *cycles = getenv("AXL_CYCLES");
 	int count = cycles ? atoi(cycles) : 3, i, t;
 	struct client clients[THREADS] = { 0 };
-	pthread_t threads[THREADS];
 	long right = 0, lost = 0;
 	struct world w;
 
-	for (t = 0; t < THREADS; t++)
-		clients[t].w = world_open();
-	for (t = 0; t < THREADS; t++)
-		ASSERT(pthread_create(&threads[t], NULL, client, &clients[t]) == 0);
+	clients_start(clients, THREADS);
 	for (i = 0; i < count; i++) {
 		usleep(30000 + 7000 * (i % 7));
 		strike(variant->event);
 	}
 	usleep(100000);
-	clients_stop();
+	clients_stop(clients, THREADS);
 	for (t = 0; t < THREADS; t++) {
-		pthread_join(threads[t], NULL);
 		world_close(&clients[t].w);
 		EXPECT_EQ(clients[t].unexpected, 0);
 		right += clients[t].right;

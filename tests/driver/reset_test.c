@@ -166,13 +166,9 @@ TEST(under_load)
 	int count = cycles ? atoi(cycles) : 4, events = uevents_open(), i, t;
 	long long resets = stat_of("device_resets");
 	struct client clients[THREADS] = { 0 };
-	pthread_t threads[THREADS];
 	struct world w;
 
-	for (t = 0; t < THREADS; t++)
-		clients[t].w = world_open();
-	for (t = 0; t < THREADS; t++)
-		ASSERT(pthread_create(&threads[t], NULL, client, &clients[t]) == 0);
+	clients_start(clients, THREADS);
 	for (i = 0; i < count; i++) {
 		struct axl_submit job;
 
@@ -186,9 +182,8 @@ TEST(under_load)
 		world_close(&w);
 	}
 	await_right_results(clients, THREADS);
-	clients_stop();
+	clients_stop(clients, THREADS);
 	for (t = 0; t < THREADS; t++) {
-		pthread_join(threads[t], NULL);
 		EXPECT_EQ(clients[t].unexpected, 0);
 		EXPECT(clients[t].right > 0);
 		EXPECT(clients[t].lost >= 1 && clients[t].lost <= count);

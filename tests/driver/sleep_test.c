@@ -92,20 +92,15 @@ TEST_VARIANTS(under_load, struct way, WAYS)
 	const char *cycles = getenv("AXL_CYCLES");
 	int count = cycles ? atoi(cycles) : 2, i, t;
 	struct client clients[THREADS] = { 0 };
-	pthread_t threads[THREADS];
 
-	for (t = 0; t < THREADS; t++)
-		clients[t].w = world_open();
-	for (t = 0; t < THREADS; t++)
-		ASSERT(pthread_create(&threads[t], NULL, client, &clients[t]) == 0);
+	clients_start(clients, THREADS);
 	for (i = 0; i < count; i++) {
 		usleep(50000);
 		nap(variant);
 	}
 	usleep(100000);
-	clients_stop();
+	clients_stop(clients, THREADS);
 	for (t = 0; t < THREADS; t++) {
-		pthread_join(threads[t], NULL);
 		EXPECT_EQ(clients[t].unexpected, 0);
 		EXPECT(clients[t].right > 0);
 		EXPECT_EQ(clients[t].lost, count);

@@ -123,12 +123,7 @@ void *sleeper(void *arg)
 
 static int stop_;
 
-void clients_stop(void)
-{
-	__atomic_store_n(&stop_, 1, __ATOMIC_RELAXED);
-}
-
-void *client(void *arg)
+static void *client(void *arg)
 {
 	struct client *c = arg;
 	struct world w = c->w;
@@ -164,6 +159,25 @@ void *client(void *arg)
 	}
 	c->w = w;
 	return NULL;
+}
+
+void clients_start(struct client *clients, int count)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+		clients[i].w = world_open();
+	for (i = 0; i < count; i++)
+		ASSERT(pthread_create(&clients[i].thread, NULL, client, &clients[i]) == 0);
+}
+
+void clients_stop(struct client *clients, int count)
+{
+	int i;
+
+	__atomic_store_n(&stop_, 1, __ATOMIC_RELAXED);
+	for (i = 0; i < count; i++)
+		pthread_join(clients[i].thread, NULL);
 }
 
 int uevents_open(void)

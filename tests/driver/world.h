@@ -6,6 +6,8 @@
 #ifndef TESTS_DRIVER_WORLD_H_
 #define TESTS_DRIVER_WORLD_H_
 
+#include <pthread.h>
+
 #include "tests/driver/axl_user.h"
 
 struct world {
@@ -40,11 +42,13 @@ struct client {
 	struct world w;
 	long right, lost, refused;
 	int unexpected;		/* an answer that no client should get, 0 = none */
+	pthread_t thread;
 };
 
-void *client(void *arg);
-/* All of them. */
-void clients_stop(void);
+/* Each in a thread and a world of its own. */
+void clients_start(struct client *clients, int count);
+/* Their worlds stay open. */
+void clients_stop(struct client *clients, int count);
 
 /* Hears the kernel's uevents from here on, as udev does. */
 int uevents_open(void);
