@@ -6,6 +6,7 @@ import glob
 import os
 import subprocess
 import sys
+import time
 
 sys.path[:0] = ["tests/driver"]
 
@@ -23,6 +24,21 @@ def lspci():
     return subprocess.run(["lspci", "-vv", "-s", NAME], capture_output=True, text=True).stdout
 
 
+def counted():
+    with open(f"{DEVICE}/aer_dev_correctable", encoding="ascii") as file:
+        return "RxErr 1" in file.read()
+
+
+def corrected_error_seen(limit_s=60):
+    """QEMU 7.2 notes it in the device and sends no message upstream; of later ones Linux is told,
+    counts it and clears it there."""
+    for _ in range(limit_s * 5):
+        if "RxErr+" in lspci() or counted():
+            return True
+        time.sleep(0.2)
+    return False
+
+
 class Checks:
     count = 0
 
@@ -38,8 +54,7 @@ def main():
     checks.add("lspci shows function-level reset", "FLReset+" in shown)
     port = monitor_port()
     inject(port, "-c axl0 1")
-    # QEMU notes it in the device and sends no message upstream.
-    checks.add("a corrected error is seen in the device", "RxErr+" in lspci())
+    checks.add("a corrected error is seen", corrected_error_seen())
     checks.add("and disturbs nobody", hello())
     print(f"1..{checks.count}")
     return 0
