@@ -8,7 +8,7 @@ set -u
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 scripts/vm --cpus 2 --timeout 400 --share "$scratch" -- \
-	python3 daemon/testing/device_guest.py "$scratch" >"$scratch/out" 2>"$scratch/err"
+	python3 -B daemon/testing/device_guest.py "$scratch" >"$scratch/out" 2>"$scratch/err"
 status=$?
 cat "$scratch/out"
 if [ $status -ne 0 ]; then

@@ -14,7 +14,7 @@ trap 'rm -rf "$scratch"' EXIT
 # The tree may lie below /tmp, which is not the guest's to be cleaned.
 scripts/vm --systemd --append systemd.mask=systemd-tmpfiles-setup.service --timeout 200 \
 	--share "$scratch" -- \
-	python3 daemon/testing/unit_guest.py "$scratch" >"$scratch/out" 2>"$scratch/err"
+	python3 -B daemon/testing/unit_guest.py "$scratch" >"$scratch/out" 2>"$scratch/err"
 status=$?
 cat "$scratch/out"
 [ $status -eq 0 ] || sed 's/^/# /' "$scratch/err"
