@@ -9,6 +9,9 @@
  * is (axl_validate.c). Either way no value is used that was not checked, for
  * none is read twice.
  *
+ * While user memory is open nothing may be called. Where a kernel checks the bounds
+ * of arrays that is a call if one fails; so pointers stand for them here.
+ *
  * Fields that the device does not look at (pitches of a single row, strides of
  * a single batch, a value without its semaphore) are not read either.
  */
@@ -47,13 +50,15 @@ static __always_inline void axl_window_move(const struct axl_xlate *x, struct ax
 {
 	u64 handle = ref >> AXL_REF_OFFSET_BITS;
 	struct axl_buf *buf;
+	u64 *last_use;
 
 	if (unlikely(handle >= x->num_bufs))
 		return;
 	buf = x->bufs[array_index_nospec(handle, x->num_bufs)];
 	if (unlikely(!buf))
 		return;
-	buf->last_use[x->hwq] = x->use;
+	last_use = buf->last_use;
+	last_use[x->hwq] = x->use;
 	w->ref = AXL_REF(handle, 0);
 	w->bytes = device ? buf->device_bytes : buf->flat_bytes;
 	w->addr = buf->addr;
@@ -279,6 +284,7 @@ axl_fetch_one(struct axl_xlate *x, struct axl_window *host, struct axl_window *d
 	      const u64 __user *from)
 {
 	u64 op, correlation, tag, sems, vector;
+	const u8 *vector_ops = axl_vector_ops;
 	u64 *words = (u64 *)to;
 
 	unsafe_get_user(op, from + WORD_OP, fault);
@@ -302,7 +308,7 @@ axl_fetch_one(struct axl_xlate *x, struct axl_window *host, struct axl_window *d
 
 	vector = op - AXL_VEC_WORD;
 	if (vector < AXL_NUM_VECTOR_OPS)
-		return axl_fetch_vector(x, device, g, axl_vector_ops[vector], to, from);
+		return axl_fetch_vector(x, device, g, vector_ops[vector], to, from);
 	if (op == AXL_OP_WORD(AXL_OP_MATMUL, AXL_ENGINE_MATRIX))
 		return axl_fetch_matmul(x, device, g, to, from);
 	if (op == AXL_OP_WORD(AXL_OP_COPY_H2D, AXL_ENGINE_H2D) ||

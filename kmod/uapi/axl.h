@@ -225,12 +225,15 @@ struct axl_trace_close {
 
 AXL_STATIC_ASSERT(sizeof(struct axl_info) == 168, "axl_info");
 AXL_STATIC_ASSERT(sizeof(struct axl_ctx_create) == 32, "axl_ctx_create");
+AXL_STATIC_ASSERT(sizeof(struct axl_ctx_destroy) == 8, "axl_ctx_destroy");
 AXL_STATIC_ASSERT(sizeof(struct axl_buf_create) == 48, "axl_buf_create");
+AXL_STATIC_ASSERT(sizeof(struct axl_buf_destroy) == 8, "axl_buf_destroy");
 AXL_STATIC_ASSERT(sizeof(struct axl_submit) == 56, "axl_submit");
 AXL_STATIC_ASSERT(sizeof(struct axl_fence_status) == 24, "axl_fence_status");
 AXL_STATIC_ASSERT(sizeof(struct axl_wait) == 56, "axl_wait");
 AXL_STATIC_ASSERT(sizeof(struct axl_counters_read) == 48, "axl_counters_read");
 AXL_STATIC_ASSERT(sizeof(struct axl_clock_sample) == 72, "axl_clock_sample");
 AXL_STATIC_ASSERT(sizeof(struct axl_trace_open) == 56, "axl_trace_open");
+AXL_STATIC_ASSERT(sizeof(struct axl_trace_close) == 8, "axl_trace_close");
 
 #endif /* _UAPI_AXL_H */
