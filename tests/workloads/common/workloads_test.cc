@@ -12,6 +12,7 @@
 #include "tests/catch.h"
 #include "tests/workloads/bandwidth/bandwidth.h"
 #include "tests/workloads/matmul/sweep.h"
+#include "tests/workloads/observed/programs.h"
 #include "tests/workloads/patterns/patterns.h"
 #include "tests/workloads/stress/program.h"
 
@@ -115,6 +116,25 @@ TEST_CASE("patterns: each computes what it should") {
     }
   }
   REQUIRE(FindPattern("nothing") == nullptr);
+}
+
+TEST_CASE("each observed program computes what it must, and can be measured twice") {
+  for (const auto programs : {CallPrograms(), OverlapPrograms()}) {
+    for (const ObservedProgram& program : programs) {
+      INFO(program.name);
+      Fixture f;
+      REQUIRE(FindObserved(program.name) == &program);
+      ObservedOptions options;
+      options.count = 32;
+      options.repeat = 2;
+      Meter meter(program.name, options);
+      const Status status = program.run(&meter);
+      INFO(status.message());
+      REQUIRE(status.ok());
+      REQUIRE(meter.wrong() == 0);
+    }
+  }
+  REQUIRE(FindObserved("nothing") == nullptr);
 }
 
 TEST_CASE("stress: random programs come out right, alone and together") {

@@ -3,18 +3,9 @@
 // Set-up and the order of jobs; what is in a layer's job is in layer.cc.
 #include "tests/workloads/transformer/inference.h"
 
-#include <chrono>
 #include <cstring>
 
 namespace acceltrace::workloads {
-namespace {
-
-double Milliseconds(std::chrono::steady_clock::duration duration) {
-  return std::chrono::duration<double, std::milli>(duration).count();
-}
-
-}  // namespace
-
 Inference::Inference(const Config& config, const RunOptions& options)
     : config_(config), options_(options), layout_(config) {
   for (uint32_t i = 0; i < config.layers; ++i) {
@@ -188,7 +179,8 @@ Status Inference::FetchResults(uint32_t step) {
 Result<Generation> Inference::Run(const std::vector<uint32_t>& prompt) {
   axlRange range("inference");
   STATUS_TRY(Build());
-  const auto start = std::chrono::steady_clock::now();
+  SleepUntilStart();
+  stats_.region.Begin();
   STATUS_TRY(Upload(prompt));
   AXL_TRY(axlEventRecord(begin_.get(), compute_.get()));
   for (uint32_t step = 0; step < config_.steps(); ++step) {
@@ -205,7 +197,7 @@ Result<Generation> Inference::Run(const std::vector<uint32_t>& prompt) {
   AXL_TRY(axlDeviceSynchronize());
   stats_.jobs += 2;
   stats_.commands += 2;
-  stats_.host_ms = Milliseconds(std::chrono::steady_clock::now() - start);
+  stats_.region.End();
   float device_ms;
   if (axlEventElapsedTime(&device_ms, begin_.get(), end_.get()) == axlSuccess)
     stats_.device_ms = device_ms;

@@ -15,6 +15,7 @@
 
 #include "libtrace/stream/result.h"
 #include "tests/workloads/common/axl_cc.h"
+#include "tests/workloads/common/region.h"
 #include "tests/workloads/transformer/config.h"
 #include "tests/workloads/transformer/reference.h"
 #include "tests/workloads/transformer/weights.h"
@@ -31,7 +32,7 @@ struct RunOptions {
 struct RunStats {
   uint64_t jobs = 0;
   uint64_t commands = 0;  // without the joins that libaxl adds
-  double host_ms = 0;     // from the first submission to the last token
+  Region region;          // from the first submission to the last token
   double device_ms = -1;  // by the device's clock; negative = the driver cannot tell
   bool weights_on_chip = false;
 };

@@ -101,12 +101,22 @@ void RunAll(const Arguments& a, std::vector<Replica>* replicas) {
   for (std::thread& thread : threads) thread.join();
 }
 
+double HostMs(const Replica& replica) {
+  return static_cast<double>(replica.stats.region.duration_ns()) / 1e6;
+}
+
 nlohmann::json ToJson(const Replica& replica) {
   const RunStats& stats = replica.stats;
-  nlohmann::json out = {{"device", replica.device}, {"tokens", replica.generation.tokens},
-                        {"jobs", stats.jobs},       {"commands", stats.commands},
-                        {"host_ms", stats.host_ms}, {"checked", replica.comparison.has_value()},
-                        {"ok", replica.ok()}};
+  nlohmann::json out = {{"device", replica.device},
+                        {"tokens", replica.generation.tokens},
+                        {"jobs", stats.jobs},
+                        {"commands", stats.commands},
+                        {"host_ms", HostMs(replica)},
+                        {"checked", replica.comparison.has_value()},
+                        {"ok", replica.ok()},
+                        {"region_ns", stats.region.duration_ns()},
+                        {"begin_tsc", stats.region.begin_tsc()},
+                        {"end_tsc", stats.region.end_tsc()}};
   if (stats.device_ms >= 0) out["device_ms"] = stats.device_ms;
   if (replica.comparison) {
     out["equal_tokens"] = replica.comparison->equal_tokens;
@@ -147,7 +157,7 @@ void Print(const Arguments& a, const std::vector<Replica>& replicas) {
     for (const uint32_t token : replica.generation.tokens) std::printf(" %u", token);
     std::printf("\n%llu jobs, %llu commands, host %.3f ms",
                 static_cast<unsigned long long>(replica.stats.jobs),
-                static_cast<unsigned long long>(replica.stats.commands), replica.stats.host_ms);
+                static_cast<unsigned long long>(replica.stats.commands), HostMs(replica));
     if (replica.stats.device_ms >= 0) std::printf(", device %.3f ms", replica.stats.device_ms);
     std::printf("\n");
     if (!replica.comparison) continue;
