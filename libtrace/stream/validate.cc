@@ -16,6 +16,9 @@ using google::protobuf::Message;
 using google::protobuf::RepeatedField;
 using proto::Packet;
 
+// Of one event of the tracer: more than a second is nonsense.
+constexpr uint64_t kMaxCostPs = 1'000'000'000'000;
+
 Status Bad(const char* what) { return Status::Error(std::string("invalid packet: ") + what); }
 
 Status CheckColumns(const Message& batch, size_t rows) {
@@ -157,6 +160,32 @@ Status CheckLosses(const proto::LossBatch& batch) {
   return AreFlags(batch.in_ticks()) ? Status() : Bad("flag that is neither 0 nor 1");
 }
 
+Status CheckAccounts(const proto::Accounts& accounts) {
+  if (accounts.hops_size() > kMaxNames) return Bad("too many hops");
+  if (accounts.event_costs_size() > kMaxNames) return Bad("too many kinds of event costs");
+  for (const auto& cost : accounts.event_costs()) {
+    if (cost.cost_ps() > kMaxCostPs || cost.error_ps() > kMaxCostPs) {
+      return Bad("event that costs more than a second");
+    }
+  }
+  if (accounts.wake_ns() > kMaxCostPs / 1000 || accounts.wake_error_ns() > kMaxCostPs / 1000) {
+    return Bad("wake-up that costs more than a second");
+  }
+  const int rows = accounts.work_begin_ns_delta_size();
+  if (static_cast<size_t>(rows) > kMaxRows) return Bad("too many rows");
+  for (const int size : {accounts.work_ns_size(), accounts.work_cpu_ns_size()}) {
+    if (size != rows) return Bad("recorder's work without its length");
+  }
+  for (const int size : {accounts.work_cpu_size(), accounts.work_wakes_size()}) {
+    if (size != 0 && size != rows) return Bad("recorder's work with columns that do not fit");
+  }
+  if (!AreTimes(accounts.work_begin_ns_delta()) || !AreDurations(accounts.work_ns()) ||
+      !AreDurations(accounts.work_cpu_ns())) {
+    return Bad("recorder's work at an impossible time");
+  }
+  return {};
+}
+
 }  // namespace
 
 Status Validate(const Packet& packet) {
@@ -191,8 +220,7 @@ Status Validate(const Packet& packet) {
     case Packet::kLosses:
       return CheckLosses(packet.losses());
     case Packet::kAccounts:
-      if (packet.accounts().hops_size() > kMaxNames) return Bad("too many hops");
-      return {};
+      return CheckAccounts(packet.accounts());
     default:
       return {};
   }
