@@ -38,6 +38,31 @@ struct Interval {
   bool Contains(int64_t time_ns) const { return lo_ns <= time_ns && time_ns <= hi_ns; }
 };
 
+// "Not known which": the ticks of such a time differ from others' by nobody knows how much.
+inline constexpr uint32_t kNoEpoch = std::numeric_limits<uint32_t>::max();
+
+// A reading of a device clock, and what became of it.
+struct DeviceTime {
+  uint64_t raw_ticks = 0;  // as the device wrote it
+  // Continued over wraps and over jumps that the device told: what the clock would have
+  // shown, were it wider and never set. Within one epoch differences are elapsed ticks;
+  // between epochs (a jump that nobody told, a reset) they mean nothing.
+  uint64_t ticks = 0;
+  uint32_t epoch = kNoEpoch;
+  // The instant, which lies within [ticks, ticks + 1) on the device's clock.
+  Interval host;
+};
+
+// What is known beforehand of when a reading was made.
+struct Window {
+  static constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
+  static constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+  int64_t lo_ns = kMin, hi_ns = kMax;  // certainly within, on the host's clock
+  int64_t near_ns = kMin;              // a guess, kMin = none
+  // Of the jumps that the device told, in order: so many certainly lay behind, so many at most.
+  uint32_t min_jumps = 0, max_jumps = std::numeric_limits<uint32_t>::max();
+};
+
 // What is known of a device clock beforehand.
 struct ClockInfo {
   double nominal_hz = 0;
@@ -140,6 +165,19 @@ class Map {
   // A duration between two ticks of one smooth stretch, in ns, with bounds that
   // are tighter than the difference of two intervals: the offset cancels.
   Interval Duration(uint64_t begin_ticks, uint64_t end_ticks, int64_t near_ns = kNoHint) const;
+
+  // A reading, with the wrap and the count that it belongs to told apart by what is known
+  // of its time. Where several are possible the interval covers all of them, and the epoch
+  // is kNoEpoch.
+  DeviceTime Locate(uint64_t raw_ticks, const Window& window) const;
+  // From one reading to another that the device made later (or as late), in ns. Bounds
+  // allow for the rounding of both to whole ticks; within an epoch only the rate is
+  // uncertain, else the bounds are those of the two times. Never below zero.
+  Interval Duration(const DeviceTime& begin, const DeviceTime& end) const;
+  // How long lo_ticks to hi_ticks elapsed ticks take that lie between the two times.
+  // Rounding is for the caller: n readings' worth of it make lo and hi.
+  Interval Length(uint64_t lo_ticks, uint64_t hi_ticks, const DeviceTime& from,
+                  const DeviceTime& to) const;
 
   const Quality& quality() const;
 

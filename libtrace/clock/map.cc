@@ -235,6 +235,54 @@ Interval Map::Duration(uint64_t begin_ticks, uint64_t end_ticks, int64_t near_ns
   return duration;
 }
 
+DeviceTime Map::Locate(uint64_t raw_ticks, const Window& window) const {
+  const int64_t near_ns = window.near_ns == Window::kMin ? kNoHint : window.near_ns;
+  DeviceTime time;
+  time.raw_ticks = data_->line.Mask(raw_ticks);
+  const internal::Place place = data_->Locate(time.raw_ticks, near_ns);
+  const internal::Curve& curve = data_->curves[place.curve];
+  time.epoch = static_cast<uint32_t>(place.curve);
+  time.ticks = curve.base_ticks +
+               static_cast<uint64_t>(std::llround(place.position_ns / data_->line.ns_per_tick()));
+  time.host = ToHost(time.raw_ticks, near_ns);
+  return time;
+}
+
+Interval Map::Duration(const DeviceTime& begin, const DeviceTime& end) const {
+  Interval duration{end.host.lo_ns - begin.host.hi_ns, end.host.mid_ns - begin.host.mid_ns,
+                    end.host.hi_ns - begin.host.lo_ns};
+  if (begin.epoch == end.epoch && begin.epoch != kNoEpoch) {
+    const uint64_t ticks = end.ticks - begin.ticks;
+    const Interval length = Length(ticks > 0 ? ticks - 1 : 0, ticks + 1, begin, end);
+    duration.lo_ns = std::max(duration.lo_ns, length.lo_ns);
+    duration.hi_ns = std::min(duration.hi_ns, length.hi_ns);
+  }
+  duration.hi_ns = std::max(duration.hi_ns, int64_t{0});
+  duration.lo_ns = std::clamp(duration.lo_ns, int64_t{0}, duration.hi_ns);
+  duration.mid_ns = std::clamp(duration.mid_ns, duration.lo_ns, duration.hi_ns);
+  return duration;
+}
+
+Interval Map::Length(uint64_t lo_ticks, uint64_t hi_ticks, const DeviceTime& from,
+                     const DeviceTime& to) const {
+  // Any rate that the map knows of between the two.
+  internal::Range slopes{internal::kInfinity, -internal::kInfinity};
+  if (from.epoch == to.epoch && from.epoch < data_->curves.size()) {
+    const internal::Curve& curve = data_->curves[from.epoch];
+    const auto position = [&](const DeviceTime& time) {
+      return static_cast<double>(static_cast<int64_t>(time.ticks - curve.base_ticks)) *
+             data_->line.ns_per_tick();
+    };
+    slopes = internal::SlopesWithin(curve, position(from), position(to));
+  }
+  if (slopes.empty()) slopes = {-0.75e9, 3e9};
+  const double tick_ns = data_->line.ns_per_tick();
+  const double lo = static_cast<double>(lo_ticks) * tick_ns * (1 + slopes.lo * 1e-9);
+  const double hi = static_cast<double>(hi_ticks) * tick_ns * (1 + slopes.hi * 1e-9);
+  return {internal::ToNs(std::floor(lo)), internal::ToNs(std::round(0.5 * (lo + hi))),
+          internal::ToNs(std::ceil(hi))};
+}
+
 const Quality& Map::quality() const { return data_->quality; }
 
 }  // namespace acceltrace::clock

@@ -38,25 +38,17 @@ class Converter {
     anchor_ns_ = host_ns;
   }
 
-  Interval Convert(uint64_t ticks, int64_t near_ns, uint64_t* unconverted) const {
-    if (device_.clock.valid()) return device_.clock.ToHost(ticks, near_ns);
+  DeviceTime Convert(uint64_t raw_ticks, const clock::Window& window, uint64_t* unconverted) const {
+    if (device_.clock.valid()) return device_.clock.Locate(raw_ticks, window);
     ++*unconverted;
-    const double ahead = static_cast<double>(static_cast<int64_t>(ticks - anchor_ticks_));
+    const uint64_t mask = bits_ == 0 || bits_ >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits_) - 1;
+    DeviceTime time;
+    time.raw_ticks = time.ticks = raw_ticks & mask;
+    const double ahead = static_cast<double>(static_cast<int64_t>(raw_ticks - anchor_ticks_));
     const double ns = hz_ > 0 ? ahead * 1e9 / hz_ : ahead;
     const int64_t mid_ns = anchor_ns_ + static_cast<int64_t>(std::clamp(ns, -1e18, 1e18));
-    return {-kUnboundedNs, mid_ns, kUnboundedNs};
-  }
-
-  // Ticks continued over wraps: the count whose low bits are `raw` and which is
-  // nearest to where the nominal rate puts mid_ns.
-  uint64_t Continued(uint64_t raw, int64_t mid_ns) const {
-    if (bits_ == 0 || bits_ >= 64 || hz_ <= 0) return raw;
-    const double wrap = std::ldexp(1.0, static_cast<int>(bits_));
-    const double expected =
-        static_cast<double>(anchor_ticks_) +
-        (static_cast<double>(mid_ns) - static_cast<double>(anchor_ns_)) * hz_ / 1e9;
-    const double wraps = std::round((expected - static_cast<double>(raw)) / wrap);
-    return raw + (static_cast<uint64_t>(static_cast<int64_t>(wraps)) << bits_);
+    time.host = {-kUnboundedNs, mid_ns, kUnboundedNs};
+    return time;
   }
 
  private:
@@ -99,7 +91,7 @@ class Conversion {
                   &model_.device_events.time);
     for (uint32_t d = 0; d < model_.devices.size(); ++d) {
       DeviceTimes& times = model_.devices[d].counters.time;
-      const std::vector<uint32_t> rows(times.ticks.size(), d);
+      const std::vector<uint32_t> rows(times.raw_ticks.size(), d);
       ConvertColumn(rows, decoder_.near.counters[d], &times);
     }
     ConvertLosses();
@@ -117,13 +109,13 @@ class Conversion {
     using Order = clock::Constraint::Order;
     const DeviceJobs& jobs = decoder_.device_jobs;
     if (side.doorbell_ns != kNoTime) {
-      converters_[jobs.device[i]].Anchor(jobs.doorbell.ticks[i], side.doorbell_ns);
-      constraints->push_back({jobs.doorbell.ticks[i], side.doorbell_ns, Order::kHostFirst});
+      converters_[jobs.device[i]].Anchor(jobs.doorbell.raw_ticks[i], side.doorbell_ns);
+      constraints->push_back({jobs.doorbell.raw_ticks[i], side.doorbell_ns, Order::kHostFirst});
     }
     // Not the handler's entry: one that was entered before the completion was
     // written may still have found it.
     if (side.complete_ns == kNoTime) return;
-    constraints->push_back({jobs.completion.ticks[i], side.complete_ns, Order::kDeviceFirst});
+    constraints->push_back({jobs.completion.raw_ticks[i], side.complete_ns, Order::kDeviceFirst});
   }
 
   void FitClocks() {
@@ -137,10 +129,10 @@ class Conversion {
       const int64_t near_ns = decoder_.near.device_events[i];
       clock::MapBuilder& builder = decoder_.clocks[events.device[i]];
       if (events.kind[i] == DeviceEventBatch::KIND_CLOCK) {
-        builder.AddCut(events.time.ticks[i], clock::Cut::kFrequency, near_ns,
+        builder.AddCut(events.time.raw_ticks[i], clock::Cut::kFrequency, near_ns,
                        static_cast<double>(events.arg0[i]) / 1000);
       } else if (events.kind[i] == DeviceEventBatch::KIND_RESET) {
-        builder.AddCut(events.time.ticks[i], clock::Cut::kReset, near_ns);
+        builder.AddCut(events.time.raw_ticks[i], clock::Cut::kReset, near_ns);
       }
     }
     for (uint32_t d = 0; d < model_.devices.size(); ++d) {
@@ -167,9 +159,9 @@ class Conversion {
         const int64_t submit_ns = SideOf(device, job).submit_ns;
         return submit_ns == kNoTime ? clock::Map::kNoHint : submit_ns;
       };
-      edges.push_back({{found.from_device[i], jobs.completion.ticks[from->second],
+      edges.push_back({{found.from_device[i], jobs.completion.raw_ticks[from->second],
                         near(found.from_device[i], found.from_job[i])},
-                       {found.to_device[i], jobs.doorbell.ticks[to->second],
+                       {found.to_device[i], jobs.doorbell.raw_ticks[to->second],
                         near(found.to_device[i], found.to_job[i])}});
       orders.from_device.push_back(found.from_device[i]);
       orders.from_job.push_back(found.from_job[i]);
@@ -188,12 +180,12 @@ class Conversion {
 
   void ConvertColumn(const std::vector<uint32_t>& devices, const std::vector<int64_t>& near_ns,
                      DeviceTimes* times) {
-    times->host.resize(times->ticks.size());
-    for (size_t i = 0; i < times->ticks.size(); ++i) {
-      const Converter& converter = converters_[devices[i]];
-      times->host[i] =
-          converter.Convert(times->ticks[i], near_ns[i], &model_.load.unconverted_times);
-      times->ticks[i] = converter.Continued(times->ticks[i], times->host[i].mid_ns);
+    times->Resize(times->raw_ticks.size());
+    for (size_t i = 0; i < times->raw_ticks.size(); ++i) {
+      clock::Window window;
+      window.near_ns = near_ns[i];
+      times->Set(i, converters_[devices[i]].Convert(times->raw_ticks[i], window,
+                                                    &model_.load.unconverted_times));
     }
   }
 
@@ -211,12 +203,14 @@ class Conversion {
         if (row != kNoRow) loss.device = row;
         if (loss.from_device) {
           const bool known = row != kNoRow && model_.devices[row].clock.valid();
-          const auto host = [&](int64_t ticks) {
-            return known ? model_.devices[row].clock.ToHost(static_cast<uint64_t>(ticks)).mid_ns
-                         : kNoTime;
-          };
-          loss.first_ns = host(loss.first_ns);
-          loss.last_ns = host(loss.last_ns);
+          if (known) {
+            const clock::Map& clock = model_.devices[row].clock;
+            loss.has_times = true;
+            loss.first = clock.Locate(static_cast<uint64_t>(loss.first_ns), {});
+            loss.last = clock.Locate(static_cast<uint64_t>(loss.last_ns), {});
+          }
+          loss.first_ns = known ? loss.first.host.mid_ns : kNoTime;
+          loss.last_ns = known ? loss.last.host.mid_ns : kNoTime;
         } else if (loss.first_ns == 0) {
           loss.first_ns = loss.last_ns = kNoTime;
         }

@@ -217,10 +217,10 @@ void Decoder::AddCommands(const proto::CommandBatch& batch, size_t rows) {
     commands.memory_bytes.push_back(stream::ColumnAt(batch.memory_bytes(), i));
     commands.row_hits.push_back(stream::ColumnAt(batch.row_hits(), i));
     commands.row_misses.push_back(stream::ColumnAt(batch.row_misses(), i));
-    commands.fetched.ticks.push_back(fetched[i]);
-    commands.head.ticks.push_back(head);
-    commands.start.ticks.push_back(start);
-    commands.end.ticks.push_back(start + stream::ColumnAt(batch.end_ticks_after(), i));
+    commands.fetched.raw_ticks.push_back(fetched[i]);
+    commands.head.raw_ticks.push_back(head);
+    commands.start.raw_ticks.push_back(start);
+    commands.end.raw_ticks.push_back(start + stream::ColumnAt(batch.end_ticks_after(), i));
     commands.first_stall.push_back(static_cast<uint32_t>(model_->stall_ticks.size()));
     for (size_t s = 0; s < stalls; ++s) {
       model_->stall_ticks.push_back(stream::ColumnAt(batch.stall_ticks(), i * stalls + s));
@@ -255,12 +255,12 @@ void Decoder::AddJobs(const proto::JobBatch& batch, size_t rows) {
     jobs.commands.push_back(stream::ColumnAt(batch.commands(), i));
     jobs.status.push_back(stream::ColumnAt(batch.status(), i));
     jobs.correlation.push_back(correlation);
-    jobs.doorbell.ticks.push_back(doorbell);
-    jobs.fetched.ticks.push_back(after(batch.fetched_ticks_after()));
-    jobs.first_start.ticks.push_back(after(batch.first_start_ticks_after()));
-    jobs.last_end.ticks.push_back(after(batch.last_end_ticks_after()));
-    jobs.completion.ticks.push_back(after(batch.completion_ticks_after()));
-    jobs.irq.ticks.push_back(after(batch.irq_ticks_after()));
+    jobs.doorbell.raw_ticks.push_back(doorbell);
+    jobs.fetched.raw_ticks.push_back(after(batch.fetched_ticks_after()));
+    jobs.first_start.raw_ticks.push_back(after(batch.first_start_ticks_after()));
+    jobs.last_end.raw_ticks.push_back(after(batch.last_end_ticks_after()));
+    jobs.completion.raw_ticks.push_back(after(batch.completion_ticks_after()));
+    jobs.irq.raw_ticks.push_back(after(batch.irq_ticks_after()));
     jobs.has_irq.push_back(stream::ColumnAt(batch.has_irq(), i) != 0);
   }
 }
@@ -287,7 +287,7 @@ void Decoder::AddCounters(const proto::CounterBatch& batch, size_t rows) {
       latched[row].push_back({ticks, after_ns, clock::Constraint::Order::kDeviceFirst});
     }
     if (columns == 0) continue;  // taken for the clock alone
-    samples.time.ticks.push_back(ticks);
+    samples.time.raw_ticks.push_back(ticks);
     samples.host_before_ns.push_back(before_ns);
     samples.host_after_ns.push_back(after_ns);
     near.counters[row].push_back(bracketed ? before_ns : last_sample_ns_[row]);
@@ -329,7 +329,7 @@ void Decoder::AddDeviceEvents(const proto::DeviceEventBatch& batch, size_t rows)
   near.device_events.insert(near.device_events.end(), rows, last_sample_ns_[row]);
   events.device.insert(events.device.end(), rows, row);
   Append(&events.kind, batch.kind(), rows);
-  AppendDeltas(&events.time.ticks, batch.time_ticks_delta(), rows);
+  AppendDeltas(&events.time.raw_ticks, batch.time_ticks_delta(), rows);
   Append(&events.arg0, batch.arg0(), rows);
   Append(&events.arg1, batch.arg1(), rows);
   Append(&events.arg2, batch.arg2(), rows);

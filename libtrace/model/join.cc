@@ -68,8 +68,7 @@ class Joiner {
   }
 
   static void Copy(const DeviceTimes& from, size_t i, DeviceTimes* to, size_t row) {
-    to->ticks[row] = from.ticks[i];
-    to->host[row] = from.host[i];
+    to->Set(row, from.At(i));
   }
 
   void FillDeviceSide() {

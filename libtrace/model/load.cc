@@ -69,7 +69,8 @@ void SortCommands(Commands* commands, LoadStats* stats) {
 
 void SortCounters(CounterSamples* samples) {
   const auto order = SortedRows(samples->size(), [&](uint32_t a, uint32_t b) {
-    return samples->time.ticks[a] < samples->time.ticks[b];
+    return std::tie(samples->time.host[a].mid_ns, samples->time.ticks[a]) <
+           std::tie(samples->time.host[b].mid_ns, samples->time.ticks[b]);
   });
   std::vector<uint64_t> value;
   std::vector<uint8_t> present;
@@ -89,8 +90,8 @@ void SortCounters(CounterSamples* samples) {
 
 void SortDeviceEvents(DeviceEvents* events) {
   const auto order = SortedRows(events->size(), [&](uint32_t a, uint32_t b) {
-    return std::tie(events->device[a], events->time.ticks[a]) <
-           std::tie(events->device[b], events->time.ticks[b]);
+    return std::tie(events->device[a], events->time.host[a].mid_ns, events->time.ticks[a]) <
+           std::tie(events->device[b], events->time.host[b].mid_ns, events->time.ticks[b]);
   });
   PermuteAll(order, &events->device, &events->kind, &events->time, &events->arg0, &events->arg1,
              &events->arg2);

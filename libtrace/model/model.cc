@@ -51,6 +51,23 @@ bool Device::IsDma(uint32_t unit) const {
   return kind == proto::Unit::KIND_DMA_TO_DEVICE || kind == proto::Unit::KIND_DMA_FROM_DEVICE;
 }
 
+Interval Device::Duration(const DeviceTime& begin, const DeviceTime& end) const {
+  if (clock.valid()) return clock.Duration(begin, end);
+  const uint64_t ticks = end.ticks - begin.ticks;
+  return Length(ticks, ticks, begin, end);
+}
+
+Interval Device::Length(uint64_t lo_ticks, uint64_t hi_ticks, const DeviceTime& from,
+                        const DeviceTime& to) const {
+  if (clock.valid()) return clock.Length(lo_ticks, hi_ticks, from, to);
+  // The nominal frequency is all there is; what it is worth nobody knows.
+  constexpr int64_t kUnboundedNs = int64_t{1} << 61;
+  const double hz = static_cast<double>(about.clock().nominal_hz());
+  const double ticks = 0.5 * (static_cast<double>(lo_ticks) + static_cast<double>(hi_ticks));
+  const double ns = hz > 0 ? ticks * 1e9 / hz : ticks;
+  return {0, static_cast<int64_t>(std::clamp(ns, 0.0, 1e18)), kUnboundedNs};
+}
+
 uint64_t Model::BusyTicks(size_t command) const {
   const uint64_t held = commands.end.ticks[command] - commands.head.ticks[command];
   uint64_t stalled = 0;

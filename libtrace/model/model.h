@@ -49,6 +49,11 @@ struct Device {
   const std::string& StatusName(uint32_t status) const;
   const std::string& LimiterName(uint32_t limiter) const;
   bool IsDma(uint32_t unit) const;
+  // From one time of this device to a later one, in ns: see clock::Map. Without a usable
+  // clock the bounds are zero and nothing.
+  Interval Duration(const DeviceTime& begin, const DeviceTime& end) const;
+  Interval Length(uint64_t lo_ticks, uint64_t hi_ticks, const DeviceTime& from,
+                  const DeviceTime& to) const;
 };
 
 // What was wrong with the rows of a trace: each of these is a finding.

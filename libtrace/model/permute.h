@@ -32,7 +32,9 @@ void Permute(const std::vector<uint32_t>& order, std::vector<T>* column) {
 }
 
 inline void Permute(const std::vector<uint32_t>& order, DeviceTimes* times) {
+  Permute(order, &times->raw_ticks);
   Permute(order, &times->ticks);
+  Permute(order, &times->epoch);
   Permute(order, &times->host);
 }
 

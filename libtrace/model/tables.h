@@ -21,17 +21,30 @@
 
 namespace acceltrace::model {
 
+using clock::DeviceTime;
 using clock::Interval;
 
 // "Nobody saw it": a host time that is absent, a row that does not exist.
 inline constexpr int64_t kNoTime = std::numeric_limits<int64_t>::min();
 inline constexpr uint32_t kNoRow = std::numeric_limits<uint32_t>::max();
 
-// A time read from a device clock.
+// Times read from a device clock: clock::DeviceTime as columns. Differences of ticks are
+// elapsed ticks only within one epoch: use Device::Duration, which knows.
 struct DeviceTimes {
-  std::vector<uint64_t> ticks;  // as the device wrote them
-  std::vector<Interval> host;   // the same instants on the host's clock
-  void Resize(size_t n) { ticks.resize(n), host.resize(n); }
+  std::vector<uint64_t> raw_ticks;  // as the device wrote them
+  std::vector<uint64_t> ticks;      // continued over wraps and told jumps
+  std::vector<uint32_t> epoch;      // clock::kNoEpoch: not known
+  std::vector<Interval> host;       // the same instants on the host's clock
+  clock::DeviceTime At(size_t row) const {
+    return {raw_ticks[row], ticks[row], epoch[row], host[row]};
+  }
+  void Set(size_t row, const clock::DeviceTime& time) {
+    raw_ticks[row] = time.raw_ticks, ticks[row] = time.ticks;
+    epoch[row] = time.epoch, host[row] = time.host;
+  }
+  void Resize(size_t n) {
+    raw_ticks.resize(n), ticks.resize(n), epoch.resize(n, clock::kNoEpoch), host.resize(n);
+  }
 };
 
 struct ApiCalls {
@@ -110,7 +123,7 @@ struct CounterSamples {
   size_t num_counters = 0;
   std::vector<uint64_t> value;   // row-major
   std::vector<uint8_t> present;  // row-major: a snapshot may carry a part of the counters
-  size_t size() const { return time.ticks.size(); }
+  size_t size() const { return time.raw_ticks.size(); }
   uint64_t At(size_t row, size_t counter) const { return value[row * num_counters + counter]; }
   bool Has(size_t row, size_t counter) const { return present[row * num_counters + counter] != 0; }
 };
@@ -125,8 +138,11 @@ struct DeviceEvents {
 struct Loss {
   std::string hop;
   uint64_t count = 0;
-  // On the host's clock; kNoTime when unknown.
+  // On the host's clock; kNoTime when unknown. Of a device: the likeliest.
   int64_t first_ns = kNoTime, last_ns = kNoTime;
+  // Of a device whose clock is known.
+  bool has_times = false;
+  DeviceTime first, last;
   uint32_t device = 0;
   bool from_device = false;
 };
