@@ -33,6 +33,7 @@ union axl_cmd_buffer {
 	struct axl_clock_sample clock;
 	struct axl_trace_open trace_open;
 	struct axl_trace_close trace_close;
+	struct axl_jobs_trace jobs_trace;
 };
 
 struct axl_ioctl {
@@ -73,6 +74,8 @@ static const struct axl_ioctl axl_ioctls[] = {
 	       offsetofend(struct axl_trace_open, reserved), false),
 	AXL_OP(AXL_IOCTL_TRACE_CLOSE, axl_ioctl_trace_close, struct axl_trace_close,
 	       offsetofend(struct axl_trace_close, reserved), false),
+	AXL_OP(AXL_IOCTL_JOBS_TRACE, axl_ioctl_jobs_trace, struct axl_jobs_trace,
+	       offsetofend(struct axl_jobs_trace, jobs), false),
 };
 
 static u32 axl_ioctl_index(unsigned int cmd)

@@ -16,7 +16,21 @@
 #endif
 
 #include "axl_dev.h"
+#include "axl_stamp.h"
 #include "axl_trace.h"
+
+#ifdef CONFIG_X86_64
+bool axl_stamp_tsc __ro_after_init;
+
+void __init axl_stamp_init(void)
+{
+	axl_stamp_tsc = tsc_khz && boot_cpu_has(X86_FEATURE_TSC) && !check_tsc_unstable();
+}
+#else
+void __init axl_stamp_init(void)
+{
+}
+#endif
 
 #define AXL_CLOCK_TRIES 4
 

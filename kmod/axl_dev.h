@@ -80,6 +80,15 @@ struct axl_job {
 	unsigned long since;		/* jiffies of its submission */
 	u32 job;
 	u32 sq_end;			/* free-running index after its last entry */
+	/* For the tracepoint axl_job; 0 when nobody listened as it was submitted. */
+	u64 submit_ns;
+	u64 doorbell_ns;
+	u64 submit_end_ns;
+	u64 copy_bytes;
+	u16 num_cmds;
+	u16 cpu;
+	u32 pid;
+	u32 tid;
 };
 
 /* A context's queue. Lives as long as the context's last reference. */
@@ -116,6 +125,10 @@ struct axl_hwq {
 	spinlock_t lock;		/* q and its rings */
 	struct axl_queue *q;		/* NULL = free; axl->lock to change */
 	u64 seq_base;			/* jobs of former owners: last_use goes on from here */
+	/* While the handler runs, for the tracepoint axl_job: */
+	u64 irq_ns;			/* when it was entered, 0 = not in the handler */
+	u64 irq_stamp;			/* the same instant, see axl_stamp() */
+	u32 irq_ready;			/* completions that it found and has yet to take */
 };
 
 struct axl_ctx {
@@ -358,6 +371,7 @@ void axl_queue_free_rings(struct axl_queue *q);
 void axl_queue_destroy(struct axl_queue *q);
 unsigned int axl_queue_peek(struct axl_queue *q);
 unsigned int axl_queue_reap(struct axl_queue *q);
+int axl_ioctl_jobs_trace(struct axl_ucmd *ucmd);
 void axl_queue_fail(struct axl_queue *q, u32 status, u32 job, u32 index);
 
 /* axl_reset.c */

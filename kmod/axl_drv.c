@@ -11,6 +11,7 @@
 #include <linux/pci.h>
 
 #include "axl_dev.h"
+#include "axl_stamp.h"
 
 static void axl_put(void *data)
 {
@@ -164,6 +165,7 @@ static int __init axl_init(void)
 {
 	int err;
 
+	axl_stamp_init();
 	axl_sysfs_init();
 	err = axl_cdev_init();
 	if (err)

@@ -7,7 +7,13 @@
 #include <linux/interrupt.h>
 
 #include "axl_dev.h"
+#include "axl_stamp.h"
 #include "axl_trace.h"
+
+static __always_inline bool axl_irq_traced(void)
+{
+	return trace_axl_irq_enabled() || trace_axl_irq_other_enabled() || trace_axl_job_enabled();
+}
 
 /*
  * The tracepoint comes before the completions it announces: a waiter on another
@@ -15,19 +21,29 @@
  */
 irqreturn_t axl_irq_queue(int irq, void *data)
 {
-	u64 host_ns = trace_axl_irq_enabled() ? ktime_get_mono_fast_ns() : 0;
+	bool traced = axl_irq_traced();
+	u64 stamp = traced ? axl_stamp() : 0;
+	u64 host_ns = traced ? ktime_get_mono_fast_ns() : 0;
 	struct axl_hwq *hwq = data;
 	unsigned int done = 0;
 
 	spin_lock(&hwq->lock);
-	if (trace_axl_irq_enabled())
-		trace_axl_irq(hwq->axl->index, hwq->id, AXL_MSIX_QUEUE(hwq->id),
-			      hwq->q ? axl_queue_peek(hwq->q) : 0, host_ns);
+	if (traced) {
+		hwq->irq_stamp = stamp;
+		hwq->irq_ns = host_ns;
+		hwq->irq_ready = hwq->q ? axl_queue_peek(hwq->q) : 0;
+		trace_axl_irq(hwq->axl->index, hwq->id, AXL_MSIX_QUEUE(hwq->id), hwq->irq_ready,
+			      host_ns);
+	}
 	if (hwq->q)
 		done = axl_queue_reap(hwq->q);
+	hwq->irq_ns = 0;
+	hwq->irq_ready = 0;
 	spin_unlock(&hwq->lock);
-	if (!done)
+	if (!done) {
 		axl_count(hwq->axl, AXL_STAT_SPURIOUS_IRQS);
+		trace_axl_irq_other(hwq->axl->index, hwq->id, AXL_MSIX_QUEUE(hwq->id), 0, host_ns);
+	}
 	return IRQ_HANDLED;
 }
 
@@ -44,7 +60,7 @@ static void axl_irq_link(struct axl_device *axl)
 
 irqreturn_t axl_irq_device(int irq, void *data)
 {
-	u64 host_ns = trace_axl_irq_enabled() ? ktime_get_mono_fast_ns() : 0;
+	u64 host_ns = axl_irq_traced() ? ktime_get_mono_fast_ns() : 0;
 	struct axl_device *axl = data;
 	u32 causes = axl_read32(axl, AXL_REG_INT_STATUS);
 	u32 i;
@@ -54,6 +70,7 @@ irqreturn_t axl_irq_device(int irq, void *data)
 	causes &= AXL_INT_ALL;
 	axl_write32(axl, AXL_REG_INT_STATUS, causes);
 	trace_axl_irq(axl->index, ~0u, AXL_MSIX_DEVICE, 0, host_ns);
+	trace_axl_irq_other(axl->index, ~0u, AXL_MSIX_DEVICE, causes, host_ns);
 
 	if (causes & AXL_INT_CTX_ERROR) {
 		for (i = 0; i < axl->num_contexts; i++)

@@ -7,10 +7,12 @@
  * the oldest job in flight, or one that failed. An entry that does not ends the
  * context, but for a mere repetition of the one before.
  */
+#include <linux/capability.h>
 #include <linux/dma-mapping.h>
 #include <linux/slab.h>
 
 #include "axl_dev.h"
+#include "axl_stamp.h"
 #include "axl_trace.h"
 
 #define AXL_SQ_BYTES (AXL_SQ_ENTRIES * sizeof(struct axl_desc))
@@ -82,6 +84,45 @@ void axl_queue_start(struct axl_queue *q)
 	trace_axl_queue(axl->index, q->ctx->hw, id, AXL_SQ_ENTRIES, 1);
 }
 
+static void axl_job_trace(struct axl_queue *q, const struct axl_job *job, u32 status, u64 ticks,
+			  u64 irq_ns, u64 complete_ns)
+{
+	trace_axl_job(AXL_JOB_WHERE(q->ctx->axl->index, q->ctx->hw, q->hwq->id, status),
+		      job->job | (u64)job->num_cmds << 32 | (u64)job->cpu << 48, job->seq,
+		      job->correlation,
+		      job->tid | (u64)job->pid << 32, job->copy_bytes, ticks,
+		      job->submit_ns, job->doorbell_ns, job->submit_end_ns, irq_ns, complete_ns);
+}
+
+/* A completion was taken, in the handler or elsewhere; hwq->lock held. */
+static void axl_job_trace_done(struct axl_queue *q, const struct axl_job *job, u32 status,
+			       u64 ticks)
+{
+	struct axl_hwq *hwq = q->hwq;
+	u64 irq_ns = 0, now_ns;
+
+	if (hwq->irq_ns)
+		now_ns = hwq->irq_ns + axl_stamp_ns(hwq->irq_stamp, axl_stamp());
+	else
+		now_ns = ktime_get_mono_fast_ns();
+	if (hwq->irq_ready) {
+		hwq->irq_ready--;
+		irq_ns = hwq->irq_ns;
+	}
+	axl_job_trace(q, job, status, ticks, irq_ns, now_ns);
+}
+
+/* Tells of all jobs in flight; hwq->lock held. Returns how many. */
+static u32 axl_queue_trace_jobs(struct axl_queue *q)
+{
+	u64 seq;
+
+	lockdep_assert_held(&q->hwq->lock);
+	for (seq = q->completed + 1; seq <= q->submitted; seq++)
+		axl_job_trace(q, &q->jobs[seq & (AXL_SQ_ENTRIES - 1)], ~0u, 0, 0, 0);
+	return q->submitted - q->completed;
+}
+
 static void axl_job_done(struct axl_queue *q, struct axl_job *job, u32 status, u32 index,
 			 u64 ticks)
 {
@@ -103,6 +144,8 @@ static void axl_job_done(struct axl_queue *q, struct axl_job *job, u32 status, u
 	q->progress = jiffies;
 	trace_axl_complete(axl->index, q->ctx->hw, q->hwq->id, job->job, job->seq,
 			   job->correlation, status, ticks);
+	if (trace_axl_job_enabled())
+		axl_job_trace_done(q, job, status, ticks);
 	WRITE_ONCE(q->completed, job->seq);
 }
 
@@ -232,4 +275,28 @@ void axl_queue_fail(struct axl_queue *q, u32 status, u32 guilty, u32 index)
 	}
 	axl_fences_signal(q);
 	wake_up_all(&q->wait);
+}
+
+/*
+ * Whoever begins or ends to listen to axl_job asks for the jobs in flight, of which
+ * it would else see nothing.
+ */
+int axl_ioctl_jobs_trace(struct axl_ucmd *ucmd)
+{
+	struct axl_device *axl = ucmd->file->axl;
+	struct axl_jobs_trace *cmd = ucmd->cmd;
+	u32 i;
+
+	if (!perfmon_capable())
+		return -EPERM;
+	cmd->jobs = 0;
+	for (i = 0; i < axl->num_queues; i++) {
+		struct axl_hwq *hwq = &axl->hwq[i];
+
+		spin_lock_irq(&hwq->lock);
+		if (hwq->q)
+			cmd->jobs += axl_queue_trace_jobs(hwq->q);
+		spin_unlock_irq(&hwq->lock);
+	}
+	return 0;
 }

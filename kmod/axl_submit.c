@@ -18,9 +18,36 @@
 #include <linux/uaccess.h>
 
 #include "axl_dev.h"
+#include "axl_stamp.h"
 #include "axl_trace.h"
 
 #define AXL_COPY_TRIES 16
+
+/* When a submission reached which point; filled in while somebody listens. */
+struct axl_submit_times {
+	u64 stamp;			/* the ioctl was entered, see axl_stamp() */
+	u64 entered_ns;			/* the same, once it is known */
+	u64 copy_bytes;
+	u64 host_ns;			/* the doorbell is about to be written */
+	u64 host_stamp;
+};
+
+static __always_inline bool axl_submit_traced(void)
+{
+	return trace_axl_submit_enabled() || trace_axl_doorbell_enabled() ||
+	       trace_axl_job_enabled() || trace_axl_refuse_enabled();
+}
+
+/* When the ioctl was entered. Called before a pause, which stamps are not made to span. */
+static u64 axl_submit_entered_ns(struct axl_submit_times *times)
+{
+	if (times->stamp && !times->entered_ns) {
+		u64 passed = axl_stamp_ns(times->stamp, axl_stamp());
+
+		times->entered_ns = ktime_get_mono_fast_ns() - passed;
+	}
+	return times->entered_ns;
+}
 
 static u32 axl_next_job(struct axl_device *axl)
 {
@@ -71,11 +98,12 @@ static int axl_submit_begin(struct axl_queue *q, const struct axl_submit *cmd)
  * order. file->lock is held before and after, q->submit too when it went well.
  */
 static noinline int axl_submit_wait(struct axl_file *file, struct axl_queue *q,
-				    const struct axl_submit *cmd)
+				    const struct axl_submit *cmd, struct axl_submit_times *times)
 {
 	struct axl_ctx *ctx = q->ctx;
 	int err;
 
+	axl_submit_entered_ns(times);
 	kref_get(&ctx->ref);
 	up_read(&file->lock);
 	err = axl_submit_begin(q, cmd);
@@ -89,13 +117,30 @@ static noinline int axl_submit_wait(struct axl_file *file, struct axl_queue *q,
 	return err;
 }
 
+/* For the tracepoint axl_job, which comes when the job is over. */
+static void axl_submit_note_times(struct axl_job *job, const struct axl_submit *cmd,
+				  const struct axl_submit_times *times)
+{
+	job->submit_ns = times->entered_ns;
+	if (!job->submit_ns)
+		job->submit_ns = times->host_ns - axl_stamp_ns(times->stamp, times->host_stamp);
+	job->doorbell_ns = times->host_ns;
+	job->submit_end_ns = times->host_ns + axl_stamp_ns(times->host_stamp, axl_stamp());
+	job->copy_bytes = times->copy_bytes;
+	job->num_cmds = cmd->num_cmds;
+	job->cpu = raw_smp_processor_id();
+	job->pid = current->tgid;
+	job->tid = current->pid;
+}
+
 /* Whoever takes the completion waits for hwq->lock, and finds all of this. */
 static void axl_submit_note(struct axl_queue *q, const struct axl_submit *cmd,
-			    struct axl_fence *fence)
+			    struct axl_fence *fence, const struct axl_submit_times *times)
 {
 	u64 seq = q->submitted + 1;
+	struct axl_job *job = &q->jobs[seq & (AXL_SQ_ENTRIES - 1)];
 
-	q->jobs[seq & (AXL_SQ_ENTRIES - 1)] = (struct axl_job){
+	*job = (struct axl_job){
 		.seq = seq,
 		.correlation = cmd->correlation,
 		.since = jiffies,
@@ -103,17 +148,18 @@ static void axl_submit_note(struct axl_queue *q, const struct axl_submit *cmd,
 		.sq_end = q->sq_tail,
 	};
 	WRITE_ONCE(q->submitted, seq);
+	if (trace_axl_job_enabled() && times->host_ns)
+		axl_submit_note_times(job, cmd, times);
 	if (fence)
 		axl_fence_add(q, fence, seq);
 }
 
 /* Makes the job the device's. With q->submit and file->lock held. */
 static int axl_submit_publish(struct axl_queue *q, const struct axl_submit *cmd,
-			      struct axl_fence *fence)
+			      struct axl_fence *fence, struct axl_submit_times *times)
 {
 	struct axl_hwq *hwq = q->hwq;
 	struct axl_device *axl = hwq->axl;
-	u64 host_ns = 0;
 
 	spin_lock_irq(&hwq->lock);
 	if (unlikely(q->dead)) {
@@ -121,14 +167,16 @@ static int axl_submit_publish(struct axl_queue *q, const struct axl_submit *cmd,
 		return -EIO;
 	}
 	q->sq_tail += cmd->num_cmds;
-	if (trace_axl_doorbell_enabled())
-		host_ns = ktime_get_mono_fast_ns();
+	if (axl_submit_traced() && times->stamp) {
+		times->host_stamp = axl_stamp();
+		times->host_ns = ktime_get_mono_fast_ns();
+	}
 	/* writel orders the ring's contents before the doorbell. */
 	axl_write32(axl, AXL_REG_Q_SQ_TAIL(hwq->id), q->sq_tail);
-	axl_submit_note(q, cmd, fence);
-	if (trace_axl_doorbell_enabled() && host_ns)
+	axl_submit_note(q, cmd, fence, times);
+	if (trace_axl_doorbell_enabled() && times->host_ns)
 		trace_axl_doorbell(axl->index, q->ctx->hw, hwq->id, cmd->job, q->submitted,
-				   cmd->correlation, q->sq_tail, host_ns);
+				   cmd->correlation, q->sq_tail, times->host_ns);
 	spin_unlock_irq(&hwq->lock);
 	axl_watchdog_arm(axl);
 	return 0;
@@ -136,7 +184,7 @@ static int axl_submit_publish(struct axl_queue *q, const struct axl_submit *cmd,
 
 /* With q->submit and file->lock held. -EFAULT: the user's page was not there. */
 static int axl_submit_job(struct axl_file *file, struct axl_queue *q, struct axl_submit *cmd,
-			  struct axl_fence *fence, u64 entered_ns)
+			  struct axl_fence *fence, struct axl_submit_times *times)
 {
 	struct axl_hwq *hwq = q->hwq;
 	struct axl_device *axl = hwq->axl;
@@ -159,19 +207,23 @@ static int axl_submit_job(struct axl_file *file, struct axl_queue *q, struct axl
 	if (err == -EFAULT)
 		return err;
 	cmd->job = job;
-	if (trace_axl_submit_enabled() && entered_ns)
+	times->copy_bytes = x.copy_bytes;
+	if (trace_axl_submit_enabled() && times->stamp)
 		trace_axl_submit(axl->index, q->ctx->hw, hwq->id, job, seq, cmd->correlation,
-				 cmd->num_cmds, x.copy_bytes, entered_ns);
+				 cmd->num_cmds, x.copy_bytes, axl_submit_entered_ns(times));
 	if (!err)
-		err = axl_submit_publish(q, cmd, fence);
+		err = axl_submit_publish(q, cmd, fence, times);
 	cmd->sequence = err ? 0 : seq;
+	if (err && trace_axl_refuse_enabled() && times->stamp)
+		trace_axl_refuse(axl->index, q->ctx->hw, hwq->id, job, seq, cmd->correlation,
+				 cmd->num_cmds, x.copy_bytes, axl_submit_entered_ns(times), err);
 	trace_axl_submit_end(axl->index, q->ctx->hw, hwq->id, job, seq, cmd->correlation, err);
 	return err;
 }
 
 /* With file->lock held, which keeps the queue. */
 static int axl_submit_queue(struct axl_file *file, struct axl_queue *q, struct axl_submit *cmd,
-			    struct axl_fence *fence, u64 entered_ns)
+			    struct axl_fence *fence, struct axl_submit_times *times)
 {
 	int err;
 
@@ -183,16 +235,16 @@ static int axl_submit_queue(struct axl_file *file, struct axl_queue *q, struct a
 		err = -EAGAIN;
 	}
 	if (unlikely(err == -EAGAIN))
-		err = axl_submit_wait(file, q, cmd);
+		err = axl_submit_wait(file, q, cmd, times);
 	if (unlikely(err))
 		return err;
-	err = axl_submit_job(file, q, cmd, fence, entered_ns);
+	err = axl_submit_job(file, q, cmd, fence, times);
 	mutex_unlock(&q->submit);
 	return err;
 }
 
 static int axl_submit_try(struct axl_file *file, struct axl_submit *cmd, struct axl_fence *fence,
-			  u64 entered_ns)
+			  struct axl_submit_times *times)
 {
 	u32 slot = cmd->ctx - 1;
 	struct axl_queue *q;
@@ -208,7 +260,7 @@ static int axl_submit_try(struct axl_file *file, struct axl_submit *cmd, struct 
 		ctx = file->ctxs[array_index_nospec(slot, AXL_MAX_CONTEXTS)];
 		if (likely(ctx && cmd->queue < ctx->num_queues)) {
 			q = ctx->queues[array_index_nospec(cmd->queue, AXL_MAX_QUEUES)];
-			err = axl_submit_queue(file, q, cmd, fence, entered_ns);
+			err = axl_submit_queue(file, q, cmd, fence, times);
 		}
 	}
 	up_read(&file->lock);
@@ -220,13 +272,12 @@ int axl_ioctl_submit(struct axl_ucmd *ucmd)
 {
 	struct axl_submit *cmd = ucmd->cmd;
 	struct axl_fence *fence = NULL;
-	u64 entered_ns = 0;
+	struct axl_submit_times times = {};
 	unsigned int tries;
 	int err;
 
-	if (trace_axl_submit_enabled())
-		entered_ns = ktime_get_mono_fast_ns();
-
+	if (axl_submit_traced())
+		times.stamp = axl_stamp();
 	if (cmd->flags & ~AXL_SUBMIT_FLAGS_ALL || cmd->cmd_bytes != sizeof(struct axl_desc) ||
 	    !cmd->num_cmds || cmd->num_cmds > AXL_MAX_JOB_COMMANDS)
 		return -EINVAL;
@@ -238,9 +289,10 @@ int axl_ioctl_submit(struct axl_ucmd *ucmd)
 		cmd->fence_fd = ucmd->fence_fd;
 	}
 	for (tries = 0; tries < AXL_COPY_TRIES; tries++) {
-		err = axl_submit_try(ucmd->file, cmd, fence, entered_ns);
+		err = axl_submit_try(ucmd->file, cmd, fence, &times);
 		if (err != -EFAULT)
 			return err;
+		axl_submit_entered_ns(&times);
 		if (fault_in_readable(u64_to_user_ptr(cmd->cmds),
 				      cmd->num_cmds * sizeof(struct axl_desc)))
 			return -EFAULT;

@@ -78,6 +78,7 @@ int axl_ioctl_wait(struct axl_ucmd *ucmd)
 	struct axl_job last = {};
 	struct axl_queue *q;
 	struct axl_ctx *ctx;
+	u64 wait_ns = 0;
 	int ret;
 
 	if (cmd->flags || !cmd->sequence)
@@ -92,6 +93,8 @@ int axl_ioctl_wait(struct axl_ucmd *ucmd)
 	if (cmd->sequence > READ_ONCE(q->submitted))
 		goto put;
 
+	if (trace_axl_wake_enabled())
+		wait_ns = ktime_get_mono_fast_ns();
 	trace_axl_wait(ctx->axl->index, ctx->hw, q->hwq->id, cmd->sequence, cmd->correlation);
 	ret = axl_wait_for(q, cmd->sequence, cmd->deadline_ns);
 	if (!ret) {
@@ -108,7 +111,7 @@ int axl_ioctl_wait(struct axl_ucmd *ucmd)
 	}
 	trace_axl_wake(ctx->axl->index, ctx->hw, q->hwq->id, last.job, cmd->sequence,
 		       last.correlation, cmd->correlation,
-		       ret && ret != -EIO ? ~0u : cmd->status);
+		       ret && ret != -EIO ? ~0u : cmd->status, wait_ns);
 put:
 	axl_ctx_put(ctx);
 	return ret;

@@ -16,7 +16,7 @@
  *   EFAULT    a user pointer is bad
  *   ENOENT    no such context, queue, buffer handle or job
  *   ENOTTY    no such ioctl
- *   EPERM     needs CAP_PERFMON (device-wide trace ring)
+ *   EPERM     needs CAP_PERFMON (device-wide trace ring, jobs of others)
  *   EBUSY     trace ring taken, or buffer in use by a job
  *   EOPNOTSUPP this machine cannot: memory that the DMA layer would bounce, or a
  *             trace ring above 2^14 records without an IOMMU
@@ -210,6 +210,15 @@ struct axl_trace_close {
 	__u32 reserved;
 };
 
+/*
+ * AXL_IOCTL_JOBS_TRACE: the tracepoint axl_job fires for each job in flight, with status
+ * 0xffff. For those who begin or end to listen to it. Needs CAP_PERFMON.
+ */
+struct axl_jobs_trace {
+	__u32 size;
+	__u32 jobs;		/* out: how many there were */
+};
+
 #define AXL_IOCTL_BASE		'x'
 #define AXL_IOCTL_INFO		_IOWR(AXL_IOCTL_BASE, 0x80, struct axl_info)
 #define AXL_IOCTL_CTX_CREATE	_IOWR(AXL_IOCTL_BASE, 0x81, struct axl_ctx_create)
@@ -222,6 +231,7 @@ struct axl_trace_close {
 #define AXL_IOCTL_CLOCK_SAMPLE	_IOWR(AXL_IOCTL_BASE, 0x88, struct axl_clock_sample)
 #define AXL_IOCTL_TRACE_OPEN	_IOWR(AXL_IOCTL_BASE, 0x89, struct axl_trace_open)
 #define AXL_IOCTL_TRACE_CLOSE	_IOW(AXL_IOCTL_BASE, 0x8a, struct axl_trace_close)
+#define AXL_IOCTL_JOBS_TRACE	_IOWR(AXL_IOCTL_BASE, 0x8b, struct axl_jobs_trace)
 
 AXL_STATIC_ASSERT(sizeof(struct axl_info) == 168, "axl_info");
 AXL_STATIC_ASSERT(sizeof(struct axl_ctx_create) == 32, "axl_ctx_create");
@@ -235,5 +245,6 @@ AXL_STATIC_ASSERT(sizeof(struct axl_counters_read) == 48, "axl_counters_read");
 AXL_STATIC_ASSERT(sizeof(struct axl_clock_sample) == 72, "axl_clock_sample");
 AXL_STATIC_ASSERT(sizeof(struct axl_trace_open) == 56, "axl_trace_open");
 AXL_STATIC_ASSERT(sizeof(struct axl_trace_close) == 8, "axl_trace_close");
+AXL_STATIC_ASSERT(sizeof(struct axl_jobs_trace) == 8, "axl_jobs_trace");
 
 #endif /* _UAPI_AXL_H */

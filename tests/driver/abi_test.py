@@ -8,6 +8,9 @@ import re
 import sys
 
 REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+# Arguments that stand for several fields.
+PACKED = {"where": ["dev", "ctx", "queue", "status"], "job_cmds": ["job", "num_cmds", "submit_cpu"],
+          "tid_pid": ["tid", "pid"]}
 COMMON = ["u32 dev", "u32 ctx", "u32 queue", "u32 job", "u64 seq", "u64 correlation"]
 
 
@@ -35,6 +38,7 @@ def tracepoints(header):
         struct = re.search(r"TP_STRUCT__entry\((.*?)\n\t\),", body, re.S)[1]
         listed = fields(struct)
         args = re.split(r",\s*", re.search(r"TP_ARGS\((.*?)\)", body, re.S)[1])
+        args = [field for arg in args for field in PACKED.get(arg, [arg])]
         if [field.split()[1] for field in listed.split(", ")] != args:
             raise ValueError(f"{names}: arguments and fields differ in order")
         (events if kind == "TRACE_EVENT" else classes)[names] = listed

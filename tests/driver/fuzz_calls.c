@@ -30,6 +30,7 @@ static const struct {
 	{ "clock_sample", AXL_IOCTL_CLOCK_SAMPLE, sizeof(struct axl_clock_sample), 5 },
 	{ "trace_open", AXL_IOCTL_TRACE_OPEN, sizeof(struct axl_trace_open), 4 },
 	{ "trace_close", AXL_IOCTL_TRACE_CLOSE, sizeof(struct axl_trace_close), 3 },
+	{ "jobs_trace", AXL_IOCTL_JOBS_TRACE, sizeof(struct axl_jobs_trace), 2 },
 	{ "other", 0, sizeof(struct axl_info), 5 },
 };
 
@@ -45,6 +46,7 @@ union call {
 	struct axl_clock_sample clock;
 	struct axl_trace_open trace_open;
 	struct axl_trace_close trace_close;
+	struct axl_jobs_trace jobs_trace;
 	uint32_t size;
 	unsigned char bytes[512];
 };

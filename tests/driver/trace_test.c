@@ -5,6 +5,7 @@
  */
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include "tests/driver/axl_user.h"
@@ -144,6 +145,104 @@ TEST(queues_fences_and_errors_are_told)
 	EXPECT(strstr(text, "ret=-22 error=EINVAL"));
 	EXPECT(strstr(text, "kind=host bytes=8192 created=1"));
 	EXPECT(strstr(text, "direction=bidirectional"));
+	trace_off();
+}
+
+/* The value of a field in the event's first line that has the text. */
+static long long value_of(const char *text, const char *event, const char *field)
+{
+	const char *line = strstr(text, event), *end = line ? strchr(line, '\n') : NULL;
+	const char *at = line ? strstr(line, field) : NULL;
+
+	ASSERT(at && (!end || at < end));
+	return atoll(at + strlen(field));
+}
+
+/* One event for a job has what five say, to the nanosecond where both read the clock. */
+TEST(a_job_is_told_whole)
+{
+	static const char *const events[] = { "axl_job", "axl_submit", "axl_doorbell", "axl_irq",
+					      "axl_complete", "axl_refuse", "axl_wait", "axl_wake",
+					      NULL };
+	static const char *const order[] = { " submit_ns=", " doorbell_ns=", " submit_end_ns=",
+					     " irq_ns=", " complete_ns=" };
+	struct axl_desc nop = cmd_nop(AXL_ENGINE_H2D), nops[3] = { nop, nop, nop };
+	struct axl_submit job, refused;
+	struct axl_ctx_create ctx;
+	struct axl_wait end;
+	char want[256], *text;
+	int fd, cpu = sched_getcpu();
+	long long at[5];
+	cpu_set_t here;
+	size_t i;
+
+	trace_on(events);
+	fd = dev_open();
+	CPU_ZERO(&here);
+	CPU_SET(cpu, &here);
+	ASSERT(sched_setaffinity(0, sizeof(here), &here) == 0);
+	ASSERT(ctx_create(fd, 1, 0, &ctx) == 0);
+	ASSERT(submit(fd, ctx.ctx, 0, nops, 3, &job) == 0);
+	EXPECT_EQ(wait_seq(fd, ctx.ctx, 0, 1, PATIENCE_MS, &end), 0);
+	nops[0].opcode = 0xff;
+	EXPECT_EQ(submit(fd, ctx.ctx, 0, nops, 3, &refused), -EINVAL);
+	text = trace_text();
+	snprintf(want, sizeof(want), "axl_job: axl0 ctx=%u queue=0 status=ok job=%u num_cmds=3 "
+		 "submit_cpu=%d seq=1 correlation=%#llx tid=%u pid=%u copy_bytes=0 "
+		 "device_ticks=%llu ",
+		 ctx.hw_context, job.job, cpu, (unsigned long long)job.correlation,
+		 (unsigned int)gettid(), (unsigned int)getpid(),
+		 (unsigned long long)end.device_ticks);
+	EXPECT_EQ(count(text, want), 1);
+	EXPECT_EQ(count(text, "axl_job: "), 1);
+	EXPECT_EQ(value_of(text, "axl_job: ", " submit_ns="),
+		  value_of(text, "axl_submit: ", "host_ns="));
+	EXPECT_EQ(value_of(text, "axl_job: ", " doorbell_ns="),
+		  value_of(text, "axl_doorbell: ", "host_ns="));
+	EXPECT_EQ(value_of(text, "axl_job: ", " irq_ns="),
+		  value_of(text, "axl_irq: axl0 queue=0", "host_ns="));
+	for (i = 0; i < sizeof(order) / sizeof(*order); i++)
+		at[i] = value_of(text, "axl_job: ", order[i]);
+	/* Another CPU may be in the handler before the submission is noted. */
+	EXPECT(at[0] > 0 && at[0] <= at[1] && at[1] <= at[2] && at[1] <= at[3]);
+	EXPECT(at[2] <= at[4] && at[3] <= at[4]);
+	EXPECT(value_of(text, "axl_wake: ", "wait_ns=") >=
+	       value_of(text, "axl_job: ", " submit_end_ns="));
+	EXPECT_EQ(count(text, "axl_refuse: "), 1);
+	EXPECT(strstr(text, "ret=-22 error=EINVAL"));
+	trace_off();
+}
+
+/* Who asks is told of what is in flight, and again when it has ended. */
+TEST(jobs_in_flight_are_told)
+{
+	static const char *const events[] = { "axl_job", NULL };
+	struct axl_jobs_trace ask = { .size = sizeof(ask) };
+	struct axl_desc stuck = cmd_nop(AXL_ENGINE_VECTOR);
+	struct axl_submit job;
+	struct axl_ctx_create ctx;
+	char want[256], *text;
+	int fd;
+
+	trace_on(events);
+	fd = dev_open();
+	ASSERT(ctx_create(fd, 1, 0, &ctx) == 0);
+	cmd_wait(&stuck, 5, 1);
+	EXPECT_EQ(dev_ioctl(fd, AXL_IOCTL_JOBS_TRACE, &ask), 0);
+	EXPECT_EQ(ask.jobs, 0);
+	ASSERT(submit(fd, ctx.ctx, 0, &stuck, 1, &job) == 0);
+	EXPECT_EQ(dev_ioctl(fd, AXL_IOCTL_JOBS_TRACE, &ask), 0);
+	EXPECT_EQ(ask.jobs, 1);
+	text = trace_text();
+	snprintf(want, sizeof(want), "status=in_flight job=%u num_cmds=1 ", job.job);
+	EXPECT_EQ(count(text, want), 1);
+	EXPECT(value_of(text, "status=in_flight", "doorbell_ns=") > 0);
+	EXPECT_EQ(value_of(text, "status=in_flight", "complete_ns="), 0);
+	EXPECT_EQ(ctx_destroy(fd, ctx.ctx), 0);
+	text = trace_text();
+	snprintf(want, sizeof(want), "status=canceled job=%u num_cmds=1 ", job.job);
+	EXPECT_EQ(count(text, want), 1);
+	EXPECT(value_of(text, "status=canceled", "complete_ns=") > 0);
 	trace_off();
 }
 

@@ -28,7 +28,8 @@ struct call {
 	CALL("counters", AXL_IOCTL_COUNTERS, axl_counters_read, device_ticks), \
 	CALL("clock", AXL_IOCTL_CLOCK_SAMPLE, axl_clock_sample, ptm_host_ns), \
 	CALL("trace_open", AXL_IOCTL_TRACE_OPEN, axl_trace_open, reserved), \
-	CALL("trace_close", AXL_IOCTL_TRACE_CLOSE, axl_trace_close, reserved)
+	CALL("trace_close", AXL_IOCTL_TRACE_CLOSE, axl_trace_close, reserved), \
+	CALL("jobs_trace", AXL_IOCTL_JOBS_TRACE, axl_jobs_trace, jobs)
 
 union room {
 	uint32_t size;
@@ -173,7 +174,7 @@ TEST(unknown_numbers_are_enotty)
 	unsigned int nr;
 
 	for (nr = 0; nr < 256; nr++) {
-		if (nr >= _IOC_NR(AXL_IOCTL_INFO) && nr <= _IOC_NR(AXL_IOCTL_TRACE_CLOSE))
+		if (nr >= _IOC_NR(AXL_IOCTL_INFO) && nr <= _IOC_NR(AXL_IOCTL_JOBS_TRACE))
 			continue;
 		EXPECT_EQ(dev_ioctl(fd, _IOWR(AXL_IOCTL_BASE, nr, uint64_t), &arg), -ENOTTY);
 	}
