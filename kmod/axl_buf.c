@@ -65,53 +65,75 @@ static struct axl_space *axl_buf_space(struct axl_device *axl, u32 kind)
 	       kind == AXL_BUF_SCRATCH ? &axl->scratch : NULL;
 }
 
-static void axl_buf_unback(struct axl_device *axl, struct axl_buf *buf)
+static void axl_buf_unback(struct axl_file *file, struct axl_buf *buf)
 {
+	struct axl_device *axl = file->axl;
 	struct axl_space *space = axl_buf_space(axl, buf->kind);
 
-	if (!space) {
+	if (!space)
 		axl_mem_unmap(&buf->mem);
-		return;
-	}
 	mutex_lock(&axl->lock);
-	axl_clear_range(axl, buf->addr, buf->bytes);
-	axl_space_give(space, buf->addr);
+	if (space) {
+		axl_clear_range(axl, buf->addr, buf->bytes);
+		axl_space_give(space, buf->addr);
+	}
+	axl_share_give_buf(file->share, buf->kind, buf->bytes);
 	mutex_unlock(&axl->lock);
 }
 
-static void axl_buf_release(struct axl_device *axl, struct axl_buf *buf)
+static void axl_buf_release(struct axl_file *file, struct axl_buf *buf)
 {
+	struct axl_device *axl = file->axl;
+
 	if (!axl_buf_space(axl, buf->kind))
 		trace_axl_dma_unmap(axl->index, AXL_CTX_NONE, buf->handle, buf->bytes,
 				    DMA_BIDIRECTIONAL, 0);
 	trace_axl_buf(axl->index, buf->handle, buf->kind, buf->bytes, 0);
-	axl_buf_unback(axl, buf);
+	axl_buf_unback(file, buf);
 	axl_mem_free(&buf->mem);
 	kfree(buf);
 }
 
-static int axl_buf_back(struct axl_file *file, struct axl_buf *buf)
+static int axl_buf_map(struct axl_device *axl, struct axl_buf *buf)
 {
-	struct axl_space *space = axl_buf_space(file->axl, buf->kind);
 	int err;
 
-	if (!space) {
-		err = axl_mem_map(file->axl, &buf->mem);
-		if (!err && buf->mem.num_sg == 1)
-			buf->addr = sg_dma_address(buf->mem.sgt.sgl);
-		if (!err && buf->mem.num_sg > 1 && !(file->axl->features & AXL_FEATURE_SG)) {
-			axl_mem_unmap(&buf->mem);
-			err = -ENOMEM;
-		}
-		buf->flat_bytes = buf->mem.num_sg == 1 ? buf->bytes : 0;
+	err = axl_mem_map(axl, &buf->mem);
+	if (err)
 		return err;
+	if (buf->mem.num_sg == 1) {
+		buf->addr = sg_dma_address(buf->mem.sgt.sgl);
+		buf->flat_bytes = buf->bytes;
+		return 0;
 	}
-	mutex_lock(&file->axl->lock);
-	err = axl_clear_free(file->axl);
-	if (!err)
-		err = axl_space_take(space, buf->bytes, &buf->addr);
-	mutex_unlock(&file->axl->lock);
-	buf->device_bytes = buf->bytes;
+	err = axl->features & AXL_FEATURE_SG ? axl_mem_make_list(axl, &buf->mem) : -ENOMEM;
+	if (err)
+		axl_mem_unmap(&buf->mem);
+	return err;
+}
+
+static int axl_buf_back(struct axl_file *file, struct axl_buf *buf)
+{
+	struct axl_device *axl = file->axl;
+	struct axl_space *space = axl_buf_space(axl, buf->kind);
+	int err;
+
+	err = space ? 0 : axl_buf_map(axl, buf);
+	if (err)
+		return err;
+	mutex_lock(&axl->lock);
+	err = axl_share_take_buf(file->share, buf->kind, buf->bytes);
+	if (!err && space) {
+		err = axl_clear_free(axl);
+		if (!err)
+			err = axl_space_take(space, buf->bytes, &buf->addr);
+		if (err)
+			axl_share_give_buf(file->share, buf->kind, buf->bytes);
+		buf->device_bytes = buf->bytes;
+	}
+	mutex_unlock(&axl->lock);
+	if (err && !space)
+		axl_mem_unmap(&buf->mem);
 	return err;
 }
 
@@ -157,9 +179,9 @@ int axl_ioctl_buf_create(struct axl_ucmd *ucmd)
 
 	/* Pinning may wait for user memory, which unplug must not wait for. */
 	if (buf->kind == AXL_BUF_USER)
-		err = axl_mem_pin(&buf->mem, cmd->user_addr, buf->bytes);
+		err = axl_mem_pin(file->share, &buf->mem, cmd->user_addr, buf->bytes);
 	else if (buf->kind == AXL_BUF_HOST)
-		err = axl_mem_alloc(axl, &buf->mem, buf->bytes);
+		err = axl_mem_alloc(axl, file->share, &buf->mem, buf->bytes, false);
 	if (err)
 		goto free;
 	err = axl_enter(axl, &idx);
@@ -184,7 +206,7 @@ int axl_ioctl_buf_create(struct axl_ucmd *ucmd)
 	}
 	up_write(&file->lock);
 	if (err)
-		axl_buf_unback(axl, buf);
+		axl_buf_unback(file, buf);
 leave:
 	axl_exit(axl, idx);
 	if (!err)
@@ -214,7 +236,7 @@ int axl_ioctl_buf_destroy(struct axl_ucmd *ucmd)
 		file->bufs[cmd->handle] = NULL;
 	up_write(&file->lock);
 	if (!err)
-		axl_buf_release(file->axl, buf);
+		axl_buf_release(file, buf);
 	return err;
 }
 
@@ -225,7 +247,7 @@ void axl_bufs_teardown(struct axl_file *file)
 
 	for (i = 0; i < file->num_bufs; i++)
 		if (file->bufs[i])
-			axl_buf_release(file->axl, file->bufs[i]);
+			axl_buf_release(file, file->bufs[i]);
 	kvfree(file->bufs);
 	file->bufs = NULL;
 	file->num_bufs = 0;

@@ -172,6 +172,9 @@ static noinline long axl_fops_any(struct file *filp, unsigned int cmd, u32 size,
 	op = &axl_ioctls[array_index_nospec(axl_ioctl_index(cmd), ARRAY_SIZE(axl_ioctls))];
 	if (size < op->min_size)
 		return -EINVAL;
+	/* Looking for what is not zero in gigabytes of it would keep a CPU for long. */
+	if (size > PAGE_SIZE)
+		return -E2BIG;
 	ret = copy_struct_from_user(ucmd.cmd, op->size, user, size);
 	if (ret)
 		return ret;
@@ -267,6 +270,12 @@ static int axl_fops_open(struct inode *inode, struct file *filp)
 		kfree(file);
 		return -ENODEV;
 	}
+	file->share = axl_share_get(axl, filp->f_cred);
+	if (!file->share) {
+		mutex_unlock(&axl->files_lock);
+		kfree(file);
+		return -ENOMEM;
+	}
 	get_device(&axl->dev);
 	list_add_tail(&file->link, &axl->files);
 	mutex_unlock(&axl->files_lock);
@@ -299,6 +308,7 @@ static int axl_fops_release(struct inode *inode, struct file *filp)
 	mutex_lock(&axl->files_lock);
 	list_del(&file->link);
 	axl_file_teardown(file);
+	axl_share_put(file->share);
 	mutex_unlock(&axl->files_lock);
 	kfree(file);
 	put_device(&axl->dev);
@@ -375,6 +385,7 @@ struct axl_device *axl_alloc(struct pci_dev *pdev)
 	mutex_init(&axl->lock);
 	spin_lock_init(&axl->snapshot_lock);
 	INIT_LIST_HEAD(&axl->files);
+	INIT_LIST_HEAD(&axl->shares);
 	INIT_WORK(&axl->recover, axl_recover);
 	INIT_DELAYED_WORK(&axl->watchdog, axl_watchdog);
 	axl_space_init(&axl->dram, 0, 0);

@@ -59,7 +59,7 @@ static bool axl_cmd_trace_take(struct axl_device *axl)
 	dma_rmb(); /* the records after the index */
 	for (; waiting && left; waiting--, left--) {
 		u32 at = reader->read++ & (AXL_CMD_TRACE_RECORDS - 1);
-		struct page *page = ring->mem.pages[1 + at / AXL_RECORDS_PER_PAGE];
+		struct page *page = ring->mem.pages->page[1 + at / AXL_RECORDS_PER_PAGE];
 		const union axl_record *records = page_address(page);
 		union axl_record record = records[at % AXL_RECORDS_PER_PAGE];
 
@@ -103,7 +103,7 @@ static int axl_cmd_trace_start(struct axl_device *axl)
 	struct axl_mem mem = {};
 	int err;
 
-	err = axl_ring_alloc(axl, AXL_CMD_TRACE_LOG2, &mem);
+	err = axl_ring_alloc(axl, NULL, AXL_CMD_TRACE_LOG2, &mem);
 	if (err)
 		return err;
 	mutex_lock(&axl->lock);

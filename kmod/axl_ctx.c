@@ -104,6 +104,9 @@ void axl_ctx_release(struct axl_ctx *ctx)
 	mutex_unlock(&axl->lock);
 	for (i = 0; i < ctx->num_queues; i++)
 		axl_queue_free_rings(ctx->queues[i]);
+	mutex_lock(&axl->lock);
+	axl_share_give_ctx(ctx->share, ctx->num_queues);
+	mutex_unlock(&axl->lock);
 	axl_ctx_put(ctx);
 }
 
@@ -114,7 +117,7 @@ int axl_ioctl_ctx_create(struct axl_ucmd *ucmd)
 	struct axl_ctx_create *cmd = ucmd->cmd;
 	struct axl_ctx *ctx;
 	u32 slot, i;
-	int err = 0;
+	int err;
 
 	if (cmd->flags || cmd->reserved || !cmd->num_queues ||
 	    cmd->num_queues > axl->num_queues || cmd->priority > AXL_PRIORITY_MAX)
@@ -122,11 +125,20 @@ int axl_ioctl_ctx_create(struct axl_ucmd *ucmd)
 	if (cmd->priority > AXL_PRIORITY_FREE && !capable(CAP_SYS_NICE))
 		return -EPERM;
 
+	/* First, so that no more is allocated than a user may have, be it for a moment. */
+	mutex_lock(&axl->lock);
+	err = axl_share_take_ctx(file->share, cmd->num_queues);
+	mutex_unlock(&axl->lock);
+	if (err)
+		return err;
 	ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
-	if (!ctx)
-		return -ENOMEM;
+	if (!ctx) {
+		err = -ENOMEM;
+		goto give;
+	}
 	kref_init(&ctx->ref);
 	ctx->axl = axl;
+	ctx->share = file->share;
 	ctx->num_queues = cmd->num_queues;
 	for (i = 0; i < ctx->num_queues; i++) {
 		ctx->queues[i] = axl_queue_create(ctx);
@@ -161,6 +173,10 @@ put:
 		if (ctx->queues[i])
 			axl_queue_free_rings(ctx->queues[i]);
 	axl_ctx_put(ctx);
+give:
+	mutex_lock(&axl->lock);
+	axl_share_give_ctx(file->share, cmd->num_queues);
+	mutex_unlock(&axl->lock);
 	return err;
 }
 

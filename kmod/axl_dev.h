@@ -46,20 +46,53 @@
 
 struct axl_device;
 struct axl_file;
+struct axl_user;
+struct cred;
 
-/* Pages that outlive the device as long as someone maps them, and their bus addresses. */
+/* Who pays: a user, on one device. Kept by his files. */
+struct axl_share {
+	struct list_head link;		/* axl->shares */
+	struct axl_device *axl;
+	struct axl_user *user;		/* the same on all devices */
+	const struct cred *cred;
+	u32 files;			/* axl->files_lock */
+	u32 ctxs;			/* from here on axl->lock */
+	u32 queues;
+	u32 bufs;
+	u64 dram_bytes;
+	u64 scratch_bytes;
+};
+
+/* Pages that outlive the device as long as someone maps them; then, too, they are paid for. */
+struct axl_pages {
+	struct kref ref;		/* the memory's, and each mapping's */
+	struct axl_share *share;	/* NULL: the driver's own */
+	struct mm_struct *mm;		/* whose pinned_vm they count in */
+	bool pinned;			/* user pages, not ours */
+	bool locked;			/* counted in the user's locked_vm */
+	unsigned long charged;
+	unsigned long count;		/* there already */
+	struct page *page[];
+};
+
+/* Pages and their bus addresses. */
 struct axl_mem {
 	struct device *dma_dev;		/* NULL once unmapped from the bus */
-	struct page **pages;
-	unsigned long num_pages;
-	bool pinned;			/* user pages, not ours */
-	struct mm_struct *mm;	/* charged for pinned pages */
+	struct axl_pages *pages;
 	struct sg_table sgt;
+	u32 num_sg;
 	/* The same as the device wants it, when there is more than one segment. */
 	struct axl_sg *sg;
 	dma_addr_t sg_dma;
-	u32 num_sg;
 	u64 *sg_start;			/* byte at which each segment starts */
+	struct axl_block *list;		/* where sg lies */
+};
+
+/* Memory that is one piece for the device and for us. */
+struct axl_block {
+	struct axl_mem mem;
+	void *at;
+	dma_addr_t dma;
 };
 
 struct axl_buf {
@@ -112,8 +145,8 @@ struct axl_queue {
 	u32 cq_head;
 	struct axl_desc *sq;
 	struct axl_cqe *cq;
-	dma_addr_t sq_dma;
-	dma_addr_t cq_dma;
+	struct axl_block sq_block;
+	struct axl_block cq_block;
 	struct axl_job *jobs;		/* AXL_SQ_ENTRIES, by sequence */
 	struct list_head fences;	/* unsignalled, in order of sequence */
 };
@@ -134,6 +167,7 @@ struct axl_hwq {
 struct axl_ctx {
 	struct kref ref;
 	struct axl_device *axl;
+	struct axl_share *share;
 	u32 handle;
 	u32 hw;				/* hardware context */
 	u32 num_queues;
@@ -156,6 +190,7 @@ struct axl_trace_ring {
 
 struct axl_file {
 	struct axl_device *axl;
+	struct axl_share *share;
 	struct list_head link;		/* axl->files */
 	struct rw_semaphore lock;
 	bool torn;			/* the device let go of it */
@@ -213,8 +248,10 @@ struct axl_device {
 	u64 clock_hz;
 	u64 scratch_bytes;
 
-	struct mutex files_lock;	/* files */
+	struct mutex files_lock;	/* files, shares */
 	struct list_head files;
+	struct list_head shares;
+	atomic64_t host_bytes;		/* of all shares */
 
 	struct mutex lock;		/* who owns what of the hardware; resets */
 	struct axl_ctx *ctxs[AXL_MAX_CONTEXTS];
@@ -335,12 +372,30 @@ int axl_cdev_add(struct axl_device *axl);
 void axl_cdev_del(struct axl_device *axl);
 
 /* axl_mem.c */
-int axl_mem_alloc(struct axl_device *axl, struct axl_mem *mem, u64 bytes);
-int axl_mem_pin(struct axl_mem *mem, u64 user_addr, u64 bytes);
+int axl_mem_alloc(struct axl_device *axl, struct axl_share *share, struct axl_mem *mem, u64 bytes,
+		  bool whole);
+int axl_mem_pin(struct axl_share *share, struct axl_mem *mem, u64 user_addr, u64 bytes);
+int axl_mem_make_list(struct axl_device *axl, struct axl_mem *mem);
 int axl_mem_map(struct axl_device *axl, struct axl_mem *mem);
 void axl_mem_unmap(struct axl_mem *mem);
 void axl_mem_free(struct axl_mem *mem);
+int axl_block_alloc(struct axl_device *axl, struct axl_share *share, struct axl_block *block,
+		    u64 bytes);
+void axl_block_free(struct axl_block *block);
 int axl_mem_mmap(struct axl_mem *mem, struct vm_area_struct *vma, unsigned long first_page);
+
+/* axl_quota.c */
+struct axl_share *axl_share_get(struct axl_device *axl, const struct cred *cred);
+void axl_share_put(struct axl_share *share);
+int axl_share_charge_host(struct axl_share *share, u64 bytes);
+void axl_share_uncharge_host(struct axl_share *share, u64 bytes);
+int axl_share_take_ctx(struct axl_share *share, u32 queues);
+void axl_share_give_ctx(struct axl_share *share, u32 queues);
+int axl_share_take_buf(struct axl_share *share, u32 kind, u64 bytes);
+void axl_share_give_buf(struct axl_share *share, u32 kind, u64 bytes);
+bool axl_machine_has(u64 bytes);
+u64 axl_user_limit(u64 whole);
+u64 axl_user_host_limit(void);
 
 /* axl_space.c */
 void axl_space_init(struct axl_space *space, u64 start, u64 end);
@@ -409,7 +464,8 @@ irqreturn_t axl_irq_device(int irq, void *data);
 int axl_ioctl_trace_open(struct axl_ucmd *ucmd);
 int axl_ioctl_trace_close(struct axl_ucmd *ucmd);
 void axl_ring_init(struct axl_device *axl, u32 id);
-int axl_ring_alloc(struct axl_device *axl, u32 log2_records, struct axl_mem *mem);
+int axl_ring_alloc(struct axl_device *axl, struct axl_share *share, u32 log2_records,
+		   struct axl_mem *mem);
 int axl_ring_take(struct axl_trace_ring *ring, const struct axl_trace_open *setup,
 		  const struct axl_mem *mem);
 struct axl_mem axl_ring_drop(struct axl_trace_ring *ring);

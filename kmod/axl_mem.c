@@ -3,13 +3,16 @@
  * axl.ko: host memory that the device reads and writes. Room: kmod.
  *
  * Our own pages (mappable by user space) or pinned user pages, mapped for DMA
- * as a scatter list. Pages are single and reference counted: a user mapping
- * keeps them after the buffer, or the device, is gone. Memory that the DMA
+ * as a scatter list. Pages are single, and counted and paid for until the last
+ * user mapping is gone, be the buffer or the device gone before. Memory that the DMA
  * layer would bounce is refused, because both sides use it at the same time.
  */
 #include <linux/dma-mapping.h>
 #include <linux/iommu.h>
+#include <linux/oom.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/user.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
@@ -20,127 +23,214 @@
 /* Memory that needs syncs is refused; users may pin a page twice, which syncs would forbid. */
 #define AXL_MEM_ATTRS DMA_ATTR_SKIP_CPU_SYNC
 
-/* Fills mem->pages from as few blocks as the allocator can give. */
-static int axl_mem_get_pages(struct axl_device *axl, struct axl_mem *mem, unsigned long count)
+/* Never the OOM killer's business: who asks for too much is told so. */
+#define AXL_MEM_GFP (GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN)
+
+static void axl_pages_release(struct kref *ref)
 {
-	int node = dev_to_node(&axl->pdev->dev);
-	gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_ZERO;
+	struct axl_pages *pages = container_of(ref, struct axl_pages, ref);
+	unsigned long i;
+
+	if (pages->pinned) {
+		unpin_user_pages_dirty_lock(pages->page, pages->count, true);
+	} else {
+		for (i = 0; i < pages->count; i++)
+			__free_page(pages->page[i]);
+	}
+	if (pages->locked)
+		atomic_long_sub(pages->charged, &pages->share->cred->user->locked_vm);
+	if (pages->mm) {
+		atomic64_sub(pages->charged, &pages->mm->pinned_vm);
+		mmdrop(pages->mm);
+	}
+	if (pages->share)
+		axl_share_uncharge_host(pages->share, (u64)pages->charged << PAGE_SHIFT);
+	kvfree(pages);
+}
+
+static void axl_pages_put(struct axl_pages *pages)
+{
+	kref_put(&pages->ref, axl_pages_release);
+}
+
+/* Room for so many, paid for. */
+static struct axl_pages *axl_pages_create(struct axl_share *share, unsigned long count)
+{
+	struct axl_pages *pages;
+	int err;
+
+	err = share ? axl_share_charge_host(share, (u64)count << PAGE_SHIFT) : 0;
+	if (err)
+		return ERR_PTR(err);
+	pages = kvzalloc(struct_size(pages, page, count), AXL_MEM_GFP | __GFP_RETRY_MAYFAIL);
+	if (!pages) {
+		if (share)
+			axl_share_uncharge_host(share, (u64)count << PAGE_SHIFT);
+		return ERR_PTR(-ENOMEM);
+	}
+	kref_init(&pages->ref);
+	pages->share = share;
+	pages->charged = count;
+	return pages;
+}
+
+/* A block, of which the last pages may be too many. */
+static void axl_pages_add(struct axl_pages *pages, struct page *block, unsigned int order)
+{
+	unsigned long i;
+
+	if (order)
+		split_page(block, order);
+	for (i = 0; i < 1ul << order; i++) {
+		if (pages->count < pages->charged)
+			pages->page[pages->count++] = block + i;
+		else
+			__free_page(block + i);
+	}
+}
+
+/* Fills them from as few blocks as the allocator can give; it tries hard for one if so wanted. */
+static int axl_pages_fill(struct axl_pages *pages, int node, bool whole)
+{
 	unsigned int order = AXL_MEM_MAX_ORDER;
 
-	while (mem->num_pages < count) {
-		unsigned long left = count - mem->num_pages;
+	while (pages->count < pages->charged) {
+		unsigned long left = pages->charged - pages->count;
 		unsigned int want = min_t(unsigned int, order, get_order(left << PAGE_SHIFT));
+		bool hard = !want || (whole && !pages->count && order == AXL_MEM_MAX_ORDER);
 		struct page *block;
-		unsigned long i;
 
-		block = alloc_pages_node(node, want ? gfp | __GFP_NORETRY | __GFP_NOWARN : gfp,
-					 want);
-		if (!block) {
-			if (!want)
-				return -ENOMEM;
+		block = alloc_pages_node(node, AXL_MEM_GFP | (hard ? __GFP_RETRY_MAYFAIL :
+								     __GFP_NORETRY), want);
+		if (fatal_signal_pending(current)) {
+			if (block)
+				__free_pages(block, want);
+			return -EINTR;
+		}
+		if (block)
+			axl_pages_add(pages, block, want);
+		else if (want)
 			order = want - 1;
-			continue;
-		}
-		if (want)
-			split_page(block, want);
-		for (i = 0; i < 1ul << want; i++) {
-			if (i < left)
-				mem->pages[mem->num_pages++] = block + i;
-			else
-				__free_page(block + i);
-		}
+		else
+			return -ENOMEM;
 	}
 	return 0;
 }
 
-int axl_mem_alloc(struct axl_device *axl, struct axl_mem *mem, u64 bytes)
+/* Should it come to the OOM killer after all, it is the caller's turn. */
+static int axl_pages_fill_as_origin(struct axl_pages *pages, int node, bool whole)
 {
-	unsigned long count = PAGE_ALIGN(bytes) >> PAGE_SHIFT;
+	bool user = !(current->flags & PF_KTHREAD);
 	int err;
 
-	mem->pages = kvcalloc(count, sizeof(*mem->pages), GFP_KERNEL_ACCOUNT);
-	if (!mem->pages)
-		return -ENOMEM;
-	err = axl_mem_get_pages(axl, mem, count);
+	if (user)
+		set_current_oom_origin();
+	err = axl_pages_fill(pages, node, whole);
+	if (user)
+		clear_current_oom_origin();
+	return err;
+}
+
+/* share: who pays, NULL for the driver's own. */
+int axl_mem_alloc(struct axl_device *axl, struct axl_share *share, struct axl_mem *mem, u64 bytes,
+		  bool whole)
+{
+	struct axl_pages *pages;
+	int err;
+
+	pages = axl_pages_create(share, PAGE_ALIGN(bytes) >> PAGE_SHIFT);
+	if (IS_ERR(pages))
+		return PTR_ERR(pages);
+	if (!axl_machine_has(bytes)) {
+		axl_count(axl, AXL_STAT_QUOTA_REFUSALS);
+		err = -ENOMEM;
+	} else {
+		err = axl_pages_fill_as_origin(pages, dev_to_node(&axl->pdev->dev), whole);
+	}
 	if (err)
-		axl_mem_free(mem);
+		axl_pages_put(pages);
+	else
+		mem->pages = pages;
 	return err;
 }
 
 /*
- * Pinned pages count against RLIMIT_MEMLOCK of the address space, like those of
- * RDMA: an atomic, since buffers are freed under locks that order after mmap's.
+ * RLIMIT_MEMLOCK ends what a user has pinned in all his processes, like io_uring's
+ * memory: a limit of one address space's would be as many times that as he forks.
  */
-static int axl_mem_charge(struct axl_mem *mem, unsigned long count)
+static int axl_pages_lock(struct axl_pages *pages)
 {
+	atomic_long_t *locked_vm = &pages->share->cred->user->locked_vm;
 	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
-	struct mm_struct *mm = current->mm;
+	unsigned long pinned = pages->charged;
 
-	if (atomic64_add_return(count, &mm->pinned_vm) > limit && !capable(CAP_IPC_LOCK)) {
-		atomic64_sub(count, &mm->pinned_vm);
-		return -ENOMEM;
+	if (!capable(CAP_IPC_LOCK)) {
+		if (atomic_long_add_return(pinned, locked_vm) > limit) {
+			atomic_long_sub(pinned, locked_vm);
+			return -ENOMEM;
+		}
+		pages->locked = true;
 	}
-	mmgrab(mm);
-	mem->mm = mm;
+	/* An atomic, since buffers are freed under locks that order after mmap's. */
+	atomic64_add(pinned, &current->mm->pinned_vm);
+	mmgrab(current->mm);
+	pages->mm = current->mm;
 	return 0;
 }
 
-static void axl_mem_uncharge(struct axl_mem *mem, unsigned long count)
+static int axl_pages_pin(struct axl_pages *pages, u64 user_addr)
 {
-	atomic64_sub(count, &mem->mm->pinned_vm);
-	mmdrop(mem->mm);
-	mem->mm = NULL;
+	while (pages->count < pages->charged) {
+		unsigned long left = pages->charged - pages->count;
+		int got = pin_user_pages_fast(user_addr + ((u64)pages->count << PAGE_SHIFT),
+					      min(left, 4096ul), FOLL_WRITE | FOLL_LONGTERM,
+					      pages->page + pages->count);
+
+		if (got <= 0)
+			return got ? got : -EFAULT;
+		pages->count += got;
+	}
+	return 0;
 }
 
 /* May fault user memory in: call it outside axl_enter() and without locks. */
-int axl_mem_pin(struct axl_mem *mem, u64 user_addr, u64 bytes)
+int axl_mem_pin(struct axl_share *share, struct axl_mem *mem, u64 user_addr, u64 bytes)
 {
-	unsigned long count = bytes >> PAGE_SHIFT;
+	struct axl_pages *pages;
 	int err;
 
-	mem->pinned = true;
-	mem->pages = kvcalloc(count, sizeof(*mem->pages), GFP_KERNEL_ACCOUNT);
-	if (!mem->pages)
-		return -ENOMEM;
-	err = axl_mem_charge(mem, count);
+	pages = axl_pages_create(share, bytes >> PAGE_SHIFT);
+	if (IS_ERR(pages))
+		return PTR_ERR(pages);
+	pages->pinned = true;
+	err = axl_pages_lock(pages);
+	if (!err)
+		err = axl_pages_pin(pages, user_addr);
 	if (err)
-		goto fail;
-	while (mem->num_pages < count) {
-		int got = pin_user_pages_fast(user_addr + ((u64)mem->num_pages << PAGE_SHIFT),
-					      min(count - mem->num_pages, 4096ul),
-					      FOLL_WRITE | FOLL_LONGTERM,
-					      mem->pages + mem->num_pages);
-
-		if (got <= 0) {
-			err = got ? got : -EFAULT;
-			goto uncharge;
-		}
-		mem->num_pages += got;
-	}
-	return 0;
-
-uncharge:
-	axl_mem_uncharge(mem, count);
-fail:
-	axl_mem_free(mem);
+		axl_pages_put(pages);
+	else
+		mem->pages = pages;
 	return err;
 }
 
 /* The device's own list, needed when the memory is not one piece on the bus. */
-static int axl_mem_make_sg(struct axl_mem *mem)
+int axl_mem_make_list(struct axl_device *axl, struct axl_mem *mem)
 {
 	struct scatterlist *s;
 	u64 at = 0;
-	int i;
+	int err, i;
 
-	mem->num_sg = mem->sgt.nents;
-	if (mem->num_sg == 1)
-		return 0;
-	mem->sg_start = kvcalloc(mem->num_sg, sizeof(u64), GFP_KERNEL_ACCOUNT);
-	mem->sg = dma_alloc_coherent(mem->dma_dev, (size_t)mem->num_sg * sizeof(*mem->sg),
-				     &mem->sg_dma, GFP_KERNEL | __GFP_NOWARN);
-	if (!mem->sg_start || !mem->sg)
+	mem->sg_start = kvcalloc(mem->num_sg, sizeof(u64),
+				 GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
+	mem->list = kzalloc(sizeof(*mem->list), GFP_KERNEL_ACCOUNT);
+	if (!mem->sg_start || !mem->list)
 		return -ENOMEM;
+	err = axl_block_alloc(axl, mem->pages->share, mem->list,
+			      (u64)mem->num_sg * sizeof(*mem->sg));
+	if (err)
+		return err;
+	mem->sg = mem->list->at;
+	mem->sg_dma = mem->list->dma;
 	for_each_sgtable_dma_sg(&mem->sgt, s, i) {
 		mem->sg_start[i] = at;
 		mem->sg[i].addr = sg_dma_address(s);
@@ -166,7 +256,7 @@ static bool axl_mem_is_direct(struct device *dev, struct axl_mem *mem)
 		dma_addr_t addr = sg_dma_address(s);
 
 		if (domain) {
-			phys_addr_t phys = page_to_phys(mem->pages[at >> PAGE_SHIFT]);
+			phys_addr_t phys = page_to_phys(mem->pages->page[at >> PAGE_SHIFT]);
 
 			if (iommu_iova_to_phys(domain, addr) != phys)
 				return false;
@@ -183,9 +273,11 @@ int axl_mem_map(struct axl_device *axl, struct axl_mem *mem)
 	struct device *dev = &axl->pdev->dev;
 	int err;
 
-	err = sg_alloc_table_from_pages_segment(&mem->sgt, mem->pages, mem->num_pages, 0,
-						mem->num_pages << PAGE_SHIFT,
-						dma_get_max_seg_size(dev), GFP_KERNEL_ACCOUNT);
+	err = sg_alloc_table_from_pages_segment(&mem->sgt, mem->pages->page, mem->pages->count, 0,
+						mem->pages->count << PAGE_SHIFT,
+						dma_get_max_seg_size(dev),
+						GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL |
+						__GFP_NOWARN);
 	if (err)
 		return err;
 	err = dma_map_sgtable(dev, &mem->sgt, DMA_BIDIRECTIONAL, AXL_MEM_ATTRS);
@@ -194,14 +286,12 @@ int axl_mem_map(struct axl_device *axl, struct axl_mem *mem)
 		return err;
 	}
 	mem->dma_dev = dev;
+	mem->num_sg = mem->sgt.nents;
 	if (!axl_mem_is_direct(dev, mem)) {
 		axl_mem_unmap(mem);
 		return -EOPNOTSUPP;
 	}
-	err = axl_mem_make_sg(mem);
-	if (err)
-		axl_mem_unmap(mem);
-	return err;
+	return 0;
 }
 
 /* The device lets go; the pages stay. */
@@ -209,12 +299,13 @@ void axl_mem_unmap(struct axl_mem *mem)
 {
 	if (!mem->dma_dev)
 		return;
-	if (mem->sg)
-		dma_free_coherent(mem->dma_dev, (size_t)mem->num_sg * sizeof(*mem->sg), mem->sg,
-				  mem->sg_dma);
+	if (mem->list)
+		axl_block_free(mem->list);
+	kfree(mem->list);
 	kvfree(mem->sg_start);
 	dma_unmap_sgtable(mem->dma_dev, &mem->sgt, DMA_BIDIRECTIONAL, AXL_MEM_ATTRS);
 	sg_free_table(&mem->sgt);
+	mem->list = NULL;
 	mem->sg = NULL;
 	mem->sg_start = NULL;
 	mem->num_sg = 0;
@@ -223,27 +314,86 @@ void axl_mem_unmap(struct axl_mem *mem)
 
 void axl_mem_free(struct axl_mem *mem)
 {
-	unsigned long i;
-
-	if (mem->pinned) {
-		if (mem->mm)
-			axl_mem_uncharge(mem, mem->num_pages);
-		unpin_user_pages_dirty_lock(mem->pages, mem->num_pages, true);
-	} else {
-		for (i = 0; i < mem->num_pages; i++)
-			__free_page(mem->pages[i]);
-	}
-	kvfree(mem->pages);
+	if (mem->pages)
+		axl_pages_put(mem->pages);
 	mem->pages = NULL;
-	mem->num_pages = 0;
 }
+
+/*
+ * Memory of the driver's and the device's, one piece for both: a ring, a list.
+ * Not dma_alloc_coherent(), which no memory cgroup is charged for.
+ */
+int axl_block_alloc(struct axl_device *axl, struct axl_share *share, struct axl_block *block,
+		    u64 bytes)
+{
+	struct axl_mem *mem = &block->mem;
+	int err;
+
+	err = axl_mem_alloc(axl, share, mem, bytes, true);
+	if (err)
+		return err;
+	err = axl_mem_map(axl, mem);
+	if (err)
+		goto free;
+	err = -ENOMEM;
+	if (mem->num_sg == 1)
+		block->at = vmap(mem->pages->page, mem->pages->count, VM_MAP, PAGE_KERNEL);
+	if (!block->at)
+		goto unmap;
+	block->dma = sg_dma_address(mem->sgt.sgl);
+	return 0;
+
+unmap:
+	axl_mem_unmap(mem);
+free:
+	axl_mem_free(mem);
+	return err;
+}
+
+/* Also one that was not allocated. */
+void axl_block_free(struct axl_block *block)
+{
+	if (!block->at)
+		return;
+	vunmap(block->at);
+	block->at = NULL;
+	axl_mem_unmap(&block->mem);
+	axl_mem_free(&block->mem);
+}
+
+/* Mappings share the pages, and who pays does as long as there is one. */
+static void axl_vma_open(struct vm_area_struct *vma)
+{
+	struct axl_pages *pages = vma->vm_private_data;
+
+	kref_get(&pages->ref);
+}
+
+static void axl_vma_close(struct vm_area_struct *vma)
+{
+	axl_pages_put(vma->vm_private_data);
+}
+
+static const struct vm_operations_struct axl_vma_ops = {
+	.open = axl_vma_open,
+	.close = axl_vma_close,
+};
 
 int axl_mem_mmap(struct axl_mem *mem, struct vm_area_struct *vma, unsigned long first_page)
 {
-	if (mem->pinned || !(vma->vm_flags & VM_SHARED))
+	struct axl_pages *pages = mem->pages;
+	int err;
+
+	if (pages->pinned || !(vma->vm_flags & VM_SHARED))
 		return -EINVAL;
-	if (first_page >= mem->num_pages || vma_pages(vma) > mem->num_pages - first_page)
+	if (first_page >= pages->count || vma_pages(vma) > pages->count - first_page)
 		return -EINVAL;
 	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
-	return vm_map_pages_zero(vma, mem->pages + first_page, mem->num_pages - first_page);
+	err = vm_map_pages_zero(vma, pages->page + first_page, pages->count - first_page);
+	if (err)
+		return err;
+	kref_get(&pages->ref);
+	vma->vm_private_data = pages;
+	vma->vm_ops = &axl_vma_ops;
+	return 0;
 }

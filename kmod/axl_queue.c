@@ -8,7 +8,6 @@
  * context, but for a mere repetition of the one before.
  */
 #include <linux/capability.h>
-#include <linux/dma-mapping.h>
 #include <linux/slab.h>
 
 #include "axl_dev.h"
@@ -20,7 +19,6 @@
 
 struct axl_queue *axl_queue_create(struct axl_ctx *ctx)
 {
-	struct device *dev = &ctx->axl->pdev->dev;
 	struct axl_queue *q;
 
 	q = kzalloc(sizeof(*q), GFP_KERNEL_ACCOUNT);
@@ -31,29 +29,27 @@ struct axl_queue *axl_queue_create(struct axl_ctx *ctx)
 	init_waitqueue_head(&q->wait);
 	INIT_LIST_HEAD(&q->fences);
 	q->jobs = kvcalloc(AXL_SQ_ENTRIES, sizeof(*q->jobs), GFP_KERNEL_ACCOUNT);
-	q->sq = dma_alloc_coherent(dev, AXL_SQ_BYTES, &q->sq_dma, GFP_KERNEL);
-	q->cq = dma_alloc_coherent(dev, AXL_CQ_BYTES, &q->cq_dma, GFP_KERNEL);
-	if (!q->jobs || !q->sq || !q->cq) {
+	if (!q->jobs ||
+	    axl_block_alloc(ctx->axl, ctx->share, &q->sq_block, AXL_SQ_BYTES) ||
+	    axl_block_alloc(ctx->axl, ctx->share, &q->cq_block, AXL_CQ_BYTES)) {
 		axl_queue_free_rings(q);
 		axl_queue_destroy(q);
 		return NULL;
 	}
+	q->sq = q->sq_block.at;
+	q->cq = q->cq_block.at;
 	return q;
 }
 
 /* While the device is bound to us; waiters may still hold the queue itself. */
 void axl_queue_free_rings(struct axl_queue *q)
 {
-	struct device *dev = &q->ctx->axl->pdev->dev;
-
 	mutex_lock(&q->submit);
 	q->dead = true;
-	if (q->sq)
-		dma_free_coherent(dev, AXL_SQ_BYTES, q->sq, q->sq_dma);
-	if (q->cq)
-		dma_free_coherent(dev, AXL_CQ_BYTES, q->cq, q->cq_dma);
 	q->sq = NULL;
 	q->cq = NULL;
+	axl_block_free(&q->sq_block);
+	axl_block_free(&q->cq_block);
 	mutex_unlock(&q->submit);
 }
 
@@ -75,8 +71,8 @@ void axl_queue_start(struct axl_queue *q)
 	spin_unlock_irq(&hwq->lock);
 
 	axl_write32(axl, AXL_REG_Q_CTRL(id), 0);
-	axl_write64(axl, AXL_REG_Q_SQ_BASE(id), q->sq_dma);
-	axl_write64(axl, AXL_REG_Q_CQ_BASE(id), q->cq_dma);
+	axl_write64(axl, AXL_REG_Q_SQ_BASE(id), q->sq_block.dma);
+	axl_write64(axl, AXL_REG_Q_CQ_BASE(id), q->cq_block.dma);
 	axl_write32(axl, AXL_REG_Q_SQ_LOG2(id), AXL_SQ_LOG2);
 	axl_write32(axl, AXL_REG_Q_CQ_LOG2(id), AXL_CQ_LOG2);
 	axl_write32(axl, AXL_REG_Q_CONTEXT(id), q->ctx->hw);

@@ -56,6 +56,46 @@ static ssize_t dram_free_bytes_show(struct device *dev, struct device_attribute 
 }
 static DEVICE_ATTR_RO(dram_free_bytes);
 
+static ssize_t host_bytes_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "%lld\n", (s64)atomic64_read(&to_axl(dev)->host_bytes));
+}
+static DEVICE_ATTR_RO(host_bytes);
+
+static ssize_t user_host_bytes_max_show(struct device *dev, struct device_attribute *attr,
+					char *page)
+{
+	return sysfs_emit(page, "%llu\n", axl_user_host_limit());
+}
+static DEVICE_ATTR_RO(user_host_bytes_max);
+
+static ssize_t user_contexts_max_show(struct device *dev, struct device_attribute *attr,
+				      char *page)
+{
+	return sysfs_emit(page, "%llu\n", axl_user_limit(to_axl(dev)->num_contexts));
+}
+static DEVICE_ATTR_RO(user_contexts_max);
+
+static ssize_t user_queues_max_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "%llu\n", axl_user_limit(to_axl(dev)->num_queues));
+}
+static DEVICE_ATTR_RO(user_queues_max);
+
+static ssize_t user_dram_bytes_max_show(struct device *dev, struct device_attribute *attr,
+					char *page)
+{
+	return sysfs_emit(page, "%llu\n", axl_user_limit(to_axl(dev)->dram.end));
+}
+static DEVICE_ATTR_RO(user_dram_bytes_max);
+
+static ssize_t user_scratch_bytes_max_show(struct device *dev, struct device_attribute *attr,
+					   char *page)
+{
+	return sysfs_emit(page, "%llu\n", axl_user_limit(to_axl(dev)->scratch_bytes));
+}
+static DEVICE_ATTR_RO(user_scratch_bytes_max);
+
 static ssize_t state_show(struct device *dev, struct device_attribute *attr, char *page)
 {
 	return sysfs_emit(page, "%s\n", axl_state_name(to_axl(dev)));
@@ -86,6 +126,12 @@ static struct attribute *axl_attrs[] = {
 	&dev_attr_clock_hz.attr,
 	&dev_attr_dram_bytes.attr,
 	&dev_attr_dram_free_bytes.attr,
+	&dev_attr_host_bytes.attr,
+	&dev_attr_user_host_bytes_max.attr,
+	&dev_attr_user_contexts_max.attr,
+	&dev_attr_user_queues_max.attr,
+	&dev_attr_user_dram_bytes_max.attr,
+	&dev_attr_user_scratch_bytes_max.attr,
 	&dev_attr_state.attr,
 	&dev_attr_trace_commands.attr,
 	NULL

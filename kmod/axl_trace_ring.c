@@ -67,11 +67,12 @@ void axl_ring_stop(struct axl_trace_ring *ring)
 }
 
 /* Memory for a ring, mapped for the device. */
-int axl_ring_alloc(struct axl_device *axl, u32 log2_records, struct axl_mem *mem)
+int axl_ring_alloc(struct axl_device *axl, struct axl_share *share, u32 log2_records,
+		   struct axl_mem *mem)
 {
 	int err;
 
-	err = axl_mem_alloc(axl, mem, AXL_RING_BYTES(log2_records));
+	err = axl_mem_alloc(axl, share, mem, AXL_RING_BYTES(log2_records), true);
 	if (err)
 		return err;
 	err = axl_mem_map(axl, mem);
@@ -100,7 +101,7 @@ int axl_ring_take(struct axl_trace_ring *ring, const struct axl_trace_open *setu
 		return axl_gone_error(axl);
 	ring->setup = *setup;
 	ring->mem = *mem;
-	ring->header = page_address(mem->pages[0]);
+	ring->header = page_address(mem->pages->page[0]);
 	ring->header->magic = AXL_TRACE_MAGIC;
 	ring->header->record_bytes = AXL_TRACE_RECORD_BYTES;
 	ring->header->log2_records = setup->log2_records;
@@ -198,7 +199,7 @@ int axl_ioctl_trace_open(struct axl_ucmd *ucmd)
 	err = axl_ring_check(cmd);
 	if (err)
 		return err;
-	err = axl_ring_alloc(file->axl, cmd->log2_records, &mem);
+	err = axl_ring_alloc(file->axl, file->share, cmd->log2_records, &mem);
 	if (err)
 		return err;
 	err = axl_ring_start(file, cmd, &mem);

@@ -21,7 +21,10 @@
  *   EOPNOTSUPP this machine cannot: memory that the DMA layer would bounce, or a
  *             trace ring above 2^14 records without an IOMMU
  *   ENOSPC    out of contexts, queues, handles or device memory
- *   ENOMEM    out of host memory
+ *   EDQUOT    there are some, but the user has his part of them (user_percent)
+ *   ENOMEM    out of host memory, or of the user's part of it (host_percent,
+ *             user_percent, RLIMIT_MEMLOCK for pinned pages, the memory cgroup)
+ *   EMFILE    a fence is wanted and the process has as many files as it may
  *   EAGAIN    submission ring full and AXL_SUBMIT_NONBLOCK given
  *   ETIMEDOUT the deadline passed
  *   EINTR     a signal came

@@ -21,7 +21,8 @@
 	X(THROTTLE_EVENTS, throttle_events, "throttling began or ended") \
 	X(BUS_ERRORS, bus_errors, "PCIe errors handled with a reset") \
 	X(TRACE_LOST, trace_lost, "records lost to the driver's own reader of the trace ring") \
-	X(BAD_TRACE_INDEXES, bad_trace_indexes, "times that ring's index made no sense")
+	X(BAD_TRACE_INDEXES, bad_trace_indexes, "times that ring's index made no sense") \
+	X(QUOTA_REFUSALS, quota_refusals, "refused: a user, or all together, have what they may")
 
 #define AXL_STAT_ENUM_(NAME, name, text) AXL_STAT_##NAME,
 enum axl_stat { AXL_STATS(AXL_STAT_ENUM_) AXL_NUM_STATS };

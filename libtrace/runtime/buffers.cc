@@ -59,6 +59,9 @@ axlError_t Buffers::Create(uint32_t kind, size_t bytes, void* user, uint32_t* ha
     std::snprintf(what, sizeof what, "allocate %zu bytes of %s", bytes, KindName(kind));
     if (-result == ENOSPC || (-result == ENOMEM && IsDeviceKind(kind)))
       return Fail(axlErrorOutOfDeviceMemory, "cannot %s: not enough is free", what);
+    if (-result == EDQUOT && IsDeviceKind(kind))
+      return Fail(axlErrorOutOfDeviceMemory,
+                  "cannot %s: this user has his part of it (the driver's user_percent)", what);
     return FailErrno(-result, what);
   }
   if (create.handle == 0 || create.handle > kMaxHandle) {

@@ -91,7 +91,7 @@ axlError_t Context::Create(Kernel& kernel, int fd, uint32_t priority, uint32_t q
     create.priority = priority;
     result = kernel.Ioctl(fd, AXL_IOCTL_CTX_CREATE, &create);
     queues /= 2;
-  } while (result == -ENOSPC && queues > 0);
+  } while ((result == -ENOSPC || result == -EDQUOT) && queues > 0);
   if (result == -EPERM)
     return Fail(axlErrorPermission,
                 "cannot create a context of priority %u: above 1 needs CAP_SYS_NICE", priority);

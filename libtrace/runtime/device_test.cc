@@ -66,17 +66,12 @@ TEST_CASE("errno of each ioctl becomes a named error") {
     int error;
     axlError_t expected;
   };
-  const Case cases[] = {{EINVAL, axlErrorInvalidValue},
-                        {E2BIG, axlErrorVersionMismatch},
-                        {EFAULT, axlErrorInvalidValue},
-                        {ENOENT, axlErrorInvalidValue},
-                        {ENOTTY, axlErrorVersionMismatch},
-                        {EPERM, axlErrorPermission},
-                        {ENOSPC, axlErrorOutOfDeviceMemory},
-                        {ENOMEM, axlErrorOutOfDeviceMemory},
-                        {ENODEV, axlErrorDeviceLost},
-                        {ETIMEDOUT, axlErrorTimeout},
-                        {EXDEV, axlErrorUnknown}};
+  const Case cases[] = {{EINVAL, axlErrorInvalidValue},      {E2BIG, axlErrorVersionMismatch},
+                        {EFAULT, axlErrorInvalidValue},      {ENOENT, axlErrorInvalidValue},
+                        {ENOTTY, axlErrorVersionMismatch},   {EPERM, axlErrorPermission},
+                        {ENOSPC, axlErrorOutOfDeviceMemory}, {EDQUOT, axlErrorOutOfDeviceMemory},
+                        {ENOMEM, axlErrorOutOfDeviceMemory}, {ENODEV, axlErrorDeviceLost},
+                        {ETIMEDOUT, axlErrorTimeout},        {EXDEV, axlErrorUnknown}};
   for (const Case& c : cases) {
     Fixture f;
     void* p;
@@ -92,7 +87,7 @@ TEST_CASE("contexts: fewer queues are taken, none is a limit, priority needs rig
   Fixture f;
   axlStream_t s;
   SECTION("fewer queues") {
-    f.kernel.FailIoctl(AXL_IOCTL_CTX_CREATE, ENOSPC);
+    f.kernel.FailIoctl(AXL_IOCTL_CTX_CREATE, GENERATE(ENOSPC, EDQUOT));
     AXL_OK(axlStreamCreate(&s));
     REQUIRE(f.kernel.ioctls(AXL_IOCTL_CTX_CREATE) == 2);
   }

@@ -106,8 +106,14 @@ axlError_t FailErrno(int error_number, const char* what) {
                   "cannot %s: in use by work that has not finished; synchronise first", what);
     case ENOSPC:
       return Fail(axlErrorLimit, "cannot %s: the device has none left; free some first", what);
+    case EDQUOT:
+      return Fail(axlErrorLimit,
+                  "cannot %s: this user has his part of the device (the driver's user_percent); "
+                  "free some first",
+                  what);
     case ENOMEM:
-      return Fail(axlErrorOutOfHostMemory, "cannot %s: out of host memory", what);
+      return Fail(axlErrorOutOfHostMemory,
+                  "cannot %s: out of host memory, or of what this user may have of it", what);
     case ETIMEDOUT:
       return Fail(axlErrorTimeout, "cannot %s: the deadline passed", what);
     case EAGAIN:

@@ -19,6 +19,21 @@ void axl_ctx_error(struct axl_device *axl, u32 hw)
 	ctx_errors_++;
 }
 
+int axl_block_alloc(struct axl_device *axl, struct axl_share *share, struct axl_block *block,
+		    u64 bytes)
+{
+	(void)axl, (void)share;
+	block->at = calloc(1, bytes);
+	block->dma = (uintptr_t)block->at;
+	return block->at ? 0 : -ENOMEM;
+}
+
+void axl_block_free(struct axl_block *block)
+{
+	free(block->at);
+	block->at = NULL;
+}
+
 void axl_fences_signal(struct axl_queue *q) { (void)q; }
 u32 axl_read32(struct axl_device *axl, u32 reg) { (void)axl, (void)reg; return 0; }
 u64 axl_read64(struct axl_device *axl, u32 reg) { (void)axl, (void)reg; return 0; }

@@ -29,6 +29,8 @@ void harness_fail(const char *file, int line, const char *format, ...)
 	va_end(args);
 }
 
+int harness_failed(void) { return failures_ != 0; }
+
 void harness_skip(const char *reason)
 {
 	printf("# skip: %s\n", reason);

@@ -37,6 +37,8 @@ void harness_add(struct harness_test *test);
 int harness_main(int argc, char **argv);
 void harness_fail(const char *file, int line, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* For processes that a test makes: whether an expectation failed in this one. */
+int harness_failed(void);
 void harness_skip(const char *reason) __attribute__((noreturn));
 void harness_stop(void) __attribute__((noreturn));
 

@@ -103,22 +103,6 @@ static inline void *kvcalloc(size_t n, size_t bytes, gfp_t gfp)
 	return calloc(n, bytes);
 }
 
-static inline void *dma_alloc_coherent(struct device *dev, size_t bytes, dma_addr_t *addr,
-				       gfp_t gfp)
-{
-	void *p = calloc(1, bytes);
-
-	(void)dev, (void)gfp;
-	*addr = (uintptr_t)p;
-	return p;
-}
-
-static inline void dma_free_coherent(struct device *dev, size_t bytes, void *p, dma_addr_t addr)
-{
-	(void)dev, (void)bytes, (void)addr;
-	free(p);
-}
-
 static inline void INIT_LIST_HEAD(struct list_head *list) { list->next = list->prev = list; }
 static inline void list_add_tail(struct list_head *entry, struct list_head *before)
 {
