@@ -61,6 +61,7 @@ struct attribute_group;
 #define _AXL_TRACE_H
 
 #define __user
+#define __init
 #define __iomem
 #define BIT(n) (1ul << (n))
 #define BIT_ULL(n) (1ull << (n))
@@ -94,6 +95,7 @@ static inline void srcu_read_unlock(struct srcu_struct *srcu, int idx) { srcu->n
 static inline void init_waitqueue_head(wait_queue_head_t *wait) { wait->sleepers = 0; }
 static inline void wake_up_all(wait_queue_head_t *wait) { wait->sleepers = 0; }
 
+static inline u64 ktime_get_mono_fast_ns(void) { return 0; }
 static inline void *kzalloc(size_t bytes, gfp_t gfp) { (void)gfp; return calloc(1, bytes); }
 static inline void kfree(const void *p) { free((void *)p); }
 static inline void kvfree(const void *p) { free((void *)p); }
@@ -155,6 +157,10 @@ static inline void writel(u32 value, void *at)
 
 #define trace_axl_queue(...) ((void)0)
 #define trace_axl_complete(...) ((void)0)
+#define trace_axl_job(...) ((void)0)
+#define trace_axl_job_enabled() false
+#define AXL_JOB_WHERE(...) 0
+#define perfmon_capable() true
 #define trace_axl_clock_sample(...) ((void)0)
 
 #endif /* TESTS_DRIVER_KERNEL_H_ */

@@ -557,10 +557,10 @@ TEST(memory_is_charged_to_the_users_cgroup)
 	EXPECT_CHARGED(before, 16 << 20);
 	EXPECT_EQ(buf_destroy(fd, buf.handle), 0);
 	EXPECT_CHARGED(before, 0);
-	/* Rings of queues: 256 + 64 KiB each, and the driver's notes of jobs. */
+	/* Rings of queues: 256 + 64 KiB each, and 192 of notes of jobs. */
 	before = charged();
 	ASSERT(ctx_create(fd, 8, 0, &second) == 0);
-	EXPECT_CHARGED(before, 8 * (400 << 10));
+	EXPECT_CHARGED(before, 8 * (512 << 10));
 	EXPECT_EQ(ctx_destroy(fd, second.ctx), 0);
 	EXPECT_CHARGED(before, 0);
 	ring.ctx = ctx.ctx;
