@@ -47,3 +47,7 @@ $(eval $(call fuzzer,control,daemon/service/control_fuzz.cc daemon/service/contr
 $(eval $(call program,$(BUILD)/test/axl-probe-app,daemon/testing/probe_app.cc,-lpthread))
 $(eval $(call program,$(BUILD)/test/axl-trace-summary,daemon/testing/trace_summary.cc $(DAEMON_STREAM),-lprotobuf,$(BUILD)/obj/gen/libtrace/proto/trace.pb.o))
 TESTS += $(BUILD)/test/axl-probe-app $(BUILD)/test/axl-trace-summary
+$(BUILD)/test/axl-api-app: $(call objs,daemon/testing/api_app.cc) $(BUILD)/lib/libaxl.so
+	$(call say,LINK,$@)$(call anew,$(CXX) $(LDFLAGS) -o $$t $(filter %.o,$^) -L$(BUILD)/lib -laxl -lpthread)
+OBJS += $(call objs,daemon/testing/api_app.cc)
+TESTS += $(BUILD)/test/axl-api-app

@@ -156,7 +156,7 @@ const char kUsage[] =
     "  --system              record every process\n"
     "  --device NAME|BDF     only this accelerator; repeatable; default all\n"
     "  --no-device           host events only\n"
-    "  --probes LIST         of usdt,driver,device,counters,clock [all]\n"
+    "  --probes LIST         of api,usdt,driver,device,counters,clock [all but usdt]\n"
     "  --libaxl FILE         API library whose probes are attached; repeatable\n"
     "  --counter-period T    device counter samples, such as 500us; 0 = none [1ms]\n"
     "  --ring SIZE           flight recorder: keep the last SIZE bytes in memory\n"
@@ -177,11 +177,13 @@ std::optional<uint64_t> ParseBytes(std::string_view text) {
 }
 
 Result<ProbeSet> ParseProbes(std::string_view list) {
-  ProbeSet probes = {false, false, false, false, false};
+  ProbeSet probes = {false, false, false, false, false, false};
   for (std::string_view rest = list;;) {
     const size_t comma = rest.find(',');
     const std::string_view name = rest.substr(0, comma);
-    if (name == "usdt") {
+    if (name == "api") {
+      probes.api = true;
+    } else if (name == "usdt") {
       probes.usdt = true;
     } else if (name == "driver") {
       probes.driver = true;
@@ -193,7 +195,7 @@ Result<ProbeSet> ParseProbes(std::string_view list) {
       probes.clock = true;
     } else {
       return Status::Error("no probes called '" + std::string(name) +
-                           "'; there are usdt, driver, device, counters and clock");
+                           "'; there are api, usdt, driver, device, counters and clock");
     }
     if (comma == std::string_view::npos) return probes;
     rest.remove_prefix(comma + 1);

@@ -106,6 +106,7 @@ Status Recorder::Attach(const RecordOptions& options) {
   }
   BpfOptions bpf;
   bpf.usdt = options.probes.usdt;
+  bpf.rings = options.probes.api && !bpf.usdt;
   bpf.driver = options.probes.driver && !devices.empty();
   bpf.system_wide = options.system_wide;
   bpf.libraries = options.libraries;
@@ -115,7 +116,7 @@ Status Recorder::Attach(const RecordOptions& options) {
       return Status::Error("cannot read the API library " + library + " (--libaxl)");
     }
   }
-  if (bpf.usdt && bpf.libraries.empty()) {
+  if ((bpf.usdt || bpf.rings) && bpf.libraries.empty()) {
     const std::string library = DefaultLibrary();
     if (library.empty()) {
       session_.OnProbe("usdt:libaxl", false, "libaxl.so not found; give its path with --libaxl");
@@ -125,7 +126,7 @@ Status Recorder::Attach(const RecordOptions& options) {
   }
   // Without programs to run there is still the process tree to follow, unless
   // everything is recorded anyway.
-  if (bpf.usdt || bpf.driver || !options.system_wide) {
+  if (bpf.usdt || bpf.rings || bpf.driver || !options.system_wide) {
     auto source = std::make_unique<BpfSource>(std::move(bpf), &session_);
     if (Status status = source->Start(); !status.ok()) return status;
     WakeOn(source->wake_fd(), EPOLLIN | EPOLLET);

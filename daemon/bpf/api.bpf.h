@@ -39,10 +39,50 @@ static __always_inline void intern(__u32 generation, __u64 address, __u64 now_ns
 	submit(record);
 }
 
+/* The filter of the programs below: what comes by shared memory does not come twice. */
+static __always_inline struct act_tracked *probed(void)
+{
+	struct act_tracked *process = current_tracked();
+	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+
+	if (!process || bpf_map_lookup_elem(&ringed, &pid))
+		return NULL;
+	return process;
+}
+
+static __always_inline int emit_ring(__u16 type, int fd, __u32 version)
+{
+	__u64 now_ns = bpf_ktime_get_ns();
+	struct act_ring *record;
+
+	if (!current_tracked())
+		return 0;
+	record = reserve(sizeof(*record), ACT_HOP_PROCESS, now_ns);
+	if (!record)
+		return 0;
+	fill_head(&record->h, now_ns, type, version);
+	record->fd = fd;
+	record->reserved = 0;
+	submit_now(record);
+	return 0;
+}
+
+SEC("usdt")
+int BPF_USDT(ring_ready, int fd, __u32 version)
+{
+	return emit_ring(ACT_RING_READY, fd, version);
+}
+
+SEC("usdt")
+int BPF_USDT(ring_wake)
+{
+	return emit_ring(ACT_RING_WAKE, -1, 0);
+}
+
 SEC("usdt")
 int BPF_USDT(api_begin, const char *name, __u64 correlation, __u64 bytes, __u32 stream)
 {
-	struct act_tracked *process = current_tracked();
+	struct act_tracked *process = probed();
 	struct act_api_begin *record;
 	__u64 now_ns;
 
@@ -67,7 +107,7 @@ int BPF_USDT(api_end, const char *name, __u64 correlation, int result)
 	__u64 now_ns = bpf_ktime_get_ns();
 	struct act_api_end *record;
 
-	if (!current_tracked())
+	if (!probed())
 		return 0;
 	record = reserve(sizeof(*record), ACT_HOP_API, now_ns);
 	if (!record)
@@ -84,7 +124,7 @@ static __always_inline int emit_range(__u16 type, const char *name, __u32 depth)
 	__u64 now_ns = bpf_ktime_get_ns();
 	struct act_range *record;
 
-	if (!current_tracked())
+	if (!probed())
 		return 0;
 	record = reserve(sizeof(*record), ACT_HOP_API, now_ns);
 	if (!record)
@@ -115,7 +155,7 @@ int BPF_USDT(range_pop, __u32 depth)
 	__u64 now_ns = bpf_ktime_get_ns();
 	struct act_range_pop *record;
 
-	if (!current_tracked())
+	if (!probed())
 		return 0;
 	record = reserve(sizeof(*record), ACT_HOP_API, now_ns);
 	if (!record)
@@ -131,7 +171,7 @@ int BPF_USDT(op_name, __u32 tag, const char *name)
 	__u64 now_ns = bpf_ktime_get_ns();
 	struct act_name *record;
 
-	if (!current_tracked())
+	if (!probed())
 		return 0;
 	record = reserve(sizeof(*record), ACT_HOP_PROCESS, now_ns);
 	if (!record)

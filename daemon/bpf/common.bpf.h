@@ -80,6 +80,14 @@ struct {
 	__type(value, struct act_tracked);
 } tracked SEC(".maps");
 
+/* Processes whose API events the daemon reads from shared memory. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, ACT_MAX_TRACKED);
+	__type(key, __u32);
+	__type(value, __u8);
+} ringed SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, ACT_MAX_NAMES);
@@ -141,6 +149,12 @@ static __always_inline void submit(void *record)
 		flags = BPF_RB_FORCE_WAKEUP;
 	}
 	bpf_ringbuf_submit(record, flags);
+}
+
+/* For what cannot wait for the daemon's next look. */
+static __always_inline void submit_now(void *record)
+{
+	bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
 }
 
 static __always_inline void fill_head(struct act_head *h, __u64 now_ns, __u16 type, __u32 extra)

@@ -43,6 +43,7 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 
 	if (!entry)
 		return 0;
+	bpf_map_delete_elem(&ringed, &pid);
 	/* A setuid program is not its caller's to look into. */
 	if (owner_uid != ACT_ANY_USER && (BPF_CORE_READ(task, cred, uid.val) != owner_uid ||
 					  BPF_CORE_READ(task, cred, euid.val) != owner_uid)) {
@@ -84,8 +85,10 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 
 	if (!entry)
 		return 0;
-	if (pid == (__u32)id)
+	if (pid == (__u32)id) {
 		entry->exited = 1;
+		bpf_map_delete_elem(&ringed, &pid);
+	}
 	bpf_get_current_comm(comm, sizeof(comm));
 	emit_process(pid, (__u32)id, ACT_PROCESS_EXIT, 0, comm);
 	return 0;

@@ -11,7 +11,7 @@
 
 #include <linux/types.h>
 
-#define ACT_NAME_BYTES 64 /* longer names are cut */
+#define ACT_NAME_BYTES 128 /* longer names are cut */
 #define ACT_COMM_BYTES 16
 #define ACT_MAX_DEVICES 16
 #define ACT_MAX_TRACKED 32768
@@ -28,6 +28,8 @@ enum act_type {
 	ACT_OP_NAME = 7, /* (pid, tag) means this text */
 	ACT_HOST = 8,    /* a tracepoint of the driver */
 	ACT_PROCESS = 9,
+	ACT_RING_READY = 10, /* the process has made a segment of rings (libtrace/ring) */
+	ACT_RING_WAKE = 11,  /* one of its rings is half full */
 	ACT_NUM_TYPES,
 };
 
@@ -104,6 +106,12 @@ struct act_process {
 	__u32 parent;
 	__u32 reserved;
 	char comm[ACT_COMM_BYTES];
+};
+
+struct act_ring {
+	struct act_head h; /* extra: version of the format */
+	__s32 fd;          /* in the process; negative: an errno, it has none */
+	__u32 reserved;
 };
 
 /* Value of the per-CPU map `hops`. */

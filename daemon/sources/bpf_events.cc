@@ -30,6 +30,8 @@ constexpr TypeInfo kTypes[ACT_NUM_TYPES] = {
     {sizeof(act_name), ACT_HOP_PROCESS},
     {sizeof(act_host), ACT_HOP_DRIVER},
     {sizeof(act_process), ACT_HOP_PROCESS},
+    {sizeof(act_ring), ACT_HOP_PROCESS},
+    {sizeof(act_ring), ACT_HOP_PROCESS},
 };
 
 template <size_t N>
@@ -113,6 +115,13 @@ void BpfEvents::Handle(const void* data, size_t bytes) {
     case ACT_HOST:
       handler_->OnHost(ToHostEvent(*static_cast<const act_host*>(data)));
       break;
+    case ACT_RING_READY:
+      if (watcher_ != nullptr) {
+        watcher_->OnRingReady(head.pid, static_cast<const act_ring*>(data)->fd, head.extra);
+      }
+      break;
+    case ACT_RING_WAKE:  // has done its work by waking
+      break;
     case ACT_PROCESS:
       OnProcess(*static_cast<const act_process*>(data));
       break;
@@ -123,6 +132,7 @@ void BpfEvents::OnProcess(const act_process& record) {
   const uint64_t thread = uint64_t{record.h.pid} << 32 | record.h.tid;
   switch (record.h.extra) {
     case ACT_PROCESS_EXIT:
+      if (watcher_ != nullptr) watcher_->OnExit(record.h.pid, record.h.tid);
       handler_->OnThreadExit(record.h.pid, record.h.tid, TimeNs(record.h));
       threads_.erase(thread);
       if (last_thread_ == thread) last_thread_ = 0;
@@ -136,6 +146,7 @@ void BpfEvents::OnProcess(const act_process& record) {
       }
       break;
     case ACT_PROCESS_EXEC:
+      if (watcher_ != nullptr) watcher_->OnExec(record.h.pid);
       names_.erase(record.h.pid);
       break;
     default:

@@ -15,15 +15,29 @@
 
 namespace acceltrace::daemon {
 
+// What happens to processes that write to rings, told before the handler is.
+class RingWatcher {
+ public:
+  virtual ~RingWatcher() = default;
+  virtual void OnRingReady(uint32_t pid, int fd, uint32_t version) = 0;
+  virtual void OnExec(uint32_t pid) = 0;
+  virtual void OnExit(uint32_t pid, uint32_t tid) = 0;
+};
+
 class BpfEvents {
  public:
-  explicit BpfEvents(EventHandler* handler) : handler_(handler) {}
+  // watcher: may be null.
+  explicit BpfEvents(EventHandler* handler, RingWatcher* watcher = nullptr)
+      : handler_(handler), watcher_(watcher) {}
 
   // One record from the ring, aligned to 8 bytes.
   void Handle(const void* data, size_t bytes);
 
   // A process that was there before: its threads' names, from /proc.
   void NoteExisting(uint32_t pid);
+
+  // Tells a thread's name if it was not told.
+  void NoteThread(uint32_t pid, uint32_t tid);
 
   // Records by hop: taken, and refused.
   uint64_t out(act_hop hop) const { return out_[hop]; }
@@ -35,10 +49,10 @@ class BpfEvents {
   void OnProcess(const act_process& record);
   uint32_t NameAt(uint32_t pid, uint64_t address);
   uint32_t TextOrMemory(const char* text, uint32_t pid, uint64_t address);
-  void NoteThread(uint32_t pid, uint32_t tid);
   void TellName(uint32_t pid, uint32_t tid, uint32_t name);
 
   EventHandler* handler_;
+  RingWatcher* watcher_;
   std::unordered_map<uint32_t, NamesByAddress> names_;
   std::unordered_map<uint64_t, uint32_t> threads_;  // pid << 32 | tid to the name last told
   uint64_t last_thread_ = 0;

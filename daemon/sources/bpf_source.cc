@@ -13,9 +13,12 @@
 #include <cstdio>
 #include <cstring>
 #include <unordered_map>
+#include <utility>
 
 #include "daemon/bpf/tracer.skel.h"
+#include "daemon/sources/api_rings.h"
 #include "daemon/sources/bpf_events.h"
+#include "daemon/sources/elf_probes.h"
 #include "daemon/sources/host_info.h"
 #include "daemon/sources/processes.h"
 #include "daemon/unique_fd.h"
@@ -70,10 +73,13 @@ struct RingDeleter {
 
 }  // namespace
 
-struct BpfSource::Impl {
+struct BpfSource::Impl : RingWatcher {
   Impl(BpfOptions options_in, EventHandler* handler_in)
-      : options(std::move(options_in)), handler(handler_in), events(handler_in) {}
-  ~Impl() {
+      : options(std::move(options_in)),
+        handler(handler_in),
+        events(handler_in, this),
+        rings(handler_in, [this](uint32_t pid, uint32_t tid) { events.NoteThread(pid, tid); }) {}
+  ~Impl() override {
     links.clear();
     ring.reset();
     if (owners.get() != nullptr) owners.Reset();
@@ -88,7 +94,14 @@ struct BpfSource::Impl {
 
   Status Load();
   int AttachRaw(bpf_program* program, const std::string& name);
-  void AttachUsdt();
+  void OnRingReady(uint32_t pid, int fd, uint32_t version) override;
+  void OnExec(uint32_t pid) override { rings.Forget(pid); }
+  void OnExit(uint32_t pid, uint32_t tid) override { rings.OnExit(pid, tid); }
+  bool AttachProbe(bpf_program* program, const std::string& library, const char* name);
+  void AttachLibrary(const std::string& library);
+  void AttachUsdt(const std::string& library);
+  void UseProbes();
+  void SetRinged(uint32_t pid);
   void ReadHops(act_counts* totals, int64_t* first_ns, int64_t* last_ns);
   void ReportLosses();
   bool PidTracked(uint32_t pid);
@@ -96,6 +109,8 @@ struct BpfSource::Impl {
   BpfOptions options;
   EventHandler* handler;
   BpfEvents events;
+  ApiRings rings;
+  std::vector<std::string> ring_libraries;  // attached, without their other probes so far
   tracer_bpf* skeleton = nullptr;
   std::unique_ptr<ring_buffer, RingDeleter> ring;
   std::vector<Link> links;
@@ -140,7 +155,17 @@ int BpfSource::Impl::AttachRaw(bpf_program* program, const std::string& name) {
   return error;
 }
 
-void BpfSource::Impl::AttachUsdt() {
+bool BpfSource::Impl::AttachProbe(bpf_program* program, const std::string& library,
+                                  const char* name) {
+  bpf_link* link = bpf_program__attach_usdt(program, -1, library.c_str(), kProvider, name, nullptr);
+  const int error = errno;
+  handler->OnProbe("usdt:" + library + ":" + name, link != nullptr,
+                   link != nullptr ? "" : AttachReason(-error));
+  if (link != nullptr) links.emplace_back(link);
+  return link != nullptr;
+}
+
+void BpfSource::Impl::AttachUsdt(const std::string& library) {
   const std::pair<bpf_program*, const char*> probes[] = {
       {skeleton->progs.api_begin, "api_begin"},
       {skeleton->progs.api_end, "api_end"},
@@ -149,15 +174,38 @@ void BpfSource::Impl::AttachUsdt() {
       {skeleton->progs.mark, "mark"},
       {skeleton->progs.op_name, "op_name"},
   };
-  for (const std::string& library : options.libraries) {
-    for (const auto& [program, name] : probes) {
-      bpf_link* link =
-          bpf_program__attach_usdt(program, -1, library.c_str(), kProvider, name, nullptr);
-      const int error = errno;
-      handler->OnProbe(std::string("usdt:") + library + ":" + name, link != nullptr,
-                       link != nullptr ? "" : AttachReason(-error));
-      if (link != nullptr) links.emplace_back(link);
-    }
+  for (const auto& [program, name] : probes) AttachProbe(program, library, name);
+}
+
+// Rings if the library has them, its other probes only if not.
+void BpfSource::Impl::AttachLibrary(const std::string& library) {
+  if (options.rings && ElfProbes(library, kProvider).count("ring_ready") != 0 &&
+      AttachProbe(skeleton->progs.ring_ready, library, "ring_ready")) {
+    AttachProbe(skeleton->progs.ring_wake, library, "ring_wake");
+    ring_libraries.push_back(library);
+    return;
+  }
+  AttachUsdt(library);
+}
+
+// From now on, for processes whose rings cannot be read. Those whose rings are read are
+// not told twice: their programs do nothing.
+void BpfSource::Impl::UseProbes() {
+  for (const std::string& library : std::exchange(ring_libraries, {})) AttachUsdt(library);
+}
+
+void BpfSource::Impl::SetRinged(uint32_t pid) {
+  const uint8_t one = 1;
+  (void)bpf_map_update_elem(bpf_map__fd(skeleton->maps.ringed), &pid, &one, BPF_ANY);
+}
+
+void BpfSource::Impl::OnRingReady(uint32_t pid, int fd, uint32_t version) {
+  (void)version;  // is in the segment, too
+  const Status status = rings.Take(pid, fd);
+  if (status.ok()) {
+    SetRinged(pid);
+  } else if (!rings.has(pid)) {
+    UseProbes();
   }
 }
 
@@ -236,11 +284,19 @@ Status BpfSource::Start() {
       }
     }
   }
-  if (impl_->options.usdt) impl_->AttachUsdt();
+  for (const std::string& library : impl_->options.libraries) {
+    if (impl_->options.rings) {
+      impl_->AttachLibrary(library);
+    } else if (impl_->options.usdt) {
+      impl_->AttachUsdt(library);
+    }
+  }
   return {};
 }
 
 Pace BpfSource::Drain(int64_t now_ns) {
+  // First the rings: what the other records say of a thread's end comes after its calls.
+  Pace pace = impl_->rings.Drain(now_ns);
   impl_->drained_records = 0;
   (void)ring_buffer__consume(impl_->ring.get());
   const bool more = impl_->drained_records >= kMaxRecordsPerDrain;
@@ -249,7 +305,7 @@ Pace BpfSource::Drain(int64_t now_ns) {
     impl_->last_loss_check_ns = now_ns;
     impl_->ReportLosses();
   }
-  Pace pace;  // no filling: it wakes us in time by itself
+  // The BPF ring has no filling: it wakes us in time by itself.
   if (more) pace.next_ns = now_ns;
   return pace;
 }
@@ -260,6 +316,7 @@ void BpfSource::Stop() {
     impl_->drained_records = 0;
     (void)ring_buffer__consume(impl_->ring.get());
   } while (impl_->drained_records > 0);
+  if (impl_->options.rings) impl_->rings.Stop();
   impl_->ReportLosses();
 
   // A program that is entered again on its own CPU is skipped by the kernel and
@@ -315,6 +372,7 @@ Status BpfSource::Track(uint32_t pid) {
   }
   impl_->tracked_cache[pid] = true;
   impl_->events.NoteExisting(pid);
+  if (impl_->options.rings && impl_->rings.Adopt(pid)) impl_->SetRinged(pid);
   return {};
 }
 

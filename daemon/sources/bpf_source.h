@@ -17,7 +17,8 @@
 namespace acceltrace::daemon {
 
 struct BpfOptions {
-  bool usdt = true;
+  bool rings = true;  // API events by shared memory, by probes only where that cannot be
+  bool usdt = true;   // API events by probes
   bool driver = true;
   bool system_wide = false;
   std::optional<uint32_t> owner;       // only processes that run as this user, in every sense

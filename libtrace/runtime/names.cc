@@ -93,13 +93,35 @@ uint32_t OpTag(const char* name) {
 }
 
 bool OpNamesTraced() {
-  if (Traced(libaxl_op_name_semaphore)) return true;
+  if (Traced(libaxl_op_name_semaphore) || Traced(libaxl_ring_ready_semaphore)) return true;
   if (seen_tracers.load(std::memory_order_relaxed)) seen_tracers.store(0);
   return false;
 }
 
+namespace {
+
+// What this thread told the reader of its ring. Another thread may tell it again.
+void AnnounceInRing(uint32_t tag) {
+  struct Told {
+    uint32_t tag = 0;
+    uint32_t generation = 0;
+    uint32_t pid = 0;
+  };
+  constexpr size_t kTold = 64;
+  thread_local Told told[kTold];
+  Told& entry = told[tag % kTold];
+  const Told now = {tag, ring::ReaderGeneration(), ProcessId()};
+  if (entry.tag == now.tag && entry.generation == now.generation && entry.pid == now.pid) return;
+  const NameTable::Name* name = OpNames().Find(tag);
+  if (name && ring::WriteText(ring::Kind::kOpName, tag, name->text)) entry = now;
+}
+
+}  // namespace
+
 void AnnounceOp(uint32_t tag) {
   if (!OpNamesTraced()) return;
+  if (Traced(libaxl_ring_ready_semaphore)) AnnounceInRing(tag);
+  if (!Traced(libaxl_op_name_semaphore)) return;
   const uint32_t tracers = libaxl_op_name_semaphore;
   NameTable::Name* name = OpNames().Find(tag);
   if (!name) return;

@@ -23,17 +23,35 @@
   .byte 0x00
 #endif
 
+// In this order: the first four are tested by one load in each call, the last but one
+// four in each range.
 #define AXL_SEMAPHORE(probe) \
-  __attribute__((section(".probes"))) volatile unsigned short libaxl_##probe##_semaphore = 0
+  ".globl libaxl_" #probe    \
+  "_semaphore\n"             \
+  ".hidden libaxl_" #probe   \
+  "_semaphore\n"             \
+  ".type libaxl_" #probe     \
+  "_semaphore, @object\n"    \
+  ".size libaxl_" #probe     \
+  "_semaphore, 2\n"          \
+  "libaxl_" #probe "_semaphore: .2byte 0\n"
+#define AXL_SEMAPHORES(name) \
+  ".globl libaxl_" #name     \
+  "_semaphores\n"            \
+  ".hidden libaxl_" #name    \
+  "_semaphores\n"            \
+  ".type libaxl_" #name      \
+  "_semaphores, @object\n"   \
+  ".size libaxl_" #name      \
+  "_semaphores, 8\n"         \
+  "libaxl_" #name "_semaphores:\n"
 
-extern "C" {
-AXL_SEMAPHORE(api_begin);
-AXL_SEMAPHORE(api_end);
-AXL_SEMAPHORE(range_push);
-AXL_SEMAPHORE(range_pop);
-AXL_SEMAPHORE(mark);
-AXL_SEMAPHORE(op_name);
-}
+__asm__(
+    ".pushsection .probes, \"aw\", @progbits\n"
+    ".balign 16\n"  // so that neither load crosses a cache line
+    AXL_SEMAPHORES(call) AXL_SEMAPHORE(api_begin) AXL_SEMAPHORE(api_end) AXL_SEMAPHORE(op_name)
+        AXL_SEMAPHORES(range) AXL_SEMAPHORE(ring_ready) AXL_SEMAPHORE(range_push)
+            AXL_SEMAPHORE(range_pop) AXL_SEMAPHORE(mark) AXL_SEMAPHORE(ring_wake) ".popsection\n");
 
 namespace acceltrace::runtime {
 namespace {
@@ -48,6 +66,25 @@ void OnForkedChild() { process_id.store(static_cast<uint32_t>(getpid())); }
   process_id.store(static_cast<uint32_t>(getpid()));
   return pthread_atfork(nullptr, nullptr, OnForkedChild) == 0;
 }();
+
+__attribute__((noinline)) void FireRingReady(int fd, uint32_t version) {
+  STAP_PROBE2(libaxl, ring_ready, fd, version);
+}
+
+__attribute__((noinline)) void FireRingWake() { STAP_PROBE(libaxl, ring_wake); }
+
+bool RingsWanted() { return libaxl_ring_ready_semaphore != 0; }
+
+const ring::Host kRingHost = {kApiNames, kNumApiNames, RingsWanted, FireRingReady, FireRingWake};
+
+// When the library is loaded: a program that is traced from its start then has its ring
+// before its first call.
+__attribute__((constructor)) void BeginRings() {
+  ring::SetHost(&kRingHost);
+  ring::Prepare();
+}
+
+__attribute__((destructor)) void EndRings() { ring::ForgetHost(); }
 
 // A tracer reads the name where it may not wait for a page, and nobody else reads it:
 // it has to be in memory already.

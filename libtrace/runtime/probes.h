@@ -5,14 +5,17 @@
 // docs/libaxl.md.
 //
 // Each probe has one site, in a function of its own behind an inline test of its
-// semaphore: an idle probe costs a load and a branch, and a tracer patches one
-// place only.
+// semaphore: a tracer patches one place only. The semaphores lie side by side, so
+// that what is idle costs one load and a branch, of the probes and of the rings
+// (libtrace/ring) together.
 #ifndef LIBTRACE_RUNTIME_PROBES_H_
 #define LIBTRACE_RUNTIME_PROBES_H_
 
 #include <cstdint>
 #include <new>
 
+#include "libtrace/ring/writer.h"
+#include "libtrace/runtime/api_names.h"
 #include "libtrace/runtime/axl.h"
 #include "libtrace/runtime/errors.h"
 
@@ -25,6 +28,13 @@ extern volatile unsigned short libaxl_range_push_semaphore;
 extern volatile unsigned short libaxl_range_pop_semaphore;
 extern volatile unsigned short libaxl_mark_semaphore;
 extern volatile unsigned short libaxl_op_name_semaphore;
+extern volatile unsigned short libaxl_ring_ready_semaphore;  // a tracer wants rings
+extern volatile unsigned short libaxl_ring_wake_semaphore;
+// Four of them at once: of API calls (and op names), and of ranges and marks. Both hold
+// ring_ready.
+typedef uint64_t __attribute__((aligned(2), may_alias)) libaxl_semaphores;
+extern volatile libaxl_semaphores libaxl_call_semaphores;
+extern volatile libaxl_semaphores libaxl_range_semaphores;
 }
 #pragma GCC visibility pop
 
@@ -37,6 +47,9 @@ void FireRangePop(uint32_t depth);
 void FireMark(const char* name);
 void FireOpName(uint32_t tag, const char* name);
 
+inline bool Traced(const volatile libaxl_semaphores& semaphores) {
+  return __builtin_expect(semaphores != 0, 0);
+}
 inline bool Traced(const volatile unsigned short& semaphore) {
   return __builtin_expect(semaphore != 0, 0);
 }
@@ -52,24 +65,43 @@ uint32_t StreamNumber(axlStream_t stream);
 struct NoStream {};
 inline uint32_t StreamNumber(NoStream) { return 0; }
 
+// To whoever traces: the ring first, because a tracer that cannot take one attaches to
+// the probes before it answers.
+template <typename Stream>
+__attribute__((always_inline)) inline void TraceBegin(ApiName name, uint64_t correlation,
+                                                      uint64_t bytes, Stream stream) {
+  if (__builtin_expect(libaxl_ring_ready_semaphore != 0, 1)) {
+    ring::WriteBegin(name.number, correlation, bytes, StreamNumber(stream));
+  }
+  if (Traced(libaxl_api_begin_semaphore)) {
+    FireApiBegin(name.text, correlation, bytes, StreamNumber(stream));
+  }
+}
+
+inline void TraceEnd(ApiName name, uint64_t correlation, int32_t result) {
+  if (__builtin_expect(libaxl_ring_ready_semaphore != 0, 1)) {
+    ring::WriteEnd(name.number, correlation, result);
+  }
+  if (Traced(libaxl_api_end_semaphore)) FireApiEnd(name.text, correlation, result);
+}
+
 // Runs the body of a public function: probes at entry and exit, last error, and
 // no exception past the C interface. stream: axlStream_t or NoStream. `body` takes
 // the correlation id.
 template <typename Stream, typename Body>
-axlError_t ApiCall(const char* name, uint64_t bytes, Stream stream, Body&& body) {
+axlError_t ApiCall(ApiName name, uint64_t bytes, Stream stream, Body&& body) {
   const uint64_t correlation = NextCorrelation();
-  if (Traced(libaxl_api_begin_semaphore))
-    FireApiBegin(name, correlation, bytes, StreamNumber(stream));
+  if (Traced(libaxl_call_semaphores)) TraceBegin(name, correlation, bytes, stream);
   axlError_t result;
   try {
     result = body(correlation);
   } catch (const std::bad_alloc&) {
-    result = Fail(axlErrorOutOfHostMemory, "%s: out of host memory", name);
+    result = Fail(axlErrorOutOfHostMemory, "%s: out of host memory", name.text);
   } catch (...) {
-    result = Fail(axlErrorUnknown, "%s: internal error", name);
+    result = Fail(axlErrorUnknown, "%s: internal error", name.text);
   }
   if (result != axlSuccess && result != axlErrorNotReady) SetLastError(result);
-  if (Traced(libaxl_api_end_semaphore)) FireApiEnd(name, correlation, result);
+  if (Traced(libaxl_call_semaphores)) TraceEnd(name, correlation, result);
   return result;
 }
 

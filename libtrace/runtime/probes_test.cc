@@ -79,9 +79,9 @@ struct Raised {
 
 TEST_CASE("probes: the library has each once, with its arguments and a semaphore") {
   const auto probes = ReadProbes("build/lib/libaxl.so");
-  const std::map<std::string, size_t> expected = {{"api_begin", 4},  {"api_end", 3},
-                                                  {"range_push", 2}, {"range_pop", 1},
-                                                  {"mark", 1},       {"op_name", 2}};
+  const std::map<std::string, size_t> expected = {
+      {"api_begin", 4}, {"api_end", 3}, {"range_push", 2}, {"range_pop", 1},
+      {"mark", 1},      {"op_name", 2}, {"ring_ready", 2}, {"ring_wake", 0}};
   INFO("of build/lib/libaxl.so, seen from the top folder");
   REQUIRE(probes.size() == expected.size());
   for (const auto& [name, probe] : probes) {

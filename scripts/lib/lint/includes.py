@@ -16,9 +16,10 @@ MAY = {
     "kmod/uapi": [],
     "kmod": ["kmod/uapi"],
     "qemu-device": ["kmod/uapi"],
-    "libtrace/runtime": ["kmod/uapi"],
+    "libtrace/ring": [],
+    "libtrace/runtime": ["libtrace/ring", "kmod/uapi"],
     "libtrace/cli": [*CHAIN, "libtrace/runtime"],
-    "daemon": ["libtrace/proto", "libtrace/stream", "kmod/uapi"],
+    "daemon": ["libtrace/proto", "libtrace/stream", "libtrace/ring", "kmod/uapi"],
     **{room: CHAIN[:number] for number, room in enumerate(CHAIN)},
 }
 NEUTRAL = ("libtrace/proto/", "libtrace/model/", "libtrace/analysis/", "libtrace/view/")

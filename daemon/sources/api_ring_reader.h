@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads one segment of a process's API rings (libtrace/ring/format.h). Everything in
+// it is the traced process's word: each event is copied, then checked, and the work
+// of a call is bounded. Knows nothing of processes or files. Room: daemon/sources.
+#ifndef DAEMON_SOURCES_API_RING_READER_H_
+#define DAEMON_SOURCES_API_RING_READER_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libtrace/ring/format.h"
+#include "libtrace/stream/result.h"
+
+namespace acceltrace::daemon {
+
+// What a thread wrote, in its order. Names are indexes of SegmentReader::names().
+class RingSink {
+ public:
+  enum class Verdict { kTaken, kEarlier, kBad };  // kEarlier: not of this recording
+
+  virtual ~RingSink() = default;
+  // slot: a copy; its kind and its name are checked, its stamp is not.
+  virtual Verdict OnRingCall(uint32_t tid, const ring::Slot& slot) = 0;
+  virtual Verdict OnRingText(uint32_t tid, const ring::Slot& slot, std::string_view text) = 0;
+  // dropped events: how many since the last time, and their stamps.
+  virtual void OnRingLoss(uint64_t count, uint64_t first, uint64_t last) = 0;
+};
+
+class SegmentReader {
+ public:
+  struct Counts {
+    uint64_t out = 0, lost = 0, bad = 0;
+  };
+
+  // memory: of `bytes`, mapped for reading and writing as long as this lives. Errors:
+  // it is no segment of this version.
+  static Result<SegmentReader> Open(void* memory, size_t bytes);
+
+  const std::vector<std::string>& names() const { return names_; }
+  uint32_t pid() const { return pid_; }
+  uint32_t index() const { return index_; }
+  ring::StampClock clock() const { return clock_; }
+
+  // What was written and lost so far is nobody's: this reader came later.
+  void SkipBacklog();
+
+  // Notes how far the rings are filled; Read goes no further. Each published event
+  // has a stamp from before this. Returns the fullest ring's filling, in permille.
+  uint32_t Look();
+
+  // Hands over at most max_slots and what remains stays. Returns the slots taken.
+  size_t Read(size_t max_slots, RingSink* sink);
+
+  // Tells the process who reads, and wakes it.
+  void Answer(ring::Reader reader);
+
+  const Counts& counts() const { return counts_; }
+  // What is wrong with the rings themselves, first one; empty = nothing.
+  const std::string& damage() const { return damage_; }
+
+ private:
+  struct Ring {
+    uint64_t tail = 0, limit = 0;
+    uint64_t dropped = 0;
+    bool closed = false;
+  };
+
+  SegmentReader() = default;
+  ring::SegmentHeader* header() const { return static_cast<ring::SegmentHeader*>(memory_); }
+  ring::ThreadRing* shared(size_t index) const {
+    return reinterpret_cast<ring::ThreadRing*>(static_cast<char*>(memory_) + layout_.threads_at()) +
+           index;
+  }
+  size_t ReadRing(size_t index, size_t max_slots, RingSink* sink);
+  size_t TakeEvent(const ring::Slot* slots, size_t available, uint32_t tid, RingSink* sink);
+  void TakeLosses(Ring* ring, ring::ThreadRing* from, RingSink* sink);
+  void Damaged(const char* what);
+
+  void* memory_ = nullptr;
+  ring::Layout layout_;
+  uint32_t pid_ = 0, index_ = 0;
+  ring::StampClock clock_ = ring::StampClock::kMonotonic;
+  std::vector<std::string> names_;
+  std::vector<Ring> rings_;
+  size_t next_ring_ = 0;
+  uint64_t unclaimed_ = 0;
+  Counts counts_;
+  std::string damage_;
+};
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SOURCES_API_RING_READER_H_

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/sources/api_rings.h"
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "daemon/sources/host_info.h"
+
+namespace acceltrace::daemon {
+namespace {
+
+using ring::Kind;
+using ring::Slot;
+
+constexpr char kHopName[] = "api-ring";
+constexpr size_t kMaxProcesses = 4096;
+constexpr uint64_t kMaxBytes = uint64_t{8} << 30;  // of address space; pages are the processes'
+constexpr int64_t kSlackNs = 10'000;               // that a converted stamp may be off
+constexpr int64_t kCheckNs = 500'000'000;          // for processes that died unseen
+// Then the other sources have their turn.
+constexpr size_t kMaxSlotsPerDrain = 1 << 18;
+
+}  // namespace
+
+struct ApiRings::Segment {
+  SegmentMemory memory;
+  SegmentReader reader;
+};
+
+// A process, and what its events become.
+struct ApiRings::Process : RingSink {
+  Process(uint32_t pid_in, ApiRings* rings_in, UniqueFd pidfd_in)
+      : pid(pid_in), rings(rings_in), pidfd(std::move(pidfd_in)) {}
+
+  int64_t TimeNs(uint64_t stamp) const {
+    return clock == ring::StampClock::kTsc ? rings->scale_.ToNs(stamp)
+                                           : static_cast<int64_t>(stamp) - offset_ns;
+  }
+
+  // Of an event that was written in this recording, until now.
+  Verdict TimeOf(uint64_t stamp, int64_t* time_ns) {
+    *time_ns = TimeNs(stamp);
+    if (*time_ns > until_ns + kSlackNs) return Verdict::kBad;
+    return *time_ns < since_ns ? Verdict::kEarlier : Verdict::kTaken;
+  }
+
+  void Note(uint32_t tid) {
+    if (tid == last_tid) return;
+    last_tid = tid;
+    rings->note_thread_(pid, tid);
+  }
+
+  Verdict OnRingCall(uint32_t tid, const Slot& slot) override {
+    int64_t time_ns;
+    const Verdict verdict = TimeOf(slot.stamp, &time_ns);
+    if (verdict != Verdict::kTaken) return verdict;
+    Note(tid);
+    switch (static_cast<Kind>(slot.kind)) {
+      case Kind::kApiBegin:
+        rings->handler_->OnApiBegin({time_ns, pid, tid, names[slot.name], slot.arg,
+                                     slot.call.correlation, slot.call.bytes});
+        break;
+      case Kind::kApiEnd:
+        rings->handler_->OnApiEnd(
+            {time_ns, pid, tid, static_cast<int32_t>(slot.arg), slot.call.correlation});
+        break;
+      default:
+        rings->handler_->OnRangePop({time_ns, pid, tid, slot.arg});
+        break;
+    }
+    return Verdict::kTaken;
+  }
+
+  Verdict OnRingText(uint32_t tid, const Slot& slot, std::string_view text) override {
+    int64_t time_ns;
+    const Verdict verdict = TimeOf(slot.stamp, &time_ns);
+    if (verdict != Verdict::kTaken) return verdict;
+    Note(tid);
+    const uint32_t name = rings->handler_->Intern(text);
+    switch (static_cast<Kind>(slot.kind)) {
+      case Kind::kOpName:
+        rings->handler_->OnOpName(pid, slot.arg, name);
+        break;
+      case Kind::kMark:
+        rings->handler_->OnMark({time_ns, pid, tid, name, slot.arg});
+        break;
+      default:
+        rings->handler_->OnRangePush({time_ns, pid, tid, name, slot.arg});
+        break;
+    }
+    return Verdict::kTaken;
+  }
+
+  void OnRingLoss(uint64_t count, uint64_t first, uint64_t last) override {
+    Loss loss;
+    loss.hop = kHopName;
+    loss.count = count;
+    loss.first = std::clamp(TimeNs(first), since_ns, until_ns);
+    loss.last = std::clamp(TimeNs(last), loss.first, until_ns);
+    rings->handler_->OnLoss(loss);
+  }
+
+  uint32_t pid;
+  ApiRings* rings;
+  UniqueFd pidfd;
+  ring::StampClock clock = ring::StampClock::kMonotonic;
+  int64_t offset_ns = 0;
+  int64_t since_ns = 0, until_ns = 0;
+  uint32_t last_tid = 0;
+  bool exiting = false;
+  std::vector<uint32_t> names;  // string ids, by the library's numbers
+  std::vector<Segment> segments;
+};
+
+ApiRings::ApiRings(EventHandler* handler, std::function<void(uint32_t, uint32_t)> note_thread)
+    : handler_(handler), note_thread_(std::move(note_thread)), start_ns_(MonotonicNs()) {
+  scale_.Add(StampScale::Read());
+}
+
+ApiRings::~ApiRings() {
+  for (const auto& [pid, process] : processes_) Release(process.get(), ring::Reader::kNone);
+}
+
+void ApiRings::Mark() { scale_.Add(StampScale::Read()); }
+
+Status ApiRings::Take(uint32_t pid, int fd) {
+  const auto found = processes_.find(pid);
+  if (found == processes_.end() && processes_.size() >= kMaxProcesses) {
+    return Status::Error("too many processes have rings");
+  }
+  if (fd < 0) return Status::Error("it could not make rings: " + std::string(strerror(-fd)));
+  std::unique_ptr<Process> fresh;
+  Process* process = found != processes_.end() ? found->second.get() : nullptr;
+  if (process == nullptr) {
+    UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    if (!pidfd.valid()) return Status::Error("it has exited");
+    fresh = std::make_unique<Process>(pid, this, std::move(pidfd));
+    process = fresh.get();
+  }
+  if (process->segments.size() >= ring::kMaxSegments) {
+    return Status::Error("it has too many segments of rings");
+  }
+  auto memory = TakeSegmentMemory(process->pidfd, fd);
+  if (!memory.ok()) return memory.status();
+  if (bytes_ + memory.value().mapping.bytes() > kMaxBytes) {
+    return Status::Error("the rings of all processes take too much memory");
+  }
+  auto reader = SegmentReader::Open(memory.value().mapping.get(), memory.value().mapping.bytes());
+  if (!reader.ok()) return reader.status();
+  // A forked child has its parent's descriptors, too.
+  if (reader.value().pid() != InnermostPid(pid)) {
+    return Status::Error("the rings are another process's");
+  }
+  if (fresh != nullptr) {
+    process->clock = reader.value().clock();
+    process->offset_ns = MonotonicOffsetNs(pid);
+    process->since_ns = start_ns_;
+    for (const std::string& name : reader.value().names()) {
+      process->names.push_back(handler_->Intern(name));
+    }
+    processes_[pid] = std::move(fresh);
+  } else if (reader.value().clock() != process->clock ||
+             reader.value().names().size() != process->names.size()) {
+    return Status::Error("its segments of rings contradict each other");
+  }
+  bytes_ += memory.value().mapping.bytes();
+  process->segments.push_back({std::move(memory).value(), std::move(reader).value()});
+  process->segments.back().reader.Answer(ring::Reader::kReading);
+  return {};
+}
+
+bool ApiRings::Adopt(uint32_t pid) {
+  if (has(pid)) return true;
+  const int64_t now_ns = MonotonicNs();
+  for (const int fd : FindSegments(pid)) {
+    if (!Take(pid, fd).ok()) continue;
+    Process* process = processes_[pid].get();
+    process->since_ns = now_ns;
+    process->segments.back().reader.SkipBacklog();
+  }
+  return has(pid);
+}
+
+size_t ApiRings::Read(Process* process, size_t max_slots) {
+  size_t taken = 0;
+  for (Segment& segment : process->segments) {
+    if (taken < max_slots) taken += segment.reader.Read(max_slots - taken, process);
+  }
+  return taken;
+}
+
+void ApiRings::DrainProcess(uint32_t pid) {
+  const auto found = processes_.find(pid);
+  if (found == processes_.end()) return;
+  Process* process = found->second.get();
+  for (Segment& segment : process->segments) segment.reader.Look();
+  Mark();
+  process->until_ns = MonotonicNs();
+  Read(process, SIZE_MAX);  // each ring's limit stands, so that this ends
+}
+
+void ApiRings::Forget(uint32_t pid) {
+  const auto found = processes_.find(pid);
+  if (found == processes_.end()) return;
+  DrainProcess(pid);
+  Release(found->second.get(), ring::Reader::kNone);
+  processes_.erase(found);
+}
+
+void ApiRings::OnExit(uint32_t pid, uint32_t tid) {
+  const auto found = processes_.find(pid);
+  if (found == processes_.end()) return;
+  DrainProcess(pid);
+  if (pid == tid) found->second->exiting = true;
+}
+
+// Only once the kernel says so is nobody left who could write.
+void ApiRings::ForgetDead(int64_t now_ns) {
+  const bool all = now_ns - last_check_ns_ >= kCheckNs;
+  if (all) last_check_ns_ = now_ns;
+  std::vector<uint32_t> dead;
+  for (const auto& [pid, process] : processes_) {
+    if (!all && !process->exiting) continue;
+    pollfd exited = {process->pidfd.get(), POLLIN, 0};
+    if (poll(&exited, 1, 0) == 1) dead.push_back(pid);
+  }
+  for (const uint32_t pid : dead) Forget(pid);
+}
+
+void ApiRings::Settle(const Process& process) {
+  for (const Segment& segment : process.segments) {
+    settled_.out += segment.reader.counts().out;
+    settled_.lost += segment.reader.counts().lost;
+    settled_.bad += segment.reader.counts().bad;
+    bytes_ -= segment.memory.mapping.bytes();
+  }
+}
+
+void ApiRings::Release(Process* process, ring::Reader answer) {
+  Settle(*process);
+  for (Segment& segment : process->segments) segment.reader.Answer(answer);
+  process->segments.clear();
+}
+
+Pace ApiRings::Drain(int64_t now_ns) {
+  Pace pace;
+  ForgetDead(now_ns);
+  if (processes_.empty()) return pace;
+  for (const auto& [pid, process] : processes_) {
+    for (Segment& segment : process->segments) {
+      pace.fill_permille = std::max(pace.fill_permille, segment.reader.Look());
+    }
+  }
+  // After the look: no event that is read now has a later stamp.
+  Mark();
+  const int64_t until_ns = MonotonicNs();
+  size_t rest = kMaxSlotsPerDrain;
+  auto at = processes_.lower_bound(next_pid_);
+  for (size_t i = 0; i < processes_.size(); ++i, ++at) {
+    if (at == processes_.end()) at = processes_.begin();
+    at->second->until_ns = until_ns;
+    const size_t taken = Read(at->second.get(), rest);
+    if (taken >= rest) {
+      next_pid_ = at->first + 1;
+      pace.next_ns = now_ns;
+      break;
+    }
+    rest -= taken;
+  }
+  return pace;
+}
+
+void ApiRings::Stop() {
+  while (!processes_.empty()) Forget(processes_.begin()->first);
+  handler_->OnHop({kHopName, settled_.out + settled_.lost + settled_.bad, settled_.out,
+                   settled_.lost, settled_.bad});
+}
+
+}  // namespace acceltrace::daemon

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// API events of processes that write them to shared memory: takes the segments that
+// a process announces, drains them, converts their stamps, and gives them back.
+// Room: daemon/sources. Who may be recorded is decided before (BpfSource).
+#ifndef DAEMON_SOURCES_API_RINGS_H_
+#define DAEMON_SOURCES_API_RINGS_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/sources/api_ring_memory.h"
+#include "daemon/sources/api_ring_reader.h"
+#include "daemon/sources/source.h"
+#include "daemon/sources/stamp_scale.h"
+#include "daemon/unique_fd.h"
+
+namespace acceltrace::daemon {
+
+class ApiRings {
+ public:
+  // note_thread: called before the first event of a thread.
+  ApiRings(EventHandler* handler, std::function<void(uint32_t, uint32_t)> note_thread);
+  ~ApiRings();
+
+  // A process says that `fd` of its own is a segment of rings. The answer is not sent yet.
+  // Errors: it is none, it cannot be had, or there are too many.
+  Status Take(uint32_t pid, int fd);
+
+  // A running process may have rings from an earlier recording: takes them all, from
+  // now on. false: it has none that could be taken.
+  bool Adopt(uint32_t pid);
+
+  bool has(uint32_t pid) const { return processes_.count(pid) != 0; }
+
+  // Everything that the process has written by now, before an event that ends calls.
+  void DrainProcess(uint32_t pid);
+  // ... and it writes no more into these rings: it executes another program, or is gone.
+  void Forget(uint32_t pid);
+
+  // A thread ends, the process perhaps with it.
+  void OnExit(uint32_t pid, uint32_t tid);
+
+  Pace Drain(int64_t now_ns);
+
+  // Reads the rest, lets the processes go on without, and closes the account.
+  void Stop();
+
+  // The largest error of a converted stamp, and of what was not converted yet.
+  uint64_t bound_ns() const { return scale_.bound_ns(); }
+
+ private:
+  struct Segment;
+  struct Process;
+
+  void Mark();
+  void ForgetDead(int64_t now_ns);
+  size_t Read(Process* process, size_t max_slots);
+  void Release(Process* process, ring::Reader answer);
+  void Settle(const Process& process);
+
+  EventHandler* handler_;
+  std::function<void(uint32_t, uint32_t)> note_thread_;
+  StampScale scale_;
+  int64_t start_ns_;
+  int64_t last_check_ns_ = 0;
+  uint64_t bytes_ = 0;  // mapped
+  std::map<uint32_t, std::unique_ptr<Process>> processes_;
+  uint32_t next_pid_ = 0;
+  SegmentReader::Counts settled_;  // of segments that are gone
+};
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SOURCES_API_RINGS_H_

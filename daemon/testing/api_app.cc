@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A program that calls libaxl itself and needs no device: what the tests of the
+// rings record. Room: daemon/testing.
+//
+//   axl-api-app CALLS [threads=N] [rounds=N] [fork] [pause-us=N] [forever]
+//
+// Each thread makes CALLS calls, each in a range of its own, in every round by new
+// threads. fork: a child does the same, then executes this program once more.
+// forever: begins anew until it is killed. Prints "calls N ranges N marks N".
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "libtrace/runtime/axl.h"
+
+namespace {
+
+std::atomic<uint64_t> calls{0}, ranges{0}, marks{0};
+
+struct Options {
+  int calls = 1;
+  int threads = 1;
+  int rounds = 1;
+  bool fork = false;
+  bool forever = false;
+  int pause_us = 0;
+};
+
+// One call of each kind that needs no device, refused or not.
+void Call(int number) {
+  int value = 0;
+  switch (number % 3) {
+    case 0:
+      (void)axlGetDevice(&value);
+      break;
+    case 1:
+      (void)axlSetDevice(-1 - number);
+      break;
+    default:
+      (void)axlStreamSynchronize(reinterpret_cast<axlStream_t>(uintptr_t{1}));
+      break;
+  }
+  ++calls;
+}
+
+void Work(const Options& options) {
+  do {
+    for (int i = 0; i < options.calls; ++i) {
+      // Short and long, in a buffer that is used again.
+      char range[160];
+      snprintf(range, sizeof(range), "step %d %s", i % 10,
+               i % 10 == 9 ? "whose name is longer than what fits into a slot of the ring, so that "
+                             "it goes on in the next ones"
+                           : "");
+      axlRangePush(range);
+      Call(i);
+      axlRangePop();
+      ++ranges;
+      if (options.pause_us > 0) usleep(static_cast<useconds_t>(options.pause_us));
+    }
+    axlMark("thread done");
+    ++marks;
+  } while (options.forever);
+}
+
+void RunThreads(const Options& options) {
+  for (int round = 0; round < options.rounds; ++round) {
+    std::vector<std::thread> threads;
+    for (int i = 1; i < options.threads; ++i) threads.emplace_back(Work, options);
+    Work(options);
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
+void Print() {
+  printf("calls %lu ranges %lu marks %lu\n", calls.load(), ranges.load(), marks.load());
+  fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  if (argc > 1) options.calls = atoi(argv[1]);
+  for (int i = 2; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word.rfind("threads=", 0) == 0) options.threads = atoi(word.c_str() + 8);
+    if (word.rfind("rounds=", 0) == 0) options.rounds = atoi(word.c_str() + 7);
+    if (word.rfind("pause-us=", 0) == 0) options.pause_us = atoi(word.c_str() + 9);
+    if (word == "fork") options.fork = true;
+    if (word == "forever") options.forever = true;
+  }
+  RunThreads(options);
+  if (options.fork) {
+    const pid_t child = fork();
+    if (child == 0) {
+      calls = ranges = marks = 0;
+      Work(options);
+      Print();
+      execl("/proc/self/exe", argv[0], argv[1], nullptr);
+      _exit(127);
+    }
+    waitpid(child, nullptr, 0);
+  }
+  Print();
+  return 0;
+}

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Part of libaxl.so (libtrace/runtime); its tests link the objects themselves.
+$(eval $(call program,$(BUILD)/test/unit-ring,$(wildcard libtrace/ring/*_test.cc) tests/catch_main.cc $(call room-srcs,libtrace/ring),-lpthread))
+UNIT_TESTS += $(BUILD)/test/unit-ring

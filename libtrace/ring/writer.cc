@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/ring/writer.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+#include "libtrace/ring/segment.h"
+
+namespace acceltrace::ring {
+namespace {
+
+// All of the process's segments. In memory that fork wipes: a child has none.
+struct Process {
+  std::atomic<uint32_t> locked;
+  std::atomic<uint32_t> num_segments;
+  std::atomic<uint32_t> failed;  // rings cannot be made; the tracer was told
+  std::atomic<uint32_t> waited;  // for the first answer
+  Segment segments[kMaxSegments];
+};
+
+// Segments that a child has inherited and must not keep.
+struct Inherited {
+  int fd;
+  ino_t inode;
+};
+
+std::atomic<const Host*> host{nullptr};
+std::atomic<Process*> process{nullptr};
+Inherited made[kMaxSegments];  // of this process, or of its parent
+pthread_key_t thread_key;
+bool has_key = false;
+Writer nobody = {};
+
+class Lock {
+ public:
+  explicit Lock(std::atomic<uint32_t>* word) : word_(word) {
+    while (word_->exchange(1, std::memory_order_acquire) != 0) sched_yield();
+  }
+  ~Lock() { word_->store(0, std::memory_order_release); }
+
+ private:
+  std::atomic<uint32_t>* word_;
+};
+
+bool InUse(const Writer& writer) { return writer.ring != nullptr; }
+
+void CloseRing(void* argument) {
+  auto* writer = static_cast<Writer*>(argument);
+  current_writer = &nobody;
+  if (!InUse(*writer)) return;  // of the parent
+  ThreadRing* ring = writer->ring;
+  *writer = {};
+  ring->state.store(static_cast<uint32_t>(RingState::kClosed), std::memory_order_release);
+}
+
+Process* GetProcess() {
+  Process* known = process.load(std::memory_order_acquire);
+  if (known != nullptr) return known;
+  auto* fresh = static_cast<Process*>(MapWipedOnFork(sizeof(Process)));
+  if (fresh == nullptr) return nullptr;
+  if (process.compare_exchange_strong(known, fresh, std::memory_order_acq_rel)) return fresh;
+  return known;  // another thread was faster; its loser's page is not worth a system call
+}
+
+Reader ReaderOf(const Process& all) {
+  if (all.num_segments.load(std::memory_order_acquire) == 0) return Reader::kNone;
+  return static_cast<Reader>(all.segments[0].header->reader.load(std::memory_order_acquire));
+}
+
+// Until the tracer has taken the segment: what is written then survives this process.
+void AwaitReader(Process* all, const Host& owner) {
+  std::atomic<uint32_t>& reader = all->segments[0].header->reader;
+  const uint64_t until = MonotonicNow() + static_cast<uint64_t>(owner.patience_ns);
+  const int error = errno;
+  for (;;) {
+    const uint64_t now = MonotonicNow();
+    if (reader.load(std::memory_order_acquire) != 0 || now >= until) break;
+    const timespec rest = {static_cast<time_t>((until - now) / 1'000'000'000),
+                           static_cast<long>((until - now) % 1'000'000'000)};
+    syscall(SYS_futex, &reader, FUTEX_WAIT, 0, &rest, nullptr, 0);
+  }
+  errno = error;
+  all->waited.store(1, std::memory_order_release);
+}
+
+// Descriptors that came with fork. Not if the application has put another file there.
+void CloseInherited() {
+  for (Inherited& entry : made) {
+    struct stat status;
+    if (entry.inode != 0 && fstat(entry.fd, &status) == 0 && status.st_ino == entry.inode) {
+      close(entry.fd);
+    }
+    entry = {};
+  }
+}
+
+void Attach(const Segment& segment, uint32_t index) {
+  Writer* writer = &segment.writers[index];
+  ThreadRing* ring = &segment.rings()[index];
+  ring->tid.store(static_cast<uint32_t>(syscall(SYS_gettid)), std::memory_order_relaxed);
+  writer->ring = ring;
+  writer->head = &ring->head;
+  writer->slots = segment.slots(index);
+  writer->mask = segment.layout.slots() - 1;
+  writer->pos = writer->stop = writer->slots;
+  current_writer = writer;
+  if (has_key) pthread_setspecific(thread_key, writer);
+  Populate(writer->slots, segment.layout.ring_bytes());
+}
+
+bool ClaimIn(const Segment& segment) {
+  for (uint32_t i = 0; i < segment.layout.threads; ++i) {
+    std::atomic<uint32_t>& state = segment.rings()[i].state;
+    auto free = static_cast<uint32_t>(RingState::kFree);
+    if (state.load(std::memory_order_relaxed) != free) continue;
+    if (!state.compare_exchange_strong(free, static_cast<uint32_t>(RingState::kOpen),
+                                       std::memory_order_acq_rel)) {
+      continue;
+    }
+    Attach(segment, i);
+    return true;
+  }
+  return false;
+}
+
+// One more segment, and this thread's ring in it.
+bool Extend(Process* all, const Host& owner) {
+  int fd = -1;
+  {
+    const Lock lock(&all->locked);
+    const uint32_t count = all->num_segments.load(std::memory_order_relaxed);
+    if (all->failed.load(std::memory_order_relaxed) != 0 || count == kMaxSegments) return false;
+    // Another thread was here first.
+    if (count > 0 && ClaimIn(all->segments[count - 1])) return true;
+    if (count == 0) CloseInherited();
+    Segment* segment = &all->segments[count];
+    if (const int error = MakeSegment(owner, count, segment); error != 0) {
+      if (count == 0) all->failed.store(1, std::memory_order_relaxed);
+      fd = -error;
+    } else {
+      struct stat status = {};
+      fstat(segment->fd, &status);
+      made[count] = {segment->fd, status.st_ino};
+      fd = segment->fd;
+      (void)ClaimIn(*segment);
+      all->num_segments.store(count + 1, std::memory_order_release);
+    }
+  }
+  owner.ready(fd, kVersion);
+  if (fd >= 0 && all->waited.load(std::memory_order_acquire) == 0) AwaitReader(all, owner);
+  return fd >= 0;
+}
+
+bool Claim(const Host& owner) {
+  Process* all = GetProcess();
+  if (all == nullptr || all->failed.load(std::memory_order_relaxed) != 0) return false;
+  const uint32_t count = all->num_segments.load(std::memory_order_acquire);
+  if (count == 0) return Extend(all, owner);
+  const Reader reader = ReaderOf(*all);
+  const bool waiting = reader == Reader::kNone && all->waited.load(std::memory_order_acquire) == 0;
+  if (reader == Reader::kReading || waiting) {
+    for (uint32_t i = 0; i < count; ++i) {
+      if (ClaimIn(all->segments[i])) return true;
+    }
+    if (count < kMaxSegments && Extend(all, owner)) return true;
+  }
+  return false;
+}
+
+uint64_t StampBy(StampClock clock) { return clock == StampClock::kTsc ? Stamp() : MonotonicNow(); }
+
+void CountUnclaimed() {
+  Process* all = process.load(std::memory_order_acquire);
+  if (all == nullptr || all->num_segments.load(std::memory_order_acquire) == 0) return;
+  SegmentHeader* header = all->segments[0].header;
+  const uint64_t stamp = StampBy(header->clock);
+  uint64_t none = 0;
+  header->unclaimed_first.compare_exchange_strong(none, stamp, std::memory_order_relaxed);
+  header->unclaimed_last.store(stamp, std::memory_order_relaxed);
+  header->unclaimed.fetch_add(1, std::memory_order_release);
+}
+
+void CountDrop(ThreadRing* ring, uint64_t stamp) {
+  const uint64_t dropped = ring->dropped.load(std::memory_order_relaxed);
+  if (dropped == ring->dropped_seen.load(std::memory_order_acquire)) {
+    ring->drop_first.store(stamp, std::memory_order_relaxed);
+  }
+  ring->drop_last.store(stamp, std::memory_order_relaxed);
+  ring->dropped.store(dropped + 1, std::memory_order_release);
+}
+
+// Opens a stretch behind `head`. Returns how many slots are free in all.
+uint64_t Refill(Writer* writer, uint64_t head, StampClock clock, const Host& owner) {
+  const uint64_t capacity = writer->mask + 1;
+  const uint64_t tail = writer->ring->tail.load(std::memory_order_acquire);
+  const uint64_t used = head - tail;
+  if (used >= capacity / 2 && writer->woken_tail != tail + 1) {
+    writer->woken_tail = tail + 1;
+    owner.wake();
+  }
+  const uint64_t free = used <= capacity ? capacity - used : 0;
+  // Not too far at once, so that the reader is woken in time.
+  uint64_t stretch = std::min({free, capacity - (head & writer->mask), capacity / 4});
+  if (clock != StampClock::kTsc) stretch = 0;
+  writer->pos = writer->slots + (head & writer->mask);
+  writer->stop = writer->pos + stretch;
+  writer->to_head = head * sizeof(Slot) - reinterpret_cast<uintptr_t>(writer->pos);
+  return free;
+}
+
+bool WriteSlots(Slot* slots, uint32_t count) {
+  const Host* owner = host.load(std::memory_order_acquire);
+  if (owner == nullptr) return false;
+  if (!InUse(*current_writer) && (!owner->wanted() || !Claim(*owner))) {
+    CountUnclaimed();
+    return false;
+  }
+  Writer* writer = current_writer;
+  const Process* all = process.load(std::memory_order_acquire);
+  const StampClock clock = all->segments[0].header->clock;
+  const uint64_t head = writer->ring->head.load(std::memory_order_relaxed);
+  slots[0].stamp = StampBy(clock);
+  if (Refill(writer, head, clock, *owner) < count) {
+    CountDrop(writer->ring, slots[0].stamp);
+    return false;
+  }
+  for (uint32_t i = 0; i < count; ++i) writer->slots[(head + i) & writer->mask] = slots[i];
+  writer->ring->head.store(head + count, std::memory_order_release);
+  Refill(writer, head + count, clock, *owner);
+  return true;
+}
+
+}  // namespace
+
+thread_local constinit Writer* current_writer = &nobody;
+
+void SetHost(const Host* owner) {
+  if (!has_key) has_key = pthread_key_create(&thread_key, CloseRing) == 0;
+  host.store(owner, std::memory_order_release);
+}
+
+void ForgetHost() {
+  if (has_key) pthread_key_delete(thread_key);
+  has_key = false;
+  host.store(nullptr, std::memory_order_release);
+}
+
+void Prepare() {
+  const Host* owner = host.load(std::memory_order_acquire);
+  if (owner == nullptr || !owner->wanted() || InUse(*current_writer)) return;
+  if (!Claim(*owner)) return;
+  const Process* all = process.load(std::memory_order_acquire);
+  Writer* writer = current_writer;
+  Refill(writer, writer->ring->head.load(std::memory_order_relaxed), all->segments[0].header->clock,
+         *owner);
+}
+
+uint32_t ReaderGeneration() {
+  const Process* all = process.load(std::memory_order_acquire);
+  if (all == nullptr || all->num_segments.load(std::memory_order_acquire) == 0) return 0;
+  return all->segments[0].header->generation.load(std::memory_order_relaxed);
+}
+
+void WriteSlowly(Kind kind, uint16_t name, uint32_t arg, uint64_t correlation, uint64_t bytes) {
+  Slot slot = {};
+  slot.kind = static_cast<uint8_t>(kind);
+  slot.name = name;
+  slot.arg = arg;
+  slot.call.correlation = correlation;
+  slot.call.bytes = bytes;
+  (void)WriteSlots(&slot, 1);
+}
+
+bool WriteTextSlowly(Kind kind, uint32_t arg, std::string_view text) {
+  alignas(Slot) char memory[kMaxSlots * sizeof(Slot)] = {};
+  auto* slots = reinterpret_cast<Slot*>(memory);
+  slots->kind = static_cast<uint8_t>(kind);
+  slots->more = static_cast<uint8_t>(MoreSlots(text.size()));
+  slots->name = static_cast<uint16_t>(text.size());
+  slots->arg = arg;
+  std::memcpy(memory + offsetof(Slot, text), text.data(), text.size());
+  return WriteSlots(slots, 1u + slots->more);
+}
+
+bool WriteText(Kind kind, uint32_t arg, std::string_view text) {
+  text = text.substr(0, kMaxTextBytes);
+  Writer* const writer = current_writer;
+  Slot* const slot = writer->pos;
+  const uint32_t more = MoreSlots(text.size());
+  if (writer->stop - slot <= static_cast<ptrdiff_t>(more)) return WriteTextSlowly(kind, arg, text);
+  slot->stamp = Stamp();
+  slot->kind = static_cast<uint8_t>(kind);
+  slot->more = static_cast<uint8_t>(more);
+  slot->name = static_cast<uint16_t>(text.size());
+  slot->arg = arg;
+  // The text runs on into the following slots.
+  std::memcpy(reinterpret_cast<char*>(slot) + offsetof(Slot, text), text.data(), text.size());
+  Publish(writer, slot + 1 + more);
+  return true;
+}
+
+}  // namespace acceltrace::ring
