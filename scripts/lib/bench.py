@@ -8,7 +8,7 @@
     sys.exit(suite.finish())
 
 `ok` is computed here from the value and the bar, nowhere else. A bar is an operator and a number,
-or None for a figure that is published and has no bar. QUICK=1 in the environment asks for a
+or None for a figure that only informs: such a row has neither `bar` nor `ok`. QUICK=1 in the environment asks for a
 reduced but real version; `bench.QUICK` tells.
 """
 
@@ -68,7 +68,7 @@ class Suite:
         # JSON knows neither infinity nor "not a number".
         finite = not isinstance(value, float) or math.isfinite(value)
         self.rows.append({"name": name, "value": value if finite else None, "unit": unit,
-                          "bar": bar, "ok": ok, "command": command,
+                          **({} if bar is None else {"bar": bar, "ok": ok}), "command": command,
                           **({"doubt": doubt} if doubt else {})})
         verdict = {None: "", True: "ok", False: "MISSED"}[ok]
         shown = f"{value:.4g}" if isinstance(value, float) else str(value)
@@ -85,6 +85,6 @@ class Suite:
             json.dump({"bench": self.name, "machine": machine(), "rows": self.rows}, out, indent=1)
             out.write("\n")
         os.rename(f"{path}.new", path)
-        missed = sum(row["ok"] is False for row in self.rows)
+        missed = sum(row.get("ok") is False for row in self.rows)
         print(f"{self.name}: {len(self.rows)} rows, {missed} missed; build/bench/{self.name}.json")
         return 1 if missed or not self.rows else 0
