@@ -205,7 +205,10 @@ static void axl_exit(PCIDevice *pdev)
 {
     AxlState *s = AXL(pdev);
 
-    axl_sim_catch_up(s);
+    /* What is computed aside is not waited for: its results go with the device. */
+    if (!s->aside.cmd) {
+        axl_sim_catch_up(s);
+    }
     /* It may be at work, see axl_sim_enter(): what that uses stays until it is done. */
     s->removed = true;
     timer_free(s->timer);
@@ -221,6 +224,7 @@ static void axl_finalize(Object *obj)
 {
     AxlState *s = AXL(obj);
 
+    axl_aside_end(s);
     for (unsigned q = 0; q < AXL_MAX_QUEUES; q++) {
         AxlQueue *queue = &s->queue[q];
 
@@ -247,6 +251,7 @@ static AxlProperty axl_properties[] = {
     DEFINE_PROP_STRING("truth", AxlState, truth_path),
     DEFINE_PROP_STRING("model", AxlState, model),
     DEFINE_PROP_BOOL("eager", AxlState, eager, false),
+    DEFINE_PROP_UINT64("aside-work", AxlState, aside.work, 1 << 24),
     AXL_PROP_END
 };
 

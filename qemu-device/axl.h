@@ -14,7 +14,8 @@
  *   copy.c     runs and scatter lists   stall.c   what a register read costs the CPU
  *   foresight.c  how long the host may leave the device alone
  *   pcie.c     TLP arithmetic           dram.c    bursts, rows, banks
- *   exec*.c    the numbers              clock.c   device clock
+ *   exec*.c    the numbers              aside.c   large ones on another thread
+ *   clock.c    device clock
  *   trace.c    trace rings              truth.c   truth log
  *   knobs.c    run-time properties      faults.c  misbehaviour
  *
@@ -245,6 +246,22 @@ typedef struct AxlKnobs {
 #undef AXL_KNOB
 } AxlKnobs;
 
+/* A large command whose numbers another thread computes: aside.c. */
+typedef struct AxlAside {
+    uint64_t work;       /* property: steps from which on, 0 = never */
+    uint64_t commands;   /* so far */
+    AxlCmd *cmd;         /* the device stands at its end; NULL = none */
+    unsigned engine;
+    struct axl_desc desc; /* the thread's, with status, until `finished` */
+    unsigned status;
+    bool finished;
+    bool quit;
+    QemuThread thread;
+    QemuEvent todo, done;
+    QEMUBH *bh;          /* NULL until there is a thread */
+    VMChangeStateEntry *vm_changed;
+} AxlAside;
+
 /* Event slots: at most one deadline each. */
 enum {
     AXL_EV_ENGINE_ = 0,
@@ -295,6 +312,7 @@ struct AxlState {
     int64_t tsc_ref_ns, tsc_pair_ns; /* virtual time and guest TSC: at first, of late */
     uint64_t tsc_ref, tsc_pair;
 
+    AxlAside aside;
     AxlQueue queue[AXL_MAX_QUEUES];
     AxlContext ctx[AXL_MAX_CONTEXTS];
     AxlEngine engine[AXL_NUM_ENGINES];
@@ -348,7 +366,14 @@ struct AxlState {
 };
 
 /* sim.c */
+/* How who comes to the device waits for a command that is computed aside. */
+typedef enum AxlWait {
+    AXL_WAIT_NOT,      /* the device may be left standing at its end */
+    AXL_WAIT_LOCKED,
+    AXL_WAIT_UNLOCKED, /* others may come meanwhile */
+} AxlWait;
 void axl_sim_at(AxlState *s, unsigned event, int64_t ns);
+bool axl_sim_enter_as(AxlState *s, AxlWait wait);
 bool axl_sim_enter(AxlState *s); /* run what is due; the device is at `now` */
 void axl_sim_leave(AxlState *s);
 void axl_sim_catch_up(AxlState *s); /* both, unless it is at work */
@@ -418,6 +443,16 @@ void axl_engine_drop(AxlState *s, unsigned q);
 uint32_t axl_engine_depth(const AxlState *s, unsigned e);
 void axl_sem_signal(AxlState *s, unsigned sem, uint64_t value, unsigned ctx);
 
+void axl_engine_end(AxlState *s, unsigned e, unsigned status);
+
+/* aside.c */
+bool axl_aside_begin(AxlState *s, unsigned e, AxlCmd *cmd);
+bool axl_aside_done(const AxlState *s);
+unsigned axl_aside_take(AxlState *s);
+void axl_aside_wait(AxlState *s, bool unlocked);
+void axl_aside_stop_time(AxlState *s);
+void axl_aside_end(AxlState *s);
+
 /* account.c */
 void axl_account(AxlState *s);
 void axl_account_engine(AxlState *s, unsigned e);
@@ -484,6 +519,7 @@ double axl_dram_cost(AxlState *s, AxlCmd *cmd, bool gather);
 
 /* exec.c, exec_matmul.c, exec_vector.c */
 unsigned axl_exec(AxlState *s, AxlCmd *cmd);
+unsigned axl_exec_numbers(AxlState *s, const struct axl_desc *desc);
 void axl_exec_matmul(AxlState *s, const struct axl_matmul *m);
 unsigned axl_exec_vector(AxlState *s, unsigned opcode, const struct axl_vector *v);
 

@@ -10,6 +10,7 @@
 #include "qemu/cutils.h"
 #include "qemu/error-report.h"
 #include "qemu/log.h"
+#include "qemu/main-loop.h"
 #include "qemu/module.h"
 #include "qemu/timer.h"
 #include "qemu/units.h"
@@ -39,6 +40,15 @@
 #define AXL_QEMU_AT_LEAST(major, minor) \
     (QEMU_VERSION_MAJOR > (major) || \
      (QEMU_VERSION_MAJOR == (major) && QEMU_VERSION_MINOR >= (minor)))
+
+/* QEMU's lock has a shorter name from 9.0 on. */
+#ifdef bql_lock
+#define axl_lock() bql_lock()
+#define axl_unlock() bql_unlock()
+#else
+#define axl_lock() qemu_mutex_lock_iothread()
+#define axl_unlock() qemu_mutex_unlock_iothread()
+#endif
 
 /* Property lists lost their terminator in 10.0, when they became sized arrays. */
 #ifdef DEFINE_PROP_END_OF_LIST

@@ -41,16 +41,12 @@ static bool axl_cmd_ready(const AxlState *s, const AxlCmd *cmd)
     return true;
 }
 
-static void axl_engine_finish(AxlState *s, unsigned e, unsigned status)
+/* The numbers are there, or it comes to none. */
+void axl_engine_end(AxlState *s, unsigned e, unsigned status)
 {
     AxlEngine *eng = &s->engine[e];
     AxlCmd *cmd = eng->cmd;
 
-    axl_account_engine(s, e);
-    if (status == AXL_ST_OK) {
-        axl_account_finish(s, cmd);
-        status = axl_exec(s, cmd);
-    }
     g_free(cmd->sg);
     cmd->sg = NULL;
     cmd->status = status;
@@ -73,6 +69,21 @@ static void axl_engine_finish(AxlState *s, unsigned e, unsigned status)
         axl_retire(s, cmd->queue);
     }
     axl_engine_kick(s);
+}
+
+static void axl_engine_finish(AxlState *s, unsigned e, unsigned status)
+{
+    AxlCmd *cmd = s->engine[e].cmd;
+
+    axl_account_engine(s, e);
+    if (status == AXL_ST_OK) {
+        axl_account_finish(s, cmd);
+        if (axl_aside_begin(s, e, cmd)) {
+            return; /* it goes on in axl_sim_enter(), at this very instant */
+        }
+        status = axl_exec(s, cmd);
+    }
+    axl_engine_end(s, e, status);
 }
 
 static void axl_engine_start(AxlState *s, unsigned e, AxlCmd *cmd)

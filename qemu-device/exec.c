@@ -26,6 +26,16 @@ static unsigned axl_exec_copy(AxlState *s, AxlCmd *cmd)
     return axl_copy_walk(cmd, axl_exec_run, &c) ? AXL_ST_OK : AXL_ST_DMA_ERROR;
 }
 
+/* What uses device memory and nothing else of the state: perhaps another thread. */
+unsigned axl_exec_numbers(AxlState *s, const struct axl_desc *desc)
+{
+    if (desc->opcode == AXL_OP_MATMUL) {
+        axl_exec_matmul(s, &desc->matmul);
+        return AXL_ST_OK;
+    }
+    return axl_exec_vector(s, desc->opcode, &desc->vector);
+}
+
 unsigned axl_exec(AxlState *s, AxlCmd *cmd)
 {
     bool copy = cmd->desc.opcode == AXL_OP_COPY_H2D || cmd->desc.opcode == AXL_OP_COPY_D2H;
@@ -43,16 +53,8 @@ unsigned axl_exec(AxlState *s, AxlCmd *cmd)
         axl_trace_event(s, AXL_EV_ECC, cmd->ctx, cmd->operands ? cmd->operand[0].addr : 0, 1, 0);
         return AXL_ST_POISONED;
     }
-    switch (cmd->desc.opcode) {
-    case AXL_OP_NOP:
-        return AXL_ST_OK;
-    case AXL_OP_COPY_H2D:
-    case AXL_OP_COPY_D2H:
+    if (copy) {
         return axl_exec_copy(s, cmd);
-    case AXL_OP_MATMUL:
-        axl_exec_matmul(s, &cmd->desc.matmul);
-        return AXL_ST_OK;
-    default:
-        return axl_exec_vector(s, cmd->desc.opcode, &cmd->desc.vector);
     }
+    return cmd->desc.opcode == AXL_OP_NOP ? AXL_ST_OK : axl_exec_numbers(s, &cmd->desc);
 }

@@ -77,6 +77,17 @@ static void axl_late_wakes_get(Object *obj, Visitor *v, const char *name, void *
     visit_type_uint64(v, name, &AXL(obj)->late_wakes, errp);
 }
 
+static void axl_aside_commands_get(Object *obj, Visitor *v, const char *name, void *opaque,
+                                   Error **errp)
+{
+    visit_type_uint64(v, name, &AXL(obj)->aside.commands, errp);
+}
+
+static bool axl_aside_now_get(Object *obj, Error **errp)
+{
+    return AXL(obj)->aside.cmd != NULL;
+}
+
 static AxlProp axl_knob_props[] = {
 #define AXL_KNOB(field, prop, def, lo, hi, when, words) \
     { .name = prop, .offset = offsetof(AxlState, knob.field), .min = lo, .max = hi, \
@@ -116,6 +127,12 @@ void axl_knobs_class_init(ObjectClass *klass)
     object_class_property_add(klass, "late-wakes", "uint64", axl_late_wakes_get, NULL, NULL, NULL);
     object_class_property_set_description(klass, "late-wakes",
                                           "wake-ups that came too late, always 0");
+    object_class_property_add(klass, "aside-commands", "uint64", axl_aside_commands_get, NULL, NULL,
+                              NULL);
+    object_class_property_set_description(klass, "aside-commands",
+                                          "commands computed on a thread of their own");
+    object_class_property_add_bool(klass, "aside-now", axl_aside_now_get, NULL);
+    object_class_property_set_description(klass, "aside-now", "one is under way");
     for (unsigned i = 0; i < ARRAY_SIZE(axl_knob_props); i++) {
         AxlProp *p = &axl_knob_props[i];
 

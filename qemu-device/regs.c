@@ -7,6 +7,8 @@
 #include "axl.h"
 #include "trace.h"
 
+#include "hw/core/cpu.h"
+
 #define IN(addr, base, stride, count) \
     ((addr) >= (base) && (addr) < (base) + (uint64_t)(stride) * (count))
 
@@ -262,14 +264,28 @@ static uint32_t axl_reg_read32(AxlState *s, hwaddr addr)
     return 0;
 }
 
-static uint64_t axl_regs_read(void *opaque, hwaddr addr, unsigned size)
+/* A CPU's own access lets others go on while it waits; within another device's work nobody may. */
+static bool axl_regs_enter(AxlState *s, MemTxAttrs attrs)
 {
-    AxlState *s = opaque;
+    bool cpu = current_cpu && !attrs.unspecified;
+
+    if (s->removed || !axl_sim_enter_as(s, cpu ? AXL_WAIT_UNLOCKED : AXL_WAIT_LOCKED)) {
+        return false;
+    }
+    if (s->removed) {
+        axl_sim_leave(s); /* taken out meanwhile */
+        return false;
+    }
+    return true;
+}
+
+static uint64_t axl_regs_get(AxlState *s, hwaddr addr, unsigned size, MemTxAttrs attrs)
+{
     int64_t back_ns;
     uint64_t v;
 
     axl_stall_cpu(s->knob.mmio_read_ns / 2);
-    if (s->removed || !axl_sim_enter(s)) {
+    if (!axl_regs_enter(s, attrs)) {
         return UINT64_MAX;
     }
     if (axl_reg_read64(s, addr & ~7ULL, &v)) {
@@ -286,6 +302,13 @@ static uint64_t axl_regs_read(void *opaque, hwaddr addr, unsigned size)
     trace_axl_reg_read(axl_id(s), addr, v, size);
     axl_stall_cpu(back_ns);
     return v;
+}
+
+static MemTxResult axl_regs_read(void *opaque, hwaddr addr, uint64_t *value, unsigned size,
+                                 MemTxAttrs attrs)
+{
+    *value = axl_regs_get(opaque, addr, size, attrs);
+    return MEMTX_OK;
 }
 
 static void axl_ctx_write(AxlState *s, unsigned c, unsigned reg, uint32_t v)
@@ -463,13 +486,14 @@ static bool axl_reg_write64(AxlState *s, hwaddr addr, uint64_t v, unsigned size)
     return true;
 }
 
-static void axl_regs_write(void *opaque, hwaddr addr, uint64_t v, unsigned size)
+static MemTxResult axl_regs_write(void *opaque, hwaddr addr, uint64_t v, unsigned size,
+                                  MemTxAttrs attrs)
 {
     AxlState *s = opaque;
 
     trace_axl_reg_write(axl_id(s), addr, v, size);
-    if (s->removed || !axl_sim_enter(s)) {
-        return;
+    if (!axl_regs_enter(s, attrs)) {
+        return MEMTX_OK;
     }
     if (!axl_reg_write64(s, addr, v, size)) {
         axl_reg_write32(s, addr, v);
@@ -478,11 +502,12 @@ static void axl_regs_write(void *opaque, hwaddr addr, uint64_t v, unsigned size)
         }
     }
     axl_sim_leave(s);
+    return MEMTX_OK;
 }
 
 const MemoryRegionOps axl_regs_ops = {
-    .read = axl_regs_read,
-    .write = axl_regs_write,
+    .read_with_attrs = axl_regs_read,
+    .write_with_attrs = axl_regs_write,
     .endianness = DEVICE_LITTLE_ENDIAN,
     .valid = { .min_access_size = 4, .max_access_size = 8 },
     .impl = { .min_access_size = 4, .max_access_size = 8 },

@@ -58,6 +58,10 @@ static void axl_sim_rearm(AxlState *s)
 {
     int64_t next = s->due[axl_sim_next(s)];
 
+    if (s->aside.cmd) {
+        s->promised_ns = 0; /* the thread's end wakes the device */
+        return;
+    }
     if (next != AXL_NEVER && !s->eager) {
         next = axl_foresight(s, next);
     }
@@ -76,12 +80,34 @@ static void axl_sim_rearm(AxlState *s)
     }
 }
 
+/* False: the device stands at the end of a command that is computed aside. */
+static bool axl_sim_settle(AxlState *s, AxlWait wait)
+{
+    while (s->aside.cmd) {
+        if (axl_aside_done(s)) {
+            unsigned engine = s->aside.engine, status = axl_aside_take(s);
+
+            if (s->timer) {
+                axl_engine_end(s, engine, status);
+            }
+        } else if (wait == AXL_WAIT_NOT) {
+            return false;
+        } else {
+            /* Between two events, so that others may run them. */
+            s->running = wait != AXL_WAIT_UNLOCKED;
+            axl_aside_wait(s, wait == AXL_WAIT_UNLOCKED);
+            s->running = true;
+        }
+    }
+    return true;
+}
+
 /*
  * Begins whatever comes from outside: a register access, a property, the timer.
  * False when the device is at work already: what came is then a write or a
  * message of its own, by whatever way, and goes nowhere.
  */
-bool axl_sim_enter(AxlState *s)
+bool axl_sim_enter_as(AxlState *s, AxlWait wait)
 {
     int64_t until = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
     unsigned budget = icount_enabled() || qtest_enabled() ? UINT_MAX : AXL_EVENTS_PER_CALL;
@@ -92,11 +118,16 @@ bool axl_sim_enter(AxlState *s)
     /* It may power its own slot off by a write. */
     object_ref(OBJECT(s));
     s->running = true;
-    while (budget--) {
-        unsigned event = axl_sim_next(s);
-        int64_t due = s->due[event];
+    for (;;) {
+        unsigned event;
+        int64_t due;
 
-        if (due > until) {
+        if (!axl_sim_settle(s, wait)) {
+            return true;
+        }
+        event = axl_sim_next(s);
+        due = s->due[event];
+        if (due > until || !budget-- || !s->timer) {
             break;
         }
         s->due[event] = AXL_NEVER;
@@ -108,10 +139,16 @@ bool axl_sim_enter(AxlState *s)
     return true;
 }
 
+bool axl_sim_enter(AxlState *s)
+{
+    return axl_sim_enter_as(s, AXL_WAIT_LOCKED);
+}
+
 void axl_sim_leave(AxlState *s)
 {
     if (s->reset_wanted) {
         s->reset_wanted = false;
+        axl_sim_settle(s, AXL_WAIT_LOCKED);
         axl_reset_device(s);
         axl_pcie_reset(s);
         axl_pcie_update(s);
@@ -134,5 +171,10 @@ void axl_sim_timer(void *opaque)
     AxlState *s = opaque;
 
     s->armed_ns = AXL_NEVER;
-    axl_sim_catch_up(s);
+    if (axl_sim_enter_as(s, AXL_WAIT_NOT)) {
+        if (s->aside.cmd && icount_enabled()) {
+            axl_aside_stop_time(s);
+        }
+        axl_sim_leave(s);
+    }
 }

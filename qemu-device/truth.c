@@ -180,8 +180,13 @@ static void axl_truth_exit(Notifier *n, void *unused)
 
 static void axl_truth_vm_stopped(void *opaque, bool running, RunState state)
 {
+    AxlState *s = opaque;
+
     if (!running) {
-        axl_sim_catch_up(opaque);
+        /* The monitor's `stop` waits for no command; whoever ends the machine does. */
+        if (state != RUN_STATE_PAUSED || !s->aside.cmd) {
+            axl_sim_catch_up(opaque);
+        }
         axl_truth_flush(opaque);
     }
 }

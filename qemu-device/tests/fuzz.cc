@@ -41,6 +41,7 @@ std::vector<std::string> Fuzz::Arguments() {
       if (Chance(400)) device += std::string(",") + name + "=" + Pick(values);
     };
     device += ",dram-bytes=32M,scratch-bytes=4M";
+    if (workload_seed_ % 2) device += ",aside-work=1";  // each command on the other thread
     maybe("window-bytes", {"0", "4K", "1M", "32M"});
     maybe("queues", {"1", "3", "16"});
     maybe("contexts", {"1", "2", "8"});

@@ -107,6 +107,8 @@ Machine::Machine(const std::vector<std::string>& args) {
                                    "q35",
                                    "-m",
                                    "128",
+                                   "-global",
+                                   "axl.aside-work=0",  // the test's clock would not wait
                                    "-display",
                                    "none",
                                    "-nodefaults"};

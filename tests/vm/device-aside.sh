@@ -1,0 +1,72 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 600
+#
+# The monitor answers while the largest command is computed, under icount and without; and under
+# icount it makes no difference to what happens, to the byte, on which thread that is.
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+echo 1..5
+count=0
+result() { # STATUS NAME
+	count=$((count + 1))
+	[ "$1" = 0 ] || printf 'not '
+	echo "ok $count - device-aside: $2"
+}
+
+# Ends well once the monitor has said twice in a row, in the middle of a command, that the VM runs.
+watch() {
+	python3 -B - "$dir/qmp" "$dir/done" <<-'END'
+		import json, os, socket, sys, time
+		path, done = sys.argv[1:]
+		while not os.path.exists(path) and not os.path.exists(done):
+		    time.sleep(0.05)
+		qmp = socket.socket(socket.AF_UNIX)
+		try:
+		    qmp.connect(path)
+		    stream = qmp.makefile("rw")
+		    def ask(command, **arguments):
+		        stream.write(json.dumps({"execute": command, "arguments": arguments}) + "\n")
+		        stream.flush()
+		        while True:
+		            reply = json.loads(stream.readline())
+		            if "return" in reply or "error" in reply:
+		                return reply.get("return")
+		    ask("qmp_capabilities")
+		    seen = 0
+		    while seen < 2:
+		        now = ask("qom-get", path="/machine/peripheral/axl0", property="aside-now")
+		        runs = ask("query-status")["running"]
+		        seen = seen + 1 if now and runs else 0
+		        time.sleep(0 if now else 0.02)
+		except (OSError, ValueError):
+		    sys.exit(1)
+	END
+}
+
+# guest NAME WORK OPTIONS...: the largest matmul, and whether the monitor answered meanwhile.
+guest() {
+	name=$1 work=$2
+	shift 2
+	rm -f "$dir/qmp" "$dir/done"
+	watch &
+	watcher=$!
+	scripts/vm --timeout 250 --qmp "$dir/qmp" "$@" \
+		--device "axl,aside-work=$work,truth=$dir/$name.jsonl" -- \
+		env AXL_LARGE=2 build/test/driver-large >"$dir/$name.out" 2>&1
+	status=$?
+	touch "$dir/done"
+	[ $status = 0 ] || sed 's/^/# /' "$dir/$name.out"
+	wait $watcher
+	answered=$?
+}
+
+guest plain 16777216
+result "$((status || answered))" 'the monitor answers in the middle'
+guest icount 16777216 --icount --sealed --file build/test/driver-large
+result $status 'under icount the largest matmul is right'
+result $answered 'and the monitor answers in the middle of it'
+guest at-once 0 --icount --sealed --file build/test/driver-large
+result "$((status || !answered))" 'computed at once, the monitor does not'
+cmp "$dir/icount.jsonl" "$dir/at-once.jsonl"
+result $? 'the truth logs are the same'
