@@ -39,8 +39,8 @@ static void *axl_aside_thread(void *opaque)
     AxlAside *a = &s->aside;
 
     for (;;) {
-        qemu_event_wait(&a->todo);
-        qemu_event_reset(&a->todo);
+        qemu_event_wait(&a->start);
+        qemu_event_reset(&a->start);
         if (qatomic_load_acquire(&a->quit)) {
             return NULL;
         }
@@ -86,7 +86,7 @@ bool axl_aside_begin(AxlState *s, unsigned e, AxlCmd *cmd)
     }
     if (!a->bh) {
         a->bh = qemu_bh_new(axl_aside_bh, s);
-        qemu_event_init(&a->todo, false);
+        qemu_event_init(&a->start, false);
         qemu_event_init(&a->done, false);
         a->vm_changed = qemu_add_vm_change_state_handler(axl_aside_vm_changed, s);
         qemu_thread_create(&a->thread, "axl-numbers", axl_aside_thread, s, QEMU_THREAD_JOINABLE);
@@ -98,7 +98,7 @@ bool axl_aside_begin(AxlState *s, unsigned e, AxlCmd *cmd)
     a->finished = false;
     object_ref(OBJECT(s)); /* until it is taken: unplugging does not wait */
     qemu_event_reset(&a->done);
-    qemu_event_set(&a->todo);
+    qemu_event_set(&a->start);
     return true;
 }
 
@@ -166,9 +166,9 @@ void axl_aside_end(AxlState *s)
         return;
     }
     qatomic_store_release(&a->quit, true);
-    qemu_event_set(&a->todo);
+    qemu_event_set(&a->start);
     qemu_thread_join(&a->thread);
-    qemu_event_destroy(&a->todo);
+    qemu_event_destroy(&a->start);
     qemu_event_destroy(&a->done);
     qemu_del_vm_change_state_handler(a->vm_changed);
     qemu_bh_delete(a->bh);

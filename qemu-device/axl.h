@@ -257,7 +257,7 @@ typedef struct AxlAside {
     bool finished;
     bool quit;
     QemuThread thread;
-    QemuEvent todo, done;
+    QemuEvent start, done;
     QEMUBH *bh;          /* NULL until there is a thread */
     VMChangeStateEntry *vm_changed;
 } AxlAside;
