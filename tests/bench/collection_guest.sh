@@ -36,8 +36,8 @@ detach() { # ID COMMAND...
 		wait_for_lines "$out/$id.out" $number
 	done
 	if [ "$how" = detach ]; then
-		kill -INT $recorder
-		wait $recorder
+		kill -INT "$recorder"
+		wait "$recorder"
 	fi
 	echo >&3
 	exec 3>&-

@@ -34,11 +34,14 @@ class Run:
         return self.regions[-1]["region_ns"]
 
     def how(self, options):
-        return {PLAIN: "plain", FULL: options.get(FULL, "--probes usdt,driver,device,counters,clock"),
+        # Everything on is what `acceltrace record` does unless told otherwise.
+        return {PLAIN: "plain", FULL: options.get(FULL, "--counter-period 1ms"),
                 LOW: "--overhead low"}.get(self.mode, self.mode)
 
     def line(self, options):
-        start = f"{PERIOD_MS * 1000000}:{self.phase_ms * 1000000}" if self.phase_ms is not None else ""
+        start = ""
+        if self.phase_ms is not None:
+            start = f"{PERIOD_MS * 1000000}:{self.phase_ms * 1000000}"
         return f"{self.ident}|{self.how(options)}|{start}|{self.command}"
 
 
@@ -125,7 +128,8 @@ def read_run(folder, run):
             return file.read()
 
     if text("status").strip() != "0":
-        run.error = f"exit status {text('status').strip() or 'unknown'}: {text('err').strip()[-300:]}"
+        status = text("status").strip() or "unknown"
+        run.error = f"exit status {status}: {text('err').strip()[-300:]}"
         return
     try:
         if run.command.startswith("axl-transformer"):
@@ -154,8 +158,8 @@ def run_guest(runs, options=None, vm=("--icount",), keep=None, timeout_s=1800):
         guest = f"{bench.REPO}/tests/bench/collection_guest.sh"
         files = [guest, f"{folder}/plan", *(f"{BIN}/{name}" for name in (
             "acceltrace", "acceltraced", "axl-transformer", "axl-observed"))]
-        words = [f"{bench.REPO}/scripts/vm", "--sealed", *vm, "--timeout", str(timeout_s), "--share", out,
-                 "--device", f"axl,truth={folder}/truth.jsonl"]
+        words = [f"{bench.REPO}/scripts/vm", "--sealed", *vm, "--timeout", str(timeout_s),
+                 "--share", out, "--device", f"axl,truth={folder}/truth.jsonl"]
         for file in files:
             words += ["--file", file]
         done = subprocess.run([*words, "--", "sh", guest, f"{folder}/plan", out], check=False,

@@ -1,0 +1,56 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# In the guest: sh collection_tools_guest.sh FOLDER PERF FEW MANY TRACEPOINT... Runs axl-observed
+# with FEW and MANY launches under each tool that records the driver's tracepoints, and prints
+# "TOOL LAUNCHES NS": how long all of it took, from the tool's start until its file is closed.
+set -u
+out=$1 perf=$2 few=$3 many=$4
+shift 4
+tracing=/sys/kernel/tracing
+[ -d $tracing/events ] || mount -t tracefs tracefs $tracing
+
+now() {
+	sed -n 's/^now at \([0-9]*\) nsecs.*/\1/p' /proc/timer_list | head -n 1
+}
+
+# Every tracepoint, with an option before each.
+each() { # OPTION PREFIX TRACEPOINT...
+	option=$1 prefix=$2
+	shift 2
+	for name; do printf '%s %s%s ' "$option" "$prefix" "$name"; done
+}
+
+with_ftrace() {
+	echo 64 >$tracing/buffer_size_kb
+	for name in $tracepoints; do echo 1 >"$tracing/events/axl/$name/enable"; done
+	cat $tracing/per_cpu/cpu0/trace_pipe_raw >"$out/ftrace" &
+	reader=$!
+	"$@"
+	status=$?
+	for name in $tracepoints; do echo 0 >"$tracing/events/axl/$name/enable"; done
+	kill $reader
+	wait $reader 2>/dev/null
+	return $status
+}
+
+tracepoints=$*
+perf_events=$(each -e axl: "$@")
+for tool in plain plain acceltrace ftrace trace-cmd perf; do
+	for launches in "$few" "$many"; do
+		program="axl-observed tiny-launches --count $launches"
+		begin=$(now)
+		# shellcheck disable=SC2086
+		case $tool in
+		plain) $program ;;
+		acceltrace) acceltrace record -q --probes driver -o "$out/a.atrace" -- $program ;;
+		ftrace) with_ftrace $program ;;
+		trace-cmd) trace-cmd record $perf_events -o "$out/trace.dat" $program ;;
+		perf) "$perf" record -q -a -m 1024 $perf_events -o "$out/perf.data" -- $program ;;
+		esac >"$out/$tool.log" 2>&1
+		status=$?
+		end=$(now)
+		echo "$tool $launches $((end - begin)) $status" >>"$out/times"
+		rm -f "$out/a.atrace" "$out/trace.dat" "$out/perf.data" "$out/ftrace"
+	done
+done
