@@ -51,3 +51,14 @@ $(BUILD)/test/axl-api-app: $(call objs,daemon/testing/api_app.cc) $(BUILD)/lib/l
 	$(call say,LINK,$@)$(call anew,$(CXX) $(LDFLAGS) -o $$t $(filter %.o,$^) -L$(BUILD)/lib -laxl -lpthread)
 OBJS += $(call objs,daemon/testing/api_app.cc)
 TESTS += $(BUILD)/test/axl-api-app
+
+# The rings of API events: against each other under the thread sanitizer, and against hostile memory.
+RING_STRESS := daemon/testing/ring_stress.cc daemon/sources/api_ring_reader.cc $(call room-srcs,libtrace/ring)
+RING_STRESS_OBJS := $(patsubst %.cc,$(BUILD)/obj/tsan/%.o,$(RING_STRESS))
+$(BUILD)/obj/tsan/%.o: %.cc | $(PROTO_H)
+	$(call say,TSANCXX,$<)$(call compile,$(CXX) $(CPPFLAGS) $(CXXFLAGS) -O1 -fsanitize=thread)
+$(BUILD)/test/host-ring-stress: $(RING_STRESS_OBJS)
+	$(call say,LINK,$@)$(call anew,$(CXX) -fsanitize=thread -o $$t $^ -lpthread)
+OBJS += $(RING_STRESS_OBJS)
+TESTS += $(BUILD)/test/host-ring-stress
+$(eval $(call fuzzer,api_ring,daemon/sources/api_ring_fuzz.cc daemon/sources/api_ring_reader.cc))

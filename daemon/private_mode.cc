@@ -122,7 +122,7 @@ class PrivateRun {
     auto recorder = Recorder::Start(options_.record, std::move(output), name);
     if (!recorder.ok()) return recorder.status();
     recorder_ = std::move(recorder).value();
-    return DropPrivileges();
+    return DropAllButAttach();
   }
 
   Stop Loop() {

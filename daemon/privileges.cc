@@ -14,7 +14,8 @@ namespace acceltrace::daemon {
 namespace {
 
 constexpr int kNice = -10;
-constexpr cap_value_t kRecording[] = {CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE};
+// The last one opens what a process has mapped, also where its path leads nowhere here.
+constexpr cap_value_t kRecording[] = {CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE};
 
 struct CapDeleter {
   void operator()(cap_t caps) const { cap_free(caps); }
@@ -23,21 +24,21 @@ using Caps = std::unique_ptr<std::remove_pointer_t<cap_t>, CapDeleter>;
 
 // Of what is permitted now: the recording ones stay permitted and in effect,
 // CAP_SYS_ADMIN only as told.
-Status Keep(bool admin_permitted, bool admin_in_effect) {
+Status Keep(bool admin_in_effect) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
     return Status::Error(std::string("cannot set no_new_privs: ") + strerror(errno));
   }
   const Caps have(cap_get_proc());
   const Caps keep(cap_init());
   if (!have || !keep) return Status::Error("cannot read capabilities");
-  const auto add = [&](cap_value_t cap, bool permitted, bool in_effect) {
+  const auto add = [&](cap_value_t cap, bool in_effect) {
     cap_flag_value_t held = CAP_CLEAR;
     if (cap_get_flag(have.get(), cap, CAP_PERMITTED, &held) != 0 || held != CAP_SET) return;
-    if (permitted) cap_set_flag(keep.get(), CAP_PERMITTED, 1, &cap, CAP_SET);
+    cap_set_flag(keep.get(), CAP_PERMITTED, 1, &cap, CAP_SET);
     if (in_effect) cap_set_flag(keep.get(), CAP_EFFECTIVE, 1, &cap, CAP_SET);
   };
-  for (const cap_value_t cap : kRecording) add(cap, true, true);
-  add(CAP_SYS_ADMIN, admin_permitted, admin_in_effect);
+  for (const cap_value_t cap : kRecording) add(cap, true);
+  add(CAP_SYS_ADMIN, admin_in_effect);
   if (cap_set_proc(keep.get()) != 0) {
     return Status::Error(std::string("cannot drop capabilities: ") + strerror(errno));
   }
@@ -48,8 +49,7 @@ Status Keep(bool admin_permitted, bool admin_in_effect) {
 
 void RaisePriority() { (void)!setpriority(PRIO_PROCESS, 0, kNice); }
 
-Status DropPrivileges() { return Keep(false, false); }
-Status DropAllButAttach() { return Keep(true, false); }
-Status RaiseForAttach() { return Keep(true, true); }
+Status DropAllButAttach() { return Keep(false); }
+Status RaiseForAttach() { return Keep(true); }
 
 }  // namespace acceltrace::daemon

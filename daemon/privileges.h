@@ -2,10 +2,11 @@
 //
 // Giving up what is not needed any more. Room: daemon.
 //
-// While it records, a thread holds CAP_BPF, CAP_PERFMON (maps, trace rings) and
-// CAP_SYS_PTRACE (names in a process' memory) at most. Attaching a uprobe takes
-// CAP_SYS_ADMIN on the kernels of today: the service keeps it, but not in effect
-// other than in a recording's thread while that attaches.
+// While it records, a thread holds CAP_BPF, CAP_PERFMON (maps, trace rings),
+// CAP_SYS_PTRACE (names in a process' memory, its rings) and CAP_CHECKPOINT_RESTORE
+// (the files that it has mapped) at most. Attaching a uprobe takes CAP_SYS_ADMIN on the
+// kernels of today: it is kept, but not in effect other than while a recording's thread
+// attaches, at its start and when a process turns up with another copy of the library.
 // Capabilities belong to threads; each function is about the calling one, and a
 // new thread starts with those of its parent.
 #ifndef DAEMON_PRIVILEGES_H_
@@ -19,12 +20,26 @@ namespace acceltrace::daemon {
 // is permitted. It runs seldom and briefly.
 void RaisePriority();
 
-// Nothing but what recording takes, for good. Fine if there is less to begin with.
-Status DropPrivileges();
-
-// The same, but RaiseForAttach works later, in this thread and in new ones.
+// Nothing in effect but what recording takes; RaiseForAttach works later, in this thread
+// and in new ones. Fine if there is less to begin with.
 Status DropAllButAttach();
 Status RaiseForAttach();
+
+// Raised as long as this lives, if `dropped` says that it was not in effect.
+class AttachRights {
+ public:
+  explicit AttachRights(bool dropped) : dropped_(dropped) {
+    if (dropped_) (void)RaiseForAttach();
+  }
+  AttachRights(const AttachRights&) = delete;
+  AttachRights& operator=(const AttachRights&) = delete;
+  ~AttachRights() {
+    if (dropped_) (void)DropAllButAttach();
+  }
+
+ private:
+  bool dropped_;
+};
 
 }  // namespace acceltrace::daemon
 

@@ -248,6 +248,7 @@ Summary Recorder::Stop(const std::string& reason, int32_t command_status) {
   stop.command_status = command_status;
   stop.cpu_ns = CpuNs() - start_cpu_ns_;
   stop.bytes_written = sink_.valid_bytes();
+  if (bpf_ != nullptr) stop.api_bound_ns = bpf_->api_bound_ns();
   session_.WriteAccounts(stop);
   output_.Close();
   router_.live().Close();

@@ -34,7 +34,7 @@ Result<std::unique_ptr<Recorder>> StartRecorder(const RecordOptions& options, Un
                                                 std::string output_name) {
   if (Status status = RaiseForAttach(); !status.ok()) return status;
   auto recorder = Recorder::Start(options, std::move(output), std::move(output_name));
-  if (Status status = DropPrivileges(); !status.ok()) return status;
+  if (Status status = DropAllButAttach(); !status.ok()) return status;
   return recorder;
 }
 

@@ -136,6 +136,12 @@ void Session::WriteAccounts(const StopInfo& stop) {
     line->set_lost(hop.lost);
     line->set_bad(hop.bad);
   }
+  for (const auto& [pid, why] : unseen_) {
+    proto::Accounts::Unseen* unseen = accounts->add_unseen();
+    unseen->set_pid(pid);
+    unseen->set_reason(why);
+  }
+  accounts->set_api_bound_ns(stop.api_bound_ns);
   accounts->set_cpu_ns(stop.cpu_ns);
   accounts->set_bpf_ns(bpf_ns_);
   accounts->set_bpf_runs(bpf_runs_);
@@ -229,6 +235,17 @@ void Session::OnApiBegin(const ApiBegin& event) {
 void Session::OnApiEnd(const ApiEnd& event) {
   ++in_;
   if (!api_pairer_.End(event)) ++bad_;
+}
+
+void Session::OnApiCall(const ApiBegin& begin, const ApiEnd& end) {
+  in_ += 2;
+  ApiSpan span;
+  span.begin = begin;
+  span.end_ns = std::max(end.time_ns, begin.time_ns);
+  span.result = end.result;
+  span.closed = true;
+  api_.Add(span);
+  SendIfFull(&api_);
 }
 
 void Session::OnRangePush(const RangePush& event) {

@@ -31,6 +31,7 @@ struct StopInfo {
   int32_t command_status = -1;  // -1 = no command
   uint64_t cpu_ns = 0;          // the tracer's own
   uint64_t bytes_written = 0;
+  uint64_t api_bound_ns = 0;  // of API times
 };
 
 class Session : public EventHandler {
@@ -64,6 +65,7 @@ class Session : public EventHandler {
   void OnOpName(uint32_t pid, uint32_t tag, uint32_t name) override;
   void OnApiBegin(const ApiBegin& event) override;
   void OnApiEnd(const ApiEnd& event) override;
+  void OnApiCall(const ApiBegin& begin, const ApiEnd& end) override;
   void OnRangePush(const RangePush& event) override;
   void OnRangePop(const RangePop& event) override;
   void OnMark(const RangePush& event) override;
@@ -74,6 +76,7 @@ class Session : public EventHandler {
   void OnLatch(uint32_t device, const CounterRow& row) override;
   void OnLoss(const Loss& loss) override;
   void OnHop(const Hop& hop) override;
+  void OnUnseen(uint32_t pid, const std::string& why) override { unseen_.emplace_back(pid, why); }
   void OnBpfCost(uint64_t run_ns, uint64_t runs) override;
 
  private:
@@ -130,6 +133,7 @@ class Session : public EventHandler {
   uint64_t out_ = 0;
   uint64_t bad_ = 0;
   std::vector<Hop> hops_;
+  std::vector<std::pair<uint32_t, std::string>> unseen_;
   uint64_t bpf_ns_ = 0;
   uint64_t bpf_runs_ = 0;
 };

@@ -141,6 +141,7 @@ size_t SegmentReader::ReadRing(size_t index, size_t max_slots, RingSink* sink) {
       }
       ring.tail += used;
     }
+    sink->OnRingPause();
     from->tail.store(ring.tail, std::memory_order_release);
   }
   TakeLosses(&ring, from, sink);

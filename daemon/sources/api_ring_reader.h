@@ -25,6 +25,8 @@ class RingSink {
   // slot: a copy; its kind and its name are checked, its stamp is not.
   virtual Verdict OnRingCall(uint32_t tid, const ring::Slot& slot) = 0;
   virtual Verdict OnRingText(uint32_t tid, const ring::Slot& slot, std::string_view text) = 0;
+  // Nothing more comes of this thread for now.
+  virtual void OnRingPause() {}
   // dropped events: how many since the last time, and their stamps.
   virtual void OnRingLoss(uint64_t count, uint64_t first, uint64_t last) = 0;
 };

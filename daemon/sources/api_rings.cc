@@ -19,6 +19,7 @@ using ring::Slot;
 
 constexpr char kHopName[] = "api-ring";
 constexpr size_t kMaxProcesses = 4096;
+constexpr size_t kMaxThreads = 1 << 16;            // remembered of a process
 constexpr uint64_t kMaxBytes = uint64_t{8} << 30;  // of address space; pages are the processes'
 constexpr int64_t kSlackNs = 10'000;               // that a converted stamp may be off
 constexpr int64_t kCheckNs = 500'000'000;          // for processes that died unseen
@@ -53,34 +54,57 @@ struct ApiRings::Process : RingSink {
     if (tid == last_tid) return;
     last_tid = tid;
     rings->note_thread_(pid, tid);
+    if (open.size() >= kMaxThreads) open.clear();
+    depth = &open[tid];
   }
 
+  // Most calls have no other inside: begin and end follow each other and need no search for
+  // the one that belongs to the other. The handler then has no call of this thread open.
   Verdict OnRingCall(uint32_t tid, const Slot& slot) override {
     int64_t time_ns;
     const Verdict verdict = TimeOf(slot.stamp, &time_ns);
     if (verdict != Verdict::kTaken) return verdict;
     Note(tid);
-    switch (static_cast<Kind>(slot.kind)) {
-      case Kind::kApiBegin:
-        rings->handler_->OnApiBegin({time_ns, pid, tid, names[slot.name], slot.arg,
-                                     slot.call.correlation, slot.call.bytes});
-        break;
-      case Kind::kApiEnd:
-        rings->handler_->OnApiEnd(
-            {time_ns, pid, tid, static_cast<int32_t>(slot.arg), slot.call.correlation});
-        break;
-      default:
-        rings->handler_->OnRangePop({time_ns, pid, tid, slot.arg});
-        break;
+    EventHandler* const handler = rings->handler_;
+    if (static_cast<Kind>(slot.kind) == Kind::kApiEnd) {
+      const ApiEnd end = {time_ns, pid, tid, static_cast<int32_t>(slot.arg), slot.call.correlation};
+      if (holding && held.correlation == end.correlation) {
+        holding = false;
+        handler->OnApiCall(held, end);
+        return Verdict::kTaken;
+      }
+      LetGo();
+      if (*depth > 0) --*depth;
+      handler->OnApiEnd(end);
+      return Verdict::kTaken;
     }
+    LetGo();
+    if (static_cast<Kind>(slot.kind) == Kind::kRangePop) {
+      handler->OnRangePop({time_ns, pid, tid, slot.arg});
+      return Verdict::kTaken;
+    }
+    held = {time_ns, pid, tid, names[slot.name], slot.arg, slot.call.correlation, slot.call.bytes};
+    holding = true;
+    if (*depth > 0) LetGo();
     return Verdict::kTaken;
   }
+
+  // The call that is held back stays open, or has others inside.
+  void LetGo() {
+    if (!holding) return;
+    holding = false;
+    ++*depth;
+    rings->handler_->OnApiBegin(held);
+  }
+
+  void OnRingPause() override { LetGo(); }
 
   Verdict OnRingText(uint32_t tid, const Slot& slot, std::string_view text) override {
     int64_t time_ns;
     const Verdict verdict = TimeOf(slot.stamp, &time_ns);
     if (verdict != Verdict::kTaken) return verdict;
     Note(tid);
+    LetGo();
     const uint32_t name = rings->handler_->Intern(text);
     switch (static_cast<Kind>(slot.kind)) {
       case Kind::kOpName:
@@ -113,7 +137,11 @@ struct ApiRings::Process : RingSink {
   int64_t since_ns = 0, until_ns = 0;
   uint32_t last_tid = 0;
   bool exiting = false;
-  std::vector<uint32_t> names;  // string ids, by the library's numbers
+  ApiBegin held;                                // if holding: its end may follow
+  bool holding = false;                         // never between two rings
+  std::unordered_map<uint32_t, uint32_t> open;  // calls that the handler has open, by thread
+  uint32_t* depth = nullptr;                    // of last_tid
+  std::vector<uint32_t> names;                  // string ids, by the library's numbers
   std::vector<Segment> segments;
 };
 
@@ -164,6 +192,7 @@ Status ApiRings::Take(uint32_t pid, int fd) {
       process->names.push_back(handler_->Intern(name));
     }
     processes_[pid] = std::move(fresh);
+    ever_.insert(pid);
   } else if (reader.value().clock() != process->clock ||
              reader.value().names().size() != process->names.size()) {
     return Status::Error("its segments of rings contradict each other");
@@ -216,6 +245,8 @@ void ApiRings::OnExit(uint32_t pid, uint32_t tid) {
   const auto found = processes_.find(pid);
   if (found == processes_.end()) return;
   DrainProcess(pid);
+  found->second->open.erase(tid);
+  found->second->last_tid = 0;
   if (pid == tid) found->second->exiting = true;
 }
 

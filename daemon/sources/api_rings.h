@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -37,6 +38,8 @@ class ApiRings {
   bool Adopt(uint32_t pid);
 
   bool has(uint32_t pid) const { return processes_.count(pid) != 0; }
+  // Now or earlier in this recording.
+  bool Had(uint32_t pid) const { return ever_.count(pid) != 0; }
 
   // Everything that the process has written by now, before an event that ends calls.
   void DrainProcess(uint32_t pid);
@@ -71,6 +74,7 @@ class ApiRings {
   int64_t last_check_ns_ = 0;
   uint64_t bytes_ = 0;  // mapped
   std::map<uint32_t, std::unique_ptr<Process>> processes_;
+  std::set<uint32_t> ever_;
   uint32_t next_pid_ = 0;
   SegmentReader::Counts settled_;  // of segments that are gone
 };

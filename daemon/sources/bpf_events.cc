@@ -113,6 +113,13 @@ void BpfEvents::Handle(const void* data, size_t bytes) {
       break;
     }
     case ACT_HOST:
+      // By the correlation id that its library gave the job.
+      if (const auto& record = *static_cast<const act_host*>(data);
+          watcher_ != nullptr && record.correlation != 0 && head.pid != last_user_ &&
+          record.correlation >> 32 == head.pid) {
+        last_user_ = head.pid;
+        watcher_->OnDriverUse(head.pid);
+      }
       handler_->OnHost(ToHostEvent(*static_cast<const act_host*>(data)));
       break;
     case ACT_RING_READY:
@@ -171,6 +178,7 @@ void BpfEvents::NoteThread(uint32_t pid, uint32_t tid) {
   const uint64_t thread = uint64_t{pid} << 32 | tid;
   if (thread == last_thread_) return;
   last_thread_ = thread;
+  if (callers_.size() < kMaxThreads) callers_.insert(pid);
   if (threads_.count(thread) == 0) TellName(pid, tid, handler_->Intern(ThreadName(pid, tid)));
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "daemon/bpf/records.h"
 #include "daemon/sources/source.h"
@@ -21,6 +22,8 @@ class RingWatcher {
   virtual ~RingWatcher() = default;
   virtual void OnRingReady(uint32_t pid, int fd, uint32_t version) = 0;
   virtual void OnExec(uint32_t pid) = 0;
+  // It uses a device; told more than once.
+  virtual void OnDriverUse(uint32_t pid) = 0;
   virtual void OnExit(uint32_t pid, uint32_t tid) = 0;
 };
 
@@ -39,6 +42,9 @@ class BpfEvents {
   // Tells a thread's name if it was not told.
   void NoteThread(uint32_t pid, uint32_t tid);
 
+  // Whether this process was heard of through the probes of the library.
+  bool SawCalls(uint32_t pid) const { return callers_.count(pid) != 0; }
+
   // Records by hop: taken, and refused.
   uint64_t out(act_hop hop) const { return out_[hop]; }
   uint64_t bad(act_hop hop) const { return bad_[hop]; }
@@ -56,6 +62,8 @@ class BpfEvents {
   std::unordered_map<uint32_t, NamesByAddress> names_;
   std::unordered_map<uint64_t, uint32_t> threads_;  // pid << 32 | tid to the name last told
   uint64_t last_thread_ = 0;
+  std::unordered_set<uint32_t> callers_;
+  uint32_t last_user_ = 0;  // of the driver
   uint64_t out_[ACT_NUM_HOPS] = {};
   uint64_t bad_[ACT_NUM_HOPS] = {};
 };

@@ -3,6 +3,7 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,14 +13,18 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <unordered_map>
 #include <utility>
 
 #include "daemon/bpf/tracer.skel.h"
+#include "daemon/privileges.h"
+#include "daemon/sources/api_ring_memory.h"
 #include "daemon/sources/api_rings.h"
 #include "daemon/sources/bpf_events.h"
 #include "daemon/sources/elf_probes.h"
 #include "daemon/sources/host_info.h"
+#include "daemon/sources/library_finder.h"
 #include "daemon/sources/processes.h"
 #include "daemon/unique_fd.h"
 
@@ -95,11 +100,18 @@ struct BpfSource::Impl : RingWatcher {
   Status Load();
   int AttachRaw(bpf_program* program, const std::string& name);
   void OnRingReady(uint32_t pid, int fd, uint32_t version) override;
-  void OnExec(uint32_t pid) override { rings.Forget(pid); }
+  void OnDriverUse(uint32_t pid) override;
+  void OnExec(uint32_t pid) override {
+    rings.Forget(pid);
+    users.erase(pid);
+  }
   void OnExit(uint32_t pid, uint32_t tid) override { rings.OnExit(pid, tid); }
-  bool AttachProbe(bpf_program* program, const std::string& library, const char* name);
-  void AttachLibrary(const std::string& library);
-  void AttachUsdt(const std::string& library);
+  bool AttachProbe(bpf_program* program, const std::string& library, const std::string& name,
+                   const char* probe);
+  bool AttachLibrary(const std::string& library, const std::string& name);
+  bool AttachUsdt(const std::string& library, const std::string& name);
+  LibraryFinder::Found LookForLibrary(uint32_t pid, std::string* why);
+  void ReportUnseen();
   void UseProbes();
   void SetRinged(uint32_t pid);
   void ReadHops(act_counts* totals, int64_t* first_ns, int64_t* last_ns);
@@ -110,7 +122,14 @@ struct BpfSource::Impl : RingWatcher {
   EventHandler* handler;
   BpfEvents events;
   ApiRings rings;
-  std::vector<std::string> ring_libraries;  // attached, without their other probes so far
+  LibraryFinder finder{kProvider};
+  // Attached, without their other probes so far. The file is held where it has no path here.
+  struct RingLibrary {
+    std::string path, name;
+    UniqueFd file;
+  };
+  std::vector<RingLibrary> ring_libraries;
+  std::map<uint32_t, std::string> users;  // of the driver; why their calls are not seen, if known
   tracer_bpf* skeleton = nullptr;
   std::unique_ptr<ring_buffer, RingDeleter> ring;
   std::vector<Link> links;
@@ -120,6 +139,7 @@ struct BpfSource::Impl : RingWatcher {
   uint64_t reported_lost[ACT_NUM_HOPS] = {};
   int64_t last_loss_check_ns = 0;
   uint32_t drained_records = 0;
+  bool started = false;
 };
 
 Status BpfSource::Impl::Load() {
@@ -156,16 +176,17 @@ int BpfSource::Impl::AttachRaw(bpf_program* program, const std::string& name) {
 }
 
 bool BpfSource::Impl::AttachProbe(bpf_program* program, const std::string& library,
-                                  const char* name) {
-  bpf_link* link = bpf_program__attach_usdt(program, -1, library.c_str(), kProvider, name, nullptr);
+                                  const std::string& name, const char* probe) {
+  bpf_link* link =
+      bpf_program__attach_usdt(program, -1, library.c_str(), kProvider, probe, nullptr);
   const int error = errno;
-  handler->OnProbe("usdt:" + library + ":" + name, link != nullptr,
+  handler->OnProbe("usdt:" + name + ":" + probe, link != nullptr,
                    link != nullptr ? "" : AttachReason(-error));
   if (link != nullptr) links.emplace_back(link);
   return link != nullptr;
 }
 
-void BpfSource::Impl::AttachUsdt(const std::string& library) {
+bool BpfSource::Impl::AttachUsdt(const std::string& library, const std::string& name) {
   const std::pair<bpf_program*, const char*> probes[] = {
       {skeleton->progs.api_begin, "api_begin"},
       {skeleton->progs.api_end, "api_end"},
@@ -174,24 +195,81 @@ void BpfSource::Impl::AttachUsdt(const std::string& library) {
       {skeleton->progs.mark, "mark"},
       {skeleton->progs.op_name, "op_name"},
   };
-  for (const auto& [program, name] : probes) AttachProbe(program, library, name);
+  bool any = false;
+  for (const auto& [program, probe] : probes) any |= AttachProbe(program, library, name, probe);
+  return any;
 }
 
-// Rings if the library has them, its other probes only if not.
-void BpfSource::Impl::AttachLibrary(const std::string& library) {
-  if (options.rings && ElfProbes(library, kProvider).count("ring_ready") != 0 &&
-      AttachProbe(skeleton->progs.ring_ready, library, "ring_ready")) {
-    AttachProbe(skeleton->progs.ring_wake, library, "ring_wake");
-    ring_libraries.push_back(library);
-    return;
+// Rings if the library has them, its other probes only if not. library: a path that can be
+// opened here; name: what to call it.
+bool BpfSource::Impl::AttachLibrary(const std::string& library, const std::string& name) {
+  if (!options.rings || ElfProbes(library, kProvider).count("ring_ready") == 0 ||
+      !AttachProbe(skeleton->progs.ring_ready, library, name, "ring_ready")) {
+    return AttachUsdt(library, name);
   }
-  AttachUsdt(library);
+  AttachProbe(skeleton->progs.ring_wake, library, name, "ring_wake");
+  RingLibrary attached = {library, name, {}};
+  if (library != name) {
+    attached.file = UniqueFd(open(library.c_str(), O_RDONLY | O_CLOEXEC));
+    attached.path = "/proc/self/fd/" + std::to_string(attached.file.get());
+  }
+  ring_libraries.push_back(std::move(attached));
+  return true;
 }
 
 // From now on, for processes whose rings cannot be read. Those whose rings are read are
 // not told twice: their programs do nothing.
 void BpfSource::Impl::UseProbes() {
-  for (const std::string& library : std::exchange(ring_libraries, {})) AttachUsdt(library);
+  const AttachRights rights(started);
+  for (const RingLibrary& library : std::exchange(ring_libraries, {})) {
+    AttachUsdt(library.path, library.name);
+  }
+}
+
+LibraryFinder::Found BpfSource::Impl::LookForLibrary(uint32_t pid, std::string* why) {
+  if (!options.rings && !options.usdt) return LibraryFinder::Found::kKnown;
+  return finder.Look(
+      pid,
+      [this](const std::string& path, const std::string& name) {
+        const AttachRights rights(started);
+        return AttachLibrary(path, name);
+      },
+      why);
+}
+
+// A process uses a device without a call of the library having been seen: it may run a
+// copy that nobody knew of.
+void BpfSource::Impl::OnDriverUse(uint32_t pid) {
+  if (!options.rings && !options.usdt) return;
+  const auto [user, fresh] = users.try_emplace(pid);
+  if (!fresh || rings.has(pid) || events.SawCalls(pid)) return;
+  std::string why;
+  switch (LookForLibrary(pid, &why)) {
+    case LibraryFinder::Found::kNew:
+      fprintf(stderr,
+              "acceltraced: process %u runs another copy of the API library: its calls are seen "
+              "from now on\n",
+              pid);
+      return;
+    case LibraryFinder::Found::kKnown:  // its calls are on their way
+      return;
+    case LibraryFinder::Found::kNothing:
+      why = "it has no library with probes of " + std::string(kProvider) + " mapped";
+      break;
+    case LibraryFinder::Found::kUnreadable:
+      break;
+  }
+  fprintf(stderr, "acceltraced: warning: API calls of process %u cannot be seen: %s\n", pid,
+          why.c_str());
+  user->second = why;
+}
+
+void BpfSource::Impl::ReportUnseen() {
+  for (const auto& [pid, why] : users) {
+    if (!rings.Had(pid) && !events.SawCalls(pid)) {
+      handler->OnUnseen(pid, why.empty() ? "no call was recorded" : why);
+    }
+  }
 }
 
 void BpfSource::Impl::SetRinged(uint32_t pid) {
@@ -286,11 +364,13 @@ Status BpfSource::Start() {
   }
   for (const std::string& library : impl_->options.libraries) {
     if (impl_->options.rings) {
-      impl_->AttachLibrary(library);
+      impl_->AttachLibrary(library, library);
     } else if (impl_->options.usdt) {
-      impl_->AttachUsdt(library);
+      impl_->AttachUsdt(library, library);
     }
+    impl_->finder.Know(library);
   }
+  impl_->started = true;
   return {};
 }
 
@@ -317,6 +397,7 @@ void BpfSource::Stop() {
     (void)ring_buffer__consume(impl_->ring.get());
   } while (impl_->drained_records > 0);
   if (impl_->options.rings) impl_->rings.Stop();
+  impl_->ReportUnseen();
   impl_->ReportLosses();
 
   // A program that is entered again on its own CPU is skipped by the kernel and
@@ -350,6 +431,8 @@ void BpfSource::Stop() {
   impl_->stats_fd.Reset();
 }
 
+uint64_t BpfSource::api_bound_ns() const { return impl_->rings.bound_ns(); }
+
 int BpfSource::wake_fd() const { return bpf_map__fd(impl_->skeleton->maps.ring); }
 
 Status BpfSource::Track(uint32_t pid) {
@@ -372,7 +455,15 @@ Status BpfSource::Track(uint32_t pid) {
   }
   impl_->tracked_cache[pid] = true;
   impl_->events.NoteExisting(pid);
-  if (impl_->options.rings && impl_->rings.Adopt(pid)) impl_->SetRinged(pid);
+  std::string why;  // is told when it uses a device
+  (void)impl_->LookForLibrary(pid, &why);
+  if (impl_->options.rings) {
+    if (impl_->rings.Adopt(pid)) {
+      impl_->SetRinged(pid);
+    } else if (!FindSegments(pid).empty()) {
+      impl_->UseProbes();  // another recording reads them
+    }
+  }
   return {};
 }
 

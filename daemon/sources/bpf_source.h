@@ -42,6 +42,9 @@ class BpfSource : public Source {
   // level-readable with a single record, so do not just poll it.
   int wake_fd() const;
 
+  // How far the times of API events that came by shared memory may be off; 0 = none came.
+  uint64_t api_bound_ns() const;
+
   // Record this process and its descendants from now on. Errors: no such process;
   // not the owner's.
   Status Track(uint32_t pid);

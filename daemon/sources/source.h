@@ -85,6 +85,11 @@ class EventHandler {
   virtual void OnOpName(uint32_t pid, uint32_t tag, uint32_t name) = 0;
   virtual void OnApiBegin(const ApiBegin& event) = 0;
   virtual void OnApiEnd(const ApiEnd& event) = 0;
+  // Both at once, of a call that lies in no other and has none inside.
+  virtual void OnApiCall(const ApiBegin& begin, const ApiEnd& end) {
+    OnApiBegin(begin);
+    OnApiEnd(end);
+  }
   virtual void OnRangePush(const RangePush& event) = 0;
   virtual void OnRangePop(const RangePop& event) = 0;
   virtual void OnMark(const RangePush& event) = 0;
@@ -99,6 +104,11 @@ class EventHandler {
 
   // After the last event: the books of one hop, and the tracer's cost in the kernel.
   virtual void OnHop(const Hop& hop) = 0;
+  // The process used a device, but none of its API calls could be recorded.
+  virtual void OnUnseen(uint32_t pid, const std::string& why) {
+    (void)pid;
+    (void)why;
+  }
   virtual void OnBpfCost(uint64_t run_ns, uint64_t runs) = 0;
 };
 

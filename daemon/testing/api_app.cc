@@ -3,11 +3,14 @@
 // A program that calls libaxl itself and needs no device: what the tests of the
 // rings record. Room: daemon/testing.
 //
-//   axl-api-app CALLS [threads=N] [rounds=N] [fork] [pause-us=N] [forever]
+//   axl-api-app CALLS [threads=N] [rounds=N] [fork] [pause-us=N] [forever] [count=FILE]
 //
 // Each thread makes CALLS calls, each in a range of its own, in every round by new
 // threads. fork: a child does the same, then executes this program once more.
-// forever: begins anew until it is killed. Prints "calls N ranges N marks N".
+// forever: begins anew until it is killed. count: a file of 8 bytes whose number is how many
+// calls have returned, also when it is killed. Prints "calls N ranges N marks N".
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +28,7 @@
 namespace {
 
 std::atomic<uint64_t> calls{0}, ranges{0}, marks{0};
+std::atomic<uint64_t>* returned = &calls;  // or a file's
 
 struct Options {
   int calls = 1;
@@ -50,6 +54,17 @@ void Call(int number) {
       break;
   }
   ++calls;
+  if (returned != &calls) ++*returned;
+}
+
+bool CountIn(const char* path) {
+  const int fd = open(path, O_RDWR | O_CREAT, 0644);
+  if (fd < 0 || ftruncate(fd, sizeof(*returned)) != 0) return false;
+  void* address = mmap(nullptr, sizeof(*returned), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  close(fd);
+  if (address == MAP_FAILED) return false;
+  returned = static_cast<std::atomic<uint64_t>*>(address);
+  return true;
 }
 
 void Work(const Options& options) {
@@ -96,6 +111,7 @@ int main(int argc, char** argv) {
     if (word.rfind("threads=", 0) == 0) options.threads = atoi(word.c_str() + 8);
     if (word.rfind("rounds=", 0) == 0) options.rounds = atoi(word.c_str() + 7);
     if (word.rfind("pause-us=", 0) == 0) options.pause_us = atoi(word.c_str() + 9);
+    if (word.rfind("count=", 0) == 0 && !CountIn(word.c_str() + 6)) return 1;
     if (word == "fork") options.fork = true;
     if (word == "forever") options.forever = true;
   }

@@ -57,6 +57,9 @@ class Summary {
     result_["gaps"] = stats.gap_count;
     result_["bad_packets"] = stats.bad_packets;
     for (const auto& [pid, names] : processes_) result_["processes"][std::to_string(pid)] = names;
+    for (const auto& [key, digest] : digests_) {
+      result_["digests"][std::to_string(key.first)][key.second] = std::to_string(digest);
+    }
     return result_;
   }
 
@@ -66,6 +69,16 @@ class Summary {
   void Count(const char* group, const std::string& name, uint64_t count) {
     json& number = result_[group][name];
     number = (number.is_null() ? 0 : number.get<uint64_t>()) + count;
+  }
+
+  // Of all that a process's rows say but times, in their order (FNV-1a).
+  void Digest(const char* table, uint32_t pid, std::initializer_list<std::string> fields) {
+    auto [digest, fresh] = digests_.try_emplace({pid, table}, 0xcbf29ce484222325u);
+    for (const std::string& field : fields) {
+      for (const char c : field + "|") {
+        digest->second = (digest->second ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
+      }
+    }
   }
 
   void AddStrings(const acceltrace::proto::Strings& strings) {
@@ -88,6 +101,13 @@ class Summary {
       Count("calls", Text(ColumnAt(api.name(), i)), 1);
       Count("api_by_pid", std::to_string(ColumnAt(api.pid(), i)), 1);
       if (ColumnAt(api.open(), i) != 0) Count("rows", "api_open", 1);
+      Digest("api", ColumnAt(api.pid(), i),
+             {Text(ColumnAt(api.name(), i)), std::to_string(correlation[i] & UINT32_MAX),
+              std::to_string(ColumnAt(api.bytes(), i)), std::to_string(ColumnAt(api.stream(), i)),
+              std::to_string(ColumnAt(api.result(), i)), std::to_string(ColumnAt(api.open(), i))});
+      json& highest = result_["last_call"][std::to_string(ColumnAt(api.pid(), i))];
+      const uint64_t number = correlation[i] & UINT32_MAX;
+      if (highest.is_null() || highest.get<uint64_t>() < number) highest = number;
       const bool right = ColumnAt(api.bytes(), i) == 4096 && ColumnAt(api.stream(), i) == 7 &&
                          (ColumnAt(api.open(), i) != 0 || ColumnAt(api.result(), i) == -5) &&
                          correlation[i] >> 32 == ColumnAt(api.pid(), i);
@@ -107,6 +127,9 @@ class Summary {
       const bool mark = ColumnAt(ranges.mark(), i) != 0;
       Count("rows", mark ? "marks" : "ranges", 1);
       Count(mark ? "mark_names" : "range_names", Text(ColumnAt(ranges.name(), i)), 1);
+      Digest(mark ? "marks" : "ranges", ColumnAt(ranges.pid(), i),
+             {Text(ColumnAt(ranges.name(), i)), std::to_string(ColumnAt(ranges.depth(), i)),
+              std::to_string(ColumnAt(ranges.open(), i))});
     }
   }
 
@@ -126,6 +149,10 @@ class Summary {
     result_["stop_reason"] = accounts.stop_reason();
     result_["command_status"] = accounts.command_status();
     result_["bpf_ns"] = accounts.bpf_ns();
+    result_["api_bound_ns"] = accounts.api_bound_ns();
+    for (const auto& unseen : accounts.unseen()) {
+      result_["unseen"][std::to_string(unseen.pid())] = unseen.reason();
+    }
   }
 
   json result_ = json::object();
@@ -133,6 +160,7 @@ class Summary {
   std::map<uint32_t, std::set<std::string>> processes_;
   std::map<std::pair<uint32_t, uint32_t>, int64_t> last_begin_;
   std::set<std::pair<uint32_t, uint32_t>> threads_;
+  std::map<std::pair<uint32_t, std::string>, uint64_t> digests_;
 };
 
 }  // namespace

@@ -13,6 +13,9 @@ Losses ComputeLosses(const model::Model& model) {
     losses.lost += hop.lost();
     losses.bad += hop.bad();
   }
+  for (const auto& unseen : model.accounts.unseen()) {
+    losses.unseen.emplace_back(unseen.pid(), unseen.reason());
+  }
   uint64_t recorded = 0;
   for (const model::Loss& loss : model.losses) {
     losses.spans.push_back({loss.hop, loss.count, loss.first_ns, loss.last_ns});

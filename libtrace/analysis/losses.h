@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "libtrace/model/model.h"
@@ -37,6 +38,8 @@ struct Losses {
   uint64_t damaged_stretches = 0, damaged_bytes = 0, missing_packets = 0, bad_packets = 0;
   // Rows that were read but could not be used.
   uint64_t unusable_rows = 0;
+  // Processes that used a device without a single API call in the trace, and why.
+  std::vector<std::pair<uint32_t, std::string>> unseen;
 
   bool None() const {
     return lost == 0 && bad == 0 && damaged_stretches == 0 && bad_packets == 0 &&

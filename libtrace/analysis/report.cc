@@ -136,6 +136,10 @@ void FindLosses(const Report& report, std::vector<Finding>* findings) {
                                                                  span.first_ns, span.last_ns)
                                                    : "")});
   }
+  for (const auto& [pid, why] : losses.unseen) {
+    findings->push_back(
+        {"loss", fmt::format("API calls of process {} could not be seen: {}", pid, why)});
+  }
 }
 
 void FindClockTrouble(const Report& report, std::vector<Finding>* findings) {

@@ -166,8 +166,8 @@ uint32_t Runtime::StreamId(axlStream_t handle) const {
 
 // A handle is never given twice, so that what it meant the last time still holds.
 uint32_t StreamNumber(axlStream_t stream) {
-  thread_local axlStream_t last_stream = nullptr;
-  thread_local uint32_t last_number = 0;
+  __attribute__((tls_model("initial-exec"))) thread_local axlStream_t last_stream = nullptr;
+  __attribute__((tls_model("initial-exec"))) thread_local uint32_t last_number = 0;
   if (!stream || stream != last_stream) {
     const uint32_t number = Runtime::Get().StreamId(stream);
     if (!stream || number == 0) return number;

@@ -377,6 +377,8 @@ Json LossesJson(const analysis::Losses& losses) {
     if (span.last_ns != model::kNoTime) json["last_at_ns"] = span.last_ns;
     spans.push_back(json);
   }
+  Json unseen = Json::array();
+  for (const auto& [pid, why] : losses.unseen) unseen.push_back({{"pid", pid}, {"reason", why}});
   return {{"has_accounts", losses.has_accounts},
           {"lost", losses.lost},
           {"bad", losses.bad},
@@ -386,7 +388,8 @@ Json LossesJson(const analysis::Losses& losses) {
           {"damaged_bytes", losses.damaged_bytes},
           {"missing_packets", losses.missing_packets},
           {"bad_packets", losses.bad_packets},
-          {"unusable_rows", losses.unusable_rows}};
+          {"unusable_rows", losses.unusable_rows},
+          {"unseen", unseen}};
 }
 
 Json IntervalJson(const model::Interval& at, bool on_device, uint64_t ticks) {

@@ -92,6 +92,16 @@ std::string Damage(const analysis::Losses& losses) {
 
 }  // namespace
 
+std::string UnseenCalls(const analysis::Losses& losses, const Style& style) {
+  std::string out;
+  for (const auto& [pid, why] : losses.unseen) {
+    const std::string line =
+        fmt::format("  API calls of process {} could not be seen: {}", pid, why);
+    out += Paint(style, Ink::kBad, Printable(line)) + "\n";
+  }
+  return out;
+}
+
 std::string Losses(const Report& report, const Style& style) {
   const analysis::Losses& losses = report.losses;
   std::string remark =
@@ -99,7 +109,7 @@ std::string Losses(const Report& report, const Style& style) {
   if (losses.damaged_stretches + losses.bad_packets > 0) remark += "; the file is damaged";
   if (!losses.has_accounts) remark += "; the recording's own books are missing";
   std::string out = view::Heading(style, "LOSSES", remark);
-  out += Hops(losses, style);
+  out += Hops(losses, style) + UnseenCalls(losses, style);
   if (losses.damaged_stretches + losses.bad_packets + losses.unusable_rows > 0) {
     out += Paint(style, Ink::kBad,
                  fmt::format("  file: {} ({}, {} missing), {}, {}", Damage(losses),

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/sources/library_finder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+#include "daemon/sources/elf_probes.h"
+#include "daemon/unique_fd.h"
+
+namespace acceltrace::daemon {
+namespace {
+
+constexpr size_t kMaxLines = 65536;
+constexpr size_t kMaxFiles = 1024;  // of a process
+constexpr size_t kMaxEmpty = 65536;
+
+// A file that is mapped to be executed.
+struct Mapped {
+  uint64_t begin = 0, end = 0;
+  std::string path;
+};
+
+// By the kernel's own numbers, one mapping of each file.
+std::map<std::pair<std::string, uint64_t>, Mapped> Executables(uint32_t pid) {
+  std::map<std::pair<std::string, uint64_t>, Mapped> files;
+  std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
+  std::string line;
+  for (size_t i = 0; i < kMaxLines && files.size() < kMaxFiles && std::getline(maps, line); ++i) {
+    Mapped mapped;
+    char rights[8] = {}, device[32] = {};
+    uint64_t inode = 0;
+    int path_at = 0;
+    if (sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %7s %*s %31s %" SCNu64 " %n", &mapped.begin,
+               &mapped.end, rights, device, &inode, &path_at) < 5) {
+      continue;
+    }
+    if (inode == 0 || std::strchr(rights, 'x') == nullptr) continue;
+    mapped.path = path_at > 0 ? line.substr(static_cast<size_t>(path_at)) : "";
+    files.try_emplace({device, inode}, std::move(mapped));
+  }
+  return files;
+}
+
+// The mapped file itself if the kernel lets us, else what now lies where it was.
+UniqueFd Open(uint32_t pid, const Mapped& mapped) {
+  const std::string process = "/proc/" + std::to_string(pid);
+  char range[64];
+  snprintf(range, sizeof(range), "/map_files/%" PRIx64 "-%" PRIx64, mapped.begin, mapped.end);
+  UniqueFd fd(open((process + range).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.valid() && !mapped.path.empty() && mapped.path[0] == '/') {
+    fd.Reset(open((process + "/root" + mapped.path).c_str(),
+                  O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  }
+  return fd;
+}
+
+}  // namespace
+
+bool LibraryFinder::Know(const std::string& path) {
+  struct stat status = {};
+  if (stat(path.c_str(), &status) != 0) return false;
+  known_.emplace(status.st_dev, status.st_ino);
+  return true;
+}
+
+LibraryFinder::Found LibraryFinder::Look(uint32_t pid, const Attach& attach, std::string* why) {
+  Found result = Found::kNothing;
+  for (const auto& [number, mapped] : Executables(pid)) {
+    const UniqueFd fd = Open(pid, mapped);
+    struct stat status = {};
+    if (!fd.valid() || fstat(fd.get(), &status) != 0) {
+      if (result == Found::kNothing) {
+        *why = "cannot open " + mapped.path + ", which it has mapped: " + strerror(errno);
+        result = Found::kUnreadable;
+      }
+      continue;
+    }
+    const File file = {status.st_dev, status.st_ino};
+    if (known_.count(file) != 0) {
+      if (result != Found::kNew) result = Found::kKnown;
+      continue;
+    }
+    if (empty_.count(file) != 0) continue;
+    const std::string open_path = "/proc/self/fd/" + std::to_string(fd.get());
+    if (ElfProbes(open_path, provider_).empty()) {
+      if (empty_.size() >= kMaxEmpty) empty_.clear();
+      empty_.insert(file);
+      continue;
+    }
+    if (attach(open_path, mapped.path)) {
+      known_.insert(file);
+      result = Found::kNew;
+    } else if (result != Found::kNew) {
+      *why = "the probes of " + mapped.path + " cannot be attached";
+      result = Found::kUnreadable;
+    }
+  }
+  return result;
+}
+
+}  // namespace acceltrace::daemon

@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 300
+"""A program that calls libaxl, recorded through shared memory: as by probes, none lost."""
+
+import os
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from private_test import bpf_refused  # noqa: E402
+from recording import REPO, Recording, fired, summary, tap  # noqa: E402
+
+APP = os.path.join(REPO, "build", "test", "axl-api-app")
+LIBRARY = os.path.join(REPO, "build", "lib", "libaxl.so")
+HOST_ONLY = ["--no-device", "--libaxl", LIBRARY]
+# For a longer run of the random ones: RINGS_KILLS=100.
+KILLS = int(os.environ.get("RINGS_KILLS", "8"))
+FOLDER = tempfile.TemporaryDirectory()
+tests = []
+
+
+def test(function):
+    tests.append(function)
+    return function
+
+
+def path(name):
+    return os.path.join(FOLDER.name, name)
+
+
+def equal(got, wanted):
+    assert got == wanted, f"got {got!r}, wanted {wanted!r}"
+
+
+def balanced(trace, bad=0):
+    for name, hop in trace["hops"].items():
+        assert hop["in"] == hop["out"] + hop["lost"] + hop["bad"], (name, hop)
+        equal((name, hop["lost"]), (name, 0))
+        assert hop["bad"] <= bad, (name, hop)
+
+
+def record(name, *arguments, options=(), app=APP):
+    recording = Recording("--output", path(name), *HOST_ONLY, *options)
+    equal(recording.first, "ready")
+    text, status = recording.run(app, *arguments)
+    equal(status, 0)
+    done, status, stderr = recording.stop()
+    equal((status, done["error"], done["lost"], done["bad"]), (0, "", 0, 0))
+    return summary(path(name)), fired(text), stderr
+
+
+@test
+def both_ways_give_the_same_events_names_and_ids():
+    by_ring, count, _ = record("ring", "600", "fork")
+    by_probe, _, _ = record("probe", "600", "fork", options=["--probes", "usdt"])
+    for key in ("api", "ranges", "marks"):
+        equal(by_ring["rows"][key], by_probe["rows"][key])
+    equal(by_ring["rows"]["api"], count["calls"])
+    for key in ("calls", "range_names", "mark_names"):
+        equal(by_ring[key], by_probe[key])
+    # Row for row, of each process: names, ids, sizes, streams, results, depths.
+    equal(list(by_ring["digests"].values()), list(by_probe["digests"].values()))
+    equal(len(by_ring["digests"]), 2)
+    equal(by_probe["hops"]["bpf-api"]["in"], by_ring["hops"]["api-ring"]["in"])
+    equal(by_ring["hops"]["bpf-api"]["in"], 0)
+    balanced(by_ring)
+    balanced(by_probe)
+
+
+@test
+def threads_that_come_and_go_are_recorded_once():
+    trace, count, _ = record("threads", "50", "threads=20", "rounds=6")
+    equal(trace["rows"]["api"], count["calls"])
+    equal(trace["rows"]["ranges"], count["ranges"])
+    equal(trace["rows"]["marks"], count["marks"])
+    equal(trace["rows"].get("api_out_of_order", 0), 0)
+    equal(trace["last_call"], trace["api_by_pid"])  # no id is missing
+    balanced(trace)
+
+
+@test
+def a_flood_is_recorded_or_counted():
+    recording = Recording("--output", path("flood"), *HOST_ONLY)
+    text, _ = recording.run(APP, "20000", "threads=2")
+    done, _, _ = recording.stop()
+    trace = summary(path("flood"))
+    wanted = 2 * fired(text)["calls"] + 2 * fired(text)["ranges"] + fired(text)["marks"]
+    equal(trace["hops"]["api-ring"]["in"], wanted)
+    equal(trace["hops"]["api-ring"]["lost"], done["lost"])
+    equal(sum(trace.get("losses", {}).values()), done["lost"])
+
+
+@test
+def what_a_killed_process_wrote_is_there():
+    for number in range(KILLS):
+        counter = path(f"count{number}")
+        recording = Recording("--output", path("kill"), *HOST_ONLY)
+        gate_read, gate_write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(gate_write)
+            os.read(gate_read, 1)
+            os.execv(APP, [APP, "1000", "threads=3", "forever", "pause-us=20", f"count={counter}"])
+        os.close(gate_read)
+        equal(recording.ask(f"pid {child}"), "ok")
+        os.close(gate_write)
+        while not os.path.exists(counter) or os.path.getsize(counter) < 8:
+            time.sleep(0.01)
+        time.sleep(random.random() * 0.2)
+        os.kill(child, signal.SIGKILL if number % 4 else signal.SIGABRT)
+        os.waitpid(child, 0)
+        done, status, _ = recording.stop()
+        equal((status, done["lost"], done["bad"]), (0, 0, 0))
+        trace = summary(path("kill"))
+        with open(counter, "rb") as file:
+            returned = struct.unpack("Q", file.read(8))[0]
+        rows = trace["rows"].get("api", 0)
+        ended = rows - trace["rows"].get("api_open", 0)
+        # Each of the three threads may have been between a call's last event and the count.
+        assert returned <= ended <= returned + 3, (returned, ended, rows)
+        last = trace.get("last_call", {}).get(str(child), 0)
+        assert last - 3 <= rows <= last, (rows, last)
+        balanced(trace)
+
+
+@test
+def a_stopped_process_is_there_up_to_its_stop():
+    counter = path("stopped")
+    recording = Recording("--output", path("stop"), *HOST_ONLY)
+    with subprocess.Popen([APP, "1000", "forever", "pause-us=20", f"count={counter}"]) as child:
+        try:
+            # Attached to while it runs: its calls until now are nobody's.
+            while not os.path.exists(counter) or os.path.getsize(counter) < 8:
+                time.sleep(0.01)
+            equal(recording.ask(f"pid {child.pid}"), "ok")
+            time.sleep(0.3)
+            os.kill(child.pid, signal.SIGSTOP)
+            time.sleep(0.1)
+            done, status, _ = recording.stop()
+            equal((status, done["lost"]), (0, 0))
+            trace = summary(path("stop"))
+            assert trace["rows"]["api"] > 0, trace["rows"]
+            # Nothing between the first and the last is missing.
+            with open(counter, "rb") as file:
+                returned = struct.unpack("Q", file.read(8))[0]
+            assert trace["last_call"][str(child.pid)] >= returned, (trace["last_call"], returned)
+        finally:
+            child.kill()
+
+
+@test
+def the_next_recording_takes_the_same_rings():
+    counter = path("twice")
+    with subprocess.Popen([APP, "1000", "forever", "pause-us=50", f"count={counter}"]) as child:
+        try:
+            while not os.path.exists(counter) or os.path.getsize(counter) < 8:
+                time.sleep(0.01)
+            for number in range(3):
+                recording = Recording("--output", path(f"twice{number}"), *HOST_ONLY)
+                equal(recording.ask(f"pid {child.pid}"), "ok")
+                time.sleep(0.3)
+                if number == 1:  # the daemon dies; the next one must not find its lock
+                    recording.daemon.kill()
+                    recording.end()
+                    continue
+                done, status, _ = recording.stop()
+                equal((status, done["lost"]), (0, 0))
+                trace = summary(path(f"twice{number}"))
+                assert trace["hops"]["api-ring"]["out"] > 0, trace["hops"]
+                equal(trace["hops"]["bpf-api"]["in"], 0)
+        finally:
+            child.kill()
+
+
+@test
+def a_second_recording_of_a_process_gets_its_events_by_probes():
+    first = Recording("--output", path("one"), *HOST_ONLY)
+    second = Recording("--output", path("two"), *HOST_ONLY)
+    counter = path("shared")
+    with subprocess.Popen([APP, "1000", "forever", "pause-us=50", f"count={counter}"]) as child:
+        try:
+            while not os.path.exists(counter) or os.path.getsize(counter) < 8:
+                time.sleep(0.01)
+            equal(first.ask(f"pid {child.pid}"), "ok")
+            time.sleep(0.2)
+            equal(second.ask(f"pid {child.pid}"), "ok")
+            time.sleep(0.3)
+        finally:
+            child.kill()
+    second.stop()
+    first.stop()
+    one, two = summary(path("one")), summary(path("two"))
+    assert one["hops"]["api-ring"]["out"] > 0, one["hops"]
+    equal(one["hops"]["bpf-api"]["in"], 0)
+    assert two["hops"]["bpf-api"]["out"] > 0, two["hops"]
+
+
+@test
+def another_copy_of_the_library_is_found_where_it_is():
+    folder = path("copy")
+    os.mkdir(folder)
+    copy = shutil.copy(LIBRARY, os.path.join(folder, "libaxl.so"))
+    environment = {**os.environ, "LD_LIBRARY_PATH": folder}
+    for deleted in (False, True):
+        # A path that the program's own search path does not hide.
+        app = shutil.copy(APP, os.path.join(folder, "app"))
+        counter = path(f"copied{deleted}")
+        with subprocess.Popen([app, "1000", "forever", "pause-us=20", f"count={counter}"],
+                              env=environment) as child:
+            try:
+                while not os.path.exists(counter) or os.path.getsize(counter) < 8:
+                    time.sleep(0.01)
+                with open(f"/proc/{child.pid}/maps", encoding="ascii") as maps:
+                    assert copy in maps.read(), "it runs the copy"
+                if deleted:
+                    os.unlink(copy)
+                recording = Recording("--output", path("copied"), *HOST_ONLY)
+                equal(recording.ask(f"pid {child.pid}"), "ok")
+                time.sleep(0.4)
+                done, status, _ = recording.stop()
+            finally:
+                child.kill()
+        equal((status, done["lost"]), (0, 0))
+        assert summary(path("copied"))["rows"].get("api", 0) > 0, deleted
+
+
+def main():
+    reason = bpf_refused()
+    if reason:
+        print(f"1..0 # skip {reason}")
+        return 0
+    return tap.run(tests)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
