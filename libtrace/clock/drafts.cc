@@ -13,20 +13,23 @@ namespace {
 
 // Rounding of doubles at the far end of a day, and of corners that are cut.
 constexpr double kRoundingNs = 0.05;
+// Between a sample and its cross-timestamp no clock runs faster.
+constexpr double kMaxRatio = 4;
 // Between nodes this far apart a curve may leave the chord by at most 1 ns.
 constexpr double kChordNs = 1;
 // Fillers of a stretch: enough for two minutes without samples, and in proportion to
 // the samples of longer ones. With fewer the chord is farther away, and still right.
 constexpr size_t kMinFillers = 2'000;
 constexpr size_t kFillersPerNode = 100;
-// Clocks scale within this of their nominal frequency (counts.cc).
-constexpr double kMaxRatio = 4;
 // A stretch between breaks with fewer brackets proves nothing about its smoothness:
 // two make a line, the third tests it, the fourth that the third was no accident.
 constexpr size_t kMinWitnesses = 4;
 // Brackets up to this much wider than usual can contradict others: within it lies
 // the scatter of round trips, beyond it what a preemption makes.
 constexpr double kWitnessWidths = 2;
+
+// Pieces of a clock that jumped or stepped, and did not wander.
+constexpr size_t kFewBreaks = 4;
 
 // With ease: a margin of a quarter of the narrowest bracket on either side.
 constexpr double kEase = 0.25;
@@ -65,31 +68,51 @@ Node Bracket(double position_ns, Range gate) {
   return node;
 }
 
+// Of readings with a cross-timestamp, so that all pairs are equally wide.
+double LongestTick(const Count& count) {
+  double longest = 0;
+  for (const Reading& reading : count.readings) {
+    if (reading.sample.has_ptm) longest = std::max(longest, reading.tick_ns);
+  }
+  return longest;
+}
+
 // A cross-timestamp is a bracket as wide as its roundings.
-bool PtmNode(const TickLine& line, const Count& count, const Reading& reading, double error_ns,
-             Node* node) {
+bool PtmNode(const TickLine& line, const Count& count, const Reading& reading, double tick_ns,
+             double error_ns, Node* node) {
   const Sample& sample = reading.sample;
+  const auto apart = std::abs(static_cast<double>(std::max(
+      sample.ptm_host_ns - sample.host_before_ns, sample.host_after_ns - sample.ptm_host_ns)));
+  const double reach = kMaxRatio * apart + 2 * line.ns_per_tick();
+  if (line.wraps() && reach > 0.5 * line.wrap_ns()) return false;
+  // A jump between the two readings puts the pair on the other side of it, or not.
+  for (const Era& era : count.eras) {
+    const double jump = static_cast<double>(era.from) * line.ns_per_tick();
+    if (std::abs(jump - reading.position_ns) <= reach) return false;
+  }
   const double position =
       reading.position_ns + line.Distance(sample.device_ticks, sample.ptm_device_ticks);
   const double offset = static_cast<double>(sample.ptm_host_ns - count.base_host_ns) - position;
-  *node = Bracket(position, {offset - line.ns_per_tick() - error_ns, offset + 1 + error_ns});
+  *node = Bracket(position, {offset - tick_ns - error_ns, offset + 1 + error_ns});
   // Not believed when the bracket beside it says otherwise, at any possible rate.
-  const Range bracket = GateOf(line, count, reading);
-  const double apart = (kMaxRatio - 1) * std::abs(position - reading.position_ns);
-  return node->gate.hi >= bracket.lo - apart && node->gate.lo <= bracket.hi + apart;
+  const Range bracket = GateOf(count, reading);
+  const double drift = (kMaxRatio - 1) * std::abs(position - reading.position_ns);
+  return node->gate.hi >= bracket.lo - drift && node->gate.lo <= bracket.hi + drift;
 }
 
 // Brackets, cross-timestamps good to ptm_error_ns (negative: none) but for those at the
 // positions left_out, in order, and cuts.
 std::vector<Node> NodesOf(const TickLine& line, const Count& count, std::span<const CutMark> cuts,
-                          double ptm_error_ns, std::span<const double> left_out,
-                          uint64_t* rejected) {
+                          const Range& slopes, double ptm_error_ns,
+                          std::span<const double> left_out, uint64_t* rejected) {
   std::vector<Node> nodes;
+  const double tick_ns = LongestTick(count);
   for (const Reading& reading : count.readings) {
-    nodes.push_back(Bracket(reading.position_ns, GateOf(line, count, reading)));
+    nodes.push_back(Bracket(reading.position_ns, GateOf(count, reading)));
+    nodes.back().wraps_guessed = reading.wraps_guessed;
     if (!reading.sample.has_ptm || ptm_error_ns < 0) continue;
     Node node;
-    if (PtmNode(line, count, reading, ptm_error_ns, &node) &&
+    if (PtmNode(line, count, reading, tick_ns, ptm_error_ns, &node) &&
         !std::binary_search(left_out.begin(), left_out.end(), node.position_ns)) {
       node.ptm = true;
       nodes.push_back(node);
@@ -103,6 +126,9 @@ std::vector<Node> NodesOf(const TickLine& line, const Count& count, std::span<co
     node.position_ns = cut.position_ns;
     node.turn = cut.turn;
     node.kick = cut.kick;
+    const double tick_s = line.ns_per_tick() * 1e-9;
+    node.blur_ns = std::isinf(cut.kick) ? tick_s * (slopes.hi - slopes.lo)
+                                        : tick_s * (std::abs(cut.turn) + cut.kick);
     nodes.push_back(node);
   }
   std::stable_sort(nodes.begin(), nodes.end(),
@@ -117,22 +143,24 @@ std::vector<Node> NodesOf(const TickLine& line, const Count& count, std::span<co
 }
 
 // Segments with the least wander that leaves the fewest breaks: a clock that wanders
-// faster than assumed looks as if it broke again and again.
+// faster than assumed looks as if it broke again and again. One that broke a few times
+// is taken at its word: wander that hides a jump would make bounds that miss it.
 std::vector<Piece> SegmentWithLeastWander(std::vector<Node>* nodes, Motion* motion) {
-  std::vector<Node> best_nodes;
-  std::vector<Piece> best;
+  std::vector<Node> best_nodes = *nodes;
+  std::vector<Piece> best = Segment(best_nodes, *motion);
   const double assumed = motion->curvature;
-  for (double factor : {1.0, 4.0, 16.0, 64.0}) {
-    Motion trial = *motion;
-    trial.curvature = factor * assumed;
-    std::vector<Node> trial_nodes = *nodes;
-    std::vector<Piece> pieces = Segment(trial_nodes, trial);
-    if (best.empty() || pieces.size() < best.size()) {
+  if (best.size() > kFewBreaks) {
+    for (double factor : {4.0, 16.0, 64.0}) {
+      Motion trial = *motion;
+      trial.curvature = factor * assumed;
+      std::vector<Node> trial_nodes = *nodes;
+      std::vector<Piece> pieces = Segment(trial_nodes, trial);
+      if (pieces.size() >= best.size()) continue;
       best = std::move(pieces);
       best_nodes = std::move(trial_nodes);
       motion->curvature = trial.curvature;
+      if (best.size() <= 1) break;
     }
-    if (best.size() <= 1) break;
   }
   *nodes = std::move(best_nodes);
   return best;
@@ -192,15 +220,15 @@ double PtmError(const TickLine& line, const Count& count, std::span<const CutMar
   if (pairs == 0) return -1;
   double narrowest = kInfinity;
   for (const Reading& reading : count.readings) {
-    const Range gate = GateOf(line, count, reading);
+    const Range gate = GateOf(count, reading);
     narrowest = std::min(narrowest, gate.hi - gate.lo);
   }
   // Pairs not clearly better than the brackets add nothing.
   const double limit = kUsefulPair * narrowest;
-  const double rounding = 0.5 * (line.ns_per_tick() + 1);
+  const double rounding = 0.5 * (LongestTick(count) + 1);
   const double believed = kFarOff * limit - rounding;
   uint64_t rejected = 0;
-  std::vector<Node> nodes = NodesOf(line, count, cuts, believed, {}, &rejected);
+  std::vector<Node> nodes = NodesOf(line, count, cuts, motion.slopes, believed, {}, &rejected);
   const std::vector<Piece> found = Segment(nodes, motion);
   for (const Node& node : nodes) {
     if (!node.ptm || !node.rejected) continue;
@@ -334,6 +362,37 @@ bool IsKink(std::span<Node> nodes, const Piece& left, const Piece& right, const 
   return true;
 }
 
+// Where two pieces are not joined the break lies anywhere from where the second one's curve
+// passes the first one's brackets to where the first one's fails. What both pass is neither's.
+void LeaveOpen(std::span<Node> nodes, const Motion& motion, Piece* left, const Piece& right) {
+  Piece back = right;
+  ExtendBackwards(nodes, left->first + 1, motion, &back);
+  if (back.first > left->last) return;
+  size_t last = back.first - 1;
+  while (last > left->first && (nodes[last].kind != Node::Kind::kBracket || nodes[last].rejected)) {
+    --last;
+  }
+  left->last = last;
+}
+
+// Which pieces go on from the one before them with a change of frequency in between.
+std::vector<bool> Join(std::span<Node> nodes, const Motion& motion, bool single_steps,
+                       std::vector<Piece>* pieces) {
+  std::vector<bool> joined(pieces->size(), false);
+  for (size_t p = 1; p < pieces->size(); ++p) {
+    Piece& left = (*pieces)[p - 1];
+    Piece& right = (*pieces)[p];
+    const auto guessed = [](const Node& node) { return node.wraps_guessed; };
+    const auto begin = nodes.begin();
+    // Wraps that the rate told are not known where the rate changed.
+    const bool counted = std::none_of(begin + static_cast<ptrdiff_t>(left.last) + 1,
+                                      begin + static_cast<ptrdiff_t>(right.first) + 1, guessed);
+    joined[p] = single_steps && counted && IsKink(nodes, left, right, motion);
+    if (!joined[p]) LeaveOpen(nodes, motion, &left, right);
+  }
+  return joined;
+}
+
 Stretch MakeStretch(std::span<const Node> nodes, const Motion& motion) {
   Stretch stretch;
   stretch.motion = motion;
@@ -345,27 +404,27 @@ Stretch MakeStretch(std::span<const Node> nodes, const Motion& motion) {
 }  // namespace
 
 // The counter showed t from t on until t + 1 began; host times are rounded outwards.
-Range GateOf(const TickLine& line, const Count& count, const Reading& reading) {
+Range GateOf(const Count& count, const Reading& reading) {
   const auto offset = [&](int64_t ns) {
     return static_cast<double>(ns - count.base_host_ns) - reading.position_ns;
   };
-  return {offset(reading.sample.host_before_ns) - line.ns_per_tick() - kRoundingNs,
+  return {offset(reading.sample.host_before_ns) - reading.tick_ns - kRoundingNs,
           offset(reading.sample.host_after_ns) + kRoundingNs};
 }
 
-std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count,
-                              std::span<const CutMark> cuts, const Options& options,
-                              uint64_t* rejected) {
+std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count, const Cuts& told,
+                              const Rates& rates, const Options& options, uint64_t* rejected) {
+  const std::span<const CutMark> cuts = told.marks;
   Motion motion;
   motion.curvature = options.max_drift_ppm_per_s * 1e3;
-  motion.slopes = {(1 / kMaxRatio - 1) * 1e9, (kMaxRatio - 1) * 1e9};
-  std::vector<Node> nodes = NodesOf(line, count, cuts, -1, {}, rejected);
+  motion.slopes = {(1 / rates.hi - 1) * 1e9, (1 / rates.lo - 1) * 1e9};
+  std::vector<Node> nodes = NodesOf(line, count, cuts, motion.slopes, -1, {}, rejected);
   std::vector<Piece> pieces = SegmentWithLeastWander(&nodes, &motion);
   std::vector<double> left_out;
   const double ptm_error_ns =
       PtmError(line, count, cuts, options, motion, pieces.size(), &left_out);
   if (ptm_error_ns >= 0) {
-    nodes = NodesOf(line, count, cuts, ptm_error_ns, left_out, rejected);
+    nodes = NodesOf(line, count, cuts, motion.slopes, ptm_error_ns, left_out, rejected);
     pieces = SegmentWithLeastWander(&nodes, &motion);
   }
   if (pieces.size() > 1) {
@@ -380,6 +439,7 @@ std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count,
     }
   }
   for (const Node& node : nodes) *rejected += node.rejected;
+  const std::vector<bool> joined_to_last = Join(nodes, motion, !told.unplaced, &pieces);
 
   std::vector<Draft> drafts;
   const auto add = [&](size_t first, size_t last, bool joined) {
@@ -407,19 +467,15 @@ std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count,
   size_t next = 0;
   for (const Piece& piece : pieces) {
     const bool is_first = next == 0;
-    const bool joined = !is_first && IsKink(nodes, *(&piece - 1), piece, motion);
+    const bool joined = joined_to_last[static_cast<size_t>(&piece - pieces.data())];
     const bool loose = !joined && add_loose(next, piece.first);
     // Cuts before the first sample and after the last belong to the pieces there.
-    const bool to_end = piece.last >= last_bracket;
-    add(is_first && !loose ? 0 : piece.first, to_end ? nodes.size() - 1 : piece.last, joined);
+    const bool to_end = piece.last >= last_bracket && told.is_last;
+    const bool from_start = is_first && !loose && told.is_first;
+    add(from_start ? 0 : piece.first, to_end ? nodes.size() - 1 : piece.last, joined);
     next = piece.last + 1;
   }
   add_loose(next, nodes.size());
-  // Within a count something broke between one draft and the next.
-  for (size_t i = 0; i < drafts.size(); ++i) {
-    drafts[i].smooth_front = i == 0;
-    drafts[i].smooth_back = i + 1 == drafts.size();
-  }
   return drafts;
 }
 

@@ -20,10 +20,13 @@ using internal::Bar;
 using internal::Count;
 using internal::Curve;
 using internal::CutMark;
+using internal::Cuts;
 using internal::Draft;
+using internal::Jump;
 using internal::kInfinity;
 using internal::MapData;
 using internal::Place;
+using internal::Rates;
 using internal::TickLine;
 
 // The device tells how large a change was, and is believed from none to twice that.
@@ -32,6 +35,11 @@ constexpr double kKickSlack = 1;
 constexpr double kKickRoundingNsPerS = 1;
 // A clock without neighbours is not limited by them.
 constexpr int64_t kNoLimit = 4'000'000'000'000'000'000;
+
+// Ratios of frequencies that are told and cannot be meant.
+constexpr double kMinRatio = 1e-4, kMaxRatio = 1e4;
+// Told rates with this to spare.
+constexpr double kRatioSlack = 0.05;
 
 // The curves around each one limit where it can lead to.
 void SetLimits(std::vector<Curve>* curves) {
@@ -55,31 +63,52 @@ void SetLimits(std::vector<Curve>* curves) {
   }
 }
 
+// The one place of a constraint's event; false: it is open. Where nothing else is known of
+// its time, or contradicts it, that is the one nearest to the host's event.
+bool PlaceOf(const MapData& data, const Constraint& constraint, Place* place) {
+  const Window& when = constraint.when;
+  if (when.lo_ns != Window::kMin || when.hi_ns != Window::kMax || when.max_jumps != ~0u) {
+    const std::vector<Place> places = data.Places(constraint.ticks, when);
+    if (places.size() > 1) return false;
+    if (places.size() == 1) {
+      *place = places[0];
+      return !data.IsBetween(*place);
+    }
+  }
+  *place = data.Locate(constraint.ticks, constraint.host_ns);
+  return true;
+}
+
 // Constraints as gates, by curve. What contradicts the samples is counted and left out.
 std::vector<std::vector<Bar>> SortBars(const MapData& data,
                                        const std::vector<Constraint>& constraints,
-                                       uint64_t* rejected) {
+                                       std::vector<std::vector<double>>* rejected) {
   std::vector<std::vector<Bar>> bars(data.curves.size());
-  const double tick_ns = data.line.ns_per_tick();
+  rejected->assign(data.curves.size(), {});
   size_t cursor = 0;
   for (const Constraint& constraint : constraints) {
-    const Place place = data.Locate(constraint.ticks, constraint.host_ns);
+    Place place;
+    if (!PlaceOf(data, constraint, &place)) continue;
     const Curve& curve = data.curves[place.curve];
-    const internal::Bounds bounds = OffsetAt(curve, place.position_ns, &cursor);
-    const double offset =
-        static_cast<double>(constraint.host_ns - curve.base_host_ns) - place.position_ns;
     Bar bar;
-    bar.position_ns = place.position_ns;
+    bar.position_ns = data.PositionNs(place.position);
+    const internal::Bounds bounds = OffsetAt(curve, bar.position_ns, &cursor);
+    const double offset =
+        static_cast<double>(constraint.host_ns - curve.base_host_ns) - bar.position_ns;
     if (constraint.order == Constraint::Order::kHostFirst) {
-      bar.gate.lo = offset - tick_ns;
+      // Before the end of the tick: as long as one lasts there at most.
+      const double tick_ns = data.line.ns_per_tick();
+      const internal::Bounds end = OffsetAt(curve, bar.position_ns + tick_ns, &cursor);
+      const double drift = std::max({0.0, end.hi - bounds.hi, end.lo - bounds.lo});
+      bar.gate.lo = offset - tick_ns - drift;
       if (bar.gate.lo > bounds.hi) {
-        ++*rejected;
+        (*rejected)[place.curve].push_back(bar.position_ns);
         continue;
       }
     } else {
       bar.gate.hi = offset + 1;
       if (bar.gate.hi < bounds.lo) {
-        ++*rejected;
+        (*rejected)[place.curve].push_back(bar.position_ns);
         continue;
       }
     }
@@ -88,46 +117,140 @@ std::vector<std::vector<Bar>> SortBars(const MapData& data,
   return bars;
 }
 
-// On the count where it lies nearest to a sample: the ticks that a reset or a jump led
-// to belong to the count after it, whatever the time of the record.
-template <typename CutAt>
-std::vector<std::vector<CutMark>> PlaceCuts(const TickLine& line, const std::vector<Count>& counts,
-                                            const std::vector<CutAt>& cuts, double nominal_hz) {
-  std::vector<std::vector<CutMark>> marks(counts.size());
-  double told_hz = 0;
-  for (const CutAt& cut : cuts) {
-    CutMark mark;
-    size_t from = 0, to = counts.size();
-    if (cut.near_ns != Map::kNoHint) {
-      const auto after =
-          std::upper_bound(counts.begin() + 1, counts.end(), cut.near_ns,
-                           [](int64_t ns, const Count& count) { return ns < count.base_host_ns; });
-      to = std::min(static_cast<size_t>(after - counts.begin()) + 1, counts.size());
+// Where orders of events say so. wrong: positions of events by draft. False: nowhere.
+bool BreakCurves(std::vector<std::vector<double>>& wrong, std::vector<Draft>* drafts) {
+  std::vector<Draft> broken;
+  bool any = false;
+  for (size_t i = 0; i < drafts->size(); ++i) {
+    std::sort(wrong[i].begin(), wrong[i].end());
+    bool before = false, after = false;
+    std::vector<Draft> parts = BreakAt((*drafts)[i], wrong[i], &before, &after);
+    any |= before || after || parts.size() != 1;
+    for (Draft& part : parts) broken.push_back(std::move(part));
+  }
+  if (!any || broken.empty()) return false;
+  *drafts = std::move(broken);
+  return true;
+}
+
+// What the device told, in order.
+struct Told {
+  std::vector<Jump> jumps;
+  Rates rates;
+};
+
+Told Gather(const TickLine& line, const std::vector<Change>& changes, double nominal_hz) {
+  Told told;
+  for (const Change& change : changes) {
+    if (change.cut == Cut::kJump) {
+      told.jumps.push_back({line.Mask(change.before), line.Mask(change.ticks), change.when});
     }
-    from = to - std::min<size_t>(to, 3);
-    size_t best = from;
+    const double ratio = change.hz / nominal_hz;
+    const bool usable = ratio >= kMinRatio && ratio <= kMaxRatio;
+    told.rates.told.push_back({usable ? ratio : 0, change.when});
+    if (!usable) continue;
+    told.rates.lo = std::min(told.rates.lo, ratio * (1 - kRatioSlack));
+    told.rates.hi = std::max(told.rates.hi, ratio * (1 + kRatioSlack));
+  }
+  return told;
+}
+
+// Changes of frequency, each on the count where it lies nearest to a sample.
+std::vector<Cuts> PlaceCuts(const TickLine& line, const std::vector<Count>& counts,
+                            const std::vector<Change>& changes, double nominal_hz) {
+  std::vector<Cuts> cuts(counts.size());
+  for (size_t c = 0; c < cuts.size(); ++c) {
+    cuts[c].is_first = c == 0, cuts[c].is_last = c + 1 == cuts.size();
+  }
+  double told_hz = 0;
+  uint32_t jumps = 0;
+  for (const Change& change : changes) {
+    CutMark mark;
+    size_t best = counts.size();
     double best_outside = kInfinity;
-    for (size_t c = from; c < to; ++c) {
+    const int64_t near_ns = internal::Guess(change.when);
+    for (size_t c = 0; c < counts.size() && change.cut != Cut::kJump; ++c) {
       const Count& count = counts[c];
       const double first = count.readings.front().position_ns;
       const double last = count.readings.back().position_ns;
-      const double near = cut.near_ns == Map::kNoHint
-                              ? last
-                              : static_cast<double>(cut.near_ns - count.base_host_ns);
-      const double position = line.Position(count.base_ticks, cut.ticks, near);
-      const double outside = std::max({0.0, first - position, position - last});
-      if (outside < best_outside) {
-        best = c, best_outside = outside, mark.position_ns = position;
+      for (const internal::Era& era : count.eras) {
+        if (era.jumps != jumps) continue;
+        const double near = near_ns == Window::kMin ? last : PositionAt(count, near_ns);
+        const double position =
+            line.Position(count.base_ticks, line.Mask(change.ticks + era.shift), near);
+        // Where both ends and the guess agree best.
+        const double outside = std::max({0.0, first - position, position - last}) +
+                               (near_ns == Window::kMin ? 0 : 1e-3 * std::abs(position - near));
+        if (outside < best_outside) {
+          best = c, best_outside = outside, mark.position_ns = position;
+        }
       }
     }
-    if (cut.cut == Cut::kFrequency && told_hz > 0 && cut.hz > 0) {
-      mark.turn = 1e9 * nominal_hz * (1 / cut.hz - 1 / told_hz);
+    if (change.cut == Cut::kJump) {
+      ++jumps;
+    } else if (change.cut == Cut::kFrequency && told_hz > 0 && change.hz > 0) {
+      mark.turn = 1e9 * nominal_hz * (1 / change.hz - 1 / told_hz);
       mark.kick = kKickSlack * std::abs(mark.turn) + kKickRoundingNsPerS;
     }
-    if (cut.hz > 0) told_hz = cut.hz;
-    marks[best].push_back(mark);
+    const double ratio = change.hz / nominal_hz;
+    if (ratio >= kMinRatio && ratio <= kMaxRatio) told_hz = change.hz;
+    if (best == counts.size()) continue;
+    if (WrapsOpen(line, change.when)) {
+      Cuts& on = cuts[best];
+      on.unplaced = true;
+      const auto& readings = counts[best].readings;
+      const Window& when = change.when;
+      on.lost_front |= when.lo_ns <= readings.front().sample.host_after_ns;
+      on.lost_back |= when.hi_ns >= readings.back().sample.host_before_ns;
+      on.is_first &= !on.lost_front;
+      on.is_last &= !on.lost_back;
+    } else {
+      cuts[best].marks.push_back(mark);
+    }
   }
-  return marks;
+  return cuts;
+}
+
+// How long a tick lasted at each reading, by those around it.
+void MeasureTicks(const TickLine& line, const Rates& rates, Count* count) {
+  // So far apart that their brackets, and frequencies a few percent off, matter little.
+  constexpr double kBrackets = 20, kLeastNs = 1e6, kSlack = 1.05;
+  std::vector<internal::Reading>& readings = count->readings;
+  const auto width = [](const Sample& s) {
+    return static_cast<double>(s.host_after_ns - s.host_before_ns);
+  };
+  const auto between = [&](const internal::Reading& a, const internal::Reading& b, double* tick) {
+    const auto host = static_cast<double>(b.sample.host_after_ns - a.sample.host_before_ns);
+    const double device = b.position_ns - a.position_ns;
+    if (device <= 0 || device < 2 * line.ns_per_tick()) return false;
+    *tick = std::max(*tick, kSlack * host / (device - line.ns_per_tick()) * line.ns_per_tick());
+    const double trips = width(a.sample) + width(b.sample);
+    return host >= std::max(kLeastNs, kBrackets * trips);
+  };
+  constexpr size_t kMost = 64;
+  for (size_t i = 0; i < readings.size(); ++i) {
+    double tick = 0;
+    bool any = false;
+    const auto look = [&](auto at) {
+      double best = 0;
+      for (size_t n = 1; n <= kMost; ++n) {
+        double found = 0;
+        const internal::Reading* other = at(n);
+        if (other == nullptr) break;
+        const bool before = other->position_ns < readings[i].position_ns;
+        const bool far =
+            before ? between(*other, readings[i], &found) : between(readings[i], *other, &found);
+        if (found > 0) best = found;
+        if (far) break;
+      }
+      any |= best > 0;
+      tick = std::max(tick, best);
+    };
+    look([&](size_t n) { return i >= n ? &readings[i - n] : nullptr; });
+    look([&](size_t n) { return i + n < readings.size() ? &readings[i + n] : nullptr; });
+    const double longest = line.ns_per_tick() / rates.lo;
+    readings[i].tick_ns = any ? std::min(tick, longest) : longest;
+  }
 }
 
 }  // namespace
@@ -142,8 +265,14 @@ Result<Map> MapBuilder::Build() const {
   quality.samples = samples_.size();
   quality.constraints = constraints_.size();
 
-  const std::vector<Count> counts =
-      internal::SplitCounts(data->line, samples_, &quality.samples_rejected);
+  const Told told = Gather(data->line, changes_, info_.nominal_hz);
+  data->rates = told.rates;
+  std::vector<Count> counts =
+      internal::LineUp(data->line, samples_, told.jumps, told.rates, &quality.samples_rejected);
+  for (Count& count : counts) {
+    MeasureTicks(data->line, told.rates, &count);
+    data->counts.push_back({count.eras});
+  }
   quality.samples_used = 0;
   for (const Count& count : counts) quality.samples_used += count.readings.size();
   if (quality.samples_used < 2) {
@@ -152,24 +281,41 @@ Result<Map> MapBuilder::Build() const {
                          "errors of the driver's clock sampling");
   }
 
-  const std::vector<std::vector<CutMark>> cuts =
-      PlaceCuts(data->line, counts, cuts_, info_.nominal_hz);
+  const std::vector<Cuts> cuts = PlaceCuts(data->line, counts, changes_, info_.nominal_hz);
 
   std::vector<Draft> drafts;
   uint64_t left_out = 0;
   for (size_t i = 0; i < counts.size(); ++i) {
-    for (Draft& draft : MakeDrafts(data->line, counts[i], cuts[i], options_, &left_out)) {
+    for (Draft& draft :
+         MakeDrafts(data->line, counts[i], cuts[i], told.rates, options_, &left_out)) {
+      draft.count = i;
       drafts.push_back(std::move(draft));
     }
+  }
+  // Something broke between one draft and the next.
+  for (size_t i = 0; i < drafts.size(); ++i) {
+    drafts[i].smooth_front = i == 0 && !cuts.front().lost_front;
+    drafts[i].smooth_back = i + 1 == drafts.size() && !cuts.back().lost_back;
   }
   quality.samples_rejected += left_out;
   quality.samples_used -= std::min(quality.samples_used, left_out);
   uint64_t contradicting = 0;
   for (Draft& draft : drafts) data->curves.push_back(FitCurve(&draft, &contradicting));
+  if (data->curves.empty()) {
+    return Status::Error("no two clock samples agree: look for errors of the driver's sampling");
+  }
   SetLimits(&data->curves);
 
   if (!constraints_.empty()) {
-    const auto bars = SortBars(*data, constraints_, &quality.constraints_rejected);
+    std::vector<std::vector<double>> wrong;
+    auto bars = SortBars(*data, constraints_, &wrong);
+    if (BreakCurves(wrong, &drafts)) {
+      data->curves.clear();
+      for (Draft& draft : drafts) data->curves.push_back(FitCurve(&draft, &contradicting));
+      SetLimits(&data->curves);
+      bars = SortBars(*data, constraints_, &wrong);
+    }
+    for (const auto& positions : wrong) quality.constraints_rejected += positions.size();
     for (size_t i = 0; i < drafts.size(); ++i) {
       if (bars[i].empty()) continue;
       AddBars(data->curves[i], bars[i], &drafts[i]);
@@ -177,6 +323,7 @@ Result<Map> MapBuilder::Build() const {
     }
     SetLimits(&data->curves);
   }
+  quality.jumps = static_cast<uint32_t>(told.jumps.size());
   for (const Sample& sample : samples_) quality.ptm_samples += sample.has_ptm;
   internal::Measure(counts, data.get());
   return Map(std::move(data));

@@ -110,12 +110,24 @@ struct Constraint {
   uint64_t ticks = 0;
   int64_t host_ns = 0;
   Order order = Order::kHostFirst;
+  // What else is known of when it was; nothing: not far from host_ns.
+  Window when = {};
 };
 
 // Where the clock is not one smooth curve, told by the device.
 enum class Cut : uint8_t {
   kFrequency,  // another frequency from these ticks on, no jump
   kReset,      // counting anew: `ticks` are the first of the new count
+  kJump,       // the count was set: it showed `before`, then `ticks`
+};
+
+// Such a place, as the device told it.
+struct Change {
+  Cut cut = Cut::kFrequency;
+  uint64_t ticks = 0;   // raw, the first ones after it
+  uint64_t before = 0;  // of a jump: raw, the last ones before it
+  double hz = 0;        // the frequency from then on, 0 = not told
+  Window when;
 };
 
 // How well a clock is known, for people and for JSON.
@@ -127,7 +139,8 @@ struct Quality {
   uint64_t constraints = 0;           // given
   uint64_t constraints_rejected = 0;  // contradicted by the samples: causality violations
   uint32_t pieces = 0;                // smooth stretches
-  uint32_t resets = 0;
+  uint32_t resets = 0;                // counts that began anew, untold
+  uint32_t jumps = 0;                 // told
   uint32_t steps = 0;
   int64_t first_ns = 0, last_ns = 0;  // of the samples used
   double offset_ns = 0;               // host time minus nominal device time at the last sample
@@ -170,6 +183,9 @@ class Map {
   // of its time. Where several are possible the interval covers all of them, and the epoch
   // is kNoEpoch.
   DeviceTime Locate(uint64_t raw_ticks, const Window& window) const;
+  // So many elapsed ticks before a reading, on the same count: a time that the device
+  // computed from it and did not read.
+  DeviceTime Before(const DeviceTime& time, uint64_t ticks) const;
   // From one reading to another that the device made later (or as late), in ns. Bounds
   // allow for the rounding of both to whole ticks; within an epoch only the rate is
   // uncertain, else the bounds are those of the two times. Never below zero.
@@ -191,9 +207,9 @@ class MapBuilder {
 
   void Add(const proto::ClockBatch& batch) { AppendSamples(batch, &samples_); }
   void Add(const Sample& sample) { samples_.push_back(sample); }
-  // In order of time. near_ns as in Map::ToHost. hz: the new frequency if the device
-  // tells it, 0 = unknown; only the change is taken from it,
-  // give or take as much again.
+  // In order of time. Of frequencies only the change is taken, give or take as much again.
+  // Jumps are undone by what is told of them, as if they had not been.
+  void Add(const Change& change) { changes_.push_back(change); }
   void AddCut(uint64_t ticks, Cut cut, int64_t near_ns = Map::kNoHint, double hz = 0);
   void AddConstraints(std::span<const Constraint> constraints);
 
@@ -202,17 +218,10 @@ class MapBuilder {
   Result<Map> Build() const;
 
  private:
-  struct CutAt {
-    uint64_t ticks;
-    Cut cut;
-    int64_t near_ns;
-    double hz;
-  };
-
   ClockInfo info_;
   Options options_;
   std::vector<Sample> samples_;
-  std::vector<CutAt> cuts_;
+  std::vector<Change> changes_;
   std::vector<Constraint> constraints_;
 };
 

@@ -67,7 +67,15 @@ Fitted FitStretch(Stretch* stretch, uint64_t* rejected) {
   Fitted fitted;
   std::vector<size_t> knot_of;  // by node; a kick has a second knot behind it
   {
-    const Tube bounds = Smooth(nodes, stretch->motion, false);
+    Tube bounds = Smooth(nodes, stretch->motion, false);
+    if (bounds.empty()) {
+      // Told changes that cannot have been contradict each bracket: these stand alone.
+      for (Node& node : nodes) {
+        node.rejected &= node.kind != Node::Kind::kBracket;
+        node.turn = 0, node.kick = node.kind == Node::Kind::kCut ? kInfinity : 0;
+      }
+      bounds = Smooth(nodes, stretch->motion, false);
+    }
     for (size_t i = 0; i < nodes.size(); ++i) {
       knot_of.push_back(fitted.knots.size());
       *rejected += nodes[i].kind == Node::Kind::kConstraint && nodes[i].rejected;
@@ -81,7 +89,12 @@ Fitted FitStretch(Stretch* stretch, uint64_t* rejected) {
   }
   const bool straight = stretch->mid_motion.curvature == 0;
   std::vector<Node> narrowed = Narrowed(nodes, stretch->mid_margin);
-  const Tube estimates = Smooth(narrowed, stretch->mid_motion, true);
+  Tube estimates = Smooth(narrowed, stretch->mid_motion, true);
+  if (estimates.empty()) estimates = Smooth(nodes, stretch->motion, true);
+  if (estimates.empty()) {
+    for (Node& node : nodes) node.rejected = false;
+    estimates = Smooth(nodes, stretch->motion, true);
+  }
   for (size_t i = 0; i < nodes.size(); ++i) {
     SetMid(Estimate(estimates.Before(i), straight), &fitted.knots[knot_of[i]]);
     if (nodes[i].kick == 0) continue;
@@ -148,6 +161,7 @@ void AddBars(const Curve& curve, std::span<const Bar> bars, Draft* draft) {
 
 Curve FitCurve(Draft* draft, uint64_t* rejected) {
   Curve curve;
+  curve.count = draft->count;
   curve.base_ticks = draft->base_ticks;
   curve.base_host_ns = draft->base_host_ns;
   curve.curvature = draft->stretches.front().motion.curvature;

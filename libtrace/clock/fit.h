@@ -39,26 +39,44 @@ struct Stretch {
 
 // A curve in the making: stretches joined by kinks.
 struct Draft {
+  size_t count = 0;
   uint64_t base_ticks = 0;
   int64_t base_host_ns = 0;
   bool smooth_front = true, smooth_back = true;
   std::vector<Stretch> stretches;
 };
 
+// Changes of frequency on a count's line.
+struct Cuts {
+  std::vector<CutMark> marks;
+  // One was told whose place is open: nothing may be made of single steps.
+  bool unplaced = false;
+  // Whether the count is the first or the last one: else a cut beyond its samples need not
+  // have been on it.
+  bool is_first = true, is_last = true;
+  // One whose place is open lies before or after all samples: nothing is known from there on.
+  bool lost_front = false, lost_back = false;
+};
+
 // Splits a count where it jumped or broke. *rejected counts samples left out.
-std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count,
-                              std::span<const CutMark> cuts, const Options& options,
-                              uint64_t* rejected);
+std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count, const Cuts& cuts,
+                              const Rates& rates, const Options& options, uint64_t* rejected);
 
 // Puts constraints on a draft: of each stretch of time the tightest on each side, as
 // the curve fitted so far tells.
 void AddBars(const Curve& curve, std::span<const Bar> bars, Draft* draft);
 
+// Splits a draft wherever so many of the events that contradict its curve lie between two of
+// its brackets that the clock, and not one of them, must be at fault. positions: of these
+// events, in order. *before and *after are set when they lie outside of all brackets.
+std::vector<Draft> BreakAt(Draft draft, std::span<const double> positions, bool* before,
+                           bool* after);
+
 // *rejected counts constraints that contradicted each other.
 Curve FitCurve(Draft* draft, uint64_t* rejected);
 
 // The bracket of a reading on the count's time line, as a gate.
-Range GateOf(const TickLine& line, const Count& count, const Reading& reading);
+Range GateOf(const Count& count, const Reading& reading);
 
 }  // namespace acceltrace::clock::internal
 

@@ -12,7 +12,10 @@ namespace {
 constexpr int kMaxRounds = 4;
 
 Interval At(const Graph& graph, const Edge::Point& point) {
-  return graph.maps[point.device].ToHost(point.ticks, point.near_ns);
+  const Map& map = graph.maps[point.device];
+  const bool bounded = point.when.lo_ns != Window::kMin || point.when.hi_ns != Window::kMax;
+  if (!bounded) return map.ToHost(point.ticks, point.when.near_ns);
+  return map.Locate(point.ticks, point.when).host;
 }
 
 Status Fit(std::span<const MapBuilder> builders, Graph* graph) {
@@ -38,8 +41,10 @@ Result<Graph> BuildGraph(std::span<const MapBuilder> builders, std::span<const E
       if (later.hi_ns < earlier.lo_ns) continue;  // a violation bounds nothing
       // The later one is not before the earliest that the earlier can have been, nor the
       // earlier one after the latest of the later.
-      const Constraint not_before{edge.later.ticks, earlier.lo_ns, Constraint::Order::kHostFirst};
-      const Constraint not_after{edge.earlier.ticks, later.hi_ns, Constraint::Order::kDeviceFirst};
+      const Constraint not_before{edge.later.ticks, earlier.lo_ns, Constraint::Order::kHostFirst,
+                                  edge.later.when};
+      const Constraint not_after{edge.earlier.ticks, later.hi_ns, Constraint::Order::kDeviceFirst,
+                                 edge.earlier.when};
       if (earlier.lo_ns > later.lo_ns) {
         tighter[edge.later.device].AddConstraints({&not_before, 1});
         gained = true;

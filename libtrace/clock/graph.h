@@ -19,7 +19,7 @@ struct Edge {
   struct Point {
     size_t device = 0;  // index of its builder
     uint64_t ticks = 0;
-    int64_t near_ns = Map::kNoHint;
+    Window when = {};
   };
   Point earlier, later;
 };

@@ -38,8 +38,8 @@ struct Kink {
 struct End {
   Region states;
   State mid;
-  // Smooth: the clock went on as before until it stopped or was set anew. Else
-  // nothing is known beyond the end but the order of events.
+  // Smooth: nothing is known to have come after (before) it. Else the clock broke somewhere
+  // beyond, and nothing is known there but the order of events.
   bool smooth = true;
   // Host times (ns) that the clock cannot have passed: of the neighbouring curve.
   int64_t limit_ns = 0;
@@ -47,6 +47,7 @@ struct End {
 
 // A stretch without jumps.
 struct Curve {
+  size_t count = 0;  // which one it is of
   uint64_t base_ticks = 0;
   int64_t base_host_ns = 0;
   double curvature = 0;     // ns/s^2
@@ -70,17 +71,43 @@ Bounds OffsetAt(const Curve& curve, double position_ns, size_t* cursor);
 
 struct Place {
   size_t curve = 0;
-  double position_ns = 0;
+  int64_t position = 0;  // ticks from the curve's base
+};
+
+// The eras of a count, which the curves of it share.
+struct CountEras {
+  std::vector<Era> eras;
 };
 
 struct MapData {
   TickLine line;
+  Rates rates;
+  std::vector<CountEras> counts;
   std::vector<Curve> curves;  // by host time, at least one
   Quality quality;
 
-  // Which curve, and where on it, the ticks of an event near a host time are.
+  double PositionNs(int64_t position) const {
+    return static_cast<double>(position) * line.ns_per_tick();
+  }
+  // The instants at which the clock showed a position.
+  Interval At(const Place& place, size_t* cursor) const;
+  // Between two curves: nothing is known there but the order of events.
+  bool IsBetween(const Place& place) const;
+
+  // Which curve, and where on it, the ticks of an event near a host time are; the last
+  // one without a time.
   Place Locate(uint64_t ticks, int64_t near_ns) const;
+  // All places that the window allows, or some if there are many, the first and the last
+  // among them.
+  std::vector<Place> Places(uint64_t ticks, const Window& window) const;
+
+ private:
+  void AddPlaces(size_t curve, uint64_t ticks, const Window& window,
+                 std::vector<Place>* places) const;
 };
+
+// Position along the estimate at a host time.
+double PositionNear(const Curve& curve, int64_t host_ns);
 
 }  // namespace acceltrace::clock::internal
 

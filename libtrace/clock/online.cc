@@ -24,9 +24,15 @@ void OnlineClock::Add(const Sample& sample) {
   stale_ = true;
 }
 
-void OnlineClock::AddCut(uint64_t ticks, Cut cut, int64_t near_ns, double hz) {
-  PushBounded({ticks, cut, near_ns, hz}, kMaxCuts, &cuts_);
+void OnlineClock::Add(const Change& change) {
+  PushBounded(change, kMaxCuts, &changes_);
   stale_ = true;
+}
+
+void OnlineClock::AddCut(uint64_t ticks, Cut cut, int64_t near_ns, double hz) {
+  Change change{cut, ticks, 0, hz, {}};
+  change.when.near_ns = near_ns;
+  Add(change);
 }
 
 void OnlineClock::AddConstraint(const Constraint& constraint) {
@@ -46,7 +52,7 @@ const Result<Map>& OnlineClock::Current() {
   stale_ = false;
   MapBuilder builder(info_, options_);
   for (const Sample& sample : samples_) builder.Add(sample);
-  for (const CutAt& cut : cuts_) builder.AddCut(cut.ticks, cut.cut, cut.near_ns, cut.hz);
+  for (const Change& change : changes_) builder.Add(change);
   const int64_t oldest_ns = samples_.empty() ? 0 : samples_.front().host_before_ns;
   const auto add = [&](const Constraint& constraint) {
     if (constraint.host_ns >= oldest_ns) builder.AddConstraints({&constraint, 1});

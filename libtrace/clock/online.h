@@ -27,6 +27,7 @@ class OnlineClock {
 
   // In order of time.
   void Add(const Sample& sample);
+  void Add(const Change& change);
   void AddCut(uint64_t ticks, Cut cut, int64_t near_ns, double hz = 0);
   void AddConstraint(const Constraint& constraint);
 
@@ -35,12 +36,6 @@ class OnlineClock {
   const Result<Map>& Current();
 
  private:
-  struct CutAt {
-    uint64_t ticks;
-    Cut cut;
-    int64_t near_ns;
-    double hz;
-  };
   // The tightest constraint since the last sample.
   struct Tightest {
     std::optional<Constraint> constraint;
@@ -50,7 +45,7 @@ class OnlineClock {
   ClockInfo info_;
   Options options_;
   std::deque<Sample> samples_;
-  std::deque<CutAt> cuts_;
+  std::deque<Change> changes_;
   std::deque<Constraint> constraints_;
   Tightest lower_, upper_;
   Result<Map> map_ = Status::Error("no clock samples yet");

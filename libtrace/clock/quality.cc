@@ -66,17 +66,24 @@ void Measure(std::span<const Count> counts, MapData* data) {
                       static_cast<double>(last.base_ticks) * data->line.ns_per_tick();
 
   std::vector<double> trips, residuals, widths;
-  size_t cursor = 0;
-  for (const Count& count : counts) {
-    for (const Reading& reading : count.readings) {
-      const Place place = data->Locate(reading.sample.device_ticks, reading.sample.host_before_ns);
-      const Curve& curve = data->curves[place.curve];
-      const Bounds bounds = OffsetAt(curve, place.position_ns, &cursor);
+  size_t cursor = 0, at = 0;
+  for (size_t c = 0; c < counts.size(); ++c) {
+    for (const Reading& reading : counts[c].readings) {
+      // The curve that it is on, or else the last one before it.
+      while (at + 1 < data->curves.size() &&
+             (data->curves[at].count < c ||
+              (data->curves[at].count == c && data->curves[at + 1].count == c &&
+               data->curves[at + 1].knots.front().position_ns <= reading.position_ns))) {
+        ++at;
+      }
+      const Curve& curve = data->curves[at];
+      if (curve.count != c) continue;
+      const Bounds bounds = OffsetAt(curve, reading.position_ns, &cursor);
       const double before =
           static_cast<double>(reading.sample.host_before_ns - curve.base_host_ns) -
-          place.position_ns;
+          reading.position_ns;
       const double after = static_cast<double>(reading.sample.host_after_ns - curve.base_host_ns) -
-                           place.position_ns;
+                           reading.position_ns;
       trips.push_back(after - before);
       residuals.push_back(std::abs(0.5 * (before + after) - bounds.mid));
       widths.push_back(bounds.hi - bounds.lo + data->line.ns_per_tick());

@@ -64,6 +64,13 @@ void Region::Kick(double kick, Range slopes) {
   Simplify();
 }
 
+void Region::Blur(double offset) {
+  if (size_ == 0 || !(offset > 0)) return;
+  Sweep(offset, 0);
+  Tidy();
+  Simplify();
+}
+
 void Region::Sweep(double offset, double slope) {
   const State g{offset, slope};
   size_t right = 0, left = 0;

@@ -45,6 +45,8 @@ class Region {
   void Advance(double seconds, double curvature);
   // The slope may change by up to `kick` at once; infinite: to anything in `slopes`.
   void Kick(double kick, Range slopes);
+  // The offset may be off by so much either way.
+  void Blur(double offset);
   // The same states counted from another origin.
   void Shift(double offset, double slope);
   // Keeps what has an offset within the range. False if nothing is left.

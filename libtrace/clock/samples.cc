@@ -32,7 +32,9 @@ void AppendSamples(const proto::ClockBatch& batch, std::vector<Sample>* samples)
 }
 
 void MapBuilder::AddCut(uint64_t ticks, Cut cut, int64_t near_ns, double hz) {
-  cuts_.push_back({ticks, cut, near_ns, hz});
+  Change change{cut, ticks, 0, hz, {}};
+  change.when.near_ns = near_ns;
+  changes_.push_back(change);
 }
 
 void MapBuilder::AddConstraints(std::span<const Constraint> constraints) {

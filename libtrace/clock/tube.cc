@@ -75,6 +75,7 @@ void PassKick(const Node& node, const Motion& motion, bool forward, double slope
   const double kick = std::isinf(node.kick) ? node.kick : motion.doubt * node.kick;
   region->Shift(0, forward ? node.turn : -node.turn);
   region->Kick(kick, {motion.slopes.lo - slope, motion.slopes.hi - slope});
+  region->Blur(motion.doubt * node.blur_ns);
 }
 
 std::vector<Piece> Segment(std::span<Node> nodes, const Motion& motion) {
@@ -198,15 +199,16 @@ Tube Smooth(std::span<Node> nodes, const Motion& motion, bool brackets_only) {
     tube.before_[i] = region;
     if (nodes[i].kick == 0) continue;
     kick(i, true, &region);
-    while (after->first != i) ++after;
+    while (after->first != i) ++after;  // those before `start` are passed by
     after->second = region;
   }
   // Backward: what the future allows, met with the past. It starts from the last
   // forward set, which is all that both allow there.
+  after = tube.after_.end();
   for (size_t i = nodes.size(); i-- > 0;) {
     if (i + 1 < nodes.size()) step(i, false, &region);
     if (nodes[i].kick != 0) {
-      while (after->first != i) --after;
+      --after;  // one for each kick
       Meet(region, i >= start, &after->second);
       kick(i, false, &region);
     }

@@ -26,14 +26,17 @@ struct Node {
   };
   Kind kind = Kind::kFiller;
   bool rejected = false;
-  bool ptm = false;      // a bracket that is a cross-timestamp
-  bool witness = false;  // a bracket narrow enough to contradict others
+  bool ptm = false;            // a bracket that is a cross-timestamp
+  bool witness = false;        // a bracket narrow enough to contradict others
+  bool wraps_guessed = false;  // see Reading
   double position_ns = 0;
   Range gate;  // the offset lies within
   // What the device told of a change here, in ns/s of slope: it is `turn`, give or take
   // `kick`, which is infinite for a cut of unknown size.
   double turn = 0;
   double kick = 0;
+  // How far the offset may be off after it, since the change came anywhere within a tick.
+  double blur_ns = 0;
 };
 
 // How the clock may move.

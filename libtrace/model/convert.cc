@@ -2,11 +2,13 @@
 #include "libtrace/model/convert.h"
 
 #include <algorithm>
-#include <cmath>
+#include <memory>
+#include <span>
 #include <unordered_map>
 
 #include "libtrace/clock/graph.h"
 #include "libtrace/model/orders.h"
+#include "libtrace/model/windows.h"
 
 namespace acceltrace::model {
 namespace {
@@ -69,30 +71,21 @@ class Conversion {
   }
 
   void Run() {
+    windows_ = std::make_unique<Windows>(model_, decoder_, host_jobs_);
     FitClocks();
-    DeviceJobs& jobs = decoder_.device_jobs;
-    for (size_t i = 0; i < jobs.size(); ++i) {
-      const HostJob& side = SideOf(jobs.device[i], jobs.job[i]);
-      if (side.submit_ns != kNoTime) jobs.near_ns[i] = side.submit_ns;
+    ConvertJobs();
+    ConvertCommands();
+    DeviceEvents& events = model_.device_events;
+    events.time.Resize(events.size());
+    for (size_t i = 0; i < events.size(); ++i) {
+      Convert(events.device[i], windows_->OfEvent(i), &events.time, i);
     }
-    for (DeviceTimes* times : {&jobs.doorbell, &jobs.fetched, &jobs.first_start, &jobs.last_end,
-                               &jobs.completion, &jobs.irq}) {
-      ConvertColumn(jobs.device, jobs.near_ns, times);
-    }
-    Commands& commands = model_.commands;
-    for (size_t i = 0; i < commands.size(); ++i) {
-      const HostJob& side = SideOf(commands.device[i], commands.job[i]);
-      if (side.submit_ns != kNoTime) decoder_.near.commands[i] = side.submit_ns;
-    }
-    for (DeviceTimes* times : {&commands.fetched, &commands.head, &commands.start, &commands.end}) {
-      ConvertColumn(commands.device, decoder_.near.commands, times);
-    }
-    ConvertColumn(model_.device_events.device, decoder_.near.device_events,
-                  &model_.device_events.time);
     for (uint32_t d = 0; d < model_.devices.size(); ++d) {
-      DeviceTimes& times = model_.devices[d].counters.time;
-      const std::vector<uint32_t> rows(times.raw_ticks.size(), d);
-      ConvertColumn(rows, decoder_.near.counters[d], &times);
+      CounterSamples& samples = model_.devices[d].counters;
+      samples.time.Resize(samples.size());
+      for (size_t i = 0; i < samples.size(); ++i) {
+        Convert(d, windows_->OfCounters(d, i), &samples.time, i);
+      }
     }
     ConvertLosses();
   }
@@ -110,12 +103,14 @@ class Conversion {
     const DeviceJobs& jobs = decoder_.device_jobs;
     if (side.doorbell_ns != kNoTime) {
       converters_[jobs.device[i]].Anchor(jobs.doorbell.raw_ticks[i], side.doorbell_ns);
-      constraints->push_back({jobs.doorbell.raw_ticks[i], side.doorbell_ns, Order::kHostFirst});
+      constraints->push_back({jobs.doorbell.raw_ticks[i], side.doorbell_ns, Order::kHostFirst,
+                              windows_->OfDoorbell(i)});
     }
     // Not the handler's entry: one that was entered before the completion was
     // written may still have found it.
     if (side.complete_ns == kNoTime) return;
-    constraints->push_back({jobs.completion.raw_ticks[i], side.complete_ns, Order::kDeviceFirst});
+    constraints->push_back({jobs.completion.raw_ticks[i], side.complete_ns, Order::kDeviceFirst,
+                            windows_->OfJob(i, false)});
   }
 
   void FitClocks() {
@@ -126,14 +121,20 @@ class Conversion {
     }
     const DeviceEvents& events = model_.device_events;
     for (size_t i = 0; i < events.size(); ++i) {
-      const int64_t near_ns = decoder_.near.device_events[i];
-      clock::MapBuilder& builder = decoder_.clocks[events.device[i]];
+      clock::Change change;
+      change.ticks = events.time.raw_ticks[i];
+      change.when = windows_->OfEvent(i);
       if (events.kind[i] == DeviceEventBatch::KIND_CLOCK) {
-        builder.AddCut(events.time.raw_ticks[i], clock::Cut::kFrequency, near_ns,
-                       static_cast<double>(events.arg0[i]) / 1000);
+        // Frequency in mHz; a jump has the ticks before it as well.
+        change.hz = static_cast<double>(events.arg0[i]) / 1000;
+        change.before = events.arg1[i];
+        change.cut = change.before != 0 ? clock::Cut::kJump : clock::Cut::kFrequency;
       } else if (events.kind[i] == DeviceEventBatch::KIND_RESET) {
-        builder.AddCut(events.time.raw_ticks[i], clock::Cut::kReset, near_ns);
+        change.cut = clock::Cut::kReset;
+      } else {
+        continue;
       }
+      decoder_.clocks[events.device[i]].Add(change);
     }
     for (uint32_t d = 0; d < model_.devices.size(); ++d) {
       decoder_.clocks[d].AddConstraints(constraints[d]);
@@ -155,14 +156,10 @@ class Conversion {
       const auto from = rows.find(JobKey(found.from_device[i], found.from_job[i]));
       const auto to = rows.find(JobKey(found.to_device[i], found.to_job[i]));
       if (from == rows.end() || to == rows.end()) continue;
-      const auto near = [&](uint32_t device, uint32_t job) {
-        const int64_t submit_ns = SideOf(device, job).submit_ns;
-        return submit_ns == kNoTime ? clock::Map::kNoHint : submit_ns;
-      };
       edges.push_back({{found.from_device[i], jobs.completion.raw_ticks[from->second],
-                        near(found.from_device[i], found.from_job[i])},
+                        windows_->OfJob(from->second, false)},
                        {found.to_device[i], jobs.doorbell.raw_ticks[to->second],
-                        near(found.to_device[i], found.to_job[i])}});
+                        windows_->OfDoorbell(to->second)}});
       orders.from_device.push_back(found.from_device[i]);
       orders.from_job.push_back(found.from_job[i]);
       orders.to_device.push_back(found.to_device[i]);
@@ -178,19 +175,98 @@ class Conversion {
     return true;
   }
 
-  void ConvertColumn(const std::vector<uint32_t>& devices, const std::vector<int64_t>& near_ns,
-                     DeviceTimes* times) {
-    times->Resize(times->raw_ticks.size());
-    for (size_t i = 0; i < times->raw_ticks.size(); ++i) {
-      clock::Window window;
-      window.near_ns = near_ns[i];
-      times->Set(i, converters_[devices[i]].Convert(times->raw_ticks[i], window,
-                                                    &model_.load.unconverted_times));
+  void Convert(uint32_t device, const clock::Window& window, DeviceTimes* times, size_t i) {
+    times->Set(i, converters_[device].Convert(times->raw_ticks[i], window,
+                                              &model_.load.unconverted_times));
+  }
+
+  // Times that came one after the other, in this order: where the ticks leave one of them
+  // open its neighbours narrow it down. windows: of each.
+  void ConvertInOrder(uint32_t device, std::span<DeviceTimes* const> times,
+                      std::span<clock::Window> windows, size_t row) {
+    bool open = false, known = false;
+    for (size_t i = 0; i < times.size(); ++i) {
+      Convert(device, windows[i], times[i], row);
+      (times[i]->epoch[row] == clock::kNoEpoch ? open : known) = true;
+    }
+    if (!open || !known || !model_.devices[device].clock.valid()) return;
+    const clock::Map& clock = model_.devices[device].clock;
+    const auto again = [&](size_t i) {
+      if (times[i]->epoch[row] != clock::kNoEpoch) return;
+      times[i]->Set(row, clock.Locate(times[i]->raw_ticks[row], windows[i]));
+    };
+    for (size_t i = 1; i < times.size(); ++i) {
+      const int64_t lo_ns = times[i - 1]->host[row].lo_ns;
+      if (lo_ns > windows[i].hi_ns) continue;
+      windows[i].lo_ns = std::max(windows[i].lo_ns, lo_ns);
+      again(i);
+    }
+    for (size_t i = times.size() - 1; i-- > 0;) {
+      const int64_t hi_ns = times[i + 1]->host[row].hi_ns;
+      if (hi_ns < windows[i].lo_ns) continue;
+      windows[i].hi_ns = std::min(windows[i].hi_ns, hi_ns);
+      again(i);
     }
   }
 
+  void ConvertJobs() {
+    DeviceJobs& jobs = decoder_.device_jobs;
+    DeviceTimes* const inner[] = {&jobs.fetched, &jobs.first_start, &jobs.last_end,
+                                  &jobs.completion};
+    jobs.doorbell.Resize(jobs.size());
+    jobs.irq.Resize(jobs.size());
+    for (DeviceTimes* times : inner) times->Resize(jobs.size());
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      const uint32_t device = jobs.device[i];
+      Convert(device, windows_->OfDoorbell(i), &jobs.doorbell, i);
+      clock::Window windows[4];
+      for (clock::Window& window : windows) window = windows_->OfJob(i, false);
+      ConvertInOrder(device, inner, windows, i);
+      if (!jobs.has_irq[i]) {
+        // Nothing that happened: beside the completion, so that it widens nothing.
+        jobs.irq.Set(i, jobs.completion.At(i));
+        continue;
+      }
+      // The record is made with the interrupt, which may be late.
+      clock::Window irq = windows_->OfJob(i, true);
+      irq.lo_ns = std::max(irq.lo_ns, jobs.completion.host[i].lo_ns);
+      if (irq.hi_ns == clock::Window::kMax && irq.near_ns == clock::Map::kNoHint) {
+        irq.near_ns = jobs.completion.host[i].mid_ns;
+      }
+      Convert(device, irq, &jobs.irq, i);
+    }
+  }
+
+  void ConvertCommands() {
+    Commands& commands = model_.commands;
+    DeviceTimes* const read[] = {&commands.fetched, &commands.start, &commands.end};
+    for (DeviceTimes* times : read) times->Resize(commands.size());
+    commands.head.Resize(commands.size());
+    for (size_t i = 0; i < commands.size(); ++i) {
+      const uint32_t device = commands.device[i];
+      clock::Window windows[] = {windows_->OfCommand(i, false), windows_->OfCommand(i, false),
+                                 windows_->OfCommand(i, true)};
+      ConvertInOrder(device, read, windows, i);
+      // Not read: the device takes the time at the head of the queue off the start.
+      const Device& about = model_.devices[device];
+      const uint64_t ticks =
+          MaskOf(about) & (commands.start.raw_ticks[i] - commands.head.raw_ticks[i]);
+      if (about.clock.valid()) {
+        commands.head.Set(i, about.clock.Before(commands.start.At(i), ticks));
+      } else {
+        Convert(device, windows[1], &commands.head, i);
+      }
+    }
+  }
+
+  static uint64_t MaskOf(const Device& device) {
+    const uint32_t bits = device.about.clock().bits();
+    return bits == 0 || bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
+  }
+
   void ConvertLosses() {
-    for (const proto::LossBatch& batch : decoder_.losses) {
+    for (size_t b = 0; b < decoder_.losses.size(); ++b) {
+      const proto::LossBatch& batch = decoder_.losses[b];
       for (int i = 0; i < batch.count_size(); ++i) {
         const auto at = [i](const auto& column) { return i < column.size() ? column.Get(i) : 0; };
         Loss loss;
@@ -206,8 +282,11 @@ class Conversion {
           if (known) {
             const clock::Map& clock = model_.devices[row].clock;
             loss.has_times = true;
-            loss.first = clock.Locate(static_cast<uint64_t>(loss.first_ns), {});
-            loss.last = clock.Locate(static_cast<uint64_t>(loss.last_ns), {});
+            const auto& near = decoder_.near.losses[b];
+            const clock::Window window =
+                windows_->OfStream(row < near.size() ? near[row] : clock::Map::kNoHint);
+            loss.first = clock.Locate(static_cast<uint64_t>(loss.first_ns), window);
+            loss.last = clock.Locate(static_cast<uint64_t>(loss.last_ns), window);
           }
           loss.first_ns = known ? loss.first.host.mid_ns : kNoTime;
           loss.last_ns = known ? loss.last.host.mid_ns : kNoTime;
@@ -223,6 +302,7 @@ class Conversion {
   Decoder& decoder_;
   Model& model_;
   std::vector<Converter> converters_;
+  std::unique_ptr<Windows> windows_;
 };
 
 }  // namespace

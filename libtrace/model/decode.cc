@@ -120,6 +120,10 @@ void Decoder::Add(const proto::Packet& packet) {
       break;
     case proto::Packet::kLosses:
       losses.push_back(packet.losses());
+      near.losses.emplace_back();
+      for (uint32_t row = 0; row < last_sample_ns_.size(); ++row) {
+        near.losses.back().push_back(last_sample_ns_[row]);
+      }
       break;
     case proto::Packet::kAccounts:
       model_->accounts = packet.accounts();
@@ -237,6 +241,7 @@ void Decoder::AddJobs(const proto::JobBatch& batch, size_t rows) {
   DeviceJobs& jobs = device_jobs;
   stream::DeltaDecoder doorbells(batch.doorbell_ticks_delta());
   stream::DeltaDecoder correlations(batch.correlation_delta());
+  const auto record = DecodeDeltas<uint64_t>(batch.record_delta(), rows);
   for (size_t i = 0; i < rows; ++i) {
     const uint64_t doorbell = doorbells.NextUnsigned();
     const uint64_t correlation = correlations.NextUnsigned();
@@ -247,6 +252,7 @@ void Decoder::AddJobs(const proto::JobBatch& batch, size_t rows) {
       ++model_->load.bad_rows;
       continue;
     }
+    jobs.record.push_back(record[i]);
     jobs.near_ns.push_back(last_sample_ns_[row]);
     jobs.device.push_back(row);
     jobs.context.push_back(stream::ColumnAt(batch.context(), i));
@@ -283,8 +289,10 @@ void Decoder::AddCounters(const proto::CounterBatch& batch, size_t rows) {
     const int64_t before_ns = bracketed ? befores.Next() : kNoTime;
     const int64_t after_ns = bracketed ? afters.Next() : kNoTime;
     if (bracketed) {
-      latched[row].push_back({ticks, before_ns, clock::Constraint::Order::kHostFirst});
-      latched[row].push_back({ticks, after_ns, clock::Constraint::Order::kDeviceFirst});
+      clock::Window when;
+      when.lo_ns = before_ns, when.hi_ns = after_ns;
+      latched[row].push_back({ticks, before_ns, clock::Constraint::Order::kHostFirst, when});
+      latched[row].push_back({ticks, after_ns, clock::Constraint::Order::kDeviceFirst, when});
     }
     if (columns == 0) continue;  // taken for the clock alone
     samples.time.raw_ticks.push_back(ticks);
@@ -330,6 +338,7 @@ void Decoder::AddDeviceEvents(const proto::DeviceEventBatch& batch, size_t rows)
   events.device.insert(events.device.end(), rows, row);
   Append(&events.kind, batch.kind(), rows);
   AppendDeltas(&events.time.raw_ticks, batch.time_ticks_delta(), rows);
+  AppendDeltas(&event_records, batch.record_delta(), rows);
   Append(&events.arg0, batch.arg0(), rows);
   Append(&events.arg1, batch.arg1(), rows);
   Append(&events.arg2, batch.arg2(), rows);

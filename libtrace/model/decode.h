@@ -18,15 +18,17 @@ struct DeviceJobs {
   std::vector<uint64_t> correlation;
   DeviceTimes doorbell, fetched, first_start, last_end, completion, irq;
   std::vector<uint8_t> has_irq;
+  std::vector<uint64_t> record;
   std::vector<int64_t> near_ns;  // see Decoder::near
   size_t size() const { return device.size(); }
 };
 
 // Host times not far from rows of device times: the clock sample before them in
-// the stream. They tell the wraps of a narrow device clock apart.
+// the stream, Map::kNoHint before the first.
 struct Near {
   std::vector<int64_t> commands, device_events;
   std::vector<std::vector<int64_t>> counters;  // by device row
+  std::vector<std::vector<int64_t>> losses;    // by batch, by device row
 };
 
 // Reads packets one after the other; device times have ticks only.
@@ -44,6 +46,8 @@ class Decoder {
   // What snapshots read through the driver tell of their device's clock, by device row.
   std::vector<std::vector<clock::Constraint>> latched;
   Near near;
+  // The device's own numbers of its records, 0 where the trace has none.
+  std::vector<uint64_t> event_records;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> op_names;  // (pid, tag) to string id
   std::vector<proto::LossBatch> losses;  // kept until device times can be converted
 

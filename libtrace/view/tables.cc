@@ -48,6 +48,8 @@ class Builder {
         return value(times, row);
       });
     };
+    add("_raw_ticks",
+        [](const model::DeviceTimes& t, size_t row) { return Cell{t.raw_ticks[row]}; });
     add("_ticks", [](const model::DeviceTimes& t, size_t row) { return Cell{t.ticks[row]}; });
     add("_ns", [](const model::DeviceTimes& t, size_t row) { return Cell{t.host[row].mid_ns}; });
     add("_lo_ns", [](const model::DeviceTimes& t, size_t row) { return Cell{t.host[row].lo_ns}; });
@@ -280,6 +282,8 @@ PlainTable Counters(const model::Model& model) {
   });
   using D = model::Device;
   const auto add = [&](const char* name, Type type, auto get) { table.Add(name, type, of(get)); };
+  add("time_raw_ticks", Type::kInteger,
+      [](const D& d, const Value& v) { return Cell{d.counters.time.raw_ticks[v.sample]}; });
   add("time_ticks", Type::kInteger,
       [](const D& d, const Value& v) { return Cell{d.counters.time.ticks[v.sample]}; });
   add("time_ns", Type::kInteger,

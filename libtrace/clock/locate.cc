@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which wrap, which era and which count a reading belongs to.
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "libtrace/clock/map_data.h"
+
+namespace acceltrace::clock {
+
+namespace internal {
+
+namespace {
+
+int64_t HostOf(const Curve& curve, const Knot& knot) {
+  return curve.base_host_ns + ToNs(knot.position_ns + knot.mid);
+}
+
+bool Meets(const Interval& at, const Window& window) {
+  return at.hi_ns >= window.lo_ns && at.lo_ns <= window.hi_ns;
+}
+
+// Positions in ticks within int64_t.
+int64_t ToTicks(double ticks) { return static_cast<int64_t>(std::clamp(ticks, -2e18, 2e18)); }
+
+// Of the wraps that are possible so many are taken, the first and the last among them.
+constexpr int64_t kWrapsTaken = 4;
+// Longer gaps are those of damaged traces, or beyond all samples.
+constexpr double kFarNs = 1e11;
+// Where nothing bounds a time it is this many wraps from the samples at most.
+constexpr double kWrapsBeyond = 2;
+// Curves that are looked at for one reading.
+constexpr size_t kCurvesTried = 256;
+
+}  // namespace
+
+double PositionNear(const Curve& curve, int64_t host_ns) {
+  const auto before = [&](const Knot& k, int64_t ns) { return HostOf(curve, k) < ns; };
+  const auto next = std::lower_bound(curve.knots.begin(), curve.knots.end(), host_ns, before);
+  const Knot& k = next == curve.knots.end() ? curve.knots.back() : *next;
+  const auto away = static_cast<double>(host_ns - HostOf(curve, k));
+  if (next != curve.knots.end() && next != curve.knots.begin()) {
+    const Knot& a = *(next - 1);
+    const auto whole = static_cast<double>(HostOf(curve, k) - HostOf(curve, a));
+    if (whole > 0) return k.position_ns + away / whole * (k.position_ns - a.position_ns);
+  }
+  return k.position_ns + away / (1 + k.slope_mid * 1e-9);
+}
+
+bool MapData::IsBetween(const Place& place) const {
+  const Curve& curve = curves[place.curve];
+  const double position_ns = PositionNs(place.position);
+  return (!curve.front.smooth && position_ns < curve.knots.front().position_ns) ||
+         (!curve.back.smooth && position_ns > curve.knots.back().position_ns);
+}
+
+Place MapData::Locate(uint64_t ticks, int64_t near_ns) const {
+  if (curves.size() == 1 && !line.wraps() && counts[0].eras.size() == 1) {
+    return {0, line.SignedTicks(curves[0].base_ticks, ticks)};
+  }
+  const bool has_hint = near_ns != Map::kNoHint;
+  size_t at = curves.size() - 1;
+  if (has_hint) {
+    const auto after =
+        std::upper_bound(curves.begin() + 1, curves.end(), near_ns,
+                         [](int64_t ns, const Curve& curve) { return ns < curve.first_host_ns(); });
+    at = static_cast<size_t>(after - curves.begin()) - 1;
+  }
+  // The ticks may belong to a neighbour: the hint is a time nearby, no more. Of the
+  // places that are on a curve the one nearest to the hint, else the nearest to a curve.
+  Place best;
+  double best_outside = kInfinity, best_distance = kInfinity;
+  const size_t from = has_hint && at > 0 ? at - 1 : at;
+  const size_t to = std::min(at + 1, curves.size() - 1);
+  for (size_t c = from; c <= to; ++c) {
+    const Curve& curve = curves[c];
+    const double near_position =
+        has_hint ? PositionNear(curve, near_ns) : curve.knots.back().position_ns;
+    const double near = near_position / line.ns_per_tick();
+    const auto& eras = counts[curve.count].eras;
+    for (auto era = eras.rbegin(); era != eras.rend(); ++era) {
+      const int64_t position =
+          line.Nearest(line.SignedTicks(curve.base_ticks, line.Mask(ticks + era->shift)), near);
+      const double first = std::max(curve.knots.front().position_ns, PositionNs(era->from));
+      const double last = std::min(curve.knots.back().position_ns, PositionNs(era->to));
+      const double ns = PositionNs(position);
+      const double outside = std::max({0.0, first - ns, ns - last});
+      const double distance = std::abs(ns - near_position);
+      if (outside < best_outside || (outside == best_outside && distance < best_distance)) {
+        best = {c, position};
+        best_outside = outside, best_distance = distance;
+      }
+    }
+  }
+  return best;
+}
+
+void MapData::AddPlaces(size_t c, uint64_t ticks, const Window& window,
+                        std::vector<Place>* places) const {
+  const Curve& curve = curves[c];
+  const double tick_ns = line.ns_per_tick();
+  const double first_ns = curve.knots.front().position_ns;
+  const double last_ns = curve.knots.back().position_ns;
+  // As far as the clock can have run while the curve was valid.
+  const auto reach = [&](int64_t from_ns, int64_t to_ns) {
+    return rates.hi * std::min(static_cast<double>(to_ns - from_ns), kFarNs) + 2 * tick_ns;
+  };
+  double lo_ns = -kInfinity, hi_ns = kInfinity;
+  if (!curve.front.smooth) lo_ns = first_ns - reach(curve.front.limit_ns, curve.first_host_ns());
+  if (!curve.back.smooth) hi_ns = last_ns + reach(curve.last_host_ns(), curve.back.limit_ns);
+  size_t cursor = 0;
+  const auto try_place = [&](int64_t position) {
+    const Place place{c, position};
+    if (Meets(At(place, &cursor), window)) places->push_back(place);
+  };
+  for (const Era& era : counts[curve.count].eras) {
+    if (era.jumps < window.min_jumps || era.jumps > window.max_jumps) continue;
+    const double from = std::max(static_cast<double>(era.from), std::floor(lo_ns / tick_ns));
+    const double to = std::min(static_cast<double>(era.to), std::ceil(hi_ns / tick_ns));
+    const int64_t distance = line.SignedTicks(curve.base_ticks, line.Mask(ticks + era.shift));
+    if (!line.wraps()) {
+      const auto at = static_cast<double>(distance);
+      if (from <= at && at <= to) try_place(distance);
+      continue;
+    }
+    // All wraps that the window allows, give or take how well positions are known there.
+    const auto limit = [&](int64_t ns, double sign) {
+      if (ns == Window::kMin) ns = curve.first_host_ns() - ToNs(kWrapsBeyond * line.wrap_ns());
+      if (ns == Window::kMax) ns = curve.last_host_ns() + ToNs(kWrapsBeyond * line.wrap_ns());
+      const double position = PositionNear(curve, ns);
+      const Bounds bounds = OffsetAt(curve, position, &cursor);
+      return (position +
+              sign * (rates.hi * std::min(bounds.hi - bounds.lo, kFarNs) + 2 * tick_ns)) /
+             tick_ns;
+    };
+    const double least = std::max(from, limit(window.lo_ns, -1));
+    const double most = std::min(to, limit(window.hi_ns, 1));
+    if (least > most) continue;
+    const int64_t wrap = ToTicks(line.wrap_ns() / tick_ns);
+    const int64_t first = line.AtLeast(distance, least);
+    const int64_t last = -line.AtLeast(-distance, -most);
+    if (static_cast<double>(first) > most) continue;
+    // Of many the first and the last that are possible tell the bounds, and one between.
+    // Both bounds of a time rise with its position.
+    const int64_t wraps = (last - first) / wrap;
+    const auto search = [&](int64_t low, int64_t high, auto&& is_beyond) {
+      while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (is_beyond(At({c, first + middle * wrap}, &cursor))) {
+          high = middle;
+        } else {
+          low = middle + 1;
+        }
+      }
+      return low;
+    };
+    const int64_t begin =
+        search(0, wraps + 1, [&](const Interval& at) { return at.hi_ns >= window.lo_ns; });
+    const int64_t end =
+        search(begin, wraps + 1, [&](const Interval& at) { return at.lo_ns > window.hi_ns; });
+    const int64_t step = std::max<int64_t>(1, (end - 1 - begin) / (kWrapsTaken - 1));
+    for (int64_t w = begin; w < end - 1; w += step) try_place(first + w * wrap);
+    if (begin < end) try_place(first + (end - 1) * wrap);
+  }
+}
+
+std::vector<Place> MapData::Places(uint64_t ticks, const Window& window) const {
+  std::vector<Place> places;
+  // Curves whose time, with the gaps beside it, meets the window.
+  const auto begins_after = [](int64_t ns, const Curve& curve) {
+    return ns < curve.front.limit_ns;
+  };
+  const auto ends_before = [](const Curve& curve, int64_t ns) { return curve.back.limit_ns < ns; };
+  auto from = std::lower_bound(curves.begin(), curves.end(), window.lo_ns, ends_before);
+  auto to = std::upper_bound(curves.begin(), curves.end(), window.hi_ns, begins_after);
+  if (from >= to) return places;
+  if (static_cast<size_t>(to - from) > kCurvesTried) {
+    const auto middle = std::upper_bound(from, to, window.near_ns, begins_after) - curves.begin();
+    const auto half = static_cast<ptrdiff_t>(kCurvesTried / 2);
+    from = std::max(from, curves.begin() + std::max<ptrdiff_t>(0, middle - half));
+    to = std::min(to, from + static_cast<ptrdiff_t>(kCurvesTried));
+  }
+  for (auto curve = from; curve < to; ++curve) {
+    AddPlaces(static_cast<size_t>(curve - curves.begin()), ticks, window, &places);
+  }
+  return places;
+}
+
+}  // namespace internal
+
+namespace {
+
+using internal::Curve;
+using internal::MapData;
+using internal::Place;
+
+// What the window says of a time that the ticks leave open.
+void ClipTo(const Window& window, Interval* at) {
+  if (at->hi_ns < window.lo_ns || at->lo_ns > window.hi_ns) return;
+  at->lo_ns = std::max(at->lo_ns, window.lo_ns);
+  at->hi_ns = std::min(at->hi_ns, window.hi_ns);
+  at->mid_ns = std::clamp(at->mid_ns, at->lo_ns, at->hi_ns);
+}
+
+// Gaps between two curves that the window meets, where nothing is known but order; with
+// wraps_only those in which the clock may have shown anything, since it wraps that fast.
+bool GapWithin(const MapData& data, const Window& window, bool wraps_only, Interval* gap) {
+  bool any = false;
+  const auto ends_before = [](const Curve& curve, int64_t ns) { return curve.back.limit_ns < ns; };
+  const auto first =
+      std::lower_bound(data.curves.begin(), data.curves.end(), window.lo_ns, ends_before);
+  for (auto c = static_cast<size_t>(first - data.curves.begin()); c + 1 < data.curves.size(); ++c) {
+    const int64_t lo_ns = data.curves[c + 1].front.limit_ns;
+    const int64_t hi_ns = data.curves[c].back.limit_ns;
+    if (lo_ns > window.hi_ns) break;
+    if (data.curves[c].back.smooth || hi_ns < window.lo_ns) continue;
+    const double length = data.rates.hi * static_cast<double>(hi_ns - lo_ns);
+    if (wraps_only && length < data.line.wrap_ns()) continue;
+    if (!any) *gap = {lo_ns, lo_ns, hi_ns};
+    gap->lo_ns = std::min(gap->lo_ns, lo_ns);
+    gap->hi_ns = std::max(gap->hi_ns, hi_ns);
+    any = true;
+  }
+  gap->mid_ns = gap->lo_ns + (gap->hi_ns - gap->lo_ns) / 2;
+  return any;
+}
+
+}  // namespace
+
+DeviceTime Map::Locate(uint64_t raw_ticks, const Window& window) const {
+  const MapData& data = *data_;
+  size_t cursor = 0;
+  DeviceTime time;
+  time.raw_ticks = data.line.Mask(raw_ticks);
+  const auto ticks_at = [&](const Place& place) {
+    return data.curves[place.curve].base_ticks + static_cast<uint64_t>(place.position);
+  };
+  const auto set = [&](const Place& place) {
+    time.ticks = ticks_at(place);
+    time.host = data.At(place, &cursor);
+    if (!data.IsBetween(place)) time.epoch = static_cast<uint32_t>(place.curve);
+  };
+  if (data.curves.size() == 1 && !data.line.wraps() && data.counts[0].eras.size() == 1) {
+    set(data.Locate(time.raw_ticks, kNoHint));
+    return time;
+  }
+  const std::vector<Place> places = data.Places(time.raw_ticks, window);
+  Interval gap;
+  const bool in_gap = data.line.wraps() && GapWithin(data, window, true, &gap);
+  if (places.size() == 1 && !in_gap) {
+    set(places[0]);
+    if (time.epoch == kNoEpoch) ClipTo(window, &time.host);
+    return time;
+  }
+  int64_t near_ns = window.near_ns;
+  if (window.lo_ns != Window::kMin && window.hi_ns != Window::kMax) {
+    near_ns = window.lo_ns + (window.hi_ns - window.lo_ns) / 2;
+  }
+  if (places.empty()) {
+    if (GapWithin(data, window, false, &time.host)) {
+      time.ticks = time.raw_ticks;
+      ClipTo(window, &time.host);
+    } else {
+      // It contradicts what is known: where the ticks alone put it, for others to report.
+      set(data.Locate(time.raw_ticks, near_ns));
+    }
+    return time;
+  }
+  Interval hull;
+  double best = internal::kInfinity;
+  for (const Place& place : places) {
+    const Interval at = data.At(place, &cursor);
+    const bool first = &place == &places.front();
+    hull.lo_ns = first ? at.lo_ns : std::min(hull.lo_ns, at.lo_ns);
+    hull.hi_ns = first ? at.hi_ns : std::max(hull.hi_ns, at.hi_ns);
+    const double away =
+        near_ns == Window::kMin ? 0 : std::abs(static_cast<double>(at.mid_ns - near_ns));
+    if (away > best) continue;
+    best = away;
+    hull.mid_ns = at.mid_ns;
+    time.ticks = ticks_at(place);
+  }
+  if (in_gap) {
+    hull.lo_ns = std::min(hull.lo_ns, gap.lo_ns);
+    hull.hi_ns = std::max(hull.hi_ns, gap.hi_ns);
+  }
+  time.host = hull;
+  ClipTo(window, &time.host);
+  return time;
+}
+
+DeviceTime Map::Before(const DeviceTime& time, uint64_t ticks) const {
+  DeviceTime earlier = time;
+  earlier.raw_ticks = data_->line.Mask(time.raw_ticks - ticks);
+  earlier.ticks = time.ticks - ticks;
+  if (ticks == 0) return earlier;
+  if (time.epoch != kNoEpoch) {
+    const Curve& curve = data_->curves[time.epoch];
+    const Place place{time.epoch, static_cast<int64_t>(earlier.ticks - curve.base_ticks)};
+    size_t cursor = 0;
+    earlier.host = data_->At(place, &cursor);
+    if (!data_->IsBetween(place)) return earlier;
+    earlier.epoch = kNoEpoch;
+    earlier.host.hi_ns = std::min(earlier.host.hi_ns, time.host.hi_ns);
+    earlier.host.lo_ns = std::min(earlier.host.lo_ns, earlier.host.hi_ns);
+    earlier.host.mid_ns = std::clamp(earlier.host.mid_ns, earlier.host.lo_ns, earlier.host.hi_ns);
+    return earlier;
+  }
+  // As long before as so many ticks can take.
+  const double ns = static_cast<double>(ticks) * data_->line.ns_per_tick();
+  const internal::Rates& rates = data_->rates;
+  earlier.host.lo_ns -= internal::ToNs(std::ceil((ns + data_->line.ns_per_tick()) / rates.lo));
+  earlier.host.mid_ns -= internal::ToNs(ns);
+  earlier.host.hi_ns -=
+      internal::ToNs(std::max(0.0, std::floor((ns - data_->line.ns_per_tick()) / rates.hi)));
+  earlier.host.mid_ns = std::clamp(earlier.host.mid_ns, earlier.host.lo_ns, earlier.host.hi_ns);
+  return earlier;
+}
+
+}  // namespace acceltrace::clock

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is known of when a device's reading was made, before its ticks are read: from the
+// host's side of its job, and from the order of the device's records. Room:
+// libtrace/model, internal.
+#ifndef LIBTRACE_MODEL_WINDOWS_H_
+#define LIBTRACE_MODEL_WINDOWS_H_
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "libtrace/model/decode.h"
+#include "libtrace/model/host_jobs.h"
+#include "libtrace/model/model.h"
+
+namespace acceltrace::model {
+
+class Windows {
+ public:
+  Windows(const Model& model, const Decoder& decoder, const HostJobs& host_jobs);
+
+  // The last time of a record, which was made then.
+  clock::Window OfRecord(uint32_t device, uint64_t record, int64_t near_ns) const;
+  // Any other time of a record: not after it was made.
+  clock::Window UpToRecord(uint32_t device, uint64_t record, int64_t near_ns) const;
+  // By row. `made`: of the time at which its record was made.
+  clock::Window OfJob(size_t row, bool made) const;
+  clock::Window OfDoorbell(size_t job_row) const;
+  clock::Window OfCommand(size_t row, bool made) const;
+  clock::Window OfEvent(size_t row) const;
+  clock::Window OfCounters(uint32_t device, size_t row) const;
+  // Of what has no record: near a sample in the stream.
+  clock::Window OfStream(int64_t near_ns) const;
+
+ private:
+  // A device's records in order, with the host times that bound when each was made.
+  struct Record {
+    uint64_t record = 0;
+    int64_t lo_ns = clock::Window::kMin, hi_ns = clock::Window::kMax;
+    bool jump = false;
+  };
+  struct Device {
+    bool ordered = false;
+    std::vector<Record> records;  // lo_ns: of this and those before; hi_ns: and those after
+    std::vector<uint32_t> jumps;  // told up to and including each record
+  };
+  const HostJob* SideOf(uint32_t device, uint32_t job) const;
+  void Bound(clock::Window* window) const;
+
+  const Model& model_;
+  const Decoder& decoder_;
+  const HostJobs& host_jobs_;
+  std::vector<Device> devices_;
+  // Jobs by (device, queue, doorbell ticks).
+  std::map<std::pair<uint64_t, uint64_t>, size_t> doorbells_;
+  int64_t start_ns_ = clock::Window::kMin, stop_ns_ = clock::Window::kMax;
+};
+
+}  // namespace acceltrace::model
+
+#endif  // LIBTRACE_MODEL_WINDOWS_H_
