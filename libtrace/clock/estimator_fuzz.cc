@@ -37,6 +37,18 @@ class Input {
   size_t left_;
 };
 
+// What may be known of a time, from nothing to nonsense.
+acceltrace::clock::Window Known(Input* input, int64_t near_ns) {
+  acceltrace::clock::Window window;
+  const uint8_t what = input->Byte();
+  if (what & 1) window.lo_ns = near_ns - static_cast<int64_t>(input->Number() >> 8);
+  if (what & 2) window.hi_ns = near_ns + static_cast<int64_t>(input->Number() >> 8);
+  if (what & 4) window.near_ns = near_ns;
+  if (what & 8) window.max_jumps = input->Byte() % 8;
+  if (what & 16) window.min_jumps = input->Byte() % 8;
+  return window;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -48,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   MapBuilder builder(info);
   Sample sample;
   while (!input.empty()) {
-    switch (input.Byte() % 4) {
+    switch (input.Byte() % 6) {
       case 0:
         // A sample after the last one, so that most make sense.
         sample.host_before_ns = (sample.host_before_ns + input.TimeNs() / 4) % (int64_t{1} << 61);
@@ -64,15 +76,38 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         constraint.ticks = input.Number();
         constraint.host_ns = input.TimeNs();
         constraint.order = static_cast<Constraint::Order>(input.Byte() & 1);
+        constraint.when = Known(&input, constraint.host_ns);
         builder.AddConstraints({&constraint, 1});
         break;
       }
       case 2: {
-        const uint64_t ticks = input.Number();
-        const int64_t near_ns = input.Byte() & 1 ? Map::kNoHint : input.TimeNs();
-        builder.AddCut(ticks, Cut::kFrequency, near_ns, static_cast<double>(input.Number()));
+        Change change;
+        change.cut = static_cast<Cut>(input.Byte() % 3);
+        // Near the last sample more often than not, so that it matters.
+        const bool near = input.Byte() & 1;
+        change.ticks = (near ? sample.device_ticks : 0) + input.Number();
+        change.before = (near ? sample.device_ticks : 0) + input.Number();
+        change.hz = static_cast<double>(input.Number());
+        change.when = Known(&input, sample.host_before_ns);
+        builder.Add(change);
         break;
       }
+      case 3: {
+        // A latch: both sides, and nothing else.
+        Constraint latch;
+        latch.ticks = sample.device_ticks + input.Number();
+        latch.when.lo_ns = latch.host_ns = sample.host_after_ns;
+        latch.when.hi_ns = latch.host_ns + static_cast<int64_t>(input.Number() >> 8);
+        builder.AddConstraints({&latch, 1});
+        latch.host_ns = latch.when.hi_ns;
+        latch.order = Constraint::Order::kDeviceFirst;
+        builder.AddConstraints({&latch, 1});
+        break;
+      }
+      case 4:
+        // Set anew, untold.
+        sample.device_ticks = input.Number();
+        break;
       default:
         sample.device_ticks -= input.Number();
         break;
@@ -88,6 +123,18 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       const Interval when = map->ToHost(ticks, near_ns);
       Check(when.lo_ns <= when.mid_ns && when.mid_ns <= when.hi_ns);
       (void)map->Duration(ticks, sample.device_ticks, near_ns);
+      Window window;
+      window.near_ns = near_ns;
+      const DeviceTime from = map->Locate(ticks, window);
+      window.lo_ns = near_ns == Map::kNoHint ? Window::kMin : near_ns - 1'000'000;
+      const DeviceTime to = map->Locate(sample.device_ticks, window);
+      for (const DeviceTime& time : {from, to, map->Before(to, ticks)}) {
+        Check(time.host.lo_ns <= time.host.mid_ns && time.host.mid_ns <= time.host.hi_ns);
+      }
+      const Interval took = map->Duration(from, to);
+      Check(0 <= took.lo_ns && took.lo_ns <= took.mid_ns && took.mid_ns <= took.hi_ns);
+      const Interval length = map->Length(ticks / 2, ticks, from, to);
+      Check(length.lo_ns <= length.mid_ns && length.mid_ns <= length.hi_ns);
     }
   }
   return 0;

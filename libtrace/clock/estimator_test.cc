@@ -92,4 +92,66 @@ TEST_CASE("too little is an error that says so") {
   CHECK_FALSE(MapBuilder({0, 64}).Build().ok());
 }
 
+TEST_CASE("changes of frequency before the first sample crash nothing") {
+  const Device device{20};
+  for (int changes : {1, 2, 3, 5}) {
+    MapBuilder builder = Sampled(device, 20, 100'000'000);
+    for (int i = 0; i < changes; ++i) {
+      builder.AddCut(device.At(100'000 + 1000 * i), Cut::kFrequency, Map::kNoHint,
+                     1e9 * (1 + 0.1 * (i % 2)));
+    }
+    const Result<Map> map = builder.Build();
+    REQUIRE(map.ok());
+    for (int64_t host_ns = 1'000'000; host_ns < 1'900'000'000; host_ns += 7'654'321) {
+      CHECK(map->ToHost(device.At(host_ns)).Contains(host_ns));
+    }
+  }
+}
+
+TEST_CASE("impossible changes of frequency leave times in order") {
+  const Device device{20};
+  for (double hz : {1e-9, 1.0, 1e6, 1e12, 1e30}) {
+    MapBuilder builder = Sampled(device, 20, 100'000'000);
+    for (int i = 0; i < 8; ++i) {
+      builder.AddCut(device.At(300'000'000 + 10'000'000 * i), Cut::kFrequency,
+                     300'000'000 + 10'000'000 * i, i % 2 ? hz : 1e9);
+    }
+    const Result<Map> map = builder.Build();
+    REQUIRE(map.ok());
+    for (int64_t host_ns = 1'000'000; host_ns < 1'900'000'000; host_ns += 17'654'321) {
+      const Interval when = map->ToHost(device.At(host_ns));
+      CHECK(when.lo_ns <= when.mid_ns);
+      CHECK(when.mid_ns <= when.hi_ns);
+    }
+  }
+}
+
+TEST_CASE("a jump that was told is undone, and ticks go on over it") {
+  constexpr int64_t kJumpNs = 1'234'567'890;
+  for (int64_t jump : {12'345'678LL, -777LL, -123'456'789LL, -54'321LL}) {
+    const Device before{37}, after{37, 12345 + static_cast<uint64_t>(jump)};
+    const auto at = [&](int64_t ns) { return ns < kJumpNs ? before.At(ns) : after.At(ns); };
+    MapBuilder builder({1e9, 64});
+    for (int64_t ns = 1'000'000; ns < 3'000'000'000; ns += 100'000'000) {
+      builder.Add(Sample{ns - 300, ns + 300, at(ns)});
+    }
+    Change change;
+    change.cut = Cut::kJump;
+    change.before = before.At(kJumpNs), change.ticks = after.At(kJumpNs);
+    builder.Add(change);
+    const Result<Map> map = builder.Build();
+    REQUIRE(map.ok());
+    for (int64_t ns = 2'000'000; ns < 2'900'000'000; ns += 3'456'789) {
+      Window window;
+      window.lo_ns = ns - 10'000, window.hi_ns = ns + 10'000;
+      const DeviceTime time = map->Locate(at(ns), window);
+      CHECK(time.host.Contains(ns));
+      if (std::abs(ns - kJumpNs) < std::abs(jump) + 20'000) continue;
+      CHECK(time.host.width_ns() < 640);
+      CHECK(time.ticks == before.At(ns));
+      CHECK(time.epoch == 0);
+    }
+  }
+}
+
 }  // namespace acceltrace::clock
