@@ -6,6 +6,7 @@
 #include "daemon/options.h"
 #include "daemon/private_mode.h"
 #include "daemon/service/service.h"
+#include "libtrace/stream/version.h"
 
 int main(int argc, char** argv) {
   using acceltrace::daemon::Options;
@@ -19,7 +20,7 @@ int main(int argc, char** argv) {
       fputs(acceltrace::daemon::kUsage, stdout);
       return 0;
     case Options::Mode::kVersion:
-      puts("acceltraced 0.1");
+      printf("acceltraced %s\n", acceltrace::kVersion);
       return 0;
     case Options::Mode::kPrivate:
       return acceltrace::daemon::RunPrivate(*options);

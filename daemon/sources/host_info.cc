@@ -11,11 +11,11 @@
 #include <fstream>
 
 #include "daemon/unique_fd.h"
+#include "libtrace/stream/version.h"
 
 namespace acceltrace::daemon {
 namespace {
 
-constexpr char kToolVersion[] = "0.1";
 constexpr int64_t kNsPerS = 1'000'000'000;
 
 int64_t ClockNs(clockid_t clock) {
@@ -83,7 +83,7 @@ uint64_t ThreadCpuNs() { return static_cast<uint64_t>(ClockNs(CLOCK_THREAD_CPUTI
 proto::TraceInfo DescribeHost() {
   proto::TraceInfo info;
   info.set_schema_version(1);
-  info.set_tool_version(kToolVersion);
+  info.set_tool_version(kVersion);
   utsname name;
   if (uname(&name) == 0) {
     info.set_host(name.nodename);

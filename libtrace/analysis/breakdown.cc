@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 namespace acceltrace::analysis {
 namespace {
@@ -105,6 +106,13 @@ class Sweep {
       running.Step(at_ns, edge_error_ns, open[kComputing] > 0, open[kTransferring] > 0);
       const Class before = current;
       result->time[before].mid_ns += at_ns - last_ns;
+      if (at_ns > last_ns) {
+        if (!result->pieces.empty() && result->pieces.back().of == before) {
+          result->pieces.back().end_ns = at_ns;
+        } else {
+          result->pieces.push_back({at_ns, before});
+        }
+      }
       last_ns = at_ns;
       current = kApplication;
       for (int c = 0; c < kApplication; ++c) {
@@ -164,11 +172,11 @@ void AddJobs(const model::Model& model, Sweep* sweep) {
 
 void AddCommands(const model::Model& model, Sweep* sweep, Breakdown* result) {
   const model::Commands& commands = model.commands;
+  std::map<std::string, size_t> places;
   const auto limiter = [&](const std::string& name) -> Span& {
-    for (auto& [known, span] : result->limiters) {
-      if (known == name) return span;
-    }
-    return result->limiters.emplace_back(name, Span{}).second;
+    const auto [place, fresh] = places.emplace(name, result->limiters.size());
+    if (fresh) result->limiters.emplace_back(name, Span{});
+    return result->limiters[place->second].second;
   };
   for (size_t i = 0; i < commands.size(); ++i) {
     const model::Device& device = model.devices[commands.device[i]];

@@ -36,10 +36,17 @@ enum Class {
 const char* ClassName(Class c);  // stable, for JSON
 const char* ClassText(Class c);  // for people
 
+// A stretch of the run that belongs to one class, from the end of the one before it.
+struct Piece {
+  int64_t end_ns = 0;
+  Class of = kApplication;
+};
+
 struct Breakdown {
   int64_t begin_ns = 0, end_ns = 0;
   int64_t before_ns = 0, after_ns = 0;  // from the first event of all, to the last
   std::array<Span, kNumClasses> time{};
+  std::vector<Piece> pieces;  // in order; they cover the run
   // Time in which commands ran, by limiter name: what set their run time.
   std::vector<std::pair<std::string, Span>> limiters;
 
@@ -51,7 +58,7 @@ struct Breakdown {
 
   Class largest = kApplication;
   bool certain = false;  // its lower bound is above every other's upper bound
-  std::string verdict;   // one sentence
+  std::string verdict;   // one sentence, of what the trace holds: verdict.h says what that is worth
 
   int64_t RunNs() const { return end_ns - begin_ns; }
   double Share(const Span& span) const {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "libtrace/analysis/names.h"
+
 namespace acceltrace::analysis {
 
 std::vector<CallUse> ComputeCalls(const model::Model& model) {
@@ -14,7 +16,12 @@ std::vector<CallUse> ComputeCalls(const model::Model& model) {
   }
   std::map<std::string, std::pair<CallUse, std::vector<Span>>> by_name;
   for (size_t i = 0; i < api.size(); ++i) {
-    auto& [use, spans] = by_name[model.strings.Get(api.name[i])];
+    auto known = by_name.find(model.strings.Get(api.name[i]));
+    if (known == by_name.end()) {
+      const bool full = by_name.size() >= kMaxNamedRows;
+      known = by_name.try_emplace(full ? kOtherNames : model.strings.Get(api.name[i])).first;
+    }
+    auto& [use, spans] = known->second;
     use.failed += api.result[i] != 0;
     use.open += api.open[i] != 0;
     use.bytes += api.bytes[i];

@@ -4,10 +4,9 @@
 namespace acceltrace::analysis {
 
 std::optional<size_t> FindCounter(const model::Device& device, std::string_view name) {
-  for (int i = 0; i < device.about.counters_size(); ++i) {
-    if (device.about.counters(i).name() == name) return static_cast<size_t>(i);
-  }
-  return std::nullopt;
+  const auto found = device.counter_rows.find(name);
+  if (found == device.counter_rows.end()) return std::nullopt;
+  return found->second;
 }
 
 UnitCounters FindUnitCounters(const model::Device& device, uint32_t unit) {

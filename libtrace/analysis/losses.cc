@@ -18,17 +18,19 @@ Losses ComputeLosses(const model::Model& model) {
   }
   uint64_t recorded = 0;
   for (const model::Loss& loss : model.losses) {
-    losses.spans.push_back({loss.hop, loss.count, loss.first_ns, loss.last_ns});
     recorded += loss.count;
+    if (losses.spans.size() == Losses::kMaxSpans) {
+      ++losses.more_spans;
+      continue;
+    }
+    losses.spans.push_back({model.strings.Get(loss.hop), loss.count, loss.first_ns, loss.last_ns});
   }
   // Loss records repeat what the books sum up; the larger one is the truth that
   // survived.
   losses.lost = std::max(losses.lost, recorded);
   losses.damaged_stretches = model.read.gap_count;
-  for (const stream::Gap& gap : model.read.gaps) {
-    losses.damaged_bytes += gap.length_bytes;
-    losses.missing_packets += gap.missing_packets;
-  }
+  for (const stream::Gap& gap : model.read.gaps) losses.damaged_bytes += gap.length_bytes;
+  losses.missing_packets = model.read.missing_packets;
   losses.bad_packets = model.read.bad_packets;
   losses.unusable_rows = model.load.unknown_device_rows + model.load.bad_rows +
                          model.load.duplicate_commands + model.load.duplicate_jobs;

@@ -32,8 +32,10 @@ struct LossSpan {
 struct Losses {
   bool has_accounts = false;  // without them (a crash) the hops are unknown
   std::vector<HopUse> hops;
-  std::vector<LossSpan> spans;  // one for each loss record
-  uint64_t lost = 0, bad = 0;   // over all hops, or of the records when there are no hops
+  static constexpr size_t kMaxSpans = 1000;
+  std::vector<LossSpan> spans;  // one for each loss record, the first kMaxSpans
+  uint64_t more_spans = 0;
+  uint64_t lost = 0, bad = 0;  // over all hops, or of the records when there are no hops
   // The file itself.
   uint64_t damaged_stretches = 0, damaged_bytes = 0, missing_packets = 0, bad_packets = 0;
   // Rows that were read but could not be used.

@@ -26,7 +26,9 @@ Pieces Split(const std::string& name) {
     // A number too long to count with stays text.
     constexpr size_t kMostDigits = 9;
     while (i + digits < name.size() && IsDigit(name[i + digits])) ++digits;
-    if (digits > kMostDigits || (digits > 1 && name[i] == '0')) {
+    constexpr size_t kMostNumbers = 16;
+    if (digits > kMostDigits || (digits > 1 && name[i] == '0') ||
+        pieces.numbers.size() == kMostNumbers) {
       pieces.pattern += name.substr(i, digits);
     } else {
       for (size_t d = 0; d < digits; ++d)

@@ -14,6 +14,10 @@
 
 namespace acceltrace::analysis {
 
+// A table by name has at most so many rows; what comes later is one of kOtherNames.
+inline constexpr size_t kMaxNamedRows = 4096;
+inline constexpr char kOtherNames[] = "(others)";
+
 // For each of the names, the name of its group (itself when it is alone).
 std::map<std::string, std::string> FoldNames(const std::vector<std::string>& names);
 

@@ -46,7 +46,8 @@ std::vector<OpUse> ComputeOps(const model::Model& model, bool fold) {
   for (size_t i = 0; i < commands.size(); ++i) {
     const model::Device& device = model.devices[commands.device[i]];
     const std::string& name = groups.Of(OpName(model, i));
-    const auto key = std::make_tuple(commands.device[i], commands.unit[i], name);
+    auto key = std::make_tuple(commands.device[i], commands.unit[i], name);
+    if (by_key.size() >= kMaxNamedRows && !by_key.contains(key)) std::get<2>(key) = kOtherNames;
     OpUse& use = by_key[key];
     const Span time = OnDevice(device, commands.start.ticks[i], commands.end.ticks[i]);
     ++use.count;
@@ -122,9 +123,15 @@ std::vector<RangeUse> ComputeRanges(const model::Model& model, bool fold) {
   const Groups groups(fold, {names.begin(), names.end()});
   // By text: two processes' names of one range are two strings.
   std::map<std::pair<uint32_t, std::string>, RangeUse> uses;
+  const auto use_of = [&](size_t r) -> RangeUse& {
+    std::pair<uint32_t, std::string> key(ranges.depth[r],
+                                         groups.Of(model.strings.Get(ranges.name[r])));
+    if (uses.size() >= kMaxNamedRows && !uses.contains(key)) key = {0, kOtherNames};
+    return uses[key];
+  };
   for (size_t r = 0; r < ranges.size(); ++r) {
     if (ranges.mark[r]) continue;
-    RangeUse& use = uses[{ranges.depth[r], groups.Of(model.strings.Get(ranges.name[r]))}];
+    RangeUse& use = use_of(r);
     const int64_t length_ns = ranges.end_ns[r] - ranges.begin_ns[r];
     ++use.count;
     use.host_ns += length_ns;
@@ -140,14 +147,22 @@ std::vector<RangeUse> ComputeRanges(const model::Model& model, bool fold) {
   for (size_t call = 0; call < model.api.size(); ++call) {
     const int64_t at_ns = model.api.begin_ns[call];
     for (; next < ranges.size() && ranges.begin_ns[next] <= at_ns; ++next) {
-      if (!ranges.mark[next]) open[thread(ranges.pid[next], ranges.tid[next])].push_back(next);
+      if (ranges.mark[next]) continue;
+      // No program nests deeper; the outermost ones go without.
+      constexpr size_t kMaxNested = 64;
+      auto& stack = open[thread(ranges.pid[next], ranges.tid[next])];
+      if (stack.size() >= kMaxNested) {
+        std::erase_if(stack, [&](size_t r) { return ranges.end_ns[r] < ranges.begin_ns[next]; });
+      }
+      if (stack.size() >= kMaxNested) stack.erase(stack.begin());
+      stack.push_back(next);
     }
     if (work[call].jobs == 0) continue;
     auto& stack = open[thread(model.api.pid[call], model.api.tid[call])];
     std::erase_if(stack, [&](size_t r) { return ranges.end_ns[r] < at_ns; });
     std::set<RangeUse*> credited;
     for (size_t r : stack) {
-      RangeUse* use = &uses[{ranges.depth[r], groups.Of(model.strings.Get(ranges.name[r]))}];
+      RangeUse* use = &use_of(r);
       if (!credited.insert(use).second) continue;
       use->jobs += work[call].jobs;
       use->commands += work[call].commands;

@@ -48,13 +48,37 @@ Report ComputeReport(const model::Model& model) {
   report.losses = ComputeLosses(model);
   report.laws = ComputeConservation(model, report.losses, report.utilisation);
   report.overhead = ComputeOverhead(model);
+  report.verdict = ComputeVerdict(report);
   return report;
 }
 
 namespace {
 
-void FindDamage(const Report& report, std::vector<Finding>* findings) {
-  const stream::ReadStats& read = report.model->read;
+std::string BodyName(uint32_t body) {
+  const auto* field = proto::Packet::descriptor()->FindFieldByNumber(static_cast<int>(body));
+  return field == nullptr ? fmt::format("kind {}", body) : field->name();
+}
+
+// What the file lacks, by the index in its footer.
+void FindMissing(const model::Missing& missing, std::vector<Finding>* findings) {
+  for (const model::Missing::Part& part : missing.parts) {
+    findings->push_back({"damage", part.rows > 0 ? fmt::format("{} rows of {} are missing",
+                                                               part.rows, BodyName(part.body))
+                                                 : fmt::format("{} packets of {} are missing",
+                                                               part.packets, BodyName(part.body))});
+  }
+  if (missing.unknown_packets > 0) {
+    findings->push_back(
+        {"damage", fmt::format("{} packets are not in the file's index", missing.unknown_packets)});
+  }
+}
+
+void FindDamage(const model::Model& model, std::vector<Finding>* findings) {
+  const stream::ReadStats& read = model.read;
+  if (!read.has_footer) {
+    findings->push_back({"damage", "no footer: the recording did not end in good order"});
+  }
+  FindMissing(model.missing, findings);
   for (const stream::Gap& gap : read.gaps) {
     findings->push_back(
         {"damage", fmt::format("{} at byte {}: {} bytes skipped{}", gap.reason, gap.offset_bytes,
@@ -67,18 +91,21 @@ void FindDamage(const Report& report, std::vector<Finding>* findings) {
     findings->push_back(
         {"damage", fmt::format("{} more damaged stretches", read.gap_count - read.gaps.size())});
   }
-  if (read.bad_packets > 0) {
-    findings->push_back(
-        {"damage", fmt::format("{} packets with invalid content", read.bad_packets)});
+  const std::pair<uint64_t, const char*> kinds[] = {
+      {read.bad_packets, "with invalid content"},
+      {read.duplicate_packets, "there twice"},
+      {read.reordered_packets, "out of order"},
+  };
+  for (const auto& [count, what] : kinds) {
+    if (count > 0) findings->push_back({"damage", fmt::format("{} packets {}", count, what)});
   }
-  if (!read.has_footer) {
-    findings->push_back({"damage", "no footer: the recording did not end in good order"});
+  if (!model.has_info) findings->push_back({"damage", "the first packet is missing"});
+  if (!model.has_accounts) {
+    findings->push_back({"damage", "the accounts are missing: what was lost is not known"});
   }
-  if (!report.model->has_info) findings->push_back({"damage", "the first packet is missing"});
 }
 
-void FindBadRows(const Report& report, std::vector<Finding>* findings) {
-  const model::LoadStats& load = report.model->load;
+void FindBadRows(const model::LoadStats& load, std::vector<Finding>* findings) {
   const std::pair<uint64_t, const char*> kinds[] = {
       {load.unknown_device_rows, "rows of a device that is not described"},
       {load.bad_rows, "rows with a unit, job or counter that their device does not have"},
@@ -88,6 +115,9 @@ void FindBadRows(const Report& report, std::vector<Finding>* findings) {
   for (const auto& [count, what] : kinds) {
     if (count > 0) findings->push_back({"rows", fmt::format("{} {}", count, what)});
   }
+}
+
+void FindOverlaps(const Report& report, std::vector<Finding>* findings) {
   for (const DeviceUse& use : report.utilisation) {
     if (use.overlapping_commands > 0) {
       findings->push_back({"order", fmt::format("{}: {} commands overlap on an in-order unit",
@@ -122,15 +152,14 @@ void FindViolations(const Report& report, std::vector<Finding>* findings) {
   }
 }
 
-void FindLosses(const Report& report, std::vector<Finding>* findings) {
-  const Losses& losses = report.losses;
+void FindLosses(const Losses& losses, std::vector<Finding>* findings) {
   for (const HopUse& hop : losses.hops) {
     if (hop.lost + hop.bad == 0) continue;
     findings->push_back({"loss", fmt::format("{}: {} events lost, {} refused of {}", hop.name,
                                              hop.lost, hop.bad, hop.in)});
   }
   for (const LossSpan& span : losses.spans) {
-    const bool known = span.first_ns != model::kNoTime;
+    const bool known = span.first_ns != model::kNoTime && span.last_ns != model::kNoTime;
     findings->push_back({"loss", fmt::format("{}: {} events{}", span.hop, span.count,
                                              known ? fmt::format(" between {} and {} ns",
                                                                  span.first_ns, span.last_ns)
@@ -139,6 +168,9 @@ void FindLosses(const Report& report, std::vector<Finding>* findings) {
   for (const auto& [pid, why] : losses.unseen) {
     findings->push_back(
         {"loss", fmt::format("API calls of process {} could not be seen: {}", pid, why)});
+  }
+  if (losses.more_spans > 0) {
+    findings->push_back({"loss", fmt::format("{} more loss records", losses.more_spans)});
   }
 }
 
@@ -164,11 +196,17 @@ void FindClockTrouble(const Report& report, std::vector<Finding>* findings) {
 
 }  // namespace
 
-std::vector<Finding> FindProblems(const Report& report) {
+std::vector<Finding> FindFaults(const model::Model& model, const Losses& losses) {
   std::vector<Finding> findings;
-  FindDamage(report, &findings);
-  FindBadRows(report, &findings);
-  FindLosses(report, &findings);
+  FindDamage(model, &findings);
+  FindBadRows(model.load, &findings);
+  FindLosses(losses, &findings);
+  return findings;
+}
+
+std::vector<Finding> FindProblems(const Report& report) {
+  std::vector<Finding> findings = FindFaults(*report.model, report.losses);
+  FindOverlaps(report, &findings);
   FindViolations(report, &findings);
   for (const Law& law : report.laws) {
     if (law.state != Law::State::kBroken) continue;

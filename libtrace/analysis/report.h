@@ -20,6 +20,7 @@
 #include "libtrace/analysis/overhead.h"
 #include "libtrace/analysis/transfers.h"
 #include "libtrace/analysis/utilisation.h"
+#include "libtrace/analysis/verdict.h"
 
 namespace acceltrace::analysis {
 
@@ -49,6 +50,7 @@ struct Report {
   Losses losses;
   std::vector<Law> laws;
   Overhead overhead;
+  Verdict verdict;
 };
 
 Report ComputeReport(const model::Model& model);
@@ -61,6 +63,8 @@ struct Finding {
 
 // What `verify` looks for, in order of kind.
 std::vector<Finding> FindProblems(const Report& report);
+// Only what tells that rows are missing: damage, rows, loss. Needs the losses alone.
+std::vector<Finding> FindFaults(const model::Model& model, const Losses& losses);
 
 }  // namespace acceltrace::analysis
 

@@ -70,6 +70,17 @@ def report(name):
     return json.loads(done.stdout)
 
 
+def report_with_a_word(name, *texts):
+    """Of a trace that is not whole: exit status 1 and one line that holds the texts."""
+    done = run("report", "--json", name)
+    told = done.stderr.splitlines()
+    assert (done.returncode, len(told)) == (1, 1), (name, done.stderr)
+    assert all(text in told[0] for text in texts), told
+    found = json.loads(done.stdout)
+    assert not found["verdict"]["certain"] and found["verdict"]["caveats"], found["verdict"]
+    return found
+
+
 @case
 def unknown_verbs_options_and_words():
     refused(2, "one of record, report", "dance")
@@ -154,7 +165,7 @@ def files_that_are_no_traces():
 def a_damaged_trace_is_read_around_its_damage():
     whole, data = report(GOLDEN), golden()
     hole = write("hole", data[:40000] + bytes(3000) + data[43000:])
-    holed = report(hole)
+    holed = report_with_a_word(hole, "are missing")
     assert holed["losses"]["damaged_stretches"] == 1, holed["losses"]
     # All that lies outside the hit packet is there.
     assert holed["counts"]["jobs"] == whole["counts"]["jobs"]
@@ -164,7 +175,74 @@ def a_damaged_trace_is_read_around_its_damage():
     cut = write("cut", data[:60000])
     done = run("verify", cut)
     assert done.returncode == 1 and "footer MISSING" in done.stdout, done
-    assert report(cut)["counts"]["jobs"] == whole["counts"]["jobs"]
+    assert report_with_a_word(cut)["counts"]["jobs"] == whole["counts"]["jobs"]
+
+
+@case
+def what_is_missing_withholds_the_verdict_or_cannot_change_it():
+    # The packets of the golden trace: 89 KB of it are API calls and commands.
+    data = golden()
+    certain = report(GOLDEN)["verdict"]
+    assert (certain["standing"], certain["class"]) == ("certain", "runtime"), certain
+    # The end alone is missing: nothing else can be.
+    for cut in (1, 20):
+        found = report_with_a_word(write("footer", data[:-cut]), "no footer", "the verdict holds")
+        assert found["verdict"]["standing"] == "holds", found["verdict"]
+        assert found["verdict"]["class"] == "runtime", found["verdict"]
+    for cut in (len(data) // 2, len(data) - 8000):
+        found = report_with_a_word(write("half", data[:cut]), "the verdict is withheld")
+        assert found["verdict"]["standing"] == "inconclusive", found["verdict"]
+        assert found["verdict"]["class"] is None, found["verdict"]
+        assert found["breakdown"]["verdict"].startswith("inconclusive: "), found["breakdown"]
+    half = path("half")
+    for words in (["verify", half], ["verify", "--json", half],
+                  ["export", half, "--format", "perfetto", "-o", path("out")],
+                  ["export", half, "--format", "csv", "-o", path("tables")]):
+        done = run(*words)
+        assert (done.returncode, len(done.stderr.splitlines())) == (1, 1), (words, done.stderr)
+        assert "half" in done.stderr and "damage" in done.stderr, done.stderr
+    # In the text, the caveat is in the sentence.
+    text = run("report", half).stdout.split("VERDICT\n")[1].split("\n\n")[0]
+    assert text.strip().startswith("Inconclusive: "), text
+
+
+@case
+def outputs_that_are_not_for_this():
+    os.chdir(folder.name)
+    refused(2, "csv is a folder", "export", GOLDEN, "--format", "csv", "-o", "-")
+    assert not os.path.exists("-")
+    leader, follower = os.openpty()
+    with os.fdopen(follower, "wb") as terminal:
+        done = subprocess.run([ACCELTRACE, "export", GOLDEN, "--format", "perfetto", "-o", "-"],
+                              stdout=terminal, stderr=subprocess.PIPE, text=True, timeout=60,
+                              check=False)
+    os.close(leader)
+    assert done.returncode == 2 and "is binary" in done.stderr, done
+    piped = subprocess.run([ACCELTRACE, "export", GOLDEN, "--format", "perfetto", "-o", "-"],
+                           capture_output=True, timeout=60, check=False)
+    assert piped.returncode == 0 and len(piped.stdout) > 100_000, piped.stderr
+    os.chdir(REPO)
+
+
+@case
+def a_reader_that_goes_away_is_no_error():
+    for words in (["report", GOLDEN], ["report", "--json", GOLDEN], ["verify", GOLDEN],
+                  ["export", GOLDEN, "--format", "perfetto", "-o", "-"]):
+        reader, writer = os.pipe()
+        os.close(reader)
+        with os.fdopen(writer, "wb") as pipe:
+            done = subprocess.run([ACCELTRACE, *words], stdout=pipe, stderr=subprocess.PIPE,
+                                  text=True, timeout=60, check=False,
+                                  preexec_fn=lambda: signal.signal(signal.SIGPIPE, signal.SIG_DFL))
+        # As any other tool: ended by the signal, without a word.
+        assert (done.returncode, done.stderr) == (-signal.SIGPIPE, ""), (words, done)
+
+
+@case
+def one_version():
+    told = {run("--version").stdout.split()[-1],
+            run("--version", program=os.path.join(BIN, "acceltraced")).stdout.split()[-1]}
+    assert len(told) == 1, told
 
 
 @case
@@ -207,7 +285,7 @@ def a_full_file_keeps_what_was_recorded():
     # At once when it happens; how much it was is told in the end.
     assert len(lines) == 1 and " it holds " in lines[0] or \
         len(lines) == 2 and " kept, " in lines[1], done
-    found = report(name)
+    found = report_with_a_word(name)
     assert found["counts"]["api_calls"] > 0 and found["trace"]["stop_reason"] == "output failed"
     assert os.path.getsize(name) > 50_000
 
@@ -218,7 +296,9 @@ def the_command_s_own_end_comes_through():
     out = [*HOST_ONLY, "-q", "-o", path("status"), "--"]
     done = run(*out, "sh", "-c", "exit 7")
     assert (done.returncode, done.stderr) == (7, ""), done
-    assert report(path("status"))["trace"]["command_status"] == 7
+    # Of a device nothing was recorded: what it did is not known.
+    found = report_with_a_word(path("status"), "devices were not recorded", "withheld")
+    assert found["trace"]["command_status"] == 7
     assert run(*out, "sh", "-c", "kill -TERM $$").returncode == 128 + signal.SIGTERM
 
 

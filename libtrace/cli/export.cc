@@ -4,11 +4,13 @@
 #include "libtrace/view/export.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <map>
 #include <memory>
 
+#include "libtrace/analysis/report.h"
 #include "libtrace/cli/command.h"
 #include "libtrace/cli/output_file.h"
 #include "libtrace/cli/terminal.h"
@@ -24,7 +26,28 @@ struct Options {
   std::string output;
 };
 
+// What is wrong with the trace is wrong with what was made of it.
+int Finish(const Options& options, const model::Model& model, uint64_t skipped) {
+  const auto faults = analysis::FindFaults(model, analysis::ComputeLosses(model));
+  std::string text;
+  if (!faults.empty()) {
+    text =
+        fmt::format("{}: the export lacks what is missing: {}", options.file, FindingsText(faults));
+  }
+  if (skipped > 0) {
+    text += fmt::format(
+        "{}{} events could not be drawn: their times are impossible or too many "
+        "overlap; see acceltrace verify",
+        text.empty() ? "" : "; ", skipped);
+  }
+  return text.empty() ? kOk : Fail(kFailed, text);
+}
+
 int RunPerfetto(const Options& options) {
+  if (options.output == "-" && isatty(STDOUT_FILENO) != 0) {
+    return Fail(kMisuse,
+                "the perfetto format is binary: write it to a file with -o FILE, or pipe it");
+  }
   const auto model = LoadTrace(options.file);
   if (!model.ok()) return Fail(kFailed, model.message());
   auto output = OutputFile::Create(options.output);
@@ -34,15 +57,15 @@ int RunPerfetto(const Options& options) {
   if (!stats.ok()) return Fail(kFailed, stats.message());
   const Status finished = output->Finish();
   if (!finished.ok()) return Fail(kFailed, finished.message());
-  if (stats->skipped > 0) {
-    Fail(kOk, fmt::format("{} events could not be drawn: their times are impossible or too many "
-                          "overlap; see acceltrace verify",
-                          stats->skipped));
-  }
-  return kOk;
+  return Finish(options, **model, stats->skipped);
 }
 
 int RunCsv(const Options& options) {
+  if (options.output == "-") {
+    return Fail(kMisuse,
+                "csv is a folder with one file a table, which stdout cannot take: name a "
+                "folder with -o FOLDER");
+  }
   const auto model = LoadTrace(options.file);
   if (!model.ok()) return Fail(kFailed, model.message());
   // A folder: each table is a file of its own.
@@ -60,7 +83,7 @@ int RunCsv(const Options& options) {
     if (status.ok()) status = output->Finish();
     if (!status.ok()) return Fail(kFailed, status.message());
   }
-  return kOk;
+  return Finish(options, **model, 0);
 }
 
 }  // namespace
@@ -78,7 +101,7 @@ void AddExport(CLI::App* app, Run* run) {
       ->required()
       ->type_name("NAME")
       ->check(CLI::IsMember(formats));
-  verb->add_option("-o,--output", options->output, "file (csv: folder) to write, - for stdout")
+  verb->add_option("-o,--output", options->output, "file to write, - for stdout; csv: a folder")
       ->type_name("OUT")
       ->required();
   verb->callback([options, run, formats] {

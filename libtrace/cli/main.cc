@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "libtrace/cli/command.h"
-#include "libtrace/cli/version.h"
+#include "libtrace/stream/version.h"
 #include "libtrace/view/format.h"
 
 namespace acceltrace::cli {
@@ -35,7 +35,10 @@ int Main(int argc, char** argv) {
   CLI::App app("Tracing and performance analysis for PCIe accelerators.", "acceltrace");
   app.set_version_flag("--version", std::string("acceltrace ") + kVersion);
   app.require_subcommand(1);
-  app.footer("Exit status: 0 fine, 1 a finding or a failed run, 2 misuse. See acceltrace(1).");
+  app.footer(
+      "Exit status: 0 fine; 1 a finding or a failed run: also a trace that is damaged, lossy or "
+      "cut "
+      "short, or a verdict that is withheld; 2 misuse. See acceltrace(1).");
   Run run;
   // What follows after -- belongs to the command that is recorded.
   std::vector<std::string> trailing;
@@ -82,7 +85,7 @@ int Main(int argc, char** argv) {
 }  // namespace acceltrace::cli
 
 int main(int argc, char** argv) {
-  // A reader that goes away (| head) is an error of write(), not a death.
+  // A peer that goes away is an error of write(), not a death; see WriteAll() for stdout.
   std::signal(SIGPIPE, SIG_IGN);
   return acceltrace::cli::Main(argc, argv);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <utility>
@@ -18,6 +19,11 @@ Status WriteAll(int fd, std::string_view bytes, const std::string& name) {
   while (!bytes.empty()) {
     const ssize_t wrote = write(fd, bytes.data(), bytes.size());
     if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0 && errno == EPIPE && fd == STDOUT_FILENO) {
+      // Whoever read it has seen enough (| head): end as other tools do, without a word.
+      std::signal(SIGPIPE, SIG_DFL);
+      std::raise(SIGPIPE);
+    }
     if (wrote < 0) {
       const char* advice = errno == ENOSPC ? ": free some space or write elsewhere" : "";
       return Status::Error(

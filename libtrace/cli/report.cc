@@ -3,6 +3,8 @@
 // acceltrace report, acceltrace verify.
 #include "libtrace/analysis/report.h"
 
+#include <fmt/format.h>
+
 #include <memory>
 
 #include "libtrace/cli/command.h"
@@ -28,8 +30,15 @@ int RunReport(const Options& options) {
   const auto model = LoadTrace(options.file);
   if (!model.ok()) return Fail(kFailed, model.message());
   const analysis::Report report = analysis::ComputeReport(**model);
-  return Print(options.json ? view::JsonReport(report) : view::TextReport(report, StdoutStyle()),
-               kOk);
+  const int wrote =
+      Print(options.json ? view::JsonReport(report) : view::TextReport(report, StdoutStyle()), kOk);
+  const analysis::Verdict& verdict = report.verdict;
+  if (wrote != kOk || (verdict.whole() && !verdict.withheld())) return wrote;
+  return Fail(kFailed,
+              fmt::format("{}: {}: {}; see acceltrace verify", options.file,
+                          analysis::CaveatsText(verdict.caveats),
+                          verdict.withheld() ? "the verdict is withheld"
+                                             : "the verdict holds without what is missing"));
 }
 
 int RunVerify(const Options& options) {
@@ -37,9 +46,11 @@ int RunVerify(const Options& options) {
   if (!model.ok()) return Fail(kFailed, model.message());
   const analysis::Report report = analysis::ComputeReport(**model);
   const auto findings = analysis::FindProblems(report);
-  return Print(options.json ? view::JsonVerify(report, findings)
-                            : view::TextVerify(report, findings, StdoutStyle()),
-               findings.empty() ? kOk : kFailed);
+  const int wrote = Print(options.json ? view::JsonVerify(report, findings)
+                                       : view::TextVerify(report, findings, StdoutStyle()),
+                          kOk);
+  if (wrote != kOk || findings.empty()) return wrote;
+  return Fail(kFailed, fmt::format("{}: {}", options.file, FindingsText(findings)));
 }
 
 template <typename Function>

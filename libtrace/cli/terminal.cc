@@ -61,6 +61,13 @@ void Progress::Update(uint64_t done) {
   }
 }
 
+std::string FindingsText(const std::vector<analysis::Finding>& findings) {
+  if (findings.empty()) return "no findings";
+  std::string text = view::Counted(findings.size(), "finding", "findings");
+  text += ": " + findings.front().kind + ": " + findings.front().text;
+  return findings.size() == 1 ? text : text + "; the others are in acceltrace verify";
+}
+
 Result<std::unique_ptr<model::Model>> LoadTrace(const std::string& path) {
   struct stat about {};
   uint64_t bytes = 0;

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "libtrace/analysis/report.h"
 #include "libtrace/model/model.h"
 #include "libtrace/stream/result.h"
 #include "libtrace/view/table.h"
@@ -36,6 +38,9 @@ class Progress {
   int64_t begin_ns_ = 0, last_ns_ = 0;
   bool terminal_;
 };
+
+// Findings in one line: the first, and how many more.
+std::string FindingsText(const std::vector<analysis::Finding>& findings);
 
 // Reads a trace with a progress bar.
 Result<std::unique_ptr<model::Model>> LoadTrace(const std::string& path);

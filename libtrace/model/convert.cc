@@ -270,7 +270,7 @@ class Conversion {
       for (int i = 0; i < batch.count_size(); ++i) {
         const auto at = [i](const auto& column) { return i < column.size() ? column.Get(i) : 0; };
         Loss loss;
-        loss.hop = model_.strings.Get(at(batch.hop()));
+        loss.hop = at(batch.hop());
         loss.count = batch.count(i);
         loss.from_device = at(batch.in_ticks()) != 0;
         loss.first_ns = at(batch.first());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/model/decode.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "libtrace/stream/columns.h"
@@ -47,6 +48,14 @@ uint32_t Decoder::DeviceRow(uint32_t number) const {
 }
 
 void Decoder::AddDevice(const proto::Device& device) {
+  // Each unit is told with each cause, by every view.
+  constexpr uint64_t kMaxCells = 32'768;
+  const auto units = static_cast<uint64_t>(device.units_size());
+  const auto causes = static_cast<uint64_t>(device.stalls_size() + device.limiters_size());
+  if (cells_ + units * (causes + 1) > kMaxCells) {
+    ++model_->load.bad_rows;
+    return;
+  }
   const auto [where, fresh] =
       device_rows_.emplace(device.device(), static_cast<uint32_t>(model_->devices.size()));
   if (!fresh) {
@@ -54,9 +63,16 @@ void Decoder::AddDevice(const proto::Device& device) {
     // description rules, since columns were sized by it.
     return;
   }
+  cells_ += units * (causes + 1);
   Device& added = model_->devices.emplace_back();
   added.about = device;
   added.counters.num_counters = static_cast<size_t>(device.counters_size());
+  for (int i = 0; i < device.counters_size(); ++i) {
+    added.counter_rows.emplace(device.counters(i).name(), static_cast<size_t>(i));
+  }
+  for (int i = 0; i < device.opcodes_size(); ++i) {
+    added.opcode_rows.emplace(device.opcodes(i).code(), i);
+  }
   clocks.emplace_back(clock::ClockInfo::From(device.clock()));
   latched.emplace_back();
   near.counters.emplace_back();
@@ -84,7 +100,7 @@ void Decoder::Add(const proto::Packet& packet) {
         const auto& batch = packet.processes();
         model_->processes.push_back({stream::ColumnAt(batch.pid(), i),
                                      stream::ColumnAt(batch.tid(), i),
-                                     model_->strings.Get(stream::ColumnAt(batch.name(), i))});
+                                     stream::ColumnAt(batch.name(), i)});
       }
       break;
     case proto::Packet::kOpNames:
@@ -225,8 +241,10 @@ void Decoder::AddCommands(const proto::CommandBatch& batch, size_t rows) {
     commands.head.raw_ticks.push_back(head);
     commands.start.raw_ticks.push_back(start);
     commands.end.raw_ticks.push_back(start + stream::ColumnAt(batch.end_ticks_after(), i));
-    commands.first_stall.push_back(static_cast<uint32_t>(model_->stall_ticks.size()));
-    for (size_t s = 0; s < stalls; ++s) {
+    const bool stalled = batch.stall_ticks_size() > 0;
+    commands.first_stall.push_back(stalled ? static_cast<uint32_t>(model_->stall_ticks.size())
+                                           : kNoRow);
+    for (size_t s = 0; stalled && s < stalls; ++s) {
       model_->stall_ticks.push_back(stream::ColumnAt(batch.stall_ticks(), i * stalls + s));
     }
   }
@@ -271,6 +289,34 @@ void Decoder::AddJobs(const proto::JobBatch& batch, size_t rows) {
   }
 }
 
+// What the rows of the batch tell, as a set of the device's; counters that it does not have
+// are counted.
+uint32_t Decoder::SetOf(const proto::CounterBatch& batch, size_t rows, CounterSamples* samples) {
+  std::vector<CounterSamples::Told> told;
+  for (int c = 0; c < batch.counter_size(); ++c) {
+    if (batch.counter(c) >= samples->num_counters) {
+      model_->load.bad_rows += rows;
+    } else {
+      told.push_back({batch.counter(c), static_cast<uint32_t>(c)});
+    }
+  }
+  std::stable_sort(told.begin(), told.end(),
+                   [](const auto& a, const auto& b) { return a.counter < b.counter; });
+  // Told twice: the last value counts.
+  const auto last = std::unique(told.rbegin(), told.rend(), [](const auto& a, const auto& b) {
+    return a.counter == b.counter;
+  });
+  told.erase(told.begin(), last.base());
+  // The same few sets come again and again.
+  constexpr size_t kRecent = 8;
+  const size_t have = samples->sets.size();
+  for (size_t back = 1; back <= std::min(have, kRecent); ++back) {
+    if (samples->sets[have - back] == told) return static_cast<uint32_t>(have - back);
+  }
+  samples->sets.push_back(std::move(told));
+  return static_cast<uint32_t>(have);
+}
+
 void Decoder::AddCounters(const proto::CounterBatch& batch, size_t rows) {
   const uint32_t row = DeviceRow(batch.device());
   if (row == kNoRow) {
@@ -279,6 +325,8 @@ void Decoder::AddCounters(const proto::CounterBatch& batch, size_t rows) {
   }
   CounterSamples& samples = model_->devices[row].counters;
   const size_t columns = static_cast<size_t>(batch.counter_size());
+  const uint32_t set = SetOf(batch, rows, &samples);
+  const bool zeros = batch.value_delta_size() == 0;
   std::vector<uint64_t> last(columns, 0);
   stream::DeltaDecoder times(batch.time_ticks_delta());
   stream::DeltaDecoder befores(batch.host_before_ns_delta());
@@ -299,18 +347,11 @@ void Decoder::AddCounters(const proto::CounterBatch& batch, size_t rows) {
     samples.host_before_ns.push_back(before_ns);
     samples.host_after_ns.push_back(after_ns);
     near.counters[row].push_back(bracketed ? before_ns : last_sample_ns_[row]);
-    const size_t base = samples.value.size();
-    samples.value.resize(base + samples.num_counters);
-    samples.present.resize(base + samples.num_counters);
-    for (size_t c = 0; c < columns; ++c) {
+    samples.set.push_back(set);
+    samples.first_value.push_back(zeros ? CounterSamples::kZeros : samples.value.size());
+    for (size_t c = 0; !zeros && c < columns; ++c) {
       last[c] += static_cast<uint64_t>(stream::ColumnAt(batch.value_delta(), i * columns + c));
-      const uint32_t counter = batch.counter(static_cast<int>(c));
-      if (counter >= samples.num_counters) {
-        ++model_->load.bad_rows;
-        continue;
-      }
-      samples.value[base + counter] = last[c];
-      samples.present[base + counter] = 1;
+      samples.value.push_back(last[c]);
     }
   }
 }

@@ -59,11 +59,13 @@ class Decoder {
   void AddCommands(const proto::CommandBatch& batch, size_t rows);
   void AddJobs(const proto::JobBatch& batch, size_t rows);
   void AddCounters(const proto::CounterBatch& batch, size_t rows);
+  uint32_t SetOf(const proto::CounterBatch& batch, size_t rows, CounterSamples* samples);
   void AddClocks(const proto::ClockBatch& batch, size_t rows);
   void AddDeviceEvents(const proto::DeviceEventBatch& batch, size_t rows);
 
   Model* model_;
   uint64_t rows_ = 0;
+  uint64_t cells_ = 0;  // of all devices: units x (causes + 1)
   std::map<uint32_t, uint32_t> device_rows_;
   std::vector<int64_t> last_sample_ns_;  // by device row
 };

@@ -6,10 +6,14 @@
 #include "libtrace/model/decode.h"
 #include "libtrace/model/join.h"
 #include "libtrace/model/model.h"
+#include "libtrace/model/parts.h"
 #include "libtrace/model/permute.h"
 
 namespace acceltrace::model {
 namespace {
+
+// A job that was recorded took more bytes than this; a damaged trace could name one in each row.
+constexpr uint64_t kFreeJobs = 32'768, kLeastJobBytes = 24;
 
 // A process that executes another program changes its name: the last one stays.
 void SortProcesses(std::vector<Process>* processes) {
@@ -72,20 +76,8 @@ void SortCounters(CounterSamples* samples) {
     return std::tie(samples->time.host[a].mid_ns, samples->time.ticks[a]) <
            std::tie(samples->time.host[b].mid_ns, samples->time.ticks[b]);
   });
-  std::vector<uint64_t> value;
-  std::vector<uint8_t> present;
-  value.reserve(samples->value.size());
-  present.reserve(samples->present.size());
-  for (uint32_t row : order) {
-    const size_t base = row * samples->num_counters;
-    value.insert(value.end(), samples->value.begin() + base,
-                 samples->value.begin() + base + samples->num_counters);
-    present.insert(present.end(), samples->present.begin() + base,
-                   samples->present.begin() + base + samples->num_counters);
-  }
-  samples->value = std::move(value);
-  samples->present = std::move(present);
-  PermuteAll(order, &samples->time, &samples->host_before_ns, &samples->host_after_ns);
+  PermuteAll(order, &samples->time, &samples->host_before_ns, &samples->host_after_ns,
+             &samples->set, &samples->first_value);
 }
 
 void SortDeviceEvents(DeviceEvents* events) {
@@ -123,9 +115,11 @@ void FindExtent(Model* model) {
 Result<std::unique_ptr<Model>> Load(stream::Reader* reader, const LoadOptions& options) {
   auto model = std::make_unique<Model>();
   Decoder decoder(model.get());
+  PartCounter parts;
   proto::Packet packet;
   while (reader->Read(&packet) == stream::Reader::Next::kPacket) {
     decoder.Add(packet);
+    parts.Add(packet);
     if (decoder.rows() > options.max_rows) {
       return Status::Error("the trace holds more than " + std::to_string(options.max_rows) +
                            " rows: record less at a time, or fewer events");
@@ -133,11 +127,17 @@ Result<std::unique_ptr<Model>> Load(stream::Reader* reader, const LoadOptions& o
     if (options.progress) options.progress(reader->stats().bytes);
   }
   model->read = reader->stats();
+  model->missing = parts.Done(model->read);
   SortProcesses(&model->processes);
   SortApi(&model->api);
   SortRanges(&model->ranges);
   SortHost(&model->host);
   const HostJobs host_jobs = CollectHostJobs(model->host, &model->load);
+  const uint64_t jobs = host_jobs.size() + decoder.device_jobs.size();
+  if (jobs > kFreeJobs + model->read.bytes / kLeastJobBytes) {
+    return Status::Error("the trace names " + std::to_string(jobs) + " jobs in " +
+                         std::to_string(model->read.bytes) + " bytes: it is damaged, record again");
+  }
   ConvertTimes(host_jobs, &decoder, model.get());
   SortCommands(&model->commands, &model->load);
   SortDeviceEvents(&model->device_events);

@@ -19,6 +19,15 @@ const std::string kUnknown = "unknown";
 
 }  // namespace
 
+void StringTable::Set(uint32_t id, const std::string& value) {
+  size_t end = std::min(value.size(), kMaxNameBytes);
+  // Not within a character.
+  while (end > 0 && end < value.size() && (static_cast<unsigned char>(value[end]) & 0xc0) == 0x80) {
+    --end;
+  }
+  strings_[id] = value.substr(0, end);
+}
+
 const std::string& StringTable::Get(uint32_t id) const {
   const auto found = strings_.find(id);
   return found == strings_.end() ? kNone : found->second;
@@ -31,10 +40,8 @@ const std::string& Device::UnitName(uint32_t unit) const {
 }
 
 const std::string& Device::OpcodeName(uint32_t opcode) const {
-  for (const proto::Opcode& known : about.opcodes()) {
-    if (known.code() == opcode) return known.name();
-  }
-  return kUnknown;
+  const auto found = opcode_rows.find(opcode);
+  return found == opcode_rows.end() ? kUnknown : about.opcodes(found->second).name();
 }
 
 const std::string& Device::StatusName(uint32_t status) const {
@@ -83,7 +90,7 @@ std::string Model::ThreadName(uint32_t pid, uint32_t tid) const {
         return std::tie(process.pid, process.tid) < std::tie(key.first, key.second);
       });
   if (found == processes.end() || found->pid != pid || found->tid != tid) return "";
-  return found->name;
+  return strings.Get(found->name);
 }
 
 std::string Model::ProcessName(uint32_t pid) const { return ThreadName(pid, pid); }

@@ -18,13 +18,18 @@
 #include "libtrace/proto/trace.pb.h"
 #include "libtrace/stream/reader.h"
 #include "libtrace/stream/result.h"
+#include "libtrace/stream/validate.h"
 
 namespace acceltrace::model {
 
 // Strings by the ids of the trace. Unknown ids give an empty string.
 class StringTable {
  public:
-  void Set(uint32_t id, std::string value) { strings_[id] = std::move(value); }
+  // A name is printed once for each row that has it.
+  static constexpr size_t kMaxNameBytes = 1024;
+
+  // What is longer than kMaxNameBytes is cut.
+  void Set(uint32_t id, const std::string& value);
   const std::string& Get(uint32_t id) const;
 
  private:
@@ -34,7 +39,7 @@ class StringTable {
 struct Process {
   uint32_t pid = 0;
   uint32_t tid = 0;
-  std::string name;
+  uint32_t name = 0;  // string id
 };
 
 struct Device {
@@ -43,6 +48,9 @@ struct Device {
   std::string clock_error;  // why the clock could not be fitted
   CounterSamples counters;
   uint64_t clock_samples = 0;
+  // What `about` tells, by name and by number; the first one counts.
+  std::map<std::string, size_t, std::less<>> counter_rows;
+  std::unordered_map<uint32_t, int> opcode_rows;
 
   const std::string& UnitName(uint32_t unit) const;
   const std::string& OpcodeName(uint32_t opcode) const;
@@ -65,6 +73,17 @@ struct LoadStats {
   uint64_t unconverted_times = 0;    // device times of a device without clock samples
 };
 
+// What was written and is not in the file: by the index in its footer, if it has one.
+struct Missing {
+  struct Part {
+    uint32_t body = 0;  // field number in proto::Packet
+    uint64_t packets = 0, rows = 0;
+  };
+  std::vector<Part> parts;
+  bool anything = false;         // packets of unknown kinds, how many nobody knows
+  uint64_t unknown_packets = 0;  // in the file, but not in the index
+};
+
 // Rows are devices by position in `devices`, not by their number in the trace.
 struct Model {
   proto::TraceInfo info;
@@ -73,6 +92,7 @@ struct Model {
   bool has_accounts = false;
   stream::ReadStats read;
   LoadStats load;
+  Missing missing;
 
   StringTable strings;
   std::vector<Process> processes;  // sorted by (pid, tid)
@@ -93,7 +113,9 @@ struct Model {
 
   // Stall ticks of a command by cause, as many as its device has causes.
   const uint64_t* Stalls(size_t command) const {
-    return stall_ticks.data() + commands.first_stall[command];
+    static constexpr uint64_t kNone[stream::kMaxStalls] = {};
+    const uint32_t first = commands.first_stall[command];
+    return first == kNoRow ? kNone : stall_ticks.data() + first;
   }
   // Ticks of a command that were neither idle nor stalled.
   uint64_t BusyTicks(size_t command) const;
@@ -102,8 +124,9 @@ struct Model {
 };
 
 struct LoadOptions {
-  // Refuses a trace with more rows than this: a small damaged file must not
-  // take the machine's memory.
+  // Refuses a trace with more rows than this. What rows and jobs may be claimed by how many
+  // bytes is limited besides (stream/validate.h, kFreeJobs): a small damaged file must not take
+  // the machine's memory.
   uint64_t max_rows = 100'000'000;
   // Called now and then with the bytes read so far.
   std::function<void(uint64_t bytes)> progress;

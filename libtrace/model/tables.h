@@ -10,6 +10,7 @@
 #ifndef LIBTRACE_MODEL_TABLES_H_
 #define LIBTRACE_MODEL_TABLES_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -110,22 +111,46 @@ struct Commands {
   std::vector<uint64_t> correlation, record, work, bytes, memory_bytes;
   std::vector<uint32_t> row_hits, row_misses;
   DeviceTimes fetched, head, start, end;
-  std::vector<uint32_t> first_stall;  // its Device's stalls, in Model::stall_ticks
+  std::vector<uint32_t> first_stall;  // its Device's stalls, in Model::stall_ticks; kNoRow: zeros
   std::vector<uint32_t> job_row;      // in Jobs, or kNoRow
   std::vector<uint32_t> op;           // string id of the op's name, 0 = none
   size_t size() const { return device.size(); }
 };
 
-// Counter snapshots of one device in order of time.
+// Counter snapshots of one device in order of time. Each tells a part of the counters, and takes
+// no more room than that.
 struct CounterSamples {
+  struct Told {
+    uint32_t counter = 0, place = 0;  // place: among the values of the snapshot
+    friend bool operator==(const Told&, const Told&) = default;
+  };
+  static constexpr uint64_t kZeros = std::numeric_limits<uint64_t>::max();
+
   DeviceTimes time;
   std::vector<int64_t> host_before_ns, host_after_ns;  // kNoTime unless read by the driver
   size_t num_counters = 0;
-  std::vector<uint64_t> value;   // row-major
-  std::vector<uint8_t> present;  // row-major: a snapshot may carry a part of the counters
+  std::vector<std::vector<Told>> sets;  // what snapshots tell, by counter
+  std::vector<uint32_t> set;            // of each snapshot
+  std::vector<uint64_t> first_value;    // likewise, in `value`; kZeros: all of them are zero
+  std::vector<uint64_t> value;
+
   size_t size() const { return time.raw_ticks.size(); }
-  uint64_t At(size_t row, size_t counter) const { return value[row * num_counters + counter]; }
-  bool Has(size_t row, size_t counter) const { return present[row * num_counters + counter] != 0; }
+  // Each of `sets[set[row]]`.
+  uint64_t ValueAt(size_t row, const Told& told) const {
+    return first_value[row] == kZeros ? 0 : value[first_value[row] + told.place];
+  }
+  const Told* Find(size_t row, size_t counter) const {
+    const std::vector<Told>& told = sets[set[row]];
+    const auto found =
+        std::lower_bound(told.begin(), told.end(), counter,
+                         [](const Told& a, size_t wanted) { return a.counter < wanted; });
+    return found == told.end() || found->counter != counter ? nullptr : &*found;
+  }
+  bool Has(size_t row, size_t counter) const { return Find(row, counter) != nullptr; }
+  uint64_t At(size_t row, size_t counter) const {
+    const Told* told = Find(row, counter);
+    return told == nullptr ? 0 : ValueAt(row, *told);
+  }
 };
 
 struct DeviceEvents {
@@ -136,7 +161,7 @@ struct DeviceEvents {
 };
 
 struct Loss {
-  std::string hop;
+  uint32_t hop = 0;  // string id
   uint64_t count = 0;
   // On the host's clock; kNoTime when unknown. Of a device: the likeliest.
   int64_t first_ns = kNoTime, last_ns = kNoTime;

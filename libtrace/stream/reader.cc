@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/stream/reader.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <utility>
 
 #include "libtrace/stream/framing.h"
+#include "libtrace/stream/sequence_set.h"
 #include "libtrace/stream/source.h"
 #include "libtrace/stream/validate.h"
 
@@ -78,6 +80,7 @@ class PacketReader : public Reader {
       if (good) return Next::kPacket;
     }
     CloseDamage(0);
+    stats_.missing_packets = seen_.Missing();
     if (!source_->error().empty() && !std::exchange(error_noted_, true)) {
       AddGap({stats_.bytes, 0, 0, source_->error()});
     }
@@ -106,18 +109,24 @@ class PacketReader : public Reader {
 
   // The frame is sound; true if its content is too.
   bool Take(const Frame& frame, proto::Packet* packet) {
-    const uint64_t missing =
-        frame.sequence > expected_sequence_ ? frame.sequence - expected_sequence_ : 0;
+    const bool late = frame.sequence < expected_sequence_;
+    const uint64_t missing = late ? 0 : frame.sequence - expected_sequence_;
     if (damage_) {
       // A length that reached beyond the end, but the stream went on.
       if (damage_->reason == "truncated") damage_->reason = "malformed";
       CloseDamage(missing);
-    } else if (frame.sequence != expected_sequence_) {
+    } else if (missing > 0) {
       AddGap({stats_.bytes, 0, missing, "sequence"});
     }
-    expected_sequence_ = frame.sequence + 1;
-    if (!packet->ParseFromArray(frame.packet.data(), static_cast<int>(frame.packet.size())) ||
-        !Validate(*packet).ok()) {
+    if (!seen_.Add(frame.sequence)) {
+      ++stats_.duplicate_packets;
+      return false;
+    }
+    stats_.reordered_packets += late;
+    expected_sequence_ = std::max(expected_sequence_, frame.sequence + 1);
+    const int bytes = static_cast<int>(frame.packet.size());
+    if (!IsModest(frame.packet) || !packet->ParseFromArray(frame.packet.data(), bytes) ||
+        !Validate(*packet, frame.packet.size()).ok()) {
       ++stats_.bad_packets;
       return false;
     }
@@ -199,6 +208,7 @@ class PacketReader : public Reader {
   ReadStats stats_;
   std::optional<proto::Packet> first_;
   std::optional<Gap> damage_;  // being skipped
+  SequenceSet seen_;
   uint64_t expected_sequence_ = 1;
   uint64_t wasted_bytes_ = 0;
   bool probing_ = false;

@@ -28,10 +28,14 @@ struct Gap {
 struct ReadStats {
   uint64_t bytes = 0;
   uint64_t packets = 0;
-  uint64_t bad_packets = 0;      // framed and summed right, but with invalid content
-  uint64_t unknown_packets = 0;  // sound, but of a kind that this version does not know
-  bool has_footer = false;       // the last packet is the footer: the recording ended in order
-  std::vector<Gap> gaps;         // the first 1000; more are only counted
+  // By sequence numbers, over the whole stream: a packet that came late is not missing.
+  uint64_t missing_packets = 0;
+  uint64_t duplicate_packets = 0;  // a number that was there before: skipped
+  uint64_t reordered_packets = 0;  // behind one with a higher number: read
+  uint64_t bad_packets = 0;        // framed and summed right, but with invalid content
+  uint64_t unknown_packets = 0;    // sound, but of a kind that this version does not know
+  bool has_footer = false;         // the last packet is the footer: the recording ended in order
+  std::vector<Gap> gaps;           // the first 1000; more are only counted
   uint64_t gap_count = 0;
 };
 
@@ -49,7 +53,8 @@ class Reader {
   static Result<std::unique_ptr<Reader>> FromMemory(std::string_view bytes);
 
   // Fills *packet with the next valid one. Invalid content (columns of unequal
-  // length, ids out of range) is counted in stats().bad_packets and skipped.
+  // length, ids out of range) is counted in stats().bad_packets and skipped; one whose
+  // sequence number was there before in stats().duplicate_packets.
   virtual Next Read(proto::Packet* packet) = 0;
 
   virtual const ReadStats& stats() const = 0;

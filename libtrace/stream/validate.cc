@@ -57,8 +57,48 @@ bool AreDurations(const RepeatedField<uint64_t>& column) {
   return AllAtMost(column, static_cast<uint64_t>(kMaxTimeNs));
 }
 
+bool IsName(const std::string& text) { return text.size() <= kMaxNameBytes; }
+
+bool AreNames(const google::protobuf::RepeatedPtrField<std::string>& names) {
+  return std::all_of(names.begin(), names.end(), IsName);
+}
+
+Status CheckInfo(const proto::TraceInfo& info) {
+  if (info.probes_size() > kMaxNames || info.notes_size() > kMaxNames ||
+      info.command_size() > static_cast<int>(kMaxStringBytes)) {
+    return Bad("trace info with too many parts");
+  }
+  for (const proto::Probe& probe : info.probes()) {
+    if (probe.name().size() > kMaxStringBytes || probe.reason().size() > kMaxStringBytes) {
+      return Bad("name of a probe too long");
+    }
+  }
+  return {};
+}
+
+// Every row of a device's tables shows its names.
+Status CheckDeviceNames(const proto::Device& device) {
+  const proto::Pci& pci = device.pci();
+  bool fine =
+      AreNames(device.stalls()) && AreNames(device.limiters()) && AreNames(device.statuses());
+  for (const std::string* name : {&device.name(), &device.driver(), &device.model(), &pci.address(),
+                                  &pci.upstream(), &pci.vendor_name(), &pci.device_name()}) {
+    fine = fine && IsName(*name);
+  }
+  for (const auto& unit : device.units())
+    fine = fine && IsName(unit.name()) && IsName(unit.work_unit());
+  for (const auto& opcode : device.opcodes()) fine = fine && IsName(opcode.name());
+  for (const auto& counter : device.counters()) {
+    fine = fine && IsName(counter.name()) && IsName(counter.unit());
+  }
+  return fine ? Status() : Bad("name of a device's part too long");
+}
+
 Status CheckDevice(const proto::Device& device) {
   if (device.device() >= kMaxDevices) return Bad("device number too large");
+  const size_t cells = static_cast<size_t>(device.units_size()) *
+                       static_cast<size_t>(device.stalls_size() + device.limiters_size());
+  if (cells > kMaxCells) return Bad("device with too many causes for its units");
   if (device.units_size() > kMaxUnits || device.stalls_size() > kMaxStalls ||
       device.counters_size() > kMaxCounters || device.limiters_size() > kMaxNames ||
       device.opcodes_size() > kMaxNames || device.statuses_size() > kMaxNames) {
@@ -73,7 +113,7 @@ Status CheckDevice(const proto::Device& device) {
       return Bad("counter of a unit that the device does not have");
     }
   }
-  return {};
+  return CheckDeviceNames(device);
 }
 
 Status CheckStrings(const proto::Strings& strings) {
@@ -122,7 +162,7 @@ Status CheckJobs(const proto::JobBatch& batch) {
   return AreFlags(batch.has_irq()) ? Status() : Bad("flag that is neither 0 nor 1");
 }
 
-Status CheckCounters(const proto::CounterBatch& batch, size_t rows) {
+Status CheckCounters(const proto::CounterBatch& batch, size_t rows, size_t bytes) {
   if (batch.device() >= kMaxDevices) return Bad("device number too large");
   if (batch.counter_size() > kMaxCounters) return Bad("too many counters");
   if (!AllAtMost(batch.counter(), uint32_t{kMaxCounters - 1})) {
@@ -131,6 +171,11 @@ Status CheckCounters(const proto::CounterBatch& batch, size_t rows) {
   const size_t values = batch.value_delta_size();
   if (values != 0 && values != rows * static_cast<size_t>(batch.counter_size())) {
     return Bad("counter values do not fill their rows");
+  }
+  // Values that are not there are zeros: a few rows of a device that was never used.
+  constexpr size_t kFreeCells = 1024;
+  if (values == 0 && rows * static_cast<size_t>(batch.counter_size()) > kFreeCells + 2 * bytes) {
+    return Bad("counters without values");
   }
   if (!AreTimes(batch.host_before_ns_delta()) || !AreTimes(batch.host_after_ns_delta())) {
     return Bad("counter snapshot at an impossible time");
@@ -188,15 +233,41 @@ Status CheckAccounts(const proto::Accounts& accounts) {
 
 }  // namespace
 
-Status Validate(const Packet& packet) {
+size_t LeastRowBytes(Packet::BodyCase body) {
+  switch (body) {
+    case Packet::kCommands:
+      return 12;
+    case Packet::kJobs:
+      return 10;
+    case Packet::kApi:
+    case Packet::kClocks:
+      return 6;
+    case Packet::kHost:
+    case Packet::kDeviceEvents:
+    case Packet::kLosses:
+      return 5;
+    case Packet::kRanges:
+    case Packet::kCounters:
+      return 4;
+    default:
+      return 2;
+  }
+}
+
+Status Validate(const Packet& packet, size_t bytes) {
   size_t rows = 0;
   if (IsBatch(packet.body_case())) {
     rows = Rows(packet);
     if (rows > kMaxRows) return Bad("too many rows");
+    if (rows > kFreeRows + bytes / LeastRowBytes(packet.body_case())) {
+      return Bad("more rows than its bytes could tell");
+    }
     Status columns = CheckColumns(*Body(packet), rows);
     if (!columns.ok()) return columns;
   }
   switch (packet.body_case()) {
+    case Packet::kInfo:
+      return CheckInfo(packet.info());
     case Packet::kDevice:
       return CheckDevice(packet.device());
     case Packet::kStrings:
@@ -212,7 +283,7 @@ Status Validate(const Packet& packet) {
     case Packet::kJobs:
       return CheckJobs(packet.jobs());
     case Packet::kCounters:
-      return CheckCounters(packet.counters(), rows);
+      return CheckCounters(packet.counters(), rows, bytes);
     case Packet::kClocks:
       return CheckClocks(packet.clocks());
     case Packet::kDeviceEvents:

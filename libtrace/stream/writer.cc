@@ -13,10 +13,6 @@ namespace acceltrace::stream {
 
 namespace {
 
-// Keeps the footer well below kMaxPacketBytes (an entry takes at most 30 bytes):
-// a longer stream is indexed up to here and read in order after that.
-constexpr int kMaxIndexedPackets = 500'000;
-
 void AppendLittleEndian32(uint32_t value, std::string* out) {
   for (int i = 0; i < 4; ++i) out->push_back(static_cast<char>(value >> (8 * i)));
 }

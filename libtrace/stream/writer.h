@@ -18,6 +18,10 @@ namespace acceltrace::stream {
 // Not thread-safe.
 class PacketEncoder {
  public:
+  // Keeps the footer well below kMaxPacketBytes (an entry takes at most 30 bytes): a longer
+  // stream is indexed up to here and read in order after that.
+  static constexpr int kMaxIndexedPackets = 500'000;
+
   // Appends the framed packet to *out. first_host_ns: earliest host time inside,
   // 0 if none; events: how many rows it carries (both go to the footer).
   // Columns of zeros are dropped from *packet and bytes that are not UTF-8 in its

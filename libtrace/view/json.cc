@@ -104,7 +104,32 @@ Json CountsJson(const analysis::Counts& counts) {
           {"device_events", counts.device_events}};
 }
 
-Json BreakdownJson(const analysis::Breakdown& breakdown) {
+Json CaveatsJson(const std::vector<analysis::Caveat>& caveats) {
+  Json list = Json::array();
+  for (const analysis::Caveat& caveat : caveats) {
+    list.push_back({{"kind", caveat.kind}, {"text", caveat.text}, {"fault", caveat.fault}});
+  }
+  return list;
+}
+
+Json VerdictJson(const Report& report) {
+  const analysis::Verdict& verdict = report.verdict;
+  const bool named = !verdict.withheld() && report.breakdown.RunNs() > 0;
+  Json possible = Json::object();
+  for (int c = 0; c < analysis::kNumClasses; ++c) {
+    possible[analysis::ClassName(static_cast<analysis::Class>(c))] = {
+        {"lo_ns", verdict.possible[c].lo_ns}, {"hi_ns", verdict.possible[c].hi_ns}};
+  }
+  return {{"text", verdict.text},
+          {"standing", analysis::StandingName(verdict.standing)},
+          {"certain", verdict.standing == analysis::Verdict::Standing::kCertain},
+          {"class", named ? Json(analysis::ClassName(report.breakdown.largest)) : Json()},
+          {"caveats", CaveatsJson(verdict.caveats)},
+          {"possible", possible}};
+}
+
+Json BreakdownJson(const Report& report) {
+  const analysis::Breakdown& breakdown = report.breakdown;
   Json classes = Json::object();
   for (int c = 0; c < analysis::kNumClasses; ++c) {
     Json entry = SpanJson(breakdown.time[c]);
@@ -116,9 +141,9 @@ Json BreakdownJson(const analysis::Breakdown& breakdown) {
   return {{"run_ns", breakdown.RunNs()},
           {"before_ns", breakdown.before_ns},
           {"after_ns", breakdown.after_ns},
-          {"verdict", breakdown.verdict},
+          {"verdict", report.verdict.text},
           {"largest", analysis::ClassName(breakdown.largest)},
-          {"certain", breakdown.certain},
+          {"certain", report.verdict.standing == analysis::Verdict::Standing::kCertain},
           {"overlap", SpanJson(breakdown.overlap)},
           {"gaps",
            {{"count", breakdown.gaps},
@@ -475,7 +500,8 @@ std::string JsonReport(const Report& report) {
                {"trace", TraceJson(report)},
                {"devices", DevicesJson(report)},
                {"counts", CountsJson(report.counts)},
-               {"breakdown", BreakdownJson(report.breakdown)},
+               {"verdict", VerdictJson(report)},
+               {"breakdown", BreakdownJson(report)},
                {"utilisation", UtilisationJson(report)},
                {"latency", LatencyJson(report.latency)},
                {"transfers", TransfersJson(report)},
@@ -506,6 +532,8 @@ std::string JsonVerify(const Report& report, const std::vector<analysis::Finding
                {"packets", read.packets},
                {"bytes", read.bytes},
                {"has_footer", read.has_footer},
+               {"duplicate_packets", read.duplicate_packets},
+               {"reordered_packets", read.reordered_packets},
                {"counts", CountsJson(report.counts)},
                {"losses", LossesJson(report.losses)},
                {"causality", CausalityJson(report)},

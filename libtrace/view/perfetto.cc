@@ -248,7 +248,7 @@ class Writer {
         names_.Id(name, [&] { return packet->mutable_interned_data()->add_event_names(); }));
     out->add_category_iids(categories_.Id(
         slice.category, [&] { return packet->mutable_interned_data()->add_event_categories(); }));
-    for (const Argument& argument : slice.arguments) {
+    for (const Argument& argument : ArgumentsOf(model_, slice)) {
       perfetto::DebugAnnotation* added = out->add_debug_annotations();
       added->set_name_iid(arguments_.Id(argument.name, [&] {
         return packet->mutable_interned_data()->add_debug_annotation_names();

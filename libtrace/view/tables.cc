@@ -106,7 +106,7 @@ PlainTable Processes(const model::Model& model) {
            [&](size_t row) -> Cell { return uint64_t{model.processes[row].pid}; })
       .Add("tid", Type::kInteger,
            [&](size_t row) -> Cell { return uint64_t{model.processes[row].tid}; })
-      .Text("name", [&](size_t row) { return model.processes[row].name; })
+      .Text("name", [&](size_t row) { return model.strings.Get(model.processes[row].name); })
       .Done();
 }
 
@@ -265,8 +265,8 @@ PlainTable Counters(const model::Model& model) {
   for (uint32_t d = 0; d < model.devices.size(); ++d) {
     const model::CounterSamples& samples = model.devices[d].counters;
     for (uint32_t s = 0; s < samples.size(); ++s) {
-      for (uint32_t c = 0; c < samples.num_counters; ++c) {
-        if (samples.Has(s, c)) values->push_back({d, s, c});
+      for (const model::CounterSamples::Told& told : samples.sets[samples.set[s]]) {
+        values->push_back({d, s, told.counter});
       }
     }
   }
@@ -321,7 +321,7 @@ PlainTable DeviceEvents(const model::Model& model) {
 
 PlainTable Losses(const model::Model& model) {
   return Builder("losses", model.losses.size())
-      .Text("hop", [&](size_t row) { return model.losses[row].hop; })
+      .Text("hop", [&](size_t row) { return model.strings.Get(model.losses[row].hop); })
       .Add("count", Type::kInteger, [&](size_t row) -> Cell { return model.losses[row].count; })
       .Add("first_ns", Type::kInteger,
            [&](size_t row) { return HostTime(model.losses[row].first_ns); })

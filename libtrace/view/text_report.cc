@@ -77,9 +77,14 @@ std::string Heading(const Report& report, const Style& style) {
 std::string Breakdown(const Report& report, const Style& style) {
   const analysis::Breakdown& breakdown = report.breakdown;
   std::string out = view::Heading(style, "VERDICT");
-  std::string verdict = breakdown.verdict;
+  std::string verdict = report.verdict.text;
   if (!verdict.empty()) verdict[0] = static_cast<char>(std::toupper(verdict[0]));
   out += Wrapped(style, Printable(verdict) + ".", 2);
+  constexpr size_t kInTheSentence = 2;
+  for (size_t i = kInTheSentence; i < report.verdict.caveats.size(); ++i) {
+    const analysis::Caveat& caveat = report.verdict.caveats[i];
+    out += Wrapped(style, Printable(caveat.kind + ": " + caveat.text), 4);
+  }
   if (breakdown.RunNs() <= 0) return out;
   out += view::Heading(
       style, "WHERE THE TIME WENT",

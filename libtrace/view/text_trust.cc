@@ -146,7 +146,8 @@ std::string Checks(const Report& report, const Style& style) {
       Paint(style, order.violations > 0 ? Ink::kBad : Ink::kGood,
             Counted(order.violations, "violation", "violations")));
   out += fmt::format(
-      "  conservation: {} laws hold, {}, {} could not be checked\n", holding,
+      "  conservation: {} {}, {}, {} could not be checked\n", Counted(holding, "law", "laws"),
+      holding == 1 ? "holds" : "hold",
       Paint(style, broken > 0 ? Ink::kBad : Ink::kGood, fmt::format("{} broken", broken)), unknown);
   return out + details;
 }

@@ -7,6 +7,8 @@
 #include <map>
 #include <tuple>
 
+#include "libtrace/view/format.h"
+
 namespace acceltrace::view {
 namespace {
 
@@ -20,8 +22,6 @@ constexpr int32_t kFirstDevicePid = 1 << 30;
 uint64_t LaunchFlow(size_t job) { return (job << 2) + 1; }
 uint64_t CompletionFlow(size_t job) { return (job << 2) + 2; }
 uint64_t CommandFlow(size_t command) { return (command << 2) + 3; }
-
-int64_t HalfWidthNs(const model::Interval& at) { return (at.hi_ns - at.lo_ns + 1) / 2; }
 
 class Builder {
  public:
@@ -87,12 +87,9 @@ class Builder {
                   false,
                   model_.strings.Get(api.name[i]),
                   "api",
-                  {{"correlation", api.correlation[i]}},
+                  Slice::About::kCall,
+                  static_cast<uint32_t>(i),
                   std::move(flows[i])};
-      if (api.bytes[i] != 0) slice.arguments.push_back({"bytes", api.bytes[i]});
-      slice.arguments.push_back({"stream", uint64_t{api.stream[i]}});
-      if (api.result[i] != 0) slice.arguments.push_back({"result", int64_t{api.result[i]}});
-      if (api.open[i]) slice.arguments.push_back({"open", std::string("never seen to end")});
       Put(&(*threads)[{api.pid[i], api.tid[i]}], std::move(slice));
     }
   }
@@ -105,7 +102,8 @@ class Builder {
                                                         ranges.mark[i] != 0,
                                                         model_.strings.Get(ranges.name[i]),
                                                         "range",
-                                                        {},
+                                                        Slice::About::kNothing,
+                                                        0,
                                                         {}});
     }
   }
@@ -121,31 +119,31 @@ class Builder {
                     false,
                     "submit " + job,
                     "driver",
-                    {},
+                    Slice::About::kSubmission,
+                    static_cast<uint32_t>(j),
                     {LaunchFlow(j)}};
-        slice.arguments = {{"device", model_.devices[jobs.device[j]].about.name()},
-                           {"queue", uint64_t{jobs.queue[j]}},
-                           {"sequence", jobs.sequence[j]},
-                           {"commands", uint64_t{jobs.commands_submitted[j]}},
-                           {"correlation", jobs.correlation[j]}};
-        if (jobs.doorbell_ns[j] != model::kNoTime) {
-          slice.arguments.push_back({"doorbell_at_ns", jobs.doorbell_ns[j]});
-        }
         Put(&(*threads)[{jobs.pid[j], jobs.tid[j]}], std::move(slice));
       }
       const uint32_t waiter = jobs.wait_api_row[j];
       if (jobs.wake_ns[j] == model::kNoTime || waiter == model::kNoRow) continue;
       const auto thread = std::make_pair(model_.api.pid[waiter], model_.api.tid[waiter]);
       if (jobs.wait_ns[j] != model::kNoTime) {
-        Put(&(*threads)[thread],
-            {jobs.wait_ns[j], jobs.wake_ns[j], false, "wait for " + job, "driver", {}, {}});
+        Put(&(*threads)[thread], {jobs.wait_ns[j],
+                                  jobs.wake_ns[j],
+                                  false,
+                                  "wait for " + job,
+                                  "driver",
+                                  Slice::About::kNothing,
+                                  0,
+                                  {}});
       }
       Put(&(*threads)[thread], {jobs.wake_ns[j],
                                 jobs.wake_ns[j],
                                 true,
                                 "wake",
                                 "driver",
-                                {{"correlation", jobs.correlation[j]}},
+                                Slice::About::kWakeUp,
+                                static_cast<uint32_t>(j),
                                 {CompletionFlow(j)}});
     }
   }
@@ -198,23 +196,18 @@ class Builder {
 
   void AddQueues(uint32_t d, int parent) {
     const model::Jobs& jobs = model_.jobs;
-    const model::Device& device = model_.devices[d];
     std::map<uint32_t, std::vector<Slice>> queues;
     for (size_t j = 0; j < jobs.size(); ++j) {
       if (jobs.device[j] != d || !jobs.on_device[j]) continue;
       const model::Interval& doorbell = jobs.doorbell.host[j];
-      Slice slice{doorbell.mid_ns, jobs.completion.host[j].mid_ns,
-                  false,           fmt::format("job {}", jobs.job[j]),
-                  "job",           {},
+      Slice slice{doorbell.mid_ns,
+                  jobs.completion.host[j].mid_ns,
+                  false,
+                  fmt::format("job {}", jobs.job[j]),
+                  "job",
+                  Slice::About::kJob,
+                  static_cast<uint32_t>(j),
                   {LaunchFlow(j)}};
-      slice.arguments = {{"correlation", jobs.correlation[j]},
-                         {"context", uint64_t{jobs.context[j]}},
-                         {"sequence", jobs.sequence[j]},
-                         {"commands", uint64_t{jobs.commands_retired[j]}},
-                         {"status", device.StatusName(jobs.status[j])},
-                         {"first_start_at_ns", jobs.first_start.host[j].mid_ns},
-                         {"last_end_at_ns", jobs.last_end.host[j].mid_ns},
-                         {"time_bound_ns", HalfWidthNs(doorbell)}};
       for (size_t c = jobs.first_command[j]; c < jobs.first_command[j] + jobs.num_commands[j];
            ++c) {
         if (c != first_started_[j]) slice.flows.push_back(CommandFlow(c));
@@ -258,32 +251,19 @@ class Builder {
                     false,
                     "waiting",
                     "stall",
-                    {{"job", uint64_t{commands.job[i]}}},
+                    Slice::About::kWaiting,
+                    static_cast<uint32_t>(i),
                     {}});
       }
       const std::string& op = model_.strings.Get(commands.op[i]);
-      Slice slice{start_ns,  commands.end.host[i].mid_ns,
-                  false,     op.empty() ? device.OpcodeName(commands.opcode[i]) : op,
-                  "command", {},
+      Slice slice{start_ns,
+                  commands.end.host[i].mid_ns,
+                  false,
+                  op.empty() ? device.OpcodeName(commands.opcode[i]) : op,
+                  "command",
+                  Slice::About::kCommand,
+                  static_cast<uint32_t>(i),
                   {}};
-      slice.arguments = {{"opcode", device.OpcodeName(commands.opcode[i])},
-                         {"job", uint64_t{commands.job[i]}},
-                         {"index", uint64_t{commands.index[i]}},
-                         {"correlation", commands.correlation[i]},
-                         {"status", device.StatusName(commands.status[i])},
-                         {"limiter", device.LimiterName(commands.limiter[i])},
-                         {"work", commands.work[i]},
-                         {"bytes", commands.bytes[i]},
-                         {"memory_bytes", commands.memory_bytes[i]},
-                         {"start_ticks", commands.start.ticks[i]},
-                         {"end_ticks", commands.end.ticks[i]},
-                         {"time_bound_ns", HalfWidthNs(commands.start.host[i])}};
-      for (int s = 0; s < device.about.stalls_size(); ++s) {
-        if (model_.Stalls(i)[s] == 0) continue;
-        const std::string& name =
-            *timeline_.names.insert("stall_" + device.about.stalls(s) + "_ticks").first;
-        slice.arguments.push_back({name, model_.Stalls(i)[s]});
-      }
       slice.flows.push_back(first_started_[job] == i ? LaunchFlow(job) : CommandFlow(i));
       if (last_ended_[job] == i) slice.flows.push_back(CompletionFlow(job));
       Put(&unit, std::move(slice));
@@ -330,7 +310,8 @@ class Builder {
                     true,
                     kNames[kind],
                     "device",
-                    {{"arg0", events.arg0[i]}, {"arg1", events.arg1[i]}, {"arg2", events.arg2[i]}},
+                    Slice::About::kDeviceEvent,
+                    static_cast<uint32_t>(i),
                     {}});
     }
     AddLanes(std::move(slices), "device events", parent, 3001);
@@ -384,6 +365,13 @@ class Builder {
     const model::CounterSamples& samples = device.counters;
     const double hz = static_cast<double>(device.about.clock().nominal_hz());
     if (samples.size() < 2 || hz <= 0) return;
+    // By counter: the snapshots that tell it.
+    std::vector<std::vector<std::pair<uint32_t, uint64_t>>> told(samples.num_counters);
+    for (size_t row = 0; row < samples.size(); ++row) {
+      for (const model::CounterSamples::Told& t : samples.sets[samples.set[row]]) {
+        told[t.counter].emplace_back(static_cast<uint32_t>(row), samples.ValueAt(row, t));
+      }
+    }
     for (size_t c = 0; c < samples.num_counters; ++c) {
       const proto::Counter& about = device.about.counters(static_cast<int>(c));
       // What every other counter is measured by, and what the busy and stall
@@ -392,21 +380,19 @@ class Builder {
       const bool share = about.unit() == "ticks";
       std::vector<std::pair<int64_t, double>> values;
       bool any = false;
-      size_t last = samples.size();
-      for (size_t row = 0; row < samples.size(); ++row) {
-        if (!samples.Has(row, c)) continue;
-        if (last != samples.size() && samples.time.ticks[row] > samples.time.ticks[last]) {
-          const double ticks =
-              static_cast<double>(samples.time.ticks[row] - samples.time.ticks[last]);
-          const uint64_t grown = samples.At(row, c) - samples.At(last, c);
-          any |= grown != 0;
-          const double value = static_cast<double>(grown) / ticks;
-          values.emplace_back(samples.time.host[last].mid_ns, value * (share ? 100 : hz));
-        }
-        last = row;
+      for (size_t i = 1; i < told[c].size(); ++i) {
+        const auto& [last, before] = told[c][i - 1];
+        const auto& [row, after] = told[c][i];
+        if (samples.time.ticks[row] <= samples.time.ticks[last]) continue;
+        const double ticks =
+            static_cast<double>(samples.time.ticks[row] - samples.time.ticks[last]);
+        const uint64_t grown = after - before;
+        any |= grown != 0;
+        const double value = static_cast<double>(grown) / ticks;
+        values.emplace_back(samples.time.host[last].mid_ns, value * (share ? 100 : hz));
       }
       if (!any) continue;
-      values.emplace_back(samples.time.host[last].mid_ns, 0);
+      values.emplace_back(samples.time.host[told[c].back().first].mid_ns, 0);
       AddCounterTrack(about.name(),
                       share                     ? "%"
                       : about.unit() == "bytes" ? "B/s"
@@ -417,14 +403,17 @@ class Builder {
 
   void AddLosses() {
     std::vector<Slice> slices;
-    for (const model::Loss& loss : model_.losses) {
+    for (size_t i = 0; i < model_.losses.size(); ++i) {
+      const model::Loss& loss = model_.losses[i];
       if (loss.first_ns == model::kNoTime) continue;
       Put(&slices, {loss.first_ns,
                     std::max(loss.first_ns, loss.last_ns),
                     false,
-                    fmt::format("{} events lost at {}", loss.count, loss.hop),
+                    fmt::format("{} events lost at {}", loss.count,
+                                Shortened(model_.strings.Get(loss.hop), 64)),
                     "loss",
-                    {{"count", loss.count}},
+                    Slice::About::kLoss,
+                    static_cast<uint32_t>(i),
                     {}});
     }
     if (slices.empty()) return;
@@ -444,28 +433,44 @@ class Builder {
 }  // namespace
 
 std::vector<std::vector<Slice>> DivideIntoLanes(std::vector<Slice> slices, uint64_t* skipped) {
-  std::stable_sort(slices.begin(), slices.end(), [](const Slice& a, const Slice& b) {
+  const auto before = [](const Slice& a, const Slice& b) {
     return std::tie(a.begin_ns, b.end_ns) < std::tie(b.begin_ns, a.end_ns);
-  });
-  std::vector<std::vector<Slice>> lanes;
+  };
+  if (!std::is_sorted(slices.begin(), slices.end(), before)) {
+    std::stable_sort(slices.begin(), slices.end(), before);
+  }
+  // First the lane of each, then the lanes: one lane is what came, several are as long as they
+  // must be.
+  std::vector<uint16_t> lane_of(slices.size());
+  std::vector<size_t> sizes;
   std::vector<std::vector<int64_t>> open_ends;  // of each lane, innermost last
-  for (Slice& slice : slices) {
+  for (size_t i = 0; i < slices.size(); ++i) {
     size_t lane = 0;
-    for (; lane < lanes.size(); ++lane) {
+    for (; lane < sizes.size(); ++lane) {
       std::vector<int64_t>& open = open_ends[lane];
-      while (!open.empty() && open.back() <= slice.begin_ns) open.pop_back();
-      if (open.empty() || slice.end_ns <= open.back()) break;
+      while (!open.empty() && open.back() <= slices[i].begin_ns) open.pop_back();
+      if (open.empty() || slices[i].end_ns <= open.back()) break;
     }
+    lane_of[i] = static_cast<uint16_t>(lane);
     if (lane == kMaxLanes) {
       ++*skipped;
       continue;
     }
-    if (lane == lanes.size()) {
-      lanes.emplace_back();
+    if (lane == sizes.size()) {
+      sizes.push_back(0);
       open_ends.emplace_back();
     }
-    open_ends[lane].push_back(slice.end_ns);
-    lanes[lane].push_back(std::move(slice));
+    ++sizes[lane];
+    open_ends[lane].push_back(slices[i].end_ns);
+  }
+  std::vector<std::vector<Slice>> lanes(sizes.size());
+  if (sizes.size() == 1) {
+    lanes[0] = std::move(slices);
+    return lanes;
+  }
+  for (size_t lane = 0; lane < sizes.size(); ++lane) lanes[lane].reserve(sizes[lane]);
+  for (size_t i = 0; i < slices.size(); ++i) {
+    if (lane_of[i] < kMaxLanes) lanes[lane_of[i]].push_back(std::move(slices[i]));
   }
   return lanes;
 }

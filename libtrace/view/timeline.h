@@ -9,9 +9,7 @@
 #define LIBTRACE_VIEW_TIMELINE_H_
 
 #include <cstdint>
-#include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -22,7 +20,7 @@ namespace acceltrace::view {
 
 using Value = std::variant<uint64_t, int64_t, double, std::string>;
 struct Argument {
-  std::string_view name;  // a literal, or one of Timeline::names
+  std::string name;
   Value value;
 };
 
@@ -31,9 +29,25 @@ struct Slice {
   bool instant = false;
   std::string name;
   const char* category = "";
-  std::vector<Argument> arguments;
+  // The row that its arguments are made of, see ArgumentsOf().
+  enum class About : uint8_t {
+    kNothing,
+    kCall,
+    kSubmission,
+    kWakeUp,
+    kJob,
+    kWaiting,
+    kCommand,
+    kDeviceEvent,
+    kLoss,
+  };
+  About about = About::kNothing;
+  uint32_t row = 0;
   std::vector<uint64_t> flows;
 };
+
+// What a click on it shows.
+std::vector<Argument> ArgumentsOf(const model::Model& model, const Slice& slice);
 
 struct Track {
   enum class Kind { kProcess, kThread, kDevice, kLane, kCounter };
@@ -50,7 +64,6 @@ struct Track {
 struct Timeline {
   std::vector<Track> tracks;  // parents before their children
   uint64_t skipped = 0;       // slices with impossible times, or in too many layers
-  std::set<std::string> names;
 };
 
 Timeline BuildTimeline(const model::Model& model);

@@ -66,8 +66,9 @@ $acceltrace verify "$scratch/stop.atrace" >"$scratch/stop.txt"
 check 'a recording that is interrupted is whole' '0 0' "$? $(cat "$scratch/stop.status")"
 check 'a full disk fails in one line' '1 1' \
 	"$(cat "$scratch/full.status") $(grep -c '^acceltrace: .*\(space\|full\)' "$scratch/full.txt")"
-$acceltrace report "$scratch/full.atrace" >"$scratch/full-report.txt" 2>&1
-check 'what was recorded before is readable' 0 $?
+$acceltrace report "$scratch/full.atrace" >"$scratch/full-report.txt" 2>"$scratch/full-told.txt"
+check 'what was recorded before is readable, and what was lost is said in one line' '1 1 1' \
+	"$? $(wc -l <"$scratch/full-told.txt") $(grep -c '^VERDICT' "$scratch/full-report.txt")"
 
 scripts/vm --no-device --timeout 300 -- acceltrace record -o /tmp/x.atrace -- true 2>"$scratch/none.txt"
 check 'no device: one line, status 1' '1 1' "$? $(grep -c '^acceltrace: ' "$scratch/none.txt")"

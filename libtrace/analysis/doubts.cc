@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/analysis/doubts.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <string_view>
+
+#include "libtrace/analysis/report.h"
+
+namespace acceltrace::analysis {
+namespace {
+
+using model::kNoRow;
+using model::kNoTime;
+using proto::Packet;
+
+// What a hop of the tracer carries; of one that is not known, anything.
+uint32_t RowsOfHop(std::string_view hop) {
+  constexpr struct {
+    std::string_view prefix;
+    uint32_t rows;
+  } kHops[] = {{"device-ring", kCommandRows | kJobRows},
+               {"session-queue", kCommandRows | kJobRows},
+               {"bpf-api", kCallRows},
+               {"bpf-driver", kHostRows},
+               {"bpf-recursion", kHostRows | kCallRows},
+               {"api-ring", kCallRows},
+               {"bpf-process", 0},
+               {"samples", 0}};
+  for (const auto& [prefix, rows] : kHops) {
+    if (hop.substr(0, prefix.size()) == prefix) return rows;
+  }
+  return kAllRows;
+}
+
+uint32_t RowsOfBody(uint32_t body) {
+  switch (body) {
+    case Packet::kStrings:
+    case Packet::kProcesses:
+    case Packet::kOpNames:
+    case Packet::kRanges:
+    case Packet::kCounters:
+    case Packet::kClocks:
+    case Packet::kDeviceEvents:
+    case Packet::kLosses:  // Accounts have their sums
+      return 0;
+    case Packet::kApi:
+      return kCallRows;
+    case Packet::kHost:
+      return kHostRows;
+    case Packet::kCommands:
+      return kCommandRows;
+    case Packet::kJobs:
+      return kJobRows;
+    default:
+      return kAllRows;
+  }
+}
+
+// What a probe sees that decides where time went.
+uint32_t RowsOfProbe(std::string_view name) {
+  const auto begins = [&](std::string_view prefix) {
+    return name.substr(0, prefix.size()) == prefix;
+  };
+  if (begins("device:")) return kCommandRows | kJobRows;
+  if (begins("tp:sched_") || begins("tp:task_")) return 0;
+  if (begins("tp:")) return kHostRows;
+  if (!begins("usdt:")) return 0;
+  for (const std::string_view other : {":range_push", ":range_pop", ":mark", ":op_name"}) {
+    if (name.ends_with(other)) return 0;
+  }
+  return kCallRows;
+}
+
+class Finder {
+ public:
+  explicit Finder(const Report& report) : report_(report), model_(*report.model) {}
+
+  Doubts Run() {
+    FromFindings();
+    for (const auto& part : model_.missing.parts) doubts_.unplaced |= RowsOfBody(part.body);
+    if (model_.missing.anything || !model_.has_accounts) doubts_.unplaced |= kAllRows;
+    FromHops();
+    FromProbes();
+    FromJobs();
+    PlaceDeviceRows();
+    return std::move(doubts_);
+  }
+
+ private:
+  void Add(const char* kind, std::string text, bool fault) {
+    doubts_.caveats.push_back({kind, std::move(text), fault});
+  }
+
+  // What verify finds, a caveat for each kind.
+  void FromFindings() {
+    std::vector<std::pair<std::string, std::pair<std::string, size_t>>> kinds;
+    for (const Finding& finding : FindProblems(report_)) {
+      auto known = kinds.begin();
+      while (known != kinds.end() && known->first != finding.kind) ++known;
+      if (known == kinds.end()) {
+        kinds.push_back({finding.kind, {finding.text, 1}});
+      } else {
+        ++known->second.second;
+      }
+    }
+    for (const auto& [kind, told] : kinds) {
+      const auto& [text, count] = told;
+      Add(kind.c_str(), count == 1 ? text : fmt::format("{}, and {} more", text, count - 1), true);
+      doubts_.contradiction |= kind == "order" || kind == "law" || kind == "clock";
+    }
+    const model::LoadStats& load = model_.load;
+    if (load.unknown_device_rows + load.bad_rows > 0) doubts_.unplaced |= kAllRows;
+    // Which of the two is the true one nobody knows.
+    doubts_.contradiction |= load.duplicate_commands + load.duplicate_jobs > 0;
+    doubts_.contradiction |= model_.missing.unknown_packets > 0;
+    doubts_.contradiction |= load.unconverted_times > 0 && model_.commands.size() > 0;
+  }
+
+  void FromHops() {
+    for (const HopUse& hop : report_.losses.hops) {
+      if (hop.lost + hop.bad > 0) doubts_.unplaced |= RowsOfHop(hop.name);
+    }
+    for (const LossSpan& span : report_.losses.spans) doubts_.unplaced |= RowsOfHop(span.hop);
+    if (report_.losses.more_spans > 0) doubts_.unplaced |= kAllRows;
+  }
+
+  // Sources that were not asked for, or could not be attached.
+  void FromProbes() {
+    const auto& probes = model_.info.probes();
+    if (probes.empty()) return;
+    uint32_t seen = 0, part = 0;
+    std::string first;
+    for (const proto::Probe& probe : probes) {
+      const uint32_t rows = RowsOfProbe(probe.name());
+      (probe.attached() ? seen : part) |= rows;
+      if (!probe.attached() && rows != 0 && first.empty()) {
+        first = probe.reason().empty() ? probe.name() : probe.name() + ": " + probe.reason();
+      }
+    }
+    absent_ = kAllRows & ~(seen | Held());
+    constexpr std::pair<uint32_t, const char*> kSources[] = {
+        {kCallRows, "API calls"}, {kHostRows, "the driver"}, {kJobRows, "devices"}};
+    std::string names;
+    for (const auto& [rows, name] : kSources) {
+      if (absent_ & rows) names += (names.empty() ? "" : " and ") + std::string(name);
+    }
+    if (!names.empty()) {
+      Add("source", names + " were not recorded" + (first.empty() ? "" : " (" + first + ")"),
+          false);
+    } else if (part != 0) {
+      Add("source", "not all probes are attached (" + first + ")", false);
+    }
+    doubts_.unplaced |= absent_ | part;
+  }
+
+  // Kinds of rows that the trace holds, whatever its probes are called.
+  uint32_t Held() const {
+    uint32_t held = 0;
+    if (model_.api.size() > 0) held |= kCallRows;
+    if (model_.host.size() > 0) held |= kHostRows;
+    if (model_.commands.size() > 0) held |= kCommandRows | kJobRows;
+    for (uint8_t on_device : model_.jobs.on_device) {
+      if (on_device) return held | kCommandRows | kJobRows;
+    }
+    return held;
+  }
+
+  // Jobs of which a side is missing that should be there.
+  void FromJobs() {
+    const model::Jobs& jobs = model_.jobs;
+    int64_t first_submit_ns = std::numeric_limits<int64_t>::max();
+    for (int64_t at_ns : jobs.submit_ns) {
+      if (at_ns != kNoTime) first_submit_ns = std::min(first_submit_ns, at_ns);
+    }
+    // The call that a thread was in when the recording began was not seen to begin.
+    std::map<uint32_t, std::pair<int64_t, uint64_t>> first_of_thread;  // submission, correlation
+    uint64_t unseen = 0, uncalled = 0, unfollowed = 0;
+    for (size_t j = 0; j < jobs.size(); ++j) {
+      if (jobs.submit_ns[j] == kNoTime) continue;
+      const auto [known, fresh] =
+          first_of_thread.try_emplace(jobs.tid[j], jobs.submit_ns[j], jobs.correlation[j]);
+      if (!fresh && jobs.submit_ns[j] < known->second.first) {
+        known->second = {jobs.submit_ns[j], jobs.correlation[j]};
+      }
+    }
+    for (size_t j = 0; j < jobs.size(); ++j) {
+      if (jobs.submit_ns[j] == kNoTime) {
+        // One that was under way when the recording began is known by that.
+        unseen += jobs.on_device[j] && jobs.doorbell.host[j].lo_ns > first_submit_ns;
+        continue;
+      }
+      if (jobs.api_row[j] == kNoRow && jobs.correlation[j] != 0) {
+        doubts_.begin_open = true;
+        uncalled += first_of_thread[jobs.tid[j]].second != jobs.correlation[j];
+      }
+      if (jobs.wake_ns[j] != kNoTime && jobs.wait_api_row[j] == kNoRow) ++unfollowed;
+    }
+    doubts_.end_open = unfollowed > 0;
+    if (unseen > 0 && !(absent_ & kHostRows)) {
+      Add("loss", fmt::format("{} of the device were never seen to be submitted", Jobs(unseen)),
+          true);
+      doubts_.unplaced |= kHostRows;
+    }
+    const bool all = model_.api.size() == 0 && doubts_.begin_open;
+    if ((uncalled > 0 || all) && !(absent_ & kCallRows)) {
+      Add("loss",
+          all ? "the jobs carry ids of API calls of which none was recorded"
+              : fmt::format("the API calls of {} were not recorded", Jobs(uncalled)),
+          !model_.info.probes().empty() || !all);
+      doubts_.unplaced |= kCallRows;
+    } else if (doubts_.begin_open || doubts_.end_open) {
+      doubts_.unplaced |= kCallRows;
+    }
+  }
+
+  static std::string Jobs(uint64_t count) {
+    return fmt::format("{} job{}", count, count == 1 ? "" : "s");
+  }
+
+  // The driver knows all jobs, and when the device had each: rows of the device can only be
+  // missing there.
+  void PlaceDeviceRows() {
+    constexpr uint32_t kDeviceRows = kCommandRows | kJobRows;
+    const uint32_t missing = doubts_.unplaced & kDeviceRows;
+    if (missing == 0 || (doubts_.unplaced & kHostRows) || !model_.has_accounts) return;
+    if (absent_ & kDeviceRows) return;
+    doubts_.unplaced &= ~kDeviceRows;
+    const model::Jobs& jobs = model_.jobs;
+    for (size_t j = 0; j < jobs.size(); ++j) {
+      const bool whole =
+          jobs.on_device[j] && jobs.commands_retired[j] == jobs.num_commands[j] &&
+          (jobs.submit_ns[j] == kNoTime || jobs.commands_submitted[j] == jobs.num_commands[j]);
+      if (whole) continue;
+      const int64_t from_ns =
+          jobs.submit_ns[j] != kNoTime ? jobs.submit_ns[j] : model_.info.start_ns();
+      const int64_t to_ns =
+          jobs.complete_ns[j] != kNoTime ? jobs.complete_ns[j] : model_.accounts.stop_ns();
+      doubts_.places.push_back({kDeviceRows, from_ns, std::max(from_ns, to_ns)});
+    }
+  }
+
+  const Report& report_;
+  const model::Model& model_;
+  Doubts doubts_;
+  uint32_t absent_ = 0;  // kinds of which no source was recorded
+};
+
+// Classes that more rows of these kinds can make of an instant of a class, as bits.
+uint32_t Reach(Class seen, uint32_t rows) {
+  uint32_t reach = 0;
+  if (rows & kCommandRows) reach |= 1u << kComputing | 1u << kTransferring;
+  if (rows & kJobRows) reach |= 1u << kHolding | 1u << kNotifying | 1u << kRinging;
+  if (rows & kHostRows) reach |= 1u << kNotifying | 1u << kRinging | 1u << kDriver;
+  if (rows & kCallRows) reach |= 1u << kRuntime;
+  reach &= (1u << seen) - 1;  // the first that is true counts
+  // Another thread may have waited than the one that was seen to.
+  if (seen == kNotifying && (rows & kHostRows)) {
+    reach |= 1u << kRinging | 1u << kDriver | 1u << kRuntime | 1u << kApplication;
+  }
+  return reach;
+}
+
+}  // namespace
+
+Doubts FindDoubts(const Report& report) { return Finder(report).Run(); }
+
+bool BoundClasses(const Report& report, const Doubts& doubts,
+                  std::array<Span, kNumClasses>* possible) {
+  const Breakdown& breakdown = report.breakdown;
+  *possible = breakdown.time;
+  if (doubts.none()) return true;
+  if (doubts.contradiction) return false;
+  const auto give = [&](uint32_t reach, int64_t ns) {
+    for (int c = 0; c < kNumClasses; ++c) {
+      if (reach >> c & 1) (*possible)[c] += {0, 0, ns};
+    }
+  };
+  // Time outside of what is seen as the run: a longer run has any class there, but missing
+  // calls alone make it longer by themselves.
+  const int64_t start_ns = report.model->info.start_ns(),
+                stop_ns = report.model->accounts.stop_ns();
+  const bool known = report.model->has_info && report.model->has_accounts &&
+                     start_ns <= breakdown.begin_ns && breakdown.end_ns <= stop_ns;
+  if (!known) return false;
+  if (doubts.unplaced & ~kCallRows) {
+    give((1u << kNumClasses) - 1, breakdown.begin_ns - start_ns + stop_ns - breakdown.end_ns);
+  } else if (doubts.unplaced & kCallRows) {
+    if (doubts.begin_open) give(1u << kRuntime, breakdown.begin_ns - start_ns);
+    if (doubts.end_open) give(1u << kRuntime, stop_ns - breakdown.end_ns);
+  }
+  std::map<int64_t, std::array<int, 2>> changes;  // of the open places of commands, jobs
+  int64_t before_ns = 0, after_ns = 0;
+  for (const Doubts::Place& place : doubts.places) {
+    changes[place.from_ns][0] += 1, changes[place.to_ns][0] -= 1;
+    before_ns = std::max(before_ns, breakdown.begin_ns - place.from_ns);
+    after_ns = std::max(after_ns, place.to_ns - breakdown.end_ns);
+  }
+  give((1u << kNumClasses) - 1, before_ns + after_ns);
+  // Along the run: what each stretch may be besides what it is seen as.
+  int open = 0;
+  auto change = changes.begin();
+  int64_t at_ns = breakdown.begin_ns;
+  for (const Piece& piece : breakdown.pieces) {
+    while (at_ns < piece.end_ns) {
+      for (; change != changes.end() && change->first <= at_ns; ++change) open += change->second[0];
+      const int64_t until_ns =
+          change == changes.end() ? piece.end_ns : std::min(piece.end_ns, change->first);
+      const uint32_t rows = doubts.unplaced | (open > 0 ? kCommandRows | kJobRows : 0u);
+      const uint32_t reach = Reach(piece.of, rows);
+      give(reach, until_ns - at_ns);
+      if (reach != 0) {
+        Span& seen = (*possible)[piece.of];
+        seen.lo_ns = std::max<int64_t>(0, seen.lo_ns - (until_ns - at_ns));
+      }
+      at_ns = until_ns;
+    }
+  }
+  return true;
+}
+
+}  // namespace acceltrace::analysis

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/analysis/verdict.h"
+
+#include <fmt/format.h>
+
+#include "libtrace/analysis/doubts.h"
+#include "libtrace/analysis/report.h"
+
+namespace acceltrace::analysis {
+namespace {
+
+// Whether the class is the largest whatever the true times within the bounds are.
+bool Stands(const std::array<Span, kNumClasses>& possible, Class largest) {
+  for (int c = 0; c < kNumClasses; ++c) {
+    if (c != largest && possible[c].hi_ns >= possible[largest].lo_ns) return false;
+  }
+  return true;
+}
+
+// That no device was used is known when whoever sees every job saw none.
+bool SawAllJobs(const Doubts& doubts) {
+  return !doubts.contradiction &&
+         (!(doubts.unplaced & kHostRows) || !(doubts.unplaced & (kCommandRows | kJobRows)));
+}
+
+}  // namespace
+
+const char* StandingName(Verdict::Standing standing) {
+  switch (standing) {
+    case Verdict::Standing::kCertain:
+      return "certain";
+    case Verdict::Standing::kClose:
+      return "close";
+    case Verdict::Standing::kHolds:
+      return "holds";
+    case Verdict::Standing::kInconclusive:
+      break;
+  }
+  return "inconclusive";
+}
+
+std::string CaveatsText(const std::vector<Caveat>& caveats) {
+  constexpr size_t kMost = 2;
+  std::string text;
+  for (size_t i = 0; i < caveats.size() && i < kMost; ++i) {
+    text += (i == 0 ? "" : "; ") + caveats[i].text;
+  }
+  if (caveats.size() > kMost) text += fmt::format("; {} more", caveats.size() - kMost);
+  return text;
+}
+
+Verdict ComputeVerdict(const Report& report) {
+  using Standing = Verdict::Standing;
+  const Breakdown& breakdown = report.breakdown;
+  Verdict verdict;
+  Doubts doubts = FindDoubts(report);
+  verdict.caveats = std::move(doubts.caveats);
+  verdict.possible = breakdown.time;
+  const std::string because = CaveatsText(verdict.caveats);
+  const auto withhold = [&](const char* why) {
+    verdict.standing = Standing::kInconclusive;
+    verdict.text = fmt::format("inconclusive: {}{}{}", because, because.empty() ? "" : "; ", why);
+  };
+  if (breakdown.RunNs() <= 0) {
+    verdict.text = breakdown.verdict;
+    if (!SawAllJobs(doubts)) {
+      withhold("nothing is known of what devices did");
+    } else if (!doubts.none() || !verdict.whole()) {
+      verdict.standing = Standing::kHolds;
+      verdict.text += ", although " + because;
+    }
+    return verdict;
+  }
+  const bool bounded = BoundClasses(report, doubts, &verdict.possible);
+  if (doubts.none() && verdict.whole()) {
+    verdict.standing = breakdown.certain ? Standing::kCertain : Standing::kClose;
+    verdict.text = breakdown.verdict;
+  } else if (doubts.contradiction) {
+    withhold("its times and counts cannot be trusted");
+  } else if (!bounded || !Stands(verdict.possible, breakdown.largest)) {
+    withhold("what is missing could change the answer");
+  } else {
+    verdict.standing = Standing::kHolds;
+    verdict.text = fmt::format("{}, whatever is missing: {}", breakdown.verdict, because);
+  }
+  return verdict;
+}
+
+}  // namespace acceltrace::analysis

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a file lacks of what was written to it, by the word of its footer. Room:
+// libtrace/model, internal.
+#ifndef LIBTRACE_MODEL_PARTS_H_
+#define LIBTRACE_MODEL_PARTS_H_
+
+#include <array>
+#include <cstdint>
+
+#include "libtrace/model/model.h"
+
+namespace acceltrace::model {
+
+// Counts packets and rows of each kind as they are read, and compares them with the
+// footer's index in the end.
+class PartCounter {
+ public:
+  void Add(const proto::Packet& packet);
+  // After the last packet.
+  Missing Done(const stream::ReadStats& read) const;
+
+ private:
+  static constexpr size_t kKinds = 32;  // field numbers of Packet's bodies are below
+  struct Count {
+    uint64_t packets = 0, rows = 0;
+  };
+  std::array<Count, kKinds> read_{}, written_{};
+  bool has_index_ = false;
+  bool after_accounts_ = false;  // the last packet that was read is Accounts
+};
+
+}  // namespace acceltrace::model
+
+#endif  // LIBTRACE_MODEL_PARTS_H_

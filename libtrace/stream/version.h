@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The version of all of acceltrace: programs, traces, package. Room: libtrace/stream.
+#ifndef LIBTRACE_STREAM_VERSION_H_
+#define LIBTRACE_STREAM_VERSION_H_
+
+namespace acceltrace {
+inline constexpr char kVersion[] = "0.1.0";
+}  // namespace acceltrace
+
+#endif  // LIBTRACE_STREAM_VERSION_H_

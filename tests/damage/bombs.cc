@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Small traces made to cost much: memory of no verb may go beyond 64 MB and eight times the file,
+// and none may take longer than 5 s of a CPU.
+//
+//   tap-bombs [BYTES [FIRST SEED [COUNT]]]      default: 120000 1 24, for the test suite
+//   tap-bombs write NAME BYTES SEED FILE        for the programs themselves
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "libtrace/stream/batches.h"
+#include "libtrace/stream/columns.h"
+#include "libtrace/stream/validate.h"
+#include "tests/damage/mutator.h"
+#include "tests/damage/whole_way.h"
+#include "tests/golden/trace_builder.h"
+
+namespace acceltrace::test {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using proto::Packet;
+
+constexpr size_t kProgramBytes = size_t{16} << 20;  // what the program itself is
+constexpr double kMaxSeconds = 5;
+
+// A sound trace of one job, to hang things on.
+std::vector<Packet> Base() {
+  TraceBuilder builder;
+  builder.AddDevice();
+  builder.AddApi("call", 100, 1, 10'000'000, 10'090'000);
+  JobSpec job;
+  job.submit_ns = 10'001'000, job.doorbell_ns = 10'002'000, job.submit_end_ns = 10'003'000;
+  job.device_doorbell_ns = 10'002'500, job.fetched_ns = 10'003'000;
+  job.completion_ns = 10'060'000, job.device_irq_ns = 10'060'100;
+  job.irq_ns = 10'062'000, job.complete_ns = 10'063'000;
+  CommandSpec command;
+  command.fetched_ns = command.head_ns = 10'003'500;
+  command.start_ns = 10'004'000, command.end_ns = 10'059'000;
+  job.commands = {command};
+  builder.AddJob(job);
+  return builder.Packets();
+}
+
+void SetNumber(google::protobuf::Message* batch, const FieldDescriptor* field, uint64_t value) {
+  const auto& r = *batch->GetReflection();
+  switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT64:
+      return r.AddInt64(batch, field, static_cast<int64_t>(value));
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return r.AddUInt64(batch, field, value);
+    case FieldDescriptor::CPPTYPE_INT32:
+      return r.AddInt32(batch, field, static_cast<int32_t>(value));
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return r.AddUInt32(batch, field, static_cast<uint32_t>(value));
+    default:
+      return;
+  }
+}
+
+// A batch of a kind with as many rows as its bytes may tell: some columns with small numbers,
+// the others absent.
+void AddBatch(Packet::BodyCase kind, size_t bytes, Random* random, std::vector<Packet>* packets) {
+  Packet packet;
+  const auto& reflection = *packet.GetReflection();
+  google::protobuf::Message* batch = reflection.MutableMessage(
+      &packet, Packet::descriptor()->FindFieldByNumber(static_cast<int>(kind)));
+  std::vector<const FieldDescriptor*> columns;
+  for (int i = 0; i < batch->GetDescriptor()->field_count(); ++i) {
+    const FieldDescriptor* field = batch->GetDescriptor()->field(i);
+    if (!field->is_repeated() || field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) continue;
+    const bool flag = field->name() == "open" || field->name() == "mark" ||
+                      field->name() == "has_irq" || field->name() == "has_ptm" ||
+                      field->name() == "device" || field->name() == "unit";
+    if (columns.empty() || (!flag && random->OneIn(2))) columns.push_back(field);
+  }
+  // As few bytes for a row as are let through: the columns that take most.
+  const size_t least = stream::LeastRowBytes(kind);
+  for (int i = 0; i < batch->GetDescriptor()->field_count() && columns.size() < least; ++i) {
+    const FieldDescriptor* field = batch->GetDescriptor()->field(i);
+    const bool number = field->is_repeated() && !stream::IsRowMajor(*field) &&
+                        field->cpp_type() != FieldDescriptor::CPPTYPE_STRING;
+    if (number && std::find(columns.begin(), columns.end(), field) == columns.end()) {
+      columns.push_back(field);
+    }
+  }
+  while (columns.size() > least) {
+    columns.erase(columns.begin() + 1 + static_cast<ptrdiff_t>(random->Below(columns.size() - 1)));
+  }
+  const size_t rows = std::min<size_t>(bytes / least, stream::kMaxRows);
+  const bool counts = random->OneIn(2);
+  for (const FieldDescriptor* field : columns) {
+    if (stream::IsRowMajor(*field)) continue;
+    for (size_t row = 0; row < rows; ++row) {
+      uint64_t value = 1 + (counts ? row : random->Below(100));
+      if (field->name() == "kind") value = 1 + random->Below(6);
+      // What a device says of its clock is for the clock's own fuzzer.
+      if (kind == Packet::kDeviceEvents && field->name() == "kind" && value % 4 == 2) value = 7;
+      if (field->name() == "unit" || field->name() == "device") value = 0;
+      if (field->name() == "open" || field->name() == "mark") value = row % 2;
+      if (field->name().starts_with("has_")) value = row % 2;
+      if (field->name().ends_with("_delta")) value = 1;
+      SetNumber(batch, field, value);
+    }
+  }
+  packets->push_back(std::move(packet));
+}
+
+void AddStrings(size_t count, size_t length, std::vector<Packet>* packets) {
+  Packet packet;
+  for (size_t i = 0; i < count; ++i) {
+    packet.mutable_strings()->add_id(static_cast<uint32_t>(1000 + i));
+    std::string name = std::to_string(i);
+    name.resize(std::max(length, name.size()), 'n');
+    packet.mutable_strings()->add_value(name);
+  }
+  packets->push_back(std::move(packet));
+}
+
+using Bomb = std::function<void(size_t bytes, Random*, std::vector<Packet>*)>;
+
+std::map<std::string, Bomb> Bombs() {
+  std::map<std::string, Bomb> bombs;
+  for (const auto kind : {Packet::kProcesses, Packet::kOpNames, Packet::kApi, Packet::kRanges,
+                          Packet::kHost, Packet::kCommands, Packet::kJobs, Packet::kCounters,
+                          Packet::kClocks, Packet::kDeviceEvents, Packet::kLosses}) {
+    const auto* field = Packet::descriptor()->FindFieldByNumber(kind);
+    bombs["rows of " + field->name()] = [kind](size_t bytes, Random* random, auto* packets) {
+      AddBatch(kind, bytes, random, packets);
+    };
+  }
+  const auto counters = [](bool values) {
+    return [values](size_t bytes, Random*, std::vector<Packet>* packets) {
+      for (Packet& packet : *packets) {
+        if (!packet.has_device()) continue;
+        auto* device = packet.mutable_device();
+        while (device->counters_size() < 4096) device->add_counters()->set_unit_index(-1);
+      }
+      const size_t each = 4000;
+      for (size_t done = 0; done < bytes; done += each) {
+        auto* batch = packets->emplace_back().mutable_counters();
+        for (uint32_t c = 0; c < (values ? 1u : 8u); ++c) batch->add_counter(4095 - c);
+        for (size_t row = 0; row < each / (values ? 2 : 1); ++row) {
+          batch->add_time_ticks_delta(1);
+          if (values) batch->add_value_delta(1);
+        }
+      }
+    };
+  };
+  bombs["counters of 4096, values of one"] = counters(true);
+  bombs["counters without values"] = counters(false);
+  bombs["a long name in each row"] = [](size_t bytes, Random* random, auto* packets) {
+    AddStrings(1, std::min<size_t>(bytes / 4, 60'000), packets);
+    AddBatch(Packet::kApi, bytes * 3 / 4, random, packets);
+    for (uint32_t& name : *packets->back().mutable_api()->mutable_name()) name = 1000;
+  };
+  bombs["names without end"] = [](size_t bytes, Random*, auto* packets) {
+    const size_t count = bytes / 14;
+    AddStrings(count, 0, packets);
+    auto* api = packets->emplace_back().mutable_api();
+    auto* ranges = packets->emplace_back().mutable_ranges();
+    for (size_t i = 0; i < count / 2; ++i) {
+      api->add_begin_ns_delta(i == 0 ? 10'000'000 : 1), api->add_duration_ns(1);
+      api->add_name(static_cast<uint32_t>(1000 + 2 * i)), api->add_pid(1), api->add_tid(1);
+      ranges->add_begin_ns_delta(i == 0 ? 10'000'000 : 1), ranges->add_duration_ns(1);
+      ranges->add_name(static_cast<uint32_t>(1001 + 2 * i)), ranges->add_pid(1);
+    }
+  };
+  bombs["ranges within ranges"] = [](size_t bytes, Random*, auto* packets) {
+    const size_t count = bytes / 40;
+    auto* api = packets->emplace_back().mutable_api();
+    auto* ranges = packets->emplace_back().mutable_ranges();
+    auto* host = packets->emplace_back().mutable_host();
+    for (size_t i = 0; i < count; ++i) {
+      ranges->add_begin_ns_delta(i == 0 ? 5'000'000 : 1), ranges->add_duration_ns(100'000'000);
+      ranges->add_pid(1), ranges->add_tid(1), ranges->add_name(static_cast<uint32_t>(i));
+      api->add_begin_ns_delta(i == 0 ? 10'000'000 : 2), api->add_duration_ns(1);
+      api->add_pid(1), api->add_tid(1), api->add_correlation_delta(1), api->add_name(1);
+      host->add_kind(proto::HostBatch::KIND_SUBMIT),
+          host->add_time_ns_delta(i == 0 ? 10'000'001 : 2);
+      host->add_pid(1), host->add_tid(1), host->add_job(static_cast<uint32_t>(i + 10));
+      host->add_correlation_delta(1);
+    }
+  };
+  bombs["devices full of names"] = [](size_t bytes, Random*, auto* packets) {
+    std::vector<Packet> devices;
+    size_t used = 0;
+    for (uint32_t number = 1; number < 256 && used < bytes * 3 / 4; ++number) {
+      auto* device = devices.emplace_back().mutable_device();
+      device->set_device(number);
+      for (int u = 0; u < 64; ++u) device->add_units()->set_kind(proto::Unit::KIND_DMA_TO_DEVICE);
+      for (int s = 0; s < 32; ++s) device->add_stalls(std::to_string(s));
+      for (uint32_t o = 0; o < 100; ++o) device->add_opcodes()->set_code(o);
+      used += devices.back().ByteSizeLong();
+      auto* jobs = devices.emplace_back().mutable_jobs();
+      jobs->set_device(number);
+      jobs->add_doorbell_ticks_delta(5), jobs->add_job(1), jobs->add_completion_ticks_after(9);
+    }
+    packets->insert(packets->end(), devices.begin(), devices.end());
+    Random random(1);
+    AddBatch(Packet::kCommands, bytes / 4, &random, packets);
+  };
+  bombs["opcodes and limiters by the thousand"] = [](size_t bytes, Random* random, auto* packets) {
+    for (Packet& packet : *packets) {
+      if (!packet.has_device()) continue;
+      for (uint32_t o = 0; o < 4000; ++o) packet.mutable_device()->add_opcodes()->set_code(o);
+      for (uint32_t l = 0; l < 4000; ++l) packet.mutable_device()->add_limiters(std::to_string(l));
+      while (packet.device().units_size() > 4)
+        packet.mutable_device()->mutable_units()->RemoveLast();
+    }
+    AddBatch(Packet::kCommands, bytes, random, packets);
+    auto* commands = packets->back().mutable_commands();
+    commands->clear_opcode(), commands->clear_limiter(), commands->clear_job();
+    const size_t rows = stream::Rows(packets->back());
+    for (uint32_t i = 0; i < rows; ++i) {
+      commands->add_opcode(3999 - i % 4000), commands->add_limiter(i % 4000), commands->add_job(2);
+    }
+  };
+  bombs["a head full of probes"] = [](size_t bytes, Random*, auto* packets) {
+    for (size_t i = 0; i < bytes / 4; ++i)
+      (*packets)[0].mutable_info()->add_probes()->set_name("x");
+  };
+  return bombs;
+}
+
+struct Cost {
+  bool ended = false;
+  size_t bytes = 0;
+  double seconds = 0;
+};
+
+// In a process of its own.
+Cost Measure(const std::string& trace) {
+  const pid_t child = fork();
+  if (child == 0) {
+    google::protobuf::SetLogHandler(nullptr);
+    GoTheWholeWay(trace);
+    _exit(0);
+  }
+  rusage usage{};
+  int status = 0;
+  if (child < 0 || wait4(child, &status, 0, &usage) != child) return {};
+  return {WIFEXITED(status) && WEXITSTATUS(status) == 0,
+          static_cast<size_t>(usage.ru_maxrss) * 1024,
+          static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+              static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6};
+}
+
+std::string Make(const Bomb& bomb, size_t bytes, uint64_t seed) {
+  std::vector<Packet> packets = Base();
+  Random random(seed);
+  bomb(bytes, &random, &packets);
+  return Encode(std::move(packets), Footer::kWritten);
+}
+
+int Run(size_t bytes, uint64_t first, uint64_t count) {
+  const auto bombs = Bombs();
+  std::printf("1..%zu\n", bombs.size());
+  size_t number = 0;
+  int failed = 0;
+  double worst_share = 0, worst_s = 0;
+  // What a child has at its start is the parent's.
+  const size_t before = Measure("").bytes;
+  for (const auto& [name, bomb] : bombs) {
+    bool good = true;
+    double most_share = 0, most_s = 0;
+    // A test run divides its seeds among the bombs.
+    for (uint64_t seed = first + number; seed < first + std::max<uint64_t>(count, number + 1);
+         seed += bombs.size()) {
+      const std::string trace = Make(bomb, bytes, seed);
+      const Cost cost = Measure(trace);
+      const size_t took = kProgramBytes + (cost.bytes > before ? cost.bytes - before : 0);
+      const double share =
+          static_cast<double>(took) / static_cast<double>(AllowedBytes(trace.size()));
+      most_share = std::max(most_share, share), most_s = std::max(most_s, cost.seconds);
+      if (cost.ended && share <= 1 && cost.seconds <= kMaxSeconds) continue;
+      good = false;
+      std::printf("# seed %llu: a trace of %zu bytes took %zu bytes and %.1f s%s\n",
+                  static_cast<unsigned long long>(seed), trace.size(), took, cost.seconds,
+                  cost.ended ? "" : " and did not end well");
+    }
+    failed += !good;
+    std::printf("%sok %zu - %s\n", good ? "" : "not ", ++number, name.c_str());
+    std::printf("# %s: %.0f %% of the memory, %.2f s\n", name.c_str(), 100 * most_share, most_s);
+    worst_share = std::max(worst_share, most_share), worst_s = std::max(worst_s, most_s);
+  }
+  std::printf("# {\"bombs\": %zu, \"failed\": %d, \"memory_share\": %.3f, \"seconds\": %.2f}\n",
+              bombs.size(), failed, worst_share, worst_s);
+  return failed == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace acceltrace::test
+
+int main(int argc, char** argv) {
+  using namespace acceltrace::test;
+  google::protobuf::SetLogHandler(nullptr);
+  const auto number = [&](int at, uint64_t otherwise) {
+    return argc > at ? std::strtoull(argv[at], nullptr, 0) : otherwise;
+  };
+  if (argc == 6 && std::string(argv[1]) == "write") {
+    const auto bombs = Bombs();
+    const auto bomb = bombs.find(argv[2]);
+    if (bomb == bombs.end()) return 2;
+    const std::string trace = Make(bomb->second, number(3, 0), number(4, 1));
+    std::ofstream(argv[5], std::ios::binary)
+        .write(trace.data(), static_cast<std::streamsize>(trace.size()));
+    return 0;
+  }
+  return Run(number(1, 120'000), number(2, 1), number(3, 24));
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Three recordings whose answers are known. Room: tests.
+#ifndef TESTS_DAMAGE_RECORDINGS_H_
+#define TESTS_DAMAGE_RECORDINGS_H_
+
+#include <string>
+#include <vector>
+
+#include "libtrace/analysis/breakdown.h"
+
+namespace acceltrace::test {
+
+struct Recording {
+  std::string name;
+  std::string bytes;
+  analysis::Class truth;
+};
+
+// host: tests/golden/demo.atrace, a real one, bound by API calls. The others are built, so that
+// what they are bound by is so by construction: compute, transfer. Their batches are small, as
+// those of a long recording are to its whole.
+std::vector<Recording> Recordings();
+
+}  // namespace acceltrace::test
+
+#endif  // TESTS_DAMAGE_RECORDINGS_H_

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/damage/whole_way.h"
+
+#include "libtrace/analysis/report.h"
+#include "libtrace/view/csv.h"
+#include "libtrace/view/export.h"
+#include "libtrace/view/json.h"
+#include "libtrace/view/tables.h"
+#include "libtrace/view/text.h"
+
+namespace acceltrace::test {
+
+bool GoTheWholeWay(std::string_view bytes) {
+  auto reader = stream::Reader::FromMemory(bytes);
+  if (!reader.ok()) return false;
+  const auto model = model::Load(reader->get());
+  if (!model.ok()) return false;
+  {
+    const analysis::Report report = analysis::ComputeReport(**model);
+    const auto findings = analysis::FindProblems(report);
+    view::Style style;
+    style.width = 120;
+    (void)view::TextReport(report, style);
+    (void)view::JsonReport(report);
+    (void)view::TextVerify(report, findings, style);
+    (void)view::JsonVerify(report, findings);
+  }
+  const view::Sink nowhere = [](std::string_view) { return Status(); };
+  for (const view::PlainTable& table : view::PlainTables(**model)) {
+    (void)view::WriteCsv(table, nowhere);
+  }
+  (void)view::ExportPerfetto(**model, nowhere);
+  return true;
+}
+
+}  // namespace acceltrace::test
