@@ -80,7 +80,7 @@ class Sweep {
   }
 
   // result's begin and end are set.
-  void Run(Breakdown* result) {
+  void Run(Breakdown* result, std::vector<ClassChange>* changes) {
     for (Edge& edge : edges_) {
       if (edge.at_ns >= result->begin_ns && edge.at_ns <= result->end_ns) continue;
       edge.at_ns = std::clamp(edge.at_ns, result->begin_ns, result->end_ns);
@@ -95,6 +95,7 @@ class Sweep {
     std::array<int64_t, kNumClasses> error_ns{};
     int64_t last_ns = result->begin_ns;
     Class current = kApplication;
+    if (changes != nullptr) changes->push_back({last_ns, current});
     Running running;
     for (size_t i = 0; i < edges_.size();) {
       const int64_t at_ns = edges_[i].at_ns;
@@ -121,6 +122,7 @@ class Sweep {
           break;
         }
       }
+      if (changes != nullptr && before != current) changes->push_back({at_ns, current});
       // An edge between two states of devices moves no time to or from the host.
       if (before != current && (before > kHolding || current > kHolding)) {
         error_ns[before] += edge_error_ns;
@@ -262,7 +264,7 @@ bool FindRun(const model::Model& model, Breakdown* result) {
 
 }  // namespace
 
-Breakdown ComputeBreakdown(const model::Model& model) {
+Breakdown ComputeBreakdown(const model::Model& model, std::vector<ClassChange>* changes) {
   Breakdown result;
   if (!FindRun(model, &result)) {
     Judge(&result);
@@ -274,7 +276,7 @@ Breakdown ComputeBreakdown(const model::Model& model) {
   for (size_t i = 0; i < model.api.size(); ++i) {
     sweep.Add(kRuntime, model.api.begin_ns[i], model.api.end_ns[i]);
   }
-  sweep.Run(&result);
+  sweep.Run(&result, changes);
   Judge(&result);
   return result;
 }

@@ -66,7 +66,14 @@ struct Breakdown {
   }
 };
 
-Breakdown ComputeBreakdown(const model::Model& model);
+// From at_ns on the run is in this class.
+struct ClassChange {
+  int64_t at_ns;
+  Class to;
+};
+
+// changes: nullptr, or filled with the run's classes in order of time.
+Breakdown ComputeBreakdown(const model::Model& model, std::vector<ClassChange>* changes = nullptr);
 
 }  // namespace acceltrace::analysis
 

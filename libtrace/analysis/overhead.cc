@@ -1,9 +1,151 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/analysis/overhead.h"
 
-namespace acceltrace::analysis {
+#include <fmt/format.h>
 
-Overhead ComputeOverhead(const model::Model& model) {
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "libtrace/analysis/replay.h"
+#include "libtrace/analysis/tracer_work.h"
+
+namespace acceltrace::analysis {
+namespace {
+
+Span ToSpan(const Cost& cost) {
+  return {std::llround(cost[kLow]), std::llround(cost[kMid]), std::llround(cost[kHigh])};
+}
+
+void Add(Cost* sum, const Cost& cost, double share = 1) {
+  for (size_t i = 0; i < sum->size(); ++i) (*sum)[i] += share * cost[i];
+}
+
+// Walks the run's classes in order of time.
+class ClassAt {
+ public:
+  explicit ClassAt(const std::vector<ClassChange>& changes) : changes_(changes) {}
+  // Times must not decrease.
+  Class operator()(int64_t at_ns) {
+    while (next_ < changes_.size() && changes_[next_].at_ns <= at_ns) ++next_;
+    return next_ == 0 ? kApplication : changes_[next_ - 1].to;
+  }
+  // The class changes here next.
+  int64_t Until(int64_t end_ns) const {
+    return next_ < changes_.size() ? std::min(end_ns, changes_[next_].at_ns) : end_ns;
+  }
+
+ private:
+  const std::vector<ClassChange>& changes_;
+  size_t next_ = 0;
+};
+
+struct Sums {
+  Cost events{}, recorder{};
+  std::array<double, kNumClasses> by_class{};
+  std::unordered_map<uint32_t, std::pair<uint64_t, Cost>> threads;
+};
+
+Sums SumRun(const TracerWork& work, const Breakdown& breakdown,
+            const std::vector<ClassChange>& changes) {
+  Sums sums;
+  ClassAt event_class(changes), recorder_class(changes);
+  for (const TracerEvent& event : work.events()) {
+    if (event.at_ns < breakdown.begin_ns || event.at_ns > breakdown.end_ns) continue;
+    const Cost& cost = work.CostOf(event);
+    Add(&sums.events, cost);
+    sums.by_class[event_class(event.at_ns)] += cost[kMid];
+    auto& [events, time] = sums.threads[event.tid];
+    ++events;
+    Add(&time, cost);
+  }
+  for (const RecorderWork& row : work.recorder()) {
+    const double length = static_cast<double>(row.end_ns - row.begin_ns);
+    int64_t at_ns = std::max(row.begin_ns, breakdown.begin_ns);
+    const int64_t end_ns = std::min(row.end_ns, breakdown.end_ns);
+    while (at_ns < end_ns) {
+      const Class of = recorder_class(at_ns);
+      const int64_t until_ns = std::max(at_ns + 1, recorder_class.Until(end_ns));
+      const double share = static_cast<double>(until_ns - at_ns) / length;
+      Add(&sums.recorder, row.cpu_ns, share);
+      sums.by_class[of] += share * row.cpu_ns[kMid];
+      at_ns = until_ns;
+    }
+  }
+  return sums;
+}
+
+// What the run is longer by is taken off the classes of the host, in which it shows: each in
+// proportion to what the tracer did there, and where that is not enough (the device worked
+// meanwhile, and was waited for less), to the time that is left.
+void Distribute(const Sums& sums, const Breakdown& breakdown, Overhead* cost) {
+  std::array<double, kNumClasses> off{};
+  double direct = 0, left = 0;
+  const double whole = static_cast<double>(cost->run.mid_ns);
+  for (int c = kNotifying; c < kNumClasses; ++c) {
+    off[c] = std::min(sums.by_class[c], static_cast<double>(breakdown.time[c].mid_ns));
+    direct += off[c];
+    left += static_cast<double>(breakdown.time[c].mid_ns) - off[c];
+  }
+  const double scale = direct > whole && direct > 0 ? whole / direct : 1;
+  const double more = left > 0 ? std::clamp((whole - direct) / left, 0.0, 1.0) : 0;
+  const double low = whole > 0 ? static_cast<double>(cost->run.lo_ns) / whole : 0;
+  const double high = whole > 0 ? static_cast<double>(cost->run.hi_ns) / whole : 0;
+  for (int c = kNotifying; c < kNumClasses; ++c) {
+    const double time = static_cast<double>(breakdown.time[c].mid_ns);
+    const double mid = std::min(time, scale * off[c] + more * (time - off[c]));
+    cost->in_class[c] = ToSpan({low * mid, mid, std::min(time, high * mid)});
+  }
+}
+
+std::string Advice(const model::Model& model, const Overhead& cost) {
+  if (cost.share <= kMuchOverhead) return "";
+  std::string advice = fmt::format(
+      "the tracer took {:.1f} % of the run: its own events and the recorder's work are in it",
+      100 * cost.share);
+  if (model.accounts.overhead() != "low") {
+    advice += "; --overhead low (or --probes driver,device) records less";
+  }
+  return advice;
+}
+
+void AddCalibrated(const model::Model& model, const Breakdown& breakdown,
+                   const std::vector<ClassChange>& changes, Overhead* cost) {
+  const TracerWork work(model);
+  cost->calibrated = work.known();
+  if (!cost->calibrated) return;
+  for (const auto& kind : model.accounts.event_costs()) {
+    cost->kinds.push_back({kind.kind(), kind.events(), static_cast<double>(kind.cost_ps()) / 1e3,
+                           static_cast<double>(kind.error_ps()) / 1e3});
+  }
+  if (breakdown.RunNs() <= 0) return;
+  const Sums sums = SumRun(work, breakdown, changes);
+  cost->events = ToSpan(sums.events);
+  cost->recorder = ToSpan(sums.recorder);
+  cost->wakes = work.wakes();
+  for (const auto& [tid, thread] : sums.threads) {
+    cost->threads.push_back({tid, thread.first, ToSpan(thread.second)});
+  }
+  std::sort(cost->threads.begin(), cost->threads.end(), [](const auto& a, const auto& b) {
+    return a.time.mid_ns != b.time.mid_ns ? a.time.mid_ns > b.time.mid_ns : a.tid < b.tid;
+  });
+  Cost run{};
+  for (const Estimate estimate : {kLow, kMid, kHigh}) {
+    run[estimate] = ReplayWithout(model, work, estimate, breakdown.begin_ns, breakdown.end_ns);
+  }
+  // A cheaper event need not make a shorter run once threads wait in another order.
+  run[kLow] = std::min(run[kLow], run[kMid]);
+  run[kHigh] = std::max(run[kHigh], run[kMid]);
+  cost->run = ToSpan(run);
+  cost->share = breakdown.Share(cost->run);
+  Distribute(sums, breakdown, cost);
+  cost->advice = Advice(model, *cost);
+}
+
+}  // namespace
+
+Overhead ComputeOverhead(const model::Model& model, const Breakdown& breakdown,
+                         const std::vector<ClassChange>& changes) {
   Overhead cost;
   cost.known = model.has_accounts;
   if (!cost.known) return cost;
@@ -26,6 +168,7 @@ Overhead ComputeOverhead(const model::Model& model) {
   if (cost.rows > 0) {
     cost.bytes_per_row = static_cast<double>(cost.bytes_written) / static_cast<double>(cost.rows);
   }
+  AddCalibrated(model, breakdown, changes, &cost);
   return cost;
 }
 

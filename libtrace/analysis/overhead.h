@@ -1,14 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What did the tracer itself cost? Room: libtrace/analysis.
+//
+// Two sums that need not agree: what the tracer did (events by kind and thread, the recorder's
+// CPU time), and by how much the run is longer for it, which replay.h works out.
 #ifndef LIBTRACE_ANALYSIS_OVERHEAD_H_
 #define LIBTRACE_ANALYSIS_OVERHEAD_H_
 
+#include <array>
 #include <cstdint>
+#include <string>
+#include <vector>
 
+#include "libtrace/analysis/breakdown.h"
 #include "libtrace/model/model.h"
 
 namespace acceltrace::analysis {
+
+// Above this share of the run the verdict tells of it.
+inline constexpr double kMuchOverhead = 0.05;
+
+// The events of one kind.
+struct EventKindCost {
+  std::string kind;
+  uint64_t events = 0;
+  double each_ns = 0, each_error_ns = 0;
+};
+
+// The events on one thread.
+struct ThreadCost {
+  uint32_t tid = 0;
+  uint64_t events = 0;
+  Span time;
+};
 
 struct Overhead {
   bool known = false;
@@ -22,9 +46,25 @@ struct Overhead {
   double cpu_share = 0;    // of one CPU over the recording
   double probe_share = 0;  // likewise
   double bytes_per_row = 0;
+
+  // Only when the recorder calibrated the cost of its events.
+  bool calibrated = false;
+  std::vector<EventKindCost> kinds;
+  std::vector<ThreadCost> threads;  // the most first
+  // Within the run:
+  Span events;    // on the traced threads and in interrupts
+  Span recorder;  // the daemon's work, waking it included
+  uint64_t wakes = 0;
+  Span run;          // by so much the run is longer
+  double share = 0;  // of the run
+  // How much shorter each of the host's classes would be; 0 for those of the device.
+  std::array<Span, kNumClasses> in_class{};
+  std::string advice;  // what to record less of; empty unless the share is above kMuchOverhead
 };
 
-Overhead ComputeOverhead(const model::Model& model);
+// changes: of ComputeBreakdown.
+Overhead ComputeOverhead(const model::Model& model, const Breakdown& breakdown,
+                         const std::vector<ClassChange>& changes);
 
 }  // namespace acceltrace::analysis
 

@@ -32,7 +32,8 @@ Report ComputeReport(const model::Model& model) {
   Report report;
   report.model = &model;
   report.counts = ComputeCounts(model);
-  report.breakdown = ComputeBreakdown(model);
+  std::vector<ClassChange> changes;
+  report.breakdown = ComputeBreakdown(model, &changes);
   report.utilisation = ComputeUtilisation(model);
   report.latency = ComputeLatency(model);
   report.transfers = ComputeTransfers(model);
@@ -47,7 +48,8 @@ Report ComputeReport(const model::Model& model) {
   report.causality = ComputeCausality(model);
   report.losses = ComputeLosses(model);
   report.laws = ComputeConservation(model, report.losses, report.utilisation);
-  report.overhead = ComputeOverhead(model);
+  report.overhead = ComputeOverhead(model, report.breakdown, changes);
+  if (!report.overhead.advice.empty()) report.breakdown.verdict += "; " + report.overhead.advice;
   report.verdict = ComputeVerdict(report);
   return report;
 }

@@ -462,6 +462,34 @@ Json LawsJson(const Report& report) {
   return laws;
 }
 
+// What was calibrated, and what follows for the run.
+void AddCalibratedCost(const analysis::Overhead& cost, Json* json) {
+  Json kinds = Json::array(), threads = Json::array(), classes;
+  for (const analysis::EventKindCost& kind : cost.kinds) {
+    kinds.push_back({{"kind", kind.kind},
+                     {"events", kind.events},
+                     {"each_ns", Rounded(kind.each_ns)},
+                     {"each_error_ns", Rounded(kind.each_error_ns)}});
+  }
+  for (const analysis::ThreadCost& thread : cost.threads) {
+    threads.push_back(
+        {{"tid", thread.tid}, {"events", thread.events}, {"time", SpanJson(thread.time)}});
+  }
+  for (int c = 0; c < analysis::kNumClasses; ++c) {
+    if (cost.in_class[c].hi_ns == 0) continue;
+    classes[analysis::ClassName(static_cast<analysis::Class>(c))] = SpanJson(cost.in_class[c]);
+  }
+  (*json)["calibrated"] = true;
+  (*json)["run"] = SpanJson(cost.run);
+  (*json)["run_share"] = Rounded(cost.share);
+  (*json)["events"] = SpanJson(cost.events);
+  (*json)["recorder"] = SpanJson(cost.recorder);
+  (*json)["wakes"] = cost.wakes;
+  (*json)["event_kinds"] = kinds;
+  (*json)["threads"] = threads;
+  (*json)["in_class"] = classes.is_null() ? Json::object() : classes;
+}
+
 Json TracerJson(const Report& report) {
   const analysis::Overhead& cost = report.overhead;
   Json probes = Json::array();
@@ -482,6 +510,7 @@ Json TracerJson(const Report& report) {
     json["rows"] = cost.rows;
     json["bytes_per_row"] = Rounded(cost.bytes_per_row);
   }
+  if (cost.calibrated) AddCalibratedCost(cost, &json);
   json["probes"] = probes;
   return json;
 }

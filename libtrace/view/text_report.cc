@@ -74,6 +74,14 @@ std::string Heading(const Report& report, const Style& style) {
   return out + table.Render(style);
 }
 
+// A class less what the tracer did in it, where it did anything.
+static std::string Without(const analysis::Span& span, const analysis::Span& tracer) {
+  if (tracer.hi_ns == 0) return "";
+  return FormatSpan({std::max<int64_t>(0, span.lo_ns - tracer.hi_ns),
+                     std::max<int64_t>(0, span.mid_ns - tracer.mid_ns),
+                     std::max<int64_t>(0, span.hi_ns - tracer.lo_ns)});
+}
+
 std::string Breakdown(const Report& report, const Style& style) {
   const analysis::Breakdown& breakdown = report.breakdown;
   std::string out = view::Heading(style, "VERDICT");
@@ -91,15 +99,24 @@ std::string Breakdown(const Report& report, const Style& style) {
       fmt::format("{} from the first submitting call to the last return; each instant "
                   "counts once",
                   FormatNs(breakdown.RunNs())));
-  Table table({{"", Align::kLeft}, {"", Align::kLeft}, {""}, {""}});
+  const analysis::Overhead& cost = report.overhead;
+  std::vector<Table::Column> columns = {{"", Align::kLeft}, {"", Align::kLeft}, {""}, {""}};
+  if (cost.calibrated) columns.push_back({"without the tracer"});
+  Table table(columns);
   for (int c = 0; c < analysis::kNumClasses; ++c) {
     const analysis::Span& span = breakdown.time[c];
     if (span.hi_ns == 0) continue;
     const double share = breakdown.Share(span);
-    table.Add({analysis::ClassText(static_cast<analysis::Class>(c)), Bar(share, 30),
-               FormatShare(share), FormatSpan(span)});
+    std::vector<std::string> row = {analysis::ClassText(static_cast<analysis::Class>(c)),
+                                    Bar(share, 30), FormatShare(share), FormatSpan(span)};
+    if (cost.calibrated) row.push_back(Without(span, cost.in_class[c]));
+    table.Add(std::move(row));
   }
   out += table.Render(style);
+  if (cost.calibrated) {
+    out += fmt::format("  the tracer made the run {} longer ({} of it)\n", FormatSpan(cost.run),
+                       FormatShare(cost.share));
+  }
   if (breakdown.overlap.hi_ns > 0 || breakdown.gaps > 0) {
     std::string line =
         fmt::format("  transfers and computing at once: {}; ", FormatSpan(breakdown.overlap));
@@ -115,10 +132,9 @@ std::string Breakdown(const Report& report, const Style& style) {
     aside = fmt::format("not counted: {} before it, {} after it", FormatNs(breakdown.before_ns),
                         FormatNs(breakdown.after_ns));
   }
-  if (report.overhead.probe_ns > 0) {
+  if (!cost.calibrated && cost.probe_ns > 0) {
     aside += fmt::format("{}the tracer's probes took {} of the host's time in all",
-                         aside.empty() ? "" : "; ",
-                         FormatNs(static_cast<int64_t>(report.overhead.probe_ns)));
+                         aside.empty() ? "" : "; ", FormatNs(static_cast<int64_t>(cost.probe_ns)));
   }
   if (!aside.empty()) out += Paint(style, Ink::kDim, "  " + aside) + "\n";
   return out;

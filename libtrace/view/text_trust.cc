@@ -152,13 +152,46 @@ std::string Checks(const Report& report, const Style& style) {
   return out + details;
 }
 
+namespace {
+
+// Of the threads with the most.
+constexpr size_t kMostThreads = 5;
+
+std::string Calibrated(const analysis::Overhead& cost, const Style& style) {
+  std::string out = fmt::format(
+      "  the run is {} longer for it; within the run {} in events, {} in the daemon, woken {} "
+      "times in all\n",
+      FormatSpan(cost.run), FormatSpan(cost.events), FormatSpan(cost.recorder),
+      FormatCount(cost.wakes));
+  Table table({{"event", Align::kLeft}, {"count"}, {"each, calibrated"}});
+  for (const analysis::EventKindCost& kind : cost.kinds) {
+    table.Add({Printable(kind.kind), FormatCount(kind.events),
+               fmt::format("{:.0f} ±{:.0f} ns", kind.each_ns, kind.each_error_ns)});
+  }
+  if (!table.empty()) out += table.Render(style);
+  std::string threads;
+  for (size_t i = 0; i < std::min(cost.threads.size(), kMostThreads); ++i) {
+    const analysis::ThreadCost& thread = cost.threads[i];
+    threads += fmt::format("{}thread {}: {} of {} events", i == 0 ? "  " : "; ", thread.tid,
+                           FormatSpan(thread.time), FormatCount(thread.events));
+  }
+  if (cost.threads.size() > kMostThreads) {
+    threads += fmt::format("; {} more", cost.threads.size() - kMostThreads);
+  }
+  return out + (threads.empty() ? "" : threads + "\n");
+}
+
+}  // namespace
+
 std::string Tracer(const Report& report, const Style& style) {
   const analysis::Overhead& cost = report.overhead;
   std::string out = view::Heading(style, "THE TRACER'S OWN COST");
   if (!cost.known) return out + "  unknown: the recording's own books are missing\n";
   out += fmt::format("  daemon {} of CPU ({} of one CPU over the recording)\n",
                      FormatNs(static_cast<int64_t>(cost.cpu_ns)), FormatShare(cost.cpu_share));
-  if (cost.probe_runs > 0) {
+  if (cost.calibrated) {
+    out += Calibrated(cost, style);
+  } else if (cost.probe_runs > 0) {
     out += fmt::format("  probes ran {} times", FormatCount(cost.probe_runs));
     if (cost.probe_ns > 0) {
       out += fmt::format(", {} in all, {} each", FormatNs(static_cast<int64_t>(cost.probe_ns)),

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A program on one CPU and one device is simulated with a tracer and without; from the trace
+// of the first the second's length must come out.
+#include "libtrace/analysis/overhead.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "libtrace/analysis/report.h"
+#include "tests/catch.h"
+#include "tests/golden/trace_builder.h"
+
+namespace acceltrace::analysis {
+namespace {
+
+using namespace acceltrace::test;
+
+constexpr int64_t kBase = 20'000'000;
+constexpr int64_t kBusNs = 300, kFetchNs = 700, kNoticeNs = 400, kWakeNs = 900;
+constexpr int64_t kCallNs = 500, kDriverNs = 400;
+
+struct Program {
+  uint32_t jobs = 50;
+  int64_t think_ns = 1'000;   // of the application before each launch
+  int64_t device_ns = 2'000;  // of each job
+  uint32_t wait_every = 0;    // 0 = only the last
+};
+
+struct Tracer {
+  int64_t api_ns = 0, driver_ns = 0;
+  // The recorder has the CPU for work_ns whenever the host has got to a multiple of every_ns.
+  int64_t every_ns = 0, work_ns = 0;
+};
+
+// The host's clock, which the tracer makes run on.
+class Host {
+ public:
+  Host(const Tracer& tracer, TraceBuilder* builder) : tracer_(tracer), builder_(builder) {}
+  int64_t now() const { return now_ns_; }
+  void Spend(int64_t ns) {
+    if (tracer_.every_ns > 0 && (now_ns_ + ns) / tracer_.every_ns != now_ns_ / tracer_.every_ns) {
+      Record();
+    }
+    now_ns_ += ns;
+  }
+  void Api() {
+    now_ns_ += tracer_.api_ns;
+    ++api_events_;
+  }
+  void Driver() {
+    now_ns_ += tracer_.driver_ns;
+    ++driver_events_;
+  }
+  void SleepUntil(int64_t at_ns) {
+    // The recorder has what the program leaves it.
+    if (tracer_.every_ns > 0 && at_ns - now_ns_ > 2 * tracer_.work_ns) {
+      const int64_t before_ns = now_ns_;
+      Record();
+      now_ns_ = before_ns;
+    }
+    now_ns_ = std::max(now_ns_, at_ns);
+  }
+  void AddCosts() {
+    if (builder_ == nullptr) return;
+    builder_->info()->set_num_cpus(1);
+    AddCost("shared-memory", tracer_.api_ns, api_events_);
+    AddCost("tracepoint", tracer_.driver_ns, driver_events_);
+  }
+
+ private:
+  void AddCost(const char* kind, int64_t ns, uint64_t events) {
+    auto* cost = builder_->accounts()->add_event_costs();
+    cost->set_kind(kind);
+    cost->set_cost_ps(static_cast<uint64_t>(ns) * 1000);
+    cost->set_error_ps(static_cast<uint64_t>(ns) * 100);
+    cost->set_events(events);
+  }
+
+  void Record() {
+    if (builder_ != nullptr) {
+      proto::Accounts* accounts = builder_->accounts();
+      accounts->add_work_begin_ns_delta(now_ns_ - last_work_ns_);
+      accounts->add_work_ns(static_cast<uint64_t>(tracer_.work_ns));
+      accounts->add_work_cpu_ns(static_cast<uint64_t>(tracer_.work_ns));
+      last_work_ns_ = now_ns_;
+    }
+    now_ns_ += tracer_.work_ns;
+  }
+
+  const Tracer& tracer_;
+  TraceBuilder* builder_;
+  int64_t now_ns_ = kBase, last_work_ns_ = 0;
+  uint64_t api_events_ = 0, driver_events_ = 0;
+};
+
+// From the first launch to the return of the last wait; into builder if there is one.
+int64_t Simulate(const Program& program, const Tracer& tracer, TraceBuilder* builder,
+                 bool with_costs = true) {
+  Host host(tracer, builder);
+  int64_t free_ns = 0;
+  uint64_t correlation = 0;
+  for (uint32_t i = 1; i <= program.jobs; ++i) {
+    if (i > 1) host.Spend(program.think_ns);
+    JobSpec job;
+    job.job = i, job.sequence = i, job.correlation = ++correlation;
+    const int64_t begin_ns = host.now();
+    host.Api();
+    host.Spend(kCallNs);
+    job.submit_ns = host.now();
+    host.Driver();
+    host.Spend(kDriverNs);
+    job.doorbell_ns = host.now();
+    job.device_doorbell_ns = job.doorbell_ns + kBusNs;
+    job.fetched_ns = job.device_doorbell_ns + kFetchNs;
+    const int64_t start_ns = std::max(job.fetched_ns, free_ns);
+    free_ns = start_ns + program.device_ns;
+    job.completion_ns = free_ns;
+    host.Driver();
+    CommandSpec command;
+    command.fetched_ns = command.head_ns = job.fetched_ns;
+    command.start_ns = start_ns, command.end_ns = free_ns;
+    job.commands = {command};
+    const int64_t end_ns = host.now();
+    host.Api();
+    if (builder != nullptr) builder->AddApi("Launch", 100, job.correlation, begin_ns, end_ns);
+    const bool waits = i == program.jobs || (program.wait_every > 0 && i % program.wait_every == 0);
+    if (waits) {
+      const int64_t wait_begin_ns = host.now();
+      job.wait_correlation = ++correlation;
+      host.Api();
+      host.Spend(kCallNs);
+      if (host.now() < free_ns) {
+        job.wait_ns = host.now();
+        host.Driver();
+        host.SleepUntil(free_ns + kNoticeNs);
+        job.complete_ns = host.now();
+        host.Driver();
+        host.Spend(kWakeNs);
+        job.wake_ns = host.now();
+        host.Driver();
+      }
+      const int64_t wait_end_ns = host.now();
+      host.Api();
+      if (builder != nullptr) {
+        builder->AddApi("Wait", 100, job.wait_correlation, wait_begin_ns, wait_end_ns);
+      }
+    }
+    if (builder != nullptr) builder->AddJob(job);
+  }
+  if (with_costs) host.AddCosts();
+  return host.now() - kBase;
+}
+
+struct Outcome {
+  int64_t true_ns, run_ns;
+  Overhead told;
+  std::string verdict;
+};
+
+Outcome Compare(const Program& program, const Tracer& tracer) {
+  TraceBuilder builder;
+  builder.AddDevice();
+  const int64_t with_ns = Simulate(program, tracer, &builder);
+  const int64_t without_ns = Simulate(program, {}, nullptr);
+  const auto model = builder.Model();
+  const Report report = ComputeReport(*model);
+  REQUIRE(report.overhead.calibrated);
+  return {with_ns - without_ns, with_ns, report.overhead, report.breakdown.verdict};
+}
+
+void RequireClose(const Outcome& outcome) {
+  INFO("truth " << outcome.true_ns << " of " << outcome.run_ns << ", told "
+                << outcome.told.run.lo_ns << " " << outcome.told.run.mid_ns << " "
+                << outcome.told.run.hi_ns);
+  const double allowed = std::max(0.05 * static_cast<double>(outcome.true_ns),
+                                  0.005 * static_cast<double>(outcome.run_ns));
+  REQUIRE(std::abs(outcome.told.run.mid_ns - outcome.true_ns) <= allowed);
+}
+
+}  // namespace
+
+TEST_CASE("What the tracer added to a run is told whatever sets its pace") {
+  const Tracer events{300, 500, 0, 0};
+  SECTION("the host") { RequireClose(Compare({80, 1'000, 200, 0}, events)); }
+  SECTION("the host, with a short wait now and then") {
+    RequireClose(Compare({80, 1'000, 900, 10}, events));
+  }
+  SECTION("each job is waited for") { RequireClose(Compare({80, 1'000, 2'000, 1}, events)); }
+  SECTION("host and device in balance") { RequireClose(Compare({80, 1'000, 1'950, 0}, events)); }
+  SECTION("the device: the tracer's time was there to be had") {
+    const Outcome outcome = Compare({80, 1'000, 9'000, 0}, events);
+    RequireClose(outcome);
+    REQUIRE(outcome.told.run.mid_ns < outcome.told.events.mid_ns / 5);
+  }
+}
+
+TEST_CASE("The recorder's work counts where a thread wanted the CPU") {
+  const Tracer recorder{0, 0, 20'000, 3'000};
+  SECTION("the host sets the pace") {
+    const Outcome outcome = Compare({200, 1'000, 200, 0}, recorder);
+    REQUIRE(outcome.true_ns > 40'000);
+    RequireClose(outcome);
+  }
+  SECTION("it works while the program waits") {
+    const Outcome outcome = Compare({20, 0, 30'000, 1}, recorder);
+    REQUIRE(outcome.told.recorder.mid_ns > 0);
+    RequireClose(outcome);
+  }
+}
+
+TEST_CASE("A tracer that takes much is told in the verdict, one that does not is not") {
+  const Outcome much = Compare({80, 1'000, 200, 0}, {300, 500, 0, 0});
+  REQUIRE(much.told.share > kMuchOverhead);
+  REQUIRE(much.verdict.find("the tracer took") != std::string::npos);
+  REQUIRE(much.verdict.find("--probes") != std::string::npos);
+  const Outcome little = Compare({80, 1'000, 200, 0}, {10, 15, 0, 0});
+  REQUIRE(little.told.share < kMuchOverhead);
+  REQUIRE(little.verdict.find("the tracer took") == std::string::npos);
+}
+
+TEST_CASE("What is taken off the host's classes adds up to what the run is longer by") {
+  const Outcome outcome = Compare({80, 1'000, 200, 0}, {300, 500, 0, 0});
+  int64_t sum_ns = 0;
+  for (const Span& span : outcome.told.in_class) {
+    REQUIRE(span.lo_ns <= span.mid_ns);
+    REQUIRE(span.mid_ns <= span.hi_ns);
+    sum_ns += span.mid_ns;
+  }
+  REQUIRE(std::abs(sum_ns - outcome.told.run.mid_ns) <= kNumClasses);
+  REQUIRE(outcome.told.run.lo_ns < outcome.told.run.mid_ns);
+  REQUIRE(outcome.told.run.hi_ns > outcome.told.run.mid_ns);
+}
+
+TEST_CASE("Without calibrated costs nothing is claimed") {
+  TraceBuilder builder;
+  builder.AddDevice();
+  Simulate({20, 1'000, 200, 0}, {300, 500, 0, 0}, &builder, false);
+  const auto model = builder.Model();
+  const Report report = ComputeReport(*model);
+  REQUIRE_FALSE(report.overhead.calibrated);
+  REQUIRE(report.overhead.run.hi_ns == 0);
+}
+
+}  // namespace acceltrace::analysis

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/analysis/tracer_work.h"
+
+#include <algorithm>
+
+namespace acceltrace::analysis {
+namespace {
+
+constexpr uint64_t kMaxWorkNs = uint64_t{1} << 61;  // so that a sum cannot overflow
+constexpr char kTracepoint[] = "tracepoint";
+
+Cost FromPs(double cost_ps, double error_ps) {
+  return {std::max(0.0, cost_ps - error_ps) / 1e3, cost_ps / 1e3, (cost_ps + error_ps) / 1e3};
+}
+
+}  // namespace
+
+TracerWork::TracerWork(const model::Model& model) {
+  if (!model.has_accounts) return;
+  const proto::Accounts& accounts = model.accounts;
+  known_ = accounts.event_costs_size() > 0;
+  if (!known_) return;
+  CollectEvents(model);
+  ReadCosts(accounts);
+  ReadRecorder(accounts);
+}
+
+// Events and rows need not be as many: one event may tell of a whole job, and events that were
+// lost cost as well. Each row takes its part of what all events of its side cost.
+void TracerWork::ReadCosts(const proto::Accounts& accounts) {
+  double api_rows = 0, driver_rows = 0;
+  for (const TracerEvent& event : events_) (event.api ? api_rows : driver_rows) += 1;
+  for (const auto& cost : accounts.event_costs()) {
+    const bool driver = cost.kind() == kTracepoint;
+    const double rows = driver ? driver_rows : api_rows;
+    if (rows == 0) continue;
+    const double share = static_cast<double>(cost.events()) / rows;
+    const Cost each =
+        FromPs(static_cast<double>(cost.cost_ps()), static_cast<double>(cost.error_ps()));
+    Cost* sum = driver ? &driver_ns_ : &api_ns_;
+    for (size_t i = 0; i < each.size(); ++i) (*sum)[i] += share * each[i];
+  }
+}
+
+void TracerWork::ReadRecorder(const proto::Accounts& accounts) {
+  const double wake_ns = static_cast<double>(accounts.wake_ns());
+  const double error_ns = static_cast<double>(accounts.wake_error_ns());
+  int64_t begin_ns = 0, last_end_ns = 0;
+  for (int i = 0; i < accounts.work_begin_ns_delta_size(); ++i) {
+    begin_ns += accounts.work_begin_ns_delta(i);
+    const int64_t end_ns =
+        begin_ns + static_cast<int64_t>(std::min(accounts.work_ns(i), kMaxWorkNs));
+    // An untrusted file: what is out of order is not believed.
+    if (begin_ns < last_end_ns || end_ns <= begin_ns) continue;
+    last_end_ns = end_ns;
+    const uint32_t wakes = accounts.work_wakes_size() > 0 ? accounts.work_wakes(i) : 1;
+    const double cpu_ns =
+        static_cast<double>(std::min(accounts.work_cpu_ns(i), accounts.work_ns(i)));
+    const double woken = static_cast<double>(wakes);
+    recorder_.push_back({begin_ns,
+                         end_ns,
+                         accounts.work_cpu_size() > 0 ? accounts.work_cpu(i) : 0,
+                         {cpu_ns + woken * std::max(0.0, wake_ns - error_ns),
+                          cpu_ns + woken * wake_ns, cpu_ns + woken * (wake_ns + error_ns)}});
+    wakes_ += wakes;
+  }
+}
+
+void TracerWork::CollectEvents(const model::Model& model) {
+  const model::ApiCalls& api = model.api;
+  for (size_t i = 0; i < api.size(); ++i) {
+    events_.push_back({api.begin_ns[i], api.tid[i], true});
+    if (!api.open[i]) events_.push_back({api.end_ns[i], api.tid[i], true});
+  }
+  const model::Ranges& ranges = model.ranges;
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    events_.push_back({ranges.begin_ns[i], ranges.tid[i], true});
+    if (!ranges.mark[i] && !ranges.open[i]) {
+      events_.push_back({ranges.end_ns[i], ranges.tid[i], true});
+    }
+  }
+  const model::HostEvents& host = model.host;
+  for (size_t i = 0; i < host.size(); ++i) {
+    events_.push_back({host.time_ns[i], host.tid[i], false});
+  }
+  std::stable_sort(events_.begin(), events_.end(),
+                   [](const auto& a, const auto& b) { return a.at_ns < b.at_ns; });
+  for (const TracerEvent& event : events_) by_thread_[event.tid].push_back(event);
+}
+
+const std::vector<TracerEvent>& TracerWork::EventsOf(uint32_t tid) const {
+  static const std::vector<TracerEvent> none;
+  const auto found = by_thread_.find(tid);
+  return found == by_thread_.end() ? none : found->second;
+}
+
+WorkSum::WorkSum(const TracerWork& work, uint32_t tid, Estimate estimate)
+    : work_(work), estimate_(estimate) {
+  sum_ns_.push_back(0);
+  for (const TracerEvent& event : tid == kEvery ? work.events() : work.EventsOf(tid)) {
+    at_ns_.push_back(event.at_ns);
+    sum_ns_.push_back(sum_ns_.back() + work.CostOf(event)[estimate]);
+  }
+}
+
+double WorkSum::Events(int64_t until_ns) const {
+  const auto end = std::lower_bound(at_ns_.begin(), at_ns_.end(), until_ns);
+  return sum_ns_[static_cast<size_t>(end - at_ns_.begin())];
+}
+
+double WorkSum::Recorder(int64_t from_ns, int64_t to_ns, uint32_t cpu) const {
+  const auto& recorder = work_.recorder();
+  auto row =
+      std::lower_bound(recorder.begin(), recorder.end(), from_ns,
+                       [](const RecorderWork& r, int64_t at_ns) { return r.end_ns <= at_ns; });
+  double sum_ns = 0;
+  for (; row != recorder.end() && row->begin_ns < to_ns; ++row) {
+    if (cpu != kEvery && row->cpu != cpu) continue;
+    const double inside =
+        static_cast<double>(std::min(row->end_ns, to_ns) - std::max(row->begin_ns, from_ns));
+    sum_ns += row->cpu_ns[estimate_] * inside / static_cast<double>(row->end_ns - row->begin_ns);
+  }
+  return sum_ns;
+}
+
+double WorkSum::Between(int64_t from_ns, int64_t to_ns, uint32_t cpu) const {
+  if (to_ns <= from_ns) return 0;
+  return Events(to_ns) - Events(from_ns) + Recorder(from_ns, to_ns, cpu);
+}
+
+}  // namespace acceltrace::analysis

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the tracer did while it recorded: its events on the traced threads, each with the cost
+// that was calibrated for its kind, and the stretches in which the recorder had a CPU.
+// Room: libtrace/analysis.
+#ifndef LIBTRACE_ANALYSIS_TRACER_WORK_H_
+#define LIBTRACE_ANALYSIS_TRACER_WORK_H_
+
+#include <array>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "libtrace/model/model.h"
+
+namespace acceltrace::analysis {
+
+// Costs as low, as likely and as high as the calibration allows.
+enum Estimate { kLow, kMid, kHigh, kNumEstimates };
+using Cost = std::array<double, kNumEstimates>;  // ns
+
+struct TracerEvent {
+  int64_t at_ns;
+  uint32_t tid;
+  bool api;  // of the library: a call's begin or end, a range, a mark; else of the driver
+};
+
+// [begin_ns, end_ns): the recorder had cpu_ns of it, wake-ups included.
+struct RecorderWork {
+  int64_t begin_ns, end_ns;
+  uint32_t cpu;
+  Cost cpu_ns;
+};
+
+class TracerWork {
+ public:
+  explicit TracerWork(const model::Model& model);
+
+  // False for a trace without calibrated costs.
+  bool known() const { return known_; }
+  const std::vector<TracerEvent>& events() const { return events_; }       // by time
+  const std::vector<RecorderWork>& recorder() const { return recorder_; }  // by time, disjoint
+  // Those of one thread.
+  const std::vector<TracerEvent>& EventsOf(uint32_t tid) const;
+  const Cost& CostOf(const TracerEvent& event) const { return event.api ? api_ns_ : driver_ns_; }
+  uint64_t wakes() const { return wakes_; }
+
+ private:
+  void ReadCosts(const proto::Accounts& accounts);
+  void ReadRecorder(const proto::Accounts& accounts);
+  void CollectEvents(const model::Model& model);
+
+  bool known_ = false;
+  Cost api_ns_{}, driver_ns_{};
+  std::vector<TracerEvent> events_;
+  std::unordered_map<uint32_t, std::vector<TracerEvent>> by_thread_;
+  std::vector<RecorderWork> recorder_;
+  uint64_t wakes_ = 0;
+};
+
+// How much of the tracer's work lies between two times, for one lane: all of it where there
+// is one CPU, else what happened on one thread.
+class WorkSum {
+ public:
+  // tid and cpu: kEvery takes all.
+  static constexpr uint32_t kEvery = UINT32_MAX;
+  WorkSum(const TracerWork& work, uint32_t tid, Estimate estimate);
+
+  // cpu: where the thread ran.
+  double Between(int64_t from_ns, int64_t to_ns, uint32_t cpu) const;
+
+ private:
+  double Events(int64_t until_ns) const;
+  double Recorder(int64_t from_ns, int64_t to_ns, uint32_t cpu) const;
+
+  const TracerWork& work_;
+  Estimate estimate_;
+  std::vector<int64_t> at_ns_;
+  std::vector<double> sum_ns_;  // of the events before each, and one more
+};
+
+}  // namespace acceltrace::analysis
+
+#endif  // LIBTRACE_ANALYSIS_TRACER_WORK_H_
