@@ -106,6 +106,8 @@ Status ApplyValue(std::string_view option, std::string_view value, Options* opti
       return Bad(option, value, "not a duration of at least 10us (such as 500us, 1ms), or 0");
     }
     record.counter_period_ns = *period_ns;
+  } else if (option == "--overhead") {
+    return ParseOverhead(value, &record);
   } else if (option == "--ring") {
     const auto bytes = ParseBytes(value);
     if (!bytes || *bytes < kMinRingBytes) return Bad(option, value, "not a size of at least 64K");
@@ -159,6 +161,8 @@ const char kUsage[] =
     "  --probes LIST         of api,usdt,driver,device,counters,clock [all but usdt]\n"
     "  --libaxl FILE         API library whose probes are attached; repeatable\n"
     "  --counter-period T    device counter samples, such as 500us; 0 = none [1ms]\n"
+    "  --overhead full|low   low: the driver's events of a job's begin and end only, no counter\n"
+    "                        samples, the daemon wakes up rarely [full]\n"
     "  --ring SIZE           flight recorder: keep the last SIZE bytes in memory\n"
     "  --live-socket PATH    live readers may connect here\n"
     "Both: --help, --version.\n"
@@ -174,6 +178,17 @@ std::optional<uint64_t> ParseBytes(std::string_view text) {
   static constexpr Scale kScales[] = {
       {"", 1}, {"K", 1024.0}, {"M", 1048576.0}, {"G", 1073741824.0}};
   return ParseScaled(text, kScales, std::size(kScales));
+}
+
+Status ParseOverhead(std::string_view text, RecordOptions* options) {
+  if (text != "full" && text != "low") return Bad("--overhead", text, "neither full nor low");
+  options->light = text == "low";
+  return {};
+}
+
+uint64_t CounterPeriodNs(const RecordOptions& options) {
+  constexpr uint64_t kPeriodNs = 1'000'000;
+  return options.counter_period_ns.value_or(options.light ? 0 : kPeriodNs);
 }
 
 Result<ProbeSet> ParseProbes(std::string_view list) {

@@ -35,13 +35,19 @@ struct RecordOptions {
   bool no_device = false;
   ProbeSet probes;
   std::vector<std::string> libraries;
-  uint64_t counter_period_ns = 1'000'000;
-  uint64_t ring_bytes = 0;  // flight recorder, 0 = off
+  std::optional<uint64_t> counter_period_ns;  // of the device's own samples; none = by overhead
+  bool light = false;                         // --overhead low
+  uint64_t ring_bytes = 0;                    // flight recorder, 0 = off
   std::vector<std::string> command;
   // Not from the command line:
   std::optional<uint32_t> owner;  // record this user's processes only
   bool own_process = false;       // nobody else's work is done in this process
 };
+
+// What --overhead says: full or low.
+Status ParseOverhead(std::string_view text, RecordOptions* options);
+// What holds unless --counter-period was given.
+uint64_t CounterPeriodNs(const RecordOptions& options);
 
 struct Options {
   enum class Mode { kService, kPrivate, kHelp, kVersion };

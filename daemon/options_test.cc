@@ -56,5 +56,21 @@ TEST_CASE("misuse is told in one line") {
   }
 }
 
+TEST_CASE("--overhead low takes no counter samples unless asked for") {
+  const auto low = Parse({"--private", "--output", "x", "--system", "--overhead", "low"});
+  REQUIRE(low.ok());
+  CHECK(low->record.light);
+  CHECK(CounterPeriodNs(low->record) == 0);
+  const auto both = Parse(
+      {"--private", "--output", "x", "--system", "--overhead", "low", "--counter-period", "2ms"});
+  REQUIRE(both.ok());
+  CHECK(CounterPeriodNs(both->record) == 2'000'000);
+  const auto full = Parse({"--private", "--output", "x", "--system", "--overhead=full"});
+  REQUIRE(full.ok());
+  CHECK_FALSE(full->record.light);
+  CHECK(CounterPeriodNs(full->record) == 1'000'000);
+  CHECK_FALSE(Parse({"--private", "--output", "x", "--system", "--overhead", "none"}).ok());
+}
+
 }  // namespace
 }  // namespace acceltrace::daemon

@@ -25,6 +25,7 @@ namespace {
 // period, and faster only if that was not enough.
 constexpr int64_t kMinPauseNs = 1'000'000;
 constexpr int64_t kMaxPauseNs = 100'000'000;
+constexpr int64_t kLightPauseNs = 1'000'000'000;
 constexpr int kMaxWakeEvents = 8;
 constexpr uint32_t kBusyPermille = 500;
 constexpr uint32_t kIdlePermille = 300;
@@ -69,6 +70,7 @@ Recorder::Recorder(UniqueFd output, std::string output_name, uint64_t ring_bytes
       router_(&output_, ring_bytes),
       session_(&router_),
       wake_fd_(epoll_create1(EPOLL_CLOEXEC)),
+      max_pause_ns_(kMaxPauseNs),
       pause_ns_(kMaxPauseNs) {}
 
 Recorder::~Recorder() = default;
@@ -77,6 +79,7 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(const RecordOptions& options, 
                                                   std::string output_name) {
   std::unique_ptr<Recorder> recorder(
       new Recorder(std::move(output), std::move(output_name), options.ring_bytes));
+  recorder->wake_ = MeasureWakeUp();
   if (Status status = recorder->Attach(options); !status.ok()) return status;
   recorder->sink_.Begin();
   proto::TraceInfo info = DescribeHost();
@@ -88,6 +91,8 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(const RecordOptions& options, 
   recorder->start_ns_ = recorder->last_flush_ns_ = info.start_ns();
   recorder->own_process_ = options.own_process;
   recorder->start_cpu_ns_ = recorder->CpuNs();
+  recorder->light_ = options.light;
+  if (options.light) recorder->max_pause_ns_ = recorder->pause_ns_ = kLightPauseNs;
   recorder->session_.Begin(std::move(info));
   recorder->Warn();
   for (const uint32_t pid : options.pids) {
@@ -109,6 +114,7 @@ Status Recorder::Attach(const RecordOptions& options) {
   bpf.rings = options.probes.api && !bpf.usdt;
   bpf.driver = options.probes.driver && !devices.empty();
   bpf.system_wide = options.system_wide;
+  bpf.light = options.light;
   bpf.libraries = options.libraries;
   bpf.owner = options.owner;
   for (const std::string& library : bpf.libraries) {
@@ -147,7 +153,7 @@ Status Recorder::Attach(const RecordOptions& options) {
       sources_.push_back(std::move(source));
     }
     if (options.probes.device) {
-      const uint64_t period_ns = options.probes.counters ? options.counter_period_ns : 0;
+      const uint64_t period_ns = options.probes.counters ? CounterPeriodNs(options) : 0;
       const DeviceSource::Filter wanted = [bpf = bpf_.get()](uint32_t number,
                                                              const axl_record& record) {
         return bpf == nullptr || bpf->Wanted(number, record);
@@ -205,6 +211,7 @@ void Recorder::WakeOn(int fd, uint32_t events) {
 }
 
 int64_t Recorder::Poll() {
+  const WorkLog::Stretch stretch(&work_log_);
   epoll_event events[kMaxWakeEvents];
   (void)epoll_wait(wake_fd_.get(), events, kMaxWakeEvents, 0);  // takes the edges
   const int64_t now_ns = MonotonicNs();
@@ -212,7 +219,7 @@ int64_t Recorder::Poll() {
   if (pace.fill_permille > kBusyPermille) {
     pause_ns_ = std::max(pause_ns_ / 2, kMinPauseNs);
   } else if (pace.fill_permille < kIdlePermille) {
-    pause_ns_ = std::min(pause_ns_ * 2, kMaxPauseNs);
+    pause_ns_ = std::min(pause_ns_ * 2, max_pause_ns_);
   }
   if (now_ns - last_flush_ns_ >= kFlushNs) {
     last_flush_ns_ = now_ns;
@@ -249,7 +256,12 @@ Summary Recorder::Stop(const std::string& reason, int32_t command_status) {
   stop.cpu_ns = CpuNs() - start_cpu_ns_;
   stop.bytes_written = sink_.valid_bytes();
   if (bpf_ != nullptr) stop.api_bound_ns = bpf_->api_bound_ns();
-  session_.WriteAccounts(stop);
+  proto::Accounts cost;
+  work_log_.Write(&cost);
+  if (light_) cost.set_overhead("low");
+  cost.set_wake_ns(static_cast<uint64_t>(wake_.ns));
+  cost.set_wake_error_ns(static_cast<uint64_t>(wake_.error_ns));
+  session_.WriteAccounts(stop, cost);
   output_.Close();
   router_.live().Close();
 

@@ -14,7 +14,9 @@
 #include "daemon/session/session.h"
 #include "daemon/sink/router.h"
 #include "daemon/sources/bpf_source.h"
+#include "daemon/sources/calibration.h"
 #include "daemon/unique_fd.h"
+#include "daemon/work_log.h"
 
 namespace acceltrace::daemon {
 
@@ -84,8 +86,12 @@ class Recorder {
   int64_t start_ns_ = 0;
   uint64_t start_cpu_ns_ = 0;
   bool own_process_ = false;
+  bool light_ = false;
+  int64_t max_pause_ns_ = 0;
   int64_t pause_ns_ = 0;
   int64_t last_flush_ns_ = 0;
+  WorkLog work_log_;
+  Measured wake_;  // what waking this takes
 };
 
 }  // namespace acceltrace::daemon

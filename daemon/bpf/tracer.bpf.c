@@ -4,6 +4,7 @@
  * Loads on Linux 6.1 and later.
  */
 #include "daemon/bpf/api.bpf.h"
+#include "daemon/bpf/calibrate.bpf.h"
 #include "daemon/bpf/driver.bpf.h"
 #include "daemon/bpf/process.bpf.h"
 

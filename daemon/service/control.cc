@@ -20,7 +20,7 @@ const std::map<std::string_view, std::pair<Command::Verb, std::set<std::string_v
           {"start",
            {Command::Verb::kStart,
             {"pids", "system", "devices", "no_device", "probes", "libraries", "counter_period",
-             "ring", "command", "output", "detach"}}},
+             "overhead", "ring", "command", "output", "detach"}}},
           {"pid", {Command::Verb::kPid, {"session", "pid"}}},
           {"stop", {Command::Verb::kStop, {"session", "status"}}},
           {"status", {Command::Verb::kStatus, {}}},
@@ -122,10 +122,14 @@ void ReadStart(Members* members, Command* command) {
   members->Texts("command", &record.command);
   members->Flag("detach", &command->detach);
   members->Text("output", &command->output);
-  std::string probes, period, ring;
+  std::string probes, period, ring, overhead;
   members->Text("probes", &probes);
   members->Text("counter_period", &period);
   members->Text("ring", &ring);
+  members->Text("overhead", &overhead);
+  if (!overhead.empty() && !ParseOverhead(overhead, &record).ok()) {
+    members->Fail("overhead", "is neither full nor low");
+  }
   if (!probes.empty()) {
     auto parsed = ParseProbes(probes);
     if (parsed.ok()) {

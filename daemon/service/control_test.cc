@@ -24,7 +24,7 @@ TEST_CASE("a start command carries its options") {
   CHECK(command->record.pids == std::vector<uint32_t>{12, 13});
   CHECK(command->record.probes.driver);
   CHECK_FALSE(command->record.probes.device);
-  CHECK(command->record.counter_period_ns == 2'000'000);
+  CHECK(command->record.counter_period_ns == 2'000'000u);
   CHECK(command->record.ring_bytes == 1 << 20);
   CHECK(command->record.devices == std::vector<std::string>{"axl1"});
   CHECK(command->detach);

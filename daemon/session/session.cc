@@ -14,6 +14,21 @@ constexpr size_t kMaxTableBytes = 1 << 20;
 constexpr size_t kMaxStrings = 1 << 20;
 constexpr size_t kMaxStringBytes = 4096;
 
+// At which hop the events of a kind are counted.
+constexpr struct {
+  std::string_view kind, hop;
+} kEventHops[] = {{"shared-memory", "api-ring"}, {"usdt", "bpf-api"}, {"tracepoint", "bpf-driver"}};
+
+uint64_t EventsAt(const std::vector<Hop>& hops, std::string_view kind) {
+  uint64_t events = 0;
+  for (const auto& known : kEventHops) {
+    for (const Hop& hop : hops) {
+      if (known.kind == kind && known.hop == hop.name) events += hop.in;
+    }
+  }
+  return events;
+}
+
 }  // namespace
 
 Session::Session(PacketOutput* output)
@@ -124,10 +139,20 @@ void Session::Finish(int64_t now_ns) {
   hops_.push_back({"session", in_, out_, lost_parts, bad_});
 }
 
-void Session::WriteAccounts(const StopInfo& stop) {
+void Session::WriteAccounts(const StopInfo& stop, const proto::Accounts& cost) {
   SendLosses();
   proto::Packet packet;
   proto::Accounts* accounts = packet.mutable_accounts();
+  *accounts = cost;
+  for (const EventCost& event : event_costs_) {
+    const uint64_t events = EventsAt(hops_, event.kind);
+    if (events == 0 && event.ns == 0) continue;
+    proto::Accounts::EventCost* line = accounts->add_event_costs();
+    line->set_kind(event.kind);
+    line->set_cost_ps(static_cast<uint64_t>(std::max(0.0, event.ns) * 1000));
+    line->set_error_ps(static_cast<uint64_t>(std::max(0.0, event.error_ns) * 1000));
+    line->set_events(events);
+  }
   for (const Hop& hop : hops_) {
     proto::Accounts::Hop* line = accounts->add_hops();
     line->set_name(hop.name);

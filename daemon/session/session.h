@@ -47,8 +47,8 @@ class Session : public EventHandler {
 
   // Closes what is open, sends the rest. The sources are stopped before.
   void Finish(int64_t now_ns);
-  // The last packet before the footer.
-  void WriteAccounts(const StopInfo& stop);
+  // The last packet before the footer. cost: what the recorder knows of its own cost.
+  void WriteAccounts(const StopInfo& stop, const proto::Accounts& cost = {});
 
   uint64_t events() const { return in_; }
   uint64_t lost() const;
@@ -78,6 +78,7 @@ class Session : public EventHandler {
   void OnHop(const Hop& hop) override;
   void OnUnseen(uint32_t pid, const std::string& why) override { unseen_.emplace_back(pid, why); }
   void OnBpfCost(uint64_t run_ns, uint64_t runs) override;
+  void OnEventCost(const EventCost& cost) override { event_costs_.push_back(cost); }
 
  private:
   // Everything collected for one device.
@@ -136,6 +137,7 @@ class Session : public EventHandler {
   std::vector<std::pair<uint32_t, std::string>> unseen_;
   uint64_t bpf_ns_ = 0;
   uint64_t bpf_runs_ = 0;
+  std::vector<EventCost> event_costs_;
 };
 
 }  // namespace acceltrace::daemon

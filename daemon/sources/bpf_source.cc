@@ -21,6 +21,7 @@
 #include "daemon/privileges.h"
 #include "daemon/sources/api_ring_memory.h"
 #include "daemon/sources/api_rings.h"
+#include "daemon/sources/bpf_calibration.h"
 #include "daemon/sources/bpf_events.h"
 #include "daemon/sources/elf_probes.h"
 #include "daemon/sources/host_info.h"
@@ -37,6 +38,15 @@ constexpr int64_t kLossCheckNs = 100'000'000;
 constexpr uint32_t kMaxRecordsPerDrain = 4096;
 constexpr int kDrainFull = -ECANCELED;  // ends ring_buffer__consume early
 constexpr const char* kHopNames[ACT_NUM_HOPS] = {"bpf-api", "bpf-driver", "bpf-process"};
+
+// Tracepoints that fire for each job or wait and add detail only: a job is known without.
+bool IsFrequentDetail(std::string_view name) {
+  for (const char* detail : {"axl_doorbell", "axl_submit_end", "axl_irq", "axl_wait", "axl_wake",
+                             "axl_dma_map", "axl_dma_unmap", "axl_buf"}) {
+    if (name == detail) return true;
+  }
+  return false;
+}
 
 // libbpf's last warning says more than its error code.
 thread_local std::string last_warning;
@@ -114,6 +124,8 @@ struct BpfSource::Impl : RingWatcher {
   void ReportUnseen();
   void UseProbes();
   void SetRinged(uint32_t pid);
+  void Calibrate();
+  void CalibrateProbes();
   void ReadHops(act_counts* totals, int64_t* first_ns, int64_t* last_ns);
   void ReportLosses();
   bool PidTracked(uint32_t pid);
@@ -122,6 +134,7 @@ struct BpfSource::Impl : RingWatcher {
   EventHandler* handler;
   BpfEvents events;
   ApiRings rings;
+  bool probes_calibrated = false;
   LibraryFinder finder{kProvider};
   // Attached, without their other probes so far. The file is held where it has no path here.
   struct RingLibrary {
@@ -187,6 +200,7 @@ bool BpfSource::Impl::AttachProbe(bpf_program* program, const std::string& libra
 }
 
 bool BpfSource::Impl::AttachUsdt(const std::string& library, const std::string& name) {
+  CalibrateProbes();
   const std::pair<bpf_program*, const char*> probes[] = {
       {skeleton->progs.api_begin, "api_begin"},
       {skeleton->progs.api_end, "api_end"},
@@ -287,6 +301,24 @@ void BpfSource::Impl::OnRingReady(uint32_t pid, int fd, uint32_t version) {
   }
 }
 
+void BpfSource::Impl::Calibrate() {
+  if (options.driver) {
+    const Measured cost = CalibrateTracepoint(skeleton->progs.calibrate_tracepoint);
+    handler->OnEventCost({"tracepoint", cost.ns, cost.error_ns});
+  }
+  if (options.rings) {
+    const Measured cost = MeasureRingEvent();
+    handler->OnEventCost({"shared-memory", cost.ns, cost.error_ns});
+  }
+}
+
+// Takes milliseconds: where the rings do, it is left.
+void BpfSource::Impl::CalibrateProbes() {
+  if (std::exchange(probes_calibrated, true)) return;
+  const Measured cost = CalibrateUsdt(skeleton->progs.calibrate_usdt);
+  handler->OnEventCost({"usdt", cost.ns, cost.error_ns});
+}
+
 void BpfSource::Impl::ReadHops(act_counts* totals, int64_t* first_ns, int64_t* last_ns) {
   const int cpus = libbpf_num_possible_cpus();
   std::vector<act_counts> values(static_cast<size_t>(std::max(cpus, 1)));
@@ -341,6 +373,7 @@ BpfSource::~BpfSource() = default;
 Status BpfSource::Start() {
   if (Status status = impl_->Load(); !status.ok()) return status;
   tracer_bpf* skeleton = impl_->skeleton;
+  impl_->Calibrate();
   if (impl_->options.run_stats) {
     impl_->stats_fd.Reset(bpf_enable_stats(BPF_STATS_RUN_TIME));
     impl_->handler->OnProbe("bpf-run-time", impl_->stats_fd.valid(),
@@ -355,6 +388,7 @@ Status BpfSource::Start() {
     bpf_object__for_each_program(program, skeleton->obj) {
       const std::string name = bpf_program__name(program);
       if (name.rfind("axl_", 0) != 0) continue;
+      if (impl_->options.light && IsFrequentDetail(name)) continue;
       if (impl_->AttachRaw(program, name) == EINVAL) {
         // Where one has other arguments, none can be trusted to mean what we think.
         return Status::Error("the loaded axl.ko has a tracepoint " + name +

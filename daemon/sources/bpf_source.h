@@ -24,7 +24,8 @@ struct BpfOptions {
   std::optional<uint32_t> owner;       // only processes that run as this user, in every sense
   std::vector<std::string> libraries;  // files whose libaxl probes are attached
   uint32_t ring_bytes = 16u << 20;     // a power of two
-  bool run_stats = true;               // have the kernel time the programs
+  bool light = false;                  // of the driver, what a job is known by only
+  bool run_stats = false;              // have the kernel time the programs, which costs as well
 };
 
 class BpfSource : public Source {

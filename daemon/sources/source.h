@@ -71,6 +71,12 @@ struct Hop {
   uint64_t in = 0, out = 0, lost = 0, bad = 0;
 };
 
+// What one event of a kind costs the thread that it happens to.
+struct EventCost {
+  const char* kind = "";  // as in proto::Accounts::EventCost
+  double ns = 0, error_ns = 0;
+};
+
 class EventHandler {
  public:
   virtual ~EventHandler() = default;
@@ -101,6 +107,9 @@ class EventHandler {
   // The device clock as it was latched, bracketed; a row without values.
   virtual void OnLatch(uint32_t device, const CounterRow& row) = 0;
   virtual void OnLoss(const Loss& loss) = 0;
+
+  // What was calibrated, at the start.
+  virtual void OnEventCost(const EventCost& cost) { (void)cost; }
 
   // After the last event: the books of one hop, and the tracer's cost in the kernel.
   virtual void OnHop(const Hop& hop) = 0;

@@ -30,7 +30,7 @@ struct Options {
   std::string output = "acceltrace.atrace";
   std::vector<uint32_t> pids;
   std::vector<std::string> devices, libraries;
-  std::string probes, ring, counter_period;
+  std::string probes, ring, counter_period, overhead;
   double duration_s = 0;
   bool system = false, no_device = false, quiet = false;
   std::vector<std::string> command;
@@ -50,6 +50,7 @@ std::vector<std::string> DaemonArguments(const Options& options) {
   if (!options.probes.empty()) add("--probes", options.probes);
   for (const std::string& library : options.libraries) add("--libaxl", library);
   if (!options.counter_period.empty()) add("--counter-period", options.counter_period);
+  if (!options.overhead.empty()) add("--overhead", options.overhead);
   if (!options.ring.empty()) add("--ring", options.ring);
   if (!options.command.empty()) {
     words.push_back("--");
@@ -314,6 +315,11 @@ void AddRecord(CLI::App* app, Run* run, const std::vector<std::string>* trailing
   verb->add_option("--counter-period", options->counter_period,
                    "device-side counter samples: 500us, 1ms; 0 = only at start and end")
       ->type_name("TIME");
+  verb->add_option("--overhead", options->overhead,
+                   "full (default), or low: less detail of the driver, no counter samples, "
+                   "see acceltraced(8)")
+      ->check(CLI::IsMember({"full", "low"}))
+      ->type_name("full|low");
   verb->add_option("--ring", options->ring, "flight recorder: keep the last SIZE (64M) in memory")
       ->type_name("SIZE");
   verb->add_option("--libaxl", options->libraries, "runtime library whose probes are attached")

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an event costs that a BPF program takes. Room: daemon/sources; the programs are in
+// daemon/bpf/calibrate.bpf.h.
+#ifndef DAEMON_SOURCES_BPF_CALIBRATION_H_
+#define DAEMON_SOURCES_BPF_CALIBRATION_H_
+
+#include "daemon/sources/calibration.h"
+
+struct bpf_program;
+
+namespace acceltrace::daemon {
+
+// Each attaches the program, lets it run some hundred times in this thread and detaches it.
+// 0 when it could not be attached: then no events of that kind come either.
+Measured CalibrateTracepoint(bpf_program* program);
+Measured CalibrateUsdt(bpf_program* program);
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SOURCES_BPF_CALIBRATION_H_

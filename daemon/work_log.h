@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// When the recorder worked, so that a report can tell what its work delayed.
+// Room: daemon. Bounded: with too many stretches neighbours are joined.
+#ifndef DAEMON_WORK_LOG_H_
+#define DAEMON_WORK_LOG_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "libtrace/proto/trace.pb.h"
+
+namespace acceltrace::daemon {
+
+class WorkLog {
+ public:
+  // [begin_ns, end_ns) on one CPU, cpu_ns of CPU time since the stretch before; in order.
+  void Add(int64_t begin_ns, int64_t end_ns, uint64_t cpu_ns, uint32_t cpu);
+
+  void Write(proto::Accounts* accounts) const;
+  size_t size() const { return rows_.size(); }
+
+  static constexpr size_t kMaxRows = 16384;
+  // Work that goes on after so short a pause is one stretch.
+  static constexpr int64_t kJoinNs = 5'000;
+
+  // The calling thread works from here to the end of the scope.
+  class Stretch {
+   public:
+    explicit Stretch(WorkLog* log);
+    ~Stretch();
+    Stretch(const Stretch&) = delete;
+    Stretch& operator=(const Stretch&) = delete;
+
+   private:
+    WorkLog* log_;
+    int64_t begin_ns_;
+  };
+
+ private:
+  struct Row {
+    int64_t begin_ns, end_ns;
+    uint64_t cpu_ns;
+    uint32_t cpu, wakes;
+  };
+  void Halve();
+
+  std::vector<Row> rows_;
+  int64_t join_ns_ = kJoinNs;
+  uint64_t last_cpu_ns_ = 0;
+};
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_WORK_LOG_H_

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/work_log.h"
+
+#include "tests/catch.h"
+
+namespace acceltrace::daemon {
+
+TEST_CASE("the work log joins neighbours and keeps sums") {
+  WorkLog log;
+  log.Add(1'000'000, 1'010'000, 8'000, 0);
+  log.Add(1'012'000, 1'020'000, 7'000, 0);  // right after it
+  log.Add(2'000'000, 2'010'000, 9'000, 0);
+  log.Add(2'011'000, 2'012'000, 1'000, 1);  // on another CPU
+  REQUIRE(log.size() == 3);
+  proto::Accounts accounts;
+  log.Write(&accounts);
+  REQUIRE(accounts.work_begin_ns_delta(0) == 1'000'000);
+  REQUIRE(accounts.work_ns(0) == 20'000);
+  REQUIRE(accounts.work_cpu_ns(0) == 15'000);
+  REQUIRE(accounts.work_wakes(0) == 1);
+  REQUIRE(accounts.work_begin_ns_delta(1) == 1'000'000);
+  REQUIRE(accounts.work_cpu(2) == 1);
+}
+
+TEST_CASE("the work log is bounded, and nothing of it is lost") {
+  WorkLog log;
+  constexpr uint64_t kStretches = 10 * WorkLog::kMaxRows;
+  for (uint64_t i = 0; i < kStretches; ++i) {
+    const auto at_ns = static_cast<int64_t>(i * 100'000);
+    log.Add(at_ns + 50'000, at_ns + 60'000, 10'000, 0);
+  }
+  REQUIRE(log.size() <= WorkLog::kMaxRows);
+  proto::Accounts accounts;
+  log.Write(&accounts);
+  uint64_t cpu_ns = 0, wakes = 0;
+  int64_t begin_ns = 0, end_ns = 0;
+  for (int i = 0; i < accounts.work_begin_ns_delta_size(); ++i) {
+    begin_ns += accounts.work_begin_ns_delta(i);
+    REQUIRE(begin_ns >= end_ns);
+    end_ns = begin_ns + static_cast<int64_t>(accounts.work_ns(i));
+    cpu_ns += accounts.work_cpu_ns(i);
+    wakes += accounts.work_wakes(i);
+  }
+  REQUIRE(cpu_ns == kStretches * 10'000);
+  REQUIRE(wakes == kStretches);
+}
+
+TEST_CASE("a stretch has the CPU time since the one before") {
+  WorkLog log;
+  { const WorkLog::Stretch first(&log); }
+  volatile int sink = 0;
+  for (int i = 0; i < 3'000'000; ++i) sink = sink + 1;
+  { const WorkLog::Stretch second(&log); }
+  proto::Accounts accounts;
+  log.Write(&accounts);
+  REQUIRE(accounts.work_cpu_ns_size() >= 1);
+  uint64_t cpu_ns = 0;
+  for (const uint64_t row : accounts.work_cpu_ns()) cpu_ns += row;
+  REQUIRE(cpu_ns > 100'000);
+}
+
+}  // namespace acceltrace::daemon

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cases of tests/vm/observer-effect.sh, as TAP."""
+
+import sys
+
+from collection_runs import FULL, LOW, PLAIN, Run, run_guest
+
+# name: (command, limit of "everything on" in %, limit of `--overhead low`)
+PROGRAMS = {
+    "tiny launches": ("axl-observed tiny-launches", 110, 60),
+}
+
+
+def slower_by(run, base):
+    return 100 * max((run.region_ns - base.region_ns) / base.region_ns,
+                     (run.device_ns - base.device_ns) / base.device_ns)
+
+
+class Tap:
+    def __init__(self, cases):
+        self.count = self.failed = 0
+        print(f"1..{cases}")
+
+    def case(self, good, name, told):
+        self.count += 1
+        self.failed += not good
+        print(f"{'ok' if good else 'not ok'} {self.count} - {name}\n# {told}")
+
+
+def main():
+    runs = {(name, mode): Run(f"{number}-{mode}", name, mode, 34, command)
+            for number, (name, (command, *_)) in enumerate(PROGRAMS.items())
+            for mode in (PLAIN, FULL, LOW)}
+    warm = [Run(f"{number}-warm", name, PLAIN, 34, command)
+            for number, (name, (command, *_)) in enumerate(PROGRAMS.items())]
+    run_guest([*warm, *runs.values()])
+    tap = Tap(4 * len(PROGRAMS))
+    for name, (_, *limits) in PROGRAMS.items():
+        base = runs[name, PLAIN]
+        for mode, limit in zip((FULL, LOW), limits):
+            run = runs[name, mode]
+            good = not run.error and not base.error
+            effect = slower_by(run, base) if good else float("inf")
+            tap.case(effect <= limit, f"{name}, {mode}: at most {limit} % slower",
+                     run.error or base.error or f"{effect:.2f} %")
+        run = runs[name, FULL]
+        if run.error or base.error:
+            tap.case(False, f"{name}: the report tells what it cost", run.error or base.error)
+            tap.case(False, f"{name}: copies and computing at once", run.error or base.error)
+            continue
+        true_ns = run.region_ns - base.region_ns
+        told_ns = run.report["tracer"].get("run", {"ns": 0})["ns"]
+        allowed_ns = max(0.3 * true_ns, 0.02 * run.region_ns)
+        tap.case(abs(told_ns - true_ns) <= allowed_ns, f"{name}: the report tells what it cost",
+                 f"{told_ns} ns told, {true_ns} ns in truth")
+        told_ns = run.report["breakdown"]["overlap"]["ns"]
+        tap.case(abs(told_ns - base.overlap_ns) <= max(0.25 * base.overlap_ns, 2000),
+                 f"{name}: copies and computing at once",
+                 f"{told_ns} ns told, {base.overlap_ns} ns when not recorded")
+    return 1 if tap.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
