@@ -41,6 +41,8 @@ inline bool IsBatch(proto::Packet::BodyCase body) {
     case proto::Packet::kClocks:
     case proto::Packet::kDeviceEvents:
     case proto::Packet::kLosses:
+    case proto::Packet::kProcessEvents:
+    case proto::Packet::kOthers:
     case proto::Packet::kFooter:
       return true;
     default:
@@ -57,6 +59,9 @@ inline bool IsRowMajor(const google::protobuf::FieldDescriptor& field) {
   if (&message == proto::CounterBatch::descriptor()) {
     return field.number() == proto::CounterBatch::kCounterFieldNumber ||
            field.number() == proto::CounterBatch::kValueDeltaFieldNumber;
+  }
+  if (&message == proto::OthersBatch::descriptor()) {
+    return field.number() == proto::OthersBatch::kStallTicksFieldNumber;
   }
   return false;
 }

@@ -58,14 +58,15 @@ void DropZeroColumns(proto::Packet* packet) {
       auto& batch = *packet->mutable_api();
       DropIfZero(batch.mutable_duration_ns(), batch.mutable_pid(), batch.mutable_tid(),
                  batch.mutable_name(), batch.mutable_correlation_delta(), batch.mutable_bytes(),
-                 batch.mutable_stream(), batch.mutable_result(), batch.mutable_open());
+                 batch.mutable_stream(), batch.mutable_result(), batch.mutable_open(),
+                 batch.mutable_began_before());
       break;
     }
     case proto::Packet::kRanges: {
       auto& batch = *packet->mutable_ranges();
       DropIfZero(batch.mutable_duration_ns(), batch.mutable_pid(), batch.mutable_tid(),
                  batch.mutable_name(), batch.mutable_depth(), batch.mutable_mark(),
-                 batch.mutable_open());
+                 batch.mutable_open(), batch.mutable_began_before());
       break;
     }
     case proto::Packet::kHost: {
@@ -124,9 +125,23 @@ void DropZeroColumns(proto::Packet* packet) {
                  batch.mutable_in_ticks(), batch.mutable_device());
       break;
     }
+    case proto::Packet::kProcessEvents: {
+      auto& batch = *packet->mutable_process_events();
+      DropIfZero(batch.mutable_time_ns_delta(), batch.mutable_pid(), batch.mutable_tid(),
+                 batch.mutable_parent());
+      break;
+    }
+    case proto::Packet::kOthers: {
+      auto& batch = *packet->mutable_others();
+      DropIfZero(batch.mutable_last_end_ticks_after(), batch.mutable_unit(),
+                 batch.mutable_commands(), batch.mutable_held_ticks(), batch.mutable_bytes(),
+                 batch.mutable_stall_ticks(), batch.mutable_failed());
+      break;
+    }
     case proto::Packet::kFooter: {
       auto& batch = *packet->mutable_footer();
-      DropIfZero(batch.mutable_body(), batch.mutable_first_ns_delta(), batch.mutable_events());
+      DropIfZero(batch.mutable_body(), batch.mutable_first_ns_delta(), batch.mutable_events(),
+                 batch.mutable_checksum());
       break;
     }
     default:

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "libtrace/stream/columns.h"
 #include "libtrace/stream/framing.h"
 #include "libtrace/stream/sequence_set.h"
 #include "libtrace/stream/source.h"
@@ -25,6 +26,9 @@ constexpr size_t kMaxHeaderBytes = 1 + kMaxLengthBytes;
 // at most one for each damaged packet; only a file made to waste time costs more.
 constexpr uint64_t kWasteBytes = uint64_t{64} << 20;
 constexpr uint64_t kWasteFactor = 4;
+// Packets that are remembered until the footer; an index of so many may have been cut short.
+constexpr size_t kMaxRemembered = 500'000;
+constexpr size_t kMinFullIndex = 450'000;
 
 size_t FindSync(std::string_view bytes, size_t from) {
   if (from >= bytes.size()) return std::string_view::npos;
@@ -131,12 +135,66 @@ class PacketReader : public Reader {
       return false;
     }
     if (packet->body_case() == proto::Packet::BODY_NOT_SET) {
+      Remember(frame, *packet);
       ++stats_.unknown_packets;
       return false;
     }
     ++stats_.packets;
     stats_.has_footer = packet->has_footer();
+    if (packet->has_footer()) {
+      CheckIndex(packet->footer());
+    } else {
+      Remember(frame, *packet);
+    }
     return true;
+  }
+
+  void Remember(const Frame& frame, const proto::Packet& packet) {
+    if (seen_.size() >= kMaxRemembered) return;
+    seen_.push_back(
+        {stats_.bytes, packet.crc32c(), static_cast<uint32_t>(packet.body_case()), frame.sequence});
+  }
+
+  void NoteIndex(const std::string& what) {
+    if (stats_.index_differences++ == 0) stats_.index_note = what;
+  }
+
+  // The footer against what was read. Where bytes are missing, that is told already.
+  void CheckIndex(const proto::Footer& footer) {
+    if (stats_.gap_count > 0 || stats_.bad_packets > 0) return;
+    const size_t listed = static_cast<size_t>(footer.offset_delta_size());
+    if (listed > seen_.size() || (listed < seen_.size() && listed < kMinFullIndex)) {
+      NoteIndex(std::to_string(listed) + " packets were written, " + std::to_string(seen_.size()) +
+                " are there");
+      return;
+    }
+    uint64_t offset = 0, events = 0;
+    for (size_t i = 0; i < listed; ++i) {
+      const int row = static_cast<int>(i);
+      offset += footer.offset_delta(row);
+      events += ColumnAt(footer.events(), i);
+      const std::string packet =
+          "packet " + std::to_string(seen_[i].sequence) + " (" + BodyName(seen_[i].body) + ")";
+      if (offset != seen_[i].offset) {
+        NoteIndex(packet + " was written at byte " + std::to_string(offset) + ", not " +
+                  std::to_string(seen_[i].offset));
+        return;
+      }
+      // Of a kind that this version does not know nothing else can be said.
+      if (seen_[i].body != 0 && ColumnAt(footer.body(), i) != seen_[i].body) {
+        NoteIndex(packet + " was of another kind");
+      } else if (footer.checksum_size() > row && footer.checksum(row) != seen_[i].checksum) {
+        NoteIndex(packet + " is not as it was written");
+      }
+    }
+    if (listed == seen_.size() && events != footer.total_events()) {
+      NoteIndex("its sum of events is not that of its packets");
+    }
+  }
+
+  static std::string BodyName(uint32_t body) {
+    const auto* field = proto::Packet::descriptor()->FindFieldByNumber(static_cast<int>(body));
+    return field == nullptr ? "of an unknown kind" : field->name();
   }
 
   // Stands at bytes that are no packet: moves on to the next one, or to the end.
@@ -204,7 +262,15 @@ class PacketReader : public Reader {
     stopped_ = true;
   }
 
+  // What the footer must list.
+  struct Seen {
+    uint64_t offset;
+    uint32_t checksum, body;
+    uint64_t sequence;
+  };
+
   std::unique_ptr<Source> source_;
+  std::vector<Seen> seen_;
   ReadStats stats_;
   std::optional<proto::Packet> first_;
   std::optional<Gap> damage_;  // being skipped

@@ -35,7 +35,11 @@ struct ReadStats {
   uint64_t bad_packets = 0;        // framed and summed right, but with invalid content
   uint64_t unknown_packets = 0;    // sound, but of a kind that this version does not know
   bool has_footer = false;         // the last packet is the footer: the recording ended in order
-  std::vector<Gap> gaps;           // the first 1000; more are only counted
+  // Packets that are not those that the footer lists, and what is wrong with the first. An
+  // undamaged stream only.
+  uint64_t index_differences = 0;
+  std::string index_note;
+  std::vector<Gap> gaps;  // the first 1000; more are only counted
   uint64_t gap_count = 0;
 };
 

@@ -128,14 +128,19 @@ Status CheckApi(const proto::ApiBatch& batch) {
   if (!AreTimes(batch.begin_ns_delta()) || !AreDurations(batch.duration_ns())) {
     return Bad("API call at an impossible time");
   }
-  return AreFlags(batch.open()) ? Status() : Bad("flag that is neither 0 nor 1");
+  if (!AreFlags(batch.open()) || !AreFlags(batch.began_before())) {
+    return Bad("flag that is neither 0 nor 1");
+  }
+  return {};
 }
 
 Status CheckRanges(const proto::RangeBatch& batch) {
   if (!AreTimes(batch.begin_ns_delta()) || !AreDurations(batch.duration_ns())) {
     return Bad("range at an impossible time");
   }
-  if (!AreFlags(batch.open()) || !AreFlags(batch.mark())) return Bad("flag that is not 0 or 1");
+  if (!AreFlags(batch.open()) || !AreFlags(batch.mark()) || !AreFlags(batch.began_before())) {
+    return Bad("flag that is not 0 or 1");
+  }
   return {};
 }
 
@@ -196,6 +201,23 @@ Status CheckDeviceEvents(const proto::DeviceEventBatch& batch) {
   if (batch.device() >= kMaxDevices) return Bad("device number too large");
   if (!AllAtMost(batch.kind(), static_cast<uint32_t>(proto::DeviceEventBatch::Kind_MAX))) {
     return Bad("unknown kind of device event");
+  }
+  return {};
+}
+
+Status CheckProcessEvents(const proto::ProcessEvents& batch) {
+  if (!AllAtMost(batch.kind(), static_cast<uint32_t>(proto::ProcessEvents::Kind_MAX))) {
+    return Bad("unknown kind of process event");
+  }
+  return AreTimes(batch.time_ns_delta()) ? Status() : Bad("process event at an impossible time");
+}
+
+Status CheckOthers(const proto::OthersBatch& batch, size_t rows) {
+  if (batch.device() >= kMaxDevices) return Bad("device number too large");
+  if (!AllAtMost(batch.unit(), uint32_t{kMaxUnits - 1})) return Bad("unit number too large");
+  const size_t stalls = batch.stall_ticks_size();
+  if (stalls != 0 && (rows == 0 || stalls % rows != 0 || stalls / rows > kMaxStalls)) {
+    return Bad("stall columns do not fit their rows");
   }
   return {};
 }
@@ -290,6 +312,10 @@ Status Validate(const Packet& packet, size_t bytes) {
       return CheckDeviceEvents(packet.device_events());
     case Packet::kLosses:
       return CheckLosses(packet.losses());
+    case Packet::kProcessEvents:
+      return CheckProcessEvents(packet.process_events());
+    case Packet::kOthers:
+      return CheckOthers(packet.others(), rows);
     case Packet::kAccounts:
       return CheckAccounts(packet.accounts());
     default:

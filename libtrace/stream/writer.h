@@ -20,7 +20,7 @@ class PacketEncoder {
  public:
   // Keeps the footer well below kMaxPacketBytes (an entry takes at most 30 bytes): a longer
   // stream is indexed up to here and read in order after that.
-  static constexpr int kMaxIndexedPackets = 500'000;
+  static constexpr int kMaxIndexedPackets = 450'000;
 
   // Appends the framed packet to *out. first_host_ns: earliest host time inside,
   // 0 if none; events: how many rows it carries (both go to the footer).
