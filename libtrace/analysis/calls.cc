@@ -26,7 +26,8 @@ std::vector<CallUse> ComputeCalls(const model::Model& model) {
     use.open += api.open[i] != 0;
     use.bytes += api.bytes[i];
     use.jobs += jobs[i];
-    if (!api.open[i]) spans.push_back(Span::Exact(api.end_ns[i] - api.begin_ns[i]));
+    if (api.open[i] || api.began_before[i]) continue;
+    spans.push_back(Span::Exact(api.end_ns[i] - api.begin_ns[i]));
   }
   std::vector<CallUse> calls;
   for (auto& [name, collected] : by_name) {

@@ -14,7 +14,8 @@ struct End {
   const char* name;
   model::Interval at;
   bool on_device;
-  uint64_t ticks;
+  uint64_t ticks;  // continued over wraps
+  uint32_t epoch;
 };
 
 class Checker {
@@ -24,8 +25,9 @@ class Checker {
   void Check(size_t job, const End& earlier, const End& later) {
     ++result_.constraints;
     int64_t by_ns = 0;
-    if (earlier.on_device && later.on_device) {
-      // The signed difference of raw ticks also orders a clock that wrapped.
+    if (earlier.on_device && later.on_device && earlier.epoch == later.epoch &&
+        earlier.epoch != clock::kNoEpoch) {
+      // Ticks of one count are exact; across a jump or a reset there are only intervals.
       const int64_t ahead = static_cast<int64_t>(later.ticks - earlier.ticks);
       if (ahead >= 0) {
         ++result_.certain;
@@ -61,7 +63,8 @@ Causality ComputeCausality(const model::Model& model) {
   for (size_t job = 0; job < jobs.size(); ++job) {
     const Timeline line = JobTimeline(model, job);
     const auto end = [&](Point point) {
-      return End{PointName(point), line.at[point], IsDevicePoint(point), line.ticks[point]};
+      return End{PointName(point), line.at[point], IsDevicePoint(point), line.ticks[point],
+                 line.epoch[point]};
     };
     // Each point against the last one before it, and against the last one on
     // the same side: intervals on the other side may hide a broken order between
@@ -80,11 +83,12 @@ Causality ComputeCausality(const model::Model& model) {
       previous = p;
     }
     if (line.seen[kDoorbell] && jobs.submit_end_ns[job] != model::kNoTime) {
-      const End submit_end{"submit_end", At(jobs.submit_end_ns[job]), false, 0};
+      const End submit_end{"submit_end", At(jobs.submit_end_ns[job]), false, 0, clock::kNoEpoch};
       checker.Check(job, end(kDoorbell), submit_end);
       const uint32_t api = jobs.api_row[job];
       if (api != model::kNoRow && !model.api.open[api]) {
-        checker.Check(job, submit_end, {"submitting_api_end", At(model.api.end_ns[api]), false, 0});
+        checker.Check(job, submit_end,
+                      {"submitting_api_end", At(model.api.end_ns[api]), false, 0, clock::kNoEpoch});
       }
     }
     // Each command lies within its job.
@@ -93,7 +97,7 @@ Causality ComputeCausality(const model::Model& model) {
     for (uint32_t i = 0; i < jobs.num_commands[job]; ++i) {
       const size_t row = jobs.first_command[job] + i;
       const auto of = [&](const char* name, const model::DeviceTimes& times) {
-        return End{name, times.host[row], true, times.ticks[row]};
+        return End{name, times.host[row], true, times.ticks[row], times.epoch[row]};
       };
       checker.Check(job, end(kFetched), of("command_fetched", commands.fetched));
       checker.Check(job, of("command_fetched", commands.fetched),

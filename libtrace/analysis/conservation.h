@@ -4,7 +4,8 @@
 //
 // Each law compares what two observers said: driver and device, device records
 // and device counters, counters among themselves, the tracer's books. A law that
-// could not be checked (no counters, losses on the way) says why and is no finding.
+// could not be checked (no counters, losses on the way) says why and is no finding. What
+// began before the recording, ended after it or belongs to others is no case (coverage.h).
 #ifndef LIBTRACE_ANALYSIS_CONSERVATION_H_
 #define LIBTRACE_ANALYSIS_CONSERVATION_H_
 
@@ -13,7 +14,6 @@
 #include <vector>
 
 #include "libtrace/analysis/losses.h"
-#include "libtrace/analysis/utilisation.h"
 #include "libtrace/model/model.h"
 
 namespace acceltrace::analysis {
@@ -29,8 +29,7 @@ struct Law {
   std::string note;                  // why unknown, or the first broken case
 };
 
-std::vector<Law> ComputeConservation(const model::Model& model, const Losses& losses,
-                                     const std::vector<DeviceUse>& use);
+std::vector<Law> ComputeConservation(const model::Model& model, const Losses& losses);
 
 }  // namespace acceltrace::analysis
 

@@ -9,7 +9,8 @@ Losses ComputeLosses(const model::Model& model) {
   Losses losses;
   losses.has_accounts = model.has_accounts;
   for (const auto& hop : model.accounts.hops()) {
-    losses.hops.push_back({hop.name(), hop.in(), hop.out(), hop.lost(), hop.bad()});
+    losses.hops.push_back(
+        {hop.name(), hop.in(), hop.out(), hop.lost(), hop.bad(), hop.waiting(), hop.into()});
     losses.lost += hop.lost();
     losses.bad += hop.bad();
   }

@@ -19,8 +19,9 @@ namespace acceltrace::analysis {
 
 struct HopUse {
   std::string name;
-  uint64_t in = 0, out = 0, lost = 0, bad = 0;
-  bool Balanced() const { return in == out + lost + bad; }
+  uint64_t in = 0, out = 0, lost = 0, bad = 0, waiting = 0;
+  std::string into;  // the hop that takes what goes out
+  bool Balanced() const { return in == out + lost + bad + waiting; }
 };
 
 struct LossSpan {

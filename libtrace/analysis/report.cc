@@ -47,7 +47,7 @@ Report ComputeReport(const model::Model& model) {
   report.clock_edges = ComputeClockEdges(model);
   report.causality = ComputeCausality(model);
   report.losses = ComputeLosses(model);
-  report.laws = ComputeConservation(model, report.losses, report.utilisation);
+  report.laws = ComputeConservation(model, report.losses);
   report.overhead = ComputeOverhead(model, report.breakdown, changes);
   if (!report.overhead.advice.empty()) report.breakdown.verdict += "; " + report.overhead.advice;
   report.verdict = ComputeVerdict(report);
@@ -105,6 +105,11 @@ void FindDamage(const model::Model& model, std::vector<Finding>* findings) {
   if (!model.has_accounts) {
     findings->push_back({"damage", "the accounts are missing: what was lost is not known"});
   }
+  if (read.index_differences > 0) {
+    findings->push_back(
+        {"damage", fmt::format("the index does not fit the packets: {} differ; first: {}",
+                               read.index_differences, read.index_note)});
+  }
 }
 
 void FindBadRows(const model::LoadStats& load, std::vector<Finding>* findings) {
@@ -113,6 +118,8 @@ void FindBadRows(const model::LoadStats& load, std::vector<Finding>* findings) {
       {load.bad_rows, "rows with a unit, job or counter that their device does not have"},
       {load.duplicate_commands, "command records seen twice"},
       {load.duplicate_jobs, "job records seen twice"},
+      {load.duplicate_records, "records of devices whose numbers were seen before"},
+      {load.disordered_rows, "records of devices in another order than they were written"},
   };
   for (const auto& [count, what] : kinds) {
     if (count > 0) findings->push_back({"rows", fmt::format("{} {}", count, what)});

@@ -24,8 +24,12 @@ Timeline JobTimeline(const model::Model& model, size_t job) {
     timeline.seen[point] = true;
     timeline.at[point] = times.host[job];
     timeline.ticks[point] = times.ticks[job];
+    timeline.epoch[point] = times.epoch[job];
   };
-  if (jobs.api_row[job] != model::kNoRow) host(kApiBegin, model.api.begin_ns[jobs.api_row[job]]);
+  const uint32_t call = jobs.api_row[job];
+  if (call != model::kNoRow && !model.api.began_before[call]) {
+    host(kApiBegin, model.api.begin_ns[call]);
+  }
   host(kSubmit, jobs.submit_ns[job]);
   host(kDoorbell, jobs.doorbell_ns[job]);
   if (jobs.on_device[job]) {

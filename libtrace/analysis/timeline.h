@@ -36,6 +36,7 @@ struct Timeline {
   std::array<bool, kNumPoints> seen{};
   std::array<model::Interval, kNumPoints> at{};
   std::array<uint64_t, kNumPoints> ticks{};  // device points only
+  std::array<uint32_t, kNumPoints> epoch{};  // likewise: of which count they are
 };
 
 // job: row in model.jobs.

@@ -80,6 +80,15 @@ class Conversion {
     for (size_t i = 0; i < events.size(); ++i) {
       Convert(events.device[i], windows_->OfEvent(i), &events.time, i);
     }
+    OthersUse& others = model_.others;
+    for (DeviceTimes* times : {&others.first_head, &others.last_end}) {
+      times->Resize(others.size());
+      for (size_t i = 0; i < others.size(); ++i) {
+        clock::Window window;
+        window.near_ns = decoder_.near.others[i];
+        Convert(others.device[i], window, times, i);
+      }
+    }
     for (uint32_t d = 0; d < model_.devices.size(); ++d) {
       CounterSamples& samples = model_.devices[d].counters;
       samples.time.Resize(samples.size());

@@ -76,6 +76,7 @@ void Decoder::AddDevice(const proto::Device& device) {
   clocks.emplace_back(clock::ClockInfo::From(device.clock()));
   latched.emplace_back();
   near.counters.emplace_back();
+  records_.emplace_back();
   last_sample_ns_.push_back(clock::Map::kNoHint);
 }
 
@@ -134,6 +135,12 @@ void Decoder::Add(const proto::Packet& packet) {
     case proto::Packet::kDeviceEvents:
       AddDeviceEvents(packet.device_events(), rows);
       break;
+    case proto::Packet::kProcessEvents:
+      AddProcessEvents(packet.process_events(), rows);
+      break;
+    case proto::Packet::kOthers:
+      AddOthers(packet.others(), rows);
+      break;
     case proto::Packet::kLosses:
       losses.push_back(packet.losses());
       near.losses.emplace_back();
@@ -162,6 +169,7 @@ void Decoder::AddApi(const proto::ApiBatch& batch, size_t rows) {
   Append(&api.stream, batch.stream(), rows);
   Append(&api.result, batch.result(), rows);
   Append(&api.open, batch.open(), rows);
+  Append(&api.began_before, batch.began_before(), rows);
 }
 
 void Decoder::AddRanges(const proto::RangeBatch& batch, size_t rows) {
@@ -174,6 +182,7 @@ void Decoder::AddRanges(const proto::RangeBatch& batch, size_t rows) {
   Append(&ranges.depth, batch.depth(), rows);
   Append(&ranges.mark, batch.mark(), rows);
   Append(&ranges.open, batch.open(), rows);
+  Append(&ranges.began_before, batch.began_before(), rows);
 }
 
 void Decoder::AddHost(const proto::HostBatch& batch, size_t rows) {
@@ -204,6 +213,7 @@ void Decoder::AddCommands(const proto::CommandBatch& batch, size_t rows) {
     model_->load.unknown_device_rows += rows;
     return;
   }
+  NoteRecords(row, proto::Packet::kCommands, batch.record_delta(), rows);
   Commands& commands = model_->commands;
   const proto::Device& about = model_->devices[row].about;
   const size_t stalls = static_cast<size_t>(about.stalls_size());
@@ -256,6 +266,7 @@ void Decoder::AddJobs(const proto::JobBatch& batch, size_t rows) {
     model_->load.unknown_device_rows += rows;
     return;
   }
+  NoteRecords(row, proto::Packet::kJobs, batch.record_delta(), rows);
   DeviceJobs& jobs = device_jobs;
   stream::DeltaDecoder doorbells(batch.doorbell_ticks_delta());
   stream::DeltaDecoder correlations(batch.correlation_delta());
@@ -374,6 +385,7 @@ void Decoder::AddDeviceEvents(const proto::DeviceEventBatch& batch, size_t rows)
     model_->load.unknown_device_rows += rows;
     return;
   }
+  NoteRecords(row, proto::Packet::kDeviceEvents, batch.record_delta(), rows);
   DeviceEvents& events = model_->device_events;
   near.device_events.insert(near.device_events.end(), rows, last_sample_ns_[row]);
   events.device.insert(events.device.end(), rows, row);
@@ -383,6 +395,72 @@ void Decoder::AddDeviceEvents(const proto::DeviceEventBatch& batch, size_t rows)
   Append(&events.arg0, batch.arg0(), rows);
   Append(&events.arg1, batch.arg1(), rows);
   Append(&events.arg2, batch.arg2(), rows);
+}
+
+void Decoder::AddProcessEvents(const proto::ProcessEvents& batch, size_t rows) {
+  ProcessEvents& events = model_->process_events;
+  Append(&events.kind, batch.kind(), rows);
+  AppendDeltas(&events.time_ns, batch.time_ns_delta(), rows);
+  Append(&events.pid, batch.pid(), rows);
+  Append(&events.tid, batch.tid(), rows);
+  Append(&events.parent, batch.parent(), rows);
+}
+
+void Decoder::AddOthers(const proto::OthersBatch& batch, size_t rows) {
+  const uint32_t row = DeviceRow(batch.device());
+  if (row == kNoRow) {
+    model_->load.unknown_device_rows += rows;
+    return;
+  }
+  OthersUse& others = model_->others;
+  const proto::Device& about = model_->devices[row].about;
+  const size_t stalls = static_cast<size_t>(about.stalls_size());
+  stream::DeltaDecoder heads(batch.first_head_ticks_delta());
+  for (size_t i = 0; i < rows; ++i) {
+    const uint64_t head = heads.NextUnsigned();
+    if (stream::ColumnAt(batch.unit(), i) >= static_cast<uint32_t>(about.units_size())) {
+      ++model_->load.bad_rows;
+      continue;
+    }
+    near.others.push_back(last_sample_ns_[row]);
+    others.device.push_back(row);
+    others.unit.push_back(stream::ColumnAt(batch.unit(), i));
+    others.commands.push_back(stream::ColumnAt(batch.commands(), i));
+    others.failed.push_back(stream::ColumnAt(batch.failed(), i));
+    others.first_head.raw_ticks.push_back(head);
+    others.last_end.raw_ticks.push_back(head + stream::ColumnAt(batch.last_end_ticks_after(), i));
+    others.held_ticks.push_back(stream::ColumnAt(batch.held_ticks(), i));
+    others.bytes.push_back(stream::ColumnAt(batch.bytes(), i));
+    std::vector<uint64_t>& sums = others.stall_ticks.emplace_back();
+    for (size_t s = 0; s < stalls; ++s) {
+      sums.push_back(stream::ColumnAt(batch.stall_ticks(), i * stalls + s));
+    }
+  }
+}
+
+void Decoder::NoteRecords(uint32_t device, proto::Packet::BodyCase table,
+                          const google::protobuf::RepeatedField<int64_t>& deltas, size_t rows) {
+  if (deltas.empty()) return;  // a device that does not count its records, or the very first
+  const auto [last, first] = last_record_.try_emplace({device, table}, 0);
+  bool any = !first;
+  stream::DeltaDecoder records(deltas);
+  for (size_t i = 0; i < rows; ++i) {
+    const auto record = static_cast<uint32_t>(records.NextUnsigned());
+    // The device counts modulo 2^32.
+    if (any && static_cast<int32_t>(record - last->second) <= 0) ++model_->load.disordered_rows;
+    last->second = record;
+    any = true;
+    records_[device].push_back(record);
+  }
+}
+
+void Decoder::CountRepeatedRecords() {
+  for (std::vector<uint32_t>& records : records_) {
+    std::sort(records.begin(), records.end());
+    const auto last = std::unique(records.begin(), records.end());
+    model_->load.duplicate_records += static_cast<uint64_t>(records.end() - last);
+    records = {};
+  }
 }
 
 }  // namespace acceltrace::model

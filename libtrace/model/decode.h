@@ -26,7 +26,7 @@ struct DeviceJobs {
 // Host times not far from rows of device times: the clock sample before them in
 // the stream, Map::kNoHint before the first.
 struct Near {
-  std::vector<int64_t> commands, device_events;
+  std::vector<int64_t> commands, device_events, others;
   std::vector<std::vector<int64_t>> counters;  // by device row
   std::vector<std::vector<int64_t>> losses;    // by batch, by device row
 };
@@ -38,6 +38,8 @@ class Decoder {
 
   void Add(const proto::Packet& packet);
   uint64_t rows() const { return rows_; }
+  // After the last packet: what LoadStats says of record numbers.
+  void CountRepeatedRecords();
   // The row of a device by its number in the trace, or kNoRow.
   uint32_t DeviceRow(uint32_t number) const;
 
@@ -62,12 +64,19 @@ class Decoder {
   uint32_t SetOf(const proto::CounterBatch& batch, size_t rows, CounterSamples* samples);
   void AddClocks(const proto::ClockBatch& batch, size_t rows);
   void AddDeviceEvents(const proto::DeviceEventBatch& batch, size_t rows);
+  void AddProcessEvents(const proto::ProcessEvents& batch, size_t rows);
+  void AddOthers(const proto::OthersBatch& batch, size_t rows);
+  // The record numbers of a batch of rows.
+  void NoteRecords(uint32_t device, proto::Packet::BodyCase table,
+                   const google::protobuf::RepeatedField<int64_t>& deltas, size_t rows);
 
   Model* model_;
   uint64_t rows_ = 0;
   uint64_t cells_ = 0;  // of all devices: units x (causes + 1)
   std::map<uint32_t, uint32_t> device_rows_;
-  std::vector<int64_t> last_sample_ns_;  // by device row
+  std::vector<int64_t> last_sample_ns_;                       // by device row
+  std::vector<std::vector<uint32_t>> records_;                // likewise, of all its tables
+  std::map<std::pair<uint32_t, int>, uint32_t> last_record_;  // by device row and table
 };
 
 }  // namespace acceltrace::model

@@ -32,7 +32,7 @@ void SortApi(ApiCalls* api) {
     return std::tie(api->begin_ns[a], api->end_ns[b]) < std::tie(api->begin_ns[b], api->end_ns[a]);
   });
   PermuteAll(order, &api->begin_ns, &api->end_ns, &api->pid, &api->tid, &api->name, &api->stream,
-             &api->correlation, &api->bytes, &api->result, &api->open);
+             &api->correlation, &api->bytes, &api->result, &api->open, &api->began_before);
 }
 
 void SortRanges(Ranges* ranges) {
@@ -41,7 +41,7 @@ void SortRanges(Ranges* ranges) {
            std::tie(ranges->begin_ns[b], ranges->depth[b], ranges->end_ns[a]);
   });
   PermuteAll(order, &ranges->begin_ns, &ranges->end_ns, &ranges->pid, &ranges->tid, &ranges->name,
-             &ranges->depth, &ranges->mark, &ranges->open);
+             &ranges->depth, &ranges->mark, &ranges->open, &ranges->began_before);
 }
 
 void SortHost(HostEvents* host) {
@@ -128,6 +128,7 @@ Result<std::unique_ptr<Model>> Load(stream::Reader* reader, const LoadOptions& o
   }
   model->read = reader->stats();
   model->missing = parts.Done(model->read);
+  decoder.CountRepeatedRecords();
   SortProcesses(&model->processes);
   SortApi(&model->api);
   SortRanges(&model->ranges);

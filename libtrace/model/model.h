@@ -70,6 +70,8 @@ struct LoadStats {
   uint64_t bad_rows = 0;             // unit, job or size outside what its device has
   uint64_t duplicate_commands = 0;   // (device, job, index) seen before
   uint64_t duplicate_jobs = 0;       // (device, job) seen before on one side
+  uint64_t duplicate_records = 0;    // a device's record number seen before
+  uint64_t disordered_rows = 0;      // ... that does not rise within its table
   uint64_t unconverted_times = 0;    // device times of a device without clock samples
 };
 
@@ -106,6 +108,8 @@ struct Model {
   std::vector<uint64_t> stall_ticks;  // see Commands::first_stall
   DeviceOrders orders;                // by submission
   DeviceEvents device_events;         // by (device, ticks)
+  OthersUse others;                   // in order of arrival
+  ProcessEvents process_events;       // likewise
   std::vector<Loss> losses;
 
   // First and last host time of anything in the trace; 0, 0 when empty.

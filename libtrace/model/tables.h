@@ -53,14 +53,15 @@ struct ApiCalls {
   std::vector<uint32_t> pid, tid, name, stream;  // name: string id
   std::vector<uint64_t> correlation, bytes;
   std::vector<int32_t> result;
-  std::vector<uint8_t> open;  // never seen to end
+  std::vector<uint8_t> open;          // never seen to end
+  std::vector<uint8_t> began_before;  // begin_ns is a bound: it was under way at the beginning
   size_t size() const { return begin_ns.size(); }
 };
 
 struct Ranges {
   std::vector<int64_t> begin_ns, end_ns;
   std::vector<uint32_t> pid, tid, name, depth;
-  std::vector<uint8_t> mark, open;
+  std::vector<uint8_t> mark, open, began_before;
   size_t size() const { return begin_ns.size(); }
 };
 
@@ -151,6 +152,23 @@ struct CounterSamples {
     const Told* told = Find(row, counter);
     return told == nullptr ? 0 : ValueAt(row, *told);
   }
+};
+
+// What became of processes and threads. kind: proto::ProcessEvents::Kind.
+struct ProcessEvents {
+  std::vector<uint8_t> kind;
+  std::vector<int64_t> time_ns;
+  std::vector<uint32_t> pid, tid, parent;
+  size_t size() const { return kind.size(); }
+};
+
+// Sums over commands of processes that were not recorded, in stretches between snapshots.
+struct OthersUse {
+  std::vector<uint32_t> device, unit, commands, failed;
+  DeviceTimes first_head, last_end;
+  std::vector<uint64_t> held_ticks, bytes;
+  std::vector<std::vector<uint64_t>> stall_ticks;  // as many as the device has causes
+  size_t size() const { return device.size(); }
 };
 
 struct DeviceEvents {

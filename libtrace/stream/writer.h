@@ -18,7 +18,7 @@ namespace acceltrace::stream {
 // Not thread-safe.
 class PacketEncoder {
  public:
-  // Keeps the footer well below kMaxPacketBytes (an entry takes at most 30 bytes): a longer
+  // Keeps the footer well below kMaxPacketBytes (an entry takes at most 34 bytes): a longer
   // stream is indexed up to here and read in order after that.
   static constexpr int kMaxIndexedPackets = 450'000;
 

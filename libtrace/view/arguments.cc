@@ -17,6 +17,9 @@ Arguments OfCall(const model::ApiCalls& api, size_t i) {
   arguments.push_back({"stream", uint64_t{api.stream[i]}});
   if (api.result[i] != 0) arguments.push_back({"result", int64_t{api.result[i]}});
   if (api.open[i]) arguments.push_back({"open", std::string("never seen to end")});
+  if (api.began_before[i]) {
+    arguments.push_back({"began", std::string("before the recording of its process")});
+  }
   return arguments;
 }
 

@@ -123,6 +123,7 @@ PlainTable Api(const model::Model& model) {
       .Number("bytes", api.bytes)
       .Number("result", api.result)
       .Number("open", api.open)
+      .Number("began_before", api.began_before)
       .Done();
 }
 
@@ -137,6 +138,7 @@ PlainTable Ranges(const model::Model& model) {
       .Number("depth", ranges.depth)
       .Number("mark", ranges.mark)
       .Number("open", ranges.open)
+      .Number("began_before", ranges.began_before)
       .Done();
 }
 

@@ -47,7 +47,15 @@ std::string Heading(const Report& report, const Style& style) {
                            info.kernel(), info.num_cpus(), info.num_cpus() == 1 ? "" : "s")});
   }
   if (model.has_accounts) {
-    std::string length = FormatNs(model.accounts.stop_ns() - info.start_ns());
+    // Of a flight recorder: of what it held.
+    const int64_t from_ns = std::max(info.start_ns(), model.accounts.whole_since_ns());
+    std::string length = "unknown";
+    if (model.accounts.stop_ns() > 0) length = FormatNs(model.accounts.stop_ns() - from_ns);
+    if (model.accounts.overwritten_rows() > 0) {
+      length += fmt::format(" of {}, {} older events were overwritten",
+                            FormatNs(model.accounts.stop_ns() - info.start_ns()),
+                            FormatCount(model.accounts.overwritten_rows()));
+    }
     if (model.accounts.command_status() >= 0) {
       length += fmt::format(", command's exit status {}", model.accounts.command_status());
     }

@@ -185,6 +185,16 @@ void TraceBuilder::AddJob(const JobSpec& job) {
   jobs_.push_back(std::move(copy));
 }
 
+void TraceBuilder::AddProcessEvent(proto::ProcessEvents::Kind kind, int64_t time_ns, uint32_t pid,
+                                   uint32_t tid, uint32_t parent) {
+  process_events_.add_kind(kind);
+  process_events_.add_time_ns_delta(time_ns - last_process_event_ns_);
+  last_process_event_ns_ = time_ns;
+  process_events_.add_pid(pid);
+  process_events_.add_tid(tid);
+  process_events_.add_parent(parent);
+}
+
 void TraceBuilder::AddCounters(uint32_t device, int64_t time_ns,
                                const std::vector<uint64_t>& values) {
   assert(values.size() == NumCounters());

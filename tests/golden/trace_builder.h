@@ -52,6 +52,7 @@ struct JobSpec {
   int64_t irq_ns = 0, complete_ns = 0, wait_ns = 0, wake_ns = 0;
   uint64_t wait_correlation = 0;
   uint32_t status = 0;
+  bool others = false;  // of a process that is not recorded: sums of its commands only
   std::vector<CommandSpec> commands;
 };
 
@@ -69,6 +70,9 @@ class TraceBuilder {
                 uint32_t depth = 0);
   void AddMark(const std::string& name, uint32_t pid, int64_t time_ns);
   void AddJob(const JobSpec& job);
+  // What became of a process; the kinds of proto::ProcessEvents.
+  void AddProcessEvent(proto::ProcessEvents::Kind kind, int64_t time_ns, uint32_t pid, uint32_t tid,
+                       uint32_t parent = 0);
   // Values of the counters in the order of the device's description; a snapshot
   // at a true host time. Counters: for each unit busy, idle, a stall each,
   // commands; then elapsed, in_bytes, out_bytes.
@@ -111,6 +115,7 @@ class TraceBuilder {
   void See(int64_t time_ns);
   void AddHostPacket(std::vector<proto::Packet>* packets);
   void AddDevicePackets(std::vector<proto::Packet>* packets);
+  void AddOthersPackets(std::vector<proto::Packet>* packets);
   void AddClockPackets(std::vector<proto::Packet>* packets);
 
   proto::TraceInfo info_;
@@ -121,6 +126,8 @@ class TraceBuilder {
   proto::ApiBatch api_;
   proto::RangeBatch ranges_;
   proto::LossBatch losses_;
+  proto::ProcessEvents process_events_;
+  int64_t last_process_event_ns_ = 0;
   std::vector<DeviceState> devices_;
   std::vector<std::unique_ptr<JobSpec>> jobs_;
   std::map<std::string, uint32_t> ids_;

@@ -15,6 +15,7 @@ void TraceBuilder::AddHostPacket(std::vector<proto::Packet>* packets) {
   std::vector<HostRow> rows;
   for (const auto& owned : jobs_) {
     const JobSpec* job = owned.get();
+    if (job->others) continue;
     uint64_t copy_bytes = 0, device_ticks = 0;
     for (const CommandSpec& command : job->commands) {
       if (command.unit == kIn || command.unit == kOut) copy_bytes += command.bytes;
@@ -65,7 +66,7 @@ void TraceBuilder::AddDevicePackets(std::vector<proto::Packet>* packets) {
     DeltaEncoder fetched, records, correlations, doorbells, job_records, job_correlations;
     uint64_t record = 0;
     for (const auto& job : jobs_) {
-      if (job->device != device || job->completion_ns == 0) continue;
+      if (job->device != device || job->completion_ns == 0 || job->others) continue;
       const auto ticks = [&](int64_t ns) { return Ticks(device, ns); };
       int64_t first_start = INT64_MAX, last_end = 0;
       uint32_t index = 0;
@@ -134,6 +135,30 @@ void TraceBuilder::AddDevicePackets(std::vector<proto::Packet>* packets) {
   }
 }
 
+void TraceBuilder::AddOthersPackets(std::vector<proto::Packet>* packets) {
+  for (const auto& job : jobs_) {
+    if (!job->others) continue;
+    proto::OthersBatch* others = packets->emplace_back().mutable_others();
+    others->set_device(job->device);
+    DeltaEncoder heads;
+    for (const CommandSpec& command : job->commands) {
+      const uint64_t head = Ticks(job->device, command.head_ns);
+      heads.Append(head, others->mutable_first_head_ticks_delta());
+      others->add_last_end_ticks_after(Ticks(job->device, command.end_ns) - head);
+      others->add_unit(command.unit);
+      others->add_commands(1);
+      others->add_held_ticks(Ticks(job->device, command.end_ns) - head);
+      others->add_bytes(command.bytes);
+      others->add_failed(command.status != 0);
+      for (int s = 0; s < kNumStalls; ++s) {
+        others->add_stall_ticks(s == kStallSemaphore ? Ticks(job->device, command.start_ns) - head
+                                                     : Ticks(job->device, command.stall_ns[s]) -
+                                                           Ticks(job->device, 0));
+      }
+    }
+  }
+}
+
 void TraceBuilder::AddClockPackets(std::vector<proto::Packet>* packets) {
   for (uint32_t device = 0; device < devices_.size(); ++device) {
     const ClockSpec& clock = devices_[device].clock;
@@ -167,12 +192,14 @@ std::vector<proto::Packet> TraceBuilder::Packets() {
   };
   add(strings_, &proto::Packet::mutable_strings);
   add(processes_, &proto::Packet::mutable_processes);
+  add(process_events_, &proto::Packet::mutable_process_events);
   add(op_names_, &proto::Packet::mutable_op_names);
   add(api_, &proto::Packet::mutable_api);
   add(ranges_, &proto::Packet::mutable_ranges);
   AddHostPacket(&packets);
   AddClockPackets(&packets);
   AddDevicePackets(&packets);
+  AddOthersPackets(&packets);
   add(losses_, &proto::Packet::mutable_losses);
   *packets.emplace_back().mutable_accounts() = accounts_;
   return packets;

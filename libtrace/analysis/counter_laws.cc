@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Laws of counters: of each unit among themselves, and against the commands between two
+// snapshots that no command lies across, others' commands included.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "libtrace/analysis/counters.h"
+#include "libtrace/analysis/laws.h"
+
+namespace acceltrace::analysis {
+namespace {
+
+// What a unit did for a while: one command, or sums over others' commands.
+struct Work {
+  uint64_t from_ticks = 0, to_ticks = 0;
+  model::Interval from, to;
+  uint64_t commands = 0, busy = 0, bytes = 0;
+  std::vector<uint64_t> stalls;
+  bool failed = false;
+};
+
+class CounterChecker {
+ public:
+  CounterChecker(const model::Model& model, const Coverage& coverage, uint32_t row)
+      : model_(model),
+        coverage_(coverage),
+        row_(row),
+        device_(model.devices[row]),
+        samples_(device_.counters),
+        jumps_(coverage.ClockJumps(row)),
+        grow_("counters_grow", "counters do not go back", device_.about.name()),
+        elapsed_("unit_time", "busy + stalls + idle = elapsed, of the counters of each unit",
+                 device_.about.name()),
+        clock_("counter_clock", "elapsed ticks between counter snapshots = their times apart",
+               device_.about.name()),
+        ticks_("counters_and_commands", "counters of each unit = sums over its commands",
+               device_.about.name()),
+        bytes_("dma_bytes", "DMA byte counters = bytes of the DMA commands", device_.about.name()) {
+    for (size_t i = 0; i < samples_.size(); ++i) {
+      // What the flight recorder overwrote has left gaps before this time.
+      if (samples_.time.host[i].lo_ns >= model.accounts.whole_since_ns()) rows_.push_back(i);
+    }
+  }
+
+  void Run(bool complete, std::vector<Law>* laws) {
+    const std::string& name = device_.about.name();
+    const bool any = std::any_of(model_.commands.device.begin(), model_.commands.device.end(),
+                                 [&](uint32_t device) { return device == row_; });
+    if (rows_.size() < 2) {
+      for (Tally* tally : {&grow_, &elapsed_, &clock_, &ticks_, &bytes_}) {
+        tally->Because("fewer than two counter snapshots");
+      }
+    } else {
+      CheckGrowth();
+      CheckClock();
+      const bool collected = coverage_.Collected("device:" + name, "device:", any);
+      if (!collected) ticks_.Because("its commands were not collected");
+      for (uint32_t unit = 0; unit < static_cast<uint32_t>(device_.about.units_size()); ++unit) {
+        CheckTime(unit);
+        if (collected) CheckWork(unit);
+      }
+      ticks_.Because("commands ran across every snapshot");
+      bytes_.Because("commands ran across every snapshot");
+    }
+    if (!complete) {
+      ticks_.Excuse("events were lost");
+      bytes_.Excuse("events were lost");
+    }
+    for (Tally* tally : {&grow_, &elapsed_, &clock_, &ticks_, &bytes_})
+      laws->push_back(tally->Done());
+  }
+
+ private:
+  std::string Between(size_t a, size_t b) const {
+    return fmt::format("between the snapshots at {} and {} ticks", samples_.time.ticks[a],
+                       samples_.time.ticks[b]);
+  }
+
+  bool ResetBetween(size_t a, size_t b) const {
+    return coverage_.AnyReset(row_, samples_.time.host[a].lo_ns, samples_.time.host[b].hi_ns);
+  }
+
+  std::optional<uint64_t> Grew(std::optional<size_t> counter, size_t a, size_t b) const {
+    return Grown(samples_, counter, a, b);
+  }
+
+  // Of neighbouring snapshots: a wrong value is between it and those beside it.
+  void CheckClock() {
+    const auto counter = FindCounter(device_, "elapsed_ticks");
+    if (jumps_) clock_.Because("the device's clock was set, or it was reset");
+    for (size_t i = 1; i < rows_.size() && !jumps_; ++i) {
+      const size_t a = rows_[i - 1], b = rows_[i];
+      const auto grew = Grew(counter, a, b);
+      if (!grew) continue;
+      const uint64_t apart = samples_.time.ticks[b] - samples_.time.ticks[a];
+      clock_.Case(*grew, apart, [&] {
+        return fmt::format("elapsed {} ticks, times {} apart, {}", *grew, apart, Between(a, b));
+      });
+    }
+  }
+
+  void CheckGrowth() {
+    for (size_t i = 1; i < rows_.size(); ++i) {
+      const size_t a = rows_[i - 1], b = rows_[i];
+      if (ResetBetween(a, b)) continue;
+      for (size_t c = 0; c < samples_.num_counters; ++c) {
+        if (!samples_.Has(a, c) || !samples_.Has(b, c)) continue;
+        // Modulo 2^64: back is far ahead.
+        const bool grew = static_cast<int64_t>(samples_.At(b, c) - samples_.At(a, c)) >= 0;
+        grow_.Holds(grew, [&] {
+          return fmt::format("{} from {} to {}, {}",
+                             device_.about.counters(static_cast<int>(c)).name(), samples_.At(a, c),
+                             samples_.At(b, c), Between(a, b));
+        });
+      }
+    }
+  }
+
+  void CheckTime(uint32_t unit) {
+    const UnitCounters found = FindUnitCounters(device_, unit);
+    const auto elapsed = FindCounter(device_, "elapsed_ticks");
+    for (size_t i = 1; i < rows_.size(); ++i) {
+      const size_t a = rows_[i - 1], b = rows_[i];
+      const auto total = Grew(elapsed, a, b), busy = Grew(found.busy, a, b),
+                 idle = Grew(found.idle, a, b);
+      if (!total || !busy || !idle || ResetBetween(a, b)) continue;
+      uint64_t sum = *busy + *idle;
+      for (const auto& stall : found.stalls) sum += Grew(stall, a, b).value_or(0);
+      elapsed_.Case(sum, *total, [&] {
+        return fmt::format("{}: {} ticks against {} elapsed, {}", device_.UnitName(unit), sum,
+                           *total, Between(a, b));
+      });
+    }
+  }
+
+  std::vector<Work> WorkOf(uint32_t unit) const {
+    std::vector<Work> all;
+    const model::Commands& commands = model_.commands;
+    const auto stalls = static_cast<size_t>(device_.about.stalls_size());
+    for (size_t i = 0; i < commands.size(); ++i) {
+      if (commands.device[i] != row_ || commands.unit[i] != unit) continue;
+      Work work = {commands.head.ticks[i],
+                   commands.end.ticks[i],
+                   commands.head.host[i],
+                   commands.end.host[i],
+                   1,
+                   model_.BusyTicks(i),
+                   commands.bytes[i],
+                   {model_.Stalls(i), model_.Stalls(i) + stalls},
+                   commands.status[i] != 0};
+      all.push_back(std::move(work));
+    }
+    const model::OthersUse& others = model_.others;
+    for (size_t i = 0; i < others.size(); ++i) {
+      if (others.device[i] != row_ || others.unit[i] != unit) continue;
+      const auto& sums = others.stall_ticks[i];
+      const uint64_t stalled = std::accumulate(sums.begin(), sums.end(), uint64_t{0});
+      all.push_back({others.first_head.ticks[i], others.last_end.ticks[i],
+                     others.first_head.host[i], others.last_end.host[i], others.commands[i],
+                     others.held_ticks[i] - stalled, others.bytes[i], sums, others.failed[i] != 0});
+    }
+    return all;
+  }
+
+  // Where the clock never jumped, by ticks; else by times, and what they leave open is not told.
+  bool Ends(const Work& work, size_t sample) const {  // before the snapshot
+    if (jumps_) return work.to.hi_ns < samples_.time.host[sample].lo_ns;
+    return static_cast<int64_t>(samples_.time.ticks[sample] - work.to_ticks) > 0;
+  }
+  bool Begins(const Work& work, size_t sample) const {  // after the snapshot
+    if (jumps_) return work.from.lo_ns > samples_.time.host[sample].hi_ns;
+    return static_cast<int64_t>(work.from_ticks - samples_.time.ticks[sample]) >= 0;
+  }
+
+  // Work by the first snapshot after its end; snapshots that it lies across are marked.
+  void Place(const std::vector<Work>& all, std::vector<std::vector<size_t>>* before,
+             std::vector<bool>* crossed) const {
+    for (size_t w = 0; w < all.size(); ++w) {
+      size_t end = std::partition_point(rows_.begin(), rows_.end(),
+                                        [&](size_t s) { return !Ends(all[w], s); }) -
+                   rows_.begin();
+      (*before)[end].push_back(w);
+      while (end-- > 0 && !Begins(all[w], rows_[end])) (*crossed)[end] = true;
+    }
+  }
+
+  void CheckWork(uint32_t unit) {
+    const std::vector<Work> all = WorkOf(unit);
+    // One more than there are snapshots: after the last one.
+    std::vector<std::vector<size_t>> before(rows_.size() + 1);
+    std::vector<bool> crossed(rows_.size() + 1);
+    Place(all, &before, &crossed);
+    size_t clean = rows_.size();  // the last snapshot that nothing lies across
+    Work sum;
+    for (size_t i = 0; i < rows_.size(); ++i) {
+      for (size_t w : before[i]) Add(all[w], &sum);
+      if (crossed[i]) continue;
+      if (clean < rows_.size()) Compare(unit, rows_[clean], rows_[i], sum);
+      clean = i;
+      sum = {};
+    }
+  }
+
+  static void Add(const Work& work, Work* sum) {
+    sum->commands += work.commands;
+    sum->busy += work.busy;
+    sum->bytes += work.bytes;
+    sum->failed |= work.failed;
+    sum->stalls.resize(std::max(sum->stalls.size(), work.stalls.size()));
+    for (size_t s = 0; s < work.stalls.size(); ++s) sum->stalls[s] += work.stalls[s];
+  }
+
+  void Compare(uint32_t unit, size_t a, size_t b, const Work& sum) {
+    const UnitCounters found = FindUnitCounters(device_, unit);
+    const auto busy = Grew(found.busy, a, b), commands = Grew(found.commands, a, b);
+    if (!busy || !commands) return;
+    // A command that failed was cut off; ticks do not tell durations over a jump of the clock.
+    if (sum.failed || ResetBetween(a, b) || JumpBetween(a, b)) return;
+    const auto equal = [&](Tally* tally, const std::string& what, uint64_t counted,
+                           uint64_t summed) {
+      tally->Case(counted, summed, [&] {
+        return fmt::format("{}: {} {} against {}, {}", device_.UnitName(unit), what, counted,
+                           summed, Between(a, b));
+      });
+    };
+    equal(&ticks_, "commands", *commands, sum.commands);
+    equal(&ticks_, "busy ticks", *busy, sum.busy);
+    for (size_t s = 0; s < found.stalls.size(); ++s) {
+      const auto stalled = Grew(found.stalls[s], a, b);
+      if (!stalled) continue;
+      equal(&ticks_, "ticks stalled by " + device_.about.stalls(static_cast<int>(s)), *stalled,
+            s < sum.stalls.size() ? sum.stalls[s] : 0);
+    }
+    const auto counted = Grew(FindCounter(device_, device_.UnitName(unit) + "_bytes"), a, b);
+    if (counted && device_.IsDma(unit)) equal(&bytes_, "bytes", *counted, sum.bytes);
+  }
+
+  bool JumpBetween(size_t a, size_t b) const {
+    if (!jumps_) return false;
+    const model::DeviceEvents& events = model_.device_events;
+    for (size_t i = 0; i < events.size(); ++i) {
+      if (events.device[i] != row_ || events.arg1[i] == 0 ||
+          events.kind[i] != proto::DeviceEventBatch::KIND_CLOCK) {
+        continue;
+      }
+      if (events.time.host[i].hi_ns >= samples_.time.host[a].lo_ns &&
+          events.time.host[i].lo_ns <= samples_.time.host[b].hi_ns) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  const model::Model& model_;
+  const Coverage& coverage_;
+  const uint32_t row_;
+  const model::Device& device_;
+  const model::CounterSamples& samples_;
+  const bool jumps_;
+  std::vector<size_t> rows_;  // of the snapshots, those that count
+  Tally grow_, elapsed_, clock_, ticks_, bytes_;
+};
+
+}  // namespace
+
+void CounterLaws(const model::Model& model, const Coverage& coverage, uint32_t device,
+                 bool complete, std::vector<Law>* laws) {
+  CounterChecker(model, coverage, device).Run(complete, laws);
+}
+
+}  // namespace acceltrace::analysis

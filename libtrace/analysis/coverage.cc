@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/analysis/coverage.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace acceltrace::analysis {
+
+using proto::DeviceEventBatch;
+using proto::HostBatch;
+using Kind = proto::ProcessEvents;
+
+Coverage::Coverage(const model::Model& model)
+    : model_(model), jumps_(model.devices.size()), resets_(model.devices.size()) {
+  begin_ns_ = std::max(model.info.start_ns(), model.accounts.whole_since_ns());
+  end_ns_ = model.has_accounts && model.accounts.stop_ns() > 0
+                ? model.accounts.stop_ns()
+                : std::numeric_limits<int64_t>::max();
+  const model::ProcessEvents& events = model.process_events;
+  for (size_t i = 0; i < events.size(); ++i) {
+    switch (events.kind[i]) {
+      case Kind::KIND_ATTACHED:
+        attached_.insert(events.pid[i]);
+        since_ns_[events.pid[i]] = events.time_ns[i];
+        until_ns_.erase(events.pid[i]);
+        break;
+      case Kind::KIND_SEEN:
+        attached_.insert(events.pid[i]);
+        since_ns_[events.pid[i]] = begin_ns_;
+        break;
+      case Kind::KIND_BEGUN:
+        if (events.pid[i] != events.parent[i]) since_ns_[events.pid[i]] = events.time_ns[i];
+        break;
+      case Kind::KIND_EXECUTED:
+        attached_.erase(events.pid[i]);
+        break;
+      case Kind::KIND_LEFT:
+        until_ns_[events.pid[i]] = events.time_ns[i];
+        break;
+      default:
+        break;
+    }
+  }
+  const model::HostEvents& host = model.host;
+  for (size_t i = 0; i < host.size(); ++i) {
+    if (host.kind[i] != HostBatch::KIND_CONTEXT || host.arg0[i] != 0) continue;
+    destroyed_[{host.device[i], host.context[i], host.pid[i]}].push_back(host.time_ns[i]);
+  }
+  const model::DeviceEvents& told = model.device_events;
+  for (size_t i = 0; i < told.size(); ++i) {
+    const bool reset = told.kind[i] == DeviceEventBatch::KIND_RESET;
+    if (reset) resets_[told.device[i]].push_back(told.time.host[i]);
+    if (reset || (told.kind[i] == DeviceEventBatch::KIND_CLOCK && told.arg1[i] != 0)) {
+      jumps_[told.device[i]] = true;
+    }
+  }
+}
+
+int64_t Coverage::Since(uint32_t pid) const {
+  const auto found = since_ns_.find(pid);
+  if (found == since_ns_.end()) {
+    // A trace that tells of no process: a command was recorded from its first instruction on.
+    const bool command = since_ns_.empty() && model_.info.command_size() > 0;
+    return command ? begin_ns_ : model::kNoTime;
+  }
+  return std::max(found->second, begin_ns_);
+}
+
+int64_t Coverage::Until(uint32_t pid) const {
+  const auto found = until_ns_.find(pid);
+  return found == until_ns_.end() ? end_ns_ : std::min(found->second, end_ns_);
+}
+
+bool Coverage::Collected(std::string_view probe, std::string_view family, bool otherwise) const {
+  bool any = false;
+  for (const proto::Probe& told : model_.info.probes()) {
+    const std::string_view name = told.name();
+    if (name.substr(0, family.size()) != family) continue;
+    any = true;
+    if (name == probe) return told.attached();
+  }
+  return !any && otherwise;
+}
+
+bool Coverage::ContextEnded(uint32_t device, uint32_t context, uint32_t pid,
+                            int64_t from_ns) const {
+  const auto found = destroyed_.find({device, context, pid});
+  if (found == destroyed_.end()) return false;
+  return std::any_of(found->second.begin(), found->second.end(),
+                     [&](int64_t at_ns) { return at_ns >= from_ns && at_ns < end_ns_; });
+}
+
+bool Coverage::AnyReset(uint32_t device, int64_t from_ns, int64_t to_ns) const {
+  const auto& resets = resets_[device];
+  return std::any_of(resets.begin(), resets.end(), [&](const model::Interval& at) {
+    return at.hi_ns >= from_ns && at.lo_ns <= to_ns;
+  });
+}
+
+uint32_t ProcessOf(const model::Jobs& jobs, size_t job) {
+  if (jobs.pid[job] != 0) return jobs.pid[job];
+  // Ids of calls carry their process (docs/life-of-an-event.md).
+  return static_cast<uint32_t>(jobs.correlation[job] >> 32);
+}
+
+}  // namespace acceltrace::analysis

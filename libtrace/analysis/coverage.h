@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What must be in a trace, if nothing was lost? Layer: libtrace/analysis.
+//
+// A recording has a beginning and an end, processes are attached to while they run,
+// others use the same device. What lies outside is not missing. What the stream does
+// not tell (traces of older versions) is taken to be outside.
+#ifndef LIBTRACE_ANALYSIS_COVERAGE_H_
+#define LIBTRACE_ANALYSIS_COVERAGE_H_
+
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "libtrace/model/model.h"
+
+namespace acceltrace::analysis {
+
+class Coverage {
+ public:
+  explicit Coverage(const model::Model& model);
+
+  // Events of the host and of devices are there from begin to end.
+  int64_t begin_ns() const { return begin_ns_; }
+  int64_t end_ns() const { return end_ns_; }
+  // From when on all events of a process are there; kNoTime: not told.
+  int64_t Since(uint32_t pid) const;
+  // Whether it may have been in the middle of something then.
+  bool Attached(uint32_t pid) const {
+    return Since(pid) == model::kNoTime || attached_.count(pid) != 0;
+  }
+  // Until when they are.
+  int64_t Until(uint32_t pid) const;
+
+  // Whether this kind of event was collected at all: a probe of this name, or, if the trace
+  // names none that begins so, `otherwise`.
+  bool Collected(std::string_view probe, std::string_view family, bool otherwise) const;
+
+  // Whether the context was destroyed, and all of its jobs told as done, between these times.
+  bool ContextEnded(uint32_t device, uint32_t context, uint32_t pid, int64_t from_ns) const;
+
+  // The device told of a jump of its clock, or was reset: its ticks are no measure across it.
+  bool ClockJumps(uint32_t device) const { return jumps_[device]; }
+  bool AnyReset(uint32_t device, int64_t from_ns, int64_t to_ns) const;
+
+ private:
+  const model::Model& model_;
+  int64_t begin_ns_ = 0, end_ns_ = 0;
+  std::unordered_map<uint32_t, int64_t> since_ns_, until_ns_;
+  std::unordered_set<uint32_t> attached_;
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, std::vector<int64_t>> destroyed_;
+  std::vector<bool> jumps_;
+  std::vector<std::vector<model::Interval>> resets_;  // by device
+};
+
+// The process of a job, as far as it is known.
+uint32_t ProcessOf(const model::Jobs& jobs, size_t job);
+
+}  // namespace acceltrace::analysis
+
+#endif  // LIBTRACE_ANALYSIS_COVERAGE_H_

@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 1500
+#
+# verify finds nothing in what is recorded every day: attaching, detaching, snapshots, others on the
+# same device, clients and programs that are killed, clocks that wrap and jump, devices in trouble.
+# tests/vm/lib/ordinary-life.sh NAME... makes these only; KEEP=FOLDER keeps the traces.
+set -u
+acceltrace=${BUILD:-build}/bin/acceltrace
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+traces=${KEEP:-$scratch/traces}
+mkdir -p "$traces"
+traces=$(cd "$traces" && pwd)
+scripts/vm --icount --timeout 1200 --share "$traces" --allow '.*axl.*' --allow '.*pcieport.*' \
+	--device axl --device axl,clock-bits=32,clock-ppm=-20 \
+	--device axl,clock-bits=24,clock-hz=1000000 \
+	--qemu-arg=-chardev --qemu-arg="socket,id=qmpguest,path=$scratch/qmp,server=on,wait=off" \
+	--qemu-arg=-device --qemu-arg=virtserialport,bus=vser.0,chardev=qmpguest,name=axl.qmp \
+	--qemu-arg=-chardev --qemu-arg="socket,id=qmpmon,path=$scratch/qmp" \
+	--qemu-arg=-mon --qemu-arg=chardev=qmpmon,mode=control \
+	-- python3 -B tests/vm/lib/ordinary_life.py "$traces" "$@" >"$scratch/made" 2>"$scratch/err"
+status=$?
+sed 's/^/# /' "$scratch/err"
+[ $status -eq 0 ] && echo 'ok 1 - every recording was made' ||
+	echo "not ok 1 - every recording was made: status $status"
+count=1
+while read -r name; do
+	count=$((count + 1))
+	if "$acceltrace" verify "$traces/$name.atrace" >"$scratch/verify.txt" 2>&1; then
+		echo "ok $count - $name"
+	else
+		echo "not ok $count - $name"
+		sed 's/^/# /' "$scratch/verify.txt"
+	fi
+done <"$scratch/made"
+echo "1..$count"
