@@ -145,11 +145,12 @@ Status Check(const Options& options) {
 }  // namespace
 
 const char kUsage[] =
-    "usage: acceltraced [--socket PATH] [--group NAME]\n"
+    "usage: acceltraced [--socket PATH] [--live-socket PATH] [--group NAME]\n"
     "       acceltraced --private (--output FILE | --output-fd N) [options] [-- CMD ARG...]\n"
     "\n"
     "Without --private: the service; clients start recordings over its socket.\n"
     "  --socket PATH         control socket [/run/acceltrace/acceltraced.sock]\n"
+    "  --live-socket PATH    live readers connect here [live.sock beside the control socket]\n"
     "  --group NAME          members may record their own processes [acceltrace]\n"
     "With --private: one recording, for `acceltrace record`.\n"
     "  --output FILE         trace file, -o for short; --output-fd N: an open one\n"
@@ -160,11 +161,12 @@ const char kUsage[] =
     "  --no-device           host events only\n"
     "  --probes LIST         of api,usdt,driver,device,counters,clock [all but usdt]\n"
     "  --libaxl FILE         API library whose probes are attached; repeatable\n"
-    "  --counter-period T    device counter samples, such as 500us; 0 = none [1ms]\n"
+    "  --counter-period T    device counter samples, such as 500us; 0 = only at start and end "
+    "[1ms]\n"
     "  --overhead full|low   low: the driver's events of a job's begin and end only, no counter\n"
     "                        samples, the daemon wakes up rarely [full]\n"
     "  --ring SIZE           flight recorder: keep the last SIZE bytes in memory\n"
-    "  --live-socket PATH    live readers may connect here\n"
+    "  --live-socket PATH    live readers may connect here [none]\n"
     "Both: --help, --version.\n"
     "Exit status: 0 fine, 1 failed, 2 misuse.\n";
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "daemon/bpf/records.h"
 #include "daemon/sources/axl_device.h"
 #include "daemon/sources/clock_watch.h"
 #include "daemon/sources/device_description.h"
@@ -16,6 +17,7 @@
 #include "daemon/sources/host_info.h"
 #include "daemon/sources/pci.h"
 #include "daemon/sources/sample_source.h"
+#include "libtrace/stream/columns.h"
 
 namespace acceltrace::daemon {
 namespace {
@@ -29,6 +31,8 @@ constexpr int64_t kLightPauseNs = 1'000'000'000;
 constexpr int kMaxWakeEvents = 8;
 constexpr uint32_t kBusyPermille = 500;
 constexpr uint32_t kIdlePermille = 300;
+// A snapshot waits for the sources to be drained so often: more than their buffers hold.
+constexpr int kMaxSnapshotDrains = 1000;
 // What a crash may cost.
 constexpr int64_t kFlushNs = 500'000'000;
 
@@ -55,10 +59,18 @@ std::string DefaultLibrary() {
 
 std::string Summary::ToJson() const {
   const nlohmann::json json = {
-      {"output", output},           {"bytes", bytes},   {"packets", packets},
-      {"events", events},           {"lost", lost},     {"bad", bad},
-      {"duration_ns", duration_ns}, {"cpu_ns", cpu_ns}, {"bpf_ns", bpf_ns},
-      {"stop_reason", stop_reason}, {"error", error},
+      {"output", output},
+      {"bytes", bytes},
+      {"packets", packets},
+      {"events", events},
+      {"lost", lost},
+      {"bad", bad},
+      {"overwritten", overwritten},
+      {"duration_ns", duration_ns},
+      {"cpu_ns", cpu_ns},
+      {"bpf_ns", bpf_ns},
+      {"stop_reason", stop_reason},
+      {"error", error},
   };
   return json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
@@ -117,6 +129,12 @@ Status Recorder::Attach(const RecordOptions& options) {
   bpf.light = options.light;
   bpf.libraries = options.libraries;
   bpf.owner = options.owner;
+  if (!devices.empty()) {
+    bpf.device_mask = 0;
+    for (const auto& device : devices) {
+      if (device->number() < ACT_MAX_DEVICES) bpf.device_mask |= 1u << device->number();
+    }
+  }
   for (const std::string& library : bpf.libraries) {
     if (access(library.c_str(), R_OK) != 0) {
       return Status::Error("cannot read the API library " + library + " (--libaxl)");
@@ -195,13 +213,61 @@ Pace Recorder::DrainSources(int64_t now_ns) {
   return all;
 }
 
+std::vector<Hop> Recorder::SourceHops() {
+  std::vector<Hop> hops;
+  const auto add = [&](Source* source) {
+    for (Hop& hop : source->Hops()) hops.push_back(std::move(hop));
+  };
+  for (const auto& source : sources_) add(source.get());
+  if (bpf_ != nullptr) add(bpf_.get());
+  return hops;
+}
+
 Status Recorder::Snapshot(UniqueFd output, const std::string& output_name) {
+  if (!router_.ring_open()) {
+    return Status::Error(
+        "this recording goes straight to its file; start it with a ring size "
+        "(--ring) to take snapshots");
+  }
+  // What happened before this is to be in it, as if the recording had ended now.
+  StopInfo stop;
+  stop.stop_ns = MonotonicNs();
+  for (const auto& source : sources_) source->Checkpoint();
+  for (int rounds = 0; rounds < kMaxSnapshotDrains; ++rounds) {
+    const int64_t now_ns = MonotonicNs();
+    if (DrainSources(now_ns).next_ns != now_ns) break;
+  }
   session_.Flush();
+  stop.reason = "snapshot";
+  stop.cpu_ns = CpuNs() - start_cpu_ns_;
+  if (bpf_ != nullptr) {
+    const BpfSource::BpfCost cost = bpf_->Cost();
+    stop.bpf_ns = cost.run_ns;
+    stop.bpf_runs = cost.runs;
+  }
+  stop.overwritten_rows = router_.ring()->evicted_rows();
+  stop.whole_since_ns = router_.ring()->whole_since_ns();
+  std::vector<proto::Packet> closing = session_.Checkpoint(stop, SourceHops());
+
   FileSink sink(std::move(output), output_name);
   sink.Begin();
   FileOutput file(&sink);
-  Status status = router_.Snapshot(&file, [this] { DrainSources(MonotonicNs()); });
-  return status.ok() ? sink.status() : status;
+  router_.Snapshot(&file, [this] { DrainSources(MonotonicNs()); });
+  for (proto::Packet& packet : closing) {
+    if (packet.has_accounts()) break;
+    file.Write(&packet, 0, static_cast<uint32_t>(stream::Rows(packet)));
+  }
+  file.BeginClosing();
+  proto::Accounts* accounts = closing.back().mutable_accounts();
+  accounts->set_bytes_written(sink.valid_bytes());
+  proto::Accounts::Hop* own = accounts->add_hops();
+  own->set_name("output");
+  own->set_in(file.rows());
+  own->set_out(file.rows() - file.rows_lost());
+  own->set_lost(file.rows_lost());
+  file.Write(&closing.back(), stop.stop_ns, 0);
+  file.Close();
+  return sink.status();
 }
 
 void Recorder::WakeOn(int fd, uint32_t events) {
@@ -256,6 +322,10 @@ Summary Recorder::Stop(const std::string& reason, int32_t command_status) {
   stop.cpu_ns = CpuNs() - start_cpu_ns_;
   stop.bytes_written = sink_.valid_bytes();
   if (bpf_ != nullptr) stop.api_bound_ns = bpf_->api_bound_ns();
+  if (const RingOutput* ring = router_.ring()) {
+    stop.overwritten_rows = ring->evicted_rows();
+    stop.whole_since_ns = ring->whole_since_ns();
+  }
   proto::Accounts cost;
   work_log_.Write(&cost);
   if (light_) cost.set_overhead("low");
@@ -269,7 +339,8 @@ Summary Recorder::Stop(const std::string& reason, int32_t command_status) {
   summary.output = output_name_;
   summary.bytes = sink_.valid_bytes();
   summary.packets = output_.packets_in() - output_.packets_lost();
-  summary.events = session_.events();
+  summary.events = output_.events() - std::min(output_.events(), output_.rows_lost());
+  summary.overwritten = stop.overwritten_rows;
   summary.lost = session_.lost();
   summary.bad = session_.bad();
   summary.duration_ns = stop_ns - start_ns_;

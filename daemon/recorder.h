@@ -22,7 +22,7 @@ namespace acceltrace::daemon {
 
 struct Summary {
   std::string output;
-  uint64_t bytes = 0, packets = 0, events = 0, lost = 0, bad = 0;
+  uint64_t bytes = 0, packets = 0, events = 0, lost = 0, bad = 0, overwritten = 0;
   int64_t duration_ns = 0;
   uint64_t cpu_ns = 0, bpf_ns = 0;
   std::string stop_reason;
@@ -72,6 +72,7 @@ class Recorder {
   void Warn();
   void WakeOn(int fd, uint32_t events);
   Pace DrainSources(int64_t now_ns);
+  std::vector<Hop> SourceHops();
   uint64_t CpuNs() const;
 
   std::string output_name_;

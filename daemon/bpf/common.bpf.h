@@ -44,6 +44,8 @@ struct task_struct {
 const volatile __u32 self_pid = 0;
 const volatile __u8 system_wide = 0;
 const volatile __u32 owner_uid = ACT_ANY_USER;
+/* Which devices are recorded, by number. */
+const volatile __u32 device_mask = ~0u;
 
 /* The daemon sleeps until so much waits in the ring, or its slow tick comes. */
 const volatile __u64 wake_bytes = 1 << 22;

@@ -56,8 +56,11 @@ static __always_inline int owned(void *map, __u32 key)
 
 static __always_inline struct act_host *host_record(__u64 now_ns, __u32 kind, __u32 dev)
 {
-	struct act_host *record = reserve(sizeof(*record), ACT_HOP_DRIVER, now_ns);
+	struct act_host *record;
 
+	if (dev >= ACT_MAX_DEVICES || !(device_mask & 1u << dev))
+		return NULL;
+	record = reserve(sizeof(*record), ACT_HOP_DRIVER, now_ns);
 	if (!record)
 		return NULL;
 	fill_head(&record->h, now_ns, ACT_HOST, dev);

@@ -48,6 +48,8 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 	if (owner_uid != ACT_ANY_USER && (BPF_CORE_READ(task, cred, uid.val) != owner_uid ||
 					  BPF_CORE_READ(task, cred, euid.val) != owner_uid)) {
 		bpf_map_delete_elem(&tracked, &pid);
+		bpf_get_current_comm(comm, sizeof(comm));
+		emit_process(pid, pid, ACT_PROCESS_LEFT, 0, comm);
 		return 0;
 	}
 	entry->generation++;

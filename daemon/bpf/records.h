@@ -99,6 +99,7 @@ enum act_process_what {
 	ACT_PROCESS_EXEC = 2,
 	ACT_PROCESS_RENAME = 3,
 	ACT_PROCESS_EXIT = 4,
+	ACT_PROCESS_LEFT = 5, /* runs as another user now: no longer recorded */
 };
 
 struct act_process {

@@ -20,6 +20,7 @@ namespace acceltrace::daemon {
 namespace {
 
 constexpr char kLiveName[] = "live.sock";
+constexpr char kOwnFolder[] = "/run/acceltrace/";
 
 // The protocol of sd_notify(3): one datagram to the socket named by the manager.
 void NotifyManager(const char* state) {
@@ -37,6 +38,21 @@ void NotifyManager(const char* state) {
                 static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length));
 }
 
+// The service's own folder is made, and that is said; another one that is not there is rather a
+// slip of the pen.
+Status CheckFolder(const std::string& folder) {
+  struct stat about = {};
+  if (folder.empty() || (stat(folder.c_str(), &about) == 0 && S_ISDIR(about.st_mode))) return {};
+  if (folder != kOwnFolder) {
+    return Status::Error("no folder " + folder + ": make it, or choose another --socket");
+  }
+  if (mkdir(folder.c_str(), 0755) != 0) {
+    return Status::Error("cannot create " + folder + ": " + strerror(errno));
+  }
+  fprintf(stderr, "acceltraced: made %s\n", folder.c_str());
+  return {};
+}
+
 Status Serve(const Options& options) {
   UniqueFd signals = TakeSignals();
   RaisePriority();
@@ -47,9 +63,7 @@ Status Serve(const Options& options) {
   const gid_t owner = group.value_or(static_cast<gid_t>(-1));
 
   const std::string folder = options.socket.substr(0, options.socket.rfind('/') + 1);
-  if (!folder.empty() && mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST) {
-    return Status::Error("cannot create " + folder + ": " + strerror(errno));
-  }
+  if (Status status = CheckFolder(folder); !status.ok()) return status;
   auto control = Listener::Open(options.socket, mode, owner);
   if (!control.ok()) return control.status();
   auto live = Listener::Open(options.live_socket.empty() ? folder + kLiveName : options.live_socket,

@@ -98,6 +98,24 @@ Service::Recording* Service::Find(const Peer& peer, uint32_t session) {
   return nullptr;
 }
 
+Result<Service::Recording*> Service::FindToChange(const Client& client, uint32_t session) {
+  if (session != 0) {
+    Recording* recording = Find(client.peer(), session);
+    if (recording != nullptr && !recording->stopping) return recording;
+    return Status::Error("no recording " + std::to_string(session) + " of yours is running");
+  }
+  std::string others;
+  for (auto entry = recordings_.rbegin(); entry != recordings_.rend(); ++entry) {
+    Recording& recording = entry->second;
+    if (recording.stopping || !MayUse(client.peer(), recording)) continue;
+    if (recording.running && recording.client == client.number()) return &recording;
+    others += (others.empty() ? "" : ", ") + std::to_string(recording.session);
+  }
+  if (others.empty()) return Status::Error("no recording of yours is running");
+  return Status::Error("this connection has started none that is running; name a session: " +
+                       others);
+}
+
 uint64_t Service::NewTicket(Client* client, const Command& command, uint32_t session) {
   ++client->pending;
   requests_[++last_ticket_] = {client->number(), command.id, session};
@@ -176,6 +194,14 @@ void Service::Execute(Client* client, const Command& command) {
     return;
   }
   Recording* recording = Find(client->peer(), command.session);
+  if (command.verb == Command::Verb::kStop || command.verb == Command::Verb::kPid) {
+    const auto own = FindToChange(*client, command.session);
+    if (!own.ok()) {
+      client->Send(ErrorAnswer(command.id, own.message()));
+      return;
+    }
+    recording = *own;
+  }
   if (recording == nullptr || recording->stopping) {
     client->Send(ErrorAnswer(command.id, command.session == 0
                                              ? "no recording of yours is running"

@@ -79,6 +79,8 @@ class Service {
   }
   // session 0: the newest that runs. nullptr: none that the peer may use.
   Recording* Find(const Peer& peer, uint32_t session);
+  // For what changes a recording. session 0: the newest that this very client started.
+  Result<Recording*> FindToChange(const Client& client, uint32_t session);
   uint64_t NewTicket(Client* client, const Command& command, uint32_t session);
   void Answer(uint64_t ticket, const Status& status, const std::string& members);
 

@@ -71,6 +71,16 @@ class RangeBatch : public Batch {
   DeltaEncoder begin_;
 };
 
+// Not in the session's accounts: they are about the recording itself.
+class ProcessEventBatch : public Batch {
+ public:
+  void Add(const ProcessEvent& event);
+  FinishedBatch Take();
+
+ private:
+  DeltaEncoder time_;
+};
+
 class HostBatch : public Batch {
  public:
   void Add(const HostEvent& event);
@@ -117,6 +127,28 @@ class DeviceEventBatch : public Batch {
 
   uint32_t device_;
   DeltaEncoder time_, record_;
+};
+
+// What others had a device do, summed up by unit until Cut(). Not in the accounts: those records
+// are not the recording's.
+class OthersBatch : public Batch {
+ public:
+  OthersBatch(uint32_t device, uint64_t tick_mask) : device_(device), tick_mask_(tick_mask) {}
+  void Add(const axl_rec_cmd& cmd);
+  // The sums become rows: a counter snapshot lies here.
+  void Cut();
+  FinishedBatch Take();
+
+ private:
+  struct Sum {
+    uint32_t commands = 0, failed = 0;
+    uint64_t first_head = 0, last_end = 0, held = 0, bytes = 0;
+    uint64_t stall[AXL_NUM_STALLS] = {};
+  };
+  uint32_t device_;
+  uint64_t tick_mask_;
+  std::array<Sum, AXL_NUM_ENGINES> sums_ = {};
+  DeltaEncoder first_head_;
 };
 
 // Snapshots of all counters; either all with the host's bracket or all without.

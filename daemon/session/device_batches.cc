@@ -126,6 +126,46 @@ FinishedBatch DeviceEventBatch::Take() {
   return TakeCurrent();
 }
 
+void OthersBatch::Add(const axl_rec_cmd& cmd) {
+  if (cmd.h.engine >= sums_.size()) return;
+  Sum& sum = sums_[cmd.h.engine];
+  if (sum.commands == 0 || TicksAfter(cmd.head, sum.first_head, tick_mask_) < 0) {
+    sum.first_head = cmd.head;
+  }
+  if (sum.commands == 0 || TicksAfter(cmd.end, sum.last_end, tick_mask_) > 0) {
+    sum.last_end = cmd.end;
+  }
+  ++sum.commands;
+  sum.failed += cmd.status != 0;
+  sum.held += (cmd.end - cmd.head) & tick_mask_;
+  sum.bytes += cmd.bytes;
+  for (size_t s = 0; s < AXL_NUM_STALLS; ++s) sum.stall[s] += cmd.stall[s];
+}
+
+void OthersBatch::Cut() {
+  for (uint32_t unit = 0; unit < sums_.size(); ++unit) {
+    const Sum& sum = sums_[unit];
+    if (sum.commands == 0) continue;
+    proto::OthersBatch* others = packet().mutable_others();
+    others->set_device(device_);
+    first_head_.Append(sum.first_head, others->mutable_first_head_ticks_delta());
+    others->add_last_end_ticks_after((sum.last_end - sum.first_head) & tick_mask_);
+    others->add_unit(unit);
+    others->add_commands(sum.commands);
+    others->add_held_ticks(sum.held);
+    others->add_bytes(sum.bytes);
+    others->add_failed(sum.failed);
+    for (const uint64_t stall : sum.stall) others->add_stall_ticks(stall);
+    Count(0, 0);
+  }
+  sums_ = {};
+}
+
+FinishedBatch OthersBatch::Take() {
+  first_head_ = {};
+  return TakeCurrent();
+}
+
 void CounterBatch::Add(const CounterRow& row, uint64_t weight) {
   proto::CounterBatch* counters = packet().mutable_counters();
   if (empty()) {

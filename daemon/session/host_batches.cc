@@ -17,7 +17,8 @@ void ApiBatch::Add(const ApiSpan& span) {
   api->add_stream(span.begin.stream);
   api->add_result(span.result);
   api->add_open(span.open ? 1 : 0);
-  Count(span.begin.time_ns, span.open ? 1 : 2);
+  api->add_began_before(span.began_before ? 1 : 0);
+  Count(span.begin.time_ns, span.open || span.began_before ? 1 : 2);
 }
 
 FinishedBatch ApiBatch::Take() {
@@ -36,11 +37,27 @@ void RangeBatch::Add(const RangeSpan& span) {
   ranges->add_depth(span.push.depth);
   ranges->add_mark(span.mark ? 1 : 0);
   ranges->add_open(span.open ? 1 : 0);
-  Count(span.push.time_ns, span.mark || span.open ? 1 : 2);
+  ranges->add_began_before(span.began_before ? 1 : 0);
+  Count(span.push.time_ns, span.mark || span.open || span.began_before ? 1 : 2);
 }
 
 FinishedBatch RangeBatch::Take() {
   begin_ = {};
+  return TakeCurrent();
+}
+
+void ProcessEventBatch::Add(const ProcessEvent& event) {
+  proto::ProcessEvents* events = packet().mutable_process_events();
+  events->add_kind(event.kind);
+  time_.Append(event.time_ns, events->mutable_time_ns_delta());
+  events->add_pid(event.pid);
+  events->add_tid(event.tid);
+  events->add_parent(event.parent);
+  Count(event.time_ns, 0);
+}
+
+FinishedBatch ProcessEventBatch::Take() {
+  time_ = {};
   return TakeCurrent();
 }
 

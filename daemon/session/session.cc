@@ -44,6 +44,7 @@ Session::Session(PacketOutput* output)
 
 void Session::Begin(proto::TraceInfo info) {
   for (const proto::Probe& probe : probes_) *info.add_probes() = probe;
+  start_ns_ = info.start_ns();
   proto::Packet packet;
   *packet.mutable_info() = std::move(info);
   output_->Write(&packet, packet.info().start_ns(), 0);
@@ -107,6 +108,7 @@ void Session::SendLosses() {
 void Session::Flush() {
   SendTables();
   SendLosses();
+  Send(&process_events_);
   Send(&host_);
   Send(&api_);
   Send(&ranges_);
@@ -114,6 +116,8 @@ void Session::Flush() {
     Send(&device.commands);
     Send(&device.jobs);
     Send(&device.events);
+    device.others.Cut();
+    Send(&device.others);
     Send(&device.sampled);
     Send(&device.read);
     Send(&device.latches);
@@ -139,13 +143,13 @@ void Session::Finish(int64_t now_ns) {
   hops_.push_back({"session", in_, out_, lost_parts, bad_});
 }
 
-void Session::WriteAccounts(const StopInfo& stop, const proto::Accounts& cost) {
-  SendLosses();
+proto::Packet Session::AccountsPacket(const StopInfo& stop, const std::vector<Hop>& hops,
+                                      const proto::Accounts& cost) const {
   proto::Packet packet;
   proto::Accounts* accounts = packet.mutable_accounts();
   *accounts = cost;
   for (const EventCost& event : event_costs_) {
-    const uint64_t events = EventsAt(hops_, event.kind);
+    const uint64_t events = EventsAt(hops, event.kind);
     if (events == 0 && event.ns == 0) continue;
     proto::Accounts::EventCost* line = accounts->add_event_costs();
     line->set_kind(event.kind);
@@ -153,13 +157,15 @@ void Session::WriteAccounts(const StopInfo& stop, const proto::Accounts& cost) {
     line->set_error_ps(static_cast<uint64_t>(std::max(0.0, event.error_ns) * 1000));
     line->set_events(events);
   }
-  for (const Hop& hop : hops_) {
+  for (const Hop& hop : hops) {
     proto::Accounts::Hop* line = accounts->add_hops();
     line->set_name(hop.name);
     line->set_in(hop.in);
     line->set_out(hop.out);
     line->set_lost(hop.lost);
     line->set_bad(hop.bad);
+    line->set_waiting(hop.waiting);
+    line->set_into(hop.into);
   }
   for (const auto& [pid, why] : unseen_) {
     proto::Accounts::Unseen* unseen = accounts->add_unseen();
@@ -168,13 +174,43 @@ void Session::WriteAccounts(const StopInfo& stop, const proto::Accounts& cost) {
   }
   accounts->set_api_bound_ns(stop.api_bound_ns);
   accounts->set_cpu_ns(stop.cpu_ns);
-  accounts->set_bpf_ns(bpf_ns_);
-  accounts->set_bpf_runs(bpf_runs_);
+  accounts->set_bpf_ns(bpf_ns_ + stop.bpf_ns);
+  accounts->set_bpf_runs(bpf_runs_ + stop.bpf_runs);
   accounts->set_bytes_written(stop.bytes_written);
   accounts->set_stop_ns(stop.stop_ns);
   accounts->set_stop_reason(stop.reason);
   accounts->set_command_status(stop.command_status);
+  accounts->set_overwritten_rows(stop.overwritten_rows);
+  accounts->set_whole_since_ns(stop.whole_since_ns);
+  return packet;
+}
+
+void Session::WriteAccounts(const StopInfo& stop, const proto::Accounts& cost) {
+  SendLosses();
+  proto::Packet packet = AccountsPacket(stop, hops_, cost);
   output_->Write(&packet, stop.stop_ns, 0);
+}
+
+std::vector<proto::Packet> Session::Checkpoint(const StopInfo& stop, std::vector<Hop> sources) {
+  ApiBatch api;
+  RangeBatch ranges;
+  api_pairer_.Peek(stop.stop_ns, [&](const ApiSpan& span) { api.Add(span); });
+  range_pairer_.Peek(stop.stop_ns, [&](const RangeSpan& span) { ranges.Add(span); });
+  std::vector<proto::Packet> packets;
+  Hop own = {"session", in_, out_, 0, bad_};
+  const auto take = [&](auto* batch) {
+    if (batch->empty()) return;
+    FinishedBatch finished = batch->Take();
+    own.out += finished.weight;
+    packets.push_back(std::move(finished.packet));
+  };
+  take(&api);
+  take(&ranges);
+  for (const auto& [number, device] : devices_) own.lost += device.assembler.lost_parts();
+  own.waiting = own.in - own.out - own.lost - own.bad;  // parts of a counter snapshot
+  sources.push_back(own);
+  packets.push_back(AccountsPacket(stop, sources));
+  return packets;
 }
 
 uint64_t Session::lost() const {
@@ -239,9 +275,43 @@ void Session::OnProcess(uint32_t pid, uint32_t tid, uint32_t name) {
   if (begun_ && static_cast<size_t>(processes->pid_size()) >= kMaxTableRows) SendTables();
 }
 
-void Session::OnThreadExit(uint32_t pid, uint32_t tid, int64_t time_ns) {
-  api_pairer_.Close(pid, tid, time_ns);
-  range_pairer_.Close(pid, tid, time_ns);
+int64_t Session::Since(uint32_t pid) const {
+  const auto found = since_ns_.find(pid);
+  return found == since_ns_.end() ? start_ns_ : std::max(start_ns_, found->second);
+}
+
+void Session::OnProcessEvent(const ProcessEvent& event) {
+  using Kind = proto::ProcessEvents;
+  process_events_.Add(event);
+  if (process_events_.rows() >= kMaxTableRows) Send(&process_events_);
+  switch (event.kind) {
+    case Kind::KIND_ATTACHED:
+      since_ns_[event.pid] = event.time_ns;
+      break;
+    case Kind::KIND_BEGUN:
+      api_pairer_.Born(event.pid, event.tid);
+      if (event.pid == event.parent) {
+        range_pairer_.Born(event.pid, event.tid);
+      } else {
+        since_ns_[event.pid] = event.time_ns;
+      }
+      break;
+    case Kind::KIND_EXECUTED:
+    case Kind::KIND_LEFT:
+      api_pairer_.CloseProcess(event.pid, event.time_ns);
+      range_pairer_.CloseProcess(event.pid, event.time_ns);
+      if (event.kind == Kind::KIND_LEFT) break;
+      api_pairer_.Born(event.pid, event.pid);
+      range_pairer_.Born(event.pid, event.pid);
+      break;
+    case Kind::KIND_ENDED:
+      api_pairer_.Close(event.pid, event.tid, event.time_ns);
+      range_pairer_.Close(event.pid, event.tid, event.time_ns);
+      if (event.pid == event.tid) since_ns_.erase(event.pid);
+      break;
+    default:
+      break;
+  }
 }
 
 void Session::OnOpName(uint32_t pid, uint32_t tag, uint32_t name) {
@@ -259,7 +329,7 @@ void Session::OnApiBegin(const ApiBegin& event) {
 
 void Session::OnApiEnd(const ApiEnd& event) {
   ++in_;
-  if (!api_pairer_.End(event)) ++bad_;
+  if (!api_pairer_.End(event, Since(event.pid))) ++bad_;
 }
 
 void Session::OnApiCall(const ApiBegin& begin, const ApiEnd& end) {
@@ -280,7 +350,7 @@ void Session::OnRangePush(const RangePush& event) {
 
 void Session::OnRangePop(const RangePop& event) {
   ++in_;
-  if (!range_pairer_.Pop(event)) ++bad_;
+  if (!range_pairer_.Pop(event, Since(event.pid))) ++bad_;
 }
 
 void Session::OnMark(const RangePush& event) {
@@ -320,6 +390,8 @@ void Session::OnRecord(uint32_t number, const axl_record& record) {
       break;
     case AXL_REC_COUNTERS:
       if (const auto whole = device->assembler.Add(record.counters)) {
+        device->others.Cut();
+        if (device->others.rows() >= kMaxBatchRows) Send(&device->others);
         device->sampled.Add(whole->row, whole->parts);
         if (device->sampled.rows() >= kMaxCounterRows) Send(&device->sampled);
       }
@@ -328,6 +400,11 @@ void Session::OnRecord(uint32_t number, const axl_record& record) {
       ++bad_;
       break;
   }
+}
+
+void Session::OnOthersRecord(uint32_t number, const axl_record& record) {
+  Device* device = FindDevice(number);
+  if (device != nullptr && record.h.type == AXL_REC_CMD) device->others.Add(record.cmd);
 }
 
 void Session::OnCounters(uint32_t number, const CounterRow& row) {

@@ -32,6 +32,9 @@ struct StopInfo {
   uint64_t cpu_ns = 0;          // the tracer's own
   uint64_t bytes_written = 0;
   uint64_t api_bound_ns = 0;  // of API times
+  uint64_t overwritten_rows = 0;      // flight recorder
+  int64_t whole_since_ns = 0;         // likewise: from here on nothing was; 0 = the start
+  uint64_t bpf_ns = 0, bpf_runs = 0;  // of a snapshot
 };
 
 class Session : public EventHandler {
@@ -50,6 +53,10 @@ class Session : public EventHandler {
   // The last packet before the footer. cost: what the recorder knows of its own cost.
   void WriteAccounts(const StopInfo& stop, const proto::Accounts& cost = {});
 
+  // What a snapshot needs besides the packets that were sent, after Flush: what is under way, as
+  // of now, and its accounts. The session goes on. sources: their hops so far.
+  std::vector<proto::Packet> Checkpoint(const StopInfo& stop, std::vector<Hop> sources);
+
   uint64_t events() const { return in_; }
   uint64_t lost() const;
   uint64_t bad() const;
@@ -61,7 +68,7 @@ class Session : public EventHandler {
   void OnProbe(const std::string& name, bool attached, const std::string& reason) override;
   void OnDevice(const proto::Device& device) override;
   void OnProcess(uint32_t pid, uint32_t tid, uint32_t name) override;
-  void OnThreadExit(uint32_t pid, uint32_t tid, int64_t time_ns) override;
+  void OnProcessEvent(const ProcessEvent& event) override;
   void OnOpName(uint32_t pid, uint32_t tag, uint32_t name) override;
   void OnApiBegin(const ApiBegin& event) override;
   void OnApiEnd(const ApiEnd& event) override;
@@ -71,6 +78,7 @@ class Session : public EventHandler {
   void OnMark(const RangePush& event) override;
   void OnHost(const HostEvent& event) override;
   void OnRecord(uint32_t device, const axl_record& record) override;
+  void OnOthersRecord(uint32_t device, const axl_record& record) override;
   void OnCounters(uint32_t device, const CounterRow& row) override;
   void OnClock(uint32_t device, const axl_clock_sample& sample) override;
   void OnLatch(uint32_t device, const CounterRow& row) override;
@@ -87,6 +95,7 @@ class Session : public EventHandler {
         : commands(number, tick_mask),
           jobs(number, tick_mask),
           events(number),
+          others(number, tick_mask),
           sampled(number, num_counters, false),
           read(number, num_counters, true),
           latches(number, 0, true),
@@ -95,6 +104,7 @@ class Session : public EventHandler {
     CommandBatch commands;
     JobBatch jobs;
     DeviceEventBatch events;
+    OthersBatch others;
     CounterBatch sampled;  // by the device itself
     CounterBatch read;     // through the driver
     CounterBatch latches;  // the same, of the time alone
@@ -107,6 +117,9 @@ class Session : public EventHandler {
   template <typename B>
   void Send(B* batch);
   void SendTables();
+  proto::Packet AccountsPacket(const StopInfo& stop, const std::vector<Hop>& hops,
+                               const proto::Accounts& cost = {}) const;
+  int64_t Since(uint32_t pid) const;
   void SendLosses();
   Device* FindDevice(uint32_t number);
 
@@ -125,6 +138,9 @@ class Session : public EventHandler {
   ApiBatch api_;
   RangeBatch ranges_;
   HostBatch host_;
+  ProcessEventBatch process_events_;
+  int64_t start_ns_ = 0;
+  std::unordered_map<uint32_t, int64_t> since_ns_;  // by pid: when its recording began
   std::map<uint32_t, Device> devices_;
   ApiPairer api_pairer_;
   RangePairer range_pairer_;

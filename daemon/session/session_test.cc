@@ -145,6 +145,67 @@ TEST_CASE("a latched clock becomes a row without counters, with its bracket") {
   CHECK(f.Books().bad == 1);
 }
 
+TEST_CASE("a process that is attached to may be in the middle of a call and a range") {
+  Fixture f;
+  f.session.OnProcessEvent({100, proto::ProcessEvents::KIND_ATTACHED, 7, 7, 0});
+  f.session.OnApiEnd({150, 7, 7, 0, 12, f.session.Intern("axlStreamSynchronize")});
+  f.session.OnRangePop({160, 7, 7, 2});
+  // A thread that it makes is seen whole; so is the program that it executes.
+  f.session.OnProcessEvent({170, proto::ProcessEvents::KIND_BEGUN, 7, 8, 7});
+  f.session.OnApiEnd({180, 7, 8, 0, 13, 1});
+  f.session.OnProcessEvent({190, proto::ProcessEvents::KIND_EXECUTED, 7, 7, 0});
+  f.session.OnRangePop({200, 7, 7, 1});
+  // A child has its parent's ranges.
+  f.session.OnProcessEvent({210, proto::ProcessEvents::KIND_BEGUN, 9, 9, 7});
+  f.session.OnRangePop({220, 9, 9, 0});
+  f.session.Finish(300);
+  const proto::ApiBatch& api = f.output.Of(proto::Packet::kApi).at(0)->api();
+  REQUIRE(api.begin_ns_delta_size() == 1);
+  CHECK(api.begin_ns_delta(0) == 100);
+  CHECK(api.duration_ns(0) == 50);
+  CHECK(api.began_before(0) == 1);
+  const proto::RangeBatch& ranges = f.output.Of(proto::Packet::kRanges).at(0)->ranges();
+  CHECK(DecodeDeltas<int64_t>(ranges.begin_ns_delta(), 2) == std::vector<int64_t>{100, 210});
+  CHECK(ranges.began_before(1) == 1);
+  const proto::ProcessEvents& events =
+      f.output.Of(proto::Packet::kProcessEvents).at(0)->process_events();
+  CHECK(events.kind_size() == 4);
+  CHECK(f.Books().bad == 2);
+  CHECK(f.Books().in == f.Books().out + f.Books().bad);
+}
+
+TEST_CASE("what others had a device do is summed up between its counter snapshots") {
+  Fixture f;
+  axl_record record = CommandRecord(9, 2, 1);
+  record.h.engine = AXL_ENGINE_MATRIX;
+  record.cmd.fetched = record.cmd.head = 100;
+  record.cmd.start = 110, record.cmd.end = 200;
+  record.cmd.stall[AXL_STALL_SEMAPHORE] = 10;
+  f.session.OnOthersRecord(3, record);
+  record.cmd.head = 90, record.cmd.start = 90;
+  f.session.OnOthersRecord(3, record);
+  for (uint32_t part = 0; part < kCounterParts; ++part) {
+    f.session.OnRecord(3, CounterRecord(1, part, 250, 0));
+  }
+  record.cmd.head = record.cmd.start = 300, record.cmd.end = 301;
+  f.session.OnOthersRecord(3, record);
+  f.session.OnOthersRecord(3, JobRecord(1, 0));
+  f.session.Finish(0);
+  const auto packets = f.output.Of(proto::Packet::kOthers);
+  REQUIRE(packets.size() == 1);
+  const proto::OthersBatch& others = packets[0]->others();
+  CHECK(DecodeDeltas<uint64_t>(others.first_head_ticks_delta(), 2) ==
+        std::vector<uint64_t>{90, 300});
+  CHECK(others.last_end_ticks_after(0) == 110);
+  CHECK(others.unit(0) == AXL_ENGINE_MATRIX);
+  CHECK(others.commands(0) == 2);
+  CHECK(others.held_ticks(0) == 210);
+  CHECK(others.stall_ticks_size() == 2 * AXL_NUM_STALLS);
+  CHECK(others.stall_ticks(AXL_STALL_SEMAPHORE) == 20);
+  CHECK(others.commands(1) == 1);
+  CHECK(f.Books().in == kCounterParts);
+}
+
 TEST_CASE("the books balance whatever comes in") {
   Fixture f;
   uint32_t state = 1;
@@ -161,7 +222,7 @@ TEST_CASE("the books balance whatever comes in") {
         f.session.OnApiBegin({i, 1, tid, 1, 0, correlation, 0});
         break;
       case 2:
-        f.session.OnApiEnd({i, 1, tid, 0, correlation});
+        f.session.OnApiEnd({i, 1, tid, 0, correlation, 1});
         break;
       case 3:
         f.session.OnRangePush({i, 1, tid, 1, random(3)});
@@ -176,7 +237,9 @@ TEST_CASE("the books balance whatever comes in") {
         f.session.OnRecord(3, random(2) ? CommandRecord(1, 0, 0) : JobRecord(1, 0));
         break;
       case 7:
-        if (random(100) == 0) f.session.OnThreadExit(1, tid, i);
+        if (random(100) == 0) {
+          f.session.OnProcessEvent({i, 1 + random(6), 1, tid, random(2)});
+        }
         f.session.OnRecord(random(2) ? 3 : 4, CounterRecord(1, random(kCounterParts), 0, 0));
         break;
     }

@@ -10,91 +10,130 @@ namespace {
 // let go as open.
 constexpr size_t kMaxPending = 4096;
 
-uint64_t ThreadKey(uint32_t pid, uint32_t tid) { return uint64_t{pid} << 32 | tid; }
+ApiSpan AsOfNow(ApiSpan span, int64_t now_ns) {
+  if (!span.closed) {
+    span.open = true;
+    span.end_ns = std::max(now_ns, span.begin.time_ns);
+  }
+  return span;
+}
+
+RangeSpan OpenRange(const RangePush& push, int64_t now_ns) {
+  RangeSpan span;
+  span.push = push;
+  span.end_ns = std::max(now_ns, push.time_ns);
+  span.open = true;
+  return span;
+}
 
 }  // namespace
 
 void ApiPairer::EmitAll(Thread* thread, int64_t now_ns) {
-  for (ApiSpan& span : *thread) {
-    if (!span.closed) {
-      span.open = true;
-      span.end_ns = std::max(now_ns, span.begin.time_ns);
-    }
-    emit_(span);
-  }
-  thread->clear();
+  for (const ApiSpan& span : thread->spans) emit_(AsOfNow(span, now_ns));
+  thread->spans.clear();
 }
 
 void ApiPairer::Begin(const ApiBegin& event) {
-  Thread& thread = threads_[ThreadKey(event.pid, event.tid)];
-  if (thread.size() >= kMaxPending) EmitAll(&thread, event.time_ns);
+  Thread& thread = threads_[{event.pid, event.tid}];
+  thread.unseen_below = std::min(thread.unseen_below, event.correlation);
+  if (thread.spans.size() >= kMaxPending) EmitAll(&thread, event.time_ns);
   ApiSpan span;
   span.begin = event;
-  thread.push_back(span);
+  thread.spans.push_back(span);
 }
 
-bool ApiPairer::End(const ApiEnd& event) {
-  const auto found = threads_.find(ThreadKey(event.pid, event.tid));
-  if (found == threads_.end()) return false;
-  Thread& thread = found->second;
+bool ApiPairer::End(const ApiEnd& event, int64_t since_ns) {
+  Thread& thread = threads_[{event.pid, event.tid}];
+  std::vector<ApiSpan>& spans = thread.spans;
   // The innermost open call with this correlation id; usually the last.
-  for (size_t i = thread.size(); i-- > 0;) {
-    ApiSpan& span = thread[i];
+  for (size_t i = spans.size(); i-- > 0;) {
+    ApiSpan& span = spans[i];
     if (span.closed || span.begin.correlation != event.correlation) continue;
     span.closed = true;
     span.end_ns = std::max(event.time_ns, span.begin.time_ns);
     span.result = event.result;
-    const bool all_closed = std::all_of(thread.begin(), thread.begin() + static_cast<ptrdiff_t>(i),
+    const bool all_closed = std::all_of(spans.begin(), spans.begin() + static_cast<ptrdiff_t>(i),
                                         [](const ApiSpan& outer) { return outer.closed; });
     // An inner call that is still open then has lost its end: it goes out as open.
     if (all_closed) EmitAll(&thread, event.time_ns);
     return true;
   }
-  return false;
+  if (event.correlation >= thread.unseen_below) return false;
+  thread.unseen_below = event.correlation;
+  EmitAll(&thread, event.time_ns);  // calls within it
+  ApiSpan span;
+  span.begin.time_ns = std::min(since_ns, event.time_ns);
+  span.begin.pid = event.pid;
+  span.begin.tid = event.tid;
+  span.begin.name = event.name;
+  span.begin.correlation = event.correlation;
+  span.end_ns = event.time_ns;
+  span.result = event.result;
+  span.began_before = span.closed = true;
+  emit_(span);
+  return true;
 }
 
 void ApiPairer::Close(uint32_t pid, uint32_t tid, int64_t now_ns) {
-  const auto found = threads_.find(ThreadKey(pid, tid));
+  const auto found = threads_.find({pid, tid});
   if (found == threads_.end()) return;
   EmitAll(&found->second, now_ns);
   threads_.erase(found);
 }
 
+void ApiPairer::CloseProcess(uint32_t pid, int64_t now_ns) {
+  for (auto entry = threads_.begin(); entry != threads_.end();) {
+    const bool of_it = entry->first.pid == pid;
+    if (of_it) EmitAll(&entry->second, now_ns);
+    entry = of_it ? threads_.erase(entry) : std::next(entry);
+  }
+}
+
 void ApiPairer::CloseAll(int64_t now_ns) {
-  for (auto& [key, thread] : threads_) EmitAll(&thread, now_ns);
+  for (auto& [id, thread] : threads_) EmitAll(&thread, now_ns);
   threads_.clear();
+}
+
+void ApiPairer::Peek(int64_t now_ns, const Emit& emit) const {
+  for (const auto& [id, thread] : threads_) {
+    for (const ApiSpan& span : thread.spans) emit(AsOfNow(span, now_ns));
+  }
 }
 
 void RangePairer::EmitOpen(std::vector<RangePush>* stack, uint32_t depth, int64_t now_ns) {
   while (!stack->empty() && stack->back().depth >= depth) {
-    RangeSpan span;
-    span.push = stack->back();
-    span.end_ns = std::max(now_ns, span.push.time_ns);
-    span.open = true;
+    const RangePush push = stack->back();
     stack->pop_back();
-    emit_(span);
+    emit_(OpenRange(push, now_ns));
   }
 }
 
 void RangePairer::Push(const RangePush& event) {
-  std::vector<RangePush>& stack = threads_[ThreadKey(event.pid, event.tid)];
-  EmitOpen(&stack, event.depth, event.time_ns);
-  if (stack.size() >= kMaxPending) EmitOpen(&stack, 0, event.time_ns);
-  stack.push_back(event);
+  Thread& thread = threads_[{event.pid, event.tid}];
+  thread.unseen_below = std::min(thread.unseen_below, event.depth);
+  EmitOpen(&thread.stack, event.depth, event.time_ns);
+  if (thread.stack.size() >= kMaxPending) EmitOpen(&thread.stack, 0, event.time_ns);
+  thread.stack.push_back(event);
 }
 
-bool RangePairer::Pop(const RangePop& event) {
-  const auto found = threads_.find(ThreadKey(event.pid, event.tid));
-  if (found == threads_.end()) return false;
-  std::vector<RangePush>& stack = found->second;
+bool RangePairer::Pop(const RangePop& event, int64_t since_ns) {
+  Thread& thread = threads_[{event.pid, event.tid}];
+  std::vector<RangePush>& stack = thread.stack;
   const auto match = std::find_if(stack.begin(), stack.end(),
                                   [&](const RangePush& push) { return push.depth == event.depth; });
-  if (match == stack.end()) return false;
+  const bool seen = match != stack.end();
+  if (!seen && event.depth >= thread.unseen_below) return false;
   EmitOpen(&stack, event.depth + 1, event.time_ns);
   RangeSpan span;
-  span.push = stack.back();
+  if (!seen) {
+    thread.unseen_below = event.depth;
+    span.push = {std::min(since_ns, event.time_ns), event.pid, event.tid, 0, event.depth};
+    span.began_before = true;
+  } else {
+    span.push = stack.back();
+    stack.pop_back();
+  }
   span.end_ns = std::max(event.time_ns, span.push.time_ns);
-  stack.pop_back();
   emit_(span);
   return true;
 }
@@ -108,15 +147,29 @@ void RangePairer::Mark(const RangePush& event) {
 }
 
 void RangePairer::Close(uint32_t pid, uint32_t tid, int64_t now_ns) {
-  const auto found = threads_.find(ThreadKey(pid, tid));
+  const auto found = threads_.find({pid, tid});
   if (found == threads_.end()) return;
-  EmitOpen(&found->second, 0, now_ns);
+  EmitOpen(&found->second.stack, 0, now_ns);
   threads_.erase(found);
 }
 
+void RangePairer::CloseProcess(uint32_t pid, int64_t now_ns) {
+  for (auto entry = threads_.begin(); entry != threads_.end();) {
+    const bool of_it = entry->first.pid == pid;
+    if (of_it) EmitOpen(&entry->second.stack, 0, now_ns);
+    entry = of_it ? threads_.erase(entry) : std::next(entry);
+  }
+}
+
 void RangePairer::CloseAll(int64_t now_ns) {
-  for (auto& [key, stack] : threads_) EmitOpen(&stack, 0, now_ns);
+  for (auto& [id, thread] : threads_) EmitOpen(&thread.stack, 0, now_ns);
   threads_.clear();
+}
+
+void RangePairer::Peek(int64_t now_ns, const Emit& emit) const {
+  for (const auto& [id, thread] : threads_) {
+    for (const RangePush& push : thread.stack) emit(OpenRange(push, now_ns));
+  }
 }
 
 }  // namespace acceltrace::daemon

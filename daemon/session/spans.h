@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Begin and end events of a thread paired to spans. Room: daemon/session.
+// Begin and end events of a thread paired to spans. Layer: daemon/session.
+//
+// What was under way when the recording of its process began has an end without
+// a begin: it goes out with the moment of attaching as its bound. That is possible
+// only for threads that were there before, and from the outside in: an end that
+// cannot be explained so is refused.
 #ifndef DAEMON_SESSION_SPANS_H_
 #define DAEMON_SESSION_SPANS_H_
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <unordered_map>
 #include <vector>
 
@@ -13,12 +19,24 @@
 
 namespace acceltrace::daemon {
 
+// A thread in the tables of this folder.
+struct ThreadId {
+  uint32_t pid = 0, tid = 0;
+  bool operator==(const ThreadId& other) const { return pid == other.pid && tid == other.tid; }
+};
+struct ThreadIdHash {
+  size_t operator()(const ThreadId& id) const {
+    return std::hash<uint64_t>()(uint64_t{id.pid} << 32 | id.tid);
+  }
+};
+
 struct ApiSpan {
   ApiBegin begin;
   int64_t end_ns = 0;
   int32_t result = 0;
-  bool open = false;    // never seen to end
-  bool closed = false;  // for the pairer: its end was seen
+  bool open = false;          // never seen to end
+  bool began_before = false;  // begin.time_ns is a bound, bytes and stream are not known
+  bool closed = false;        // for the pairer: its end was seen
 };
 
 struct RangeSpan {
@@ -26,6 +44,7 @@ struct RangeSpan {
   int64_t end_ns = 0;
   bool mark = false;
   bool open = false;
+  bool began_before = false;  // push.time_ns is a bound, the name is not known
 };
 
 // API calls. A thread's calls come out in the order of their begin, once its
@@ -37,19 +56,31 @@ class ApiPairer {
   explicit ApiPairer(Emit emit) : emit_(std::move(emit)) {}
 
   void Begin(const ApiBegin& event);
-  // false: no such call was begun (its begin was lost, or before the recording).
-  bool End(const ApiEnd& event);
+  // since_ns: when the recording of its process began. false: no such call was begun,
+  // and none can have been before that.
+  bool End(const ApiEnd& event, int64_t since_ns);
+  // A thread is seen from its first instruction on.
+  void Born(uint32_t pid, uint32_t tid) { threads_.try_emplace({pid, tid}, Thread{{}, 0}); }
   // A thread is gone: nothing more will end.
   void Close(uint32_t pid, uint32_t tid, int64_t now_ns);
+  // All threads of a process, which goes on as another program in its first one.
+  void CloseProcess(uint32_t pid, int64_t now_ns);
   void CloseAll(int64_t now_ns);
+  // What is under way, as of now, as Close would give it; it stays.
+  void Peek(int64_t now_ns, const Emit& emit) const;
 
  private:
-  using Thread = std::vector<ApiSpan>;  // begun since the outermost open call, in order
+  struct Thread {
+    std::vector<ApiSpan> spans;  // begun since the outermost open call, in order
+    // Ids of a thread's calls rise: a call with a smaller one than all that were seen may have
+    // been begun before.
+    uint64_t unseen_below = std::numeric_limits<uint64_t>::max();
+  };
 
   void EmitAll(Thread* thread, int64_t now_ns);
 
   Emit emit_;
-  std::unordered_map<uint64_t, Thread> threads_;
+  std::unordered_map<ThreadId, Thread, ThreadIdHash> threads_;
 };
 
 // User ranges: nested within a thread, told apart by depth.
@@ -61,16 +92,28 @@ class RangePairer {
 
   // Also closes ranges that were left open at this depth or deeper.
   void Push(const RangePush& event);
-  bool Pop(const RangePop& event);
+  // As ApiPairer::End.
+  bool Pop(const RangePop& event, int64_t since_ns);
   void Mark(const RangePush& event);
+  // A thread is seen from its first instruction on; the first one of a forked process
+  // has the ranges of its parent's, and is none.
+  void Born(uint32_t pid, uint32_t tid) { threads_.try_emplace({pid, tid}, Thread{{}, 0}); }
   void Close(uint32_t pid, uint32_t tid, int64_t now_ns);
+  void CloseProcess(uint32_t pid, int64_t now_ns);
   void CloseAll(int64_t now_ns);
+  void Peek(int64_t now_ns, const Emit& emit) const;
 
  private:
+  struct Thread {
+    std::vector<RangePush> stack;
+    // Ranges of a smaller depth may have been begun before.
+    uint32_t unseen_below = std::numeric_limits<uint32_t>::max();
+  };
+
   void EmitOpen(std::vector<RangePush>* stack, uint32_t depth, int64_t now_ns);
 
   Emit emit_;
-  std::unordered_map<uint64_t, std::vector<RangePush>> threads_;
+  std::unordered_map<ThreadId, Thread, ThreadIdHash> threads_;
 };
 
 }  // namespace acceltrace::daemon

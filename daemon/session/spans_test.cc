@@ -6,6 +6,8 @@
 namespace acceltrace::daemon {
 namespace {
 
+constexpr int64_t kSince = 3;
+
 ApiBegin Begin(int64_t time_ns, uint64_t correlation, uint32_t tid = 1) {
   ApiBegin event;
   event.time_ns = time_ns;
@@ -34,9 +36,9 @@ TEST_CASE("nested calls come out in the order of their begin") {
   Api api;
   api.pairer.Begin(Begin(10, 1));
   api.pairer.Begin(Begin(20, 2));
-  CHECK(api.pairer.End(End(30, 2)));
+  CHECK(api.pairer.End(End(30, 2), kSince));
   CHECK(api.spans.empty());
-  CHECK(api.pairer.End(End(40, 1)));
+  CHECK(api.pairer.End(End(40, 1), kSince));
   REQUIRE(api.spans.size() == 2);
   CHECK(api.spans[0].begin.time_ns == 10);
   CHECK(api.spans[0].end_ns == 40);
@@ -50,25 +52,79 @@ TEST_CASE("threads do not mix") {
   Api api;
   api.pairer.Begin(Begin(10, 1, 1));
   api.pairer.Begin(Begin(11, 1, 2));
-  CHECK(api.pairer.End(End(12, 1, 2)));
+  CHECK(api.pairer.End(End(12, 1, 2), kSince));
   REQUIRE(api.spans.size() == 1);
   CHECK(api.spans[0].begin.tid == 2);
 }
 
 TEST_CASE("an end without a begin is told") {
   Api api;
-  CHECK_FALSE(api.pairer.End(End(5, 1)));
+  api.pairer.Born(1, 1);  // nothing was under way before
+  CHECK_FALSE(api.pairer.End(End(5, 1), kSince));
   api.pairer.Begin(Begin(10, 2));
-  CHECK_FALSE(api.pairer.End(End(11, 3)));
-  CHECK(api.pairer.End(End(12, 2)));
-  CHECK_FALSE(api.pairer.End(End(13, 2)));
+  CHECK_FALSE(api.pairer.End(End(11, 3), kSince));
+  CHECK(api.pairer.End(End(12, 2), kSince));
+  CHECK_FALSE(api.pairer.End(End(13, 2), kSince));
+}
+
+TEST_CASE("calls that were under way when the recording began are known to be so") {
+  Api api;
+  ApiEnd end = End(30, 6);
+  end.name = 9;
+  api.pairer.Begin(Begin(10, 7));
+  CHECK(api.pairer.End(End(20, 7), kSince));
+  CHECK(api.pairer.End(end, kSince));               // it is around the first
+  CHECK(api.pairer.End(End(40, 5), kSince));        // and in another one
+  CHECK_FALSE(api.pairer.End(end, kSince));         // but ends once
+  CHECK_FALSE(api.pairer.End(End(50, 8), kSince));  // ids rise: this one was begun after
+  REQUIRE(api.spans.size() == 3);
+  CHECK_FALSE(api.spans[0].began_before);
+  CHECK(api.spans[1].began_before);
+  CHECK_FALSE(api.spans[1].open);
+  CHECK(api.spans[1].begin.time_ns == kSince);
+  CHECK(api.spans[1].begin.name == 9);
+  CHECK(api.spans[1].end_ns == 30);
+  CHECK(api.spans[2].begin.correlation == 5);
+}
+
+TEST_CASE("each thread has its own past") {
+  Api api;
+  api.pairer.Begin(Begin(10, 2, 1));
+  CHECK(api.pairer.End(End(12, 7, 2), kSince));
+  CHECK_FALSE(api.pairer.End(End(13, 3, 1), kSince));
+  api.pairer.Close(1, 2, 14);
+  api.pairer.Born(1, 2);  // a new thread with the number of the old one
+  CHECK_FALSE(api.pairer.End(End(15, 1, 2), kSince));
+}
+
+TEST_CASE("exec ends what was open, and nothing from before can end after it") {
+  Api api;
+  api.pairer.Begin(Begin(10, 1, 1));
+  api.pairer.Begin(Begin(11, 2, 2));
+  api.pairer.CloseProcess(1, 20);
+  api.pairer.Born(1, 1);
+  REQUIRE(api.spans.size() == 2);
+  CHECK(api.spans[0].open);
+  CHECK_FALSE(api.pairer.End(End(30, 1), kSince));
+}
+
+TEST_CASE("a look at what is under way leaves it") {
+  Api api;
+  std::vector<ApiSpan> seen;
+  api.pairer.Begin(Begin(10, 1));
+  api.pairer.Peek(15, [&](const ApiSpan& span) { seen.push_back(span); });
+  REQUIRE(seen.size() == 1);
+  CHECK(seen[0].open);
+  CHECK(seen[0].end_ns == 15);
+  CHECK(api.pairer.End(End(20, 1), kSince));
+  CHECK_FALSE(api.spans.at(0).open);
 }
 
 TEST_CASE("a call whose end was lost goes out as open") {
   Api api;
   api.pairer.Begin(Begin(10, 1));
   api.pairer.Begin(Begin(20, 2));
-  CHECK(api.pairer.End(End(40, 1)));
+  CHECK(api.pairer.End(End(40, 1), kSince));
   REQUIRE(api.spans.size() == 2);
   CHECK_FALSE(api.spans[0].open);
   CHECK(api.spans[1].open);
@@ -113,12 +169,30 @@ TEST_CASE("ranges nest by depth") {
   Ranges ranges;
   ranges.pairer.Push(Push(1, 0));
   ranges.pairer.Push(Push(2, 1));
-  CHECK(ranges.pairer.Pop({3, 1, 1, 1}));
-  CHECK(ranges.pairer.Pop({4, 1, 1, 0}));
-  CHECK_FALSE(ranges.pairer.Pop({5, 1, 1, 0}));
+  CHECK(ranges.pairer.Pop({3, 1, 1, 1}, kSince));
+  CHECK(ranges.pairer.Pop({4, 1, 1, 0}, kSince));
+  CHECK_FALSE(ranges.pairer.Pop({5, 1, 1, 0}, kSince));
   REQUIRE(ranges.spans.size() == 2);
   CHECK(ranges.spans[0].push.time_ns == 2);
   CHECK(ranges.spans[1].end_ns == 4);
+}
+
+TEST_CASE("ranges that were open when the recording began end from the inside out") {
+  Ranges ranges;
+  ranges.pairer.Push(Push(10, 3));
+  CHECK(ranges.pairer.Pop({11, 1, 1, 3}, kSince));
+  CHECK_FALSE(ranges.pairer.Pop({12, 1, 1, 3}, kSince));
+  CHECK(ranges.pairer.Pop({13, 1, 1, 2}, kSince));
+  CHECK_FALSE(ranges.pairer.Pop({14, 1, 1, 2}, kSince));
+  CHECK(ranges.pairer.Pop({15, 1, 1, 1}, kSince));
+  REQUIRE(ranges.spans.size() == 3);
+  CHECK_FALSE(ranges.spans[0].began_before);
+  CHECK(ranges.spans[1].began_before);
+  CHECK(ranges.spans[1].push.time_ns == kSince);
+  CHECK(ranges.spans[1].push.depth == 2);
+  CHECK(ranges.spans[1].end_ns == 13);
+  ranges.pairer.Born(1, 2);
+  CHECK_FALSE(ranges.pairer.Pop({16, 1, 2, 0}, kSince));
 }
 
 TEST_CASE("a lost pop leaves an open range, not a wrong one") {
@@ -128,7 +202,7 @@ TEST_CASE("a lost pop leaves an open range, not a wrong one") {
   ranges.pairer.Push(Push(5, 1));
   REQUIRE(ranges.spans.size() == 1);
   CHECK(ranges.spans[0].open);
-  CHECK(ranges.pairer.Pop({6, 1, 1, 0}));
+  CHECK(ranges.pairer.Pop({6, 1, 1, 0}, kSince));
   REQUIRE(ranges.spans.size() == 3);
   CHECK(ranges.spans[1].open);
   CHECK_FALSE(ranges.spans[2].open);

@@ -13,7 +13,7 @@ constexpr size_t kMaxTableBytes = 16 << 20;
 
 void BasePackets::Note(const proto::Packet& packet) {
   if (!IsBase(packet)) return;
-  const bool table = packet.has_processes() || packet.has_op_names();
+  const bool table = packet.has_processes() || packet.has_op_names() || packet.has_process_events();
   packets_.push_back({packet.SerializeAsString(), table});
   if (!table) return;
   table_bytes_ += packets_.back().bytes.size();

@@ -23,6 +23,7 @@ class BasePackets {
       case proto::Packet::kStrings:
       case proto::Packet::kProcesses:
       case proto::Packet::kOpNames:
+      case proto::Packet::kProcessEvents:
         return true;
       default:
         return false;
@@ -38,7 +39,7 @@ class BasePackets {
  private:
   struct Kept {
     std::string bytes;
-    bool table;  // processes or op names: the oldest may be forgotten
+    bool table;  // of processes or op names: the oldest may be forgotten
   };
   std::deque<Kept> packets_;
   size_t table_bytes_ = 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/sink/file_output.h"
 
+#include "daemon/sink/base_packets.h"
+
 namespace acceltrace::daemon {
 
 void FileOutput::Put(uint32_t rows) {
@@ -14,6 +16,7 @@ void FileOutput::Put(uint32_t rows) {
 void FileOutput::Write(proto::Packet* packet, int64_t first_ns, uint32_t rows) {
   ++packets_in_;
   rows_ += rows;
+  if (!BasePackets::IsBase(*packet)) events_ += rows;
   frame_.clear();
   if (!encoder_.Append(packet, first_ns, rows, &frame_)) {
     ++too_large_;

@@ -29,6 +29,8 @@ class FileOutput : public PacketOutput {
   uint64_t packets_lost() const { return too_large_ + sink_->frames_lost(); }
   uint64_t rows_lost() const { return rows_too_large_ + sink_->events_lost(); }
   uint64_t rows() const { return rows_; }
+  // Of these: events, not strings, processes and names.
+  uint64_t events() const { return events_; }
 
  private:
   void Put(uint32_t rows);
@@ -39,6 +41,7 @@ class FileOutput : public PacketOutput {
   bool tail_ = false;  // the sink has failed and only its reserve is left
   uint64_t packets_in_ = 0;
   uint64_t rows_ = 0;
+  uint64_t events_ = 0;
   uint64_t too_large_ = 0;
   uint64_t rows_too_large_ = 0;
 };

@@ -20,6 +20,7 @@ class RingOutput : public PacketOutput {
     std::string bytes;  // a serialised Packet
     int64_t first_ns = 0;
     uint32_t rows = 0;
+    int64_t written_ns = 0;  // CLOCK_MONOTONIC
   };
 
   explicit RingOutput(uint64_t max_bytes) : max_bytes_(max_bytes) {}
@@ -33,11 +34,14 @@ class RingOutput : public PacketOutput {
 
   uint64_t bytes() const { return bytes_; }
   uint64_t evicted_rows() const { return evicted_rows_; }
+  // What happened at this time or later is all there; 0 = nothing was overwritten.
+  int64_t whole_since_ns() const { return whole_since_ns_; }
 
  private:
   uint64_t max_bytes_;
   uint64_t bytes_ = 0;
   uint64_t evicted_rows_ = 0;
+  int64_t whole_since_ns_ = 0;
   std::deque<std::shared_ptr<const Kept>> packets_;
 };
 

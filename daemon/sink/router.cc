@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/sink/router.h"
 
+#include "libtrace/stream/columns.h"
+
 namespace acceltrace::daemon {
 namespace {
 
@@ -23,7 +25,9 @@ void Router::Write(proto::Packet* packet, int64_t first_ns, uint32_t rows) {
 }
 
 void Router::CopyRing(FileOutput* file, const std::function<void()>& between) {
-  base_.Replay([&](proto::Packet* packet) { file->Write(packet, 0, 0); });
+  base_.Replay([&](proto::Packet* packet) {
+    file->Write(packet, 0, static_cast<uint32_t>(stream::Rows(*packet)));
+  });
   size_t bytes = 0;
   for (const auto& kept : ring_->Contents()) {
     proto::Packet packet;
@@ -41,20 +45,8 @@ void Router::EndRing() {
   CopyRing(file_, [] {});
 }
 
-Status Router::Snapshot(FileOutput* file, const std::function<void()>& between) {
-  if (!ring_open_) {
-    return Status::Error(
-        "this recording goes straight to its file; start it with a ring size "
-        "(--ring) to take snapshots");
-  }
+void Router::Snapshot(FileOutput* file, const std::function<void()>& between) {
   CopyRing(file, between);
-  file->BeginClosing();
-  proto::Packet packet;
-  packet.mutable_accounts()->set_stop_reason("snapshot");
-  packet.mutable_accounts()->set_command_status(-1);
-  file->Write(&packet, 0, 0);
-  file->Close();
-  return {};
 }
 
 }  // namespace acceltrace::daemon

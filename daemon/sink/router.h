@@ -26,13 +26,14 @@ class Router : public PacketOutput {
   // does everything from now on.
   void EndRing();
 
-  // Copies the flight recorder to a file of its own and closes it. between: called
-  // now and then, may write to this router. Errors: no flight recorder.
-  Status Snapshot(FileOutput* file, const std::function<void()>& between);
+  // Copies the flight recorder to a file of its own. between: called now and then, may write
+  // to this router.
+  void Snapshot(FileOutput* file, const std::function<void()>& between);
 
   Status AddLiveReader(UniqueFd fd) { return live_.Add(std::move(fd), base_); }
   LiveOutput& live() { return live_; }
   const RingOutput* ring() const { return ring_ ? &*ring_ : nullptr; }
+  bool ring_open() const { return ring_open_; }
 
  private:
   void CopyRing(FileOutput* file, const std::function<void()>& between);

@@ -67,7 +67,8 @@ struct ApiRings::Process : RingSink {
     Note(tid);
     EventHandler* const handler = rings->handler_;
     if (static_cast<Kind>(slot.kind) == Kind::kApiEnd) {
-      const ApiEnd end = {time_ns, pid, tid, static_cast<int32_t>(slot.arg), slot.call.correlation};
+      const ApiEnd end = {time_ns, pid, tid, static_cast<int32_t>(slot.arg),
+                          slot.call.correlation, names[slot.name]};
       if (holding && held.correlation == end.correlation) {
         holding = false;
         handler->OnApiCall(held, end);
@@ -306,10 +307,22 @@ Pace ApiRings::Drain(int64_t now_ns) {
   return pace;
 }
 
+Hop ApiRings::Books() const {
+  Hop books = {kHopName, 0, settled_.out, settled_.lost, settled_.bad};
+  for (const auto& [pid, process] : processes_) {
+    for (const Segment& segment : process->segments) {
+      books.out += segment.reader.counts().out;
+      books.lost += segment.reader.counts().lost;
+      books.bad += segment.reader.counts().bad;
+    }
+  }
+  books.in = books.out + books.lost + books.bad;
+  return books;
+}
+
 void ApiRings::Stop() {
   while (!processes_.empty()) Forget(processes_.begin()->first);
-  handler_->OnHop({kHopName, settled_.out + settled_.lost + settled_.bad, settled_.out,
-                   settled_.lost, settled_.bad});
+  handler_->OnHop(Books());
 }
 
 }  // namespace acceltrace::daemon

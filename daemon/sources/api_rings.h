@@ -53,6 +53,8 @@ class ApiRings {
 
   // Reads the rest, lets the processes go on without, and closes the account.
   void Stop();
+  // The accounts so far.
+  Hop Books() const;
 
   // The largest error of a converted stamp, and of what was not converted yet.
   uint64_t bound_ns() const { return scale_.bound_ns(); }

@@ -5,11 +5,13 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 namespace acceltrace::daemon {
 namespace {
@@ -29,6 +31,41 @@ int Ioctl(int fd, unsigned long request, T* argument) {
 
 Status IoctlError(const std::string& device, const char* what) {
   return Status::Error(device + ": " + what + ": " + strerror(errno));
+}
+
+std::string FirstLine(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+// Who holds the device's trace ring, and how to have it back. The driver itself does while it is
+// told to; else it is a daemon, which has the device open.
+std::string RingHolder(const std::string& device) {
+  const std::string setting = "/sys/class/axl/" + device + "/trace_commands";
+  if (FirstLine(setting) == "1") {
+    return "by the driver, for its axl_cmd_* tracepoints; write 0 to " + setting + " first";
+  }
+  std::string holder;
+  DIR* processes = opendir("/proc");
+  while (const dirent* process = processes == nullptr ? nullptr : readdir(processes)) {
+    const std::string folder = std::string("/proc/") + process->d_name;
+    const long pid = std::strtol(process->d_name, nullptr, 10);
+    if (pid <= 0 || pid == getpid() || FirstLine(folder + "/comm") != "acceltraced") continue;
+    DIR* files = opendir((folder + "/fd").c_str());
+    while (const dirent* file = files == nullptr ? nullptr : readdir(files)) {
+      char target[64] = {};
+      const std::string link = folder + "/fd/" + file->d_name;
+      if (readlink(link.c_str(), target, sizeof(target) - 1) <= 0) continue;
+      if (target == "/dev/" + device) holder = process->d_name;
+    }
+    if (files != nullptr) closedir(files);
+  }
+  if (processes != nullptr) closedir(processes);
+  if (holder.empty()) return "by another tracer; stop that one first";
+  return "by acceltraced, process " + holder +
+         ": one recording at a time can have it, unless the service makes both; end that one first";
 }
 
 }  // namespace
@@ -158,9 +195,7 @@ Result<Mapping> AxlDevice::OpenTraceRing(uint32_t max_log2_records, uint64_t cou
   if (result < 0) {
     switch (errno) {
       case EBUSY:
-        return Status::Error(name_ +
-                             ": its trace ring is held by another tracer; stop that one first "
-                             "(acceltraced, or another acceltrace record)");
+        return Status::Error(name_ + ": its trace ring is held " + RingHolder(name_));
       case EPERM:
         return Status::Error(name_ +
                              ": no permission to open the trace ring; run as root or with "

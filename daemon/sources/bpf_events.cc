@@ -84,8 +84,8 @@ void BpfEvents::Handle(const void* data, size_t bytes) {
     }
     case ACT_API_END: {
       const auto& record = *static_cast<const act_api_end*>(data);
-      handler_->OnApiEnd(
-          {TimeNs(head), head.pid, head.tid, static_cast<int32_t>(head.extra), record.correlation});
+      handler_->OnApiEnd({TimeNs(head), head.pid, head.tid, static_cast<int32_t>(head.extra),
+                          record.correlation, NameAt(head.pid, record.name)});
       break;
     }
     case ACT_RANGE_PUSH:
@@ -138,14 +138,21 @@ void BpfEvents::Handle(const void* data, size_t bytes) {
 void BpfEvents::OnProcess(const act_process& record) {
   const uint64_t thread = uint64_t{record.h.pid} << 32 | record.h.tid;
   switch (record.h.extra) {
+    case ACT_PROCESS_LEFT:
+      TellFate(record, proto::ProcessEvents::KIND_LEFT);
+      return;
     case ACT_PROCESS_EXIT:
       if (watcher_ != nullptr) watcher_->OnExit(record.h.pid, record.h.tid);
-      handler_->OnThreadExit(record.h.pid, record.h.tid, TimeNs(record.h));
+      TellFate(record, proto::ProcessEvents::KIND_ENDED);
       threads_.erase(thread);
       if (last_thread_ == thread) last_thread_ = 0;
       if (record.h.pid == record.h.tid) names_.erase(record.h.pid);
       return;
+    case ACT_PROCESS_SEEN:
+      TellFate(record, proto::ProcessEvents::KIND_SEEN);
+      break;
     case ACT_PROCESS_FORK:
+      TellFate(record, proto::ProcessEvents::KIND_BEGUN);
       // A child has its parent's memory; if it is a process, its own names too.
       if (record.h.pid != record.parent) {
         const auto parent = names_.find(record.parent);
@@ -154,12 +161,19 @@ void BpfEvents::OnProcess(const act_process& record) {
       break;
     case ACT_PROCESS_EXEC:
       if (watcher_ != nullptr) watcher_->OnExec(record.h.pid);
+      TellFate(record, proto::ProcessEvents::KIND_EXECUTED);
       names_.erase(record.h.pid);
       break;
     default:
       break;
   }
   TellName(record.h.pid, record.h.tid, handler_->Intern(Text(record.comm)));
+}
+
+void BpfEvents::TellFate(const act_process& record, uint32_t kind) {
+  ProcessEvent event = {TimeNs(record.h), kind, record.h.pid, record.h.tid, 0};
+  if (kind == proto::ProcessEvents::KIND_BEGUN) event.parent = record.parent;
+  handler_->OnProcessEvent(event);
 }
 
 void BpfEvents::TellName(uint32_t pid, uint32_t tid, uint32_t name) {

@@ -53,6 +53,7 @@ class BpfEvents {
   using NamesByAddress = std::unordered_map<uint64_t, uint32_t>;
 
   void OnProcess(const act_process& record);
+  void TellFate(const act_process& record, uint32_t kind);
   uint32_t NameAt(uint32_t pid, uint64_t address);
   uint32_t TextOrMemory(const char* text, uint32_t pid, uint64_t address);
   void TellName(uint32_t pid, uint32_t tid, uint32_t name);

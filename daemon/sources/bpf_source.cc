@@ -163,6 +163,7 @@ Status BpfSource::Impl::Load() {
   if (skeleton == nullptr) return LoadError(-errno);
   skeleton->rodata->self_pid = static_cast<uint32_t>(getpid());
   skeleton->rodata->system_wide = options.system_wide;
+  skeleton->rodata->device_mask = options.device_mask;
   skeleton->rodata->wake_bytes = options.ring_bytes / 4;
   skeleton->rodata->owner_uid = options.owner.value_or(ACT_ANY_USER);
   if (bpf_map__set_max_entries(skeleton->maps.ring, options.ring_bytes) != 0) {
@@ -424,6 +425,41 @@ Pace BpfSource::Drain(int64_t now_ns) {
   return pace;
 }
 
+// A program that is entered again on its own CPU is skipped by the kernel and counts nothing
+// itself.
+BpfSource::BpfCost BpfSource::Cost() const {
+  BpfCost cost;
+  bpf_program* program;
+  bpf_object__for_each_program(program, impl_->skeleton->obj) {
+    bpf_prog_info info = {};
+    uint32_t bytes = sizeof(info);
+    if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &bytes) != 0) continue;
+    cost.run_ns += info.run_time_ns;
+    cost.runs += info.run_cnt;
+    cost.missed += info.recursion_misses;
+  }
+  return cost;
+}
+
+std::vector<Hop> BpfSource::Hops() {
+  act_counts totals[ACT_NUM_HOPS];
+  int64_t first_ns[ACT_NUM_HOPS], last_ns[ACT_NUM_HOPS];
+  impl_->ReadHops(totals, first_ns, last_ns);
+  std::vector<Hop> hops;
+  for (int hop = 0; hop < ACT_NUM_HOPS; ++hop) {
+    const act_hop which = static_cast<act_hop>(hop);
+    Hop books = {kHopNames[hop], totals[hop].seen, impl_->events.out(which), totals[hop].lost,
+                 impl_->events.bad(which)};
+    const uint64_t told = books.out + books.lost + books.bad;
+    // While programs run, records wait in the ring; afterwards a difference is an error.
+    if (!impl_->links.empty() && books.in > told) books.waiting = books.in - told;
+    hops.push_back(std::move(books));
+  }
+  // At the end they tell for themselves.
+  if (!impl_->links.empty() && impl_->options.rings) hops.push_back(impl_->rings.Books());
+  return hops;
+}
+
 void BpfSource::Stop() {
   impl_->links.clear();  // no program runs after this
   do {
@@ -434,19 +470,9 @@ void BpfSource::Stop() {
   impl_->ReportUnseen();
   impl_->ReportLosses();
 
-  // A program that is entered again on its own CPU is skipped by the kernel and
-  // counts nothing itself.
-  uint64_t run_ns = 0, runs = 0, missed = 0;
-  bpf_program* program;
-  bpf_object__for_each_program(program, impl_->skeleton->obj) {
-    bpf_prog_info info = {};
-    uint32_t bytes = sizeof(info);
-    if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &bytes) != 0) continue;
-    run_ns += info.run_time_ns;
-    runs += info.run_cnt;
-    missed += info.recursion_misses;
-  }
-  impl_->handler->OnBpfCost(run_ns, runs);
+  const BpfCost cost = Cost();
+  impl_->handler->OnBpfCost(cost.run_ns, cost.runs);
+  const uint64_t missed = cost.missed;
   if (missed > 0) {
     Loss loss;
     loss.hop = "bpf-recursion";
@@ -454,14 +480,7 @@ void BpfSource::Stop() {
     impl_->handler->OnLoss(loss);
     impl_->handler->OnHop({"bpf-recursion", missed, 0, missed, 0});
   }
-  act_counts totals[ACT_NUM_HOPS];
-  int64_t first_ns[ACT_NUM_HOPS], last_ns[ACT_NUM_HOPS];
-  impl_->ReadHops(totals, first_ns, last_ns);
-  for (int hop = 0; hop < ACT_NUM_HOPS; ++hop) {
-    impl_->handler->OnHop({kHopNames[hop], totals[hop].seen,
-                           impl_->events.out(static_cast<act_hop>(hop)), totals[hop].lost,
-                           impl_->events.bad(static_cast<act_hop>(hop))});
-  }
+  for (const Hop& hop : Hops()) impl_->handler->OnHop(hop);
   impl_->stats_fd.Reset();
 }
 
@@ -478,7 +497,9 @@ Status BpfSource::Track(uint32_t pid) {
   }
   const int map = bpf_map__fd(impl_->skeleton->maps.tracked);
   const act_tracked value = {};
-  if (bpf_map_update_elem(map, &pid, &value, BPF_NOEXIST) != 0 && errno != EEXIST) {
+  const bool fresh = bpf_map_update_elem(map, &pid, &value, BPF_NOEXIST) == 0;
+  const int64_t since_ns = MonotonicNs();  // all of it is seen from here on
+  if (!fresh && errno != EEXIST) {
     return Status::Error("cannot follow " + name + ": " + strerror(errno));
   }
   // Still the process that was looked at: its number was not given to another.
@@ -488,6 +509,9 @@ Status BpfSource::Track(uint32_t pid) {
     return Status::Error("no " + name + "; it has exited");
   }
   impl_->tracked_cache[pid] = true;
+  if (fresh) {
+    impl_->handler->OnProcessEvent({since_ns, proto::ProcessEvents::KIND_ATTACHED, pid, pid, 0});
+  }
   impl_->events.NoteExisting(pid);
   std::string why;  // is told when it uses a device
   (void)impl_->LookForLibrary(pid, &why);

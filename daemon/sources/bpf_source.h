@@ -21,6 +21,7 @@ struct BpfOptions {
   bool usdt = true;   // API events by probes
   bool driver = true;
   bool system_wide = false;
+  uint32_t device_mask = ~0u;          // by number, whose driver events are wanted
   std::optional<uint32_t> owner;       // only processes that run as this user, in every sense
   std::vector<std::string> libraries;  // files whose libaxl probes are attached
   uint32_t ring_bytes = 16u << 20;     // a power of two
@@ -37,6 +38,7 @@ class BpfSource : public Source {
   // Errors: no permission; the kernel lacks BPF, its BTF, or a feature.
   Status Start() override;
   Pace Drain(int64_t now_ns) override;
+  std::vector<Hop> Hops() override;
   void Stop() override;
 
   // Becomes readable (edge-triggered) when the ring is a quarter full. It is also
@@ -53,6 +55,12 @@ class BpfSource : public Source {
   // Whether a device record belongs to the recording: by the process that its
   // correlation id names, else by the one that last submitted to its context.
   bool Wanted(uint32_t device, const axl_record& record);
+
+  // What the kernel measured of the programs so far.
+  struct BpfCost {
+    uint64_t run_ns = 0, runs = 0, missed = 0;
+  };
+  BpfCost Cost() const;
 
  private:
   struct Impl;

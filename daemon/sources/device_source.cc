@@ -36,11 +36,13 @@ void DeviceSource::TellLoss(uint64_t count, uint64_t first_ticks, uint64_t last_
 void DeviceSource::Handle(const axl_record& record) {
   if (record.h.type == AXL_REC_LOSS) {
     loss_dated_ += record.loss.lost;
+    ++loss_records_;
     TellLoss(record.loss.lost, record.loss.first_time, record.loss.last_time, kRingHop);
   } else if (wanted_(device_->number(), record)) {
     handler_->OnRecord(device_->number(), record);
   } else {
     ++foreign_;
+    handler_->OnOthersRecord(device_->number(), record);
   }
 }
 
@@ -63,22 +65,32 @@ Pace DeviceSource::Drain(int64_t now_ns) {
   return pace;
 }
 
+std::vector<Hop> DeviceSource::Hops() {
+  const RingHub::Counts counts = ring_->counts();
+  const uint64_t waiting = taken_.size() - handled_ + ring_->queued();
+  // Records of losses, which the device adds, are told and go no further.
+  const uint64_t out = counts.out + counts.dropped - foreign_ - loss_records_;
+  const std::string ring = kRingHop + device_->name(), queue = kQueueHop + device_->name();
+  if (counts.dropped == 0) {
+    return {{ring, out + counts.lost + counts.bad, out - waiting, counts.lost, counts.bad, "",
+             waiting}};
+  }
+  return {{ring, out + counts.lost + counts.bad, out, counts.lost, counts.bad, queue},
+          {queue, out, out - counts.dropped - waiting, counts.dropped, 0, "", waiting}};
+}
+
 void DeviceSource::Stop() {
   ring_->Pump();
   const size_t everything = std::numeric_limits<size_t>::max() / 2;
   while (HandleSome(everything) || ring_->waiting()) {
   }
+  const std::vector<Hop> hops = Hops();
   const RingHub::Counts counts = ring_->counts();
   ring_.reset();
   // At the end of the recording, or never owned up to: the time is not known.
   if (counts.lost > loss_dated_) TellLoss(counts.lost - loss_dated_, 0, 0, kRingHop);
-  const uint64_t out = counts.out + counts.dropped - foreign_;
-  handler_->OnHop(
-      {kRingHop + device_->name(), out + counts.lost + counts.bad, out, counts.lost, counts.bad});
-  if (counts.dropped > 0) {
-    TellLoss(counts.dropped, 0, 0, kQueueHop);
-    handler_->OnHop({kQueueHop + device_->name(), out, out - counts.dropped, counts.dropped, 0});
-  }
+  if (counts.dropped > 0) TellLoss(counts.dropped, 0, 0, kQueueHop);
+  for (const Hop& hop : hops) handler_->OnHop(hop);
 }
 
 }  // namespace acceltrace::daemon

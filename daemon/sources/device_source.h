@@ -28,6 +28,7 @@ class DeviceSource : public Source {
 
   Status Start() override;
   Pace Drain(int64_t now_ns) override;
+  std::vector<Hop> Hops() override;
   void Stop() override;
 
   // Readable when there is much to drain.
@@ -47,7 +48,8 @@ class DeviceSource : public Source {
   std::vector<axl_record> taken_;  // off the ring
   size_t handled_ = 0;             // of taken_
   uint64_t foreign_ = 0;           // other processes' records, not part of this recording
-  uint64_t loss_dated_ = 0;        // losses that a loss record told of
+  uint64_t loss_records_ = 0;
+  uint64_t loss_dated_ = 0;  // losses that a loss record told of
 };
 
 }  // namespace acceltrace::daemon

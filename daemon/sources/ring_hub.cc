@@ -76,9 +76,9 @@ void RingHub::Subscription::Take(std::vector<axl_record>* records) {
   std::swap(queue_, *records);
 }
 
-bool RingHub::Subscription::waiting() const {
+size_t RingHub::Subscription::queued() const {
   const std::lock_guard<std::mutex> lock(hub_->mutex_);
-  return !queue_.empty();
+  return queue_.size();
 }
 
 RingHub::Counts RingHub::Subscription::counts() const {

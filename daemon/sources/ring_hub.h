@@ -40,7 +40,8 @@ class RingHub : public std::enable_shared_from_this<RingHub> {
     uint32_t Pump();
     // Swaps the queue for *records, which must be empty.
     void Take(std::vector<axl_record>* records);
-    bool waiting() const;
+    bool waiting() const { return queued() > 0; }
+    size_t queued() const;
     Counts counts() const;
     // Readable when the ring is a quarter full.
     int wake_fd() const { return hub_->device_->fd(); }

@@ -98,9 +98,13 @@ Pace SampleSource::Drain(int64_t now_ns) {
   return pace;
 }
 
+std::vector<Hop> SampleSource::Hops() {
+  return {{"samples/" + device_->name(), taken_ + failed_, taken_, 0, failed_}};
+}
+
 void SampleSource::Stop() {
   Burst();
-  handler_->OnHop({"samples/" + device_->name(), taken_ + failed_, taken_, 0, failed_});
+  for (const Hop& hop : Hops()) handler_->OnHop(hop);
 }
 
 }  // namespace acceltrace::daemon

@@ -29,6 +29,8 @@ class SampleSource : public Source {
 
   Status Start() override;
   Pace Drain(int64_t now_ns) override;
+  void Checkpoint() override { Burst(); }
+  std::vector<Hop> Hops() override;
   void Stop() override;
 
  private:

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kmod/uapi/axl.h"
 #include "kmod/uapi/axl_counters.h"
@@ -31,6 +32,7 @@ struct ApiEnd {
   uint32_t pid = 0, tid = 0;
   int32_t result = 0;
   uint64_t correlation = 0;
+  uint32_t name = 0;  // as of its begin
 };
 
 struct RangePush {
@@ -41,6 +43,13 @@ struct RangePush {
 struct RangePop {
   int64_t time_ns = 0;
   uint32_t pid = 0, tid = 0, depth = 0;
+};
+
+// What became of a process or one of its threads.
+struct ProcessEvent {
+  int64_t time_ns = 0;
+  uint32_t kind = 0;  // proto::ProcessEvents::Kind
+  uint32_t pid = 0, tid = 0, parent = 0;
 };
 
 struct HostEvent {
@@ -65,10 +74,12 @@ struct Loss {
   uint32_t device = 0;
 };
 
-// in = out + lost + bad.
+// in = out + lost + bad + waiting.
 struct Hop {
   std::string name;
   uint64_t in = 0, out = 0, lost = 0, bad = 0;
+  std::string into = {};  // the hop that takes what goes out, if all of that hop's comes so
+  uint64_t waiting = 0;   // while the recording goes on: under way
 };
 
 // What one event of a kind costs the thread that it happens to.
@@ -87,7 +98,7 @@ class EventHandler {
   virtual void OnDevice(const proto::Device& device) = 0;
 
   virtual void OnProcess(uint32_t pid, uint32_t tid, uint32_t name) = 0;
-  virtual void OnThreadExit(uint32_t pid, uint32_t tid, int64_t time_ns) = 0;
+  virtual void OnProcessEvent(const ProcessEvent& event) = 0;
   virtual void OnOpName(uint32_t pid, uint32_t tag, uint32_t name) = 0;
   virtual void OnApiBegin(const ApiBegin& event) = 0;
   virtual void OnApiEnd(const ApiEnd& event) = 0;
@@ -102,6 +113,8 @@ class EventHandler {
   virtual void OnHost(const HostEvent& event) = 0;
   // Already checked by daemon/sources/record_check.h; never a loss record.
   virtual void OnRecord(uint32_t device, const axl_record& record) = 0;
+  // The same, of a process that is not recorded: only sums of it are.
+  virtual void OnOthersRecord(uint32_t device, const axl_record& record) = 0;
   virtual void OnCounters(uint32_t device, const CounterRow& row) = 0;
   virtual void OnClock(uint32_t device, const axl_clock_sample& sample) = 0;
   // The device clock as it was latched, bracketed; a row without values.
@@ -137,7 +150,13 @@ class Source {
   // Hands over what has arrived.
   virtual Pace Drain(int64_t now_ns) = 0;
 
-  // Ends collection, hands over the rest and closes the books (OnHop).
+  // Takes the samples that the end of a recording needs; the recording goes on.
+  virtual void Checkpoint() {}
+
+  // The accounts so far, with what is under way.
+  virtual std::vector<Hop> Hops() = 0;
+
+  // Ends collection, hands over the rest and closes the accounts (OnHop).
   virtual void Stop() = 0;
 };
 

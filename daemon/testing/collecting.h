@@ -44,7 +44,8 @@ class CollectingHandler : public EventHandler {
   }
   void OnDevice(const proto::Device& device) override { devices.push_back(device); }
   void OnProcess(uint32_t, uint32_t tid, uint32_t name) override { threads[tid] = name; }
-  void OnThreadExit(uint32_t, uint32_t tid, int64_t) override { exits.push_back(tid); }
+  void OnProcessEvent(const ProcessEvent& event) override { process_events.push_back(event); }
+  void OnOthersRecord(uint32_t, const axl_record& record) override { others.push_back(record); }
   void OnOpName(uint32_t, uint32_t tag, uint32_t name) override { op_names[tag] = name; }
   void OnApiBegin(const ApiBegin& event) override { begins.push_back(event); }
   void OnApiEnd(const ApiEnd& event) override { ends.push_back(event); }
@@ -64,14 +65,14 @@ class CollectingHandler : public EventHandler {
   std::vector<std::string> probes;
   std::vector<proto::Device> devices;
   std::map<uint32_t, uint32_t> threads;
-  std::vector<uint32_t> exits;
+  std::vector<ProcessEvent> process_events;
   std::map<uint32_t, uint32_t> op_names;
   std::vector<ApiBegin> begins;
   std::vector<ApiEnd> ends;
   std::vector<RangePush> pushes, marks;
   std::vector<RangePop> pops;
   std::vector<HostEvent> hosts;
-  std::vector<axl_record> records;
+  std::vector<axl_record> records, others;
   std::vector<CounterRow> counters, latches;
   std::vector<axl_clock_sample> clocks;
   std::vector<Loss> losses;

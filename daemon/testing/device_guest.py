@@ -57,6 +57,7 @@ def a_workload_is_recorded_whole():
 
 @test
 def recordings_of_the_service_share_a_device_and_keep_apart():
+    os.mkdir("/tmp/service")
     service = subprocess.Popen([DAEMON, "--socket", "/tmp/service/control"],
                                stderr=subprocess.DEVNULL)
     while not os.path.exists("/tmp/service/live.sock"):
@@ -98,7 +99,7 @@ def a_held_ring_an_absent_device_and_no_permission_are_told():
     holder = Recording("--output", path("holder"))
     equal(holder.first, "ready")
     text = refused()
-    assert "held by another tracer" in text, text
+    assert f"held by acceltraced, process {holder.daemon.pid}" in text, text
     text = refused("--device", "axl7")
     assert "no accelerator 'axl7'" in text and "axl0" in text, text
     with daemon_for_others() as daemon:

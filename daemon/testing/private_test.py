@@ -155,12 +155,63 @@ def the_flight_recorder_keeps_the_end():
     recording = Recording("--output", path("ring"), "--ring", "256K", *HOST_ONLY)
     text, _ = recording.run(APP, "60000")
     equal(recording.ask(f"snapshot {path('snapshot')}"), "ok")
-    recording.stop()
+    done, _, _ = recording.stop()
     for name in ("ring", "snapshot"):
         trace = summary(path(name))
         assert 0 < trace["rows"]["api"] < fired(text)["calls"], trace["rows"]
         equal((trace["footer"], trace["gaps"]), (True, 0))
         assert os.path.getsize(path(name)) < 400_000
+        # Each is a whole trace: how long, from when on nothing is missing, what it cost.
+        told = trace["accounts"]
+        assert trace["start_ns"] < told["whole_since_ns"] < told["stop_ns"], told
+        assert told["cpu_ns"] > 0 and told["bpf_ns"] > 0 and told["overwritten_rows"] > 0, told
+        assert 0 < os.path.getsize(path(name)) - told["bytes_written"] < 20_000, told
+        for hop, account in trace["hops"].items():
+            equal((hop, account["in"]),
+                  (hop, account["out"] + account["lost"] + account["bad"] + account["waiting"]))
+        equal(trace["hops"]["output"]["out"], trace["rows"]["all"])
+    # The summary counts what the file holds.
+    held = sum(summary(path("ring"))["rows"].get(kind, 0) for kind in ("api", "ranges", "marks"))
+    equal((done["events"], done["overwritten"]), (held, told_of("ring")["overwritten_rows"]))
+    assert done["overwritten"] + done["events"] > fired(text)["calls"]
+
+
+def told_of(name):
+    return summary(path(name))["accounts"]
+
+
+@test
+def a_snapshot_holds_what_is_open_as_open():
+    recording = Recording("--output", path("ring"), "--ring", "1M", *HOST_ONLY)
+    app = subprocess.Popen(["sh", "-c", 'read -r line; exec "$0" 20 open pause-ms=60000', APP],
+                           stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    equal(recording.ask(f"pid {app.pid}"), "ok")
+    app.stdin.write(b"go\n")
+    app.stdin.flush()
+    app.stdout.readline()
+    equal(recording.ask(f"snapshot {path('snapshot')}"), "ok")
+    app.kill()
+    app.communicate()
+    recording.stop()
+    for name in ("snapshot", "ring"):
+        trace = summary(path(name))
+        equal((trace["rows"]["api"], trace["rows"]["api_open"]), (20, 1))
+        balanced(trace)
+
+
+@test
+def what_a_process_was_in_the_middle_of_is_known():
+    recording = Recording("--output", path("attached"), *HOST_ONLY)
+    app = subprocess.Popen([APP, "1", "attach"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    equal(app.stdout.readline(), b"in a call\n")
+    equal(recording.ask(f"pid {app.pid}"), "ok")
+    app.communicate(b"x")
+    done, _, _ = recording.stop()
+    equal((done["lost"], done["bad"]), (0, 0))
+    trace = summary(path("attached"))
+    equal((trace["rows"]["api"], trace["rows"]["api_began_before"]), (3, 1))
+    equal((trace["rows"]["ranges"], trace["rows"]["ranges_began_before"]), (3, 2))
+    balanced(trace)
 
 
 @test

@@ -3,10 +3,12 @@
 // A program with the probes of the API library (provider libaxl) that needs no
 // device: what the daemon's tests record. Room: daemon/testing.
 //
-//   axl-probe-app CALLS [threads=N] [fork] [open] [pause-ms=N]
+//   axl-probe-app CALLS [threads=N] [fork] [open] [attach] [pause-ms=N]
 //
 // Each thread makes CALLS calls, each inside a range. fork: a child does the same,
 // and then executes this program once more. open: the last call never ends.
+// attach: begins two ranges and a call first, says so, ends them once it has read a byte, and
+// makes its calls between the end of the call and those of the ranges.
 // Prints what was fired while the probes were on: "calls N ranges N marks N".
 #define _SDT_HAS_SEMAPHORES 1
 #include <sys/sdt.h>
@@ -44,6 +46,7 @@ struct Options {
   int threads = 1;
   bool fork = false;
   bool open = false;
+  bool attach = false;
   int pause_ms = 0;
 };
 
@@ -83,6 +86,28 @@ void Work(const Options& options) {
   }
 }
 
+void WorkInside() {
+  const char* name = "outer";
+  const char* call = "axlStreamSynchronize";
+  const uint64_t correlation = static_cast<uint64_t>(getpid()) << 32 | ++calls;
+  const uint64_t bytes = 0;
+  const uint32_t stream = 0, outer = 0, inner = 1, innermost = 2;
+  const int32_t result = 0;
+  STAP_PROBE2(libaxl, range_push, name, outer);
+  STAP_PROBE2(libaxl, range_push, name, inner);
+  STAP_PROBE4(libaxl, api_begin, call, correlation, bytes, stream);
+  puts("in a call");
+  fflush(stdout);
+  (void)getchar();
+  STAP_PROBE3(libaxl, api_end, call, correlation, result);
+  STAP_PROBE2(libaxl, range_push, name, innermost);
+  Call("axlMalloc", false);
+  Call("axlFree", false);
+  STAP_PROBE1(libaxl, range_pop, innermost);
+  STAP_PROBE1(libaxl, range_pop, inner);
+  STAP_PROBE1(libaxl, range_pop, outer);
+}
+
 void RunThreads(const Options& options) {
   const uint32_t tag = 3;
   const char* op = "rmsnorm";
@@ -104,6 +129,11 @@ int main(int argc, char** argv) {
     if (word.rfind("pause-ms=", 0) == 0) options.pause_ms = atoi(word.c_str() + 9);
     if (word == "fork") options.fork = true;
     if (word == "open") options.open = true;
+    if (word == "attach") options.attach = true;
+  }
+  if (options.attach) {
+    WorkInside();
+    return 0;
   }
   RunThreads(options);
   if (options.fork) {

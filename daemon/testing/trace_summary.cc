@@ -44,6 +44,7 @@ class Summary {
               ColumnAt(packet.losses().count(), i));
       }
     }
+    if (!packet.has_footer()) Count("rows", "all", Rows(packet));
     if (packet.has_commands()) Count("rows", "commands", Rows(packet));
     if (packet.has_jobs()) Count("rows", "jobs", Rows(packet));
     if (packet.has_counters()) Count("rows", "counters", Rows(packet));
@@ -89,6 +90,7 @@ class Summary {
     result_["command"] = std::vector<std::string>(info.command().begin(), info.command().end());
     for (const auto& probe : info.probes()) result_["probes"][probe.name()] = probe.attached();
     result_["tsc_hz"] = info.tsc_hz();
+    result_["start_ns"] = info.start_ns();
   }
 
   void AddApi(const Packet& packet) {
@@ -108,6 +110,10 @@ class Summary {
       json& highest = result_["last_call"][std::to_string(ColumnAt(api.pid(), i))];
       const uint64_t number = correlation[i] & UINT32_MAX;
       if (highest.is_null() || highest.get<uint64_t>() < number) highest = number;
+      if (ColumnAt(api.began_before(), i) != 0) {
+        Count("rows", "api_began_before", 1);
+        continue;  // little is known of it
+      }
       const bool right = ColumnAt(api.bytes(), i) == 4096 && ColumnAt(api.stream(), i) == 7 &&
                          (ColumnAt(api.open(), i) != 0 || ColumnAt(api.result(), i) == -5) &&
                          correlation[i] >> 32 == ColumnAt(api.pid(), i);
@@ -126,6 +132,7 @@ class Summary {
     for (size_t i = 0; i < Rows(packet); ++i) {
       const bool mark = ColumnAt(ranges.mark(), i) != 0;
       Count("rows", mark ? "marks" : "ranges", 1);
+      if (ColumnAt(ranges.began_before(), i) != 0) Count("rows", "ranges_began_before", 1);
       Count(mark ? "mark_names" : "range_names", Text(ColumnAt(ranges.name(), i)), 1);
       Digest(mark ? "marks" : "ranges", ColumnAt(ranges.pid(), i),
              {Text(ColumnAt(ranges.name(), i)), std::to_string(ColumnAt(ranges.depth(), i)),
@@ -144,8 +151,16 @@ class Summary {
   void AddAccounts(const acceltrace::proto::Accounts& accounts) {
     for (const auto& hop : accounts.hops()) {
       result_["hops"][hop.name()] = {
-          {"in", hop.in()}, {"out", hop.out()}, {"lost", hop.lost()}, {"bad", hop.bad()}};
+          {"in", hop.in()},   {"out", hop.out()},         {"lost", hop.lost()},
+          {"bad", hop.bad()}, {"waiting", hop.waiting()},
+      };
     }
+    result_["accounts"] = {{"stop_ns", accounts.stop_ns()},
+                           {"cpu_ns", accounts.cpu_ns()},
+                           {"bpf_ns", accounts.bpf_ns()},
+                           {"bytes_written", accounts.bytes_written()},
+                           {"overwritten_rows", accounts.overwritten_rows()},
+                           {"whole_since_ns", accounts.whole_since_ns()}};
     result_["stop_reason"] = accounts.stop_reason();
     result_["command_status"] = accounts.command_status();
     result_["bpf_ns"] = accounts.bpf_ns();
