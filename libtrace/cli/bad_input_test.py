@@ -99,8 +99,14 @@ def unknown_verbs_options_and_words():
 def recordings_that_cannot_begin():
     out = ["-o", path("none")]
     refused(2, "nothing to record", "record", *out)
-    refused(2, "no command nosuchcommand", "record", *out, "--", "nosuchcommand")
-    refused(2, "not executable", "record", *out, "--", "/etc/passwd")
+    # As a shell's: 127 = no such command, 126 = it cannot be run.
+    refused(127, "no command nosuchcommand in PATH", "record", *out, "--", "nosuchcommand")
+    refused(127, "no command ./nosuchcommand", "record", *out, "--", "./nosuchcommand")
+    refused(126, "/etc/passwd is not executable", "record", *out, "--", "/etc/passwd")
+    refused(126, "/etc is a folder", "record", *out, "--", "/etc")
+    os.chmod(write("script", b"#!/nowhere/python -u\nprint(1)\n"), 0o755)
+    refused(126, "its interpreter /nowhere/python: No such file", "record", *out, "--",
+            path("script"))
     refused(2, "4194304", "record", *out, "--pid", "4194304")
     refused(2, "abc", "record", *out, "--pid", "abc")
     refused(2, "is no time", "record", *out, "--duration", "soon", "--system")

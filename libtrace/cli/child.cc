@@ -12,35 +12,86 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <string_view>
 #include <utility>
 
 namespace acceltrace::cli {
 namespace {
 
-bool IsExecutable(const std::string& path) {
+// What a kernel or a shell would say of running this file; fine if nothing is in the way.
+Status Runnable(const std::string& path) {
   struct stat about {};
-  return stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode) &&
-         access(path.c_str(), X_OK) == 0;
+  if (stat(path.c_str(), &about) != 0) {
+    return Status::Error(fmt::format("cannot run {}: {}", path, std::strerror(errno)));
+  }
+  if (S_ISDIR(about.st_mode)) return Status::Error(path + " is a folder, no command");
+  if (!S_ISREG(about.st_mode)) return Status::Error(path + " is no file that can be run");
+  if (access(path.c_str(), X_OK) != 0) {
+    return Status::Error(fmt::format("{} is not executable: chmod +x it", path));
+  }
+  return {};
+}
+
+// The interpreter that a script names, empty if the file is no script.
+std::string InterpreterOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string line;
+  std::getline(file, line);
+  if (line.substr(0, 2) != "#!") return "";
+  const size_t begin = line.find_first_not_of(" \t", 2);
+  if (begin == std::string::npos) return "";
+  return line.substr(begin, line.find_first_of(" \t\r", begin) - begin);
+}
+
+// The file that execvp() would run.
+std::string InPath(const std::string& command) {
+  if (command.find('/') != std::string::npos) return command;
+  const char* path = std::getenv("PATH");
+  for (std::string_view rest = path == nullptr ? "" : path; !rest.empty();) {
+    const size_t colon = std::min(rest.find(':'), rest.size());
+    const std::string file = std::string(rest.substr(0, colon)) + "/" + command;
+    if (Runnable(file).ok()) return file;
+    rest.remove_prefix(std::min(colon + 1, rest.size()));
+  }
+  return "";
+}
+
+// What execve()'s error number means for this file.
+Status ExecError(const std::string& command, int why) {
+  const std::string path = InPath(command);
+  const std::string interpreter = InterpreterOf(path);
+  std::string text = fmt::format("cannot run {}: {}", command, std::strerror(why));
+  if (!interpreter.empty() && (why == ENOENT || why == EACCES || why == ENOTDIR)) {
+    text = fmt::format("cannot run {}: its interpreter {}: {}", command, interpreter,
+                       std::strerror(why));
+  } else if (why == ENOENT && !path.empty()) {
+    text += ": the program loader that it needs is not installed";
+  } else if (why == ENOEXEC) {
+    text += ": neither a program for this machine nor a script that names its interpreter (#!)";
+  }
+  return Status::Error(text);
 }
 
 }  // namespace
 
-Status Child::Find(const std::string& command) {
-  if (command.find('/') != std::string::npos) {
-    if (IsExecutable(command)) return {};
-    if (access(command.c_str(), F_OK) != 0) {
-      return Status::Error(fmt::format("no command {}: check the path", command));
-    }
-    return Status::Error(fmt::format("{} is not executable", command));
+Status Child::Find(const std::string& command, int* status) {
+  const std::string path = InPath(command);
+  *status = kNotFound;
+  if (command.empty()) return Status::Error("the command is empty");
+  if (path.empty()) {
+    return Status::Error(fmt::format("no command {} in PATH: give its path", command));
   }
-  const char* path = std::getenv("PATH");
-  for (std::string_view rest = path == nullptr ? "" : path; !rest.empty();) {
-    const size_t colon = std::min(rest.find(':'), rest.size());
-    if (IsExecutable(std::string(rest.substr(0, colon)) + "/" + command)) return {};
-    rest.remove_prefix(std::min(colon + 1, rest.size()));
+  if (access(path.c_str(), F_OK) != 0) {
+    return Status::Error(fmt::format("no command {}: check the path", command));
   }
-  return Status::Error(fmt::format("no command {} in PATH: give its path", command));
+  *status = kNotRunnable;
+  if (Status runnable = Runnable(path); !runnable.ok()) return runnable;
+  const std::string interpreter = InterpreterOf(path);
+  if (!interpreter.empty() && access(interpreter.c_str(), X_OK) != 0) {
+    return ExecError(command, errno);
+  }
+  return {};
 }
 
 Result<Child> Child::Prepare(const std::vector<std::string>& command, bool stdout_to_stderr) {
@@ -108,7 +159,7 @@ Child::~Child() {
   }
 }
 
-Status Child::Release() {
+Status Child::Release(int* status) {
   const char go = 1;
   if (write(gate_, &go, 1) != 1) {
     return Status::Error(fmt::format("{} died before it began", name_));
@@ -124,7 +175,8 @@ Status Child::Release() {
   close(error_);
   error_ = -1;
   if (got == static_cast<ssize_t>(sizeof(why))) {
-    return Status::Error(fmt::format("cannot run {}: {}", name_, std::strerror(why)));
+    *status = why == ENOENT && InterpreterOf(InPath(name_)).empty() ? kNotFound : kNotRunnable;
+    return ExecError(name_, why);
   }
   return {};
 }

@@ -16,8 +16,10 @@ namespace acceltrace::cli {
 
 class Child {
  public:
-  // Whether a command can be run at all: a path to an executable, or in PATH.
-  static Status Find(const std::string& command);
+  // As a shell's: there is no such command, and it is there but cannot be run.
+  static constexpr int kNotFound = 127, kNotRunnable = 126;
+  // Why a command cannot be run; *status is then one of these.
+  static Status Find(const std::string& command, int* status);
   // Forks; the child waits. stdout_to_stderr: stdout carries the trace.
   static Result<Child> Prepare(const std::vector<std::string>& command, bool stdout_to_stderr);
   Child(Child&& other) noexcept;
@@ -25,8 +27,8 @@ class Child {
   ~Child();  // kills a child that was never released
 
   pid_t pid() const { return pid_; }
-  // Lets it run the command; an error when that could not be executed.
-  Status Release();
+  // Lets it run the command; when that could not be executed, why, and *status as Find() says.
+  Status Release(int* status);
   // Takes its exit status if it has one, without waiting.
   void Reap();
   bool ended() const { return ended_; }

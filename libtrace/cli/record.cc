@@ -74,10 +74,12 @@ class Recording {
       return Fail(kFailed, ready.message());
     }
     if (!options_.command.empty()) {
-      const Status started = StartCommand();
+      int status = kFailed;
+      const Status started = StartCommand(&status);
       if (!started.ok()) {
-        (void)daemon_.Stop(-1);
-        return Fail(kFailed, started.message());
+        (void)daemon_.Stop(status);
+        RemoveEmptyTrace();
+        return Fail(status, started.message());
       }
     }
     Wait();
@@ -87,13 +89,22 @@ class Recording {
  private:
   std::string Ended() { return daemon_.WaitForExit(); }
 
-  Status StartCommand() {
+  Status StartCommand(int* status) {
     Result<Child> child = Child::Prepare(options_.command, options_.output == "-");
     if (!child.ok()) return child.status();
     child_ = std::make_unique<Child>(std::move(child).value());
     const Status known = daemon_.Command(fmt::format("pid {}", child_->pid()));
     if (!known.ok()) return known;
-    return child_->Release();
+    return child_->Release(status);
+  }
+
+  // Nothing ran: a file of that would mislead. One that was there before is empty now.
+  void RemoveEmptyTrace() {
+    struct stat about {};
+    if (options_.output != "-" && stat(options_.output.c_str(), &about) == 0 &&
+        S_ISREG(about.st_mode)) {
+      unlink(options_.output.c_str());
+    }
   }
 
   void Wait() {
@@ -210,6 +221,10 @@ class Recording {
     const std::string lost = view::FormatCount(number("lost"));
     const std::string length = view::FormatNs(static_cast<int64_t>(number("duration_ns")));
     const std::string size = view::FormatBytes(number("bytes"));
+    std::string older;  // of a flight recorder
+    if (number("overwritten") > 0) {
+      older = fmt::format(", {} older ones overwritten", view::FormatCount(number("overwritten")));
+    }
     if (!error.empty() && !told_failure_) {
       Fail(kFailed, error);
     } else if (options_.quiet) {
@@ -217,9 +232,9 @@ class Recording {
     } else if (!error.empty()) {
       Fail(kFailed, fmt::format("{}: {} kept, {} events lost", options_.output, size, lost));
     } else {
-      std::fprintf(stderr, "acceltrace: %s: %s events in %s, %s lost, %s recorded\n",
+      std::fprintf(stderr, "acceltrace: %s: %s events in %s%s, %s lost, %s recorded\n",
                    options_.output.c_str(), view::FormatCount(number("events")).c_str(),
-                   size.c_str(), lost.c_str(), length.c_str());
+                   size.c_str(), older.c_str(), lost.c_str(), length.c_str());
     }
     return error.empty();
   }
@@ -240,8 +255,9 @@ int RunRecord(const Options& options) {
     return Fail(kMisuse, "nothing to record: give -- CMD, --pid or --system");
   }
   if (!options.command.empty()) {
-    const Status found = Child::Find(options.command.front());
-    if (!found.ok()) return Fail(kMisuse, found.message());
+    int status = kFailed;
+    const Status found = Child::Find(options.command.front(), &status);
+    if (!found.ok()) return Fail(status, found.message());
   }
   std::vector<int> processes;
   for (uint32_t pid : options.pids) {
