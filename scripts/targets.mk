@@ -42,8 +42,9 @@ check-all: all tests fuzzers
 	$(Q)$(RUN_TESTS)
 fuzz: tests fuzzers
 	$(Q)$(RUN_TESTS) --kind fuzz --fuzz-time $(FUZZ_TIME)
-bench: all tests
-	$(Q)QUICK=$(QUICK) scripts/bench $(BENCH)
+bench:
+	$(Q)mkdir -p $(BUILD)
+	$(Q)QUICK=$(QUICK) MAKE='$(MAKE)' scripts/bench $(BENCH)
 lint:
 	$(Q)scripts/lint
 

@@ -11,7 +11,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 unset MAKEFLAGS MAKELEVEL
 . "$top/tests/harness/tap.sh"
-plan 13
+plan 14
 
 make help >"$scratch/help" 2>&1
 check 'help' 0 $?
@@ -30,6 +30,19 @@ check 'lint' 1 "$(make -n lint | grep -c '^scripts/lint$')"
 make bench BENCH=nosuch >"$scratch/bench" 2>&1
 check 'bench: a suite that is not there' 'bench: no suite nosuch in tests/bench' \
 	"$(grep '^bench: ' "$scratch/bench")"
+
+# Each suite names what it uses, so that it runs in a checkout where nothing was built.
+for suite in tests/bench/*; do
+	[ -x "$suite" ] || continue
+	needs=$(sed -n '1,20s/^# needs: *//p' "$suite")
+	[ -n "$needs" ] || continue
+	for file in $(grep -o 'build/\(test\|fuzz\)/[a-z0-9_-]*' "$suite" | sort -u); do
+		case " $needs " in *" $file "*) ;; *) echo "$suite does not say that it needs $file" ;; esac
+	done
+	# shellcheck disable=SC2086
+	make -n all $needs >/dev/null 2>&1 || echo "$suite: one of $needs is no target"
+done >"$scratch/needs"
+check 'bench: suites say what they need' '' "$(cat "$scratch/needs")"
 
 make -s install "DESTDIR=$scratch/root" PREFIX=/opt/axl >"$scratch/install" 2>&1
 check 'install' 0 $?
