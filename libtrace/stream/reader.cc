@@ -84,7 +84,7 @@ class PacketReader : public Reader {
       if (good) return Next::kPacket;
     }
     CloseDamage(0);
-    stats_.missing_packets = seen_.Missing();
+    stats_.missing_packets = sequences_.Missing();
     if (!source_->error().empty() && !std::exchange(error_noted_, true)) {
       AddGap({stats_.bytes, 0, 0, source_->error()});
     }
@@ -122,7 +122,7 @@ class PacketReader : public Reader {
     } else if (missing > 0) {
       AddGap({stats_.bytes, 0, missing, "sequence"});
     }
-    if (!seen_.Add(frame.sequence)) {
+    if (!sequences_.Add(frame.sequence)) {
       ++stats_.duplicate_packets;
       return false;
     }
@@ -274,7 +274,7 @@ class PacketReader : public Reader {
   ReadStats stats_;
   std::optional<proto::Packet> first_;
   std::optional<Gap> damage_;  // being skipped
-  SequenceSet seen_;
+  SequenceSet sequences_;
   uint64_t expected_sequence_ = 1;
   uint64_t wasted_bytes_ = 0;
   bool probing_ = false;
