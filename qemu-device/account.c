@@ -3,10 +3,12 @@
  * axl: where the time and the bytes went.
  *
  * Each engine is accounted up to an instant. axl_account_engine() charges what
- * passed since then, in whole ticks, to exactly one cause (or, while a command
- * streams, splits it between computing and the resource that limits it, with
- * the rounding carried over), to the device, to the context and to the command
- * alike. So the laws of axl_counters.h hold at every snapshot by construction.
+ * passed since then, in whole ticks, to the device, to the context and to the
+ * command alike. So the laws of axl_counters.h hold at every snapshot by
+ * construction. What runs owes time to its causes (one, or while it streams
+ * computing and the resource that limits it); each whole tick goes to the cause
+ * that is owed most. So a command's ticks of a cause differ from the time that
+ * it took by less than two, however often causes and shares change.
  */
 #include "axl.h"
 
@@ -59,14 +61,54 @@ static void axl_charge_whole(AxlState *s, unsigned e, AxlCmd *cmd, unsigned caus
     axl_charge(s, e, cmd, cause, ticks, ns);
 }
 
-/* The whole part of `share` of n, the remainder carried to the next time. */
-static uint64_t axl_split(uint64_t n, double share, double *carry)
+/*
+ * n whole ones to those that are owed most, beginning with `first` among equals. Most of
+ * what is owed at once; the rest one by one, which is little, for as much is owed as is dealt.
+ */
+static void axl_deal(double *owed, uint64_t n, unsigned first, uint64_t *dealt)
 {
-    double want = n * share + *carry;
-    uint64_t whole = want <= 0 ? 0 : MIN((uint64_t)want, n);
+    const uint64_t one_by_one = AXL_NUM_CAUSES + 1;
 
-    *carry = want - whole;
-    return whole;
+    for (unsigned c = 0; c < AXL_NUM_CAUSES; c++) {
+        dealt[c] = owed[c] > one_by_one ? MIN((uint64_t)owed[c] - one_by_one, n) : 0;
+        owed[c] -= dealt[c];
+        n -= dealt[c];
+    }
+    while (n--) {
+        unsigned most = first;
+
+        for (unsigned c = 0; c < AXL_NUM_CAUSES; c++) {
+            if (owed[c] > owed[most]) {
+                most = c;
+            }
+        }
+        dealt[most]++;
+        owed[most] -= 1;
+    }
+}
+
+/* An interval of what runs: `busy` of it computing, the rest to `cause`. */
+static void axl_charge_share(AxlState *s, unsigned e, unsigned cause, double busy,
+                             const AxlStamp *from, const AxlStamp *to)
+{
+    AxlEngine *eng = &s->engine[e];
+    uint64_t ticks = to->raw - from->raw;
+    int64_t ns = to->ns - from->ns;
+    double elapsed = ticks + ((double)to->frac - (double)from->frac) * 0x1p-64;
+    uint64_t ticks_of[AXL_NUM_CAUSES], ns_of[AXL_NUM_CAUSES];
+
+    eng->owed_ticks[AXL_CAUSE_BUSY] += elapsed * busy;
+    eng->owed_ticks[cause] += elapsed * (1 - busy);
+    eng->owed_ns[AXL_CAUSE_BUSY] += ns * busy;
+    eng->owed_ns[cause] += ns * (1 - busy);
+    axl_deal(eng->owed_ticks, ticks, cause, ticks_of);
+    axl_deal(eng->owed_ns, ns, cause, ns_of);
+    eng->cmd->bound_ns[cause] += ns;
+    for (unsigned c = 0; c < AXL_NUM_CAUSES; c++) {
+        if (ticks_of[c] || ns_of[c]) {
+            axl_charge(s, e, eng->cmd, c, ticks_of[c], ns_of[c]);
+        }
+    }
 }
 
 static void axl_tally(AxlState *s, AxlCmd *cmd, unsigned t, uint64_t n)
@@ -122,49 +164,45 @@ static void axl_tally_progress(AxlState *s, AxlCmd *cmd)
     }
 }
 
+/* What the phase of a running command is charged to. */
+static unsigned axl_phase_cause(const AxlEngine *eng)
+{
+    switch (eng->phase) {
+    case AXL_PHASE_DISPATCH:
+        return AXL_STALL_DISPATCH;
+    case AXL_PHASE_LATENCY_PCIE:
+        return AXL_STALL_PCIE;
+    case AXL_PHASE_LATENCY_MEMORY:
+        return AXL_STALL_MEMORY;
+    case AXL_PHASE_STREAM:
+        return eng->cause;
+    default:
+        return AXL_CAUSE_BUSY;
+    }
+}
+
 void axl_account_engine(AxlState *s, unsigned e)
 {
     AxlEngine *eng = &s->engine[e];
-    AxlStamp now = axl_now(s);
-    uint64_t ticks = now.raw - eng->accounted.raw, busy;
-    int64_t ns = now.ns - eng->accounted.ns, busy_ns;
+    AxlStamp now = axl_now(s), from = eng->accounted;
+    uint64_t ticks = now.raw - from.raw;
+    int64_t ns = now.ns - from.ns;
+    bool streams = eng->phase == AXL_PHASE_STREAM;
 
     if (ticks == 0 && ns == 0) {
         return;
     }
     eng->accounted = now;
-    if (!eng->cmd) {
-        if (eng->candidate) {
-            axl_charge_whole(s, e, eng->candidate, AXL_STALL_SEMAPHORE, ticks, ns);
-        } else {
-            axl_count(s, AXL_CTR_ENGINE(e) + CTR_IDLE, ticks);
+    if (eng->cmd) {
+        axl_charge_share(s, e, axl_phase_cause(eng), streams ? eng->busy_share : 0, &from, &now);
+        if (streams) {
+            eng->cmd->progress = MIN(eng->cmd->progress + eng->rate * ns, 1);
+            axl_tally_progress(s, eng->cmd);
         }
-        return;
-    }
-    switch (eng->phase) {
-    case AXL_PHASE_DISPATCH:
-        axl_charge_whole(s, e, eng->cmd, AXL_STALL_DISPATCH, ticks, ns);
-        break;
-    case AXL_PHASE_LATENCY_PCIE:
-        axl_charge_whole(s, e, eng->cmd, AXL_STALL_PCIE, ticks, ns);
-        break;
-    case AXL_PHASE_LATENCY_MEMORY:
-        axl_charge_whole(s, e, eng->cmd, AXL_STALL_MEMORY, ticks, ns);
-        break;
-    case AXL_PHASE_STREAM:
-        eng->cmd->bound_ns[eng->cause] += ns;
-        busy = axl_split(ticks, eng->busy_share, &eng->tick_carry);
-        busy_ns = axl_split(ns, eng->busy_share, &eng->ns_carry);
-        axl_charge(s, e, eng->cmd, AXL_CAUSE_BUSY, busy, busy_ns);
-        if (eng->cause != AXL_CAUSE_BUSY) {
-            axl_charge(s, e, eng->cmd, eng->cause, ticks - busy, ns - busy_ns);
-        }
-        eng->cmd->progress = MIN(eng->cmd->progress + eng->rate * ns, 1);
-        axl_tally_progress(s, eng->cmd);
-        break;
-    default:
-        axl_charge_whole(s, e, eng->cmd, AXL_CAUSE_BUSY, ticks, ns);
-        break;
+    } else if (eng->candidate) {
+        axl_charge_whole(s, e, eng->candidate, AXL_STALL_SEMAPHORE, ticks, ns);
+    } else {
+        axl_count(s, AXL_CTR_ENGINE(e) + CTR_IDLE, ticks);
     }
 }
 

@@ -55,6 +55,7 @@ OBJECT_DECLARE_SIMPLE_TYPE(AxlState, AXL)
 typedef struct AxlStamp {
     int64_t ns;   /* virtual clock */
     uint64_t raw; /* device ticks since power-on: no offset, no step, no wrap */
+    uint64_t frac; /* of a tick, in 2^-64 */
     uint64_t ts;  /* what the guest sees: offset added, wrapped */
 } AxlStamp;
 
@@ -204,7 +205,8 @@ typedef struct AxlEngine {
     double rate;         /* progress per ns while streaming */
     double busy_share;
     unsigned cause;      /* charged with the rest: enum axl_stall */
-    double tick_carry, ns_carry; /* busy time owed by rounding */
+    /* Of the running command: time by cause that is not charged yet, for want of a whole one. */
+    double owed_ticks[AXL_NUM_CAUSES], owed_ns[AXL_NUM_CAUSES];
     AxlStamp accounted;
 } AxlEngine;
 

@@ -22,8 +22,9 @@ static uint64_t axl_clock_ticks(const AxlClock *c, int64_t ns, uint64_t *frac)
 AxlStamp axl_clock_stamp(const AxlState *s, int64_t ns)
 {
     const AxlClock *c = &s->clock;
-    AxlStamp t = { .ns = ns, .raw = axl_clock_ticks(c, MAX(ns, c->base_ns), NULL) };
+    AxlStamp t = { .ns = ns };
 
+    t.raw = axl_clock_ticks(c, MAX(ns, c->base_ns), &t.frac);
     t.ts = (t.raw + c->offset) & c->mask;
     return t;
 }

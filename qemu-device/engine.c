@@ -101,7 +101,8 @@ static void axl_engine_start(AxlState *s, unsigned e, AxlCmd *cmd)
     eng->last_queue = cmd->queue;
     eng->candidate = NULL;
     eng->cmd = cmd;
-    eng->tick_carry = eng->ns_carry = 0;
+    memset(eng->owed_ticks, 0, sizeof(eng->owed_ticks));
+    memset(eng->owed_ns, 0, sizeof(eng->owed_ns));
     cmd->state = AXL_CMD_RUNNING;
     cmd->start = axl_now(s);
     trace_axl_start(axl_id(s), e, cmd->queue, cmd->desc.job, cmd->desc.index);
