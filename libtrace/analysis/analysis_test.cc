@@ -146,22 +146,30 @@ TEST_CASE("A unit's time is busy, stalled by a cause, or idle") {
   const auto devices = ComputeUtilisation(*model);
   REQUIRE(devices.size() == 1);
   // First fetch at 1'000, completion at 12'100.
-  CHECK(devices[0].end_ticks - devices[0].begin_ticks == 11'100);
+  CHECK(devices[0].window.mid == Approx(11'100).margin(1));
+  const auto holds = [](const Amount& amount, double ns, double wide_ns) {
+    CHECK(amount.lo <= ns);
+    CHECK(amount.hi >= ns);
+    CHECK(amount.hi - amount.lo <= wide_ns);
+  };
   CHECK(devices[0].overlapping_commands == 0);
   const UnitUse& in = devices[0].units[kIn];
   CHECK(in.commands == 1);
   CHECK(in.stall_ticks[kStallSemaphore] == 500);
   CHECK(in.stall_ticks[kStallLink] == 500);
   CHECK(in.busy_ticks == 1'500);
-  CHECK(in.idle_ticks == 11'100 - 2'500);
+  holds(in.busy, 1'500, 20);
+  holds(in.idle, 11'100 - 2'500, 80);
   const UnitUse& matrix = devices[0].units[kMatrix];
   CHECK(matrix.stall_ticks[kStallSemaphore] == 2'300);
   CHECK(matrix.stall_ticks[kStallMemory] == 3'000);
   CHECK(matrix.busy_ticks == 5'000);
-  CHECK(matrix.idle_ticks == 800);
+  holds(matrix.idle, 800, 100);
   CHECK(matrix.limiters[2] == 1);
-  CHECK(matrix.Share(matrix.busy_ticks) == Approx(5'000.0 / 11'100));
-  CHECK(devices[0].units[kVector].idle_ticks == 11'100);
+  CHECK(matrix.busy_share.mid == Approx(5'000.0 / 11'100));
+  CHECK(matrix.busy_share.lo < matrix.busy_share.mid);
+  CHECK(matrix.busy_share.hi > matrix.busy_share.mid);
+  holds(devices[0].units[kVector].idle, 11'100, 60);
 }
 
 TEST_CASE("Counters and commands are compared to the tick") {
@@ -310,12 +318,12 @@ TEST_CASE("Transfers are told by direction and size") {
   REQUIRE(transfers[0].directions.size() == 2);
   const Direction& in = transfers[0].directions[0];
   CHECK(in.to_device);
-  CHECK(in.count == 1);
-  CHECK(in.bytes == 4'000);
-  CHECK(in.AchievedBytesPerSecond() == Approx(2e9).epsilon(0.01));  // 4'000 bytes in 2 µs
+  CHECK(in.all.count == 1);
+  CHECK(in.all.bytes == 4'000);
+  CHECK(in.all.bytes_per_s.mid == Approx(2e9).epsilon(0.01));  // 4'000 bytes in 2 µs
   REQUIRE(in.sizes.size() == 1);
   CHECK(in.sizes[0].up_to_bytes == 4096);
-  CHECK(transfers[0].directions[1].count == 0);
+  CHECK(transfers[0].directions[1].all.count == 0);
 }
 
 TEST_CASE("Memory is told by unit") {
@@ -344,7 +352,7 @@ TEST_CASE("Ops are named by the runtime, else by opcode, and folded by number") 
   REQUIRE(ops.size() == 3);
   CHECK(ops[0].name == "layer0.q");
   CHECK(ops[0].limiter == "memory");
-  CHECK(ops[0].peak_share == Approx(4'000'000 / 8e-6 / 1e12).epsilon(0.01));
+  CHECK(ops[0].peak_share.mid == Approx(4'000'000 / 8e-6 / 1e12).epsilon(0.01));
   CHECK(ops[1].name == "copy-in");
   CHECK(ops[2].name == "layer1.q");
   const auto folded = ComputeOps(*model, true);
@@ -374,10 +382,67 @@ TEST_CASE("A range owns the work of the calls that began inside it") {
   CHECK(ranges[0].name == "outer");
   CHECK(ranges[0].commands == 2);
   CHECK(ranges[0].host_ns == 17'100);
-  CHECK(ranges[3].name == "inner");
-  CHECK(ranges[3].jobs == 1);
-  CHECK(ranges[3].device.mid_ns == Approx(10'000).margin(2));
-  CHECK(ranges[1].jobs + ranges[2].jobs == 0);
+  CHECK(ranges[1].name == "inner");
+  CHECK(ranges[1].parent == 0);
+  CHECK(ranges[1].jobs == 1);
+  CHECK(ranges[1].device.mid == Approx(10'000).margin(2));
+  CHECK(ranges[2].jobs + ranges[3].jobs == 0);
+}
+
+// The tree as text: each range by its ancestors.
+std::vector<std::string> Paths(const std::vector<RangeUse>& ranges) {
+  std::vector<std::string> paths;
+  for (const RangeUse& range : ranges) {
+    paths.push_back((range.parent == model::kNoRow ? "" : paths[range.parent] + "/") + range.name);
+  }
+  return paths;
+}
+
+TEST_CASE("Ranges nest by thread, not by time or depth alone") {
+  TraceBuilder builder = OneJobTrace();
+  // Two processes do other things at the same times.
+  builder.AddRange("train", 100, 1'000, 9'000, 0);
+  builder.AddRange("load", 200, 1'000, 9'000, 0);
+  builder.AddRange("step", 100, 1'000, 4'000, 1);
+  builder.AddRange("read", 200, 1'000, 3'000, 1);
+  builder.AddRange("step", 100, 4'000, 8'500, 1);
+  builder.AddRange("forward", 100, 4'000, 5'000, 2);
+  builder.AddRange("parse", 200, 4'000, 5'000, 1);
+  // Begin and end at once: the one that took no time has no children.
+  builder.AddRange("tiny", 100, 9'000, 9'000, 0);
+  builder.AddRange("after", 100, 9'000, 9'900, 0);
+  builder.AddRange("inside", 100, 9'000, 9'500, 1);
+  CHECK(Paths(ComputeRanges(*builder.Model(), false)) ==
+        std::vector<std::string>{"load", "load/read", "load/parse", "train", "train/step",
+                                 "train/step/forward", "after", "after/inside", "tiny"});
+}
+
+TEST_CASE("A range whose parent was lost lies in the next one outside") {
+  TraceBuilder builder = OneJobTrace();
+  builder.AddRange("outer", 100, 1'000, 9'000, 0);
+  builder.AddRange("inner", 100, 2'000, 3'000, 2);
+  builder.AddRange("begun before", 200, 1'000, 3'000, 4);
+  CHECK(Paths(ComputeRanges(*builder.Model(), false)) ==
+        std::vector<std::string>{"outer", "outer/inner", "begun before"});
+}
+
+TEST_CASE("An op is limited by what took its time, not by what did so most often") {
+  TraceBuilder builder;
+  builder.AddDevice();
+  JobSpec job = OneJob();
+  job.commands = {};
+  for (int i = 0; i < 5; ++i) {
+    job.commands.push_back(Command(kMatrix, 3'000 + 100 * i, 3'000 + 100 * i, 3'050 + 100 * i));
+    job.commands.back().limiter = 2;
+  }
+  job.commands.push_back(Command(kMatrix, 4'000, 8'000, 8'100));
+  job.commands.back().limiter = 0;
+  builder.AddJob(job);
+  const auto ops = ComputeOps(*builder.Model(), false);
+  REQUIRE(ops.size() == 1);
+  CHECK(ops[0].limiter == "compute");
+  CHECK(ops[0].limiter_time.mid == Approx(4'100).margin(2));
+  CHECK(ops[0].held.mid == Approx(4'100 + 250).margin(2));
 }
 
 TEST_CASE("API calls are summed by name") {

@@ -4,7 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <map>
+#include <utility>
+
+#include "libtrace/analysis/activity.h"
+#include "libtrace/analysis/sweep.h"
 
 namespace acceltrace::analysis {
 namespace {
@@ -26,171 +32,226 @@ constexpr struct {
     {"application", "application", "the application left the device without work"},
 };
 
-// Something begins (+1) or ends (-1).
-struct Edge {
-  int64_t at_ns;
-  int64_t error_ns;  // half the width of a device time, 0 for a host time
-  Class of;
-  int change;
-};
+Edge EdgeOf(const model::Interval& at) { return {at.lo_ns, at.mid_ns, at.hi_ns}; }
+Edge EdgeOf(int64_t host_ns) { return {host_ns, host_ns, host_ns}; }
 
-// What runs at once, and when nothing does, from edge to edge.
-class Running {
- public:
-  // computing, transferring: whether they go on from at_ns.
-  void Step(int64_t at_ns, int64_t error_ns, bool computing, bool transferring) {
-    const bool runs = computing || transferring, both = computing && transferring;
-    if (both_) overlap_.mid_ns += at_ns - last_ns_;
-    if (both != both_) overlap_error_ns_ += error_ns;
-    if (runs_ && !runs) {
-      gap_from_ns_ = at_ns, gap_error_ns_ = error_ns;
-    } else if (!runs_ && runs && any_ && at_ns > gap_from_ns_) {
-      const int64_t ns = at_ns - gap_from_ns_, error = gap_error_ns_ + error_ns;
-      const Span gap{std::max<int64_t>(0, ns - error), ns, ns + error};
-      ++gaps_;
-      total_ += gap;
-      if (ns > longest_.mid_ns) longest_ = gap;
-    }
-    any_ |= runs;
-    runs_ = runs, both_ = both, last_ns_ = at_ns;
-  }
-
-  void Tell(Breakdown* result) const {
-    result->overlap = {std::max<int64_t>(0, overlap_.mid_ns - overlap_error_ns_), overlap_.mid_ns,
-                       std::min(result->RunNs(), overlap_.mid_ns + overlap_error_ns_)};
-    result->gaps = gaps_;
-    result->gap_total = total_;
-    result->gap_longest = longest_;
-  }
-
- private:
-  bool any_ = false, runs_ = false, both_ = false;
-  int64_t last_ns_ = 0, gap_from_ns_ = 0, gap_error_ns_ = 0, overlap_error_ns_ = 0;
-  uint64_t gaps_ = 0;
-  Span overlap_, total_, longest_;
-};
-
-class Sweep {
- public:
-  void Add(Class of, int64_t from_ns, int64_t to_ns, int64_t from_error_ns = 0,
-           int64_t to_error_ns = 0) {
-    if (to_ns <= from_ns) return;
-    edges_.push_back({from_ns, from_error_ns, of, +1});
-    edges_.push_back({to_ns, to_error_ns, of, -1});
-  }
-
-  // result's begin and end are set.
-  void Run(Breakdown* result, std::vector<ClassChange>* changes) {
-    for (Edge& edge : edges_) {
-      if (edge.at_ns >= result->begin_ns && edge.at_ns <= result->end_ns) continue;
-      edge.at_ns = std::clamp(edge.at_ns, result->begin_ns, result->end_ns);
-      edge.error_ns = 0;
-    }
-    // The application's own edges: it has what nothing else has, to the very end.
-    edges_.push_back({result->begin_ns, 0, kApplication, +1});
-    edges_.push_back({result->end_ns, 0, kApplication, -1});
-    std::sort(edges_.begin(), edges_.end(),
-              [](const Edge& a, const Edge& b) { return a.at_ns < b.at_ns; });
-    std::array<int, kNumClasses> open{};
-    std::array<int64_t, kNumClasses> error_ns{};
-    int64_t last_ns = result->begin_ns;
-    Class current = kApplication;
-    if (changes != nullptr) changes->push_back({last_ns, current});
-    Running running;
-    for (size_t i = 0; i < edges_.size();) {
-      const int64_t at_ns = edges_[i].at_ns;
-      int64_t edge_error_ns = 0;
-      for (; i < edges_.size() && edges_[i].at_ns == at_ns; ++i) {
-        open[edges_[i].of] += edges_[i].change;
-        edge_error_ns = std::max(edge_error_ns, edges_[i].error_ns);
-      }
-      running.Step(at_ns, edge_error_ns, open[kComputing] > 0, open[kTransferring] > 0);
-      const Class before = current;
-      result->time[before].mid_ns += at_ns - last_ns;
-      if (at_ns > last_ns) {
-        if (!result->pieces.empty() && result->pieces.back().of == before) {
-          result->pieces.back().end_ns = at_ns;
-        } else {
-          result->pieces.push_back({at_ns, before});
-        }
-      }
-      last_ns = at_ns;
-      current = kApplication;
-      for (int c = 0; c < kApplication; ++c) {
-        if (open[c] > 0) {
-          current = static_cast<Class>(c);
-          break;
-        }
-      }
-      if (changes != nullptr && before != current) changes->push_back({at_ns, current});
-      // An edge between two states of devices moves no time to or from the host.
-      if (before != current && (before > kHolding || current > kHolding)) {
-        error_ns[before] += edge_error_ns;
-        error_ns[current] += edge_error_ns;
-      }
-    }
-    running.Tell(result);
-    for (int c = 0; c < kNumClasses; ++c) {
-      Span& span = result->time[c];
-      span.lo_ns = std::max<int64_t>(0, span.mid_ns - error_ns[c]);
-      span.hi_ns = std::min(result->RunNs(), span.mid_ns + error_ns[c]);
-    }
-  }
-
- private:
-  std::vector<Edge> edges_;
-};
-
-int64_t HalfWidthNs(const model::Interval& at) {
-  return std::max(at.hi_ns - at.mid_ns, at.mid_ns - at.lo_ns);
+void Count(bool certainly, bool probably, bool possibly, int64_t ns, Span* sum) {
+  if (certainly) sum->lo_ns += ns;
+  if (probably) sum->mid_ns += ns;
+  if (possibly) sum->hi_ns += ns;
 }
 
-void AddJobs(const model::Model& model, Sweep* sweep) {
+constexpr uint32_t kRuns = 1u << kComputing | 1u << kTransferring;
+
+// When nothing ran on any device, from the first start to the last end, as a host sees it.
+class HostGaps {
+ public:
+  static constexpr int kSpan = kNumClasses;  // the state of being in between
+
+  void Step(const States& on, int64_t ns, Breakdown* result) {
+    const bool certainly = on.certainly(kSpan) && (on.possible & kRuns) == 0;
+    const bool probably = on.probably(kSpan) && (on.likely & kRuns) == 0;
+    const bool possibly = on.possibly(kSpan) && (on.certain & kRuns) == 0;
+    Count(certainly, probably, possibly, ns, &result->gap_total);
+    result->gaps += probably && now_.mid_ns == 0;
+    // Two of them are two only if something ran in between.
+    if ((on.certain & kRuns) != 0) ran_since_ = true;
+    if (certainly && std::exchange(ran_since_, false)) ++result->gaps_lo;
+    const auto go_on = [ns](bool on, int64_t* now, int64_t* longest) {
+      *now = on ? *now + ns : 0;
+      *longest = std::max(*longest, *now);
+    };
+    go_on(certainly, &now_.lo_ns, &result->gap_longest.lo_ns);
+    go_on(probably, &now_.mid_ns, &result->gap_longest.mid_ns);
+    go_on(possibly, &now_.hi_ns, &result->gap_longest.hi_ns);
+  }
+
+ private:
+  Span now_;  // how long the present one is already
+  bool ran_since_ = false;
+};
+
+// Everything on the host's clock.
+class HostLine {
+ public:
+  // The run: outside of it nothing counts.
+  HostLine(const Edge& begin, const Edge& end) : begin_(begin), end_(end) {
+    sweep_.Add(kApplication, begin, end);
+  }
+
+  void Add(Class of, const Edge& from, const Edge& to) { sweep_.Add(of, Clip(from), Clip(to)); }
+
+  // A device's periods: each by itself where other devices ran as well, else as one state, since
+  // its own clock tells them apart better.
+  void AddDevice(const Durations& durations, const Activity& activity, bool alone) {
+    static_assert(static_cast<int>(kDoesCompute) == static_cast<int>(kComputing));
+    static_assert(static_cast<int>(kDoesTransfer) == static_cast<int>(kTransferring));
+    static_assert(static_cast<int>(kDoesHold) == static_cast<int>(kHolding));
+    std::vector<Period> all;
+    for (int doing = 0; doing < kNumDoings; ++doing) {
+      const std::vector<Period>& periods = activity.periods[doing];
+      for (const auto& [from, to] : periods) {
+        sweep_.AddLikely(doing, Clip(EdgeOf(from.host)).mid, Clip(EdgeOf(to.host)).mid);
+        if (doing != kDoesHold) See(EdgeOf(from.host), EdgeOf(to.host));
+      }
+      if (alone) {
+        all.insert(all.end(), periods.begin(), periods.end());
+      } else {
+        AddMerged(durations, doing, periods);
+      }
+    }
+    if (alone) AddMerged(durations, kHolding, std::move(all));
+  }
+
+  void Run(Breakdown* result) {
+    if (any_run_) sweep_.Add(HostGaps::kSpan, Clip(first_start_), Clip(last_end_));
+    HostGaps gaps;
+    sweep_.Run([&](int64_t from, int64_t to, const States& on) {
+      const int64_t ns = to - from;
+      for (int c = 0; c < kNumClasses; ++c) {
+        const uint32_t before = (1u << c) - 1;
+        Count(on.certainly(kApplication) && on.certainly(c) && (on.possible & before) == 0,
+              on.probably(kApplication) && on.probably(c) && (on.likely & before) == 0,
+              on.possibly(kApplication) && on.possibly(c) && (on.certain & before) == 0, ns,
+              &result->time[c]);
+      }
+      Count((on.certain & kRuns) == kRuns, (on.likely & kRuns) == kRuns,
+            (on.possible & kRuns) == kRuns, ns, &result->overlap);
+      gaps.Step(on, ns, result);
+      if (on.probably(kApplication)) {
+        const auto of = static_cast<Class>(std::countr_zero(on.likely));
+        if (result->pieces.empty() || result->pieces.back().of != of) {
+          result->pieces.push_back({to, of});
+        }
+        result->pieces.back().end_ns = to;
+      }
+    });
+    // Where periods touch, for less than a tick something else may have been.
+    const auto hidden_ns = static_cast<int64_t>(std::ceil(hidden_ns_));
+    const auto widen = [hidden_ns](Span* span) {
+      span->lo_ns = std::max<int64_t>(0, span->lo_ns - hidden_ns);
+      span->hi_ns += hidden_ns;
+    };
+    for (Span& span : result->time) widen(&span);
+    widen(&result->overlap);
+    widen(&result->gap_total);
+    result->gaps_hi = result->gaps + pieces_;
+  }
+
+ private:
+  void AddMerged(const Durations& durations, int state, std::vector<Period> periods) {
+    uint64_t touches = 0;
+    for (const auto& [from, to] : Merged(std::move(periods), &touches)) {
+      sweep_.AddBounds(state, Clip(EdgeOf(from.host)), Clip(EdgeOf(to.host)));
+      if (touches > 0) {
+        hidden_ns_ += static_cast<double>(touches) * durations.Of(1, 1, 1, from, to).hi;
+      }
+      pieces_ += 1 + std::exchange(touches, 0);
+    }
+  }
+
+  void See(const Edge& from, const Edge& to) {
+    if (!any_run_) first_start_ = from, last_end_ = to;
+    any_run_ = true;
+    first_start_ = {std::min(first_start_.lo, from.lo), std::min(first_start_.mid, from.mid),
+                    std::min(first_start_.hi, from.hi)};
+    last_end_ = {std::max(last_end_.lo, to.lo), std::max(last_end_.mid, to.mid),
+                 std::max(last_end_.hi, to.hi)};
+  }
+
+  Edge Clip(const Edge& edge) const {
+    return {std::clamp(edge.lo, begin_.lo, end_.hi), std::clamp(edge.mid, begin_.mid, end_.mid),
+            std::clamp(edge.hi, begin_.lo, end_.hi)};
+  }
+
+  Edge begin_, end_;
+  Sweep sweep_;
+  bool any_run_ = false;
+  Edge first_start_, last_end_;
+  double hidden_ns_ = 0;
+  uint64_t pieces_ = 0;
+};
+
+void AddJobs(const model::Model& model, HostLine* line) {
   const model::Jobs& jobs = model.jobs;
   for (size_t j = 0; j < jobs.size(); ++j) {
     if (jobs.submit_ns[j] != model::kNoTime) {
       const int64_t end_ns = std::max(jobs.submit_end_ns[j], jobs.doorbell_ns[j]);
-      if (end_ns != model::kNoTime) sweep->Add(kDriver, jobs.submit_ns[j], end_ns);
+      if (end_ns != model::kNoTime) line->Add(kDriver, EdgeOf(jobs.submit_ns[j]), EdgeOf(end_ns));
     }
     if (!jobs.on_device[j]) continue;
-    const model::Interval& doorbell = jobs.doorbell.host[j];
-    const model::Interval& completion = jobs.completion.host[j];
-    const int64_t doorbell_error_ns = HalfWidthNs(doorbell);
-    const int64_t completion_error_ns = HalfWidthNs(completion);
     if (jobs.doorbell_ns[j] != model::kNoTime) {
-      sweep->Add(kRinging, jobs.doorbell_ns[j], doorbell.mid_ns, 0, doorbell_error_ns);
+      line->Add(kRinging, EdgeOf(jobs.doorbell_ns[j]), EdgeOf(jobs.doorbell.host[j]));
     }
-    sweep->Add(kHolding, doorbell.mid_ns, completion.mid_ns, doorbell_error_ns,
-               completion_error_ns);
     int64_t noticed_ns = jobs.complete_ns[j];
     if (jobs.wait_ns[j] != model::kNoTime && jobs.wait_ns[j] <= jobs.complete_ns[j]) {
       noticed_ns = jobs.wake_ns[j];
     }
     if (noticed_ns != model::kNoTime) {
-      sweep->Add(kNotifying, completion.mid_ns, noticed_ns, completion_error_ns, 0);
+      line->Add(kNotifying, EdgeOf(jobs.completion.host[j]), EdgeOf(noticed_ns));
     }
   }
 }
 
-void AddCommands(const model::Model& model, Sweep* sweep, Breakdown* result) {
+// The time that each limiter set the pace of commands.
+void AddLimiters(const model::Model& model, Breakdown* result) {
   const model::Commands& commands = model.commands;
-  std::map<std::string, size_t> places;
-  const auto limiter = [&](const std::string& name) -> Span& {
-    const auto [place, fresh] = places.emplace(name, result->limiters.size());
-    if (fresh) result->limiters.emplace_back(name, Span{});
-    return result->limiters[place->second].second;
-  };
-  for (size_t i = 0; i < commands.size(); ++i) {
-    const model::Device& device = model.devices[commands.device[i]];
-    const model::Interval& start = commands.start.host[i];
-    const model::Interval& end = commands.end.host[i];
-    sweep->Add(device.IsDma(commands.unit[i]) ? kTransferring : kComputing, start.mid_ns,
-               end.mid_ns, HalfWidthNs(start), HalfWidthNs(end));
-    limiter(device.LimiterName(commands.limiter[i])) +=
-        OnDevice(device, commands.start.ticks[i], commands.end.ticks[i]);
+  const std::vector<Durations> times(model.devices.begin(), model.devices.end());
+  // By name: devices may have them in other orders. Of one unit, one command after the other.
+  std::map<std::string, std::map<std::pair<uint32_t, uint32_t>, UnitSum>> sums;
+  for (size_t i : RowsByStart(model)) {
+    const uint32_t device = commands.device[i];
+    auto& units = sums[model.devices[device].LimiterName(commands.limiter[i])];
+    units.try_emplace({device, commands.unit[i]}, &times[device])
+        .first->second.Add(MarkOf(commands.start, i), MarkOf(commands.end, i));
+  }
+  for (const auto& [name, units] : sums) {
+    Amount time;
+    for (const auto& [unit, sum] : units) time += sum.sum();
+    result->limiters.emplace_back(name, time.Round());
   }
   std::stable_sort(result->limiters.begin(), result->limiters.end(),
                    [](const auto& a, const auto& b) { return a.second.mid_ns > b.second.mid_ns; });
+}
+
+// What one device's own clock says, in place of what the host's says of it; the estimate stays,
+// so that the classes add up.
+void TakeMeasured(const Activity& activity, Breakdown* result) {
+  const auto take = [](const Amount& amount, Span* span) {
+    const Span measured = amount.Round();
+    span->lo_ns = std::min(measured.lo_ns, span->mid_ns);
+    span->hi_ns = std::max(measured.hi_ns, span->mid_ns);
+  };
+  take(activity.time[kDoesCompute], &result->time[kComputing]);
+  take(activity.time[kDoesTransfer], &result->time[kTransferring]);
+  take(activity.time[kDoesHold], &result->time[kHolding]);
+  take(activity.overlap, &result->overlap);
+  result->gap_total = activity.gaps.total.Round();
+  result->gap_longest = activity.gaps.longest.Round();
+  result->gaps = result->gaps_lo = activity.gaps.count;
+  result->gaps_hi = activity.gaps.count_hi;
+}
+
+// The classes are all of the run: none has less than the others leave, nor more.
+void AddUp(Breakdown* result) {
+  const std::array<Span, kNumClasses> known = result->time;
+  for (int c = 0; c < kNumClasses; ++c) {
+    __int128 others_lo = 0, others_hi = 0;
+    for (int other = 0; other < kNumClasses; ++other) {
+      if (other == c) continue;
+      others_lo += known[other].lo_ns;
+      others_hi += known[other].hi_ns;
+    }
+    Span& span = result->time[c];
+    const auto left = [](int64_t run_ns, __int128 others) {
+      return static_cast<int64_t>(std::max<__int128>(0, run_ns - others));
+    };
+    span.lo_ns = std::max(span.lo_ns, left(result->run.lo_ns, others_hi));
+    span.hi_ns = std::min({span.hi_ns, left(result->run.hi_ns, others_lo), result->run.hi_ns});
+    // Where edges contradict each other an interval stays one, around the estimate.
+    span.lo_ns = std::min(span.lo_ns, span.mid_ns);
+    span.hi_ns = std::max(span.hi_ns, span.mid_ns);
+  }
 }
 
 void Judge(Breakdown* result) {
@@ -209,12 +270,12 @@ void Judge(Breakdown* result) {
       result->certain = false;
     }
   }
-  const double share = 100 * result->Share(result->time[result->largest]);
+  const double share = 100 * result->Share(result->time[result->largest]).mid;
   result->verdict =
       fmt::format("{} ({:.1f} % of the run)", kClasses[result->largest].verdict, share);
   if (result->largest == kComputing && !result->limiters.empty()) {
     result->verdict +=
-        fmt::format("; {} set the time of most commands", result->limiters.front().first);
+        fmt::format("; {} set the pace of most of it", result->limiters.front().first);
   }
   if (!result->certain) result->verdict += "; the next class is within its bounds";
 }
@@ -226,58 +287,89 @@ const char* ClassText(Class c) { return kClasses[c].text; }
 
 namespace {
 
-// Sets the run's begin and end; false when no device was used.
-bool FindRun(const model::Model& model, Breakdown* result) {
+// Sets the run's begin and end; false when no device was used. A device's times count only where
+// the host did not see what came before and after them.
+bool FindRun(const model::Model& model, Edge* begin, Edge* end) {
   bool any = false;
-  const auto see = [&](int64_t from_ns, int64_t to_ns) {
-    result->begin_ns = any ? std::min(result->begin_ns, from_ns) : from_ns;
-    result->end_ns = any ? std::max(result->end_ns, to_ns) : to_ns;
+  const auto see = [&](const Edge& from, const Edge& to) {
+    if (!any) *begin = from, *end = to;
     any = true;
+    *begin = {std::min(begin->lo, from.lo), std::min(begin->mid, from.mid),
+              std::min(begin->hi, from.hi)};
+    *end = {std::max(end->lo, to.lo), std::max(end->mid, to.mid), std::max(end->hi, to.hi)};
   };
+  const auto at = [&](const Edge& edge) { see(edge, edge); };
   const model::Jobs& jobs = model.jobs;
   for (size_t j = 0; j < jobs.size(); ++j) {
-    if (jobs.submit_ns[j] != model::kNoTime) {
+    const bool begun = jobs.submit_ns[j] != model::kNoTime;
+    const bool ended = jobs.complete_ns[j] != model::kNoTime;
+    if (begun) {
       const uint32_t call = jobs.api_row[j];
-      const int64_t from_ns = call == model::kNoRow ? jobs.submit_ns[j] : model.api.begin_ns[call];
-      see(from_ns, std::max(jobs.submit_ns[j], jobs.submit_end_ns[j]));
+      at(EdgeOf(call == model::kNoRow ? jobs.submit_ns[j] : model.api.begin_ns[call]));
+      at(EdgeOf(std::max(jobs.submit_ns[j], jobs.submit_end_ns[j])));
     }
-    if (jobs.on_device[j]) {
-      see(jobs.doorbell.host[j].mid_ns, jobs.completion.host[j].mid_ns);
-    }
+    if (jobs.on_device[j] && !begun) at(EdgeOf(jobs.doorbell.host[j]));
+    if (jobs.on_device[j] && !ended) at(EdgeOf(jobs.completion.host[j]));
     for (int64_t at_ns : {jobs.complete_ns[j], jobs.wake_ns[j]}) {
-      if (at_ns != model::kNoTime) see(at_ns, at_ns);
+      if (at_ns != model::kNoTime) at(EdgeOf(at_ns));
     }
     const uint32_t waiter = jobs.wait_api_row[j];
-    if (waiter != model::kNoRow && !model.api.open[waiter]) {
-      see(model.api.end_ns[waiter], model.api.end_ns[waiter]);
-    }
+    if (waiter != model::kNoRow && !model.api.open[waiter]) at(EdgeOf(model.api.end_ns[waiter]));
   }
   for (size_t i = 0; i < model.commands.size(); ++i) {
-    see(model.commands.fetched.host[i].mid_ns, model.commands.end.host[i].mid_ns);
+    const uint32_t job = model.commands.job_row[i];
+    const bool known = job != model::kNoRow;
+    if (!known || jobs.submit_ns[job] == model::kNoTime) {
+      at(EdgeOf(model.commands.fetched.host[i]));
+    }
+    if (!known || jobs.complete_ns[job] == model::kNoTime) at(EdgeOf(model.commands.end.host[i]));
   }
-  if (any) {
-    result->before_ns = std::max<int64_t>(0, result->begin_ns - model.begin_ns);
-    result->after_ns = std::max<int64_t>(0, model.end_ns - result->end_ns);
-  }
-  return any && result->end_ns > result->begin_ns;
+  return any;
 }
 
 }  // namespace
 
 Breakdown ComputeBreakdown(const model::Model& model, std::vector<ClassChange>* changes) {
   Breakdown result;
-  if (!FindRun(model, &result)) {
+  Edge begin, end;
+  const bool any = FindRun(model, &begin, &end);
+  if (any) {
+    result.begin_ns = begin.mid, result.end_ns = end.mid;
+    result.before_ns = std::max<int64_t>(0, result.begin_ns - model.begin_ns);
+    result.after_ns = std::max<int64_t>(0, model.end_ns - result.end_ns);
+    result.run = Lapse({begin.lo, begin.mid, begin.hi}, {end.lo, end.mid, end.hi});
+  }
+  if (result.RunNs() <= 0) {
     Judge(&result);
     return result;
   }
-  Sweep sweep;
-  AddJobs(model, &sweep);
-  AddCommands(model, &sweep, &result);
-  for (size_t i = 0; i < model.api.size(); ++i) {
-    sweep.Add(kRuntime, model.api.begin_ns[i], model.api.end_ns[i]);
+  const std::vector<Activity> activities = ComputeActivity(model);
+  const auto active = [](const Activity& activity) { return activity.any; };
+  const bool alone = std::count_if(activities.begin(), activities.end(), active) == 1;
+  HostLine line(begin, end);
+  AddJobs(model, &line);
+  for (size_t d = 0; d < activities.size(); ++d) {
+    if (!activities[d].any) continue;
+    line.AddDevice(Durations(model.devices[d]), activities[d], alone && activities[d].measured);
   }
-  sweep.Run(&result, changes);
+  for (size_t i = 0; i < model.api.size(); ++i) {
+    line.Add(kRuntime, EdgeOf(model.api.begin_ns[i]), EdgeOf(model.api.end_ns[i]));
+  }
+  line.Run(&result);
+  if (alone) {
+    const auto one = std::find_if(activities.begin(), activities.end(), active);
+    if (one->measured) TakeMeasured(*one, &result);
+  }
+  AddUp(&result);
+  AddLimiters(model, &result);
   Judge(&result);
+  if (changes != nullptr) {
+    int64_t from_ns = result.begin_ns;
+    for (const Piece& piece : result.pieces) {
+      changes->push_back({from_ns, piece.of});
+      from_ns = piece.end_ns;
+    }
+  }
   return result;
 }
 

@@ -43,17 +43,21 @@ struct Piece {
 };
 
 struct Breakdown {
+  // Of one device's doing only its own clock's rate and its whole ticks are uncertain; where
+  // hands change between host and device, and between devices, the clocks' offsets are as well.
+  // Whatever the true order of the edges is, the bounds hold (sweep.h).
   int64_t begin_ns = 0, end_ns = 0;
+  Span run;                             // exact if the host saw its first and its last event
   int64_t before_ns = 0, after_ns = 0;  // from the first event of all, to the last
   std::array<Span, kNumClasses> time{};
-  std::vector<Piece> pieces;  // in order; they cover the run
+  std::vector<Piece> pieces;  // in order, as it seems; they cover the run
   // Time in which commands ran, by limiter name: what set their run time.
   std::vector<std::pair<std::string, Span>> limiters;
 
-  // Units of any device, from the first command's start to the last one's end. The bounds
-  // are those of each edge, added: they cover several devices as well.
+  // Units of any device, from the first command's start to the last one's end.
   Span overlap;       // transfers and computing at once
-  uint64_t gaps = 0;  // nothing ran
+  uint64_t gaps = 0;  // nothing ran, as far as whole ticks show it
+  uint64_t gaps_lo = 0, gaps_hi = 0;
   Span gap_total, gap_longest;
 
   Class largest = kApplication;
@@ -61,9 +65,7 @@ struct Breakdown {
   std::string verdict;   // one sentence, of what the trace holds: verdict.h says what that is worth
 
   int64_t RunNs() const { return end_ns - begin_ns; }
-  double Share(const Span& span) const {
-    return RunNs() <= 0 ? 0 : static_cast<double>(span.mid_ns) / static_cast<double>(RunNs());
-  }
+  Ratio Share(const Span& span) const { return ShareOf(ToAmount(span), ToAmount(run)); }
 };
 
 // From at_ns on the run is in this class.

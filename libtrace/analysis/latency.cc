@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/analysis/latency.h"
 
+#include "libtrace/analysis/durations.h"
 #include "libtrace/analysis/timeline.h"
 
 namespace acceltrace::analysis {
@@ -40,18 +41,18 @@ Latency ComputeLatency(const model::Model& model) {
   latency.jobs = jobs.size();
   std::vector<std::vector<Span>> spans(std::size(kStages));
   std::vector<Span> end_to_end, until_returned;
+  const std::vector<Durations> times(model.devices.begin(), model.devices.end());
   for (size_t job = 0; job < jobs.size(); ++job) {
     const Timeline line = JobTimeline(model, job);
-    const model::Device& device = model.devices[jobs.device[job]];
+    const Durations& time = times[jobs.device[job]];
     const bool waited = jobs.wait_ns[job] != model::kNoTime && line.seen[kConsumed] &&
                         jobs.wait_ns[job] <= jobs.complete_ns[job];
     for (size_t s = 0; s < std::size(kStages); ++s) {
       const auto& [name, text, where, from, to] = kStages[s];
       if (!line.seen[from] || !line.seen[to]) continue;
       if ((to == kWake || from == kWake) && !waited) continue;
-      spans[s].push_back(where == Where::kDevice
-                             ? OnDevice(device, line.ticks[from], line.ticks[to])
-                             : Between(line.at[from], line.at[to]));
+      spans[s].push_back(where == Where::kDevice ? time.Between(line.mark[from], line.mark[to])
+                                                 : Lapse(line.at[from], line.at[to]));
     }
     const bool whole = line.seen[kSubmit] && line.seen[kDoorbell] && line.seen[kCompletion] &&
                        line.seen[kConsumed];
@@ -59,9 +60,9 @@ Latency ComputeLatency(const model::Model& model) {
     latency.waits += line.seen[kWake];
     latency.blocked += waited;
     if (whole && line.seen[kApiBegin]) {
-      end_to_end.push_back(Between(line.at[kApiBegin], line.at[kConsumed]));
+      end_to_end.push_back(Lapse(line.at[kApiBegin], line.at[kConsumed]));
       if (waited && line.seen[kApiEnd]) {
-        until_returned.push_back(Between(line.at[kApiBegin], line.at[kApiEnd]));
+        until_returned.push_back(Lapse(line.at[kApiBegin], line.at[kApiEnd]));
       }
     }
   }

@@ -7,7 +7,7 @@
 namespace acceltrace::analysis {
 namespace {
 
-double Ratio(uint64_t part, uint64_t whole) {
+double PartOf(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
@@ -32,16 +32,11 @@ MemoryCounters CountersOf(const model::Device& device) {
 
 }  // namespace
 
-double MemoryCounters::Efficiency() const { return Ratio(useful_bytes, read_bytes + write_bytes); }
+double MemoryCounters::Efficiency() const { return PartOf(useful_bytes, read_bytes + write_bytes); }
 double MemoryCounters::HitRate() const {
-  return Ratio(row_hits, row_hits + row_misses + row_conflicts);
+  return PartOf(row_hits, row_hits + row_misses + row_conflicts);
 }
-double MemoryUse::HitRate() const { return Ratio(row_hits, row_hits + row_misses); }
-double MemoryUse::BytesPerSecond() const {
-  return time.mid_ns <= 0
-             ? 0
-             : static_cast<double>(moved_bytes) * 1e9 / static_cast<double>(time.mid_ns);
-}
+double MemoryUse::HitRate() const { return PartOf(row_hits, row_hits + row_misses); }
 
 std::vector<DeviceMemory> ComputeMemory(const model::Model& model) {
   std::vector<DeviceMemory> devices(model.devices.size());
@@ -54,8 +49,12 @@ std::vector<DeviceMemory> ComputeMemory(const model::Model& model) {
       devices[d].units.emplace_back().name = unit.name();
     }
   }
+  std::vector<Durations> times(model.devices.begin(), model.devices.end());
+  std::vector<std::vector<UnitSum>> sums(devices.size());
+  for (uint32_t d = 0; d < devices.size(); ++d)
+    sums[d].resize(devices[d].units.size(), UnitSum(&times[d]));
   const model::Commands& commands = model.commands;
-  for (size_t i = 0; i < commands.size(); ++i) {
+  for (size_t i : RowsByStart(model)) {
     if (commands.memory_bytes[i] == 0) continue;
     DeviceMemory& device = devices[commands.device[i]];
     for (MemoryUse* use : {&device.all, &device.units[commands.unit[i]]}) {
@@ -63,10 +62,21 @@ std::vector<DeviceMemory> ComputeMemory(const model::Model& model) {
       use->row_hits += commands.row_hits[i];
       use->row_misses += commands.row_misses[i];
     }
-    device.units[commands.unit[i]].time +=
-        OnDevice(model.devices[commands.device[i]], commands.start.ticks[i], commands.end.ticks[i]);
+    sums[commands.device[i]][commands.unit[i]].Add(MarkOf(commands.start, i),
+                                                   MarkOf(commands.end, i));
   }
   for (const DeviceUse& use : ComputeUtilisation(model)) devices[use.device].all.time = use.window;
+  for (uint32_t d = 0; d < devices.size(); ++d) {
+    const auto finish = [&](MemoryUse* use) {
+      use->bytes_per_s = PerSecond(static_cast<double>(use->moved_bytes), use->time);
+      use->of_peak = OfPeak(use->bytes_per_s, static_cast<double>(devices[d].peak_bytes_per_s));
+    };
+    for (size_t unit = 0; unit < sums[d].size(); ++unit) {
+      devices[d].units[unit].time = sums[d][unit].sum();
+      finish(&devices[d].units[unit]);
+    }
+    finish(&devices[d].all);
+  }
   return devices;
 }
 

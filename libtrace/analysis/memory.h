@@ -24,10 +24,11 @@ struct MemoryUse {
   std::string name;  // unit
   uint64_t moved_bytes = 0;
   uint64_t row_hits = 0, row_misses = 0;  // misses include conflicts
-  Span time;                              // sum of start to end of the commands that touched memory
+  Amount time;                            // sum of start to end of the commands that touched memory
+  Ratio bytes_per_s;                      // moved, during time
+  Ratio of_peak;                          // all 0: the peak is not known
 
   double HitRate() const;
-  double BytesPerSecond() const;  // moved, during time
 };
 
 struct MemoryCounters {

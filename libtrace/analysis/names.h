@@ -21,6 +21,21 @@ inline constexpr char kOtherNames[] = "(others)";
 // For each of the names, the name of its group (itself when it is alone).
 std::map<std::string, std::string> FoldNames(const std::vector<std::string>& names);
 
+// Names to the names of their groups: themselves when nothing is folded.
+class NameGroups {
+ public:
+  NameGroups(bool fold, const std::vector<std::string>& names) {
+    if (fold) groups_ = FoldNames(names);
+  }
+  const std::string& Of(const std::string& name) const {
+    const auto found = groups_.find(name);
+    return found == groups_.end() ? name : found->second;
+  }
+
+ private:
+  std::map<std::string, std::string> groups_;
+};
+
 }  // namespace acceltrace::analysis
 
 #endif  // LIBTRACE_ANALYSIS_NAMES_H_

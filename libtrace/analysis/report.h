@@ -18,6 +18,7 @@
 #include "libtrace/analysis/memory.h"
 #include "libtrace/analysis/ops.h"
 #include "libtrace/analysis/overhead.h"
+#include "libtrace/analysis/ranges.h"
 #include "libtrace/analysis/transfers.h"
 #include "libtrace/analysis/utilisation.h"
 #include "libtrace/analysis/verdict.h"

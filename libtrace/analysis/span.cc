@@ -2,6 +2,8 @@
 #include "libtrace/analysis/span.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace acceltrace::analysis {
 namespace {
@@ -53,21 +55,80 @@ Span& Span::operator+=(const Span& other) {
   return *this;
 }
 
+Amount& Amount::operator+=(const Amount& other) {
+  lo += other.lo, mid += other.mid, hi += other.hi;
+  return *this;
+}
+
+Amount Amount::Within(const Amount& whole) const {
+  Amount cut{std::max(lo, 0.0), mid, std::min(hi, whole.hi)};
+  // Contradicting data: an interval stays one.
+  cut.hi = std::max(cut.hi, cut.lo);
+  cut.mid = std::clamp(cut.mid, cut.lo, cut.hi);
+  return cut;
+}
+
+Span Amount::Round() const {
+  // What a double of a trace's length cannot resolve is no doubt of the clock's.
+  constexpr double kNoise = 1e-6;
+  const auto whole = [](double ns) { return Saturated(static_cast<__int128>(ns)); };
+  Span span{whole(std::floor(lo + kNoise)), whole(std::round(mid)), whole(std::ceil(hi - kNoise))};
+  span.lo_ns = std::min(span.lo_ns, span.mid_ns);
+  span.hi_ns = std::max(span.hi_ns, span.mid_ns);
+  return span;
+}
+
+Amount Less(const Amount& whole, const Amount& part) {
+  return {std::max(0.0, whole.lo - part.hi), std::max(0.0, whole.mid - part.mid),
+          std::max(0.0, whole.hi - part.lo)};
+}
+
+Ratio ShareOf(const Amount& part, const Amount& whole) {
+  const auto share = [](double a, double b) { return b > 0 ? std::clamp(a / b, 0.0, 1.0) : 0; };
+  Ratio ratio{share(part.lo, whole.hi), share(part.mid, whole.mid), share(part.hi, whole.lo)};
+  // A whole that may be nothing leaves the share open.
+  if (whole.lo <= 0 && part.hi > 0) ratio.hi = 1;
+  ratio.mid = std::clamp(ratio.mid, ratio.lo, std::max(ratio.lo, ratio.hi));
+  return ratio;
+}
+
+Ratio ShareOfSum(const Amount& part, const Amount& sum) {
+  const auto share = [](double some, double others) {
+    return some + others > 0 ? std::clamp(some / (some + others), 0.0, 1.0) : 0;
+  };
+  const Amount rest{sum.lo - part.lo, sum.mid - part.mid, sum.hi - part.hi};
+  return {share(part.lo, rest.hi), share(part.mid, rest.mid), share(part.hi, rest.lo)};
+}
+
+Ratio PerSecond(double count, const Amount& time) {
+  if (count <= 0) return {};
+  const auto rate = [count](double ns) {
+    return ns > 0 ? count * 1e9 / ns : std::numeric_limits<double>::infinity();
+  };
+  Ratio ratio{rate(time.hi), rate(time.mid), rate(time.lo)};
+  // Nothing was seen of the time: what can be said is "at least".
+  if (std::isinf(ratio.mid)) ratio.mid = ratio.lo;
+  return ratio;
+}
+
+Ratio OfPeak(const Ratio& rate, double peak) {
+  if (peak <= 0) return {};
+  return {rate.lo / peak, rate.mid / peak, rate.hi / peak};
+}
+
 Span Between(const model::Interval& from, const model::Interval& to) {
   return {Saturated(static_cast<__int128>(to.lo_ns) - from.hi_ns),
           Saturated(static_cast<__int128>(to.mid_ns) - from.mid_ns),
           Saturated(static_cast<__int128>(to.hi_ns) - from.lo_ns)};
 }
 
-Span OnDevice(const model::Device& device, uint64_t from_ticks, uint64_t to_ticks) {
-  if (!device.clock.valid()) {
-    // The nominal frequency is all there is; what it is worth nobody knows.
-    const double hz = static_cast<double>(device.about.clock().nominal_hz());
-    const double ticks = static_cast<double>(static_cast<int64_t>(to_ticks - from_ticks));
-    return Span::Exact(static_cast<int64_t>(hz > 0 ? ticks * 1e9 / hz : ticks));
+Span Lapse(const model::Interval& from, const model::Interval& to) {
+  Span span = Between(from, to);
+  if (span.hi_ns >= 0) {
+    span.lo_ns = std::max<int64_t>(span.lo_ns, 0);
+    span.mid_ns = std::max<int64_t>(span.mid_ns, 0);
   }
-  const model::Interval span = device.clock.Duration(from_ticks, to_ticks);
-  return {span.lo_ns, span.mid_ns, span.hi_ns};
+  return span;
 }
 
 Stats Summarise(const std::vector<Span>& spans) {

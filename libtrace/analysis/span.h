@@ -6,7 +6,9 @@
 // A duration between two host times is exact; one that crosses clocks is as
 // uncertain as its two ends: [b.lo - a.hi, b.hi - a.lo]. Order statistics of the
 // true durations lie between those of the lower and those of the upper bounds,
-// and so does the mean: that is what Summarise() uses.
+// and so does the mean: that is what Summarise() uses. What cannot be negative has
+// no negative bound: a duration between two things that happen in order is cut off
+// at 0, unless all of it lies below (a violation, told as such by causality.h).
 #ifndef LIBTRACE_ANALYSIS_SPAN_H_
 #define LIBTRACE_ANALYSIS_SPAN_H_
 
@@ -26,12 +28,44 @@ struct Span {
   Span& operator+=(const Span& other);
 };
 
+// A sum of durations, in ns with fractions: were each of them rounded outwards, the
+// rounding would add up.
+struct Amount {
+  double lo = 0, mid = 0, hi = 0;
+
+  Amount& operator+=(const Amount& other);
+  // This of several that make up `whole`: no more than it, and none of it below 0.
+  Amount Within(const Amount& whole) const;
+  // Whole ns, outwards.
+  Span Round() const;
+};
+// What is left of a whole when parts of it are taken away, at least 0.
+Amount Less(const Amount& whole, const Amount& part);
+// A span that is known, as an amount.
+inline Amount ToAmount(const Span& span) {
+  return {static_cast<double>(span.lo_ns), static_cast<double>(span.mid_ns),
+          static_cast<double>(span.hi_ns)};
+}
+
+// A share, a rate: without dimension or by the second. hi may be infinite.
+struct Ratio {
+  double lo = 0, mid = 0, hi = 0;
+};
+// Of the whole that it is a part of: [0, 1]. 0 when the whole may be nothing.
+Ratio ShareOf(const Amount& part, const Amount& whole);
+// Of a sum that it is one of the addends of: the others' bounds do not widen it twice.
+Ratio ShareOfSum(const Amount& part, const Amount& sum);
+// So many of something in that time.
+Ratio PerSecond(double count, const Amount& time);
+// As a part of a rate that is known exactly; all 0 when it is not known.
+Ratio OfPeak(const Ratio& rate, double peak);
+
 // A host time as an interval without width.
 inline model::Interval At(int64_t host_ns) { return {host_ns, host_ns, host_ns}; }
 
 Span Between(const model::Interval& from, const model::Interval& to);
-// Two times of one device's clock: only its rate is uncertain.
-Span OnDevice(const model::Device& device, uint64_t from_ticks, uint64_t to_ticks);
+// From one thing to another that comes after it: nothing of it is below 0, unless all is.
+Span Lapse(const model::Interval& from, const model::Interval& to);
 
 struct Stats {
   uint64_t count = 0;

@@ -22,8 +22,9 @@ Timeline JobTimeline(const model::Model& model, size_t job) {
   };
   const auto device = [&](Point point, const model::DeviceTimes& times) {
     timeline.seen[point] = true;
-    timeline.at[point] = times.host[job];
-    timeline.ticks[point] = times.ticks[job];
+    timeline.mark[point] = MarkOf(times, job);
+    timeline.at[point] = timeline.mark[point].host;
+    timeline.ticks[point] = timeline.mark[point].ticks;
     timeline.epoch[point] = times.epoch[job];
   };
   const uint32_t call = jobs.api_row[job];

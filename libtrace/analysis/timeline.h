@@ -7,6 +7,7 @@
 
 #include <array>
 
+#include "libtrace/analysis/durations.h"
 #include "libtrace/model/model.h"
 
 namespace acceltrace::analysis {
@@ -37,6 +38,7 @@ struct Timeline {
   std::array<model::Interval, kNumPoints> at{};
   std::array<uint64_t, kNumPoints> ticks{};  // device points only
   std::array<uint32_t, kNumPoints> epoch{};  // likewise: of which count they are
+  std::array<Mark, kNumPoints> mark{};       // likewise
 };
 
 // job: row in model.jobs.

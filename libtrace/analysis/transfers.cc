@@ -2,7 +2,8 @@
 #include "libtrace/analysis/transfers.h"
 
 #include <algorithm>
-#include <bit>
+
+#include "libtrace/analysis/durations.h"
 
 namespace acceltrace::analysis {
 
@@ -20,16 +21,38 @@ double PayloadEfficiency(uint32_t max_payload_bytes, bool to_device) {
   return max_payload_bytes / (max_payload_bytes + header_bytes + kFramingBytes);
 }
 
-double Direction::AchievedBytesPerSecond() const {
-  return time.mid_ns <= 0 ? 0 : static_cast<double>(bytes) * 1e9 / static_cast<double>(time.mid_ns);
-}
-
 namespace {
 
 // 4 KiB, 64 KiB, 1 MiB, 16 MiB, and the rest.
 constexpr uint64_t kClassBytes[] = {4096, 65536, 1 << 20, 16 << 20, UINT64_MAX};
 
-Direction DirectionOf(const model::Model& model, uint32_t device_row, uint32_t unit) {
+// Transfers of one size after the other.
+class SizeTotal {
+ public:
+  SizeTotal(const Durations* time, uint64_t up_to_bytes) : time_(time) {
+    size_.up_to_bytes = up_to_bytes;
+  }
+  bool Takes(uint64_t bytes) const { return bytes <= size_.up_to_bytes; }
+  void Add(uint64_t bytes, const Mark& start, const Mark& end) {
+    ++size_.count;
+    size_.bytes += bytes;
+    time_.Add(start, end);
+  }
+  SizeClass Done(double link_bytes_per_s) {
+    size_.time = time_.sum();
+    size_.bytes_per_s = PerSecond(static_cast<double>(size_.bytes), size_.time);
+    size_.of_link = OfPeak(size_.bytes_per_s, link_bytes_per_s);
+    return size_;
+  }
+
+ private:
+  SizeClass size_;
+  UnitSum time_;
+};
+
+// rows: all commands, by start.
+Direction DirectionOf(const model::Model& model, const std::vector<size_t>& rows,
+                      uint32_t device_row, uint32_t unit) {
   const model::Device& device = model.devices[device_row];
   const model::Commands& commands = model.commands;
   const proto::Unit& about = device.about.units(static_cast<int>(unit));
@@ -41,26 +64,26 @@ Direction DirectionOf(const model::Model& model, uint32_t device_row, uint32_t u
   direction.ceiling_bytes_per_s =
       direction.link_bytes_per_s *
       PayloadEfficiency(device.about.pci().max_payload_bytes(), direction.to_device);
-  for (uint64_t up_to : kClassBytes) direction.sizes.push_back({up_to, 0, 0, {}});
-  for (size_t i = 0; i < commands.size(); ++i) {
-    if (commands.device[i] != device_row || commands.unit[i] != unit || commands.bytes[i] == 0) {
-      continue;
-    }
-    const Span time = OnDevice(device, commands.start.ticks[i], commands.end.ticks[i]);
-    ++direction.count;
-    direction.bytes += commands.bytes[i];
-    direction.time += time;
-    auto size =
-        std::find_if(direction.sizes.begin(), direction.sizes.end(),
-                     [&](const SizeClass& c) { return commands.bytes[i] <= c.up_to_bytes; });
-    ++size->count;
-    size->bytes += commands.bytes[i];
-    size->time += time;
-    if (commands.bytes[i] >= Direction::kBestBytes && time.mid_ns > 0) {
-      direction.best_bytes_per_s =
-          std::max(direction.best_bytes_per_s,
-                   static_cast<double>(commands.bytes[i]) * 1e9 / static_cast<double>(time.mid_ns));
-    }
+  const Durations time(device);
+  SizeTotal all(&time, UINT64_MAX);
+  std::vector<SizeTotal> sizes;
+  for (uint64_t up_to : kClassBytes) sizes.emplace_back(&time, up_to);
+  for (size_t i : rows) {
+    const uint64_t bytes = commands.bytes[i];
+    if (commands.device[i] != device_row || commands.unit[i] != unit || bytes == 0) continue;
+    const Mark start = MarkOf(commands.start, i), end = MarkOf(commands.end, i);
+    all.Add(bytes, start, end);
+    std::find_if(sizes.begin(), sizes.end(), [&](const SizeTotal& size) {
+      return size.Takes(bytes);
+    })->Add(bytes, start, end);
+    if (bytes < Direction::kBestBytes) continue;
+    const Ratio one = PerSecond(static_cast<double>(bytes), time.Elapsed(start, end));
+    Ratio& best = direction.best_bytes_per_s;
+    best = {std::max(best.lo, one.lo), std::max(best.mid, one.mid), std::max(best.hi, one.hi)};
+  }
+  direction.all = all.Done(direction.link_bytes_per_s);
+  for (SizeTotal& size : sizes) {
+    direction.sizes.push_back(size.Done(direction.link_bytes_per_s));
   }
   std::erase_if(direction.sizes, [](const SizeClass& c) { return c.count == 0; });
   return direction;
@@ -69,6 +92,7 @@ Direction DirectionOf(const model::Model& model, uint32_t device_row, uint32_t u
 }  // namespace
 
 std::vector<DeviceTransfers> ComputeTransfers(const model::Model& model) {
+  const std::vector<size_t> rows = RowsByStart(model);
   std::vector<DeviceTransfers> devices;
   for (uint32_t d = 0; d < model.devices.size(); ++d) {
     const proto::Device& about = model.devices[d].about;
@@ -80,7 +104,7 @@ std::vector<DeviceTransfers> ComputeTransfers(const model::Model& model) {
     transfers.width_max = about.pci().link_width_max();
     for (uint32_t unit = 0; unit < static_cast<uint32_t>(about.units_size()); ++unit) {
       if (model.devices[d].IsDma(unit)) {
-        transfers.directions.push_back(DirectionOf(model, d, unit));
+        transfers.directions.push_back(DirectionOf(model, rows, d, unit));
       }
     }
     devices.push_back(std::move(transfers));

@@ -29,20 +29,19 @@ double PayloadEfficiency(uint32_t max_payload_bytes, bool to_device);
 struct SizeClass {
   uint64_t up_to_bytes = 0;
   uint64_t count = 0, bytes = 0;
-  Span time;  // sum of start to end
+  Amount time;        // sum of start to end
+  Ratio bytes_per_s;  // while they ran
+  Ratio of_link;      // all 0: the link is not known
 };
 
 struct Direction {
   std::string name;  // the unit
   bool to_device = false;
-  uint64_t count = 0, bytes = 0;
-  Span time;  // sum of start to end
   double link_bytes_per_s = 0, ceiling_bytes_per_s = 0;
-  double best_bytes_per_s = 0;  // the fastest single transfer of at least kBestBytes
+  SizeClass all;           // of any size
+  Ratio best_bytes_per_s;  // the fastest single transfer of at least kBestBytes
   std::vector<SizeClass> sizes;
   static constexpr uint64_t kBestBytes = 4096;
-  // While transfers ran; 0 when there were none.
-  double AchievedBytesPerSecond() const;
 };
 
 struct DeviceTransfers {

@@ -2,6 +2,7 @@
 #include "libtrace/analysis/utilisation.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "libtrace/analysis/counters.h"
@@ -9,27 +10,48 @@
 namespace acceltrace::analysis {
 namespace {
 
-bool Before(uint64_t a, uint64_t b) { return static_cast<int64_t>(b - a) > 0; }
+// First fetch to last completion: by the device's own clock, if it was one count all the while,
+// else by the host's.
+class Window {
+ public:
+  void See(const Mark& from, const Mark& to) {
+    if (!any_) {
+      first_ = from, last_ = to;
+      begin_ = from.host, end_ = to.host;
+    }
+    any_ = true;
+    one_epoch_ &= from.SameEpoch(first_) && to.SameEpoch(first_);
+    if (from.Before(first_)) first_ = from;
+    if (last_.Before(to)) last_ = to;
+    begin_ = {std::min(begin_.lo_ns, from.host.lo_ns), std::min(begin_.mid_ns, from.host.mid_ns),
+              std::min(begin_.hi_ns, from.host.hi_ns)};
+    end_ = {std::max(end_.lo_ns, to.host.lo_ns), std::max(end_.mid_ns, to.host.mid_ns),
+            std::max(end_.hi_ns, to.host.hi_ns)};
+  }
+  bool any() const { return any_; }
+  Amount Length(const Durations& time) const {
+    return one_epoch_ ? time.Elapsed(first_, last_) : ToAmount(Lapse(begin_, end_));
+  }
 
-// First and last tick at which the device had anything to do.
-bool FindWindow(const model::Model& model, uint32_t device, uint64_t* begin, uint64_t* end) {
-  bool any = false;
-  const auto see = [&](uint64_t from, uint64_t to) {
-    if (!any || Before(from, *begin)) *begin = from;
-    if (!any || Before(*end, to)) *end = to;
-    any = true;
-  };
+ private:
+  bool any_ = false, one_epoch_ = true;
+  Mark first_, last_;
+  model::Interval begin_, end_;
+};
+
+Window FindWindow(const model::Model& model, uint32_t device) {
+  Window window;
   for (size_t i = 0; i < model.jobs.size(); ++i) {
     if (model.jobs.device[i] == device && model.jobs.on_device[i]) {
-      see(model.jobs.fetched.ticks[i], model.jobs.completion.ticks[i]);
+      window.See(MarkOf(model.jobs.fetched, i), MarkOf(model.jobs.completion, i));
     }
   }
   for (size_t i = 0; i < model.commands.size(); ++i) {
     if (model.commands.device[i] == device) {
-      see(model.commands.fetched.ticks[i], model.commands.end.ticks[i]);
+      window.See(MarkOf(model.commands.fetched, i), MarkOf(model.commands.end, i));
     }
   }
-  return any;
+  return window;
 }
 
 void CheckCounters(const model::Model& model, const model::Device& device,
@@ -49,11 +71,11 @@ void CheckCounters(const model::Model& model, const model::Device& device,
     check.stall_ticks.push_back(Grown(samples, stall, 0, last).value_or(0));
   }
   check.commands_stall_ticks.assign(check.stall_ticks.size(), 0);
-  const uint64_t from = samples.time.ticks[0], to = samples.time.ticks[last];
+  const Mark from = MarkOf(samples.time, 0), to = MarkOf(samples.time, last);
   for (size_t row : rows) {
-    const uint64_t head = model.commands.head.ticks[row], end = model.commands.end.ticks[row];
-    if (!Before(from, end) || !Before(head, to)) continue;
-    if (Before(head, from) || Before(to, end)) {
+    const Mark head = MarkOf(model.commands.head, row), end = MarkOf(model.commands.end, row);
+    if (!from.Before(end) || !head.Before(to)) continue;
+    if (head.Before(from) || to.Before(end)) {
       ++check.straddling;
       continue;
     }
@@ -73,10 +95,95 @@ void CheckCounters(const model::Model& model, const model::Device& device,
   }
 }
 
+// What the commands of a unit did, one after the other.
+class UnitTotal {
+ public:
+  UnitTotal(const model::Model& model, const Durations& time, UnitUse* use)
+      : model_(model), time_(time), use_(*use), ran_(&time), held_(&time) {}
+
+  void Add(size_t row) {
+    const model::Commands& commands = model_.commands;
+    const Mark head = MarkOf(commands.head, row), start = MarkOf(commands.start, row);
+    const Mark end = MarkOf(commands.end, row);
+    several_queues_ |= use_.commands > 0 && commands.queue[row] != queue_;
+    queue_ = commands.queue[row];
+    ++use_.commands;
+    use_.failed += commands.status[row] != 0;
+    use_.work += commands.work[row];
+    const uint64_t busy_ticks = head.SameEpoch(end) ? model_.BusyTicks(row) : 0;
+    use_.busy_ticks += busy_ticks;
+    if (commands.limiter[row] < use_.limiters.size()) ++use_.limiters[commands.limiter[row]];
+    ran_.Add(start, end);
+    held_.Add(head, end);
+    waited_ += time_.Elapsed(head, start);
+    tick_ += time_.Of(1, 1, 1, start, end);
+    const double held_ticks = Ticks(head, end);
+    AddPart(static_cast<double>(busy_ticks), held_ticks, start, end, &use_.busy);
+    // The clock was set anew meanwhile: what the stalls leave is anything.
+    if (!head.SameEpoch(end)) use_.busy.hi += time_.Elapsed(start, end).hi;
+    for (size_t s = 0; s < use_.stall_ticks.size(); ++s) {
+      const uint64_t ticks = model_.Stalls(row)[s];
+      use_.stall_ticks[s] += ticks;
+      AddPart(static_cast<double>(ticks), held_ticks, start, end, &use_.stalls[s]);
+    }
+  }
+
+  void Finish(const Amount& window) {
+    // Heads are no instants where a unit waits for one queue between the commands of another.
+    Amount held = held_.sum();
+    if (held_.overlaps() > 0) {
+      held = ran_.sum();
+      held += waited_;
+    }
+    held = held.Within(window);
+    const auto cut = [&](Amount* part) {
+      if (several_queues_) {
+        // Waiting in pieces: as many of them as there are commands, whoever's they are.
+        part->lo = std::max(0.0, part->mid - kPartOverTicks * tick_.hi);
+        part->hi = part->mid + kPartUnderTicks * tick_.hi;
+      }
+      *part = part->Within(held);
+    };
+    cut(&use_.busy);
+    for (Amount& stall : use_.stalls) cut(&stall);
+    use_.idle = Less(window, held).Within(window);
+    use_.stalled = Less(held, use_.busy).Within(held);
+    use_.busy_share = ShareOf(use_.busy, window);
+    use_.stalled_share = ShareOf(use_.stalled, window);
+    use_.idle_share = ShareOf(use_.idle, window);
+    for (const Amount& stall : use_.stalls) use_.stall_shares.push_back(ShareOf(stall, window));
+    use_.work_per_s = PerSecond(static_cast<double>(use_.work), use_.busy);
+    use_.peak_share = OfPeak(use_.work_per_s, use_.peak_work_per_s);
+  }
+
+  uint64_t overlaps() const { return ran_.overlaps(); }
+
+ private:
+  static double Ticks(const Mark& from, const Mark& to) {
+    return from.SameEpoch(to) && !to.Before(from) ? static_cast<double>(to.ticks - from.ticks)
+                                                  : std::numeric_limits<double>::infinity();
+  }
+
+  void AddPart(double ticks, double held_ticks, const Mark& start, const Mark& end,
+               Amount* part) const {
+    *part +=
+        time_.Of(ticks - kPartOverTicks, ticks,
+                 std::min(ticks + kPartUnderTicks, std::max(held_ticks, ticks) + 1), start, end);
+  }
+
+  const model::Model& model_;
+  const Durations& time_;
+  UnitUse& use_;
+  UnitSum ran_, held_;
+  Amount waited_, tick_;
+  uint32_t queue_ = 0;
+  bool several_queues_ = false;
+};
+
+// rows: those of the unit, by start.
 UnitUse UseOfUnit(const model::Model& model, uint32_t device_row, uint32_t unit,
-                  std::vector<size_t> rows, DeviceUse* device_use) {
+                  const std::vector<size_t>& rows, DeviceUse* device_use) {
   const model::Device& device = model.devices[device_row];
-  const model::Commands& commands = model.commands;
   const proto::Unit& about = device.about.units(static_cast<int>(unit));
   UnitUse use;
   use.device = device_row;
@@ -84,44 +191,19 @@ UnitUse UseOfUnit(const model::Model& model, uint32_t device_row, uint32_t unit,
   use.name = about.name();
   use.work_unit = about.work_unit();
   use.peak_work_per_s = about.peak_work_per_s();
-  use.window_ticks = device_use->end_ticks - device_use->begin_ticks;
   use.stall_ticks.assign(static_cast<size_t>(device.about.stalls_size()), 0);
+  use.stalls.resize(use.stall_ticks.size());
   use.limiters.assign(static_cast<size_t>(device.about.limiters_size()), 0);
-  std::sort(rows.begin(), rows.end(), [&](size_t a, size_t b) {
-    return Before(commands.head.ticks[a], commands.head.ticks[b]);
-  });
-  uint64_t held = 0;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const size_t row = rows[i];
-    ++use.commands;
-    use.failed += commands.status[row] != 0;
-    use.work += commands.work[row];
-    use.busy_ticks += model.BusyTicks(row);
-    for (size_t s = 0; s < use.stall_ticks.size(); ++s) {
-      use.stall_ticks[s] += model.Stalls(row)[s];
-    }
-    if (commands.limiter[row] < use.limiters.size()) ++use.limiters[commands.limiter[row]];
-    held += commands.end.ticks[row] - commands.head.ticks[row];
-    if (i > 0 && Before(commands.head.ticks[row], commands.end.ticks[rows[i - 1]])) {
-      ++device_use->overlapping_commands;
-    }
-  }
-  use.idle_ticks = use.window_ticks > held ? use.window_ticks - held : 0;
-  const auto span = [&](uint64_t ticks) {
-    return OnDevice(device, device_use->begin_ticks, device_use->begin_ticks + ticks);
-  };
-  use.busy = span(use.busy_ticks);
-  use.idle = span(use.idle_ticks);
-  for (uint64_t ticks : use.stall_ticks) use.stalls.push_back(span(ticks));
+  const Durations time(device);
+  UnitTotal total(model, time, &use);
+  for (size_t row : rows) total.Add(row);
+  total.Finish(device_use->window);
+  device_use->overlapping_commands += total.overlaps();
   CheckCounters(model, device, rows, &use);
   return use;
 }
 
 }  // namespace
-
-uint64_t UnitUse::StalledTicks() const {
-  return std::accumulate(stall_ticks.begin(), stall_ticks.end(), uint64_t{0});
-}
 
 std::vector<DeviceUse> ComputeUtilisation(const model::Model& model) {
   std::vector<DeviceUse> devices;
@@ -129,16 +211,17 @@ std::vector<DeviceUse> ComputeUtilisation(const model::Model& model) {
   for (size_t d = 0; d < model.devices.size(); ++d) {
     rows[d].resize(static_cast<size_t>(model.devices[d].about.units_size()));
   }
-  for (size_t i = 0; i < model.commands.size(); ++i) {
+  for (size_t i : RowsByStart(model)) {
     rows[model.commands.device[i]][model.commands.unit[i]].push_back(i);
   }
   for (uint32_t d = 0; d < model.devices.size(); ++d) {
     DeviceUse use;
     use.device = d;
-    if (!FindWindow(model, d, &use.begin_ticks, &use.end_ticks)) continue;
-    use.window = OnDevice(model.devices[d], use.begin_ticks, use.end_ticks);
+    const Window window = FindWindow(model, d);
+    if (!window.any()) continue;
+    use.window = window.Length(Durations(model.devices[d]));
     for (uint32_t unit = 0; unit < rows[d].size(); ++unit) {
-      use.units.push_back(UseOfUnit(model, d, unit, std::move(rows[d][unit]), &use));
+      use.units.push_back(UseOfUnit(model, d, unit, rows[d][unit], &use));
     }
     devices.push_back(std::move(use));
   }

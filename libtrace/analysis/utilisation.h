@@ -5,7 +5,9 @@
 // Of a command that was at the head of its unit's queue from head to end,
 // end - head = busy + stalls; the unit was idle when it held none. The window
 // of a device runs from its first fetch to its last completion. All of it is
-// device ticks: shares are exact, only their length in ns has bounds.
+// whole ticks of the device's clock: each edge of a command is off by up to one,
+// each of its parts by what durations.h says, and their sums, shares and rates
+// by all of these.
 //
 // The same is known from the device's counters, where they were sampled: between
 // the first and the last snapshot both sums must be equal to the tick, if no
@@ -17,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "libtrace/analysis/durations.h"
 #include "libtrace/analysis/span.h"
 
 namespace acceltrace::analysis {
@@ -44,27 +47,27 @@ struct UnitUse {
   uint64_t work = 0;
   double peak_work_per_s = 0;
   std::string work_unit;
-  uint64_t window_ticks = 0, busy_ticks = 0, idle_ticks = 0;
-  std::vector<uint64_t> stall_ticks;  // by the device's causes
-  Span busy, idle;
-  std::vector<Span> stalls;
+  uint64_t busy_ticks = 0;            // as recorded
+  std::vector<uint64_t> stall_ticks;  // likewise, by the device's causes
+  Amount busy, stalled, idle;
+  std::vector<Amount> stalls;
+  // Of the device's window.
+  Ratio busy_share, stalled_share, idle_share;
+  std::vector<Ratio> stall_shares;
+  // While it was busy: stalls and waits are not in it.
+  Ratio work_per_s, peak_share;
   // Commands whose time was set by what, by the device's limiters.
   std::vector<uint64_t> limiters;
   CounterCheck check;
-
-  uint64_t StalledTicks() const;
-  double Share(uint64_t ticks) const {
-    return window_ticks == 0 ? 0 : static_cast<double>(ticks) / static_cast<double>(window_ticks);
-  }
 };
 
 struct DeviceUse {
   uint32_t device = 0;
-  uint64_t begin_ticks = 0, end_ticks = 0;
-  Span window;
+  Amount window;
   std::vector<UnitUse> units;
-  // Commands on one unit whose [head, end] overlap: impossible for an in-order
-  // unit, so a sign of damaged or foreign data.
+  // Commands on one unit whose [start, end] overlap: impossible for an in-order
+  // unit, so a sign of damaged or foreign data. What they waited for before may
+  // overlap: a unit waits for one queue while it runs another one's commands.
   uint64_t overlapping_commands = 0;
 };
 

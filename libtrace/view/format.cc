@@ -32,6 +32,20 @@ std::string Digits(double value, bool whole) {
   return fmt::format("{:.{}f}", value, size < 9.9995 ? 3 : size < 99.995 ? 2 : 1);
 }
 
+// mid ±bound, of at most so many decimals and at most two digits of the bound. What rounding
+// takes from the value is in the bound, and a bound that rounds to nothing is not shown as zero.
+std::string WithBound(double lo, double mid, double hi, int decimals) {
+  const double error = std::max(hi - mid, mid - lo);
+  double step = std::pow(10.0, -decimals);
+  while (decimals > 0 && error >= 100 * step) {
+    --decimals;
+    step *= 10;
+  }
+  const double shown = std::round(mid / step) * step;
+  const double bound = std::ceil(std::max(hi - shown, shown - lo) / step - 1e-6) * step;
+  return fmt::format("{:.{}f} ±{:.{}f}", shown, decimals, bound, decimals);
+}
+
 }  // namespace
 
 std::string FormatNs(int64_t ns) {
@@ -47,12 +61,12 @@ std::string FormatSpan(const analysis::Span& span) {
   const std::string value = Digits(static_cast<double>(span.mid_ns) / unit.ns, whole);
   constexpr int64_t kUnboundedNs = int64_t{1} << 60;
   if (error_ns >= kUnboundedNs) return fmt::format("{} ±∞ {}", value, unit.name);
-  // As many decimals as the value has; a bound that rounds to nothing is not printed as zero.
   const size_t point = value.find('.');
   const int decimals = point == std::string::npos ? 0 : static_cast<int>(value.size() - point - 1);
-  const double step = std::pow(10.0, -decimals);
-  const double error = std::ceil(static_cast<double>(error_ns) / unit.ns / step - 1e-9) * step;
-  return fmt::format("{} ±{:.{}f} {}", value, error, decimals, unit.name);
+  return WithBound(static_cast<double>(span.lo_ns) / unit.ns,
+                   static_cast<double>(span.mid_ns) / unit.ns,
+                   static_cast<double>(span.hi_ns) / unit.ns, decimals) +
+         " " + unit.name;
 }
 
 std::string FormatBytes(uint64_t bytes) {
@@ -67,17 +81,42 @@ std::string FormatBytes(uint64_t bytes) {
   return fmt::format("{:.2f} {}", value, kUnits[unit]);
 }
 
-std::string FormatRate(double per_s, std::string_view unit) {
-  constexpr std::array<const char*, 6> kPrefixes = {"", "k", "M", "G", "T", "P"};
+namespace {
+
+constexpr std::array<const char*, 6> kPrefixes = {"", "k", "M", "G", "T", "P"};
+
+size_t PrefixOf(double per_s, double* scale) {
   size_t prefix = 0;
-  while (per_s >= 999.5 && prefix + 1 < kPrefixes.size()) {
-    per_s /= 1000;
+  *scale = 1;
+  while (per_s >= 999.5 * *scale && prefix + 1 < kPrefixes.size()) {
+    *scale *= 1000;
     ++prefix;
   }
-  return fmt::format("{:.{}f} {}{}/s", per_s,
-                     per_s < 10    ? 2
-                     : per_s < 100 ? 1
-                                   : 0,
+  return prefix;
+}
+
+int DecimalsOf(double value) { return value < 10 ? 2 : value < 100 ? 1 : 0; }
+
+}  // namespace
+
+std::string FormatRate(double per_s, std::string_view unit) {
+  double scale;
+  const size_t prefix = PrefixOf(per_s, &scale);
+  return fmt::format("{:.{}f} {}{}/s", per_s / scale, DecimalsOf(per_s / scale), kPrefixes[prefix],
+                     unit);
+}
+
+std::string FormatRate(const analysis::Ratio& per_s, std::string_view unit) {
+  if (std::isinf(per_s.hi)) return "≥ " + FormatRate(per_s.lo, unit);
+  double scale;
+  const size_t prefix = PrefixOf(per_s.mid, &scale);
+  const int decimals = DecimalsOf(per_s.mid / scale);
+  const double half = 0.5 * std::pow(10.0, -decimals) * scale;
+  if (std::max(per_s.hi - per_s.mid, per_s.mid - per_s.lo) < half) {
+    return FormatRate(per_s.mid, unit);
+  }
+  return fmt::format("{} {}{}/s",
+                     WithBound(per_s.lo / scale, per_s.mid / scale, per_s.hi / scale, decimals),
                      kPrefixes[prefix], unit);
 }
 
@@ -97,6 +136,13 @@ std::string Counted(uint64_t count, std::string_view one, std::string_view many)
 
 std::string FormatShare(double share) {
   return share < 0 ? "-" : fmt::format("{:.1f} %", share * 100);
+}
+
+std::string FormatShare(const analysis::Ratio& share) {
+  if (std::isinf(share.hi)) return "≥ " + FormatShare(share.lo);
+  // A decimal is as much as a share is worth.
+  if (std::max(share.hi - share.mid, share.mid - share.lo) < 0.0005) return FormatShare(share.mid);
+  return WithBound(100 * share.lo, 100 * share.mid, 100 * share.hi, 1) + " %";
 }
 
 std::string FormatUtc(int64_t realtime_ns) {

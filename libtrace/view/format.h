@@ -14,18 +14,24 @@ namespace acceltrace::view {
 
 // Four significant digits and a unit: 812 ns, 12.34 µs, 3.215 ms, 1.234 s.
 std::string FormatNs(int64_t ns);
-// 12.34 ±0.21 µs: both in the unit of the value; without ± when exact, "±∞" when unbounded.
+// 12.34 ±0.21 µs: both in the unit of the value, with the digits that the bound leaves;
+// without ± when exact, "±∞" when unbounded.
 std::string FormatSpan(const analysis::Span& span);
+inline std::string FormatSpan(const analysis::Amount& amount) { return FormatSpan(amount.Round()); }
 // 812 B, 1.50 KiB, 3.21 GiB.
 std::string FormatBytes(uint64_t bytes);
 // 3.21 GB/s (powers of ten, as links and memories are rated).
 std::string FormatRate(double per_s, std::string_view unit);
+// 3.21 ±0.02 GB/s; "≥ 3.21 GB/s" where there is no upper bound.
+std::string FormatRate(const analysis::Ratio& per_s, std::string_view unit);
 // 12,345,678
 std::string FormatCount(uint64_t count);
 // 1 event, 2,000 events.
 std::string Counted(uint64_t count, std::string_view one, std::string_view many);
 // 12.3 %; "-" when the whole is unknown (negative).
 std::string FormatShare(double share);
+// 12.3 ±0.4 %; without ± where the digits shown hold.
+std::string FormatShare(const analysis::Ratio& share);
 // 2026-01-01 12:34:56 UTC
 std::string FormatUtc(int64_t realtime_ns);
 

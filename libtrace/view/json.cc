@@ -22,6 +22,27 @@ Json SpanJson(const analysis::Span& span) {
   return json;
 }
 
+Json SpanJson(const analysis::Amount& amount) { return SpanJson(amount.Round()); }
+
+// `name`, and where they differ from it `name`_lo and `name`_hi; an upper bound that is not
+// known is null.
+void AddRatio(Json* json, const std::string& name, const analysis::Ratio& ratio, double scale) {
+  const auto number = [scale](double value) { return Json(value / scale); };
+  (*json)[name] = number(std::round(ratio.mid * scale));
+  const double lo = std::floor(ratio.lo * scale), hi = std::ceil(ratio.hi * scale);
+  if (lo == hi) return;
+  (*json)[name + "_lo"] = number(lo);
+  (*json)[name + "_hi"] = std::isinf(ratio.hi) ? Json() : number(hi);
+}
+// Six decimals are more than any share here is worth; rates are whole.
+constexpr double kShareScale = 1e6, kRateScale = 1;
+
+Json ShareJson(const analysis::Amount& part, const analysis::Ratio& share) {
+  Json json = SpanJson(part);
+  AddRatio(&json, "share", share, kShareScale);
+  return json;
+}
+
 Json StatsJson(const analysis::Stats& stats) {
   Json json = {{"count", stats.count}};
   if (stats.count == 0) return json;
@@ -35,7 +56,6 @@ Json StatsJson(const analysis::Stats& stats) {
   return json;
 }
 
-// Six decimals are more than any share or rate here is worth.
 double Rounded(double value) { return std::round(value * 1e6) / 1e6; }
 
 const std::string& DeviceName(const Report& report, uint32_t device) {
@@ -133,24 +153,31 @@ Json BreakdownJson(const Report& report) {
   Json classes = Json::object();
   for (int c = 0; c < analysis::kNumClasses; ++c) {
     Json entry = SpanJson(breakdown.time[c]);
-    entry["share"] = Rounded(breakdown.Share(breakdown.time[c]));
+    AddRatio(&entry, "share", breakdown.Share(breakdown.time[c]), kShareScale);
     classes[analysis::ClassName(static_cast<analysis::Class>(c))] = entry;
   }
   Json limiters = Json::object();
   for (const auto& [name, span] : breakdown.limiters) limiters[name] = SpanJson(span);
-  return {{"run_ns", breakdown.RunNs()},
-          {"before_ns", breakdown.before_ns},
-          {"after_ns", breakdown.after_ns},
-          {"verdict", report.verdict.text},
-          {"largest", analysis::ClassName(breakdown.largest)},
-          {"certain", report.verdict.standing == analysis::Verdict::Standing::kCertain},
-          {"overlap", SpanJson(breakdown.overlap)},
-          {"gaps",
-           {{"count", breakdown.gaps},
-            {"total", SpanJson(breakdown.gap_total)},
-            {"longest", SpanJson(breakdown.gap_longest)}}},
-          {"classes", classes},
-          {"command_time_by_limiter", limiters}};
+  Json json = {{"run_ns", breakdown.RunNs()}};
+  if (breakdown.run.lo_ns != breakdown.run.hi_ns) {
+    json["run_lo_ns"] = breakdown.run.lo_ns;
+    json["run_hi_ns"] = breakdown.run.hi_ns;
+  }
+  json.update({{"before_ns", breakdown.before_ns},
+               {"after_ns", breakdown.after_ns},
+               {"verdict", report.verdict.text},
+               {"largest", analysis::ClassName(breakdown.largest)},
+               {"certain", report.verdict.standing == analysis::Verdict::Standing::kCertain},
+               {"overlap", SpanJson(breakdown.overlap)},
+               {"gaps",
+                {{"count", breakdown.gaps},
+                 {"count_lo", breakdown.gaps_lo},
+            {"count_hi", breakdown.gaps_hi},
+                 {"total", SpanJson(breakdown.gap_total)},
+                 {"longest", SpanJson(breakdown.gap_longest)}}},
+               {"classes", classes},
+               {"command_time_by_limiter", limiters}});
+  return json;
 }
 
 Json CheckJson(const model::Device& device, const analysis::CounterCheck& check) {
@@ -181,9 +208,8 @@ Json UtilisationJson(const Report& report) {
     for (const analysis::UnitUse& unit : use.units) {
       Json stalls = Json::object();
       for (size_t s = 0; s < unit.stalls.size(); ++s) {
-        Json entry = SpanJson(unit.stalls[s]);
-        entry["share"] = Rounded(unit.Share(unit.stall_ticks[s]));
-        stalls[device.about.stalls(static_cast<int>(s))] = entry;
+        stalls[device.about.stalls(static_cast<int>(s))] =
+            ShareJson(unit.stalls[s], unit.stall_shares[s]);
       }
       Json limiters = Json::object();
       for (size_t l = 0; l < unit.limiters.size(); ++l) {
@@ -191,20 +217,23 @@ Json UtilisationJson(const Report& report) {
           limiters[device.about.limiters(static_cast<int>(l))] = unit.limiters[l];
         }
       }
-      Json busy = SpanJson(unit.busy), idle = SpanJson(unit.idle);
-      busy["share"] = Rounded(unit.Share(unit.busy_ticks));
-      idle["share"] = Rounded(unit.Share(unit.idle_ticks));
-      units.push_back({{"unit", unit.name},
-                       {"commands", unit.commands},
-                       {"failed", unit.failed},
-                       {"work", unit.work},
-                       {"work_unit", unit.work_unit},
-                       {"peak_work_per_s", unit.peak_work_per_s},
-                       {"busy", busy},
-                       {"idle", idle},
-                       {"stalls", stalls},
-                       {"commands_by_limiter", limiters},
-                       {"counters", CheckJson(device, unit.check)}});
+      Json json = {{"unit", unit.name},
+                   {"commands", unit.commands},
+                   {"failed", unit.failed},
+                   {"work", unit.work},
+                   {"work_unit", unit.work_unit},
+                   {"peak_work_per_s", unit.peak_work_per_s},
+                   {"busy", ShareJson(unit.busy, unit.busy_share)},
+                   {"stalled", ShareJson(unit.stalled, unit.stalled_share)},
+                   {"idle", ShareJson(unit.idle, unit.idle_share)},
+                   {"stalls", stalls},
+                   {"commands_by_limiter", limiters},
+                   {"counters", CheckJson(device, unit.check)}};
+      if (unit.work > 0) AddRatio(&json, "busy_work_per_s", unit.work_per_s, kRateScale);
+      if (unit.work > 0 && unit.peak_work_per_s > 0) {
+        AddRatio(&json, "busy_peak_share", unit.peak_share, kShareScale);
+      }
+      units.push_back(json);
     }
     devices.push_back({{"device", device.about.name()},
                        {"window", SpanJson(use.window)},
@@ -238,26 +267,29 @@ Json TransfersJson(const Report& report) {
     Json directions = Json::array();
     for (const analysis::Direction& direction : transfers.directions) {
       Json sizes = Json::array();
+      const bool has_link = direction.link_bytes_per_s > 0;
+      const auto rates = [has_link](const analysis::SizeClass& size, Json* json) {
+        AddRatio(json, "bytes_per_s", size.bytes_per_s, kRateScale);
+        if (has_link) AddRatio(json, "of_link", size.of_link, kShareScale);
+      };
       for (const analysis::SizeClass& size : direction.sizes) {
         Json entry = {{"count", size.count}, {"bytes", size.bytes}, {"time", SpanJson(size.time)}};
+        rates(size, &entry);
         if (size.up_to_bytes != UINT64_MAX) entry["up_to_bytes"] = size.up_to_bytes;
         sizes.push_back(entry);
       }
-      const double achieved = direction.AchievedBytesPerSecond();
-      directions.push_back(
-          {{"unit", direction.name},
-           {"direction", direction.to_device ? "to_device" : "from_device"},
-           {"count", direction.count},
-           {"bytes", direction.bytes},
-           {"time", SpanJson(direction.time)},
-           {"bytes_per_s", std::round(achieved)},
-           {"best_bytes_per_s", std::round(direction.best_bytes_per_s)},
-           {"link_bytes_per_s", std::round(direction.link_bytes_per_s)},
-           {"payload_ceiling_bytes_per_s", std::round(direction.ceiling_bytes_per_s)},
-           {"of_link", direction.link_bytes_per_s > 0
-                           ? Json(Rounded(achieved / direction.link_bytes_per_s))
-                           : Json()},
-           {"sizes", sizes}});
+      Json json = {{"unit", direction.name},
+                   {"direction", direction.to_device ? "to_device" : "from_device"},
+                   {"count", direction.all.count},
+                   {"bytes", direction.all.bytes},
+                   {"time", SpanJson(direction.all.time)},
+                   {"link_bytes_per_s", std::round(direction.link_bytes_per_s)},
+                   {"payload_ceiling_bytes_per_s", std::round(direction.ceiling_bytes_per_s)},
+                   {"of_link", nullptr},
+                   {"sizes", sizes}};
+      rates(direction.all, &json);
+      AddRatio(&json, "best_bytes_per_s", direction.best_bytes_per_s, kRateScale);
+      directions.push_back(json);
     }
     devices.push_back(
         {{"device", DeviceName(report, transfers.device)}, {"directions", directions}});
@@ -269,11 +301,13 @@ Json MemoryJson(const Report& report) {
   Json devices = Json::array();
   for (const analysis::DeviceMemory& memory : report.memory) {
     const auto use_json = [](const analysis::MemoryUse& use) {
-      return Json{{"by", use.name},
-                  {"moved_bytes", use.moved_bytes},
-                  {"row_hits", use.row_hits},
-                  {"row_misses", use.row_misses},
-                  {"bytes_per_s", std::round(use.BytesPerSecond())}};
+      Json json{{"by", use.name},
+                {"moved_bytes", use.moved_bytes},
+                {"row_hits", use.row_hits},
+                {"row_misses", use.row_misses}};
+      AddRatio(&json, "bytes_per_s", use.bytes_per_s, kRateScale);
+      if (use.of_peak.hi > 0) AddRatio(&json, "of_peak", use.of_peak, kShareScale);
+      return json;
     };
     Json units = Json::array();
     for (const analysis::MemoryUse& unit : memory.units) {
@@ -315,24 +349,28 @@ Json CallsJson(const Report& report) {
 Json OpsJson(const Report& report, const std::vector<analysis::OpUse>& uses) {
   Json ops = Json::array();
   for (const analysis::OpUse& op : uses) {
-    ops.push_back(
-        {{"op", op.name},
-         {"device", DeviceName(report, op.device)},
-         {"unit", op.unit},
-         {"count", op.count},
-         {"failed", op.failed},
-         {"time", SpanJson(op.time)},
-         {"longest", SpanJson(op.longest)},
-         {"share", Rounded(op.share)},
-         {"busy_share", op.held_ticks == 0 ? Json()
-                                           : Json(Rounded(static_cast<double>(op.busy_ticks) /
-                                                          static_cast<double>(op.held_ticks)))},
-         {"limiter", op.limiter},
-         {"work", op.work},
-         {"bytes", op.bytes},
-         {"memory_bytes", op.memory_bytes},
-         {"work_per_s", std::round(op.work_per_s)},
-         {"peak_share", op.peak_share > 0 ? Json(Rounded(op.peak_share)) : Json()}});
+    Json json = {{"op", op.name},
+                 {"device", DeviceName(report, op.device)},
+                 {"unit", op.unit},
+                 {"count", op.count},
+                 {"failed", op.failed},
+                 {"time", SpanJson(op.time)},
+                 {"longest", SpanJson(op.longest)},
+                 {"held", SpanJson(op.held)},
+                 {"busy_share", nullptr},
+                 {"limiter", op.limiter},
+                 {"limiter_time", SpanJson(op.limiter_time)},
+                 {"work", op.work},
+                 {"bytes", op.bytes},
+                 {"memory_bytes", op.memory_bytes},
+                 {"peak_share", nullptr}};
+    AddRatio(&json, "share", op.share, kShareScale);
+    if (op.held.hi > 0) AddRatio(&json, "busy_share", op.busy_share, kShareScale);
+    AddRatio(&json, "work_per_s", op.work_per_s, kRateScale);
+    if (op.work > 0 && op.peak_share.hi > 0) {
+      AddRatio(&json, "peak_share", op.peak_share, kShareScale);
+    }
+    ops.push_back(json);
   }
   return ops;
 }
@@ -341,6 +379,7 @@ Json RangesJson(const std::vector<analysis::RangeUse>& uses) {
   Json ranges = Json::array();
   for (const analysis::RangeUse& range : uses) {
     ranges.push_back({{"range", range.name},
+                      {"parent", range.parent == model::kNoRow ? Json() : Json(range.parent)},
                       {"depth", range.depth},
                       {"count", range.count},
                       {"host_ns", range.host_ns},

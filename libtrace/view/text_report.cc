@@ -106,7 +106,7 @@ std::string Breakdown(const Report& report, const Style& style) {
       style, "WHERE THE TIME WENT",
       fmt::format("{} from the first submitting call to the last return; each instant "
                   "counts once",
-                  FormatNs(breakdown.RunNs())));
+                  FormatSpan(breakdown.run)));
   const analysis::Overhead& cost = report.overhead;
   std::vector<Table::Column> columns = {{"", Align::kLeft}, {"", Align::kLeft}, {""}, {""}};
   if (cost.calibrated) columns.push_back({"without the tracer"});
@@ -114,9 +114,9 @@ std::string Breakdown(const Report& report, const Style& style) {
   for (int c = 0; c < analysis::kNumClasses; ++c) {
     const analysis::Span& span = breakdown.time[c];
     if (span.hi_ns == 0) continue;
-    const double share = breakdown.Share(span);
+    const analysis::Ratio share = breakdown.Share(span);
     std::vector<std::string> row = {analysis::ClassText(static_cast<analysis::Class>(c)),
-                                    Bar(share, 30), FormatShare(share), FormatSpan(span)};
+                                    Bar(share.mid, 30), FormatShare(share), FormatSpan(span)};
     if (cost.calibrated) row.push_back(Without(span, cost.in_class[c]));
     table.Add(std::move(row));
   }
@@ -130,7 +130,8 @@ std::string Breakdown(const Report& report, const Style& style) {
         fmt::format("  transfers and computing at once: {}; ", FormatSpan(breakdown.overlap));
     line += breakdown.gaps == 0
                 ? "no gap in which nothing ran"
-                : fmt::format("{} gaps in which nothing ran: {} in all, {} the longest",
+                : fmt::format("{}{} gaps in which nothing ran: {} in all, {} the longest",
+                              breakdown.gaps_hi > breakdown.gaps_lo ? "about " : "",
                               FormatCount(breakdown.gaps), FormatSpan(breakdown.gap_total),
                               FormatSpan(breakdown.gap_longest));
     out += line + "\n";
@@ -164,25 +165,23 @@ std::string Utilisation(const Report& report, const Style& style) {
                  {"commands"},
                  {"most stalled by", Align::kLeft},
                  {"rate while busy"},
-                 {"of peak"}});
+                 {"of peak, while busy"}});
     for (const analysis::UnitUse& unit : use.units) {
       const auto most = std::max_element(unit.stall_ticks.begin(), unit.stall_ticks.end());
       std::string cause;
       if (most != unit.stall_ticks.end() && *most > 0) {
         const int index = static_cast<int>(most - unit.stall_ticks.begin());
-        cause = fmt::format("{} {}", device.about.stalls(index), FormatShare(unit.Share(*most)));
+        cause = fmt::format("{} {}", device.about.stalls(index),
+                            FormatShare(unit.stall_shares[static_cast<size_t>(index)]));
       }
       std::string rate, peak;
-      if (unit.busy.mid_ns > 0 && !device.IsDma(unit.unit)) {
-        const double per_s =
-            static_cast<double>(unit.work) * 1e9 / static_cast<double>(unit.busy.mid_ns);
-        rate = FormatRate(per_s, unit.work_unit);
-        if (unit.peak_work_per_s > 0) peak = FormatShare(per_s / unit.peak_work_per_s);
+      if (unit.work > 0 && !device.IsDma(unit.unit)) {
+        rate = FormatRate(unit.work_per_s, unit.work_unit);
+        if (unit.peak_work_per_s > 0) peak = FormatShare(unit.peak_share);
       }
-      const double busy = unit.Share(unit.busy_ticks), stalled = unit.Share(unit.StalledTicks());
-      table.Add({unit.name, Bar2(busy, stalled, 24), FormatShare(busy), FormatShare(stalled),
-                 FormatShare(unit.Share(unit.idle_ticks)), FormatCount(unit.commands), cause, rate,
-                 peak});
+      table.Add({unit.name, Bar2(unit.busy_share.mid, unit.stalled_share.mid, 24),
+                 FormatShare(unit.busy_share), FormatShare(unit.stalled_share),
+                 FormatShare(unit.idle_share), FormatCount(unit.commands), cause, rate, peak});
     }
     out += table.Render(style);
   }

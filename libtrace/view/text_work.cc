@@ -55,23 +55,20 @@ std::string Transfers(const Report& report, const Style& style) {
                  {"", Align::kLeft}});
     double link = 0, ceiling = 0;
     for (const analysis::Direction& direction : transfers.directions) {
-      if (direction.count == 0) continue;
+      if (direction.all.count == 0) continue;
       link = direction.link_bytes_per_s;
       ceiling = direction.ceiling_bytes_per_s;
-      const auto add = [&](const std::string& name, const std::string& size, uint64_t count,
-                           uint64_t bytes, const analysis::Span& time) {
-        const double achieved =
-            time.mid_ns <= 0 ? 0
-                             : static_cast<double>(bytes) * 1e9 / static_cast<double>(time.mid_ns);
-        const double share = link > 0 ? achieved / link : -1;
-        table.Add({name, size, FormatCount(count), FormatBytes(bytes), FormatSpan(time),
-                   FormatRate(achieved, "B"), FormatShare(share), Bar(share, 12)});
+      const auto add = [&](const std::string& name, const std::string& size,
+                           const analysis::SizeClass& of) {
+        table.Add({name, size, FormatCount(of.count), FormatBytes(of.bytes), FormatSpan(of.time),
+                   FormatRate(of.bytes_per_s, "B"), link > 0 ? FormatShare(of.of_link) : "-",
+                   Bar(of.of_link.mid, 12)});
       };
-      add(direction.name, "all", direction.count, direction.bytes, direction.time);
+      add(direction.name, "all", direction.all);
       if (direction.sizes.size() < 2) continue;
       for (const analysis::SizeClass& size : direction.sizes) {
         add("", size.up_to_bytes == UINT64_MAX ? "larger" : "≤ " + FormatBytes(size.up_to_bytes),
-            size.count, size.bytes, size.time);
+            size);
       }
     }
     if (table.empty()) continue;
@@ -106,12 +103,11 @@ std::string Memory(const Report& report, const Style& style) {
                  {"", Align::kLeft}});
     const auto add = [&](const analysis::MemoryUse& use, const std::string& name) {
       if (use.moved_bytes == 0) return;
-      const double rate = use.BytesPerSecond();
-      const double share =
-          memory.peak_bytes_per_s > 0 ? rate / static_cast<double>(memory.peak_bytes_per_s) : -1;
       const bool rows = use.row_hits + use.row_misses > 0;
       table.Add({name, FormatBytes(use.moved_bytes), rows ? FormatShare(use.HitRate()) : "-",
-                 FormatRate(rate, "B"), FormatShare(share), Bar(share, 12)});
+                 FormatRate(use.bytes_per_s, "B"),
+                 memory.peak_bytes_per_s > 0 ? FormatShare(use.of_peak) : "-",
+                 Bar(use.of_peak.mid, 12)});
     };
     for (const analysis::MemoryUse& unit : memory.units) add(unit, unit.name + ", while it ran");
     add(memory.all, "all, over the window");
@@ -136,9 +132,11 @@ std::string Ops(const Report& report, const Style& style) {
   if (ops.empty()) return "";
   constexpr size_t kShown = 20;
   const size_t shown = std::min(kShown, ops.size());
-  std::string out =
-      view::Heading(style, "OPS BY DEVICE TIME",
-                    shown < ops.size() ? fmt::format("the first {} of {}", shown, ops.size()) : "");
+  std::string remark =
+      "start to end, stalls and all; waits at the head of the queue are in busy "
+      "and limited by";
+  if (shown < ops.size()) remark += fmt::format("; the first {} of {}", shown, ops.size());
+  std::string out = view::Heading(style, "OPS BY DEVICE TIME", remark);
   Table table({{"op", Align::kLeft, true},
                {"unit", Align::kLeft},
                {"count"},
@@ -149,16 +147,17 @@ std::string Ops(const Report& report, const Style& style) {
                {"longest"},
                {"busy"},
                {"limited by", Align::kLeft},
-               {"of peak"}});
+               {"of peak, start to end"}});
   for (size_t i = 0; i < shown; ++i) {
     const analysis::OpUse& op = ops[i];
-    const double busy = op.held_ticks == 0 ? -1
-                                           : static_cast<double>(op.busy_ticks) /
-                                                 static_cast<double>(op.held_ticks);
+    const analysis::Ratio limited = ShareOf(op.limiter_time, op.held);
+    const auto count = static_cast<double>(op.count);
+    const analysis::Amount mean{op.time.lo / count, op.time.mid / count, op.time.hi / count};
     table.Add({op.name, op.unit, FormatCount(op.count), FormatSpan(op.time), FormatShare(op.share),
-               Bar(op.share, 6), FormatNs(op.time.mid_ns / static_cast<int64_t>(op.count)),
-               FormatNs(op.longest.mid_ns), FormatShare(busy), op.limiter,
-               op.peak_share > 0 ? FormatShare(op.peak_share) : ""});
+               Bar(op.share.mid, 6), FormatSpan(mean), FormatSpan(op.longest),
+               op.held.hi > 0 ? FormatShare(op.busy_share) : "-",
+               fmt::format("{} {}", op.limiter, FormatShare(limited)),
+               op.peak_share.hi > 0 && op.work > 0 ? FormatShare(op.peak_share) : ""});
   }
   return out + table.Render(style);
 }

@@ -31,10 +31,10 @@ TEST_CASE("Times have four digits and the unit that fits") {
 }
 
 TEST_CASE("Bounds are in the value's unit and never rounded away") {
-  CHECK(FormatSpan({100, 100, 100}) == "100 ns");
-  CHECK(FormatSpan({90, 100, 103}) == "100 ±10 ns");
-  CHECK(FormatSpan({12'344, 12'345, 12'346}) == "12.35 ±0.01 µs");
-  CHECK(FormatSpan({-(int64_t{1} << 61), 1'000, int64_t{1} << 61}) == "1.000 ±∞ µs");
+  CHECK(FormatSpan(Span{100, 100, 100}) == "100 ns");
+  CHECK(FormatSpan(Span{90, 100, 103}) == "100 ±10 ns");
+  CHECK(FormatSpan(Span{12'344, 12'345, 12'346}) == "12.35 ±0.01 µs");
+  CHECK(FormatSpan(Span{-(int64_t{1} << 61), 1'000, int64_t{1} << 61}) == "1.000 ±∞ µs");
 }
 
 TEST_CASE("Sizes, rates, counts and shares") {

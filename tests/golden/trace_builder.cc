@@ -111,6 +111,29 @@ uint64_t TraceBuilder::Ticks(uint32_t device, int64_t host_ns) const {
   return clock.offset_ticks + static_cast<uint64_t>(std::floor(rate * host_ns));
 }
 
+std::array<uint64_t, kNumStalls> TraceBuilder::StallTicks(uint32_t device,
+                                                          const CommandSpec& command) const {
+  const ClockSpec& clock = devices_[device].clock;
+  const double rate = static_cast<double>(clock.hz) / 1e9 * (1 + clock.ppm * 1e-6);
+  std::array<uint64_t, kNumStalls> ticks{};
+  ticks[kStallSemaphore] = Ticks(device, command.start_ns) - Ticks(device, command.head_ns);
+  uint64_t left = Ticks(device, command.end_ns) - Ticks(device, command.start_ns);
+  int64_t busy_ns = command.end_ns - command.start_ns;
+  for (int s = kStallSemaphore + 1; s < kNumStalls; ++s) {
+    ticks[s] = std::min(left, Ticks(device, command.stall_ns[s]) - Ticks(device, 0));
+    left -= ticks[s];
+    busy_ns -= command.stall_ns[s];
+  }
+  // What rounding took from the stalls is not all of the unit's own.
+  for (int s = kStallSemaphore + 1; s < kNumStalls; ++s) {
+    if (static_cast<double>(left) <= static_cast<double>(busy_ns) * rate + 1) break;
+    if (command.stall_ns[s] == 0) continue;
+    ++ticks[s];
+    --left;
+  }
+  return ticks;
+}
+
 void TraceBuilder::See(int64_t time_ns) {
   first_ns_ = std::min(first_ns_, time_ns);
   last_ns_ = std::max(last_ns_, time_ns);
@@ -212,11 +235,10 @@ void TraceBuilder::AddTrueCounters(uint32_t device, int64_t time_ns) {
       if (command.end_ns > time_ns) continue;
       uint64_t* unit = &values[command.unit * kPerUnit];
       uint64_t stalled = 0;
+      const auto stalls = StallTicks(device, command);
       for (int s = 0; s < kNumStalls; ++s) {
-        const uint64_t stall = s == kStallSemaphore ? ticks(command.head_ns, command.start_ns)
-                                                    : ticks(0, command.stall_ns[s]);
-        unit[2 + s] += stall;
-        stalled += stall;
+        unit[2 + s] += stalls[s];
+        stalled += stalls[s];
       }
       unit[0] += ticks(command.head_ns, command.end_ns) - stalled;
       unit[2 + kNumStalls] += 1;

@@ -6,6 +6,7 @@
 #ifndef TESTS_GOLDEN_TRACE_BUILDER_H_
 #define TESTS_GOLDEN_TRACE_BUILDER_H_
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -84,6 +85,9 @@ class TraceBuilder {
 
   // Device ticks at a true host time.
   uint64_t Ticks(uint32_t device, int64_t host_ns) const;
+  // What a command's stalls are charged: whole ticks, of which no part has more than one too
+  // many nor lacks two (docs/device-counters.md).
+  std::array<uint64_t, kNumStalls> StallTicks(uint32_t device, const CommandSpec& command) const;
   static size_t NumCounters();
 
   proto::TraceInfo* info() { return &info_; }

@@ -93,11 +93,7 @@ void TraceBuilder::AddDevicePackets(std::vector<proto::Packet>* packets) {
         commands->add_memory_bytes(command.memory_bytes);
         commands->add_row_hits(command.row_hits);
         commands->add_row_misses(command.row_misses);
-        for (int s = 0; s < kNumStalls; ++s) {
-          commands->add_stall_ticks(s == kStallSemaphore
-                                        ? ticks(command.start_ns) - ticks(command.head_ns)
-                                        : ticks(command.stall_ns[s]) - ticks(0));
-        }
+        for (uint64_t stall : StallTicks(job->device, command)) commands->add_stall_ticks(stall);
       }
       const uint64_t doorbell = ticks(job->device_doorbell_ns);
       const auto after = [&](int64_t ns) { return static_cast<int64_t>(ticks(ns) - doorbell); };

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/analysis/durations.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace acceltrace::analysis {
+namespace {
+
+// More than any trace is long: a duration of which nothing is known.
+constexpr double kUnboundedNs = static_cast<double>(int64_t{1} << 61);
+
+}  // namespace
+
+Durations::Durations(const model::Device& device) : device_(device) {
+  const double hz = static_cast<double>(device.about.clock().nominal_hz());
+  nominal_ns_ = hz > 0 ? 1e9 / hz : 1;
+}
+
+Rate Durations::RateBetween(const Mark& from, const Mark& to) const {
+  if (!known()) return {0, nominal_ns_, kUnboundedNs};
+  // Of many ticks, so that whole ns are exact enough.
+  constexpr uint64_t kMany = 1'000'000'000;
+  const model::Interval many = device_.clock.Length(kMany, kMany, from, to);
+  constexpr auto kEach = static_cast<double>(kMany);
+  return {static_cast<double>(many.lo_ns) / kEach, static_cast<double>(many.mid_ns) / kEach,
+          static_cast<double>(many.hi_ns) / kEach};
+}
+
+Amount Durations::Of(double lo_ticks, double mid_ticks, double hi_ticks, const Mark& from,
+                     const Mark& to) const {
+  const Rate rate = RateBetween(from, to);
+  return {std::max(0.0, lo_ticks) * rate.lo, mid_ticks * rate.mid, hi_ticks * rate.hi};
+}
+
+Amount Durations::Elapsed(const Mark& from, const Mark& to) const {
+  if (!from.SameEpoch(to)) return ToAmount(Lapse(from.host, to.host));
+  const auto ticks = static_cast<double>(static_cast<int64_t>(to.ticks - from.ticks));
+  if (ticks < 0) {
+    // Out of order: for causality.h to tell.
+    const Rate rate = RateBetween(to, from);
+    return {(ticks - 1) * rate.hi, ticks * rate.mid, (ticks + 1) * rate.lo};
+  }
+  const Rate rate = RateBetween(from, to);
+  if (!known() || rate.Even()) return Of(ticks - 1, ticks, ticks + 1, from, to);
+  // The rate changed on the way. The later the beginning truly was in its tick, the shorter.
+  const Amount host = ToAmount(Lapse(from.host, to.host));
+  Amount exact = Exactly(from, to);
+  exact.lo = std::max(exact.lo - RateBetween(from, from).hi, host.lo);
+  exact.hi = std::min(exact.hi + RateBetween(to, to).hi, host.hi);
+  exact.lo = std::clamp(exact.lo, 0.0, std::max(0.0, exact.hi));
+  exact.mid = std::clamp(host.mid, exact.lo, std::max(exact.lo, exact.hi));
+  return exact;
+}
+
+namespace {
+
+// Where the rate changes on the way, in parts; *left: of how many more.
+Amount InParts(const Durations& durations, const Mark& from, const Mark& to, int* left) {
+  const uint64_t ticks = to.ticks - from.ticks;
+  const Rate rate = durations.RateBetween(from, to);
+  const auto all = static_cast<double>(ticks);
+  // A change of the rate within one tick has no parts, and one that nothing is known of has no
+  // end of them.
+  if (ticks <= 1 || *left <= 0 || rate.Even()) {
+    return {all * rate.lo, all * rate.mid, all * rate.hi};
+  }
+  *left -= 2;
+  Mark middle = from;
+  middle.ticks += ticks / 2;
+  Amount sum = InParts(durations, from, middle, left);
+  sum += InParts(durations, middle, to, left);
+  return sum;
+}
+
+}  // namespace
+
+Amount Durations::Exactly(const Mark& from, const Mark& to) const {
+  if (!from.SameEpoch(to) || !from.Before(to)) return {};
+  const auto ticks = static_cast<double>(to.ticks - from.ticks);
+  if (!known()) return Of(0, ticks, ticks, from, to);
+  // Enough for the parts around a few changes, each half as long as the one before it.
+  int left = 512;
+  return InParts(*this, from, to, &left);
+}
+
+Span Durations::Between(const Mark& from, const Mark& to) const {
+  return Elapsed(from, to).Round();
+}
+
+void UnitSum::Add(const Mark& from, const Mark& to) {
+  const bool after = any_ && last_.SameEpoch(from);
+  const bool overlaps = after && from.Before(last_);
+  overlaps_ += overlaps;
+  if (!from.SameEpoch(to) || to.Before(from) || overlaps) {
+    sum_ += time_->Elapsed(from, to);
+  } else if (!time_->RateBetween(from, to).Even()) {
+    sum_ += time_->Elapsed(from, to);
+  } else {
+    const auto ticks = static_cast<double>(to.ticks - from.ticks);
+    // Its first tick was counted with the one before, if that ended in it.
+    const double shared = after && from.ticks == last_.ticks ? 1 : 0;
+    sum_ += time_->Of(ticks - 1, ticks, ticks + 1 - shared, from, to);
+  }
+  if (!any_ || last_.Before(to)) last_ = to;
+  any_ = true;
+}
+
+std::vector<size_t> RowsByStart(const model::Model& model) {
+  const model::Commands& commands = model.commands;
+  std::vector<size_t> rows(commands.size());
+  std::iota(rows.begin(), rows.end(), size_t{0});
+  // By one reference for each device, so that the order is one whatever the data.
+  std::vector<uint64_t> reference(model.devices.size());
+  for (size_t i = commands.size(); i-- > 0;)
+    reference[commands.device[i]] = commands.start.ticks[i];
+  const auto place = [&](const model::DeviceTimes& times, size_t row) {
+    const Mark mark = MarkOf(times, row);
+    return std::make_pair(mark.epoch,
+                          static_cast<int64_t>(mark.ticks - reference[commands.device[row]]));
+  };
+  std::sort(rows.begin(), rows.end(), [&](size_t a, size_t b) {
+    if (commands.device[a] != commands.device[b]) return commands.device[a] < commands.device[b];
+    if (commands.unit[a] != commands.unit[b]) return commands.unit[a] < commands.unit[b];
+    const auto start_a = place(commands.start, a), start_b = place(commands.start, b);
+    if (start_a != start_b) return start_a < start_b;
+    const auto end_a = place(commands.end, a), end_b = place(commands.end, b);
+    return end_a != end_b ? end_a < end_b : a < b;
+  });
+  return rows;
+}
+
+Waits::Waits(const model::Model& model, const std::vector<size_t>& rows,
+             const std::vector<Durations>& times)
+    : model_(model), times_(times), between_(rows.size()) {
+  const model::Commands& commands = model.commands;
+  for (size_t first = 0; first < rows.size();) {
+    // The commands of one unit.
+    size_t last = first;
+    bool several = false;
+    for (; last < rows.size() && commands.device[rows[last]] == commands.device[rows[first]] &&
+           commands.unit[rows[last]] == commands.unit[rows[first]];
+         ++last) {
+      several |= commands.queue[rows[last]] != commands.queue[rows[first]];
+    }
+    for (size_t at = first; several && at < last; ++at) {
+      const Mark fetched = MarkOf(commands.fetched, rows[at]);
+      const auto from = std::partition_point(
+          rows.begin() + static_cast<ptrdiff_t>(first), rows.begin() + static_cast<ptrdiff_t>(at),
+          [&](size_t row) { return MarkOf(commands.start, row).Before(fetched); });
+      between_[rows[at]] = static_cast<uint32_t>(rows.begin() + static_cast<ptrdiff_t>(at) - from);
+    }
+    first = last;
+  }
+}
+
+Amount Waits::Of(size_t command) const {
+  const model::Commands& commands = model_.commands;
+  const Durations& time = times_[commands.device[command]];
+  const Mark head = MarkOf(commands.head, command), start = MarkOf(commands.start, command);
+  Amount wait = time.Elapsed(head, start);
+  if (between_[command] == 0) return wait;
+  // Each of the others may end a piece, and so may a change of who is waited for.
+  const double pieces = 2.0 * between_[command];
+  const Amount edges = time.Of(pieces, 0, pieces, head, start);
+  wait.lo = std::max(0.0, wait.lo - edges.hi);
+  wait.hi += edges.hi;
+  return wait.Within(time.Elapsed(MarkOf(commands.fetched, command), start));
+}
+
+}  // namespace acceltrace::analysis

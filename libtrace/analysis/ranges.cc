@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/analysis/ranges.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "libtrace/analysis/durations.h"
+#include "libtrace/analysis/names.h"
+
+namespace acceltrace::analysis {
+namespace {
+
+uint64_t Thread(uint32_t pid, uint32_t tid) { return (static_cast<uint64_t>(pid) << 32) | tid; }
+
+// For each range the one that it lies in, or kNoRow. In the order in which a thread's ranges
+// end, inner ones first, each takes those deeper ones that began in it and are not taken yet:
+// times alone would not tell where they are equal. A parent that was lost leaves its children
+// to the next one outside.
+std::vector<uint32_t> FindParents(const model::Ranges& ranges) {
+  std::vector<uint32_t> order;
+  for (uint32_t r = 0; r < ranges.size(); ++r) {
+    if (!ranges.mark[r]) order.push_back(r);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return std::tie(ranges.end_ns[a], ranges.depth[b], ranges.begin_ns[b]) <
+           std::tie(ranges.end_ns[b], ranges.depth[a], ranges.begin_ns[a]);
+  });
+  std::vector<uint32_t> parents(ranges.size(), model::kNoRow);
+  std::map<uint64_t, std::vector<uint32_t>> pending;  // by thread, ended and without a parent
+  for (uint32_t r : order) {
+    std::vector<uint32_t>& ended = pending[Thread(ranges.pid[r], ranges.tid[r])];
+    // Those of the range are the last ones: what ended before it began is no child. Damaged
+    // data may leave more that end later than a thread would.
+    constexpr size_t kMostOthers = 64;
+    std::vector<uint32_t> others;
+    while (!ended.empty() && ranges.end_ns[ended.back()] >= ranges.begin_ns[r] &&
+           others.size() < kMostOthers) {
+      const uint32_t child = ended.back();
+      ended.pop_back();
+      if (ranges.depth[child] > ranges.depth[r] && ranges.begin_ns[child] >= ranges.begin_ns[r]) {
+        parents[child] = r;
+      } else {
+        others.push_back(child);
+      }
+    }
+    ended.insert(ended.end(), others.rbegin(), others.rend());
+    ended.push_back(r);
+  }
+  return parents;
+}
+
+// What a call's jobs did on devices.
+struct CallWork {
+  uint64_t jobs = 0, commands = 0;
+  Amount device;
+};
+
+std::vector<CallWork> WorkByCall(const model::Model& model) {
+  const std::vector<Durations> times(model.devices.begin(), model.devices.end());
+  std::vector<CallWork> work(model.api.size());
+  const model::Jobs& jobs = model.jobs;
+  for (size_t j = 0; j < jobs.size(); ++j) {
+    if (jobs.api_row[j] == model::kNoRow) continue;
+    CallWork& call = work[jobs.api_row[j]];
+    ++call.jobs;
+    call.commands += jobs.num_commands[j];
+    for (uint32_t c = 0; c < jobs.num_commands[j]; ++c) {
+      const size_t row = jobs.first_command[j] + c;
+      call.device += times[jobs.device[j]].Elapsed(MarkOf(model.commands.start, row),
+                                                   MarkOf(model.commands.end, row));
+    }
+  }
+  return work;
+}
+
+// Ranges as nodes of the tree of names.
+class Tree {
+ public:
+  Tree(const model::Model& model, bool fold) : model_(model), node_of_(model.ranges.size()) {
+    const model::Ranges& ranges = model.ranges;
+    std::set<std::string> names;
+    for (uint32_t name : ranges.name) names.insert(model.strings.Get(name));
+    const NameGroups groups(fold, {names.begin(), names.end()});
+    const std::vector<uint32_t> parents = FindParents(ranges);
+    std::map<std::pair<uint32_t, std::string>, uint32_t> nodes;  // by parent and name
+    // By begin, outer first: a parent comes before its children.
+    for (uint32_t r = 0; r < ranges.size(); ++r) {
+      if (ranges.mark[r]) continue;
+      const uint32_t parent = parents[r] == model::kNoRow ? model::kNoRow : node_of_[parents[r]];
+      // By text: two processes' names of one range are two strings.
+      const std::string& name = groups.Of(model.strings.Get(ranges.name[r]));
+      std::pair<uint32_t, std::string> key(parent, name);
+      if (uses_.size() >= kMaxNamedRows && !nodes.contains(key)) {
+        key = {model::kNoRow, kOtherNames};
+      }
+      const auto [node, fresh] = nodes.try_emplace(key, static_cast<uint32_t>(uses_.size()));
+      node_of_[r] = node->second;
+      if (fresh) {
+        RangeUse& use = uses_.emplace_back();
+        use.name = key.second;
+        use.parent = key.first;
+        use.depth = use.parent == model::kNoRow ? 0 : uses_[use.parent].depth + 1;
+      }
+      RangeUse& use = uses_[node->second];
+      const int64_t length_ns = ranges.end_ns[r] - ranges.begin_ns[r];
+      ++use.count;
+      use.host_ns += length_ns;
+      use.longest_ns = std::max(use.longest_ns, length_ns);
+    }
+  }
+
+  // To each range that is open in its thread when a call begins, once for those of one node.
+  void Credit() {
+    const model::Ranges& ranges = model_.ranges;
+    const std::vector<CallWork> work = WorkByCall(model_);
+    std::map<uint64_t, std::vector<size_t>> open;
+    size_t next = 0;
+    for (size_t call = 0; call < model_.api.size(); ++call) {
+      const int64_t at_ns = model_.api.begin_ns[call];
+      for (; next < ranges.size() && ranges.begin_ns[next] <= at_ns; ++next) {
+        if (ranges.mark[next]) continue;
+        // No program nests deeper; the outermost ones go without.
+        constexpr size_t kMaxNested = 64;
+        auto& stack = open[Thread(ranges.pid[next], ranges.tid[next])];
+        if (stack.size() >= kMaxNested) {
+          std::erase_if(stack,
+                        [&](size_t r) { return ranges.end_ns[r] < ranges.begin_ns[next]; });
+        }
+        if (stack.size() >= kMaxNested) stack.erase(stack.begin());
+        stack.push_back(next);
+      }
+      if (work[call].jobs == 0) continue;
+      auto& stack = open[Thread(model_.api.pid[call], model_.api.tid[call])];
+      std::erase_if(stack, [&](size_t r) { return ranges.end_ns[r] < at_ns; });
+      std::set<uint32_t> credited;
+      for (size_t r : stack) {
+        if (!credited.insert(node_of_[r]).second) continue;
+        RangeUse& use = uses_[node_of_[r]];
+        use.jobs += work[call].jobs;
+        use.commands += work[call].commands;
+        use.device += work[call].device;
+      }
+    }
+  }
+
+  std::vector<RangeUse> InOrder() const {
+    std::vector<std::vector<uint32_t>> children(uses_.size());
+    std::vector<uint32_t> stack;
+    for (uint32_t node = 0; node < uses_.size(); ++node) {
+      const uint32_t parent = uses_[node].parent;
+      (parent == model::kNoRow ? stack : children[parent]).push_back(node);
+    }
+    const auto shortest_first = [&](std::vector<uint32_t>* nodes) {
+      std::sort(nodes->begin(), nodes->end(), [&](uint32_t a, uint32_t b) {
+        return std::tie(uses_[a].host_ns, uses_[b].name) <
+               std::tie(uses_[b].host_ns, uses_[a].name);
+      });
+    };
+    shortest_first(&stack);
+    std::vector<RangeUse> result;
+    std::vector<uint32_t> position(uses_.size());
+    while (!stack.empty()) {
+      const uint32_t node = stack.back();
+      stack.pop_back();
+      position[node] = static_cast<uint32_t>(result.size());
+      RangeUse use = uses_[node];
+      if (use.parent != model::kNoRow) use.parent = position[use.parent];
+      result.push_back(std::move(use));
+      shortest_first(&children[node]);
+      stack.insert(stack.end(), children[node].begin(), children[node].end());
+    }
+    return result;
+  }
+
+ private:
+  const model::Model& model_;
+  std::vector<uint32_t> node_of_;  // by row of the model's ranges
+  std::vector<RangeUse> uses_;
+};
+
+}  // namespace
+
+std::vector<RangeUse> ComputeRanges(const model::Model& model, bool fold) {
+  Tree tree(model, fold);
+  tree.Credit();
+  return tree.InOrder();
+}
+
+}  // namespace acceltrace::analysis
