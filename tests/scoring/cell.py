@@ -122,7 +122,8 @@ class Machine:
         """Records axl-pulse on the first so many devices. pulse: further words for it. load:
         processes that keep the host busy meanwhile. Returns lists of scores by device, as
         clock-score --json prints them: "ptm", "plain" (as if there were no cross-timestamps) and
-        "untold" (as if the device had not told of changes, either)."""
+        "untold" (as if the device had not told of changes, either); and "figures", what
+        report-score says of the report."""
         number = self.recorded
         self.recorded += 1
         self._wait_for(lambda: os.path.exists(self.truths[0]), START_S)
@@ -144,8 +145,26 @@ class Machine:
                 with open(f"{self.folder}/out-{number}", encoding="utf-8") as out:
                     raise RuntimeError(f"the recording failed: {out.read().strip()[-500:]}")
         trace = f"{self.folder}/cell-{number}.atrace"
-        return {name: score(trace, self.truths[:devices], options) for name, options in
-                (("ptm", []), ("plain", ["--no-ptm"]), ("untold", ["--no-ptm", "--untold"]))}
+        scores = {name: score(trace, self.truths[:devices], options) for name, options in
+                  (("ptm", []), ("plain", ["--no-ptm"]), ("untold", ["--no-ptm", "--untold"]))}
+        scores["figures"] = score_figures(trace, self.truths[:devices])
+        return scores
+
+    def run(self, command, devices, timeout_s=600):
+        """Records a command of the build on these devices; what report-score says of it."""
+        number = self.recorded
+        self.recorded += 1
+        self._wait_for(lambda: os.path.exists(self.truths[0]), START_S)
+        program = next(path for path in (f"{REPO}/build/{folder}/{command[0]}"
+                                         for folder in ("bin", "test")) if os.path.exists(path))
+        self._go(",".join(f"--device,axl{device}" for device in devices),
+                 " ".join(map(str, [program, *command[1:]])))
+        self._wait_for(lambda: os.path.exists(f"{self.folder}/done-{number}"), timeout_s)
+        with open(f"{self.folder}/done-{number}", encoding="ascii") as status:
+            if status.read().strip() != "0":
+                with open(f"{self.folder}/out-{number}", encoding="utf-8") as out:
+                    raise RuntimeError(f"the recording failed: {out.read().strip()[-500:]}")
+        return score_figures(f"{self.folder}/cell-{number}.atrace", self.truths)
 
     def _go(self, options, command):
         path = f"{self.folder}/go-{self.recorded - (options != 'end')}"
@@ -171,3 +190,11 @@ def score(trace, truths, options):
     if not done.stdout:
         raise RuntimeError(f"clock-score: {done.stderr.strip()}")
     return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def score_figures(trace, truths):
+    done = subprocess.run([f"{REPO}/build/test/report-score", "--json", trace, *truths],
+                          capture_output=True, text=True, check=False)
+    if not done.stdout:
+        raise RuntimeError(f"report-score: {done.stderr.strip()}")
+    return json.loads(done.stdout)
