@@ -133,8 +133,7 @@ std::string Ops(const Report& report, const Style& style) {
   constexpr size_t kShown = 20;
   const size_t shown = std::min(kShown, ops.size());
   std::string remark =
-      "start to end, stalls and all; waits at the head of the queue are in busy "
-      "and limited by";
+      "time and peak: start to end, with stalls; busy: of that and the wait before";
   if (shown < ops.size()) remark += fmt::format("; the first {} of {}", shown, ops.size());
   std::string out = view::Heading(style, "OPS BY DEVICE TIME", remark);
   Table table({{"op", Align::kLeft, true},
@@ -147,16 +146,14 @@ std::string Ops(const Report& report, const Style& style) {
                {"longest"},
                {"busy"},
                {"limited by", Align::kLeft},
-               {"of peak, start to end"}});
+               {"of peak"}});
   for (size_t i = 0; i < shown; ++i) {
     const analysis::OpUse& op = ops[i];
-    const analysis::Ratio limited = ShareOf(op.limiter_time, op.held);
     const auto count = static_cast<double>(op.count);
     const analysis::Amount mean{op.time.lo / count, op.time.mid / count, op.time.hi / count};
     table.Add({op.name, op.unit, FormatCount(op.count), FormatSpan(op.time), FormatShare(op.share),
                Bar(op.share.mid, 6), FormatSpan(mean), FormatSpan(op.longest),
-               op.held.hi > 0 ? FormatShare(op.busy_share) : "-",
-               fmt::format("{} {}", op.limiter, FormatShare(limited)),
+               op.held.hi > 0 ? FormatShare(op.busy_share) : "-", op.limiter,
                op.peak_share.hi > 0 && op.work > 0 ? FormatShare(op.peak_share) : ""});
   }
   return out + table.Render(style);
