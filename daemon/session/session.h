@@ -31,7 +31,7 @@ struct StopInfo {
   int32_t command_status = -1;  // -1 = no command
   uint64_t cpu_ns = 0;          // the tracer's own
   uint64_t bytes_written = 0;
-  uint64_t api_bound_ns = 0;  // of API times
+  uint64_t api_bound_ns = 0;          // of API times
   uint64_t overwritten_rows = 0;      // flight recorder
   int64_t whole_since_ns = 0;         // likewise: from here on nothing was; 0 = the start
   uint64_t bpf_ns = 0, bpf_runs = 0;  // of a snapshot

@@ -67,8 +67,9 @@ struct ApiRings::Process : RingSink {
     Note(tid);
     EventHandler* const handler = rings->handler_;
     if (static_cast<Kind>(slot.kind) == Kind::kApiEnd) {
-      const ApiEnd end = {time_ns, pid, tid, static_cast<int32_t>(slot.arg),
-                          slot.call.correlation, names[slot.name]};
+      const ApiEnd end = {
+          time_ns,         pid, tid, static_cast<int32_t>(slot.arg), slot.call.correlation,
+          names[slot.name]};
       if (holding && held.correlation == end.correlation) {
         holding = false;
         handler->OnApiCall(held, end);

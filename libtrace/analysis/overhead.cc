@@ -137,7 +137,7 @@ void AddCalibrated(const model::Model& model, const Breakdown& breakdown,
   run[kLow] = std::min(run[kLow], run[kMid]);
   run[kHigh] = std::max(run[kHigh], run[kMid]);
   cost->run = ToSpan(run);
-  cost->share = breakdown.Share(cost->run);
+  cost->share = breakdown.Share(cost->run).mid;
   Distribute(sums, breakdown, cost);
   cost->advice = Advice(model, *cost);
 }

@@ -127,8 +127,7 @@ class Tree {
         constexpr size_t kMaxNested = 64;
         auto& stack = open[Thread(ranges.pid[next], ranges.tid[next])];
         if (stack.size() >= kMaxNested) {
-          std::erase_if(stack,
-                        [&](size_t r) { return ranges.end_ns[r] < ranges.begin_ns[next]; });
+          std::erase_if(stack, [&](size_t r) { return ranges.end_ns[r] < ranges.begin_ns[next]; });
         }
         if (stack.size() >= kMaxNested) stack.erase(stack.begin());
         stack.push_back(next);

@@ -172,7 +172,7 @@ Json BreakdownJson(const Report& report) {
                {"gaps",
                 {{"count", breakdown.gaps},
                  {"count_lo", breakdown.gaps_lo},
-            {"count_hi", breakdown.gaps_hi},
+                 {"count_hi", breakdown.gaps_hi},
                  {"total", SpanJson(breakdown.gap_total)},
                  {"longest", SpanJson(breakdown.gap_longest)}}},
                {"classes", classes},

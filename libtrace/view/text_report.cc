@@ -85,9 +85,9 @@ std::string Heading(const Report& report, const Style& style) {
 // A class less what the tracer did in it, where it did anything.
 static std::string Without(const analysis::Span& span, const analysis::Span& tracer) {
   if (tracer.hi_ns == 0) return "";
-  return FormatSpan({std::max<int64_t>(0, span.lo_ns - tracer.hi_ns),
-                     std::max<int64_t>(0, span.mid_ns - tracer.mid_ns),
-                     std::max<int64_t>(0, span.hi_ns - tracer.lo_ns)});
+  return FormatSpan(analysis::Span{std::max<int64_t>(0, span.lo_ns - tracer.hi_ns),
+                                   std::max<int64_t>(0, span.mid_ns - tracer.mid_ns),
+                                   std::max<int64_t>(0, span.hi_ns - tracer.lo_ns)});
 }
 
 std::string Breakdown(const Report& report, const Style& style) {
