@@ -36,6 +36,7 @@ for suite in tests/bench/*; do
 	[ -x "$suite" ] || continue
 	needs=$(sed -n '1,20s/^# needs: *//p' "$suite")
 	[ -n "$needs" ] || continue
+	# shellcheck disable=SC2013
 	for file in $(grep -o 'build/\(test\|fuzz\)/[a-z0-9_-]*' "$suite" | sort -u); do
 		case " $needs " in *" $file "*) ;; *) echo "$suite does not say that it needs $file" ;; esac
 	done

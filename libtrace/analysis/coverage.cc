@@ -77,7 +77,7 @@ bool Coverage::Collected(std::string_view probe, std::string_view family, bool o
     const std::string_view name = told.name();
     if (name.substr(0, family.size()) != family) continue;
     any = true;
-    if (name == probe) return told.attached();
+    if (name.ends_with(probe)) return told.attached();
   }
   return !any && otherwise;
 }

@@ -36,7 +36,7 @@ class Coverage {
   // Until when they are.
   int64_t Until(uint32_t pid) const;
 
-  // Whether this kind of event was collected at all: a probe of this name, or, if the trace
+  // Whether this kind of event was collected at all: a probe whose name ends so, or, if the trace
   // names none that begins so, `otherwise`.
   bool Collected(std::string_view probe, std::string_view family, bool otherwise) const;
 

@@ -36,7 +36,7 @@ class JobChecker {
                                         [](int64_t at_ns) { return at_ns != model::kNoTime; });
     const bool any_device = std::any_of(jobs_.on_device.begin(), jobs_.on_device.end(),
                                         [](uint8_t seen) { return seen != 0; });
-    driver_ = coverage_.Collected("tp:axl_submit", "tp:", any_submit) || any_submit;
+    driver_ = coverage_.Collected("_submit", "tp:", any_submit) || any_submit;
     for (size_t j = 0; j < jobs_.size(); ++j) {
       const std::string probe = "device:" + model_.devices[jobs_.device[j]].about.name();
       device_ = coverage_.Collected(probe, "device:", any_device);

@@ -23,6 +23,6 @@ $(HELLO_TEST_OBJ): tests/workloads/hello/hello.c
 
 $(eval $(call program,$(BUILD)/test/unit-workloads,$(wildcard tests/workloads/*/*_test.cc) \
   $(foreach name,$(WORKLOADS),$(call workload-srcs,$(name))) tests/catch_main.cc \
-  $(call room-srcs,libtrace/runtime) $(wildcard libtrace/runtime/testing/*.cc),-lpthread,$(HELLO_TEST_OBJ)))
+  $(call room-srcs,libtrace/runtime) $(call room-srcs,libtrace/ring) $(wildcard libtrace/runtime/testing/*.cc),-lpthread,$(HELLO_TEST_OBJ)))
 OBJS += $(HELLO_TEST_OBJ)
 UNIT_TESTS += $(BUILD)/test/unit-workloads

@@ -22,7 +22,8 @@ import monitor  # noqa: E402
 FOLDER = sys.argv[1]
 LIMIT_S = 120
 HELLO = ["axl-hello"]
-MODEL = ["axl-transformer", "--layers", "1", "--dim", "48", "--heads", "3", "--ffn", "77", "--vocab",
+MODEL = ["axl-transformer", "--layers", "1", "--dim", "48", "--heads", "3", "--ffn", "77",
+         "--vocab",
          "99", "--prompt", "2", "--tokens", "3"]
 STRESS = ["axl-stress", "--processes", "2", "--threads", "2", "--calls", "25"]
 recordings = []
@@ -66,7 +67,8 @@ def started(*arguments, out):
     """acceltrace record that goes on; it has begun when its trace is there."""
     client = subprocess.Popen(["acceltrace", "record", "-q", "-o", out, *arguments],
                               stdout=subprocess.DEVNULL)
-    wait_until(lambda: os.path.exists(out) and os.path.getsize(out) > 0 or client.poll() is not None)
+    wait_until(lambda: os.path.exists(out) and os.path.getsize(out) > 0
+               or client.poll() is not None)
     return client
 
 
@@ -79,7 +81,8 @@ def wait_until(true):
 
 
 def daemons():
-    return subprocess.run(["pidof", "acceltraced"], capture_output=True, check=False).returncode == 0
+    found = subprocess.run(["pidof", "acceltraced"], capture_output=True, check=False)
+    return found.returncode == 0
 
 
 # One program, its children, its ways to end.
@@ -93,7 +96,8 @@ plain("exec after exec", "--", "sh", "-c", "exec sh -c 'exec axl-hello'")
 plain("no use of a device", "--", "true")
 plain("a command that fails", "--", "sh", "-c", "axl-hello; exit 7", status=7)
 plain("a command that is killed", "--", "sh", "-c", "axl-hello; kill -TERM $$", status=143)
-plain("killed in the middle", "--", "timeout", "-s", "KILL", "0.4", "axl-stress", "--calls", "100000",
+plain("killed in the middle", "--", "timeout", "-s", "KILL", "0.4", "axl-stress", "--calls",
+      "100000",
       status=None)
 plain("ended while its command goes on", "--duration", "0.3", "--", "sh", "-c",
       "axl-stress --processes 1 --threads 1 --calls 300")
@@ -332,7 +336,8 @@ def jumps_back_and_a_change_of_rate(out):
 
 @recording
 def changes_of_rate(out):
-    changing(out, ("clock-hz", 800_000_000), ("clock-ramp-ns", 50_000_000), ("clock-hz", 1_000_000_000))
+    changing(out, ("clock-hz", 800_000_000), ("clock-ramp-ns", 50_000_000),
+             ("clock-hz", 1_000_000_000))
 
 
 # Devices in trouble, and honest about it.
@@ -377,7 +382,8 @@ def faulty(out, *changes):
 # Last: the driver goes and comes back.
 @recording
 def after_a_reload_of_the_driver(out):
-    module = subprocess.run("modprobe -R axl || true; ls " + REPO + "/build/kmod/$(uname -r)/axl.ko",
+    module = subprocess.run("modprobe -R axl || true; "
+                            "ls " + REPO + "/build/kmod/$(uname -r)/axl.ko",
                             shell=True, capture_output=True, text=True, check=False)
     path = module.stdout.split()[-1]
     subprocess.run(["rmmod", "axl"], check=True)
