@@ -141,9 +141,7 @@ std::string Ops(const Report& report, const Style& style) {
                {"count"},
                {"time"},
                {"share"},
-               {"", Align::kLeft},
                {"mean"},
-               {"longest"},
                {"busy"},
                {"limited by", Align::kLeft},
                {"of peak"}});
@@ -152,8 +150,7 @@ std::string Ops(const Report& report, const Style& style) {
     const auto count = static_cast<double>(op.count);
     const analysis::Amount mean{op.time.lo / count, op.time.mid / count, op.time.hi / count};
     table.Add({op.name, op.unit, FormatCount(op.count), FormatSpan(op.time), FormatShare(op.share),
-               Bar(op.share.mid, 6), FormatSpan(mean), FormatSpan(op.longest),
-               op.held.hi > 0 ? FormatShare(op.busy_share) : "-", op.limiter,
+               FormatSpan(mean), op.held.hi > 0 ? FormatShare(op.busy_share) : "-", op.limiter,
                op.peak_share.hi > 0 && op.work > 0 ? FormatShare(op.peak_share) : ""});
   }
   return out + table.Render(style);
