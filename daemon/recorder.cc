@@ -246,7 +246,7 @@ Status Recorder::Snapshot(UniqueFd output, const std::string& output_name) {
     stop.bpf_runs = cost.runs;
   }
   stop.overwritten_rows = router_.ring()->evicted_rows();
-  stop.whole_since_ns = router_.ring()->whole_since_ns();
+  stop.whole_since_ns = std::min(router_.ring()->whole_since_ns(), stop.stop_ns);
   std::vector<proto::Packet> closing = session_.Checkpoint(stop, SourceHops());
 
   FileSink sink(std::move(output), output_name);
@@ -324,7 +324,7 @@ Summary Recorder::Stop(const std::string& reason, int32_t command_status) {
   if (bpf_ != nullptr) stop.api_bound_ns = bpf_->api_bound_ns();
   if (const RingOutput* ring = router_.ring()) {
     stop.overwritten_rows = ring->evicted_rows();
-    stop.whole_since_ns = ring->whole_since_ns();
+    stop.whole_since_ns = std::min(ring->whole_since_ns(), stop.stop_ns);
   }
   proto::Accounts cost;
   work_log_.Write(&cost);
