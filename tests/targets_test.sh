@@ -33,7 +33,8 @@ check 'bench: a suite that is not there' 'bench: no suite nosuch in tests/bench'
 
 # Each suite names what it uses, so that it runs in a checkout where nothing was built.
 for suite in tests/bench/*; do
-	[ -f "$suite" ] && [ -x "$suite" ] || continue
+	[ -f "$suite" ] || continue
+	[ -x "$suite" ] || continue
 	needs=$(sed -n '1,20s/^# needs: *//p' "$suite")
 	[ -n "$needs" ] || continue
 	# shellcheck disable=SC2013
