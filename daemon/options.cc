@@ -106,6 +106,14 @@ Status ApplyValue(std::string_view option, std::string_view value, Options* opti
       return Bad(option, value, "not a duration of at least 10us (such as 500us, 1ms), or 0");
     }
     record.counter_period_ns = *period_ns;
+  } else if (option == "--priority") {
+    auto priority = ParsePriority(std::string(value));
+    if (!priority.ok()) return Bad(option, value, priority.message().c_str());
+    record.priority = *priority;
+  } else if (option == "--cpu") {
+    auto cpus = ParseCpus(std::string(value));
+    if (!cpus.ok()) return Bad(option, value, cpus.message().c_str());
+    record.cpus = std::move(cpus).value();
   } else if (option == "--ring") {
     const auto bytes = ParseBytes(value);
     if (!bytes || *bytes < kMinRingBytes) return Bad(option, value, "not a size of at least 64K");
@@ -159,6 +167,8 @@ const char kUsage[] =
     "  --probes LIST         of api,usdt,driver,device,counters,clock [all but usdt]\n"
     "  --libaxl FILE         API library whose probes are attached; repeatable\n"
     "  --counter-period T    device counter samples, such as 500us; 0 = none [1ms]\n"
+    "  --priority P          recorder's: idle, normal or a nice value [idle]\n"
+    "  --cpu LIST            processors it runs on, such as 0,2-3 [all]\n"
     "  --ring SIZE           flight recorder: keep the last SIZE bytes in memory\n"
     "  --live-socket PATH    live readers may connect here\n"
     "Both: --help, --version.\n"

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/drain_priority.h"
 #include "libtrace/stream/result.h"
 
 namespace acceltrace::daemon {
@@ -37,6 +38,8 @@ struct RecordOptions {
   std::vector<std::string> libraries;
   uint64_t counter_period_ns = 1'000'000;
   uint64_t ring_bytes = 0;  // flight recorder, 0 = off
+  Priority priority;
+  std::vector<int> cpus;  // none = all
   std::vector<std::string> command;
   // Not from the command line:
   std::optional<uint32_t> owner;  // record this user's processes only

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "daemon/sources/axl_device.h"
 #include "daemon/sources/clock_watch.h"
 #include "daemon/sources/device_description.h"
 #include "daemon/sources/device_source.h"
@@ -94,6 +93,12 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(const RecordOptions& options, 
     if (Status status = recorder->Track(pid); !status.ok()) return status;
   }
   recorder->Poll();
+  std::string warning;
+  auto priority =
+      DrainPriority::Apply(options.priority, options.cpus, recorder->wake_fd(), &warning);
+  if (!priority.ok()) return priority.status();
+  recorder->priority_ = std::move(priority).value();
+  if (!warning.empty()) recorder->warnings_.push_back(std::move(warning));
   return recorder;
 }
 
@@ -104,6 +109,7 @@ Status Recorder::Attach(const RecordOptions& options) {
     if (!opened.ok()) return opened.status();
     devices = std::move(opened).value();
   }
+  devices_ = devices;
   BpfOptions bpf;
   bpf.usdt = options.probes.usdt;
   bpf.rings = options.probes.api && !bpf.usdt;
@@ -189,7 +195,19 @@ Pace Recorder::DrainSources(int64_t now_ns) {
   return all;
 }
 
+void Recorder::FlushSources() {
+  for (const auto& source : sources_) source->Flush();
+  if (bpf_ != nullptr) bpf_->Flush();
+}
+
+void Recorder::TraceJobsInFlight() {
+  for (const auto& device : devices_) device->TraceJobsInFlight();
+}
+
 Status Recorder::Snapshot(UniqueFd output, const std::string& output_name) {
+  TraceJobsInFlight();
+  DrainSources(MonotonicNs());
+  FlushSources();
   session_.Flush();
   FileSink sink(std::move(output), output_name);
   sink.Begin();
@@ -216,18 +234,26 @@ int64_t Recorder::Poll() {
   }
   if (now_ns - last_flush_ns_ >= kFlushNs) {
     last_flush_ns_ = now_ns;
+    FlushSources();
     session_.Flush();
     sink_.Kick();
   }
   router_.live().Pump();
   // At once only while a flood is worked off; never busy on behalf of a clock.
-  if (pace.next_ns == now_ns) return 0;
+  if (pace.next_ns == now_ns) {
+    if (priority_ != nullptr) priority_->Working(now_ns);
+    return 0;
+  }
   const int64_t tick_ns = NextMultiple(now_ns + kMinPauseNs, pause_ns_);
-  return std::max(std::min(pace.next_ns, tick_ns) - now_ns, kMinPauseNs);
+  const int64_t pause_ns = std::max(std::min(pace.next_ns, tick_ns) - now_ns, kMinPauseNs);
+  if (priority_ != nullptr) priority_->CaughtUp(now_ns + pause_ns);
+  return pause_ns;
 }
 
 Summary Recorder::Stop(const std::string& reason, int32_t command_status) {
   const int64_t stop_ns = MonotonicNs();
+  priority_.reset();
+  TraceJobsInFlight();
   // Samples first: the device's ring then holds everything that they caused.
   for (const auto& source : sources_) source->Stop();
   if (bpf_ != nullptr) bpf_->Stop();

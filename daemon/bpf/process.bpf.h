@@ -48,6 +48,7 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 	if (owner_uid != ACT_ANY_USER && (BPF_CORE_READ(task, cred, uid.val) != owner_uid ||
 					  BPF_CORE_READ(task, cred, euid.val) != owner_uid)) {
 		bpf_map_delete_elem(&tracked, &pid);
+		__sync_fetch_and_add(&tracked_generation, 1);
 		return 0;
 	}
 	entry->generation++;

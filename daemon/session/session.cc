@@ -96,8 +96,6 @@ void Session::Flush() {
   Send(&api_);
   Send(&ranges_);
   for (auto& [number, device] : devices_) {
-    Send(&device.commands);
-    Send(&device.jobs);
     Send(&device.events);
     Send(&device.sampled);
     Send(&device.read);
@@ -192,10 +190,8 @@ void Session::OnDevice(const proto::Device& device) {
     devices_before_begin_.push_back(device);
     return;
   }
-  const uint32_t bits = device.clock().bits();
-  const uint64_t mask = bits == 0 || bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
   devices_.try_emplace(device.device(), device.device(),
-                       static_cast<uint32_t>(device.counters_size()), mask);
+                       static_cast<uint32_t>(device.counters_size()));
   proto::Packet packet;
   *packet.mutable_device() = device;
   output_->Write(&packet, 0, 0);
@@ -277,14 +273,6 @@ void Session::OnRecord(uint32_t number, const axl_record& record) {
     return;
   }
   switch (record.h.type) {
-    case AXL_REC_CMD:
-      device->commands.Add(record.cmd);
-      SendIfFull(&device->commands);
-      break;
-    case AXL_REC_JOB:
-      device->jobs.Add(record.job);
-      SendIfFull(&device->jobs);
-      break;
     case AXL_REC_DOORBELL:
       device->events.Add(record.doorbell);
       SendIfFull(&device->events);
@@ -303,6 +291,13 @@ void Session::OnRecord(uint32_t number, const axl_record& record) {
       ++bad_;
       break;
   }
+}
+
+void Session::OnBlock(proto::Packet* block, int64_t first_ns, uint32_t rows, uint64_t events) {
+  in_ += events;
+  SendTables();
+  out_ += events;
+  output_->Write(block, first_ns, rows);
 }
 
 void Session::OnCounters(uint32_t number, const CounterRow& row) {

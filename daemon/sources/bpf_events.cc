@@ -32,6 +32,8 @@ constexpr TypeInfo kTypes[ACT_NUM_TYPES] = {
     {sizeof(act_process), ACT_HOP_PROCESS},
     {sizeof(act_ring), ACT_HOP_PROCESS},
     {sizeof(act_ring), ACT_HOP_PROCESS},
+    {sizeof(act_job), ACT_HOP_DRIVER},
+    {sizeof(act_wake), ACT_HOP_DRIVER},
 };
 
 template <size_t N>
@@ -129,10 +131,32 @@ void BpfEvents::Handle(const void* data, size_t bytes) {
       break;
     case ACT_RING_WAKE:  // has done its work by waking
       break;
+    case ACT_JOB:
+      jobs_.Append(*static_cast<const act_job*>(data));
+      if (jobs_.full()) Send(&jobs_);
+      break;
+    case ACT_WAKE:
+      waits_.Append(*static_cast<const act_wake*>(data));
+      if (waits_.full()) Send(&waits_);
+      break;
     case ACT_PROCESS:
       OnProcess(*static_cast<const act_process*>(data));
       break;
   }
+}
+
+template <typename Rows>
+void BpfEvents::Send(Rows* rows) {
+  proto::Packet packet;
+  const uint32_t count = rows->Encode(&writer_, packet.mutable_block());
+  if (count > 0) {
+    handler_->OnBlock(&packet, static_cast<int64_t>(packet.block().first()), count, count);
+  }
+}
+
+void BpfEvents::Flush() {
+  Send(&jobs_);
+  Send(&waits_);
 }
 
 void BpfEvents::OnProcess(const act_process& record) {

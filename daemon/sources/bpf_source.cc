@@ -390,6 +390,8 @@ Pace BpfSource::Drain(int64_t now_ns) {
   return pace;
 }
 
+void BpfSource::Flush() { impl_->events.Flush(); }
+
 void BpfSource::Stop() {
   impl_->links.clear();  // no program runs after this
   do {
@@ -398,6 +400,7 @@ void BpfSource::Stop() {
   } while (impl_->drained_records > 0);
   if (impl_->options.rings) impl_->rings.Stop();
   impl_->ReportUnseen();
+  impl_->events.Flush();
   impl_->ReportLosses();
 
   // A program that is entered again on its own CPU is skipped by the kernel and

@@ -36,6 +36,7 @@ class BpfSource : public Source {
   // Errors: no permission; the kernel lacks BPF, its BTF, or a feature.
   Status Start() override;
   Pace Drain(int64_t now_ns) override;
+  void Flush() override;
   void Stop() override;
 
   // Becomes readable (edge-triggered) when the ring is a quarter full. It is also

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "libtrace/stream/block.h"
 #include "libtrace/stream/framing.h"
 #include "libtrace/stream/source.h"
 #include "libtrace/stream/validate.h"
@@ -104,6 +105,13 @@ class PacketReader : public Reader {
     AddGap(*std::exchange(damage_, std::nullopt));
   }
 
+  // Readers see batches only.
+  static bool Expand(proto::Packet* packet) {
+    if (!packet->has_block()) return true;
+    const proto::Block block = std::move(*packet->mutable_block());
+    return UnpackBlock(block, packet).ok();
+  }
+
   // The frame is sound; true if its content is too.
   bool Take(const Frame& frame, proto::Packet* packet) {
     const uint64_t missing =
@@ -117,7 +125,7 @@ class PacketReader : public Reader {
     }
     expected_sequence_ = frame.sequence + 1;
     if (!packet->ParseFromArray(frame.packet.data(), static_cast<int>(frame.packet.size())) ||
-        !Validate(*packet).ok()) {
+        !Expand(packet) || !Validate(*packet).ok()) {
       ++stats_.bad_packets;
       return false;
     }
