@@ -10,11 +10,10 @@ import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from private_test import bpf_refused  # noqa: E402
+from private_test import bpf_refused, equal, path  # noqa: E402
 from recording import REPO, Recording, fired, summary, tap  # noqa: E402
 
 APP = os.path.join(REPO, "build", "test", "axl-api-app")
@@ -22,21 +21,12 @@ LIBRARY = os.path.join(REPO, "build", "lib", "libaxl.so")
 HOST_ONLY = ["--no-device", "--libaxl", LIBRARY]
 # For a longer run of the random ones: RINGS_KILLS=100.
 KILLS = int(os.environ.get("RINGS_KILLS", "8"))
-FOLDER = tempfile.TemporaryDirectory()
 tests = []
 
 
 def test(function):
     tests.append(function)
     return function
-
-
-def path(name):
-    return os.path.join(FOLDER.name, name)
-
-
-def equal(got, wanted):
-    assert got == wanted, f"got {got!r}, wanted {wanted!r}"
 
 
 def balanced(trace, bad=0):
