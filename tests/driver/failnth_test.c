@@ -18,7 +18,7 @@
 #include "tests/driver/axl_user.h"
 #include "tests/driver/harness.h"
 
-enum { MOST_POINTS = 20000, BYTES = 1 << 16 };
+enum { MOST_POINTS = 20000, BYTES = 1 << 16, SOMEBODY = 60001 };
 
 static struct {
 	int fd;
@@ -62,6 +62,18 @@ static int close_it(void)
 	return close(w_.opened) ? -errno : 0;
 }
 
+/*
+ * A user of whom the driver knows nothing yet: the real user id is who pays, the effective one
+ * may still do everything. Of this thread alone, which is what the system call itself does.
+ */
+static int pay_as_somebody(void) { return syscall(SYS_setresuid, SOMEBODY, 0, 0) ? -errno : 0; }
+static int pay_as_root(void) { return syscall(SYS_setresuid, 0, 0, 0) ? -errno : 0; }
+
+static int close_and_pay_as_root(void)
+{
+	return close_it() ? -errno : pay_as_root();
+}
+
 /* With all that a file can own, for its release. */
 static int open_full(void)
 {
@@ -85,6 +97,13 @@ static int info(void)
 	return dev_ioctl(w_.fd, AXL_IOCTL_INFO, &out);
 }
 
+static int jobs_trace(void)
+{
+	struct axl_jobs_trace ask = { .size = sizeof(ask) };
+
+	return dev_ioctl(w_.fd, AXL_IOCTL_JOBS_TRACE, &ask);
+}
+
 static int make_ctx(void) { return ctx_create(w_.fd, 2, 0, &w_.other); }
 static int end_ctx(void) { return ctx_destroy(w_.fd, w_.other.ctx); }
 static int make_buf(uint32_t kind)
@@ -94,6 +113,21 @@ static int make_buf(uint32_t kind)
 
 static int make_host(void) { return make_buf(AXL_BUF_HOST); }
 static int make_user(void) { return make_buf(AXL_BUF_USER); }
+
+/* Pages of which neighbours lie apart, since each second one is allocated first. */
+static int scatter(void)
+{
+	size_t page;
+
+	if (madvise(w_.user, BYTES, MADV_DONTNEED))
+		return -errno;
+	for (page = 0; page < BYTES; page += 8192)
+		((char *)w_.user)[page] = 1;
+	for (page = 4096; page < BYTES; page += 8192)
+		((char *)w_.user)[page] = 2;
+	return 0;
+}
+
 static int make_device(void) { return make_buf(AXL_BUF_DEVICE); }
 static int make_scratch(void) { return make_buf(AXL_BUF_SCRATCH); }
 static int end_buf(void) { return buf_destroy(w_.fd, w_.made.handle); }
@@ -391,12 +425,15 @@ static void sweep_in_a_world(const struct chain *variant)
 
 TEST_VARIANTS(each_call_fails, struct chain,
 	      { "open", NULL, open_it, close_it, NULL, 0 },
+	      { "open_as_another", pay_as_somebody, open_it, close_and_pay_as_root, pay_as_root,
+		0 },
 	      { "close", open_full, close_it, NULL, NULL, 0 },
 	      { "info", NULL, info, NULL, NULL, 0 },
 	      { "ctx_create", NULL, make_ctx, end_ctx, NULL, 0 },
 	      { "ctx_destroy", make_ctx, end_ctx, NULL, end_ctx, 0 },
 	      { "buf_host", NULL, make_host, end_buf, NULL, 0 },
 	      { "buf_user", NULL, make_user, end_buf, NULL, 0 },
+	      { "buf_scattered", scatter, make_user, end_buf, NULL, 0 },
 	      { "buf_device", NULL, make_device, end_buf, NULL, 0 },
 	      { "buf_scratch", NULL, make_scratch, end_buf, NULL, 0 },
 	      { "buf_destroy", make_user, end_buf, NULL, end_buf, 0 },
@@ -404,6 +441,7 @@ TEST_VARIANTS(each_call_fails, struct chain,
 	      { "submit_fence", NULL, submit_fence, end_fence, NULL, 0 },
 	      { "fence_read", submit_fence, read_fence, end_fence, end_fence, 0 },
 	      { "wait", submit_plain, wait_it, NULL, NULL, 0 },
+	      { "jobs_trace", NULL, jobs_trace, NULL, NULL, 0 },
 	      { "counters", NULL, counters, NULL, NULL, 0 },
 	      { "clock_sample", NULL, clock_sample, NULL, NULL, 0 },
 	      /* An answer that does not reach the caller leaves the ring open. */

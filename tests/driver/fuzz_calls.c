@@ -80,7 +80,7 @@ static int documented(int err)
 	switch (-err) {
 	case 0: case EINVAL: case E2BIG: case EFAULT: case ENOENT: case ENOTTY: case EPERM:
 	case EBUSY: case ENOSPC: case ENOMEM: case EAGAIN: case ETIMEDOUT: case EINTR: case EIO:
-	case EMFILE: case EOPNOTSUPP:
+	case EMFILE: case EOPNOTSUPP: case EDQUOT:
 	case EBADF:	/* another thread closed it */
 		return 1;
 	}

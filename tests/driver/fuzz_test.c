@@ -7,9 +7,12 @@
  * struct's end, and in the end a device that works and has all its memory.
  *
  * AXL_FUZZ_OPS ioctls (default 10000), AXL_FUZZ_SEED, AXL_FUZZ_THREADS (4; with 1
- * a seed repeats, but for waits that time out). Room: tests/driver.
+ * a seed repeats, but for waits that time out). Even seeds have no more than one user
+ * may have. Room: tests/driver.
  */
+#include <linux/capability.h>
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -48,11 +51,19 @@ static void *fuzz_thread(void *arg)
 
 static void set_job_timeout(const char *ms)
 {
-	FILE *file = fopen("/sys/module/axl/parameters/job_timeout_ms", "w");
+	ASSERT(write_text("/sys/module/axl/parameters/job_timeout_ms", ms) == 0);
+}
 
-	ASSERT(file);
-	fputs(ms, file);
-	ASSERT(fclose(file) == 0);
+/* Root has to keep to what an ordinary user may have, from here on. */
+static void be_limited(const char *user_percent)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3];
+
+	ASSERT(write_text("/sys/module/axl/parameters/user_percent", user_percent) == 0);
+	ASSERT(syscall(SYS_capget, &head, caps) == 0);
+	caps[0].effective &= ~(1u << CAP_SYS_RESOURCE);
+	ASSERT(syscall(SYS_capset, &head, caps) == 0);
 }
 
 /* All of the device is there again and it computes. */
@@ -109,6 +120,8 @@ TEST(ioctls)
 	ASSERT(f);
 	/* Commands that wait for what never comes are ended soon. */
 	set_job_timeout("300");
+	if (seed % 2 == 0)
+		be_limited("15");
 	fuzz_world_open();
 	for (i = 0; i < threads; i++) {
 		f[i].state = (uint64_t)(seed * 1000003 + i + 1) * 0x9e3779b97f4a7c15ull;
@@ -120,6 +133,7 @@ TEST(ioctls)
 		pthread_join(ids[i], NULL);
 	fuzz_world_close();
 	set_job_timeout("10000");
+	ASSERT(write_text("/sys/module/axl/parameters/user_percent", "100") == 0);
 
 	for (nr = 0; nr < FUZZ_NUM_OPS; nr++)
 		show(nr);
@@ -128,10 +142,12 @@ TEST(ioctls)
 	       world_.polls, (double)(now_ns() - start) / 1e9);
 	EXPECT_EQ(world_.bad, 0);
 	EXPECT(world_.ioctls >= budget_);
+	EXPECT(seed % 2 || budget_ < 10000 || world_.ends[FUZZ_CTX_CREATE][EDQUOT] > 0);
 	/* A fuzzer that never gets through tests nothing. */
 	for (nr = 0; budget_ >= 10000 && nr < FUZZ_NUM_OPS; nr++)
 		EXPECT(world_.ends[nr][0] > 0 || nr == FUZZ_RAW);
 	expect_whole_device();
+	ASSERT(write_text("/sys/module/axl/parameters/user_percent", "75") == 0);
 }
 
 int main(int argc, char **argv)
