@@ -185,6 +185,28 @@ TEST_CASE("Counters that differ from the commands by a tick are a finding") {
   CHECK(checked.LawOf("unit_time").state == Law::State::kBroken);
 }
 
+TEST_CASE("A command within the tick of a snapshot may be counted by it, or not") {
+  TraceBuilder builder;
+  builder.AddDevice();
+  builder.AddApi("Copy", 100, 1, kBase, kBase + 30'000);
+  JobSpec job = OneJob();
+  CommandSpec& copy = job.commands[0];
+  copy.head_ns = copy.start_ns = copy.end_ns = kBase + 6'000;  // a clock of few ticks
+  std::vector<uint64_t> values(TraceBuilder::NumCounters());
+  builder.AddCounters(0, kBase - 1'000, values);
+  builder.AddJob(job);
+  const bool counted = GENERATE(false, true);
+  values[6 * kOut + 5] = counted ? 1 : 0;
+  values[26] = counted ? 512 : 0;
+  builder.AddCounters(0, kBase + 6'000, values);
+  values[6 * kOut + 5] = 1;
+  values[26] = 512;
+  builder.AddCounters(0, kBase + 40'000, values);
+  const Checked checked = Check(std::move(builder));
+  CHECK(checked.LawOf("counters_and_commands").state == Law::State::kHolds);
+  CHECK(checked.LawOf("dma_bytes").state == Law::State::kHolds);
+}
+
 // A job as it is at an end of the recording: only what happened there.
 JobSpec Unfinished() {
   JobSpec job = Numbered(6);

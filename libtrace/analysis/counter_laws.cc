@@ -166,13 +166,15 @@ class CounterChecker {
   }
 
   // Where the clock never jumped, by ticks; else by times, and what they leave open is not told.
+  // Within a tick everything has one time: a slow clock's snapshot may have seen a command that
+  // began in its own tick, or not.
   bool Ends(const Work& work, size_t sample) const {  // before the snapshot
     if (jumps_) return work.to.hi_ns < samples_.time.host[sample].lo_ns;
     return static_cast<int64_t>(samples_.time.ticks[sample] - work.to_ticks) > 0;
   }
   bool Begins(const Work& work, size_t sample) const {  // after the snapshot
     if (jumps_) return work.from.lo_ns > samples_.time.host[sample].hi_ns;
-    return static_cast<int64_t>(work.from_ticks - samples_.time.ticks[sample]) >= 0;
+    return static_cast<int64_t>(work.from_ticks - samples_.time.ticks[sample]) > 0;
   }
 
   // Work by the first snapshot after its end; snapshots that it lies across are marked.
