@@ -4,7 +4,8 @@
 #
 # verify finds nothing in what is recorded every day: attaching, detaching, snapshots, others on the
 # same device, clients and programs that are killed, clocks that wrap and jump, devices in trouble.
-# tests/vm/lib/ordinary-life.sh NAME... makes these only; KEEP=FOLDER keeps the traces.
+# tests/vm/lib/ordinary-life.sh NAME... makes these only, 2/5 the second fifth of all; KEEP=FOLDER
+# keeps the traces. A guest for a fifth takes some minutes; tests/bench/verify makes all.
 set -u
 acceltrace=${BUILD:-build}/bin/acceltrace
 scratch=$(mktemp -d)

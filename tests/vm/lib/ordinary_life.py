@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """In a guest with three devices and a monitor port: records what happens every day.
 
-ordinary_life.py FOLDER [NAME...]: one trace for each recording into FOLDER, and its name as a line
-on stdout once it is there. Called by tests/vm/lib/ordinary-life.sh.
+ordinary_life.py FOLDER [NAME... | PART/PARTS]: one trace for each recording into FOLDER, and its name
+as a line on stdout once it is there. Called by tests/vm/lib/ordinary-life.sh.
 """
 import contextlib
 import json
@@ -52,15 +52,21 @@ def busy(count=1, device=None):
     only = [] if device is None else ["--devices", "1"]
     programs = [subprocess.Popen(["axl-stress", "--processes", "1", "--threads", "1", "--calls",
                                   "1000000", "--seed", str(seed), *only],
-                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                 start_new_session=True)
                 for seed in range(count)]
     time.sleep(0.3)
     try:
         yield [program.pid for program in programs]
     finally:
         for program in programs:
-            program.kill()
-            program.wait()
+            end(program)
+
+
+def end(program):
+    """With the processes that it has made, which would go on."""
+    os.killpg(program.pid, signal.SIGKILL)
+    program.wait()
 
 
 def started(*arguments, out):
@@ -169,20 +175,19 @@ def attached_to_two(out):
 @recording
 def attached_to_threads(out):
     program = subprocess.Popen(["axl-stress", "--processes", "1", "--threads", "4", "--calls",
-                                "1000000"], stdout=subprocess.DEVNULL)
+                                "1000000"], stdout=subprocess.DEVNULL, start_new_session=True)
     time.sleep(0.4)
     try:
         record(out, "--pid", str(program.pid), "--duration", "0.4")
     finally:
-        program.kill()
-        program.wait()
+        end(program)
 
 
 @recording
 def attached_until_it_is_killed(out):
     with busy(2) as pids:
         client = started("--pid", str(pids[0]), out=out)
-        os.kill(pids[0], signal.SIGKILL)
+        os.killpg(pids[0], signal.SIGKILL)
         client.wait(LIMIT_S)
 
 
@@ -396,23 +401,31 @@ def told(name):
     print(name, flush=True)
 
 
+def chosen(arguments):
+    """The recordings named, or a part "I/N" of all."""
+    if len(arguments) == 1 and "/" in arguments[0]:
+        part, parts = map(int, arguments[0].split("/"))
+        # The last one of all leaves another driver behind; parts are of neighbours.
+        begin, end_ = (len(recordings) * at // parts for at in (part - 1, part))
+        return recordings[begin:end_]
+    return [(name, function) for name, function in recordings if not arguments or name in arguments]
+
+
 def main():
-    failed = 0
-    wanted = sys.argv[2:]
+    made = failed = 0
     with open("/sys/module/axl/parameters/job_timeout_ms", "w", encoding="ascii") as file:
         file.write("300")
-    for name, function in recordings:
-        if wanted and name not in wanted:
-            continue
+    for name, function in chosen(sys.argv[2:]):
         begin = time.monotonic()
         try:
             function(f"{FOLDER}/{name}.atrace")
             told(name)
+            made += 1
         except Exception as error:  # the others go on
             failed += 1
             print(f"{name}: {error!r}", file=sys.stderr, flush=True)
         print(f"{name}: {time.monotonic() - begin:.1f} s", file=sys.stderr, flush=True)
-    print(json.dumps({"recordings": len(recordings), "failed": failed}), file=sys.stderr)
+    print(json.dumps({"recordings": made, "failed": failed}), file=sys.stderr)
     return 1 if failed else 0
 
 
