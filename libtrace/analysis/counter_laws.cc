@@ -16,6 +16,7 @@ namespace {
 // What a unit did for a while: one command, or sums over others' commands.
 struct Work {
   uint64_t from_ticks = 0, to_ticks = 0;
+  uint32_t from_epoch = clock::kNoEpoch, to_epoch = clock::kNoEpoch;
   model::Interval from, to;
   uint64_t commands = 0, busy = 0, bytes = 0;
   std::vector<uint64_t> stalls;
@@ -144,6 +145,8 @@ class CounterChecker {
       if (commands.device[i] != row_ || commands.unit[i] != unit) continue;
       Work work = {commands.head.ticks[i],
                    commands.end.ticks[i],
+                   commands.head.epoch[i],
+                   commands.end.epoch[i],
                    commands.head.host[i],
                    commands.end.host[i],
                    1,
@@ -159,21 +162,26 @@ class CounterChecker {
       const auto& sums = others.stall_ticks[i];
       const uint64_t stalled = std::accumulate(sums.begin(), sums.end(), uint64_t{0});
       all.push_back({others.first_head.ticks[i], others.last_end.ticks[i],
+                     others.first_head.epoch[i], others.last_end.epoch[i],
                      others.first_head.host[i], others.last_end.host[i], others.commands[i],
                      others.held_ticks[i] - stalled, others.bytes[i], sums, others.failed[i] != 0});
     }
     return all;
   }
 
-  // Where the clock never jumped, by ticks; else by times, and what they leave open is not told.
+  // Where the clock never jumped and a time's wrap is known, by ticks; else by times, and what they
+  // leave open is not told.
   // Within a tick everything has one time: a slow clock's snapshot may have seen a command that
   // began in its own tick, or not.
+  bool ByTicks(uint32_t epoch, size_t sample) const {
+    return !jumps_ && epoch != clock::kNoEpoch && epoch == samples_.time.epoch[sample];
+  }
   bool Ends(const Work& work, size_t sample) const {  // before the snapshot
-    if (jumps_) return work.to.hi_ns < samples_.time.host[sample].lo_ns;
+    if (!ByTicks(work.to_epoch, sample)) return work.to.hi_ns < samples_.time.host[sample].lo_ns;
     return static_cast<int64_t>(samples_.time.ticks[sample] - work.to_ticks) > 0;
   }
   bool Begins(const Work& work, size_t sample) const {  // after the snapshot
-    if (jumps_) return work.from.lo_ns > samples_.time.host[sample].hi_ns;
+    if (!ByTicks(work.from_epoch, sample)) return work.from.lo_ns > samples_.time.host[sample].hi_ns;
     return static_cast<int64_t>(work.from_ticks - samples_.time.ticks[sample]) > 0;
   }
 

@@ -84,9 +84,7 @@ class Conversion {
     for (DeviceTimes* times : {&others.first_head, &others.last_end}) {
       times->Resize(others.size());
       for (size_t i = 0; i < others.size(); ++i) {
-        clock::Window window;
-        window.near_ns = decoder_.near.others[i];
-        Convert(others.device[i], window, times, i);
+        Convert(others.device[i], windows_->OfStream(decoder_.near.others[i]), times, i);
       }
     }
     for (uint32_t d = 0; d < model_.devices.size(); ++d) {
