@@ -42,7 +42,10 @@ class CounterChecker {
         bytes_("dma_bytes", "DMA byte counters = bytes of the DMA commands", device_.about.name()) {
     for (size_t i = 0; i < samples_.size(); ++i) {
       // What the flight recorder overwrote has left gaps before this time.
-      if (samples_.time.host[i].lo_ns >= model.accounts.whole_since_ns()) rows_.push_back(i);
+      const bool whole = samples_.time.host[i].lo_ns >= model.accounts.whole_since_ns();
+      // Of one whose wrap is not known the order is not known either.
+      const bool placed = !device_.clock.valid() || samples_.time.epoch[i] != clock::kNoEpoch;
+      if (whole && placed) rows_.push_back(i);
     }
   }
 

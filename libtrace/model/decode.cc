@@ -2,6 +2,7 @@
 #include "libtrace/model/decode.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "libtrace/stream/columns.h"
@@ -12,6 +13,9 @@ using stream::DecodeColumn;
 using stream::DecodeDeltas;
 
 namespace {
+
+// The daemon takes samples as it begins.
+constexpr double kFirstSampleNs = 1e9;
 
 template <typename To, typename From>
 void Append(std::vector<To>* to, const google::protobuf::RepeatedField<From>& column, size_t rows) {
@@ -376,7 +380,35 @@ void Decoder::AddClocks(const proto::ClockBatch& batch, size_t rows) {
   clocks[row].Add(batch);
   model_->devices[row].clock_samples += rows;
   stream::DeltaDecoder befores(batch.host_before_ns_delta());
-  for (size_t i = 0; i < rows; ++i) last_sample_ns_[row] = befores.Next();
+  for (size_t i = 0; i < rows; ++i) {
+    const int64_t at_ns = befores.Next();
+    if (last_sample_ns_[row] == clock::Map::kNoHint) HintBefore(row, at_ns);
+    last_sample_ns_[row] = at_ns;
+  }
+}
+
+// What the daemon sends with the first samples comes before them. Where those were lost, or
+// overwritten in a flight recorder, nothing is known of when it was.
+void Decoder::HintBefore(uint32_t row, int64_t first_sample_ns) {
+  const int64_t start_ns = model_->has_info ? model_->info.start_ns() : 0;
+  const double after_ns = static_cast<double>(first_sample_ns) - static_cast<double>(start_ns);
+  if (start_ns <= 0 || std::abs(after_ns) > kFirstSampleNs) return;
+  const auto fill = [&](const std::vector<uint32_t>& devices, std::vector<int64_t>* hints) {
+    for (size_t i = 0; i < hints->size(); ++i) {
+      int64_t& hint = (*hints)[i];
+      if (devices[i] == row && hint == clock::Map::kNoHint) hint = first_sample_ns;
+    }
+  };
+  fill(model_->commands.device, &near.commands);
+  fill(model_->device_events.device, &near.device_events);
+  fill(model_->others.device, &near.others);
+  fill(device_jobs.device, &device_jobs.near_ns);
+  for (int64_t& hint : near.counters[row]) {
+    if (hint == clock::Map::kNoHint) hint = first_sample_ns;
+  }
+  for (std::vector<int64_t>& hints : near.losses) {
+    if (row < hints.size() && hints[row] == clock::Map::kNoHint) hints[row] = first_sample_ns;
+  }
 }
 
 void Decoder::AddDeviceEvents(const proto::DeviceEventBatch& batch, size_t rows) {

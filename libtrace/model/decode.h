@@ -24,7 +24,8 @@ struct DeviceJobs {
 };
 
 // Host times not far from rows of device times: the clock sample before them in
-// the stream, Map::kNoHint before the first.
+// the stream; before the first that one, if the recording began shortly before it,
+// else Map::kNoHint.
 struct Near {
   std::vector<int64_t> commands, device_events, others;
   std::vector<std::vector<int64_t>> counters;  // by device row
@@ -63,6 +64,7 @@ class Decoder {
   void AddCounters(const proto::CounterBatch& batch, size_t rows);
   uint32_t SetOf(const proto::CounterBatch& batch, size_t rows, CounterSamples* samples);
   void AddClocks(const proto::ClockBatch& batch, size_t rows);
+  void HintBefore(uint32_t row, int64_t first_sample_ns);
   void AddDeviceEvents(const proto::DeviceEventBatch& batch, size_t rows);
   void AddProcessEvents(const proto::ProcessEvents& batch, size_t rows);
   void AddOthers(const proto::OthersBatch& batch, size_t rows);
