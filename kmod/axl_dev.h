@@ -113,7 +113,8 @@ struct axl_job {
 	unsigned long since;		/* jiffies of its submission */
 	u32 job;
 	u32 sq_end;			/* free-running index after its last entry */
-	/* For the tracepoint axl_job; 0 when nobody listened as it was submitted. */
+	bool noted;			/* somebody listened to axl_job as it was submitted */
+	/* Then, for that tracepoint: */
 	u64 submit_ns;
 	u64 doorbell_ns;
 	u64 submit_end_ns;

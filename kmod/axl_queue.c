@@ -83,11 +83,14 @@ void axl_queue_start(struct axl_queue *q)
 static void axl_job_trace(struct axl_queue *q, const struct axl_job *job, u32 status, u64 ticks,
 			  u64 irq_ns, u64 complete_ns)
 {
+	static const struct axl_job nothing;
+	const struct axl_job *notes = job->noted ? job : &nothing;
+
 	trace_axl_job(AXL_JOB_WHERE(q->ctx->axl->index, q->ctx->hw, q->hwq->id, status),
-		      job->job | (u64)job->num_cmds << 32 | (u64)job->cpu << 48, job->seq,
-		      job->correlation,
-		      job->tid | (u64)job->pid << 32, job->copy_bytes, ticks,
-		      job->submit_ns, job->doorbell_ns, job->submit_end_ns, irq_ns, complete_ns);
+		      job->job | (u64)notes->num_cmds << 32 | (u64)notes->cpu << 48, job->seq,
+		      job->correlation, notes->tid | (u64)notes->pid << 32, notes->copy_bytes,
+		      ticks, notes->submit_ns, notes->doorbell_ns, notes->submit_end_ns, irq_ns,
+		      complete_ns);
 }
 
 /* A completion was taken, in the handler or elsewhere; hwq->lock held. */

@@ -23,29 +23,38 @@
 
 #define AXL_COPY_TRIES 16
 
-/* When a submission reached which point; filled in while somebody listens. */
+/*
+ * When a submission reached which point: what those who listen ask for, else 0. Who
+ * tells of it at once reads the clock; for axl_job stamps do, of which one time is made later.
+ */
 struct axl_submit_times {
 	u64 stamp;			/* the ioctl was entered, see axl_stamp() */
 	u64 entered_ns;			/* the same, once it is known */
 	u64 copy_bytes;
-	u64 host_ns;			/* the doorbell is about to be written */
-	u64 host_stamp;
 };
 
-static __always_inline bool axl_submit_traced(void)
+static __always_inline void axl_submit_enter(struct axl_submit_times *times)
 {
-	return trace_axl_submit_enabled() || trace_axl_doorbell_enabled() ||
-	       trace_axl_job_enabled() || trace_axl_refuse_enabled();
+	times->stamp = 0;
+	times->entered_ns = 0;
+	if (trace_axl_submit_enabled() || trace_axl_refuse_enabled())
+		times->entered_ns = ktime_get_mono_fast_ns();
+	else if (trace_axl_job_enabled())
+		times->stamp = axl_stamp();
+}
+
+static noinline void axl_submit_enter_late(struct axl_submit_times *times)
+{
+	u64 passed = axl_stamp_ns(times->stamp, axl_stamp());
+
+	times->entered_ns = ktime_get_mono_fast_ns() - passed;
 }
 
 /* When the ioctl was entered. Called before a pause, which stamps are not made to span. */
-static u64 axl_submit_entered_ns(struct axl_submit_times *times)
+static __always_inline u64 axl_submit_entered_ns(struct axl_submit_times *times)
 {
-	if (times->stamp && !times->entered_ns) {
-		u64 passed = axl_stamp_ns(times->stamp, axl_stamp());
-
-		times->entered_ns = ktime_get_mono_fast_ns() - passed;
-	}
+	if (unlikely(!times->entered_ns && times->stamp))
+		axl_submit_enter_late(times);
 	return times->entered_ns;
 }
 
@@ -119,13 +128,15 @@ static noinline int axl_submit_wait(struct axl_file *file, struct axl_queue *q,
 
 /* For the tracepoint axl_job, which comes when the job is over. */
 static void axl_submit_note_times(struct axl_job *job, const struct axl_submit *cmd,
-				  const struct axl_submit_times *times)
+				  const struct axl_submit_times *times, u64 host_ns,
+				  u64 host_stamp)
 {
+	job->noted = true;
 	job->submit_ns = times->entered_ns;
 	if (!job->submit_ns)
-		job->submit_ns = times->host_ns - axl_stamp_ns(times->stamp, times->host_stamp);
-	job->doorbell_ns = times->host_ns;
-	job->submit_end_ns = times->host_ns + axl_stamp_ns(times->host_stamp, axl_stamp());
+		job->submit_ns = host_ns - axl_stamp_ns(times->stamp, host_stamp);
+	job->doorbell_ns = host_ns;
+	job->submit_end_ns = host_ns + axl_stamp_ns(host_stamp, axl_stamp());
 	job->copy_bytes = times->copy_bytes;
 	job->num_cmds = cmd->num_cmds;
 	job->cpu = raw_smp_processor_id();
@@ -134,24 +145,25 @@ static void axl_submit_note_times(struct axl_job *job, const struct axl_submit *
 }
 
 /* Whoever takes the completion waits for hwq->lock, and finds all of this. */
-static void axl_submit_note(struct axl_queue *q, const struct axl_submit *cmd,
-			    struct axl_fence *fence, const struct axl_submit_times *times)
+static __always_inline struct axl_job *axl_submit_note(struct axl_queue *q,
+							const struct axl_submit *cmd,
+							struct axl_fence *fence)
 {
 	u64 seq = q->submitted + 1;
 	struct axl_job *job = &q->jobs[seq & (AXL_SQ_ENTRIES - 1)];
 
-	*job = (struct axl_job){
-		.seq = seq,
-		.correlation = cmd->correlation,
-		.since = jiffies,
-		.job = cmd->job,
-		.sq_end = q->sq_tail,
-	};
+	/* One by one: what is there only when noted need not be cleared. */
+	job->seq = seq;
+	job->correlation = cmd->correlation;
+	job->device_ticks = 0;
+	job->since = jiffies;
+	job->job = cmd->job;
+	job->sq_end = q->sq_tail;
+	job->noted = false;
 	WRITE_ONCE(q->submitted, seq);
-	if (trace_axl_job_enabled() && times->host_ns)
-		axl_submit_note_times(job, cmd, times);
 	if (fence)
 		axl_fence_add(q, fence, seq);
+	return job;
 }
 
 /* Makes the job the device's. With q->submit and file->lock held. */
@@ -160,6 +172,8 @@ static int axl_submit_publish(struct axl_queue *q, const struct axl_submit *cmd,
 {
 	struct axl_hwq *hwq = q->hwq;
 	struct axl_device *axl = hwq->axl;
+	u64 host_ns = 0, host_stamp = 0;	/* the doorbell is about to be written */
+	struct axl_job *job;
 
 	spin_lock_irq(&hwq->lock);
 	if (unlikely(q->dead)) {
@@ -167,16 +181,18 @@ static int axl_submit_publish(struct axl_queue *q, const struct axl_submit *cmd,
 		return -EIO;
 	}
 	q->sq_tail += cmd->num_cmds;
-	if (axl_submit_traced() && times->stamp) {
-		times->host_stamp = axl_stamp();
-		times->host_ns = ktime_get_mono_fast_ns();
-	}
+	if (trace_axl_job_enabled())
+		host_stamp = axl_stamp();
+	if (trace_axl_job_enabled() || trace_axl_doorbell_enabled())
+		host_ns = ktime_get_mono_fast_ns();
 	/* writel orders the ring's contents before the doorbell. */
 	axl_write32(axl, AXL_REG_Q_SQ_TAIL(hwq->id), q->sq_tail);
-	axl_submit_note(q, cmd, fence, times);
-	if (trace_axl_doorbell_enabled() && times->host_ns)
+	job = axl_submit_note(q, cmd, fence);
+	if (trace_axl_job_enabled() && host_stamp && (times->stamp || times->entered_ns))
+		axl_submit_note_times(job, cmd, times, host_ns, host_stamp);
+	if (trace_axl_doorbell_enabled() && host_ns)
 		trace_axl_doorbell(axl->index, q->ctx->hw, hwq->id, cmd->job, q->submitted,
-				   cmd->correlation, q->sq_tail, times->host_ns);
+				   cmd->correlation, q->sq_tail, host_ns);
 	spin_unlock_irq(&hwq->lock);
 	axl_watchdog_arm(axl);
 	return 0;
@@ -208,13 +224,13 @@ static int axl_submit_job(struct axl_file *file, struct axl_queue *q, struct axl
 		return err;
 	cmd->job = job;
 	times->copy_bytes = x.copy_bytes;
-	if (trace_axl_submit_enabled() && times->stamp)
+	if (trace_axl_submit_enabled() && axl_submit_entered_ns(times))
 		trace_axl_submit(axl->index, q->ctx->hw, hwq->id, job, seq, cmd->correlation,
 				 cmd->num_cmds, x.copy_bytes, axl_submit_entered_ns(times));
 	if (!err)
 		err = axl_submit_publish(q, cmd, fence, times);
 	cmd->sequence = err ? 0 : seq;
-	if (err && trace_axl_refuse_enabled() && times->stamp)
+	if (err && trace_axl_refuse_enabled() && axl_submit_entered_ns(times))
 		trace_axl_refuse(axl->index, q->ctx->hw, hwq->id, job, seq, cmd->correlation,
 				 cmd->num_cmds, x.copy_bytes, axl_submit_entered_ns(times), err);
 	trace_axl_submit_end(axl->index, q->ctx->hw, hwq->id, job, seq, cmd->correlation, err);
@@ -272,12 +288,11 @@ int axl_ioctl_submit(struct axl_ucmd *ucmd)
 {
 	struct axl_submit *cmd = ucmd->cmd;
 	struct axl_fence *fence = NULL;
-	struct axl_submit_times times = {};
+	struct axl_submit_times times;
 	unsigned int tries;
 	int err;
 
-	if (axl_submit_traced())
-		times.stamp = axl_stamp();
+	axl_submit_enter(&times);
 	if (cmd->flags & ~AXL_SUBMIT_FLAGS_ALL || cmd->cmd_bytes != sizeof(struct axl_desc) ||
 	    !cmd->num_cmds || cmd->num_cmds > AXL_MAX_JOB_COMMANDS)
 		return -EINVAL;

@@ -75,10 +75,10 @@ static int axl_wait_for(struct axl_queue *q, u64 seq, s64 deadline_ns)
 int axl_ioctl_wait(struct axl_ucmd *ucmd)
 {
 	struct axl_wait *cmd = ucmd->cmd;
-	struct axl_job last = {};
 	struct axl_queue *q;
 	struct axl_ctx *ctx;
-	u64 wait_ns = 0;
+	u64 wait_ns = 0, correlation = 0;
+	u32 job_id = 0;
 	int ret;
 
 	if (cmd->flags || !cmd->sequence)
@@ -101,17 +101,19 @@ int axl_ioctl_wait(struct axl_ucmd *ucmd)
 		struct axl_job *job = &q->jobs[cmd->sequence & (AXL_SQ_ENTRIES - 1)];
 
 		spin_lock_irq(&q->hwq->lock);
-		if (job->seq == cmd->sequence)
-			last = *job;
+		cmd->device_ticks = 0;
+		if (job->seq == cmd->sequence) {
+			cmd->device_ticks = job->device_ticks;
+			correlation = job->correlation;
+			job_id = job->job;
+		}
 		cmd->status = axl_seq_status(q, cmd->sequence, &cmd->error_index);
 		spin_unlock_irq(&q->hwq->lock);
-		cmd->device_ticks = last.device_ticks;
 		if (cmd->status != AXL_ST_OK)
 			ret = -EIO;
 	}
-	trace_axl_wake(ctx->axl->index, ctx->hw, q->hwq->id, last.job, cmd->sequence,
-		       last.correlation, cmd->correlation,
-		       ret && ret != -EIO ? ~0u : cmd->status, wait_ns);
+	trace_axl_wake(ctx->axl->index, ctx->hw, q->hwq->id, job_id, cmd->sequence, correlation,
+		       cmd->correlation, ret && ret != -EIO ? ~0u : cmd->status, wait_ns);
 put:
 	axl_ctx_put(ctx);
 	return ret;
