@@ -239,6 +239,49 @@ TEST_CASE("A job that is under way at the end is no finding, unless something co
   }
 }
 
+// Without the last row of a batch.
+void DropLast(google::protobuf::Message* batch) {
+  const google::protobuf::Reflection* reflection = batch->GetReflection();
+  for (int f = 0; f < batch->GetDescriptor()->field_count(); ++f) {
+    const google::protobuf::FieldDescriptor* field = batch->GetDescriptor()->field(f);
+    if (field->is_repeated() && reflection->FieldSize(*batch, field) == 2) {
+      reflection->RemoveLast(batch, field);
+    }
+  }
+}
+
+// Its record is written with the interrupt.
+TEST_CASE("A job taken with another's interrupt may be recorded by the device after the end") {
+  const bool whole = GENERATE(true, false), shortly = GENERATE(true, false);
+  const bool with_another = GENERATE(true, false);
+  TraceBuilder builder = Trace(OneJob());
+  JobSpec second = OneJob();
+  second.job = OneJob().job + 1, second.sequence = OneJob().sequence + 1;
+  second.complete_ns += 100;
+  // The handler's run that was told last found one completion, not two.
+  if (!with_another) second.irq_ns = second.complete_ns - 50;
+  builder.AddJob(second);
+  stream::PacketEncoder encoder;
+  std::string bytes;
+  for (proto::Packet& packet : builder.Packets()) {
+    if (packet.has_jobs()) DropLast(packet.mutable_jobs());
+    if (packet.has_commands() && !whole) DropLast(packet.mutable_commands());
+    if (packet.has_accounts()) {
+      packet.mutable_accounts()->set_stop_ns(kBase + (shortly ? 3'000'000 : 300'000'000));
+    }
+    encoder.Append(&packet, 0, 0, &bytes);
+  }
+  encoder.AppendFooter(&bytes);
+  auto reader = stream::Reader::FromMemory(bytes);
+  auto model = model::Load(reader->get());
+  REQUIRE(model.ok());
+  const Report report = ComputeReport(**model);
+  const auto law = std::find_if(report.laws.begin(), report.laws.end(),
+                                [](const Law& l) { return l.name == "jobs_on_both_sides"; });
+  INFO(law->note << ", whole " << whole << ", shortly " << shortly << ", " << with_another);
+  CHECK((law->state == Law::State::kHolds) == (whole && shortly && with_another));
+}
+
 TEST_CASE("A job that was under way when its process was attached to is no finding") {
   JobSpec job = OneJob();
   job.submit_ns = job.doorbell_ns = job.submit_end_ns = job.wait_ns = 0;
