@@ -145,9 +145,8 @@ static void axl_submit_note_times(struct axl_job *job, const struct axl_submit *
 }
 
 /* Whoever takes the completion waits for hwq->lock, and finds all of this. */
-static __always_inline struct axl_job *axl_submit_note(struct axl_queue *q,
-							const struct axl_submit *cmd,
-							struct axl_fence *fence)
+static __always_inline struct axl_job *
+axl_submit_note(struct axl_queue *q, const struct axl_submit *cmd, struct axl_fence *fence)
 {
 	u64 seq = q->submitted + 1;
 	struct axl_job *job = &q->jobs[seq & (AXL_SQ_ENTRIES - 1)];

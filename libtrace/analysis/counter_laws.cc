@@ -184,7 +184,8 @@ class CounterChecker {
     return static_cast<int64_t>(samples_.time.ticks[sample] - work.to_ticks) > 0;
   }
   bool Begins(const Work& work, size_t sample) const {  // after the snapshot
-    if (!ByTicks(work.from_epoch, sample)) return work.from.lo_ns > samples_.time.host[sample].hi_ns;
+    if (!ByTicks(work.from_epoch, sample))
+      return work.from.lo_ns > samples_.time.host[sample].hi_ns;
     return static_cast<int64_t>(work.from_ticks - samples_.time.ticks[sample]) > 0;
   }
 

@@ -106,8 +106,7 @@ class JobChecker {
         coverage_.end_ns() - kPollNs > complete_ns) {
       return false;
     }
-    return irq_ns == model::kNoTime ||
-           taken_.at({jobs_.device[j], jobs_.queue[j], irq_ns}) > 1;
+    return irq_ns == model::kNoTime || taken_.at({jobs_.device[j], jobs_.queue[j], irq_ns}) > 1;
   }
 
   std::string Where(size_t j, const std::string& what) const {

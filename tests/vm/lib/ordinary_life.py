@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """In a guest with three devices and a monitor port: records what happens every day.
 
-ordinary_life.py FOLDER [NAME... | PART/PARTS]: one trace for each recording into FOLDER, and its name
-as a line on stdout once it is there. Called by tests/vm/lib/ordinary-life.sh.
+ordinary_life.py FOLDER [NAME... | PART/PARTS]: one trace for each recording into FOLDER, and its
+name as a line on stdout once it is there. Called by tests/vm/lib/ordinary-life.sh.
 """
 import contextlib
 import json
