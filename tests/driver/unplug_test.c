@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "tests/driver/axl_user.h"
@@ -268,6 +269,15 @@ static int stop_;
 static long rounds_[8];
 static int mapped_;	/* clients that have a ring mapped and submit jobs */
 
+/* Who pays for what this thread opens from now on: root or one of three, who come and go. */
+static void pay_as(unsigned int seed)
+{
+	enum { SOMEBODY = 60001 };
+
+	/* The real id, of this thread alone; the effective one may still do everything. */
+	ASSERT(syscall(SYS_setresuid, seed % 4 ? SOMEBODY + seed % 4 : 0, 0, 0) == 0);
+}
+
 /* One life of a client, as far as the device lets it. Returns what it read from mappings. */
 static int client(unsigned int seed)
 {
@@ -276,17 +286,23 @@ static int client(unsigned int seed)
 				       .log2_records = 6, .watermark = 1,
 				       .classes = AXL_REC_CLASSES_ALL };
 	struct axl_clock_sample sample = { .size = sizeof(sample) };
-	struct axl_buf_create host = { 0 }, device;
+	struct axl_jobs_trace jobs = { .size = sizeof(jobs) };
+	struct axl_buf_create host = { 0 }, device, pinned;
 	struct axl_ctx_create ctx;
 	struct axl_submit job;
 	struct axl_wait end;
+	static char user[8][1 << 16] __attribute__((aligned(4096)));
 	void *header = MAP_FAILED, *map = NULL;
-	int fd = live_open(), sum = 0, i;
+	int fd, sum = 0, i;
 
+	pay_as(seed);
+	fd = live_open();
 	if (fd < 0) {
 		usleep(1000);
 		return 0;
 	}
+	if (seed % 2)
+		buf_create(fd, AXL_BUF_USER, sizeof(*user), user[seed % 8], &pinned);
 	if (ctx_create(fd, 1, 0, &ctx) || buf_create(fd, AXL_BUF_DEVICE, 1 << 16, NULL, &device) ||
 	    buf_create(fd, AXL_BUF_HOST, 1 << 16, NULL, &host))
 		goto out;
@@ -312,6 +328,7 @@ static int client(unsigned int seed)
 		if (i % 4 == 1)
 			poll(&wait, 1, 1);
 		dev_ioctl(fd, AXL_IOCTL_CLOCK_SAMPLE, &sample);
+		dev_ioctl(fd, AXL_IOCTL_JOBS_TRACE, &jobs);
 		if (wait_seq(fd, ctx.ctx, 0, job.sequence, 2000, &end))
 			break;
 	}
@@ -335,6 +352,16 @@ out:
 	return sum;
 }
 
+static long long host_bytes(void)
+{
+	FILE *file = fopen("/sys/module/axl/parameters/host_bytes", "r");
+	long long bytes = -1;
+
+	ASSERT(file && fscanf(file, "%lld", &bytes) == 1);
+	fclose(file);
+	return bytes;
+}
+
 static void *load_thread(void *arg)
 {
 	long *rounds = arg;
@@ -356,9 +383,12 @@ TEST_VARIANTS(under_load, struct how, { "unbind", UNBIND }, { "remove", REMOVE }
 	struct axl_desc nop = cmd_nop(AXL_ENGINE_VECTOR);
 	struct axl_ctx_create ctx;
 	int fd, waits, with_rings = 0;
+	long long before = host_bytes();
 	long total = 0;
 
 	remember_name();
+	/* All of them, if there is a tracefs. */
+	write_text("/sys/kernel/tracing/events/axl/enable", "1");
 	for (i = 0; i < 8; i++)
 		ASSERT(pthread_create(&threads[i], NULL, load_thread, &rounds_[i]) == 0);
 	/* Removal shall not wait its turn behind eight that keep the processors busy. */
@@ -388,6 +418,8 @@ TEST_VARIANTS(under_load, struct how, { "unbind", UNBIND }, { "remove", REMOVE }
 	       i, (int)(sizeof(threads) / sizeof(*threads)), with_rings);
 	EXPECT(total > count);
 	EXPECT_EQ(with_rings, count);
+	write_text("/sys/kernel/tracing/events/axl/enable", "0");
+	EXPECT_EQ(host_bytes(), before);
 	fd = live_open();
 	ASSERT(fd >= 0);
 	ASSERT(ctx_create(fd, 1, 0, &ctx) == 0);
