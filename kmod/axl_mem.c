@@ -26,16 +26,23 @@
 /* Never the OOM killer's business: who asks for too much is told so. */
 #define AXL_MEM_GFP (GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN)
 
+/* What is done page by page lets others have the CPU after so many: a user may have millions. */
+#define AXL_PAGES_AT_ONCE 1024ul
+
 static void axl_pages_release(struct kref *ref)
 {
 	struct axl_pages *pages = container_of(ref, struct axl_pages, ref);
-	unsigned long i;
+	unsigned long at, i;
 
-	if (pages->pinned) {
-		unpin_user_pages_dirty_lock(pages->page, pages->count, true);
-	} else {
-		for (i = 0; i < pages->count; i++)
-			__free_page(pages->page[i]);
+	for (at = 0; at < pages->count; at += AXL_PAGES_AT_ONCE) {
+		unsigned long count = min(pages->count - at, AXL_PAGES_AT_ONCE);
+
+		if (pages->pinned)
+			unpin_user_pages_dirty_lock(pages->page + at, count, true);
+		else
+			for (i = 0; i < count; i++)
+				__free_page(pages->page[at + i]);
+		cond_resched();
 	}
 	if (pages->locked)
 		atomic_long_sub(pages->charged, &pages->share->cred->user->locked_vm);
@@ -102,6 +109,7 @@ static int axl_pages_fill(struct axl_pages *pages, int node, bool whole)
 
 		block = alloc_pages_node(node, AXL_MEM_GFP | (hard ? __GFP_RETRY_MAYFAIL :
 								     __GFP_NORETRY), want);
+		cond_resched();
 		if (fatal_signal_pending(current)) {
 			if (block)
 				__free_pages(block, want);
@@ -183,12 +191,14 @@ static int axl_pages_pin(struct axl_pages *pages, u64 user_addr)
 	while (pages->count < pages->charged) {
 		unsigned long left = pages->charged - pages->count;
 		int got = pin_user_pages_fast(user_addr + ((u64)pages->count << PAGE_SHIFT),
-					      min(left, 4096ul), FOLL_WRITE | FOLL_LONGTERM,
+					      min(left, AXL_PAGES_AT_ONCE),
+					      FOLL_WRITE | FOLL_LONGTERM,
 					      pages->page + pages->count);
 
 		if (got <= 0)
 			return got ? got : -EFAULT;
 		pages->count += got;
+		cond_resched();
 	}
 	return 0;
 }
@@ -237,6 +247,8 @@ int axl_mem_make_list(struct axl_device *axl, struct axl_mem *mem)
 		mem->sg[i].bytes = sg_dma_len(s);
 		mem->sg[i].reserved = 0;
 		at += sg_dma_len(s);
+		if (i % AXL_PAGES_AT_ONCE == 0)
+			cond_resched();
 	}
 	return 0;
 }
@@ -264,6 +276,8 @@ static bool axl_mem_is_direct(struct device *dev, struct axl_mem *mem)
 			return false;
 		}
 		at += sg_dma_len(s);
+		if (i % AXL_PAGES_AT_ONCE == 0)
+			cond_resched();
 	}
 	return true;
 }

@@ -280,11 +280,15 @@ static int leave_while_offline(struct world *owner, const struct axl_buf_create 
 	int i, err, hit, reset = -1;
 	pthread_t thread;
 
+	/* A reset is short: all but what counts is given back before it. */
+	EXPECT_EQ(ctx_destroy(owner->fd, owner->ctx), 0);
+	munmap(owner->map, owner->host.bytes);
+	EXPECT_EQ(buf_destroy(owner->fd, owner->host.handle), 0);
 	ASSERT(pthread_create(&thread, NULL, reset_thread, &reset) == 0);
 	for (i = 0; i < 20000 && !state_is("offline"); i++)
 		usleep(500);
 	if (closes) {
-		world_close(owner);
+		close(owner->fd);
 	} else {
 		EXPECT_EQ(buf_destroy(owner->fd, owner->device.handle), 0);
 		EXPECT_EQ(buf_destroy(owner->fd, scratch->handle), 0);
@@ -323,7 +327,7 @@ TEST_VARIANTS(memory_given_back_meanwhile_comes_clean, struct leaving,
 		keep_secret(&owner, &scratch);
 		hit = leave_while_offline(&owner, &scratch, variant->closes, &next);
 		if (!hit && !variant->closes)
-			world_close(&owner);
+			close(owner.fd);
 	}
 	ASSERT(hit);
 	ASSERT(state_is("live"));
