@@ -38,10 +38,11 @@ $(eval $(call daemon-test,daemon-session,daemon/session))
 $(eval $(call daemon-test,daemon-sink,daemon/sink))
 $(eval $(call daemon-test,daemon-service,daemon/service))
 
-DAEMON_FUZZ_PARTS := daemon/sources/ring_reader.cc daemon/sources/record_check.cc \
+DAEMON_FUZZ_PARTS := daemon/sources/ring_reader.cc daemon/sources/record_check.cc daemon/sources/record_rows.cc \
+	daemon/sources/record_intake.cc daemon/sources/transpose.cc \
 	daemon/sources/device_description.cc $(call room-srcs,daemon/session) $(DAEMON_STREAM)
 $(eval $(call fuzzer,device_ring,daemon/sources/device_ring_fuzz.cc $(DAEMON_FUZZ_PARTS)))
-$(eval $(call fuzzer,control,daemon/service/control_fuzz.cc daemon/service/control.cc daemon/options.cc))
+$(eval $(call fuzzer,control,daemon/service/control_fuzz.cc daemon/service/control.cc daemon/options.cc daemon/drain_priority.cc daemon/sources/host_info.cc))
 
 # For daemon/testing/private_test.py and the scenarios in the VM.
 $(eval $(call program,$(BUILD)/test/axl-probe-app,daemon/testing/probe_app.cc,-lpthread))
@@ -62,3 +63,6 @@ $(BUILD)/test/host-ring-stress: $(RING_STRESS_OBJS)
 OBJS += $(RING_STRESS_OBJS)
 TESTS += $(BUILD)/test/host-ring-stress
 $(eval $(call fuzzer,api_ring,daemon/sources/api_ring_fuzz.cc daemon/sources/api_ring_reader.cc))
+# For tests/bench/collection: instructions from ring to block.
+$(eval $(call program,$(BUILD)/test/axl-drain-cost,daemon/testing/drain_cost.cc daemon/sources/ring_reader.cc daemon/sources/record_check.cc daemon/sources/record_rows.cc daemon/sources/transpose.cc daemon/sources/record_intake.cc daemon/sources/host_info.cc $(DAEMON_STREAM),-lprotobuf,$(BUILD)/obj/gen/libtrace/proto/trace.pb.o))
+TESTS += $(BUILD)/test/axl-drain-cost

@@ -108,6 +108,14 @@ Status ApplyValue(std::string_view option, std::string_view value, Options* opti
     record.counter_period_ns = *period_ns;
   } else if (option == "--overhead") {
     return ParseOverhead(value, &record);
+  } else if (option == "--priority") {
+    auto priority = ParsePriority(std::string(value));
+    if (!priority.ok()) return Bad(option, value, priority.message().c_str());
+    record.priority = *priority;
+  } else if (option == "--cpu") {
+    auto cpus = ParseCpus(std::string(value));
+    if (!cpus.ok()) return Bad(option, value, cpus.message().c_str());
+    record.cpus = std::move(cpus).value();
   } else if (option == "--ring") {
     const auto bytes = ParseBytes(value);
     if (!bytes || *bytes < kMinRingBytes) return Bad(option, value, "not a size of at least 64K");
@@ -165,6 +173,8 @@ const char kUsage[] =
     "[1ms]\n"
     "  --overhead full|low   low: the driver's events of a job's begin and end only, no counter\n"
     "                        samples, the daemon wakes up rarely [full]\n"
+    "  --priority P          recorder's: idle, normal or a nice value [idle]\n"
+    "  --cpu LIST            processors it runs on, such as 0,2-3 [all]\n"
     "  --ring SIZE           flight recorder: keep the last SIZE bytes in memory\n"
     "  --live-socket PATH    live readers may connect here [none]\n"
     "Both: --help, --version.\n"

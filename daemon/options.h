@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/drain_priority.h"
 #include "libtrace/stream/result.h"
 
 namespace acceltrace::daemon {
@@ -38,6 +39,8 @@ struct RecordOptions {
   std::optional<uint64_t> counter_period_ns;  // of the device's own samples; none = by overhead
   bool light = false;                         // --overhead low
   uint64_t ring_bytes = 0;                    // flight recorder, 0 = off
+  Priority priority;
+  std::vector<int> cpus;  // none = all
   std::vector<std::string> command;
   // Not from the command line:
   std::optional<uint32_t> owner;  // record this user's processes only

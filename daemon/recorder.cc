@@ -111,6 +111,12 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(const RecordOptions& options, 
     if (Status status = recorder->Track(pid); !status.ok()) return status;
   }
   recorder->Poll();
+  std::string warning;
+  auto priority =
+      DrainPriority::Apply(options.priority, options.cpus, recorder->wake_fd(), &warning);
+  if (!priority.ok()) return priority.status();
+  recorder->priority_ = std::move(priority).value();
+  if (!warning.empty()) recorder->warnings_.push_back(std::move(warning));
   return recorder;
 }
 
@@ -121,6 +127,7 @@ Status Recorder::Attach(const RecordOptions& options) {
     if (!opened.ok()) return opened.status();
     devices = std::move(opened).value();
   }
+  devices_ = devices;
   BpfOptions bpf;
   bpf.usdt = options.probes.usdt;
   bpf.rings = options.probes.api && !bpf.usdt;
@@ -223,6 +230,15 @@ std::vector<Hop> Recorder::SourceHops() {
   return hops;
 }
 
+void Recorder::FlushSources() {
+  for (const auto& source : sources_) source->Flush();
+  if (bpf_ != nullptr) bpf_->Flush();
+}
+
+void Recorder::TraceJobsInFlight() {
+  for (const auto& device : devices_) device->TraceJobsInFlight();
+}
+
 Status Recorder::Snapshot(UniqueFd output, const std::string& output_name) {
   if (!router_.ring_open()) {
     return Status::Error(
@@ -232,11 +248,13 @@ Status Recorder::Snapshot(UniqueFd output, const std::string& output_name) {
   // What happened before this is to be in it, as if the recording had ended now.
   StopInfo stop;
   stop.stop_ns = MonotonicNs();
+  TraceJobsInFlight();
   for (const auto& source : sources_) source->Checkpoint();
   for (int rounds = 0; rounds < kMaxSnapshotDrains; ++rounds) {
     const int64_t now_ns = MonotonicNs();
     if (DrainSources(now_ns).next_ns != now_ns) break;
   }
+  FlushSources();
   session_.Flush();
   stop.reason = "snapshot";
   stop.cpu_ns = CpuNs() - start_cpu_ns_;
@@ -289,18 +307,26 @@ int64_t Recorder::Poll() {
   }
   if (now_ns - last_flush_ns_ >= kFlushNs) {
     last_flush_ns_ = now_ns;
+    FlushSources();
     session_.Flush();
     sink_.Kick();
   }
   router_.live().Pump();
   // At once only while a flood is worked off; never busy on behalf of a clock.
-  if (pace.next_ns == now_ns) return 0;
+  if (pace.next_ns == now_ns) {
+    if (priority_ != nullptr) priority_->Working(now_ns);
+    return 0;
+  }
   const int64_t tick_ns = NextMultiple(now_ns + kMinPauseNs, pause_ns_);
-  return std::max(std::min(pace.next_ns, tick_ns) - now_ns, kMinPauseNs);
+  const int64_t pause_ns = std::max(std::min(pace.next_ns, tick_ns) - now_ns, kMinPauseNs);
+  if (priority_ != nullptr) priority_->CaughtUp(now_ns + pause_ns);
+  return pause_ns;
 }
 
 Summary Recorder::Stop(const std::string& reason, int32_t command_status) {
   const int64_t stop_ns = MonotonicNs();
+  priority_.reset();
+  TraceJobsInFlight();
   // Samples first: the device's ring then holds everything that they caused.
   for (const auto& source : sources_) source->Stop();
   if (bpf_ != nullptr) bpf_->Stop();

@@ -10,9 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "daemon/drain_priority.h"
 #include "daemon/options.h"
 #include "daemon/session/session.h"
 #include "daemon/sink/router.h"
+#include "daemon/sources/axl_device.h"
 #include "daemon/sources/bpf_source.h"
 #include "daemon/sources/calibration.h"
 #include "daemon/unique_fd.h"
@@ -73,6 +75,9 @@ class Recorder {
   void WakeOn(int fd, uint32_t events);
   Pace DrainSources(int64_t now_ns);
   std::vector<Hop> SourceHops();
+  void FlushSources();
+  // The driver tells of jobs when they are over: those in flight are asked for.
+  void TraceJobsInFlight();
   uint64_t CpuNs() const;
 
   std::string output_name_;
@@ -83,7 +88,9 @@ class Recorder {
   std::unique_ptr<BpfSource> bpf_;
   std::vector<std::unique_ptr<Source>> sources_;  // of devices; drained and stopped first
   std::vector<std::string> warnings_;
+  std::vector<std::shared_ptr<AxlDevice>> devices_;
   UniqueFd wake_fd_;  // epoll of the sources' own
+  std::unique_ptr<DrainPriority> priority_;
   int64_t start_ns_ = 0;
   uint64_t start_cpu_ns_ = 0;
   bool own_process_ = false;

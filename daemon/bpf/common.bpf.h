@@ -60,6 +60,10 @@ __u64 drain_epoch = 0;
 __u32 awake = 0;
 __u32 wake_wanted = 0;
 
+/* See job_tracked(). The generation changes when a process is no longer tracked. */
+__u32 tracked_generation = 1;
+__u64 last_tracked = 0;
+
 /* How many events of a CPU and hop go by between two looks at the ring's filling. */
 #define WAKE_CHECK_EVENTS 64
 
@@ -97,7 +101,7 @@ struct {
 	__type(value, __u8);
 } names SEC(".maps");
 
-/* Which process last submitted to a hardware context or queue; 0 = not a tracked one. */
+/* Which process a hardware context was given to, or last completed there; 0 = not a tracked one. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -105,13 +109,6 @@ struct {
 	__type(key, __u32);
 	__type(value, __u32);
 } context_owner SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, ACT_MAX_DEVICES * AXL_MAX_QUEUES);
-	__type(key, __u32);
-	__type(value, __u32);
-} queue_owner SEC(".maps");
 
 /*
  * Room in the ring for one record, or NULL with the loss counted. The counters

@@ -16,13 +16,9 @@
 /* HostBatch.Kind of libtrace/proto/trace.proto. */
 enum host_kind {
 	HOST_SUBMIT = 1,
-	HOST_DOORBELL = 2,
 	HOST_DMA_MAP = 3,
 	HOST_DMA_UNMAP = 4,
 	HOST_IRQ = 5,
-	HOST_COMPLETE = 6,
-	HOST_WAIT = 7,
-	HOST_WAKE = 8,
 	HOST_CONTEXT = 9,
 	HOST_BUFFER = 10,
 	HOST_TIMEOUT = 11,
@@ -45,6 +41,13 @@ static __always_inline void set_owner(void *map, __u32 key, __u32 pid)
 
 	if (owner && *owner != pid)
 		*owner = pid;
+}
+
+/* Whose device records without a process number are. */
+static __always_inline void note_owner(__u32 dev, __u32 context, __u32 pid)
+{
+	if (dev < ACT_MAX_DEVICES && context < AXL_MAX_CONTEXTS)
+		set_owner(&context_owner, owner_key(dev, context, AXL_MAX_CONTEXTS), pid);
 }
 
 static __always_inline int owned(void *map, __u32 key)
@@ -101,97 +104,117 @@ static __always_inline int job_event(struct bpf_raw_tracepoint_args *ctx, __u32 
 }
 
 /*
- * (dev, ctx, queue, job, seq, correlation, num_cmds, copy_bytes, host_ns): fires once the
- * commands are checked, with the time at which the ioctl was entered.
+ * The process that was last found to be tracked, and the generation of `tracked` at which it
+ * was: jobs come in runs of one process, and need no look-up then.
  */
-SEC("raw_tp/axl_submit")
-int axl_submit(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline int job_tracked(__u32 pid)
 {
-	struct act_tracked *process = current_tracked();
-	__u32 pid = process ? bpf_get_current_pid_tgid() >> 32 : 0;
-	__u32 dev = ARG32(0), context = ARG32(1), queue = ARG32(2);
+	__u64 key = (__u64)tracked_generation << 32 | pid;
 
-	if (dev < ACT_MAX_DEVICES && context < AXL_MAX_CONTEXTS)
-		set_owner(&context_owner, owner_key(dev, context, AXL_MAX_CONTEXTS), pid);
-	if (dev < ACT_MAX_DEVICES && queue < AXL_MAX_QUEUES)
-		set_owner(&queue_owner, owner_key(dev, queue, AXL_MAX_QUEUES), pid);
-	return process ? job_event_at(ctx, ARG64(8), HOST_SUBMIT, ARG32(6), ARG64(7)) : 0;
+	if (!pid)
+		return 0;
+	if (last_tracked == key)
+		return 1;
+	if (!pid_tracked(pid))
+		return 0;
+	last_tracked = key;
+	return 1;
 }
 
 /*
- * (dev, ctx, queue, job, seq, correlation, tail, host_ns): fires after the write, so
- * that tracing does not delay it, with the time at which it was made.
+ * (where, job_cmds, seq, correlation, tid_pid, copy_bytes, device_ticks, submit_ns,
+ * doorbell_ns, submit_end_ns, irq_ns, complete_ns), mostly in interrupt context. It stands for
+ * axl_submit, axl_doorbell, axl_submit_end, axl_irq and axl_complete.
  */
-SEC("raw_tp/axl_doorbell")
-int axl_doorbell(struct bpf_raw_tracepoint_args *ctx)
+SEC("raw_tp/axl_job")
+int axl_job(struct bpf_raw_tracepoint_args *ctx)
 {
-	return current_tracked() ? job_event_at(ctx, ARG64(7), HOST_DOORBELL, ARG32(6), 0) : 0;
-}
+	__u32 dev = (__u16)ARG64(0), context = (__u16)(ARG64(0) >> 16);
+	__u32 pid = ARG64(4) >> 32;
+	struct act_job *record;
 
-/* (dev, ctx, queue, job, seq, correlation, ret) */
-SEC("raw_tp/axl_submit_end")
-int axl_submit_end(struct bpf_raw_tracepoint_args *ctx)
-{
-	return current_tracked() ? job_event(ctx, HOST_SUBMIT_END, (__s64)(__s32)ARG32(6), 0) : 0;
-}
-
-/* (dev, ctx, queue, job, seq, correlation, status, device_ticks), in interrupt context */
-SEC("raw_tp/axl_complete")
-int axl_complete(struct bpf_raw_tracepoint_args *ctx)
-{
-	__u32 pid = ARG64(5) >> 32;
-	__u32 dev = ARG32(0), context = ARG32(1);
-
-	if (pid ? !pid_tracked(pid) :
+	/* Submitted while nobody listened: whose it is only its correlation or its context says. */
+	if (!pid)
+		pid = ARG64(3) >> 32;
+	if (pid ? !job_tracked(pid) :
 		  !owned(&context_owner, owner_key(dev, context, AXL_MAX_CONTEXTS)))
 		return 0;
-	return job_event(ctx, HOST_COMPLETE, ARG32(6), ARG64(7));
-}
-
-/* (dev, queue, vector, completions, host_ns), host_ns: when the handler was entered */
-SEC("raw_tp/axl_irq")
-int axl_irq(struct bpf_raw_tracepoint_args *ctx)
-{
-	struct act_host *record;
-	__u32 dev = ARG32(0), queue = ARG32(1);
-
-	if (queue < AXL_MAX_QUEUES && !owned(&queue_owner, owner_key(dev, queue, AXL_MAX_QUEUES)))
-		return 0;
-	record = host_record(ARG64(4), HOST_IRQ, dev);
+	if (pid)
+		note_owner(dev, context, pid);
+	record = reserve(sizeof(*record), ACT_HOP_DRIVER, ARG64(11));
 	if (!record)
 		return 0;
-	record->queue = queue;
-	record->arg0 = ARG32(2);
-	record->arg1 = ARG32(3);
+	record->h.time_ns = ARG64(11);
+	record->h.pid = ARG64(4) >> 32;
+	record->h.tid = ARG32(4);
+	record->h.type = ACT_JOB;
+	record->h.cpu = bpf_get_smp_processor_id();
+	record->h.extra = 0;
+	record->where = ARG64(0);
+	record->job_cmds = ARG64(1);
+	record->sequence = ARG64(2);
+	record->correlation = ARG64(3);
+	record->copy_bytes = ARG64(5);
+	record->device_ticks = ARG64(6);
+	record->submit_ns = ARG64(7);
+	record->doorbell_ns = ARG64(8);
+	record->submit_end_ns = ARG64(9);
+	record->irq_ns = ARG64(10);
 	submit(record);
 	return 0;
 }
 
-/* (dev, ctx, queue, seq, wait_correlation) */
-SEC("raw_tp/axl_wait")
-int axl_wait(struct bpf_raw_tracepoint_args *ctx)
+/*
+ * (dev, ctx, queue, job, seq, correlation, num_cmds, copy_bytes, host_ns, ret): two events, as
+ * those that were accepted have.
+ */
+SEC("raw_tp/axl_refuse")
+int axl_refuse(struct bpf_raw_tracepoint_args *ctx)
 {
-	struct act_host *record;
-
 	if (!current_tracked())
 		return 0;
-	record = host_record(bpf_ktime_get_ns(), HOST_WAIT, ARG32(0));
+	job_event_at(ctx, ARG64(8), HOST_SUBMIT, ARG32(6), ARG64(7));
+	return job_event(ctx, HOST_SUBMIT_END, (__s64)(__s32)ARG32(9), 0);
+}
+
+/* (dev, queue, vector, causes, host_ns), host_ns: when the handler was entered */
+SEC("raw_tp/axl_irq_other")
+int axl_irq_other(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct act_host *record = host_record(ARG64(4), HOST_IRQ, ARG32(0));
+
 	if (!record)
 		return 0;
-	record->context = ARG32(1);
-	record->queue = ARG32(2);
-	record->sequence = ARG64(3);
-	record->correlation = ARG64(4);
-	record->arg1 = ARG64(4);
+	record->queue = ARG32(1);
+	record->arg0 = ARG32(2);
 	submit(record);
 	return 0;
 }
 
-/* (dev, ctx, queue, job, seq, correlation, wait_correlation, status) */
+/* (dev, ctx, queue, job, seq, correlation, wait_correlation, status, wait_ns) */
 SEC("raw_tp/axl_wake")
 int axl_wake(struct bpf_raw_tracepoint_args *ctx)
 {
-	return current_tracked() ? job_event(ctx, HOST_WAKE, ARG32(7), ARG64(6)) : 0;
+	struct act_wake *record;
+	__u64 now_ns;
+
+	if (!current_tracked())
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	record = reserve(sizeof(*record), ACT_HOP_DRIVER, now_ns);
+	if (!record)
+		return 0;
+	fill_head(&record->h, now_ns, ACT_WAKE, ARG32(0));
+	record->context = ARG32(1);
+	record->queue = ARG32(2);
+	record->job = ARG32(3);
+	record->status = ARG32(7);
+	record->sequence = ARG64(4);
+	record->correlation = ARG64(5);
+	record->wait_correlation = ARG64(6);
+	record->wait_ns = ARG64(8);
+	submit(record);
+	return 0;
 }
 
 /* (dev, ctx, handle, bytes, direction, correlation); ctx is 0xffffffff for buffers */
@@ -229,9 +252,14 @@ int axl_dma_unmap(struct bpf_raw_tracepoint_args *ctx)
 SEC("raw_tp/axl_ctx")
 int axl_ctx(struct bpf_raw_tracepoint_args *ctx)
 {
+	struct act_tracked *process = current_tracked();
+	__u32 pid = process ? bpf_get_current_pid_tgid() >> 32 : 0;
 	struct act_host *record;
 
-	if (!current_tracked())
+	/* A context that is released keeps its owner for what is still under way. */
+	if (ARG32(2))
+		note_owner(ARG32(0), ARG32(1), pid);
+	if (!process)
 		return 0;
 	record = host_record(bpf_ktime_get_ns(), HOST_CONTEXT, ARG32(0));
 	if (!record)

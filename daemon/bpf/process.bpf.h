@@ -50,6 +50,7 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 		bpf_map_delete_elem(&tracked, &pid);
 		bpf_get_current_comm(comm, sizeof(comm));
 		emit_process(pid, pid, ACT_PROCESS_LEFT, 0, comm);
+		__sync_fetch_and_add(&tracked_generation, 1);
 		return 0;
 	}
 	entry->generation++;

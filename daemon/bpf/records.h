@@ -30,6 +30,8 @@ enum act_type {
 	ACT_PROCESS = 9,
 	ACT_RING_READY = 10, /* the process has made a segment of rings (libtrace/ring) */
 	ACT_RING_WAKE = 11,  /* one of its rings is half full */
+	ACT_JOB = 12,  /* a job is over, or in flight when asked */
+	ACT_WAKE = 13, /* a wait is over */
 	ACT_NUM_TYPES,
 };
 
@@ -91,6 +93,37 @@ struct act_host {
 	__u64 correlation;
 	__u64 arg0;
 	__u64 arg1;
+};
+
+/*
+ * A job as the driver knew it at its end. where, job_cmds: as arguments of the tracepoint
+ * axl_job (kmod/axl_trace.h); h.time_ns is when it was completed, 0 = it is in flight.
+ */
+struct act_job {
+	struct act_head h; /* extra: 0; pid and tid submitted it */
+	__u64 where;
+	__u64 job_cmds;
+	__u64 sequence;
+	__u64 correlation;
+	__u64 copy_bytes;
+	__u64 device_ticks;
+	__u64 submit_ns; /* 0: nobody listened then */
+	__u64 doorbell_ns;
+	__u64 submit_end_ns;
+	__u64 irq_ns; /* 0: no handler found it */
+};
+
+/* A wait, when it is over; h.time_ns: the thread goes on. */
+struct act_wake {
+	struct act_head h; /* extra: device number */
+	__u32 context;
+	__u32 queue;
+	__u32 job;
+	__u32 status;
+	__u64 sequence;
+	__u64 correlation;
+	__u64 wait_correlation;
+	__u64 wait_ns; /* 0: nobody listened then */
 };
 
 enum act_process_what {

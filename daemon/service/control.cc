@@ -20,7 +20,7 @@ const std::map<std::string_view, std::pair<Command::Verb, std::set<std::string_v
           {"start",
            {Command::Verb::kStart,
             {"pids", "system", "devices", "no_device", "probes", "libraries", "counter_period",
-             "overhead", "ring", "command", "output", "detach"}}},
+             "overhead", "ring", "command", "output", "detach", "priority", "cpu"}}},
           {"pid", {Command::Verb::kPid, {"session", "pid"}}},
           {"stop", {Command::Verb::kStop, {"session", "status"}}},
           {"status", {Command::Verb::kStatus, {}}},
@@ -122,13 +122,32 @@ void ReadStart(Members* members, Command* command) {
   members->Texts("command", &record.command);
   members->Flag("detach", &command->detach);
   members->Text("output", &command->output);
-  std::string probes, period, ring, overhead;
+  std::string probes, period, ring, overhead, priority, cpu;
   members->Text("probes", &probes);
   members->Text("counter_period", &period);
   members->Text("ring", &ring);
   members->Text("overhead", &overhead);
   if (!overhead.empty() && !ParseOverhead(overhead, &record).ok()) {
     members->Fail("overhead", "is neither full nor low");
+  }
+  members->Text("priority", &priority);
+  members->Text("cpu", &cpu);
+  if (!priority.empty()) {
+    auto parsed = ParsePriority(priority);
+    // Above the ordinary is root's to ask for, on its own command line.
+    if (parsed.ok() && parsed->nice >= 0) {
+      record.priority = *parsed;
+    } else {
+      members->Fail("priority", "is not idle, normal or a nice value from 0 to 19");
+    }
+  }
+  if (!cpu.empty()) {
+    auto parsed = ParseCpus(cpu);
+    if (parsed.ok()) {
+      record.cpus = std::move(parsed).value();
+    } else {
+      members->Fail("cpu", "is " + parsed.message());
+    }
   }
   if (!probes.empty()) {
     auto parsed = ParseProbes(probes);

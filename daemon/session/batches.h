@@ -90,31 +90,7 @@ class HostBatch : public Batch {
   DeltaEncoder time_, correlation_;
 };
 
-// The batches of one device. tick_mask: the width of its clock.
-class CommandBatch : public Batch {
- public:
-  CommandBatch(uint32_t device, uint64_t tick_mask) : device_(device), tick_mask_(tick_mask) {}
-  void Add(const axl_rec_cmd& cmd);
-  FinishedBatch Take();
-
- private:
-  uint32_t device_;
-  uint64_t tick_mask_;
-  DeltaEncoder fetched_, record_, correlation_;
-};
-
-class JobBatch : public Batch {
- public:
-  JobBatch(uint32_t device, uint64_t tick_mask) : device_(device), tick_mask_(tick_mask) {}
-  void Add(const axl_rec_job& job);
-  FinishedBatch Take();
-
- private:
-  uint32_t device_;
-  uint64_t tick_mask_;
-  DeltaEncoder doorbell_, record_, correlation_;
-};
-
+// The batches of one device.
 class DeviceEventBatch : public Batch {
  public:
   explicit DeviceEventBatch(uint32_t device) : device_(device) {}

@@ -37,67 +37,6 @@ int64_t TicksAfter(uint64_t later, uint64_t earlier, uint64_t mask) {
 
 }  // namespace
 
-void CommandBatch::Add(const axl_rec_cmd& cmd) {
-  proto::CommandBatch* commands = packet().mutable_commands();
-  commands->set_device(device_);
-  fetched_.Append(uint64_t{cmd.fetched}, commands->mutable_fetched_ticks_delta());
-  commands->add_head_ticks_after((cmd.head - cmd.fetched) & tick_mask_);
-  commands->add_start_ticks_after((cmd.start - cmd.head) & tick_mask_);
-  commands->add_end_ticks_after((cmd.end - cmd.start) & tick_mask_);
-  record_.Append(uint64_t{cmd.h.sequence}, commands->mutable_record_delta());
-  commands->add_unit(cmd.h.engine);
-  commands->add_context(cmd.h.context);
-  commands->add_queue(cmd.h.queue);
-  commands->add_job(cmd.job);
-  commands->add_index(cmd.index);
-  commands->add_opcode(cmd.opcode);
-  commands->add_status(cmd.status);
-  commands->add_limiter(cmd.limiter);
-  commands->add_tag(cmd.tag);
-  correlation_.Append(uint64_t{cmd.correlation}, commands->mutable_correlation_delta());
-  commands->add_work(cmd.work);
-  commands->add_bytes(cmd.bytes);
-  commands->add_memory_bytes(cmd.dram_bytes);
-  commands->add_row_hits(cmd.row_hits);
-  commands->add_row_misses(cmd.row_misses);
-  for (const uint32_t stall : cmd.stall) commands->add_stall_ticks(stall);
-  Count(0, 1);
-}
-
-FinishedBatch CommandBatch::Take() {
-  fetched_ = {};
-  record_ = {};
-  correlation_ = {};
-  return TakeCurrent();
-}
-
-void JobBatch::Add(const axl_rec_job& job) {
-  proto::JobBatch* jobs = packet().mutable_jobs();
-  jobs->set_device(device_);
-  doorbell_.Append(uint64_t{job.doorbell}, jobs->mutable_doorbell_ticks_delta());
-  jobs->add_fetched_ticks_after(TicksAfter(job.fetched, job.doorbell, tick_mask_));
-  jobs->add_first_start_ticks_after(TicksAfter(job.first_start, job.doorbell, tick_mask_));
-  jobs->add_last_end_ticks_after(TicksAfter(job.last_end, job.doorbell, tick_mask_));
-  jobs->add_completion_ticks_after(TicksAfter(job.completion, job.doorbell, tick_mask_));
-  jobs->add_irq_ticks_after(job.irq == 0 ? 0 : TicksAfter(job.irq, job.doorbell, tick_mask_));
-  jobs->add_has_irq(job.irq == 0 ? 0 : 1);
-  record_.Append(uint64_t{job.h.sequence}, jobs->mutable_record_delta());
-  jobs->add_context(job.h.context);
-  jobs->add_queue(job.h.queue);
-  jobs->add_job(job.job);
-  jobs->add_commands(job.commands);
-  jobs->add_status(job.status);
-  correlation_.Append(uint64_t{job.correlation}, jobs->mutable_correlation_delta());
-  Count(0, 1);
-}
-
-FinishedBatch JobBatch::Take() {
-  doorbell_ = {};
-  record_ = {};
-  correlation_ = {};
-  return TakeCurrent();
-}
-
 void DeviceEventBatch::AddRow(const axl_rec_head& head, uint32_t kind, uint64_t arg0, uint64_t arg1,
                               uint64_t arg2) {
   proto::DeviceEventBatch* events = packet().mutable_device_events();

@@ -113,8 +113,6 @@ void Session::Flush() {
   Send(&api_);
   Send(&ranges_);
   for (auto& [number, device] : devices_) {
-    Send(&device.commands);
-    Send(&device.jobs);
     Send(&device.events);
     device.others.Cut();
     Send(&device.others);
@@ -156,6 +154,7 @@ proto::Packet Session::AccountsPacket(const StopInfo& stop, const std::vector<Ho
     line->set_cost_ps(static_cast<uint64_t>(std::max(0.0, event.ns) * 1000));
     line->set_error_ps(static_cast<uint64_t>(std::max(0.0, event.error_ns) * 1000));
     line->set_events(events);
+    for (const uint32_t kind : event.at_kinds) line->add_at_kinds(kind);
   }
   for (const Hop& hop : hops) {
     proto::Accounts::Hop* line = accounts->add_hops();
@@ -372,14 +371,6 @@ void Session::OnRecord(uint32_t number, const axl_record& record) {
     return;
   }
   switch (record.h.type) {
-    case AXL_REC_CMD:
-      device->commands.Add(record.cmd);
-      SendIfFull(&device->commands);
-      break;
-    case AXL_REC_JOB:
-      device->jobs.Add(record.job);
-      SendIfFull(&device->jobs);
-      break;
     case AXL_REC_DOORBELL:
       device->events.Add(record.doorbell);
       SendIfFull(&device->events);
@@ -405,6 +396,13 @@ void Session::OnRecord(uint32_t number, const axl_record& record) {
 void Session::OnOthersRecord(uint32_t number, const axl_record& record) {
   Device* device = FindDevice(number);
   if (device != nullptr && record.h.type == AXL_REC_CMD) device->others.Add(record.cmd);
+}
+
+void Session::OnBlock(proto::Packet* block, int64_t first_ns, uint32_t rows, uint64_t events) {
+  in_ += events;
+  SendTables();
+  out_ += events;
+  output_->Write(block, first_ns, rows);
 }
 
 void Session::OnCounters(uint32_t number, const CounterRow& row) {

@@ -79,6 +79,7 @@ class Session : public EventHandler {
   void OnHost(const HostEvent& event) override;
   void OnRecord(uint32_t device, const axl_record& record) override;
   void OnOthersRecord(uint32_t device, const axl_record& record) override;
+  void OnBlock(proto::Packet* block, int64_t first_ns, uint32_t rows, uint64_t events) override;
   void OnCounters(uint32_t device, const CounterRow& row) override;
   void OnClock(uint32_t device, const axl_clock_sample& sample) override;
   void OnLatch(uint32_t device, const CounterRow& row) override;
@@ -92,17 +93,13 @@ class Session : public EventHandler {
   // Everything collected for one device.
   struct Device {
     Device(uint32_t number, uint32_t num_counters, uint64_t tick_mask)
-        : commands(number, tick_mask),
-          jobs(number, tick_mask),
-          events(number),
+        : events(number),
           others(number, tick_mask),
           sampled(number, num_counters, false),
           read(number, num_counters, true),
           latches(number, 0, true),
           clocks(number),
           assembler(num_counters) {}
-    CommandBatch commands;
-    JobBatch jobs;
     DeviceEventBatch events;
     OthersBatch others;
     CounterBatch sampled;  // by the device itself

@@ -34,6 +34,13 @@ struct Fixture {
   Hop Books() const { return session.hops().back(); }
 };
 
+axl_record EventRecord() {
+  axl_record record = {};
+  record.h.type = AXL_REC_EVENT;
+  record.event.event = AXL_EV_LINK;
+  return record;
+}
+
 TEST_CASE("info with its probes comes first, then the devices") {
   Fixture f;
   REQUIRE(f.output.packets.size() == 2);
@@ -62,42 +69,17 @@ TEST_CASE("strings precede the first batch that uses them") {
   CHECK(api.name(0) == begin.name);
 }
 
-TEST_CASE("commands keep raw ticks, differences wrap with the clock") {
+TEST_CASE("a source's own blocks pass through, after the strings that they may use") {
   Fixture f;
-  axl_record record = CommandRecord(9, 2, 1);
-  const uint64_t mask = (1ULL << 48) - 1;
-  record.cmd.fetched = mask;
-  record.cmd.head = 4;
-  record.cmd.start = 10;
-  record.cmd.end = 30;
-  f.session.OnRecord(3, record);
-  f.session.OnRecord(3, CommandRecord(9, 3, 2));
+  f.session.Intern("name");
+  proto::Packet packet;
+  packet.mutable_block()->set_rows(7);
+  f.session.OnBlock(&packet, 100, 7, 9);
   f.session.Finish(0);
-  const auto packets = f.output.Of(proto::Packet::kCommands);
-  REQUIRE(packets.size() == 1);
-  const proto::CommandBatch& commands = packets[0]->commands();
-  CHECK(commands.device() == 3);
-  CHECK(DecodeDeltas<uint64_t>(commands.fetched_ticks_delta(), 2) ==
-        std::vector<uint64_t>{mask, 1000});
-  CHECK(commands.head_ticks_after(0) == 5);
-  CHECK(commands.end_ticks_after(0) == 20);
-  CHECK(commands.index(1) == 3);
-  CHECK(commands.stall_ticks_size() == 2 * AXL_NUM_STALLS);
-}
-
-TEST_CASE("jobs: no interrupt is told apart from one at the doorbell") {
-  Fixture f;
-  axl_record record = JobRecord(4, 1);
-  f.session.OnRecord(3, record);
-  record.job.irq = 0;
-  record.job.fetched = 890;  // before the doorbell that covered its last entry
-  f.session.OnRecord(3, record);
-  f.session.Finish(0);
-  const proto::JobBatch& jobs = f.output.Of(proto::Packet::kJobs).at(0)->jobs();
-  CHECK(jobs.has_irq(0) == 1);
-  CHECK(jobs.irq_ticks_after(0) == 1400);
-  CHECK(jobs.has_irq(1) == 0);
-  CHECK(jobs.fetched_ticks_after(1) == -10);
+  CHECK(f.output.Of(proto::Packet::kStrings).size() == 1);
+  CHECK(f.output.packets.back().block().rows() == 7);
+  CHECK(f.Books().in == 9);
+  CHECK(f.Books().out == 9);
 }
 
 TEST_CASE("counter records become whole rows; parts of broken ones are lost, with a count") {
@@ -234,7 +216,7 @@ TEST_CASE("the books balance whatever comes in") {
         f.session.OnHost({i, 1});
         break;
       case 6:
-        f.session.OnRecord(3, random(2) ? CommandRecord(1, 0, 0) : JobRecord(1, 0));
+        f.session.OnRecord(3, random(2) ? EventRecord() : CommandRecord(1, 0, 0));
         break;
       case 7:
         if (random(100) == 0) {

@@ -186,7 +186,8 @@ Result<Mapping> AxlDevice::OpenTraceRing(uint32_t max_log2_records, uint64_t cou
     open = {};
     open.ring = AXL_TRACE_RING_DEVICE;
     open.log2_records = log2;
-    open.classes = AXL_REC_CLASSES_ALL;
+    // A job's record has the time of its doorbell.
+    open.classes = AXL_REC_CLASSES_ALL & ~AXL_REC_CLASS(AXL_REC_DOORBELL);
     open.watermark = (1u << log2) / 4;
     open.sample_period_ns = counter_period_ns;
     result = Ioctl(fd_.get(), AXL_IOCTL_TRACE_OPEN, &open);
@@ -217,6 +218,11 @@ Result<Mapping> AxlDevice::OpenTraceRing(uint32_t max_log2_records, uint64_t cou
 void AxlDevice::CloseTraceRing() {
   axl_trace_close close = {};
   (void)Ioctl(fd_.get(), AXL_IOCTL_TRACE_CLOSE, &close);
+}
+
+void AxlDevice::TraceJobsInFlight() {
+  axl_jobs_trace jobs = {};
+  (void)Ioctl(fd_.get(), AXL_IOCTL_JOBS_TRACE, &jobs);
 }
 
 }  // namespace acceltrace::daemon

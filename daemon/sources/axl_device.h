@@ -45,6 +45,10 @@ class AxlDevice {
   Result<Mapping> OpenTraceRing(uint32_t max_log2_records, uint64_t counter_period_ns);
   void CloseTraceRing();
 
+  // Has the driver tell of the jobs in flight, by its tracepoint axl_job. Without the
+  // privilege, or with a driver that cannot, nothing happens.
+  void TraceJobsInFlight();
+
  private:
   AxlDevice(UniqueFd fd, std::string name, const axl_info& info)
       : fd_(std::move(fd)), name_(std::move(name)), info_(info) {}

@@ -32,6 +32,8 @@ constexpr TypeInfo kTypes[ACT_NUM_TYPES] = {
     {sizeof(act_process), ACT_HOP_PROCESS},
     {sizeof(act_ring), ACT_HOP_PROCESS},
     {sizeof(act_ring), ACT_HOP_PROCESS},
+    {sizeof(act_job), ACT_HOP_DRIVER},
+    {sizeof(act_wake), ACT_HOP_DRIVER},
 };
 
 template <size_t N>
@@ -113,13 +115,7 @@ void BpfEvents::Handle(const void* data, size_t bytes) {
       break;
     }
     case ACT_HOST:
-      // By the correlation id that its library gave the job.
-      if (const auto& record = *static_cast<const act_host*>(data);
-          watcher_ != nullptr && record.correlation != 0 && head.pid != last_user_ &&
-          record.correlation >> 32 == head.pid) {
-        last_user_ = head.pid;
-        watcher_->OnDriverUse(head.pid);
-      }
+      NoteUse(head.pid, static_cast<const act_host*>(data)->correlation);
       handler_->OnHost(ToHostEvent(*static_cast<const act_host*>(data)));
       break;
     case ACT_RING_READY:
@@ -129,10 +125,42 @@ void BpfEvents::Handle(const void* data, size_t bytes) {
       break;
     case ACT_RING_WAKE:  // has done its work by waking
       break;
+    case ACT_JOB:
+      NoteUse(head.pid, static_cast<const act_job*>(data)->correlation);
+      jobs_.Append(*static_cast<const act_job*>(data));
+      if (jobs_.full()) Send(&jobs_);
+      break;
+    case ACT_WAKE:
+      waits_.Append(*static_cast<const act_wake*>(data));
+      if (waits_.full()) Send(&waits_);
+      break;
     case ACT_PROCESS:
       OnProcess(*static_cast<const act_process*>(data));
       break;
   }
+}
+
+// A process uses the driver through the library, by the correlation id that this gave the job.
+void BpfEvents::NoteUse(uint32_t pid, uint64_t correlation) {
+  if (watcher_ == nullptr || correlation == 0 || pid == last_user_ || correlation >> 32 != pid) {
+    return;
+  }
+  last_user_ = pid;
+  watcher_->OnDriverUse(pid);
+}
+
+template <typename Rows>
+void BpfEvents::Send(Rows* rows) {
+  proto::Packet packet;
+  const uint32_t count = rows->Encode(&writer_, packet.mutable_block());
+  if (count > 0) {
+    handler_->OnBlock(&packet, static_cast<int64_t>(packet.block().first()), count, count);
+  }
+}
+
+void BpfEvents::Flush() {
+  Send(&jobs_);
+  Send(&waits_);
 }
 
 void BpfEvents::OnProcess(const act_process& record) {

@@ -12,6 +12,7 @@
 #include <unordered_set>
 
 #include "daemon/bpf/records.h"
+#include "daemon/sources/host_rows.h"
 #include "daemon/sources/source.h"
 
 namespace acceltrace::daemon {
@@ -36,6 +37,9 @@ class BpfEvents {
   // One record from the ring, aligned to 8 bytes.
   void Handle(const void* data, size_t bytes);
 
+  // Hands over the rows that wait for more of their kind.
+  void Flush();
+
   // A process that was there before: its threads' names, from /proc.
   void NoteExisting(uint32_t pid);
 
@@ -58,8 +62,15 @@ class BpfEvents {
   uint32_t TextOrMemory(const char* text, uint32_t pid, uint64_t address);
   void TellName(uint32_t pid, uint32_t tid, uint32_t name);
 
+  void NoteUse(uint32_t pid, uint64_t correlation);
+  template <typename Rows>
+  void Send(Rows* rows);
+
   EventHandler* handler_;
   RingWatcher* watcher_;
+  stream::BlockWriter writer_;
+  HostJobRows jobs_;
+  HostWaitRows waits_;
   std::unordered_map<uint32_t, NamesByAddress> names_;
   std::unordered_map<uint64_t, uint32_t> threads_;  // pid << 32 | tid to the name last told
   uint64_t last_thread_ = 0;

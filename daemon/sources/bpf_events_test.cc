@@ -6,6 +6,8 @@
 #include <cstring>
 
 #include "daemon/testing/collecting.h"
+#include "libtrace/stream/block.h"
+#include "libtrace/stream/columns.h"
 #include "tests/catch.h"
 
 namespace acceltrace::daemon {
@@ -101,6 +103,66 @@ TEST_CASE("records are counted by hop, short and unknown ones as bad") {
   CHECK(events.out(ACT_HOP_DRIVER) == 1);
   CHECK(events.bad(ACT_HOP_DRIVER) == 1);
   CHECK(events.bad(ACT_HOP_API) == 2);
+}
+
+TEST_CASE("a job becomes the events that it stands for, one in flight has no end") {
+  CollectingHandler handler;
+  BpfEvents events(&handler);
+  act_job job = {};
+  job.h = Head(ACT_JOB, 0, 77);
+  job.h.time_ns = 9000;
+  job.where = 2 | 1ULL << 16 | 3ULL << 32;  // device 2, context 1, queue 3, status 0
+  job.job_cmds = 41 | 8ULL << 32 | 5ULL << 48;
+  job.sequence = 6;
+  job.correlation = 77ULL << 32 | 4;
+  job.copy_bytes = 640;
+  job.device_ticks = 123456;
+  job.submit_ns = 1000;
+  job.doorbell_ns = 1500;
+  job.submit_end_ns = 1600;
+  job.irq_ns = 8500;
+  Handle(&events, job);
+  job.where |= 0xffffULL << 48;
+  job.job_cmds += 1;
+  job.h.time_ns = job.irq_ns = 0;
+  Handle(&events, job);
+  act_wake wake = {};
+  wake.h = Head(ACT_WAKE, 2, 77);
+  wake.h.time_ns = 9500;
+  wake.wait_ns = 2000;
+  wake.job = 41;
+  wake.wait_correlation = 99;
+  Handle(&events, wake);
+  CHECK(handler.blocks.empty());
+  events.Flush();
+  REQUIRE(handler.blocks.size() == 2);
+  CHECK(events.out(ACT_HOP_DRIVER) == 3);
+
+  proto::Packet jobs, waits;
+  REQUIRE(stream::UnpackBlock(handler.blocks[0].block(), &jobs).ok());
+  REQUIRE(stream::UnpackBlock(handler.blocks[1].block(), &waits).ok());
+  const proto::HostBatch& host = jobs.host();
+  REQUIRE(host.kind_size() == 5 + 3);
+  const std::vector<int64_t> times = stream::DecodeDeltas<int64_t>(host.time_ns_delta(), 8);
+  CHECK(times == std::vector<int64_t>{1000, 1500, 1600, 8500, 9000, 1000, 1500, 1600});
+  CHECK(host.kind(0) == proto::HostBatch::KIND_SUBMIT);
+  CHECK(host.cpu(0) == 5);
+  CHECK(host.pid(0) == 77);
+  CHECK(host.device(0) == 2);
+  CHECK(host.context(0) == 1);
+  CHECK(host.queue(0) == 3);
+  CHECK(host.job(0) == 41);
+  CHECK(host.arg0(0) == 8);
+  CHECK(host.arg1(0) == 640);
+  CHECK(host.kind(3) == proto::HostBatch::KIND_IRQ);
+  CHECK(host.kind(4) == proto::HostBatch::KIND_COMPLETE);
+  CHECK(host.arg1(4) == 123456);
+  CHECK(host.job(7) == 42);
+  REQUIRE(waits.host().kind_size() == 2);
+  CHECK(waits.host().kind(0) == proto::HostBatch::KIND_WAIT);
+  CHECK(waits.host().arg1(1) == 99);
+  CHECK(waits.host().job(0) == 0);
+  CHECK(waits.host().job(1) == 41);
 }
 
 }  // namespace

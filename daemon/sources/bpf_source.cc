@@ -39,14 +39,22 @@ constexpr uint32_t kMaxRecordsPerDrain = 4096;
 constexpr int kDrainFull = -ECANCELED;  // ends ring_buffer__consume early
 constexpr const char* kHopNames[ACT_NUM_HOPS] = {"bpf-api", "bpf-driver", "bpf-process"};
 
-// Tracepoints that fire for each job or wait and add detail only: a job is known without.
+// Tracepoints that fire for each wait or buffer and add detail only: a job is known without.
 bool IsFrequentDetail(std::string_view name) {
-  for (const char* detail : {"axl_doorbell", "axl_submit_end", "axl_irq", "axl_wait", "axl_wake",
-                             "axl_dma_map", "axl_dma_unmap", "axl_buf"}) {
+  for (const char* detail : {"axl_wake", "axl_dma_map", "axl_dma_unmap", "axl_buf"}) {
     if (name == detail) return true;
   }
   return false;
 }
+
+// What has an event of its own. A job's other steps are told when it is over, the begin of a
+// wait at its end.
+constexpr uint32_t kTracepointKinds[] = {
+    proto::HostBatch::KIND_COMPLETE, proto::HostBatch::KIND_WAKE,
+    proto::HostBatch::KIND_DMA_MAP,  proto::HostBatch::KIND_DMA_UNMAP,
+    proto::HostBatch::KIND_CONTEXT,  proto::HostBatch::KIND_BUFFER,
+    proto::HostBatch::KIND_TIMEOUT,  proto::HostBatch::KIND_RESET,
+    proto::HostBatch::KIND_LINK,     proto::HostBatch::KIND_FENCE};
 
 // libbpf's last warning says more than its error code.
 thread_local std::string last_warning;
@@ -305,7 +313,10 @@ void BpfSource::Impl::OnRingReady(uint32_t pid, int fd, uint32_t version) {
 void BpfSource::Impl::Calibrate() {
   if (options.driver) {
     const Measured cost = CalibrateTracepoint(skeleton->progs.calibrate_tracepoint);
-    handler->OnEventCost({"tracepoint", cost.ns, cost.error_ns});
+    handler->OnEventCost({"tracepoint",
+                          cost.ns,
+                          cost.error_ns,
+                          {std::begin(kTracepointKinds), std::end(kTracepointKinds)}});
   }
   if (options.rings) {
     const Measured cost = MeasureRingEvent();
@@ -460,6 +471,8 @@ std::vector<Hop> BpfSource::Hops() {
   return hops;
 }
 
+void BpfSource::Flush() { impl_->events.Flush(); }
+
 void BpfSource::Stop() {
   impl_->links.clear();  // no program runs after this
   do {
@@ -468,6 +481,7 @@ void BpfSource::Stop() {
   } while (impl_->drained_records > 0);
   if (impl_->options.rings) impl_->rings.Stop();
   impl_->ReportUnseen();
+  impl_->events.Flush();
   impl_->ReportLosses();
 
   const BpfCost cost = Cost();

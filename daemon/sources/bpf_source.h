@@ -39,6 +39,7 @@ class BpfSource : public Source {
   Status Start() override;
   Pace Drain(int64_t now_ns) override;
   std::vector<Hop> Hops() override;
+  void Flush() override;
   void Stop() override;
 
   // Becomes readable (edge-triggered) when the ring is a quarter full. It is also

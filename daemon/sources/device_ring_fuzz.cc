@@ -12,19 +12,32 @@
 
 #include "daemon/session/session.h"
 #include "daemon/sources/device_description.h"
+#include "daemon/sources/record_intake.h"
 #include "daemon/sources/ring_reader.h"
+#include "libtrace/stream/block.h"
+#include "libtrace/stream/columns.h"
+#include "libtrace/stream/validate.h"
 
 namespace {
 
 using namespace acceltrace::daemon;
 using acceltrace::proto::Packet;
+namespace stream = acceltrace::stream;
 
 constexpr uint32_t kLog2 = 5;
 constexpr uint32_t kRecords = 1 << kLog2;
 
-class Discard : public PacketOutput {
+// Whatever the device writes, a block of it is one that readers take, with as many rows as told.
+class CheckBlocks : public PacketOutput {
  public:
-  void Write(Packet*, int64_t, uint32_t) override {}
+  void Write(Packet* packet, int64_t, uint32_t rows) override {
+    if (!packet->has_block()) return;
+    Packet batch;
+    if (!stream::UnpackBlock(packet->block(), &batch).ok() ||
+        !stream::Validate(batch, packet->ByteSizeLong()).ok() || stream::Rows(batch) != rows) {
+      abort();
+    }
+  }
 };
 
 class Input {
@@ -72,16 +85,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   limits.num_contexts = 8;
   limits.num_counters = AXL_NUM_COUNTERS;
   limits.clock_bits = 32 + sane % 33;
-  auto reader = RingReader::Open(memory.data(), memory.size() * 8, limits);
+  auto reader = RingReader::Open(memory.data(), memory.size() * 8);
   if (!reader.ok()) return 0;
 
-  Discard output;
+  CheckBlocks output;
   Session session(&output);
   session.Begin({});
   axl_info info = {};
   info.num_counters = AXL_NUM_COUNTERS;
   info.clock_bits = limits.clock_bits;
   session.OnDevice(DescribeDevice(info));
+  RecordIntake intake(
+      0, limits, "device-ring",
+      [](uint32_t, const axl_record& record) { return record.h.queue != 9; }, &session);
   uint64_t seen = 0;
   for (int step = 0; step < 64 && !input.empty(); ++step) {
     uint8_t change[4];
@@ -91,11 +107,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     header->lost = change[1] == 0xff ? input.Number() : header->lost + change[1] % 4;
     if (change[2] == 0xff) header->consumed = input.Number();
     input.Take(&records[change[3] % kRecords], sizeof(axl_record));
-    reader.value().Drain([&](const axl_record& record) {
-      ++seen;
-      if (record.h.type != AXL_REC_LOSS) session.OnRecord(0, record);
+    const size_t most = change[2] % 4 == 0 ? 3 : kRecords;
+    reader.value().Drain(most, [&](const axl_record* some, size_t count) {
+      seen += count;
+      intake.Handle(some, count);
     });
   }
+  intake.Flush();
   session.Finish(0);
   if (reader.value().counts().out != seen) abort();
   const Hop& books = session.hops().back();

@@ -2,6 +2,7 @@
 #include "daemon/sources/ring_hub.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 namespace acceltrace::daemon {
@@ -26,12 +27,7 @@ Result<std::unique_ptr<RingHub::Subscription>> RingHub::Subscribe(
   if (!hub) {
     auto map = device->OpenTraceRing(kLog2Records, counter_period_ns);
     if (!map.ok()) return map.status();
-    RecordLimits limits;
-    limits.num_queues = device->info().num_queues;
-    limits.num_contexts = device->info().num_contexts;
-    limits.num_counters = device->info().num_counters;
-    limits.clock_bits = device->info().clock_bits;
-    auto reader = RingReader::Open(map->get(), map->bytes(), limits);
+    auto reader = RingReader::Open(map->get(), map->bytes());
     if (!reader.ok()) {
       device->CloseTraceRing();
       return Status::Error(device->name() + ": " + reader.message());
@@ -48,14 +44,15 @@ Result<std::unique_ptr<RingHub::Subscription>> RingHub::Subscribe(
 }
 
 uint32_t RingHub::PumpLocked() {
-  return reader_.Drain([this](const axl_record& record) {
+  const auto everything = std::numeric_limits<size_t>::max();
+  return reader_.Drain(everything, [this](const axl_record* records, size_t count) {
     for (Subscription* subscription : subscriptions_) {
-      if (subscription->queue_.size() < kMaxQueued) {
-        subscription->queue_.push_back(record);
-        ++subscription->out_;
-      } else {
-        ++subscription->dropped_;
-      }
+      std::vector<axl_record>& queue = subscription->queue_;
+      const size_t room = kMaxQueued - std::min(kMaxQueued, queue.size());
+      const size_t fit = std::min(count, room);
+      queue.insert(queue.end(), records, records + fit);
+      subscription->out_ += fit;
+      subscription->dropped_ += count - fit;
     }
   });
 }
@@ -66,19 +63,9 @@ void RingHub::Remove(Subscription* subscription) {
                        subscriptions_.end());
 }
 
-uint32_t RingHub::Subscription::Pump() {
-  const std::lock_guard<std::mutex> lock(hub_->mutex_);
-  return hub_->PumpLocked();
-}
-
-void RingHub::Subscription::Take(std::vector<axl_record>* records) {
-  const std::lock_guard<std::mutex> lock(hub_->mutex_);
-  std::swap(queue_, *records);
-}
-
 size_t RingHub::Subscription::queued() const {
   const std::lock_guard<std::mutex> lock(hub_->mutex_);
-  return queue_.size();
+  return queue_.size() - taken_;
 }
 
 RingHub::Counts RingHub::Subscription::counts() const {
@@ -88,8 +75,7 @@ RingHub::Counts RingHub::Subscription::counts() const {
   counts.out = out_;
   counts.dropped = dropped_;
   counts.lost = now.AllLost() - at_start_.AllLost();
-  counts.bad = now.bad + now.bad_index + now.bad_sequence -
-               (at_start_.bad + at_start_.bad_index + at_start_.bad_sequence);
+  counts.bad = now.bad_index + now.bad_sequence - (at_start_.bad_index + at_start_.bad_sequence);
   return counts;
 }
 

@@ -3,11 +3,13 @@
 // One device's trace ring for everyone in this process who wants it: the hardware
 // has one consumer, recordings may be several. Room: daemon/sources.
 //
-// Whoever drains its subscription also drains the ring for the others. A
-// subscriber that does not come has a bounded queue; what does not fit is counted.
+// A subscriber that is alone gets its records where they lie in the ring. Where there are several,
+// whoever drains its subscription also drains the ring for the others: one that does not
+// come has a bounded queue, and what does not fit is counted.
 #ifndef DAEMON_SOURCES_RING_HUB_H_
 #define DAEMON_SOURCES_RING_HUB_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -24,7 +26,7 @@ class RingHub : public std::enable_shared_from_this<RingHub> {
   struct Counts {
     uint64_t out = 0;      // records handed over
     uint64_t lost = 0;     // dropped by the device
-    uint64_t bad = 0;      // refused: content, index or number
+    uint64_t bad = 0;      // index or number that makes no sense
     uint64_t dropped = 0;  // found this subscriber's queue full
   };
 
@@ -35,12 +37,34 @@ class RingHub : public std::enable_shared_from_this<RingHub> {
     Subscription(const Subscription&) = delete;
     Subscription& operator=(const Subscription&) = delete;
 
-    // Empties the ring into the queues of all subscribers. Returns how full it was,
-    // in permille.
-    uint32_t Pump();
-    // Swaps the queue for *records, which must be empty.
-    void Take(std::vector<axl_record>* records);
-    bool waiting() const { return queued() > 0; }
+    // Hands over at most max_records, as RingReader::Drain does. Returns how full
+    // the ring was, in permille.
+    template <typename Handler>
+    uint32_t Drain(size_t max_records, Handler&& handler) {
+      const std::lock_guard<std::mutex> lock(hub_->mutex_);
+      if (hub_->subscriptions_.size() == 1 && taken_ == queue_.size()) {
+        queue_.clear();
+        taken_ = 0;
+        const uint64_t before = hub_->reader_.counts().out;
+        const uint32_t fill = hub_->reader_.Drain(max_records, handler);
+        out_ += hub_->reader_.counts().out - before;
+        more_ = hub_->reader_.more();
+        return fill;
+      }
+      const uint32_t fill = hub_->PumpLocked();
+      const size_t count = std::min(queue_.size() - taken_, max_records);
+      if (count > 0) handler(queue_.data() + taken_, count);
+      taken_ += count;
+      more_ = taken_ < queue_.size();
+      if (!more_) {
+        queue_.clear();
+        taken_ = 0;
+      }
+      return fill;
+    }
+    // Whether the last Drain left any.
+    bool more() const { return more_; }
+    // Handed over by the ring, but not yet to the handler.
     size_t queued() const;
     Counts counts() const;
     // Readable when the ring is a quarter full.
@@ -49,7 +73,10 @@ class RingHub : public std::enable_shared_from_this<RingHub> {
    private:
     friend class RingHub;
     std::shared_ptr<RingHub> hub_;
-    std::vector<axl_record> queue_;  // guarded by the hub's mutex
+    // Guarded by the hub's mutex:
+    std::vector<axl_record> queue_;
+    size_t taken_ = 0;  // of queue_
+    bool more_ = false;
     RingCounts at_start_;
     uint64_t out_ = 0, dropped_ = 0;
   };

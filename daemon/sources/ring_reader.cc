@@ -2,7 +2,6 @@
 #include "daemon/sources/ring_reader.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 
 namespace acceltrace::daemon {
@@ -15,7 +14,7 @@ uint64_t LoadAcquire(const __u64* value) { return __atomic_load_n(value, __ATOMI
 
 }  // namespace
 
-Result<RingReader> RingReader::Open(void* map, size_t map_bytes, const RecordLimits& limits) {
+Result<RingReader> RingReader::Open(void* map, size_t map_bytes) {
   if (map_bytes < AXL_TRACE_HEADER_BYTES) return Status::Error("trace ring: mapping too small");
   auto* header = static_cast<axl_trace_header*>(map);
   const uint32_t magic = __atomic_load_n(&header->magic, __ATOMIC_ACQUIRE);
@@ -33,51 +32,49 @@ Result<RingReader> RingReader::Open(void* map, size_t map_bytes, const RecordLim
   }
   const auto* records =
       reinterpret_cast<const axl_record*>(static_cast<const char*>(map) + AXL_TRACE_HEADER_BYTES);
-  RingReader reader(header, records, log2_records, limits);
+  RingReader reader(header, records, log2_records);
   reader.consumed_ = LoadAcquire(&header->consumed);
   return reader;
 }
 
-void RingReader::CheckSequence(uint32_t sequence) {
-  if (have_sequence_ && sequence != next_sequence_) {
-    const uint32_t missing = sequence - next_sequence_;
-    if (missing > UINT32_MAX / 2) {
-      ++counts_.bad_sequence;
-    } else {
-      counts_.missing += missing;
+void RingReader::CheckSequences(const axl_record* records, size_t count) {
+  uint32_t next = have_sequence_ ? next_sequence_ : records[0].h.sequence;
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t sequence = __atomic_load_n(&records[i].h.sequence, __ATOMIC_RELAXED);
+    if (sequence != next) {
+      const uint32_t missing = sequence - next;
+      if (missing > UINT32_MAX / 2) {
+        ++counts_.bad_sequence;
+      } else {
+        counts_.missing += missing;
+      }
     }
+    next = sequence + 1;
   }
   have_sequence_ = true;
-  next_sequence_ = sequence + 1;
+  next_sequence_ = next;
+  counts_.out += count;
 }
 
-uint32_t RingReader::Drain(const Handler& handler) {
-  const uint64_t capacity = 1ULL << log2_records_;
+size_t RingReader::Waiting() {
   const uint64_t produced = LoadAcquire(&header_->produced);
   // Never goes down, whatever the device writes.
   counts_.lost = std::max<uint64_t>(counts_.lost, LoadAcquire(&header_->lost));
   const uint64_t waiting = produced - consumed_;
-  if (waiting > capacity) {
+  more_ = 0;
+  if (waiting > uint64_t{1} << log2_records_) {
     // A device that obeys the consumer index cannot be more than a ring ahead.
     // Nothing is read until the index makes sense again.
     ++counts_.bad_index;
     return 0;
   }
-  for (uint64_t i = 0; i < waiting; ++i) {
-    // A copy: the device may write the original at any time.
-    axl_record record;
-    std::memcpy(&record, &records_[(consumed_ + i) & (capacity - 1)], sizeof(record));
-    CheckSequence(record.h.sequence);
-    if (CheckRecord(record, limits_) != nullptr) {
-      ++counts_.bad;
-    } else {
-      ++counts_.out;
-      handler(record);
-    }
-  }
-  consumed_ += waiting;
+  more_ = waiting;
+  return waiting;
+}
+
+void RingReader::Free(size_t count) {
+  more_ -= count;
   __atomic_store_n(&header_->consumed, consumed_, __ATOMIC_RELEASE);
-  return static_cast<uint32_t>(waiting * 1000 / capacity);
 }
 
 }  // namespace acceltrace::daemon

@@ -86,6 +86,7 @@ struct Hop {
 struct EventCost {
   const char* kind = "";  // as in proto::Accounts::EventCost
   double ns = 0, error_ns = 0;
+  std::vector<uint32_t> at_kinds = {};  // proto::HostBatch::Kind; none = all
 };
 
 class EventHandler {
@@ -111,10 +112,14 @@ class EventHandler {
   virtual void OnRangePop(const RangePop& event) = 0;
   virtual void OnMark(const RangePush& event) = 0;
   virtual void OnHost(const HostEvent& event) = 0;
-  // Already checked by daemon/sources/record_check.h; never a loss record.
+  // Records that are neither commands nor jobs (those come in blocks) nor losses; already checked
+  // by daemon/sources/record_check.h.
   virtual void OnRecord(uint32_t device, const axl_record& record) = 0;
   // The same, of a process that is not recorded: only sums of it are.
   virtual void OnOthersRecord(uint32_t device, const axl_record& record) = 0;
+  // Rows that a source packed itself; the packet is given away. first_ns: earliest
+  // host time in it, 0 = none; events: how many they are in the accounts.
+  virtual void OnBlock(proto::Packet* block, int64_t first_ns, uint32_t rows, uint64_t events) = 0;
   virtual void OnCounters(uint32_t device, const CounterRow& row) = 0;
   virtual void OnClock(uint32_t device, const axl_clock_sample& sample) = 0;
   // The device clock as it was latched, bracketed; a row without values.
@@ -155,6 +160,9 @@ class Source {
 
   // The accounts so far, with what is under way.
   virtual std::vector<Hop> Hops() = 0;
+
+  // Hands over what it holds back to hand over many at once.
+  virtual void Flush() {}
 
   // Ends collection, hands over the rest and closes the accounts (OnHop).
   virtual void Stop() = 0;

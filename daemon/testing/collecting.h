@@ -54,6 +54,9 @@ class CollectingHandler : public EventHandler {
   void OnMark(const RangePush& event) override { marks.push_back(event); }
   void OnHost(const HostEvent& event) override { hosts.push_back(event); }
   void OnRecord(uint32_t, const axl_record& record) override { records.push_back(record); }
+  void OnBlock(proto::Packet* block, int64_t, uint32_t, uint64_t) override {
+    blocks.push_back(std::move(*block));
+  }
   void OnCounters(uint32_t, const CounterRow& row) override { counters.push_back(row); }
   void OnClock(uint32_t, const axl_clock_sample& sample) override { clocks.push_back(sample); }
   void OnLatch(uint32_t, const CounterRow& row) override { latches.push_back(row); }
@@ -73,6 +76,7 @@ class CollectingHandler : public EventHandler {
   std::vector<RangePop> pops;
   std::vector<HostEvent> hosts;
   std::vector<axl_record> records, others;
+  std::vector<proto::Packet> blocks;
   std::vector<CounterRow> counters, latches;
   std::vector<axl_clock_sample> clocks;
   std::vector<Loss> losses;

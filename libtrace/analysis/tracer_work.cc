@@ -13,6 +13,17 @@ Cost FromPs(double cost_ps, double error_ps) {
   return {std::max(0.0, cost_ps - error_ps) / 1e3, cost_ps / 1e3, (cost_ps + error_ps) / 1e3};
 }
 
+// A bit for each HostBatch.Kind that had an event of its own; others were told along with one.
+uint32_t CostlyKinds(const proto::Accounts& accounts) {
+  static_assert(proto::HostBatch::Kind_MAX < 32);
+  uint32_t kinds = 0;
+  for (const auto& cost : accounts.event_costs()) {
+    if (cost.kind() != kTracepoint) continue;
+    for (const uint32_t kind : cost.at_kinds()) kinds |= kind < 32 ? 1u << kind : 0;
+  }
+  return kinds == 0 ? ~0u : kinds;
+}
+
 }  // namespace
 
 TracerWork::TracerWork(const model::Model& model) {
@@ -80,8 +91,9 @@ void TracerWork::CollectEvents(const model::Model& model) {
     }
   }
   const model::HostEvents& host = model.host;
+  const uint32_t kinds = CostlyKinds(model.accounts);
   for (size_t i = 0; i < host.size(); ++i) {
-    events_.push_back({host.time_ns[i], host.tid[i], false});
+    if (kinds >> host.kind[i] & 1) events_.push_back({host.time_ns[i], host.tid[i], false});
   }
   std::stable_sort(events_.begin(), events_.end(),
                    [](const auto& a, const auto& b) { return a.at_ns < b.at_ns; });

@@ -30,7 +30,7 @@ struct Options {
   std::string output = "acceltrace.atrace";
   std::vector<uint32_t> pids;
   std::vector<std::string> devices, libraries;
-  std::string probes, ring, counter_period, overhead;
+  std::string probes, ring, counter_period, overhead, priority, cpu;
   double duration_s = 0;
   bool system = false, no_device = false, quiet = false;
   std::vector<std::string> command;
@@ -51,6 +51,8 @@ std::vector<std::string> DaemonArguments(const Options& options) {
   for (const std::string& library : options.libraries) add("--libaxl", library);
   if (!options.counter_period.empty()) add("--counter-period", options.counter_period);
   if (!options.overhead.empty()) add("--overhead", options.overhead);
+  if (!options.priority.empty()) add("--priority", options.priority);
+  if (!options.cpu.empty()) add("--cpu", options.cpu);
   if (!options.ring.empty()) add("--ring", options.ring);
   if (!options.command.empty()) {
     words.push_back("--");
@@ -336,6 +338,11 @@ void AddRecord(CLI::App* app, Run* run, const std::vector<std::string>* trailing
                    "see acceltraced(8)")
       ->check(CLI::IsMember({"full", "low"}))
       ->type_name("full|low");
+  verb->add_option("--priority", options->priority,
+                   "of the recorder: idle (default), normal or a nice value")
+      ->type_name("P");
+  verb->add_option("--cpu", options->cpu, "processors that the recorder runs on: 0,2-3")
+      ->type_name("LIST");
   verb->add_option("--ring", options->ring, "flight recorder: keep the last SIZE (64M) in memory")
       ->type_name("SIZE");
   verb->add_option("--libaxl", options->libraries, "runtime library whose probes are attached")

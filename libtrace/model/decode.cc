@@ -209,6 +209,7 @@ void Decoder::AddHost(const proto::HostBatch& batch, size_t rows) {
   AppendDeltas(&host.correlation, batch.correlation_delta(), rows);
   Append(&host.arg0, batch.arg0(), rows);
   Append(&host.arg1, batch.arg1(), rows);
+  Append(&in_flight, batch.in_flight(), rows);
 }
 
 void Decoder::AddCommands(const proto::CommandBatch& batch, size_t rows) {

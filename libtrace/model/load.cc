@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 #include "libtrace/model/convert.h"
@@ -44,12 +45,40 @@ void SortRanges(Ranges* ranges) {
              &ranges->depth, &ranges->mark, &ranges->open, &ranges->began_before);
 }
 
-void SortHost(HostEvents* host) {
-  const auto order = SortedRows(
-      host->size(), [&](uint32_t a, uint32_t b) { return host->time_ns[a] < host->time_ns[b]; });
+void PermuteHost(const std::vector<uint32_t>& order, HostEvents* host) {
   PermuteAll(order, &host->kind, &host->time_ns, &host->cpu, &host->pid, &host->tid, &host->device,
              &host->context, &host->queue, &host->job, &host->sequence, &host->correlation,
              &host->arg0, &host->arg1);
+}
+
+void SortHost(HostEvents* host) {
+  PermuteHost(
+      SortedRows(host->size(),
+                 [&](uint32_t a, uint32_t b) { return host->time_ns[a] < host->time_ns[b]; }),
+      host);
+}
+
+// What was told of a job in flight, and again later on. Rows are in the order of the stream.
+void DropToldAgain(const std::vector<uint8_t>& in_flight, HostEvents* host) {
+  using Key = std::tuple<uint32_t, uint32_t, uint32_t>;
+  const auto key = [&](size_t row) {
+    return Key(host->device[row], host->job[row], host->kind[row]);
+  };
+  std::map<Key, size_t> newest;  // of jobs that were told of in flight
+  for (size_t row = 0; row < host->size(); ++row) {
+    if (in_flight[row]) newest[key(row)] = row;
+  }
+  if (newest.empty()) return;
+  for (size_t row = 0; row < host->size(); ++row) {
+    if (in_flight[row]) continue;
+    if (const auto told = newest.find(key(row)); told != newest.end()) told->second = row;
+  }
+  std::vector<uint32_t> kept;
+  kept.reserve(host->size());
+  for (size_t row = 0; row < host->size(); ++row) {
+    if (!in_flight[row] || newest[key(row)] == row) kept.push_back(static_cast<uint32_t>(row));
+  }
+  PermuteHost(kept, host);
 }
 
 // Sorts by (device, job, index) and drops what is there twice.
@@ -119,7 +148,7 @@ Result<std::unique_ptr<Model>> Load(stream::Reader* reader, const LoadOptions& o
   proto::Packet packet;
   while (reader->Read(&packet) == stream::Reader::Next::kPacket) {
     decoder.Add(packet);
-    parts.Add(packet);
+    parts.Add(packet, reader->written_rows());
     if (decoder.rows() > options.max_rows) {
       return Status::Error("the trace holds more than " + std::to_string(options.max_rows) +
                            " rows: record less at a time, or fewer events");
@@ -132,6 +161,7 @@ Result<std::unique_ptr<Model>> Load(stream::Reader* reader, const LoadOptions& o
   SortProcesses(&model->processes);
   SortApi(&model->api);
   SortRanges(&model->ranges);
+  DropToldAgain(decoder.in_flight, &model->host);
   SortHost(&model->host);
   const HostJobs host_jobs = CollectHostJobs(model->host, &model->load);
   const uint64_t jobs = host_jobs.size() + decoder.device_jobs.size();

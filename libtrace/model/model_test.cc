@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/model/model.h"
 
+#include "libtrace/stream/block_writer.h"
+#include "libtrace/stream/columns.h"
 #include "libtrace/stream/writer.h"
 #include "tests/catch.h"
 #include "tests/golden/trace_builder.h"
@@ -280,6 +282,71 @@ TEST_CASE("Rows that are there twice are used once and counted") {
   CHECK((*model)->jobs.size() == 1);
   CHECK((*model)->load.duplicate_commands == 2);
   CHECK((*model)->load.duplicate_jobs == 1);
+}
+
+// A block of one host job: commands known, in flight or over.
+proto::Packet HostJobBlock(uint32_t job, bool over) {
+  using proto::Block;
+  proto::Packet packet;
+  Block& block = *packet.mutable_block();
+  block.set_table(Block::TABLE_HOST_JOBS);
+  std::vector<uint64_t> submit(8, 10'000'000), after(8, 500);
+  std::vector<uint32_t> jobs(8, job), known(8, over ? 5 : 1);
+  stream::BlockWriter writer;
+  writer.Begin(&block, 1);
+  writer.Delta(Block::COLUMN_SUBMIT_NS, submit.data());
+  writer.Reference(Block::COLUMN_DOORBELL_NS, after.data(), Block::COLUMN_SUBMIT_NS);
+  writer.Reference(Block::COLUMN_SUBMIT_END_NS, after.data(), Block::COLUMN_DOORBELL_NS);
+  writer.Reference(Block::COLUMN_COMPLETE_NS, after.data(), Block::COLUMN_DOORBELL_NS);
+  writer.Narrow(Block::COLUMN_KNOWN, known.data());
+  writer.Narrow(Block::COLUMN_JOB, jobs.data());
+  writer.Finish();
+  return packet;
+}
+
+std::unique_ptr<Model> LoadPackets(std::vector<proto::Packet> packets, size_t left_out = SIZE_MAX) {
+  stream::PacketEncoder encoder;
+  std::string bytes;
+  for (size_t i = 0; i < packets.size(); ++i) {
+    std::string frame;
+    const uint64_t rows =
+        packets[i].has_block() ? packets[i].block().rows() : stream::Rows(packets[i]);
+    encoder.Append(&packets[i], 0, static_cast<uint32_t>(rows), &frame);
+    if (i != left_out) bytes += frame;
+  }
+  encoder.AppendFooter(&bytes);
+  auto reader = stream::Reader::FromMemory(bytes);
+  REQUIRE(reader.ok());
+  auto model = Load(reader->get());
+  REQUIRE(model.ok());
+  return std::move(model).value();
+}
+
+TEST_CASE("What was told of a job in flight is not told twice when it is over") {
+  TraceBuilder builder;
+  builder.AddDevice();
+  std::vector<proto::Packet> packets = builder.Packets();
+  for (const bool over : {false, false, true}) packets.push_back(HostJobBlock(1, over));
+  for (const bool over : {false, false}) packets.push_back(HostJobBlock(2, over));
+  const auto model = LoadPackets(packets);
+  CHECK(model->host.size() == 4 + 3);
+  REQUIRE(model->jobs.size() == 2);
+  CHECK(model->jobs.submit_ns[1] == 10'000'000);
+  CHECK(model->jobs.complete_ns[0] == 10'001'000);
+  CHECK(model->jobs.complete_ns[1] == kNoTime);
+  CHECK_FALSE(model->missing.anything);
+  CHECK(model->missing.parts.empty());
+}
+
+TEST_CASE("A block that is missing is missed as what it stands for") {
+  TraceBuilder builder;
+  builder.AddDevice();
+  std::vector<proto::Packet> packets = builder.Packets();
+  packets.push_back(HostJobBlock(1, true));
+  const auto model = LoadPackets(packets, packets.size() - 1);
+  REQUIRE(model->missing.parts.size() == 1);
+  CHECK(model->missing.parts[0].body == proto::Packet::kHost);
+  CHECK(model->missing.parts[0].rows == 1);
 }
 
 TEST_CASE("A waiter that gave up was not woken by its job") {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/model/parts.h"
 
+#include "libtrace/stream/block.h"
 #include "libtrace/stream/columns.h"
 #include "libtrace/stream/writer.h"
 
 namespace acceltrace::model {
 
-void PartCounter::Add(const proto::Packet& packet) {
+void PartCounter::Add(const proto::Packet& packet, uint64_t rows) {
   const auto body = static_cast<size_t>(packet.body_case());
   if (packet.has_footer()) {
     const proto::Footer& footer = packet.footer();
@@ -14,7 +15,10 @@ void PartCounter::Add(const proto::Packet& packet) {
     // A longer stream is not indexed to its end.
     has_index_ = footer.offset_delta_size() < stream::PacketEncoder::kMaxIndexedPackets;
     for (int i = 0; i < footer.offset_delta_size(); ++i) {
-      const uint32_t kind = stream::ColumnAt(footer.body(), static_cast<size_t>(i));
+      uint32_t kind = stream::ColumnAt(footer.body(), static_cast<size_t>(i));
+      if (kind == proto::Packet::kBlock) {
+        kind = stream::BatchOf(stream::ColumnAt(footer.table(), static_cast<size_t>(i)));
+      }
       if (kind >= kKinds) continue;
       ++written_[kind].packets;
       written_[kind].rows += stream::ColumnAt(footer.events(), static_cast<size_t>(i));
@@ -24,7 +28,7 @@ void PartCounter::Add(const proto::Packet& packet) {
   after_accounts_ = packet.has_accounts();
   if (body >= kKinds) return;
   ++read_[body].packets;
-  read_[body].rows += stream::Rows(packet);
+  read_[body].rows += rows;
 }
 
 Missing PartCounter::Done(const stream::ReadStats& read) const {

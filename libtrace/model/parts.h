@@ -16,7 +16,8 @@ namespace acceltrace::model {
 // footer's index in the end.
 class PartCounter {
  public:
-  void Add(const proto::Packet& packet);
+  // rows: as it was written.
+  void Add(const proto::Packet& packet, uint64_t rows);
   // After the last packet.
   Missing Done(const stream::ReadStats& read) const;
 

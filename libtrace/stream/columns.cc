@@ -74,7 +74,8 @@ void DropZeroColumns(proto::Packet* packet) {
       DropIfZero(batch.mutable_time_ns_delta(), batch.mutable_cpu(), batch.mutable_pid(),
                  batch.mutable_tid(), batch.mutable_device(), batch.mutable_context(),
                  batch.mutable_queue(), batch.mutable_job(), batch.mutable_sequence(),
-                 batch.mutable_correlation_delta(), batch.mutable_arg0(), batch.mutable_arg1());
+                 batch.mutable_correlation_delta(), batch.mutable_arg0(), batch.mutable_arg1(),
+                 batch.mutable_in_flight());
       break;
     }
     case proto::Packet::kCommands: {
@@ -141,7 +142,7 @@ void DropZeroColumns(proto::Packet* packet) {
     case proto::Packet::kFooter: {
       auto& batch = *packet->mutable_footer();
       DropIfZero(batch.mutable_body(), batch.mutable_first_ns_delta(), batch.mutable_events(),
-                 batch.mutable_checksum());
+                 batch.mutable_checksum(), batch.mutable_table());
       break;
     }
     default:

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "libtrace/stream/block.h"
 #include "libtrace/stream/columns.h"
 #include "libtrace/stream/framing.h"
 #include "libtrace/stream/sequence_set.h"
@@ -64,6 +65,7 @@ class PacketReader : public Reader {
     if (first_) {
       *packet = *std::move(first_);
       first_.reset();
+      written_rows_ = Rows(*packet);
       return Next::kPacket;
     }
     while (!stopped_) {
@@ -91,6 +93,8 @@ class PacketReader : public Reader {
     return Next::kEnd;
   }
 
+  uint64_t written_rows() const override { return written_rows_; }
+
   const ReadStats& stats() const override { return stats_; }
 
  private:
@@ -111,6 +115,14 @@ class PacketReader : public Reader {
     AddGap(*std::exchange(damage_, std::nullopt));
   }
 
+  // Readers see batches only.
+  bool Expand(proto::Packet* packet) {
+    written_rows_ = packet->block().rows();
+    if (!packet->has_block()) return true;
+    const proto::Block block = std::move(*packet->mutable_block());
+    return UnpackBlock(block, packet).ok();
+  }
+
   // The frame is sound; true if its content is too.
   bool Take(const Frame& frame, proto::Packet* packet) {
     const bool late = frame.sequence < expected_sequence_;
@@ -129,13 +141,18 @@ class PacketReader : public Reader {
     stats_.reordered_packets += late;
     expected_sequence_ = std::max(expected_sequence_, frame.sequence + 1);
     const int bytes = static_cast<int>(frame.packet.size());
-    if (!IsModest(frame.packet) || !packet->ParseFromArray(frame.packet.data(), bytes) ||
-        !Validate(*packet, frame.packet.size()).ok()) {
+    if (!IsModest(frame.packet) || !packet->ParseFromArray(frame.packet.data(), bytes)) {
       ++stats_.bad_packets;
       return false;
     }
+    const auto body = static_cast<uint32_t>(packet->body_case());
+    if (!Expand(packet) || !Validate(*packet, frame.packet.size()).ok()) {
+      ++stats_.bad_packets;
+      return false;
+    }
+    if (body != proto::Packet::kBlock) written_rows_ = Rows(*packet);
     if (packet->body_case() == proto::Packet::BODY_NOT_SET) {
-      Remember(frame, *packet);
+      Remember(frame, body, *packet);
       ++stats_.unknown_packets;
       return false;
     }
@@ -144,15 +161,15 @@ class PacketReader : public Reader {
     if (packet->has_footer()) {
       CheckIndex(packet->footer());
     } else {
-      Remember(frame, *packet);
+      Remember(frame, body, *packet);
     }
     return true;
   }
 
-  void Remember(const Frame& frame, const proto::Packet& packet) {
+  // body: as it was written.
+  void Remember(const Frame& frame, uint32_t body, const proto::Packet& packet) {
     if (seen_.size() >= kMaxRemembered) return;
-    seen_.push_back(
-        {stats_.bytes, packet.crc32c(), static_cast<uint32_t>(packet.body_case()), frame.sequence});
+    seen_.push_back({stats_.bytes, packet.crc32c(), body, frame.sequence});
   }
 
   void NoteIndex(const std::string& what) {
@@ -276,6 +293,7 @@ class PacketReader : public Reader {
   std::optional<Gap> damage_;  // being skipped
   SequenceSet sequences_;
   uint64_t expected_sequence_ = 1;
+  uint64_t written_rows_ = 0;
   uint64_t wasted_bytes_ = 0;
   bool probing_ = false;
   bool mark_seen_ = false;

@@ -59,7 +59,12 @@ class Reader {
   // Fills *packet with the next valid one. Invalid content (columns of unequal
   // length, ids out of range) is counted in stats().bad_packets and skipped; one whose
   // sequence number was there before in stats().duplicate_packets.
+  // Blocks come as the batches that they stand for.
   virtual Next Read(proto::Packet* packet) = 0;
+
+  // How many rows the packet that Read gave last was written with: those of a block may
+  // stand for several of its batch.
+  virtual uint64_t written_rows() const = 0;
 
   virtual const ReadStats& stats() const = 0;
 };

@@ -83,7 +83,7 @@ void ReplaceInvalidUtf8(Message* message) {
   message->GetReflection()->ListFields(*message, &fields);
   for (const FieldDescriptor* field : fields) {
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE ||
-        field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
+        field->type() == FieldDescriptor::TYPE_STRING) {  // not bytes
       ReplaceInField(message, *field);
     }
   }

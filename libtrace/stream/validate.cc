@@ -149,6 +149,7 @@ Status CheckHost(const proto::HostBatch& batch) {
     return Bad("unknown kind of host event");
   }
   if (!AllAtMost(batch.device(), kMaxDevices - 1)) return Bad("device number too large");
+  if (!AreFlags(batch.in_flight())) return Bad("flag that is neither 0 nor 1");
   return AreTimes(batch.time_ns_delta()) ? Status() : Bad("host event at an impossible time");
 }
 
@@ -234,6 +235,7 @@ Status CheckAccounts(const proto::Accounts& accounts) {
     if (cost.cost_ps() > kMaxCostPs || cost.error_ps() > kMaxCostPs) {
       return Bad("event that costs more than a second");
     }
+    if (cost.at_kinds_size() > proto::HostBatch::Kind_MAX) return Bad("too many kinds of events");
   }
   if (accounts.wake_ns() > kMaxCostPs / 1000 || accounts.wake_error_ns() > kMaxCostPs / 1000) {
     return Bad("wake-up that costs more than a second");

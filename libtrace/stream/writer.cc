@@ -57,6 +57,7 @@ bool PacketEncoder::Append(proto::Packet* packet, int64_t first_host_ns, uint32_
     footer_.add_first_ns_delta(static_cast<int64_t>(static_cast<uint64_t>(first_host_ns) -
                                                     static_cast<uint64_t>(last_indexed_ns_)));
     footer_.add_events(events);
+    footer_.add_table(packet->block().table());
     footer_.add_checksum(packet->crc32c());
     last_indexed_offset_ = offset;
     last_indexed_ns_ = first_host_ns;
@@ -74,6 +75,7 @@ void PacketEncoder::TruncateTo(uint64_t offset) {
     footer_.mutable_body()->RemoveLast();
     footer_.mutable_first_ns_delta()->RemoveLast();
     footer_.mutable_events()->RemoveLast();
+    footer_.mutable_table()->RemoveLast();
     footer_.mutable_checksum()->RemoveLast();
   }
   offset_ = std::min(offset_, offset);

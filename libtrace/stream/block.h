@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Blocks: rows of a table as packed columns (docs/stream.md).
+//
+// UnpackBlock is the reader's half; the writer's is block_writer.h.
+#ifndef LIBTRACE_STREAM_BLOCK_H_
+#define LIBTRACE_STREAM_BLOCK_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "libtrace/proto/trace.pb.h"
+#include "libtrace/stream/result.h"
+
+namespace acceltrace::stream {
+
+inline constexpr size_t kMaxBlockRows = size_t{1} << 14;
+inline constexpr int kMaxBlockColumns = 96;
+
+// The body of the batches that blocks of this table stand for; BODY_NOT_SET if it is not known.
+proto::Packet::BodyCase BatchOf(uint32_t table);
+
+// The least bytes of data for `rows` rows: what a reader allocates is bounded by what it read.
+size_t LeastBlockBytes(uint32_t table, size_t rows);
+
+// The batch that the block stands for: CommandBatch, JobBatch or HostBatch. A block of a table
+// that this version does not know leaves a packet without a body. Errors: columns that
+// do not fit each other, the rows or the data. Only the sequence of the packet is kept.
+Status UnpackBlock(const proto::Block& block, proto::Packet* batch);
+
+}  // namespace acceltrace::stream
+
+#endif  // LIBTRACE_STREAM_BLOCK_H_

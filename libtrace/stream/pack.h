@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Values of a fixed number of bits in eight lanes of 32-bit words, so that a vector unit
+// packs eight at once.
+//
+// Value i goes to lane i % 8. A lane is a string of 32-bit little-endian words, filled from the
+// lowest bit up; word k of the lanes lies at 8 * k to 8 * k + 7. Values of more than 32
+// bits are their low 32 bits packed so, then the rest.
+#ifndef LIBTRACE_STREAM_PACK_H_
+#define LIBTRACE_STREAM_PACK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace acceltrace::stream {
+
+inline constexpr size_t kLanes = 8;
+
+constexpr size_t RoundToLanes(size_t count) { return (count + kLanes - 1) / kLanes * kLanes; }
+
+// Bytes of `count` values of `width` bits, 0 to 64.
+constexpr size_t PackedBytes(size_t count, uint32_t width) {
+  const size_t groups = RoundToLanes(count) / kLanes;
+  const size_t low = width < 32 ? width : 32, high = width - low;
+  return kLanes * sizeof(uint32_t) * ((groups * low + 31) / 32 + (groups * high + 31) / 32);
+}
+
+// Appends the values; each is less than 2^width.
+void Pack(const uint64_t* values, size_t count, uint32_t width, std::string* out);
+
+// bytes: PackedBytes(count, width).
+void Unpack(std::string_view bytes, size_t count, uint32_t width, uint64_t* values);
+
+}  // namespace acceltrace::stream
+
+#endif  // LIBTRACE_STREAM_PACK_H_
