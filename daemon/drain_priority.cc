@@ -2,6 +2,7 @@
 #include "daemon/drain_priority.h"
 
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -19,7 +20,13 @@ namespace {
 // How late the recorder may be before it is lifted, and how often that is looked at: a wake-up
 // costs what is recorded some microseconds.
 constexpr int64_t kLateNs = 250'000'000;
-constexpr int kLookMs = 250;
+// Between the two a ring is worked off in steps, each of which takes the processor for less
+// than a millisecond; above them a device has time left to notice that nobody comes.
+constexpr uint32_t kWatermarkPermille = 250, kLowerPermille = 600, kLiftPermille = 800;
+// How often a ring above its watermark is looked at: the fastest device fills a fifth of one
+// in a millisecond.
+constexpr timespec kAlert = {0, 1'000'000}, kSoon = {0, 200'000}, kLook = {0, 250'000'000};
+constexpr uint32_t kSoonPermille = 550;
 constexpr int kMostCpus = CPU_SETSIZE;
 
 bool ParseInt(std::string_view text, int* value) {
@@ -78,7 +85,7 @@ Result<std::vector<int>> ParseCpus(const std::string& text) {
 
 Result<std::unique_ptr<DrainPriority>> DrainPriority::Apply(const Priority& priority,
                                                             const std::vector<int>& cpus,
-                                                            int wake_fd, std::string* warning) {
+                                                            Wakes wakes, std::string* warning) {
   if (!cpus.empty()) {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -88,7 +95,7 @@ Result<std::unique_ptr<DrainPriority>> DrainPriority::Apply(const Priority& prio
                            strerror(errno));
     }
   }
-  std::unique_ptr<DrainPriority> self(new DrainPriority(wake_fd));
+  std::unique_ptr<DrainPriority> self(new DrainPriority(std::move(wakes)));
   if (!priority.idle) {
     // Threads have a nice value each.
     if (priority.nice != 0 &&
@@ -111,8 +118,8 @@ Result<std::unique_ptr<DrainPriority>> DrainPriority::Apply(const Priority& prio
   return self;
 }
 
-DrainPriority::DrainPriority(int wake_fd)
-    : wake_fd_(wake_fd),
+DrainPriority::DrainPriority(Wakes wakes)
+    : wakes_(std::move(wakes)),
       tid_(static_cast<int>(syscall(SYS_gettid))),
       event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
@@ -141,17 +148,42 @@ void DrainPriority::CaughtUp(int64_t due_ns) {
   if (watcher_.joinable()) SetIdle(true);
 }
 
+// There is more to do for long where much comes in: that it came out of the narrow is enough.
+void DrainPriority::Working(int64_t now_ns, uint32_t fill_permille) {
+  due_ns_ = now_ns;
+  if (lifted_ && !late_ && fill_permille < kLowerPermille) SetIdle(true);
+}
+
+bool DrainPriority::MustLift(bool urgent, uint32_t fill_permille) {
+  const int64_t due_ns = due_ns_;
+  late_ = due_ns != INT64_MAX && MonotonicNs() > due_ns + kLateNs;
+  return late_ || urgent || fill_permille >= kLiftPermille;
+}
+
 void DrainPriority::Watch() {
   SetPolicy(static_cast<int>(syscall(SYS_gettid)), false);
+  bool alert = false;
+  uint32_t fill_permille = 0;
   while (!stop_) {
     // While the thread is lifted there is nothing to wait for but its being done.
-    pollfd fds[] = {{event_.get(), POLLIN, 0}, {lifted_ ? -1 : wake_fd_, POLLIN, 0}};
-    if (poll(fds, 2, kLookMs) < 0 && errno != EINTR) return;
+    pollfd fds[] = {{event_.get(), POLLIN, 0},
+                    {lifted_ || alert ? -1 : wakes_.watermark_fd, POLLIN, 0},
+                    {lifted_ ? -1 : wakes_.urgent_fd, POLLIN, 0}};
+    const timespec* look = !alert ? &kLook : fill_permille < kSoonPermille ? &kAlert : &kSoon;
+    if (ppoll(fds, 3, look, nullptr) < 0 && errno != EINTR) return;
     uint64_t count;
     if (fds[0].revents != 0) (void)!read(event_.get(), &count, sizeof(count));
-    const int64_t due_ns = due_ns_;
-    const bool late = due_ns != INT64_MAX && MonotonicNs() > due_ns + kLateNs;
-    if ((fds[1].revents & POLLIN) != 0 || late) SetIdle(false);
+    epoll_event edge;
+    const bool urgent =
+        (fds[2].revents & POLLIN) != 0 && epoll_wait(wakes_.urgent_fd, &edge, 1, 0) > 0;
+    if (lifted_) continue;
+    const bool watermark = (fds[1].revents & POLLIN) != 0;
+    fill_permille = watermark || alert ? wakes_.fill() : 0;
+    alert = fill_permille >= kWatermarkPermille;
+    if (MustLift(urgent, fill_permille)) {
+      alert = false;
+      SetIdle(false);
+    }
   }
 }
 

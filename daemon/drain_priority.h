@@ -3,8 +3,10 @@
 // The recorder's thread runs when nobody else wants the processor, until that is not enough.
 //
 // A thread of SCHED_IDLE is preempted at once by whatever it records. A second one, of
-// ordinary priority, sleeps until a ring is filled to its watermark or the recorder is
-// overdue, and lifts the first to ordinary priority until that has caught up.
+// ordinary priority, sleeps until a ring is filled to its watermark. The recorder has been woken
+// by that, too, and may find time enough by itself, so the second looks on until either the ring
+// is almost full or the recorder is overdue, and then lifts the first to ordinary priority until
+// there is room again.
 #ifndef DAEMON_DRAIN_PRIORITY_H_
 #define DAEMON_DRAIN_PRIORITY_H_
 
@@ -12,6 +14,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -34,31 +37,42 @@ Result<std::vector<int>> ParseCpus(const std::string& text);
 
 class DrainPriority {
  public:
-  // For the calling thread. wake_fd: readable at a watermark; outlives this. Errors: no such
-  // processor; no permission. Where a thread could not come back from SCHED_IDLE it stays as
-  // it is, and *warning says so.
+  // How full the fullest ring is whose filling can be told, in permille; from any thread.
+  using Fill = std::function<uint32_t()>;
+
+  // What the recorder is woken by; all of it outlives this.
+  struct Wakes {
+    int watermark_fd = -1;  // readable while a ring whose filling can be told is at its watermark
+    int urgent_fd = -1;     // epoll: an event when another ring is
+    Fill fill;
+  };
+
+  // For the calling thread. Errors: no such processor; no permission. Where a thread could not
+  // come back from SCHED_IDLE it stays as it is, and *warning says so.
   static Result<std::unique_ptr<DrainPriority>> Apply(const Priority& priority,
-                                                      const std::vector<int>& cpus, int wake_fd,
+                                                      const std::vector<int>& cpus, Wakes wakes,
                                                       std::string* warning);
   ~DrainPriority();
 
   // The thread has caught up and is wanted again at due_ns at the latest.
   void CaughtUp(int64_t due_ns);
-  // It has more to do.
-  void Working(int64_t now_ns) { due_ns_ = now_ns; }
+  // It has more to do; fill_permille: how full the fullest ring was.
+  void Working(int64_t now_ns, uint32_t fill_permille);
 
   // How often it had to be lifted.
   uint64_t lifts() const { return lifts_; }
 
  private:
-  explicit DrainPriority(int wake_fd);
+  explicit DrainPriority(Wakes wakes);
   void Watch();
+  bool MustLift(bool urgent, uint32_t fill_permille);
   void SetIdle(bool idle);
 
-  int wake_fd_;
+  Wakes wakes_;
   int tid_;
   UniqueFd event_;  // the watcher looks again
   std::atomic<bool> stop_ = false, lifted_ = false;
+  std::atomic<bool> late_ = false;  // lifted because it was overdue
   std::atomic<int64_t> due_ns_ = INT64_MAX;
   std::atomic<uint64_t> lifts_ = 0;
   std::thread watcher_;

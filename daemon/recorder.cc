@@ -82,6 +82,8 @@ Recorder::Recorder(UniqueFd output, std::string output_name, uint64_t ring_bytes
       router_(&output_, ring_bytes),
       session_(&router_),
       wake_fd_(epoll_create1(EPOLL_CLOEXEC)),
+      watermark_fd_(epoll_create1(EPOLL_CLOEXEC)),
+      urgent_fd_(epoll_create1(EPOLL_CLOEXEC)),
       max_pause_ns_(kMaxPauseNs),
       pause_ns_(kMaxPauseNs) {}
 
@@ -112,8 +114,10 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(const RecordOptions& options, 
   }
   recorder->Poll();
   std::string warning;
-  auto priority =
-      DrainPriority::Apply(options.priority, options.cpus, recorder->wake_fd(), &warning);
+  auto priority = DrainPriority::Apply(options.priority, options.cpus,
+                                       {recorder->watermark_fd_.get(), recorder->urgent_fd_.get(),
+                                        [self = recorder.get()] { return self->FillPermille(); }},
+                                       &warning);
   if (!priority.ok()) return priority.status();
   recorder->priority_ = std::move(priority).value();
   if (!warning.empty()) recorder->warnings_.push_back(std::move(warning));
@@ -160,7 +164,7 @@ Status Recorder::Attach(const RecordOptions& options) {
   if (bpf.usdt || bpf.rings || bpf.driver || !options.system_wide) {
     auto source = std::make_unique<BpfSource>(std::move(bpf), &session_);
     if (Status status = source->Start(); !status.ok()) return status;
-    WakeOn(source->wake_fd(), EPOLLIN | EPOLLET);
+    WakeOn(source->wake_fd(), EPOLLIN | EPOLLET, urgent_fd_.get());
     bpf_ = std::move(source);
   }
   for (const auto& device : devices) {
@@ -185,7 +189,8 @@ Status Recorder::Attach(const RecordOptions& options) {
       };
       auto source = std::make_unique<DeviceSource>(device, period_ns, wanted, &session_);
       if (Status status = source->Start(); !status.ok()) return status;
-      WakeOn(source->wake_fd(), EPOLLIN);
+      WakeOn(source->wake_fd(), EPOLLIN, watermark_fd_.get());
+      rings_.push_back(source.get());
       sources_.push_back(std::move(source));
     }
   }
@@ -218,6 +223,14 @@ Pace Recorder::DrainSources(int64_t now_ns) {
   for (const auto& source : sources_) drain(source.get());
   if (bpf_ != nullptr) drain(bpf_.get());
   return all;
+}
+
+uint32_t Recorder::FillPermille() const {
+  uint32_t fill_permille = 0;
+  for (const DeviceSource* source : rings_) {
+    fill_permille = std::max(fill_permille, source->fill_permille());
+  }
+  return fill_permille;
 }
 
 std::vector<Hop> Recorder::SourceHops() {
@@ -288,10 +301,11 @@ Status Recorder::Snapshot(UniqueFd output, const std::string& output_name) {
   return sink.status();
 }
 
-void Recorder::WakeOn(int fd, uint32_t events) {
+void Recorder::WakeOn(int fd, uint32_t events, int kind_fd) {
   epoll_event event = {};
   event.events = events;
   epoll_ctl(wake_fd_.get(), EPOLL_CTL_ADD, fd, &event);
+  epoll_ctl(kind_fd, EPOLL_CTL_ADD, fd, &event);
 }
 
 int64_t Recorder::Poll() {
@@ -314,7 +328,7 @@ int64_t Recorder::Poll() {
   router_.live().Pump();
   // At once only while a flood is worked off; never busy on behalf of a clock.
   if (pace.next_ns == now_ns) {
-    if (priority_ != nullptr) priority_->Working(now_ns);
+    if (priority_ != nullptr) priority_->Working(now_ns, pace.fill_permille);
     return 0;
   }
   const int64_t tick_ns = NextMultiple(now_ns + kMinPauseNs, pause_ns_);

@@ -22,6 +22,8 @@
 
 namespace acceltrace::daemon {
 
+class DeviceSource;
+
 struct Summary {
   std::string output;
   uint64_t bytes = 0, packets = 0, events = 0, lost = 0, bad = 0, overwritten = 0;
@@ -72,9 +74,11 @@ class Recorder {
 
   Status Attach(const RecordOptions& options);
   void Warn();
-  void WakeOn(int fd, uint32_t events);
+  // kind_fd: watermark_fd_ or urgent_fd_.
+  void WakeOn(int fd, uint32_t events, int kind_fd);
   Pace DrainSources(int64_t now_ns);
   std::vector<Hop> SourceHops();
+  uint32_t FillPermille() const;
   void FlushSources();
   // The driver tells of jobs when they are over: those in flight are asked for.
   void TraceJobsInFlight();
@@ -87,9 +91,11 @@ class Recorder {
   Session session_;
   std::unique_ptr<BpfSource> bpf_;
   std::vector<std::unique_ptr<Source>> sources_;  // of devices; drained and stopped first
+  std::vector<const DeviceSource*> rings_;        // of them
   std::vector<std::string> warnings_;
   std::vector<std::shared_ptr<AxlDevice>> devices_;
-  UniqueFd wake_fd_;  // epoll of the sources' own
+  UniqueFd wake_fd_;                   // epoll of the sources' own
+  UniqueFd watermark_fd_, urgent_fd_;  // of those alone whose filling can be told, or not
   std::unique_ptr<DrainPriority> priority_;
   int64_t start_ns_ = 0;
   uint64_t start_cpu_ns_ = 0;

@@ -28,6 +28,8 @@ class DeviceSource : public Source {
 
   // Readable when there is much to drain.
   int wake_fd() const { return ring_->wake_fd(); }
+  // How full the ring is now; from any thread, between Start and Stop.
+  uint32_t fill_permille() const { return ring_->fill_permille(); }
 
  private:
   void TellLoss(uint64_t count, const char* hop);

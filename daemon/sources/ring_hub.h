@@ -67,6 +67,8 @@ class RingHub : public std::enable_shared_from_this<RingHub> {
     // Handed over by the ring, but not yet to the handler.
     size_t queued() const;
     Counts counts() const;
+    // How full the ring is now; from any thread.
+    uint32_t fill_permille() const { return hub_->reader_.FillPermille(); }
     // Readable when the ring is a quarter full.
     int wake_fd() const { return hub_->device_->fd(); }
 

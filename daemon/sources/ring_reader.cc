@@ -72,6 +72,12 @@ size_t RingReader::Waiting() {
   return waiting;
 }
 
+uint32_t RingReader::FillPermille() const {
+  const uint64_t waiting = LoadAcquire(&header_->produced) - LoadAcquire(&header_->consumed);
+  return static_cast<uint32_t>(
+      std::min<uint64_t>(1000, (std::min<uint64_t>(waiting, UINT32_MAX) * 1000) >> log2_records_));
+}
+
 void RingReader::Free(size_t count) {
   more_ -= count;
   __atomic_store_n(&header_->consumed, consumed_, __ATOMIC_RELEASE);

@@ -56,6 +56,9 @@ class RingReader {
   // Records left in the ring by the last Drain.
   bool more() const { return more_ > 0; }
 
+  // How full the ring is now; from any thread.
+  uint32_t FillPermille() const;
+
   const RingCounts& counts() const { return counts_; }
 
  private:

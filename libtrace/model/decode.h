@@ -45,7 +45,7 @@ class Decoder {
   uint32_t DeviceRow(uint32_t number) const;
 
   DeviceJobs device_jobs;
-  std::vector<uint8_t> in_flight;  // rows of Model::host that tell of a job in flight
+  std::vector<uint8_t> in_flight;         // rows of Model::host that tell of a job in flight
   std::vector<clock::MapBuilder> clocks;  // by device row
   // What snapshots read through the driver tell of their device's clock, by device row.
   std::vector<std::vector<clock::Constraint>> latched;

@@ -140,9 +140,7 @@ axlError_t Context::Submit(uint32_t queue_number, std::span<axl_desc> commands,
   submit.cmd_bytes = sizeof(axl_desc);
   submit.correlation = correlation;
   submit.fence_fd = -1;
-  if (OpNamesTraced()) {
-    for (const axl_desc& command : commands) AnnounceOp(command.tag);
-  }
+  AnnounceOps(commands);
   int result;
   do {
     result = kernel_.Ioctl(fd_, AXL_IOCTL_SUBMIT, &submit);

@@ -92,41 +92,52 @@ uint32_t OpTag(const char* name) {
   return tag;
 }
 
+namespace {
+
 bool OpNamesTraced() {
   if (Traced(libaxl_op_name_semaphore) || Traced(libaxl_ring_ready_semaphore)) return true;
   if (seen_tracers.load(std::memory_order_relaxed)) seen_tracers.store(0);
   return false;
 }
 
-namespace {
-
-// What this thread told the reader of its ring. Another thread may tell it again.
-void AnnounceInRing(uint32_t tag) {
+// Tells the reader of this thread's ring what it did not tell it yet. Another thread may tell it
+// again. A few instructions a command: graphs have thousands.
+void AnnounceInRing(std::span<const axl_desc> commands) {
   struct Told {
+    uint64_t reader = 0;
     uint32_t tag = 0;
-    uint32_t generation = 0;
-    uint32_t pid = 0;
   };
   constexpr size_t kTold = 64;
-  thread_local Told told[kTold];
-  Told& entry = told[tag % kTold];
-  const Told now = {tag, ring::ReaderGeneration(), ProcessId()};
-  if (entry.tag == now.tag && entry.generation == now.generation && entry.pid == now.pid) return;
-  const NameTable::Name* name = OpNames().Find(tag);
-  if (name && ring::WriteText(ring::Kind::kOpName, tag, name->text)) entry = now;
+  thread_local Told told_here[kTold];
+  Told* const told = told_here;
+  const uint64_t reader = uint64_t{ring::ReaderGeneration()} << 32 | ProcessId();
+  uint32_t last = 0;
+  for (const axl_desc& command : commands) {
+    if (command.tag == last) continue;
+    last = command.tag;
+    Told& entry = told[command.tag % kTold];
+    if (entry.tag == command.tag && entry.reader == reader) continue;
+    const NameTable::Name* name = OpNames().Find(command.tag);
+    if (name && ring::WriteText(ring::Kind::kOpName, command.tag, name->text)) {
+      entry = {reader, command.tag};
+    }
+  }
+}
+
+void AnnounceByProbe(std::span<const axl_desc> commands) {
+  const uint64_t now = CurrentEpoch(libaxl_op_name_semaphore);
+  for (const axl_desc& command : commands) {
+    NameTable::Name* name = OpNames().Find(command.tag);
+    if (name && name->announced.exchange(now) != now) FireOpName(command.tag, name->text.c_str());
+  }
 }
 
 }  // namespace
 
-void AnnounceOp(uint32_t tag) {
+void AnnounceOps(std::span<const axl_desc> commands) {
   if (!OpNamesTraced()) return;
-  if (Traced(libaxl_ring_ready_semaphore)) AnnounceInRing(tag);
-  if (!Traced(libaxl_op_name_semaphore)) return;
-  const uint32_t tracers = libaxl_op_name_semaphore;
-  NameTable::Name* name = OpNames().Find(tag);
-  if (!name) return;
-  const uint64_t now = CurrentEpoch(tracers);
-  if (name->announced.exchange(now) != now) FireOpName(tag, name->text.c_str());
+  if (Traced(libaxl_ring_ready_semaphore)) AnnounceInRing(commands);
+  if (Traced(libaxl_op_name_semaphore)) AnnounceByProbe(commands);
 }
 
 }  // namespace acceltrace::runtime

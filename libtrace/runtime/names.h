@@ -10,9 +10,12 @@
 #include <cstdint>
 #include <deque>
 #include <shared_mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+
+#include "kmod/uapi/axl.h"
 
 namespace acceltrace::runtime {
 
@@ -46,12 +49,10 @@ NameTable& RangeNames();
 // OpNames().Intern(name), quickly for a name that this thread used before.
 uint32_t OpTag(const char* name);
 
-// Fires op_name for an op's number unless the tracer knows it: again when one more
-// tracer attached, and once a second, since a tracer may come and go unseen while
+// Fires op_name for the number of each command's op unless the tracer knows it: again when one
+// more tracer attached, and once a second, since a tracer may come and go unseen while
 // the process makes no calls. Costs a load while nobody traces.
-void AnnounceOp(uint32_t tag);
-// Whether AnnounceOp has anything to do.
-bool OpNamesTraced();
+void AnnounceOps(std::span<const axl_desc> commands);
 
 }  // namespace acceltrace::runtime
 

@@ -92,29 +92,35 @@ TEST_CASE("probes: the library has each once, with its arguments and a semaphore
   }
 }
 
+void Announce(uint32_t tag) {
+  axl_desc command = {};
+  command.tag = tag;
+  AnnounceOps({&command, 1});
+}
+
 TEST_CASE("op names are announced once to a tracer, and again to the next one") {
   const uint32_t tag = OpNames().Intern("probes_test.op");
   NameTable::Name* const name = OpNames().Find(tag);
-  AnnounceOp(tag);
+  Announce(tag);
   REQUIRE(name->announced == 0);
   uint64_t first;
   {
     Raised tracer(libaxl_op_name_semaphore);
-    AnnounceOp(tag);
+    Announce(tag);
     first = name->announced;
     REQUIRE(first != 0);
     Raised second(libaxl_op_name_semaphore);
-    AnnounceOp(tag);
+    Announce(tag);
     REQUIRE(name->announced > first);
     first = name->announced;
   }
-  AnnounceOp(tag);  // nobody there
+  Announce(tag);  // nobody there
   REQUIRE(name->announced == first);
   Raised third(libaxl_op_name_semaphore);
-  AnnounceOp(tag);
+  Announce(tag);
   REQUIRE(name->announced > first);
-  AnnounceOp(0);  // no such tag
-  AnnounceOp(UINT32_MAX);
+  Announce(0);  // no such tag
+  Announce(UINT32_MAX);
 }
 
 TEST_CASE("ranges and marks work with and without a tracer, pops in excess are ignored") {
