@@ -26,6 +26,8 @@ struct Reading {
   uint32_t era = 0;
   // Only the rate before it tells how often the clock wrapped since the one before.
   bool wraps_guessed = false;
+  // And that rate was told before the clock did what nobody foretold.
+  bool rate_doubted = false;
   // What a tick may have lasted here, at most.
   double tick_ns = 0;
 };
@@ -81,6 +83,9 @@ class TickLine {
   double ns_per_tick_ = 1;
   double wrap_ns_ = 0;
 };
+
+// A rate that the device tells is that of its own reference, which is off by less than this.
+inline constexpr double kToldRate = 1e-3;
 
 // Device time per host time as a multiple of nominal, whatever happens.
 struct Rates {

@@ -110,11 +110,13 @@ std::vector<Node> NodesOf(const TickLine& line, const Count& count, std::span<co
   for (const Reading& reading : count.readings) {
     nodes.push_back(Bracket(reading.position_ns, GateOf(count, reading)));
     nodes.back().wraps_guessed = reading.wraps_guessed;
+    nodes.back().bend = BendOf(reading.tick_ns / line.ns_per_tick());
     if (!reading.sample.has_ptm || ptm_error_ns < 0) continue;
     Node node;
     if (PtmNode(line, count, reading, tick_ns, ptm_error_ns, &node) &&
         !std::binary_search(left_out.begin(), left_out.end(), node.position_ns)) {
       node.ptm = true;
+      node.bend = nodes.back().bend;
       nodes.push_back(node);
     } else {
       ++*rejected;
@@ -126,6 +128,7 @@ std::vector<Node> NodesOf(const TickLine& line, const Count& count, std::span<co
     node.position_ns = cut.position_ns;
     node.turn = cut.turn;
     node.kick = cut.kick;
+    node.bend = BendOf(cut.ratio > 0 ? 1 / cut.ratio : 1 + slopes.hi * 1e-9);
     const double tick_s = line.ns_per_tick() * 1e-9;
     node.blur_ns = std::isinf(cut.kick) ? tick_s * (slopes.hi - slopes.lo)
                                         : tick_s * (std::abs(cut.turn) + cut.kick);
@@ -241,13 +244,15 @@ double PtmError(const TickLine& line, const Count& count, std::span<const CutMar
   for (const Piece& piece : found) {
     const std::span<const Node> span(nodes.data() + piece.first, piece.last - piece.first + 1);
     const double gap_s = UsualGapNs(span) * 1e-9;
+    double bend = 1;
+    for (const Node& node : span) bend = std::max(bend, node.bend);
     double least = kInfinity;
     for (double factor : kBends) {
       Motion trial = motion;
       trial.curvature *= factor;
       trial.doubt = factor;
       const double run_s = 0.5 * (kRun + 1) * gap_s;
-      const double hidden = 0.5 * trial.curvature * run_s * run_s;
+      const double hidden = 0.5 * trial.curvature * bend * run_s * run_s;
       if (hidden >= least) break;
       least = std::min(least, 2 * HalfSpread(span, trial, kFarOff * limit, 0.5 * limit) + hidden);
     }
@@ -266,11 +271,13 @@ std::vector<Node> WithFillers(std::span<const Node> nodes, double curvature) {
   for (const Node& node : nodes) {
     if (!filled.empty() && step_ns > 0) {
       const double from = filled.back().position_ns;
-      const auto parts = static_cast<size_t>((node.position_ns - from) / step_ns);
+      const double bend = BendBetween(filled.back(), node);
+      const auto parts = static_cast<size_t>((node.position_ns - from) / step_ns * std::sqrt(bend));
       for (size_t i = 1; i <= parts; ++i) {
         Node filler;
         filler.position_ns = from + (node.position_ns - from) * static_cast<double>(i) /
                                         static_cast<double>(parts + 1);
+        filler.bend = bend;
         filled.push_back(filler);
       }
     }
@@ -322,7 +329,7 @@ void ExtendBackwards(std::span<Node> nodes, size_t floor, const Motion& motion, 
   Region region = states.Before(0);
   for (size_t i = piece->first; i-- > floor;) {
     const double seconds = (nodes[i + 1].position_ns - nodes[i].position_ns) * 1e-9;
-    region.Advance(-seconds, motion.curvature);
+    region.Advance(-seconds, motion.curvature * BendBetween(nodes[i], nodes[i + 1]));
     PassKick(nodes[i], motion, false, 0, &region);
     if (nodes[i].kind != Node::Kind::kBracket || nodes[i].rejected) continue;
     if (!region.ClipOffset(nodes[i].gate)) break;
@@ -341,7 +348,9 @@ bool IsKink(std::span<Node> nodes, const Piece& left, const Piece& right, const 
   const Region& r = right_tube.Before(0);
   const double from = nodes[left.last].position_ns;
   const double gap_s = (nodes[right.first].position_ns - from) * 1e-9;
-  const double swing = motion.curvature * gap_s;
+  const double curvature =
+      motion.curvature * BendBetween(nodes[left.last], nodes[right.first]);
+  const double swing = curvature * gap_s;
   const Range ls = l.Slopes(), rs = r.Slopes();
   const bool slower = rs.lo - swing > ls.hi + swing;
   const bool faster = rs.hi + swing < ls.lo - swing;
@@ -349,7 +358,7 @@ bool IsKink(std::span<Node> nodes, const Piece& left, const Piece& right, const 
   const auto bounds = [&](double position_ns) {
     const double a = (position_ns - from) * 1e-9, b = gap_s - a;
     Range x = l.OffsetAt(a), y = r.OffsetAt(-b);
-    const double bend_a = 0.5 * motion.curvature * a * a, bend_b = 0.5 * motion.curvature * b * b;
+    const double bend_a = 0.5 * curvature * a * a, bend_b = 0.5 * curvature * b * b;
     x = {x.lo - bend_a, x.hi + bend_a}, y = {y.lo - bend_b, y.hi + bend_b};
     return slower ? Range{std::max(x.lo, y.lo), std::max(x.hi, y.hi)}
                   : Range{std::min(x.lo, y.lo), std::min(x.hi, y.hi)};
@@ -362,7 +371,7 @@ bool IsKink(std::span<Node> nodes, const Piece& left, const Piece& right, const 
   return true;
 }
 
-// Where two pieces are not joined the break lies anywhere from where the second one's curve
+// The break between two pieces lies anywhere from where the second one's curve
 // passes the first one's brackets to where the first one's fails. What both pass is neither's.
 void LeaveOpen(std::span<Node> nodes, const Motion& motion, Piece* left, const Piece& right) {
   Piece back = right;
@@ -385,10 +394,13 @@ std::vector<bool> Join(std::span<Node> nodes, const Motion& motion, bool single_
     const auto guessed = [](const Node& node) { return node.wraps_guessed; };
     const auto begin = nodes.begin();
     // Wraps that the rate told are not known where the rate changed.
-    const bool counted = std::none_of(begin + static_cast<ptrdiff_t>(left.last) + 1,
-                                      begin + static_cast<ptrdiff_t>(right.first) + 1, guessed);
-    joined[p] = single_steps && counted && IsKink(nodes, left, right, motion);
-    if (!joined[p]) LeaveOpen(nodes, motion, &left, right);
+    LeaveOpen(nodes, motion, &left, right);
+    const auto from = begin + static_cast<ptrdiff_t>(left.last) + 1;
+    const auto to = begin + static_cast<ptrdiff_t>(right.first) + 1;
+    const bool counted = std::none_of(from, to, guessed);
+    // Nor is one told the only one there: it is not what broke the curve.
+    const bool single = std::none_of(from, to, [](const Node& node) { return node.kick != 0; });
+    joined[p] = single_steps && counted && single && IsKink(nodes, left, right, motion);
   }
   return joined;
 }

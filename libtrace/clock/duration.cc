@@ -42,7 +42,8 @@ Range DriftWithin(const Curve& curve, double from_ns, double to_ns) {
     const double right_ns = has_right ? next->position_ns : end_ns;
     // Away from a knot the slope may have swung by as much as bends allow; between two it
     // must come back, or has come from there.
-    const double swing = curve.curvature * (right_ns - left_ns) * 1e-9;
+    const double bend = std::max(has_left ? std::prev(next)->bend : 1, has_right ? next->bend : 1);
+    const double swing = curve.curvature * bend * (right_ns - left_ns) * 1e-9;
     if (has_left) take(std::prev(next)->slope_lo, std::prev(next)->slope_hi);
     if (has_right) take(next->slope_lo, next->slope_hi);
     const double part = has_left && has_right ? 0.5 * swing : swing;
@@ -73,8 +74,9 @@ Range TickLengths(const MapData& data, const DeviceTime& from, const DeviceTime&
     const bool has_left = next != curve.knots.begin(), has_right = next != curve.knots.end();
     const double left_ns = has_left ? std::prev(next)->position_ns : begin;
     const double right_ns = has_right ? next->position_ns : end;
+    const double bend = std::max(has_left ? std::prev(next)->bend : 1, has_right ? next->bend : 1);
     const double swing =
-        curve.curvature * (right_ns - left_ns) * 1e-9 * (has_left && has_right ? 0.5 : 1);
+        curve.curvature * bend * (right_ns - left_ns) * 1e-9 * (has_left && has_right ? 0.5 : 1);
     const auto take = [&](const Knot& knot) {
       slopes.lo = std::min(slopes.lo, knot.slope_lo - swing);
       slopes.hi = std::max(slopes.hi, knot.slope_hi + swing);

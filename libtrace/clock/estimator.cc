@@ -155,6 +155,35 @@ Told Gather(const TickLine& line, const std::vector<Change>& changes, double nom
   return told;
 }
 
+// Whether a clock ran at a rate until a position, by the last readings of its count in between
+// that tell; false as well if there are none after a change that was on another count.
+bool RanAt(const TickLine& line, const Count& count, double ratio, double from_ns, double to_ns) {
+  // Readings so far apart tell a rate of a microsecond's round trip to a tenth of what they must.
+  constexpr double kTellsNs = 1e7;
+  constexpr double kSlack = 2;
+  const auto& readings = count.readings;
+  const auto below = [](const internal::Reading& reading, double position_ns) {
+    return reading.position_ns < position_ns;
+  };
+  const auto begin = std::lower_bound(readings.begin(), readings.end(), from_ns, below);
+  const auto end = std::lower_bound(begin, readings.end(), to_ns, below);
+  if (begin == end) return from_ns > -kInfinity;
+  const internal::Reading& last = *std::prev(end);
+  for (auto other = end - 1; other-- > begin;) {
+    const double device = last.position_ns - other->position_ns;
+    const auto most =
+        static_cast<double>(last.sample.host_after_ns - other->sample.host_before_ns);
+    const auto least =
+        static_cast<double>(last.sample.host_before_ns - other->sample.host_after_ns);
+    if (least <= 0) continue;
+    const double tick = line.ns_per_tick();
+    if ((device - tick) / most > ratio * (1 + kSlack * internal::kToldRate)) return false;
+    if ((device + tick) / least < ratio * (1 - kSlack * internal::kToldRate)) return false;
+    if (least >= kTellsNs) break;
+  }
+  return true;
+}
+
 // Changes of frequency, each on the count where it lies nearest to a sample.
 std::vector<Cuts> PlaceCuts(const TickLine& line, const std::vector<Count>& counts,
                             const std::vector<Change>& changes, double nominal_hz) {
@@ -163,6 +192,9 @@ std::vector<Cuts> PlaceCuts(const TickLine& line, const std::vector<Count>& coun
     cuts[c].is_first = c == 0, cuts[c].is_last = c + 1 == cuts.size();
   }
   double told_hz = 0;
+  // The last change's place.
+  size_t told_on = counts.size();
+  double told_at = 0;
   uint32_t jumps = 0;
   for (const Change& change : changes) {
     CutMark mark;
@@ -188,13 +220,18 @@ std::vector<Cuts> PlaceCuts(const TickLine& line, const std::vector<Count>& coun
     }
     if (change.cut == Cut::kJump) {
       ++jumps;
-    } else if (change.cut == Cut::kFrequency && told_hz > 0 && change.hz > 0) {
+    } else if (change.cut == Cut::kFrequency && told_hz > 0 && change.hz > 0 &&
+               best < counts.size() &&
+               RanAt(line, counts[best], told_hz / nominal_hz,
+                     best == told_on ? told_at : -kInfinity, mark.position_ns)) {
+      // Of a clock that changed untold since the last one the new rate is all that is known.
       mark.turn = 1e9 * nominal_hz * (1 / change.hz - 1 / told_hz);
       mark.kick = kKickSlack * std::abs(mark.turn) + kKickRoundingNsPerS;
     }
     const double ratio = change.hz / nominal_hz;
-    if (ratio >= kMinRatio && ratio <= kMaxRatio) told_hz = change.hz;
+    if (ratio >= kMinRatio && ratio <= kMaxRatio) told_hz = change.hz, mark.ratio = ratio;
     if (best == counts.size()) continue;
+    if (change.cut != Cut::kJump) told_on = best, told_at = mark.position_ns;
     if (WrapsOpen(line, change.when)) {
       Cuts& on = cuts[best];
       on.unplaced = true;

@@ -21,6 +21,7 @@ struct CutMark {
   double position_ns = 0;
   double turn = 0;  // ns/s, as in Node
   double kick = kInfinity;
+  double ratio = 0;  // of the rate from then on to the nominal one, 0 = not told
 };
 
 // A causal constraint on a curve's time line.

@@ -24,13 +24,15 @@ constexpr double kLongWrapNs = 1e13;
 constexpr int kMaxLeftOut = 1000;
 // Rates are taken from samples up to this far apart.
 constexpr double kRateSpanNs = 2e9;
-// A rate that the device tells is that of its own reference, which is off by less than this.
-constexpr double kToldRate = 1e-3;
-
 // Without a time at all, wraps this long are counted by what is nearest to the samples.
 constexpr double kGuessedWrapNs = 5e9;
+// What is certainly wrong with a line of samples costs this much; less is no proof.
+constexpr double kSureCost = 100;
 // Clocks may run faster than nominal.
 constexpr double kFastest = 2;
+
+// The length of time between two samples must be known to this part of a wrap.
+constexpr double kCountable = 0.2;
 
 struct Span {
   double lo = 0, hi = 0;
@@ -53,13 +55,15 @@ class Aligner {
   // first_era: jumps before the first sample.
   std::vector<Count> Run(std::span<const Sample> samples, uint32_t first_era) {
     for (const Sample& sample : samples) Take(sample, first_era);
+    SplitDoubted();
     for (size_t c = 0; c < counts_.size(); ++c) Outskirts(c);
     return std::move(counts_);
   }
   uint64_t left_out() const { return left_out_; }
   // How badly the samples fit.
   double cost(const std::vector<Count>& counts) const {
-    return 1e3 * static_cast<double>(counts.size()) + 100 * static_cast<double>(misplaced_) +
+    return 1e3 * static_cast<double>(counts.size()) +
+           kSureCost * static_cast<double>(misplaced_) +
            10 * static_cast<double>(surprises_) + static_cast<double>(left_out_);
   }
 
@@ -71,7 +75,7 @@ class Aligner {
     count.base_ticks = line_.Mask(sample.device_ticks);
     count.base_host_ns = sample.host_before_ns;
     count.eras.push_back({era, 0});
-    count.readings.push_back({0, sample, era, false, 0});
+    count.readings.push_back({0, sample, era});
     at_ = 0;
     rate_since_ = 0;
     skipped_ = 0;
@@ -90,11 +94,20 @@ class Aligner {
     if (counts_.empty()) return Begin(sample, first_era);
     std::vector<Step> steps;
     const Reading& last = counts_.back().readings.back();
-    if (!OpenChangeWithin(last.sample, sample)) steps = Steps(sample);
+    const bool open = OpenChangeWithin(last.sample, sample);
+    if (!open) steps = Steps(sample);
     if (steps.empty()) {
       // Set anew, untold. Jumps that are certainly over are behind it.
       uint32_t era = last.era;
+      if (!open && !TooLong(Foreseen(sample, true).ns)) Doubt(sample);
       while (era < num_jumps() && jumps_[era].when.hi_ns < sample.host_before_ns) ++era;
+      // Of one that may be over nobody knows on which side of it this sample is.
+      const bool either =
+          era < num_jumps() && jumps_[era].when.lo_ns <= sample.host_after_ns;
+      if (either && skipped_ < kMaxLeftOut) {
+        ++skipped_, ++left_out_;
+        return;
+      }
       return Begin(sample, era);
     }
     const auto foreseen = [](const Step& step) { return step.as_foreseen; };
@@ -105,6 +118,38 @@ class Aligner {
     }
     const auto found = std::find_if(steps.begin(), steps.end(), foreseen);
     Advance(sample, found == steps.end() ? steps.front() : *found);
+  }
+
+  // Rates told up to here need not be those of the clock any more.
+  void Doubt(const Sample& sample) {
+    while (doubted_ < rates_.told.size() &&
+           rates_.told[doubted_].when.lo_ns <= sample.host_after_ns) {
+      ++doubted_;
+    }
+  }
+
+  // Too long for its wraps to be counted.
+  bool TooLong(const Span& likely) const {
+    return line_.wraps() && likely.hi - likely.lo > kCountable * line_.wrap_ns();
+  }
+
+  // One sample that fits a doubted rate may do so by chance; the third is not a second chance.
+  void SplitDoubted() {
+    std::vector<Count> split;
+    for (Count& count : counts_) {
+      if (count.readings.size() != 2 || !count.readings[1].rate_doubted) {
+        split.push_back(std::move(count));
+        continue;
+      }
+      for (const Reading& reading : count.readings) {
+        Count& part = split.emplace_back();
+        part.base_ticks = line_.Mask(reading.sample.device_ticks);
+        part.base_host_ns = reading.sample.host_before_ns;
+        part.eras.push_back({reading.era, 0});
+        part.readings.push_back({0, reading.sample, reading.era});
+      }
+    }
+    counts_ = std::move(split);
   }
 
   // A rate that began between two samples, in nobody knows which wrap: what is between them
@@ -118,8 +163,13 @@ class Aligner {
     return false;
   }
 
+  struct Forecast {
+    Span ns;
+    bool doubted = false;
+  };
+
   // Nominal ns since the last reading, whatever the rate was, or as it was lately.
-  Span Foreseen(const Sample& sample, bool as_before) const {
+  Forecast Foreseen(const Sample& sample, bool as_before) const {
     const Count& count = counts_.back();
     const Reading& last = count.readings.back();
     const auto host = [](const Sample& a, const Sample& b) {
@@ -132,9 +182,9 @@ class Aligner {
     };
     const Span ns = host(last.sample, sample);
     Span rate{rates_.lo, rates_.hi};
-    if (!as_before) return scaled(ns, rate.lo, rate.hi);
+    if (!as_before) return {scaled(ns, rate.lo, rate.hi)};
     // The tightest bounds that an earlier reading gives.
-    bool known = false;
+    bool known = false, doubted = false;
     const size_t n = count.readings.size();
     for (size_t back = 1; back < n - rate_since_; back *= 2) {
       const Reading& from = count.readings[n - 1 - back];
@@ -152,26 +202,28 @@ class Aligner {
       const Rates::Told& told = rates_.told[r];
       if (told.when.lo_ns > sample.host_after_ns) break;
       const bool over = told.when.hi_ns < last.sample.host_before_ns;
-      if (told.ratio <= 0) continue;
-      const Span next{told.ratio * (1 - kToldRate), told.ratio * (1 + kToldRate)};
       if (over && known) continue;
-      if (over || !known) {
+      const Span next{told.ratio * (1 - kToldRate), told.ratio * (1 + kToldRate)};
+      if (told.ratio > 0 && over) {
         rate = next;
-        known = over;
-      } else {
+        doubted = r < doubted_;
+      } else if (told.ratio > 0 && !doubted) {
         rate = {std::min(rate.lo, next.lo), std::max(rate.hi, next.hi)};
+      } else {
+        rate = {rates_.lo, rates_.hi};
+        doubted = false;
       }
     }
-    return scaled(ns, rate.lo, rate.hi);
+    return {scaled(ns, rate.lo, rate.hi), doubted};
   }
 
   // What is possible, in order of jumps; empty: nothing.
   std::vector<Step> Steps(const Sample& sample) const {
     const Reading& last = counts_.back().readings.back();
-    const Span any = Foreseen(sample, false), likely = Foreseen(sample, true);
+    const Span any = Foreseen(sample, false).ns, likely = Foreseen(sample, true).ns;
     std::vector<Step> steps;
-    // Too long for its wraps to be counted, even at the rate so far.
-    if (line_.wraps() && likely.hi - likely.lo > 0.5 * line_.wrap_ns()) return steps;
+    // Even at the rate so far.
+    if (TooLong(likely)) return steps;
     const uint64_t raw = line_.Mask(last.sample.device_ticks);
     uint64_t jumped = 0;  // by the jumps in between
     int64_t reached = 0;  // the last of them, ticks after the last reading
@@ -236,8 +288,10 @@ class Aligner {
       jumped += jumps_[j].after - jumps_[j].before;
       Enter(&count, j + 1, at_ + reached, at_ + reached);
     }
-    const bool guessed = line_.wraps() && IsLongerThanWrap(Foreseen(sample, false));
+    const bool guessed = line_.wraps() && IsLongerThanWrap(Foreseen(sample, false).ns);
+    const bool doubted = guessed && Foreseen(sample, true).doubted;
     surprises_ += !step.as_foreseen;
+    if (!step.as_foreseen) Doubt(sample);
     if (!step.as_foreseen) rate_since_ = count.readings.size() - 1;
     at_ += step.elapsed;
     skipped_ = 0;
@@ -249,7 +303,7 @@ class Aligner {
     }
     Pass(sample);
     count.readings.push_back({static_cast<double>(at_) * line_.ns_per_tick(), sample,
-                              last.era + step.jumps, guessed, 0});
+                              last.era + step.jumps, guessed, doubted});
   }
 
   // The clock went over to another era somewhere from one position to another.
@@ -338,12 +392,30 @@ class Aligner {
   std::vector<Count> counts_;
   int64_t at_ = 0;         // of the last reading, ticks
   size_t rate_since_ = 0;  // reading from which on the rate is one
+  size_t doubted_ = 0;     // rates told before the clock did what nothing foretold
   size_t told_ = 0;        // the last rate that was told before the last reading
   int skipped_ = 0;
   uint64_t left_out_ = 0;
   uint64_t surprises_ = 0;  // rates that nothing foretold
   uint64_t misplaced_ = 0;  // jumps that cannot have been where they were told
 };
+
+// Jumps that were certainly over before a sample.
+uint32_t JumpsBehind(const Sample& sample, std::span<const Jump> jumps) {
+  uint32_t era = 0;
+  while (era < jumps.size() && jumps[era].when.hi_ns < sample.host_before_ns) ++era;
+  return era;
+}
+
+// The first sample of which it is known how many jumps were before it, and how many.
+std::vector<Sample>::const_iterator FirstOfKnownEra(const std::vector<Sample>& samples,
+                                                    std::span<const Jump> jumps, uint32_t* era) {
+  *era = 0;
+  return std::find_if(samples.begin(), samples.end(), [&](const Sample& sample) {
+    while (*era < jumps.size() && jumps[*era].when.hi_ns < sample.host_before_ns) ++*era;
+    return *era == jumps.size() || jumps[*era].when.lo_ns > sample.host_after_ns;
+  });
+}
 
 }  // namespace
 
@@ -391,9 +463,7 @@ std::vector<Count> LineUp(const TickLine& line, std::vector<Sample> samples,
   if (samples.empty()) return {};
   // How many jumps lie before the first sample: what is known of their times leaves a few,
   // and of these the one that explains the samples best is taken.
-  const int64_t first_ns = samples.front().host_before_ns;
-  uint32_t from = 0;
-  while (from < jumps.size() && jumps[from].when.hi_ns < first_ns) ++from;
+  const uint32_t from = JumpsBehind(samples.front(), jumps);
   uint32_t to = from;
   while (to < jumps.size() && to < from + kMaxFirstEras &&
          jumps[to].when.lo_ns <= samples.front().host_after_ns) {
@@ -402,14 +472,30 @@ std::vector<Count> LineUp(const TickLine& line, std::vector<Sample> samples,
   std::vector<Count> best;
   uint64_t best_left_out = 0;
   double best_cost = 0;
+  bool sure = true;
   for (uint32_t era = to + 1; era-- > from;) {
     Aligner aligner(line, jumps, rates);
     std::vector<Count> counts = aligner.Run(samples, era);
     const double cost = aligner.cost(counts);
-    if (!best.empty() && cost >= best_cost) continue;
+    if (!best.empty() && cost >= best_cost) {
+      sure &= cost >= best_cost + kSureCost;
+      continue;
+    }
+    sure = best.empty() || best_cost >= cost + kSureCost;
     best = std::move(counts);
     best_cost = cost;
     best_left_out = aligner.left_out();
+  }
+  // One sample proves nothing, nor does what may nearly as well be otherwise.
+  if (to > from && (!sure || best.front().readings.size() < 2)) {
+    uint32_t era = 0;
+    const auto later = FirstOfKnownEra(samples, jumps, &era);
+    if (later != samples.end()) {
+      const auto skipped = static_cast<uint64_t>(later - samples.begin());
+      Aligner aligner(line, jumps, rates);
+      best = aligner.Run({later, samples.end()}, era);
+      best_left_out = aligner.left_out() + skipped;
+    }
   }
   *malformed += best_left_out;
   for (Count& count : best) {

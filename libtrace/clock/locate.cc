@@ -96,6 +96,33 @@ Place MapData::Locate(uint64_t ticks, int64_t near_ns) const {
   return best;
 }
 
+// Where the clock can have been at a host time, at the earliest: the last knot that it had
+// certainly passed, or how far before the first one it can have been.
+double MapData::Earliest(const Curve& curve, int64_t ns) const {
+  const double beyond = kWrapsBeyond * line.wrap_ns();
+  if (ns == Window::kMin) return curve.knots.front().position_ns - beyond;
+  const auto host = static_cast<double>(ns - curve.base_host_ns);
+  const auto passed =
+      std::partition_point(curve.knots.begin(), curve.knots.end(),
+                           [&](const Knot& k) { return k.position_ns + k.hi < host - 1; });
+  if (passed != curve.knots.begin()) return std::prev(passed)->position_ns;
+  const Knot& first = curve.knots.front();
+  return first.position_ns - rates.hi * std::min(first.position_ns + first.hi - host + 1, kFarNs);
+}
+
+// And at the latest.
+double MapData::Latest(const Curve& curve, int64_t ns) const {
+  const double beyond = kWrapsBeyond * line.wrap_ns();
+  if (ns == Window::kMax) return curve.knots.back().position_ns + beyond;
+  const auto host = static_cast<double>(ns - curve.base_host_ns);
+  const auto ahead =
+      std::partition_point(curve.knots.begin(), curve.knots.end(),
+                           [&](const Knot& k) { return k.position_ns + k.lo <= host + 1; });
+  if (ahead != curve.knots.end()) return ahead->position_ns;
+  const Knot& last = curve.knots.back();
+  return last.position_ns + rates.hi * std::min(host + 1 - last.position_ns - last.lo, kFarNs);
+}
+
 void MapData::AddPlaces(size_t c, uint64_t ticks, const Window& window,
                         std::vector<Place>* places) const {
   const Curve& curve = curves[c];
@@ -124,18 +151,9 @@ void MapData::AddPlaces(size_t c, uint64_t ticks, const Window& window,
       if (from <= at && at <= to) try_place(distance);
       continue;
     }
-    // All wraps that the window allows, give or take how well positions are known there.
-    const auto limit = [&](int64_t ns, double sign) {
-      if (ns == Window::kMin) ns = curve.first_host_ns() - ToNs(kWrapsBeyond * line.wrap_ns());
-      if (ns == Window::kMax) ns = curve.last_host_ns() + ToNs(kWrapsBeyond * line.wrap_ns());
-      const double position = PositionNear(curve, ns);
-      const Bounds bounds = OffsetAt(curve, position, &cursor);
-      return (position +
-              sign * (rates.hi * std::min(bounds.hi - bounds.lo, kFarNs) + 2 * tick_ns)) /
-             tick_ns;
-    };
-    const double least = std::max(from, limit(window.lo_ns, -1));
-    const double most = std::min(to, limit(window.hi_ns, 1));
+    // All wraps that the window allows.
+    const double least = std::max(from, Earliest(curve, window.lo_ns) / tick_ns - 2);
+    const double most = std::min(to, Latest(curve, window.hi_ns) / tick_ns + 2);
     if (least > most) continue;
     const int64_t wrap = ToTicks(line.wrap_ns() / tick_ns);
     const int64_t first = line.AtLeast(distance, least);

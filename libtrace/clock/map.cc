@@ -39,7 +39,8 @@ Bounds Lead(const Region& states, const State& mid, double distance_ns, double c
 
 Bounds Beyond(const Curve& curve, const End& end, const Knot& knot, double position_ns,
               bool is_front) {
-  Bounds bounds = Lead(end.states, end.mid, position_ns - knot.position_ns, curve.curvature);
+  Bounds bounds = Lead(end.states, end.mid, position_ns - knot.position_ns,
+                       curve.curvature * knot.bend);
   // Offsets of the host times that bound it: the end itself on one side, the
   // neighbouring curve on the other.
   const double limit = static_cast<double>(end.limit_ns - curve.base_host_ns) - position_ns;
@@ -77,10 +78,12 @@ Bounds Between(const Knot& left, const Knot& right, double position_ns, double c
 }
 
 Bounds WithinKink(const Curve& curve, const Kink& kink, double position_ns) {
-  const Bounds l = Lead(kink.left, kink.mid_left, position_ns - curve.knots[kink.after].position_ns,
-                        curve.curvature);
-  const Bounds r = Lead(kink.right, kink.mid_right,
-                        position_ns - curve.knots[kink.after + 1].position_ns, curve.curvature);
+  const Knot& left = curve.knots[kink.after];
+  const Knot& right = curve.knots[kink.after + 1];
+  const Bounds l = Lead(kink.left, kink.mid_left, position_ns - left.position_ns,
+                        curve.curvature * left.bend);
+  const Bounds r = Lead(kink.right, kink.mid_right, position_ns - right.position_ns,
+                        curve.curvature * right.bend);
   if (kink.slower) return {std::max(l.lo, r.lo), std::max(l.mid, r.mid), std::max(l.hi, r.hi)};
   return {std::min(l.lo, r.lo), std::min(l.mid, r.mid), std::min(l.hi, r.hi)};
 }
@@ -104,7 +107,8 @@ Bounds OffsetAt(const Curve& curve, double position_ns, size_t* cursor) {
                          [](const Kink& candidate, size_t knot) { return candidate.after < knot; });
     bounds = kink != curve.kinks.end() && kink->after == i - 1
                  ? WithinKink(curve, *kink, position_ns)
-                 : Between(knots[i - 1], knots[i], position_ns, curve.curvature);
+                 : Between(knots[i - 1], knots[i], position_ns,
+                           curve.CurvatureBetween(knots[i - 1], knots[i]));
   }
   bounds.mid = std::clamp(bounds.mid, bounds.lo, bounds.hi);
   return bounds;

@@ -23,6 +23,7 @@ struct Knot {
   double position_ns = 0;
   double lo = 0, mid = 0, hi = 0;
   double slope_lo = 0, slope_mid = 0, slope_hi = 0;
+  double bend = 1;  // of the curve's curvature, see Node
 };
 
 // An unannounced change of frequency, somewhere between knots `after` and after + 1:
@@ -50,13 +51,16 @@ struct Curve {
   size_t count = 0;  // which one it is of
   uint64_t base_ticks = 0;
   int64_t base_host_ns = 0;
-  double curvature = 0;     // ns/s^2
+  double curvature = 0;     // ns/s^2, times the bend of the knots around a place
   std::vector<Knot> knots;  // by position, at least one
   std::vector<Kink> kinks;  // by knot
   // Knots where the frequency changed as the device told: the next knot is what it was after.
   std::vector<size_t> cuts;
   End front, back;
 
+  double CurvatureBetween(const Knot& a, const Knot& b) const {
+    return curvature * std::max(a.bend, b.bend);
+  }
   int64_t first_host_ns() const;
   int64_t last_host_ns() const;
 };
@@ -102,6 +106,8 @@ struct MapData {
   std::vector<Place> Places(uint64_t ticks, const Window& window) const;
 
  private:
+  double Earliest(const Curve& curve, int64_t ns) const;
+  double Latest(const Curve& curve, int64_t ns) const;
   void AddPlaces(size_t curve, uint64_t ticks, const Window& window,
                  std::vector<Place>* places) const;
 };

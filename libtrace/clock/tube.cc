@@ -101,7 +101,8 @@ std::vector<Piece> Segment(std::span<Node> nodes, const Motion& motion) {
       ++i;
       continue;
     }
-    region.Advance(SecondsBetween(nodes[i - 1], node), motion.curvature);
+    region.Advance(SecondsBetween(nodes[i - 1], node),
+                   motion.curvature * BendBetween(nodes[i - 1], node));
     PassKick(node, motion, true, 0, &region);
     Region clipped = region;
     if (!clipped.ClipOffset(node.gate)) {
@@ -139,7 +140,8 @@ bool IsFeasible(std::span<const Node> nodes, const Motion& motion) {
       if (HasBothSides(node) && !node.rejected) region = Start(node, motion);
       continue;
     }
-    region.Advance(SecondsBetween(nodes[i - 1], node), motion.curvature);
+    region.Advance(SecondsBetween(nodes[i - 1], node),
+                   motion.curvature * BendBetween(nodes[i - 1], node));
     PassKick(node, motion, true, 0, &region);
     if (!node.rejected && !region.ClipOffset(node.gate)) return false;
   }
@@ -173,12 +175,13 @@ Tube Smooth(std::span<Node> nodes, const Motion& motion, bool brackets_only) {
     const double seconds = SecondsBetween(nodes[i], nodes[i + 1]);
     const double offset = origins[i].offset + origins[i].slope * seconds - origins[i + 1].offset;
     const double slope = origins[i].slope - origins[i + 1].slope;
+    const double curvature = motion.curvature * BendBetween(nodes[i], nodes[i + 1]);
     if (forward) {
-      region->Advance(seconds, motion.curvature);
+      region->Advance(seconds, curvature);
       region->Shift(offset, slope);
     } else {
       region->Shift(-offset, -slope);
-      region->Advance(-seconds, motion.curvature);
+      region->Advance(-seconds, curvature);
     }
   };
 

@@ -76,6 +76,7 @@ void Decoder::AddDevice(const proto::Device& device) {
   clocks.emplace_back(clock::ClockInfo::From(device.clock()));
   latched.emplace_back();
   near.counters.emplace_back();
+  batch_samples_ns.emplace_back();
   records_.emplace_back();
   last_sample_ns_.push_back(clock::Map::kNoHint);
 }
@@ -376,7 +377,10 @@ void Decoder::AddClocks(const proto::ClockBatch& batch, size_t rows) {
   clocks[row].Add(batch);
   model_->devices[row].clock_samples += rows;
   stream::DeltaDecoder befores(batch.host_before_ns_delta());
-  for (size_t i = 0; i < rows; ++i) last_sample_ns_[row] = befores.Next();
+  for (size_t i = 0; i < rows; ++i) {
+    last_sample_ns_[row] = befores.Next();
+    if (i == 0) batch_samples_ns[row].push_back(last_sample_ns_[row]);
+  }
 }
 
 void Decoder::AddDeviceEvents(const proto::DeviceEventBatch& batch, size_t rows) {
