@@ -26,8 +26,6 @@ struct Reading {
   uint32_t era = 0;
   // Only the rate before it tells how often the clock wrapped since the one before.
   bool wraps_guessed = false;
-  // And that rate was told before the clock did what nobody foretold.
-  bool rate_doubted = false;
   // What a tick may have lasted here, at most.
   double tick_ns = 0;
 };

@@ -141,7 +141,13 @@ std::vector<Node> NodesOf(const TickLine& line, const Count& count, std::span<co
     if (node.kind == Node::Kind::kBracket) widths.push_back(node.gate.hi - node.gate.lo);
   }
   const double limit = kWitnessWidths * Median(widths);
-  for (Node& node : nodes) node.witness = node.gate.hi - node.gate.lo <= limit;
+  const Node* bracket = nullptr;
+  for (Node& node : nodes) {
+    node.witness = node.gate.hi - node.gate.lo <= limit;
+    // Pairs lie right behind their own brackets.
+    node.repeated = node.ptm && bracket != nullptr && bracket->witness;
+    if (!node.ptm) bracket = &node;
+  }
   return nodes;
 }
 
@@ -348,8 +354,7 @@ bool IsKink(std::span<Node> nodes, const Piece& left, const Piece& right, const 
   const Region& r = right_tube.Before(0);
   const double from = nodes[left.last].position_ns;
   const double gap_s = (nodes[right.first].position_ns - from) * 1e-9;
-  const double curvature =
-      motion.curvature * BendBetween(nodes[left.last], nodes[right.first]);
+  const double curvature = motion.curvature * BendBetween(nodes[left.last], nodes[right.first]);
   const double swing = curvature * gap_s;
   const Range ls = l.Slopes(), rs = r.Slopes();
   const bool slower = rs.lo - swing > ls.hi + swing;

@@ -21,8 +21,22 @@ using internal::Range;
 // the times themselves are as good.
 constexpr ptrdiff_t kMaxKnots = 64;
 
+// How far a duration may be off since changes that were told came anywhere within a tick.
+double BlurWithin(const Curve& curve, double from_ns, double to_ns, double tick_ns) {
+  const auto before = [&](size_t cut, double ns) { return curve.knots[cut].position_ns < ns; };
+  auto cut = std::lower_bound(curve.cuts.begin(), curve.cuts.end(), from_ns - tick_ns, before);
+  double blur_ns = 0;
+  for (; cut != curve.cuts.end() && curve.knots[*cut].position_ns <= to_ns + tick_ns; ++cut) {
+    const Knot& a = curve.knots[*cut];
+    const Knot& b = curve.knots[*cut + 1];
+    blur_ns +=
+        tick_ns * 1e-9 * (std::max(a.slope_hi, b.slope_hi) - std::min(a.slope_lo, b.slope_lo));
+  }
+  return blur_ns;
+}
+
 // Host ns less nominal ns from one position to a later one of a curve: what its slopes allow.
-Range DriftWithin(const Curve& curve, double from_ns, double to_ns) {
+Range DriftWithin(const Curve& curve, double from_ns, double to_ns, double tick_ns) {
   const auto after = [&](double position_ns) {
     return std::upper_bound(curve.knots.begin(), curve.knots.end(), position_ns,
                             [](double p, const Knot& knot) { return p < knot.position_ns; });
@@ -50,7 +64,9 @@ Range DriftWithin(const Curve& curve, double from_ns, double to_ns) {
     drift.lo += (slopes.lo - part) * (end_ns - at_ns) * 1e-9;
     drift.hi += (slopes.hi + part) * (end_ns - at_ns) * 1e-9;
     at_ns = end_ns;
-    if (next == last) return drift;
+    if (next != last) continue;
+    const double blur_ns = BlurWithin(curve, from_ns, to_ns, tick_ns);
+    return {drift.lo - blur_ns, drift.hi + blur_ns};
   }
 }
 
@@ -103,8 +119,9 @@ Interval Map::Duration(const DeviceTime& begin, const DeviceTime& end) const {
       const double from_ns = data_->PositionNs(from), to_ns = data_->PositionNs(to);
       const double inner_ns = std::max(0.0, to_ns - from_ns - tick_ns);
       const double outer_ns = to_ns - from_ns + tick_ns;
-      const Range inner = inner_ns > 0 ? DriftWithin(curve, from_ns + tick_ns, to_ns) : Range{0, 0};
-      const Range outer = DriftWithin(curve, from_ns, to_ns + tick_ns);
+      const Range inner =
+          inner_ns > 0 ? DriftWithin(curve, from_ns + tick_ns, to_ns, tick_ns) : Range{0, 0};
+      const Range outer = DriftWithin(curve, from_ns, to_ns + tick_ns, tick_ns);
       const int64_t lo = internal::ToNs(std::floor(inner_ns + inner.lo));
       const int64_t hi = internal::ToNs(std::ceil(outer_ns + outer.hi));
       if (std::max(duration.lo_ns, lo) <= std::min(duration.hi_ns, hi)) {

@@ -25,8 +25,10 @@ using internal::Draft;
 using internal::Jump;
 using internal::kInfinity;
 using internal::MapData;
+using internal::Node;
 using internal::Place;
 using internal::Rates;
+using internal::Stretch;
 using internal::TickLine;
 
 // The device tells how large a change was, and is believed from none to twice that.
@@ -119,18 +121,65 @@ std::vector<std::vector<Bar>> SortBars(const MapData& data,
 
 // Where orders of events say so. wrong: positions of events by draft. False: nowhere.
 bool BreakCurves(std::vector<std::vector<double>>& wrong, std::vector<Draft>* drafts) {
+  const auto enough = [](const auto& positions) {
+    return positions.size() >= internal::kWrongOrders;
+  };
+  if (std::none_of(wrong.begin(), wrong.end(), enough)) return false;
   std::vector<Draft> broken;
   bool any = false;
   for (size_t i = 0; i < drafts->size(); ++i) {
     std::sort(wrong[i].begin(), wrong[i].end());
     bool before = false, after = false;
-    std::vector<Draft> parts = BreakAt((*drafts)[i], wrong[i], &before, &after);
+    Draft draft = (*drafts)[i];
+    // What the orders said of the curve as a whole says nothing of its parts.
+    for (Stretch& stretch : draft.stretches) {
+      const auto is_bar = [](const Node& node) { return node.kind == Node::Kind::kConstraint; };
+      std::erase_if(stretch.nodes, is_bar);
+    }
+    std::vector<Draft> parts = BreakAt(std::move(draft), wrong[i], &before, &after);
     any |= before || after || parts.size() != 1;
     for (Draft& part : parts) broken.push_back(std::move(part));
   }
   if (!any || broken.empty()) return false;
   *drafts = std::move(broken);
   return true;
+}
+
+void FitDrafts(std::vector<Draft>* drafts, MapData* data) {
+  uint64_t contradicting = 0;
+  data->curves.clear();
+  for (Draft& draft : *drafts) data->curves.push_back(FitCurve(&draft, &contradicting));
+  SetLimits(&data->curves);
+}
+
+// Curves with what the orders of events tell. Where these contradict the samples, or each other,
+// too often for it to be their fault, the curve is broken and fitted again.
+void FitOrders(const std::vector<Constraint>& constraints, std::vector<Draft>* drafts,
+               MapData* data) {
+  constexpr int kMaxRounds = 4;
+  for (int round = 0;; ++round) {
+    std::vector<std::vector<double>> wrong;
+    auto bars = SortBars(*data, constraints, &wrong);
+    const bool may_break = round < kMaxRounds;
+    if (may_break && BreakCurves(wrong, drafts)) {
+      FitDrafts(drafts, data);
+      bars = SortBars(*data, constraints, &wrong);
+    }
+    uint64_t rejected = 0;
+    for (const auto& positions : wrong) rejected += positions.size();
+    for (size_t i = 0; i < drafts->size(); ++i) {
+      if (bars[i].empty()) continue;
+      AddBars(data->curves[i], bars[i], &(*drafts)[i]);
+      data->curves[i] = FitCurve(&(*drafts)[i], &rejected);
+    }
+    SetLimits(&data->curves);
+    data->quality.constraints_rejected = rejected;
+    if (!may_break) return;
+    // Of many in one place only the tightest are in the curve; the others are a test of it.
+    SortBars(*data, constraints, &wrong);
+    if (!BreakCurves(wrong, drafts)) return;
+    FitDrafts(drafts, data);
+  }
 }
 
 // What the device told, in order.
@@ -171,8 +220,7 @@ bool RanAt(const TickLine& line, const Count& count, double ratio, double from_n
   const internal::Reading& last = *std::prev(end);
   for (auto other = end - 1; other-- > begin;) {
     const double device = last.position_ns - other->position_ns;
-    const auto most =
-        static_cast<double>(last.sample.host_after_ns - other->sample.host_before_ns);
+    const auto most = static_cast<double>(last.sample.host_after_ns - other->sample.host_before_ns);
     const auto least =
         static_cast<double>(last.sample.host_before_ns - other->sample.host_after_ns);
     if (least <= 0) continue;
@@ -344,21 +392,7 @@ Result<Map> MapBuilder::Build() const {
   SetLimits(&data->curves);
 
   if (!constraints_.empty()) {
-    std::vector<std::vector<double>> wrong;
-    auto bars = SortBars(*data, constraints_, &wrong);
-    if (BreakCurves(wrong, &drafts)) {
-      data->curves.clear();
-      for (Draft& draft : drafts) data->curves.push_back(FitCurve(&draft, &contradicting));
-      SetLimits(&data->curves);
-      bars = SortBars(*data, constraints_, &wrong);
-    }
-    for (const auto& positions : wrong) quality.constraints_rejected += positions.size();
-    for (size_t i = 0; i < drafts.size(); ++i) {
-      if (bars[i].empty()) continue;
-      AddBars(data->curves[i], bars[i], &drafts[i]);
-      data->curves[i] = FitCurve(&drafts[i], &quality.constraints_rejected);
-    }
-    SetLimits(&data->curves);
+    FitOrders(constraints_, &drafts, data.get());
   }
   quality.jumps = static_cast<uint32_t>(told.jumps.size());
   for (const Sample& sample : samples_) quality.ptm_samples += sample.has_ptm;

@@ -67,6 +67,10 @@ std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count, const Cu
 // the curve fitted so far tells.
 void AddBars(const Curve& curve, std::span<const Bar> bars, Draft* draft);
 
+// So many orders that are wrong between the same two samples: as with samples, three do not
+// err alike by accident.
+inline constexpr size_t kWrongOrders = 3;
+
 // Splits a draft wherever so many of the events that contradict its curve lie between two of
 // its brackets that the clock, and not one of them, must be at fault. positions: of these
 // events, in order. *before and *after are set when they lie outside of all brackets.

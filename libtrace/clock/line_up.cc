@@ -45,6 +45,7 @@ struct Step {
   double elapsed_ns = 0;  // nominal
   int64_t elapsed = 0;    // ticks
   bool as_foreseen = false;
+  bool unplaced = false;  // the jumps were in nobody knows which wrap
 };
 
 class Aligner {
@@ -55,15 +56,13 @@ class Aligner {
   // first_era: jumps before the first sample.
   std::vector<Count> Run(std::span<const Sample> samples, uint32_t first_era) {
     for (const Sample& sample : samples) Take(sample, first_era);
-    SplitDoubted();
     for (size_t c = 0; c < counts_.size(); ++c) Outskirts(c);
     return std::move(counts_);
   }
   uint64_t left_out() const { return left_out_; }
   // How badly the samples fit.
   double cost(const std::vector<Count>& counts) const {
-    return 1e3 * static_cast<double>(counts.size()) +
-           kSureCost * static_cast<double>(misplaced_) +
+    return 1e3 * static_cast<double>(counts.size()) + kSureCost * static_cast<double>(misplaced_) +
            10 * static_cast<double>(surprises_) + static_cast<double>(left_out_);
   }
 
@@ -96,14 +95,15 @@ class Aligner {
     const Reading& last = counts_.back().readings.back();
     const bool open = OpenChangeWithin(last.sample, sample);
     if (!open) steps = Steps(sample);
+    // It jumped, and it cannot be undone.
+    if (steps.size() == 1 && steps[0].unplaced) steps.clear();
     if (steps.empty()) {
       // Set anew, untold. Jumps that are certainly over are behind it.
       uint32_t era = last.era;
-      if (!open && !TooLong(Foreseen(sample, true).ns)) Doubt(sample);
+      if (!open && !TooLong(Foreseen(sample, true))) Doubt(sample);
       while (era < num_jumps() && jumps_[era].when.hi_ns < sample.host_before_ns) ++era;
       // Of one that may be over nobody knows on which side of it this sample is.
-      const bool either =
-          era < num_jumps() && jumps_[era].when.lo_ns <= sample.host_after_ns;
+      const bool either = era < num_jumps() && jumps_[era].when.lo_ns <= sample.host_after_ns;
       if (either && skipped_ < kMaxLeftOut) {
         ++skipped_, ++left_out_;
         return;
@@ -117,7 +117,9 @@ class Aligner {
       return;
     }
     const auto found = std::find_if(steps.begin(), steps.end(), foreseen);
-    Advance(sample, found == steps.end() ? steps.front() : *found);
+    const Step& step = found == steps.end() ? steps.front() : *found;
+    if (step.unplaced) return Begin(sample, last.era + step.jumps);
+    Advance(sample, step);
   }
 
   // Rates told up to here need not be those of the clock any more.
@@ -133,25 +135,6 @@ class Aligner {
     return line_.wraps() && likely.hi - likely.lo > kCountable * line_.wrap_ns();
   }
 
-  // One sample that fits a doubted rate may do so by chance; the third is not a second chance.
-  void SplitDoubted() {
-    std::vector<Count> split;
-    for (Count& count : counts_) {
-      if (count.readings.size() != 2 || !count.readings[1].rate_doubted) {
-        split.push_back(std::move(count));
-        continue;
-      }
-      for (const Reading& reading : count.readings) {
-        Count& part = split.emplace_back();
-        part.base_ticks = line_.Mask(reading.sample.device_ticks);
-        part.base_host_ns = reading.sample.host_before_ns;
-        part.eras.push_back({reading.era, 0});
-        part.readings.push_back({0, reading.sample, reading.era});
-      }
-    }
-    counts_ = std::move(split);
-  }
-
   // A rate that began between two samples, in nobody knows which wrap: what is between them
   // is lost.
   bool OpenChangeWithin(const Sample& last, const Sample& next) const {
@@ -163,13 +146,8 @@ class Aligner {
     return false;
   }
 
-  struct Forecast {
-    Span ns;
-    bool doubted = false;
-  };
-
   // Nominal ns since the last reading, whatever the rate was, or as it was lately.
-  Forecast Foreseen(const Sample& sample, bool as_before) const {
+  Span Foreseen(const Sample& sample, bool as_before) const {
     const Count& count = counts_.back();
     const Reading& last = count.readings.back();
     const auto host = [](const Sample& a, const Sample& b) {
@@ -182,9 +160,9 @@ class Aligner {
     };
     const Span ns = host(last.sample, sample);
     Span rate{rates_.lo, rates_.hi};
-    if (!as_before) return {scaled(ns, rate.lo, rate.hi)};
+    if (!as_before) return scaled(ns, rate.lo, rate.hi);
     // The tightest bounds that an earlier reading gives.
-    bool known = false, doubted = false;
+    bool known = false;
     const size_t n = count.readings.size();
     for (size_t back = 1; back < n - rate_since_; back *= 2) {
       const Reading& from = count.readings[n - 1 - back];
@@ -204,23 +182,21 @@ class Aligner {
       const bool over = told.when.hi_ns < last.sample.host_before_ns;
       if (over && known) continue;
       const Span next{told.ratio * (1 - kToldRate), told.ratio * (1 + kToldRate)};
-      if (told.ratio > 0 && over) {
-        rate = next;
-        doubted = r < doubted_;
-      } else if (told.ratio > 0 && !doubted) {
-        rate = {std::min(rate.lo, next.lo), std::max(rate.hi, next.hi)};
-      } else {
+      // That a sample fits such a rate by chance may happen again and again: they are taken at
+      // even times.
+      if (told.ratio <= 0 || r < doubted_) {
         rate = {rates_.lo, rates_.hi};
-        doubted = false;
+      } else {
+        rate = over ? next : Span{std::min(rate.lo, next.lo), std::max(rate.hi, next.hi)};
       }
     }
-    return {scaled(ns, rate.lo, rate.hi), doubted};
+    return scaled(ns, rate.lo, rate.hi);
   }
 
   // What is possible, in order of jumps; empty: nothing.
   std::vector<Step> Steps(const Sample& sample) const {
     const Reading& last = counts_.back().readings.back();
-    const Span any = Foreseen(sample, false).ns, likely = Foreseen(sample, true).ns;
+    const Span any = Foreseen(sample, false), likely = Foreseen(sample, true);
     std::vector<Step> steps;
     // Even at the rate so far.
     if (TooLong(likely)) return steps;
@@ -247,7 +223,7 @@ class Aligner {
       step.elapsed = line_.Nearest(distance, 0.5 * (likely.lo + likely.hi) / tick);
       step.elapsed_ns = static_cast<double>(step.elapsed) * tick;
       if (!any.Holds(step.elapsed_ns) || (m > 0 && reached > step.elapsed)) continue;
-      if (m > 0 && line_.wraps() && step.elapsed_ns >= line_.wrap_ns()) continue;
+      step.unplaced = m > 0 && line_.wraps() && step.elapsed_ns >= line_.wrap_ns();
       if (PassedNext(last, m, raw, jumped, step)) continue;
       step.as_foreseen = likely.Holds(step.elapsed_ns);
       // Which wrap: only the rate tells, and it says otherwise.
@@ -288,8 +264,7 @@ class Aligner {
       jumped += jumps_[j].after - jumps_[j].before;
       Enter(&count, j + 1, at_ + reached, at_ + reached);
     }
-    const bool guessed = line_.wraps() && IsLongerThanWrap(Foreseen(sample, false).ns);
-    const bool doubted = guessed && Foreseen(sample, true).doubted;
+    const bool guessed = line_.wraps() && IsLongerThanWrap(Foreseen(sample, false));
     surprises_ += !step.as_foreseen;
     if (!step.as_foreseen) Doubt(sample);
     if (!step.as_foreseen) rate_since_ = count.readings.size() - 1;
@@ -303,7 +278,7 @@ class Aligner {
     }
     Pass(sample);
     count.readings.push_back({static_cast<double>(at_) * line_.ns_per_tick(), sample,
-                              last.era + step.jumps, guessed, doubted});
+                              last.era + step.jumps, guessed, 0});
   }
 
   // The clock went over to another era somewhere from one position to another.

@@ -68,9 +68,10 @@ Place MapData::Locate(uint64_t ticks, int64_t near_ns) const {
     at = static_cast<size_t>(after - curves.begin()) - 1;
   }
   // The ticks may belong to a neighbour: the hint is a time nearby, no more. Of the
-  // places that are on a curve the one nearest to the hint, else the nearest to a curve.
+  // places that are on a curve the one nearest to the hint; else of those beside a curve.
   Place best;
   double best_outside = kInfinity, best_distance = kInfinity;
+  size_t cursor = 0;
   const size_t from = has_hint && at > 0 ? at - 1 : at;
   const size_t to = std::min(at + 1, curves.size() - 1);
   for (size_t c = from; c <= to; ++c) {
@@ -85,8 +86,15 @@ Place MapData::Locate(uint64_t ticks, int64_t near_ns) const {
       const double first = std::max(curve.knots.front().position_ns, PositionNs(era->from));
       const double last = std::min(curve.knots.back().position_ns, PositionNs(era->to));
       const double ns = PositionNs(position);
-      const double outside = std::max({0.0, first - ns, ns - last});
-      const double distance = std::abs(ns - near_position);
+      double outside = std::max({0.0, first - ns, ns - last});
+      double distance = std::abs(ns - near_position);
+      if (outside > 0 && has_hint) {
+        // Far from a curve its rate is no measure: what counts is when that would be.
+        const Interval when = At({c, position}, &cursor);
+        distance =
+            static_cast<double>(std::max({int64_t{0}, when.lo_ns - near_ns, near_ns - when.hi_ns}));
+        outside = 1;
+      }
       if (outside < best_outside || (outside == best_outside && distance < best_distance)) {
         best = {c, position};
         best_outside = outside, best_distance = distance;

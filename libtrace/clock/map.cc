@@ -39,8 +39,8 @@ Bounds Lead(const Region& states, const State& mid, double distance_ns, double c
 
 Bounds Beyond(const Curve& curve, const End& end, const Knot& knot, double position_ns,
               bool is_front) {
-  Bounds bounds = Lead(end.states, end.mid, position_ns - knot.position_ns,
-                       curve.curvature * knot.bend);
+  Bounds bounds =
+      Lead(end.states, end.mid, position_ns - knot.position_ns, curve.curvature * knot.bend);
   // Offsets of the host times that bound it: the end itself on one side, the
   // neighbouring curve on the other.
   const double limit = static_cast<double>(end.limit_ns - curve.base_host_ns) - position_ns;
@@ -80,8 +80,8 @@ Bounds Between(const Knot& left, const Knot& right, double position_ns, double c
 Bounds WithinKink(const Curve& curve, const Kink& kink, double position_ns) {
   const Knot& left = curve.knots[kink.after];
   const Knot& right = curve.knots[kink.after + 1];
-  const Bounds l = Lead(kink.left, kink.mid_left, position_ns - left.position_ns,
-                        curve.curvature * left.bend);
+  const Bounds l =
+      Lead(kink.left, kink.mid_left, position_ns - left.position_ns, curve.curvature * left.bend);
   const Bounds r = Lead(kink.right, kink.mid_right, position_ns - right.position_ns,
                         curve.curvature * right.bend);
   if (kink.slower) return {std::max(l.lo, r.lo), std::max(l.mid, r.mid), std::max(l.hi, r.hi)};

@@ -115,7 +115,7 @@ std::vector<Piece> Segment(std::span<Node> nodes, const Motion& motion) {
       }
       // A wide bracket passes anything: it does not clear those that contradict.
       if (failed.empty()) pieces.back().last = i;
-      pieces.back().witnesses += node.witness;
+      pieces.back().witnesses += node.witness && !node.repeated;
     }
     ++i;
   }

@@ -29,6 +29,7 @@ struct Node {
   bool rejected = false;
   bool ptm = false;            // a bracket that is a cross-timestamp
   bool witness = false;        // a bracket narrow enough to contradict others
+  bool repeated = false;       // a witness beside another of the same sample
   bool wraps_guessed = false;  // see Reading
   double position_ns = 0;
   Range gate;  // the offset lies within

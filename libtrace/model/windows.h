@@ -43,8 +43,8 @@ class Windows {
   };
   struct Device {
     bool ordered = false;
-    std::vector<Record> records;  // lo_ns: of this and those before; hi_ns: and those after
-    std::vector<uint32_t> jumps;  // told up to and including each record
+    std::vector<Record> records;      // lo_ns: of this and those before; hi_ns: and those after
+    std::vector<uint32_t> jumps;      // told up to and including each record
     std::vector<int64_t> samples_ns;  // the first clock sample of each batch, sorted
   };
   const HostJob* SideOf(uint32_t device, uint32_t job) const;
