@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// clock-histories [--seed N] [--count N] [--json] [--verbose]: random histories of device
+// clock-histories [--seed N] [--count N] [--harsh] [--json] [--verbose]: random histories of device
 // clocks, each loaded as a trace and every time compared with the truth. Exit 1 when one is
 // outside its interval. Room: tests/scoring.
 #include <algorithm>
@@ -23,7 +23,7 @@ double AtFraction(std::vector<double>* values, double fraction) {
 
 int Main(int argc, char** argv) {
   uint64_t seed = 1, count = 200;
-  bool verbose = false, json = false;
+  bool verbose = false, json = false, harsh = false;
   for (int i = 1; i < argc; ++i) {
     const bool more = i + 1 < argc;
     if (std::strcmp(argv[i], "--seed") == 0 && more) {
@@ -34,15 +34,18 @@ int Main(int argc, char** argv) {
       verbose = true;
     } else if (std::strcmp(argv[i], "--json") == 0) {
       json = true;
+    } else if (std::strcmp(argv[i], "--harsh") == 0) {
+      harsh = true;
     } else {
-      std::fprintf(stderr, "usage: clock-histories [--seed N] [--count N] [--json] [--verbose]\n");
+      std::fprintf(
+          stderr, "usage: clock-histories [--seed N] [--count N] [--harsh] [--json] [--verbose]\n");
       return 2;
     }
   }
   Verdict all;
   uint64_t bad = 0, refused = 0, figures = 0, figures_outside = 0;
   for (uint64_t s = seed; s < seed + count; ++s) {
-    const History history = MakeHistory(s);
+    const History history = MakeHistory(s, harsh);
     const auto model = LoadHistory(history);
     if (model == nullptr) {
       std::fprintf(stderr, "seed %llu: cannot be loaded\n", static_cast<unsigned long long>(s));
