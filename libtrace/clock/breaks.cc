@@ -43,6 +43,7 @@ std::vector<Draft> BreakAt(Draft draft, std::span<const double> positions, bool*
   std::vector<Draft> drafts;
   Draft current = Empty(draft);
   current.smooth_front = draft.smooth_front;
+  current.step_front = draft.step_front;
   double last = -kInfinity;
   for (Stretch& stretch : draft.stretches) {
     Stretch part = stretch;

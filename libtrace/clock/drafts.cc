@@ -24,9 +24,14 @@ constexpr size_t kFillersPerNode = 100;
 // A stretch between breaks with fewer brackets proves nothing about its smoothness:
 // two make a line, the third tests it, the fourth that the third was no accident.
 constexpr size_t kMinWitnesses = 4;
+// As many brackets beyond a change of unknown size test what they make of it.
+constexpr size_t kWitnessesOfSlope = 3;
 // Brackets up to this much wider than usual can contradict others: within it lies
 // the scatter of round trips, beyond it what a preemption makes.
 constexpr double kWitnessWidths = 2;
+
+// What a device tells of its rate counts on the same reference as its clock.
+constexpr double kExact = 1e-6;
 
 // Pieces of a clock that jumped or stepped, and did not wander.
 constexpr size_t kFewBreaks = 4;
@@ -173,6 +178,24 @@ std::vector<Piece> SegmentWithLeastWander(std::vector<Node>* nodes, Motion* moti
   }
   *nodes = std::move(best_nodes);
   return best;
+}
+
+// Segments as if what the device told of its rate were exact, so that nothing else hides in a
+// change that was told. If that breaks the curve more than a few times, it was not exact.
+// *breaks is how the clock moves as far as breaks are concerned.
+std::vector<Piece> SegmentBelieving(std::vector<Node>* nodes, Motion* motion, Motion* breaks) {
+  std::vector<Node> exact_nodes = *nodes;
+  std::vector<Piece> pieces = SegmentWithLeastWander(nodes, motion);
+  *breaks = *motion;
+  const auto told = [](const Node& node) { return node.kick != 0 && !std::isinf(node.kick); };
+  if (std::none_of(nodes->begin(), nodes->end(), told)) return pieces;
+  Motion exact = *motion;
+  exact.doubt = kExact;
+  std::vector<Piece> exact_pieces = Segment(exact_nodes, exact);
+  if (exact_pieces.size() > pieces.size() + kFewBreaks) return pieces;
+  *nodes = std::move(exact_nodes);
+  *breaks = exact;
+  return exact_pieces;
 }
 
 // How far apart pairs of a smooth stretch usually are, by the time between them: half of
@@ -389,10 +412,46 @@ void LeaveOpen(std::span<Node> nodes, const Motion& motion, Piece* left, const P
   left->last = last;
 }
 
-// Which pieces go on from the one before them with a change of frequency in between.
-std::vector<bool> Join(std::span<Node> nodes, const Motion& motion, bool single_steps,
-                       std::vector<Piece>* pieces) {
-  std::vector<bool> joined(pieces->size(), false);
+bool IsBracket(const Node& node) { return node.kind == Node::Kind::kBracket && !node.rejected; }
+
+// The first and the last bracket; 0 if there is none.
+std::pair<size_t, size_t> EndsOf(std::span<const Node> nodes) {
+  size_t first = nodes.size(), last = 0;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (!IsBracket(nodes[i])) continue;
+    first = std::min(first, i);
+    last = i;
+  }
+  return {first == nodes.size() ? 0 : first, last};
+}
+
+// Beyond a change whose size is not known the slope is whatever the next bracket makes it, and
+// before one the last. Where the curve broke soon after, or had broken, that may be a bracket of
+// the other side: such ends are taken off.
+void TrimUntested(std::span<const Node> nodes, bool at_front, bool at_back, Piece* piece) {
+  const auto is_open = [](const Node& node) { return node.kick != 0 && std::isinf(node.kick); };
+  const auto is_own = [](const Node& node) { return IsBracket(node) && !node.ptm; };
+  while (!at_back) {
+    size_t cut = piece->last, tests = 0;
+    for (; cut > piece->first && !is_open(nodes[cut]); --cut) tests += is_own(nodes[cut]);
+    if (cut == piece->first || tests >= kWitnessesOfSlope) break;
+    while (cut > piece->first && !IsBracket(nodes[cut])) --cut;
+    piece->last = cut;
+  }
+  while (!at_front) {
+    size_t cut = piece->first, tests = 0;
+    for (; cut < piece->last && !is_open(nodes[cut]); ++cut) tests += is_own(nodes[cut]);
+    if (cut == piece->last || tests >= kWitnessesOfSlope) break;
+    while (cut < piece->last && !IsBracket(nodes[cut])) ++cut;
+    piece->first = cut;
+  }
+}
+
+// Which pieces may go on from the one before them with a single change of frequency in between:
+// that is likely then, and no more. A jump beside it would look the same.
+std::vector<bool> FindSteps(std::span<Node> nodes, const Motion& motion, bool single_steps,
+                            std::vector<Piece>* pieces) {
+  std::vector<bool> steps(pieces->size(), false);
   for (size_t p = 1; p < pieces->size(); ++p) {
     Piece& left = (*pieces)[p - 1];
     Piece& right = (*pieces)[p];
@@ -405,9 +464,9 @@ std::vector<bool> Join(std::span<Node> nodes, const Motion& motion, bool single_
     const bool counted = std::none_of(from, to, guessed);
     // Nor is one told the only one there: it is not what broke the curve.
     const bool single = std::none_of(from, to, [](const Node& node) { return node.kick != 0; });
-    joined[p] = single_steps && counted && single && IsKink(nodes, left, right, motion);
+    steps[p] = single_steps && counted && single && IsKink(nodes, left, right, motion);
   }
-  return joined;
+  return steps;
 }
 
 Stretch MakeStretch(std::span<const Node> nodes, const Motion& motion) {
@@ -436,38 +495,44 @@ std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count, const Cu
   motion.curvature = options.max_drift_ppm_per_s * 1e3;
   motion.slopes = {(1 / rates.hi - 1) * 1e9, (1 / rates.lo - 1) * 1e9};
   std::vector<Node> nodes = NodesOf(line, count, cuts, motion.slopes, -1, {}, rejected);
-  std::vector<Piece> pieces = SegmentWithLeastWander(&nodes, &motion);
+  Motion breaks;
+  std::vector<Piece> pieces = SegmentBelieving(&nodes, &motion, &breaks);
   std::vector<double> left_out;
   const double ptm_error_ns =
       PtmError(line, count, cuts, options, motion, pieces.size(), &left_out);
   if (ptm_error_ns >= 0) {
     nodes = NodesOf(line, count, cuts, motion.slopes, ptm_error_ns, left_out, rejected);
-    pieces = SegmentWithLeastWander(&nodes, &motion);
+    pieces = SegmentBelieving(&nodes, &motion, &breaks);
   }
-  if (pieces.size() > 1) {
+  if (pieces.size() > 1 || !told.is_first || !told.is_last) {
     // Too short to be trusted: their brackets hold, the curve between them does not.
+    const auto [first_bracket, last_bracket] = EndsOf(nodes);
     std::vector<Piece> trusted;
     for (const Piece& piece : pieces) {
       if (piece.witnesses >= kMinWitnesses) trusted.push_back(piece);
     }
     pieces = std::move(trusted);
+    const auto count_pieces = pieces.size();
+    for (size_t p = 0; p < count_pieces; ++p) {
+      const bool at_front = p == 0 && told.is_first && pieces[p].first <= first_bracket;
+      const bool at_back = p + 1 == count_pieces && told.is_last && pieces[p].last >= last_bracket;
+      TrimUntested(nodes, at_front, at_back, &pieces[p]);
+    }
     for (size_t p = 1; p < pieces.size(); ++p) {
-      ExtendBackwards(nodes, pieces[p - 1].last + 1, motion, &pieces[p]);
+      ExtendBackwards(nodes, pieces[p - 1].last + 1, breaks, &pieces[p]);
     }
   }
   for (const Node& node : nodes) *rejected += node.rejected;
-  const std::vector<bool> joined_to_last = Join(nodes, motion, !told.unplaced, &pieces);
+  const std::vector<bool> is_step = FindSteps(nodes, breaks, !told.unplaced, &pieces);
 
   std::vector<Draft> drafts;
-  const auto add = [&](size_t first, size_t last, bool joined) {
+  const auto add = [&](size_t first, size_t last, bool step) {
     const std::span<const Node> span(nodes.data() + first, last - first + 1);
-    if (!joined) {
-      Draft draft;
-      draft.base_ticks = count.base_ticks;
-      draft.base_host_ns = count.base_host_ns;
-      drafts.push_back(std::move(draft));
-    }
-    drafts.back().stretches.push_back(MakeStretch(span, motion));
+    Draft& draft = drafts.emplace_back();
+    draft.base_ticks = count.base_ticks;
+    draft.base_host_ns = count.base_host_ns;
+    draft.step_front = step;
+    draft.stretches.push_back(MakeStretch(span, motion));
   };
   // Brackets of no piece: a curve of one knot each. Whether there were any.
   const auto add_loose = [&](size_t first, size_t end) {
@@ -477,19 +542,16 @@ std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count, const Cu
     }
     return drafts.size() > before;
   };
-  size_t last_bracket = 0;
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    if (nodes[i].kind == Node::Kind::kBracket && !nodes[i].rejected) last_bracket = i;
-  }
+  const size_t last_bracket = EndsOf(nodes).second;
   size_t next = 0;
   for (const Piece& piece : pieces) {
     const bool is_first = next == 0;
-    const bool joined = joined_to_last[static_cast<size_t>(&piece - pieces.data())];
-    const bool loose = !joined && add_loose(next, piece.first);
+    const bool step = is_step[static_cast<size_t>(&piece - pieces.data())];
+    const bool loose = add_loose(next, piece.first);
     // Cuts before the first sample and after the last belong to the pieces there.
     const bool to_end = piece.last >= last_bracket && told.is_last;
     const bool from_start = is_first && !loose && told.is_first;
-    add(from_start ? 0 : piece.first, to_end ? nodes.size() - 1 : piece.last, joined);
+    add(from_start ? 0 : piece.first, to_end ? nodes.size() - 1 : piece.last, step && !loose);
     next = piece.last + 1;
   }
   add_loose(next, nodes.size());

@@ -62,23 +62,34 @@ void SetLimits(std::vector<Curve>* curves) {
       curve.back.limit_ns =
           host(after, after.knots.front().position_ns, after.knots.front().hi) + 1;
     }
+    if (i == 0 || !curve.step_front || (*curves)[i - 1].count != curve.count) continue;
+    Curve& before = (*curves)[i - 1];
+    before.back.is_step = curve.front.is_step = true;
+    before.back.other = curve.front.mid;
+    before.back.other_position_ns = curve.knots.front().position_ns;
+    curve.front.other = before.back.mid;
+    curve.front.other_position_ns = before.knots.back().position_ns;
   }
 }
 
-// The one place of a constraint's event; false: it is open. Where nothing else is known of
-// its time, or contradicts it, that is the one nearest to the host's event.
-bool PlaceOf(const MapData& data, const Constraint& constraint, Place* place) {
+enum class Placed { kThere, kOpen, kNowhere };
+
+// The one place of a constraint's event. Where nothing else is known of its time that is the one
+// nearest to the host's event.
+Placed PlaceOf(const MapData& data, const Constraint& constraint, Place* place) {
   const Window& when = constraint.when;
   if (when.lo_ns != Window::kMin || when.hi_ns != Window::kMax || when.max_jumps != ~0u) {
     const std::vector<Place> places = data.Places(constraint.ticks, when);
-    if (places.size() > 1) return false;
-    if (places.size() == 1) {
-      *place = places[0];
-      return !data.IsBetween(*place);
+    Interval gap;
+    if (places.size() > 1) return Placed::kOpen;
+    if (places.empty()) {
+      return data.GapWithin(when, false, &gap) ? Placed::kOpen : Placed::kNowhere;
     }
+    *place = places[0];
+    return data.IsBetween(*place) ? Placed::kOpen : Placed::kThere;
   }
   *place = data.Locate(constraint.ticks, constraint.host_ns);
-  return true;
+  return Placed::kThere;
 }
 
 // Constraints as gates, by curve. What contradicts the samples is counted and left out.
@@ -88,9 +99,16 @@ std::vector<std::vector<Bar>> SortBars(const MapData& data,
   std::vector<std::vector<Bar>> bars(data.curves.size());
   rejected->assign(data.curves.size(), {});
   size_t cursor = 0;
+  // By the host's time: what the ticks say of it is what is in doubt.
+  const auto reject = [&](const Constraint& constraint) {
+    const size_t near = data.CurveNear(constraint.host_ns);
+    (*rejected)[near].push_back(PositionNear(data.curves[near], constraint.host_ns));
+  };
   for (const Constraint& constraint : constraints) {
     Place place;
-    if (!PlaceOf(data, constraint, &place)) continue;
+    const Placed placed = PlaceOf(data, constraint, &place);
+    if (placed == Placed::kNowhere) reject(constraint);
+    if (placed != Placed::kThere) continue;
     const Curve& curve = data.curves[place.curve];
     Bar bar;
     bar.position_ns = data.PositionNs(place.position);
@@ -104,13 +122,13 @@ std::vector<std::vector<Bar>> SortBars(const MapData& data,
       const double drift = std::max({0.0, end.hi - bounds.hi, end.lo - bounds.lo});
       bar.gate.lo = offset - tick_ns - drift;
       if (bar.gate.lo > bounds.hi) {
-        (*rejected)[place.curve].push_back(bar.position_ns);
+        reject(constraint);
         continue;
       }
     } else {
       bar.gate.hi = offset + 1;
       if (bar.gate.hi < bounds.lo) {
-        (*rejected)[place.curve].push_back(bar.position_ns);
+        reject(constraint);
         continue;
       }
     }

@@ -171,20 +171,12 @@ Curve FitCurve(Draft* draft, uint64_t* rejected) {
   curve.curvature = draft->stretches.front().motion.curvature;
   for (Stretch& stretch : draft->stretches) {
     Fitted fitted = FitStretch(&stretch, rejected);
-    if (curve.knots.empty()) {
-      curve.front = fitted.front;
-    } else {
-      Kink kink;
-      kink.after = curve.knots.size() - 1;
-      kink.left = curve.back.states, kink.mid_left = curve.back.mid;
-      kink.right = fitted.front.states, kink.mid_right = fitted.front.mid;
-      kink.slower = kink.mid_right.slope > kink.mid_left.slope;
-      curve.kinks.push_back(kink);
-    }
+    if (curve.knots.empty()) curve.front = fitted.front;
     curve.back = fitted.back;
     for (const size_t cut : fitted.cuts) curve.cuts.push_back(curve.knots.size() + cut);
     curve.knots.insert(curve.knots.end(), fitted.knots.begin(), fitted.knots.end());
   }
+  curve.step_front = draft->step_front;
   curve.front.smooth = draft->smooth_front;
   curve.back.smooth = draft->smooth_back;
   return curve;

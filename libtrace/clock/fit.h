@@ -38,12 +38,13 @@ struct Stretch {
   double mid_margin = 0;  // ... and so far (ns) from the edges of their gates
 };
 
-// A curve in the making: stretches joined by kinks.
+// A curve in the making.
 struct Draft {
   size_t count = 0;
   uint64_t base_ticks = 0;
   int64_t base_host_ns = 0;
   bool smooth_front = true, smooth_back = true;
+  bool step_front = false;  // see Curve
   std::vector<Stretch> stretches;
 };
 

@@ -26,8 +26,6 @@ int64_t ToTicks(double ticks) { return static_cast<int64_t>(std::clamp(ticks, -2
 
 // Of the wraps that are possible so many are taken, the first and the last among them.
 constexpr int64_t kWrapsTaken = 4;
-// Longer gaps are those of damaged traces, or beyond all samples.
-constexpr double kFarNs = 1e11;
 // Where nothing bounds a time it is this many wraps from the samples at most.
 constexpr double kWrapsBeyond = 2;
 // Curves that are looked at for one reading.
@@ -55,18 +53,20 @@ bool MapData::IsBetween(const Place& place) const {
          (!curve.back.smooth && position_ns > curve.knots.back().position_ns);
 }
 
+size_t MapData::CurveNear(int64_t host_ns) const {
+  const auto after =
+      std::upper_bound(curves.begin() + 1, curves.end(), host_ns,
+                       [](int64_t ns, const Curve& curve) { return ns < curve.first_host_ns(); });
+  return static_cast<size_t>(after - curves.begin()) - 1;
+}
+
 Place MapData::Locate(uint64_t ticks, int64_t near_ns) const {
   if (curves.size() == 1 && !line.wraps() && counts[0].eras.size() == 1) {
     return {0, line.SignedTicks(curves[0].base_ticks, ticks)};
   }
   const bool has_hint = near_ns != Map::kNoHint;
   size_t at = curves.size() - 1;
-  if (has_hint) {
-    const auto after =
-        std::upper_bound(curves.begin() + 1, curves.end(), near_ns,
-                         [](int64_t ns, const Curve& curve) { return ns < curve.first_host_ns(); });
-    at = static_cast<size_t>(after - curves.begin()) - 1;
-  }
+  if (has_hint) at = CurveNear(near_ns);
   // The ticks may belong to a neighbour: the hint is a time nearby, no more. Of the
   // places that are on a curve the one nearest to the hint; else of those beside a curve.
   Place best;
@@ -151,8 +151,13 @@ void MapData::AddPlaces(size_t c, uint64_t ticks, const Window& window,
   };
   for (const Era& era : counts[curve.count].eras) {
     if (era.jumps < window.min_jumps || era.jumps > window.max_jumps) continue;
-    const double from = std::max(static_cast<double>(era.from), std::floor(lo_ns / tick_ns));
-    const double to = std::min(static_cast<double>(era.to), std::ceil(hi_ns / tick_ns));
+    // Where the curve broke nothing is known of where on its line a jump was that lies beyond.
+    const bool open_front = !curve.front.smooth && PositionNs(era.from) < first_ns;
+    const bool open_back = !curve.back.smooth && PositionNs(era.to) > last_ns;
+    const double era_from = open_front ? -kInfinity : static_cast<double>(era.from);
+    const double era_to = open_back ? kInfinity : static_cast<double>(era.to);
+    const double from = std::max(era_from, std::floor(lo_ns / tick_ns));
+    const double to = std::min(era_to, std::ceil(hi_ns / tick_ns));
     const int64_t distance = line.SignedTicks(curve.base_ticks, line.Mask(ticks + era.shift));
     if (!line.wraps()) {
       const auto at = static_cast<double>(distance);
@@ -213,6 +218,40 @@ std::vector<Place> MapData::Places(uint64_t ticks, const Window& window) const {
   return places;
 }
 
+bool MapData::GapWithin(const Window& window, bool unseen_only, Interval* gap) const {
+  bool any = false;
+  const auto add = [&](int64_t lo_ns, int64_t hi_ns) {
+    if (hi_ns < window.lo_ns || lo_ns > window.hi_ns) return;
+    gap->lo_ns = any ? std::min(gap->lo_ns, lo_ns) : lo_ns;
+    gap->hi_ns = any ? std::max(gap->hi_ns, hi_ns) : hi_ns;
+    any = true;
+  };
+  // Before and after all samples, where the clock broke there: what it showed then is on no curve.
+  const Curve& head = curves.front();
+  const Curve& tail = curves.back();
+  if (!head.front.smooth) {
+    const Knot& knot = head.knots.front();
+    add(head.front.limit_ns, head.base_host_ns + ToNs(std::ceil(knot.position_ns + knot.hi)));
+  }
+  if (!tail.back.smooth) {
+    const Knot& knot = tail.knots.back();
+    add(tail.base_host_ns + ToNs(std::floor(knot.position_ns + knot.lo)), tail.back.limit_ns);
+  }
+  const auto ends_before = [](const Curve& curve, int64_t ns) { return curve.back.limit_ns < ns; };
+  const auto first = std::lower_bound(curves.begin(), curves.end(), window.lo_ns, ends_before);
+  for (auto c = static_cast<size_t>(first - curves.begin()); c + 1 < curves.size(); ++c) {
+    const int64_t lo_ns = curves[c + 1].front.limit_ns;
+    const int64_t hi_ns = curves[c].back.limit_ns;
+    if (lo_ns > window.hi_ns) break;
+    if (curves[c].back.smooth) continue;
+    const double length = rates.hi * static_cast<double>(hi_ns - lo_ns);
+    if (unseen_only && (!line.wraps() || length < line.wrap_ns())) continue;
+    add(lo_ns, hi_ns);
+  }
+  if (any) gap->mid_ns = gap->lo_ns + (gap->hi_ns - gap->lo_ns) / 2;
+  return any;
+}
+
 }  // namespace internal
 
 namespace {
@@ -221,35 +260,23 @@ using internal::Curve;
 using internal::MapData;
 using internal::Place;
 
+// Both where the ticks put a time and when it was otherwise known to be.
+void Cover(const Window& window, Interval* at) {
+  // A window that is open on one side is not taken to reach further than recordings are long.
+  const auto far_ns = static_cast<int64_t>(internal::kFarNs);
+  const bool has_lo = window.lo_ns != Window::kMin, has_hi = window.hi_ns != Window::kMax;
+  if (has_lo) at->lo_ns = std::min(at->lo_ns, window.lo_ns);
+  if (has_hi) at->hi_ns = std::max(at->hi_ns, window.hi_ns);
+  if (has_lo && !has_hi) at->hi_ns = std::max(at->hi_ns, window.lo_ns + far_ns);
+  if (has_hi && !has_lo) at->lo_ns = std::min(at->lo_ns, window.hi_ns - far_ns);
+}
+
 // What the window says of a time that the ticks leave open.
 void ClipTo(const Window& window, Interval* at) {
   if (at->hi_ns < window.lo_ns || at->lo_ns > window.hi_ns) return;
   at->lo_ns = std::max(at->lo_ns, window.lo_ns);
   at->hi_ns = std::min(at->hi_ns, window.hi_ns);
   at->mid_ns = std::clamp(at->mid_ns, at->lo_ns, at->hi_ns);
-}
-
-// Gaps between two curves that the window meets, where nothing is known but order; with
-// wraps_only those in which the clock may have shown anything, since it wraps that fast.
-bool GapWithin(const MapData& data, const Window& window, bool wraps_only, Interval* gap) {
-  bool any = false;
-  const auto ends_before = [](const Curve& curve, int64_t ns) { return curve.back.limit_ns < ns; };
-  const auto first =
-      std::lower_bound(data.curves.begin(), data.curves.end(), window.lo_ns, ends_before);
-  for (auto c = static_cast<size_t>(first - data.curves.begin()); c + 1 < data.curves.size(); ++c) {
-    const int64_t lo_ns = data.curves[c + 1].front.limit_ns;
-    const int64_t hi_ns = data.curves[c].back.limit_ns;
-    if (lo_ns > window.hi_ns) break;
-    if (data.curves[c].back.smooth || hi_ns < window.lo_ns) continue;
-    const double length = data.rates.hi * static_cast<double>(hi_ns - lo_ns);
-    if (wraps_only && length < data.line.wrap_ns()) continue;
-    if (!any) *gap = {lo_ns, lo_ns, hi_ns};
-    gap->lo_ns = std::min(gap->lo_ns, lo_ns);
-    gap->hi_ns = std::max(gap->hi_ns, hi_ns);
-    any = true;
-  }
-  gap->mid_ns = gap->lo_ns + (gap->hi_ns - gap->lo_ns) / 2;
-  return any;
 }
 
 }  // namespace
@@ -273,7 +300,7 @@ DeviceTime Map::Locate(uint64_t raw_ticks, const Window& window) const {
   }
   const std::vector<Place> places = data.Places(time.raw_ticks, window);
   Interval gap;
-  const bool in_gap = data.line.wraps() && GapWithin(data, window, true, &gap);
+  const bool in_gap = data.GapWithin(window, true, &gap);
   if (places.size() == 1 && !in_gap) {
     set(places[0]);
     if (time.epoch == kNoEpoch) ClipTo(window, &time.host);
@@ -284,12 +311,14 @@ DeviceTime Map::Locate(uint64_t raw_ticks, const Window& window) const {
     near_ns = window.lo_ns + (window.hi_ns - window.lo_ns) / 2;
   }
   if (places.empty()) {
-    if (GapWithin(data, window, false, &time.host)) {
+    if (data.GapWithin(window, false, &time.host)) {
       time.ticks = time.raw_ticks;
       ClipTo(window, &time.host);
     } else {
-      // It contradicts what is known: where the ticks alone put it, for others to report.
+      // It contradicts what is known. One of both is wrong: from the one to the other.
       set(data.Locate(time.raw_ticks, near_ns));
+      time.epoch = kNoEpoch;
+      Cover(window, &time.host);
     }
     return time;
   }

@@ -157,11 +157,17 @@ class Maker {
     Number(&machine);
   }
 
+  // Of two changes that nobody tells a sample must have been between.
+  bool MayBeUnseen(double at_ns) const { return at_ns > unseen_ns_ + 1.2 * period_ns_; }
+
   // seen: so large that samples show it.
   void Tell(Machine* machine, double at_ns, bool jump, bool seen) {
     Event event;
-    event.lost = harsh_ && seen && random_.Chance(0.2);
-    if (event.lost) history_.text += " (lost)";
+    event.lost = harsh_ && seen && MayBeUnseen(at_ns) && random_.Chance(0.3);
+    if (event.lost) {
+      history_.text += " (lost)";
+      unseen_ns_ = at_ns;
+    }
     event.at_ns = at_ns;
     event.kind = DeviceEventBatch::KIND_CLOCK;
     event.arg0 = static_cast<uint64_t>(machine->hz * machine->c().RatioAt(at_ns) * 1e3);
@@ -205,14 +211,17 @@ class Maker {
     const double least_ticks = (3 * trip * 1e-9 * machine->hz) + 3;
     const int changes = random_.Below(harsh_ ? 13 : 7);
     bool last_untold = false;
+    unseen_ns_ = 0;
     for (int i = 0; i < changes && at < end_ns_; ++i) {
       const int what = random_.Below(8);
       const bool untold = what >= 6;
       at = std::max(at, kStartNs + 1);
       const double alone_ns = harsh_ ? usual_ns * random_.Uniform(0, 0.5) : usual_ns;
       if (untold || last_untold) at += alone_ns;
+      if (harsh_ && untold && !MayBeUnseen(at)) at = unseen_ns_ + 1.3 * period_ns_;
       if (at > end_ns_ - (untold ? alone_ns : 0)) break;
       last_untold = untold;
+      if (untold) unseen_ns_ = at;
       if (what <= 2) {
         const int64_t ticks = JumpTicks(*machine, 0);
         clock.Jump(at, ticks);
@@ -674,7 +683,7 @@ class Maker {
   std::vector<HostRow> host_;
   std::map<std::pair<uint32_t, size_t>, uint64_t> event_records_;
   bool harsh_;
-  double end_ns_ = 0, period_ns_ = 0, host_loss_ = 0, device_loss_ = 0;
+  double end_ns_ = 0, period_ns_ = 0, unseen_ns_ = 0, host_loss_ = 0, device_loss_ = 0;
 };
 
 }  // namespace
