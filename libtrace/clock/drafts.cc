@@ -538,7 +538,9 @@ std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count, const Cu
   const auto add_loose = [&](size_t first, size_t end) {
     const size_t before = drafts.size();
     for (size_t i = first; i < end; ++i) {
-      if (nodes[i].kind == Node::Kind::kBracket && !nodes[i].rejected) add(i, i, false);
+      if (!IsBracket(nodes[i])) continue;
+      add(i, i, false);
+      drafts.back().loose = true;
     }
     return drafts.size() > before;
   };

@@ -397,8 +397,10 @@ Result<Map> MapBuilder::Build() const {
   }
   // Something broke between one draft and the next.
   for (size_t i = 0; i < drafts.size(); ++i) {
-    drafts[i].smooth_front = i == 0 && !cuts.front().lost_front;
-    drafts[i].smooth_back = i + 1 == drafts.size() && !cuts.back().lost_back;
+    const bool first = i == 0 && !drafts[i].loose,
+               last = i + 1 == drafts.size() && !drafts[i].loose;
+    drafts[i].smooth_front = first && !cuts.front().lost_front;
+    drafts[i].smooth_back = last && !cuts.back().lost_back;
   }
   quality.samples_rejected += left_out;
   quality.samples_used -= std::min(quality.samples_used, left_out);

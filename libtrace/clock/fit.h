@@ -45,6 +45,7 @@ struct Draft {
   int64_t base_host_ns = 0;
   bool smooth_front = true, smooth_back = true;
   bool step_front = false;  // see Curve
+  bool loose = false;       // one bracket that is on no curve: nothing follows from it
   std::vector<Stretch> stretches;
 };
 

@@ -9,12 +9,12 @@ namespace acceltrace::scoring {
 
 namespace {
 
-void Check(uint64_t seed) {
-  const History history = MakeHistory(seed);
+void Check(uint64_t seed, bool harsh = false) {
+  const History history = MakeHistory(seed, harsh);
   const auto model = LoadHistory(history);
   REQUIRE(model != nullptr);
   const Verdict verdict = CheckTimes(*model, history);
-  CAPTURE(seed, history.text, verdict.worst);
+  CAPTURE(seed, harsh, history.text, verdict.worst);
   CHECK(verdict.times > 100);
   CHECK(verdict.outside == 0);
   CHECK(verdict.durations_outside == 0);
@@ -28,6 +28,7 @@ void Check(uint64_t seed) {
 
 TEST_CASE("times and figures of a random clock history lie in their intervals") {
   for (uint64_t seed = 1; seed <= 10; ++seed) Check(seed);
+  for (uint64_t seed = 1; seed <= 10; ++seed) Check(seed, true);
 }
 
 TEST_CASE("histories that were missed once are not missed again") {
@@ -44,6 +45,15 @@ TEST_CASE("histories that were missed once are not missed again") {
   Check(20127);   // gaps beside a command that is shorter than a tick
   Check(20260);   // a stall while the rate changed
   Check(779545);  // a jump that only the orders show, after the last sample
+
+  constexpr bool kHarsh = true;
+  Check(352, kHarsh);  // a lost jump that a told ramp might have been
+  Check(517, kHarsh);  // a lost step that the next told one might have been
+  Check(461, kHarsh);  // a lost jump, then a change of unknown size
+  Check(208, kHarsh);  // two samples whose wraps were counted by what was told alone
+  Check(668, kHarsh);  // a last sample that is on no curve, and a told change behind it
+  Check(701, kHarsh);  // a lost jump right behind a told one, back to before it
+  Check(811, kHarsh);  // times between two counts that only an earlier wrap seemed to explain
 }
 
 }  // namespace acceltrace::scoring
