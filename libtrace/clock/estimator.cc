@@ -78,7 +78,9 @@ enum class Placed { kThere, kOpen, kNowhere };
 // nearest to the host's event.
 Placed PlaceOf(const MapData& data, const Constraint& constraint, Place* place) {
   const Window& when = constraint.when;
-  if (when.lo_ns != Window::kMin || when.hi_ns != Window::kMax || when.max_jumps != ~0u) {
+  const bool known =
+      when.lo_ns != Window::kMin || when.hi_ns != Window::kMax || when.max_jumps != ~0u;
+  if (known && when.lo_ns <= when.hi_ns) {
     const std::vector<Place> places = data.Places(constraint.ticks, when);
     Interval gap;
     if (places.size() > 1) return Placed::kOpen;

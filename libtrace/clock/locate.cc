@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 #include "libtrace/clock/map_data.h"
 
@@ -281,8 +282,11 @@ void ClipTo(const Window& window, Interval* at) {
 
 }  // namespace
 
-DeviceTime Map::Locate(uint64_t raw_ticks, const Window& window) const {
+DeviceTime Map::Locate(uint64_t raw_ticks, const Window& when) const {
   const MapData& data = *data_;
+  // What is known of it contradicts itself: one of both is wrong.
+  Window window = when;
+  if (window.lo_ns > window.hi_ns) std::swap(window.lo_ns, window.hi_ns);
   size_t cursor = 0;
   DeviceTime time;
   time.raw_ticks = data.line.Mask(raw_ticks);
