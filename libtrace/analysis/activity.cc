@@ -136,7 +136,9 @@ std::vector<Period> Merged(std::vector<Period> periods, uint64_t* touches) {
     const auto place = [&](const Mark& mark) {
       return std::make_pair(mark.epoch, static_cast<int64_t>(mark.ticks - reference));
     };
-    return place(a.first) < place(b.first);
+    // One that is shorter than a tick lies before those that begin in it and go on.
+    const auto from_a = place(a.first), from_b = place(b.first);
+    return from_a != from_b ? from_a < from_b : place(a.second) < place(b.second);
   });
   std::vector<Period> merged{periods.front()};
   for (size_t i = 1; i < periods.size(); ++i) {

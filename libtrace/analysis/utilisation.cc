@@ -118,13 +118,14 @@ class UnitTotal {
     waited_ += time_.Elapsed(head, start);
     tick_ += time_.Of(1, 1, 1, start, end);
     const double held_ticks = Ticks(head, end);
-    AddPart(static_cast<double>(busy_ticks), held_ticks, start, end, &use_.busy);
+    AddPart(static_cast<double>(busy_ticks), held_ticks, start, start, end, &use_.busy);
     // The clock was set anew meanwhile: what the stalls leave is anything.
     if (!head.SameEpoch(end)) use_.busy.hi += time_.Elapsed(start, end).hi;
     for (size_t s = 0; s < use_.stall_ticks.size(); ++s) {
       const uint64_t ticks = model_.Stalls(row)[s];
       use_.stall_ticks[s] += ticks;
-      AddPart(static_cast<double>(ticks), held_ticks, start, end, &use_.stalls[s]);
+      // From its head on: the clock may have run at another rate until its start.
+      AddPart(static_cast<double>(ticks), held_ticks, head, start, end, &use_.stalls[s]);
     }
   }
 
@@ -139,8 +140,8 @@ class UnitTotal {
     const auto cut = [&](Amount* part) {
       if (several_queues_) {
         // Waiting in pieces: as many of them as there are commands, whoever's they are.
-        part->lo = std::max(0.0, part->mid - kPartOverTicks * tick_.hi);
-        part->hi = part->mid + kPartUnderTicks * tick_.hi;
+        part->lo = std::max(0.0, std::min(part->lo, part->mid - kPartOverTicks * tick_.hi));
+        part->hi = std::max(part->hi, part->mid + kPartUnderTicks * tick_.hi);
       }
       *part = part->Within(held);
     };
@@ -164,11 +165,15 @@ class UnitTotal {
                                                   : std::numeric_limits<double>::infinity();
   }
 
-  void AddPart(double ticks, double held_ticks, const Mark& start, const Mark& end,
-               Amount* part) const {
-    *part +=
+  // from: where the part may begin, start: where it is likely to.
+  void AddPart(double ticks, double held_ticks, const Mark& from, const Mark& start,
+               const Mark& end, Amount* part) const {
+    Amount of =
         time_.Of(ticks - kPartOverTicks, ticks,
-                 std::min(ticks + kPartUnderTicks, std::max(held_ticks, ticks) + 1), start, end);
+                 std::min(ticks + kPartUnderTicks, std::max(held_ticks, ticks) + 1), from, end);
+    of.mid =
+        std::clamp(time_.Of(ticks, ticks, ticks, start, end).mid, of.lo, std::max(of.lo, of.hi));
+    *part += of;
   }
 
   const model::Model& model_;

@@ -10,10 +10,6 @@ namespace acceltrace::clock::internal {
 
 namespace {
 
-// So many orders that are wrong between the same two samples: as with samples, three do not
-// err alike by accident.
-constexpr ptrdiff_t kWitnesses = 3;
-
 bool IsBracket(const Node& node) { return node.kind == Node::Kind::kBracket && !node.rejected; }
 
 Draft Empty(const Draft& draft) {
@@ -41,19 +37,20 @@ void Trim(bool keep_front, bool keep_back, std::vector<Node>* nodes) {
 std::vector<Draft> BreakAt(Draft draft, std::span<const double> positions, bool* before,
                            bool* after) {
   const auto within = [&](double from, double to) {
-    return std::upper_bound(positions.begin(), positions.end(), to) -
-           std::lower_bound(positions.begin(), positions.end(), from);
+    return static_cast<size_t>(std::upper_bound(positions.begin(), positions.end(), to) -
+                               std::lower_bound(positions.begin(), positions.end(), from));
   };
   std::vector<Draft> drafts;
   Draft current = Empty(draft);
   current.smooth_front = draft.smooth_front;
+  current.step_front = draft.step_front;
   double last = -kInfinity;
   for (Stretch& stretch : draft.stretches) {
     Stretch part = stretch;
     part.nodes.clear();
     for (const Node& node : stretch.nodes) {
       if (IsBracket(node)) {
-        const bool broken = within(last, node.position_ns) >= kWitnesses;
+        const bool broken = within(last, node.position_ns) >= kWrongOrders;
         if (broken && last == -kInfinity) {
           *before = true;
           current.smooth_front = false;
@@ -72,7 +69,7 @@ std::vector<Draft> BreakAt(Draft draft, std::span<const double> positions, bool*
     if (!part.nodes.empty()) current.stretches.push_back(std::move(part));
   }
   current.smooth_back = draft.smooth_back;
-  if (within(last, kInfinity) >= kWitnesses && !current.stretches.empty()) {
+  if (within(last, kInfinity) >= kWrongOrders && !current.stretches.empty()) {
     *after = true;
     current.smooth_back = false;
     Trim(true, false, &current.stretches.back().nodes);

@@ -82,6 +82,9 @@ class TickLine {
   double wrap_ns_ = 0;
 };
 
+// A rate that the device tells is that of its own reference, which is off by less than this.
+inline constexpr double kToldRate = 1e-3;
+
 // Device time per host time as a multiple of nominal, whatever happens.
 struct Rates {
   // Accelerators scale their clocks by up to four either way; a device that tells of more

@@ -24,9 +24,14 @@ constexpr size_t kFillersPerNode = 100;
 // A stretch between breaks with fewer brackets proves nothing about its smoothness:
 // two make a line, the third tests it, the fourth that the third was no accident.
 constexpr size_t kMinWitnesses = 4;
+// As many brackets beyond a change of unknown size test what they make of it.
+constexpr size_t kWitnessesOfSlope = 3;
 // Brackets up to this much wider than usual can contradict others: within it lies
 // the scatter of round trips, beyond it what a preemption makes.
 constexpr double kWitnessWidths = 2;
+
+// What a device tells of its rate counts on the same reference as its clock.
+constexpr double kExact = 1e-6;
 
 // Pieces of a clock that jumped or stepped, and did not wander.
 constexpr size_t kFewBreaks = 4;
@@ -110,11 +115,13 @@ std::vector<Node> NodesOf(const TickLine& line, const Count& count, std::span<co
   for (const Reading& reading : count.readings) {
     nodes.push_back(Bracket(reading.position_ns, GateOf(count, reading)));
     nodes.back().wraps_guessed = reading.wraps_guessed;
+    nodes.back().bend = BendOf(reading.tick_ns / line.ns_per_tick());
     if (!reading.sample.has_ptm || ptm_error_ns < 0) continue;
     Node node;
     if (PtmNode(line, count, reading, tick_ns, ptm_error_ns, &node) &&
         !std::binary_search(left_out.begin(), left_out.end(), node.position_ns)) {
       node.ptm = true;
+      node.bend = nodes.back().bend;
       nodes.push_back(node);
     } else {
       ++*rejected;
@@ -126,6 +133,7 @@ std::vector<Node> NodesOf(const TickLine& line, const Count& count, std::span<co
     node.position_ns = cut.position_ns;
     node.turn = cut.turn;
     node.kick = cut.kick;
+    node.bend = BendOf(cut.ratio > 0 ? 1 / cut.ratio : 1 + slopes.hi * 1e-9);
     const double tick_s = line.ns_per_tick() * 1e-9;
     node.blur_ns = std::isinf(cut.kick) ? tick_s * (slopes.hi - slopes.lo)
                                         : tick_s * (std::abs(cut.turn) + cut.kick);
@@ -138,7 +146,13 @@ std::vector<Node> NodesOf(const TickLine& line, const Count& count, std::span<co
     if (node.kind == Node::Kind::kBracket) widths.push_back(node.gate.hi - node.gate.lo);
   }
   const double limit = kWitnessWidths * Median(widths);
-  for (Node& node : nodes) node.witness = node.gate.hi - node.gate.lo <= limit;
+  const Node* bracket = nullptr;
+  for (Node& node : nodes) {
+    node.witness = node.gate.hi - node.gate.lo <= limit;
+    // Pairs lie right behind their own brackets.
+    node.repeated = node.ptm && bracket != nullptr && bracket->witness;
+    if (!node.ptm) bracket = &node;
+  }
   return nodes;
 }
 
@@ -164,6 +178,24 @@ std::vector<Piece> SegmentWithLeastWander(std::vector<Node>* nodes, Motion* moti
   }
   *nodes = std::move(best_nodes);
   return best;
+}
+
+// Segments as if what the device told of its rate were exact, so that nothing else hides in a
+// change that was told. If that breaks the curve more than a few times, it was not exact.
+// *breaks is how the clock moves as far as breaks are concerned.
+std::vector<Piece> SegmentBelieving(std::vector<Node>* nodes, Motion* motion, Motion* breaks) {
+  std::vector<Node> exact_nodes = *nodes;
+  std::vector<Piece> pieces = SegmentWithLeastWander(nodes, motion);
+  *breaks = *motion;
+  const auto told = [](const Node& node) { return node.kick != 0 && !std::isinf(node.kick); };
+  if (std::none_of(nodes->begin(), nodes->end(), told)) return pieces;
+  Motion exact = *motion;
+  exact.doubt = kExact;
+  std::vector<Piece> exact_pieces = Segment(exact_nodes, exact);
+  if (exact_pieces.size() > pieces.size() + kFewBreaks) return pieces;
+  *nodes = std::move(exact_nodes);
+  *breaks = exact;
+  return exact_pieces;
 }
 
 // How far apart pairs of a smooth stretch usually are, by the time between them: half of
@@ -241,13 +273,15 @@ double PtmError(const TickLine& line, const Count& count, std::span<const CutMar
   for (const Piece& piece : found) {
     const std::span<const Node> span(nodes.data() + piece.first, piece.last - piece.first + 1);
     const double gap_s = UsualGapNs(span) * 1e-9;
+    double bend = 1;
+    for (const Node& node : span) bend = std::max(bend, node.bend);
     double least = kInfinity;
     for (double factor : kBends) {
       Motion trial = motion;
       trial.curvature *= factor;
       trial.doubt = factor;
       const double run_s = 0.5 * (kRun + 1) * gap_s;
-      const double hidden = 0.5 * trial.curvature * run_s * run_s;
+      const double hidden = 0.5 * trial.curvature * bend * run_s * run_s;
       if (hidden >= least) break;
       least = std::min(least, 2 * HalfSpread(span, trial, kFarOff * limit, 0.5 * limit) + hidden);
     }
@@ -266,11 +300,13 @@ std::vector<Node> WithFillers(std::span<const Node> nodes, double curvature) {
   for (const Node& node : nodes) {
     if (!filled.empty() && step_ns > 0) {
       const double from = filled.back().position_ns;
-      const auto parts = static_cast<size_t>((node.position_ns - from) / step_ns);
+      const double bend = BendBetween(filled.back(), node);
+      const auto parts = static_cast<size_t>((node.position_ns - from) / step_ns * std::sqrt(bend));
       for (size_t i = 1; i <= parts; ++i) {
         Node filler;
         filler.position_ns = from + (node.position_ns - from) * static_cast<double>(i) /
                                         static_cast<double>(parts + 1);
+        filler.bend = bend;
         filled.push_back(filler);
       }
     }
@@ -322,7 +358,7 @@ void ExtendBackwards(std::span<Node> nodes, size_t floor, const Motion& motion, 
   Region region = states.Before(0);
   for (size_t i = piece->first; i-- > floor;) {
     const double seconds = (nodes[i + 1].position_ns - nodes[i].position_ns) * 1e-9;
-    region.Advance(-seconds, motion.curvature);
+    region.Advance(-seconds, motion.curvature * BendBetween(nodes[i], nodes[i + 1]));
     PassKick(nodes[i], motion, false, 0, &region);
     if (nodes[i].kind != Node::Kind::kBracket || nodes[i].rejected) continue;
     if (!region.ClipOffset(nodes[i].gate)) break;
@@ -341,7 +377,8 @@ bool IsKink(std::span<Node> nodes, const Piece& left, const Piece& right, const 
   const Region& r = right_tube.Before(0);
   const double from = nodes[left.last].position_ns;
   const double gap_s = (nodes[right.first].position_ns - from) * 1e-9;
-  const double swing = motion.curvature * gap_s;
+  const double curvature = motion.curvature * BendBetween(nodes[left.last], nodes[right.first]);
+  const double swing = curvature * gap_s;
   const Range ls = l.Slopes(), rs = r.Slopes();
   const bool slower = rs.lo - swing > ls.hi + swing;
   const bool faster = rs.hi + swing < ls.lo - swing;
@@ -349,7 +386,7 @@ bool IsKink(std::span<Node> nodes, const Piece& left, const Piece& right, const 
   const auto bounds = [&](double position_ns) {
     const double a = (position_ns - from) * 1e-9, b = gap_s - a;
     Range x = l.OffsetAt(a), y = r.OffsetAt(-b);
-    const double bend_a = 0.5 * motion.curvature * a * a, bend_b = 0.5 * motion.curvature * b * b;
+    const double bend_a = 0.5 * curvature * a * a, bend_b = 0.5 * curvature * b * b;
     x = {x.lo - bend_a, x.hi + bend_a}, y = {y.lo - bend_b, y.hi + bend_b};
     return slower ? Range{std::max(x.lo, y.lo), std::max(x.hi, y.hi)}
                   : Range{std::min(x.lo, y.lo), std::min(x.hi, y.hi)};
@@ -362,7 +399,7 @@ bool IsKink(std::span<Node> nodes, const Piece& left, const Piece& right, const 
   return true;
 }
 
-// Where two pieces are not joined the break lies anywhere from where the second one's curve
+// The break between two pieces lies anywhere from where the second one's curve
 // passes the first one's brackets to where the first one's fails. What both pass is neither's.
 void LeaveOpen(std::span<Node> nodes, const Motion& motion, Piece* left, const Piece& right) {
   Piece back = right;
@@ -375,22 +412,61 @@ void LeaveOpen(std::span<Node> nodes, const Motion& motion, Piece* left, const P
   left->last = last;
 }
 
-// Which pieces go on from the one before them with a change of frequency in between.
-std::vector<bool> Join(std::span<Node> nodes, const Motion& motion, bool single_steps,
-                       std::vector<Piece>* pieces) {
-  std::vector<bool> joined(pieces->size(), false);
+bool IsBracket(const Node& node) { return node.kind == Node::Kind::kBracket && !node.rejected; }
+
+// The first and the last bracket; 0 if there is none.
+std::pair<size_t, size_t> EndsOf(std::span<const Node> nodes) {
+  size_t first = nodes.size(), last = 0;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (!IsBracket(nodes[i])) continue;
+    first = std::min(first, i);
+    last = i;
+  }
+  return {first == nodes.size() ? 0 : first, last};
+}
+
+// Beyond a change whose size is not known the slope is whatever the next bracket makes it, and
+// before one the last. Where the curve broke soon after, or had broken, that may be a bracket of
+// the other side: such ends are taken off.
+void TrimUntested(std::span<const Node> nodes, bool at_front, bool at_back, Piece* piece) {
+  const auto is_open = [](const Node& node) { return node.kick != 0 && std::isinf(node.kick); };
+  const auto is_own = [](const Node& node) { return IsBracket(node) && !node.ptm; };
+  while (!at_back) {
+    size_t cut = piece->last, tests = 0;
+    for (; cut > piece->first && !is_open(nodes[cut]); --cut) tests += is_own(nodes[cut]);
+    if (cut == piece->first || tests >= kWitnessesOfSlope) break;
+    while (cut > piece->first && !IsBracket(nodes[cut])) --cut;
+    piece->last = cut;
+  }
+  while (!at_front) {
+    size_t cut = piece->first, tests = 0;
+    for (; cut < piece->last && !is_open(nodes[cut]); ++cut) tests += is_own(nodes[cut]);
+    if (cut == piece->last || tests >= kWitnessesOfSlope) break;
+    while (cut < piece->last && !IsBracket(nodes[cut])) ++cut;
+    piece->first = cut;
+  }
+}
+
+// Which pieces may go on from the one before them with a single change of frequency in between:
+// that is likely then, and no more. A jump beside it would look the same.
+std::vector<bool> FindSteps(std::span<Node> nodes, const Motion& motion, bool single_steps,
+                            std::vector<Piece>* pieces) {
+  std::vector<bool> steps(pieces->size(), false);
   for (size_t p = 1; p < pieces->size(); ++p) {
     Piece& left = (*pieces)[p - 1];
     Piece& right = (*pieces)[p];
     const auto guessed = [](const Node& node) { return node.wraps_guessed; };
     const auto begin = nodes.begin();
     // Wraps that the rate told are not known where the rate changed.
-    const bool counted = std::none_of(begin + static_cast<ptrdiff_t>(left.last) + 1,
-                                      begin + static_cast<ptrdiff_t>(right.first) + 1, guessed);
-    joined[p] = single_steps && counted && IsKink(nodes, left, right, motion);
-    if (!joined[p]) LeaveOpen(nodes, motion, &left, right);
+    LeaveOpen(nodes, motion, &left, right);
+    const auto from = begin + static_cast<ptrdiff_t>(left.last) + 1;
+    const auto to = begin + static_cast<ptrdiff_t>(right.first) + 1;
+    const bool counted = std::none_of(from, to, guessed);
+    // Nor is one told the only one there: it is not what broke the curve.
+    const bool single = std::none_of(from, to, [](const Node& node) { return node.kick != 0; });
+    steps[p] = single_steps && counted && single && IsKink(nodes, left, right, motion);
   }
-  return joined;
+  return steps;
 }
 
 Stretch MakeStretch(std::span<const Node> nodes, const Motion& motion) {
@@ -419,60 +495,65 @@ std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count, const Cu
   motion.curvature = options.max_drift_ppm_per_s * 1e3;
   motion.slopes = {(1 / rates.hi - 1) * 1e9, (1 / rates.lo - 1) * 1e9};
   std::vector<Node> nodes = NodesOf(line, count, cuts, motion.slopes, -1, {}, rejected);
-  std::vector<Piece> pieces = SegmentWithLeastWander(&nodes, &motion);
+  Motion breaks;
+  std::vector<Piece> pieces = SegmentBelieving(&nodes, &motion, &breaks);
   std::vector<double> left_out;
   const double ptm_error_ns =
       PtmError(line, count, cuts, options, motion, pieces.size(), &left_out);
   if (ptm_error_ns >= 0) {
     nodes = NodesOf(line, count, cuts, motion.slopes, ptm_error_ns, left_out, rejected);
-    pieces = SegmentWithLeastWander(&nodes, &motion);
+    pieces = SegmentBelieving(&nodes, &motion, &breaks);
   }
-  if (pieces.size() > 1) {
+  if (pieces.size() > 1 || !told.is_first || !told.is_last) {
     // Too short to be trusted: their brackets hold, the curve between them does not.
+    const auto [first_bracket, last_bracket] = EndsOf(nodes);
     std::vector<Piece> trusted;
     for (const Piece& piece : pieces) {
       if (piece.witnesses >= kMinWitnesses) trusted.push_back(piece);
     }
     pieces = std::move(trusted);
+    const auto count_pieces = pieces.size();
+    for (size_t p = 0; p < count_pieces; ++p) {
+      const bool at_front = p == 0 && told.is_first && pieces[p].first <= first_bracket;
+      const bool at_back = p + 1 == count_pieces && told.is_last && pieces[p].last >= last_bracket;
+      TrimUntested(nodes, at_front, at_back, &pieces[p]);
+    }
     for (size_t p = 1; p < pieces.size(); ++p) {
-      ExtendBackwards(nodes, pieces[p - 1].last + 1, motion, &pieces[p]);
+      ExtendBackwards(nodes, pieces[p - 1].last + 1, breaks, &pieces[p]);
     }
   }
   for (const Node& node : nodes) *rejected += node.rejected;
-  const std::vector<bool> joined_to_last = Join(nodes, motion, !told.unplaced, &pieces);
+  const std::vector<bool> is_step = FindSteps(nodes, breaks, !told.unplaced, &pieces);
 
   std::vector<Draft> drafts;
-  const auto add = [&](size_t first, size_t last, bool joined) {
+  const auto add = [&](size_t first, size_t last, bool step) {
     const std::span<const Node> span(nodes.data() + first, last - first + 1);
-    if (!joined) {
-      Draft draft;
-      draft.base_ticks = count.base_ticks;
-      draft.base_host_ns = count.base_host_ns;
-      drafts.push_back(std::move(draft));
-    }
-    drafts.back().stretches.push_back(MakeStretch(span, motion));
+    Draft& draft = drafts.emplace_back();
+    draft.base_ticks = count.base_ticks;
+    draft.base_host_ns = count.base_host_ns;
+    draft.step_front = step;
+    draft.stretches.push_back(MakeStretch(span, motion));
   };
   // Brackets of no piece: a curve of one knot each. Whether there were any.
   const auto add_loose = [&](size_t first, size_t end) {
     const size_t before = drafts.size();
     for (size_t i = first; i < end; ++i) {
-      if (nodes[i].kind == Node::Kind::kBracket && !nodes[i].rejected) add(i, i, false);
+      if (!IsBracket(nodes[i])) continue;
+      add(i, i, false);
+      drafts.back().loose = true;
     }
     return drafts.size() > before;
   };
-  size_t last_bracket = 0;
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    if (nodes[i].kind == Node::Kind::kBracket && !nodes[i].rejected) last_bracket = i;
-  }
+  const size_t last_bracket = EndsOf(nodes).second;
   size_t next = 0;
   for (const Piece& piece : pieces) {
     const bool is_first = next == 0;
-    const bool joined = joined_to_last[static_cast<size_t>(&piece - pieces.data())];
-    const bool loose = !joined && add_loose(next, piece.first);
+    const bool step = is_step[static_cast<size_t>(&piece - pieces.data())];
+    const bool loose = add_loose(next, piece.first);
     // Cuts before the first sample and after the last belong to the pieces there.
     const bool to_end = piece.last >= last_bracket && told.is_last;
     const bool from_start = is_first && !loose && told.is_first;
-    add(from_start ? 0 : piece.first, to_end ? nodes.size() - 1 : piece.last, joined);
+    add(from_start ? 0 : piece.first, to_end ? nodes.size() - 1 : piece.last, step && !loose);
     next = piece.last + 1;
   }
   add_loose(next, nodes.size());

@@ -21,8 +21,22 @@ using internal::Range;
 // the times themselves are as good.
 constexpr ptrdiff_t kMaxKnots = 64;
 
+// How far a duration may be off since changes that were told came anywhere within a tick.
+double BlurWithin(const Curve& curve, double from_ns, double to_ns, double tick_ns) {
+  const auto before = [&](size_t cut, double ns) { return curve.knots[cut].position_ns < ns; };
+  auto cut = std::lower_bound(curve.cuts.begin(), curve.cuts.end(), from_ns - tick_ns, before);
+  double blur_ns = 0;
+  for (; cut != curve.cuts.end() && curve.knots[*cut].position_ns <= to_ns + tick_ns; ++cut) {
+    const Knot& a = curve.knots[*cut];
+    const Knot& b = curve.knots[*cut + 1];
+    blur_ns +=
+        tick_ns * 1e-9 * (std::max(a.slope_hi, b.slope_hi) - std::min(a.slope_lo, b.slope_lo));
+  }
+  return blur_ns;
+}
+
 // Host ns less nominal ns from one position to a later one of a curve: what its slopes allow.
-Range DriftWithin(const Curve& curve, double from_ns, double to_ns) {
+Range DriftWithin(const Curve& curve, double from_ns, double to_ns, double tick_ns) {
   const auto after = [&](double position_ns) {
     return std::upper_bound(curve.knots.begin(), curve.knots.end(), position_ns,
                             [](double p, const Knot& knot) { return p < knot.position_ns; });
@@ -42,14 +56,17 @@ Range DriftWithin(const Curve& curve, double from_ns, double to_ns) {
     const double right_ns = has_right ? next->position_ns : end_ns;
     // Away from a knot the slope may have swung by as much as bends allow; between two it
     // must come back, or has come from there.
-    const double swing = curve.curvature * (right_ns - left_ns) * 1e-9;
+    const double bend = std::max(has_left ? std::prev(next)->bend : 1, has_right ? next->bend : 1);
+    const double swing = curve.curvature * bend * (right_ns - left_ns) * 1e-9;
     if (has_left) take(std::prev(next)->slope_lo, std::prev(next)->slope_hi);
     if (has_right) take(next->slope_lo, next->slope_hi);
     const double part = has_left && has_right ? 0.5 * swing : swing;
     drift.lo += (slopes.lo - part) * (end_ns - at_ns) * 1e-9;
     drift.hi += (slopes.hi + part) * (end_ns - at_ns) * 1e-9;
     at_ns = end_ns;
-    if (next == last) return drift;
+    if (next != last) continue;
+    const double blur_ns = BlurWithin(curve, from_ns, to_ns, tick_ns);
+    return {drift.lo - blur_ns, drift.hi + blur_ns};
   }
 }
 
@@ -73,8 +90,9 @@ Range TickLengths(const MapData& data, const DeviceTime& from, const DeviceTime&
     const bool has_left = next != curve.knots.begin(), has_right = next != curve.knots.end();
     const double left_ns = has_left ? std::prev(next)->position_ns : begin;
     const double right_ns = has_right ? next->position_ns : end;
+    const double bend = std::max(has_left ? std::prev(next)->bend : 1, has_right ? next->bend : 1);
     const double swing =
-        curve.curvature * (right_ns - left_ns) * 1e-9 * (has_left && has_right ? 0.5 : 1);
+        curve.curvature * bend * (right_ns - left_ns) * 1e-9 * (has_left && has_right ? 0.5 : 1);
     const auto take = [&](const Knot& knot) {
       slopes.lo = std::min(slopes.lo, knot.slope_lo - swing);
       slopes.hi = std::max(slopes.hi, knot.slope_hi + swing);
@@ -101,8 +119,9 @@ Interval Map::Duration(const DeviceTime& begin, const DeviceTime& end) const {
       const double from_ns = data_->PositionNs(from), to_ns = data_->PositionNs(to);
       const double inner_ns = std::max(0.0, to_ns - from_ns - tick_ns);
       const double outer_ns = to_ns - from_ns + tick_ns;
-      const Range inner = inner_ns > 0 ? DriftWithin(curve, from_ns + tick_ns, to_ns) : Range{0, 0};
-      const Range outer = DriftWithin(curve, from_ns, to_ns + tick_ns);
+      const Range inner =
+          inner_ns > 0 ? DriftWithin(curve, from_ns + tick_ns, to_ns, tick_ns) : Range{0, 0};
+      const Range outer = DriftWithin(curve, from_ns, to_ns + tick_ns, tick_ns);
       const int64_t lo = internal::ToNs(std::floor(inner_ns + inner.lo));
       const int64_t hi = internal::ToNs(std::ceil(outer_ns + outer.hi));
       if (std::max(duration.lo_ns, lo) <= std::min(duration.hi_ns, hi)) {

@@ -25,8 +25,10 @@ using internal::Draft;
 using internal::Jump;
 using internal::kInfinity;
 using internal::MapData;
+using internal::Node;
 using internal::Place;
 using internal::Rates;
+using internal::Stretch;
 using internal::TickLine;
 
 // The device tells how large a change was, and is believed from none to twice that.
@@ -60,23 +62,36 @@ void SetLimits(std::vector<Curve>* curves) {
       curve.back.limit_ns =
           host(after, after.knots.front().position_ns, after.knots.front().hi) + 1;
     }
+    if (i == 0 || !curve.step_front || (*curves)[i - 1].count != curve.count) continue;
+    Curve& before = (*curves)[i - 1];
+    before.back.is_step = curve.front.is_step = true;
+    before.back.other = curve.front.mid;
+    before.back.other_position_ns = curve.knots.front().position_ns;
+    curve.front.other = before.back.mid;
+    curve.front.other_position_ns = before.knots.back().position_ns;
   }
 }
 
-// The one place of a constraint's event; false: it is open. Where nothing else is known of
-// its time, or contradicts it, that is the one nearest to the host's event.
-bool PlaceOf(const MapData& data, const Constraint& constraint, Place* place) {
+enum class Placed { kThere, kOpen, kNowhere };
+
+// The one place of a constraint's event. Where nothing else is known of its time that is the one
+// nearest to the host's event.
+Placed PlaceOf(const MapData& data, const Constraint& constraint, Place* place) {
   const Window& when = constraint.when;
-  if (when.lo_ns != Window::kMin || when.hi_ns != Window::kMax || when.max_jumps != ~0u) {
+  const bool known =
+      when.lo_ns != Window::kMin || when.hi_ns != Window::kMax || when.max_jumps != ~0u;
+  if (known && when.lo_ns <= when.hi_ns) {
     const std::vector<Place> places = data.Places(constraint.ticks, when);
-    if (places.size() > 1) return false;
-    if (places.size() == 1) {
-      *place = places[0];
-      return !data.IsBetween(*place);
+    Interval gap;
+    if (places.size() > 1) return Placed::kOpen;
+    if (places.empty()) {
+      return data.GapWithin(when, false, &gap) ? Placed::kOpen : Placed::kNowhere;
     }
+    *place = places[0];
+    return data.IsBetween(*place) ? Placed::kOpen : Placed::kThere;
   }
   *place = data.Locate(constraint.ticks, constraint.host_ns);
-  return true;
+  return Placed::kThere;
 }
 
 // Constraints as gates, by curve. What contradicts the samples is counted and left out.
@@ -86,9 +101,16 @@ std::vector<std::vector<Bar>> SortBars(const MapData& data,
   std::vector<std::vector<Bar>> bars(data.curves.size());
   rejected->assign(data.curves.size(), {});
   size_t cursor = 0;
+  // By the host's time: what the ticks say of it is what is in doubt.
+  const auto reject = [&](const Constraint& constraint) {
+    const size_t near = data.CurveNear(constraint.host_ns);
+    (*rejected)[near].push_back(PositionNear(data.curves[near], constraint.host_ns));
+  };
   for (const Constraint& constraint : constraints) {
     Place place;
-    if (!PlaceOf(data, constraint, &place)) continue;
+    const Placed placed = PlaceOf(data, constraint, &place);
+    if (placed == Placed::kNowhere) reject(constraint);
+    if (placed != Placed::kThere) continue;
     const Curve& curve = data.curves[place.curve];
     Bar bar;
     bar.position_ns = data.PositionNs(place.position);
@@ -102,13 +124,13 @@ std::vector<std::vector<Bar>> SortBars(const MapData& data,
       const double drift = std::max({0.0, end.hi - bounds.hi, end.lo - bounds.lo});
       bar.gate.lo = offset - tick_ns - drift;
       if (bar.gate.lo > bounds.hi) {
-        (*rejected)[place.curve].push_back(bar.position_ns);
+        reject(constraint);
         continue;
       }
     } else {
       bar.gate.hi = offset + 1;
       if (bar.gate.hi < bounds.lo) {
-        (*rejected)[place.curve].push_back(bar.position_ns);
+        reject(constraint);
         continue;
       }
     }
@@ -119,18 +141,65 @@ std::vector<std::vector<Bar>> SortBars(const MapData& data,
 
 // Where orders of events say so. wrong: positions of events by draft. False: nowhere.
 bool BreakCurves(std::vector<std::vector<double>>& wrong, std::vector<Draft>* drafts) {
+  const auto enough = [](const auto& positions) {
+    return positions.size() >= internal::kWrongOrders;
+  };
+  if (std::none_of(wrong.begin(), wrong.end(), enough)) return false;
   std::vector<Draft> broken;
   bool any = false;
   for (size_t i = 0; i < drafts->size(); ++i) {
     std::sort(wrong[i].begin(), wrong[i].end());
     bool before = false, after = false;
-    std::vector<Draft> parts = BreakAt((*drafts)[i], wrong[i], &before, &after);
+    Draft draft = (*drafts)[i];
+    // What the orders said of the curve as a whole says nothing of its parts.
+    for (Stretch& stretch : draft.stretches) {
+      const auto is_bar = [](const Node& node) { return node.kind == Node::Kind::kConstraint; };
+      std::erase_if(stretch.nodes, is_bar);
+    }
+    std::vector<Draft> parts = BreakAt(std::move(draft), wrong[i], &before, &after);
     any |= before || after || parts.size() != 1;
     for (Draft& part : parts) broken.push_back(std::move(part));
   }
   if (!any || broken.empty()) return false;
   *drafts = std::move(broken);
   return true;
+}
+
+void FitDrafts(std::vector<Draft>* drafts, MapData* data) {
+  uint64_t contradicting = 0;
+  data->curves.clear();
+  for (Draft& draft : *drafts) data->curves.push_back(FitCurve(&draft, &contradicting));
+  SetLimits(&data->curves);
+}
+
+// Curves with what the orders of events tell. Where these contradict the samples, or each other,
+// too often for it to be their fault, the curve is broken and fitted again.
+void FitOrders(const std::vector<Constraint>& constraints, std::vector<Draft>* drafts,
+               MapData* data) {
+  constexpr int kMaxRounds = 4;
+  for (int round = 0;; ++round) {
+    std::vector<std::vector<double>> wrong;
+    auto bars = SortBars(*data, constraints, &wrong);
+    const bool may_break = round < kMaxRounds;
+    if (may_break && BreakCurves(wrong, drafts)) {
+      FitDrafts(drafts, data);
+      bars = SortBars(*data, constraints, &wrong);
+    }
+    uint64_t rejected = 0;
+    for (const auto& positions : wrong) rejected += positions.size();
+    for (size_t i = 0; i < drafts->size(); ++i) {
+      if (bars[i].empty()) continue;
+      AddBars(data->curves[i], bars[i], &(*drafts)[i]);
+      data->curves[i] = FitCurve(&(*drafts)[i], &rejected);
+    }
+    SetLimits(&data->curves);
+    data->quality.constraints_rejected = rejected;
+    if (!may_break) return;
+    // Of many in one place only the tightest are in the curve; the others are a test of it.
+    SortBars(*data, constraints, &wrong);
+    if (!BreakCurves(wrong, drafts)) return;
+    FitDrafts(drafts, data);
+  }
 }
 
 // What the device told, in order.
@@ -155,6 +224,34 @@ Told Gather(const TickLine& line, const std::vector<Change>& changes, double nom
   return told;
 }
 
+// Whether a clock ran at a rate until a position, by the last readings of its count in between
+// that tell; false as well if there are none after a change that was on another count.
+bool RanAt(const TickLine& line, const Count& count, double ratio, double from_ns, double to_ns) {
+  // Readings so far apart tell a rate of a microsecond's round trip to a tenth of what they must.
+  constexpr double kTellsNs = 1e7;
+  constexpr double kSlack = 2;
+  const auto& readings = count.readings;
+  const auto below = [](const internal::Reading& reading, double position_ns) {
+    return reading.position_ns < position_ns;
+  };
+  const auto begin = std::lower_bound(readings.begin(), readings.end(), from_ns, below);
+  const auto end = std::lower_bound(begin, readings.end(), to_ns, below);
+  if (begin == end) return from_ns > -kInfinity;
+  const internal::Reading& last = *std::prev(end);
+  for (auto other = end - 1; other-- > begin;) {
+    const double device = last.position_ns - other->position_ns;
+    const auto most = static_cast<double>(last.sample.host_after_ns - other->sample.host_before_ns);
+    const auto least =
+        static_cast<double>(last.sample.host_before_ns - other->sample.host_after_ns);
+    if (least <= 0) continue;
+    const double tick = line.ns_per_tick();
+    if ((device - tick) / most > ratio * (1 + kSlack * internal::kToldRate)) return false;
+    if ((device + tick) / least < ratio * (1 - kSlack * internal::kToldRate)) return false;
+    if (least >= kTellsNs) break;
+  }
+  return true;
+}
+
 // Changes of frequency, each on the count where it lies nearest to a sample.
 std::vector<Cuts> PlaceCuts(const TickLine& line, const std::vector<Count>& counts,
                             const std::vector<Change>& changes, double nominal_hz) {
@@ -163,6 +260,9 @@ std::vector<Cuts> PlaceCuts(const TickLine& line, const std::vector<Count>& coun
     cuts[c].is_first = c == 0, cuts[c].is_last = c + 1 == cuts.size();
   }
   double told_hz = 0;
+  // The last change's place.
+  size_t told_on = counts.size();
+  double told_at = 0;
   uint32_t jumps = 0;
   for (const Change& change : changes) {
     CutMark mark;
@@ -188,13 +288,18 @@ std::vector<Cuts> PlaceCuts(const TickLine& line, const std::vector<Count>& coun
     }
     if (change.cut == Cut::kJump) {
       ++jumps;
-    } else if (change.cut == Cut::kFrequency && told_hz > 0 && change.hz > 0) {
+    } else if (change.cut == Cut::kFrequency && told_hz > 0 && change.hz > 0 &&
+               best < counts.size() &&
+               RanAt(line, counts[best], told_hz / nominal_hz,
+                     best == told_on ? told_at : -kInfinity, mark.position_ns)) {
+      // Of a clock that changed untold since the last one the new rate is all that is known.
       mark.turn = 1e9 * nominal_hz * (1 / change.hz - 1 / told_hz);
       mark.kick = kKickSlack * std::abs(mark.turn) + kKickRoundingNsPerS;
     }
     const double ratio = change.hz / nominal_hz;
-    if (ratio >= kMinRatio && ratio <= kMaxRatio) told_hz = change.hz;
+    if (ratio >= kMinRatio && ratio <= kMaxRatio) told_hz = change.hz, mark.ratio = ratio;
     if (best == counts.size()) continue;
+    if (change.cut != Cut::kJump) told_on = best, told_at = mark.position_ns;
     if (WrapsOpen(line, change.when)) {
       Cuts& on = cuts[best];
       on.unplaced = true;
@@ -294,8 +399,10 @@ Result<Map> MapBuilder::Build() const {
   }
   // Something broke between one draft and the next.
   for (size_t i = 0; i < drafts.size(); ++i) {
-    drafts[i].smooth_front = i == 0 && !cuts.front().lost_front;
-    drafts[i].smooth_back = i + 1 == drafts.size() && !cuts.back().lost_back;
+    const bool first = i == 0 && !drafts[i].loose,
+               last = i + 1 == drafts.size() && !drafts[i].loose;
+    drafts[i].smooth_front = first && !cuts.front().lost_front;
+    drafts[i].smooth_back = last && !cuts.back().lost_back;
   }
   quality.samples_rejected += left_out;
   quality.samples_used -= std::min(quality.samples_used, left_out);
@@ -307,21 +414,7 @@ Result<Map> MapBuilder::Build() const {
   SetLimits(&data->curves);
 
   if (!constraints_.empty()) {
-    std::vector<std::vector<double>> wrong;
-    auto bars = SortBars(*data, constraints_, &wrong);
-    if (BreakCurves(wrong, &drafts)) {
-      data->curves.clear();
-      for (Draft& draft : drafts) data->curves.push_back(FitCurve(&draft, &contradicting));
-      SetLimits(&data->curves);
-      bars = SortBars(*data, constraints_, &wrong);
-    }
-    for (const auto& positions : wrong) quality.constraints_rejected += positions.size();
-    for (size_t i = 0; i < drafts.size(); ++i) {
-      if (bars[i].empty()) continue;
-      AddBars(data->curves[i], bars[i], &drafts[i]);
-      data->curves[i] = FitCurve(&drafts[i], &quality.constraints_rejected);
-    }
-    SetLimits(&data->curves);
+    FitOrders(constraints_, &drafts, data.get());
   }
   quality.jumps = static_cast<uint32_t>(told.jumps.size());
   for (const Sample& sample : samples_) quality.ptm_samples += sample.has_ptm;

@@ -17,9 +17,9 @@ State Estimate(const Region& states, bool straight) {
   return mid;
 }
 
-Knot BoundKnot(double position_ns, const Region& states) {
+Knot BoundKnot(const Node& node, const Region& states) {
   const Range offset = states.OffsetAt(0), slope = states.Slopes();
-  return {position_ns, offset.lo, 0, offset.hi, slope.lo, 0, slope.hi};
+  return {node.position_ns, offset.lo, 0, offset.hi, slope.lo, 0, slope.hi, node.bend};
 }
 
 void SetMid(const State& mid, Knot* knot) {
@@ -42,12 +42,14 @@ void Tighten(std::span<const Node> nodes, std::span<const size_t> knot_of, doubl
     if (nodes[i].kind != Node::Kind::kBracket || nodes[i].rejected) continue;
     Knot& right = (*knots)[knot_of[i]];
     cut(&right, nodes[i].gate.lo, nodes[i].gate.hi);
+    double most = 1;
+    for (size_t k = left; k <= i && left < i; ++k) most = std::max(most, nodes[k].bend);
     for (size_t k = left + 1; k < i; ++k) {
       const Knot& from = (*knots)[knot_of[left]];
       const double a = nodes[k].position_ns - nodes[left].position_ns;
       const double b = nodes[i].position_ns - nodes[k].position_ns;
       const double weight = a + b > 0 ? a / (a + b) : 0;
-      const double bend = 0.5 * curvature * a * b * 1e-18;
+      const double bend = 0.5 * curvature * most * a * b * 1e-18;
       cut(&(*knots)[knot_of[k]], from.lo + weight * (right.lo - from.lo) - bend,
           from.hi + weight * (right.hi - from.hi) + bend);
     }
@@ -79,10 +81,10 @@ Fitted FitStretch(Stretch* stretch, uint64_t* rejected) {
     for (size_t i = 0; i < nodes.size(); ++i) {
       knot_of.push_back(fitted.knots.size());
       *rejected += nodes[i].kind == Node::Kind::kConstraint && nodes[i].rejected;
-      fitted.knots.push_back(BoundKnot(nodes[i].position_ns, bounds.Before(i)));
+      fitted.knots.push_back(BoundKnot(nodes[i], bounds.Before(i)));
       if (nodes[i].kick == 0) continue;
       fitted.cuts.push_back(fitted.knots.size() - 1);
-      fitted.knots.push_back(BoundKnot(nodes[i].position_ns, bounds.After(i)));
+      fitted.knots.push_back(BoundKnot(nodes[i], bounds.After(i)));
     }
     fitted.front.states = bounds.Before(0);
     fitted.back.states = bounds.After(nodes.size() - 1);
@@ -151,6 +153,8 @@ void AddBars(const Curve& curve, std::span<const Bar> bars, Draft* draft) {
         node.kind = Node::Kind::kConstraint;
         node.position_ns = bar->position_ns;
         node.gate = bar->gate;
+        node.bend = std::max(cell > 0 ? nodes[cell - 1].bend : 1,
+                             cell < nodes.size() ? nodes[cell].bend : 1);
         merged.push_back(node);
       }
       if (cell < nodes.size()) merged.push_back(nodes[cell]);
@@ -167,20 +171,12 @@ Curve FitCurve(Draft* draft, uint64_t* rejected) {
   curve.curvature = draft->stretches.front().motion.curvature;
   for (Stretch& stretch : draft->stretches) {
     Fitted fitted = FitStretch(&stretch, rejected);
-    if (curve.knots.empty()) {
-      curve.front = fitted.front;
-    } else {
-      Kink kink;
-      kink.after = curve.knots.size() - 1;
-      kink.left = curve.back.states, kink.mid_left = curve.back.mid;
-      kink.right = fitted.front.states, kink.mid_right = fitted.front.mid;
-      kink.slower = kink.mid_right.slope > kink.mid_left.slope;
-      curve.kinks.push_back(kink);
-    }
+    if (curve.knots.empty()) curve.front = fitted.front;
     curve.back = fitted.back;
     for (const size_t cut : fitted.cuts) curve.cuts.push_back(curve.knots.size() + cut);
     curve.knots.insert(curve.knots.end(), fitted.knots.begin(), fitted.knots.end());
   }
+  curve.step_front = draft->step_front;
   curve.front.smooth = draft->smooth_front;
   curve.back.smooth = draft->smooth_back;
   return curve;

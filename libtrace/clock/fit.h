@@ -21,6 +21,7 @@ struct CutMark {
   double position_ns = 0;
   double turn = 0;  // ns/s, as in Node
   double kick = kInfinity;
+  double ratio = 0;  // of the rate from then on to the nominal one, 0 = not told
 };
 
 // A causal constraint on a curve's time line.
@@ -37,12 +38,14 @@ struct Stretch {
   double mid_margin = 0;  // ... and so far (ns) from the edges of their gates
 };
 
-// A curve in the making: stretches joined by kinks.
+// A curve in the making.
 struct Draft {
   size_t count = 0;
   uint64_t base_ticks = 0;
   int64_t base_host_ns = 0;
   bool smooth_front = true, smooth_back = true;
+  bool step_front = false;  // see Curve
+  bool loose = false;       // one bracket that is on no curve: nothing follows from it
   std::vector<Stretch> stretches;
 };
 
@@ -65,6 +68,10 @@ std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count, const Cu
 // Puts constraints on a draft: of each stretch of time the tightest on each side, as
 // the curve fitted so far tells.
 void AddBars(const Curve& curve, std::span<const Bar> bars, Draft* draft);
+
+// So many orders that are wrong between the same two samples: as with samples, three do not
+// err alike by accident.
+inline constexpr size_t kWrongOrders = 3;
 
 // Splits a draft wherever so many of the events that contradict its curve lie between two of
 // its brackets that the clock, and not one of them, must be at fault. positions: of these

@@ -24,13 +24,15 @@ constexpr double kLongWrapNs = 1e13;
 constexpr int kMaxLeftOut = 1000;
 // Rates are taken from samples up to this far apart.
 constexpr double kRateSpanNs = 2e9;
-// A rate that the device tells is that of its own reference, which is off by less than this.
-constexpr double kToldRate = 1e-3;
-
 // Without a time at all, wraps this long are counted by what is nearest to the samples.
 constexpr double kGuessedWrapNs = 5e9;
+// What is certainly wrong with a line of samples costs this much; less is no proof.
+constexpr double kSureCost = 100;
 // Clocks may run faster than nominal.
 constexpr double kFastest = 2;
+
+// The length of time between two samples must be known to this part of a wrap.
+constexpr double kCountable = 0.2;
 
 struct Span {
   double lo = 0, hi = 0;
@@ -43,6 +45,7 @@ struct Step {
   double elapsed_ns = 0;  // nominal
   int64_t elapsed = 0;    // ticks
   bool as_foreseen = false;
+  bool unplaced = false;  // the jumps were in nobody knows which wrap
 };
 
 class Aligner {
@@ -59,7 +62,7 @@ class Aligner {
   uint64_t left_out() const { return left_out_; }
   // How badly the samples fit.
   double cost(const std::vector<Count>& counts) const {
-    return 1e3 * static_cast<double>(counts.size()) + 100 * static_cast<double>(misplaced_) +
+    return 1e3 * static_cast<double>(counts.size()) + kSureCost * static_cast<double>(misplaced_) +
            10 * static_cast<double>(surprises_) + static_cast<double>(left_out_);
   }
 
@@ -71,7 +74,7 @@ class Aligner {
     count.base_ticks = line_.Mask(sample.device_ticks);
     count.base_host_ns = sample.host_before_ns;
     count.eras.push_back({era, 0});
-    count.readings.push_back({0, sample, era, false, 0});
+    count.readings.push_back({0, sample, era});
     at_ = 0;
     rate_since_ = 0;
     skipped_ = 0;
@@ -90,11 +93,21 @@ class Aligner {
     if (counts_.empty()) return Begin(sample, first_era);
     std::vector<Step> steps;
     const Reading& last = counts_.back().readings.back();
-    if (!OpenChangeWithin(last.sample, sample)) steps = Steps(sample);
+    const bool open = OpenChangeWithin(last.sample, sample);
+    if (!open) steps = Steps(sample);
+    // It jumped, and it cannot be undone.
+    if (steps.size() == 1 && steps[0].unplaced) steps.clear();
     if (steps.empty()) {
       // Set anew, untold. Jumps that are certainly over are behind it.
       uint32_t era = last.era;
+      if (!open && !TooLong(Foreseen(sample, true))) Doubt(sample);
       while (era < num_jumps() && jumps_[era].when.hi_ns < sample.host_before_ns) ++era;
+      // Of one that may be over nobody knows on which side of it this sample is.
+      const bool either = era < num_jumps() && jumps_[era].when.lo_ns <= sample.host_after_ns;
+      if (either && skipped_ < kMaxLeftOut) {
+        ++skipped_, ++left_out_;
+        return;
+      }
       return Begin(sample, era);
     }
     const auto foreseen = [](const Step& step) { return step.as_foreseen; };
@@ -104,7 +117,22 @@ class Aligner {
       return;
     }
     const auto found = std::find_if(steps.begin(), steps.end(), foreseen);
-    Advance(sample, found == steps.end() ? steps.front() : *found);
+    const Step& step = found == steps.end() ? steps.front() : *found;
+    if (step.unplaced) return Begin(sample, last.era + step.jumps);
+    Advance(sample, step);
+  }
+
+  // Rates told up to here need not be those of the clock any more.
+  void Doubt(const Sample& sample) {
+    while (doubted_ < rates_.told.size() &&
+           rates_.told[doubted_].when.lo_ns <= sample.host_after_ns) {
+      ++doubted_;
+    }
+  }
+
+  // Too long for its wraps to be counted.
+  bool TooLong(const Span& likely) const {
+    return line_.wraps() && likely.hi - likely.lo > kCountable * line_.wrap_ns();
   }
 
   // A rate that began between two samples, in nobody knows which wrap: what is between them
@@ -152,14 +180,14 @@ class Aligner {
       const Rates::Told& told = rates_.told[r];
       if (told.when.lo_ns > sample.host_after_ns) break;
       const bool over = told.when.hi_ns < last.sample.host_before_ns;
-      if (told.ratio <= 0) continue;
-      const Span next{told.ratio * (1 - kToldRate), told.ratio * (1 + kToldRate)};
       if (over && known) continue;
-      if (over || !known) {
-        rate = next;
-        known = over;
+      const Span next{told.ratio * (1 - kToldRate), told.ratio * (1 + kToldRate)};
+      // That a sample fits such a rate by chance may happen again and again: they are taken at
+      // even times.
+      if (told.ratio <= 0 || r < doubted_) {
+        rate = {rates_.lo, rates_.hi};
       } else {
-        rate = {std::min(rate.lo, next.lo), std::max(rate.hi, next.hi)};
+        rate = over ? next : Span{std::min(rate.lo, next.lo), std::max(rate.hi, next.hi)};
       }
     }
     return scaled(ns, rate.lo, rate.hi);
@@ -170,8 +198,8 @@ class Aligner {
     const Reading& last = counts_.back().readings.back();
     const Span any = Foreseen(sample, false), likely = Foreseen(sample, true);
     std::vector<Step> steps;
-    // Too long for its wraps to be counted, even at the rate so far.
-    if (line_.wraps() && likely.hi - likely.lo > 0.5 * line_.wrap_ns()) return steps;
+    // Even at the rate so far.
+    if (TooLong(likely)) return steps;
     const uint64_t raw = line_.Mask(last.sample.device_ticks);
     uint64_t jumped = 0;  // by the jumps in between
     int64_t reached = 0;  // the last of them, ticks after the last reading
@@ -195,7 +223,7 @@ class Aligner {
       step.elapsed = line_.Nearest(distance, 0.5 * (likely.lo + likely.hi) / tick);
       step.elapsed_ns = static_cast<double>(step.elapsed) * tick;
       if (!any.Holds(step.elapsed_ns) || (m > 0 && reached > step.elapsed)) continue;
-      if (m > 0 && line_.wraps() && step.elapsed_ns >= line_.wrap_ns()) continue;
+      step.unplaced = m > 0 && line_.wraps() && step.elapsed_ns >= line_.wrap_ns();
       if (PassedNext(last, m, raw, jumped, step)) continue;
       step.as_foreseen = likely.Holds(step.elapsed_ns);
       // Which wrap: only the rate tells, and it says otherwise.
@@ -238,6 +266,7 @@ class Aligner {
     }
     const bool guessed = line_.wraps() && IsLongerThanWrap(Foreseen(sample, false));
     surprises_ += !step.as_foreseen;
+    if (!step.as_foreseen) Doubt(sample);
     if (!step.as_foreseen) rate_since_ = count.readings.size() - 1;
     at_ += step.elapsed;
     skipped_ = 0;
@@ -338,12 +367,30 @@ class Aligner {
   std::vector<Count> counts_;
   int64_t at_ = 0;         // of the last reading, ticks
   size_t rate_since_ = 0;  // reading from which on the rate is one
+  size_t doubted_ = 0;     // rates told before the clock did what nothing foretold
   size_t told_ = 0;        // the last rate that was told before the last reading
   int skipped_ = 0;
   uint64_t left_out_ = 0;
   uint64_t surprises_ = 0;  // rates that nothing foretold
   uint64_t misplaced_ = 0;  // jumps that cannot have been where they were told
 };
+
+// Jumps that were certainly over before a sample.
+uint32_t JumpsBehind(const Sample& sample, std::span<const Jump> jumps) {
+  uint32_t era = 0;
+  while (era < jumps.size() && jumps[era].when.hi_ns < sample.host_before_ns) ++era;
+  return era;
+}
+
+// The first sample of which it is known how many jumps were before it, and how many.
+std::vector<Sample>::const_iterator FirstOfKnownEra(const std::vector<Sample>& samples,
+                                                    std::span<const Jump> jumps, uint32_t* era) {
+  *era = 0;
+  return std::find_if(samples.begin(), samples.end(), [&](const Sample& sample) {
+    while (*era < jumps.size() && jumps[*era].when.hi_ns < sample.host_before_ns) ++*era;
+    return *era == jumps.size() || jumps[*era].when.lo_ns > sample.host_after_ns;
+  });
+}
 
 }  // namespace
 
@@ -391,9 +438,7 @@ std::vector<Count> LineUp(const TickLine& line, std::vector<Sample> samples,
   if (samples.empty()) return {};
   // How many jumps lie before the first sample: what is known of their times leaves a few,
   // and of these the one that explains the samples best is taken.
-  const int64_t first_ns = samples.front().host_before_ns;
-  uint32_t from = 0;
-  while (from < jumps.size() && jumps[from].when.hi_ns < first_ns) ++from;
+  const uint32_t from = JumpsBehind(samples.front(), jumps);
   uint32_t to = from;
   while (to < jumps.size() && to < from + kMaxFirstEras &&
          jumps[to].when.lo_ns <= samples.front().host_after_ns) {
@@ -402,14 +447,30 @@ std::vector<Count> LineUp(const TickLine& line, std::vector<Sample> samples,
   std::vector<Count> best;
   uint64_t best_left_out = 0;
   double best_cost = 0;
+  bool sure = true;
   for (uint32_t era = to + 1; era-- > from;) {
     Aligner aligner(line, jumps, rates);
     std::vector<Count> counts = aligner.Run(samples, era);
     const double cost = aligner.cost(counts);
-    if (!best.empty() && cost >= best_cost) continue;
+    if (!best.empty() && cost >= best_cost) {
+      sure &= cost >= best_cost + kSureCost;
+      continue;
+    }
+    sure = best.empty() || best_cost >= cost + kSureCost;
     best = std::move(counts);
     best_cost = cost;
     best_left_out = aligner.left_out();
+  }
+  // One sample proves nothing, nor does what may nearly as well be otherwise.
+  if (to > from && (!sure || best.front().readings.size() < 2)) {
+    uint32_t era = 0;
+    const auto later = FirstOfKnownEra(samples, jumps, &era);
+    if (later != samples.end()) {
+      const auto skipped = static_cast<uint64_t>(later - samples.begin());
+      Aligner aligner(line, jumps, rates);
+      best = aligner.Run({later, samples.end()}, era);
+      best_left_out = aligner.left_out() + skipped;
+    }
   }
   *malformed += best_left_out;
   for (Count& count : best) {

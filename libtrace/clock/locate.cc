@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 #include "libtrace/clock/map_data.h"
 
@@ -26,8 +27,6 @@ int64_t ToTicks(double ticks) { return static_cast<int64_t>(std::clamp(ticks, -2
 
 // Of the wraps that are possible so many are taken, the first and the last among them.
 constexpr int64_t kWrapsTaken = 4;
-// Longer gaps are those of damaged traces, or beyond all samples.
-constexpr double kFarNs = 1e11;
 // Where nothing bounds a time it is this many wraps from the samples at most.
 constexpr double kWrapsBeyond = 2;
 // Curves that are looked at for one reading.
@@ -55,22 +54,25 @@ bool MapData::IsBetween(const Place& place) const {
          (!curve.back.smooth && position_ns > curve.knots.back().position_ns);
 }
 
+size_t MapData::CurveNear(int64_t host_ns) const {
+  const auto after =
+      std::upper_bound(curves.begin() + 1, curves.end(), host_ns,
+                       [](int64_t ns, const Curve& curve) { return ns < curve.first_host_ns(); });
+  return static_cast<size_t>(after - curves.begin()) - 1;
+}
+
 Place MapData::Locate(uint64_t ticks, int64_t near_ns) const {
   if (curves.size() == 1 && !line.wraps() && counts[0].eras.size() == 1) {
     return {0, line.SignedTicks(curves[0].base_ticks, ticks)};
   }
   const bool has_hint = near_ns != Map::kNoHint;
   size_t at = curves.size() - 1;
-  if (has_hint) {
-    const auto after =
-        std::upper_bound(curves.begin() + 1, curves.end(), near_ns,
-                         [](int64_t ns, const Curve& curve) { return ns < curve.first_host_ns(); });
-    at = static_cast<size_t>(after - curves.begin()) - 1;
-  }
+  if (has_hint) at = CurveNear(near_ns);
   // The ticks may belong to a neighbour: the hint is a time nearby, no more. Of the
-  // places that are on a curve the one nearest to the hint, else the nearest to a curve.
+  // places that are on a curve the one nearest to the hint; else of those beside a curve.
   Place best;
   double best_outside = kInfinity, best_distance = kInfinity;
+  size_t cursor = 0;
   const size_t from = has_hint && at > 0 ? at - 1 : at;
   const size_t to = std::min(at + 1, curves.size() - 1);
   for (size_t c = from; c <= to; ++c) {
@@ -85,8 +87,15 @@ Place MapData::Locate(uint64_t ticks, int64_t near_ns) const {
       const double first = std::max(curve.knots.front().position_ns, PositionNs(era->from));
       const double last = std::min(curve.knots.back().position_ns, PositionNs(era->to));
       const double ns = PositionNs(position);
-      const double outside = std::max({0.0, first - ns, ns - last});
-      const double distance = std::abs(ns - near_position);
+      double outside = std::max({0.0, first - ns, ns - last});
+      double distance = std::abs(ns - near_position);
+      if (outside > 0 && has_hint) {
+        // Far from a curve its rate is no measure: what counts is when that would be.
+        const Interval when = At({c, position}, &cursor);
+        distance =
+            static_cast<double>(std::max({int64_t{0}, when.lo_ns - near_ns, near_ns - when.hi_ns}));
+        outside = 1;
+      }
       if (outside < best_outside || (outside == best_outside && distance < best_distance)) {
         best = {c, position};
         best_outside = outside, best_distance = distance;
@@ -94,6 +103,33 @@ Place MapData::Locate(uint64_t ticks, int64_t near_ns) const {
     }
   }
   return best;
+}
+
+// Where the clock can have been at a host time, at the earliest: the last knot that it had
+// certainly passed, or how far before the first one it can have been.
+double MapData::Earliest(const Curve& curve, int64_t ns) const {
+  const double beyond = kWrapsBeyond * line.wrap_ns();
+  if (ns == Window::kMin) return curve.knots.front().position_ns - beyond;
+  const auto host = static_cast<double>(ns - curve.base_host_ns);
+  const auto passed =
+      std::partition_point(curve.knots.begin(), curve.knots.end(),
+                           [&](const Knot& k) { return k.position_ns + k.hi < host - 1; });
+  if (passed != curve.knots.begin()) return std::prev(passed)->position_ns;
+  const Knot& first = curve.knots.front();
+  return first.position_ns - rates.hi * std::min(first.position_ns + first.hi - host + 1, kFarNs);
+}
+
+// And at the latest.
+double MapData::Latest(const Curve& curve, int64_t ns) const {
+  const double beyond = kWrapsBeyond * line.wrap_ns();
+  if (ns == Window::kMax) return curve.knots.back().position_ns + beyond;
+  const auto host = static_cast<double>(ns - curve.base_host_ns);
+  const auto ahead =
+      std::partition_point(curve.knots.begin(), curve.knots.end(),
+                           [&](const Knot& k) { return k.position_ns + k.lo <= host + 1; });
+  if (ahead != curve.knots.end()) return ahead->position_ns;
+  const Knot& last = curve.knots.back();
+  return last.position_ns + rates.hi * std::min(host + 1 - last.position_ns - last.lo, kFarNs);
 }
 
 void MapData::AddPlaces(size_t c, uint64_t ticks, const Window& window,
@@ -116,26 +152,22 @@ void MapData::AddPlaces(size_t c, uint64_t ticks, const Window& window,
   };
   for (const Era& era : counts[curve.count].eras) {
     if (era.jumps < window.min_jumps || era.jumps > window.max_jumps) continue;
-    const double from = std::max(static_cast<double>(era.from), std::floor(lo_ns / tick_ns));
-    const double to = std::min(static_cast<double>(era.to), std::ceil(hi_ns / tick_ns));
+    // Where the curve broke nothing is known of where on its line a jump was that lies beyond.
+    const bool open_front = !curve.front.smooth && PositionNs(era.from) < first_ns;
+    const bool open_back = !curve.back.smooth && PositionNs(era.to) > last_ns;
+    const double era_from = open_front ? -kInfinity : static_cast<double>(era.from);
+    const double era_to = open_back ? kInfinity : static_cast<double>(era.to);
+    const double from = std::max(era_from, std::floor(lo_ns / tick_ns));
+    const double to = std::min(era_to, std::ceil(hi_ns / tick_ns));
     const int64_t distance = line.SignedTicks(curve.base_ticks, line.Mask(ticks + era.shift));
     if (!line.wraps()) {
       const auto at = static_cast<double>(distance);
       if (from <= at && at <= to) try_place(distance);
       continue;
     }
-    // All wraps that the window allows, give or take how well positions are known there.
-    const auto limit = [&](int64_t ns, double sign) {
-      if (ns == Window::kMin) ns = curve.first_host_ns() - ToNs(kWrapsBeyond * line.wrap_ns());
-      if (ns == Window::kMax) ns = curve.last_host_ns() + ToNs(kWrapsBeyond * line.wrap_ns());
-      const double position = PositionNear(curve, ns);
-      const Bounds bounds = OffsetAt(curve, position, &cursor);
-      return (position +
-              sign * (rates.hi * std::min(bounds.hi - bounds.lo, kFarNs) + 2 * tick_ns)) /
-             tick_ns;
-    };
-    const double least = std::max(from, limit(window.lo_ns, -1));
-    const double most = std::min(to, limit(window.hi_ns, 1));
+    // All wraps that the window allows.
+    const double least = std::max(from, Earliest(curve, window.lo_ns) / tick_ns - 2);
+    const double most = std::min(to, Latest(curve, window.hi_ns) / tick_ns + 2);
     if (least > most) continue;
     const int64_t wrap = ToTicks(line.wrap_ns() / tick_ns);
     const int64_t first = line.AtLeast(distance, least);
@@ -187,6 +219,40 @@ std::vector<Place> MapData::Places(uint64_t ticks, const Window& window) const {
   return places;
 }
 
+bool MapData::GapWithin(const Window& window, bool unseen_only, Interval* gap) const {
+  bool any = false;
+  const auto add = [&](int64_t lo_ns, int64_t hi_ns) {
+    if (hi_ns < window.lo_ns || lo_ns > window.hi_ns) return;
+    gap->lo_ns = any ? std::min(gap->lo_ns, lo_ns) : lo_ns;
+    gap->hi_ns = any ? std::max(gap->hi_ns, hi_ns) : hi_ns;
+    any = true;
+  };
+  // Before and after all samples, where the clock broke there: what it showed then is on no curve.
+  const Curve& head = curves.front();
+  const Curve& tail = curves.back();
+  if (!head.front.smooth) {
+    const Knot& knot = head.knots.front();
+    add(head.front.limit_ns, head.base_host_ns + ToNs(std::ceil(knot.position_ns + knot.hi)));
+  }
+  if (!tail.back.smooth) {
+    const Knot& knot = tail.knots.back();
+    add(tail.base_host_ns + ToNs(std::floor(knot.position_ns + knot.lo)), tail.back.limit_ns);
+  }
+  const auto ends_before = [](const Curve& curve, int64_t ns) { return curve.back.limit_ns < ns; };
+  const auto first = std::lower_bound(curves.begin(), curves.end(), window.lo_ns, ends_before);
+  for (auto c = static_cast<size_t>(first - curves.begin()); c + 1 < curves.size(); ++c) {
+    const int64_t lo_ns = curves[c + 1].front.limit_ns;
+    const int64_t hi_ns = curves[c].back.limit_ns;
+    if (lo_ns > window.hi_ns) break;
+    if (curves[c].back.smooth) continue;
+    const double length = rates.hi * static_cast<double>(hi_ns - lo_ns);
+    if (unseen_only && (!line.wraps() || length < line.wrap_ns())) continue;
+    add(lo_ns, hi_ns);
+  }
+  if (any) gap->mid_ns = gap->lo_ns + (gap->hi_ns - gap->lo_ns) / 2;
+  return any;
+}
+
 }  // namespace internal
 
 namespace {
@@ -194,6 +260,17 @@ namespace {
 using internal::Curve;
 using internal::MapData;
 using internal::Place;
+
+// Both where the ticks put a time and when it was otherwise known to be.
+void Cover(const Window& window, Interval* at) {
+  // A window that is open on one side is not taken to reach further than recordings are long.
+  const auto far_ns = static_cast<int64_t>(internal::kFarNs);
+  const bool has_lo = window.lo_ns != Window::kMin, has_hi = window.hi_ns != Window::kMax;
+  if (has_lo) at->lo_ns = std::min(at->lo_ns, window.lo_ns);
+  if (has_hi) at->hi_ns = std::max(at->hi_ns, window.hi_ns);
+  if (has_lo && !has_hi) at->hi_ns = std::max(at->hi_ns, window.lo_ns + far_ns);
+  if (has_hi && !has_lo) at->lo_ns = std::min(at->lo_ns, window.hi_ns - far_ns);
+}
 
 // What the window says of a time that the ticks leave open.
 void ClipTo(const Window& window, Interval* at) {
@@ -203,33 +280,13 @@ void ClipTo(const Window& window, Interval* at) {
   at->mid_ns = std::clamp(at->mid_ns, at->lo_ns, at->hi_ns);
 }
 
-// Gaps between two curves that the window meets, where nothing is known but order; with
-// wraps_only those in which the clock may have shown anything, since it wraps that fast.
-bool GapWithin(const MapData& data, const Window& window, bool wraps_only, Interval* gap) {
-  bool any = false;
-  const auto ends_before = [](const Curve& curve, int64_t ns) { return curve.back.limit_ns < ns; };
-  const auto first =
-      std::lower_bound(data.curves.begin(), data.curves.end(), window.lo_ns, ends_before);
-  for (auto c = static_cast<size_t>(first - data.curves.begin()); c + 1 < data.curves.size(); ++c) {
-    const int64_t lo_ns = data.curves[c + 1].front.limit_ns;
-    const int64_t hi_ns = data.curves[c].back.limit_ns;
-    if (lo_ns > window.hi_ns) break;
-    if (data.curves[c].back.smooth || hi_ns < window.lo_ns) continue;
-    const double length = data.rates.hi * static_cast<double>(hi_ns - lo_ns);
-    if (wraps_only && length < data.line.wrap_ns()) continue;
-    if (!any) *gap = {lo_ns, lo_ns, hi_ns};
-    gap->lo_ns = std::min(gap->lo_ns, lo_ns);
-    gap->hi_ns = std::max(gap->hi_ns, hi_ns);
-    any = true;
-  }
-  gap->mid_ns = gap->lo_ns + (gap->hi_ns - gap->lo_ns) / 2;
-  return any;
-}
-
 }  // namespace
 
-DeviceTime Map::Locate(uint64_t raw_ticks, const Window& window) const {
+DeviceTime Map::Locate(uint64_t raw_ticks, const Window& when) const {
   const MapData& data = *data_;
+  // What is known of it contradicts itself: one of both is wrong.
+  Window window = when;
+  if (window.lo_ns > window.hi_ns) std::swap(window.lo_ns, window.hi_ns);
   size_t cursor = 0;
   DeviceTime time;
   time.raw_ticks = data.line.Mask(raw_ticks);
@@ -247,7 +304,7 @@ DeviceTime Map::Locate(uint64_t raw_ticks, const Window& window) const {
   }
   const std::vector<Place> places = data.Places(time.raw_ticks, window);
   Interval gap;
-  const bool in_gap = data.line.wraps() && GapWithin(data, window, true, &gap);
+  const bool in_gap = data.GapWithin(window, true, &gap);
   if (places.size() == 1 && !in_gap) {
     set(places[0]);
     if (time.epoch == kNoEpoch) ClipTo(window, &time.host);
@@ -258,12 +315,14 @@ DeviceTime Map::Locate(uint64_t raw_ticks, const Window& window) const {
     near_ns = window.lo_ns + (window.hi_ns - window.lo_ns) / 2;
   }
   if (places.empty()) {
-    if (GapWithin(data, window, false, &time.host)) {
+    if (data.GapWithin(window, false, &time.host)) {
       time.ticks = time.raw_ticks;
       ClipTo(window, &time.host);
     } else {
-      // It contradicts what is known: where the ticks alone put it, for others to report.
+      // It contradicts what is known. One of both is wrong: from the one to the other.
       set(data.Locate(time.raw_ticks, near_ns));
+      time.epoch = kNoEpoch;
+      Cover(window, &time.host);
     }
     return time;
   }

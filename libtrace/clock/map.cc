@@ -39,7 +39,8 @@ Bounds Lead(const Region& states, const State& mid, double distance_ns, double c
 
 Bounds Beyond(const Curve& curve, const End& end, const Knot& knot, double position_ns,
               bool is_front) {
-  Bounds bounds = Lead(end.states, end.mid, position_ns - knot.position_ns, curve.curvature);
+  Bounds bounds =
+      Lead(end.states, end.mid, position_ns - knot.position_ns, curve.curvature * knot.bend);
   // Offsets of the host times that bound it: the end itself on one side, the
   // neighbouring curve on the other.
   const double limit = static_cast<double>(end.limit_ns - curve.base_host_ns) - position_ns;
@@ -52,6 +53,13 @@ Bounds Beyond(const Curve& curve, const End& end, const Knot& knot, double posit
     if (!end.smooth) bounds.lo = knot.lo + moved, bounds.hi = limit;
     bounds.lo = std::max(bounds.lo, knot.lo + moved);
     bounds.hi = std::min(bounds.hi, limit);
+  }
+  if (end.is_step) {
+    const double other =
+        end.other.offset + end.other.slope * (position_ns - end.other_position_ns) * 1e-9;
+    // The one after it is the higher one where the clock became slower.
+    const bool slower = (end.other.slope < end.mid.slope) == is_front;
+    bounds.mid = slower ? std::max(bounds.mid, other) : std::min(bounds.mid, other);
   }
   bounds.lo = std::min(bounds.lo, bounds.hi);
   return bounds;
@@ -76,15 +84,6 @@ Bounds Between(const Knot& left, const Knot& right, double position_ns, double c
   return {chord(left.lo, right.lo) - bend, mid, chord(left.hi, right.hi) + bend};
 }
 
-Bounds WithinKink(const Curve& curve, const Kink& kink, double position_ns) {
-  const Bounds l = Lead(kink.left, kink.mid_left, position_ns - curve.knots[kink.after].position_ns,
-                        curve.curvature);
-  const Bounds r = Lead(kink.right, kink.mid_right,
-                        position_ns - curve.knots[kink.after + 1].position_ns, curve.curvature);
-  if (kink.slower) return {std::max(l.lo, r.lo), std::max(l.mid, r.mid), std::max(l.hi, r.hi)};
-  return {std::min(l.lo, r.lo), std::min(l.mid, r.mid), std::min(l.hi, r.hi)};
-}
-
 }  // namespace
 
 int64_t Curve::first_host_ns() const { return HostOf(*this, knots.front()); }
@@ -99,12 +98,8 @@ Bounds OffsetAt(const Curve& curve, double position_ns, size_t* cursor) {
   } else if (i == knots.size()) {
     bounds = Beyond(curve, curve.back, knots.back(), position_ns, false);
   } else {
-    const auto kink =
-        std::lower_bound(curve.kinks.begin(), curve.kinks.end(), i - 1,
-                         [](const Kink& candidate, size_t knot) { return candidate.after < knot; });
-    bounds = kink != curve.kinks.end() && kink->after == i - 1
-                 ? WithinKink(curve, *kink, position_ns)
-                 : Between(knots[i - 1], knots[i], position_ns, curve.curvature);
+    bounds = Between(knots[i - 1], knots[i], position_ns,
+                     curve.CurvatureBetween(knots[i - 1], knots[i]));
   }
   bounds.mid = std::clamp(bounds.mid, bounds.lo, bounds.hi);
   return bounds;

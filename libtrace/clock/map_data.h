@@ -14,6 +14,9 @@
 
 namespace acceltrace::clock::internal {
 
+// Longer gaps are those of damaged traces, or beyond all samples.
+inline constexpr double kFarNs = 1e11;
+
 // To whole ns, within int64_t and with room for a base to be added.
 inline int64_t ToNs(double ns) { return static_cast<int64_t>(std::clamp(ns, -4e18, 4e18)); }
 
@@ -23,15 +26,7 @@ struct Knot {
   double position_ns = 0;
   double lo = 0, mid = 0, hi = 0;
   double slope_lo = 0, slope_mid = 0, slope_hi = 0;
-};
-
-// An unannounced change of frequency, somewhere between knots `after` and after + 1:
-// the clock followed `left` until both met, then `right`.
-struct Kink {
-  size_t after = 0;
-  bool slower = false;  // host time per tick grows
-  Region left, right;   // at those knots
-  State mid_left, mid_right;
+  double bend = 1;  // of the curve's curvature, see Node
 };
 
 // One end of a curve: where it goes from there.
@@ -43,6 +38,11 @@ struct End {
   bool smooth = true;
   // Host times (ns) that the clock cannot have passed: of the neighbouring curve.
   int64_t limit_ns = 0;
+  // One change of frequency that nobody told would explain the break: the clock is likely to
+  // have followed one curve until it met the other. That one, where its end is.
+  bool is_step = false;
+  State other;
+  double other_position_ns = 0;
 };
 
 // A stretch without jumps.
@@ -50,13 +50,16 @@ struct Curve {
   size_t count = 0;  // which one it is of
   uint64_t base_ticks = 0;
   int64_t base_host_ns = 0;
-  double curvature = 0;     // ns/s^2
+  double curvature = 0;     // ns/s^2, times the bend of the knots around a place
   std::vector<Knot> knots;  // by position, at least one
-  std::vector<Kink> kinks;  // by knot
   // Knots where the frequency changed as the device told: the next knot is what it was after.
   std::vector<size_t> cuts;
   End front, back;
+  bool step_front = false;  // likely no more than a change of frequency after the one before it
 
+  double CurvatureBetween(const Knot& a, const Knot& b) const {
+    return curvature * std::max(a.bend, b.bend);
+  }
   int64_t first_host_ns() const;
   int64_t last_host_ns() const;
 };
@@ -100,8 +103,15 @@ struct MapData {
   // All places that the window allows, or some if there are many, the first and the last
   // among them.
   std::vector<Place> Places(uint64_t ticks, const Window& window) const;
+  // Times within the window that are between two curves, or beyond one that broke: nothing is
+  // known there but order. unseen_only: only those where the clock may have shown anything.
+  bool GapWithin(const Window& window, bool unseen_only, Interval* gap) const;
+  // Which curve is likely to have been followed at a host time.
+  size_t CurveNear(int64_t host_ns) const;
 
  private:
+  double Earliest(const Curve& curve, int64_t ns) const;
+  double Latest(const Curve& curve, int64_t ns) const;
   void AddPlaces(size_t curve, uint64_t ticks, const Window& window,
                  std::vector<Place>* places) const;
 };

@@ -25,14 +25,11 @@ double Ppm(double slope) { return (1 / (1 + slope * 1e-9) - 1) * 1e6; }
 // Rates of the stretches between changes of frequency.
 void MeasureRates(const Curve& curve, Quality* quality) {
   size_t from = 0;
-  auto kink = curve.kinks.begin();
   auto cut = curve.cuts.begin();
   for (size_t i = 0; i < curve.knots.size(); ++i) {
     const bool at_end = i + 1 == curve.knots.size();
-    const bool at_kink = kink != curve.kinks.end() && kink->after == i;
     const bool at_cut = cut != curve.cuts.end() && *cut == i;
-    if (!at_end && !at_kink && !at_cut) continue;
-    if (at_kink) ++kink;
+    if (!at_end && !at_cut) continue;
     if (at_cut) ++cut;
     const Knot& a = curve.knots[from];
     const Knot& b = curve.knots[i];
@@ -59,6 +56,7 @@ void Measure(std::span<const Count> counts, MapData* data) {
   quality.steps = quality.pieces > data->curves.size()
                       ? quality.pieces - static_cast<uint32_t>(data->curves.size())
                       : 0;
+  for (const Curve& curve : data->curves) quality.steps += curve.step_front;
   quality.first_ns = data->curves.front().first_host_ns();
   quality.last_ns = data->curves.back().last_host_ns();
   const Curve& last = data->curves.back();

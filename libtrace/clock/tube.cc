@@ -75,7 +75,8 @@ void PassKick(const Node& node, const Motion& motion, bool forward, double slope
   const double kick = std::isinf(node.kick) ? node.kick : motion.doubt * node.kick;
   region->Shift(0, forward ? node.turn : -node.turn);
   region->Kick(kick, {motion.slopes.lo - slope, motion.slopes.hi - slope});
-  region->Blur(motion.doubt * node.blur_ns);
+  // Of a told change its size is in doubt, and its place within a tick whatever its size.
+  region->Blur((std::isinf(node.kick) ? 1 : 0.5 * (1 + motion.doubt)) * node.blur_ns);
 }
 
 std::vector<Piece> Segment(std::span<Node> nodes, const Motion& motion) {
@@ -101,7 +102,8 @@ std::vector<Piece> Segment(std::span<Node> nodes, const Motion& motion) {
       ++i;
       continue;
     }
-    region.Advance(SecondsBetween(nodes[i - 1], node), motion.curvature);
+    region.Advance(SecondsBetween(nodes[i - 1], node),
+                   motion.curvature * BendBetween(nodes[i - 1], node));
     PassKick(node, motion, true, 0, &region);
     Region clipped = region;
     if (!clipped.ClipOffset(node.gate)) {
@@ -114,7 +116,7 @@ std::vector<Piece> Segment(std::span<Node> nodes, const Motion& motion) {
       }
       // A wide bracket passes anything: it does not clear those that contradict.
       if (failed.empty()) pieces.back().last = i;
-      pieces.back().witnesses += node.witness;
+      pieces.back().witnesses += node.witness && !node.repeated;
     }
     ++i;
   }
@@ -139,7 +141,8 @@ bool IsFeasible(std::span<const Node> nodes, const Motion& motion) {
       if (HasBothSides(node) && !node.rejected) region = Start(node, motion);
       continue;
     }
-    region.Advance(SecondsBetween(nodes[i - 1], node), motion.curvature);
+    region.Advance(SecondsBetween(nodes[i - 1], node),
+                   motion.curvature * BendBetween(nodes[i - 1], node));
     PassKick(node, motion, true, 0, &region);
     if (!node.rejected && !region.ClipOffset(node.gate)) return false;
   }
@@ -173,12 +176,13 @@ Tube Smooth(std::span<Node> nodes, const Motion& motion, bool brackets_only) {
     const double seconds = SecondsBetween(nodes[i], nodes[i + 1]);
     const double offset = origins[i].offset + origins[i].slope * seconds - origins[i + 1].offset;
     const double slope = origins[i].slope - origins[i + 1].slope;
+    const double curvature = motion.curvature * BendBetween(nodes[i], nodes[i + 1]);
     if (forward) {
-      region->Advance(seconds, motion.curvature);
+      region->Advance(seconds, curvature);
       region->Shift(offset, slope);
     } else {
       region->Shift(-offset, -slope);
-      region->Advance(-seconds, motion.curvature);
+      region->Advance(-seconds, curvature);
     }
   };
 

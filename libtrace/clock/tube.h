@@ -6,6 +6,7 @@
 #ifndef LIBTRACE_CLOCK_TUBE_H_
 #define LIBTRACE_CLOCK_TUBE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -28,6 +29,7 @@ struct Node {
   bool rejected = false;
   bool ptm = false;            // a bracket that is a cross-timestamp
   bool witness = false;        // a bracket narrow enough to contradict others
+  bool repeated = false;       // a witness beside another of the same sample
   bool wraps_guessed = false;  // see Reading
   double position_ns = 0;
   Range gate;  // the offset lies within
@@ -37,11 +39,22 @@ struct Node {
   double kick = 0;
   // How far the offset may be off after it, since the change came anywhere within a tick.
   double blur_ns = 0;
+  // How much more the curve may bend here than a clock's that runs at its nominal rate.
+  double bend = 1;
 };
+
+// How much more a curve may bend at a node. A clock wanders by so much of its rate in a second of
+// the host's; a curve counts nominal seconds, which last `slope` host seconds each.
+inline double BendOf(double slope) {
+  // Near its nominal rate the assumption has room enough for it.
+  constexpr double kNominal = 1.1;
+  return slope <= kNominal ? 1 : slope * slope;
+}
+inline double BendBetween(const Node& a, const Node& b) { return std::max(a.bend, b.bend); }
 
 // How the clock may move.
 struct Motion {
-  double curvature = 0;  // ns/s^2
+  double curvature = 0;  // ns/s^2, times the bend of the nodes
   Range slopes;          // ns/s, where nothing is known
   double doubt = 1;      // of what devices told: the share of each kick that is allowed
 };

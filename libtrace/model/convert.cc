@@ -291,7 +291,7 @@ class Conversion {
             loss.has_times = true;
             const auto& near = decoder_.near.losses[b];
             const clock::Window window =
-                windows_->OfStream(row < near.size() ? near[row] : clock::Map::kNoHint);
+                windows_->OfStream(row, row < near.size() ? near[row] : clock::Map::kNoHint);
             loss.first = clock.Locate(static_cast<uint64_t>(loss.first_ns), window);
             loss.last = clock.Locate(static_cast<uint64_t>(loss.last_ns), window);
           }

@@ -80,6 +80,7 @@ void Decoder::AddDevice(const proto::Device& device) {
   clocks.emplace_back(clock::ClockInfo::From(device.clock()));
   latched.emplace_back();
   near.counters.emplace_back();
+  batch_samples_ns.emplace_back();
   records_.emplace_back();
   last_sample_ns_.push_back(clock::Map::kNoHint);
 }
@@ -385,6 +386,7 @@ void Decoder::AddClocks(const proto::ClockBatch& batch, size_t rows) {
     const int64_t at_ns = befores.Next();
     if (last_sample_ns_[row] == clock::Map::kNoHint) HintBefore(row, at_ns);
     last_sample_ns_[row] = at_ns;
+    if (i == 0) batch_samples_ns[row].push_back(at_ns);
   }
 }
 

@@ -50,6 +50,8 @@ class Decoder {
   // What snapshots read through the driver tell of their device's clock, by device row.
   std::vector<std::vector<clock::Constraint>> latched;
   Near near;
+  // The first clock sample of each batch of them, by device row, in order of the stream.
+  std::vector<std::vector<int64_t>> batch_samples_ns;
   // The device's own numbers of its records, 0 where the trace has none.
   std::vector<uint64_t> event_records;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> op_names;  // (pid, tag) to string id

@@ -9,8 +9,8 @@ namespace {
 using clock::Window;
 using proto::DeviceEventBatch;
 
-// A row without a record number came to the stream within this of the clock sample before
-// it: the daemon sends what it has each half second.
+// A row without a record number is this much older than the clock sample before it in the
+// stream, or newer than the one behind it, at most: the daemon sends what it has each half second.
 constexpr int64_t kStreamNs = 2'000'000'000;
 // The recording's own begin and end are noted close to the first and the last record.
 constexpr int64_t kMarginNs = 200'000'000;
@@ -53,6 +53,10 @@ Windows::Windows(const Model& model, const Decoder& decoder, const HostJobs& hos
   for (size_t i = 0; i < events.size(); ++i) {
     const bool jump = events.kind[i] == DeviceEventBatch::KIND_CLOCK && events.arg1[i] != 0;
     add(events.device[i], decoder.event_records[i], kNoTime, kNoTime, jump);
+  }
+  for (uint32_t d = 0; d < devices_.size(); ++d) {
+    devices_[d].samples_ns = decoder.batch_samples_ns[d];
+    std::sort(devices_[d].samples_ns.begin(), devices_[d].samples_ns.end());
   }
   for (Device& device : devices_) {
     auto& records = device.records;
@@ -153,7 +157,7 @@ Window Windows::OfEvent(size_t row) const {
   const uint32_t device = events.device[row];
   Window window = OfRecord(device, decoder_.event_records[row], decoder_.near.device_events[row]);
   if (!devices_[device].ordered) {
-    window = OfStream(decoder_.near.device_events[row]);
+    window = OfStream(device, decoder_.near.device_events[row]);
   } else {
     // Read when its record was made: of all jumps before it and of none after it.
     const bool jump = events.kind[row] == DeviceEventBatch::KIND_CLOCK && events.arg1[row] != 0;
@@ -170,13 +174,14 @@ Window Windows::OfEvent(size_t row) const {
   return window;
 }
 
-Window Windows::OfStream(int64_t near_ns) const {
+Window Windows::OfStream(uint32_t device, int64_t near_ns) const {
   Window window;
   window.near_ns = near_ns;
-  if (near_ns != clock::Map::kNoHint) {
-    window.lo_ns = near_ns - kStreamNs;
-    window.hi_ns = near_ns + kStreamNs;
-  }
+  if (near_ns != clock::Map::kNoHint) window.lo_ns = near_ns - kStreamNs;
+  // Samples may be missing: the next one is not always soon behind.
+  const auto& samples_ns = devices_[device].samples_ns;
+  const auto next = std::upper_bound(samples_ns.begin(), samples_ns.end(), near_ns);
+  if (next != samples_ns.end()) window.hi_ns = *next + kStreamNs;
   Bound(&window);
   return window;
 }
@@ -191,7 +196,7 @@ Window Windows::OfCounters(uint32_t device, size_t row) const {
     window.hi_ns = samples.host_after_ns[row];
     return window;
   }
-  return OfStream(near_ns);
+  return OfStream(device, near_ns);
 }
 
 }  // namespace acceltrace::model

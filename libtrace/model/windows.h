@@ -31,8 +31,8 @@ class Windows {
   clock::Window OfCommand(size_t row, bool made) const;
   clock::Window OfEvent(size_t row) const;
   clock::Window OfCounters(uint32_t device, size_t row) const;
-  // Of what has no record: near a sample in the stream.
-  clock::Window OfStream(int64_t near_ns) const;
+  // Of what has no record: between two clock samples of its device in the stream.
+  clock::Window OfStream(uint32_t device, int64_t near_ns) const;
 
  private:
   // A device's records in order, with the host times that bound when each was made.
@@ -43,8 +43,9 @@ class Windows {
   };
   struct Device {
     bool ordered = false;
-    std::vector<Record> records;  // lo_ns: of this and those before; hi_ns: and those after
-    std::vector<uint32_t> jumps;  // told up to and including each record
+    std::vector<Record> records;      // lo_ns: of this and those before; hi_ns: and those after
+    std::vector<uint32_t> jumps;      // told up to and including each record
+    std::vector<int64_t> samples_ns;  // the first clock sample of each batch, sorted
   };
   const HostJob* SideOf(uint32_t device, uint32_t job) const;
   void Bound(clock::Window* window) const;

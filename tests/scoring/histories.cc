@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// clock-histories [--seed N] [--count N] [--json] [--verbose]: random histories of device
+// clock-histories [--seed N] [--count N] [--harsh] [--json] [--verbose]: random histories of device
 // clocks, each loaded as a trace and every time compared with the truth. Exit 1 when one is
 // outside its interval. Room: tests/scoring.
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "tests/scoring/history.h"
+#include "tests/scoring/history_figures.h"
 
 namespace acceltrace::scoring {
 namespace {
@@ -23,7 +23,7 @@ double AtFraction(std::vector<double>* values, double fraction) {
 
 int Main(int argc, char** argv) {
   uint64_t seed = 1, count = 200;
-  bool verbose = false, json = false;
+  bool verbose = false, json = false, harsh = false;
   for (int i = 1; i < argc; ++i) {
     const bool more = i + 1 < argc;
     if (std::strcmp(argv[i], "--seed") == 0 && more) {
@@ -34,15 +34,18 @@ int Main(int argc, char** argv) {
       verbose = true;
     } else if (std::strcmp(argv[i], "--json") == 0) {
       json = true;
+    } else if (std::strcmp(argv[i], "--harsh") == 0) {
+      harsh = true;
     } else {
-      std::fprintf(stderr, "usage: clock-histories [--seed N] [--count N] [--json] [--verbose]\n");
+      std::fprintf(
+          stderr, "usage: clock-histories [--seed N] [--count N] [--harsh] [--json] [--verbose]\n");
       return 2;
     }
   }
   Verdict all;
-  uint64_t bad = 0, refused = 0;
+  uint64_t bad = 0, refused = 0, figures = 0, figures_outside = 0;
   for (uint64_t s = seed; s < seed + count; ++s) {
-    const History history = MakeHistory(s);
+    const History history = MakeHistory(s, harsh);
     const auto model = LoadHistory(history);
     if (model == nullptr) {
       std::fprintf(stderr, "seed %llu: cannot be loaded\n", static_cast<unsigned long long>(s));
@@ -53,19 +56,26 @@ int Main(int argc, char** argv) {
     all.times += verdict.times, all.outside += verdict.outside, all.open += verdict.open;
     all.durations += verdict.durations, all.durations_outside += verdict.durations_outside;
     all.widths.insert(all.widths.end(), verdict.widths.begin(), verdict.widths.end());
-    const bool failed = verdict.outside + verdict.durations_outside > 0;
+    const FigureScore score = CheckFigures(*model, history);
+    figures += score.figures, figures_outside += score.outside;
+    const bool failed = verdict.outside + verdict.durations_outside + score.outside > 0;
     bad += failed;
     if (verbose || failed) {
       std::fprintf(json ? stderr : stdout,
-                   "seed %llu: %llu of %llu times outside, %llu of %llu durations, %llu open; %s\n"
-                   "  %s\n",
+                   "seed %llu: %llu of %llu times outside, %llu of %llu durations, %llu of %llu "
+                   "figures, %llu open; %s\n  %s\n",
                    static_cast<unsigned long long>(s),
                    static_cast<unsigned long long>(verdict.outside),
                    static_cast<unsigned long long>(verdict.times),
                    static_cast<unsigned long long>(verdict.durations_outside),
                    static_cast<unsigned long long>(verdict.durations),
+                   static_cast<unsigned long long>(score.outside),
+                   static_cast<unsigned long long>(score.figures),
                    static_cast<unsigned long long>(verdict.open), history.text.c_str(),
                    verdict.worst.c_str());
+      for (const std::string& figure : score.worst) {
+        std::fprintf(json ? stderr : stdout, "  %s\n", figure.c_str());
+      }
     }
   }
   const double open =
@@ -78,6 +88,8 @@ int Main(int argc, char** argv) {
                                  {"outside", all.outside},
                                  {"durations", all.durations},
                                  {"durations_outside", all.durations_outside},
+                                 {"figures", figures},
+                                 {"figures_outside", figures_outside},
                                  {"histories_outside", bad},
                                  {"clocks_refused", refused},
                                  {"open_percent", open},
@@ -86,14 +98,17 @@ int Main(int argc, char** argv) {
     std::printf("%s\n", line.dump().c_str());
   } else {
     std::printf(
-        "%llu histories: %llu of %llu times and %llu of %llu durations outside, in %llu "
-        "histories; %llu clocks refused; %.2f %% of times between two counts or open; width of "
+        "%llu histories: %llu of %llu times, %llu of %llu durations and %llu of %llu figures "
+        "outside, in %llu histories; %llu clocks refused; %.2f %% of times between two counts or "
+        "open; width of "
         "the others, round trip and tick = 1: %.2f p50, %.2f p99\n",
         static_cast<unsigned long long>(count), static_cast<unsigned long long>(all.outside),
         static_cast<unsigned long long>(all.times),
         static_cast<unsigned long long>(all.durations_outside),
-        static_cast<unsigned long long>(all.durations), static_cast<unsigned long long>(bad),
-        static_cast<unsigned long long>(refused), open, p50, p99);
+        static_cast<unsigned long long>(all.durations),
+        static_cast<unsigned long long>(figures_outside), static_cast<unsigned long long>(figures),
+        static_cast<unsigned long long>(bad), static_cast<unsigned long long>(refused), open, p50,
+        p99);
   }
   return bad > 0 ? 1 : 0;
 }

@@ -43,6 +43,7 @@ struct Event {
   double at_ns = 0;
   uint32_t kind = 0;  // proto::DeviceEventBatch::Kind
   uint64_t arg0 = 0, arg1 = 0, queue = 0, id = 0;
+  bool lost = false;  // its record
 };
 
 struct CommandRow {
@@ -92,7 +93,8 @@ struct Machine {
 
 class Maker {
  public:
-  explicit Maker(uint64_t seed) : random_(seed * 0x9e3779b97f4a7c15ULL + 1) {
+  Maker(uint64_t seed, bool harsh)
+      : random_(seed * 0x9e3779b97f4a7c15ULL + (harsh ? 2 : 1)), harsh_(harsh) {
     history_.seed = seed;
   }
 
@@ -103,6 +105,10 @@ class Maker {
     history_.text = fmt("%.1f s", seconds);
     host_loss_ = random_.Chance(0.3) ? 0.02 : 0;
     device_loss_ = random_.Chance(0.3) ? 0.02 : 0;
+    if (harsh_) {
+      host_loss_ = random_.Chance(0.5) ? random_.LogUniform(0.01, 0.5) : 0;
+      device_loss_ = random_.Chance(0.5) ? random_.LogUniform(0.01, 0.3) : 0;
+    }
     for (int d = 0; d < devices; ++d) AddMachine(static_cast<uint32_t>(d));
     WritePackets();
     for (Machine& machine : machines_) history_.truth.clocks.push_back(machine.c());
@@ -151,8 +157,17 @@ class Maker {
     Number(&machine);
   }
 
-  void Tell(Machine* machine, double at_ns, bool jump) {
+  // Of two changes that nobody tells a sample must have been between.
+  bool MayBeUnseen(double at_ns) const { return at_ns > unseen_ns_ + 1.2 * period_ns_; }
+
+  // seen: so large that samples show it.
+  void Tell(Machine* machine, double at_ns, bool jump, bool seen) {
     Event event;
+    event.lost = harsh_ && seen && MayBeUnseen(at_ns) && random_.Chance(0.3);
+    if (event.lost) {
+      history_.text += " (lost)";
+      unseen_ns_ = at_ns;
+    }
     event.at_ns = at_ns;
     event.kind = DeviceEventBatch::KIND_CLOCK;
     event.arg0 = static_cast<uint64_t>(machine->hz * machine->c().RatioAt(at_ns) * 1e3);
@@ -165,6 +180,12 @@ class Maker {
     machine->clock.front().SetRate(at_ns, ratio * (1 + machine->ppm * 1e-6), wander);
   }
 
+  // How far it looks to be, past whole wraps.
+  static double SeenJump(const Machine& machine, int64_t ticks) {
+    const double wrap = std::ldexp(1.0, static_cast<int>(machine.bits));
+    return std::abs(std::remainder(static_cast<double>(ticks), wrap));
+  }
+
   int64_t JumpTicks(const Machine& machine, double least_ns) {
     const int64_t known[] = {12345678, -777, -123456789, -54321};
     const double least = least_ns * 1e-9 * machine.hz;
@@ -174,9 +195,7 @@ class Maker {
               ? known[random_.Below(4)]
               : static_cast<int64_t>(random_.LogUniform(1, 1e10) * (random_.Chance(0.5) ? -1 : 1));
       // Untold ones must be seen, also past whole wraps.
-      const double wrap = std::ldexp(1.0, static_cast<int>(machine.bits));
-      const double apart = std::abs(std::remainder(static_cast<double>(ticks), wrap));
-      if (apart >= least) return ticks;
+      if (SeenJump(machine, ticks) >= least) return ticks;
     }
     return static_cast<int64_t>(4 * least) + 1;
   }
@@ -187,17 +206,22 @@ class Maker {
     SetRatio(machine, kStartNs, 1, wander);
     double at = kStartNs + random_.Uniform(-0.2, 1.5) * kSecond;
     // What nobody tells is found if nothing else happens nearby.
-    const double alone_ns = 6 * period_ns_ + 20 * kMs;
+    const double usual_ns = 6 * period_ns_ + 20 * kMs;
     const double trip = machine->request_ns + machine->return_ns + 10 * machine->jitter_ns;
-    const int changes = random_.Below(7);
+    const double least_ticks = (3 * trip * 1e-9 * machine->hz) + 3;
+    const int changes = random_.Below(harsh_ ? 13 : 7);
     bool last_untold = false;
+    unseen_ns_ = 0;
     for (int i = 0; i < changes && at < end_ns_; ++i) {
       const int what = random_.Below(8);
       const bool untold = what >= 6;
       at = std::max(at, kStartNs + 1);
+      const double alone_ns = harsh_ ? usual_ns * random_.Uniform(0, 0.5) : usual_ns;
       if (untold || last_untold) at += alone_ns;
+      if (harsh_ && untold && !MayBeUnseen(at)) at = unseen_ns_ + 1.3 * period_ns_;
       if (at > end_ns_ - (untold ? alone_ns : 0)) break;
       last_untold = untold;
+      if (untold) unseen_ns_ = at;
       if (what <= 2) {
         const int64_t ticks = JumpTicks(*machine, 0);
         clock.Jump(at, ticks);
@@ -205,15 +229,16 @@ class Maker {
         if (clock.RawBefore(at) == 0)
           clock.Jump(at, -ticks);
         else
-          Tell(machine, at, true);
+          Tell(machine, at, true, SeenJump(*machine, ticks) >= least_ticks);
         history_.text +=
             fmt(", jump %+lld at %.6f", static_cast<long long>(ticks), (at - kStartNs) * 1e-9);
       } else if (what <= 4) {
         const double ratio = random_.Chance(0.5)
                                  ? random_.Uniform(0.4, 1.6)
                                  : machine->ratio * (1 + random_.Uniform(-3e-4, 3e-4));
+        const bool seen = std::abs(ratio / machine->ratio - 1) > 0.02;
         SetRatio(machine, at, ratio, wander);
-        Tell(machine, at, false);
+        Tell(machine, at, false, seen);
         history_.text += fmt(", rate %.6f at %.6f", ratio, (at - kStartNs) * 1e-9);
       } else if (what == 5) {
         const double from = machine->ratio;
@@ -224,7 +249,7 @@ class Maker {
             fmt(", ramp to %.6f from %.6f by %.1f ms", to, (at - kStartNs) * 1e-9, step / kMs);
         for (int s = 1; s <= 64 && at < end_ns_; ++s, at += step) {
           SetRatio(machine, at, from + (to - from) * s / 64, wander);
-          Tell(machine, at, false);
+          Tell(machine, at, false, false);
         }
       } else if (what == 6) {
         if (random_.Chance(0.3)) {
@@ -278,8 +303,10 @@ class Maker {
       return at;
     };
     const bool latched = random_.Chance(0.6);
-    burst(kStartNs);
-    for (double at = kStartNs + 2 * kMs; at < end_ns_; at += period_ns_) {
+    const bool restless = harsh_ && random_.Chance(0.5);
+    if (!harsh_ || random_.Chance(0.8)) burst(kStartNs);
+    for (double at = kStartNs + 2 * kMs; at < end_ns_;
+         at += period_ns_ * (restless ? random_.Uniform(0.05, 1) : 1)) {
       double next = take(at);
       for (int i = 0; i < (latched ? 4 : 0); ++i) {
         clock::Sample latch;
@@ -288,7 +315,7 @@ class Maker {
                                       latch.host_after_ns);
       }
     }
-    burst(end_ns_);
+    if (!harsh_ || random_.Chance(0.8)) burst(end_ns_);
   }
 
   void Work(Machine* machine) {
@@ -385,7 +412,7 @@ class Maker {
     for (const auto& [at, what, index] : order) {
       ++record;
       // What tells of the clock stays: without it this were another history.
-      const bool lost = what > 0 && random_.Chance(device_loss_);
+      const bool lost = what > 0 ? random_.Chance(device_loss_) : machine->events[index].lost;
       if (lost) machine->losses.push_back({at, at, count++, at});
       if (what == 0) event_records_[{machine->number, index}] = record;
       if (what == 1) machine->commands[index].record = record, lost_commands[index] = lost;
@@ -533,7 +560,8 @@ class Maker {
     std::vector<std::pair<uint64_t, size_t>> order;
     for (size_t i = 0; i < machine.events.size(); ++i) {
       const double at = machine.events[i].at_ns;
-      if (at >= from && at < to) order.emplace_back(event_records_[{machine.number, i}], i);
+      if (at >= from && at < to && !machine.events[i].lost)
+        order.emplace_back(event_records_[{machine.number, i}], i);
     }
     std::sort(order.begin(), order.end());
     for (const auto& [record, i] : order) {
@@ -654,12 +682,13 @@ class Maker {
   std::vector<Machine> machines_;
   std::vector<HostRow> host_;
   std::map<std::pair<uint32_t, size_t>, uint64_t> event_records_;
-  double end_ns_ = 0, period_ns_ = 0, host_loss_ = 0, device_loss_ = 0;
+  bool harsh_;
+  double end_ns_ = 0, period_ns_ = 0, unseen_ns_ = 0, host_loss_ = 0, device_loss_ = 0;
 };
 
 }  // namespace
 
-History MakeHistory(uint64_t seed) { return Maker(seed).Make(); }
+History MakeHistory(uint64_t seed, bool harsh) { return Maker(seed, harsh).Make(); }
 
 std::unique_ptr<model::Model> LoadHistory(const History& history) {
   stream::PacketEncoder encoder;

@@ -84,7 +84,9 @@ struct History {
   HistoryTruth truth;
 };
 
-History MakeHistory(uint64_t seed);
+// harsh: up to twelve changes, untold ones beside others, records of what was told lost as well,
+// more losses on either side, uneven sampling, no samples in a row at the ends.
+History MakeHistory(uint64_t seed, bool harsh = false);
 
 // Through the encoder, the reader and the model's loader; null if it cannot be read.
 std::unique_ptr<model::Model> LoadHistory(const History& history);

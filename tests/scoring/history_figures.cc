@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The figures of a loaded history's report against what truly happened.
-#include <algorithm>
+#include "tests/scoring/history_figures.h"
 
 #include "libtrace/analysis/report.h"
 #include "libtrace/view/json.h"
-#include "tests/scoring/figures.h"
-#include "tests/scoring/history.h"
 
 namespace acceltrace::scoring {
 

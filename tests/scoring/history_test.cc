@@ -1,23 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ten random histories of clocks; `make bench BENCH=time` tries two hundred.
-#include "tests/scoring/history.h"
-
+// Ten random histories of clocks, and those that were missed once; `make bench BENCH=time` tries
+// two hundred.
 #include "tests/catch.h"
+#include "tests/scoring/history_figures.h"
 
 namespace acceltrace::scoring {
 
-TEST_CASE("every time of a random clock history lies in its interval") {
-  for (uint64_t seed = 1; seed <= 10; ++seed) {
-    const History history = MakeHistory(seed);
-    const auto model = LoadHistory(history);
-    REQUIRE(model != nullptr);
-    const Verdict verdict = CheckTimes(*model, history);
-    CAPTURE(seed, history.text, verdict.worst);
-    CHECK(verdict.times > 100);
-    CHECK(verdict.outside == 0);
-    CHECK(verdict.durations_outside == 0);
-  }
+namespace {
+
+void Check(uint64_t seed, bool harsh = false) {
+  const History history = MakeHistory(seed, harsh);
+  const auto model = LoadHistory(history);
+  REQUIRE(model != nullptr);
+  const Verdict verdict = CheckTimes(*model, history);
+  CAPTURE(seed, harsh, history.text, verdict.worst);
+  CHECK(verdict.times > 100);
+  CHECK(verdict.outside == 0);
+  CHECK(verdict.durations_outside == 0);
+  const FigureScore score = CheckFigures(*model, history);
+  CAPTURE(score.worst);
+  CHECK(score.figures > 50);
+  CHECK(score.outside == 0);
+}
+
+}  // namespace
+
+TEST_CASE("times and figures of a random clock history lie in their intervals") {
+  for (uint64_t seed = 1; seed <= 10; ++seed) Check(seed);
+  for (uint64_t seed = 1; seed <= 10; ++seed) Check(seed, true);
+}
+
+TEST_CASE("histories that were missed once are not missed again") {
+  Check(20029);   // a window beside an untold step told the wrong wrap
+  Check(20038);   // a clock at half its rate bends four times as much
+  Check(20195);   // a told rate compared with one that no longer held
+  Check(20072);   // wraps counted by such a rate
+  Check(777201);  // samples on either side of a jump told of in nobody knows which wrap
+  Check(20388);   // jumps told before the first sample, or not
+  Check(450);     // no samples for longer than a row is in the stream
+  Check(779016);  // a jump that is shorter than a round trip, between samples a wrap apart
+  Check(779394);  // a duration over a change that came anywhere within a tick
+  Check(809);     // wraps counted by it that fit again and again, at even times
+  Check(20127);   // gaps beside a command that is shorter than a tick
+  Check(20260);   // a stall while the rate changed
+  Check(779545);  // a jump that only the orders show, after the last sample
+
+  constexpr bool kHarsh = true;
+  Check(352, kHarsh);  // a lost jump that a told ramp might have been
+  Check(517, kHarsh);  // a lost step that the next told one might have been
+  Check(461, kHarsh);  // a lost jump, then a change of unknown size
+  Check(208, kHarsh);  // two samples whose wraps were counted by what was told alone
+  Check(668, kHarsh);  // a last sample that is on no curve, and a told change behind it
+  Check(701, kHarsh);  // a lost jump right behind a told one, back to before it
+  Check(811, kHarsh);  // times between two counts that only an earlier wrap seemed to explain
 }
 
 }  // namespace acceltrace::scoring
