@@ -7,6 +7,7 @@
 #include "libtrace/stream/columns.h"
 #include "libtrace/stream/reader.h"
 #include "libtrace/stream/writer.h"
+#include "tests/scoring/history_random.h"
 
 namespace acceltrace::scoring {
 
@@ -20,23 +21,6 @@ constexpr double kStartNs = 5e12;
 constexpr double kMs = 1e6, kSecond = 1e9;
 // A batch goes to the stream this often, as with the daemon.
 constexpr double kFlushNs = 5e8;
-
-class Random {
- public:
-  explicit Random(uint64_t seed) : engine_(seed) {}
-  double Uniform(double from, double to) {
-    return from + (to - from) * std::uniform_real_distribution<>(0, 1)(engine_);
-  }
-  double LogUniform(double from, double to) {
-    return std::exp(Uniform(std::log(from), std::log(to)));
-  }
-  double Exponential(double mean) { return std::exponential_distribution<>(1 / mean)(engine_); }
-  bool Chance(double share) { return Uniform(0, 1) < share; }
-  int Below(int n) { return static_cast<int>(Uniform(0, n)); }
-
- private:
-  std::mt19937_64 engine_;
-};
 
 // A change of the clock, as it happens and as it is told.
 struct Event {
@@ -677,7 +661,7 @@ class Maker {
     accounts->set_stop_ns(static_cast<int64_t>(end_ns_ + 10 * kMs));
   }
 
-  Random random_;
+  HistoryRandom random_;
   History history_;
   std::vector<Machine> machines_;
   std::vector<HostRow> host_;
