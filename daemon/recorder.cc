@@ -96,6 +96,7 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(const RecordOptions& options, 
   recorder->wake_ = MeasureWakeUp();
   if (Status status = recorder->Attach(options); !status.ok()) return status;
   recorder->sink_.Begin();
+  for (const auto& source : recorder->sources_) source->Begin();
   proto::TraceInfo info = DescribeHost();
   for (const std::string& word : options.command) info.add_command(word);
   (*info.mutable_notes())["output"] = recorder->sink_.method();

@@ -21,6 +21,7 @@ class DeviceSource : public Source {
                EventHandler* handler);
 
   Status Start() override;
+  void Begin() override { ring_->Begin(); }
   Pace Drain(int64_t now_ns) override;
   std::vector<Hop> Hops() override;
   void Flush() override;

@@ -2,6 +2,7 @@
 #include "daemon/sources/ring_hub.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <map>
 
@@ -37,22 +38,46 @@ Result<std::unique_ptr<RingHub::Subscription>> RingHub::Subscribe(
   }
   auto subscription = std::make_unique<Subscription>(hub);
   const std::lock_guard<std::mutex> lock(hub->mutex_);
-  hub->PumpLocked();  // what was there before is not for the newcomer
-  subscription->at_start_ = hub->reader_.counts();
   hub->subscriptions_.push_back(subscription.get());
+  hub->BeginLocked(subscription.get());
   return subscription;
+}
+
+void RingHub::BeginLocked(Subscription* subscription) {
+  PumpLocked();  // what was there before is not for the newcomer
+  subscription->queue_.clear();
+  subscription->taken_ = 0;
+  subscription->at_start_ = reader_.counts();
+  subscription->out_ = subscription->dropped_ = subscription->lost_before_ = 0;
+  subscription->fresh_ = true;
+}
+
+void RingHub::Subscription::Begin() {
+  const std::lock_guard<std::mutex> lock(hub_->mutex_);
+  hub_->BeginLocked(this);
+}
+
+size_t RingHub::Subscription::SkipLossBefore(const axl_record* records, size_t count) {
+  if (!fresh_ || count == 0) return 0;
+  fresh_ = false;
+  axl_record first;
+  std::memcpy(&first, records, sizeof(first));
+  if (first.h.type != AXL_REC_LOSS) return 0;
+  lost_before_ += first.loss.lost;
+  return 1;
 }
 
 uint32_t RingHub::PumpLocked() {
   const auto everything = std::numeric_limits<size_t>::max();
   return reader_.Drain(everything, [this](const axl_record* records, size_t count) {
     for (Subscription* subscription : subscriptions_) {
+      const size_t skipped = subscription->SkipLossBefore(records, count);
       std::vector<axl_record>& queue = subscription->queue_;
       const size_t room = kMaxQueued - std::min(kMaxQueued, queue.size());
-      const size_t fit = std::min(count, room);
-      queue.insert(queue.end(), records, records + fit);
+      const size_t fit = std::min(count - skipped, room);
+      queue.insert(queue.end(), records + skipped, records + skipped + fit);
       subscription->out_ += fit;
-      subscription->dropped_ += count - fit;
+      subscription->dropped_ += count - skipped - fit;
     }
   });
 }
@@ -74,7 +99,8 @@ RingHub::Counts RingHub::Subscription::counts() const {
   Counts counts;
   counts.out = out_;
   counts.dropped = dropped_;
-  counts.lost = now.AllLost() - at_start_.AllLost();
+  const uint64_t lost = now.AllLost() - at_start_.AllLost();
+  counts.lost = lost - std::min(lost, lost_before_);
   counts.bad = now.bad_index + now.bad_sequence - (at_start_.bad_index + at_start_.bad_sequence);
   return counts;
 }

@@ -37,6 +37,9 @@ class RingHub : public std::enable_shared_from_this<RingHub> {
     Subscription(const Subscription&) = delete;
     Subscription& operator=(const Subscription&) = delete;
 
+    // Forgets what came and was lost so far.
+    void Begin();
+
     // Hands over at most max_records, as RingReader::Drain does. Returns how full
     // the ring was, in permille.
     template <typename Handler>
@@ -45,9 +48,12 @@ class RingHub : public std::enable_shared_from_this<RingHub> {
       if (hub_->subscriptions_.size() == 1 && taken_ == queue_.size()) {
         queue_.clear();
         taken_ = 0;
-        const uint64_t before = hub_->reader_.counts().out;
-        const uint32_t fill = hub_->reader_.Drain(max_records, handler);
-        out_ += hub_->reader_.counts().out - before;
+        const uint32_t fill =
+            hub_->reader_.Drain(max_records, [&](const axl_record* records, size_t count) {
+              const size_t skipped = SkipLossBefore(records, count);
+              out_ += count - skipped;
+              if (count > skipped) handler(records + skipped, count - skipped);
+            });
         more_ = hub_->reader_.more();
         return fill;
       }
@@ -74,6 +80,10 @@ class RingHub : public std::enable_shared_from_this<RingHub> {
 
    private:
     friend class RingHub;
+    // The device says what it dropped when there is room again. Said first of all, that was while
+    // the ring had not been emptied for this subscriber. Returns how many records that takes.
+    size_t SkipLossBefore(const axl_record* records, size_t count);
+
     std::shared_ptr<RingHub> hub_;
     // Guarded by the hub's mutex:
     std::vector<axl_record> queue_;
@@ -81,6 +91,8 @@ class RingHub : public std::enable_shared_from_this<RingHub> {
     bool more_ = false;
     RingCounts at_start_;
     uint64_t out_ = 0, dropped_ = 0;
+    uint64_t lost_before_ = 0;  // told by the first record
+    bool fresh_ = true;         // no record since it began
   };
 
   // Opens the device's ring, or joins those who have it open already (whose
@@ -95,6 +107,7 @@ class RingHub : public std::enable_shared_from_this<RingHub> {
  private:
   // With the mutex held.
   uint32_t PumpLocked();
+  void BeginLocked(Subscription* subscription);
   void Remove(Subscription* subscription);
 
   std::mutex mutex_;

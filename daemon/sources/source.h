@@ -152,6 +152,9 @@ class Source {
   // Sets up and begins to collect; tells the handler its probes and devices.
   virtual Status Start() = 0;
 
+  // The recording begins now: what came or was lost while others were set up is not its own.
+  virtual void Begin() {}
+
   // Hands over what has arrived.
   virtual Pace Drain(int64_t now_ns) = 0;
 
