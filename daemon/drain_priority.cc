@@ -56,6 +56,7 @@ bool MayComeBack() {
 
 Result<Priority> ParsePriority(const std::string& text) {
   Priority priority;
+  priority.asked = true;
   if (text == "idle") return priority;
   priority.idle = false;
   if (text == "normal") return priority;
@@ -106,11 +107,16 @@ Result<std::unique_ptr<DrainPriority>> DrainPriority::Apply(const Priority& prio
     return self;
   }
   if (!MayComeBack() || !self->event_.valid()) {
-    *warning = "records at ordinary priority: no right to leave SCHED_IDLE again when a ring fills";
+    if (priority.asked) {
+      *warning =
+          "records at ordinary priority: no right to leave SCHED_IDLE again when a ring fills";
+    }
     return self;
   }
   if (!SetPolicy(self->tid_, true)) {
-    *warning = std::string("records at ordinary priority: SCHED_IDLE: ") + strerror(errno);
+    if (priority.asked) {
+      *warning = std::string("records at ordinary priority: SCHED_IDLE: ") + strerror(errno);
+    }
     return self;
   }
   DrainPriority* watched = self.get();

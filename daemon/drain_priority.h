@@ -29,6 +29,7 @@ namespace acceltrace::daemon {
 struct Priority {
   bool idle = true;
   int nice = 0;
+  bool asked = false;  // not by default: that it cannot be had is worth a word
 };
 Result<Priority> ParsePriority(const std::string& text);
 

@@ -202,7 +202,7 @@ def another_copy_of_the_library_is_found_where_it_is():
         # A path that the program's own search path does not hide.
         app = shutil.copy(APP, os.path.join(folder, "app"))
         counter = path(f"copied{deleted}")
-        with subprocess.Popen([app, "1000", "forever", "pause-us=20", f"count={counter}"],
+        with subprocess.Popen([app, "1000", "forever", "pause-us=200", f"count={counter}"],
                               env=environment) as child:
             try:
                 while not os.path.exists(counter) or os.path.getsize(counter) < 8:

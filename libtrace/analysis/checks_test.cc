@@ -3,6 +3,7 @@
 // The analyses that find faults: each of them must find the one that is there,
 // and none where there is none.
 #include <algorithm>
+#include <numeric>
 
 #include "libtrace/analysis/report.h"
 #include "libtrace/stream/writer.h"
@@ -327,6 +328,27 @@ void Narrow(proto::Packet* packet) {
   if (packet->has_others()) wrap(packet->mutable_others()->mutable_first_head_ticks_delta());
 }
 
+// The last sample of a batch once more, as the batch that comes after it.
+proto::Packet LastSample(proto::Packet packet) {
+  proto::ClockBatch& clocks = *packet.mutable_clocks();
+  const auto sum = [](auto* deltas) {
+    const auto last = std::accumulate(deltas->begin(), deltas->end(), int64_t{0});
+    if (!deltas->empty()) deltas->Resize(1, 0), deltas->Set(0, last);
+  };
+  const auto cut = [](auto* values) {
+    if (!values->empty()) values->Set(0, values->Get(values->size() - 1)), values->Resize(1, 0);
+  };
+  for (auto* deltas : {clocks.mutable_host_before_ns_delta(), clocks.mutable_device_ticks_delta(),
+                       clocks.mutable_tsc_before_delta(), clocks.mutable_ptm_device_ticks_delta(),
+                       clocks.mutable_ptm_host_ns_delta(), clocks.mutable_ptm_tsc_delta()}) {
+    sum(deltas);
+  }
+  cut(clocks.mutable_host_width_ns());
+  cut(clocks.mutable_tsc_width());
+  cut(clocks.mutable_has_ptm());
+  return packet;
+}
+
 TEST_CASE("What others had a unit do is part of what its counters count") {
   TraceBuilder builder;
   builder.AddDevice();
@@ -361,6 +383,11 @@ TEST_CASE("What others had a unit do is part of what its counters count") {
       return packet.has_info() || packet.has_device() || packet.has_others() ||
              packet.has_counters();
     });
+    // There are more samples soon: else it may have been in any of the wraps up to the end.
+    const auto clocks =
+        std::find_if(packets.begin(), packets.end(),
+                     [](const proto::Packet& packet) { return packet.has_clocks(); });
+    packets.push_back(LastSample(*clocks));
   }
   stream::PacketEncoder encoder;
   std::string bytes;

@@ -84,7 +84,8 @@ class Conversion {
     for (DeviceTimes* times : {&others.first_head, &others.last_end}) {
       times->Resize(others.size());
       for (size_t i = 0; i < others.size(); ++i) {
-        Convert(others.device[i], windows_->OfStream(others.device[i], decoder_.near.others[i]), times, i);
+        Convert(others.device[i], windows_->OfStream(others.device[i], decoder_.near.others[i]),
+                times, i);
       }
     }
     for (uint32_t d = 0; d < model_.devices.size(); ++d) {
