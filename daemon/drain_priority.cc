@@ -57,8 +57,8 @@ bool MayComeBack() {
 Result<Priority> ParsePriority(const std::string& text) {
   Priority priority;
   priority.asked = true;
-  if (text == "idle") return priority;
-  priority.idle = false;
+  priority.idle = text == "idle";
+  if (priority.idle) return priority;
   if (text == "normal") return priority;
   if (!ParseInt(text, &priority.nice) || priority.nice < -20 || priority.nice > 19) {
     return Status::Error("not idle, normal or a nice value from -20 to 19");

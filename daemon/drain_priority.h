@@ -27,7 +27,7 @@ namespace acceltrace::daemon {
 
 // idle, normal, or a nice value from -20 to 19.
 struct Priority {
-  bool idle = true;
+  bool idle = false;
   int nice = 0;
   bool asked = false;  // not by default: that it cannot be had is worth a word
 };

@@ -57,11 +57,16 @@ static __always_inline int owned(void *map, __u32 key)
 	return system_wide || (owner && *owner);
 }
 
+static __always_inline int device_wanted(__u32 dev)
+{
+	return dev < ACT_MAX_DEVICES && (device_mask & 1u << dev);
+}
+
 static __always_inline struct act_host *host_record(__u64 now_ns, __u32 kind, __u32 dev)
 {
 	struct act_host *record;
 
-	if (dev >= ACT_MAX_DEVICES || !(device_mask & 1u << dev))
+	if (!device_wanted(dev))
 		return NULL;
 	record = reserve(sizeof(*record), ACT_HOP_DRIVER, now_ns);
 	if (!record)
@@ -136,6 +141,8 @@ int axl_job(struct bpf_raw_tracepoint_args *ctx)
 	/* Submitted while nobody listened: whose it is only its correlation or its context says. */
 	if (!pid)
 		pid = ARG64(3) >> 32;
+	if (!device_wanted(dev))
+		return 0;
 	if (pid ? !job_tracked(pid) :
 		  !owned(&context_owner, owner_key(dev, context, AXL_MAX_CONTEXTS)))
 		return 0;
@@ -198,7 +205,7 @@ int axl_wake(struct bpf_raw_tracepoint_args *ctx)
 	struct act_wake *record;
 	__u64 now_ns;
 
-	if (!current_tracked())
+	if (!device_wanted(ARG32(0)) || !current_tracked())
 		return 0;
 	now_ns = bpf_ktime_get_ns();
 	record = reserve(sizeof(*record), ACT_HOP_DRIVER, now_ns);
