@@ -56,7 +56,6 @@ bool MayComeBack() {
 
 Result<Priority> ParsePriority(const std::string& text) {
   Priority priority;
-  priority.asked = true;
   priority.idle = text == "idle";
   if (priority.idle) return priority;
   if (text == "normal") return priority;
@@ -107,16 +106,11 @@ Result<std::unique_ptr<DrainPriority>> DrainPriority::Apply(const Priority& prio
     return self;
   }
   if (!MayComeBack() || !self->event_.valid()) {
-    if (priority.asked) {
-      *warning =
-          "records at ordinary priority: no right to leave SCHED_IDLE again when a ring fills";
-    }
+    *warning = "records at ordinary priority: no right to leave SCHED_IDLE again when a ring fills";
     return self;
   }
   if (!SetPolicy(self->tid_, true)) {
-    if (priority.asked) {
-      *warning = std::string("records at ordinary priority: SCHED_IDLE: ") + strerror(errno);
-    }
+    *warning = std::string("records at ordinary priority: SCHED_IDLE: ") + strerror(errno);
     return self;
   }
   DrainPriority* watched = self.get();

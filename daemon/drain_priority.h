@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The recorder's thread runs when nobody else wants the processor, until that is not enough.
+// The priority of the recorder's thread. As `idle` it runs when nobody else wants the processor,
+// until that is not enough.
 //
 // A thread of SCHED_IDLE is preempted at once by whatever it records. A second one, of
 // ordinary priority, sleeps until a ring is filled to its watermark. The recorder has been woken
@@ -29,7 +30,6 @@ namespace acceltrace::daemon {
 struct Priority {
   bool idle = false;
   int nice = 0;
-  bool asked = false;  // not by default: that it cannot be had is worth a word
 };
 Result<Priority> ParsePriority(const std::string& text);
 

@@ -312,10 +312,11 @@ void BpfSource::Impl::OnRingReady(uint32_t pid, int fd, uint32_t version) {
 
 void BpfSource::Impl::Calibrate() {
   if (options.driver) {
-    const Measured cost = CalibrateTracepoint(skeleton->progs.calibrate_tracepoint);
+    const Measured program = CalibrateTracepoint(skeleton->progs.calibrate_tracepoint);
+    const Measured stamps = program.ns > 0 ? MeasureJobStamps() : Measured{};
     handler->OnEventCost({"tracepoint",
-                          cost.ns,
-                          cost.error_ns,
+                          program.ns + stamps.ns,
+                          program.error_ns + stamps.error_ns,
                           {std::begin(kTracepointKinds), std::end(kTracepointKinds)}});
   }
   if (options.rings) {

@@ -67,6 +67,17 @@ Measured CostOf(const std::function<void()>& once, const std::function<void()>& 
   return Middle(std::move(each));
 }
 
+Measured MeasureJobStamps() {
+  constexpr int kClockReads = 3, kStamps = 4;
+  volatile uint64_t sink = 0;
+  const auto read = [&sink] {
+    for (int i = 0; i < kClockReads; ++i) sink = static_cast<uint64_t>(MonotonicNs());
+    for (int i = 0; i < kStamps; ++i) sink = Stamp();
+  };
+  return CostOf(
+      read, [] {}, kRingRounds, kRingTimes);
+}
+
 // The stores of libtrace/ring/writer.h, which is inlined into the traced library.
 Measured MeasureRingEvent() {
   struct alignas(64) Ring {

@@ -26,6 +26,11 @@ Measured CostOf(const std::function<void()>& once, const std::function<void()>& 
 // An event that is written into a ring in shared memory.
 Measured MeasureRingEvent();
 
+// What the driver reads for a job's tracepoint besides: the clock at the ioctl, the doorbell and
+// the interrupt, and the TSC in between (kmod/axl_submit.c, axl_irq.c). The kernel reads both as
+// this does.
+Measured MeasureJobStamps();
+
 // What waking a sleeping thread takes from whoever has its CPU, besides what the thread
 // then does: the timer's interrupt and two switches. As seen by another thread on that CPU.
 Measured MeasureWakeUp();

@@ -22,6 +22,7 @@ TEST_CASE("what a thing costs is measured as often as was asked for") {
   REQUIRE(without == 15);
   REQUIRE(cost.ns >= 0);
   REQUIRE(MeasureRingEvent().ns >= 0);
+  REQUIRE(MeasureJobStamps().ns > 0);
 }
 
 TEST_CASE("a wake-up is measured in bounded time and leaves the thread where it was") {

@@ -262,25 +262,38 @@ TEST_CASE("A job taken with another's interrupt may be recorded by the device af
   // The handler's run that was told last found one completion, not two.
   if (!with_another) second.irq_ns = second.complete_ns - 50;
   builder.AddJob(second);
-  stream::PacketEncoder encoder;
-  std::string bytes;
-  for (proto::Packet& packet : builder.Packets()) {
+  std::vector<proto::Packet> packets = builder.Packets();
+  for (proto::Packet& packet : packets) {
     if (packet.has_jobs()) DropLast(packet.mutable_jobs());
     if (packet.has_commands() && !whole) DropLast(packet.mutable_commands());
     if (packet.has_accounts()) {
       packet.mutable_accounts()->set_stop_ns(kBase + (shortly ? 3'000'000 : 300'000'000));
     }
-    encoder.Append(&packet, 0, 0, &bytes);
   }
-  encoder.AppendFooter(&bytes);
-  auto reader = stream::Reader::FromMemory(bytes);
-  auto model = model::Load(reader->get());
-  REQUIRE(model.ok());
-  const Report report = ComputeReport(**model);
+  const Report report = ComputeReport(*LoadPackets(std::move(packets)));
   const auto law = std::find_if(report.laws.begin(), report.laws.end(),
                                 [](const Law& l) { return l.name == "jobs_on_both_sides"; });
   INFO(law->note << ", whole " << whole << ", shortly " << shortly << ", " << with_another);
   CHECK((law->state == Law::State::kHolds) == (whole && shortly && with_another));
+}
+
+TEST_CASE("A driver that was listened to and told nothing is a finding, another is none") {
+  const auto law_of = [](const std::string& probe) {
+    TraceBuilder builder = Trace(OneJob());
+    // The last before a recording may have been on its way.
+    builder.AddJob(Numbered(2));
+    builder.info()->add_command("program");
+    builder.info()->mutable_probes(0)->set_name(probe);
+    std::vector<proto::Packet> packets = builder.Packets();
+    std::erase_if(packets, [](const proto::Packet& packet) { return packet.has_host(); });
+    const Report report = ComputeReport(*LoadPackets(std::move(packets)));
+    return std::find_if(report.laws.begin(), report.laws.end(),
+                        [](const Law& law) { return law.name == "jobs_on_both_sides"; })
+        ->state;
+  };
+  CHECK(law_of("tp:unit_submit") == Law::State::kBroken);
+  CHECK(law_of("tp:unit_job") == Law::State::kBroken);
+  CHECK(law_of("tp:sched_process_exit") == Law::State::kUnknown);
 }
 
 TEST_CASE("A job that was under way when its process was attached to is no finding") {
@@ -389,14 +402,7 @@ TEST_CASE("What others had a unit do is part of what its counters count") {
                      [](const proto::Packet& packet) { return packet.has_clocks(); });
     packets.push_back(LastSample(*clocks));
   }
-  stream::PacketEncoder encoder;
-  std::string bytes;
-  for (proto::Packet& packet : packets) encoder.Append(&packet, 0, 0, &bytes);
-  encoder.AppendFooter(&bytes);
-  auto reader = stream::Reader::FromMemory(bytes);
-  auto model = model::Load(reader->get());
-  REQUIRE(model.ok());
-  const Report report = ComputeReport(**model);
+  const Report report = ComputeReport(*LoadPackets(std::move(packets)));
   const auto findings = FindProblems(report);
   for (const Finding& finding : findings) UNSCOPED_INFO(finding.text);
   CHECK(findings.size() == (told ? 0 : 2));  // its ticks and its bytes
@@ -413,14 +419,7 @@ TEST_CASE("A correlation that changes on its way is a finding") {
   for (proto::Packet& packet : packets) {
     if (packet.has_jobs()) packet.mutable_jobs()->set_correlation_delta(0, 77);
   }
-  stream::PacketEncoder encoder;
-  std::string bytes;
-  for (proto::Packet& packet : packets) encoder.Append(&packet, 0, 1, &bytes);
-  encoder.AppendFooter(&bytes);
-  auto reader = stream::Reader::FromMemory(bytes);
-  auto model = model::Load(reader->get());
-  REQUIRE(model.ok());
-  const Report report = ComputeReport(**model);
+  const Report report = ComputeReport(*LoadPackets(std::move(packets)));
   const auto law = std::find_if(report.laws.begin(), report.laws.end(),
                                 [](const Law& l) { return l.name == "correlation"; });
   CHECK(law->state == Law::State::kBroken);

@@ -43,7 +43,9 @@ class JobChecker {
                                         [](int64_t at_ns) { return at_ns != model::kNoTime; });
     const bool any_device = std::any_of(jobs_.on_device.begin(), jobs_.on_device.end(),
                                         [](uint8_t seen) { return seen != 0; });
-    driver_ = coverage_.Collected("_submit", "tp:", any_submit) || any_submit;
+    // One event may tell of a whole job when it is over.
+    driver_ = any_submit || coverage_.Collected("_submit", "tp:", false) ||
+              coverage_.Collected("_job", "tp:", false);
     for (size_t j = 0; j < jobs_.size(); ++j) {
       const std::string probe = "device:" + model_.devices[jobs_.device[j]].about.name();
       device_ = coverage_.Collected(probe, "device:", any_device);

@@ -2,7 +2,6 @@
 #include "libtrace/model/model.h"
 
 #include "libtrace/stream/block_writer.h"
-#include "libtrace/stream/columns.h"
 #include "libtrace/stream/writer.h"
 #include "tests/catch.h"
 #include "tests/golden/trace_builder.h"
@@ -302,24 +301,6 @@ proto::Packet HostJobBlock(uint32_t job, bool over) {
   writer.Narrow(Block::COLUMN_JOB, jobs.data());
   writer.Finish();
   return packet;
-}
-
-std::unique_ptr<Model> LoadPackets(std::vector<proto::Packet> packets, size_t left_out = SIZE_MAX) {
-  stream::PacketEncoder encoder;
-  std::string bytes;
-  for (size_t i = 0; i < packets.size(); ++i) {
-    std::string frame;
-    const uint64_t rows =
-        packets[i].has_block() ? packets[i].block().rows() : stream::Rows(packets[i]);
-    encoder.Append(&packets[i], 0, static_cast<uint32_t>(rows), &frame);
-    if (i != left_out) bytes += frame;
-  }
-  encoder.AppendFooter(&bytes);
-  auto reader = stream::Reader::FromMemory(bytes);
-  REQUIRE(reader.ok());
-  auto model = Load(reader->get());
-  REQUIRE(model.ok());
-  return std::move(model).value();
 }
 
 TEST_CASE("What was told of a job in flight is not told twice when it is over") {

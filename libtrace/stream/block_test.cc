@@ -198,6 +198,30 @@ TEST_CASE("a trace with blocks reads as one with batches") {
   CHECK(reader.value()->stats().bad_packets == 0);
 }
 
+TEST_CASE("the rows that a packet was written with are told, also of the first one") {
+  std::vector<uint64_t> submit(kLanes, 100), after(kLanes, 5);
+  std::vector<uint32_t> known(kLanes, 5);
+  proto::Packet block;
+  block.mutable_block()->set_table(Block::TABLE_HOST_JOBS);
+  BlockWriter writer;
+  writer.Begin(block.mutable_block(), 2);
+  writer.Delta(Block::COLUMN_SUBMIT_NS, submit.data());
+  writer.Reference(Block::COLUMN_COMPLETE_NS, after.data(), Block::COLUMN_SUBMIT_NS);
+  writer.Narrow(Block::COLUMN_KNOWN, known.data());
+  writer.Finish();
+  const std::string bytes = Encode({block, SamplePackets().at(3), block});
+  auto reader = Reader::FromMemory(bytes);
+  REQUIRE(reader.ok());
+  proto::Packet packet;
+  REQUIRE(reader.value()->Read(&packet) == Reader::Next::kPacket);
+  CHECK(Rows(packet) == 8);
+  CHECK(reader.value()->written_rows() == 2);
+  REQUIRE(reader.value()->Read(&packet) == Reader::Next::kPacket);
+  CHECK(reader.value()->written_rows() == Rows(packet));
+  REQUIRE(reader.value()->Read(&packet) == Reader::Next::kPacket);
+  CHECK(reader.value()->written_rows() == 2);
+}
+
 TEST_CASE("the encoder leaves packed bytes as they are") {
   std::vector<proto::Packet> packets = SamplePackets();
   proto::Packet with;

@@ -64,8 +64,7 @@ class PacketReader : public Reader {
   Next Read(proto::Packet* packet) override {
     if (first_) {
       *packet = *std::move(first_);
-      first_.reset();
-      written_rows_ = Rows(*packet);
+      first_.reset();  // written_rows_ is still of it
       return Next::kPacket;
     }
     while (!stopped_) {

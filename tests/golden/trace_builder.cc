@@ -276,24 +276,31 @@ void TraceBuilder::AddHop(const std::string& name, uint64_t in, uint64_t out, ui
   hop->set_in(in), hop->set_out(out), hop->set_lost(lost), hop->set_bad(bad);
 }
 
-std::string TraceBuilder::Bytes() {
+std::string Encode(std::vector<proto::Packet> packets, size_t left_out) {
   stream::PacketEncoder encoder;
   std::string bytes;
-  for (proto::Packet& packet : Packets()) {
-    const size_t events = stream::Rows(packet);
-    encoder.Append(&packet, 0, static_cast<uint32_t>(events), &bytes);
+  for (size_t i = 0; i < packets.size(); ++i) {
+    const proto::Packet& packet = packets[i];
+    const size_t events = packet.has_block() ? packet.block().rows() : stream::Rows(packet);
+    std::string frame;
+    encoder.Append(&packets[i], 0, static_cast<uint32_t>(events), &frame);
+    if (i != left_out) bytes += frame;
   }
   encoder.AppendFooter(&bytes);
   return bytes;
 }
 
-std::unique_ptr<model::Model> TraceBuilder::Model() {
-  const std::string bytes = Bytes();
+std::unique_ptr<model::Model> LoadPackets(std::vector<proto::Packet> packets, size_t left_out) {
+  const std::string bytes = Encode(std::move(packets), left_out);
   auto reader = stream::Reader::FromMemory(bytes);
   assert(reader.ok());
   auto model = model::Load(reader->get());
   assert(model.ok());
   return std::move(model).value();
 }
+
+std::string TraceBuilder::Bytes() { return Encode(Packets()); }
+
+std::unique_ptr<model::Model> TraceBuilder::Model() { return LoadPackets(Packets()); }
 
 }  // namespace acceltrace::test

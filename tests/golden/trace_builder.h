@@ -57,6 +57,12 @@ struct JobSpec {
   std::vector<CommandSpec> commands;
 };
 
+// The bytes of a file of these packets, but for one that got lost.
+std::string Encode(std::vector<proto::Packet> packets, size_t left_out = SIZE_MAX);
+// The same, read back.
+std::unique_ptr<model::Model> LoadPackets(std::vector<proto::Packet> packets,
+                                          size_t left_out = SIZE_MAX);
+
 class TraceBuilder {
  public:
   TraceBuilder();

@@ -51,7 +51,7 @@ def main():
             continue
         true_ns = run.region_ns - base.region_ns
         told_ns = run.report["tracer"].get("run", {"ns": 0})["ns"]
-        allowed_ns = max(0.6 * true_ns, 0.02 * run.region_ns)
+        allowed_ns = max(0.15 * true_ns, 0.02 * run.region_ns)
         tap.case(abs(told_ns - true_ns) <= allowed_ns, f"{name}: the report tells what it cost",
                  f"{told_ns} ns told, {true_ns} ns in truth")
         told_ns = run.report["breakdown"]["overlap"]["ns"]
