@@ -58,7 +58,7 @@ Pace DeviceSource::Drain(int64_t now_ns) {
 
 std::vector<Hop> DeviceSource::Hops() {
   const RingHub::Counts counts = ring_->counts();
-  const uint64_t waiting = ring_->queued() + intake_.waiting();
+  const uint64_t waiting = counts.queued + intake_.waiting();
   const uint64_t bad = counts.bad + intake_.bad();
   // Records of losses, which the device adds, are told and go no further.
   const uint64_t out =
@@ -74,12 +74,16 @@ std::vector<Hop> DeviceSource::Hops() {
 void DeviceSource::Flush() { intake_.Flush(); }
 
 void DeviceSource::Stop() {
-  const size_t everything = std::numeric_limits<size_t>::max();
-  do {
-    ring_->Drain(everything, [this](const axl_record* records, size_t count) {
-      intake_.Handle(records, count);
-    });
-  } while (ring_->more());
+  const auto drain = [this] {
+    do {
+      ring_->Drain(
+          std::numeric_limits<size_t>::max(),
+          [this](const axl_record* records, size_t count) { intake_.Handle(records, count); });
+    } while (ring_->more());
+  };
+  drain();  // where it lies, most of it
+  ring_->End();
+  drain();
   Flush();
   const std::vector<Hop> hops = Hops();
   const RingHub::Counts counts = ring_->counts();

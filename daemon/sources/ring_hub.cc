@@ -33,13 +33,19 @@ Result<std::unique_ptr<RingHub::Subscription>> RingHub::Subscribe(
       device->CloseTraceRing();
       return Status::Error(device->name() + ": " + reader.message());
     }
-    hub = std::make_shared<RingHub>(device, std::move(map).value(), std::move(reader).value());
+    const auto mapping = std::make_shared<Mapping>(std::move(map).value());
+    hub = std::make_shared<RingHub>(std::move(reader).value(), device->fd(),
+                                    [device, mapping] { device->CloseTraceRing(); });
     OpenHubs()[device->number()] = hub;
   }
-  auto subscription = std::make_unique<Subscription>(hub);
-  const std::lock_guard<std::mutex> lock(hub->mutex_);
-  hub->subscriptions_.push_back(subscription.get());
-  hub->BeginLocked(subscription.get());
+  return hub->Join();
+}
+
+std::unique_ptr<RingHub::Subscription> RingHub::Join() {
+  auto subscription = std::make_unique<Subscription>(shared_from_this());
+  const std::lock_guard<std::mutex> lock(mutex_);
+  subscriptions_.push_back(subscription.get());
+  BeginLocked(subscription.get());
   return subscription;
 }
 
@@ -82,19 +88,24 @@ uint32_t RingHub::PumpLocked() {
   });
 }
 
-void RingHub::Remove(Subscription* subscription) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  subscriptions_.erase(std::remove(subscriptions_.begin(), subscriptions_.end(), subscription),
-                       subscriptions_.end());
-}
-
-size_t RingHub::Subscription::queued() const {
+void RingHub::Subscription::End() {
   const std::lock_guard<std::mutex> lock(hub_->mutex_);
-  return queue_.size() - taken_;
+  if (ended_) return;
+  hub_->PumpLocked();
+  at_end_ = CountsLocked();
+  ended_ = true;
+  std::vector<Subscription*>& all = hub_->subscriptions_;
+  all.erase(std::remove(all.begin(), all.end(), this), all.end());
 }
 
 RingHub::Counts RingHub::Subscription::counts() const {
   const std::lock_guard<std::mutex> lock(hub_->mutex_);
+  Counts counts = ended_ ? at_end_ : CountsLocked();
+  counts.queued = queue_.size() - taken_;
+  return counts;
+}
+
+RingHub::Counts RingHub::Subscription::CountsLocked() const {
   const RingCounts& now = hub_->reader_.counts();
   Counts counts;
   counts.out = out_;

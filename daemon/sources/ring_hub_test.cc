@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/sources/ring_hub.h"
+
+#include <vector>
+
+#include "daemon/testing/fake_ring.h"
+#include "tests/catch.h"
+
+namespace acceltrace::daemon {
+namespace {
+
+constexpr size_t kAll = FakeRing::kRecords;
+
+struct Fixture {
+  Fixture() {
+    auto reader = RingReader::Open(ring.data(), ring.size());
+    REQUIRE(reader.ok());
+    hub = std::make_shared<RingHub>(std::move(reader).value(), -1, [this] { ++closed; });
+  }
+  void Produce(int count) {
+    for (int i = 0; i < count; ++i) ring.Produce(next++);
+  }
+
+  FakeRing ring;
+  int closed = 0;
+  uint32_t next = 1;
+  std::shared_ptr<RingHub> hub;
+};
+
+std::vector<uint32_t> Jobs(RingHub::Subscription* from) {
+  std::vector<uint32_t> jobs;
+  from->Drain(kAll, [&](const axl_record* records, size_t count) {
+    for (size_t i = 0; i < count; ++i) jobs.push_back(records[i].cmd.job);
+  });
+  return jobs;
+}
+
+TEST_CASE("each subscriber of a ring gets every record since it joined, once") {
+  Fixture f;
+  auto first = f.hub->Join();
+  f.Produce(3);
+  CHECK(Jobs(first.get()) == std::vector<uint32_t>{1, 2, 3});
+  f.Produce(1);
+  auto second = f.hub->Join();
+  f.Produce(2);
+  CHECK(Jobs(second.get()) == std::vector<uint32_t>{5, 6});
+  CHECK(Jobs(first.get()) == std::vector<uint32_t>{4, 5, 6});
+  CHECK(first->counts().out == 6);
+  CHECK(second->counts().out == 2);
+}
+
+TEST_CASE("what a neighbour drains after the end changes nothing for one that has ended") {
+  Fixture f;
+  auto ended = f.hub->Join(), other = f.hub->Join();
+  f.Produce(2);
+  Jobs(other.get());
+  f.Produce(1);
+  ended->End();
+  CHECK(ended->counts().out == 3);
+  CHECK(ended->counts().queued == 3);
+  f.Produce(kAll + 5);
+  Jobs(other.get());
+  CHECK(other->counts().lost == 5);
+  CHECK(Jobs(ended.get()) == std::vector<uint32_t>{1, 2, 3});
+  CHECK(Jobs(ended.get()).empty());
+  CHECK(ended->counts().out == 3);
+  CHECK(ended->counts().queued == 0);
+  CHECK(ended->counts().lost == 0);
+}
+
+TEST_CASE("an end takes what still lies in the ring, and the last one closes it") {
+  Fixture f;
+  auto alone = f.hub->Join();
+  f.Produce(4);
+  alone->End();
+  CHECK(alone->counts().queued == 4);
+  CHECK(Jobs(alone.get()).size() == 4);
+  alone.reset();
+  f.hub.reset();
+  CHECK(f.closed == 1);
+}
+
+}  // namespace
+}  // namespace acceltrace::daemon
