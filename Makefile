@@ -69,12 +69,21 @@ $(BUILD)/gen/%.pb.stamp: %.proto
 	  done && touch -r $$t/start $@
 $(BUILD)/gen/%.pb.h $(BUILD)/gen/%.pb.cc: $(BUILD)/gen/%.pb.stamp ;
 
+# Compiled with the same flags as the objects that use it, or g++ takes the header as text.
+PCH ?= 1
+PCH_HEADER := $(BUILD)/pch/precompiled.h
+PCH_BUILT := $(if $(PCH),$(PCH_HEADER).gch)
+PCH_FLAGS = $(if $(PCH),-include $(PCH_HEADER))
+$(PCH_HEADER).gch: scripts/lib/precompiled.h $(PROTO_H)
+	$(call say,PCH,$<)mkdir -p $(@D) && cp $< $(PCH_HEADER) && \
+	  $(call anew,$(CXX) $(CPPFLAGS) $(CXXFLAGS) -x c++-header $< -o $$t)
+
 # Generated code is not ours to warn about.
 $(BUILD)/obj/gen/%.pb.o: $(BUILD)/gen/%.pb.cc
 	$(call say,CXX,$<)$(call compile,$(CXX) $(CPPFLAGS) $(filter-out $(WARNINGS),$(CXXFLAGS)) -w)
 
-$(BUILD)/obj/%.o: %.cc | $(PROTO_H)
-	$(call say,CXX,$<)$(call compile,$(CXX) $(CPPFLAGS) $(CXXFLAGS))
+$(BUILD)/obj/%.o: %.cc | $(PROTO_H) $(PCH_BUILT)
+	$(call say,CXX,$<)$(call compile,$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(PCH_FLAGS))
 
 $(BUILD)/obj/%.o: %.c
 	$(call say,CC,$<)$(call compile,$(CC) $(CPPFLAGS) $(CFLAGS))

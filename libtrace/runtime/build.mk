@@ -7,6 +7,7 @@ RUNTIME_TEST_OBJS := $(call objs,$(wildcard libtrace/runtime/*_test.cc) \
                                  $(wildcard libtrace/runtime/testing/*.cc) tests/catch_main.cc)
 AXL_EXPORTS := -Wl,--version-script=libtrace/runtime/libaxl.map -Wl,-z,defs
 $(RUNTIME_OBJS): CXXFLAGS += -fvisibility=hidden
+$(RUNTIME_OBJS): PCH_FLAGS :=
 
 $(BUILD)/lib/libaxl.so: $(RUNTIME_OBJS) libtrace/runtime/libaxl.map
 	$(call say,LINK,$@)$(call anew,$(CXX) -shared $(LDFLAGS) $(SONAME) \
