@@ -14,6 +14,7 @@
 #include "daemon/sources/clock_watch.h"
 #include "daemon/sources/device_description.h"
 #include "daemon/sources/device_source.h"
+#include "daemon/sources/driver_source.h"
 #include "daemon/sources/host_info.h"
 #include "daemon/sources/pci.h"
 #include "daemon/sources/sample_source.h"
@@ -160,6 +161,7 @@ Status Recorder::Attach(const RecordOptions& options) {
       bpf.libraries.push_back(library);
     }
   }
+  if (bpf.driver) bpf.jobs = !OpenDriverRings();
   // Without programs to run there is still the process tree to follow, unless
   // everything is recorded anyway.
   if (bpf.usdt || bpf.rings || bpf.driver || !options.system_wide) {
@@ -191,11 +193,36 @@ Status Recorder::Attach(const RecordOptions& options) {
       auto source = std::make_unique<DeviceSource>(device, period_ns, wanted, &session_);
       if (Status status = source->Start(); !status.ok()) return status;
       WakeOn(source->wake_fd(), EPOLLIN, watermark_fd_.get());
-      rings_.push_back(source.get());
+      fills_.push_back([ring = source.get()] { return ring->fill_permille(); });
       sources_.push_back(std::move(source));
     }
   }
   return {};
+}
+
+// All of them, or none: a BPF program hears of every device.
+bool Recorder::OpenDriverRings() {
+  std::vector<std::unique_ptr<DriverSource>> sources;
+  for (const auto& device : devices_) {
+    const uint32_t number = device->number();
+    DriverSource::Owner owner;
+    owner.wanted = [this](uint32_t pid) { return bpf_ == nullptr || bpf_->Wanted(pid); };
+    owner.owned = [this, number](uint32_t context) {
+      return bpf_ == nullptr || bpf_->IsOwned(number, context);
+    };
+    owner.used = [this, number](uint32_t context, uint32_t pid, uint64_t correlation) {
+      if (bpf_ != nullptr) bpf_->NoteJob(number, context, pid, correlation);
+    };
+    auto source = std::make_unique<DriverSource>(device, std::move(owner), &session_);
+    if (!source->Start().ok()) return false;
+    sources.push_back(std::move(source));
+  }
+  for (auto& source : sources) {
+    WakeOn(source->wake_fd(), EPOLLIN, watermark_fd_.get());
+    fills_.push_back([ring = source.get()] { return ring->fill_permille(); });
+    sources_.push_back(std::move(source));
+  }
+  return true;
 }
 
 void Recorder::Warn() {
@@ -228,9 +255,7 @@ Pace Recorder::DrainSources(int64_t now_ns) {
 
 uint32_t Recorder::FillPermille() const {
   uint32_t fill_permille = 0;
-  for (const DeviceSource* source : rings_) {
-    fill_permille = std::max(fill_permille, source->fill_permille());
-  }
+  for (const auto& fill : fills_) fill_permille = std::max(fill_permille, fill());
   return fill_permille;
 }
 

@@ -6,6 +6,7 @@
 #define DAEMON_RECORDER_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,8 +22,6 @@
 #include "daemon/work_log.h"
 
 namespace acceltrace::daemon {
-
-class DeviceSource;
 
 struct Summary {
   std::string output;
@@ -79,6 +78,7 @@ class Recorder {
   Pace DrainSources(int64_t now_ns);
   std::vector<Hop> SourceHops();
   uint32_t FillPermille() const;
+  bool OpenDriverRings();
   void FlushSources();
   // The driver tells of jobs when they are over: those in flight are asked for.
   void TraceJobsInFlight();
@@ -91,7 +91,8 @@ class Recorder {
   Session session_;
   std::unique_ptr<BpfSource> bpf_;
   std::vector<std::unique_ptr<Source>> sources_;  // of devices; drained and stopped first
-  std::vector<const DeviceSource*> rings_;        // of them
+  // How full their rings are whose filling can be told; from any thread.
+  std::vector<std::function<uint32_t()>> fills_;
   std::vector<std::string> warnings_;
   std::vector<std::shared_ptr<AxlDevice>> devices_;
   UniqueFd wake_fd_;                   // epoll of the sources' own

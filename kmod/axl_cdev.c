@@ -71,7 +71,7 @@ static const struct axl_ioctl axl_ioctls[] = {
 	AXL_OP(AXL_IOCTL_CLOCK_SAMPLE, axl_ioctl_clock_sample, struct axl_clock_sample,
 	       offsetofend(struct axl_clock_sample, ptm_host_ns), false),
 	AXL_OP(AXL_IOCTL_TRACE_OPEN, axl_ioctl_trace_open, struct axl_trace_open,
-	       offsetofend(struct axl_trace_open, reserved), false),
+	       offsetofend(struct axl_trace_open, record_ps), false),
 	AXL_OP(AXL_IOCTL_TRACE_CLOSE, axl_ioctl_trace_close, struct axl_trace_close,
 	       offsetofend(struct axl_trace_close, reserved), false),
 	AXL_OP(AXL_IOCTL_JOBS_TRACE, axl_ioctl_jobs_trace, struct axl_jobs_trace,
@@ -222,6 +222,8 @@ static int axl_fops_mmap(struct file *filp, struct vm_area_struct *vma)
 	down_read(&file->lock);
 	if (!handle && file->ring)
 		ret = axl_mem_mmap(&file->ring->mem, vma, page);
+	else if (!handle && file->driver_ring)
+		ret = axl_mem_mmap(&file->axl->driver_ring.mem, vma, page);
 	else if (handle && handle < file->num_bufs && file->bufs[handle] &&
 		 file->bufs[handle]->kind == AXL_BUF_HOST)
 		ret = axl_mem_mmap(&file->bufs[handle]->mem, vma, page);
@@ -245,7 +247,10 @@ static __poll_t axl_fops_poll(struct file *filp, poll_table *wait)
 	/* Who has no ring still hears of the end of the device, which wakes them all. */
 	ring = file->ring ? file->ring : &file->axl->rings[AXL_TRACE_RING_DEVICE];
 	poll_wait(filp, &ring->wait, wait);
-	if (file->ring && axl_ring_readable(file->ring))
+	if (file->driver_ring)
+		poll_wait(filp, &file->axl->driver_ring.wait, wait);
+	if (file->ring ? axl_ring_readable(file->ring) :
+			 file->driver_ring && axl_driver_ring_readable(&file->axl->driver_ring))
 		events = EPOLLIN | EPOLLRDNORM;
 	up_read(&file->lock);
 	if (READ_ONCE(file->axl->closed))
@@ -297,6 +302,7 @@ static void axl_file_teardown(struct axl_file *file)
 		file->ctxs[i] = NULL;
 	}
 	axl_ring_release(file);
+	axl_driver_ring_release(file);
 	axl_bufs_teardown(file);
 }
 
@@ -362,6 +368,7 @@ static void axl_init_queues(struct axl_device *axl)
 	}
 	for (i = 0; i < AXL_MAX_TRACE_RINGS; i++)
 		axl_ring_init(axl, i);
+	axl_driver_ring_init(axl);
 	axl_cmd_trace_init(axl);
 }
 

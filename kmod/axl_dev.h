@@ -189,6 +189,20 @@ struct axl_trace_ring {
 	struct axl_mem mem;
 };
 
+/* The driver's own, see axl_driver_ring.c. */
+struct axl_driver_ring {
+	spinlock_t lock;		/* taken with a queue's held */
+	union axl_host_record *records;	/* NULL = closed */
+	u32 mask;
+	u32 sequence;			/* of the next record */
+	u64 produced;
+	u64 lost;
+	u32 watermark;
+	struct axl_trace_header *header;	/* NULL = free, under axl->lock */
+	wait_queue_head_t wait;
+	struct axl_mem mem;
+};
+
 struct axl_file {
 	struct axl_device *axl;
 	struct axl_share *share;
@@ -199,6 +213,7 @@ struct axl_file {
 	struct axl_buf **bufs;		/* by handle */
 	u32 num_bufs;			/* size of that table */
 	struct axl_trace_ring *ring;
+	bool driver_ring;		/* has that instead */
 };
 
 /* The driver's own reader of the device-wide trace ring, see axl_cmd_trace.c. */
@@ -266,6 +281,7 @@ struct axl_device {
 	atomic_t next_job;
 	struct axl_hwq hwq[AXL_MAX_QUEUES];
 	struct axl_trace_ring rings[AXL_MAX_TRACE_RINGS];
+	struct axl_driver_ring driver_ring;
 	struct axl_cmd_trace cmd_trace;
 
 	struct work_struct recover;	/* contexts in error, loss of the device */
@@ -463,6 +479,11 @@ irqreturn_t axl_irq_device(int irq, void *data);
 
 /* axl_trace_ring.c */
 int axl_ioctl_trace_open(struct axl_ucmd *ucmd);
+int axl_driver_ring_open(struct axl_ucmd *ucmd);
+void axl_driver_ring_release(struct axl_file *file);
+bool axl_driver_ring_readable(struct axl_driver_ring *ring);
+void axl_driver_ring_init(struct axl_device *axl);
+void axl_driver_ring_exit(void);
 int axl_ioctl_trace_close(struct axl_ucmd *ucmd);
 void axl_ring_init(struct axl_device *axl, u32 id);
 int axl_ring_alloc(struct axl_device *axl, struct axl_share *share, u32 log2_records,

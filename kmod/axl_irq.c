@@ -7,12 +7,14 @@
 #include <linux/interrupt.h>
 
 #include "axl_dev.h"
+#include "axl_driver_ring.h"
 #include "axl_stamp.h"
 #include "axl_trace.h"
 
 static __always_inline bool axl_irq_traced(void)
 {
-	return trace_axl_irq_enabled() || trace_axl_irq_other_enabled() || trace_axl_job_enabled();
+	return trace_axl_irq_enabled() || trace_axl_irq_other_enabled() ||
+	       trace_axl_job_enabled() || axl_driver_ring_on();
 }
 
 /*

@@ -11,6 +11,7 @@
 #include <linux/slab.h>
 
 #include "axl_dev.h"
+#include "axl_driver_ring.h"
 #include "axl_stamp.h"
 #include "axl_trace.h"
 
@@ -91,6 +92,8 @@ static void axl_job_trace(struct axl_queue *q, const struct axl_job *job, u32 st
 		      job->correlation, notes->tid | (u64)notes->pid << 32, notes->copy_bytes,
 		      ticks, notes->submit_ns, notes->doorbell_ns, notes->submit_end_ns, irq_ns,
 		      complete_ns);
+	if (axl_driver_ring_on())
+		axl_driver_ring_job(q, job, status, ticks, irq_ns, complete_ns);
 }
 
 /* A completion was taken, in the handler or elsewhere; hwq->lock held. */
@@ -143,7 +146,7 @@ static void axl_job_done(struct axl_queue *q, struct axl_job *job, u32 status, u
 	q->progress = jiffies;
 	trace_axl_complete(axl->index, q->ctx->hw, q->hwq->id, job->job, job->seq,
 			   job->correlation, status, ticks);
-	if (trace_axl_job_enabled())
+	if (trace_axl_job_enabled() || axl_driver_ring_on())
 		axl_job_trace_done(q, job, status, ticks);
 	WRITE_ONCE(q->completed, job->seq);
 }

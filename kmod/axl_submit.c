@@ -18,6 +18,7 @@
 #include <linux/uaccess.h>
 
 #include "axl_dev.h"
+#include "axl_driver_ring.h"
 #include "axl_stamp.h"
 #include "axl_trace.h"
 
@@ -33,13 +34,19 @@ struct axl_submit_times {
 	u64 copy_bytes;
 };
 
+/* Jobs are told of when they are over. */
+static __always_inline bool axl_job_wanted(void)
+{
+	return trace_axl_job_enabled() || axl_driver_ring_on();
+}
+
 static __always_inline void axl_submit_enter(struct axl_submit_times *times)
 {
 	times->stamp = 0;
 	times->entered_ns = 0;
-	if (trace_axl_submit_enabled() || trace_axl_refuse_enabled())
+	if (trace_axl_submit_enabled())
 		times->entered_ns = ktime_get_mono_fast_ns();
-	else if (trace_axl_job_enabled())
+	else if (axl_job_wanted() || trace_axl_refuse_enabled())
 		times->stamp = axl_stamp();
 }
 
@@ -126,7 +133,7 @@ static noinline int axl_submit_wait(struct axl_file *file, struct axl_queue *q,
 	return err;
 }
 
-/* For the tracepoint axl_job, which comes when the job is over. */
+/* For the tracepoint axl_job and the driver's ring, when the job is over. */
 static void axl_submit_note_times(struct axl_job *job, const struct axl_submit *cmd,
 				  const struct axl_submit_times *times, u64 host_ns,
 				  u64 host_stamp)
@@ -180,14 +187,14 @@ static int axl_submit_publish(struct axl_queue *q, const struct axl_submit *cmd,
 		return -EIO;
 	}
 	q->sq_tail += cmd->num_cmds;
-	if (trace_axl_job_enabled())
+	if (axl_job_wanted())
 		host_stamp = axl_stamp();
-	if (trace_axl_job_enabled() || trace_axl_doorbell_enabled())
+	if (axl_job_wanted() || trace_axl_doorbell_enabled())
 		host_ns = ktime_get_mono_fast_ns();
 	/* writel orders the ring's contents before the doorbell. */
 	axl_write32(axl, AXL_REG_Q_SQ_TAIL(hwq->id), q->sq_tail);
 	job = axl_submit_note(q, cmd, fence);
-	if (trace_axl_job_enabled() && host_stamp && (times->stamp || times->entered_ns))
+	if (axl_job_wanted() && host_stamp && (times->stamp || times->entered_ns))
 		axl_submit_note_times(job, cmd, times, host_ns, host_stamp);
 	if (trace_axl_doorbell_enabled() && host_ns)
 		trace_axl_doorbell(axl->index, q->ctx->hw, hwq->id, cmd->job, q->submitted,

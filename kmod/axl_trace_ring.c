@@ -140,7 +140,7 @@ void axl_ring_release(struct axl_file *file)
 
 static int axl_ring_check(const struct axl_trace_open *cmd)
 {
-	if (cmd->ring > AXL_TRACE_RING_CTX || cmd->reserved ||
+	if (cmd->ring > AXL_TRACE_RING_CTX || cmd->record_ps ||
 	    cmd->log2_records < AXL_RING_LOG2_MIN || cmd->log2_records > AXL_RING_LOG2_MAX ||
 	    cmd->classes & ~AXL_REC_CLASSES_ALL || cmd->watermark > 1u << cmd->log2_records ||
 	    (cmd->sample_period_ns && cmd->sample_period_ns < AXL_RING_PERIOD_MIN_NS))
@@ -180,7 +180,7 @@ static int axl_ring_start(struct axl_file *file, const struct axl_trace_open *cm
 	}
 	ring = &axl->rings[id];
 	mutex_lock(&axl->lock);
-	err = file->ring ? -EBUSY : axl_ring_take(ring, cmd, mem);
+	err = file->ring || file->driver_ring ? -EBUSY : axl_ring_take(ring, cmd, mem);
 	if (!err)
 		file->ring = ring;
 	mutex_unlock(&axl->lock);
@@ -196,6 +196,8 @@ int axl_ioctl_trace_open(struct axl_ucmd *ucmd)
 	struct axl_mem mem = {};
 	int err;
 
+	if (cmd->ring == AXL_TRACE_RING_DRIVER)
+		return axl_driver_ring_open(ucmd);
 	err = axl_ring_check(cmd);
 	if (err)
 		return err;
@@ -224,6 +226,8 @@ int axl_ioctl_trace_close(struct axl_ucmd *ucmd)
 	down_write(&file->lock);
 	if (file->ring)
 		axl_ring_release(file);
+	else if (file->driver_ring)
+		axl_driver_ring_release(file);
 	else
 		err = -ENOENT;
 	up_write(&file->lock);

@@ -9,6 +9,7 @@
 #include <linux/sched/signal.h>
 
 #include "axl_dev.h"
+#include "axl_driver_ring.h"
 #include "axl_trace.h"
 
 #define AXL_POLL_NS (20 * NSEC_PER_MSEC)
@@ -78,7 +79,7 @@ int axl_ioctl_wait(struct axl_ucmd *ucmd)
 	struct axl_queue *q;
 	struct axl_ctx *ctx;
 	u64 wait_ns = 0, correlation = 0;
-	u32 job_id = 0;
+	u32 job_id = 0, status;
 	int ret;
 
 	if (cmd->flags || !cmd->sequence)
@@ -93,7 +94,7 @@ int axl_ioctl_wait(struct axl_ucmd *ucmd)
 	if (cmd->sequence > READ_ONCE(q->submitted))
 		goto put;
 
-	if (trace_axl_wake_enabled())
+	if (trace_axl_wake_enabled() || axl_driver_ring_on())
 		wait_ns = ktime_get_mono_fast_ns();
 	trace_axl_wait(ctx->axl->index, ctx->hw, q->hwq->id, cmd->sequence, cmd->correlation);
 	ret = axl_wait_for(q, cmd->sequence, cmd->deadline_ns);
@@ -112,8 +113,11 @@ int axl_ioctl_wait(struct axl_ucmd *ucmd)
 		if (cmd->status != AXL_ST_OK)
 			ret = -EIO;
 	}
+	status = ret && ret != -EIO ? ~0u : cmd->status;
 	trace_axl_wake(ctx->axl->index, ctx->hw, q->hwq->id, job_id, cmd->sequence, correlation,
-		       cmd->correlation, ret && ret != -EIO ? ~0u : cmd->status, wait_ns);
+		       cmd->correlation, status, wait_ns);
+	if (axl_driver_ring_on())
+		axl_driver_ring_wait(q, cmd, job_id, correlation, status, wait_ns);
 put:
 	axl_ctx_put(ctx);
 	return ret;

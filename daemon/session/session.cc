@@ -14,16 +14,21 @@ constexpr size_t kMaxTableBytes = 1 << 20;
 constexpr size_t kMaxStrings = 1 << 20;
 constexpr size_t kMaxStringBytes = 4096;
 
-// At which hop the events of a kind are counted.
+// At which hop the events of a kind are counted; hop: what its name begins with.
 constexpr struct {
   std::string_view kind, hop;
-} kEventHops[] = {{"shared-memory", "api-ring"}, {"usdt", "bpf-api"}, {"tracepoint", "bpf-driver"}};
+} kEventHops[] = {{"shared-memory", "api-ring"},
+                  {"usdt", "bpf-api"},
+                  {"tracepoint", "bpf-driver"},
+                  {"driver-ring", "driver-ring/"}};
 
 uint64_t EventsAt(const std::vector<Hop>& hops, std::string_view kind) {
   uint64_t events = 0;
   for (const auto& known : kEventHops) {
     for (const Hop& hop : hops) {
-      if (known.kind == kind && known.hop == hop.name) events += hop.in;
+      if (known.kind == kind && hop.name.compare(0, known.hop.size(), known.hop) == 0) {
+        events += hop.in;
+      }
     }
   }
   return events;

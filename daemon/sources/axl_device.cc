@@ -220,6 +220,29 @@ void AxlDevice::CloseTraceRing() {
   (void)Ioctl(fd_.get(), AXL_IOCTL_TRACE_CLOSE, &close);
 }
 
+Result<AxlDevice::DriverRing> AxlDevice::OpenDriverRing(uint32_t max_log2_records) {
+  DriverRing ring;
+  ring.fd = UniqueFd(open(("/dev/" + name_).c_str(), O_RDWR | O_CLOEXEC));
+  if (!ring.fd.valid()) return IoctlError(name_, "opening it for the driver's ring");
+  axl_trace_open open = {};
+  int result = -1;
+  for (uint32_t log2 = max_log2_records; result < 0 && log2 >= kMinLog2Records; --log2) {
+    open = {};
+    open.ring = AXL_TRACE_RING_DRIVER;
+    open.log2_records = log2;
+    open.watermark = (1u << log2) / 4;
+    result = Ioctl(ring.fd.get(), AXL_IOCTL_TRACE_OPEN, &open);
+    if (result < 0 && errno != ENOMEM) break;
+  }
+  if (result < 0) return IoctlError(name_, "opening the driver's ring");
+  void* address = mmap(nullptr, open.map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd.get(),
+                       static_cast<off_t>(open.mmap_offset));
+  if (address == MAP_FAILED) return IoctlError(name_, "mapping the driver's ring");
+  ring.map = Mapping(address, open.map_bytes);
+  ring.job_ns = static_cast<double>(open.record_ps) / 1e3;
+  return ring;
+}
+
 void AxlDevice::TraceJobsInFlight() {
   axl_jobs_trace jobs = {};
   (void)Ioctl(fd_.get(), AXL_IOCTL_JOBS_TRACE, &jobs);

@@ -45,6 +45,15 @@ class AxlDevice {
   Result<Mapping> OpenTraceRing(uint32_t max_log2_records, uint64_t counter_period_ns);
   void CloseTraceRing();
 
+  // The driver's own ring, on a file of its own, which is readable when it is a quarter full.
+  // Errors: taken by another tracer; no privilege; a driver that has none.
+  struct DriverRing {
+    UniqueFd fd;
+    Mapping map;
+    double job_ns = 0;  // what a job costs the host there, as the driver measured it
+  };
+  Result<DriverRing> OpenDriverRing(uint32_t max_log2_records);
+
   // Has the driver tell of the jobs in flight, by its tracepoint axl_job. Without the
   // privilege, or with a driver that cannot, nothing happens.
   void TraceJobsInFlight();

@@ -140,7 +140,6 @@ void BpfEvents::Handle(const void* data, size_t bytes) {
   }
 }
 
-// A process uses the driver through the library, by the correlation id that this gave the job.
 void BpfEvents::NoteUse(uint32_t pid, uint64_t correlation) {
   if (watcher_ == nullptr || correlation == 0 || pid == last_user_ || correlation >> 32 != pid) {
     return;

@@ -40,6 +40,9 @@ class BpfEvents {
   // Hands over the rows that wait for more of their kind.
   void Flush();
 
+  // A process uses the driver; correlation: the id that its library gave a job of it.
+  void NoteUse(uint32_t pid, uint64_t correlation);
+
   // A process that was there before: its threads' names, from /proc.
   void NoteExisting(uint32_t pid);
 
@@ -62,7 +65,6 @@ class BpfEvents {
   uint32_t TextOrMemory(const char* text, uint32_t pid, uint64_t address);
   void TellName(uint32_t pid, uint32_t tid, uint32_t name);
 
-  void NoteUse(uint32_t pid, uint64_t correlation);
   template <typename Rows>
   void Send(Rows* rows);
 

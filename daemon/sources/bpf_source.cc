@@ -56,6 +56,8 @@ constexpr uint32_t kTracepointKinds[] = {
     proto::HostBatch::KIND_TIMEOUT,  proto::HostBatch::KIND_RESET,
     proto::HostBatch::KIND_LINK,     proto::HostBatch::KIND_FENCE};
 
+constexpr int kJobKinds = 2;  // the first of these, which the driver's own ring tells of
+
 // libbpf's last warning says more than its error code.
 thread_local std::string last_warning;
 
@@ -137,6 +139,7 @@ struct BpfSource::Impl : RingWatcher {
   void ReadHops(act_counts* totals, int64_t* first_ns, int64_t* last_ns);
   void ReportLosses();
   bool PidTracked(uint32_t pid);
+  uint32_t* Owner(uint32_t device, uint32_t context);
 
   BpfOptions options;
   EventHandler* handler;
@@ -181,8 +184,8 @@ Status BpfSource::Impl::Load() {
   ring.reset(ring_buffer__new(bpf_map__fd(skeleton->maps.ring), OnRecord, this, nullptr));
   if (!ring) return Status::Error(std::string("cannot map the BPF ring: ") + strerror(errno));
   const size_t bytes = ACT_MAX_DEVICES * AXL_MAX_CONTEXTS * 8;  // array values are 8 bytes apart
-  void* address =
-      mmap(nullptr, bytes, PROT_READ, MAP_SHARED, bpf_map__fd(skeleton->maps.context_owner), 0);
+  void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+                       bpf_map__fd(skeleton->maps.context_owner), 0);
   if (address == MAP_FAILED) return Status::Error("cannot map the BPF context table");
   owners = Mapping(address, bytes);
   return {};
@@ -313,11 +316,13 @@ void BpfSource::Impl::OnRingReady(uint32_t pid, int fd, uint32_t version) {
 void BpfSource::Impl::Calibrate() {
   if (options.driver) {
     const Measured program = CalibrateTracepoint(skeleton->progs.calibrate_tracepoint);
-    const Measured stamps = program.ns > 0 ? MeasureJobStamps() : Measured{};
+    const bool stamped = options.jobs && program.ns > 0;
+    const Measured stamps = stamped ? MeasureJobStamps() : Measured{};
     handler->OnEventCost({"tracepoint",
                           program.ns + stamps.ns,
                           program.error_ns + stamps.error_ns,
-                          {std::begin(kTracepointKinds), std::end(kTracepointKinds)}});
+                          {std::begin(kTracepointKinds) + (options.jobs ? 0 : kJobKinds),
+                           std::end(kTracepointKinds)}});
   }
   if (options.rings) {
     const Measured cost = MeasureRingEvent();
@@ -402,6 +407,7 @@ Status BpfSource::Start() {
       const std::string name = bpf_program__name(program);
       if (name.rfind("axl_", 0) != 0) continue;
       if (impl_->options.light && IsFrequentDetail(name)) continue;
+      if (!impl_->options.jobs && (name == "axl_job" || name == "axl_wake")) continue;
       if (impl_->AttachRaw(program, name) == EINVAL) {
         // Where one has other arguments, none can be trusted to mean what we think.
         return Status::Error("the loaded axl.ko has a tracepoint " + name +
@@ -547,13 +553,30 @@ bool BpfSource::Wanted(uint32_t device, const axl_record& record) {
   if (record.h.type == AXL_REC_JOB) correlation = record.job.correlation;
   if (correlation >> 32 != 0) return impl_->PidTracked(static_cast<uint32_t>(correlation >> 32));
   // Events of the whole device concern everyone.
-  if (record.h.context >= AXL_MAX_CONTEXTS) return true;
-  if (device >= ACT_MAX_DEVICES) return false;
-  const char* slot = static_cast<const char*>(impl_->owners.get()) +
-                     8 * (device * AXL_MAX_CONTEXTS + record.h.context);
-  uint32_t owner;
-  std::memcpy(&owner, slot, sizeof(owner));
-  return owner != 0;
+  return record.h.context >= AXL_MAX_CONTEXTS || IsOwned(device, record.h.context);
+}
+
+bool BpfSource::Wanted(uint32_t pid) {
+  return impl_->options.system_wide || impl_->PidTracked(pid);
+}
+
+uint32_t* BpfSource::Impl::Owner(uint32_t device, uint32_t context) {
+  if (device >= ACT_MAX_DEVICES || context >= AXL_MAX_CONTEXTS) return nullptr;
+  char* slot = static_cast<char*>(owners.get()) + 8 * (device * AXL_MAX_CONTEXTS + context);
+  return reinterpret_cast<uint32_t*>(slot);
+}
+
+bool BpfSource::IsOwned(uint32_t device, uint32_t context) {
+  const uint32_t* owner = impl_->Owner(device, context);
+  return impl_->options.system_wide ||
+         (owner != nullptr && __atomic_load_n(owner, __ATOMIC_RELAXED) != 0);
+}
+
+void BpfSource::NoteJob(uint32_t device, uint32_t context, uint32_t pid, uint64_t correlation) {
+  if (uint32_t* owner = impl_->Owner(device, context)) {
+    __atomic_store_n(owner, pid, __ATOMIC_RELAXED);
+  }
+  impl_->events.NoteUse(pid, correlation);
 }
 
 }  // namespace acceltrace::daemon

@@ -25,6 +25,7 @@ struct BpfOptions {
   std::optional<uint32_t> owner;       // only processes that run as this user, in every sense
   std::vector<std::string> libraries;  // files whose libaxl probes are attached
   uint32_t ring_bytes = 16u << 20;     // a power of two
+  bool jobs = true;                    // of the driver; else its own ring tells of jobs and waits
   bool light = false;                  // of the driver, what a job is known by only
   bool run_stats = false;              // have the kernel time the programs, which costs as well
 };
@@ -56,6 +57,10 @@ class BpfSource : public Source {
   // Whether a device record belongs to the recording: by the process that its
   // correlation id names, else by the one that last submitted to its context.
   bool Wanted(uint32_t device, const axl_record& record);
+  bool Wanted(uint32_t pid);
+  bool IsOwned(uint32_t device, uint32_t context);
+  // A recorded process had a job on a context; correlation: the id that its library gave it.
+  void NoteJob(uint32_t device, uint32_t context, uint32_t pid, uint64_t correlation);
 
   // What the kernel measured of the programs so far.
   struct BpfCost {

@@ -23,6 +23,7 @@ class HostJobRows {
   HostJobRows() : c_(new Columns) {}
 
   bool full() const { return rows_ == kHostRows; }
+  size_t rows() const { return rows_; }
   void Append(const act_job& job);
   // Returns how many rows the block has; empty afterwards.
   uint32_t Encode(stream::BlockWriter* writer, proto::Block* block);
@@ -45,6 +46,7 @@ class HostWaitRows {
   HostWaitRows() : c_(new Columns) {}
 
   bool full() const { return rows_ == kHostRows; }
+  size_t rows() const { return rows_; }
   void Append(const act_wake& wake);
   uint32_t Encode(stream::BlockWriter* writer, proto::Block* block);
 

@@ -196,16 +196,69 @@ struct axl_clock_sample {
  */
 struct axl_trace_open {
 	__u32 size;
-	__u32 ring;		/* AXL_TRACE_RING_DEVICE or AXL_TRACE_RING_CTX */
+	__u32 ring;		/* AXL_TRACE_RING_DEVICE, _CTX or _DRIVER */
 #define AXL_TRACE_RING_CTX	1	/* the ring of context ctx of this fd */
+#define AXL_TRACE_RING_DRIVER	2	/* the driver's own, see struct axl_rec_host_job */
 	__u32 ctx;
-	__u32 log2_records;	/* 5 to 16; above 14 where there is an IOMMU */
+	__u32 log2_records;	/* 5 to 16; the device's: above 14 where there is an IOMMU */
 	__u32 classes;		/* AXL_REC_CLASS() mask */
 	__u32 watermark;
 	__u64 sample_period_ns;	/* counter snapshots, 0 = none, else at least 10 us */
 	__u64 mmap_offset;	/* out */
 	__u64 map_bytes;	/* out */
-	__u64 reserved;
+	__u64 record_ps;	/* in 0; out, of the driver's ring: what a job costs the host */
+};
+
+/*
+ * The driver's own ring, AXL_TRACE_RING_DRIVER: one record when a job is over, one when a wait
+ * is, with what the tracepoints axl_job and axl_wake tell. Needs CAP_PERFMON; classes and
+ * sample_period_ns are 0. Header, indexes and losses are as in the device's rings, but all of
+ * it is the driver's, and h.time is CLOCK_MONOTONIC. Times are 0 where nobody listened then.
+ */
+enum axl_host_rec_type {
+	AXL_REC_HOST_JOB = 16,
+	AXL_REC_HOST_WAIT = 17,
+};
+
+struct axl_rec_host_job {
+	struct axl_rec_head h;	/* h.time: the completion was consumed, 0 = in flight */
+	__u64 seq;
+	__u64 correlation;
+	__u64 copy_bytes;
+	__u64 device_ticks;
+	__u64 submit_ns;
+	__u64 doorbell_ns;
+	__u64 submit_end_ns;
+	__u64 irq_ns;
+	__u32 job;
+	__u16 num_cmds;
+	__u16 submit_cpu;
+	__u32 pid;		/* who submitted it, 0 = unknown */
+	__u32 tid;
+	__u32 status;		/* enum axl_status, 0xffffffff = in flight */
+	__u32 cpu;		/* that took the completion */
+	__u64 reserved[3];
+};
+
+struct axl_rec_host_wait {
+	struct axl_rec_head h;	/* h.time: the thread goes on */
+	__u64 seq;
+	__u64 correlation;	/* of the job */
+	__u64 wait_correlation;	/* of the waiting call */
+	__u64 wait_ns;
+	__u32 job;
+	__u32 status;		/* enum axl_status, 0xffffffff = it gave up */
+	__u32 pid;
+	__u32 tid;
+	__u32 cpu;
+	__u32 reserved0;
+	__u64 reserved1[7];
+};
+
+union axl_host_record {
+	struct axl_rec_head h;
+	struct axl_rec_host_job host_job;
+	struct axl_rec_host_wait host_wait;
 };
 
 struct axl_trace_close {
@@ -247,6 +300,8 @@ AXL_STATIC_ASSERT(sizeof(struct axl_wait) == 56, "axl_wait");
 AXL_STATIC_ASSERT(sizeof(struct axl_counters_read) == 48, "axl_counters_read");
 AXL_STATIC_ASSERT(sizeof(struct axl_clock_sample) == 72, "axl_clock_sample");
 AXL_STATIC_ASSERT(sizeof(struct axl_trace_open) == 56, "axl_trace_open");
+AXL_STATIC_ASSERT(sizeof(struct axl_rec_host_job) == 128, "axl_rec_host_job");
+AXL_STATIC_ASSERT(sizeof(struct axl_rec_host_wait) == 128, "axl_rec_host_wait");
 AXL_STATIC_ASSERT(sizeof(struct axl_trace_close) == 8, "axl_trace_close");
 AXL_STATIC_ASSERT(sizeof(struct axl_jobs_trace) == 8, "axl_jobs_trace");
 

@@ -13,15 +13,16 @@ Cost FromPs(double cost_ps, double error_ps) {
   return {std::max(0.0, cost_ps - error_ps) / 1e3, cost_ps / 1e3, (cost_ps + error_ps) / 1e3};
 }
 
-// A bit for each HostBatch.Kind that had an event of its own; others were told along with one.
-uint32_t CostlyKinds(const proto::Accounts& accounts) {
-  static_assert(proto::HostBatch::Kind_MAX < 32);
-  uint32_t kinds = 0;
-  for (const auto& cost : accounts.event_costs()) {
-    if (cost.kind() != kTracepoint) continue;
-    for (const uint32_t kind : cost.at_kinds()) kinds |= kind < 32 ? 1u << kind : 0;
+// The host events that each had one event of this kind: a bit for each HostBatch.Kind, 0 = none,
+// they are the library's. Others were told along with one.
+uint64_t KindsOf(const proto::Accounts::EventCost& cost) {
+  static_assert(proto::HostBatch::Kind_MAX < TracerEvent::kApi);
+  uint64_t kinds = 0;
+  for (const uint32_t kind : cost.at_kinds()) {
+    kinds |= kind < TracerEvent::kApi ? uint64_t{1} << kind : 0;
   }
-  return kinds == 0 ? ~0u : kinds;
+  if (cost.at_kinds_size() == 0 && cost.kind() == kTracepoint) kinds = UINT32_MAX;
+  return kinds;
 }
 
 }  // namespace
@@ -37,19 +38,23 @@ TracerWork::TracerWork(const model::Model& model) {
 }
 
 // Events and rows need not be as many: one event may tell of a whole job, and events that were
-// lost cost as well. Each row takes its part of what all events of its side cost.
+// lost cost as well. Each row takes its part of what all events of its kinds cost.
 void TracerWork::ReadCosts(const proto::Accounts& accounts) {
-  double api_rows = 0, driver_rows = 0;
-  for (const TracerEvent& event : events_) (event.api ? api_rows : driver_rows) += 1;
+  std::array<double, TracerEvent::kApi + 1> rows{};
+  for (const TracerEvent& event : events_) ++rows[event.kind];
   for (const auto& cost : accounts.event_costs()) {
-    const bool driver = cost.kind() == kTracepoint;
-    const double rows = driver ? driver_rows : api_rows;
-    if (rows == 0) continue;
-    const double share = static_cast<double>(cost.events()) / rows;
+    uint64_t kinds = KindsOf(cost);
+    if (kinds == 0) kinds = uint64_t{1} << TracerEvent::kApi;
+    double all = 0;
+    for (size_t kind = 0; kind < rows.size(); ++kind) all += kinds >> kind & 1 ? rows[kind] : 0;
+    if (all == 0) continue;
+    const double share = static_cast<double>(cost.events()) / all;
     const Cost each =
         FromPs(static_cast<double>(cost.cost_ps()), static_cast<double>(cost.error_ps()));
-    Cost* sum = driver ? &driver_ns_ : &api_ns_;
-    for (size_t i = 0; i < each.size(); ++i) (*sum)[i] += share * each[i];
+    for (size_t kind = 0; kind < rows.size(); ++kind) {
+      if ((kinds >> kind & 1) == 0) continue;
+      for (size_t i = 0; i < each.size(); ++i) cost_ns_[kind][i] += share * each[i];
+    }
   }
 }
 
@@ -80,20 +85,23 @@ void TracerWork::ReadRecorder(const proto::Accounts& accounts) {
 void TracerWork::CollectEvents(const model::Model& model) {
   const model::ApiCalls& api = model.api;
   for (size_t i = 0; i < api.size(); ++i) {
-    events_.push_back({api.begin_ns[i], api.tid[i], true});
-    if (!api.open[i]) events_.push_back({api.end_ns[i], api.tid[i], true});
+    events_.push_back({api.begin_ns[i], api.tid[i], TracerEvent::kApi});
+    if (!api.open[i]) events_.push_back({api.end_ns[i], api.tid[i], TracerEvent::kApi});
   }
   const model::Ranges& ranges = model.ranges;
   for (size_t i = 0; i < ranges.size(); ++i) {
-    events_.push_back({ranges.begin_ns[i], ranges.tid[i], true});
+    events_.push_back({ranges.begin_ns[i], ranges.tid[i], TracerEvent::kApi});
     if (!ranges.mark[i] && !ranges.open[i]) {
-      events_.push_back({ranges.end_ns[i], ranges.tid[i], true});
+      events_.push_back({ranges.end_ns[i], ranges.tid[i], TracerEvent::kApi});
     }
   }
   const model::HostEvents& host = model.host;
-  const uint32_t kinds = CostlyKinds(model.accounts);
+  uint64_t kinds = 0;
+  for (const auto& cost : model.accounts.event_costs()) kinds |= KindsOf(cost);
   for (size_t i = 0; i < host.size(); ++i) {
-    if (kinds >> host.kind[i] & 1) events_.push_back({host.time_ns[i], host.tid[i], false});
+    if (kinds >> host.kind[i] & 1) {
+      events_.push_back({host.time_ns[i], host.tid[i], host.kind[i]});
+    }
   }
   std::stable_sort(events_.begin(), events_.end(),
                    [](const auto& a, const auto& b) { return a.at_ns < b.at_ns; });

@@ -20,9 +20,11 @@ enum Estimate { kLow, kMid, kHigh, kNumEstimates };
 using Cost = std::array<double, kNumEstimates>;  // ns
 
 struct TracerEvent {
+  // Of the library: a call's begin or end, a range, a mark.
+  static constexpr uint32_t kApi = 32;
   int64_t at_ns;
   uint32_t tid;
-  bool api;  // of the library: a call's begin or end, a range, a mark; else of the driver
+  uint32_t kind;  // kApi, or of the driver: HostBatch.Kind
 };
 
 // [begin_ns, end_ns): the recorder had cpu_ns of it, wake-ups included.
@@ -42,7 +44,7 @@ class TracerWork {
   const std::vector<RecorderWork>& recorder() const { return recorder_; }  // by time, disjoint
   // Those of one thread.
   const std::vector<TracerEvent>& EventsOf(uint32_t tid) const;
-  const Cost& CostOf(const TracerEvent& event) const { return event.api ? api_ns_ : driver_ns_; }
+  const Cost& CostOf(const TracerEvent& event) const { return cost_ns_[event.kind]; }
   uint64_t wakes() const { return wakes_; }
 
  private:
@@ -51,7 +53,7 @@ class TracerWork {
   void CollectEvents(const model::Model& model);
 
   bool known_ = false;
-  Cost api_ns_{}, driver_ns_{};
+  std::array<Cost, TracerEvent::kApi + 1> cost_ns_{};  // by kind
   std::vector<TracerEvent> events_;
   std::unordered_map<uint32_t, std::vector<TracerEvent>> by_thread_;
   std::vector<RecorderWork> recorder_;

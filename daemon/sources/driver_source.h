@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Jobs and waits, from the driver's own ring: what the tracepoints axl_job and axl_wake tell, for
+// a tenth of what a BPF program costs.
+#ifndef DAEMON_SOURCES_DRIVER_SOURCE_H_
+#define DAEMON_SOURCES_DRIVER_SOURCE_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/sources/axl_device.h"
+#include "daemon/sources/host_rows.h"
+#include "daemon/sources/ring_reader.h"
+#include "daemon/sources/source.h"
+#include "libtrace/stream/block_writer.h"
+
+namespace acceltrace::daemon {
+
+// One record of a driver's ring as its fields may be used: read once, since who has the ring
+// mapped may write to it. Errors: no such type; a queue or context that no device has.
+struct DriverRecord {
+  enum class Kind { kJob, kWait } kind = Kind::kJob;
+  uint32_t context = 0;
+  act_job job = {};
+  act_wake wake = {};
+};
+std::optional<DriverRecord> ReadDriverRecord(const axl_host_record& record, uint32_t device);
+
+class DriverSource : public Source {
+ public:
+  struct Owner {
+    // Whether a process is recorded.
+    std::function<bool(uint32_t pid)> wanted;
+    // Whether a context is one of such a process, for jobs that nobody says more of.
+    std::function<bool(uint32_t context)> owned;
+    // A recorded process had a job on a context.
+    std::function<void(uint32_t context, uint32_t pid, uint64_t correlation)> used;
+  };
+
+  DriverSource(std::shared_ptr<AxlDevice> device, Owner owner, EventHandler* handler)
+      : device_(std::move(device)), owner_(std::move(owner)), handler_(handler) {}
+
+  // Errors: as AxlDevice::OpenDriverRing.
+  Status Start() override;
+  Pace Drain(int64_t now_ns) override;
+  std::vector<Hop> Hops() override;
+  void Flush() override;
+  void Stop() override;
+
+  // Readable when there is much to drain; and how much there is, from any thread.
+  int wake_fd() const { return ring_.fd.get(); }
+  uint32_t fill_permille() const { return reader_->FillPermille(); }
+
+ private:
+  void Handle(const axl_host_record& record);
+  void HandleJob(const act_job& job, uint32_t context);
+  template <typename Rows>
+  void Send(Rows* rows);
+
+  std::shared_ptr<AxlDevice> device_;
+  Owner owner_;
+  EventHandler* handler_;
+  AxlDevice::DriverRing ring_;
+  std::optional<RingReader> reader_;
+  stream::BlockWriter writer_;
+  HostJobRows jobs_;
+  HostWaitRows waits_;
+  uint64_t foreign_ = 0, bad_ = 0;
+};
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SOURCES_DRIVER_SOURCE_H_
