@@ -71,7 +71,7 @@ static const struct axl_ioctl axl_ioctls[] = {
 	AXL_OP(AXL_IOCTL_CLOCK_SAMPLE, axl_ioctl_clock_sample, struct axl_clock_sample,
 	       offsetofend(struct axl_clock_sample, ptm_host_ns), false),
 	AXL_OP(AXL_IOCTL_TRACE_OPEN, axl_ioctl_trace_open, struct axl_trace_open,
-	       offsetofend(struct axl_trace_open, record_ps), false),
+	       offsetofend(struct axl_trace_open, wait_ps), false),
 	AXL_OP(AXL_IOCTL_TRACE_CLOSE, axl_ioctl_trace_close, struct axl_trace_close,
 	       offsetofend(struct axl_trace_close, reserved), false),
 	AXL_OP(AXL_IOCTL_JOBS_TRACE, axl_ioctl_jobs_trace, struct axl_jobs_trace,

@@ -19,16 +19,20 @@
 #include "axl_stamp.h"
 #include "axl_trace.h"
 
+u64 axl_anchor_stamps __ro_after_init;
+
 #ifdef CONFIG_X86_64
 bool axl_stamp_tsc __ro_after_init;
 
 void __init axl_stamp_init(void)
 {
 	axl_stamp_tsc = tsc_khz && boot_cpu_has(X86_FEATURE_TSC) && !check_tsc_unstable();
+	axl_anchor_stamps = axl_stamps(AXL_ANCHOR_NS);
 }
 #else
 void __init axl_stamp_init(void)
 {
+	axl_anchor_stamps = AXL_ANCHOR_NS;
 }
 #endif
 

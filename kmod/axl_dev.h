@@ -30,6 +30,7 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
+#include "axl_stamp.h"
 #include "uapi/axl.h"
 #include "uapi/axl_counters.h"
 #include "uapi/axl_stats.h"
@@ -113,11 +114,12 @@ struct axl_job {
 	unsigned long since;		/* jiffies of its submission */
 	u32 job;
 	u32 sq_end;			/* free-running index after its last entry */
-	bool noted;			/* somebody listened to axl_job as it was submitted */
-	/* Then, for that tracepoint: */
-	u64 submit_ns;
+	bool noted;			/* somebody listened as it was submitted */
+	/* Then, for axl_job and the driver's ring: stamps, and the time of one of them. */
+	u64 submit;
+	u64 doorbell;
+	u64 submit_end;
 	u64 doorbell_ns;
-	u64 submit_end_ns;
 	u64 copy_bytes;
 	u16 num_cmds;
 	u16 cpu;
@@ -159,9 +161,9 @@ struct axl_hwq {
 	spinlock_t lock;		/* q and its rings */
 	struct axl_queue *q;		/* NULL = free; axl->lock to change */
 	u64 seq_base;			/* jobs of former owners: last_use goes on from here */
-	/* While the handler runs, for the tracepoint axl_job: */
-	u64 irq_ns;			/* when it was entered, 0 = not in the handler */
-	u64 irq_stamp;			/* the same instant, see axl_stamp() */
+	struct axl_anchor anchor;	/* for the times of jobs */
+	/* While the handler runs, for those who hear of jobs: */
+	u64 irq_stamp;			/* when it was entered, 0 = not in the handler */
 	u32 irq_ready;			/* completions that it found and has yet to take */
 };
 
@@ -194,7 +196,6 @@ struct axl_driver_ring {
 	spinlock_t lock;		/* taken with a queue's held */
 	union axl_host_record *records;	/* NULL = closed */
 	u32 mask;
-	u32 sequence;			/* of the next record */
 	u64 produced;
 	u64 lost;
 	u32 watermark;

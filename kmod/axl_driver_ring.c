@@ -2,7 +2,7 @@
 /*
  * axl.ko: the driver's own trace ring, mapped by user space like the device's.
  *
- * It tells what the tracepoints axl_job and axl_wake tell, for a tracer that cannot
+ * It carries what the tracepoints axl_job and axl_wake do, for a tracer that cannot
  * afford a tracepoint for each job: a record is some stores into memory that
  * the tracer has mapped. The header's consumer index is user space's to write: it is
  * only compared, and what it cannot be counts as a full ring.
@@ -16,7 +16,7 @@
 
 #define AXL_DRIVER_RING_BYTES(log2)	\
 	(AXL_TRACE_HEADER_BYTES + ((u64)AXL_TRACE_RECORD_BYTES << (log2)))
-#define AXL_DRIVER_RING_TRIALS	64
+#define AXL_DRIVER_RING_TRIALS	32	/* fit into the smallest ring */
 
 DEFINE_STATIC_KEY_FALSE(axl_driver_ring_key);
 
@@ -48,11 +48,6 @@ void axl_driver_ring_init(struct axl_device *axl)
 	init_waitqueue_head(&axl->driver_ring.wait);
 }
 
-static u64 axl_driver_ring_waiting(const struct axl_driver_ring *ring)
-{
-	return ring->produced - READ_ONCE(ring->header->consumed);
-}
-
 /* With the file's lock held, which keeps the ring. */
 bool axl_driver_ring_readable(struct axl_driver_ring *ring)
 {
@@ -61,99 +56,95 @@ bool axl_driver_ring_readable(struct axl_driver_ring *ring)
 	return waiting && waiting >= ring->watermark;
 }
 
-/* Room for a record, its head filled in; NULL: closed or full. ring->lock held. */
-static union axl_host_record *axl_driver_ring_next(struct axl_driver_ring *ring, u8 type, u64 time_ns)
+/* The place of the next record, its head filled in; NULL: closed or full. ring->lock held. */
+static __always_inline union axl_host_record *
+axl_driver_ring_next(struct axl_driver_ring *ring, u8 type, u32 queue, u32 hw, u64 time)
 {
 	union axl_host_record *record;
-	u32 sequence;
+	u64 produced = ring->produced;
 
 	lockdep_assert_held(&ring->lock);
 	if (unlikely(!ring->records))
 		return NULL;
-	sequence = ring->sequence++;
-	if (unlikely(axl_driver_ring_waiting(ring) > ring->mask)) {
+	if (unlikely(produced - READ_ONCE(ring->header->consumed) > ring->mask)) {
 		WRITE_ONCE(ring->header->lost, ++ring->lost);
 		return NULL;
 	}
-	record = &ring->records[ring->produced & ring->mask];
+	record = &ring->records[produced & ring->mask];
 	record->h.type = type;
 	record->h.engine = 0xff;
-	record->h.sequence = sequence;
-	record->h.time = time_ns;
+	record->h.queue = queue;
+	record->h.context = hw;
+	/* Lost ones are numbered, too. */
+	record->h.sequence = (u32)(produced + ring->lost);
+	record->h.time = time;
 	return record;
 }
 
 /* Returns whether the watermark is reached. */
-static bool axl_driver_ring_publish(struct axl_driver_ring *ring)
+static __always_inline bool axl_driver_ring_publish(struct axl_driver_ring *ring)
 {
+	u64 produced = ring->produced + 1;
+
+	WRITE_ONCE(ring->produced, produced);
 	/* The record before the index. */
-	smp_store_release(&ring->header->produced, ring->produced + 1);
-	WRITE_ONCE(ring->produced, ring->produced + 1);
-	return unlikely(axl_driver_ring_waiting(ring) == ring->watermark);
+	smp_store_release(&ring->header->produced, produced);
+	return unlikely(produced - READ_ONCE(ring->header->consumed) == ring->watermark);
 }
 
-static void axl_driver_ring_fill_job(union axl_host_record *record, const struct axl_job *job, u32 hw,
-				     u32 queue, u32 status, u64 ticks, u64 irq_ns)
+void axl_driver_ring_job(struct axl_driver_ring *ring, struct axl_hwq *hwq, u32 hw,
+			 const struct axl_job *job, u32 status, u64 ticks, u64 irq, u64 complete)
 {
 	static const struct axl_job nothing;
-	const struct axl_job *notes = job->noted ? job : &nothing;
-	struct axl_rec_host_job *to = &record->host_job;
-
-	to->h.queue = queue;
-	to->h.context = hw;
-	to->seq = job->seq;
-	to->correlation = job->correlation;
-	to->copy_bytes = notes->copy_bytes;
-	to->device_ticks = ticks;
-	to->submit_ns = notes->submit_ns;
-	to->doorbell_ns = notes->doorbell_ns;
-	to->submit_end_ns = notes->submit_end_ns;
-	to->irq_ns = irq_ns;
-	to->job = job->job;
-	to->num_cmds = notes->num_cmds;
-	to->submit_cpu = notes->cpu;
-	to->pid = notes->pid;
-	to->tid = notes->tid;
-	to->status = status;
-	to->cpu = raw_smp_processor_id();
-}
-
-void axl_driver_ring_job(struct axl_queue *q, const struct axl_job *job, u32 status, u64 ticks,
-			 u64 irq_ns, u64 complete_ns)
-{
-	struct axl_driver_ring *ring = &q->ctx->axl->driver_ring;
+	const struct axl_job *notes = likely(job->noted) ? job : &nothing;
 	union axl_host_record *record;
-	unsigned long flags;
+	struct axl_rec_host_job *to;
 	bool wake = false;
 
-	spin_lock_irqsave(&ring->lock, flags);
-	record = axl_driver_ring_next(ring, AXL_REC_HOST_JOB, complete_ns);
+	axl_anchor_renew(&hwq->anchor, complete);
+	/* Interrupts are off, as hwq->lock demands. */
+	spin_lock(&ring->lock);
+	record = axl_driver_ring_next(ring, AXL_REC_HOST_JOB, hwq->id, hw, complete);
 	if (likely(record)) {
-		axl_driver_ring_fill_job(record, job, q->ctx->hw, q->hwq->id, status, ticks,
-					 irq_ns);
+		to = &record->host_job;
+		to->seq = job->seq;
+		to->correlation = job->correlation;
+		to->copy_bytes = notes->copy_bytes;
+		to->device_ticks = ticks;
+		to->submit = notes->submit;
+		to->doorbell = notes->doorbell;
+		to->submit_end = notes->submit_end;
+		to->doorbell_ns = notes->doorbell_ns;
+		to->irq = irq;
+		to->anchor = hwq->anchor.stamp;
+		to->anchor_ns = hwq->anchor.ns;
+		to->job = job->job;
+		to->num_cmds = notes->num_cmds;
+		to->submit_cpu = notes->cpu;
+		to->pid = notes->pid;
+		to->tid = notes->tid;
+		to->status = status;
+		to->cpu = raw_smp_processor_id();
 		wake = axl_driver_ring_publish(ring);
 	}
-	spin_unlock_irqrestore(&ring->lock, flags);
+	spin_unlock(&ring->lock);
 	if (wake)
 		wake_up_all(&ring->wait);
 }
 
-void axl_driver_ring_wait(struct axl_queue *q, const struct axl_wait *cmd, u32 job,
-			  u64 correlation, u32 status, u64 wait_ns)
+void axl_driver_ring_wait(struct axl_driver_ring *ring, const struct axl_hwq *hwq, u32 hw,
+			  const struct axl_wait *cmd, u32 job, u64 correlation, u32 status,
+			  u64 wait_ns, u64 wake_ns)
 {
-	struct axl_driver_ring *ring = &q->ctx->axl->driver_ring;
-	u64 now_ns = ktime_get_mono_fast_ns();
 	union axl_host_record *record;
+	struct axl_rec_host_wait *to;
 	unsigned long flags;
 	bool wake = false;
 
 	spin_lock_irqsave(&ring->lock, flags);
-	record = axl_driver_ring_next(ring, AXL_REC_HOST_WAIT, now_ns);
+	record = axl_driver_ring_next(ring, AXL_REC_HOST_WAIT, hwq->id, hw, wake_ns);
 	if (likely(record)) {
-		struct axl_rec_host_wait *to = &record->host_wait;
-
-		to->h.queue = q->hwq->id;
-		to->h.context = q->ctx->hw;
+		to = &record->host_wait;
 		to->seq = cmd->sequence;
 		to->correlation = correlation;
 		to->wait_correlation = cmd->correlation;
@@ -163,6 +154,8 @@ void axl_driver_ring_wait(struct axl_queue *q, const struct axl_wait *cmd, u32 j
 		to->pid = current->tgid;
 		to->tid = current->pid;
 		to->cpu = raw_smp_processor_id();
+		to->reserved0 = 0;
+		memset(to->reserved1, 0, sizeof(to->reserved1));
 		wake = axl_driver_ring_publish(ring);
 	}
 	spin_unlock_irqrestore(&ring->lock, flags);
@@ -170,50 +163,85 @@ void axl_driver_ring_wait(struct axl_queue *q, const struct axl_wait *cmd, u32 j
 		wake_up_all(&ring->wait);
 }
 
-/*
- * What a job costs here: the stamps of its submission and of the handler, and a record, which is
- * not published. In picoseconds, of the quickest trial: an interrupt does not count.
- */
-static u64 axl_driver_ring_trial(struct axl_driver_ring *ring)
+/* All that a job has here: at its submission, in the handler, and its record. */
+static noinline void axl_driver_ring_try_job(struct axl_driver_ring *ring, struct axl_hwq *hwq,
+					     struct axl_job *job, const struct axl_submit *cmd)
 {
-	u64 best_ns = U64_MAX;
+	u64 entered = axl_stamp(), rung = axl_stamp(), irq;
+
+	axl_job_note(job, cmd, 0, entered, rung, axl_anchor_ns(&hwq->anchor, rung));
+	irq = axl_stamp();
+	axl_driver_ring_job(ring, hwq, 0, job, 0, 0, irq, axl_stamp());
+}
+
+static noinline void axl_driver_ring_try_wait(struct axl_driver_ring *ring, struct axl_hwq *hwq,
+					      const struct axl_wait *cmd)
+{
+	u64 wait_ns = ktime_get_mono_fast_ns();
+
+	axl_driver_ring_wait(ring, hwq, 0, cmd, 0, 0, 0, wait_ns,
+			     axl_anchor_ns(&hwq->anchor, axl_stamp()));
+}
+
+/*
+ * Measures what a job and a wait cost the host, in a ring that nobody knows of yet. In picoseconds,
+ * of the quickest trial: an interrupt does not count.
+ */
+static int axl_driver_ring_measure(struct axl_driver_ring *trial, struct axl_trace_open *cmd)
+{
+	struct axl_hwq *hwq = kzalloc(sizeof(*hwq), GFP_KERNEL_ACCOUNT);
+	u64 job_ns = U64_MAX, wait_ns = U64_MAX, begin_ns, between_ns;
+	struct axl_submit submit = {};
+	struct axl_wait wait = {};
+	struct axl_job job = {};
 	unsigned int i, j;
 
+	if (!hwq)
+		return -ENOMEM;
 	for (i = 0; i < 8; i++) {
-		u64 begin_ns = ktime_get_mono_fast_ns();
-
-		for (j = 0; j < AXL_DRIVER_RING_TRIALS; j++) {
-			u64 entered = axl_stamp(), rung = axl_stamp();
-			u64 host_ns = ktime_get_mono_fast_ns();
-			u64 irq = axl_stamp(), irq_ns = ktime_get_mono_fast_ns();
-			struct axl_job job = {
-				.noted = true,
-				.submit_ns = host_ns - axl_stamp_ns(entered, rung),
-				.doorbell_ns = host_ns,
-				.submit_end_ns = host_ns + axl_stamp_ns(rung, axl_stamp()),
-				.cpu = raw_smp_processor_id(),
-				.pid = current->tgid,
-				.tid = current->pid,
-			};
-			u64 now_ns = irq_ns + axl_stamp_ns(irq, axl_stamp());
-			union axl_host_record *record;
-			unsigned long flags;
-
-			spin_lock_irqsave(&ring->lock, flags);
-			record = axl_driver_ring_next(ring, AXL_REC_HOST_JOB, now_ns);
-			if (record)
-				axl_driver_ring_fill_job(record, &job, 0, 0, 0, 0, irq_ns);
-			ring->sequence = 0;
-			spin_unlock_irqrestore(&ring->lock, flags);
-		}
-		best_ns = min(best_ns, ktime_get_mono_fast_ns() - begin_ns);
+		trial->produced = 0;
+		begin_ns = ktime_get_mono_fast_ns();
+		local_irq_disable();
+		for (j = 0; j < AXL_DRIVER_RING_TRIALS; j++)
+			axl_driver_ring_try_job(trial, hwq, &job, &submit);
+		local_irq_enable();
+		between_ns = ktime_get_mono_fast_ns();
+		trial->produced = 0;
+		for (j = 0; j < AXL_DRIVER_RING_TRIALS; j++)
+			axl_driver_ring_try_wait(trial, hwq, &wait);
+		job_ns = min(job_ns, between_ns - begin_ns);
+		wait_ns = min(wait_ns, ktime_get_mono_fast_ns() - between_ns);
 	}
-	return div_u64(best_ns * 1000, AXL_DRIVER_RING_TRIALS);
+	cmd->job_ps = min_t(u64, div_u64(job_ns * 1000, AXL_DRIVER_RING_TRIALS), U32_MAX);
+	cmd->wait_ps = min_t(u64, div_u64(wait_ns * 1000, AXL_DRIVER_RING_TRIALS), U32_MAX);
+	kfree(hwq);
+	return 0;
+}
+
+/* Fills in the header and has the costs measured; mem and header are already set. */
+static int axl_driver_ring_prepare(struct axl_driver_ring *ring, struct axl_trace_open *cmd)
+{
+	struct axl_trace_header *header = ring->header;
+	int err;
+
+	spin_lock_init(&ring->lock);
+	init_waitqueue_head(&ring->wait);
+	ring->mask = (1u << cmd->log2_records) - 1;
+	ring->watermark = cmd->watermark;
+	ring->records = (void *)header + AXL_TRACE_HEADER_BYTES;
+	err = axl_driver_ring_measure(ring, cmd);
+	memset(header, 0, sizeof(*header));
+	header->magic = AXL_TRACE_MAGIC;
+	header->record_bytes = AXL_TRACE_RECORD_BYTES;
+	header->log2_records = cmd->log2_records;
+	header->ring = AXL_TRACE_RING_DRIVER;
+	header->stamp_khz = axl_stamp_khz();
+	return err;
 }
 
 static int axl_driver_ring_check(const struct axl_trace_open *cmd)
 {
-	if (cmd->ctx || cmd->classes || cmd->sample_period_ns || cmd->record_ps ||
+	if (cmd->ctx || cmd->classes || cmd->sample_period_ns || cmd->job_ps || cmd->wait_ps ||
 	    cmd->log2_records < 5 || cmd->log2_records > 16 ||
 	    cmd->watermark > 1u << cmd->log2_records)
 		return -EINVAL;
@@ -221,8 +249,7 @@ static int axl_driver_ring_check(const struct axl_trace_open *cmd)
 }
 
 /* With file->lock and axl->lock held. */
-static int axl_driver_ring_start(struct axl_file *file, struct axl_trace_open *cmd,
-				 struct axl_mem *mem, void *at)
+static int axl_driver_ring_start(struct axl_file *file, const struct axl_driver_ring *fresh)
 {
 	struct axl_device *axl = file->axl;
 	struct axl_driver_ring *ring = &axl->driver_ring;
@@ -231,69 +258,66 @@ static int axl_driver_ring_start(struct axl_file *file, struct axl_trace_open *c
 		return -EBUSY;
 	if (!axl_accessible(axl))
 		return axl_gone_error(axl);
-	ring->mem = *mem;
-	ring->header = at;
-	ring->header->magic = AXL_TRACE_MAGIC;
-	ring->header->record_bytes = AXL_TRACE_RECORD_BYTES;
-	ring->header->log2_records = cmd->log2_records;
-	ring->header->ring = AXL_TRACE_RING_DRIVER;
-	ring->mask = (1u << cmd->log2_records) - 1;
-	ring->watermark = cmd->watermark;
+	ring->mem = fresh->mem;
+	ring->header = fresh->header;
+	ring->mask = fresh->mask;
+	ring->watermark = fresh->watermark;
 	ring->produced = 0;
 	ring->lost = 0;
-	ring->sequence = 0;
 	file->driver_ring = true;
-	return 0;
-}
-
-static void axl_driver_ring_run(struct axl_driver_ring *ring, bool run)
-{
 	spin_lock_irq(&ring->lock);
-	ring->records = run ? (void *)ring->header + AXL_TRACE_HEADER_BYTES : NULL;
+	ring->records = fresh->records;
 	spin_unlock_irq(&ring->lock);
+	return 0;
 }
 
 int axl_driver_ring_open(struct axl_ucmd *ucmd)
 {
 	struct axl_file *file = ucmd->file;
 	struct axl_device *axl = file->axl;
-	struct axl_driver_ring *ring = &axl->driver_ring;
 	struct axl_trace_open *cmd = ucmd->cmd;
-	struct axl_mem mem = {};
-	void *at = NULL;
+	struct axl_driver_ring *fresh;
 	int err;
 
 	err = axl_driver_ring_check(cmd);
 	if (err)
 		return err;
-	err = axl_mem_alloc(axl, file->share, &mem, AXL_DRIVER_RING_BYTES(cmd->log2_records),
-			    false);
+	fresh = kzalloc(sizeof(*fresh), GFP_KERNEL_ACCOUNT);
+	if (!fresh)
+		return -ENOMEM;
+	err = axl_mem_alloc(axl, file->share, &fresh->mem,
+			    AXL_DRIVER_RING_BYTES(cmd->log2_records), false);
 	if (err)
-		return err;
-	at = vmap(mem.pages->page, mem.pages->count, VM_MAP, PAGE_KERNEL);
-	if (!at) {
+		goto free_fresh;
+	fresh->header = vmap(fresh->mem.pages->page, fresh->mem.pages->count, VM_MAP, PAGE_KERNEL);
+	if (!fresh->header) {
 		err = -ENOMEM;
-		goto free;
+		goto free_mem;
 	}
+	err = axl_driver_ring_prepare(fresh, cmd);
+	if (err)
+		goto unmap;
 	/* Before any lock is taken. */
 	static_branch_inc(&axl_driver_ring_key);
 	down_write(&file->lock);
 	mutex_lock(&axl->lock);
-	err = axl_driver_ring_start(file, cmd, &mem, at);
-	if (!err) {
-		axl_driver_ring_run(ring, true);
-		cmd->record_ps = axl_driver_ring_trial(ring);
-		cmd->mmap_offset = 0;
-		cmd->map_bytes = PAGE_ALIGN(AXL_DRIVER_RING_BYTES(cmd->log2_records));
-	}
+	err = axl_driver_ring_start(file, fresh);
 	mutex_unlock(&axl->lock);
 	up_write(&file->lock);
-	if (!err)
-		return 0;
-	axl_driver_ring_key_drop();
-	vunmap(at);
-free:
-	axl_mem_free(&mem);
+	if (err) {
+		axl_driver_ring_key_drop();
+		goto unmap;
+	}
+	cmd->mmap_offset = 0;
+	cmd->map_bytes = PAGE_ALIGN(AXL_DRIVER_RING_BYTES(cmd->log2_records));
+	kfree(fresh);
+	return 0;
+unmap:
+	vunmap(fresh->header);
+free_mem:
+	axl_mem_free(&fresh->mem);
+free_fresh:
+	kfree(fresh);
 	return err;
 }
 
@@ -307,7 +331,9 @@ void axl_driver_ring_release(struct axl_file *file)
 	if (!file->driver_ring)
 		return;
 	mutex_lock(&file->axl->lock);
-	axl_driver_ring_run(ring, false);
+	spin_lock_irq(&ring->lock);
+	ring->records = NULL;
+	spin_unlock_irq(&ring->lock);
 	file->driver_ring = false;
 	mem = ring->mem;
 	at = ring->header;

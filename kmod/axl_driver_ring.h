@@ -15,11 +15,34 @@ static __always_inline bool axl_driver_ring_on(void)
 	return static_branch_unlikely(&axl_driver_ring_key);
 }
 
-/* A job is over, or in flight when asked; hwq->lock held. Arguments as of axl_job. */
-void axl_driver_ring_job(struct axl_queue *q, const struct axl_job *job, u32 status, u64 ticks,
-			 u64 irq_ns, u64 complete_ns);
-/* A wait is over. Arguments as of axl_wake. */
-void axl_driver_ring_wait(struct axl_queue *q, const struct axl_wait *cmd, u32 job,
-			  u64 correlation, u32 status, u64 wait_ns);
+/*
+ * What is known of a job as it is submitted, hwq->lock held. entered, rung: stamps of the ioctl's
+ * beginning and of the doorbell, whose time is rung_ns.
+ */
+static __always_inline void axl_job_note(struct axl_job *job, const struct axl_submit *cmd,
+					 u64 copy_bytes, u64 entered, u64 rung, u64 rung_ns)
+{
+	job->noted = true;
+	job->submit = entered;
+	job->doorbell = rung;
+	job->doorbell_ns = rung_ns;
+	job->copy_bytes = copy_bytes;
+	job->num_cmds = cmd->num_cmds;
+	job->cpu = raw_smp_processor_id();
+	job->pid = current->tgid;
+	job->tid = current->pid;
+	job->submit_end = axl_stamp();
+}
+
+/*
+ * A job is over, or in flight when asked; hwq->lock held. irq, complete: stamps, 0 = none. hw: its
+ * context.
+ */
+void axl_driver_ring_job(struct axl_driver_ring *ring, struct axl_hwq *hwq, u32 hw,
+			 const struct axl_job *job, u32 status, u64 ticks, u64 irq, u64 complete);
+/* A wait is over. correlation: of the job. wait_ns, wake_ns: its beginning and end. */
+void axl_driver_ring_wait(struct axl_driver_ring *ring, const struct axl_hwq *hwq, u32 hw,
+			  const struct axl_wait *cmd, u32 job, u64 correlation, u32 status,
+			  u64 wait_ns, u64 wake_ns);
 
 #endif /* AXL_DRIVER_RING_H */

@@ -13,8 +13,7 @@
 
 static __always_inline bool axl_irq_traced(void)
 {
-	return trace_axl_irq_enabled() || trace_axl_irq_other_enabled() ||
-	       trace_axl_job_enabled() || axl_driver_ring_on();
+	return trace_axl_irq_enabled() || trace_axl_job_enabled() || axl_driver_ring_on();
 }
 
 /*
@@ -25,26 +24,27 @@ irqreturn_t axl_irq_queue(int irq, void *data)
 {
 	bool traced = axl_irq_traced();
 	u64 stamp = traced ? axl_stamp() : 0;
-	u64 host_ns = traced ? ktime_get_mono_fast_ns() : 0;
 	struct axl_hwq *hwq = data;
 	unsigned int done = 0;
 
 	spin_lock(&hwq->lock);
 	if (traced) {
 		hwq->irq_stamp = stamp;
-		hwq->irq_ns = host_ns;
 		hwq->irq_ready = hwq->q ? axl_queue_peek(hwq->q) : 0;
-		trace_axl_irq(hwq->axl->index, hwq->id, AXL_MSIX_QUEUE(hwq->id), hwq->irq_ready,
-			      host_ns);
+		if (trace_axl_irq_enabled())
+			trace_axl_irq(hwq->axl->index, hwq->id, AXL_MSIX_QUEUE(hwq->id),
+				      hwq->irq_ready, axl_anchor_ns(&hwq->anchor, stamp));
 	}
 	if (hwq->q)
 		done = axl_queue_reap(hwq->q);
-	hwq->irq_ns = 0;
+	hwq->irq_stamp = 0;
 	hwq->irq_ready = 0;
 	spin_unlock(&hwq->lock);
 	if (!done) {
 		axl_count(hwq->axl, AXL_STAT_SPURIOUS_IRQS);
-		trace_axl_irq_other(hwq->axl->index, hwq->id, AXL_MSIX_QUEUE(hwq->id), 0, host_ns);
+		if (trace_axl_irq_other_enabled())
+			trace_axl_irq_other(hwq->axl->index, hwq->id, AXL_MSIX_QUEUE(hwq->id), 0,
+					    ktime_get_mono_fast_ns());
 	}
 	return IRQ_HANDLED;
 }
@@ -62,7 +62,8 @@ static void axl_irq_link(struct axl_device *axl)
 
 irqreturn_t axl_irq_device(int irq, void *data)
 {
-	u64 host_ns = axl_irq_traced() ? ktime_get_mono_fast_ns() : 0;
+	bool traced = trace_axl_irq_enabled() || trace_axl_irq_other_enabled();
+	u64 host_ns = traced ? ktime_get_mono_fast_ns() : 0;
 	struct axl_device *axl = data;
 	u32 causes = axl_read32(axl, AXL_REG_INT_STATUS);
 	u32 i;

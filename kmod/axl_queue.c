@@ -81,37 +81,46 @@ void axl_queue_start(struct axl_queue *q)
 	trace_axl_queue(axl->index, q->ctx->hw, id, AXL_SQ_ENTRIES, 1);
 }
 
-static void axl_job_trace(struct axl_queue *q, const struct axl_job *job, u32 status, u64 ticks,
-			  u64 irq_ns, u64 complete_ns)
+/* For the tracepoint. complete: a stamp, 0 = in flight. */
+static noinline void axl_job_trace(struct axl_queue *q, const struct axl_job *job, u32 status,
+				   u64 ticks, u64 irq, u64 complete)
 {
 	static const struct axl_job nothing;
 	const struct axl_job *notes = job->noted ? job : &nothing;
+	struct axl_anchor *anchor = &q->hwq->anchor;
+	u64 submit_ns = 0, submit_end_ns = 0;
 
+	if (job->noted) {
+		submit_ns = job->doorbell_ns - axl_stamp_ns(job->submit, job->doorbell);
+		submit_end_ns = job->doorbell_ns + axl_stamp_ns(job->doorbell, job->submit_end);
+	}
 	trace_axl_job(AXL_JOB_WHERE(q->ctx->axl->index, q->ctx->hw, q->hwq->id, status),
 		      job->job | (u64)notes->num_cmds << 32 | (u64)notes->cpu << 48, job->seq,
 		      job->correlation, notes->tid | (u64)notes->pid << 32, notes->copy_bytes,
-		      ticks, notes->submit_ns, notes->doorbell_ns, notes->submit_end_ns, irq_ns,
-		      complete_ns);
-	if (axl_driver_ring_on())
-		axl_driver_ring_job(q, job, status, ticks, irq_ns, complete_ns);
+		      ticks, submit_ns, notes->doorbell_ns, submit_end_ns,
+		      irq ? axl_anchor_ns(anchor, irq) : 0,
+		      complete ? axl_anchor_ns(anchor, complete) : 0);
 }
 
 /* A completion was taken, in the handler or elsewhere; hwq->lock held. */
-static void axl_job_trace_done(struct axl_queue *q, const struct axl_job *job, u32 status,
-			       u64 ticks)
+static __always_inline void axl_job_tell(struct axl_queue *q, const struct axl_job *job,
+					 u32 status, u64 ticks)
 {
 	struct axl_hwq *hwq = q->hwq;
-	u64 irq_ns = 0, now_ns;
+	u64 irq = 0, now;
 
-	if (hwq->irq_ns)
-		now_ns = hwq->irq_ns + axl_stamp_ns(hwq->irq_stamp, axl_stamp());
-	else
-		now_ns = ktime_get_mono_fast_ns();
+	if (!trace_axl_job_enabled() && !axl_driver_ring_on())
+		return;
+	now = axl_stamp();
 	if (hwq->irq_ready) {
 		hwq->irq_ready--;
-		irq_ns = hwq->irq_ns;
+		irq = hwq->irq_stamp;
 	}
-	axl_job_trace(q, job, status, ticks, irq_ns, now_ns);
+	if (axl_driver_ring_on())
+		axl_driver_ring_job(&q->ctx->axl->driver_ring, hwq, q->ctx->hw, job, status, ticks,
+				    irq, now);
+	if (trace_axl_job_enabled())
+		axl_job_trace(q, job, status, ticks, irq, now);
 }
 
 /* Tells of all jobs in flight; hwq->lock held. Returns how many. */
@@ -120,8 +129,14 @@ static u32 axl_queue_trace_jobs(struct axl_queue *q)
 	u64 seq;
 
 	lockdep_assert_held(&q->hwq->lock);
-	for (seq = q->completed + 1; seq <= q->submitted; seq++)
-		axl_job_trace(q, &q->jobs[seq & (AXL_SQ_ENTRIES - 1)], ~0u, 0, 0, 0);
+	for (seq = q->completed + 1; seq <= q->submitted; seq++) {
+		const struct axl_job *job = &q->jobs[seq & (AXL_SQ_ENTRIES - 1)];
+
+		axl_job_trace(q, job, ~0u, 0, 0, 0);
+		if (axl_driver_ring_on())
+			axl_driver_ring_job(&q->ctx->axl->driver_ring, q->hwq, q->ctx->hw, job,
+					    ~0u, 0, 0, 0);
+	}
 	return q->submitted - q->completed;
 }
 
@@ -146,8 +161,7 @@ static void axl_job_done(struct axl_queue *q, struct axl_job *job, u32 status, u
 	q->progress = jiffies;
 	trace_axl_complete(axl->index, q->ctx->hw, q->hwq->id, job->job, job->seq,
 			   job->correlation, status, ticks);
-	if (trace_axl_job_enabled() || axl_driver_ring_on())
-		axl_job_trace_done(q, job, status, ticks);
+	axl_job_tell(q, job, status, ticks);
 	WRITE_ONCE(q->completed, job->seq);
 }
 

@@ -3,7 +3,7 @@
  * axl.ko: cheap stamps for instants that lie close to one whose time is read in
  * full. A stamp is a TSC value where the kernel trusts the TSC, else nanoseconds; the distance of
  * two becomes nanoseconds by the TSC's calibrated rate, from which CLOCK_MONOTONIC may be
- * slewed by 500 ppm: half a nanosecond for each microsecond between them. Room: kmod.
+ * slewed by 500 ppm: half a nanosecond for each microsecond between them.
  */
 #ifndef _AXL_STAMP_H
 #define _AXL_STAMP_H
@@ -30,7 +30,28 @@ static inline u64 axl_stamp_ns(u64 from, u64 to)
 
 	return likely(axl_stamp_tsc) ? mul_u64_u32_div(distance, 1000000, tsc_khz) : distance;
 }
+static inline u32 axl_stamp_khz(void)
+{
+	return axl_stamp_tsc ? tsc_khz : 0;
+}
+
+/* The way back: how many make that many nanoseconds, up to an hour of them. */
+static inline u64 axl_stamps(u64 ns)
+{
+	ns = min_t(u64, ns, 3600 * NSEC_PER_SEC);
+	return axl_stamp_tsc ? mul_u64_u32_div(ns, tsc_khz, 1000000) : ns;
+}
 #else
+static inline u32 axl_stamp_khz(void)
+{
+	return 0;
+}
+
+static inline u64 axl_stamps(u64 ns)
+{
+	return ns;
+}
+
 static inline u64 axl_stamp(void)
 {
 	return ktime_get_mono_fast_ns();
@@ -43,5 +64,35 @@ static inline u64 axl_stamp_ns(u64 from, u64 to)
 #endif
 
 void axl_stamp_init(void);
+
+/*
+ * An instant known both ways, the time not after the stamp. It serves the stamps around it; an
+ * older one than AXL_ANCHOR_NS is read anew, so that a time is off by 10 ns at most. Whoever
+ * calls holds the lock that guards it.
+ */
+struct axl_anchor {
+	u64 stamp;
+	u64 ns;
+};
+
+#define AXL_ANCHOR_NS	20000
+
+extern u64 axl_anchor_stamps;	/* as many stamps */
+
+static __always_inline void axl_anchor_renew(struct axl_anchor *anchor, u64 stamp)
+{
+	if (likely((s64)(stamp - anchor->stamp) < (s64)axl_anchor_stamps))
+		return;
+	anchor->ns = ktime_get_mono_fast_ns();
+	anchor->stamp = axl_stamp();
+}
+
+static inline u64 axl_anchor_ns(struct axl_anchor *anchor, u64 stamp)
+{
+	axl_anchor_renew(anchor, stamp);
+	if (stamp < anchor->stamp)
+		return anchor->ns - axl_stamp_ns(stamp, anchor->stamp);
+	return anchor->ns + axl_stamp_ns(anchor->stamp, stamp);
+}
 
 #endif /* _AXL_STAMP_H */

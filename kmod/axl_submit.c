@@ -133,22 +133,11 @@ static noinline int axl_submit_wait(struct axl_file *file, struct axl_queue *q,
 	return err;
 }
 
-/* For the tracepoint axl_job and the driver's ring, when the job is over. */
-static void axl_submit_note_times(struct axl_job *job, const struct axl_submit *cmd,
-				  const struct axl_submit_times *times, u64 host_ns,
-				  u64 host_stamp)
+/* The submission had to wait: the time of its entry is known, the stamp is made from it. */
+static noinline u64 axl_submit_stamp(const struct axl_submit_times *times, u64 host_ns,
+				     u64 host_stamp)
 {
-	job->noted = true;
-	job->submit_ns = times->entered_ns;
-	if (!job->submit_ns)
-		job->submit_ns = host_ns - axl_stamp_ns(times->stamp, host_stamp);
-	job->doorbell_ns = host_ns;
-	job->submit_end_ns = host_ns + axl_stamp_ns(host_stamp, axl_stamp());
-	job->copy_bytes = times->copy_bytes;
-	job->num_cmds = cmd->num_cmds;
-	job->cpu = raw_smp_processor_id();
-	job->pid = current->tgid;
-	job->tid = current->pid;
+	return host_stamp - axl_stamps(host_ns - min(host_ns, times->entered_ns));
 }
 
 /* Whoever takes the completion waits for hwq->lock, and finds all of this. */
@@ -187,15 +176,20 @@ static int axl_submit_publish(struct axl_queue *q, const struct axl_submit *cmd,
 		return -EIO;
 	}
 	q->sq_tail += cmd->num_cmds;
-	if (axl_job_wanted())
+	if (axl_job_wanted() || trace_axl_doorbell_enabled()) {
 		host_stamp = axl_stamp();
-	if (axl_job_wanted() || trace_axl_doorbell_enabled())
-		host_ns = ktime_get_mono_fast_ns();
+		host_ns = axl_anchor_ns(&hwq->anchor, host_stamp);
+	}
 	/* writel orders the ring's contents before the doorbell. */
 	axl_write32(axl, AXL_REG_Q_SQ_TAIL(hwq->id), q->sq_tail);
 	job = axl_submit_note(q, cmd, fence);
-	if (axl_job_wanted() && host_stamp && (times->stamp || times->entered_ns))
-		axl_submit_note_times(job, cmd, times, host_ns, host_stamp);
+	if (axl_job_wanted() && host_stamp && (times->stamp || times->entered_ns)) {
+		u64 entered = times->stamp;
+
+		if (unlikely(times->entered_ns))
+			entered = axl_submit_stamp(times, host_ns, host_stamp);
+		axl_job_note(job, cmd, times->copy_bytes, entered, host_stamp, host_ns);
+	}
 	if (trace_axl_doorbell_enabled() && host_ns)
 		trace_axl_doorbell(axl->index, q->ctx->hw, hwq->id, cmd->job, q->submitted,
 				   cmd->correlation, q->sq_tail, host_ns);

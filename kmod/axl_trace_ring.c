@@ -140,7 +140,7 @@ void axl_ring_release(struct axl_file *file)
 
 static int axl_ring_check(const struct axl_trace_open *cmd)
 {
-	if (cmd->ring > AXL_TRACE_RING_CTX || cmd->record_ps ||
+	if (cmd->ring > AXL_TRACE_RING_CTX || cmd->job_ps || cmd->wait_ps ||
 	    cmd->log2_records < AXL_RING_LOG2_MIN || cmd->log2_records > AXL_RING_LOG2_MAX ||
 	    cmd->classes & ~AXL_REC_CLASSES_ALL || cmd->watermark > 1u << cmd->log2_records ||
 	    (cmd->sample_period_ns && cmd->sample_period_ns < AXL_RING_PERIOD_MIN_NS))

@@ -78,7 +78,7 @@ int axl_ioctl_wait(struct axl_ucmd *ucmd)
 	struct axl_wait *cmd = ucmd->cmd;
 	struct axl_queue *q;
 	struct axl_ctx *ctx;
-	u64 wait_ns = 0, correlation = 0;
+	u64 wait_ns = 0, wake_ns = 0, correlation = 0;
 	u32 job_id = 0, status;
 	int ret;
 
@@ -102,6 +102,8 @@ int axl_ioctl_wait(struct axl_ucmd *ucmd)
 		struct axl_job *job = &q->jobs[cmd->sequence & (AXL_SQ_ENTRIES - 1)];
 
 		spin_lock_irq(&q->hwq->lock);
+		if (axl_driver_ring_on())
+			wake_ns = axl_anchor_ns(&q->hwq->anchor, axl_stamp());
 		cmd->device_ticks = 0;
 		if (job->seq == cmd->sequence) {
 			cmd->device_ticks = job->device_ticks;
@@ -117,7 +119,9 @@ int axl_ioctl_wait(struct axl_ucmd *ucmd)
 	trace_axl_wake(ctx->axl->index, ctx->hw, q->hwq->id, job_id, cmd->sequence, correlation,
 		       cmd->correlation, status, wait_ns);
 	if (axl_driver_ring_on())
-		axl_driver_ring_wait(q, cmd, job_id, correlation, status, wait_ns);
+		axl_driver_ring_wait(&ctx->axl->driver_ring, q->hwq, ctx->hw, cmd, job_id,
+				     correlation, status, wait_ns,
+				     wake_ns ? wake_ns : ktime_get_mono_fast_ns());
 put:
 	axl_ctx_put(ctx);
 	return ret;

@@ -239,7 +239,10 @@ Result<AxlDevice::DriverRing> AxlDevice::OpenDriverRing(uint32_t max_log2_record
                        static_cast<off_t>(open.mmap_offset));
   if (address == MAP_FAILED) return IoctlError(name_, "mapping the driver's ring");
   ring.map = Mapping(address, open.map_bytes);
-  ring.job_ns = static_cast<double>(open.record_ps) / 1e3;
+  const auto* header = static_cast<const axl_trace_header*>(address);
+  ring.stamp_khz = __atomic_load_n(&header->stamp_khz, __ATOMIC_RELAXED);
+  ring.job_ns = open.job_ps / 1e3;
+  ring.wait_ns = open.wait_ps / 1e3;
   return ring;
 }
 

@@ -12,9 +12,18 @@ constexpr size_t kRecordsPerDrain = 1024;
 constexpr uint32_t kInFlight = 0xffff;  // as axl_job tells it
 constexpr char kHop[] = "driver-ring/";
 
-act_job ToJob(const axl_rec_host_job& from, uint32_t device) {
+// The time of a stamp, by its distance from another one whose time is known. 0 = not taken.
+uint64_t ToNs(uint64_t stamp, uint64_t known, uint64_t known_ns, uint32_t stamp_khz) {
+  if (stamp == 0) return 0;
+  const auto distance = static_cast<int64_t>(stamp - known);
+  if (stamp_khz == 0) return known_ns + static_cast<uint64_t>(distance);
+  const __int128 distance_ns = static_cast<__int128>(distance) * 1'000'000 / stamp_khz;
+  return known_ns + static_cast<uint64_t>(distance_ns);
+}
+
+act_job ToJob(const axl_rec_host_job& from, uint32_t device, uint32_t stamp_khz) {
   act_job job = {};
-  job.h.time_ns = from.h.time;
+  job.h.time_ns = ToNs(from.h.time, from.anchor, from.anchor_ns, stamp_khz);
   job.h.pid = from.pid;
   job.h.tid = from.tid;
   job.h.cpu = static_cast<decltype(job.h.cpu)>(from.cpu);
@@ -27,10 +36,10 @@ act_job ToJob(const axl_rec_host_job& from, uint32_t device) {
   job.correlation = from.correlation;
   job.copy_bytes = from.copy_bytes;
   job.device_ticks = from.device_ticks;
-  job.submit_ns = from.submit_ns;
+  job.submit_ns = ToNs(from.submit, from.doorbell, from.doorbell_ns, stamp_khz);
   job.doorbell_ns = from.doorbell_ns;
-  job.submit_end_ns = from.submit_end_ns;
-  job.irq_ns = from.irq_ns;
+  job.submit_end_ns = ToNs(from.submit_end, from.doorbell, from.doorbell_ns, stamp_khz);
+  job.irq_ns = ToNs(from.irq, from.anchor, from.anchor_ns, stamp_khz);
   return job;
 }
 
@@ -54,7 +63,8 @@ act_wake ToWake(const axl_rec_host_wait& from, uint32_t device) {
 
 }  // namespace
 
-std::optional<DriverRecord> ReadDriverRecord(const axl_host_record& in_ring, uint32_t device) {
+std::optional<DriverRecord> ReadDriverRecord(const axl_host_record& in_ring, uint32_t device,
+                                             uint32_t stamp_khz) {
   axl_host_record record;
   std::memcpy(&record, &in_ring, sizeof(record));
   if (record.h.queue >= AXL_MAX_QUEUES || record.h.context >= AXL_MAX_CONTEXTS) return {};
@@ -63,7 +73,7 @@ std::optional<DriverRecord> ReadDriverRecord(const axl_host_record& in_ring, uin
   switch (record.h.type) {
     case AXL_REC_HOST_JOB:
       read.kind = DriverRecord::Kind::kJob;
-      read.job = ToJob(record.host_job, device);
+      read.job = ToJob(record.host_job, device, stamp_khz);
       return read;
     case AXL_REC_HOST_WAIT:
       read.kind = DriverRecord::Kind::kWait;
@@ -112,7 +122,7 @@ void DriverSource::HandleJob(const act_job& job, uint32_t context) {
 }
 
 void DriverSource::Handle(const axl_host_record& record) {
-  const auto read = ReadDriverRecord(record, device_->number());
+  const auto read = ReadDriverRecord(record, device_->number(), ring_.stamp_khz);
   if (!read) {
     ++bad_;
   } else if (read->kind == DriverRecord::Kind::kJob) {

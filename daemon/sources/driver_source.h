@@ -27,7 +27,9 @@ struct DriverRecord {
   act_job job = {};
   act_wake wake = {};
 };
-std::optional<DriverRecord> ReadDriverRecord(const axl_host_record& record, uint32_t device);
+// stamp_khz: as the ring's header has it.
+std::optional<DriverRecord> ReadDriverRecord(const axl_host_record& record, uint32_t device,
+                                             uint32_t stamp_khz);
 
 class DriverSource : public Source {
  public:

@@ -206,14 +206,20 @@ struct axl_trace_open {
 	__u64 sample_period_ns;	/* counter snapshots, 0 = none, else at least 10 us */
 	__u64 mmap_offset;	/* out */
 	__u64 map_bytes;	/* out */
-	__u64 record_ps;	/* in 0; out, of the driver's ring: what a job costs the host */
+	/* In 0; out, of the driver's ring: what it costs the host, as measured when it was opened. */
+	__u32 job_ps;
+	__u32 wait_ps;
 };
 
 /*
  * The driver's own ring, AXL_TRACE_RING_DRIVER: one record when a job is over, one when a wait
  * is, with what the tracepoints axl_job and axl_wake tell. Needs CAP_PERFMON; classes and
  * sample_period_ns are 0. Header, indexes and losses are as in the device's rings, but all of
- * it is the driver's, and h.time is CLOCK_MONOTONIC. Times are 0 where nobody listened then.
+ * it is the driver's.
+ *
+ * A stamp is a value of the CPU's TSC where header.stamp_khz, its rate, is not 0, else
+ * CLOCK_MONOTONIC in ns. Each lies close to another whose time is given, and is converted by its
+ * distance from it. 0 = not known: nobody listened then.
  */
 enum axl_host_rec_type {
 	AXL_REC_HOST_JOB = 16,
@@ -221,15 +227,18 @@ enum axl_host_rec_type {
 };
 
 struct axl_rec_host_job {
-	struct axl_rec_head h;	/* h.time: the completion was consumed, 0 = in flight */
+	struct axl_rec_head h;	/* h.time: stamp, the completion was consumed; 0 = in flight */
 	__u64 seq;
 	__u64 correlation;
 	__u64 copy_bytes;
 	__u64 device_ticks;
-	__u64 submit_ns;
-	__u64 doorbell_ns;
-	__u64 submit_end_ns;
-	__u64 irq_ns;
+	__u64 submit;		/* stamp: the ioctl was entered */
+	__u64 doorbell;		/* stamp: the doorbell was about to be written */
+	__u64 submit_end;	/* stamp: the driver was done */
+	__u64 doorbell_ns;	/* CLOCK_MONOTONIC at doorbell */
+	__u64 irq;		/* stamp: the interrupt's handler was entered, 0 = found otherwise */
+	__u64 anchor;		/* stamp: an instant near to irq and h.time */
+	__u64 anchor_ns;	/* CLOCK_MONOTONIC at anchor */
 	__u32 job;
 	__u16 num_cmds;
 	__u16 submit_cpu;
@@ -237,11 +246,10 @@ struct axl_rec_host_job {
 	__u32 tid;
 	__u32 status;		/* enum axl_status, 0xffffffff = in flight */
 	__u32 cpu;		/* that took the completion */
-	__u64 reserved[3];
 };
 
 struct axl_rec_host_wait {
-	struct axl_rec_head h;	/* h.time: the thread goes on */
+	struct axl_rec_head h;	/* h.time: CLOCK_MONOTONIC in ns, the thread goes on */
 	__u64 seq;
 	__u64 correlation;	/* of the job */
 	__u64 wait_correlation;	/* of the waiting call */

@@ -365,7 +365,9 @@ struct axl_trace_header {
 	__u32 record_bytes;
 	__u32 log2_records;
 	__u32 ring;
-	__u64 reserved0[6];
+	__u32 stamp_khz;	/* of the driver's own ring, see struct axl_rec_host_job */
+	__u32 reserved;
+	__u64 reserved0[5];
 	__u64 produced;		/* device */
 	__u64 lost;		/* device: exact number of records dropped */
 	__u64 reserved1[6];

@@ -41,7 +41,7 @@ TEST(ring_fields_are_checked)
 	EXPECT_EQ(dev_ioctl(fd, AXL_IOCTL_TRACE_OPEN, &open), -EINVAL);
 	open = good, open.ring = AXL_TRACE_RING_CTX;
 	EXPECT_EQ(dev_ioctl(fd, AXL_IOCTL_TRACE_OPEN, &open), -ENOENT);
-	open = good, open.record_ps = 1;
+	open = good, open.job_ps = 1;
 	EXPECT_EQ(dev_ioctl(fd, AXL_IOCTL_TRACE_OPEN, &open), -EINVAL);
 	if (geteuid() == 0 && setresuid(65534, 65534, 65534) == 0) {
 		open = good;

@@ -27,7 +27,7 @@ struct call {
 	CALL("wait", AXL_IOCTL_WAIT, axl_wait, error_index),		\
 	CALL("counters", AXL_IOCTL_COUNTERS, axl_counters_read, device_ticks), \
 	CALL("clock", AXL_IOCTL_CLOCK_SAMPLE, axl_clock_sample, ptm_host_ns), \
-	CALL("trace_open", AXL_IOCTL_TRACE_OPEN, axl_trace_open, record_ps), \
+	CALL("trace_open", AXL_IOCTL_TRACE_OPEN, axl_trace_open, wait_ps), \
 	CALL("trace_close", AXL_IOCTL_TRACE_CLOSE, axl_trace_close, reserved), \
 	CALL("jobs_trace", AXL_IOCTL_JOBS_TRACE, axl_jobs_trace, jobs)
 
@@ -95,7 +95,8 @@ struct unknown {
 	UNKNOWN("clock/flags", AXL_IOCTL_CLOCK_SAMPLE, axl_clock_sample, flags, 0), \
 	UNKNOWN("trace_open/classes", AXL_IOCTL_TRACE_OPEN, axl_trace_open, classes, \
 		AXL_REC_CLASSES_ALL),					\
-	UNKNOWN("trace_open/record_ps", AXL_IOCTL_TRACE_OPEN, axl_trace_open, record_ps, 0), \
+	UNKNOWN("trace_open/job_ps", AXL_IOCTL_TRACE_OPEN, axl_trace_open, job_ps, 0), \
+	UNKNOWN("trace_open/wait_ps", AXL_IOCTL_TRACE_OPEN, axl_trace_open, wait_ps, 0), \
 	UNKNOWN("trace_close/reserved", AXL_IOCTL_TRACE_CLOSE, axl_trace_close, reserved, 0)
 
 /* A request that is granted; the context and its job 1 are there. */
