@@ -100,28 +100,41 @@ bool OpNamesTraced() {
   return false;
 }
 
+struct Told {
+  uint64_t reader = 0;
+  uint32_t tag = 0;
+};
+
+// The last one of this thread: most submissions have one command, and launches of one op come in
+// runs. As current_writer, it is where no call is needed to find it.
+thread_local constinit Told last_told __attribute__((tls_model("initial-exec"))) = {};
+
 // Tells the reader of this thread's ring what it did not tell it yet. Another thread may tell it
 // again. A few instructions a command: graphs have thousands.
-void AnnounceInRing(std::span<const axl_desc> commands) {
-  struct Told {
-    uint64_t reader = 0;
-    uint32_t tag = 0;
-  };
+__attribute__((noinline)) void AnnounceAll(std::span<const axl_desc> commands, uint64_t reader) {
   constexpr size_t kTold = 64;
   thread_local Told told_here[kTold];
   Told* const told = told_here;
-  const uint64_t reader = uint64_t{ring::ReaderGeneration()} << 32 | ProcessId();
   uint32_t last = 0;
   for (const axl_desc& command : commands) {
     if (command.tag == last) continue;
     last = command.tag;
     Told& entry = told[command.tag % kTold];
-    if (entry.tag == command.tag && entry.reader == reader) continue;
-    const NameTable::Name* name = OpNames().Find(command.tag);
-    if (name && ring::WriteText(ring::Kind::kOpName, command.tag, name->text)) {
+    if (entry.tag != command.tag || entry.reader != reader) {
+      const NameTable::Name* name = OpNames().Find(command.tag);
+      if (!name || !ring::WriteText(ring::Kind::kOpName, command.tag, name->text)) continue;
       entry = {reader, command.tag};
     }
+    last_told = entry;
   }
+}
+
+inline void AnnounceInRing(std::span<const axl_desc> commands) {
+  const uint64_t reader = uint64_t{ring::ReaderGeneration()} << 32 | ProcessId();
+  if (commands.size() == 1 && last_told.tag == commands[0].tag && last_told.reader == reader) {
+    return;
+  }
+  AnnounceAll(commands, reader);
 }
 
 void AnnounceByProbe(std::span<const axl_desc> commands) {
