@@ -88,8 +88,11 @@ static noinline void axl_job_trace(struct axl_queue *q, const struct axl_job *jo
 	static const struct axl_job nothing;
 	const struct axl_job *notes = job->noted ? job : &nothing;
 	struct axl_anchor *anchor = &q->hwq->anchor;
-	u64 submit_ns = 0, submit_end_ns = 0;
+	u64 submit_ns = 0, submit_end_ns = 0, irq_ns, complete_ns;
 
+	/* In this order: the anchor may be renewed for the later one. */
+	irq_ns = irq ? axl_anchor_ns(anchor, irq) : 0;
+	complete_ns = complete ? axl_anchor_ns(anchor, complete) : 0;
 	if (job->noted) {
 		submit_ns = job->doorbell_ns - axl_stamp_ns(job->submit, job->doorbell);
 		submit_end_ns = job->doorbell_ns + axl_stamp_ns(job->doorbell, job->submit_end);
@@ -97,9 +100,7 @@ static noinline void axl_job_trace(struct axl_queue *q, const struct axl_job *jo
 	trace_axl_job(AXL_JOB_WHERE(q->ctx->axl->index, q->ctx->hw, q->hwq->id, status),
 		      job->job | (u64)notes->num_cmds << 32 | (u64)notes->cpu << 48, job->seq,
 		      job->correlation, notes->tid | (u64)notes->pid << 32, notes->copy_bytes,
-		      ticks, submit_ns, notes->doorbell_ns, submit_end_ns,
-		      irq ? axl_anchor_ns(anchor, irq) : 0,
-		      complete ? axl_anchor_ns(anchor, complete) : 0);
+		      ticks, submit_ns, notes->doorbell_ns, submit_end_ns, irq_ns, complete_ns);
 }
 
 /* A completion was taken, in the handler or elsewhere; hwq->lock held. */

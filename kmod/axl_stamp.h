@@ -35,11 +35,16 @@ static inline u32 axl_stamp_khz(void)
 	return axl_stamp_tsc ? tsc_khz : 0;
 }
 
-/* The way back: how many make that many nanoseconds, up to an hour of them. */
+/* The way back, up to an hour: so many that axl_stamp_ns() gives at least as much again. */
 static inline u64 axl_stamps(u64 ns)
 {
+	u64 stamps;
+
 	ns = min_t(u64, ns, 3600 * NSEC_PER_SEC);
-	return axl_stamp_tsc ? mul_u64_u32_div(ns, tsc_khz, 1000000) : ns;
+	if (!axl_stamp_tsc)
+		return ns;
+	stamps = mul_u64_u32_div(ns, tsc_khz, 1000000);
+	return stamps + (mul_u64_u32_div(stamps, 1000000, tsc_khz) < ns);
 }
 #else
 static inline u32 axl_stamp_khz(void)

@@ -192,6 +192,12 @@ static int ring_open(void)
 		.size = sizeof(w_.ring), .log2_records = 8, .classes = AXL_REC_CLASSES_ALL });
 }
 
+static int driver_ring_open(void)
+{
+	return dev_ioctl(w_.fd, AXL_IOCTL_TRACE_OPEN, &(struct axl_trace_open){
+		.size = sizeof(w_.ring), .ring = AXL_TRACE_RING_DRIVER, .log2_records = 8 });
+}
+
 static int ring_close(void)
 {
 	struct axl_trace_close end = { .size = sizeof(end) };
@@ -446,6 +452,8 @@ TEST_VARIANTS(each_call_fails, struct chain,
 	      { "clock_sample", NULL, clock_sample, NULL, NULL, 0 },
 	      /* An answer that does not reach the caller leaves the ring open. */
 	      { "trace_open", NULL, ring_open, ring_close, ring_close, 0 },
+	      { "driver_ring_open", NULL, driver_ring_open, ring_close, ring_close, 0 },
+	      { "driver_ring_submit", driver_ring_open, submit_plain, wait_it, NULL, 0 },
 	      { "trace_close", ring_open, ring_close, NULL, ring_close, 0 },
 	      { "mmap", NULL, map_buf, unmap_buf, NULL, 0 },
 	      { "mmap_ring", open_ring, map_ring, unmap_buf, NULL, 0 },

@@ -230,12 +230,17 @@ static void prepare(struct fuzz *f, struct fuzz_file *file, uint32_t op, uint32_
 		call->counters.count = fuzz_below(f, 48);
 		break;
 	case FUZZ_TRACE_OPEN:
-		call->trace_open.ring = fuzz_below(f, 2);
-		call->trace_open.ctx = call->trace_open.ring ? file->ctx[slot] : 0;
+		call->trace_open.ring = fuzz_below(f, 3);
+		call->trace_open.ctx =
+			call->trace_open.ring == AXL_TRACE_RING_CTX ? file->ctx[slot] : 0;
 		call->trace_open.log2_records = 5 + fuzz_below(f, 5);
 		call->trace_open.classes = AXL_REC_CLASSES_ALL & (uint32_t)fuzz_random(f);
 		call->trace_open.watermark = fuzz_below(f, 32);
 		call->trace_open.sample_period_ns = fuzz_one_in(f, 2) ? 10000000 : 0;
+		if (call->trace_open.ring == AXL_TRACE_RING_DRIVER) {
+			call->trace_open.classes = 0;
+			call->trace_open.sample_period_ns = 0;
+		}
 		break;
 	}
 }

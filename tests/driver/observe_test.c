@@ -25,7 +25,7 @@ TEST(ring_fields_are_checked)
 	struct axl_trace_close end = { .size = sizeof(end) };
 
 	EXPECT_EQ(dev_ioctl(fd, AXL_IOCTL_TRACE_CLOSE, &end), -ENOENT);
-	open = good, open.ring = 2;
+	open = good, open.ring = 3;
 	EXPECT_EQ(dev_ioctl(fd, AXL_IOCTL_TRACE_OPEN, &open), -EINVAL);
 	open = good, open.log2_records = 4;
 	EXPECT_EQ(dev_ioctl(fd, AXL_IOCTL_TRACE_OPEN, &open), -EINVAL);

@@ -12,7 +12,7 @@ DMA*) export AXL_IOMMU=1 ;;
 	exit 1
 	;;
 esac
-for name in context buffer submit wait observe; do
+for name in context buffer submit wait observe hostring; do
 	build/test/driver-$name || status=1
 done
 exit ${status:-0}'
