@@ -167,7 +167,8 @@ const char kUsage[] =
     "  --system              record every process\n"
     "  --device NAME|BDF     only this accelerator; repeatable; default all\n"
     "  --no-device           host events only\n"
-    "  --probes LIST         of api,usdt,driver,device,counters,clock [all but usdt]\n"
+    "  --probes LIST         of api,usdt,driver,tracepoints,device,counters,clock\n"
+    "                        [all but usdt and tracepoints]\n"
     "  --libaxl FILE         API library whose probes are attached; repeatable\n"
     "  --counter-period T    device counter samples, such as 500us; 0 = only at start and end "
     "[1ms]\n"
@@ -204,7 +205,7 @@ uint64_t CounterPeriodNs(const RecordOptions& options) {
 }
 
 Result<ProbeSet> ParseProbes(std::string_view list) {
-  ProbeSet probes = {false, false, false, false, false, false};
+  ProbeSet probes = {false, false, false, false, false, false, false};
   for (std::string_view rest = list;;) {
     const size_t comma = rest.find(',');
     const std::string_view name = rest.substr(0, comma);
@@ -214,6 +215,8 @@ Result<ProbeSet> ParseProbes(std::string_view list) {
       probes.usdt = true;
     } else if (name == "driver") {
       probes.driver = true;
+    } else if (name == "tracepoints") {
+      probes.tracepoints = true;
     } else if (name == "device") {
       probes.device = true;
     } else if (name == "counters") {
@@ -221,8 +224,9 @@ Result<ProbeSet> ParseProbes(std::string_view list) {
     } else if (name == "clock") {
       probes.clock = true;
     } else {
-      return Status::Error("no probes called '" + std::string(name) +
-                           "'; there are api, usdt, driver, device, counters and clock");
+      return Status::Error(
+          "no probes called '" + std::string(name) +
+          "'; there are api, usdt, driver, tracepoints, device, counters and clock");
     }
     if (comma == std::string_view::npos) return probes;
     rest.remove_prefix(comma + 1);

@@ -20,9 +20,10 @@ inline constexpr uint64_t kMinRingBytes = 64 << 10;
 
 // Which kinds of events are collected.
 struct ProbeSet {
-  bool api = true;    // by shared memory, by probes only where that cannot be
-  bool usdt = false;  // the same events by probes, always
-  bool driver = true;
+  bool api = true;           // by shared memory, by probes only where that cannot be
+  bool usdt = false;         // the same events by probes, always
+  bool driver = true;        // jobs and waits by the driver's ring where that can be had
+  bool tracepoints = false;  // the same events by tracepoints, always
   bool device = true;
   bool counters = true;
   bool clock = true;
@@ -71,7 +72,7 @@ Result<Options> ParseOptions(int argc, const char* const* argv);
 std::optional<uint64_t> ParseDurationNs(std::string_view text);
 // 64K, 16M, 1G, or bytes.
 std::optional<uint64_t> ParseBytes(std::string_view text);
-// api,usdt,driver,device,counters,clock in any selection.
+// api,usdt,driver,tracepoints,device,counters,clock in any selection.
 Result<ProbeSet> ParseProbes(std::string_view list);
 
 extern const char kUsage[];

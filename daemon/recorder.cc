@@ -137,7 +137,7 @@ Status Recorder::Attach(const RecordOptions& options) {
   BpfOptions bpf;
   bpf.usdt = options.probes.usdt;
   bpf.rings = options.probes.api && !bpf.usdt;
-  bpf.driver = options.probes.driver && !devices.empty();
+  bpf.driver = (options.probes.driver || options.probes.tracepoints) && !devices.empty();
   bpf.system_wide = options.system_wide;
   bpf.light = options.light;
   bpf.libraries = options.libraries;
@@ -161,7 +161,7 @@ Status Recorder::Attach(const RecordOptions& options) {
       bpf.libraries.push_back(library);
     }
   }
-  if (bpf.driver) bpf.jobs = !OpenDriverRings();
+  if (bpf.driver) bpf.jobs = options.probes.tracepoints || !OpenDriverRings();
   // Without programs to run there is still the process tree to follow, unless
   // everything is recorded anyway.
   if (bpf.usdt || bpf.rings || bpf.driver || !options.system_wide) {

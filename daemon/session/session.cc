@@ -14,21 +14,16 @@ constexpr size_t kMaxTableBytes = 1 << 20;
 constexpr size_t kMaxStrings = 1 << 20;
 constexpr size_t kMaxStringBytes = 4096;
 
-// At which hop the events of a kind are counted; hop: what its name begins with.
+// At which hop the events of a kind are counted.
 constexpr struct {
   std::string_view kind, hop;
-} kEventHops[] = {{"shared-memory", "api-ring"},
-                  {"usdt", "bpf-api"},
-                  {"tracepoint", "bpf-driver"},
-                  {"driver-ring", "driver-ring/"}};
+} kEventHops[] = {{"shared-memory", "api-ring"}, {"usdt", "bpf-api"}, {"tracepoint", "bpf-driver"}};
 
 uint64_t EventsAt(const std::vector<Hop>& hops, std::string_view kind) {
   uint64_t events = 0;
   for (const auto& known : kEventHops) {
     for (const Hop& hop : hops) {
-      if (known.kind == kind && hop.name.compare(0, known.hop.size(), known.hop) == 0) {
-        events += hop.in;
-      }
+      if (known.kind == kind && known.hop == hop.name) events += hop.in;
     }
   }
   return events;
@@ -152,7 +147,7 @@ proto::Packet Session::AccountsPacket(const StopInfo& stop, const std::vector<Ho
   proto::Accounts* accounts = packet.mutable_accounts();
   *accounts = cost;
   for (const EventCost& event : event_costs_) {
-    const uint64_t events = EventsAt(hops, event.kind);
+    const uint64_t events = event.events ? event.events() : EventsAt(hops, event.kind);
     if (events == 0 && event.ns == 0) continue;
     proto::Accounts::EventCost* line = accounts->add_event_costs();
     line->set_kind(event.kind);

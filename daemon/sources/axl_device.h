@@ -50,7 +50,7 @@ class AxlDevice {
   struct DriverRing {
     UniqueFd fd;
     Mapping map;
-    uint32_t stamp_khz = 0;           // see struct axl_rec_host_job
+    uint32_t stamp_khz = 0;          // see struct axl_rec_host_job
     double job_ns = 0, wait_ns = 0;  // what they cost the host, as the driver measured it
   };
   Result<DriverRing> OpenDriverRing(uint32_t max_log2_records);

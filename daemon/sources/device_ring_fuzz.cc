@@ -12,6 +12,7 @@
 
 #include "daemon/session/session.h"
 #include "daemon/sources/device_description.h"
+#include "daemon/sources/driver_record.h"
 #include "daemon/sources/record_intake.h"
 #include "daemon/sources/ring_reader.h"
 #include "libtrace/stream/block.h"
@@ -110,6 +111,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const size_t most = change[2] % 4 == 0 ? 3 : kRecords;
     reader.value().Drain(most, [&](const axl_record* some, size_t count) {
       seen += count;
+      // The driver's own ring has other records in the same frame.
+      for (size_t i = 0; i < count; ++i) {
+        axl_host_record record;
+        memcpy(&record, &some[i], sizeof(record));
+        (void)ReadDriverRecord(record, 0, sane * 10'000u);
+      }
       intake.Handle(some, count);
     });
   }

@@ -12,24 +12,13 @@
 #include <vector>
 
 #include "daemon/sources/axl_device.h"
+#include "daemon/sources/driver_record.h"
 #include "daemon/sources/host_rows.h"
 #include "daemon/sources/ring_reader.h"
 #include "daemon/sources/source.h"
 #include "libtrace/stream/block_writer.h"
 
 namespace acceltrace::daemon {
-
-// One record of a driver's ring as its fields may be used: read once, since who has the ring
-// mapped may write to it. Errors: no such type; a queue or context that no device has.
-struct DriverRecord {
-  enum class Kind { kJob, kWait } kind = Kind::kJob;
-  uint32_t context = 0;
-  act_job job = {};
-  act_wake wake = {};
-};
-// stamp_khz: as the ring's header has it.
-std::optional<DriverRecord> ReadDriverRecord(const axl_host_record& record, uint32_t device,
-                                             uint32_t stamp_khz);
 
 class DriverSource : public Source {
  public:
@@ -47,6 +36,7 @@ class DriverSource : public Source {
 
   // Errors: as AxlDevice::OpenDriverRing.
   Status Start() override;
+  void Begin() override;
   Pace Drain(int64_t now_ns) override;
   std::vector<Hop> Hops() override;
   void Flush() override;
@@ -57,6 +47,7 @@ class DriverSource : public Source {
   uint32_t fill_permille() const { return reader_->FillPermille(); }
 
  private:
+  uint64_t Lost() const;
   void Handle(const axl_host_record& record);
   void HandleJob(const act_job& job, uint32_t context);
   template <typename Rows>
@@ -70,6 +61,8 @@ class DriverSource : public Source {
   stream::BlockWriter writer_;
   HostJobRows jobs_;
   HostWaitRows waits_;
+  RingCounts at_start_;
+  uint64_t num_jobs_ = 0, num_waits_ = 0;  // of all processes
   uint64_t foreign_ = 0, bad_ = 0;
 };
 

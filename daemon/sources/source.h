@@ -9,6 +9,7 @@
 #define DAEMON_SOURCES_SOURCE_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -87,6 +88,8 @@ struct EventCost {
   const char* kind = "";  // as in proto::Accounts::EventCost
   double ns = 0, error_ns = 0;
   std::vector<uint32_t> at_kinds = {};  // proto::HostBatch::Kind; none = all
+  // How many there were; none: what came in at the hops of the kind. Asked while the source lives.
+  std::function<uint64_t()> events = nullptr;
 };
 
 class EventHandler {

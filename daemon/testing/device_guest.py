@@ -52,7 +52,25 @@ def a_workload_is_recorded_whole():
     assert all(trace["probes"].values()), trace["probes"]
     assert trace["rows"]["clocks"] >= 64 and trace["rows"]["counters"] >= 2
     equal((trace["footer"], trace["gaps"], trace["devices"]), (True, 0, ["axl0"]))
+    assert trace["probes"]["driver:axl0"] and "tp:axl_job" not in trace["probes"]
     balanced(trace)
+
+
+@test
+def the_drivers_ring_and_its_tracepoints_say_the_same():
+    traces = []
+    for name, probes in (("ring", "api,driver,device,clock"), ("points", "api,tracepoints,device,clock")):
+        recording = Recording("--output", path(name), "--probes", probes, "--", "axl-transformer")
+        equal(recording.first, "ready")
+        equal(recording.run(WORKLOAD)[1], 0)
+        done, status, _ = recording.stop(0)
+        equal((status, done["error"], done["lost"], done["bad"]), (0, "", 0, 0))
+        traces.append(summary(path(name)))
+        balanced(traces[-1])
+    ring, points = traces
+    assert ring["probes"]["driver:axl0"] and points["probes"]["tp:axl_job"]
+    equal(ring["host"], points["host"])
+    equal(ring["rows"]["jobs"], points["rows"]["jobs"])
 
 
 @test

@@ -24,6 +24,7 @@ uint32_t RowsOfHop(std::string_view hop) {
                {"session-queue", kCommandRows | kJobRows},
                {"bpf-api", kCallRows},
                {"bpf-driver", kHostRows},
+               {"driver-ring", kHostRows},
                {"bpf-recursion", kHostRows | kCallRows},
                {"api-ring", kCallRows},
                {"bpf-process", 0},

@@ -328,7 +328,8 @@ void AddRecord(CLI::App* app, Run* run, const std::vector<std::string>* trailing
   verb->add_option("--duration", *duration, "stop after this time: 10, 500ms, 2m")
       ->type_name("TIME");
   verb->add_option("--probes", options->probes,
-                   "of api,usdt,driver,device,counters,clock; default all but usdt")
+                   "of api,usdt,driver,tracepoints,device,counters,clock; default all but usdt and "
+                   "tracepoints")
       ->type_name("LIST");
   verb->add_option("--counter-period", options->counter_period,
                    "device-side counter samples: 500us, 1ms; 0 = only at start and end")
