@@ -69,6 +69,8 @@ def the_drivers_ring_and_its_tracepoints_say_the_same():
         balanced(traces[-1])
     ring, points = traces
     assert ring["probes"]["driver:axl0"] and points["probes"]["tp:axl_job"]
+    for trace in traces:  # interrupts are what the timing made them
+        assert 0 < trace["host"].pop("KIND_IRQ") <= trace["rows"]["jobs"], trace["host"]
     equal(ring["host"], points["host"])
     equal(ring["rows"]["jobs"], points["rows"]["jobs"])
 
