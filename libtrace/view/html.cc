@@ -11,6 +11,7 @@
 #include "libtrace/view/json.h"
 #include "libtrace/view/page.inc"
 #include "libtrace/view/page_columns.h"
+#include "libtrace/view/page_select.h"
 #include "libtrace/view/page_series.h"
 #include "libtrace/view/page_tables.h"
 
@@ -22,6 +23,8 @@ using Json = nlohmann::ordered_json;
 constexpr int kPageVersion = 1;
 constexpr size_t kMaxNameBytes = 2'000'000;
 constexpr size_t kMaxReportBytes = 2'000'000;
+constexpr uint64_t kLeastRoom = 100'000;
+constexpr int kMostAttempts = 8;
 
 // JSON as it may stand in HTML: ASCII, and no character that could end the element.
 std::string Inert(const Json& json) {
@@ -115,20 +118,34 @@ Result<HtmlStats> ExportHtml(const analysis::Report& report, const Sink& sink,
                              const HtmlOptions& options) {
   const model::Model& model = *report.model;
   const int64_t base_ns = model.begin_ns;
-  (void)options;
-  const PageRows rows = AllRows(report, analysis::TracerWork(model).recorder().size());
-  PageNames names(model);
-  const std::string tables = PageTablesJson(report, rows, base_ns, &names);
-  const auto& breakdown = report.breakdown;
-  const std::string data = fmt::format(
+  const analysis::TracerWork work(model);
+  const auto& run = report.breakdown;
+  const std::string head = fmt::format(
       "{{\"version\":{},\"base_ns\":\"{}\",\"end\":{},\"run\":[{},{}],\"classes\":{},"
-      "\"devices\":{},\"processes\":{},\"names\":{},\"tables\":{},\"series\":{},\"report\":{}}}",
-      kPageVersion, base_ns, model.end_ns - base_ns, breakdown.begin_ns - base_ns,
-      breakdown.end_ns - base_ns, ClassesJson(), DevicesJson(model), ProcessesJson(model),
-      names.Json(kMaxNameBytes), tables, PageSeriesJson(report, base_ns), ReportJson(report));
+      "\"devices\":{},\"processes\":{},\"series\":{},\"report\":{},",
+      kPageVersion, base_ns, Less(model.end_ns, base_ns), Less(run.begin_ns, base_ns),
+      Less(run.end_ns, base_ns), ClassesJson(), DevicesJson(model), ProcessesJson(model),
+      PageSeriesJson(report, base_ns), ReportJson(report));
+  const size_t fixed = page::kBeforeData.size() + head.size() + page::kAfterData.size();
+  // What rows take is known when they are written: less of them until they fit.
+  uint64_t room = options.max_bytes > fixed + kLeastRoom ? options.max_bytes - fixed : kLeastRoom;
   HtmlStats stats;
-  for (std::string_view part : {page::kBeforeData, std::string_view(data), page::kAfterData}) {
-    stats.bytes += part.size();
+  std::string tail;
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    const PageSelection selection = SelectRows(report, work, base_ns, room);
+    PageNames names(model);
+    tail = fmt::format("\"coverage\":{},\"tables\":{}}}", selection.coverage,
+                       PageTablesJson(report, selection.rows, work, base_ns, &names));
+    tail = fmt::format("\"names\":{},{}", names.Json(kMaxNameBytes), tail);
+    stats.thinned = selection.thinned;
+    stats.bytes = fixed + tail.size();
+    if (stats.bytes <= options.max_bytes) break;
+    room = static_cast<uint64_t>(static_cast<double>(room) * 0.9 *
+                                 static_cast<double>(options.max_bytes) /
+                                 static_cast<double>(stats.bytes));
+  }
+  for (std::string_view part :
+       {page::kBeforeData, std::string_view(head), std::string_view(tail), page::kAfterData}) {
     const Status status = sink(part);
     if (!status.ok()) return status;
   }

@@ -23,7 +23,7 @@ struct HtmlOptions {
 
 struct HtmlStats {
   uint64_t bytes = 0;
-  uint64_t rows = 0, of = 0;  // of the trace's tables: told one by one, of so many
+  bool thinned = false;  // not every event is told one by one
 };
 
 Result<HtmlStats> ExportHtml(const analysis::Report& report, const Sink& sink,

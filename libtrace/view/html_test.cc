@@ -221,6 +221,50 @@ TEST_CASE("Nothing of a trace becomes markup") {
   CHECK(page.text.find("unsafe") == std::string::npos);
 }
 
+TEST_CASE("A page too large keeps every loss and the longest of each stretch") {
+  TraceBuilder builder = Jobs(3000);
+  for (int i = 0; i < 50; ++i) {
+    const int64_t at = kBase + 1'000'000 * i;
+    builder.AddLoss("device-ring", 1, at, at + 10);
+  }
+  const auto model = builder.Model();
+  const Page whole = PageOf(*model);
+  CHECK_FALSE(whole.stats.thinned);
+  CHECK(whole.json["coverage"].empty());
+  HtmlOptions options;
+  options.max_bytes = 400'000;
+  const Page page = PageOf(*model, options);
+  CHECK(page.stats.thinned);
+  CHECK(page.text.size() == page.stats.bytes);
+  CHECK(page.text.size() <= options.max_bytes);
+  CHECK(Column(page, "losses", "count").size() == model->losses.size());
+  const Json& table = page.json["tables"]["commands"];
+  CHECK(table["of"] == 3000);
+  CHECK(table["rows"] < 3000);
+  // One unit: of each sixteenth of the recording its longest command.
+  const auto start = Column(page, "commands", "start"), end = Column(page, "commands", "end");
+  const int64_t length = page.json["end"];
+  std::map<int64_t, int64_t> longest, here;
+  const int64_t base = std::stoll(page.json["base_ns"].get<std::string>());
+  for (size_t i = 0; i < model->commands.size(); ++i) {
+    const int64_t from = model->commands.start.host[i].mid_ns - base;
+    int64_t& most = longest[from * 16 / length];
+    most = std::max(most, model->commands.end.host[i].mid_ns - base - from);
+  }
+  for (size_t i = 0; i < start.size(); ++i) {
+    int64_t& most = here[start[i] * 16 / length];
+    most = std::max(most, end[i] - start[i]);
+  }
+  CHECK(longest == here);
+  // Jobs still lead to their calls and commands.
+  const auto api = Column(page, "jobs", "api"), commands = Column(page, "jobs", "commands_here");
+  for (size_t j = 0; j < api.size(); ++j) {
+    CHECK(api[j] >= 0);
+    CHECK(commands[j] == 1);
+  }
+  CHECK(page.json["coverage"]["u0.2"].size() == 2);
+}
+
 TEST_CASE("A page of an empty trace, and one whose sink fails") {
   TraceBuilder builder;
   const auto model = builder.Model();

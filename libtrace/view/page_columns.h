@@ -66,6 +66,11 @@ class PageTable {
   std::string columns_;
 };
 
+// Modulo 2^64: damaged times may be anywhere.
+inline int64_t Less(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+
 // Base64 of bytes, with padding.
 std::string Base64(std::string_view bytes);
 

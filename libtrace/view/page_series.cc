@@ -9,60 +9,19 @@
 #include <vector>
 
 #include "libtrace/analysis/timeline.h"
+#include "libtrace/view/page_bins.h"
 #include "libtrace/view/page_columns.h"
 
 namespace acceltrace::view {
 namespace {
 
 constexpr size_t kBins = 480;
-constexpr double kFull = 250;         // of a bin
 constexpr size_t kMostPoints = 4000;  // of a counter
-
-// Adds up what lies in each of kBins stretches of [begin_ns, end_ns).
-class Bins {
- public:
-  Bins(int64_t begin_ns, int64_t end_ns)
-      : begin_(static_cast<double>(begin_ns)),
-        width_(std::max(1.0, static_cast<double>(end_ns) - begin_) / static_cast<double>(kBins)) {}
-
-  double width_ns() const { return width_; }
-  // `amount`, spread over [from_ns, to_ns).
-  void Add(int64_t from_ns, int64_t to_ns, double amount, std::vector<double>* sums) const {
-    const double from = (static_cast<double>(from_ns) - begin_) / width_;
-    const double to = std::max((static_cast<double>(to_ns) - begin_) / width_, from + 1e-9);
-    const auto bins = static_cast<double>(kBins);
-    if (!(from < bins) || !(to > 0)) return;
-    const double per_bin = amount / (to - from);
-    const auto first = static_cast<size_t>(std::max(0.0, from));
-    const auto last = static_cast<size_t>(std::min(bins - 1, std::floor(to)));
-    for (size_t b = first; b <= last; ++b) {
-      const auto at = static_cast<double>(b);
-      const double part = std::min(to, at + 1) - std::max(from, at);
-      if (part > 0) (*sums)[b] += part * per_bin;
-    }
-  }
-
- private:
-  double begin_, width_;
-};
 
 struct UnitSums {
   std::vector<double> busy, stalled, waiting, bytes;
   UnitSums() : busy(kBins), stalled(kBins), waiting(kBins), bytes(kBins) {}
 };
-
-// Shares of each bin as bytes; `before`: what is taken of it already.
-std::string Shares(const std::vector<double>& sums, double width_ns,
-                   std::vector<double>* before = nullptr) {
-  std::string bytes;
-  for (size_t b = 0; b < kBins; ++b) {
-    const double free = before == nullptr ? 1 : 1 - (*before)[b];
-    const double share = std::clamp(sums[b] / width_ns, 0.0, std::max(0.0, free));
-    if (before != nullptr) (*before)[b] += share;
-    bytes.push_back(static_cast<char>(static_cast<unsigned char>(std::lround(share * kFull))));
-  }
-  return Base64(bytes);
-}
 
 std::string Numbers(const std::vector<double>& values) {
   std::string json = "[";
@@ -82,13 +41,13 @@ std::string Units(const model::Model& model, const Bins& bins) {
     UnitSums& unit = sums[commands.device[i]][commands.unit[i]];
     const int64_t head_ns = commands.head.host[i].mid_ns, start_ns = commands.start.host[i].mid_ns;
     const int64_t end_ns = commands.end.host[i].mid_ns;
-    const auto run_ns = static_cast<double>(end_ns - start_ns);
+    const double run_ns = LengthNs(start_ns, end_ns);
     const auto run_ticks = static_cast<double>(commands.end.ticks[i] - commands.start.ticks[i]);
     const double share =
         run_ticks > 0 ? std::min(1.0, static_cast<double>(model.BusyTicks(i)) / run_ticks) : 1;
     bins.Add(start_ns, end_ns, run_ns * share, &unit.busy);
     bins.Add(start_ns, end_ns, run_ns * (1 - share), &unit.stalled);
-    bins.Add(head_ns, start_ns, static_cast<double>(start_ns - head_ns), &unit.waiting);
+    bins.Add(head_ns, start_ns, LengthNs(head_ns, start_ns), &unit.waiting);
     if (model.devices[commands.device[i]].IsDma(commands.unit[i])) {
       bins.Add(start_ns, end_ns, static_cast<double>(commands.bytes[i]), &unit.bytes);
     }
@@ -97,9 +56,9 @@ std::string Units(const model::Model& model, const Bins& bins) {
   for (size_t d = 0; d < sums.size(); ++d) {
     for (size_t u = 0; u < sums[d].size(); ++u) {
       std::vector<double> taken(kBins);
-      const std::string busy = Shares(sums[d][u].busy, bins.width_ns(), &taken);
-      const std::string stalled = Shares(sums[d][u].stalled, bins.width_ns(), &taken);
-      const std::string waiting = Shares(sums[d][u].waiting, bins.width_ns(), &taken);
+      const std::string busy = SharesText(sums[d][u].busy, bins.width_ns(), &taken);
+      const std::string stalled = SharesText(sums[d][u].stalled, bins.width_ns(), &taken);
+      const std::string waiting = SharesText(sums[d][u].waiting, bins.width_ns(), &taken);
       json += fmt::format(
           "{}{{\"device\":{},\"unit\":{},\"busy\":\"{}\",\"stalled\":\"{}\",\"waiting\":\"{}\"",
           json.size() > 1 ? "," : "", d, u, busy, stalled, waiting);
@@ -118,30 +77,30 @@ std::string Classes(const analysis::Breakdown& breakdown, const Bins& bins) {
   for (std::vector<double>& sum : sums) sum.resize(kBins);
   int64_t from_ns = breakdown.begin_ns;
   for (const analysis::Piece& piece : breakdown.pieces) {
-    bins.Add(from_ns, piece.end_ns, static_cast<double>(piece.end_ns - from_ns), &sums[piece.of]);
+    bins.Add(from_ns, piece.end_ns, LengthNs(from_ns, piece.end_ns), &sums[piece.of]);
     from_ns = piece.end_ns;
   }
   std::string json = "[";
   for (const std::vector<double>& sum : sums) {
-    json += fmt::format("{}\"{}\"", json.size() > 1 ? "," : "", Shares(sum, bins.width_ns()));
+    json += fmt::format("{}\"{}\"", json.size() > 1 ? "," : "", SharesText(sum, bins.width_ns()));
   }
   return json + "]";
 }
 
 // From a job's API call to its completion's being consumed: percentiles 0 to 100.
 std::string LatencyQuantiles(const model::Model& model) {
-  std::vector<int64_t> lengths;
+  std::vector<double> lengths;
   for (size_t j = 0; j < model.jobs.size(); ++j) {
     const analysis::Timeline timeline = analysis::JobTimeline(model, j);
     if (!timeline.seen[analysis::kApiBegin] || !timeline.seen[analysis::kConsumed]) continue;
-    lengths.push_back(timeline.at[analysis::kConsumed].mid_ns -
-                      timeline.at[analysis::kApiBegin].mid_ns);
+    lengths.push_back(
+        LengthNs(timeline.at[analysis::kApiBegin].mid_ns, timeline.at[analysis::kConsumed].mid_ns));
   }
   std::sort(lengths.begin(), lengths.end());
   std::vector<double> quantiles;
   for (size_t p = 0; p <= 100 && !lengths.empty(); ++p) {
     const size_t rank = std::max<size_t>(1, (p * lengths.size() + 99) / 100);
-    quantiles.push_back(static_cast<double>(lengths[rank - 1]));
+    quantiles.push_back(lengths[rank - 1]);
   }
   return fmt::format("{{\"count\":{},\"quantiles\":{}}}", lengths.size(), Numbers(quantiles));
 }
@@ -159,8 +118,8 @@ void Thin(std::vector<Point>* points) {
       Point point = (*points)[i];
       if (i + 1 < points->size()) {
         const Point& next = (*points)[i + 1];
-        const auto a = static_cast<double>(point.to_ns - point.from_ns);
-        const auto b = static_cast<double>(next.to_ns - next.from_ns);
+        const double a = LengthNs(point.from_ns, point.to_ns);
+        const double b = LengthNs(next.from_ns, next.to_ns);
         if (a + b > 0) point.value = (point.value * a + next.value * b) / (a + b);
         point.to_ns = next.to_ns;
       }
@@ -208,8 +167,8 @@ std::string Counters(const model::Model& model, int64_t base_ns) {
       std::vector<uint32_t> rows(points.size());
       for (uint32_t i = 0; i < rows.size(); ++i) rows[i] = i;
       PageTable table(rows, samples);
-      table.Delta("begin", [&](uint32_t i) { return points[i].from_ns - base_ns; });
-      table.Plain("length", [&](uint32_t i) { return points[i].to_ns - points[i].from_ns; });
+      table.Delta("begin", [&](uint32_t i) { return Less(points[i].from_ns, base_ns); });
+      table.Plain("length", [&](uint32_t i) { return Less(points[i].to_ns, points[i].from_ns); });
       std::vector<double> values;
       for (const Point& point : points) values.push_back(point.value);
       json += fmt::format("{}{{\"device\":{},\"name\":{},\"unit\":{},\"at\":{},\"values\":{}}}",
@@ -229,11 +188,11 @@ std::string PageSeriesJson(const analysis::Report& report, int64_t base_ns) {
   const model::Model& model = *report.model;
   int64_t begin_ns = report.breakdown.begin_ns, end_ns = report.breakdown.end_ns;
   if (end_ns <= begin_ns) begin_ns = model.begin_ns, end_ns = model.end_ns;
-  const Bins bins(begin_ns, end_ns);
+  const Bins bins(begin_ns, end_ns, kBins);
   return fmt::format(
       "{{\"begin\":{},\"end\":{},\"bins\":{},\"units\":{},\"classes\":{},\"latency\":{},"
       "\"counters\":{}}}",
-      begin_ns - base_ns, end_ns - base_ns, kBins, Units(model, bins),
+      Less(begin_ns, base_ns), Less(end_ns, base_ns), kBins, Units(model, bins),
       Classes(report.breakdown, bins), LatencyQuantiles(model), Counters(model, base_ns));
 }
 

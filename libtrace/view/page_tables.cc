@@ -4,20 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 
-#include "libtrace/analysis/tracer_work.h"
 #include "libtrace/view/page_columns.h"
 
 namespace acceltrace::view {
 namespace {
-
-std::vector<uint32_t> UpTo(size_t n) {
-  std::vector<uint32_t> rows(n);
-  std::iota(rows.begin(), rows.end(), 0u);
-  return rows;
-}
 
 // Where a row of the model is in the page.
 class Places {
@@ -36,15 +28,16 @@ class Places {
   const std::vector<uint32_t>& rows_;
 };
 
-// What is far outside of the range of int64_t wraps: such times are damaged.
-int64_t Less(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
-}
-
 class Tables {
  public:
-  Tables(const analysis::Report& report, const PageRows& rows, int64_t base_ns, PageNames* names)
-      : report_(report), model_(*report.model), rows_(rows), base_ns_(base_ns), names_(names) {}
+  Tables(const analysis::Report& report, const PageRows& rows, const analysis::TracerWork& work,
+         int64_t base_ns, PageNames* names)
+      : report_(report),
+        model_(*report.model),
+        rows_(rows),
+        work_(work),
+        base_ns_(base_ns),
+        names_(names) {}
 
   std::string Json() {
     std::string json = "{";
@@ -249,15 +242,14 @@ class Tables {
   }
 
   std::string Recorder() {
-    const analysis::TracerWork work(model_);
-    PageTable table(rows_.recorder, work.recorder().size());
-    table.Delta("begin", [&](uint32_t i) { return At(work.recorder()[i].begin_ns); });
+    PageTable table(rows_.recorder, work_.recorder().size());
+    table.Delta("begin", [&](uint32_t i) { return At(work_.recorder()[i].begin_ns); });
     table.Plain("length", [&](uint32_t i) {
-      return Less(work.recorder()[i].end_ns, work.recorder()[i].begin_ns);
+      return Less(work_.recorder()[i].end_ns, work_.recorder()[i].begin_ns);
     });
-    table.Plain("cpu", [&](uint32_t i) { return work.recorder()[i].cpu; });
+    table.Plain("cpu", [&](uint32_t i) { return work_.recorder()[i].cpu; });
     table.Plain("cpu_ns", [&](uint32_t i) {
-      return static_cast<int64_t>(work.recorder()[i].cpu_ns[analysis::kMid]);
+      return static_cast<int64_t>(work_.recorder()[i].cpu_ns[analysis::kMid]);
     });
     return table.Json();
   }
@@ -265,6 +257,7 @@ class Tables {
   const analysis::Report& report_;
   const model::Model& model_;
   const PageRows& rows_;
+  const analysis::TracerWork& work_;
   int64_t base_ns_;
   PageNames* names_;
 };
@@ -300,24 +293,9 @@ std::string PageNames::Json(size_t max_bytes) const {
   return json + "]";
 }
 
-PageRows AllRows(const analysis::Report& report, size_t recorder_rows) {
-  const model::Model& model = *report.model;
-  PageRows rows;
-  rows.api = UpTo(model.api.size());
-  rows.ranges = UpTo(model.ranges.size());
-  rows.jobs = UpTo(model.jobs.size());
-  rows.commands = UpTo(model.commands.size());
-  rows.host = UpTo(model.host.size());
-  rows.device_events = UpTo(model.device_events.size());
-  rows.losses = UpTo(model.losses.size());
-  rows.pieces = UpTo(report.breakdown.pieces.size());
-  rows.recorder = UpTo(recorder_rows);
-  return rows;
-}
-
-std::string PageTablesJson(const analysis::Report& report, const PageRows& rows, int64_t base_ns,
-                           PageNames* names) {
-  return Tables(report, rows, base_ns, names).Json();
+std::string PageTablesJson(const analysis::Report& report, const PageRows& rows,
+                           const analysis::TracerWork& work, int64_t base_ns, PageNames* names) {
+  return Tables(report, rows, work, base_ns, names).Json();
 }
 
 }  // namespace acceltrace::view

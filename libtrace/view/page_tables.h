@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "libtrace/analysis/report.h"
+#include "libtrace/analysis/tracer_work.h"
 #include "libtrace/model/model.h"
 
 namespace acceltrace::view {
@@ -22,9 +23,6 @@ namespace acceltrace::view {
 struct PageRows {
   std::vector<uint32_t> api, ranges, jobs, commands, host, device_events, losses, pieces, recorder;
 };
-// All of them.
-PageRows AllRows(const analysis::Report& report, size_t recorder_rows);
-
 // Strings of the trace by their position in the page.
 class PageNames {
  public:
@@ -42,8 +40,8 @@ class PageNames {
 };
 
 // {"api": TABLE, ...}. base_ns: what the page's times count from.
-std::string PageTablesJson(const analysis::Report& report, const PageRows& rows, int64_t base_ns,
-                           PageNames* names);
+std::string PageTablesJson(const analysis::Report& report, const PageRows& rows,
+                           const analysis::TracerWork& work, int64_t base_ns, PageNames* names);
 
 }  // namespace acceltrace::view
 

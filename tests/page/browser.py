@@ -163,6 +163,8 @@ class Page:
                  "windowsVirtualKeyCode": KEYS.get(key, ord(key[0].upper()))}
         if len(key) == 1 and modifiers in (0, 8):
             about["text"] = key
+        if key == "Enter":
+            about["text"] = "\r"
         self.call("Input.dispatchKeyEvent", type="keyDown", **about)
         self.call("Input.dispatchKeyEvent", type="keyUp", key=key, modifiers=modifiers)
         self.settle()

@@ -19,8 +19,8 @@ const mid = (bin) => (bin + 0.5) * binNs;
 function utilisation(unit) {
   const device = data.devices[unit.device], {name} = device.units[unit.unit];
   const layers = [['busy', sharesOf(unit.busy), classColour(0)],
-                  ['runs, stalled', sharesOf(unit.stalled), causeColour(0)],
-                  ['waits at the head of its queue', sharesOf(unit.waiting), ink('idle')]];
+                  ['paced by link or memory', sharesOf(unit.stalled), causeColour(0)],
+                  ['waits', sharesOf(unit.waiting), ink('idle')]];
   return plot(`Utilisation: ${clean(device.name)} ${shortened(clean(name), 30)}`,
       legend(layers.map(([text, , colour]) => [text, colour])), (g, box) => {
         const x = xTime(box), y = scale(0, 1, box.bottom, box.top);
@@ -58,7 +58,7 @@ function throughput(of) {
       line(g, 2, (i) => (i ? box.right : box.left), () => y(value), ink('dim'));
       g.setLineDash([]);
       g.fillStyle = ink('dim');
-      g.fillText(text, box.left + 6, y(value) + (value === ceiling ? -7 : 9));
+      g.fillText(text, box.left + 6, y(value) - 7);
     }
   });
 }
@@ -152,8 +152,14 @@ function roofline(device, d) {
     }
     points(g, ops.map((op) => [x(intensity(op)), y(op.work_per_s), colourOf(op.unit)]), 4);
     g.fillStyle = ink('text');
-    for (const op of ops.slice(0, 6)) {
-      g.fillText(shortened(clean(op.op), 18), x(intensity(op)) + 6, y(op.work_per_s));
+    const taken = [];
+    for (const op of ops) {
+      const text = shortened(clean(op.op), 18), wide = g.measureText(text).width;
+      const px = x(intensity(op)), py = y(op.work_per_s);
+      const left = px + 6 + wide > box.right ? px - 6 - wide : px + 6;
+      if (taken.some(([tx, ty, tw]) => Math.abs(ty - py) < 12 && left < tx + tw && tx < left + wide)) continue;
+      taken.push([left, py, wide]);
+      g.fillText(text, left, py);
     }
   }, h('span', {class: 'dim'}, 'work for each byte of device memory; stalls are in the rate'));
 }

@@ -8,7 +8,7 @@ import {view, xOf} from './viewport.js';
 
 const decoded = new Map();
 
-function coverageOf(track) {
+export function coverageOf(track) {
   if (!decoded.has(track.id)) {
     const found = (data.coverage || {})[track.id];
     decoded.set(track.id, found ? found.map(({from, to, shares}) => (

@@ -113,6 +113,7 @@ export function showDetails(place, go) {
   const fields = (FIELDS[name] ? FIELDS[name](row) : []).filter(
       ([, value]) => value !== null && value !== undefined);
   const jobRows = jobsOf(kind, row);
+  byId('details').classList.remove('empty');
   replaceChildren(byId('details'),
       h('div', null, h('h3', null, nameOf(kind, row), h('span', {class: 'dim'}, ` ${about.what}`)),
         tableOf([['']  , ['']], [
@@ -127,6 +128,7 @@ export function showDetails(place, go) {
 }
 
 export function showNothing() {
+  byId('details').classList.add('empty');
   replaceChildren(byId('details'), h('p', {class: 'dim'},
       'Click an event for its details and the way of its job; drag over an area for statistics. ' +
       'W S zoom, A D pan, Ctrl and wheel zoom, arrow keys step, F shows the selection, ? all keys.'));

@@ -9,7 +9,7 @@ import {formatNs, formatRate, shortened} from './text.js';
 import {colourOf, edgesOf, nameOf} from './events.js';
 import {GUTTER, firstAt, nsPerPixel, rowAt, timeAt, view, xOf} from './viewport.js';
 import {drawArrows} from './arrows.js';
-import {drawCoverage} from './coverage.js';
+import {coverageOf, drawCoverage} from './coverage.js';
 
 export const scrollBox = () => byId('scroll');
 
@@ -127,6 +127,13 @@ function drawEvent(g, track, i, y, height) {
     g.fillStyle = track.hatched ? hatch(g, ink('loss')) : colourOf(kind, row);
     g.fillRect(x, y, width, height);
   }
+  if (kind === 'job') {
+    // Until its first command starts it waits.
+    const start = xOf(tables.jobs.num('start')[row]);
+    g.fillStyle = ink('card'), g.globalAlpha = 0.55;
+    if (start > x) g.fillRect(x, y, Math.min(start, x + width) - x, height);
+    g.globalAlpha = 1;
+  }
   if (kind === 'command' && width > 14) stallStrip(g, row, x, width, y, height);
   const edges = edgesOf(kind, row);
   if (edges) {
@@ -153,6 +160,7 @@ function drawEvent(g, track, i, y, height) {
 
 function drawEvents(g, track, top) {
   drawCoverage(g, track, top);
+  const thinned = coverageOf(track) !== null;
   const last = new Float64Array(track.lanes).fill(-Infinity);
   const pixel = nsPerPixel();
   const n = track.n;
@@ -162,8 +170,12 @@ function drawEvents(g, track, top) {
     // What would lie in the pixel that was drawn last in this lane is not drawn.
     const isShort = end - track.begin[i] < pixel;
     if (isShort && end < last[lane]) continue;
-    last[lane] = Math.max(last[lane], (isShort ? track.begin[i] : end) + pixel);
+    const room = end === track.begin[i] ? 5 * pixel : pixel;
+    last[lane] = Math.max(last[lane], (isShort ? track.begin[i] : end) + room);
+    // Where not all are here, what is behind them tells how dense they are.
+    g.globalAlpha = isShort && thinned ? 0.3 : 1;
     drawEvent(g, track, i, top + lane * track.laneHeight, track.laneHeight - 2);
+    g.globalAlpha = 1;
   }
 }
 

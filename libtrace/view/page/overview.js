@@ -20,12 +20,12 @@ function evidence() {
   const {breakdown, verdict} = report;
   if (verdict.class === null) return null;
   const possible = verdict.possible[verdict.class];
-  const run = breakdown.run_ns;
+  const lo = formatNs(possible.lo_ns), hi = formatNs(possible.hi_ns);
   return h('p', {class: 'dim'},
-           `Of ${formatNs(run)}, ${clean(classText(verdict.class))}: ` +
-           `${formatSpan(breakdown.classes[verdict.class])}, and no less than ` +
-           `${formatNs(possible.lo_ns)} nor more than ${formatNs(possible.hi_ns)} ` +
-           'whatever clocks and losses hide.');
+           `Of ${formatNs(breakdown.run_ns)}, ${clean(classText(verdict.class))}: ` +
+           formatSpan(breakdown.classes[verdict.class]) + (lo === hi ?
+             '; what clocks and losses hide changes less than is shown.' :
+             `; at least ${lo} and at most ${hi}, whatever clocks and losses hide.`));
 }
 
 const classText = (name) => (data.classes.find((each) => each.name === name) || {text: name}).text;
@@ -150,7 +150,7 @@ function glanceCard(open) {
   return h('article', {class: 'card wide'},
            h('h3', null, 'The run at a glance', h('span', {class: 'dim'},
                ' click a place to see it in the timeline; units: '),
-             [['busy', classColour(0)], ['runs, stalled', causeColour(0)],
+             [['busy', classColour(0)], ['runs at the pace of link or memory', causeColour(0)],
               ['waits', ink('idle')]].map(([text, colour]) => [
                h('i', {class: 'key', style: {background: colour}}),
                h('span', {class: 'dim'}, text + '  ')])), canvas);

@@ -32,6 +32,7 @@ export function statsOf(area) {
 export function showStats(area) {
   const width = area.to - area.from, {tracks, names} = statsOf(area);
   const events = tracks.reduce((sum, track) => sum + track.events, 0);
+  byId('details').classList.remove('empty');
   replaceChildren(byId('details'),
       h('div', {class: 'area'}, h('h3', null, `${formatNs(width)} selected, ${
           formatCount(events)} events`),
