@@ -155,8 +155,14 @@ class Page:
 
     def settle(self):
         """Until what was asked for is drawn, and the address says so."""
-        self.run("new Promise((done) => setTimeout(() => requestAnimationFrame(() => "
-                 "requestAnimationFrame(done)), 180))")
+        self.run("""new Promise((done) => {
+            let quiet = 0;
+            const look = () => {
+                quiet = !window.acceltrace || window.acceltrace().idle ? quiet + 1 : 0;
+                if (quiet > 2) done(); else requestAnimationFrame(look);
+            };
+            requestAnimationFrame(look);
+        })""")
 
     def key(self, key, modifiers=0):
         about = {"key": key, "modifiers": modifiers,

@@ -21,10 +21,15 @@ function text(tab, query) {
   return '#' + parts.join('&');
 }
 
+let latest = () => '';
+
+// Some time from now, whatever is seen then: browsers limit how often an address may change.
 export function tellAddress(tab, query) {
-  clearTimeout(timer);
+  latest = () => text(tab, query);
+  if (timer !== 0) return;
   timer = setTimeout(() => {
-    const hash = text(tab, query);
+    timer = 0;
+    const hash = latest();
     if (hash === location.hash) return;
     try {
       history.replaceState(null, '', hash);
@@ -33,6 +38,8 @@ export function tellAddress(tab, query) {
     }
   }, 120);
 }
+
+export const isTold = () => timer === 0;
 
 // {tab, window, selected: {kind, row}, area, query}; what is malformed is left out.
 export function readAddress() {

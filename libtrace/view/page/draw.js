@@ -3,7 +3,7 @@
 // Draws what the viewport holds of the timeline.
 
 import {data, tables} from './data.js';
-import {causeColour, ink} from './colours.js';
+import {causeColour, ink, textOn} from './colours.js';
 import {byId} from './dom.js';
 import {formatNs, formatRate, shortened} from './text.js';
 import {colourOf, edgesOf, nameOf} from './events.js';
@@ -144,7 +144,7 @@ function drawEvent(g, track, i, y, height) {
   }
   if (width > 26 && height > 9) {
     const name = nameOf(kind, row), most = Math.floor((width - 8) / 6);
-    g.fillStyle = kind === 'piece' || kind === 'stall' ? '#111111' : ink('text');
+    g.fillStyle = kind === 'piece' || kind === 'stall' ? textOn(colourOf(kind, row)) : ink('text');
     if (most > 2) g.fillText(shortened(name, most), x + 4, y + height / 2 - (height > 16 ? 1 : 0), width - 6);
   }
   const {selected, hover, search} = view;
@@ -232,20 +232,27 @@ export function drawTracks() {
   const first = rowAt(view.top);
   const shown = first === null ? [] : view.rows.slice(view.rows.indexOf(first)).filter(
       (row) => row.y < view.top + view.height);
-  g.save();
-  g.beginPath();
-  g.rect(GUTTER, 0, view.width - GUTTER, view.height);
-  g.clip();
-  for (const row of shown) {
-    if (row.track && row.track.shape === 'events') drawEvents(g, row.track, row.y - view.top);
-  }
-  drawArrows(g);
-  drawArea(g);
-  g.restore();
+  const rightOfNames = (draw) => {
+    g.save();
+    g.beginPath();
+    g.rect(GUTTER, 0, view.width - GUTTER, view.height);
+    g.clip();
+    draw();
+    g.restore();
+  };
+  rightOfNames(() => {
+    for (const row of shown) {
+      if (row.track && row.track.shape === 'events') drawEvents(g, row.track, row.y - view.top);
+    }
+  });
   for (const row of shown) {
     if (row.track && row.track.shape === 'counter') drawCounter(g, row.track, row.y - view.top);
     drawLabel(g, row, row.y - view.top);
   }
+  rightOfNames(() => {
+    drawArrows(g);
+    drawArea(g);
+  });
   g.fillStyle = ink('line');
   g.fillRect(GUTTER - 1, 0, 1, view.height);
   if (view.cursor > GUTTER) g.fillRect(view.cursor, 0, 1, view.height);

@@ -5,13 +5,14 @@
 import {byId, h} from './dom.js';
 import {formatNs} from './text.js';
 import {colourOf, kindOf, nameOf} from './events.js';
-import {GUTTER, firstAt, invalidate, layOut, nsPerPixel, pan, placeOf, reveal, rowAt, run, show,
+import {GUTTER, firstAt, invalidate, isDrawn, layOut, nsPerPixel, pan, placeOf, reveal, rowAt, run, show,
         timeAt, view, whole, xOf, zoom} from './viewport.js';
 import {drawRuler, drawTracks, scrollBox, shownWindow} from './draw.js';
 import {linksOfSelection} from './arrows.js';
 import {showDetails, showNothing} from './details.js';
 import {showStats} from './stats.js';
 import {step} from './search.js';
+import {isTold} from './address.js';
 
 let changed = () => {};
 export function onChange(listener) { changed = listener; }
@@ -257,7 +258,7 @@ export function startTimeline() {
 
 // For tests and for whoever looks at the page from its console.
 export const inspect = () => ({
-  window: shownWindow(), groups: view.groups, area: view.area, total: view.total,
+  idle: isDrawn() && isTold(), window: shownWindow(), groups: view.groups, area: view.area, total: view.total,
   selected: view.selected && {kind: view.selected.track.kinds[view.selected.i],
                               row: view.selected.track.rows[view.selected.i]},
   arrows: linksOfSelection().length, select, selectArea, placeOf, xOf, eventAt, colourOf, h,

@@ -21,6 +21,7 @@ export const view = {
 
 let redraw = () => {};
 let frame = 0;
+export const isDrawn = () => frame === 0;
 export function onRedraw(draw) { redraw = draw; }
 export function invalidate() {
   if (frame === 0) {
