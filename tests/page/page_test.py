@@ -220,16 +220,16 @@ def a_dragged_area_has_statistics(pages):
     text = page.run("document.getElementById('details').innerText")
     assert "selected" in text and "By name" in text, text
     # Against a sum made here of the page's own columns.
-    events = page.run(f"""(() => {{
+    events = page.run("""(() => {
         let n = 0;
         const area = acceltrace().area;
-        for (const group of acceltrace().groups) for (const track of group.tracks) {{
+        for (const group of acceltrace().groups) for (const track of group.tracks) {
             if (group.closed || !track.n || track.y + track.height < area.top ||
                 track.y > area.bottom) continue;
             for (let i = 0; i < track.n; ++i)
                 n += track.begin[i] <= area.to && track.end[i] >= area.from;
-        }}
-        return n; }})()""")
+        }
+        return n; })()""")
     assert f"{events:,} events" in text, (events, text[:100])
     quiet(page)
 
