@@ -252,19 +252,38 @@ class Conversion {
     commands.head.Resize(commands.size());
     for (size_t i = 0; i < commands.size(); ++i) {
       const uint32_t device = commands.device[i];
+      // Told as a difference that may be wider than the clock, or was taken across a wrap.
+      uint64_t waited_ticks = commands.start.raw_ticks[i] - commands.head.raw_ticks[i];
+      if (waited_ticks >> 63 != 0) waited_ticks &= MaskOf(model_.devices[device]);
       clock::Window windows[] = {windows_->OfCommand(i, false), windows_->OfCommand(i, false),
                                  windows_->OfCommand(i, true)};
       ConvertInOrder(device, read, windows, i);
       // Not read: the device takes the time at the head of the queue off the start.
       const Device& about = model_.devices[device];
-      const uint64_t ticks =
-          MaskOf(about) & (commands.start.raw_ticks[i] - commands.head.raw_ticks[i]);
       if (about.clock.valid()) {
-        commands.head.Set(i, about.clock.Before(commands.start.At(i), ticks));
+        commands.head.Set(i, about.clock.Before(commands.start.At(i), waited_ticks));
       } else {
         Convert(device, windows[1], &commands.head, i);
       }
+      model_.load.long_stalls += StallsTooLong(i);
     }
+  }
+
+  // Its record is no device's: stalls are parts of the time that it took.
+  bool StallsTooLong(size_t i) const {
+    const Commands& commands = model_.commands;
+    if (commands.first_stall[i] == kNoRow) return false;
+    const uint32_t epoch = commands.head.epoch[i];
+    if (epoch == clock::kNoEpoch || epoch != commands.end.epoch[i]) return false;
+    const auto stalls =
+        static_cast<uint32_t>(model_.devices[commands.device[i]].about.stalls_size());
+    uint64_t left = commands.end.ticks[i] - commands.head.ticks[i];
+    for (uint32_t s = 0; s < stalls; ++s) {
+      const uint64_t stall = model_.stall_ticks[commands.first_stall[i] + s];
+      if (stall > left) return true;
+      left -= stall;
+    }
+    return false;
   }
 
   static uint64_t MaskOf(const Device& device) {

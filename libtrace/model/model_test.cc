@@ -209,10 +209,10 @@ TEST_CASE("Commands know their job, their op and what they spent") {
   CHECK(model->strings.Get(model->commands.op[1]) == "qkv");
   CHECK(model->commands.op[0] == 0);
   // [head, end] = 55.3 µs, of which 20.3 waiting for a semaphore and 5 for memory.
-  CHECK(model->BusyTicks(1) == 30'000);
+  CHECK(model->BusyTicks(1) == uint64_t{30'000});
   CHECK(model->Stalls(1)[kStallSemaphore] == 20'300);
   CHECK(model->Stalls(1)[kStallMemory] == 5'000);
-  CHECK(model->BusyTicks(0) == 20'000);
+  CHECK(model->BusyTicks(0) == uint64_t{20'000});
 }
 
 TEST_CASE("Tables come in order, and the last name of a process stays") {
