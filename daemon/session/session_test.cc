@@ -221,8 +221,8 @@ TEST_CASE("what others had in flight when the clock was set is told apart from t
   const uint64_t mask = (1ULL << 48) - 1;
   const std::vector<uint64_t> after(others.last_end_ticks_after().begin(),
                                     others.last_end_ticks_after().end());
-  CHECK(after == std::vector<uint64_t>{190, (1'100 - 100'150) & mask, 180,
-                                       (1'400 - 100'160) & mask, 180});
+  CHECK(after ==
+        std::vector<uint64_t>{190, (1'100 - 100'150) & mask, 180, (1'400 - 100'160) & mask, 180});
   const std::vector<uint32_t> commands(others.commands().begin(), others.commands().end());
   CHECK(commands == std::vector<uint32_t>{1, 1, 2, 1, 2});
 }

@@ -78,8 +78,8 @@ TEST_CASE("a wait longer than a narrow clock is told by its stall") {
   Fixture f;
   RecordLimits limits = TestLimits();
   limits.clock_bits = 24;
-  RecordIntake narrow(3, limits, "device-ring", [](uint32_t, const axl_record&) { return true; },
-                      &f.handler);
+  RecordIntake narrow(
+      3, limits, "device-ring", [](uint32_t, const axl_record&) { return true; }, &f.handler);
   axl_record record = CommandRecord(9, 0, 1);
   record.cmd.stall[AXL_STALL_SEMAPHORE] += 2 << 24;
   narrow.Handle(&record, 1);

@@ -43,8 +43,10 @@ std::string Units(const model::Model& model, const Bins& bins) {
     const int64_t end_ns = commands.end.host[i].mid_ns;
     const double run_ns = LengthNs(start_ns, end_ns);
     const auto run_ticks = static_cast<double>(commands.end.ticks[i] - commands.start.ticks[i]);
-    const double share =
-        run_ticks > 0 ? std::min(1.0, static_cast<double>(model.BusyTicks(i)) / run_ticks) : 1;
+    const auto busy_ticks = model.BusyTicks(i);
+    const double share = busy_ticks && run_ticks > 0
+                             ? std::min(1.0, static_cast<double>(*busy_ticks) / run_ticks)
+                             : 1;
     bins.Add(start_ns, end_ns, run_ns * share, &unit.busy);
     bins.Add(start_ns, end_ns, run_ns * (1 - share), &unit.stalled);
     bins.Add(head_ns, start_ns, LengthNs(head_ns, start_ns), &unit.waiting);

@@ -184,7 +184,7 @@ class Tables {
         return s < mine ? model_.Stalls(i)[s] : 0;
       });
     }
-    table.Plain("busy", [&](uint32_t i) { return model_.BusyTicks(i); });
+    table.Plain("busy", [&](uint32_t i) { return model_.BusyTicks(i).value_or(0); });
     table.Delta("job_row", [&](uint32_t i) { return jobs.Of(commands.job_row[i]); });
     return table.Json();
   }
