@@ -19,6 +19,7 @@ namespace {
 struct Options {
   std::string file;
   std::string output;
+  view::HtmlOptions html;
 };
 
 int RunHtml(const Options& options) {
@@ -30,8 +31,8 @@ int RunHtml(const Options& options) {
   const analysis::Report report = analysis::ComputeReport(**model);
   auto output = OutputFile::Create(options.output);
   if (!output.ok()) return Fail(kFailed, output.message());
-  const auto stats =
-      view::ExportHtml(report, [&](std::string_view bytes) { return output->Write(bytes); });
+  const auto stats = view::ExportHtml(
+      report, [&](std::string_view bytes) { return output->Write(bytes); }, options.html);
   if (!stats.ok()) return Fail(kFailed, stats.message());
   const Status finished = output->Finish();
   if (!finished.ok()) return Fail(kFailed, finished.message());
@@ -50,6 +51,12 @@ void AddHtml(CLI::App* app, Run* run) {
   verb->add_option("-o,--output", options->output, "file to write, - for stdout")
       ->type_name("OUT.html")
       ->required();
+  verb->add_option("--max-size", options->html.max_bytes,
+                   "leave out single events until the page is no larger (default 15MB; at least "
+                   "300kB); every loss stays")
+      ->type_name("SIZE")
+      ->transform(CLI::AsSizeValue(true))
+      ->check(CLI::Range(uint64_t{300'000}, uint64_t{1'000'000'000}));
   verb->callback([options, run] { *run = [options] { return RunHtml(*options); }; });
 }
 

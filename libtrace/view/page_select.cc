@@ -64,9 +64,15 @@ class Thinner {
   void NumberTracks() {
     std::unordered_map<uint64_t, uint32_t> numbers;
     track_of_.resize(events_.rows);
+    uint64_t last_key = 0;
     for (uint32_t i = 0; i < events_.rows; ++i) {
-      track_of_[i] =
-          numbers.emplace(events_.track(i), static_cast<uint32_t>(numbers.size())).first->second;
+      const uint64_t key = events_.track(i);
+      if (i > 0 && key == last_key) {
+        track_of_[i] = track_of_[i - 1];
+      } else {
+        track_of_[i] = numbers.emplace(key, static_cast<uint32_t>(numbers.size())).first->second;
+      }
+      last_key = key;
     }
     tracks_ = std::max<size_t>(1, numbers.size());
   }

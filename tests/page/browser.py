@@ -53,7 +53,7 @@ class Browser:
             [find(), "--headless=new", "--remote-debugging-pipe", "--no-sandbox",
              "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars",
              "--disable-background-networking", "--disable-component-update", "--disable-sync",
-             "--force-color-profile=srgb", "--font-render-hinting=none",
+             "--force-color-profile=srgb", "--disable-lcd-text",
              f"--user-data-dir={self.folder}/profile", "about:blank"],
             preexec_fn=fds, close_fds=False, stdin=subprocess.DEVNULL, stdout=self.log,
             stderr=self.log, start_new_session=True,

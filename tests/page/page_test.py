@@ -261,6 +261,23 @@ def what_is_wrong_with_a_trace_is_on_the_first_screen(pages):
 
 
 @case
+def a_thinned_page_says_so_and_shows_every_loss(pages):
+    trace, out = (os.path.join(pages.folder, name) for name in ("large.atrace", "large.html"))
+    subprocess.run([MAKE_TRACE, "large", "4000", trace], check=True, timeout=60)
+    done = subprocess.run([ACCELTRACE, "html", trace, "--max-size", "400kB", "-o", out],
+                          capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1), done  # losses
+    assert os.path.getsize(out) <= 400_000, os.path.getsize(out)
+    page = pages.browser.open(out, 1366, 768, fragment="#timeline")
+    text = page.run("document.getElementById('notice').innerText")
+    assert "Thinned" in text and "of 16,000" in text, text
+    assert page.run(STATE + ".groups[0].tracks.find((t) => t.id === 'losses').n") == 4
+    for key in "wwwwwwww0":
+        page.key(key)
+    quiet(page)
+
+
+@case
 def hostile_names_are_text(pages):
     trace = os.path.join(pages.folder, "hostile.atrace")
     subprocess.run([MAKE_TRACE, "hostile", trace], check=True, timeout=60)

@@ -35,7 +35,8 @@ function ofTransfers() {
   const near = ceiling > 0 && direction.bytes_per_s > 0.8 * ceiling;
   where.push(`${clean(direction.unit)}: ${rate} while it runs, of ` +
              `${formatRate(ceiling, 'B')} that packets leave for data`);
-  const overlap = `now ${formatSpan(report.breakdown.overlap)} overlap`;
+  const both = report.breakdown.overlap;
+  const overlap = both.ns > 0 ? `${formatSpan(both)} overlap now` : 'nothing overlaps now';
   return {where, what: near ?
       `The link is full while it is used: move fewer bytes, keep data on the device, or ` +
       `transfer while it computes (${overlap}).` :

@@ -19,7 +19,7 @@ const mid = (bin) => (bin + 0.5) * binNs;
 function utilisation(unit) {
   const device = data.devices[unit.device], {name} = device.units[unit.unit];
   const layers = [['busy', sharesOf(unit.busy), classColour(0)],
-                  ['paced by link or memory', sharesOf(unit.stalled), causeColour(0)],
+                  ['runs, held up', sharesOf(unit.stalled), causeColour(0)],
                   ['waits', sharesOf(unit.waiting), ink('idle')]];
   return plot(`Utilisation: ${clean(device.name)} ${shortened(clean(name), 30)}`,
       legend(layers.map(([text, , colour]) => [text, colour])), (g, box) => {

@@ -12,6 +12,7 @@ export const classColour = (index) => EIGHT[index % EIGHT.length];
 export const causeColour = (index) => EIGHT[(index * 3 + 2) % EIGHT.length];
 export const textOn = (colour) => ON_DARK.has(colour) ? '#ffffff' : '#111111';
 
+const hues = new Map(), inks = new Map();
 const media = matchMedia('(prefers-color-scheme: dark)');
 let chosen = null;
 const listeners = [];
@@ -21,7 +22,7 @@ export const whenThemeChanges = (listener) => listeners.push(listener);
 
 function applyTheme() {
   document.documentElement.dataset.theme = isDark() ? 'dark' : 'light';
-  hues.clear();
+  hues.clear(), inks.clear();
   for (const listener of listeners) listener();
 }
 
@@ -32,11 +33,15 @@ export function toggleTheme() {
 
 // What canvases draw with: the style sheet's variables.
 export function ink(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();
+  let value = inks.get(name);
+  if (value === undefined) {
+    value = getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();
+    inks.set(name, value);
+  }
+  return value;
 }
 
 // One colour for each name. Names are told by their text; this only helps to see the same again.
-const hues = new Map();
 export function nameColour(name) {
   let colour = hues.get(name);
   if (colour === undefined) {

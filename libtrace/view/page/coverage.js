@@ -2,8 +2,8 @@
 //
 // Of tracks whose events are not all in the page: how much of each stretch they took.
 
-import {data, sharesOf} from './data.js';
-import {ink} from './colours.js';
+import {data, sharesOf, tables} from './data.js';
+import {classColour, ink} from './colours.js';
 import {view, xOf} from './viewport.js';
 
 const decoded = new Map();
@@ -17,8 +17,27 @@ export function coverageOf(track) {
   return decoded.get(track.id);
 }
 
+// The classes of the run, one upon the other.
+function drawClasses(g, top, height) {
+  const {begin, end, bins, classes} = data.series;
+  const step = (end - begin) / bins, below = new Float64Array(bins);
+  classes.forEach((text, c) => {
+    const shares = sharesOf(text);
+    g.fillStyle = classColour(c);
+    for (let b = 0; b < bins; ++b) {
+      const x = xOf(begin + b * step), y = top + height * (1 - below[b] - shares[b]);
+      below[b] += shares[b];
+      if (shares[b] > 0) g.fillRect(x, y, Math.max(1, xOf(begin + (b + 1) * step) - x), height * shares[b]);
+    }
+  });
+}
+
 // The finest windows are last.
 export function drawCoverage(g, track, top) {
+  if (track.id === 'run' && tables.pieces.rows < tables.pieces.of) {
+    drawClasses(g, top, track.laneHeight - 2);
+    return;
+  }
   const windows = coverageOf(track);
   if (!windows) return;
   const covered = windows.filter(({from, to}) => to > view.from && from < view.to);

@@ -113,6 +113,34 @@ function stallStrip(g, row, x, width, y, height) {
   });
 }
 
+// Colours by event, until the theme changes.
+let colours = new WeakMap();
+function colourAt(track, i) {
+  let list = colours.get(track);
+  if (list === undefined) colours.set(track, list = new Array(track.n));
+  if (list[i] === undefined) list[i] = colourOf(track.kinds[i], track.rows[i]);
+  return list[i];
+}
+
+// The widest bound of a track's times.
+function softest(track) {
+  if (track.softest === undefined) {
+    track.softest = 0;
+    for (let i = 0; i < track.n; ++i) {
+      const edges = edgesOf(track.kinds[i], track.rows[i]);
+      if (edges) track.softest = Math.max(track.softest, ...edges);
+    }
+  }
+  return track.softest;
+}
+
+function isMarked(track, i) {
+  const {selected, hover, search} = view;
+  return (selected && selected.track === track && selected.i === i) ||
+      (hover && hover.track === track && hover.i === i) ||
+      (search && search.has(track) && search.get(track).has(i));
+}
+
 function drawEvent(g, track, i, y, height) {
   const kind = track.kinds[i], row = track.rows[i];
   const right = view.width;
@@ -124,7 +152,7 @@ function drawEvent(g, track, i, y, height) {
     g.moveTo(x0 - 3.5, y + height), g.lineTo(x0 + 3.5, y + height), g.lineTo(x0, y + 2);
     g.fill();
   } else {
-    g.fillStyle = track.hatched ? hatch(g, ink('loss')) : colourOf(kind, row);
+    g.fillStyle = track.hatched ? hatch(g, ink('loss')) : colourAt(track, i);
     g.fillRect(x, y, width, height);
   }
   if (kind === 'job') {
@@ -135,7 +163,7 @@ function drawEvent(g, track, i, y, height) {
     g.globalAlpha = 1;
   }
   if (kind === 'command' && width > 14) stallStrip(g, row, x, width, y, height);
-  const edges = edgesOf(kind, row);
+  const edges = softest(track) > nsPerPixel() ? edgesOf(kind, row) : null;
   if (edges) {
     softEdge(g, xOf(track.begin[i] - edges[0]), xOf(track.begin[i] + edges[1]), y, height, true);
     if (track.end[i] > track.begin[i]) {
@@ -160,10 +188,10 @@ function drawEvent(g, track, i, y, height) {
 
 function drawEvents(g, track, top) {
   drawCoverage(g, track, top);
-  const thinned = coverageOf(track) !== null;
+  const thinned = coverageOf(track) !== null || (track.id === 'run' && track.of.rows < track.of.of);
   const last = new Float64Array(track.lanes).fill(-Infinity);
   const pixel = nsPerPixel();
-  const n = track.n;
+  const n = track.n, plain = !track.hatched && softest(track) <= pixel;
   for (let i = firstAt(track, view.from); i < n && track.begin[i] <= view.to; ++i) {
     const lane = track.lane[i], end = track.end[i];
     if (end < view.from) continue;
@@ -174,6 +202,12 @@ function drawEvents(g, track, top) {
     last[lane] = Math.max(last[lane], (isShort ? track.begin[i] : end) + room);
     // Where not all are here, what is behind them tells how dense they are.
     g.globalAlpha = isShort && thinned ? 0.3 : 1;
+    if (isShort && plain && end > track.begin[i] && !isMarked(track, i)) {
+      g.fillStyle = colourAt(track, i);
+      g.fillRect(xOf(track.begin[i]), top + lane * track.laneHeight, 1.2, track.laneHeight - 2);
+      g.globalAlpha = 1;
+      continue;
+    }
     drawEvent(g, track, i, top + lane * track.laneHeight, track.laneHeight - 2);
     g.globalAlpha = 1;
   }
@@ -269,4 +303,7 @@ function drawArea(g) {
 }
 
 export const shownWindow = () => [timeAt(GUTTER), timeAt(view.width)];
-export const forgetColours = () => hatches.clear();
+export function forgetColours() {
+  hatches.clear();
+  colours = new WeakMap();
+}

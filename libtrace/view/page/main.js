@@ -106,7 +106,8 @@ function buildTitle() {
 function buildNotice() {
   const thinned = Object.entries(data.tables).filter(([, table]) => table.rows < table.of);
   if (thinned.length === 0) return;
-  const all = thinned.map(([name, table]) => `${name.replace('_', ' ')}: ${
+  const names = {host: 'driver events', pieces: 'classes of time', recorder: 'the tracer at work'};
+  const all = thinned.map(([name, table]) => `${names[name] || name.replace('_', ' ')}: ${
       table.rows.toLocaleString('en')} of ${table.of.toLocaleString('en')}`).join(', ');
   byId('notice').hidden = false;
   byId('notice').textContent = `Thinned to keep this file small (${all}): of each track the ` +
@@ -170,7 +171,10 @@ function start() {
   addEventListener('hashchange', applyAddress);
   applyAddress();
   window.acceltrace = inspect;
-  document.documentElement.dataset.ready = String(Math.round(performance.now()));
+  // When the first frame is on the screen.
+  requestAnimationFrame(() => requestAnimationFrame(() => {
+    document.documentElement.dataset.ready = String(Math.round(performance.now()));
+  }));
 }
 
 start();

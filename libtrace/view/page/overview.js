@@ -69,19 +69,31 @@ function tiles() {
                                         h('span', {class: 'dim'}, note)));
 }
 
+// The sentence without the caveats that are in it: they stand below, each on its own.
+function headline() {
+  const {verdict} = report;
+  const text = clean(verdict.text).replace(/(\d) %/g, '$1\u00a0%');
+  if (verdict.caveats.length === 0) return sentence(text);
+  if (verdict.standing === 'inconclusive') {
+    return sentence('no verdict: ' + text.replace(/^inconclusive: /, '').split('; ').pop());
+  }
+  return sentence(text.replace(/(, whatever is missing|, although).*$/, '$1').replace(
+      /, although$/, ''));
+}
+
 function verdictCard() {
   const {verdict} = report;
   const [standing, why] = STANDING[verdict.standing] || [verdict.standing, ''];
   const shown = verdict.caveats.slice(0, 3);
   return h('article', {class: 'card verdict', 'data-standing': verdict.standing},
            h('div', {class: 'verdict-text'},
-             h('h2', null, sentence(clean(verdict.text)),
-               ' ', h('span', {class: 'badge', title: why}, standing)),
+             h('h2', null, headline(), ' ', h('span', {class: 'badge', title: why}, standing)),
              evidence(),
-             shown.map((caveat) => h('p', {class: caveat.fault ? 'caveat fault' : 'caveat'},
+             shown.map((caveat) => h('p', {class: caveat.fault ? 'caveat fault' : 'caveat',
+                                           title: clean(caveat.text)},
                                      h('b', null, clean(caveat.kind)), ' ', clean(caveat.text))),
              verdict.caveats.length > 3 ? h('p', {class: 'caveat'}, h('a', {href: '#trust'},
-                 `${verdict.caveats.length - 3} more caveats`)) : null),
+                 `${verdict.caveats.length - 3} more on the Trust view`)) : null),
            h('div', {class: 'tiles'}, tiles()));
 }
 
@@ -122,13 +134,17 @@ function helpCard() {
            items.length ? h('ol', {class: 'ranked'}, items) : h('p', {class: 'dim'}, 'Nothing to rank.'));
 }
 
+const LABEL = 120;
+// Screens with more room show more.
+const isTall = () => innerHeight > 1000;
+
 function opsCard(go) {
-  const ops = report.op_groups.slice(0, 8);
+  const ops = report.op_groups.slice(0, isTall() ? 20 : 8);
   const rows = ops.map((op) => [
     h('button', {class: 'link', type: 'button', title: clean(op.op),
                  click: () => go(op.op)}, shortened(clean(op.op), 22)),
-    h('span', {title: isTransfer(op) ? 'a transfer' : 'on the device'}, clean(op.unit)),
-    formatShare(op.share), formatSpan(op.time), clean(op.limiter)]);
+    h('span', {title: isTransfer(op) ? 'a transfer' : 'on the device'}, shortened(clean(op.unit), 12)),
+    formatShare(op.share), formatSpan(op.time), shortened(clean(op.limiter), 12)]);
   return h('article', {class: 'card'},
            h('h3', null, 'Most device time', h('span', {class: 'dim'},
                ` the first ${ops.length} of ${report.op_groups.length} ops`)),
@@ -150,17 +166,16 @@ function glanceCard(open) {
   return h('article', {class: 'card wide'},
            h('h3', null, 'The run at a glance', h('span', {class: 'dim'},
                ' click a place to see it in the timeline; units: '),
-             [['busy', classColour(0)], ['runs at the pace of link or memory', causeColour(0)],
+             [['busy', classColour(0)], ['runs, held up', causeColour(0)],
               ['waits', ink('idle')]].map(([text, colour]) => [
                h('i', {class: 'key', style: {background: colour}}),
                h('span', {class: 'dim'}, text + '  ')])), canvas);
 }
 
-const LABEL = 120, STRIP = 18;
 
 function drawGlance(canvas) {
   const {series} = data;
-  const units = series.units.slice(0, 12);
+  const units = series.units.slice(0, 12), STRIP = isTall() ? 32 : 18;
   const ratio = devicePixelRatio, width = canvas.clientWidth;
   const height = (units.length + 1) * (STRIP + 3);
   canvas.style.height = height + 'px';

@@ -9,7 +9,7 @@ const LEFT = 74, RIGHT = 12, TOP = 10, BOTTOM = 24;
 
 export function scale(from, to, low, high) {
   const of = (value) => low + (value - from) / ((to - from) || 1) * (high - low);
-  const wanted = Math.max(2, Math.abs(high - low) / 90);
+  const wanted = Math.max(2, Math.abs(high - low) / (low > high ? 45 : 90));
   const raw = ((to - from) || 1) / wanted, power = 10 ** Math.floor(Math.log10(raw));
   const step = power * [1, 2, 5, 10].find((each) => each * power >= raw);
   of.ticks = [];

@@ -14,7 +14,8 @@ export const LANE = 18;
 
 // Events: [kind, row, begin, end]. Lanes are filled from the first one on.
 function eventTrack(id, label, events, about) {
-  events.sort((a, b) => a[2] - b[2] || b[3] - a[3]);
+  const before = (a, b) => a[2] - b[2] || b[3] - a[3];
+  if (events.some((event, i) => i > 0 && before(events[i - 1], event) > 0)) events.sort(before);
   const n = events.length;
   const track = {id, label, shape: 'events', n, lanes: 1, lane: new Uint8Array(n),
                  begin: new Float64Array(n), end: new Float64Array(n), latest: new Float64Array(n),
