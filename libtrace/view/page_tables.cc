@@ -184,7 +184,11 @@ class Tables {
         return s < mine ? model_.Stalls(i)[s] : 0;
       });
     }
-    table.Plain("busy", [&](uint32_t i) { return model_.BusyTicks(i).value_or(0); });
+    table.Optional("busy", [&](uint32_t i) -> std::optional<int64_t> {
+      const auto busy_ticks = model_.BusyTicks(i);
+      if (!busy_ticks) return std::nullopt;
+      return static_cast<int64_t>(*busy_ticks);
+    });
     table.Delta("job_row", [&](uint32_t i) { return jobs.Of(commands.job_row[i]); });
     return table.Json();
   }

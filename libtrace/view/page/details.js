@@ -51,7 +51,8 @@ const FIELDS = {
       ['memory bytes', formatBytes(commands.num('memory_bytes')[row])],
       ['row hits, misses', `${commands.num('row_hits')[row]}, ${commands.num('row_misses')[row]}`],
       ['status', statusOf(commands.num('device')[row], commands.num('status')[row])],
-      ['busy', `${formatCount(commands.num('busy')[row])} ticks`],
+      ['busy', Number.isNaN(commands.num('busy')[row]) ? 'unknown: the clock was set meanwhile' :
+        `${formatCount(commands.num('busy')[row])} ticks`],
       ...device.stalls.map((cause, s) => ['stalled: ' + clean(cause),
         commands.num('stall' + s)[row] ? `${formatCount(commands.num('stall' + s)[row])} ticks` :
             null])];
