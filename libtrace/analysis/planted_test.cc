@@ -364,6 +364,15 @@ const std::vector<Fault>& Faults() {
                [](Table* t, size_t i) { t->At("time_ns_delta", i) -= 1'000'000; })},
       {"a call is lost", "law", "the call that submitted it",
        In(Packet::kApi, [](Table* t) { t->Drop(SubmittingCall(t)); })},
+      {"a call is lost that went through a ring", "law", "the call that submitted it",
+       [](Packets* packets) {
+         for (proto::Probe& probe :
+              *Find(packets, Packet::kInfo)->mutable_info()->mutable_probes()) {
+           if (probe.name().find("api_begin") != std::string::npos) probe.set_name("ring_ready");
+         }
+         Table table(Find(packets, Packet::kApi, 8));
+         table.Drop(SubmittingCall(&table));
+       }},
       {"a call is there twice", "law", "in the trace once",
        In(Packet::kApi, [](Table* t) { t->Repeat(t->rows() / 2); })},
       {"another correlation of a call", "law", "the call that submitted it",

@@ -296,7 +296,9 @@ DeviceTime Map::Locate(uint64_t raw_ticks, const Window& when) const {
     time.host = data.At(place, &cursor);
     if (!data.IsBetween(place)) time.epoch = static_cast<uint32_t>(place.curve);
   };
-  if (data.curves.size() == 1 && !data.line.wraps() && data.counts[0].eras.size() == 1) {
+  // Of a jump that was told and has no place here the window may know.
+  if (data.curves.size() == 1 && !data.line.wraps() && data.counts[0].eras.size() == 1 &&
+      data.quality.jumps == 0) {
     set(data.Locate(time.raw_ticks, kNoHint));
     return time;
   }

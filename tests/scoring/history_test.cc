@@ -57,6 +57,7 @@ TEST_CASE("histories that were missed once are not missed again") {
   Check(20289, kHarsh);  // a told jump beside a lost one: what the clock showed between them
   Check(20592, kHarsh);  // likewise
   Check(20593, kHarsh);  // a sample behind both that a count could not go on with
+  Check(51430, kHarsh);  // a told jump that has no place where only one curve is left
 }
 
 }  // namespace acceltrace::scoring
