@@ -84,7 +84,7 @@ function softEdge(g, from, to, y, height, opens) {
   if (to - from < 1.5) return;
   const fade = g.createLinearGradient(from, 0, to, 0);
   fade.addColorStop(opens ? 0 : 1, ink('card'));
-  fade.addColorStop(opens ? 1 : 0, 'transparent');
+  fade.addColorStop(opens ? 1 : 0, ink('card') + '00');
   g.fillStyle = fade;
   g.fillRect(from, y - 0.5, to - from, height + 1);
   g.strokeStyle = ink('dim');
@@ -144,9 +144,13 @@ function isMarked(track, i) {
 function drawEvent(g, track, i, y, height) {
   const kind = track.kinds[i], row = track.rows[i];
   const right = view.width;
-  const x0 = xOf(track.begin[i]), x1 = xOf(track.end[i]);
+  const edges = softest(track) > nsPerPixel() ? edgesOf(kind, row) : null;
+  // All of where it may have been; what is not certain fades.
+  const isInstant = track.begin[i] === track.end[i];
+  const x0 = xOf(track.begin[i] - (edges && !isInstant ? edges[0] : 0));
+  const x1 = xOf(track.end[i] + (edges && !isInstant ? edges[3] : 0));
   const x = Math.max(GUTTER, x0), width = Math.max(Math.min(right, x1) - x, 1.2);
-  if (track.begin[i] === track.end[i]) {
+  if (isInstant) {
     g.fillStyle = ink('text');
     g.beginPath();
     g.moveTo(x0 - 3.5, y + height), g.lineTo(x0 + 3.5, y + height), g.lineTo(x0, y + 2);
@@ -163,16 +167,20 @@ function drawEvent(g, track, i, y, height) {
     g.globalAlpha = 1;
   }
   if (kind === 'command' && width > 14) stallStrip(g, row, x, width, y, height);
-  const edges = softest(track) > nsPerPixel() ? edgesOf(kind, row) : null;
   if (edges) {
     softEdge(g, xOf(track.begin[i] - edges[0]), xOf(track.begin[i] + edges[1]), y, height, true);
-    if (track.end[i] > track.begin[i]) {
+    if (!isInstant) {
       softEdge(g, xOf(track.end[i] - edges[2]), xOf(track.end[i] + edges[3]), y, height, false);
     }
   }
   if (width > 26 && height > 9) {
     const name = nameOf(kind, row), most = Math.floor((width - 8) / 6);
     g.fillStyle = kind === 'piece' || kind === 'stall' ? textOn(colourOf(kind, row)) : ink('text');
+    if (track.hatched) {
+      g.fillStyle = ink('card');
+      g.fillRect(x + 2, y + 1, Math.min(width - 4, g.measureText(shortened(name, most)).width + 4), height - 2);
+      g.fillStyle = ink('text');
+    }
     if (most > 2) g.fillText(shortened(name, most), x + 4, y + height / 2 - (height > 16 ? 1 : 0), width - 6);
   }
   const {selected, hover, search} = view;
@@ -255,6 +263,22 @@ function drawLabel(g, row, y) {
   g.font = g.font.replace(/^(600|bold) /, '');
 }
 
+// Where events were lost, any track may lack some.
+function drawGaps(g) {
+  for (const {track} of view.rows) {
+    if (!track || !track.hatched) continue;
+    g.fillStyle = hatch(g, ink('loss')), g.globalAlpha = 0.22;
+    let last = -Infinity;
+    for (let i = firstAt(track, view.from); i < track.n && track.begin[i] <= view.to; ++i) {
+      const x = Math.max(last, xOf(track.begin[i])), end = Math.max(xOf(track.end[i]), x + 1);
+      if (end <= last + 1) continue;
+      g.fillRect(x, 0, end - x, view.height);
+      last = end;
+    }
+    g.globalAlpha = 1;
+  }
+}
+
 export function drawTracks() {
   const g = prepared(byId('tracks'), view.height);
   byId('spacer').style.height = view.total + 'px';
@@ -284,6 +308,7 @@ export function drawTracks() {
     drawLabel(g, row, row.y - view.top);
   }
   rightOfNames(() => {
+    drawGaps(g);
     drawArrows(g);
     drawArea(g);
   });

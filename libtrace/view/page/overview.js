@@ -54,7 +54,7 @@ function tiles() {
     [...tracerTile()],
     ['Lost', lost + damage === 0 ? 'none' : formatCount(lost),
      damage > 0 ? `file damaged at ${formatCount(damage)} places` :
-         losses.has_accounts ? 'every hop accounts for its events' : 'hops unknown',
+         lost > 0 ? 'where and when: see Trust' : losses.has_accounts ? 'every hop accounts for its events' : 'hops unknown',
      lost + damage > 0],
     ['Clock', bounds.length ? '±' + formatNs(Math.max(...bounds)) :
         clocks.length ? 'unknown' : 'host only', 'of device times, p99',
