@@ -93,6 +93,8 @@ def unknown_verbs_options_and_words():
     refused(2, "extra", "report", GOLDEN, "extra")
     refused(2, "foo", "export", GOLDEN, "--format", "foo", "-o", path("x"))
     refused(2, "--output is required", "export", GOLDEN, "--format", "csv")
+    refused(2, "--output is required", "html", GOLDEN)
+    refused(2, "300000", "html", GOLDEN, "-o", path("x"), "--max-size", "10kB")
 
 
 @case

@@ -86,8 +86,8 @@ function chainTable(job, go) {
   const points = chainOf(job);
   const rows = points.map((point, i) => {
     const next = points[i + 1];
-    // Two times of the device are closer to each other than their bounds say: they are drawn
-    // together, and only where hands change is the bound of the difference that of the clock.
+    // Between two times of one device the clock's offset cancels: only from host to device and
+    // back is the difference as uncertain as the device's time.
     const bound = next && (point.raw === null) !== (next.raw === null) ?
         Math.max(point.lo + next.hi, point.hi + next.lo) : 0;
     return [point.text, point.raw === null ? '' : text(point.raw), text(hostNs(point.at)),
