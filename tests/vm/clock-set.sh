@@ -11,10 +11,12 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 . tests/harness/tap.sh
 plan 7
+# So slow that they always have commands in flight, however the host lets the guest run.
+slow=matrix-rate=4
 truths="$scratch/truth0.jsonl $scratch/truth1.jsonl"
 scripts/vm --icount --timeout 500 --share "$scratch" \
-	--device "axl,truth=$scratch/truth0.jsonl" \
-	--device "axl,truth=$scratch/truth1.jsonl,clock-bits=32,clock-ppm=-20" \
+	--device "axl,truth=$scratch/truth0.jsonl,$slow" \
+	--device "axl,truth=$scratch/truth1.jsonl,clock-bits=32,clock-ppm=-20,$slow" \
 	--qemu-arg=-chardev --qemu-arg="socket,id=qmpguest,path=$scratch/qmp,server=on,wait=off" \
 	--qemu-arg=-device --qemu-arg=virtserialport,bus=vser.0,chardev=qmpguest,name=axl.qmp \
 	--qemu-arg=-chardev --qemu-arg="socket,id=qmpmon,path=$scratch/qmp" \
@@ -46,7 +48,7 @@ print(across, missing)
 END
 read -r across missing <"$scratch/across.txt"
 echo "# $across commands were in flight when their device's clock was set"
-check 'commands were in flight meanwhile' 1 $((across >= 10))
+check 'commands were in flight meanwhile' 1 $((across >= 5))
 check 'and each is in the trace' 0 "$missing"
 "$acceltrace" verify "$scratch/run.atrace" >"$scratch/verify.txt" 2>&1
 check 'verify finds nothing' 0 $? || sed 's/^/# /' "$scratch/verify.txt"
