@@ -293,7 +293,7 @@ class Conversion {
 
   void ConvertLosses() {
     for (size_t b = 0; b < decoder_.losses.size(); ++b) {
-      const proto::LossBatch& batch = decoder_.losses[b];
+      const proto::LossBatch batch = std::move(decoder_.losses[b]);
       for (int i = 0; i < batch.count_size(); ++i) {
         const auto at = [i](const auto& column) { return i < column.size() ? column.Get(i) : 0; };
         Loss loss;
@@ -320,9 +320,34 @@ class Conversion {
         } else if (loss.first_ns == 0) {
           loss.first_ns = loss.last_ns = kNoTime;
         }
-        model_.losses.push_back(std::move(loss));
+        AddLoss(loss);
       }
     }
+  }
+
+  // More of them than anybody reads are told together, by where they happened.
+  void AddLoss(const Loss& loss) {
+    constexpr size_t kMostLosses = 65'536;
+    if (model_.losses.size() < kMostLosses) {
+      model_.losses.push_back(loss);
+      return;
+    }
+    const auto same = [&](const Loss& other) {
+      return other.hop == loss.hop && other.device == loss.device &&
+             other.from_device == loss.from_device && other.has_times == loss.has_times &&
+             (other.first_ns == kNoTime) == (loss.first_ns == kNoTime);
+    };
+    Loss* last = &*std::find_if(model_.losses.rbegin(), model_.losses.rbegin() + 64, same);
+    if (!same(*last)) last = &model_.losses.back();
+    last->count += loss.count;
+    if (!same(*last)) {  // nothing can be said of both but that they were
+      last->first_ns = last->last_ns = kNoTime;
+      last->has_times = false;
+      return;
+    }
+    if (loss.first_ns == kNoTime) return;
+    if (loss.first_ns < last->first_ns) last->first_ns = loss.first_ns, last->first = loss.first;
+    if (loss.last_ns > last->last_ns) last->last_ns = loss.last_ns, last->last = loss.last;
   }
 
   const HostJobs& host_jobs_;

@@ -285,10 +285,12 @@ class Writer {
   void FillSlice(const Timeline& timeline, const Slice& slice, TracePacket* packet) {
     TrackEvent* out = packet->mutable_track_event();
     const std::string name = NameOf(model_, timeline, slice);
-    out->set_name_iid(
-        names_.Id(name.empty() ? kUnnamed : name, [&] { return packet->mutable_interned_data()->add_event_names(); }));
-    out->add_category_iids(categories_.Id(
-        CategoryOf(slice), [&] { return packet->mutable_interned_data()->add_event_categories(); }));
+    out->set_name_iid(names_.Id(name.empty() ? kUnnamed : name, [&] {
+      return packet->mutable_interned_data()->add_event_names();
+    }));
+    out->add_category_iids(categories_.Id(CategoryOf(slice), [&] {
+      return packet->mutable_interned_data()->add_event_categories();
+    }));
     for (const Argument& argument : ArgumentsOf(model_, slice)) {
       perfetto::DebugAnnotation* added = out->add_debug_annotations();
       added->set_name_iid(arguments_.Id(argument.name, [&] {

@@ -49,8 +49,9 @@ std::string NameOfCommand(const model::Model& model, size_t row) {
 }
 
 std::string NameOfDeviceEvent(const model::Model& model, size_t row) {
-  static constexpr const char* kNames[] = {"event",    "link changed", "clock changed", "throttle",
-                                           "memory error", "context error", "reset"};
+  static constexpr const char* kNames[] = {"event",    "link changed", "clock changed",
+                                           "throttle", "memory error", "context error",
+                                           "reset"};
   const uint32_t kind = model.device_events.kind[row];
   return kNames[kind < std::size(kNames) ? kind : 0];
 }
@@ -134,8 +135,9 @@ void AppendFlows(const model::Model& model, const Timeline& timeline, const Slic
   switch (slice.about) {
     case About::kCall: {
       const std::vector<uint32_t>& launched = timeline.launched_jobs;
-      auto job = std::lower_bound(launched.begin(), launched.end(), slice.row,
-                                  [&](uint32_t j, uint32_t call) { return jobs.api_row[j] < call; });
+      auto job =
+          std::lower_bound(launched.begin(), launched.end(), slice.row,
+                           [&](uint32_t j, uint32_t call) { return jobs.api_row[j] < call; });
       for (; job != launched.end() && jobs.api_row[*job] == slice.row; ++job) {
         flows->push_back(Flow(*job, kLaunchFlow));
       }

@@ -172,8 +172,8 @@ class Builder {
         timeline_.skipped += slices.size();
         return;
       }
-      const bool known =
-          process >= 0 && timeline_.tracks[static_cast<size_t>(process)].pid == static_cast<int32_t>(pid);
+      const bool known = process >= 0 && timeline_.tracks[static_cast<size_t>(process)].pid ==
+                                             static_cast<int32_t>(pid);
       if (!known) {
         const std::string name = model_.ProcessName(pid);
         Track track;
@@ -193,7 +193,8 @@ class Builder {
       const int first = Add(std::move(track));
       AddLanes(slices, lane + " (overlapping)", process, 0, first);
     };
-    AddGroups(ThreadSlices(), [&](const Slice& slice) { return ThreadOf(slice); }, add);
+    AddGroups(
+        ThreadSlices(), [&](const Slice& slice) { return ThreadOf(slice); }, add);
   }
 
   // ---- devices ----
@@ -271,11 +272,11 @@ class Builder {
     for (uint32_t j = 0; j < jobs.size(); ++j) {
       if (jobs.device[j] == d && jobs.complete_ns[j] != model::kNoTime) handled.push_back(j);
     }
-    const auto run = [&](uint32_t j) { return std::make_pair(HandledAtNs(jobs, j), jobs.queue[j]); };
+    const auto run = [&](uint32_t j) {
+      return std::make_pair(HandledAtNs(jobs, j), jobs.queue[j]);
+    };
     std::sort(handled.begin() + static_cast<ptrdiff_t>(first), handled.end(),
-              [&](uint32_t a, uint32_t b) {
-                return run(a) != run(b) ? run(a) < run(b) : a < b;
-              });
+              [&](uint32_t a, uint32_t b) { return run(a) != run(b) ? run(a) < run(b) : a < b; });
     Slices slices;
     for (size_t from = first; from < handled.size();) {
       int64_t end_ns = 0;

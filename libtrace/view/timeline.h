@@ -55,11 +55,11 @@ struct Track {
   enum class Kind { kProcess, kThread, kDevice, kLane, kCounter };
   Kind kind = Kind::kLane;
   std::string name;
-  int parent = -1;            // position in Timeline::tracks
-  int32_t pid = 0, tid = 0;   // kProcess, kThread; kDevice: a number no process has
-  int rank = 0;               // order among its siblings
-  std::string unit;           // kCounter
-  std::span<const Slice> slices;                   // nested, by begin; in Timeline::slices
+  int parent = -1;                // position in Timeline::tracks
+  int32_t pid = 0, tid = 0;       // kProcess, kThread; kDevice: a number no process has
+  int rank = 0;                   // order among its siblings
+  std::string unit;               // kCounter
+  std::span<const Slice> slices;  // nested, by begin; in Timeline::slices
   std::vector<std::pair<int64_t, double>> values;  // kCounter, by time
 };
 

@@ -65,7 +65,8 @@ class Writer {
   }
   void Put(Block::Column column, Values values) {
     if (std::all_of(values.begin(), values.end(), [](uint64_t v) { return v == 0; })) return;
-    const bool narrow = std::all_of(values.begin(), values.end(), [](uint64_t v) { return v >> 32 == 0; });
+    const bool narrow =
+        std::all_of(values.begin(), values.end(), [](uint64_t v) { return v >> 32 == 0; });
     values.resize(rows_ + kRoom);
     const int earlier = block_.column_size();
     const size_t mode = random_->Below(4);

@@ -143,10 +143,10 @@ using Bomb = std::function<void(size_t bytes, Random*, std::vector<Packet>*)>;
 
 std::map<std::string, Bomb> Bombs() {
   std::map<std::string, Bomb> bombs;
-  for (const auto kind : {Packet::kProcesses, Packet::kOpNames, Packet::kApi, Packet::kRanges,
-                          Packet::kHost, Packet::kCommands, Packet::kJobs, Packet::kCounters,
-                          Packet::kClocks, Packet::kDeviceEvents, Packet::kLosses,
-                          Packet::kProcessEvents, Packet::kOthers}) {
+  for (const auto kind :
+       {Packet::kProcesses, Packet::kOpNames, Packet::kApi, Packet::kRanges, Packet::kHost,
+        Packet::kCommands, Packet::kJobs, Packet::kCounters, Packet::kClocks, Packet::kDeviceEvents,
+        Packet::kLosses, Packet::kProcessEvents, Packet::kOthers}) {
     const auto* field = Packet::descriptor()->FindFieldByNumber(kind);
     bombs["rows of " + field->name()] = [kind](size_t bytes, Random* random, auto* packets) {
       AddBatch(kind, bytes, random, packets);
@@ -289,6 +289,7 @@ int Run(size_t bytes, uint64_t first, uint64_t count) {
   size_t number = 0;
   int failed = 0;
   double worst_share = 0, worst_s = 0;
+  std::string shares;
   // What a child has at its start is the parent's.
   const size_t before = Measure("").bytes;
   for (const auto& [name, bomb] : bombs) {
@@ -315,10 +316,16 @@ int Run(size_t bytes, uint64_t first, uint64_t count) {
     std::printf("%sok %zu - %s\n", good ? "" : "not ", ++number, name.c_str());
     std::printf("# %s: %.0f %% of the memory, %.2f s, %u refused\n", name.c_str(), 100 * most_share,
                 most_s, refused);
+    char figures[128];
+    std::snprintf(figures, sizeof figures, "%s[\"%s\", %.3f]", shares.empty() ? "" : ", ",
+                  name.c_str(), most_share);
+    shares += figures;
     worst_share = std::max(worst_share, most_share), worst_s = std::max(worst_s, most_s);
   }
-  std::printf("# {\"bombs\": %zu, \"failed\": %d, \"memory_share\": %.3f, \"seconds\": %.2f}\n",
-              bombs.size(), failed, worst_share, worst_s);
+  std::printf(
+      "# {\"bombs\": %zu, \"failed\": %d, \"memory_share\": %.3f, \"seconds\": %.2f, "
+      "\"shares\": [%s]}\n",
+      bombs.size(), failed, worst_share, worst_s, shares.c_str());
   return failed == 0 ? 0 : 1;
 }
 

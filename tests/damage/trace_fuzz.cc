@@ -52,7 +52,8 @@ void Require(bool good, const char* what, double seen, size_t size) {
 
 }  // namespace
 
-// Where memory came from is asked for when something was found: ASAN_OPTIONS=malloc_context_size=30.
+// Where memory came from is asked for when something was found:
+// ASAN_OPTIONS=malloc_context_size=30.
 extern "C" const char* __asan_default_options() {
   return "malloc_context_size=1:quarantine_size_mb=8:max_malloc_fill_size=0";
 }
@@ -92,8 +93,8 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   Random random(seed);
   if (random.OneIn(16)) return LLVMFuzzerMutate(data, size, max_size);
   // One of four begins anew, so that what is tried is not what was good for coverage alone.
-  auto packets = random.OneIn(4) ? RandomTrace(&random)
-                                 : Parse({reinterpret_cast<const char*>(data), size});
+  auto packets =
+      random.OneIn(4) ? RandomTrace(&random) : Parse({reinterpret_cast<const char*>(data), size});
   if (packets.empty()) return LLVMFuzzerMutate(data, size, max_size);
   const size_t times = 1 + random.Below(6);
   for (size_t i = 0; i < times; ++i) MutatePackets(&packets, &random);
