@@ -246,6 +246,13 @@ std::map<std::string, Bomb> Bombs() {
       }
     }
   };
+  bombs["a clock a thousand times too slow"] = [](size_t bytes, Random*, auto* packets) {
+    auto* clocks = packets->emplace_back().mutable_clocks();
+    for (size_t i = 0; i < std::clamp<size_t>(bytes / 20, 16, 1'000); ++i) {
+      clocks->add_host_before_ns_delta(10'000'000'000'000), clocks->add_host_width_ns(400);
+      clocks->add_device_ticks_delta(10'000'000'000);
+    }
+  };
   bombs["a head full of probes"] = [](size_t bytes, Random*, auto* packets) {
     for (size_t i = 0; i < std::min<size_t>(bytes / 4, 4096); ++i)
       (*packets)[0].mutable_info()->add_probes()->set_name("x");
