@@ -172,6 +172,7 @@ typedef struct AxlQueue {
     uint32_t comp_head, comp_tail;
     /* the job being retired */
     struct axl_rec_job job;
+    int64_t job_start_ns, job_end_ns; /* its first start and last end */
     bool job_open;
 } AxlQueue;
 

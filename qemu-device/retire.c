@@ -7,13 +7,8 @@
 #include "axl.h"
 #include "trace.h"
 
-static uint64_t axl_since(const AxlState *s, uint64_t a, uint64_t b)
-{
-    return (a - b) & s->clock.mask;
-}
-
 /* Adds a command to the record of the job that its queue is retiring. */
-static void axl_job_add(AxlState *s, AxlQueue *q, const AxlCmd *cmd)
+static void axl_job_add(AxlQueue *q, const AxlCmd *cmd)
 {
     struct axl_rec_job *job = &q->job;
 
@@ -28,16 +23,20 @@ static void axl_job_add(AxlState *s, AxlQueue *q, const AxlCmd *cmd)
             .last_end = cmd->end.ts,
             .job = cmd->desc.job,
         };
+        q->job_start_ns = cmd->start.ns;
+        q->job_end_ns = cmd->end.ns;
         q->job_open = true;
     }
     job->doorbell = cmd->doorbell.ts;
     job->correlation = cmd->desc.correlation;
     job->commands++;
-    /* Earlier start, later end, on a clock that may wrap. */
-    if (axl_since(s, job->first_start, job->fetched) > axl_since(s, cmd->start.ts, job->fetched)) {
+    /* Earlier start, later end; ticks do not tell, since the clock may wrap or be set. */
+    if (cmd->start.ns < q->job_start_ns) {
+        q->job_start_ns = cmd->start.ns;
         job->first_start = cmd->start.ts;
     }
-    if (axl_since(s, job->last_end, job->fetched) < axl_since(s, cmd->end.ts, job->fetched)) {
+    if (cmd->end.ns > q->job_end_ns) {
+        q->job_end_ns = cmd->end.ns;
         job->last_end = cmd->end.ts;
     }
 }
@@ -89,7 +88,7 @@ void axl_retire(AxlState *s, unsigned n)
             q->comp_tail - q->comp_head == ARRAY_SIZE(q->completions)) {
             break;
         }
-        axl_job_add(s, q, cmd);
+        axl_job_add(q, cmd);
         if (cmd->desc.flags & AXL_DESC_F_COMPLETE) {
             axl_complete(s, q, cmd, cmd->desc.flags & AXL_DESC_F_IRQ);
         }
@@ -106,7 +105,7 @@ void axl_retire_error(AxlState *s, AxlCmd *cmd)
     if (q->comp_tail - q->comp_head == ARRAY_SIZE(q->completions)) {
         return; /* the context's error registers still tell */
     }
-    axl_job_add(s, q, cmd);
+    axl_job_add(q, cmd);
     axl_complete(s, q, cmd, true);
 }
 

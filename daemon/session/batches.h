@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <cstdint>
 
 #include "daemon/session/spans.h"
@@ -113,6 +114,9 @@ class OthersBatch : public Batch {
   void Add(const axl_rec_cmd& cmd);
   // The sums become rows: a counter snapshot lies here.
   void Cut();
+  // The clock was set. Ticks from before are not compared with later ones: commands that may
+  // have been in flight, the next of each queue, get rows of their own.
+  void ClockSet();
   FinishedBatch Take();
 
  private:
@@ -124,6 +128,7 @@ class OthersBatch : public Batch {
   uint32_t device_;
   uint64_t tick_mask_;
   std::array<Sum, AXL_NUM_ENGINES> sums_ = {};
+  std::array<std::bitset<256>, AXL_NUM_ENGINES> in_flight_;  // of each unit, by queue
   DeltaEncoder first_head_;
 };
 

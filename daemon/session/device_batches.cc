@@ -67,6 +67,11 @@ FinishedBatch DeviceEventBatch::Take() {
 
 void OthersBatch::Add(const axl_rec_cmd& cmd) {
   if (cmd.h.engine >= sums_.size()) return;
+  const bool in_flight = in_flight_[cmd.h.engine].test(cmd.h.queue);
+  if (in_flight) {
+    Cut();
+    in_flight_[cmd.h.engine].reset(cmd.h.queue);
+  }
   Sum& sum = sums_[cmd.h.engine];
   if (sum.commands == 0 || TicksAfter(cmd.head, sum.first_head, tick_mask_) < 0) {
     sum.first_head = cmd.head;
@@ -79,6 +84,15 @@ void OthersBatch::Add(const axl_rec_cmd& cmd) {
   sum.held += (cmd.end - cmd.head) & tick_mask_;
   sum.bytes += cmd.bytes;
   for (size_t s = 0; s < AXL_NUM_STALLS; ++s) sum.stall[s] += cmd.stall[s];
+  if (!in_flight) return;
+  // Its head is told in the ticks of its start; when it was fetched was read, and is not later.
+  sum.first_head = cmd.fetched;
+  Cut();
+}
+
+void OthersBatch::ClockSet() {
+  Cut();
+  for (auto& queues : in_flight_) queues.set();
 }
 
 void OthersBatch::Cut() {

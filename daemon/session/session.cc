@@ -378,6 +378,10 @@ void Session::OnRecord(uint32_t number, const axl_record& record) {
     case AXL_REC_EVENT:
       device->events.Add(record.event);
       SendIfFull(&device->events);
+      if (record.event.event == AXL_EV_RESET ||
+          (record.event.event == AXL_EV_CLOCK && record.event.arg[1] != 0)) {
+        device->others.ClockSet();
+      }
       break;
     case AXL_REC_COUNTERS:
       if (const auto whole = device->assembler.Add(record.counters)) {
@@ -395,7 +399,9 @@ void Session::OnRecord(uint32_t number, const axl_record& record) {
 
 void Session::OnOthersRecord(uint32_t number, const axl_record& record) {
   Device* device = FindDevice(number);
-  if (device != nullptr && record.h.type == AXL_REC_CMD) device->others.Add(record.cmd);
+  if (device == nullptr || record.h.type != AXL_REC_CMD) return;
+  device->others.Add(record.cmd);
+  SendIfFull(&device->others);
 }
 
 void Session::OnBlock(proto::Packet* block, int64_t first_ns, uint32_t rows, uint64_t events) {

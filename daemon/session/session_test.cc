@@ -188,6 +188,45 @@ TEST_CASE("what others had a device do is summed up between its counter snapshot
   CHECK(f.Books().in == kCounterParts);
 }
 
+TEST_CASE("what others had in flight when the clock was set is told apart from the rest") {
+  Fixture f;
+  axl_record record = CommandRecord(9, 2, 1);
+  record.h.engine = AXL_ENGINE_MATRIX;
+  record.h.queue = 1;
+  const auto at = [&](uint64_t fetched, uint64_t start, uint64_t end) {
+    record.cmd.fetched = fetched, record.cmd.head = record.cmd.start = start, record.cmd.end = end;
+    record.cmd.stall[AXL_STALL_SEMAPHORE] = 0;
+    f.session.OnOthersRecord(3, record);
+  };
+  at(100'000, 100'010, 100'200);
+  axl_record event = {};
+  event.h = {AXL_REC_EVENT, 0xff, 0xff, 0xff, 0, 1000};
+  event.event.event = AXL_EV_CLOCK;
+  event.event.arg[0] = 1'000'000'000'000;
+  event.event.arg[1] = 100'300;
+  f.session.OnRecord(3, event);
+  at(100'150, 100'210, 1'100);  // across
+  at(1'110, 1'120, 1'200);
+  at(1'210, 1'220, 1'300);
+  record.h.queue = 2;
+  at(100'160, 1'310, 1'400);  // has waited since
+  event.event.arg[1] = 0;     // another rate: ticks go on
+  f.session.OnRecord(3, event);
+  at(1'410, 1'420, 1'500);
+  at(1'510, 1'520, 1'600);
+  f.session.Finish(0);
+  const proto::OthersBatch& others = f.output.Of(proto::Packet::kOthers).at(0)->others();
+  CHECK(DecodeDeltas<uint64_t>(others.first_head_ticks_delta(), 5) ==
+        std::vector<uint64_t>{100'010, 100'150, 1'120, 100'160, 1'420});
+  const uint64_t mask = (1ULL << 48) - 1;
+  const std::vector<uint64_t> after(others.last_end_ticks_after().begin(),
+                                    others.last_end_ticks_after().end());
+  CHECK(after ==
+        std::vector<uint64_t>{190, (1'100 - 100'150) & mask, 180, (1'400 - 100'160) & mask, 180});
+  const std::vector<uint32_t> commands(others.commands().begin(), others.commands().end());
+  CHECK(commands == std::vector<uint32_t>{1, 1, 2, 1, 2});
+}
+
 TEST_CASE("the books balance whatever comes in") {
   Fixture f;
   uint32_t state = 1;

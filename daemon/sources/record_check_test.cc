@@ -50,13 +50,14 @@ TEST_CASE("each broken field of a command is refused") {
       {"command index out of range", [](auto* c) { c->index = AXL_MAX_JOB_COMMANDS; }},
       {"unknown status", [](auto* c) { c->status = AXL_ST_CANCELED + 1; }},
       {"unknown limiter", [](auto* c) { c->limiter = AXL_LIMIT_THROTTLE + 1; }},
-      {"times out of order", [](auto* c) { c->start = c->head - 1; }},
-      {"times out of order", [](auto* c) { c->end = c->start - 1; }},
+      {"its head is not its start less the semaphore stall",
+       [](auto* c) { c->start = c->head - 1; }},
       {"a time is wider than the clock", [](auto* c) { c->end = 1ULL << 48; }},
       {"a time is wider than the clock", [](auto* c) { c->h.time = ~0ULL; }},
-      {"stalls longer than the command", [](auto* c) { c->stall[AXL_STALL_PCIE] = 601; }},
-      {"semaphore stall longer than the wait",
+      {"its head is not its start less the semaphore stall",
        [](auto* c) { c->stall[AXL_STALL_SEMAPHORE] = 201; }},
+      {"its head is not its start less the semaphore stall",
+       [](auto* c) { c->stall[AXL_STALL_SEMAPHORE] = 0; }},
   };
   for (const Case& broken : cases) {
     axl_record record = CommandRecord(3, 0, 0);
@@ -73,6 +74,34 @@ TEST_CASE("times may wrap at the clock's width") {
   record.cmd.start = mask - 5 + 200 - mask - 1;
   record.cmd.end = record.cmd.start + 700;
   CHECK(Verdict(record) == "");
+}
+
+// The jump may be told in a record before or after, or in one that is lost.
+TEST_CASE("a clock that is set while a command is in flight makes no record bad") {
+  for (const int64_t jump : {-1'700, -777, -123'456'789, 12'345'678}) {
+    const auto after = [&](uint64_t ticks) { return (ticks + jump) & ((1ULL << 48) - 1); };
+    axl_record running = CommandRecord(3, 0, 0);
+    running.cmd.stall[AXL_STALL_PCIE] = 600;
+    running.cmd.end = after(running.cmd.end);
+    CHECK(Verdict(running) == "");
+    axl_record waiting = CommandRecord(3, 0, 0);
+    for (auto* ticks : {&waiting.cmd.head, &waiting.cmd.start, &waiting.cmd.end}) {
+      *ticks = after(*ticks);
+    }
+    CHECK(Verdict(waiting) == "");
+  }
+}
+
+TEST_CASE("a wait may be longer than the clock is wide, or than a stall can tell") {
+  RecordLimits limits = TestLimits();
+  limits.clock_bits = 24;
+  axl_record record = CommandRecord(3, 0, 0);
+  record.cmd.stall[AXL_STALL_SEMAPHORE] += 3 << 24;
+  CHECK(CheckRecord(record, limits) == nullptr);
+  CHECK(CheckRecord(record, TestLimits()) != nullptr);
+  record.cmd.stall[AXL_STALL_SEMAPHORE] = UINT32_MAX;
+  record.cmd.start = record.cmd.head + (7ULL << 32);
+  CHECK(CheckRecord(record, TestLimits()) == nullptr);
 }
 
 TEST_CASE("counter records stay within the table") {

@@ -44,8 +44,8 @@ TEST_CASE("commands keep raw ticks, differences wrap with the clock") {
   const uint64_t mask = (1ULL << 48) - 1;
   record.cmd.fetched = mask;
   record.cmd.head = 4;
-  record.cmd.start = 210;
-  record.cmd.end = 330;
+  record.cmd.start = 204;
+  record.cmd.end = 324;
   f.Handle({record, CommandRecord(9, 3, 2)});
   f.intake.Flush();
   const proto::CommandBatch commands = f.Batch(0).commands();
@@ -57,6 +57,36 @@ TEST_CASE("commands keep raw ticks, differences wrap with the clock") {
   CHECK(commands.index(1) == 3);
   CHECK(commands.stall_ticks_size() == 2 * AXL_NUM_STALLS);
   CHECK(commands.stall_ticks(AXL_STALL_SEMAPHORE) == 200);
+}
+
+TEST_CASE("commands that were in flight when the clock was set are kept") {
+  Fixture f;
+  axl_record back = CommandRecord(9, 0, 1), ahead = CommandRecord(9, 1, 2);
+  back.cmd.end -= 1'999;
+  back.cmd.stall[AXL_STALL_PCIE] = 600;
+  ahead.cmd.head += 12'345'678, ahead.cmd.start += 12'345'678, ahead.cmd.end += 12'345'678;
+  f.Handle({back, ahead});
+  f.intake.Flush();
+  CHECK(f.intake.bad() == 0);
+  const proto::CommandBatch commands = f.Batch(0).commands();
+  REQUIRE(commands.head_ticks_after_size() == 2);
+  CHECK(commands.end_ticks_after(0) == ((1 - 1300) & TestLimits().TickMask()));
+  CHECK(commands.head_ticks_after(1) == 12'345'778);
+}
+
+TEST_CASE("a wait longer than a narrow clock is told by its stall") {
+  Fixture f;
+  RecordLimits limits = TestLimits();
+  limits.clock_bits = 24;
+  RecordIntake narrow(
+      3, limits, "device-ring", [](uint32_t, const axl_record&) { return true; }, &f.handler);
+  axl_record record = CommandRecord(9, 0, 1);
+  record.cmd.stall[AXL_STALL_SEMAPHORE] += 2 << 24;
+  narrow.Handle(&record, 1);
+  narrow.Flush();
+  CHECK(narrow.bad() == 0);
+  CHECK(f.Batch(0).commands().start_ticks_after(0) == (2 << 24) + 200);
+  CHECK(f.Batch(0).commands().stall_ticks(AXL_STALL_SEMAPHORE) == (2 << 24) + 200);
 }
 
 TEST_CASE("jobs: no interrupt is told apart from one at the doorbell") {
@@ -109,7 +139,11 @@ axl_record AnyCommand(std::mt19937_64& random, uint32_t sequence) {
   cmd.head = cmd.fetched + below(1 << 20);
   cmd.start = cmd.head + below(1 << 20);
   cmd.end = cmd.start + 1000 + below(100000);
-  cmd.stall[AXL_STALL_SEMAPHORE] = below(2) ? static_cast<uint32_t>(cmd.start - cmd.head) : 0;
+  // Now and then the clock is set meanwhile.
+  if (below(50) == 0) cmd.end = (cmd.end - below(1 << 30)) & TestLimits().TickMask();
+  if (below(50) == 0) cmd.fetched = (cmd.fetched + below(1 << 30)) & TestLimits().TickMask();
+  cmd.stall[AXL_STALL_SEMAPHORE] = static_cast<uint32_t>(cmd.start - cmd.head);
+  if (below(50) == 0) cmd.stall[AXL_STALL_SEMAPHORE] = UINT32_MAX;
   cmd.stall[AXL_STALL_PCIE] = below(8) == 0 ? static_cast<uint32_t>(below(900)) : 0;
   cmd.work = random() >> below(64);
   cmd.row_hits = static_cast<uint32_t>(random() >> (32 + below(32)));

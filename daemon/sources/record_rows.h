@@ -48,7 +48,7 @@ class CommandRows {
   // What is made of the records' words for a block.
   struct Derived {
     uint64_t head_after[kBlockRoom], start_after[kBlockRoom], end_after[kBlockRoom];
-    uint64_t semaphore[kBlockRoom];  // its stall less start_after
+    uint64_t semaphore[kBlockRoom];  // its stall less start_after, mostly 0
     uint32_t head[kBlockRoom];       // type, engine, queue, context
     uint32_t what[kBlockRoom];       // index, opcode, status
     uint32_t record[kBlockRoom], job[kBlockRoom], tag[kBlockRoom], limiter[kBlockRoom];

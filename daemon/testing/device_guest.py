@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The daemon with a device, in the VM: device_guest.py FOLDER. Called by tests/vm/daemon.sh."""
 
+import errno
 import glob
 import os
 import subprocess
@@ -128,6 +129,33 @@ def a_held_ring_an_absent_device_and_no_permission_are_told():
     holder.run(WORKLOAD)
     equal(holder.stop()[1], 0)
     balanced(summary(path("holder")))
+
+
+@test
+def a_ring_that_the_driver_holds_for_its_tracepoints_is_told():
+    setting = "/sys/class/axl/axl0/trace_commands"
+
+    def write(value):
+        with open(setting, "w", encoding="ascii") as file:
+            file.write(value)
+
+    write("1")
+    try:
+        text = refused()
+        assert "held by the driver" in text and f"write 0 to {setting}" in text, text
+    finally:
+        write("0")
+    # The other way round the driver refuses, so that the culprit told is the daemon.
+    holder = Recording("--output", path("holder2"))
+    equal(holder.first, "ready")
+    try:
+        write("1")
+        assert False, "the driver took a ring that is held"
+    except OSError as error:
+        equal(error.errno, errno.EBUSY)
+    text = refused()
+    assert f"held by acceltraced, process {holder.daemon.pid}" in text, text
+    equal(holder.stop()[1], 0)
 
 
 @test

@@ -64,16 +64,19 @@ void CountFirst(int rank, const States& on, const Amount& length, Amount* sum) {
 }
 
 std::vector<Period> Runs(const Activity& activity) {
-  std::vector<Period> runs = activity.periods[kDoesCompute];
+  const auto& computes = activity.periods[kDoesCompute];
   const auto& transfers = activity.periods[kDoesTransfer];
+  std::vector<Period> runs;
+  runs.reserve(computes.size() + transfers.size());
+  runs.insert(runs.end(), computes.begin(), computes.end());
   runs.insert(runs.end(), transfers.begin(), transfers.end());
   return runs;
 }
 
 // Gaps one by one: those that are seen lie between merged periods.
-void FindGaps(const Durations& durations, const std::vector<Period>& runs, Gaps* gaps) {
+void FindGaps(const Durations& durations, std::vector<Period> runs, Gaps* gaps) {
   uint64_t touches = 0;
-  const std::vector<Period> merged = Merged(runs, &touches);
+  const std::vector<Period> merged = Merged(std::move(runs), &touches);
   for (size_t i = 1; i < merged.size(); ++i) {
     const Amount gap = durations.Elapsed(merged[i - 1].second, merged[i].first);
     gaps->longest = {std::max(gaps->longest.lo, gap.lo), std::max(gaps->longest.mid, gap.mid),
@@ -88,7 +91,6 @@ void FindGaps(const Durations& durations, const std::vector<Period>& runs, Gaps*
 }
 
 void Measure(const Durations& durations, Activity* activity) {
-  const std::vector<Period> runs = Runs(*activity);
   const Mark* base = nullptr;
   for (const auto& periods : activity->periods) {
     for (const auto& [from, to] : periods) {
@@ -97,34 +99,41 @@ void Measure(const Durations& durations, Activity* activity) {
     }
   }
   activity->measured = true;
-  Line line(durations, *base);
-  Sweep sweep;
-  for (int doing = 0; doing < kNumDoings; ++doing) {
-    for (const auto& [from, to] : activity->periods[doing]) {
-      sweep.Add(doing, line.EdgeOf(from), line.EdgeOf(to));
-    }
-  }
-  if (!runs.empty()) {
-    Period span = runs.front();
-    for (const auto& [from, to] : runs) {
-      if (from.Before(span.first)) span.first = from;
-      if (span.second.Before(to)) span.second = to;
-    }
-    sweep.Add(kSpan, line.EdgeOf(span.first), line.EdgeOf(span.second));
-  }
-  constexpr uint32_t kRuns = 1u << kDoesCompute | 1u << kDoesTransfer;
-  sweep.Run([&](int64_t from, int64_t to, const States& on) {
-    const Amount length = line.Length(from, to);
+  {
+    Line line(durations, *base);
+    Sweep sweep;
+    size_t pieces = 1;
+    for (const auto& periods : activity->periods) pieces += periods.size();
+    sweep.Reserve(pieces);
     for (int doing = 0; doing < kNumDoings; ++doing) {
-      CountFirst(doing, on, length, &activity->time[doing]);
+      for (const auto& [from, to] : activity->periods[doing]) {
+        sweep.Add(doing, line.EdgeOf(from), line.EdgeOf(to));
+      }
     }
-    Count((on.certain & kRuns) == kRuns, (on.likely & kRuns) == kRuns,
-          (on.possible & kRuns) == kRuns, length, &activity->overlap);
-    Count(on.certainly(kSpan) && (on.possible & kRuns) == 0,
-          on.probably(kSpan) && (on.likely & kRuns) == 0,
-          on.possibly(kSpan) && (on.certain & kRuns) == 0, length, &activity->gaps.total);
-  });
-  FindGaps(durations, runs, &activity->gaps);
+    Period span;
+    bool any = false;
+    for (const Doing doing : {kDoesCompute, kDoesTransfer}) {
+      for (const auto& [from, to] : activity->periods[doing]) {
+        if (!any || from.Before(span.first)) span.first = from;
+        if (!any || span.second.Before(to)) span.second = to;
+        any = true;
+      }
+    }
+    if (any) sweep.Add(kSpan, line.EdgeOf(span.first), line.EdgeOf(span.second));
+    constexpr uint32_t kRuns = 1u << kDoesCompute | 1u << kDoesTransfer;
+    sweep.Run([&](int64_t from, int64_t to, const States& on) {
+      const Amount length = line.Length(from, to);
+      for (int doing = 0; doing < kNumDoings; ++doing) {
+        CountFirst(doing, on, length, &activity->time[doing]);
+      }
+      Count((on.certain & kRuns) == kRuns, (on.likely & kRuns) == kRuns,
+            (on.possible & kRuns) == kRuns, length, &activity->overlap);
+      Count(on.certainly(kSpan) && (on.possible & kRuns) == 0,
+            on.probably(kSpan) && (on.likely & kRuns) == 0,
+            on.possibly(kSpan) && (on.certain & kRuns) == 0, length, &activity->gaps.total);
+    });
+  }
+  FindGaps(durations, Runs(*activity), &activity->gaps);
 }
 
 }  // namespace
@@ -140,23 +149,28 @@ std::vector<Period> Merged(std::vector<Period> periods, uint64_t* touches) {
     const auto from_a = place(a.first), from_b = place(b.first);
     return from_a != from_b ? from_a < from_b : place(a.second) < place(b.second);
   });
-  std::vector<Period> merged{periods.front()};
+  size_t merged = 1;  // in place
   for (size_t i = 1; i < periods.size(); ++i) {
     const auto& [from, to] = periods[i];
-    Period& last = merged.back();
+    Period& last = periods[merged - 1];
     if (!from.SameEpoch(last.second) || last.second.Before(from)) {
-      merged.push_back(periods[i]);
+      periods[merged++] = periods[i];
       continue;
     }
     *touches += from.ticks == last.second.ticks;
     if (last.second.Before(to)) last.second = to;
   }
-  return merged;
+  periods.resize(merged);
+  return periods;
 }
 
 std::vector<Activity> ComputeActivity(const model::Model& model) {
   std::vector<Activity> activities(model.devices.size());
   const model::Commands& commands = model.commands;
+  if (activities.size() == 1) {  // most of the time; what is not used costs nothing
+    for (auto& periods : activities[0].periods) periods.reserve(commands.size());
+    activities[0].periods[kDoesHold].reserve(model.jobs.size());
+  }
   for (size_t i = 0; i < commands.size(); ++i) {
     const Doing doing =
         model.devices[commands.device[i]].IsDma(commands.unit[i]) ? kDoesTransfer : kDoesCompute;

@@ -371,6 +371,19 @@ TEST_CASE("Only consecutive numbers make one name of many") {
   CHECK(folded.at("x9") == "x9");
 }
 
+TEST_CASE("Names may hold the bytes that patterns are made of") {
+  const std::vector<std::string> names = {"a1\x01", "a\x01",     "a2\x01",  "a\x01n", "a1n",
+                                          "a2n",    "\x01\x01t", "3\x01n4", "4\x01n4"};
+  const auto groups = FoldNames(names);
+  CHECK(groups.size() == names.size());
+  CHECK(groups.at("a1\x01") == "a[1-2]\x01");
+  CHECK(groups.at("a\x01") == "a\x01");
+  CHECK(groups.at("a\x01n") == "a\x01n");
+  CHECK(groups.at("a1n") == "a[1-2]n");
+  CHECK(groups.at("\x01\x01t") == "\x01\x01t");
+  CHECK(groups.at("4\x01n4") == "[3-4]\x01n4");
+}
+
 TEST_CASE("A range owns the work of the calls that began inside it") {
   TraceBuilder builder = OneJobTrace();
   builder.AddRange("outer", 100, kBase - 100, kBase + 17'000, 0);

@@ -79,6 +79,7 @@ class HostLine {
     sweep_.Add(kApplication, begin, end);
   }
 
+  void Reserve(size_t pieces) { sweep_.Reserve(pieces); }
   void Add(Class of, const Edge& from, const Edge& to) { sweep_.Add(of, Clip(from), Clip(to)); }
 
   // A device's periods: each by itself where other devices ran as well, else as one state, since
@@ -347,6 +348,7 @@ Breakdown ComputeBreakdown(const model::Model& model, std::vector<ClassChange>* 
   const auto active = [](const Activity& activity) { return activity.any; };
   const bool alone = std::count_if(activities.begin(), activities.end(), active) == 1;
   HostLine line(begin, end);
+  line.Reserve(4 * model.jobs.size() + model.commands.size() + model.api.size() + 2);
   AddJobs(model, &line);
   for (size_t d = 0; d < activities.size(); ++d) {
     if (!activities[d].any) continue;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "libtrace/analysis/laws.h"
 
@@ -39,10 +40,13 @@ class CallChecker {
  public:
   CallChecker(const model::Model& model, const Coverage& coverage)
       : model_(model), coverage_(coverage), begin_ns_(coverage.begin_ns()) {
+    // Calls are told by a probe each, or through a ring that a probe tells of.
     for (const proto::Probe& probe : model.info.probes()) {
-      const bool begin = probe.name().find("api_begin") != std::string::npos;
-      api_ = api_ || (begin && probe.attached());
+      const bool calls = probe.name().find("api_begin") != std::string::npos ||
+                         probe.name().find("ring_ready") != std::string::npos;
+      api_ = api_ || (calls && probe.attached());
     }
+    for (const auto& unseen : model.accounts.unseen()) unseen_.insert(unseen.pid());
     const model::ApiCalls& api = model.api;
     for (size_t i = 0; i < api.size(); ++i) {
       if (api.correlation[i] == 0) continue;
@@ -128,7 +132,8 @@ class CallChecker {
       if (coverage_.Attached(jobs.pid[j])) {
         // It makes no calls that are seen, or this one went on from beginning to end.
         if (!seen || jobs.host_correlation[j] < first->second) continue;
-      } else if (!api_ || jobs.host_correlation[j] >> 32 != jobs.pid[j]) {
+      } else if (!api_ || unseen_.count(jobs.pid[j]) != 0 ||
+                 jobs.host_correlation[j] >> 32 != jobs.pid[j]) {
         continue;  // calls were not collected, or it is no call's number
       }
       called_.Holds(by_id_.count(jobs.host_correlation[j]) != 0, [&] {
@@ -142,7 +147,8 @@ class CallChecker {
   const model::Model& model_;
   const Coverage& coverage_;
   const int64_t begin_ns_;
-  bool api_ = false;  // calls were collected
+  bool api_ = false;                     // calls were collected
+  std::unordered_set<uint32_t> unseen_;  // processes whose calls could not be
   std::unordered_map<uint64_t, size_t> by_id_;
   std::map<Thread, uint64_t> first_id_;
   Tally nest_{"nesting", "calls and ranges of a thread lie within each other or apart"};

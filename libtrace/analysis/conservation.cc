@@ -34,6 +34,7 @@ void AccountLaws(const Losses& losses, bool complete, std::vector<Law>* laws) {
     books.Because("the recording has no end: its accounts are missing");
     chain.Because("the recording has no end: its accounts are missing");
   }
+  if (given.empty()) chain.Because("hops do not tell which one takes what they give away");
   if (!complete) chain.Excuse("events were lost");
   laws->push_back(books.Done());
   laws->push_back(chain.Done());

@@ -20,7 +20,7 @@ struct Work {
   model::Interval from, to;
   uint64_t commands = 0, busy = 0, bytes = 0;
   std::vector<uint64_t> stalls;
-  bool failed = false;
+  bool failed = false;  // or its ticks are not known: not what counters count
 };
 
 class CounterChecker {
@@ -146,6 +146,7 @@ class CounterChecker {
     const auto stalls = static_cast<size_t>(device_.about.stalls_size());
     for (size_t i = 0; i < commands.size(); ++i) {
       if (commands.device[i] != row_ || commands.unit[i] != unit) continue;
+      const auto busy = model_.BusyTicks(i);
       Work work = {commands.head.ticks[i],
                    commands.end.ticks[i],
                    commands.head.epoch[i],
@@ -153,10 +154,10 @@ class CounterChecker {
                    commands.head.host[i],
                    commands.end.host[i],
                    1,
-                   model_.BusyTicks(i),
+                   busy.value_or(0),
                    commands.bytes[i],
                    {model_.Stalls(i), model_.Stalls(i) + stalls},
-                   commands.status[i] != 0};
+                   commands.status[i] != 0 || !busy};
       all.push_back(std::move(work));
     }
     const model::OthersUse& others = model_.others;

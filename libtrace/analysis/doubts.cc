@@ -116,6 +116,7 @@ class Finder {
     // Which of the two is the true one nobody knows.
     doubts_.contradiction |= load.duplicate_commands + load.duplicate_jobs > 0;
     doubts_.contradiction |= model_.missing.unknown_packets > 0;
+    doubts_.contradiction |= load.long_stalls > 0;
     doubts_.contradiction |= load.unconverted_times > 0 && model_.commands.size() > 0;
   }
 

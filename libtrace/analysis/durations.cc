@@ -28,10 +28,17 @@ Rate Durations::RateBetween(const Mark& from, const Mark& to) const {
           static_cast<double>(many.hi_ns) / kEach};
 }
 
+namespace {
+
+Amount At(const Rate& rate, double lo_ticks, double mid_ticks, double hi_ticks) {
+  return {std::max(0.0, lo_ticks) * rate.lo, mid_ticks * rate.mid, hi_ticks * rate.hi};
+}
+
+}  // namespace
+
 Amount Durations::Of(double lo_ticks, double mid_ticks, double hi_ticks, const Mark& from,
                      const Mark& to) const {
-  const Rate rate = RateBetween(from, to);
-  return {std::max(0.0, lo_ticks) * rate.lo, mid_ticks * rate.mid, hi_ticks * rate.hi};
+  return At(RateBetween(from, to), lo_ticks, mid_ticks, hi_ticks);
 }
 
 Amount Durations::Elapsed(const Mark& from, const Mark& to) const {
@@ -43,7 +50,7 @@ Amount Durations::Elapsed(const Mark& from, const Mark& to) const {
     return {(ticks - 1) * rate.hi, ticks * rate.mid, (ticks + 1) * rate.lo};
   }
   const Rate rate = RateBetween(from, to);
-  if (!known() || rate.Even()) return Of(ticks - 1, ticks, ticks + 1, from, to);
+  if (!known() || rate.Even()) return At(rate, ticks - 1, ticks, ticks + 1);
   // The rate changed on the way. The later the beginning truly was in its tick, the shorter.
   const Amount host = ToAmount(Lapse(from.host, to.host));
   Amount exact = Exactly(from, to);
@@ -56,21 +63,25 @@ Amount Durations::Elapsed(const Mark& from, const Mark& to) const {
 
 namespace {
 
-// Where the rate changes on the way, in parts; *left: of how many more.
-Amount InParts(const Durations& durations, const Mark& from, const Mark& to, int* left) {
+// Where the rate changes on the way, in parts; rate: of the whole, *left: of how many more parts.
+Amount InParts(const Durations& durations, const Mark& from, const Mark& to, const Rate& rate,
+               int* left) {
   const uint64_t ticks = to.ticks - from.ticks;
-  const Rate rate = durations.RateBetween(from, to);
   const auto all = static_cast<double>(ticks);
+  const Amount whole = At(rate, all, all, all);
   // A change of the rate within one tick has no parts, and one that nothing is known of has no
   // end of them.
-  if (ticks <= 1 || *left <= 0 || rate.Even()) {
-    return {all * rate.lo, all * rate.mid, all * rate.hi};
-  }
+  if (ticks <= 1 || *left <= 0 || rate.Even()) return whole;
   *left -= 2;
   Mark middle = from;
   middle.ticks += ticks / 2;
-  Amount sum = InParts(durations, from, middle, left);
-  sum += InParts(durations, middle, to, left);
+  const Rate first = durations.RateBetween(from, middle);
+  const Rate second = durations.RateBetween(middle, to);
+  // Uncertain, not changing: parts tell no more.
+  const auto same = [&](const Rate& part) { return part.lo == rate.lo && part.hi == rate.hi; };
+  if (same(first) && same(second)) return whole;
+  Amount sum = InParts(durations, from, middle, first, left);
+  sum += InParts(durations, middle, to, second, left);
   return sum;
 }
 
@@ -82,7 +93,7 @@ Amount Durations::Exactly(const Mark& from, const Mark& to) const {
   if (!known()) return Of(0, ticks, ticks, from, to);
   // Enough for the parts around a few changes, each half as long as the one before it.
   int left = 512;
-  return InParts(*this, from, to, &left);
+  return InParts(*this, from, to, RateBetween(from, to), &left);
 }
 
 Span Durations::Between(const Mark& from, const Mark& to) const {
@@ -95,13 +106,13 @@ void UnitSum::Add(const Mark& from, const Mark& to) {
   overlaps_ += overlaps;
   if (!from.SameEpoch(to) || to.Before(from) || overlaps) {
     sum_ += time_->Elapsed(from, to);
-  } else if (!time_->RateBetween(from, to).Even()) {
+  } else if (const Rate rate = time_->RateBetween(from, to); !rate.Even()) {
     sum_ += time_->Elapsed(from, to);
   } else {
     const auto ticks = static_cast<double>(to.ticks - from.ticks);
     // Its first tick was counted with the one before, if that ended in it.
     const double shared = after && from.ticks == last_.ticks ? 1 : 0;
-    sum_ += time_->Of(ticks - 1, ticks, ticks + 1 - shared, from, to);
+    sum_ += At(rate, ticks - 1, ticks, ticks + 1 - shared);
   }
   if (!any_ || last_.Before(to)) last_ = to;
   any_ = true;

@@ -7,8 +7,11 @@
 namespace acceltrace::analysis {
 namespace {
 
+// In a pattern: a number stood here; this very byte stood in the name, which is untrusted.
+constexpr char kNumber[] = "\x01n", kSameByte[] = "\x01t";
+
 struct Pieces {
-  std::string pattern;  // digits replaced by \x01
+  std::string pattern;
   std::vector<uint64_t> numbers;
 };
 
@@ -18,7 +21,12 @@ Pieces Split(const std::string& name) {
   Pieces pieces;
   for (size_t i = 0; i < name.size();) {
     if (!IsDigit(name[i])) {
-      pieces.pattern += name[i++];
+      if (name[i] == kNumber[0]) {
+        pieces.pattern += kSameByte;
+      } else {
+        pieces.pattern += name[i];
+      }
+      ++i;
       continue;
     }
     uint64_t number = 0;
@@ -33,7 +41,7 @@ Pieces Split(const std::string& name) {
     } else {
       for (size_t d = 0; d < digits; ++d)
         number = number * 10 + static_cast<uint64_t>(name[i + d] - '0');
-      pieces.pattern += '\x01';
+      pieces.pattern += kNumber;
       pieces.numbers.push_back(number);
     }
     i += digits;
@@ -58,8 +66,9 @@ std::map<std::string, std::string> FoldNames(const std::vector<std::string>& nam
     std::string group;
     size_t place = 0;
     bool folds = true;
-    for (char c : piece.pattern) {
-      if (c != '\x01') {
+    for (size_t i = 0; i < piece.pattern.size(); ++i) {
+      const char c = piece.pattern[i];
+      if (c != kNumber[0] || piece.pattern[++i] != kNumber[1]) {
         group += c;
         continue;
       }

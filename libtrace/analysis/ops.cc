@@ -31,9 +31,10 @@ Amount BusyOf(const model::Model& model, const Durations& time, size_t command) 
   const Mark start = MarkOf(model.commands.start, command);
   const Mark end = MarkOf(model.commands.end, command);
   const Amount ran = time.Elapsed(start, end);
+  const auto busy = model.BusyTicks(command);
   // The clock was set anew meanwhile: what the stalls leave is anything.
-  if (!start.SameEpoch(end)) return {0, 0, ran.hi};
-  const auto ticks = static_cast<double>(model.BusyTicks(command));
+  if (!busy || !start.SameEpoch(end)) return {0, 0, ran.hi};
+  const auto ticks = static_cast<double>(*busy);
   return time.Of(ticks - kPartOverTicks, ticks, ticks + kPartUnderTicks, start, end).Within(ran);
 }
 

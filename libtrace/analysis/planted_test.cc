@@ -269,6 +269,16 @@ const std::vector<Fault>& Faults() {
           })},
       {"a stall of a tick more", "law", "counters of each unit",
        In(Packet::kCommands, [](Table* t) { ++t->At("stall_ticks", t->rows() / 2, 1); })},
+      {"a stall longer than its command", "rows", "stalls that are longer",
+       In(Packet::kCommands,
+          [](Table* t) { t->At("stall_ticks", t->rows() / 2, 1) += uint64_t{1} << 20; })},
+      {"a command ends before it starts", "order", "command_start > command_end",
+       In(Packet::kCommands, [](Table* t) { t->At("end_ticks_after", t->rows() / 2) = -1; })},
+      {"a command ends years after it starts", "order", "command_end > completion",
+       In(Packet::kCommands,
+          [](Table* t) { t->At("end_ticks_after", t->rows() / 2) = uint64_t{1} << 58; })},
+      {"a command starts before its head", "order", "command_head > command_start",
+       In(Packet::kCommands, [](Table* t) { t->At("start_ticks_after", t->rows() / 2) = -500; })},
       {"a command ends a tick later", "law", "counters of each unit",
        In(Packet::kCommands, [](Table* t) { ++t->At("end_ticks_after", t->rows() / 2); })},
       {"a command runs a microsecond later", "order", "overlap on an in-order unit",
@@ -354,6 +364,15 @@ const std::vector<Fault>& Faults() {
                [](Table* t, size_t i) { t->At("time_ns_delta", i) -= 1'000'000; })},
       {"a call is lost", "law", "the call that submitted it",
        In(Packet::kApi, [](Table* t) { t->Drop(SubmittingCall(t)); })},
+      {"a call is lost that went through a ring", "law", "the call that submitted it",
+       [](Packets* packets) {
+         for (proto::Probe& probe :
+              *Find(packets, Packet::kInfo)->mutable_info()->mutable_probes()) {
+           if (probe.name().find("api_begin") != std::string::npos) probe.set_name("ring_ready");
+         }
+         Table table(Find(packets, Packet::kApi, 8));
+         table.Drop(SubmittingCall(&table));
+       }},
       {"a call is there twice", "law", "in the trace once",
        In(Packet::kApi, [](Table* t) { t->Repeat(t->rows() / 2); })},
       {"another correlation of a call", "law", "the call that submitted it",

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "libtrace/analysis/durations.h"
@@ -25,14 +26,18 @@ std::vector<uint32_t> FindParents(const model::Ranges& ranges) {
   for (uint32_t r = 0; r < ranges.size(); ++r) {
     if (!ranges.mark[r]) order.push_back(r);
   }
+  const auto thread = [&](uint32_t r) { return Thread(ranges.pid[r], ranges.tid[r]); };
   std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    if (thread(a) != thread(b)) return thread(a) < thread(b);
     return std::tie(ranges.end_ns[a], ranges.depth[b], ranges.begin_ns[b]) <
            std::tie(ranges.end_ns[b], ranges.depth[a], ranges.begin_ns[a]);
   });
   std::vector<uint32_t> parents(ranges.size(), model::kNoRow);
-  std::map<uint64_t, std::vector<uint32_t>> pending;  // by thread, ended and without a parent
+  std::vector<uint32_t> ended;  // of the thread, without a parent
+  uint64_t of = 0;
   for (uint32_t r : order) {
-    std::vector<uint32_t>& ended = pending[Thread(ranges.pid[r], ranges.tid[r])];
+    if (of != thread(r)) ended.clear();
+    of = thread(r);
     // Those of the range are the last ones: what ended before it began is no child. Damaged
     // data may leave more that end later than a thread would.
     constexpr size_t kMostOthers = 64;
@@ -59,9 +64,10 @@ struct CallWork {
   Amount device;
 };
 
-std::vector<CallWork> WorkByCall(const model::Model& model) {
+// By row of the calls that had any.
+std::unordered_map<uint32_t, CallWork> WorkByCall(const model::Model& model) {
   const std::vector<Durations> times(model.devices.begin(), model.devices.end());
-  std::vector<CallWork> work(model.api.size());
+  std::unordered_map<uint32_t, CallWork> work;
   const model::Jobs& jobs = model.jobs;
   for (size_t j = 0; j < jobs.size(); ++j) {
     if (jobs.api_row[j] == model::kNoRow) continue;
@@ -116,34 +122,44 @@ class Tree {
   // To each range that is open in its thread when a call begins, once for those of one node.
   void Credit() {
     const model::Ranges& ranges = model_.ranges;
-    const std::vector<CallWork> work = WorkByCall(model_);
-    std::map<uint64_t, std::vector<size_t>> open;
+    const auto works = WorkByCall(model_);
+    // By thread that did such calls.
+    std::unordered_map<uint64_t, std::vector<size_t>> open;
+    for (const auto& [call, work] : works) open[ThreadOfCall(call)];
     size_t next = 0;
     for (size_t call = 0; call < model_.api.size(); ++call) {
       const int64_t at_ns = model_.api.begin_ns[call];
       for (; next < ranges.size() && ranges.begin_ns[next] <= at_ns; ++next) {
         if (ranges.mark[next]) continue;
+        const auto thread = open.find(Thread(ranges.pid[next], ranges.tid[next]));
+        if (thread == open.end()) continue;
         // No program nests deeper; the outermost ones go without.
         constexpr size_t kMaxNested = 64;
-        auto& stack = open[Thread(ranges.pid[next], ranges.tid[next])];
+        auto& stack = thread->second;
         if (stack.size() >= kMaxNested) {
           std::erase_if(stack, [&](size_t r) { return ranges.end_ns[r] < ranges.begin_ns[next]; });
         }
         if (stack.size() >= kMaxNested) stack.erase(stack.begin());
         stack.push_back(next);
       }
-      if (work[call].jobs == 0) continue;
-      auto& stack = open[Thread(model_.api.pid[call], model_.api.tid[call])];
+      const auto found = works.find(static_cast<uint32_t>(call));
+      if (found == works.end()) continue;
+      const CallWork& work = found->second;
+      auto& stack = open[ThreadOfCall(call)];
       std::erase_if(stack, [&](size_t r) { return ranges.end_ns[r] < at_ns; });
       std::set<uint32_t> credited;
       for (size_t r : stack) {
         if (!credited.insert(node_of_[r]).second) continue;
         RangeUse& use = uses_[node_of_[r]];
-        use.jobs += work[call].jobs;
-        use.commands += work[call].commands;
-        use.device += work[call].device;
+        use.jobs += work.jobs;
+        use.commands += work.commands;
+        use.device += work.device;
       }
     }
+  }
+
+  uint64_t ThreadOfCall(size_t call) const {
+    return Thread(model_.api.pid[call], model_.api.tid[call]);
   }
 
   std::vector<RangeUse> InOrder() const {

@@ -116,6 +116,7 @@ void FindBadRows(const model::LoadStats& load, std::vector<Finding>* findings) {
   const std::pair<uint64_t, const char*> kinds[] = {
       {load.unknown_device_rows, "rows of a device that is not described"},
       {load.bad_rows, "rows with a unit, job or counter that their device does not have"},
+      {load.long_stalls, "commands with stalls that are longer than they took"},
       {load.duplicate_commands, "command records seen twice"},
       {load.duplicate_jobs, "job records seen twice"},
       {load.duplicate_records, "records of devices whose numbers were seen before"},

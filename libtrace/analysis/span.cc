@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace acceltrace::analysis {
 namespace {
@@ -17,14 +18,9 @@ int64_t Saturated(__int128 value) {
 
 // One of lo, mid, hi of every span, sorted; then its statistics into the same
 // member of each field of *stats.
-void SummariseOne(const std::vector<Span>& spans, int64_t Span::*which, Stats* stats) {
-  std::vector<int64_t> values;
-  values.reserve(spans.size());
+void SummariseOne(std::vector<int64_t> values, int64_t Span::*which, Stats* stats) {
   __int128 total = 0;
-  for (const Span& span : spans) {
-    values.push_back(span.*which);
-    total += span.*which;
-  }
+  for (const int64_t value : values) total += value;
   std::sort(values.begin(), values.end());
   const auto rank = [&](uint64_t percent) {
     const size_t n = values.size();
@@ -135,9 +131,24 @@ Stats Summarise(const std::vector<Span>& spans) {
   Stats stats;
   stats.count = spans.size();
   if (spans.empty()) return stats;
-  SummariseOne(spans, &Span::lo_ns, &stats);
-  SummariseOne(spans, &Span::mid_ns, &stats);
-  SummariseOne(spans, &Span::hi_ns, &stats);
+  for (int64_t Span::*which : {&Span::lo_ns, &Span::mid_ns, &Span::hi_ns}) {
+    std::vector<int64_t> values(spans.size());
+    std::transform(spans.begin(), spans.end(), values.begin(),
+                   [which](const Span& span) { return span.*which; });
+    SummariseOne(std::move(values), which, &stats);
+  }
+  return stats;
+}
+
+Stats SummariseExact(std::vector<int64_t> exact_ns) {
+  Stats stats;
+  stats.count = exact_ns.size();
+  if (exact_ns.empty()) return stats;
+  SummariseOne(std::move(exact_ns), &Span::mid_ns, &stats);
+  for (Span* span :
+       {&stats.min, &stats.mean, &stats.p50, &stats.p90, &stats.p99, &stats.max, &stats.total}) {
+    *span = Span::Exact(span->mid_ns);
+  }
   return stats;
 }
 

@@ -74,6 +74,8 @@ struct Stats {
 
 // Percentiles by nearest rank. Reorders nothing; costs three sorts of a copy.
 Stats Summarise(const std::vector<Span>& spans);
+// Of durations that are known exactly.
+Stats SummariseExact(std::vector<int64_t> exact_ns);
 
 }  // namespace acceltrace::analysis
 

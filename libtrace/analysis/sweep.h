@@ -12,6 +12,7 @@
 #define LIBTRACE_ANALYSIS_SWEEP_H_
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -35,7 +36,14 @@ class Sweep {
  public:
   static constexpr int kMostStates = 16;
 
+  // Room for so many pieces; what is not used costs nothing.
+  void Reserve(size_t pieces) { changes_.reserve(6 * pieces); }
+
   void Add(int state, const Edge& from, const Edge& to) {
+    if (from.lo == from.hi && to.lo == to.hi) {  // known: one piece for all senses
+      if (from.lo < to.lo) Push(state, kAll, from.lo, to.lo);
+      return;
+    }
     AddBounds(state, from, to);
     AddLikely(state, from.mid, to.mid);
   }
@@ -59,10 +67,13 @@ class Sweep {
       const int64_t at = changes_[i].at;
       for (; i < changes_.size() && changes_[i].at == at; ++i) {
         const Change& change = changes_[i];
-        uint32_t& count = open[change.sense][change.state];
-        count += static_cast<uint32_t>(change.by);
         const uint32_t bit = 1u << change.state;
-        masks[change.sense] = count > 0 ? masks[change.sense] | bit : masks[change.sense] & ~bit;
+        const bool all = change.sense == kAll;
+        for (int sense = all ? 0 : change.sense; sense <= (all ? kLikely : change.sense); ++sense) {
+          uint32_t& count = open[sense][change.state];
+          count += static_cast<uint32_t>(change.by);
+          masks[sense] = count > 0 ? masks[sense] | bit : masks[sense] & ~bit;
+        }
       }
       if (i == changes_.size()) break;
       visit(at, changes_[i].at, States{masks[kCertain], masks[kPossible], masks[kLikely]});
@@ -70,7 +81,7 @@ class Sweep {
   }
 
  private:
-  enum Sense : uint8_t { kCertain, kPossible, kLikely };
+  enum Sense : uint8_t { kCertain, kPossible, kLikely, kAll };
   struct Change {
     int64_t at;
     uint8_t state;

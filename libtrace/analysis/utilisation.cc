@@ -75,12 +75,14 @@ void CheckCounters(const model::Model& model, const model::Device& device,
   for (size_t row : rows) {
     const Mark head = MarkOf(model.commands.head, row), end = MarkOf(model.commands.end, row);
     if (!from.Before(end) || !head.Before(to)) continue;
-    if (head.Before(from) || to.Before(end)) {
+    const auto busy_ticks = model.BusyTicks(row);
+    // Not known, or not all of it in between: either way there is nothing to compare.
+    if (head.Before(from) || to.Before(end) || !busy_ticks) {
       ++check.straddling;
       continue;
     }
     ++check.commands_seen;
-    check.commands_busy_ticks += model.BusyTicks(row);
+    check.commands_busy_ticks += *busy_ticks;
     for (size_t s = 0; s < check.commands_stall_ticks.size(); ++s) {
       check.commands_stall_ticks[s] += model.Stalls(row)[s];
     }
@@ -110,7 +112,7 @@ class UnitTotal {
     ++use_.commands;
     use_.failed += commands.status[row] != 0;
     use_.work += commands.work[row];
-    const uint64_t busy_ticks = head.SameEpoch(end) ? model_.BusyTicks(row) : 0;
+    const uint64_t busy_ticks = head.SameEpoch(end) ? model_.BusyTicks(row).value_or(0) : 0;
     use_.busy_ticks += busy_ticks;
     if (commands.limiter[row] < use_.limiters.size()) ++use_.limiters[commands.limiter[row]];
     ran_.Add(start, end);

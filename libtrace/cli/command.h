@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "libtrace/analysis/verdict.h"
+
 namespace acceltrace::cli {
 
 enum Exit { kOk = 0, kFailed = 1, kMisuse = 2 };
@@ -25,7 +27,11 @@ void AddRecord(CLI::App* app, Run* run, const std::vector<std::string>* trailing
 void AddReport(CLI::App* app, Run* run);
 void AddVerify(CLI::App* app, Run* run);
 void AddExport(CLI::App* app, Run* run);
+void AddHtml(CLI::App* app, Run* run);
 void AddDevices(CLI::App* app, Run* run);
+
+// What is wrong with a trace is said on stderr when its answer was written: the exit status.
+int VerdictStatus(const std::string& file, const analysis::Verdict& verdict);
 
 // "acceltrace: MESSAGE" on stderr; returns status.
 int Fail(int status, const std::string& message);

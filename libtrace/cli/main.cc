@@ -51,6 +51,7 @@ int Main(int argc, char** argv) {
   AddReport(&app, &run);
   AddVerify(&app, &run);
   AddExport(&app, &run);
+  AddHtml(&app, &run);
   AddDevices(&app, &run);
   // Which verbs there are is more help than that one is missing.
   if (argc >= 2 && argv[1][0] != '-') {

@@ -32,13 +32,7 @@ int RunReport(const Options& options) {
   const analysis::Report report = analysis::ComputeReport(**model);
   const int wrote =
       Print(options.json ? view::JsonReport(report) : view::TextReport(report, StdoutStyle()), kOk);
-  const analysis::Verdict& verdict = report.verdict;
-  if (wrote != kOk || (verdict.whole() && !verdict.withheld())) return wrote;
-  return Fail(kFailed,
-              fmt::format("{}: {}: {}; see acceltrace verify", options.file,
-                          analysis::CaveatsText(verdict.caveats),
-                          verdict.withheld() ? "the verdict is withheld"
-                                             : "the verdict holds without what is missing"));
+  return wrote != kOk ? wrote : VerdictStatus(options.file, report.verdict);
 }
 
 int RunVerify(const Options& options) {
@@ -66,6 +60,15 @@ void AddReader(CLI::App* app, Run* run, const char* name, const char* text, Func
 }
 
 }  // namespace
+
+int VerdictStatus(const std::string& file, const analysis::Verdict& verdict) {
+  if (verdict.whole() && !verdict.withheld()) return kOk;
+  return Fail(
+      kFailed,
+      fmt::format("{}: {}: {}; see acceltrace verify", file, analysis::CaveatsText(verdict.caveats),
+                  verdict.withheld() ? "the verdict is withheld"
+                                     : "the verdict holds without what is missing"));
+}
 
 void AddReport(CLI::App* app, Run* run) {
   AddReader(app, run, "report", "Where the time went, and how sure that is", RunReport);

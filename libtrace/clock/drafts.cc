@@ -297,6 +297,13 @@ std::vector<Node> WithFillers(std::span<const Node> nodes, double curvature) {
   double step_ns = curvature > 0 ? std::sqrt(8 * kChordNs / curvature) * 1e9 : span_ns;
   const size_t limit = std::max(kMinFillers, kFillersPerNode * nodes.size());
   step_ns = std::max(step_ns, span_ns / static_cast<double>(limit));
+  // As many as that also where the clock ran many times faster than it should have.
+  double steps = 0;
+  for (size_t i = 1; i < nodes.size() && step_ns > 0; ++i) {
+    steps += (nodes[i].position_ns - nodes[i - 1].position_ns) / step_ns *
+             std::sqrt(BendBetween(nodes[i - 1], nodes[i]));
+  }
+  step_ns *= std::max(1.0, steps / static_cast<double>(2 * limit));
   for (const Node& node : nodes) {
     if (!filled.empty() && step_ns > 0) {
       const double from = filled.back().position_ns;

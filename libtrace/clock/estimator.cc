@@ -83,10 +83,8 @@ Placed PlaceOf(const MapData& data, const Constraint& constraint, Place* place) 
   if (known && when.lo_ns <= when.hi_ns) {
     const std::vector<Place> places = data.Places(constraint.ticks, when);
     Interval gap;
-    if (places.size() > 1) return Placed::kOpen;
-    if (places.empty()) {
-      return data.GapWithin(when, false, &gap) ? Placed::kOpen : Placed::kNowhere;
-    }
+    if (places.size() > 1 || data.GapWithin(when, &gap)) return Placed::kOpen;
+    if (places.empty()) return Placed::kNowhere;
     *place = places[0];
     return data.IsBetween(*place) ? Placed::kOpen : Placed::kThere;
   }

@@ -207,6 +207,9 @@ class MapBuilder {
 
   void Add(const proto::ClockBatch& batch) { AppendSamples(batch, &samples_); }
   void Add(const Sample& sample) { samples_.push_back(sample); }
+  size_t samples() const { return samples_.size(); }
+  // Drops every second sample but the last: bounds get wider, not wrong.
+  void Thin();
   // In order of time. Of frequencies only the change is taken, give or take as much again.
   // Jumps are undone by what is told of them, as if they had not been.
   void Add(const Change& change) { changes_.push_back(change); }

@@ -55,10 +55,24 @@ class Aligner {
 
   // first_era: jumps before the first sample.
   std::vector<Count> Run(std::span<const Sample> samples, uint32_t first_era) {
-    for (const Sample& sample : samples) Take(sample, first_era);
+    for (const Sample& sample : samples) {
+      const size_t breaks = counts_.size() + surprises_;
+      Take(sample, first_era);
+      const bool is_first = marks_.empty();
+      marks_.push_back({counts_.back().readings.back().era,
+                        (is_first ? 0 : marks_.back().untold) +
+                            (!is_first && counts_.size() + surprises_ != breaks)});
+    }
     for (size_t c = 0; c < counts_.size(); ++c) Outskirts(c);
     return std::move(counts_);
   }
+  // Of each sample: how many jumps it takes to lie behind, and how many changes that nobody told
+  // were needed up to it.
+  struct Mark {
+    uint32_t era = 0;
+    uint32_t untold = 0;
+  };
+  const std::vector<Mark>& marks() const { return marks_; }
   uint64_t left_out() const { return left_out_; }
   // How badly the samples fit.
   double cost(const std::vector<Count>& counts) const {
@@ -78,6 +92,7 @@ class Aligner {
     at_ = 0;
     rate_since_ = 0;
     skipped_ = 0;
+    broken_ = false;
     Pass(sample);
   }
 
@@ -94,18 +109,19 @@ class Aligner {
     std::vector<Step> steps;
     const Reading& last = counts_.back().readings.back();
     const bool open = OpenChangeWithin(last.sample, sample);
-    if (!open) steps = Steps(sample);
+    if (!open && !broken_) steps = Steps(sample);
     // It jumped, and it cannot be undone.
     if (steps.size() == 1 && steps[0].unplaced) steps.clear();
     if (steps.empty()) {
       // Set anew, untold. Jumps that are certainly over are behind it.
       uint32_t era = last.era;
-      if (!open && !TooLong(Foreseen(sample, true))) Doubt(sample);
+      if (!open && !broken_ && !TooLong(Foreseen(sample, true))) Doubt(sample);
       while (era < num_jumps() && jumps_[era].when.hi_ns < sample.host_before_ns) ++era;
       // Of one that may be over nobody knows on which side of it this sample is.
       const bool either = era < num_jumps() && jumps_[era].when.lo_ns <= sample.host_after_ns;
       if (either && skipped_ < kMaxLeftOut) {
         ++skipped_, ++left_out_;
+        broken_ = true;
         return;
       }
       return Begin(sample, era);
@@ -370,10 +386,23 @@ class Aligner {
   size_t doubted_ = 0;     // rates told before the clock did what nothing foretold
   size_t told_ = 0;        // the last rate that was told before the last reading
   int skipped_ = 0;
+  bool broken_ = false;  // the count is over, but no sample after it has a place yet
   uint64_t left_out_ = 0;
   uint64_t surprises_ = 0;  // rates that nothing foretold
   uint64_t misplaced_ = 0;  // jumps that cannot have been where they were told
+  std::vector<Mark> marks_;
 };
+
+// Up to where they take other jumps to lie behind, the first explanation needs something that
+// nobody told: then it proves nothing against the second.
+bool MayBeOtherwise(const std::vector<Aligner::Mark>& first,
+                    const std::vector<Aligner::Mark>& second) {
+  size_t differ = first.size();
+  while (differ > 0 && first[differ - 1].era == second[differ - 1].era) --differ;
+  if (differ == 0) return false;
+  // The sample behind them may be what is explained.
+  return first[std::min(differ, first.size() - 1)].untold > 0;
+}
 
 // Jumps that were certainly over before a sample.
 uint32_t JumpsBehind(const Sample& sample, std::span<const Jump> jumps) {
@@ -448,19 +477,24 @@ std::vector<Count> LineUp(const TickLine& line, std::vector<Sample> samples,
   uint64_t best_left_out = 0;
   double best_cost = 0;
   bool sure = true;
+  std::vector<std::vector<Aligner::Mark>> marks;
+  size_t best_marks = 0;
   for (uint32_t era = to + 1; era-- > from;) {
     Aligner aligner(line, jumps, rates);
     std::vector<Count> counts = aligner.Run(samples, era);
     const double cost = aligner.cost(counts);
+    marks.push_back(aligner.marks());
     if (!best.empty() && cost >= best_cost) {
       sure &= cost >= best_cost + kSureCost;
       continue;
     }
     sure = best.empty() || best_cost >= cost + kSureCost;
     best = std::move(counts);
+    best_marks = marks.size() - 1;
     best_cost = cost;
     best_left_out = aligner.left_out();
   }
+  for (const auto& other : marks) sure &= !MayBeOtherwise(marks[best_marks], other);
   // One sample proves nothing, nor does what may nearly as well be otherwise.
   if (to > from && (!sure || best.front().readings.size() < 2)) {
     uint32_t era = 0;

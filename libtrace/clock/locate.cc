@@ -219,7 +219,7 @@ std::vector<Place> MapData::Places(uint64_t ticks, const Window& window) const {
   return places;
 }
 
-bool MapData::GapWithin(const Window& window, bool unseen_only, Interval* gap) const {
+bool MapData::GapWithin(const Window& window, Interval* gap) const {
   bool any = false;
   const auto add = [&](int64_t lo_ns, int64_t hi_ns) {
     if (hi_ns < window.lo_ns || lo_ns > window.hi_ns) return;
@@ -245,8 +245,6 @@ bool MapData::GapWithin(const Window& window, bool unseen_only, Interval* gap) c
     const int64_t hi_ns = curves[c].back.limit_ns;
     if (lo_ns > window.hi_ns) break;
     if (curves[c].back.smooth) continue;
-    const double length = rates.hi * static_cast<double>(hi_ns - lo_ns);
-    if (unseen_only && (!line.wraps() || length < line.wrap_ns())) continue;
     add(lo_ns, hi_ns);
   }
   if (any) gap->mid_ns = gap->lo_ns + (gap->hi_ns - gap->lo_ns) / 2;
@@ -298,13 +296,15 @@ DeviceTime Map::Locate(uint64_t raw_ticks, const Window& when) const {
     time.host = data.At(place, &cursor);
     if (!data.IsBetween(place)) time.epoch = static_cast<uint32_t>(place.curve);
   };
-  if (data.curves.size() == 1 && !data.line.wraps() && data.counts[0].eras.size() == 1) {
+  // Of a jump that was told and has no place here the window may know.
+  if (data.curves.size() == 1 && !data.line.wraps() && data.counts[0].eras.size() == 1 &&
+      data.quality.jumps == 0) {
     set(data.Locate(time.raw_ticks, kNoHint));
     return time;
   }
   const std::vector<Place> places = data.Places(time.raw_ticks, window);
   Interval gap;
-  const bool in_gap = data.GapWithin(window, true, &gap);
+  const bool in_gap = data.GapWithin(window, &gap);
   if (places.size() == 1 && !in_gap) {
     set(places[0]);
     if (time.epoch == kNoEpoch) ClipTo(window, &time.host);
@@ -315,7 +315,7 @@ DeviceTime Map::Locate(uint64_t raw_ticks, const Window& when) const {
     near_ns = window.lo_ns + (window.hi_ns - window.lo_ns) / 2;
   }
   if (places.empty()) {
-    if (data.GapWithin(window, false, &time.host)) {
+    if (data.GapWithin(window, &time.host)) {
       time.ticks = time.raw_ticks;
       ClipTo(window, &time.host);
     } else {

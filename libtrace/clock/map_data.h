@@ -104,8 +104,9 @@ struct MapData {
   // among them.
   std::vector<Place> Places(uint64_t ticks, const Window& window) const;
   // Times within the window that are between two curves, or beyond one that broke: nothing is
-  // known there but order. unseen_only: only those where the clock may have shown anything.
-  bool GapWithin(const Window& window, bool unseen_only, Interval* gap) const;
+  // known there but order, and the clock may have shown anything, since it may have been changed
+  // more than once.
+  bool GapWithin(const Window& window, Interval* gap) const;
   // Which curve is likely to have been followed at a host time.
   size_t CurveNear(int64_t host_ns) const;
 

@@ -31,6 +31,15 @@ void AppendSamples(const proto::ClockBatch& batch, std::vector<Sample>* samples)
   }
 }
 
+void MapBuilder::Thin() {
+  const size_t size = samples_.size();
+  size_t kept = 0;
+  for (size_t i = 0; i < size; ++i) {
+    if (i % 2 == 0 || i + 1 == size) samples_[kept++] = samples_[i];
+  }
+  samples_.resize(kept);
+}
+
 void MapBuilder::AddCut(uint64_t ticks, Cut cut, int64_t near_ns, double hz) {
   Change change{cut, ticks, 0, hz, {}};
   change.when.near_ns = near_ns;

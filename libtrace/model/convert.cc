@@ -252,19 +252,38 @@ class Conversion {
     commands.head.Resize(commands.size());
     for (size_t i = 0; i < commands.size(); ++i) {
       const uint32_t device = commands.device[i];
+      // Told as a difference that may be wider than the clock, or was taken across a wrap.
+      uint64_t waited_ticks = commands.start.raw_ticks[i] - commands.head.raw_ticks[i];
+      if (waited_ticks >> 63 != 0) waited_ticks &= MaskOf(model_.devices[device]);
       clock::Window windows[] = {windows_->OfCommand(i, false), windows_->OfCommand(i, false),
                                  windows_->OfCommand(i, true)};
       ConvertInOrder(device, read, windows, i);
       // Not read: the device takes the time at the head of the queue off the start.
       const Device& about = model_.devices[device];
-      const uint64_t ticks =
-          MaskOf(about) & (commands.start.raw_ticks[i] - commands.head.raw_ticks[i]);
       if (about.clock.valid()) {
-        commands.head.Set(i, about.clock.Before(commands.start.At(i), ticks));
+        commands.head.Set(i, about.clock.Before(commands.start.At(i), waited_ticks));
       } else {
         Convert(device, windows[1], &commands.head, i);
       }
+      model_.load.long_stalls += StallsTooLong(i);
     }
+  }
+
+  // Its record is no device's: stalls are parts of the time that it took.
+  bool StallsTooLong(size_t i) const {
+    const Commands& commands = model_.commands;
+    if (commands.first_stall[i] == kNoRow) return false;
+    const uint32_t epoch = commands.head.epoch[i];
+    if (epoch == clock::kNoEpoch || epoch != commands.end.epoch[i]) return false;
+    const auto stalls =
+        static_cast<uint32_t>(model_.devices[commands.device[i]].about.stalls_size());
+    uint64_t left = commands.end.ticks[i] - commands.head.ticks[i];
+    for (uint32_t s = 0; s < stalls; ++s) {
+      const uint64_t stall = model_.stall_ticks[commands.first_stall[i] + s];
+      if (stall > left) return true;
+      left -= stall;
+    }
+    return false;
   }
 
   static uint64_t MaskOf(const Device& device) {
@@ -274,7 +293,7 @@ class Conversion {
 
   void ConvertLosses() {
     for (size_t b = 0; b < decoder_.losses.size(); ++b) {
-      const proto::LossBatch& batch = decoder_.losses[b];
+      const proto::LossBatch batch = std::move(decoder_.losses[b]);
       for (int i = 0; i < batch.count_size(); ++i) {
         const auto at = [i](const auto& column) { return i < column.size() ? column.Get(i) : 0; };
         Loss loss;
@@ -301,9 +320,34 @@ class Conversion {
         } else if (loss.first_ns == 0) {
           loss.first_ns = loss.last_ns = kNoTime;
         }
-        model_.losses.push_back(std::move(loss));
+        AddLoss(loss);
       }
     }
+  }
+
+  // More of them than anybody reads are told together, by where they happened.
+  void AddLoss(const Loss& loss) {
+    constexpr size_t kMostLosses = 65'536;
+    if (model_.losses.size() < kMostLosses) {
+      model_.losses.push_back(loss);
+      return;
+    }
+    const auto same = [&](const Loss& other) {
+      return other.hop == loss.hop && other.device == loss.device &&
+             other.from_device == loss.from_device && other.has_times == loss.has_times &&
+             (other.first_ns == kNoTime) == (loss.first_ns == kNoTime);
+    };
+    Loss* last = &*std::find_if(model_.losses.rbegin(), model_.losses.rbegin() + 64, same);
+    if (!same(*last)) last = &model_.losses.back();
+    last->count += loss.count;
+    if (!same(*last)) {  // nothing can be said of both but that they were
+      last->first_ns = last->last_ns = kNoTime;
+      last->has_times = false;
+      return;
+    }
+    if (loss.first_ns == kNoTime) return;
+    if (loss.first_ns < last->first_ns) last->first_ns = loss.first_ns, last->first = loss.first;
+    if (loss.last_ns > last->last_ns) last->last_ns = loss.last_ns, last->last = loss.last;
   }
 
   const HostJobs& host_jobs_;

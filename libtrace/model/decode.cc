@@ -85,7 +85,34 @@ void Decoder::AddDevice(const proto::Device& device) {
   last_sample_ns_.push_back(clock::Map::kNoHint);
 }
 
-void Decoder::Add(const proto::Packet& packet) {
+// A fit takes a hundred times what a sample does in the file. Recordings have no more than this
+// for hours, and more in a larger file: fewer samples are wider bounds, not wrong ones.
+void Decoder::ThinClocks(uint64_t bytes) {
+  constexpr uint64_t kFreeSamples = 65'536, kLeastSampleBytes = 72;
+  const uint64_t most = kFreeSamples + bytes / kLeastSampleBytes;
+  const auto fewer = [](const auto& a, const auto& b) { return a.samples() < b.samples(); };
+  while (true) {
+    uint64_t samples = 0;
+    for (const clock::MapBuilder& builder : clocks) samples += builder.samples();
+    if (samples <= most) break;
+    std::max_element(clocks.begin(), clocks.end(), fewer)->Thin();
+  }
+  // Snapshots bound the clock from both sides: two of them each.
+  const auto shorter = [](const auto& a, const auto& b) { return a.size() < b.size(); };
+  while (true) {
+    uint64_t bounds = 0;
+    for (const auto& constraints : latched) bounds += constraints.size();
+    if (bounds <= 2 * most) break;
+    auto& longest = *std::max_element(latched.begin(), latched.end(), shorter);
+    size_t kept = 0;
+    for (size_t i = 0; i < longest.size(); ++i) {
+      if (i % 4 < 2) longest[kept++] = longest[i];
+    }
+    longest.resize(kept);
+  }
+}
+
+void Decoder::Add(const proto::Packet& packet, uint64_t bytes) {
   const size_t rows = stream::Rows(packet);
   rows_ += rows;
   switch (packet.body_case()) {
@@ -133,9 +160,11 @@ void Decoder::Add(const proto::Packet& packet) {
       break;
     case proto::Packet::kCounters:
       AddCounters(packet.counters(), rows);
+      ThinClocks(bytes);
       break;
     case proto::Packet::kClocks:
       AddClocks(packet.clocks(), rows);
+      ThinClocks(bytes);
       break;
     case proto::Packet::kDeviceEvents:
       AddDeviceEvents(packet.device_events(), rows);
@@ -467,6 +496,8 @@ void Decoder::AddOthers(const proto::OthersBatch& batch, size_t rows) {
     others.held_ticks.push_back(stream::ColumnAt(batch.held_ticks(), i));
     others.bytes.push_back(stream::ColumnAt(batch.bytes(), i));
     std::vector<uint64_t>& sums = others.stall_ticks.emplace_back();
+    if (batch.stall_ticks_size() == 0) continue;  // all of them zero
+    sums.reserve(stalls);
     for (size_t s = 0; s < stalls; ++s) {
       sums.push_back(stream::ColumnAt(batch.stall_ticks(), i * stalls + s));
     }

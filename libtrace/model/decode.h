@@ -37,7 +37,8 @@ class Decoder {
  public:
   explicit Decoder(Model* model) : model_(model) {}
 
-  void Add(const proto::Packet& packet);
+  // bytes: of the stream up to the end of the packet.
+  void Add(const proto::Packet& packet, uint64_t bytes);
   uint64_t rows() const { return rows_; }
   // After the last packet: what LoadStats says of record numbers.
   void CountRepeatedRecords();
@@ -67,6 +68,7 @@ class Decoder {
   void AddCounters(const proto::CounterBatch& batch, size_t rows);
   uint32_t SetOf(const proto::CounterBatch& batch, size_t rows, CounterSamples* samples);
   void AddClocks(const proto::ClockBatch& batch, size_t rows);
+  void ThinClocks(uint64_t bytes);
   void HintBefore(uint32_t row, int64_t first_sample_ns);
   void AddDeviceEvents(const proto::DeviceEventBatch& batch, size_t rows);
   void AddProcessEvents(const proto::ProcessEvents& batch, size_t rows);

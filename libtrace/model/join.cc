@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/model/join.h"
 
+#include <algorithm>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -11,7 +13,7 @@ namespace {
 
 class Joiner {
  public:
-  Joiner(const DeviceJobs& device_jobs, const HostJobs& host_jobs, Model* model)
+  Joiner(DeviceJobs& device_jobs, const HostJobs& host_jobs, Model* model)
       : device_jobs_(device_jobs), model_(model), jobs_(model->jobs), host_jobs_(host_jobs) {}
 
   void Run(const std::map<std::pair<uint32_t, uint32_t>, uint32_t>& op_names) {
@@ -59,19 +61,12 @@ class Joiner {
                          &jobs_.complete_ns, &jobs_.wait_ns, &jobs_.wake_ns}) {
       column->resize(n, kNoTime);
     }
-    for (auto* times : {&jobs_.doorbell, &jobs_.fetched, &jobs_.first_start, &jobs_.last_end,
-                        &jobs_.completion, &jobs_.irq}) {
-      times->Resize(n);
-    }
     jobs_.api_row.resize(n, kNoRow);
     jobs_.wait_api_row.resize(n, kNoRow);
   }
 
-  static void Copy(const DeviceTimes& from, size_t i, DeviceTimes* to, size_t row) {
-    to->Set(row, from.At(i));
-  }
-
   void FillDeviceSide() {
+    std::vector<uint32_t> from(jobs_.size(), kNoRow);  // of the device's, by row
     for (size_t i = 0; i < device_jobs_.size(); ++i) {
       const uint32_t row = rows_.at(JobKey(device_jobs_.device[i], device_jobs_.job[i]));
       if (jobs_.on_device[row]) {
@@ -85,13 +80,22 @@ class Joiner {
       jobs_.commands_retired[row] = device_jobs_.commands[i];
       jobs_.status[row] = device_jobs_.status[i];
       jobs_.has_irq[row] = device_jobs_.has_irq[i];
-      Copy(device_jobs_.doorbell, i, &jobs_.doorbell, row);
-      Copy(device_jobs_.fetched, i, &jobs_.fetched, row);
-      Copy(device_jobs_.first_start, i, &jobs_.first_start, row);
-      Copy(device_jobs_.last_end, i, &jobs_.last_end, row);
-      Copy(device_jobs_.completion, i, &jobs_.completion, row);
-      Copy(device_jobs_.irq, i, &jobs_.irq, row);
+      from[row] = static_cast<uint32_t>(i);
     }
+    // The largest part of it: one after the other, so that little is there twice.
+    const auto move = [&](DeviceTimes* source, DeviceTimes* to) {
+      to->Resize(from.size());
+      for (size_t row = 0; row < from.size(); ++row) {
+        if (from[row] != kNoRow) to->Set(row, source->At(from[row]));
+      }
+      *source = {};
+    };
+    move(&device_jobs_.doorbell, &jobs_.doorbell);
+    move(&device_jobs_.fetched, &jobs_.fetched);
+    move(&device_jobs_.first_start, &jobs_.first_start);
+    move(&device_jobs_.last_end, &jobs_.last_end);
+    move(&device_jobs_.completion, &jobs_.completion);
+    move(&device_jobs_.irq, &jobs_.irq);
   }
 
   void FillHostSide() {
@@ -125,27 +129,34 @@ class Joiner {
   }
 
   void LinkApi() {
-    std::unordered_map<uint64_t, uint32_t> by_correlation;
+    // Calls by correlation; of those that share one the first counts.
     const ApiCalls& api = model_->api;
-    by_correlation.reserve(api.size());
-    for (size_t i = 0; i < api.size(); ++i) {
-      if (api.correlation[i] != 0) {
-        by_correlation.emplace(api.correlation[i], static_cast<uint32_t>(i));
-      }
+    std::vector<uint32_t> calls;
+    calls.reserve(api.size());
+    for (uint32_t i = 0; i < api.size(); ++i) {
+      if (api.correlation[i] != 0) calls.push_back(i);
     }
+    std::sort(calls.begin(), calls.end(), [&](uint32_t a, uint32_t b) {
+      return std::tie(api.correlation[a], a) < std::tie(api.correlation[b], b);
+    });
+    const auto find = [&](uint64_t correlation) {
+      const auto call = std::lower_bound(
+          calls.begin(), calls.end(), correlation,
+          [&](uint32_t row, uint64_t wanted) { return api.correlation[row] < wanted; });
+      return call == calls.end() || api.correlation[*call] != correlation ? kNoRow : *call;
+    };
     for (size_t row = 0; row < jobs_.size(); ++row) {
-      const auto call = by_correlation.find(jobs_.correlation[row]);
-      if (call != by_correlation.end()) {
-        jobs_.api_row[row] = call->second;
+      const uint32_t call = find(jobs_.correlation[row]);
+      if (call != kNoRow) {
+        jobs_.api_row[row] = call;
         if (!jobs_.on_host[row]) {
-          jobs_.pid[row] = api.pid[call->second];
-          jobs_.tid[row] = api.tid[call->second];
+          jobs_.pid[row] = api.pid[call];
+          jobs_.tid[row] = api.tid[call];
         }
       }
       const auto side = host_jobs_.find(JobKey(jobs_.device[row], jobs_.job[row]));
       if (side == host_jobs_.end() || side->second.wake_ns == kNoTime) continue;
-      const auto waiter = by_correlation.find(side->second.wait_correlation);
-      if (waiter != by_correlation.end()) jobs_.wait_api_row[row] = waiter->second;
+      jobs_.wait_api_row[row] = find(side->second.wait_correlation);
     }
   }
 
@@ -165,7 +176,7 @@ class Joiner {
     }
   }
 
-  const DeviceJobs& device_jobs_;
+  DeviceJobs& device_jobs_;
   Model* model_;
   Jobs& jobs_;
   std::unordered_map<uint64_t, uint32_t> rows_;  // by JobKey
@@ -174,9 +185,9 @@ class Joiner {
 
 }  // namespace
 
-void JoinJobs(const DeviceJobs& device_jobs, const HostJobs& host_jobs,
+void JoinJobs(DeviceJobs* device_jobs, const HostJobs& host_jobs,
               const std::map<std::pair<uint32_t, uint32_t>, uint32_t>& op_names, Model* model) {
-  Joiner(device_jobs, host_jobs, model).Run(op_names);
+  Joiner(*device_jobs, host_jobs, model).Run(op_names);
 }
 
 }  // namespace acceltrace::model

@@ -147,7 +147,7 @@ Result<std::unique_ptr<Model>> Load(stream::Reader* reader, const LoadOptions& o
   PartCounter parts;
   proto::Packet packet;
   while (reader->Read(&packet) == stream::Reader::Next::kPacket) {
-    decoder.Add(packet);
+    decoder.Add(packet, reader->stats().bytes);
     parts.Add(packet, reader->written_rows());
     if (decoder.rows() > options.max_rows) {
       return Status::Error("the trace holds more than " + std::to_string(options.max_rows) +
@@ -173,7 +173,7 @@ Result<std::unique_ptr<Model>> Load(stream::Reader* reader, const LoadOptions& o
   SortCommands(&model->commands, &model->load);
   SortDeviceEvents(&model->device_events);
   for (Device& device : model->devices) SortCounters(&device.counters);
-  JoinJobs(decoder.device_jobs, host_jobs, decoder.op_names, model.get());
+  JoinJobs(&decoder.device_jobs, host_jobs, decoder.op_names, model.get());
   FindExtent(model.get());
   return model;
 }

@@ -75,10 +75,14 @@ Interval Device::Length(uint64_t lo_ticks, uint64_t hi_ticks, const DeviceTime& 
   return {0, static_cast<int64_t>(std::clamp(ns, 0.0, 1e18)), kUnboundedNs};
 }
 
-uint64_t Model::BusyTicks(size_t command) const {
+std::optional<uint64_t> Model::BusyTicks(size_t command) const {
+  const Device& device = devices[commands.device[command]];
+  const uint32_t epoch = commands.head.epoch[command];
+  const bool known = epoch == commands.end.epoch[command] && epoch != clock::kNoEpoch;
+  if (!known && device.clock.valid()) return std::nullopt;
   const uint64_t held = commands.end.ticks[command] - commands.head.ticks[command];
   uint64_t stalled = 0;
-  const int stalls = devices[commands.device[command]].about.stalls_size();
+  const int stalls = device.about.stalls_size();
   for (int s = 0; s < stalls; ++s) stalled += Stalls(command)[s];
   return held > stalled ? held - stalled : 0;
 }

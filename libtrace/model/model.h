@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -73,6 +74,7 @@ struct LoadStats {
   uint64_t duplicate_records = 0;    // a device's record number seen before
   uint64_t disordered_rows = 0;      // ... that does not rise within its table
   uint64_t unconverted_times = 0;    // device times of a device without clock samples
+  uint64_t long_stalls = 0;          // commands with stalls that are longer than they took
 };
 
 // What was written and is not in the file: by the index in its footer, if it has one.
@@ -121,8 +123,9 @@ struct Model {
     const uint32_t first = commands.first_stall[command];
     return first == kNoRow ? kNone : stall_ticks.data() + first;
   }
-  // Ticks of a command that were neither idle nor stalled.
-  uint64_t BusyTicks(size_t command) const;
+  // Ticks of a command that were neither idle nor stalled; none where it is not known how many
+  // ticks it took, since the clock was set meanwhile.
+  std::optional<uint64_t> BusyTicks(size_t command) const;
   std::string ProcessName(uint32_t pid) const;
   std::string ThreadName(uint32_t pid, uint32_t tid) const;
 };

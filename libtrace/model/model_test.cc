@@ -209,10 +209,10 @@ TEST_CASE("Commands know their job, their op and what they spent") {
   CHECK(model->strings.Get(model->commands.op[1]) == "qkv");
   CHECK(model->commands.op[0] == 0);
   // [head, end] = 55.3 µs, of which 20.3 waiting for a semaphore and 5 for memory.
-  CHECK(model->BusyTicks(1) == 30'000);
+  CHECK(model->BusyTicks(1) == uint64_t{30'000});
   CHECK(model->Stalls(1)[kStallSemaphore] == 20'300);
   CHECK(model->Stalls(1)[kStallMemory] == 5'000);
-  CHECK(model->BusyTicks(0) == 20'000);
+  CHECK(model->BusyTicks(0) == uint64_t{20'000});
 }
 
 TEST_CASE("Tables come in order, and the last name of a process stays") {
@@ -370,4 +370,45 @@ TEST_CASE("A trace with too many rows is refused in one line") {
 }
 
 }  // namespace
+TEST_CASE("Clock samples beyond what a fit can hold are thinned, and its bounds hold") {
+  test::TraceBuilder builder;
+  test::ClockSpec clock;
+  clock.ppm = 31;
+  clock.sample_period_ns = 1'000;
+  const uint32_t device = builder.AddDevice(clock);
+  builder.AddApi("call", 100, 1, 10'000'000, 160'000'000);
+  const auto model = builder.Model();
+  const Device& seen = model->devices[0];
+  CHECK(seen.clock_samples > 150'000);
+  REQUIRE(seen.clock.valid());
+  CHECK(seen.clock.quality().samples < 100'000);
+  CHECK(seen.clock.quality().samples > 30'000);
+  for (int64_t at_ns = 10'000'000; at_ns <= 160'000'000; at_ns += 1'234'567) {
+    const Interval when = seen.clock.ToHost(builder.Ticks(device, at_ns), at_ns);
+    CHECK(when.lo_ns <= at_ns + 1);
+    CHECK(when.hi_ns >= at_ns);
+    CHECK(when.hi_ns - when.lo_ns < 1'000);
+  }
+}
+
+TEST_CASE("Losses beyond what anybody reads are told together, none is forgotten") {
+  test::TraceBuilder builder;
+  builder.AddDevice();
+  constexpr uint64_t kLosses = 70'000;
+  for (uint64_t i = 0; i < kLosses; ++i) {
+    const auto at_ns = static_cast<int64_t>(10'000'000 + 10 * i);
+    builder.AddLoss(i % 2 == 0 ? "here" : "there", 1 + i % 3, at_ns, at_ns + 5);
+  }
+  const auto model = builder.Model();
+  CHECK(model->losses.size() == 65'536);
+  uint64_t lost = 0;
+  int64_t last_ns = 0;
+  for (const Loss& loss : model->losses) {
+    lost += loss.count;
+    last_ns = std::max(last_ns, loss.last_ns);
+  }
+  CHECK(lost == kLosses / 3 * 6 + 1);
+  CHECK(last_ns == 10'000'000 + 10 * static_cast<int64_t>(kLosses - 1) + 5);
+}
+
 }  // namespace acceltrace::model

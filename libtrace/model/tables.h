@@ -167,7 +167,8 @@ struct OthersUse {
   std::vector<uint32_t> device, unit, commands, failed;
   DeviceTimes first_head, last_end;
   std::vector<uint64_t> held_ticks, bytes;
-  std::vector<std::vector<uint64_t>> stall_ticks;  // as many as the device has causes
+  // As many as the device has causes, or none: all of them zero.
+  std::vector<std::vector<uint64_t>> stall_ticks;
   size_t size() const { return device.size(); }
 };
 

@@ -11,6 +11,7 @@
 
 #include "libtrace/stream/framing.h"
 #include "libtrace/stream/sample_trace.h"
+#include "libtrace/stream/validate.h"
 #include "tests/catch.h"
 
 namespace acceltrace::stream {
@@ -246,6 +247,29 @@ TEST_CASE("a file made to waste time ends soon") {
   REQUIRE(outcome.opened);
   CHECK(outcome.sequences.size() == 7);
   CHECK(outcome.stats.gap_count == 1);
+}
+
+TEST_CASE("times that stand by themselves are as limited as columns of them") {
+  const auto is_sound = [](const auto& change) {
+    proto::Packet packet;
+    change(&packet);
+    return Validate(packet, 100).ok();
+  };
+  for (const int64_t bad_ns : {int64_t{-1}, kMaxTimeNs + 1, INT64_MIN, INT64_MAX}) {
+    CHECK_FALSE(is_sound([&](auto* p) { p->mutable_info()->set_start_ns(bad_ns); }));
+    CHECK_FALSE(is_sound([&](auto* p) { p->mutable_accounts()->set_stop_ns(bad_ns); }));
+    CHECK_FALSE(is_sound([&](auto* p) { p->mutable_accounts()->set_whole_since_ns(bad_ns); }));
+    CHECK_FALSE(is_sound(
+        [&](auto* p) { p->mutable_losses()->add_hop(1), p->mutable_losses()->add_first(bad_ns); }));
+    // The ticks of a device may be any.
+    CHECK(is_sound([&](auto* p) {
+      p->mutable_losses()->add_hop(1), p->mutable_losses()->add_first(bad_ns);
+      p->mutable_losses()->add_in_ticks(1);
+    }));
+  }
+  CHECK(is_sound([](auto* p) { p->mutable_info()->set_realtime_offset_ns(-5); }));
+  CHECK_FALSE(is_sound([](auto* p) { p->mutable_info()->set_realtime_offset_ns(INT64_MIN); }));
+  CHECK_FALSE(is_sound([](auto* p) { p->mutable_info()->set_boottime_offset_ns(INT64_MAX); }));
 }
 
 TEST_CASE("sound packets with invalid content are counted and skipped") {

@@ -53,6 +53,10 @@ bool AreTimes(const RepeatedField<int64_t>& deltas) {
   return true;
 }
 
+bool IsTime(int64_t ns) { return ns >= 0 && ns <= kMaxTimeNs; }
+// To be added to a time.
+bool IsOffset(int64_t ns) { return ns >= -kMaxTimeNs && ns <= kMaxTimeNs; }
+
 bool AreDurations(const RepeatedField<uint64_t>& column) {
   return AllAtMost(column, static_cast<uint64_t>(kMaxTimeNs));
 }
@@ -67,6 +71,10 @@ Status CheckInfo(const proto::TraceInfo& info) {
   if (info.probes_size() > kMaxNames || info.notes_size() > kMaxNames ||
       info.command_size() > static_cast<int>(kMaxStringBytes)) {
     return Bad("trace info with too many parts");
+  }
+  if (!IsTime(info.start_ns()) || !IsOffset(info.realtime_offset_ns()) ||
+      !IsOffset(info.boottime_offset_ns())) {
+    return Bad("trace info with an impossible time");
   }
   for (const proto::Probe& probe : info.probes()) {
     if (probe.name().size() > kMaxStringBytes || probe.reason().size() > kMaxStringBytes) {
@@ -223,13 +231,23 @@ Status CheckOthers(const proto::OthersBatch& batch, size_t rows) {
   return {};
 }
 
-Status CheckLosses(const proto::LossBatch& batch) {
+Status CheckLosses(const proto::LossBatch& batch, size_t rows) {
   if (!AllAtMost(batch.device(), kMaxDevices - 1)) return Bad("device number too large");
-  return AreFlags(batch.in_ticks()) ? Status() : Bad("flag that is neither 0 nor 1");
+  if (!AreFlags(batch.in_ticks())) return Bad("flag that is neither 0 nor 1");
+  for (size_t row = 0; row < rows; ++row) {
+    if (ColumnAt(batch.in_ticks(), row) != 0) continue;
+    if (!IsTime(ColumnAt(batch.first(), row)) || !IsTime(ColumnAt(batch.last(), row))) {
+      return Bad("loss at an impossible time");
+    }
+  }
+  return {};
 }
 
 Status CheckAccounts(const proto::Accounts& accounts) {
   if (accounts.hops_size() > kMaxNames) return Bad("too many hops");
+  if (!IsTime(accounts.stop_ns()) || !IsTime(accounts.whole_since_ns())) {
+    return Bad("recording that ends at an impossible time");
+  }
   if (accounts.event_costs_size() > kMaxNames) return Bad("too many kinds of event costs");
   for (const auto& cost : accounts.event_costs()) {
     if (cost.cost_ps() > kMaxCostPs || cost.error_ps() > kMaxCostPs) {
@@ -266,13 +284,19 @@ size_t LeastRowBytes(Packet::BodyCase body) {
     case Packet::kApi:
     case Packet::kClocks:
       return 6;
+    case Packet::kLosses:
+    case Packet::kOthers:
+      return 8;
     case Packet::kHost:
     case Packet::kDeviceEvents:
-    case Packet::kLosses:
       return 5;
     case Packet::kRanges:
     case Packet::kCounters:
+    case Packet::kProcessEvents:
       return 4;
+    case Packet::kProcesses:
+    case Packet::kOpNames:
+      return 3;
     default:
       return 2;
   }
@@ -313,7 +337,7 @@ Status Validate(const Packet& packet, size_t bytes) {
     case Packet::kDeviceEvents:
       return CheckDeviceEvents(packet.device_events());
     case Packet::kLosses:
-      return CheckLosses(packet.losses());
+      return CheckLosses(packet.losses(), rows);
     case Packet::kProcessEvents:
       return CheckProcessEvents(packet.process_events());
     case Packet::kOthers:

@@ -76,6 +76,9 @@ Arguments ArgumentsOf(const model::Model& model, const Slice& slice) {
   const size_t row = slice.row;
   switch (slice.about) {
     case Slice::About::kNothing:
+    case Slice::About::kRange:
+    case Slice::About::kWait:
+    case Slice::About::kInterrupt:
       return {};
     case Slice::About::kCall:
       return OfCall(model.api, row);

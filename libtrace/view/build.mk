@@ -4,4 +4,9 @@ LIB_SRCS += $(call room-srcs,libtrace/view)
 # The Perfetto format has a schema of its own, generated before this room compiles.
 $(call objs,$(call room-srcs,libtrace/view) $(wildcard libtrace/view/*_test.cc)): | $(BUILD)/gen/libtrace/view/perfetto.pb.h
 $(BUILD)/lib/libacceltrace.so: $(BUILD)/obj/gen/libtrace/view/perfetto.pb.o
+# The page of `acceltrace html`, as text that is compiled in.
+PAGE_PARTS := $(wildcard libtrace/view/page/*.js libtrace/view/page/*.css libtrace/view/page/*.html)
+$(BUILD)/gen/libtrace/view/page.inc: libtrace/view/page/bundle $(PAGE_PARTS)
+	$(call say,BUNDLE,$(@F))$(call anew,$< libtrace/view/page $$t)
+$(BUILD)/obj/libtrace/view/html.o: $(BUILD)/gen/libtrace/view/page.inc
 $(eval $(call unit-test,view,libtrace/view,$(TRACE_BUILDER)))

@@ -5,9 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <queue>
+#include <span>
 #include <string>
+#include <tuple>
 #include <unordered_map>
+#include <vector>
 
 #include "libtrace/view/export.h"
 #include "libtrace/view/perfetto.pb.h"
@@ -25,14 +28,73 @@ constexpr uint32_t kClearState = 1, kNeedsState = 2;  // sequence_flags
 constexpr uint32_t kRealtime = 1, kMonotonic = 3, kBoottime = 6;
 constexpr uint64_t kFirstUuid = uint64_t{0xacce} << 32;
 
-// One event to be written. Events of a track are in their order already; `order`
-// keeps it where times are equal.
+// One event to be written.
 struct Event {
   int64_t at_ns;
   uint32_t track;
-  uint32_t order;
   enum Kind : uint8_t { kBegin, kEnd, kInstant, kCounter } kind;
   uint32_t index;  // of the slice or value
+};
+
+// The events of one track, one after the other. They are in order of time already.
+class TrackEvents {
+ public:
+  TrackEvents(const Track& track, uint32_t number) : track_(&track), number_(number) {}
+
+  // False after the last.
+  bool Next(Event* event) {
+    const std::span<const Slice> slices = track_->slices;
+    const bool more = slice_ < slices.size();
+    if (!open_.empty() && (!more || slices[open_.back()].end_ns <= slices[slice_].begin_ns)) {
+      *event = {slices[open_.back()].end_ns, number_, Event::kEnd, open_.back()};
+      open_.pop_back();
+      return true;
+    }
+    if (more) {
+      const Slice& slice = slices[slice_];
+      if (!slice.instant) open_.push_back(slice_);
+      *event = {slice.begin_ns, number_, slice.instant ? Event::kInstant : Event::kBegin, slice_++};
+      return true;
+    }
+    if (value_ == track_->values.size()) return false;
+    *event = {track_->values[value_].first, number_, Event::kCounter, value_};
+    ++value_;
+    return true;
+  }
+
+ private:
+  const Track* track_;
+  uint32_t number_, slice_ = 0, value_ = 0;
+  std::vector<uint32_t> open_;  // innermost last
+};
+
+// Those of all tracks in order of time; where times are equal, of tracks.
+class AllEvents {
+ public:
+  explicit AllEvents(const Timeline& timeline) {
+    for (uint32_t t = 0; t < timeline.tracks.size(); ++t) {
+      tracks_.emplace_back(timeline.tracks[t], t);
+      Event event;
+      if (tracks_.back().Next(&event)) next_.push(event);
+    }
+  }
+  bool Next(Event* event) {
+    if (next_.empty()) return false;
+    *event = next_.top();
+    next_.pop();
+    Event after;
+    if (tracks_[event->track].Next(&after)) next_.push(after);
+    return true;
+  }
+
+ private:
+  struct Later {
+    bool operator()(const Event& a, const Event& b) const {
+      return std::tie(a.at_ns, a.track) > std::tie(b.at_ns, b.track);
+    }
+  };
+  std::vector<TrackEvents> tracks_;
+  std::priority_queue<Event, std::vector<Event>, Later> next_;  // one of each track
 };
 
 class Writer {
@@ -44,9 +106,9 @@ class Writer {
     stats_.skipped = timeline.skipped;
     WriteClocks();
     WriteTracks(timeline);
-    std::vector<Event> events = Collect(timeline);
     CountFlows(timeline);
-    for (const Event& event : events) {
+    AllEvents events(timeline);
+    for (Event event; events.Next(&event);) {
       WriteEvent(timeline, event);
       if (!status_.ok()) return status_;
     }
@@ -168,49 +230,28 @@ class Writer {
 
   // ---- events ----
 
-  static std::vector<Event> Collect(const Timeline& timeline) {
-    std::vector<Event> events;
-    for (uint32_t t = 0; t < timeline.tracks.size(); ++t) {
-      const Track& track = timeline.tracks[t];
-      uint32_t order = 0;
-      std::vector<uint32_t> open;
-      const auto close = [&](int64_t until_ns) {
-        while (!open.empty() && track.slices[open.back()].end_ns <= until_ns) {
-          events.push_back(
-              {track.slices[open.back()].end_ns, t, order++, Event::kEnd, open.back()});
-          open.pop_back();
-        }
-      };
-      for (uint32_t s = 0; s < track.slices.size(); ++s) {
-        const Slice& slice = track.slices[s];
-        close(slice.begin_ns);
-        if (slice.instant) {
-          events.push_back({slice.begin_ns, t, order++, Event::kInstant, s});
-          continue;
-        }
-        events.push_back({slice.begin_ns, t, order++, Event::kBegin, s});
-        open.push_back(s);
-      }
-      close(std::numeric_limits<int64_t>::max());
-      for (uint32_t v = 0; v < track.values.size(); ++v) {
-        events.push_back({track.values[v].first, t, order++, Event::kCounter, v});
-      }
-    }
-    std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
-      return std::tie(a.at_ns, a.track, a.order) < std::tie(b.at_ns, b.track, b.order);
-    });
-    return events;
+  // How many slices each flow touches: the last one in time ends it, and one
+  // that touches a single slice is no arrow. A handful of slices are of one job or command.
+  struct FlowCount {
+    uint8_t total = 0, seen = 0;
+  };
+
+  FlowCount* CountOf(uint64_t flow) {
+    const auto number = static_cast<size_t>(flow >> 2);
+    return &flow_counts_[number + (flow & 3) * model_.jobs.size() - model_.jobs.size()];
   }
 
-  // How many slices each flow touches: the last one in time ends it, and one
-  // that touches a single slice is no arrow.
   void CountFlows(const Timeline& timeline) {
+    // Launches, completions, commands.
+    flow_counts_.resize(2 * model_.jobs.size() + model_.commands.size());
     for (const Track& track : timeline.tracks) {
       for (const Slice& slice : track.slices) {
-        for (uint64_t flow : slice.flows) ++flow_left_[flow].total;
+        flows_.clear();
+        AppendFlows(model_, timeline, slice, &flows_);
+        for (uint64_t flow : flows_) ++CountOf(flow)->total;
       }
     }
-    for (const auto& [flow, count] : flow_left_) stats_.flows += count.total > 1;
+    for (const FlowCount& count : flow_counts_) stats_.flows += count.total > 1;
   }
 
   void WriteEvent(const Timeline& timeline, const Event& event) {
@@ -234,20 +275,22 @@ class Writer {
         const bool instant = event.kind == Event::kInstant;
         out->set_type(instant ? TrackEvent::TYPE_INSTANT : TrackEvent::TYPE_SLICE_BEGIN);
         ++(instant ? stats_.instants : stats_.slices);
-        FillSlice(track.slices[event.index], &packet);
+        FillSlice(timeline, track.slices[event.index], &packet);
         break;
       }
     }
     Append(&packet);
   }
 
-  void FillSlice(const Slice& slice, TracePacket* packet) {
+  void FillSlice(const Timeline& timeline, const Slice& slice, TracePacket* packet) {
     TrackEvent* out = packet->mutable_track_event();
-    const std::string& name = slice.name.empty() ? kUnnamed : slice.name;
-    out->set_name_iid(
-        names_.Id(name, [&] { return packet->mutable_interned_data()->add_event_names(); }));
-    out->add_category_iids(categories_.Id(
-        slice.category, [&] { return packet->mutable_interned_data()->add_event_categories(); }));
+    const std::string name = NameOf(model_, timeline, slice);
+    out->set_name_iid(names_.Id(name.empty() ? kUnnamed : name, [&] {
+      return packet->mutable_interned_data()->add_event_names();
+    }));
+    out->add_category_iids(categories_.Id(CategoryOf(slice), [&] {
+      return packet->mutable_interned_data()->add_event_categories();
+    }));
     for (const Argument& argument : ArgumentsOf(model_, slice)) {
       perfetto::DebugAnnotation* added = out->add_debug_annotations();
       added->set_name_iid(arguments_.Id(argument.name, [&] {
@@ -258,8 +301,10 @@ class Writer {
       if (const auto* d = std::get_if<double>(&argument.value)) added->set_double_value(*d);
       if (const auto* s = std::get_if<std::string>(&argument.value)) added->set_string_value(*s);
     }
-    for (uint64_t flow : slice.flows) {
-      FlowCount& count = flow_left_[flow];
+    flows_.clear();
+    AppendFlows(model_, timeline, slice, &flows_);
+    for (uint64_t flow : flows_) {
+      FlowCount& count = *CountOf(flow);
       if (count.total < 2) continue;
       if (++count.seen == count.total) {
         out->add_terminating_flow_ids(flow);
@@ -269,10 +314,6 @@ class Writer {
     }
   }
 
-  struct FlowCount {
-    uint32_t total = 0, seen = 0;
-  };
-
   inline static const std::string kUnnamed = "(unnamed)";
   const model::Model& model_;
   const Sink& sink_;
@@ -281,7 +322,8 @@ class Writer {
   std::string buffer_;
   bool first_ = true;
   Interner names_, categories_, arguments_;
-  std::unordered_map<uint64_t, FlowCount> flow_left_;
+  std::vector<FlowCount> flow_counts_;
+  std::vector<uint64_t> flows_;  // of the slice at hand
 };
 
 }  // namespace

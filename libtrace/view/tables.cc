@@ -238,7 +238,10 @@ PlainTable Commands(const model::Model& model) {
       .Time("head", commands.head)
       .Time("start", commands.start)
       .Time("end", commands.end)
-      .Add("busy_ticks", Type::kInteger, [&](size_t row) -> Cell { return model.BusyTicks(row); });
+      .Add("busy_ticks", Type::kInteger, [&](size_t row) -> Cell {
+        const auto ticks = model.BusyTicks(row);
+        return ticks ? Cell{*ticks} : Cell{};
+      });
   // A column for each cause that any device has.
   std::vector<std::string> causes;
   for (const model::Device& d : model.devices) {

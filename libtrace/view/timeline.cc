@@ -4,24 +4,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <tuple>
-
-#include "libtrace/view/format.h"
+#include <utility>
 
 namespace acceltrace::view {
 namespace {
 
 using proto::DeviceEventBatch;
-using proto::HostBatch;
 
 // Above every pid that Linux gives out (2^22).
 constexpr int32_t kFirstDevicePid = 1 << 30;
 
-// Arrows of a job: to its first command, to each other one, and back to the host.
-uint64_t LaunchFlow(size_t job) { return (job << 2) + 1; }
-uint64_t CompletionFlow(size_t job) { return (job << 2) + 2; }
-uint64_t CommandFlow(size_t command) { return (command << 2) + 3; }
+using About = Slice::About;
+
+// What comes first where times are equal.
+std::tuple<int, uint32_t, About> OrderOf(const Slice& slice) {
+  const int phase = slice.about == About::kCall ? 0 : slice.about == About::kRange ? 1 : 2;
+  return {phase, slice.row, slice.about};
+}
 
 class Builder {
  public:
@@ -29,6 +29,7 @@ class Builder {
 
   Timeline Build() {
     FindExtremes();
+    FindLaunched();
     AddThreads();
     for (uint32_t d = 0; d < model_.devices.size(); ++d) AddDevice(d);
     AddLosses();
@@ -36,145 +37,164 @@ class Builder {
   }
 
  private:
+  using Slices = std::vector<Slice>;
+
   int Add(Track track) {
     timeline_.tracks.push_back(std::move(track));
     return static_cast<int>(timeline_.tracks.size() - 1);
   }
+  bool IsFull() const { return timeline_.tracks.size() >= kMaxTracks; }
 
   // Keeps slices whose times can be drawn.
-  void Put(std::vector<Slice>* to, Slice slice) {
-    if (slice.begin_ns < 0 || slice.end_ns < slice.begin_ns) {
+  void Put(Slices* to, int64_t begin_ns, int64_t end_ns, About about, size_t row,
+           bool instant = false) {
+    if (begin_ns < 0 || end_ns < begin_ns) {
       ++timeline_.skipped;
       return;
     }
-    to->push_back(std::move(slice));
+    to->push_back({begin_ns, end_ns, static_cast<uint32_t>(row), about, instant});
   }
 
   // Lanes under `parent`; the first one may be an existing track.
-  void AddLanes(std::vector<Slice> slices, const std::string& name, int parent, int rank,
+  void AddLanes(std::span<Slice> slices, const std::string& name, int parent, int rank,
                 int first = -1) {
     bool at_first = first >= 0;
-    for (std::vector<Slice>& lane : DivideIntoLanes(std::move(slices), &timeline_.skipped)) {
+    for (const std::span<Slice> lane : DivideIntoLanes(slices, &timeline_.skipped)) {
       if (at_first) {
-        timeline_.tracks[static_cast<size_t>(first)].slices = std::move(lane);
+        timeline_.tracks[static_cast<size_t>(first)].slices = lane;
         at_first = false;
+        continue;
+      }
+      if (IsFull()) {
+        timeline_.skipped += lane.size();
         continue;
       }
       Track track;
       track.name = name;
       track.parent = parent;
       track.rank = rank;
-      track.slices = std::move(lane);
+      track.slices = lane;
       Add(std::move(track));
+    }
+  }
+
+  // Calls add(key, slices) for those of each key, in order of keys; they are sorted.
+  template <typename Key, typename AddGroup>
+  void AddGroups(Slices slices, const Key& key, const AddGroup& add) {
+    Slices& kept = timeline_.slices.emplace_back(std::move(slices));
+    std::sort(kept.begin(), kept.end(), [&](const Slice& a, const Slice& b) {
+      const auto key_a = key(a), key_b = key(b);
+      if (key_a != key_b) return key_a < key_b;
+      if (a.begin_ns != b.begin_ns) return a.begin_ns < b.begin_ns;
+      return a.end_ns != b.end_ns ? a.end_ns > b.end_ns : OrderOf(a) < OrderOf(b);
+    });
+    for (size_t from = 0; from < kept.size();) {
+      size_t to = from + 1;
+      while (to < kept.size() && key(kept[to]) == key(kept[from])) ++to;
+      add(key(kept[from]), std::span<Slice>(kept).subspan(from, to - from));
+      from = to;
     }
   }
 
   // ---- host ----
 
-  using ThreadSlices = std::map<std::pair<uint32_t, uint32_t>, std::vector<Slice>>;
+  using Thread = std::pair<uint32_t, uint32_t>;
 
-  void AddApiCalls(ThreadSlices* threads) {
-    const model::ApiCalls& api = model_.api;
-    std::vector<std::vector<uint64_t>> flows(api.size());
-    for (size_t j = 0; j < model_.jobs.size(); ++j) {
-      if (model_.jobs.api_row[j] != model::kNoRow) {
-        flows[model_.jobs.api_row[j]].push_back(LaunchFlow(j));
+  Thread ThreadOf(const Slice& slice) const {
+    const size_t row = slice.row;
+    const model::Jobs& jobs = model_.jobs;
+    switch (slice.about) {
+      case About::kCall:
+        return {model_.api.pid[row], model_.api.tid[row]};
+      case About::kRange:
+        return {model_.ranges.pid[row], model_.ranges.tid[row]};
+      case About::kSubmission:
+        return {jobs.pid[row], jobs.tid[row]};
+      default: {
+        const uint32_t waiter = jobs.wait_api_row[row];
+        return {model_.api.pid[waiter], model_.api.tid[waiter]};
       }
     }
-    for (size_t i = 0; i < api.size(); ++i) {
-      Slice slice{api.begin_ns[i],
-                  api.end_ns[i],
-                  false,
-                  model_.strings.Get(api.name[i]),
-                  "api",
-                  Slice::About::kCall,
-                  static_cast<uint32_t>(i),
-                  std::move(flows[i])};
-      Put(&(*threads)[{api.pid[i], api.tid[i]}], std::move(slice));
-    }
   }
 
-  void AddRanges(ThreadSlices* threads) {
-    const model::Ranges& ranges = model_.ranges;
-    for (size_t i = 0; i < ranges.size(); ++i) {
-      Put(&(*threads)[{ranges.pid[i], ranges.tid[i]}], {ranges.begin_ns[i],
-                                                        ranges.end_ns[i],
-                                                        ranges.mark[i] != 0,
-                                                        model_.strings.Get(ranges.name[i]),
-                                                        "range",
-                                                        Slice::About::kNothing,
-                                                        0,
-                                                        {}});
-    }
-  }
-
-  void AddDriverCalls(ThreadSlices* threads) {
+  void AddDriverCalls(Slices* slices) {
     const model::Jobs& jobs = model_.jobs;
     for (size_t j = 0; j < jobs.size(); ++j) {
-      const std::string job = fmt::format("job {}", jobs.job[j]);
       if (jobs.submit_ns[j] != model::kNoTime) {
         const int64_t end_ns = std::max(jobs.submit_end_ns[j], jobs.doorbell_ns[j]);
-        Slice slice{jobs.submit_ns[j],
-                    std::max(end_ns, jobs.submit_ns[j]),
-                    false,
-                    "submit " + job,
-                    "driver",
-                    Slice::About::kSubmission,
-                    static_cast<uint32_t>(j),
-                    {LaunchFlow(j)}};
-        Put(&(*threads)[{jobs.pid[j], jobs.tid[j]}], std::move(slice));
+        Put(slices, jobs.submit_ns[j], std::max(end_ns, jobs.submit_ns[j]), About::kSubmission, j);
       }
-      const uint32_t waiter = jobs.wait_api_row[j];
-      if (jobs.wake_ns[j] == model::kNoTime || waiter == model::kNoRow) continue;
-      const auto thread = std::make_pair(model_.api.pid[waiter], model_.api.tid[waiter]);
+      if (jobs.wake_ns[j] == model::kNoTime || jobs.wait_api_row[j] == model::kNoRow) continue;
       if (jobs.wait_ns[j] != model::kNoTime) {
-        Put(&(*threads)[thread], {jobs.wait_ns[j],
-                                  jobs.wake_ns[j],
-                                  false,
-                                  "wait for " + job,
-                                  "driver",
-                                  Slice::About::kNothing,
-                                  0,
-                                  {}});
+        Put(slices, jobs.wait_ns[j], jobs.wake_ns[j], About::kWait, j);
       }
-      Put(&(*threads)[thread], {jobs.wake_ns[j],
-                                jobs.wake_ns[j],
-                                true,
-                                "wake",
-                                "driver",
-                                Slice::About::kWakeUp,
-                                static_cast<uint32_t>(j),
-                                {CompletionFlow(j)}});
+      Put(slices, jobs.wake_ns[j], jobs.wake_ns[j], About::kWakeUp, j, true);
     }
+  }
+
+  // Jobs by the call that submitted them.
+  void FindLaunched() {
+    const model::Jobs& jobs = model_.jobs;
+    std::vector<uint32_t>& launched = timeline_.launched_jobs;
+    for (uint32_t j = 0; j < jobs.size(); ++j) {
+      if (jobs.api_row[j] != model::kNoRow) launched.push_back(j);
+    }
+    std::sort(launched.begin(), launched.end(), [&](uint32_t a, uint32_t b) {
+      return std::tie(jobs.api_row[a], a) < std::tie(jobs.api_row[b], b);
+    });
+  }
+
+  Slices ThreadSlices() {
+    const model::ApiCalls& api = model_.api;
+    const model::Ranges& ranges = model_.ranges;
+    const model::Jobs& jobs = model_.jobs;
+    size_t count = api.size() + ranges.size();
+    for (size_t j = 0; j < jobs.size(); ++j) {
+      count += (jobs.submit_ns[j] != model::kNoTime) + 2 * (jobs.wake_ns[j] != model::kNoTime);
+    }
+    Slices slices;
+    slices.reserve(count);
+    for (size_t i = 0; i < api.size(); ++i) {
+      Put(&slices, api.begin_ns[i], api.end_ns[i], About::kCall, i);
+    }
+    for (size_t i = 0; i < ranges.size(); ++i) {
+      Put(&slices, ranges.begin_ns[i], ranges.end_ns[i], About::kRange, i, ranges.mark[i] != 0);
+    }
+    AddDriverCalls(&slices);
+    return slices;
   }
 
   void AddThreads() {
-    ThreadSlices threads;
-    AddApiCalls(&threads);
-    AddRanges(&threads);
-    AddDriverCalls(&threads);
-    std::map<uint32_t, int> processes;
-    for (auto& [key, slices] : threads) {
-      const auto [pid, tid] = key;
-      if (processes.find(pid) == processes.end()) {
+    int process = -1;
+    const auto add = [&](const Thread& thread, std::span<Slice> slices) {
+      const auto [pid, tid] = thread;
+      if (IsFull()) {
+        timeline_.skipped += slices.size();
+        return;
+      }
+      const bool known = process >= 0 && timeline_.tracks[static_cast<size_t>(process)].pid ==
+                                             static_cast<int32_t>(pid);
+      if (!known) {
         const std::string name = model_.ProcessName(pid);
         Track track;
         track.kind = Track::Kind::kProcess;
         track.name = name.empty() ? fmt::format("process {}", pid) : name;
         track.pid = static_cast<int32_t>(pid);
-        processes[pid] = Add(std::move(track));
+        process = Add(std::move(track));
       }
       const std::string name = model_.ThreadName(pid, tid);
       Track track;
       track.kind = Track::Kind::kThread;
       track.name = name.empty() ? fmt::format("thread {}", tid) : name;
-      track.parent = processes[pid];
+      track.parent = process;
       track.pid = static_cast<int32_t>(pid);
       track.tid = static_cast<int32_t>(tid);
       const std::string lane = track.name;
-      const int thread = Add(std::move(track));
-      AddLanes(std::move(slices), lane + " (overlapping)", processes[pid], 0, thread);
-    }
+      const int first = Add(std::move(track));
+      AddLanes(slices, lane + " (overlapping)", process, 0, first);
+    };
+    AddGroups(
+        ThreadSlices(), [&](const Slice& slice) { return ThreadOf(slice); }, add);
   }
 
   // ---- devices ----
@@ -196,40 +216,28 @@ class Builder {
 
   void AddQueues(uint32_t d, int parent) {
     const model::Jobs& jobs = model_.jobs;
-    std::map<uint32_t, std::vector<Slice>> queues;
+    Slices slices;
     for (size_t j = 0; j < jobs.size(); ++j) {
       if (jobs.device[j] != d || !jobs.on_device[j]) continue;
-      const model::Interval& doorbell = jobs.doorbell.host[j];
-      Slice slice{doorbell.mid_ns,
-                  jobs.completion.host[j].mid_ns,
-                  false,
-                  fmt::format("job {}", jobs.job[j]),
-                  "job",
-                  Slice::About::kJob,
-                  static_cast<uint32_t>(j),
-                  {LaunchFlow(j)}};
-      for (size_t c = jobs.first_command[j]; c < jobs.first_command[j] + jobs.num_commands[j];
-           ++c) {
-        if (c != first_started_[j]) slice.flows.push_back(CommandFlow(c));
-      }
-      if (last_ended_[j] == model::kNoRow) slice.flows.push_back(CompletionFlow(j));
-      Put(&queues[jobs.queue[j]], std::move(slice));
+      Put(&slices, jobs.doorbell.host[j].mid_ns, jobs.completion.host[j].mid_ns, About::kJob, j);
     }
-    for (auto& [queue, slices] : queues) {
-      AddLanes(std::move(slices), fmt::format("queue {}", queue), parent,
-               static_cast<int>(std::min(queue, 1000u)));
-    }
+    AddGroups(
+        std::move(slices), [&](const Slice& slice) { return jobs.queue[slice.row]; },
+        [&](uint32_t queue, std::span<Slice> group) {
+          AddLanes(group, fmt::format("queue {}", queue), parent,
+                   static_cast<int>(std::min(queue, 1000u)));
+        });
   }
 
   // The commands of each job that started first and ended last.
   void FindExtremes() {
     const model::Jobs& jobs = model_.jobs;
     const model::Commands& commands = model_.commands;
-    first_started_.assign(jobs.size(), model::kNoRow);
-    last_ended_.assign(jobs.size(), model::kNoRow);
+    timeline_.first_started.assign(jobs.size(), model::kNoRow);
+    timeline_.last_ended.assign(jobs.size(), model::kNoRow);
     for (uint32_t i = 0; i < commands.size(); ++i) {
-      uint32_t& first = first_started_[commands.job_row[i]];
-      uint32_t& last = last_ended_[commands.job_row[i]];
+      uint32_t& first = timeline_.first_started[commands.job_row[i]];
+      uint32_t& last = timeline_.last_ended[commands.job_row[i]];
       if (first == model::kNoRow || commands.start.ticks[i] < commands.start.ticks[first])
         first = i;
       if (last == model::kNoRow || commands.end.ticks[i] >= commands.end.ticks[last]) last = i;
@@ -239,82 +247,60 @@ class Builder {
   void AddUnits(uint32_t d, int parent) {
     const model::Device& device = model_.devices[d];
     const model::Commands& commands = model_.commands;
-    std::vector<std::vector<Slice>> units(static_cast<size_t>(device.about.units_size()));
+    Slices slices;
     for (size_t i = 0; i < commands.size(); ++i) {
       if (commands.device[i] != d) continue;
-      std::vector<Slice>& unit = units[commands.unit[i]];
-      const size_t job = commands.job_row[i];
       const int64_t start_ns = commands.start.host[i].mid_ns;
       if (commands.head.ticks[i] != commands.start.ticks[i]) {
-        Put(&unit, {commands.head.host[i].mid_ns,
-                    start_ns,
-                    false,
-                    "waiting",
-                    "stall",
-                    Slice::About::kWaiting,
-                    static_cast<uint32_t>(i),
-                    {}});
+        Put(&slices, commands.head.host[i].mid_ns, start_ns, About::kWaiting, i);
       }
-      const std::string& op = model_.strings.Get(commands.op[i]);
-      Slice slice{start_ns,
-                  commands.end.host[i].mid_ns,
-                  false,
-                  op.empty() ? device.OpcodeName(commands.opcode[i]) : op,
-                  "command",
-                  Slice::About::kCommand,
-                  static_cast<uint32_t>(i),
-                  {}};
-      slice.flows.push_back(first_started_[job] == i ? LaunchFlow(job) : CommandFlow(i));
-      if (last_ended_[job] == i) slice.flows.push_back(CompletionFlow(job));
-      Put(&unit, std::move(slice));
+      Put(&slices, start_ns, commands.end.host[i].mid_ns, About::kCommand, i);
     }
-    for (size_t unit = 0; unit < units.size(); ++unit) {
-      AddLanes(std::move(units[unit]), device.UnitName(static_cast<uint32_t>(unit)), parent,
-               2000 + static_cast<int>(unit));
-    }
+    AddGroups(
+        std::move(slices), [&](const Slice& slice) { return commands.unit[slice.row]; },
+        [&](uint32_t unit, std::span<Slice> group) {
+          AddLanes(group, device.UnitName(unit), parent, 2000 + static_cast<int>(unit));
+        });
   }
 
   // One slice for each run of the handler, from its entry to the last completion
   // that it consumed.
   void AddInterrupts(uint32_t d, int parent) {
-    std::map<std::pair<int64_t, uint32_t>, Slice> runs;
     const model::Jobs& jobs = model_.jobs;
-    for (size_t j = 0; j < jobs.size(); ++j) {
-      if (jobs.device[j] != d || jobs.complete_ns[j] == model::kNoTime) continue;
-      const bool polled = jobs.irq_ns[j] == model::kNoTime;
-      const int64_t begin_ns = polled ? jobs.complete_ns[j] : jobs.irq_ns[j];
-      Slice& slice = runs[{begin_ns, jobs.queue[j]}];
-      slice.begin_ns = begin_ns;
-      slice.end_ns = std::max(slice.end_ns, jobs.complete_ns[j]);
-      slice.name = fmt::format("{} queue {}", polled ? "poll" : "interrupt", jobs.queue[j]);
-      slice.category = "driver";
-      slice.flows.push_back(CompletionFlow(j));
+    std::vector<uint32_t>& handled = timeline_.interrupt_jobs;
+    const size_t first = handled.size();
+    for (uint32_t j = 0; j < jobs.size(); ++j) {
+      if (jobs.device[j] == d && jobs.complete_ns[j] != model::kNoTime) handled.push_back(j);
     }
-    std::vector<Slice> slices;
-    for (auto& [key, slice] : runs) Put(&slices, std::move(slice));
-    AddLanes(std::move(slices), "interrupts", parent, 3000);
+    const auto run = [&](uint32_t j) {
+      return std::make_pair(HandledAtNs(jobs, j), jobs.queue[j]);
+    };
+    std::sort(handled.begin() + static_cast<ptrdiff_t>(first), handled.end(),
+              [&](uint32_t a, uint32_t b) { return run(a) != run(b) ? run(a) < run(b) : a < b; });
+    Slices slices;
+    for (size_t from = first; from < handled.size();) {
+      int64_t end_ns = 0;
+      size_t to = from;
+      for (; to < handled.size() && run(handled[to]) == run(handled[from]); ++to) {
+        end_ns = std::max(end_ns, jobs.complete_ns[handled[to]]);
+      }
+      Put(&slices, HandledAtNs(jobs, handled[from]), end_ns, About::kInterrupt, from);
+      from = to;
+    }
+    AddLanes(Keep(std::move(slices)), "interrupts", parent, 3000);
   }
 
+  std::span<Slice> Keep(Slices slices) { return timeline_.slices.emplace_back(std::move(slices)); }
+
   void AddDeviceEvents(uint32_t d, int parent) {
-    std::vector<Slice> slices;
+    Slices slices;
     const model::DeviceEvents& events = model_.device_events;
     for (size_t i = 0; i < events.size(); ++i) {
       if (events.device[i] != d || events.kind[i] == DeviceEventBatch::KIND_DOORBELL) continue;
-      static constexpr const char* kNames[] = {"event",    "link changed", "clock changed",
-                                               "throttle", "memory error", "context error",
-                                               "reset"};
-      const uint32_t kind = events.kind[i] < std::size(kNames) ? events.kind[i] : 0;
       const int64_t at_ns = events.time.host[i].mid_ns;
-      Put(&slices, {at_ns,
-                    at_ns,
-                    true,
-                    kNames[kind],
-                    "device",
-                    Slice::About::kDeviceEvent,
-                    static_cast<uint32_t>(i),
-                    {}});
+      Put(&slices, at_ns, at_ns, About::kDeviceEvent, i, true);
     }
-    AddLanes(std::move(slices), "device events", parent, 3001);
+    AddLanes(Keep(std::move(slices)), "device events", parent, 3001);
   }
 
   void AddCounterTrack(const std::string& name, const std::string& unit, int parent, int rank,
@@ -334,7 +320,12 @@ class Builder {
         track.values.push_back(value);
       }
     }
-    if (!track.values.empty()) Add(std::move(track));
+    if (track.values.empty()) return;
+    if (IsFull()) {
+      timeline_.skipped += track.values.size();
+      return;
+    }
+    Add(std::move(track));
   }
 
   void AddInFlight(uint32_t d, int parent) {
@@ -402,19 +393,11 @@ class Builder {
   }
 
   void AddLosses() {
-    std::vector<Slice> slices;
+    Slices slices;
     for (size_t i = 0; i < model_.losses.size(); ++i) {
       const model::Loss& loss = model_.losses[i];
       if (loss.first_ns == model::kNoTime) continue;
-      Put(&slices, {loss.first_ns,
-                    std::max(loss.first_ns, loss.last_ns),
-                    false,
-                    fmt::format("{} events lost at {}", loss.count,
-                                Shortened(model_.strings.Get(loss.hop), 64)),
-                    "loss",
-                    Slice::About::kLoss,
-                    static_cast<uint32_t>(i),
-                    {}});
+      Put(&slices, loss.first_ns, std::max(loss.first_ns, loss.last_ns), About::kLoss, i);
     }
     if (slices.empty()) return;
     Track track;
@@ -422,58 +405,14 @@ class Builder {
     track.name = "acceltrace";
     track.pid = kFirstDevicePid - 1;
     const int parent = Add(std::move(track));
-    AddLanes(std::move(slices), "losses", parent, 0);
+    AddLanes(Keep(std::move(slices)), "losses", parent, 0);
   }
 
   const model::Model& model_;
   Timeline timeline_;
-  std::vector<uint32_t> first_started_, last_ended_;
 };
 
 }  // namespace
-
-std::vector<std::vector<Slice>> DivideIntoLanes(std::vector<Slice> slices, uint64_t* skipped) {
-  const auto before = [](const Slice& a, const Slice& b) {
-    return std::tie(a.begin_ns, b.end_ns) < std::tie(b.begin_ns, a.end_ns);
-  };
-  if (!std::is_sorted(slices.begin(), slices.end(), before)) {
-    std::stable_sort(slices.begin(), slices.end(), before);
-  }
-  // First the lane of each, then the lanes: one lane is what came, several are as long as they
-  // must be.
-  std::vector<uint16_t> lane_of(slices.size());
-  std::vector<size_t> sizes;
-  std::vector<std::vector<int64_t>> open_ends;  // of each lane, innermost last
-  for (size_t i = 0; i < slices.size(); ++i) {
-    size_t lane = 0;
-    for (; lane < sizes.size(); ++lane) {
-      std::vector<int64_t>& open = open_ends[lane];
-      while (!open.empty() && open.back() <= slices[i].begin_ns) open.pop_back();
-      if (open.empty() || slices[i].end_ns <= open.back()) break;
-    }
-    lane_of[i] = static_cast<uint16_t>(lane);
-    if (lane == kMaxLanes) {
-      ++*skipped;
-      continue;
-    }
-    if (lane == sizes.size()) {
-      sizes.push_back(0);
-      open_ends.emplace_back();
-    }
-    ++sizes[lane];
-    open_ends[lane].push_back(slices[i].end_ns);
-  }
-  std::vector<std::vector<Slice>> lanes(sizes.size());
-  if (sizes.size() == 1) {
-    lanes[0] = std::move(slices);
-    return lanes;
-  }
-  for (size_t lane = 0; lane < sizes.size(); ++lane) lanes[lane].reserve(sizes[lane]);
-  for (size_t i = 0; i < slices.size(); ++i) {
-    if (lane_of[i] < kMaxLanes) lanes[lane_of[i]].push_back(std::move(slices[i]));
-  }
-  return lanes;
-}
 
 Timeline BuildTimeline(const model::Model& model) { return Builder(model).Build(); }
 

@@ -9,6 +9,7 @@
 #define LIBTRACE_VIEW_TIMELINE_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -24,26 +25,27 @@ struct Argument {
   Value value;
 };
 
+// Small, since there are as many as rows: what is drawn of it is made when it is written.
 struct Slice {
-  int64_t begin_ns = 0, end_ns = 0;  // equal for an instant
-  bool instant = false;
-  std::string name;
-  const char* category = "";
-  // The row that its arguments are made of, see ArgumentsOf().
+  // What it is of. Those of one kind of track are in the order in which equal times are drawn.
   enum class About : uint8_t {
     kNothing,
-    kCall,
-    kSubmission,
+    kCall,        // row of Model::api
+    kRange,       // of Model::ranges
+    kSubmission,  // of Model::jobs
+    kWait,
     kWakeUp,
     kJob,
-    kWaiting,
+    kWaiting,  // of Model::commands
     kCommand,
-    kDeviceEvent,
-    kLoss,
+    kInterrupt,    // of Timeline::interrupt_jobs, the first of its run of the handler
+    kDeviceEvent,  // of Model::device_events
+    kLoss,         // of Model::losses
   };
-  About about = About::kNothing;
+  int64_t begin_ns = 0, end_ns = 0;  // equal for an instant
   uint32_t row = 0;
-  std::vector<uint64_t> flows;
+  About about = About::kNothing;
+  bool instant = false;
 };
 
 // What a click on it shows.
@@ -53,25 +55,46 @@ struct Track {
   enum class Kind { kProcess, kThread, kDevice, kLane, kCounter };
   Kind kind = Kind::kLane;
   std::string name;
-  int parent = -1;            // position in Timeline::tracks
-  int32_t pid = 0, tid = 0;   // kProcess, kThread; kDevice: a number no process has
-  int rank = 0;               // order among its siblings
-  std::string unit;           // kCounter
-  std::vector<Slice> slices;  // nested, by begin
+  int parent = -1;                // position in Timeline::tracks
+  int32_t pid = 0, tid = 0;       // kProcess, kThread; kDevice: a number no process has
+  int rank = 0;                   // order among its siblings
+  std::string unit;               // kCounter
+  std::span<const Slice> slices;  // nested, by begin; in Timeline::slices
   std::vector<std::pair<int64_t, double>> values;  // kCounter, by time
 };
 
 struct Timeline {
   std::vector<Track> tracks;  // parents before their children
-  uint64_t skipped = 0;       // slices with impossible times, or in too many layers
+  uint64_t skipped = 0;       // slices with impossible times, or in too many layers or tracks
+  std::vector<std::vector<Slice>> slices;
+  std::vector<uint32_t> first_started, last_ended;  // command of each job, or kNoRow
+  std::vector<uint32_t> interrupt_jobs;             // by device, time, queue
+  std::vector<uint32_t> launched_jobs;              // by the call that did it
+
+  Timeline() = default;
+  Timeline(Timeline&&) = default;  // slices stay where they are
+  Timeline& operator=(Timeline&&) = default;
 };
+
+// More than anybody looks at: the rest is counted in skipped.
+inline constexpr size_t kMaxTracks = 16'384;
 
 Timeline BuildTimeline(const model::Model& model);
 
-// Divides slices (any order) into lanes in which they nest; at most kMaxLanes,
-// what fits none is counted in *skipped. Exposed for its test.
+std::string NameOf(const model::Model& model, const Timeline& timeline, const Slice& slice);
+const char* CategoryOf(const Slice& slice);
+// Appends its arrows: of a job to its first command, to each other one, and back to the host.
+void AppendFlows(const model::Model& model, const Timeline& timeline, const Slice& slice,
+                 std::vector<uint64_t>* flows);
+// Flows are (number << 2) + kind: of jobs those of kLaunch and kCompletion, of commands kCommand.
+enum FlowKind : uint64_t { kLaunchFlow = 1, kCompletionFlow = 2, kCommandFlow = 3 };
+// The run of the interrupt handler, or the poll, that found a job done: when it began.
+int64_t HandledAtNs(const model::Jobs& jobs, size_t job);
+
+// Divides slices (any order) into lanes in which they nest, one after the other in their place;
+// at most kMaxLanes, what fits none is counted in *skipped. Exposed for its test.
 inline constexpr size_t kMaxLanes = 512;
-std::vector<std::vector<Slice>> DivideIntoLanes(std::vector<Slice> slices, uint64_t* skipped);
+std::vector<std::span<Slice>> DivideIntoLanes(std::span<Slice> slices, uint64_t* skipped);
 
 }  // namespace acceltrace::view
 

@@ -95,14 +95,16 @@ Slice Of(int64_t begin_ns, int64_t end_ns) {
 
 TEST_CASE("Slices that overlap go to different lanes, nested ones share one") {
   uint64_t skipped = 0;
-  auto lanes =
-      DivideIntoLanes({Of(0, 100), Of(10, 20), Of(20, 30), Of(12, 18), Of(100, 110)}, &skipped);
+  std::vector<Slice> slices = {Of(0, 100), Of(10, 20), Of(20, 30), Of(12, 18), Of(100, 110)};
+  auto lanes = DivideIntoLanes(slices, &skipped);
   CHECK(lanes.size() == 1);
-  lanes = DivideIntoLanes({Of(0, 100), Of(50, 150), Of(90, 95), Of(120, 130)}, &skipped);
+  slices = {Of(0, 100), Of(50, 150), Of(90, 95), Of(120, 130)};
+  lanes = DivideIntoLanes(slices, &skipped);
   REQUIRE(lanes.size() == 2);
   CHECK(lanes[1].size() == 1);
   CHECK(lanes[1][0].begin_ns == 50);
-  lanes = DivideIntoLanes({Of(5, 5), Of(5, 5), Of(5, 9)}, &skipped);
+  slices = {Of(5, 5), Of(5, 5), Of(5, 9)};
+  lanes = DivideIntoLanes(slices, &skipped);
   CHECK(lanes.size() == 1);
   CHECK(lanes[0][0].end_ns == 9);  // the longer one outside
   CHECK(skipped == 0);

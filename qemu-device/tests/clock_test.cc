@@ -92,6 +92,41 @@ TEST_CASE("a step moves what is read and nothing that is counted", "[clock]") {
   CHECK(r[0].h.time == 1005000 + 123456);
 }
 
+TEST_CASE("a job's first start and last end are those, wherever the clock was set", "[clock]") {
+  // Back to before all, back a little, ahead by more than half of what the clock can show.
+  const int64_t steps[] = {-100000000, -12000, -5000, -700, 1 << 30, (1ll << 32) - 5000};
+  for (const int64_t step : steps) {
+    INFO(step);
+    Fixture f(",clock-ppm=0,clock-bits=32,clock-offset=200000000");
+    f.dev.Enable();
+    f.dev.EnableContext(0);
+    f.dev.SetUpQueue(0, 0);
+    f.dev.SetUpTrace(0, 6, AXL_REC_CLASSES_ALL);
+    const uint64_t host = f.dev.Alloc(1 << 20);
+    f.dev.Push(0, CopyIn(host, 0, 1 << 16, 1, 0, 0));
+    f.dev.Push(0, CopyIn(host, 0, 1 << 15, 1, 1, 0));
+    f.dev.Push(0, CopyIn(host, 0, 1 << 12, 1, 2, kLast));
+    f.dev.Ring(0);
+    // While the second one runs.
+    while (f.dev.TraceHeader(0).produced < 2) f.machine.Step(1000);
+    f.machine.Step(1000);
+    CHECK(f.dev.Set("fault-clock-step", step));
+    axl_cqe cqe;
+    REQUIRE(f.dev.Await(0, &cqe));
+    f.machine.Step(3000);
+    std::vector<axl_rec_cmd> commands;
+    axl_rec_job job = {};
+    for (const axl_record& r : f.dev.Records(0)) {
+      if (r.h.type == AXL_REC_CMD) commands.push_back(r.cmd);
+      if (r.h.type == AXL_REC_JOB) job = r.job;
+    }
+    REQUIRE(commands.size() == 3);
+    CHECK(static_cast<uint32_t>(commands[1].end - commands[1].start - step) < 60000);
+    CHECK(job.first_start == commands[0].start);
+    CHECK(job.last_end == commands[2].end);
+  }
+}
+
 TEST_CASE("a change of frequency is continuous, at once or along a ramp", "[clock]") {
   Fixture f(",clock-ppm=0,clock-offset=0");
   f.machine.Step(1000);

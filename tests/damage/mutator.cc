@@ -8,6 +8,7 @@
 #include "libtrace/stream/crc32c.h"
 #include "libtrace/stream/framing.h"
 #include "libtrace/stream/writer.h"
+#include "tests/damage/blocks.h"
 
 namespace acceltrace::test {
 namespace {
@@ -172,9 +173,39 @@ void MutateMessage(Message* message, Random* random, int depth) {
   }
 }
 
+// A column that is not there gets values: small ones, flags more often.
+void FillColumn(Message* batch, size_t rows, Random* random) {
+  const Reflection& r = *batch->GetReflection();
+  const int fields = batch->GetDescriptor()->field_count();
+  const FieldDescriptor* field =
+      batch->GetDescriptor()->field(static_cast<int>(random->Below(static_cast<size_t>(fields))));
+  if (!field->is_repeated() || r.FieldSize(*batch, field) > 0) return;
+  const uint64_t limit = uint64_t{2} << (random->OneIn(2) ? 0 : random->Below(40));
+  for (size_t row = 0; row < rows; ++row) {
+    const uint64_t value = random->Below(limit);
+    switch (field->cpp_type()) {
+      case FieldDescriptor::CPPTYPE_INT64:
+        r.AddInt64(batch, field, static_cast<int64_t>(value));
+        break;
+      case FieldDescriptor::CPPTYPE_UINT64:
+        r.AddUInt64(batch, field, value);
+        break;
+      case FieldDescriptor::CPPTYPE_INT32:
+        r.AddInt32(batch, field, static_cast<int32_t>(value));
+        break;
+      case FieldDescriptor::CPPTYPE_UINT32:
+        r.AddUInt32(batch, field, static_cast<uint32_t>(value));
+        break;
+      default:
+        return;
+    }
+  }
+}
+
 // Whole columns: one value in all rows, or none.
 void MutateColumn(Packet* packet, Random* random) {
   Message* batch = stream::MutableBody(packet);
+  if (random->OneIn(3)) return FillColumn(batch, stream::Rows(*packet), random);
   const std::vector<Column> columns = Columns(*batch, stream::Rows(*packet));
   if (columns.empty()) return;
   const Column& column = columns[random->Below(columns.size())];
@@ -289,6 +320,12 @@ std::vector<Packet> Divided(const std::vector<Packet>& packets, size_t rows) {
 }
 
 void MutatePacket(Packet* packet, Random* random) {
+  // What a block says more often than how it says it.
+  if (packet->has_block() && !random->OneIn(4) && FromBlock(packet)) {
+    MutatePacket(packet, random);
+    (void)ToBlock(packet, random);
+    return;
+  }
   Message* body = stream::MutableBody(packet);
   if (body == nullptr) return;
   const size_t rows = stream::Rows(*packet);
@@ -311,7 +348,7 @@ void MutatePackets(std::vector<Packet>* packets, Random* random) {
   if (packets->empty()) return;
   const size_t at = random->Below(packets->size()), other = random->Below(packets->size());
   constexpr size_t kMost = 200;
-  switch (random->Below(12)) {
+  switch (random->Below(16)) {
     case 0:
       packets->erase(packets->begin() + static_cast<ptrdiff_t>(at));
       break;
@@ -322,6 +359,9 @@ void MutatePackets(std::vector<Packet>* packets, Random* random) {
       break;
     case 2:
       std::swap((*packets)[at], (*packets)[other]);
+      break;
+    case 3:
+      if (!FromBlock(&(*packets)[at])) (void)ToBlock(&(*packets)[at], random);
       break;
     default:
       MutatePacket(&(*packets)[at], random);

@@ -4,6 +4,7 @@
 #include "libtrace/analysis/report.h"
 #include "libtrace/view/csv.h"
 #include "libtrace/view/export.h"
+#include "libtrace/view/html.h"
 #include "libtrace/view/json.h"
 #include "libtrace/view/tables.h"
 #include "libtrace/view/text.h"
@@ -15,6 +16,7 @@ bool GoTheWholeWay(std::string_view bytes) {
   if (!reader.ok()) return false;
   const auto model = model::Load(reader->get());
   if (!model.ok()) return false;
+  const view::Sink nowhere = [](std::string_view) { return Status(); };
   {
     const analysis::Report report = analysis::ComputeReport(**model);
     const auto findings = analysis::FindProblems(report);
@@ -24,8 +26,8 @@ bool GoTheWholeWay(std::string_view bytes) {
     (void)view::JsonReport(report);
     (void)view::TextVerify(report, findings, style);
     (void)view::JsonVerify(report, findings);
+    (void)view::ExportHtml(report, nowhere);
   }
-  const view::Sink nowhere = [](std::string_view) { return Status(); };
   for (const view::PlainTable& table : view::PlainTables(**model)) {
     (void)view::WriteCsv(table, nowhere);
   }

@@ -7,6 +7,7 @@
 #include "libtrace/stream/columns.h"
 #include "libtrace/stream/reader.h"
 #include "libtrace/stream/writer.h"
+#include "tests/scoring/history_machine.h"
 #include "tests/scoring/history_random.h"
 
 namespace acceltrace::scoring {
@@ -22,63 +23,12 @@ constexpr double kMs = 1e6, kSecond = 1e9;
 // A batch goes to the stream this often, as with the daemon.
 constexpr double kFlushNs = 5e8;
 
-// A change of the clock, as it happens and as it is told.
-struct Event {
-  double at_ns = 0;
-  uint32_t kind = 0;  // proto::DeviceEventBatch::Kind
-  uint64_t arg0 = 0, arg1 = 0, queue = 0, id = 0;
-  bool lost = false;  // its record
-};
-
-struct CommandRow {
-  TrueCommand truth;
-  uint32_t job = 0, index = 0;
-  double made_ns = 0;
-  uint64_t record = 0;
-};
-
-struct JobRow {
-  TrueJob truth;
-  uint32_t job = 0, queue = 0, commands = 0;
-  double made_ns = 0;
-  uint64_t record = 0;
-};
-
-struct HostRow {
-  double at_ns = 0;
-  uint32_t kind = 0, device = 0, job = 0, queue = 0;
-  uint64_t arg0 = 0, arg1 = 0;
-};
-
-struct LossRow {
-  double first_ns = 0, last_ns = 0;
-  uint64_t count = 0;
-  double made_ns = 0;
-};
-
-// One device of a history.
-struct Machine {
-  uint32_t number = 0;
-  double hz = 1e9, end_ns = 0, ppm = 0, ratio = 1;
-  uint32_t bits = 64;
-  bool ptm = false;
-  double request_ns = 300, return_ns = 300, jitter_ns = 20;
-  double slow_share = 0;
-  std::vector<TrueClock> clock;  // one
-  std::vector<Event> events;
-  std::vector<clock::Sample> samples;
-  std::vector<std::tuple<uint64_t, int64_t, int64_t>> latches;  // ticks, before, after
-  std::vector<std::pair<double, uint64_t>> counters;            // when, serial
-  std::vector<JobRow> jobs;
-  std::vector<CommandRow> commands;
-  std::vector<LossRow> losses;
-  const TrueClock& c() const { return clock.front(); }
-};
-
 class Maker {
  public:
   Maker(uint64_t seed, bool harsh)
-      : random_(seed * 0x9e3779b97f4a7c15ULL + (harsh ? 2 : 1)), harsh_(harsh) {
+      : random_(seed * 0x9e3779b97f4a7c15ULL + (harsh ? 2 : 1)),
+        again_(seed * 0x9e3779b97f4a7c15ULL + (harsh ? 4 : 3)),
+        harsh_(harsh) {
     history_.seed = seed;
   }
 
@@ -206,6 +156,8 @@ class Maker {
       if (at > end_ns_ - (untold ? alone_ns : 0)) break;
       last_untold = untold;
       if (untold) unseen_ns_ = at;
+      const double ratio_before = machine->ratio;
+      int64_t jumped = 0;
       if (what <= 2) {
         const int64_t ticks = JumpTicks(*machine, 0);
         clock.Jump(at, ticks);
@@ -242,6 +194,7 @@ class Maker {
         } else {
           const int64_t ticks = JumpTicks(*machine, 3 * trip + 3e9 / machine->hz);
           clock.Jump(at, ticks);
+          jumped = ticks;
           history_.text += fmt(", untold jump %+lld at %.6f", static_cast<long long>(ticks),
                                (at - kStartNs) * 1e-9);
         }
@@ -251,10 +204,42 @@ class Maker {
         SetRatio(machine, at, ratio, wander);
         history_.text += fmt(", untold rate %.6f at %.6f", ratio, (at - kStartNs) * 1e-9);
       }
+      if (untold && again_.Chance(harsh_ ? 0.4 : 0.2)) {
+        const double next = at + again_.LogUniform(0.01 * kMs, 0.8 * period_ns_);
+        if (next < end_ns_ - alone_ns) {
+          at = unseen_ns_ = next;
+          ChangeAgain(machine, at, ratio_before, jumped, wander, least_ticks);
+        }
+      }
       at += untold                ? alone_ns
             : random_.Chance(0.4) ? random_.LogUniform(0.01, 30) * kMs
                                   : random_.Uniform(0.1, 1.5) * kSecond;
     }
+  }
+
+  // A second untold change, most often between the same two samples. Samples show both together:
+  // what cancels out nobody can see.
+  void ChangeAgain(Machine* machine, double at, double ratio_before, int64_t jumped, double wander,
+                   double least_ticks) {
+    const double at_s = (at - kStartNs) * 1e-9;
+    if (again_.Chance(0.5)) {
+      int64_t ticks = 0;
+      do {
+        ticks = static_cast<int64_t>(again_.LogUniform(least_ticks, 1e10)) *
+                (again_.Chance(0.5) ? -1 : 1);
+      } while (SeenJump(*machine, ticks) < least_ticks ||
+               SeenJump(*machine, jumped + ticks) < least_ticks);
+      machine->clock.front().Jump(at, ticks);
+      history_.text += fmt(", untold jump %+lld at %.6f", static_cast<long long>(ticks), at_s);
+      return;
+    }
+    const auto near = [](double a, double b) { return std::abs(a / b - 1) < 0.02; };
+    double ratio = machine->ratio;
+    while (near(ratio, machine->ratio) || near(ratio, ratio_before)) {
+      ratio = again_.Uniform(0.5, 1.5);
+    }
+    SetRatio(machine, at, ratio, wander);
+    history_.text += fmt(", untold rate %.6f at %.6f", ratio, at_s);
   }
 
   double Read(Machine* machine, double at, clock::Sample* sample) {
@@ -481,7 +466,7 @@ class Maker {
       const uint64_t start = clock.Raw(t.start), head = (start - wait) & mask;
       fetched.Append(clock.Raw(t.fetched), batch->mutable_fetched_ticks_delta());
       batch->add_head_ticks_after((head - clock.Raw(t.fetched)) & mask);
-      batch->add_start_ticks_after((start - head) & mask);
+      batch->add_start_ticks_after(wait);
       batch->add_end_ticks_after((clock.Raw(t.end) - start) & mask);
       records.Append(row.record, batch->mutable_record_delta());
       batch->add_unit(t.unit);
@@ -662,6 +647,7 @@ class Maker {
   }
 
   HistoryRandom random_;
+  HistoryRandom again_;  // histories without second changes are what they were
   History history_;
   std::vector<Machine> machines_;
   std::vector<HostRow> host_;

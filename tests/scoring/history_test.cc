@@ -47,13 +47,17 @@ TEST_CASE("histories that were missed once are not missed again") {
   Check(779545);  // a jump that only the orders show, after the last sample
 
   constexpr bool kHarsh = true;
-  Check(352, kHarsh);  // a lost jump that a told ramp might have been
-  Check(517, kHarsh);  // a lost step that the next told one might have been
-  Check(461, kHarsh);  // a lost jump, then a change of unknown size
-  Check(208, kHarsh);  // two samples whose wraps were counted by what was told alone
-  Check(668, kHarsh);  // a last sample that is on no curve, and a told change behind it
-  Check(701, kHarsh);  // a lost jump right behind a told one, back to before it
-  Check(811, kHarsh);  // times between two counts that only an earlier wrap seemed to explain
+  Check(352, kHarsh);    // a lost jump that a told ramp might have been
+  Check(517, kHarsh);    // a lost step that the next told one might have been
+  Check(461, kHarsh);    // a lost jump, then a change of unknown size
+  Check(208, kHarsh);    // two samples whose wraps were counted by what was told alone
+  Check(668, kHarsh);    // a last sample that is on no curve, and a told change behind it
+  Check(701, kHarsh);    // a lost jump right behind a told one, back to before it
+  Check(811, kHarsh);    // times between two counts that only an earlier wrap seemed to explain
+  Check(20289, kHarsh);  // a told jump beside a lost one: what the clock showed between them
+  Check(20592, kHarsh);  // likewise
+  Check(20593, kHarsh);  // a sample behind both that a count could not go on with
+  Check(51430, kHarsh);  // a told jump that has no place where only one curve is left
 }
 
 }  // namespace acceltrace::scoring

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// acceltrace html: a run as one page.
+#include "libtrace/view/html.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "libtrace/analysis/report.h"
+#include "libtrace/cli/command.h"
+#include "libtrace/cli/output_file.h"
+#include "libtrace/cli/terminal.h"
+
+namespace acceltrace::cli {
+namespace {
+
+struct Options {
+  std::string file;
+  std::string output;
+  view::HtmlOptions html;
+};
+
+int RunHtml(const Options& options) {
+  if (options.output == "-" && isatty(STDOUT_FILENO) != 0) {
+    return Fail(kMisuse, "a page is for a browser: write it to a file with -o FILE, or pipe it");
+  }
+  const auto model = LoadTrace(options.file);
+  if (!model.ok()) return Fail(kFailed, model.message());
+  const analysis::Report report = analysis::ComputeReport(**model);
+  auto output = OutputFile::Create(options.output);
+  if (!output.ok()) return Fail(kFailed, output.message());
+  const auto stats = view::ExportHtml(
+      report, [&](std::string_view bytes) { return output->Write(bytes); }, options.html);
+  if (!stats.ok()) return Fail(kFailed, stats.message());
+  const Status finished = output->Finish();
+  if (!finished.ok()) return Fail(kFailed, finished.message());
+  return VerdictStatus(options.file, report.verdict);
+}
+
+}  // namespace
+
+void AddHtml(CLI::App* app, Run* run) {
+  CLI::App* verb = app->add_subcommand(
+      "html", "Write a run as one page for a browser: answer, timeline, charts; no network");
+  auto options = std::make_shared<Options>();
+  verb->add_option("FILE", options->file, "a trace, - for stdin, or a daemon's live socket")
+      ->type_name("")
+      ->required();
+  verb->add_option("-o,--output", options->output, "file to write, - for stdout")
+      ->type_name("OUT.html")
+      ->required();
+  verb->add_option("--max-size", options->html.max_bytes,
+                   "leave out single events until the page is no larger (default 15MB; at least "
+                   "300kB); every loss stays")
+      ->type_name("SIZE")
+      ->transform(CLI::AsSizeValue(true))
+      ->check(CLI::Range(uint64_t{300'000}, uint64_t{1'000'000'000}));
+  verb->callback([options, run] { *run = [options] { return RunHtml(*options); }; });
+}
+
+}  // namespace acceltrace::cli

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The page's address says what is seen: #timeline&t=FROM,TO&s=KIND.ROW&a=FROM,TO&q=TEXT, times in
+// ns from the first event.
+
+import {view} from './viewport.js';
+
+let timer = 0;
+
+function text(tab, query) {
+  const parts = [tab];
+  if (tab === 'timeline') {
+    parts.push(`t=${view.from.toFixed(1)},${view.to.toFixed(1)}`);
+    if (view.selected) {
+      const {track, i} = view.selected;
+      parts.push(`s=${track.kinds[i]}.${track.rows[i]}`);
+    }
+    if (view.area) parts.push(`a=${view.area.from.toFixed(1)},${view.area.to.toFixed(1)}`);
+    if (query) parts.push('q=' + encodeURIComponent(query));
+  }
+  return '#' + parts.join('&');
+}
+
+let latest = () => '';
+
+// Some time from now, whatever is seen then: browsers limit how often an address may change.
+export function tellAddress(tab, query) {
+  latest = () => text(tab, query);
+  if (timer !== 0) return;
+  timer = setTimeout(() => {
+    timer = 0;
+    const hash = latest();
+    if (hash === location.hash) return;
+    try {
+      history.replaceState(null, '', hash);
+    } catch {
+      // Some places do not let a page change its address: then there is no link to copy.
+    }
+  }, 120);
+}
+
+export const isTold = () => timer === 0;
+
+// {tab, window, selected: {kind, row}, area, query}; what is malformed is left out.
+export function readAddress() {
+  const [tab, ...parts] = location.hash.slice(1).split('&');
+  const address = {tab};
+  const pair = (value) => {
+    const numbers = value.split(',').map(Number);
+    return numbers.length === 2 && numbers.every(Number.isFinite) && numbers[0] < numbers[1] ?
+        numbers : undefined;
+  };
+  for (const part of parts) {
+    const [name, value] = [part.slice(0, 2), part.slice(2)];
+    if (name === 't=') address.window = pair(value);
+    if (name === 'a=') address.area = pair(value);
+    const event = /^([a-z_]+)\.(\d+)$/.exec(value);
+    if (name === 's=' && event) address.selected = {kind: event[1], row: Number(event[2])};
+    if (name === 'q=') {
+      try {
+        address.query = decodeURIComponent(value);
+      } catch {
+        address.query = undefined;
+      }
+    }
+  }
+  return address;
+}

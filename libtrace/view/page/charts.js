@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Charts of the whole run: sums over all events, however many of them the page tells.
+
+import {data, report, sharesOf, tables} from './data.js';
+import {byId, h, replaceChildren} from './dom.js';
+import {EIGHT, causeColour, classColour, ink} from './colours.js';
+import {clean, formatBytes, formatCount, formatNs, formatRate, formatShare,
+        shortened} from './text.js';
+import {area, bars, frame, legend, line, logScale, plot, points, scale} from './plot.js';
+
+const MOST_UNITS = 12;
+const {series} = data;
+const span = series.end - series.begin;
+const binNs = span / series.bins;
+const xTime = (box) => scale(0, span, box.left, box.right);
+const mid = (bin) => (bin + 0.5) * binNs;
+
+function utilisation(unit) {
+  const device = data.devices[unit.device], {name} = device.units[unit.unit];
+  const layers = [['busy', sharesOf(unit.busy), classColour(0)],
+                  ['runs, held up', sharesOf(unit.stalled), causeColour(0)],
+                  ['waits', sharesOf(unit.waiting), ink('idle')]];
+  return plot(`Utilisation: ${clean(device.name)} ${shortened(clean(name), 30)}`,
+      legend(layers.map(([text, , colour]) => [text, colour])), (g, box) => {
+        const x = xTime(box), y = scale(0, 1, box.bottom, box.top);
+        frame(g, box, x, y, {x: formatNs, y: formatShare});
+        const below = new Float64Array(series.bins);
+        for (const [, shares, colour] of layers) {
+          area(g, shares.length, (b) => x(b * binNs), (b) => y(below[b]),
+               (b) => y(below[b] += shares[b]), colour);
+        }
+      });
+}
+
+function throughput(of) {
+  const units = series.units.filter((unit) => unit.bytes && data.devices[unit.device].name === of.device);
+  const lines = of.directions.map((direction, i) => {
+    const unit = units.find((each) =>
+        data.devices[each.device].units[each.unit].name === direction.unit);
+    return {direction, colour: EIGHT[i === 0 ? 1 : 0],
+            rates: unit ? unit.bytes.map((bytes) => bytes / binNs * 1e9) : []};
+  });
+  const ceiling = Math.max(...of.directions.map((each) => each.link_bytes_per_s));
+  const payload = Math.max(...of.directions.map((each) => each.payload_ceiling_bytes_per_s));
+  const most = Math.max(ceiling, ...lines.flatMap(({rates}) => rates), 1);
+  return plot(`PCIe throughput: ${clean(of.device)}`, legend(lines.map(({direction, colour}) => [
+    `${clean(direction.unit)}: ${formatRate(direction.bytes_per_s, 'B')} while it runs`, colour])),
+  (g, box) => {
+    const x = xTime(box), y = scale(0, most * 1.08, box.bottom, box.top);
+    frame(g, box, x, y, {x: formatNs, y: (value) => formatRate(value, 'B')});
+    for (const {rates, colour} of lines) {
+      line(g, rates.length, (b) => x(mid(b)), (b) => y(rates[b]), colour);
+    }
+    for (const [value, text] of [[ceiling, 'link, after line coding'], [payload, 'what packets leave for data']]) {
+      if (!(value > 0)) continue;
+      g.setLineDash([5, 4]);
+      line(g, 2, (i) => (i ? box.right : box.left), () => y(value), ink('dim'));
+      g.setLineDash([]);
+      g.fillStyle = ink('dim');
+      g.fillText(text, box.left + 6, y(value) - 7);
+    }
+  });
+}
+
+function stageLatencies() {
+  const stages = Object.entries(report.latency.stages).filter(([, stage]) => stage.count > 0 && stage.p50);
+  if (stages.length === 0) return null;
+  const most = Math.max(...stages.map(([, stage]) => stage.max.ns), 10);
+  return plot('Latency of each stage: p50, p90, p99, longest', null, (g, box) => {
+    const left = {...box, left: box.left + 130};
+    const x = logScale(10, most * 1.2, left.left, left.right);
+    frame(g, left, x, null, {x: formatNs});
+    const height = (box.bottom - box.top) / stages.length;
+    stages.forEach(([name, stage], i) => {
+      const y = box.top + (i + 0.5) * height;
+      g.fillStyle = ink('text');
+      g.textAlign = 'right';
+      g.fillText(name.replaceAll('_', ' '), left.left - 8, y, 165);
+      g.textAlign = 'left';
+      const at = (key) => x(Math.max(10, stage[key].ns));
+      g.fillStyle = ink('idle');
+      g.fillRect(at('p50'), y - 1.5, Math.max(1, at('max') - at('p50')), 3);
+      points(g, ['p50', 'p90', 'p99', 'max'].map((key, k) => [at(key), y, classColour([0, 6, 1, 2][k])]), 4);
+    });
+  }, legend([['p50', classColour(0)], ['p90', classColour(6)], ['p99', classColour(1)],
+             ['longest', classColour(2)]]));
+}
+
+function latencyQuantiles() {
+  const {count, quantiles} = series.latency;
+  if (count === 0) return null;
+  return plot('API call to completion consumed, by percentile',
+      h('span', {class: 'dim'}, `${formatCount(count)} jobs`), (g, box) => {
+        const x = scale(0, 100, box.left, box.right);
+        const y = scale(0, quantiles[100] * 1.05, box.bottom, box.top);
+        frame(g, box, x, y, {x: (p) => `p${Math.round(p)}`, y: formatNs});
+        line(g, 101, (p) => x(p), (p) => y(quantiles[p]), classColour(0), 2);
+      });
+}
+
+function sizes(of) {
+  const lists = of.directions.filter((direction) => direction.count > 0);
+  const classes = [...new Set(lists.flatMap((each) => each.sizes.map((size) => size.up_to_bytes ?? Infinity)))]
+      .sort((a, b) => a - b);
+  if (classes.length === 0) return null;
+  return plot(`Transfer sizes: ${clean(of.device)}`, legend(lists.map((direction, i) => [
+    clean(direction.unit), EIGHT[i === 0 ? 1 : 0]])), (g, box) => {
+    const most = Math.max(...lists.flatMap((each) => each.sizes.map((size) => size.count)));
+    const y = scale(0, most * 1.15, box.bottom, box.top);
+    const width = (box.right - box.left) / classes.length;
+    frame(g, box, null, y, {y: formatCount});
+    classes.forEach((limit, c) => {
+      lists.forEach((direction, i) => {
+        const size = direction.sizes.find((each) => (each.up_to_bytes ?? Infinity) === limit);
+        if (!size || size.count === 0) return;
+        const wide = Math.min(60, width * 0.8 / lists.length);
+        const at = box.left + c * width + width / 2 + (i - lists.length / 2) * wide;
+        bars(g, [[at, y(size.count), wide - 2, box.bottom, EIGHT[i === 0 ? 1 : 0]]]);
+        g.fillStyle = ink('text');
+        g.fillText(formatCount(size.count), at, y(size.count) - 8, width);
+      });
+      g.fillStyle = ink('dim');
+      g.fillText(limit === Infinity ? 'larger' : '≤ ' + formatBytes(limit),
+                 box.left + c * width + 4, box.bottom + 11, width - 4);
+    });
+  });
+}
+
+// Ops with work and bytes of memory, against what unit and memory could do at most.
+function roofline(device, d) {
+  const bandwidth = device.memory_bytes_per_s;
+  const ops = report.op_groups.filter((op) => op.device === device.name && op.work > 0 &&
+      op.memory_bytes > 0 && op.work_per_s > 0);
+  const units = device.units.filter((unit) => unit.peak_work_per_s > 0);
+  if (ops.length === 0 || units.length === 0 || !(bandwidth > 0)) return null;
+  const intensity = (op) => op.work / op.memory_bytes;
+  const colourOf = (name) => classColour([0, 5, 2, 3][Math.max(0, units.findIndex((unit) => unit.name === name)) % 4]);
+  const used = units.filter((unit) => ops.some((op) => op.unit === unit.name));
+  const lows = ops.map(intensity), ridge = used.map((unit) => unit.peak_work_per_s / bandwidth);
+  const from = Math.min(...lows) / 3, to = Math.max(...lows, ...ridge) * 3;
+  const most = Math.max(...used.map((unit) => unit.peak_work_per_s)) * 2;
+  const least = Math.min(...ops.map((op) => op.work_per_s)) / 3;
+  return plot(`Roofline: ${clean(data.devices[d].name)}`, legend(used.map((unit) => [
+    `${clean(unit.name)}, ${clean(unit.work_unit)}`, colourOf(unit.name)])), (g, box) => {
+    const x = logScale(from, to, box.left, box.right), y = logScale(least, most, box.bottom, box.top);
+    frame(g, box, x, y, {x: (value) => Number(value.toPrecision(2)) + '/B', y: (value) => formatRate(value, '')});
+    for (const unit of used) {
+      const knee = unit.peak_work_per_s / bandwidth;
+      const shape = [[from, from * bandwidth], [knee, unit.peak_work_per_s], [to, unit.peak_work_per_s]];
+      line(g, 3, (i) => x(shape[i][0]), (i) => y(Math.max(least, shape[i][1])), colourOf(unit.name), 1.5);
+    }
+    points(g, ops.map((op) => [x(intensity(op)), y(op.work_per_s), colourOf(op.unit)]), 4);
+    g.fillStyle = ink('text');
+    const taken = [];
+    for (const op of ops) {
+      const text = shortened(clean(op.op), 18), wide = g.measureText(text).width;
+      const px = x(intensity(op)), py = y(op.work_per_s);
+      const left = px + 6 + wide > box.right ? px - 6 - wide : px + 6;
+      if (taken.some(([tx, ty, tw]) => Math.abs(ty - py) < 12 && left < tx + tw && tx < left + wide)) continue;
+      taken.push([left, py, wide]);
+      g.fillText(text, left, py);
+    }
+  }, h('span', {class: 'dim'}, 'work for each byte of device memory; stalls are in the rate'));
+}
+
+function clockBounds() {
+  const {jobs} = tables;
+  if (jobs.rows === 0 || !report.clocks.some((clock) => clock.valid)) return null;
+  const at = jobs.num('doorbell'), flags = jobs.num('flags');
+  const bound = [...Array(jobs.rows).keys()].filter((j) => flags[j] & 2).map((j) => [
+    at[j] - series.begin, Math.max(jobs.num('doorbell_lo')[j], jobs.num('doorbell_hi')[j])]);
+  if (bound.length === 0) return null;
+  const most = Math.max(...bound.map(([, ns]) => ns), 1);
+  const residuals = report.clocks.filter((clock) => clock.valid).map((clock) =>
+      `${clean(clock.device)}: residuals ${formatNs(clock.residual_p50_ns)} p50, ${
+          formatNs(clock.residual_max_ns)} largest, of ${formatCount(clock.samples_used)} samples`);
+  return plot('Bounds of device times, by job', h('span', {class: 'dim'}, shortened(residuals.join('; '), 120)),
+      (g, box) => {
+        const x = xTime(box), y = scale(0, most * 1.3, box.bottom, box.top);
+        frame(g, box, x, y, {x: formatNs, y: (ns) => '±' + formatNs(ns)});
+        points(g, bound.map(([time, ns]) => [x(time), y(ns), classColour(0)]), 2.5);
+      });
+}
+
+export function drawCharts() {
+  const shown = series.units.slice(0, MOST_UNITS);
+  replaceChildren(byId('charts'), h('div', {class: 'charts'},
+      report.transfers.map(throughput), shown.map(utilisation), stageLatencies(), latencyQuantiles(),
+      report.transfers.map(sizes), data.devices.map(roofline), clockBounds()));
+  for (const canvas of byId('charts').querySelectorAll('canvas')) {
+    canvas.dispatchEvent(new Event('draw'));
+  }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Colours that people with any kind of colour vision can tell apart (Okabe and Ito's eight), and
+// what they stand for in both themes.
+
+export const EIGHT = ['#0072b2', '#e69f00', '#d55e00', '#cc79a7', '#f0e442', '#009e73', '#56b4e9',
+                      '#999999'];
+const ON_DARK = new Set(['#0072b2', '#d55e00', '#009e73']);
+
+export const classColour = (index) => EIGHT[index % EIGHT.length];
+// Causes of stalls begin elsewhere, so that none looks like the class beside it.
+export const causeColour = (index) => EIGHT[(index * 3 + 2) % EIGHT.length];
+export const textOn = (colour) => ON_DARK.has(colour) ? '#ffffff' : '#111111';
+
+const hues = new Map(), inks = new Map();
+const media = matchMedia('(prefers-color-scheme: dark)');
+let chosen = null;
+const listeners = [];
+
+export const isDark = () => (chosen === null ? media.matches : chosen === 'dark');
+export const whenThemeChanges = (listener) => listeners.push(listener);
+
+function applyTheme() {
+  document.documentElement.dataset.theme = isDark() ? 'dark' : 'light';
+  hues.clear(), inks.clear();
+  for (const listener of listeners) listener();
+}
+
+export function toggleTheme() {
+  chosen = isDark() ? 'light' : 'dark';
+  applyTheme();
+}
+
+// What canvases draw with: the style sheet's variables.
+export function ink(name) {
+  let value = inks.get(name);
+  if (value === undefined) {
+    value = getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();
+    inks.set(name, value);
+  }
+  return value;
+}
+
+// One colour for each name. Names are told by their text; this only helps to see the same again.
+export function nameColour(name) {
+  let colour = hues.get(name);
+  if (colour === undefined) {
+    let hash = 7;
+    const folded = name.replace(/\d+/g, '#');
+    for (let i = 0; i < folded.length; ++i) hash = (hash * 31 + folded.charCodeAt(i)) >>> 0;
+    const hue = hash % 360;
+    colour = isDark() ? `hsl(${hue} 38% 36%)` : `hsl(${hue} 52% 80%)`;
+    hues.set(name, colour);
+  }
+  return colour;
+}
+
+media.addEventListener('change', applyTheme);
+applyTheme();

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the page holds of the trace. The columns of a table are decoded when they are first asked
+// for; view/page_columns.h says how they are written.
+
+function bytesOf(base64) {
+  const binary = atob(base64);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; ++i) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}
+
+// Calls put(row, number) with what is written of each row. A number of more than 49 bits is a
+// BigInt, any other a Number.
+function eachNumber(bytes, rows, put) {
+  let at = 0;
+  for (let row = 0; row < rows; ++row) {
+    let value = 0, scale = 1, byte = 128, length = 0;
+    for (; byte >= 128 && length < 7 && at < bytes.length; ++length, scale *= 128) {
+      byte = bytes[at++];
+      value += (byte & 127) * scale;
+    }
+    if (byte >= 128) {
+      let big = BigInt(value), shift = 49n;
+      for (; byte >= 128 && at < bytes.length; shift += 7n) {
+        byte = bytes[at++];
+        big |= BigInt(byte & 127) << shift;
+      }
+      put(row, big);
+    } else {
+      put(row, value);
+    }
+  }
+}
+
+function unzigzag(value) {
+  if (typeof value === 'number') return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+  return value & 1n ? -((value + 1n) >> 1n) : value >> 1n;
+}
+
+const SAFE = Number.MAX_SAFE_INTEGER;
+
+// The sum modulo 2^64, as a signed number: exact, whatever the size.
+function added(a, b) {
+  if (typeof a === 'number' && typeof b === 'number') {
+    const sum = a + b;
+    if (sum <= SAFE && sum >= -SAFE) return sum;
+  }
+  const sum = BigInt.asIntN(64, BigInt(a) + BigInt(b));
+  return sum <= BigInt(SAFE) && sum >= -BigInt(SAFE) ? Number(sum) : sum;
+}
+
+function decode([encoding, text], rows, out, none) {
+  const isBig = out instanceof BigInt64Array;
+  const store = (row, value) => { out[row] = isBig ? BigInt(value) : Number(value); };
+  if (encoding === 'c') {
+    out.fill(isBig ? BigInt(text) : Number(text));
+    return out;
+  }
+  let last = 0;
+  eachNumber(bytesOf(text), rows, (row, value) => {
+    if (encoding === 'p') {
+      store(row, unzigzag(value));
+    } else if (encoding === 'o' && value == 0) {
+      out[row] = none;
+    } else {
+      const written = encoding === 'd' ? value :
+          typeof value === 'bigint' ? value - 1n : value - 1;
+      last = added(last, unzigzag(written));
+      store(row, last);
+    }
+  });
+  return out;
+}
+
+export class Table {
+  constructor(json) {
+    this.rows = json.rows;
+    this.of = json.of;
+    this.columns = json.columns;
+    this.decoded = new Map();
+  }
+
+  // A column as Numbers; NaN where a row has none.
+  num(name) {
+    let column = this.decoded.get(name);
+    if (column === undefined) {
+      column = decode(this.columns[name], this.rows, new Float64Array(this.rows), NaN);
+      this.decoded.set(name, column);
+    }
+    return column;
+  }
+
+  // A value of 64 bits, exact and without a sign.
+  big(name, row) {
+    const key = 'big ' + name;
+    let column = this.decoded.get(key);
+    if (column === undefined) {
+      column = decode(this.columns[name], this.rows, new BigInt64Array(this.rows), 0n);
+      this.decoded.set(key, column);
+    }
+    return BigInt.asUintN(64, column[row]);
+  }
+}
+
+export const data = JSON.parse(document.getElementById('data').textContent);
+export const report = data.report;
+export const tables = {};
+for (const [name, json] of Object.entries(data.tables)) tables[name] = new Table(json);
+
+export const baseNs = BigInt(data.base_ns);
+// The host's clock at a time of the page.
+export const hostNs = (time) => baseNs + BigInt(Math.round(time));
+
+export function sharesOf(base64) {
+  return Float64Array.from(bytesOf(base64), (byte) => byte / 250);
+}
+
+const processNames = new Map();
+for (const [pid, tid, name] of data.processes) processNames.set(pid + '/' + tid, name);
+export const threadName = (pid, tid) => processNames.get(pid + '/' + tid) || '';

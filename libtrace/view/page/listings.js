@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The report's tables, and what can be said of how far to trust all of it.
+
+import {data, report} from './data.js';
+import {byId, h, replaceChildren, tableOf} from './dom.js';
+import {clean, formatBytes, formatCount, formatNs, formatRate, formatShare, formatSpan,
+        shortened} from './text.js';
+
+const MOST = 200;
+
+// A card with a table of `list`, of which the first rows are shown.
+function card(title, list, head, row, note, wide) {
+  if (list.length === 0) return null;
+  const more = list.length > MOST ? `, the first ${MOST} of ${formatCount(list.length)}` : '';
+  return h('article', {class: wide ? 'card wide' : 'card'},
+           h('h3', null, title, h('span', {class: 'dim'}, `${note ? ' ' + note : ''}${more}`)),
+           tableOf(head, list.slice(0, MOST).map(row)));
+}
+
+const name = (text, most = 40) => h('span', {title: clean(text)}, shortened(clean(text), most));
+const span = (stats, key) => (stats[key] ? formatSpan(stats[key]) : '');
+
+function unitsCard() {
+  const rows = report.utilisation.flatMap((use) => use.units.map((unit) => ({use, unit})));
+  return card('Units', rows,
+      [['unit'], ['busy', 'n'], ['stalled', 'n'], ['idle', 'n'], ['commands', 'n'],
+       ['most stalled by'], ['rate while busy', 'n'], ['of its peak', 'n']],
+      ({use, unit}) => {
+        const [cause, most] = Object.entries(unit.stalls).sort((a, b) => b[1].ns - a[1].ns)[0] || [];
+        return [name(`${report.utilisation.length > 1 ? use.device + ' ' : ''}${unit.unit}`),
+                formatShare(unit.busy.share), formatShare(unit.stalled.share),
+                formatShare(unit.idle.share), formatCount(unit.commands),
+                most && most.ns > 0 ? `${clean(cause)} ${formatShare(most.share)}` : '',
+                unit.busy_work_per_s ? formatRate(unit.busy_work_per_s, clean(unit.work_unit)) : '',
+                unit.busy_peak_share ? formatShare(unit.busy_peak_share) : ''];
+      }, 'of the time from the first fetch to the last completion');
+}
+
+function latencyCard() {
+  const stages = Object.entries(report.latency.stages).filter(([, stage]) => stage.count > 0);
+  const whole = [['API call to completion consumed', report.latency.api_to_consumed],
+                 ['API call to the waiter\'s return', report.latency.api_to_return]].filter(
+      ([, stats]) => stats.count > 0);
+  return card('Latency', [...stages, ...whole],
+      [['stage'], ['where'], ['n', 'n'], ['p50', 'n'], ['p90', 'n'], ['p99', 'n'], ['longest', 'n']],
+      ([stage, stats]) => [stage.replaceAll('_', ' '), stats.where || '', formatCount(stats.count),
+        span(stats, 'p50'), span(stats, 'p90'), span(stats, 'p99'), span(stats, 'max')],
+      `${formatCount(report.latency.jobs_whole)} of ${formatCount(report.latency.jobs)} jobs seen on both sides`);
+}
+
+function transfersCard() {
+  const rows = report.transfers.flatMap((of) => of.directions.flatMap((direction) => [
+    {direction, size: direction, all: true},
+    ...direction.sizes.map((size) => ({direction, size}))])).filter(({size}) => size.count > 0);
+  return card('Transfers', rows,
+      [['direction'], ['size'], ['transfers', 'n'], ['bytes', 'n'], ['time', 'n'], ['achieved', 'n'],
+       ['of link', 'n']],
+      ({direction, size, all}) => [name(direction.unit), all ? 'all' : size.up_to_bytes ?
+          `≤ ${formatBytes(size.up_to_bytes)}` : 'larger', formatCount(size.count),
+        formatBytes(size.bytes), formatSpan(size.time), formatRate(size.bytes_per_s, 'B'),
+        size.of_link === null || size.of_link === undefined ? '' : formatShare(size.of_link)]);
+}
+
+function memoryCard() {
+  const rows = report.memory.flatMap((of) => [...of.units, of.all]).filter(
+      (use) => use.moved_bytes > 0);
+  return card('Device memory', rows,
+      [['by'], ['moved', 'n'], ['row hits', 'n'], ['bandwidth', 'n'], ['of peak', 'n']],
+      (use) => [name(use.by), formatBytes(use.moved_bytes),
+        use.row_hits + use.row_misses > 0 ?
+            formatShare(use.row_hits / (use.row_hits + use.row_misses)) : '',
+        formatRate(use.bytes_per_s, 'B'), use.of_peak === undefined ? '' : formatShare(use.of_peak)],
+      'moved in whole bursts while the unit ran; "all" over the window');
+}
+
+export function drawTables() {
+  const ops = card('Ops by device time', report.op_groups,
+      [['op'], ['unit'], ['count', 'n'], ['time', 'n'], ['share', 'n'], ['longest', 'n'],
+       ['busy', 'n'], ['limited by'], ['of peak', 'n']],
+      (op) => [name(op.op), name(op.unit), formatCount(op.count), formatSpan(op.time),
+        formatShare(op.share), formatSpan(op.longest),
+        op.busy_share === null ? '' : formatShare(op.busy_share), clean(op.limiter),
+        op.peak_share === null ? '' : formatShare(op.peak_share)],
+      'start to end, with stalls; busy: of that and the wait before; of peak: of the unit\'s, stalls in it', true);
+  const ranges = card('Ranges', report.range_groups,
+      [['range'], ['count', 'n'], ['host time', 'n'], ['longest', 'n'], ['jobs', 'n'],
+       ['commands', 'n'], ['device time', 'n']],
+      (range) => [h('span', null, '\u00a0'.repeat(3 * Math.min(range.depth, 10)), name(range.range)),
+        formatCount(range.count), formatNs(range.host_ns), formatNs(range.longest_ns),
+        formatCount(range.jobs), formatCount(range.commands), formatSpan(range.device_time)],
+      'host time inclusive; device time of the work submitted inside');
+  const calls = card('API calls', report.calls,
+      [['call'], ['count', 'n'], ['total', 'n'], ['p50', 'n'], ['p99', 'n'], ['longest', 'n'],
+       ['bytes', 'n'], ['jobs', 'n'], ['failed', 'n']],
+      (call) => [name(call.call), formatCount(call.time.count), span(call.time, 'total'),
+        span(call.time, 'p50'), span(call.time, 'p99'), span(call.time, 'max'),
+        call.bytes ? formatBytes(call.bytes) : '', call.jobs ? formatCount(call.jobs) : '',
+        call.failed ? formatCount(call.failed) : '']);
+  replaceChildren(byId('tables'), h('div', {class: 'tables'}, ops, calls, ranges, latencyCard(),
+                                    unitsCard(), transfersCard(), memoryCard()));
+}
+
+function clocksCard() {
+  return card('Device clocks', report.clocks,
+      [['device'], ['rate', 'n'], ['samples', 'n'], ['rejected', 'n'], ['round trip', 'n'],
+       ['residual p99', 'n'], ['bound p50', 'n'], ['p99', 'n'], ['largest', 'n'], ['outside', 'n']],
+      (clock) => (clock.valid ? [name(clock.device), `${clock.rate_ppm.toFixed(3)} ppm`,
+        formatCount(clock.samples), formatCount(clock.samples_rejected),
+        formatNs(clock.round_trip_median_ns), formatNs(clock.residual_p99_ns),
+        '±' + formatNs(clock.bound_p50_ns), '±' + formatNs(clock.bound_p99_ns),
+        '±' + formatNs(clock.bound_max_ns), formatCount(clock.events_outside)] :
+        [name(clock.device), name(clock.error, 90), '', '', '', '', '', '', '', '']));
+}
+
+function tracerCard() {
+  const {tracer} = report;
+  if (!tracer.known) return null;
+  const rows = [
+    ['CPU of the daemon', `${formatNs(tracer.cpu_ns)}, ${formatShare(tracer.cpu_share)} of one CPU`],
+    ['probes', `${formatCount(tracer.probe_runs)} times, ${formatNs(tracer.probe_ns)} in all`],
+    ['written', `${formatBytes(tracer.bytes_written)}, ${tracer.bytes_per_row.toFixed(1)} bytes a row`],
+    ...(tracer.calibrated ? [
+      ['the run is longer by', `${formatSpan(tracer.run)}, ${formatShare(tracer.run_share)} of it`],
+      ['events on traced threads', formatSpan(tracer.events)],
+      ['the recorder\'s work', `${formatSpan(tracer.recorder)}, woken ${formatCount(tracer.wakes)} times`],
+    ] : [['', 'its effect on the run was not calibrated in this recording']])];
+  return card('The tracer\'s own cost', rows, [['what'], ['']], (row) => row);
+}
+
+export function drawTrust() {
+  const {verdict, losses, causality, conservation, trace, tracer} = report;
+  const attached = tracer.probes.filter((probe) => !probe.attached);
+  const counted = h('article', {class: 'card'}, h('h3', null, 'Order of events'),
+      h('p', null, `${formatCount(causality.constraints)} pairs in ${formatCount(causality.jobs)} jobs: ` +
+        `${formatCount(causality.certain)} certain, ${formatCount(causality.possible)} within the ` +
+        `clocks' bounds, ${formatCount(causality.violations)} violations`),
+      causality.examples.slice(0, 20).map((each) => h('p', {class: 'caveat fault'},
+        `${clean(each.device)} job ${each.job}: ${clean(each.what)} by at least ${formatNs(each.by_ns)}`)),
+      h('p', {class: 'dim'}, `Recorded on ${clean(trace.host)}, ${clean(trace.kernel)}, ` +
+        `${clean(trace.cpu)}, ${trace.num_cpus} CPU${trace.num_cpus === 1 ? '' : 's'}; version ${clean(trace.tool_version)}. ` +
+        `Times count from ${data.base_ns} ns of CLOCK_MONOTONIC.`));
+  const file = h('article', {class: 'card'}, h('h3', null, 'The file'),
+      h('p', null, `${formatCount(losses.damaged_stretches)} damaged stretches, ` +
+        `${formatBytes(losses.damaged_bytes)}; ${formatCount(losses.missing_packets)} packets missing, ` +
+        `${formatCount(losses.bad_packets)} refused; ${formatCount(losses.unusable_rows)} rows not usable`));
+  const list = [
+    card('Caveats', verdict.caveats, [['kind'], ['what']],
+         (caveat) => [clean(caveat.kind), h('span', {class: caveat.fault ? 'caveat fault wrap' : 'wrap'},
+                                            clean(caveat.text))], 'of the verdict'),
+    clocksCard(),
+    card('Losses at each hop', losses.hops,
+         [['hop'], ['in', 'n'], ['out', 'n'], ['lost', 'n'], ['refused', 'n']],
+         (hop) => [name(hop.hop), formatCount(hop.in), formatCount(hop.out), formatCount(hop.lost),
+                   formatCount(hop.bad)]),
+    card('Spans of losses', losses.spans, [['hop'], ['events', 'n'], ['from, ns', 'n'], ['to, ns', 'n']],
+         (each) => [name(each.hop), formatCount(each.count), each.first_at_ns ?? 'unknown',
+                    each.last_at_ns ?? 'unknown']),
+    file, counted,
+    card('Conservation laws', conservation, [['law'], ['state'], ['checked', 'n'], ['broken', 'n'], ['']],
+         (law) => [h('span', {class: 'wrap'}, clean(`${law.device ? law.device + ': ' : ''}${law.text}`)),
+                   law.state, formatCount(law.checked), formatCount(law.broken),
+                   h('span', {class: 'wrap'}, clean(law.note || ''))]),
+    tracerCard(),
+    card('Sources that were not attached', attached, [['source'], ['why']],
+         (probe) => [name(probe.probe), h('span', {class: 'wrap'}, clean(probe.reason || ''))]),
+  ];
+  replaceChildren(byId('trust'), h('div', {class: 'tables'}, list));
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Puts the page together: tabs, search, theme, address.
+
+import {data, report} from './data.js';
+import {byId, h, replaceChildren} from './dom.js';
+import {clean, shortened} from './text.js';
+import {toggleTheme, whenThemeChanges} from './colours.js';
+import {drawOverview, resizeOverview} from './overview.js';
+import {forgetColours} from './draw.js';
+import {invalidate, onRedraw, placeOf, show, view} from './viewport.js';
+import {drawTimeline, goToHit, inspect, keyUp, onChange, select, selectArea, startTimeline,
+        timelineKey} from './timeline.js';
+import {search} from './search.js';
+import {readAddress, tellAddress} from './address.js';
+import {drawCharts} from './charts.js';
+import {drawTables, drawTrust} from './listings.js';
+
+const TABS = {
+  overview: ['Overview', () => resizeOverview()],
+  timeline: ['Timeline', () => invalidate()],
+  charts: ['Charts', () => drawCharts()],
+  tables: ['Tables', () => drawTables()],
+  trust: ['Trust', () => drawTrust()],
+};
+let tab = 'overview';
+
+function open(name) {
+  tab = TABS[name] ? name : 'overview';
+  for (const each of Object.keys(TABS)) {
+    byId(each).hidden = each !== tab;
+    byId('tab-' + each).setAttribute('aria-selected', String(each === tab));
+    byId('tab-' + each).tabIndex = each === tab ? 0 : -1;
+  }
+  TABS[tab][1]();
+  tellAddress(tab, byId('search').value);
+}
+
+const KEY_HELP = [
+  ['W, S', 'zoom in, out, at the mouse'], ['A, D', 'pan'], ['Ctrl + wheel', 'zoom'],
+  ['Shift + wheel, Shift + drag, drag the ruler', 'pan'], ['drag', 'select an area'],
+  ['← →', 'the event before, after'], ['↑ ↓', 'the track above, below'],
+  ['[ ]', 'along the arrows'], ['F', 'show the selection'], ['R, 0', 'the run, the whole recording'],
+  ['/', 'search'], ['N, P', 'next, previous hit'], ['1 to 5', 'the views'], ['Esc', 'select nothing'],
+];
+
+function showHelp() {
+  const dialog = byId('keys');
+  replaceChildren(dialog, h('h2', null, 'Keys and mouse'),
+      h('table', null, KEY_HELP.map(([keys, what]) => h('tr', null,
+          h('td', null, h('kbd', null, keys)), h('td', null, what)))),
+      h('button', {type: 'button', click: () => dialog.close()}, 'Close'));
+  dialog.showModal();
+}
+
+function keyDown(event) {
+  const target = event.target;
+  if (target instanceof HTMLInputElement) {
+    if (event.key === 'Escape') target.blur();
+    return;
+  }
+  if (byId('keys').open) return;
+  const number = Number(event.key);
+  const plain = !event.ctrlKey && !event.metaKey && !event.altKey;
+  if (plain && number >= 1 && number <= 5) {
+    open(Object.keys(TABS)[number - 1]);
+  } else if (event.key === '/') {
+    byId('search').focus();
+  } else if (event.key === '?') {
+    showHelp();
+  } else if (tab !== 'timeline' || !timelineKey(event)) {
+    return;
+  }
+  event.preventDefault();
+}
+
+function buildTabs() {
+  for (const [name, [text]] of Object.entries(TABS)) {
+    byId('tabs').append(h('button', {id: 'tab-' + name, type: 'button', role: 'tab',
+                                     'aria-controls': name, click: () => open(name)}, text));
+  }
+  byId('tabs').addEventListener('keydown', (event) => {
+    const names = Object.keys(TABS);
+    const by = {ArrowRight: 1, ArrowLeft: -1}[event.key];
+    if (!by) return;
+    open(names[(names.indexOf(tab) + by + names.length) % names.length]);
+    byId('tab-' + tab).focus();
+    event.stopPropagation();
+  });
+}
+
+function buildTitle() {
+  const {trace} = report;
+  const command = clean(trace.command.join(' ')) || 'a recording of the system';
+  const when = trace.start_at_ns + trace.realtime_offset_ns;
+  const date = when > 0 ? new Date(when / 1e6).toISOString().slice(0, 16).replace('T', ' ') + ' UTC' : '';
+  const devices = report.devices.map((device) => `${clean(device.name)} PCIe gen ${
+      device.link_generation} x${device.link_width}`).join(', ');
+  document.title = shortened(command, 60) + ' - acceltrace';
+  replaceChildren(byId('title'), shortened(command, 80), h('span', {class: 'dim'},
+      `  ${date}${trace.host ? ' on ' + shortened(clean(trace.host), 40) : ''}  ${
+          shortened(devices, 80)}`));
+  byId('title').title = byId('title').textContent;
+}
+
+function buildNotice() {
+  const thinned = Object.entries(data.tables).filter(([, table]) => table.rows < table.of);
+  if (thinned.length === 0) return;
+  const names = {host: 'driver events', pieces: 'classes of time', recorder: 'the tracer at work'};
+  const all = thinned.map(([name, table]) => `${names[name] || name.replace('_', ' ')}: ${
+      table.rows.toLocaleString('en')} of ${table.of.toLocaleString('en')}`).join(', ');
+  byId('notice').hidden = false;
+  byId('notice').textContent = `Thinned to keep this file small (${all}): of each track the ` +
+      'longest events of each small stretch of time are here, every loss that fits, and behind ' +
+      'them in grey how much of each stretch all events took. Reports, charts and sums are of all.';
+}
+
+function searchFor(text) {
+  byId('search').value = text;
+  open('timeline');
+  search(text);
+  goToHit(1);
+}
+
+function applyAddress() {
+  const address = readAddress();
+  if (address.window) show(...address.window);
+  if (address.query) {
+    byId('search').value = address.query;
+    search(address.query);
+  }
+  if (address.selected) {
+    const place = placeOf(address.selected.kind, address.selected.row);
+    if (place) select(place);
+    if (address.window) show(...address.window);
+  } else if (address.area) {
+    selectArea({from: address.area[0], to: address.area[1], top: 0, bottom: view.total});
+  }
+  open(address.tab);
+}
+
+function start() {
+  buildTabs();
+  buildTitle();
+  buildNotice();
+  drawOverview((share) => {
+    const [from, to] = [data.series.begin, data.series.end];
+    const middle = from + (to - from) * Math.min(1, Math.max(0, share));
+    show(middle - (to - from) / 40, middle + (to - from) / 40);
+    open('timeline');
+  }, searchFor);
+  startTimeline();
+  onRedraw(() => tab === 'timeline' && drawTimeline());
+  onChange(() => tellAddress(tab, byId('search').value));
+  byId('search-form').addEventListener('submit', (event) => {
+    event.preventDefault();
+    if (tab !== 'timeline') open('timeline');
+    goToHit(1);
+  });
+  byId('search').addEventListener('input', (event) => search(event.target.value));
+  byId('theme').addEventListener('click', toggleTheme);
+  byId('help').addEventListener('click', showHelp);
+  whenThemeChanges(() => {
+    forgetColours();
+    open(tab);
+    invalidate();
+  });
+  addEventListener('keydown', keyDown);
+  addEventListener('keyup', keyUp);
+  addEventListener('resize', () => TABS[tab][1]());
+  addEventListener('hashchange', applyAddress);
+  applyAddress();
+  window.acceltrace = inspect;
+  // When the first frame is on the screen.
+  requestAnimationFrame(() => requestAnimationFrame(() => {
+    document.documentElement.dataset.ready = String(Math.round(performance.now()));
+  }));
+}
+
+start();

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The first screen: what limits this run, where, how sure that is, and what would help.
+
+import {data, report, sharesOf} from './data.js';
+import {causeColour, classColour, ink, textOn} from './colours.js';
+import {byId, h, replaceChildren, tableOf} from './dom.js';
+import {isTransfer, ranked} from './advice.js';
+import {clean, formatCount, formatNs, formatShare, formatSpan, sentence,
+        shortened} from './text.js';
+
+const STANDING = {
+  certain: ['Certain', 'Nothing is missing, and no other class could be the largest.'],
+  close: ['Close', 'Nothing is missing, but another class is within the clocks\' bounds.'],
+  holds: ['Holds', 'Something is missing that could not change the answer.'],
+  inconclusive: ['Withheld', 'The trace does not hold enough to say.'],
+};
+
+function evidence() {
+  const {breakdown, verdict} = report;
+  if (verdict.class === null) return null;
+  const possible = verdict.possible[verdict.class];
+  const lo = formatNs(possible.lo_ns), hi = formatNs(possible.hi_ns);
+  return h('p', {class: 'dim'},
+           `Of ${formatNs(breakdown.run_ns)}, ${clean(classText(verdict.class))}: ` +
+           formatSpan(breakdown.classes[verdict.class]) + (lo === hi ?
+             '; what clocks and losses hide changes less than is shown.' :
+             `; at least ${lo} and at most ${hi}, whatever clocks and losses hide.`));
+}
+
+const classText = (name) => (data.classes.find((each) => each.name === name) || {text: name}).text;
+
+// The tracer's own share: of the run where it was calibrated, else of a CPU.
+function tracerTile() {
+  const {tracer} = report;
+  if (tracer.calibrated) {
+    return ['Tracer', formatShare(tracer.run_share), `the run is ${formatSpan(tracer.run)} longer`];
+  }
+  if (!tracer.known) return ['Tracer', 'unknown', 'the recording did not end in good order'];
+  return ['Tracer', formatShare(tracer.cpu_share + tracer.probe_share),
+          `of a CPU; probes ${formatNs(tracer.probe_ns)} in all`];
+}
+
+function tiles() {
+  const {losses, causality, clocks, breakdown, trace} = report;
+  const damage = losses.damaged_stretches + losses.bad_packets + losses.missing_packets;
+  const lost = losses.lost + losses.bad + losses.unusable_rows;
+  const bounds = clocks.filter((clock) => clock.valid).map((clock) => clock.bound_p99_ns);
+  const recorded = trace.stop_at_ns ? `of ${formatNs(trace.stop_at_ns - trace.start_at_ns)} recorded` :
+      'the recording did not end in good order';
+  const broken = report.conservation.filter((law) => law.state === 'broken').length;
+  return [
+    ['Run', formatNs(breakdown.run_ns), recorded],
+    [...tracerTile()],
+    ['Lost', lost + damage === 0 ? 'none' : formatCount(lost),
+     damage > 0 ? `file damaged at ${formatCount(damage)} places` :
+         lost > 0 ? 'where and when: see Trust' : losses.has_accounts ? 'every hop accounts for its events' : 'hops unknown',
+     lost + damage > 0],
+    ['Clock', bounds.length ? '±' + formatNs(Math.max(...bounds)) :
+        clocks.length ? 'unknown' : 'host only', 'of device times, p99',
+     clocks.some((clock) => !clock.valid)],
+    ['Checks', causality.violations + broken === 0 ? 'hold' :
+        `${formatCount(causality.violations + broken)} broken`,
+     `${formatCount(causality.constraints)} orders, ${report.conservation.length} laws`,
+     causality.violations + broken > 0],
+  ].map(([name, value, note, bad]) => h('div', {class: bad ? 'tile bad' : 'tile'},
+                                        h('span', {class: 'tile-name'}, name),
+                                        h('strong', null, value),
+                                        h('span', {class: 'dim'}, note)));
+}
+
+// The sentence without the caveats that are in it: they stand below, each on its own.
+function headline() {
+  const {verdict} = report;
+  const text = clean(verdict.text).replace(/(\d) %/g, '$1\u00a0%');
+  if (verdict.caveats.length === 0) return sentence(text);
+  if (verdict.standing === 'inconclusive') {
+    return sentence('no verdict: ' + text.replace(/^inconclusive: /, '').split('; ').pop());
+  }
+  return sentence(text.replace(/(, whatever is missing|, although).*$/, '$1').replace(
+      /, although$/, ''));
+}
+
+function verdictCard() {
+  const {verdict} = report;
+  const [standing, why] = STANDING[verdict.standing] || [verdict.standing, ''];
+  const shown = verdict.caveats.slice(0, 3);
+  return h('article', {class: 'card verdict', 'data-standing': verdict.standing},
+           h('div', {class: 'verdict-text'},
+             h('h2', null, headline(), ' ', h('span', {class: 'badge', title: why}, standing)),
+             evidence(),
+             shown.map((caveat) => h('p', {class: caveat.fault ? 'caveat fault' : 'caveat',
+                                           title: clean(caveat.text)},
+                                     h('b', null, clean(caveat.kind)), ' ', clean(caveat.text))),
+             verdict.caveats.length > 3 ? h('p', {class: 'caveat'}, h('a', {href: '#trust'},
+                 `${verdict.caveats.length - 3} more on the Trust view`)) : null),
+           h('div', {class: 'tiles'}, tiles()));
+}
+
+function breakdownCard() {
+  const {breakdown} = report;
+  const entries = data.classes.map((each, index) => ({...each, index,
+                                                      span: breakdown.classes[each.name]}));
+  const shown = entries.filter((each) => each.span && each.span.ns > 0);
+  const bar = h('div', {class: 'stack', role: 'img',
+                        'aria-label': shown.map((each) => `${each.text} ${
+                            formatShare(each.span.share)}`).join(', ')},
+                shown.map((each) => {
+                  const colour = classColour(each.index);
+                  return h('span', {style: {'flex-grow': String(Math.max(each.span.share, 0.002)),
+                                            background: colour, color: textOn(colour)},
+                                    title: `${each.text}: ${formatSpan(each.span)}`},
+                           each.span.share > 0.06 ? formatShare(each.span.share) : '');
+                }));
+  const rows = shown.sort((a, b) => b.span.ns - a.span.ns).map((each) => [
+    h('span', null, h('i', {class: 'key', style: {background: classColour(each.index)}}), each.text),
+    formatShare(each.span.share), formatSpan(each.span)]);
+  return h('article', {class: 'card'}, h('h3', null, 'Where the time went'), bar,
+           rows.length ? tableOf([['each instant counts once'], ['share', 'n'], ['time', 'n']], rows) :
+           h('p', {class: 'dim'}, 'No device was used in what the trace holds.'));
+}
+
+function helpCard() {
+  const withheld = report.verdict.class === null;
+  const items = ranked().slice(0, 3).map((each) => h(
+      'li', null,
+      h('p', null, h('b', null, `at most ${formatShare(each.share)} `), classText(each.name)),
+      h('p', null, each.what),
+      each.where.map((where) => h('p', {class: 'dim'}, where))));
+  return h('article', {class: 'card'},
+           h('h3', null, 'What would help',
+             h('span', {class: 'dim'}, withheld ? ' if what is missing does not change it' :
+               ' and the most it could give')),
+           items.length ? h('ol', {class: 'ranked'}, items) : h('p', {class: 'dim'}, 'Nothing to rank.'));
+}
+
+const LABEL = 120;
+// Screens with more room show more.
+const isTall = () => innerHeight > 1000;
+
+function opsCard(go) {
+  const ops = report.op_groups.slice(0, isTall() ? 20 : 8);
+  const rows = ops.map((op) => [
+    h('button', {class: 'link', type: 'button', title: clean(op.op),
+                 click: () => go(op.op)}, shortened(clean(op.op), 22)),
+    h('span', {title: isTransfer(op) ? 'a transfer' : 'on the device'}, shortened(clean(op.unit), 12)),
+    formatShare(op.share), formatSpan(op.time), shortened(clean(op.limiter), 12)]);
+  return h('article', {class: 'card'},
+           h('h3', null, 'Most device time', h('span', {class: 'dim'},
+               ` the first ${ops.length} of ${report.op_groups.length} ops`)),
+           rows.length ? tableOf([['op'], ['unit'], ['share', 'n'], ['time', 'n'], ['limited by']],
+                                 rows) :
+           h('p', {class: 'dim'}, 'No command was recorded.'));
+}
+
+// Strips of the run: the classes of its time, and what each unit did.
+function glanceCard(open) {
+  const canvas = h('canvas', {class: 'glance', tabindex: '0', role: 'img',
+                              'aria-label': 'The run from left to right: the classes of its time ' +
+                                  'and what each unit did. Enter opens the timeline.'});
+  canvas.addEventListener('click', (event) => {
+    const box = canvas.getBoundingClientRect();
+    open((event.clientX - box.left - LABEL) / (box.width - LABEL));
+  });
+  canvas.addEventListener('keydown', (event) => event.key === 'Enter' && open(0.5));
+  return h('article', {class: 'card wide'},
+           h('h3', null, 'The run at a glance', h('span', {class: 'dim'},
+               ' click a place to see it in the timeline; units: '),
+             [['busy', classColour(0)], ['runs, held up', causeColour(0)],
+              ['waits', ink('idle')]].map(([text, colour]) => [
+               h('i', {class: 'key', style: {background: colour}}),
+               h('span', {class: 'dim'}, text + '  ')])), canvas);
+}
+
+
+function drawGlance(canvas) {
+  const {series} = data;
+  const units = series.units.slice(0, 12), STRIP = isTall() ? 32 : 18;
+  const ratio = devicePixelRatio, width = canvas.clientWidth;
+  const height = (units.length + 1) * (STRIP + 3);
+  canvas.style.height = height + 'px';
+  canvas.width = width * ratio, canvas.height = height * ratio;
+  const g = canvas.getContext('2d');
+  g.scale(ratio, ratio);
+  g.font = '12px sans-serif', g.textBaseline = 'middle';
+  const column = (width - LABEL) / series.bins;
+  const strip = (y, label, layers) => {
+    g.fillStyle = ink('text');
+    g.fillText(label, 0, y + STRIP / 2, LABEL - 8);
+    g.fillStyle = ink('track');
+    g.fillRect(LABEL, y, width - LABEL, STRIP);
+    for (let bin = 0; bin < series.bins; ++bin) {
+      let below = 0;
+      for (const [shares, colour] of layers) {
+        if (shares[bin] === 0) continue;
+        g.fillStyle = colour;
+        g.fillRect(LABEL + bin * column, y + STRIP * (1 - below - shares[bin]), column + 0.5,
+                   STRIP * shares[bin]);
+        below += shares[bin];
+      }
+    }
+  };
+  strip(0, 'time went to', series.classes.map((text, i) => [sharesOf(text), classColour(i)]));
+  units.forEach((unit, i) => {
+    const device = data.devices[unit.device];
+    const label = (data.devices.length > 1 ? clean(device.name) + ' ' : '') +
+        clean(device.units[unit.unit].name);
+    strip((i + 1) * (STRIP + 3), shortened(label, 18),
+          [[sharesOf(unit.busy), classColour(0)], [sharesOf(unit.stalled), causeColour(0)],
+           [sharesOf(unit.waiting), ink('idle')]]);
+  });
+}
+
+export function drawOverview(open, searchFor) {
+  replaceChildren(byId('overview'), verdictCard(),
+                  h('div', {class: 'row'}, breakdownCard(), helpCard(), opsCard(searchFor)),
+                  glanceCard(open));
+  resizeOverview();
+}
+
+export function resizeOverview() {
+  const canvas = document.querySelector('.glance');
+  if (canvas && canvas.clientWidth > 0) drawGlance(canvas);
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What lies in a selected area: for each track how many events and how much of the time, and
+// which names took it.
+
+import {byId, h, replaceChildren, tableOf} from './dom.js';
+import {formatCount, formatNs, formatShare, shortened} from './text.js';
+import {nameOf} from './events.js';
+import {firstAt, view} from './viewport.js';
+
+export function statsOf(area) {
+  const tracks = [], names = new Map();
+  for (const {track, y, height} of view.rows) {
+    if (!track || track.shape !== 'events' || y + height < area.top || y > area.bottom) continue;
+    let events = 0, within = 0, until = area.from, covered = 0;
+    for (let i = firstAt(track, area.from); i < track.n && track.begin[i] <= area.to; ++i) {
+      if (track.end[i] < area.from) continue;
+      const from = Math.max(area.from, track.begin[i]), to = Math.min(area.to, track.end[i]);
+      ++events, within += to - from;
+      if (to > until) covered += to - Math.max(until, from), until = to;
+      const name = nameOf(track.kinds[i], track.rows[i]);
+      const key = name + '\n' + track.label;
+      const of = names.get(key) || {name, track: track.label, events: 0, within: 0, longest: 0};
+      ++of.events, of.within += to - from, of.longest = Math.max(of.longest, to - from);
+      names.set(key, of);
+    }
+    if (events > 0) tracks.push({label: track.label, events, within, covered});
+  }
+  return {tracks, names: [...names.values()].sort((a, b) => b.within - a.within)};
+}
+
+export function showStats(area) {
+  const width = area.to - area.from, {tracks, names} = statsOf(area);
+  const events = tracks.reduce((sum, track) => sum + track.events, 0);
+  byId('details').classList.remove('empty');
+  replaceChildren(byId('details'),
+      h('div', {class: 'area'}, h('h3', null, `${formatNs(width)} selected, ${
+          formatCount(events)} events`),
+        tableOf([['track'], ['events', 'n'], ['time taken', 'n'], ['share', 'n']],
+                tracks.map((track) => [shortened(track.label, 40), formatCount(track.events),
+                  formatNs(track.covered), formatShare(width > 0 ? track.covered / width : -1)]))),
+      h('div', null, h('h3', null, 'By name'),
+        tableOf([['name'], ['track'], ['events', 'n'], ['sum', 'n'], ['mean', 'n'], ['longest', 'n']],
+                names.slice(0, 40).map((of) => [shortened(of.name, 32), shortened(of.track, 24),
+                  formatCount(of.events), formatNs(of.within), formatNs(of.within / of.events),
+                  formatNs(of.longest)]))));
+  byId('announce').textContent = `${formatNs(width)} selected, ${events} events`;
+}

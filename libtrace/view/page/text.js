@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Quantities and names as people read them.
+
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu;
+
+// A name of the trace, which may be anything: what is not seen is named, so that nothing hides,
+// moves or reorders the text around it.
+export function clean(name) {
+  return String(name)
+      .replace(HIDDEN, (c) => '⟨' + c.codePointAt(0).toString(16).toUpperCase() + '⟩')
+      .replace(/(\p{M}{2})\p{M}+/gu, '$1…');
+}
+
+// At most `most` characters: the middle gives way, so that what differs at the ends stays.
+export function shortened(name, most) {
+  const all = Array.from(name);
+  if (all.length <= most) return name;
+  const head = Math.ceil((most - 1) / 2);
+  return all.slice(0, head).join('') + '…' + all.slice(all.length - (most - 1 - head)).join('');
+}
+
+const SCALES = [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']];
+
+// Four digits and a unit.
+export function formatNs(ns) {
+  if (!Number.isFinite(ns)) return 'unknown';
+  const size = Math.abs(ns);
+  const [scale, unit] = SCALES.find(([s]) => size >= s * 0.99995) || SCALES[3];
+  if (scale === 1) return Math.round(ns) + ' ns';
+  const value = ns / scale;
+  const digits = Math.max(0, 3 - Math.max(0, Math.floor(Math.log10(Math.abs(value) + 1e-12))));
+  return value.toFixed(digits) + ' ' + unit;
+}
+
+// A duration of the report: {ns, lo_ns, hi_ns}, with its bound where it has one.
+export function formatSpan(span) {
+  if (span.lo_ns === undefined) return formatNs(span.ns);
+  return formatWithBound(span.ns, Math.max(span.ns - span.lo_ns, span.hi_ns - span.ns));
+}
+
+export function formatWithBound(ns, bound) {
+  if (!(bound > 0)) return formatNs(ns);
+  if (bound > 4e18) return formatNs(ns) + ' ±∞';
+  const [scale, unit] = SCALES.find(([s]) => Math.abs(ns) >= s) || SCALES[3];
+  const wide = bound / scale;
+  const digits = scale === 1 ? 0 : Math.min(3, Math.max(0, Math.ceil(-Math.log10(wide))));
+  const up = Math.ceil(wide * 10 ** digits - 1e-9) / 10 ** digits;
+  return `${(ns / scale).toFixed(digits)} ±${up.toFixed(digits)} ${unit}`;
+}
+
+export function formatCount(count) {
+  return Math.round(count).toString().replace(/\B(?=(\d{3})+$)/g, ',');
+}
+
+export function formatBytes(bytes) {
+  if (bytes < 1024) return bytes + ' B';
+  const units = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
+  let i = -1;
+  do {
+    bytes /= 1024;
+    ++i;
+  } while (bytes >= 1024 && i < units.length - 1);
+  return bytes.toFixed(2) + ' ' + units[i];
+}
+
+export function formatRate(perSecond, unit) {
+  const scales = [[1e15, 'P'], [1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k'], [1, '']];
+  const [scale, prefix] = scales.find(([s]) => perSecond >= s) || scales[5];
+  return `${Number((perSecond / scale).toPrecision(3))} ${prefix}${unit}/s`;
+}
+
+export function formatShare(share) {
+  if (!(share >= 0)) return '-';
+  if (share > 0 && share < 0.0005) return '< 0.1 %';
+  return (share * 100).toFixed(1) + ' %';
+}
+
+// The report's text begins small: it is the rest of a sentence there.
+export function sentence(text) {
+  return text === '' ? '' : text[0].toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.');
+}

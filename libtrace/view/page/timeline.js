@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The timeline as a whole: selection, keys, mouse.
+
+import {byId, h} from './dom.js';
+import {formatNs} from './text.js';
+import {colourOf, kindOf, nameOf} from './events.js';
+import {GUTTER, firstAt, invalidate, isDrawn, layOut, nsPerPixel, pan, placeOf, reveal, rowAt, run, show,
+        timeAt, view, whole, xOf, zoom} from './viewport.js';
+import {drawRuler, drawTracks, scrollBox, shownWindow} from './draw.js';
+import {linksOfSelection} from './arrows.js';
+import {showDetails, showNothing} from './details.js';
+import {showStats} from './stats.js';
+import {step} from './search.js';
+import {isTold} from './address.js';
+
+let changed = () => {};
+export function onChange(listener) { changed = listener; }
+
+export const scrollTo = (y) => { scrollBox().scrollTop = y; };
+
+export function select(place, closer = false) {
+  view.selected = place, view.area = null;
+  if (place === null) {
+    showNothing();
+  } else {
+    showDetails(place, (other) => select(other));
+    reveal(place, scrollTo, closer);
+  }
+  invalidate();
+}
+
+export function selectArea(area) {
+  view.area = area, view.selected = null;
+  showStats(area);
+  invalidate();
+}
+
+export function drawTimeline() {
+  const box = scrollBox();
+  view.width = box.clientWidth, view.height = box.clientHeight, view.top = box.scrollTop;
+  if (view.width === 0 || view.height === 0) return;
+  drawRuler();
+  drawTracks();
+  changed();
+}
+
+// The event at a place of the canvas, the innermost.
+function eventAt(x, y) {
+  const row = rowAt(y + view.top);
+  if (!row || !row.track || row.track.shape !== 'events' || x < GUTTER) return null;
+  const {track} = row;
+  const lane = Math.floor((y + view.top - row.y) / track.laneHeight);
+  const slack = nsPerPixel() * 3, at = timeAt(x);
+  let best = null, least = Infinity;
+  for (let i = firstAt(track, at - slack); i < track.n && track.begin[i] <= at + slack; ++i) {
+    if (track.lane[i] !== lane || track.end[i] < at - slack) continue;
+    const off = Math.max(track.begin[i] - at, at - track.end[i], 0);
+    if (off <= least) least = off, best = {track, i};
+  }
+  return best;
+}
+
+function showTip(event, place) {
+  const tip = byId('tip');
+  tip.hidden = place === null;
+  if (place === null) return;
+  const {track, i} = place, kind = track.kinds[i], row = track.rows[i];
+  const length = track.end[i] - track.begin[i];
+  tip.textContent = `${nameOf(kind, row)} · ${length > 0 ? formatNs(length) : kindOf(kind).what}`;
+  tip.style.left = Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8) + 'px';
+  tip.style.top = Math.min(event.clientY + 16, innerHeight - tip.offsetHeight - 8) + 'px';
+}
+
+// Presses become clicks, areas or pans: {x, y, time, pans}.
+let press = null;
+
+function pressed(event) {
+  if (event.button !== 0 && event.button !== 1) return;
+  const box = scrollBox().getBoundingClientRect();
+  press = {x: event.clientX - box.left, y: event.clientY - box.top, from: view.from, to: view.to,
+           pans: event.shiftKey || event.button === 1, moved: false};
+  press.time = timeAt(press.x);
+  scrollBox().setPointerCapture(event.pointerId);
+}
+
+function moved(event) {
+  const box = scrollBox().getBoundingClientRect();
+  const x = event.clientX - box.left, y = event.clientY - box.top;
+  view.cursor = x;
+  if (press === null) {
+    view.hover = eventAt(x, y);
+    showTip(event, view.hover);
+    invalidate();
+    return;
+  }
+  if (!press.moved && Math.hypot(x - press.x, y - press.y) < 4) return;
+  press.moved = true;
+  byId('tip').hidden = true;
+  if (press.pans) {
+    const by = (press.x - x) * nsPerPixel();
+    show(press.from + by, press.to + by);
+  } else if (press.x >= GUTTER) {
+    const time = timeAt(Math.max(GUTTER, x));
+    view.area = {from: Math.min(press.time, time), to: Math.max(press.time, time),
+                 top: Math.min(press.y, y) + view.top, bottom: Math.max(press.y, y) + view.top};
+    invalidate();
+  }
+}
+
+function released(event) {
+  if (press === null) return;
+  const {moved: dragged, pans, x, y} = press;
+  press = null;
+  if (dragged) {
+    if (!pans && view.area) selectArea(view.area);
+    return;
+  }
+  const row = rowAt(y + view.top);
+  if (row && !row.track) {
+    row.group.closed = !row.group.closed;
+    layOut();
+    invalidate();
+    return;
+  }
+  select(eventAt(x, y), event.detail === 2);
+}
+
+function wheel(event) {
+  if (event.ctrlKey || event.metaKey) {
+    event.preventDefault();
+    const box = scrollBox().getBoundingClientRect();
+    const at = Math.max(GUTTER, event.clientX - box.left);
+    zoom(Math.exp(Math.max(-60, Math.min(60, event.deltaY)) * 0.006), timeAt(at));
+  } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+    event.preventDefault();
+    pan((event.deltaX || event.deltaY) / 1200);
+  }
+}
+
+// The event before or after the selected one on its track; from nothing the first that is seen.
+function stepEvent(by) {
+  if (view.selected === null) {
+    for (const {track} of view.rows) {
+      if (!track || track.shape !== 'events' || track.n === 0) continue;
+      const i = firstAt(track, view.from);
+      if (i < track.n && track.begin[i] <= view.to) return select({track, i});
+    }
+    return undefined;
+  }
+  const {track, i} = view.selected;
+  if (i + by >= 0 && i + by < track.n) select({track, i: i + by});
+  return undefined;
+}
+
+// The nearest event in time on the next track.
+function stepTrack(by) {
+  if (view.selected === null) return stepEvent(1);
+  const tracks = view.rows.filter(({track}) => track && track.shape === 'events' && track.n > 0)
+      .map(({track}) => track);
+  const {track, i} = view.selected;
+  const next = tracks[tracks.indexOf(track) + by];
+  if (!next) return undefined;
+  const at = track.begin[i];
+  const near = Math.min(next.n - 1, firstAt(next, at));
+  return select({track: next, i: near});
+}
+
+// Along the arrows: to where the selection leads, or where it comes from.
+function follow(forwards) {
+  if (view.selected === null) return;
+  const {track, i} = view.selected;
+  const same = (place) => place.track === track && place.i === i;
+  const link = linksOfSelection().find(({a, b}) => same(forwards ? a : b));
+  if (link) select(forwards ? link.b : link.a);
+}
+
+function focusSelection() {
+  if (view.selected) return reveal(view.selected, scrollTo, true);
+  return view.area ? show(view.area.from, view.area.to) : undefined;
+}
+
+const HELD = {w: () => zoom(0.94, cursorTime()), s: () => zoom(1 / 0.94, cursorTime()),
+              a: () => pan(-0.03), d: () => pan(0.03)};
+const cursorTime = () => (view.cursor > GUTTER && view.cursor < view.width ?
+    timeAt(view.cursor) : undefined);
+const held = new Set();
+let moving = 0;
+
+function move() {
+  moving = 0;
+  for (const key of held) HELD[key]();
+  if (held.size > 0) moving = requestAnimationFrame(move);
+}
+
+const KEYS = {
+  arrowleft: () => stepEvent(-1), arrowright: () => stepEvent(1),
+  arrowup: () => stepTrack(-1), arrowdown: () => stepTrack(1),
+  '[': () => follow(false), ']': () => follow(true), f: focusSelection,
+  escape: () => select(null), r: () => show(...run()), 0: () => show(...whole()),
+  n: () => goToHit(1), p: () => goToHit(-1), '+': () => zoom(0.6), '=': () => zoom(0.6),
+  '-': () => zoom(1 / 0.6),
+};
+
+export function goToHit(by) {
+  const hit = step(by);
+  if (hit) select(hit);
+}
+
+// A key that is not for a field of text; true when it was for the timeline.
+export function timelineKey(event) {
+  const key = event.key.toLowerCase();
+  if (event.ctrlKey || event.metaKey || event.altKey) return false;
+  if (HELD[key]) {
+    // Each press moves at once by some more than a frame's worth.
+    for (let i = 0; i < 4 && !event.repeat; ++i) HELD[key]();
+    held.add(key);
+    if (moving === 0) moving = requestAnimationFrame(move);
+    return true;
+  }
+  if (!KEYS[key]) return false;
+  KEYS[key]();
+  return true;
+}
+
+export const keyUp = (event) => held.delete(event.key.toLowerCase());
+
+export function startTimeline() {
+  layOut();
+  show(...run());
+  const box = scrollBox();
+  box.addEventListener('pointerdown', pressed);
+  box.addEventListener('pointermove', moved);
+  box.addEventListener('pointerup', released);
+  box.addEventListener('pointercancel', () => { press = null; });
+  box.addEventListener('pointerleave', () => {
+    byId('tip').hidden = true, view.hover = null, view.cursor = 0;
+    invalidate();
+  });
+  box.addEventListener('wheel', wheel, {passive: false});
+  box.addEventListener('scroll', invalidate);
+  const ruler = byId('ruler');
+  let drag = null;
+  ruler.addEventListener('pointerdown', (event) => {
+    drag = {x: event.clientX, from: view.from, to: view.to};
+    ruler.setPointerCapture(event.pointerId);
+  });
+  ruler.addEventListener('pointermove', (event) => {
+    if (drag === null) return;
+    const by = (drag.x - event.clientX) * nsPerPixel();
+    show(drag.from + by, drag.to + by);
+  });
+  ruler.addEventListener('pointerup', () => { drag = null; });
+  addEventListener('blur', () => held.clear());
+  new ResizeObserver(invalidate).observe(box);
+  showNothing();
+}
+
+// For tests and for whoever looks at the page from its console.
+export const inspect = () => ({
+  idle: isDrawn() && isTold(), window: shownWindow(), groups: view.groups, area: view.area, total: view.total,
+  selected: view.selected && {kind: view.selected.track.kinds[view.selected.i],
+                              row: view.selected.track.rows[view.selected.i]},
+  arrows: linksOfSelection().length, select, selectArea, placeOf, xOf, eventAt, colourOf, h,
+});

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What of the timeline is seen: a window of time, the rows and where they lie, the selection.
+// Everything that changes it goes through here, so that the page is drawn once a frame and its
+// address says what is seen.
+
+import {data, Table} from './data.js';
+import {buildGroups} from './tracks.js';
+
+export const GUTTER = 210;  // for the names of tracks
+const HEADER = 22, GAP = 3;
+const NARROWEST_NS = 5;
+
+export const view = {
+  from: 0, to: 1, width: 800, height: 400, top: 0,
+  groups: null, rows: [], total: 0,
+  selected: null,  // {track, i}
+  area: null,      // {from, to, top, bottom}: y in rows' coordinates
+  hover: null, search: null,
+};
+
+let redraw = () => {};
+let frame = 0;
+export const isDrawn = () => frame === 0;
+export function onRedraw(draw) { redraw = draw; }
+export function invalidate() {
+  if (frame === 0) {
+    frame = requestAnimationFrame(() => {
+      frame = 0;
+      redraw();
+    });
+  }
+}
+
+// The whole recording, in the page's time.
+export const whole = () => [0, Math.max(1, data.end)];
+export function run() {
+  const [from, to] = data.run;
+  return to > from ? [from - (to - from) * 0.02, to + (to - from) * 0.02] : whole();
+}
+
+export function layOut() {
+  if (view.groups === null) view.groups = buildGroups((json) => new Table(json));
+  view.rows = [];
+  let y = 0;
+  for (const group of view.groups) {
+    view.rows.push({group, y, height: HEADER});
+    y += HEADER;
+    if (group.closed) continue;
+    for (const track of group.tracks) {
+      const height = track.lanes * track.laneHeight + GAP;
+      track.y = y, track.height = height;
+      view.rows.push({track, group, y, height});
+      y += height;
+    }
+  }
+  view.total = y + 10;
+}
+
+export function rowAt(y) {
+  let low = 0, high = view.rows.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (view.rows[middle].y + view.rows[middle].height <= y) low = middle + 1; else high = middle;
+  }
+  return low < view.rows.length && view.rows[low].y <= y ? view.rows[low] : null;
+}
+
+export const xOf = (time) => GUTTER + (time - view.from) / (view.to - view.from) *
+    (view.width - GUTTER);
+export const timeAt = (x) => view.from + (x - GUTTER) / (view.width - GUTTER) *
+    (view.to - view.from);
+export const nsPerPixel = () => (view.to - view.from) / Math.max(1, view.width - GUTTER);
+
+export function show(from, to) {
+  const [begin, end] = whole();
+  const most = (end - begin) * 1.1;
+  const width = Math.min(most, Math.max(NARROWEST_NS, to - from));
+  const middle = (from + to) / 2;
+  const low = begin - (end - begin) * 0.05;
+  view.from = Math.min(Math.max(middle - width / 2, low), Math.max(low, low + most - width));
+  view.to = view.from + width;
+  invalidate();
+}
+
+// factor below 1: closer.
+export function zoom(factor, at = (view.from + view.to) / 2) {
+  show(at - (at - view.from) * factor, at + (view.to - at) * factor);
+}
+
+export const pan = (share) => {
+  const by = (view.to - view.from) * share;
+  show(view.from + by, view.to + by);
+};
+
+// The first event of a track that may be seen at `time`.
+export function firstAt(track, time) {
+  let low = 0, high = track.n;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (track.latest[middle] < time) low = middle + 1; else high = middle;
+  }
+  return low;
+}
+
+const trackIds = new Map();
+export function trackById(id) {
+  if (trackIds.size === 0) {
+    for (const group of view.groups) for (const track of group.tracks) trackIds.set(track.id, track);
+  }
+  return trackIds.get(id);
+}
+
+const places = new Map();
+// Where an event is drawn: {track, i}, or null.
+export function placeOf(kind, row) {
+  if (places.size === 0) {
+    for (const group of view.groups) {
+      for (const track of group.tracks) {
+        for (let i = 0; i < (track.n || 0); ++i) {
+          places.set(track.kinds[i] + '.' + track.rows[i], {track, i});
+        }
+      }
+    }
+  }
+  return places.get(kind + '.' + row) || null;
+}
+
+// Opens what hides a track, scrolls to it and shows its time.
+export function reveal({track, i}, scroll, closer = false) {
+  const group = view.groups.find((each) => each.tracks.includes(track));
+  if (group && group.closed) {
+    group.closed = false;
+    layOut();
+  }
+  const y = track.y + track.lane[i] * track.laneHeight;
+  if (y < view.top + 10 || y > view.top + view.height - 30) {
+    scroll(Math.max(0, y - view.height / 3));
+  }
+  const from = track.begin[i], to = track.end[i], width = view.to - view.from;
+  if (closer) {
+    const length = Math.max(to - from, 100);
+    show(from - length, to + length);
+  } else if (to < view.from || from > view.to || to - from < width / 2000) {
+    const span = to - from < width / 2000 ? Math.max((to - from) * 20, 400) : width;
+    show((from + to) / 2 - span / 2, (from + to) / 2 + span / 2);
+  }
+  invalidate();
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The model's tables as a page holds them. Layer: libtrace/view, internal.
+//
+// Times are ns from the page's base time. A device time x has the columns x (the likeliest),
+// x_lo and x_hi (how far below and above it the bounds lie) and x_raw (the device's ticks).
+// Rows refer to each other by their position in the page; -1 = not there.
+#ifndef LIBTRACE_VIEW_PAGE_TABLES_H_
+#define LIBTRACE_VIEW_PAGE_TABLES_H_
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "libtrace/analysis/report.h"
+#include "libtrace/analysis/tracer_work.h"
+#include "libtrace/model/model.h"
+
+namespace acceltrace::view {
+
+// The rows of each table that a page tells, in order.
+struct PageRows {
+  std::vector<uint32_t> api, ranges, jobs, commands, host, device_events, losses, pieces, recorder;
+};
+// Strings of the trace by their position in the page.
+class PageNames {
+ public:
+  explicit PageNames(const model::Model& model) : model_(model) {}
+  uint64_t Of(uint32_t id);
+  uint64_t OfText(const std::string& text);
+  // ["", ...]; names are cut in the middle to what keeps all of them below max_bytes.
+  std::string Json(size_t max_bytes) const;
+
+ private:
+  const model::Model& model_;
+  std::unordered_map<uint32_t, uint64_t> by_id_;
+  std::unordered_map<std::string, uint64_t> by_text_;
+  std::vector<std::string> texts_;
+};
+
+// {"api": TABLE, ...}. base_ns: what the page's times count from.
+std::string PageTablesJson(const analysis::Report& report, const PageRows& rows,
+                           const analysis::TracerWork& work, int64_t base_ns, PageNames* names);
+
+}  // namespace acceltrace::view
+
+#endif  // LIBTRACE_VIEW_PAGE_TABLES_H_

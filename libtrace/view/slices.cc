@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a slice is called and where its arrows go, and which slices may share a track.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+
+#include "libtrace/view/format.h"
+#include "libtrace/view/timeline.h"
+
+namespace acceltrace::view {
+namespace {
+
+using About = Slice::About;
+
+uint64_t Flow(size_t number, FlowKind kind) { return (uint64_t{number} << 2) + kind; }
+
+bool IsPolled(const model::Jobs& jobs, size_t job) { return jobs.irq_ns[job] == model::kNoTime; }
+
+// The jobs of a run of the handler.
+std::span<const uint32_t> JobsOfRun(const model::Model& model, const Timeline& timeline,
+                                    const Slice& slice) {
+  const model::Jobs& jobs = model.jobs;
+  const auto key = [&](uint32_t job) {
+    return std::make_tuple(jobs.device[job], HandledAtNs(jobs, job), jobs.queue[job]);
+  };
+  const std::span<const uint32_t> all = timeline.interrupt_jobs;
+  size_t end = slice.row;
+  while (end < all.size() && key(all[end]) == key(all[slice.row])) ++end;
+  return all.subspan(slice.row, end - slice.row);
+}
+
+void AppendFlowsOfJob(const model::Jobs& jobs, const Timeline& timeline, size_t job,
+                      std::vector<uint64_t>* flows) {
+  flows->push_back(Flow(job, kLaunchFlow));
+  for (size_t c = jobs.first_command[job]; c < jobs.first_command[job] + jobs.num_commands[job];
+       ++c) {
+    if (c != timeline.first_started[job]) flows->push_back(Flow(c, kCommandFlow));
+  }
+  if (timeline.last_ended[job] == model::kNoRow) flows->push_back(Flow(job, kCompletionFlow));
+}
+
+std::string NameOfCommand(const model::Model& model, size_t row) {
+  const std::string& op = model.strings.Get(model.commands.op[row]);
+  if (!op.empty()) return op;
+  return model.devices[model.commands.device[row]].OpcodeName(model.commands.opcode[row]);
+}
+
+std::string NameOfDeviceEvent(const model::Model& model, size_t row) {
+  static constexpr const char* kNames[] = {"event",    "link changed", "clock changed",
+                                           "throttle", "memory error", "context error",
+                                           "reset"};
+  const uint32_t kind = model.device_events.kind[row];
+  return kNames[kind < std::size(kNames) ? kind : 0];
+}
+
+std::string NameOfLoss(const model::Model& model, size_t row) {
+  const model::Loss& loss = model.losses[row];
+  return fmt::format("{} events lost at {}", loss.count,
+                     Shortened(model.strings.Get(loss.hop), 64));
+}
+
+}  // namespace
+
+int64_t HandledAtNs(const model::Jobs& jobs, size_t job) {
+  return IsPolled(jobs, job) ? jobs.complete_ns[job] : jobs.irq_ns[job];
+}
+
+std::string NameOf(const model::Model& model, const Timeline& timeline, const Slice& slice) {
+  const auto job = [&] { return fmt::format("job {}", model.jobs.job[slice.row]); };
+  switch (slice.about) {
+    case About::kNothing:
+      break;
+    case About::kCall:
+      return model.strings.Get(model.api.name[slice.row]);
+    case About::kRange:
+      return model.strings.Get(model.ranges.name[slice.row]);
+    case About::kSubmission:
+      return "submit " + job();
+    case About::kWait:
+      return "wait for " + job();
+    case About::kWakeUp:
+      return "wake";
+    case About::kJob:
+      return job();
+    case About::kWaiting:
+      return "waiting";
+    case About::kCommand:
+      return NameOfCommand(model, slice.row);
+    case About::kInterrupt: {
+      const uint32_t last = JobsOfRun(model, timeline, slice).back();
+      return fmt::format("{} queue {}", IsPolled(model.jobs, last) ? "poll" : "interrupt",
+                         model.jobs.queue[last]);
+    }
+    case About::kDeviceEvent:
+      return NameOfDeviceEvent(model, slice.row);
+    case About::kLoss:
+      return NameOfLoss(model, slice.row);
+  }
+  return {};
+}
+
+const char* CategoryOf(const Slice& slice) {
+  switch (slice.about) {
+    case About::kNothing:
+      break;
+    case About::kCall:
+      return "api";
+    case About::kRange:
+      return "range";
+    case About::kSubmission:
+    case About::kWait:
+    case About::kWakeUp:
+    case About::kInterrupt:
+      return "driver";
+    case About::kJob:
+      return "job";
+    case About::kWaiting:
+      return "stall";
+    case About::kCommand:
+      return "command";
+    case About::kDeviceEvent:
+      return "device";
+    case About::kLoss:
+      return "loss";
+  }
+  return "";
+}
+
+void AppendFlows(const model::Model& model, const Timeline& timeline, const Slice& slice,
+                 std::vector<uint64_t>* flows) {
+  const model::Jobs& jobs = model.jobs;
+  switch (slice.about) {
+    case About::kCall: {
+      const std::vector<uint32_t>& launched = timeline.launched_jobs;
+      auto job =
+          std::lower_bound(launched.begin(), launched.end(), slice.row,
+                           [&](uint32_t j, uint32_t call) { return jobs.api_row[j] < call; });
+      for (; job != launched.end() && jobs.api_row[*job] == slice.row; ++job) {
+        flows->push_back(Flow(*job, kLaunchFlow));
+      }
+      break;
+    }
+    case About::kSubmission:
+      flows->push_back(Flow(slice.row, kLaunchFlow));
+      break;
+    case About::kWakeUp:
+      flows->push_back(Flow(slice.row, kCompletionFlow));
+      break;
+    case About::kJob:
+      AppendFlowsOfJob(jobs, timeline, slice.row, flows);
+      break;
+    case About::kCommand: {
+      const size_t job = model.commands.job_row[slice.row];
+      flows->push_back(timeline.first_started[job] == slice.row ? Flow(job, kLaunchFlow)
+                                                                : Flow(slice.row, kCommandFlow));
+      if (timeline.last_ended[job] == slice.row) flows->push_back(Flow(job, kCompletionFlow));
+      break;
+    }
+    case About::kInterrupt:
+      for (uint32_t job : JobsOfRun(model, timeline, slice)) {
+        flows->push_back(Flow(job, kCompletionFlow));
+      }
+      break;
+    default:
+      break;
+  }
+}
+
+std::vector<std::span<Slice>> DivideIntoLanes(std::span<Slice> slices, uint64_t* skipped) {
+  const auto before = [](const Slice& a, const Slice& b) {
+    return std::tie(a.begin_ns, b.end_ns) < std::tie(b.begin_ns, a.end_ns);
+  };
+  if (!std::is_sorted(slices.begin(), slices.end(), before)) {
+    std::stable_sort(slices.begin(), slices.end(), before);
+  }
+  // First the lane of each, then the lanes, one behind the other.
+  std::vector<uint16_t> lane_of;
+  std::vector<size_t> sizes;
+  std::vector<std::vector<int64_t>> open_ends;  // of each lane, innermost last
+  for (size_t i = 0; i < slices.size(); ++i) {
+    size_t lane = 0;
+    for (; lane < sizes.size(); ++lane) {
+      std::vector<int64_t>& open = open_ends[lane];
+      while (!open.empty() && open.back() <= slices[i].begin_ns) open.pop_back();
+      if (open.empty() || slices[i].end_ns <= open.back()) break;
+    }
+    // Most of the time one is enough, and nothing need be remembered.
+    if (lane > 0 && lane_of.empty()) lane_of.resize(slices.size());
+    if (!lane_of.empty()) lane_of[i] = static_cast<uint16_t>(lane);
+    if (lane == kMaxLanes) {
+      ++*skipped;
+      continue;
+    }
+    if (lane == sizes.size()) {
+      sizes.push_back(0);
+      open_ends.emplace_back();
+    }
+    ++sizes[lane];
+    open_ends[lane].push_back(slices[i].end_ns);
+  }
+  if (!lane_of.empty()) {
+    std::vector<size_t> next(sizes.size() + 1);
+    for (size_t lane = 0; lane < sizes.size(); ++lane) next[lane + 1] = next[lane] + sizes[lane];
+    std::vector<Slice> sorted(slices.size());
+    for (size_t i = 0; i < slices.size(); ++i) {
+      if (lane_of[i] < kMaxLanes) sorted[next[lane_of[i]]++] = slices[i];
+    }
+    std::copy(sorted.begin(), sorted.end(), slices.begin());
+  }
+  std::vector<std::span<Slice>> lanes;
+  for (size_t lane = 0, first = 0; lane < sizes.size(); first += sizes[lane++]) {
+    lanes.push_back(slices.subspan(first, sizes[lane]));
+  }
+  return lanes;
+}
+
+}  // namespace acceltrace::view

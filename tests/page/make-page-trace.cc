@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Traces to look at in a browser. Layer: tests.
+//
+//   make-page-trace hostile OUT    names that would be markup, commands of a terminal, or invisible
+//   make-page-trace large N OUT    N jobs: a call, a submission and four commands each
+#include <google/protobuf/message.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/golden/trace_builder.h"
+
+namespace {
+
+using namespace acceltrace::test;
+
+constexpr uint32_t kPid = 4100;
+constexpr int64_t kBase = 50'000'000;
+
+void AddJobs(TraceBuilder* builder, uint32_t n) {
+  uint32_t random = 12345;
+  for (uint32_t i = 0; i < n; ++i) {
+    random = random * 1664525 + 1013904223;
+    const int64_t at = kBase + int64_t{i} * 12'000, more = random >> 20;
+    JobSpec job;
+    job.pid = job.tid = kPid;
+    job.job = i + 1, job.sequence = i + 1, job.correlation = (uint64_t{kPid} << 32) + i + 1;
+    job.submit_ns = at + 400, job.doorbell_ns = at + 900, job.submit_end_ns = at + 1'000;
+    job.device_doorbell_ns = at + 1'100, job.fetched_ns = at + 1'300;
+    for (Unit unit : {kIn, kMatrix, kVector, kOut}) {
+      CommandSpec command;
+      command.unit = unit, command.tag = unit + 1;
+      command.fetched_ns = job.fetched_ns;
+      command.head_ns = at + 1'500 + unit * 1'500;
+      command.start_ns = command.head_ns + 200, command.end_ns = command.start_ns + 800 + more / 8;
+      command.bytes = 4096, command.work = 100'000, command.memory_bytes = 4096;
+      job.commands.push_back(command);
+    }
+    job.completion_ns = at + 9'000, job.device_irq_ns = at + 9'100;
+    job.irq_ns = at + 9'800, job.complete_ns = at + 10'200;
+    builder->AddApi(i % 3 == 0 ? "Launch" : "MemcpyAsync", kPid, job.correlation, at, at + 1'200);
+    builder->AddJob(job);
+    if (i % 1000 == 0) builder->AddLoss("device-ring", 1 + i / 1000, at + 5'000, at + 5'100 + more);
+  }
+}
+
+void AddHostileNames(TraceBuilder* builder) {
+  const std::string names[] = {"</script><script>window.hostile = 1</script>",
+                               "<img src=x onerror='window.hostile = 1'>",
+                               "\" onfocus=\"window.hostile = 1\" autofocus=\"",
+                               "<!--<script>",
+                               "\x1b[2J\x1b]0;title\x07",
+                               "\xe2\x80\xaegnp.exe",
+                               "\xff\xfe\x80\xc3",
+                               std::string(64 * 1024, 'W'),
+                               "javascript:window.hostile=1",
+                               "a\xcc\x81\xcc\x81\xcc\x81\xcc\x81\xcc\x81\xcc\x81\xcc\x81",
+                               "{{constructor}}${window.hostile=1}",
+                               "line\nbreak\ttab\r"};
+  int64_t at = kBase + 5'000'000;
+  uint32_t i = 0;
+  for (const std::string& name : names) {
+    builder->AddRange(name, kPid, at, at + 4'000);
+    builder->AddApi(name, kPid, 900'000 + i, at + 100, at + 3'000);
+    builder->AddProcess(kPid, kPid + ++i, name);
+    builder->AddRange(name, kPid, at + 4'500, at + 4'600);
+    at += 5'000;
+  }
+  for (uint32_t tag = 1; tag <= 4; ++tag) builder->AddOpName(kPid, tag, names[tag - 1]);
+  builder->info()->add_command(names[0]);
+  builder->info()->add_command(names[5]);
+  builder->info()->set_host(names[1]);
+  builder->info()->set_kernel(names[4]);
+  acceltrace::proto::Device* device = builder->device(0);
+  device->set_name(names[2]), device->set_model(names[0]);
+  device->mutable_units(2)->set_name(names[1]);
+  device->mutable_units(0)->set_work_unit(names[0]);
+  device->set_stalls(0, names[0]), device->set_limiters(0, names[1]);
+  device->mutable_opcodes(0)->set_name(names[0]);
+}
+
+// Batches of so many rows: one of all would be more than a reader takes.
+constexpr int kMostRows = 20'000;
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+
+// Rows [from, to) of a column of `each` values a row. What is told as differences begins anew.
+void CopyRows(const Message& whole, const FieldDescriptor* field, int from, int to, int each,
+              Message* part) {
+  const Reflection* reflection = whole.GetReflection();
+  const bool delta = field->name().find("_delta") != std::string::npos;
+  int64_t sum = 0;
+  for (int i = delta ? 0 : from * each; i < to * each; ++i) {
+    const bool first = i == from * each;
+    switch (field->cpp_type()) {
+      case FieldDescriptor::CPPTYPE_INT64: {
+        const int64_t value = reflection->GetRepeatedInt64(whole, field, i);
+        sum += value;
+        if (i >= from * each) reflection->AddInt64(part, field, delta && first ? sum : value);
+        break;
+      }
+      case FieldDescriptor::CPPTYPE_INT32:
+        reflection->AddInt32(part, field, reflection->GetRepeatedInt32(whole, field, i));
+        break;
+      case FieldDescriptor::CPPTYPE_UINT64:
+        reflection->AddUInt64(part, field, reflection->GetRepeatedUInt64(whole, field, i));
+        break;
+      case FieldDescriptor::CPPTYPE_UINT32:
+        reflection->AddUInt32(part, field, reflection->GetRepeatedUInt32(whole, field, i));
+        break;
+      default:
+        std::abort();
+    }
+  }
+}
+
+// The batch in `packet` as several packets; the packet itself when it is no long batch.
+std::vector<acceltrace::proto::Packet> Split(const acceltrace::proto::Packet& packet) {
+  const Reflection* outer = packet.GetReflection();
+  std::vector<const FieldDescriptor*> bodies;
+  outer->ListFields(packet, &bodies);
+  const FieldDescriptor* body = nullptr;
+  for (const FieldDescriptor* field : bodies) {
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !field->is_repeated())
+      body = field;
+  }
+  if (body == nullptr) return {packet};
+  const Message& whole = outer->GetMessage(packet, body);
+  const Reflection* inner = whole.GetReflection();
+  std::vector<const FieldDescriptor*> fields;
+  inner->ListFields(whole, &fields);
+  int rows = INT32_MAX;
+  for (const FieldDescriptor* field : fields) {
+    if (!field->is_repeated()) continue;
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) return {packet};
+    rows = std::min(rows, inner->FieldSize(whole, field));
+  }
+  if (rows == INT32_MAX || rows <= kMostRows) return {packet};
+  std::vector<acceltrace::proto::Packet> parts;
+  for (int from = 0; from < rows; from += kMostRows) {
+    acceltrace::proto::Packet part;
+    Message* message = part.GetReflection()->MutableMessage(&part, body);
+    for (const FieldDescriptor* field : fields) {
+      if (field->is_repeated()) {
+        CopyRows(whole, field, from, std::min(rows, from + kMostRows),
+                 inner->FieldSize(whole, field) / rows, message);
+      } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_UINT32) {
+        message->GetReflection()->SetUInt32(message, field, inner->GetUInt32(whole, field));
+      } else {
+        return {packet};
+      }
+    }
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+std::string BytesOf(TraceBuilder* builder) {
+  std::vector<acceltrace::proto::Packet> packets;
+  for (const acceltrace::proto::Packet& packet : builder->Packets()) {
+    for (acceltrace::proto::Packet& part : Split(packet)) packets.push_back(std::move(part));
+  }
+  return Encode(std::move(packets));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string kind = argc > 1 ? argv[1] : "";
+  const bool hostile = kind == "hostile" && argc == 3, large = kind == "large" && argc == 4;
+  if (!hostile && !large) {
+    std::fprintf(stderr, "usage: make-page-trace hostile OUT | large N OUT\n");
+    return 2;
+  }
+  TraceBuilder builder;
+  ClockSpec clock;
+  clock.ppm = 17, clock.sample_period_ns = 10'000'000;
+  builder.AddDevice(clock);
+  builder.AddProcess(kPid, kPid, "app");
+  builder.AddTrueCounters(0, kBase - 1'000);
+  const uint32_t jobs = large ? static_cast<uint32_t>(std::strtoul(argv[2], nullptr, 10)) : 50;
+  AddJobs(&builder, jobs);
+  if (hostile) AddHostileNames(&builder);
+  builder.AddTrueCounters(0, kBase + int64_t{jobs} * 12'000 + 10'000'000);
+  std::ofstream out(argv[argc - 1], std::ios::binary);
+  out << BytesOf(&builder);
+  out.close();
+  if (!out) {
+    std::fprintf(stderr, "make-page-trace: cannot write %s\n", argv[argc - 1]);
+    return 1;
+  }
+  return 0;
+}

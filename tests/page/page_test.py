@@ -1,0 +1,321 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 280
+"""The page of acceltrace html in headless Chromium: what it shows, how it is moved, no network."""
+
+import functools
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.realpath(__file__))
+REPO = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(REPO, "tests"))
+from harness import tap  # noqa: E402
+from page import browser as browsers  # noqa: E402
+
+ACCELTRACE = os.path.join(REPO, "build", "bin", "acceltrace")
+MAKE_TRACE = os.path.join(REPO, "build", "test", "make-page-trace")
+GOLDEN = os.path.join(REPO, "tests", "golden")
+STATE = "acceltrace()"
+cases = []
+
+
+def case(function):
+    cases.append(function)
+    return function
+
+
+class Pages:
+    """Pages of traces, written when they are first asked for, and the browser that shows them."""
+
+    def __init__(self, folder, browser):
+        self.folder, self.browser = folder, browser
+
+    def write(self, trace, status=0):
+        out = os.path.join(self.folder, os.path.basename(trace) + ".html")
+        if not os.path.exists(out):
+            done = subprocess.run([ACCELTRACE, "html", trace, "-o", out], capture_output=True,
+                                  text=True, timeout=120, check=False)
+            assert done.returncode == status, done
+            assert len(done.stderr.splitlines()) == status, done
+        return out
+
+    def open(self, name="demo", fragment="", width=1366, height=768, **more):
+        path = self.write(os.path.join(GOLDEN, name + ".atrace"), 1 if name == "broken" else 0)
+        return self.browser.open(path, width, height, fragment=fragment, **more)
+
+
+def window(page):
+    return page.run(STATE + ".window")
+
+
+def width(page):
+    begin, end = window(page)
+    return end - begin
+
+
+def selected(page):
+    return page.run(STATE + ".selected")
+
+
+def quiet(page):
+    assert page.complaints() == [], page.complaints()
+
+
+@case
+def first_screen_answers_without_scrolling(pages):
+    page = pages.open()
+    text = page.run("document.getElementById('overview').innerText")
+    for wanted in ("% of the run", "Certain", "Where the time went", "What would help",
+                   "at most", "Lost\nnone", "Tracer", "Most device time"):
+        assert wanted in text, (wanted, text)
+    assert page.run("(() => { const e = document.getElementById('overview'); "
+                    "return e.scrollHeight <= e.clientHeight; })()")
+    # A browser's own bars take some of such a screen.
+    assert page.run("document.querySelector('.row').getBoundingClientRect().bottom") < 620
+    quiet(page)
+
+
+@case
+def every_view_opens_in_both_themes(pages):
+    for dark in (False, True):
+        page = pages.open(dark=dark)
+        for number, view in enumerate(("overview", "timeline", "charts", "tables", "trust"), 1):
+            page.key(str(number))
+            assert page.run("location.hash").startswith("#" + view), page.run("location.hash")
+            assert page.run(f"document.getElementById('{view}').hidden") is False
+            assert page.run(f"document.getElementById('{view}').innerText.length") > 100
+        before = page.run("getComputedStyle(document.body).backgroundColor")
+        page.run("document.getElementById('theme').click()")
+        assert page.run("getComputedStyle(document.body).backgroundColor") != before
+        quiet(page)
+
+
+@case
+def every_event_is_on_a_track(pages):
+    page = pages.open()
+    counts = page.run("""(() => {
+        const all = {};
+        for (const group of acceltrace().groups) for (const track of group.tracks)
+            for (const kind of track.kinds || []) all[kind] = (all[kind] || 0) + 1;
+        return all; })()""")
+    report = page.run("JSON.parse(document.getElementById('data').textContent).report.counts")
+    assert counts["api"] == report["api_calls"], counts
+    assert counts["command"] == report["commands"], counts
+    assert counts["job"] == counts["submit"] == report["jobs"], counts
+    assert counts["range"] == report["ranges"] + report["marks"], counts
+
+
+@case
+def zoom_and_pan(pages):
+    page = pages.open(fragment="#timeline")
+    first = width(page)
+    page.key("w")
+    assert width(page) < first
+    page.key("s")
+    page.key("s")
+    assert width(page) > first * 0.99
+    begin = window(page)[0]
+    page.key("d")
+    assert window(page)[0] > begin
+    page.wheel(700, 300, -100, modifiers=2)
+    assert width(page) < first
+    begin = window(page)[0]
+    page.drag(700, 300, 500, 300, modifiers=8)
+    assert window(page)[0] > begin
+    page.key("0")
+    assert width(page) > first * 2  # the whole recording
+    page.key("r")
+    assert abs(width(page) - first) < first / 100
+    quiet(page)
+
+
+def middle_of(page, kind, row):
+    """Where an event is on the screen."""
+    return page.run(f"""(() => {{
+        const s = acceltrace(), {{track, i}} = s.placeOf('{kind}', {row});
+        const box = document.getElementById('scroll').getBoundingClientRect();
+        const top = document.getElementById('scroll').scrollTop;
+        return [box.left + s.xOf((track.begin[i] + track.end[i]) / 2),
+                box.top + track.y - top + (track.lane[i] + 0.5) * track.laneHeight]; }})()""")
+
+
+@case
+def click_shows_ticks_times_bounds_and_the_way_of_the_job(pages):
+    page = pages.open(fragment="#timeline")
+    page.run("acceltrace().select(acceltrace().placeOf('command', 400), true)")
+    page.settle()
+    place = middle_of(page, "command", 400)
+    page.run("acceltrace().select(null)")
+    page.settle()
+    assert selected(page) is None
+    place = middle_of(page, "command", 400)
+    page.click(*place)
+    assert selected(page) == {"kind": "command", "row": 400}, selected(page)
+    text = page.run("document.getElementById('details').innerText")
+    for wanted in ("raw ticks", "fetched", "The way of job", "API call begins", "±",
+                   "completion written"):
+        assert wanted in text, (wanted, text)
+    assert page.run(STATE + ".arrows") >= 4
+    assert "command" in page.run("document.getElementById('announce').textContent")
+    quiet(page)
+
+
+@case
+def keys_step_and_follow_arrows(pages):
+    page = pages.open(fragment="#timeline")
+    page.key("ArrowRight")
+    first = selected(page)
+    assert first is not None
+    page.key("ArrowRight")
+    assert selected(page) != first
+    page.key("ArrowLeft")
+    assert selected(page) == first
+    page.key("ArrowDown")
+    assert selected(page)["kind"] != first["kind"]
+    page.run("acceltrace().select(acceltrace().placeOf('submit', 20))")
+    page.settle()
+    page.key("]")
+    assert selected(page) == {"kind": "job", "row": 20}
+    page.key("]")
+    assert selected(page)["kind"] == "command"
+    page.key("[")
+    assert selected(page) == {"kind": "job", "row": 20}
+    page.key("Escape")
+    assert selected(page) is None
+    quiet(page)
+
+
+@case
+def search_finds_and_goes_on(pages):
+    page = pages.open(fragment="#timeline")
+    page.key("/")
+    page.type("GraphLaunch")
+    count = page.run("document.getElementById('search-count').textContent")
+    assert int(count) > 50, count
+    page.key("Enter")
+    page.key("Escape")
+    first = selected(page)
+    assert first["kind"] == "api"
+    page.key("n")
+    assert selected(page) != first
+    page.key("p")
+    assert selected(page) == first
+    page.key("/")
+    page.run("document.getElementById('search').value = ''")
+    page.type("no such thing")
+    assert page.run("document.getElementById('search-count').textContent") == "0"
+    quiet(page)
+
+
+@case
+def a_dragged_area_has_statistics(pages):
+    page = pages.open(fragment="#timeline")
+    page.drag(600, 90, 900, 520)
+    area = page.run(STATE + ".area")
+    assert area["from"] < area["to"], area
+    text = page.run("document.getElementById('details').innerText")
+    assert "selected" in text and "By name" in text, text
+    # Against a sum made here of the page's own columns.
+    events = page.run("""(() => {
+        let n = 0;
+        const area = acceltrace().area;
+        for (const group of acceltrace().groups) for (const track of group.tracks) {
+            if (group.closed || !track.n || track.y + track.height < area.top ||
+                track.y > area.bottom) continue;
+            for (let i = 0; i < track.n; ++i)
+                n += track.begin[i] <= area.to && track.end[i] >= area.from;
+        }
+        return n; })()""")
+    assert f"{events:,} events" in text, (events, text[:100])
+    quiet(page)
+
+
+@case
+def the_address_is_a_link(pages):
+    page = pages.open(fragment="#timeline")
+    page.run("acceltrace().select(acceltrace().placeOf('command', 900), true)")
+    page.settle()
+    seen, fragment = window(page), page.run("location.hash")
+    other = pages.open(fragment=fragment)
+    assert selected(other) == {"kind": "command", "row": 900}, fragment
+    assert all(abs(a - b) < 1 for a, b in zip(window(other), seen)), (window(other), seen)
+    for bad in ("#timeline&t=x,y&s=command.99999999", "#nonsense", "#timeline&s=.1&q=%zz",
+                "#timeline&t=5,1", "#timeline&t=-1e300,1e300"):
+        quiet(pages.open(fragment=bad))
+
+
+@case
+def what_is_wrong_with_a_trace_is_on_the_first_screen(pages):
+    page = pages.open("broken")
+    text = page.run("document.getElementById('overview').innerText")
+    for wanted in ("Withheld", "2 events lost", "doorbell", "Lost\n2", "broken"):
+        assert wanted in text, (wanted, text)
+    page.key("2")
+    labels = page.run(STATE + ".groups.flatMap((g) => g.tracks.map((t) => t.label))")
+    assert any(label.startswith("losses") for label in labels), labels
+    quiet(page)
+
+
+@case
+def a_thinned_page_says_so_and_shows_every_loss(pages):
+    trace, out = (os.path.join(pages.folder, name) for name in ("large.atrace", "large.html"))
+    subprocess.run([MAKE_TRACE, "large", "4000", trace], check=True, timeout=60)
+    done = subprocess.run([ACCELTRACE, "html", trace, "--max-size", "400kB", "-o", out],
+                          capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1), done  # losses
+    assert os.path.getsize(out) <= 400_000, os.path.getsize(out)
+    page = pages.browser.open(out, 1366, 768, fragment="#timeline")
+    text = page.run("document.getElementById('notice').innerText")
+    assert "Thinned" in text and "of 16,000" in text, text
+    assert page.run(STATE + ".groups[0].tracks.find((t) => t.id === 'losses').n") == 4
+    for key in "wwwwwwww0":
+        page.key(key)
+    quiet(page)
+
+
+@case
+def hostile_names_are_text(pages):
+    trace = os.path.join(pages.folder, "hostile.atrace")
+    subprocess.run([MAKE_TRACE, "hostile", trace], check=True, timeout=60)
+    page = pages.browser.open(pages.write(trace, 1), 1366, 768)
+    for number in "12345":
+        page.key(number)
+        assert page.run("document.scripts.length") == 2
+        assert page.run("document.querySelectorAll('img, iframe, object, svg, b > i').length") == 0
+    assert page.run("window.hostile") is None
+    text = page.run("document.getElementById('tables').textContent")
+    assert "</script>" in text and "⟨202E⟩" in text and "⟨1B⟩" in text, text[:400]
+    assert "\u202e" not in text and "\x1b" not in text
+    # A wide name takes no more room than a narrow one.
+    page.key("1")
+    assert page.run("document.documentElement.scrollWidth") <= 1366
+    page.key("2")
+    page.key("/")
+    page.type("<img")
+    page.key("Enter")
+    assert selected(page) is not None
+    quiet(page)
+
+
+def main():
+    if browsers.find() is None:
+        print("chromium is not installed: scripts/install-deps test")
+        return 77
+    with tempfile.TemporaryDirectory() as folder, browsers.Browser(folder) as browser:
+        try:
+            browser.call("Browser.getVersion")
+        except browsers.Failed as error:
+            print(f"chromium does not start here: {error}")
+            return 77
+        pages = Pages(folder, browser)
+        wanted = [case for case in cases if len(sys.argv) < 2 or case.__name__ in sys.argv]
+        return tap.run([functools.update_wrapper(functools.partial(case, pages), case)
+                        for case in wanted])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
