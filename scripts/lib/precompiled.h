@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What most C++ files include, compiled once. Each file still includes what it uses: `make PCH=` builds
- * without this one, and the fuzzers' objects always do.
+ * What most C++ files include, compiled once. Each file still includes what it uses: `make PCH=`
+ * builds without this one, and the fuzzers' objects always do.
  */
+#ifndef SCRIPTS_LIB_PRECOMPILED_H_
+#define SCRIPTS_LIB_PRECOMPILED_H_
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -27,3 +30,5 @@
 #include <vector>
 
 #include "libtrace/proto/trace.pb.h"
+
+#endif /* SCRIPTS_LIB_PRECOMPILED_H_ */
