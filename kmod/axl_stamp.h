@@ -30,6 +30,7 @@ static inline u64 axl_stamp_ns(u64 from, u64 to)
 
 	return likely(axl_stamp_tsc) ? mul_u64_u32_div(distance, 1000000, tsc_khz) : distance;
 }
+
 static inline u32 axl_stamp_khz(void)
 {
 	return axl_stamp_tsc ? tsc_khz : 0;

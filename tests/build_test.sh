@@ -14,6 +14,8 @@ plan 6
 mkdir -p "$tree/scripts" "$tree/libtrace/proto" "$tree/libtrace/x"
 cp "$top/Makefile" "$tree/"
 cp "$top/scripts/targets.mk" "$tree/scripts/"
+mkdir "$tree/scripts/lib"
+cp "$top/scripts/lib/precompiled.h" "$tree/scripts/lib/"
 cp "$top/libtrace/proto/trace.proto" "$tree/libtrace/proto/"
 cd "$tree" || exit 1
 # Make's own braces.

@@ -200,13 +200,13 @@ struct axl_trace_open {
 #define AXL_TRACE_RING_CTX	1	/* the ring of context ctx of this fd */
 #define AXL_TRACE_RING_DRIVER	2	/* the driver's own, see struct axl_rec_host_job */
 	__u32 ctx;
-	__u32 log2_records;	/* 5 to 16; the device's: above 14 where there is an IOMMU */
+	__u32 log2_records;	/* 5 to 16; the device's: above 14 with an IOMMU */
 	__u32 classes;		/* AXL_REC_CLASS() mask */
 	__u32 watermark;
 	__u64 sample_period_ns;	/* counter snapshots, 0 = none, else at least 10 us */
 	__u64 mmap_offset;	/* out */
 	__u64 map_bytes;	/* out */
-	/* In 0; out, of the driver's ring: what it costs the host, as measured when it was opened. */
+	/* In 0; out, of the driver's ring: what each costs the host, measured just then. */
 	__u32 job_ps;
 	__u32 wait_ps;
 };
@@ -236,7 +236,7 @@ struct axl_rec_host_job {
 	__u64 doorbell;		/* stamp: the doorbell was about to be written */
 	__u64 submit_end;	/* stamp: the driver was done */
 	__u64 doorbell_ns;	/* CLOCK_MONOTONIC at doorbell */
-	__u64 irq;		/* stamp: the interrupt's handler was entered, 0 = found otherwise */
+	__u64 irq;		/* stamp: the handler was entered, 0 = found otherwise */
 	__u64 anchor;		/* stamp: an instant near to irq and h.time */
 	__u64 anchor_ns;	/* CLOCK_MONOTONIC at anchor */
 	__u32 job;
