@@ -163,24 +163,43 @@ void axl_driver_ring_wait(struct axl_driver_ring *ring, const struct axl_hwq *hw
 		wake_up_all(&ring->wait);
 }
 
-/* All that a job has here: at its submission, in the handler, and its record. */
-static noinline void axl_driver_ring_try_job(struct axl_driver_ring *ring, struct axl_hwq *hwq,
-					     struct axl_job *job, const struct axl_submit *cmd)
-{
-	u64 entered = axl_stamp(), rung = axl_stamp(), irq;
+/* What stands for a queue with one completion. */
+struct axl_driver_ring_trial {
+	struct axl_hwq hwq;
+	struct axl_queue q;
+	struct axl_cqe cq[2];
+	struct axl_job job;
+	struct axl_submit submit;
+	struct axl_wait wait;
+};
 
-	axl_job_note(job, cmd, 0, entered, rung, axl_anchor_ns(&hwq->anchor, rung));
-	irq = axl_stamp();
-	axl_driver_ring_job(ring, hwq, 0, job, 0, 0, irq, axl_stamp());
+/* All that a job has here: at its submission, in the handler, and its record. */
+static noinline void axl_driver_ring_try_job(struct axl_driver_ring *ring,
+					     struct axl_driver_ring_trial *t)
+{
+	struct axl_hwq *hwq = &t->hwq;
+	u64 entered = axl_stamp(), rung = axl_stamp(), irq = 0, now;
+
+	axl_job_note(&t->job, &t->submit, 0, entered, rung, axl_anchor_ns(&hwq->anchor, rung));
+	hwq->irq_stamp = axl_stamp();
+	hwq->irq_ready = axl_queue_peek(&t->q);
+	now = axl_stamp();
+	if (hwq->irq_ready) {
+		hwq->irq_ready--;
+		irq = hwq->irq_stamp;
+	}
+	axl_driver_ring_job(ring, hwq, 0, &t->job, 0, 0, irq, now);
+	hwq->irq_stamp = 0;
+	hwq->irq_ready = 0;
 }
 
-static noinline void axl_driver_ring_try_wait(struct axl_driver_ring *ring, struct axl_hwq *hwq,
-					      const struct axl_wait *cmd)
+static noinline void axl_driver_ring_try_wait(struct axl_driver_ring *ring,
+					      struct axl_driver_ring_trial *t)
 {
 	u64 wait_ns = ktime_get_mono_fast_ns();
 
-	axl_driver_ring_wait(ring, hwq, 0, cmd, 0, 0, 0, wait_ns,
-			     axl_anchor_ns(&hwq->anchor, axl_stamp()));
+	axl_driver_ring_wait(ring, &t->hwq, 0, &t->wait, 0, 0, 0, wait_ns,
+			     axl_anchor_ns(&t->hwq.anchor, axl_stamp()));
 }
 
 /*
@@ -189,32 +208,31 @@ static noinline void axl_driver_ring_try_wait(struct axl_driver_ring *ring, stru
  */
 static int axl_driver_ring_measure(struct axl_driver_ring *trial, struct axl_trace_open *cmd)
 {
-	struct axl_hwq *hwq = kzalloc(sizeof(*hwq), GFP_KERNEL_ACCOUNT);
+	struct axl_driver_ring_trial *t = kzalloc(sizeof(*t), GFP_KERNEL_ACCOUNT);
 	u64 job_ns = U64_MAX, wait_ns = U64_MAX, begin_ns, between_ns;
-	struct axl_submit submit = {};
-	struct axl_wait wait = {};
-	struct axl_job job = {};
 	unsigned int i, j;
 
-	if (!hwq)
+	if (!t)
 		return -ENOMEM;
+	t->q.cq = t->cq;
+	t->cq[0].phase = 1;
 	for (i = 0; i < 8; i++) {
 		trial->produced = 0;
 		begin_ns = ktime_get_mono_fast_ns();
 		local_irq_disable();
 		for (j = 0; j < AXL_DRIVER_RING_TRIALS; j++)
-			axl_driver_ring_try_job(trial, hwq, &job, &submit);
+			axl_driver_ring_try_job(trial, t);
 		local_irq_enable();
 		between_ns = ktime_get_mono_fast_ns();
 		trial->produced = 0;
 		for (j = 0; j < AXL_DRIVER_RING_TRIALS; j++)
-			axl_driver_ring_try_wait(trial, hwq, &wait);
+			axl_driver_ring_try_wait(trial, t);
 		job_ns = min(job_ns, between_ns - begin_ns);
 		wait_ns = min(wait_ns, ktime_get_mono_fast_ns() - between_ns);
 	}
 	cmd->job_ps = min_t(u64, div_u64(job_ns * 1000, AXL_DRIVER_RING_TRIALS), U32_MAX);
 	cmd->wait_ps = min_t(u64, div_u64(wait_ns * 1000, AXL_DRIVER_RING_TRIALS), U32_MAX);
-	kfree(hwq);
+	kfree(t);
 	return 0;
 }
 
