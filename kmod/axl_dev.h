@@ -484,7 +484,6 @@ int axl_driver_ring_open(struct axl_ucmd *ucmd);
 void axl_driver_ring_release(struct axl_file *file);
 bool axl_driver_ring_readable(struct axl_driver_ring *ring);
 void axl_driver_ring_init(struct axl_device *axl);
-void axl_driver_ring_exit(void);
 int axl_ioctl_trace_close(struct axl_ucmd *ucmd);
 void axl_ring_init(struct axl_device *axl, u32 id);
 int axl_ring_alloc(struct axl_device *axl, struct axl_share *share, u32 log2_records,

@@ -7,7 +7,6 @@
  * the tracer has mapped. The header's consumer index is user space's to write: it is
  * only compared, and what it cannot be counts as a full ring.
  */
-#include <linux/jump_label.h>
 #include <linux/vmalloc.h>
 
 #include "axl_dev.h"
@@ -18,29 +17,12 @@
 	(AXL_TRACE_HEADER_BYTES + ((u64)AXL_TRACE_RECORD_BYTES << (log2)))
 #define AXL_DRIVER_RING_TRIALS	32	/* fit into the smallest ring */
 
-DEFINE_STATIC_KEY_FALSE(axl_driver_ring_key);
-
-/* Text is changed by a worker: rings end where locks are held. */
-static atomic_t axl_driver_ring_ended = ATOMIC_INIT(0);
-
-static void axl_driver_ring_end(struct work_struct *work)
-{
-	while (atomic_dec_if_positive(&axl_driver_ring_ended) >= 0)
-		static_branch_dec(&axl_driver_ring_key);
-}
-
-static DECLARE_WORK(axl_driver_ring_work, axl_driver_ring_end);
-
-static void axl_driver_ring_key_drop(void)
-{
-	atomic_inc(&axl_driver_ring_ended);
-	schedule_work(&axl_driver_ring_work);
-}
-
-void axl_driver_ring_exit(void)
-{
-	flush_work(&axl_driver_ring_work);
-}
+/*
+ * A flag and not a static branch: its change would patch code that other CPUs are in the middle of,
+ * at each beginning and end of a recording, which QEMU's TCG does not always survive (a CPU that
+ * goes on finding the breakpoint of a patch that is long done).
+ */
+atomic_t axl_driver_rings = ATOMIC_INIT(0);
 
 void axl_driver_ring_init(struct axl_device *axl)
 {
@@ -315,15 +297,14 @@ int axl_driver_ring_open(struct axl_ucmd *ucmd)
 	err = axl_driver_ring_prepare(fresh, cmd);
 	if (err)
 		goto unmap;
-	/* Before any lock is taken. */
-	static_branch_inc(&axl_driver_ring_key);
+	atomic_inc(&axl_driver_rings);
 	down_write(&file->lock);
 	mutex_lock(&axl->lock);
 	err = axl_driver_ring_start(file, fresh);
 	mutex_unlock(&axl->lock);
 	up_write(&file->lock);
 	if (err) {
-		axl_driver_ring_key_drop();
+		atomic_dec(&axl_driver_rings);
 		goto unmap;
 	}
 	cmd->mmap_offset = 0;
@@ -359,7 +340,7 @@ void axl_driver_ring_release(struct axl_file *file)
 	ring->header = NULL;
 	mutex_unlock(&file->axl->lock);
 	wake_up_all(&ring->wait);
-	axl_driver_ring_key_drop();
+	atomic_dec(&axl_driver_rings);
 	vunmap(at);
 	axl_mem_free(&mem);
 }

@@ -3,16 +3,16 @@
 #ifndef AXL_DRIVER_RING_H
 #define AXL_DRIVER_RING_H
 
-#include <linux/jump_label.h>
+#include <linux/atomic.h>
 
 #include "axl_dev.h"
 
-DECLARE_STATIC_KEY_FALSE(axl_driver_ring_key);
+extern atomic_t axl_driver_rings;
 
 /* Some device's ring is open. */
 static __always_inline bool axl_driver_ring_on(void)
 {
-	return static_branch_unlikely(&axl_driver_ring_key);
+	return unlikely(atomic_read(&axl_driver_rings));
 }
 
 /*

@@ -194,7 +194,6 @@ static void __exit axl_exit_module(void)
 	axl_debugfs_exit();
 	axl_pmu_exit();
 	axl_cdev_exit();
-	axl_driver_ring_exit();
 }
 module_exit(axl_exit_module);
 
