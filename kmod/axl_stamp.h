@@ -73,8 +73,8 @@ void axl_stamp_init(void);
 
 /*
  * An instant known both ways, the time not after the stamp. It serves the stamps around it; an
- * older one than AXL_ANCHOR_NS is read anew, so that a time is off by 10 ns at most. Whoever
- * calls holds the lock that guards it.
+ * older one than AXL_ANCHOR_NS is read anew, so that a time is off by 10 ns at most, and by what
+ * lay between the two reads. Whoever calls holds the lock that guards it.
  */
 struct axl_anchor {
 	u64 stamp;
@@ -85,12 +85,13 @@ struct axl_anchor {
 
 extern u64 axl_anchor_stamps;	/* as many stamps */
 
+void axl_anchor_read(struct axl_anchor *anchor);
+
 static __always_inline void axl_anchor_renew(struct axl_anchor *anchor, u64 stamp)
 {
 	if (likely((s64)(stamp - anchor->stamp) < (s64)axl_anchor_stamps))
 		return;
-	anchor->ns = ktime_get_mono_fast_ns();
-	anchor->stamp = axl_stamp();
+	axl_anchor_read(anchor);
 }
 
 static inline u64 axl_anchor_ns(struct axl_anchor *anchor, u64 stamp)

@@ -57,6 +57,7 @@ void DriverSource::HandleJob(const act_job& job, uint32_t context) {
     ++foreign_;
     return;
   }
+  ++num_jobs_;
   if (pid != 0) owner_.used(context, pid, job.correlation);
   jobs_.Append(job);
   if (jobs_.full()) Send(&jobs_);
@@ -66,12 +67,10 @@ void DriverSource::Handle(const axl_host_record& record) {
   const auto read = ReadDriverRecord(record, device_->number(), ring_.stamp_khz);
   if (!read) {
     ++bad_;
-    return;
-  }
-  ++(read->kind == DriverRecord::Kind::kJob ? num_jobs_ : num_waits_);
-  if (read->kind == DriverRecord::Kind::kJob) {
+  } else if (read->kind == DriverRecord::Kind::kJob) {
     HandleJob(read->job, read->context);
   } else if (owner_.wanted(read->wake.h.pid)) {
+    ++num_waits_;
     waits_.Append(read->wake);
     if (waits_.full()) Send(&waits_);
   } else {

@@ -62,7 +62,7 @@ class DriverSource : public Source {
   HostJobRows jobs_;
   HostWaitRows waits_;
   RingCounts at_start_;
-  uint64_t num_jobs_ = 0, num_waits_ = 0;  // of all processes
+  uint64_t num_jobs_ = 0, num_waits_ = 0;  // recorded
   uint64_t foreign_ = 0, bad_ = 0;
 };
 

@@ -322,6 +322,42 @@ TEST(narrow_clocks_go_on_beyond_their_wrap)
 
 /* ---- device memory ---- */
 
+static const u64 *mono_reads_;
+
+static u64 next_mono_read(void)
+{
+	return *mono_reads_++;
+}
+
+/* Stamps are times here: each pair is a stamp, the time, a stamp. */
+TEST(an_anchor_is_of_one_instant)
+{
+	static const u64 at_once[] = { 500000, 500010, 500020 };
+	static const u64 taken_away[] = { 500000, 500010, 9500000, 9500100, 9500110, 9500120 };
+	static const u64 always[] = { 100000, 100010, 190000, 200000, 200010, 250000, 300000,
+				      300010, 340000, 400000, 400010, 490000 };
+	struct axl_anchor anchor = { 0 };
+
+	axl_stamp_init();
+	mono_clock_ = next_mono_read;
+	mono_reads_ = at_once;
+	EXPECT_EQ(axl_anchor_ns(&anchor, 500020), 500010);
+	EXPECT_EQ(mono_reads_ - at_once, 3);
+	/* Young enough: nothing is read. */
+	EXPECT_EQ(axl_anchor_ns(&anchor, 500020 + AXL_ANCHOR_NS - 1), 500010 + AXL_ANCHOR_NS - 1);
+	EXPECT_EQ(axl_anchor_ns(&anchor, 499020), 499010);
+	EXPECT_EQ(mono_reads_ - at_once, 3);
+	mono_reads_ = taken_away;
+	EXPECT_EQ(axl_anchor_ns(&anchor, 9500120), 9500110);
+	EXPECT_EQ(mono_reads_ - taken_away, 6);
+	/* It ends, with the closest. */
+	anchor = (struct axl_anchor){ 0 };
+	mono_reads_ = always;
+	EXPECT_EQ(axl_anchor_ns(&anchor, 340000), 300010);
+	EXPECT_EQ(mono_reads_ - always, 12);
+	mono_clock_ = NULL;
+}
+
 TEST(memory_is_given_once)
 {
 	enum { PAGES = 300 };
