@@ -14,6 +14,11 @@ struct CodeName {
 // In the order of enum axl_stall.
 constexpr const char* kStalls[AXL_NUM_STALLS] = {"semaphore", "memory",   "pcie",
                                                  "tag",       "dispatch", "throttle"};
+constexpr proto::Device::StallKind kStallKinds[AXL_NUM_STALLS] = {
+    proto::Device::STALL_WAIT, proto::Device::STALL_MEMORY,   proto::Device::STALL_LINK,
+    proto::Device::STALL_TAGS, proto::Device::STALL_DISPATCH, proto::Device::STALL_THROTTLE};
+// docs/device-model.md, "A command's life".
+constexpr uint32_t kQueueWindow = 64, kQueueFifo = 16;
 // In the order of enum axl_limiter.
 constexpr const char* kLimiters[] = {"compute", "semaphore", "memory",  "pcie",
                                      "tag",     "dispatch",  "throttle"};
@@ -92,6 +97,10 @@ proto::Device DescribeDevice(const axl_info& info) {
           "elements", &device);
 
   for (const char* stall : kStalls) device.add_stalls(stall);
+  for (const proto::Device::StallKind kind : kStallKinds) device.add_stall_kinds(kind);
+  device.set_queue_window(kQueueWindow);
+  device.set_queue_fifo(kQueueFifo);
+  device.set_command_bytes(sizeof(axl_desc));
   for (const char* limiter : kLimiters) device.add_limiters(limiter);
   for (const char* status : kStatuses) device.add_statuses(status);
   for (const CodeName& opcode : kOpcodes) {

@@ -51,6 +51,9 @@ Report ComputeReport(const model::Model& model) {
   report.overhead = ComputeOverhead(model, report.breakdown, changes);
   if (!report.overhead.advice.empty()) report.breakdown.verdict += "; " + report.overhead.advice;
   report.verdict = ComputeVerdict(report);
+  report.limiter = ComputeLimiter(
+      BuildGraph(model, TracerWork(model), report.breakdown.begin_ns, report.breakdown.end_ns),
+      report.breakdown, report.verdict);
   return report;
 }
 

@@ -14,6 +14,7 @@
 #include "libtrace/analysis/clock_quality.h"
 #include "libtrace/analysis/conservation.h"
 #include "libtrace/analysis/latency.h"
+#include "libtrace/analysis/limiter.h"
 #include "libtrace/analysis/losses.h"
 #include "libtrace/analysis/memory.h"
 #include "libtrace/analysis/ops.h"
@@ -52,6 +53,7 @@ struct Report {
   std::vector<Law> laws;
   Overhead overhead;
   Verdict verdict;
+  Limiter limiter;
 };
 
 Report ComputeReport(const model::Model& model);

@@ -29,6 +29,8 @@ void AddVerify(CLI::App* app, Run* run);
 void AddExport(CLI::App* app, Run* run);
 void AddHtml(CLI::App* app, Run* run);
 void AddDevices(CLI::App* app, Run* run);
+void AddCriticalPath(CLI::App* app, Run* run);
+void AddWhatIf(CLI::App* app, Run* run);
 
 // What is wrong with a trace is said on stderr when its answer was written: the exit status.
 int VerdictStatus(const std::string& file, const analysis::Verdict& verdict);

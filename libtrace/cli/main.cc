@@ -52,6 +52,8 @@ int Main(int argc, char** argv) {
   AddVerify(&app, &run);
   AddExport(&app, &run);
   AddHtml(&app, &run);
+  AddCriticalPath(&app, &run);
+  AddWhatIf(&app, &run);
   AddDevices(&app, &run);
   // Which verbs there are is more help than that one is missing.
   if (argc >= 2 && argv[1][0] != '-') {

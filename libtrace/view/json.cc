@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "libtrace/view/clock_json.h"
+#include "libtrace/view/path_json.h"
 
 namespace acceltrace::view {
 namespace {
@@ -569,6 +570,7 @@ std::string JsonReport(const Report& report) {
                {"devices", DevicesJson(report)},
                {"counts", CountsJson(report.counts)},
                {"verdict", VerdictJson(report)},
+               {"limiter", LimiterJson(report.limiter)},
                {"breakdown", BreakdownJson(report)},
                {"utilisation", UtilisationJson(report)},
                {"latency", LatencyJson(report.latency)},

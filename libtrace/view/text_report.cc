@@ -216,9 +216,9 @@ std::string Latency(const Report& report, const Style& style) {
 
 std::string TextReport(const analysis::Report& report, const Style& style) {
   std::string out;
-  for (auto* section : {text::Heading, text::Breakdown, text::Utilisation, text::Latency,
-                        text::Calls, text::Transfers, text::Memory, text::Ops, text::Ranges,
-                        text::Clocks, text::Losses, text::Checks, text::Tracer}) {
+  for (auto* section : {text::Heading, text::Breakdown, text::Help, text::Utilisation,
+                        text::Latency, text::Calls, text::Transfers, text::Memory, text::Ops,
+                        text::Ranges, text::Clocks, text::Losses, text::Checks, text::Tracer}) {
     out += section(report, style);
   }
   return out;

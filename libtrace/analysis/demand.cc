@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/analysis/demand.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <unordered_map>
+
+#include "libtrace/analysis/durations.h"
+
+namespace acceltrace::analysis {
+namespace {
+
+// No memory of a device takes longer for its first access, and no row to open: more than this is
+// something else.
+constexpr double kMaxMemoryLatencyNs = 500, kMaxRowNs = 120;
+// Above this much for a row that was opened all of them lie in one bank, one after the other.
+constexpr double kOneBankNs = 12;
+// Bytes on the wire for each packet beside what it carries: header, framing and acknowledgement.
+constexpr double kPacketBytes = 17;
+constexpr uint32_t kUsualReadBytes = 512;
+
+// A command's ticks in ns, by what the stalls stand for.
+struct Times {
+  double took = 0, busy = 0, memory = 0, link = 0, tags = 0, dispatch = 0, throttle = 0;
+};
+
+class Demands {
+ public:
+  Demands(const model::Model& model, const std::vector<double>& link_latency_ns,
+          std::vector<DeviceRates>* rates)
+      : model_(model), rates_(*rates) {
+    const size_t n = model.devices.size();
+    rates_.assign(n, {});
+    kinds_.resize(n);
+    for (size_t d = 0; d < n; ++d) {
+      const proto::Device& about = model.devices[d].about;
+      for (int s = 0; s < about.stalls_size(); ++s) kinds_[d].push_back(StallKindOf(about, s));
+      for (const proto::Unit& unit : about.units()) rates_[d].units.push_back(unit.kind());
+      if (about.memory_bytes_per_s() > 0) {
+        rates_[d].memory_ns_per_byte = 1e9 / static_cast<double>(about.memory_bytes_per_s());
+      }
+      if (d < link_latency_ns.size()) rates_[d].link_latency_ns = link_latency_ns[d];
+      if (about.clock().nominal_hz() > 0) {
+        rates_[d].ns_per_tick = 1e9 / static_cast<double>(about.clock().nominal_hz());
+      }
+    }
+  }
+
+  std::vector<Demand> Run() {
+    const size_t n = model_.commands.size();
+    FindMemoryLatency();
+    FindAlone();
+    FindBeside();
+    std::vector<Demand> demands(n);
+    for (size_t i = 0; i < n; ++i) demands[i] = Of(i);
+    FindLinkRates(demands);
+    for (size_t i = 0; i < n; ++i) FillLink(i, &demands[i]);
+    FindTags(demands);
+    for (size_t i = 0; i < n; ++i) FillTags(i, &demands[i]);
+    return demands;
+  }
+
+ private:
+  proto::Unit::Kind KindOf(size_t i) const {
+    const auto& units = rates_[model_.commands.device[i]].units;
+    const uint32_t unit = model_.commands.unit[i];
+    return unit < units.size() ? units[unit] : proto::Unit::KIND_UNKNOWN;
+  }
+
+  Times TimesOf(size_t i) const {
+    const model::Commands& commands = model_.commands;
+    const uint32_t device = commands.device[i];
+    const double tick = rates_[device].ns_per_tick;
+    Times times;
+    if (commands.start.epoch[i] != commands.end.epoch[i]) return times;
+    times.took = static_cast<double>(commands.end.ticks[i] - commands.start.ticks[i]) * tick;
+    const uint64_t* stalls = model_.Stalls(i);
+    double stalled = 0;
+    for (size_t s = 0; s < kinds_[device].size(); ++s) {
+      const double ns = static_cast<double>(stalls[s]) * tick;
+      switch (kinds_[device][s]) {
+        case proto::Device::STALL_WAIT:
+          continue;  // before its start
+        case proto::Device::STALL_MEMORY:
+          times.memory += ns;
+          break;
+        case proto::Device::STALL_LINK:
+          times.link += ns;
+          break;
+        case proto::Device::STALL_TAGS:
+          times.tags += ns;
+          break;
+        case proto::Device::STALL_DISPATCH:
+          times.dispatch += ns;
+          break;
+        case proto::Device::STALL_THROTTLE:
+          times.throttle += ns;
+          break;
+        default:
+          break;
+      }
+      stalled += ns;
+    }
+    times.busy = std::max(0.0, times.took - stalled);
+    return times;
+  }
+
+  double BusNs(size_t i) const {
+    return static_cast<double>(model_.commands.memory_bytes[i]) *
+           rates_[model_.commands.device[i]].memory_ns_per_byte;
+  }
+
+  // The least that a command was ever stalled for the memory, where its bytes leave room for it.
+  void FindMemoryLatency() {
+    std::vector<double> least(rates_.size(), kMaxMemoryLatencyNs);
+    std::vector<bool> any(rates_.size());
+    for (size_t i = 0; i < model_.commands.size(); ++i) {
+      if (KindOf(i) == proto::Unit::KIND_DMA_TO_DEVICE || model_.commands.status[i] != 0) continue;
+      const Times times = TimesOf(i);
+      const double room = times.took - times.dispatch - std::max(times.busy, BusNs(i));
+      const double latency = std::min(times.memory, room);
+      if (latency <= 0) continue;
+      const uint32_t device = model_.commands.device[i];
+      least[device] = std::min(least[device], latency);
+      any[device] = true;
+    }
+    for (size_t d = 0; d < rates_.size(); ++d) {
+      if (any[d]) rates_[d].memory_latency_ns = least[d];
+    }
+  }
+
+  // The same command with others beside it takes longer: the least that its like took is what
+  // it takes alone.
+  uint64_t LikeOf(size_t i) const {
+    const model::Commands& c = model_.commands;
+    uint64_t hash = 0;
+    for (const uint64_t part :
+         {uint64_t{c.device[i]}, uint64_t{c.unit[i]}, uint64_t{c.opcode[i]}, c.bytes[i],
+          c.memory_bytes[i], c.work[i], uint64_t{c.row_misses[i]}}) {
+      hash = (hash ^ part) * 0x9e3779b97f4a7c15u;
+      hash ^= hash >> 29;
+    }
+    return hash;
+  }
+  void FindAlone() {
+    for (size_t i = 0; i < model_.commands.size(); ++i) {
+      const Times times = TimesOf(i);
+      if (times.took <= 0) continue;
+      const auto [like, added] = alone_ns_.try_emplace(LikeOf(i), times.took);
+      if (!added) like->second = std::min(like->second, times.took);
+    }
+  }
+
+  // How many others used the memory at some time of a command's.
+  void FindBeside() {
+    const model::Commands& commands = model_.commands;
+    beside_.assign(commands.size(), 0);
+    std::vector<std::vector<size_t>> running(rates_.size());
+    for (const size_t i : RowsByStart(model_)) {
+      if (commands.memory_bytes[i] == 0) continue;
+      std::vector<size_t>& others = running[commands.device[i]];
+      const auto over = [&](size_t other) {
+        return commands.end.ticks[other] <= commands.start.ticks[i];
+      };
+      std::erase_if(others, over);
+      for (const size_t other : others) beside_[other] += beside_[other] < kManyBeside;
+      beside_[i] = static_cast<uint8_t>(std::min<size_t>(others.size(), kManyBeside));
+      if (others.size() < kManyBeside) others.push_back(i);
+    }
+  }
+  static constexpr size_t kManyBeside = 32;
+
+  Demand Of(size_t i) const {
+    const DeviceRates& rates = rates_[model_.commands.device[i]];
+    const Times times = TimesOf(i);
+    const proto::Unit::Kind kind = KindOf(i);
+    Demand demand;
+    demand.unit = static_cast<uint8_t>(std::min<uint32_t>(model_.commands.unit[i], 255));
+    demand.to_device = kind == proto::Unit::KIND_DMA_TO_DEVICE;
+    demand.from_device = kind == proto::Unit::KIND_DMA_FROM_DEVICE;
+    demand.dispatch = static_cast<float>(std::min(times.dispatch, times.took));
+    double left = times.took - demand.dispatch;
+    const double tolerance = std::max(2.5 * rates.ns_per_tick, 0.01 * left);
+    if (demand.to_device) {
+      demand.link_latency =
+          static_cast<float>(std::min({left, times.link, LinkLatency(i, times, left)}));
+    } else {
+      demand.memory_latency = static_cast<float>(
+          std::min({left, times.memory + rates.ns_per_tick, rates.memory_latency_ns}));
+    }
+    left -= demand.link_latency + demand.memory_latency;
+    demand.own = static_cast<float>(std::min(left, times.busy));
+    demand.throttled = static_cast<float>(std::min(left - demand.own, times.throttle));
+    const double memory_stall = times.memory - demand.memory_latency;
+    const double link_stall = times.link - demand.link_latency;
+    demand.memory = static_cast<float>(std::min(BusNs(i), std::max(left, 0.0)));
+    if (times.tags > tolerance && times.tags >= std::max(memory_stall, link_stall)) {
+      demand.bound = Demand::kByTags;
+      demand.tag_latency = static_cast<float>(left);  // FillTags splits it
+    } else if (link_stall > tolerance && link_stall >= memory_stall) {
+      demand.bound = Demand::kByLink;
+      demand.link = static_cast<float>(left);
+    } else if (memory_stall > tolerance) {
+      demand.bound = Demand::kByMemory;
+      SplitMemory(i, left, &demand);
+    }
+    return demand;
+  }
+
+  // How much of the stall on the link is round trips: one, and one for each list of places that
+  // the copy had to read. More than that is the link's bandwidth.
+  double LinkLatency(size_t i, const Times& times, double left) const {
+    const DeviceRates& rates = rates_[model_.commands.device[i]];
+    const double one = rates.link_latency_ns;
+    if (one <= 0) return 0;
+    const double bytes = static_cast<double>(model_.commands.bytes[i]);
+    const double wire = std::max(times.busy, bytes * NominalNsPerByte(model_.commands.device[i]));
+    const double rest = (left - wire * 1.2) / one;
+    // A list of 64 places of a page each.
+    const double most = 2 + std::floor(bytes / (64 * 4096.0));
+    return one * std::clamp(std::round(rest), 1.0, most);
+  }
+
+  double NominalNsPerByte(uint32_t device) const {
+    const proto::Pci& pci = model_.devices[device].about.pci();
+    static constexpr double kGts[] = {
+        0, 2.5 * 0.8, 5 * 0.8, 8 * 128 / 130., 16 * 128 / 130., 32 * 128 / 130., 64 * 236 / 256.};
+    const size_t speed = std::min<size_t>(pci.link_speed(), 6);
+    const double bytes_per_ns = kGts[speed] * pci.link_width() / 8;
+    return bytes_per_ns > 0 ? 1 / bytes_per_ns : 0;
+  }
+
+  void SplitMemory(size_t i, double left, Demand* demand) const {
+    const auto like = alone_ns_.find(LikeOf(i));
+    const double took = demand->dispatch + demand->link_latency + demand->memory_latency + left;
+    // Others beside it made it longer than it is.
+    const double alone =
+        like == alone_ns_.end() ? left : std::max(0.0, left - std::max(0.0, took - like->second));
+    const double bus = demand->memory;
+    if (alone <= 1.05 * bus * (1 + beside_[i])) return;  // its share of the bus
+    if (alone <= 1.03 * bus + 3) {
+      demand->memory = static_cast<float>(std::max(bus, std::min(alone, 1.03 * bus + 3)));
+      return;
+    }
+    const double misses = model_.commands.row_misses[i];
+    if (misses > 0 && alone <= bus + misses * kMaxRowNs) {
+      demand->rows = static_cast<float>(alone);
+      demand->bus_in_rows = alone / misses > kOneBankNs ? 1 : 0;
+    } else if (bus > 0 && left > 1.03 * alone) {
+      demand->memory = static_cast<float>(bus);
+    } else {
+      demand->scratch = static_cast<float>(alone);
+    }
+  }
+
+  double WireBytes(size_t i) const {
+    return static_cast<double>(model_.commands.bytes[i]) +
+           kPacketBytes * static_cast<double>(model_.commands.work[i]);
+  }
+
+  // By the copies that the link held up; else by what the link is said to be.
+  void FindLinkRates(const std::vector<Demand>& demands) {
+    std::vector<double> to(rates_.size()), to_bytes(to), from(to), from_bytes(to);
+    for (size_t i = 0; i < demands.size(); ++i) {
+      if (demands[i].bound != Demand::kByLink) continue;
+      const uint32_t device = model_.commands.device[i];
+      (demands[i].to_device ? to : from)[device] += demands[i].link;
+      (demands[i].to_device ? to_bytes : from_bytes)[device] += WireBytes(i);
+    }
+    for (uint32_t d = 0; d < rates_.size(); ++d) {
+      const double nominal = NominalNsPerByte(d);
+      rates_[d].to_device_ns_per_byte = to_bytes[d] > 0 ? to[d] / to_bytes[d] : nominal;
+      rates_[d].from_device_ns_per_byte = from_bytes[d] > 0 ? from[d] / from_bytes[d] : nominal;
+    }
+  }
+
+  void FillLink(size_t i, Demand* demand) const {
+    if ((!demand->to_device && !demand->from_device) || demand->bound == Demand::kByLink) return;
+    const DeviceRates& rates = rates_[model_.commands.device[i]];
+    const double per_byte =
+        demand->to_device ? rates.to_device_ns_per_byte : rates.from_device_ns_per_byte;
+    const double stream = std::max({demand->own + demand->throttled, demand->tag_latency,
+                                    demand->memory, demand->rows, demand->scratch});
+    demand->link = static_cast<float>(std::min<double>(stream, WireBytes(i) * per_byte));
+  }
+
+  // Reads of the host's memory that a copy makes.
+  double ReadsOf(size_t i) const {
+    const uint32_t request =
+        model_.devices[model_.commands.device[i]].about.pci().max_read_request_bytes();
+    return std::ceil(static_cast<double>(model_.commands.bytes[i]) /
+                     (request > 0 ? request : kUsualReadBytes));
+  }
+
+  // With T tags, R reads go in R / T rounds, each of a round trip and one read's bytes.
+  void FindTags(const std::vector<Demand>& demands) {
+    for (size_t i = 0; i < demands.size(); ++i) {
+      const Demand& demand = demands[i];
+      DeviceRates& rates = rates_[model_.commands.device[i]];
+      const double reads = ReadsOf(i);
+      if (!demand.to_device || reads < 2 || demand.link <= 0) continue;
+      const double round = rates.link_latency_ns + demand.link / reads;
+      if (demand.bound == Demand::kByTags) {
+        rates.tags = std::max(rates.tags, reads * round / demand.tag_latency);
+      } else if (demand.bound == Demand::kByLink) {
+        rates.least_tags = std::max(rates.least_tags, std::min(reads, reads * round / demand.link));
+      }
+    }
+  }
+  void FillTags(size_t i, Demand* demand) const {
+    const DeviceRates& rates = rates_[model_.commands.device[i]];
+    if (!demand->to_device) return;
+    const double reads = ReadsOf(i);
+    demand->link_reads = static_cast<float>(reads);
+    if (demand->bound == Demand::kByTags) {
+      const double each = demand->link / reads, whole = demand->tag_latency;
+      const double latency = whole * rates.link_latency_ns / (rates.link_latency_ns + each);
+      demand->tag_latency = static_cast<float>(latency);
+      demand->tag_wire = static_cast<float>(whole - latency);
+    } else if (rates.tags > 0 && reads > rates.tags) {
+      demand->tag_latency = static_cast<float>(reads / rates.tags * rates.link_latency_ns);
+      demand->tag_wire = static_cast<float>(demand->link / rates.tags);
+    }
+  }
+
+  const model::Model& model_;
+  std::vector<DeviceRates>& rates_;
+  std::vector<std::vector<StallKind>> kinds_;  // by device and stall
+  std::unordered_map<uint64_t, double> alone_ns_;
+  std::vector<uint8_t> beside_;  // by command
+};
+
+}  // namespace
+
+double Demand::FixedNs(const Scales& scales) const {
+  return dispatch / scales.speed[kDispatch] + link_latency / scales.speed[kPcieLatency] +
+         memory_latency / scales.speed[kDramLatency];
+}
+
+double Demand::OwnNs(const Scales& scales, proto::Unit::Kind kind) const {
+  const double whole = own + throttled / scales.speed[kThrottle];
+  if (kind == proto::Unit::KIND_MATRIX) return whole / scales.speed[kMatrixRate];
+  if (kind == proto::Unit::KIND_VECTOR) return whole / scales.speed[kVectorRate];
+  return whole;
+}
+
+double Demand::MemoryNs(const Scales& scales, double one_bank) const {
+  const double bus = memory / scales.speed[kDramBandwidth];
+  if (rows <= 0) return bus;
+  const double share = one_bank >= 0 ? one_bank : bus_in_rows;
+  const double opening = std::max(0.0, rows - share * memory);
+  return std::max(bus, share * bus + opening / scales.speed[kDramRowCost]);
+}
+
+std::vector<Demand> ComputeDemands(const model::Model& model,
+                                   const std::vector<double>& link_latency_ns,
+                                   std::vector<DeviceRates>* rates) {
+  return Demands(model, link_latency_ns, rates).Run();
+}
+
+}  // namespace acceltrace::analysis

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What waited for what? The dependency graph of a run. Room: libtrace/analysis.
+//
+// A node is an instant; it comes when all that it waits for has come:
+//
+//   at(n) = max over edges e to n of (at(from(e)) + cost(e)) + cost(n)
+//
+//   host        a point of a thread: a call's begin and end, the driver's submit, doorbell,
+//               return, a wait's begin and end. After the point before it in its thread; the end
+//               of a wait also after the completion that was waited for.
+//   fetch       commands of a queue that were on the chip at the same tick. After the doorbells of
+//               their jobs, the fetch before it in its queue, and the command that made room.
+//   start       of a command. After its fetch, the command before it on its unit, and commands of
+//               its queue on other units (or, by its wait, of other queues) that it may depend on.
+//   end         of a command: after its start. How long it takes is its demand (demand.h).
+//   completion  of a job: after its commands, and the job before it in its queue.
+//
+// Which commands wait for which is not recorded, only when each one started. A command is held to
+// depend on the last one before it in its queue on each other unit that had ended when it
+// started; that one binds if it ended at that very tick. What no edge explains is the node's own
+// cost, so that the graph, run as it is, gives the times that were recorded.
+#ifndef LIBTRACE_ANALYSIS_GRAPH_H_
+#define LIBTRACE_ANALYSIS_GRAPH_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "libtrace/analysis/demand.h"
+#include "libtrace/analysis/tracer_work.h"
+#include "libtrace/model/model.h"
+
+namespace acceltrace::analysis {
+
+// What an edge's or a node's time was spent on.
+enum Cause : uint8_t {
+  kByOrder,       // nothing: one after the other
+  kByProgram,     // outside of all API calls
+  kByCall,        // in an API call that submits nothing
+  kBySubmitCall,  // in one that submits
+  kByDriver,      // in the driver's submit
+  kByDoorbell,    // a doorbell on its way
+  kByFetch,       // commands on their way to the device
+  kByCommand,     // a command, split further by its demand
+  kByCompletion,  // from the last command to the completion in host memory
+  kByWake,        // from there to the waiter, and to its call's return
+  kByUnknown,     // something that the trace does not tell
+  kNumCauses
+};
+const char* CauseName(Cause cause);
+
+struct Graph {
+  enum class Kind : uint8_t { kHost, kFetch, kStart, kEnd, kCompletion };
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  // Nodes. row: of a host point its place in `points`; a fetch's first command; a command; a job.
+  std::vector<Kind> kind;
+  std::vector<Cause> cause;  // of its own cost
+  std::vector<uint32_t> row;
+  std::vector<uint32_t> device;  // of all but host points
+  std::vector<double> at_ns;     // as recorded, from the run's begin
+  std::vector<float> cost_ns;    // its own
+
+  // Edges, sorted by the node that they lead to: [first_edge[n], first_edge[n + 1]).
+  std::vector<uint32_t> first_edge, from, to;
+  std::vector<double> edge_ns;
+  std::vector<float> tracer_ns;  // of edge_ns: the tracer's own
+  std::vector<Cause> edge_cause;
+  std::vector<uint8_t> assumed;  // it is not known whether this order had to be kept
+  // The same by the node that they come from: first_next[n] into next, which holds edges.
+  std::vector<uint32_t> first_next, next;
+
+  // Host points.
+  struct Point {
+    uint32_t tid;
+    uint32_t api_row;  // the call that it lies in, begins or ends; model::kNoRow
+  };
+  std::vector<Point> points;
+
+  std::vector<Demand> demands;     // by command
+  std::vector<DeviceRates> rates;  // by device
+  std::vector<uint32_t> start_of;  // a command's start node, its end node is the next; kNone
+
+  int64_t begin_ns = 0, end_ns = 0;  // of the run, as in the breakdown
+  uint32_t last = kNone;             // the node that ends the run
+  uint64_t assumed_orders = 0;
+  size_t size() const { return kind.size(); }
+  double RunNs() const { return last == kNone ? 0 : at_ns[last]; }
+};
+
+// From begin_ns to end_ns: the breakdown's.
+Graph BuildGraph(const model::Model& model, const TracerWork& tracer, int64_t begin_ns,
+                 int64_t end_ns);
+
+}  // namespace acceltrace::analysis
+
+#endif  // LIBTRACE_ANALYSIS_GRAPH_H_

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a graph is put together. Room: libtrace/analysis, internal.
+#ifndef LIBTRACE_ANALYSIS_GRAPH_BUILDER_H_
+#define LIBTRACE_ANALYSIS_GRAPH_BUILDER_H_
+
+#include <vector>
+
+#include "libtrace/analysis/graph.h"
+
+namespace acceltrace::analysis {
+
+class GraphBuilder {
+ public:
+  GraphBuilder(int64_t begin_ns, int64_t end_ns) {
+    graph_.begin_ns = begin_ns, graph_.end_ns = end_ns;
+  }
+  uint32_t Node(Graph::Kind kind, uint32_t row, double at_ns, uint32_t device = 0);
+  // From kNone: none.
+  void Edge(uint32_t from, uint32_t to, double ns = 0, Cause cause = kByOrder, double tracer_ns = 0,
+            bool assumed = false);
+  void SetCause(uint32_t node, Cause cause) { graph_.cause[node] = cause; }
+  double At(uint32_t node) const { return graph_.at_ns[node]; }
+  // A host time within the run.
+  double Since(int64_t at_ns) const { return static_cast<double>(at_ns - graph_.begin_ns); }
+  bool Within(int64_t at_ns) const { return at_ns >= graph_.begin_ns && at_ns <= graph_.end_ns; }
+  Graph& graph() { return graph_; }
+  Graph Finish();
+
+ private:
+  struct Draft {
+    uint32_t from, to;
+    double ns;
+    float tracer_ns;
+    Cause cause;
+    bool assumed;
+  };
+  Graph graph_;
+  std::vector<Draft> edges_;
+};
+
+// The nodes of commands and jobs; kNone where there is none.
+struct DeviceNodes {
+  std::vector<uint32_t> fetch_of;    // by command
+  std::vector<uint32_t> completion;  // by job
+  std::vector<uint32_t> doorbell;    // by job, of the host
+  // Commands as they lie in their queues, queue by queue, and where each queue begins.
+  std::vector<uint32_t> in_queue;
+  std::vector<size_t> queue_begin;
+};
+
+DeviceNodes AddDeviceNodes(const model::Model& model, GraphBuilder* builder);
+void AddHostNodes(const model::Model& model, const TracerWork& tracer, DeviceNodes* device,
+                  GraphBuilder* builder);
+void AddDeviceEdges(const model::Model& model, const DeviceNodes& device, GraphBuilder* builder);
+
+}  // namespace acceltrace::analysis
+
+#endif  // LIBTRACE_ANALYSIS_GRAPH_BUILDER_H_

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The devices' part of the graph: fetches, commands and completions.
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "libtrace/analysis/graph_builder.h"
+
+namespace acceltrace::analysis {
+namespace {
+
+constexpr size_t kMaxUnits = 32;
+// How far back in its queue a command is looked for that had ended when another one started.
+constexpr int kLookBack = 8;
+
+class DeviceEdges {
+ public:
+  DeviceEdges(const model::Model& model, const DeviceNodes& nodes, GraphBuilder* builder)
+      : model_(model), nodes_(nodes), builder_(*builder), graph_(builder->graph()) {}
+
+  void Run() {
+    std::vector<double> link_latency_ns(model_.devices.size());
+    for (size_t q = 0; q + 1 < nodes_.queue_begin.size(); ++q) {
+      Fetches(nodes_.queue_begin[q], nodes_.queue_begin[q + 1], &link_latency_ns);
+      Orders(nodes_.queue_begin[q], nodes_.queue_begin[q + 1]);
+    }
+    Units();
+    Completions();
+    graph_.demands = ComputeDemands(model_, link_latency_ns, &graph_.rates);
+  }
+
+ private:
+  uint32_t Command(size_t place) const { return nodes_.in_queue[place]; }
+  uint32_t StartOf(uint32_t command) const { return graph_.start_of[command]; }
+  uint32_t EndOf(uint32_t command) const { return graph_.start_of[command] + 1; }
+  // One tick of the command's device.
+  double TickNs(uint32_t command) const {
+    const uint64_t hz = model_.devices[model_.commands.device[command]].about.clock().nominal_hz();
+    return hz > 0 ? std::max(1.0, 1e9 / static_cast<double>(hz)) : 1;
+  }
+
+  // What is fetched when: after the doorbells of its jobs, the fetch before, and room on the chip.
+  void Fetches(size_t begin, size_t end, std::vector<double>* link_latency_ns) {
+    const uint32_t device = model_.commands.device[Command(begin)];
+    const uint64_t window = Window(begin, end);
+    // The one of those that must have retired that was the last to end.
+    uint32_t room = Graph::kNone;
+    size_t retired = begin;
+    uint32_t before = Graph::kNone;
+    uint32_t rung = model::kNoRow;
+    for (size_t i = begin; i < end; ++i) {
+      const uint32_t command = Command(i);
+      const uint32_t node = nodes_.fetch_of[command];
+      const uint32_t job = model_.commands.job_row[command];
+      builder_.Edge(node, StartOf(command));
+      if (node != before) rung = model::kNoRow;
+      if (job != model::kNoRow && job != rung) {
+        rung = job;
+        const double flight = DoorbellNs(job);
+        builder_.Edge(nodes_.doorbell[job], node, flight, kByDoorbell);
+      }
+      if (node == before) continue;
+      builder_.SetCause(node, kByFetch);
+      builder_.Edge(before, node);
+      size_t last = i;
+      while (last + 1 < end && nodes_.fetch_of[Command(last + 1)] == node) ++last;
+      for (; retired + window <= last; ++retired) {
+        const uint32_t end_node = EndOf(Command(retired));
+        if (room == Graph::kNone || builder_.At(end_node) >= builder_.At(room)) room = end_node;
+      }
+      builder_.Edge(room, node);
+      const double took_ns = builder_.At(node) - ReadyToFetchNs(i, last, before);
+      if (took_ns > 0 &&
+          ((*link_latency_ns)[device] == 0 || took_ns < (*link_latency_ns)[device])) {
+        (*link_latency_ns)[device] = took_ns;
+      }
+      before = node;
+    }
+  }
+
+  // How many commands of a queue are on the chip at most: as the device says, else as many as ever
+  // were.
+  uint64_t Window(size_t begin, size_t end) const {
+    const model::Commands& commands = model_.commands;
+    const uint32_t told = model_.devices[commands.device[Command(begin)]].about.queue_window();
+    if (told > 0) return told;
+    uint64_t most = 1;
+    size_t retired = begin;
+    for (size_t i = begin; i < end; ++i) {
+      const double at_ns = builder_.At(nodes_.fetch_of[Command(i)]);
+      while (retired < i && builder_.At(EndOf(Command(retired))) <= at_ns) ++retired;
+      most = std::max<uint64_t>(most, i + 1 - retired);
+    }
+    return most;
+  }
+
+  // When a fetch could begin at the earliest.
+  double ReadyToFetchNs(size_t first, size_t last, uint32_t before) const {
+    double ready_ns = before == Graph::kNone ? 0 : builder_.At(before);
+    for (size_t i = first; i <= last; ++i) {
+      const uint32_t job = model_.commands.job_row[Command(i)];
+      if (job == model::kNoRow || !model_.jobs.on_device[job]) continue;
+      ready_ns = std::max(ready_ns, builder_.Since(model_.jobs.doorbell.host[job].mid_ns));
+    }
+    return ready_ns;
+  }
+
+  double DoorbellNs(uint32_t job) const {
+    const uint32_t node = nodes_.doorbell[job];
+    if (node == Graph::kNone || !model_.jobs.on_device[job]) return 0;
+    return builder_.Since(model_.jobs.doorbell.host[job].mid_ns) - builder_.At(node);
+  }
+
+  // Commands of other units that one may depend on: of its queue, the last that had ended.
+  void Orders(size_t begin, size_t end) {
+    const model::Commands& commands = model_.commands;
+    const uint32_t device = commands.device[Command(begin)];
+    const uint32_t fifo = model_.devices[device].about.queue_fifo();
+    std::array<std::vector<uint32_t>, kMaxUnits> by_unit;
+    // Commands go to their units in order: one waits until all before it found their place.
+    uint32_t placed = Graph::kNone;
+    for (size_t i = begin; i < end; ++i) {
+      const uint32_t command = Command(i);
+      const uint32_t own = std::min<uint32_t>(commands.unit[command], kMaxUnits - 1);
+      const double start_ns = builder_.At(StartOf(command));
+      for (uint32_t unit = 0; unit < kMaxUnits; ++unit) {
+        if (unit == own) continue;
+        const std::vector<uint32_t>& row = by_unit[unit];
+        for (int back = 0; back < kLookBack && back < static_cast<int>(row.size()); ++back) {
+          const uint32_t other = row[row.size() - 1 - static_cast<size_t>(back)];
+          const double end_ns = builder_.At(EndOf(other));
+          if (end_ns > start_ns) continue;
+          const bool binds = end_ns >= start_ns - TickNs(command);
+          const bool other_job = commands.job_row[other] != commands.job_row[command];
+          builder_.Edge(EndOf(other), StartOf(command), 0, kByOrder, 0, !binds && !other_job);
+          break;
+        }
+      }
+      std::vector<uint32_t>& row = by_unit[own];
+      // Its place among those that wait for its unit.
+      if (fifo > 0 && row.size() >= fifo) {
+        const uint32_t left = StartOf(row[row.size() - fifo]);
+        if (placed == Graph::kNone || builder_.At(left) > builder_.At(placed)) placed = left;
+      }
+      if (placed != Graph::kNone && builder_.At(placed) <= start_ns) {
+        builder_.Edge(placed, StartOf(command));
+      }
+      row.push_back(command);
+    }
+  }
+
+  // One command after the other on each unit; and what ended at the very tick at which another
+  // queue's command went on that had waited.
+  void Units() {
+    const model::Commands& commands = model_.commands;
+    std::vector<uint32_t> order(commands.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::erase_if(order, [&](uint32_t c) { return StartOf(c) == Graph::kNone; });
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      const double at_a = builder_.At(StartOf(a)), at_b = builder_.At(StartOf(b));
+      if (at_a != at_b) return at_a < at_b;
+      const double end_a = builder_.At(EndOf(a)), end_b = builder_.At(EndOf(b));
+      return end_a != end_b ? end_a < end_b : a < b;
+    });
+    std::vector<std::array<uint32_t, kMaxUnits>> last(model_.devices.size());
+    for (auto& units : last) units.fill(model::kNoRow);
+    for (const uint32_t command : order) {
+      auto& units = last[commands.device[command]];
+      const uint32_t own = std::min<uint32_t>(commands.unit[command], kMaxUnits - 1);
+      if (units[own] != model::kNoRow) builder_.Edge(EndOf(units[own]), StartOf(command));
+      const bool waited = commands.head.ticks[command] != commands.start.ticks[command];
+      for (uint32_t unit = 0; unit < kMaxUnits; ++unit) {
+        const uint32_t other = units[unit];
+        if (unit == own || other == model::kNoRow || !waited) continue;
+        if (commands.queue[other] == commands.queue[command]) continue;
+        const double gap = builder_.At(StartOf(command)) - builder_.At(EndOf(other));
+        if (gap >= 0 && gap <= TickNs(command)) builder_.Edge(EndOf(other), StartOf(command));
+      }
+      units[own] = command;
+    }
+  }
+
+  void Completions() {
+    const model::Jobs& jobs = model_.jobs;
+    std::vector<uint32_t> order;
+    for (uint32_t j = 0; j < jobs.size(); ++j) {
+      if (nodes_.completion[j] != Graph::kNone) order.push_back(j);
+    }
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      if (jobs.device[a] != jobs.device[b]) return jobs.device[a] < jobs.device[b];
+      if (jobs.queue[a] != jobs.queue[b]) return jobs.queue[a] < jobs.queue[b];
+      if (jobs.sequence[a] != jobs.sequence[b]) return jobs.sequence[a] < jobs.sequence[b];
+      return jobs.job[a] < jobs.job[b];
+    });
+    for (size_t i = 0; i < order.size(); ++i) {
+      const uint32_t job = order[i], node = nodes_.completion[job];
+      builder_.SetCause(node, kByCompletion);
+      if (i > 0 && jobs.device[order[i - 1]] == jobs.device[job] &&
+          jobs.queue[order[i - 1]] == jobs.queue[job]) {
+        builder_.Edge(nodes_.completion[order[i - 1]], node);
+      }
+      const uint32_t first = jobs.first_command[job];
+      for (uint32_t c = first; c < first + jobs.num_commands[job]; ++c) {
+        if (StartOf(c) != Graph::kNone) builder_.Edge(EndOf(c), node);
+      }
+    }
+  }
+
+  const model::Model& model_;
+  const DeviceNodes& nodes_;
+  GraphBuilder& builder_;
+  Graph& graph_;
+};
+
+}  // namespace
+
+DeviceNodes AddDeviceNodes(const model::Model& model, GraphBuilder* builder) {
+  const model::Commands& commands = model.commands;
+  const model::Jobs& jobs = model.jobs;
+  DeviceNodes nodes;
+  nodes.fetch_of.assign(commands.size(), Graph::kNone);
+  nodes.completion.assign(jobs.size(), Graph::kNone);
+  nodes.doorbell.assign(jobs.size(), Graph::kNone);
+  std::vector<uint32_t>& order = nodes.in_queue;
+  order.resize(commands.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto sequence = [&](uint32_t c) {
+    const uint32_t job = commands.job_row[c];
+    return job == model::kNoRow ? UINT64_MAX : jobs.sequence[job];
+  };
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    if (commands.device[a] != commands.device[b]) return commands.device[a] < commands.device[b];
+    if (commands.queue[a] != commands.queue[b]) return commands.queue[a] < commands.queue[b];
+    const uint64_t sequence_a = sequence(a), sequence_b = sequence(b);
+    if (sequence_a != sequence_b) return sequence_a < sequence_b;
+    return commands.job[a] != commands.job[b] ? commands.job[a] < commands.job[b]
+                                              : commands.index[a] < commands.index[b];
+  });
+  Graph& graph = builder->graph();
+  graph.start_of.assign(commands.size(), Graph::kNone);
+  const auto at = [&](const model::DeviceTimes& times, size_t row) {
+    return builder->Since(times.host[row].mid_ns);
+  };
+  for (size_t i = 0; i < order.size(); ++i) {
+    const uint32_t c = order[i], before = i > 0 ? order[i - 1] : c;
+    const bool same_queue = i > 0 && commands.device[before] == commands.device[c] &&
+                            commands.queue[before] == commands.queue[c];
+    if (!same_queue) nodes.queue_begin.push_back(i);
+    if (same_queue && commands.fetched.ticks[before] == commands.fetched.ticks[c]) {
+      nodes.fetch_of[c] = nodes.fetch_of[before];
+    } else {
+      nodes.fetch_of[c] =
+          builder->Node(Graph::Kind::kFetch, c, at(commands.fetched, c), commands.device[c]);
+    }
+    graph.start_of[c] =
+        builder->Node(Graph::Kind::kStart, c, at(commands.start, c), commands.device[c]);
+    const uint32_t end =
+        builder->Node(Graph::Kind::kEnd, c, at(commands.end, c), commands.device[c]);
+    builder->SetCause(end, kByCommand);
+    builder->Edge(graph.start_of[c], end, 0, kByCommand);
+  }
+  if (!order.empty()) nodes.queue_begin.push_back(order.size());
+  for (uint32_t j = 0; j < jobs.size(); ++j) {
+    if (jobs.on_device[j]) {
+      nodes.completion[j] =
+          builder->Node(Graph::Kind::kCompletion, j, at(jobs.completion, j), jobs.device[j]);
+    }
+  }
+  return nodes;
+}
+
+void AddDeviceEdges(const model::Model& model, const DeviceNodes& device, GraphBuilder* builder) {
+  DeviceEdges(model, device, builder).Run();
+}
+
+}  // namespace acceltrace::analysis

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The host's part of the graph: threads, point by point.
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "libtrace/analysis/graph_builder.h"
+
+namespace acceltrace::analysis {
+namespace {
+
+// In the order in which they come when they fall on the same instant.
+enum Kind : uint8_t { kBegin, kSubmit, kDoorbell, kSubmitEnd, kWait, kWake, kEnd };
+
+struct Draft {
+  int64_t at_ns;
+  uint32_t tid;
+  Kind kind;
+  uint32_t row;  // API call or job
+  uint32_t cpu;
+};
+
+// A submission that takes longer than so many usual ones waited for room in its queue.
+constexpr double kFullQueue = 4;
+
+class HostNodes {
+ public:
+  HostNodes(const model::Model& model, const TracerWork& tracer, DeviceNodes* device,
+            GraphBuilder* builder)
+      : model_(model), tracer_(tracer), device_(*device), builder_(*builder) {}
+
+  void Run() {
+    FindThreads();
+    Collect();
+    FindUsual();
+    for (size_t i = 0; i < drafts_.size();) {
+      size_t end = i;
+      while (end < drafts_.size() && drafts_[end].tid == drafts_[i].tid) ++end;
+      AddThread(i, end);
+      i = end;
+    }
+  }
+
+ private:
+  void FindThreads() {
+    const model::Jobs& jobs = model_.jobs;
+    for (size_t j = 0; j < jobs.size(); ++j) {
+      if (jobs.on_host[j]) threads_.insert(jobs.tid[j]);
+      if (jobs.api_row[j] != model::kNoRow) submits_.insert(jobs.api_row[j]);
+      by_sequence_[Key(jobs.device[j], jobs.queue[j], jobs.sequence[j])] = static_cast<uint32_t>(j);
+    }
+    const model::HostEvents& host = model_.host;
+    for (size_t i = 0; i < host.size(); ++i) {
+      if (host.kind[i] == proto::HostBatch::KIND_WAKE) threads_.insert(host.tid[i]);
+    }
+  }
+  static std::pair<uint64_t, uint64_t> Key(uint32_t device, uint32_t queue, uint64_t sequence) {
+    return {uint64_t{device} << 32 | queue, sequence};
+  }
+
+  void Add(int64_t at_ns, uint32_t tid, Kind kind, uint32_t row, uint32_t cpu = 0) {
+    if (at_ns != model::kNoTime && builder_.Within(at_ns)) {
+      drafts_.push_back({at_ns, tid, kind, row, cpu});
+    }
+  }
+
+  void Collect() {
+    const model::ApiCalls& api = model_.api;
+    for (uint32_t i = 0; i < api.size(); ++i) {
+      if (!threads_.contains(api.tid[i])) continue;
+      Add(api.begin_ns[i], api.tid[i], kBegin, i);
+      if (!api.open[i]) Add(api.end_ns[i], api.tid[i], kEnd, i);
+    }
+    const model::Jobs& jobs = model_.jobs;
+    for (uint32_t j = 0; j < jobs.size(); ++j) {
+      Add(jobs.submit_ns[j], jobs.tid[j], kSubmit, j);
+      Add(jobs.doorbell_ns[j], jobs.tid[j], kDoorbell, j);
+      Add(jobs.submit_end_ns[j], jobs.tid[j], kSubmitEnd, j);
+    }
+    const model::HostEvents& host = model_.host;
+    for (size_t i = 0; i < host.size(); ++i) {
+      const bool wait = host.kind[i] == proto::HostBatch::KIND_WAIT;
+      if (!wait && host.kind[i] != proto::HostBatch::KIND_WAKE) continue;
+      const auto job = by_sequence_.find(Key(host.device[i], host.queue[i], host.sequence[i]));
+      Add(host.time_ns[i], host.tid[i], wait ? kWait : kWake,
+          job == by_sequence_.end() ? model::kNoRow : job->second, host.cpu[i]);
+    }
+    std::sort(drafts_.begin(), drafts_.end(), [](const Draft& a, const Draft& b) {
+      return a.tid != b.tid       ? a.tid < b.tid
+             : a.at_ns != b.at_ns ? a.at_ns < b.at_ns
+             : a.kind != b.kind   ? a.kind < b.kind
+                                  : a.row < b.row;
+    });
+  }
+
+  static double Median(std::vector<double>* values) {
+    if (values->empty()) return 0;
+    auto middle = values->begin() + static_cast<ptrdiff_t>(values->size() / 2);
+    std::nth_element(values->begin(), middle, values->end());
+    return *middle;
+  }
+
+  // How long a wake-up and a submission usually take.
+  void FindUsual() {
+    std::vector<double> wakes, submits;
+    for (size_t i = 1; i < drafts_.size(); ++i) {
+      const Draft &before = drafts_[i - 1], &draft = drafts_[i];
+      if (draft.tid != before.tid) continue;
+      if (draft.kind == kWake && before.kind == kWait) {
+        const double done_ns = DoneNs(draft.row);
+        if (done_ns >= builder_.Since(before.at_ns)) {
+          wakes.push_back(builder_.Since(draft.at_ns) - done_ns);
+        }
+      }
+      if (draft.kind == kDoorbell && before.kind == kSubmit) {
+        submits.push_back(static_cast<double>(draft.at_ns - before.at_ns));
+      }
+    }
+    usual_wake_ns_ = std::max(0.0, Median(&wakes));
+    usual_submit_ns_ = Median(&submits);
+  }
+
+  // -1: nobody knows.
+  double DoneNs(uint32_t job) const {
+    if (job == model::kNoRow || device_.completion[job] == Graph::kNone) return -1;
+    return builder_.At(device_.completion[job]);
+  }
+
+  struct Thread {
+    uint32_t last = Graph::kNone;
+    int64_t last_ns = 0;
+    Kind last_kind = kBegin;
+    uint32_t api = model::kNoRow, cpu = 0;
+    bool submitting = false, woken = false;
+  };
+
+  // What the thread did before a point.
+  Cause CauseOf(const Thread& thread) const {
+    if (thread.submitting) return kByDriver;
+    if (thread.api == model::kNoRow) return kByProgram;
+    if (thread.woken) return kByWake;
+    return submits_.contains(thread.api) ? kBySubmitCall : kByCall;
+  }
+
+  void AddThread(size_t begin, size_t end) {
+    const bool one_cpu = model_.info.num_cpus() <= 1;
+    const uint32_t tid = drafts_[begin].tid;
+    const WorkSum work(tracer_, one_cpu ? WorkSum::kEvery : tid, kMid);
+    Thread thread;
+    for (size_t i = begin; i < end; ++i) {
+      const Draft& draft = drafts_[i];
+      const bool of_call = draft.kind == kBegin || draft.kind == kEnd;
+      if (draft.kind == kBegin) thread.api = model::kNoRow;
+      builder_.graph().points.push_back({tid, of_call ? draft.row : thread.api});
+      const uint32_t node = builder_.Node(Graph::Kind::kHost,
+                                          static_cast<uint32_t>(builder_.graph().points.size() - 1),
+                                          builder_.Since(draft.at_ns));
+      const auto traced = [&](int64_t from_ns) {
+        if (!tracer_.known()) return 0.0;
+        return work.Between(from_ns, draft.at_ns, one_cpu ? WorkSum::kEvery : thread.cpu);
+      };
+      Link(draft, node, thread, traced);
+      Step(draft, node, &thread);
+    }
+  }
+
+  template <typename Traced>
+  void Link(const Draft& draft, uint32_t node, const Thread& thread, const Traced& traced) {
+    if (thread.last == Graph::kNone) {
+      builder_.SetCause(node, kByProgram);
+      return;
+    }
+    const double since_ns = static_cast<double>(draft.at_ns - thread.last_ns);
+    if (draft.kind == kWake && thread.last_kind == kWait && DoneNs(draft.row) >= 0) {
+      Wake(draft, node, thread, since_ns, traced);
+    } else if (draft.kind == kWake && thread.last_kind == kWait) {
+      builder_.Edge(thread.last, node, since_ns, kByUnknown);
+    } else if (draft.kind == kDoorbell && thread.last_kind == kSubmit &&
+               since_ns > kFullQueue * usual_submit_ns_ && Room(draft, node, thread)) {
+      builder_.Edge(thread.last, node, usual_submit_ns_, kByDriver);
+    } else {
+      builder_.Edge(thread.last, node, since_ns, CauseOf(thread), traced(thread.last_ns));
+    }
+  }
+
+  template <typename Traced>
+  void Wake(const Draft& draft, uint32_t node, const Thread& thread, double since_ns,
+            const Traced& traced) {
+    const double done_ns = DoneNs(draft.row), at_ns = builder_.Since(draft.at_ns);
+    const uint32_t completion = device_.completion[draft.row];
+    if (done_ns >= builder_.Since(thread.last_ns) && done_ns <= at_ns) {
+      const int64_t from_ns = draft.at_ns - static_cast<int64_t>(at_ns - done_ns);
+      builder_.Edge(completion, node, at_ns - done_ns, kByWake, traced(from_ns));
+      builder_.Edge(thread.last, node, 0, kByWake);
+    } else {
+      builder_.Edge(thread.last, node, since_ns, kByWake, traced(thread.last_ns));
+      builder_.Edge(completion, node, std::clamp(at_ns - done_ns, 0.0, usual_wake_ns_), kByWake);
+    }
+  }
+
+  // The submission waited until an earlier job of its queue was complete: the last of them that
+  // was, before the doorbell.
+  bool Room(const Draft& draft, uint32_t node, const Thread& thread) {
+    const model::Jobs& jobs = model_.jobs;
+    uint64_t sequence = jobs.sequence[draft.row];
+    for (int i = 0; i < kMaxQueued && sequence > 1; ++i) {
+      const auto before =
+          by_sequence_.find(Key(jobs.device[draft.row], jobs.queue[draft.row], --sequence));
+      if (before == by_sequence_.end()) return false;
+      const double done_ns = DoneNs(before->second);
+      if (done_ns < 0 || done_ns > builder_.At(node)) continue;
+      if (done_ns <= builder_.Since(thread.last_ns)) return false;
+      builder_.Edge(device_.completion[before->second], node, builder_.At(node) - done_ns, kByWake);
+      return true;
+    }
+    return false;
+  }
+  static constexpr int kMaxQueued = 4096;
+
+  void Step(const Draft& draft, uint32_t node, Thread* thread) {
+    if (draft.kind == kBegin) thread->api = draft.row, thread->woken = false;
+    if (draft.kind == kEnd) thread->api = model::kNoRow, thread->woken = false;
+    if (draft.kind == kSubmit) thread->submitting = true;
+    if (draft.kind == kSubmitEnd) thread->submitting = false;
+    if (draft.kind == kDoorbell) device_.doorbell[draft.row] = node;
+    if (draft.kind == kWait || draft.kind == kWake) {
+      thread->cpu = draft.cpu;
+      thread->woken = true;
+    }
+    thread->last = node;
+    thread->last_ns = draft.at_ns;
+    thread->last_kind = draft.kind;
+  }
+
+  const model::Model& model_;
+  const TracerWork& tracer_;
+  DeviceNodes& device_;
+  GraphBuilder& builder_;
+  std::unordered_set<uint32_t> threads_, submits_;
+  std::map<std::pair<uint64_t, uint64_t>, uint32_t> by_sequence_;
+  std::vector<Draft> drafts_;
+  double usual_wake_ns_ = 0, usual_submit_ns_ = 0;
+};
+
+}  // namespace
+
+void AddHostNodes(const model::Model& model, const TracerWork& tracer, DeviceNodes* device,
+                  GraphBuilder* builder) {
+  HostNodes(model, tracer, device, builder).Run();
+}
+
+}  // namespace acceltrace::analysis

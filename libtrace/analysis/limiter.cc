@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/analysis/limiter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace acceltrace::analysis {
+namespace {
+
+// The readings of what the trace leaves open, the likeliest first.
+const std::vector<Reading>& Readings() {
+  static const std::vector<Reading> readings = {
+      {true, -1, false}, {false, -1, false}, {true, 0, false}, {true, 1, false}, {true, -1, true}};
+  return readings;
+}
+
+ResourceGain GainOf(const Graph& graph, Resource resource, const std::vector<double>& base_ns,
+                    double run_ns) {
+  ResourceGain gain;
+  gain.resource = resource;
+  Scales scales = Scales::Faster(resource, Limiter::kStep);
+  scales.without_tracer = true;
+  for (size_t i = 0; i < Readings().size(); ++i) {
+    const double share = 1 - Replay(graph, scales, Readings()[i]) / base_ns[i];
+    if (i == 0) {
+      gain.share = gain.lo_share = gain.hi_share = share;
+    }
+    gain.lo_share = std::min(gain.lo_share, share);
+    gain.hi_share = std::max(gain.hi_share, share);
+  }
+  gain.gain_ns = gain.share * run_ns;
+  gain.lo_ns = gain.lo_share * run_ns, gain.hi_ns = gain.hi_share * run_ns;
+  return gain;
+}
+
+// What missing rows could hide: time that a class may have beyond what was seen.
+double MissingNs(const Breakdown& breakdown, const Verdict& verdict) {
+  if (verdict.whole()) return 0;
+  double missing_ns = 0;
+  for (int c = 0; c < kNumClasses; ++c) {
+    missing_ns = std::max(missing_ns, static_cast<double>(verdict.possible[c].hi_ns) -
+                                          static_cast<double>(breakdown.time[c].hi_ns));
+  }
+  return missing_ns;
+}
+
+std::string Sentence(const Limiter& limiter) {
+  const ResourceGain& first = limiter.gains[0];
+  std::string text;
+  if (limiter.standing == Limiter::Standing::kSeveral) {
+    text = fmt::format(
+        "{} and {} set the pace together: {:g}x of them would save {:.1f} % and "
+        "{:.1f} % of the run",
+        ResourceName(first.resource), ResourceName(limiter.gains[1].resource), Limiter::kStep,
+        100 * first.share, 100 * limiter.gains[1].share);
+  } else {
+    text = fmt::format(
+        "{} sets the pace: {:g}x of it would save {:.1f} % of the run ({:.1f} to "
+        "{:.1f} %)",
+        ResourceName(first.resource), Limiter::kStep, 100 * first.share, 100 * first.lo_share,
+        100 * first.hi_share);
+    if (limiter.gains.size() > 1) {
+      text += fmt::format("; next is {}, {:.1f} %", ResourceName(limiter.gains[1].resource),
+                          100 * limiter.gains[1].share);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+Limiter ComputeLimiter(const Graph& graph, const Breakdown& breakdown, const Verdict& verdict) {
+  Limiter limiter;
+  const auto withhold = [&limiter](const std::string& why) {
+    limiter.standing = Limiter::Standing::kInconclusive;
+    limiter.text = "inconclusive: " + why;
+    limiter.gains.clear();
+    return limiter;
+  };
+  if (breakdown.RunNs() <= 0 || graph.demands.empty()) {
+    limiter.text = "no device was used";
+    return verdict.withheld() ? withhold(CaveatsText(verdict.caveats)) : limiter;
+  }
+  if (verdict.withheld()) return withhold(CaveatsText(verdict.caveats));
+  Scales without;
+  without.without_tracer = true;
+  std::vector<double> base_ns;
+  for (const Reading& reading : Readings()) base_ns.push_back(Replay(graph, without, reading));
+  const double as_recorded_ns = Replay(graph, {});
+  if (as_recorded_ns <= 0 || base_ns[0] <= 0) {
+    return withhold("the trace contradicts itself: events wait for each other in a circle");
+  }
+  limiter.base_miss = as_recorded_ns / graph.RunNs() - 1;
+  limiter.run_ns = graph.RunNs() * base_ns[0] / as_recorded_ns;
+  for (int r = 0; r < kNumResources; ++r) {
+    ResourceGain gain = GainOf(graph, static_cast<Resource>(r), base_ns, limiter.run_ns);
+    if (gain.share > 1e-4) limiter.gains.push_back(gain);
+  }
+  std::stable_sort(
+      limiter.gains.begin(), limiter.gains.end(),
+      [](const ResourceGain& a, const ResourceGain& b) { return a.gain_ns > b.gain_ns; });
+  if (limiter.gains.empty() || limiter.gains[0].share < Limiter::kLeast) {
+    limiter.text = "nothing that the trace knows of would make the run faster";
+    return limiter;
+  }
+  const double second = limiter.gains.size() > 1 ? limiter.gains[1].share : 0;
+  const double lead = limiter.gains[0].share - second;
+  const double missing = (1 - 1 / Limiter::kStep) * MissingNs(breakdown, verdict) / graph.RunNs();
+  if (missing > lead) {
+    return withhold(CaveatsText(verdict.caveats) + ": what is missing could change the answer");
+  }
+  limiter.standing = lead < Limiter::kClose * limiter.gains[0].share ? Limiter::Standing::kSeveral
+                                                                     : Limiter::Standing::kNamed;
+  const double miss = std::abs(limiter.base_miss);
+  limiter.confidence =
+      1 - 0.5 * std::exp(-(lead - missing) / (0.1 * limiter.gains[0].share + 0.5 * miss + 1e-3));
+  limiter.text = Sentence(limiter);
+  if (!verdict.whole()) limiter.text += "; " + CaveatsText(verdict.caveats);
+  return limiter;
+}
+
+}  // namespace acceltrace::analysis

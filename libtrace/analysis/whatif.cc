@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/analysis/whatif.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <queue>
+
+#include "libtrace/analysis/sharing.h"
+
+namespace acceltrace::analysis {
+namespace {
+
+// A trace without a wait for tags tells that there are more than so many. Exactly as many as would
+// just do is not likely.
+constexpr double kTagsBeyond = 1.5;
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+class Replayer {
+ public:
+  Replayer(const Graph& graph, const Scales& scales, const Reading& reading,
+           std::vector<uint32_t>* order)
+      : graph_(graph), scales_(scales), reading_(reading), order_(order) {
+    const size_t n = graph.size();
+    at_ns_.assign(n, 0);
+    waits_for_.resize(n);
+    for (size_t i = 0; i < n; ++i) {
+      waits_for_[i] = graph.first_edge[i + 1] - graph.first_edge[i];
+    }
+    speed_.fill(1);
+    speed_[kByProgram] = speed_[kByCall] = scales.speed[kHostSpeed];
+    speed_[kBySubmitCall] = speed_[kByDriver] = scales.speed[kHostSubmit];
+    speed_[kByWake] = scales.speed[kHostWake];
+    for (const DeviceRates& rates : graph.rates) devices_.emplace_back(rates.units.size());
+    if (order_ != nullptr) order_->clear(), order_->reserve(n);
+  }
+
+  // False if there is a cycle.
+  bool Run() {
+    for (uint32_t n = 0; n < graph_.size(); ++n) {
+      if (graph_.first_edge[n] == graph_.first_edge[n + 1]) ready_.push_back(n);
+    }
+    for (;;) {
+      Settle();
+      if (!Advance()) break;
+    }
+    return done_ == graph_.size();
+  }
+  std::vector<double>& at_ns() { return at_ns_; }
+
+ private:
+  // All that can come without a command's streaming in between.
+  void Settle() {
+    while (!ready_.empty()) {
+      const uint32_t node = ready_.back();
+      ready_.pop_back();
+      if (graph_.kind[node] != Graph::Kind::kEnd) at_ns_[node] += OwnNs(node);
+      Done(node);
+    }
+  }
+
+  void Done(uint32_t node) {
+    ++done_;
+    if (order_ != nullptr) order_->push_back(node);
+    if (graph_.kind[node] == Graph::Kind::kStart) {
+      Begin(node);
+      return;
+    }
+    for (uint32_t i = graph_.first_next[node]; i < graph_.first_next[node + 1]; ++i) {
+      Follow(graph_.next[i], at_ns_[node]);
+    }
+  }
+
+  void Follow(uint32_t edge, double from_ns) {
+    const uint32_t to = graph_.to[edge];
+    if (reading_.keep_assumed || !graph_.assumed[edge]) {
+      at_ns_[to] = std::max(at_ns_[to], from_ns + EdgeNs(edge));
+    }
+    if (--waits_for_[to] == 0) ready_.push_back(to);
+  }
+
+  double EdgeNs(uint32_t edge) const {
+    double ns = graph_.edge_ns[edge];
+    if (scales_.without_tracer) ns -= graph_.tracer_ns[edge];
+    return ns / speed_[graph_.edge_cause[edge]];
+  }
+
+  double OwnNs(uint32_t node) const {
+    const double ns = graph_.cost_ns[node];
+    const Cause cause = graph_.cause[node];
+    if (ns <= 0 || (cause != kByFetch && cause != kByCompletion)) return ns;
+    // A fetch is a round trip, a completion half of one; the rest is something else.
+    const uint32_t device = graph_.device[node];
+    double latency = graph_.rates[device].link_latency_ns;
+    if (cause == kByCompletion) latency /= 2;
+    latency = std::min(latency, ns);
+    return ns - latency + latency / scales_.speed[kPcieLatency];
+  }
+
+  // A command starts: its edges are followed but for the one to its end.
+  void Begin(uint32_t start) {
+    for (uint32_t i = graph_.first_next[start]; i < graph_.first_next[start + 1]; ++i) {
+      const uint32_t edge = graph_.next[i];
+      if (graph_.to[edge] != start + 1) Follow(edge, at_ns_[start]);
+    }
+    const Demand& demand = graph_.demands[graph_.row[start]];
+    streams_.push({at_ns_[start] + demand.FixedNs(scales_), start});
+  }
+
+  // The next command that begins to stream, or ends.
+  bool Advance() {
+    double end_ns = kNever;
+    Sharing* ends = nullptr;
+    for (Sharing& device : devices_) {
+      if (device.next_ns() < end_ns) end_ns = device.next_ns(), ends = &device;
+    }
+    if (!streams_.empty() && streams_.top().at_ns <= end_ns) {
+      const Stream stream = streams_.top();
+      streams_.pop();
+      const Demand& demand = graph_.demands[graph_.row[stream.start]];
+      Sharing& device = devices_[graph_.device[stream.start]];
+      if (!device.Add(stream.at_ns, stream.start + 1, UseOf(demand, stream.start))) {
+        End(stream.start + 1, stream.at_ns);
+      }
+      return true;
+    }
+    if (ends == nullptr) return false;
+    const uint32_t node = ends->Remove();
+    End(node, end_ns);
+    return true;
+  }
+
+  void End(uint32_t node, double at_ns) {
+    at_ns_[node] = at_ns;
+    if (--waits_for_[node] == 0) ready_.push_back(node);
+  }
+
+  Use UseOf(const Demand& demand, uint32_t node) const {
+    const DeviceRates& rates = graph_.rates[graph_.device[node]];
+    const auto kind =
+        demand.unit < rates.units.size() ? rates.units[demand.unit] : proto::Unit::KIND_UNKNOWN;
+    Use use;
+    use.memory_ns = demand.MemoryNs(scales_, reading_.one_bank);
+    if (demand.to_device) use.to_device_ns = demand.LinkNs(scales_);
+    if (demand.from_device) use.from_device_ns = demand.LinkNs(scales_);
+    use.alone_ns =
+        std::max({demand.OwnNs(scales_, kind), demand.TagNs(scales_), demand.ScratchNs(scales_)});
+    if (reading_.least_tags && demand.to_device && rates.tags == 0 && rates.least_tags > 0) {
+      use.alone_ns =
+          std::max(use.alone_ns, demand.link_reads / (kTagsBeyond * rates.least_tags) *
+                                     (rates.link_latency_ns / scales_.speed[kPcieLatency] +
+                                      demand.LinkNs(scales_) / std::max(1.0f, demand.link_reads)));
+    }
+    use.stretch = demand.stretch;
+    return use;
+  }
+
+  struct Stream {
+    double at_ns;
+    uint32_t start;
+    bool operator<(const Stream& other) const {  // the earliest is on top
+      return at_ns != other.at_ns ? at_ns > other.at_ns : start > other.start;
+    }
+  };
+
+  const Graph& graph_;
+  const Scales& scales_;
+  const Reading& reading_;
+  std::vector<uint32_t>* order_;
+  std::vector<double> at_ns_;
+  std::vector<uint32_t> waits_for_, ready_;
+  std::array<double, kNumCauses> speed_;
+  std::vector<Sharing> devices_;
+  std::priority_queue<Stream> streams_;
+  size_t done_ = 0;
+};
+
+}  // namespace
+
+double Replay(const Graph& graph, const Scales& scales, const Reading& reading,
+              std::vector<double>* at_ns, std::vector<uint32_t>* order) {
+  Replayer replayer(graph, scales, reading, order);
+  if (!replayer.Run()) return -1;
+  const std::vector<double>& at = replayer.at_ns();
+  const double end_ns = at.empty() ? 0 : *std::max_element(at.begin(), at.end());
+  if (at_ns != nullptr) *at_ns = std::move(replayer.at_ns());
+  return end_ns;
+}
+
+Prediction Predict(const Graph& graph, const Scales& scales) {
+  Prediction prediction;
+  prediction.recorded_ns = graph.RunNs();
+  prediction.base_ns = Replay(graph, {});
+  if (prediction.base_ns <= 0) {
+    prediction.error = graph.size() == 0 ? "the trace holds no work of a device"
+                                         : "the trace contradicts itself: events wait for each "
+                                           "other in a circle";
+    return prediction;
+  }
+  prediction.valid = true;
+  const auto predict = [&](const Reading& reading) {
+    const double base_ns = Replay(graph, {}, reading), ns = Replay(graph, scales, reading);
+    return base_ns > 0 ? prediction.recorded_ns * ns / base_ns : prediction.recorded_ns;
+  };
+  prediction.ns = predict({});
+  prediction.lo_ns = prediction.hi_ns = prediction.ns;
+  for (const Reading& reading : {Reading{false, -1, false}, Reading{true, 0, false},
+                                 Reading{true, 1, false}, Reading{true, -1, true}}) {
+    const double ns = predict(reading);
+    prediction.lo_ns = std::min(prediction.lo_ns, ns);
+    prediction.hi_ns = std::max(prediction.hi_ns, ns);
+  }
+  // As much as the replay misses the run, and a part of what changes.
+  const double change_ns = std::abs(prediction.ns - prediction.recorded_ns);
+  const double miss_ns = std::abs(prediction.base_ns - prediction.recorded_ns);
+  const double wider_ns = 0.01 * prediction.ns + 0.05 * change_ns + 0.5 * miss_ns;
+  prediction.lo_ns = std::max(0.0, prediction.lo_ns - wider_ns);
+  prediction.hi_ns += wider_ns;
+  return prediction;
+}
+
+}  // namespace acceltrace::analysis

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// acceltrace critical-path, acceltrace whatif.
+#include "libtrace/view/path.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "libtrace/analysis/report.h"
+#include "libtrace/cli/command.h"
+#include "libtrace/cli/output_file.h"
+#include "libtrace/cli/terminal.h"
+
+namespace acceltrace::cli {
+namespace {
+
+struct Options {
+  std::string file;
+  bool json = false, without_tracer = false;
+  std::vector<std::string> sets;
+};
+
+// What both need of a trace.
+struct Loaded {
+  std::unique_ptr<model::Model> model;
+  analysis::Report report;
+  analysis::Graph graph;
+};
+
+Result<Loaded> LoadGraph(const std::string& file) {
+  auto model = LoadTrace(file);
+  if (!model.ok()) return Status::Error(model.message());
+  Loaded loaded;
+  loaded.model = std::move(*model);
+  loaded.report = analysis::ComputeReport(*loaded.model);
+  loaded.graph =
+      analysis::BuildGraph(*loaded.model, analysis::TracerWork(*loaded.model),
+                           loaded.report.breakdown.begin_ns, loaded.report.breakdown.end_ns);
+  return loaded;
+}
+
+int Print(const Options& options, const std::string& text, const analysis::Verdict& verdict,
+          const std::string& refused) {
+  const Status wrote = WriteStdout(text);
+  if (!wrote.ok()) return Fail(kFailed, wrote.message());
+  if (!verdict.whole() || verdict.withheld()) return VerdictStatus(options.file, verdict);
+  return refused.empty() ? kOk : Fail(kFailed, options.file + ": " + refused);
+}
+
+int RunCriticalPath(const Options& options) {
+  const auto loaded = LoadGraph(options.file);
+  if (!loaded.ok()) return Fail(kFailed, loaded.message());
+  const analysis::Verdict& verdict = loaded->report.verdict;
+  analysis::CriticalPath path = ComputeCriticalPath(*loaded->model, loaded->graph);
+  if (verdict.withheld()) {
+    path = {};
+    path.error = analysis::CaveatsText(verdict.caveats);
+  }
+  return Print(
+      options,
+      options.json ? view::JsonCriticalPath(path) : view::TextCriticalPath(path, StdoutStyle()),
+      verdict, path.error);
+}
+
+int RunWhatIf(const Options& options) {
+  analysis::Scales scales;
+  scales.without_tracer = options.without_tracer;
+  view::WhatIf whatif;
+  if (options.without_tracer) whatif.change = "without the tracer";
+  for (const std::string& set : options.sets) {
+    const std::string wrong = analysis::ParseScale(set, &scales);
+    if (!wrong.empty()) return Fail(kMisuse, wrong + "; see acceltrace whatif --help");
+    whatif.change += (whatif.change.empty() ? "" : ", ") + set;
+  }
+  const auto loaded = LoadGraph(options.file);
+  if (!loaded.ok()) return Fail(kFailed, loaded.message());
+  const analysis::Verdict& verdict = loaded->report.verdict;
+  if (verdict.withheld()) {
+    whatif.refused = analysis::CaveatsText(verdict.caveats);
+  } else {
+    whatif.prediction = analysis::Predict(loaded->graph, scales);
+    if (!whatif.prediction.valid) whatif.refused = whatif.prediction.error;
+    if (whatif.change.empty()) {
+      whatif.limiter = analysis::ComputeLimiter(loaded->graph, loaded->report.breakdown, verdict);
+    }
+  }
+  return Print(options,
+               options.json ? view::JsonWhatIf(whatif) : view::TextWhatIf(whatif, StdoutStyle()),
+               verdict, whatif.refused);
+}
+
+CLI::App* AddVerb(CLI::App* app, Run* run, const char* name, const char* text,
+                  int (*function)(const Options&), const std::shared_ptr<Options>& options) {
+  CLI::App* verb = app->add_subcommand(name, text);
+  verb->add_option("FILE", options->file, "a trace, - for stdin, or a daemon's live socket")
+      ->type_name("")
+      ->required();
+  verb->add_flag("--json", options->json, "machine-readable, see docs/json.md");
+  verb->callback(
+      [options, run, function] { *run = [options, function] { return function(*options); }; });
+  return verb;
+}
+
+}  // namespace
+
+void AddCriticalPath(CLI::App* app, Run* run) {
+  AddVerb(app, run, "critical-path", "The chain of events that set the run's time", RunCriticalPath,
+          std::make_shared<Options>());
+}
+
+void AddWhatIf(CLI::App* app, Run* run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = AddVerb(app, run, "whatif", "How long the run would take with faster resources",
+                           RunWhatIf, options);
+  std::string keys;
+  for (int r = 0; r < analysis::kNumResources; ++r) {
+    keys += (r == 0 ? "" : ", ") +
+            std::string(analysis::ResourceKey(static_cast<analysis::Resource>(r)));
+  }
+  verb->add_option("--set", options->sets,
+                   "KEY=xF: F times as fast (half as long for F = 2), repeatable; none: each by "
+                   "itself; KEY: " +
+                       keys)
+      ->type_name("KEY=xF")
+      ->expected(1)
+      ->take_all();
+  verb->add_flag("--without-tracer", options->without_tracer, "... and if nobody had recorded it");
+}
+
+}  // namespace acceltrace::cli

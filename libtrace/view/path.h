@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The critical path and what-if, for people and for machines. Room: libtrace/view.
+#ifndef LIBTRACE_VIEW_PATH_H_
+#define LIBTRACE_VIEW_PATH_H_
+
+#include <string>
+
+#include "libtrace/analysis/critical_path.h"
+#include "libtrace/analysis/limiter.h"
+#include "libtrace/view/table.h"
+
+namespace acceltrace::view {
+
+struct WhatIf {
+  std::string change;   // as it was asked for, empty: nothing was, each resource is tried
+  std::string refused;  // why there is no answer
+  analysis::Prediction prediction;
+  analysis::Limiter limiter;  // when nothing was asked for
+};
+
+std::string TextCriticalPath(const analysis::CriticalPath& path, const Style& style);
+std::string JsonCriticalPath(const analysis::CriticalPath& path);
+std::string TextWhatIf(const WhatIf& whatif, const Style& style);
+std::string JsonWhatIf(const WhatIf& whatif);
+// A section of the report: which resource limits, and what each would gain.
+std::string Gains(const analysis::Limiter& limiter, const Style& style);
+
+}  // namespace acceltrace::view
+
+#endif  // LIBTRACE_VIEW_PATH_H_

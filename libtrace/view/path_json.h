@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Room: libtrace/view, internal.
+#ifndef LIBTRACE_VIEW_PATH_JSON_H_
+#define LIBTRACE_VIEW_PATH_JSON_H_
+
+#include <nlohmann/json.hpp>
+
+#include "libtrace/analysis/limiter.h"
+
+namespace acceltrace::view {
+
+nlohmann::ordered_json LimiterJson(const analysis::Limiter& limiter);
+
+}  // namespace acceltrace::view
+
+#endif  // LIBTRACE_VIEW_PATH_JSON_H_
