@@ -97,10 +97,4 @@ bool Coverage::AnyReset(uint32_t device, int64_t from_ns, int64_t to_ns) const {
   });
 }
 
-uint32_t ProcessOf(const model::Jobs& jobs, size_t job) {
-  if (jobs.pid[job] != 0) return jobs.pid[job];
-  // Ids of calls carry their process (docs/life-of-an-event.md).
-  return static_cast<uint32_t>(jobs.correlation[job] >> 32);
-}
-
 }  // namespace acceltrace::analysis

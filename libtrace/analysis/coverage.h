@@ -57,8 +57,7 @@ class Coverage {
   std::vector<std::vector<model::Interval>> resets_;  // by device
 };
 
-// The process of a job, as far as it is known.
-uint32_t ProcessOf(const model::Jobs& jobs, size_t job);
+using model::ProcessOf;
 
 }  // namespace acceltrace::analysis
 

@@ -35,36 +35,55 @@ constexpr StageDefinition kStages[] = {
 
 }  // namespace
 
+JobStages StagesOfJob(const model::Model& model, const std::vector<Durations>& times, size_t job) {
+  const model::Jobs& jobs = model.jobs;
+  const Timeline line = JobTimeline(model, job);
+  const Durations& time = times[jobs.device[job]];
+  JobStages found;
+  found.waited = line.seen[kWake];
+  found.blocked = jobs.wait_ns[job] != model::kNoTime && line.seen[kConsumed] &&
+                  jobs.wait_ns[job] <= jobs.complete_ns[job];
+  found.stages.resize(std::size(kStages));
+  for (size_t s = 0; s < std::size(kStages); ++s) {
+    const auto& [name, text, where, from, to] = kStages[s];
+    if (!line.seen[from] || !line.seen[to]) continue;
+    if ((to == kWake || from == kWake) && !found.blocked) continue;
+    found.stages[s] = where == Where::kDevice ? time.Between(line.mark[from], line.mark[to])
+                                              : Lapse(line.at[from], line.at[to]);
+  }
+  found.whole =
+      line.seen[kSubmit] && line.seen[kDoorbell] && line.seen[kCompletion] && line.seen[kConsumed];
+  if (found.whole && line.seen[kApiBegin]) {
+    found.end_to_end = Lapse(line.at[kApiBegin], line.at[kConsumed]);
+    if (found.blocked && line.seen[kApiEnd]) {
+      found.until_returned = Lapse(line.at[kApiBegin], line.at[kApiEnd]);
+    }
+  }
+  return found;
+}
+
+std::vector<std::string> StageNames() {
+  std::vector<std::string> names;
+  for (const StageDefinition& stage : kStages) names.emplace_back(stage.name);
+  return names;
+}
+
 Latency ComputeLatency(const model::Model& model) {
   Latency latency;
-  const model::Jobs& jobs = model.jobs;
-  latency.jobs = jobs.size();
+  latency.jobs = model.jobs.size();
   std::vector<std::vector<Span>> spans(std::size(kStages));
   std::vector<Span> end_to_end, until_returned;
   const std::vector<Durations> times(model.devices.begin(), model.devices.end());
-  for (size_t job = 0; job < jobs.size(); ++job) {
-    const Timeline line = JobTimeline(model, job);
-    const Durations& time = times[jobs.device[job]];
-    const bool waited = jobs.wait_ns[job] != model::kNoTime && line.seen[kConsumed] &&
-                        jobs.wait_ns[job] <= jobs.complete_ns[job];
-    for (size_t s = 0; s < std::size(kStages); ++s) {
-      const auto& [name, text, where, from, to] = kStages[s];
-      if (!line.seen[from] || !line.seen[to]) continue;
-      if ((to == kWake || from == kWake) && !waited) continue;
-      spans[s].push_back(where == Where::kDevice ? time.Between(line.mark[from], line.mark[to])
-                                                 : Lapse(line.at[from], line.at[to]));
+  for (size_t job = 0; job < model.jobs.size(); ++job) {
+    const JobStages found = StagesOfJob(model, times, job);
+    for (size_t s = 0; s < spans.size(); ++s) {
+      if (found.stages[s]) spans[s].push_back(*found.stages[s]);
     }
-    const bool whole = line.seen[kSubmit] && line.seen[kDoorbell] && line.seen[kCompletion] &&
-                       line.seen[kConsumed];
-    if (whole) ++latency.whole;
-    latency.waits += line.seen[kWake];
-    latency.blocked += waited;
-    if (whole && line.seen[kApiBegin]) {
-      end_to_end.push_back(Lapse(line.at[kApiBegin], line.at[kConsumed]));
-      if (waited && line.seen[kApiEnd]) {
-        until_returned.push_back(Lapse(line.at[kApiBegin], line.at[kApiEnd]));
-      }
-    }
+    latency.whole += found.whole;
+    latency.waits += found.waited;
+    latency.blocked += found.blocked;
+    if (found.end_to_end) end_to_end.push_back(*found.end_to_end);
+    if (found.until_returned) until_returned.push_back(*found.until_returned);
   }
   for (size_t s = 0; s < std::size(kStages); ++s) {
     latency.stages.push_back(

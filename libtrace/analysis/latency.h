@@ -11,9 +11,11 @@
 #ifndef LIBTRACE_ANALYSIS_LATENCY_H_
 #define LIBTRACE_ANALYSIS_LATENCY_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "libtrace/analysis/durations.h"
 #include "libtrace/analysis/span.h"
 
 namespace acceltrace::analysis {
@@ -40,6 +42,17 @@ struct Latency {
 };
 
 Latency ComputeLatency(const model::Model& model);
+
+// The stages of one job, in their order; nothing where an end was not seen.
+struct JobStages {
+  std::vector<std::optional<Span>> stages;
+  std::optional<Span> end_to_end, until_returned;  // as in Latency
+  bool whole = false, waited = false, blocked = false;
+};
+// times: of each device.
+JobStages StagesOfJob(const model::Model& model, const std::vector<Durations>& times, size_t job);
+// Their names, as in Stage.
+std::vector<std::string> StageNames();
 
 }  // namespace acceltrace::analysis
 

@@ -28,7 +28,19 @@ Counts ComputeCounts(const model::Model& model) {
   return counts;
 }
 
-Report ComputeReport(const model::Model& model) {
+namespace {
+
+// Counters count what everybody did: they say nothing of the jobs of some.
+void DropCounters(Report* report) {
+  for (DeviceUse& use : report->utilisation) {
+    for (UnitUse& unit : use.units) unit.check = {};
+  }
+  for (DeviceMemory& memory : report->memory) memory.counters = {};
+}
+
+}  // namespace
+
+Report ComputeReport(const model::Model& model, const std::vector<Law>* laws) {
   Report report;
   report.model = &model;
   report.counts = ComputeCounts(model);
@@ -47,7 +59,8 @@ Report ComputeReport(const model::Model& model) {
   report.clock_edges = ComputeClockEdges(model);
   report.causality = ComputeCausality(model);
   report.losses = ComputeLosses(model);
-  report.laws = ComputeConservation(model, report.losses);
+  report.laws = laws != nullptr ? *laws : ComputeConservation(model, report.losses);
+  if (model.cut.by_job) DropCounters(&report);
   report.overhead = ComputeOverhead(model, report.breakdown, changes);
   if (!report.overhead.advice.empty()) report.breakdown.verdict += "; " + report.overhead.advice;
   report.verdict = ComputeVerdict(report);

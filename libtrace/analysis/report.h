@@ -56,7 +56,8 @@ struct Report {
   Limiter limiter;
 };
 
-Report ComputeReport(const model::Model& model);
+// laws: of the whole trace, where the model is a part of it (model/select.h); else computed.
+Report ComputeReport(const model::Model& model, const std::vector<Law>* laws = nullptr);
 
 // Something that is wrong with a trace.
 struct Finding {

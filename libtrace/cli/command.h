@@ -28,12 +28,17 @@ void AddReport(CLI::App* app, Run* run);
 void AddVerify(CLI::App* app, Run* run);
 void AddExport(CLI::App* app, Run* run);
 void AddHtml(CLI::App* app, Run* run);
+void AddCheck(CLI::App* app, Run* run);
+void AddQuery(CLI::App* app, Run* run);
 void AddDevices(CLI::App* app, Run* run);
 void AddCriticalPath(CLI::App* app, Run* run);
 void AddWhatIf(CLI::App* app, Run* run);
 
 // What is wrong with a trace is said on stderr when its answer was written: the exit status.
 int VerdictStatus(const std::string& file, const analysis::Verdict& verdict);
+
+// The same for what is not a verdict: `lacks` says what lacks what is missing.
+int FaultStatus(const std::string& file, const model::Model& model, const std::string& lacks);
 
 // "acceltrace: MESSAGE" on stderr; returns status.
 int Fail(int status, const std::string& message);

@@ -12,10 +12,12 @@
 
 #include "libtrace/analysis/report.h"
 #include "libtrace/cli/command.h"
+#include "libtrace/cli/filters.h"
 #include "libtrace/cli/output_file.h"
 #include "libtrace/cli/terminal.h"
+#include "libtrace/query/sqlite_file.h"
+#include "libtrace/query/tables.h"
 #include "libtrace/view/csv.h"
-#include "libtrace/view/tables.h"
 
 namespace acceltrace::cli {
 namespace {
@@ -24,6 +26,7 @@ struct Options {
   std::string file;
   std::string format = "perfetto";
   std::string output;
+  model::Selection selection;
 };
 
 // What is wrong with the trace is wrong with what was made of it.
@@ -48,16 +51,18 @@ int RunPerfetto(const Options& options) {
     return Fail(kMisuse,
                 "the perfetto format is binary: write it to a file with -o FILE, or pipe it");
   }
-  const auto model = LoadTrace(options.file);
-  if (!model.ok()) return Fail(kFailed, model.message());
+  int status = kFailed;
+  const auto loaded = LoadSelected(options.file, options.selection, false, &status);
+  if (!loaded.ok()) return Fail(status, loaded.message());
+  const model::Model& model = *loaded->model;
   auto output = OutputFile::Create(options.output);
   if (!output.ok()) return Fail(kFailed, output.message());
   const auto stats =
-      view::ExportPerfetto(**model, [&](std::string_view bytes) { return output->Write(bytes); });
+      view::ExportPerfetto(model, [&](std::string_view bytes) { return output->Write(bytes); });
   if (!stats.ok()) return Fail(kFailed, stats.message());
   const Status finished = output->Finish();
   if (!finished.ok()) return Fail(kFailed, finished.message());
-  return Finish(options, **model, stats->skipped);
+  return Finish(options, model, stats->skipped);
 }
 
 int RunCsv(const Options& options) {
@@ -66,8 +71,10 @@ int RunCsv(const Options& options) {
                 "csv is a folder with one file a table, which stdout cannot take: name a "
                 "folder with -o FOLDER");
   }
-  const auto model = LoadTrace(options.file);
-  if (!model.ok()) return Fail(kFailed, model.message());
+  int status = kFailed;
+  const auto loaded = LoadSelected(options.file, options.selection, false, &status);
+  if (!loaded.ok()) return Fail(status, loaded.message());
+  const model::Model& model = *loaded->model;
   // A folder: each table is a file of its own.
   std::error_code error;
   std::filesystem::create_directories(options.output, error);
@@ -75,15 +82,27 @@ int RunCsv(const Options& options) {
     return Fail(kFailed, fmt::format("cannot create the folder {}: {}: CSV is one file a table",
                                      options.output, error.message()));
   }
-  for (const view::PlainTable& table : view::PlainTables(**model)) {
+  for (const query::PlainTable& table : query::PlainTables(model)) {
     auto output = OutputFile::Create(options.output + "/" + table.name + ".csv");
     if (!output.ok()) return Fail(kFailed, output.message());
-    Status status =
+    Status wrote =
         view::WriteCsv(table, [&](std::string_view bytes) { return output->Write(bytes); });
-    if (status.ok()) status = output->Finish();
-    if (!status.ok()) return Fail(kFailed, status.message());
+    if (wrote.ok()) wrote = output->Finish();
+    if (!wrote.ok()) return Fail(kFailed, wrote.message());
   }
-  return Finish(options, **model, 0);
+  return Finish(options, model, 0);
+}
+
+int RunSqlite(const Options& options) {
+  if (options.output == "-") {
+    return Fail(kMisuse, "an SQLite file is not written in order: name a file with -o FILE");
+  }
+  int status = kFailed;
+  const auto loaded = LoadSelected(options.file, options.selection, false, &status);
+  if (!loaded.ok()) return Fail(status, loaded.message());
+  const Status wrote = query::WriteSqliteFile(*loaded->model, options.output);
+  if (!wrote.ok()) return Fail(kFailed, wrote.message());
+  return Finish(options, *loaded->model, 0);
 }
 
 }  // namespace
@@ -94,16 +113,18 @@ void AddExport(CLI::App* app, Run* run) {
   verb->add_option("FILE", options->file, "a trace, - for stdin, or a daemon's live socket")
       ->type_name("")
       ->required();
-  const std::map<std::string, int (*)(const Options&)> formats = {{"perfetto", RunPerfetto},
-                                                                  {"csv", RunCsv}};
+  const std::map<std::string, int (*)(const Options&)> formats = {
+      {"perfetto", RunPerfetto}, {"csv", RunCsv}, {"sqlite", RunSqlite}};
   verb->add_option("--format", options->format,
-                   "perfetto: binary, for ui.perfetto.dev; csv: a folder, one file a table")
+                   "perfetto: binary, for ui.perfetto.dev; csv: a folder, one file a table; "
+                   "sqlite: the tables of acceltrace query")
       ->required()
       ->type_name("NAME")
       ->check(CLI::IsMember(formats));
   verb->add_option("-o,--output", options->output, "file to write, - for stdout; csv: a folder")
       ->type_name("OUT")
       ->required();
+  AddFilters(verb, &options->selection);
   verb->callback([options, run, formats] {
     *run = [options, formats] { return formats.at(options->format)(*options); };
   });

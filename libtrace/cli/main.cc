@@ -54,6 +54,8 @@ int Main(int argc, char** argv) {
   AddHtml(&app, &run);
   AddCriticalPath(&app, &run);
   AddWhatIf(&app, &run);
+  AddCheck(&app, &run);
+  AddQuery(&app, &run);
   AddDevices(&app, &run);
   // Which verbs there are is more help than that one is missing.
   if (argc >= 2 && argv[1][0] != '-') {

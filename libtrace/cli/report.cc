@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "libtrace/cli/command.h"
+#include "libtrace/cli/filters.h"
 #include "libtrace/cli/output_file.h"
 #include "libtrace/cli/terminal.h"
 #include "libtrace/view/json.h"
@@ -19,6 +20,8 @@ namespace {
 struct Options {
   std::string file;
   bool json = false;
+  model::Selection selection;
+  Arrangement arrangement;
 };
 
 int Print(const std::string& text, int status) {
@@ -27,11 +30,15 @@ int Print(const std::string& text, int status) {
 }
 
 int RunReport(const Options& options) {
-  const auto model = LoadTrace(options.file);
-  if (!model.ok()) return Fail(kFailed, model.message());
-  const analysis::Report report = analysis::ComputeReport(**model);
+  int status = kFailed;
+  const auto loaded = LoadSelected(options.file, options.selection, true, &status);
+  if (!loaded.ok()) return Fail(status, loaded.message());
+  analysis::Report report = loaded->Report();
+  Arrange(options.arrangement, &report);
+  view::Style style = StdoutStyle();
+  style.rows = options.arrangement.top;
   const int wrote =
-      Print(options.json ? view::JsonReport(report) : view::TextReport(report, StdoutStyle()), kOk);
+      Print(options.json ? view::JsonReport(report) : view::TextReport(report, style), kOk);
   return wrote != kOk ? wrote : VerdictStatus(options.file, report.verdict);
 }
 
@@ -48,7 +55,8 @@ int RunVerify(const Options& options) {
 }
 
 template <typename Function>
-void AddReader(CLI::App* app, Run* run, const char* name, const char* text, Function function) {
+std::pair<CLI::App*, Options*> AddReader(CLI::App* app, Run* run, const char* name,
+                                         const char* text, Function function) {
   CLI::App* verb = app->add_subcommand(name, text);
   auto options = std::make_shared<Options>();
   verb->add_option("FILE", options->file, "a trace, - for stdin, or a daemon's live socket")
@@ -57,6 +65,7 @@ void AddReader(CLI::App* app, Run* run, const char* name, const char* text, Func
   verb->add_flag("--json", options->json, "machine-readable, see docs/json.md");
   verb->callback(
       [options, run, function] { *run = [options, function] { return function(*options); }; });
+  return {verb, options.get()};
 }
 
 }  // namespace
@@ -70,8 +79,18 @@ int VerdictStatus(const std::string& file, const analysis::Verdict& verdict) {
                                      : "the verdict holds without what is missing"));
 }
 
+int FaultStatus(const std::string& file, const model::Model& model, const std::string& lacks) {
+  const auto faults = analysis::FindFaults(model, analysis::ComputeLosses(model));
+  if (faults.empty()) return kOk;
+  return Fail(kFailed,
+              fmt::format("{}: {} lacks what is missing: {}", file, lacks, FindingsText(faults)));
+}
+
 void AddReport(CLI::App* app, Run* run) {
-  AddReader(app, run, "report", "Where the time went, and how sure that is", RunReport);
+  const auto [verb, options] =
+      AddReader(app, run, "report", "Where the time went, and how sure that is", RunReport);
+  AddArrangement(verb, &options->arrangement);
+  AddFilters(verb, &options->selection);
 }
 
 void AddVerify(CLI::App* app, Run* run) {

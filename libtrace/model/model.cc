@@ -97,6 +97,12 @@ std::string Model::ThreadName(uint32_t pid, uint32_t tid) const {
   return strings.Get(found->name);
 }
 
+uint32_t ProcessOf(const Jobs& jobs, size_t job) {
+  if (jobs.pid[job] != 0) return jobs.pid[job];
+  // Ids of calls carry their process (docs/life-of-an-event.md).
+  return static_cast<uint32_t>(jobs.correlation[job] >> 32);
+}
+
 std::string Model::ProcessName(uint32_t pid) const { return ThreadName(pid, pid); }
 
 }  // namespace acceltrace::model

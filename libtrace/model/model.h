@@ -88,6 +88,14 @@ struct Missing {
   uint64_t unknown_packets = 0;  // in the file, but not in the index
 };
 
+// What a selection left out (select.h).
+struct Cut {
+  std::string text;           // "process 112, from 1.5 ms": empty if nothing was asked for
+  uint64_t rows = 0, of = 0;  // kept, of all
+  bool by_job = false;        // jobs were chosen by who made them: counters count others as well
+  bool any() const { return !text.empty(); }
+};
+
 // Rows are devices by position in `devices`, not by their number in the trace.
 struct Model {
   proto::TraceInfo info;
@@ -97,6 +105,7 @@ struct Model {
   stream::ReadStats read;
   LoadStats load;
   Missing missing;
+  Cut cut;
 
   StringTable strings;
   std::vector<Process> processes;  // sorted by (pid, tid)
@@ -129,6 +138,9 @@ struct Model {
   std::string ProcessName(uint32_t pid) const;
   std::string ThreadName(uint32_t pid, uint32_t tid) const;
 };
+
+// The process of a job, as far as it is known.
+uint32_t ProcessOf(const Jobs& jobs, size_t job);
 
 struct LoadOptions {
   // Refuses a trace with more rows than this. What rows and jobs may be claimed by how many

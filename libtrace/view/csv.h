@@ -5,13 +5,18 @@
 #ifndef LIBTRACE_VIEW_CSV_H_
 #define LIBTRACE_VIEW_CSV_H_
 
+#include <string>
+#include <string_view>
+
+#include "libtrace/query/tables.h"
 #include "libtrace/stream/result.h"
 #include "libtrace/view/export.h"
-#include "libtrace/view/tables.h"
 
 namespace acceltrace::view {
 
-Status WriteCsv(const PlainTable& table, const Sink& sink);
+// A field, quoted where need be.
+void AppendCsvText(std::string_view text, std::string* out);
+Status WriteCsv(const query::PlainTable& table, const Sink& sink);
 
 }  // namespace acceltrace::view
 

@@ -78,6 +78,10 @@ Json TraceJson(const Report& report) {
                {"realtime_offset_ns", info.realtime_offset_ns()},
                {"first_event_at_ns", model.begin_ns},
                {"last_event_at_ns", model.end_ns}};
+  if (model.cut.any()) {
+    json["selection"] = {
+        {"text", model.cut.text}, {"rows", model.cut.rows}, {"rows_of_all", model.cut.of}};
+  }
   if (model.has_accounts) {
     json["stop_at_ns"] = model.accounts.stop_ns();
     json["stop_reason"] = model.accounts.stop_reason();

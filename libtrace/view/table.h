@@ -13,6 +13,7 @@ namespace acceltrace::view {
 struct Style {
   bool colour = false;
   int width = 100;  // columns of the terminal, or of the page when piped
+  size_t rows = 0;  // of a table, 0: as many as it has by itself
 };
 
 enum class Ink { kPlain, kBold, kDim, kGood, kBad, kAccent };

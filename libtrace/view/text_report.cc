@@ -69,6 +69,11 @@ std::string Heading(const Report& report, const Style& style) {
         {about.name(), fmt::format("{} at {}, {}, {}", about.model(), about.pci().address(),
                                    LinkText(about.pci()), FormatBytes(about.memory_bytes()))});
   }
+  if (model.cut.any()) {
+    table.Add({"selected", fmt::format("{}: {} of {} rows; checks and losses are the whole trace's",
+                                       model.cut.text, FormatCount(model.cut.rows),
+                                       FormatCount(model.cut.of))});
+  }
   const analysis::Counts& counts = report.counts;
   table.Add({"events",
              fmt::format("{} API calls, {} jobs, {} commands, {} host events, {} counter samples",

@@ -15,8 +15,8 @@ using Align = Table::Align;
 
 std::string Calls(const Report& report, const Style& style) {
   if (report.calls.empty()) return "";
-  constexpr size_t kShown = 12;
-  const size_t shown = std::min(kShown, report.calls.size());
+  const size_t most = style.rows > 0 ? style.rows : 12;
+  const size_t shown = std::min(most, report.calls.size());
   std::string out = view::Heading(
       style, "API CALLS",
       shown < report.calls.size() ? fmt::format("the first {} of {}", shown, report.calls.size())
@@ -130,8 +130,8 @@ std::string Memory(const Report& report, const Style& style) {
 std::string Ops(const Report& report, const Style& style) {
   const std::vector<analysis::OpUse>& ops = report.op_groups;
   if (ops.empty()) return "";
-  constexpr size_t kShown = 20;
-  const size_t shown = std::min(kShown, ops.size());
+  const size_t most = style.rows > 0 ? style.rows : 20;
+  const size_t shown = std::min(most, ops.size());
   std::string remark =
       "time and peak: start to end, with stalls; busy: of that and the wait before";
   if (shown < ops.size()) remark += fmt::format("; the first {} of {}", shown, ops.size());
@@ -159,8 +159,8 @@ std::string Ops(const Report& report, const Style& style) {
 std::string Ranges(const Report& report, const Style& style) {
   const std::vector<analysis::RangeUse>& ranges = report.range_groups;
   if (ranges.empty()) return "";
-  constexpr size_t kShown = 20;
-  const size_t shown = std::min(kShown, ranges.size());
+  const size_t most = style.rows > 0 ? style.rows : 20;
+  const size_t shown = std::min(most, ranges.size());
   std::string remark = "host time inclusive; device time of the work that was submitted inside";
   if (shown < ranges.size()) {
     remark += fmt::format("; the first {} of {}", shown, ranges.size());

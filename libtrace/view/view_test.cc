@@ -228,7 +228,7 @@ TEST_CASE("An export ends at the first error of its sink") {
 TEST_CASE("CSV quotes what needs it and leaves unseen times empty") {
   const auto model = TwoJobs().Model();
   std::map<std::string, std::string> files;
-  for (const PlainTable& table : PlainTables(*model)) {
+  for (const query::PlainTable& table : query::PlainTables(*model)) {
     const Status status = WriteCsv(table, [&](std::string_view more) {
       files[table.name] += more;
       return Status();

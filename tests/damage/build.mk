@@ -6,7 +6,7 @@ DAMAGE_SRCS := $(MUTATOR_SRCS) tests/damage/recordings.cc $(BUILDER_SRCS)
 $(eval $(call program,$(BUILD)/test/tap-damage,tests/damage/damage.cc $(DAMAGE_SRCS),-L$(BUILD)/lib -lacceltrace -lprotobuf,$(BUILD)/lib/libacceltrace.so))
 $(eval $(call program,$(BUILD)/test/tap-bombs,tests/damage/bombs.cc tests/damage/whole_way.cc $(DAMAGE_SRCS),-L$(BUILD)/lib -lacceltrace -lprotobuf,$(BUILD)/lib/libacceltrace.so))
 TESTS += $(BUILD)/test/tap-damage $(BUILD)/test/tap-bombs
-$(eval $(call fuzzer,trace,tests/damage/trace_fuzz.cc tests/damage/random_trace.cc tests/damage/whole_way.cc $(MUTATOR_SRCS) $(BUILDER_SRCS) $(filter libtrace/%,$(LIB_SRCS))))
+$(eval $(call fuzzer,trace,tests/damage/trace_fuzz.cc tests/damage/random_trace.cc tests/damage/whole_way.cc $(MUTATOR_SRCS) $(BUILDER_SRCS) $(filter libtrace/%,$(LIB_SRCS)),$(LIB_LIBS)))
 $(BUILD)/fuzz/trace: $(BUILD)/obj/fuzz/gen/libtrace/view/perfetto.pb.o
 $(BUILD)/obj/fuzz/libtrace/view/html.o: $(BUILD)/gen/libtrace/view/page.inc
 $(patsubst %.cc,$(BUILD)/obj/fuzz/%.o,$(wildcard libtrace/view/*.cc)): | $(BUILD)/gen/libtrace/view/perfetto.pb.h

@@ -2,11 +2,11 @@
 #include "tests/damage/whole_way.h"
 
 #include "libtrace/analysis/report.h"
+#include "libtrace/query/tables.h"
 #include "libtrace/view/csv.h"
 #include "libtrace/view/export.h"
 #include "libtrace/view/html.h"
 #include "libtrace/view/json.h"
-#include "libtrace/view/tables.h"
 #include "libtrace/view/text.h"
 
 namespace acceltrace::test {
@@ -28,7 +28,7 @@ bool GoTheWholeWay(std::string_view bytes) {
     (void)view::JsonVerify(report, findings);
     (void)view::ExportHtml(report, nowhere);
   }
-  for (const view::PlainTable& table : view::PlainTables(**model)) {
+  for (const query::PlainTable& table : query::PlainTables(**model)) {
     (void)view::WriteCsv(table, nowhere);
   }
   (void)view::ExportPerfetto(**model, nowhere);

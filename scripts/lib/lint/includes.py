@@ -11,7 +11,7 @@ IMPORT = re.compile(r'^\s*import\s+"([^"]+)"')
 
 # The data's way through libtrace: a room may include itself and those before it.
 CHAIN = ["libtrace/proto", "libtrace/stream", "libtrace/clock", "libtrace/model",
-         "libtrace/analysis", "libtrace/view"]
+         "libtrace/analysis", "libtrace/query", "libtrace/check", "libtrace/view"]
 MAY = {
     "kmod/uapi": [],
     "kmod": ["kmod/uapi"],
@@ -22,7 +22,8 @@ MAY = {
     "daemon": ["libtrace/proto", "libtrace/stream", "libtrace/ring", "kmod/uapi"],
     **{room: CHAIN[:number] for number, room in enumerate(CHAIN)},
 }
-NEUTRAL = ("libtrace/proto/", "libtrace/model/", "libtrace/analysis/", "libtrace/view/")
+NEUTRAL = tuple(f"libtrace/{folder}/"
+                for folder in ("proto", "model", "analysis", "query", "check", "view"))
 AXL = re.compile(r"(?<![a-z])axl", re.I)
 
 
@@ -62,7 +63,7 @@ def include_direction(tree):
 
 
 def vendor_neutral(tree):
-    """no name in libtrace/{proto,model,analysis,view} belongs to axl"""
+    """no name in libtrace/{proto,model,analysis,query,check,view} belongs to axl"""
     for path in tree.having(".cc", ".h", ".proto"):
         if not path.startswith(NEUTRAL) or is_test(path):
             continue

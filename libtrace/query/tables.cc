@@ -1,71 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libtrace/view/tables.h"
+#include "libtrace/query/tables.h"
 
 #include <algorithm>
 #include <cctype>
 #include <memory>
+#include <set>
+#include <string_view>
 #include <utility>
 
-namespace acceltrace::view {
+#include "libtrace/query/table_builder.h"
+
+namespace acceltrace::query {
 namespace {
 
 using Type = PlainTable::Type;
 
-Cell HostTime(int64_t ns) { return ns == model::kNoTime ? Cell{} : Cell{ns}; }
-
-// Adds columns to a table; vectors are read in place.
-class Builder {
- public:
-  Builder(std::string name, size_t rows) {
-    table_.name = std::move(name);
-    table_.rows = rows;
-  }
-
-  Builder& Add(std::string name, Type type, std::function<Cell(size_t)> cell) {
-    table_.columns.push_back({std::move(name), type, std::move(cell)});
-    return *this;
-  }
-  template <typename T>
-  Builder& Number(std::string name, const std::vector<T>& values) {
-    return Add(std::move(name), Type::kInteger, [&values](size_t row) -> Cell {
-      if constexpr (std::is_signed_v<T>) {
-        return int64_t{values[row]};
-      } else {
-        return uint64_t{values[row]};
-      }
-    });
-  }
-  Builder& Time(std::string name, const std::vector<int64_t>& values) {
-    return Add(std::move(name), Type::kInteger,
-               [&values](size_t row) { return HostTime(values[row]); });
-  }
-  // seen: null where 0, or nullptr.
-  Builder& Time(const std::string& name, const model::DeviceTimes& times,
-                const std::vector<uint8_t>* seen = nullptr) {
-    const auto add = [&](const char* suffix, auto value) {
-      Add(name + suffix, Type::kInteger, [&times, seen, value](size_t row) -> Cell {
-        if (seen != nullptr && !(*seen)[row]) return {};
-        return value(times, row);
-      });
-    };
-    add("_raw_ticks",
-        [](const model::DeviceTimes& t, size_t row) { return Cell{t.raw_ticks[row]}; });
-    add("_ticks", [](const model::DeviceTimes& t, size_t row) { return Cell{t.ticks[row]}; });
-    add("_ns", [](const model::DeviceTimes& t, size_t row) { return Cell{t.host[row].mid_ns}; });
-    add("_lo_ns", [](const model::DeviceTimes& t, size_t row) { return Cell{t.host[row].lo_ns}; });
-    add("_hi_ns", [](const model::DeviceTimes& t, size_t row) { return Cell{t.host[row].hi_ns}; });
-    return *this;
-  }
-  Builder& Text(std::string name, std::function<std::string(size_t)> text) {
-    return Add(std::move(name), Type::kText,
-               [text = std::move(text)](size_t row) -> Cell { return text(row); });
-  }
-
-  PlainTable Done() { return std::move(table_); }
-
- private:
-  PlainTable table_;
-};
+const std::string kNone;
 
 // KIND_SUBMIT_END becomes submit_end.
 std::string KindText(const std::string& enum_name) {
@@ -75,8 +25,38 @@ std::string KindText(const std::string& enum_name) {
   return name;
 }
 
-std::string DeviceName(const model::Model& model, uint32_t row) {
-  return row == model::kNoRow ? "" : model.devices[row].about.name();
+// The names of an enum's values, by value; damaged values are "unknown".
+class KindNames {
+ public:
+  template <typename Name>
+  KindNames(int max, const Name& name) : unknown_("unknown") {
+    for (int kind = 0; kind <= max; ++kind) names_.push_back(KindText(name(kind)));
+  }
+  const std::string& Of(uint32_t kind) const {
+    return kind < names_.size() ? names_[kind] : unknown_;
+  }
+
+ private:
+  std::vector<std::string> names_;
+  std::string unknown_;
+};
+
+const std::string& HostKind(uint32_t kind) {
+  static const KindNames names(proto::HostBatch::Kind_MAX, [](int value) {
+    return proto::HostBatch::Kind_Name(static_cast<proto::HostBatch::Kind>(value));
+  });
+  return names.Of(kind);
+}
+
+const std::string& DeviceEventKind(uint32_t kind) {
+  static const KindNames names(proto::DeviceEventBatch::Kind_MAX, [](int value) {
+    return proto::DeviceEventBatch::Kind_Name(static_cast<proto::DeviceEventBatch::Kind>(value));
+  });
+  return names.Of(kind);
+}
+
+const std::string& DeviceName(const model::Model& model, uint32_t row) {
+  return row == model::kNoRow ? kNone : model.devices[row].about.name();
 }
 
 PlainTable Devices(const model::Model& model) {
@@ -87,11 +67,12 @@ PlainTable Devices(const model::Model& model) {
     return [about, get](size_t row) -> Cell { return static_cast<uint64_t>(get(about(row))); };
   };
   using D = proto::Device;
-  return Builder("devices", model.devices.size())
-      .Text("device", [about](size_t row) { return about(row).name(); })
-      .Text("driver", [about](size_t row) { return about(row).driver(); })
-      .Text("model", [about](size_t row) { return about(row).model(); })
-      .Text("pci_address", [about](size_t row) { return about(row).pci().address(); })
+  return TableBuilder("devices", model.devices.size())
+      .Text("device", [about](size_t row) -> const std::string& { return about(row).name(); })
+      .Text("driver", [about](size_t row) -> const std::string& { return about(row).driver(); })
+      .Text("model", [about](size_t row) -> const std::string& { return about(row).model(); })
+      .Text("pci_address",
+            [about](size_t row) -> const std::string& { return about(row).pci().address(); })
       .Add("link_generation", Type::kInteger,
            number([](const D& d) { return d.pci().link_speed(); }))
       .Add("link_width", Type::kInteger, number([](const D& d) { return d.pci().link_width(); }))
@@ -101,23 +82,28 @@ PlainTable Devices(const model::Model& model) {
 }
 
 PlainTable Processes(const model::Model& model) {
-  return Builder("processes", model.processes.size())
+  return TableBuilder("processes", model.processes.size())
       .Add("pid", Type::kInteger,
            [&](size_t row) -> Cell { return uint64_t{model.processes[row].pid}; })
       .Add("tid", Type::kInteger,
            [&](size_t row) -> Cell { return uint64_t{model.processes[row].tid}; })
-      .Text("name", [&](size_t row) { return model.strings.Get(model.processes[row].name); })
+      .Text("name",
+            [&](size_t row) -> const std::string& {
+              return model.strings.Get(model.processes[row].name);
+            })
       .Done();
 }
 
 PlainTable Api(const model::Model& model) {
   const model::ApiCalls& api = model.api;
-  return Builder("api", api.size())
+  return TableBuilder("api", api.size())
       .Number("correlation", api.correlation)
-      .Text("name", [&](size_t row) { return model.strings.Get(api.name[row]); })
+      .Text("name",
+            [&](size_t row) -> const std::string& { return model.strings.Get(api.name[row]); })
       .Number("pid", api.pid)
       .Number("tid", api.tid)
       .Time("begin_ns", api.begin_ns)
+      .Sorted()
       .Time("end_ns", api.end_ns)
       .Number("stream", api.stream)
       .Number("bytes", api.bytes)
@@ -129,11 +115,13 @@ PlainTable Api(const model::Model& model) {
 
 PlainTable Ranges(const model::Model& model) {
   const model::Ranges& ranges = model.ranges;
-  return Builder("ranges", ranges.size())
-      .Text("name", [&](size_t row) { return model.strings.Get(ranges.name[row]); })
+  return TableBuilder("ranges", ranges.size())
+      .Text("name",
+            [&](size_t row) -> const std::string& { return model.strings.Get(ranges.name[row]); })
       .Number("pid", ranges.pid)
       .Number("tid", ranges.tid)
       .Time("begin_ns", ranges.begin_ns)
+      .Sorted()
       .Time("end_ns", ranges.end_ns)
       .Number("depth", ranges.depth)
       .Number("mark", ranges.mark)
@@ -144,11 +132,12 @@ PlainTable Ranges(const model::Model& model) {
 
 PlainTable HostEvents(const model::Model& model) {
   const model::HostEvents& host = model.host;
-  return Builder("host_events", host.size())
+  return TableBuilder("host_events", host.size())
       .Time("time_ns", host.time_ns)
-      .Text("kind",
-            [&](size_t row) { return KindText(proto::HostBatch::Kind_Name(host.kind[row])); })
-      .Text("device", [&](size_t row) { return DeviceName(model, host.device[row]); })
+      .Sorted()
+      .Text("kind", [&](size_t row) -> const std::string& { return HostKind(host.kind[row]); })
+      .Text("device",
+            [&](size_t row) -> const std::string& { return DeviceName(model, host.device[row]); })
       .Number("cpu", host.cpu)
       .Number("pid", host.pid)
       .Number("tid", host.tid)
@@ -164,15 +153,16 @@ PlainTable HostEvents(const model::Model& model) {
 
 PlainTable Jobs(const model::Model& model) {
   const model::Jobs& jobs = model.jobs;
-  const auto call = [&model](const std::vector<uint32_t>& rows, size_t row) -> std::string {
-    return rows[row] == model::kNoRow ? "" : model.strings.Get(model.api.name[rows[row]]);
+  const auto call = [&model](const std::vector<uint32_t>& rows, size_t row) -> const std::string& {
+    return rows[row] == model::kNoRow ? kNone : model.strings.Get(model.api.name[rows[row]]);
   };
   const auto wait_correlation = [&model](size_t row) -> Cell {
     const uint32_t waiter = model.jobs.wait_api_row[row];
     return waiter == model::kNoRow ? Cell{} : Cell{model.api.correlation[waiter]};
   };
-  return Builder("jobs", jobs.size())
-      .Text("device", [&](size_t row) { return DeviceName(model, jobs.device[row]); })
+  return TableBuilder("jobs", jobs.size())
+      .Text("device",
+            [&](size_t row) -> const std::string& { return DeviceName(model, jobs.device[row]); })
       .Number("job", jobs.job)
       .Number("context", jobs.context)
       .Number("queue", jobs.queue)
@@ -183,15 +173,19 @@ PlainTable Jobs(const model::Model& model) {
       .Number("on_device", jobs.on_device)
       .Number("pid", jobs.pid)
       .Number("tid", jobs.tid)
-      .Text("api_name", [&jobs, call](size_t row) { return call(jobs.api_row, row); })
-      .Text("wait_api_name", [&jobs, call](size_t row) { return call(jobs.wait_api_row, row); })
+      .Text("api_name",
+            [&jobs, call](size_t row) -> const std::string& { return call(jobs.api_row, row); })
+      .Text(
+          "wait_api_name",
+          [&jobs, call](size_t row) -> const std::string& { return call(jobs.wait_api_row, row); })
       .Add("wait_correlation", Type::kInteger, wait_correlation)
       .Number("commands_submitted", jobs.commands_submitted)
       .Number("commands_retired", jobs.commands_retired)
       .Number("copy_bytes", jobs.copy_bytes)
-      .Text(
-          "status",
-          [&](size_t row) { return model.devices[jobs.device[row]].StatusName(jobs.status[row]); })
+      .Text("status",
+            [&](size_t row) -> const std::string& {
+              return model.devices[jobs.device[row]].StatusName(jobs.status[row]);
+            })
       .Time("submit_ns", jobs.submit_ns)
       .Time("doorbell_ns", jobs.doorbell_ns)
       .Time("submit_end_ns", jobs.submit_end_ns)
@@ -208,27 +202,59 @@ PlainTable Jobs(const model::Model& model) {
       .Done();
 }
 
+// Names of columns that come from the trace. To SQL, A and a are one name.
+class ColumnNames {
+ public:
+  std::string Unused(std::string name) {
+    for (char& c : name) {
+      if (static_cast<unsigned char>(c) < ' ') c = '?';
+    }
+    std::string found = name;
+    for (int n = 2; !used_.insert(Lower(found)).second; ++n) found = name + "_" + std::to_string(n);
+    return found;
+  }
+
+ private:
+  static std::string Lower(std::string name) {
+    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return name;
+  }
+  std::set<std::string> used_;
+};
+
 PlainTable Commands(const model::Model& model) {
   const model::Commands& commands = model.commands;
   const auto device = [&model](size_t row) -> const model::Device& {
     return model.devices[model.commands.device[row]];
   };
-  Builder table("commands", commands.size());
-  table.Text("device", [device](size_t row) { return device(row).about.name(); })
+  TableBuilder table("commands", commands.size());
+  table
+      .Text("device",
+            [device](size_t row) -> const std::string& { return device(row).about.name(); })
       .Number("job", commands.job)
       .Number("index", commands.index)
       .Number("context", commands.context)
       .Number("queue", commands.queue)
       .Number("correlation", commands.correlation)
-      .Text("unit", [&, device](size_t row) { return device(row).UnitName(commands.unit[row]); })
+      .Text("unit",
+            [&, device](size_t row) -> const std::string& {
+              return device(row).UnitName(commands.unit[row]);
+            })
       .Text("opcode",
-            [&, device](size_t row) { return device(row).OpcodeName(commands.opcode[row]); })
-      .Text("op", [&](size_t row) { return model.strings.Get(commands.op[row]); })
+            [&, device](size_t row) -> const std::string& {
+              return device(row).OpcodeName(commands.opcode[row]);
+            })
+      .Text("op",
+            [&](size_t row) -> const std::string& { return model.strings.Get(commands.op[row]); })
       .Number("tag", commands.tag)
       .Text("status",
-            [&, device](size_t row) { return device(row).StatusName(commands.status[row]); })
+            [&, device](size_t row) -> const std::string& {
+              return device(row).StatusName(commands.status[row]);
+            })
       .Text("limiter",
-            [&, device](size_t row) { return device(row).LimiterName(commands.limiter[row]); })
+            [&, device](size_t row) -> const std::string& {
+              return device(row).LimiterName(commands.limiter[row]);
+            })
       .Number("work", commands.work)
       .Number("bytes", commands.bytes)
       .Number("memory_bytes", commands.memory_bytes)
@@ -249,8 +275,12 @@ PlainTable Commands(const model::Model& model) {
       if (std::find(causes.begin(), causes.end(), cause) == causes.end()) causes.push_back(cause);
     }
   }
+  // More would be columns of damaged data; the table `stalls` has all of them.
+  constexpr size_t kMaxCauses = 256;
+  if (causes.size() > kMaxCauses) causes.resize(kMaxCauses);
+  ColumnNames names;
   for (const std::string& cause : causes) {
-    table.Add("stall_" + cause + "_ticks", Type::kInteger,
+    table.Add(names.Unused("stall_" + cause + "_ticks"), Type::kInteger,
               [&model, device, cause](size_t row) -> Cell {
                 const auto& stalls = device(row).about.stalls();
                 const auto found = std::find(stalls.begin(), stalls.end(), cause);
@@ -261,28 +291,36 @@ PlainTable Commands(const model::Model& model) {
   return table.Done();
 }
 
-// One row for each value: counters differ from device to device.
-PlainTable Counters(const model::Model& model) {
-  struct Value {
-    uint32_t device, sample, counter;
-  };
-  auto values = std::make_shared<std::vector<Value>>();
+// One row for each value: counters differ from device to device. Where they are is found when
+// the table is used first.
+struct CounterValue {
+  uint32_t device, sample, counter;
+};
+
+std::vector<CounterValue> FindCounterValues(const model::Model& model) {
+  std::vector<CounterValue> values;
   for (uint32_t d = 0; d < model.devices.size(); ++d) {
     const model::CounterSamples& samples = model.devices[d].counters;
     for (uint32_t s = 0; s < samples.size(); ++s) {
       for (const model::CounterSamples::Told& told : samples.sets[samples.set[s]]) {
-        values->push_back({d, s, told.counter});
+        values.push_back({d, s, told.counter});
       }
     }
   }
+  return values;
+}
+
+PlainTable Counters(const model::Model& model) {
+  using Value = CounterValue;
+  const Lazy<std::vector<Value>> values([&model] { return FindCounterValues(model); });
   const auto of = [&model, values](auto get) {
     return [&model, values, get](size_t row) -> Cell {
       const Value& value = (*values)[row];
       return get(model.devices[value.device], value);
     };
   };
-  Builder table("counters", values->size());
-  table.Text("device", [&model, values](size_t row) {
+  TableBuilder table("counters", [values] { return values->size(); });
+  table.Text("device", [&model, values](size_t row) -> const std::string& {
     return model.devices[(*values)[row].device].about.name();
   });
   using D = model::Device;
@@ -298,10 +336,10 @@ PlainTable Counters(const model::Model& model) {
   add("host_after_ns", Type::kInteger,
       [](const D& d, const Value& v) { return HostTime(d.counters.host_after_ns[v.sample]); });
   add("counter", Type::kText, [](const D& d, const Value& v) {
-    return Cell{d.about.counters(static_cast<int>(v.counter)).name()};
+    return Cell{std::string_view(d.about.counters(static_cast<int>(v.counter)).name())};
   });
   add("unit", Type::kText, [](const D& d, const Value& v) {
-    return Cell{d.about.counters(static_cast<int>(v.counter)).unit()};
+    return Cell{std::string_view(d.about.counters(static_cast<int>(v.counter)).unit())};
   });
   add("value", Type::kInteger,
       [](const D& d, const Value& v) { return Cell{d.counters.At(v.sample, v.counter)}; });
@@ -310,13 +348,11 @@ PlainTable Counters(const model::Model& model) {
 
 PlainTable DeviceEvents(const model::Model& model) {
   const model::DeviceEvents& events = model.device_events;
-  return Builder("device_events", events.size())
-      .Text("device", [&](size_t row) { return DeviceName(model, events.device[row]); })
-      .Text(
-          "kind",
-          [&](size_t row) {
-            return KindText(proto::DeviceEventBatch::Kind_Name(static_cast<int>(events.kind[row])));
-          })
+  return TableBuilder("device_events", events.size())
+      .Text("device",
+            [&](size_t row) -> const std::string& { return DeviceName(model, events.device[row]); })
+      .Text("kind",
+            [&](size_t row) -> const std::string& { return DeviceEventKind(events.kind[row]); })
       .Time("time", events.time)
       .Number("arg0", events.arg0)
       .Number("arg1", events.arg1)
@@ -325,8 +361,11 @@ PlainTable DeviceEvents(const model::Model& model) {
 }
 
 PlainTable Losses(const model::Model& model) {
-  return Builder("losses", model.losses.size())
-      .Text("hop", [&](size_t row) { return model.strings.Get(model.losses[row].hop); })
+  return TableBuilder("losses", model.losses.size())
+      .Text("hop",
+            [&](size_t row) -> const std::string& {
+              return model.strings.Get(model.losses[row].hop);
+            })
       .Add("count", Type::kInteger, [&](size_t row) -> Cell { return model.losses[row].count; })
       .Add("first_ns", Type::kInteger,
            [&](size_t row) { return HostTime(model.losses[row].first_ns); })
@@ -346,4 +385,4 @@ std::vector<PlainTable> PlainTables(const model::Model& model) {
   return tables;
 }
 
-}  // namespace acceltrace::view
+}  // namespace acceltrace::query

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Words of a rule. Layer: libtrace/check, internal.
+#ifndef LIBTRACE_CHECK_LEXER_H_
+#define LIBTRACE_CHECK_LEXER_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libtrace/check/rules.h"
+#include "libtrace/stream/result.h"
+
+namespace acceltrace::check {
+
+struct Token {
+  enum class Kind { kWord, kText, kNumber, kMark, kEnd };
+  Kind kind = Kind::kEnd;
+  size_t column = 0;  // from 1
+  std::string text;   // kMark: one of ( ) . + - * / < <= > >= == !=
+  double number = 0;  // with its unit taken in
+  Unit unit;
+};
+
+// Ends with a kEnd. The error names the column.
+Result<std::vector<Token>> Tokens(std::string_view line);
+
+Status ErrorAt(size_t column, const std::string& message);
+
+}  // namespace acceltrace::check
+
+#endif  // LIBTRACE_CHECK_LEXER_H_

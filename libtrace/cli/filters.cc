@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/cli/filters.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "libtrace/cli/command.h"
+#include "libtrace/cli/terminal.h"
+
+namespace acceltrace::cli {
+namespace {
+
+// 1.5ms to ns. A number without a unit could be anything.
+std::string ParseTime(const std::string& text, int64_t* ns) {
+  constexpr std::pair<const char*, double> kUnits[] = {{"ns", 1},   {"us", 1e3}, {"µs", 1e3},
+                                                       {"ms", 1e6}, {"s", 1e9},  {"m", 60e9}};
+  const char* begin = text.c_str();
+  char* end = nullptr;
+  const double number = std::strtod(begin, &end);
+  for (const auto& [unit, factor] : kUnits) {
+    if (end == begin || std::string(end) != unit) continue;
+    const double value = number * factor;
+    constexpr double kLongest = 9e17;  // 28 years
+    if (!std::isfinite(value) || value < 0 || value > kLongest) break;
+    *ns = static_cast<int64_t>(std::llround(value));
+    return {};
+  }
+  return text + " is no time from the trace's begin on: write 1.5ms, 20us, 3s";
+}
+
+void AddTime(CLI::App* verb, const char* name, const char* text, std::optional<int64_t>* time) {
+  verb->add_option_function<std::string>(
+          name,
+          [time, name](const std::string& word) {
+            int64_t ns = 0;
+            const std::string wrong = ParseTime(word, &ns);
+            if (!wrong.empty()) throw CLI::ValidationError(name, wrong);
+            *time = ns;
+          },
+          text)
+      ->type_name("TIME");
+}
+
+template <typename Rows, typename Key>
+void SortBy(const Key& key, Rows* rows) {
+  std::stable_sort(rows->begin(), rows->end(),
+                   [&](const auto& a, const auto& b) { return key(a) > key(b); });
+}
+
+template <typename Rows, typename Time>
+void SortRows(const std::string& by, const Time& time, Rows* rows) {
+  const auto mean = [&](const auto& row) {
+    const double count = Time::Count(row);
+    return count > 0 ? time(row) / count : 0;
+  };
+  if (by == "time") SortBy(time, rows);
+  if (by == "count") SortBy([](const auto& row) { return Time::Count(row); }, rows);
+  if (by == "mean") SortBy(mean, rows);
+  if (by == "bytes") SortBy([](const auto& row) { return row.bytes; }, rows);
+  if (by == "name") {
+    std::stable_sort(rows->begin(), rows->end(),
+                     [](const auto& a, const auto& b) { return a.name < b.name; });
+  }
+}
+
+struct OpTime {
+  double operator()(const analysis::OpUse& op) const { return op.time.mid; }
+  static double Count(const analysis::OpUse& op) { return static_cast<double>(op.count); }
+};
+struct CallTime {
+  double operator()(const analysis::CallUse& call) const {
+    return static_cast<double>(call.time.total.mid_ns);
+  }
+  static double Count(const analysis::CallUse& call) {
+    return static_cast<double>(call.time.count + call.open);
+  }
+};
+
+}  // namespace
+
+void AddFilters(CLI::App* verb, model::Selection* selection) {
+  constexpr char kGroup[] = "Part of the trace";
+  verb->add_option("--process", selection->processes, "only this process: id, or name with * and ?")
+      ->type_name("PROCESS")
+      ->allow_extra_args(false);
+  verb->add_option("--device", selection->devices,
+                   "only this device: name with * and ?, or PCI address")
+      ->type_name("DEVICE")
+      ->allow_extra_args(false);
+  verb->add_option("--stream", selection->streams, "only what was submitted to this stream")
+      ->type_name("N")
+      ->allow_extra_args(false);
+  verb->add_option("--range", selection->ranges,
+                   "only what was called inside ranges of this name, with * and ?")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  AddTime(verb, "--from", "only what is still going on so long after the first event, as 1.5ms",
+          &selection->from_ns);
+  AddTime(verb, "--to", "only what began until then", &selection->to_ns);
+  for (const char* name : {"--process", "--device", "--stream", "--range", "--from", "--to"}) {
+    verb->get_option(name)->group(kGroup);
+  }
+}
+
+void AddArrangement(CLI::App* verb, Arrangement* arrangement) {
+  verb->add_option("--top", arrangement->top, "so many rows of each table")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--sort", arrangement->sort,
+                   "API calls and ops by time, count, mean, bytes, name")
+      ->type_name("KEY")
+      ->check(CLI::IsMember({"time", "count", "mean", "bytes", "name"}));
+}
+
+Result<Loaded> LoadSelected(const std::string& file, const model::Selection& selection,
+                            bool with_laws, int* status) {
+  *status = kMisuse;
+  if (selection.from_ns && selection.to_ns && *selection.from_ns > *selection.to_ns) {
+    return Status::Error("--from lies after --to");
+  }
+  *status = kFailed;
+  auto model = LoadTrace(file);
+  if (!model.ok()) return model.status();
+  Loaded loaded;
+  loaded.model = std::move(model).value();
+  if (!selection.any()) return loaded;
+  if (with_laws) {
+    loaded.laws =
+        analysis::ComputeConservation(*loaded.model, analysis::ComputeLosses(*loaded.model));
+  }
+  const Status selected = model::Select(selection, loaded.model.get());
+  if (!selected.ok()) {
+    *status = kMisuse;
+    return selected;
+  }
+  return loaded;
+}
+
+void Arrange(const Arrangement& arrangement, analysis::Report* report) {
+  if (arrangement.sort.empty()) return;
+  SortRows(arrangement.sort, OpTime(), &report->ops);
+  SortRows(arrangement.sort, OpTime(), &report->op_groups);
+  SortRows(arrangement.sort, CallTime(), &report->calls);
+}
+
+}  // namespace acceltrace::cli

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The options that every reading verb has: which part of the trace. Layer: libtrace/cli.
+#ifndef LIBTRACE_CLI_FILTERS_H_
+#define LIBTRACE_CLI_FILTERS_H_
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libtrace/analysis/conservation.h"
+#include "libtrace/analysis/report.h"
+#include "libtrace/model/model.h"
+#include "libtrace/model/select.h"
+
+namespace acceltrace::cli {
+
+// Rows of the tables of a report.
+struct Arrangement {
+  uint64_t top = 0;  // 0: as many as fit
+  std::string sort;  // empty: as it comes
+};
+
+void AddFilters(CLI::App* verb, model::Selection* selection);
+void AddArrangement(CLI::App* verb, Arrangement* arrangement);
+
+// A trace, or the part of it that was asked for.
+struct Loaded {
+  std::unique_ptr<model::Model> model;
+  // Laws are of the whole: of a part they would not hold. None if it is the whole.
+  std::optional<std::vector<analysis::Law>> laws;
+
+  analysis::Report Report() const {
+    return analysis::ComputeReport(*model, laws ? &*laws : nullptr);
+  }
+};
+// with_laws: they are wanted. *status is the exit status where there is an error.
+Result<Loaded> LoadSelected(const std::string& file, const model::Selection& selection,
+                            bool with_laws, int* status);
+
+void Arrange(const Arrangement& arrangement, analysis::Report* report);
+
+}  // namespace acceltrace::cli
+
+#endif  // LIBTRACE_CLI_FILTERS_H_

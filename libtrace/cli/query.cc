@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// acceltrace query: SQL over a trace.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "libtrace/cli/command.h"
+#include "libtrace/cli/filters.h"
+#include "libtrace/cli/output_file.h"
+#include "libtrace/cli/terminal.h"
+#include "libtrace/query/sql.h"
+#include "libtrace/view/rows.h"
+
+namespace acceltrace::cli {
+namespace {
+
+struct Options {
+  std::string file, sql;
+  bool csv = false, json = false, tables = false;
+  query::Limits limits;
+  model::Selection selection;
+};
+
+// Names of tables and columns, one column a row.
+Status WriteTables(const query::Database& database, view::RowWriter* writer) {
+  Status status = writer->Begin({"table", "column", "type"});
+  for (const query::PlainTable* table : database.Tables()) {
+    for (const query::PlainTable::Column& column : table->columns) {
+      constexpr const char* kTypes[] = {"integer", "real", "text"};
+      if (!status.ok()) return status;
+      status = writer->Row({std::string_view(table->name), std::string_view(column.name),
+                            std::string_view(kTypes[static_cast<int>(column.type)])});
+    }
+  }
+  return status.ok() ? writer->End() : status;
+}
+
+std::unique_ptr<view::RowWriter> MakeWriter(const Options& options) {
+  const view::Sink sink = WriteStdout;
+  if (options.json) return view::JsonRows(sink);
+  if (options.csv) return view::CsvRows(isatty(STDOUT_FILENO) != 0, sink);
+  return view::TableRows(StdoutStyle(), sink);
+}
+
+int RunQuery(const Options& options) {
+  if (options.tables != options.sql.empty()) {
+    return Fail(kMisuse, options.tables ? "either --tables or a query, not both"
+                                        : "no query: write one in SQL, or see --tables");
+  }
+  int status = kFailed;
+  const auto loaded = LoadSelected(options.file, options.selection, false, &status);
+  if (!loaded.ok()) return Fail(status, loaded.message());
+  const auto database = query::Database::Open(*loaded->model, options.limits);
+  if (!database.ok()) return Fail(kFailed, database.message());
+  const std::unique_ptr<view::RowWriter> writer = MakeWriter(options);
+  if (options.tables) {
+    const Status listed = WriteTables(**database, writer.get());
+    return listed.ok() ? kOk : Fail(kFailed, listed.message());
+  }
+  const query::Answer answer = (*database)->Run(options.sql, writer.get());
+  switch (answer.state) {
+    case query::Answer::State::kBadQuery:
+      return Fail(kMisuse, answer.message);
+    case query::Answer::State::kLimit:
+    case query::Answer::State::kOutput:
+      return Fail(kFailed, answer.message);
+    case query::Answer::State::kDone:
+      break;
+  }
+  const Status ended = writer->End();
+  if (!ended.ok()) return Fail(kFailed, ended.message());
+  return FaultStatus(options.file, *loaded->model, "the answer");
+}
+
+}  // namespace
+
+void AddQuery(CLI::App* app, Run* run) {
+  CLI::App* verb = app->add_subcommand("query", "Ask a trace in SQL; see docs/query.md");
+  auto options = std::make_shared<Options>();
+  verb->add_option("FILE", options->file, "a trace, - for stdin, or a daemon's live socket")
+      ->type_name("")
+      ->required();
+  verb->add_option("SQL", options->sql, "one SELECT")->type_name("");
+  verb->add_flag("--tables", options->tables, "which tables and columns there are");
+  CLI::Option* csv = verb->add_flag("--csv", options->csv, "comma-separated values");
+  verb->add_flag("--json", options->json, "machine-readable, see docs/json.md")->excludes(csv);
+  verb->add_option("--top", options->limits.rows, "the first N rows only")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--memory", options->limits.memory_bytes,
+                   "what sorting and grouping may take (default 1GB)")
+      ->type_name("SIZE")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(uint64_t{1} << 20, uint64_t{1} << 42));
+  verb->add_option("--steps", options->limits.steps,
+                   "give up after so many steps of the query (default 10000000000)")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  AddFilters(verb, &options->selection);
+  verb->callback([options, run] { *run = [options] { return RunQuery(*options); }; });
+}
+
+}  // namespace acceltrace::cli

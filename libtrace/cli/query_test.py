@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""acceltrace query and the SQLite export, through the program: schema and document, statuses, filters."""
+
+import csv
+import io
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+REPO = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+sys.path.insert(0, os.path.join(REPO, "tests"))
+from harness import tap  # noqa: E402
+
+BUILD = os.path.join(REPO, "build")
+ACCELTRACE = os.path.join(BUILD, "bin", "acceltrace")
+GOLDEN = os.path.join(REPO, "tests", "golden")
+DEMO = os.path.join(GOLDEN, "demo.atrace")
+BROKEN = os.path.join(GOLDEN, "broken.atrace")
+folder = tempfile.TemporaryDirectory()
+cases = []
+
+
+def case(function):
+    cases.append(function)
+    return function
+
+
+def run(*words, **more):
+    return subprocess.run([ACCELTRACE, *words], capture_output=True, text=True, timeout=60,
+                          check=False, **more)
+
+
+def ask(sql, *words, file=DEMO, status=0):
+    done = run("query", file, sql, "--json", *words)
+    assert done.returncode == status, (sql, words, done.stderr)
+    found = json.loads(done.stdout)
+    assert (found["schema"], found["version"]) == ("acceltrace.query", 1)
+    return found["rows"]
+
+
+def one(sql, *words, **more):
+    return ask(sql, *words, **more)[0][0]
+
+
+def refused(status, text, *words):
+    done = run("query", *words)
+    told = done.stderr.splitlines()
+    assert (done.returncode, len(told)) == (status, 1), (words, done)
+    assert text in told[0], (words, told)
+    return done
+
+
+def expanded(name):
+    """X_{a,b} is X_a and X_b."""
+    found = re.fullmatch(r"([^{]*)\{([^}]*)\}", name)
+    return [found[1] + part for part in found[2].split(",")] if found else [name]
+
+
+@case
+def the_document_lists_what_there_is():
+    done = run("query", DEMO, "--tables", "--csv")
+    assert done.returncode == 0, done
+    there = {}
+    for row in list(csv.reader(io.StringIO(done.stdout)))[1:]:
+        name = re.sub(r"^stall_.*_ticks$", "stall_CAUSE_ticks", row[1])
+        there.setdefault(row[0], [])
+        if name not in there[row[0]]:
+            there[row[0]].append(name)
+    with open(os.path.join(REPO, "docs", "query.md"), encoding="utf-8") as file:
+        text = file.read()
+    told = {}
+    for title, body in re.findall(r"^### (\w+)\n(.*?)(?=^##)", text, re.M | re.S):
+        body = re.sub(r"\([^()]*\)", "", body)  # remarks
+        told[title] = [name for word in re.findall(r"`([^`]+)`", body) for name in expanded(word)]
+    assert sorted(told) == sorted(there), set(told) ^ set(there)
+    for table, columns in there.items():
+        assert told[table] == columns, (table, set(told[table]) ^ set(columns))
+
+
+@case
+def output_forms():
+    sql = "SELECT name, count(*) AS n FROM api GROUP BY name ORDER BY n DESC LIMIT 3"
+    table = run("query", DEMO, sql).stdout.splitlines()
+    assert table[0].split() == ["name", "n"] and len(table) == 4, table
+    rows = list(csv.reader(io.StringIO(run("query", DEMO, sql, "--csv").stdout)))
+    assert rows[0] == ["name", "n"] and len(rows) == 4, rows
+    assert [[name, int(n)] for name, n in rows[1:]] == ask(sql)
+    assert len(ask("SELECT name FROM api", "--top", "7")) == 7
+    values = ask("SELECT NULL, 1, 2.5, 'a\"b', x'00ff', 9e999")
+    assert values == [[None, 1, 2.5, 'a"b', "00ff", None]], values
+    refused(2, "excludes", DEMO, sql, "--csv", "--json")
+
+
+@case
+def what_is_wrong_is_one_line():
+    refused(2, "syntax error", DEMO, "SELEC 1")
+    told = refused(2, "unrecognized token", DEMO, "SELECT\n\x1b[31m1 FROM jobs").stderr
+    assert told.strip().isprintable(), told
+    refused(2, "no such table: nosuch; --tables lists", DEMO, "SELECT * FROM nosuch")
+    refused(2, "can only be read", DEMO, "DROP TABLE jobs")
+    refused(2, "one at a time", DEMO, "SELECT 1; SELECT 2")
+    refused(2, "no query", DEMO)
+    refused(2, "not both", DEMO, "SELECT 1", "--tables")
+    refused(2, "FILE is required")
+    refused(1, "cannot open", "/nowhere/x", "SELECT 1")
+    refused(1, "steps", DEMO, "SELECT count(*) FROM commands a, commands b, commands c", "--steps",
+            "100000")
+    refused(1, "memory", DEMO, "SELECT max(x) FROM (SELECT a.correlation AS x, randomblob(500) AS y"
+            " FROM commands a, commands b LIMIT 100000) GROUP BY y", "--memory", "4MB")
+    # A lossy trace is answered, and the word is said.
+    done = refused(1, "the answer lacks what is missing", BROKEN, "SELECT count(*) FROM jobs")
+    assert done.stdout.split()[-1].isdigit(), done
+
+
+@case
+def a_file_of_the_same_tables():
+    path = os.path.join(folder.name, "trace.sqlite")
+    done = run("export", DEMO, "--format", "sqlite", "-o", path)
+    assert (done.returncode, done.stderr) == (0, ""), done
+    assert os.listdir(folder.name) == ["trace.sqlite"]
+    stored = sqlite3.connect(path)
+    names = [row[0] for row in stored.execute("SELECT name FROM sqlite_schema ORDER BY name")]
+    assert names == sorted({row[0] for row in csv.reader(io.StringIO(
+        run("query", DEMO, "--tables", "--csv").stdout))} - {"table"})
+    for name in names:
+        rows = [list(row) for row in stored.execute(f'SELECT * FROM "{name}" ORDER BY rowid')]
+        assert rows == ask(f'SELECT * FROM "{name}"'), name
+    assert stored.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    for words, status in ((["-o", "-"], 2), (["-o", "/nowhere/x"], 1), (["-o", "/dev/full"], 1)):
+        done = run("export", DEMO, "--format", "sqlite", *words)
+        assert (done.returncode, len(done.stderr.splitlines())) == (status, 1), done
+    done = run("export", BROKEN, "--format", "sqlite", "-o", path)
+    assert done.returncode == 1 and "lacks what is missing" in done.stderr, done
+
+
+@case
+def filters_cut_the_same_everywhere():
+    jobs, calls, commands = (one(f"SELECT count(*) FROM {table}")
+                             for table in ("jobs", "api", "commands"))
+    pid = one("SELECT DISTINCT pid FROM jobs")
+    count = "SELECT count(*) FROM jobs"
+    assert one(count, "--process", str(pid)) == jobs
+    assert one(count, "--process", "axl-*", "--device", "axl0") == jobs
+    for words, text in ((["--process", "nobody"], "no such process"),
+                        (["--device", "axl7"], "no such device"),
+                        (["--range", "nosuch*"], "no such range"),
+                        (["--from", "5"], "is no time"), (["--to", "soon"], "is no time"),
+                        (["--from", "2ms", "--to", "1ms"], "after --to")):
+        refused(2, text, DEMO, count, *words)
+    inside = one(count, "--range", "decode*")
+    assert 0 < inside < jobs, inside
+    # A window and what is before and after it: each row is somewhere, jobs that overlap twice.
+    begin, end, middle = ask("SELECT begin_ns, end_ns, (SELECT max(submit_ns) + min(submit_ns) "
+                             "FROM jobs) / 2 - begin_ns FROM trace")[0]
+    first = one(count, "--to", f"{middle}ns")
+    second = one(count, "--from", f"{middle}ns")
+    assert jobs <= first + second <= jobs + 5 and first > 0 and second > 0, (first, second)
+    assert one("SELECT count(*) FROM api", "--to", f"{end - begin}ns") == calls
+    # A job that is in is in as a whole.
+    window = ["--from", f"{middle}ns", "--to", f"{middle + 1000000}ns"]
+    assert one("SELECT count(*) FROM jobs WHERE on_device AND commands_retired <> (SELECT count(*) "
+               "FROM commands c WHERE c.device = jobs.device AND c.job = jobs.job)", *window) == 0
+    assert one("SELECT count(*) FROM jobs WHERE api_name = ''", *window) == 0
+    assert one("SELECT count(*) FROM commands", *window) < commands
+    # All verbs are told the same part; a part of a whole trace is no damaged one.
+    for words in (window, ["--range", "decode*"], ["--process", str(pid)], ["--stream", "0"],
+                  ["--device", "axl0"]):
+        done = run("report", DEMO, "--json", *words)
+        assert done.returncode == 0, (words, done.stderr)
+        report = json.loads(done.stdout)
+        assert report["counts"]["jobs"] == one(count, *words), words
+        assert report["trace"]["selection"]["rows"] <= report["trace"]["selection"]["rows_of_all"]
+        broken = [law for law in report["conservation"] if law["state"] == "broken"]
+        assert not broken and report["causality"]["violations"] == 0, (words, broken)
+        path = os.path.join(folder.name, "part.sqlite")
+        assert run("export", DEMO, "--format", "sqlite", "-o", path, *words).returncode == 0
+        assert sqlite3.connect(path).execute(count).fetchone()[0] == report["counts"]["jobs"]
+    assert "selected" in run("report", DEMO, *window).stdout
+    # What is damaged stays damaged, whatever part is looked at.
+    assert run("report", BROKEN, "--to", "1ns").returncode == 1
+
+
+@case
+def rows_and_their_order():
+    report = json.loads(run("report", DEMO, "--json", "--sort", "count").stdout)
+    counts = [op["count"] for op in report["ops"]]
+    assert counts == sorted(counts, reverse=True)
+    text = run("report", DEMO, "--top", "2", "--sort", "name").stdout
+    ops = text.split("OPS BY DEVICE TIME")[1].split("\n\n")[0].splitlines()
+    assert len(ops) == 4, ops
+    assert run("report", DEMO, "--sort", "colour").returncode == 2
+
+
+if __name__ == "__main__":
+    sys.exit(tap.run(cases))

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A part of a trace: everything that was asked for, and what belongs to it. Layer:
+// libtrace/model; may include libtrace/clock and below.
+//
+// A job is in or out as a whole: one that is in keeps its commands, its events in the driver and
+// the calls that submitted it and waited for it. So the same analyses fit a part as fit the whole;
+// what compares independent counts of the same thing (laws, counters) belongs to the whole.
+#ifndef LIBTRACE_MODEL_SELECT_H_
+#define LIBTRACE_MODEL_SELECT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libtrace/model/model.h"
+#include "libtrace/stream/result.h"
+
+namespace acceltrace::model {
+
+struct Selection {
+  // Of several of one kind any; of several kinds all.
+  std::vector<std::string> processes;  // by id, or by name with * and ?
+  std::vector<std::string> devices;    // by name with * and ?, or by PCI address
+  std::vector<std::string> ranges;     // by name with * and ?: what was called inside
+  std::vector<uint32_t> streams;       // of the calls that submitted
+  // From the trace's first event on; what overlaps the time is in.
+  std::optional<int64_t> from_ns, to_ns;
+
+  bool any() const {
+    return !processes.empty() || !devices.empty() || !ranges.empty() || !streams.empty() ||
+           from_ns || to_ns;
+  }
+};
+
+// Removes all other rows, and says so in model->cut. An error if there is no such process,
+// device or range: the message names those that there are.
+Status Select(const Selection& selection, Model* model);
+
+// * is any text, ? any character.
+bool MatchesGlob(std::string_view text, std::string_view pattern);
+
+}  // namespace acceltrace::model
+
+#endif  // LIBTRACE_MODEL_SELECT_H_

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which rows of a table fulfil constraints on its columns? Layer: libtrace/query, internal.
+//
+// A column that rises is searched; a column that is asked for one value again and again, as
+// joins do, gets an index; all else is compared row by row.
+#ifndef LIBTRACE_QUERY_ROW_INDEX_H_
+#define LIBTRACE_QUERY_ROW_INDEX_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "libtrace/query/tables.h"
+
+namespace acceltrace::query {
+
+enum class Op : char { kEqual = '=', kGreater = '>', kAtLeast = 'g', kLess = '<', kAtMost = 'l' };
+
+struct Constraint {
+  int column = 0;
+  Op op = Op::kEqual;
+  std::variant<int64_t, double, std::string> value;
+
+  bool Allows(const Cell& cell) const;
+};
+
+class RowIndex {
+ public:
+  explicit RowIndex(const PlainTable* table) : table_(table), uses_(table->columns.size()) {}
+
+  // Some of the rows: those of [begin, end), or of a list.
+  struct Rows {
+    size_t begin = 0, end = 0;
+    const std::vector<std::pair<int64_t, uint32_t>>* list = nullptr;
+    size_t At(size_t place) const { return list == nullptr ? place : (*list)[place].second; }
+  };
+  // A superset of the rows that fulfil all of them, in rising order.
+  Rows Narrow(const std::vector<Constraint>& constraints);
+
+ private:
+  // A column's rows by value. Text is numbered.
+  struct Column {
+    std::vector<std::pair<int64_t, uint32_t>> rows;
+    std::unordered_map<std::string_view, int64_t> texts;
+  };
+  // So many searches for one value cost more than an index.
+  static constexpr uint32_t kFreeSearches = 3;
+
+  void NarrowSorted(const Constraint& constraint, Rows* rows) const;
+  bool Lookup(const Constraint& constraint, Rows* rows);
+  const Column& IndexOf(int column);
+
+  const PlainTable* table_;
+  std::vector<uint32_t> uses_;  // by column
+  std::unordered_map<int, std::unique_ptr<Column>> indexes_;
+};
+
+}  // namespace acceltrace::query
+
+#endif  // LIBTRACE_QUERY_ROW_INDEX_H_

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/query/sql.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "libtrace/query/virtual_table.h"
+
+namespace acceltrace::query {
+namespace {
+
+// SQLite's own limits: what a query that people write never needs.
+constexpr std::pair<int, int> kSqliteLimits[] = {
+    {SQLITE_LIMIT_LENGTH, 4 << 20},
+    {SQLITE_LIMIT_SQL_LENGTH, 1 << 20},
+    {SQLITE_LIMIT_COLUMN, 500},
+    {SQLITE_LIMIT_EXPR_DEPTH, 200},
+    {SQLITE_LIMIT_COMPOUND_SELECT, 100},
+    {SQLITE_LIMIT_VDBE_OP, 250'000},
+    {SQLITE_LIMIT_FUNCTION_ARG, 100},
+    {SQLITE_LIMIT_ATTACHED, 0},
+    {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 200},
+    {SQLITE_LIMIT_WORKER_THREADS, 0},
+};
+constexpr int kStepsAtOnce = 1000;
+// Longer ones are limited by their instructions as well; here nobody counts.
+constexpr const char* kRefusedFunctions[] = {"load_extension", "fts3_tokenizer",
+                                             "sqlite_rename_table"};
+
+using Statement = std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)>;
+using Connection = std::unique_ptr<sqlite3, decltype(&sqlite3_close)>;
+
+std::string_view Bytes(const void* data, int size) {
+  return {static_cast<const char*>(data), data == nullptr ? 0 : static_cast<size_t>(size)};
+}
+
+Value ValueOf(sqlite3_stmt* statement, int column) {
+  switch (sqlite3_column_type(statement, column)) {
+    case SQLITE_INTEGER:
+      return int64_t{sqlite3_column_int64(statement, column)};
+    case SQLITE_FLOAT:
+      return sqlite3_column_double(statement, column);
+    case SQLITE_TEXT: {
+      const void* text = sqlite3_column_text(statement, column);
+      return Bytes(text, sqlite3_column_bytes(statement, column));
+    }
+    case SQLITE_BLOB: {
+      const void* blob = sqlite3_column_blob(statement, column);
+      return Blob{Bytes(blob, sqlite3_column_bytes(statement, column))};
+    }
+    default:
+      return {};
+  }
+}
+
+class SqliteDatabase final : public Database {
+ public:
+  explicit SqliteDatabase(const Limits& limits) : limits_(limits), db_(nullptr, sqlite3_close) {}
+
+  Status Prepare(const model::Model& model) {
+    sqlite3_hard_heap_limit64(static_cast<sqlite3_int64>(
+        std::min<uint64_t>(limits_.memory_bytes, std::numeric_limits<int64_t>::max())));
+    sqlite3* db = nullptr;
+    // In memory, and temporary tables too: no file is opened.
+    const int rc = sqlite3_open_v2(
+        ":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_MEMORY, nullptr);
+    db_.reset(db);
+    if (rc != SQLITE_OK) return Failed();
+    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, nullptr);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_DQS_DDL, 0, nullptr);
+    if (sqlite3_exec(db, "PRAGMA temp_store=MEMORY", nullptr, nullptr, nullptr) != SQLITE_OK) {
+      return Failed();
+    }
+    for (auto* make : {PlainTables, AnswerTables}) {
+      for (PlainTable& table : make(model)) {
+        sources_.push_back(std::make_unique<Source>(std::move(table), &budget_));
+        const PlainTable& added = sources_.back()->table;
+        if (AddVirtualTable(db, sources_.back().get()) != SQLITE_OK) return Failed();
+        // SQLite asks it for its columns when it is named first: now, while nothing is refused.
+        const std::string use = "SELECT 1 FROM " + Quoted(added.name) + " WHERE 0";
+        if (sqlite3_exec(db, use.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) return Failed();
+      }
+    }
+    for (const auto& [limit, value] : kSqliteLimits) sqlite3_limit(db, limit, value);
+    sqlite3_set_authorizer(db, Authorize, this);
+    sqlite3_progress_handler(db, kStepsAtOnce, Progress, this);
+    return {};
+  }
+
+  Answer Run(std::string_view sql, RowSink* sink) override {
+    refused_.clear();
+    budget_.steps = limits_.steps;
+    const char* tail = nullptr;
+    Answer answer;
+    Statement statement = Parse(sql, &tail, &answer);
+    if (answer.state != Answer::State::kDone) return answer;
+    if (!statement) return BadQuery("it is empty: write a SELECT");
+    const std::string_view rest = sql.substr(static_cast<size_t>(tail - sql.data()));
+    if (Parse(rest, &tail, &answer) || answer.state != Answer::State::kDone) {
+      return BadQuery("more than one statement: ask one at a time");
+    }
+    if (!sqlite3_stmt_readonly(statement.get()) || sqlite3_column_count(statement.get()) == 0) {
+      return BadQuery("it is no SELECT: a trace can only be read");
+    }
+    if (sqlite3_bind_parameter_count(statement.get()) > 0) {
+      return BadQuery("it has parameters (?, :name): write values instead");
+    }
+    return Read(statement.get(), sink);
+  }
+
+  std::vector<const PlainTable*> Tables() const override {
+    std::vector<const PlainTable*> tables;
+    for (const auto& source : sources_) tables.push_back(&source->table);
+    return tables;
+  }
+
+ private:
+  Status Failed() const {
+    return Status::Error(fmt::format("cannot prepare the database: {}",
+                                     db_ ? sqlite3_errmsg(db_.get()) : "out of memory"));
+  }
+
+  static Answer BadQuery(std::string message) {
+    return {Answer::State::kBadQuery, std::move(message), false};
+  }
+
+  Statement Parse(std::string_view sql, const char** tail, Answer* answer) {
+    sqlite3_stmt* statement = nullptr;
+    const int size = static_cast<int>(std::min<size_t>(sql.size(), INT32_MAX));
+    const int rc = sqlite3_prepare_v2(db_.get(), sql.data(), size, &statement, tail);
+    Statement owned(statement, sqlite3_finalize);
+    if (rc != SQLITE_OK) *answer = Explain(rc, sql);
+    return owned;
+  }
+
+  Answer Read(sqlite3_stmt* statement, RowSink* sink) {
+    const int columns = sqlite3_column_count(statement);
+    std::vector<std::string> names;
+    for (int c = 0; c < columns; ++c) {
+      const char* name = sqlite3_column_name(statement, c);
+      names.emplace_back(name == nullptr ? "" : name);
+    }
+    Status status = sink->Begin(names);
+    std::vector<Value> values(names.size());
+    Answer answer;
+    for (uint64_t row = 0; status.ok(); ++row) {
+      const int rc = sqlite3_step(statement);
+      if (rc == SQLITE_DONE) return answer;
+      if (rc != SQLITE_ROW) return Explain(rc, {});
+      if (row == limits_.rows) {
+        answer.more = true;
+        return answer;
+      }
+      for (int c = 0; c < columns; ++c) values[static_cast<size_t>(c)] = ValueOf(statement, c);
+      status = sink->Row(values);
+    }
+    return {Answer::State::kOutput, status.message(), false};
+  }
+
+  // What SQLite says, and what to do about it.
+  Answer Explain(int rc, std::string_view sql) const {
+    switch (rc & 0xff) {
+      case SQLITE_INTERRUPT:
+        return {Answer::State::kLimit,
+                fmt::format("the query took more than {} steps: narrow it down (a time window, a "
+                            "join by device and job), or raise --steps",
+                            limits_.steps),
+                false};
+      case SQLITE_NOMEM:
+        return {Answer::State::kLimit,
+                fmt::format("the query needs more than {} bytes of memory: sort or group fewer "
+                            "rows, or raise --memory",
+                            limits_.memory_bytes),
+                false};
+      case SQLITE_AUTH:
+        return BadQuery(fmt::format("{}: a trace can only be read, with SELECT", refused_));
+      case SQLITE_TOOBIG:
+        return BadQuery("the query, or a value in it, is too long");
+      default:
+        break;
+    }
+    std::string message = sqlite3_errmsg(db_.get());
+    const int offset = sqlite3_error_offset(db_.get());
+    if (offset >= 0 && static_cast<size_t>(offset) < sql.size()) {
+      message += fmt::format(" at character {}", offset + 1);
+    }
+    const auto begins = [&](std::string_view what) { return message.rfind(what, 0) == 0; };
+    if (begins("no such table") || begins("no such column")) {
+      message += "; --tables lists what there is";
+    } else if (message.find("not authorized") != std::string::npos || begins("access to")) {
+      message = fmt::format("{}: a trace can only be read, with SELECT",
+                            refused_.empty() ? "not a query" : refused_);
+    }
+    return BadQuery(message);
+  }
+
+  static int Progress(void* self) {
+    return static_cast<SqliteDatabase*>(self)->budget_.Take(kStepsAtOnce) ? 0 : 1;
+  }
+
+  static int Authorize(void* self, int action, const char*, const char* second, const char*,
+                       const char*) {
+    auto* database = static_cast<SqliteDatabase*>(self);
+    switch (action) {
+      case SQLITE_SELECT:
+      case SQLITE_READ:
+      case SQLITE_RECURSIVE:
+        return SQLITE_OK;
+      case SQLITE_FUNCTION:
+        for (const char* refused : kRefusedFunctions) {
+          if (second == nullptr || sqlite3_stricmp(second, refused) != 0) continue;
+          database->refused_ = fmt::format("the function {} is refused", refused);
+          return SQLITE_DENY;
+        }
+        return SQLITE_OK;
+      default:
+        if (database->refused_.empty()) database->refused_ = "the statement is refused";
+        return SQLITE_DENY;
+    }
+  }
+
+  Limits limits_;
+  Budget budget_;
+  std::string refused_;  // by Authorize(): what
+  // Before the connection, which refers to them.
+  std::vector<std::unique_ptr<Source>> sources_;
+  Connection db_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Database>> Database::Open(const model::Model& model, const Limits& limits) {
+  auto database = std::make_unique<SqliteDatabase>(limits);
+  const Status status = database->Prepare(model);
+  if (!status.ok()) return status;
+  return std::unique_ptr<Database>(std::move(database));
+}
+
+}  // namespace acceltrace::query

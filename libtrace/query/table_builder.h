@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How tables are put together. Layer: libtrace/query, internal.
+#ifndef LIBTRACE_QUERY_TABLE_BUILDER_H_
+#define LIBTRACE_QUERY_TABLE_BUILDER_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "libtrace/query/tables.h"
+
+namespace acceltrace::query {
+
+// What is computed when it is used first; copies share it.
+template <typename T>
+class Lazy {
+ public:
+  explicit Lazy(std::function<T()> make) : state_(std::make_shared<State>()) {
+    state_->make = std::move(make);
+  }
+  const T& operator*() const {
+    if (!state_->value) state_->value = state_->make();
+    return *state_->value;
+  }
+  const T* operator->() const { return &**this; }
+
+ private:
+  struct State {
+    std::function<T()> make;
+    std::optional<T> value;
+  };
+  std::shared_ptr<State> state_;
+};
+
+inline Cell HostTime(int64_t ns) { return ns == model::kNoTime ? Cell{} : Cell{ns}; }
+
+// Adds columns to a table; vectors are read in place.
+class TableBuilder {
+ public:
+  TableBuilder(std::string name, size_t rows)
+      : TableBuilder(std::move(name), [rows] { return rows; }) {}
+  TableBuilder(std::string name, std::function<size_t()> rows) {
+    table_.name = std::move(name);
+    table_.rows = std::move(rows);
+  }
+
+  TableBuilder& Add(std::string name, PlainTable::Type type, std::function<Cell(size_t)> cell) {
+    table_.columns.push_back({std::move(name), type, std::move(cell)});
+    return *this;
+  }
+  template <typename T>
+  TableBuilder& Number(std::string name, const std::vector<T>& values) {
+    return Add(std::move(name), PlainTable::Type::kInteger, [&values](size_t row) -> Cell {
+      if constexpr (std::is_signed_v<T>) {
+        return int64_t{values[row]};
+      } else {
+        return uint64_t{values[row]};
+      }
+    });
+  }
+  TableBuilder& Time(std::string name, const std::vector<int64_t>& values) {
+    return Add(std::move(name), PlainTable::Type::kInteger,
+               [&values](size_t row) { return HostTime(values[row]); });
+  }
+  // seen: null where 0, or nullptr.
+  TableBuilder& Time(const std::string& name, const model::DeviceTimes& times,
+                     const std::vector<uint8_t>* seen = nullptr) {
+    const auto add = [&](const char* suffix, auto value) {
+      Add(name + suffix, PlainTable::Type::kInteger, [&times, seen, value](size_t row) -> Cell {
+        if (seen != nullptr && !(*seen)[row]) return {};
+        return value(times, row);
+      });
+    };
+    add("_raw_ticks",
+        [](const model::DeviceTimes& t, size_t row) { return Cell{t.raw_ticks[row]}; });
+    add("_ticks", [](const model::DeviceTimes& t, size_t row) { return Cell{t.ticks[row]}; });
+    add("_ns", [](const model::DeviceTimes& t, size_t row) { return Cell{t.host[row].mid_ns}; });
+    add("_lo_ns", [](const model::DeviceTimes& t, size_t row) { return Cell{t.host[row].lo_ns}; });
+    add("_hi_ns", [](const model::DeviceTimes& t, size_t row) { return Cell{t.host[row].hi_ns}; });
+    return *this;
+  }
+  // text: of what stays where it is.
+  template <typename Get>
+  TableBuilder& Text(std::string name, Get text) {
+    return Add(std::move(name), PlainTable::Type::kText, [text](size_t row) -> Cell {
+      const auto& found = text(row);
+      static_assert(std::is_same_v<decltype(text(row)), const std::string&>);
+      return std::string_view(found);
+    });
+  }
+
+  // The column that was added last rises from row to row.
+  TableBuilder& Sorted() {
+    table_.sorted = static_cast<int>(table_.columns.size()) - 1;
+    return *this;
+  }
+
+  PlainTable Done() { return std::move(table_); }
+
+ private:
+  PlainTable table_;
+};
+
+}  // namespace acceltrace::query
+
+#endif  // LIBTRACE_QUERY_TABLE_BUILDER_H_

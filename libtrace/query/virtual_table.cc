@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/query/virtual_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <new>
+#include <vector>
+
+namespace acceltrace::query {
+namespace {
+
+constexpr double kMaxExact = 9007199254740992.0;  // 2^53
+
+struct Table : sqlite3_vtab {
+  Source* source = nullptr;
+};
+
+struct Cursor : sqlite3_vtab_cursor {
+  std::vector<Constraint> constraints;
+  RowIndex::Rows rows;
+  size_t place = 0;
+  bool nothing = false;
+
+  Source& source() const { return *static_cast<Table*>(pVtab)->source; }
+  size_t row() const { return rows.At(place); }
+  bool eof() const { return nothing || place >= rows.end; }
+
+  bool Fits() const {
+    const size_t at = row();
+    for (const Constraint& constraint : constraints) {
+      const auto& column = source().table.columns[static_cast<size_t>(constraint.column)];
+      if (!constraint.Allows(column.cell(at))) return false;
+    }
+    return true;
+  }
+  // To the next row that fits, this one included.
+  int Settle() {
+    for (; !eof(); ++place) {
+      if (!source().budget->Take(1)) return SQLITE_INTERRUPT;
+      if (Fits()) break;
+    }
+    return SQLITE_OK;
+  }
+};
+
+int Connect(sqlite3* db, void* aux, int, const char* const*, sqlite3_vtab** out, char**) {
+  auto* source = static_cast<Source*>(aux);
+  const std::string schema = "CREATE TABLE x(" + ColumnDefinitions(source->table) + ")";
+  const int rc = sqlite3_declare_vtab(db, schema.c_str());
+  if (rc != SQLITE_OK) return rc;
+  sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+  auto table = std::make_unique<Table>();
+  table->source = source;
+  *out = table.release();  // SQLite's until Disconnect
+  return SQLITE_OK;
+}
+
+int Disconnect(sqlite3_vtab* table) {
+  const std::unique_ptr<Table> owned(static_cast<Table*>(table));
+  return SQLITE_OK;
+}
+
+char OpCode(unsigned char op) {
+  switch (op) {
+    case SQLITE_INDEX_CONSTRAINT_EQ:
+      return static_cast<char>(Op::kEqual);
+    case SQLITE_INDEX_CONSTRAINT_GT:
+      return static_cast<char>(Op::kGreater);
+    case SQLITE_INDEX_CONSTRAINT_GE:
+      return static_cast<char>(Op::kAtLeast);
+    case SQLITE_INDEX_CONSTRAINT_LT:
+      return static_cast<char>(Op::kLess);
+    case SQLITE_INDEX_CONSTRAINT_LE:
+      return static_cast<char>(Op::kAtMost);
+    default:
+      return 0;
+  }
+}
+
+// Which constraints come to Filter(), in order: "OP COLUMN " for each, as text.
+int BestIndex(sqlite3_vtab* vtab, sqlite3_index_info* info) {
+  const Source& source = *static_cast<Table*>(vtab)->source;
+  const PlainTable& table = source.table;
+  const double rows = static_cast<double>(table.rows()) + 1;
+  double matches = rows, looks = rows;
+  std::string plan;
+  int arguments = 0;
+  for (int i = 0; i < info->nConstraint; ++i) {
+    const auto& constraint = info->aConstraint[i];
+    const char op = OpCode(constraint.op);
+    if (!constraint.usable || op == 0 || constraint.iColumn < 0) continue;
+    const auto& column = table.columns[static_cast<size_t>(constraint.iColumn)];
+    const bool text = column.type == PlainTable::Type::kText;
+    const char* collation = sqlite3_vtab_collation(info, i);
+    if (text && (collation == nullptr || sqlite3_stricmp(collation, "BINARY") != 0)) continue;
+    info->aConstraintUsage[i].argvIndex = ++arguments;
+    plan += op + std::to_string(constraint.iColumn) + " ";
+    if (op == '=') {
+      const double fraction = text ? 0.1 : 0.001;
+      matches *= fraction;
+      looks = std::min(looks, rows * fraction + 10);
+    } else {
+      matches *= 0.3;
+      if (constraint.iColumn == table.sorted) looks = std::min(looks, rows * 0.3);
+    }
+  }
+  info->estimatedRows = static_cast<sqlite3_int64>(std::max(1.0, matches));
+  info->estimatedCost = looks + 0.3 * matches;
+  // Rows come in their own order unless an index was made: a sorted column is in order only if
+  // no equality chooses one.
+  if (info->nOrderBy == 1 && !info->aOrderBy[0].desc && info->aOrderBy[0].iColumn == table.sorted &&
+      plan.find('=') == std::string::npos) {
+    info->orderByConsumed = 1;
+  }
+  info->idxStr = sqlite3_mprintf("%s", plan.c_str());
+  if (info->idxStr == nullptr) return SQLITE_NOMEM;
+  info->needToFreeIdxStr = 1;
+  return SQLITE_OK;
+}
+
+// What can be compared here as SQLite would do it; all else is left to it.
+enum class Use { kCompare, kLeave, kNever };
+Use Convert(sqlite3_value* value, PlainTable::Type type, Constraint* constraint) {
+  switch (sqlite3_value_type(value)) {
+    case SQLITE_NULL:
+      return Use::kNever;
+    case SQLITE_INTEGER: {
+      const int64_t number = sqlite3_value_int64(value);
+      if (type == PlainTable::Type::kInteger) {
+        constraint->value = number;
+        return Use::kCompare;
+      }
+      if (type != PlainTable::Type::kReal) return Use::kLeave;
+      if (std::abs(static_cast<double>(number)) > kMaxExact) return Use::kLeave;
+      constraint->value = static_cast<double>(number);
+      return Use::kCompare;
+    }
+    case SQLITE_FLOAT:
+      if (type != PlainTable::Type::kReal) return Use::kLeave;
+      constraint->value = sqlite3_value_double(value);
+      return Use::kCompare;
+    case SQLITE_TEXT: {
+      if (type != PlainTable::Type::kText) return Use::kLeave;
+      const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(value));
+      if (text == nullptr) return Use::kLeave;
+      constraint->value = std::string(text, static_cast<size_t>(sqlite3_value_bytes(value)));
+      return Use::kCompare;
+    }
+    default:
+      return Use::kLeave;
+  }
+}
+
+int Filter(sqlite3_vtab_cursor* base, int, const char* plan, int count, sqlite3_value** values) {
+  auto* cursor = static_cast<Cursor*>(base);
+  Source& source = cursor->source();
+  cursor->constraints.clear();
+  cursor->nothing = false;
+  const char* at = plan;
+  for (int i = 0; i < count; ++i) {
+    Constraint constraint;
+    constraint.op = static_cast<Op>(*at++);
+    char* end = nullptr;
+    constraint.column = static_cast<int>(std::strtol(at, &end, 10));
+    at = end + 1;
+    const auto& column = source.table.columns[static_cast<size_t>(constraint.column)];
+    switch (Convert(values[i], column.type, &constraint)) {
+      case Use::kNever:
+        cursor->nothing = true;
+        return SQLITE_OK;
+      case Use::kCompare:
+        cursor->constraints.push_back(std::move(constraint));
+        break;
+      case Use::kLeave:
+        break;
+    }
+  }
+  cursor->rows = source.index.Narrow(cursor->constraints);
+  cursor->place = cursor->rows.begin;
+  return cursor->Settle();
+}
+
+int Open(sqlite3_vtab*, sqlite3_vtab_cursor** out) {
+  *out = std::make_unique<Cursor>().release();  // SQLite's until Close
+  return SQLITE_OK;
+}
+
+int Close(sqlite3_vtab_cursor* cursor) {
+  const std::unique_ptr<Cursor> owned(static_cast<Cursor*>(cursor));
+  return SQLITE_OK;
+}
+
+int Next(sqlite3_vtab_cursor* base) {
+  auto* cursor = static_cast<Cursor*>(base);
+  ++cursor->place;
+  return cursor->Settle();
+}
+
+int Eof(sqlite3_vtab_cursor* cursor) { return static_cast<Cursor*>(cursor)->eof(); }
+
+int ColumnOf(sqlite3_vtab_cursor* base, sqlite3_context* context, int number) {
+  const auto* cursor = static_cast<Cursor*>(base);
+  const Cell cell = cursor->source().table.columns[static_cast<size_t>(number)].cell(cursor->row());
+  if (const auto* i = std::get_if<int64_t>(&cell)) {
+    sqlite3_result_int64(context, *i);
+  } else if (const auto* u = std::get_if<uint64_t>(&cell)) {
+    if (*u <= INT64_MAX) {
+      sqlite3_result_int64(context, static_cast<int64_t>(*u));
+    } else {
+      const std::string digits = DigitsOf(*u);
+      sqlite3_result_text(context, digits.data(), static_cast<int>(digits.size()),
+                          SQLITE_TRANSIENT);
+    }
+  } else if (const auto* d = std::get_if<double>(&cell)) {
+    sqlite3_result_double(context, *d);
+  } else if (const auto* text = std::get_if<std::string_view>(&cell)) {
+    sqlite3_result_text64(context, text->data() == nullptr ? "" : text->data(), text->size(),
+                          SQLITE_STATIC, SQLITE_UTF8);
+  }
+  return SQLITE_OK;
+}
+
+int RowId(sqlite3_vtab_cursor* base, sqlite3_int64* id) {
+  *id = static_cast<sqlite3_int64>(static_cast<Cursor*>(base)->row());
+  return SQLITE_OK;
+}
+
+// No xCreate: the tables are there without having been created, and cannot be dropped.
+const sqlite3_module kModule = {.iVersion = 1,
+                                .xCreate = nullptr,
+                                .xConnect = Connect,
+                                .xBestIndex = BestIndex,
+                                .xDisconnect = Disconnect,
+                                .xDestroy = Disconnect,
+                                .xOpen = Open,
+                                .xClose = Close,
+                                .xFilter = Filter,
+                                .xNext = Next,
+                                .xEof = Eof,
+                                .xColumn = ColumnOf,
+                                .xRowid = RowId,
+                                .xUpdate = nullptr,
+                                .xBegin = nullptr,
+                                .xSync = nullptr,
+                                .xCommit = nullptr,
+                                .xRollback = nullptr,
+                                .xFindFunction = nullptr,
+                                .xRename = nullptr,
+                                .xSavepoint = nullptr,
+                                .xRelease = nullptr,
+                                .xRollbackTo = nullptr,
+                                .xShadowName = nullptr};
+
+}  // namespace
+
+std::string Quoted(const std::string& name) {
+  std::string quoted = "\"";
+  for (const char c : name) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+std::string ColumnDefinitions(const PlainTable& table) {
+  std::string text;
+  for (const PlainTable::Column& column : table.columns) {
+    text += (text.empty() ? "" : ", ") + Quoted(column.name);
+    if (column.type == PlainTable::Type::kText) text += " TEXT";
+    if (column.type == PlainTable::Type::kReal) text += " REAL";
+  }
+  return text;
+}
+
+std::string DigitsOf(uint64_t number) { return std::to_string(number); }
+
+int AddVirtualTable(sqlite3* db, Source* source) {
+  return sqlite3_create_module_v2(db, source->table.name.c_str(), &kModule, source, nullptr);
+}
+
+}  // namespace acceltrace::query

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tables of the model as virtual tables of SQLite. Layer: libtrace/query, internal.
+#ifndef LIBTRACE_QUERY_VIRTUAL_TABLE_H_
+#define LIBTRACE_QUERY_VIRTUAL_TABLE_H_
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <string>
+
+#include "libtrace/query/row_index.h"
+#include "libtrace/query/tables.h"
+
+namespace acceltrace::query {
+
+// What a query may still do; a step is an instruction of SQLite, or a row that was looked at.
+struct Budget {
+  uint64_t steps = UINT64_MAX;
+  bool Take(uint64_t some) {
+    const bool enough = steps >= some;
+    steps = enough ? steps - some : 0;
+    return enough;
+  }
+};
+
+// A table, and what is remembered of it from one search to the next.
+struct Source {
+  Source(PlainTable plain, Budget* limit) : table(std::move(plain)), index(&table), budget(limit) {}
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+
+  PlainTable table;
+  RowIndex index;
+  Budget* budget;
+};
+
+// There is a table with its name from now on. The source must outlive the connection.
+int AddVirtualTable(sqlite3* db, Source* source);
+
+// "device" TEXT, "job", ...: integers have no declared type, so that SQLite never rounds those
+// that need all of 64 bits.
+std::string ColumnDefinitions(const PlainTable& table);
+// A name as SQL has it.
+std::string Quoted(const std::string& name);
+// Numbers above 2^63 - 1 become their decimal digits, since SQL has no such numbers.
+std::string DigitsOf(uint64_t number);
+
+}  // namespace acceltrace::query
+
+#endif  // LIBTRACE_QUERY_VIRTUAL_TABLE_H_
