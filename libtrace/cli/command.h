@@ -29,6 +29,7 @@ void AddVerify(CLI::App* app, Run* run);
 void AddExport(CLI::App* app, Run* run);
 void AddHtml(CLI::App* app, Run* run);
 void AddCheck(CLI::App* app, Run* run);
+void AddDiff(CLI::App* app, Run* run);
 void AddQuery(CLI::App* app, Run* run);
 void AddDevices(CLI::App* app, Run* run);
 void AddCriticalPath(CLI::App* app, Run* run);

@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+from xml.etree import ElementTree
 
 sys.dont_write_bytecode = True
 REPO = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
@@ -195,6 +196,63 @@ def rows_and_their_order():
     ops = text.split("OPS BY DEVICE TIME")[1].split("\n\n")[0].splitlines()
     assert len(ops) == 4, ops
     assert run("report", DEMO, "--sort", "colour").returncode == 2
+
+
+@case
+def what_changed():
+    done = run("diff", DEMO, DEMO, "--json")
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["schema"], found["comparable"]) == (0, "acceltrace.diff", True)
+    assert {op["certainty"] for op in found["ops"]} == {"same"}, done
+    done = run("diff", os.path.join(GOLDEN, "step.atrace"), DEMO)
+    assert done.returncode == 1 and "cannot be compared" in done.stderr, done
+    assert "cannot be compared" in done.stdout and len(done.stderr.splitlines()) == 1, done
+    done = run("diff", os.path.join(GOLDEN, "step.atrace"), BROKEN)
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1, done
+    assert run("diff", DEMO).returncode == 2
+
+
+@case
+def assertions():
+    def check(status, *words):
+        done = run("check", *words)
+        told = done.stderr.splitlines()
+        assert (done.returncode, len(told)) == (status, 1 if status else 0), (words, done)
+        return done.stdout, "".join(told)
+
+    check(0, DEMO, "losses == 0", "jobs > 1", "share(class.computing) < 100%")
+    text, told = check(1, DEMO, "losses == 0", "p99(job.latency) < 1us", "jobs == 1")
+    assert "2 of 3 rules failed: line 1: p99(job.latency) < 1us: is " in told, told
+    assert [line.split()[0] for line in text.splitlines()] == ["pass", "FAIL", "FAIL"], text
+    _, told = check(2, DEMO, "p99(job.latency) < 80")
+    assert "column 18" in told and "write a unit" in told, told
+    check(2, DEMO, "run <= 1.1 * baseline")
+    check(0, DEMO, "run <= 1.1 * baseline", "--baseline", DEMO)
+    # Within the bounds nobody can tell.
+    rule = 'p50(op."*") <= baseline'
+    assert check(1, DEMO, rule, "--baseline", DEMO)[0].startswith("UNSURE")
+    assert check(0, DEMO, rule, "--baseline", DEMO, "--lenient")[0].startswith("likely")
+    name = os.path.join(folder.name, "rules")
+    with open(name, "w", encoding="utf-8") as file:
+        file.write("# of the demo\n\nlosses == 0\nop.x < 1\n")
+    _, told = check(2, DEMO, name)
+    assert "rules: line 4, column 1: " in told, told
+    with open(name, "w", encoding="utf-8") as file:
+        file.write('losses == 0\ncount(api.name == "<&>\'") == 1\n')
+    xml = os.path.join(folder.name, "junit.xml")
+    check(1, DEMO, name, "--junit", xml)
+    suite = ElementTree.parse(xml).getroot().find("testsuite")
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1"), suite.attrib
+    cases_ = suite.findall("testcase")
+    assert cases_[1].get("name") == 'count(api.name == "<&>\'") == 1', cases_[1].attrib
+    assert [len(case_.findall("failure")) for case_ in cases_] == [0, 1]
+    found = json.loads(check(1, DEMO, name, "--json")[0])
+    assert [rule["state"] for rule in found["rules"]] == ["pass", "fail"], found
+    # Of a lossy trace: what was lost could change it, and the trace's own word is said.
+    text, told = check(1, BROKEN, "jobs < 1000", "losses > 0")
+    assert "rows are missing" in told and "pass   losses > 0" in text, (text, told)
+    check(1, BROKEN, "losses > 0")
+    check(0, DEMO, "count(jobs) == 0", "--from", "1000s")
 
 
 if __name__ == "__main__":

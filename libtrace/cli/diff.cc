@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// acceltrace diff: what changed from one trace to another.
+#include "libtrace/analysis/diff.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "libtrace/cli/command.h"
+#include "libtrace/cli/filters.h"
+#include "libtrace/cli/output_file.h"
+#include "libtrace/cli/terminal.h"
+#include "libtrace/view/diff.h"
+
+namespace acceltrace::cli {
+namespace {
+
+struct Options {
+  std::string a, b;
+  bool json = false;
+  model::Selection selection;
+  Arrangement arrangement;
+};
+
+void SortChanges(const std::string& by, std::vector<analysis::Change>* changes) {
+  using analysis::Change;
+  const auto key = [&](const Change& change) {
+    const auto count = static_cast<double>(change.count_a + change.count_b);
+    if (by == "count") return count;
+    if (by == "bytes") return static_cast<double>(change.bytes_a + change.bytes_b);
+    const double time = change.a.mid + change.b.mid;
+    return by == "mean" ? (count > 0 ? time / count : 0) : time;
+  };
+  if (by.empty()) return;
+  std::stable_sort(changes->begin(), changes->end(), [&](const Change& x, const Change& y) {
+    return by == "name" ? x.name < y.name : key(x) > key(y);
+  });
+}
+
+int RunDiff(const Options& options) {
+  int status = kFailed;
+  const auto a = LoadSelected(options.a, options.selection, true, &status);
+  if (!a.ok()) return Fail(status, a.message());
+  const auto b = LoadSelected(options.b, options.selection, true, &status);
+  if (!b.ok()) return Fail(status, b.message());
+  const analysis::Report report_a = a->Report(), report_b = b->Report();
+  analysis::Diff diff = analysis::ComputeDiff(report_a, report_b);
+  for (auto* changes : {&diff.classes, &diff.ops, &diff.calls, &diff.transfers}) {
+    SortChanges(options.arrangement.sort, changes);
+  }
+  view::Style style = StdoutStyle();
+  style.rows = options.arrangement.top;
+  const Status wrote =
+      WriteStdout(options.json ? view::JsonDiff(diff) : view::TextDiff(diff, style));
+  if (!wrote.ok()) return Fail(kFailed, wrote.message());
+  if (!diff.comparable) {
+    return Fail(kFailed, options.a + " and " + options.b + " cannot be compared: " + diff.why_not);
+  }
+  const int whole = FaultStatus(options.a, *a->model, "the comparison");
+  return whole != kOk ? whole : FaultStatus(options.b, *b->model, "the comparison");
+}
+
+}  // namespace
+
+void AddDiff(CLI::App* app, Run* run) {
+  CLI::App* verb = app->add_subcommand(
+      "diff", "What changed from one trace to another, how sure that is, and why");
+  auto options = std::make_shared<Options>();
+  verb->add_option("A", options->a, "a trace, - for stdin")->type_name("")->required();
+  verb->add_option("B", options->b, "another one")->type_name("")->required();
+  verb->add_flag("--json", options->json, "machine-readable, see docs/json.md");
+  AddArrangement(verb, &options->arrangement);
+  AddFilters(verb, &options->selection);
+  verb->callback([options, run] { *run = [options] { return RunDiff(*options); }; });
+}
+
+}  // namespace acceltrace::cli
