@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""acceltrace query and the SQLite export, through the program: schema and document, statuses, filters."""
+"""acceltrace query, check, diff and filters, through the program."""
 
 import csv
 import io
