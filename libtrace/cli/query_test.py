@@ -199,6 +199,39 @@ def rows_and_their_order():
 
 
 @case
+def a_summary_is_that_of_the_whole():
+    done = run("report", DEMO, "--summary", "--json")
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["schema"]) == (0, "acceltrace.summary"), done
+    assert found["from_index"]
+    report = json.loads(run("report", DEMO, "--json").stdout)
+    counts = report["counts"]
+    assert found["tables"]["api"] == counts["api_calls"], found
+    assert found["tables"]["commands"] == counts["commands"], found
+    assert found["length_ns"] == report["trace"]["stop_at_ns"] - report["trace"]["start_at_ns"]
+    # By the counters, from their first snapshot to the last: other windows, the same order.
+    units = report["utilisation"][0]["units"]
+    busiest = max(units, key=lambda unit: unit["busy"]["ns"])["unit"]
+    assert found["units"][0]["unit"] == busiest, (found["units"], busiest)
+    # Without an index all of it is read.
+    with open(DEMO, "rb") as file:
+        data = file.read()
+    cut = os.path.join(folder.name, "cut")
+    with open(cut, "wb") as file:
+        file.write(data[:-1])
+    done = run("report", cut, "--summary", "--json")
+    whole = json.loads(done.stdout)
+    assert done.returncode == 1 and not whole["from_index"], done
+    assert whole["tables"]["commands"] == counts["commands"], whole
+    with open(cut, "wb") as file:
+        file.write(data[:200] + bytes(300) + data[500:])
+    assert run("report", cut, "--summary").returncode == 1
+    done = run("report", BROKEN, "--summary")
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1, done
+    assert run("report", "/nowhere", "--summary").returncode == 1
+
+
+@case
 def what_changed():
     done = run("diff", DEMO, DEMO, "--json")
     found = json.loads(done.stdout)

@@ -7,11 +7,13 @@
 
 #include <memory>
 
+#include "libtrace/analysis/summary.h"
 #include "libtrace/cli/command.h"
 #include "libtrace/cli/filters.h"
 #include "libtrace/cli/output_file.h"
 #include "libtrace/cli/terminal.h"
 #include "libtrace/view/json.h"
+#include "libtrace/view/summary.h"
 #include "libtrace/view/text.h"
 
 namespace acceltrace::cli {
@@ -19,7 +21,7 @@ namespace {
 
 struct Options {
   std::string file;
-  bool json = false;
+  bool json = false, summary = false;
   model::Selection selection;
   Arrangement arrangement;
 };
@@ -29,11 +31,28 @@ int Print(const std::string& text, int status) {
   return wrote.ok() ? status : Fail(kFailed, wrote.message());
 }
 
+int PrintSummary(const Options& options, const analysis::Summary& summary) {
+  const int wrote = Print(
+      options.json ? view::JsonSummary(summary) : view::TextSummary(summary, StdoutStyle()), kOk);
+  if (wrote != kOk || summary.lost + summary.bad == 0) return wrote;
+  return Fail(kFailed, fmt::format("{}: {} events lost, {} refused; see acceltrace verify",
+                                   options.file, summary.lost, summary.bad));
+}
+
 int RunReport(const Options& options) {
+  if (options.summary && !options.selection.any()) {
+    if (const auto summary = analysis::SummariseFile(options.file)) {
+      return PrintSummary(options, *summary);
+    }
+  }
   int status = kFailed;
   const auto loaded = LoadSelected(options.file, options.selection, true, &status);
   if (!loaded.ok()) return Fail(status, loaded.message());
   analysis::Report report = loaded->Report();
+  if (options.summary) {
+    const int printed = PrintSummary(options, analysis::SummariseReport(report));
+    return printed != kOk ? printed : FaultStatus(options.file, *loaded->model, "the summary");
+  }
   Arrange(options.arrangement, &report);
   view::Style style = StdoutStyle();
   style.rows = options.arrangement.top;
@@ -89,6 +108,8 @@ int FaultStatus(const std::string& file, const model::Model& model, const std::s
 void AddReport(CLI::App* app, Run* run) {
   const auto [verb, options] =
       AddReader(app, run, "report", "Where the time went, and how sure that is", RunReport);
+  verb->add_flag("--summary", options->summary,
+                 "length, counts, busiest units, losses: at once, by the file's index");
   AddArrangement(verb, &options->arrangement);
   AddFilters(verb, &options->selection);
 }

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is in a trace, on half a page. Layer: libtrace/view.
+#ifndef LIBTRACE_VIEW_SUMMARY_H_
+#define LIBTRACE_VIEW_SUMMARY_H_
+
+#include <string>
+
+#include "libtrace/analysis/summary.h"
+#include "libtrace/view/table.h"
+
+namespace acceltrace::view {
+
+std::string TextSummary(const analysis::Summary& summary, const Style& style);
+std::string JsonSummary(const analysis::Summary& summary);
+
+}  // namespace acceltrace::view
+
+#endif  // LIBTRACE_VIEW_SUMMARY_H_
