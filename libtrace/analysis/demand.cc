@@ -50,6 +50,7 @@ class Demands {
   std::vector<Demand> Run() {
     const size_t n = model_.commands.size();
     FindMemoryLatency();
+    FindMemoryRate();
     FindAlone();
     FindBeside();
     std::vector<Demand> demands(n);
@@ -129,6 +130,31 @@ class Demands {
       if (any[d]) rates_[d].memory_latency_ns = least[d];
     }
   }
+
+  // The memory may be slower than it is said to be: then none of the commands that stream through
+  // open rows, and that it held up, was faster.
+  void FindMemoryRate() {
+    std::vector<double> least(rates_.size(), std::numeric_limits<double>::infinity());
+    const model::Commands& commands = model_.commands;
+    for (size_t i = 0; i < commands.size(); ++i) {
+      const uint64_t bursts = uint64_t{commands.row_hits[i]} + commands.row_misses[i];
+      const bool streams =
+          commands.memory_bytes[i] >= kStreamBytes && commands.row_misses[i] * 16ull <= bursts;
+      if (!streams || KindOf(i) == proto::Unit::KIND_DMA_TO_DEVICE) continue;
+      const Times times = TimesOf(i);
+      DeviceRates& rates = rates_[commands.device[i]];
+      const double ns = times.took - times.dispatch - rates.memory_latency_ns;
+      if (times.memory - rates.memory_latency_ns < 0.02 * ns) continue;
+      double& known = least[commands.device[i]];
+      known = std::min(known, ns / static_cast<double>(commands.memory_bytes[i]));
+    }
+    for (size_t d = 0; d < rates_.size(); ++d) {
+      if (least[d] > 1.02 * rates_[d].memory_ns_per_byte && std::isfinite(least[d])) {
+        rates_[d].memory_ns_per_byte = least[d];
+      }
+    }
+  }
+  static constexpr uint64_t kStreamBytes = 4096;
 
   // The same command with others beside it takes longer: the least that its like took is what
   // it takes alone.

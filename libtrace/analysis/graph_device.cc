@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <unordered_map>
 
 #include "libtrace/analysis/graph_builder.h"
 
@@ -17,7 +18,11 @@ constexpr int kLookBack = 8;
 class DeviceEdges {
  public:
   DeviceEdges(const model::Model& model, const DeviceNodes& nodes, GraphBuilder* builder)
-      : model_(model), nodes_(nodes), builder_(*builder), graph_(builder->graph()) {}
+      : model_(model),
+        nodes_(nodes),
+        builder_(*builder),
+        graph_(builder->graph()),
+        ready_ns_(model.commands.size()) {}
 
   void Run() {
     std::vector<double> link_latency_ns(model_.devices.size());
@@ -117,16 +122,20 @@ class DeviceEdges {
     const model::Commands& commands = model_.commands;
     const uint32_t device = commands.device[Command(begin)];
     const uint32_t fifo = model_.devices[device].about.queue_fifo();
-    std::array<std::vector<uint32_t>, kMaxUnits> by_unit;
+    // By stream where the trace tells it: streams of one queue do not wait for each other.
+    using ByUnit = std::array<std::vector<uint32_t>, kMaxUnits>;
+    std::unordered_map<uint32_t, ByUnit> by_stream;
+    ByUnit by_unit;
     // Commands go to their units in order: one waits until all before it found their place.
     uint32_t placed = Graph::kNone;
     for (size_t i = begin; i < end; ++i) {
       const uint32_t command = Command(i);
       const uint32_t own = std::min<uint32_t>(commands.unit[command], kMaxUnits - 1);
       const double start_ns = builder_.At(StartOf(command));
+      ByUnit& before = by_stream[StreamOf(command)];
       for (uint32_t unit = 0; unit < kMaxUnits; ++unit) {
         if (unit == own) continue;
-        const std::vector<uint32_t>& row = by_unit[unit];
+        const std::vector<uint32_t>& row = before[unit];
         for (int back = 0; back < kLookBack && back < static_cast<int>(row.size()); ++back) {
           const uint32_t other = row[row.size() - 1 - static_cast<size_t>(back)];
           const double end_ns = builder_.At(EndOf(other));
@@ -134,6 +143,7 @@ class DeviceEdges {
           const bool binds = end_ns >= start_ns - TickNs(command);
           const bool other_job = commands.job_row[other] != commands.job_row[command];
           builder_.Edge(EndOf(other), StartOf(command), 0, kByOrder, 0, !binds && !other_job);
+          ready_ns_[command] = std::max(ready_ns_[command], end_ns);
           break;
         }
       }
@@ -147,7 +157,15 @@ class DeviceEdges {
         builder_.Edge(placed, StartOf(command));
       }
       row.push_back(command);
+      before[own].push_back(command);
     }
+  }
+
+  // 0: not known.
+  uint32_t StreamOf(uint32_t command) const {
+    const uint32_t job = model_.commands.job_row[command];
+    const uint32_t call = job == model::kNoRow ? model::kNoRow : model_.jobs.api_row[job];
+    return call == model::kNoRow ? 0 : model_.api.stream[call];
   }
 
   // One command after the other on each unit; and what ended at the very tick at which another
@@ -169,12 +187,21 @@ class DeviceEdges {
       auto& units = last[commands.device[command]];
       const uint32_t own = std::min<uint32_t>(commands.unit[command], kMaxUnits - 1);
       if (units[own] != model::kNoRow) builder_.Edge(EndOf(units[own]), StartOf(command));
-      const bool waited = commands.head.ticks[command] != commands.start.ticks[command];
+      // Only where nothing else explains when it started: others end all the time.
+      const double start_ns = builder_.At(StartOf(command));
+      double ready_ns = std::max(ready_ns_[command], builder_.At(nodes_.fetch_of[command]));
+      if (units[own] != model::kNoRow)
+        ready_ns = std::max(ready_ns, builder_.At(EndOf(units[own])));
+      const bool waited = commands.head.ticks[command] != commands.start.ticks[command] &&
+                          start_ns - ready_ns > TickNs(command);
       for (uint32_t unit = 0; unit < kMaxUnits; ++unit) {
         const uint32_t other = units[unit];
         if (unit == own || other == model::kNoRow || !waited) continue;
-        if (commands.queue[other] == commands.queue[command]) continue;
-        const double gap = builder_.At(StartOf(command)) - builder_.At(EndOf(other));
+        if (commands.queue[other] == commands.queue[command] &&
+            StreamOf(other) == StreamOf(command)) {
+          continue;
+        }
+        const double gap = start_ns - builder_.At(EndOf(other));
         if (gap >= 0 && gap <= TickNs(command)) builder_.Edge(EndOf(other), StartOf(command));
       }
       units[own] = command;
@@ -211,6 +238,7 @@ class DeviceEdges {
   const DeviceNodes& nodes_;
   GraphBuilder& builder_;
   Graph& graph_;
+  std::vector<double> ready_ns_;  // of commands: when others of their queue had ended
 };
 
 }  // namespace

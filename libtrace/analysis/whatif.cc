@@ -213,7 +213,7 @@ Prediction Predict(const Graph& graph, const Scales& scales) {
   // As much as the replay misses the run, and a part of what changes.
   const double change_ns = std::abs(prediction.ns - prediction.recorded_ns);
   const double miss_ns = std::abs(prediction.base_ns - prediction.recorded_ns);
-  const double wider_ns = 0.01 * prediction.ns + 0.05 * change_ns + 0.5 * miss_ns;
+  const double wider_ns = 0.02 * prediction.ns + 0.1 * change_ns + miss_ns;
   prediction.lo_ns = std::max(0.0, prediction.lo_ns - wider_ns);
   prediction.hi_ns += wider_ns;
   return prediction;

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cases of the analysis suite: what is run, with which properties, and what came of it."""
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import tempfile
+
+import bench
+
+BIN = f"{bench.REPO}/build/bin"
+ACCELTRACE = f"{BIN}/acceltrace"
+CASES_A_GUEST = 25
+STEP = 1.25
+
+# A device as it is unless told otherwise; of pcie-bandwidth that of its link.
+DEFAULTS = {"pcie-bandwidth": 15754, "pcie-latency-ns": 600, "pcie-tags": 64,
+            "dram-bandwidth": 32000, "dram-latency-ns": 60, "dram-miss-ps": 28000,
+            "dram-conflict-ps": 45000, "dram-rrd-ps": 5000, "scratch-bandwidth": 256000,
+            "matrix-rate": 1000, "vector-rate": 1000, "dispatch-ns": 120}
+# Properties that are F times as large, or 1 / F, if a resource is F times as fast.
+MORE = {"pcie.bandwidth": ["pcie-bandwidth"], "pcie.tags": ["pcie-tags"],
+        "dram.bandwidth": ["dram-bandwidth"], "scratchpad": ["scratch-bandwidth"],
+        "matrix.rate": ["matrix-rate"], "vector.rate": ["vector-rate"]}
+LESS = {"pcie.latency": ["pcie-latency-ns"], "dram.latency": ["dram-latency-ns"],
+        "dram.rowcost": ["dram-miss-ps", "dram-conflict-ps", "dram-rrd-ps"],
+        "dispatch": ["dispatch-ns"]}
+RESOURCES = [*MORE, *LESS]
+# Parts of the host: what the run is shorter without them, times 1 - 1 / STEP, is what they gain.
+HOST_PARTS = {"submit": "host.submit", "sync": "host.wake"}
+PARTS = ["matrix", "vector", "dram", "rows", "scratch", "copy-in", "copy-out", "latency",
+         "dispatch", "host", "submit", "sync"]
+OTHER_DEVICES = [{}, {}, {}, {"pcie-tags": 8}, {"pcie-tags": 16, "pcie-latency-ns": 1500},
+                 {"pcie-latency-ns": 2500}, {"dram-bandwidth": 8000}, {"scratch-bandwidth": 64000},
+                 {"matrix-rate": 300}, {"vector-rate": 300}, {"dispatch-ns": 500},
+                 {"pcie-bandwidth": 3938}, {"dram-latency-ns": 300}]
+
+
+class Change:
+    """One run with something changed."""
+
+    def __init__(self, ident, key, factor):
+        self.ident, self.key, self.factor = ident, key, factor
+        self.region_ns = 0
+        self.predicted = None  # told, low, high
+
+
+class Case:
+    """One program on one device."""
+
+    def __init__(self, ident, command, parts, own, factors):
+        self.ident, self.command, self.parts, self.own = ident, command, parts, own
+        self.properties = {**DEFAULTS, **own}
+        self.changes = [Change(f"{ident}-{key}-{factor:g}", key, factor)
+                        for key in RESOURCES for factor in factors.get(key, [STEP])]
+        if "host" in parts:
+            self.changes.append(Change(f"{ident}-host.speed-{STEP}", "host.speed", STEP))
+        self.without = [part for part in HOST_PARTS if part in parts]
+        self.without_ns = {}
+        self.region_ns = 0
+        self.limiter = None
+        self.replay_error = 0
+        self.error = ""
+
+    def changed(self, change):
+        properties = dict(self.properties)
+        for name in MORE.get(change.key, []):
+            properties[name] = max(1, round(properties[name] * change.factor))
+        for name in LESS.get(change.key, []):
+            properties[name] = round(properties[name] / change.factor)
+        return properties
+
+    def plan(self):
+        def line(ident, how, properties, command):
+            words = " ".join(f"{name}={value}" for name, value in properties.items())
+            return f"{ident}|{how}|{words}|{command}\n"
+        # The first run finds the caches cold.
+        yield line(f"{self.ident}-warm", "plain", self.properties, self.command)
+        yield line(f"{self.ident}-plain", "plain", self.properties, self.command)
+        yield line(self.ident, "record", self.properties, self.command)
+        for change in self.changes:
+            more = f" --faster-host {change.factor}" if change.key == "host.speed" else ""
+            yield line(change.ident, "plain", self.changed(change), self.command + more)
+        for part in self.without:
+            yield line(f"{self.ident}-without-{part}", "plain", self.properties,
+                       f"{self.command} --without {part}")
+
+    def true_gains(self):
+        """By how much of the run each resource at STEP made it shorter."""
+        gains = {change.key: 1 - change.region_ns / self.region_ns for change in self.changes
+                 if change.factor == STEP and change.region_ns}
+        for part, region_ns in self.without_ns.items():
+            gains[HOST_PARTS[part]] = (1 - 1 / STEP) * (1 - region_ns / self.region_ns)
+        return gains
+
+
+def text_of_parts(parts):
+    return ",".join(f"{name}:{us:.1f}" for name, us in parts.items())
+
+
+def command_of(parts, overlap, sync):
+    return (f"axl-synth --rounds 10 --parts {text_of_parts(parts)}" +
+            (" --overlap" if overlap else "") + (" --sync-every 1" if sync else ""))
+
+
+def by_part():
+    """One case for each part: 60 us of it beside 25 us of two others."""
+    for number, part in enumerate(PARTS):
+        others = [PARTS[(number + 3) % 9], PARTS[(number + 5) % 9]]
+        parts = {part: 60, **{other: 25 for other in others if other != part}}
+        own = {"copy-in": {"pcie-tags": 8}}.get(part, {}) if number % 2 else {}
+        yield (part, command_of(parts, number % 2 == 1, number % 3 == 0), parts, own,
+               {key: [0.5, STEP, 2, 4] for key in RESOURCES[number % 3::3]})
+
+
+def drawn(count, seed):
+    """One part has 5 to 50 % more than its even share among others, on some device."""
+    for number in range(count):
+        source = random.Random(f"{seed}/{number}")
+        severity = source.uniform(0.05, 0.5)
+        names = source.sample(PARTS, source.randint(2, 4))
+        even_us = source.uniform(80, 200) / len(names)
+        parts = {name: even_us * (1 - severity) * source.uniform(0.3, 1) for name in names}
+        parts[names[0]] = even_us * (1 + severity * (len(names) - 1))
+        keys = source.sample(RESOURCES, 3)
+        yield (f"s{number}", command_of(parts, source.random() < 0.5, source.random() < 0.3), parts,
+               source.choice(OTHER_DEVICES), {key: [0.5, STEP, 2, 4] for key in keys})
+
+
+def chosen(quick):
+    count = int(os.environ.get("CASES", "0" if quick else "60"))
+    cases = [Case(*case) for case in by_part()]
+    return cases + [Case(*case) for case in drawn(count, os.environ.get("SEED", "1"))]
+
+
+def ask(*words):
+    done = subprocess.run([ACCELTRACE, *words, "--json"], capture_output=True, text=True,
+                          check=False)
+    try:
+        return json.loads(done.stdout)
+    except ValueError:
+        return {"error": done.stderr.strip()}
+
+
+def region_of(folder, ident):
+    try:
+        with open(f"{folder}/{ident}.out", encoding="utf-8") as file:
+            return json.loads(file.readline())["region_ns"]
+    except (OSError, ValueError, KeyError):
+        return 0
+
+
+def read_case(folder, case):
+    trace = f"{folder}/{case.ident}.atrace"
+    case.region_ns = region_of(folder, f"{case.ident}-plain")
+    if not case.region_ns or not os.path.exists(trace):
+        try:
+            with open(f"{folder}/{case.ident}.err", encoding="utf-8", errors="replace") as file:
+                case.error = file.read()[-300:] or "no figures"
+        except OSError:
+            case.error = "not run"
+        return
+    for part in case.without:
+        case.without_ns[part] = region_of(folder, f"{case.ident}-without-{part}") or case.region_ns
+    answer = ask("whatif", trace)
+    if "limiter" not in answer:
+        case.error = answer.get("error", "no answer")
+        return
+    case.limiter = answer["limiter"]
+    case.replay_error = case.limiter["replay_error"]
+    for change in case.changes:
+        change.region_ns = region_of(folder, change.ident)
+        told = ask("whatif", trace, "--without-tracer", "--set", f"{change.key}=x{change.factor}")
+        if "predicted" in told:
+            change.predicted = tuple(told["predicted"][name] for name in ("ns", "lo_ns", "hi_ns"))
+
+
+def run_guest(cases, keep=None):
+    """Runs them all in one guest; or takes what KEEP has left in FROM."""
+    if os.environ.get("FROM"):
+        for case in cases:
+            read_case(f"{os.environ['FROM']}/out", case)
+        return
+    folder = tempfile.mkdtemp(prefix="analysis-")
+    try:
+        out = f"{folder}/out"
+        os.mkdir(out)
+        with open(f"{folder}/plan", "w", encoding="ascii") as plan:
+            for case in cases:
+                plan.writelines(case.plan())
+        qmp = f"{folder}/qmp"
+        words = [f"{bench.REPO}/scripts/vm", "--icount", "--skip-idle", "--timeout", "3000",
+                 "--share", folder, "--device", "axl"]
+        for word in ("-chardev", f"socket,id=qmpguest,path={qmp},server=on,wait=off",
+                     "-device", "virtserialport,bus=vser.0,chardev=qmpguest,name=axl.qmp",
+                     "-chardev", f"socket,id=qmpmon,path={qmp}", "-mon",
+                     "chardev=qmpmon,mode=control"):
+            words.append(f"--qemu-arg={word}")
+        done = subprocess.run([*words, "--", "sh", f"{bench.REPO}/tests/bench/analysis_guest.sh",
+                               f"{folder}/plan", out], check=False, cwd=bench.REPO,
+                              capture_output=True, text=True)
+        for case in cases:
+            read_case(out, case)
+            if case.error and done.returncode != 0:
+                case.error += f"; the guest: {done.stderr[-500:]}"
+        if keep:
+            shutil.copytree(folder, keep, dirs_exist_ok=True, ignore=shutil.ignore_patterns("qmp"))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

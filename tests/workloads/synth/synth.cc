@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/workloads/synth/synth.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "tests/workloads/common/axl_cc.h"
+#include "tests/workloads/patterns/bench.h"
+
+namespace acceltrace::workloads {
+namespace {
+
+constexpr uint32_t kSide = 128, kCols = 1024, kVectorRows = 32, kDramRows = 16;
+constexpr uint32_t kStrided = 128, kStride = 32768, kStridedCols = 16;
+constexpr size_t kCopyBytes = 64 << 10;
+// What one command of each part takes with the properties that the device has unless told
+// otherwise; of those that the host does, what one of them takes under icount.
+constexpr double kCommandUs[kNumParts] = {2.3, 6.6, 6.3, 6.3, 1.0, 5.3, 5.3, 0.73, 0.18, 0, 12, 25};
+
+uint32_t Times(double us, Part part) {
+  return us <= 0 ? 0 : std::max<uint32_t>(1, static_cast<uint32_t>(us / kCommandUs[part] + 0.5));
+}
+
+void Think(double us) {
+  // About three instructions, of a nanosecond each.
+  volatile uint32_t work = 0;
+  for (auto n = static_cast<uint32_t>(us * 1000 / 3); n > 0; --n) work = work + 1;
+}
+
+class Program {
+ public:
+  explicit Program(const SynthOptions& options) : options_(options) {}
+
+  Status Create() {
+    AXL_TRY(axlSetDevice(options_.device));
+    STATUS_TRY(Memory());
+    for (int p = 0; p < kHostPart; ++p) {
+      const uint32_t times = Times(options_.us[p], static_cast<Part>(p));
+      if (times == 0) continue;
+      if (graphs_.empty() || options_.overlap) {
+        graphs_.push_back(std::make_unique<GraphBuilder>());
+        STATUS_TRY(graphs_.back()->Create());
+        AXL_TRY(axlStreamCreate(streams_.emplace_back().out()));
+        any_ = false;
+      }
+      for (uint32_t i = 0; i < times; ++i) Add(static_cast<Part>(p), graphs_.back().get());
+      STATUS_TRY(graphs_.back()->status());
+    }
+    if (streams_.empty()) AXL_TRY(axlStreamCreate(streams_.emplace_back().out()));
+    return Status();
+  }
+
+  Status Run(Region* region) {
+    SleepUntilStart();
+    region->Begin();
+    for (uint32_t round = 0; round < options_.rounds; ++round) {
+      STATUS_TRY(Round());
+      if (options_.sync_every > 0 && (round + 1) % options_.sync_every == 0) {
+        AXL_TRY(axlDeviceSynchronize());
+      }
+    }
+    AXL_TRY(axlDeviceSynchronize());
+    region->End();
+    return Status();
+  }
+
+ private:
+  Status Memory() {
+    const auto scratch = [this](float** pointer, size_t floats) {
+      AXL_TRY(axlMallocScratch(memory_.emplace_back().out(), floats * sizeof(float)));
+      *pointer = static_cast<float*>(memory_.back().get());
+      return Status();
+    };
+    const auto dram = [this](float** pointer, size_t floats) {
+      AXL_TRY(axlMalloc(memory_.emplace_back().out(), floats * sizeof(float)));
+      *pointer = static_cast<float*>(memory_.back().get());
+      return Status();
+    };
+    for (float*& matrix : square_) STATUS_TRY(scratch(&matrix, kSide * kSide));
+    for (float*& vector : vector_) STATUS_TRY(scratch(&vector, kVectorRows * kCols));
+    STATUS_TRY(scratch(&small_, kStrided * kStridedCols));
+    for (float*& vector : dram_) STATUS_TRY(dram(&vector, kDramRows * kCols));
+    for (float*& copied : copied_) STATUS_TRY(dram(&copied, kCopyBytes / sizeof(float)));
+    if (options_.us[kRowsPart] > 0) STATUS_TRY(dram(&strided_, size_t{kStrided} * kStride));
+    for (void*& host : host_) {
+      AXL_TRY(axlHostAlloc(host_memory_.emplace_back().out(), kCopyBytes));
+      host = host_memory_.back().get();
+    }
+    tiny_ = Vector(small_, nullptr, small_, 1, 16);
+    return Status();
+  }
+
+  void Add(Part part, GraphBuilder* graph) {
+    const auto after = any_ ? std::vector{last_} : std::vector<axlNode>();
+    any_ = true;
+    switch (part) {
+      case kMatrixPart:
+        last_ = graph->Matmul("matrix", Square(square_[0], square_[1], square_[2], kSide), after);
+        return;
+      case kVectorPart:
+        last_ = graph->Vector("vector", axlVecSoftmax,
+                              Vector(vector_[0], nullptr, vector_[1], kVectorRows, kCols), after);
+        return;
+      case kDramPart:
+        last_ = graph->Vector("dram", axlVecAdd,
+                              Vector(dram_[0], dram_[1], dram_[2], kDramRows, kCols), after);
+        return;
+      case kRowsPart: {
+        axlVector rows = Vector(strided_, nullptr, small_, kStrided, kStridedCols);
+        rows.src0Stride = kStride;
+        last_ = graph->Vector("rows", axlVecCopy, rows, after);
+        return;
+      }
+      case kScratchPart:
+        last_ = graph->Vector("scratch", axlVecAdd,
+                              Vector(vector_[0], vector_[1], vector_[2], 16, kCols), after);
+        return;
+      case kCopyInPart:
+        last_ =
+            graph->Copy("copy_in", copied_[0], host_[0], kCopyBytes, axlMemcpyHostToDevice, after);
+        return;
+      case kCopyOutPart:
+        last_ =
+            graph->Copy("copy_out", host_[1], copied_[1], kCopyBytes, axlMemcpyDeviceToHost, after);
+        return;
+      case kLatencyPart:
+        last_ = graph->Copy("latency", small_, host_[2], 64, axlMemcpyHostToDevice, after);
+        return;
+      default:
+        last_ = graph->Vector("dispatch", axlVecScale, tiny_, after);
+        return;
+    }
+  }
+
+  Status Round() {
+    for (size_t g = 0; g < graphs_.size(); ++g) {
+      STATUS_TRY(graphs_[g]->Launch(streams_[options_.overlap ? g : 0].get()));
+    }
+    if (options_.us[kHostPart] > 0) Think(options_.us[kHostPart]);
+    axlStream_t stream = streams_.front().get();
+    for (uint32_t i = Times(options_.us[kSubmitPart], kSubmitPart); i > 0; --i) {
+      AXL_TRY(axlLaunchVector("submit", axlVecScale, &tiny_, stream));
+    }
+    for (uint32_t i = Times(options_.us[kSyncPart], kSyncPart); i > 0; --i) {
+      AXL_TRY(axlLaunchVector("sync", axlVecScale, &tiny_, stream));
+      AXL_TRY(axlStreamSynchronize(stream));
+    }
+    return Status();
+  }
+
+  const SynthOptions options_;
+  std::vector<DeviceMemory> memory_;
+  std::vector<HostMemory> host_memory_;
+  float *square_[3], *vector_[3], *dram_[3], *copied_[2], *small_ = nullptr, *strided_ = nullptr;
+  void* host_[3];
+  axlVector tiny_ = {};
+  std::vector<std::unique_ptr<GraphBuilder>> graphs_;
+  std::vector<Stream> streams_;
+  axlNode last_ = 0;
+  bool any_ = false;
+};
+
+}  // namespace
+
+Status RunSynth(const SynthOptions& options, Region* region) {
+  Program program(options);
+  STATUS_TRY(program.Create());
+  return program.Run(region);
+}
+
+}  // namespace acceltrace::workloads
