@@ -33,6 +33,12 @@ const char* WhereOf(Cause cause) {
   }
 }
 
+Reading AsRecorded() {
+  Reading reading;
+  reading.keep_turns = true;
+  return reading;
+}
+
 class Path {
  public:
   Path(const model::Model& model, const Graph& graph) : model_(model), graph_(graph) {}
@@ -43,7 +49,7 @@ class Path {
     std::vector<uint32_t> order;
     if (graph_.size() == 0) {
       path.error = "the trace holds no work of a device";
-    } else if (Replay(graph_, {}, {}, nullptr, &order) < 0) {
+    } else if (Replay(graph_, {}, AsRecorded(), nullptr, &order) < 0) {
       path.error = "the trace contradicts itself: events wait for each other in a circle";
     } else {
       path.valid = true;

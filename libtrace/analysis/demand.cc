@@ -203,6 +203,7 @@ class Demands {
     const proto::Unit::Kind kind = KindOf(i);
     Demand demand;
     demand.unit = static_cast<uint8_t>(std::min<uint32_t>(model_.commands.unit[i], 255));
+    demand.queue = static_cast<uint16_t>(model_.commands.queue[i]);
     demand.to_device = kind == proto::Unit::KIND_DMA_TO_DEVICE;
     demand.from_device = kind == proto::Unit::KIND_DMA_FROM_DEVICE;
     demand.dispatch = static_cast<float>(std::min(times.dispatch, times.took));

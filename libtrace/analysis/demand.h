@@ -44,6 +44,7 @@ struct Demand {
   float bus_in_rows = 0;  // share of `memory` that is not hidden behind `rows`, 0 to 1
   float stretch = 1;      // recorded length of streaming over what all this makes of it
   uint8_t unit = 0;
+  uint16_t queue = 0;
   bool to_device = false, from_device = false;  // which way it uses the link
   enum Bound : uint8_t { kByOwn, kByLink, kByTags, kByMemory } bound = kByOwn;
 

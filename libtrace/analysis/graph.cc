@@ -27,11 +27,11 @@ uint32_t GraphBuilder::Node(Graph::Kind kind, uint32_t row, double at_ns, uint32
 }
 
 void GraphBuilder::Edge(uint32_t from, uint32_t to, double ns, Cause cause, double tracer_ns,
-                        bool assumed) {
+                        Hold hold) {
   if (from == Graph::kNone || from == to) return;
   edges_.push_back({from, to, std::max(0.0, ns),
                     static_cast<float>(std::clamp(tracer_ns, 0.0, std::max(0.0, ns))), cause,
-                    assumed});
+                    hold});
 }
 
 // Sorts edges by where they lead to, and lists them by where they come from. What a node came
@@ -47,15 +47,15 @@ Graph GraphBuilder::Finish() {
   std::partial_sum(graph_.first_edge.begin(), graph_.first_edge.end(), graph_.first_edge.begin());
   std::partial_sum(graph_.first_next.begin(), graph_.first_next.end(), graph_.first_next.begin());
   graph_.from.resize(edges), graph_.to.resize(edges), graph_.edge_ns.resize(edges);
-  graph_.tracer_ns.resize(edges), graph_.edge_cause.resize(edges), graph_.assumed.resize(edges);
+  graph_.tracer_ns.resize(edges), graph_.edge_cause.resize(edges), graph_.hold.resize(edges);
   graph_.next.resize(edges);
   std::vector<uint32_t> into(graph_.first_edge.begin(), graph_.first_edge.end() - 1);
   for (const Draft& edge : edges_) {
     const uint32_t place = into[edge.to]++;
     graph_.from[place] = edge.from, graph_.to[place] = edge.to;
     graph_.edge_ns[place] = edge.ns, graph_.tracer_ns[place] = edge.tracer_ns;
-    graph_.edge_cause[place] = edge.cause, graph_.assumed[place] = edge.assumed;
-    graph_.assumed_orders += edge.assumed;
+    graph_.edge_cause[place] = edge.cause, graph_.hold[place] = edge.hold;
+    graph_.assumed_orders += edge.hold == Hold::kAssumed;
   }
   std::vector<uint32_t> out(graph_.first_next.begin(), graph_.first_next.end() - 1);
   for (uint32_t e = 0; e < edges; ++e) graph_.next[out[graph_.from[e]]++] = e;

@@ -50,6 +50,13 @@ enum Cause : uint8_t {
 };
 const char* CauseName(Cause cause);
 
+// Whether an order had to be kept.
+enum class Hold : uint8_t {
+  kKnown,
+  kAssumed,  // nobody knows
+  kTurn,     // of queues on a unit: it was as it was
+};
+
 struct Graph {
   enum class Kind : uint8_t { kHost, kFetch, kStart, kEnd, kCompletion };
   static constexpr uint32_t kNone = UINT32_MAX;
@@ -67,7 +74,7 @@ struct Graph {
   std::vector<double> edge_ns;
   std::vector<float> tracer_ns;  // of edge_ns: the tracer's own
   std::vector<Cause> edge_cause;
-  std::vector<uint8_t> assumed;  // it is not known whether this order had to be kept
+  std::vector<Hold> hold;
   // The same by the node that they come from: first_next[n] into next, which holds edges.
   std::vector<uint32_t> first_next, next;
 

@@ -18,7 +18,7 @@ class GraphBuilder {
   uint32_t Node(Graph::Kind kind, uint32_t row, double at_ns, uint32_t device = 0);
   // From kNone: none.
   void Edge(uint32_t from, uint32_t to, double ns = 0, Cause cause = kByOrder, double tracer_ns = 0,
-            bool assumed = false);
+            Hold hold = Hold::kKnown);
   void SetCause(uint32_t node, Cause cause) { graph_.cause[node] = cause; }
   double At(uint32_t node) const { return graph_.at_ns[node]; }
   // A host time within the run.
@@ -33,7 +33,7 @@ class GraphBuilder {
     double ns;
     float tracer_ns;
     Cause cause;
-    bool assumed;
+    Hold hold;
   };
   Graph graph_;
   std::vector<Draft> edges_;

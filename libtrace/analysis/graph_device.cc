@@ -142,7 +142,8 @@ class DeviceEdges {
           if (end_ns > start_ns) continue;
           const bool binds = end_ns >= start_ns - TickNs(command);
           const bool other_job = commands.job_row[other] != commands.job_row[command];
-          builder_.Edge(EndOf(other), StartOf(command), 0, kByOrder, 0, !binds && !other_job);
+          builder_.Edge(EndOf(other), StartOf(command), 0, kByOrder, 0,
+                        binds || other_job ? Hold::kKnown : Hold::kAssumed);
           ready_ns_[command] = std::max(ready_ns_[command], end_ns);
           break;
         }
@@ -156,6 +157,7 @@ class DeviceEdges {
       if (placed != Graph::kNone && builder_.At(placed) <= start_ns) {
         builder_.Edge(placed, StartOf(command));
       }
+      if (!row.empty()) builder_.Edge(EndOf(row.back()), StartOf(command));
       row.push_back(command);
       before[own].push_back(command);
     }
@@ -186,7 +188,9 @@ class DeviceEdges {
     for (const uint32_t command : order) {
       auto& units = last[commands.device[command]];
       const uint32_t own = std::min<uint32_t>(commands.unit[command], kMaxUnits - 1);
-      if (units[own] != model::kNoRow) builder_.Edge(EndOf(units[own]), StartOf(command));
+      if (units[own] != model::kNoRow && commands.queue[units[own]] != commands.queue[command]) {
+        builder_.Edge(EndOf(units[own]), StartOf(command), 0, kByOrder, 0, Hold::kTurn);
+      }
       // Only where nothing else explains when it started: others end all the time.
       const double start_ns = builder_.At(StartOf(command));
       double ready_ns = std::max(ready_ns_[command], builder_.At(nodes_.fetch_of[command]));

@@ -11,8 +11,12 @@ namespace {
 
 // The readings of what the trace leaves open, the likeliest first.
 const std::vector<Reading>& Readings() {
-  static const std::vector<Reading> readings = {
-      {true, -1, false}, {false, -1, false}, {true, 0, false}, {true, 1, false}, {true, -1, true}};
+  static const std::vector<Reading> readings = {{},
+                                                {.keep_assumed = false},
+                                                {.one_bank = 0},
+                                                {.one_bank = 1},
+                                                {.least_tags = true},
+                                                {.keep_turns = true}};
   return readings;
 }
 

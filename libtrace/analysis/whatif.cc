@@ -2,6 +2,7 @@
 #include "libtrace/analysis/whatif.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <queue>
@@ -24,21 +25,22 @@ class Replayer {
     const size_t n = graph.size();
     at_ns_.assign(n, 0);
     waits_for_.resize(n);
-    for (size_t i = 0; i < n; ++i) {
-      waits_for_[i] = graph.first_edge[i + 1] - graph.first_edge[i];
-    }
+    for (size_t e = 0; e < graph.to.size(); ++e) waits_for_[graph.to[e]] += Holds(e);
     speed_.fill(1);
     speed_[kByProgram] = speed_[kByCall] = scales.speed[kHostSpeed];
     speed_[kBySubmitCall] = speed_[kByDriver] = scales.speed[kHostSubmit];
     speed_[kByWake] = scales.speed[kHostWake];
-    for (const DeviceRates& rates : graph.rates) devices_.emplace_back(rates.units.size());
+    for (const DeviceRates& rates : graph.rates) {
+      devices_.emplace_back(rates.units.size());
+      units_.emplace_back(kMaxUnits);
+    }
     if (order_ != nullptr) order_->clear(), order_->reserve(n);
   }
 
   // False if there is a cycle.
   bool Run() {
     for (uint32_t n = 0; n < graph_.size(); ++n) {
-      if (graph_.first_edge[n] == graph_.first_edge[n + 1]) ready_.push_back(n);
+      if (waits_for_[n] == 0) ready_.push_back(n);
     }
     for (;;) {
       Settle();
@@ -54,6 +56,10 @@ class Replayer {
     while (!ready_.empty()) {
       const uint32_t node = ready_.back();
       ready_.pop_back();
+      if (graph_.kind[node] == Graph::Kind::kStart) {
+        events_.push({at_ns_[node], kArrives, node});
+        continue;
+      }
       if (graph_.kind[node] != Graph::Kind::kEnd) at_ns_[node] += OwnNs(node);
       Done(node);
     }
@@ -71,9 +77,12 @@ class Replayer {
     }
   }
 
+  bool Holds(size_t edge) const { return reading_.keep_turns || graph_.hold[edge] != Hold::kTurn; }
+
   void Follow(uint32_t edge, double from_ns) {
+    if (!Holds(edge)) return;
     const uint32_t to = graph_.to[edge];
-    if (reading_.keep_assumed || !graph_.assumed[edge]) {
+    if (reading_.keep_assumed || graph_.hold[edge] != Hold::kAssumed) {
       at_ns_[to] = std::max(at_ns_[to], from_ns + EdgeNs(edge));
     }
     if (--waits_for_[to] == 0) ready_.push_back(to);
@@ -104,34 +113,71 @@ class Replayer {
       if (graph_.to[edge] != start + 1) Follow(edge, at_ns_[start]);
     }
     const Demand& demand = graph_.demands[graph_.row[start]];
-    streams_.push({at_ns_[start] + demand.FixedNs(scales_), start});
+    events_.push({at_ns_[start] + demand.FixedNs(scales_), kStreams, start});
   }
 
-  // The next command that begins to stream, or ends.
+  // A unit, and the commands that wait for it.
+  struct Unit {
+    bool busy = false;
+    uint32_t last_queue = 0;
+    std::vector<uint32_t> waiting;  // start nodes; one of each queue at most
+  };
+  static constexpr size_t kMaxUnits = 256;
+  Unit& UnitOf(uint32_t start) {
+    return units_[graph_.device[start]][graph_.demands[graph_.row[start]].unit];
+  }
+
+  // The queue after the last one that had the unit goes on.
+  void Pick(uint32_t start, double at_ns) {
+    Unit& unit = UnitOf(start);
+    if (unit.busy || unit.waiting.empty()) return;
+    const auto turn = [&](uint32_t node) {
+      return (uint32_t{graph_.demands[graph_.row[node]].queue} - unit.last_queue - 1) & 0xffff;
+    };
+    const auto next = std::min_element(unit.waiting.begin(), unit.waiting.end(),
+                                       [&](uint32_t a, uint32_t b) { return turn(a) < turn(b); });
+    const uint32_t node = *next;
+    unit.waiting.erase(next);
+    unit.busy = true;
+    unit.last_queue = graph_.demands[graph_.row[node]].queue;
+    at_ns_[node] = std::max(at_ns_[node], at_ns) + OwnNs(node);
+    Done(node);
+  }
+
+  // The next command that arrives at its unit, begins to stream, or ends.
   bool Advance() {
     double end_ns = kNever;
     Sharing* ends = nullptr;
     for (Sharing& device : devices_) {
       if (device.next_ns() < end_ns) end_ns = device.next_ns(), ends = &device;
     }
-    if (!streams_.empty() && streams_.top().at_ns <= end_ns) {
-      const Stream stream = streams_.top();
-      streams_.pop();
-      const Demand& demand = graph_.demands[graph_.row[stream.start]];
-      Sharing& device = devices_[graph_.device[stream.start]];
-      if (!device.Add(stream.at_ns, stream.start + 1, UseOf(demand, stream.start))) {
-        End(stream.start + 1, stream.at_ns);
-      }
+    if (events_.empty() || events_.top().at_ns > end_ns) {
+      if (ends == nullptr) return false;
+      End(ends->Remove(), end_ns);
       return true;
     }
-    if (ends == nullptr) return false;
-    const uint32_t node = ends->Remove();
-    End(node, end_ns);
+    const Event event = events_.top();
+    events_.pop();
+    if (event.what == kArrives) {
+      Unit& unit = UnitOf(event.start);
+      unit.waiting.push_back(event.start);
+      if (!unit.busy) events_.push({event.at_ns, kPicks, event.start});
+    } else if (event.what == kPicks) {
+      Pick(event.start, event.at_ns);
+    } else {
+      const Demand& demand = graph_.demands[graph_.row[event.start]];
+      Sharing& device = devices_[graph_.device[event.start]];
+      if (!device.Add(event.at_ns, event.start + 1, UseOf(demand, event.start))) {
+        End(event.start + 1, event.at_ns);
+      }
+    }
     return true;
   }
 
   void End(uint32_t node, double at_ns) {
     at_ns_[node] = at_ns;
+    UnitOf(node - 1).busy = false;
+    events_.push({at_ns, kPicks, node - 1});
     if (--waits_for_[node] == 0) ready_.push_back(node);
   }
 
@@ -155,11 +201,15 @@ class Replayer {
     return use;
   }
 
-  struct Stream {
+  // At the same instant in this order: who arrives takes part in the choice.
+  enum What : uint8_t { kArrives, kStreams, kPicks };
+  struct Event {
     double at_ns;
+    What what;
     uint32_t start;
-    bool operator<(const Stream& other) const {  // the earliest is on top
-      return at_ns != other.at_ns ? at_ns > other.at_ns : start > other.start;
+    bool operator<(const Event& other) const {  // the earliest is on top
+      if (at_ns != other.at_ns) return at_ns > other.at_ns;
+      return what != other.what ? what > other.what : start > other.start;
     }
   };
 
@@ -171,7 +221,8 @@ class Replayer {
   std::vector<uint32_t> waits_for_, ready_;
   std::array<double, kNumCauses> speed_;
   std::vector<Sharing> devices_;
-  std::priority_queue<Stream> streams_;
+  std::vector<std::vector<Unit>> units_;  // by device
+  std::priority_queue<Event> events_;
   size_t done_ = 0;
 };
 

@@ -7,8 +7,9 @@
 // are divided by the speed of what they are spent on. Commands that stream at the same time
 // share the link and the memory of their device: each one's progress grows in proportion to
 // 1 / (its largest use of a shared resource) until one of them is used up, or the command is as
-// fast as its own means allow (max-min fairness of the dominant share). Orders on units and in
-// queues stay as they were recorded.
+// fast as its own means allow (max-min fairness of the dominant share). Orders in queues stay as
+// they were recorded; a unit that several queues use takes their commands round robin, as they
+// come.
 //
 //   prediction = recorded * replay(scaled) / replay(as it was)
 //
@@ -29,6 +30,8 @@ struct Reading {
   bool keep_assumed = true;  // orders that may not have to be kept
   double one_bank = -1;      // Demand::bus_in_rows, -1: as computed
   bool least_tags = false;   // as few tags as the trace allows
+  // Queues keep the turns that they took on a unit; else it takes them round robin, as they come.
+  bool keep_turns = false;
 };
 
 // The time from the run's begin to its last node; below 0: the graph has a cycle, since the trace
