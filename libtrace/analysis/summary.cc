@@ -206,7 +206,7 @@ std::optional<Summary> SummariseFile(const std::string& path) {
     const char* kind = KindName(body, i < footer.table_size() ? footer.table(i) : 0);
     if (kind != nullptr && i < footer.events_size()) tables[kind] += footer.events(i);
     if (body == Packet::kInfo || body == Packet::kDevice || body == Packet::kCounters ||
-        body == Packet::kAccounts) {
+        body == Packet::kAccounts || body == Packet::kLosses) {
       small[body].push_back({offset, end});
     }
   }
@@ -215,6 +215,7 @@ std::optional<Summary> SummariseFile(const std::string& path) {
   proto::TraceInfo info;
   proto::Accounts accounts;
   std::map<uint32_t, DeviceEnds> devices;
+  uint64_t recorded = 0;  // by the records of losses: they repeat what the accounts sum up
   for (const auto& [body, places] : small) {
     for (size_t i = 0; i < places.size(); ++i) {
       if (i >= kMaxRead && i + kMaxRead < places.size()) continue;
@@ -225,6 +226,7 @@ std::optional<Summary> SummariseFile(const std::string& path) {
       if (packet.has_info()) info = packet.info();
       if (packet.has_accounts()) accounts = packet.accounts();
       if (packet.has_device()) devices[packet.device().device()].about = packet.device();
+      for (const uint64_t count : packet.losses().count()) recorded += count;
       if (packet.has_counters()) {
         devices[packet.counters().device()].counters.Add(packet.counters());
       }
@@ -236,6 +238,7 @@ std::optional<Summary> SummariseFile(const std::string& path) {
   summary.host = info.host();
   SetLength(info, accounts, &summary);
   FromAccounts(accounts, &summary);
+  summary.lost = std::max(summary.lost, recorded);
   FindUnits(devices, &summary);
   return summary;
 }
@@ -259,6 +262,7 @@ Summary SummariseReport(const Report& report) {
   for (const auto& [kind, count] : summary.tables) summary.events += count;
   SetLength(model.info, model.accounts, &summary);
   FromAccounts(model.accounts, &summary);
+  summary.lost = report.losses.lost, summary.bad = report.losses.bad;
   for (const DeviceUse& use : report.utilisation) {
     for (const UnitUse& unit : use.units) {
       summary.units.push_back(

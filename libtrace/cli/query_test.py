@@ -226,8 +226,11 @@ def a_summary_is_that_of_the_whole():
     with open(cut, "wb") as file:
         file.write(data[:200] + bytes(300) + data[500:])
     assert run("report", cut, "--summary").returncode == 1
-    done = run("report", BROKEN, "--summary")
+    done = run("report", BROKEN, "--summary", "--json")
+    found = json.loads(done.stdout)
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1, done
+    losses = json.loads(run("report", BROKEN, "--json").stdout)["losses"]
+    assert found["from_index"] and found["lost"] == losses["lost"] > 0, (found, losses)
     assert run("report", "/nowhere", "--summary").returncode == 1
 
 

@@ -35,9 +35,9 @@ std::string TextSummary(const Summary& summary, const Style& style) {
   }
   std::string losses = "none";
   if (summary.lost + summary.bad > 0) {
-    losses = fmt::format("{} events lost, {} refused:", FormatCount(summary.lost),
+    losses = fmt::format("{} events lost, {} refused", FormatCount(summary.lost),
                          FormatCount(summary.bad));
-    for (const auto& [hop, count] : summary.losing) losses += " " + hop + " " + FormatCount(count);
+    for (const auto& [hop, count] : summary.losing) losses += ", " + hop + " " + FormatCount(count);
   }
   table.Add({"losses", losses});
   std::string out = Paint(style, Ink::kBold, "acceltrace report --summary") + "\n";
