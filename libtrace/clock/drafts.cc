@@ -433,22 +433,37 @@ std::pair<size_t, size_t> EndsOf(std::span<const Node> nodes) {
 }
 
 // Beyond a change whose size is not known the slope is whatever the next bracket makes it, and
-// before one the last. Where the curve broke soon after, or had broken, that may be a bracket of
-// the other side: such ends are taken off.
-void TrimUntested(std::span<const Node> nodes, bool at_front, bool at_back, Piece* piece) {
+// before one the last. Where the curve broke soon after, or had broken, or another change beside
+// it was not told, that may be a bracket of the other side: such ends are taken off. What tests
+// the slope are brackets no closer to each other than to the change: a burst of them is one.
+void TrimUntested(std::span<const Node> nodes, Piece* piece) {
   const auto is_open = [](const Node& node) { return node.kick != 0 && std::isinf(node.kick); };
   const auto is_own = [](const Node& node) { return IsBracket(node) && !node.ptm; };
-  while (!at_back) {
-    size_t cut = piece->last, tests = 0;
-    for (; cut > piece->first && !is_open(nodes[cut]); --cut) tests += is_own(nodes[cut]);
-    if (cut == piece->first || tests >= kWitnessesOfSlope) break;
+  // Positions: of the change, and of the brackets nearest to it and farthest from it.
+  const auto is_tested = [](size_t brackets, double change, double near, double far) {
+    return brackets >= kWitnessesOfSlope && std::abs(far - near) >= std::abs(near - change);
+  };
+  while (true) {
+    size_t cut = piece->last, brackets = 0;
+    double near = 0, far = 0;
+    for (; cut > piece->first && !is_open(nodes[cut]); --cut) {
+      if (!is_own(nodes[cut])) continue;
+      near = nodes[cut].position_ns;
+      if (brackets++ == 0) far = near;
+    }
+    if (cut == piece->first || is_tested(brackets, nodes[cut].position_ns, near, far)) break;
     while (cut > piece->first && !IsBracket(nodes[cut])) --cut;
     piece->last = cut;
   }
-  while (!at_front) {
-    size_t cut = piece->first, tests = 0;
-    for (; cut < piece->last && !is_open(nodes[cut]); ++cut) tests += is_own(nodes[cut]);
-    if (cut == piece->last || tests >= kWitnessesOfSlope) break;
+  while (true) {
+    size_t cut = piece->first, brackets = 0;
+    double near = 0, far = 0;
+    for (; cut < piece->last && !is_open(nodes[cut]); ++cut) {
+      if (!is_own(nodes[cut])) continue;
+      near = nodes[cut].position_ns;
+      if (brackets++ == 0) far = near;
+    }
+    if (cut == piece->last || is_tested(brackets, nodes[cut].position_ns, near, far)) break;
     while (cut < piece->last && !IsBracket(nodes[cut])) ++cut;
     piece->first = cut;
   }
@@ -513,21 +528,11 @@ std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count, const Cu
   }
   if (pieces.size() > 1 || !told.is_first || !told.is_last) {
     // Too short to be trusted: their brackets hold, the curve between them does not.
-    const auto [first_bracket, last_bracket] = EndsOf(nodes);
-    std::vector<Piece> trusted;
-    for (const Piece& piece : pieces) {
-      if (piece.witnesses >= kMinWitnesses) trusted.push_back(piece);
-    }
-    pieces = std::move(trusted);
-    const auto count_pieces = pieces.size();
-    for (size_t p = 0; p < count_pieces; ++p) {
-      const bool at_front = p == 0 && told.is_first && pieces[p].first <= first_bracket;
-      const bool at_back = p + 1 == count_pieces && told.is_last && pieces[p].last >= last_bracket;
-      TrimUntested(nodes, at_front, at_back, &pieces[p]);
-    }
-    for (size_t p = 1; p < pieces.size(); ++p) {
-      ExtendBackwards(nodes, pieces[p - 1].last + 1, breaks, &pieces[p]);
-    }
+    std::erase_if(pieces, [](const Piece& piece) { return piece.witnesses < kMinWitnesses; });
+  }
+  for (Piece& piece : pieces) TrimUntested(nodes, &piece);
+  for (size_t p = 1; p < pieces.size(); ++p) {
+    ExtendBackwards(nodes, pieces[p - 1].last + 1, breaks, &pieces[p]);
   }
   for (const Node& node : nodes) *rejected += node.rejected;
   const std::vector<bool> is_step = FindSteps(nodes, breaks, !told.unplaced, &pieces);

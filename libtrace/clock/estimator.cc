@@ -200,6 +200,21 @@ void FitOrders(const std::vector<Constraint>& constraints, std::vector<Draft>* d
   }
 }
 
+// Whether a reading may have been made after the last sample, or before the first.
+bool MayBeOutside(const MapData& data, uint64_t ticks, const Window& when, bool at_end) {
+  const Curve& curve = at_end ? data.curves.back() : data.curves.front();
+  if (at_end ? when.hi_ns <= curve.last_host_ns() : when.lo_ns >= curve.first_host_ns()) {
+    return false;
+  }
+  const std::vector<Place> places = data.Places(data.line.Mask(ticks), when);
+  const size_t at = at_end ? data.curves.size() - 1 : 0;
+  return places.empty() || std::any_of(places.begin(), places.end(), [&](const Place& place) {
+           const double ns = data.PositionNs(place.position);
+           return place.curve == at && (at_end ? ns > curve.knots.back().position_ns
+                                               : ns < curve.knots.front().position_ns);
+         });
+}
+
 // What the device told, in order.
 struct Told {
   std::vector<Jump> jumps;
@@ -410,6 +425,21 @@ Result<Map> MapBuilder::Build() const {
     return Status::Error("no two clock samples agree: look for errors of the driver's sampling");
   }
   SetLimits(&data->curves);
+  Draft &head = drafts.front(), &tail = drafts.back();
+  const auto outside = [&](const Reading& reading, bool at_end) {
+    return MayBeOutside(*data, reading.ticks, reading.when, at_end);
+  };
+  const bool lost_front =
+      head.smooth_front && std::any_of(lost_after_.begin(), lost_after_.end(),
+                                       [&](const Reading& r) { return outside(r, false); });
+  const bool lost_back =
+      tail.smooth_back && std::any_of(lost_before_.begin(), lost_before_.end(),
+                                      [&](const Reading& r) { return outside(r, true); });
+  if (lost_front || lost_back) {
+    head.smooth_front &= !lost_front;
+    tail.smooth_back &= !lost_back;
+    FitDrafts(&drafts, data.get());
+  }
 
   if (!constraints_.empty()) {
     FitOrders(constraints_, &drafts, data.get());

@@ -215,6 +215,11 @@ class MapBuilder {
   void Add(const Change& change) { changes_.push_back(change); }
   void AddCut(uint64_t ticks, Cut cut, int64_t near_ns = Map::kNoHint, double hz = 0);
   void AddConstraints(std::span<const Constraint> constraints);
+  // Before (after) a reading some of what the device told was lost, and what it tells of its clock
+  // may have been among it. Between samples these show what it was; before the first and after
+  // the last nothing is known then but the order of events.
+  void AddLossBefore(uint64_t ticks, const Window& when) { lost_before_.push_back({ticks, when}); }
+  void AddLossAfter(uint64_t ticks, const Window& when) { lost_after_.push_back({ticks, when}); }
 
   // Errors: no nominal frequency; fewer than two samples that agree. May be called
   // again after more was added.
@@ -226,6 +231,11 @@ class MapBuilder {
   std::vector<Sample> samples_;
   std::vector<Change> changes_;
   std::vector<Constraint> constraints_;
+  struct Reading {
+    uint64_t ticks = 0;
+    Window when;
+  };
+  std::vector<Reading> lost_before_, lost_after_;
 };
 
 }  // namespace acceltrace::clock

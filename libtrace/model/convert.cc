@@ -146,9 +146,40 @@ class Conversion {
     }
     for (uint32_t d = 0; d < model_.devices.size(); ++d) {
       decoder_.clocks[d].AddConstraints(constraints[d]);
+      TellOfLosses(d);
     }
     if (FitGraph()) return;
     for (uint32_t d = 0; d < model_.devices.size(); ++d) converters_[d].Fit(decoder_.clocks[d]);
+  }
+
+  // Where records were lost, before and after all samples: one of them may have told of the clock.
+  void TellOfLosses(uint32_t device) {
+    uint64_t last_after = 0, first_before = 0;
+    if (!windows_->Losses(device, &last_after, &first_before)) return;
+    clock::MapBuilder& builder = decoder_.clocks[device];
+    const auto wanted = [&](uint32_t of, uint64_t record) {
+      return of == device && (record == last_after || record == first_before);
+    };
+    const auto add = [&](uint64_t record, uint64_t ticks, const clock::Window& when) {
+      if (record == last_after) builder.AddLossBefore(ticks, when);
+      if (record == first_before) builder.AddLossAfter(ticks, when);
+    };
+    const DeviceJobs& jobs = decoder_.device_jobs;
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      if (!wanted(jobs.device[i], jobs.record[i])) continue;
+      const DeviceTimes& made = jobs.has_irq[i] ? jobs.irq : jobs.completion;
+      add(jobs.record[i], made.raw_ticks[i], windows_->OfJob(i, true));
+    }
+    const Commands& commands = model_.commands;
+    for (size_t i = 0; i < commands.size(); ++i) {
+      if (!wanted(commands.device[i], commands.record[i])) continue;
+      add(commands.record[i], commands.end.raw_ticks[i], windows_->OfCommand(i, true));
+    }
+    const DeviceEvents& events = model_.device_events;
+    for (size_t i = 0; i < events.size(); ++i) {
+      if (!wanted(events.device[i], decoder_.event_records[i])) continue;
+      add(decoder_.event_records[i], events.time.raw_ticks[i], windows_->OfEvent(i));
+    }
   }
 
   // All clocks together, if there are orders between devices and each can be fitted.

@@ -186,6 +186,20 @@ Window Windows::OfStream(uint32_t device, int64_t near_ns) const {
   return window;
 }
 
+bool Windows::Losses(uint32_t device, uint64_t* last_after, uint64_t* first_before) const {
+  const auto& records = devices_[device].records;
+  if (!devices_[device].ordered) return false;
+  const auto lost = [](const Record& a, const Record& b) { return b.record - a.record > 1; };
+  const auto first = std::adjacent_find(records.begin(), records.end(), lost);
+  if (first == records.end()) return false;
+  *first_before = first->record;
+  const auto last =
+      std::adjacent_find(records.rbegin(), records.rend(),
+                         [&](const Record& b, const Record& a) { return lost(a, b); });
+  *last_after = last->record;
+  return true;
+}
+
 Window Windows::OfCounters(uint32_t device, size_t row) const {
   const CounterSamples& samples = model_.devices[device].counters;
   const int64_t near_ns = decoder_.near.counters[device][row];

@@ -33,6 +33,10 @@ class Windows {
   clock::Window OfCounters(uint32_t device, size_t row) const;
   // Of what has no record: between two clock samples of its device in the stream.
   clock::Window OfStream(uint32_t device, int64_t near_ns) const;
+  // Records that were lost are missing in their numbers. Of those that are there, the last
+  // one that comes right behind lost ones, and the first that is followed by them; and whether
+  // there are any.
+  bool Losses(uint32_t device, uint64_t* last_after, uint64_t* first_before) const;
 
  private:
   // A device's records in order, with the host times that bound when each was made.

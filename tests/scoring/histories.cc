@@ -54,6 +54,7 @@ int Main(int argc, char** argv) {
     for (const model::Device& device : model->devices) refused += !device.clock.valid();
     const Verdict verdict = CheckTimes(*model, history);
     all.times += verdict.times, all.outside += verdict.outside, all.open += verdict.open;
+    all.long_times += verdict.long_times, all.long_open += verdict.long_open;
     all.durations += verdict.durations, all.durations_outside += verdict.durations_outside;
     all.widths.insert(all.widths.end(), verdict.widths.begin(), verdict.widths.end());
     const FigureScore score = CheckFigures(*model, history);
@@ -78,8 +79,11 @@ int Main(int argc, char** argv) {
       }
     }
   }
-  const double open =
-      all.times == 0 ? 0 : 100.0 * static_cast<double>(all.open) / static_cast<double>(all.times);
+  const auto percent = [](uint64_t part, uint64_t of) {
+    return of == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(of);
+  };
+  const double open = percent(all.open, all.times);
+  const double long_open = percent(all.long_open, all.long_times);
   const double p50 = AtFraction(&all.widths, 0.5), p99 = AtFraction(&all.widths, 0.99);
   if (json) {
     const nlohmann::json line = {{"seed", seed},
@@ -93,6 +97,7 @@ int Main(int argc, char** argv) {
                                  {"histories_outside", bad},
                                  {"clocks_refused", refused},
                                  {"open_percent", open},
+                                 {"long_open_percent", long_open},
                                  {"width_p50", p50},
                                  {"width_p99", p99}};
     std::printf("%s\n", line.dump().c_str());
@@ -100,15 +105,15 @@ int Main(int argc, char** argv) {
     std::printf(
         "%llu histories: %llu of %llu times, %llu of %llu durations and %llu of %llu figures "
         "outside, in %llu histories; %llu clocks refused; %.2f %% of times between two counts or "
-        "open; width of "
-        "the others, round trip and tick = 1: %.2f p50, %.2f p99\n",
+        "open, %.2f %% of clocks that wrap once a second or less often; width of the others, round "
+        "trip and tick = 1: %.2f p50, %.2f p99\n",
         static_cast<unsigned long long>(count), static_cast<unsigned long long>(all.outside),
         static_cast<unsigned long long>(all.times),
         static_cast<unsigned long long>(all.durations_outside),
         static_cast<unsigned long long>(all.durations),
         static_cast<unsigned long long>(figures_outside), static_cast<unsigned long long>(figures),
-        static_cast<unsigned long long>(bad), static_cast<unsigned long long>(refused), open, p50,
-        p99);
+        static_cast<unsigned long long>(bad), static_cast<unsigned long long>(refused), open,
+        long_open, p50, p99);
   }
   return bad > 0 ? 1 : 0;
 }

@@ -161,21 +161,21 @@ class Maker {
       if (what <= 2) {
         const int64_t ticks = JumpTicks(*machine, 0);
         clock.Jump(at, ticks);
+        history_.text +=
+            fmt(", jump %+lld at %.6f", static_cast<long long>(ticks), (at - kStartNs) * 1e-9);
         // A count of zero before a jump says that there was none.
         if (clock.RawBefore(at) == 0)
           clock.Jump(at, -ticks);
         else
           Tell(machine, at, true, SeenJump(*machine, ticks) >= least_ticks);
-        history_.text +=
-            fmt(", jump %+lld at %.6f", static_cast<long long>(ticks), (at - kStartNs) * 1e-9);
       } else if (what <= 4) {
         const double ratio = random_.Chance(0.5)
                                  ? random_.Uniform(0.4, 1.6)
                                  : machine->ratio * (1 + random_.Uniform(-3e-4, 3e-4));
         const bool seen = std::abs(ratio / machine->ratio - 1) > 0.02;
+        history_.text += fmt(", rate %.6f at %.6f", ratio, (at - kStartNs) * 1e-9);
         SetRatio(machine, at, ratio, wander);
         Tell(machine, at, false, seen);
-        history_.text += fmt(", rate %.6f at %.6f", ratio, (at - kStartNs) * 1e-9);
       } else if (what == 5) {
         const double from = machine->ratio;
         const double to = random_.Chance(0.5) ? from * random_.Uniform(0.9, 1.1)

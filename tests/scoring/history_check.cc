@@ -36,15 +36,19 @@ class Checker {
   void See(uint32_t device, const model::DeviceTime& time, double true_ns, const char* what,
            uint64_t id) {
     ++verdict_.times;
+    const proto::Clock& clock = model_.devices[device].about.clock();
+    const bool is_long =
+        std::ldexp(1.0, static_cast<int>(clock.bits())) >= static_cast<double>(clock.nominal_hz());
+    verdict_.long_times += is_long;
     const auto lo = static_cast<double>(time.host.lo_ns);
     const auto hi = static_cast<double>(time.host.hi_ns);
     if (time.epoch == clock::kNoEpoch) {
       ++verdict_.open;
+      verdict_.long_open += is_long;
     } else {
       const double trip = std::max<double>(
           1, static_cast<double>(model_.devices[device].clock.quality().round_trip_min_ns));
-      const double tick =
-          1e9 / static_cast<double>(model_.devices[device].about.clock().nominal_hz());
+      const double tick = 1e9 / static_cast<double>(clock.nominal_hz());
       verdict_.widths.push_back((hi - lo) / (trip + tick));
     }
     const double outside = std::max(lo - true_ns, true_ns - hi);

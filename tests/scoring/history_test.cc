@@ -57,6 +57,10 @@ TEST_CASE("histories that were missed once are not missed again") {
   Check(20289, kHarsh);  // a told jump beside a lost one: what the clock showed between them
   Check(20592, kHarsh);  // likewise
   Check(20593, kHarsh);  // a sample behind both that a count could not go on with
+  Check(50214, kHarsh);  // a record of a jump lost behind the last sample
+  Check(50272, kHarsh);  // a lost step right before a told one that only a last burst follows
+  Check(50373, kHarsh);  // like 50214, and told of no other change of that count
+  Check(51576, kHarsh);  // a record of a jump lost before the first sample
   Check(51430, kHarsh);  // a told jump that has no place where only one curve is left
 }
 
