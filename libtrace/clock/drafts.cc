@@ -358,14 +358,19 @@ void ChooseEstimate(std::span<const Node> nodes, const Motion& bounds, Stretch* 
   stretch->mid_margin = kNearlyWidest * margin;
 }
 
-// Takes dissolved brackets before a piece that its curve passes back into it.
-void ExtendBackwards(std::span<Node> nodes, size_t floor, const Motion& motion, Piece* piece) {
+bool IsOpen(const Node& node) { return node.kick != 0 && std::isinf(node.kick); }
+
+// Takes dissolved brackets before a piece that its curve passes back into it. Over a change of
+// unknown size (if `over_open`) almost any passes: that tells which are in doubt, no more.
+void ExtendBackwards(std::span<Node> nodes, size_t floor, const Motion& motion, bool over_open,
+                     Piece* piece) {
   Tube states = Smooth(nodes.subspan(piece->first, piece->last - piece->first + 1), motion, true);
   if (states.empty()) return;
   Region region = states.Before(0);
   for (size_t i = piece->first; i-- > floor;) {
     const double seconds = (nodes[i + 1].position_ns - nodes[i].position_ns) * 1e-9;
     region.Advance(-seconds, motion.curvature * BendBetween(nodes[i], nodes[i + 1]));
+    if (!over_open && IsOpen(nodes[i])) break;
     PassKick(nodes[i], motion, false, 0, &region);
     if (nodes[i].kind != Node::Kind::kBracket || nodes[i].rejected) continue;
     if (!region.ClipOffset(nodes[i].gate)) break;
@@ -410,7 +415,7 @@ bool IsKink(std::span<Node> nodes, const Piece& left, const Piece& right, const 
 // passes the first one's brackets to where the first one's fails. What both pass is neither's.
 void LeaveOpen(std::span<Node> nodes, const Motion& motion, Piece* left, const Piece& right) {
   Piece back = right;
-  ExtendBackwards(nodes, left->first + 1, motion, &back);
+  ExtendBackwards(nodes, left->first + 1, motion, true, &back);
   if (back.first > left->last) return;
   size_t last = back.first - 1;
   while (last > left->first && (nodes[last].kind != Node::Kind::kBracket || nodes[last].rejected)) {
@@ -437,7 +442,6 @@ std::pair<size_t, size_t> EndsOf(std::span<const Node> nodes) {
 // it was not told, that may be a bracket of the other side: such ends are taken off. What tests
 // the slope are brackets no closer to each other than to the change: a burst of them is one.
 void TrimUntested(std::span<const Node> nodes, Piece* piece) {
-  const auto is_open = [](const Node& node) { return node.kick != 0 && std::isinf(node.kick); };
   const auto is_own = [](const Node& node) { return IsBracket(node) && !node.ptm; };
   // Positions: of the change, and of the brackets nearest to it and farthest from it.
   const auto is_tested = [](size_t brackets, double change, double near, double far) {
@@ -446,7 +450,7 @@ void TrimUntested(std::span<const Node> nodes, Piece* piece) {
   while (true) {
     size_t cut = piece->last, brackets = 0;
     double near = 0, far = 0;
-    for (; cut > piece->first && !is_open(nodes[cut]); --cut) {
+    for (; cut > piece->first && !IsOpen(nodes[cut]); --cut) {
       if (!is_own(nodes[cut])) continue;
       near = nodes[cut].position_ns;
       if (brackets++ == 0) far = near;
@@ -458,7 +462,7 @@ void TrimUntested(std::span<const Node> nodes, Piece* piece) {
   while (true) {
     size_t cut = piece->first, brackets = 0;
     double near = 0, far = 0;
-    for (; cut < piece->last && !is_open(nodes[cut]); ++cut) {
+    for (; cut < piece->last && !IsOpen(nodes[cut]); ++cut) {
       if (!is_own(nodes[cut])) continue;
       near = nodes[cut].position_ns;
       if (brackets++ == 0) far = near;
@@ -532,7 +536,7 @@ std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count, const Cu
   }
   for (Piece& piece : pieces) TrimUntested(nodes, &piece);
   for (size_t p = 1; p < pieces.size(); ++p) {
-    ExtendBackwards(nodes, pieces[p - 1].last + 1, breaks, &pieces[p]);
+    ExtendBackwards(nodes, pieces[p - 1].last + 1, breaks, false, &pieces[p]);
   }
   for (const Node& node : nodes) *rejected += node.rejected;
   const std::vector<bool> is_step = FindSteps(nodes, breaks, !told.unplaced, &pieces);

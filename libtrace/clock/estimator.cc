@@ -163,6 +163,22 @@ bool BreakCurves(std::vector<std::vector<double>>& wrong, std::vector<Draft>* dr
   return true;
 }
 
+// Breaks the curves before the first bracket of all, or after the last.
+void BreakEnds(bool front, bool back, std::vector<Draft>* drafts) {
+  constexpr double kBeyond = 1e18;
+  bool before = false, after = false;
+  const auto break_at = [&](Draft* draft, double position) {
+    const bool loose = draft->loose;
+    const std::vector<double> wrong(internal::kWrongOrders, position);
+    std::vector<Draft> parts = BreakAt(*draft, wrong, &before, &after);
+    if (parts.size() != 1) return;
+    *draft = std::move(parts.front());
+    draft->loose = loose;
+  };
+  if (front) break_at(&drafts->front(), -kBeyond);
+  if (back) break_at(&drafts->back(), kBeyond);
+}
+
 void FitDrafts(std::vector<Draft>* drafts, MapData* data) {
   uint64_t contradicting = 0;
   data->curves.clear();
@@ -213,6 +229,37 @@ bool MayBeOutside(const MapData& data, uint64_t ticks, const Window& when, bool 
            return place.curve == at && (at_end ? ns > curve.knots.back().position_ns
                                                : ns < curve.knots.front().position_ns);
          });
+}
+
+// Breaks drafts of a count where a change of rate was told and another one may have been lost
+// between the same two samples: for how long its rate held no sample shows. losses: in order.
+std::vector<Draft> BreakBesideLosses(std::vector<Draft> drafts, const Count& count,
+                                     const Cuts& cuts, std::span<const Window> losses) {
+  std::vector<double> wrong;
+  const auto& readings = count.readings;
+  for (const CutMark& cut : cuts.marks) {
+    const auto next = std::partition_point(
+        readings.begin(), readings.end(),
+        [&](const internal::Reading& reading) { return reading.position_ns <= cut.position_ns; });
+    if (next == readings.begin() || next == readings.end()) continue;
+    const auto loss = std::partition_point(losses.begin(), losses.end(), [&](const Window& when) {
+      return when.hi_ns < std::prev(next)->sample.host_before_ns;
+    });
+    if (loss == losses.end() || loss->lo_ns > next->sample.host_after_ns) continue;
+    wrong.insert(wrong.end(), internal::kWrongOrders, cut.position_ns);
+  }
+  if (wrong.empty()) return drafts;
+  std::sort(wrong.begin(), wrong.end());
+  std::vector<Draft> broken;
+  for (Draft& draft : drafts) {
+    const bool loose = draft.loose;
+    bool before = false, after = false;
+    for (Draft& part : BreakAt(std::move(draft), wrong, &before, &after)) {
+      part.loose = loose;
+      broken.push_back(std::move(part));
+    }
+  }
+  return broken;
 }
 
 // What the device told, in order.
@@ -404,8 +451,12 @@ Result<Map> MapBuilder::Build() const {
   std::vector<Draft> drafts;
   uint64_t left_out = 0;
   for (size_t i = 0; i < counts.size(); ++i) {
-    for (Draft& draft :
-         MakeDrafts(data->line, counts[i], cuts[i], told.rates, options_, &left_out)) {
+    std::vector<Draft> made =
+        MakeDrafts(data->line, counts[i], cuts[i], told.rates, options_, &left_out);
+    if (!losses_.empty()) {
+      made = BreakBesideLosses(std::move(made), counts[i], cuts[i], losses_);
+    }
+    for (Draft& draft : made) {
       draft.count = i;
       drafts.push_back(std::move(draft));
     }
@@ -436,8 +487,8 @@ Result<Map> MapBuilder::Build() const {
       tail.smooth_back && std::any_of(lost_before_.begin(), lost_before_.end(),
                                       [&](const Reading& r) { return outside(r, true); });
   if (lost_front || lost_back) {
-    head.smooth_front &= !lost_front;
-    tail.smooth_back &= !lost_back;
+    // What else was told beyond the samples has no place there then.
+    BreakEnds(lost_front, lost_back, &drafts);
     FitDrafts(&drafts, data.get());
   }
 

@@ -218,6 +218,9 @@ class MapBuilder {
   // Before (after) a reading some of what the device told was lost, and what it tells of its clock
   // may have been among it. Between samples these show what it was; before the first and after
   // the last nothing is known then but the order of events.
+  // Where it was, as far as is known, a change of rate that was told may not have been the only
+  // one between two samples.
+  void AddLoss(const Window& when) { losses_.push_back(when); }
   void AddLossBefore(uint64_t ticks, const Window& when) { lost_before_.push_back({ticks, when}); }
   void AddLossAfter(uint64_t ticks, const Window& when) { lost_after_.push_back({ticks, when}); }
 
@@ -236,6 +239,7 @@ class MapBuilder {
     Window when;
   };
   std::vector<Reading> lost_before_, lost_after_;
+  std::vector<Window> losses_;  // by time
 };
 
 }  // namespace acceltrace::clock

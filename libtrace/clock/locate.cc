@@ -197,7 +197,7 @@ void MapData::AddPlaces(size_t c, uint64_t ticks, const Window& window,
   }
 }
 
-std::vector<Place> MapData::Places(uint64_t ticks, const Window& window) const {
+std::vector<Place> MapData::Places(uint64_t ticks, const Window& window, Interval* skipped) const {
   std::vector<Place> places;
   // Curves whose time, with the gaps beside it, meets the window.
   const auto begins_after = [](int64_t ns, const Curve& curve) {
@@ -208,6 +208,9 @@ std::vector<Place> MapData::Places(uint64_t ticks, const Window& window) const {
   auto to = std::upper_bound(curves.begin(), curves.end(), window.hi_ns, begins_after);
   if (from >= to) return places;
   if (static_cast<size_t>(to - from) > kCurvesTried) {
+    if (skipped != nullptr) {
+      *skipped = {from->first_host_ns(), from->first_host_ns(), std::prev(to)->last_host_ns()};
+    }
     const auto middle = std::upper_bound(from, to, window.near_ns, begins_after) - curves.begin();
     const auto half = static_cast<ptrdiff_t>(kCurvesTried / 2);
     from = std::max(from, curves.begin() + std::max<ptrdiff_t>(0, middle - half));
@@ -302,10 +305,11 @@ DeviceTime Map::Locate(uint64_t raw_ticks, const Window& when) const {
     set(data.Locate(time.raw_ticks, kNoHint));
     return time;
   }
-  const std::vector<Place> places = data.Places(time.raw_ticks, window);
+  Interval skipped;
+  const std::vector<Place> places = data.Places(time.raw_ticks, window, &skipped);
   Interval gap;
   const bool in_gap = data.GapWithin(window, &gap);
-  if (places.size() == 1 && !in_gap) {
+  if (places.size() == 1 && !in_gap && skipped.width_ns() == 0) {
     set(places[0]);
     if (time.epoch == kNoEpoch) ClipTo(window, &time.host);
     return time;
@@ -317,6 +321,10 @@ DeviceTime Map::Locate(uint64_t raw_ticks, const Window& when) const {
   if (places.empty()) {
     if (data.GapWithin(window, &time.host)) {
       time.ticks = time.raw_ticks;
+      if (skipped.width_ns() > 0) {
+        time.host.lo_ns = std::min(time.host.lo_ns, skipped.lo_ns);
+        time.host.hi_ns = std::max(time.host.hi_ns, skipped.hi_ns);
+      }
       ClipTo(window, &time.host);
     } else {
       // It contradicts what is known. One of both is wrong: from the one to the other.
@@ -343,6 +351,10 @@ DeviceTime Map::Locate(uint64_t raw_ticks, const Window& when) const {
   if (in_gap) {
     hull.lo_ns = std::min(hull.lo_ns, gap.lo_ns);
     hull.hi_ns = std::max(hull.hi_ns, gap.hi_ns);
+  }
+  if (skipped.width_ns() > 0) {
+    hull.lo_ns = std::min(hull.lo_ns, skipped.lo_ns);
+    hull.hi_ns = std::max(hull.hi_ns, skipped.hi_ns);
   }
   time.host = hull;
   ClipTo(window, &time.host);

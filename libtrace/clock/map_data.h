@@ -101,8 +101,10 @@ struct MapData {
   // one without a time.
   Place Locate(uint64_t ticks, int64_t near_ns) const;
   // All places that the window allows, or some if there are many, the first and the last
-  // among them.
-  std::vector<Place> Places(uint64_t ticks, const Window& window) const;
+  // among them. Of curves without end only the nearest are looked at: *skipped is then when
+  // the others were.
+  std::vector<Place> Places(uint64_t ticks, const Window& window,
+                            Interval* skipped = nullptr) const;
   // Times within the window that are between two curves, or beyond one that broke: nothing is
   // known there but order, and the clock may have shown anything, since it may have been changed
   // more than once.

@@ -157,6 +157,7 @@ class Conversion {
     uint64_t last_after = 0, first_before = 0;
     if (!windows_->Losses(device, &last_after, &first_before)) return;
     clock::MapBuilder& builder = decoder_.clocks[device];
+    for (const clock::Window& when : windows_->WhenLost(device)) builder.AddLoss(when);
     const auto wanted = [&](uint32_t of, uint64_t record) {
       return of == device && (record == last_after || record == first_before);
     };

@@ -200,6 +200,24 @@ bool Windows::Losses(uint32_t device, uint64_t* last_after, uint64_t* first_befo
   return true;
 }
 
+std::vector<Window> Windows::WhenLost(uint32_t device) const {
+  constexpr int64_t kMost = 65'536;
+  std::vector<Window> windows;
+  const auto& records = devices_[device].records;
+  for (size_t i = 1; devices_[device].ordered && i < records.size(); ++i) {
+    if (records[i].record - records[i - 1].record <= 1) continue;
+    Window when;
+    when.lo_ns = records[i - 1].lo_ns;
+    when.hi_ns = records[i].hi_ns;
+    // Of many, neighbours are told as one.
+    const bool joined = !windows.empty() && (when.lo_ns <= windows.back().hi_ns ||
+                                             static_cast<int64_t>(windows.size()) >= kMost);
+    if (joined) windows.back().hi_ns = when.hi_ns;
+    if (!joined) windows.push_back(when);
+  }
+  return windows;
+}
+
 Window Windows::OfCounters(uint32_t device, size_t row) const {
   const CounterSamples& samples = model_.devices[device].counters;
   const int64_t near_ns = decoder_.near.counters[device][row];

@@ -37,6 +37,8 @@ class Windows {
   // one that comes right behind lost ones, and the first that is followed by them; and whether
   // there are any.
   bool Losses(uint32_t device, uint64_t* last_after, uint64_t* first_before) const;
+  // When the lost ones were made, in order.
+  std::vector<clock::Window> WhenLost(uint32_t device) const;
 
  private:
   // A device's records in order, with the host times that bound when each was made.

@@ -61,6 +61,11 @@ TEST_CASE("histories that were missed once are not missed again") {
   Check(50272, kHarsh);  // a lost step right before a told one that only a last burst follows
   Check(50373, kHarsh);  // like 50214, and told of no other change of that count
   Check(51576, kHarsh);  // a record of a jump lost before the first sample
+  Check(70403, kHarsh);  // a bracket taken back over a told change of unknown size
+  Check(70539, kHarsh);  // a window that more curves meet than are looked at
+  Check(70602, kHarsh);  // a lost step right before a told one, between samples that show neither
+  Check(70763, kHarsh);  // likewise, right behind it
+  Check(70854, kHarsh);  // a jump lost before the first sample and told changes behind it
   Check(51430, kHarsh);  // a told jump that has no place where only one curve is left
 }
 
