@@ -173,7 +173,7 @@ int BPF_USDT(op_name, __u32 tag, const char *name)
 
 	if (!probed())
 		return 0;
-	record = reserve(sizeof(*record), ACT_HOP_PROCESS, now_ns);
+	record = reserve(sizeof(*record), ACT_HOP_API, now_ns);
 	if (!record)
 		return 0;
 	fill_head(&record->h, now_ns, ACT_OP_NAME, tag);

@@ -39,7 +39,7 @@ enum act_type {
 enum act_hop {
 	ACT_HOP_API = 0,
 	ACT_HOP_DRIVER = 1,
-	ACT_HOP_PROCESS = 2, /* and names */
+	ACT_HOP_PROCESS = 2, /* and names of API calls */
 	ACT_NUM_HOPS,
 };
 

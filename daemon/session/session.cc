@@ -78,7 +78,9 @@ void Session::SendTables() {
     new_processes_.Clear();
   }
   if (new_op_names_.op_names().pid_size() > 0) {
-    output_->Write(&new_op_names_, 0, static_cast<uint32_t>(new_op_names_.op_names().pid_size()));
+    const auto rows = static_cast<uint32_t>(new_op_names_.op_names().pid_size());
+    out_ += rows;
+    output_->Write(&new_op_names_, 0, rows);
     new_op_names_.Clear();
   }
 }
@@ -132,13 +134,13 @@ void Session::Finish(int64_t now_ns) {
     if (device.assembler.lost_parts() == 0) continue;
     lost_parts += device.assembler.lost_parts();
     Loss loss;
-    loss.hop = "session";
+    loss.hop = kSessionHop;
     loss.count = device.assembler.lost_parts();
     loss.device = number;
     OnLoss(loss);
   }
   Flush();
-  hops_.push_back({"session", in_, out_, lost_parts, bad_});
+  hops_.push_back({kSessionHop, in_, out_, lost_parts, bad_});
 }
 
 proto::Packet Session::AccountsPacket(const StopInfo& stop, const std::vector<Hop>& hops,
@@ -196,7 +198,7 @@ std::vector<proto::Packet> Session::Checkpoint(const StopInfo& stop, std::vector
   api_pairer_.Peek(stop.stop_ns, [&](const ApiSpan& span) { api.Add(span); });
   range_pairer_.Peek(stop.stop_ns, [&](const RangeSpan& span) { ranges.Add(span); });
   std::vector<proto::Packet> packets;
-  Hop own = {"session", in_, out_, 0, bad_};
+  Hop own = {kSessionHop, in_, out_, 0, bad_};
   const auto take = [&](auto* batch) {
     if (batch->empty()) return;
     FinishedBatch finished = batch->Take();
@@ -314,6 +316,7 @@ void Session::OnProcessEvent(const ProcessEvent& event) {
 }
 
 void Session::OnOpName(uint32_t pid, uint32_t tag, uint32_t name) {
+  ++in_;
   proto::OpNames* op_names = new_op_names_.mutable_op_names();
   op_names->add_pid(pid);
   op_names->add_tag(tag);

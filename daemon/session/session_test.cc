@@ -272,6 +272,31 @@ TEST_CASE("the books balance whatever comes in") {
   CHECK(books.in == books.out + books.lost + books.bad);
 }
 
+// Each source's accounts end with what it gave to the session.
+TEST_CASE("the session counts each event that a source counts as given, once") {
+  Fixture f;
+  axl_record event = EventRecord();
+  axl_clock_sample sample = {};
+  f.session.OnApiBegin({});
+  f.session.OnApiEnd({});
+  f.session.OnApiCall({}, {});
+  f.session.OnRangePush({});
+  f.session.OnRangePop({});
+  f.session.OnMark({});
+  for (uint32_t tag = 0; tag < 5'000; ++tag) f.session.OnOpName(7, tag, f.session.Intern("op"));
+  f.session.OnHost({});
+  f.session.OnRecord(3, event);
+  f.session.OnCounters(3, {});
+  f.session.OnLatch(3, {});
+  f.session.OnClock(3, sample);
+  f.session.OnProcess(7, 7, 1);
+  f.session.OnProcessEvent({});
+  f.session.Finish(1'000);
+  const Hop books = f.Books();
+  CHECK(books.in == 12 + 5'000);
+  CHECK(books.in == books.out + books.lost + books.bad);
+}
+
 TEST_CASE("accounts carry every hop and the cost") {
   Fixture f;
   f.session.OnHop({"bpf-api", 10, 8, 1, 1});

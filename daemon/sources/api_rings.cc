@@ -309,7 +309,7 @@ Pace ApiRings::Drain(int64_t now_ns) {
 }
 
 Hop ApiRings::Books() const {
-  Hop books = {kHopName, 0, settled_.out, settled_.lost, settled_.bad};
+  Hop books = {kHopName, 0, settled_.out, settled_.lost, settled_.bad, kSessionHop};
   for (const auto& [pid, process] : processes_) {
     for (const Segment& segment : process->segments) {
       books.out += segment.reader.counts().out;

@@ -27,7 +27,7 @@ constexpr TypeInfo kTypes[ACT_NUM_TYPES] = {
     {sizeof(act_range_pop), ACT_HOP_API},
     {sizeof(act_range), ACT_HOP_API},
     {sizeof(act_name), ACT_HOP_PROCESS},
-    {sizeof(act_name), ACT_HOP_PROCESS},
+    {sizeof(act_name), ACT_HOP_API},
     {sizeof(act_host), ACT_HOP_DRIVER},
     {sizeof(act_process), ACT_HOP_PROCESS},
     {sizeof(act_ring), ACT_HOP_PROCESS},

@@ -469,6 +469,8 @@ std::vector<Hop> BpfSource::Hops() {
     Hop books = {kHopNames[hop], totals[hop].seen, impl_->events.out(which), totals[hop].lost,
                  impl_->events.bad(which)};
     const uint64_t told = books.out + books.lost + books.bad;
+    // What tells of processes is the source's own: the session gets what it makes of it.
+    if (which != ACT_HOP_PROCESS) books.into = kSessionHop;
     // While programs run, records wait in the ring; afterwards a difference is an error.
     if (!impl_->links.empty() && books.in > told) books.waiting = books.in - told;
     hops.push_back(std::move(books));

@@ -65,10 +65,10 @@ std::vector<Hop> DeviceSource::Hops() {
       counts.out + counts.dropped - intake_.foreign() - intake_.bad() - intake_.loss_records();
   const std::string ring = kRingHop + device_->name(), queue = kQueueHop + device_->name();
   if (counts.dropped == 0) {
-    return {{ring, out + counts.lost + bad, out - waiting, counts.lost, bad, "", waiting}};
+    return {{ring, out + counts.lost + bad, out - waiting, counts.lost, bad, kSessionHop, waiting}};
   }
   return {{ring, out + counts.lost + bad, out, counts.lost, bad, queue},
-          {queue, out, out - counts.dropped - waiting, counts.dropped, 0, "", waiting}};
+          {queue, out, out - counts.dropped - waiting, counts.dropped, 0, kSessionHop, waiting}};
 }
 
 void DeviceSource::Flush() { intake_.Flush(); }

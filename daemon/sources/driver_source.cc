@@ -96,7 +96,8 @@ std::vector<Hop> DriverSource::Hops() {
       counts.bad_index + counts.bad_sequence - at_start_.bad_index - at_start_.bad_sequence + bad_;
   const uint64_t out = counts.out - at_start_.out - foreign_ - bad_;
   const uint64_t waiting = jobs_.rows() + waits_.rows();
-  return {{kHop + device_->name(), out + Lost() + bad, out - waiting, Lost(), bad, "", waiting}};
+  return {{kHop + device_->name(), out + Lost() + bad, out - waiting, Lost(), bad, kSessionHop,
+           waiting}};
 }
 
 void DriverSource::Flush() {

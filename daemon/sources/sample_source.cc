@@ -99,7 +99,7 @@ Pace SampleSource::Drain(int64_t now_ns) {
 }
 
 std::vector<Hop> SampleSource::Hops() {
-  return {{"samples/" + device_->name(), taken_ + failed_, taken_, 0, failed_}};
+  return {{"samples/" + device_->name(), taken_ + failed_, taken_, 0, failed_, kSessionHop}};
 }
 
 void SampleSource::Stop() {

@@ -75,6 +75,9 @@ struct Loss {
   uint32_t device = 0;
 };
 
+// The hop that takes events from the sources: each counts there once.
+inline constexpr const char* kSessionHop = "session";
+
 // in = out + lost + bad + waiting.
 struct Hop {
   std::string name;

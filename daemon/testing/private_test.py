@@ -37,6 +37,8 @@ def balanced(trace):
     for name, hop in trace["hops"].items():
         assert hop["in"] == hop["out"] + hop["lost"] + hop["bad"], (name, hop)
         equal((name, hop["lost"], hop["bad"]), (name, 0, 0))
+    given = sum(hop["out"] for hop in trace["hops"].values() if hop["into"] == "session")
+    equal(given, trace["hops"]["session"]["in"])
 
 
 @test

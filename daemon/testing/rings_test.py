@@ -34,6 +34,8 @@ def balanced(trace, bad=0):
         assert hop["in"] == hop["out"] + hop["lost"] + hop["bad"], (name, hop)
         equal((name, hop["lost"]), (name, 0))
         assert hop["bad"] <= bad, (name, hop)
+    given = sum(hop["out"] for hop in trace["hops"].values() if hop["into"] == "session")
+    equal(given, trace["hops"]["session"]["in"])
 
 
 def record(name, *arguments, options=(), app=APP):

@@ -152,7 +152,7 @@ class Summary {
     for (const auto& hop : accounts.hops()) {
       result_["hops"][hop.name()] = {
           {"in", hop.in()},   {"out", hop.out()},         {"lost", hop.lost()},
-          {"bad", hop.bad()}, {"waiting", hop.waiting()},
+          {"bad", hop.bad()}, {"waiting", hop.waiting()}, {"into", hop.into()},
       };
     }
     result_["accounts"] = {{"stop_ns", accounts.stop_ns()},

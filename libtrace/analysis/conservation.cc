@@ -12,7 +12,7 @@ namespace acceltrace::analysis {
 namespace {
 
 // The tracer's own accounts: of each hop, and from hop to hop.
-void AccountLaws(const Losses& losses, bool complete, std::vector<Law>* laws) {
+void AccountLaws(const Losses& losses, std::vector<Law>* laws) {
   Tally books("books", "in = out + lost + bad, at every hop of the tracer");
   Tally chain("hops", "what hops gave away = what the next one took");
   std::map<std::string, uint64_t> given;
@@ -23,11 +23,11 @@ void AccountLaws(const Losses& losses, bool complete, std::vector<Law>* laws) {
     });
     if (!hop.into.empty()) given[hop.into] += hop.out;
   }
-  for (const HopUse& hop : losses.hops) {
-    const auto found = given.find(hop.name);
-    if (found == given.end()) continue;
-    chain.Case(found->second, hop.in, [&] {
-      return fmt::format("{}: {} given to it, {} taken", hop.name, found->second, hop.in);
+  for (const auto& [name, events] : given) {
+    uint64_t taken = 0;
+    for (const HopUse& hop : losses.hops) taken += hop.name == name ? hop.in : 0;
+    chain.Case(events, taken, [&, &name = name, &events = events] {
+      return fmt::format("{}: {} given to it, {} taken", name, events, taken);
     });
   }
   if (!losses.has_accounts) {
@@ -35,7 +35,6 @@ void AccountLaws(const Losses& losses, bool complete, std::vector<Law>* laws) {
     chain.Because("the recording has no end: its accounts are missing");
   }
   if (given.empty()) chain.Because("hops do not tell which one takes what they give away");
-  if (!complete) chain.Excuse("events were lost");
   laws->push_back(books.Done());
   laws->push_back(chain.Done());
 }
@@ -53,7 +52,7 @@ std::vector<Law> ComputeConservation(const model::Model& model, const Losses& lo
     CounterLaws(model, coverage, device, complete, &laws);
   }
   laws.push_back(OnceLaw(model));
-  AccountLaws(losses, complete, &laws);
+  AccountLaws(losses, &laws);
   return laws;
 }
 

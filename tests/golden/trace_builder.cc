@@ -270,10 +270,11 @@ void TraceBuilder::AddLoss(const std::string& hop, uint64_t count, int64_t first
 }
 
 void TraceBuilder::AddHop(const std::string& name, uint64_t in, uint64_t out, uint64_t lost,
-                          uint64_t bad) {
+                          uint64_t bad, const std::string& into) {
   proto::Accounts::Hop* hop = accounts_.add_hops();
   hop->set_name(name);
   hop->set_in(in), hop->set_out(out), hop->set_lost(lost), hop->set_bad(bad);
+  hop->set_into(into);
 }
 
 std::string Encode(std::vector<proto::Packet> packets, size_t left_out) {

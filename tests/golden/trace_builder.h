@@ -87,7 +87,8 @@ class TraceBuilder {
   // Counters as they must be given the jobs so far: conservation holds.
   void AddTrueCounters(uint32_t device, int64_t time_ns);
   void AddLoss(const std::string& hop, uint64_t count, int64_t first_ns, int64_t last_ns);
-  void AddHop(const std::string& name, uint64_t in, uint64_t out, uint64_t lost, uint64_t bad);
+  void AddHop(const std::string& name, uint64_t in, uint64_t out, uint64_t lost, uint64_t bad,
+              const std::string& into = "");
 
   // Device ticks at a true host time.
   uint64_t Ticks(uint32_t device, int64_t host_ns) const;
