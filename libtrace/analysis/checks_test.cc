@@ -94,7 +94,7 @@ TEST_CASE("What hops say that they gave and took is compared where they say to w
   const auto chain = [](const std::function<void(TraceBuilder*)>& add) {
     TraceBuilder builder;
     add(&builder);
-    const Checked checked = Check(builder);
+    const Checked checked = Check(std::move(builder));
     for (const Law& law : checked.report.laws) {
       if (law.name == "hops") return law;
     }

@@ -127,8 +127,10 @@ class Conversion {
     for (size_t i = 0; i < jobs.size(); ++i) {
       Constrain(i, SideOf(jobs.device[i], jobs.job[i]), &constraints[jobs.device[i]]);
     }
+    const std::vector<bool> too_many = TellTooMany();
     const DeviceEvents& events = model_.device_events;
     for (size_t i = 0; i < events.size(); ++i) {
+      if (too_many[events.device[i]]) continue;
       clock::Change change;
       change.ticks = events.time.raw_ticks[i];
       change.when = windows_->OfEvent(i);
@@ -148,8 +150,31 @@ class Conversion {
       decoder_.clocks[d].AddConstraints(constraints[d]);
       TellOfLosses(d);
     }
-    if (FitGraph()) return;
-    for (uint32_t d = 0; d < model_.devices.size(); ++d) converters_[d].Fit(decoder_.clocks[d]);
+    const bool any = std::find(too_many.begin(), too_many.end(), true) != too_many.end();
+    if (!any && FitGraph()) return;
+    for (uint32_t d = 0; d < model_.devices.size(); ++d) {
+      if (!too_many[d]) converters_[d].Fit(decoder_.clocks[d]);
+    }
+  }
+
+  // Each change of a clock is looked for in each of its counts. A device that changed it more
+  // often than it was sampled, by far, has a clock of no use. By device.
+  std::vector<bool> TellTooMany() {
+    constexpr uint64_t kFreeChanges = 16'384, kLeastChangeBytes = 512;
+    std::vector<uint64_t> changes(model_.devices.size());
+    const DeviceEvents& events = model_.device_events;
+    for (size_t i = 0; i < events.size(); ++i) {
+      changes[events.device[i]] += events.kind[i] == DeviceEventBatch::KIND_CLOCK ||
+                                   events.kind[i] == DeviceEventBatch::KIND_RESET;
+    }
+    std::vector<bool> too_many(changes.size());
+    for (size_t d = 0; d < changes.size(); ++d) {
+      too_many[d] = changes[d] > kFreeChanges + model_.read.bytes / kLeastChangeBytes;
+      if (!too_many[d]) continue;
+      model_.devices[d].clock_error = "the device tells of " + std::to_string(changes[d]) +
+                                      " changes of its clock, too many to follow";
+    }
+    return too_many;
   }
 
   // Where records were lost, before and after all samples: one of them may have told of the clock.

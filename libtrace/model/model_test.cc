@@ -391,6 +391,33 @@ TEST_CASE("Clock samples beyond what a fit can hold are thinned, and its bounds 
   }
 }
 
+TEST_CASE("A clock that its device changes without end is refused, in a line") {
+  constexpr int kChanges = 40'000;
+  const auto load = [](int changes) {
+    std::vector<proto::Packet> packets = OneJobTrace().Packets();
+    proto::Packet packet;
+    proto::DeviceEventBatch* batch = packet.mutable_device_events();
+    for (int i = 0; i < changes; ++i) {
+      batch->add_kind(proto::DeviceEventBatch::KIND_CLOCK);
+      batch->add_time_ticks_delta(1);
+      batch->add_record_delta(1);
+      batch->add_arg0(1'000'000'000'000);
+      batch->add_arg1(static_cast<uint64_t>(i % 2));
+    }
+    packets.push_back(packet);
+    const std::string bytes = test::Encode(std::move(packets));
+    auto reader = stream::Reader::FromMemory(bytes);
+    REQUIRE(reader.ok());
+    auto model = Load(reader->get());
+    REQUIRE(model.ok());
+    return std::move(model).value();
+  };
+  CHECK(load(10)->devices[0].clock_error.find("changes") == std::string::npos);
+  const auto model = load(kChanges);
+  CHECK_FALSE(model->devices[0].clock.valid());
+  CHECK(model->devices[0].clock_error.find("40000 changes of its clock") != std::string::npos);
+}
+
 TEST_CASE("Losses beyond what anybody reads are told together, none is forgotten") {
   test::TraceBuilder builder;
   builder.AddDevice();
