@@ -93,9 +93,9 @@ std::unique_ptr<model::Model> LoadHistory(const History& history);
 
 struct Verdict {
   uint64_t times = 0, outside = 0, durations = 0, durations_outside = 0;
-  uint64_t open = 0;  // times whose epoch is not known
+  uint64_t open = 0;                       // times whose epoch is not known
   uint64_t long_times = 0, long_open = 0;  // those of clocks that wrap once a second or less often
-  std::string worst;  // the time that is furthest outside
+  std::string worst;                       // the time that is furthest outside
   double worst_ns = 0;
   std::vector<double> widths;  // of times with a known epoch, round trip of their device = 1
 };
