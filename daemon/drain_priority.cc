@@ -8,10 +8,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 
+#include "daemon/give_way.h"
 #include "daemon/sources/host_info.h"
 
 namespace acceltrace::daemon {
@@ -23,44 +25,60 @@ constexpr int64_t kLateNs = 250'000'000;
 // Between the two a ring is worked off in steps, each of which takes the processor for less
 // than a millisecond; above them a device has time left to notice that nobody comes.
 constexpr uint32_t kWatermarkPermille = 250, kLowerPermille = 600, kLiftPermille = 800;
-// How often a ring above its watermark is looked at: the fastest device fills a fifth of one
-// in a millisecond.
-constexpr timespec kAlert = {0, 1'000'000}, kSoon = {0, 200'000}, kLook = {0, 250'000'000};
-constexpr uint32_t kSoonPermille = 550;
+constexpr uint32_t kFullPermille = 1000;
+// How often rings are looked at: in between, and above a watermark, at half of the time in which
+// one would be full enough to lift the recorder.
+constexpr int64_t kLookNs = 250'000'000, kAlertNs = 1'000'000, kSoonNs = 100'000;
+// Of an event that no ring's filling explains (a process that waits for an answer).
+constexpr int64_t kUrgentNs = 5'000'000;
 constexpr int kMostCpus = CPU_SETSIZE;
+constexpr int kLiftedPriority = 1;  // of SCHED_FIFO: below everybody else's
 
 bool ParseInt(std::string_view text, int* value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
   return error == std::errc() && end == text.data() + text.size() && !text.empty();
 }
 
-bool SetPolicy(int tid, bool idle) {
-  const sched_param param = {};
-  return sched_setscheduler(tid, (idle ? SCHED_IDLE : SCHED_OTHER) | SCHED_RESET_ON_FORK, &param) ==
-         0;
+bool SetPolicy(int tid, int policy) {
+  sched_param param = {};
+  if (policy == SCHED_FIFO) param.sched_priority = kLiftedPriority;
+  return sched_setscheduler(tid, policy | SCHED_RESET_ON_FORK, &param) == 0;
 }
 
-// Coming back from SCHED_IDLE needs a right that a daemon may drop: what a resource limit
-// allows stays.
-bool MayComeBack() {
-  constexpr rlim_t kNiceZero = 20;
+bool RaiseLimit(__rlimit_resource resource, rlim_t wanted) {
   rlimit limit = {};
-  if (getrlimit(RLIMIT_NICE, &limit) != 0) return false;
-  if (limit.rlim_cur >= kNiceZero) return true;
-  limit.rlim_cur = kNiceZero;
-  if (limit.rlim_max < kNiceZero) limit.rlim_max = kNiceZero;
-  return setrlimit(RLIMIT_NICE, &limit) == 0;
+  if (getrlimit(resource, &limit) != 0) return false;
+  if (limit.rlim_cur >= wanted) return true;
+  limit.rlim_cur = wanted;
+  limit.rlim_max = std::max(limit.rlim_max, wanted);
+  return setrlimit(resource, &limit) == 0;
+}
+
+// Leaving SCHED_IDLE needs the right to the thread's own nice value, and SCHED_FIFO to its
+// priority. A daemon drops the capability; what a resource limit allows stays.
+bool MayLeaveIdle() {
+  constexpr int kNiceLimit = 20;  // of a nice value of 0; getrlimit(2)
+  const auto nice_limit = static_cast<rlim_t>(kNiceLimit - getpriority(PRIO_PROCESS, 0));
+  return RaiseLimit(RLIMIT_NICE, nice_limit) && RaiseLimit(RLIMIT_RTPRIO, kLiftedPriority);
+}
+
+// From SCHED_IDLE to SCHED_FIFO and back, by the thread itself: a filter of system calls may refuse
+// what the limits allow.
+bool TryIdle() {
+  return SetPolicy(0, SCHED_FIFO) && SetPolicy(0, SCHED_IDLE) && SetPolicy(0, SCHED_FIFO) &&
+         SetPolicy(0, SCHED_IDLE);
 }
 
 }  // namespace
 
 Result<Priority> ParsePriority(const std::string& text) {
   Priority priority;
-  priority.idle = text == "idle";
-  if (priority.idle) return priority;
+  priority.required = text == "idle";
+  if (priority.required || text == "auto") return priority;
+  priority.idle = false;
   if (text == "normal") return priority;
   if (!ParseInt(text, &priority.nice) || priority.nice < -20 || priority.nice > 19) {
-    return Status::Error("not idle, normal or a nice value from -20 to 19");
+    return Status::Error("not auto, idle, normal or a nice value from -20 to 19");
   }
   return priority;
 }
@@ -105,16 +123,23 @@ Result<std::unique_ptr<DrainPriority>> DrainPriority::Apply(const Priority& prio
     }
     return self;
   }
-  if (!MayComeBack() || !self->event_.valid()) {
-    *warning = "records at ordinary priority: no right to leave SCHED_IDLE again when a ring fills";
+  // A thread inherits what counts against it: one that was made by a thread of SCHED_IDLE would
+  // come last for long.
+  self->lifted_ = true;
+  self->watcher_ = std::thread([watched = self.get()] { watched->Watch(); });
+  if (!MayLeaveIdle() || !self->event_.valid() || !TryIdle()) {
+    self->EndWatch();
+    SetPolicy(0, SCHED_OTHER);
+    if (priority.required) {
+      *warning =
+          "records at ordinary priority: no right to leave SCHED_IDLE for SCHED_FIFO when a ring "
+          "fills (RLIMIT_NICE, RLIMIT_RTPRIO)";
+    }
     return self;
   }
-  if (!SetPolicy(self->tid_, true)) {
-    *warning = std::string("records at ordinary priority: SCHED_IDLE: ") + strerror(errno);
-    return self;
-  }
-  DrainPriority* watched = self.get();
-  self->watcher_ = std::thread([watched] { watched->Watch(); });
+  gives_way = true;
+  self->lifted_ = false;
+  self->Poke();
   return self;
 }
 
@@ -123,65 +148,93 @@ DrainPriority::DrainPriority(Wakes wakes)
       tid_(static_cast<int>(syscall(SYS_gettid))),
       event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-DrainPriority::~DrainPriority() {
-  if (!watcher_.joinable()) return;
-  stop_ = true;
+// The watcher looks again.
+void DrainPriority::Poke() {
   const uint64_t one = 1;
   (void)!write(event_.get(), &one, sizeof(one));
+}
+
+void DrainPriority::EndWatch() {
+  stop_ = true;
+  Poke();
   watcher_.join();
-  SetPolicy(tid_, false);
+}
+
+DrainPriority::~DrainPriority() {
+  if (!watcher_.joinable()) return;
+  EndWatch();
+  SetPolicy(tid_, SCHED_OTHER);
+  gives_way = false;
 }
 
 void DrainPriority::SetIdle(bool idle) {
   if (lifted_.exchange(!idle) == !idle) return;
-  SetPolicy(tid_, idle);
+  SetPolicy(tid_, idle ? SCHED_IDLE : SCHED_FIFO);
   if (!idle) {
     ++lifts_;
     return;
   }
-  const uint64_t one = 1;
-  (void)!write(event_.get(), &one, sizeof(one));
+  Poke();
 }
 
 void DrainPriority::CaughtUp(int64_t due_ns) {
+  ++polls_;
   due_ns_ = due_ns;
   if (watcher_.joinable()) SetIdle(true);
 }
 
 // There is more to do for long where much comes in: that it came out of the narrow is enough.
 void DrainPriority::Working(int64_t now_ns, uint32_t fill_permille) {
+  ++polls_;
   due_ns_ = now_ns;
   if (lifted_ && !late_ && fill_permille < kLowerPermille) SetIdle(true);
 }
 
-bool DrainPriority::MustLift(bool urgent, uint32_t fill_permille) {
+DrainPriority::Look DrainPriority::LookAt(const Look& before, bool urgent) {
+  Look look;
+  look.at_ns = MonotonicNs();
+  look.fill_permille = wakes_.fill();
+  look.alert = look.fill_permille >= kWatermarkPermille;
+  look.polls = polls_;
+  look.urgent_ns = urgent ? look.at_ns : before.polls == look.polls ? before.urgent_ns : 0;
   const int64_t due_ns = due_ns_;
-  late_ = due_ns != INT64_MAX && MonotonicNs() > due_ns + kLateNs;
-  return late_ || urgent || fill_permille >= kLiftPermille;
+  late_ = due_ns != INT64_MAX && look.at_ns > due_ns + kLateNs;
+  const bool forgotten =
+      look.urgent_ns != 0 && (!look.alert || look.at_ns - look.urgent_ns > kUrgentNs);
+  // At the pace of the last two looks it might be too late at the next but one.
+  const uint32_t grown =
+      before.alert ? look.fill_permille - std::min(before.fill_permille, look.fill_permille) : 0;
+  look.lift = late_ || forgotten || look.fill_permille >= kLiftPermille ||
+              look.fill_permille + 2 * grown >= kFullPermille;
+  look.next_ns = look.alert ? kAlertNs : kLookNs;
+  if (look.alert && look.fill_permille >= kFullPermille / 2 && !before.alert) {
+    look.next_ns = kSoonNs;
+  } else if (grown > 0 && !look.lift) {
+    const int64_t left_ns = (look.at_ns - before.at_ns) *
+                            static_cast<int64_t>(kLiftPermille - look.fill_permille) / grown;
+    look.next_ns = std::clamp(left_ns / 2, kSoonNs, kAlertNs);
+  }
+  return look;
 }
 
 void DrainPriority::Watch() {
-  SetPolicy(static_cast<int>(syscall(SYS_gettid)), false);
-  bool alert = false;
-  uint32_t fill_permille = 0;
+  Look look;
   while (!stop_) {
     // While the thread is lifted there is nothing to wait for but its being done.
     pollfd fds[] = {{event_.get(), POLLIN, 0},
-                    {lifted_ || alert ? -1 : wakes_.watermark_fd, POLLIN, 0},
+                    {lifted_ || look.alert ? -1 : wakes_.watermark_fd, POLLIN, 0},
                     {lifted_ ? -1 : wakes_.urgent_fd, POLLIN, 0}};
-    const timespec* look = !alert ? &kLook : fill_permille < kSoonPermille ? &kAlert : &kSoon;
-    if (ppoll(fds, 3, look, nullptr) < 0 && errno != EINTR) return;
+    const timespec pause = {0, look.next_ns};
+    if (ppoll(fds, 3, &pause, nullptr) < 0 && errno != EINTR) return;
     uint64_t count;
     if (fds[0].revents != 0) (void)!read(event_.get(), &count, sizeof(count));
     epoll_event edge;
     const bool urgent =
         (fds[2].revents & POLLIN) != 0 && epoll_wait(wakes_.urgent_fd, &edge, 1, 0) > 0;
     if (lifted_) continue;
-    const bool watermark = (fds[1].revents & POLLIN) != 0;
-    fill_permille = watermark || alert ? wakes_.fill() : 0;
-    alert = fill_permille >= kWatermarkPermille;
-    if (MustLift(urgent, fill_permille)) {
-      alert = false;
+    look = LookAt(look, urgent);
+    if (look.lift) {
+      look = {};
       SetIdle(false);
     }
   }

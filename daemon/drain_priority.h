@@ -6,8 +6,9 @@
 // A thread of SCHED_IDLE is preempted at once by whatever it records. A second one, of
 // ordinary priority, sleeps until a ring is filled to its watermark. The recorder has been woken
 // by that, too, and may find time enough by itself, so the second looks on until either the ring
-// is almost full or the recorder is overdue, and then lifts the first to ordinary priority until
-// there is room again.
+// is almost full or the recorder is overdue, and then lifts the first until there is room again.
+// Lifted, it is a thread of SCHED_FIFO: time spent in SCHED_IDLE counts some 300 times for the
+// fair scheduler, so that an ordinary one would come last for long on a busy processor.
 #ifndef DAEMON_DRAIN_PRIORITY_H_
 #define DAEMON_DRAIN_PRIORITY_H_
 
@@ -26,9 +27,10 @@
 
 namespace acceltrace::daemon {
 
-// idle, normal, or a nice value from -20 to 19.
+// auto, idle, normal, or a nice value from -20 to 19.
 struct Priority {
-  bool idle = false;
+  bool idle = true;
+  bool required = false;  // else ordinary, without a word, where idle cannot be had
   int nice = 0;
 };
 Result<Priority> ParsePriority(const std::string& text);
@@ -43,13 +45,13 @@ class DrainPriority {
 
   // What the recorder is woken by; all of it outlives this.
   struct Wakes {
-    int watermark_fd = -1;  // readable while a ring whose filling can be told is at its watermark
-    int urgent_fd = -1;     // epoll: an event when another ring is
+    int watermark_fd = -1;  // readable while a ring is at its watermark
+    int urgent_fd = -1;     // epoll: an event when another ring is, or an answer is waited for
     Fill fill;
   };
 
   // For the calling thread. Errors: no such processor; no permission. Where a thread could not
-  // come back from SCHED_IDLE it stays as it is, and *warning says so.
+  // come back from SCHED_IDLE it stays as it is, and *warning says so if that was required.
   static Result<std::unique_ptr<DrainPriority>> Apply(const Priority& priority,
                                                       const std::vector<int>& cpus, Wakes wakes,
                                                       std::string* warning);
@@ -60,13 +62,27 @@ class DrainPriority {
   // It has more to do; fill_permille: how full the fullest ring was.
   void Working(int64_t now_ns, uint32_t fill_permille);
 
+  // Works in idle time, unless it is lifted just now.
+  bool idle() const { return watcher_.joinable(); }
+
   // How often it had to be lifted.
   uint64_t lifts() const { return lifts_; }
 
  private:
   explicit DrainPriority(Wakes wakes);
+  // What the watcher knows.
+  struct Look {
+    int64_t at_ns = 0, next_ns = 250'000'000;  // next_ns: from now
+    uint32_t fill_permille = 0;
+    bool alert = false;     // above a watermark
+    int64_t urgent_ns = 0;  // when something happened that the recorder did not look at since
+    uint64_t polls = 0;
+    bool lift = false;
+  };
+  Look LookAt(const Look& before, bool urgent);
+  void Poke();
+  void EndWatch();
   void Watch();
-  bool MustLift(bool urgent, uint32_t fill_permille);
   void SetIdle(bool idle);
 
   Wakes wakes_;
@@ -75,7 +91,7 @@ class DrainPriority {
   std::atomic<bool> stop_ = false, lifted_ = false;
   std::atomic<bool> late_ = false;  // lifted because it was overdue
   std::atomic<int64_t> due_ns_ = INT64_MAX;
-  std::atomic<uint64_t> lifts_ = 0;
+  std::atomic<uint64_t> lifts_ = 0, polls_ = 0;
   std::thread watcher_;
 };
 

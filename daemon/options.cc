@@ -174,7 +174,7 @@ const char kUsage[] =
     "[1ms]\n"
     "  --overhead full|low   low: the driver's events of a job's begin and end only, no counter\n"
     "                        samples, the daemon wakes up rarely [full]\n"
-    "  --priority P          recorder's: normal, idle or a nice value [normal]\n"
+    "  --priority P          recorder's: auto, idle, normal or a nice value [auto]\n"
     "  --cpu LIST            processors it runs on, such as 0,2-3 [all]\n"
     "  --ring SIZE           flight recorder: keep the last SIZE bytes in memory\n"
     "  --live-socket PATH    live readers may connect here [none]\n"

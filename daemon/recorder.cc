@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/bpf/records.h"
+#include "daemon/give_way.h"
 #include "daemon/sources/axl_device.h"
 #include "daemon/sources/clock_watch.h"
 #include "daemon/sources/device_description.h"
@@ -32,6 +33,7 @@ constexpr int64_t kLightPauseNs = 1'000'000'000;
 constexpr int kMaxWakeEvents = 8;
 constexpr uint32_t kBusyPermille = 500;
 constexpr uint32_t kIdlePermille = 300;
+constexpr uint32_t kIdleBusyPermille = 60;  // of a recorder that works in idle time
 // A snapshot waits for the sources to be drained so often: more than their buffers hold.
 constexpr int kMaxSnapshotDrains = 1000;
 // What a crash may cost.
@@ -168,6 +170,7 @@ Status Recorder::Attach(const RecordOptions& options) {
     auto source = std::make_unique<BpfSource>(std::move(bpf), &session_);
     if (Status status = source->Start(); !status.ok()) return status;
     WakeOn(source->wake_fd(), EPOLLIN | EPOLLET, urgent_fd_.get());
+    fills_.push_back([rings = source.get()] { return rings->fill_permille(); });
     bpf_ = std::move(source);
   }
   for (const auto& device : devices) {
@@ -244,6 +247,7 @@ Pace Recorder::DrainSources(int64_t now_ns) {
   Pace all;
   const auto drain = [&](Source* source) {
     const Pace pace = source->Drain(now_ns);
+    GiveWay();
     all.fill_permille = std::max(all.fill_permille, pace.fill_permille);
     all.next_ns = std::min(all.next_ns, pace.next_ns);
   };
@@ -335,16 +339,13 @@ void Recorder::WakeOn(int fd, uint32_t events, int kind_fd) {
 }
 
 int64_t Recorder::Poll() {
+  GiveWay();
   const WorkLog::Stretch stretch(&work_log_);
   epoll_event events[kMaxWakeEvents];
   (void)epoll_wait(wake_fd_.get(), events, kMaxWakeEvents, 0);  // takes the edges
   const int64_t now_ns = MonotonicNs();
   const Pace pace = DrainSources(now_ns);
-  if (pace.fill_permille > kBusyPermille) {
-    pause_ns_ = std::max(pause_ns_ / 2, kMinPauseNs);
-  } else if (pace.fill_permille < kIdlePermille) {
-    pause_ns_ = std::min(pause_ns_ * 2, max_pause_ns_);
-  }
+  Adapt(now_ns, pace);
   if (now_ns - last_flush_ns_ >= kFlushNs) {
     last_flush_ns_ = now_ns;
     FlushSources();
@@ -353,6 +354,7 @@ int64_t Recorder::Poll() {
   }
   router_.live().Pump();
   // At once only while a flood is worked off; never busy on behalf of a clock.
+  caught_up_ns_ = 0;
   if (pace.next_ns == now_ns) {
     if (priority_ != nullptr) priority_->Working(now_ns, pace.fill_permille);
     return 0;
@@ -360,7 +362,23 @@ int64_t Recorder::Poll() {
   const int64_t tick_ns = NextMultiple(now_ns + kMinPauseNs, pause_ns_);
   const int64_t pause_ns = std::max(std::min(pace.next_ns, tick_ns) - now_ns, kMinPauseNs);
   if (priority_ != nullptr) priority_->CaughtUp(now_ns + pause_ns);
+  caught_up_ns_ = now_ns;
   return pause_ns;
+}
+
+// In idle time work costs nobody anything, and idle time that was not used is not there when a
+// ring is full: the rings are kept almost empty.
+void Recorder::Adapt(int64_t now_ns, const Pace& pace) {
+  const bool idle = priority_ != nullptr && priority_->idle();
+  if (pace.fill_permille > (idle ? kIdleBusyPermille : kBusyPermille)) {
+    pause_ns_ = std::max(pause_ns_ / 2, kMinPauseNs);
+    if (idle && caught_up_ns_ != 0) {
+      const int64_t wanted_ns = (now_ns - caught_up_ns_) * kIdleBusyPermille / pace.fill_permille;
+      pause_ns_ = std::clamp(wanted_ns, kMinPauseNs, pause_ns_);
+    }
+  } else if (pace.fill_permille < (idle ? kIdleBusyPermille / 2 : kIdlePermille)) {
+    pause_ns_ = std::min(pause_ns_ * 2, max_pause_ns_);
+  }
 }
 
 Summary Recorder::Stop(const std::string& reason, int32_t command_status) {

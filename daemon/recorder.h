@@ -76,6 +76,7 @@ class Recorder {
   // kind_fd: watermark_fd_ or urgent_fd_.
   void WakeOn(int fd, uint32_t events, int kind_fd);
   Pace DrainSources(int64_t now_ns);
+  void Adapt(int64_t now_ns, const Pace& pace);
   std::vector<Hop> SourceHops();
   uint32_t FillPermille() const;
   bool OpenDriverRings();
@@ -104,6 +105,7 @@ class Recorder {
   bool light_ = false;
   int64_t max_pause_ns_ = 0;
   int64_t pause_ns_ = 0;
+  int64_t caught_up_ns_ = 0;  // 0: there was more to do the last time
   int64_t last_flush_ns_ = 0;
   WorkLog work_log_;
   Measured wake_;  // what waking this takes

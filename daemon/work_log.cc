@@ -9,7 +9,8 @@
 
 namespace acceltrace::daemon {
 
-void WorkLog::Add(int64_t begin_ns, int64_t end_ns, uint64_t cpu_ns, uint32_t cpu) {
+void WorkLog::Add(int64_t begin_ns, int64_t end_ns, uint64_t cpu_ns, uint32_t cpu,
+                  uint32_t wakes) {
   // CPU time that was spent on the way here belongs to this stretch too.
   const auto spent_ns = static_cast<int64_t>(std::min<uint64_t>(cpu_ns, INT64_MAX / 4));
   begin_ns = std::min(begin_ns, end_ns - spent_ns);
@@ -17,7 +18,7 @@ void WorkLog::Add(int64_t begin_ns, int64_t end_ns, uint64_t cpu_ns, uint32_t cp
     Row& last = rows_.back();
     begin_ns = std::max(begin_ns, last.end_ns);
     if (begin_ns - last.end_ns <= join_ns_ && last.cpu == cpu) {
-      last.wakes += begin_ns - last.end_ns > kJoinNs;
+      last.wakes += begin_ns - last.end_ns > kJoinNs ? wakes : 0;
       last.end_ns = std::max(last.end_ns, end_ns);
       last.cpu_ns += cpu_ns;
       return;
@@ -25,7 +26,7 @@ void WorkLog::Add(int64_t begin_ns, int64_t end_ns, uint64_t cpu_ns, uint32_t cp
   }
   if (end_ns <= begin_ns) return;
   if (rows_.size() >= kMaxRows) Halve();
-  rows_.push_back({begin_ns, end_ns, cpu_ns, cpu, 1});
+  rows_.push_back({begin_ns, end_ns, cpu_ns, cpu, wakes});
 }
 
 // Every second row takes in its neighbour, whatever CPU that ran on, and what comes is
@@ -59,14 +60,26 @@ void WorkLog::Write(proto::Accounts* accounts) const {
 
 WorkLog::Stretch::Stretch(WorkLog* log) : log_(log), begin_ns_(MonotonicNs()) {
   if (log_->last_cpu_ns_ == 0) log_->last_cpu_ns_ = ThreadCpuNs();
+  give_way_observer = this;
+}
+
+void WorkLog::Stretch::OnGaveWay(int64_t begin_ns, int64_t end_ns) {
+  Add(begin_ns);
+  begin_ns_ = end_ns;
+  wakes_ = 0;
+}
+
+void WorkLog::Stretch::Add(int64_t end_ns) {
+  const uint64_t cpu_ns = ThreadCpuNs();
+  const int cpu = sched_getcpu();
+  log_->Add(begin_ns_, end_ns, cpu_ns - log_->last_cpu_ns_, cpu < 0 ? 0 : static_cast<uint32_t>(cpu),
+            wakes_);
+  log_->last_cpu_ns_ = cpu_ns;
 }
 
 WorkLog::Stretch::~Stretch() {
-  const uint64_t cpu_ns = ThreadCpuNs();
-  const int cpu = sched_getcpu();
-  log_->Add(begin_ns_, MonotonicNs(), cpu_ns - log_->last_cpu_ns_,
-            cpu < 0 ? 0 : static_cast<uint32_t>(cpu));
-  log_->last_cpu_ns_ = cpu_ns;
+  give_way_observer = nullptr;
+  Add(MonotonicNs());
 }
 
 }  // namespace acceltrace::daemon

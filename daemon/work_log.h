@@ -9,14 +9,16 @@
 #include <cstdint>
 #include <vector>
 
+#include "daemon/give_way.h"
 #include "libtrace/proto/trace.pb.h"
 
 namespace acceltrace::daemon {
 
 class WorkLog {
  public:
-  // [begin_ns, end_ns) on one CPU, cpu_ns of CPU time since the stretch before; in order.
-  void Add(int64_t begin_ns, int64_t end_ns, uint64_t cpu_ns, uint32_t cpu);
+  // [begin_ns, end_ns) on one CPU, cpu_ns of CPU time since the stretch before; in order. wakes: 0
+  // if it only goes on after it gave way.
+  void Add(int64_t begin_ns, int64_t end_ns, uint64_t cpu_ns, uint32_t cpu, uint32_t wakes = 1);
 
   void Write(proto::Accounts* accounts) const;
   size_t size() const { return rows_.size(); }
@@ -25,17 +27,20 @@ class WorkLog {
   // Work that goes on after so short a pause is one stretch.
   static constexpr int64_t kJoinNs = 5'000;
 
-  // The calling thread works from here to the end of the scope.
-  class Stretch {
+  // The calling thread works from here to the end of the scope, but for when it gives way.
+  class Stretch final : public GiveWayObserver {
    public:
     explicit Stretch(WorkLog* log);
     ~Stretch();
+    void OnGaveWay(int64_t begin_ns, int64_t end_ns) override;
     Stretch(const Stretch&) = delete;
     Stretch& operator=(const Stretch&) = delete;
 
    private:
+    void Add(int64_t end_ns);
     WorkLog* log_;
     int64_t begin_ns_;
+    uint32_t wakes_ = 1;
   };
 
  private:

@@ -178,10 +178,10 @@ static noinline void axl_driver_ring_try_job(struct axl_driver_ring *ring,
 static noinline void axl_driver_ring_try_wait(struct axl_driver_ring *ring,
 					      struct axl_driver_ring_trial *t)
 {
-	u64 wait_ns = ktime_get_mono_fast_ns();
+	u64 wake_ns = axl_anchor_ns(&t->hwq.anchor, axl_stamp());
 
-	axl_driver_ring_wait(ring, &t->hwq, 0, &t->wait, 0, 0, 0, wait_ns,
-			     axl_anchor_ns(&t->hwq.anchor, axl_stamp()));
+	/* Waiting reads the clock anyhow. */
+	axl_driver_ring_wait(ring, &t->hwq, 0, &t->wait, 0, 0, 0, wake_ns, wake_ns);
 }
 
 /*

@@ -339,7 +339,7 @@ TRACE_EVENT(axl_wait,
 
 /*
  * The waiter goes on; status 0xffffffff when it gave up before the job was done. It began
- * to wait at wait_ns (CLOCK_MONOTONIC), 0 when the tracepoint was off then.
+ * to wait at wait_ns (CLOCK_MONOTONIC); when there was nothing to wait for, no later than this.
  */
 TRACE_EVENT(axl_wake,
 	TP_PROTO(AXL_JOB_PROTO, u64 wait_correlation, u32 status, u64 wait_ns),

@@ -37,7 +37,8 @@ static void axl_wait_poll(struct axl_queue *q)
 		atomic64_add(done, &q->ctx->axl->stats[AXL_STAT_POLLED_COMPLETIONS]);
 }
 
-static int axl_wait_for(struct axl_queue *q, u64 seq, s64 deadline_ns)
+/* *wait_ns: the time when it began, if there was something to wait for. */
+static int axl_wait_for(struct axl_queue *q, u64 seq, s64 deadline_ns, u64 *wait_ns)
 {
 	struct axl_device *axl = q->ctx->axl;
 	DEFINE_WAIT(entry);
@@ -47,6 +48,8 @@ static int axl_wait_for(struct axl_queue *q, u64 seq, s64 deadline_ns)
 		ktime_t now = ktime_get();
 		ktime_t until = ktime_add_ns(now, AXL_POLL_NS);
 
+		if (!*wait_ns)
+			*wait_ns = ktime_to_ns(now);
 		if (READ_ONCE(axl->closed)) {
 			ret = -ENODEV;
 			break;
@@ -94,10 +97,8 @@ int axl_ioctl_wait(struct axl_ucmd *ucmd)
 	if (cmd->sequence > READ_ONCE(q->submitted))
 		goto put;
 
-	if (trace_axl_wake_enabled() || axl_driver_ring_on())
-		wait_ns = ktime_get_mono_fast_ns();
 	trace_axl_wait(ctx->axl->index, ctx->hw, q->hwq->id, cmd->sequence, cmd->correlation);
-	ret = axl_wait_for(q, cmd->sequence, cmd->deadline_ns);
+	ret = axl_wait_for(q, cmd->sequence, cmd->deadline_ns, &wait_ns);
 	if (!ret) {
 		struct axl_job *job = &q->jobs[cmd->sequence & (AXL_SQ_ENTRIES - 1)];
 
@@ -116,12 +117,15 @@ int axl_ioctl_wait(struct axl_ucmd *ucmd)
 			ret = -EIO;
 	}
 	status = ret && ret != -EIO ? ~0u : cmd->status;
+	if (axl_driver_ring_on() && !wake_ns)
+		wake_ns = ktime_get_mono_fast_ns();
+	if (!wait_ns && (trace_axl_wake_enabled() || axl_driver_ring_on()))
+		wait_ns = wake_ns ? wake_ns : ktime_get_mono_fast_ns();
 	trace_axl_wake(ctx->axl->index, ctx->hw, q->hwq->id, job_id, cmd->sequence, correlation,
 		       cmd->correlation, status, wait_ns);
 	if (axl_driver_ring_on())
 		axl_driver_ring_wait(&ctx->axl->driver_ring, q->hwq, ctx->hw, cmd, job_id,
-				     correlation, status, wait_ns,
-				     wake_ns ? wake_ns : ktime_get_mono_fast_ns());
+				     correlation, status, wait_ns, wake_ns);
 put:
 	axl_ctx_put(ctx);
 	return ret;

@@ -138,7 +138,7 @@ void ReadStart(Members* members, Command* command) {
     if (parsed.ok() && parsed->nice >= 0) {
       record.priority = *parsed;
     } else {
-      members->Fail("priority", "is not idle, normal or a nice value from 0 to 19");
+      members->Fail("priority", "is not auto, idle, normal or a nice value from 0 to 19");
     }
   }
   if (!cpu.empty()) {

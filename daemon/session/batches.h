@@ -12,10 +12,12 @@
 #include <array>
 #include <bitset>
 #include <cstdint>
+#include <memory>
 
 #include "daemon/session/spans.h"
 #include "daemon/sources/source.h"
 #include "libtrace/proto/trace.pb.h"
+#include "libtrace/stream/block_writer.h"
 #include "libtrace/stream/columns.h"
 
 namespace acceltrace::daemon {
@@ -54,13 +56,25 @@ class Batch {
   FinishedBatch current_;
 };
 
+// Straight into a block: there may be a million calls a second.
 class ApiBatch : public Batch {
  public:
+  ApiBatch() : c_(new Columns) {}
+
   void Add(const ApiSpan& span);
+  bool full() const { return rows() == kRows; }
   FinishedBatch Take();
 
  private:
-  DeltaEncoder begin_, correlation_;
+  static constexpr size_t kRows = 1024, kRoom = kRows + 8;  // room for a vector unit to go beyond
+  struct Columns {
+    uint64_t begin[kRoom], duration[kRoom], correlation[kRoom], bytes[kRoom];
+    uint32_t pid[kRoom], tid[kRoom], name[kRoom], stream[kRoom], result[kRoom], open[kRoom];
+    uint32_t began_before[kRoom];
+  };
+
+  std::unique_ptr<Columns> c_;
+  stream::BlockWriter writer_;
 };
 
 class RangeBatch : public Batch {

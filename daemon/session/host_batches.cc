@@ -5,25 +5,44 @@
 
 namespace acceltrace::daemon {
 
+using proto::Block;
+
 void ApiBatch::Add(const ApiSpan& span) {
-  proto::ApiBatch* api = packet().mutable_api();
-  begin_.Append(span.begin.time_ns, api->mutable_begin_ns_delta());
-  api->add_duration_ns(static_cast<uint64_t>(span.end_ns - span.begin.time_ns));
-  api->add_pid(span.begin.pid);
-  api->add_tid(span.begin.tid);
-  api->add_name(span.begin.name);
-  correlation_.Append(span.begin.correlation, api->mutable_correlation_delta());
-  api->add_bytes(span.begin.bytes);
-  api->add_stream(span.begin.stream);
-  api->add_result(span.result);
-  api->add_open(span.open ? 1 : 0);
-  api->add_began_before(span.began_before ? 1 : 0);
+  Columns& c = *c_;
+  const size_t row = rows();
+  c.begin[row] = static_cast<uint64_t>(span.begin.time_ns);
+  c.duration[row] = static_cast<uint64_t>(span.end_ns - span.begin.time_ns);
+  c.correlation[row] = span.begin.correlation;
+  c.bytes[row] = span.begin.bytes;
+  c.pid[row] = span.begin.pid;
+  c.tid[row] = span.begin.tid;
+  c.name[row] = span.begin.name;
+  c.stream[row] = span.begin.stream;
+  c.result[row] = static_cast<uint32_t>(span.result);
+  c.open[row] = span.open;
+  c.began_before[row] = span.began_before;
   Count(span.begin.time_ns, span.open || span.began_before ? 1 : 2);
 }
 
 FinishedBatch ApiBatch::Take() {
-  begin_ = {};
-  correlation_ = {};
+  Columns& c = *c_;
+  proto::Block* block = packet().mutable_block();
+  block->set_table(Block::TABLE_API_CALLS);
+  block->set_first(*std::min_element(c.begin, c.begin + rows()));
+  block->set_last(*std::max_element(c.begin, c.begin + rows()));
+  writer_.Begin(block, rows());
+  writer_.Delta(Block::COLUMN_BEGIN_NS, c.begin);
+  writer_.Wide(Block::COLUMN_DURATION_NS, c.duration);
+  writer_.Narrow(Block::COLUMN_PID, c.pid);
+  writer_.Narrow(Block::COLUMN_TID, c.tid);
+  writer_.Narrow(Block::COLUMN_NAME, c.name);
+  writer_.Delta(Block::COLUMN_CORRELATION, c.correlation);
+  writer_.Wide(Block::COLUMN_BYTES, c.bytes);
+  writer_.Narrow(Block::COLUMN_STREAM, c.stream);
+  writer_.Narrow(Block::COLUMN_RESULT, c.result);
+  writer_.Narrow(Block::COLUMN_OPEN, c.open);
+  writer_.Narrow(Block::COLUMN_BEGAN_BEFORE, c.began_before);
+  writer_.Finish();
   return TakeCurrent();
 }
 

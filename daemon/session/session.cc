@@ -17,7 +17,7 @@ constexpr size_t kMaxStringBytes = 4096;
 // At which hop the events of a kind are counted.
 constexpr struct {
   std::string_view kind, hop;
-} kEventHops[] = {{"shared-memory", "api-ring"}, {"usdt", "bpf-api"}, {"tracepoint", "bpf-driver"}};
+} kEventHops[] = {{"usdt", "bpf-api"}, {"tracepoint", "bpf-driver"}};
 
 uint64_t EventsAt(const std::vector<Hop>& hops, std::string_view kind) {
   uint64_t events = 0;
@@ -35,7 +35,7 @@ Session::Session(PacketOutput* output)
     : output_(output),
       api_pairer_([this](const ApiSpan& span) {
         api_.Add(span);
-        SendIfFull(&api_);
+        if (api_.full()) Send(&api_);
       }),
       range_pairer_([this](const RangeSpan& span) {
         ranges_.Add(span);
@@ -195,8 +195,6 @@ void Session::WriteAccounts(const StopInfo& stop, const proto::Accounts& cost) {
 std::vector<proto::Packet> Session::Checkpoint(const StopInfo& stop, std::vector<Hop> sources) {
   ApiBatch api;
   RangeBatch ranges;
-  api_pairer_.Peek(stop.stop_ns, [&](const ApiSpan& span) { api.Add(span); });
-  range_pairer_.Peek(stop.stop_ns, [&](const RangeSpan& span) { ranges.Add(span); });
   std::vector<proto::Packet> packets;
   Hop own = {kSessionHop, in_, out_, 0, bad_};
   const auto take = [&](auto* batch) {
@@ -205,6 +203,11 @@ std::vector<proto::Packet> Session::Checkpoint(const StopInfo& stop, std::vector
     own.out += finished.weight;
     packets.push_back(std::move(finished.packet));
   };
+  api_pairer_.Peek(stop.stop_ns, [&](const ApiSpan& span) {
+    api.Add(span);
+    if (api.full()) take(&api);
+  });
+  range_pairer_.Peek(stop.stop_ns, [&](const RangeSpan& span) { ranges.Add(span); });
   take(&api);
   take(&ranges);
   for (const auto& [number, device] : devices_) own.lost += device.assembler.lost_parts();
@@ -342,7 +345,7 @@ void Session::OnApiCall(const ApiBegin& begin, const ApiEnd& end) {
   span.result = end.result;
   span.closed = true;
   api_.Add(span);
-  SendIfFull(&api_);
+  if (api_.full()) Send(&api_);
 }
 
 void Session::OnRangePush(const RangePush& event) {

@@ -3,6 +3,7 @@
 
 #include "daemon/testing/collecting.h"
 #include "daemon/testing/records.h"
+#include "libtrace/stream/block.h"
 #include "libtrace/stream/columns.h"
 #include "tests/catch.h"
 
@@ -63,10 +64,63 @@ TEST_CASE("strings precede the first batch that uses them") {
   f.session.Flush();
   REQUIRE(f.output.packets.size() == 4);
   CHECK(f.output.packets[2].strings().value(0) == "axlMalloc");
-  const proto::ApiBatch& api = f.output.packets[3].api();
+  proto::Packet packet;
+  REQUIRE(stream::UnpackBlock(f.output.packets[3].block(), &packet).ok());
+  const proto::ApiBatch& api = packet.api();
   CHECK(api.begin_ns_delta(0) == 100);
   CHECK(api.duration_ns(0) == 50);
   CHECK(api.name(0) == begin.name);
+}
+
+TEST_CASE("calls go out in blocks, each as it was") {
+  Fixture f;
+  constexpr int kCalls = 2500;
+  for (int i = 0; i < kCalls; ++i) {
+    ApiBegin begin;
+    begin.time_ns = 1000 + 10 * i;
+    begin.pid = 7;
+    begin.tid = 7 + i % 3;
+    begin.name = 1 + i % 5;
+    begin.stream = i % 4;
+    begin.correlation = uint64_t{7} << 32 | i;
+    begin.bytes = uint64_t{1} << (i % 40);
+    ApiEnd end;
+    end.time_ns = begin.time_ns + i % 7;
+    end.result = i % 100 == 0 ? -5 : 0;
+    f.session.OnApiCall(begin, end);
+  }
+  f.session.Finish(0);
+  int at = 0, blocks = 0, wrong = 0;
+  for (const proto::Packet& packet : f.output.packets) {
+    if (!packet.has_block()) continue;
+    ++blocks;
+    proto::Packet batch;
+    REQUIRE(stream::UnpackBlock(packet.block(), &batch).ok());
+    const auto rows = static_cast<size_t>(packet.block().rows());
+    const proto::ApiBatch& api = batch.api();
+    const auto begin = DecodeDeltas<int64_t>(api.begin_ns_delta(), rows);
+    const auto correlation = DecodeDeltas<uint64_t>(api.correlation_delta(), rows);
+    CHECK(packet.block().first() == static_cast<uint64_t>(begin.front()));
+    CHECK(packet.block().last() == static_cast<uint64_t>(begin.back()));
+    for (size_t row = 0; row < rows; ++row, ++at) {
+      using stream::ColumnAt;
+      wrong += begin[row] != 1000 + 10 * at;
+      wrong += ColumnAt(api.duration_ns(), row) != static_cast<uint64_t>(at % 7);
+      wrong += ColumnAt(api.pid(), row) != 7;
+      wrong += ColumnAt(api.tid(), row) != static_cast<uint32_t>(7 + at % 3);
+      wrong += ColumnAt(api.name(), row) != static_cast<uint32_t>(1 + at % 5);
+      wrong += ColumnAt(api.stream(), row) != static_cast<uint32_t>(at % 4);
+      wrong += correlation[row] != (uint64_t{7} << 32 | static_cast<uint32_t>(at));
+      wrong += ColumnAt(api.bytes(), row) != uint64_t{1} << (at % 40);
+      wrong += ColumnAt(api.result(), row) != (at % 100 == 0 ? -5 : 0);
+      wrong += ColumnAt(api.open(), row) + ColumnAt(api.began_before(), row) != 0;
+    }
+  }
+  CHECK(at == kCalls);
+  CHECK(blocks == 3);
+  CHECK(wrong == 0);
+  CHECK(f.Books().in == 2 * kCalls);
+  CHECK(f.Books().out == 2 * kCalls);
 }
 
 TEST_CASE("a source's own blocks pass through, after the strings that they may use") {
@@ -141,7 +195,9 @@ TEST_CASE("a process that is attached to may be in the middle of a call and a ra
   f.session.OnProcessEvent({210, proto::ProcessEvents::KIND_BEGUN, 9, 9, 7});
   f.session.OnRangePop({220, 9, 9, 0});
   f.session.Finish(300);
-  const proto::ApiBatch& api = f.output.Of(proto::Packet::kApi).at(0)->api();
+  proto::Packet packet;
+  REQUIRE(stream::UnpackBlock(f.output.Of(proto::Packet::kBlock).at(0)->block(), &packet).ok());
+  const proto::ApiBatch& api = packet.api();
   REQUIRE(api.begin_ns_delta_size() == 1);
   CHECK(api.begin_ns_delta(0) == 100);
   CHECK(api.duration_ns(0) == 50);

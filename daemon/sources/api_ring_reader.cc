@@ -96,6 +96,16 @@ uint32_t SegmentReader::Look() {
   return static_cast<uint32_t>(most * 1000 >> layout_.slot_bits);
 }
 
+uint32_t SegmentReader::Filling() const {
+  uint64_t most = 0;
+  for (size_t i = 0; i < layout_.threads; ++i) {
+    const uint64_t tail = shared(i)->tail.load(std::memory_order_relaxed);
+    const uint64_t used = shared(i)->head.load(std::memory_order_relaxed) - tail;
+    if (used <= layout_.slots()) most = std::max(most, used);  // else Look will say so
+  }
+  return static_cast<uint32_t>(most * 1000 >> layout_.slot_bits);
+}
+
 size_t SegmentReader::Read(size_t max_slots, RingSink* sink) {
   size_t taken = 0;
   // Not always from the first on: a flood in one must not starve the others.

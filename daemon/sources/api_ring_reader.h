@@ -53,6 +53,9 @@ class SegmentReader {
   // has a stamp from before this. Returns the fullest ring's filling, in permille.
   uint32_t Look();
 
+  // How full the fullest ring is now, in permille; from any thread.
+  uint32_t Filling() const;
+
   // Hands over at most max_slots and what remains stays. Returns the slots taken.
   size_t Read(size_t max_slots, RingSink* sink);
 

@@ -107,6 +107,7 @@ struct ApiRings::Process : RingSink {
     if (verdict != Verdict::kTaken) return verdict;
     Note(tid);
     LetGo();
+    ++rings->texts_;
     const uint32_t name = rings->handler_->Intern(text);
     switch (static_cast<Kind>(slot.kind)) {
       case Kind::kOpName:
@@ -193,6 +194,7 @@ Status ApiRings::Take(uint32_t pid, int fd) {
     for (const std::string& name : reader.value().names()) {
       process->names.push_back(handler_->Intern(name));
     }
+    const std::lock_guard<std::mutex> lock(segments_mutex_);
     processes_[pid] = std::move(fresh);
     ever_.insert(pid);
   } else if (reader.value().clock() != process->clock ||
@@ -200,7 +202,10 @@ Status ApiRings::Take(uint32_t pid, int fd) {
     return Status::Error("its segments of rings contradict each other");
   }
   bytes_ += memory.value().mapping.bytes();
-  process->segments.push_back({std::move(memory).value(), std::move(reader).value()});
+  {
+    const std::lock_guard<std::mutex> lock(segments_mutex_);
+    process->segments.push_back({std::move(memory).value(), std::move(reader).value()});
+  }
   process->segments.back().reader.Answer(ring::Reader::kReading);
   return {};
 }
@@ -240,6 +245,7 @@ void ApiRings::Forget(uint32_t pid) {
   if (found == processes_.end()) return;
   DrainProcess(pid);
   Release(found->second.get(), ring::Reader::kNone);
+  const std::lock_guard<std::mutex> lock(segments_mutex_);
   processes_.erase(found);
 }
 
@@ -277,7 +283,21 @@ void ApiRings::Settle(const Process& process) {
 void ApiRings::Release(Process* process, ring::Reader answer) {
   Settle(*process);
   for (Segment& segment : process->segments) segment.reader.Answer(answer);
+  const std::lock_guard<std::mutex> lock(segments_mutex_);
   process->segments.clear();
+}
+
+// The recorder may be preempted with the lock held: it is not waited for.
+uint32_t ApiRings::Filling() const {
+  const std::unique_lock<std::mutex> lock(segments_mutex_, std::try_to_lock);
+  uint32_t permille = 0;
+  if (!lock.owns_lock()) return permille;
+  for (const auto& [pid, process] : processes_) {
+    for (const Segment& segment : process->segments) {
+      permille = std::max(permille, segment.reader.Filling());
+    }
+  }
+  return permille;
 }
 
 Pace ApiRings::Drain(int64_t now_ns) {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -51,10 +52,16 @@ class ApiRings {
 
   Pace Drain(int64_t now_ns);
 
+  // How full the fullest ring is now, in permille; from any thread.
+  uint32_t Filling() const;
+
   // Reads the rest, lets the processes go on without, and closes the account.
   void Stop();
   // The accounts so far.
   Hop Books() const;
+
+  // Those of its events that came with a text.
+  uint64_t texts() const { return texts_; }
 
   // The largest error of a converted stamp, and of what was not converted yet.
   uint64_t bound_ns() const { return scale_.bound_ns(); }
@@ -75,6 +82,8 @@ class ApiRings {
   int64_t start_ns_;
   int64_t last_check_ns_ = 0;
   uint64_t bytes_ = 0;  // mapped
+  uint64_t texts_ = 0;
+  mutable std::mutex segments_mutex_;  // changes of who has which segments, and Filling()
   std::map<uint32_t, std::unique_ptr<Process>> processes_;
   std::set<uint32_t> ever_;
   uint32_t next_pid_ = 0;

@@ -118,6 +118,7 @@ struct BpfSource::Impl : RingWatcher {
   }
 
   Status Load();
+  Status MapPositions();
   int AttachRaw(bpf_program* program, const std::string& name);
   void OnRingReady(uint32_t pid, int fd, uint32_t version) override;
   void OnDriverUse(uint32_t pid) override;
@@ -159,6 +160,7 @@ struct BpfSource::Impl : RingWatcher {
   std::vector<Link> links;
   UniqueFd stats_fd;
   Mapping owners;  // uint32_t[device][context]
+  Mapping consumed, produced;  // a page each: positions in the ring, uint64_t
   std::unordered_map<uint32_t, bool> tracked_cache;
   uint64_t reported_lost[ACT_NUM_HOPS] = {};
   int64_t last_loss_check_ns = 0;
@@ -188,6 +190,21 @@ Status BpfSource::Impl::Load() {
                        bpf_map__fd(skeleton->maps.context_owner), 0);
   if (address == MAP_FAILED) return Status::Error("cannot map the BPF context table");
   owners = Mapping(address, bytes);
+  return MapPositions();
+}
+
+// They lie in the ring's first two pages, a page each.
+Status BpfSource::Impl::MapPositions() {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const int fd = bpf_map__fd(skeleton->maps.ring);
+  for (Mapping* mapping : {&consumed, &produced}) {
+    const off_t at = mapping == &consumed ? 0 : static_cast<off_t>(page);
+    void* address = mmap(nullptr, page, PROT_READ, MAP_SHARED, fd, at);
+    if (address == MAP_FAILED) {
+      return Status::Error(std::string("cannot map the BPF ring's positions: ") + strerror(errno));
+    }
+    *mapping = Mapping(address, page);
+  }
   return {};
 }
 
@@ -325,8 +342,14 @@ void BpfSource::Impl::Calibrate() {
                            std::end(kTracepointKinds)}});
   }
   if (options.rings) {
-    const Measured cost = MeasureRingEvent();
-    handler->OnEventCost({"shared-memory", cost.ns, cost.error_ns});
+    const Measured call = MeasureRingEvent(), text = MeasureRingText();
+    const auto texts = [this] { return rings.texts(); };
+    handler->OnEventCost({"shared-memory",
+                          call.ns,
+                          call.error_ns,
+                          {},
+                          [this, texts] { return rings.Books().in - texts(); }});
+    handler->OnEventCost({"shared-memory-text", text.ns, text.error_ns, {}, texts});
   }
 }
 
@@ -508,6 +531,17 @@ void BpfSource::Stop() {
 }
 
 uint64_t BpfSource::api_bound_ns() const { return impl_->rings.bound_ns(); }
+
+uint32_t BpfSource::fill_permille() const {
+  const auto read = [](const Mapping& page) {
+    return __atomic_load_n(static_cast<const uint64_t*>(page.get()), __ATOMIC_RELAXED);
+  };
+  const uint64_t consumed = read(impl_->consumed);
+  const uint64_t used =
+      std::min<uint64_t>(read(impl_->produced) - consumed, impl_->options.ring_bytes);
+  const auto permille = static_cast<uint32_t>(used * 1000 / impl_->options.ring_bytes);
+  return std::max(permille, impl_->rings.Filling());
+}
 
 int BpfSource::wake_fd() const { return bpf_map__fd(impl_->skeleton->maps.ring); }
 

@@ -46,6 +46,8 @@ class BpfSource : public Source {
   // Becomes readable (edge-triggered) when the ring is a quarter full. It is also
   // level-readable with a single record, so do not just poll it.
   int wake_fd() const;
+  // How full the fullest of its rings is now, in permille; from any thread, between Start and Stop.
+  uint32_t fill_permille() const;
 
   // How far the times of API events that came by shared memory may be off; 0 = none came.
   uint64_t api_bound_ns() const;

@@ -23,8 +23,9 @@ Measured Middle(std::vector<double> rounds);
 Measured CostOf(const std::function<void()>& once, const std::function<void()>& nothing, int rounds,
                 int times);
 
-// An event that is written into a ring in shared memory.
+// An event that is written into a ring in shared memory: of a call, and one with a text.
 Measured MeasureRingEvent();
+Measured MeasureRingText();
 
 // What the driver reads for a job's tracepoint besides: the clock at the ioctl, the doorbell and
 // the interrupt, and the TSC in between (kmod/axl_submit.c, axl_irq.c). The kernel reads both as

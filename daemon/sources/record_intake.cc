@@ -4,7 +4,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "daemon/give_way.h"
+
 namespace acceltrace::daemon {
+namespace {
+
+constexpr size_t kStep = 128;  // some ten microseconds
+
+}  // namespace
 
 bool RecordIntake::AskWanted(const axl_record& record, uint32_t pid) {
   axl_record copy = {};
@@ -29,7 +36,7 @@ void RecordIntake::Send(Rows* rows) {
 void RecordIntake::Handle(const axl_record* records, size_t count) {
   wanted_pid_ = 0;
   while (count > 0) {
-    const size_t most = std::min(count, commands_.room());
+    const size_t most = std::min({count, commands_.room(), kStep});
     size_t picked = 0;
     for (size_t i = 0; i < most; ++i) {
       const axl_record& record = records[i];
@@ -44,6 +51,7 @@ void RecordIntake::Handle(const axl_record* records, size_t count) {
     if (commands_.room() == 0) Send(&commands_);
     records += most;
     count -= most;
+    GiveWay();
   }
 }
 

@@ -340,7 +340,7 @@ void AddRecord(CLI::App* app, Run* run, const std::vector<std::string>* trailing
       ->check(CLI::IsMember({"full", "low"}))
       ->type_name("full|low");
   verb->add_option("--priority", options->priority,
-                   "of the recorder: normal (default), idle or a nice value")
+                   "of the recorder: auto (default), idle, normal or a nice value")
       ->type_name("P");
   verb->add_option("--cpu", options->cpu, "processors that the recorder runs on: 0,2-3")
       ->type_name("LIST");

@@ -60,8 +60,28 @@ uint64_t LastCorrelation();
 // Of this process, also right after fork().
 uint32_t ProcessId();
 
-// What the probes call a stream; 0 = none. In runtime.cc.
-uint32_t StreamNumber(axlStream_t stream);
+// What the probes call a stream; 0 = none. A handle is never given twice, so that what it meant
+// the last time still holds: a thread remembers the streams that it used.
+struct KnownStream {
+  axlStream_t stream;
+  uint32_t number;  // 0 = nothing is known
+};
+inline constexpr size_t kKnownStreams = 8;  // streams used in turn have successive indices
+#pragma GCC visibility push(hidden)
+extern thread_local constinit KnownStream known_streams[kKnownStreams]
+    __attribute__((tls_model("initial-exec")));
+#pragma GCC visibility pop
+
+inline KnownStream& PlaceOf(axlStream_t stream) {
+  return known_streams[reinterpret_cast<uintptr_t>(stream) % kKnownStreams];
+}
+// In runtime.cc.
+__attribute__((noinline)) uint32_t FindStreamNumber(axlStream_t stream);
+inline uint32_t StreamNumber(axlStream_t stream) {
+  const KnownStream& known = PlaceOf(stream);
+  if (__builtin_expect(known.stream == stream && known.number != 0, 1)) return known.number;
+  return FindStreamNumber(stream);
+}
 struct NoStream {};
 inline uint32_t StreamNumber(NoStream) { return 0; }
 

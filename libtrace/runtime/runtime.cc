@@ -164,17 +164,13 @@ uint32_t Runtime::StreamId(axlStream_t handle) const {
   return stream ? stream->id() : 0;
 }
 
-// A handle is never given twice, so that what it meant the last time still holds.
-uint32_t StreamNumber(axlStream_t stream) {
-  __attribute__((tls_model("initial-exec"))) thread_local axlStream_t last_stream = nullptr;
-  __attribute__((tls_model("initial-exec"))) thread_local uint32_t last_number = 0;
-  if (!stream || stream != last_stream) {
-    const uint32_t number = Runtime::Get().StreamId(stream);
-    if (!stream || number == 0) return number;
-    last_stream = stream;
-    last_number = number;
-  }
-  return last_number;
+thread_local constinit KnownStream known_streams[kKnownStreams] = {};
+
+uint32_t FindStreamNumber(axlStream_t stream) {
+  const uint32_t number = Runtime::Get().StreamId(stream);
+  // The null stream is the current device's.
+  if (stream && number != 0) PlaceOf(stream) = {stream, number};
+  return number;
 }
 
 }  // namespace acceltrace::runtime

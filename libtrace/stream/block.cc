@@ -188,6 +188,20 @@ void ToJobs(const Columns& columns, uint32_t device, proto::JobBatch* batch) {
   columns.CopyDeltas(Block::COLUMN_CORRELATION, batch->mutable_correlation_delta());
 }
 
+void ToApiCalls(const Columns& columns, proto::ApiBatch* batch) {
+  columns.CopyDeltas(Block::COLUMN_BEGIN_NS, batch->mutable_begin_ns_delta());
+  columns.CopyTo(Block::COLUMN_DURATION_NS, batch->mutable_duration_ns());
+  columns.CopyTo(Block::COLUMN_PID, batch->mutable_pid());
+  columns.CopyTo(Block::COLUMN_TID, batch->mutable_tid());
+  columns.CopyTo(Block::COLUMN_NAME, batch->mutable_name());
+  columns.CopyDeltas(Block::COLUMN_CORRELATION, batch->mutable_correlation_delta());
+  columns.CopyTo(Block::COLUMN_BYTES, batch->mutable_bytes());
+  columns.CopyTo(Block::COLUMN_STREAM, batch->mutable_stream());
+  columns.CopyTo(Block::COLUMN_RESULT, batch->mutable_result());
+  columns.CopyTo(Block::COLUMN_OPEN, batch->mutable_open());
+  columns.CopyTo(Block::COLUMN_BEGAN_BEFORE, batch->mutable_began_before());
+}
+
 // Rows of host tables to the events that they stand for.
 class HostRows {
  public:
@@ -290,6 +304,8 @@ proto::Packet::BodyCase BatchOf(uint32_t table) {
     case Block::TABLE_HOST_JOBS:
     case Block::TABLE_HOST_WAITS:
       return proto::Packet::kHost;
+    case Block::TABLE_API_CALLS:
+      return proto::Packet::kApi;
     default:
       return proto::Packet::BODY_NOT_SET;
   }
@@ -329,6 +345,9 @@ Status UnpackBlock(const Block& block, proto::Packet* batch) {
       }
       break;
     }
+    case Block::TABLE_API_CALLS:
+      ToApiCalls(columns, batch->mutable_api());
+      break;
     default:
       break;
   }

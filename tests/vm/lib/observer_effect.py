@@ -7,9 +7,12 @@ from collection_runs import FULL, LOW, PLAIN, Run, run_guest
 
 # name: (command, limit of "everything on" in %, limit of `--overhead low`)
 PROGRAMS = {
-    "tiny launches": ("axl-observed tiny-launches", 30, 30),
-    "dispatch-bound graphs": ("axl-observed dispatch", 90, 70),
+    "tiny launches": ("axl-observed tiny-launches", 15, 30),
+    "dispatch-bound graphs": ("axl-observed dispatch", 15, 15),
+    "double-buffered pipeline": ("axl-observed pipeline", 3, 3),
 }
+# Calls fast enough to fill their ring while the program leaves the one processor no idle time.
+BUSY = "axl-transformer --json --no-check --no-stream-weights --tokens 200"
 
 
 def slower_by(run, base):
@@ -34,8 +37,12 @@ def main():
             for mode in (PLAIN, FULL, LOW)}
     warm = [Run(f"{number}-warm", name, PLAIN, 34, command)
             for number, (name, (command, *_)) in enumerate(PROGRAMS.items())]
-    run_guest([*warm, *runs.values()])
-    tap = Tap(4 * len(PROGRAMS))
+    busy = Run("busy", "busy", FULL, 34, BUSY)
+    run_guest([*warm, *runs.values(), busy])
+    tap = Tap(4 * len(PROGRAMS) + 1)
+    lost = busy.error or busy.report["losses"]["lost"]
+    tap.case(lost == 0, "a recorder in idle time loses nothing where there is none",
+             f"{lost} lost")
     for name, (_, *limits) in PROGRAMS.items():
         base = runs[name, PLAIN]
         for mode, limit in zip((FULL, LOW), limits):

@@ -11,25 +11,27 @@ namespace {
 // computed, the next is on its way in and the one before on its way out.
 class Pipeline {
  public:
-  Status Create(uint32_t tiles) {
-    tiles_ = tiles;
+  Pipeline(uint32_t tiles, uint32_t side)
+      : tiles_(tiles), side_(side), floats_(size_t{side} * side), bytes_(floats_ * sizeof(float)) {}
+
+  Status Create() {
     STATUS_TRY(bench_.Create());
     AXL_TRY(axlStreamCreate(in_.out()));
     AXL_TRY(axlStreamCreate(out_.out()));
-    STATUS_TRY(bench_.Scratch(&weights_, kFloats));
+    STATUS_TRY(bench_.Scratch(&weights_, floats_));
     for (Buffer& buffer : buffers_) {
-      STATUS_TRY(bench_.Scratch(&buffer.in, kFloats));
-      STATUS_TRY(bench_.Scratch(&buffer.out, kFloats));
+      STATUS_TRY(bench_.Scratch(&buffer.in, floats_));
+      STATUS_TRY(bench_.Scratch(&buffer.out, floats_));
       for (Event* event : {&buffer.loaded, &buffer.computed, &buffer.stored})
         AXL_TRY(axlEventCreateWithFlags(event->out(), axlEventDisableTiming));
     }
-    STATUS_TRY(bench_.Host(&host_in_, kFloats));
-    STATUS_TRY(bench_.Host(&host_out_, kFloats));
-    for (size_t i = 0; i < kFloats; ++i) host_in_[i] = 0.5f;
+    STATUS_TRY(bench_.Host(&host_in_, floats_));
+    STATUS_TRY(bench_.Host(&host_out_, floats_));
+    for (size_t i = 0; i < floats_; ++i) host_in_[i] = 0.5f;
     return Status();
   }
   Status Prepare() {
-    AXL_TRY(axlMemsetD32Async(weights_, 0x3f800000, kFloats, bench_.stream()));  // 1.0
+    AXL_TRY(axlMemsetD32Async(weights_, 0x3f800000, floats_, bench_.stream()));  // 1.0
     AXL_TRY(axlStreamSynchronize(bench_.stream()));
     return Status();
   }
@@ -40,47 +42,52 @@ class Pipeline {
       // A tile goes in once the one before in its buffer has been computed, and is computed
       // once that one's result has been stored.
       if (used) AXL_TRY(axlStreamWaitEvent(in_.get(), buffer.computed.get()));
-      AXL_TRY(axlMemcpyAsync(buffer.in, host_in_, kBytes, axlMemcpyHostToDevice, in_.get()));
+      AXL_TRY(axlMemcpyAsync(buffer.in, host_in_, bytes_, axlMemcpyHostToDevice, in_.get()));
       AXL_TRY(axlEventRecord(buffer.loaded.get(), in_.get()));
       AXL_TRY(axlStreamWaitEvent(bench_.stream(), buffer.loaded.get()));
       if (used) AXL_TRY(axlStreamWaitEvent(bench_.stream(), buffer.stored.get()));
-      const axlMatmul product = Square(buffer.in, weights_, buffer.out, kSide);
+      const axlMatmul product = Square(buffer.in, weights_, buffer.out, side_);
       AXL_TRY(axlLaunchMatmul("tile", &product, bench_.stream()));
       AXL_TRY(axlEventRecord(buffer.computed.get(), bench_.stream()));
       AXL_TRY(axlStreamWaitEvent(out_.get(), buffer.computed.get()));
-      AXL_TRY(axlMemcpyAsync(host_out_, buffer.out, kBytes, axlMemcpyDeviceToHost, out_.get()));
+      AXL_TRY(axlMemcpyAsync(host_out_, buffer.out, bytes_, axlMemcpyDeviceToHost, out_.get()));
       AXL_TRY(axlEventRecord(buffer.stored.get(), out_.get()));
     }
     return Status();
   }
   uint64_t Wrong() const {
     uint64_t wrong = 0;
-    for (size_t i = 0; i < kFloats; i += 101) wrong += host_out_[i] != 0.5f * kSide;
+    for (size_t i = 0; i < floats_; i += 101) wrong += host_out_[i] != 0.5f * static_cast<float>(side_);
     return wrong;
   }
 
  private:
-  static constexpr uint32_t kSide = 128, kBuffers = 2;
-  static constexpr size_t kFloats = kSide * kSide, kBytes = kFloats * sizeof(float);
+  static constexpr uint32_t kBuffers = 2;
   struct Buffer {
     float *in = nullptr, *out = nullptr;
     Event loaded, computed, stored;
   };
 
+  const uint32_t tiles_, side_;
+  const size_t floats_, bytes_;
   Bench bench_;  // its stream computes
   Stream in_, out_;
   std::array<Buffer, kBuffers> buffers_;
   float *weights_ = nullptr, *host_in_ = nullptr, *host_out_ = nullptr;
-  uint32_t tiles_ = 0;
 };
 
-Status RunPipeline(Meter* meter) {
-  Pipeline pipeline;
-  STATUS_TRY(pipeline.Create(meter->CountOr(120)));
+Status RunPipeline(Meter* meter, uint32_t tiles, uint32_t side) {
+  Pipeline pipeline(meter->CountOr(tiles), side);
+  STATUS_TRY(pipeline.Create());
   STATUS_TRY(meter->Measure([&] { return pipeline.Prepare(); }, [&] { return pipeline.Run(); }));
   meter->AddWrong(pipeline.Wrong());
   return Status();
 }
+
+// The link is never idle.
+Status LargeTiles(Meter* meter) { return RunPipeline(meter, 60, 256); }
+// So small that the host is never done submitting: nothing overlaps.
+Status SmallTiles(Meter* meter) { return RunPipeline(meter, 120, 128); }
 
 // Launches in turn on eight streams; all are waited for now and then.
 Status Streams(Meter* meter) {
@@ -142,7 +149,8 @@ Status Threads(Meter* meter) {
 
 constexpr ObservedProgram kPrograms[] = {
     {"pipeline", "double-buffered tiles: copies in, matmul, copies out on three streams",
-     RunPipeline},
+     LargeTiles},
+    {"small-tiles", "the same, bound by the host's submitting", SmallTiles},
     {"streams", "launches in turn on eight streams", Streams},
     {"threads", "four threads that launch and wait", Threads},
 };
