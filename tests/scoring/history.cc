@@ -222,7 +222,9 @@ class Maker {
   void ChangeAgain(Machine* machine, double at, double ratio_before, int64_t jumped, double wander,
                    double least_ticks) {
     const double at_s = (at - kStartNs) * 1e-9;
-    if (again_.Chance(0.5)) {
+    // On a clock that wraps within a few round trips none can be seen.
+    const bool can_be_seen = std::ldexp(1.0, static_cast<int>(machine->bits)) > 8 * least_ticks;
+    if (again_.Chance(0.5) && can_be_seen) {
       int64_t ticks = 0;
       do {
         ticks = static_cast<int64_t>(again_.LogUniform(least_ticks, 1e10)) *
