@@ -129,6 +129,7 @@ Result<std::unique_ptr<DrainPriority>> DrainPriority::Apply(const Priority& prio
   self->watcher_ = std::thread([watched = self.get()] { watched->Watch(); });
   if (!MayLeaveIdle() || !self->event_.valid() || !TryIdle()) {
     self->EndWatch();
+    self->lifted_ = false;
     SetPolicy(0, SCHED_OTHER);
     if (priority.required) {
       *warning =
@@ -180,14 +181,14 @@ void DrainPriority::SetIdle(bool idle) {
 void DrainPriority::CaughtUp(int64_t due_ns) {
   ++polls_;
   due_ns_ = due_ns;
-  if (watcher_.joinable()) SetIdle(true);
+  if (idle()) SetIdle(true);
 }
 
 // There is more to do for long where much comes in: that it came out of the narrow is enough.
 void DrainPriority::Working(int64_t now_ns, uint32_t fill_permille) {
   ++polls_;
   due_ns_ = now_ns;
-  if (lifted_ && !late_ && fill_permille < kLowerPermille) SetIdle(true);
+  if (idle() && lifted_ && !late_ && fill_permille < kLowerPermille) SetIdle(true);
 }
 
 DrainPriority::Look DrainPriority::LookAt(const Look& before, bool urgent) {

@@ -9,8 +9,7 @@
 
 namespace acceltrace::daemon {
 
-void WorkLog::Add(int64_t begin_ns, int64_t end_ns, uint64_t cpu_ns, uint32_t cpu,
-                  uint32_t wakes) {
+void WorkLog::Add(int64_t begin_ns, int64_t end_ns, uint64_t cpu_ns, uint32_t cpu, uint32_t wakes) {
   // CPU time that was spent on the way here belongs to this stretch too.
   const auto spent_ns = static_cast<int64_t>(std::min<uint64_t>(cpu_ns, INT64_MAX / 4));
   begin_ns = std::min(begin_ns, end_ns - spent_ns);
@@ -72,8 +71,8 @@ void WorkLog::Stretch::OnGaveWay(int64_t begin_ns, int64_t end_ns) {
 void WorkLog::Stretch::Add(int64_t end_ns) {
   const uint64_t cpu_ns = ThreadCpuNs();
   const int cpu = sched_getcpu();
-  log_->Add(begin_ns_, end_ns, cpu_ns - log_->last_cpu_ns_, cpu < 0 ? 0 : static_cast<uint32_t>(cpu),
-            wakes_);
+  log_->Add(begin_ns_, end_ns, cpu_ns - log_->last_cpu_ns_,
+            cpu < 0 ? 0 : static_cast<uint32_t>(cpu), wakes_);
   log_->last_cpu_ns_ = cpu_ns;
 }
 

@@ -23,7 +23,7 @@ class WorkLog {
   void Write(proto::Accounts* accounts) const;
   size_t size() const { return rows_.size(); }
 
-  static constexpr size_t kMaxRows = 16384;
+  static constexpr size_t kMaxRows = 2048;
   // Work that goes on after so short a pause is one stretch.
   static constexpr int64_t kJoinNs = 5'000;
 

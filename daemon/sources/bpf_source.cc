@@ -159,7 +159,7 @@ struct BpfSource::Impl : RingWatcher {
   std::unique_ptr<ring_buffer, RingDeleter> ring;
   std::vector<Link> links;
   UniqueFd stats_fd;
-  Mapping owners;  // uint32_t[device][context]
+  Mapping owners;              // uint32_t[device][context]
   Mapping consumed, produced;  // a page each: positions in the ring, uint64_t
   std::unordered_map<uint32_t, bool> tracked_cache;
   uint64_t reported_lost[ACT_NUM_HOPS] = {};
@@ -344,11 +344,9 @@ void BpfSource::Impl::Calibrate() {
   if (options.rings) {
     const Measured call = MeasureRingEvent(), text = MeasureRingText();
     const auto texts = [this] { return rings.texts(); };
-    handler->OnEventCost({"shared-memory",
-                          call.ns,
-                          call.error_ns,
-                          {},
-                          [this, texts] { return rings.Books().in - texts(); }});
+    handler->OnEventCost({"shared-memory", call.ns, call.error_ns, {}, [this, texts] {
+                            return rings.Books().in - texts();
+                          }});
     handler->OnEventCost({"shared-memory-text", text.ns, text.error_ns, {}, texts});
   }
 }
@@ -452,6 +450,7 @@ Status BpfSource::Start() {
 
 Pace BpfSource::Drain(int64_t now_ns) {
   // First the rings: what the other records say of a thread's end comes after its calls.
+  const uint32_t filled = fill_permille();
   Pace pace = impl_->rings.Drain(now_ns);
   impl_->drained_records = 0;
   (void)ring_buffer__consume(impl_->ring.get());
@@ -461,7 +460,7 @@ Pace BpfSource::Drain(int64_t now_ns) {
     impl_->last_loss_check_ns = now_ns;
     impl_->ReportLosses();
   }
-  // The BPF ring has no filling: it wakes us in time by itself.
+  pace.fill_permille = std::max(pace.fill_permille, filled);
   if (more) pace.next_ns = now_ns;
   return pace;
 }

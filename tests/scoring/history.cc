@@ -50,13 +50,6 @@ class Maker {
   }
 
  private:
-  template <typename... Args>
-  static std::string fmt(const char* format, Args... args) {
-    char text[200];
-    std::snprintf(text, sizeof text, format, args...);
-    return text;
-  }
-
   double Leg(const Machine& machine, double minimum) {
     double ns = minimum + random_.Exponential(machine.jitter_ns + 0.01);
     if (random_.Chance(machine.slow_share)) ns += random_.Exponential(20'000);

@@ -6,7 +6,9 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <random>
+#include <string>
 
 namespace acceltrace::scoring {
 
@@ -26,6 +28,13 @@ class HistoryRandom {
  private:
   std::mt19937_64 engine_;
 };
+
+template <typename... Args>
+std::string fmt(const char* format, Args... args) {
+  char text[200];
+  std::snprintf(text, sizeof text, format, args...);
+  return text;
+}
 
 }  // namespace acceltrace::scoring
 

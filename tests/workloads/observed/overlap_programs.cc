@@ -57,7 +57,8 @@ class Pipeline {
   }
   uint64_t Wrong() const {
     uint64_t wrong = 0;
-    for (size_t i = 0; i < floats_; i += 101) wrong += host_out_[i] != 0.5f * static_cast<float>(side_);
+    for (size_t i = 0; i < floats_; i += 101)
+      wrong += host_out_[i] != 0.5f * static_cast<float>(side_);
     return wrong;
   }
 
