@@ -111,7 +111,8 @@ struct DeviceEnds {
 };
 
 void FindUnits(const std::map<uint32_t, DeviceEnds>& devices, Summary* summary) {
-  for (const auto& [number, device] : devices) {
+  for (const auto& entry : devices) {
+    const auto& device = entry.second;  // clang 14 captures no structured binding
     const auto grown = [&](const std::string& name) -> std::optional<uint64_t> {
       for (int c = 0; c < device.about.counters_size(); ++c) {
         if (device.about.counters(c).name() != name) continue;
@@ -154,6 +155,7 @@ const char* KindName(uint32_t body, uint32_t table) {
     case Packet::kBlock:
       return table == proto::Block::TABLE_COMMANDS      ? "commands"
              : table == proto::Block::TABLE_DEVICE_JOBS ? "jobs"
+             : table == proto::Block::TABLE_API_CALLS   ? "api"
                                                         : "host_events";
     default:
       return nullptr;
