@@ -108,7 +108,9 @@ uint32_t TraceBuilder::AddDevice(const ClockSpec& clock) {
 uint64_t TraceBuilder::Ticks(uint32_t device, int64_t host_ns) const {
   const ClockSpec& clock = devices_[device].clock;
   const long double rate = static_cast<long double>(clock.hz) / 1e9L * (1.0L + clock.ppm * 1e-6L);
-  return clock.offset_ticks + static_cast<uint64_t>(std::floor(rate * host_ns));
+  // There are times before the clock's zero.
+  const auto ticks = static_cast<int64_t>(std::floor(rate * host_ns));
+  return clock.offset_ticks + static_cast<uint64_t>(ticks);
 }
 
 std::array<uint64_t, kNumStalls> TraceBuilder::StallTicks(uint32_t device,
