@@ -40,7 +40,7 @@ $(eval $(call daemon-test,daemon-service,daemon/service))
 
 DAEMON_FUZZ_PARTS := daemon/sources/ring_reader.cc daemon/sources/record_check.cc daemon/sources/record_rows.cc \
 	daemon/sources/record_intake.cc daemon/sources/transpose.cc \
-	daemon/sources/driver_record.cc \
+	daemon/sources/driver_record.cc daemon/sources/host_info.cc \
 	daemon/sources/device_description.cc $(call room-srcs,daemon/session) $(DAEMON_STREAM)
 $(eval $(call fuzzer,device_ring,daemon/sources/device_ring_fuzz.cc $(DAEMON_FUZZ_PARTS)))
 $(eval $(call fuzzer,control,daemon/service/control_fuzz.cc daemon/service/control.cc daemon/options.cc daemon/drain_priority.cc daemon/sources/host_info.cc))

@@ -28,7 +28,7 @@ constexpr uint32_t kWatermarkPermille = 250, kLowerPermille = 600, kLiftPermille
 constexpr uint32_t kFullPermille = 1000;
 // How often rings are looked at: in between, and above a watermark, at half of the time in which
 // one would be full enough to lift the recorder.
-constexpr int64_t kLookNs = 250'000'000, kAlertNs = 1'000'000, kSoonNs = 100'000;
+constexpr int64_t kAlertNs = 1'000'000, kSoonNs = 100'000;
 // Of an event that no ring's filling explains (a process that waits for an answer).
 constexpr int64_t kUrgentNs = 5'000'000;
 constexpr int kMostCpus = CPU_SETSIZE;
@@ -168,9 +168,15 @@ DrainPriority::~DrainPriority() {
   gives_way = false;
 }
 
+// The watcher may lift the recorder in the moment in which that goes back by itself: whoever comes
+// last applies what holds by then. (A lock would be held by a thread of SCHED_IDLE.)
 void DrainPriority::SetIdle(bool idle) {
   if (lifted_.exchange(!idle) == !idle) return;
-  SetPolicy(tid_, idle ? SCHED_IDLE : SCHED_FIFO);
+  bool lifted;
+  do {
+    lifted = lifted_;
+    SetPolicy(tid_, lifted ? SCHED_FIFO : SCHED_IDLE);
+  } while (lifted != lifted_);
   if (!idle) {
     ++lifts_;
     return;
@@ -207,7 +213,7 @@ DrainPriority::Look DrainPriority::LookAt(const Look& before, bool urgent) {
       before.alert ? look.fill_permille - std::min(before.fill_permille, look.fill_permille) : 0;
   look.lift = late_ || forgotten || look.fill_permille >= kLiftPermille ||
               look.fill_permille + 2 * grown >= kFullPermille;
-  look.next_ns = look.alert ? kAlertNs : kLookNs;
+  if (look.alert) look.next_ns = kAlertNs;
   if (look.alert && look.fill_permille >= kFullPermille / 2 && !before.alert) {
     look.next_ns = kSoonNs;
   } else if (grown > 0 && !look.lift) {

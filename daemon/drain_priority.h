@@ -72,7 +72,8 @@ class DrainPriority {
   explicit DrainPriority(Wakes wakes);
   // What the watcher knows.
   struct Look {
-    int64_t at_ns = 0, next_ns = 250'000'000;  // next_ns: from now
+    int64_t at_ns = 0;
+    int64_t next_ns = 250'000'000;  // of the next one, from now
     uint32_t fill_permille = 0;
     bool alert = false;     // above a watermark
     int64_t urgent_ns = 0;  // when something happened that the recorder did not look at since

@@ -7,9 +7,10 @@
 #define DAEMON_GIVE_WAY_H_
 
 #include <sched.h>
-#include <time.h>
 
 #include <cstdint>
+
+#include "daemon/sources/host_info.h"
 
 namespace acceltrace::daemon {
 
@@ -26,18 +27,12 @@ inline thread_local bool gives_way = false;  // set by DrainPriority
 inline thread_local GiveWayObserver* give_way_observer = nullptr;
 inline constexpr int64_t kGaveWayNs = 10'000;  // longer than a call that came back at once
 
-inline int64_t GiveWayClockNs() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
-}
-
 // Between steps of some ten microseconds.
 inline void GiveWay() {
   if (!gives_way) return;
-  const int64_t begin_ns = GiveWayClockNs();
+  const int64_t begin_ns = MonotonicNs();
   sched_yield();
-  const int64_t end_ns = GiveWayClockNs();
+  const int64_t end_ns = MonotonicNs();
   if (end_ns - begin_ns > kGaveWayNs && give_way_observer != nullptr) {
     give_way_observer->OnGaveWay(begin_ns, end_ns);
   }

@@ -123,7 +123,7 @@ struct act_wake {
 	__u64 sequence;
 	__u64 correlation;
 	__u64 wait_correlation;
-	__u64 wait_ns; /* 0: nobody listened then */
+	__u64 wait_ns; /* 0: not known */
 };
 
 enum act_process_what {

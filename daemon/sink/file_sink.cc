@@ -2,6 +2,7 @@
 #include "daemon/sink/file_sink.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -64,8 +65,15 @@ void FileSink::Fail(int error) {
 // Room for the closing packets, ahead of everything else. false: no space left, see errno.
 bool FileSink::Reserve(uint64_t end) {
   if (!has_reserve_) return true;
+  const uint64_t reserve_bytes = options_.reserve_bytes + kFooterEntryBytes * frames_in_;
+  // Space may be allocated past the limit of the file's size, but not written to.
+  rlimit size;
+  if (getrlimit(RLIMIT_FSIZE, &size) == 0 && end + reserve_bytes > size.rlim_cur) {
+    errno = EFBIG;
+    return false;
+  }
   if (fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(end),
-                static_cast<off_t>(options_.reserve_bytes + kFooterEntryBytes * frames_in_)) == 0 ||
+                static_cast<off_t>(reserve_bytes)) == 0 ||
       errno == EINTR) {
     return true;
   }

@@ -162,6 +162,14 @@ void CheckFullFile(const std::string& path, FileSinkOptions options) {
   CHECK(output.rows_lost() > 0);
   proto::Packet accounts;
   accounts.mutable_accounts()->set_stop_reason("output failed");
+  // As long as a busy recorder's: it fits into the reserve, not into what luck leaves free.
+  for (uint64_t i = 0; i < 2'000; ++i) {
+    accounts.mutable_accounts()->add_work_begin_ns_delta(i == 0 ? 1 : 900'000);
+    accounts.mutable_accounts()->add_work_ns(70'000 + i);
+    accounts.mutable_accounts()->add_work_cpu_ns(60'000 + i);
+    accounts.mutable_accounts()->add_work_cpu(1);
+    accounts.mutable_accounts()->add_work_wakes(1);
+  }
   output.Write(&accounts, 0, 0);
   output.Close();
 

@@ -287,11 +287,12 @@ void ApiRings::Release(Process* process, ring::Reader answer) {
   process->segments.clear();
 }
 
-// The recorder may be preempted with the lock held: it is not waited for.
+// The recorder may be preempted with the lock held: it is not waited for, but must go on.
 uint32_t ApiRings::Filling() const {
+  constexpr uint32_t kFull = 1000;
   const std::unique_lock<std::mutex> lock(segments_mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return kFull;
   uint32_t permille = 0;
-  if (!lock.owns_lock()) return permille;
   for (const auto& [pid, process] : processes_) {
     for (const Segment& segment : process->segments) {
       permille = std::max(permille, segment.reader.Filling());

@@ -344,9 +344,8 @@ void BpfSource::Impl::Calibrate() {
   if (options.rings) {
     const Measured call = MeasureRingEvent(), text = MeasureRingText();
     const auto texts = [this] { return rings.texts(); };
-    handler->OnEventCost({"shared-memory", call.ns, call.error_ns, {}, [this, texts] {
-                            return rings.Books().in - texts();
-                          }});
+    const auto others = [this] { return rings.Books().in - rings.texts(); };
+    handler->OnEventCost({"shared-memory", call.ns, call.error_ns, {}, others});
     handler->OnEventCost({"shared-memory-text", text.ns, text.error_ns, {}, texts});
   }
 }
@@ -449,8 +448,8 @@ Status BpfSource::Start() {
 }
 
 Pace BpfSource::Drain(int64_t now_ns) {
-  // First the rings: what the other records say of a thread's end comes after its calls.
   const uint32_t filled = fill_permille();
+  // First the rings: what the other records say of a thread's end comes after its calls.
   Pace pace = impl_->rings.Drain(now_ns);
   impl_->drained_records = 0;
   (void)ring_buffer__consume(impl_->ring.get());

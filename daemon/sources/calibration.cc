@@ -131,34 +131,31 @@ class OwnRing {
   volatile uint16_t ready_ = 1, probe_ = 0;
 };
 
+// times: of events that the ring has room for.
+template <typename Write>
+Measured CostInRing(int times, Write&& write) {
+  OwnRing ring;
+  int count = 0;
+  const auto rewind = [&] {
+    if (count++ % times == 0) ring.Rewind();
+  };
+  const auto once = [&] {
+    rewind();
+    write(&ring);
+  };
+  return CostOf(once, rewind, kRingRounds, times);
+}
+
 }  // namespace
 
 Measured MeasureRingEvent() {
-  OwnRing ring;
-  const volatile void* stream = nullptr;
-  int count = 0;
-  const auto write = [&] {
-    if (count++ % kRingTimes == 0) ring.Rewind();
-    ring.Call(const_cast<const void*>(stream));
-  };
-  const auto nothing = [&] {
-    if (count++ % kRingTimes == 0) ring.Rewind();
-  };
-  return CostOf(write, nothing, kRingRounds, kRingTimes);
+  void* volatile const stream = nullptr;
+  return CostInRing(kRingTimes, [&](OwnRing* ring) { ring->Call(stream); });
 }
 
 Measured MeasureRingText() {
-  OwnRing ring;
   const char* const volatile text = "a range's name";
-  int count = 0;
-  const auto write = [&] {
-    if (count++ % kTextTimes == 0) ring.Rewind();
-    ring.Text(text);
-  };
-  const auto nothing = [&] {
-    if (count++ % kTextTimes == 0) ring.Rewind();
-  };
-  return CostOf(write, nothing, kRingRounds, kTextTimes);
+  return CostInRing(kTextTimes, [&](OwnRing* ring) { ring->Text(text); });
 }
 
 namespace {

@@ -102,13 +102,6 @@ class Path {
     }
   }
 
-  const std::string& OpName(uint32_t command) const {
-    const std::string& op = model_.strings.Get(model_.commands.op[command]);
-    if (!op.empty()) return op;
-    return model_.devices[model_.commands.device[command]].OpcodeName(
-        model_.commands.opcode[command]);
-  }
-
   static void Add(std::map<std::string, PathShare>* shares, const std::string& name,
                   const std::string& where, double ns, double tracer_ns) {
     const bool full = shares->size() >= kMaxNamedRows && !shares->contains(name);
@@ -155,7 +148,7 @@ class Path {
     const double ns = end_ns - begin_ns;
     const model::Device& device = model_.devices[model_.commands.device[command]];
     const std::string unit = device.UnitName(model_.commands.unit[command]);
-    const std::string& op = OpName(command);
+    const std::string& op = model_.OpName(command);
     const double tick_ns = graph_.rates[model_.commands.device[command]].ns_per_tick;
     const uint64_t* stalls = model_.Stalls(command);
     double left_ns = ns;
@@ -198,7 +191,8 @@ class Path {
       if (graph_.kind[node] != Kind::kEnd) continue;
       const uint32_t command = graph_.row[node];
       const model::Device& device = model_.devices[model_.commands.device[command]];
-      auto key = std::make_pair(OpName(command), device.UnitName(model_.commands.unit[command]));
+      auto key =
+          std::make_pair(model_.OpName(command), device.UnitName(model_.commands.unit[command]));
       if (ops.size() >= kMaxNamedRows && !ops.contains(key)) key.first = kOtherNames;
       OpSlack& op = ops[key];
       op.op = key.first, op.unit = key.second;

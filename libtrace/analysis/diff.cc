@@ -69,9 +69,7 @@ void CollectCommands(const model::Model& model, Side* side) {
   side->op_of.reserve(commands.size());
   for (size_t i = 0; i < commands.size(); ++i) {
     const model::Device& device = model.devices[commands.device[i]];
-    const std::string& op = model.strings.Get(commands.op[i]);
-    Key key{op.empty() ? device.OpcodeName(commands.opcode[i]) : op,
-            device.UnitName(commands.unit[i])};
+    Key key{model.OpName(i), device.UnitName(commands.unit[i])};
     if (side->ops.size() >= kMaxNamedRows && !side->ops.contains(key)) key.first = kOtherNames;
     Sums& sums = side->ops[key];
     const Durations& time = times[commands.device[i]];

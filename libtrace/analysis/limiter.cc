@@ -9,17 +9,6 @@
 namespace acceltrace::analysis {
 namespace {
 
-// The readings of what the trace leaves open, the likeliest first.
-const std::vector<Reading>& Readings() {
-  static const std::vector<Reading> readings = {{},
-                                                {.keep_assumed = false},
-                                                {.one_bank = 0},
-                                                {.one_bank = 1},
-                                                {.least_tags = true},
-                                                {.keep_turns = true}};
-  return readings;
-}
-
 ResourceGain GainOf(const Graph& graph, Resource resource, const std::vector<double>& base_ns,
                     double run_ns) {
   ResourceGain gain;

@@ -13,12 +13,6 @@
 namespace acceltrace::analysis {
 namespace {
 
-const std::string& OpName(const model::Model& model, size_t command) {
-  const std::string& op = model.strings.Get(model.commands.op[command]);
-  if (!op.empty()) return op;
-  return model.devices[model.commands.device[command]].OpcodeName(model.commands.opcode[command]);
-}
-
 // The commands of one op on one unit.
 struct OpSum {
   OpUse use;
@@ -52,7 +46,7 @@ void TellLimiter(const model::Device& device, const OpSum& sum, OpUse* use) {
 std::vector<OpUse> ComputeOps(const model::Model& model, bool fold) {
   const model::Commands& commands = model.commands;
   std::set<std::string> names;
-  for (size_t i = 0; i < commands.size(); ++i) names.insert(OpName(model, i));
+  for (size_t i = 0; i < commands.size(); ++i) names.insert(model.OpName(i));
   const NameGroups groups(fold, {names.begin(), names.end()});
   const std::vector<Durations> times(model.devices.begin(), model.devices.end());
   std::map<std::tuple<uint32_t, uint32_t, std::string>, OpSum> by_key;
@@ -60,7 +54,7 @@ std::vector<OpUse> ComputeOps(const model::Model& model, bool fold) {
   const Waits waits(model, rows, times);
   for (size_t i : rows) {
     const Durations& time = times[commands.device[i]];
-    auto key = std::make_tuple(commands.device[i], commands.unit[i], groups.Of(OpName(model, i)));
+    auto key = std::make_tuple(commands.device[i], commands.unit[i], groups.Of(model.OpName(i)));
     if (by_key.size() >= kMaxNamedRows && !by_key.contains(key)) std::get<2>(key) = kOtherNames;
     OpSum& sum = by_key.try_emplace(key, OpSum{{}, UnitSum(&time), {}, {}}).first->second;
     OpUse& use = sum.use;

@@ -14,7 +14,8 @@
 //   prediction = recorded * replay(scaled) / replay(as it was)
 //
 // The interval is what the replay gives under the other readings of what the trace does not
-// tell: orders that may not have to be kept, how rows share banks, how many tags there are.
+// tell: orders that may not have to be kept, how rows share banks, how many tags there are, whose
+// turn it was.
 #ifndef LIBTRACE_ANALYSIS_WHATIF_H_
 #define LIBTRACE_ANALYSIS_WHATIF_H_
 
@@ -33,6 +34,9 @@ struct Reading {
   // Queues keep the turns that they took on a unit; else it takes them round robin, as they come.
   bool keep_turns = false;
 };
+
+// All of them, the likeliest first.
+const std::vector<Reading>& Readings();
 
 // The time from the run's begin to its last node; below 0: the graph has a cycle, since the trace
 // contradicts itself. at_ns: when each node comes, if not null; order: in what order, likewise.

@@ -7,6 +7,24 @@
 #include <utility>
 
 namespace acceltrace::check {
+bool Holds(double left, Compare compare, double right) {
+  switch (compare) {
+    case Compare::kLess:
+      return left < right;
+    case Compare::kAtMost:
+      return left <= right;
+    case Compare::kGreater:
+      return left > right;
+    case Compare::kAtLeast:
+      return left >= right;
+    case Compare::kEqual:
+      return left == right;
+    case Compare::kUnequal:
+      return left != right;
+  }
+  return false;
+}
+
 namespace {
 
 using analysis::Amount;
@@ -89,24 +107,6 @@ Value Aggregate(const std::string& function, double percent, std::vector<Amount>
   if (function == "min") percent = 0;
   if (function == "max") percent = 100;
   return Percentile(std::move(members), percent);
-}
-
-bool Holds(double left, Compare compare, double right) {
-  switch (compare) {
-    case Compare::kLess:
-      return left < right;
-    case Compare::kAtMost:
-      return left <= right;
-    case Compare::kGreater:
-      return left > right;
-    case Compare::kAtLeast:
-      return left >= right;
-    case Compare::kEqual:
-      return left == right;
-    case Compare::kUnequal:
-      return left != right;
-  }
-  return false;
 }
 
 State Decide(const Value& left, Compare compare, const Value& right) {

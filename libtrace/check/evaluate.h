@@ -60,6 +60,9 @@ class Trace {
   std::vector<query::PlainTable> tables_;
 };
 
+// Of two numbers that are known.
+bool Holds(double left, Compare compare, double right);
+
 // baseline: nullptr if there is none.
 std::vector<Outcome> CheckRules(const std::vector<Rule>& rules, const Trace& trace,
                                 const Trace* baseline);

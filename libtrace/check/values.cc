@@ -93,22 +93,7 @@ bool Fulfils(const query::Cell& cell, const Condition& condition) {
   }
   double number = 0;
   if (!NumberOf(cell, &number)) return false;
-  const double wanted = std::get<double>(condition.value);
-  switch (condition.compare) {
-    case Compare::kLess:
-      return number < wanted;
-    case Compare::kAtMost:
-      return number <= wanted;
-    case Compare::kGreater:
-      return number > wanted;
-    case Compare::kAtLeast:
-      return number >= wanted;
-    case Compare::kEqual:
-      return number == wanted;
-    case Compare::kUnequal:
-      return number != wanted;
-  }
-  return false;
+  return Holds(number, condition.compare, std::get<double>(condition.value));
 }
 
 }  // namespace
@@ -295,10 +280,7 @@ std::vector<Amount> Trace::CommandMembers(const Series& series, std::string* why
                 : std::make_tuple(commands.device[i], commands.op[i], commands.opcode[i]),
         false);
     if (fresh) {
-      const std::string& op = model_.strings.Get(commands.op[i]);
-      const std::string& name = of_unit       ? device.UnitName(commands.unit[i])
-                                : !op.empty() ? op
-                                              : device.OpcodeName(commands.opcode[i]);
+      const std::string& name = of_unit ? device.UnitName(commands.unit[i]) : model_.OpName(i);
       names.push_back(name);
       match->second = Matches(name, series);
     }

@@ -150,9 +150,7 @@ int RunCheck(const Options& options) {
 void AddCheck(CLI::App* app, Run* run) {
   CLI::App* verb = app->add_subcommand("check", "Assert what a trace must be; see docs/check.md");
   auto options = std::make_shared<Options>();
-  verb->add_option("FILE", options->file, "a trace, - for stdin, or a daemon's live socket")
-      ->type_name("")
-      ->required();
+  AddTraceFile(verb, &options->file);
   verb->add_option("RULES", options->rules,
                    "a file of rules, or rules as \"p99(job.latency) < 80us\"")
       ->type_name("")

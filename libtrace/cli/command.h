@@ -41,6 +41,9 @@ int VerdictStatus(const std::string& file, const analysis::Verdict& verdict);
 // The same for what is not a verdict: `lacks` says what lacks what is missing.
 int FaultStatus(const std::string& file, const model::Model& model, const std::string& lacks);
 
+// FILE of a verb that reads a trace.
+void AddTraceFile(CLI::App* verb, std::string* file);
+
 // "acceltrace: MESSAGE" on stderr; returns status.
 int Fail(int status, const std::string& message);
 

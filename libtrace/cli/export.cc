@@ -110,9 +110,7 @@ int RunSqlite(const Options& options) {
 void AddExport(CLI::App* app, Run* run) {
   CLI::App* verb = app->add_subcommand("export", "Write a trace for other tools");
   auto options = std::make_shared<Options>();
-  verb->add_option("FILE", options->file, "a trace, - for stdin, or a daemon's live socket")
-      ->type_name("")
-      ->required();
+  AddTraceFile(verb, &options->file);
   const std::map<std::string, int (*)(const Options&)> formats = {
       {"perfetto", RunPerfetto}, {"csv", RunCsv}, {"sqlite", RunSqlite}};
   verb->add_option("--format", options->format,

@@ -45,9 +45,7 @@ void AddHtml(CLI::App* app, Run* run) {
   CLI::App* verb = app->add_subcommand(
       "html", "Write a run as one page for a browser: answer, timeline, charts; no network");
   auto options = std::make_shared<Options>();
-  verb->add_option("FILE", options->file, "a trace, - for stdin, or a daemon's live socket")
-      ->type_name("")
-      ->required();
+  AddTraceFile(verb, &options->file);
   verb->add_option("-o,--output", options->output, "file to write, - for stdout")
       ->type_name("OUT.html")
       ->required();

@@ -20,6 +20,12 @@ int Fail(int status, const std::string& message) {
   return status;
 }
 
+void AddTraceFile(CLI::App* verb, std::string* file) {
+  verb->add_option("FILE", *file, "a trace, - for stdin, or a daemon's live socket")
+      ->type_name("")
+      ->required();
+}
+
 namespace {
 
 // What is wrong with the command line. An unknown word may stand where a known one

@@ -82,7 +82,7 @@ int RunWhatIf(const Options& options) {
     whatif.prediction = analysis::Predict(loaded->graph, scales);
     if (!whatif.prediction.valid) whatif.refused = whatif.prediction.error;
     if (whatif.change.empty()) {
-      whatif.limiter = analysis::ComputeLimiter(loaded->graph, loaded->report.breakdown, verdict);
+      whatif.limiter = loaded->report.limiter;
     }
   }
   return Print(options,
@@ -93,9 +93,7 @@ int RunWhatIf(const Options& options) {
 CLI::App* AddVerb(CLI::App* app, Run* run, const char* name, const char* text,
                   int (*function)(const Options&), const std::shared_ptr<Options>& options) {
   CLI::App* verb = app->add_subcommand(name, text);
-  verb->add_option("FILE", options->file, "a trace, - for stdin, or a daemon's live socket")
-      ->type_name("")
-      ->required();
+  AddTraceFile(verb, &options->file);
   verb->add_flag("--json", options->json, "machine-readable, see docs/json.md");
   verb->callback(
       [options, run, function] { *run = [options, function] { return function(*options); }; });

@@ -79,9 +79,7 @@ int RunQuery(const Options& options) {
 void AddQuery(CLI::App* app, Run* run) {
   CLI::App* verb = app->add_subcommand("query", "Ask a trace in SQL; see docs/query.md");
   auto options = std::make_shared<Options>();
-  verb->add_option("FILE", options->file, "a trace, - for stdin, or a daemon's live socket")
-      ->type_name("")
-      ->required();
+  AddTraceFile(verb, &options->file);
   verb->add_option("SQL", options->sql, "one SELECT")->type_name("");
   verb->add_flag("--tables", options->tables, "which tables and columns there are");
   CLI::Option* csv = verb->add_flag("--csv", options->csv, "comma-separated values");

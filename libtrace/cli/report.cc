@@ -78,9 +78,7 @@ std::pair<CLI::App*, Options*> AddReader(CLI::App* app, Run* run, const char* na
                                          const char* text, Function function) {
   CLI::App* verb = app->add_subcommand(name, text);
   auto options = std::make_shared<Options>();
-  verb->add_option("FILE", options->file, "a trace, - for stdin, or a daemon's live socket")
-      ->type_name("")
-      ->required();
+  AddTraceFile(verb, &options->file);
   verb->add_flag("--json", options->json, "machine-readable, see docs/json.md");
   verb->callback(
       [options, run, function] { *run = [options, function] { return function(*options); }; });

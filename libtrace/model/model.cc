@@ -103,6 +103,11 @@ uint32_t ProcessOf(const Jobs& jobs, size_t job) {
   return static_cast<uint32_t>(jobs.correlation[job] >> 32);
 }
 
+const std::string& Model::OpName(size_t command) const {
+  const std::string& op = strings.Get(commands.op[command]);
+  return op.empty() ? devices[commands.device[command]].OpcodeName(commands.opcode[command]) : op;
+}
+
 std::string Model::ProcessName(uint32_t pid) const { return ThreadName(pid, pid); }
 
 }  // namespace acceltrace::model

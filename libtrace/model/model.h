@@ -135,6 +135,8 @@ struct Model {
   // Ticks of a command that were neither idle nor stalled; none where it is not known how many
   // ticks it took, since the clock was set meanwhile.
   std::optional<uint64_t> BusyTicks(size_t command) const;
+  // What the program called a command; its opcode's name where it has none.
+  const std::string& OpName(size_t command) const;
   std::string ProcessName(uint32_t pid) const;
   std::string ThreadName(uint32_t pid, uint32_t tid) const;
 };

@@ -55,15 +55,15 @@ std::vector<size_t> Boundaries(std::string_view bytes) {
 
 class TempDir {
  public:
-  TempDir() { REQUIRE(mkdtemp(path_) != nullptr); }
+  TempDir() { REQUIRE(mkdtemp(path_.data()) != nullptr); }
   ~TempDir() {
     unlink(File().c_str());
-    rmdir(path_);
+    rmdir(path_.c_str());
   }
-  std::string File() const { return std::string(path_) + "/file"; }
+  std::string File() const { return path_ + "/file"; }
 
  private:
-  char path_[32] = "/tmp/stream-test-abXXXXXX";
+  std::string path_ = "/tmp/stream-test-" + std::string(6, 'X');  // what mkdtemp replaces
 };
 
 }  // namespace

@@ -42,12 +42,6 @@ void AppendFlowsOfJob(const model::Jobs& jobs, const Timeline& timeline, size_t 
   if (timeline.last_ended[job] == model::kNoRow) flows->push_back(Flow(job, kCompletionFlow));
 }
 
-std::string NameOfCommand(const model::Model& model, size_t row) {
-  const std::string& op = model.strings.Get(model.commands.op[row]);
-  if (!op.empty()) return op;
-  return model.devices[model.commands.device[row]].OpcodeName(model.commands.opcode[row]);
-}
-
 std::string NameOfDeviceEvent(const model::Model& model, size_t row) {
   static constexpr const char* kNames[] = {"event",    "link changed", "clock changed",
                                            "throttle", "memory error", "context error",
@@ -88,7 +82,7 @@ std::string NameOf(const model::Model& model, const Timeline& timeline, const Sl
     case About::kWaiting:
       return "waiting";
     case About::kCommand:
-      return NameOfCommand(model, slice.row);
+      return model.OpName(slice.row);
     case About::kInterrupt: {
       const uint32_t last = JobsOfRun(model, timeline, slice).back();
       return fmt::format("{} queue {}", IsPolled(model.jobs, last) ? "poll" : "interrupt",
