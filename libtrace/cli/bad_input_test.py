@@ -286,7 +286,7 @@ def a_full_file_keeps_what_was_recorded():
     needs_bpf()
     # Less than one block of the writer.
     name = path("full")
-    done = run(*HOST_ONLY, "-o", name, "--", APP, "20000", preexec_fn=lambda: limit(200_000))
+    done = run(*HOST_ONLY, "-o", name, "--", APP, "40000", preexec_fn=lambda: limit(300_000))
     assert done.returncode == 1, done
     lines = done.stderr.splitlines()
     assert lines[0].startswith("acceltrace: ") and "file size limit is reached" in lines[0], done
