@@ -11,6 +11,7 @@
 #include "libtrace/view/json.h"
 #include "libtrace/view/page.inc"
 #include "libtrace/view/page_columns.h"
+#include "libtrace/view/page_path.h"
 #include "libtrace/view/page_select.h"
 #include "libtrace/view/page_series.h"
 #include "libtrace/view/page_tables.h"
@@ -119,23 +120,24 @@ Result<HtmlStats> ExportHtml(const analysis::Report& report, const Sink& sink,
   const model::Model& model = *report.model;
   const int64_t base_ns = model.begin_ns;
   const analysis::TracerWork work(model);
+  const PagePath path = ComputePagePath(report, work);
   const auto& run = report.breakdown;
   const std::string head = fmt::format(
       "{{\"version\":{},\"base_ns\":\"{}\",\"end\":{},\"run\":[{},{}],\"classes\":{},"
-      "\"devices\":{},\"processes\":{},\"series\":{},\"report\":{},",
+      "\"devices\":{},\"processes\":{},\"series\":{},\"path\":{},\"report\":{},",
       kPageVersion, base_ns, Less(model.end_ns, base_ns), Less(run.begin_ns, base_ns),
       Less(run.end_ns, base_ns), ClassesJson(), DevicesJson(model), ProcessesJson(model),
-      PageSeriesJson(report, base_ns), ReportJson(report));
+      PageSeriesJson(report, base_ns), path.Json(), ReportJson(report));
   const size_t fixed = page::kBeforeData.size() + head.size() + page::kAfterData.size();
   // What rows take is known when they are written: less of them until they fit.
   uint64_t room = options.max_bytes > fixed + kLeastRoom ? options.max_bytes - fixed : kLeastRoom;
   HtmlStats stats;
   std::string tail;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
-    const PageSelection selection = SelectRows(report, work, base_ns, room);
+    const PageSelection selection = SelectRows(report, work, path, base_ns, room);
     PageNames names(model);
     tail = fmt::format("\"coverage\":{},\"tables\":{}}}", selection.coverage,
-                       PageTablesJson(report, selection.rows, work, base_ns, &names));
+                       PageTablesJson(report, selection.rows, work, path, base_ns, &names));
     tail = fmt::format("\"names\":{},{}", names.Json(kMaxNameBytes), tail);
     stats.thinned = selection.thinned;
     stats.bytes = fixed + tail.size();

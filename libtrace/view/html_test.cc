@@ -4,13 +4,17 @@
 #include "libtrace/view/html.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "libtrace/analysis/critical_path.h"
 #include "libtrace/analysis/report.h"
+#include "libtrace/analysis/tracer_work.h"
 #include "libtrace/view/page_columns.h"
 #include "tests/catch.h"
 #include "tests/golden/trace_builder.h"
@@ -122,6 +126,44 @@ TraceBuilder Jobs(uint32_t n) {
   builder.AddTrueCounters(0, kBase);
   builder.AddTrueCounters(0, kBase + int64_t{n} * 20'000);
   return builder;
+}
+
+TEST_CASE("A page's critical path is that of the analysis, step by step") {
+  const auto model = Jobs(40).Model();
+  const analysis::Report report = analysis::ComputeReport(*model);
+  const Page page = PageOf(*model);
+  const analysis::Graph graph = analysis::BuildGraph(
+      *model, analysis::TracerWork(*model), report.breakdown.begin_ns, report.breakdown.end_ns);
+  const analysis::CriticalPath path = analysis::ComputeCriticalPath(*model, graph);
+  REQUIRE(path.valid);
+  CHECK(page.json["path"]["valid"] == true);
+  CHECK(page.json["path"]["on_path"] == path.on_path);
+  const auto begin = Column(page, "path", "begin"), length = Column(page, "path", "length");
+  const auto event = Column(page, "path", "event"), row = Column(page, "path", "row");
+  const auto name = Column(page, "path", "name");
+  REQUIRE(begin.size() > 10);
+  // One after the other, from the run's begin to its end.
+  const int64_t base = std::stoll(page.json["base_ns"].get<std::string>());
+  CHECK(base + begin.front() == report.breakdown.begin_ns);
+  CHECK(base + begin.back() + length.back() ==
+        report.breakdown.begin_ns + std::llround(path.run_ns));
+  for (size_t i = 1; i < begin.size(); ++i) CHECK(begin[i] == begin[i - 1] + length[i - 1]);
+  // The commands on it are as many, and take as long, as the analysis says.
+  std::map<std::string, double> by_name;
+  std::map<int64_t, int> commands;
+  for (size_t i = 0; i < begin.size(); ++i) {
+    if (event[i] != 5) continue;
+    by_name[page.json["names"][static_cast<size_t>(name[i])]] += static_cast<double>(length[i]);
+    commands[row[i]] = 1;
+  }
+  for (const analysis::PathShare& op : path.ops) {
+    CHECK(std::abs(by_name[op.name] - op.ns) < 2.0 * static_cast<double>(op.count));
+  }
+  uint64_t critical = 0;
+  for (const analysis::OpSlack& op : path.slack) critical += op.critical;
+  const auto marks = Column(page, "commands", "critical");
+  CHECK(static_cast<uint64_t>(std::count(marks.begin(), marks.end(), 1)) == critical);
+  CHECK(commands.size() == critical);
 }
 
 TEST_CASE("A page holds every event at the model's times, ticks and bounds") {

@@ -167,13 +167,15 @@ enum Name {
   kDeviceEvents,
   kPieces,
   kRecorder,
+  kPath,
   kNumTables
 };
 
 class Selector {
  public:
-  Selector(const analysis::Report& report, const analysis::TracerWork& work, int64_t base_ns)
-      : report_(report), model_(*report.model), work_(work), base_ns_(base_ns) {
+  Selector(const analysis::Report& report, const analysis::TracerWork& work, const PagePath& path,
+           int64_t base_ns)
+      : report_(report), model_(*report.model), work_(work), path_(path), base_ns_(base_ns) {
     Describe();
   }
 
@@ -201,7 +203,8 @@ class Selector {
                                   {kHost, &rows.host},
                                   {kDeviceEvents, &rows.device_events},
                                   {kPieces, &rows.pieces},
-                                  {kRecorder, &rows.recorder}}) {
+                                  {kRecorder, &rows.recorder},
+                                  {kPath, &rows.path}}) {
       *list = ListOf(kept[t]);
     }
     selection.coverage = "{" + coverage + "}";
@@ -236,7 +239,7 @@ class Selector {
       return most;
     }
     give(kLosses, left / 3);
-    for (int t : {kPieces, kHost}) {
+    for (int t : {kPieces, kHost, kPath}) {
       give(t, std::min(left / 8, static_cast<double>(kMostMinor) * tables_[t].bytes_each));
     }
     std::vector<int> others;
@@ -334,6 +337,12 @@ class Selector {
                             return std::pair{recorder[i].begin_ns, recorder[i].end_ns};
                           },
                           [](uint32_t) { return std::string("tracer"); }};
+    const std::vector<PathStep>& steps = path_.steps;
+    tables_[kPath] = {steps.size(), 14, [](uint32_t) { return 0; },
+                      [&steps](uint32_t i) {
+                        return std::pair{steps[i].begin_ns, steps[i].end_ns};
+                      },
+                      [](uint32_t) { return std::string("path"); }};
     const std::vector<model::Loss>& losses = model_.losses;
     tables_[kLosses] = {
         losses.size(), 16, [&losses](uint32_t i) { return losses[i].hop; },
@@ -401,6 +410,7 @@ class Selector {
   const analysis::Report& report_;
   const model::Model& model_;
   const analysis::TracerWork& work_;
+  const PagePath& path_;
   int64_t base_ns_;
   std::array<Events, kNumTables> tables_;
 };
@@ -408,8 +418,8 @@ class Selector {
 }  // namespace
 
 PageSelection SelectRows(const analysis::Report& report, const analysis::TracerWork& work,
-                         int64_t base_ns, uint64_t max_bytes) {
-  return Selector(report, work, base_ns).Run(max_bytes);
+                         const PagePath& path, int64_t base_ns, uint64_t max_bytes) {
+  return Selector(report, work, path, base_ns).Run(max_bytes);
 }
 
 }  // namespace acceltrace::view

@@ -28,7 +28,7 @@ struct PageSelection {
 
 // max_bytes: about as much as the tables may take.
 PageSelection SelectRows(const analysis::Report& report, const analysis::TracerWork& work,
-                         int64_t base_ns, uint64_t max_bytes);
+                         const PagePath& path, int64_t base_ns, uint64_t max_bytes);
 
 }  // namespace acceltrace::view
 

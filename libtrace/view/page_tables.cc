@@ -31,11 +31,12 @@ class Places {
 class Tables {
  public:
   Tables(const analysis::Report& report, const PageRows& rows, const analysis::TracerWork& work,
-         int64_t base_ns, PageNames* names)
+         const PagePath& path, int64_t base_ns, PageNames* names)
       : report_(report),
         model_(*report.model),
         rows_(rows),
         work_(work),
+        path_(path),
         base_ns_(base_ns),
         names_(names) {}
 
@@ -53,6 +54,7 @@ class Tables {
     add("losses", Losses());
     add("pieces", Pieces());
     add("recorder", Recorder());
+    add("path", Path());
     return json + "}";
   }
 
@@ -86,7 +88,8 @@ class Tables {
     table.Plain("bytes", [&](uint32_t i) { return api.bytes[i]; });
     table.Plain("result", [&](uint32_t i) { return api.result[i]; });
     table.Plain("flags", [&](uint32_t i) {
-      return (api.open[i] != 0 ? 1u : 0u) | (api.began_before[i] != 0 ? 2u : 0u);
+      return (api.open[i] != 0 ? 1u : 0u) | (api.began_before[i] != 0 ? 2u : 0u) |
+             (path_.api[i] != 0 ? 4u : 0u);
     });
     return table.Json();
   }
@@ -124,6 +127,7 @@ class Tables {
       return (jobs.on_host[i] != 0 ? 1u : 0u) | (jobs.on_device[i] != 0 ? 2u : 0u) |
              (jobs.has_irq[i] != 0 ? 4u : 0u);
     });
+    table.Plain("critical", [&](uint32_t i) { return path_.jobs[i]; });
     plain("pid", jobs.pid), plain("tid", jobs.tid), plain("status", jobs.status);
     plain("commands_submitted", jobs.commands_submitted);
     plain("commands_retired", jobs.commands_retired), plain("copy_bytes", jobs.copy_bytes);
@@ -190,6 +194,7 @@ class Tables {
       return static_cast<int64_t>(*busy_ticks);
     });
     table.Delta("job_row", [&](uint32_t i) { return jobs.Of(commands.job_row[i]); });
+    table.Plain("critical", [&](uint32_t i) { return path_.commands[i]; });
     return table.Json();
   }
 
@@ -245,6 +250,24 @@ class Tables {
     return table.Json();
   }
 
+  std::string Path() {
+    const std::vector<PathStep>& steps = path_.steps;
+    PageTable table(rows_.path, steps.size());
+    const Places api(rows_.api), jobs(rows_.jobs), commands(rows_.commands);
+    table.Delta("begin", [&](uint32_t i) { return At(steps[i].begin_ns); });
+    table.Plain("length", [&](uint32_t i) { return Less(steps[i].end_ns, steps[i].begin_ns); });
+    table.Plain("name", [&](uint32_t i) { return names_->OfText(steps[i].name); });
+    table.Plain("event", [&](uint32_t i) { return steps[i].event; });
+    table.Plain("row", [&](uint32_t i) -> int64_t {
+      const PathStep& step = steps[i];
+      if (step.event == PathStep::kNothing) return -1;
+      return step.event == PathStep::kApi       ? api.Of(step.row)
+             : step.event == PathStep::kCommand ? commands.Of(step.row)
+                                                : jobs.Of(step.row);
+    });
+    return table.Json();
+  }
+
   std::string Recorder() {
     PageTable table(rows_.recorder, work_.recorder().size());
     table.Delta("begin", [&](uint32_t i) { return At(work_.recorder()[i].begin_ns); });
@@ -262,6 +285,7 @@ class Tables {
   const model::Model& model_;
   const PageRows& rows_;
   const analysis::TracerWork& work_;
+  const PagePath& path_;
   int64_t base_ns_;
   PageNames* names_;
 };
@@ -298,8 +322,9 @@ std::string PageNames::Json(size_t max_bytes) const {
 }
 
 std::string PageTablesJson(const analysis::Report& report, const PageRows& rows,
-                           const analysis::TracerWork& work, int64_t base_ns, PageNames* names) {
-  return Tables(report, rows, work, base_ns, names).Json();
+                           const analysis::TracerWork& work, const PagePath& path, int64_t base_ns,
+                           PageNames* names) {
+  return Tables(report, rows, work, path, base_ns, names).Json();
 }
 
 }  // namespace acceltrace::view

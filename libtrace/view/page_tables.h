@@ -16,12 +16,14 @@
 #include "libtrace/analysis/report.h"
 #include "libtrace/analysis/tracer_work.h"
 #include "libtrace/model/model.h"
+#include "libtrace/view/page_path.h"
 
 namespace acceltrace::view {
 
 // The rows of each table that a page tells, in order.
 struct PageRows {
-  std::vector<uint32_t> api, ranges, jobs, commands, host, device_events, losses, pieces, recorder;
+  std::vector<uint32_t> api, ranges, jobs, commands, host, device_events, losses, pieces, recorder,
+      path;
 };
 // Strings of the trace by their position in the page.
 class PageNames {
@@ -41,7 +43,8 @@ class PageNames {
 
 // {"api": TABLE, ...}. base_ns: what the page's times count from.
 std::string PageTablesJson(const analysis::Report& report, const PageRows& rows,
-                           const analysis::TracerWork& work, int64_t base_ns, PageNames* names);
+                           const analysis::TracerWork& work, const PagePath& path, int64_t base_ns,
+                           PageNames* names);
 
 }  // namespace acceltrace::view
 

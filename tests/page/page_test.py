@@ -4,7 +4,9 @@
 """The page of acceltrace html in headless Chromium: what it shows, how it is moved, no network."""
 
 import functools
+import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -61,6 +63,13 @@ def selected(page):
     return page.run(STATE + ".selected")
 
 
+def told(command, name):
+    """What a command says of a golden trace."""
+    done = subprocess.run([ACCELTRACE, command, "--json", os.path.join(GOLDEN, name + ".atrace")],
+                          capture_output=True, text=True, timeout=60, check=True)
+    return json.loads(done.stdout)
+
+
 def quiet(page):
     assert page.complaints() == [], page.complaints()
 
@@ -70,12 +79,62 @@ def first_screen_answers_without_scrolling(pages):
     page = pages.open()
     text = page.run("document.getElementById('overview').innerText")
     for wanted in ("% of the run", "Certain", "Where the time went", "What would help",
-                   "at most", "Lost\nnone", "Tracer", "Most device time"):
+                   "1.25x", "host submission", "Lost\nnone", "Tracer", "Critical path", "by cause",
+                   "by API call"):
         assert wanted in text, (wanted, text)
     assert page.run("(() => { const e = document.getElementById('overview'); "
                     "return e.scrollHeight <= e.clientHeight; })()")
     # A browser's own bars take some of such a screen.
-    assert page.run("document.querySelector('.row').getBoundingClientRect().bottom") < 620
+    assert page.run("document.querySelector('.path').getBoundingClientRect().bottom") < 640
+    # Shares of the path and gains are those that the other commands tell.
+    for each in told("critical-path", "demo")["causes"][:4]:
+        shown = rf"{each['name']}\t{each['where']}\s+{each['share'] * 100:.1f} %"
+        assert re.search(shown, text), (shown, text)
+    for each in told("whatif", "demo")["limiter"]["gains"][:3]:
+        lo, share, hi = (f"{each[key] * 100:.1f}" for key in ("share_lo", "share", "share_hi"))
+        assert f"{each['name']}\n{share} %\n{lo} to {hi} %" in text, (each, text)
+    quiet(page)
+
+
+@case
+def the_critical_path_is_lit(pages):
+    page = pages.open("step", fragment="#timeline")
+    on_path = """(() => { const s = acceltrace(); let n = 0;
+        for (const group of s.groups) for (const track of group.tracks)
+            for (let i = 0; i < (track.n || 0); ++i)
+                n += track.kinds[i] === 'command' && s.isOnPath('command', track.rows[i]);
+        return n; })()"""
+    slack = told("critical-path", "step")["slack"]
+    assert page.run(on_path) == sum(op["on_path"] for op in slack) > 5
+    assert page.run(STATE + ".lit") is False
+    page.key("c")
+    assert page.run(STATE + ".lit") is True
+    assert page.run("document.getElementById('lit').getAttribute('aria-pressed')") == "true"
+    assert "c=1" in page.run("location.hash"), page.run("location.hash")
+    lit = page.run("location.hash")
+    # A step of the path leads to the event that it is part of.
+    page.run("acceltrace().select(acceltrace().placeOf('path', 20), true)")
+    page.settle()
+    page.run("document.querySelector('#details button.link').click()")
+    page.settle()
+    to = selected(page)
+    assert to["kind"] in ("command", "api", "job", "submit", "wake"), to
+    assert page.run(f"acceltrace().isOnPath('{to['kind']}', {to['row']})")
+    assert "lies on it" in page.run("document.getElementById('details').innerText")
+    page.key("c")
+    assert page.run(STATE + ".lit") is False
+    # From the first screen.
+    page.key("1")
+    page.run("[...document.querySelectorAll('#overview button')].find("
+             "(each) => each.textContent.startsWith('light')).click()")
+    page.settle()
+    assert page.run(STATE + ".lit") is True and page.run("location.hash").startswith("#timeline")
+    quiet(page)
+    assert pages.open("step", fragment=lit).run(STATE + ".lit") is True
+    # A trace that withholds its verdict has no path to light.
+    page = pages.open("broken", fragment="#timeline&c=1")
+    assert page.run(STATE + ".lit") is False
+    assert page.run("document.getElementById('lit').hidden")
     quiet(page)
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page's address says what is seen: #timeline&t=FROM,TO&s=KIND.ROW&a=FROM,TO&q=TEXT, times in
+// The page's address says what is seen: #timeline&t=FROM,TO&s=KIND.ROW&a=FROM,TO&c=1&q=TEXT, times in
 // ns from the first event.
 
 import {view} from './viewport.js';
@@ -16,6 +16,7 @@ function text(tab, query) {
       parts.push(`s=${track.kinds[i]}.${track.rows[i]}`);
     }
     if (view.area) parts.push(`a=${view.area.from.toFixed(1)},${view.area.to.toFixed(1)}`);
+    if (view.lit) parts.push('c=1');
     if (query) parts.push('q=' + encodeURIComponent(query));
   }
   return '#' + parts.join('&');
@@ -41,7 +42,7 @@ export function tellAddress(tab, query) {
 
 export const isTold = () => timer === 0;
 
-// {tab, window, selected: {kind, row}, area, query}; what is malformed is left out.
+// {tab, window, selected: {kind, row}, area, lit, query}; what is malformed is left out.
 export function readAddress() {
   const [tab, ...parts] = location.hash.slice(1).split('&');
   const address = {tab};
@@ -56,6 +57,7 @@ export function readAddress() {
     if (name === 'a=') address.area = pair(value);
     const event = /^([a-z_]+)\.(\d+)$/.exec(value);
     if (name === 's=' && event) address.selected = {kind: event[1], row: Number(event[2])};
+    if (name === 'c=') address.lit = value === '1';
     if (name === 'q=') {
       try {
         address.query = decodeURIComponent(value);

@@ -81,6 +81,40 @@ const OF_CLASS = {
     what: 'The devices wait for the program: prepare the next work while they run.'}),
 };
 
+const ofMemory = () => {
+  const op = topOp((each) => !isTransfer(each));
+  return {where: op ? [`${clean(op.op)} on ${clean(op.unit)}`] : [],
+          what: 'Fewer bytes from the device\'s memory: fused ops, smaller types, tiles that stay on the chip.'};
+};
+const OF_RESOURCE = {
+  'pcie.bandwidth': ofTransfers,
+  'pcie.latency': () => ({where: [], what: 'Fewer, larger transfers and submissions; fetch ahead.'}),
+  'pcie.tags': () => ({where: [], what: 'Larger reads of host memory, or more that may be outstanding.'}),
+  'dram.bandwidth': ofMemory,
+  'dram.latency': () => ({where: [], what: 'Fewer, larger commands, or more of them at once.'}),
+  'dram.rowcost': () => ({where: [], what: 'Read and write memory in the order of its rows.'}),
+  scratchpad: () => ({where: [], what: 'Fewer passes over on-chip data; smaller types.'}),
+  'matrix.rate': ofComputing,
+  'vector.rate': ofComputing,
+  dispatch: () => ({where: [], what: 'Fewer, larger commands.'}),
+  throttle: () => ({where: [], what: 'More power or better cooling, or less work at once.'}),
+  'host.submit': OF_CLASS.runtime,
+  'host.speed': OF_CLASS.application,
+  'host.wake': OF_CLASS.notifying,
+};
+
+const LEAST_GAIN = 0.0005, LEAST_HIGH = 0.01;
+
+// What the what-if predicts, the most first: [{title, about, gain: {share, lo, hi}, what, where}].
+// Empty where the trace does not hold enough.
+export function predicted() {
+  return report.limiter.gains
+      .filter((gain) => gain.share >= LEAST_GAIN || gain.share_hi >= LEAST_HIGH)
+      .map((gain) => ({title: clean(gain.name), about: gain.resource,
+                       gain: {share: gain.share, lo: gain.share_lo, hi: gain.share_hi},
+                       ...(OF_RESOURCE[gain.resource] || (() => ({what: '', where: []})))()}));
+}
+
 // [{name, text, span, share, where, what}], the most first.
 export function ranked() {
   return Object.entries(report.breakdown.classes)

@@ -5,7 +5,8 @@
 import {data, hostNs, tables} from './data.js';
 import {byId, h, replaceChildren, tableOf} from './dom.js';
 import {clean, formatBytes, formatCount, formatNs, formatWithBound} from './text.js';
-import {HOST_KINDS, edgesOf, jobsOf, kindOf, nameOf} from './events.js';
+import {HOST_KINDS, edgesOf, eventOnPath, isOnPath, jobsOf, kindOf, nameOf} from './events.js';
+import {placeOf} from './viewport.js';
 import {chainOf, linksOfSelection} from './arrows.js';
 
 const {api, commands, host, jobs, losses, ranges, recorder} = tables;
@@ -63,12 +64,22 @@ const FIELDS = {
     ['job', host.num('job')[row] || null], ['correlation', text(host.big('correlation', row))],
     ['arguments', `${text(host.big('arg0', row))}, ${text(host.big('arg1', row))}`]],
   losses: (row) => [['events lost', formatCount(losses.num('count')[row])]],
+  path: (row) => [['part of', linkTo(eventOnPath(row))]],
   recorder: (row) => [['CPU', recorder.num('cpu')[row]],
                       ['of it on the CPU', formatNs(recorder.num('cpu_ns')[row])]],
   device_events: (row) => [
     ['arguments', ['arg0', 'arg1', 'arg2'].map((name) =>
         text(tables.device_events.big(name, row))).join(', ')]],
 };
+
+let select = () => {};
+// A button that goes to an event.
+function linkTo(event) {
+  const place = event && placeOf(event.kind, event.row);
+  if (!place) return event ? kindOf(event.kind).what : 'no recorded event';
+  return h('button', {class: 'link', type: 'button', click: () => select(place)},
+           `${kindOf(event.kind).what} ${nameOf(event.kind, event.row)} →`);
+}
 
 const TIMES = {commands: ['fetched', 'head', 'start', 'end'], device_events: ['time']};
 const tableName = (table) => Object.keys(tables).find((name) => tables[name] === table);
@@ -107,6 +118,7 @@ function chainTable(job, go) {
 
 // place: {track, i}; go(place) selects another one.
 export function showDetails(place, go) {
+  select = go;
   const kind = place.track.kinds[place.i], row = place.track.rows[place.i];
   const about = kindOf(kind), name = tableName(about.table);
   const begin = place.track.begin[place.i], end = place.track.end[place.i];
@@ -119,7 +131,9 @@ export function showDetails(place, go) {
       h('div', null, h('h3', null, nameOf(kind, row), h('span', {class: 'dim'}, ` ${about.what}`)),
         tableOf([['']  , ['']], [
           ['begins', `${text(hostNs(begin))} ns` + (edges ? ` ±${formatNs(Math.max(edges[0], edges[1]))}` : '')],
-          ...(end > begin ? [['lasts', formatNs(end - begin)]] : []), ...fields])),
+          ...(end > begin ? [['lasts', formatNs(end - begin)]] : []),
+          ...(isOnPath(kind, row) && kind !== 'path' ? [['critical path', 'lies on it']] : []),
+          ...fields])),
       TIMES[name] ? h('div', null, h('h3', null, 'Times of the device\'s clock'),
                       timesTable(about.table, row, TIMES[name])) : null,
       jobRows.slice(0, 1).map((job) => chainTable(job, go)),

@@ -6,7 +6,7 @@ import {data, tables} from './data.js';
 import {causeColour, ink, textOn} from './colours.js';
 import {byId} from './dom.js';
 import {formatNs, formatRate, shortened} from './text.js';
-import {colourOf, edgesOf, nameOf} from './events.js';
+import {colourOf, edgesOf, isOnPath, nameOf} from './events.js';
 import {GUTTER, firstAt, nsPerPixel, rowAt, timeAt, view, xOf} from './viewport.js';
 import {drawArrows} from './arrows.js';
 import {coverageOf, drawCoverage} from './coverage.js';
@@ -141,6 +141,17 @@ function isMarked(track, i) {
       (search && search.has(track) && search.get(track).has(i));
 }
 
+// What lies on the critical path has a bar along its upper edge.
+const PATH_MARK = 3;
+function drawPathMark(g, x, y, width) {
+  g.fillStyle = ink('path');
+  g.fillRect(x, y, width, PATH_MARK);
+}
+
+// What is told of the whole run stays as it is when the path is lit.
+const ALWAYS_LIT = new Set(['piece', 'loss', 'path', 'range']);
+const isDimmed = (kind, row) => view.lit && !ALWAYS_LIT.has(kind) && !isOnPath(kind, row);
+
 function drawEvent(g, track, i, y, height) {
   const kind = track.kinds[i], row = track.rows[i];
   const right = view.width;
@@ -159,7 +170,7 @@ function drawEvent(g, track, i, y, height) {
     g.fillStyle = track.hatched ? hatch(g, ink('loss')) : colourAt(track, i);
     g.fillRect(x, y, width, height);
   }
-  if (kind === 'job') {
+  if (kind === 'job' && g.globalAlpha === 1) {
     // Until its first command starts it waits.
     const start = xOf(tables.jobs.num('start')[row]);
     g.fillStyle = ink('card'), g.globalAlpha = 0.55;
@@ -167,6 +178,7 @@ function drawEvent(g, track, i, y, height) {
     g.globalAlpha = 1;
   }
   if (kind === 'command' && width > 14) stallStrip(g, row, x, width, y, height);
+  if (isOnPath(kind, row) && !isInstant) drawPathMark(g, x, y, width);
   if (edges) {
     softEdge(g, xOf(track.begin[i] - edges[0]), xOf(track.begin[i] + edges[1]), y, height, true);
     if (!isInstant) {
@@ -209,10 +221,12 @@ function drawEvents(g, track, top) {
     const room = end === track.begin[i] ? 5 * pixel : pixel;
     last[lane] = Math.max(last[lane], (isShort ? track.begin[i] : end) + room);
     // Where not all are here, what is behind them tells how dense they are.
-    g.globalAlpha = isShort && thinned ? 0.3 : 1;
+    const kind = track.kinds[i], row = track.rows[i];
+    g.globalAlpha = isDimmed(kind, row) && !isMarked(track, i) ? 0.18 : isShort && thinned ? 0.3 : 1;
     if (isShort && plain && end > track.begin[i] && !isMarked(track, i)) {
       g.fillStyle = colourAt(track, i);
       g.fillRect(xOf(track.begin[i]), top + lane * track.laneHeight, 1.2, track.laneHeight - 2);
+      if (isOnPath(kind, row)) drawPathMark(g, xOf(track.begin[i]), top + lane * track.laneHeight, 1.2);
       g.globalAlpha = 1;
       continue;
     }

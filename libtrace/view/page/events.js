@@ -7,7 +7,7 @@ import {data, tables} from './data.js';
 import {clean} from './text.js';
 import {causeColour, classColour, ink, nameColour} from './colours.js';
 
-const {api, ranges, jobs, commands, host, losses, pieces} = tables;
+const {api, ranges, jobs, commands, host, losses, pieces, path} = tables;
 
 export const HOST_KINDS = ['event', 'submit', 'doorbell', 'DMA map', 'DMA unmap', 'interrupt',
   'completion', 'wait', 'wake-up', 'context', 'buffer', 'timeout', 'reset', 'link', 'fence',
@@ -75,6 +75,7 @@ const KINDS = {
   piece: {what: 'class of time', table: pieces,
           name: (row) => data.classes[pieces.num('class')[row]].text,
           colour: (row) => classColour(pieces.num('class')[row])},
+  path: {what: 'on the critical path', table: path, name: (row) => nameAt(path.num('name')[row])},
   recorder: {what: 'the tracer at work', table: tables.recorder, name: () => 'tracer',
              colour: () => ink('bad')},
 };
@@ -93,6 +94,24 @@ export function edgesOf(kind, row) {
   return [table.num(begin + '_lo')[row], table.num(begin + '_hi')[row],
           table.num(end + '_lo')[row], table.num(end + '_hi')[row]];
 }
+
+// What page_path.h calls them.
+const PATH_EVENTS = [null, 'api', 'submit', 'wake', 'job', 'command'];
+
+// The event that a step of the path is part of: {kind, row}, or null.
+export function eventOnPath(step) {
+  const kind = PATH_EVENTS[path.num('event')[step]], row = path.num('row')[step];
+  return kind && row >= 0 ? {kind, row} : null;
+}
+
+const ON_PATH = {
+  api: (row) => api.num('flags')[row] & 4, command: (row) => commands.num('critical')[row],
+  stall: () => 0, path: () => 1, submit: (row) => jobs.num('critical')[row] & 1,
+  job: (row) => jobs.num('critical')[row] & 2, wake: (row) => jobs.num('critical')[row] & 4,
+  wait: (row) => jobs.num('critical')[row] & 4,
+};
+export const hasPath = () => data.path.valid;
+export const isOnPath = (kind, row) => (ON_PATH[kind] ? Boolean(ON_PATH[kind](row)) : false);
 
 // Jobs by the call that submitted them and by the call that waited.
 const byCall = new Map();
@@ -113,6 +132,10 @@ const MOST_JOBS = 16;
 // The jobs that an event belongs to.
 export function jobsOf(kind, row) {
   if (kind === 'api') return (byCall.get(row) || []).slice(0, MOST_JOBS);
+  if (kind === 'path') {
+    const of = eventOnPath(row);
+    return of === null ? [] : jobsOf(of.kind, of.row);
+  }
   const {job} = KINDS[kind];
   return job && job(row) >= 0 ? [job(row)] : [];
 }

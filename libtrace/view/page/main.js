@@ -9,7 +9,7 @@ import {toggleTheme, whenThemeChanges} from './colours.js';
 import {drawOverview, resizeOverview} from './overview.js';
 import {forgetColours} from './draw.js';
 import {invalidate, onRedraw, placeOf, show, view} from './viewport.js';
-import {drawTimeline, goToHit, inspect, keyUp, onChange, select, selectArea, startTimeline,
+import {drawTimeline, goToHit, inspect, keyUp, light, onChange, select, selectArea, startTimeline,
         timelineKey} from './timeline.js';
 import {search} from './search.js';
 import {readAddress, tellAddress} from './address.js';
@@ -41,7 +41,7 @@ const KEY_HELP = [
   ['Shift + wheel, Shift + drag, drag the ruler', 'pan'], ['drag', 'select an area'],
   ['← →', 'the event before, after'], ['↑ ↓', 'the track above, below'],
   ['[ ]', 'along the arrows'], ['F', 'show the selection'], ['R, 0', 'the run, the whole recording'],
-  ['/', 'search'], ['N, P', 'next, previous hit'], ['1 to 5', 'the views'], ['Esc', 'select nothing'],
+  ['C', 'light up the critical path'], ['/', 'search'], ['N, P', 'next, previous hit'], ['1 to 5', 'the views'], ['Esc', 'select nothing'],
 ];
 
 function showHelp() {
@@ -106,7 +106,8 @@ function buildTitle() {
 function buildNotice() {
   const thinned = Object.entries(data.tables).filter(([, table]) => table.rows < table.of);
   if (thinned.length === 0) return;
-  const names = {host: 'driver events', pieces: 'classes of time', recorder: 'the tracer at work'};
+  const names = {host: 'driver events', pieces: 'classes of time', path: 'steps of the critical path',
+                 recorder: 'the tracer at work'};
   const all = thinned.map(([name, table]) => `${names[name] || name.replace('_', ' ')}: ${
       table.rows.toLocaleString('en')} of ${table.of.toLocaleString('en')}`).join(', ');
   byId('notice').hidden = false;
@@ -125,6 +126,7 @@ function searchFor(text) {
 function applyAddress() {
   const address = readAddress();
   if (address.window) show(...address.window);
+  if (address.lit) light(true);
   if (address.query) {
     byId('search').value = address.query;
     search(address.query);
@@ -148,7 +150,10 @@ function start() {
     const middle = from + (to - from) * Math.min(1, Math.max(0, share));
     show(middle - (to - from) / 40, middle + (to - from) / 40);
     open('timeline');
-  }, searchFor);
+  }, searchFor, () => {
+    light(true);
+    open('timeline');
+  });
   startTimeline();
   onRedraw(() => tab === 'timeline' && drawTimeline());
   onChange(() => tellAddress(tab, byId('search').value));

@@ -5,7 +5,7 @@
 import {data, report, sharesOf} from './data.js';
 import {causeColour, classColour, ink, textOn} from './colours.js';
 import {byId, h, replaceChildren, tableOf} from './dom.js';
-import {isTransfer, ranked} from './advice.js';
+import {isTransfer, predicted, ranked} from './advice.js';
 import {clean, formatCount, formatNs, formatShare, formatSpan, sentence,
         shortened} from './text.js';
 
@@ -22,10 +22,9 @@ function evidence() {
   const possible = verdict.possible[verdict.class];
   const lo = formatNs(possible.lo_ns), hi = formatNs(possible.hi_ns);
   return h('p', {class: 'dim'},
-           `Of ${formatNs(breakdown.run_ns)}, ${clean(classText(verdict.class))}: ` +
-           formatSpan(breakdown.classes[verdict.class]) + (lo === hi ?
-             '; what clocks and losses hide changes less than is shown.' :
-             `; at least ${lo} and at most ${hi}, whatever clocks and losses hide.`));
+           `${sentence(clean(classText(verdict.class))).slice(0, -1)} for ` +
+           (lo === hi ? formatSpan(breakdown.classes[verdict.class]) : `${lo} to ${hi}`) +
+           ` of ${formatNs(breakdown.run_ns)}, whatever clocks and losses hide.`);
 }
 
 const classText = (name) => (data.classes.find((each) => each.name === name) || {text: name}).text;
@@ -81,6 +80,14 @@ function headline() {
       /, although$/, ''));
 }
 
+// What sets the pace, by what-if.
+function limits() {
+  const {limiter} = report;
+  if (limiter.standing !== 'named' && limiter.standing !== 'several') return null;
+  return h('p', {class: 'limits'}, sentence(clean(limiter.text).split('; ')[0].replace(
+      /(\d) %/g, '$1\u00a0%')));
+}
+
 function verdictCard() {
   const {verdict} = report;
   const [standing, why] = STANDING[verdict.standing] || [verdict.standing, ''];
@@ -88,7 +95,7 @@ function verdictCard() {
   return h('article', {class: 'card verdict', 'data-standing': verdict.standing},
            h('div', {class: 'verdict-text'},
              h('h2', null, headline(), ' ', h('span', {class: 'badge', title: why}, standing)),
-             evidence(),
+             limits(), evidence(),
              shown.map((caveat) => h('p', {class: caveat.fault ? 'caveat fault' : 'caveat',
                                            title: clean(caveat.text)},
                                      h('b', null, clean(caveat.kind)), ' ', clean(caveat.text))),
@@ -120,18 +127,79 @@ function breakdownCard() {
            h('p', {class: 'dim'}, 'No device was used in what the trace holds.'));
 }
 
+// How much of the run a change would save, as a bar, and between what.
+function gainBar({share, lo, hi}, most) {
+  const at = (value) => `${(Math.max(0, value) / most * 100).toFixed(2)}%`;
+  return h('span', {class: 'gain-bar', 'aria-hidden': 'true'},
+           h('i', {class: 'gain-fill', style: {width: at(share)}}),
+           h('i', {class: 'gain-range', style: {left: at(lo),
+                                                width: at(Math.max(0, hi) - Math.max(0, lo))}}));
+}
+
+const between = (lo, hi) => `${(Math.max(0, lo) * 100).toFixed(1)} to ${(hi * 100).toFixed(1)} %`;
+
+function gainItem(item, most, index) {
+  return h('li', null,
+           h('div', {class: 'gain'}, h('b', {class: 'gain-name', title: item.about || ''}, item.title),
+             gainBar(item.gain, most), h('b', {class: 'n'}, formatShare(item.gain.share)),
+             h('span', {class: 'dim n', title: 'under other readings of what the trace leaves open'},
+               between(item.gain.lo, item.gain.hi))),
+           index < (isTall() ? 4 : 2) && item.what ?
+             h('p', null, item.what, ' ', h('span', {class: 'dim'}, item.where.join('; '))) : null);
+}
+
+function mostItem(item) {
+  return h('li', null,
+           h('p', null, h('b', null, `at most ${formatShare(item.share)} `), item.title),
+           h('p', null, item.what, ' ', h('span', {class: 'dim'}, item.where.join('; '))));
+}
+
 function helpCard() {
-  const withheld = report.verdict.class === null;
-  const items = ranked().slice(0, 3).map((each) => h(
-      'li', null,
-      h('p', null, h('b', null, `at most ${formatShare(each.share)} `), classText(each.name)),
-      h('p', null, each.what),
-      each.where.map((where) => h('p', {class: 'dim'}, where))));
+  const {limiter} = report;
+  const gains = predicted().slice(0, isTall() ? 12 : 6);
+  if (gains.length > 0) {
+    const most = Math.max(...gains.map(({gain}) => Math.max(gain.share, gain.hi)));
+    return h('article', {class: 'card'},
+             h('h3', null, 'What would help', h('span', {class: 'dim'},
+                 ` of the run saved, were each by itself ${limiter.step}x as fast`)),
+             h('ol', {class: 'ranked'}, gains.map((item, i) => gainItem(item, most, i))));
+  }
+  const items = ranked().slice(0, 3).map((each) => ({...each, title: classText(each.name)}));
+  const why = limiter.standing === 'inconclusive' ? ' at most: what is missing lets nothing be predicted' :
+      ' and the most it could give';
   return h('article', {class: 'card'},
-           h('h3', null, 'What would help',
-             h('span', {class: 'dim'}, withheld ? ' if what is missing does not change it' :
-               ' and the most it could give')),
-           items.length ? h('ol', {class: 'ranked'}, items) : h('p', {class: 'dim'}, 'Nothing to rank.'));
+           h('h3', null, 'What would help', h('span', {class: 'dim'}, why)),
+           items.length ? h('ol', {class: 'ranked'}, items.map(mostItem)) :
+             h('p', {class: 'dim'}, 'Nothing to rank.'));
+}
+
+function pathTable(title, rows, go) {
+  const shown = rows.slice(0, isTall() ? 9 : 4);
+  if (shown.length === 0) return null;
+  return h('div', null, tableOf([[title], ['where'], ['', ''], ['share', 'n'], ['time', 'n']],
+      shown.map((each) => [
+        go ? h('button', {class: 'link', type: 'button', title: clean(each.name),
+                          click: () => go(each.name)}, shortened(clean(each.name), 30)) :
+          h('span', {title: clean(each.name)}, shortened(clean(each.name), 30)),
+        shortened(clean(each.where), 12),
+        h('i', {class: 'meter'}, h('i', {style: {width: `${(each.share * 100).toFixed(1)}%`}})),
+        formatShare(each.share), formatNs(each.ns)])));
+}
+
+function pathCard(searchFor, lightUp) {
+  const {path} = data;
+  if (!path.valid) {
+    return h('article', {class: 'card'}, h('h3', null, 'Critical path'),
+             h('p', {class: 'dim'}, sentence(`not told: ${clean(path.error)}`)));
+  }
+  return h('article', {class: 'card'},
+           h('h3', null, 'Critical path', h('span', {class: 'dim'},
+               ` the chain of ${formatCount(path.on_path)} of ${formatCount(path.events)} events ` +
+               `that set the run's ${formatNs(path.run_ns)} `),
+             h('button', {class: 'link', type: 'button', click: lightUp}, 'light it up in the timeline →')),
+           h('div', {class: 'path'}, pathTable('by cause', path.causes, null),
+             pathTable('by op', path.ops, searchFor),
+             pathTable('by layer', path.layers, null) || pathTable('by API call', path.calls, searchFor)));
 }
 
 const LABEL = 120;
@@ -139,13 +207,13 @@ const LABEL = 120;
 const isTall = () => innerHeight > 1000;
 
 function opsCard(go) {
-  const ops = report.op_groups.slice(0, isTall() ? 20 : 8);
+  const ops = report.op_groups.slice(0, isTall() ? 14 : 8);
   const rows = ops.map((op) => [
     h('button', {class: 'link', type: 'button', title: clean(op.op),
                  click: () => go(op.op)}, shortened(clean(op.op), 22)),
     h('span', {title: isTransfer(op) ? 'a transfer' : 'on the device'}, shortened(clean(op.unit), 12)),
     formatShare(op.share), formatSpan(op.time), shortened(clean(op.limiter), 12)]);
-  return h('article', {class: 'card'},
+  return h('article', {class: 'card roomy'},
            h('h3', null, 'Most device time', h('span', {class: 'dim'},
                ` the first ${ops.length} of ${report.op_groups.length} ops`)),
            rows.length ? tableOf([['op'], ['unit'], ['share', 'n'], ['time', 'n'], ['limited by']],
@@ -163,7 +231,7 @@ function glanceCard(open) {
     open((event.clientX - box.left - LABEL) / (box.width - LABEL));
   });
   canvas.addEventListener('keydown', (event) => event.key === 'Enter' && open(0.5));
-  return h('article', {class: 'card wide'},
+  return h('article', {class: 'card wide glance-card'},
            h('h3', null, 'The run at a glance', h('span', {class: 'dim'},
                ' click a place to see it in the timeline; units: '),
              [['busy', classColour(0)], ['runs, held up', causeColour(0)],
@@ -175,7 +243,7 @@ function glanceCard(open) {
 
 function drawGlance(canvas) {
   const {series} = data;
-  const units = series.units.slice(0, 12), STRIP = isTall() ? 32 : 18;
+  const units = series.units.slice(0, isTall() ? 12 : 5), STRIP = isTall() ? 26 : 13;
   const ratio = devicePixelRatio, width = canvas.clientWidth;
   const height = (units.length + 1) * (STRIP + 3);
   canvas.style.height = height + 'px';
@@ -211,10 +279,11 @@ function drawGlance(canvas) {
   });
 }
 
-export function drawOverview(open, searchFor) {
+// open(share): the timeline at a place of the run; searchFor(name); lightUp(): the path in it.
+export function drawOverview(open, searchFor, lightUp) {
   replaceChildren(byId('overview'), verdictCard(),
                   h('div', {class: 'row'}, breakdownCard(), helpCard(), opsCard(searchFor)),
-                  glanceCard(open));
+                  pathCard(searchFor, lightUp), glanceCard(open));
   resizeOverview();
 }
 

@@ -4,7 +4,7 @@
 
 import {byId, h} from './dom.js';
 import {formatNs} from './text.js';
-import {colourOf, kindOf, nameOf} from './events.js';
+import {colourOf, hasPath, isOnPath, kindOf, nameOf} from './events.js';
 import {GUTTER, firstAt, invalidate, isDrawn, layOut, nsPerPixel, pan, placeOf, reveal, rowAt, run, show,
         timeAt, view, whole, xOf, zoom} from './viewport.js';
 import {drawRuler, drawTracks, scrollBox, shownWindow} from './draw.js';
@@ -193,12 +193,19 @@ function move() {
   if (held.size > 0) moving = requestAnimationFrame(move);
 }
 
+// Lights the critical path up: what does not lie on it is dimmed.
+export function light(on) {
+  view.lit = on && hasPath();
+  byId('lit').setAttribute('aria-pressed', String(view.lit));
+  invalidate();
+}
+
 const KEYS = {
   arrowleft: () => stepEvent(-1), arrowright: () => stepEvent(1),
   arrowup: () => stepTrack(-1), arrowdown: () => stepTrack(1),
   '[': () => follow(false), ']': () => follow(true), f: focusSelection,
   escape: () => select(null), r: () => show(...run()), 0: () => show(...whole()),
-  n: () => goToHit(1), p: () => goToHit(-1), '+': () => zoom(0.6), '=': () => zoom(0.6),
+  c: () => light(!view.lit), n: () => goToHit(1), p: () => goToHit(-1), '+': () => zoom(0.6), '=': () => zoom(0.6),
   '-': () => zoom(1 / 0.6),
 };
 
@@ -239,6 +246,8 @@ export function startTimeline() {
   });
   box.addEventListener('wheel', wheel, {passive: false});
   box.addEventListener('scroll', invalidate);
+  byId('lit').hidden = !hasPath();
+  byId('lit').addEventListener('click', () => light(!view.lit));
   const ruler = byId('ruler');
   let drag = null;
   ruler.addEventListener('pointerdown', (event) => {
@@ -261,5 +270,5 @@ export const inspect = () => ({
   idle: isDrawn() && isTold(), window: shownWindow(), groups: view.groups, area: view.area, total: view.total,
   selected: view.selected && {kind: view.selected.track.kinds[view.selected.i],
                               row: view.selected.track.rows[view.selected.i]},
-  arrows: linksOfSelection().length, select, selectArea, placeOf, xOf, eventAt, colourOf, h,
+  arrows: linksOfSelection().length, select, selectArea, placeOf, xOf, eventAt, colourOf, h, light, lit: view.lit, isOnPath,
 });

@@ -45,14 +45,15 @@ function counterTrack(id, label, unit, at, values, about) {
 const push = (map, key, value) => (map.has(key) ? map.get(key).push(value) : map.set(key, [value]));
 
 function runGroup() {
-  const {pieces, losses, recorder} = tables;
-  const events = [], lost = [], work = [];
+  const {pieces, losses, recorder, path} = tables;
+  const events = [], lost = [], work = [], steps = [];
   const all = (table, to, kind) => {
     const begin = table.num('begin'), length = table.num('length');
     for (let i = 0; i < table.rows; ++i) to.push([kind, i, begin[i], begin[i] + length[i]]);
   };
   all(pieces, events, 'piece');
   all(recorder, work, 'recorder');
+  all(path, steps, 'path');
   let unplaced = 0;
   for (let i = 0; i < losses.rows; ++i) {
     const first = losses.num('first')[i], last = losses.num('last')[i];
@@ -64,6 +65,7 @@ function runGroup() {
   }
   const tracks = [];
   if (events.length) tracks.push(eventTrack('run', 'time went to', events, {of: pieces}));
+  if (steps.length) tracks.push(eventTrack('path', 'critical path', steps, {of: path}));
   if (lost.length || unplaced) {
     tracks.push(eventTrack('losses', 'losses' + (unplaced ? `, ${unplaced} at unknown times` : ''),
                            lost, {hatched: true, of: losses}));

@@ -17,6 +17,7 @@ export const view = {
   selected: null,  // {track, i}
   area: null,      // {from, to, top, bottom}: y in rows' coordinates
   hover: null, search: null,
+  lit: false,      // the critical path: all else is dimmed
 };
 
 let redraw = () => {};
