@@ -42,11 +42,11 @@ class Walker {
       const uint32_t edge = Last(node);
       const uint32_t from = edge == Graph::kNone ? Graph::kNone : graph_.from[edge];
       // Clocks of host and device agree within their bounds only: the path never goes back.
-      const double begin_ns = from == Graph::kNone ? 0 : std::clamp(graph_.at_ns[from], 0.0, end_ns);
-      const double between_ns =
-          edge == Graph::kNone || graph_.kind[node] == Kind::kEnd
-              ? 0
-              : std::min(end_ns - begin_ns, graph_.edge_ns[edge]);
+      const double begin_ns =
+          from == Graph::kNone ? 0 : std::clamp(graph_.at_ns[from], 0.0, end_ns);
+      const double between_ns = edge == Graph::kNone || graph_.kind[node] == Kind::kEnd
+                                    ? 0
+                                    : std::min(end_ns - begin_ns, graph_.edge_ns[edge]);
       Add(node, from, graph_.cause[node], begin_ns + between_ns, end_ns);
       if (between_ns > 0) {
         Add(node, from, graph_.edge_cause[edge], begin_ns, begin_ns + between_ns);
@@ -74,9 +74,9 @@ class Walker {
 
   // The submission that a thread had under way at a time; model::kNoRow: none.
   uint32_t SubmissionAt(uint32_t tid, int64_t at_ns) const {
-    const auto after = std::upper_bound(
-        submits_.begin(), submits_.end(), std::pair{tid, at_ns},
-        [this](const auto& key, uint32_t job) { return key < SubmitKey(job); });
+    const auto after =
+        std::upper_bound(submits_.begin(), submits_.end(), std::pair{tid, at_ns},
+                         [this](const auto& key, uint32_t job) { return key < SubmitKey(job); });
     if (after == submits_.begin() || model_.jobs.tid[*(after - 1)] != tid) return model::kNoRow;
     return *(after - 1);
   }
