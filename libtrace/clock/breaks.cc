@@ -5,12 +5,11 @@
 #include <utility>
 
 #include "libtrace/clock/fit.h"
+#include "libtrace/clock/pieces.h"
 
 namespace acceltrace::clock::internal {
 
 namespace {
-
-bool IsBracket(const Node& node) { return node.kind == Node::Kind::kBracket && !node.rejected; }
 
 Draft Empty(const Draft& draft) {
   Draft empty;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Samples to smooth stretches: gates, how fast the clock wanders, where it breaks.
+// Samples to smooth stretches: gates, cross-timestamps, the estimate.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "libtrace/clock/fit.h"
+#include "libtrace/clock/pieces.h"
 
 namespace acceltrace::clock::internal {
 
@@ -24,17 +25,9 @@ constexpr size_t kFillersPerNode = 100;
 // A stretch between breaks with fewer brackets proves nothing about its smoothness:
 // two make a line, the third tests it, the fourth that the third was no accident.
 constexpr size_t kMinWitnesses = 4;
-// As many brackets beyond a change of unknown size test what they make of it.
-constexpr size_t kWitnessesOfSlope = 3;
 // Brackets up to this much wider than usual can contradict others: within it lies
 // the scatter of round trips, beyond it what a preemption makes.
 constexpr double kWitnessWidths = 2;
-
-// What a device tells of its rate counts on the same reference as its clock.
-constexpr double kExact = 1e-6;
-
-// Pieces of a clock that jumped or stepped, and did not wander.
-constexpr size_t kFewBreaks = 4;
 
 // With ease: a margin of a quarter of the narrowest bracket on either side.
 constexpr double kEase = 0.25;
@@ -154,48 +147,6 @@ std::vector<Node> NodesOf(const TickLine& line, const Count& count, std::span<co
     if (!node.ptm) bracket = &node;
   }
   return nodes;
-}
-
-// Segments with the least wander that leaves the fewest breaks: a clock that wanders
-// faster than assumed looks as if it broke again and again. One that broke a few times
-// is taken at its word: wander that hides a jump would make bounds that miss it.
-std::vector<Piece> SegmentWithLeastWander(std::vector<Node>* nodes, Motion* motion) {
-  std::vector<Node> best_nodes = *nodes;
-  std::vector<Piece> best = Segment(best_nodes, *motion);
-  const double assumed = motion->curvature;
-  if (best.size() > kFewBreaks) {
-    for (double factor : {4.0, 16.0, 64.0}) {
-      Motion trial = *motion;
-      trial.curvature = factor * assumed;
-      std::vector<Node> trial_nodes = *nodes;
-      std::vector<Piece> pieces = Segment(trial_nodes, trial);
-      if (pieces.size() >= best.size()) continue;
-      best = std::move(pieces);
-      best_nodes = std::move(trial_nodes);
-      motion->curvature = trial.curvature;
-      if (best.size() <= 1) break;
-    }
-  }
-  *nodes = std::move(best_nodes);
-  return best;
-}
-
-// Segments as if what the device told of its rate were exact, so that nothing else hides in a
-// change that was told. If that breaks the curve more than a few times, it was not exact.
-// *breaks is how the clock moves as far as breaks are concerned.
-std::vector<Piece> SegmentBelieving(std::vector<Node>* nodes, Motion* motion, Motion* breaks) {
-  std::vector<Node> exact_nodes = *nodes;
-  std::vector<Piece> pieces = SegmentWithLeastWander(nodes, motion);
-  *breaks = *motion;
-  const auto told = [](const Node& node) { return node.kick != 0 && !std::isinf(node.kick); };
-  if (std::none_of(nodes->begin(), nodes->end(), told)) return pieces;
-  Motion exact = *motion;
-  exact.doubt = kExact;
-  std::vector<Piece> exact_pieces = Segment(exact_nodes, exact);
-  if (exact_pieces.size() > pieces.size() + kFewBreaks) return pieces;
-  *nodes = std::move(exact_nodes);
-  *breaks = exact;
-  return exact_pieces;
 }
 
 // How far apart pairs of a smooth stretch usually are, by the time between them: half of
@@ -358,74 +309,6 @@ void ChooseEstimate(std::span<const Node> nodes, const Motion& bounds, Stretch* 
   stretch->mid_margin = kNearlyWidest * margin;
 }
 
-bool IsOpen(const Node& node) { return node.kick != 0 && std::isinf(node.kick); }
-
-// Takes dissolved brackets before a piece that its curve passes back into it. Over a change of
-// unknown size (if `over_open`) almost any passes: that tells which are in doubt, no more.
-void ExtendBackwards(std::span<Node> nodes, size_t floor, const Motion& motion, bool over_open,
-                     Piece* piece) {
-  Tube states = Smooth(nodes.subspan(piece->first, piece->last - piece->first + 1), motion, true);
-  if (states.empty()) return;
-  Region region = states.Before(0);
-  for (size_t i = piece->first; i-- > floor;) {
-    const double seconds = (nodes[i + 1].position_ns - nodes[i].position_ns) * 1e-9;
-    region.Advance(-seconds, motion.curvature * BendBetween(nodes[i], nodes[i + 1]));
-    if (!over_open && IsOpen(nodes[i])) break;
-    PassKick(nodes[i], motion, false, 0, &region);
-    if (nodes[i].kind != Node::Kind::kBracket || nodes[i].rejected) continue;
-    if (!region.ClipOffset(nodes[i].gate)) break;
-    piece->first = i;
-  }
-}
-
-// Whether a single change of frequency explains what lies between two pieces.
-bool IsKink(std::span<Node> nodes, const Piece& left, const Piece& right, const Motion& motion) {
-  const Tube left_tube =
-      Smooth(nodes.subspan(left.first, left.last - left.first + 1), motion, true);
-  const Tube right_tube =
-      Smooth(nodes.subspan(right.first, right.last - right.first + 1), motion, true);
-  if (left_tube.empty() || right_tube.empty()) return false;
-  const Region& l = left_tube.After(left_tube.size() - 1);
-  const Region& r = right_tube.Before(0);
-  const double from = nodes[left.last].position_ns;
-  const double gap_s = (nodes[right.first].position_ns - from) * 1e-9;
-  const double curvature = motion.curvature * BendBetween(nodes[left.last], nodes[right.first]);
-  const double swing = curvature * gap_s;
-  const Range ls = l.Slopes(), rs = r.Slopes();
-  const bool slower = rs.lo - swing > ls.hi + swing;
-  const bool faster = rs.hi + swing < ls.lo - swing;
-  if (!slower && !faster) return false;
-  const auto bounds = [&](double position_ns) {
-    const double a = (position_ns - from) * 1e-9, b = gap_s - a;
-    Range x = l.OffsetAt(a), y = r.OffsetAt(-b);
-    const double bend_a = 0.5 * curvature * a * a, bend_b = 0.5 * curvature * b * b;
-    x = {x.lo - bend_a, x.hi + bend_a}, y = {y.lo - bend_b, y.hi + bend_b};
-    return slower ? Range{std::max(x.lo, y.lo), std::max(x.hi, y.hi)}
-                  : Range{std::min(x.lo, y.lo), std::min(x.hi, y.hi)};
-  };
-  for (size_t i = left.last; i <= right.first; ++i) {
-    if (nodes[i].kind != Node::Kind::kBracket || nodes[i].rejected) continue;
-    const Range range = bounds(nodes[i].position_ns);
-    if (range.hi < nodes[i].gate.lo || range.lo > nodes[i].gate.hi) return false;
-  }
-  return true;
-}
-
-// The break between two pieces lies anywhere from where the second one's curve
-// passes the first one's brackets to where the first one's fails. What both pass is neither's.
-void LeaveOpen(std::span<Node> nodes, const Motion& motion, Piece* left, const Piece& right) {
-  Piece back = right;
-  ExtendBackwards(nodes, left->first + 1, motion, true, &back);
-  if (back.first > left->last) return;
-  size_t last = back.first - 1;
-  while (last > left->first && (nodes[last].kind != Node::Kind::kBracket || nodes[last].rejected)) {
-    --last;
-  }
-  left->last = last;
-}
-
-bool IsBracket(const Node& node) { return node.kind == Node::Kind::kBracket && !node.rejected; }
-
 // The first and the last bracket; 0 if there is none.
 std::pair<size_t, size_t> EndsOf(std::span<const Node> nodes) {
   size_t first = nodes.size(), last = 0;
@@ -435,64 +318,6 @@ std::pair<size_t, size_t> EndsOf(std::span<const Node> nodes) {
     last = i;
   }
   return {first == nodes.size() ? 0 : first, last};
-}
-
-// Beyond a change whose size is not known the slope is whatever the next bracket makes it, and
-// before one the last. Where the curve broke soon after, or had broken, or another change beside
-// it was not told, that may be a bracket of the other side: such ends are taken off. What tests
-// the slope are brackets no closer to each other than to the change: a burst of them is one.
-void TrimUntested(std::span<const Node> nodes, Piece* piece) {
-  const auto is_own = [](const Node& node) { return IsBracket(node) && !node.ptm; };
-  // Positions: of the change, and of the brackets nearest to it and farthest from it.
-  const auto is_tested = [](size_t brackets, double change, double near, double far) {
-    return brackets >= kWitnessesOfSlope && std::abs(far - near) >= std::abs(near - change);
-  };
-  while (true) {
-    size_t cut = piece->last, brackets = 0;
-    double near = 0, far = 0;
-    for (; cut > piece->first && !IsOpen(nodes[cut]); --cut) {
-      if (!is_own(nodes[cut])) continue;
-      near = nodes[cut].position_ns;
-      if (brackets++ == 0) far = near;
-    }
-    if (cut == piece->first || is_tested(brackets, nodes[cut].position_ns, near, far)) break;
-    while (cut > piece->first && !IsBracket(nodes[cut])) --cut;
-    piece->last = cut;
-  }
-  while (true) {
-    size_t cut = piece->first, brackets = 0;
-    double near = 0, far = 0;
-    for (; cut < piece->last && !IsOpen(nodes[cut]); ++cut) {
-      if (!is_own(nodes[cut])) continue;
-      near = nodes[cut].position_ns;
-      if (brackets++ == 0) far = near;
-    }
-    if (cut == piece->last || is_tested(brackets, nodes[cut].position_ns, near, far)) break;
-    while (cut < piece->last && !IsBracket(nodes[cut])) ++cut;
-    piece->first = cut;
-  }
-}
-
-// Which pieces may go on from the one before them with a single change of frequency in between:
-// that is likely then, and no more. A jump beside it would look the same.
-std::vector<bool> FindSteps(std::span<Node> nodes, const Motion& motion, bool single_steps,
-                            std::vector<Piece>* pieces) {
-  std::vector<bool> steps(pieces->size(), false);
-  for (size_t p = 1; p < pieces->size(); ++p) {
-    Piece& left = (*pieces)[p - 1];
-    Piece& right = (*pieces)[p];
-    const auto guessed = [](const Node& node) { return node.wraps_guessed; };
-    const auto begin = nodes.begin();
-    // Wraps that the rate told are not known where the rate changed.
-    LeaveOpen(nodes, motion, &left, right);
-    const auto from = begin + static_cast<ptrdiff_t>(left.last) + 1;
-    const auto to = begin + static_cast<ptrdiff_t>(right.first) + 1;
-    const bool counted = std::none_of(from, to, guessed);
-    // Nor is one told the only one there: it is not what broke the curve.
-    const bool single = std::none_of(from, to, [](const Node& node) { return node.kick != 0; });
-    steps[p] = single_steps && counted && single && IsKink(nodes, left, right, motion);
-  }
-  return steps;
 }
 
 Stretch MakeStretch(std::span<const Node> nodes, const Motion& motion) {
@@ -521,6 +346,7 @@ std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count, const Cu
   motion.curvature = options.max_drift_ppm_per_s * 1e3;
   motion.slopes = {(1 / rates.hi - 1) * 1e9, (1 / rates.lo - 1) * 1e9};
   std::vector<Node> nodes = NodesOf(line, count, cuts, motion.slopes, -1, {}, rejected);
+  const Motion assumed = motion;
   Motion breaks;
   std::vector<Piece> pieces = SegmentBelieving(&nodes, &motion, &breaks);
   std::vector<double> left_out;
@@ -528,9 +354,12 @@ std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count, const Cu
       PtmError(line, count, cuts, options, motion, pieces.size(), &left_out);
   if (ptm_error_ns >= 0) {
     nodes = NodesOf(line, count, cuts, motion.slopes, ptm_error_ns, left_out, rejected);
-    pieces = SegmentBelieving(&nodes, &motion, &breaks);
+    Motion raised = assumed;
+    pieces = SegmentBelieving(&nodes, &raised, &breaks);
+    motion.curvature = std::max(motion.curvature, raised.curvature);
   }
   if (pieces.size() > 1 || !told.is_first || !told.is_last) {
+    pieces = SplitUntested(nodes, std::move(pieces));
     // Too short to be trusted: their brackets hold, the curve between them does not.
     std::erase_if(pieces, [](const Piece& piece) { return piece.witnesses < kMinWitnesses; });
   }

@@ -216,18 +216,37 @@ void FitOrders(const std::vector<Constraint>& constraints, std::vector<Draft>* d
   }
 }
 
-// Whether a reading may have been made after the last sample, or before the first.
-bool MayBeOutside(const MapData& data, uint64_t ticks, const Window& when, bool at_end) {
-  const Curve& curve = at_end ? data.curves.back() : data.curves.front();
-  if (at_end ? when.hi_ns <= curve.last_host_ns() : when.lo_ns >= curve.first_host_ns()) {
+// The first bracket of a draft, or the last; null if it has none.
+const Node* EndBracket(const Draft& draft, bool last) {
+  const Node* end = nullptr;
+  for (const Stretch& stretch : draft.stretches) {
+    for (const Node& node : stretch.nodes) {
+      if (node.kind != Node::Kind::kBracket || node.rejected) continue;
+      end = &node;
+      if (!last) return end;
+    }
+  }
+  return end;
+}
+
+// Whether a reading may have been made after the last sample, or before the first. What was told
+// of the clock beyond them is on the same curve, and no sample.
+bool MayBeOutside(const MapData& data, const Draft& draft, uint64_t ticks, const Window& when,
+                  bool at_end) {
+  const Node* bracket = EndBracket(draft, at_end);
+  if (bracket == nullptr) return true;
+  const auto host = [&](double offset) {
+    return draft.base_host_ns + internal::ToNs(bracket->position_ns + offset);
+  };
+  if (at_end ? when.hi_ns <= host(bracket->gate.lo) : when.lo_ns >= host(bracket->gate.hi)) {
     return false;
   }
   const std::vector<Place> places = data.Places(data.line.Mask(ticks), when);
   const size_t at = at_end ? data.curves.size() - 1 : 0;
   return places.empty() || std::any_of(places.begin(), places.end(), [&](const Place& place) {
            const double ns = data.PositionNs(place.position);
-           return place.curve == at && (at_end ? ns > curve.knots.back().position_ns
-                                               : ns < curve.knots.front().position_ns);
+           return place.curve == at &&
+                  (at_end ? ns > bracket->position_ns : ns < bracket->position_ns);
          });
 }
 
@@ -478,7 +497,7 @@ Result<Map> MapBuilder::Build() const {
   SetLimits(&data->curves);
   Draft &head = drafts.front(), &tail = drafts.back();
   const auto outside = [&](const Reading& reading, bool at_end) {
-    return MayBeOutside(*data, reading.ticks, reading.when, at_end);
+    return MayBeOutside(*data, at_end ? tail : head, reading.ticks, reading.when, at_end);
   };
   const bool lost_front =
       head.smooth_front && std::any_of(lost_after_.begin(), lost_after_.end(),

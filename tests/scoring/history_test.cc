@@ -67,6 +67,11 @@ TEST_CASE("histories that were missed once are not missed again") {
   Check(70763, kHarsh);  // likewise, right behind it
   Check(70854, kHarsh);  // a jump lost before the first sample and told changes behind it
   Check(51430, kHarsh);  // a told jump that has no place where only one curve is left
+  Check(90095, kHarsh);  // a lost jump that a faster wander hid, which other breaks made likely
+  Check(90633, kHarsh);  // likewise
+  Check(90805, kHarsh);  // a jump between a burst of samples and the only one before the next break
+  Check(91691, kHarsh);  // a rate told before the first sample, and a lost one behind it
+  Check(91746, kHarsh);  // likewise, with jumps
 }
 
 }  // namespace acceltrace::scoring
