@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 SCORING_SRCS := tests/scoring/simulator.cc tests/scoring/baselines.cc tests/scoring/score.cc
-HISTORY_SRCS := $(addprefix tests/scoring/history,.cc _clock.cc _check.cc _figures.cc)
+HISTORY_SRCS := $(addprefix tests/scoring/history,.cc _packets.cc _clock.cc _check.cc _figures.cc)
 FIGURE_SRCS := tests/scoring/figures.cc tests/scoring/true_breakdown.cc
 $(eval $(call unit-test,scoring,tests/scoring,$(SCORING_SRCS) $(HISTORY_SRCS) $(FIGURE_SRCS) $(wildcard tests/golden/trace_builder*.cc)))
 $(eval $(call program,$(BUILD)/test/clock-histories,tests/scoring/histories.cc $(HISTORY_SRCS) $(FIGURE_SRCS),-L$(BUILD)/lib -lacceltrace -lprotobuf,$(BUILD)/lib/libacceltrace.so))

@@ -6,6 +6,7 @@
 #define TESTS_SCORING_HISTORY_MACHINE_H_
 
 #include <cstdint>
+#include <map>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -67,6 +68,13 @@ struct Machine {
   std::vector<LossRow> losses;
   const TrueClock& c() const { return clock.front(); }
 };
+
+// By device and index among its events.
+using EventRecords = std::map<std::pair<uint32_t, size_t>, uint64_t>;
+
+// Packets of all of it, in the order of a stream, and what is true of their rows.
+void WritePackets(const std::vector<Machine>& machines, std::vector<HostRow> host,
+                  const EventRecords& event_records, double end_ns, History* history);
 
 }  // namespace acceltrace::scoring
 
