@@ -22,7 +22,7 @@ ACCELTRACE = os.path.join(BIN, "acceltrace")
 APP = os.path.join(REPO, "build", "test", "axl-probe-app")
 GOLDEN = os.path.join(REPO, "tests", "golden", "demo.atrace")
 HOST_ONLY = ["record", "--no-device", "--libaxl", APP]
-VERBS = ["record", "report", "verify", "export", "html", "check", "query", "diff", "devices"]
+VERBS = ["record", "report", "verify", "export", "html", "top", "check", "query", "diff", "devices"]
 NOBODY = 65534
 
 folder = tempfile.TemporaryDirectory()

@@ -34,6 +34,7 @@ void AddQuery(CLI::App* app, Run* run);
 void AddDevices(CLI::App* app, Run* run);
 void AddCriticalPath(CLI::App* app, Run* run);
 void AddWhatIf(CLI::App* app, Run* run);
+void AddTop(CLI::App* app, Run* run);
 
 // What is wrong with a trace is said on stderr when its answer was written: the exit status.
 int VerdictStatus(const std::string& file, const analysis::Verdict& verdict);

@@ -17,6 +17,7 @@
 #include "libtrace/cli/terminal.h"
 #include "libtrace/query/sqlite_file.h"
 #include "libtrace/query/tables.h"
+#include "libtrace/view/chrome.h"
 #include "libtrace/view/csv.h"
 
 namespace acceltrace::cli {
@@ -46,24 +47,31 @@ int Finish(const Options& options, const model::Model& model, uint64_t skipped) 
   return text.empty() ? kOk : Fail(kFailed, text);
 }
 
-int RunPerfetto(const Options& options) {
-  if (options.output == "-" && isatty(STDOUT_FILENO) != 0) {
-    return Fail(kMisuse,
-                "the perfetto format is binary: write it to a file with -o FILE, or pipe it");
-  }
+using Export = Result<view::ExportStats> (*)(const model::Model& model, const view::Sink& sink);
+
+int RunTimeline(const Options& options, Export write) {
   int status = kFailed;
   const auto loaded = LoadSelected(options.file, options.selection, false, &status);
   if (!loaded.ok()) return Fail(status, loaded.message());
   const model::Model& model = *loaded->model;
   auto output = OutputFile::Create(options.output);
   if (!output.ok()) return Fail(kFailed, output.message());
-  const auto stats =
-      view::ExportPerfetto(model, [&](std::string_view bytes) { return output->Write(bytes); });
+  const auto stats = write(model, [&](std::string_view bytes) { return output->Write(bytes); });
   if (!stats.ok()) return Fail(kFailed, stats.message());
   const Status finished = output->Finish();
   if (!finished.ok()) return Fail(kFailed, finished.message());
   return Finish(options, model, stats->skipped);
 }
+
+int RunPerfetto(const Options& options) {
+  if (options.output == "-" && isatty(STDOUT_FILENO) != 0) {
+    return Fail(kMisuse,
+                "the perfetto format is binary: write it to a file with -o FILE, or pipe it");
+  }
+  return RunTimeline(options, view::ExportPerfetto);
+}
+
+int RunChrome(const Options& options) { return RunTimeline(options, view::ExportChrome); }
 
 int RunCsv(const Options& options) {
   if (options.output == "-") {
@@ -112,10 +120,10 @@ void AddExport(CLI::App* app, Run* run) {
   auto options = std::make_shared<Options>();
   AddTraceFile(verb, &options->file);
   const std::map<std::string, int (*)(const Options&)> formats = {
-      {"perfetto", RunPerfetto}, {"csv", RunCsv}, {"sqlite", RunSqlite}};
+      {"perfetto", RunPerfetto}, {"chrome", RunChrome}, {"csv", RunCsv}, {"sqlite", RunSqlite}};
   verb->add_option("--format", options->format,
-                   "perfetto: binary, for ui.perfetto.dev; csv: a folder, one file a table; "
-                   "sqlite: the tables of acceltrace query")
+                   "perfetto: binary, for ui.perfetto.dev; chrome: trace events in JSON; csv: a "
+                   "folder, one file a table; sqlite: the tables of acceltrace query")
       ->required()
       ->type_name("NAME")
       ->check(CLI::IsMember(formats));

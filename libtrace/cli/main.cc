@@ -63,6 +63,7 @@ int Main(int argc, char** argv) {
   AddCheck(&app, &run);
   AddQuery(&app, &run);
   AddDiff(&app, &run);
+  AddTop(&app, &run);
   AddDevices(&app, &run);
   // Which verbs there are is more help than that one is missing.
   if (argc >= 2 && argv[1][0] != '-') {

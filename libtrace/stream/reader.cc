@@ -8,6 +8,7 @@
 
 #include "libtrace/stream/block.h"
 #include "libtrace/stream/columns.h"
+#include "libtrace/stream/descriptor.h"
 #include "libtrace/stream/framing.h"
 #include "libtrace/stream/sequence_set.h"
 #include "libtrace/stream/source.h"
@@ -313,6 +314,10 @@ Result<std::unique_ptr<Reader>> Reader::Open(const std::string& path) {
   Result<std::unique_ptr<Source>> source = OpenSource(path);
   if (!source.ok()) return source.status();
   return Start(std::move(source).value(), path == "-" ? "standard input" : path);
+}
+
+Result<std::unique_ptr<Reader>> OpenDescriptor(int fd, const std::string& name) {
+  return Start(MakeDescriptorSource(fd), name);
 }
 
 Result<std::unique_ptr<Reader>> Reader::FromMemory(std::string_view bytes) {

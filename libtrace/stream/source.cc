@@ -109,6 +109,10 @@ std::unique_ptr<Source> MakeMemorySource(std::string_view bytes) {
   return std::make_unique<MemorySource>(bytes);
 }
 
+std::unique_ptr<Source> MakeDescriptorSource(int fd) {
+  return std::make_unique<FdSource>(FileDescriptor(fd, false));
+}
+
 Result<std::unique_ptr<Source>> OpenSource(const std::string& path) {
   if (path == "-") {
     return std::unique_ptr<Source>(std::make_unique<FdSource>(FileDescriptor(STDIN_FILENO, false)));

@@ -29,6 +29,9 @@ class Source {
 
 std::unique_ptr<Source> MakeMemorySource(std::string_view bytes);
 
+// fd: not closed, must outlive the source.
+std::unique_ptr<Source> MakeDescriptorSource(int fd);
+
 // path: a file, "-" for standard input, or a Unix stream socket. Files are read
 // and not mapped: a file that another process cuts short while we read it would
 // end this process with SIGBUS, and sequential reads cost the same.

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/cli/live_screen.h"
+
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "libtrace/cli/output_file.h"
+#include "libtrace/cli/terminal.h"
+
+namespace acceltrace::cli {
+namespace {
+
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP, SIGCONT};
+
+std::string_view Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// A terminal that knows the escape sequences that move a cursor.
+bool MovesCursor() {
+  const std::string_view term = Variable("TERM");
+  return isatty(STDOUT_FILENO) != 0 && !term.empty() && term != "dumb";
+}
+
+bool SpeaksUtf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const std::string_view value = Variable(name);
+    if (value.empty()) continue;
+    return value.find("UTF-8") != value.npos || value.find("utf8") != value.npos;
+  }
+  return false;
+}
+
+bool CanRead(int fd) {
+  pollfd ready = {fd, POLLIN, 0};
+  return poll(&ready, 1, 0) > 0 && (ready.revents & POLLIN) != 0;
+}
+
+}  // namespace
+
+LiveScreen::LiveScreen(bool whole_screen) : whole_(whole_screen && MovesCursor()) {
+  if (!whole_screen) return;
+  sigset_t set;
+  sigemptyset(&set);
+  for (int signal : kSignals) sigaddset(&set, signal);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  signal_fd_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (whole_) Begin();
+}
+
+void LiveScreen::Begin() {
+  // Keys one by one and unseen, where stdin is the terminal.
+  keys_ = isatty(STDIN_FILENO) != 0 && tcgetattr(STDIN_FILENO, &before_) == 0;
+  if (keys_) {
+    termios raw = before_;
+    raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+    raw.c_cc[VMIN] = 1, raw.c_cc[VTIME] = 0;
+    tcsetattr(STDIN_FILENO, TCSAFLUSH, &raw);
+  }
+  began_ = true;
+  // The other screen, no cursor, no lines that wrap.
+  if (!WriteStdout("\033[?1049h\033[?25l\033[?7l\033[2J").ok()) began_ = false;
+}
+
+void LiveScreen::Restore() {
+  if (!began_) return;
+  began_ = false;
+  const Status wrote = WriteStdout("\033[?7h\033[?25h\033[?1049l");
+  if (keys_) tcsetattr(STDIN_FILENO, TCSAFLUSH, &before_);
+  if (!wrote.ok()) return;  // The terminal has gone.
+}
+
+void LiveScreen::End() {
+  Restore();
+  if (signal_fd_ >= 0) close(signal_fd_);
+  signal_fd_ = -1;
+}
+
+// Ctrl-Z: the shell gets its terminal as it was.
+void LiveScreen::Suspend() {
+  Restore();
+  raise(SIGSTOP);
+  if (whole_) Begin();
+}
+
+LiveScreen::Want LiveScreen::Wanted() {
+  Want want = kNothing;
+  signalfd_siginfo info{};
+  while (signal_fd_ >= 0 && read(signal_fd_, &info, sizeof(info)) == sizeof(info)) {
+    const int signal = static_cast<int>(info.ssi_signo);
+    if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP) return kQuit;
+    if (signal == SIGTSTP) Suspend();
+    want = kRedraw;
+  }
+  while (keys_ && CanRead(STDIN_FILENO)) {
+    char key = 0;
+    if (read(STDIN_FILENO, &key, 1) != 1 || key == 'q' || key == 'Q' || key == 4) return kQuit;
+    want = kRedraw;
+  }
+  return want;
+}
+
+view::LiveStyle LiveScreen::style() const {
+  view::LiveStyle style;
+  style.ascii = !SpeaksUtf8() || Variable("TERM") == "dumb";
+  style.style.colour = MovesCursor() && Variable("NO_COLOR").empty();
+  style.style.width = 80;
+  const int columns = std::atoi(std::string(Variable("COLUMNS")).c_str());
+  winsize size{};
+  const bool sized = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  if (sized) {
+    style.style.width = size.ws_col;
+  } else if (columns > 0) {
+    style.style.width = columns;
+  }
+  style.style.width = std::clamp(style.style.width, 40, 500);
+  if (whole_) style.height = sized && size.ws_row > 0 ? size.ws_row : 24;
+  return style;
+}
+
+Status LiveScreen::Draw(const std::vector<std::string>& lines) {
+  std::string text;
+  if (!whole_) {
+    if (frames_++ > 0) text += "\n";
+    for (const std::string& line : lines) text += line + "\n";
+    return WriteStdout(text);
+  }
+  text = "\033[H";
+  for (size_t i = 0; i < lines.size(); ++i) {
+    text += (i == 0 ? "" : "\r\n") + lines[i] + "\033[K";
+  }
+  return WriteStdout(text + "\033[J");
+}
+
+}  // namespace acceltrace::cli

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A stream from a file descriptor that is open already. Layer: libtrace/stream; may include
+// libtrace/proto only.
+#ifndef LIBTRACE_STREAM_DESCRIPTOR_H_
+#define LIBTRACE_STREAM_DESCRIPTOR_H_
+
+#include <memory>
+#include <string>
+
+#include "libtrace/stream/reader.h"
+#include "libtrace/stream/result.h"
+
+namespace acceltrace::stream {
+
+// fd: read from where it is, not closed; must outlive the reader. name: for messages. Waits until
+// the first packet is there.
+Result<std::unique_ptr<Reader>> OpenDescriptor(int fd, const std::string& name);
+
+}  // namespace acceltrace::stream
+
+#endif  // LIBTRACE_STREAM_DESCRIPTOR_H_

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/view/chrome.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <iterator>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "libtrace/stream/version.h"
+#include "libtrace/view/page_columns.h"
+#include "libtrace/view/timeline.h"
+
+namespace acceltrace::view {
+namespace {
+
+// What readers of JSON that have doubles only still tell apart.
+constexpr uint64_t kMostExact = uint64_t{1} << 53;
+// Lanes that are no thread's own: above every tid that Linux gives out (2^22).
+constexpr int32_t kFirstLaneTid = 1 << 24;
+
+class Writer {
+ public:
+  Writer(const model::Model& model, const Sink& sink) : model_(model), sink_(sink) {}
+
+  Result<ExportStats> Run() {
+    const Timeline timeline = BuildTimeline(model_);
+    stats_.skipped = timeline.skipped;
+    stats_.tracks = timeline.tracks.size();
+    FindFlows(timeline);
+    buffer_ = fmt::format(
+        "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"tool\":\"acceltrace {}\",\"clock\":"
+        "\"CLOCK_MONOTONIC\",\"host\":{},\"realtime_offset_ns\":\"{}\"}},\n\"traceEvents\":[",
+        kVersion, PageString(model_.info.host()), model_.info.realtime_offset_ns());
+    for (uint32_t t = 0; t < timeline.tracks.size() && status_.ok(); ++t) {
+      WriteTrack(timeline, t);
+    }
+    buffer_ += "\n]}\n";
+    Flush();
+    if (!status_.ok()) return status_;
+    return stats_;
+  }
+
+ private:
+  void Flush() {
+    if (status_.ok() && !buffer_.empty()) status_ = sink_(buffer_);
+    buffer_.clear();
+  }
+
+  // A new event, up to its first member: the comma and the line before it.
+  void Begin() {
+    constexpr size_t kFlushBytes = 1 << 20;
+    if (buffer_.size() >= kFlushBytes) Flush();
+    buffer_ += any_ ? ",\n{" : "\n{";
+    any_ = true;
+  }
+
+  // µs with all of the ns.
+  void Time(const char* name, int64_t ns) {
+    fmt::format_to(std::back_inserter(buffer_), "\"{}\":{}.{:03}", name, ns / 1000, ns % 1000);
+  }
+
+  void Place(int32_t pid, int32_t tid) {
+    fmt::format_to(std::back_inserter(buffer_), "\"pid\":{},\"tid\":{},", pid, tid);
+  }
+
+  void Meta(const char* name, int32_t pid, int32_t tid, const std::string& arguments) {
+    Begin();
+    buffer_ += "\"ph\":\"M\",";
+    Place(pid, tid);
+    fmt::format_to(std::back_inserter(buffer_), "\"name\":\"{}\",\"args\":{{{}}}}}", name,
+                   arguments);
+  }
+
+  void WriteTrack(const Timeline& timeline, uint32_t t) {
+    const Track& track = timeline.tracks[t];
+    const int32_t pid =
+        track.parent < 0 ? track.pid : timeline.tracks[static_cast<size_t>(track.parent)].pid;
+    const int32_t tid =
+        track.kind == Track::Kind::kThread ? track.tid : kFirstLaneTid + static_cast<int32_t>(t);
+    const auto name = [&] { return "\"name\":" + PageString(track.name); };
+    switch (track.kind) {
+      case Track::Kind::kProcess:
+      case Track::Kind::kDevice:
+        Meta("process_name", pid, 0, name());
+        Meta("process_sort_index", pid, 0, fmt::format("\"sort_index\":{}", t));
+        break;
+      case Track::Kind::kThread:
+      case Track::Kind::kLane:
+        Meta("thread_name", pid, tid, name());
+        Meta("thread_sort_index", pid, tid,
+             fmt::format("\"sort_index\":{}", track.kind == Track::Kind::kThread ? 0 : track.rank));
+        break;
+      case Track::Kind::kCounter:
+        WriteCounter(track, pid);
+        return;
+    }
+    for (uint32_t i = 0; i < track.slices.size() && status_.ok(); ++i) {
+      WriteSlice(timeline, track.slices[i], pid, tid);
+      WriteFlows(timeline, track.slices[i], t, i, pid, tid);
+    }
+  }
+
+  void WriteCounter(const Track& track, int32_t pid) {
+    const std::string name = PageString(track.name), unit = PageString(track.unit);
+    for (const auto& [at_ns, value] : track.values) {
+      Begin();
+      fmt::format_to(std::back_inserter(buffer_), "\"ph\":\"C\",\"pid\":{},\"name\":{},", pid,
+                     name);
+      Time("ts", at_ns);
+      fmt::format_to(std::back_inserter(buffer_), ",\"args\":{{{}:{}}}}}", unit, Number(value));
+      ++stats_.counter_values;
+      if (!status_.ok()) return;
+    }
+  }
+
+  static std::string Number(double value) {
+    return std::isfinite(value) ? fmt::format("{}", value) : "null";
+  }
+
+  void WriteSlice(const Timeline& timeline, const Slice& slice, int32_t pid, int32_t tid) {
+    Begin();
+    buffer_ += slice.instant ? "\"ph\":\"i\",\"s\":\"t\"," : "\"ph\":\"X\",";
+    ++(slice.instant ? stats_.instants : stats_.slices);
+    Place(pid, tid);
+    Time("ts", slice.begin_ns);
+    if (!slice.instant) {
+      buffer_ += ',';
+      Time("dur", slice.end_ns - slice.begin_ns);
+    }
+    const std::string name = NameOf(model_, timeline, slice);
+    fmt::format_to(std::back_inserter(buffer_), ",\"cat\":\"{}\",\"name\":{}", CategoryOf(slice),
+                   PageString(name.empty() ? "(unnamed)" : name));
+    WriteArguments(ArgumentsOf(model_, slice));
+    buffer_ += '}';
+  }
+
+  void WriteArguments(const std::vector<Argument>& arguments) {
+    if (arguments.empty()) return;
+    buffer_ += ",\"args\":{";
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const Value& value = arguments[i].value;
+      if (i > 0) buffer_ += ',';
+      buffer_ += PageString(arguments[i].name) + ':';
+      if (const auto* u = std::get_if<uint64_t>(&value)) {
+        buffer_ += *u <= kMostExact ? fmt::format("{}", *u) : fmt::format("\"{}\"", *u);
+      } else if (const auto* s = std::get_if<int64_t>(&value)) {
+        const uint64_t size = *s < 0 ? 0 - static_cast<uint64_t>(*s) : static_cast<uint64_t>(*s);
+        buffer_ += size <= kMostExact ? fmt::format("{}", *s) : fmt::format("\"{}\"", *s);
+      } else if (const auto* d = std::get_if<double>(&value)) {
+        buffer_ += Number(*d);
+      } else {
+        buffer_ += PageString(std::get<std::string>(value));
+      }
+    }
+    buffer_ += '}';
+  }
+
+  // ---- arrows ----
+
+  // A slice in order of time.
+  struct Where {
+    int64_t at_ns = 0;
+    uint32_t track = 0, slice = 0;
+    bool operator<(const Where& other) const {
+      return std::tie(at_ns, track, slice) < std::tie(other.at_ns, other.track, other.slice);
+    }
+    bool operator==(const Where& other) const {
+      return track == other.track && slice == other.slice;
+    }
+  };
+  // Where a flow begins and ends.
+  struct Ends {
+    Where first, last;
+    bool any = false;
+  };
+
+  Ends* EndsOf(uint64_t flow) {
+    const auto number = static_cast<size_t>(flow >> 2);
+    return &ends_[number + ((flow & 3) - 1) * model_.jobs.size()];
+  }
+
+  void FindFlows(const Timeline& timeline) {
+    // Launches, completions, commands.
+    ends_.resize(2 * model_.jobs.size() + model_.commands.size());
+    for (uint32_t t = 0; t < timeline.tracks.size(); ++t) {
+      const Track& track = timeline.tracks[t];
+      for (uint32_t i = 0; i < track.slices.size(); ++i) {
+        const Where here{track.slices[i].begin_ns, t, i};
+        flows_.clear();
+        AppendFlows(model_, timeline, track.slices[i], &flows_);
+        for (uint64_t flow : flows_) {
+          Ends* ends = EndsOf(flow);
+          if (!ends->any || here < ends->first) ends->first = here;
+          if (!ends->any || ends->last < here) ends->last = here;
+          ends->any = true;
+        }
+      }
+    }
+    for (const Ends& ends : ends_) stats_.flows += ends.any && !(ends.first == ends.last);
+  }
+
+  void WriteFlows(const Timeline& timeline, const Slice& slice, uint32_t t, uint32_t i, int32_t pid,
+                  int32_t tid) {
+    flows_.clear();
+    AppendFlows(model_, timeline, slice, &flows_);
+    const Where here{slice.begin_ns, t, i};
+    for (uint64_t flow : flows_) {
+      const Ends& ends = *EndsOf(flow);
+      if (ends.first == ends.last) continue;
+      Begin();
+      const char phase = here == ends.first ? 's' : here == ends.last ? 'f' : 't';
+      fmt::format_to(std::back_inserter(buffer_), "\"ph\":\"{}\",\"bp\":\"e\",\"id\":\"{:#x}\",",
+                     phase, flow);
+      Place(pid, tid);
+      Time("ts", slice.begin_ns);
+      fmt::format_to(std::back_inserter(buffer_), ",\"cat\":\"flow\",\"name\":\"{}\"}}",
+                     (flow & 3) == kLaunchFlow       ? "launch"
+                     : (flow & 3) == kCompletionFlow ? "completion"
+                                                     : "command");
+    }
+  }
+
+  const model::Model& model_;
+  const Sink& sink_;
+  Status status_;
+  ExportStats stats_;
+  std::string buffer_;
+  bool any_ = false;
+  std::vector<Ends> ends_;
+  std::vector<uint64_t> flows_;  // of the slice at hand
+};
+
+}  // namespace
+
+Result<ExportStats> ExportChrome(const model::Model& model, const Sink& sink) {
+  return Writer(model, sink).Run();
+}
+
+}  // namespace acceltrace::view
