@@ -97,11 +97,11 @@ def compare(export):
     same([(*span(e), e["name"], export.threads[e["pid"], e["tid"]], e["pid"] - FIRST_DEVICE_PID,
            str(e["args"]["correlation"]), str(e["args"]["start_ticks"]))
           for e in export.of("command")],
-         [(int(r["start_ns"]), int(r["end_ns"]), r["op"] or r["opcode"], r["unit"], 0, r["correlation"],
-           r["start_ticks"]) for r in commands])
+         [(int(r["start_ns"]), int(r["end_ns"]), r["op"] or r["opcode"], r["unit"], 0,
+           r["correlation"], r["start_ticks"]) for r in commands])
     same([(*span(e), e["name"], export.threads[e["pid"], e["tid"]]) for e in export.of("job")],
-         [(int(r["device_doorbell_ns"]), int(r["completion_ns"]), "job " + r["job"], "queue " + r["queue"])
-          for r in jobs if r["completion_ns"]])
+         [(int(r["device_doorbell_ns"]), int(r["completion_ns"]), "job " + r["job"],
+           "queue " + r["queue"]) for r in jobs if r["completion_ns"]])
     same([(ns(e["ts"]), e["name"], e["pid"]) for e in export.of("driver")
           if e["name"].startswith("submit")],
          [(int(r["submit_ns"]), "submit job " + r["job"], int(r["pid"])) for r in jobs

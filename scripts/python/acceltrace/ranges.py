@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Named ranges of the calling thread, by libaxl: they are in the trace of who records it."""
+
+import contextlib
+import ctypes
+import os
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+PLACES = (os.environ.get("ACCELTRACE_LIBAXL", ""), "libaxl.so",
+          os.path.join(HERE, "..", "..", "..", "build", "lib", "libaxl.so"))
+
+
+# What libaxl keeps for each thread has its place since the program's start: glibc leaves too little
+# for libraries that come later, unless it is told to.
+HINT = ("start Python with GLIBC_TUNABLES=glibc.rtld.optional_static_tls=16384, or with "
+        "LD_PRELOAD=libaxl.so")
+
+
+def library():
+    """libaxl, or why it cannot be had."""
+    why = "libaxl.so is not found: name it in ACCELTRACE_LIBAXL"
+    for place in PLACES:
+        if not place:
+            continue
+        try:
+            axl = ctypes.CDLL(place)
+            for name in ("axlRangePush", "axlMark"):
+                getattr(axl, name).argtypes, getattr(axl, name).restype = [ctypes.c_char_p], None
+            axl.axlRangePop.argtypes, axl.axlRangePop.restype = [], None
+            return axl, ""
+        except OSError as error:
+            if "static TLS" in str(error):
+                why = f"{error}: {HINT}"
+        except AttributeError:
+            why = f"{place} has no ranges: it is of another version"
+    return None, why
+
+
+AXL, WHY_NOT = library()
+
+
+def available():
+    """Whether libaxl was found. Without it ranges do nothing; WHY_NOT says why."""
+    return AXL is not None
+
+
+def text(name):
+    return str(name).encode(errors="replace").replace(b"\0", b"?")
+
+
+class range(contextlib.ContextDecorator):  # what it is called outside: acceltrace.range
+    """with range("step"): ..., or @range("step") over a function."""
+
+    def __init__(self, name):
+        self.name = text(name)
+
+    def __enter__(self):
+        if AXL is not None:
+            AXL.axlRangePush(self.name)
+        return self
+
+    def __exit__(self, *_):
+        if AXL is not None:
+            AXL.axlRangePop()
+        return False
+
+
+def mark(name):
+    if AXL is not None:
+        AXL.axlMark(text(name))
