@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -60,6 +61,18 @@ class Writer {
   // µs with all of the ns.
   void Time(const char* name, int64_t ns) {
     fmt::format_to(std::back_inserter(buffer_), "\"{}\":{}.{:03}", name, ns / 1000, ns % 1000);
+  }
+
+  // Most text is plain, and goes as it is.
+  void Text(std::string_view text) {
+    for (const char c : text) {
+      if (c >= ' ' && c < 0x7f && c != '"' && c != '\\') continue;
+      buffer_ += PageString(text);
+      return;
+    }
+    buffer_ += '"';
+    buffer_ += text;
+    buffer_ += '"';
   }
 
   void Place(int32_t pid, int32_t tid) {
@@ -131,10 +144,20 @@ class Writer {
       Time("dur", slice.end_ns - slice.begin_ns);
     }
     const std::string name = NameOf(model_, timeline, slice);
-    fmt::format_to(std::back_inserter(buffer_), ",\"cat\":\"{}\",\"name\":{}", CategoryOf(slice),
-                   PageString(name.empty() ? "(unnamed)" : name));
+    buffer_ += ",\"cat\":\"";
+    buffer_ += CategoryOf(slice);
+    buffer_ += "\",\"name\":";
+    Text(name.empty() ? "(unnamed)" : name);
     WriteArguments(ArgumentsOf(model_, slice));
     buffer_ += '}';
+  }
+
+  template <typename T>
+  void Integer(T value, bool exact) {
+    const fmt::format_int text(value);
+    if (!exact) buffer_ += '"';
+    buffer_.append(text.data(), text.size());
+    if (!exact) buffer_ += '"';
   }
 
   void WriteArguments(const std::vector<Argument>& arguments) {
@@ -143,16 +166,17 @@ class Writer {
     for (size_t i = 0; i < arguments.size(); ++i) {
       const Value& value = arguments[i].value;
       if (i > 0) buffer_ += ',';
-      buffer_ += PageString(arguments[i].name) + ':';
+      Text(arguments[i].name);
+      buffer_ += ':';
       if (const auto* u = std::get_if<uint64_t>(&value)) {
-        buffer_ += *u <= kMostExact ? fmt::format("{}", *u) : fmt::format("\"{}\"", *u);
+        Integer(*u, *u <= kMostExact);
       } else if (const auto* s = std::get_if<int64_t>(&value)) {
         const uint64_t size = *s < 0 ? 0 - static_cast<uint64_t>(*s) : static_cast<uint64_t>(*s);
-        buffer_ += size <= kMostExact ? fmt::format("{}", *s) : fmt::format("\"{}\"", *s);
+        Integer(*s, size <= kMostExact);
       } else if (const auto* d = std::get_if<double>(&value)) {
         buffer_ += Number(*d);
       } else {
-        buffer_ += PageString(std::get<std::string>(value));
+        Text(std::get<std::string>(value));
       }
     }
     buffer_ += '}';

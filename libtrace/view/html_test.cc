@@ -166,6 +166,41 @@ TEST_CASE("A page's critical path is that of the analysis, step by step") {
   CHECK(commands.size() == critical);
 }
 
+TEST_CASE("A page tells what each command waited for") {
+  TraceBuilder builder;
+  builder.AddDevice();
+  builder.AddProcess(100, 100, "app");
+  JobSpec job;
+  job.submit_ns = kBase + 1'000, job.doorbell_ns = kBase + 2'000;
+  job.submit_end_ns = kBase + 2'500, job.device_doorbell_ns = kBase + 2'600;
+  job.fetched_ns = kBase + 3'000;
+  // A copy, what waits for it, and what runs beside both.
+  CommandSpec copy, waits, beside;
+  copy.unit = kIn, copy.fetched_ns = copy.head_ns = copy.start_ns = kBase + 3'000;
+  copy.end_ns = kBase + 7'000, copy.bytes = 4096;
+  waits.unit = kMatrix, waits.fetched_ns = waits.head_ns = kBase + 3'000;
+  waits.start_ns = kBase + 7'000, waits.end_ns = kBase + 9'000;
+  beside.unit = kVector, beside.fetched_ns = beside.head_ns = beside.start_ns = kBase + 3'000;
+  beside.end_ns = kBase + 4'000;
+  job.commands = {copy, beside, waits};
+  job.completion_ns = kBase + 10'000, job.device_irq_ns = kBase + 10'100;
+  job.irq_ns = kBase + 11'000, job.complete_ns = kBase + 12'000;
+  builder.AddApi("Launch", 100, job.correlation, kBase, kBase + 3'000);
+  builder.AddJob(job);
+  const auto model = builder.Model();
+  const Page page = PageOf(*model);
+  const auto after = Column(page, "commands", "after"), unit = Column(page, "commands", "unit");
+  REQUIRE(after.size() == 3);
+  for (size_t i = 0; i < after.size(); ++i) {
+    INFO(i);
+    if (unit[i] != kMatrix) {
+      CHECK(after[i] == 0);
+    } else {
+      CHECK(unit.at(i - static_cast<size_t>(after[i])) == kIn);
+    }
+  }
+}
+
 TEST_CASE("A page holds every event at the model's times, ticks and bounds") {
   const auto model = Jobs(40).Model();
   const Page page = PageOf(*model);

@@ -36,7 +36,22 @@ class Walker {
               [this](uint32_t a, uint32_t b) { return SubmitKey(a) < SubmitKey(b); });
   }
 
+  void FindBefore() {
+    path_.after.assign(model_.commands.size(), model::kNoRow);
+    for (uint32_t node = 0; node < graph_.size(); ++node) {
+      if (graph_.kind[node] != Kind::kStart) continue;
+      const uint32_t edge = Last(node);
+      if (edge == Graph::kNone) continue;
+      const uint32_t from = graph_.from[edge];
+      const bool of_command = graph_.kind[from] == Kind::kEnd || graph_.kind[from] == Kind::kStart;
+      if (of_command && graph_.row[from] != graph_.row[node]) {
+        path_.after[graph_.row[node]] = graph_.row[from];
+      }
+    }
+  }
+
   void Run() {
+    FindBefore();
     double end_ns = graph_.RunNs();
     for (uint32_t node = graph_.last; node != Graph::kNone;) {
       const uint32_t edge = Last(node);
@@ -206,6 +221,7 @@ PagePath ComputePagePath(const analysis::Report& report, const analysis::TracerW
   path.api.resize(model.api.size());
   path.jobs.resize(model.jobs.size());
   path.commands.resize(model.commands.size());
+  path.after.resize(model.commands.size(), model::kNoRow);
   return path;
 }
 

@@ -34,6 +34,9 @@ struct PagePath {
   // What of a row lies on the path, for the tables' flags.
   enum JobPart : uint8_t { kSubmitPart = 1, kDevicePart = 2, kWakePart = 4 };
   std::vector<uint8_t> api, jobs, commands;
+  // Of each command the one that it waited for last before it started; model::kNoRow: its own
+  // fetch, or nobody knows.
+  std::vector<uint32_t> after;
 
   // {"valid", "error", "run_ns", "on_path", "events", "causes", ...}
   std::string Json() const;

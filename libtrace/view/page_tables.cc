@@ -195,6 +195,12 @@ class Tables {
     });
     table.Delta("job_row", [&](uint32_t i) { return jobs.Of(commands.job_row[i]); });
     table.Plain("critical", [&](uint32_t i) { return path_.commands[i]; });
+    // How many rows back, or ahead, in the page; 0: none, or not in it.
+    const Places places(rows_.commands);
+    table.Plain("after", [&](uint32_t i) -> int64_t {
+      const int64_t before = path_.after[i] == model::kNoRow ? -1 : places.Of(path_.after[i]);
+      return before < 0 ? 0 : places.Of(i) - before;
+    });
     return table.Json();
   }
 

@@ -224,6 +224,26 @@ def click_shows_ticks_times_bounds_and_the_way_of_the_job(pages):
 
 
 @case
+def what_a_command_waited_for(pages):
+    page = pages.open("step", fragment="#timeline")
+    found = page.run("""(() => {
+        const s = acceltrace();
+        for (let row = 0; row < 10; ++row) {
+            if (s.waitedFor(row) >= 0) return [row, s.waitedFor(row)];
+        }
+        return null; })()""")
+    assert found is not None
+    row, before = found
+    page.run(f"acceltrace().select(acceltrace().placeOf('command', {row}))")
+    page.settle()
+    assert "waited last for" in page.run("document.getElementById('details').innerText")
+    page.run("document.querySelector('#details button.link').click()")
+    page.settle()
+    assert selected(page) == {"kind": "command", "row": before}
+    quiet(page)
+
+
+@case
 def keys_step_and_follow_arrows(pages):
     page = pages.open(fragment="#timeline")
     page.key("ArrowRight")

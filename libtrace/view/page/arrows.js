@@ -5,7 +5,7 @@
 
 import {tables} from './data.js';
 import {ink} from './colours.js';
-import {jobsOf} from './events.js';
+import {jobsOf, waitedFor} from './events.js';
 import {placeOf, view, xOf} from './viewport.js';
 
 const {api, commands, jobs} = tables;
@@ -94,6 +94,26 @@ function linksOf(job, alsoCommand) {
   return links;
 }
 
+const MOST_BEFORE = 12;
+
+// What a command waited for, and what that one waited for, and so on back. By a job: of the command
+// that ended it.
+function dependencies(kind, row) {
+  let command = kind === 'command' || kind === 'stall' ? row : -1;
+  if (kind === 'job') [, command] = extremes(commandsOf(row));
+  const links = [];
+  while (command >= 0 && links.length < MOST_BEFORE) {
+    const before = waitedFor(command);
+    const a = before >= 0 ? placeOf('command', before) : null, b = placeOf('command', command);
+    if (!a || !b) break;
+    links.push({a, at: commands.num('end')[before], b, to: commands.num('start')[command],
+                fromKind: 'command', fromRow: before, toKind: 'command', toRow: command,
+                waits: true});
+    command = before;
+  }
+  return links;
+}
+
 let cached = {key: '', links: []};
 
 export function linksOfSelection() {
@@ -103,7 +123,7 @@ export function linksOfSelection() {
   const key = kind + '.' + row;
   if (cached.key !== key) {
     cached = {key, links: jobsOf(kind, row).flatMap((job) => linksOf(job,
-        kind === 'command' || kind === 'stall' ? row : -1))};
+        kind === 'command' || kind === 'stall' ? row : -1)).concat(dependencies(kind, row))};
   }
   return cached.links;
 }
@@ -113,14 +133,17 @@ const isOpen = ({track}) => view.rows.some((row) => row.track === track);
 
 export function drawArrows(g) {
   g.strokeStyle = g.fillStyle = ink('arrow'), g.lineWidth = 1.6;
-  for (const {a, at, b, to} of linksOfSelection()) {
+  for (const {a, at, b, to, waits} of linksOfSelection()) {
     if (!isOpen(a) || !isOpen(b)) continue;
+    g.strokeStyle = g.fillStyle = ink(waits ? 'text' : 'arrow');
+    g.setLineDash(waits ? [4, 3] : []);
     const x0 = xOf(at), y0 = yOf(a), x1 = xOf(to), y1 = yOf(b);
     const bend = Math.max(14, Math.min(80, Math.abs(x1 - x0) / 2));
     g.beginPath();
     g.moveTo(x0, y0);
     g.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1 - 5, y1);
     g.stroke();
+    g.setLineDash([]);
     g.beginPath();
     g.moveTo(x1, y1), g.lineTo(x1 - 7, y1 - 3.5), g.lineTo(x1 - 7, y1 + 3.5);
     g.fill();

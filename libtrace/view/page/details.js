@@ -5,7 +5,8 @@
 import {data, hostNs, tables} from './data.js';
 import {byId, h, replaceChildren, tableOf} from './dom.js';
 import {clean, formatBytes, formatCount, formatNs, formatWithBound} from './text.js';
-import {HOST_KINDS, edgesOf, eventOnPath, isOnPath, jobsOf, kindOf, nameOf} from './events.js';
+import {HOST_KINDS, edgesOf, eventOnPath, isOnPath, jobsOf, kindOf, nameOf,
+        waitedFor} from './events.js';
 import {placeOf} from './viewport.js';
 import {chainOf, linksOfSelection} from './arrows.js';
 
@@ -45,6 +46,8 @@ const FIELDS = {
       ['opcode', clean(device.opcodes[commands.num('opcode')[row]] || commands.num('opcode')[row])],
       ['job, index', `${commands.num('job')[row]}, ${commands.num('index')[row]}`],
       ['correlation', text(commands.big('correlation', row))],
+      ['waited last for', waitedFor(row) >= 0 ?
+        linkTo({kind: 'command', row: waitedFor(row)}) : null],
       ['limited by', clean(device.limiters[commands.num('limiter')[row]] || '')],
       ['work', commands.num('work')[row] ? `${formatCount(commands.num('work')[row])} ${
           clean(unit.work_unit)}` : null],
@@ -105,7 +108,7 @@ function chainTable(job, go) {
             point.raw === null ? '' : '±' + formatNs(Math.max(point.lo, point.hi)),
             next ? formatWithBound(next.at - point.at, bound) : ''];
   });
-  const steps = new Map(linksOfSelection().flatMap((link) => [
+  const steps = new Map(linksOfSelection().filter(({waits}) => !waits).flatMap((link) => [
     [link.fromKind + '.' + link.fromRow, link.a], [link.toKind + '.' + link.toRow, link.b]]));
   return h('div', {class: 'chain'},
            h('h3', null, `The way of job ${jobs.num('job')[job]}`),

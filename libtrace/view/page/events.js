@@ -110,6 +110,12 @@ const ON_PATH = {
   job: (row) => jobs.num('critical')[row] & 2, wake: (row) => jobs.num('critical')[row] & 4,
   wait: (row) => jobs.num('critical')[row] & 4,
 };
+// The command that this one waited for last before it started: its row, or -1.
+export function waitedFor(command) {
+  const back = commands.num('after')[command];
+  return back === 0 ? -1 : command - back;
+}
+
 export const hasPath = () => data.path.valid;
 export const isOnPath = (kind, row) => (ON_PATH[kind] ? Boolean(ON_PATH[kind](row)) : false);
 

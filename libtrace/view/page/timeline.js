@@ -4,7 +4,7 @@
 
 import {byId, h} from './dom.js';
 import {formatNs} from './text.js';
-import {colourOf, hasPath, isOnPath, kindOf, nameOf} from './events.js';
+import {colourOf, hasPath, isOnPath, kindOf, nameOf, waitedFor} from './events.js';
 import {GUTTER, firstAt, invalidate, isDrawn, layOut, nsPerPixel, pan, placeOf, reveal, rowAt, run, show,
         timeAt, view, whole, xOf, zoom} from './viewport.js';
 import {drawRuler, drawTracks, scrollBox, shownWindow} from './draw.js';
@@ -270,5 +270,5 @@ export const inspect = () => ({
   idle: isDrawn() && isTold(), window: shownWindow(), groups: view.groups, area: view.area, total: view.total,
   selected: view.selected && {kind: view.selected.track.kinds[view.selected.i],
                               row: view.selected.track.rows[view.selected.i]},
-  arrows: linksOfSelection().length, select, selectArea, placeOf, xOf, eventAt, colourOf, h, light, lit: view.lit, isOnPath,
+  arrows: linksOfSelection().length, select, selectArea, placeOf, xOf, eventAt, colourOf, h, light, lit: view.lit, isOnPath, waitedFor,
 });
