@@ -143,10 +143,8 @@ class Screen {
   }
 
   void Losses() {
-    uint64_t lost = 0;
     std::string text;
     for (const auto& [hop, count] : frame_.losses) {
-      lost += count;
       text += (text.empty() ? "" : ", ") + Name(hop, 20) + " " + FormatCount(count);
     }
     if (frame_.missed_packets > 0) {
