@@ -84,22 +84,26 @@ class HostLine {
 
   // A device's periods: each by itself where other devices ran as well, else as one state, since
   // its own clock tells them apart better.
-  void AddDevice(const Durations& durations, const Activity& activity, bool alone) {
+  // Takes the periods.
+  void AddDevice(const Durations& durations, Activity* activity, bool alone) {
     static_assert(static_cast<int>(kDoesCompute) == static_cast<int>(kComputing));
     static_assert(static_cast<int>(kDoesTransfer) == static_cast<int>(kTransferring));
     static_assert(static_cast<int>(kDoesHold) == static_cast<int>(kHolding));
     std::vector<Period> all;
     for (int doing = 0; doing < kNumDoings; ++doing) {
-      const std::vector<Period>& periods = activity.periods[doing];
+      std::vector<Period>& periods = activity->periods[doing];
       for (const auto& [from, to] : periods) {
         sweep_.AddLikely(doing, Clip(EdgeOf(from.host)).mid, Clip(EdgeOf(to.host)).mid);
         if (doing != kDoesHold) See(EdgeOf(from.host), EdgeOf(to.host));
       }
-      if (alone) {
-        all.insert(all.end(), periods.begin(), periods.end());
+      if (!alone) {
+        AddMerged(durations, doing, std::move(periods));
+      } else if (all.empty()) {
+        all = std::move(periods);
       } else {
-        AddMerged(durations, doing, periods);
+        all.insert(all.end(), periods.begin(), periods.end());
       }
+      periods = std::vector<Period>();
     }
     if (alone) AddMerged(durations, kHolding, std::move(all));
   }
@@ -344,7 +348,7 @@ Breakdown ComputeBreakdown(const model::Model& model, std::vector<ClassChange>* 
     Judge(&result);
     return result;
   }
-  const std::vector<Activity> activities = ComputeActivity(model);
+  std::vector<Activity> activities = ComputeActivity(model);
   const auto active = [](const Activity& activity) { return activity.any; };
   const bool alone = std::count_if(activities.begin(), activities.end(), active) == 1;
   HostLine line(begin, end);
@@ -352,7 +356,7 @@ Breakdown ComputeBreakdown(const model::Model& model, std::vector<ClassChange>* 
   AddJobs(model, &line);
   for (size_t d = 0; d < activities.size(); ++d) {
     if (!activities[d].any) continue;
-    line.AddDevice(Durations(model.devices[d]), activities[d], alone && activities[d].measured);
+    line.AddDevice(Durations(model.devices[d]), &activities[d], alone && activities[d].measured);
   }
   for (size_t i = 0; i < model.api.size(); ++i) {
     line.Add(kRuntime, EdgeOf(model.api.begin_ns[i]), EdgeOf(model.api.end_ns[i]));

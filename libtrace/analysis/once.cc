@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
+#include <vector>
 
 #include "libtrace/analysis/laws.h"
 
@@ -16,14 +18,18 @@ namespace {
 template <typename Key, typename Describe>
 void CheckRows(size_t n, const Key& key, const Describe& describe, Tally* once) {
   size_t begin = 0;
+  std::vector<uint32_t> rows;
   while (begin < n) {
     size_t end = begin + 1;
     while (end < n && std::get<0>(key(end)) == std::get<0>(key(begin))) ++end;
-    std::vector<decltype(key(0))> keys;
-    for (size_t i = begin; i < end; ++i) keys.push_back(key(i));
-    if (keys.size() > 1) std::sort(keys.begin(), keys.end());
-    for (size_t i = 0; i < keys.size(); ++i) {
-      once->Holds(i == 0 || keys[i] != keys[i - 1], [&] { return describe(begin); });
+    // Row numbers: of a damaged trace all rows may be alike in time, and keys are large.
+    rows.resize(end - begin);
+    std::iota(rows.begin(), rows.end(), static_cast<uint32_t>(begin));
+    if (rows.size() > 1) {
+      std::sort(rows.begin(), rows.end(), [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
+    }
+    for (size_t i = 0; i < rows.size(); ++i) {
+      once->Holds(i == 0 || key(rows[i]) != key(rows[i - 1]), [&] { return describe(begin); });
     }
     begin = end;
   }

@@ -29,8 +29,8 @@ std::vector<uint32_t> FindParents(const model::Ranges& ranges) {
   const auto thread = [&](uint32_t r) { return Thread(ranges.pid[r], ranges.tid[r]); };
   std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
     if (thread(a) != thread(b)) return thread(a) < thread(b);
-    return std::tie(ranges.end_ns[a], ranges.depth[b], ranges.begin_ns[b]) <
-           std::tie(ranges.end_ns[b], ranges.depth[a], ranges.begin_ns[a]);
+    return std::make_tuple(ranges.end_ns[a], ranges.depth[b], ranges.begin_ns[b]) <
+           std::make_tuple(ranges.end_ns[b], ranges.depth[a], ranges.begin_ns[a]);
   });
   std::vector<uint32_t> parents(ranges.size(), model::kNoRow);
   std::vector<uint32_t> ended;  // of the thread, without a parent

@@ -296,7 +296,7 @@ std::vector<Amount> Trace::NamedMembers(const Series& series, std::string* why) 
   const bool calls = series.head == "api";
   NameMatches matches(model_, series);
   std::vector<Amount> members;
-  const auto add = [&](const std::vector<int64_t>& begin, const std::vector<int64_t>& end,
+  const auto add = [&](const model::Column<int64_t>& begin, const model::Column<int64_t>& end,
                        size_t row) {
     const auto ns = static_cast<double>(end[row] - begin[row]);
     members.push_back({ns, ns, ns});

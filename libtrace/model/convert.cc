@@ -80,6 +80,7 @@ class Conversion {
     for (size_t i = 0; i < events.size(); ++i) {
       Convert(events.device[i], windows_->OfEvent(i), &events.time, i);
     }
+    events.time.Compact();
     OthersUse& others = model_.others;
     for (DeviceTimes* times : {&others.first_head, &others.last_end}) {
       times->Resize(others.size());
@@ -94,6 +95,7 @@ class Conversion {
       for (size_t i = 0; i < samples.size(); ++i) {
         Convert(d, windows_->OfCounters(d, i), &samples.time, i);
       }
+      samples.time.Compact();
     }
     ConvertLosses();
   }
@@ -110,14 +112,14 @@ class Conversion {
     using Order = clock::Constraint::Order;
     const DeviceJobs& jobs = decoder_.device_jobs;
     if (side.doorbell_ns != kNoTime) {
-      converters_[jobs.device[i]].Anchor(jobs.doorbell.raw_ticks[i], side.doorbell_ns);
-      constraints->push_back({jobs.doorbell.raw_ticks[i], side.doorbell_ns, Order::kHostFirst,
+      converters_[jobs.device[i]].Anchor(jobs.doorbell.RawTicks(i), side.doorbell_ns);
+      constraints->push_back({jobs.doorbell.RawTicks(i), side.doorbell_ns, Order::kHostFirst,
                               windows_->OfDoorbell(i)});
     }
     // Not the handler's entry: one that was entered before the completion was
     // written may still have found it.
     if (side.complete_ns == kNoTime) return;
-    constraints->push_back({jobs.completion.raw_ticks[i], side.complete_ns, Order::kDeviceFirst,
+    constraints->push_back({jobs.completion.RawTicks(i), side.complete_ns, Order::kDeviceFirst,
                             windows_->OfJob(i, false)});
   }
 
@@ -132,7 +134,7 @@ class Conversion {
     for (size_t i = 0; i < events.size(); ++i) {
       if (too_many[events.device[i]]) continue;
       clock::Change change;
-      change.ticks = events.time.raw_ticks[i];
+      change.ticks = events.time.RawTicks(i);
       change.when = windows_->OfEvent(i);
       if (events.kind[i] == DeviceEventBatch::KIND_CLOCK) {
         // Frequency in mHz; a jump has the ticks before it as well.
@@ -194,17 +196,17 @@ class Conversion {
     for (size_t i = 0; i < jobs.size(); ++i) {
       if (!wanted(jobs.device[i], jobs.record[i])) continue;
       const DeviceTimes& made = jobs.has_irq[i] ? jobs.irq : jobs.completion;
-      add(jobs.record[i], made.raw_ticks[i], windows_->OfJob(i, true));
+      add(jobs.record[i], made.RawTicks(i), windows_->OfJob(i, true));
     }
     const Commands& commands = model_.commands;
     for (size_t i = 0; i < commands.size(); ++i) {
       if (!wanted(commands.device[i], commands.record[i])) continue;
-      add(commands.record[i], commands.end.raw_ticks[i], windows_->OfCommand(i, true));
+      add(commands.record[i], commands.end.RawTicks(i), windows_->OfCommand(i, true));
     }
     const DeviceEvents& events = model_.device_events;
     for (size_t i = 0; i < events.size(); ++i) {
       if (!wanted(events.device[i], decoder_.event_records[i])) continue;
-      add(decoder_.event_records[i], events.time.raw_ticks[i], windows_->OfEvent(i));
+      add(decoder_.event_records[i], events.time.RawTicks(i), windows_->OfEvent(i));
     }
   }
 
@@ -221,9 +223,9 @@ class Conversion {
       const auto from = rows.find(JobKey(found.from_device[i], found.from_job[i]));
       const auto to = rows.find(JobKey(found.to_device[i], found.to_job[i]));
       if (from == rows.end() || to == rows.end()) continue;
-      edges.push_back({{found.from_device[i], jobs.completion.raw_ticks[from->second],
+      edges.push_back({{found.from_device[i], jobs.completion.RawTicks(from->second),
                         windows_->OfJob(from->second, false)},
-                       {found.to_device[i], jobs.doorbell.raw_ticks[to->second],
+                       {found.to_device[i], jobs.doorbell.RawTicks(to->second),
                         windows_->OfDoorbell(to->second)}});
       orders.from_device.push_back(found.from_device[i]);
       orders.from_job.push_back(found.from_job[i]);
@@ -241,8 +243,8 @@ class Conversion {
   }
 
   void Convert(uint32_t device, const clock::Window& window, DeviceTimes* times, size_t i) {
-    times->Set(i, converters_[device].Convert(times->raw_ticks[i], window,
-                                              &model_.load.unconverted_times));
+    times->Set(
+        i, converters_[device].Convert(times->RawTicks(i), window, &model_.load.unconverted_times));
   }
 
   // Times that came one after the other, in this order: where the ticks leave one of them
@@ -258,7 +260,7 @@ class Conversion {
     const clock::Map& clock = model_.devices[device].clock;
     const auto again = [&](size_t i) {
       if (times[i]->epoch[row] != clock::kNoEpoch) return;
-      times[i]->Set(row, clock.Locate(times[i]->raw_ticks[row], windows[i]));
+      times[i]->Set(row, clock.Locate(times[i]->RawTicks(row), windows[i]));
     };
     for (size_t i = 1; i < times.size(); ++i) {
       const int64_t lo_ns = times[i - 1]->host[row].lo_ns;
@@ -300,6 +302,8 @@ class Conversion {
       }
       Convert(device, irq, &jobs.irq, i);
     }
+    for (DeviceTimes* times : inner) times->Compact();
+    jobs.doorbell.Compact(), jobs.irq.Compact();
   }
 
   void ConvertCommands() {
@@ -310,7 +314,7 @@ class Conversion {
     for (size_t i = 0; i < commands.size(); ++i) {
       const uint32_t device = commands.device[i];
       // Told as a difference that may be wider than the clock, or was taken across a wrap.
-      uint64_t waited_ticks = commands.start.raw_ticks[i] - commands.head.raw_ticks[i];
+      uint64_t waited_ticks = commands.start.RawTicks(i) - commands.head.RawTicks(i);
       if (waited_ticks >> 63 != 0) waited_ticks &= MaskOf(model_.devices[device]);
       clock::Window windows[] = {windows_->OfCommand(i, false), windows_->OfCommand(i, false),
                                  windows_->OfCommand(i, true)};
@@ -324,6 +328,8 @@ class Conversion {
       }
       model_.load.long_stalls += StallsTooLong(i);
     }
+    for (DeviceTimes* times : read) times->Compact();
+    commands.head.Compact();
   }
 
   // Its record is no device's: stalls are parts of the time that it took.

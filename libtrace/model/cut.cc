@@ -31,8 +31,11 @@ std::vector<uint32_t> Moved(const Mask& mask) {
   return moved;
 }
 
-void Follow(const std::vector<uint32_t>& moved, std::vector<uint32_t>* rows) {
-  for (uint32_t& row : *rows) row = row < moved.size() ? moved[row] : kNoRow;
+void Follow(const std::vector<uint32_t>& moved, Column<uint32_t>* rows) {
+  for (size_t i = 0; i < rows->size(); ++i) {
+    const uint32_t row = rows->At(i);
+    rows->Set(i, row < moved.size() ? moved[row] : kNoRow);
+  }
 }
 
 void CutJobs(const std::vector<uint32_t>& rows, Jobs* jobs) {

@@ -18,21 +18,21 @@ namespace {
 constexpr double kFirstSampleNs = 1e9;
 
 template <typename To, typename From>
-void Append(std::vector<To>* to, const google::protobuf::RepeatedField<From>& column, size_t rows) {
+void Append(Column<To>* to, const google::protobuf::RepeatedField<From>& column, size_t rows) {
   const size_t have = std::min<size_t>(column.size(), rows);
-  to->insert(to->end(), column.begin(), column.begin() + have);
+  to->Append(column.begin(), column.begin() + have);
   to->resize(to->size() + rows - have);
 }
 
 template <typename To>
-void AppendDeltas(std::vector<To>* to, const google::protobuf::RepeatedField<int64_t>& column,
+void AppendDeltas(Column<To>* to, const google::protobuf::RepeatedField<int64_t>& column,
                   size_t rows) {
   stream::DeltaDecoder decoder(column);
   for (size_t i = 0; i < rows; ++i) to->push_back(static_cast<To>(decoder.NextUnsigned()));
 }
 
 // Ends from begins and durations; a duration that leaves the range of time ends there.
-void AppendEnds(std::vector<int64_t>* ends, const std::vector<int64_t>& begins,
+void AppendEnds(Column<int64_t>* ends, const Column<int64_t>& begins,
                 const google::protobuf::RepeatedField<uint64_t>& durations, size_t rows) {
   const size_t first = begins.size() - rows;
   for (size_t i = 0; i < rows; ++i) {
@@ -282,10 +282,10 @@ void Decoder::AddCommands(const proto::CommandBatch& batch, size_t rows) {
     commands.memory_bytes.push_back(stream::ColumnAt(batch.memory_bytes(), i));
     commands.row_hits.push_back(stream::ColumnAt(batch.row_hits(), i));
     commands.row_misses.push_back(stream::ColumnAt(batch.row_misses(), i));
-    commands.fetched.raw_ticks.push_back(fetched[i]);
-    commands.head.raw_ticks.push_back(head);
-    commands.start.raw_ticks.push_back(start);
-    commands.end.raw_ticks.push_back(start + stream::ColumnAt(batch.end_ticks_after(), i));
+    commands.fetched.AddRaw(fetched[i]);
+    commands.head.AddRaw(head);
+    commands.start.AddRaw(start);
+    commands.end.AddRaw(start + stream::ColumnAt(batch.end_ticks_after(), i));
     const bool stalled = batch.stall_ticks_size() > 0;
     commands.first_stall.push_back(stalled ? static_cast<uint32_t>(model_->stall_ticks.size())
                                            : kNoRow);
@@ -325,12 +325,12 @@ void Decoder::AddJobs(const proto::JobBatch& batch, size_t rows) {
     jobs.commands.push_back(stream::ColumnAt(batch.commands(), i));
     jobs.status.push_back(stream::ColumnAt(batch.status(), i));
     jobs.correlation.push_back(correlation);
-    jobs.doorbell.raw_ticks.push_back(doorbell);
-    jobs.fetched.raw_ticks.push_back(after(batch.fetched_ticks_after()));
-    jobs.first_start.raw_ticks.push_back(after(batch.first_start_ticks_after()));
-    jobs.last_end.raw_ticks.push_back(after(batch.last_end_ticks_after()));
-    jobs.completion.raw_ticks.push_back(after(batch.completion_ticks_after()));
-    jobs.irq.raw_ticks.push_back(after(batch.irq_ticks_after()));
+    jobs.doorbell.AddRaw(doorbell);
+    jobs.fetched.AddRaw(after(batch.fetched_ticks_after()));
+    jobs.first_start.AddRaw(after(batch.first_start_ticks_after()));
+    jobs.last_end.AddRaw(after(batch.last_end_ticks_after()));
+    jobs.completion.AddRaw(after(batch.completion_ticks_after()));
+    jobs.irq.AddRaw(after(batch.irq_ticks_after()));
     jobs.has_irq.push_back(stream::ColumnAt(batch.has_irq(), i) != 0);
   }
 }
@@ -389,7 +389,7 @@ void Decoder::AddCounters(const proto::CounterBatch& batch, size_t rows) {
       latched[row].push_back({ticks, after_ns, clock::Constraint::Order::kDeviceFirst, when});
     }
     if (columns == 0) continue;  // taken for the clock alone
-    samples.time.raw_ticks.push_back(ticks);
+    samples.time.AddRaw(ticks);
     samples.host_before_ns.push_back(before_ns);
     samples.host_after_ns.push_back(after_ns);
     near.counters[row].push_back(bracketed ? before_ns : last_sample_ns_[row]);
@@ -425,19 +425,15 @@ void Decoder::HintBefore(uint32_t row, int64_t first_sample_ns) {
   const int64_t start_ns = model_->has_info ? model_->info.start_ns() : 0;
   const double after_ns = static_cast<double>(first_sample_ns) - static_cast<double>(start_ns);
   if (start_ns <= 0 || std::abs(after_ns) > kFirstSampleNs) return;
-  const auto fill = [&](const std::vector<uint32_t>& devices, std::vector<int64_t>* hints) {
-    for (size_t i = 0; i < hints->size(); ++i) {
-      int64_t& hint = (*hints)[i];
-      if (devices[i] == row && hint == clock::Map::kNoHint) hint = first_sample_ns;
-    }
+  constexpr int64_t kNone = clock::Map::kNoHint;
+  const auto fill = [&](const Column<uint32_t>& devices, RunColumn<int64_t>* hints) {
+    hints->Replace(kNone, [&](size_t i) { return devices[i] == row ? first_sample_ns : kNone; });
   };
   fill(model_->commands.device, &near.commands);
   fill(model_->device_events.device, &near.device_events);
   fill(model_->others.device, &near.others);
   fill(device_jobs.device, &device_jobs.near_ns);
-  for (int64_t& hint : near.counters[row]) {
-    if (hint == clock::Map::kNoHint) hint = first_sample_ns;
-  }
+  near.counters[row].Replace(kNone, [&](size_t) { return first_sample_ns; });
   for (std::vector<int64_t>& hints : near.losses) {
     if (row < hints.size() && hints[row] == clock::Map::kNoHint) hints[row] = first_sample_ns;
   }
@@ -451,10 +447,10 @@ void Decoder::AddDeviceEvents(const proto::DeviceEventBatch& batch, size_t rows)
   }
   NoteRecords(row, proto::Packet::kDeviceEvents, batch.record_delta(), rows);
   DeviceEvents& events = model_->device_events;
-  near.device_events.insert(near.device_events.end(), rows, last_sample_ns_[row]);
-  events.device.insert(events.device.end(), rows, row);
+  near.device_events.Append(rows, last_sample_ns_[row]);
+  events.device.Append(rows, row);
   Append(&events.kind, batch.kind(), rows);
-  AppendDeltas(&events.time.raw_ticks, batch.time_ticks_delta(), rows);
+  AppendDeltas(&events.time.ticks, batch.time_ticks_delta(), rows);
   AppendDeltas(&event_records, batch.record_delta(), rows);
   Append(&events.arg0, batch.arg0(), rows);
   Append(&events.arg1, batch.arg1(), rows);
@@ -491,8 +487,8 @@ void Decoder::AddOthers(const proto::OthersBatch& batch, size_t rows) {
     others.unit.push_back(stream::ColumnAt(batch.unit(), i));
     others.commands.push_back(stream::ColumnAt(batch.commands(), i));
     others.failed.push_back(stream::ColumnAt(batch.failed(), i));
-    others.first_head.raw_ticks.push_back(head);
-    others.last_end.raw_ticks.push_back(head + stream::ColumnAt(batch.last_end_ticks_after(), i));
+    others.first_head.AddRaw(head);
+    others.last_end.AddRaw(head + stream::ColumnAt(batch.last_end_ticks_after(), i));
     others.held_ticks.push_back(stream::ColumnAt(batch.held_ticks(), i));
     others.bytes.push_back(stream::ColumnAt(batch.bytes(), i));
     std::vector<uint64_t>& sums = others.stall_ticks.emplace_back();
@@ -525,7 +521,7 @@ void Decoder::CountRepeatedRecords() {
     std::sort(records.begin(), records.end());
     const auto last = std::unique(records.begin(), records.end());
     model_->load.duplicate_records += static_cast<uint64_t>(records.end() - last);
-    records = {};
+    records = std::vector<uint32_t>();
   }
 }
 

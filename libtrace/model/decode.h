@@ -14,12 +14,12 @@ namespace acceltrace::model {
 
 // A job as the device told it, before it is joined with the host's side.
 struct DeviceJobs {
-  std::vector<uint32_t> device, context, queue, job, commands, status;
-  std::vector<uint64_t> correlation;
+  Column<uint32_t> device, context, queue, job, commands, status;
+  Column<uint64_t> correlation;
   DeviceTimes doorbell, fetched, first_start, last_end, completion, irq;
-  std::vector<uint8_t> has_irq;
-  std::vector<uint64_t> record;
-  std::vector<int64_t> near_ns;  // see Decoder::near
+  Column<uint8_t> has_irq;
+  Column<uint64_t> record;
+  RunColumn<int64_t> near_ns;  // see Decoder::near
   size_t size() const { return device.size(); }
 };
 
@@ -27,9 +27,9 @@ struct DeviceJobs {
 // the stream; before the first that one, if the recording began shortly before it,
 // else Map::kNoHint.
 struct Near {
-  std::vector<int64_t> commands, device_events, others;
-  std::vector<std::vector<int64_t>> counters;  // by device row
-  std::vector<std::vector<int64_t>> losses;    // by batch, by device row
+  RunColumn<int64_t> commands, device_events, others;
+  std::vector<RunColumn<int64_t>> counters;  // by device row
+  std::vector<std::vector<int64_t>> losses;  // by batch, by device row
 };
 
 // Reads packets one after the other; device times have ticks only.
@@ -46,7 +46,7 @@ class Decoder {
   uint32_t DeviceRow(uint32_t number) const;
 
   DeviceJobs device_jobs;
-  std::vector<uint8_t> in_flight;         // rows of Model::host that tell of a job in flight
+  Column<uint8_t> in_flight;              // rows of Model::host that tell of a job in flight
   std::vector<clock::MapBuilder> clocks;  // by device row
   // What snapshots read through the driver tell of their device's clock, by device row.
   std::vector<std::vector<clock::Constraint>> latched;
@@ -54,7 +54,7 @@ class Decoder {
   // The first clock sample of each batch of them, by device row, in order of the stream.
   std::vector<std::vector<int64_t>> batch_samples_ns;
   // The device's own numbers of its records, 0 where the trace has none.
-  std::vector<uint64_t> event_records;
+  Column<uint64_t> event_records;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> op_names;  // (pid, tag) to string id
   std::vector<proto::LossBatch> losses;  // kept until device times can be converted
 

@@ -38,12 +38,16 @@ class Joiner {
     std::sort(keys.begin(), keys.end());
     keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
     Resize(keys.size());
-    rows_.reserve(keys.size());
     for (size_t row = 0; row < keys.size(); ++row) {
-      rows_[keys[row]] = static_cast<uint32_t>(row);
       jobs_.device[row] = static_cast<uint32_t>(keys[row] >> 32);
       jobs_.job[row] = static_cast<uint32_t>(keys[row]);
     }
+    keys_ = std::move(keys);
+  }
+
+  // Of one that either side speaks of.
+  uint32_t RowOf(uint64_t key) const {
+    return static_cast<uint32_t>(std::lower_bound(keys_.begin(), keys_.end(), key) - keys_.begin());
   }
 
   void Resize(size_t n) {
@@ -68,7 +72,7 @@ class Joiner {
   void FillDeviceSide() {
     std::vector<uint32_t> from(jobs_.size(), kNoRow);  // of the device's, by row
     for (size_t i = 0; i < device_jobs_.size(); ++i) {
-      const uint32_t row = rows_.at(JobKey(device_jobs_.device[i], device_jobs_.job[i]));
+      const uint32_t row = RowOf(JobKey(device_jobs_.device[i], device_jobs_.job[i]));
       if (jobs_.on_device[row]) {
         ++model_->load.duplicate_jobs;
         continue;
@@ -88,6 +92,7 @@ class Joiner {
       for (size_t row = 0; row < from.size(); ++row) {
         if (from[row] != kNoRow) to->Set(row, source->At(from[row]));
       }
+      to->Compact();
       *source = {};
     };
     move(&device_jobs_.doorbell, &jobs_.doorbell);
@@ -100,7 +105,7 @@ class Joiner {
 
   void FillHostSide() {
     for (const auto& [key, side] : host_jobs_) {
-      const uint32_t row = rows_.at(key);
+      const uint32_t row = RowOf(key);
       if (side.submitted) {
         jobs_.on_host[row] = 1;
         jobs_.context[row] = side.context;
@@ -137,7 +142,7 @@ class Joiner {
       if (api.correlation[i] != 0) calls.push_back(i);
     }
     std::sort(calls.begin(), calls.end(), [&](uint32_t a, uint32_t b) {
-      return std::tie(api.correlation[a], a) < std::tie(api.correlation[b], b);
+      return std::make_tuple(api.correlation[a], a) < std::make_tuple(api.correlation[b], b);
     });
     const auto find = [&](uint64_t correlation) {
       const auto call = std::lower_bound(
@@ -164,8 +169,10 @@ class Joiner {
     Commands& commands = model_->commands;
     commands.job_row.assign(commands.size(), kNoRow);
     commands.op.assign(commands.size(), 0);
+    uint32_t row = 0;  // in the order of the jobs
     for (size_t i = 0; i < commands.size(); ++i) {
-      const uint32_t row = rows_.at(JobKey(commands.device[i], commands.job[i]));
+      const uint64_t key = JobKey(commands.device[i], commands.job[i]);
+      if (keys_[row] != key) row = RowOf(key);
       commands.job_row[i] = row;
       if (jobs_.num_commands[row]++ == 0) jobs_.first_command[row] = static_cast<uint32_t>(i);
       if (!jobs_.on_device[row] && jobs_.correlation[row] == 0) {
@@ -179,7 +186,7 @@ class Joiner {
   DeviceJobs& device_jobs_;
   Model* model_;
   Jobs& jobs_;
-  std::unordered_map<uint64_t, uint32_t> rows_;  // by JobKey
+  std::vector<uint64_t> keys_;  // JobKey of each row, sorted
   const HostJobs& host_jobs_;
 };
 

@@ -30,7 +30,8 @@ void SortProcesses(std::vector<Process>* processes) {
 
 void SortApi(ApiCalls* api) {
   const auto order = SortedRows(api->size(), [&](uint32_t a, uint32_t b) {
-    return std::tie(api->begin_ns[a], api->end_ns[b]) < std::tie(api->begin_ns[b], api->end_ns[a]);
+    return std::make_tuple(api->begin_ns[a], api->end_ns[b]) <
+           std::make_tuple(api->begin_ns[b], api->end_ns[a]);
   });
   PermuteAll(order, &api->begin_ns, &api->end_ns, &api->pid, &api->tid, &api->name, &api->stream,
              &api->correlation, &api->bytes, &api->result, &api->open, &api->began_before);
@@ -38,8 +39,8 @@ void SortApi(ApiCalls* api) {
 
 void SortRanges(Ranges* ranges) {
   const auto order = SortedRows(ranges->size(), [&](uint32_t a, uint32_t b) {
-    return std::tie(ranges->begin_ns[a], ranges->depth[a], ranges->end_ns[b]) <
-           std::tie(ranges->begin_ns[b], ranges->depth[b], ranges->end_ns[a]);
+    return std::make_tuple(ranges->begin_ns[a], ranges->depth[a], ranges->end_ns[b]) <
+           std::make_tuple(ranges->begin_ns[b], ranges->depth[b], ranges->end_ns[a]);
   });
   PermuteAll(order, &ranges->begin_ns, &ranges->end_ns, &ranges->pid, &ranges->tid, &ranges->name,
              &ranges->depth, &ranges->mark, &ranges->open, &ranges->began_before);
@@ -59,7 +60,7 @@ void SortHost(HostEvents* host) {
 }
 
 // What was told of a job in flight, and again later on. Rows are in the order of the stream.
-void DropToldAgain(const std::vector<uint8_t>& in_flight, HostEvents* host) {
+void DropToldAgain(const Column<uint8_t>& in_flight, HostEvents* host) {
   using Key = std::tuple<uint32_t, uint32_t, uint32_t>;
   const auto key = [&](size_t row) {
     return Key(host->device[row], host->job[row], host->kind[row]);
@@ -102,8 +103,8 @@ void SortCommands(Commands* commands, LoadStats* stats) {
 
 void SortCounters(CounterSamples* samples) {
   const auto order = SortedRows(samples->size(), [&](uint32_t a, uint32_t b) {
-    return std::tie(samples->time.host[a].mid_ns, samples->time.ticks[a]) <
-           std::tie(samples->time.host[b].mid_ns, samples->time.ticks[b]);
+    return std::make_tuple(samples->time.host[a].mid_ns, samples->time.ticks[a]) <
+           std::make_tuple(samples->time.host[b].mid_ns, samples->time.ticks[b]);
   });
   PermuteAll(order, &samples->time, &samples->host_before_ns, &samples->host_after_ns,
              &samples->set, &samples->first_value);
@@ -111,8 +112,8 @@ void SortCounters(CounterSamples* samples) {
 
 void SortDeviceEvents(DeviceEvents* events) {
   const auto order = SortedRows(events->size(), [&](uint32_t a, uint32_t b) {
-    return std::tie(events->device[a], events->time.host[a].mid_ns, events->time.ticks[a]) <
-           std::tie(events->device[b], events->time.host[b].mid_ns, events->time.ticks[b]);
+    return std::make_tuple(events->device[a], events->time.host[a].mid_ns, events->time.ticks[a]) <
+           std::make_tuple(events->device[b], events->time.host[b].mid_ns, events->time.ticks[b]);
   });
   PermuteAll(order, &events->device, &events->kind, &events->time, &events->arg0, &events->arg1,
              &events->arg2);

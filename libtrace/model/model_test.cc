@@ -109,10 +109,13 @@ TEST_CASE("A thread that waits for one device and submits to another orders thei
   const DeviceOrders& orders = model->orders;
   REQUIRE(orders.size() == 2);
   REQUIRE(orders.slack.size() == 2);
-  CHECK(orders.from_device == std::vector<uint32_t>{0, 1});
-  CHECK(orders.from_job == std::vector<uint32_t>{1, 2});
-  CHECK(orders.to_device == std::vector<uint32_t>{1, 0});
-  CHECK(orders.to_job == std::vector<uint32_t>{1, 2});
+  const auto values = [](const auto& column) {
+    return std::vector<uint32_t>(column.begin(), column.end());
+  };
+  CHECK(values(orders.from_device) == std::vector<uint32_t>{0, 1});
+  CHECK(values(orders.from_job) == std::vector<uint32_t>{1, 2});
+  CHECK(values(orders.to_device) == std::vector<uint32_t>{1, 0});
+  CHECK(values(orders.to_job) == std::vector<uint32_t>{1, 2});
   // From completion, 59 us after the submission, to the next doorbell, 1.5 us after it.
   for (const Interval& slack : orders.slack) CHECK(slack.Contains(1'000'000 - 59'000 + 1'500));
 }

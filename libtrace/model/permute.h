@@ -23,19 +23,17 @@ std::vector<uint32_t> SortedRows(size_t rows, const Less& less) {
 }
 
 template <typename T>
+void Permute(const std::vector<uint32_t>& order, Column<T>* column) {
+  if (!column->empty()) column->Permute(order);  // else it is filled later
+}
+
+template <typename T>
 void Permute(const std::vector<uint32_t>& order, std::vector<T>* column) {
-  if (column->empty()) return;  // a column that is filled later
-  std::vector<T> sorted;
-  sorted.reserve(order.size());
-  for (uint32_t row : order) sorted.push_back((*column)[row]);
-  *column = std::move(sorted);
+  if (!column->empty()) PermuteValues(order, column);
 }
 
 inline void Permute(const std::vector<uint32_t>& order, DeviceTimes* times) {
-  Permute(order, &times->raw_ticks);
-  Permute(order, &times->ticks);
-  Permute(order, &times->epoch);
-  Permute(order, &times->host);
+  if (times->size() > 0) times->Permute(order);
 }
 
 template <typename... Columns>

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "libtrace/clock/estimator.h"
+#include "libtrace/model/column.h"
 
 namespace acceltrace::model {
 
@@ -31,75 +32,92 @@ inline constexpr uint32_t kNoRow = std::numeric_limits<uint32_t>::max();
 
 // Times read from a device clock: clock::DeviceTime as columns. Differences of ticks are
 // elapsed ticks only within one epoch: use Device::Duration, which knows.
-struct DeviceTimes {
-  std::vector<uint64_t> raw_ticks;  // as the device wrote them
-  std::vector<uint64_t> ticks;      // continued over wraps and told jumps
-  std::vector<uint32_t> epoch;      // clock::kNoEpoch: not known
-  std::vector<Interval> host;       // the same instants on the host's clock
+class DeviceTimes {
+ public:
+  Column<uint64_t> ticks;  // continued over wraps and told jumps
+  Column<uint32_t> epoch;  // clock::kNoEpoch: not known
+  IntervalColumn host;     // the same instants on the host's clock
+
+  size_t size() const { return ticks.size(); }
+  // As the device wrote them.
+  uint64_t RawTicks(size_t row) const { return ticks[row] - ahead_ticks_[row]; }
   clock::DeviceTime At(size_t row) const {
-    return {raw_ticks[row], ticks[row], epoch[row], host[row]};
+    return {RawTicks(row), ticks[row], epoch[row], host[row]};
   }
   void Set(size_t row, const clock::DeviceTime& time) {
-    raw_ticks[row] = time.raw_ticks, ticks[row] = time.ticks;
-    epoch[row] = time.epoch, host[row] = time.host;
+    ticks.Set(row, time.ticks);
+    ahead_ticks_.Set(row, time.ticks - time.raw_ticks);
+    epoch.Set(row, time.epoch);
+    host.Set(row, time.host);
   }
-  void Resize(size_t n) {
-    raw_ticks.resize(n), ticks.resize(n), epoch.resize(n, clock::kNoEpoch), host.resize(n);
+  // Nothing but what the device wrote; Resize() makes room for the rest.
+  void AddRaw(uint64_t raw_ticks) { ticks.push_back(raw_ticks); }
+  void Resize(size_t rows) {
+    ticks.resize(rows), ahead_ticks_.resize(rows);
+    epoch.resize(rows, clock::kNoEpoch), host.Resize(rows);
   }
+  // Once all are set.
+  void Compact() { ahead_ticks_.Compact(), epoch.Compact(); }
+  void Permute(const std::vector<uint32_t>& order) {
+    ticks.Permute(order), ahead_ticks_.Permute(order), epoch.Permute(order), host.Permute(order);
+  }
+
+ private:
+  Column<uint64_t> ahead_ticks_;  // of what the device wrote
 };
 
 struct ApiCalls {
-  std::vector<int64_t> begin_ns, end_ns;
-  std::vector<uint32_t> pid, tid, name, stream;  // name: string id
-  std::vector<uint64_t> correlation, bytes;
-  std::vector<int32_t> result;
-  std::vector<uint8_t> open;          // never seen to end
-  std::vector<uint8_t> began_before;  // begin_ns is a bound: it was under way at the beginning
+  Column<int64_t> begin_ns, end_ns;
+  Column<uint32_t> pid, tid, name, stream;  // name: string id
+  Column<uint64_t> correlation, bytes;
+  Column<int32_t> result;
+  Column<uint8_t> open;          // never seen to end
+  Column<uint8_t> began_before;  // begin_ns is a bound: it was under way at the beginning
   size_t size() const { return begin_ns.size(); }
 };
 
 struct Ranges {
-  std::vector<int64_t> begin_ns, end_ns;
-  std::vector<uint32_t> pid, tid, name, depth;
-  std::vector<uint8_t> mark, open, began_before;
+  Column<int64_t> begin_ns, end_ns;
+  Column<uint32_t> pid, tid, name, depth;
+  Column<uint8_t> mark, open, began_before;
   size_t size() const { return begin_ns.size(); }
 };
 
 // One line for each event of the driver or the kernel. kind: proto::HostBatch::Kind.
 struct HostEvents {
-  std::vector<uint8_t> kind;
-  std::vector<int64_t> time_ns;
-  std::vector<uint32_t> cpu, pid, tid, device, context, queue, job;
-  std::vector<uint64_t> sequence, correlation, arg0, arg1;
+  Column<uint8_t> kind;
+  Column<int64_t> time_ns;
+  Column<uint32_t> cpu, pid, tid, device, context, queue, job;
+  Column<uint64_t> sequence, correlation, arg0, arg1;
   size_t size() const { return kind.size(); }
 };
 
 // A job: what the host saw and what the device saw, joined by (device, job).
 struct Jobs {
-  std::vector<uint32_t> device, context, queue, job;
-  std::vector<uint64_t> sequence;
+  Column<uint32_t> device, context, queue, job;
+  Column<uint64_t> sequence;
   // The device's word for its caller, and the driver's: the same, or a finding.
-  std::vector<uint64_t> correlation, host_correlation;
-  std::vector<uint8_t> on_host, on_device;  // which side saw it
-  std::vector<uint32_t> pid, tid;           // who submitted it
-  std::vector<uint32_t> commands_submitted, commands_retired;
-  std::vector<uint64_t> copy_bytes;  // the driver's count of what is to be copied
-  std::vector<uint32_t> status;      // the first that is not 0, of device and host
+  Column<uint64_t> correlation, host_correlation;
+  Column<uint8_t> on_host, on_device;  // which side saw it
+  Column<uint32_t> pid, tid;           // who submitted it
+  Column<uint32_t> commands_submitted, commands_retired;
+  Column<uint64_t> copy_bytes;  // the driver's count of what is to be copied
+  Column<uint32_t> status;      // the first that is not 0, of device and host
   // Host side, kNoTime when not seen. irq: the handler that found the completion.
-  std::vector<int64_t> submit_ns, doorbell_ns, submit_end_ns, irq_ns, complete_ns, wait_ns, wake_ns;
+  Column<int64_t> submit_ns, doorbell_ns, submit_end_ns, irq_ns, complete_ns, wait_ns, wake_ns;
   // Device side, only when on_device; irq only when has_irq.
   DeviceTimes doorbell, fetched, first_start, last_end, completion, irq;
-  std::vector<uint8_t> has_irq;
-  std::vector<uint32_t> api_row;                      // the call that submitted it, or kNoRow
-  std::vector<uint32_t> wait_api_row;                 // the call that waited for it, or kNoRow
-  std::vector<uint32_t> first_command, num_commands;  // its rows in Commands
+  Column<uint8_t> has_irq;
+  Column<uint32_t> api_row;                      // the call that submitted it, or kNoRow
+  Column<uint32_t> wait_api_row;                 // the call that waited for it, or kNoRow
+  Column<uint32_t> first_command, num_commands;  // its rows in Commands
   size_t size() const { return device.size(); }
 };
 
 // Orders between devices that the host carried: a thread waited for a job of one, then
 // submitted to the other. Both jobs are known to their devices.
 struct DeviceOrders {
-  std::vector<uint32_t> from_device, from_job, to_device, to_job;
+  Column<uint32_t> from_device, from_job, to_device, to_job;
   // From the first one's completion to the second one's doorbell. Below zero as a whole:
   // the clocks contradict the order.
   std::vector<Interval> slack;
@@ -108,13 +126,13 @@ struct DeviceOrders {
 
 // What the device executed, ordered by (device, job, index).
 struct Commands {
-  std::vector<uint32_t> device, unit, context, queue, job, index, opcode, status, limiter, tag;
-  std::vector<uint64_t> correlation, record, work, bytes, memory_bytes;
-  std::vector<uint32_t> row_hits, row_misses;
+  Column<uint32_t> device, unit, context, queue, job, index, opcode, status, limiter, tag;
+  Column<uint64_t> correlation, record, work, bytes, memory_bytes;
+  Column<uint32_t> row_hits, row_misses;
   DeviceTimes fetched, head, start, end;
-  std::vector<uint32_t> first_stall;  // its Device's stalls, in Model::stall_ticks; kNoRow: zeros
-  std::vector<uint32_t> job_row;      // in Jobs, or kNoRow
-  std::vector<uint32_t> op;           // string id of the op's name, 0 = none
+  Column<uint32_t> first_stall;  // its Device's stalls, in Model::stall_ticks; kNoRow: zeros
+  Column<uint32_t> job_row;      // in Jobs, or kNoRow
+  Column<uint32_t> op;           // string id of the op's name, 0 = none
   size_t size() const { return device.size(); }
 };
 
@@ -128,14 +146,14 @@ struct CounterSamples {
   static constexpr uint64_t kZeros = std::numeric_limits<uint64_t>::max();
 
   DeviceTimes time;
-  std::vector<int64_t> host_before_ns, host_after_ns;  // kNoTime unless read by the driver
+  Column<int64_t> host_before_ns, host_after_ns;  // kNoTime unless read by the driver
   size_t num_counters = 0;
   std::vector<std::vector<Told>> sets;  // what snapshots tell, by counter
-  std::vector<uint32_t> set;            // of each snapshot
-  std::vector<uint64_t> first_value;    // likewise, in `value`; kZeros: all of them are zero
+  Column<uint32_t> set;                 // of each snapshot
+  Column<uint64_t> first_value;         // likewise, in `value`; kZeros: all of them are zero
   std::vector<uint64_t> value;
 
-  size_t size() const { return time.raw_ticks.size(); }
+  size_t size() const { return time.size(); }
   // Each of `sets[set[row]]`.
   uint64_t ValueAt(size_t row, const Told& told) const {
     return first_value[row] == kZeros ? 0 : value[first_value[row] + told.place];
@@ -156,26 +174,26 @@ struct CounterSamples {
 
 // What became of processes and threads. kind: proto::ProcessEvents::Kind.
 struct ProcessEvents {
-  std::vector<uint8_t> kind;
-  std::vector<int64_t> time_ns;
-  std::vector<uint32_t> pid, tid, parent;
+  Column<uint8_t> kind;
+  Column<int64_t> time_ns;
+  Column<uint32_t> pid, tid, parent;
   size_t size() const { return kind.size(); }
 };
 
 // Sums over commands of processes that were not recorded, in stretches between snapshots.
 struct OthersUse {
-  std::vector<uint32_t> device, unit, commands, failed;
+  Column<uint32_t> device, unit, commands, failed;
   DeviceTimes first_head, last_end;
-  std::vector<uint64_t> held_ticks, bytes;
+  Column<uint64_t> held_ticks, bytes;
   // As many as the device has causes, or none: all of them zero.
   std::vector<std::vector<uint64_t>> stall_ticks;
   size_t size() const { return device.size(); }
 };
 
 struct DeviceEvents {
-  std::vector<uint32_t> device, kind;  // proto::DeviceEventBatch::Kind
+  Column<uint32_t> device, kind;  // proto::DeviceEventBatch::Kind
   DeviceTimes time;
-  std::vector<uint64_t> arg0, arg1, arg2;
+  Column<uint64_t> arg0, arg1, arg2;
   size_t size() const { return device.size(); }
 };
 

@@ -2,6 +2,8 @@
 #include "libtrace/model/windows.h"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 namespace acceltrace::model {
 namespace {
@@ -17,7 +19,6 @@ constexpr int64_t kMarginNs = 200'000'000;
 
 // Of a clock this wide two doorbells of a queue hardly ever show the same ticks.
 constexpr uint32_t kUniqueBits = 32;
-constexpr size_t kAmbiguous = ~size_t{0};
 
 }  // namespace
 
@@ -27,54 +28,120 @@ Windows::Windows(const Model& model, const Decoder& decoder, const HostJobs& hos
   if (model.has_accounts && model.accounts.stop_ns() > 0) {
     stop_ns_ = model.accounts.stop_ns() + kMarginNs;
   }
-  const auto add = [&](uint32_t device, uint64_t record, int64_t lo_ns, int64_t hi_ns, bool jump) {
-    const auto or_none = [](int64_t ns, int64_t none) { return ns == kNoTime ? none : ns; };
-    devices_[device].records.push_back(
-        {record, or_none(lo_ns, Window::kMin), or_none(hi_ns, Window::kMax), jump});
-  };
-  const DeviceJobs& jobs = decoder.device_jobs;
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    const HostJob* side = SideOf(jobs.device[i], jobs.job[i]);
-    // Made with a late interrupt, a job's record may come after the host knew of its end.
-    add(jobs.device[i], jobs.record[i], side ? side->doorbell_ns : kNoTime, kNoTime, false);
-    // A narrow clock shows the same ticks again soon.
-    if (model.devices[jobs.device[i]].about.clock().bits() < kUniqueBits) continue;
-    const auto [same, fresh] = doorbells_.emplace(
-        std::pair(uint64_t{jobs.device[i]} << 32 | jobs.queue[i], jobs.doorbell.raw_ticks[i]), i);
-    if (!fresh) same->second = kAmbiguous;
-  }
-  const Commands& commands = model.commands;
-  for (size_t i = 0; i < commands.size(); ++i) {
-    const HostJob* side = SideOf(commands.device[i], commands.job[i]);
-    add(commands.device[i], commands.record[i], side ? side->submit_ns : kNoTime,
-        side ? side->complete_ns : kNoTime, false);
-  }
-  const DeviceEvents& events = model.device_events;
-  for (size_t i = 0; i < events.size(); ++i) {
-    const bool jump = events.kind[i] == DeviceEventBatch::KIND_CLOCK && events.arg1[i] != 0;
-    add(events.device[i], decoder.event_records[i], kNoTime, kNoTime, jump);
-  }
+  CollectDoorbells();
+  std::vector<std::vector<Place>> places = PlacesByDevice();
   for (uint32_t d = 0; d < devices_.size(); ++d) {
+    Collect(std::move(places[d]), &devices_[d]);
     devices_[d].samples_ns = decoder.batch_samples_ns[d];
     std::sort(devices_[d].samples_ns.begin(), devices_[d].samples_ns.end());
   }
-  for (Device& device : devices_) {
-    auto& records = device.records;
-    std::stable_sort(records.begin(), records.end(),
-                     [](const Record& a, const Record& b) { return a.record < b.record; });
-    // All zero, or many the same: this device does not number them.
-    size_t same = 0;
-    for (size_t i = 1; i < records.size(); ++i) same += records[i].record == records[i - 1].record;
-    device.ordered = records.size() > 1 && same * 10 < records.size();
-    uint32_t jumps = 0;
-    for (size_t i = 0; i < records.size(); ++i) {
-      if (i > 0) records[i].lo_ns = std::max(records[i].lo_ns, records[i - 1].lo_ns);
-      device.jumps.push_back(jumps += records[i].jump);
-    }
-    for (size_t i = records.size(); i-- > 1;) {
-      records[i - 1].hi_ns = std::min(records[i - 1].hi_ns, records[i].hi_ns);
-    }
+}
+
+clock::Window Windows::When(const Place& place, bool* jump) const {
+  Window when;
+  *jump = false;
+  const auto set = [](int64_t ns, int64_t* bound) {
+    if (ns != kNoTime) *bound = ns;
+  };
+  if (place.table == Table::kJobs) {
+    const DeviceJobs& jobs = decoder_.device_jobs;
+    const HostJob* side = SideOf(jobs.device[place.row], jobs.job[place.row]);
+    // Made with a late interrupt, a job's record may come after the host knew of its end.
+    if (side != nullptr) set(side->doorbell_ns, &when.lo_ns);
+  } else if (place.table == Table::kCommands) {
+    const Commands& commands = model_.commands;
+    const HostJob* side = SideOf(commands.device[place.row], commands.job[place.row]);
+    if (side != nullptr) set(side->submit_ns, &when.lo_ns), set(side->complete_ns, &when.hi_ns);
+  } else {
+    const DeviceEvents& events = model_.device_events;
+    *jump = events.kind[place.row] == DeviceEventBatch::KIND_CLOCK && events.arg1[place.row] != 0;
   }
+  return when;
+}
+
+std::vector<std::vector<Windows::Place>> Windows::PlacesByDevice() const {
+  std::vector<std::vector<Place>> places(devices_.size());
+  const auto each = [&](const auto& visit) {
+    visit(decoder_.device_jobs.device, decoder_.device_jobs.record, Table::kJobs);
+    visit(model_.commands.device, model_.commands.record, Table::kCommands);
+    visit(model_.device_events.device, decoder_.event_records, Table::kEvents);
+  };
+  std::vector<size_t> rows(devices_.size());
+  each([&](const Column<uint32_t>& devices, const Column<uint64_t>&, Table) {
+    for (const uint32_t device : devices) ++rows[device];
+  });
+  for (size_t d = 0; d < rows.size(); ++d) places[d].reserve(rows[d]);
+  each([&](const Column<uint32_t>& devices, const Column<uint64_t>& records, Table table) {
+    for (uint32_t row = 0; row < devices.size(); ++row) {
+      places[devices[row]].push_back({records[row], row, table});
+    }
+  });
+  return places;
+}
+
+void Windows::Collect(std::vector<Place> places, Device* of) {
+  Device& device = *of;
+  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
+    return std::tie(a.record, a.table, a.row) < std::tie(b.record, b.table, b.row);
+  });
+  // All zero, or many the same: this device does not number them.
+  size_t same = 0;
+  for (size_t i = 1; i < places.size(); ++i) same += places[i].record == places[i - 1].record;
+  device.ordered = places.size() > 1 && same * 10 < places.size();
+  device.records.reserve(places.size());
+  uint32_t jumps = 0;
+  bool jump = false;
+  int64_t lo_ns = Window::kMin, hi_ns = Window::kMax;
+  for (const Place& place : places) {
+    device.records.push_back(place.record);
+    device.lo_ns.push_back(lo_ns = std::max(lo_ns, When(place, &jump).lo_ns));
+    device.jumps.push_back(jumps += jump);
+  }
+  // The first of each run, from the last one on.
+  std::vector<std::pair<size_t, int64_t>> runs;
+  for (size_t i = places.size(); i-- > 0;) {
+    hi_ns = std::min(hi_ns, When(places[i], &jump).hi_ns);
+    if (runs.empty() || runs.back().second != hi_ns) runs.emplace_back(i, hi_ns);
+    runs.back().first = i;
+  }
+  for (size_t r = runs.size(); r-- > 0;) {
+    const size_t end = r > 0 ? runs[r - 1].first : places.size();
+    device.hi_ns.Append(end - runs[r].first, runs[r].second);
+  }
+}
+
+Windows::Doorbell Windows::DoorbellOf(uint32_t job) const {
+  const DeviceJobs& jobs = decoder_.device_jobs;
+  const uint32_t device = jobs.device[job];
+  return {device, jobs.queue[job], jobs.doorbell.RawTicks(job) & MaskOf(device)};
+}
+
+uint64_t Windows::MaskOf(uint32_t device) const {
+  const uint32_t bits = model_.devices[device].about.clock().bits();
+  return bits == 0 || bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
+}
+
+void Windows::CollectDoorbells() {
+  const DeviceJobs& jobs = decoder_.device_jobs;
+  for (uint32_t i = 0; i < jobs.size(); ++i) {
+    // A narrow clock shows the same ticks again soon.
+    if (model_.devices[jobs.device[i]].about.clock().bits() >= kUniqueBits) doorbells_.push_back(i);
+  }
+  std::sort(doorbells_.begin(), doorbells_.end(),
+            [&](uint32_t a, uint32_t b) { return DoorbellOf(a) < DoorbellOf(b); });
+}
+
+uint32_t Windows::JobOf(const Doorbell& doorbell) const {
+  const auto found = std::partition_point(doorbells_.begin(), doorbells_.end(),
+                                          [&](uint32_t i) { return DoorbellOf(i) < doorbell; });
+  if (found == doorbells_.end() || DoorbellOf(*found) != doorbell) return kNoRow;
+  const auto next = std::next(found);
+  return next != doorbells_.end() && DoorbellOf(*next) == doorbell ? kNoRow : *found;
+}
+
+size_t Windows::Device::NotBefore(uint64_t record) const {
+  return static_cast<size_t>(std::lower_bound(records.begin(), records.end(), record) -
+                             records.begin());
 }
 
 const HostJob* Windows::SideOf(uint32_t device, uint32_t job) const {
@@ -91,11 +158,9 @@ Window Windows::OfRecord(uint32_t row, uint64_t record, int64_t near_ns) const {
   Window window = UpToRecord(row, record, near_ns);
   const Device& device = devices_[row];
   if (!device.ordered) return window;
-  const auto at =
-      std::lower_bound(device.records.begin(), device.records.end(), record,
-                       [](const Record& r, uint64_t wanted) { return r.record < wanted; });
+  const size_t at = device.NotBefore(record);
   // Those before it; its own bounds are its caller's to know.
-  if (at != device.records.begin()) window.lo_ns = (at - 1)->lo_ns;
+  if (at > 0) window.lo_ns = device.lo_ns[at - 1];
   Bound(&window);
   return window;
 }
@@ -106,13 +171,12 @@ Window Windows::UpToRecord(uint32_t row, uint64_t record, int64_t near_ns) const
   window.hi_ns = stop_ns_;
   const Device& device = devices_[row];
   if (!device.ordered) return window;
-  const auto at =
-      std::lower_bound(device.records.begin(), device.records.end(), record,
-                       [](const Record& r, uint64_t wanted) { return r.record < wanted; });
-  const auto index = at - device.records.begin();
-  window.max_jumps = index == 0 ? 0 : device.jumps[static_cast<size_t>(index) - 1];
-  const auto next = at != device.records.end() && at->record == record ? at + 1 : at;
-  if (next != device.records.end()) window.hi_ns = std::min(window.hi_ns, next->hi_ns);
+  const size_t at = device.NotBefore(record);
+  window.max_jumps = at == 0 ? 0 : device.jumps[at - 1];
+  const size_t next = at < device.records.size() && device.records[at] == record ? at + 1 : at;
+  if (next < device.records.size()) {
+    window.hi_ns = std::min(window.hi_ns, device.hi_ns[next]);
+  }
   return window;
 }
 
@@ -165,10 +229,10 @@ Window Windows::OfEvent(size_t row) const {
     window.min_jumps = window.max_jumps;
   }
   if (events.kind[row] != DeviceEventBatch::KIND_DOORBELL) return window;
-  const auto job =
-      doorbells_.find({uint64_t{device} << 32 | events.arg2[row], events.time.raw_ticks[row]});
-  if (job == doorbells_.end() || job->second == kAmbiguous) return window;
-  const Window known = OfDoorbell(job->second);
+  const uint32_t job =
+      JobOf({device, events.arg2[row], events.time.RawTicks(row) & MaskOf(device)});
+  if (job == kNoRow) return window;
+  const Window known = OfDoorbell(job);
   window.lo_ns = std::max(window.lo_ns, known.lo_ns);
   window.hi_ns = std::min(window.hi_ns, known.hi_ns);
   return window;
@@ -189,26 +253,25 @@ Window Windows::OfStream(uint32_t device, int64_t near_ns) const {
 bool Windows::Losses(uint32_t device, uint64_t* last_after, uint64_t* first_before) const {
   const auto& records = devices_[device].records;
   if (!devices_[device].ordered) return false;
-  const auto lost = [](const Record& a, const Record& b) { return b.record - a.record > 1; };
+  const auto lost = [](uint64_t a, uint64_t b) { return b - a > 1; };
   const auto first = std::adjacent_find(records.begin(), records.end(), lost);
   if (first == records.end()) return false;
-  *first_before = first->record;
-  const auto last =
-      std::adjacent_find(records.rbegin(), records.rend(),
-                         [&](const Record& b, const Record& a) { return lost(a, b); });
-  *last_after = last->record;
+  *first_before = *first;
+  const auto last = std::adjacent_find(records.rbegin(), records.rend(),
+                                       [&](uint64_t b, uint64_t a) { return lost(a, b); });
+  *last_after = *last;
   return true;
 }
 
 std::vector<Window> Windows::WhenLost(uint32_t device) const {
   constexpr int64_t kMost = 65'536;
   std::vector<Window> windows;
-  const auto& records = devices_[device].records;
-  for (size_t i = 1; devices_[device].ordered && i < records.size(); ++i) {
-    if (records[i].record - records[i - 1].record <= 1) continue;
+  const Device& of = devices_[device];
+  for (size_t i = 1; of.ordered && i < of.records.size(); ++i) {
+    if (of.records[i] - of.records[i - 1] <= 1) continue;
     Window when;
-    when.lo_ns = records[i - 1].lo_ns;
-    when.hi_ns = records[i].hi_ns;
+    when.lo_ns = of.lo_ns[i - 1];
+    when.hi_ns = of.hi_ns[i];
     // Of many, neighbours are told as one.
     const bool joined = !windows.empty() && (when.lo_ns <= windows.back().hi_ns ||
                                              static_cast<int64_t>(windows.size()) >= kMost);

@@ -7,8 +7,7 @@
 #define LIBTRACE_MODEL_WINDOWS_H_
 
 #include <cstdint>
-#include <map>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "libtrace/model/decode.h"
@@ -42,26 +41,40 @@ class Windows {
 
  private:
   // A device's records in order, with the host times that bound when each was made.
-  struct Record {
-    uint64_t record = 0;
-    int64_t lo_ns = clock::Window::kMin, hi_ns = clock::Window::kMax;
-    bool jump = false;
-  };
   struct Device {
     bool ordered = false;
-    std::vector<Record> records;      // lo_ns: of this and those before; hi_ns: and those after
-    std::vector<uint32_t> jumps;      // told up to and including each record
+    std::vector<uint64_t> records;
+    RunColumn<int64_t> lo_ns, hi_ns;  // of each and those before; of each and those after
+    RunColumn<uint32_t> jumps;        // told up to and including each
     std::vector<int64_t> samples_ns;  // the first clock sample of each batch, sorted
+    // The first that is not before a record.
+    size_t NotBefore(uint64_t record) const;
+  };
+  // A record: where it is in its table.
+  enum class Table : uint8_t { kJobs, kCommands, kEvents };
+  struct Place {
+    uint64_t record = 0;
+    uint32_t row = 0;
+    Table table = Table::kJobs;
   };
   const HostJob* SideOf(uint32_t device, uint32_t job) const;
   void Bound(clock::Window* window) const;
+  std::vector<std::vector<Place>> PlacesByDevice() const;
+  void Collect(std::vector<Place> places, Device* device);
+  void CollectDoorbells();
+  // When a record was made, by itself, and whether it tells of a jump.
+  clock::Window When(const Place& place, bool* jump) const;
+  using Doorbell = std::tuple<uint32_t, uint64_t, uint64_t>;  // device, queue, raw ticks
+  Doorbell DoorbellOf(uint32_t job) const;
+  uint64_t MaskOf(uint32_t device) const;
+  // The one job of a doorbell, kNoRow if there are none or several.
+  uint32_t JobOf(const Doorbell& doorbell) const;
 
   const Model& model_;
   const Decoder& decoder_;
   const HostJobs& host_jobs_;
   std::vector<Device> devices_;
-  // Jobs by (device, queue, doorbell ticks).
-  std::map<std::pair<uint64_t, uint64_t>, size_t> doorbells_;
+  std::vector<uint32_t> doorbells_;  // jobs by device, queue and ticks of their doorbells
   int64_t start_ns_ = clock::Window::kMin, stop_ns_ = clock::Window::kMax;
 };
 

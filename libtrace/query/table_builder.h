@@ -55,7 +55,7 @@ class TableBuilder {
     return *this;
   }
   template <typename T>
-  TableBuilder& Number(std::string name, const std::vector<T>& values) {
+  TableBuilder& Number(std::string name, const model::Column<T>& values) {
     return Add(std::move(name), PlainTable::Type::kInteger, [&values](size_t row) -> Cell {
       if constexpr (std::is_signed_v<T>) {
         return int64_t{values[row]};
@@ -64,13 +64,13 @@ class TableBuilder {
       }
     });
   }
-  TableBuilder& Time(std::string name, const std::vector<int64_t>& values) {
+  TableBuilder& Time(std::string name, const model::Column<int64_t>& values) {
     return Add(std::move(name), PlainTable::Type::kInteger,
                [&values](size_t row) { return HostTime(values[row]); });
   }
   // seen: null where 0, or nullptr.
   TableBuilder& Time(const std::string& name, const model::DeviceTimes& times,
-                     const std::vector<uint8_t>* seen = nullptr) {
+                     const model::Column<uint8_t>* seen = nullptr) {
     const auto add = [&](const char* suffix, auto value) {
       Add(name + suffix, PlainTable::Type::kInteger, [&times, seen, value](size_t row) -> Cell {
         if (seen != nullptr && !(*seen)[row]) return {};
@@ -78,7 +78,7 @@ class TableBuilder {
       });
     };
     add("_raw_ticks",
-        [](const model::DeviceTimes& t, size_t row) { return Cell{t.raw_ticks[row]}; });
+        [](const model::DeviceTimes& t, size_t row) { return Cell{t.RawTicks(row)}; });
     add("_ticks", [](const model::DeviceTimes& t, size_t row) { return Cell{t.ticks[row]}; });
     add("_ns", [](const model::DeviceTimes& t, size_t row) { return Cell{t.host[row].mid_ns}; });
     add("_lo_ns", [](const model::DeviceTimes& t, size_t row) { return Cell{t.host[row].lo_ns}; });

@@ -153,7 +153,8 @@ PlainTable HostEvents(const model::Model& model) {
 
 PlainTable Jobs(const model::Model& model) {
   const model::Jobs& jobs = model.jobs;
-  const auto call = [&model](const std::vector<uint32_t>& rows, size_t row) -> const std::string& {
+  const auto call = [&model](const model::Column<uint32_t>& rows,
+                             size_t row) -> const std::string& {
     return rows[row] == model::kNoRow ? kNone : model.strings.Get(model.api.name[rows[row]]);
   };
   const auto wait_correlation = [&model](size_t row) -> Cell {
@@ -326,7 +327,7 @@ PlainTable Counters(const model::Model& model) {
   using D = model::Device;
   const auto add = [&](const char* name, Type type, auto get) { table.Add(name, type, of(get)); };
   add("time_raw_ticks", Type::kInteger,
-      [](const D& d, const Value& v) { return Cell{d.counters.time.raw_ticks[v.sample]}; });
+      [](const D& d, const Value& v) { return Cell{d.counters.time.RawTicks(v.sample)}; });
   add("time_ticks", Type::kInteger,
       [](const D& d, const Value& v) { return Cell{d.counters.time.ticks[v.sample]}; });
   add("time_ns", Type::kInteger,

@@ -228,7 +228,7 @@ TEST_CASE("A page holds every event at the model's times, ticks and bounds") {
       CHECK(base + mid[i] == times->host[i].mid_ns);
       CHECK(base + mid[i] - lo[i] == times->host[i].lo_ns);
       CHECK(base + mid[i] + hi[i] == times->host[i].hi_ns);
-      CHECK(static_cast<uint64_t>(raw[i]) == times->raw_ticks[i]);
+      CHECK(static_cast<uint64_t>(raw[i]) == times->RawTicks(i));
     }
   }
   const auto submit = Column(page, "jobs", "submit"), wake = Column(page, "jobs", "wake");

@@ -72,7 +72,7 @@ class Tables {
                  [&](uint32_t i) { return Less(times.host[i].mid_ns, times.host[i].lo_ns); });
     table->Plain(name + "_hi",
                  [&](uint32_t i) { return Less(times.host[i].hi_ns, times.host[i].mid_ns); });
-    table->Delta(name + "_raw", [&](uint32_t i) { return times.raw_ticks[i]; });
+    table->Delta(name + "_raw", [&](uint32_t i) { return times.RawTicks(i); });
   }
 
   std::string Api() {
@@ -131,7 +131,7 @@ class Tables {
     plain("pid", jobs.pid), plain("tid", jobs.tid), plain("status", jobs.status);
     plain("commands_submitted", jobs.commands_submitted);
     plain("commands_retired", jobs.commands_retired), plain("copy_bytes", jobs.copy_bytes);
-    const auto host = [&](const char* name, const std::vector<int64_t>& column) {
+    const auto host = [&](const char* name, const model::Column<int64_t>& column) {
       table.Optional(name, [&](uint32_t i) { return Maybe(column[i]); });
     };
     host("submit", jobs.submit_ns), host("ring", jobs.doorbell_ns);

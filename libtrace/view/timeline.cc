@@ -140,7 +140,7 @@ class Builder {
       if (jobs.api_row[j] != model::kNoRow) launched.push_back(j);
     }
     std::sort(launched.begin(), launched.end(), [&](uint32_t a, uint32_t b) {
-      return std::tie(jobs.api_row[a], a) < std::tie(jobs.api_row[b], b);
+      return std::make_tuple(jobs.api_row[a], a) < std::make_tuple(jobs.api_row[b], b);
     });
   }
 

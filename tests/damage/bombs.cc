@@ -5,6 +5,7 @@
 //
 //   tap-bombs [BYTES [FIRST SEED [COUNT]]]      default: 120000 1 24, for the test suite
 //   tap-bombs write NAME BYTES SEED FILE        for the programs themselves
+#include <malloc.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -342,6 +343,7 @@ int Run(size_t bytes, uint64_t first, uint64_t count) {
 int main(int argc, char** argv) {
   using namespace acceltrace::test;
   google::protobuf::SetLogHandler(nullptr);
+  mallopt(M_MMAP_THRESHOLD, 1 << 18);  // as acceltrace does
   const auto number = [&](int at, uint64_t otherwise) {
     return argc > at ? std::strtoull(argv[at], nullptr, 0) : otherwise;
   };

@@ -61,7 +61,7 @@ std::vector<TrueEvent> Match(const model::Model& model, uint32_t row, const Trut
   const auto add = [&](const model::DeviceTimes& times, size_t i, int64_t true_ns) {
     if (true_ns == 0) return;
     const double host_ns = scale.At(true_ns);
-    events.push_back({times.raw_ticks[i], static_cast<int64_t>(host_ns), host_ns, times.host[i]});
+    events.push_back({times.RawTicks(i), static_cast<int64_t>(host_ns), host_ns, times.host[i]});
   };
   const auto find = [&](uint32_t job, uint32_t index) {
     const auto found = truth.events.find({device, job, index});
