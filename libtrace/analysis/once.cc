@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
-#include <tuple>
+#include <bit>
+#include <utility>
 #include <vector>
 
 #include "libtrace/analysis/laws.h"
@@ -13,23 +13,58 @@
 namespace acceltrace::analysis {
 namespace {
 
-// Of rows 0 to n, those with a key that another one has, in the order of the keys' first part:
-// the rows are sorted by time, so that alike ones are close to each other.
-template <typename Key, typename Describe>
-void CheckRows(size_t n, const Key& key, const Describe& describe, Tally* once) {
-  size_t begin = 0;
-  std::vector<uint32_t> rows;
-  while (begin < n) {
+// Of rows, those that are as another one is in all columns. They are sorted by the first column, so
+// that alike ones are close to each other.
+template <typename Describe, typename First, typename... Others>
+void CheckRows(const Describe& describe, Tally* once, const First& first, const Others&... others) {
+  // Below, as or above another row, by the first column in which they differ.
+  const auto compare = [&](uint32_t a, uint32_t b) {
+    int order = 0;
+    const auto by = [&](const auto& column) {
+      const auto x = column[a], y = column[b];
+      order = x < y ? -1 : y < x ? 1 : 0;
+      return order == 0;
+    };
+    (void)(by(others) && ...);
+    return order;
+  };
+  const auto hash = [&](uint32_t row) {
+    uint64_t sum = 0;
+    const auto add = [&](const auto& column) {
+      sum = (std::rotl(sum, 29) ^ static_cast<uint64_t>(column[row])) * 0x9e3779b97f4a7c15;
+    };
+    (add(others), ...);
+    return sum;
+  };
+  // Not the rows themselves: of a damaged trace all may be alike in time, and they are large.
+  std::vector<std::pair<uint64_t, uint32_t>> rows;
+  for (size_t begin = 0; begin < first.size();) {
     size_t end = begin + 1;
-    while (end < n && std::get<0>(key(end)) == std::get<0>(key(begin))) ++end;
-    // Row numbers: of a damaged trace all rows may be alike in time, and keys are large.
-    rows.resize(end - begin);
-    std::iota(rows.begin(), rows.end(), static_cast<uint32_t>(begin));
-    if (rows.size() > 1) {
-      std::sort(rows.begin(), rows.end(), [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
+    while (end < first.size() && first[end] == first[begin]) ++end;
+    rows.clear();
+    rows.reserve(end - begin);
+    for (size_t i = begin; i < end; ++i) {
+      const auto row = static_cast<uint32_t>(i);
+      rows.emplace_back(end - begin > 1 ? hash(row) : 0, row);
     }
-    for (size_t i = 0; i < rows.size(); ++i) {
-      once->Holds(i == 0 || key(rows[i]) != key(rows[i - 1]), [&] { return describe(begin); });
+    std::sort(rows.begin(), rows.end());
+    for (size_t i = 0; i < rows.size();) {
+      size_t next = i + 1;
+      bool alike = true;
+      for (; next < rows.size() && rows[next].first == rows[i].first; ++next) {
+        alike &= compare(rows[next].second, rows[next - 1].second) == 0;
+      }
+      const auto from = rows.begin() + static_cast<ptrdiff_t>(i);
+      const auto to = rows.begin() + static_cast<ptrdiff_t>(next);
+      if (!alike) {
+        std::sort(from, to,
+                  [&](const auto& a, const auto& b) { return compare(a.second, b.second) < 0; });
+      }
+      for (auto row = from; row != to; ++row) {
+        const bool once_only = row == from || compare(row->second, std::prev(row)->second) != 0;
+        once->Holds(once_only, [&] { return describe(begin); });
+      }
+      i = next;
     }
     begin = end;
   }
@@ -40,44 +75,24 @@ void CheckRows(size_t n, const Key& key, const Describe& describe, Tally* once) 
 Law OnceLaw(const model::Model& model) {
   Tally once("rows_once", "each event is in the trace once");
   const model::ApiCalls& api = model.api;
-  CheckRows(
-      api.size(),
-      [&](size_t i) {
-        return std::make_tuple(api.begin_ns[i], api.end_ns[i], api.pid[i], api.tid[i],
-                               api.correlation[i], api.name[i]);
-      },
-      [&](size_t i) { return fmt::format("a call at {} ns", api.begin_ns[i]); }, &once);
+  CheckRows([&](size_t i) { return fmt::format("a call at {} ns", api.begin_ns[i]); }, &once,
+            api.begin_ns, api.end_ns, api.pid, api.tid, api.correlation, api.name);
   const model::Ranges& ranges = model.ranges;
-  CheckRows(
-      ranges.size(),
-      [&](size_t i) {
-        return std::make_tuple(ranges.begin_ns[i], ranges.end_ns[i], ranges.pid[i], ranges.tid[i],
-                               ranges.depth[i], ranges.mark[i], ranges.name[i]);
-      },
-      [&](size_t i) { return fmt::format("a range or mark at {} ns", ranges.begin_ns[i]); }, &once);
+  CheckRows([&](size_t i) { return fmt::format("a range or mark at {} ns", ranges.begin_ns[i]); },
+            &once, ranges.begin_ns, ranges.end_ns, ranges.pid, ranges.tid, ranges.depth,
+            ranges.mark, ranges.name);
   const model::HostEvents& host = model.host;
-  CheckRows(
-      host.size(),
-      [&](size_t i) {
-        return std::make_tuple(host.time_ns[i], host.kind[i], host.cpu[i], host.tid[i],
-                               host.device[i], host.context[i], host.queue[i], host.job[i],
-                               host.sequence[i], host.correlation[i], host.arg0[i], host.arg1[i]);
-      },
-      [&](size_t i) { return fmt::format("an event of the host at {} ns", host.time_ns[i]); },
-      &once);
+  CheckRows([&](size_t i) { return fmt::format("an event of the host at {} ns", host.time_ns[i]); },
+            &once, host.time_ns, host.kind, host.cpu, host.tid, host.device, host.context,
+            host.queue, host.job, host.sequence, host.correlation, host.arg0, host.arg1);
   for (const model::Device& device : model.devices) {
     const model::CounterSamples& samples = device.counters;
     CheckRows(
-        samples.size(),
-        [&](size_t i) {
-          return std::make_tuple(samples.time.ticks[i], samples.host_before_ns[i],
-                                 samples.host_after_ns[i]);
-        },
         [&](size_t i) {
           return fmt::format("a counter snapshot of {} at {} ticks", device.about.name(),
                              samples.time.ticks[i]);
         },
-        &once);
+        &once, samples.time.ticks, samples.host_before_ns, samples.host_after_ns);
   }
   return once.Done();
 }
