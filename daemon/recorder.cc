@@ -29,6 +29,8 @@ namespace {
 // period, and faster only if that was not enough.
 constexpr int64_t kMinPauseNs = 1'000'000;
 constexpr int64_t kMaxPauseNs = 100'000'000;
+// Idle time that passes unused is missing when a burst fills a ring.
+constexpr int64_t kMaxIdlePauseNs = 4'000'000;
 constexpr int64_t kLightPauseNs = 1'000'000'000;
 constexpr int kMaxWakeEvents = 8;
 constexpr uint32_t kBusyPermille = 500;
@@ -124,6 +126,9 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(const RecordOptions& options, 
                                        &warning);
   if (!priority.ok()) return priority.status();
   recorder->priority_ = std::move(priority).value();
+  if (recorder->priority_->idle() && !options.light) {
+    recorder->max_pause_ns_ = recorder->pause_ns_ = kMaxIdlePauseNs;
+  }
   if (!warning.empty()) recorder->warnings_.push_back(std::move(warning));
   return recorder;
 }

@@ -62,6 +62,8 @@ class ApiBatch : public Batch {
   ApiBatch() : c_(new Columns) {}
 
   void Add(const ApiSpan& span);
+  // Of a call whose both ends are known.
+  void Add(const ApiBegin& begin, int64_t end_ns, int32_t result);
   bool full() const { return rows() == kRows; }
   FinishedBatch Take();
 
@@ -72,6 +74,7 @@ class ApiBatch : public Batch {
     uint32_t pid[kRoom], tid[kRoom], name[kRoom], stream[kRoom], result[kRoom], open[kRoom];
     uint32_t began_before[kRoom];
   };
+  void Put(const ApiBegin& begin, int64_t end_ns, int32_t result);
 
   std::unique_ptr<Columns> c_;
   stream::BlockWriter writer_;

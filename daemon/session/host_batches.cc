@@ -7,21 +7,32 @@ namespace acceltrace::daemon {
 
 using proto::Block;
 
+void ApiBatch::Add(const ApiBegin& begin, int64_t end_ns, int32_t result) {
+  Put(begin, end_ns, result);
+  Count(begin.time_ns, 2);
+}
+
 void ApiBatch::Add(const ApiSpan& span) {
+  const size_t row = rows();
+  Put(span.begin, span.end_ns, span.result);
+  c_->open[row] = span.open;
+  c_->began_before[row] = span.began_before;
+  Count(span.begin.time_ns, span.open || span.began_before ? 1 : 2);
+}
+
+void ApiBatch::Put(const ApiBegin& begin, int64_t end_ns, int32_t result) {
   Columns& c = *c_;
   const size_t row = rows();
-  c.begin[row] = static_cast<uint64_t>(span.begin.time_ns);
-  c.duration[row] = static_cast<uint64_t>(span.end_ns - span.begin.time_ns);
-  c.correlation[row] = span.begin.correlation;
-  c.bytes[row] = span.begin.bytes;
-  c.pid[row] = span.begin.pid;
-  c.tid[row] = span.begin.tid;
-  c.name[row] = span.begin.name;
-  c.stream[row] = span.begin.stream;
-  c.result[row] = static_cast<uint32_t>(span.result);
-  c.open[row] = span.open;
-  c.began_before[row] = span.began_before;
-  Count(span.begin.time_ns, span.open || span.began_before ? 1 : 2);
+  c.begin[row] = static_cast<uint64_t>(begin.time_ns);
+  c.duration[row] = static_cast<uint64_t>(end_ns - begin.time_ns);
+  c.correlation[row] = begin.correlation;
+  c.bytes[row] = begin.bytes;
+  c.pid[row] = begin.pid;
+  c.tid[row] = begin.tid;
+  c.name[row] = begin.name;
+  c.stream[row] = begin.stream;
+  c.result[row] = static_cast<uint32_t>(result);
+  c.open[row] = c.began_before[row] = 0;
 }
 
 FinishedBatch ApiBatch::Take() {

@@ -337,14 +337,9 @@ void Session::OnApiEnd(const ApiEnd& event) {
   if (!api_pairer_.End(event, Since(event.pid))) ++bad_;
 }
 
-void Session::OnApiCall(const ApiBegin& begin, const ApiEnd& end) {
+void Session::OnApiCall(const ApiBegin& begin, int64_t end_ns, int32_t result) {
   in_ += 2;
-  ApiSpan span;
-  span.begin = begin;
-  span.end_ns = std::max(end.time_ns, begin.time_ns);
-  span.result = end.result;
-  span.closed = true;
-  api_.Add(span);
+  api_.Add(begin, std::max(end_ns, begin.time_ns), result);
   if (api_.full()) Send(&api_);
 }
 

@@ -72,7 +72,7 @@ class Session : public EventHandler {
   void OnOpName(uint32_t pid, uint32_t tag, uint32_t name) override;
   void OnApiBegin(const ApiBegin& event) override;
   void OnApiEnd(const ApiEnd& event) override;
-  void OnApiCall(const ApiBegin& begin, const ApiEnd& end) override;
+  void OnApiCall(const ApiBegin& begin, int64_t end_ns, int32_t result) override;
   void OnRangePush(const RangePush& event) override;
   void OnRangePop(const RangePop& event) override;
   void OnMark(const RangePush& event) override;

@@ -84,10 +84,7 @@ TEST_CASE("calls go out in blocks, each as it was") {
     begin.stream = i % 4;
     begin.correlation = uint64_t{7} << 32 | i;
     begin.bytes = uint64_t{1} << (i % 40);
-    ApiEnd end;
-    end.time_ns = begin.time_ns + i % 7;
-    end.result = i % 100 == 0 ? -5 : 0;
-    f.session.OnApiCall(begin, end);
+    f.session.OnApiCall(begin, begin.time_ns + i % 7, i % 100 == 0 ? -5 : 0);
   }
   f.session.Finish(0);
   int at = 0, blocks = 0, wrong = 0;
@@ -335,7 +332,7 @@ TEST_CASE("the session counts each event that a source counts as given, once") {
   axl_clock_sample sample = {};
   f.session.OnApiBegin({});
   f.session.OnApiEnd({});
-  f.session.OnApiCall({}, {});
+  f.session.OnApiCall({}, 0, 0);
   f.session.OnRangePush({});
   f.session.OnRangePop({});
   f.session.OnMark({});

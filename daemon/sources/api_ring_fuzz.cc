@@ -27,6 +27,12 @@ struct Sink : daemon::RingSink {
     if (text.size() > ring::kMaxTextBytes) abort();
     return Say(slot.stamp);
   }
+  bool OnRingPair(uint32_t, const ring::Slot& begin, const ring::Slot& end) override {
+    if (begin.call.correlation != end.call.correlation) abort();
+    if (((begin.stamp ^ end.stamp) & 1) != 0) return false;
+    events += 2, taken += 2;
+    return true;
+  }
   void OnRingLoss(uint64_t count, uint64_t, uint64_t) override { lost += count; }
   uint64_t events = 0, taken = 0, lost = 0, sum = 0;
 };

@@ -25,8 +25,12 @@ class RingSink {
   // slot: a copy; its kind and its name are checked, its stamp is not.
   virtual Verdict OnRingCall(uint32_t tid, const ring::Slot& slot) = 0;
   virtual Verdict OnRingText(uint32_t tid, const ring::Slot& slot, std::string_view text) = 0;
-  // Nothing more comes of this thread for now.
-  virtual void OnRingPause() {}
+  // A call and nothing inside, both ends checked likewise: most calls are so. false: not taken,
+  // OnRingCall is given one after the other.
+  virtual bool OnRingPair(uint32_t tid, const ring::Slot& begin, const ring::Slot& end) {
+    static_cast<void>(tid), static_cast<void>(begin), static_cast<void>(end);
+    return false;
+  }
   // dropped events: how many since the last time, and their stamps.
   virtual void OnRingLoss(uint64_t count, uint64_t first, uint64_t last) = 0;
 };
@@ -80,6 +84,7 @@ class SegmentReader {
            index;
   }
   size_t ReadRing(size_t index, size_t max_slots, RingSink* sink);
+  bool IsPair(const ring::Slot* slots) const;
   size_t TakeEvent(const ring::Slot* slots, size_t available, uint32_t tid, RingSink* sink);
   void TakeLosses(Ring* ring, ring::ThreadRing* from, RingSink* sink);
   void Damaged(const char* what);

@@ -58,55 +58,52 @@ struct ApiRings::Process : RingSink {
     depth = &open[tid];
   }
 
-  // Most calls have no other inside: begin and end follow each other and need no search for
-  // the one that belongs to the other. The handler then has no call of this thread open.
   Verdict OnRingCall(uint32_t tid, const Slot& slot) override {
     int64_t time_ns;
     const Verdict verdict = TimeOf(slot.stamp, &time_ns);
     if (verdict != Verdict::kTaken) return verdict;
     Note(tid);
     EventHandler* const handler = rings->handler_;
-    if (static_cast<Kind>(slot.kind) == Kind::kApiEnd) {
-      const ApiEnd end = {
-          time_ns,         pid, tid, static_cast<int32_t>(slot.arg), slot.call.correlation,
-          names[slot.name]};
-      if (holding && held.correlation == end.correlation) {
-        holding = false;
-        handler->OnApiCall(held, end);
-        return Verdict::kTaken;
-      }
-      LetGo();
-      if (*depth > 0) --*depth;
-      handler->OnApiEnd(end);
-      return Verdict::kTaken;
+    switch (static_cast<Kind>(slot.kind)) {
+      case Kind::kApiBegin:
+        ++*depth;
+        handler->OnApiBegin(BeginOf(tid, slot, time_ns));
+        break;
+      case Kind::kApiEnd:
+        if (*depth > 0) --*depth;
+        handler->OnApiEnd({time_ns, pid, tid, static_cast<int32_t>(slot.arg), slot.call.correlation,
+                           names[slot.name]});
+        break;
+      default:
+        handler->OnRangePop({time_ns, pid, tid, slot.arg});
+        break;
     }
-    LetGo();
-    if (static_cast<Kind>(slot.kind) == Kind::kRangePop) {
-      handler->OnRangePop({time_ns, pid, tid, slot.arg});
-      return Verdict::kTaken;
-    }
-    held = {time_ns, pid, tid, names[slot.name], slot.arg, slot.call.correlation, slot.call.bytes};
-    holding = true;
-    if (*depth > 0) LetGo();
     return Verdict::kTaken;
   }
 
-  // The call that is held back stays open, or has others inside.
-  void LetGo() {
-    if (!holding) return;
-    holding = false;
-    ++*depth;
-    rings->handler_->OnApiBegin(held);
+  // Needs no search for the begin that belongs to the end, where no other call is open.
+  bool OnRingPair(uint32_t tid, const Slot& begin, const Slot& end) override {
+    int64_t begin_ns, end_ns;
+    if (TimeOf(begin.stamp, &begin_ns) != Verdict::kTaken ||
+        TimeOf(end.stamp, &end_ns) != Verdict::kTaken) {
+      return false;
+    }
+    Note(tid);
+    if (*depth > 0) return false;
+    rings->handler_->OnApiCall(BeginOf(tid, begin, begin_ns), end_ns,
+                               static_cast<int32_t>(end.arg));
+    return true;
   }
 
-  void OnRingPause() override { LetGo(); }
+  ApiBegin BeginOf(uint32_t tid, const Slot& slot, int64_t time_ns) const {
+    return {time_ns, pid, tid, names[slot.name], slot.arg, slot.call.correlation, slot.call.bytes};
+  }
 
   Verdict OnRingText(uint32_t tid, const Slot& slot, std::string_view text) override {
     int64_t time_ns;
     const Verdict verdict = TimeOf(slot.stamp, &time_ns);
     if (verdict != Verdict::kTaken) return verdict;
     Note(tid);
-    LetGo();
     ++rings->texts_;
     const uint32_t name = rings->handler_->Intern(text);
     switch (static_cast<Kind>(slot.kind)) {
@@ -140,8 +137,6 @@ struct ApiRings::Process : RingSink {
   int64_t since_ns = 0, until_ns = 0;
   uint32_t last_tid = 0;
   bool exiting = false;
-  ApiBegin held;                                // if holding: its end may follow
-  bool holding = false;                         // never between two rings
   std::unordered_map<uint32_t, uint32_t> open;  // calls that the handler has open, by thread
   uint32_t* depth = nullptr;                    // of last_tid
   std::vector<uint32_t> names;                  // string ids, by the library's numbers

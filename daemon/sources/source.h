@@ -110,9 +110,9 @@ class EventHandler {
   virtual void OnApiBegin(const ApiBegin& event) = 0;
   virtual void OnApiEnd(const ApiEnd& event) = 0;
   // Both at once, of a call that lies in no other and has none inside.
-  virtual void OnApiCall(const ApiBegin& begin, const ApiEnd& end) {
+  virtual void OnApiCall(const ApiBegin& begin, int64_t end_ns, int32_t result) {
     OnApiBegin(begin);
-    OnApiEnd(end);
+    OnApiEnd({end_ns, begin.pid, begin.tid, result, begin.correlation, begin.name});
   }
   virtual void OnRangePush(const RangePush& event) = 0;
   virtual void OnRangePop(const RangePop& event) = 0;

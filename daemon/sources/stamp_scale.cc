@@ -53,7 +53,7 @@ void StampScale::Add(const Mark& mark) {
         static_cast<unsigned __int128>(std::max(half_width, half_width_ticks_)) * line.rate >> 32);
     bound_ns_ = std::max(bound_ns_, width_ns + Departure(tsc, mark.ns) + 1);
     newest_ = (newest_ + 1) % kLines;
-    lines_[newest_] = line;
+    lines_[newest_] = last_ = line;
     count_ = std::min(count_ + 1, kLines);
   } else if (marked_) {
     return;  // no time has passed

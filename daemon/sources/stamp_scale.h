@@ -33,8 +33,7 @@ class StampScale {
 
   // Rounds down, so that the order of stamps is kept.
   int64_t ToNs(uint64_t stamp) const {
-    const Line& last = lines_[newest_];
-    return last.tsc <= stamp || count_ <= 1 ? At(last, stamp) : Search(stamp);
+    return last_.tsc <= stamp || count_ <= 1 ? At(last_, stamp) : Search(stamp);
   }
 
   // Of the last mark.
@@ -60,6 +59,7 @@ class StampScale {
   uint64_t Departure(uint64_t tsc, int64_t ns);
 
   std::array<Line, kLines> lines_;
+  Line last_;  // lines_[newest_], close at hand
   size_t newest_ = 0, count_ = 0;
   uint64_t marked_tsc_ = 0, last_stamp_ = 0;
   int64_t marked_ns_ = 0;
