@@ -211,6 +211,14 @@ void DaemonClient::Note(const std::string& line) {
   }
 }
 
+Status DaemonClient::Track(pid_t pid) { return Command(fmt::format("pid {}", pid)); }
+
+bool DaemonClient::Hear() {
+  const auto line = ReadLine(0);
+  if (line) Note(*line);
+  return line.has_value();
+}
+
 Status DaemonClient::Command(const std::string& line) {
   Status sent = Send(line);
   if (!sent.ok()) return sent;

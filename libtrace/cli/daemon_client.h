@@ -12,11 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "libtrace/cli/capture_session.h"
 #include "libtrace/stream/result.h"
 
 namespace acceltrace::cli {
 
-class DaemonClient {
+class DaemonClient final : public CaptureSession {
  public:
   // How long the daemon may take.
   struct Limits {
@@ -36,30 +37,31 @@ class DaemonClient {
   }
   DaemonClient(DaemonClient&& other) noexcept;
   DaemonClient& operator=(DaemonClient&&) = delete;
-  ~DaemonClient();  // as WaitForExit()
+  ~DaemonClient() override;  // as WaitForExit()
 
-  int fd() const { return fd_; }  // readable when the daemon says something
+  int fd() const override { return fd_; }  // readable when the daemon says something
 
   Status Send(const std::string& line);
   // The next line; nothing when the daemon is gone, timeout_ms passed (-1 = never) or
   // also_fd (-1 = none) can be read first.
   std::optional<std::string> ReadLine(int timeout_ms, int also_fd = -1);
-  // Waits for the recording's beginning, for a limited time, and while `heard`, called
-  // when also_fd can be read, says false. On an error the daemon has ended.
-  Status WaitUntilReady(int also_fd = -1, const std::function<bool()>& heard = nullptr);
+  // On an error the daemon has ended.
+  Status WaitUntilReady(int also_fd, const std::function<bool()>& heard) override;
   // Closes the socket, which ends it in good order, and waits for that; one that does
   // not end is killed. How it ended, for people: "exit status 1".
-  std::string WaitForExit();
-  // After its end: whether it did not like its options, and has said so.
-  bool refused() const { return refused_; }
+  std::string WaitForExit() override;
+  bool refused() const override { return refused_; }
+  Status Track(pid_t pid) override;
+  Status Snapshot(const std::string& path) override { return Command("snapshot " + path); }
+  bool Hear() override;
 
   // Asks, and waits for "ok": other lines are errors. What came unasked
   // ("failed: ...") is kept in early_failure().
   Status Command(const std::string& line);
   // Sends the end and returns the text after "done ".
-  Result<std::string> Stop(int command_status);
+  Result<std::string> Stop(int command_status) override;
   // Text of a "failed: " line that came in between, empty if none.
-  const std::string& early_failure() const { return early_failure_; }
+  const std::string& early_failure() const override { return early_failure_; }
   // Handles a line that nobody asked for.
   void Note(const std::string& line);
 

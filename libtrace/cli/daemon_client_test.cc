@@ -47,7 +47,7 @@ constexpr int kShortMs = 100;
 std::string Ready(const DaemonClient::Limits& limits = {}) {
   auto client = DaemonClient::Start({}, -1, limits);
   REQUIRE(client.ok());
-  return client->WaitUntilReady().message();
+  return client->WaitUntilReady(-1, nullptr).message();
 }
 
 }  // namespace
@@ -105,7 +105,7 @@ TEST_CASE("a daemon that does not stop, nor end, is killed") {
   limits.stop_ms = limits.end_ms = kShortMs;
   auto client = DaemonClient::Start({}, -1, limits);
   REQUIRE(client.ok());
-  REQUIRE(client->WaitUntilReady().message().empty());
+  REQUIRE(client->WaitUntilReady(-1, nullptr).message().empty());
   const auto done = client->Stop(-1);
   REQUIRE(!done.ok());
   CHECK_THAT(done.message(), Catch::Matchers::EndsWith(
@@ -118,7 +118,7 @@ TEST_CASE("stop returns the last word") {
       "echo \"done $line\" >&$3\n");
   auto client = DaemonClient::Start({}, -1);
   REQUIRE(client.ok());
-  REQUIRE(client->WaitUntilReady().message().empty());
+  REQUIRE(client->WaitUntilReady(-1, nullptr).message().empty());
   const auto done = client->Stop(7);
   REQUIRE(done.ok());
   CHECK(done.value() == "stop 7");

@@ -31,7 +31,7 @@ Result<std::unique_ptr<model::Model>> Probe() {
                                                                 [](const int* f) { close(*f); });
   auto daemon = DaemonClient::Start({"--probes", "device,clock"}, fd);
   if (!daemon.ok()) return daemon.status();
-  const Status ready = daemon->WaitUntilReady();
+  const Status ready = daemon->WaitUntilReady(-1, nullptr);
   if (!ready.ok()) return ready;
   constexpr useconds_t kSampleUs = 200'000;
   usleep(kSampleUs);

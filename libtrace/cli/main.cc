@@ -56,6 +56,7 @@ int Main(int argc, char** argv) {
     argc = i;
   }
   AddRecord(&app, &run, &trailing);
+  AddService(&app, &run);
   AddReport(&app, &run);
   AddVerify(&app, &run);
   AddExport(&app, &run);

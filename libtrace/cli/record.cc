@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// acceltrace record: a client of the capture daemon.
+// acceltrace record: a client of the capture service, or of a daemon of its own.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -20,6 +20,8 @@
 #include "libtrace/cli/child.h"
 #include "libtrace/cli/command.h"
 #include "libtrace/cli/daemon_client.h"
+#include "libtrace/cli/record_options.h"
+#include "libtrace/cli/service_client.h"
 #include "libtrace/cli/terminal.h"
 #include "libtrace/view/format.h"
 
@@ -27,45 +29,28 @@ namespace acceltrace::cli {
 namespace {
 
 struct Options {
-  std::string output = "acceltrace.atrace";
-  std::vector<uint32_t> pids;
-  std::vector<std::string> devices, libraries;
-  std::string probes, ring, counter_period, overhead, priority, cpu;
+  RecordOptions record;
+  std::string socket;
   double duration_s = 0;
-  bool system = false, no_device = false, quiet = false;
-  std::vector<std::string> command;
+  bool quiet = false, own_daemon = false;
 };
 
-std::vector<std::string> DaemonArguments(const Options& options) {
-  std::vector<std::string> words;
-  const auto add = [&](const char* name, const std::string& value) {
-    words.push_back(name);
-    words.push_back(value);
-  };
-  if (options.output != "-") add("--output", options.output);
-  for (uint32_t pid : options.pids) add("--pid", std::to_string(pid));
-  if (options.system) words.push_back("--system");
-  for (const std::string& device : options.devices) add("--device", device);
-  if (options.no_device) words.push_back("--no-device");
-  if (!options.probes.empty()) add("--probes", options.probes);
-  for (const std::string& library : options.libraries) add("--libaxl", library);
-  if (!options.counter_period.empty()) add("--counter-period", options.counter_period);
-  if (!options.overhead.empty()) add("--overhead", options.overhead);
-  if (!options.priority.empty()) add("--priority", options.priority);
-  if (!options.cpu.empty()) add("--cpu", options.cpu);
-  if (!options.ring.empty()) add("--ring", options.ring);
-  if (!options.command.empty()) {
-    words.push_back("--");
-    words.insert(words.end(), options.command.begin(), options.command.end());
-  }
-  return words;
+// run.atrace: run.snapshot-1.atrace
+std::string SnapshotName(const std::string& output, int number) {
+  const std::string name = output == "-" ? "acceltrace.atrace" : output;
+  const size_t slash = name.rfind('/');
+  const size_t dot = name.rfind('.');
+  const bool has_end =
+      dot != std::string::npos && (slash == std::string::npos || dot > slash + 1) && dot > 0;
+  const size_t at = has_end ? dot : name.size();
+  return fmt::format("{}.snapshot-{}{}", name.substr(0, at), number, name.substr(at));
 }
 
 // Waits for the first of: the command's end, a signal, the duration, the end of
 // the daemon.
 class Recording {
  public:
-  Recording(const Options& options, DaemonClient* daemon, int signals,
+  Recording(const Options& options, CaptureSession* daemon, int signals,
             const std::vector<int>& processes)
       : options_(options), daemon_(*daemon), signals_(signals), processes_(processes) {}
 
@@ -75,7 +60,8 @@ class Recording {
       if (daemon_.refused()) return kMisuse;  // it has said what is wrong with the options
       return Fail(kFailed, ready.message());
     }
-    if (!options_.command.empty()) {
+    ready_ = true;
+    if (!options_.record.command.empty()) {
       int status = kFailed;
       const Status started = StartCommand(&status);
       if (!started.ok()) {
@@ -92,10 +78,10 @@ class Recording {
   std::string Ended() { return daemon_.WaitForExit(); }
 
   Status StartCommand(int* status) {
-    Result<Child> child = Child::Prepare(options_.command, options_.output == "-");
+    Result<Child> child = Child::Prepare(options_.record.command, options_.record.output == "-");
     if (!child.ok()) return child.status();
     child_ = std::make_unique<Child>(std::move(child).value());
-    const Status known = daemon_.Command(fmt::format("pid {}", child_->pid()));
+    const Status known = daemon_.Track(child_->pid());
     if (!known.ok()) return known;
     return child_->Release(status);
   }
@@ -103,9 +89,9 @@ class Recording {
   // Nothing ran: a file of that would mislead. One that was there before is empty now.
   void RemoveEmptyTrace() {
     struct stat about {};
-    if (options_.output != "-" && stat(options_.output.c_str(), &about) == 0 &&
-        S_ISREG(about.st_mode)) {
-      unlink(options_.output.c_str());
+    const std::string& output = options_.record.output;
+    if (output != "-" && stat(output.c_str(), &about) == 0 && S_ISREG(about.st_mode)) {
+      unlink(output.c_str());
     }
   }
 
@@ -135,7 +121,8 @@ class Recording {
           return ready.fd == process.fd && ready.revents != 0;
         });
       });
-      if (!processes_.empty() && processes.empty() && child_ == nullptr && !options_.system) {
+      if (!processes_.empty() && processes.empty() && child_ == nullptr &&
+          !options_.record.system) {
         recording = false;  // nobody is left to record
       }
       if (fds[1].revents != 0) recording = StopEarly();
@@ -160,14 +147,12 @@ class Recording {
   }
 
   void HearDaemon() {
-    const auto line = daemon_.ReadLine(0);
-    if (!line) {
+    if (!daemon_.Hear()) {
       daemon_gone_ = true;
       Fail(kFailed, fmt::format("the capture daemon died ({}): {} holds what it had written",
-                                Ended(), options_.output));
+                                Ended(), options_.record.output));
       return;
     }
-    daemon_.Note(*line);
     if (!daemon_.early_failure().empty() && !told_failure_) {
       told_failure_ = true;
       Fail(kFailed, "the recording ends here, and keeps what it has: " + daemon_.early_failure());
@@ -180,6 +165,10 @@ class Recording {
     if (read(signals_, &info, sizeof(info)) != sizeof(info)) return false;
     if (info.ssi_signo == SIGCHLD) {
       if (child_ != nullptr) child_->Reap();
+      return false;
+    }
+    if (info.ssi_signo == SIGUSR1) {
+      TakeSnapshot();
       return false;
     }
     if (child_ != nullptr) {
@@ -195,13 +184,28 @@ class Recording {
     return true;
   }
 
+  void TakeSnapshot() {
+    if (!ready_ || stopped_ || daemon_gone_) return;
+    if (options_.record.ring.empty()) {
+      Fail(kFailed, "a snapshot is of a flight recorder: record with --ring SIZE");
+      return;
+    }
+    const std::string name = SnapshotName(options_.record.output, ++snapshots_);
+    const Status taken = daemon_.Snapshot(name);
+    if (!taken.ok()) {
+      Fail(kFailed, "no snapshot: " + taken.message());
+    } else if (!options_.quiet) {
+      std::fprintf(stderr, "acceltrace: %s: snapshot\n", name.c_str());
+    }
+  }
+
   int Finish() {
     if (!stopped_ && !daemon_gone_) done_ = daemon_.Stop(command_status_);
     bool good = !daemon_gone_;
     if (good && !done_->ok()) {
       good = false;
       Fail(kFailed, fmt::format("{}: {} holds what it had written, see acceltrace verify",
-                                done_->message(), options_.output));
+                                done_->message(), options_.record.output));
     } else if (good) {
       good = Summarise(done_->value());
     }
@@ -232,60 +236,103 @@ class Recording {
     } else if (options_.quiet) {
       // The exit status and what was said before must do.
     } else if (!error.empty()) {
-      Fail(kFailed, fmt::format("{}: {} kept, {} events lost", options_.output, size, lost));
+      Fail(kFailed, fmt::format("{}: {} kept, {} events lost", options_.record.output, size, lost));
     } else {
       std::fprintf(stderr, "acceltrace: %s: %s events in %s%s, %s lost, %s recorded\n",
-                   options_.output.c_str(), view::FormatCount(number("events")).c_str(),
+                   options_.record.output.c_str(), view::FormatCount(number("events")).c_str(),
                    size.c_str(), older.c_str(), lost.c_str(), length.c_str());
     }
     return error.empty();
   }
 
   const Options& options_;
-  DaemonClient& daemon_;
+  CaptureSession& daemon_;
   int signals_;
   const std::vector<int>& processes_;
   std::unique_ptr<Child> child_;
   std::optional<Result<std::string>> done_;
   int command_status_ = -1;
-  int asked_ = 0;
+  int asked_ = 0, snapshots_ = 0;
+  bool ready_ = false;
   bool daemon_gone_ = false, told_failure_ = false, stopped_ = false;
 };
 
+// The service writes regular files.
+bool IsForFile(const std::string& output) {
+  struct stat about {};
+  if (output == "-") return fstat(STDOUT_FILENO, &about) == 0 && S_ISREG(about.st_mode);
+  return stat(output.c_str(), &about) != 0 || S_ISREG(about.st_mode);
+}
+
+// By the service where there is one, for options that it takes. Null: there is none.
+Result<std::unique_ptr<CaptureSession>> BeginInService(const Options& options) {
+  const RecordOptions& record = options.record;
+  const bool named = options.socket != kServiceSocket;
+  if (options.own_daemon || !record.priority.empty() || !record.cpu.empty() ||
+      !IsForFile(record.output)) {
+    if (!named) return std::unique_ptr<CaptureSession>();
+    return Status::Error(
+        "the service at --socket takes no --private, --priority and --cpu, and writes regular "
+        "files only");
+  }
+  auto service = ServiceClient::Connect(options.socket);
+  if (!service.ok()) return service.status();
+  if (service.value() == nullptr) {
+    if (!named) return std::unique_ptr<CaptureSession>();
+    return Status::Error("no capture service at " + options.socket);
+  }
+  bool created = false;
+  const bool to_stdout = record.output == "-";
+  Result<int> file = to_stdout ? Result<int>(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3))
+                               : CreateTraceFile(record.output, &created);
+  if (!file.ok()) return file.status();
+  const Status begun = service.value()->Begin(StartCommand(record), file.value(),
+                                              created ? record.output : std::string());
+  if (!begun.ok()) return begun;
+  return std::unique_ptr<CaptureSession>(std::move(service).value());
+}
+
+Result<std::unique_ptr<CaptureSession>> Begin(const Options& options) {
+  auto service = BeginInService(options);
+  if (!service.ok() || service.value() != nullptr) return service;
+  int output_fd = -1;
+  if (options.record.output == "-") output_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  auto daemon = DaemonClient::Start(DaemonArguments(options.record), output_fd);
+  if (output_fd >= 0) close(output_fd);
+  if (!daemon.ok()) return daemon.status();
+  return std::unique_ptr<CaptureSession>(new DaemonClient(std::move(daemon).value()));
+}
+
 int RunRecord(const Options& options) {
-  if (options.command.empty() && options.pids.empty() && !options.system) {
+  const RecordOptions& record = options.record;
+  if (record.command.empty() && record.pids.empty() && !record.system) {
     return Fail(kMisuse, "nothing to record: give -- CMD, --pid or --system");
   }
-  if (!options.command.empty()) {
+  if (!record.command.empty()) {
     int status = kFailed;
-    const Status found = Child::Find(options.command.front(), &status);
+    const Status found = Child::Find(record.command.front(), &status);
     if (!found.ok()) return Fail(status, found.message());
   }
   std::vector<int> processes;
-  for (uint32_t pid : options.pids) {
+  for (uint32_t pid : record.pids) {
     const long fd = syscall(SYS_pidfd_open, pid, 0);
     if (fd < 0) {
       return Fail(kMisuse, fmt::format("cannot record process {}: {}", pid, std::strerror(errno)));
     }
     processes.push_back(static_cast<int>(fd));
   }
-  int output_fd = -1;
-  if (options.output == "-") {
-    if (isatty(STDOUT_FILENO) != 0) {
-      return Fail(kMisuse, "a trace is binary: redirect stdout, or name a file with -o");
-    }
-    output_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  if (record.output == "-" && isatty(STDOUT_FILENO) != 0) {
+    return Fail(kMisuse, "a trace is binary: redirect stdout, or name a file with -o");
   }
   sigset_t mask;
   sigemptyset(&mask);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&mask, signal);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGUSR1}) sigaddset(&mask, signal);
   sigprocmask(SIG_BLOCK, &mask, nullptr);
   const int signals = signalfd(-1, &mask, SFD_CLOEXEC);
   if (signals < 0) return Fail(kFailed, fmt::format("signalfd: {}", std::strerror(errno)));
-  auto daemon = DaemonClient::Start(DaemonArguments(options), output_fd);
-  if (output_fd >= 0) close(output_fd);
-  if (!daemon.ok()) return Fail(kFailed, daemon.message());
-  const int status = Recording(options, &daemon.value(), signals, processes).Run();
+  auto session = Begin(options);
+  if (!session.ok()) return Fail(kFailed, session.message());
+  const int status = Recording(options, session.value().get(), signals, processes).Run();
   close(signals);
   for (int fd : processes) close(fd);
   return status;
@@ -316,43 +363,22 @@ void AddRecord(CLI::App* app, Run* run, const std::vector<std::string>* trailing
       app->add_subcommand("record", "Record a command (after --), processes or the system");
   auto options = std::make_shared<Options>();
   auto duration = std::make_shared<std::string>();
-  verb->add_option("-o,--output", options->output, "file to write, - for stdout")
-      ->type_name("FILE")
-      ->capture_default_str();
-  verb->add_option("--pid", options->pids, "record this process and what it forks; repeatable")
-      ->type_name("PID");
-  verb->add_flag("--system", options->system, "record every process");
-  verb->add_option("--device", options->devices, "only this accelerator: name or PCI address")
-      ->type_name("NAME");
-  verb->add_flag("--no-device", options->no_device, "host events only");
+  AddRecordOptions(verb, &options->record);
   verb->add_option("--duration", *duration, "stop after this time: 10, 500ms, 2m")
       ->type_name("TIME");
-  verb->add_option("--probes", options->probes,
-                   "of api,usdt,driver,tracepoints,device,counters,clock; default all but usdt and "
-                   "tracepoints")
-      ->type_name("LIST");
-  verb->add_option("--counter-period", options->counter_period,
-                   "device-side counter samples: 500us, 1ms; 0 = only at start and end")
-      ->type_name("TIME");
-  verb->add_option("--overhead", options->overhead,
-                   "full (default), or low: less detail of the driver, no counter samples, "
-                   "see acceltraced(8)")
-      ->check(CLI::IsMember({"full", "low"}))
-      ->type_name("full|low");
-  verb->add_option("--priority", options->priority,
+  verb->add_option("--priority", options->record.priority,
                    "of the recorder: auto (default), idle, normal or a nice value")
       ->type_name("P");
-  verb->add_option("--cpu", options->cpu, "processors that the recorder runs on: 0,2-3")
+  verb->add_option("--cpu", options->record.cpu, "processors that the recorder runs on: 0,2-3")
       ->type_name("LIST");
-  verb->add_option("--ring", options->ring, "flight recorder: keep the last SIZE (64M) in memory")
-      ->type_name("SIZE");
-  verb->add_option("--libaxl", options->libraries, "runtime library whose probes are attached")
-      ->type_name("FILE");
+  AddSocketOption(verb, &options->socket);
+  verb->add_flag("--private", options->own_daemon,
+                 "with a daemon of its own, also where the capture service runs");
   verb->add_flag("-q,--quiet", options->quiet, "no summary at the end");
   verb->footer(
       "The command follows after --: acceltrace record -o run.atrace -- ./train --steps 3");
   verb->callback([options, duration, run, trailing] {
-    options->command = *trailing;
+    options->record.command = *trailing;
     if (!duration->empty()) {
       options->duration_s = ParseSeconds(*duration);
       if (!(options->duration_s > 0) || options->duration_s > 1e9) {

@@ -19,6 +19,9 @@
 namespace acceltrace::ring {
 namespace {
 
+constexpr size_t kFirstBytes = 32 << 10;  // 1024 slots
+constexpr uint32_t kPreparedRings = 8;
+
 // All of the process's segments. In memory that fork wipes: a child has none.
 struct Process {
   std::atomic<uint32_t> locked;
@@ -104,6 +107,21 @@ void CloseInherited() {
   }
 }
 
+// The first thread has its ring whole and begins the rings of the next ones, since it is still
+// starting: a page costs more than what is recorded when a thread lives shortly.
+void PopulateFor(const Segment& segment, uint32_t index) {
+  const size_t whole = segment.layout.ring_bytes();
+  const size_t some = whole < kFirstBytes ? whole : kFirstBytes;
+  if (index > 0 || segment.header->index > 0) {
+    Populate(segment.slots(index), some);
+    return;
+  }
+  Populate(segment.slots(0), whole);
+  for (uint32_t i = 1; i < segment.layout.threads && i < kPreparedRings; ++i) {
+    Populate(segment.slots(i), some);
+  }
+}
+
 void Attach(const Segment& segment, uint32_t index) {
   Writer* writer = &segment.writers[index];
   ThreadRing* ring = &segment.rings()[index];
@@ -115,7 +133,7 @@ void Attach(const Segment& segment, uint32_t index) {
   writer->pos = writer->stop = writer->slots;
   current_writer = writer;
   if (has_key) pthread_setspecific(thread_key, writer);
-  Populate(writer->slots, segment.layout.ring_bytes());
+  PopulateFor(segment, index);
 }
 
 bool ClaimIn(const Segment& segment) {

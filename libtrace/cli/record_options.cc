@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/cli/record_options.h"
+
+#include "libtrace/cli/service_client.h"
+
+namespace acceltrace::cli {
+
+void AddRecordOptions(CLI::App* verb, RecordOptions* options) {
+  verb->add_option("-o,--output", options->output, "file to write, - for stdout")
+      ->type_name("FILE")
+      ->capture_default_str();
+  verb->add_option("--pid", options->pids, "record this process and what it forks; repeatable")
+      ->type_name("PID");
+  verb->add_flag("--system", options->system, "record every process");
+  verb->add_option("--device", options->devices, "only this accelerator: name or PCI address")
+      ->type_name("NAME");
+  verb->add_flag("--no-device", options->no_device, "host events only");
+  verb->add_option("--probes", options->probes,
+                   "of api,usdt,driver,tracepoints,device,counters,clock; default all but usdt and "
+                   "tracepoints")
+      ->type_name("LIST");
+  verb->add_option("--counter-period", options->counter_period,
+                   "device-side counter samples: 500us, 1ms; 0 = only at start and end")
+      ->type_name("TIME");
+  verb->add_option("--overhead", options->overhead,
+                   "full (default), or low: less detail of the driver, no counter samples, "
+                   "see acceltraced(8)")
+      ->check(CLI::IsMember({"full", "low"}))
+      ->type_name("full|low");
+  verb->add_option("--ring", options->ring, "flight recorder: keep the last SIZE (64M) in memory")
+      ->type_name("SIZE");
+  verb->add_option("--libaxl", options->libraries, "runtime library whose probes are attached")
+      ->type_name("FILE");
+}
+
+void AddSocketOption(CLI::App* verb, std::string* socket) {
+  *socket = kServiceSocket;
+  verb->add_option("--socket", *socket, "of the capture service")
+      ->type_name("PATH")
+      ->capture_default_str();
+}
+
+std::vector<std::string> DaemonArguments(const RecordOptions& options) {
+  std::vector<std::string> words;
+  const auto add = [&](const char* name, const std::string& value) {
+    words.push_back(name);
+    words.push_back(value);
+  };
+  if (options.output != "-") add("--output", options.output);
+  for (uint32_t pid : options.pids) add("--pid", std::to_string(pid));
+  if (options.system) words.push_back("--system");
+  for (const std::string& device : options.devices) add("--device", device);
+  if (options.no_device) words.push_back("--no-device");
+  if (!options.probes.empty()) add("--probes", options.probes);
+  for (const std::string& library : options.libraries) add("--libaxl", library);
+  if (!options.counter_period.empty()) add("--counter-period", options.counter_period);
+  if (!options.overhead.empty()) add("--overhead", options.overhead);
+  if (!options.priority.empty()) add("--priority", options.priority);
+  if (!options.cpu.empty()) add("--cpu", options.cpu);
+  if (!options.ring.empty()) add("--ring", options.ring);
+  if (!options.command.empty()) {
+    words.push_back("--");
+    words.insert(words.end(), options.command.begin(), options.command.end());
+  }
+  return words;
+}
+
+nlohmann::json StartCommand(const RecordOptions& options) {
+  nlohmann::json start = {{"cmd", "start"}};
+  if (!options.pids.empty()) start["pids"] = options.pids;
+  if (options.system) start["system"] = true;
+  if (!options.devices.empty()) start["devices"] = options.devices;
+  if (options.no_device) start["no_device"] = true;
+  if (!options.probes.empty()) start["probes"] = options.probes;
+  if (!options.libraries.empty()) start["libraries"] = options.libraries;
+  if (!options.counter_period.empty()) start["counter_period"] = options.counter_period;
+  if (!options.overhead.empty()) start["overhead"] = options.overhead;
+  if (!options.ring.empty()) start["ring"] = options.ring;
+  if (!options.command.empty()) start["command"] = options.command;
+  return start;
+}
+
+}  // namespace acceltrace::cli

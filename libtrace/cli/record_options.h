@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a recording is asked for on the command line, and how that is said to who records.
+#ifndef LIBTRACE_CLI_RECORD_OPTIONS_H_
+#define LIBTRACE_CLI_RECORD_OPTIONS_H_
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace acceltrace::cli {
+
+struct RecordOptions {
+  std::string output = "acceltrace.atrace";
+  std::vector<uint32_t> pids;
+  std::vector<std::string> devices, libraries;
+  std::string probes, ring, counter_period, overhead;
+  bool system = false, no_device = false;
+  std::vector<std::string> command;
+  // Of a daemon of its own only.
+  std::string priority, cpu;
+};
+
+// The options that a daemon of its own and the service have in common.
+void AddRecordOptions(CLI::App* verb, RecordOptions* options);
+// --socket; *socket is the service's usual one.
+void AddSocketOption(CLI::App* verb, std::string* socket);
+
+// For `acceltraced --private`.
+std::vector<std::string> DaemonArguments(const RecordOptions& options);
+// For the service: its "start" command, without the file.
+nlohmann::json StartCommand(const RecordOptions& options);
+
+}  // namespace acceltrace::cli
+
+#endif  // LIBTRACE_CLI_RECORD_OPTIONS_H_

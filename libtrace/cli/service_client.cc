@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/cli/service_client.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+namespace acceltrace::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kStartMs = 60'000;   // to read the kernel's symbols and begin
+constexpr int kAnswerMs = 60'000;  // of everything else
+constexpr int kStopMs = 600'000;   // to write what it has to the disk
+constexpr size_t kMaxLineBytes = 64 << 10;
+
+using Clock = std::chrono::steady_clock;
+
+int LeftMs(Clock::time_point deadline) {
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+  return std::max(static_cast<int>(left.count()), 0);
+}
+
+}  // namespace
+
+Result<int> CreateTraceFile(const std::string& path, bool* created) {
+  constexpr int kFlags = O_WRONLY | O_CLOEXEC | O_CREAT;
+  *created = true;
+  int fd = open(path.c_str(), kFlags | O_EXCL, 0644);
+  if (fd < 0 && errno == EEXIST) {
+    *created = false;
+    fd = open(path.c_str(), kFlags | O_TRUNC, 0644);
+  }
+  if (fd < 0) return Status::Error(fmt::format("cannot create {}: {}", path, strerror(errno)));
+  return fd;
+}
+
+Result<std::unique_ptr<ServiceClient>> ServiceClient::Connect(const std::string& socket_path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (socket_path.size() >= sizeof(address.sun_path)) {
+    return Status::Error(fmt::format("{} is too long for a socket's name", socket_path));
+  }
+  std::memcpy(address.sun_path, socket_path.data(), socket_path.size());
+  std::unique_ptr<ServiceClient> client(new ServiceClient);
+  client->fd_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (client->fd_ < 0) return Status::Error(fmt::format("no socket: {}", strerror(errno)));
+  if (connect(client->fd_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    // Nobody listens there, or never has.
+    if (errno == ENOENT || errno == ECONNREFUSED || errno == ENOTDIR) {
+      return std::unique_ptr<ServiceClient>();
+    }
+    return Status::Error(
+        fmt::format("cannot use the capture service at {}: {}{}", socket_path, strerror(errno),
+                    errno == EACCES ? "; it is open to members of its group" : ""));
+  }
+  return client;
+}
+
+ServiceClient::~ServiceClient() {
+  if (fd_ >= 0) close(fd_);
+  if (!created_.empty()) unlink(created_.c_str());
+}
+
+Result<uint64_t> ServiceClient::Send(json command, int file) {
+  command["id"] = ++last_id_;
+  const std::string line = command.dump(-1, ' ', true, json::error_handler_t::replace) + "\n";
+  if (line.size() > kMaxLineBytes) {
+    return Status::Error("the command line is too long for the capture service");
+  }
+  size_t sent = 0;
+  while (sent < line.size()) {
+    iovec part = {const_cast<char*>(line.data()) + sent, line.size() - sent};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    msghdr message = {};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    if (file >= 0 && sent == 0) {
+      message.msg_control = control;
+      message.msg_controllen = sizeof(control);
+      cmsghdr* header = CMSG_FIRSTHDR(&message);
+      header->cmsg_level = SOL_SOCKET;
+      header->cmsg_type = SCM_RIGHTS;
+      header->cmsg_len = CMSG_LEN(sizeof(int));
+      std::memcpy(CMSG_DATA(header), &file, sizeof(int));
+    }
+    const ssize_t bytes = sendmsg(fd_, &message, MSG_NOSIGNAL);
+    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes < 0) {
+      gone_ = true;
+      return Status::Error("the capture service is gone");
+    }
+    sent += static_cast<size_t>(bytes);
+  }
+  return last_id_;
+}
+
+std::optional<std::string> ServiceClient::ReadLine(int timeout_ms, int also_fd) {
+  const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
+  while (!gone_) {
+    const size_t end = buffer_.find('\n');
+    if (end != std::string::npos) {
+      std::string line = buffer_.substr(0, end);
+      buffer_.erase(0, end + 1);
+      return line;
+    }
+    if (buffer_.size() > kMaxLineBytes) break;
+    pollfd ready[] = {{fd_, POLLIN, 0}, {also_fd, POLLIN, 0}};
+    const int polled = poll(ready, 2, LeftMs(deadline));
+    if (polled < 0 && errno == EINTR) continue;
+    if (polled <= 0 || ready[0].revents == 0) return std::nullopt;
+    char bytes[4096];
+    const ssize_t got = recv(fd_, bytes, sizeof(bytes), 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    buffer_.append(bytes, static_cast<size_t>(got));
+  }
+  gone_ = true;
+  return std::nullopt;
+}
+
+void ServiceClient::Note(const json& event) {
+  if (!early_failure_.empty() || event.value("event", json()) != "failed") return;
+  const json error = event.value("error", json());
+  early_failure_ = error.is_string() ? error.get<std::string>() : "the output failed";
+}
+
+std::optional<Result<json>> ServiceClient::Receive(uint64_t id, int timeout_ms, int also_fd) {
+  const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
+  while (true) {
+    const auto line = ReadLine(LeftMs(deadline), also_fd);
+    if (!line) {
+      if (gone_) return Status::Error("the capture service is gone");
+      pollfd also{also_fd, POLLIN, 0};
+      if (also_fd >= 0 && poll(&also, 1, 0) > 0) return std::nullopt;
+      if (LeftMs(deadline) > 0) continue;
+      return Status::Error("the capture service does not answer");
+    }
+    const json answer = json::parse(*line, nullptr, false);
+    if (!answer.is_object()) return Status::Error("the capture service speaks another protocol");
+    // Refused connections are told so before any command.
+    const json of = answer.value("id", json());
+    const bool failed = answer.value("ok", json()) == false;
+    if (of != id && !(failed && of == 0)) {
+      Note(answer);
+      continue;
+    }
+    if (!failed) return answer;
+    const json error = answer.value("error", json());
+    return Status::Error(error.is_string() ? error.get<std::string>() : "refused");
+  }
+}
+
+Result<json> ServiceClient::Ask(json command, int file) {
+  const bool stop = command.value("cmd", "") == "stop";
+  const auto id = Send(std::move(command), file);
+  if (!id.ok()) return id.status();
+  return *Receive(id.value(), stop ? kStopMs : kAnswerMs, -1);
+}
+
+Status ServiceClient::Begin(json start, int output_fd, std::string created) {
+  created_ = std::move(created);
+  const auto id = Send(std::move(start), output_fd);
+  close(output_fd);
+  if (!id.ok()) return id.status();
+  start_id_ = id.value();
+  return {};
+}
+
+Status ServiceClient::WaitUntilReady(int also_fd, const std::function<bool()>& heard) {
+  const auto deadline = Clock::now() + std::chrono::milliseconds(kStartMs);
+  std::optional<Result<json>> answer;
+  while (!(answer = Receive(start_id_, LeftMs(deadline), also_fd))) {
+    if (heard()) return Status::Error("interrupted before the recording began");
+  }
+  if (!answer->ok()) return answer->status();
+  const json session = answer->value().value("session", json());
+  if (!session.is_number_unsigned()) {
+    return Status::Error("the capture service speaks another protocol");
+  }
+  session_ = session.get<uint64_t>();
+  created_.clear();
+  return {};
+}
+
+Status ServiceClient::Track(pid_t pid) {
+  return Ask({{"cmd", "pid"}, {"session", session_}, {"pid", pid}}).status();
+}
+
+Status ServiceClient::Snapshot(const std::string& path) {
+  bool created;
+  const auto file = CreateTraceFile(path, &created);
+  if (!file.ok()) return file.status();
+  const auto answer = Ask({{"cmd", "snapshot"}, {"session", session_}}, file.value());
+  close(file.value());
+  if (!answer.ok() && created) unlink(path.c_str());
+  return answer.status();
+}
+
+bool ServiceClient::Hear() {
+  const auto line = ReadLine(0, -1);
+  if (line) {
+    const json event = json::parse(*line, nullptr, false);
+    if (event.is_object()) Note(event);
+  }
+  return !gone_;
+}
+
+Result<std::string> ServiceClient::Stop(int command_status) {
+  const auto answer = Ask({{"cmd", "stop"}, {"session", session_}, {"status", command_status}});
+  // Of a recording that ended by itself the service knows no more.
+  if (!answer.ok() && !early_failure_.empty()) return json{{"error", early_failure_}}.dump();
+  if (!answer.ok()) return answer.status();
+  return answer.value().value("summary", json::object()).dump();
+}
+
+}  // namespace acceltrace::cli
