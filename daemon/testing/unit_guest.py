@@ -4,6 +4,7 @@
 
 import grp
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -95,6 +96,47 @@ def it_records():
     done = client.ask(cmd="stop")["summary"]
     equal((done["error"], done["lost"], done["bad"]), ("", 0, 0))
     equal(whole("one")["stop_reason"], "client")
+
+
+def member(*argv, **more):
+    """Runs a command as an ordinary user of the daemon's group."""
+    done = subprocess.run(argv, user=NOBODY, group=NOBODY, extra_groups=[begun["group"]], cwd="/",
+                          capture_output=True, text=True, timeout=120, check=False, **more)
+    return done.returncode, done.stdout, done.stderr
+
+
+@test
+def members_record_without_privilege_and_side_by_side():
+    os.mkdir("/tmp/member")
+    os.chown("/tmp/member", NOBODY, NOBODY)
+    # Of one device at once: each is as it would be alone.
+    first = subprocess.Popen(["acceltrace", "record", "-q", "-o", os.path.join(FOLDER, "root"), "--",
+                              WORKLOAD], stdout=subprocess.PIPE, text=True)
+    status, text, said = member("acceltrace", "record", "-o", "/tmp/member/own", "--", WORKLOAD)
+    output, _ = first.communicate(timeout=120)
+    equal((status, first.returncode), (0, 0))
+    assert "0 lost" in said, said
+    for name, told, at in (("own", text, "/tmp/member"), ("root", output, FOLDER)):
+        with open(os.path.join(FOLDER, name + ".out"), "w", encoding="utf-8") as file:
+            file.write(told)
+        if at != FOLDER:
+            shutil.copy(os.path.join(at, name), FOLDER)
+        whole(name)
+
+
+@test
+def members_see_and_end_their_own_only():
+    number = call("acceltrace", "start", "--pid", str(os.getpid()), "-o",
+                  os.path.join(FOLDER, "roots")).strip()
+    equal(member("acceltrace", "status"), (0, "no recording is running\n", ""))
+    for verb in (("stop",), ("stop", number), ("snapshot", number, "-o", "/tmp/member/none")):
+        status, _, said = member("acceltrace", *verb)
+        equal((status, len(said.splitlines())), (1, 1))
+    for words in (("--system",), ("--pid", "1")):
+        status, _, said = member("acceltrace", "start", *words, "-o", "/tmp/member/none")
+        equal((status, len(said.splitlines())), (1, 1))
+    assert not os.path.exists("/tmp/member/none")
+    assert f"recording {number}" in call("acceltrace", "stop")
 
 
 @test
