@@ -110,8 +110,9 @@ def members_record_without_privilege_and_side_by_side():
     os.mkdir("/tmp/member")
     os.chown("/tmp/member", NOBODY, NOBODY)
     # Of one device at once: each is as it would be alone.
-    first = subprocess.Popen(["acceltrace", "record", "-q", "-o", os.path.join(FOLDER, "root"), "--",
-                              WORKLOAD], stdout=subprocess.PIPE, text=True)
+    # pylint: disable=consider-using-with
+    first = subprocess.Popen(["acceltrace", "record", "-q", "-o", os.path.join(FOLDER, "root"),
+                              "--", WORKLOAD], stdout=subprocess.PIPE, text=True)
     status, text, said = member("acceltrace", "record", "-o", "/tmp/member/own", "--", WORKLOAD)
     output, _ = first.communicate(timeout=120)
     equal((status, first.returncode), (0, 0))

@@ -15,6 +15,7 @@ import time
 
 REPO = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 sys.path.insert(0, os.path.join(REPO, "daemon", "testing"))
+from private_test import bpf_refused  # noqa: E402
 from recording import APP, fired, summary, tap  # noqa: E402
 
 BIN = os.path.join(REPO, "build", "bin")
@@ -63,7 +64,8 @@ class Service:
     def __enter__(self):
         # pylint: disable=consider-using-with
         self.daemon = subprocess.Popen(
-            [os.path.join(BIN, "acceltraced"), "--socket", SOCKET, "--group", grp.getgrgid(0).gr_name],
+            [os.path.join(BIN, "acceltraced"), "--socket", SOCKET,
+             "--group", grp.getgrgid(0).gr_name],
             stderr=subprocess.PIPE, text=True)
         until(lambda: os.path.exists(SOCKET) or self.daemon.poll() is not None)
         return self
@@ -97,7 +99,8 @@ def record_by_the_service():
         done = subprocess.run([ACCELTRACE, "record", "--socket", SOCKET, "-q", "-o", path("seven"),
                                *NO_DEVICE, "--", "sh", "-c", "exit 7"], check=False)
         equal(done.returncode, 7)
-        said = verb("record", "-q", "-o", path("two"), "--device", "nosuch", "--", APP, "5", status=1)
+        said = verb("record", "-q", "-o", path("two"), "--device", "nosuch", "--", APP, "5",
+                    status=1)
         assert "nosuch" in said or "no accelerator" in said, said
         assert not os.path.exists(path("two"))
         said = verb("record", "-o", path("three"), "--priority", "idle", "--", APP, "5", status=1)
@@ -113,8 +116,9 @@ def record_by_the_service():
 def several_at_once_each_as_if_alone():
     with Service():
         running = [subprocess.Popen([ACCELTRACE, "record", "--socket", SOCKET, "-q",
-                                     "-o", path(f"at{i}"), *NO_DEVICE, "--", APP, str(500 * (i + 1)),
-                                     "pause-ms=300"], stdout=subprocess.PIPE, text=True)
+                                     "-o", path(f"at{i}"), *NO_DEVICE, "--", APP,
+                                     str(500 * (i + 1)), "pause-ms=300"],
+                                    stdout=subprocess.PIPE, text=True)
                    for i in range(3)]
         for i, process in enumerate(running):
             text, _ = process.communicate(timeout=120)
@@ -187,12 +191,13 @@ def a_service_that_goes_away():
         _, said = client.communicate(timeout=120)
         equal(client.returncode, 1)
         equal(len(said.splitlines()), 1)
-        assert summary(path("gone"))["footer"]
+    assert summary(path("gone"))["footer"]  # once the service has ended
 
 
 def main():
-    if os.geteuid() != 0:
-        print("1..0 # SKIP loading BPF programs needs root")
+    reason = bpf_refused()
+    if reason:
+        print(f"1..0 # skip {reason}")
         return 0
     return tap.run(cases)
 

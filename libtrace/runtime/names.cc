@@ -82,7 +82,9 @@ uint32_t OpTag(const char* name) {
     uint32_t tag = 0;
   };
   constexpr size_t kEntries = 256;
-  thread_local Entry cache[kEntries];
+  // Not thread-local itself: dlopen() finds room for some hundred bytes of a library's.
+  thread_local std::unique_ptr<Entry[]> cache;
+  if (!cache) cache = std::make_unique<Entry[]>(kEntries);
   const auto bits = reinterpret_cast<uintptr_t>(name);
   Entry& entry = cache[(bits ^ bits >> 5 ^ bits >> 13) % kEntries];
   if (entry.pointer == name && std::strcmp(entry.text, name) == 0) return entry.tag;
@@ -113,8 +115,9 @@ thread_local constinit Told last_told __attribute__((tls_model("initial-exec")))
 // again. A few instructions a command: graphs have thousands.
 __attribute__((noinline)) void AnnounceAll(std::span<const axl_desc> commands, uint64_t reader) {
   constexpr size_t kTold = 64;
-  thread_local Told told_here[kTold];
-  Told* const told = told_here;
+  thread_local std::unique_ptr<Told[]> told_here;  // as OpTag's
+  if (!told_here) told_here = std::make_unique<Told[]>(kTold);
+  Told* const told = told_here.get();
   uint32_t last = 0;
   for (const axl_desc& command : commands) {
     if (command.tag == last) continue;

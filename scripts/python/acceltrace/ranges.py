@@ -10,12 +10,6 @@ PLACES = (os.environ.get("ACCELTRACE_LIBAXL", ""), "libaxl.so",
           os.path.join(HERE, "..", "..", "..", "build", "lib", "libaxl.so"))
 
 
-# What libaxl keeps for each thread has its place since the program's start: glibc leaves too little
-# for libraries that come later, unless it is told to.
-HINT = ("start Python with GLIBC_TUNABLES=glibc.rtld.optional_static_tls=16384, or with "
-        "LD_PRELOAD=libaxl.so")
-
-
 def library():
     """libaxl, or why it cannot be had."""
     why = "libaxl.so is not found: name it in ACCELTRACE_LIBAXL"
@@ -29,8 +23,8 @@ def library():
             axl.axlRangePop.argtypes, axl.axlRangePop.restype = [], None
             return axl, ""
         except OSError as error:
-            if "static TLS" in str(error):
-                why = f"{error}: {HINT}"
+            if os.path.exists(place):
+                why = str(error)
         except AttributeError:
             why = f"{place} has no ranges: it is of another version"
     return None, why
