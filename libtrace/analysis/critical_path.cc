@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 
+#include "libtrace/analysis/graph.h"
 #include "libtrace/analysis/names.h"
 #include "libtrace/analysis/whatif.h"
 
@@ -71,7 +72,7 @@ class Path {
     double last_ns = -1;
     for (uint32_t e = graph_.first_edge[node]; e < graph_.first_edge[node + 1]; ++e) {
       const double ns = graph_.at_ns[graph_.from[e]] + graph_.edge_ns[e];
-      if (ns > last_ns) last_ns = ns, last = e;
+      if (ns > last_ns && graph_.Counts(e, graph_.at_ns)) last_ns = ns, last = e;
     }
     return last;
   }
@@ -175,6 +176,7 @@ class Path {
       if (node == graph_.last) slack_ns[node] = 0;
       for (uint32_t i = graph_.first_next[node]; i < graph_.first_next[node + 1]; ++i) {
         const uint32_t edge = graph_.next[i], to = graph_.to[edge];
+        if (!graph_.Counts(edge, graph_.at_ns)) continue;
         // What is left between this edge's arrival and the moment that the next one began.
         double room_ns = 0;
         if (graph_.kind[to] != Kind::kEnd) {

@@ -13,9 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "libtrace/analysis/graph.h"
+#include "libtrace/model/model.h"
 
 namespace acceltrace::analysis {
+
+struct Graph;
 
 struct PathShare {
   std::string name;   // a cause, an op with its unit, a call, a layer

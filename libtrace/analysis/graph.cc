@@ -48,6 +48,7 @@ Graph GraphBuilder::Finish() {
   std::partial_sum(graph_.first_next.begin(), graph_.first_next.end(), graph_.first_next.begin());
   graph_.from.resize(edges), graph_.to.resize(edges), graph_.edge_ns.resize(edges);
   graph_.tracer_ns.resize(edges), graph_.edge_cause.resize(edges), graph_.hold.resize(edges);
+  graph_.excess_ns.resize(edges);
   graph_.next.resize(edges);
   std::vector<uint32_t> into(graph_.first_edge.begin(), graph_.first_edge.end() - 1);
   for (const Draft& edge : edges_) {
@@ -55,6 +56,7 @@ Graph GraphBuilder::Finish() {
     graph_.from[place] = edge.from, graph_.to[place] = edge.to;
     graph_.edge_ns[place] = edge.ns, graph_.tracer_ns[place] = edge.tracer_ns;
     graph_.edge_cause[place] = edge.cause, graph_.hold[place] = edge.hold;
+    graph_.excess_ns[place] = edge.excess_ns;
     graph_.assumed_orders += edge.hold == Hold::kAssumed;
   }
   std::vector<uint32_t> out(graph_.first_next.begin(), graph_.first_next.end() - 1);
@@ -63,6 +65,7 @@ Graph GraphBuilder::Finish() {
     if (graph_.kind[n] == Graph::Kind::kEnd) continue;  // its demand says how long
     double ready_ns = 0;
     for (uint32_t e = graph_.first_edge[n]; e < graph_.first_edge[n + 1]; ++e) {
+      if (!graph_.Counts(e, graph_.at_ns)) continue;
       ready_ns = std::max(ready_ns, graph_.at_ns[graph_.from[e]] + graph_.edge_ns[e]);
     }
     graph_.cost_ns[n] = static_cast<float>(std::max(0.0, graph_.at_ns[n] - ready_ns));

@@ -8,7 +8,8 @@
 //
 //   host        a point of a thread: a call's begin and end, the driver's submit, doorbell,
 //               return, a wait's begin and end. After the point before it in its thread; the end
-//               of a wait also after the completion that was waited for.
+//               of a wait also after the completion that was waited for, and its wake-up, if
+//               the thread came before that.
 //   fetch       commands of a queue that were on the chip at the same tick. After the doorbells of
 //               their jobs, the fetch before it in its queue, and the command that made room.
 //   start       of a command. After its fetch, the command before it on its unit, and commands of
@@ -55,6 +56,7 @@ enum class Hold : uint8_t {
   kKnown,
   kAssumed,  // nobody knows
   kTurn,     // of queues on a unit: it was as it was
+  kSleeps,   // a waiter and its completion: only if it came to wait before that
 };
 
 struct Graph {
@@ -73,6 +75,9 @@ struct Graph {
   std::vector<uint32_t> first_edge, from, to;
   std::vector<double> edge_ns;
   std::vector<float> tracer_ns;  // of edge_ns: the tracer's own
+  // Of edge_ns on the host: more than its like usually takes, as after an interrupt that was not
+  // for this run. Another run may have as many of them elsewhere, or none.
+  std::vector<float> excess_ns;
   std::vector<Cause> edge_cause;
   std::vector<Hold> hold;
   // The same by the node that they come from: first_next[n] into next, which holds edges.
@@ -92,7 +97,18 @@ struct Graph {
   int64_t begin_ns = 0, end_ns = 0;  // of the run, as in the breakdown
   uint32_t last = kNone;             // the node that ends the run
   uint64_t assumed_orders = 0;
+  // The tracer's work as low and as high as its calibration allows, over what is assumed.
+  double tracer_low = 1, tracer_high = 1;
   size_t size() const { return kind.size(); }
+  // Whether an edge holds its node up when nodes come at these times. Who comes to wait after the
+  // completion goes on at once: what waking takes does not delay it.
+  bool Counts(uint32_t edge, const std::vector<double>& at) const {
+    if (hold[edge] != Hold::kSleeps) return true;
+    for (uint32_t e = first_edge[to[edge]]; e < first_edge[to[edge] + 1]; ++e) {
+      if (hold[e] != Hold::kSleeps) return at[from[edge]] >= at[from[e]];
+    }
+    return true;
+  }
   double RunNs() const { return last == kNone ? 0 : at_ns[last]; }
 };
 

@@ -19,6 +19,9 @@ class GraphBuilder {
   // From kNone: none.
   void Edge(uint32_t from, uint32_t to, double ns = 0, Cause cause = kByOrder, double tracer_ns = 0,
             Hold hold = Hold::kKnown);
+  size_t edges() const { return edges_.size(); }
+  double EdgeNs(size_t edge) const { return edges_[edge].ns; }
+  void SetExcess(size_t edge, double ns) { edges_[edge].excess_ns = static_cast<float>(ns); }
   void SetCause(uint32_t node, Cause cause) { graph_.cause[node] = cause; }
   double At(uint32_t node) const { return graph_.at_ns[node]; }
   // A host time within the run.
@@ -34,6 +37,7 @@ class GraphBuilder {
     float tracer_ns;
     Cause cause;
     Hold hold;
+    float excess_ns = 0;
   };
   Graph graph_;
   std::vector<Draft> edges_;

@@ -2,7 +2,10 @@
 //
 // The host's part of the graph: threads, point by point.
 #include <algorithm>
+#include <array>
 #include <map>
+#include <numeric>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -13,6 +16,11 @@ namespace {
 
 // In the order in which they come when they fall on the same instant.
 enum Kind : uint8_t { kBegin, kSubmit, kDoorbell, kSubmitEnd, kWait, kWake, kEnd };
+
+// What is in a queue.
+struct Depth {
+  uint64_t jobs = 0, commands = 0;
+};
 
 struct Draft {
   int64_t at_ns;
@@ -41,6 +49,8 @@ class HostNodes {
       AddThread(i, end);
       i = end;
     }
+    FindExcess();
+    BoundTracer();
   }
 
  private:
@@ -104,7 +114,8 @@ class HostNodes {
 
   // How long a wake-up and a submission usually take.
   void FindUsual() {
-    std::vector<double> wakes, submits;
+    FindDepths();
+    std::vector<double> wakes, passes, submits;
     for (size_t i = 1; i < drafts_.size(); ++i) {
       const Draft &before = drafts_[i - 1], &draft = drafts_[i];
       if (draft.tid != before.tid) continue;
@@ -112,6 +123,8 @@ class HostNodes {
         const double done_ns = DoneNs(draft.row);
         if (done_ns >= builder_.Since(before.at_ns)) {
           wakes.push_back(builder_.Since(draft.at_ns) - done_ns);
+        } else if (done_ns >= 0) {
+          passes.push_back(static_cast<double>(draft.at_ns - before.at_ns));
         }
       }
       if (draft.kind == kDoorbell && before.kind == kSubmit) {
@@ -119,7 +132,16 @@ class HostNodes {
       }
     }
     usual_wake_ns_ = std::max(0.0, Median(&wakes));
+    usual_pass_ns_ = Median(&passes);
     usual_submit_ns_ = Median(&submits);
+    for (size_t i = 1; i < drafts_.size(); ++i) {
+      const Draft &before = drafts_[i - 1], &draft = drafts_[i];
+      if (draft.tid != before.tid || draft.kind != kDoorbell || before.kind != kSubmit) continue;
+      if (static_cast<double>(draft.at_ns - before.at_ns) > kFullQueue * usual_submit_ns_) continue;
+      const Depth& depth = depth_[draft.row];
+      most_quick_.jobs = std::max(most_quick_.jobs, depth.jobs);
+      most_quick_.commands = std::max(most_quick_.commands, depth.commands);
+    }
   }
 
   // -1: nobody knows.
@@ -132,8 +154,9 @@ class HostNodes {
     uint32_t last = Graph::kNone;
     int64_t last_ns = 0;
     Kind last_kind = kBegin;
-    uint32_t api = model::kNoRow, cpu = 0;
+    uint32_t api = model::kNoRow, last_call = model::kNoRow, cpu = 0;
     bool submitting = false, woken = false;
+    double owed_ns = 0;  // of the tracer's work, more than there was time between two points
   };
 
   // What the thread did before a point.
@@ -157,11 +180,20 @@ class HostNodes {
       const uint32_t node = builder_.Node(Graph::Kind::kHost,
                                           static_cast<uint32_t>(builder_.graph().points.size() - 1),
                                           builder_.Since(draft.at_ns));
+      // An event is stamped at some instant of its work: what is more than the time up to this
+      // point happened after it.
       const auto traced = [&](int64_t from_ns) {
         if (!tracer_.known()) return 0.0;
-        return work.Between(from_ns, draft.at_ns, one_cpu ? WorkSum::kEvery : thread.cpu);
+        const double ns =
+            thread.owed_ns +
+            work.Between(from_ns, draft.at_ns, one_cpu ? WorkSum::kEvery : thread.cpu);
+        const double here_ns = std::min(ns, static_cast<double>(draft.at_ns - from_ns));
+        thread.owed_ns = ns - here_ns;
+        return here_ns;
       };
+      const size_t edges = builder_.edges();
       Link(draft, node, thread, traced);
+      if (builder_.edges() > edges) alike_[LikeOf(draft, thread)].push_back(edges);
       Step(draft, node, &thread);
     }
   }
@@ -178,7 +210,8 @@ class HostNodes {
     } else if (draft.kind == kWake && thread.last_kind == kWait) {
       builder_.Edge(thread.last, node, since_ns, kByUnknown);
     } else if (draft.kind == kDoorbell && thread.last_kind == kSubmit &&
-               since_ns > kFullQueue * usual_submit_ns_ && Room(draft, node, thread)) {
+               since_ns > kFullQueue * usual_submit_ns_ && WasFull(draft.row) &&
+               Room(draft, node, thread, traced)) {
       builder_.Edge(thread.last, node, usual_submit_ns_, kByDriver);
     } else {
       builder_.Edge(thread.last, node, since_ns, CauseOf(thread), traced(thread.last_ns));
@@ -192,35 +225,73 @@ class HostNodes {
     const uint32_t completion = device_.completion[draft.row];
     if (done_ns >= builder_.Since(thread.last_ns) && done_ns <= at_ns) {
       const int64_t from_ns = draft.at_ns - static_cast<int64_t>(at_ns - done_ns);
-      builder_.Edge(completion, node, at_ns - done_ns, kByWake, traced(from_ns));
-      builder_.Edge(thread.last, node, 0, kByWake);
+      builder_.Edge(completion, node, at_ns - done_ns, kByWake, traced(from_ns), Hold::kSleeps);
+      builder_.Edge(thread.last, node, std::min(usual_pass_ns_, at_ns - done_ns), kByWake);
     } else {
       builder_.Edge(thread.last, node, since_ns, kByWake, traced(thread.last_ns));
-      builder_.Edge(completion, node, std::clamp(at_ns - done_ns, 0.0, usual_wake_ns_), kByWake);
+      builder_.Edge(completion, node, usual_wake_ns_, kByWake, 0, Hold::kSleeps);
     }
+  }
+
+  // Jobs and commands that were in the queue when each was submitted, its own included. Jobs of a
+  // queue complete in order.
+  void FindDepths() {
+    const model::Jobs& jobs = model_.jobs;
+    depth_.assign(jobs.size(), {});
+    std::vector<uint32_t> order(jobs.size());
+    std::iota(order.begin(), order.end(), 0);
+    const auto key = [&](uint32_t j) {
+      return std::make_tuple(jobs.device[j], jobs.queue[j], jobs.sequence[j], j);
+    };
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
+    size_t oldest = 0;
+    Depth depth;
+    for (size_t i = 0; i < order.size(); ++i) {
+      const uint32_t job = order[i], before = order[i > 0 ? i - 1 : 0];
+      if (jobs.device[job] != jobs.device[before] || jobs.queue[job] != jobs.queue[before]) {
+        oldest = i, depth = {};
+      }
+      ++depth.jobs, depth.commands += jobs.commands_submitted[job];
+      const double submit_ns = builder_.Since(jobs.submit_ns[job]);
+      for (; oldest < i && DoneNs(order[oldest]) <= submit_ns; ++oldest) {
+        --depth.jobs, depth.commands -= jobs.commands_submitted[order[oldest]];
+      }
+      depth_[job] = depth;
+    }
+  }
+
+  // No queue was ever found as full by a submission that did not wait. Others are slow for other
+  // reasons: an interrupt, or the thread lost its CPU.
+  bool WasFull(uint32_t job) const {
+    const Depth& depth = depth_[job];
+    return depth.jobs > most_quick_.jobs || depth.commands > most_quick_.commands;
   }
 
   // The submission waited until an earlier job of its queue was complete: the last of them that
   // was, before the doorbell.
-  bool Room(const Draft& draft, uint32_t node, const Thread& thread) {
+  template <typename Traced>
+  bool Room(const Draft& draft, uint32_t node, const Thread& thread, const Traced& traced) {
     const model::Jobs& jobs = model_.jobs;
     uint64_t sequence = jobs.sequence[draft.row];
-    for (int i = 0; i < kMaxQueued && sequence > 1; ++i) {
+    for (uint64_t i = 0; i < kMaxQueued && sequence > 1; ++i) {
       const auto before =
           by_sequence_.find(Key(jobs.device[draft.row], jobs.queue[draft.row], --sequence));
       if (before == by_sequence_.end()) return false;
       const double done_ns = DoneNs(before->second);
       if (done_ns < 0 || done_ns > builder_.At(node)) continue;
       if (done_ns <= builder_.Since(thread.last_ns)) return false;
-      builder_.Edge(device_.completion[before->second], node, builder_.At(node) - done_ns, kByWake);
+      const double since_ns = builder_.At(node) - done_ns;
+      builder_.Edge(device_.completion[before->second], node, since_ns, kByWake,
+                    traced(draft.at_ns - static_cast<int64_t>(since_ns)));
       return true;
     }
     return false;
   }
-  static constexpr int kMaxQueued = 4096;
+  static constexpr uint64_t kMaxQueued = 4096;
 
   void Step(const Draft& draft, uint32_t node, Thread* thread) {
     if (draft.kind == kBegin) thread->api = draft.row, thread->woken = false;
+    thread->last_call = draft.kind == kEnd ? draft.row : thread->api;
     if (draft.kind == kEnd) thread->api = model::kNoRow, thread->woken = false;
     if (draft.kind == kSubmit) thread->submitting = true;
     if (draft.kind == kSubmitEnd) thread->submitting = false;
@@ -234,6 +305,51 @@ class HostNodes {
     thread->last_kind = draft.kind;
   }
 
+  // Stretches of the host that do the same: between the same points of the same call, and of the
+  // same stream.
+  using Like = std::array<uint32_t, 6>;
+  Like LikeOf(const Draft& draft, const Thread& thread) const {
+    const bool of_call = draft.kind == kBegin || draft.kind == kEnd;
+    const uint32_t to = of_call ? draft.row : thread.api, from = thread.last_call;
+    const model::ApiCalls& api = model_.api;
+    const auto name = [&](uint32_t call) { return call == model::kNoRow ? 0 : api.name[call]; };
+    const auto stream = [&](uint32_t call) { return call == model::kNoRow ? 0 : api.stream[call]; };
+    return {thread.last_kind, draft.kind, name(from), stream(from), name(to), stream(to)};
+  }
+
+  // Fewer of them tell nothing of what is usual.
+  static constexpr size_t kFewAlike = 4;
+  // Three quarters are not longer than `usual`; what is clearly longer is not usual.
+  static constexpr double kClearly = 1.2;
+  void FindExcess() {
+    std::vector<double> ns;
+    for (const auto& [like, edges] : alike_) {
+      if (edges.size() < kFewAlike) continue;
+      ns.clear();
+      for (const size_t edge : edges) ns.push_back(builder_.EdgeNs(edge));
+      const auto third = ns.begin() + static_cast<ptrdiff_t>(3 * ns.size() / 4);
+      std::nth_element(ns.begin(), third, ns.end());
+      const double usual = *third;
+      for (const size_t edge : edges) {
+        const double more = builder_.EdgeNs(edge) - usual;
+        if (usual + more > kClearly * usual) builder_.SetExcess(edge, more);
+      }
+    }
+  }
+
+  void BoundTracer() {
+    if (!tracer_.known()) return;
+    std::array<double, kNumEstimates> sum{};
+    for (const Estimate estimate : {kLow, kMid, kHigh}) {
+      sum[estimate] = WorkSum(tracer_, WorkSum::kEvery, estimate)
+                          .Between(builder_.graph().begin_ns, builder_.graph().end_ns,
+                                   WorkSum::kEvery);
+    }
+    if (sum[kMid] <= 0) return;
+    builder_.graph().tracer_low = sum[kLow] / sum[kMid];
+    builder_.graph().tracer_high = sum[kHigh] / sum[kMid];
+  }
+
   const model::Model& model_;
   const TracerWork& tracer_;
   DeviceNodes& device_;
@@ -241,7 +357,12 @@ class HostNodes {
   std::unordered_set<uint32_t> threads_, submits_;
   std::map<std::pair<uint64_t, uint64_t>, uint32_t> by_sequence_;
   std::vector<Draft> drafts_;
-  double usual_wake_ns_ = 0, usual_submit_ns_ = 0;
+  std::vector<Depth> depth_;  // by job
+  std::map<Like, std::vector<size_t>> alike_;
+  Depth most_quick_;
+  // How long a wait takes from the completion, if the thread sleeps; if the job was done; how
+  // long a submission takes that finds room.
+  double usual_wake_ns_ = 0, usual_pass_ns_ = 0, usual_submit_ns_ = 0;
 };
 
 }  // namespace

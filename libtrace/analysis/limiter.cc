@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "libtrace/analysis/graph.h"
+#include "libtrace/analysis/whatif.h"
+
 namespace acceltrace::analysis {
 namespace {
 

@@ -12,10 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "libtrace/analysis/resources.h"
 #include "libtrace/analysis/verdict.h"
-#include "libtrace/analysis/whatif.h"
 
 namespace acceltrace::analysis {
+
+struct Graph;
 
 struct ResourceGain {
   Resource resource = kNumResources;

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "libtrace/analysis/graph.h"
+
 namespace acceltrace::analysis {
 
 Counts ComputeCounts(const model::Model& model) {
@@ -64,9 +66,10 @@ Report ComputeReport(const model::Model& model, const std::vector<Law>* laws) {
   report.overhead = ComputeOverhead(model, report.breakdown, changes);
   if (!report.overhead.advice.empty()) report.breakdown.verdict += "; " + report.overhead.advice;
   report.verdict = ComputeVerdict(report);
-  report.limiter = ComputeLimiter(
-      BuildGraph(model, TracerWork(model), report.breakdown.begin_ns, report.breakdown.end_ns),
-      report.breakdown, report.verdict);
+  Graph graph =
+      BuildGraph(model, TracerWork(model), report.breakdown.begin_ns, report.breakdown.end_ns);
+  report.limiter = ComputeLimiter(graph, report.breakdown, report.verdict);
+  report.advice = ComputeAdvice(model, report.verdict, &graph);
   return report;
 }
 

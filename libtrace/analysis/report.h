@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "libtrace/analysis/advice.h"
 #include "libtrace/analysis/breakdown.h"
 #include "libtrace/analysis/calls.h"
 #include "libtrace/analysis/causality.h"
@@ -54,6 +55,7 @@ struct Report {
   Overhead overhead;
   Verdict verdict;
   Limiter limiter;
+  std::vector<Advice> advice;  // by gain
 };
 
 // laws: of the whole trace, where the model is a part of it (model/select.h); else computed.

@@ -7,6 +7,7 @@
 #include <limits>
 #include <queue>
 
+#include "libtrace/analysis/graph.h"
 #include "libtrace/analysis/sharing.h"
 
 namespace acceltrace::analysis {
@@ -82,15 +83,29 @@ class Replayer {
   void Follow(uint32_t edge, double from_ns) {
     if (!Holds(edge)) return;
     const uint32_t to = graph_.to[edge];
-    if (reading_.keep_assumed || graph_.hold[edge] != Hold::kAssumed) {
+    const Hold hold = graph_.hold[edge];
+    const bool later = hold == Hold::kSleeps && !reading_.keep_sleeps;
+    if (!later && (reading_.keep_assumed || hold != Hold::kAssumed)) {
       at_ns_[to] = std::max(at_ns_[to], from_ns + EdgeNs(edge));
     }
-    if (--waits_for_[to] == 0) ready_.push_back(to);
+    if (--waits_for_[to] > 0) return;
+    if (graph_.kind[to] == Graph::Kind::kHost && !reading_.keep_sleeps) Wake(to);
+    ready_.push_back(to);
+  }
+
+  // All that a host point waits for has come: whether it slept until then.
+  void Wake(uint32_t node) {
+    for (uint32_t e = graph_.first_edge[node]; e < graph_.first_edge[node + 1]; ++e) {
+      if (graph_.hold[e] != Hold::kSleeps || !graph_.Counts(e, at_ns_)) continue;
+      at_ns_[node] = std::max(at_ns_[node], at_ns_[graph_.from[e]] + EdgeNs(e));
+    }
   }
 
   double EdgeNs(uint32_t edge) const {
-    double ns = graph_.edge_ns[edge];
-    if (scales_.without_tracer) ns -= graph_.tracer_ns[edge];
+    double ns = graph_.edge_ns[edge] + reading_.more_excess * graph_.excess_ns[edge];
+    if (scales_.without_tracer) {
+      ns = std::max(0.0, ns - reading_.tracer * static_cast<double>(graph_.tracer_ns[edge]));
+    }
     return ns / speed_[graph_.edge_cause[edge]];
   }
 
@@ -234,7 +249,8 @@ const std::vector<Reading>& Readings() {
                                                 {.one_bank = 0},
                                                 {.one_bank = 1},
                                                 {.least_tags = true},
-                                                {.keep_turns = true}};
+                                                {.keep_turns = true},
+                                                {.keep_sleeps = true}};
   return readings;
 }
 
@@ -268,6 +284,18 @@ Prediction Predict(const Graph& graph, const Scales& scales) {
     prediction.hi_ns = std::max(prediction.hi_ns, predicted_ns);
   }
   prediction.valid = true;
+  std::vector<Reading> runs = {{.more_excess = -1}, {.more_excess = 1}};
+  if (scales.without_tracer) {
+    runs.push_back({.tracer = graph.tracer_low});
+    runs.push_back({.tracer = graph.tracer_high});
+  }
+  double less_ns = 0, more_ns = 0;
+  for (const Reading& run : runs) {
+    const double ns =
+        prediction.recorded_ns * Replay(graph, scales, run) / prediction.base_ns - prediction.ns;
+    less_ns = std::min(less_ns, ns), more_ns = std::max(more_ns, ns);
+  }
+  prediction.lo_ns += less_ns, prediction.hi_ns += more_ns;
   // As much as the replay misses the run, and a part of what changes.
   const double change_ns = std::abs(prediction.ns - prediction.recorded_ns);
   const double miss_ns = std::abs(prediction.base_ns - prediction.recorded_ns);

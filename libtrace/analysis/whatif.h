@@ -15,16 +15,20 @@
 //
 // The interval is what the replay gives under the other readings of what the trace does not
 // tell: orders that may not have to be kept, how rows share banks, how many tags there are, whose
-// turn it was.
+// turn it was; what another run would take: without the interruptions of this one, or with as
+// much again; and the calibration of the tracer's cost where that is taken off.
 #ifndef LIBTRACE_ANALYSIS_WHATIF_H_
 #define LIBTRACE_ANALYSIS_WHATIF_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "libtrace/analysis/graph.h"
+#include "libtrace/analysis/resources.h"
 
 namespace acceltrace::analysis {
+
+struct Graph;
 
 // One reading of what the trace leaves open.
 struct Reading {
@@ -33,6 +37,11 @@ struct Reading {
   bool least_tags = false;   // as few tags as the trace allows
   // Queues keep the turns that they took on a unit; else it takes them round robin, as they come.
   bool keep_turns = false;
+  // A waiter is held up by its wake-up even where it comes after the completion.
+  bool keep_sleeps = false;
+  // Graph::excess_ns: 0 as it was, -1 without, 1 as much again.
+  double more_excess = 0;
+  double tracer = 1;  // its work, times this
 };
 
 // All of them, the likeliest first.

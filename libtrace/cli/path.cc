@@ -7,7 +7,9 @@
 
 #include <memory>
 
+#include "libtrace/analysis/graph.h"
 #include "libtrace/analysis/report.h"
+#include "libtrace/analysis/whatif.h"
 #include "libtrace/cli/command.h"
 #include "libtrace/cli/output_file.h"
 #include "libtrace/cli/terminal.h"

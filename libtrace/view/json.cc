@@ -575,6 +575,7 @@ std::string JsonReport(const Report& report) {
                {"counts", CountsJson(report.counts)},
                {"verdict", VerdictJson(report)},
                {"limiter", LimiterJson(report.limiter)},
+               {"advice", AdviceJson(report.advice)},
                {"breakdown", BreakdownJson(report)},
                {"utilisation", UtilisationJson(report)},
                {"latency", LatencyJson(report.latency)},

@@ -8,6 +8,7 @@
 
 #include "libtrace/analysis/critical_path.h"
 #include "libtrace/analysis/limiter.h"
+#include "libtrace/analysis/whatif.h"
 #include "libtrace/view/table.h"
 
 namespace acceltrace::view {

@@ -79,6 +79,28 @@ Json LimiterJson(const analysis::Limiter& limiter) {
           {"gains", gains}};
 }
 
+Json AdviceJson(const std::vector<analysis::Advice>& list) {
+  Json json = Json::array();
+  for (const analysis::Advice& advice : list) {
+    Json row = {{"kind", advice.kind},
+                {"text", advice.text},
+                {"change", advice.change},
+                {"whatif", advice.whatif},
+                {"count", advice.count},
+                {"bytes", advice.bytes},
+                {"ns", Ns(advice.ns)},
+                {"ops", advice.ops},
+                {"calls", advice.calls},
+                {"ranges", advice.ranges}};
+    row["gain"] = Span(advice.gain_ns, advice.lo_ns, advice.hi_ns);
+    row["share"] = Share(advice.share);
+    row["share_lo"] = Share(advice.lo_share);
+    row["share_hi"] = Share(advice.hi_share);
+    json.push_back(std::move(row));
+  }
+  return json;
+}
+
 std::string JsonCriticalPath(const analysis::CriticalPath& path) {
   Json json = {{"schema", "acceltrace.critical-path"}, {"version", kJsonVersion}};
   if (!path.valid) {

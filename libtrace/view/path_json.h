@@ -5,12 +5,15 @@
 #define LIBTRACE_VIEW_PATH_JSON_H_
 
 #include <nlohmann/json.hpp>
+#include <vector>
 
+#include "libtrace/analysis/advice.h"
 #include "libtrace/analysis/limiter.h"
 
 namespace acceltrace::view {
 
 nlohmann::ordered_json LimiterJson(const analysis::Limiter& limiter);
+nlohmann::ordered_json AdviceJson(const std::vector<analysis::Advice>& list);
 
 }  // namespace acceltrace::view
 

@@ -22,6 +22,7 @@ std::string TextVerify(const analysis::Report& report,
 namespace text {
 std::string Heading(const analysis::Report& report, const Style& style);
 std::string Breakdown(const analysis::Report& report, const Style& style);
+std::string ToChange(const analysis::Report& report, const Style& style);
 std::string Help(const analysis::Report& report, const Style& style);
 std::string Utilisation(const analysis::Report& report, const Style& style);
 std::string Latency(const analysis::Report& report, const Style& style);

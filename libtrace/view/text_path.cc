@@ -18,6 +18,7 @@ using analysis::PathShare;
 using Align = Table::Align;
 
 constexpr size_t kMaxRows = 20;
+constexpr size_t kMaxAdvice = 5, kMaxNames = 4;
 
 std::string Ns(double ns) { return FormatNs(std::llround(ns)); }
 std::string Less(double from_ns, double to_ns) {
@@ -121,6 +122,37 @@ std::string Gains(const analysis::Limiter& limiter, const Style& style) {
                FormatShare(gain.hi_share)});
   }
   return out + table.Render(style);
+}
+
+std::string text::ToChange(const analysis::Report& report, const Style& style) {
+  if (report.advice.empty()) return "";
+  std::string out = view::Heading(
+      style, "WHAT TO CHANGE",
+      "and what it would save at most, by the graph of the run without the tracer");
+  size_t number = 0;
+  for (const analysis::Advice& advice : report.advice) {
+    if (++number > kMaxAdvice) break;
+    out += fmt::format("  {}. {} of the run ({} to {}), {}\n", number, FormatShare(advice.share),
+                       FormatShare(advice.lo_share), FormatShare(advice.hi_share),
+                       Ns(advice.gain_ns));
+    std::string where;
+    const auto add = [&where](const char* what, const std::vector<std::string>& names) {
+      if (names.empty()) return;
+      where += fmt::format("{}{} {}", where.empty() ? "" : "; ", what, names[0]);
+      for (size_t i = 1; i < std::min(kMaxNames, names.size()); ++i) where += ", " + names[i];
+      if (names.size() > kMaxNames) where += ", ...";
+    };
+    add("ops", advice.ops), add("in", advice.calls), add("within", advice.ranges);
+    std::string text = advice.text;
+    text[0] = static_cast<char>(std::toupper(text[0]));
+    out += Wrapped(style, Printable(text + (where.empty() ? "" : " (" + where + ")") + ": " +
+                                    advice.change + "."),
+                   5);
+  }
+  if (report.advice.size() > kMaxAdvice) {
+    out += fmt::format("  and {} more, see --json\n", report.advice.size() - kMaxAdvice);
+  }
+  return out;
 }
 
 std::string text::Help(const analysis::Report& report, const Style& style) {

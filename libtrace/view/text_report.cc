@@ -107,6 +107,7 @@ std::string Breakdown(const Report& report, const Style& style) {
     out += Wrapped(style, Printable(caveat.kind + ": " + caveat.text), 4);
   }
   if (breakdown.RunNs() <= 0) return out;
+  out += ToChange(report, style);
   out += view::Heading(
       style, "WHERE THE TIME WENT",
       fmt::format("{} from the first submitting call to the last return; each instant "

@@ -96,6 +96,41 @@ class Case:
         return gains
 
 
+class TwinCase:
+    """A planted slowness: run, recorded, and run again without it."""
+
+    def __init__(self, name, kind):
+        self.ident, self.kind = f"twin-{name}", kind
+        self.command = f"axl-synth --twin {name} --rounds 10"
+        self.region_ns = self.mended_ns = 0
+        self.advice = []
+        self.error = ""
+
+    def plan(self):
+        words = " ".join(f"{name}={value}" for name, value in DEFAULTS.items())
+        for ident, how, more in ((f"{self.ident}-warm", "plain", ""),
+                                 (f"{self.ident}-plain", "plain", ""),
+                                 (self.ident, "record", ""),
+                                 (f"{self.ident}-mended", "plain", " --mended"),
+                                 (f"{self.ident}-healthy", "record", " --mended")):
+            yield f"{ident}|{how}|{words}|{self.command}{more}\n"
+
+    def read(self, folder):
+        self.region_ns = region_of(folder, f"{self.ident}-plain")
+        self.mended_ns = region_of(folder, f"{self.ident}-mended")
+        report = ask("report", f"{folder}/{self.ident}.atrace")
+        if not self.region_ns or not self.mended_ns or "advice" not in report:
+            self.error = report.get("error") or "no figures"
+            return
+        self.advice = report["advice"]
+
+
+def twins():
+    done = subprocess.run([f"{BIN}/axl-synth", "--list-twins"], capture_output=True, text=True,
+                          check=True, env={**os.environ, "LD_LIBRARY_PATH": f"{bench.REPO}/build/lib"})
+    return [TwinCase(*line.split()) for line in done.stdout.splitlines()]
+
+
 def text_of_parts(parts):
     return ",".join(f"{name}:{us:.1f}" for name, us in parts.items())
 
@@ -153,6 +188,9 @@ def region_of(folder, ident):
 
 
 def read_case(folder, case):
+    if isinstance(case, TwinCase):
+        case.read(folder)
+        return
     trace = f"{folder}/{case.ident}.atrace"
     case.region_ns = region_of(folder, f"{case.ident}-plain")
     if not case.region_ns or not os.path.exists(trace):

@@ -6,6 +6,7 @@
 #include "tests/workloads/common/axl_cc.h"
 #include "tests/workloads/common/program.h"
 #include "tests/workloads/synth/synth.h"
+#include "tests/workloads/synth/twins.h"
 
 using namespace acceltrace;             // NOLINT: a program
 using namespace acceltrace::workloads;  // NOLINT
@@ -17,7 +18,8 @@ int main(int argc, char** argv) {
   uint64_t seed = 0;
   std::string without;
   double faster_host = 1;
-  bool list = false;
+  bool list = false, list_twins = false, mended = false;
+  std::string twin_name;
   app.add_option("--parts", parts, "NAME:MICROSECONDS,... of each round");
   CLI::Option* by_seed = app.add_option("--seed", seed, "parts as this number wants them");
   app.add_option("--rounds", options.rounds, "how many")
@@ -30,9 +32,31 @@ int main(int argc, char** argv) {
   app.add_flag("--overlap", options.overlap, "each part on a stream of its own");
   app.add_option("--device", options.device, "number of the accelerator")->capture_default_str();
   app.add_flag("--list", list, "names of parts");
+  app.add_option("--twin", twin_name, "a program with this slowness planted, see --list-twins");
+  app.add_flag("--mended", mended, "... and the same without it");
+  app.add_flag("--list-twins", list_twins, "names of them, and the advice that each should get");
   if (const auto status = ParseArguments(app, argc, argv)) return *status;
   if (list) {
     for (int p = 0; p < kNumParts; ++p) std::printf("%s\n", PartName(static_cast<Part>(p)));
+    return 0;
+  }
+  if (list_twins) {
+    for (const Twin& twin : Twins()) std::printf("%s %s\n", twin.name, twin.advice);
+    return 0;
+  }
+  Region region;
+  if (!twin_name.empty()) {
+    const Twin* twin = FindTwin(twin_name);
+    if (twin == nullptr) {
+      return Fail("axl-synth", Status::Error("no twin '" + twin_name + "', see --list-twins"), 2);
+    }
+    if (const Status status = RunTwin(*twin, mended, options.rounds, options.device, &region);
+        !status.ok()) {
+      return Fail("axl-synth", status);
+    }
+    std::printf("{\"region_ns\":%lld,\"twin\":\"%s\",\"mended\":%s}\n",
+                static_cast<long long>(region.duration_ns()), twin->name,
+                mended ? "true" : "false");
     return 0;
   }
   if (by_seed->count() > 0) RandomParts(seed, &options);
@@ -42,7 +66,6 @@ int main(int argc, char** argv) {
     if (without == PartName(static_cast<Part>(p))) options.us[p] = 0;
   }
   options.us[kHostPart] /= faster_host;
-  Region region;
   if (const Status status = RunSynth(options, &region); !status.ok())
     return Fail("axl-synth", status);
   std::printf("{\"region_ns\":%lld,\"parts\":\"%s\",\"overlap\":%s,\"sync_every\":%u}\n",

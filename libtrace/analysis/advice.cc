@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/analysis/advice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "libtrace/analysis/edit.h"
+#include "libtrace/analysis/names.h"
+#include "libtrace/analysis/whatif.h"
+
+namespace acceltrace::analysis {
+namespace {
+
+struct Kind {
+  const char* kind;
+  const char* what;  // {count}, {each}: bytes of each
+  const char* change;
+  const char* whatif;
+  Edited (Editor::*edit)();
+};
+
+Edited FuseAll(Editor* editor) { return editor->FuseOps({}); }
+
+const Kind kKinds[] = {
+    {"copies", "{count} small copies of {each} each take longer to set up than to move",
+     "gather what is copied, and copy it at once", "--merge-copies", &Editor::MergeCopies},
+    {"waits", "the program waits {count} times for work that it then adds to",
+     "wait once at the end; order work by events, or submit it as a graph", "--async",
+     &Editor::RemoveWaits},
+    {"overlap", "{count} copies of {each} each wait for the computing before them, or it for them",
+     "use two buffers in turn, and a stream of its own for the copies", "--overlap",
+     &Editor::OverlapCopies},
+    {"allocation", "{count} calls create, destroy or map memory during the run",
+     "allocate and register once, before the loop", "--no-allocation", &Editor::RemoveAllocations},
+    {"pageable", "{count} copies of {each} each go through the CPU, since their memory is pageable",
+     "allocate or register the host's memory for the device", "--pinned", &Editor::PinCopies},
+    {"host", "the program does other things between {count} of its calls",
+     "do it while the device works: submit first, or in another thread", "--no-program",
+     &Editor::RemoveProgram},
+    {"batch", "{count} jobs of a command or two are submitted one after the other",
+     "submit them as a batch, or as a graph", "--batch", &Editor::BatchJobs},
+    {"launch", "{count} commands take longer to start than to run",
+     "do more in each: larger tiles, or several in one", "--merge-commands",
+     &Editor::MergeCommands},
+    {"rows", "{count} commands open rows of the memory more than streaming would",
+     "lay data out in the order in which it is read", "--ordered-rows", &Editor::OrderRows},
+    {"fusion", "{count} ops read what the op before them just wrote to memory",
+     "fuse them, or keep what lies between in the scratchpad", "--fuse all", nullptr},
+    {"wake-up", "{count} waits slept, and went on late after their completion",
+     "poll for short waits", "--set host.wake=x100", &Editor::WakeAtOnce},
+};
+
+class Adviser {
+ public:
+  Adviser(const model::Model& model, Graph* graph) : model_(model), graph_(*graph) {
+    without_.without_tracer = true;
+    for (const Reading& reading : Readings()) base_ns_.push_back(Replay(graph_, without_, reading));
+    recorded_ns_ = Replay(graph_, {});
+    SortRanges();
+  }
+  bool valid() const { return recorded_ns_ > 0 && base_ns_[0] > 0; }
+
+  std::vector<Advice> Run() {
+    std::vector<Advice> all;
+    Editor editor(model_, &graph_);
+    for (const Kind& kind : kKinds) {
+      const Edited edited = kind.edit == nullptr ? FuseAll(&editor) : (editor.*kind.edit)();
+      if (edited.count > 0) {
+        Advice advice = About(kind, edited);
+        if (Gain(without_, &advice)) all.push_back(std::move(advice));
+      }
+      editor.Undo();
+    }
+    SlowLinks(&all);
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Advice& a, const Advice& b) { return a.gain_ns > b.gain_ns; });
+    return all;
+  }
+
+ private:
+  // Of the graph as it is now. False: too little to be told.
+  bool Gain(const Scales& scales, Advice* advice) const {
+    const double run_ns = graph_.RunNs() * base_ns_[0] / recorded_ns_;
+    for (size_t i = 0; i < Readings().size(); ++i) {
+      if (base_ns_[i] <= 0) continue;
+      const double ns = Replay(graph_, scales, Readings()[i]);
+      if (ns < 0) return false;
+      const double share = 1 - ns / base_ns_[i];
+      if (i == 0) {
+        if (share < Advice::kLeast) return false;
+        advice->share = advice->lo_share = advice->hi_share = share;
+      }
+      advice->lo_share = std::min(advice->lo_share, share);
+      advice->hi_share = std::max(advice->hi_share, share);
+    }
+    // As in whatif.h: a part of the change, and what the replay misses.
+    const double wider = 0.1 * advice->share + std::abs(recorded_ns_ / graph_.RunNs() - 1);
+    advice->lo_share = std::max(0.0, advice->lo_share - wider);
+    advice->hi_share = std::min(1.0, advice->hi_share + wider);
+    advice->gain_ns = advice->share * run_ns;
+    advice->lo_ns = advice->lo_share * run_ns, advice->hi_ns = advice->hi_share * run_ns;
+    return true;
+  }
+
+  static std::string Bytes(double bytes) {
+    static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB"};
+    size_t unit = 0;
+    while (bytes >= 1024 && unit + 1 < std::size(kUnits)) bytes /= 1024, ++unit;
+    return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.2f} {}", bytes, kUnits[unit]);
+  }
+
+  Advice About(const Kind& kind, const Edited& edited) const {
+    Advice advice;
+    advice.kind = kind.kind;
+    advice.count = edited.count, advice.bytes = edited.bytes, advice.ns = edited.ns;
+    const double each = static_cast<double>(edited.bytes) / static_cast<double>(edited.count);
+    advice.text = fmt::format(fmt::runtime(kind.what), fmt::arg("count", edited.count),
+                              fmt::arg("each", Bytes(each)));
+    advice.change = kind.change, advice.whatif = kind.whatif;
+    std::map<std::string, uint64_t> ops, calls, ranges;
+    for (const uint32_t row : edited.rows) Count(model_.OpName(row), &ops);
+    for (const uint32_t call : edited.calls) Call(call, &calls, &ranges);
+    if (edited.calls.empty()) {
+      for (const uint32_t row : edited.rows) {
+        const uint32_t job = model_.commands.job_row[row];
+        if (job != model::kNoRow && model_.jobs.api_row[job] != model::kNoRow) {
+          Call(model_.jobs.api_row[job], &calls, &ranges);
+        }
+      }
+    }
+    advice.ops = edited.ops_fused.empty() ? Most(ops) : edited.ops_fused;
+    if (advice.ops.size() > Advice::kMaxNames) advice.ops.resize(Advice::kMaxNames);
+    advice.calls = Most(calls), advice.ranges = Most(ranges);
+    return advice;
+  }
+
+  static void Count(const std::string& name, std::map<std::string, uint64_t>* names) {
+    if (!name.empty() && (names->size() < kMaxNamedRows || names->contains(name))) ++(*names)[name];
+  }
+  void Call(uint32_t call, std::map<std::string, uint64_t>* calls,
+            std::map<std::string, uint64_t>* ranges) const {
+    Count(model_.strings.Get(model_.api.name[call]), calls);
+    const uint32_t range = RangeOf(call);
+    if (range != model::kNoRow) Count(model_.strings.Get(model_.ranges.name[range]), ranges);
+  }
+  static std::vector<std::string> Most(const std::map<std::string, uint64_t>& names) {
+    std::vector<std::pair<uint64_t, std::string>> sorted;
+    for (const auto& [name, count] : names) sorted.emplace_back(count, name);
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::vector<std::string> most;
+    for (size_t i = 0; i < std::min(sorted.size(), Advice::kMaxNames); ++i) {
+      most.push_back(std::move(sorted[i].second));
+    }
+    return most;
+  }
+
+  void SortRanges() {
+    for (uint32_t r = 0; r < model_.ranges.size(); ++r) {
+      if (!model_.ranges.mark[r]) ranges_.push_back(r);
+    }
+    std::sort(ranges_.begin(), ranges_.end(), [this](uint32_t a, uint32_t b) {
+      return RangeKey(a) < RangeKey(b);
+    });
+  }
+  std::pair<uint32_t, int64_t> RangeKey(uint32_t r) const {
+    return {model_.ranges.tid[r], model_.ranges.begin_ns[r]};
+  }
+  // The innermost that a call began in; only so many that began before it are looked at.
+  static constexpr int kLookBack = 64;
+  uint32_t RangeOf(uint32_t call) const {
+    const std::pair<uint32_t, int64_t> at{model_.api.tid[call], model_.api.begin_ns[call]};
+    auto range = std::upper_bound(ranges_.begin(), ranges_.end(), at,
+                                  [this](const auto& a, uint32_t r) { return a < RangeKey(r); });
+    for (int i = 0; i < kLookBack && range != ranges_.begin(); ++i) {
+      --range;
+      if (model_.ranges.tid[*range] != at.first) break;
+      if (model_.ranges.open[*range] || model_.ranges.end_ns[*range] >= at.second) return *range;
+    }
+    return model::kNoRow;
+  }
+
+  // A link that is slower than both ends could.
+  void SlowLinks(std::vector<Advice>* all) const {
+    if (model_.devices.size() != 1) return;
+    const proto::Pci& pci = model_.devices[0].about.pci();
+    static constexpr double kGts[] = {0, 2, 4, 7.88, 15.75, 31.5, 59};
+    const auto rate = [&](uint32_t speed, uint32_t width) {
+      return kGts[std::min<uint32_t>(speed, 6)] * width;
+    };
+    const double now = rate(pci.link_speed(), pci.link_width());
+    const double most = rate(pci.link_speed_max(), pci.link_width_max());
+    if (now <= 0 || most <= 1.01 * now) return;
+    Advice advice;
+    advice.kind = "link";
+    advice.count = 1;
+    advice.text = fmt::format("the link runs at gen {} x{}, and could at gen {} x{}",
+                              pci.link_speed(), pci.link_width(), pci.link_speed_max(),
+                              pci.link_width_max());
+    advice.change = "look for the slot, cable or power setting that holds it down";
+    advice.whatif = fmt::format("--set pcie.bandwidth=x{:.3g}", most / now);
+    Scales scales = Scales::Faster(kPcieBandwidth, most / now);
+    scales.without_tracer = true;
+    if (Gain(scales, &advice)) all->push_back(std::move(advice));
+  }
+
+  const model::Model& model_;
+  Graph& graph_;
+  Scales without_;
+  std::vector<double> base_ns_;
+  double recorded_ns_ = 0;
+  std::vector<uint32_t> ranges_;  // by thread and begin
+};
+
+}  // namespace
+
+std::vector<Advice> ComputeAdvice(const model::Model& model, const Verdict& verdict,
+                                  Graph* graph) {
+  if (verdict.withheld() || graph->demands.empty() || graph->RunNs() <= 0) return {};
+  Adviser adviser(model, graph);
+  return adviser.valid() ? adviser.Run() : std::vector<Advice>();
+}
+
+}  // namespace acceltrace::analysis

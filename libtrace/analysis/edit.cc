@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/analysis/edit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+namespace acceltrace::analysis {
+namespace {
+
+// An edge of that cost holds nothing up.
+constexpr double kNothing = -1e18;
+// Copying by the CPU is not faster than so many bytes a ns, and a call that is so many times as
+// long as others that submit did something else as well.
+constexpr double kMostBytesPerNs = 100, kLongCall = 3;
+
+bool OfHost(Cause cause) { return cause == kBySubmitCall || cause == kByDriver; }
+
+}  // namespace
+
+Editor::Editor(const model::Model& model, Graph* graph)
+    : model_(model),
+      graph_(*graph),
+      submits_(model.api.size()),
+      allocates_(model.api.size()),
+      edges_of_call_(model.api.size()) {
+  for (const uint32_t call : model.jobs.api_row) {
+    if (call != model::kNoRow) submits_[call] = 1;
+  }
+  for (uint32_t e = 0; e < graph_.to.size(); ++e) {
+    const uint32_t call = CallOf(graph_.to[e]);
+    if (call != model::kNoRow && CallOf(graph_.from[e]) == call) edges_of_call_[call].push_back(e);
+  }
+  const model::ApiCalls& api = model.api;
+  std::vector<uint32_t> calls(api.size());
+  std::iota(calls.begin(), calls.end(), 0);
+  const auto key = [&](uint32_t call) { return std::pair(api.tid[call], api.begin_ns[call]); };
+  std::sort(calls.begin(), calls.end(), [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
+  const model::HostEvents& host = model.host;
+  for (size_t i = 0; i < host.size(); ++i) {
+    const auto kind = static_cast<proto::HostBatch::Kind>(host.kind[i]);
+    if (kind != proto::HostBatch::KIND_BUFFER && kind != proto::HostBatch::KIND_DMA_MAP &&
+        kind != proto::HostBatch::KIND_DMA_UNMAP) {
+      continue;
+    }
+    const std::pair<uint32_t, int64_t> at{host.tid[i], host.time_ns[i]};
+    auto call = std::upper_bound(calls.begin(), calls.end(), at,
+                                 [&](const auto& a, uint32_t b) { return a < key(b); });
+    if (call == calls.begin()) continue;
+    --call;
+    if (api.tid[*call] == at.first && api.end_ns[*call] >= at.second) allocates_[*call] = 1;
+  }
+}
+
+uint32_t Editor::CallOf(uint32_t node) const {
+  return graph_.kind[node] == Graph::Kind::kHost ? graph_.points[graph_.row[node]].api_row
+                                                 : model::kNoRow;
+}
+
+bool Editor::IsCopy(uint32_t command) const {
+  return graph_.demands[command].to_device || graph_.demands[command].from_device;
+}
+
+bool Editor::Waits(uint32_t edge) const { return graph_.hold[edge] == Hold::kSleeps; }
+
+void Editor::SetEdge(uint32_t edge, double ns) {
+  old_edges_.emplace_back(edge, graph_.edge_ns[edge]);
+  graph_.edge_ns[edge] = ns;
+}
+void Editor::DropEdge(uint32_t edge) { SetEdge(edge, kNothing); }
+
+void Editor::SetDemand(uint32_t command, const Demand& demand) {
+  old_demands_.emplace_back(command, graph_.demands[command]);
+  graph_.demands[command] = demand;
+}
+
+void Editor::SetCost(uint32_t node, double ns) {
+  old_costs_.emplace_back(node, graph_.cost_ns[node]);
+  graph_.cost_ns[node] = static_cast<float>(ns);
+}
+
+void Editor::Undo() {
+  // The oldest value is the last one to be put back.
+  for (auto old = old_edges_.rbegin(); old != old_edges_.rend(); ++old) {
+    graph_.edge_ns[old->first] = old->second;
+  }
+  for (auto old = old_demands_.rbegin(); old != old_demands_.rend(); ++old) {
+    graph_.demands[old->first] = old->second;
+  }
+  for (auto old = old_costs_.rbegin(); old != old_costs_.rend(); ++old) {
+    graph_.cost_ns[old->first] = old->second;
+  }
+  old_edges_.clear(), old_demands_.clear(), old_costs_.clear();
+}
+
+void Editor::DropCall(uint32_t call) {
+  for (const uint32_t edge : edges_of_call_[call]) SetEdge(edge, 0);
+  for (const uint32_t edge : edges_of_call_[call]) {
+    const uint32_t node = graph_.to[edge];
+    for (uint32_t e = graph_.first_edge[node]; e < graph_.first_edge[node + 1]; ++e) {
+      if (Waits(e)) DropEdge(e);
+    }
+  }
+}
+
+// Its work is done by another one.
+void Editor::DropJob(uint32_t job) {
+  const model::Jobs& jobs = model_.jobs;
+  if (jobs.api_row[job] != model::kNoRow) DropCall(jobs.api_row[job]);
+  const uint32_t wait = jobs.wait_api_row[job];
+  if (wait != model::kNoRow && !submits_[wait]) DropCall(wait);
+  const uint32_t first = jobs.first_command[job];
+  for (uint32_t c = first; c < first + jobs.num_commands[job]; ++c) {
+    const uint32_t start = graph_.start_of[c];
+    if (start == Graph::kNone) continue;
+    for (uint32_t e = graph_.first_edge[start]; e < graph_.first_edge[start + 1]; ++e) {
+      if (graph_.kind[graph_.from[e]] == Graph::Kind::kFetch) SetCost(graph_.from[e], 0);
+    }
+    for (uint32_t i = graph_.first_next[start + 1]; i < graph_.first_next[start + 2]; ++i) {
+      const uint32_t to = graph_.to[graph_.next[i]];
+      if (graph_.kind[to] == Graph::Kind::kCompletion && graph_.row[to] == job) SetCost(to, 0);
+    }
+  }
+}
+
+void Editor::MergeInto(uint32_t first, uint32_t command) {
+  Demand sum = graph_.demands[first];
+  const Demand& more = graph_.demands[command];
+  sum.own += more.own, sum.throttled += more.throttled;
+  sum.link += more.link, sum.link_reads += more.link_reads;
+  sum.tag_latency += more.tag_latency, sum.tag_wire += more.tag_wire;
+  sum.memory += more.memory, sum.rows += more.rows, sum.scratch += more.scratch;
+  SetDemand(first, sum);
+  Demand none;
+  none.unit = more.unit, none.queue = more.queue;
+  none.to_device = more.to_device, none.from_device = more.from_device;
+  SetDemand(command, none);
+}
+
+std::vector<uint32_t> Editor::InQueueOrder() const {
+  const model::Commands& commands = model_.commands;
+  std::vector<uint32_t> order;
+  for (uint32_t c = 0; c < commands.size(); ++c) {
+    if (graph_.start_of[c] != Graph::kNone) order.push_back(c);
+  }
+  const auto key = [&](uint32_t c) {
+    const uint32_t job = commands.job_row[c];
+    return std::make_tuple(commands.device[c], commands.queue[c],
+                           job == model::kNoRow ? UINT64_MAX : model_.jobs.sequence[job],
+                           commands.index[c]);
+  };
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
+  return order;
+}
+
+Edited Editor::MergeCopies() {
+  Edited edited;
+  const model::Commands& commands = model_.commands;
+  uint32_t first = model::kNoRow;
+  uint64_t bytes = 0;
+  for (const uint32_t c : InQueueOrder()) {
+    const Demand& demand = graph_.demands[c];
+    const uint32_t job = commands.job_row[c];
+    const bool alone = job != model::kNoRow && model_.jobs.num_commands[job] == 1;
+    double around = static_cast<double>(demand.dispatch) + demand.link_latency +
+                    demand.memory_latency;
+    if (alone && model_.jobs.api_row[job] != model::kNoRow) {
+      for (const uint32_t e : edges_of_call_[model_.jobs.api_row[job]]) {
+        if (!Waits(e)) around += graph_.edge_ns[e];
+      }
+    }
+    const double stream = std::max({demand.link, demand.tag_latency + demand.tag_wire,
+                                    demand.memory, demand.own});
+    const bool small = IsCopy(c) && around > stream;
+    const bool follows = first != model::kNoRow && small &&
+                         commands.device[first] == commands.device[c] &&
+                         commands.queue[first] == commands.queue[c] &&
+                         commands.unit[first] == commands.unit[c] &&
+                         bytes + commands.bytes[c] <= kMergedBytes;
+    if (!follows) {
+      first = small ? c : model::kNoRow;
+      bytes = commands.bytes[c];
+      continue;
+    }
+    bytes += commands.bytes[c];
+    if (edited.rows.empty() || edited.rows.back() != first) {
+      // With the first of a group, which is no more than before but named.
+      if (bytes == commands.bytes[first] + commands.bytes[c]) {
+        edited.rows.push_back(first);
+        ++edited.count, edited.bytes += commands.bytes[first];
+      }
+    }
+    ++edited.count, edited.bytes += commands.bytes[c];
+    edited.ns += around + stream;
+    edited.rows.push_back(c);
+    if (alone && model_.jobs.api_row[job] != model::kNoRow) {
+      edited.calls.push_back(model_.jobs.api_row[job]);
+    }
+    MergeInto(first, c);
+    if (alone) DropJob(job);
+  }
+  return edited;
+}
+
+Edited Editor::RemoveWaits() {
+  Edited edited;
+  std::map<uint32_t, double> last_submit_ns;
+  const model::Jobs& jobs = model_.jobs;
+  for (size_t j = 0; j < jobs.size(); ++j) {
+    double& last = last_submit_ns[jobs.tid[j]];
+    last = std::max(last, static_cast<double>(jobs.submit_ns[j] - graph_.begin_ns));
+  }
+  for (uint32_t e = 0; e < graph_.to.size(); ++e) {
+    if (!Waits(e)) continue;
+    const uint32_t node = graph_.to[e], call = CallOf(node);
+    const auto last = last_submit_ns.find(graph_.points[graph_.row[node]].tid);
+    if (last == last_submit_ns.end() || graph_.at_ns[node] >= last->second) continue;
+    ++edited.count;
+    if (call != model::kNoRow) {
+      edited.calls.push_back(call);
+      edited.ns += static_cast<double>(model_.api.end_ns[call] - model_.api.begin_ns[call]);
+    }
+    DropEdge(e);
+    if (call != model::kNoRow && !submits_[call]) DropCall(call);
+  }
+  return edited;
+}
+
+Edited Editor::OverlapCopies() {
+  Edited edited;
+  const model::Commands& commands = model_.commands;
+  std::vector<uint8_t> counted(commands.size());
+  for (uint32_t e = 0; e < graph_.to.size(); ++e) {
+    const uint32_t from = graph_.from[e], to = graph_.to[e];
+    if (graph_.kind[from] != Graph::Kind::kEnd || graph_.kind[to] != Graph::Kind::kStart) continue;
+    const uint32_t before = graph_.row[from], after = graph_.row[to];
+    const Demand &a = graph_.demands[before], &b = graph_.demands[after];
+    const bool of_one_unit = commands.unit[before] == commands.unit[after];
+    if (of_one_unit || !((!IsCopy(before) && b.to_device) || (a.from_device && !b.from_device))) {
+      continue;
+    }
+    DropEdge(e);
+    const uint32_t copy = IsCopy(after) ? after : before;
+    if (counted[copy]) continue;
+    counted[copy] = 1;
+    ++edited.count, edited.bytes += commands.bytes[copy];
+    edited.ns += graph_.at_ns[graph_.start_of[copy] + 1] - graph_.at_ns[graph_.start_of[copy]];
+    edited.rows.push_back(copy);
+  }
+  return edited;
+}
+
+Edited Editor::RemoveAllocations() {
+  Edited edited;
+  for (uint32_t call = 0; call < model_.api.size(); ++call) {
+    if (!allocates_[call] || submits_[call] || edges_of_call_[call].empty()) continue;
+    ++edited.count, edited.bytes += model_.api.bytes[call];
+    for (const uint32_t e : edges_of_call_[call]) edited.ns += graph_.edge_ns[e];
+    edited.calls.push_back(call);
+    DropCall(call);
+  }
+  return edited;
+}
+
+Edited Editor::PinCopies() {
+  Edited edited;
+  const model::Jobs& jobs = model_.jobs;
+  std::vector<uint64_t> copied(model_.api.size());
+  for (size_t j = 0; j < jobs.size(); ++j) {
+    if (jobs.api_row[j] != model::kNoRow) copied[jobs.api_row[j]] += jobs.copy_bytes[j];
+  }
+  std::vector<double> usual;
+  for (uint32_t call = 0; call < model_.api.size(); ++call) {
+    if (!submits_[call] || (copied[call] > 0 && model_.api.bytes[call] > 0)) continue;
+    double ns = 0;
+    for (const uint32_t e : edges_of_call_[call]) {
+      if (graph_.edge_cause[e] == kBySubmitCall) ns += graph_.edge_ns[e];
+    }
+    if (ns > 0) usual.push_back(ns);
+  }
+  double usual_ns = 0;
+  if (!usual.empty()) {
+    std::nth_element(usual.begin(), usual.begin() + static_cast<ptrdiff_t>(usual.size() / 2),
+                     usual.end());
+    usual_ns = usual[usual.size() / 2];
+  }
+  for (uint32_t call = 0; call < model_.api.size(); ++call) {
+    const auto bytes = static_cast<double>(model_.api.bytes[call]);
+    if (!submits_[call] || copied[call] == 0 || bytes <= 0) continue;
+    bool any = false;
+    for (const uint32_t e : edges_of_call_[call]) {
+      const Cause cause = graph_.edge_cause[e];
+      if ((cause != kBySubmitCall && cause != kByWake) || Waits(e)) continue;
+      const double more = graph_.edge_ns[e] - usual_ns;
+      if (graph_.edge_ns[e] < kLongCall * usual_ns || more < bytes / kMostBytesPerNs) continue;
+      SetEdge(e, usual_ns);
+      edited.ns += more;
+      any = true;
+    }
+    if (!any) continue;
+    ++edited.count, edited.bytes += model_.api.bytes[call];
+    edited.calls.push_back(call);
+  }
+  return edited;
+}
+
+Edited Editor::RemoveProgram() {
+  Edited edited;
+  for (uint32_t e = 0; e < graph_.to.size(); ++e) {
+    if (graph_.edge_cause[e] != kByProgram || graph_.edge_ns[e] <= 0) continue;
+    ++edited.count, edited.ns += graph_.edge_ns[e];
+    const uint32_t call = CallOf(graph_.from[e]);
+    if (call != model::kNoRow) edited.calls.push_back(call);
+    SetEdge(e, 0);
+  }
+  return edited;
+}
+
+Edited Editor::BatchJobs() {
+  Edited edited;
+  const model::Jobs& jobs = model_.jobs;
+  std::vector<uint32_t> order;
+  for (uint32_t j = 0; j < jobs.size(); ++j) {
+    if (jobs.on_host[j] && jobs.api_row[j] != model::kNoRow) order.push_back(j);
+  }
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return std::pair(jobs.tid[a], jobs.submit_ns[a]) < std::pair(jobs.tid[b], jobs.submit_ns[b]);
+  });
+  // Times at which a thread waited.
+  std::map<uint32_t, std::vector<double>> waits;
+  for (uint32_t e = 0; e < graph_.to.size(); ++e) {
+    const uint32_t node = graph_.to[e];
+    if (Waits(e)) waits[graph_.points[graph_.row[node]].tid].push_back(graph_.at_ns[node]);
+  }
+  for (auto& [tid, times] : waits) std::sort(times.begin(), times.end());
+  for (size_t i = 1; i < order.size(); ++i) {
+    const uint32_t before = order[i - 1], job = order[i];
+    if (jobs.tid[job] != jobs.tid[before] || jobs.queue[job] != jobs.queue[before] ||
+        jobs.device[job] != jobs.device[before] || jobs.api_row[job] == jobs.api_row[before] ||
+        model_.api.stream[jobs.api_row[job]] != model_.api.stream[jobs.api_row[before]]) {
+      continue;
+    }
+    if (jobs.commands_submitted[job] > 2) continue;  // many commands are a batch already
+    const std::vector<double>& times = waits[jobs.tid[job]];
+    const auto begin = static_cast<double>(jobs.submit_ns[before] - graph_.begin_ns);
+    const auto end = static_cast<double>(jobs.submit_ns[job] - graph_.begin_ns);
+    const auto wait = std::lower_bound(times.begin(), times.end(), begin);
+    if (wait != times.end() && *wait < end) continue;
+    ++edited.count, edited.bytes += jobs.copy_bytes[job];
+    edited.calls.push_back(jobs.api_row[job]);
+    for (const uint32_t e : edges_of_call_[jobs.api_row[job]]) {
+      if (OfHost(graph_.edge_cause[e])) edited.ns += graph_.edge_ns[e];
+    }
+    const uint32_t first = jobs.first_command[job];
+    for (uint32_t c = first; c < first + jobs.num_commands[job]; ++c) edited.rows.push_back(c);
+    DropJob(job);
+  }
+  return edited;
+}
+
+Edited Editor::MergeCommands() {
+  Edited edited;
+  const model::Commands& commands = model_.commands;
+  uint32_t first = model::kNoRow;
+  for (const uint32_t c : InQueueOrder()) {
+    const Demand& demand = graph_.demands[c];
+    const double around = static_cast<double>(demand.dispatch) + demand.memory_latency;
+    const double stream = std::max({demand.own + demand.throttled, demand.memory, demand.rows,
+                                    demand.scratch});
+    const bool small = !IsCopy(c) && around > stream;
+    const bool follows =
+        first != model::kNoRow && small && commands.device[first] == commands.device[c] &&
+        commands.queue[first] == commands.queue[c] && commands.unit[first] == commands.unit[c] &&
+        commands.op[first] == commands.op[c] && commands.opcode[first] == commands.opcode[c];
+    if (!follows) {
+      first = small ? c : model::kNoRow;
+      continue;
+    }
+    ++edited.count, edited.bytes += commands.bytes[c];
+    edited.ns += around + stream;
+    edited.rows.push_back(c);
+    MergeInto(first, c);
+  }
+  return edited;
+}
+
+Edited Editor::OrderRows() {
+  Edited edited;
+  for (uint32_t c = 0; c < graph_.demands.size(); ++c) {
+    if (graph_.demands[c].rows <= 0) continue;
+    Demand demand = graph_.demands[c];
+    ++edited.count, edited.bytes += model_.commands.memory_bytes[c];
+    edited.ns += demand.rows;
+    edited.rows.push_back(c);
+    demand.rows = 0;
+    SetDemand(c, demand);
+  }
+  return edited;
+}
+
+Edited Editor::FuseOps(const std::vector<std::pair<std::string, std::string>>& pairs,
+                       double element_bytes) {
+  Edited edited;
+  const model::Commands& commands = model_.commands;
+  std::map<std::string, uint64_t> fused;
+  uint32_t before = model::kNoRow;
+  for (const uint32_t c : InQueueOrder()) {
+    const uint32_t a = before;
+    before = c;
+    if (a == model::kNoRow || commands.device[a] != commands.device[c] ||
+        commands.queue[a] != commands.queue[c] || IsCopy(a) || IsCopy(c)) {
+      continue;
+    }
+    const double elements = static_cast<double>(commands.work[c]);
+    const auto moved_a = static_cast<double>(commands.memory_bytes[a]);
+    const auto moved_c = static_cast<double>(commands.memory_bytes[c]);
+    const double between = elements * element_bytes;
+    const bool through_memory = commands.unit[a] == commands.unit[c] &&
+                                commands.work[a] == commands.work[c] && between > 0 &&
+                                moved_a >= 2 * between && moved_c >= 2 * between;
+    const std::string &op_a = model_.OpName(a), &op_c = model_.OpName(c);
+    bool wanted = pairs.empty() && through_memory;
+    for (const auto& pair : pairs) wanted |= op_a == pair.first && op_c == pair.second;
+    if (!wanted) continue;
+    Demand first = graph_.demands[a], second = graph_.demands[c];
+    if (through_memory) {
+      // One write and one read of each element.
+      first.memory -= static_cast<float>(first.memory * between / moved_a);
+      second.memory -= static_cast<float>(second.memory * between / moved_c);
+      edited.bytes += static_cast<uint64_t>(2 * between);
+    }
+    second.dispatch = 0, second.memory_latency = 0;
+    ++edited.count;
+    edited.ns += graph_.at_ns[graph_.start_of[c] + 1] - graph_.at_ns[graph_.start_of[c]];
+    edited.rows.push_back(a), edited.rows.push_back(c);
+    SetDemand(a, first), SetDemand(c, second);
+    if (fused.size() < 64) ++fused[op_a + " > " + op_c];
+  }
+  for (const auto& [name, count] : fused) edited.ops_fused.push_back(name);
+  return edited;
+}
+
+Edited Editor::WakeAtOnce() {
+  Edited edited;
+  for (uint32_t e = 0; e < graph_.to.size(); ++e) {
+    if (!Waits(e) || graph_.edge_ns[e] <= 0) continue;
+    const uint32_t node = graph_.to[e], call = CallOf(node);
+    if (graph_.at_ns[graph_.from[e]] + graph_.edge_ns[e] > graph_.at_ns[node] + 1) continue;
+    ++edited.count, edited.ns += graph_.edge_ns[e];
+    if (call != model::kNoRow) edited.calls.push_back(call);
+    SetEdge(e, 0);
+  }
+  return edited;
+}
+
+}  // namespace acceltrace::analysis

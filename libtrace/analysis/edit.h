@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What if the program were written differently? Layer: libtrace/analysis.
+//
+// An edit changes the dependency graph in place, as a change of the program would: copies become
+// one, waits go away, calls are not made. It is undone when the editor goes. What the replay of
+// the edited graph saves is what such a change brings at most: the trace does not tell whether
+// the program's results allow it.
+#ifndef LIBTRACE_ANALYSIS_EDIT_H_
+#define LIBTRACE_ANALYSIS_EDIT_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "libtrace/analysis/graph.h"
+
+namespace acceltrace::analysis {
+
+// What an edit changed.
+struct Edited {
+  uint64_t count = 0;  // of what the edit is named for: copies, waits, calls, commands
+  uint64_t bytes = 0;
+  double ns = 0;                       // recorded time of them; they may have run side by side
+  std::vector<uint32_t> rows;          // commands
+  std::vector<uint32_t> calls;         // API calls
+  std::vector<std::string> ops_fused;  // pairs, "a > b"
+};
+
+class Editor {
+ public:
+  Editor(const model::Model& model, Graph* graph);
+  ~Editor() { Undo(); }
+  Editor(const Editor&) = delete;
+  Editor& operator=(const Editor&) = delete;
+
+  // Copies of one direction that follow each other in a queue become one, of at most
+  // kMergedBytes. The calls that only submitted or awaited the others are not made.
+  Edited MergeCopies();
+  static constexpr uint64_t kMergedBytes = 4 << 20;
+  // No thread waits for a job but at its end.
+  Edited RemoveWaits();
+  // Copies do not wait for the computing before them, nor computing for copies out.
+  Edited OverlapCopies();
+  // Calls that create or destroy buffers or map memory are not made.
+  Edited RemoveAllocations();
+  // Host memory that a copy needs is reached by the device itself: its call takes no longer than
+  // others that submit.
+  Edited PinCopies();
+  // The program does nothing between its calls.
+  Edited RemoveProgram();
+  // Jobs that a thread submits one after the other become one.
+  Edited BatchJobs();
+  // Commands of one op that follow each other on a unit become one.
+  Edited MergeCommands();
+  // Memory is accessed in order: no rows are opened beyond what streaming takes.
+  Edited OrderRows();
+  // An op takes what the one before it made without memory in between. Pairs by name, as
+  // OpName(); none: all that are found. elements_bytes: of one element.
+  Edited FuseOps(const std::vector<std::pair<std::string, std::string>>& pairs,
+                 double element_bytes = 4);
+  // Waiters poll.
+  Edited WakeAtOnce();
+  void Undo();
+
+ private:
+  void SetEdge(uint32_t edge, double ns);
+  void DropEdge(uint32_t edge);
+  void SetDemand(uint32_t command, const Demand& demand);
+  void SetCost(uint32_t node, double ns);
+  void DropCall(uint32_t call);
+  void DropJob(uint32_t job);
+  void MergeInto(uint32_t first, uint32_t command);
+  uint32_t CallOf(uint32_t node) const;
+  bool Submits(uint32_t call) const { return submits_[call]; }
+  bool IsCopy(uint32_t command) const;
+  bool Waits(uint32_t edge) const;
+  std::vector<uint32_t> InQueueOrder() const;
+
+  const model::Model& model_;
+  Graph& graph_;
+  std::vector<uint8_t> submits_, allocates_;  // by call
+  std::vector<std::vector<uint32_t>> edges_of_call_;
+  std::vector<std::pair<uint32_t, double>> old_edges_;
+  std::vector<std::pair<uint32_t, Demand>> old_demands_;
+  std::vector<std::pair<uint32_t, float>> old_costs_;
+};
+
+}  // namespace acceltrace::analysis
+
+#endif  // LIBTRACE_ANALYSIS_EDIT_H_
