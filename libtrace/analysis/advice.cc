@@ -22,8 +22,6 @@ struct Kind {
   Edited (Editor::*edit)();
 };
 
-Edited FuseAll(Editor* editor) { return editor->FuseOps({}); }
-
 const Kind kKinds[] = {
     {"copies", "{count} small copies of {each} each take longer to set up than to move",
      "gather what is copied, and copy it at once", "--merge-copies", &Editor::MergeCopies},
@@ -48,9 +46,9 @@ const Kind kKinds[] = {
     {"rows", "{count} commands open rows of the memory more than streaming would",
      "lay data out in the order in which it is read", "--ordered-rows", &Editor::OrderRows},
     {"fusion", "{count} ops read what the op before them just wrote to memory",
-     "fuse them, or keep what lies between in the scratchpad", "--fuse all", nullptr},
+     "fuse them, or keep what lies between in the scratchpad", "--fuse-all", &Editor::FuseAll},
     {"wake-up", "{count} waits slept, and went on late after their completion",
-     "poll for short waits", "--set host.wake=x100", &Editor::WakeAtOnce},
+     "poll for short waits", "--poll", &Editor::WakeAtOnce},
 };
 
 class Adviser {
@@ -67,7 +65,7 @@ class Adviser {
     std::vector<Advice> all;
     Editor editor(model_, &graph_);
     for (const Kind& kind : kKinds) {
-      const Edited edited = kind.edit == nullptr ? FuseAll(&editor) : (editor.*kind.edit)();
+      const Edited edited = (editor.*kind.edit)();
       if (edited.count > 0) {
         Advice advice = About(kind, edited);
         if (Gain(without_, &advice)) all.push_back(std::move(advice));
@@ -109,7 +107,8 @@ class Adviser {
     static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB"};
     size_t unit = 0;
     while (bytes >= 1024 && unit + 1 < std::size(kUnits)) bytes /= 1024, ++unit;
-    return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.2f} {}", bytes, kUnits[unit]);
+    return unit == 0 ? fmt::format("{:.0f} B", bytes)
+                     : fmt::format("{:.2f} {}", bytes, kUnits[unit]);
   }
 
   Advice About(const Kind& kind, const Edited& edited) const {
@@ -162,9 +161,8 @@ class Adviser {
     for (uint32_t r = 0; r < model_.ranges.size(); ++r) {
       if (!model_.ranges.mark[r]) ranges_.push_back(r);
     }
-    std::sort(ranges_.begin(), ranges_.end(), [this](uint32_t a, uint32_t b) {
-      return RangeKey(a) < RangeKey(b);
-    });
+    std::sort(ranges_.begin(), ranges_.end(),
+              [this](uint32_t a, uint32_t b) { return RangeKey(a) < RangeKey(b); });
   }
   std::pair<uint32_t, int64_t> RangeKey(uint32_t r) const {
     return {model_.ranges.tid[r], model_.ranges.begin_ns[r]};
@@ -197,9 +195,9 @@ class Adviser {
     Advice advice;
     advice.kind = "link";
     advice.count = 1;
-    advice.text = fmt::format("the link runs at gen {} x{}, and could at gen {} x{}",
-                              pci.link_speed(), pci.link_width(), pci.link_speed_max(),
-                              pci.link_width_max());
+    advice.text =
+        fmt::format("the link runs at gen {} x{}, and could at gen {} x{}", pci.link_speed(),
+                    pci.link_width(), pci.link_speed_max(), pci.link_width_max());
     advice.change = "look for the slot, cable or power setting that holds it down";
     advice.whatif = fmt::format("--set pcie.bandwidth=x{:.3g}", most / now);
     Scales scales = Scales::Faster(kPcieBandwidth, most / now);
@@ -217,8 +215,26 @@ class Adviser {
 
 }  // namespace
 
-std::vector<Advice> ComputeAdvice(const model::Model& model, const Verdict& verdict,
-                                  Graph* graph) {
+std::span<const EditOption> EditOptions() {
+  static constexpr EditOption kOptions[] = {
+      {"--merge-copies", "small copies that follow each other are one", &Editor::MergeCopies},
+      {"--async", "nobody waits for work but at the end", &Editor::RemoveWaits},
+      {"--overlap", "copies and computing wait for each other's data only", &Editor::OverlapCopies},
+      {"--no-allocation", "no memory is created, destroyed or mapped", &Editor::RemoveAllocations},
+      {"--pinned", "copies need no CPU", &Editor::PinCopies},
+      {"--no-program", "the program does nothing between its calls", &Editor::RemoveProgram},
+      {"--batch", "jobs that are submitted one after the other are one", &Editor::BatchJobs},
+      {"--merge-commands", "small commands of one op that follow each other are one",
+       &Editor::MergeCommands},
+      {"--ordered-rows", "no rows are opened beyond what streaming takes", &Editor::OrderRows},
+      {"--fuse-all", "ops that read what the op before them wrote do so without the memory",
+       &Editor::FuseAll},
+      {"--poll", "waits go on at their completion", &Editor::WakeAtOnce},
+  };
+  return kOptions;
+}
+
+std::vector<Advice> ComputeAdvice(const model::Model& model, const Verdict& verdict, Graph* graph) {
   if (verdict.withheld() || graph->demands.empty() || graph->RunNs() <= 0) return {};
   Adviser adviser(model, graph);
   return adviser.valid() ? adviser.Run() : std::vector<Advice>();

@@ -10,6 +10,7 @@
 #define LIBTRACE_ANALYSIS_ADVICE_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@
 namespace acceltrace::analysis {
 
 struct Graph;
+struct Edited;
+class Editor;
 
 struct Advice {
   static constexpr double kLeast = 0.02;  // of the run
@@ -29,14 +32,22 @@ struct Advice {
   std::string whatif;  // options of `acceltrace whatif` that predict the same; may be empty
   std::vector<std::string> ops, calls, ranges;  // the most frequent, at most kMaxNames of each
   uint64_t count = 0, bytes = 0;
-  double ns = 0;                               // recorded time of them
-  double gain_ns = 0, lo_ns = 0, hi_ns = 0;    // the run would be shorter by
+  double ns = 0;                                 // recorded time of them
+  double gain_ns = 0, lo_ns = 0, hi_ns = 0;      // the run would be shorter by
   double share = 0, lo_share = 0, hi_share = 0;  // ... of the run
 };
 
 // By gain, the largest first. The graph is edited meanwhile, and as it was afterwards. None where
 // the verdict is withheld.
 std::vector<Advice> ComputeAdvice(const model::Model& model, const Verdict& verdict, Graph* graph);
+
+// The edits by the options that `acceltrace whatif` has for them.
+struct EditOption {
+  const char* option;
+  const char* text;
+  Edited (Editor::*edit)();
+};
+std::span<const EditOption> EditOptions();
 
 }  // namespace acceltrace::analysis
 

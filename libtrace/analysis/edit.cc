@@ -14,7 +14,7 @@ namespace {
 constexpr double kNothing = -1e18;
 // Copying by the CPU is not faster than so many bytes a ns, and a call that is so many times as
 // long as others that submit did something else as well.
-constexpr double kMostBytesPerNs = 100, kLongCall = 3;
+constexpr double kMostBytesPerNs = 100, kLongCall = 3, kPageBytes = 4096;
 
 bool OfHost(Cause cause) { return cause == kBySubmitCall || cause == kByDriver; }
 
@@ -25,12 +25,14 @@ Editor::Editor(const model::Model& model, Graph* graph)
       graph_(*graph),
       submits_(model.api.size()),
       allocates_(model.api.size()),
+      waits_(model.api.size()),
       edges_of_call_(model.api.size()) {
   for (const uint32_t call : model.jobs.api_row) {
     if (call != model::kNoRow) submits_[call] = 1;
   }
   for (uint32_t e = 0; e < graph_.to.size(); ++e) {
     const uint32_t call = CallOf(graph_.to[e]);
+    if (call != model::kNoRow && Waits(e)) waits_[call] = 1;
     if (call != model::kNoRow && CallOf(graph_.from[e]) == call) edges_of_call_[call].push_back(e);
   }
   const model::ApiCalls& api = model.api;
@@ -115,13 +117,22 @@ void Editor::DropJob(uint32_t job) {
   for (uint32_t c = first; c < first + jobs.num_commands[job]; ++c) {
     const uint32_t start = graph_.start_of[c];
     if (start == Graph::kNone) continue;
-    for (uint32_t e = graph_.first_edge[start]; e < graph_.first_edge[start + 1]; ++e) {
-      if (graph_.kind[graph_.from[e]] == Graph::Kind::kFetch) SetCost(graph_.from[e], 0);
-    }
+    DropFetch(c);
     for (uint32_t i = graph_.first_next[start + 1]; i < graph_.first_next[start + 2]; ++i) {
       const uint32_t to = graph_.to[graph_.next[i]];
       if (graph_.kind[to] == Graph::Kind::kCompletion && graph_.row[to] == job) SetCost(to, 0);
     }
+  }
+}
+
+void Editor::DropFetch(uint32_t command) {
+  const uint32_t start = graph_.start_of[command];
+  if (start == Graph::kNone) return;
+  for (uint32_t e = graph_.first_edge[start]; e < graph_.first_edge[start + 1]; ++e) {
+    // One that brings another one as well has to be made.
+    const uint32_t fetch = graph_.from[e];
+    if (graph_.kind[fetch] == Graph::Kind::kFetch && graph_.row[fetch] == command)
+      SetCost(fetch, 0);
   }
 }
 
@@ -164,21 +175,20 @@ Edited Editor::MergeCopies() {
     const Demand& demand = graph_.demands[c];
     const uint32_t job = commands.job_row[c];
     const bool alone = job != model::kNoRow && model_.jobs.num_commands[job] == 1;
-    double around = static_cast<double>(demand.dispatch) + demand.link_latency +
-                    demand.memory_latency;
+    double around =
+        static_cast<double>(demand.dispatch) + demand.link_latency + demand.memory_latency;
     if (alone && model_.jobs.api_row[job] != model::kNoRow) {
       for (const uint32_t e : edges_of_call_[model_.jobs.api_row[job]]) {
         if (!Waits(e)) around += graph_.edge_ns[e];
       }
     }
-    const double stream = std::max({demand.link, demand.tag_latency + demand.tag_wire,
-                                    demand.memory, demand.own});
+    const double stream =
+        std::max({demand.link, demand.tag_latency + demand.tag_wire, demand.memory, demand.own});
     const bool small = IsCopy(c) && around > stream;
-    const bool follows = first != model::kNoRow && small &&
-                         commands.device[first] == commands.device[c] &&
-                         commands.queue[first] == commands.queue[c] &&
-                         commands.unit[first] == commands.unit[c] &&
-                         bytes + commands.bytes[c] <= kMergedBytes;
+    const bool follows =
+        first != model::kNoRow && small && commands.device[first] == commands.device[c] &&
+        commands.queue[first] == commands.queue[c] && commands.unit[first] == commands.unit[c] &&
+        bytes + commands.bytes[c] <= kMergedBytes;
     if (!follows) {
       first = small ? c : model::kNoRow;
       bytes = commands.bytes[c];
@@ -260,8 +270,20 @@ Edited Editor::RemoveAllocations() {
     for (const uint32_t e : edges_of_call_[call]) edited.ns += graph_.edge_ns[e];
     edited.calls.push_back(call);
     DropCall(call);
+    // Who destroys or unmaps memory has to wait for what uses it.
+    const uint32_t before = CallBefore(call);
+    if (before != model::kNoRow && waits_[before] && !submits_[before]) DropCall(before);
   }
   return edited;
+}
+
+uint32_t Editor::CallBefore(uint32_t call) const {
+  const uint32_t first = graph_.from[edges_of_call_[call].front()];
+  for (uint32_t e = graph_.first_edge[first]; e < graph_.first_edge[first + 1]; ++e) {
+    const uint32_t before = CallOf(graph_.from[e]);
+    if (before != model::kNoRow && before != call) return before;
+  }
+  return model::kNoRow;
 }
 
 Edited Editor::PinCopies() {
@@ -288,7 +310,7 @@ Edited Editor::PinCopies() {
   }
   for (uint32_t call = 0; call < model_.api.size(); ++call) {
     const auto bytes = static_cast<double>(model_.api.bytes[call]);
-    if (!submits_[call] || copied[call] == 0 || bytes <= 0) continue;
+    if (!submits_[call] || copied[call] == 0 || bytes < kPageBytes) continue;
     bool any = false;
     for (const uint32_t e : edges_of_call_[call]) {
       const Cause cause = graph_.edge_cause[e];
@@ -355,7 +377,18 @@ Edited Editor::BatchJobs() {
     }
     const uint32_t first = jobs.first_command[job];
     for (uint32_t c = first; c < first + jobs.num_commands[job]; ++c) edited.rows.push_back(c);
+    // It is still to be made; what the driver and the device do for a job of its own is not.
+    const auto& edges = edges_of_call_[jobs.api_row[job]];
+    std::vector<uint32_t> kept;
+    for (const uint32_t e : edges) {
+      if (graph_.edge_cause[e] == kBySubmitCall) kept.push_back(e);
+    }
+    const auto earliest = std::min_element(kept.begin(), kept.end(), [&](uint32_t x, uint32_t y) {
+      return graph_.at_ns[graph_.to[x]] < graph_.at_ns[graph_.to[y]];
+    });
+    const double encode_ns = earliest == kept.end() ? 0 : graph_.edge_ns[*earliest];
     DropJob(job);
+    if (earliest != kept.end()) SetEdge(*earliest, encode_ns);
   }
   return edited;
 }
@@ -363,15 +396,16 @@ Edited Editor::BatchJobs() {
 Edited Editor::MergeCommands() {
   Edited edited;
   const model::Commands& commands = model_.commands;
+  std::map<uint32_t, uint64_t> merged;  // by job
   uint32_t first = model::kNoRow;
   for (const uint32_t c : InQueueOrder()) {
     const Demand& demand = graph_.demands[c];
     const double around = static_cast<double>(demand.dispatch) + demand.memory_latency;
-    const double stream = std::max({demand.own + demand.throttled, demand.memory, demand.rows,
-                                    demand.scratch});
+    const double stream =
+        std::max({demand.own + demand.throttled, demand.memory, demand.rows, demand.scratch});
     const bool small = !IsCopy(c) && around > stream;
     const bool follows =
-        first != model::kNoRow && small && commands.device[first] == commands.device[c] &&
+        first != model::kNoRow && small && commands.job_row[first] == commands.job_row[c] &&
         commands.queue[first] == commands.queue[c] && commands.unit[first] == commands.unit[c] &&
         commands.op[first] == commands.op[c] && commands.opcode[first] == commands.opcode[c];
     if (!follows) {
@@ -382,6 +416,17 @@ Edited Editor::MergeCommands() {
     edited.ns += around + stream;
     edited.rows.push_back(c);
     MergeInto(first, c);
+    DropFetch(c);
+    if (commands.job_row[c] != model::kNoRow) ++merged[commands.job_row[c]];
+  }
+  // What a submission takes grows with its commands.
+  for (const auto& [job, count] : merged) {
+    const uint32_t call = model_.jobs.api_row[job];
+    if (call == model::kNoRow || model_.jobs.num_commands[job] == 0) continue;
+    const double left = 1 - static_cast<double>(count) / model_.jobs.num_commands[job];
+    for (const uint32_t e : edges_of_call_[call]) {
+      if (OfHost(graph_.edge_cause[e])) SetEdge(e, graph_.edge_ns[e] * std::max(0.0, left));
+    }
   }
   return edited;
 }
@@ -405,7 +450,7 @@ Edited Editor::FuseOps(const std::vector<std::pair<std::string, std::string>>& p
   Edited edited;
   const model::Commands& commands = model_.commands;
   std::map<std::string, uint64_t> fused;
-  uint32_t before = model::kNoRow;
+  uint32_t before = model::kNoRow, taken = model::kNoRow;
   for (const uint32_t c : InQueueOrder()) {
     const uint32_t a = before;
     before = c;
@@ -421,7 +466,8 @@ Edited Editor::FuseOps(const std::vector<std::pair<std::string, std::string>>& p
                                 commands.work[a] == commands.work[c] && between > 0 &&
                                 moved_a >= 2 * between && moved_c >= 2 * between;
     const std::string &op_a = model_.OpName(a), &op_c = model_.OpName(c);
-    bool wanted = pairs.empty() && through_memory;
+    // Whether the one reads what the other wrote is not told: ops of different names may.
+    bool wanted = pairs.empty() && through_memory && op_a != op_c && a != taken;
     for (const auto& pair : pairs) wanted |= op_a == pair.first && op_c == pair.second;
     if (!wanted) continue;
     Demand first = graph_.demands[a], second = graph_.demands[c];
@@ -436,6 +482,7 @@ Edited Editor::FuseOps(const std::vector<std::pair<std::string, std::string>>& p
     edited.ns += graph_.at_ns[graph_.start_of[c] + 1] - graph_.at_ns[graph_.start_of[c]];
     edited.rows.push_back(a), edited.rows.push_back(c);
     SetDemand(a, first), SetDemand(c, second);
+    taken = c;
     if (fused.size() < 64) ++fused[op_a + " > " + op_c];
   }
   for (const auto& [name, count] : fused) edited.ops_fused.push_back(name);

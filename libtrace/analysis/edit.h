@@ -53,7 +53,7 @@ class Editor {
   Edited RemoveProgram();
   // Jobs that a thread submits one after the other become one.
   Edited BatchJobs();
-  // Commands of one op that follow each other on a unit become one.
+  // Commands of one op that follow each other in a job become one.
   Edited MergeCommands();
   // Memory is accessed in order: no rows are opened beyond what streaming takes.
   Edited OrderRows();
@@ -61,6 +61,7 @@ class Editor {
   // OpName(); none: all that are found. elements_bytes: of one element.
   Edited FuseOps(const std::vector<std::pair<std::string, std::string>>& pairs,
                  double element_bytes = 4);
+  Edited FuseAll() { return FuseOps({}); }
   // Waiters poll.
   Edited WakeAtOnce();
   void Undo();
@@ -72,6 +73,8 @@ class Editor {
   void SetCost(uint32_t node, double ns);
   void DropCall(uint32_t call);
   void DropJob(uint32_t job);
+  void DropFetch(uint32_t command);
+  uint32_t CallBefore(uint32_t call) const;
   void MergeInto(uint32_t first, uint32_t command);
   uint32_t CallOf(uint32_t node) const;
   bool Submits(uint32_t call) const { return submits_[call]; }
@@ -81,7 +84,7 @@ class Editor {
 
   const model::Model& model_;
   Graph& graph_;
-  std::vector<uint8_t> submits_, allocates_;  // by call
+  std::vector<uint8_t> submits_, allocates_, waits_;  // by call
   std::vector<std::vector<uint32_t>> edges_of_call_;
   std::vector<std::pair<uint32_t, double>> old_edges_;
   std::vector<std::pair<uint32_t, Demand>> old_demands_;

@@ -184,9 +184,8 @@ class HostNodes {
       // point happened after it.
       const auto traced = [&](int64_t from_ns) {
         if (!tracer_.known()) return 0.0;
-        const double ns =
-            thread.owed_ns +
-            work.Between(from_ns, draft.at_ns, one_cpu ? WorkSum::kEvery : thread.cpu);
+        const double ns = thread.owed_ns + work.Between(from_ns, draft.at_ns,
+                                                        one_cpu ? WorkSum::kEvery : thread.cpu);
         const double here_ns = std::min(ns, static_cast<double>(draft.at_ns - from_ns));
         thread.owed_ns = ns - here_ns;
         return here_ns;
@@ -341,9 +340,9 @@ class HostNodes {
     if (!tracer_.known()) return;
     std::array<double, kNumEstimates> sum{};
     for (const Estimate estimate : {kLow, kMid, kHigh}) {
-      sum[estimate] = WorkSum(tracer_, WorkSum::kEvery, estimate)
-                          .Between(builder_.graph().begin_ns, builder_.graph().end_ns,
-                                   WorkSum::kEvery);
+      sum[estimate] =
+          WorkSum(tracer_, WorkSum::kEvery, estimate)
+              .Between(builder_.graph().begin_ns, builder_.graph().end_ns, WorkSum::kEvery);
     }
     if (sum[kMid] <= 0) return;
     builder_.graph().tracer_low = sum[kLow] / sum[kMid];

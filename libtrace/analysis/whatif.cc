@@ -103,7 +103,8 @@ class Replayer {
 
   double EdgeNs(uint32_t edge) const {
     double ns = graph_.edge_ns[edge] + reading_.more_excess * graph_.excess_ns[edge];
-    if (scales_.without_tracer) {
+    // Below zero: an edge that an edit took away.
+    if (scales_.without_tracer && ns > 0) {
       ns = std::max(0.0, ns - reading_.tracer * static_cast<double>(graph_.tracer_ns[edge]));
     }
     return ns / speed_[graph_.edge_cause[edge]];
@@ -264,11 +265,19 @@ double Replay(const Graph& graph, const Scales& scales, const Reading& reading,
   return end_ns;
 }
 
-Prediction Predict(const Graph& graph, const Scales& scales) {
+std::vector<double> ReplayAsItWas(const Graph& graph) {
+  std::vector<double> ns;
+  for (const Reading& reading : Readings()) ns.push_back(Replay(graph, {}, reading));
+  return ns;
+}
+
+Prediction Predict(const Graph& graph, const Scales& scales, const std::vector<double>& as_it_was) {
   Prediction prediction;
   prediction.recorded_ns = graph.RunNs();
+  const std::vector<double> bases_ns = as_it_was.empty() ? ReplayAsItWas(graph) : as_it_was;
   for (const Reading& reading : Readings()) {
-    const double base_ns = Replay(graph, {}, reading), ns = Replay(graph, scales, reading);
+    const double base_ns = bases_ns[static_cast<size_t>(&reading - Readings().data())];
+    const double ns = Replay(graph, scales, reading);
     const bool likeliest = &reading == &Readings().front();
     if (likeliest) prediction.base_ns = base_ns;
     if (likeliest && base_ns <= 0) {

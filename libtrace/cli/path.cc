@@ -7,6 +7,8 @@
 
 #include <memory>
 
+#include "libtrace/analysis/advice.h"
+#include "libtrace/analysis/edit.h"
 #include "libtrace/analysis/graph.h"
 #include "libtrace/analysis/report.h"
 #include "libtrace/analysis/whatif.h"
@@ -20,7 +22,8 @@ namespace {
 struct Options {
   std::string file;
   bool json = false, without_tracer = false;
-  std::vector<std::string> sets;
+  std::vector<std::string> sets, fused;
+  std::vector<bool> edits = std::vector<bool>(analysis::EditOptions().size());
 };
 
 // What both need of a trace.
@@ -65,6 +68,10 @@ int RunCriticalPath(const Options& options) {
       verdict, path.error);
 }
 
+void AddChange(const std::string& change, std::string* all) {
+  *all += (all->empty() ? "" : ", ") + change;
+}
+
 int RunWhatIf(const Options& options) {
   analysis::Scales scales;
   scales.without_tracer = options.without_tracer;
@@ -73,15 +80,37 @@ int RunWhatIf(const Options& options) {
   for (const std::string& set : options.sets) {
     const std::string wrong = analysis::ParseScale(set, &scales);
     if (!wrong.empty()) return Fail(kMisuse, wrong + "; see acceltrace whatif --help");
-    whatif.change += (whatif.change.empty() ? "" : ", ") + set;
+    AddChange(set, &whatif.change);
   }
-  const auto loaded = LoadGraph(options.file);
+  for (size_t i = 0; i < options.edits.size(); ++i) {
+    if (options.edits[i]) AddChange(analysis::EditOptions()[i].option, &whatif.change);
+  }
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const std::string& pair : options.fused) {
+    const size_t comma = pair.find(',');
+    if (comma == std::string::npos || comma == 0 || comma + 1 == pair.size()) {
+      return Fail(kMisuse, "--fuse " + pair + ": want OP,OP; see acceltrace whatif --help");
+    }
+    pairs.emplace_back(pair.substr(0, comma), pair.substr(comma + 1));
+    AddChange("--fuse " + pair, &whatif.change);
+  }
+  auto loaded = LoadGraph(options.file);
   if (!loaded.ok()) return Fail(kFailed, loaded.message());
   const analysis::Verdict& verdict = loaded->report.verdict;
+  analysis::Graph& graph = loaded->graph;
   if (verdict.withheld()) {
     whatif.refused = analysis::CaveatsText(verdict.caveats);
   } else {
-    whatif.prediction = analysis::Predict(loaded->graph, scales);
+    const std::vector<double> as_it_was = ReplayAsItWas(graph);
+    analysis::Editor editor(*loaded->model, &graph);
+    for (size_t i = 0; i < options.edits.size(); ++i) {
+      if (options.edits[i]) (editor.*analysis::EditOptions()[i].edit)();
+    }
+    if (!pairs.empty() && editor.FuseOps(pairs).count == 0) {
+      return Fail(kFailed,
+                  options.file + ": no op follows the other; see acceltrace critical-path");
+    }
+    whatif.prediction = analysis::Predict(graph, scales, as_it_was);
     if (!whatif.prediction.valid) whatif.refused = whatif.prediction.error;
     if (whatif.change.empty()) {
       whatif.limiter = loaded->report.limiter;
@@ -126,6 +155,16 @@ void AddWhatIf(CLI::App* app, Run* run) {
       ->expected(1)
       ->take_all();
   verb->add_flag("--without-tracer", options->without_tracer, "... and if nobody had recorded it");
+  // What a change of the program could bring at most.
+  for (size_t i = 0; i < options->edits.size(); ++i) {
+    const analysis::EditOption& edit = analysis::EditOptions()[i];
+    verb->add_flag_callback(
+        edit.option, [options, i] { options->edits[i] = true; }, edit.text);
+  }
+  verb->add_option("--fuse", options->fused, "the second op follows the first without the memory")
+      ->type_name("OP,OP")
+      ->expected(1)
+      ->take_all();
 }
 
 }  // namespace acceltrace::cli

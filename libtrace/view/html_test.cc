@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "libtrace/analysis/critical_path.h"
+#include "libtrace/analysis/graph.h"
 #include "libtrace/analysis/report.h"
 #include "libtrace/analysis/tracer_work.h"
 #include "libtrace/view/page_columns.h"

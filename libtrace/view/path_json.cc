@@ -82,15 +82,9 @@ Json LimiterJson(const analysis::Limiter& limiter) {
 Json AdviceJson(const std::vector<analysis::Advice>& list) {
   Json json = Json::array();
   for (const analysis::Advice& advice : list) {
-    Json row = {{"kind", advice.kind},
-                {"text", advice.text},
-                {"change", advice.change},
-                {"whatif", advice.whatif},
-                {"count", advice.count},
-                {"bytes", advice.bytes},
-                {"ns", Ns(advice.ns)},
-                {"ops", advice.ops},
-                {"calls", advice.calls},
+    Json row = {{"kind", advice.kind},     {"text", advice.text},   {"change", advice.change},
+                {"whatif", advice.whatif}, {"count", advice.count}, {"bytes", advice.bytes},
+                {"ns", Ns(advice.ns)},     {"ops", advice.ops},     {"calls", advice.calls},
                 {"ranges", advice.ranges}};
     row["gain"] = Span(advice.gain_ns, advice.lo_ns, advice.hi_ns);
     row["share"] = Share(advice.share);

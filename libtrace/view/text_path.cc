@@ -126,15 +126,15 @@ std::string Gains(const analysis::Limiter& limiter, const Style& style) {
 
 std::string text::ToChange(const analysis::Report& report, const Style& style) {
   if (report.advice.empty()) return "";
-  std::string out = view::Heading(
-      style, "WHAT TO CHANGE",
-      "and what it would save at most, by the graph of the run without the tracer");
+  std::string out =
+      view::Heading(style, "WHAT TO CHANGE",
+                    "and what it would save at most, by the graph of the run without the tracer");
   size_t number = 0;
   for (const analysis::Advice& advice : report.advice) {
     if (++number > kMaxAdvice) break;
-    out += fmt::format("  {}. {} of the run ({} to {}), {}\n", number, FormatShare(advice.share),
-                       FormatShare(advice.lo_share), FormatShare(advice.hi_share),
-                       Ns(advice.gain_ns));
+    out +=
+        fmt::format("  {}. {} of the run ({} to {}), {}\n", number, FormatShare(advice.share),
+                    FormatShare(advice.lo_share), FormatShare(advice.hi_share), Ns(advice.gain_ns));
     std::string where;
     const auto add = [&where](const char* what, const std::vector<std::string>& names) {
       if (names.empty()) return;
@@ -145,9 +145,10 @@ std::string text::ToChange(const analysis::Report& report, const Style& style) {
     add("ops", advice.ops), add("in", advice.calls), add("within", advice.ranges);
     std::string text = advice.text;
     text[0] = static_cast<char>(std::toupper(text[0]));
-    out += Wrapped(style, Printable(text + (where.empty() ? "" : " (" + where + ")") + ": " +
-                                    advice.change + "."),
-                   5);
+    out += Wrapped(
+        style,
+        Printable(text + (where.empty() ? "" : " (" + where + ")") + ": " + advice.change + "."),
+        5);
   }
   if (report.advice.size() > kMaxAdvice) {
     out += fmt::format("  and {} more, see --json\n", report.advice.size() - kMaxAdvice);

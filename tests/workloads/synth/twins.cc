@@ -99,7 +99,7 @@ Status WaitEach(TwinRun* run, uint32_t) {
 }
 
 Status BlockingCopy(TwinRun* run, uint32_t) {
-  for (uint32_t i = 0; i < 4; ++i) STATUS_TRY(run->Compute());
+  STATUS_TRY(run->Compute());
   if (run->mended) {
     AXL_TRY(axlMemcpyAsync(run->pinned, run->copied, 1024, axlMemcpyDeviceToHost, run->stream()));
   } else {
@@ -147,13 +147,12 @@ Status Register(TwinRun* run, uint32_t) {
 
 Status PrepareOverlap(TwinRun* run) {
   std::vector<axlNode> after;
-  after.push_back(run->graph.Copy("copy_in", run->copied, run->pinned, kLargeBytes,
-                                  axlMemcpyHostToDevice, {}));
+  after.push_back(
+      run->graph.Copy("copy_in", run->copied, run->pinned, kLargeBytes, axlMemcpyHostToDevice, {}));
   if (run->mended) after.clear();  // what is copied is for the next round
   for (int i = 0; i < 3; ++i) {
-    after = {run->graph.Matmul("matmul",
-                               Square(run->square[0], run->square[1], run->square[2], kSide),
-                               after)};
+    after = {run->graph.Matmul(
+        "matmul", Square(run->square[0], run->square[1], run->square[2], kSide), after)};
   }
   return run->graph.status();
 }
