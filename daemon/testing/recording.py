@@ -39,6 +39,7 @@ def summary(path):
     """What a trace holds; None if it is not one."""
     done = subprocess.run([SUMMARY, path], capture_output=True, text=True, timeout=TIMEOUT_S,
                           check=False)
+    assert done.returncode in (0, 1), done
     return json.loads(done.stdout) if done.returncode == 0 else None
 
 

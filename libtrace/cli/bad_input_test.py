@@ -83,7 +83,7 @@ def report_with_a_word(name, *texts):
 
 @case
 def unknown_verbs_options_and_words():
-    refused(2, "one of record, report", "dance")
+    refused(2, "one of record, start, stop, snapshot, status, report", "dance")
     refused(2, "subcommand")
     for verb in VERBS:
         refused(2, f"unknown option --nonsense; see acceltrace {verb} --help", verb, "--nonsense")

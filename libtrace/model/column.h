@@ -93,6 +93,7 @@ class Column {
   class Place {
    public:
     Place(Column* column, size_t row) : column_(column), row_(row) {}
+    Place(const Place&) = default;
     operator T() const { return column_->At(row_); }
     const Place& operator=(T value) const { return column_->Set(row_, value), *this; }
     const Place& operator=(const Place& other) const { return *this = static_cast<T>(other); }
