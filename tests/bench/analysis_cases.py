@@ -126,8 +126,9 @@ class TwinCase:
 
 
 def twins():
+    environment = {**os.environ, "LD_LIBRARY_PATH": f"{bench.REPO}/build/lib"}
     done = subprocess.run([f"{BIN}/axl-synth", "--list-twins"], capture_output=True, text=True,
-                          check=True, env={**os.environ, "LD_LIBRARY_PATH": f"{bench.REPO}/build/lib"})
+                          check=True, env=environment)
     return [TwinCase(*line.split()) for line in done.stdout.splitlines()]
 
 
