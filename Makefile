@@ -110,7 +110,8 @@ OBJS += $(patsubst %.cc,$(BUILD)/obj/fuzz/%.o,$(2))
 endef
 
 FUZZ_LINK := -fsanitize=fuzzer,address,undefined
-FUZZ_FLAGS := -std=c++20 -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+FUZZ_OPT ?= -O1 -g
+FUZZ_FLAGS := -std=c++20 $(FUZZ_OPT) -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 $(BUILD)/obj/fuzz/gen/%.pb.o: $(BUILD)/gen/%.pb.cc
 	$(call say,FUZZCXX,$<)$(call compile,$(CLANGXX) $(CPPFLAGS) $(FUZZ_FLAGS) -w)
 $(BUILD)/obj/fuzz/%.o: %.cc | $(PROTO_H)

@@ -219,6 +219,7 @@ Edited Editor::RemoveWaits() {
   std::map<uint32_t, double> last_submit_ns;
   const model::Jobs& jobs = model_.jobs;
   for (size_t j = 0; j < jobs.size(); ++j) {
+    if (jobs.submit_ns[j] == model::kNoTime) continue;
     double& last = last_submit_ns[jobs.tid[j]];
     last = std::max(last, static_cast<double>(jobs.submit_ns[j] - graph_.begin_ns));
   }
@@ -345,7 +346,7 @@ Edited Editor::BatchJobs() {
   const model::Jobs& jobs = model_.jobs;
   std::vector<uint32_t> order;
   for (uint32_t j = 0; j < jobs.size(); ++j) {
-    if (jobs.on_host[j] && jobs.api_row[j] != model::kNoRow) order.push_back(j);
+    if (jobs.submit_ns[j] != model::kNoTime && jobs.api_row[j] != model::kNoRow) order.push_back(j);
   }
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
     return std::pair(jobs.tid[a], jobs.submit_ns[a]) < std::pair(jobs.tid[b], jobs.submit_ns[b]);

@@ -24,8 +24,13 @@ class GraphBuilder {
   void SetExcess(size_t edge, double ns) { edges_[edge].excess_ns = static_cast<float>(ns); }
   void SetCause(uint32_t node, Cause cause) { graph_.cause[node] = cause; }
   double At(uint32_t node) const { return graph_.at_ns[node]; }
-  // A host time within the run.
-  double Since(int64_t at_ns) const { return static_cast<double>(at_ns - graph_.begin_ns); }
+  // A host time since the run's begin; far before it if it is not known.
+  double Since(int64_t at_ns) const {
+    int64_t since_ns;
+    return __builtin_sub_overflow(at_ns, graph_.begin_ns, &since_ns)
+               ? static_cast<double>(at_ns)
+               : static_cast<double>(since_ns);
+  }
   bool Within(int64_t at_ns) const { return at_ns >= graph_.begin_ns && at_ns <= graph_.end_ns; }
   Graph& graph() { return graph_; }
   Graph Finish();

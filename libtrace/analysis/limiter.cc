@@ -12,6 +12,8 @@
 namespace acceltrace::analysis {
 namespace {
 
+constexpr double kNoGain = 1e-4;
+
 ResourceGain GainOf(const Graph& graph, Resource resource, const std::vector<double>& base_ns,
                     double run_ns) {
   ResourceGain gain;
@@ -22,6 +24,7 @@ ResourceGain GainOf(const Graph& graph, Resource resource, const std::vector<dou
     const double share = 1 - Replay(graph, scales, Readings()[i]) / base_ns[i];
     if (i == 0) {
       gain.share = gain.lo_share = gain.hi_share = share;
+      if (share <= kNoGain) return gain;  // of no interest, and each replay takes its time
     }
     gain.lo_share = std::min(gain.lo_share, share);
     gain.hi_share = std::max(gain.hi_share, share);
@@ -92,7 +95,7 @@ Limiter ComputeLimiter(const Graph& graph, const Breakdown& breakdown, const Ver
   limiter.run_ns = graph.RunNs() * base_ns[0] / as_recorded_ns;
   for (int r = 0; r < kNumResources; ++r) {
     ResourceGain gain = GainOf(graph, static_cast<Resource>(r), base_ns, limiter.run_ns);
-    if (gain.share > 1e-4) limiter.gains.push_back(gain);
+    if (gain.share > kNoGain) limiter.gains.push_back(gain);
   }
   std::stable_sort(
       limiter.gains.begin(), limiter.gains.end(),

@@ -42,7 +42,8 @@ void DropCounters(Report* report) {
 
 }  // namespace
 
-Report ComputeReport(const model::Model& model, const std::vector<Law>* laws) {
+Report ComputeReport(const model::Model& model, const std::vector<Law>* laws,
+                     Predictions predictions) {
   Report report;
   report.model = &model;
   report.counts = ComputeCounts(model);
@@ -66,6 +67,7 @@ Report ComputeReport(const model::Model& model, const std::vector<Law>* laws) {
   report.overhead = ComputeOverhead(model, report.breakdown, changes);
   if (!report.overhead.advice.empty()) report.breakdown.verdict += "; " + report.overhead.advice;
   report.verdict = ComputeVerdict(report);
+  if (predictions == Predictions::kNone) return report;
   Graph graph =
       BuildGraph(model, TracerWork(model), report.breakdown.begin_ns, report.breakdown.end_ns);
   report.limiter = ComputeLimiter(graph, report.breakdown, report.verdict);

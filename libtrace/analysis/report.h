@@ -59,7 +59,10 @@ struct Report {
 };
 
 // laws: of the whole trace, where the model is a part of it (model/select.h); else computed.
-Report ComputeReport(const model::Model& model, const std::vector<Law>* laws = nullptr);
+// Without predictions `limiter` and `advice` stay empty: they take most of the time.
+enum class Predictions { kAll, kNone };
+Report ComputeReport(const model::Model& model, const std::vector<Law>* laws = nullptr,
+                     Predictions predictions = Predictions::kAll);
 
 // Something that is wrong with a trace.
 struct Finding {

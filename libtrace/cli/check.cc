@@ -89,7 +89,7 @@ Result<std::unique_ptr<Side>> LoadSide(const std::string& file, const model::Sel
   Result<Loaded> loaded = LoadSelected(file, selection, true, status);
   if (!loaded.ok()) return loaded.status();
   side->loaded = std::move(loaded).value();
-  side->report = side->loaded.Report();
+  side->report = side->loaded.Report(analysis::Predictions::kNone);
   side->trace = std::make_unique<check::Trace>(side->report);
   return side;
 }

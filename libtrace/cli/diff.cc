@@ -44,7 +44,8 @@ int RunDiff(const Options& options) {
   if (!a.ok()) return Fail(status, a.message());
   const auto b = LoadSelected(options.b, options.selection, true, &status);
   if (!b.ok()) return Fail(status, b.message());
-  const analysis::Report report_a = a->Report(), report_b = b->Report();
+  const analysis::Report report_a = a->Report(analysis::Predictions::kNone);
+  const analysis::Report report_b = b->Report(analysis::Predictions::kNone);
   analysis::Diff diff = analysis::ComputeDiff(report_a, report_b);
   for (auto* changes : {&diff.classes, &diff.ops, &diff.calls, &diff.transfers}) {
     SortChanges(options.arrangement.sort, changes);

@@ -33,8 +33,8 @@ struct Loaded {
   // Laws are of the whole: of a part they would not hold. None if it is the whole.
   std::optional<std::vector<analysis::Law>> laws;
 
-  analysis::Report Report() const {
-    return analysis::ComputeReport(*model, laws ? &*laws : nullptr);
+  analysis::Report Report(analysis::Predictions predictions) const {
+    return analysis::ComputeReport(*model, laws ? &*laws : nullptr, predictions);
   }
 };
 // with_laws: they are wanted. *status is the exit status where there is an error.

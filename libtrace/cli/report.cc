@@ -48,7 +48,8 @@ int RunReport(const Options& options) {
   int status = kFailed;
   const auto loaded = LoadSelected(options.file, options.selection, true, &status);
   if (!loaded.ok()) return Fail(status, loaded.message());
-  analysis::Report report = loaded->Report();
+  analysis::Report report =
+      loaded->Report(options.summary ? analysis::Predictions::kNone : analysis::Predictions::kAll);
   if (options.summary) {
     const int printed = PrintSummary(options, analysis::SummariseReport(report));
     return printed != kOk ? printed : FaultStatus(options.file, *loaded->model, "the summary");
@@ -64,7 +65,8 @@ int RunReport(const Options& options) {
 int RunVerify(const Options& options) {
   const auto model = LoadTrace(options.file);
   if (!model.ok()) return Fail(kFailed, model.message());
-  const analysis::Report report = analysis::ComputeReport(**model);
+  const analysis::Report report =
+      analysis::ComputeReport(**model, nullptr, analysis::Predictions::kNone);
   const auto findings = analysis::FindProblems(report);
   const int wrote = Print(options.json ? view::JsonVerify(report, findings)
                                        : view::TextVerify(report, findings, StdoutStyle()),
