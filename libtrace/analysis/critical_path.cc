@@ -7,7 +7,6 @@
 #include <limits>
 #include <map>
 
-#include "libtrace/analysis/graph.h"
 #include "libtrace/analysis/names.h"
 #include "libtrace/analysis/whatif.h"
 
@@ -66,40 +65,19 @@ class Path {
   }
 
  private:
-  // The edge that was the last to let the node come; kNone: nothing did.
-  uint32_t Last(uint32_t node) const {
-    uint32_t last = Graph::kNone;
-    double last_ns = -1;
-    for (uint32_t e = graph_.first_edge[node]; e < graph_.first_edge[node + 1]; ++e) {
-      const double ns = graph_.at_ns[graph_.from[e]] + graph_.edge_ns[e];
-      if (ns > last_ns && graph_.Counts(e, graph_.at_ns)) last_ns = ns, last = e;
-    }
-    return last;
-  }
-
   void Walk() {
-    double end_ns = graph_.RunNs();
-    for (uint32_t node = graph_.last; node != Graph::kNone;) {
-      critical_[node] = true;
+    for (const PathNode& at : WalkPath(graph_)) {
+      critical_[at.node] = true;
       ++path_.on_path;
-      const uint32_t edge = Last(node);
-      const uint32_t from = edge == Graph::kNone ? Graph::kNone : graph_.from[edge];
-      const double from_ns = from == Graph::kNone ? 0 : graph_.at_ns[from];
-      // Clocks of host and device agree within their bounds only: the path never goes back.
-      const double begin_ns = std::clamp(from_ns, 0.0, end_ns);
-      if (graph_.kind[node] == Kind::kEnd) {
-        Command(graph_.row[node], begin_ns, end_ns);
-      } else {
-        const double between_ns =
-            edge == Graph::kNone ? 0 : std::min(end_ns - begin_ns, graph_.edge_ns[edge]);
-        const double middle_ns = begin_ns + between_ns;
-        Spend(graph_.cause[node], node, middle_ns, end_ns, 0);
-        if (edge != Graph::kNone) {
-          Spend(graph_.edge_cause[edge], node, begin_ns, middle_ns, graph_.tracer_ns[edge]);
-        }
+      if (graph_.kind[at.node] == Kind::kEnd) {
+        Command(graph_.row[at.node], at.begin_ns, at.end_ns);
+        continue;
       }
-      end_ns = begin_ns;
-      node = from;
+      Spend(graph_.cause[at.node], at.node, at.middle_ns, at.end_ns, 0);
+      if (at.edge != Graph::kNone) {
+        Spend(graph_.edge_cause[at.edge], at.node, at.begin_ns, at.middle_ns,
+              graph_.tracer_ns[at.edge]);
+      }
     }
   }
 
@@ -127,8 +105,7 @@ class Path {
   void Spend(Cause cause, uint32_t node, double begin_ns, double end_ns, double tracer_ns) {
     const double ns = end_ns - begin_ns;
     if (ns <= 0) return;
-    std::string name = CauseName(cause);
-    if (cause == kByOrder || cause == kByUnknown) name = "not explained by the trace";
+    const std::string name = PathCauseName(cause);
     Add(&causes_, name, WhereOf(cause), ns, tracer_ns);
     std::string piece = name;
     if (graph_.kind[node] == Kind::kHost) {
@@ -226,6 +203,41 @@ class Path {
 };
 
 }  // namespace
+
+uint32_t LastEdge(const Graph& graph, uint32_t node) {
+  uint32_t last = Graph::kNone;
+  double last_ns = -1;
+  for (uint32_t e = graph.first_edge[node]; e < graph.first_edge[node + 1]; ++e) {
+    const double ns = graph.at_ns[graph.from[e]] + graph.edge_ns[e];
+    if (ns > last_ns && graph.Counts(e, graph.at_ns)) last_ns = ns, last = e;
+  }
+  return last;
+}
+
+std::vector<PathNode> WalkPath(const Graph& graph) {
+  std::vector<PathNode> path;
+  double end_ns = graph.RunNs();
+  for (uint32_t node = graph.last; node != Graph::kNone;) {
+    PathNode at;
+    at.node = node, at.edge = LastEdge(graph, node), at.end_ns = end_ns;
+    at.from = at.edge == Graph::kNone ? Graph::kNone : graph.from[at.edge];
+    // Clocks of host and device agree within their bounds only: the path never goes back.
+    if (at.from != Graph::kNone) at.begin_ns = std::clamp(graph.at_ns[at.from], 0.0, end_ns);
+    at.middle_ns = at.begin_ns;
+    // All of a command is its own.
+    if (at.edge != Graph::kNone && graph.kind[node] != Kind::kEnd) {
+      at.middle_ns += std::min(end_ns - at.begin_ns, graph.edge_ns[at.edge]);
+    }
+    end_ns = at.begin_ns;
+    node = at.from;
+    path.push_back(at);
+  }
+  return path;
+}
+
+std::string PathCauseName(Cause cause) {
+  return cause == kByOrder || cause == kByUnknown ? "not explained by the trace" : CauseName(cause);
+}
 
 CriticalPath ComputeCriticalPath(const model::Model& model, const Graph& graph) {
   return Path(model, graph).Run();

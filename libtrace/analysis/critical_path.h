@@ -13,11 +13,10 @@
 #include <string>
 #include <vector>
 
+#include "libtrace/analysis/graph.h"
 #include "libtrace/model/model.h"
 
 namespace acceltrace::analysis {
-
-struct Graph;
 
 struct PathShare {
   std::string name;   // a cause, an op with its unit, a call, a layer
@@ -50,6 +49,19 @@ struct CriticalPath {
   std::vector<OpSlack> slack;  // by the least slack
   static constexpr size_t kMaxPieces = 2000;
 };
+
+// A node of the path. It came at end_ns; the one that it waited for last, by `edge`, came at
+// begin_ns (0, and kNone: nothing did), and what lies on the edge held it up until middle_ns.
+struct PathNode {
+  uint32_t node = 0, edge = 0, from = 0;
+  double begin_ns = 0, middle_ns = 0, end_ns = 0;  // from the run's begin; they never go back
+};
+// From the run's last event back.
+std::vector<PathNode> WalkPath(const Graph& graph);
+// The edge that was the last to let a node come; Graph::kNone: nothing did.
+uint32_t LastEdge(const Graph& graph, uint32_t node);
+// What a path's time is spent on, where the graph knows it.
+std::string PathCauseName(Cause cause);
 
 CriticalPath ComputeCriticalPath(const model::Model& model, const Graph& graph);
 

@@ -10,7 +10,6 @@
 #define LIBTRACE_ANALYSIS_EDIT_H_
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -77,7 +76,6 @@ class Editor {
   uint32_t CallBefore(uint32_t call) const;
   void MergeInto(uint32_t first, uint32_t command);
   uint32_t CallOf(uint32_t node) const;
-  bool Submits(uint32_t call) const { return submits_[call]; }
   bool IsCopy(uint32_t command) const;
   bool Waits(uint32_t edge) const;
   std::vector<uint32_t> InQueueOrder() const;

@@ -33,12 +33,12 @@ struct Loaded {
   analysis::Graph graph;
 };
 
-Result<Loaded> LoadGraph(const std::string& file) {
+Result<Loaded> LoadGraph(const std::string& file, analysis::Predictions predictions) {
   auto model = LoadTrace(file);
   if (!model.ok()) return Status::Error(model.message());
   Loaded loaded;
   loaded.model = std::move(*model);
-  loaded.report = analysis::ComputeReport(*loaded.model);
+  loaded.report = analysis::ComputeReport(*loaded.model, nullptr, predictions);
   loaded.graph =
       analysis::BuildGraph(*loaded.model, analysis::TracerWork(*loaded.model),
                            loaded.report.breakdown.begin_ns, loaded.report.breakdown.end_ns);
@@ -54,7 +54,7 @@ int Print(const Options& options, const std::string& text, const analysis::Verdi
 }
 
 int RunCriticalPath(const Options& options) {
-  const auto loaded = LoadGraph(options.file);
+  const auto loaded = LoadGraph(options.file, analysis::Predictions::kNone);
   if (!loaded.ok()) return Fail(kFailed, loaded.message());
   const analysis::Verdict& verdict = loaded->report.verdict;
   analysis::CriticalPath path = ComputeCriticalPath(*loaded->model, loaded->graph);
@@ -94,7 +94,9 @@ int RunWhatIf(const Options& options) {
     pairs.emplace_back(pair.substr(0, comma), pair.substr(comma + 1));
     AddChange("--fuse " + pair, &whatif.change);
   }
-  auto loaded = LoadGraph(options.file);
+  // Of a run as it is its limiter is shown.
+  auto loaded = LoadGraph(options.file, whatif.change.empty() ? analysis::Predictions::kAll
+                                                              : analysis::Predictions::kNone);
   if (!loaded.ok()) return Fail(kFailed, loaded.message());
   const analysis::Verdict& verdict = loaded->report.verdict;
   analysis::Graph& graph = loaded->graph;

@@ -2,7 +2,6 @@
 //
 // acceltrace start, stop, snapshot and status: recordings of the running service.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <memory>
@@ -96,9 +95,11 @@ int RunStop(const Options& options) {
   if (!client.ok()) return Fail(kFailed, client.message());
   const auto session = Choose(client.value().get(), options);
   if (!session.ok()) return Fail(kFailed, session.message());
-  const auto answer = client.value()->Ask({{"cmd", "stop"}, {"session", session.value()}});
-  if (!answer.ok()) return Fail(kFailed, answer.message());
-  const json summary = answer.value().value("summary", json::object());
+  client.value()->Use(session.value());
+  const auto text = client.value()->Stop(-1);
+  if (!text.ok()) return Fail(kFailed, text.message());
+  const json summary = json::parse(text.value(), nullptr, false);
+  if (!summary.is_object()) return Fail(kFailed, "the capture service speaks another protocol");
   if (options.json) {
     std::printf("%s\n", summary.dump(-1, ' ', true, json::error_handler_t::replace).c_str());
   } else {
@@ -119,14 +120,9 @@ int RunSnapshot(const Options& options) {
   if (!client.ok()) return Fail(kFailed, client.message());
   const auto session = Choose(client.value().get(), options);
   if (!session.ok()) return Fail(kFailed, session.message());
-  bool created;
-  const auto file = CreateTraceFile(options.output, &created);
-  if (!file.ok()) return Fail(kFailed, file.message());
-  const auto answer =
-      client.value()->Ask({{"cmd", "snapshot"}, {"session", session.value()}}, file.value());
-  close(file.value());
-  if (!answer.ok() && created) unlink(options.output.c_str());
-  return answer.ok() ? kOk : Fail(kFailed, answer.message());
+  client.value()->Use(session.value());
+  const Status taken = client.value()->Snapshot(options.output);
+  return taken.ok() ? kOk : Fail(kFailed, taken.message());
 }
 
 int RunStatus(const Options& options) {

@@ -5,13 +5,14 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <utility>
+
+#include "libtrace/stream/descriptor.h"
 
 namespace acceltrace::cli {
 namespace {
@@ -45,24 +46,18 @@ Result<int> CreateTraceFile(const std::string& path, bool* created) {
 }
 
 Result<std::unique_ptr<ServiceClient>> ServiceClient::Connect(const std::string& socket_path) {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (socket_path.size() >= sizeof(address.sun_path)) {
-    return Status::Error(fmt::format("{} is too long for a socket's name", socket_path));
+  const int fd = stream::ConnectSocket(socket_path);
+  // Nobody listens there, or never has.
+  if (fd == -ENOENT || fd == -ECONNREFUSED || fd == -ENOTDIR) {
+    return std::unique_ptr<ServiceClient>();
   }
-  std::memcpy(address.sun_path, socket_path.data(), socket_path.size());
+  if (fd < 0) {
+    return Status::Error(fmt::format("cannot use the capture service at {}: {}{}", socket_path,
+                                     strerror(-fd),
+                                     fd == -EACCES ? "; it is open to members of its group" : ""));
+  }
   std::unique_ptr<ServiceClient> client(new ServiceClient);
-  client->fd_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (client->fd_ < 0) return Status::Error(fmt::format("no socket: {}", strerror(errno)));
-  if (connect(client->fd_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
-    // Nobody listens there, or never has.
-    if (errno == ENOENT || errno == ECONNREFUSED || errno == ENOTDIR) {
-      return std::unique_ptr<ServiceClient>();
-    }
-    return Status::Error(
-        fmt::format("cannot use the capture service at {}: {}{}", socket_path, strerror(errno),
-                    errno == EACCES ? "; it is open to members of its group" : ""));
-  }
+  client->fd_ = fd;
   return client;
 }
 

@@ -31,6 +31,8 @@ class ServiceClient final : public CaptureSession {
   // output_fd: where the trace goes; this call takes it over.
   Status Begin(nlohmann::json start, int output_fd, std::string created);
   uint64_t session() const { return session_; }
+  // One that goes on already.
+  void Use(uint64_t session) { session_ = session; }
 
   int fd() const override { return fd_; }
   Status WaitUntilReady(int also_fd, const std::function<bool()>& heard) override;

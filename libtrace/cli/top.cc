@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -232,17 +231,9 @@ int RunTop(const Options& options) {
                 fmt::format("cannot open {}: {}{}", options.source, std::strerror(errno), more));
   }
   if (!S_ISSOCK(info.st_mode)) return RunFile(options);
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (options.source.size() >= sizeof(address.sun_path)) {
-    return Fail(kFailed, fmt::format("cannot open {}: the path is too long", options.source));
-  }
-  std::memcpy(address.sun_path, options.source.c_str(), options.source.size() + 1);
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0 || connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
-    const std::string why = std::strerror(errno);
-    if (fd >= 0) close(fd);
-    return Fail(kFailed, fmt::format("cannot open {}: {}", options.source, why));
+  const int fd = stream::ConnectSocket(options.source);
+  if (fd < 0) {
+    return Fail(kFailed, fmt::format("cannot open {}: {}", options.source, std::strerror(-fd)));
   }
   ucred peer{};
   socklen_t size = sizeof(peer);

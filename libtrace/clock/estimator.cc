@@ -10,6 +10,7 @@
 #include "libtrace/clock/counts.h"
 #include "libtrace/clock/fit.h"
 #include "libtrace/clock/map_data.h"
+#include "libtrace/clock/pieces.h"
 #include "libtrace/clock/quality.h"
 
 namespace acceltrace::clock {
@@ -221,7 +222,7 @@ const Node* EndBracket(const Draft& draft, bool last) {
   const Node* end = nullptr;
   for (const Stretch& stretch : draft.stretches) {
     for (const Node& node : stretch.nodes) {
-      if (node.kind != Node::Kind::kBracket || node.rejected) continue;
+      if (!internal::IsBracket(node)) continue;
       end = &node;
       if (!last) return end;
     }

@@ -349,10 +349,7 @@ class Conversion {
     return false;
   }
 
-  static uint64_t MaskOf(const Device& device) {
-    const uint32_t bits = device.about.clock().bits();
-    return bits == 0 || bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
-  }
+  static uint64_t MaskOf(const Device& device) { return TickMask(device.about.clock().bits()); }
 
   void ConvertLosses() {
     for (size_t b = 0; b < decoder_.losses.size(); ++b) {

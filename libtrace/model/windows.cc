@@ -117,8 +117,7 @@ Windows::Doorbell Windows::DoorbellOf(uint32_t job) const {
 }
 
 uint64_t Windows::MaskOf(uint32_t device) const {
-  const uint32_t bits = model_.devices[device].about.clock().bits();
-  return bits == 0 || bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
+  return TickMask(model_.devices[device].about.clock().bits());
 }
 
 void Windows::CollectDoorbells() {

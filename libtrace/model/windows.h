@@ -16,6 +16,11 @@
 
 namespace acceltrace::model {
 
+// The bits that a device's clock has; all, where it says none.
+inline uint64_t TickMask(uint32_t bits) {
+  return bits == 0 || bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
+}
+
 class Windows {
  public:
   Windows(const Model& model, const Decoder& decoder, const HostJobs& host_jobs);

@@ -17,6 +17,9 @@ namespace acceltrace::stream {
 // the first packet is there.
 Result<std::unique_ptr<Reader>> OpenDescriptor(int fd, const std::string& name);
 
+// A stream socket that is connected to a Unix socket's path, or -errno. It is the caller's.
+int ConnectSocket(const std::string& path);
+
 }  // namespace acceltrace::stream
 
 #endif  // LIBTRACE_STREAM_DESCRIPTOR_H_

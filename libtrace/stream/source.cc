@@ -12,6 +12,8 @@
 #include <cstring>
 #include <utility>
 
+#include "libtrace/stream/descriptor.h"
+
 namespace acceltrace::stream {
 
 namespace {
@@ -90,20 +92,20 @@ Status CannotOpen(const std::string& path, int error) {
   return Status::Error("cannot open " + path + ": " + std::strerror(error));
 }
 
-Result<FileDescriptor> Connect(const std::string& path) {
+}  // namespace
+
+int ConnectSocket(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path)) return CannotOpen(path, ENAMETOOLONG);
+  if (path.size() >= sizeof(address.sun_path)) return -ENAMETOOLONG;
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  FileDescriptor fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), true);
-  if (fd.get() < 0 ||
-      connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
-    return CannotOpen(path, errno);
-  }
-  return fd;
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -errno;
+  if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) return fd;
+  const int error = errno;
+  close(fd);
+  return -error;
 }
-
-}  // namespace
 
 std::unique_ptr<Source> MakeMemorySource(std::string_view bytes) {
   return std::make_unique<MemorySource>(bytes);
@@ -121,9 +123,9 @@ Result<std::unique_ptr<Source>> OpenSource(const std::string& path) {
   if (stat(path.c_str(), &info) != 0) return CannotOpen(path, errno);
   if (S_ISDIR(info.st_mode)) return CannotOpen(path, EISDIR);
   if (S_ISSOCK(info.st_mode)) {
-    Result<FileDescriptor> connected = Connect(path);
-    if (!connected.ok()) return connected.status();
-    return std::unique_ptr<Source>(std::make_unique<FdSource>(std::move(connected).value()));
+    const int connected = ConnectSocket(path);
+    if (connected < 0) return CannotOpen(path, -connected);
+    return std::unique_ptr<Source>(std::make_unique<FdSource>(FileDescriptor(connected, true)));
   }
   FileDescriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC), true);
   if (fd.get() < 0) return CannotOpen(path, errno);

@@ -8,7 +8,6 @@
 #include <map>
 #include <utility>
 
-#include "libtrace/analysis/graph.h"
 #include "libtrace/analysis/names.h"
 #include "libtrace/analysis/verdict.h"
 #include "libtrace/view/page_columns.h"
@@ -40,7 +39,7 @@ class Walker {
     path_.after.assign(model_.commands.size(), model::kNoRow);
     for (uint32_t node = 0; node < graph_.size(); ++node) {
       if (graph_.kind[node] != Kind::kStart) continue;
-      const uint32_t edge = Last(node);
+      const uint32_t edge = analysis::LastEdge(graph_, node);
       if (edge == Graph::kNone) continue;
       const uint32_t from = graph_.from[edge];
       const bool of_command = graph_.kind[from] == Kind::kEnd || graph_.kind[from] == Kind::kStart;
@@ -52,22 +51,10 @@ class Walker {
 
   void Run() {
     FindBefore();
-    double end_ns = graph_.RunNs();
-    for (uint32_t node = graph_.last; node != Graph::kNone;) {
-      const uint32_t edge = Last(node);
-      const uint32_t from = edge == Graph::kNone ? Graph::kNone : graph_.from[edge];
-      // Clocks of host and device agree within their bounds only: the path never goes back.
-      const double begin_ns =
-          from == Graph::kNone ? 0 : std::clamp(graph_.at_ns[from], 0.0, end_ns);
-      const double between_ns = edge == Graph::kNone || graph_.kind[node] == Kind::kEnd
-                                    ? 0
-                                    : std::min(end_ns - begin_ns, graph_.edge_ns[edge]);
-      Add(node, from, graph_.cause[node], begin_ns + between_ns, end_ns);
-      if (between_ns > 0) {
-        Add(node, from, graph_.edge_cause[edge], begin_ns, begin_ns + between_ns);
-      }
-      end_ns = begin_ns;
-      node = from;
+    for (const analysis::PathNode& at : analysis::WalkPath(graph_)) {
+      Add(at.node, at.from, graph_.cause[at.node], at.middle_ns, at.end_ns);
+      if (at.edge == Graph::kNone) continue;
+      Add(at.node, at.from, graph_.edge_cause[at.edge], at.begin_ns, at.middle_ns);
     }
     std::reverse(path_.steps.begin(), path_.steps.end());
   }
@@ -75,16 +62,6 @@ class Walker {
  private:
   std::pair<uint32_t, int64_t> SubmitKey(uint32_t job) const {
     return {model_.jobs.tid[job], model_.jobs.submit_ns[job]};
-  }
-
-  uint32_t Last(uint32_t node) const {
-    uint32_t last = Graph::kNone;
-    double last_ns = -1;
-    for (uint32_t e = graph_.first_edge[node]; e < graph_.first_edge[node + 1]; ++e) {
-      const double ns = graph_.at_ns[graph_.from[e]] + graph_.edge_ns[e];
-      if (ns > last_ns) last_ns = ns, last = e;
-    }
-    return last;
   }
 
   // The submission that a thread had under way at a time; model::kNoRow: none.
@@ -101,9 +78,7 @@ class Walker {
     PathStep step;
     step.begin_ns = graph_.begin_ns + std::llround(begin_ns);
     step.end_ns = graph_.begin_ns + std::llround(end_ns);
-    step.name = cause == analysis::kByOrder || cause == analysis::kByUnknown
-                    ? "not explained by the trace"
-                    : analysis::CauseName(cause);
+    step.name = analysis::PathCauseName(cause);
     Place(node, from, cause, &step);
     if (!path_.steps.empty()) {
       PathStep& later = path_.steps.back();

@@ -3,8 +3,7 @@
 // The critical path as a page shows it. Layer: libtrace/view, internal.
 //
 // analysis/critical_path.h adds up what the path's time was spent on; a page also shows where in
-// the timeline it runs. Both walk the same graph by the same rule: from the run's last event back,
-// always to the one that was waited for last.
+// the timeline it runs.
 #ifndef LIBTRACE_VIEW_PAGE_PATH_H_
 #define LIBTRACE_VIEW_PAGE_PATH_H_
 
