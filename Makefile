@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The front door: `make help`. Each room describes itself in its build.mk; this
+# The front door: `make help`. Each folder describes itself in its build.mk; this
 # file holds what they share. Nothing is written outside build/.
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
@@ -40,7 +40,7 @@ compile = $(call anew,$(1) -MMD -MP -MF $$t.d -MT $@ -c $< -o $$t && mv -f $$t.d
 SONAME = -Wl,-soname,$(@F)
 
 # The sources of a folder that go into its product: no tests, no fuzzers.
-room-srcs = $(sort $(filter-out %_test.cc %_fuzz.cc %_bench.cc,$(wildcard $(1)/*.cc)))
+folder-srcs = $(sort $(filter-out %_test.cc %_fuzz.cc %_bench.cc,$(wildcard $(1)/*.cc)))
 objs = $(patsubst %.cc,$(BUILD)/obj/%.o,$(patsubst %.c,$(BUILD)/obj/%.o,$(1)))
 
 # Filled by the build.mk files.
@@ -95,7 +95,7 @@ $(1): $(call objs,$(2)) $(4)
 OBJS += $(call objs,$(2))
 endef
 
-# $(call unit-test,NAME,ROOM FOLDER,EXTRA SOURCES,LIBS): every *_test.cc of a room.
+# $(call unit-test,NAME,FOLDER,EXTRA SOURCES,LIBS): every *_test.cc of a folder.
 define unit-test
 UNIT_TESTS += $(BUILD)/test/unit-$(1)
 $(call program,$(BUILD)/test/unit-$(1),$(wildcard $(2)/*_test.cc) tests/catch_main.cc $(3),-L$(BUILD)/lib -lacceltrace $(4) -lprotobuf,$(BUILD)/lib/libacceltrace.so)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # acceltraced: BPF object, its skeleton, the daemon, its tests.
-DAEMON_SRCS := $(foreach d,daemon daemon/sources daemon/session daemon/sink daemon/service,$(call room-srcs,$(d)))
+DAEMON_SRCS := $(foreach d,daemon daemon/sources daemon/session daemon/sink daemon/service,$(call folder-srcs,$(d)))
 DAEMON_LIBS := -lbpf -lpci -luring -lcap -lpthread
-# A privileged process carries no more than it needs: the stream room's objects
+# A privileged process carries no more than it needs: libtrace/stream's objects
 # instead of the whole library.
-DAEMON_STREAM := $(call room-srcs,libtrace/stream) $(call room-srcs,libtrace/ring)
+DAEMON_STREAM := $(call folder-srcs,libtrace/stream) $(call folder-srcs,libtrace/ring)
 
 BPFTOOL ?= bpftool
 BPF_ARCH := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(shell uname -m)))
@@ -41,7 +41,7 @@ $(eval $(call daemon-test,daemon-service,daemon/service))
 DAEMON_FUZZ_PARTS := daemon/sources/ring_reader.cc daemon/sources/record_check.cc daemon/sources/record_rows.cc \
 	daemon/sources/record_intake.cc daemon/sources/transpose.cc \
 	daemon/sources/driver_record.cc daemon/sources/host_info.cc \
-	daemon/sources/device_description.cc $(call room-srcs,daemon/session) $(DAEMON_STREAM)
+	daemon/sources/device_description.cc $(call folder-srcs,daemon/session) $(DAEMON_STREAM)
 $(eval $(call fuzzer,device_ring,daemon/sources/device_ring_fuzz.cc $(DAEMON_FUZZ_PARTS)))
 $(eval $(call fuzzer,control,daemon/service/control_fuzz.cc daemon/service/control.cc daemon/options.cc daemon/drain_priority.cc daemon/sources/host_info.cc))
 
@@ -55,7 +55,7 @@ OBJS += $(call objs,daemon/testing/api_app.cc)
 TESTS += $(BUILD)/test/axl-api-app
 
 # The rings of API events: against each other under the thread sanitizer, and against hostile memory.
-RING_STRESS := daemon/testing/ring_stress.cc daemon/sources/api_ring_reader.cc $(call room-srcs,libtrace/ring)
+RING_STRESS := daemon/testing/ring_stress.cc daemon/sources/api_ring_reader.cc $(call folder-srcs,libtrace/ring)
 RING_STRESS_OBJS := $(patsubst %.cc,$(BUILD)/obj/tsan/%.o,$(RING_STRESS))
 $(BUILD)/obj/tsan/%.o: %.cc | $(PROTO_H)
 	$(call say,TSANCXX,$<)$(call compile,$(CXX) $(CPPFLAGS) $(CXXFLAGS) -O1 -fsanitize=thread)

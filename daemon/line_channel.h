@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lines over a socket, in both directions, bounded. Room: daemon.
+// Lines over a socket, in both directions, bounded.
 #ifndef DAEMON_LINE_CHANNEL_H_
 #define DAEMON_LINE_CHANNEL_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// acceltraced. Room: daemon.
+// acceltraced.
 #include <cstdio>
 
 #include "daemon/options.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The command line of acceltraced. Room: daemon.
+// The command line of acceltraced.
 #ifndef DAEMON_OPTIONS_H_
 #define DAEMON_OPTIONS_H_
 

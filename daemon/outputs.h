@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Opening what a trace is written to. Room: daemon.
+// Opening what a trace is written to.
 #ifndef DAEMON_OUTPUTS_H_
 #define DAEMON_OUTPUTS_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// acceltraced --private: one recording for one client. Room: daemon. The lines
+// acceltraced --private: one recording for one client. The lines
 // on the control socket are described in docs/daemon.md.
 #ifndef DAEMON_PRIVATE_MODE_H_
 #define DAEMON_PRIVATE_MODE_H_

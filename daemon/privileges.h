@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Giving up what is not needed any more. Room: daemon.
+// Giving up what is not needed any more.
 //
 // While it records, a thread holds CAP_BPF, CAP_PERFMON (maps, trace rings),
 // CAP_SYS_PTRACE (names in a process' memory, its rings) and CAP_CHECKPOINT_RESTORE

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One recording from start to stop: sources, session and output put together.
-// Room: daemon. Single-threaded: the caller's loop calls Poll.
+// Single-threaded: the caller's loop calls Poll.
 #ifndef DAEMON_RECORDER_H_
 #define DAEMON_RECORDER_H_
 

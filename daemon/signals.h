@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The signals that end the daemon in good order. Room: daemon.
+// The signals that end the daemon in good order.
 #ifndef DAEMON_SIGNALS_H_
 #define DAEMON_SIGNALS_H_
 

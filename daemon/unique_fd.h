@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A file descriptor with an owner, and a mapping with one. Room: daemon.
+// A file descriptor with an owner, and a mapping with one.
 #ifndef DAEMON_UNIQUE_FD_H_
 #define DAEMON_UNIQUE_FD_H_
 

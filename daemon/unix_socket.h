@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Listening Unix sockets and who is at the other end. Room: daemon.
+// Listening Unix sockets and who is at the other end.
 #ifndef DAEMON_UNIX_SOCKET_H_
 #define DAEMON_UNIX_SOCKET_H_
 

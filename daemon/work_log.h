@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // When the recorder worked, so that a report can tell what its work delayed.
-// Room: daemon. Bounded: with too many stretches neighbours are joined.
+// Bounded: with too many stretches neighbours are joined.
 #ifndef DAEMON_WORK_LOG_H_
 #define DAEMON_WORK_LOG_H_
 

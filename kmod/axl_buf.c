@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: buffers, the only way to name memory in a command. Room: kmod.
+ * axl.ko: buffers, the only way to name memory in a command.
  *
  * A handle indexes a flat table, so that translating a command costs a load
  * and a compare. A buffer remembers the newest job of each hardware queue that

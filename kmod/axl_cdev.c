@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: /dev/axlN. Room: kmod.
+ * axl.ko: /dev/axlN.
  *
  * One table of ioctls, one way in: the argument's own size says how much user
  * space gave, the table says how much is needed and known. Handlers see a

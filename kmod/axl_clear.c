@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: device memory that nobody owns is zero. Room: kmod.
+ * axl.ko: device memory that nobody owns is zero.
  *
  * It is cleared at probe and when a buffer goes. What could not be cleared then,
  * since the device was offline or did not do it, is made up before anybody gets

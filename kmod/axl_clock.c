@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: the device clock against the host's. Room: kmod.
+ * axl.ko: the device clock against the host's.
  *
  * A sample is one read of the device clock between two readings of the cycle
  * counter. Outside of those lie two snapshots of the timekeeper, each an exact

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: commands as tracepoints. Room: kmod.
+ * axl.ko: commands as tracepoints.
  *
  * Written to, sysfs' trace_commands has the driver take the device-wide trace
  * ring for itself, and say axl_cmd_start and axl_cmd_end of each command that

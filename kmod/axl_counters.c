@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: an atomic snapshot of the device's counters. Room: kmod.
+ * axl.ko: an atomic snapshot of the device's counters.
  */
 #include <linux/slab.h>
 #include <linux/uaccess.h>

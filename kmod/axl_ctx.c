@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * axl.ko: contexts, each a hardware context with queues and semaphores of its
- * own. Room: kmod.
+ * own.
  */
 #include <linux/capability.h>
 #include <linux/slab.h>

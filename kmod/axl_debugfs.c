@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * axl.ko: /sys/kernel/debug/axl/axlN/state, a dump for people. No ABI.
- * Room: kmod.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>

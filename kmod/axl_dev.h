@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * axl.ko: what its files share. Room: kmod.
+ * axl.ko: what its files share.
  *
  * Locks, outermost first:
  *   axl->files_lock   the list of open files; held over a file's teardown

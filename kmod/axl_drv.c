@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: PCI driver of the axl accelerator. Room: kmod.
+ * axl.ko: PCI driver of the axl accelerator.
  *
  * Probe is a list of steps, each managed or followed by its undo; removal runs
  * the undos backwards, so there is no remove().

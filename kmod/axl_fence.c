@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: a job's completion as a file descriptor. Room: kmod.
+ * axl.ko: a job's completion as a file descriptor.
  *
  * poll() says POLLIN when the job is done, POLLERR too when it failed; read()
  * returns struct axl_fence_status. A fence knows its queue only until it is

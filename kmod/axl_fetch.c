@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: commands on their way from user space into the ring. Room: kmod.
+ * axl.ko: commands on their way from user space into the ring.
  *
  * The common commands are read a field at a time, checked and translated in
  * registers, and stored once. What they must leave zero is gathered and looked

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: register access. Room: kmod.
+ * axl.ko: register access.
  *
  * A device that was pulled out answers every read with ones. The first such
  * answer that the ID register confirms ends all access: later reads return

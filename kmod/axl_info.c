@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * axl.ko: what the device says it is, checked once, and AXL_IOCTL_INFO.
- * Room: kmod.
  */
 #include <linux/bitfield.h>
 

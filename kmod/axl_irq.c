@@ -2,7 +2,6 @@
 /*
  * axl.ko: interrupts. Vector 1 + q: completions of queue q, taken right here
  * since that is a few cache lines. Vector 0: device events, in a thread.
- * Room: kmod.
  */
 #include <linux/interrupt.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: host memory that the device reads and writes. Room: kmod.
+ * axl.ko: host memory that the device reads and writes.
  *
  * Our own pages (mappable by user space) or pinned user pages, mapped for DMA
  * as a scatter list. Pages are single, and counted and paid for until the last

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * axl.ko: when the bus takes the device away for a while: PCIe error recovery,
- * a function reset, suspend. Room: kmod.
+ * a function reset, suspend.
  *
  * The device forgets everything, so all contexts are lost: their jobs end as
  * canceled, later calls on them say EIO. Buffers, files, mappings and trace

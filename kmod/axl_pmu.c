@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: the device's counters as a perf PMU, "axl_N". Room: kmod.
+ * axl.ko: the device's counters as a perf PMU, "axl_N".
  *
  *   perf stat -a -e axl_0/matrix_busy/ ...
  *   perf record -e '{cpu-clock,axl_0/matrix_busy/}:S' -C 0 ...

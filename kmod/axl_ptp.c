@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: the device clock as a PTP hardware clock. Room: kmod.
+ * axl.ko: the device clock as a PTP hardware clock.
  *
  * It counts nanoseconds since the device's zero at the device's nominal rate.
  * The oscillator runs free and cannot be set or steered, and traces need its

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: a queue's rings and the consumption of its completions. Room: kmod.
+ * axl.ko: a queue's rings and the consumption of its completions.
  *
  * Nothing in a completion entry is believed without a check against what we
  * submitted: jobs of a queue complete in order, so the next entry must name

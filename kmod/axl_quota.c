@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: how much users may have. Room: kmod.
+ * axl.ko: how much users may have.
  *
  * The node is everybody's. Host memory of all users on all devices ends at
  * host_percent of the machine's, and before the machine is short of it. Of that,

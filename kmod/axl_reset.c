@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: when things go wrong. Room: kmod.
+ * axl.ko: when things go wrong.
  *
  * A context in error is reset alone; the others go on. If the device cannot
  * even do that, it is reset as a whole and every context is lost. Work that

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: submission. Room: kmod.
+ * axl.ko: submission.
  *
  * Commands go from user space straight into free ring entries, checked and
  * translated on the way (axl_fetch.c), and are published by moving the tail: the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: /sys/class/axl/axlN, and uevents. Room: kmod.
+ * axl.ko: /sys/class/axl/axlN, and uevents.
  *
  * One value a file; docs/driver.md describes each. The link's state and best
  * are the PCI core's own files in the parent, current_link_speed and so on.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * axl.ko: tracepoints of system "axl". Room: kmod.
+ * axl.ko: tracepoints of system "axl".
  *
  * Names, field names, order and types are an ABI (docs/driver.md), both for
  * tracefs and for BPF programs, whose arguments have the same order: scalars

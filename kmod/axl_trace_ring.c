@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * axl.ko: trace rings, written by the device and mapped by user space.
- * Room: kmod.
  *
  * Ring 0 sees the whole device and needs CAP_PERFMON; ring 1 + c sees hardware
  * context c and belongs to the file that owns the context. Indexes in the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: from what user space wrote to what the device may run. Room: kmod.
+ * axl.ko: from what user space wrote to what the device may run.
  *
  * Every operand is a range that must lie inside one buffer of the caller; its
  * extent is computed with overflow checks from the shape. The device checks

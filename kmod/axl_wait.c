@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: waiting for a job. Room: kmod.
+ * axl.ko: waiting for a job.
  *
  * Sleepers wake by the completion interrupt. Should that be lost, they look at
  * the completion ring themselves every AXL_POLL_NS.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * axl.ko: differences between kernels 6.1 to 7.3, in one place. Room: kmod.
+ * axl.ko: differences between kernels 6.1 to 7.3, in one place.
  *
  * Kbuild probes the headers for each feature and defines AXL_HAVE_*; the rest
  * of the driver is written for the newest kernel.

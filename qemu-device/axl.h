@@ -2,7 +2,7 @@
 /*
  * axl: state of one emulated accelerator, shared by the files of this folder.
  *
- * Room: qemu-device. Nothing outside this folder includes it; the guest-visible
+ * Nothing outside this folder includes it; the guest-visible
  * contract is kmod/uapi/axl_hw.h. Who owns what:
  *
  *   axl.c      QOM, PCI, reset          regs.c    register reads and writes

@@ -50,14 +50,14 @@ $(AXL_QTEST_SO): $(AXL_READY)
 
 # Tests by the qtest protocol: no guest, the test is the CPU and the clock.
 AXL_QTEST := $(BUILD)/test/unit-qtest-axl
-AXL_QTEST_SRCS := $(call room-srcs,qemu-device/tests) $(wildcard qemu-device/tests/*_test.cc) tests/catch_main.cc
+AXL_QTEST_SRCS := $(call folder-srcs,qemu-device/tests) $(wildcard qemu-device/tests/*_test.cc) tests/catch_main.cc
 UNIT_TESTS += $(AXL_QTEST)
 $(eval $(call program,$(AXL_QTEST),$(AXL_QTEST_SRCS),,$(AXL_SO) $(AXL_QTEST_SO)))
 
 # What tests/bench/model runs.
 AXL_MODEL_BENCH := $(BUILD)/test/axl-model-bench
 TESTS += $(AXL_MODEL_BENCH)
-$(eval $(call program,$(AXL_MODEL_BENCH),$(call room-srcs,qemu-device/tests) qemu-device/tests/model_bench.cc,,$(AXL_SO) $(AXL_QTEST_SO)))
+$(eval $(call program,$(AXL_MODEL_BENCH),$(call folder-srcs,qemu-device/tests) qemu-device/tests/model_bench.cc,,$(AXL_SO) $(AXL_QTEST_SO)))
 
 # The device with ASan and UBSan, and its fuzzer: structured traffic by the qtest protocol. The
 # sanitizer's library must come before everything else that QEMU loads.
@@ -76,7 +76,7 @@ AXL_FUZZ := $(BUILD)/fuzz/device
 FUZZERS += $(AXL_FUZZ)
 $(BUILD)/obj/qemu-device/tests/device_fuzz.o: CPPFLAGS += \
   -DAXL_LIBASAN='"$(shell $(CC) -print-file-name=libasan.so)"'
-$(eval $(call program,$(AXL_FUZZ),$(call room-srcs,qemu-device/tests) qemu-device/tests/device_fuzz.cc,,$(AXL_ASAN_SO) $(AXL_QTEST_SO)))
+$(eval $(call program,$(AXL_FUZZ),$(call folder-srcs,qemu-device/tests) qemu-device/tests/device_fuzz.cc,,$(AXL_ASAN_SO) $(AXL_QTEST_SO)))
 
 # Runs in the guest: the trace unit on, nobody reading.
 AXL_RING_RUN := $(BUILD)/test/axl-ring-run

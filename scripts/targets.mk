@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The targets people type. Included last by the Makefile; what they test comes from the rooms'
+# The targets people type. Included last by the Makefile; what they test comes from the folders'
 # UNIT_TESTS, TESTS and FUZZERS.
 PREFIX ?= /usr
 DESTDIR ?=

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Programs on the USDT probes of the host API library (provider libaxl).
- * Room: daemon/bpf.
  */
 #ifndef DAEMON_BPF_API_BPF_H_
 #define DAEMON_BPF_API_BPF_H_

@@ -2,7 +2,6 @@
 /*
  * Programs that the daemon runs on itself before a recording, to learn what an event costs in
  * this kernel: they do what the others do for an event, and discard it.
- * Room: daemon/bpf.
  */
 #ifndef DAEMON_BPF_CALIBRATE_BPF_H_
 #define DAEMON_BPF_CALIBRATE_BPF_H_

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Maps, the process filter and record reservation, shared by all programs.
- * Room: daemon/bpf. Declares the few kernel fields it needs itself, so that
+ * Declares the few kernel fields it needs itself, so that
  * building does not depend on the build host's kernel.
  */
 #ifndef DAEMON_BPF_COMMON_BPF_H_

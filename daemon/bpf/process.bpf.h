@@ -2,7 +2,6 @@
 /*
  * Programs that follow the tree of recorded processes: a child of a tracked
  * process is tracked from its first instruction on.
- * Room: daemon/bpf.
  */
 #ifndef DAEMON_BPF_PROCESS_BPF_H_
 #define DAEMON_BPF_PROCESS_BPF_H_

@@ -2,7 +2,7 @@
 /*
  * What the BPF programs write into their ring buffer, and the maps' values.
  *
- * Room: daemon/bpf. Shared by the programs (C) and daemon/sources (C++); the
+ * Shared by the programs (C) and daemon/sources (C++); the
  * only definition. Every record has a fixed size for its type; times are
  * CLOCK_MONOTONIC ns. Strings travel once, not with each event.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The one BPF object of the daemon. Room: daemon/bpf; see README.md there.
+ * The one BPF object of the daemon.
  * Loads on Linux 6.1 and later.
  */
 #include "daemon/bpf/api.bpf.h"

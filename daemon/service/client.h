@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One connection to the service: lines in, with files that may come along; lines
-// out. Never waits for the other side. Room: daemon/service.
+// out. Never waits for the other side.
 #ifndef DAEMON_SERVICE_CLIENT_H_
 #define DAEMON_SERVICE_CLIENT_H_
 

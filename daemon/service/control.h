@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What clients of the service say, and what they hear. Room: daemon/service.
+// What clients of the service say, and what they hear.
 // One JSON object a line in each direction, described in docs/daemon.md. Input
 // is untrusted: whatever is wrong with it becomes an error to that client only.
 #ifndef DAEMON_SERVICE_CONTROL_H_

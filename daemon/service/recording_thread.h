@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A recording with a thread of its own, so that attaching, stopping and writing
-// one never delays another. Room: daemon/service.
+// one never delays another.
 #ifndef DAEMON_SERVICE_RECORDING_THREAD_H_
 #define DAEMON_SERVICE_RECORDING_THREAD_H_
 

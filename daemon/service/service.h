@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // acceltraced as a service: clients, recordings, and who may do what.
-// Room: daemon/service.
 #ifndef DAEMON_SERVICE_SERVICE_H_
 #define DAEMON_SERVICE_SERVICE_H_
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rows to packets of columns: one builder for each kind of batch of trace.proto.
-// Room: daemon/session.
 //
 // Each builder collects rows until Take(), which gives the packet away and starts
 // the next. weight is how many events of the session's books a packet stands for.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A device's periodic snapshot comes as several records; this joins them.
-// Room: daemon/session.
 #ifndef DAEMON_SESSION_COUNTER_ASSEMBLER_H_
 #define DAEMON_SESSION_COUNTER_ASSEMBLER_H_
 

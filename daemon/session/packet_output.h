@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where finished packets go. Room: daemon/session.
+// Where finished packets go.
 #ifndef DAEMON_SESSION_PACKET_OUTPUT_H_
 #define DAEMON_SESSION_PACKET_OUTPUT_H_
 

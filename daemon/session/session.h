@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One recording: events in, packets out. Room: daemon/session; may include
-// daemon/sources and libtrace/{proto,stream}.
+// One recording: events in, packets out.
 //
 // Strings, processes and op names go out before the first batch that uses them.
 // A batch goes out when it is full, or at Flush. The session keeps books: every

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The packets without which later ones mean nothing: trace info, devices,
-// strings, processes, op names. Room: daemon/sink.
+// strings, processes, op names.
 #ifndef DAEMON_SINK_BASE_PACKETS_H_
 #define DAEMON_SINK_BASE_PACKETS_H_
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Blocks of bytes to a file, asynchronously where the kernel allows.
-// Room: daemon/sink.
 #ifndef DAEMON_SINK_BLOCK_WRITER_H_
 #define DAEMON_SINK_BLOCK_WRITER_H_
 

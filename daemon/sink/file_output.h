@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The session's packets to a trace file. Room: daemon/sink; may include
-// daemon/session's packet_output.h.
+// The session's packets to a trace file.
 #ifndef DAEMON_SINK_FILE_OUTPUT_H_
 #define DAEMON_SINK_FILE_OUTPUT_H_
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Frames to a file through a bounded number of blocks in flight.
-// Room: daemon/sink.
 //
 // When the file cannot take more (disk full, file size limit), what came before
 // stays: the file is cut back to the last whole frame, and a reserve that was

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The stream to readers on sockets while it is made. Room: daemon/sink.
+// The stream to readers on sockets while it is made.
 //
 // Each reader gets a stream of its own that begins with everything needed to
 // understand the rest. One that does not read fast enough misses whole packets,

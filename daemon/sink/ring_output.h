@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The flight recorder: the last packets, in memory. Room: daemon/sink.
+// The flight recorder: the last packets, in memory.
 #ifndef DAEMON_SINK_RING_OUTPUT_H_
 #define DAEMON_SINK_RING_OUTPUT_H_
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One recording's packets to its file or flight recorder, and to live readers.
-// Room: daemon/sink.
 #ifndef DAEMON_SINK_ROUTER_H_
 #define DAEMON_SINK_ROUTER_H_
 

@@ -2,7 +2,6 @@
 //
 // A hostile process's segment: any header, any rings, changed between any two drains.
 // The reader must stay inside the memory, end, and count what it takes.
-// Room: daemon/sources.
 #include <cstdlib>
 #include <cstring>
 #include <memory>

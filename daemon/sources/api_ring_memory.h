@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Taking a traced process's segment of rings: its memory, and the right to read it
-// alone. Room: daemon/sources.
+// alone.
 #ifndef DAEMON_SOURCES_API_RING_MEMORY_H_
 #define DAEMON_SOURCES_API_RING_MEMORY_H_
 

@@ -2,7 +2,7 @@
 //
 // Reads one segment of a process's API rings (libtrace/ring/format.h). Everything in
 // it is the traced process's word: each event is copied, then checked, and the work
-// of a call is bounded. Knows nothing of processes or files. Room: daemon/sources.
+// of a call is bounded. Knows nothing of processes or files.
 #ifndef DAEMON_SOURCES_API_RING_READER_H_
 #define DAEMON_SOURCES_API_RING_READER_H_
 

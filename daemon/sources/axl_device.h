@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // /dev/axlN as the daemon uses it: identity, counters, clock, trace ring.
-// Room: daemon/sources.
 #ifndef DAEMON_SOURCES_AXL_DEVICE_H_
 #define DAEMON_SOURCES_AXL_DEVICE_H_
 

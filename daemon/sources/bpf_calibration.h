@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an event costs that a BPF program takes. Room: daemon/sources; the programs are in
-// daemon/bpf/calibrate.bpf.h.
+// What an event costs that a BPF program takes.
 #ifndef DAEMON_SOURCES_BPF_CALIBRATION_H_
 #define DAEMON_SOURCES_BPF_CALIBRATION_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Records of the BPF ring to events: checks each record, resolves its names.
-// Knows nothing of libbpf. Room: daemon/sources.
+// Knows nothing of libbpf.
 #ifndef DAEMON_SOURCES_BPF_EVENTS_H_
 #define DAEMON_SOURCES_BPF_EVENTS_H_
 

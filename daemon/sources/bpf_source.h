@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Host events by BPF: USDT probes of the API library, tracepoints of the driver,
-// and the tree of recorded processes. Room: daemon/sources; the programs are in
-// daemon/bpf.
+// and the tree of recorded processes.
 #ifndef DAEMON_SOURCES_BPF_SOURCE_H_
 #define DAEMON_SOURCES_BPF_SOURCE_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the tracer's own doings cost on this machine, measured in the recorder before a
-// recording begins: about two milliseconds. Room: daemon/sources.
+// recording begins: about two milliseconds.
 #ifndef DAEMON_SOURCES_CALIBRATION_H_
 #define DAEMON_SOURCES_CALIBRATION_H_
 

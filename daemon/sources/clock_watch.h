@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When to sample a device clock next. Room: daemon/sources.
+// When to sample a device clock next.
 //
 // A clock that runs evenly needs few samples: two bound all between them. One
 // that does not is seen by predicting each sample from the two before; as soon

@@ -2,7 +2,6 @@
 //
 // What an accelerator is called and made of, for the stream's Device packet.
 // The only place that translates axl's numbers into the stream's vocabulary.
-// Room: daemon/sources.
 #ifndef DAEMON_SOURCES_DEVICE_DESCRIPTION_H_
 #define DAEMON_SOURCES_DEVICE_DESCRIPTION_H_
 

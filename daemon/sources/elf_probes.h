@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The USDT probes that a file declares. Room: daemon/sources. The file may be
+// The USDT probes that a file declares. The file may be
 // anybody's: nothing in it is believed.
 #ifndef DAEMON_SOURCES_ELF_PROBES_H_
 #define DAEMON_SOURCES_ELF_PROBES_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the recording machine is. Room: daemon/sources.
+// What the recording machine is.
 #ifndef DAEMON_SOURCES_HOST_INFO_H_
 #define DAEMON_SOURCES_HOST_INFO_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which copies of the host API library a process has mapped, wherever they lie: at
-// another path, in another mount namespace, deleted. Room: daemon/sources.
+// another path, in another mount namespace, deleted.
 #ifndef DAEMON_SOURCES_LIBRARY_FINDER_H_
 #define DAEMON_SOURCES_LIBRARY_FINDER_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PCIe identity, capability and live link state, by libpci. Room: daemon/sources.
+// PCIe identity, capability and live link state, by libpci.
 #ifndef DAEMON_SOURCES_PCI_H_
 #define DAEMON_SOURCES_PCI_H_
 

@@ -2,7 +2,6 @@
 //
 // Is a device trace record believable? Records come from hardware (or whatever
 // sits behind it) and are checked before anything else looks at them.
-// Room: daemon/sources.
 #ifndef DAEMON_SOURCES_RECORD_CHECK_H_
 #define DAEMON_SOURCES_RECORD_CHECK_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The consumer's end of a mapped device trace ring. Knows nothing of ioctls, so
-// that tests and the fuzzer run it on plain memory. Room: daemon/sources.
+// that tests and the fuzzer run it on plain memory.
 #ifndef DAEMON_SOURCES_RING_READER_H_
 #define DAEMON_SOURCES_RING_READER_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Clock and counter samples taken through the driver. Room: daemon/sources.
+// Clock and counter samples taken through the driver.
 //
 // Clocks: a burst at both ends of the recording, where the estimator would
 // otherwise extrapolate, and as ClockWatch says in between; after each the clock is

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Where events come from, and what they look like on the way to the session.
-// Room: daemon/sources; may include kmod/uapi, libtrace/{proto,stream}.
 //
 // A source has three functions. Everything it finds goes to an EventHandler,
 // in the thread that calls Drain; it keeps no thread of its own.

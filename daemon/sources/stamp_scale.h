@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TSC stamps of other threads to CLOCK_MONOTONIC. Room: daemon/sources.
+// TSC stamps of other threads to CLOCK_MONOTONIC.
 //
 // The kernel computes that clock from the TSC with a scale of its own, which it
 // corrects in small steps. So the clock is read between two reads of the TSC at each

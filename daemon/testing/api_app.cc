@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A program that calls libaxl itself and needs no device: what the tests of the
-// rings record. Room: daemon/testing.
+// rings record.
 //
 //   axl-api-app CALLS [threads=N] [rounds=N] [fork] [pause-us=N] [forever] [count=FILE]
 //

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Ends of the daemon's pipes that remember what went through, for its tests.
-// Room: daemon/testing.
 #ifndef DAEMON_TESTING_COLLECTING_H_
 #define DAEMON_TESTING_COLLECTING_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A program with the probes of the API library (provider libaxl) that needs no
-// device: what the daemon's tests record. Room: daemon/testing.
+// device: what the daemon's tests record.
 //
 //   axl-probe-app CALLS [threads=N] [fork] [open] [attach] [pause-ms=N]
 //

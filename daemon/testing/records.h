@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Valid device records to start tests from. Room: daemon/testing.
+// Valid device records to start tests from.
 #ifndef DAEMON_TESTING_RECORDS_H_
 #define DAEMON_TESTING_RECORDS_H_
 

@@ -2,7 +2,7 @@
 //
 // Threads that claim rings, write and end, while a reader drains them: each event is read
 // once and in order, or counted as lost. Built with the thread sanitizer, as
-// build/test/host-ring-stress. Room: daemon/testing.
+// build/test/host-ring-stress.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>

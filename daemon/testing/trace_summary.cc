@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // axl-trace-summary FILE: what a trace holds, as one JSON object, for the daemon's
-// tests. Room: daemon/testing.
+// tests.
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>

@@ -2,7 +2,7 @@
 /*
  * Does what the debug kernel must complain of, one thing of each kind: the part
  * "checkers" of check-debug fails when one of them passes unseen. A kernel that
- * was built without a checker finds no bugs either. Room: kmod.
+ * was built without a checker finds no bugs either.
  */
 #include <linux/delay.h>
 #include <linux/dma-mapping.h>

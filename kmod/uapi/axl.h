@@ -2,7 +2,7 @@
 /*
  * axl driver contract: ioctls on /dev/axlN.
  *
- * Room: kmod/uapi. Included by the driver, the runtime, the daemon and tests.
+ * Included by the driver, the runtime, the daemon and tests.
  *
  * Each argument struct starts with its own size. User space sets size to
  * sizeof() of the struct it was compiled with; a longer struct is accepted if

@@ -2,7 +2,7 @@
 /*
  * The axl counter table: one line a counter, in register order.
  *
- * Room: kmod/uapi. The device numbers its counter registers by it, the driver
+ * The device numbers its counter registers by it, the driver
  * names its PMU events by it, the daemon describes them in the stream by it.
  * A new counter goes at the end; numbers are never reused.
  *

@@ -3,10 +3,10 @@
  * axl hardware contract: registers, descriptors, completions, trace records
  * and counters of the axl PCIe accelerator.
  *
- * Room: kmod/uapi, the only definition of these formats. The device model, the
- * driver, the BPF programs, the runtime, the daemon and the tests include it;
- * it includes nothing of the project. It must compile as kernel C, BPF C,
- * user-space C and C++.
+ * The only definition of these formats. The device model, the driver, the BPF
+ * programs, the runtime, the daemon and the tests include it; it includes
+ * nothing of the project. It must compile as kernel C, BPF C, user-space C and
+ * C++.
  *
  * Everything is little endian. Times are raw device clock ticks unless a name
  * ends in another unit. See docs/device.md for the meaning in prose.

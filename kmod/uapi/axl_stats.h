@@ -2,7 +2,7 @@
 /*
  * The files in /sys/class/axl/axlN/stats: what the driver counted since probe.
  *
- * Room: kmod/uapi. X(NAME, name, text); a new one goes at the end.
+ * X(NAME, name, text); a new one goes at the end.
  */
 #ifndef _UAPI_AXL_STATS_H
 #define _UAPI_AXL_STATS_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What did one device do, on its own clock? Room: libtrace/analysis, for breakdown.h.
+// What did one device do, on its own clock?
 //
 // How long a device computed, transferred, held jobs or did nothing depends on its clock's rate
 // and on whole ticks alone: where all of its times are of one epoch it is measured here, without

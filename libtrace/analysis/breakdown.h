@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where did the time go? Room: libtrace/analysis.
+// Where did the time go?
 //
 // The run is the time in which devices were used: from the beginning of the
 // first API call that submitted a job to the return of the last one that waited

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 TRACE_BUILDER := $(wildcard tests/golden/trace_builder*.cc)
-LIB_SRCS += $(call room-srcs,libtrace/analysis)
+LIB_SRCS += $(call folder-srcs,libtrace/analysis)
 $(eval $(call unit-test,analysis,libtrace/analysis,$(TRACE_BUILDER)))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which API calls took the threads' time? Room: libtrace/analysis.
+// Which API calls took the threads' time?
 #ifndef LIBTRACE_ANALYSIS_CALLS_H_
 #define LIBTRACE_ANALYSIS_CALLS_H_
 

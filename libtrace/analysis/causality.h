@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Did everything happen in an order that is possible? Room: libtrace/analysis.
+// Did everything happen in an order that is possible?
 //
 // The points of a job (timeline.h) must be in order. Times of the host are
 // exact, those of a device are intervals: the order of two points is broken for

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How far can device times be trusted? Room: libtrace/analysis. The clock room
+// How far can device times be trusted? libtrace/clock
 // says how its fit went; this adds what it means for the events of the trace.
 #ifndef LIBTRACE_ANALYSIS_CLOCK_QUALITY_H_
 #define LIBTRACE_ANALYSIS_CLOCK_QUALITY_H_

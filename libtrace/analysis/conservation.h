@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Do independent counts of the same thing agree? Room: libtrace/analysis.
+// Do independent counts of the same thing agree?
 //
 // Each law compares what two observers said: driver and device, device records
 // and device counters, counters among themselves, the tracer's books. A law that

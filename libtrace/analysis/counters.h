@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finding a device's counters by the part they play. Room: libtrace/analysis.
+// Finding a device's counters by the part they play.
 //
 // A counter plays a part by its name: <unit>_busy, <unit>_idle, <unit>_commands,
 // <unit>_stall_<cause>, <unit>_bytes, with the names of Device.units and

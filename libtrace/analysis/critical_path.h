@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which chain of events set the run's time, and how much room had all others? Room:
-// libtrace/analysis.
+// Which chain of events set the run's time, and how much room had all others?
 //
 // From the run's last event back: each node came when the last of those that it waited for had
 // come (graph.h), so the chain of the last ones is as long as the run. What its time was spent on

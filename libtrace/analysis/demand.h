@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a command asks of each resource, out of what the trace tells of it. Room:
-// libtrace/analysis.
+// What a command asks of each resource, out of what the trace tells of it.
 //
 // A command takes, from start to end:
 //

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long did a device take, by its own clock? Room: libtrace/analysis.
+// How long did a device take, by its own clock?
 //
 // A device writes down whole ticks: the count x stands for an instant in
 // [x, x + 1). Between two such times only the rate of the clock and these two

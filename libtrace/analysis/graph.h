@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What waited for what? The dependency graph of a run. Room: libtrace/analysis.
+// What waited for what? The dependency graph of a run.
 //
 // A node is an instant; it comes when all that it waits for has come:
 //

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a graph is put together. Room: libtrace/analysis, internal.
+// How a graph is put together. Internal.
 #ifndef LIBTRACE_ANALYSIS_GRAPH_BUILDER_H_
 #define LIBTRACE_ANALYSIS_GRAPH_BUILDER_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long does a job take, and in which hands is it? Room: libtrace/analysis.
+// How long does a job take, and in which hands is it?
 //
 //   API begin → submit → doorbell → (bus) → device doorbell → fetch → start → end
 //   → completion write → interrupt sent → (bus) → handler → consumed → wake → API end

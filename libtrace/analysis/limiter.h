@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which resource limits the run, and what would help most? Room: libtrace/analysis.
+// Which resource limits the run, and what would help most?
 //
 // The limiter is the resource whose speed-up by kStep gains most, by what-if (whatif.h), of the
 // run without the tracer. Where the second one gains nearly as much, both are named. Where rows

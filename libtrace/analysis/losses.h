@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is missing from the trace, and where did it go? Room: libtrace/analysis.
+// What is missing from the trace, and where did it go?
 //
 // Every hop between an event and the file counts what came in, went on, was
 // dropped and was refused; loss records say when; the reader counts damage to

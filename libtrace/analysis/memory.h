@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What did device memory do for its bytes? Room: libtrace/analysis.
+// What did device memory do for its bytes?
 //
 // By unit, from its commands: bytes moved in whole bursts, and the share of
 // bursts that found their row open, which is the locality of the accesses. For

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Names that differ in a running number are one thing seen many times: "layer0",
-// "layer1", "layer2" become "layer[0-2]". Room: libtrace/analysis.
+// "layer1", "layer2" become "layer[0-2]".
 //
 // Runs of digits are folded only if the numbers at that place, over all names of
 // one pattern, are consecutive: "fp16" and "fp32" stay apart.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which ops took the time? Room: libtrace/analysis.
+// Which ops took the time?
 //
 // An op is what the runtime called a command's tag, or the opcode's name.
 #ifndef LIBTRACE_ANALYSIS_OPS_H_

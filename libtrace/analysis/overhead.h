@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What did the tracer itself cost? Room: libtrace/analysis.
+// What did the tracer itself cost?
 //
 // Two sums that need not agree: what the tracer did (events by kind and thread, the recorder's
 // CPU time), and by how much the run is longer for it, which replay.h works out.

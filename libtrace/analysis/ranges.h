@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which ranges took the time? Room: libtrace/analysis.
+// Which ranges took the time?
 //
 // A range owns the work of the API calls that its thread began inside it; nested
 // ranges each own it, so that ranges of one parent can be compared. Ranges nest by

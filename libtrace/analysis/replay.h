@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long would the run have taken without the tracer? Room: libtrace/analysis.
+// How long would the run have taken without the tracer?
 //
 // Work of the tracer delays the thread that it happens on (where there is one CPU, all of
 // them), but not always the run: a thread that waits for the device may have had the time.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All answers at once, for the views. Room: libtrace/analysis.
+// All answers at once, for the views.
 #ifndef LIBTRACE_ANALYSIS_REPORT_H_
 #define LIBTRACE_ANALYSIS_REPORT_H_
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a run's time can depend on, and by how much a what-if changes each of it. Room:
-// libtrace/analysis.
+// What a run's time can depend on, and by how much a what-if changes each of it.
 #ifndef LIBTRACE_ANALYSIS_RESOURCES_H_
 #define LIBTRACE_ANALYSIS_RESOURCES_H_
 

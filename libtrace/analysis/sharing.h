@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How fast commands go that share a device's link and memory: see whatif.h. Room:
-// libtrace/analysis, internal.
+// How fast commands go that share a device's link and memory: see whatif.h. Internal.
 #ifndef LIBTRACE_ANALYSIS_SHARING_H_
 #define LIBTRACE_ANALYSIS_SHARING_H_
 

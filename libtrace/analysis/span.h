@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Durations with bounds, and their statistics. Room: libtrace/analysis; may
-// include libtrace/model and below.
+// Durations with bounds, and their statistics.
 //
 // A duration between two host times is exact; one that crosses clocks is as
 // uncertain as its two ends: [b.lo - a.hi, b.hi - a.lo]. Order statistics of the

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How long is which of several states on, when the edges of what makes them up are known as
-// intervals? Room: libtrace/analysis.
+// intervals?
 //
 // A state is on while any of its pieces is. At an instant it is certainly on if one of them
 // began before, whatever the true edges are, and ends after; it is possibly on if one of them

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The points that every job passes, in the order in which it must. Room:
-// libtrace/analysis. Latency measures between them, causality checks their order.
+// The points that every job passes, in the order in which it must. Latency measures between them,
+// causality checks their order.
 #ifndef LIBTRACE_ANALYSIS_TIMELINE_H_
 #define LIBTRACE_ANALYSIS_TIMELINE_H_
 

@@ -2,7 +2,6 @@
 //
 // What the tracer did while it recorded: its events on the traced threads, each with the cost
 // that was calibrated for its kind, and the stretches in which the recorder had a CPU.
-// Room: libtrace/analysis.
 #ifndef LIBTRACE_ANALYSIS_TRACER_WORK_H_
 #define LIBTRACE_ANALYSIS_TRACER_WORK_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How well was the link used? Room: libtrace/analysis.
+// How well was the link used?
 //
 // Link bandwidth is what the lanes carry after line coding, one direction:
 //   generations 1, 2: 2.5, 5 GT/s, 8b/10b; 3, 4, 5: 8, 16, 32 GT/s, 128b/130b;

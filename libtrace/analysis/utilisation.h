@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What did each execution unit do all the time? Room: libtrace/analysis.
+// What did each execution unit do all the time?
 //
 // Of a command that was at the head of its unit's queue from head to end,
 // end - head = busy + stalls; the unit was idle when it held none. The window

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What set the pace of the run, and does the trace hold enough to say so? Room:
-// libtrace/analysis.
+// What set the pace of the run, and does the trace hold enough to say so?
 //
 // The breakdown says which class of time is the largest in what the trace holds. What the
 // trace does not hold (damage to the file, events that were dropped, sources that were not

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long would the run take if a resource were faster, or the tracer were not there? Room:
-// libtrace/analysis.
+// How long would the run take if a resource were faster, or the tracer were not there?
 //
 // The graph is run again: each node comes when all that it waits for has come, and its own costs
 // are divided by the speed of what they are spent on. Commands that stream at the same time

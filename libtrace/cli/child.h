@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The command that is recorded: forked, held back until the daemon knows it,
-// then run. Room: libtrace/cli.
+// then run.
 #ifndef LIBTRACE_CLI_CHILD_H_
 #define LIBTRACE_CLI_CHILD_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The verbs of `acceltrace`. Room: libtrace/cli; may include all of libtrace.
+// The verbs of `acceltrace`.
 //
 // Each verb adds its subcommand to the command line and, when it is chosen, runs
 // and returns an exit status: 0 fine, 1 a finding or a failed run, 2 misuse.

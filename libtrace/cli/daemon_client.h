@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A private capture daemon and the lines it speaks (docs/daemon.md). Room:
-// libtrace/cli: no capture code is here.
+// A private capture daemon and the lines it speaks (docs/daemon.md).
 #ifndef LIBTRACE_CLI_DAEMON_CLIENT_H_
 #define LIBTRACE_CLI_DAEMON_CLIENT_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // acceltrace: where did the time go, how sure are we, and what would have to
-// change to get it back? Room: libtrace/cli.
+// change to get it back?
 #include <malloc.h>
 
 #include <csignal>

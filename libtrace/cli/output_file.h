@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A file that is there when it is complete. Room: libtrace/cli.
+// A file that is there when it is complete.
 #ifndef LIBTRACE_CLI_OUTPUT_FILE_H_
 #define LIBTRACE_CLI_OUTPUT_FILE_H_
 

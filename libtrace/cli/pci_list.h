@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Accelerators on the PCI bus, as sysfs and libpci know them. Room: libtrace/cli.
+// Accelerators on the PCI bus, as sysfs and libpci know them.
 #ifndef LIBTRACE_CLI_PCI_LIST_H_
 #define LIBTRACE_CLI_PCI_LIST_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the output goes to. Room: libtrace/cli.
+// What the output goes to.
 #ifndef LIBTRACE_CLI_TERMINAL_H_
 #define LIBTRACE_CLI_TERMINAL_H_
 

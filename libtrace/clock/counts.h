@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Raw ticks to a straight time line: wraps, jumps, resets. Room: libtrace/clock, not
-// for other rooms.
+// Raw ticks to a straight time line: wraps, jumps, resets. Internal.
 //
 // A count is a stretch in which the counter runs on, but for jumps that the device told:
 // these are undone, since the device says by how much. Positions within a count are

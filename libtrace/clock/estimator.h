@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Device ticks to host time, with bounds. Room: libtrace/clock; may include
-// libtrace/stream and below. The method and its proofs: docs/clocks.md.
+// Device ticks to host time, with bounds. The method and its proofs: docs/clocks.md.
 //
 //   MapBuilder builder(ClockInfo::From(device.clock()));
 //   builder.Add(clock_batch);            // every ClockBatch of the device, any order

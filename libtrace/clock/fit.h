@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One count's samples and constraints to curves. Room: libtrace/clock, not for
-// other rooms.
+// One count's samples and constraints to curves. Internal.
 #ifndef LIBTRACE_CLOCK_FIT_H_
 #define LIBTRACE_CLOCK_FIT_H_
 

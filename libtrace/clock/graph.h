@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Several device clocks that bound each other: copies between devices, fences that
-// they share. Room: libtrace/clock; may include libtrace/stream and below.
+// they share.
 #ifndef LIBTRACE_CLOCK_GRAPH_H_
 #define LIBTRACE_CLOCK_GRAPH_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a finished Map holds. Room: libtrace/clock, not for other rooms.
+// What a finished Map holds. Internal.
 #ifndef LIBTRACE_CLOCK_MAP_DATA_H_
 #define LIBTRACE_CLOCK_MAP_DATA_H_
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A clock followed while it is being recorded, in bounded memory: for the live view.
-// Room: libtrace/clock; may include libtrace/stream and below.
 #ifndef LIBTRACE_CLOCK_ONLINE_H_
 #define LIBTRACE_CLOCK_ONLINE_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How well a map knows its clock. Room: libtrace/clock, not for other rooms.
+// How well a map knows its clock. Internal.
 #ifndef LIBTRACE_CLOCK_QUALITY_H_
 #define LIBTRACE_CLOCK_QUALITY_H_
 

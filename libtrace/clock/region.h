@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A convex set of what a clock may be at one instant: its offset (ns) and its
-// slope (ns per second). Room: libtrace/clock, not for other rooms.
+// slope (ns per second). Internal.
 //
 // Every operation gives the exact set or a larger one, never a smaller one (but
 // for rounding, which callers allow for): what is outside is impossible.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The tube: what offset and slope a clock can have had at each node, given every
-// gate before and after it and a limit on how fast the slope changes. Room:
-// libtrace/clock, not for other rooms. Proofs: docs/clocks.md.
+// gate before and after it and a limit on how fast the slope changes. Internal. Proofs:
+// docs/clocks.md.
 #ifndef LIBTRACE_CLOCK_TUBE_H_
 #define LIBTRACE_CLOCK_TUBE_H_
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Device times get their place on the host's clock. Room: libtrace/model,
-// internal; the arithmetic is libtrace/clock's.
+// Device times get their place on the host's clock. Internal.
 #ifndef LIBTRACE_MODEL_CONVERT_H_
 #define LIBTRACE_MODEL_CONVERT_H_
 

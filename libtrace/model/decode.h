@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packets to columns, in order of arrival. Room: libtrace/model, internal.
+// Packets to columns, in order of arrival. Internal.
 #ifndef LIBTRACE_MODEL_DECODE_H_
 #define LIBTRACE_MODEL_DECODE_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the host's events say of each job. Room: libtrace/model, internal: the
-// clock's fit needs it before the jobs are joined.
+// What the host's events say of each job. Internal: the clock's fit needs it before the jobs are
+// joined.
 #ifndef LIBTRACE_MODEL_HOST_JOBS_H_
 #define LIBTRACE_MODEL_HOST_JOBS_H_
 

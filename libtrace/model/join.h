@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Host side and device side of each job become one row. Room: libtrace/model,
-// internal.
+// Host side and device side of each job become one row. Internal.
 #ifndef LIBTRACE_MODEL_JOIN_H_
 #define LIBTRACE_MODEL_JOIN_H_
 

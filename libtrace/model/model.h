@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A trace in memory: everything that analyses and views read. Room:
-// libtrace/model; may include libtrace/clock and below.
+// A trace in memory: everything that analyses and views read.
 #ifndef LIBTRACE_MODEL_MODEL_H_
 #define LIBTRACE_MODEL_MODEL_H_
 

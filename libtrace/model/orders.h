@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Orders between devices: what joins their clocks to one graph. Room: libtrace/model,
-// internal.
+// Orders between devices: what joins their clocks to one graph. Internal.
 #ifndef LIBTRACE_MODEL_ORDERS_H_
 #define LIBTRACE_MODEL_ORDERS_H_
 

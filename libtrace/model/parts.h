@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a file lacks of what was written to it, by the word of its footer. Room:
-// libtrace/model, internal.
+// What a file lacks of what was written to it, by the word of its footer. Internal.
 #ifndef LIBTRACE_MODEL_PARTS_H_
 #define LIBTRACE_MODEL_PARTS_H_
 

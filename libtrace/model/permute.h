@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sorting tables whose columns are separate vectors. Room: libtrace/model, internal.
+// Sorting tables whose columns are separate vectors. Internal.
 #ifndef LIBTRACE_MODEL_PERMUTE_H_
 #define LIBTRACE_MODEL_PERMUTE_H_
 

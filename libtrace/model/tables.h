@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The model's tables: what a trace says, as columns. Room: libtrace/model; may
-// include libtrace/clock and below.
+// The model's tables: what a trace says, as columns.
 //
 // A row is an index; every column of a table has the same length. Host times
 // are CLOCK_MONOTONIC ns. A device time keeps its raw ticks and has an interval
 // on the host's scale beside it. Names of units, stalls, opcodes and counters
-// come from Device and mean nothing to this room.
+// come from Device and mean nothing here.
 #ifndef LIBTRACE_MODEL_TABLES_H_
 #define LIBTRACE_MODEL_TABLES_H_
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is known of when a device's reading was made, before its ticks are read: from the
-// host's side of its job, and from the order of the device's records. Room:
-// libtrace/model, internal.
+// host's side of its job, and from the order of the device's records. Internal.
 #ifndef LIBTRACE_MODEL_WINDOWS_H_
 #define LIBTRACE_MODEL_WINDOWS_H_
 

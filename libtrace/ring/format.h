@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The memory through which a host API library hands its events to a tracer: the
-// only definition. Room: libtrace/ring; may include nothing.
+// only definition.
 //
 // A process has up to kMaxSegments segments, each a sealed memfd:
 //

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Making a segment of rings. Room: libtrace/ring, internal.
+// Making a segment of rings. Internal.
 #ifndef LIBTRACE_RING_SEGMENT_H_
 #define LIBTRACE_RING_SEGMENT_H_
 

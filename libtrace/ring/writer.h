@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The traced process's side of the rings of format.h. Room: libtrace/ring.
+// The traced process's side of the rings of format.h.
 //
 // Writing an event takes no lock, no system call and no allocation. What is not
 // the usual case (no ring yet, ring full, end of a stretch, no usable TSC) is in

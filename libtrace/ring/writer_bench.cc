@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an event in shared memory costs. Room: libtrace/ring.
+// What an event in shared memory costs.
 //
 //   axl-ring-cost EVENTS rdtsc|begin|end|text|pair   a reader is played by moving the tail;
 //       prints ns for each. Under callgrind, two counts of events give instructions.

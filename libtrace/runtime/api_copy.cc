@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The public functions that copy and fill memory. Room: libtrace/runtime.
+// The public functions that copy and fill memory.
 #include <algorithm>
 #include <bit>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The public functions on devices and memory. Room: libtrace/runtime.
+// The public functions on devices and memory.
 #include <cstdio>
 #include <cstring>
 

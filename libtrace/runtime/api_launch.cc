@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The public functions that launch single commands and graphs.
-// Room: libtrace/runtime.
 #include "libtrace/runtime/encode.h"
 #include "libtrace/runtime/errors.h"
 #include "libtrace/runtime/pointers.h"

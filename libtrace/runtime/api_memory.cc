@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The public functions on memory. Room: libtrace/runtime.
+// The public functions on memory.
 #include "libtrace/runtime/errors.h"
 #include "libtrace/runtime/probes.h"
 #include "libtrace/runtime/runtime.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The public functions that are traced, by number: what a tracer reads once instead
-// of a text with each event. Room: libtrace/runtime, internal.
+// of a text with each event. Internal.
 #ifndef LIBTRACE_RUNTIME_API_NAMES_H_
 #define LIBTRACE_RUNTIME_API_NAMES_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The public functions for tracers. Room: libtrace/runtime.
+// The public functions for tracers.
 #include "libtrace/runtime/errors.h"
 #include "libtrace/runtime/names.h"
 #include "libtrace/runtime/probes.h"

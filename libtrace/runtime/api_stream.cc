@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The public functions on streams. Room: libtrace/runtime.
+// The public functions on streams.
 #include "libtrace/runtime/errors.h"
 #include "libtrace/runtime/probes.h"
 #include "libtrace/runtime/runtime.h"

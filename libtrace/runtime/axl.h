@@ -2,7 +2,7 @@
 /*
  * libaxl: the host API of the axl accelerator. C99 and C++.
  *
- * Room: libtrace/runtime, its only public header. Link with -laxl.
+ * The only public header. Link with -laxl.
  * Whoever knows CUDA or HIP knows it: devices, memory, streams, events,
  * launches, graphs, named ranges. What is particular:
  *

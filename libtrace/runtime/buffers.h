@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The buffers of one device: device memory, scratchpad, and host memory that the
-// device reaches. Thread-safe. Room: libtrace/runtime, internal.
+// device reaches. Thread-safe. Internal.
 #ifndef LIBTRACE_RUNTIME_BUFFERS_H_
 #define LIBTRACE_RUNTIME_BUFFERS_H_
 

@@ -2,7 +2,7 @@
 #
 # libaxl.so. Its unit tests link the objects themselves: they replace the system
 # calls, which the library does not show.
-RUNTIME_OBJS := $(call objs,$(call room-srcs,libtrace/runtime) $(call room-srcs,libtrace/ring))
+RUNTIME_OBJS := $(call objs,$(call folder-srcs,libtrace/runtime) $(call folder-srcs,libtrace/ring))
 RUNTIME_TEST_OBJS := $(call objs,$(wildcard libtrace/runtime/*_test.cc) \
                                  $(wildcard libtrace/runtime/testing/*.cc) tests/catch_main.cc)
 AXL_EXPORTS := -Wl,--version-script=libtrace/runtime/libaxl.map -Wl,-z,defs

@@ -2,7 +2,7 @@
 //
 // A list of commands with dependencies, and the pass that turns it into the
 // descriptors of a job: dependencies become semaphore waits.
-// Room: libtrace/runtime, internal.
+// Internal.
 #ifndef LIBTRACE_RUNTIME_COMMANDS_H_
 #define LIBTRACE_RUNTIME_COMMANDS_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A hardware context: its queues, and the semaphores that streams take from it.
-// Submits and waits. Thread-safe. Room: libtrace/runtime, internal.
+// Submits and waits. Thread-safe. Internal.
 #ifndef LIBTRACE_RUNTIME_CONTEXT_H_
 #define LIBTRACE_RUNTIME_CONTEXT_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One open accelerator of this process: its fd, limits, buffers and contexts.
-// Streams keep it alive. Room: libtrace/runtime, internal.
+// Streams keep it alive. Internal.
 #ifndef LIBTRACE_RUNTIME_DEVICE_H_
 #define LIBTRACE_RUNTIME_DEVICE_H_
 

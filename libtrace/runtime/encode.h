@@ -2,7 +2,7 @@
 //
 // From the public argument structs to descriptors: defaults filled in, every
 // operand checked to lie in one allocation. Semaphores are left to the planner.
-// Room: libtrace/runtime, internal.
+// Internal.
 #ifndef LIBTRACE_RUNTIME_ENCODE_H_
 #define LIBTRACE_RUNTIME_ENCODE_H_
 

@@ -2,7 +2,7 @@
 //
 // Errors of libaxl: the number goes to the caller, the sentence that says what
 // was wrong and what to do stays with the thread until its next failure.
-// Room: libtrace/runtime, internal.
+// Internal.
 #ifndef LIBTRACE_RUNTIME_ERRORS_H_
 #define LIBTRACE_RUNTIME_ERRORS_H_
 

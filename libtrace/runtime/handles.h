@@ -2,7 +2,7 @@
 //
 // Handles given to the application: a kind, a generation and an index, so that a
 // stale or invented one is recognised and never followed. Thread-safe; a look-up
-// takes only its own slot's lock. Room: libtrace/runtime, internal.
+// takes only its own slot's lock. Internal.
 #ifndef LIBTRACE_RUNTIME_HANDLES_H_
 #define LIBTRACE_RUNTIME_HANDLES_H_
 

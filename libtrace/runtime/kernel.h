@@ -2,7 +2,7 @@
 //
 // The system calls that libaxl makes, as a table that a test can replace: with
 // testing/fake_kernel.h the whole runtime runs without a device.
-// Room: libtrace/runtime, internal.
+// Internal.
 #ifndef LIBTRACE_RUNTIME_KERNEL_H_
 #define LIBTRACE_RUNTIME_KERNEL_H_
 

@@ -2,7 +2,7 @@
 //
 // Names of ops, ranges and marks: copied once, so that the pointer in a probe is
 // the same for the same text and stays valid, and numbered: an op's number is
-// what axl_desc.tag carries. Room: libtrace/runtime, internal.
+// what axl_desc.tag carries. Internal.
 #ifndef LIBTRACE_RUNTIME_NAMES_H_
 #define LIBTRACE_RUNTIME_NAMES_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Turns dependencies into semaphore waits. Room: libtrace/runtime, internal.
+// Turns dependencies into semaphore waits. Internal.
 //
 // Within one queue an engine runs its commands in order, so that a dependency on
 // an earlier command of the same engine needs no wait, and waiting for an

@@ -2,7 +2,7 @@
 //
 // What a device pointer is: AXL_REF(handle, offset) with the device's number in
 // the top four bits, so that a pointer of one device is recognised on another.
-// Room: libtrace/runtime, internal.
+// Internal.
 #ifndef LIBTRACE_RUNTIME_POINTERS_H_
 #define LIBTRACE_RUNTIME_POINTERS_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // USDT probes of libaxl (provider `libaxl`) and the correlation ids they carry.
-// Room: libtrace/runtime, internal. The list of probes and arguments is an ABI:
+// Internal. The list of probes and arguments is an ABI:
 // docs/libaxl.md.
 //
 // Each probe has one site, in a function of its own behind an inline test of its

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the process has: its devices, streams, events and graphs.
-// Room: libtrace/runtime, internal.
+// Internal.
 #ifndef LIBTRACE_RUNTIME_RUNTIME_H_
 #define LIBTRACE_RUNTIME_RUNTIME_H_
 

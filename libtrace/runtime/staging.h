@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Copies to and from ordinary (pageable) host memory, through buffers that the
-// device reaches. Room: libtrace/runtime, internal.
+// device reaches. Internal.
 #ifndef LIBTRACE_RUNTIME_STAGING_H_
 #define LIBTRACE_RUNTIME_STAGING_H_
 

@@ -3,7 +3,7 @@
 // Streams and events. A stream owns one semaphore for each engine; each command
 // signals its engine's with the next value. What a stream has promised so far is
 // its tail: at most one value an engine. An event is a copy of a tail.
-// Room: libtrace/runtime, internal.
+// Internal.
 #ifndef LIBTRACE_RUNTIME_STREAM_H_
 #define LIBTRACE_RUNTIME_STREAM_H_
 

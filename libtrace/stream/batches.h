@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which packets are batches of columns, and which message holds the columns.
-// Room: libtrace/stream, not for other rooms.
+// Internal.
 #ifndef LIBTRACE_STREAM_BATCHES_H_
 #define LIBTRACE_STREAM_BATCHES_H_
 

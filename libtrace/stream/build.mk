@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-LIB_SRCS += $(call room-srcs,libtrace/stream)
+LIB_SRCS += $(call folder-srcs,libtrace/stream)
 $(eval $(call unit-test,stream,libtrace/stream))
-$(eval $(call fuzzer,stream-reader,libtrace/stream/reader_fuzz.cc $(call room-srcs,libtrace/stream)))
+$(eval $(call fuzzer,stream-reader,libtrace/stream/reader_fuzz.cc $(call folder-srcs,libtrace/stream)))

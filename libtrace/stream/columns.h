@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Columns of a batch: differences and absent columns. Room: libtrace/stream.
+// Columns of a batch: differences and absent columns.
 //
 // Rules of trace.proto: a *_delta column holds differences, the first value
 // against 0; a column whose values are all zero may be absent; the first column

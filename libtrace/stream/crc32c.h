@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CRC-32C (Castagnoli, as in iSCSI, RFC 3720 appendix B.4). Room: libtrace/stream.
+// CRC-32C (Castagnoli, as in iSCSI, RFC 3720 appendix B.4).
 #ifndef LIBTRACE_STREAM_CRC32C_H_
 #define LIBTRACE_STREAM_CRC32C_H_
 

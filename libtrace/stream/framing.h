@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a packet lies in the bytes. Room: libtrace/stream.
+// How a packet lies in the bytes.
 //
 //   0a | length varint | 09 "ACCATRC1" | 10 sequence varint | body ... | fd ff ff ff 0f | crc32c
 //   \_ tag of Trace.packet  \_ field sync   \_ field sequence             \_ field crc32c, fixed32

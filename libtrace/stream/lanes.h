@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loops over eight values at once, for AVX2 where the processor has it. Room:
-// libtrace/stream, internal. A group is kLanes values; every count is at least one group.
+// Loops over eight values at once, for AVX2 where the processor has it. Internal. A group is kLanes
+// values; every count is at least one group.
 #ifndef LIBTRACE_STREAM_LANES_H_
 #define LIBTRACE_STREAM_LANES_H_
 

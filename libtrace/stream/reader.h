@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes to packets. Room: libtrace/stream; may include libtrace/proto only.
+// Bytes to packets.
 #ifndef LIBTRACE_STREAM_READER_H_
 #define LIBTRACE_STREAM_READER_H_
 

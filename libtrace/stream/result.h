@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Errors as values. Room: libtrace/stream (the lowest room with C++ in it, so
-// every other one may use this). A Status is either fine or a message that says
+// Errors as values. A Status is either fine or a message that says
 // what was wrong and what to do about it; a Result<T> carries a T or a Status.
 #ifndef LIBTRACE_STREAM_RESULT_H_
 #define LIBTRACE_STREAM_RESULT_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tiny trace with one packet of most kinds, for this room's tests and the
-// fuzzer's corpus. Room: libtrace/stream, tests only.
+// A tiny trace with one packet of most kinds, for this folder's tests and the
+// fuzzer's corpus. For tests only.
 #ifndef LIBTRACE_STREAM_SAMPLE_TRACE_H_
 #define LIBTRACE_STREAM_SAMPLE_TRACE_H_
 

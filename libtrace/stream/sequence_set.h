@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which sequence numbers have been seen. Room: libtrace/stream, not for other rooms.
+// Which sequence numbers have been seen. Internal.
 #ifndef LIBTRACE_STREAM_SEQUENCE_SET_H_
 #define LIBTRACE_STREAM_SEQUENCE_SET_H_
 

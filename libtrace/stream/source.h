@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a reader's bytes come from. Room: libtrace/stream, not for other rooms.
+// Where a reader's bytes come from. Internal.
 #ifndef LIBTRACE_STREAM_SOURCE_H_
 #define LIBTRACE_STREAM_SOURCE_H_
 

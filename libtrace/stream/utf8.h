@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Strings come from outside (thread names, command lines), protobuf strings must
-// be UTF-8. Room: libtrace/stream.
+// be UTF-8.
 #ifndef LIBTRACE_STREAM_UTF8_H_
 #define LIBTRACE_STREAM_UTF8_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The border: what a packet may contain. Room: libtrace/stream.
+// The border: what a packet may contain.
 //
 // Checks everything that one packet tells by itself: columns as long as each
 // other, numbers within their limits, enumerations known, times that cannot

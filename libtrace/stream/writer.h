@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packets to bytes. Room: libtrace/stream; may include libtrace/proto only.
+// Packets to bytes.
 #ifndef LIBTRACE_STREAM_WRITER_H_
 #define LIBTRACE_STREAM_WRITER_H_
 

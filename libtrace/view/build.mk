@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 TRACE_BUILDER := $(wildcard tests/golden/trace_builder*.cc)
-LIB_SRCS += $(call room-srcs,libtrace/view)
-# The Perfetto format has a schema of its own, generated before this room compiles.
-$(call objs,$(call room-srcs,libtrace/view) $(wildcard libtrace/view/*_test.cc)): | $(BUILD)/gen/libtrace/view/perfetto.pb.h
+LIB_SRCS += $(call folder-srcs,libtrace/view)
+# The Perfetto format has a schema of its own, generated before this folder compiles.
+$(call objs,$(call folder-srcs,libtrace/view) $(wildcard libtrace/view/*_test.cc)): | $(BUILD)/gen/libtrace/view/perfetto.pb.h
 $(BUILD)/lib/libacceltrace.so: $(BUILD)/obj/gen/libtrace/view/perfetto.pb.o
 # The page of `acceltrace html`, as text that is compiled in.
 PAGE_PARTS := $(wildcard libtrace/view/page/*.js libtrace/view/page/*.css libtrace/view/page/*.html)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How well a clock is known, as JSON. Room: libtrace/view. Fields: docs/json.md.
+// How well a clock is known, as JSON. Fields: docs/json.md.
 #ifndef LIBTRACE_VIEW_CLOCK_JSON_H_
 #define LIBTRACE_VIEW_CLOCK_JSON_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tables as comma-separated values (RFC 4180, \n, a line of names first; an
-// empty field is "not seen"). Room: libtrace/view.
+// empty field is "not seen").
 #ifndef LIBTRACE_VIEW_CSV_H_
 #define LIBTRACE_VIEW_CSV_H_
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Traces for other tools. Room: libtrace/view; may include libtrace/analysis
-// and below. One function a format; all write through a Sink.
+// Traces for other tools. One function a format; all write through a Sink.
 #ifndef LIBTRACE_VIEW_EXPORT_H_
 #define LIBTRACE_VIEW_EXPORT_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Quantities as people read them. Room: libtrace/view.
+// Quantities as people read them.
 #ifndef LIBTRACE_VIEW_FORMAT_H_
 #define LIBTRACE_VIEW_FORMAT_H_
 

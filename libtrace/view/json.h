@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reports for machines: docs/json.md describes them. Room: libtrace/view.
+// Reports for machines: docs/json.md describes them.
 #ifndef LIBTRACE_VIEW_JSON_H_
 #define LIBTRACE_VIEW_JSON_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The critical path and what-if, for people and for machines. Room: libtrace/view.
+// The critical path and what-if, for people and for machines.
 #ifndef LIBTRACE_VIEW_PATH_H_
 #define LIBTRACE_VIEW_PATH_H_
 

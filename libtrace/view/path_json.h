@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Room: libtrace/view, internal.
+// Internal.
 #ifndef LIBTRACE_VIEW_PATH_JSON_H_
 #define LIBTRACE_VIEW_PATH_JSON_H_
 

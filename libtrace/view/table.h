@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Aligned tables and headings for a terminal. Room: libtrace/view.
+// Aligned tables and headings for a terminal.
 #ifndef LIBTRACE_VIEW_TABLE_H_
 #define LIBTRACE_VIEW_TABLE_H_
 

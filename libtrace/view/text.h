@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reports for people. Room: libtrace/view; may include libtrace/analysis and
-// below. The same report gives the same bytes for the same style.
+// Reports for people. The same report gives the same bytes for the same style.
 #ifndef LIBTRACE_VIEW_TEXT_H_
 #define LIBTRACE_VIEW_TEXT_H_
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A trace as tracks of nested slices: what every timeline format draws. Room:
-// libtrace/view, internal.
+// A trace as tracks of nested slices: what every timeline format draws. Internal.
 //
 // Slices of one track nest or are apart: those that overlap otherwise go to
 // further lanes, tracks of the same name beside it.

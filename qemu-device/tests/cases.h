@@ -4,7 +4,6 @@
 // patterns, each run alone on the device and compared with expect.h. Used by
 // the test suite and by the benchmark.
 //
-// Room: qemu-device/tests.
 #ifndef QEMU_DEVICE_TESTS_CASES_H_
 #define QEMU_DEVICE_TESTS_CASES_H_
 

@@ -4,7 +4,6 @@
 // messages pointed at host memory, rings and queues on request. Host memory is
 // handed out by a bump allocator.
 //
-// Room: qemu-device/tests.
 #ifndef QEMU_DEVICE_TESTS_DEVICE_H_
 #define QEMU_DEVICE_TESTS_DEVICE_H_
 

@@ -4,7 +4,6 @@
 // the model: TLP by TLP, burst by burst, without the model's closed forms. The
 // tests compare the two.
 //
-// Room: qemu-device/tests.
 #ifndef QEMU_DEVICE_TESTS_EXPECT_H_
 #define QEMU_DEVICE_TESTS_EXPECT_H_
 

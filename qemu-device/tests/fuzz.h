@@ -5,7 +5,6 @@
 // configuration space, knobs and faults, time, resets, plugging. It knows what
 // is valid and bends some of it. The same seed makes the same traffic.
 //
-// Room: qemu-device/tests.
 #ifndef QEMU_DEVICE_TESTS_FUZZ_H_
 #define QEMU_DEVICE_TESTS_FUZZ_H_
 

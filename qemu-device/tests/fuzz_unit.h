@@ -2,7 +2,6 @@
 //
 // What the fuzzer remembers of one device. Part of fuzz.h's implementation.
 //
-// Room: qemu-device/tests.
 #ifndef QEMU_DEVICE_TESTS_FUZZ_UNIT_H_
 #define QEMU_DEVICE_TESTS_FUZZ_UNIT_H_
 

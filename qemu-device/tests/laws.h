@@ -4,7 +4,6 @@
 // instants. Used by the tests (each law an assertion) and the benchmark (seeds
 // that held).
 //
-// Room: qemu-device/tests.
 #ifndef QEMU_DEVICE_TESTS_LAWS_H_
 #define QEMU_DEVICE_TESTS_LAWS_H_
 

@@ -3,7 +3,7 @@
 // A QEMU under qtest: no guest runs, the test is the CPU and the clock. It
 // reads and writes memory and ports, steps the virtual clock and talks QMP.
 //
-// Room: qemu-device/tests. Errors end the test with the reason: a test cannot
+// Errors end the test with the reason: a test cannot
 // go on without its machine.
 #ifndef QEMU_DEVICE_TESTS_MACHINE_H_
 #define QEMU_DEVICE_TESTS_MACHINE_H_

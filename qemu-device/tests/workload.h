@@ -3,7 +3,6 @@
 // Random workloads for the conservation tests: valid commands of every kind on
 // several queues and contexts, with semaphores between them.
 //
-// Room: qemu-device/tests.
 #ifndef QEMU_DEVICE_TESTS_WORKLOAD_H_
 #define QEMU_DEVICE_TESTS_WORKLOAD_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Batches as blocks of packed columns. Room: tests.
+// Batches as blocks of packed columns.
 #ifndef TESTS_DAMAGE_BLOCKS_H_
 #define TESTS_DAMAGE_BLOCKS_H_
 

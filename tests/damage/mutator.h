@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Traces taken apart, changed and put together again with right checksums, so that what lies
-// behind the reader is reached. Room: tests.
+// behind the reader is reached.
 #ifndef TESTS_DAMAGE_MUTATOR_H_
 #define TESTS_DAMAGE_MUTATOR_H_
 

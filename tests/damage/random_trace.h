@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Small sound traces of everything that a stream can hold. Room: tests.
+// Small sound traces of everything that a stream can hold.
 #ifndef TESTS_DAMAGE_RANDOM_TRACE_H_
 #define TESTS_DAMAGE_RANDOM_TRACE_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Three recordings whose answers are known. Room: tests.
+// Three recordings whose answers are known.
 #ifndef TESTS_DAMAGE_RECORDINGS_H_
 #define TESTS_DAMAGE_RECORDINGS_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All that the reading verbs do with a trace, into nothing. Room: tests.
+// All that the reading verbs do with a trace, into nothing.
 #ifndef TESTS_DAMAGE_WHOLE_WAY_H_
 #define TESTS_DAMAGE_WHOLE_WAY_H_
 

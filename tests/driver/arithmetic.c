@@ -2,7 +2,7 @@
 /*
  * The driver's own ring, clock and memory arithmetic, compiled for user space:
  * indexes that wrap, clocks of every width, conversions against 128 bits, device
- * memory against a plain map. arithmetic_test.sh builds it. Room: tests/driver.
+ * memory against a plain map. arithmetic_test.sh builds it.
  */
 #include "tests/driver/harness.h"
 #include "tests/driver/kernel.h"

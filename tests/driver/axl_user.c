@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The driver's ioctls as functions. Room: tests/driver. */
+/* The driver's ioctls as functions. */
 #include "tests/driver/axl_user.h"
 
 #include <fcntl.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The driver's ioctls as functions, for its tests. Each returns 0 or -errno.
- * Room: tests/driver.
  */
 #ifndef TESTS_DRIVER_AXL_USER_H_
 #define TESTS_DRIVER_AXL_USER_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Buffers of all kinds: limits, mapping, copies across their seams. Room: tests/driver. */
+/* Buffers of all kinds: limits, mapping, copies across their seams. */
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>

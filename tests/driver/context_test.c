@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Contexts: limits, handles, priorities, lifetime. Room: tests/driver. */
+/* Contexts: limits, handles, priorities, lifetime. */
 #include <sys/wait.h>
 #include <unistd.h>
 

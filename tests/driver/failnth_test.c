@@ -3,7 +3,7 @@
  * Lets each allocation and each copy from or to user space of every call fail, one after the
  * other (fault injection by /proc/thread-self/fail-nth). The call must end in an errno that says
  * so, or well; once nothing fails it must work, and in the end nothing is missing.
- * AXL_POINTS: at most so many a call (default all). Room: tests/driver.
+ * AXL_POINTS: at most so many a call (default all).
  */
 #include <fcntl.h>
 #include <glob.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Faults of the device one by one: the waiter gets a defined errno within its
- * deadline, other contexts go on with right results. Room: tests/driver.
+ * deadline, other contexts go on with right results.
  */
 #include <fcntl.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of the ioctl fuzzer, see fuzz_test.c. Room: tests/driver. */
+/* The parts of the ioctl fuzzer, see fuzz_test.c. */
 #ifndef TESTS_DRIVER_FUZZ_H_
 #define TESTS_DRIVER_FUZZ_H_
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the ioctl fuzzer does in one step. Room: tests/driver. */
+/* What the ioctl fuzzer does in one step. */
 #include "tests/driver/fuzz.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Command buffers for the ioctl fuzzer: valid, then spoiled a little. Room: tests/driver. */
+/* Command buffers for the ioctl fuzzer: valid, then spoiled a little. */
 #include <string.h>
 
 #include "tests/driver/axl_user.h"

@@ -8,7 +8,7 @@
  *
  * AXL_FUZZ_OPS ioctls (default 10000), AXL_FUZZ_SEED, AXL_FUZZ_THREADS (4; with 1
  * a seed repeats, but for waits that time out). Even seeds have no more than one user
- * may have. Room: tests/driver.
+ * may have.
  */
 #include <linux/capability.h>
 #include <pthread.h>

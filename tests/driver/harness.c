@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Runs the tests of a program one by one and prints TAP. Room: tests/driver. */
+/* Runs the tests of a program one by one and prints TAP. */
 #include "tests/driver/harness.h"
 
 #include <sys/wait.h>

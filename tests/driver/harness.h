@@ -2,7 +2,6 @@
 /*
  * Test programs for the guest, in the kernel's kselftest manner: each test runs
  * in a process of its own with a time limit, the output is TAP.
- * Room: tests/driver.
  *
  *   TEST(name) { ... EXPECT(x == y); ... }
  *   TEST_VARIANTS(name, struct_type, { ... }, { ... }) { ... variant->field ... }

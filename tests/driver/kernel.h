@@ -3,7 +3,6 @@
  * As much of the kernel as the driver's arithmetic needs to be compiled for user
  * space, where every number can be tried: types, no locks, memory from the C
  * library. Stands for each <linux/...> that arithmetic.c's sources include.
- * Room: tests/driver.
  */
 #ifndef TESTS_DRIVER_KERNEL_H_
 #define TESTS_DRIVER_KERNEL_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What tools read: trace rings, counters, clock samples. Room: tests/driver. */
+/* What tools read: trace rings, counters, clock samples. */
 #include <poll.h>
 #include <sys/mman.h>
 #include <unistd.h>

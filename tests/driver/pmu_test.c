@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The perf PMU: events in sysfs, what may be opened, exact values. Room: tests/driver. */
+/* The perf PMU: events in sysfs, what may be opened, exact values. */
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
 #include <unistd.h>

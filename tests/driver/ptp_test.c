@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The device clock as a PTP hardware clock. Room: tests/driver. */
+/* The device clock as a PTP hardware clock. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/ptp_clock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* QMP over a virtio port. Room: tests/driver. */
+/* QMP over a virtio port. */
 #include "tests/driver/qmp.h"
 
 #include <fcntl.h>

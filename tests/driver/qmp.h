@@ -2,7 +2,6 @@
 /*
  * The emulator's QMP monitor from inside the guest, over a virtio port that the
  * scripts in tests/vm/driver-*.sh add: faults of the device, plug and unplug.
- * Room: tests/driver.
  */
 #ifndef TESTS_DRIVER_QMP_H_
 #define TESTS_DRIVER_QMP_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What an ordinary user can take from the machine and from others: he is refused in time, nobody
- * is killed for it, and all of it comes back however he ends. Room: tests/driver.
+ * is killed for it, and all of it comes back however he ends.
  */
 #include <fcntl.h>
 #include <signal.h>

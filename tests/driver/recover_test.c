@@ -3,7 +3,7 @@
  * The bus takes the device away for a moment: errors that the root port reports,
  * a function-level reset, a reset of its bus. Users learn what was lost, in
  * defined words, and go on with the same files. AXL_CYCLES sets how many under
- * load. Room: tests/driver.
+ * load.
  */
 #include <fcntl.h>
 #include <linux/perf_event.h>

@@ -3,7 +3,7 @@
  * A context whose reset does not end takes the whole device along: the guilty
  * job is told, whatever else was in flight is reported as canceled, what was
  * done stays done, and everybody goes on with new contexts. AXL_CYCLES sets how
- * often under load. Room: tests/driver.
+ * often under load.
  */
 #include <poll.h>
 #include <pthread.h>

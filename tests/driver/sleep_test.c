@@ -4,7 +4,7 @@
  * work: devices suspended and resumed (pm_test), and the whole way to idle and
  * back by a key, which tests/vm/driver-sleep.sh presses. Runs in a sealed guest:
  * the file system of any other one does not survive a suspend. AXL_CYCLES sets
- * how often. Room: tests/driver.
+ * how often.
  */
 #include <fcntl.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Submission: what is refused, what is computed, order and limits. Room: tests/driver. */
+/* Submission: what is refused, what is computed, order and limits. */
 #include <sys/mman.h>
 #include <unistd.h>
 

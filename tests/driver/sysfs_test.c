@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The class device in sysfs, the dump in debugfs, the mode of the node. Room: tests/driver. */
+/* The class device in sysfs, the dump in debugfs, the mode of the node. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

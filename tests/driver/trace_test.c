@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Tracepoints as tracefs shows them: those of queues, fences and errors, and
- * commands from the device's ring when asked. Room: tests/driver.
+ * commands from the device's ring when asked.
  */
 #include <dirent.h>
 #include <fcntl.h>

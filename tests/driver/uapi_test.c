@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The size rules that hold at every ioctl, and what INFO says. Room: tests/driver. */
+/* The size rules that hold at every ioctl, and what INFO says. */
 #include <sys/ioctl.h>
 #include <unistd.h>
 

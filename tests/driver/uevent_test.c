@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A uevent for each change of the device's state, as udev gets it. Room: tests/driver. */
+/* A uevent for each change of the device's state, as udev gets it. */
 #include <fcntl.h>
 #include <glob.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
 /*
  * The device goes while it is used: by unbinding, by removal, by an orderly
  * unplug, by surprise. First what users then see, then many times under load.
- * AXL_CYCLES sets how many. Room: tests/driver.
+ * AXL_CYCLES sets how many.
  */
 #include <fcntl.h>
 #include <glob.h>

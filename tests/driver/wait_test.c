@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Waiting: order, deadlines, signals, fences. Room: tests/driver. */
+/* Waiting: order, deadlines, signals, fences. */
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A client of the driver that can say whether it works. Room: tests/driver. */
+/* A client of the driver that can say whether it works. */
 #include "tests/driver/world.h"
 
 #include <poll.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes the synthetic golden traces: make-trace NAME OUT. Room: tests.
+// Writes the synthetic golden traces: make-trace NAME OUT.
 //
 // step: two decoding steps of a small model on one device, with transfers,
 //   semaphore stalls, ranges and counters; every law holds.

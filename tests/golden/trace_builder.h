@@ -2,7 +2,7 @@
 //
 // Small traces for tests, written as true host times: the builder turns device
 // times into ticks of a device clock whose offset, rate and sample width are
-// known, so that a test can say what a reader must find. Room: tests.
+// known, so that a test can say what a reader must find.
 #ifndef TESTS_GOLDEN_TRACE_BUILDER_H_
 #define TESTS_GOLDEN_TRACE_BUILDER_H_
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The usual ways to convert device times, re-implemented to be compared with. They
-// get wraps and resets resolved for them, and the middle of each bracket. Room:
-// tests/scoring.
+// get wraps and resets resolved for them, and the middle of each bracket.
 #ifndef TESTS_SCORING_BASELINES_H_
 #define TESTS_SCORING_BASELINES_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The figures of a report against the truth. Room: tests/scoring.
+// The figures of a report against the truth.
 //
 // What a report says in JSON is computed a second time from true times, by the definitions of
 // docs/analysis.md and by no code of libtrace/analysis, and each figure's [lo, hi] must contain it.

@@ -2,7 +2,7 @@
 //
 // clock-histories [--seed N] [--count N] [--harsh] [--json] [--verbose]: random histories of device
 // clocks, each loaded as a trace and every time compared with the truth. Exit 1 when one is
-// outside its interval. Room: tests/scoring.
+// outside its interval.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

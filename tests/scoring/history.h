@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Random histories of device clocks, as whole traces with the truth beside them: wraps,
-// jumps and steps told and untold, ramps, resets, lost samples and records. Room:
-// tests/scoring.
+// jumps and steps told and untold, ramps, resets, lost samples and records.
 //
 //   const History history = MakeHistory(seed);
 //   auto model = LoadHistory(history);            // through encoder, reader and model

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The figures of a loaded history's report against what truly happened. Room: tests/scoring.
+// The figures of a loaded history's report against what truly happened.
 #ifndef TESTS_SCORING_HISTORY_FIGURES_H_
 #define TESTS_SCORING_HISTORY_FIGURES_H_
 

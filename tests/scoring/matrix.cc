@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // clock-matrix [--json] [--noisy|--quiet]: the fault matrix on simulated
-// clocks, a line a cell. Room: tests/scoring.
+// clocks, a line a cell.
 #include <fmt/format.h>
 
 #include <cstring>

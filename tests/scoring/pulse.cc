@@ -4,7 +4,7 @@
 // small copy and a small vector op on each device, again and again, evenly over the
 // time: events everywhere for the clocks to be scored on. Between FROM and TO (seconds)
 // the tracing daemon of the guest is stopped, so that it takes no clock samples; at AT
-// a device's function is reset. Room: tests/scoring.
+// a device's function is reset.
 #include <dirent.h>
 #include <signal.h>
 #include <time.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How far converted times are from the truth. Room: tests/scoring.
+// How far converted times are from the truth.
 #ifndef TESTS_SCORING_SCORE_H_
 #define TESTS_SCORING_SCORE_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A device clock, its sampling and its jobs, in host time that is known exactly:
-// what the estimator is tried on without a VM. Room: tests/scoring.
+// what the estimator is tried on without a VM.
 #ifndef TESTS_SCORING_SIMULATOR_H_
 #define TESTS_SCORING_SIMULATOR_H_
 

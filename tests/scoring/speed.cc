@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // clock-speed: a million events on four devices aligned by one thread, and the memory
-// of a clock followed online. One line of JSON. Room: tests/scoring.
+// of a clock followed online. One line of JSON.
 #include <fmt/format.h>
 #include <malloc.h>
 #include <time.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the time went, from true times. Room: tests/scoring, for figures.h.
+// Where the time went, from true times.
 #ifndef TESTS_SCORING_TRUE_BREAKDOWN_H_
 #define TESTS_SCORING_TRUE_BREAKDOWN_H_
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device's truth log (docs/truth-log.md) on the guest's CLOCK_MONOTONIC. Room:
-// tests/scoring.
+// A device's truth log (docs/truth-log.md) on the guest's CLOCK_MONOTONIC.
 #ifndef TESTS_SCORING_TRUTH_H_
 #define TESTS_SCORING_TRUTH_H_
 

@@ -4,7 +4,7 @@
 # link the runtime's objects and run on its driver in memory.
 WORKLOADS := transformer bandwidth matmul stress patterns observed synth
 WORKLOAD_LIBS := -L$(BUILD)/lib -laxl -lpthread
-workload-srcs = $(filter-out %/main.cc,$(call room-srcs,tests/workloads/$(1)))
+workload-srcs = $(filter-out %/main.cc,$(call folder-srcs,tests/workloads/$(1)))
 
 define workload
 $(call program,$(BUILD)/bin/axl-$(1),$(call workload-srcs,$(1)) tests/workloads/$(1)/main.cc,$(WORKLOAD_LIBS),$(BUILD)/lib/libaxl.so)
@@ -23,6 +23,6 @@ $(HELLO_TEST_OBJ): tests/workloads/hello/hello.c
 
 $(eval $(call program,$(BUILD)/test/unit-workloads,$(wildcard tests/workloads/*/*_test.cc) \
   $(foreach name,$(WORKLOADS),$(call workload-srcs,$(name))) tests/catch_main.cc \
-  $(call room-srcs,libtrace/runtime) $(call room-srcs,libtrace/ring) $(wildcard libtrace/runtime/testing/*.cc),-lpthread,$(HELLO_TEST_OBJ)))
+  $(call folder-srcs,libtrace/runtime) $(call folder-srcs,libtrace/ring) $(wildcard libtrace/runtime/testing/*.cc),-lpthread,$(HELLO_TEST_OBJ)))
 OBJS += $(HELLO_TEST_OBJ)
 UNIT_TESTS += $(BUILD)/test/unit-workloads

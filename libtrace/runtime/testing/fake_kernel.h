@@ -3,7 +3,7 @@
 // A driver and devices in memory: commands are really executed, under the
 // device's rules (each engine takes a queue's commands in order, semaphores hold
 // them back, jobs of a queue complete in order). When to run what is the test's
-// choice. Room: libtrace/runtime, for tests only. Thread-safe.
+// choice. For tests only. Thread-safe.
 #ifndef LIBTRACE_RUNTIME_TESTING_FAKE_KERNEL_H_
 #define LIBTRACE_RUNTIME_TESTING_FAKE_KERNEL_H_
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the device's commands compute, in plain loops. Room: libtrace/runtime,
-// for tests only.
+// What the device's commands compute, in plain loops. For tests only.
 #ifndef LIBTRACE_RUNTIME_TESTING_FAKE_OPS_H_
 #define LIBTRACE_RUNTIME_TESTING_FAKE_OPS_H_
 

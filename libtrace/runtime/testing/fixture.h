@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A test case's runtime on a fake kernel. Room: libtrace/runtime, for tests only.
+// A test case's runtime on a fake kernel. For tests only.
 #ifndef LIBTRACE_RUNTIME_TESTING_FIXTURE_H_
 #define LIBTRACE_RUNTIME_TESTING_FIXTURE_H_
 

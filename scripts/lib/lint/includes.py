@@ -9,7 +9,7 @@ from lint import is_test
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
 IMPORT = re.compile(r'^\s*import\s+"([^"]+)"')
 
-# The data's way through libtrace: a room may include itself and those before it.
+# The data's way through libtrace: a folder may include itself and those before it.
 CHAIN = ["libtrace/proto", "libtrace/stream", "libtrace/clock", "libtrace/model",
          "libtrace/analysis", "libtrace/query", "libtrace/check", "libtrace/view"]
 MAY = {
@@ -20,16 +20,16 @@ MAY = {
     "libtrace/runtime": ["libtrace/ring", "kmod/uapi"],
     "libtrace/cli": [*CHAIN, "libtrace/runtime"],
     "daemon": ["libtrace/proto", "libtrace/stream", "libtrace/ring", "kmod/uapi"],
-    **{room: CHAIN[:number] for number, room in enumerate(CHAIN)},
+    **{folder: CHAIN[:number] for number, folder in enumerate(CHAIN)},
 }
 NEUTRAL = tuple(f"libtrace/{folder}/"
                 for folder in ("proto", "model", "analysis", "query", "check", "view"))
 AXL = re.compile(r"(?<![a-z])axl", re.I)
 
 
-def room_of(path):
-    """The room that a path lies in, the deepest that the table names; None outside of all."""
-    found = [room for room in MAY if path.startswith(room + "/")]
+def folder_of(path):
+    """The folder that a path lies in, the deepest that the table names; None outside of all."""
+    found = [folder for folder in MAY if path.startswith(folder + "/")]
     return max(found, key=len) if found else None
 
 
@@ -46,20 +46,20 @@ def resolve(tree, includer, name):
 def include_direction(tree):
     """includes follow the data and never go back"""
     for path in tree.having(".c", ".cc", ".h", ".proto"):
-        room = room_of(path)
-        if room is None or is_test(path):
+        folder = folder_of(path)
+        if folder is None or is_test(path):
             continue
         for number, line in enumerate(tree.lines(path), 1):
             match = INCLUDE.match(line) or IMPORT.match(line)
             target = match and resolve(tree, path, match.group(1))
             if not target:
                 continue
-            other = room_of(target)
+            other = folder_of(target)
             if other is None and target.startswith("tests/"):
                 yield f"{path}:{number}: includes {target}: products do not include tests"
-            elif other not in (None, room) and other not in MAY[room]:
-                allowed = ", ".join(MAY[room]) or "nothing"
-                yield f"{path}:{number}: {room} includes {other}; it may include {allowed}"
+            elif other not in (None, folder) and other not in MAY[folder]:
+                allowed = ", ".join(MAY[folder]) or "nothing"
+                yield f"{path}:{number}: {folder} includes {other}; it may include {allowed}"
 
 
 def vendor_neutral(tree):

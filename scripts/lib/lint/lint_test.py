@@ -32,7 +32,7 @@ class Fake(Tree):
 # (name, check, files, how many findings)
 CASES = [
     ("licence missing", text.spdx, {"daemon/a.cc": "int a;\n"}, 1),
-    ("licence of another room", text.spdx, {"kmod/a.c": APACHE}, 1),
+    ("licence of another folder", text.spdx, {"kmod/a.c": APACHE}, 1),
     ("licence right", text.spdx, {"daemon/a.cc": APACHE, "docs/a.md":
                                   "<!-- SPDX-License-Identifier: Apache-2.0 -->\n"}, 0),
     ("stranger at the top", text.layout, {"notes/a.txt": ""}, 1),

@@ -19,7 +19,7 @@ MAX_COLUMNS = 100
 
 
 def licences_for(path):
-    """The licences that the room allows, the usual one first."""
+    """The licences that the folder allows, the usual one first."""
     code = path.endswith((".c", ".h")) and not is_test(path)
     if path.startswith("kmod/uapi/") and code:
         return ["GPL-2.0 WITH Linux-syscall-note", "GPL-2.0-only WITH Linux-syscall-note"]
@@ -34,7 +34,7 @@ def licences_for(path):
 
 
 def spdx(tree):
-    """each file names its licence, and the one of its room"""
+    """each file names its licence, and the one of its folder"""
     for path in tree.paths:
         if path in NO_SPDX or not tree.is_text(path):
             continue
@@ -43,15 +43,15 @@ def spdx(tree):
         if match is None:
             yield f"{path}:1: no SPDX line: add SPDX-License-Identifier: {allowed[0]}"
         elif match.group(1).strip("() ") not in allowed:
-            yield f"{path}:1: licence {match.group(1)}: this room has {allowed[0]}"
+            yield f"{path}:1: licence {match.group(1)}: this folder has {allowed[0]}"
 
 
 def layout(tree):
-    """the top level holds the rooms, and each folder of sources its README"""
+    """the top level holds the folders of docs/architecture.md, and each folder of sources its README"""
     folders = {}
     for path in tree.paths:
         if path.split("/")[0] not in TOP:
-            yield f"{path}: the top level holds the rooms only: move it into one"
+            yield f"{path}: the top level holds the folders of docs/architecture.md only: move it into one"
         folder = os.path.dirname(path)
         if path.endswith((".c", ".cc", ".h", ".py", ".sh")) and not is_fixture(path):
             folders[folder] = folders.get(folder, 0) + 1

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Copies of many sizes in both directions, timed by the device's clock and checked.
-// Room: tests/workloads/bandwidth.
 #ifndef TESTS_WORKLOADS_BANDWIDTH_BANDWIDTH_H_
 #define TESTS_WORKLOADS_BANDWIDTH_BANDWIDTH_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // libaxl for C++ programs of this folder: owners of its objects, and its errors
-// as acceltrace::Status. Room: tests/workloads.
+// as acceltrace::Status.
 #ifndef TESTS_WORKLOADS_COMMON_AXL_CC_H_
 #define TESTS_WORKLOADS_COMMON_AXL_CC_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the programs of this folder do alike. Room: tests/workloads.
+// What the programs of this folder do alike.
 #ifndef TESTS_WORKLOADS_COMMON_PROGRAM_H_
 #define TESTS_WORKLOADS_COMMON_PROGRAM_H_
 

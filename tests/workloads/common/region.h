@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The part of a program that is measured, on the host's clock and on its cycle counter, so
-// that a device's truth log can be cut to it. Room: tests/workloads.
+// that a device's truth log can be cut to it.
 #ifndef TESTS_WORKLOADS_COMMON_REGION_H_
 #define TESTS_WORKLOADS_COMMON_REGION_H_
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Matmuls of many shapes, timed by the device's clock and checked against the CPU.
-// Room: tests/workloads/matmul.
 #ifndef TESTS_WORKLOADS_MATMUL_SWEEP_H_
 #define TESTS_WORKLOADS_MATMUL_SWEEP_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Programs to be run with and without a tracer. Room: tests/workloads/observed.
+// Programs to be run with and without a tracer.
 #ifndef TESTS_WORKLOADS_OBSERVED_PROGRAMS_H_
 #define TESTS_WORKLOADS_OBSERVED_PROGRAMS_H_
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A counter in device memory that tiny commands increment: how many arrived is then known.
-// Room: tests/workloads/observed.
 #ifndef TESTS_WORKLOADS_OBSERVED_SMALL_H_
 #define TESTS_WORKLOADS_OBSERVED_SMALL_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What patterns share: memory, a stream, and the timed part under a range of the
-// pattern's name. Room: tests/workloads/patterns.
+// pattern's name.
 #ifndef TESTS_WORKLOADS_PATTERNS_BENCH_H_
 #define TESTS_WORKLOADS_PATTERNS_BENCH_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Workloads with a known limiter. Room: tests/workloads/patterns.
+// Workloads with a known limiter.
 #ifndef TESTS_WORKLOADS_PATTERNS_PATTERNS_H_
 #define TESTS_WORKLOADS_PATTERNS_PATTERNS_H_
 

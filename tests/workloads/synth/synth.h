@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Programs with a limiter that is known by construction: rounds of parts, each of which keeps one
-// resource busy for so long on a device with usual properties. Room: tests/workloads/synth.
+// resource busy for so long on a device with usual properties.
 #ifndef TESTS_WORKLOADS_SYNTH_SYNTH_H_
 #define TESTS_WORKLOADS_SYNTH_SYNTH_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Device against reference. Room: tests/workloads/transformer.
+// Device against reference.
 #ifndef TESTS_WORKLOADS_TRANSFORMER_COMPARE_H_
 #define TESTS_WORKLOADS_TRANSFORMER_COMPARE_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The model's shape. Room: tests/workloads/transformer.
+// The model's shape.
 #ifndef TESTS_WORKLOADS_TRANSFORMER_CONFIG_H_
 #define TESTS_WORKLOADS_TRANSFORMER_CONFIG_H_
 

@@ -4,7 +4,6 @@
 // its matmuls in tiles of columns on the matrix engine, the rest on the vector engine,
 // and meanwhile the next layer's weights arrive by DMA in the other of two buffers.
 // A second stream brings tokens and logits back while the next step is under way.
-// Room: tests/workloads/transformer.
 #ifndef TESTS_WORKLOADS_TRANSFORMER_INFERENCE_H_
 #define TESTS_WORKLOADS_TRANSFORMER_INFERENCE_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The same model on the CPU, one position at a time, in plain loops: shares with
-// the device version nothing but the weights. Room: tests/workloads/transformer.
+// the device version nothing but the weights.
 #ifndef TESTS_WORKLOADS_TRANSFORMER_REFERENCE_H_
 #define TESTS_WORKLOADS_TRANSFORMER_REFERENCE_H_
 

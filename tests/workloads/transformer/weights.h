@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The model's weights and prompt, the same for the same seed everywhere.
-// Room: tests/workloads/transformer.
 #ifndef TESTS_WORKLOADS_TRANSFORMER_WEIGHTS_H_
 #define TESTS_WORKLOADS_TRANSFORMER_WEIGHTS_H_
 
