@@ -47,11 +47,11 @@ def spdx(tree):
 
 
 def layout(tree):
-    """the top level holds the folders of docs/architecture.md, and each folder of sources its README"""
+    """the top level holds the agreed folders, and each folder of sources its README"""
     folders = {}
     for path in tree.paths:
         if path.split("/")[0] not in TOP:
-            yield f"{path}: the top level holds the folders of docs/architecture.md only: move it into one"
+            yield f"{path}: the top level holds the agreed folders only: move it into one"
         folder = os.path.dirname(path)
         if path.endswith((".c", ".cc", ".h", ".py", ".sh")) and not is_fixture(path):
             folders[folder] = folders.get(folder, 0) + 1
