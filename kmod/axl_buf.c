@@ -9,8 +9,9 @@
 #include <linux/dma-direction.h>
 #include <linux/slab.h>
 
-#include "axl_dev.h"
-#include "axl_trace.h"
+#include "axl_lifetime.h"
+#include "axl_memory.h"
+#include "axl_trace_object.h"
 
 static bool axl_buf_busy(struct axl_device *axl, struct axl_buf *buf)
 {

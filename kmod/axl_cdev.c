@@ -14,7 +14,13 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "axl_dev.h"
+#include "axl_entry.h"
+#include "axl_lifetime.h"
+#include "axl_memory.h"
+#include "axl_recovery.h"
+#include "axl_submission.h"
+#include "axl_tools.h"
+#include "axl_tracing.h"
 
 #define AXL_MAX_DEVICES 256
 

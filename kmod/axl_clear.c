@@ -9,7 +9,7 @@
 #include <linux/delay.h>
 #include <linux/math64.h>
 
-#include "axl_dev.h"
+#include "axl_memory.h"
 
 #define AXL_CLEAR_SPINS		20	/* of a microsecond: enough for half a MiB */
 #define AXL_CLEAR_MAX_US	(60 * USEC_PER_SEC)

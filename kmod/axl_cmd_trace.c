@@ -11,8 +11,9 @@
  */
 #include <linux/dma-mapping.h>
 
-#include "axl_dev.h"
-#include "axl_trace.h"
+#include "axl_memory.h"
+#include "axl_trace_cmd.h"
+#include "axl_tracing.h"
 
 #define AXL_CMD_TRACE_LOG2	12
 #define AXL_CMD_TRACE_RECORDS	BIT(AXL_CMD_TRACE_LOG2)

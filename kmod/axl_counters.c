@@ -5,8 +5,8 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "axl_dev.h"
-#include "axl_trace.h"
+#include "axl_tools.h"
+#include "axl_trace_device.h"
 
 /* The latch is shared by all who read counters. */
 static void axl_counters_snapshot(struct axl_device *axl, struct axl_counters_read *cmd,

@@ -6,8 +6,11 @@
 #include <linux/capability.h>
 #include <linux/slab.h>
 
-#include "axl_dev.h"
-#include "axl_trace.h"
+#include "axl_lifetime.h"
+#include "axl_memory.h"
+#include "axl_recovery.h"
+#include "axl_trace_object.h"
+#include "axl_tracing.h"
 
 #define AXL_PRIORITY_MAX	3
 #define AXL_PRIORITY_FREE	1	/* above this needs CAP_SYS_NICE */

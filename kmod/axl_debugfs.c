@@ -5,7 +5,7 @@
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
 
-#include "axl_dev.h"
+#include "axl_tools.h"
 
 static struct dentry *axl_debugfs_root;
 

@@ -10,8 +10,9 @@
 #include <linux/module.h>
 #include <linux/pci.h>
 
-#include "axl_dev.h"
-#include "axl_stamp.h"
+#include "axl_entry.h"
+#include "axl_memory.h"
+#include "axl_tools.h"
 
 static void axl_put(void *data)
 {

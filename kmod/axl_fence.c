@@ -12,8 +12,8 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "axl_dev.h"
-#include "axl_trace.h"
+#include "axl_completion.h"
+#include "axl_trace_job.h"
 
 struct axl_fence {
 	struct kref ref;		/* the file's and the queue's */

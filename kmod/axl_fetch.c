@@ -18,7 +18,7 @@
 #include <linux/nospec.h>
 #include <linux/uaccess.h>
 
-#include "axl_dev.h"
+#include "axl_submission.h"
 
 #define AXL_OP_WORD(opcode, engine)	((opcode) | (u64)(engine) << 8)
 #define AXL_VEC_WORD			AXL_OP_WORD(AXL_OP_VEC_FILL, AXL_ENGINE_VECTOR)

@@ -11,29 +11,6 @@
 
 #include "axl_dev.h"
 
-/* Marks the device as lost and wakes everybody who waits for it. */
-void axl_set_gone(struct axl_device *axl)
-{
-	WRITE_ONCE(axl->closed, true);
-	if (!xchg(&axl->gone, true))
-		schedule_work(&axl->recover);
-}
-
-/* Those who sleep look at axl->closed when they wake. */
-void axl_wake_all(struct axl_device *axl)
-{
-	u32 i;
-
-	for (i = 0; i < AXL_MAX_QUEUES; i++) {
-		spin_lock_irq(&axl->hwq[i].lock);
-		if (axl->hwq[i].q)
-			wake_up_all(&axl->hwq[i].q->wait);
-		spin_unlock_irq(&axl->hwq[i].lock);
-	}
-	for (i = 0; i < AXL_MAX_TRACE_RINGS; i++)
-		wake_up_all(&axl->rings[i].wait);
-}
-
 static bool axl_present(struct axl_device *axl)
 {
 	if (readl(axl->regs + AXL_REG_ID) == AXL_ID_MAGIC)

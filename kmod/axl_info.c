@@ -4,7 +4,8 @@
  */
 #include <linux/bitfield.h>
 
-#include "axl_dev.h"
+#include "axl_entry.h"
+#include "axl_memory.h"
 
 /* Everything the device claims is bounded here; the rest of the driver relies on it. */
 int axl_read_identity(struct axl_device *axl)

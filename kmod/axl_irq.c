@@ -5,10 +5,13 @@
  */
 #include <linux/interrupt.h>
 
-#include "axl_dev.h"
+#include "axl_completion.h"
 #include "axl_driver_ring.h"
-#include "axl_stamp.h"
-#include "axl_trace.h"
+#include "axl_entry.h"
+#include "axl_trace_device.h"
+#include "axl_trace_irq.h"
+#include "axl_trace_job.h"
+#include "axl_tracing.h"
 
 static __always_inline bool axl_irq_traced(void)
 {

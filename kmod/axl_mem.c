@@ -16,7 +16,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-#include "axl_dev.h"
+#include "axl_memory.h"
 
 #define AXL_MEM_MAX_ORDER 10
 

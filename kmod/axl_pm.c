@@ -10,8 +10,9 @@
 #include <linux/pci.h>
 #include <linux/pm.h>
 
-#include "axl_dev.h"
-#include "axl_trace.h"
+#include "axl_entry.h"
+#include "axl_recovery.h"
+#include "axl_trace_device.h"
 
 /* No register access from here on. reachable: tell the device to stop first. */
 static void axl_go_offline(struct axl_device *axl, bool reachable)

@@ -16,7 +16,7 @@
 #include <linux/perf_event.h>
 #include <linux/slab.h>
 
-#include "axl_dev.h"
+#include "axl_tools.h"
 
 struct axl_pmu {
 	struct pmu pmu;

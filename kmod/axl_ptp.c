@@ -9,7 +9,7 @@
  */
 #include <linux/ptp_clock_kernel.h>
 
-#include "axl_dev.h"
+#include "axl_tools.h"
 
 #if IS_REACHABLE(CONFIG_PTP_1588_CLOCK)
 

@@ -15,7 +15,7 @@
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
 
-#include "axl_dev.h"
+#include "axl_memory.h"
 
 #define AXL_MAX_USER_BUFS	(4 * AXL_MAX_BUFS)	/* on a device */
 #define AXL_RESERVE_PARTS	16	/* so much of the machine's memory stays available */

@@ -9,8 +9,10 @@
  */
 #include <linux/moduleparam.h>
 
-#include "axl_dev.h"
-#include "axl_trace.h"
+#include "axl_completion.h"
+#include "axl_recovery.h"
+#include "axl_trace_device.h"
+#include "axl_tracing.h"
 
 static unsigned int job_timeout_ms = 10000;
 module_param(job_timeout_ms, uint, 0644);
@@ -18,13 +20,6 @@ MODULE_PARM_DESC(job_timeout_ms,
 		 "a queue without progress for this long is hung; 0 = never (default 10000)");
 
 #define AXL_CTX_RESET_US (50 * 1000)
-
-/* Interrupt-safe: have the context looked at. */
-void axl_ctx_error(struct axl_device *axl, u32 hw)
-{
-	set_bit(hw, &axl->ctx_errors);
-	schedule_work(&axl->recover);
-}
 
 /*
  * Every context is lost: what the device completed before is still reported as
@@ -146,6 +141,21 @@ static void axl_recover_ctx(struct axl_device *axl, u32 hw)
 	dev_warn_ratelimited(&axl->dev, "context %u halted: status %u, job %u, command %u\n", hw,
 			     status, job, index);
 	axl_ctx_kill(ctx, status, job, index);
+}
+
+/* Sleepers look at axl->closed when they wake. */
+void axl_wake_all(struct axl_device *axl)
+{
+	u32 i;
+
+	for (i = 0; i < AXL_MAX_QUEUES; i++) {
+		spin_lock_irq(&axl->hwq[i].lock);
+		if (axl->hwq[i].q)
+			wake_up_all(&axl->hwq[i].q->wait);
+		spin_unlock_irq(&axl->hwq[i].lock);
+	}
+	for (i = 0; i < AXL_MAX_TRACE_RINGS; i++)
+		wake_up_all(&axl->rings[i].wait);
 }
 
 void axl_recover(struct work_struct *work)

@@ -7,7 +7,7 @@
  */
 #include <linux/slab.h>
 
-#include "axl_dev.h"
+#include "axl_memory.h"
 
 void axl_space_init(struct axl_space *space, u64 start, u64 end)
 {

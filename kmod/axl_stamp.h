@@ -8,6 +8,7 @@
 #ifndef _AXL_STAMP_H
 #define _AXL_STAMP_H
 
+#include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/timekeeping.h>
 

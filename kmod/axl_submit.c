@@ -17,10 +17,12 @@
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
-#include "axl_dev.h"
+#include "axl_completion.h"
 #include "axl_driver_ring.h"
-#include "axl_stamp.h"
-#include "axl_trace.h"
+#include "axl_lifetime.h"
+#include "axl_recovery.h"
+#include "axl_submission.h"
+#include "axl_trace_job.h"
 
 #define AXL_COPY_TRIES 16
 

@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: /sys/class/axl/axlN, and uevents.
+ * axl.ko: /sys/class/axl/axlN.
  *
  * One value a file; docs/driver.md describes each. The link's state and best
  * are the PCI core's own files in the parent, current_link_speed and so on.
  */
-#include <linux/kobject.h>
+#include <linux/kstrtox.h>
 
-#include "axl_dev.h"
-
-const char *axl_state_name(struct axl_device *axl)
-{
-	if (READ_ONCE(axl->gone))
-		return "lost";
-	if (READ_ONCE(axl->closed))
-		return "closing";
-	return READ_ONCE(axl->offline) ? "offline" : "live";
-}
+#include "axl_memory.h"
+#include "axl_tools.h"
+#include "axl_tracing.h"
 
 static ssize_t hw_version_show(struct device *dev, struct device_attribute *attr, char *page)
 {
@@ -180,15 +173,4 @@ void axl_sysfs_init(void)
 		axl_stats[i].stat = i;
 		axl_stat_attrs[i] = attr;
 	}
-}
-
-/* KOBJ_CHANGE with AXL_EVENT=what, for udev rules and monitors. */
-void axl_uevent(struct axl_device *axl, const char *what)
-{
-	char event[32], state[32];
-	char *envp[3] = { event, state };
-
-	snprintf(event, sizeof(event), "AXL_EVENT=%s", what);
-	snprintf(state, sizeof(state), "AXL_STATE=%s", axl_state_name(axl));
-	kobject_uevent_env(&axl->dev.kobj, KOBJ_CHANGE, envp);
 }

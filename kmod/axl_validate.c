@@ -9,7 +9,7 @@
 #include <linux/nospec.h>
 #include <linux/overflow.h>
 
-#include "axl_dev.h"
+#include "axl_submission.h"
 
 #define F32 4
 #define BF16 2

@@ -8,23 +8,13 @@
 #include <linux/hrtimer.h>
 #include <linux/sched/signal.h>
 
-#include "axl_dev.h"
+#include "axl_completion.h"
 #include "axl_driver_ring.h"
-#include "axl_trace.h"
+#include "axl_lifetime.h"
+#include "axl_submission.h"
+#include "axl_trace_job.h"
 
 #define AXL_POLL_NS (20 * NSEC_PER_MSEC)
-
-/* How a completed sequence ended; hwq->lock held. */
-u32 axl_seq_status(struct axl_queue *q, u64 seq, u32 *index)
-{
-	*index = 0;
-	if (!q->failed || seq < q->failed)
-		return AXL_ST_OK;
-	if (seq != q->guilty)
-		return AXL_ST_CANCELED;
-	*index = q->guilty_index;
-	return q->guilty_status;
-}
 
 static void axl_wait_poll(struct axl_queue *q)
 {

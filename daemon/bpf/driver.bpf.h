@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Programs on the driver's tracepoints (system axl, kmod/axl_trace.h).
+ * Programs on the driver's tracepoints (system axl, kmod/axl_trace_*.h).
  *
  * They are raw tracepoints: arguments by position, as in TP_PROTO. All are
  * scalars, so nothing would be gained from BTF types, and the same programs

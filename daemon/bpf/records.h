@@ -97,7 +97,7 @@ struct act_host {
 
 /*
  * A job as the driver knew it at its end. where, job_cmds: as arguments of the tracepoint
- * axl_job (kmod/axl_trace.h); h.time_ns is when it was completed, 0 = it is in flight.
+ * axl_job (kmod/axl_trace_job.h); h.time_ns is when it was completed, 0 = it is in flight.
  */
 struct act_job {
 	struct act_head h; /* extra: 0; pid and tid submitted it */

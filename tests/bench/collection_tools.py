@@ -134,8 +134,11 @@ def tracepoints():
     """Those that the daemon uses; the source is the list of its programs."""
     with open(f"{bench.REPO}/daemon/bpf/driver.bpf.h", encoding="ascii") as file:
         names = set(re.findall(r'SEC\("(?:raw_tp|tp_btf|raw_tracepoint)/(axl_\w+)"\)', file.read()))
-    with open(f"{bench.REPO}/kmod/axl_trace.h", encoding="ascii") as file:
-        events = re.findall(r"(?:DEFINE|TRACE)_EVENT\w*\((?:axl_\w+,\s*)?(axl_\w+)", file.read())
+    events = []
+    for path in glob.glob(f"{bench.REPO}/kmod/axl_trace_*.h"):
+        with open(path, encoding="ascii") as file:
+            events += re.findall(r"(?:DEFINE|TRACE)_EVENT\w*\((?:axl_\w+,\s*)?(axl_\w+)",
+                                 file.read())
     return sorted(names & set(events))
 
 

@@ -19,6 +19,12 @@ def read(path):
         return text.read()
 
 
+def tracepoint_headers():
+    """One for each subject, axl_trace.h collects them."""
+    collected = re.findall(r'^#include "(axl_trace_\w+\.h)"$', read("kmod/axl_trace.h"), re.M)
+    return "\n".join(read(f"kmod/{name}") for name in collected)
+
+
 def fields(body):
     found = []
     for match in re.finditer(r"AXL_JOB_FIELDS|__field\(__(\w+), (\w+)\)", body):
@@ -77,7 +83,7 @@ def main():
                   for name, rest in table(doc, "| attribute | mode | is |").items()}
     stats = re.findall(r'X\(\w+, (\w+), "([^"]*)"\)', read("kmod/uapi/axl_stats.h"))
     checks = [
-        ("tracepoints", tracepoints(read("kmod/axl_trace.h")), told),
+        ("tracepoints", tracepoints(tracepoint_headers()), told),
         ("attributes", attributes(read("kmod/axl_sysfs.c")), told_modes),
         ("statistics", dict(stats), table(doc, "| file | counts |")),
         ("uevents", dict.fromkeys(uevents(), True),

@@ -8,8 +8,10 @@
 #include "tests/driver/kernel.h"
 
 #include "kmod/axl_clock.c"
+#include "kmod/axl_complete.c"
 #include "kmod/axl_queue.c"
 #include "kmod/axl_space.c"
+#include "kmod/axl_stamp.c"
 
 static int ctx_errors_;
 

@@ -5,8 +5,9 @@
 # shift and access checked. kernel.h stands for the kernel's headers.
 set -eu
 dir=${TMPDIR:-/tmp}/arithmetic
-sources='kmod/axl_dev.h kmod/axl_stamp.h kmod/compat.h kmod/axl_queue.c kmod/axl_clock.c kmod/axl_space.c'
-# shellcheck disable=SC2086 # several
+sources="kmod/axl_dev.h kmod/axl_stamp.h kmod/axl_*_types.h kmod/compat.h $(
+	sed -n 's/^#include "\(kmod\/.*\)"$/\1/p' tests/driver/arithmetic.c)"
+# shellcheck disable=SC2086 # several, and patterns
 sed -n 's/^#include <\(linux\/.*\)>.*/\1/p' $sources | while read -r header; do
 	mkdir -p "$dir/$(dirname "$header")"
 	echo '#include "tests/driver/kernel.h"' >"$dir/$header"

@@ -56,8 +56,10 @@ struct attribute_group;
 /* Taken by compat.h as a kernel that has them. */
 #define AXL_HAVE_VM_FLAGS_SET
 #define AXL_HAVE_PCIM_IOMAP_REGION
-/* The tracepoints' header stays out. */
-#define _AXL_TRACE_H
+/* The tracepoints' headers stay out. */
+#define _AXL_TRACE_DEVICE_H
+#define _AXL_TRACE_JOB_H
+#define _AXL_TRACE_OBJECT_H
 /* And the driver's own ring, which nobody has open. */
 #define AXL_DRIVER_RING_H
 #define axl_driver_ring_on() false
