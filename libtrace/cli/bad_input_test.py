@@ -22,7 +22,8 @@ ACCELTRACE = os.path.join(BIN, "acceltrace")
 APP = os.path.join(REPO, "build", "test", "axl-probe-app")
 GOLDEN = os.path.join(REPO, "tests", "golden", "demo.atrace")
 HOST_ONLY = ["record", "--no-device", "--libaxl", APP]
-VERBS = ["record", "report", "verify", "export", "html", "top", "check", "query", "diff", "devices"]
+VERBS = ["record", "report", "verify", "export", "html", "top", "check", "query", "diff", "devices",
+         "providers"]
 NOBODY = 65534
 
 folder = tempfile.TemporaryDirectory()
@@ -127,6 +128,34 @@ def no_device():
     refused(1, "no accelerator", "record", "-o", path("none"), "--", "true")
     refused(1, "no accelerator", "devices")
     assert not os.path.exists(path("none"))
+
+
+@case
+def provider_files_and_names():
+    refused(2, "no provider nvem: a file, or one of axl, ", "providers", "--check", "nvem")
+    refused(1, "cannot be read", "providers", "--check", path("absent.provider"))
+    refused(1, "cannot be read", "providers", "--check", "/")
+    write("x.provider", b"[provider]\nformat = 1\nname = x\nabuot = y\n")
+    refused(1, "x.provider:4: no key 'abuot' in [provider]: one of format, name, about",
+            "providers", "--check", path("x.provider"))
+    write("y.provider", b"[provider]\nformat = \x1b[31m1\n")
+    refused(1, "y.provider:2: has a control character", "providers", "--check", path("y.provider"))
+    # One that is wrong hides no others.
+    home = {**os.environ, "XDG_CONFIG_HOME": path("config")}
+    os.makedirs(path("config/acceltrace"))
+    write("config/acceltrace/z.provider", b"[provider]\n")
+    done = run("providers", "--json", env=home)
+    assert done.returncode == 1 and "z.provider:1: [provider] lacks format" in done.stderr, done
+    told = json.loads(done.stdout)
+    assert len(told["errors"]) == 1 and len(told["providers"]) >= 8, told
+    # A user's own one stands in for the shipped one.
+    write("config/acceltrace/z.provider", b"[provider]\nformat = 1\nname = nvme\nabout = mine\n"
+          b"[match]\ndriver = nosuchdriver\n")
+    done = run("providers", "--json", env=home)
+    assert (done.returncode, done.stderr) == (0, ""), done
+    nvme = [one for one in json.loads(done.stdout)["providers"] if one["name"] == "nvme"]
+    assert [one["about"] for one in nvme] == ["mine"] and not nvme[0]["available"], nvme
+    assert nvme[0]["why"] == "no such device here with driver nosuchdriver", nvme
 
 
 @case

@@ -34,6 +34,7 @@ void AddCheck(CLI::App* app, Run* run);
 void AddDiff(CLI::App* app, Run* run);
 void AddQuery(CLI::App* app, Run* run);
 void AddDevices(CLI::App* app, Run* run);
+void AddProviders(CLI::App* app, Run* run);
 void AddCriticalPath(CLI::App* app, Run* run);
 void AddWhatIf(CLI::App* app, Run* run);
 void AddTop(CLI::App* app, Run* run);

@@ -68,6 +68,7 @@ int Main(int argc, char** argv) {
   AddDiff(&app, &run);
   AddTop(&app, &run);
   AddDevices(&app, &run);
+  AddProviders(&app, &run);
   // Which verbs there are is more help than that one is missing.
   if (argc >= 2 && argv[1][0] != '-') {
     std::string verbs;

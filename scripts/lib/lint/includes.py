@@ -18,8 +18,10 @@ MAY = {
     "qemu-device": ["kmod/uapi"],
     "libtrace/ring": [],
     "libtrace/runtime": ["libtrace/ring", "kmod/uapi"],
-    "libtrace/cli": [*CHAIN, "libtrace/runtime"],
-    "daemon": ["libtrace/proto", "libtrace/stream", "libtrace/ring", "kmod/uapi"],
+    "libtrace/provider": ["libtrace/stream"],
+    "libtrace/cli": [*CHAIN, "libtrace/runtime", "libtrace/provider"],
+    "daemon": ["libtrace/proto", "libtrace/stream", "libtrace/ring", "libtrace/provider",
+               "kmod/uapi"],
     **{folder: CHAIN[:number] for number, folder in enumerate(CHAIN)},
 }
 NEUTRAL = tuple(f"libtrace/{folder}/"

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What this machine has of what providers name: devices, tracepoints, libraries, values in sysfs.
+#ifndef LIBTRACE_PROVIDER_MACHINE_H_
+#define LIBTRACE_PROVIDER_MACHINE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "libtrace/provider/provider.h"
+#include "libtrace/provider/tracefs.h"
+
+namespace acceltrace::provider {
+
+struct PciDevice {
+  std::string address, driver;
+  std::string folder;  // in sysfs
+  uint32_t vendor = 0, device = 0, class_code = 0;
+};
+
+class Machine {
+ public:
+  // root: before every path, for tests.
+  explicit Machine(std::string root = "");
+
+  const std::vector<PciDevice>& devices() const { return devices_; }
+  uint32_t kernel() const { return kernel_; }  // major << 16 | minor
+  void set_kernel(uint32_t kernel) { kernel_ = kernel; }
+
+  // Errors: no tracefs, no permission, no such tracepoint.
+  Result<TraceFormat> Format(const Tracepoint& tracepoint) const;
+
+  // Errors: it is not there, is no number, or several differ.
+  Result<uint64_t> ReadValue(const PciDevice& device, const Value& value) const;
+
+  // Files below the device's folder that fit a path with *.
+  std::vector<std::string> Files(const PciDevice& device, const std::string& path) const;
+
+  // Where a library is; empty: nowhere.
+  std::string FindLibrary(const std::string& name) const;
+
+  bool Exists(const std::string& path) const;
+
+ private:
+  std::string root_;
+  std::vector<PciDevice> devices_;
+  uint32_t kernel_ = 0;
+};
+
+bool Matches(const Match& match, const PciDevice& device);
+
+// Names of the functions that an ELF library shows. Errors: it is none.
+Result<std::vector<std::string>> FunctionsOf(const std::string& library);
+
+}  // namespace acceltrace::provider
+
+#endif  // LIBTRACE_PROVIDER_MACHINE_H_

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A provider: how a class of devices shows itself, as a file tells it. docs/providers.md is the
+// language.
+#ifndef LIBTRACE_PROVIDER_PROVIDER_H_
+#define LIBTRACE_PROVIDER_PROVIDER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libtrace/stream/result.h"
+
+namespace acceltrace::provider {
+
+inline constexpr size_t kMaxFileBytes = 64 << 10;
+inline constexpr size_t kMaxLineBytes = 512;
+inline constexpr size_t kMaxSections = 512;
+inline constexpr size_t kMaxConditions = 4;  // of a tracepoint
+inline constexpr size_t kMaxOpcodes = 256;
+
+enum class Role { kSubmit, kStart, kComplete, kDependency };
+inline constexpr size_t kNumRoles = 4;
+const char* RoleName(Role role);
+
+// PCI ids and classes; -1 = any.
+struct PciMatch {
+  int32_t vendor = -1, device = -1;
+};
+
+struct ClassMatch {
+  uint32_t value = 0;
+  uint32_t digits = 6;  // of the class, subclass and interface: 2, 4 or 6 of them count
+};
+
+// A device that fits one of these lists is the provider's.
+struct Match {
+  std::vector<std::string> drivers;
+  std::vector<ClassMatch> classes;
+  std::vector<PciMatch> devices;
+  size_t line = 0;
+};
+
+// A field of a tracepoint, or a part of one that is an array.
+struct FieldRef {
+  std::string field;
+  bool part = false;
+  uint32_t offset = 0, size = 0;  // of the part, in bytes
+};
+
+// field == value, or !=. The value is a number, or the name of a [value] or of what is known of
+// each device: `address`, `driver`.
+struct Condition {
+  std::string field;
+  bool equal = true;
+  uint64_t number = 0;
+  std::string name;  // empty: the number
+};
+
+// (from + add) * times
+struct Bytes {
+  FieldRef from;
+  uint64_t add = 0, times = 1;
+  std::string times_name;  // of a [value]; empty: the number
+};
+
+struct KernelRange {
+  uint32_t first = 0, last = UINT32_MAX;  // major << 16 | minor
+};
+
+struct Tracepoint {
+  std::string system, name;
+  size_t line = 0;
+  Role role = Role::kSubmit;
+  KernelRange kernel;
+  std::vector<Condition> where;
+  std::optional<FieldRef> queue, job, opcode, status, waits_for, waits_for_queue;
+  std::optional<Bytes> bytes;
+  std::vector<uint32_t> bytes_opcodes;  // none: bytes are those of every opcode
+  std::string Title() const { return system + ":" + name; }
+};
+
+// What an argument of a function is: its place from 1, times a number or another argument.
+struct Argument {
+  uint32_t place = 0, times_place = 0;
+  uint64_t times = 1;
+};
+
+struct ApiFunction {
+  enum class Kind { kLaunch, kCopy, kWait, kAllocate, kFree, kOther };
+  std::string library, name;
+  size_t line = 0;
+  Kind kind = Kind::kOther;
+  std::optional<Argument> bytes, stream;
+  std::string direction;  // to-device, from-device, within, argN; empty: not known
+  bool waits = false;
+};
+
+struct Counter {
+  std::string name, unit;
+  size_t line = 0;
+  std::string file;  // below the device's folder in sysfs
+  std::string pmu;   // a perf event; one of the two is there
+  bool gauge = false;
+};
+
+// A number that belongs to a device: of a file in its sysfs folder, or in the name of an entry.
+struct Value {
+  std::string name;
+  size_t line = 0;
+  std::string file;   // may have a * for a part of a name
+  std::string entry;  // has one #, which stands for the number
+};
+
+struct Clock {
+  enum class Source { kHost, kPtp, kDriver };
+  Source source = Source::kHost;
+  std::string device;  // kPtp: entry in the device's sysfs folder
+};
+
+struct Provider {
+  std::string file, name, about;
+  bool built_in = false;  // the daemon reads this device by itself, and more exactly
+  Match match;
+  std::vector<Tracepoint> tracepoints;
+  std::vector<ApiFunction> functions;
+  std::vector<Counter> counters;
+  std::vector<Value> values;
+  std::map<uint32_t, std::string> opcodes;
+  Clock clock;
+};
+
+// The text of a file. The error begins with "FILE:LINE: " and says what to do about it.
+Result<Provider> Parse(std::string_view text, const std::string& file);
+
+// Reads and parses it. Errors also: cannot be read, is too large.
+Result<Provider> ReadProvider(const std::string& file);
+
+}  // namespace acceltrace::provider
+
+#endif  // LIBTRACE_PROVIDER_PROVIDER_H_
