@@ -39,79 +39,7 @@ void axl_count_ctx(AxlState *s, unsigned counter, unsigned ctx, uint64_t n)
     }
 }
 
-static void axl_charge(AxlState *s, unsigned e, AxlCmd *cmd, unsigned cause, uint64_t ticks,
-                       int64_t ns)
-{
-    unsigned base = AXL_CTR_ENGINE(e);
-
-    cmd->ticks[cause] += ticks;
-    cmd->ns[cause] += ns;
-    axl_count_ctx(s, base + (cause == AXL_CAUSE_BUSY ? CTR_BUSY : CTR_STALL + cause), cmd->ctx,
-                  ticks);
-    if (cause == AXL_STALL_TAG) {
-        axl_count(s, AXL_CTR_PCIE_TAG_STALL, ticks);
-    }
-}
-
-/* All of an interval: what is charged is also what set the pace. */
-static void axl_charge_whole(AxlState *s, unsigned e, AxlCmd *cmd, unsigned cause, uint64_t ticks,
-                             int64_t ns)
-{
-    cmd->bound_ns[cause] += ns;
-    axl_charge(s, e, cmd, cause, ticks, ns);
-}
-
-/*
- * n whole ones to those that are owed most, beginning with `first` among equals. Most of
- * what is owed at once; the rest one by one, which is little, for as much is owed as is dealt.
- */
-static void axl_deal(double *owed, uint64_t n, unsigned first, uint64_t *dealt)
-{
-    const uint64_t one_by_one = AXL_NUM_CAUSES + 1;
-
-    for (unsigned c = 0; c < AXL_NUM_CAUSES; c++) {
-        dealt[c] = owed[c] > one_by_one ? MIN((uint64_t)owed[c] - one_by_one, n) : 0;
-        owed[c] -= dealt[c];
-        n -= dealt[c];
-    }
-    while (n--) {
-        unsigned most = first;
-
-        for (unsigned c = 0; c < AXL_NUM_CAUSES; c++) {
-            if (owed[c] > owed[most]) {
-                most = c;
-            }
-        }
-        dealt[most]++;
-        owed[most] -= 1;
-    }
-}
-
-/* An interval of what runs: `busy` of it computing, the rest to `cause`. */
-static void axl_charge_share(AxlState *s, unsigned e, unsigned cause, double busy,
-                             const AxlStamp *from, const AxlStamp *to)
-{
-    AxlEngine *eng = &s->engine[e];
-    uint64_t ticks = to->raw - from->raw;
-    int64_t ns = to->ns - from->ns;
-    double elapsed = ticks + ((double)to->frac - (double)from->frac) * 0x1p-64;
-    uint64_t ticks_of[AXL_NUM_CAUSES], ns_of[AXL_NUM_CAUSES];
-
-    eng->owed_ticks[AXL_CAUSE_BUSY] += elapsed * busy;
-    eng->owed_ticks[cause] += elapsed * (1 - busy);
-    eng->owed_ns[AXL_CAUSE_BUSY] += ns * busy;
-    eng->owed_ns[cause] += ns * (1 - busy);
-    axl_deal(eng->owed_ticks, ticks, cause, ticks_of);
-    axl_deal(eng->owed_ns, ns, cause, ns_of);
-    eng->cmd->bound_ns[cause] += ns;
-    for (unsigned c = 0; c < AXL_NUM_CAUSES; c++) {
-        if (ticks_of[c] || ns_of[c]) {
-            axl_charge(s, e, eng->cmd, c, ticks_of[c], ns_of[c]);
-        }
-    }
-}
-
-static void axl_tally(AxlState *s, AxlCmd *cmd, unsigned t, uint64_t n)
+static void axl_tally(AxlState *s, const AxlCmd *cmd, unsigned t, uint64_t n)
 {
     switch (t) {
     case AXL_T_PAYLOAD:
@@ -151,33 +79,29 @@ static void axl_tally(AxlState *s, AxlCmd *cmd, unsigned t, uint64_t n)
     }
 }
 
-/* Amounts up to the command's progress; all of it at 1. */
-static void axl_tally_progress(AxlState *s, AxlCmd *cmd)
+static void axl_count_ticks(AxlState *s, unsigned e, const AxlCmd *cmd, unsigned cause,
+                            uint64_t ticks)
 {
-    for (unsigned t = 0; t < AXL_NUM_TALLIES; t++) {
-        uint64_t to = cmd->progress >= 1 ? cmd->total[t] : cmd->progress * cmd->total[t];
+    unsigned base = AXL_CTR_ENGINE(e);
 
-        if (to > cmd->done[t]) {
-            axl_tally(s, cmd, t, to - cmd->done[t]);
-            cmd->done[t] = to;
-        }
+    axl_count_ctx(s, base + (cause == AXL_CAUSE_BUSY ? CTR_BUSY : CTR_STALL + cause), cmd->ctx,
+                  ticks);
+    if (cause == AXL_STALL_TAG) {
+        axl_count(s, AXL_CTR_PCIE_TAG_STALL, ticks);
     }
 }
 
-/* What the phase of a running command is charged to. */
-static unsigned axl_phase_cause(const AxlEngine *eng)
+static void axl_count_charge(AxlState *s, unsigned e, const AxlCmd *cmd, const AxlCharge *charge)
 {
-    switch (eng->phase) {
-    case AXL_PHASE_DISPATCH:
-        return AXL_STALL_DISPATCH;
-    case AXL_PHASE_LATENCY_PCIE:
-        return AXL_STALL_PCIE;
-    case AXL_PHASE_LATENCY_MEMORY:
-        return AXL_STALL_MEMORY;
-    case AXL_PHASE_STREAM:
-        return eng->cause;
-    default:
-        return AXL_CAUSE_BUSY;
+    for (unsigned c = 0; c < AXL_NUM_CAUSES; c++) {
+        if (charge->ticks[c]) {
+            axl_count_ticks(s, e, cmd, c, charge->ticks[c]);
+        }
+    }
+    for (unsigned t = 0; t < AXL_NUM_TALLIES; t++) {
+        if (charge->amount[t]) {
+            axl_tally(s, cmd, t, charge->amount[t]);
+        }
     }
 }
 
@@ -187,20 +111,20 @@ void axl_account_engine(AxlState *s, unsigned e)
     AxlStamp now = axl_now(s), from = eng->accounted;
     uint64_t ticks = now.raw - from.raw;
     int64_t ns = now.ns - from.ns;
-    bool streams = eng->phase == AXL_PHASE_STREAM;
 
     if (ticks == 0 && ns == 0) {
         return;
     }
     eng->accounted = now;
     if (eng->cmd) {
-        axl_charge_share(s, e, axl_phase_cause(eng), streams ? eng->busy_share : 0, &from, &now);
-        if (streams) {
-            eng->cmd->progress = MIN(eng->cmd->progress + eng->rate * ns, 1);
-            axl_tally_progress(s, eng->cmd);
-        }
+        double elapsed = ticks + ((double)now.frac - (double)from.frac) * 0x1p-64;
+        AxlCharge charge;
+
+        axl_run_elapse(&eng->run, elapsed, ticks, ns, &charge);
+        axl_count_charge(s, e, eng->cmd, &charge);
     } else if (eng->candidate) {
-        axl_charge_whole(s, e, eng->candidate, AXL_STALL_SEMAPHORE, ticks, ns);
+        axl_work_waited(&eng->candidate->work, ticks, ns);
+        axl_count_ticks(s, e, eng->candidate, AXL_STALL_SEMAPHORE, ticks);
     } else {
         axl_count(s, AXL_CTR_ENGINE(e) + CTR_IDLE, ticks);
     }
@@ -219,8 +143,10 @@ void axl_account(AxlState *s)
 
 void axl_account_finish(AxlState *s, AxlCmd *cmd)
 {
-    cmd->progress = 1;
-    axl_tally_progress(s, cmd);
+    AxlCharge charge;
+
+    axl_work_finish(&cmd->work, &charge);
+    axl_count_charge(s, cmd->engine, cmd, &charge);
 }
 
 void axl_account_latch(AxlState *s)

@@ -44,7 +44,7 @@ static void *axl_aside_thread(void *opaque)
         if (qatomic_load_acquire(&a->quit)) {
             return NULL;
         }
-        a->status = axl_exec_numbers(s, &a->desc);
+        a->status = axl_exec_numbers(&s->mem, &a->desc);
         qatomic_store_release(&a->finished, true);
         qemu_event_set(&a->done);
         qemu_bh_schedule(a->bh);

@@ -9,8 +9,6 @@
 #include "trace.h"
 #include "abi.h"
 
-#include <sys/mman.h>
-
 static unsigned axl_instances;
 
 bool axl_idle(const AxlState *s)
@@ -54,8 +52,8 @@ void axl_reset_device(AxlState *s)
     s->ctrl = 0;
     s->int_status = s->int_mask = 0;
     s->ptm_valid = false;
-    axl_clear_reset(s);
-    axl_dram_reset(s);
+    s->clear = (AxlClear) { 0 };
+    axl_dram_reset(&s->timing.dram);
     axl_account_reset(s);
     axl_truth_event(s, "reset", "\"instance\":%u", s->index);
     axl_truth_flush(s);
@@ -103,36 +101,6 @@ static uint32_t axl_config_read(PCIDevice *pdev, uint32_t addr, int len)
     return AXL(pdev)->removed ? UINT32_MAX : pci_default_read_config(pdev, addr, len);
 }
 
-/* Nothing is near device memory: a wrong address faults instead of spoiling QEMU. */
-#define AXL_MEMORY_GUARD (1 * GiB)
-
-static uint8_t *axl_memory(uint64_t bytes, Error **errp)
-{
-    uint64_t whole = bytes + 2 * AXL_MEMORY_GUARD;
-    uint8_t *p = mmap(NULL, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-    /* Untouched pages cost the host nothing. */
-    if (p != MAP_FAILED && mprotect(p + AXL_MEMORY_GUARD, bytes, PROT_READ | PROT_WRITE) == 0) {
-        return p + AXL_MEMORY_GUARD;
-    }
-    error_setg_errno(errp, errno, "axl: no room for %" PRIu64 " bytes of memory", bytes);
-    if (p != MAP_FAILED) {
-        munmap(p, whole);
-    }
-    return NULL;
-}
-
-static void axl_unmap(AxlState *s)
-{
-    if (s->dram) {
-        munmap(s->dram - AXL_MEMORY_GUARD, s->knob.dram_bytes + 2 * AXL_MEMORY_GUARD);
-    }
-    if (s->scratch) {
-        munmap(s->scratch - AXL_MEMORY_GUARD, s->knob.scratch_bytes + 2 * AXL_MEMORY_GUARD);
-    }
-    s->dram = s->scratch = NULL;
-}
-
 static void axl_init_bars(AxlState *s)
 {
     PCIDevice *pdev = PCI_DEVICE(s);
@@ -142,7 +110,7 @@ static void axl_init_bars(AxlState *s)
     pci_register_bar(pdev, AXL_BAR_REGS, PCI_BASE_ADDRESS_SPACE_MEMORY, &s->regs);
     if (s->knob.window_bytes) {
         s->knob.window_bytes = MIN(s->knob.window_bytes, (int64_t)pow2floor(s->knob.dram_bytes));
-        memory_region_init_ram_ptr(&s->window, obj, "axl-window", s->knob.window_bytes, s->dram);
+        memory_region_init_ram_ptr(&s->window, obj, "axl-window", s->knob.window_bytes, s->mem.dram);
         pci_register_bar(pdev, AXL_BAR_WINDOW,
                          PCI_BASE_ADDRESS_SPACE_MEMORY | PCI_BASE_ADDRESS_MEM_TYPE_64 |
                              PCI_BASE_ADDRESS_MEM_PREFETCH, &s->window);
@@ -153,20 +121,26 @@ static void axl_realize(PCIDevice *pdev, Error **errp)
 {
     AxlState *s = AXL(pdev);
     Error *err = NULL;
+    const char *wrong;
+    uint64_t lacking;
 
     if (s->model && strcmp(s->model, "full") && strcmp(s->model, "functional")) {
         error_setg(errp, "axl: 'model' is 'full' or 'functional'");
         return;
     }
-    s->functional = s->model && !strcmp(s->model, "functional");
-    if (!axl_knobs_check(s, errp)) {
+    s->timing.functional = s->model && !strcmp(s->model, "functional");
+    wrong = axl_knobs_check(&s->knob);
+    if (wrong) {
+        error_setg(errp, "axl: %s", wrong);
         return;
     }
     s->index = axl_instances++;
-    s->dram = axl_memory(s->knob.dram_bytes, errp);
-    s->scratch = s->dram ? axl_memory(s->knob.scratch_bytes, errp) : NULL;
-    if (!s->scratch || !axl_truth_open(s, errp)) {
-        axl_unmap(s);
+    lacking = axl_memory_map(&s->mem, s->knob.dram_bytes, s->knob.scratch_bytes);
+    if (lacking) {
+        error_setg_errno(errp, errno, "axl: no room for %" PRIu64 " bytes of memory", lacking);
+    }
+    if (lacking || !axl_truth_open(s, errp)) {
+        axl_memory_unmap(&s->mem);
         return;
     }
     pci_config_set_interrupt_pin(pdev->config, 0);
@@ -181,7 +155,7 @@ static void axl_realize(PCIDevice *pdev, Error **errp)
             pcie_aer_exit(pdev);
         }
         axl_truth_close(s);
-        axl_unmap(s);
+        axl_memory_unmap(&s->mem);
         return;
     }
     for (unsigned v = 0; v < AXL_NUM_MSIX; v++) {
@@ -196,7 +170,7 @@ static void axl_realize(PCIDevice *pdev, Error **errp)
     s->tsc_ref_ns = axl_clock_pair(&s->tsc_ref);
     axl_clock_reset(s);
     axl_account_reset(s);
-    axl_dram_reset(s);
+    axl_dram_reset(&s->timing.dram);
     axl_pcie_update(s);
     axl_faults_init(s);
 }
@@ -235,16 +209,17 @@ static void axl_finalize(Object *obj)
         g_free(queue->doorbells);
     }
     /* Not before: the window's mapping may outlive unplugging by a grace period. */
-    axl_unmap(s);
+    axl_memory_unmap(&s->mem);
 }
 
 static void axl_instance_init(Object *obj)
 {
     AxlState *s = AXL(obj);
 
-    axl_knobs_init(s);
-    s->fault.hang_engine = -1;
-    s->fault.throttle_permille = 1000;
+    axl_knobs_init(&s->knob, &s->fault);
+    s->timing.knob = &s->knob;
+    s->timing.fault = &s->fault;
+    s->timing.memory = &s->mem;
 }
 
 static AxlProperty axl_properties[] = {

@@ -32,24 +32,19 @@
 
 #include "kmod/uapi/axl_hw.h"
 #include "kmod/uapi/axl_counters.h"
+#include "qemu-device/knobs/knobs.h"
+#include "qemu-device/memory/memory.h"
+#include "qemu-device/timing/timing.h"
 
 #define TYPE_AXL "axl"
 OBJECT_DECLARE_SIMPLE_TYPE(AxlState, AXL)
-
-#define AXL_NEVER INT64_MAX
 
 /* On-chip limits. */
 #define AXL_WINDOW      64 /* commands of one queue fetched and not yet retired */
 #define AXL_FIFO        16 /* of those, waiting at one engine */
 #define AXL_FETCH_BATCH 8  /* descriptors of one fetch */
 #define AXL_IRQ_PENDING 64
-#define AXL_MAX_BANKS   64
-#define AXL_MAX_OPERANDS 4
 #define AXL_TRACE_MIN_PERIOD_NS 1000
-
-/* What an engine's time is charged to: enum axl_stall, then computing. */
-#define AXL_CAUSE_BUSY  AXL_NUM_STALLS
-#define AXL_NUM_CAUSES  (AXL_NUM_STALLS + 1)
 
 /* One instant on the scales that matter. */
 typedef struct AxlStamp {
@@ -58,50 +53,6 @@ typedef struct AxlStamp {
     uint64_t frac; /* of a tick, in 2^-64 */
     uint64_t ts;  /* what the guest sees: offset added, wrapped */
 } AxlStamp;
-
-/* Amounts that grow with a command's progress; see tally_counters in account.c. */
-enum {
-    AXL_T_PAYLOAD,
-    AXL_T_WORK,
-    AXL_T_DRAM_READ,
-    AXL_T_DRAM_WRITE,
-    AXL_T_DRAM_USEFUL,
-    AXL_T_ROW_HITS,
-    AXL_T_ROW_MISSES,
-    AXL_T_ROW_CONFLICTS,
-    AXL_T_SCRATCH,
-    AXL_T_RX_WIRE,
-    AXL_T_TX_WIRE,
-    AXL_T_MRD,
-    AXL_T_CPLD,
-    AXL_T_MWR,
-    AXL_NUM_TALLIES,
-};
-
-/* A rectangular operand in device memory: `rows` runs of row_bytes, repeated by batch. */
-typedef struct AxlOperand {
-    uint64_t addr;
-    uint64_t rows;
-    uint64_t row_bytes;
-    uint64_t pitch;
-    uint64_t batch_pitch;
-    uint32_t batch;
-    uint32_t passes; /* times the whole operand is streamed */
-    bool write;
-} AxlOperand;
-
-/* What a command asks of each resource; the fluid model turns it into time. */
-typedef struct AxlDemand {
-    double cycles;     /* of the engine's own clock, at full rate */
-    double rate;       /* share of the nominal rate the knob leaves, 1.0 = all */
-    double tag_ns;     /* least streaming time for want of tags */
-    double dram_ns;    /* of DRAM service */
-    double scratch_ns; /* of scratchpad port time */
-    double rx_bytes;   /* on the wire, towards the device */
-    double tx_bytes;
-    int64_t pcie_latency_ns;   /* exposed before data streams */
-    int64_t memory_latency_ns;
-} AxlDemand;
 
 typedef enum AxlCmdState {
     AXL_CMD_FETCHED, /* in the window, not yet at an engine */
@@ -120,21 +71,8 @@ typedef struct AxlCmd {
     uint32_t sq_index;
     AxlStamp doorbell, fetched, start, end;
     int64_t arrived_ns; /* first of its queue at the engine */
-    uint64_t ticks[AXL_NUM_CAUSES];
-    int64_t ns[AXL_NUM_CAUSES];
-    int64_t bound_ns[AXL_NUM_CAUSES]; /* time during which that cause set the pace */
-    uint64_t total[AXL_NUM_TALLIES];
-    uint64_t done[AXL_NUM_TALLIES];
-    AxlOperand operand[AXL_MAX_OPERANDS];
-    unsigned operands;
-    AxlDemand demand;
-    struct {
-        double cycles;
-        uint64_t link_bytes, dram_bytes;
-    } least; /* of the demand, from the descriptor alone: foresight.c */
+    AxlWork work;
     struct axl_sg *sg; /* owned, read when the command starts */
-    double progress;   /* of the streaming phase, 0 to 1 */
-    bool hung;         /* a fault keeps it from ending */
 } AxlCmd;
 
 typedef struct AxlCompletion {
@@ -188,26 +126,12 @@ typedef struct AxlFifo {
     uint32_t head, tail;
 } AxlFifo;
 
-typedef enum AxlPhase {
-    AXL_PHASE_NONE, /* idle, or waiting for the semaphores of `candidate` */
-    AXL_PHASE_DISPATCH,
-    AXL_PHASE_LATENCY_PCIE,
-    AXL_PHASE_LATENCY_MEMORY,
-    AXL_PHASE_STREAM,
-    AXL_PHASE_HUNG,
-} AxlPhase;
-
 typedef struct AxlEngine {
     AxlFifo fifo[AXL_MAX_QUEUES];
     unsigned last_queue; /* round robin */
     AxlCmd *cmd;         /* running */
     AxlCmd *candidate;   /* next to run, semaphores not satisfied */
-    AxlPhase phase;
-    double rate;         /* progress per ns while streaming */
-    double busy_share;
-    unsigned cause;      /* charged with the rest: enum axl_stall */
-    /* Of the running command: time by cause that is not charged yet, for want of a whole one. */
-    double owed_ticks[AXL_NUM_CAUSES], owed_ns[AXL_NUM_CAUSES];
+    AxlRun run;          /* the same, as the timing model sees it */
     AxlStamp accounted;
 } AxlEngine;
 
@@ -242,12 +166,6 @@ typedef struct AxlClock {
     unsigned ramp_left;
     int64_t ramp_step_ns;
 } AxlClock;
-
-typedef struct AxlKnobs {
-#define AXL_KNOB(field, name, def, min, max, when, text) int64_t field;
-#include "knobs.def"
-#undef AXL_KNOB
-} AxlKnobs;
 
 /* A large command whose numbers another thread computes: aside.c. */
 typedef struct AxlAside {
@@ -284,15 +202,13 @@ struct AxlState {
     MemoryRegion regs;
     MemoryRegion window;
     MemoryRegion msix_bar;
-    uint8_t *dram;
-    uint8_t *scratch;
-    uint64_t clear_base, clear_bytes;
-    int64_t clear_done_ns;
-    bool clear_error;
+    AxlMemory mem;
+    AxlClear clear;
+    AxlTiming timing;
 
     AxlKnobs knob;
+    AxlFaults fault;
     char *model;       /* property: full | functional */
-    bool functional;
     char *truth_path;
     unsigned index;    /* in order of creation */
 
@@ -335,32 +251,7 @@ struct AxlState {
     uint32_t ctr_ctrl;
     AxlStamp elapsed_at;
 
-    /* DRAM: the row each bank holds open, -1 = none */
-    int64_t open_row[AXL_MAX_BANKS];
-
-    /* link */
-    unsigned link_gen, link_width;
-    double tx_ns_per_byte, rx_ns_per_byte;
-    unsigned mps, mrrs;
-    int64_t link_up_ns; /* retraining until then */
     bool removed;       /* surprise removal: nothing answers */
-
-    /* faults armed by property */
-    struct AxlFaults {
-        int64_t lose_irqs;
-        int64_t late_irqs, late_irq_ns;
-        int64_t dup_completions;
-        int64_t corrupt_completions;
-        int64_t hang_engine; /* engine whose next command hangs, -1 = none */
-        int64_t stuck_ctx_resets;
-        int64_t fail_dmas;
-        int64_t poison;
-        int64_t ecc;
-        int64_t trace_stall;
-        int64_t clock_step;
-        int64_t throttle_permille;
-        int64_t removed;
-    } fault;
 
     FILE *truth;
     bool truth_dirty;
@@ -470,18 +361,11 @@ extern const bool axl_counter_is_ctx[AXL_NUM_COUNTERS];
 void axl_fluid_update(AxlState *s);
 void axl_fluid_delay_tx(AxlState *s, uint64_t wire_bytes);
 void axl_fluid_delay_rx(AxlState *s, uint64_t wire_bytes);
-double axl_engine_cycle_ns(const AxlState *s);
-double axl_fluid_alone_ns(const AxlState *s, const AxlDemand *d);
 
 /* decode.c */
 unsigned axl_decode(const AxlState *s, AxlCmd *cmd);
 bool axl_operand_ok(const AxlState *s, const AxlOperand *o);
-uint8_t *axl_mem(const AxlState *s, uint64_t addr);
 
-/* clear.c */
-void axl_clear_start(AxlState *s);
-uint32_t axl_clear_status(const AxlState *s);
-void axl_clear_reset(AxlState *s);
 static inline float axl_f32(uint32_t bits)
 {
     float f;
@@ -489,42 +373,22 @@ static inline float axl_f32(uint32_t bits)
     return f;
 }
 
-/* copy.c */
-typedef bool (*AxlCopyRun)(void *opaque, uint64_t host, uint64_t device, uint64_t bytes);
-bool axl_copy_walk(const AxlCmd *cmd, AxlCopyRun run, void *opaque);
-unsigned axl_copy_fetch_sg(AxlState *s, AxlCmd *cmd);
-
-/* cost.c */
-void axl_cost(AxlState *s, AxlCmd *cmd);
-void axl_cost_least(AxlState *s, AxlCmd *cmd);
-
 /* foresight.c */
 int64_t axl_foresight(const AxlState *s, int64_t next);
 void axl_foresight_check(AxlState *s);
 
 /* pcie.c */
-typedef struct AxlTlps {
-    uint64_t mrd, cpld, mwr;
-    uint64_t rx_wire, tx_wire;
-} AxlTlps;
 void axl_pcie_update(AxlState *s);
-bool axl_link_down(const AxlState *s);
 void axl_pcie_config(AxlState *s, Error **errp);
 void axl_pcie_reset(AxlState *s);
 void axl_pcie_config_written(AxlState *s, uint32_t addr, uint32_t v, int len);
-void axl_pcie_read_tlps(const AxlState *s, AxlTlps *t, uint64_t addr, uint64_t bytes);
-void axl_pcie_write_tlps(const AxlState *s, AxlTlps *t, uint64_t addr, uint64_t bytes);
-void axl_pcie_wire(const AxlState *s, AxlTlps *t, uint64_t read_bytes, uint64_t write_bytes);
-
-/* dram.c */
-void axl_dram_reset(AxlState *s);
-double axl_dram_cost(AxlState *s, AxlCmd *cmd, bool gather);
 
 /* exec.c, exec_matmul.c, exec_vector.c */
 unsigned axl_exec(AxlState *s, AxlCmd *cmd);
-unsigned axl_exec_numbers(AxlState *s, const struct axl_desc *desc);
-void axl_exec_matmul(AxlState *s, const struct axl_matmul *m);
-unsigned axl_exec_vector(AxlState *s, unsigned opcode, const struct axl_vector *v);
+unsigned axl_exec_numbers(const AxlMemory *mem, const struct axl_desc *desc);
+unsigned axl_exec_fetch_sg(AxlState *s, AxlCmd *cmd);
+void axl_exec_matmul(const AxlMemory *mem, const struct axl_matmul *m);
+unsigned axl_exec_vector(const AxlMemory *mem, unsigned opcode, const struct axl_vector *v);
 
 /* trace.c */
 void axl_trace_enable(AxlState *s, unsigned r, uint32_t ctrl);
@@ -547,13 +411,9 @@ void axl_truth_doorbell(AxlState *s, unsigned q, uint32_t tail, uint32_t previou
 void axl_truth_job(AxlState *s, unsigned q, const struct axl_rec_job *rec, int64_t completion_ns,
                    int64_t irq_ns);
 void axl_truth_event(AxlState *s, const char *what, const char *fmt, ...) G_GNUC_PRINTF(3, 4);
-unsigned axl_limiting_cause(const AxlCmd *cmd);
-unsigned axl_limiter(const AxlCmd *cmd);
 
 /* knobs.c */
-void axl_knobs_init(AxlState *s);
 void axl_knobs_class_init(ObjectClass *klass);
-bool axl_knobs_check(AxlState *s, Error **errp);
 
 /* faults.c */
 void axl_faults_enabled(AxlState *s);

@@ -4,7 +4,7 @@
 # qemu-device/prepare, once for each installed QEMU version.
 AXL_QEMU := $(BUILD)/qemu-device/qemu
 AXL_SO := $(BUILD)/qemu-device/axl.so
-AXL_SRCS := $(sort $(wildcard qemu-device/*.c))
+AXL_SRCS := $(sort $(wildcard qemu-device/*.c qemu-device/*/*.c))
 AXL_OBJS := $(patsubst %.c,$(BUILD)/obj/%.o,$(AXL_SRCS))
 ALL += $(AXL_SO)
 

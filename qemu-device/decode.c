@@ -20,15 +20,10 @@ bool axl_operand_ok(const AxlState *s, const AxlOperand *o)
     return end <= size;
 }
 
-uint8_t *axl_mem(const AxlState *s, uint64_t addr)
-{
-    return addr >= AXL_SCRATCHPAD_BASE ? s->scratch + (addr - AXL_SCRATCHPAD_BASE) : s->dram + addr;
-}
-
 static unsigned axl_decode_finish(const AxlState *s, AxlCmd *cmd)
 {
-    for (unsigned i = 0; i < cmd->operands; i++) {
-        const AxlOperand *o = &cmd->operand[i];
+    for (unsigned i = 0; i < cmd->work.operands; i++) {
+        const AxlOperand *o = &cmd->work.operand[i];
 
         if (o->rows == 0 || o->row_bytes == 0 || o->batch == 0 ||
             o->rows * o->batch > AXL_MAX_RUNS) {
@@ -44,7 +39,7 @@ static unsigned axl_decode_finish(const AxlState *s, AxlCmd *cmd)
 static void axl_operand_add(AxlCmd *cmd, uint64_t addr, uint64_t rows, uint64_t row_bytes,
                             uint64_t pitch, bool write)
 {
-    cmd->operand[cmd->operands++] = (AxlOperand) {
+    cmd->work.operand[cmd->work.operands++] = (AxlOperand) {
         .addr = addr, .rows = rows, .row_bytes = row_bytes, .pitch = pitch,
         .batch = 1, .passes = 1, .write = write,
     };
@@ -105,8 +100,8 @@ static unsigned axl_decode_matmul(const AxlState *s, AxlCmd *cmd)
         axl_operand_add(cmd, m->c, m->m, (uint64_t)m->n * F32, (uint64_t)m->ldc * F32, false);
     }
     axl_operand_add(cmd, m->c, m->m, (uint64_t)m->n * F32, (uint64_t)m->ldc * F32, true);
-    for (unsigned i = 0; i < cmd->operands; i++) {
-        AxlOperand *o = &cmd->operand[i];
+    for (unsigned i = 0; i < cmd->work.operands; i++) {
+        AxlOperand *o = &cmd->work.operand[i];
 
         o->batch = m->batch;
         o->batch_pitch = i == 0 ? (uint64_t)m->batch_stride_a * a_size :
@@ -116,7 +111,7 @@ static unsigned axl_decode_matmul(const AxlState *s, AxlCmd *cmd)
     /* A is streamed once for each strip of columns unless the buffer holds it. */
     a_bytes = (uint64_t)m->m * m->k * a_size;
     strips = DIV_ROUND_UP(m->n, s->knob.matrix_cols);
-    cmd->operand[0].passes = a_bytes <= s->knob.matrix_buffer ? 1 : strips;
+    cmd->work.operand[0].passes = a_bytes <= s->knob.matrix_buffer ? 1 : strips;
     return axl_decode_finish(s, cmd);
 }
 
@@ -189,7 +184,7 @@ unsigned axl_decode(const AxlState *s, AxlCmd *cmd)
     const struct axl_desc *d = &cmd->desc;
     bool copy = d->opcode == AXL_OP_COPY_H2D || d->opcode == AXL_OP_COPY_D2H;
 
-    cmd->operands = 0;
+    cmd->work.operands = 0;
     if (d->engine >= AXL_NUM_ENGINES) {
         return AXL_ST_BAD_OPCODE;
     }

@@ -77,11 +77,11 @@ void axl_dma_count_read(AxlState *s, uint64_t addr, uint64_t bytes)
 {
     AxlTlps t = { 0 };
 
-    if (s->functional) {
+    if (s->timing.functional) {
         return;
     }
-    axl_pcie_read_tlps(s, &t, addr, bytes);
-    axl_pcie_wire(s, &t, bytes, 0);
+    axl_link_read_tlps(&s->timing, &t, addr, bytes);
+    axl_link_wire(&s->timing, &t, bytes, 0);
     axl_count(s, AXL_CTR_PCIE_RX_PAYLOAD, bytes);
     axl_dma_count(s, &t);
 }
@@ -90,11 +90,11 @@ void axl_dma_count_write(AxlState *s, uint64_t addr, uint64_t bytes)
 {
     AxlTlps t = { 0 };
 
-    if (s->functional) {
+    if (s->timing.functional) {
         return;
     }
-    axl_pcie_write_tlps(s, &t, addr, bytes);
-    axl_pcie_wire(s, &t, 0, bytes);
+    axl_link_write_tlps(&s->timing, &t, addr, bytes);
+    axl_link_wire(&s->timing, &t, 0, bytes);
     axl_count(s, AXL_CTR_PCIE_TX_PAYLOAD, bytes);
     axl_dma_count(s, &t);
 }
@@ -110,8 +110,8 @@ bool axl_msix(AxlState *s, unsigned vector)
     }
     axl_foresight_check(s);
     axl_count(s, AXL_CTR_INTERRUPTS, 1);
-    if (!s->functional) {
-        axl_pcie_wire(s, &t, 0, 4);
+    if (!s->timing.functional) {
+        axl_link_wire(&s->timing, &t, 0, 4);
         axl_dma_count(s, &t);
     }
     msix_notify(pdev, vector);

@@ -53,7 +53,7 @@ void axl_engine_end(AxlState *s, unsigned e, unsigned status)
     cmd->state = AXL_CMD_DONE;
     cmd->end = axl_now(s);
     eng->cmd = NULL;
-    eng->phase = AXL_PHASE_NONE;
+    axl_run_stop(&eng->run);
     axl_sim_at(s, AXL_EV_ENGINE_ + e, AXL_NEVER);
     axl_fluid_update(s);
     axl_count_ctx(s, AXL_CTR_ENGINE(e) + AXL_CTR_H2D_COMMANDS, cmd->ctx, 1);
@@ -92,6 +92,7 @@ static void axl_engine_start(AxlState *s, unsigned e, AxlCmd *cmd)
     AxlFifo *f = &eng->fifo[cmd->queue];
     AxlCmd *next;
     unsigned status = cmd->status;
+    int64_t dispatch_ns;
 
     f->head++;
     next = axl_fifo_head(s, e, cmd->queue);
@@ -101,82 +102,49 @@ static void axl_engine_start(AxlState *s, unsigned e, AxlCmd *cmd)
     eng->last_queue = cmd->queue;
     eng->candidate = NULL;
     eng->cmd = cmd;
-    memset(eng->owed_ticks, 0, sizeof(eng->owed_ticks));
-    memset(eng->owed_ns, 0, sizeof(eng->owed_ns));
     cmd->state = AXL_CMD_RUNNING;
     cmd->start = axl_now(s);
     trace_axl_start(axl_id(s), e, cmd->queue, cmd->desc.job, cmd->desc.index);
-    eng->phase = AXL_PHASE_DISPATCH;
+    dispatch_ns = axl_run_start(&s->timing, &eng->run, &cmd->work);
     if (status == AXL_ST_OK && (cmd->desc.flags & AXL_DESC_F_SG)) {
-        status = axl_copy_fetch_sg(s, cmd);
+        status = axl_exec_fetch_sg(s, cmd);
     }
     if (status != AXL_ST_OK) {
         axl_engine_finish(s, e, status);
         return;
     }
-    axl_cost(s, cmd);
+    axl_cost(&s->timing, &cmd->desc, cmd->sg, &cmd->work);
     if (s->fault.hang_engine == (int)e) {
         s->fault.hang_engine = -1;
-        cmd->hung = true;
+        cmd->work.hung = true;
         axl_truth_event(s, "fault", "\"fault\":\"hang\",\"engine\":%u,\"job\":%u,\"index\":%u", e,
                         cmd->desc.job, cmd->desc.index);
     }
-    axl_sim_at(s, AXL_EV_ENGINE_ + e, s->now + (s->functional ? 1 : s->knob.dispatch_ns));
+    axl_sim_at(s, AXL_EV_ENGINE_ + e, s->now + dispatch_ns);
     axl_queue_pump(s, cmd->queue);
-}
-
-static bool axl_engine_enter(AxlState *s, unsigned e, AxlPhase phase, int64_t ns)
-{
-    if (ns <= 0) {
-        return false;
-    }
-    s->engine[e].phase = phase;
-    axl_sim_at(s, AXL_EV_ENGINE_ + e, s->now + ns);
-    return true;
-}
-
-static bool axl_engine_streams(const AxlDemand *d)
-{
-    return d->cycles > 0 || d->dram_ns > 0 || d->scratch_ns > 0 || d->rx_bytes > 0 ||
-           d->tx_bytes > 0;
 }
 
 void axl_engine_phase_end(AxlState *s, unsigned e)
 {
     AxlEngine *eng = &s->engine[e];
-    AxlCmd *cmd = eng->cmd;
+    int64_t ns;
 
-    if (!cmd) {
+    if (!eng->cmd) {
         return;
     }
     axl_account_engine(s, e);
-    switch (eng->phase) {
-    case AXL_PHASE_DISPATCH:
-        if (cmd->hung) {
-            eng->phase = AXL_PHASE_HUNG;
-            return;
-        }
-        if (axl_engine_enter(s, e, AXL_PHASE_LATENCY_PCIE, cmd->demand.pcie_latency_ns)) {
-            return;
-        }
-        /* fall through */
-    case AXL_PHASE_LATENCY_PCIE:
-        if (axl_engine_enter(s, e, AXL_PHASE_LATENCY_MEMORY, cmd->demand.memory_latency_ns)) {
-            return;
-        }
-        /* fall through */
-    case AXL_PHASE_LATENCY_MEMORY:
-        if (axl_engine_streams(&cmd->demand)) {
-            eng->phase = AXL_PHASE_STREAM;
-            axl_fluid_update(s);
-            return;
-        }
-        /* fall through */
-    case AXL_PHASE_STREAM:
+    switch (axl_run_next(&eng->run, &ns)) {
+    case AXL_NEXT_PHASE:
+        axl_sim_at(s, AXL_EV_ENGINE_ + e, s->now + ns);
+        break;
+    case AXL_NEXT_STREAM:
+        axl_fluid_update(s);
+        break;
+    case AXL_NEXT_END:
         axl_engine_finish(s, e, AXL_ST_OK);
-        return;
-    default:
-        return;
+        break;
+    case AXL_NEXT_HUNG:
+        break;
     }
 }
 
@@ -243,7 +211,7 @@ void axl_engine_drop(AxlState *s, unsigned q)
         }
         if (eng->cmd && eng->cmd->queue == q) {
             eng->cmd = NULL;
-            eng->phase = AXL_PHASE_NONE;
+            axl_run_stop(&eng->run);
             axl_sim_at(s, AXL_EV_ENGINE_ + e, AXL_NEVER);
         }
     }

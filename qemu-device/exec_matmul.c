@@ -168,7 +168,7 @@ static void axl_matmul_one(const struct axl_matmul *m, const AxlMat *x)
     }
 }
 
-void axl_exec_matmul(AxlState *s, const struct axl_matmul *m)
+void axl_exec_matmul(const AxlMemory *mem, const struct axl_matmul *m)
 {
     AxlMat x = {
         .a_bf16 = m->flags & AXL_MM_F_A_BF16,
@@ -179,9 +179,9 @@ void axl_exec_matmul(AxlState *s, const struct axl_matmul *m)
     };
 
     for (uint64_t b = 0; b < m->batch; b++) {
-        x.a = axl_mem(s, m->a) + b * m->batch_stride_a * (x.a_bf16 ? 2 : 4);
-        x.b = axl_mem(s, m->b) + b * m->batch_stride_b * (x.b_bf16 ? 2 : 4);
-        x.c = axl_mem(s, m->c) + b * m->batch_stride_c * 4;
+        x.a = axl_mem(mem, m->a) + b * m->batch_stride_a * (x.a_bf16 ? 2 : 4);
+        x.b = axl_mem(mem, m->b) + b * m->batch_stride_b * (x.b_bf16 ? 2 : 4);
+        x.c = axl_mem(mem, m->c) + b * m->batch_stride_c * 4;
         if (m->m <= 2 && !x.transposed) {
             axl_matmul_thin(m, &x);
         } else {

@@ -95,7 +95,7 @@ static void axl_rope_row(float *d, const float *x, const double *inv_freq, float
     }
 }
 
-static void axl_rope(AxlState *s, const struct axl_vector *v)
+static void axl_rope(const AxlMemory *mem, const struct axl_vector *v)
 {
     uint32_t head = v->arg1;
     g_autofree double *inv_freq = g_new(double, head / 2);
@@ -106,22 +106,22 @@ static void axl_rope(AxlState *s, const struct axl_vector *v)
         inv_freq[i] = pow(theta, -2.0 * i / head);
     }
     for (uint64_t r = 0; r < v->rows; r++) {
-        axl_rope_row((float *)axl_mem(s, v->dst) + r * v->dst_stride,
-                     (const float *)axl_mem(s, v->src0) + r * v->src0_stride, inv_freq, sc,
+        axl_rope_row((float *)axl_mem(mem, v->dst) + r * v->dst_stride,
+                     (const float *)axl_mem(mem, v->src0) + r * v->src0_stride, inv_freq, sc,
                      v->cols, head, (double)v->arg0 + r);
     }
 }
 
-static unsigned axl_gather(AxlState *s, const struct axl_vector *v)
+static unsigned axl_gather(const AxlMemory *mem, const struct axl_vector *v)
 {
     for (uint64_t r = 0; r < v->rows; r++) {
-        uint32_t index = ldl_le_p(axl_mem(s, v->src0) + r * MAX(v->src0_stride, 1) * 4);
+        uint32_t index = ldl_le_p(axl_mem(mem, v->src0) + r * MAX(v->src0_stride, 1) * 4);
 
         if (index >= v->arg0) {
             return AXL_ST_BAD_ADDRESS;
         }
-        memmove((float *)axl_mem(s, v->dst) + r * v->dst_stride,
-                (const float *)axl_mem(s, v->src1) + (uint64_t)index * v->src1_stride,
+        memmove((float *)axl_mem(mem, v->dst) + r * v->dst_stride,
+                (const float *)axl_mem(mem, v->src1) + (uint64_t)index * v->src1_stride,
                 (size_t)v->cols * sizeof(float));
     }
     return AXL_ST_OK;
@@ -139,13 +139,13 @@ static uint32_t axl_argmax(const float *x, uint64_t cols)
     return best;
 }
 
-static void axl_vector_row(AxlState *s, unsigned op, const struct axl_vector *v, uint64_t r)
+static void axl_vector_row(const AxlMemory *mem, unsigned op, const struct axl_vector *v, uint64_t r)
 {
     uint64_t n = v->cols;
     float alpha = axl_f32(v->alpha_f32), beta = axl_f32(v->beta_f32);
-    const float *x = (const float *)axl_mem(s, v->src0) + r * v->src0_stride;
-    const float *y = (const float *)axl_mem(s, v->src1);
-    float *d = (float *)axl_mem(s, v->dst) + r * v->dst_stride;
+    const float *x = (const float *)axl_mem(mem, v->src0) + r * v->src0_stride;
+    const float *y = (const float *)axl_mem(mem, v->src1);
+    float *d = (float *)axl_mem(mem, v->dst) + r * v->dst_stride;
     float scale;
 
     if (op != AXL_OP_VEC_RMSNORM && !(v->flags & AXL_VEC_F_BROADCAST1)) {
@@ -204,26 +204,36 @@ static void axl_vector_row(AxlState *s, unsigned op, const struct axl_vector *v,
         break;
     }
     case AXL_OP_VEC_ARGMAX:
-        stl_le_p(axl_mem(s, v->dst) + r * MAX(v->dst_stride, 1) * 4, axl_argmax(x, n));
+        stl_le_p(axl_mem(mem, v->dst) + r * MAX(v->dst_stride, 1) * 4, axl_argmax(x, n));
         break;
     case AXL_OP_VEC_SUM:
-        d = (float *)axl_mem(s, v->dst) + r * MAX(v->dst_stride, 1);
+        d = (float *)axl_mem(mem, v->dst) + r * MAX(v->dst_stride, 1);
         *d = AXL_SUM(n, x[c]);
         break;
     }
 }
 
-unsigned axl_exec_vector(AxlState *s, unsigned opcode, const struct axl_vector *v)
+unsigned axl_exec_vector(const AxlMemory *mem, unsigned opcode, const struct axl_vector *v)
 {
     if (opcode == AXL_OP_VEC_GATHER) {
-        return axl_gather(s, v);
+        return axl_gather(mem, v);
     }
     if (opcode == AXL_OP_VEC_ROPE) {
-        axl_rope(s, v);
+        axl_rope(mem, v);
         return AXL_ST_OK;
     }
     for (uint64_t r = 0; r < v->rows; r++) {
-        axl_vector_row(s, opcode, v, r);
+        axl_vector_row(mem, opcode, v, r);
     }
     return AXL_ST_OK;
+}
+
+/* Uses device memory and nothing else: perhaps another thread. */
+unsigned axl_exec_numbers(const AxlMemory *mem, const struct axl_desc *desc)
+{
+    if (desc->opcode == AXL_OP_MATMUL) {
+        axl_exec_matmul(mem, &desc->matmul);
+        return AXL_ST_OK;
+    }
+    return axl_exec_vector(mem, desc->opcode, &desc->vector);
 }

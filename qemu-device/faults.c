@@ -131,35 +131,35 @@ void axl_faults_reset(AxlState *s)
     }
 }
 
-#define FAULT(prop, field, lo, hi, hook, words) \
-    { .name = prop, .offset = offsetof(AxlState, fault.field), .min = lo, .max = hi, .live = true, \
-      .apply = hook, .text = words }
-
 static AxlProp axl_fault_props[] = {
-    FAULT("fault-lose-irqs", lose_irqs, 0, 1000000, NULL, "completion interrupts to lose"),
-    FAULT("fault-late-irqs", late_irqs, 0, 1000000, NULL, "completion interrupts to delay"),
-    FAULT("fault-late-irq-ns", late_irq_ns, 0, 60000000000, NULL, "by this much"),
-    FAULT("fault-dup-completions", dup_completions, 0, 1000000, NULL, "completions to write twice"),
-    FAULT("fault-corrupt-completions", corrupt_completions, 0, 1000000, NULL,
-          "completions to spoil"),
-    FAULT("fault-hang-engine", hang_engine, -1, AXL_NUM_ENGINES - 1, NULL,
-          "engine whose next command never ends, -1 = none"),
-    FAULT("fault-stuck-ctx-resets", stuck_ctx_resets, 0, 1000000, NULL,
-          "context resets that never end"),
-    FAULT("fault-fail-dmas", fail_dmas, 0, 1000000, NULL, "copies to fail with a bus error"),
-    FAULT("fault-poison", poison, 0, 1000000, NULL, "commands to fail with poisoned data"),
-    FAULT("fault-ecc", ecc, 0, 1000000, axl_fault_ecc, "corrected memory errors, now"),
-    FAULT("fault-trace-stall", trace_stall, 0, 1, NULL, "1 = trace rings take no record"),
-    FAULT("fault-clock-step", clock_step, -1000000000000, 1000000000000, axl_fault_clock_step,
-          "ticks the clock jumps, now"),
-    FAULT("fault-removed", removed, 0, 1, axl_fault_removed, "1 = pulled out, nothing answers"),
-    FAULT("throttle-permille", throttle_permille, 1, 1000, axl_fault_throttle,
-          "engine speed left, 1000 = all"),
+#define AXL_FAULT(field, prop, def, lo, hi, words) \
+    { .name = prop, .offset = offsetof(AxlState, fault.field), .min = lo, .max = hi, .live = true, \
+      .text = words },
+#include "qemu-device/knobs/faults.def"
+#undef AXL_FAULT
+};
+
+/* Those that do something at once. */
+static const struct {
+    const char *name;
+    void (*apply)(AxlState *s);
+} axl_fault_hooks[] = {
+    { "fault-ecc", axl_fault_ecc },
+    { "fault-clock-step", axl_fault_clock_step },
+    { "fault-removed", axl_fault_removed },
+    { "throttle-permille", axl_fault_throttle },
 };
 
 void axl_faults_class_init(ObjectClass *klass)
 {
     for (unsigned i = 0; i < ARRAY_SIZE(axl_fault_props); i++) {
-        axl_prop_add(klass, &axl_fault_props[i]);
+        AxlProp *p = &axl_fault_props[i];
+
+        for (unsigned h = 0; h < ARRAY_SIZE(axl_fault_hooks); h++) {
+            if (!strcmp(p->name, axl_fault_hooks[h].name)) {
+                p->apply = axl_fault_hooks[h].apply;
+            }
+        }
+        axl_prop_add(klass, p);
     }
 }

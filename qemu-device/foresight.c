@@ -22,7 +22,6 @@
 #include "axl.h"
 
 #define AXL_LATE_NS 100000
-#define AXL_FAR (AXL_NEVER / 4) /* sums of a few do not overflow */
 
 #define AXL_SLOTS (AXL_MAX_QUEUES * AXL_WINDOW)
 #define AXL_PASSES 3 /* over the queues: each carries the bounds one hop further */
@@ -35,62 +34,6 @@ typedef struct AxlAhead {
     uint16_t first[AXL_MAX_SEMS];     /* 1 + slot that will signal it, 0 = none */
     uint16_t more[AXL_SLOTS];         /* the same, another one */
 } AxlAhead;
-
-/* Whole ns of an interval that may have been rounded otherwise elsewhere. */
-static int64_t axl_at_least(double ns)
-{
-    return ns < 2 ? 0 : ns < 1e15 ? (int64_t)ns - 1 : AXL_FAR;
-}
-
-/* What cannot be before another event of the same command. */
-static int64_t axl_ahead_running(const AxlState *s, const AxlEngine *eng, int64_t due, int64_t next)
-{
-    const AxlDemand *d = &eng->cmd->demand;
-    double alone_ns = axl_fluid_alone_ns(s, d), left;
-
-    if (eng->cmd->hung || eng->phase == AXL_PHASE_HUNG) {
-        return AXL_FAR;
-    }
-    switch (eng->phase) {
-    case AXL_PHASE_DISPATCH:
-        return due + d->pcie_latency_ns + d->memory_latency_ns + axl_at_least(alone_ns);
-    case AXL_PHASE_LATENCY_PCIE:
-        return due + d->memory_latency_ns + axl_at_least(alone_ns);
-    case AXL_PHASE_LATENCY_MEMORY:
-        return due + axl_at_least(alone_ns);
-    default:
-        /* Streaming: as now until the next event, then perhaps as if alone. */
-        if (due <= next) {
-            return due;
-        }
-        left = 1 - eng->cmd->progress - eng->rate * (next - eng->accounted.ns);
-        return next + axl_at_least(left * alone_ns);
-    }
-}
-
-/* The least that a command will run, from its start, known from its descriptor. */
-static int64_t axl_ahead_run(const AxlState *s, const AxlCmd *cmd)
-{
-    double ns = cmd->least.cycles * axl_engine_cycle_ns(s);
-    int64_t latency = 0;
-
-    if (s->functional) {
-        return 1;
-    }
-    if (cmd->engine == AXL_ENGINE_MATRIX) {
-        ns *= 1e3 / s->knob.matrix_rate;
-    } else if (cmd->engine == AXL_ENGINE_VECTOR) {
-        ns *= 1e3 / s->knob.vector_rate;
-    }
-    ns = MAX(ns, cmd->least.link_bytes * MIN(s->rx_ns_per_byte, s->tx_ns_per_byte));
-    ns = MAX(ns, cmd->least.dram_bytes * 1e3 / s->knob.dram_bandwidth);
-    if (cmd->desc.opcode == AXL_OP_COPY_H2D) {
-        latency = s->knob.pcie_latency_ns;
-    } else if (cmd->desc.opcode != AXL_OP_NOP) {
-        latency = s->knob.dram_latency_ns;
-    }
-    return s->knob.dispatch_ns + latency + axl_at_least(ns);
-}
 
 static void axl_ahead_add(AxlAhead *a, unsigned n)
 {
@@ -167,8 +110,8 @@ static int64_t axl_ahead_queue(AxlAhead *a, unsigned n)
     const AxlState *s = a->s;
     const AxlQueue *q = &s->queue[n];
     uint32_t batch = axl_ahead_batch(q), room = q->tail + batch - AXL_WINDOW;
-    int64_t fetch_ns = s->functional ? 1 : s->knob.pcie_latency_ns;
-    int64_t complete_ns = s->functional ? 1 : s->knob.pcie_latency_ns / 2;
+    int64_t fetch_ns = s->timing.functional ? 1 : s->knob.pcie_latency_ns;
+    int64_t complete_ns = s->timing.functional ? 1 : s->knob.pcie_latency_ns / 2;
     int64_t retired = a->next, shows = AXL_FAR, free_ns[AXL_NUM_ENGINES];
 
     if (batch && q->tail - q->retire + batch <= AXL_WINDOW) {
@@ -186,7 +129,7 @@ static int64_t axl_ahead_queue(AxlAhead *a, unsigned n)
             if (!ok || (cmd->desc.flags & AXL_DESC_F_SG)) {
                 shows = MIN(shows, *end);
             } else {
-                *end = MIN(*end + axl_ahead_run(s, cmd), AXL_FAR);
+                *end = MIN(*end + axl_least_ns(&s->timing, &cmd->desc, &cmd->work), AXL_FAR);
             }
         }
         a->end[n * AXL_WINDOW + i % AXL_WINDOW] = *end;
@@ -239,7 +182,7 @@ static int64_t axl_ahead_ring(const AxlState *s, const AxlTraceRing *ring, int64
         return AXL_FAR;
     }
     left = MIN((left - sampled) / AXL_NUM_ENGINES - 2, 1u << 20);
-    return next + left * (s->functional ? 1 : s->knob.dispatch_ns);
+    return next + left * (s->timing.functional ? 1 : s->knob.dispatch_ns);
 }
 
 /* `next`: the device's next event, not AXL_NEVER. The result is not before it. */
@@ -267,8 +210,10 @@ int64_t axl_foresight(const AxlState *s, int64_t next)
     for (unsigned e = 0; e < AXL_NUM_ENGINES; e++) {
         const AxlEngine *eng = &s->engine[e];
 
-        a.free_ns[e] = eng->cmd ? axl_ahead_running(s, eng, s->due[AXL_EV_ENGINE_ + e], next) :
-                                  next;
+        a.free_ns[e] = eng->cmd ? axl_run_least_end(&s->timing, &eng->run,
+                                                   s->due[AXL_EV_ENGINE_ + e], next,
+                                                   eng->accounted.ns) :
+                                 next;
         a.free_ns[e] = CLAMP(a.free_ns[e], next, AXL_FAR);
     }
     for (unsigned i = 0; i < AXL_MAX_QUEUES; i++) {

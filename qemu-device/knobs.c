@@ -92,16 +92,9 @@ static AxlProp axl_knob_props[] = {
 #define AXL_KNOB(field, prop, def, lo, hi, when, words) \
     { .name = prop, .offset = offsetof(AxlState, knob.field), .min = lo, .max = hi, \
       .live = when, .text = words },
-#include "knobs.def"
+#include "qemu-device/knobs/knobs.def"
 #undef AXL_KNOB
 };
-
-void axl_knobs_init(AxlState *s)
-{
-#define AXL_KNOB(field, name, def, min, max, when, text) s->knob.field = def;
-#include "knobs.def"
-#undef AXL_KNOB
-}
 
 static void axl_knob_pow2(AxlProp *p)
 {
@@ -146,20 +139,4 @@ void axl_knobs_class_init(ObjectClass *klass)
         axl_knob_pow2(p);
         axl_prop_add(klass, p);
     }
-}
-
-/* What ranges alone do not say. */
-bool axl_knobs_check(AxlState *s, Error **errp)
-{
-    const AxlKnobs *k = &s->knob;
-
-    if (k->dram_bytes % (4 * KiB) || k->scratch_bytes % (4 * KiB)) {
-        error_setg(errp, "axl: 'dram-bytes' and 'scratch-bytes' must be multiples of 4 KiB");
-        return false;
-    }
-    if (k->dram_row_bytes < k->dram_burst_bytes) {
-        error_setg(errp, "axl: 'dram-row-bytes' is less than 'dram-burst-bytes'");
-        return false;
-    }
-    return true;
 }

@@ -1,79 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: the PCIe link. TLP counts and wire bytes of reads and writes in closed
- * form, the link's rate, and the configuration space that says the same.
- *
- * Arithmetic as in the PCI Express Base Specification: a read request may not
- * be longer than MRRS nor cross a 4 KiB boundary (requests end at multiples of
- * MRRS, which divides 4 KiB); completions carry up to MPS and all but the last
- * end at a multiple of the read completion boundary; writes end at multiples
- * of MPS. Up to generation 5 a TLP has 8 bytes of framing, sequence number and
- * LCRC around it; generation 6 sends 236 bytes of TLPs in each 256-byte flit.
+ * axl: the PCIe link as configuration space and the guest see it: capabilities, payload sizes from
+ * DEVCTL, speed and width. What it costs to use it is in timing/link.c.
  */
 #include "axl.h"
-
-#define HDR_REQUEST 16    /* four DW: 64-bit address */
-#define HDR_COMPLETION 12
-#define TLP_FRAMING 8
-#define DLLP_PER_TLP 4    /* an ACK and an UpdateFC of 8 bytes for every 4 TLPs */
-
-static const struct {
-    double gt;
-    unsigned num, den; /* of the raw bits, what carries TLPs and DLLPs */
-} axl_link_rate[] = {
-    { 0, 1, 1 },
-    { 2.5, 8, 10 },
-    { 5, 8, 10 },
-    { 8, 128, 130 },
-    { 16, 128, 130 },
-    { 32, 128, 130 },
-    { 64, 236, 256 },
-};
-
-static bool axl_pcie_flit(const AxlState *s)
-{
-    return s->link_gen >= 6;
-}
-
-/* Completions that answer one request. */
-static uint64_t axl_pcie_cplds(const AxlState *s, uint64_t addr, uint64_t bytes)
-{
-    uint64_t rcb = s->knob.pcie_rcb;
-    uint64_t first = QEMU_ALIGN_DOWN(addr + s->mps, rcb) - addr;
-
-    return bytes <= first ? 1 : 1 + DIV_ROUND_UP(bytes - first, s->mps);
-}
-
-void axl_pcie_read_tlps(const AxlState *s, AxlTlps *t, uint64_t addr, uint64_t bytes)
-{
-    uint64_t mrrs = s->mrrs;
-    uint64_t first = MIN(bytes, QEMU_ALIGN_DOWN(addr, mrrs) + mrrs - addr);
-    uint64_t whole = (bytes - first) / mrrs;
-    uint64_t last = (bytes - first) % mrrs;
-
-    t->mrd += 1 + whole + !!last;
-    t->cpld += axl_pcie_cplds(s, addr, first);
-    if (whole) {
-        t->cpld += whole * axl_pcie_cplds(s, 0, mrrs);
-    }
-    if (last) {
-        t->cpld += axl_pcie_cplds(s, 0, last);
-    }
-}
-
-void axl_pcie_write_tlps(const AxlState *s, AxlTlps *t, uint64_t addr, uint64_t bytes)
-{
-    t->mwr += (addr + bytes - 1) / s->mps - addr / s->mps + 1;
-}
-
-void axl_pcie_wire(const AxlState *s, AxlTlps *t, uint64_t read_bytes, uint64_t write_bytes)
-{
-    unsigned framing = axl_pcie_flit(s) ? 0 : TLP_FRAMING;
-    unsigned dllp = axl_pcie_flit(s) ? 0 : DLLP_PER_TLP;
-
-    t->rx_wire += read_bytes + t->cpld * (HDR_COMPLETION + framing) + (t->mrd + t->mwr) * dllp;
-    t->tx_wire += write_bytes + (t->mrd + t->mwr) * (HDR_REQUEST + framing) + t->cpld * dllp;
-}
 
 static unsigned axl_pcie_size_code(unsigned bytes)
 {
@@ -90,8 +20,8 @@ static void axl_pcie_devctl(AxlState *s)
     unsigned supported;
 
     if (!pdev->exp.exp_cap) {
-        s->mps = s->knob.pcie_mps ?: 256;
-        s->mrrs = s->knob.pcie_mrrs ?: 512;
+        s->timing.link.mps = s->knob.pcie_mps ?: 256;
+        s->timing.link.mrrs = s->knob.pcie_mrrs ?: 512;
         return;
     }
     ctl = pci_get_word(cap + PCI_EXP_DEVCTL);
@@ -107,32 +37,21 @@ static void axl_pcie_devctl(AxlState *s)
     pci_set_word(cap + PCI_EXP_DEVCTL, ctl);
     pci_set_word(wmask + PCI_EXP_DEVCTL, mask);
     supported = pci_get_long(cap + PCI_EXP_DEVCAP) & PCI_EXP_DEVCAP_PAYLOAD;
-    s->mps = 128 << MIN((ctl & PCI_EXP_DEVCTL_PAYLOAD) >> 5, supported);
-    s->mrrs = 128 << MIN((ctl & PCI_EXP_DEVCTL_READRQ) >> 12, 5);
-}
-
-bool axl_link_down(const AxlState *s)
-{
-    return s->now < s->link_up_ns;
+    s->timing.link.mps = 128 << MIN((ctl & PCI_EXP_DEVCTL_PAYLOAD) >> 5, supported);
+    s->timing.link.mrrs = 128 << MIN((ctl & PCI_EXP_DEVCTL_READRQ) >> 12, 5);
 }
 
 /* The knobs or the guest's configuration changed: the link as it is now. */
 void axl_pcie_update(AxlState *s)
 {
     PCIDevice *pdev = PCI_DEVICE(s);
-    unsigned gen = MIN(s->knob.link_speed ?: s->knob.pcie_gen, s->knob.pcie_gen);
-    unsigned width = MIN(s->knob.link_lanes ?: s->knob.pcie_width, s->knob.pcie_width);
-    bool changed = s->link_gen && (gen != s->link_gen || width != s->link_width);
-    double bytes_per_ns = axl_link_rate[gen].gt * width / 8 * axl_link_rate[gen].num /
-                          axl_link_rate[gen].den;
+    bool changed;
+    unsigned gen, width;
 
-    if (s->knob.pcie_bandwidth) {
-        bytes_per_ns = s->knob.pcie_bandwidth * 1e-3;
-    }
     axl_account(s);
-    s->link_gen = gen;
-    s->link_width = width;
-    s->tx_ns_per_byte = s->rx_ns_per_byte = 1 / bytes_per_ns;
+    changed = axl_link_update(&s->timing);
+    gen = s->timing.link.gen;
+    width = s->timing.link.width;
     axl_pcie_devctl(s);
     if (pdev->exp.exp_cap) {
         uint8_t *sta = pdev->config + pdev->exp.exp_cap + PCI_EXP_LNKSTA;
@@ -141,8 +60,8 @@ void axl_pcie_update(AxlState *s)
                               width << 4);
     }
     if (changed && s->knob.link_retrain_ns) {
-        s->link_up_ns = s->now + s->knob.link_retrain_ns;
-        axl_sim_at(s, AXL_EV_LINK_UP, s->link_up_ns);
+        s->timing.link.up_ns = s->now + s->knob.link_retrain_ns;
+        axl_sim_at(s, AXL_EV_LINK_UP, s->timing.link.up_ns);
     }
     axl_fluid_update(s);
     if (changed) {

@@ -136,8 +136,7 @@ void axl_queue_doorbell(AxlState *s, unsigned n, uint32_t tail)
 void axl_queue_pump(AxlState *s, unsigned n)
 {
     AxlQueue *q = &s->queue[n];
-    uint32_t size, count, bytes;
-    int64_t ns = 1;
+    uint32_t size, count;
 
     if (!(q->status & AXL_Q_STATUS_ENABLED) || !(s->ctrl & AXL_CTRL_ENABLE) ||
         !axl_context_runs(s, q->context)) {
@@ -166,11 +165,8 @@ void axl_queue_pump(AxlState *s, unsigned n)
     }
     trace_axl_fetch(axl_id(s), n, q->sq_head, count);
     q->fetching = count;
-    bytes = count * sizeof(struct axl_desc);
-    if (!s->functional) {
-        ns = s->knob.pcie_latency_ns + (int64_t)ceil(bytes * s->rx_ns_per_byte);
-    }
-    axl_sim_at(s, AXL_EV_FETCH + n, s->now + ns);
+    axl_sim_at(s, AXL_EV_FETCH + n,
+               s->now + axl_link_read_ns(&s->timing, count * sizeof(struct axl_desc)));
 }
 
 void axl_queue_pump_all(AxlState *s)
@@ -187,8 +183,8 @@ void axl_queue_fetched(AxlState *s, unsigned n)
     uint32_t count = q->fetching, mask = axl_sq_size(q) - 1;
     uint64_t addr = q->sq_base + (uint64_t)(q->sq_head & mask) * sizeof(desc[0]);
 
-    if (axl_link_down(s)) {
-        axl_sim_at(s, AXL_EV_FETCH + n, s->link_up_ns);
+    if (axl_link_down(&s->timing, s->now)) {
+        axl_sim_at(s, AXL_EV_FETCH + n, s->timing.link.up_ns);
         return;
     }
     q->fetching = 0;
@@ -214,7 +210,7 @@ void axl_queue_fetched(AxlState *s, unsigned n)
         };
         cmd->status = axl_decode(s, cmd);
         if (cmd->status == AXL_ST_OK) {
-            axl_cost_least(s, cmd);
+            axl_cost_least(&s->timing, &cmd->desc, &cmd->work);
         }
         q->tail++;
         q->sq_head++;

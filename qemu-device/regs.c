@@ -36,9 +36,9 @@ static uint64_t *axl_reg_rw64(AxlState *s, hwaddr addr)
     }
     switch (addr) {
     case AXL_REG_CLEAR_BASE:
-        return &s->clear_base;
+        return &s->clear.base;
     case AXL_REG_CLEAR_BYTES:
-        return &s->clear_bytes;
+        return &s->clear.bytes;
     }
     return NULL;
 }
@@ -123,7 +123,7 @@ static uint32_t axl_reg_status(const AxlState *s)
     if (s->fault.throttle_permille < 1000) {
         v |= AXL_STATUS_THROTTLED;
     }
-    if (s->link_gen < s->knob.pcie_gen || s->link_width < s->knob.pcie_width) {
+    if (s->timing.link.gen < s->knob.pcie_gen || s->timing.link.width < s->knob.pcie_width) {
         v |= AXL_STATUS_LINK_DEGRADED;
     }
     return v;
@@ -253,7 +253,7 @@ static uint32_t axl_reg_read32(AxlState *s, hwaddr addr)
     case AXL_REG_VECTOR_LANES:
         return s->knob.vector_lanes;
     case AXL_REG_CLEAR_CTRL:
-        return axl_clear_status(s);
+        return axl_clear_status(&s->clear, s->now);
     case AXL_REG_PTM_STATUS:
         return s->ptm_valid;
     case AXL_REG_CTR_CTRL:
@@ -434,8 +434,10 @@ static void axl_reg_write32(AxlState *s, hwaddr addr, uint32_t v)
         axl_int_mask(s, v);
         break;
     case AXL_REG_CLEAR_CTRL:
-        if (v & AXL_CLEAR_BUSY) {
-            axl_clear_start(s);
+        if ((v & AXL_CLEAR_BUSY) &&
+            !axl_clear_start(&s->clear, &s->mem, s->now,
+                             s->timing.functional ? 0 : s->knob.dram_bandwidth)) {
+            qemu_log_mask(LOG_GUEST_ERROR, "axl: clears memory already\n");
         }
         break;
     case AXL_REG_CLK_LATCH:
@@ -468,7 +470,7 @@ static bool axl_reg_write64(AxlState *s, hwaddr addr, uint64_t v, unsigned size)
     if (!rw) {
         return false;
     }
-    if (rw == &s->clear_base || rw == &s->clear_bytes) {
+    if (rw == &s->clear.base || rw == &s->clear.bytes) {
         *rw = size == 8 ? v : deposit64(*rw, (addr & 4) * 8, 32, v);
         return true;
     }

@@ -44,12 +44,8 @@ static void axl_job_add(AxlQueue *q, const AxlCmd *cmd)
 static void axl_complete(AxlState *s, AxlQueue *q, const AxlCmd *cmd, bool irq)
 {
     AxlCompletion *c = &q->completions[q->comp_tail % ARRAY_SIZE(q->completions)];
-    int64_t due = s->now + 1;
+    int64_t due = s->now + axl_link_post_ns(&s->timing, sizeof(struct axl_cqe));
 
-    if (!s->functional) {
-        due = s->now + s->knob.pcie_latency_ns / 2 +
-              (int64_t)ceil(sizeof(struct axl_cqe) * s->tx_ns_per_byte);
-    }
     if (q->comp_tail != q->comp_head) {
         const AxlCompletion *last =
             &q->completions[(q->comp_tail - 1) % ARRAY_SIZE(q->completions)];
@@ -199,8 +195,8 @@ void axl_completion_due(AxlState *s, unsigned n)
     if (q->comp_head == q->comp_tail) {
         return;
     }
-    if (axl_link_down(s)) {
-        axl_sim_at(s, AXL_EV_COMPLETION + n, s->link_up_ns);
+    if (axl_link_down(&s->timing, s->now)) {
+        axl_sim_at(s, AXL_EV_COMPLETION + n, s->timing.link.up_ns);
         return;
     }
     c = q->completions[q->comp_head++ % ARRAY_SIZE(q->completions)];

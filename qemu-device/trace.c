@@ -295,15 +295,15 @@ static bool axl_cmd_is_dma(const AxlCmd *cmd)
 uint64_t axl_cmd_work(const AxlCmd *cmd)
 {
     return axl_cmd_is_dma(cmd) ?
-           cmd->done[AXL_T_MRD] + cmd->done[AXL_T_CPLD] + cmd->done[AXL_T_MWR] :
-           cmd->done[AXL_T_WORK];
+           cmd->work.done[AXL_T_MRD] + cmd->work.done[AXL_T_CPLD] + cmd->work.done[AXL_T_MWR] :
+           cmd->work.done[AXL_T_WORK];
 }
 
 /* Payload of a copy; DRAM bytes that the rest asked for. */
 uint64_t axl_cmd_bytes(const AxlCmd *cmd)
 {
-    return axl_cmd_is_dma(cmd) ? cmd->done[AXL_T_PAYLOAD] :
-                                 cmd->done[AXL_T_DRAM_USEFUL];
+    return axl_cmd_is_dma(cmd) ? cmd->work.done[AXL_T_PAYLOAD] :
+                                 cmd->work.done[AXL_T_DRAM_USEFUL];
 }
 
 void axl_trace_cmd(AxlState *s, const AxlCmd *cmd)
@@ -317,7 +317,7 @@ void axl_trace_cmd(AxlState *s, const AxlCmd *cmd)
     r->h.context = cmd->ctx;
     r->h.time = axl_now(s).ts;
     r->fetched = cmd->fetched.ts;
-    r->head = (cmd->start.ts - cmd->ticks[AXL_STALL_SEMAPHORE]) & s->clock.mask;
+    r->head = (cmd->start.ts - cmd->work.ticks[AXL_STALL_SEMAPHORE]) & s->clock.mask;
     r->start = cmd->start.ts;
     r->end = cmd->end.ts;
     r->correlation = cmd->desc.correlation;
@@ -327,14 +327,14 @@ void axl_trace_cmd(AxlState *s, const AxlCmd *cmd)
     r->status = cmd->status;
     r->tag = cmd->desc.tag;
     for (unsigned i = 0; i < AXL_NUM_STALLS; i++) {
-        r->stall[i] = MIN(cmd->ticks[i], UINT32_MAX);
+        r->stall[i] = MIN(cmd->work.ticks[i], UINT32_MAX);
     }
-    r->limiter = axl_limiter(cmd);
+    r->limiter = axl_work_limiter(&cmd->work);
     r->work = axl_cmd_work(cmd);
     r->bytes = axl_cmd_bytes(cmd);
-    r->dram_bytes = cmd->done[AXL_T_DRAM_READ] + cmd->done[AXL_T_DRAM_WRITE];
-    r->row_hits = MIN(cmd->done[AXL_T_ROW_HITS], UINT32_MAX);
-    r->row_misses = MIN(cmd->done[AXL_T_ROW_MISSES] + cmd->done[AXL_T_ROW_CONFLICTS],
+    r->dram_bytes = cmd->work.done[AXL_T_DRAM_READ] + cmd->work.done[AXL_T_DRAM_WRITE];
+    r->row_hits = MIN(cmd->work.done[AXL_T_ROW_HITS], UINT32_MAX);
+    r->row_misses = MIN(cmd->work.done[AXL_T_ROW_MISSES] + cmd->work.done[AXL_T_ROW_CONFLICTS],
                         UINT32_MAX);
     axl_trace_record(s, &rec, cmd->ctx);
 }

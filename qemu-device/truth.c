@@ -36,26 +36,6 @@ static const char *axl_opcode_name(unsigned opcode)
     }
 }
 
-/* What set the pace for the largest part of end - head. */
-unsigned axl_limiting_cause(const AxlCmd *cmd)
-{
-    unsigned best = AXL_CAUSE_BUSY;
-
-    for (unsigned c = 0; c < AXL_NUM_STALLS; c++) {
-        if (cmd->bound_ns[c] > cmd->bound_ns[best]) {
-            best = c;
-        }
-    }
-    return best;
-}
-
-unsigned axl_limiter(const AxlCmd *cmd)
-{
-    unsigned cause = axl_limiting_cause(cmd);
-
-    return cause == AXL_CAUSE_BUSY ? AXL_LIMIT_COMPUTE : cause + AXL_LIMIT_SEMAPHORE;
-}
-
 void axl_truth_flush(AxlState *s)
 {
     if (s->truth && s->truth_dirty) {
@@ -75,9 +55,9 @@ static bool axl_truth_on(AxlState *s)
 
 void axl_truth_cmd(AxlState *s, const AxlCmd *cmd)
 {
-    const AxlDemand *d = &cmd->demand;
-    unsigned cause = axl_limiting_cause(cmd);
-    int64_t head_ns = cmd->start.ns - cmd->ns[AXL_STALL_SEMAPHORE];
+    const AxlDemand *d = &cmd->work.demand;
+    unsigned cause = axl_work_limiting_cause(&cmd->work);
+    int64_t head_ns = cmd->start.ns - cmd->work.ns[AXL_STALL_SEMAPHORE];
 
     if (!axl_truth_on(s)) {
         return;
@@ -100,25 +80,25 @@ void axl_truth_cmd(AxlState *s, const AxlCmd *cmd)
             ",\"row_hits\":%" PRIu64 ",\"row_misses\":%" PRIu64 ",\"row_conflicts\":%" PRIu64
             ",\"wire_rx\":%" PRIu64 ",\"wire_tx\":%" PRIu64 ",\"status\":%u",
             axl_cmd_bytes(cmd), axl_cmd_work(cmd),
-            cmd->done[AXL_T_DRAM_READ] + cmd->done[AXL_T_DRAM_WRITE], cmd->done[AXL_T_ROW_HITS],
-            cmd->done[AXL_T_ROW_MISSES], cmd->done[AXL_T_ROW_CONFLICTS], cmd->done[AXL_T_RX_WIRE],
-            cmd->done[AXL_T_TX_WIRE], cmd->status);
-    fprintf(s->truth, ",\"busy_ns\":%" PRId64 ",\"stall_ns\":{", cmd->ns[AXL_CAUSE_BUSY]);
+            cmd->work.done[AXL_T_DRAM_READ] + cmd->work.done[AXL_T_DRAM_WRITE], cmd->work.done[AXL_T_ROW_HITS],
+            cmd->work.done[AXL_T_ROW_MISSES], cmd->work.done[AXL_T_ROW_CONFLICTS], cmd->work.done[AXL_T_RX_WIRE],
+            cmd->work.done[AXL_T_TX_WIRE], cmd->status);
+    fprintf(s->truth, ",\"busy_ns\":%" PRId64 ",\"stall_ns\":{", cmd->work.ns[AXL_CAUSE_BUSY]);
     for (unsigned c = 0; c < AXL_NUM_STALLS; c++) {
-        fprintf(s->truth, "%s\"%s\":%" PRId64, c ? "," : "", axl_cause_name[c], cmd->ns[c]);
+        fprintf(s->truth, "%s\"%s\":%" PRId64, c ? "," : "", axl_cause_name[c], cmd->work.ns[c]);
     }
     fputs("},\"bound_ns\":{", s->truth);
     for (unsigned c = 0; c < AXL_NUM_CAUSES; c++) {
-        fprintf(s->truth, "%s\"%s\":%" PRId64, c ? "," : "", axl_cause_name[c], cmd->bound_ns[c]);
+        fprintf(s->truth, "%s\"%s\":%" PRId64, c ? "," : "", axl_cause_name[c], cmd->work.bound_ns[c]);
     }
     fprintf(s->truth, "},\"limiter\":\"%s\",\"limiter_ns\":%" PRId64
             ",\"alone_ns\":{\"compute\":%.1f,"
             "\"memory\":%.1f,\"scratch\":%.1f,\"tag\":%.1f,\"pcie_rx\":%.1f,\"pcie_tx\":%.1f,"
             "\"latency\":%" PRId64 "}}\n",
-            axl_cause_name[cause], cmd->bound_ns[cause],
-            d->rate > 0 ? d->cycles * axl_engine_cycle_ns(s) / d->rate : 0.0, d->dram_ns,
-            d->scratch_ns, d->tag_ns, d->rx_bytes * s->rx_ns_per_byte,
-            d->tx_bytes * s->tx_ns_per_byte, d->pcie_latency_ns + d->memory_latency_ns);
+            axl_cause_name[cause], cmd->work.bound_ns[cause],
+            axl_cycles_ns(&s->timing, d), d->dram_ns,
+            d->scratch_ns, d->tag_ns, d->rx_bytes * s->timing.link.rx_ns_per_byte,
+            d->tx_bytes * s->timing.link.tx_ns_per_byte, d->pcie_latency_ns + d->memory_latency_ns);
 }
 
 void axl_truth_doorbell(AxlState *s, unsigned q, uint32_t tail, uint32_t previous)
@@ -162,10 +142,10 @@ static void axl_truth_meta(AxlState *s)
 {
     fprintf(s->truth, "{\"t\":\"meta\",\"version\":%d,\"dev\":%u,\"time_ns\":%" PRId64
             ",\"model\":\"%s\",\"qemu\":\"" QEMU_VERSION "\"",
-            TRUTH_VERSION, s->index, s->now, s->functional ? "functional" : "full");
+            TRUTH_VERSION, s->index, s->now, s->timing.functional ? "functional" : "full");
 #define AXL_KNOB(field, name, def, min, max, when, text) \
     fprintf(s->truth, ",\"" name "\":%" PRId64, s->knob.field);
-#include "knobs.def"
+#include "qemu-device/knobs/knobs.def"
 #undef AXL_KNOB
     fputs("}\n", s->truth);
     axl_truth_on(s);

@@ -7,9 +7,11 @@
  * dominant demand, until something it uses is used up (progressive filling:
  * weighted max-min fairness of the dominant share). What stopped it is what its
  * lost time is charged to. Rates change only when a command starts or ends, or
- * a knob turns: no work per burst or TLP.
+ * a property changes: no work per burst or TLP.
  */
-#include "axl.h"
+#include "qemu-device/timing/timing.h"
+
+#include <math.h>
 
 enum { RES_DRAM, RES_RX, RES_TX, NUM_RES };
 
@@ -20,7 +22,7 @@ static const uint8_t axl_resource_stall[NUM_RES] = {
 };
 
 typedef struct AxlFlow {
-    AxlEngine *eng;
+    AxlRun *run;
     double use[NUM_RES]; /* ns of each resource for the whole command */
     double own_ns;       /* of the engine, not throttled */
     double cap;          /* fastest progress by its own means */
@@ -31,11 +33,6 @@ typedef struct AxlFlow {
     bool frozen;
 } AxlFlow;
 
-double axl_engine_cycle_ns(const AxlState *s)
-{
-    return 1e3 / s->knob.clock_mhz;
-}
-
 static void axl_flow_cap(AxlFlow *f, double ns, unsigned cause)
 {
     if (ns > 0 && 1 / ns < f->cap) {
@@ -44,16 +41,17 @@ static void axl_flow_cap(AxlFlow *f, double ns, unsigned cause)
     }
 }
 
-static void axl_flow_init(AxlState *s, AxlFlow *f, AxlEngine *eng)
+static void axl_flow_init(const AxlTiming *t, AxlFlow *f, AxlRun *run, int64_t now_ns)
 {
-    const AxlDemand *d = &eng->cmd->demand;
+    const AxlDemand *d = &run->work->demand;
     double dominant;
 
     *f = (AxlFlow) {
-        .eng = eng,
-        .use = { d->dram_ns, d->rx_bytes * s->rx_ns_per_byte, d->tx_bytes * s->tx_ns_per_byte },
-        .own_ns = d->cycles * axl_engine_cycle_ns(s) / d->rate,
-        .throttle = s->fault.throttle_permille * 1e-3,
+        .run = run,
+        .use = { d->dram_ns, d->rx_bytes * t->link.rx_ns_per_byte,
+                 d->tx_bytes * t->link.tx_ns_per_byte },
+        .own_ns = d->cycles * axl_cycle_ns(t) / d->rate,
+        .throttle = t->fault->throttle_permille * 1e-3,
         .cap = INFINITY,
         .cause = AXL_CAUSE_BUSY,
     };
@@ -61,28 +59,18 @@ static void axl_flow_init(AxlState *s, AxlFlow *f, AxlEngine *eng)
                  f->throttle < 1 ? AXL_STALL_THROTTLE : AXL_CAUSE_BUSY);
     axl_flow_cap(f, d->tag_ns, AXL_STALL_TAG);
     axl_flow_cap(f, d->scratch_ns, AXL_STALL_MEMORY);
-    if (axl_link_down(s) && (d->rx_bytes > 0 || d->tx_bytes > 0)) {
+    if (axl_link_down(t, now_ns) && (d->rx_bytes > 0 || d->tx_bytes > 0)) {
         f->cause = AXL_STALL_PCIE;
         f->frozen = true;
         return;
     }
     dominant = MAX(f->use[RES_DRAM], MAX(f->use[RES_RX], f->use[RES_TX]));
     if (dominant > 0) {
-        f->grow = (1 << s->ctx[eng->cmd->ctx].priority) / dominant;
+        f->grow = (1 << run->priority) / dominant;
     } else {
         f->rate = isinf(f->cap) ? 1 : f->cap;
         f->frozen = true;
     }
-}
-
-/* Streaming takes no less even with the chip to itself. */
-double axl_fluid_alone_ns(const AxlState *s, const AxlDemand *d)
-{
-    double ns = d->rate > 0 ? d->cycles * axl_engine_cycle_ns(s) / d->rate : 0;
-
-    ns = MAX(ns, MAX(d->tag_ns, d->scratch_ns));
-    ns = MAX(ns, MAX(d->rx_bytes * s->rx_ns_per_byte, d->tx_bytes * s->tx_ns_per_byte));
-    return MAX(ns, d->dram_ns);
 }
 
 static void axl_flow_fill(AxlFlow *flow, unsigned n)
@@ -136,70 +124,55 @@ static void axl_flow_fill(AxlFlow *flow, unsigned n)
     }
 }
 
-static int64_t axl_flow_end(const AxlState *s, const AxlFlow *f)
+static int64_t axl_flow_end(const AxlFlow *f, int64_t now_ns)
 {
-    double left_ns = (1 - f->eng->cmd->progress) / f->rate;
+    double left_ns = (1 - f->run->work->progress) / f->rate;
 
-    return f->rate > 0 && left_ns < 1e15 ? s->now + (int64_t)ceil(left_ns - 1e-6) : AXL_NEVER;
+    return f->rate > 0 && left_ns < 1e15 ? now_ns + (int64_t)ceil(left_ns - 1e-6) : AXL_NEVER;
 }
 
-/* Call after anything that changes what streams or how fast it may. */
-void axl_fluid_update(AxlState *s)
+bool axl_run_streams(const AxlRun *r)
+{
+    return r->work && r->phase == AXL_PHASE_STREAM;
+}
+
+void axl_share(const AxlTiming *t, AxlRun *const run[], unsigned count, int64_t now_ns)
 {
     AxlFlow flow[AXL_NUM_ENGINES];
     unsigned n = 0;
 
-    for (unsigned e = 0; e < AXL_NUM_ENGINES; e++) {
-        if (s->engine[e].cmd && s->engine[e].phase == AXL_PHASE_STREAM) {
-            axl_account_engine(s, e);
-            axl_flow_init(s, &flow[n++], &s->engine[e]);
+    for (unsigned i = 0; i < count; i++) {
+        if (axl_run_streams(run[i])) {
+            axl_flow_init(t, &flow[n++], run[i], now_ns);
         }
     }
     axl_flow_fill(flow, n);
     for (unsigned i = 0; i < n; i++) {
         AxlFlow *f = &flow[i];
-        AxlEngine *eng = f->eng;
 
-        eng->rate = f->rate;
-        eng->cause = f->cause;
-        eng->busy_share = f->cause == AXL_CAUSE_BUSY ? 1 : MIN(f->rate * f->own_ns, 1);
-        axl_sim_at(s, AXL_EV_ENGINE_ + (eng - s->engine), axl_flow_end(s, f));
+        f->run->rate = f->rate;
+        f->run->cause = f->cause;
+        f->run->busy_share = f->cause == AXL_CAUSE_BUSY ? 1 : MIN(f->rate * f->own_ns, 1);
+        f->run->end_ns = axl_flow_end(f, now_ns);
     }
 }
 
-/* A small transfer goes first: what streams the same way gives up its bytes' time. */
-static void axl_fluid_delay(AxlState *s, uint64_t wire_bytes, size_t demand)
+static double *axl_run_bytes(const AxlRun *r, bool rx)
 {
-    bool changed = false;
-
-    for (unsigned e = 0; e < AXL_NUM_ENGINES; e++) {
-        AxlEngine *eng = &s->engine[e];
-        double *bytes;
-
-        if (!eng->cmd || eng->phase != AXL_PHASE_STREAM) {
-            continue;
-        }
-        bytes = (double *)((char *)&eng->cmd->demand + demand);
-        if (*bytes == 0) {
-            continue;
-        }
-        axl_account_engine(s, e);
-        if (eng->cmd->progress < 1 - 1e-6) {
-            *bytes += wire_bytes / (1 - eng->cmd->progress);
-            changed = true;
-        }
-    }
-    if (changed) {
-        axl_fluid_update(s);
-    }
+    return rx ? &r->work->demand.rx_bytes : &r->work->demand.tx_bytes;
 }
 
-void axl_fluid_delay_tx(AxlState *s, uint64_t wire_bytes)
+bool axl_run_uses(const AxlRun *r, bool rx)
 {
-    axl_fluid_delay(s, wire_bytes, offsetof(AxlDemand, tx_bytes));
+    return axl_run_streams(r) && *axl_run_bytes(r, rx) != 0;
 }
 
-void axl_fluid_delay_rx(AxlState *s, uint64_t wire_bytes)
+/* What streams the same way gives up the small transfer's time. */
+bool axl_run_delay(AxlRun *r, uint64_t wire_bytes, bool rx)
 {
-    axl_fluid_delay(s, wire_bytes, offsetof(AxlDemand, rx_bytes));
+    if (r->work->progress >= 1 - 1e-6) {
+        return false;
+    }
+    *axl_run_bytes(r, rx) += wire_bytes / (1 - r->work->progress);
+    return true;
 }
