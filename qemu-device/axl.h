@@ -362,10 +362,6 @@ void axl_fluid_update(AxlState *s);
 void axl_fluid_delay_tx(AxlState *s, uint64_t wire_bytes);
 void axl_fluid_delay_rx(AxlState *s, uint64_t wire_bytes);
 
-/* decode.c */
-unsigned axl_decode(const AxlState *s, AxlCmd *cmd);
-bool axl_operand_ok(const AxlState *s, const AxlOperand *o);
-
 static inline float axl_f32(uint32_t bits)
 {
     float f;

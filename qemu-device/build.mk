@@ -15,6 +15,10 @@ AXL_CPPFLAGS := -I. -iquote qemu-device -I$(BUILD)/qemu-device/gen -I$(AXL_EVENT
 AXL_CFLAGS := -std=gnu11 -O3 -g -fPIC -Wall -Wextra -Werror -Wno-unused-parameter \
   -Wno-sign-compare -Wno-missing-field-initializers -Wno-cast-function-type -Wmissing-prototypes \
   -Wstrict-prototypes -Wold-style-definition -fno-strict-aliasing -fno-common -fwrapv -ffp-contract=off -fvisibility=hidden
+# Plain C: knows nothing of QEMU, and its objects are those of the tests as well.
+AXL_PLAIN_SRCS := $(sort $(wildcard qemu-device/timing/*.c qemu-device/memory/*.c qemu-device/knobs/knobs.c \
+  qemu-device/frontend/decode.c))
+AXL_PLAIN_OBJS := $(patsubst %.c,$(BUILD)/obj/%.o,$(AXL_PLAIN_SRCS))
 AXL_GLIB = $(shell $(PKG_CONFIG) --cflags glib-2.0)
 
 # What the build depends on is the installed QEMU, not a file of ours: prepare
@@ -34,7 +38,10 @@ $(AXL_EVENTS)/trace-hw_misc_axl.%: qemu-device/trace-events $(AXL_READY)
 $(AXL_EVENTS)/trace-hw_misc_axl.o: $(AXL_EVENTS)/trace-hw_misc_axl.c $(AXL_EVENTS)/trace-hw_misc_axl.h
 	$(call say,CC,$<)$(call anew,$(CC) $(AXL_CPPFLAGS) $(AXL_GLIB) $(AXL_CFLAGS) -c $< -o $$t)
 
-$(AXL_OBJS): $(BUILD)/obj/%.o: %.c $(AXL_READY) $(AXL_EVENTS)/trace-hw_misc_axl.h
+$(AXL_PLAIN_OBJS): $(BUILD)/obj/%.o: %.c
+	$(call say,CC,$<)$(call compile,$(CC) -I. $(AXL_CFLAGS))
+
+$(filter-out $(AXL_PLAIN_OBJS),$(AXL_OBJS)): $(BUILD)/obj/%.o: %.c $(AXL_READY) $(AXL_EVENTS)/trace-hw_misc_axl.h
 	$(call say,CC,$<)$(call compile,$(CC) $(AXL_CPPFLAGS) $(AXL_GLIB) $(AXL_CFLAGS))
 
 $(AXL_SO): $(AXL_OBJS) $(AXL_EVENTS)/trace-hw_misc_axl.o
@@ -53,6 +60,13 @@ AXL_QTEST := $(BUILD)/test/unit-qtest-axl
 AXL_QTEST_SRCS := $(call folder-srcs,qemu-device/tests) $(wildcard qemu-device/tests/*_test.cc) tests/catch_main.cc
 UNIT_TESTS += $(AXL_QTEST)
 $(eval $(call program,$(AXL_QTEST),$(AXL_QTEST_SRCS),,$(AXL_SO) $(AXL_QTEST_SO)))
+
+# The timing model alone, without QEMU.
+AXL_TIMING := $(BUILD)/test/unit-axl-timing
+AXL_TIMING_SRCS := $(wildcard qemu-device/timing/tests/*.cc) tests/catch_main.cc \
+  $(patsubst %,qemu-device/tests/%.cc,cases descriptors expect)
+UNIT_TESTS += $(AXL_TIMING)
+$(eval $(call program,$(AXL_TIMING),$(AXL_TIMING_SRCS),,$(AXL_PLAIN_OBJS)))
 
 # What tests/bench/model runs.
 AXL_MODEL_BENCH := $(BUILD)/test/axl-model-bench

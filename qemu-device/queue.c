@@ -6,6 +6,7 @@
  * others. See retire.c for the way out.
  */
 #include "axl.h"
+#include "qemu-device/frontend/decode.h"
 #include "trace.h"
 
 static uint32_t axl_sq_size(const AxlQueue *q)
@@ -208,7 +209,7 @@ void axl_queue_fetched(AxlState *s, unsigned n)
             /* An engine that does not exist: the last one reports it. */
             .engine = MIN(desc[i].engine, AXL_NUM_ENGINES - 1),
         };
-        cmd->status = axl_decode(s, cmd);
+        cmd->status = axl_decode(&s->knob, &cmd->desc, &cmd->work);
         if (cmd->status == AXL_ST_OK) {
             axl_cost_least(&s->timing, &cmd->desc, &cmd->work);
         }

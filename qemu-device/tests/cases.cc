@@ -3,67 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
-#include "qemu-device/tests/device.h"
+#include "qemu-device/tests/descriptors.h"
 #include "qemu-device/tests/expect.h"
 
 namespace acceltrace::device {
 namespace {
 
 constexpr double kDispatchNs = 120;
-// A clock on which a tick is a ns, so that records can be read as such.
-const char kPlainClock[] = ",clock-hz=1000000000,clock-ppm=0,clock-offset=0";
-
-// One device on which single commands are run and looked at.
-class Bench {
- public:
-  explicit Bench(const std::string& properties)
-      : machine_({"-device", "axl,id=axl0,bus=rp0" + std::string(kPlainClock) + properties}),
-        dev_(&machine_) {}
-
-  Device& dev() { return dev_; }
-
-  // Runs one command on a device just reset and returns its record.
-  axl_rec_cmd Run(axl_desc d) {
-    dev_.W32(AXL_REG_CTRL, AXL_CTRL_RESET);
-    dev_.Enable();
-    dev_.EnableContext(0);
-    if (!ready_) {
-      dev_.SetUpQueue(0, 0);
-      dev_.SetUpTrace(0, 6, AXL_REC_CLASS(AXL_REC_CMD));
-      ready_ = true;
-    } else {
-      dev_.Resume(0);
-      dev_.ResumeTrace(0);
-    }
-    before_ = dev_.Latch();
-    d.job = 1;
-    d.flags |= kLast;
-    dev_.Push(0, d);
-    dev_.Ring(0);
-    axl_cqe cqe = {};
-    dev_.Await(0, &cqe, 10000000000);
-    machine_.Step(5000);
-    after_ = dev_.Latch();
-    std::vector<axl_record> records = dev_.Records(0);
-    return records.size() == 1 && cqe.status == AXL_ST_OK ? records[0].cmd : axl_rec_cmd{};
-  }
-
-  uint64_t Counted(axl_counter c) const { return after_[c] - before_[c]; }
-
- private:
-  Machine machine_;
-  Device dev_;
-  bool ready_ = false;
-  Counters before_ = {}, after_ = {};
-};
-
-CaseResult Result(const std::string& name, double expected_ns, const axl_rec_cmd& rec,
-                  bool counts_equal) {
-  return {name, expected_ns, static_cast<double>(rec.end - rec.start), counts_equal};
-}
-
 struct TransferCase {
   bool in;
   unsigned gen, width, mps, mrrs, tags;
@@ -187,14 +134,14 @@ double CaseResult::error() const {
   return expected_ns > 0 ? std::fabs(simulated_ns - expected_ns) / expected_ns : 1;
 }
 
-std::vector<CaseResult> RunTransferCases() {
+std::vector<CaseResult> RunTransferCases(const MakeBench& make) {
   // Everything but the link out of the way.
-  Bench bench(
+  std::unique_ptr<Bench> bench = make(
       ",pcie-gen=6,pcie-width=16,pcie-mps=512,pcie-mrrs=4096,link-retrain-ns=0,"
       "dram-bandwidth=10000000,dram-rrd-ps=0,dram-miss-ps=0,dram-conflict-ps=0,"
       "dma-bytes-per-cycle=1024,clock-mhz=10000");
   std::vector<CaseResult> results;
-  uint64_t host = bench.dev().Alloc(8 << 20);
+  uint64_t host = bench->HostMemory(8 << 20);
   for (const TransferCase& c : kTransfers) {
     expect::Link link = {c.gen, c.width, c.mps, c.mrrs, 64, c.tags, 600};
     for (auto [name, value] : {std::pair<const char*, unsigned>{"link-speed", c.gen},
@@ -202,24 +149,24 @@ std::vector<CaseResult> RunTransferCases() {
                                {"pcie-mps", c.mps},
                                {"pcie-mrrs", c.mrrs},
                                {"pcie-tags", c.tags}}) {
-      if (!bench.dev().Set(name, value)) return {};
+      if (!bench->Set(name, value)) return {};
     }
     uint64_t at = host + c.offset;
-    axl_rec_cmd rec = bench.Run(c.in ? CopyIn(at, 0, c.bytes, 1) : CopyOut(at, 0, c.bytes, 1));
+    Bench::Outcome got = bench->Run(c.in ? CopyIn(at, 0, c.bytes, 1) : CopyOut(at, 0, c.bytes, 1));
     expect::Traffic t =
         c.in ? expect::Read(link, {{at, c.bytes}}) : expect::Write(link, {{at, c.bytes}});
     double expected = kDispatchNs + t.ns + (c.in ? 0 : expect::Dram().latency_ns);
-    results.push_back(Result(Name(c), expected, rec, rec.work == t.mrd + t.cpld + t.mwr));
+    results.push_back({Name(c), expected, got.ns, got.work == t.mrd + t.cpld + t.mwr});
   }
   return results;
 }
 
-std::vector<CaseResult> RunMatmulCases() {
+std::vector<CaseResult> RunMatmulCases(const MakeBench& make) {
   constexpr unsigned kBuffer = 256 << 10;
-  Bench bench(",matrix-rows=32,matrix-cols=32,matrix-buffer-bytes=262144");
+  std::unique_ptr<Bench> bench = make(",matrix-rows=32,matrix-cols=32,matrix-buffer-bytes=262144");
   std::vector<CaseResult> results;
   for (const MatmulCase& c : kMatmuls) {
-    bench.dev().Set("dram-bandwidth", static_cast<int64_t>(c.dram_gbs * 1000));
+    bench->Set("dram-bandwidth", static_cast<int64_t>(c.dram_gbs * 1000));
     uint64_t in = c.bf16 ? 2 : 4, a = 0, b = 16 * kMiB, out = 32 * kMiB;
     axl_desc d = Matmul(a, b, out, c.m, c.n, c.k, 1);
     d.matmul.ldb = c.transpose ? c.k : c.n;
@@ -230,7 +177,7 @@ std::vector<CaseResult> RunMatmulCases() {
     d.matmul.flags = (c.transpose ? AXL_MM_F_TRANSPOSE_B : 0u) |
                      (c.accumulate ? AXL_MM_F_ACCUMULATE : 0u) |
                      (c.bf16 ? AXL_MM_F_A_BF16 | AXL_MM_F_B_BF16 : 0u);
-    axl_rec_cmd rec = bench.Run(d);
+    Bench::Outcome got = bench->Run(d);
 
     expect::Dram dram;
     dram.bytes_per_ns = c.dram_gbs;
@@ -250,15 +197,15 @@ std::vector<CaseResult> RunMatmulCases() {
                        " batch " + std::to_string(c.batch) + (c.transpose ? " transposed" : "") +
                        (c.accumulate ? " accumulate" : "") + (c.bf16 ? " bf16" : "") + " at " +
                        std::to_string(static_cast<int>(c.dram_gbs)) + " GB/s";
-    results.push_back(
-        Result(name, expected, rec,
-               rec.row_hits == bursts.hits && rec.row_misses == bursts.misses + bursts.conflicts));
+    bool equal = got.row_hits == bursts.hits && got.row_misses == bursts.misses &&
+                 got.row_conflicts == bursts.conflicts;
+    results.push_back({name, expected, got.ns, equal});
   }
   return results;
 }
 
-std::vector<CaseResult> RunAccessCases() {
-  Bench bench(",vector-lanes=1024,clock-mhz=10000");
+std::vector<CaseResult> RunAccessCases(const MakeBench& make) {
+  std::unique_ptr<Bench> bench = make(",vector-lanes=1024,clock-mhz=10000");
   std::vector<CaseResult> results;
   for (const AccessCase& c : kAccesses) {
     axl_desc d = Command(AXL_ENGINE_VECTOR, AXL_OP_VEC_COPY, 1);
@@ -268,7 +215,7 @@ std::vector<CaseResult> RunAccessCases() {
     d.vector.cols = c.cols;
     d.vector.src0_stride = c.src_stride;
     d.vector.dst_stride = c.dst_stride;
-    axl_rec_cmd rec = bench.Run(d);
+    Bench::Outcome got = bench->Run(d);
 
     expect::Dram dram;
     expect::Bursts bursts =
@@ -278,13 +225,11 @@ std::vector<CaseResult> RunAccessCases() {
     double steps = packed ? std::ceil(double{1} * c.rows * c.cols / 1024)
                           : c.rows * std::ceil(c.cols / 1024.0);
     double expected = kDispatchNs + dram.latency_ns + std::max(bursts.ns, steps * 0.1);
-    bool equal = bench.Counted(AXL_CTR_DRAM_ROW_HITS) == bursts.hits &&
-                 bench.Counted(AXL_CTR_DRAM_ROW_MISSES) == bursts.misses &&
-                 bench.Counted(AXL_CTR_DRAM_ROW_CONFLICTS) == bursts.conflicts &&
-                 bench.Counted(AXL_CTR_DRAM_READ_BYTES) + bench.Counted(AXL_CTR_DRAM_WRITE_BYTES) ==
-                     bursts.total() * dram.burst_bytes &&
-                 bench.Counted(AXL_CTR_DRAM_USEFUL_BYTES) == 8ull * c.rows * c.cols;
-    results.push_back(Result(c.name, expected, rec, equal));
+    bool equal = got.row_hits == bursts.hits && got.row_misses == bursts.misses &&
+                 got.row_conflicts == bursts.conflicts &&
+                 got.dram_bytes == bursts.total() * dram.burst_bytes &&
+                 got.useful_bytes == 8ull * c.rows * c.cols;
+    results.push_back({c.name, expected, got.ns, equal});
   }
   return results;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "qemu-device/tests/cases.h"
+#include "qemu-device/tests/on_device.h"
 #include "tests/catch.h"
 
 namespace acceltrace::device {
@@ -16,10 +16,14 @@ void Check(const std::vector<CaseResult>& results) {
 
 }  // namespace
 
-TEST_CASE("40 transfers take what TLP arithmetic says", "[model]") { Check(RunTransferCases()); }
-TEST_CASE("40 matmul shapes take what the array and DRAM say", "[model]") {
-  Check(RunMatmulCases());
+TEST_CASE("40 transfers take what TLP arithmetic says", "[model]") {
+  Check(RunTransferCases(MakeDeviceBench));
 }
-TEST_CASE("40 access patterns take what rows and banks say", "[model]") { Check(RunAccessCases()); }
+TEST_CASE("40 matmul shapes take what the array and DRAM say", "[model]") {
+  Check(RunMatmulCases(MakeDeviceBench));
+}
+TEST_CASE("40 access patterns take what rows and banks say", "[model]") {
+  Check(RunAccessCases(MakeDeviceBench));
+}
 
 }  // namespace acceltrace::device

@@ -13,6 +13,7 @@
 
 #include "qemu-device/tests/cases.h"
 #include "qemu-device/tests/device.h"
+#include "qemu-device/tests/on_device.h"
 #include "qemu-device/tests/laws.h"
 
 namespace {
@@ -106,8 +107,9 @@ int main(int argc, char** argv) {
                 static_cast<uint32_t>(std::strtoul(argv[3], nullptr, 0)));
   }
   if (argc == 3 && std::strcmp(argv[1], "truth") == 0) return Truth(argv[2]);
-  Print("transfer", acceltrace::device::RunTransferCases());
-  Print("matmul", acceltrace::device::RunMatmulCases());
-  Print("access", acceltrace::device::RunAccessCases());
+  const acceltrace::device::MakeBench make = acceltrace::device::MakeDeviceBench;
+  Print("transfer", acceltrace::device::RunTransferCases(make));
+  Print("matmul", acceltrace::device::RunMatmulCases(make));
+  Print("access", acceltrace::device::RunAccessCases(make));
   return 0;
 }
