@@ -110,7 +110,8 @@ static void axl_init_bars(AxlState *s)
     pci_register_bar(pdev, AXL_BAR_REGS, PCI_BASE_ADDRESS_SPACE_MEMORY, &s->regs);
     if (s->knob.window_bytes) {
         s->knob.window_bytes = MIN(s->knob.window_bytes, (int64_t)pow2floor(s->knob.dram_bytes));
-        memory_region_init_ram_ptr(&s->window, obj, "axl-window", s->knob.window_bytes, s->mem.dram);
+        memory_region_init_ram_ptr(&s->window, obj, "axl-window", s->knob.window_bytes,
+                                   s->mem.dram);
         pci_register_bar(pdev, AXL_BAR_WINDOW,
                          PCI_BASE_ADDRESS_SPACE_MEMORY | PCI_BASE_ADDRESS_MEM_TYPE_64 |
                              PCI_BASE_ADDRESS_MEM_PREFETCH, &s->window);

@@ -82,7 +82,8 @@ unsigned axl_exec(AxlState *s, AxlCmd *cmd)
         s->fault.poison--;
         axl_truth_event(s, "fault", "\"fault\":\"poison\",\"job\":%u,\"index\":%u",
                         cmd->desc.job, cmd->desc.index);
-        axl_trace_event(s, AXL_EV_ECC, cmd->ctx, cmd->work.operands ? cmd->work.operand[0].addr : 0, 1, 0);
+        axl_trace_event(s, AXL_EV_ECC, cmd->ctx,
+                        cmd->work.operands ? cmd->work.operand[0].addr : 0, 1, 0);
         return AXL_ST_POISONED;
     }
     if (copy) {

@@ -139,7 +139,8 @@ static uint32_t axl_argmax(const float *x, uint64_t cols)
     return best;
 }
 
-static void axl_vector_row(const AxlMemory *mem, unsigned op, const struct axl_vector *v, uint64_t r)
+static void axl_vector_row(const AxlMemory *mem, unsigned op, const struct axl_vector *v,
+                           uint64_t r)
 {
     uint64_t n = v->cols;
     float alpha = axl_f32(v->alpha_f32), beta = axl_f32(v->beta_f32);

@@ -56,6 +56,8 @@ static bool axl_truth_on(AxlState *s)
 void axl_truth_cmd(AxlState *s, const AxlCmd *cmd)
 {
     const AxlDemand *d = &cmd->work.demand;
+    const AxlLink *link = &s->timing.link;
+    const uint64_t *done = cmd->work.done;
     unsigned cause = axl_work_limiting_cause(&cmd->work);
     int64_t head_ns = cmd->start.ns - cmd->work.ns[AXL_STALL_SEMAPHORE];
 
@@ -80,16 +82,17 @@ void axl_truth_cmd(AxlState *s, const AxlCmd *cmd)
             ",\"row_hits\":%" PRIu64 ",\"row_misses\":%" PRIu64 ",\"row_conflicts\":%" PRIu64
             ",\"wire_rx\":%" PRIu64 ",\"wire_tx\":%" PRIu64 ",\"status\":%u",
             axl_cmd_bytes(cmd), axl_cmd_work(cmd),
-            cmd->work.done[AXL_T_DRAM_READ] + cmd->work.done[AXL_T_DRAM_WRITE], cmd->work.done[AXL_T_ROW_HITS],
-            cmd->work.done[AXL_T_ROW_MISSES], cmd->work.done[AXL_T_ROW_CONFLICTS], cmd->work.done[AXL_T_RX_WIRE],
-            cmd->work.done[AXL_T_TX_WIRE], cmd->status);
+            done[AXL_T_DRAM_READ] + done[AXL_T_DRAM_WRITE], done[AXL_T_ROW_HITS],
+            done[AXL_T_ROW_MISSES], done[AXL_T_ROW_CONFLICTS], done[AXL_T_RX_WIRE],
+            done[AXL_T_TX_WIRE], cmd->status);
     fprintf(s->truth, ",\"busy_ns\":%" PRId64 ",\"stall_ns\":{", cmd->work.ns[AXL_CAUSE_BUSY]);
     for (unsigned c = 0; c < AXL_NUM_STALLS; c++) {
         fprintf(s->truth, "%s\"%s\":%" PRId64, c ? "," : "", axl_cause_name[c], cmd->work.ns[c]);
     }
     fputs("},\"bound_ns\":{", s->truth);
     for (unsigned c = 0; c < AXL_NUM_CAUSES; c++) {
-        fprintf(s->truth, "%s\"%s\":%" PRId64, c ? "," : "", axl_cause_name[c], cmd->work.bound_ns[c]);
+        fprintf(s->truth, "%s\"%s\":%" PRId64, c ? "," : "", axl_cause_name[c],
+                cmd->work.bound_ns[c]);
     }
     fprintf(s->truth, "},\"limiter\":\"%s\",\"limiter_ns\":%" PRId64
             ",\"alone_ns\":{\"compute\":%.1f,"
@@ -97,8 +100,8 @@ void axl_truth_cmd(AxlState *s, const AxlCmd *cmd)
             "\"latency\":%" PRId64 "}}\n",
             axl_cause_name[cause], cmd->work.bound_ns[cause],
             axl_cycles_ns(&s->timing, d), d->dram_ns,
-            d->scratch_ns, d->tag_ns, d->rx_bytes * s->timing.link.rx_ns_per_byte,
-            d->tx_bytes * s->timing.link.tx_ns_per_byte, d->pcie_latency_ns + d->memory_latency_ns);
+            d->scratch_ns, d->tag_ns, d->rx_bytes * link->rx_ns_per_byte,
+            d->tx_bytes * link->tx_ns_per_byte, d->pcie_latency_ns + d->memory_latency_ns);
 }
 
 void axl_truth_doorbell(AxlState *s, unsigned q, uint32_t tail, uint32_t previous)

@@ -52,7 +52,8 @@ class DeviceBench : public Bench {
                    Counted(AXL_CTR_DRAM_READ_BYTES) + Counted(AXL_CTR_DRAM_WRITE_BYTES),
                    Counted(AXL_CTR_DRAM_USEFUL_BYTES)};
     // The record says the same as the counters.
-    bool agree = rec.row_hits == out.row_hits && rec.row_misses == out.row_misses + out.row_conflicts;
+    bool agree = rec.row_hits == out.row_hits &&
+                 rec.row_misses == out.row_misses + out.row_conflicts;
     return agree ? out : Outcome{};
   }
 
