@@ -5,7 +5,7 @@ DAEMON_SRCS := $(foreach d,daemon daemon/sources daemon/session daemon/sink daem
 DAEMON_LIBS := -lbpf -lpci -luring -lcap -lpthread
 # A privileged process carries no more than it needs: libtrace/stream's objects
 # instead of the whole library.
-DAEMON_STREAM := $(call folder-srcs,libtrace/stream) $(call folder-srcs,libtrace/ring)
+DAEMON_STREAM := $(call folder-srcs,libtrace/stream) $(call folder-srcs,libtrace/ring) $(call folder-srcs,libtrace/provider)
 
 BPFTOOL ?= bpftool
 BPF_ARCH := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(shell uname -m)))

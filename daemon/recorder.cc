@@ -18,6 +18,7 @@
 #include "daemon/sources/driver_source.h"
 #include "daemon/sources/host_info.h"
 #include "daemon/sources/pci.h"
+#include "daemon/sources/provider_devices.h"
 #include "daemon/sources/sample_source.h"
 #include "libtrace/stream/columns.h"
 
@@ -33,6 +34,8 @@ constexpr int64_t kMaxPauseNs = 100'000'000;
 constexpr int64_t kMaxIdlePauseNs = 4'000'000;
 constexpr int64_t kLightPauseNs = 1'000'000'000;
 constexpr int kMaxWakeEvents = 8;
+// Behind those of built-in devices.
+constexpr uint32_t kFirstProviderDevice = ACT_MAX_DEVICES;
 constexpr uint32_t kBusyPermille = 500;
 constexpr uint32_t kIdlePermille = 300;
 constexpr uint32_t kIdleBusyPermille = 60;  // of a recorder that works in idle time
@@ -135,8 +138,18 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(const RecordOptions& options, 
 
 Status Recorder::Attach(const RecordOptions& options) {
   std::vector<std::shared_ptr<AxlDevice>> devices;
-  if (!options.no_device) {
-    auto opened = AxlDevice::OpenAll(options.devices);
+  ProviderDevices provided;
+  provided.others = options.devices;
+  if (!options.no_device && !options.devices.empty()) {
+    // An ordinary user's files are not for the service to act on.
+    const auto folders = provider::ProviderFolders(options.own_process);
+    auto found = FindProviderDevices(options.devices, provider::LoadProviders(folders),
+                                     provider::Machine(), kFirstProviderDevice);
+    if (!found.ok()) return found.status();
+    provided = std::move(found).value();
+  }
+  if (!options.no_device && (provided.devices.empty() || !provided.others.empty())) {
+    auto opened = AxlDevice::OpenAll(provided.others);
     if (!opened.ok()) return opened.status();
     devices = std::move(opened).value();
   }
@@ -148,6 +161,12 @@ Status Recorder::Attach(const RecordOptions& options) {
   bpf.system_wide = options.system_wide;
   bpf.light = options.light;
   bpf.libraries = options.libraries;
+  if (devices.empty() && !options.no_device && bpf.libraries.empty()) {
+    bpf.usdt = bpf.rings = false;  // nothing calls that library for these devices
+  }
+  for (const ProviderDevice& device : provided.devices) {
+    bpf.roles.insert(bpf.roles.end(), device.roles.begin(), device.roles.end());
+  }
   bpf.owner = options.owner;
   if (!devices.empty()) {
     bpf.device_mask = 0;
@@ -171,13 +190,14 @@ Status Recorder::Attach(const RecordOptions& options) {
   if (bpf.driver) bpf.jobs = options.probes.tracepoints || !OpenDriverRings();
   // Without programs to run there is still the process tree to follow, unless
   // everything is recorded anyway.
-  if (bpf.usdt || bpf.rings || bpf.driver || !options.system_wide) {
+  if (bpf.usdt || bpf.rings || bpf.driver || !bpf.roles.empty() || !options.system_wide) {
     auto source = std::make_unique<BpfSource>(std::move(bpf), &session_);
     if (Status status = source->Start(); !status.ok()) return status;
     WakeOn(source->wake_fd(), EPOLLIN | EPOLLET, urgent_fd_.get());
     fills_.push_back([rings = source.get()] { return rings->fill_permille(); });
     bpf_ = std::move(source);
   }
+  DescribeProvided(provided);
   for (const auto& device : devices) {
     proto::Device description = DescribeDevice(device->info());
     if (auto pci = ReadPci(device->pci_address()); pci.ok()) {
@@ -206,6 +226,22 @@ Status Recorder::Attach(const RecordOptions& options) {
     }
   }
   return {};
+}
+
+void Recorder::DescribeProvided(const ProviderDevices& provided) {
+  warnings_.insert(warnings_.end(), provided.warnings.begin(), provided.warnings.end());
+  for (const ProviderDevice& device : provided.devices) {
+    proto::Device description = device.description;
+    if (auto pci = ReadPci(device.address); pci.ok()) {
+      *description.mutable_pci() = std::move(pci).value();
+    } else {
+      warnings_.push_back(pci.message());
+    }
+    for (const std::string& lack : device.lacks) {
+      warnings_.push_back(description.name() + ": " + lack);
+    }
+    session_.OnDevice(description);
+  }
 }
 
 // All of them, or none: a BPF program hears of every device.

@@ -18,6 +18,7 @@
 #include "daemon/sources/axl_device.h"
 #include "daemon/sources/bpf_source.h"
 #include "daemon/sources/calibration.h"
+#include "daemon/sources/provider_devices.h"
 #include "daemon/unique_fd.h"
 #include "daemon/work_log.h"
 
@@ -79,6 +80,7 @@ class Recorder {
   void Adapt(int64_t now_ns, const Pace& pace);
   std::vector<Hop> SourceHops();
   uint32_t FillPermille() const;
+  void DescribeProvided(const ProviderDevices& provided);
   bool OpenDriverRings();
   void FlushSources();
   // The driver tells of jobs when they are over: those in flight are asked for.

@@ -7,5 +7,6 @@
 #include "daemon/bpf/calibrate.bpf.h"
 #include "daemon/bpf/driver.bpf.h"
 #include "daemon/bpf/process.bpf.h"
+#include "daemon/bpf/provider.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "daemon/sources/processes.h"
 
@@ -34,6 +35,7 @@ constexpr TypeInfo kTypes[ACT_NUM_TYPES] = {
     {sizeof(act_ring), ACT_HOP_PROCESS},
     {sizeof(act_job), ACT_HOP_DRIVER},
     {sizeof(act_wake), ACT_HOP_DRIVER},
+    {sizeof(act_host), ACT_HOP_DRIVER},
 };
 
 template <size_t N>
@@ -118,6 +120,13 @@ void BpfEvents::Handle(const void* data, size_t bytes) {
       NoteUse(head.pid, static_cast<const act_host*>(data)->correlation);
       handler_->OnHost(ToHostEvent(*static_cast<const act_host*>(data)));
       break;
+    case ACT_TRACEPOINT: {
+      // A kernel thread's name nobody has told.
+      const uint64_t thread = uint64_t{head.pid} << 32 | head.tid;
+      if (std::exchange(last_submitter_, thread) != thread) TellThread(head.pid, head.tid);
+      handler_->OnHost(ToHostEvent(*static_cast<const act_host*>(data)));
+      break;
+    }
     case ACT_RING_READY:
       if (watcher_ != nullptr) {
         watcher_->OnRingReady(head.pid, static_cast<const act_ring*>(data)->fd, head.extra);
@@ -173,6 +182,7 @@ void BpfEvents::OnProcess(const act_process& record) {
       TellFate(record, proto::ProcessEvents::KIND_ENDED);
       threads_.erase(thread);
       if (last_thread_ == thread) last_thread_ = 0;
+      if (last_submitter_ == thread) last_submitter_ = 0;
       if (record.h.pid == record.h.tid) names_.erase(record.h.pid);
       return;
     case ACT_PROCESS_SEEN:
@@ -220,7 +230,12 @@ void BpfEvents::NoteThread(uint32_t pid, uint32_t tid) {
   if (thread == last_thread_) return;
   last_thread_ = thread;
   if (callers_.size() < kMaxThreads) callers_.insert(pid);
-  if (threads_.count(thread) == 0) TellName(pid, tid, handler_->Intern(ThreadName(pid, tid)));
+  TellThread(pid, tid);
+}
+
+void BpfEvents::TellThread(uint32_t pid, uint32_t tid) {
+  if (threads_.count(uint64_t{pid} << 32 | tid) != 0) return;
+  TellName(pid, tid, handler_->Intern(ThreadName(pid, tid)));
 }
 
 uint32_t BpfEvents::TextOrMemory(const char* text, uint32_t pid, uint64_t address) {

@@ -63,6 +63,7 @@ class BpfEvents {
   void TellFate(const act_process& record, uint32_t kind);
   uint32_t NameAt(uint32_t pid, uint64_t address);
   uint32_t TextOrMemory(const char* text, uint32_t pid, uint64_t address);
+  void TellThread(uint32_t pid, uint32_t tid);
   void TellName(uint32_t pid, uint32_t tid, uint32_t name);
 
   template <typename Rows>
@@ -76,6 +77,7 @@ class BpfEvents {
   std::unordered_map<uint32_t, NamesByAddress> names_;
   std::unordered_map<uint64_t, uint32_t> threads_;  // pid << 32 | tid to the name last told
   uint64_t last_thread_ = 0;
+  uint64_t last_submitter_ = 0;  // likewise, of jobs of providers
   std::unordered_set<uint32_t> callers_;
   uint32_t last_user_ = 0;  // of the driver
   uint64_t out_[ACT_NUM_HOPS] = {};

@@ -120,6 +120,7 @@ struct BpfSource::Impl : RingWatcher {
   Status Load();
   Status MapPositions();
   int AttachRaw(bpf_program* program, const std::string& name);
+  Status AttachRoles();
   void OnRingReady(uint32_t pid, int fd, uint32_t version) override;
   void OnDriverUse(uint32_t pid) override;
   void OnExec(uint32_t pid) override {
@@ -182,6 +183,7 @@ Status BpfSource::Impl::Load() {
   if (bpf_map__set_max_entries(skeleton->maps.ring, options.ring_bytes) != 0) {
     return Status::Error("BPF ring size " + std::to_string(options.ring_bytes) + " refused");
   }
+  if (options.roles.empty()) (void)bpf_map__set_max_entries(skeleton->maps.provider_jobs, 1);
   if (const int error = tracer_bpf__load(skeleton)) return LoadError(error);
   ring.reset(ring_buffer__new(bpf_map__fd(skeleton->maps.ring), OnRecord, this, nullptr));
   if (!ring) return Status::Error(std::string("cannot map the BPF ring: ") + strerror(errno));
@@ -215,6 +217,28 @@ int BpfSource::Impl::AttachRaw(bpf_program* program, const std::string& name) {
   handler->OnProbe("tp:" + name, error == 0, error == 0 ? "" : AttachReason(-error));
   if (link != nullptr) links.emplace_back(link);
   return error;
+}
+
+// Each of them or none: half of a pair tells nothing. Completions first, so that each submission
+// that is seen has its own.
+Status BpfSource::Impl::AttachRoles() {
+  for (auto role = options.roles.rbegin(); role != options.roles.rend(); ++role) {
+    const auto index = static_cast<uint32_t>(options.roles.rend() - role - 1);
+    const std::string name = role->system + ":" + role->name;
+    if (bpf_map_update_elem(bpf_map__fd(skeleton->maps.roles), &index, &role->config, BPF_ANY) !=
+        0) {
+      return Status::Error("cannot describe " + name + " to the kernel: " + strerror(errno));
+    }
+    LIBBPF_OPTS(bpf_tracepoint_opts, cookie, .bpf_cookie = index);
+    bpf_link* link = bpf_program__attach_tracepoint_opts(
+        skeleton->progs.provider_tracepoint, role->system.c_str(), role->name.c_str(), &cookie);
+    if (link == nullptr) {
+      return Status::Error("cannot attach to the tracepoint " + name + ": " + strerror(errno));
+    }
+    handler->OnProbe("tp:" + name, true, "");
+    links.emplace_back(link);
+  }
+  return {};
 }
 
 bool BpfSource::Impl::AttachProbe(bpf_program* program, const std::string& library,
@@ -341,6 +365,14 @@ void BpfSource::Impl::Calibrate() {
                           {std::begin(kTracepointKinds) + (options.jobs ? 0 : kJobKinds),
                            std::end(kTracepointKinds)}});
   }
+  if (!options.driver && !options.roles.empty()) {
+    const Measured program = CalibrateTracepoint(skeleton->progs.calibrate_tracepoint);
+    handler->OnEventCost({"tracepoint",
+                          program.ns,
+                          program.error_ns,
+                          {proto::HostBatch::KIND_SUBMIT, proto::HostBatch::KIND_DOORBELL,
+                           proto::HostBatch::KIND_COMPLETE}});
+  }
   if (options.rings) {
     const Measured call = MeasureRingEvent(), text = MeasureRingText();
     const auto texts = [this] { return rings.texts(); };
@@ -435,6 +467,7 @@ Status BpfSource::Start() {
       }
     }
   }
+  if (Status status = impl_->AttachRoles(); !status.ok()) return status;
   for (const std::string& library : impl_->options.libraries) {
     if (impl_->options.rings) {
       impl_->AttachLibrary(library, library);

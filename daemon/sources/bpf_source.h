@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/sources/provider_devices.h"
 #include "daemon/sources/source.h"
 
 namespace acceltrace::daemon {
@@ -26,6 +27,7 @@ struct BpfOptions {
   uint32_t ring_bytes = 16u << 20;     // a power of two
   bool jobs = true;                    // of the driver; else its own ring tells of jobs and waits
   bool light = false;                  // of the driver, what a job is known by only
+  std::vector<TracepointRole> roles;   // of devices that providers tell of
   bool run_stats = false;              // have the kernel time the programs, which costs as well
 };
 

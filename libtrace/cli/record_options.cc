@@ -12,7 +12,8 @@ void AddRecordOptions(CLI::App* verb, RecordOptions* options) {
   verb->add_option("--pid", options->pids, "record this process and what it forks; repeatable")
       ->type_name("PID");
   verb->add_flag("--system", options->system, "record every process");
-  verb->add_option("--device", options->devices, "only this accelerator: name or PCI address")
+  verb->add_option("--device", options->devices,
+                   "only this accelerator, or device of a provider: name or PCI address")
       ->type_name("NAME");
   verb->add_flag("--no-device", options->no_device, "host events only");
   verb->add_option("--probes", options->probes,

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/sources/provider_devices.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace acceltrace::daemon {
+namespace {
+
+using provider::PciDevice;
+using provider::Provider;
+using provider::Role;
+
+const provider::Value* FindValue(const Provider& provider, const std::string& name) {
+  const auto found = std::find_if(provider.values.begin(), provider.values.end(),
+                                  [&](const provider::Value& value) { return value.name == name; });
+  return found == provider.values.end() ? nullptr : &*found;
+}
+
+// nvme0 where the provider knows the number of a device, else its name and address.
+std::string NameOf(const Provider& provider, const PciDevice& device,
+                   const provider::Machine& machine) {
+  const provider::Value* instance = FindValue(provider, "instance");
+  if (instance != nullptr) {
+    const auto number = machine.ReadValue(device, *instance);
+    if (number.ok()) return provider.name + std::to_string(*number);
+  }
+  return provider.name + "-" + device.address;
+}
+
+act_place ToPlace(const std::optional<provider::Place>& place) {
+  act_place to = {};
+  if (!place) return to;
+  to.offset = place->offset;
+  if (place->text) {
+    to.kind = place->elsewhere ? ACT_PLACE_TEXT_ELSEWHERE : ACT_PLACE_TEXT;
+  } else {
+    to.mask = place->size >= 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * place->size) - 1;
+  }
+  return to;
+}
+
+Status AddConditions(const Provider& provider, const PciDevice& device,
+                     const provider::Machine& machine, const provider::Placed& placed,
+                     act_role* config) {
+  for (const provider::PlacedCondition& from : placed.where) {
+    act_condition& to = config->where[config->num_conditions++];
+    to.place = ToPlace(from.place);
+    to.unequal = from.condition->equal ? 0 : 1;
+    to.number = from.condition->number;
+    const std::string& name = from.condition->name;
+    if (name == "address" || name == "driver") {
+      const std::string& text = name == "address" ? device.address : device.driver;
+      // The kernel's text is cut to as much, with its end.
+      std::memcpy(to.text, text.data(), std::min<size_t>(text.size(), ACT_TEXT_BYTES - 1));
+    } else if (const provider::Value* value = FindValue(provider, name)) {
+      const auto number = machine.ReadValue(device, *value);
+      if (!number.ok()) return number.status();
+      to.number = *number;
+    }
+  }
+  return {};
+}
+
+// Bytes are left out where their factor is not known; says why.
+std::string AddBytes(const Provider& provider, const PciDevice& device,
+                     const provider::Machine& machine, const provider::Tracepoint& point,
+                     const provider::Placed& placed, act_role* config) {
+  if (!point.bytes) return "";
+  config->bytes_add = point.bytes->add;
+  config->bytes_times = point.bytes->times;
+  if (const provider::Value* value = FindValue(provider, point.bytes->times_name)) {
+    const auto number = machine.ReadValue(device, *value);
+    if (!number.ok()) return "bytes are not known: " + number.message();
+    config->bytes_times = *number;
+  }
+  config->bytes = ToPlace(placed.bytes);
+  for (auto& word : config->bytes_opcodes) word = point.bytes_opcodes.empty() ? ~0ull : 0;
+  for (const uint32_t opcode : point.bytes_opcodes) {
+    config->bytes_opcodes[opcode / 64 & 3] |= 1ull << opcode % 64;
+  }
+  return "";
+}
+
+Result<ProviderDevice> Prepare(const Provider& provider, const PciDevice& device,
+                               const provider::Machine& machine, uint32_t number) {
+  ProviderDevice to;
+  to.address = device.address;
+  to.description.set_device(number);
+  to.description.set_name(NameOf(provider, device, machine));
+  to.description.set_driver(device.driver);
+  to.description.set_model(provider.about);
+  for (const auto& [code, name] : provider.opcodes) {
+    proto::Opcode* opcode = to.description.add_opcodes();
+    opcode->set_code(code);
+    opcode->set_name(name);
+  }
+  for (const Role role : {Role::kSubmit, Role::kStart, Role::kComplete}) {
+    const provider::ChosenTracepoint chosen = Choose(provider, role, machine);
+    if (chosen.tracepoint == nullptr) {
+      if (chosen.why.empty()) continue;  // the provider names none
+      if (role != Role::kStart) return Status::Error(chosen.why);
+      to.lacks.push_back(chosen.why);
+      continue;
+    }
+    TracepointRole one;
+    one.system = chosen.tracepoint->system;
+    one.name = chosen.tracepoint->name;
+    one.config.device = number;
+    one.config.role = role == Role::kSubmit  ? ACT_ROLE_SUBMIT
+                      : role == Role::kStart ? ACT_ROLE_START
+                                             : ACT_ROLE_COMPLETE;
+    one.config.queue = ToPlace(chosen.placed.queue);
+    one.config.job = ToPlace(chosen.placed.job);
+    one.config.opcode = ToPlace(chosen.placed.opcode);
+    one.config.status = ToPlace(chosen.placed.status);
+    const Status conditions = AddConditions(provider, device, machine, chosen.placed, &one.config);
+    if (!conditions.ok()) return conditions;
+    const std::string lacks =
+        AddBytes(provider, device, machine, *chosen.tracepoint, chosen.placed, &one.config);
+    if (!lacks.empty()) to.lacks.push_back(lacks);
+    to.roles.push_back(std::move(one));
+  }
+  return to;
+}
+
+bool IsCalled(const PciDevice& device, const std::string& name) {
+  return device.address == name || device.address == "0000:" + name;
+}
+
+}  // namespace
+
+Result<ProviderDevices> FindProviderDevices(const std::vector<std::string>& names,
+                                            const provider::Catalogue& catalogue,
+                                            const provider::Machine& machine,
+                                            uint32_t first_number) {
+  ProviderDevices found;
+  found.warnings = catalogue.errors;
+  size_t roles = 0;
+  for (const std::string& name : names) {
+    bool built_in = false, there = false, taken = false;
+    std::string why;
+    for (const PciDevice& device : machine.devices()) {
+      there = there || IsCalled(device, name);
+      for (const Provider& provider : catalogue.providers) {
+        if (taken || !Matches(provider.match, device)) continue;
+        if (!IsCalled(device, name) && NameOf(provider, device, machine) != name) continue;
+        built_in = built_in || provider.built_in;
+        if (provider.built_in || provider.tracepoints.empty()) continue;
+        const bool twice =
+            std::any_of(found.devices.begin(), found.devices.end(),
+                        [&](const ProviderDevice& one) { return one.address == device.address; });
+        auto prepared = Prepare(provider, device, machine,
+                                first_number + static_cast<uint32_t>(found.devices.size()));
+        if (!prepared.ok()) {
+          why =
+              name + " cannot be recorded by provider " + provider.name + ": " + prepared.message();
+          continue;
+        }
+        taken = true;
+        if (twice) break;
+        roles += prepared->roles.size();
+        found.devices.push_back(std::move(prepared).value());
+      }
+    }
+    if (taken) continue;
+    if (built_in || (!there && why.empty())) {
+      found.others.push_back(name);
+    } else if (!why.empty()) {
+      return Status::Error(why);
+    } else {
+      return Status::Error("no provider has tracepoints of " + name +
+                           ": see acceltrace providers, and docs/providers.md to write one");
+    }
+  }
+  if (roles > ACT_MAX_ROLES) {
+    return Status::Error("more devices than one recording takes (" +
+                         std::to_string(ACT_MAX_ROLES / 2) + "): name fewer with --device");
+  }
+  return found;
+}
+
+}  // namespace acceltrace::daemon

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Devices that are recorded by what a provider says of them (docs/providers.md).
+#ifndef DAEMON_SOURCES_PROVIDER_DEVICES_H_
+#define DAEMON_SOURCES_PROVIDER_DEVICES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "daemon/bpf/records.h"
+#include "libtrace/proto/trace.pb.h"
+#include "libtrace/provider/offer.h"
+#include "libtrace/stream/result.h"
+
+namespace acceltrace::daemon {
+
+// One attachment: a tracepoint that is a role of one device.
+struct TracepointRole {
+  std::string system, name;
+  act_role config = {};
+};
+
+struct ProviderDevice {
+  proto::Device description;  // all but the PCI part
+  std::string address;
+  std::vector<TracepointRole> roles;
+  std::vector<std::string> lacks;  // what the provider names and this machine has not
+};
+
+struct ProviderDevices {
+  std::vector<ProviderDevice> devices;
+  std::vector<std::string> others;    // of the names asked for, what is not for a provider
+  std::vector<std::string> warnings;  // files that are no providers
+};
+
+// names: PCI addresses, or names as these devices get them (nvme0). first_number: of the stream.
+// Errors: a device that a provider knows, but cannot be recorded here.
+Result<ProviderDevices> FindProviderDevices(const std::vector<std::string>& names,
+                                            const provider::Catalogue& catalogue,
+                                            const provider::Machine& machine,
+                                            uint32_t first_number);
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SOURCES_PROVIDER_DEVICES_H_

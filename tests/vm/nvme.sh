@@ -1,0 +1,97 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# A device of a driver that nobody here wrote, by the provider of it: what is recorded of QEMU's NVMe
+# disk is what the kernel's own statistics of the disk count, command by command and byte by byte.
+set -u
+acceltrace=${BUILD:-build}/bin/acceltrace
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+. tests/harness/tap.sh
+plan 18
+cat >"$scratch/guest" <<'END'
+cd "$1" || exit 1
+modprobe nvme
+tries=0
+until [ -b /dev/nvme0n1 ]; do
+	[ $((tries += 1)) -lt 600 ] || exit 1
+	sleep 0.05
+done
+# It opens when the kernel has looked for partitions.
+dd if=/dev/nvme0n1 of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null
+address=$(basename "$(readlink -f /sys/class/nvme/nvme0/device)")
+acceltrace providers --check nvme >check.txt
+echo $? >check.status
+# recorded NAME OPTION... -- COMMAND...
+recorded() {
+	name=$1
+	shift
+	cat /sys/block/nvme0n1/stat >"$name.before"
+	acceltrace record -o "/tmp/$name.atrace" "$@" 2>"$name.txt"
+	echo $? >"$name.status"
+	cat /sys/block/nvme0n1/stat >"$name.after"
+	cp "/tmp/$name.atrace" .
+}
+recorded direct --device "$address" -- sh -c '
+	dd if=/dev/nvme0n1 of=/dev/null bs=4k count=500 iflag=direct
+	dd if=/dev/zero of=/dev/nvme0n1 bs=64k count=40 oflag=direct'
+# By kernel threads, from many processes, with flushes.
+recorded system --system --device nvme0 -- sh -c '
+	for place in 0 16 32; do
+		dd if=/dev/zero of=/dev/nvme0n1 bs=1M count=4 seek=$place conv=fsync &
+	done
+	dd if=/dev/nvme0n1 of=/dev/null bs=512 count=200 skip=100000 iflag=direct
+	wait'
+acceltrace record -o none.atrace --device 0000:00:1f.0 -- true 2>none.txt
+echo $? >none.status
+rmmod nvme
+acceltrace record -o none.atrace --device "$address" -- true 2>gone.txt
+echo $? >gone.status
+acceltrace providers --check nvme >/dev/null 2>absent.txt
+echo $? >absent.status
+END
+truncate -s 64M "$scratch/disk"
+scripts/vm --no-device --no-module --timeout 400 --share "$scratch" \
+	--qemu-arg=-drive --qemu-arg="file=$scratch/disk,if=none,id=disk,format=raw" \
+	--qemu-arg=-device --qemu-arg=nvme,drive=disk,serial=1 \
+	-- sh "$scratch/guest" "$scratch" 2>"$scratch/vm.txt"
+check 'the guest ran' 0 $?
+check 'the provider can be had' 0 "$(cat "$scratch/check.status")"
+sed 's/^/# /' "$scratch/check.txt"
+
+# What the kernel counted meanwhile: the fields of Documentation/block/stat.rst.
+moved() {
+	paste -d' ' "$scratch/$1.before" "$scratch/$1.after" |
+		awk -v "half=17" "{ for (i = 1; i <= half; i++) d[i] = \$(half + i) - \$i; print $2 }"
+}
+ask() { "$acceltrace" query "$scratch/$1.atrace" --csv "$2" 2>/dev/null | tail -n 1; }
+for name in direct system; do
+	# To the block layer an fsync is a write without sectors, too, which no command of its own makes.
+	syncs=0
+	[ $name = direct ] || syncs=3
+	check "$name: recorded" '0, 0 lost' \
+		"$(cat "$scratch/$name.status"), $(grep -o '\b0 lost' "$scratch/$name.txt")"
+	check "$name: commands are the reads and writes that the disk's statistics count" \
+		"$(moved $name "d[1] + d[5] - $syncs")" \
+		"$(ask $name 'SELECT count(*) FROM jobs WHERE copy_bytes > 0')"
+	check "$name: bytes are theirs" "$(moved $name '(d[3] + d[7]) * 512')" \
+		"$(ask $name 'SELECT sum(copy_bytes) FROM jobs')"
+	check "$name: and commands without bytes are its flushes and discards" \
+		"$(moved $name 'd[12] + d[16]')" "$(ask $name 'SELECT count(*) FROM jobs WHERE copy_bytes = 0')"
+	check "$name: each completion has its submission, and before it" 0 \
+		"$(ask $name 'SELECT count(*) FROM jobs WHERE submit_ns IS NULL OR consumed_ns IS NULL
+			OR consumed_ns < submit_ns')"
+	"$acceltrace" verify "$scratch/$name.atrace" >"$scratch/verify.txt"
+	check "$name: verify finds nothing" 0 $?
+	grep -v '^ ' "$scratch/verify.txt" | sed 's/^/# /'
+done
+check 'each process has its own' 'dd 500' \
+	"$(ask direct 'SELECT name, count(*) FROM jobs JOIN processes USING (pid)
+		WHERE name = '"'dd'"' AND copy_bytes = 4096' | tr ',' ' ')"
+check 'a device of no provider: one line that says where to look' '1 1 1' \
+	"$(cat "$scratch/none.status") $(wc -l <"$scratch/none.txt") \
+$(grep -c 'no provider has tracepoints of 0000:00:1f.0: see acceltrace providers' "$scratch/none.txt")"
+check 'nor one whose driver is gone' '1 1' "$(cat "$scratch/gone.status") $(wc -l <"$scratch/gone.txt")"
+check 'and providers says why' '1 1' \
+	"$(cat "$scratch/absent.status") $(grep -c 'no such device here with driver nvme' "$scratch/absent.txt")"
+for file in vm direct system none gone absent; do sed "s/^/# $file: /" "$scratch/$file.txt"; done
