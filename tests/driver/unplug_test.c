@@ -156,6 +156,7 @@ static void remember_name(void)
 }
 
 struct victim {
+	_Atomic pid_t tid;
 	int fd;
 	uint32_t ctx;
 	uint64_t seq;
@@ -167,8 +168,27 @@ static void *sleeper(void *arg)
 	struct victim *v = arg;
 	struct axl_wait end;
 
+	v->tid = (pid_t)syscall(SYS_gettid);
 	v->result = wait_seq(v->fd, v->ctx, 0, v->seq, -1, &end);
 	return NULL;
+}
+
+/* Returns once that thread sleeps in that system call; until it is known, tid is 0. */
+static void await_asleep(const _Atomic pid_t *tid, long number)
+{
+	char path[64], text[32] = "";
+	ssize_t count;
+	int i, fd;
+
+	for (i = 0; i < PATIENCE_MS && (!*tid || atol(text) != number); i++) {
+		usleep(1000);
+		snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", *tid);
+		fd = open(path, O_RDONLY);
+		count = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+		text[count > 0 ? count : 0] = 0;	/* else "running", or its number first */
+		close(fd);
+	}
+	ASSERT(i < PATIENCE_MS);
 }
 
 /* Has no trace ring, and nothing to wait for but the end. */
@@ -224,7 +244,8 @@ TEST_VARIANTS(users_are_told, struct how, { "unbind", UNBIND }, { "remove", REMO
 	other.fd = live_open();
 	ASSERT(other.fd >= 0);
 	ASSERT(pthread_create(&watcher, NULL, bystander, &other) == 0);
-	usleep(20000);
+	/* One that comes too late finds the device gone and leaves no record of a wait. */
+	await_asleep(&v.tid, SYS_ioctl);
 
 	/* A hot plug may take longer than a job has on a slow machine. */
 	job_timeout_ms(0);
