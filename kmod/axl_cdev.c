@@ -2,9 +2,9 @@
 /*
  * axl.ko: /dev/axlN.
  *
- * One table of ioctls, one way in: the argument's own size says how much user
- * space gave, the table says how much is needed and known. Handlers see a
- * complete, zero-padded struct and never the user's pointer to it.
+ * One table of ioctls and one path through it: the argument's own size field is
+ * how much user space passed, the table has how much is required and known.
+ * Handlers get a complete, zero-padded struct and never the user's pointer to it.
  */
 #include <linux/compat.h>
 #include <linux/file.h>
@@ -140,9 +140,9 @@ unwritten:
 }
 
 /*
- * The call that counts, without the detour over the table: a struct of the size
- * known here needs no padding, and only its inputs are read, its outputs
- * written. The way of all calls gives the same answers, and takes other sizes.
+ * The fast path of AXL_IOCTL_SUBMIT, which bypasses the table: a struct of the
+ * size known here needs no padding, and only its inputs are read, its outputs
+ * written. The generic path gives the same results, and takes other sizes.
  */
 static long axl_fops_submit(struct axl_file *file, struct axl_submit __user *user)
 {
@@ -187,7 +187,7 @@ static noinline long axl_fops_any(struct file *filp, unsigned int cmd, u32 size,
 
 	ret = axl_run(op, &ucmd);
 
-	/* A failed job is an answer: its status goes back with EIO. */
+	/* A failed job is a result: its status is copied out along with EIO. */
 	if ((!ret || ret == -EIO) && (_IOC_DIR(cmd) & _IOC_READ) &&
 	    copy_to_user(user, ucmd.cmd, min(size, op->size)))
 		ret = -EFAULT;
@@ -250,7 +250,7 @@ static __poll_t axl_fops_poll(struct file *filp, poll_table *wait)
 	if (axl_enter(file->axl, &idx))
 		return EPOLLERR | EPOLLHUP;
 	down_read(&file->lock);
-	/* Who has no ring still hears of the end of the device, which wakes them all. */
+	/* A file without a ring polls ring 0's queue: the end of the device wakes all queues. */
 	ring = file->ring ? file->ring : &file->axl->rings[AXL_TRACE_RING_DEVICE];
 	poll_wait(filp, &ring->wait, wait);
 	if (file->driver_ring)
@@ -431,7 +431,7 @@ int axl_cdev_add(struct axl_device *axl)
 	return cdev_device_add(&axl->cdev, &axl->dev);
 }
 
-/* After this no ioctl runs, nothing is mapped for DMA, and old fds say ENODEV. */
+/* After this no ioctl runs, nothing is mapped for DMA, and old fds return ENODEV. */
 void axl_cdev_del(struct axl_device *axl)
 {
 	struct axl_file *file;

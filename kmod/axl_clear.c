@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: device memory that nobody owns is zero.
+ * axl.ko: free device memory is zero.
  *
- * It is cleared at probe and when a buffer goes. What could not be cleared then,
- * since the device was offline or did not do it, is made up before anybody gets
- * memory again. Callers hold axl->lock.
+ * It is cleared at probe and when a buffer is freed. What could not be cleared
+ * then, because the device was offline or failed to, is cleared before the next
+ * allocation. Callers hold axl->lock.
  */
 #include <linux/delay.h>
 #include <linux/math64.h>
@@ -23,7 +23,7 @@ static int axl_clear(struct axl_device *axl, u64 start, u64 bytes)
 
 	if (!axl_accessible(axl))
 		return axl_gone_error(axl);
-	/* The one before may have taken too long; meanwhile no other begins. */
+	/* An earlier clear may have timed out; no other begins until it is done. */
 	if (axl_wait_clear32(axl, AXL_REG_CLEAR_CTRL, AXL_CLEAR_BUSY, AXL_CLEAR_MAX_US))
 		return -EIO;
 	/* Twice what it should take. */
@@ -45,7 +45,7 @@ static int axl_clear(struct axl_device *axl, u64 start, u64 bytes)
 	return status ? -EIO : 0;
 }
 
-/* A buffer's memory, before it is given back. */
+/* A buffer's memory, before it is freed. */
 void axl_clear_range(struct axl_device *axl, u64 start, u64 bytes)
 {
 	lockdep_assert_held(&axl->lock);
@@ -68,7 +68,7 @@ static int axl_clear_space(struct axl_device *axl, struct axl_space *space)
 	return space->end > at ? axl_clear(axl, at, space->end - at) : 0;
 }
 
-/* Before memory is taken: what nobody owns is zero, or there is none. */
+/* Before an allocation: free memory is zero, or the allocation fails. */
 int axl_clear_free(struct axl_device *axl)
 {
 	int err;

@@ -2,12 +2,12 @@
 /*
  * axl.ko: commands as tracepoints.
  *
- * Written to, sysfs' trace_commands has the driver take the device-wide trace
- * ring for itself, and say axl_cmd_start and axl_cmd_end of each command that
- * the device records. Nobody else can have that ring meanwhile. Off, which is
- * how it starts, nothing here runs.
+ * While sysfs' trace_commands is on, the driver owns the device-wide trace ring
+ * and emits axl_cmd_start and axl_cmd_end for each command that the device
+ * records. Nobody else can open that ring meanwhile. Off, which is the default,
+ * nothing here runs.
  *
- * The device writes the ring's memory: its indexes are compared, not believed.
+ * The device writes the ring's memory: its indexes are compared, not trusted.
  */
 #include <linux/dma-mapping.h>
 
@@ -17,7 +17,7 @@
 
 #define AXL_CMD_TRACE_LOG2	12
 #define AXL_CMD_TRACE_RECORDS	BIT(AXL_CMD_TRACE_LOG2)
-#define AXL_CMD_TRACE_PERIOD_MS	10	/* what the watermark does not bring, time does */
+#define AXL_CMD_TRACE_PERIOD_MS	10	/* for records below the watermark */
 #define AXL_CMD_TRACE_BATCH	256	/* records with axl->lock held */
 #define AXL_RECORDS_PER_PAGE	(PAGE_SIZE / AXL_TRACE_RECORD_BYTES)
 
@@ -52,7 +52,7 @@ static bool axl_cmd_trace_take(struct axl_device *axl)
 
 	axl_cmd_trace_count_lost(axl, READ_ONCE(ring->header->lost));
 	if (waiting > AXL_CMD_TRACE_RECORDS) {
-		/* It never writes beyond what we told it to be free. */
+		/* A sound device never writes beyond the space that was free. */
 		axl_count(axl, AXL_STAT_BAD_TRACE_INDEXES);
 		reader->read += waiting;
 		waiting = 0;
@@ -66,7 +66,7 @@ static bool axl_cmd_trace_take(struct axl_device *axl)
 
 		axl_cmd_trace_record(axl, &record.cmd);
 	}
-	dma_wmb(); /* the records are read before their room is given back */
+	dma_wmb(); /* the records are read before their space is freed */
 	WRITE_ONCE(ring->header->consumed, reader->read);
 	return waiting;
 }
@@ -160,7 +160,7 @@ static int axl_cmd_trace_switch(struct axl_device *axl, bool on)
 	return err;
 }
 
-/* For sysfs. -EBUSY: somebody has the device-wide trace ring. */
+/* For sysfs. -EBUSY: the device-wide trace ring is open. */
 int axl_cmd_trace_set(struct axl_device *axl, bool on)
 {
 	int err, idx;

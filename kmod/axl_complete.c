@@ -2,10 +2,10 @@
 /*
  * axl.ko: the consumption of a queue's completions.
  *
- * Nothing in a completion entry is believed without a check against what we
+ * Nothing in a completion entry is trusted without a check against what was
  * submitted: jobs of a queue complete in order, so the next entry must name
  * the oldest job in flight, or one that failed. An entry that does not ends the
- * context, but for a mere repetition of the one before.
+ * context, unless it merely repeats the one before.
  */
 #include "axl_completion.h"
 #include "axl_driver_ring.h"
@@ -106,7 +106,7 @@ static bool axl_cqe_sane(struct axl_queue *q, const struct axl_cqe *cqe, struct 
 	       cqe->sq_head - least <= q->sq_tail - least;
 }
 
-/* The entry of the newest completed job once more: a nuisance, but no harm. */
+/* The entry of the newest completed job once more: harmless, and dropped. */
 static bool axl_cqe_repeats(struct axl_queue *q, const struct axl_cqe *cqe)
 {
 	struct axl_job *last = &q->jobs[q->completed & (AXL_SQ_ENTRIES - 1)];
@@ -116,7 +116,7 @@ static bool axl_cqe_repeats(struct axl_queue *q, const struct axl_cqe *cqe)
 }
 
 /*
- * The job in flight that the entry speaks of: the oldest, but a failed one may
+ * The job in flight that the entry names: the oldest, but a failed one may
  * overtake those before it, which the device drops with the rest of the context.
  */
 static struct axl_job *axl_cqe_job(struct axl_queue *q, const struct axl_cqe *cqe)

@@ -65,7 +65,7 @@ static int axl_ctx_bind(struct axl_ctx *ctx, u32 priority)
 		return -ENOSPC;
 
 	axl_write32(axl, AXL_REG_CTX_CTRL(ctx->hw), AXL_CTX_RESET);
-	/* What a former owner left is nobody's: rather all lose what is in flight. */
+	/* Never reuse a context that a former owner may still run in: reset all instead. */
 	if (axl_wait_clear32(axl, AXL_REG_CTX_CTRL(ctx->hw), AXL_CTX_RESET, 10 * 1000))
 		axl_device_reset(axl);
 	if (!axl_accessible(axl))
@@ -80,8 +80,8 @@ static int axl_ctx_bind(struct axl_ctx *ctx, u32 priority)
 }
 
 /*
- * Takes a context off the device: what still runs is dropped and its waiters
- * told. The caller's reference goes too. Takes queue->submit: no file->lock here.
+ * Takes a context off the device: what still runs is canceled and its waiters
+ * wake. Drops the caller's reference. Takes queue->submit: no file->lock here.
  */
 void axl_ctx_release(struct axl_ctx *ctx)
 {
@@ -128,7 +128,7 @@ int axl_ioctl_ctx_create(struct axl_ucmd *ucmd)
 	if (cmd->priority > AXL_PRIORITY_FREE && !capable(CAP_SYS_NICE))
 		return -EPERM;
 
-	/* First, so that no more is allocated than a user may have, be it for a moment. */
+	/* Charged first, so that the quota is never exceeded, not even for a moment. */
 	mutex_lock(&axl->lock);
 	err = axl_share_take_ctx(file->share, cmd->num_queues);
 	mutex_unlock(&axl->lock);

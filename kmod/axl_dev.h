@@ -117,7 +117,7 @@ struct axl_device {
 
 	struct mutex lock;		/* who owns what of the hardware; resets */
 	struct axl_ctx *ctxs[AXL_MAX_CONTEXTS];
-	bool unclean;			/* memory that nobody owns may not be zero */
+	bool unclean;			/* free device memory may not be zero */
 	struct axl_space dram;
 	struct axl_space scratch;
 
@@ -184,7 +184,7 @@ static inline int axl_enter(struct axl_device *axl, int *idx)
 	return -ENODEV;
 }
 
-/* Whether what was just read from the device can be believed. */
+/* Whether what was just read from the device is valid. */
 static inline bool axl_accessible(struct axl_device *axl)
 {
 	return !READ_ONCE(axl->gone) && !READ_ONCE(axl->offline);

@@ -5,16 +5,16 @@
  *
  * It carries what the tracepoints axl_job and axl_wake do, for a tracer that cannot
  * afford a tracepoint for each job: a record is some stores into memory that
- * the tracer has mapped. The header's consumer index is user space's to write: it is
- * only compared, and what it cannot be counts as a full ring.
+ * the tracer has mapped. User space writes the header's consumer index: it is only
+ * compared, and an impossible value counts as a full ring.
  */
 #include "axl_driver_ring.h"
 #include "axl_tracing.h"
 
 /*
- * A flag and not a static branch: its change would patch code that other CPUs are in the middle of,
- * at each beginning and end of a recording, which QEMU's TCG does not always survive (a CPU that
- * goes on finding the breakpoint of a patch that is long done).
+ * Not a static branch: switching one patches code that other CPUs may be executing, at each
+ * beginning and end of a recording, which QEMU's TCG does not always survive (a CPU keeps hitting
+ * the breakpoint of a patch that is complete).
  */
 atomic_t axl_driver_rings = ATOMIC_INIT(0);
 
@@ -32,7 +32,7 @@ bool axl_driver_ring_readable(struct axl_driver_ring *ring)
 	return waiting && waiting >= ring->watermark;
 }
 
-/* The place of the next record, its head filled in; NULL: closed or full. ring->lock held. */
+/* The next record, its head filled in; NULL: closed or full. ring->lock held. */
 static __always_inline union axl_host_record *
 axl_driver_ring_next(struct axl_driver_ring *ring, u8 type, u32 queue, u32 hw, u64 time)
 {

@@ -25,7 +25,7 @@ struct axl_driver_ring_trial {
 	struct axl_wait wait;
 };
 
-/* All that a job has here: at its submission, in the handler, and its record. */
+/* All that tracing a job takes: at its submission, in the handler, and its record. */
 static noinline void axl_driver_ring_try_job(struct axl_driver_ring *ring,
 					     struct axl_driver_ring_trial *t)
 {
@@ -55,8 +55,8 @@ static noinline void axl_driver_ring_try_wait(struct axl_driver_ring *ring,
 }
 
 /*
- * Measures what a job and a wait cost the host, in a ring that nobody knows of yet. In picoseconds,
- * of the quickest trial: an interrupt does not count.
+ * Measures what tracing a job and a wait costs the host, in a ring that is not yet in use. In
+ * picoseconds, of the quickest trial: interrupts do not count.
  */
 static int axl_driver_ring_measure(struct axl_driver_ring *trial, struct axl_trace_open *cmd)
 {

@@ -118,12 +118,12 @@ static int axl_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	err = devm_add_action_or_reset(dev, axl_stop, axl);
 	if (err)
 		return err;
-	/* Whoever had the device before us left something. */
+	/* A former owner of the device may have left data. */
 	mutex_lock(&axl->lock);
 	axl->unclean = true;
 	err = axl_clear_free(axl);
 	mutex_unlock(&axl->lock);
-	/* It is tried again before anybody gets memory. */
+	/* It is tried again before the first allocation. */
 	if (err)
 		dev_warn(dev, "does not clear its memory: error %d\n", err);
 	err = axl_setup_irqs(axl);

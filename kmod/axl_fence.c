@@ -2,7 +2,7 @@
 /*
  * axl.ko: a job's completion as a file descriptor.
  *
- * poll() says POLLIN when the job is done, POLLERR too when it failed; read()
+ * poll() reports POLLIN when the job is done, POLLERR too when it failed; read()
  * returns struct axl_fence_status. A fence knows its queue only until it is
  * signalled, so it may outlive context, file and device.
  */

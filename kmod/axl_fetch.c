@@ -67,8 +67,8 @@ static __always_inline void axl_window_move(const struct axl_xlate *x, struct ax
 /*
  * A reference to `count` elements (fewer than 2^60) of 1 << shift bytes becomes
  * an address, or is not inside the window. In the first case a handle that
- * differs from the window's is still possible if its offset is AXL_OFFSET_BAD:
- * *gathered tells.
+ * differs from the window's is still possible if its offset is AXL_OFFSET_BAD,
+ * which the caller finds in *gathered.
  */
 static __always_inline bool axl_resolve(const struct axl_xlate *x, struct axl_window *w, u64 *ref,
 					u64 count, unsigned int shift, u64 *gathered, bool device)

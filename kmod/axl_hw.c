@@ -15,7 +15,7 @@ static bool axl_present(struct axl_device *axl)
 {
 	if (readl(axl->regs + AXL_REG_ID) == AXL_ID_MAGIC)
 		return true;
-	/* A bus error is being handled: that will tell. */
+	/* A bus error is being handled: its recovery decides. */
 	if (READ_ONCE(axl->offline))
 		return false;
 	axl_set_gone(axl);

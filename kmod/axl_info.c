@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: what the device says it is, checked once, and AXL_IOCTL_INFO.
+ * axl.ko: what the device reports about itself, checked once, and AXL_IOCTL_INFO.
  */
 #include <linux/bitfield.h>
 

@@ -30,7 +30,7 @@ struct axl_job {
 	unsigned long since;		/* jiffies of its submission */
 	u32 job;
 	u32 sq_end;			/* free-running index after its last entry */
-	bool noted;			/* somebody listened as it was submitted */
+	bool noted;			/* tracing was on as it was submitted */
 	/* Then, for axl_job and the driver's ring: stamps, and the time of one of them. */
 	u64 submit;
 	u64 doorbell;

@@ -3,7 +3,7 @@
  * axl.ko: host memory that the device reads and writes.
  *
  * Our own pages (mappable by user space) or pinned user pages, mapped for DMA
- * as a scatter list. Pages are single, and counted and paid for until the last
+ * as a scatter list. Pages are single, and counted and charged until the last
  * user mapping is gone, be the buffer or the device gone before. Memory that the DMA
  * layer would bounce is refused, because both sides use it at the same time.
  */
@@ -23,10 +23,10 @@
 /* Memory that needs syncs is refused; users may pin a page twice, which syncs would forbid. */
 #define AXL_MEM_ATTRS DMA_ATTR_SKIP_CPU_SYNC
 
-/* Never the OOM killer's business: who asks for too much is told so. */
+/* Fails rather than invoke the OOM killer. */
 #define AXL_MEM_GFP (GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN)
 
-/* What is done page by page lets others have the CPU after so many: a user may have millions. */
+/* Loops over pages reschedule after so many: a user may have millions. */
 #define AXL_PAGES_AT_ONCE 1024ul
 
 static void axl_pages_release(struct kref *ref)
@@ -60,7 +60,7 @@ static void axl_pages_put(struct axl_pages *pages)
 	kref_put(&pages->ref, axl_pages_release);
 }
 
-/* Room for so many, paid for. */
+/* An array for so many pages, charged to share. */
 static struct axl_pages *axl_pages_create(struct axl_share *share, unsigned long count)
 {
 	struct axl_pages *pages;
@@ -125,7 +125,7 @@ static int axl_pages_fill(struct axl_pages *pages, int node, bool whole)
 	return 0;
 }
 
-/* Should it come to the OOM killer after all, it is the caller's turn. */
+/* Should the OOM killer run after all, it picks the caller. */
 static int axl_pages_fill_as_origin(struct axl_pages *pages, int node, bool whole)
 {
 	bool user = !(current->flags & PF_KTHREAD);
@@ -139,7 +139,7 @@ static int axl_pages_fill_as_origin(struct axl_pages *pages, int node, bool whol
 	return err;
 }
 
-/* share: who pays, NULL for the driver's own. */
+/* share: who is charged, NULL for the driver's own. */
 int axl_mem_alloc(struct axl_device *axl, struct axl_share *share, struct axl_mem *mem, u64 bytes,
 		  bool whole)
 {
@@ -163,8 +163,8 @@ int axl_mem_alloc(struct axl_device *axl, struct axl_share *share, struct axl_me
 }
 
 /*
- * RLIMIT_MEMLOCK ends what a user has pinned in all his processes, like io_uring's
- * memory: a limit of one address space's would be as many times that as he forks.
+ * RLIMIT_MEMLOCK limits what a user has pinned in all processes, as for io_uring:
+ * a limit for each address space could be multiplied by forking.
  */
 static int axl_pages_lock(struct axl_pages *pages)
 {
@@ -255,7 +255,7 @@ int axl_mem_make_list(struct axl_device *axl, struct axl_mem *mem)
 
 /*
  * Whether the device reaches these very pages, not copies in a bounce buffer.
- * Behind an IOMMU dma_need_sync() says yes for all memory: ask what it maps to.
+ * Behind an IOMMU dma_need_sync() is true for all memory: look at what it maps to.
  */
 static bool axl_mem_is_direct(struct device *dev, struct axl_mem *mem)
 {
@@ -375,7 +375,7 @@ void axl_block_free(struct axl_block *block)
 	axl_mem_free(&block->mem);
 }
 
-/* Mappings share the pages, and who pays does as long as there is one. */
+/* Mappings share the pages, which stay charged as long as there is one. */
 static void axl_vma_open(struct vm_area_struct *vma)
 {
 	struct axl_pages *pages = vma->vm_private_data;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: when the bus takes the device away for a while: PCIe error recovery,
- * a function reset, suspend.
+ * axl.ko: PCIe error recovery, function reset, suspend: the device is not
+ * accessible for a while.
  *
- * The device forgets everything, so all contexts are lost: their jobs end as
- * canceled, later calls on them say EIO. Buffers, files, mappings and trace
+ * It loses its state, so all contexts are lost: their jobs end as canceled,
+ * later calls on them return EIO. Buffers, files, mappings and trace
  * rings stay; the contents of device memory do not.
  */
 #include <linux/pci.h>
@@ -14,7 +14,7 @@
 #include "axl_recovery.h"
 #include "axl_trace_device.h"
 
-/* No register access from here on. reachable: tell the device to stop first. */
+/* No register access from here on. reachable: stop the device first. */
 static void axl_go_offline(struct axl_device *axl, bool reachable)
 {
 	mutex_lock(&axl->lock);
@@ -37,7 +37,7 @@ static int axl_go_online(struct axl_device *axl)
 	pci_save_state(axl->pdev);
 	mutex_lock(&axl->lock);
 	WRITE_ONCE(axl->offline, false);
-	/* Somebody may have read ones before the bus told us that it would recover. */
+	/* A read may have returned ones before the bus reported that it would recover. */
 	if (!axl->removed) {
 		WRITE_ONCE(axl->gone, false);
 		WRITE_ONCE(axl->lost_told, false);
@@ -46,7 +46,7 @@ static int axl_go_online(struct axl_device *axl)
 	trace_axl_reset(axl->index, AXL_CTX_NONE);
 	axl_count(axl, AXL_STAT_DEVICE_RESETS);
 	err = axl_hw_start(axl);
-	/* Another function of the slot may have asked for the reset, and nobody us before. */
+	/* On a reset for another function of the slot, axl_go_offline() was not called. */
 	axl_fail_all(axl);
 	if (!err)
 		axl_rearm_rings(axl);
@@ -92,7 +92,7 @@ static pci_ers_result_t axl_mmio_enabled(struct pci_dev *pdev)
 	return axl_go_online(axl) ? PCI_ERS_RESULT_DISCONNECT : PCI_ERS_RESULT_RECOVERED;
 }
 
-/* Somebody writes to the reset file in sysfs. */
+/* A reset through the sysfs file of the PCI core. */
 static void axl_reset_prepare(struct pci_dev *pdev)
 {
 	axl_go_offline(pci_get_drvdata(pdev), true);

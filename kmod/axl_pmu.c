@@ -275,7 +275,7 @@ void axl_pmu_remove_device(struct axl_device *axl)
 	if (!pmu)
 		return;
 	axl_pmu_put(pmu);
-	/* Usually nobody has an event open: then the name is free when this returns. */
+	/* Usually no event is open: then the name is free when this returns. */
 	flush_work(&pmu->unregister);
 }
 

@@ -4,7 +4,7 @@
  *
  * It counts nanoseconds since the device's zero at the device's nominal rate.
  * The oscillator runs free and cannot be set or steered, and traces need its
- * raw time, so those operations say EOPNOTSUPP. Where the device has a PTM-like
+ * raw time, so those operations return EOPNOTSUPP. Where the device has a PTM-like
  * cross-timestamp it serves PTP_SYS_OFFSET_PRECISE.
  */
 #include <linux/ptp_clock_kernel.h>

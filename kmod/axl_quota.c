@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: how much users may have.
+ * axl.ko: quotas.
  *
- * The node is everybody's. Host memory of all users on all devices ends at
- * host_percent of the machine's, and before the machine is short of it. Of that,
- * and of a device's contexts, queues and memory, one user has user_percent at
- * most, so that others come to theirs; CAP_SYS_RESOURCE lifts this. Who opened a
- * file pays for what is made by it, whoever makes it.
+ * Every user may open the node. Host memory of all users on all devices is
+ * limited to host_percent of the machine's, and to less when the machine is
+ * short of it. Of that, and of a device's contexts, queues and memory, one user
+ * gets user_percent at most, so that some is left for others; CAP_SYS_RESOURCE
+ * lifts this. The user who opened a file is charged for all objects of the file.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -18,7 +18,7 @@
 #include "axl_memory.h"
 
 #define AXL_MAX_USER_BUFS	(4 * AXL_MAX_BUFS)	/* on a device */
-#define AXL_RESERVE_PARTS	16	/* so much of the machine's memory stays available */
+#define AXL_RESERVE_PARTS	16	/* this part of the machine's memory stays available */
 
 static unsigned int host_percent = 50;
 module_param(host_percent, uint, 0644);
@@ -67,7 +67,7 @@ static u64 axl_host_limit(void)
 	return axl_percent(axl_machine_bytes(), READ_ONCE(host_percent));
 }
 
-/* What one user may have of a whole; one of several always. */
+/* One user's limit out of a whole; at least one of several. */
 u64 axl_user_limit(u64 whole)
 {
 	return max_t(u64, axl_percent(whole, READ_ONCE(user_percent)), min_t(u64, whole, 1));
@@ -149,7 +149,7 @@ void axl_share_put(struct axl_share *share)
 	kfree(share);
 }
 
-/* Whether the caller may not go over a user's part. */
+/* Whether the limit is exceeded and the caller may not. */
 static bool axl_share_ends(struct axl_share *share, u64 now, u64 limit)
 {
 	if (now <= limit || capable(CAP_SYS_RESOURCE))
@@ -188,8 +188,8 @@ void axl_share_uncharge_host(struct axl_share *share, u64 bytes)
 }
 
 /*
- * Whether the machine has so much to spare. Without this the last page would
- * still be had, and the next fault of anybody's would end in the OOM killer.
+ * Whether the machine has so much to spare. Without this a user could take the
+ * last page, and the next page fault of any process would invoke the OOM killer.
  */
 bool axl_machine_has(u64 bytes)
 {

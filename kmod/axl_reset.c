@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: when things go wrong.
+ * axl.ko: recovery from errors and hangs.
  *
  * A context in error is reset alone; the others go on. If the device cannot
  * even do that, it is reset as a whole and every context is lost. Work that
@@ -107,7 +107,7 @@ void axl_ctx_kill(struct axl_ctx *ctx, u32 status, u32 job, u32 index)
 	axl_write32(axl, AXL_REG_CTX_CTRL(ctx->hw), 0);
 }
 
-/* A former owner's error may come late: the context must show one itself. */
+/* An error of a former owner may be reported late: look for one of this context. */
 static bool axl_ctx_failed(struct axl_ctx *ctx)
 {
 	bool failed = axl_read32(ctx->axl, AXL_REG_CTX_STATUS(ctx->hw)) & AXL_CTX_HALTED;
@@ -137,7 +137,7 @@ static void axl_recover_ctx(struct axl_device *axl, u32 hw)
 		status = AXL_ST_RING_ERROR;
 		index = 0;
 	}
-	/* Anybody who may open the device can bring this about as often as he likes. */
+	/* Any user of the device can cause this at will. */
 	dev_warn_ratelimited(&axl->dev, "context %u halted: status %u, job %u, command %u\n", hw,
 			     status, job, index);
 	axl_ctx_kill(ctx, status, job, index);
@@ -165,7 +165,7 @@ void axl_recover(struct work_struct *work)
 
 	if (READ_ONCE(axl->gone)) {
 		axl_wake_all(axl);
-		/* Removal also ends all access, and is told by the bus. */
+		/* Removal also ends all access; the bus has its own uevent for it. */
 		if (!READ_ONCE(axl->removed) && !xchg(&axl->lost_told, true))
 			axl_uevent(axl, "lost");
 	}
@@ -176,7 +176,7 @@ void axl_recover(struct work_struct *work)
 	mutex_unlock(&axl->lock);
 }
 
-/* True when the device says that this job's command holds an engine. */
+/* True when a command of this job holds an engine. */
 static bool axl_job_runs(struct axl_device *axl, u32 job, u32 *index)
 {
 	u32 e;
@@ -221,8 +221,8 @@ static bool axl_watch_queue(struct axl_hwq *hwq, u32 *hung)
 
 /*
  * Among overdue jobs the one that holds an engine is guilty: the others may
- * just wait behind it. If none does, they wait for a semaphore nobody signals
- * and are all their own context's fault.
+ * just wait behind it. If none does, they wait for a semaphore that is never
+ * signalled, each by the fault of its own context.
  */
 static bool axl_watch_pass(struct axl_device *axl, const u32 *hung, bool engines_only)
 {

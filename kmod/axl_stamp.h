@@ -24,7 +24,7 @@ static inline u64 axl_stamp(void)
 	return likely(axl_stamp_tsc) ? rdtsc_ordered() : ktime_get_mono_fast_ns();
 }
 
-/* Never negative: CPUs whose TSCs differ must not turn the order of events. */
+/* Never negative: CPUs whose TSCs differ must not reverse the order of events. */
 static inline u64 axl_stamp_ns(u64 from, u64 to)
 {
 	u64 distance = to > from ? min_t(u64, to - from, AXL_STAMP_MAX) : 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: whether the device works, as its lowest layer finds out and as user
- * space hears of it.
+ * axl.ko: whether the device works, as the layers below recovery find out and as
+ * user space is informed.
  *
  * Both kinds of failure, of a context and of the whole device, are only noted
  * here: the work item axl->recover does the rest, in axl_reset.c. That is how

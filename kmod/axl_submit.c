@@ -8,7 +8,7 @@
  * neither a lock nor unplug ever waits for user memory; if a page is missing we
  * let go of everything, fault it in and start over.
  *
- * The way to the doorbell is short on purpose: file->lock is taken once and
+ * The path to the doorbell is short on purpose: file->lock is taken once and
  * keeps the context alive, the queue's lock is only tried under it, and what can
  * wait is noted after the doorbell.
  */
@@ -27,8 +27,8 @@
 #define AXL_COPY_TRIES 16
 
 /*
- * When a submission reached which point: what those who listen ask for, else 0. Who
- * tells of it at once reads the clock; for axl_job stamps do, of which one time is made later.
+ * When a submission reached which point, as far as tracing needs it, else 0. Events that are
+ * emitted at once need the clock; for axl_job stamps suffice, one of which becomes a time later.
  */
 struct axl_submit_times {
 	u64 stamp;			/* the ioctl was entered, see axl_stamp() */
@@ -36,7 +36,7 @@ struct axl_submit_times {
 	u64 copy_bytes;
 };
 
-/* Jobs are told of when they are over. */
+/* Whether jobs are reported when they are over. */
 static __always_inline bool axl_job_wanted(void)
 {
 	return trace_axl_job_enabled() || axl_driver_ring_on();
@@ -89,7 +89,7 @@ static int axl_submit_ready(struct axl_queue *q, u32 num_cmds)
 	return likely(axl_queue_has_room(q, num_cmds)) ? 0 : -EAGAIN;
 }
 
-/* Returns with q->submit held and room for the job, or an error. */
+/* Returns with q->submit held and space for the job, or an error. */
 static int axl_submit_begin(struct axl_queue *q, const struct axl_submit *cmd)
 {
 	struct axl_device *axl = q->ctx->axl;
@@ -142,7 +142,7 @@ static noinline u64 axl_submit_stamp(const struct axl_submit_times *times, u64 h
 	return host_stamp - axl_stamps(host_ns - min(host_ns, times->entered_ns));
 }
 
-/* Whoever takes the completion waits for hwq->lock, and finds all of this. */
+/* Completion waits for hwq->lock, so it finds all of this. */
 static __always_inline struct axl_job *
 axl_submit_note(struct axl_queue *q, const struct axl_submit *cmd, struct axl_fence *fence)
 {

@@ -102,7 +102,7 @@ TRACE_EVENT(axl_refuse,
 );
 
 /*
- * All that the driver knows of a job, once, when it is over: for whoever would
+ * All that the driver knows of a job, once, when it is over: for tracers that would
  * else need axl_submit, axl_doorbell, axl_submit_end, axl_irq and axl_complete. Also for
  * each job in flight when AXL_IOCTL_JOBS_TRACE asks, with status 0xffff and complete_ns 0.
  * Times are CLOCK_MONOTONIC: the ioctl entered, the doorbell written, the submission
