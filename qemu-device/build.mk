@@ -4,13 +4,13 @@
 # qemu-device/prepare, once for each installed QEMU version.
 AXL_QEMU := $(BUILD)/qemu-device/qemu
 AXL_SO := $(BUILD)/qemu-device/axl.so
-AXL_SRCS := $(sort $(wildcard qemu-device/*.c qemu-device/*/*.c))
+AXL_SRCS := $(sort $(wildcard qemu-device/*/*.c))
 AXL_OBJS := $(patsubst %.c,$(BUILD)/obj/%.o,$(AXL_SRCS))
 ALL += $(AXL_SO)
 
 AXL_TREE := $(AXL_QEMU)/src
 AXL_EVENTS := $(BUILD)/qemu-device/gen/trace
-AXL_CPPFLAGS := -I. -iquote qemu-device -I$(BUILD)/qemu-device/gen -I$(AXL_EVENTS) -I$(AXL_TREE)/build-axl -I$(AXL_TREE)/build-axl/qapi \
+AXL_CPPFLAGS := -I. -I$(BUILD)/qemu-device/gen -I$(AXL_EVENTS) -I$(AXL_TREE)/build-axl -I$(AXL_TREE)/build-axl/qapi \
   -I$(AXL_TREE)/include -I$(AXL_TREE) -isystem $(AXL_TREE)/linux-headers -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -D_LARGEFILE_SOURCE
 AXL_CFLAGS := -std=gnu11 -O3 -g -fPIC -Wall -Wextra -Werror -Wno-unused-parameter \
   -Wno-sign-compare -Wno-missing-field-initializers -Wno-cast-function-type -Wmissing-prototypes \

@@ -12,10 +12,26 @@ IMPORT = re.compile(r'^\s*import\s+"([^"]+)"')
 # The data's way through libtrace: a folder may include itself and those before it.
 CHAIN = ["libtrace/proto", "libtrace/stream", "libtrace/clock", "libtrace/model",
          "libtrace/analysis", "libtrace/query", "libtrace/check", "libtrace/view"]
+# The same inside the device, where some skip what they have no business with.
+UAPI = ["kmod/uapi"]
+PLAIN = [*UAPI, "qemu-device/knobs", "qemu-device/memory"]  # and timing: C without QEMU
+CORE = [*PLAIN, "qemu-device/timing", "qemu-device/host"]
+OBSERVE = [*CORE, "qemu-device/core"]
+FRONT = [*OBSERVE, "qemu-device/observe", "qemu-device/numerics"]
 MAY = {
     "kmod/uapi": [],
     "kmod": ["kmod/uapi"],
-    "qemu-device": ["kmod/uapi"],
+    "qemu-device": UAPI,
+    "qemu-device/host": [],
+    "qemu-device/knobs": UAPI,
+    "qemu-device/memory": UAPI,
+    "qemu-device/timing": PLAIN,
+    "qemu-device/numerics": [*PLAIN, "qemu-device/host"],
+    "qemu-device/core": CORE,
+    "qemu-device/observe": OBSERVE,
+    "qemu-device/frontend": FRONT,
+    "qemu-device/loop": [*FRONT, "qemu-device/frontend"],
+    "qemu-device/pci": [*FRONT, "qemu-device/frontend", "qemu-device/loop"],
     "libtrace/ring": [],
     "libtrace/runtime": ["libtrace/ring", "kmod/uapi"],
     "libtrace/provider": ["libtrace/stream"],
@@ -57,7 +73,9 @@ def include_direction(tree):
             if not target:
                 continue
             other = folder_of(target)
-            if other is None and target.startswith("tests/"):
+            if os.path.basename(target) == "state.h" and other != folder:
+                yield f"{path}:{number}: includes {target}: private to {other}"
+            elif other is None and target.startswith("tests/"):
                 yield f"{path}:{number}: includes {target}: products do not include tests"
             elif other not in (None, folder) and other not in MAY[folder]:
                 allowed = ", ".join(MAY[folder]) or "nothing"

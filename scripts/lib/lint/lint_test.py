@@ -8,7 +8,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
 
-from lint import Tree, documents, includes, text  # noqa: E402
+from lint import Tree, circles, documents, includes, text  # noqa: E402
 
 APACHE = "// SPDX-License-Identifier: Apache-2.0\n"
 GUARD = "#ifndef A_H_\n#define A_H_\n"
@@ -57,6 +57,37 @@ CASES = [
     ("the device knows the contract only", includes.include_direction,
      {"qemu-device/a.c": '#include "kmod/uapi/a.h"\n#include "kmod/b.h"\n', "kmod/uapi/a.h": "",
       "kmod/b.h": ""}, 1),
+    ("a folder of the device includes those below", includes.include_direction,
+     {"qemu-device/frontend/a.c": '#include "qemu-device/timing/b.h"\n',
+      "qemu-device/timing/b.h": ""}, 0),
+    ("the timing model knows nothing of QEMU", includes.include_direction,
+     {"qemu-device/timing/a.c": '#include "qemu-device/host/b.h"\n',
+      "qemu-device/host/b.h": ""}, 1),
+    ("state of another folder", includes.include_direction,
+     {"qemu-device/pci/a.c": '#include "qemu-device/frontend/state.h"\n',
+      "qemu-device/frontend/state.h": ""}, 1),
+    ("files that call each other", circles.no_circles,
+     {"kmod/a.c": "int axl_a(void)\n{\n\treturn axl_b();\n}\n",
+      "kmod/b.c": "int axl_b(void)\n{\n\treturn axl_a();\n}\n"}, 1),
+    ("a circle of three files", circles.no_circles,
+     {"kmod/a.c": "int axl_a(int n,\n\t  int m)\n{\n\treturn axl_b();\n}\n",
+      "kmod/b.c": "struct x *axl_b(void)\n{\n\tif (axl_c(1))\n\t\treturn 0;\n}\n",
+      "kmod/c.c": "int axl_c(int n)\n{\n\treturn axl_a(n, n);\n}\n"}, 1),
+    ("headers that include each other", circles.no_circles,
+     {"qemu-device/x/a.h": '#include "qemu-device/x/b.h"\n',
+      "qemu-device/x/b.h": '#include "qemu-device/x/a.h"\n'}, 1),
+    ("calls one way, back by a table, a comment and a name of its own", circles.no_circles,
+     {"kmod/a.c": "static int own(void)\n{\n\treturn 0;\n}\n"
+                  "int axl_a(void)\n{\n\taxl_b(own(), \"axl_d()\");\n}\n",
+      "kmod/b.c": "/* called by axl_a() */\nint axl_b(struct ops *ops)\n{\n\tops->axl_a();\n"
+                  "\treturn own();\n}\nint own(void)\n{\n\treturn 1;\n}\n"}, 0),
+    ("a long function", circles.function_length,
+     {"kmod/a.c": "int axl_a(void)\n{\n" + "\ta();\n" * 78 + "}\n"}, 1),
+    ("a function of 80 lines", circles.function_length,
+     {"kmod/a.c": "int axl_a(void)\n{\n" + "\ta();\n" * 77 + "}\n"}, 0),
+    ("a table in a switch", circles.function_length,
+     {"kmod/a.c": "int axl_a(int n)\n{\n\tswitch (n) {\n" +
+                  "\tcase 1:\n\t\treturn 1;\n" * 50 + "\t}\n}\n"}, 0),
     ("product includes a test", includes.include_direction,
      {"daemon/a.cc": '#include "tests/catch.h"\n', "tests/catch.h": ""}, 1),
     ("a test may include anything", includes.include_direction,

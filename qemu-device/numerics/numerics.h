@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * axl: the results of commands that compute, from device memory to device
+ * memory. Descriptors have been checked by axl_decode(); what depends on data
+ * (gather indices) is checked here.
+ */
+#ifndef AXL_NUMERICS_NUMERICS_H
+#define AXL_NUMERICS_NUMERICS_H
+
+#include <string.h>
+
+#include "qemu-device/host/compat.h"
+
+#include "kmod/uapi/axl_hw.h"
+#include "qemu-device/memory/memory.h"
+
+static inline float axl_f32(uint32_t bits)
+{
+    float f;
+    memcpy(&f, &bits, sizeof(f));
+    return f;
+}
+
+/* matmul.c, vector.c */
+void axl_matmul(const AxlMemory *mem, const struct axl_matmul *m);
+unsigned axl_vector(const AxlMemory *mem, unsigned opcode, const struct axl_vector *v);
+
+/* numerics.c: enum axl_status. Steps of the host's arithmetic: four take roughly a ns. */
+unsigned axl_numbers(const AxlMemory *mem, const struct axl_desc *d);
+uint64_t axl_numbers_steps(const struct axl_desc *d);
+
+/*
+ * worker.c: a thread for large commands. It sees a copy of the descriptor and
+ * device memory, nothing else.
+ */
+typedef struct AxlWorker {
+    uint64_t work;       /* property: steps from which on, 0 = never */
+    uint64_t commands;   /* so far */
+    bool active;         /* one was begun and not yet taken */
+    struct axl_desc desc; /* the thread's, with status, until `finished` */
+    unsigned status;
+    bool finished;
+    bool quit;
+    bool started;
+    const AxlMemory *mem;
+    QEMUBH *bh;          /* scheduled when one is finished */
+    QemuThread thread;
+    QemuEvent start, done;
+} AxlWorker;
+
+void axl_worker_begin(AxlWorker *w, const struct axl_desc *d);
+bool axl_worker_done(const AxlWorker *w);
+void axl_worker_wait(AxlWorker *w);
+unsigned axl_worker_take(AxlWorker *w); /* what it ended with */
+void axl_worker_end(AxlWorker *w);
+
+#endif /* AXL_NUMERICS_NUMERICS_H */

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef AXL_OBSERVE_CLOCK_H
+#define AXL_OBSERVE_CLOCK_H
+
+#include "qemu-device/core/device.h"
+
+/* From s->now on the clock runs at hz; clock_set.c says when. */
+void axl_clock_run_at(AxlDevice *s, double hz);
+
+#endif /* AXL_OBSERVE_CLOCK_H */

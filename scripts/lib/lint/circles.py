@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of C by its functions: files that include or call each other in a circle, and length."""
+
+import os
+import re
+
+from lint import is_test
+from lint.includes import INCLUDE, resolve
+
+# Folders whose files must not depend on each other in a circle.
+LAYERED = ("qemu-device/", "kmod/")
+# Folders whose functions are at most MAX_FUNCTION lines long.
+SHORT = ("qemu-device/", "kmod/")
+MAX_FUNCTION = 80
+# A table in the form of a switch may be longer, where each case is a few lines of its own.
+CASE = re.compile(r"^\s*(case\b.*|default\s*):")
+LINES_A_CASE = 6
+
+# Comments, strings and characters hold no calls; what else is in their lines stays where it is.
+NO_CODE = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.S)
+# A function's head begins in the first column and its body with a brace there.
+HEAD = re.compile(r"^(?![#\s}])(?!typedef\b|struct\s+\w+\s*\{|enum\b|union\b)"
+                  r"[^;{}=#]*?\b(\w+)\s*\([^;{}]*\)[^;{}()]*\n\{", re.M)
+CALL = re.compile(r"(?<![\w.>])(\w+)\s*\(")
+
+
+def code_of(tree, path):
+    """The file's text with comments and strings blanked, line by line as before."""
+    text = "\n".join(tree.lines(path)) + "\n"
+    return NO_CODE.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
+
+
+def functions(code):
+    """(name, is static, body, line of the head, line of the end) of each function of a C file."""
+    for head in HEAD.finditer(code):
+        end = code.find("\n}", head.end() - 1)
+        if end < 0:
+            continue
+        static = "static" in head.group().split("(")[0].split()
+        yield (head.group(1), static, code[head.end():end],
+               code.count("\n", 0, head.start()) + 1, code.count("\n", 0, end) + 2)
+
+
+def sources(tree, folders, *suffixes):
+    return [p for p in tree.having(*suffixes) if p.startswith(folders) and not is_test(p)]
+
+
+def find_circle(edges):
+    """The shortest circle of a graph {node: {node: why}} as a list of nodes, or None."""
+    best = None
+    for start in sorted(edges):
+        before, reached = {start: None}, [start]
+        for node in reached:  # grows: breadth first
+            if start in edges.get(node, {}):
+                way = []
+                while node is not None:
+                    way.append(node)
+                    node = before[node]
+                if best is None or len(way) < len(best):
+                    best = way[::-1]
+                break
+            for other in sorted(edges.get(node, {})):
+                if other not in before:
+                    before[other] = node
+                    reached.append(other)
+    return best
+
+
+def circles(edges):
+    """Circles until none is left, each reported once: its last step is taken out."""
+    edges = {node: dict(others) for node, others in edges.items()}
+    while (circle := find_circle(edges)) is not None:
+        steps = list(zip(circle, circle[1:] + circle[:1]))
+        yield [(a, b, edges[a][b]) for a, b in steps]
+        del edges[steps[-1][0]][steps[-1][1]]
+
+
+def include_edges(tree, paths):
+    edges = {}
+    for path in paths:
+        for line in tree.lines(path):
+            match = INCLUDE.match(line)
+            target = match and resolve(tree, path, match.group(1))
+            if target and target != path and target in paths:
+                edges.setdefault(path, {})[target] = "includes"
+    return edges
+
+
+def call_edges(tree, paths):
+    """Who calls whose functions. A call by a pointer, in a table of callbacks, is none."""
+    found = {path: list(functions(code_of(tree, path))) for path in paths}
+    home, edges = {}, {}
+    for path, those in found.items():
+        for name, static, *_ in those:
+            if not static:
+                home.setdefault(name, path)
+    for path, those in found.items():
+        own = {name for name, *_ in those}
+        for _, _, body, *_ in those:
+            for name in CALL.findall(body):
+                if name not in own and home.get(name, path) != path:
+                    edges.setdefault(path, {}).setdefault(home[name], f"calls {name}() of")
+    return edges
+
+
+def no_circles(tree):
+    """no files of qemu-device or kmod include or call each other in a circle"""
+    for folder in LAYERED:
+        every = set(sources(tree, folder, ".c", ".h"))
+        for edges in (include_edges(tree, every),
+                      call_edges(tree, {p for p in every if p.endswith(".c")})):
+            for circle in circles(edges):
+                steps = "; ".join(f"{os.path.relpath(a, folder)} {why} {os.path.relpath(b, folder)}"
+                                  for a, b, why in circle)
+                yield f"{circle[0][0]}:1: a circle: {steps}: split a file, or call back by a table"
+
+
+def function_length(tree):
+    """no function of qemu-device or kmod is longer than 80 lines, but for tables in switches"""
+    for path in sources(tree, SHORT, ".c", ".h"):
+        for name, _, body, first, last in functions(code_of(tree, path)):
+            lines = last - first + 1
+            cases = sum(1 for line in body.splitlines() if CASE.match(line))
+            if lines > MAX_FUNCTION and lines > cases * LINES_A_CASE:
+                yield f"{path}:{first}: {name}() has {lines} lines, the limit is {MAX_FUNCTION}"
+
+
+CHECKS = [no_circles, function_length]
