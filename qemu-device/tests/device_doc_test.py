@@ -3,7 +3,7 @@
 """docs/device*.md say of the device exactly what the headers and the code say.
 
 Everything that has a number has a table row in the pages, whose first cells are computed here from
-kmod/uapi, knobs.def and faults.c. Each such row must be there once, and no other of its kind.
+kmod/uapi, knobs/knobs.def and knobs/faults.def. Each such row must be there once, and no other of its kind.
 `--rows` prints them, for whoever writes the pages.
 """
 
@@ -83,7 +83,7 @@ def registers(header):
 def enums(header):
     cost = {name: f" {step} | {reduction} |" for name, step, reduction in
             re.findall(r"\[(AXL_OP_\w+) - AXL_OP_VEC_FILL\] = \{ (\d+), (\d+) \}",
-                       read("qemu-device/cost.c"))}
+                       read("qemu-device/timing/cost.c"))}
     rows = []
     for body in re.findall(r"^enum axl_\w+ \{(.*?)^\};", header, re.S | re.M):
         for name, number in re.findall(r"^\s*(AXL_\w+) = (\w+)", body, re.M):
@@ -145,12 +145,13 @@ def counters(header):
 def properties():
     rows = []
     pattern = r'^AXL_KNOB\(\w+, "([\w-]+)", ([^,]+), ([^,]+), ([^,]+), (\w+), "(.*)"\)$'
-    knobs = re.findall(pattern, read("qemu-device/knobs.def"), re.M)
+    knobs = re.findall(pattern, read("qemu-device/knobs/knobs.def"), re.M)
     for name, default, low, high, when, _ in knobs:
         rows.append(f"| `{name}` | {units(default)} | {units(low)} to {units(high)} "
                     f"| {when.lower()} |")
-    faults = re.sub(r"\n\s+", " ", read("qemu-device/faults.c"))
-    for name, low, high in re.findall(r'FAULT\("([\w-]+)", \w+, ([^,]+), ([^,]+), \w+,', faults):
+    faults = re.sub(r"\n\s+", " ", read("qemu-device/knobs/faults.def"))
+    pattern = r'^AXL_FAULT\(\w+, "([\w-]+)", [^,]+, ([^,]+), ([^,]+), "'
+    for name, low, high in re.findall(pattern, faults, re.M):
         rows.append(f"| `{name}` | {units(low)} to {units(high)} |")
     return rows
 
