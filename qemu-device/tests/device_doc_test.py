@@ -3,7 +3,7 @@
 """docs/device*.md say of the device exactly what the headers and the code say.
 
 Everything that has a number has a table row in the pages, whose first cells are computed here from
-kmod/uapi, knobs/knobs.def and knobs/faults.def. Each such row must be there once, and no other of its kind.
+kmod/uapi and qemu-device/knobs/*.def. Each such row must be there once, and no other of its kind.
 `--rows` prints them, for whoever writes the pages.
 """
 

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "qemu-device/tests/descriptors.h"
+#include "qemu-device/tests/expect.h"
 #include "qemu-device/timing/tests/model.h"
 #include "tests/catch.h"
 
@@ -232,6 +233,44 @@ TEST_CASE("a gather fetches the rows that its indices name", "[timing]") {
   const auto& n = model.ended(AXL_ENGINE_VECTOR).amounts;
   // The indices, four rows out, three in: one index is out of range.
   CHECK(n[AXL_T_DRAM_USEFUL] == 4 * 4 + 4 * 2048 + 3 * 2048);
+}
+
+TEST_CASE("wire bytes are those of every TLP and its DLLPs", "[timing]") {
+  for (unsigned gen = 1; gen <= 6; gen++) {
+    Model model(",pcie-gen=6,link-retrain-ns=0,link-speed=" + std::to_string(gen));
+    expect::Link link;
+    link.gen = gen;
+    const uint64_t at = kHost + 60, bytes = 100001;
+    REQUIRE(model.Start(CopyIn(at, 0, bytes, 1)));
+    REQUIRE(model.Start(CopyOut(at, kMiB, bytes, 1)));
+    model.Finish();
+    const expect::Traffic in = expect::Read(link, {{at, bytes}});
+    const expect::Traffic out = expect::Write(link, {{at, bytes}});
+    CHECK(model.ended(AXL_ENGINE_H2D).amounts[AXL_T_RX_WIRE] == in.rx_wire);
+    CHECK(model.ended(AXL_ENGINE_H2D).amounts[AXL_T_TX_WIRE] == in.tx_wire);
+    CHECK(model.ended(AXL_ENGINE_D2H).amounts[AXL_T_RX_WIRE] == out.rx_wire);
+    CHECK(model.ended(AXL_ENGINE_D2H).amounts[AXL_T_TX_WIRE] == out.tx_wire);
+  }
+}
+
+TEST_CASE("a matmul takes its cycles to the last one", "[timing]") {
+  for (uint32_t n : {1u, 31u, 32u, 33u, 100u}) {
+    const double cycles = expect::MatmulCycles(32, 32, n, n + 1, n + 2, 1);
+    CHECK(Life(",dram-bandwidth=1000000,dram-rrd-ps=0,dram-miss-ps=0,dram-conflict-ps=0",
+               Matmul(0, kMiB, 2 * kMiB, n, n + 1, n + 2, 1)) == kDispatchNs + kDramNs + cycles);
+  }
+}
+
+TEST_CASE("a scratchpad port has its own bandwidth, and DRAM is left alone", "[timing]") {
+  axl_desc d = Stream(AXL_SCRATCHPAD_BASE, 65536);
+  d.vector.dst = AXL_SCRATCHPAD_BASE + kMiB;
+  Model model(",scratch-bandwidth=1000");
+  REQUIRE(model.Start(d));
+  model.Finish();
+  const Model::Ended& e = model.ended(AXL_ENGINE_VECTOR);
+  CHECK(e.amounts[AXL_T_SCRATCH] == 2 * 65536 * 4);
+  CHECK(e.amounts[AXL_T_DRAM_READ] + e.amounts[AXL_T_DRAM_WRITE] == 0);
+  CHECK(e.life_ns() == kDispatchNs + kDramNs + 2 * 65536 * 4);
 }
 
 // Whatever happens at whatever time: all time is charged once, no bound is too late.
