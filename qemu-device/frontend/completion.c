@@ -126,5 +126,5 @@ void axl_completion_due(AxlDevice *s, unsigned n)
     axl_count_ctx(s, AXL_CTR_JOBS, c.ctx, 1);
     c.rec.completion = c.cqe.time;
     axl_irq(s, n, &c);
-    axl_retire(s, n); /* it may have waited for room here */
+    axl_retire(s, n); /* it may have waited for a free entry */
 }

@@ -29,7 +29,7 @@ static unsigned axl_exec_copy(AxlDevice *s, AxlCmd *cmd)
 
 /*
  * Reads the scatter list, AXL_SG_BATCH entries at a time, up to the entry that
- * holds the copy's last byte; what follows is not looked at.
+ * holds the copy's last byte; later entries are not read.
  */
 #define AXL_SG_BATCH 64
 
@@ -38,17 +38,17 @@ unsigned axl_exec_fetch_sg(AxlDevice *s, AxlCmd *cmd)
     const struct axl_copy *c = &cmd->desc.copy;
     uint64_t pitch = c->rows > 1 ? c->host_pitch : 0;
     uint64_t need = c->sg_offset + (c->rows - 1ULL) * pitch + c->bytes, sum = 0;
-    uint32_t room = MIN(c->sg_count, 4 * AXL_SG_BATCH), n = 0;
+    uint32_t space = MIN(c->sg_count, 4 * AXL_SG_BATCH), n = 0;
 
-    cmd->sg = g_new(struct axl_sg, room);
+    cmd->sg = g_new(struct axl_sg, space);
     while (sum < need && n < c->sg_count) {
         uint32_t batch = MIN(AXL_SG_BATCH, c->sg_count - n);
         uint64_t at = c->host + (uint64_t)n * sizeof(struct axl_sg);
         uint64_t bytes = batch * sizeof(struct axl_sg);
 
-        if (n + batch > room) {
-            room = MIN(2 * room, c->sg_count);
-            cmd->sg = g_renew(struct axl_sg, cmd->sg, room);
+        if (n + batch > space) {
+            space = MIN(2 * space, c->sg_count);
+            cmd->sg = g_renew(struct axl_sg, cmd->sg, space);
         }
         if (!s->up->fetch(s, at, &cmd->sg[n], bytes)) {
             return AXL_ST_DMA_ERROR;

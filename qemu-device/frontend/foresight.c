@@ -95,7 +95,7 @@ static int64_t axl_ahead_queue(AxlAhead *a, unsigned n)
 {
     const AxlDevice *s = a->s;
     const AxlQueue *q = &s->front->queue[n];
-    uint32_t batch = axl_ahead_batch(q), room = q->tail + batch - AXL_WINDOW;
+    uint32_t batch = axl_ahead_batch(q), space = q->tail + batch - AXL_WINDOW;
     int64_t fetch_ns = s->timing.functional ? 1 : s->knob.pcie_latency_ns;
     int64_t complete_ns = s->timing.functional ? 1 : s->knob.pcie_latency_ns / 2;
     int64_t retired = a->next, shows = AXL_FAR, free_ns[AXL_NUM_ENGINES];
@@ -128,7 +128,7 @@ static int64_t axl_ahead_queue(AxlAhead *a, unsigned n)
         if (cmd->desc.flags & AXL_DESC_F_COMPLETE) {
             shows = MIN(shows, retired + complete_ns);
         }
-        if (batch && i + 1 == room) {
+        if (batch && i + 1 == space) {
             shows = MIN(shows, retired + fetch_ns);
         }
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: the way out. Commands retire in the order of their queue; one with
+ * axl: retirement. Commands retire in the order of their queue; one with
  * AXL_DESC_F_COMPLETE makes a completion entry, which completion.c sends.
  */
 #include "qemu-device/frontend/state.h"
@@ -28,7 +28,7 @@ static void axl_job_add(AxlQueue *q, const AxlCmd *cmd)
     job->doorbell = cmd->doorbell.ts;
     job->correlation = cmd->desc.correlation;
     job->commands++;
-    /* Earlier start, later end; ticks do not tell, since the clock may wrap or be set. */
+    /* Earlier start, later end; not by ticks, since the clock may wrap or be set. */
     if (cmd->start.ns < q->job_start_ns) {
         q->job_start_ns = cmd->start.ns;
         job->first_start = cmd->start.ts;
@@ -97,7 +97,7 @@ void axl_retire_error(AxlDevice *s, AxlCmd *cmd)
     AxlQueue *q = &s->front->queue[cmd->queue];
 
     if (q->comp_tail - q->comp_head == ARRAY_SIZE(q->completions)) {
-        return; /* the context's error registers still tell */
+        return; /* the context's error registers report it */
     }
     axl_job_add(q, cmd);
     axl_complete(s, q, cmd, true);

@@ -11,7 +11,7 @@ bool axl_context_runs(const AxlDevice *s, unsigned c)
     return (s->front->ctx[c].ctrl & AXL_CTX_ENABLE) && !(s->front->ctx[c].status & AXL_CTX_HALTED);
 }
 
-/* Starts the next fetch if there is something to fetch and room for it. */
+/* Starts the next fetch if there is something to fetch and the window has space. */
 void axl_queue_pump(AxlDevice *s, unsigned n)
 {
     AxlQueue *q = &s->front->queue[n];

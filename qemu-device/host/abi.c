@@ -18,7 +18,7 @@ static G_NORETURN void axl_abi_refuse(const char *what, const char *built, const
 }
 
 /*
- * QEMU tells no struct sizes in every release, but a property of the running
+ * Not every release of QEMU reports struct sizes, but a property of the running
  * pci-device class carries its offset: those of the struct's end will do.
  */
 static void axl_abi_offset(DeviceClass *dc, const char *name, size_t built)

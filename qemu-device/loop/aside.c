@@ -50,7 +50,7 @@ unsigned axl_aside_take(AxlLoop *l)
 
 /*
  * Until the thread is done. unlocked: for a CPU that waits in an access of its
- * own to a register; others may then come to the device, and the monitor to its turn.
+ * own to a register; others may then access the device, and the monitor runs.
  */
 void axl_aside_wait(AxlLoop *l, bool unlocked)
 {

@@ -3,8 +3,8 @@
  * axl: until when the host may leave the device alone.
  *
  * The device's events have their instants whenever they are run (sim.c), so the
- * host need not wake up for each: only for what somebody outside could notice
- * without touching the device. That is all the device does on the bus besides
+ * host need not wake up for each: only for what is visible outside without an
+ * access to the device. That is all the device does on the bus besides
  * filling trace rings: descriptor and scatter-list reads, copies, completions,
  * interrupts, and a look at a full ring's consumer index. A register access
  * catches up first. What is late is the contents of trace rings and of the
@@ -38,7 +38,7 @@ int64_t axl_foresight(const AxlDevice *s, int64_t next)
 }
 
 /*
- * On every bus access that somebody could notice: when it happens while the
+ * On every bus access that is visible outside: when it happens while the
  * device catches up, it must not be before the wake-up that was promised.
  */
 void axl_foresight_check(AxlLoop *l)

@@ -25,11 +25,11 @@ typedef struct AxlLoop {
     VMChangeStateEntry *vm_changed;
 } AxlLoop;
 
-/* How who comes to the device waits for a command that is computed aside. */
+/* How an access to the device waits for a command that is computed aside. */
 typedef enum AxlWait {
     AXL_WAIT_NOT,      /* the device may be left standing at its end */
     AXL_WAIT_LOCKED,
-    AXL_WAIT_UNLOCKED, /* others may come meanwhile */
+    AXL_WAIT_UNLOCKED, /* others may access the device meanwhile */
 } AxlWait;
 
 /* sim.c */
@@ -49,6 +49,6 @@ void axl_aside_stop_time(AxlLoop *l);
 
 /* foresight.c: below sim.c */
 int64_t axl_foresight(const AxlDevice *s, int64_t next);
-void axl_foresight_check(AxlLoop *l); /* on every bus access that somebody could notice */
+void axl_foresight_check(AxlLoop *l); /* on every bus access that is visible outside */
 
 #endif /* AXL_LOOP_LOOP_H */

@@ -13,8 +13,8 @@
 #include "qemu-device/observe/observe.h"
 
 /*
- * A late host must not be kept from its other devices for long; where virtual
- * time stands still meanwhile, it is never late.
+ * A late host must not neglect its other devices for long; where virtual time
+ * stands still meanwhile, it is never late.
  */
 #define AXL_EVENTS_PER_CALL 4096
 
@@ -101,9 +101,9 @@ static bool axl_sim_settle(AxlLoop *l, AxlWait wait)
 }
 
 /*
- * Begins whatever comes from outside: a register access, a property, the timer.
- * False when the device is at work already: what came is then a write or a
- * message of its own, by whatever way, and goes nowhere.
+ * Begins an access from outside: a register, a property, the timer. False when
+ * the device is running already: the access is then its own write or message,
+ * come back to it, and is dropped.
  */
 bool axl_sim_enter_as(AxlLoop *l, AxlWait wait)
 {
@@ -134,7 +134,7 @@ bool axl_sim_enter_as(AxlLoop *l, AxlWait wait)
         axl_sim_event(s, event);
     }
     s->now = MAX(s->now, until);
-    l->promised_ns = 0; /* what comes now is somebody else's doing */
+    l->promised_ns = 0; /* what follows is caused from outside */
     return true;
 }
 

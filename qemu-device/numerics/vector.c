@@ -77,7 +77,7 @@ static void axl_softmax(float *d, const float *x, uint64_t cols, uint64_t live, 
     }
 }
 
-/* Pairs (2i, 2i+1) of each head turn by position * theta^(-2i / head). */
+/* Pairs (2i, 2i+1) of each head are rotated by position * theta^(-2i / head). */
 static void axl_rope_row(float *d, const float *x, const double *inv_freq, float *sc,
                          uint64_t cols, uint32_t head, double position)
 {

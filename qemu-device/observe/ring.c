@@ -43,8 +43,8 @@ static bool axl_ring_write(AxlDevice *s, unsigned r, uint64_t offset, const void
 
 /*
  * A ring that a reset switched off goes on where its header says, so that its
- * consumer needs not know of the reset. A new one is all zeros. The header is
- * the guest's to write: what cannot be true counts as new.
+ * consumer need not know of the reset. A new one is all zeros. The header is
+ * untrusted: an implausible one counts as new.
  */
 static bool axl_ring_indexes(AxlDevice *s, unsigned r)
 {
@@ -63,7 +63,7 @@ static bool axl_ring_indexes(AxlDevice *s, unsigned r)
         produced - consumed > axl_ring_size(ring)) {
         return true;
     }
-    ring->produced = ring->told = produced;
+    ring->produced = ring->notified = produced;
     ring->consumed = consumed;
     ring->lost = le64_to_cpu(old.lost);
     ring->sequence = ring->produced + ring->lost;
@@ -90,7 +90,7 @@ void axl_ring_enable(AxlDevice *s, unsigned r, uint32_t ctrl)
         ring->status &= ~AXL_TR_STATUS_ENABLED;
         return;
     }
-    ring->produced = ring->lost = ring->consumed = ring->told = 0;
+    ring->produced = ring->lost = ring->consumed = ring->notified = 0;
     ring->sequence = ring->sample = 0;
     ring->losing = false;
     ring->reread_ns = 0;
@@ -124,7 +124,7 @@ void axl_ring_reset(AxlDevice *s)
     }
 }
 
-/* The consumer's index is the guest's word: taken only if it can be true. */
+/* The consumer's index is untrusted: taken only if it is plausible. */
 static void axl_ring_reread(AxlDevice *s, unsigned r)
 {
     AxlTraceRing *ring = &s->observe->ring[r];
@@ -195,7 +195,7 @@ static bool axl_ring_loss(AxlDevice *s, unsigned r)
 static void axl_ring_push(AxlDevice *s, unsigned r, union axl_record *rec)
 {
     AxlTraceRing *ring = &s->observe->ring[r];
-    unsigned need = ring->losing ? 2 : 1; /* room for the loss record too */
+    unsigned need = ring->losing ? 2 : 1; /* the loss record needs a slot too */
 
     if (!(ring->ctrl & AXL_TR_ENABLE) || !(ring->classes & AXL_REC_CLASS(rec->h.type))) {
         return;
@@ -226,7 +226,7 @@ void axl_ring_record(AxlDevice *s, union axl_record *rec, int ctx)
     }
 }
 
-/* Tells the consumer how far the ring goes, then interrupts if it asked to. */
+/* Writes the producer index, then interrupts at the watermark. */
 void axl_ring_writeback(AxlDevice *s, unsigned r)
 {
     AxlTraceRing *ring = &s->observe->ring[r];
@@ -240,8 +240,8 @@ void axl_ring_writeback(AxlDevice *s, unsigned r)
     if (!axl_ring_write(s, r, offsetof(struct axl_trace_header, produced), index, sizeof(index))) {
         return;
     }
-    if (ring->watermark && ring->produced - ring->told >= ring->watermark) {
-        ring->told = ring->produced;
+    if (ring->watermark && ring->produced - ring->notified >= ring->watermark) {
+        ring->notified = ring->produced;
         s->up->interrupt(s, AXL_INT_TRACE);
     }
 }
@@ -298,12 +298,12 @@ int64_t axl_ring_shows(const AxlDevice *s, unsigned r, int64_t next)
     }
     left = (1ULL << ring->log2) - (ring->produced - ring->consumed);
     if (ring->watermark) {
-        uint64_t told = ring->produced - ring->told;
+        uint64_t fresh = ring->produced - ring->notified;
 
-        if (told >= ring->watermark) {
+        if (fresh >= ring->watermark) {
             return next; /* the index is about to be written, and the interrupt raised */
         }
-        left = MIN(left, ring->watermark - told);
+        left = MIN(left, ring->watermark - fresh);
     }
     if (ring->period_ns) {
         sampled = (AXL_LATE_NS / MAX(ring->period_ns, AXL_TRACE_MIN_PERIOD_NS) + 2) *

@@ -15,7 +15,7 @@ typedef struct AxlTraceRing {
     uint32_t status;
     uint64_t produced, lost;
     uint64_t consumed;     /* last value read from the header, checked */
-    uint64_t told;         /* produced when the last watermark interrupt went out */
+    uint64_t notified;     /* produced when the last watermark interrupt went out */
     uint32_t sequence;
     uint32_t sample;
     int64_t reread_ns;     /* not before this is `consumed` read again */

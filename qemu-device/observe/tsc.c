@@ -28,7 +28,7 @@ int64_t axl_tsc_pair(uint64_t *tsc)
 
 /*
  * The guest's TSC at a virtual time near the present. Under icount and qtest
- * both run together; elsewhere it is told from pairs at most AXL_TSC_PAIR_NS
+ * both run together; elsewhere it is computed from pairs at most AXL_TSC_PAIR_NS
  * old, along the rate seen since the device was made.
  */
 #define AXL_TSC_PAIR_NS 1000000

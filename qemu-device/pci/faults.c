@@ -39,7 +39,7 @@ void axl_fault_clock_step(AxlState *s)
     s->dev.fault.clock_step = 0;
 }
 
-/* The port above, NULL where there is none that could notice. */
+/* The port above, NULL without a PCI Express port. */
 static PCIDevice *axl_port(AxlState *s)
 {
     PCIDevice *port = pci_bridge_get_device(pci_get_bus(PCI_DEVICE(s)));
@@ -48,8 +48,8 @@ static PCIDevice *axl_port(AxlState *s)
 }
 
 /*
- * QEMU's port never tells of its link, and has no use for the bits by which a guest asks to be
- * told and clears what it was told: they are made to work before the guest looks at them.
+ * QEMU's port does not report changes of its link, nor implement the bits that enable and
+ * acknowledge such reports: they are made writable before the guest reads them.
  */
 void axl_faults_init(AxlState *s)
 {
@@ -63,7 +63,7 @@ void axl_faults_init(AxlState *s)
     }
 }
 
-/* The slot's port notices: presence and link gone, or back. */
+/* Presence and link of the slot changed: reported by its port. */
 static void axl_fault_slot_event(AxlState *s, bool present)
 {
     PCIDevice *port = axl_port(s);

@@ -68,21 +68,21 @@ static void axl_dram_run(AxlTiming *t, AxlDramCount *n, uint64_t addr, uint64_t 
     }
     axl_dram_row(t, n, row, per_row - (first & (per_row - 1)));
     row++;
-    /* Whole turns over the banks: each bank opens one new row a turn. */
+    /* Whole passes over the banks: each bank opens one new row a pass. */
     if (last_row - row >= 2 * banks) {
-        uint64_t turns;
+        uint64_t passes;
 
         for (unsigned b = 0; b < banks; b++, row++) {
             axl_dram_row(t, n, row, per_row);
         }
-        turns = (last_row - row) / banks;
-        n->conflicts += turns * banks;
-        n->hits += turns * banks * (per_row - 1);
-        row += turns * banks;
+        passes = (last_row - row) / banks;
+        n->conflicts += passes * banks;
+        n->hits += passes * banks * (per_row - 1);
+        row += passes * banks;
         for (unsigned b = 0; b < banks; b++) {
-            n->bank_bursts[b] += turns * per_row;
-            n->bank_ps[b] += turns * t->knob->dram_conflict_ps;
-            t->dram.open_row[b] += turns;
+            n->bank_bursts[b] += passes * per_row;
+            n->bank_ps[b] += passes * t->knob->dram_conflict_ps;
+            t->dram.open_row[b] += passes;
         }
     }
     for (; row < last_row; row++) {

@@ -238,7 +238,7 @@ int64_t axl_run_least_end(const AxlTiming *t, const AxlRun *r, int64_t due, int6
 /* Rates, causes and ends of everything that streams, from now on. Engines without are skipped. */
 void axl_share(const AxlTiming *t, AxlRun *const run[], unsigned count, int64_t now_ns);
 bool axl_run_streams(const AxlRun *r);
-/* A small transfer of that direction goes first: false if this run does not notice. */
+/* A small transfer of that direction goes first; false: no effect on this run. */
 bool axl_run_delay(AxlRun *r, uint64_t wire_bytes, bool rx);
 bool axl_run_uses(const AxlRun *r, bool rx);
 
