@@ -7,7 +7,8 @@
  *
  * Layers, from the top. Each has one header, which declares what its files
  * offer; a file includes the header of its own layer and those of layers below
- * it. So calls and includes go down, and a call up does not compile.
+ * it. So calls and includes go down; a call up does not compile without an
+ * include that shows it.
  *
  *   entry       axl_entry.h       what the kernel calls: probe (axl_drv), file
  *                                 operations (axl_cdev, axl_info), interrupts
@@ -24,12 +25,12 @@
  *   memory      axl_memory.h      axl_mem (pages), axl_quota, axl_space and
  *                                 axl_clear (device memory)
  *   device      axl_dev.h         axl_hw (registers), axl_state (lost, failed)
- *   (none)      axl_*_types.h, axl_stamp.h, axl_trace*.h (tracepoints),
- *               compat.h, uapi/
+ *   below all                     axl_*_types.h (structures), axl_stamp, axl_trace*.h
+ *                                 (tracepoints), compat.h, uapi/
  *
- * Upwards there are only the work items that INIT_WORK() names: axl->recover,
- * queued by axl_ctx_error() and axl_set_gone() of the device layer, and
- * axl->watchdog both run in the recovery layer. Wait queues wake whoever sleeps.
+ * What completion and register access find out reaches recovery by a work item,
+ * axl->recover, which axl_ctx_error() and axl_set_gone() of the device layer
+ * queue. Wait queues wake whoever sleeps in a layer above.
  *
  * Who owns what:
  *   axl_device      referenced by the PCI binding and by each open file
@@ -49,7 +50,7 @@
  *   queue->submit       order of submissions to one queue, contents of its
  *                       submission ring; life of both rings' memory
  *   file->lock          a file's tables: contexts, buffers, its trace ring. The
- *                       fast path of axl_submit() holds it for reading and then
+ *                       fast path of axl_ioctl_submit() holds it for reading and then
  *                       only tries queue->submit
  *   axl->cmd_trace.lock whether the driver reads the device-wide ring itself
  *   axl->lock           which context, queue, ring and range of device memory
@@ -60,7 +61,8 @@
  * axl->snapshot_lock (counter latch, PTM registers, clock), axl_users_lock
  * (axl_quota.c), axl_pmus_lock (axl_pmu.c).
  * axl->srcu covers nothing but presence: see axl_enter().
- * User memory is never touched under any of them, nor inside axl_enter().
+ * No user page is faulted in under any of them, nor inside axl_enter(): what
+ * axl_fetch() copies under locks it reads with page faults off.
  */
 #include <linux/atomic.h>
 #include <linux/cdev.h>

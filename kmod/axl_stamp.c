@@ -2,8 +2,11 @@
 /*
  * axl.ko: stamps and the anchors that turn them into times, see axl_stamp.h.
  */
+#include <linux/cache.h>
 #include <linux/init.h>
-#include <linux/minmax.h>
+#ifdef CONFIG_X86_64
+#include <asm/cpufeature.h>
+#endif
 
 #include "axl_stamp.h"
 

@@ -8,8 +8,10 @@
 #ifndef _AXL_STAMP_H
 #define _AXL_STAMP_H
 
+#include <linux/bits.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
+#include <linux/minmax.h>
 #include <linux/timekeeping.h>
 
 #ifdef CONFIG_X86_64
