@@ -5,8 +5,9 @@
  * to their engines' FIFOs. A full FIFO or window holds the queue back, not the
  * others. See retire.c for the way out.
  */
-#include "qemu-device/frontend/decode.h"
 #include "qemu-device/frontend/state.h"
+
+#include "qemu-device/frontend/decode.h"
 #include "qemu-device/host/trace.h"
 
 static bool axl_queue_valid(AxlDevice *s, const AxlQueue *q)

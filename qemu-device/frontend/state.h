@@ -15,8 +15,6 @@
 #ifndef AXL_FRONTEND_STATE_H
 #define AXL_FRONTEND_STATE_H
 
-#include <math.h>
-
 #include "qemu-device/frontend/frontend.h"
 #include "qemu-device/observe/observe.h"
 
@@ -30,7 +28,6 @@ typedef struct AxlCompletion {
     int64_t due_ns;
     struct axl_cqe cqe;
     struct axl_rec_job rec;
-    int64_t retired_ns;
     uint8_t ctx;
     bool irq;
 } AxlCompletion;

@@ -7,8 +7,6 @@
 #ifndef AXL_NUMERICS_NUMERICS_H
 #define AXL_NUMERICS_NUMERICS_H
 
-#include <string.h>
-
 #include "qemu-device/host/compat.h"
 
 #include "kmod/uapi/axl_hw.h"

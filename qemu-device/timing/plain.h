@@ -23,8 +23,5 @@
 #ifndef DIV_ROUND_UP
 #define DIV_ROUND_UP(n, d) (((n) + (d) - 1) / (d))
 #endif
-#ifndef ROUND_UP
-#define ROUND_UP(n, d) DIV_ROUND_UP(n, d) * (d)
-#endif
 
 #endif /* AXL_TIMING_PLAIN_H */
