@@ -100,6 +100,23 @@ TEST_CASE("The stages of a job have the lengths that they had") {
   CHECK(latency.until_returned.p50.mid_ns == 16'600);
 }
 
+TEST_CASE("Of a job whose device told nothing there is the time from submission to completion") {
+  TraceBuilder builder = OneJobTrace();
+  CHECK(Find(ComputeLatency(*builder.Model()), "submit_to_consumed").stats.count == 0);
+  JobSpec job;
+  job.job = job.sequence = 9;
+  job.correlation = 0;
+  job.submit_ns = kBase + 50'000, job.complete_ns = kBase + 57'500;
+  builder.AddJob(job);
+  const Latency latency = ComputeLatency(*builder.Model());
+  CHECK(latency.jobs == 2);
+  CHECK(latency.whole == 1);
+  const Stats& stats = Find(latency, "submit_to_consumed").stats;
+  CHECK(stats.count == 1);
+  CHECK(stats.max.mid_ns == 7'500);
+  CHECK(stats.max.ErrorNs() == 0);
+}
+
 TEST_CASE("A thread that comes after the completion has no wake-up latency") {
   TraceBuilder builder;
   builder.AddDevice();

@@ -31,7 +31,11 @@ constexpr StageDefinition kStages[] = {
      kConsumed},
     {"consumed_to_wake", "kernel: completion to waiter running", Where::kHost, kConsumed, kWake},
     {"wake_to_return", "runtime: wake-up to API return", Where::kHost, kWake, kApiEnd},
+    // Of jobs that only the host saw: all that can be told of them.
+    {"submit_to_consumed", "unseen device: submit to completion consumed", Where::kHost, kSubmit,
+     kConsumed},
 };
+constexpr size_t kUnseen = std::size(kStages) - 1;
 
 }  // namespace
 
@@ -48,6 +52,7 @@ JobStages StagesOfJob(const model::Model& model, const std::vector<Durations>& t
     const auto& [name, text, where, from, to] = kStages[s];
     if (!line.seen[from] || !line.seen[to]) continue;
     if ((to == kWake || from == kWake) && !found.blocked) continue;
+    if (s == kUnseen && jobs.on_device[job]) continue;
     found.stages[s] = where == Where::kDevice ? time.Between(line.mark[from], line.mark[to])
                                               : Lapse(line.at[from], line.at[to]);
   }

@@ -65,9 +65,10 @@ std::string Heading(const Report& report, const Style& style) {
   }
   for (const model::Device& device : model.devices) {
     const proto::Device& about = device.about;
-    table.Add(
-        {about.name(), fmt::format("{} at {}, {}, {}", about.model(), about.pci().address(),
-                                   LinkText(about.pci()), FormatBytes(about.memory_bytes()))});
+    std::string text =
+        fmt::format("{} at {}, {}", about.model(), about.pci().address(), LinkText(about.pci()));
+    if (about.memory_bytes() > 0) text += ", " + FormatBytes(about.memory_bytes());
+    table.Add({about.name(), text});
   }
   if (model.cut.any()) {
     table.Add({"selected", fmt::format("{}: {} of {} rows; checks and losses are the whole trace's",
