@@ -150,10 +150,11 @@ proto::Packet Session::AccountsPacket(const StopInfo& stop, const std::vector<Ho
   *accounts = cost;
   for (const EventCost& event : event_costs_) {
     const uint64_t events = event.events ? event.events() : EventsAt(hops, event.kind);
-    if (events == 0 && event.ns == 0) continue;
+    const double ns = event.each_ns ? event.each_ns() : event.ns;
+    if (events == 0 && ns == 0) continue;
     proto::Accounts::EventCost* line = accounts->add_event_costs();
     line->set_kind(event.kind);
-    line->set_cost_ps(static_cast<uint64_t>(std::max(0.0, event.ns) * 1000));
+    line->set_cost_ps(static_cast<uint64_t>(std::max(0.0, ns) * 1000));
     line->set_error_ps(static_cast<uint64_t>(std::max(0.0, event.error_ns) * 1000));
     line->set_events(events);
     for (const uint32_t kind : event.at_kinds) line->add_at_kinds(kind);

@@ -68,6 +68,7 @@ void SegmentReader::SkipBacklog() {
     shared(i)->tail.store(rings_[i].tail, std::memory_order_release);
     rings_[i].dropped = shared(i)->dropped.load(std::memory_order_acquire);
     shared(i)->dropped_seen.store(rings_[i].dropped, std::memory_order_release);
+    shared(i)->set_up.store(0, std::memory_order_relaxed);
   }
   unclaimed_ = header()->unclaimed.load(std::memory_order_acquire);
 }
@@ -161,6 +162,9 @@ size_t SegmentReader::ReadRing(size_t index, size_t max_slots, RingSink* sink) {
     from->tail.store(ring.tail, std::memory_order_release);
   }
   TakeLosses(&ring, from, sink);
+  if (from->set_up.load(std::memory_order_relaxed) != 0) {
+    sink->OnRingSetUp(from->set_up.exchange(0, std::memory_order_relaxed));
+  }
   if (ring.closed && ring.tail == ring.limit) {
     ring.closed = false;
     from->state.store(static_cast<uint32_t>(ring::RingState::kFree), std::memory_order_release);

@@ -31,6 +31,8 @@ class RingSink {
     static_cast<void>(tid), static_cast<void>(begin), static_cast<void>(end);
     return false;
   }
+  // A thread took so long, by its stamps, to set its ring up in the middle of a call.
+  virtual void OnRingSetUp(uint64_t stamps) { static_cast<void>(stamps); }
   // dropped events: how many since the last time, and their stamps.
   virtual void OnRingLoss(uint64_t count, uint64_t first, uint64_t last) = 0;
 };

@@ -21,6 +21,7 @@ constexpr char kHopName[] = "api-ring";
 constexpr size_t kMaxProcesses = 4096;
 constexpr size_t kMaxThreads = 1 << 16;            // remembered of a process
 constexpr uint64_t kMaxBytes = uint64_t{8} << 30;  // of address space; pages are the processes'
+constexpr double kMaxSetUpNs = 25e6;  // of a ring; the process's word
 constexpr int64_t kSlackNs = 10'000;               // that a converted stamp may be off
 constexpr int64_t kCheckNs = 500'000'000;          // for processes that died unseen
 // Then the other sources have their turn.
@@ -70,11 +71,13 @@ struct ApiRings::Process : RingSink {
         handler->OnApiBegin(BeginOf(tid, slot, time_ns));
         break;
       case Kind::kApiEnd:
+        ++rings->written_.ends;
         if (*depth > 0) --*depth;
         handler->OnApiEnd({time_ns, pid, tid, static_cast<int32_t>(slot.arg), slot.call.correlation,
                            names[slot.name]});
         break;
       default:
+        ++rings->written_.ends;
         handler->OnRangePop({time_ns, pid, tid, slot.arg});
         break;
     }
@@ -90,12 +93,14 @@ struct ApiRings::Process : RingSink {
     }
     Note(tid);
     if (*depth > 0) return false;
+    ++rings->written_.ends;
     rings->handler_->OnApiCall(BeginOf(tid, begin, begin_ns), end_ns,
                                static_cast<int32_t>(end.arg));
     return true;
   }
 
   ApiBegin BeginOf(uint32_t tid, const Slot& slot, int64_t time_ns) const {
+    rings->written_.begins_without_stream += slot.arg == 0;
     return {time_ns, pid, tid, names[slot.name], slot.arg, slot.call.correlation, slot.call.bytes};
   }
 
@@ -104,7 +109,7 @@ struct ApiRings::Process : RingSink {
     const Verdict verdict = TimeOf(slot.stamp, &time_ns);
     if (verdict != Verdict::kTaken) return verdict;
     Note(tid);
-    ++rings->texts_;
+    ++rings->written_.texts;
     const uint32_t name = rings->handler_->Intern(text);
     switch (static_cast<Kind>(slot.kind)) {
       case Kind::kOpName:
@@ -118,6 +123,12 @@ struct ApiRings::Process : RingSink {
         break;
     }
     return Verdict::kTaken;
+  }
+
+  void OnRingSetUp(uint64_t stamps) override {
+    if (clock != ring::StampClock::kTsc) return;  // the writer counts TSC there, too
+    ++rings->written_.rings;
+    rings->written_.rings_ns += std::min(rings->scale_.DurationNs(stamps), kMaxSetUpNs);
   }
 
   void OnRingLoss(uint64_t count, uint64_t first, uint64_t last) override {

@@ -60,8 +60,17 @@ class ApiRings {
   // The accounts so far.
   Hop Books() const;
 
-  // Those of its events that came with a text.
-  uint64_t texts() const { return texts_; }
+  // Events by what it costs to write one. What was lost is in none of them.
+  struct Written {
+    uint64_t texts = 0;
+    uint64_t ends = 0;  // of calls and ranges
+    uint64_t begins_without_stream = 0;
+    // Rings of threads but the first of a process, which has its own before its first call, and
+    // the time that the threads took to set them up.
+    uint64_t rings = 0;
+    double rings_ns = 0;
+  };
+  const Written& written() const { return written_; }
 
   // The largest error of a converted stamp, and of what was not converted yet.
   uint64_t bound_ns() const { return scale_.bound_ns(); }
@@ -82,7 +91,7 @@ class ApiRings {
   int64_t start_ns_;
   int64_t last_check_ns_ = 0;
   uint64_t bytes_ = 0;  // mapped
-  uint64_t texts_ = 0;
+  Written written_;
   mutable std::mutex segments_mutex_;  // changes of who has which segments, and Filling()
   std::map<uint32_t, std::unique_ptr<Process>> processes_;
   std::set<uint32_t> ever_;

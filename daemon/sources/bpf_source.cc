@@ -137,6 +137,7 @@ struct BpfSource::Impl : RingWatcher {
   void UseProbes();
   void SetRinged(uint32_t pid);
   void Calibrate();
+  void CalibrateRings();
   void CalibrateProbes();
   void ReadHops(act_counts* totals, int64_t* first_ns, int64_t* last_ns);
   void ReportLosses();
@@ -374,12 +375,34 @@ void BpfSource::Impl::Calibrate() {
                            proto::HostBatch::KIND_COMPLETE}});
   }
   if (options.rings) {
-    const Measured call = MeasureRingEvent(), text = MeasureRingText();
-    const auto texts = [this] { return rings.texts(); };
-    const auto others = [this] { return rings.Books().in - rings.texts(); };
-    handler->OnEventCost({"shared-memory", call.ns, call.error_ns, {}, others});
-    handler->OnEventCost({"shared-memory-text", text.ns, text.error_ns, {}, texts});
+    CalibrateRings();
   }
+}
+
+void BpfSource::Impl::CalibrateRings() {
+  using Count = std::function<uint64_t()>;
+  const auto add = [this](const char* kind, const Measured& cost, Count count) {
+    handler->OnEventCost({kind, cost.ns, cost.error_ns, {}, std::move(count)});
+  };
+  // What was lost counts as begins of calls.
+  add("shared-memory", MeasureRingEvent(RingCall::kBegin), [this] {
+    const ApiRings::Written& written = rings.written();
+    const uint64_t others = written.texts + written.ends + written.begins_without_stream;
+    const uint64_t in = rings.Books().in;
+    return in - std::min(in, others);
+  });
+  add("shared-memory-no-stream", MeasureRingEvent(RingCall::kBeginWithoutStream),
+      [this] { return rings.written().begins_without_stream; });
+  add("shared-memory-end", MeasureRingEvent(RingCall::kEnd),
+      [this] { return rings.written().ends; });
+  add("shared-memory-text", MeasureRingText(), [this] { return rings.written().texts; });
+  EventCost set_up = {"shared-memory-ring"};
+  set_up.events = [this] { return rings.written().rings; };
+  set_up.each_ns = [this] {
+    const ApiRings::Written& written = rings.written();
+    return written.rings == 0 ? 0 : written.rings_ns / static_cast<double>(written.rings);
+  };
+  handler->OnEventCost(set_up);
 }
 
 // Takes milliseconds: where the rings do, it is left.

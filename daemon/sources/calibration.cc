@@ -101,13 +101,25 @@ class OwnRing {
 
   void Rewind() { writer_.pos = slots_.data(); }
 
-  void Call(const void* stream) {
+  void Begin(const void* stream) {
     if (all_ == 0) return;
     if (ready_ != 0) {
       const Known& known = known_[reinterpret_cast<uintptr_t>(stream) % known_.size()];
       const uint32_t number = known.stream == stream && known.number != 0 ? known.number : 0;
       ring::WriteBegin(1, correlation_, 0, number);
     }
+    if (probe_ != 0) Rewind();
+  }
+
+  void BeginWithoutStream() {
+    if (all_ == 0) return;
+    if (ready_ != 0) ring::WriteBegin(1, correlation_, 0, 0);
+    if (probe_ != 0) Rewind();
+  }
+
+  void End() {
+    if (all_ == 0) return;
+    if (ready_ != 0) ring::WriteEnd(1, correlation_, 0);
     if (probe_ != 0) Rewind();
   }
 
@@ -148,9 +160,17 @@ Measured CostInRing(int times, Write&& write) {
 
 }  // namespace
 
-Measured MeasureRingEvent() {
+Measured MeasureRingEvent(RingCall call) {
   void* volatile const stream = nullptr;
-  return CostInRing(kRingTimes, [&](OwnRing* ring) { ring->Call(stream); });
+  switch (call) {
+    case RingCall::kBegin:
+      return CostInRing(kRingTimes, [&](OwnRing* ring) { ring->Begin(stream); });
+    case RingCall::kBeginWithoutStream:
+      return CostInRing(kRingTimes, [](OwnRing* ring) { ring->BeginWithoutStream(); });
+    case RingCall::kEnd:
+      return CostInRing(kRingTimes, [](OwnRing* ring) { ring->End(); });
+  }
+  return {};
 }
 
 Measured MeasureRingText() {

@@ -24,7 +24,8 @@ Measured CostOf(const std::function<void()>& once, const std::function<void()>& 
                 int times);
 
 // An event that is written into a ring in shared memory: of a call, and one with a text.
-Measured MeasureRingEvent();
+enum class RingCall { kBegin, kBeginWithoutStream, kEnd };
+Measured MeasureRingEvent(RingCall call);
 Measured MeasureRingText();
 
 // What the driver reads for a job's tracepoint besides: the clock at the ioctl, the doorbell and

@@ -21,7 +21,9 @@ TEST_CASE("what a thing costs is measured as often as was asked for") {
   REQUIRE(with == 15);
   REQUIRE(without == 15);
   REQUIRE(cost.ns >= 0);
-  REQUIRE(MeasureRingEvent().ns > 0);
+  for (const RingCall call : {RingCall::kBegin, RingCall::kBeginWithoutStream, RingCall::kEnd}) {
+    REQUIRE(MeasureRingEvent(call).ns > 0);
+  }
   REQUIRE(MeasureRingText().ns > 0);
   REQUIRE(MeasureJobStamps().ns > 0);
 }

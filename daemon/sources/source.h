@@ -92,6 +92,8 @@ struct EventCost {
   std::vector<uint32_t> at_kinds = {};  // proto::HostBatch::Kind; none = all
   // How many there were; none: what came in at the hops of the kind. Asked while the source lives.
   std::function<uint64_t()> events = nullptr;
+  // What one of them took, where each was measured; none: ns. Asked likewise.
+  std::function<double()> each_ns = nullptr;
 };
 
 class EventHandler {

@@ -36,6 +36,11 @@ class StampScale {
     return last_.tsc <= stamp || count_ <= 1 ? At(last_, stamp) : Search(stamp);
   }
 
+  // How long so many ticks are, by the last line; 0 before the second mark.
+  double DurationNs(uint64_t ticks) const {
+    return static_cast<double>(ticks) * static_cast<double>(last_.rate) / 4294967296.0;
+  }
+
   // Of the last mark.
   uint64_t last_stamp() const { return last_stamp_; }
   uint64_t bound_ns() const { return bound_ns_; }

@@ -97,12 +97,21 @@ class HostNodes {
       Add(host.time_ns[i], host.tid[i], wait ? kWait : kWake,
           job == by_sequence_.end() ? model::kNoRow : job->second, host.cpu[i]);
     }
-    std::sort(drafts_.begin(), drafts_.end(), [](const Draft& a, const Draft& b) {
-      return a.tid != b.tid       ? a.tid < b.tid
-             : a.at_ns != b.at_ns ? a.at_ns < b.at_ns
-             : a.kind != b.kind   ? a.kind < b.kind
-                                  : a.row < b.row;
-    });
+    const auto key = [this](const Draft& draft) {
+      return std::make_tuple(draft.tid, draft.at_ns, OfNewCall(draft), draft.kind, draft.row);
+    };
+    std::sort(drafts_.begin(), drafts_.end(),
+              [&key](const Draft& a, const Draft& b) { return key(a) < key(b); });
+  }
+
+  // Where one call ends at the very instant at which the next begins, that is behind.
+  bool OfNewCall(const Draft& draft) const {
+    uint32_t call = model::kNoRow;
+    if (draft.kind == kBegin || draft.kind == kEnd) call = draft.row;
+    if (draft.kind == kSubmit || draft.kind == kDoorbell || draft.kind == kSubmitEnd) {
+      call = model_.jobs.api_row[draft.row];
+    }
+    return call != model::kNoRow && model_.api.begin_ns[call] >= draft.at_ns;
   }
 
   static double Median(std::vector<double>* values) {

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "libtrace/analysis/replay.h"
-#include "libtrace/analysis/tracer_work.h"
+#include "libtrace/analysis/graph.h"
+#include "libtrace/analysis/whatif.h"
 
 namespace acceltrace::analysis {
 namespace {
@@ -109,9 +109,48 @@ std::string Advice(const model::Model& model, const Overhead& cost) {
   return advice;
 }
 
+// By how many ns the graph's run would be shorter without the tracer, under one reading.
+double ShorterNs(const Graph& graph, Reading reading) {
+  Scales without;
+  without.without_tracer = true;
+  const double share = Replay(graph, without, reading) / Replay(graph, {}, reading);
+  return std::clamp(1 - share, 0.0, 1.0) * graph.RunNs();
+}
+
+// Where the trace has no device, or contradicts itself: all that the thread with the most of it
+// was held up, or nothing, as far as the device may have worked meanwhile.
+Cost LongestDelay(const Sums& sums) {
+  Cost most{};
+  for (const auto& [tid, thread] : sums.threads) {
+    const Cost& cost = thread.second;
+    if (cost[kMid] > most[kMid]) most = cost;
+  }
+  Add(&most, sums.recorder);
+  most[kLow] = 0;
+  return most;
+}
+
+Cost RunLonger(const Graph& graph, const Sums& sums, double run_ns) {
+  Cost run{};
+  if (graph.size() == 0 || Replay(graph, {}) <= 0) {
+    run = LongestDelay(sums);
+  } else {
+    run[kMid] = ShorterNs(graph, {});
+    run[kLow] = std::min(ShorterNs(graph, {.tracer = graph.tracer_low}),
+                         ShorterNs(graph, {.keep_sleeps = true}));
+    run[kHigh] = std::max(ShorterNs(graph, {.tracer = graph.tracer_high}),
+                          ShorterNs(graph, {.keep_assumed = false}));
+  }
+  // A cheaper event need not make a shorter run once threads wait in another order.
+  run[kLow] = std::min(run[kLow], run[kMid]);
+  run[kHigh] = std::max(run[kHigh], run[kMid]);
+  for (double& ns : run) ns = std::clamp(ns, 0.0, run_ns);
+  return run;
+}
+
 void AddCalibrated(const model::Model& model, const Breakdown& breakdown,
-                   const std::vector<ClassChange>& changes, Overhead* cost) {
-  const TracerWork work(model);
+                   const std::vector<ClassChange>& changes, const TracerWork& work,
+                   const Graph& graph, Overhead* cost) {
   cost->calibrated = work.known();
   if (!cost->calibrated) return;
   for (const auto& kind : model.accounts.event_costs()) {
@@ -129,14 +168,7 @@ void AddCalibrated(const model::Model& model, const Breakdown& breakdown,
   std::sort(cost->threads.begin(), cost->threads.end(), [](const auto& a, const auto& b) {
     return a.time.mid_ns != b.time.mid_ns ? a.time.mid_ns > b.time.mid_ns : a.tid < b.tid;
   });
-  Cost run{};
-  for (const Estimate estimate : {kLow, kMid, kHigh}) {
-    run[estimate] = ReplayWithout(model, work, estimate, breakdown.begin_ns, breakdown.end_ns);
-  }
-  // A cheaper event need not make a shorter run once threads wait in another order.
-  run[kLow] = std::min(run[kLow], run[kMid]);
-  run[kHigh] = std::max(run[kHigh], run[kMid]);
-  cost->run = ToSpan(run);
+  cost->run = ToSpan(RunLonger(graph, sums, static_cast<double>(breakdown.RunNs())));
   cost->share = breakdown.Share(cost->run).mid;
   Distribute(sums, breakdown, cost);
   cost->advice = Advice(model, *cost);
@@ -145,7 +177,8 @@ void AddCalibrated(const model::Model& model, const Breakdown& breakdown,
 }  // namespace
 
 Overhead ComputeOverhead(const model::Model& model, const Breakdown& breakdown,
-                         const std::vector<ClassChange>& changes) {
+                         const std::vector<ClassChange>& changes, const TracerWork& work,
+                         const Graph& graph) {
   Overhead cost;
   cost.known = model.has_accounts;
   if (!cost.known) return cost;
@@ -168,7 +201,7 @@ Overhead ComputeOverhead(const model::Model& model, const Breakdown& breakdown,
   if (cost.rows > 0) {
     cost.bytes_per_row = static_cast<double>(cost.bytes_written) / static_cast<double>(cost.rows);
   }
-  AddCalibrated(model, breakdown, changes, &cost);
+  AddCalibrated(model, breakdown, changes, work, graph, &cost);
   return cost;
 }
 

@@ -3,7 +3,8 @@
 // What did the tracer itself cost?
 //
 // Two sums that need not agree: what the tracer did (events by kind and thread, the recorder's
-// CPU time), and by how much the run is longer for it, which replay.h works out.
+// CPU time), and by how much the run is longer for it: the run's graph is replayed without the
+// tracer's work (whatif.h), since what the device worked meanwhile is not lost.
 #ifndef LIBTRACE_ANALYSIS_OVERHEAD_H_
 #define LIBTRACE_ANALYSIS_OVERHEAD_H_
 
@@ -13,9 +14,12 @@
 #include <vector>
 
 #include "libtrace/analysis/breakdown.h"
+#include "libtrace/analysis/tracer_work.h"
 #include "libtrace/model/model.h"
 
 namespace acceltrace::analysis {
+
+struct Graph;
 
 // Above this share of the run the verdict tells of it.
 inline constexpr double kMuchOverhead = 0.05;
@@ -55,16 +59,17 @@ struct Overhead {
   Span events;    // on the traced threads and in interrupts
   Span recorder;  // the daemon's work, waking it included
   uint64_t wakes = 0;
-  Span run;          // by so much the run is longer
+  Span run;          // by so much the run is longer; 0 to all of it where no device tells
   double share = 0;  // of the run
   // How much shorter each of the host's classes would be; 0 for those of the device.
   std::array<Span, kNumClasses> in_class{};
   std::string advice;  // what to record less of; empty unless the share is above kMuchOverhead
 };
 
-// changes: of ComputeBreakdown.
+// changes: of ComputeBreakdown; graph: of the breakdown's run, with the tracer's work in it.
 Overhead ComputeOverhead(const model::Model& model, const Breakdown& breakdown,
-                         const std::vector<ClassChange>& changes);
+                         const std::vector<ClassChange>& changes, const TracerWork& work,
+                         const Graph& graph);
 
 }  // namespace acceltrace::analysis
 

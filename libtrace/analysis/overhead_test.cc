@@ -160,7 +160,7 @@ struct Outcome {
 
 Outcome Compare(const Program& program, const Tracer& tracer) {
   TraceBuilder builder;
-  builder.AddDevice();
+  builder.device(builder.AddDevice())->set_queue_window(64);
   const int64_t with_ns = Simulate(program, tracer, &builder);
   const int64_t without_ns = Simulate(program, {}, nullptr);
   const auto model = builder.Model();

@@ -64,12 +64,15 @@ Report ComputeReport(const model::Model& model, const std::vector<Law>* laws,
   report.losses = ComputeLosses(model);
   report.laws = laws != nullptr ? *laws : ComputeConservation(model, report.losses);
   if (model.cut.by_job) DropCounters(&report);
-  report.overhead = ComputeOverhead(model, report.breakdown, changes);
+  const TracerWork work(model);
+  Graph graph;
+  if (work.known() || predictions != Predictions::kNone) {
+    graph = BuildGraph(model, work, report.breakdown.begin_ns, report.breakdown.end_ns);
+  }
+  report.overhead = ComputeOverhead(model, report.breakdown, changes, work, graph);
   if (!report.overhead.advice.empty()) report.breakdown.verdict += "; " + report.overhead.advice;
   report.verdict = ComputeVerdict(report);
   if (predictions == Predictions::kNone) return report;
-  Graph graph =
-      BuildGraph(model, TracerWork(model), report.breakdown.begin_ns, report.breakdown.end_ns);
   report.limiter = ComputeLimiter(graph, report.breakdown, report.verdict);
   report.advice = ComputeAdvice(model, report.verdict, &graph);
   return report;

@@ -81,6 +81,8 @@ struct ThreadRing {
   std::atomic<uint64_t> drop_first;  // stamps; the first since the reader looked
   std::atomic<uint64_t> drop_last;
   std::atomic<uint64_t> dropped;
+  // What setting it up took the thread within a call, in stamps; 0 once the reader has seen it.
+  std::atomic<uint64_t> set_up;
   // The reader's.
   alignas(64) std::atomic<uint64_t> tail;
   std::atomic<uint64_t> dropped_seen;

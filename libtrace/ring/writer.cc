@@ -239,9 +239,13 @@ uint64_t Refill(Writer* writer, uint64_t head, StampClock clock, const Host& own
 bool WriteSlots(Slot* slots, uint32_t count) {
   const Host* owner = host.load(std::memory_order_acquire);
   if (owner == nullptr) return false;
-  if (!InUse(*current_writer) && (!owner->wanted() || !Claim(*owner))) {
-    CountUnclaimed();
-    return false;
+  if (!InUse(*current_writer)) {
+    const uint64_t begin = Stamp();
+    if (!owner->wanted() || !Claim(*owner)) {
+      CountUnclaimed();
+      return false;
+    }
+    current_writer->ring->set_up.store(Stamp() - begin, std::memory_order_relaxed);
   }
   Writer* writer = current_writer;
   const Process* all = process.load(std::memory_order_acquire);

@@ -107,9 +107,10 @@ struct Told {
   uint32_t tag = 0;
 };
 
-// The last one of this thread: most submissions have one command, and launches of one op come in
-// runs. As current_writer, it is where no call is needed to find it.
-thread_local constinit Told last_told __attribute__((tls_model("initial-exec"))) = {};
+// The last ones of this thread: most submissions have one command, and a loop launches few ops in
+// turn. As current_writer, they are where no call is needed to find them.
+constexpr size_t kLastTold = 4;
+thread_local constinit Told last_told[kLastTold] __attribute__((tls_model("initial-exec"))) = {};
 
 // Tells the reader of this thread's ring what it did not tell it yet. Another thread may tell it
 // again. A few instructions a command: graphs have thousands.
@@ -128,14 +129,16 @@ __attribute__((noinline)) void AnnounceAll(std::span<const axl_desc> commands, u
       if (!name || !ring::WriteText(ring::Kind::kOpName, command.tag, name->text)) continue;
       entry = {reader, command.tag};
     }
-    last_told = entry;
+    last_told[command.tag % kLastTold] = entry;
   }
 }
 
 inline void AnnounceInRing(std::span<const axl_desc> commands) {
+  if (commands.size() == 1 && commands[0].tag == 0) return;  // a copy, as a rule: it has no name
   const uint64_t reader = uint64_t{ring::ReaderGeneration()} << 32 | ProcessId();
-  if (commands.size() == 1 && last_told.tag == commands[0].tag && last_told.reader == reader) {
-    return;
+  if (commands.size() == 1) {
+    const Told& last = last_told[commands[0].tag % kLastTold];
+    if (last.tag == commands[0].tag && last.reader == reader) return;
   }
   AnnounceAll(commands, reader);
 }
