@@ -46,12 +46,28 @@ struct Sums {
   std::unordered_map<uint32_t, std::pair<uint64_t, Cost>> threads;
 };
 
-Sums SumRun(const TracerWork& work, const Breakdown& breakdown,
-            const std::vector<ClassChange>& changes) {
+// The breakdown's run; without a device, from the first call to the last.
+struct Window {
+  int64_t begin_ns = 0, end_ns = 0;
+  double ns() const { return static_cast<double>(end_ns - begin_ns); }
+};
+
+Window WindowOf(const model::Model& model, const Breakdown& breakdown) {
+  if (breakdown.RunNs() > 0) return {breakdown.begin_ns, breakdown.end_ns};
+  Window window = {INT64_MAX, INT64_MIN};
+  const model::ApiCalls& api = model.api;
+  for (size_t i = 0; i < api.size(); ++i) {
+    window.begin_ns = std::min(window.begin_ns, api.begin_ns[i]);
+    window.end_ns = std::max(window.end_ns, api.open[i] ? api.begin_ns[i] : api.end_ns[i]);
+  }
+  return window.begin_ns < window.end_ns ? window : Window{};
+}
+
+Sums SumRun(const TracerWork& work, const Window& run, const std::vector<ClassChange>& changes) {
   Sums sums;
   ClassAt event_class(changes), recorder_class(changes);
   for (const TracerEvent& event : work.events()) {
-    if (event.at_ns < breakdown.begin_ns || event.at_ns > breakdown.end_ns) continue;
+    if (event.at_ns < run.begin_ns || event.at_ns > run.end_ns) continue;
     const Cost& cost = work.CostOf(event);
     Add(&sums.events, cost);
     sums.by_class[event_class(event.at_ns)] += cost[kMid];
@@ -61,8 +77,8 @@ Sums SumRun(const TracerWork& work, const Breakdown& breakdown,
   }
   for (const RecorderWork& row : work.recorder()) {
     const double length = static_cast<double>(row.end_ns - row.begin_ns);
-    int64_t at_ns = std::max(row.begin_ns, breakdown.begin_ns);
-    const int64_t end_ns = std::min(row.end_ns, breakdown.end_ns);
+    int64_t at_ns = std::max(row.begin_ns, run.begin_ns);
+    const int64_t end_ns = std::min(row.end_ns, run.end_ns);
     while (at_ns < end_ns) {
       const Class of = recorder_class(at_ns);
       const int64_t until_ns = std::max(at_ns + 1, recorder_class.Until(end_ns));
@@ -157,8 +173,9 @@ void AddCalibrated(const model::Model& model, const Breakdown& breakdown,
     cost->kinds.push_back({kind.kind(), kind.events(), static_cast<double>(kind.cost_ps()) / 1e3,
                            static_cast<double>(kind.error_ps()) / 1e3});
   }
-  if (breakdown.RunNs() <= 0) return;
-  const Sums sums = SumRun(work, breakdown, changes);
+  const Window run = WindowOf(model, breakdown);
+  if (run.ns() <= 0) return;
+  const Sums sums = SumRun(work, run, changes);
   cost->events = ToSpan(sums.events);
   cost->recorder = ToSpan(sums.recorder);
   cost->wakes = work.wakes();
@@ -168,8 +185,8 @@ void AddCalibrated(const model::Model& model, const Breakdown& breakdown,
   std::sort(cost->threads.begin(), cost->threads.end(), [](const auto& a, const auto& b) {
     return a.time.mid_ns != b.time.mid_ns ? a.time.mid_ns > b.time.mid_ns : a.tid < b.tid;
   });
-  cost->run = ToSpan(RunLonger(graph, sums, static_cast<double>(breakdown.RunNs())));
-  cost->share = breakdown.Share(cost->run).mid;
+  cost->run = ToSpan(RunLonger(graph, sums, run.ns()));
+  cost->share = static_cast<double>(cost->run.mid_ns) / run.ns();
   Distribute(sums, breakdown, cost);
   cost->advice = Advice(model, *cost);
 }

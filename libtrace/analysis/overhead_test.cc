@@ -232,6 +232,24 @@ TEST_CASE("What is taken off the host's classes adds up to what the run is longe
   REQUIRE(outcome.told.run.hi_ns > outcome.told.run.mid_ns);
 }
 
+TEST_CASE("Without a device the calls' events are what the tracer cost, or less") {
+  TraceBuilder builder;
+  builder.info()->set_num_cpus(1);
+  for (int i = 0; i < 100; ++i) {
+    builder.AddApi("Launch", 100, static_cast<uint64_t>(i + 1), kBase + i * 1'000,
+                   kBase + i * 1'000 + 500);
+  }
+  auto* cost = builder.accounts()->add_event_costs();
+  cost->set_kind("shared-memory");
+  cost->set_cost_ps(40'000);
+  cost->set_events(200);
+  const auto model = builder.Model();
+  const Report report = ComputeReport(*model);
+  REQUIRE(report.overhead.run.lo_ns == 0);
+  REQUIRE(report.overhead.run.mid_ns == 200 * 40);
+  REQUIRE(report.overhead.share > 0.05);
+}
+
 TEST_CASE("Without calibrated costs nothing is claimed") {
   TraceBuilder builder;
   builder.AddDevice();
