@@ -113,6 +113,9 @@ double PositionAt(const Count& count, int64_t host_ns);
 std::vector<Count> LineUp(const TickLine& line, std::vector<Sample> samples,
                           std::span<const Jump> jumps, const Rates& rates, uint64_t* malformed);
 
+// How long a tick lasted at each reading, by those around it.
+void MeasureTicks(const TickLine& line, const Rates& rates, Count* count);
+
 }  // namespace acceltrace::clock::internal
 
 #endif  // LIBTRACE_CLOCK_COUNTS_H_

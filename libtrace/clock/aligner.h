@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One explanation of a clock's samples, taken one after the other: how often the clock wrapped
+// since the last one, and which jumps it made. Internal: line_up.cc compares explanations.
+#ifndef LIBTRACE_CLOCK_ALIGNER_H_
+#define LIBTRACE_CLOCK_ALIGNER_H_
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "libtrace/clock/counts.h"
+
+namespace acceltrace::clock::internal {
+
+// Jumps between two samples that are tried, at most.
+inline constexpr uint32_t kMaxJumpsAtOnce = 16;
+// How much faster a rate may wander than is assumed, before a trace that shows it raises the
+// assumption (drafts.cc), ppm/s.
+inline constexpr double kWanderPpm = 128;
+// A clock this slow to wrap has not wrapped unnoticed.
+inline constexpr double kLongWrapNs = 1e13;
+// Samples left out in a row before the nearest guess is taken.
+inline constexpr int kMaxLeftOut = 1000;
+// Rates are taken from samples up to this far apart.
+inline constexpr double kRateSpanNs = 2e9;
+// What is certainly wrong with a line of samples costs this much; less is no proof.
+inline constexpr double kSureCost = 100;
+
+// The length of time between two samples must be known to this part of a wrap.
+inline constexpr double kCountable = 0.2;
+
+struct Span {
+  double lo = 0, hi = 0;
+  bool Holds(double value) const { return lo <= value && value <= hi; }
+};
+
+// What one sample may be to the one before.
+struct Step {
+  uint32_t jumps = 0;     // in between
+  double elapsed_ns = 0;  // nominal
+  int64_t elapsed = 0;    // ticks
+  bool as_foreseen = false;
+  bool unplaced = false;  // the jumps were in nobody knows which wrap
+};
+
+class Aligner {
+ public:
+  Aligner(const TickLine& line, std::span<const Jump> jumps, const Rates& rates)
+      : line_(line), jumps_(jumps), rates_(rates) {}
+
+  // first_era: jumps before the first sample.
+  std::vector<Count> Run(std::span<const Sample> samples, uint32_t first_era) {
+    for (const Sample& sample : samples) {
+      const size_t breaks = counts_.size() + surprises_;
+      Take(sample, first_era);
+      const bool is_first = marks_.empty();
+      marks_.push_back({counts_.back().readings.back().era,
+                        (is_first ? 0 : marks_.back().untold) +
+                            (!is_first && counts_.size() + surprises_ != breaks)});
+    }
+    for (size_t c = 0; c < counts_.size(); ++c) Outskirts(c);
+    return std::move(counts_);
+  }
+  // Of each sample: how many jumps it takes to lie behind, and how many changes that nobody told
+  // were needed up to it.
+  struct Mark {
+    uint32_t era = 0;
+    uint32_t untold = 0;
+  };
+  const std::vector<Mark>& marks() const { return marks_; }
+  uint64_t left_out() const { return left_out_; }
+  // How badly the samples fit.
+  double cost(const std::vector<Count>& counts) const {
+    return 1e3 * static_cast<double>(counts.size()) + kSureCost * static_cast<double>(misplaced_) +
+           10 * static_cast<double>(surprises_) + static_cast<double>(left_out_);
+  }
+
+ private:
+  uint32_t num_jumps() const { return static_cast<uint32_t>(jumps_.size()); }
+
+  void Begin(const Sample& sample, uint32_t era) {
+    Count& count = counts_.emplace_back();
+    count.base_ticks = line_.Mask(sample.device_ticks);
+    count.base_host_ns = sample.host_before_ns;
+    count.eras.push_back({era, 0});
+    count.readings.push_back({0, sample, era});
+    at_ = 0;
+    rate_since_ = 0;
+    skipped_ = 0;
+    broken_ = false;
+    Pass(sample);
+  }
+
+  // Rates that were told before a sample, but for the last one.
+  void Pass(const Sample& sample) {
+    while (told_ + 1 < rates_.told.size() &&
+           rates_.told[told_ + 1].when.hi_ns < sample.host_before_ns) {
+      ++told_;
+    }
+  }
+
+  void Take(const Sample& sample, uint32_t first_era) {
+    if (counts_.empty()) return Begin(sample, first_era);
+    std::vector<Step> steps;
+    const Reading& last = counts_.back().readings.back();
+    const bool open = OpenChangeWithin(last.sample, sample);
+    if (!open && !broken_) steps = Steps(sample);
+    // It jumped, and it cannot be undone.
+    if (steps.size() == 1 && steps[0].unplaced) steps.clear();
+    if (steps.empty()) {
+      // Set anew, untold. Jumps that are certainly over are behind it.
+      uint32_t era = last.era;
+      if (!open && !broken_ && !TooLong(Foreseen(sample, true))) Doubt(sample);
+      while (era < num_jumps() && jumps_[era].when.hi_ns < sample.host_before_ns) ++era;
+      // Of one that may be over nobody knows on which side of it this sample is.
+      const bool either = era < num_jumps() && jumps_[era].when.lo_ns <= sample.host_after_ns;
+      if (either && skipped_ < kMaxLeftOut) {
+        ++skipped_, ++left_out_;
+        broken_ = true;
+        return;
+      }
+      return Begin(sample, era);
+    }
+    const auto foreseen = [](const Step& step) { return step.as_foreseen; };
+    const auto likely = std::count_if(steps.begin(), steps.end(), foreseen);
+    if (steps.size() > 1 && likely != 1 && skipped_ < kMaxLeftOut) {
+      ++skipped_, ++left_out_;
+      return;
+    }
+    const auto found = std::find_if(steps.begin(), steps.end(), foreseen);
+    const Step& step = found == steps.end() ? steps.front() : *found;
+    if (step.unplaced) return Begin(sample, last.era + step.jumps);
+    Advance(sample, step);
+  }
+
+  // Rates told up to here need not be those of the clock any more.
+  void Doubt(const Sample& sample) {
+    while (doubted_ < rates_.told.size() &&
+           rates_.told[doubted_].when.lo_ns <= sample.host_after_ns) {
+      ++doubted_;
+    }
+  }
+
+  // Too long for its wraps to be counted.
+  bool TooLong(const Span& likely) const {
+    return line_.wraps() && likely.hi - likely.lo > kCountable * line_.wrap_ns();
+  }
+
+  // A rate that began between two samples, in nobody knows which wrap: what is between them
+  // is lost.
+  bool OpenChangeWithin(const Sample& last, const Sample& next) const {
+    for (size_t r = told_; line_.wraps() && r < rates_.told.size(); ++r) {
+      const Window& when = rates_.told[r].when;
+      if (when.lo_ns > next.host_after_ns) break;
+      if (when.hi_ns >= last.host_before_ns && WrapsOpen(line_, when)) return true;
+    }
+    return false;
+  }
+
+  // Nominal ns since the last reading, whatever the rate was, or as it was lately.
+  Span Foreseen(const Sample& sample, bool as_before) const {
+    const Count& count = counts_.back();
+    const Reading& last = count.readings.back();
+    const auto host = [](const Sample& a, const Sample& b) {
+      return Span{static_cast<double>(b.host_before_ns - a.host_after_ns),
+                  static_cast<double>(b.host_after_ns - a.host_before_ns)};
+    };
+    const double tick = line_.ns_per_tick();
+    const auto scaled = [tick](const Span& ns, double lo, double hi) {
+      return Span{ns.lo * (ns.lo > 0 ? lo : hi) - tick, ns.hi * (ns.hi > 0 ? hi : lo) + tick};
+    };
+    const Span ns = host(last.sample, sample);
+    Span rate{rates_.lo, rates_.hi};
+    if (!as_before) return scaled(ns, rate.lo, rate.hi);
+    // The tightest bounds that an earlier reading gives.
+    bool known = false;
+    const size_t n = count.readings.size();
+    for (size_t back = 1; back < n - rate_since_; back *= 2) {
+      const Reading& from = count.readings[n - 1 - back];
+      const Span took = host(from.sample, last.sample);
+      if (took.hi > kRateSpanNs) break;
+      if (took.lo <= 0) continue;
+      const double ticked = last.position_ns - from.position_ns;
+      const double slack = kWanderPpm * 1e-6 * 1e-9 * (took.hi + std::abs(ns.hi));
+      const Span seen{(ticked - tick) / took.hi * (1 - slack),
+                      (ticked + tick) / took.lo * (1 + slack)};
+      if (seen.hi - seen.lo < rate.hi - rate.lo) rate = seen, known = true;
+    }
+    // And what the device told: the rate before, and those that may have begun since.
+    for (size_t r = told_; r < rates_.told.size(); ++r) {
+      const Rates::Told& told = rates_.told[r];
+      if (told.when.lo_ns > sample.host_after_ns) break;
+      const bool over = told.when.hi_ns < last.sample.host_before_ns;
+      if (over && known) continue;
+      const Span next{told.ratio * (1 - kToldRate), told.ratio * (1 + kToldRate)};
+      // That a sample fits such a rate by chance may happen again and again: they are taken at
+      // even times.
+      if (told.ratio <= 0 || r < doubted_) {
+        rate = {rates_.lo, rates_.hi};
+      } else {
+        rate = over ? next : Span{std::min(rate.lo, next.lo), std::max(rate.hi, next.hi)};
+      }
+    }
+    return scaled(ns, rate.lo, rate.hi);
+  }
+
+  // What is possible, in order of jumps; empty: nothing.
+  std::vector<Step> Steps(const Sample& sample) const {
+    const Reading& last = counts_.back().readings.back();
+    const Span any = Foreseen(sample, false), likely = Foreseen(sample, true);
+    std::vector<Step> steps;
+    // Even at the rate so far.
+    if (TooLong(likely)) return steps;
+    const uint64_t raw = line_.Mask(last.sample.device_ticks);
+    uint64_t jumped = 0;  // by the jumps in between
+    int64_t reached = 0;  // the last of them, ticks after the last reading
+    for (uint32_t m = 0; m <= kMaxJumpsAtOnce; ++m) {
+      if (m > 0) {
+        if (last.era + m > num_jumps()) break;
+        const Jump& jump = jumps_[last.era + m - 1];
+        if (jump.when.lo_ns > sample.host_after_ns) break;
+        // Its ticks before it, on the way.
+        reached = line_.AtLeast(static_cast<int64_t>(line_.Mask(jump.before - raw - jumped)),
+                                static_cast<double>(reached));
+        jumped += jump.after - jump.before;
+        if (jump.when.hi_ns < last.sample.host_before_ns) continue;
+      }
+      if (MustHaveJumped(last, m, sample)) continue;
+      Step step;
+      step.jumps = m;
+      const int64_t distance =
+          line_.SignedTicks(line_.Mask(raw + jumped), line_.Mask(sample.device_ticks));
+      const double tick = line_.ns_per_tick();
+      step.elapsed = line_.Nearest(distance, 0.5 * (likely.lo + likely.hi) / tick);
+      step.elapsed_ns = static_cast<double>(step.elapsed) * tick;
+      if (!any.Holds(step.elapsed_ns) || (m > 0 && reached > step.elapsed)) continue;
+      step.unplaced = m > 0 && line_.wraps() && step.elapsed_ns >= line_.wrap_ns();
+      if (PassedNext(last, m, raw, jumped, step)) continue;
+      step.as_foreseen = likely.Holds(step.elapsed_ns);
+      // Which wrap: only the rate tells, and it says otherwise.
+      if (!step.as_foreseen && IsLongerThanWrap(any)) continue;
+      steps.push_back(step);
+    }
+    return steps;
+  }
+
+  bool MustHaveJumped(const Reading& last, uint32_t m, const Sample& sample) const {
+    const uint32_t next = last.era + m;
+    return next < num_jumps() && jumps_[next].when.hi_ns < sample.host_before_ns;
+  }
+
+  // The next jump is before this place, and a clock that wraps seldom cannot have come by
+  // otherwise.
+  bool PassedNext(const Reading& last, uint32_t m, uint64_t raw, uint64_t jumped,
+                  const Step& step) const {
+    const uint32_t next = last.era + m;
+    if (next >= num_jumps() || line_.wrap_ns() < kLongWrapNs) return false;
+    const uint64_t ahead = line_.Mask(jumps_[next].before - raw - jumped);
+    return step.elapsed > 0 && ahead < static_cast<uint64_t>(step.elapsed);
+  }
+
+  bool IsLongerThanWrap(const Span& any) const {
+    return line_.wraps() && any.hi - any.lo >= line_.wrap_ns();
+  }
+
+  void Advance(const Sample& sample, const Step& step) {
+    Count& count = counts_.back();
+    const Reading last = count.readings.back();
+    const uint64_t raw = line_.Mask(last.sample.device_ticks);
+    uint64_t jumped = 0;
+    int64_t reached = 0;
+    for (uint32_t j = last.era; j < last.era + step.jumps; ++j) {
+      reached = line_.AtLeast(static_cast<int64_t>(line_.Mask(jumps_[j].before - raw - jumped)),
+                              static_cast<double>(reached));
+      jumped += jumps_[j].after - jumps_[j].before;
+      Enter(&count, j + 1, at_ + reached, at_ + reached);
+    }
+    const bool guessed = line_.wraps() && IsLongerThanWrap(Foreseen(sample, false));
+    surprises_ += !step.as_foreseen;
+    if (!step.as_foreseen) Doubt(sample);
+    if (!step.as_foreseen) rate_since_ = count.readings.size() - 1;
+    at_ += step.elapsed;
+    skipped_ = 0;
+    // What may have begun in between makes rates from before no measure.
+    for (size_t r = told_; r < rates_.told.size(); ++r) {
+      const Window& when = rates_.told[r].when;
+      if (when.lo_ns > sample.host_after_ns) break;
+      if (when.hi_ns >= last.sample.host_before_ns) rate_since_ = count.readings.size();
+    }
+    Pass(sample);
+    count.readings.push_back({static_cast<double>(at_) * line_.ns_per_tick(), sample,
+                              last.era + step.jumps, guessed, 0});
+  }
+
+  // The clock went over to another era somewhere from one position to another.
+  void Enter(Count* count, uint32_t era, int64_t from, int64_t to) {
+    const Jump& jump = jumps_[era - 1];
+    const uint64_t shift = count->eras.back().shift - (jump.after - jump.before);
+    count->eras.back().to = to;
+    count->eras.push_back({era, shift, from});
+  }
+
+  // Positions, in ticks, that a count may have reached within a window.
+  Span Reach(const Count& count, const Window& when) const {
+    const auto at = [&](int64_t ns, bool latest) {
+      const double near = PositionAt(count, ns);
+      // Beyond the samples the rate is anyone's guess.
+      const double first = count.readings.front().position_ns;
+      const double last = count.readings.back().position_ns;
+      const double beyond = std::max({0.0, first - near, near - last});
+      const bool out = latest == (near > last);
+      return near + (latest ? 1 : -1) * (out ? rates_.hi - 1 : 1) * beyond;
+    };
+    const double tick = line_.ns_per_tick();
+    Span span{-1e18, 1e18};
+    if (when.lo_ns != Window::kMin) span.lo = at(when.lo_ns, false) / tick - 2;
+    if (when.hi_ns != Window::kMax) span.hi = at(when.hi_ns, true) / tick + 2;
+    return span;
+  }
+
+  // Jumps before a count's first sample and after its last.
+  void Outskirts(size_t c) {
+    Count& count = counts_[c];
+    const uint32_t behind = c == 0 ? 0 : counts_[c - 1].readings.back().era;
+    const uint32_t ahead =
+        c + 1 == counts_.size() ? num_jumps() : counts_[c + 1].readings.front().era;
+    const double tick = line_.ns_per_tick();
+    const double wrap = line_.wrap_ns() / tick;
+    for (uint32_t era = count.eras.back().jumps; era < ahead; ++era) {
+      const Jump& jump = jumps_[era];
+      const double last = std::max(static_cast<double>(count.eras.back().from),
+                                   count.readings.back().position_ns / tick);
+      const uint64_t at = jump.before + count.eras.back().shift - count.base_ticks;
+      const int64_t distance = line_.SignedTicks(0, line_.Mask(at));
+      if (!line_.wraps()) {
+        if (static_cast<double>(distance) < last - 1) {
+          ++misplaced_;  // never gets there
+          break;
+        }
+        Enter(&count, era + 1, distance, distance);
+        continue;
+      }
+      const Span reach = Reach(count, jump.when);
+      const double lo = std::max(reach.lo, last), hi = std::max(reach.hi, lo + wrap);
+      const int64_t from = line_.AtLeast(distance, lo - 1);
+      Enter(&count, era + 1, from, std::max(from, -line_.AtLeast(-distance, -hi)));
+    }
+    for (uint32_t era = count.eras.front().jumps; era > behind; --era) {
+      const Jump& jump = jumps_[era - 1];
+      const Era after = count.eras.front();
+      const double first =
+          std::min(static_cast<double>(after.to), count.readings.front().position_ns / tick);
+      const uint64_t at = jump.after + after.shift - count.base_ticks;
+      const int64_t distance = line_.SignedTicks(0, line_.Mask(at));
+      int64_t from = distance, to = distance;
+      if (!line_.wraps()) {
+        if (static_cast<double>(distance) > first + 1) {
+          ++misplaced_;  // did not come from there
+          break;
+        }
+      } else {
+        const Span reach = Reach(count, jump.when);
+        const double hi = std::min(reach.hi, first), lo = std::min(reach.lo, hi - wrap);
+        to = -line_.AtLeast(-distance, -hi - 1);
+        from = std::min(to, line_.AtLeast(distance, lo));
+        misplaced_ += static_cast<double>(to) < reach.lo;
+      }
+      count.eras.front().from = from;
+      Era before{era - 1, after.shift + (jump.after - jump.before)};
+      before.to = to;
+      count.eras.insert(count.eras.begin(), before);
+    }
+  }
+
+  const TickLine& line_;
+  std::span<const Jump> jumps_;
+  Rates rates_;
+  std::vector<Count> counts_;
+  int64_t at_ = 0;         // of the last reading, ticks
+  size_t rate_since_ = 0;  // reading from which on the rate is one
+  size_t doubted_ = 0;     // rates told before the clock did what nothing foretold
+  size_t told_ = 0;        // the last rate that was told before the last reading
+  int skipped_ = 0;
+  bool broken_ = false;  // the count is over, but no sample after it has a place yet
+  uint64_t left_out_ = 0;
+  uint64_t surprises_ = 0;  // rates that nothing foretold
+  uint64_t misplaced_ = 0;  // jumps that cannot have been where they were told
+  std::vector<Mark> marks_;
+};
+
+}  // namespace acceltrace::clock::internal
+
+#endif  // LIBTRACE_CLOCK_ALIGNER_H_
