@@ -165,5 +165,28 @@ TEST_CASE("a job becomes the events that it stands for, one in flight has no end
   CHECK(waits.host().job(1) == 41);
 }
 
+TEST_CASE("Jobs of a provider's device are host events, their submitter has a name") {
+  CollectingHandler handler;
+  BpfEvents events(&handler);
+  act_host host = {};
+  host.h = Head(ACT_TRACEPOINT, 16, static_cast<uint32_t>(getpid()));
+  host.h.time_ns = 5000;
+  host.kind = proto::HostBatch::KIND_SUBMIT;
+  host.queue = 2;
+  host.job = 7;
+  host.arg1 = 4096;
+  Handle(&events, host);
+  host.kind = proto::HostBatch::KIND_COMPLETE;
+  Handle(&events, host);
+  CHECK(events.out(ACT_HOP_DRIVER) == 2);
+  CHECK(handler.threads.count(host.h.tid) == 1);
+  CHECK_FALSE(events.SawCalls(host.h.pid));
+  REQUIRE(handler.hosts.size() == 2);
+  CHECK(handler.hosts[0].device == 16);
+  CHECK(handler.hosts[0].job == 7);
+  CHECK(handler.hosts[0].arg1 == 4096);
+  CHECK(handler.hosts[1].kind == proto::HostBatch::KIND_COMPLETE);
+}
+
 }  // namespace
 }  // namespace acceltrace::daemon
