@@ -153,9 +153,6 @@ static void axl_truth_meta(AxlDevice *s)
 
 bool axl_truth_open(AxlDevice *s, const char *path, Error **errp)
 {
-    if (!path || !*path) {
-        return true;
-    }
     s->observe->truth = fopen(path, "a");
     if (!s->observe->truth) {
         error_setg_errno(errp, errno, "axl: cannot write truth log '%s'", path);

@@ -124,6 +124,9 @@ static void axl_vm_changed(void *opaque, bool running, RunState state)
 /* The truth log holds what was done, however QEMU ends. */
 static bool axl_open_truth(AxlState *s, Error **errp)
 {
+    if (!s->truth_path || !*s->truth_path) {
+        return true;
+    }
     if (!axl_truth_open(&s->dev, s->truth_path, errp)) {
         return false;
     }
@@ -135,9 +138,12 @@ static bool axl_open_truth(AxlState *s, Error **errp)
 
 static void axl_close_truth(AxlState *s)
 {
-    qemu_remove_exit_notifier(&s->exit_notifier);
-    qemu_del_vm_change_state_handler(s->vmstate_entry);
-    axl_truth_close(&s->dev);
+    if (s->vmstate_entry) {
+        qemu_remove_exit_notifier(&s->exit_notifier);
+        qemu_del_vm_change_state_handler(s->vmstate_entry);
+        s->vmstate_entry = NULL;
+        axl_truth_close(&s->dev);
+    }
 }
 
 static void axl_realize(PCIDevice *pdev, Error **errp)
