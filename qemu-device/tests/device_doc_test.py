@@ -165,7 +165,7 @@ def units(number):
 
 
 def expected():
-    header = read("kmod/uapi/axl_hw.h")
+    header = read("kmod/uapi/axl_hw.h") + read("kmod/uapi/axl_records.h")
     regs, bits, names = registers(header)
     names["AXL_NUM_STALLS"] = 6
     return [("registers", regs), ("bits", bits), ("enumerations", enums(header)),
