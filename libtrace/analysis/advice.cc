@@ -9,6 +9,7 @@
 
 #include "libtrace/analysis/edit.h"
 #include "libtrace/analysis/names.h"
+#include "libtrace/analysis/replays.h"
 #include "libtrace/analysis/whatif.h"
 
 namespace acceltrace::analysis {
@@ -53,10 +54,11 @@ const Kind kKinds[] = {
 
 class Adviser {
  public:
-  Adviser(const model::Model& model, Graph* graph) : model_(model), graph_(*graph) {
+  Adviser(const model::Model& model, Graph* graph, Replays* replays)
+      : model_(model), graph_(*graph), replays_(*replays) {
     without_.without_tracer = true;
-    for (const Reading& reading : Readings()) base_ns_.push_back(Replay(graph_, without_, reading));
-    recorded_ns_ = Replay(graph_, {});
+    base_ns_ = replays_.RunAll(without_);
+    recorded_ns_ = replays_.Run({});
     SortRanges();
   }
   bool valid() const { return recorded_ns_ > 0 && base_ns_[0] > 0; }
@@ -84,7 +86,7 @@ class Adviser {
     const double run_ns = graph_.RunNs() * base_ns_[0] / recorded_ns_;
     for (size_t i = 0; i < Readings().size(); ++i) {
       if (base_ns_[i] <= 0) continue;
-      const double ns = Replay(graph_, scales, Readings()[i]);
+      const double ns = replays_.Run(scales, Readings()[i]);
       if (ns < 0) return false;
       const double share = 1 - ns / base_ns_[i];
       if (i == 0) {
@@ -207,6 +209,7 @@ class Adviser {
 
   const model::Model& model_;
   Graph& graph_;
+  Replays& replays_;
   Scales without_;
   std::vector<double> base_ns_;
   double recorded_ns_ = 0;
@@ -234,9 +237,10 @@ std::span<const EditOption> EditOptions() {
   return kOptions;
 }
 
-std::vector<Advice> ComputeAdvice(const model::Model& model, const Verdict& verdict, Graph* graph) {
+std::vector<Advice> ComputeAdvice(const model::Model& model, const Verdict& verdict, Graph* graph,
+                                  Replays* replays) {
   if (verdict.withheld() || graph->demands.empty() || graph->RunNs() <= 0) return {};
-  Adviser adviser(model, graph);
+  Adviser adviser(model, graph, replays);
   return adviser.valid() ? adviser.Run() : std::vector<Advice>();
 }
 

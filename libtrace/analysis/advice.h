@@ -21,6 +21,7 @@ namespace acceltrace::analysis {
 struct Graph;
 struct Edited;
 class Editor;
+class Replays;
 
 struct Advice {
   static constexpr double kLeast = 0.02;  // of the run
@@ -38,8 +39,9 @@ struct Advice {
 };
 
 // By gain, the largest first. The graph is edited meanwhile, and as it was afterwards. None where
-// the verdict is withheld.
-std::vector<Advice> ComputeAdvice(const model::Model& model, const Verdict& verdict, Graph* graph);
+// the verdict is withheld. replays: of the same graph.
+std::vector<Advice> ComputeAdvice(const model::Model& model, const Verdict& verdict, Graph* graph,
+                                  Replays* replays);
 
 // The edits by the options that `acceltrace whatif` has for them.
 struct EditOption {

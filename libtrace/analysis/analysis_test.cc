@@ -345,7 +345,7 @@ TEST_CASE("Transfers are told by direction and size") {
 
 TEST_CASE("Memory is told by unit") {
   const auto model = OneJobTrace().Model();
-  const auto memory = ComputeMemory(*model);
+  const auto memory = ComputeMemory(*model, ComputeUtilisation(*model));
   REQUIRE(memory.size() == 1);
   CHECK(memory[0].units[kIn].moved_bytes == 4'096);
   CHECK(memory[0].units[kIn].HitRate() == Approx(60.0 / 64));
@@ -365,14 +365,14 @@ TEST_CASE("Ops are named by the runtime, else by opcode, and folded by number") 
   builder.AddOpName(100, 3, "layer1.q");
   builder.AddJob(job);
   const auto model = builder.Model();
-  const auto ops = ComputeOps(*model, false);
+  const auto ops = ComputeOps(*model).by_name;
   REQUIRE(ops.size() == 3);
   CHECK(ops[0].name == "layer0.q");
   CHECK(ops[0].limiter == "memory");
   CHECK(ops[0].peak_share.mid == Approx(4'000'000 / 8e-6 / 1e12).epsilon(0.01));
   CHECK(ops[1].name == "copy-in");
   CHECK(ops[2].name == "layer1.q");
-  const auto folded = ComputeOps(*model, true);
+  const auto folded = ComputeOps(*model).by_group;
   REQUIRE(folded.size() == 2);
   CHECK(folded[0].name == "layer[0-1].q");
   CHECK(folded[0].count == 2);
@@ -468,7 +468,7 @@ TEST_CASE("An op is limited by what took its time, not by what did so most often
   job.commands.push_back(Command(kMatrix, 4'000, 8'000, 8'100));
   job.commands.back().limiter = 0;
   builder.AddJob(job);
-  const auto ops = ComputeOps(*builder.Model(), false);
+  const auto ops = ComputeOps(*builder.Model()).by_name;
   REQUIRE(ops.size() == 1);
   CHECK(ops[0].limiter == "compute");
   CHECK(ops[0].limiter_time.mid == Approx(4'100).margin(2));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <map>
@@ -204,11 +205,15 @@ void AddLimiters(const model::Model& model, Breakdown* result) {
   const std::vector<Durations> times(model.devices.begin(), model.devices.end());
   // By name: devices may have them in other orders. Of one unit, one command after the other.
   std::map<std::string, std::map<std::pair<uint32_t, uint32_t>, UnitSum>> sums;
+  std::map<std::array<uint32_t, 3>, UnitSum*> known;  // the same by number
   for (size_t i : RowsByStart(model)) {
     const uint32_t device = commands.device[i];
-    auto& units = sums[model.devices[device].LimiterName(commands.limiter[i])];
-    units.try_emplace({device, commands.unit[i]}, &times[device])
-        .first->second.Add(MarkOf(commands.start, i), MarkOf(commands.end, i));
+    UnitSum*& sum = known[{device, commands.unit[i], commands.limiter[i]}];
+    if (sum == nullptr) {
+      auto& units = sums[model.devices[device].LimiterName(commands.limiter[i])];
+      sum = &units.try_emplace({device, commands.unit[i]}, &times[device]).first->second;
+    }
+    sum->Add(MarkOf(commands.start, i), MarkOf(commands.end, i));
   }
   for (const auto& [name, units] : sums) {
     Amount time;

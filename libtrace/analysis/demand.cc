@@ -360,26 +360,6 @@ class Demands {
 
 }  // namespace
 
-double Demand::FixedNs(const Scales& scales) const {
-  return dispatch / scales.speed[kDispatch] + link_latency / scales.speed[kPcieLatency] +
-         memory_latency / scales.speed[kDramLatency];
-}
-
-double Demand::OwnNs(const Scales& scales, proto::Unit::Kind kind) const {
-  const double whole = own + throttled / scales.speed[kThrottle];
-  if (kind == proto::Unit::KIND_MATRIX) return whole / scales.speed[kMatrixRate];
-  if (kind == proto::Unit::KIND_VECTOR) return whole / scales.speed[kVectorRate];
-  return whole;
-}
-
-double Demand::MemoryNs(const Scales& scales, double one_bank) const {
-  const double bus = memory / scales.speed[kDramBandwidth];
-  if (rows <= 0) return bus;
-  const double share = one_bank >= 0 ? one_bank : bus_in_rows;
-  const double opening = std::max(0.0, rows - share * memory);
-  return std::max(bus, share * bus + opening / scales.speed[kDramRowCost]);
-}
-
 std::vector<Demand> ComputeDemands(const model::Model& model,
                                    const std::vector<double>& link_latency_ns,
                                    std::vector<DeviceRates>* rates) {

@@ -21,6 +21,7 @@
 #ifndef LIBTRACE_ANALYSIS_DEMAND_H_
 #define LIBTRACE_ANALYSIS_DEMAND_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -47,17 +48,34 @@ struct Demand {
   bool to_device = false, from_device = false;  // which way it uses the link
   enum Bound : uint8_t { kByOwn, kByLink, kByTags, kByMemory } bound = kByOwn;
 
+  // Most of it is nothing, which takes no time at any speed.
+  static double At(double ns, double speed) { return ns > 0 ? ns / speed : ns; }
   // Before it streams.
-  double FixedNs(const Scales& scales) const;
-  double OwnNs(const Scales& scales, proto::Unit::Kind kind) const;
-  double LinkNs(const Scales& scales) const { return link / scales.speed[kPcieBandwidth]; }
+  double FixedNs(const Scales& scales) const {
+    return At(dispatch, scales.speed[kDispatch]) + At(link_latency, scales.speed[kPcieLatency]) +
+           At(memory_latency, scales.speed[kDramLatency]);
+  }
+  double OwnNs(const Scales& scales, proto::Unit::Kind kind) const {
+    const double whole = own + At(throttled, scales.speed[kThrottle]);
+    if (kind == proto::Unit::KIND_MATRIX) return At(whole, scales.speed[kMatrixRate]);
+    if (kind == proto::Unit::KIND_VECTOR) return At(whole, scales.speed[kVectorRate]);
+    return whole;
+  }
+  double LinkNs(const Scales& scales) const { return At(link, scales.speed[kPcieBandwidth]); }
   double TagNs(const Scales& scales) const {
-    return (tag_latency / scales.speed[kPcieLatency] + tag_wire / scales.speed[kPcieBandwidth]) /
-           scales.speed[kPcieTags];
+    return At(
+        At(tag_latency, scales.speed[kPcieLatency]) + At(tag_wire, scales.speed[kPcieBandwidth]),
+        scales.speed[kPcieTags]);
   }
   // one_bank: in place of bus_in_rows, below 0: as it is.
-  double MemoryNs(const Scales& scales, double one_bank = -1) const;
-  double ScratchNs(const Scales& scales) const { return scratch / scales.speed[kScratchpad]; }
+  double MemoryNs(const Scales& scales, double one_bank = -1) const {
+    const double bus = At(memory, scales.speed[kDramBandwidth]);
+    if (rows <= 0) return bus;
+    const double share = one_bank >= 0 ? one_bank : bus_in_rows;
+    const double opening = std::max(0.0, rows - share * memory);
+    return std::max(bus, share * bus + opening / scales.speed[kDramRowCost]);
+  }
+  double ScratchNs(const Scales& scales) const { return At(scratch, scales.speed[kScratchpad]); }
 };
 
 // What the commands of one device tell of it.

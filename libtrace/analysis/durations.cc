@@ -2,7 +2,7 @@
 #include "libtrace/analysis/durations.h"
 
 #include <algorithm>
-#include <numeric>
+#include <tuple>
 #include <utility>
 
 namespace acceltrace::analysis {
@@ -20,6 +20,14 @@ Durations::Durations(const model::Device& device) : device_(device) {
 
 Rate Durations::RateBetween(const Mark& from, const Mark& to) const {
   if (!known()) return {0, nominal_ns_, kUnboundedNs};
+  Asked& asked = asked_[(from.ticks * 3 + to.ticks) % asked_.size()];
+  if (!asked.any || !asked.from.Same(from) || !asked.to.Same(to)) {
+    asked = {from, to, FindRate(from, to), true};
+  }
+  return asked.rate;
+}
+
+Rate Durations::FindRate(const Mark& from, const Mark& to) const {
   // Of many ticks, so that whole ns are exact enough.
   constexpr uint64_t kMany = 1'000'000'000;
   const model::Interval many = device_.clock.Length(kMany, kMany, from, to);
@@ -120,25 +128,32 @@ void UnitSum::Add(const Mark& from, const Mark& to) {
 
 std::vector<size_t> RowsByStart(const model::Model& model) {
   const model::Commands& commands = model.commands;
-  std::vector<size_t> rows(commands.size());
-  std::iota(rows.begin(), rows.end(), size_t{0});
   // By one reference for each device, so that the order is one whatever the data.
   std::vector<uint64_t> reference(model.devices.size());
-  for (size_t i = commands.size(); i-- > 0;)
+  for (size_t i = commands.size(); i-- > 0;) {
     reference[commands.device[i]] = commands.start.ticks[i];
-  const auto place = [&](const model::DeviceTimes& times, size_t row) {
-    const Mark mark = MarkOf(times, row);
-    return std::make_pair(mark.epoch,
-                          static_cast<int64_t>(mark.ticks - reference[commands.device[row]]));
+  }
+  struct Key {
+    uint64_t unit;
+    int64_t start, end;
+    uint32_t start_epoch, end_epoch;
+    uint32_t row;
+    auto Order() const { return std::tie(unit, start_epoch, start, end_epoch, end, row); }
+    bool operator<(const Key& other) const { return Order() < other.Order(); }
   };
-  std::sort(rows.begin(), rows.end(), [&](size_t a, size_t b) {
-    if (commands.device[a] != commands.device[b]) return commands.device[a] < commands.device[b];
-    if (commands.unit[a] != commands.unit[b]) return commands.unit[a] < commands.unit[b];
-    const auto start_a = place(commands.start, a), start_b = place(commands.start, b);
-    if (start_a != start_b) return start_a < start_b;
-    const auto end_a = place(commands.end, a), end_b = place(commands.end, b);
-    return end_a != end_b ? end_a < end_b : a < b;
-  });
+  std::vector<Key> keys(commands.size());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const uint64_t first = reference[commands.device[i]];
+    keys[i] = {uint64_t{commands.device[i]} << 32 | commands.unit[i],
+               static_cast<int64_t>(commands.start.ticks[i] - first),
+               static_cast<int64_t>(commands.end.ticks[i] - first),
+               commands.start.epoch[i],
+               commands.end.epoch[i],
+               static_cast<uint32_t>(i)};
+  }
+  std::sort(keys.begin(), keys.end());
+  std::vector<size_t> rows(keys.size());
+  for (size_t i = 0; i < rows.size(); ++i) rows[i] = keys[i].row;
   return rows;
 }
 

@@ -15,6 +15,7 @@
 #ifndef LIBTRACE_ANALYSIS_DURATIONS_H_
 #define LIBTRACE_ANALYSIS_DURATIONS_H_
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -30,6 +31,10 @@ struct Mark : model::DeviceTime {
   Mark() = default;
   explicit Mark(const model::DeviceTime& time) : model::DeviceTime(time) {}
 
+  bool Same(const Mark& other) const {
+    return ticks == other.ticks && epoch == other.epoch && host.lo_ns == other.host.lo_ns &&
+           host.mid_ns == other.host.mid_ns && host.hi_ns == other.host.hi_ns;
+  }
   bool SameEpoch(const Mark& other) const {
     return epoch == other.epoch && epoch != clock::kNoEpoch;
   }
@@ -51,6 +56,7 @@ struct Rate {
   bool Even() const { return hi - lo < 1e-3 * lo; }
 };
 
+// Not for several threads at once.
 class Durations {
  public:
   explicit Durations(const model::Device& device);
@@ -69,8 +75,17 @@ class Durations {
   bool known() const { return device_.clock.valid(); }
 
  private:
+  Rate FindRate(const Mark& from, const Mark& to) const;
+
   const model::Device& device_;
   double nominal_ns_;  // a tick
+  // What was asked last: many parts of a command lie between the same few times.
+  struct Asked {
+    Mark from, to;
+    Rate rate;
+    bool any = false;
+  };
+  mutable std::array<Asked, 4> asked_;
 };
 
 // The lengths of what a unit did, one after the other: Add() in order of time.

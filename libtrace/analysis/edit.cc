@@ -2,6 +2,7 @@
 #include "libtrace/analysis/edit.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -67,18 +68,28 @@ bool Editor::IsCopy(uint32_t command) const {
 
 bool Editor::Waits(uint32_t edge) const { return graph_.hold[edge] == Hold::kSleeps; }
 
+// Nobody else has had this number.
+void Editor::Change() {
+  static std::atomic<uint64_t> last_edition{0};
+  before_ = edition_ == 0 ? graph_.edition : before_;
+  graph_.edition = edition_ = ++last_edition;
+}
+
 void Editor::SetEdge(uint32_t edge, double ns) {
+  Change();
   old_edges_.emplace_back(edge, graph_.edge_ns[edge]);
   graph_.edge_ns[edge] = ns;
 }
 void Editor::DropEdge(uint32_t edge) { SetEdge(edge, kNothing); }
 
 void Editor::SetDemand(uint32_t command, const Demand& demand) {
+  Change();
   old_demands_.emplace_back(command, graph_.demands[command]);
   graph_.demands[command] = demand;
 }
 
 void Editor::SetCost(uint32_t node, double ns) {
+  Change();
   old_costs_.emplace_back(node, graph_.cost_ns[node]);
   graph_.cost_ns[node] = static_cast<float>(ns);
 }
@@ -95,6 +106,8 @@ void Editor::Undo() {
     graph_.cost_ns[old->first] = old->second;
   }
   old_edges_.clear(), old_demands_.clear(), old_costs_.clear();
+  if (edition_ != 0) graph_.edition = before_;
+  edition_ = 0;
 }
 
 void Editor::DropCall(uint32_t call) {

@@ -66,6 +66,7 @@ class Editor {
   void Undo();
 
  private:
+  void Change();
   void SetEdge(uint32_t edge, double ns);
   void DropEdge(uint32_t edge);
   void SetDemand(uint32_t command, const Demand& demand);
@@ -87,6 +88,7 @@ class Editor {
   std::vector<std::pair<uint32_t, double>> old_edges_;
   std::vector<std::pair<uint32_t, Demand>> old_demands_;
   std::vector<std::pair<uint32_t, float>> old_costs_;
+  uint64_t before_ = 0, edition_ = 0;  // of the graph: before it was changed, and since
 };
 
 }  // namespace acceltrace::analysis

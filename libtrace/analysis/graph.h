@@ -99,6 +99,8 @@ struct Graph {
   uint64_t assumed_orders = 0;
   // The tracer's work as low and as high as its calibration allows, over what is assumed.
   double tracer_low = 1, tracer_high = 1;
+  // 0: as it was built. Another number for each way in which it is edited (edit.h).
+  uint64_t edition = 0;
   size_t size() const { return kind.size(); }
   // Whether an edge holds its node up when nodes come at these times. Who comes to wait after the
   // completion goes on at once: what waking takes does not delay it.

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "libtrace/analysis/graph.h"
+#include "libtrace/analysis/replays.h"
 #include "libtrace/analysis/whatif.h"
 
 namespace acceltrace::analysis {
@@ -14,14 +15,15 @@ namespace {
 
 constexpr double kNoGain = 1e-4;
 
-ResourceGain GainOf(const Graph& graph, Resource resource, const std::vector<double>& base_ns,
+ResourceGain GainOf(Replays* replays, Resource resource, const std::vector<double>& base_ns,
                     double run_ns) {
   ResourceGain gain;
   gain.resource = resource;
+  if (!replays->Uses(resource)) return gain;
   Scales scales = Scales::Faster(resource, Limiter::kStep);
   scales.without_tracer = true;
   for (size_t i = 0; i < Readings().size(); ++i) {
-    const double share = 1 - Replay(graph, scales, Readings()[i]) / base_ns[i];
+    const double share = 1 - replays->Run(scales, Readings()[i]) / base_ns[i];
     if (i == 0) {
       gain.share = gain.lo_share = gain.hi_share = share;
       if (share <= kNoGain) return gain;  // of no interest, and each replay takes its time
@@ -70,7 +72,8 @@ std::string Sentence(const Limiter& limiter) {
 
 }  // namespace
 
-Limiter ComputeLimiter(const Graph& graph, const Breakdown& breakdown, const Verdict& verdict) {
+Limiter ComputeLimiter(Replays* replays, const Breakdown& breakdown, const Verdict& verdict) {
+  const Graph& graph = replays->graph();
   Limiter limiter;
   const auto withhold = [&limiter](const std::string& why) {
     limiter.standing = Limiter::Standing::kInconclusive;
@@ -85,16 +88,15 @@ Limiter ComputeLimiter(const Graph& graph, const Breakdown& breakdown, const Ver
   if (verdict.withheld()) return withhold(CaveatsText(verdict.caveats));
   Scales without;
   without.without_tracer = true;
-  std::vector<double> base_ns;
-  for (const Reading& reading : Readings()) base_ns.push_back(Replay(graph, without, reading));
-  const double as_recorded_ns = Replay(graph, {});
+  const std::vector<double> base_ns = replays->RunAll(without);
+  const double as_recorded_ns = replays->Run({});
   if (as_recorded_ns <= 0 || base_ns[0] <= 0) {
     return withhold("the trace contradicts itself: events wait for each other in a circle");
   }
   limiter.base_miss = as_recorded_ns / graph.RunNs() - 1;
   limiter.run_ns = graph.RunNs() * base_ns[0] / as_recorded_ns;
   for (int r = 0; r < kNumResources; ++r) {
-    ResourceGain gain = GainOf(graph, static_cast<Resource>(r), base_ns, limiter.run_ns);
+    ResourceGain gain = GainOf(replays, static_cast<Resource>(r), base_ns, limiter.run_ns);
     if (gain.share > kNoGain) limiter.gains.push_back(gain);
   }
   std::stable_sort(
@@ -118,6 +120,11 @@ Limiter ComputeLimiter(const Graph& graph, const Breakdown& breakdown, const Ver
   limiter.text = Sentence(limiter);
   if (!verdict.whole()) limiter.text += "; " + CaveatsText(verdict.caveats);
   return limiter;
+}
+
+Limiter ComputeLimiter(const Graph& graph, const Breakdown& breakdown, const Verdict& verdict) {
+  Replays replays(graph);
+  return ComputeLimiter(&replays, breakdown, verdict);
 }
 
 }  // namespace acceltrace::analysis

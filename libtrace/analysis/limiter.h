@@ -18,6 +18,7 @@
 namespace acceltrace::analysis {
 
 struct Graph;
+class Replays;
 
 struct ResourceGain {
   Resource resource = kNumResources;
@@ -41,6 +42,7 @@ struct Limiter {
   bool withheld() const { return standing == Standing::kInconclusive; }
 };
 
+Limiter ComputeLimiter(Replays* replays, const Breakdown& breakdown, const Verdict& verdict);
 Limiter ComputeLimiter(const Graph& graph, const Breakdown& breakdown, const Verdict& verdict);
 
 }  // namespace acceltrace::analysis

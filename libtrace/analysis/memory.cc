@@ -2,7 +2,7 @@
 #include "libtrace/analysis/memory.h"
 
 #include "libtrace/analysis/counters.h"
-#include "libtrace/analysis/utilisation.h"
+#include "libtrace/analysis/durations.h"
 
 namespace acceltrace::analysis {
 namespace {
@@ -38,7 +38,8 @@ double MemoryCounters::HitRate() const {
 }
 double MemoryUse::HitRate() const { return PartOf(row_hits, row_hits + row_misses); }
 
-std::vector<DeviceMemory> ComputeMemory(const model::Model& model) {
+std::vector<DeviceMemory> ComputeMemory(const model::Model& model,
+                                        const std::vector<DeviceUse>& utilisation) {
   std::vector<DeviceMemory> devices(model.devices.size());
   for (uint32_t d = 0; d < devices.size(); ++d) {
     devices[d].device = d;
@@ -65,7 +66,7 @@ std::vector<DeviceMemory> ComputeMemory(const model::Model& model) {
     sums[commands.device[i]][commands.unit[i]].Add(MarkOf(commands.start, i),
                                                    MarkOf(commands.end, i));
   }
-  for (const DeviceUse& use : ComputeUtilisation(model)) devices[use.device].all.time = use.window;
+  for (const DeviceUse& use : utilisation) devices[use.device].all.time = use.window;
   for (uint32_t d = 0; d < devices.size(); ++d) {
     const auto finish = [&](MemoryUse* use) {
       use->bytes_per_s = PerSecond(static_cast<double>(use->moved_bytes), use->time);

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "libtrace/analysis/span.h"
+#include "libtrace/analysis/utilisation.h"
 
 namespace acceltrace::analysis {
 
@@ -47,7 +48,9 @@ struct DeviceMemory {
   std::vector<MemoryUse> units;
 };
 
-std::vector<DeviceMemory> ComputeMemory(const model::Model& model);
+// utilisation: ComputeUtilisation()'s.
+std::vector<DeviceMemory> ComputeMemory(const model::Model& model,
+                                        const std::vector<DeviceUse>& utilisation);
 
 }  // namespace acceltrace::analysis
 

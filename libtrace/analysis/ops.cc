@@ -2,6 +2,7 @@
 #include "libtrace/analysis/ops.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <tuple>
@@ -41,64 +42,111 @@ void TellLimiter(const model::Device& device, const OpSum& sum, OpUse* use) {
   use->limiter_time = most->second;
 }
 
-}  // namespace
+// By name, or by the names of their groups.
+class OpTable {
+ public:
+  OpTable(const model::Model& model, const std::vector<Durations>& times, bool fold)
+      : model_(model), times_(times), groups_(fold, fold ? Names() : std::vector<std::string>()) {}
 
-std::vector<OpUse> ComputeOps(const model::Model& model, bool fold) {
-  const model::Commands& commands = model.commands;
-  std::set<std::string> names;
-  for (size_t i = 0; i < commands.size(); ++i) names.insert(model.OpName(i));
-  const NameGroups groups(fold, {names.begin(), names.end()});
-  const std::vector<Durations> times(model.devices.begin(), model.devices.end());
-  std::map<std::tuple<uint32_t, uint32_t, std::string>, OpSum> by_key;
-  const std::vector<size_t> rows = RowsByStart(model);
-  const Waits waits(model, rows, times);
-  for (size_t i : rows) {
-    const Durations& time = times[commands.device[i]];
-    auto key = std::make_tuple(commands.device[i], commands.unit[i], groups.Of(model.OpName(i)));
-    if (by_key.size() >= kMaxNamedRows && !by_key.contains(key)) std::get<2>(key) = kOtherNames;
-    OpSum& sum = by_key.try_emplace(key, OpSum{{}, UnitSum(&time), {}, {}}).first->second;
+  void Add(size_t i, const Mark& start, const Mark& end, const Span& one, const Amount& held,
+           const Amount& busy) {
+    const model::Commands& commands = model_.commands;
+    OpSum& sum = SumOf(i);
     OpUse& use = sum.use;
-    const Mark start = MarkOf(commands.start, i), end = MarkOf(commands.end, i);
     ++use.count;
     use.failed += commands.status[i] != 0;
     use.work += commands.work[i];
     use.bytes += commands.bytes[i];
     use.memory_bytes += commands.memory_bytes[i];
     sum.time.Add(start, end);
-    const Span one = time.Between(start, end);
     if (one.mid_ns >= use.longest.mid_ns) use.longest.mid_ns = one.mid_ns;
     use.longest.lo_ns = std::max(use.longest.lo_ns, one.lo_ns);
     use.longest.hi_ns = std::max(use.longest.hi_ns, one.hi_ns);
-    Amount held = time.Elapsed(start, end);
-    held += waits.Of(i);
     use.held += held;
-    sum.busy += BusyOf(model, time, i);
+    sum.busy += busy;
     sum.limiters[commands.limiter[i]] += held;
   }
-  std::vector<Amount> device_time(model.devices.size());
-  for (auto& [key, sum] : by_key) {
-    sum.use.time = sum.time.sum();
-    device_time[std::get<0>(key)] += sum.use.time;
+
+  std::vector<OpUse> Finish() {
+    std::vector<Amount> device_time(model_.devices.size());
+    for (auto& [key, sum] : by_key_) {
+      sum.use.time = sum.time.sum();
+      device_time[std::get<0>(key)] += sum.use.time;
+    }
+    std::vector<OpUse> ops;
+    for (auto& [key, sum] : by_key_) {
+      const auto& [device_row, unit, name] = key;
+      const model::Device& device = model_.devices[device_row];
+      OpUse& use = sum.use;
+      use.device = device_row;
+      use.name = name;
+      use.unit = device.UnitName(unit);
+      TellLimiter(device, sum, &use);
+      use.share = ShareOfSum(use.time, device_time[device_row]);
+      use.busy_share = ShareOf(sum.busy, use.held);
+      use.work_per_s = PerSecond(static_cast<double>(use.work), use.time);
+      use.peak_share =
+          OfPeak(use.work_per_s, device.about.units(static_cast<int>(unit)).peak_work_per_s());
+      ops.push_back(std::move(use));
+    }
+    std::stable_sort(ops.begin(), ops.end(),
+                     [](const OpUse& a, const OpUse& b) { return a.time.mid > b.time.mid; });
+    return ops;
   }
-  std::vector<OpUse> ops;
-  for (auto& [key, sum] : by_key) {
-    const auto& [device_row, unit, name] = key;
-    const model::Device& device = model.devices[device_row];
-    OpUse& use = sum.use;
-    use.device = device_row;
-    use.name = name;
-    use.unit = device.UnitName(unit);
-    TellLimiter(device, sum, &use);
-    use.share = ShareOfSum(use.time, device_time[device_row]);
-    use.busy_share = ShareOf(sum.busy, use.held);
-    use.work_per_s = PerSecond(static_cast<double>(use.work), use.time);
-    use.peak_share =
-        OfPeak(use.work_per_s, device.about.units(static_cast<int>(unit)).peak_work_per_s());
-    ops.push_back(std::move(use));
+
+ private:
+  // What tells an op apart without its name.
+  using Number = std::array<uint32_t, 4>;
+  Number NumberOf(size_t i) const {
+    const model::Commands& commands = model_.commands;
+    return {commands.device[i], commands.unit[i], commands.op[i], commands.opcode[i]};
   }
-  std::stable_sort(ops.begin(), ops.end(),
-                   [](const OpUse& a, const OpUse& b) { return a.time.mid > b.time.mid; });
-  return ops;
+
+  std::vector<std::string> Names() const {
+    std::map<Number, size_t> rows;
+    for (size_t i = 0; i < model_.commands.size(); ++i) rows.try_emplace(NumberOf(i), i);
+    std::set<std::string> names;
+    for (const auto& [number, row] : rows) names.insert(model_.OpName(row));
+    return {names.begin(), names.end()};
+  }
+
+  OpSum& SumOf(size_t i) {
+    OpSum*& known = by_number_[NumberOf(i)];
+    if (known != nullptr) return *known;
+    const model::Commands& commands = model_.commands;
+    auto key = std::make_tuple(commands.device[i], commands.unit[i], groups_.Of(model_.OpName(i)));
+    if (by_key_.size() >= kMaxNamedRows && !by_key_.contains(key)) std::get<2>(key) = kOtherNames;
+    const Durations& time = times_[commands.device[i]];
+    known = &by_key_.try_emplace(key, OpSum{{}, UnitSum(&time), {}, {}}).first->second;
+    return *known;
+  }
+
+  const model::Model& model_;
+  const std::vector<Durations>& times_;
+  const NameGroups groups_;
+  std::map<std::tuple<uint32_t, uint32_t, std::string>, OpSum> by_key_;
+  std::map<Number, OpSum*> by_number_;
+};
+
+}  // namespace
+
+Ops ComputeOps(const model::Model& model) {
+  const model::Commands& commands = model.commands;
+  const std::vector<Durations> times(model.devices.begin(), model.devices.end());
+  OpTable by_name(model, times, false), by_group(model, times, true);
+  const std::vector<size_t> rows = RowsByStart(model);
+  const Waits waits(model, rows, times);
+  for (size_t i : rows) {
+    const Durations& time = times[commands.device[i]];
+    const Mark start = MarkOf(commands.start, i), end = MarkOf(commands.end, i);
+    const Span one = time.Between(start, end);
+    Amount held = time.Elapsed(start, end);
+    held += waits.Of(i);
+    const Amount busy = BusyOf(model, time, i);
+    by_name.Add(i, start, end, one, held, busy);
+    by_group.Add(i, start, end, one, held, busy);
+  }
+  return {by_name.Finish(), by_group.Finish()};
 }
 
 }  // namespace acceltrace::analysis

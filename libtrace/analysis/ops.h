@@ -29,9 +29,12 @@ struct OpUse {
   Ratio peak_share;     // work_per_s of the unit's peak; all 0 = unknown
 };
 
-// By time, the longest first. fold: names that differ in a running number only
-// are one (names.h).
-std::vector<OpUse> ComputeOps(const model::Model& model, bool fold);
+// By time, the longest first.
+struct Ops {
+  std::vector<OpUse> by_name;
+  std::vector<OpUse> by_group;  // names that differ in a running number only are one (names.h)
+};
+Ops ComputeOps(const model::Model& model);
 
 }  // namespace acceltrace::analysis
 

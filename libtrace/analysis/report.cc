@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "libtrace/analysis/graph.h"
+#include "libtrace/analysis/replays.h"
 
 namespace acceltrace::analysis {
 
@@ -52,10 +53,10 @@ Report ComputeReport(const model::Model& model, const std::vector<Law>* laws,
   report.utilisation = ComputeUtilisation(model);
   report.latency = ComputeLatency(model);
   report.transfers = ComputeTransfers(model);
-  report.memory = ComputeMemory(model);
+  report.memory = ComputeMemory(model, report.utilisation);
   report.calls = ComputeCalls(model);
-  report.ops = ComputeOps(model, false);
-  report.op_groups = ComputeOps(model, true);
+  Ops ops = ComputeOps(model);
+  report.ops = std::move(ops.by_name), report.op_groups = std::move(ops.by_group);
   report.ranges = ComputeRanges(model, false);
   report.range_groups = ComputeRanges(model, true);
   report.clocks = ComputeClockQuality(model);
@@ -73,8 +74,9 @@ Report ComputeReport(const model::Model& model, const std::vector<Law>* laws,
   if (!report.overhead.advice.empty()) report.breakdown.verdict += "; " + report.overhead.advice;
   report.verdict = ComputeVerdict(report);
   if (predictions == Predictions::kNone) return report;
-  report.limiter = ComputeLimiter(graph, report.breakdown, report.verdict);
-  report.advice = ComputeAdvice(model, report.verdict, &graph);
+  Replays replays(graph);
+  report.limiter = ComputeLimiter(&replays, report.breakdown, report.verdict);
+  report.advice = ComputeAdvice(model, report.verdict, &graph, &replays);
   return report;
 }
 

@@ -28,6 +28,7 @@
 namespace acceltrace::analysis {
 
 struct Graph;
+class Replays;
 
 // One reading of what the trace leaves open.
 struct Reading {
@@ -59,11 +60,9 @@ struct Prediction {
   double ns = 0, lo_ns = 0, hi_ns = 0;
   double gain_ns() const { return recorded_ns - ns; }
 };
-// The replays of a graph as it was, by reading.
-std::vector<double> ReplayAsItWas(const Graph& graph);
-// as_it_was: of the graph before it was edited (edit.h); empty: it was not.
-Prediction Predict(const Graph& graph, const Scales& scales,
-                   const std::vector<double>& as_it_was = {});
+Prediction Predict(const Graph& graph, const Scales& scales);
+// as_it_was: replays->RunAll({}) of the graph before it was edited (edit.h).
+Prediction Predict(Replays* replays, const Scales& scales, const std::vector<double>& as_it_was);
 
 }  // namespace acceltrace::analysis
 

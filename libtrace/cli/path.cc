@@ -10,6 +10,7 @@
 #include "libtrace/analysis/advice.h"
 #include "libtrace/analysis/edit.h"
 #include "libtrace/analysis/graph.h"
+#include "libtrace/analysis/replays.h"
 #include "libtrace/analysis/report.h"
 #include "libtrace/analysis/whatif.h"
 #include "libtrace/cli/command.h"
@@ -103,7 +104,8 @@ int RunWhatIf(const Options& options) {
   if (verdict.withheld()) {
     whatif.refused = analysis::CaveatsText(verdict.caveats);
   } else {
-    const std::vector<double> as_it_was = ReplayAsItWas(graph);
+    analysis::Replays replays(graph);
+    const std::vector<double> as_it_was = replays.RunAll({});
     analysis::Editor editor(*loaded->model, &graph);
     for (size_t i = 0; i < options.edits.size(); ++i) {
       if (options.edits[i]) (editor.*analysis::EditOptions()[i].edit)();
@@ -112,7 +114,7 @@ int RunWhatIf(const Options& options) {
       return Fail(kFailed,
                   options.file + ": no op follows the other; see acceltrace critical-path");
     }
-    whatif.prediction = analysis::Predict(graph, scales, as_it_was);
+    whatif.prediction = analysis::Predict(&replays, scales, as_it_was);
     if (!whatif.prediction.valid) whatif.refused = whatif.prediction.error;
     if (whatif.change.empty()) {
       whatif.limiter = loaded->report.limiter;

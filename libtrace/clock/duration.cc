@@ -38,8 +38,7 @@ double BlurWithin(const Curve& curve, double from_ns, double to_ns, double tick_
 // Host ns less nominal ns from one position to a later one of a curve: what its slopes allow.
 Range DriftWithin(const Curve& curve, double from_ns, double to_ns, double tick_ns) {
   const auto after = [&](double position_ns) {
-    return std::upper_bound(curve.knots.begin(), curve.knots.end(), position_ns,
-                            [](double p, const Knot& knot) { return p < knot.position_ns; });
+    return curve.knots.begin() + static_cast<ptrdiff_t>(curve.KnotAfter(position_ns));
   };
   const auto first = after(from_ns), last = after(to_ns);
   if (last - first > kMaxKnots) return {-kInfinity, kInfinity};
@@ -81,8 +80,7 @@ Range TickLengths(const MapData& data, const DeviceTime& from, const DeviceTime&
   const double begin = position(from), end = position(to) + data.line.ns_per_tick();
   if (!(end > begin)) return any;
   const auto after = [&](double position_ns) {
-    return std::upper_bound(curve.knots.begin(), curve.knots.end(), position_ns,
-                            [](double p, const Knot& knot) { return p < knot.position_ns; });
+    return curve.knots.begin() + static_cast<ptrdiff_t>(curve.KnotAfter(position_ns));
   };
   const auto first = after(begin), last = after(end);
   Range slopes{kInfinity, -kInfinity};
@@ -160,11 +158,10 @@ Interval Map::Length(uint64_t lo_ticks, uint64_t hi_ticks, const DeviceTime& fro
 Interval Map::Duration(uint64_t begin_ticks, uint64_t end_ticks, int64_t near_ns) const {
   const auto locate = [&](uint64_t ticks) {
     const internal::Place place = data_->Locate(ticks, near_ns);
-    size_t cursor = 0;
     DeviceTime time;
     time.raw_ticks = ticks;
     time.ticks = data_->curves[place.curve].base_ticks + static_cast<uint64_t>(place.position);
-    time.host = data_->At(place, &cursor);
+    time.host = data_->At(place);
     if (!data_->IsBetween(place)) time.epoch = static_cast<uint32_t>(place.curve);
     return time;
   };

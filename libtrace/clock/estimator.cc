@@ -100,7 +100,6 @@ std::vector<std::vector<Bar>> SortBars(const MapData& data,
                                        std::vector<std::vector<double>>* rejected) {
   std::vector<std::vector<Bar>> bars(data.curves.size());
   rejected->assign(data.curves.size(), {});
-  size_t cursor = 0;
   // By the host's time: what the ticks say of it is what is in doubt.
   const auto reject = [&](const Constraint& constraint) {
     const size_t near = data.CurveNear(constraint.host_ns);
@@ -114,13 +113,13 @@ std::vector<std::vector<Bar>> SortBars(const MapData& data,
     const Curve& curve = data.curves[place.curve];
     Bar bar;
     bar.position_ns = data.PositionNs(place.position);
-    const internal::Bounds bounds = OffsetAt(curve, bar.position_ns, &cursor);
+    const internal::Bounds bounds = OffsetAt(curve, bar.position_ns);
     const double offset =
         static_cast<double>(constraint.host_ns - curve.base_host_ns) - bar.position_ns;
     if (constraint.order == Constraint::Order::kHostFirst) {
       // Before the end of the tick: as long as one lasts there at most.
       const double tick_ns = data.line.ns_per_tick();
-      const internal::Bounds end = OffsetAt(curve, bar.position_ns + tick_ns, &cursor);
+      const internal::Bounds end = OffsetAt(curve, bar.position_ns + tick_ns);
       const double drift = std::max({0.0, end.hi - bounds.hi, end.lo - bounds.lo});
       bar.gate.lo = offset - tick_ns - drift;
       if (bar.gate.lo > bounds.hi) {

@@ -119,7 +119,6 @@ void AddBars(const Curve& curve, std::span<const Bar> bars, Draft* draft) {
       double room = kInfinity;
     };
     std::vector<Tightest> lower(nodes.size() + 1), upper(nodes.size() + 1);
-    size_t cursor = 0;
     for (const Bar& bar : bars) {
       // Beyond its brackets a stretch may go on only where nothing broke.
       const bool first = draft->smooth_front && &stretch == &draft->stretches.front();
@@ -134,7 +133,7 @@ void AddBars(const Curve& curve, std::span<const Bar> bars, Draft* draft) {
                                                  return position < node.position_ns;
                                                }) -
                               nodes.begin());
-      const Bounds bounds = OffsetAt(curve, bar.position_ns, &cursor);
+      const Bounds bounds = OffsetAt(curve, bar.position_ns);
       const bool is_lower = bar.gate.lo > -kInfinity;
       const double room = is_lower ? bounds.mid - bar.gate.lo : bar.gate.hi - bounds.mid;
       Tightest& tightest = is_lower ? lower[cell] : upper[cell];

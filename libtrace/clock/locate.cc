@@ -72,7 +72,6 @@ Place MapData::Locate(uint64_t ticks, int64_t near_ns) const {
   // places that are on a curve the one nearest to the hint; else of those beside a curve.
   Place best;
   double best_outside = kInfinity, best_distance = kInfinity;
-  size_t cursor = 0;
   const size_t from = has_hint && at > 0 ? at - 1 : at;
   const size_t to = std::min(at + 1, curves.size() - 1);
   for (size_t c = from; c <= to; ++c) {
@@ -91,7 +90,7 @@ Place MapData::Locate(uint64_t ticks, int64_t near_ns) const {
       double distance = std::abs(ns - near_position);
       if (outside > 0 && has_hint) {
         // Far from a curve its rate is no measure: what counts is when that would be.
-        const Interval when = At({c, position}, &cursor);
+        const Interval when = At({c, position});
         distance =
             static_cast<double>(std::max({int64_t{0}, when.lo_ns - near_ns, near_ns - when.hi_ns}));
         outside = 1;
@@ -145,10 +144,9 @@ void MapData::AddPlaces(size_t c, uint64_t ticks, const Window& window,
   double lo_ns = -kInfinity, hi_ns = kInfinity;
   if (!curve.front.smooth) lo_ns = first_ns - reach(curve.front.limit_ns, curve.first_host_ns());
   if (!curve.back.smooth) hi_ns = last_ns + reach(curve.last_host_ns(), curve.back.limit_ns);
-  size_t cursor = 0;
   const auto try_place = [&](int64_t position) {
     const Place place{c, position};
-    if (Meets(At(place, &cursor), window)) places->push_back(place);
+    if (Meets(At(place), window)) places->push_back(place);
   };
   for (const Era& era : counts[curve.count].eras) {
     if (era.jumps < window.min_jumps || era.jumps > window.max_jumps) continue;
@@ -179,7 +177,7 @@ void MapData::AddPlaces(size_t c, uint64_t ticks, const Window& window,
     const auto search = [&](int64_t low, int64_t high, auto&& is_beyond) {
       while (low < high) {
         const int64_t middle = low + (high - low) / 2;
-        if (is_beyond(At({c, first + middle * wrap}, &cursor))) {
+        if (is_beyond(At({c, first + middle * wrap}))) {
           high = middle;
         } else {
           low = middle + 1;
@@ -288,7 +286,6 @@ DeviceTime Map::Locate(uint64_t raw_ticks, const Window& when) const {
   // What is known of it contradicts itself: one of both is wrong.
   Window window = when;
   if (window.lo_ns > window.hi_ns) std::swap(window.lo_ns, window.hi_ns);
-  size_t cursor = 0;
   DeviceTime time;
   time.raw_ticks = data.line.Mask(raw_ticks);
   const auto ticks_at = [&](const Place& place) {
@@ -296,7 +293,7 @@ DeviceTime Map::Locate(uint64_t raw_ticks, const Window& when) const {
   };
   const auto set = [&](const Place& place) {
     time.ticks = ticks_at(place);
-    time.host = data.At(place, &cursor);
+    time.host = data.At(place);
     if (!data.IsBetween(place)) time.epoch = static_cast<uint32_t>(place.curve);
   };
   // Of a jump that was told and has no place here the window may know.
@@ -337,7 +334,7 @@ DeviceTime Map::Locate(uint64_t raw_ticks, const Window& when) const {
   Interval hull;
   double best = internal::kInfinity;
   for (const Place& place : places) {
-    const Interval at = data.At(place, &cursor);
+    const Interval at = data.At(place);
     const bool first = &place == &places.front();
     hull.lo_ns = first ? at.lo_ns : std::min(hull.lo_ns, at.lo_ns);
     hull.hi_ns = first ? at.hi_ns : std::max(hull.hi_ns, at.hi_ns);
@@ -369,8 +366,7 @@ DeviceTime Map::Before(const DeviceTime& time, uint64_t ticks) const {
   if (time.epoch != kNoEpoch) {
     const Curve& curve = data_->curves[time.epoch];
     const Place place{time.epoch, static_cast<int64_t>(earlier.ticks - curve.base_ticks)};
-    size_t cursor = 0;
-    earlier.host = data_->At(place, &cursor);
+    earlier.host = data_->At(place);
     if (!data_->IsBetween(place)) return earlier;
     earlier.epoch = kNoEpoch;
     earlier.host.hi_ns = std::min(earlier.host.hi_ns, time.host.hi_ns);

@@ -15,20 +15,6 @@ int64_t HostOf(const Curve& curve, const Knot& knot) {
   return curve.base_host_ns + ToNs(knot.position_ns + knot.mid);
 }
 
-size_t KnotAfter(const Curve& curve, double position_ns, size_t guess) {
-  const auto& knots = curve.knots;
-  const auto is_after = [&](size_t i) {
-    return (i == 0 || knots[i - 1].position_ns <= position_ns) &&
-           (i == knots.size() || position_ns < knots[i].position_ns);
-  };
-  if (guess <= knots.size() && is_after(guess)) return guess;
-  if (guess < knots.size() && is_after(guess + 1)) return guess + 1;
-  return static_cast<size_t>(
-      std::upper_bound(knots.begin(), knots.end(), position_ns,
-                       [](double p, const Knot& knot) { return p < knot.position_ns; }) -
-      knots.begin());
-}
-
 // Where the states of a knot lead to over a distance.
 Bounds Lead(const Region& states, const State& mid, double distance_ns, double curvature) {
   const double seconds = distance_ns * 1e-9;
@@ -89,9 +75,9 @@ Bounds Between(const Knot& left, const Knot& right, double position_ns, double c
 int64_t Curve::first_host_ns() const { return HostOf(*this, knots.front()); }
 int64_t Curve::last_host_ns() const { return HostOf(*this, knots.back()); }
 
-Bounds OffsetAt(const Curve& curve, double position_ns, size_t* cursor) {
+Bounds OffsetAt(const Curve& curve, double position_ns) {
   const auto& knots = curve.knots;
-  const size_t i = *cursor = KnotAfter(curve, position_ns, *cursor);
+  const size_t i = curve.KnotAfter(position_ns);
   Bounds bounds;
   if (i == 0) {
     bounds = Beyond(curve, curve.front, knots.front(), position_ns, true);
@@ -105,12 +91,12 @@ Bounds OffsetAt(const Curve& curve, double position_ns, size_t* cursor) {
   return bounds;
 }
 
-Interval MapData::At(const Place& place, size_t* cursor) const {
+Interval MapData::At(const Place& place) const {
   // The counter showed the ticks from then on until one more.
   const Curve& curve = curves[place.curve];
   const double position_ns = PositionNs(place.position);
-  const Bounds begin = OffsetAt(curve, position_ns, cursor);
-  const Bounds end = OffsetAt(curve, position_ns + line.ns_per_tick(), cursor);
+  const Bounds begin = OffsetAt(curve, position_ns);
+  const Bounds end = OffsetAt(curve, position_ns + line.ns_per_tick());
   const double tick_ns = line.ns_per_tick();
   const int64_t base_ns = curve.base_host_ns;
   Interval at{
@@ -124,17 +110,15 @@ Interval MapData::At(const Place& place, size_t* cursor) const {
 }  // namespace internal
 
 Interval Map::ToHost(uint64_t ticks, int64_t near_ns) const {
-  size_t cursor = 0;
-  return data_->At(data_->Locate(ticks, near_ns), &cursor);
+  return data_->At(data_->Locate(ticks, near_ns));
 }
 
 void Map::ToHost(std::span<const uint64_t> ticks, std::span<const int64_t> near_ns,
                  std::span<Interval> out) const {
   assert(near_ns.empty() || near_ns.size() == ticks.size());
   assert(out.size() == ticks.size());
-  size_t cursor = 0;
   for (size_t i = 0; i < ticks.size(); ++i) {
-    out[i] = data_->At(data_->Locate(ticks[i], near_ns.empty() ? kNoHint : near_ns[i]), &cursor);
+    out[i] = data_->At(data_->Locate(ticks[i], near_ns.empty() ? kNoHint : near_ns[i]));
   }
 }
 

@@ -5,6 +5,7 @@
 #define LIBTRACE_CLOCK_MAP_DATA_H_
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -45,6 +46,20 @@ struct End {
   double other_position_ns = 0;
 };
 
+// Where something was found last: the next one is close to it as a rule. Any value will do, from
+// whichever thread.
+class Hint {
+ public:
+  Hint() = default;
+  Hint(const Hint& other) : at_(other.at()) {}
+  Hint& operator=(const Hint& other) { return set(other.at()), *this; }
+  size_t at() const { return at_.load(std::memory_order_relaxed); }
+  void set(size_t at) const { at_.store(at, std::memory_order_relaxed); }
+
+ private:
+  mutable std::atomic<size_t> at_{0};
+};
+
 // A stretch without jumps.
 struct Curve {
   size_t count = 0;  // which one it is of
@@ -56,7 +71,22 @@ struct Curve {
   std::vector<size_t> cuts;
   End front, back;
   bool step_front = false;  // likely no more than a change of frequency after the one before it
+  Hint last;                // of KnotAfter()
 
+  // The first knot beyond a position, or as many as there are.
+  size_t KnotAfter(double position_ns) const {
+    const auto is_after = [&](size_t i) {
+      return (i == 0 || knots[i - 1].position_ns <= position_ns) &&
+             (i == knots.size() || position_ns < knots[i].position_ns);
+    };
+    const size_t guess = last.at();
+    if (guess <= knots.size() && is_after(guess)) return guess;
+    const auto found = std::upper_bound(knots.begin(), knots.end(), position_ns,
+                                        [](double p, const Knot& k) { return p < k.position_ns; });
+    const auto at = static_cast<size_t>(found - knots.begin());
+    last.set(at);
+    return at;
+  }
   double CurvatureBetween(const Knot& a, const Knot& b) const {
     return curvature * std::max(a.bend, b.bend);
   }
@@ -68,9 +98,8 @@ struct Bounds {
   double lo = 0, mid = 0, hi = 0;
 };
 
-// Of the offset at a position. cursor: a guess of the knot after it, kept between
-// calls; any value will do.
-Bounds OffsetAt(const Curve& curve, double position_ns, size_t* cursor);
+// Of the offset at a position.
+Bounds OffsetAt(const Curve& curve, double position_ns);
 
 struct Place {
   size_t curve = 0;
@@ -93,7 +122,7 @@ struct MapData {
     return static_cast<double>(position) * line.ns_per_tick();
   }
   // The instants at which the clock showed a position.
-  Interval At(const Place& place, size_t* cursor) const;
+  Interval At(const Place& place) const;
   // Between two curves: nothing is known there but the order of events.
   bool IsBetween(const Place& place) const;
 

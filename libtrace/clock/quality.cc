@@ -64,7 +64,7 @@ void Measure(std::span<const Count> counts, MapData* data) {
                       static_cast<double>(last.base_ticks) * data->line.ns_per_tick();
 
   std::vector<double> trips, residuals, widths;
-  size_t cursor = 0, at = 0;
+  size_t at = 0;
   for (size_t c = 0; c < counts.size(); ++c) {
     for (const Reading& reading : counts[c].readings) {
       // The curve that it is on, or else the last one before it.
@@ -76,7 +76,7 @@ void Measure(std::span<const Count> counts, MapData* data) {
       }
       const Curve& curve = data->curves[at];
       if (curve.count != c) continue;
-      const Bounds bounds = OffsetAt(curve, reading.position_ns, &cursor);
+      const Bounds bounds = OffsetAt(curve, reading.position_ns);
       const double before =
           static_cast<double>(reading.sample.host_before_ns - curve.base_host_ns) -
           reading.position_ns;

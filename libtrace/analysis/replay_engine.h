@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs a graph again (whatif.h), in a few arrays. Layer: libtrace/analysis. Internal.
+//
+// Host points, fetches and completions come as soon as all that they wait for has come. Commands
+// go through a queue of events in order of time, since they share units, the link and the memory.
+// Nothing is looked up by a key, and nothing is allocated in the loop but what stays for the next
+// replay.
+#ifndef LIBTRACE_ANALYSIS_REPLAY_ENGINE_H_
+#define LIBTRACE_ANALYSIS_REPLAY_ENGINE_H_
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "libtrace/analysis/graph.h"
+#include "libtrace/analysis/sharing.h"
+#include "libtrace/analysis/whatif.h"
+
+namespace acceltrace::analysis {
+
+// The earliest event is on top. At the same instant in order of `What`: who arrives takes part in
+// the choice; then in that of nodes.
+class ReplayEvents {
+ public:
+  enum What : uint8_t { kArrives, kStreams, kPicks };
+  struct Event {
+    double at_ns;
+    uint64_t what_and_start;
+    What what() const { return static_cast<What>(what_and_start >> 32); }
+    uint32_t start() const { return static_cast<uint32_t>(what_and_start); }
+    bool operator<(const Event& other) const {
+      return at_ns != other.at_ns ? at_ns < other.at_ns : what_and_start < other.what_and_start;
+    }
+  };
+  bool empty() const { return heap_.empty(); }
+  const Event& top() const { return heap_.front(); }
+  void clear() { heap_.clear(); }
+  void Push(double at_ns, What what, uint32_t start) {
+    const Event event{at_ns, uint64_t{what} << 32 | start};
+    size_t at = heap_.size();
+    heap_.push_back(event);
+    for (; at > 0 && event < heap_[(at - 1) / 2]; at = (at - 1) / 2)
+      heap_[at] = heap_[(at - 1) / 2];
+    heap_[at] = event;
+  }
+  Event Pop() {
+    const Event first = heap_.front(), last = heap_.back();
+    heap_.pop_back();
+    if (heap_.empty()) return first;
+    size_t at = 0;
+    for (size_t child = 1; child < heap_.size(); child = 2 * at + 1) {
+      if (child + 1 < heap_.size() && heap_[child + 1] < heap_[child]) ++child;
+      if (!(heap_[child] < last)) break;
+      heap_[at] = heap_[child];
+      at = child;
+    }
+    heap_[at] = last;
+    return first;
+  }
+
+ private:
+  std::vector<Event> heap_;
+};
+
+class ReplayEngine {
+ public:
+  explicit ReplayEngine(const Graph& graph);
+
+  // As Replay().
+  double Run(const Scales& scales, const Reading& reading, std::vector<double>* at_ns = nullptr,
+             std::vector<uint32_t>* order = nullptr);
+
+  // Of the last replay: a reading that differs from its own in no other way than these has the same
+  // result. Told where it is that of the likeliest reading; of others more may be named than is so.
+  enum Open : uint8_t {
+    kAssumed = 1,
+    kBanks = 2,
+    kTags = 4,
+    kTurns = 8,
+    kSleeps = 16,
+    kExcess = 32
+  };
+  uint8_t open() const { return open_; }
+
+ private:
+  struct Node {
+    double at_ns;
+    uint32_t waits_for;
+    Graph::Kind kind;
+    bool sleeps;  // an edge to it is Hold::kSleeps
+    bool turns;   // likewise Hold::kTurn
+    bool done;
+  };
+  struct Out {
+    uint32_t to, edge;
+    Cause cause;
+    Hold hold;
+  };
+  // A unit, and the commands that wait for it.
+  struct Unit {
+    bool busy = false;
+    uint32_t last_queue = 0;
+    std::vector<uint32_t> waiting;  // start nodes; one of each queue at most
+  };
+  static constexpr size_t kUnits = 256;
+
+  void Prepare();
+  void Settle();
+  void Done(uint32_t node);
+  void Follow(const Out& out, double from_ns);
+  void Wake(uint32_t node);
+  bool Sleeps(uint32_t edge) const;
+  void LookAtTurns(uint32_t start);
+  double EdgeNs(uint32_t edge, Cause cause) const;
+  double OwnNs(uint32_t node) const;
+  void Begin(uint32_t start);
+  void Pick(uint32_t start, double at_ns);
+  bool Advance();
+  void End(uint32_t node, double at_ns);
+  Use UseOf(const Demand& demand, uint32_t device);
+  double LeastTagsNs(const Demand& demand, const DeviceRates& rates) const;
+
+  const Graph& graph_;
+  // The same for all replays.
+  std::vector<Out> out_;  // as Graph::next
+  std::vector<Node> fresh_;
+  std::vector<uint32_t> turns_;  // nodes, once for each edge Hold::kTurn to them
+  bool any_excess_ = false;
+
+  // Of one.
+  Scales scales_;
+  Reading reading_;
+  std::array<double, kNumCauses> speed_{};
+  uint8_t open_ = 0;
+  std::vector<Node> nodes_;
+  std::vector<uint32_t> ready_;
+  std::vector<double> assumed_ns_;  // by command: what edges Hold::kAssumed ask for
+  std::vector<Sharing> devices_;
+  std::vector<std::vector<Unit>> units_;  // by device
+  ReplayEvents events_;
+  std::vector<uint32_t>* order_ = nullptr;
+  size_t done_ = 0;
+  double last_ns_ = 0;
+};
+
+}  // namespace acceltrace::analysis
+
+#endif  // LIBTRACE_ANALYSIS_REPLAY_ENGINE_H_
