@@ -199,31 +199,37 @@ Status Recorder::Attach(const RecordOptions& options) {
   }
   DescribeProvided(provided);
   for (const auto& device : devices) {
-    proto::Device description = DescribeDevice(device->info());
-    if (auto pci = ReadPci(device->pci_address()); pci.ok()) {
-      *description.mutable_pci() = std::move(pci).value();
-    } else {
-      warnings_.push_back(pci.message());
-    }
-    session_.OnDevice(description);
-    if (options.probes.clock || options.probes.counters) {
-      auto source = std::make_unique<SampleSource>(device, options.probes.clock,
-                                                   options.probes.counters, &session_);
-      if (Status status = source->Start(); !status.ok()) return status;
-      sources_.push_back(std::move(source));
-    }
-    if (options.probes.device) {
-      const uint64_t period_ns = options.probes.counters ? CounterPeriodNs(options) : 0;
-      const DeviceSource::Filter wanted = [bpf = bpf_.get()](uint32_t number,
-                                                             const axl_record& record) {
-        return bpf == nullptr || bpf->Wanted(number, record);
-      };
-      auto source = std::make_unique<DeviceSource>(device, period_ns, wanted, &session_);
-      if (Status status = source->Start(); !status.ok()) return status;
-      WakeOn(source->wake_fd(), EPOLLIN, watermark_fd_.get());
-      fills_.push_back([ring = source.get()] { return ring->fill_permille(); });
-      sources_.push_back(std::move(source));
-    }
+    if (Status status = AttachDevice(device, options); !status.ok()) return status;
+  }
+  return {};
+}
+
+Status Recorder::AttachDevice(const std::shared_ptr<AxlDevice>& device,
+                              const RecordOptions& options) {
+  proto::Device description = DescribeDevice(device->info());
+  if (auto pci = ReadPci(device->pci_address()); pci.ok()) {
+    *description.mutable_pci() = std::move(pci).value();
+  } else {
+    warnings_.push_back(pci.message());
+  }
+  session_.OnDevice(description);
+  if (options.probes.clock || options.probes.counters) {
+    auto source = std::make_unique<SampleSource>(device, options.probes.clock,
+                                                 options.probes.counters, &session_);
+    if (Status status = source->Start(); !status.ok()) return status;
+    sources_.push_back(std::move(source));
+  }
+  if (options.probes.device) {
+    const uint64_t period_ns = options.probes.counters ? CounterPeriodNs(options) : 0;
+    const DeviceSource::Filter wanted = [bpf = bpf_.get()](uint32_t number,
+                                                           const axl_record& record) {
+      return bpf == nullptr || bpf->Wanted(number, record);
+    };
+    auto source = std::make_unique<DeviceSource>(device, period_ns, wanted, &session_);
+    if (Status status = source->Start(); !status.ok()) return status;
+    WakeOn(source->wake_fd(), EPOLLIN, watermark_fd_.get());
+    fills_.push_back([ring = source.get()] { return ring->fill_permille(); });
+    sources_.push_back(std::move(source));
   }
   return {};
 }

@@ -73,6 +73,7 @@ class Recorder {
   Recorder(UniqueFd output, std::string output_name, uint64_t ring_bytes);
 
   Status Attach(const RecordOptions& options);
+  Status AttachDevice(const std::shared_ptr<AxlDevice>& device, const RecordOptions& options);
   void Warn();
   // kind_fd: watermark_fd_ or urgent_fd_.
   void WakeOn(int fd, uint32_t events, int kind_fd);

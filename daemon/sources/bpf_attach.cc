@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Attaching programs: to the driver's tracepoints, to those that providers name, to the API
+// library.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "daemon/privileges.h"
+#include "daemon/sources/api_ring_memory.h"
+#include "daemon/sources/bpf_calibration.h"
+#include "daemon/sources/bpf_source_impl.h"
+#include "daemon/sources/elf_probes.h"
+#include "daemon/sources/host_info.h"
+#include "daemon/sources/processes.h"
+
+namespace acceltrace::daemon {
+namespace {
+
+// What has an event of its own. A job's other steps are told when it is over, the begin of a
+// wait at its end.
+constexpr uint32_t kTracepointKinds[] = {
+    proto::HostBatch::KIND_COMPLETE, proto::HostBatch::KIND_WAKE,
+    proto::HostBatch::KIND_DMA_MAP,  proto::HostBatch::KIND_DMA_UNMAP,
+    proto::HostBatch::KIND_CONTEXT,  proto::HostBatch::KIND_BUFFER,
+    proto::HostBatch::KIND_TIMEOUT,  proto::HostBatch::KIND_RESET,
+    proto::HostBatch::KIND_LINK,     proto::HostBatch::KIND_FENCE};
+
+constexpr int kJobKinds = 2;  // the first of these, which the driver's own ring tells of
+
+std::string AttachReason(int error) {
+  if (error == -ENOENT) return "no such probe here";
+  if (error == -EINVAL) return "its arguments are not the expected ones";
+  return strerror(-error);
+}
+
+}  // namespace
+
+// errno, 0 when attached.
+int BpfSource::Impl::AttachRaw(bpf_program* program, const std::string& name) {
+  bpf_link* link = bpf_program__attach_raw_tracepoint(program, name.c_str());
+  const int error = link != nullptr ? 0 : errno;
+  handler->OnProbe("tp:" + name, error == 0, error == 0 ? "" : AttachReason(-error));
+  if (link != nullptr) links.emplace_back(link);
+  return error;
+}
+
+// Each of them or none: half of a pair tells nothing. Completions first, so that each submission
+// that is seen has its own.
+Status BpfSource::Impl::AttachRoles() {
+  for (auto role = options.roles.rbegin(); role != options.roles.rend(); ++role) {
+    const auto index = static_cast<uint32_t>(options.roles.rend() - role - 1);
+    const std::string name = role->system + ":" + role->name;
+    if (bpf_map_update_elem(bpf_map__fd(skeleton->maps.roles), &index, &role->config, BPF_ANY) !=
+        0) {
+      return Status::Error("cannot describe " + name + " to the kernel: " + strerror(errno));
+    }
+    LIBBPF_OPTS(bpf_tracepoint_opts, cookie, .bpf_cookie = index);
+    bpf_link* link = bpf_program__attach_tracepoint_opts(
+        skeleton->progs.provider_tracepoint, role->system.c_str(), role->name.c_str(), &cookie);
+    if (link == nullptr) {
+      return Status::Error("cannot attach to the tracepoint " + name + ": " + strerror(errno));
+    }
+    handler->OnProbe("tp:" + name, true, "");
+    links.emplace_back(link);
+  }
+  return {};
+}
+
+bool BpfSource::Impl::AttachProbe(bpf_program* program, const std::string& library,
+                                  const std::string& name, const char* probe) {
+  bpf_link* link =
+      bpf_program__attach_usdt(program, -1, library.c_str(), kProvider, probe, nullptr);
+  const int error = errno;
+  handler->OnProbe("usdt:" + name + ":" + probe, link != nullptr,
+                   link != nullptr ? "" : AttachReason(-error));
+  if (link != nullptr) links.emplace_back(link);
+  return link != nullptr;
+}
+
+bool BpfSource::Impl::AttachUsdt(const std::string& library, const std::string& name) {
+  CalibrateProbes();
+  const std::pair<bpf_program*, const char*> probes[] = {
+      {skeleton->progs.api_begin, "api_begin"},
+      {skeleton->progs.api_end, "api_end"},
+      {skeleton->progs.range_push, "range_push"},
+      {skeleton->progs.range_pop, "range_pop"},
+      {skeleton->progs.mark, "mark"},
+      {skeleton->progs.op_name, "op_name"},
+  };
+  bool any = false;
+  for (const auto& [program, probe] : probes) any |= AttachProbe(program, library, name, probe);
+  return any;
+}
+
+// Rings if the library has them, its other probes only if not. library: a path that can be
+// opened here; name: what to call it.
+bool BpfSource::Impl::AttachLibrary(const std::string& library, const std::string& name) {
+  if (!options.rings || ElfProbes(library, kProvider).count("ring_ready") == 0 ||
+      !AttachProbe(skeleton->progs.ring_ready, library, name, "ring_ready")) {
+    return AttachUsdt(library, name);
+  }
+  AttachProbe(skeleton->progs.ring_wake, library, name, "ring_wake");
+  RingLibrary attached = {library, name, {}};
+  if (library != name) {
+    attached.file = UniqueFd(open(library.c_str(), O_RDONLY | O_CLOEXEC));
+    attached.path = "/proc/self/fd/" + std::to_string(attached.file.get());
+  }
+  ring_libraries.push_back(std::move(attached));
+  return true;
+}
+
+// From now on, for processes whose rings cannot be read. Those whose rings are read are
+// not told twice: their programs do nothing.
+void BpfSource::Impl::UseProbes() {
+  const AttachRights rights(started);
+  for (const RingLibrary& library : std::exchange(ring_libraries, {})) {
+    AttachUsdt(library.path, library.name);
+  }
+}
+
+LibraryFinder::Found BpfSource::Impl::LookForLibrary(uint32_t pid, std::string* why) {
+  if (!options.rings && !options.usdt) return LibraryFinder::Found::kKnown;
+  return finder.Look(
+      pid,
+      [this](const std::string& path, const std::string& name) {
+        const AttachRights rights(started);
+        return AttachLibrary(path, name);
+      },
+      why);
+}
+
+// A process uses a device without a call of the library having been seen: it may run a
+// copy that nobody knew of.
+void BpfSource::Impl::OnDriverUse(uint32_t pid) {
+  if (!options.rings && !options.usdt) return;
+  const auto [user, fresh] = users.try_emplace(pid);
+  if (!fresh || rings.has(pid) || events.SawCalls(pid)) return;
+  std::string why;
+  switch (LookForLibrary(pid, &why)) {
+    case LibraryFinder::Found::kNew:
+      fprintf(stderr,
+              "acceltraced: process %u runs another copy of the API library: its calls are seen "
+              "from now on\n",
+              pid);
+      return;
+    case LibraryFinder::Found::kKnown:  // its calls are on their way
+      return;
+    case LibraryFinder::Found::kNothing:
+      why = "it has no library with probes of " + std::string(kProvider) + " mapped";
+      break;
+    case LibraryFinder::Found::kUnreadable:
+      break;
+  }
+  fprintf(stderr, "acceltraced: warning: API calls of process %u cannot be seen: %s\n", pid,
+          why.c_str());
+  user->second = why;
+}
+
+void BpfSource::Impl::ReportUnseen() {
+  for (const auto& [pid, why] : users) {
+    if (!rings.Had(pid) && !events.SawCalls(pid)) {
+      handler->OnUnseen(pid, why.empty() ? "no call was recorded" : why);
+    }
+  }
+}
+
+void BpfSource::Impl::SetRinged(uint32_t pid) {
+  const uint8_t one = 1;
+  (void)bpf_map_update_elem(bpf_map__fd(skeleton->maps.ringed), &pid, &one, BPF_ANY);
+}
+
+void BpfSource::Impl::OnRingReady(uint32_t pid, int fd, uint32_t version) {
+  (void)version;  // is in the segment, too
+  const Status status = rings.Take(pid, fd);
+  if (status.ok()) {
+    SetRinged(pid);
+  } else if (!rings.has(pid)) {
+    UseProbes();
+  }
+}
+
+void BpfSource::Impl::Calibrate() {
+  if (options.driver) {
+    const Measured program = CalibrateTracepoint(skeleton->progs.calibrate_tracepoint);
+    const bool stamped = options.jobs && program.ns > 0;
+    const Measured stamps = stamped ? MeasureJobStamps() : Measured{};
+    handler->OnEventCost({"tracepoint",
+                          program.ns + stamps.ns,
+                          program.error_ns + stamps.error_ns,
+                          {std::begin(kTracepointKinds) + (options.jobs ? 0 : kJobKinds),
+                           std::end(kTracepointKinds)}});
+  }
+  if (!options.driver && !options.roles.empty()) {
+    const Measured program = CalibrateTracepoint(skeleton->progs.calibrate_tracepoint);
+    handler->OnEventCost({"tracepoint",
+                          program.ns,
+                          program.error_ns,
+                          {proto::HostBatch::KIND_SUBMIT, proto::HostBatch::KIND_DOORBELL,
+                           proto::HostBatch::KIND_COMPLETE}});
+  }
+  if (options.rings) {
+    CalibrateRings();
+  }
+}
+
+void BpfSource::Impl::CalibrateRings() {
+  using Count = std::function<uint64_t()>;
+  const auto add = [this](const char* kind, const Measured& cost, Count count) {
+    handler->OnEventCost({kind, cost.ns, cost.error_ns, {}, std::move(count)});
+  };
+  // What was lost counts as begins of calls.
+  add("shared-memory", MeasureRingEvent(RingCall::kBegin), [this] {
+    const ApiRings::Written& written = rings.written();
+    const uint64_t others = written.texts + written.ends + written.begins_without_stream;
+    const uint64_t in = rings.Books().in;
+    return in - std::min(in, others);
+  });
+  add("shared-memory-no-stream", MeasureRingEvent(RingCall::kBeginWithoutStream),
+      [this] { return rings.written().begins_without_stream; });
+  add("shared-memory-end", MeasureRingEvent(RingCall::kEnd),
+      [this] { return rings.written().ends; });
+  add("shared-memory-text", MeasureRingText(), [this] { return rings.written().texts; });
+  EventCost set_up = {"shared-memory-ring"};
+  set_up.events = [this] { return rings.written().rings; };
+  set_up.each_ns = [this] {
+    const ApiRings::Written& written = rings.written();
+    return written.rings == 0 ? 0 : written.rings_ns / static_cast<double>(written.rings);
+  };
+  handler->OnEventCost(set_up);
+}
+
+// Takes milliseconds: where the rings do, it is left.
+void BpfSource::Impl::CalibrateProbes() {
+  if (std::exchange(probes_calibrated, true)) return;
+  const Measured cost = CalibrateUsdt(skeleton->progs.calibrate_usdt);
+  handler->OnEventCost({"usdt", cost.ns, cost.error_ns});
+}
+
+}  // namespace acceltrace::daemon

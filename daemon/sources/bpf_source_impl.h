@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What BpfSource holds. Internal: bpf_source.cc loads and drains, bpf_attach.cc attaches.
+#ifndef DAEMON_SOURCES_BPF_SOURCE_IMPL_H_
+#define DAEMON_SOURCES_BPF_SOURCE_IMPL_H_
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include <cerrno>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "daemon/bpf/tracer.skel.h"
+#include "daemon/sources/api_rings.h"
+#include "daemon/sources/bpf_events.h"
+#include "daemon/sources/bpf_source.h"
+#include "daemon/sources/library_finder.h"
+#include "daemon/unique_fd.h"
+
+namespace acceltrace::daemon {
+
+inline constexpr char kProvider[] = "libaxl";
+// A flood here must not keep the other sources, whose rings are smaller, waiting.
+inline constexpr uint32_t kMaxRecordsPerDrain = 4096;
+inline constexpr int kDrainFull = -ECANCELED;  // ends ring_buffer__consume early
+
+struct LinkDeleter {
+  void operator()(bpf_link* link) const { bpf_link__destroy(link); }
+};
+using Link = std::unique_ptr<bpf_link, LinkDeleter>;
+
+struct RingDeleter {
+  void operator()(ring_buffer* ring) const { ring_buffer__free(ring); }
+};
+
+struct BpfSource::Impl : RingWatcher {
+  Impl(BpfOptions options_in, EventHandler* handler_in)
+      : options(std::move(options_in)),
+        handler(handler_in),
+        events(handler_in, this),
+        rings(handler_in, [this](uint32_t pid, uint32_t tid) { events.NoteThread(pid, tid); }) {}
+  ~Impl() override {
+    links.clear();
+    ring.reset();
+    if (owners.get() != nullptr) owners.Reset();
+    tracer_bpf__destroy(skeleton);
+  }
+
+  static int OnRecord(void* context, void* data, size_t bytes) {
+    auto* self = static_cast<Impl*>(context);
+    self->events.Handle(data, bytes);
+    return ++self->drained_records >= kMaxRecordsPerDrain ? kDrainFull : 0;
+  }
+
+  Status Load();
+  Status MapPositions();
+  int AttachRaw(bpf_program* program, const std::string& name);
+  Status AttachRoles();
+  void OnRingReady(uint32_t pid, int fd, uint32_t version) override;
+  void OnDriverUse(uint32_t pid) override;
+  void OnExec(uint32_t pid) override {
+    rings.Forget(pid);
+    users.erase(pid);
+  }
+  void OnExit(uint32_t pid, uint32_t tid) override { rings.OnExit(pid, tid); }
+  bool AttachProbe(bpf_program* program, const std::string& library, const std::string& name,
+                   const char* probe);
+  bool AttachLibrary(const std::string& library, const std::string& name);
+  bool AttachUsdt(const std::string& library, const std::string& name);
+  LibraryFinder::Found LookForLibrary(uint32_t pid, std::string* why);
+  void ReportUnseen();
+  void UseProbes();
+  void SetRinged(uint32_t pid);
+  void Calibrate();
+  void CalibrateRings();
+  void CalibrateProbes();
+  void ReadHops(act_counts* totals, int64_t* first_ns, int64_t* last_ns);
+  void ReportLosses();
+  bool PidTracked(uint32_t pid);
+  uint32_t* Owner(uint32_t device, uint32_t context);
+
+  BpfOptions options;
+  EventHandler* handler;
+  BpfEvents events;
+  ApiRings rings;
+  bool probes_calibrated = false;
+  LibraryFinder finder{kProvider};
+  // Attached, without their other probes so far. The file is held where it has no path here.
+  struct RingLibrary {
+    std::string path, name;
+    UniqueFd file;
+  };
+  std::vector<RingLibrary> ring_libraries;
+  std::map<uint32_t, std::string> users;  // of the driver; why their calls are not seen, if known
+  tracer_bpf* skeleton = nullptr;
+  std::unique_ptr<ring_buffer, RingDeleter> ring;
+  std::vector<Link> links;
+  UniqueFd stats_fd;
+  Mapping owners;              // uint32_t[device][context]
+  Mapping consumed, produced;  // a page each: positions in the ring, uint64_t
+  std::unordered_map<uint32_t, bool> tracked_cache;
+  uint64_t reported_lost[ACT_NUM_HOPS] = {};
+  int64_t last_loss_check_ns = 0;
+  uint32_t drained_records = 0;
+  bool started = false;
+};
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SOURCES_BPF_SOURCE_IMPL_H_
