@@ -40,7 +40,7 @@ void ReplayEngine::Prepare() {
   if (reading_.keep_turns) {
     for (const uint32_t node : turns_) ++nodes_[node].waits_for;
   }
-  if (graph_.assumed_orders > 0) assumed_ns_.assign(graph_.demands.size(), 0);
+  if (graph_.assumed_orders > 0) assumed_ns_.assign(nodes_.size(), 0);
   speed_.fill(1);
   speed_[kByProgram] = speed_[kByCall] = scales_.speed[kHostSpeed];
   speed_[kBySubmitCall] = speed_[kByDriver] = scales_.speed[kHostSubmit];
@@ -79,11 +79,11 @@ void ReplayEngine::Settle() {
     const uint32_t n = ready_.back();
     ready_.pop_back();
     Node& node = nodes_[n];
+    if (graph_.assumed_orders > 0 && assumed_ns_[n] > node.at_ns) {
+      node.at_ns = assumed_ns_[n];
+      open_ |= kAssumed;
+    }
     if (node.kind == Graph::Kind::kStart) {
-      if (graph_.assumed_orders > 0 && assumed_ns_[graph_.row[n]] > node.at_ns) {
-        node.at_ns = assumed_ns_[graph_.row[n]];
-        open_ |= kAssumed;
-      }
       events_.Push(node.at_ns, ReplayEvents::kArrives, n);
       continue;
     }
@@ -118,7 +118,7 @@ inline void ReplayEngine::Follow(const Out& out, double from_ns) {
     case Hold::kAssumed:
       // Kept apart, to see whether it holds anything up.
       if (reading_.keep_assumed) {
-        double& at_ns = assumed_ns_[graph_.row[out.to]];
+        double& at_ns = assumed_ns_[out.to];
         at_ns = std::max(at_ns, from_ns + EdgeNs(out.edge, out.cause));
       }
       break;

@@ -136,7 +136,7 @@ class ReplayEngine {
   uint8_t open_ = 0;
   std::vector<Node> nodes_;
   std::vector<uint32_t> ready_;
-  std::vector<double> assumed_ns_;  // by command: what edges Hold::kAssumed ask for
+  std::vector<double> assumed_ns_;  // by node: what edges Hold::kAssumed ask for
   std::vector<Sharing> devices_;
   std::vector<std::vector<Unit>> units_;  // by device
   ReplayEvents events_;

@@ -322,6 +322,9 @@ class RandomGraph {
         const uint32_t before = fetch;
         fetch = Node(Graph::Kind::kFetch, command, kByFetch, device);
         Edge(before == Graph::kNone ? doorbell : before, fetch, kByDoorbell);
+        if (last_end_ != Graph::kNone && One(2)) {  // room on the chip
+          builder_.Edge(last_end_, fetch, 0, kByOrder, 0, Hold::kAssumed);
+        }
       }
       const uint32_t unit = random_() % 4;
       demands_.push_back(Ask(unit, queue));
@@ -339,7 +342,7 @@ class RandomGraph {
       if (turn != Graph::kNone && turn != before) {
         builder_.Edge(turn, start, 0, kByOrder, 0, Hold::kTurn);
       }
-      before = turn = last = end;
+      before = turn = last = last_end_ = end;
       ends.push_back(end);
     }
     const uint32_t completion = Node(Graph::Kind::kCompletion, job, kByCompletion, device);
@@ -352,6 +355,7 @@ class RandomGraph {
   std::mt19937 random_;
   GraphBuilder builder_;
   double at_ns_ = 0;
+  uint32_t last_end_ = Graph::kNone;
   std::vector<Demand> demands_;
   std::vector<uint32_t> starts_;
   std::array<uint32_t, 3> threads_{Graph::kNone, Graph::kNone, Graph::kNone};
