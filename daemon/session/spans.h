@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Begin and end events of a thread paired to spans. Layer: daemon/session.
+// Begin and end events of a thread paired to spans.
 //
 // What was under way when the recording of its process began has an end without
 // a begin: it goes out with the moment of attaching as its bound. That is possible

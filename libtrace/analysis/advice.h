@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What should the programmer change first, and what would it bring? Layer: libtrace/analysis.
+// What should the programmer change first, and what would it bring?
 //
 // Each kind of advice is an edit of the run's dependency graph (edit.h); its gain is what the
 // replay of the edited graph saves, of the run without the tracer, with the interval of the

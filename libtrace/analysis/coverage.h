@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What must be in a trace, if nothing was lost? Layer: libtrace/analysis.
+// What must be in a trace, if nothing was lost?
 //
 // A recording has a beginning and an end, processes are attached to while they run,
 // others use the same device. What lies outside is not missing. What the stream does

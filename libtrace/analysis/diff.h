@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What changed from one trace to another, how sure is that, and why? Layer: libtrace/analysis.
+// What changed from one trace to another, how sure is that, and why?
 //
 // Jobs are aligned by what they are (the call that submitted them, the ops of their commands), in
 // their order; then the commands of aligned jobs are pairs. A change of a sum is told from noise

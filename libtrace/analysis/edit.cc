@@ -13,9 +13,6 @@ namespace {
 
 // An edge of that cost holds nothing up.
 constexpr double kNothing = -1e18;
-// Copying by the CPU is not faster than so many bytes a ns, and a call that is so many times as
-// long as others that submit did something else as well.
-constexpr double kMostBytesPerNs = 100, kLongCall = 3, kPageBytes = 4096;
 
 bool OfHost(Cause cause) { return cause == kBySubmitCall || cause == kByDriver; }
 
@@ -227,133 +224,6 @@ Edited Editor::MergeCopies() {
   return edited;
 }
 
-Edited Editor::RemoveWaits() {
-  Edited edited;
-  std::map<uint32_t, double> last_submit_ns;
-  const model::Jobs& jobs = model_.jobs;
-  for (size_t j = 0; j < jobs.size(); ++j) {
-    if (jobs.submit_ns[j] == model::kNoTime) continue;
-    double& last = last_submit_ns[jobs.tid[j]];
-    last = std::max(last, static_cast<double>(jobs.submit_ns[j] - graph_.begin_ns));
-  }
-  for (uint32_t e = 0; e < graph_.to.size(); ++e) {
-    if (!Waits(e)) continue;
-    const uint32_t node = graph_.to[e], call = CallOf(node);
-    const auto last = last_submit_ns.find(graph_.points[graph_.row[node]].tid);
-    if (last == last_submit_ns.end() || graph_.at_ns[node] >= last->second) continue;
-    ++edited.count;
-    if (call != model::kNoRow) {
-      edited.calls.push_back(call);
-      edited.ns += static_cast<double>(model_.api.end_ns[call] - model_.api.begin_ns[call]);
-    }
-    DropEdge(e);
-    if (call != model::kNoRow && !submits_[call]) DropCall(call);
-  }
-  return edited;
-}
-
-Edited Editor::OverlapCopies() {
-  Edited edited;
-  const model::Commands& commands = model_.commands;
-  std::vector<uint8_t> counted(commands.size());
-  for (uint32_t e = 0; e < graph_.to.size(); ++e) {
-    const uint32_t from = graph_.from[e], to = graph_.to[e];
-    if (graph_.kind[from] != Graph::Kind::kEnd || graph_.kind[to] != Graph::Kind::kStart) continue;
-    const uint32_t before = graph_.row[from], after = graph_.row[to];
-    const Demand &a = graph_.demands[before], &b = graph_.demands[after];
-    const bool of_one_unit = commands.unit[before] == commands.unit[after];
-    if (of_one_unit || !((!IsCopy(before) && b.to_device) || (a.from_device && !b.from_device))) {
-      continue;
-    }
-    DropEdge(e);
-    const uint32_t copy = IsCopy(after) ? after : before;
-    if (counted[copy]) continue;
-    counted[copy] = 1;
-    ++edited.count, edited.bytes += commands.bytes[copy];
-    edited.ns += graph_.at_ns[graph_.start_of[copy] + 1] - graph_.at_ns[graph_.start_of[copy]];
-    edited.rows.push_back(copy);
-  }
-  return edited;
-}
-
-Edited Editor::RemoveAllocations() {
-  Edited edited;
-  for (uint32_t call = 0; call < model_.api.size(); ++call) {
-    if (!allocates_[call] || submits_[call] || edges_of_call_[call].empty()) continue;
-    ++edited.count, edited.bytes += model_.api.bytes[call];
-    for (const uint32_t e : edges_of_call_[call]) edited.ns += graph_.edge_ns[e];
-    edited.calls.push_back(call);
-    DropCall(call);
-    // Who destroys or unmaps memory has to wait for what uses it.
-    const uint32_t before = CallBefore(call);
-    if (before != model::kNoRow && waits_[before] && !submits_[before]) DropCall(before);
-  }
-  return edited;
-}
-
-uint32_t Editor::CallBefore(uint32_t call) const {
-  const uint32_t first = graph_.from[edges_of_call_[call].front()];
-  for (uint32_t e = graph_.first_edge[first]; e < graph_.first_edge[first + 1]; ++e) {
-    const uint32_t before = CallOf(graph_.from[e]);
-    if (before != model::kNoRow && before != call) return before;
-  }
-  return model::kNoRow;
-}
-
-Edited Editor::PinCopies() {
-  Edited edited;
-  const model::Jobs& jobs = model_.jobs;
-  std::vector<uint64_t> copied(model_.api.size());
-  for (size_t j = 0; j < jobs.size(); ++j) {
-    if (jobs.api_row[j] != model::kNoRow) copied[jobs.api_row[j]] += jobs.copy_bytes[j];
-  }
-  std::vector<double> usual;
-  for (uint32_t call = 0; call < model_.api.size(); ++call) {
-    if (!submits_[call] || (copied[call] > 0 && model_.api.bytes[call] > 0)) continue;
-    double ns = 0;
-    for (const uint32_t e : edges_of_call_[call]) {
-      if (graph_.edge_cause[e] == kBySubmitCall) ns += graph_.edge_ns[e];
-    }
-    if (ns > 0) usual.push_back(ns);
-  }
-  double usual_ns = 0;
-  if (!usual.empty()) {
-    std::nth_element(usual.begin(), usual.begin() + static_cast<ptrdiff_t>(usual.size() / 2),
-                     usual.end());
-    usual_ns = usual[usual.size() / 2];
-  }
-  for (uint32_t call = 0; call < model_.api.size(); ++call) {
-    const auto bytes = static_cast<double>(model_.api.bytes[call]);
-    if (!submits_[call] || copied[call] == 0 || bytes < kPageBytes) continue;
-    bool any = false;
-    for (const uint32_t e : edges_of_call_[call]) {
-      const Cause cause = graph_.edge_cause[e];
-      if ((cause != kBySubmitCall && cause != kByWake) || Waits(e)) continue;
-      const double more = graph_.edge_ns[e] - usual_ns;
-      if (graph_.edge_ns[e] < kLongCall * usual_ns || more < bytes / kMostBytesPerNs) continue;
-      SetEdge(e, usual_ns);
-      edited.ns += more;
-      any = true;
-    }
-    if (!any) continue;
-    ++edited.count, edited.bytes += model_.api.bytes[call];
-    edited.calls.push_back(call);
-  }
-  return edited;
-}
-
-Edited Editor::RemoveProgram() {
-  Edited edited;
-  for (uint32_t e = 0; e < graph_.to.size(); ++e) {
-    if (graph_.edge_cause[e] != kByProgram || graph_.edge_ns[e] <= 0) continue;
-    ++edited.count, edited.ns += graph_.edge_ns[e];
-    const uint32_t call = CallOf(graph_.from[e]);
-    if (call != model::kNoRow) edited.calls.push_back(call);
-    SetEdge(e, 0);
-  }
-  return edited;
-}
-
 Edited Editor::BatchJobs() {
   Edited edited;
   const model::Jobs& jobs = model_.jobs;
@@ -500,19 +370,6 @@ Edited Editor::FuseOps(const std::vector<std::pair<std::string, std::string>>& p
     if (fused.size() < 64) ++fused[op_a + " > " + op_c];
   }
   for (const auto& [name, count] : fused) edited.ops_fused.push_back(name);
-  return edited;
-}
-
-Edited Editor::WakeAtOnce() {
-  Edited edited;
-  for (uint32_t e = 0; e < graph_.to.size(); ++e) {
-    if (!Waits(e) || graph_.edge_ns[e] <= 0) continue;
-    const uint32_t node = graph_.to[e], call = CallOf(node);
-    if (graph_.at_ns[graph_.from[e]] + graph_.edge_ns[e] > graph_.at_ns[node] + 1) continue;
-    ++edited.count, edited.ns += graph_.edge_ns[e];
-    if (call != model::kNoRow) edited.calls.push_back(call);
-    SetEdge(e, 0);
-  }
   return edited;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What if the program were written differently? Layer: libtrace/analysis.
+// What if the program were written differently?
 //
 // An edit changes the dependency graph in place, as a change of the program would: copies become
 // one, waits go away, calls are not made. It is undone when the editor goes. What the replay of

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How laws are counted, and the groups of them. Layer: libtrace/analysis, internal:
-// conservation.h is what others include.
+// How laws are counted, and the groups of them. Internal: conservation.h is what others include.
 #ifndef LIBTRACE_ANALYSIS_LAWS_H_
 #define LIBTRACE_ANALYSIS_LAWS_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Is any event in the trace twice? Layer: libtrace/analysis, internal.
+// Is any event in the trace twice? Internal.
 #ifndef LIBTRACE_ANALYSIS_ONCE_H_
 #define LIBTRACE_ANALYSIS_ONCE_H_
 

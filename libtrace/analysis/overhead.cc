@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "libtrace/analysis/graph.h"
-#include "libtrace/analysis/whatif.h"
+#include "libtrace/analysis/replays.h"
 
 namespace acceltrace::analysis {
 namespace {
@@ -126,11 +126,11 @@ std::string Advice(const model::Model& model, const Overhead& cost) {
 }
 
 // By how many ns the graph's run would be shorter without the tracer, under one reading.
-double ShorterNs(const Graph& graph, Reading reading) {
+double ShorterNs(Replays* replays, Reading reading) {
   Scales without;
   without.without_tracer = true;
-  const double share = Replay(graph, without, reading) / Replay(graph, {}, reading);
-  return std::clamp(1 - share, 0.0, 1.0) * graph.RunNs();
+  const double share = replays->Run(without, reading) / replays->Run({}, reading);
+  return std::clamp(1 - share, 0.0, 1.0) * replays->graph().RunNs();
 }
 
 // Where the trace has no device, or contradicts itself: all that the thread with the most of it
@@ -146,16 +146,17 @@ Cost LongestDelay(const Sums& sums) {
   return most;
 }
 
-Cost RunLonger(const Graph& graph, const Sums& sums, double run_ns) {
+Cost RunLonger(Replays* replays, const Sums& sums, double run_ns) {
+  const Graph& graph = replays->graph();
   Cost run{};
-  if (graph.size() == 0 || Replay(graph, {}) <= 0) {
+  if (graph.size() == 0 || replays->Run({}) <= 0) {
     run = LongestDelay(sums);
   } else {
-    run[kMid] = ShorterNs(graph, {});
-    run[kLow] = std::min(ShorterNs(graph, {.tracer = graph.tracer_low}),
-                         ShorterNs(graph, {.keep_sleeps = true}));
-    run[kHigh] = std::max(ShorterNs(graph, {.tracer = graph.tracer_high}),
-                          ShorterNs(graph, {.keep_assumed = false}));
+    run[kMid] = ShorterNs(replays, {});
+    run[kLow] = std::min(ShorterNs(replays, {.tracer = graph.tracer_low}),
+                         ShorterNs(replays, {.keep_sleeps = true}));
+    run[kHigh] = std::max(ShorterNs(replays, {.tracer = graph.tracer_high}),
+                          ShorterNs(replays, {.keep_assumed = false}));
   }
   // A cheaper event need not make a shorter run once threads wait in another order.
   run[kLow] = std::min(run[kLow], run[kMid]);
@@ -166,7 +167,7 @@ Cost RunLonger(const Graph& graph, const Sums& sums, double run_ns) {
 
 void AddCalibrated(const model::Model& model, const Breakdown& breakdown,
                    const std::vector<ClassChange>& changes, const TracerWork& work,
-                   const Graph& graph, Overhead* cost) {
+                   Replays* replays, Overhead* cost) {
   cost->calibrated = work.known();
   if (!cost->calibrated) return;
   for (const auto& kind : model.accounts.event_costs()) {
@@ -185,7 +186,7 @@ void AddCalibrated(const model::Model& model, const Breakdown& breakdown,
   std::sort(cost->threads.begin(), cost->threads.end(), [](const auto& a, const auto& b) {
     return a.time.mid_ns != b.time.mid_ns ? a.time.mid_ns > b.time.mid_ns : a.tid < b.tid;
   });
-  cost->run = ToSpan(RunLonger(graph, sums, run.ns()));
+  cost->run = ToSpan(RunLonger(replays, sums, run.ns()));
   cost->share = static_cast<double>(cost->run.mid_ns) / run.ns();
   Distribute(sums, breakdown, cost);
   cost->advice = Advice(model, *cost);
@@ -195,7 +196,7 @@ void AddCalibrated(const model::Model& model, const Breakdown& breakdown,
 
 Overhead ComputeOverhead(const model::Model& model, const Breakdown& breakdown,
                          const std::vector<ClassChange>& changes, const TracerWork& work,
-                         const Graph& graph) {
+                         Replays* replays) {
   Overhead cost;
   cost.known = model.has_accounts;
   if (!cost.known) return cost;
@@ -218,7 +219,7 @@ Overhead ComputeOverhead(const model::Model& model, const Breakdown& breakdown,
   if (cost.rows > 0) {
     cost.bytes_per_row = static_cast<double>(cost.bytes_written) / static_cast<double>(cost.rows);
   }
-  AddCalibrated(model, breakdown, changes, work, graph, &cost);
+  AddCalibrated(model, breakdown, changes, work, replays, &cost);
   return cost;
 }
 

@@ -19,7 +19,7 @@
 
 namespace acceltrace::analysis {
 
-struct Graph;
+class Replays;
 
 // Above this share of the run the verdict tells of it.
 inline constexpr double kMuchOverhead = 0.05;
@@ -66,10 +66,11 @@ struct Overhead {
   std::string advice;  // what to record less of; empty unless the share is above kMuchOverhead
 };
 
-// changes: of ComputeBreakdown; graph: of the breakdown's run, with the tracer's work in it.
+// changes: of ComputeBreakdown; replays: of the graph of the
+// breakdown's run, with the tracer's work in it.
 Overhead ComputeOverhead(const model::Model& model, const Breakdown& breakdown,
                          const std::vector<ClassChange>& changes, const TracerWork& work,
-                         const Graph& graph);
+                         Replays* replays);
 
 }  // namespace acceltrace::analysis
 

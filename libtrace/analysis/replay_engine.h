@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs a graph again (whatif.h), in a few arrays. Layer: libtrace/analysis. Internal.
+// Runs a graph again (whatif.h), in a few arrays. Internal.
 //
 // Host points, fetches and completions come as soon as all that they wait for has come. Commands
 // go through a queue of events in order of time, since they share units, the link and the memory.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Many replays of one graph (whatif.h). Layer: libtrace/analysis. Internal.
+// Many replays of one graph (whatif.h). Internal.
 //
 // What replays of a graph have in common is made once: which edge leads where, how many each node
 // waits for, room for their state. A replay notes what would change it, so that one that cannot

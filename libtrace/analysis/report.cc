@@ -70,11 +70,11 @@ Report ComputeReport(const model::Model& model, const std::vector<Law>* laws,
   if (work.known() || predictions != Predictions::kNone) {
     graph = BuildGraph(model, work, report.breakdown.begin_ns, report.breakdown.end_ns);
   }
-  report.overhead = ComputeOverhead(model, report.breakdown, changes, work, graph);
+  Replays replays(graph);
+  report.overhead = ComputeOverhead(model, report.breakdown, changes, work, &replays);
   if (!report.overhead.advice.empty()) report.breakdown.verdict += "; " + report.overhead.advice;
   report.verdict = ComputeVerdict(report);
   if (predictions == Predictions::kNone) return report;
-  Replays replays(graph);
   report.limiter = ComputeLimiter(&replays, report.breakdown, report.verdict);
   report.advice = ComputeAdvice(model, report.verdict, &graph, &replays);
   return report;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is in a trace, in a moment? Layer: libtrace/analysis.
+// What is in a trace, in a moment?
 //
 // A file with a footer is not read but for its beginning, its end, and what the index says holds
 // descriptions, accounts, losses and counter snapshots: as long for a large trace as for a small

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Do the rules hold in this trace, as far as it can tell? Layer: libtrace/check.
+// Do the rules hold in this trace, as far as it can tell?
 //
 // Every value is an interval: what is measured through a device's clock has bounds, and where
 // rows are missing a count can only be larger and a percentile anything. A rule holds if it does

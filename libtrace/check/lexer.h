@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Words of a rule. Layer: libtrace/check, internal.
+// Words of a rule. Internal.
 #ifndef LIBTRACE_CHECK_LEXER_H_
 #define LIBTRACE_CHECK_LEXER_H_
 

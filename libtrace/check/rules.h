@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Assertions on a trace, as text. Layer: libtrace/check; may include libtrace/query and below.
+// Assertions on a trace, as text.
 // docs/check.md has the language.
 //
 //   p99(job.latency) < 80us

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The options that every reading verb has: which part of the trace. Layer: libtrace/cli.
+// The options that every reading verb has: which part of the trace.
 #ifndef LIBTRACE_CLI_FILTERS_H_
 #define LIBTRACE_CLI_FILTERS_H_
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A terminal that is drawn anew again and again, or plain text where there is none. Layer:
-// libtrace/cli.
+// A terminal that is drawn anew again and again, or plain text where there is none.
 #ifndef LIBTRACE_CLI_LIVE_SCREEN_H_
 #define LIBTRACE_CLI_LIVE_SCREEN_H_
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a clock broke: the smooth pieces of a count, and what lies between them. Layer:
-// libtrace/clock, not for other layers.
+// Where a clock broke: the smooth pieces of a count, and what lies between them. Internal.
 #ifndef LIBTRACE_CLOCK_PIECES_H_
 #define LIBTRACE_CLOCK_PIECES_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A column of a table. Layer: libtrace/model; may include libtrace/clock and below.
+// A column of a table.
 //
 // Many columns of a trace hold one value in all of their rows: what a batch leaves out, the only
 // device, no error. Such a column takes no room, whatever the number of its rows.

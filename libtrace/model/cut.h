@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Taking rows out of a model. Layer: libtrace/model, internal: select.h decides which.
+// Taking rows out of a model. Internal: select.h decides which.
 #ifndef LIBTRACE_MODEL_CUT_H_
 #define LIBTRACE_MODEL_CUT_H_
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A part of a trace: everything that was asked for, and what belongs to it. Layer:
-// libtrace/model; may include libtrace/clock and below.
+// A part of a trace: everything that was asked for, and what belongs to it.
 //
 // A job is in or out as a whole: one that is in keeps its commands, its events in the driver and
 // the calls that submitted it and waited for it. So the same analyses fit a part as fit the whole;

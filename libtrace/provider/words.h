@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Values of a provider file: each function takes a text to the thing that it means, or says what is
-// wrong with it and what would be right. Layer: libtrace/provider, internal.
+// wrong with it and what would be right. Internal.
 #ifndef LIBTRACE_PROVIDER_WORDS_H_
 #define LIBTRACE_PROVIDER_WORDS_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which rows of a table fulfil constraints on its columns? Layer: libtrace/query, internal.
+// Which rows of a table fulfil constraints on its columns? Internal.
 //
 // A column that rises is searched; a column that is asked for one value again and again, as
 // joins do, gets an index; all else is compared row by row.

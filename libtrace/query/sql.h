@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SQL over the model: nothing is imported, columns are read where they are. Layer:
-// libtrace/query; docs/query.md has the schema.
+// SQL over the model: nothing is imported, columns are read where they are.
 //
 //   auto database = Database::Open(model, {});
 //   const Answer answer = (*database)->Run("SELECT ...", &sink);

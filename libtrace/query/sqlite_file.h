@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A trace as an SQLite file: the tables of `acceltrace query`, stored. Layer: libtrace/query.
+// A trace as an SQLite file: the tables of `acceltrace query`, stored.
 #ifndef LIBTRACE_QUERY_SQLITE_FILE_H_
 #define LIBTRACE_QUERY_SQLITE_FILE_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How tables are put together. Layer: libtrace/query, internal.
+// How tables are put together. Internal.
 #ifndef LIBTRACE_QUERY_TABLE_BUILDER_H_
 #define LIBTRACE_QUERY_TABLE_BUILDER_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The model as plain tables, for SQL, CSV and SQLite: docs/query.md lists their
-// columns. Layer: libtrace/query; may include libtrace/analysis and below.
+// columns.
 //
 // Times end in _ns (host, CLOCK_MONOTONIC) or _ticks (device). A device time X has five
 // columns: X_raw_ticks, X_ticks, X_ns, X_lo_ns, X_hi_ns.

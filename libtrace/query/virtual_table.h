@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tables of the model as virtual tables of SQLite. Layer: libtrace/query, internal.
+// Tables of the model as virtual tables of SQLite. Internal.
 #ifndef LIBTRACE_QUERY_VIRTUAL_TABLE_H_
 #define LIBTRACE_QUERY_VIRTUAL_TABLE_H_
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A stream from a file descriptor that is open already. Layer: libtrace/stream; may include
-// libtrace/proto only.
+// A stream from a file descriptor that is open already.
 #ifndef LIBTRACE_STREAM_DESCRIPTOR_H_
 #define LIBTRACE_STREAM_DESCRIPTOR_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What became of rules: for people, for machines, for CI servers. Layer: libtrace/view.
+// What became of rules: for people, for machines, for CI servers.
 #ifndef LIBTRACE_VIEW_CHECK_H_
 #define LIBTRACE_VIEW_CHECK_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The timeline as Chrome's trace events in JSON: chrome://tracing, speedscope, catapult and what
-// else reads them. Layer: libtrace/view.
+// else reads them.
 #ifndef LIBTRACE_VIEW_CHROME_H_
 #define LIBTRACE_VIEW_CHROME_H_
 

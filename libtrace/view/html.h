@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A run as one page: a file that any browser opens without a network. Layer: libtrace/view.
+// A run as one page: a file that any browser opens without a network.
 //
 // The page is page/page.html with its style and its script; what is told of the trace stands in
 // it as JSON, which page/data.js reads. Nothing of a trace becomes markup.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What goes on in a stream now: sums between two moments. Layer: libtrace/view.
+// What goes on in a stream now: sums between two moments.
 //
 // No model is built: each packet is added up as it comes and forgotten, so that memory is bounded
 // however long the stream is. A device tells of a command when it has ended: one that runs for

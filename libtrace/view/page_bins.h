@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums over equal stretches of time. Layer: libtrace/view, internal.
+// Sums over equal stretches of time. Internal.
 #ifndef LIBTRACE_VIEW_PAGE_BINS_H_
 #define LIBTRACE_VIEW_PAGE_BINS_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tables as columns of text, for a page that holds its own data. Layer: libtrace/view, internal.
+// Tables as columns of text, for a page that holds its own data. Internal.
 //
 // A column is a JSON array [encoding, text]:
 //   "c"  each row has this value, in decimals

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The critical path as a page shows it. Layer: libtrace/view, internal.
+// The critical path as a page shows it. Internal.
 //
 // analysis/critical_path.h adds up what the path's time was spent on; a page also shows where in
 // the timeline it runs.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which events a page tells one by one. Layer: libtrace/view, internal.
+// Which events a page tells one by one. Internal.
 //
 // All of them, if they fit. Else of each track the longest event of each of up to 4096 stretches
 // of the recording, and of the run within it; those that are longer than such a stretch; and the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The model's tables as a page holds them. Layer: libtrace/view, internal.
+// The model's tables as a page holds them. Internal.
 //
 // Times are ns from the page's base time. A device time x has the columns x (the likeliest),
 // x_lo and x_hi (how far below and above it the bounds lie) and x_raw (the device's ticks).

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The answer of a query as a table, CSV or JSON, row by row. Layer: libtrace/view.
+// The answer of a query as a table, CSV or JSON, row by row.
 #ifndef LIBTRACE_VIEW_ROWS_H_
 #define LIBTRACE_VIEW_ROWS_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A LiveFrame as a screen of text. Layer: libtrace/view.
+// A LiveFrame as a screen of text.
 #ifndef LIBTRACE_VIEW_TEXT_LIVE_H_
 #define LIBTRACE_VIEW_TEXT_LIVE_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Traces to look at in a browser. Layer: tests.
+// Traces to look at in a browser.
 //
 //   make-page-trace hostile OUT    names that would be markup, commands of a terminal, or invisible
 //   make-page-trace large N OUT    N jobs: a call, a submission and four commands each

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device of a random history, and what it did. Layer: tests/scoring, internal: history.h is
-// what others include.
+// A device of a random history, and what it did. Internal: history.h is what others include.
 #ifndef TESTS_SCORING_HISTORY_MACHINE_H_
 #define TESTS_SCORING_HISTORY_MACHINE_H_
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Programs with one slowness planted, each with a twin that does the same work without it. Layer:
-// tests/workloads/synth.
+// Programs with one slowness planted, each with a twin that does the same work without it.
 #ifndef TESTS_WORKLOADS_SYNTH_TWINS_H_
 #define TESTS_WORKLOADS_SYNTH_TWINS_H_
 
