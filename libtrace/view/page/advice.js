@@ -4,7 +4,7 @@
 // is what the class takes; the advice is general, the figures are the report's.
 
 import {report} from './data.js';
-import {clean, formatRate, formatShare, formatSpan} from './text.js';
+import {clean, formatRate, formatShare, formatSpan, sentence} from './text.js';
 
 // The direction that took the most time, over all devices.
 function busiestDirection() {
@@ -102,6 +102,23 @@ const OF_RESOURCE = {
   'host.speed': OF_CLASS.application,
   'host.wake': OF_CLASS.notifying,
 };
+
+const CHANGES = {
+  copies: 'Batch small copies', waits: 'Wait less often', overlap: 'Overlap copies',
+  allocation: 'Allocate once', pageable: 'Pin memory', host: 'Keep the host ahead',
+  batch: 'Batch jobs', launch: 'Merge commands', rows: 'Order rows', fusion: 'Fuse ops',
+  'wake-up': 'Poll for the end',
+};
+
+// What the run could do otherwise, with the gain that its edited graph predicts, the most first;
+// as predicted().
+export function changes() {
+  return report.advice.map((advice) => ({
+    title: CHANGES[advice.kind] || clean(advice.kind), about: clean(advice.whatif),
+    gain: {share: advice.share, lo: advice.share_lo, hi: advice.share_hi},
+    what: `${sentence(clean(advice.text)).replace(/\.$/, '')}: ${clean(advice.change)}.`,
+    where: [...advice.ops, ...advice.calls, ...advice.ranges].slice(0, 3).map(clean)}));
+}
 
 const LEAST_GAIN = 0.0005, LEAST_HIGH = 0.01;
 
