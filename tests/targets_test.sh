@@ -55,7 +55,9 @@ check 'install' 0 $?
 	for file in build/bin/*; do echo "opt/axl/bin/${file##*/}"; done
 	for page in docs/*.md docs/*.png README.md LICENSE; do echo "opt/axl/share/doc/acceltrace/$page"; done
 	for page in docs/man/*.[1-8]; do echo "opt/axl/share/man/man${page##*.}/${page##*/}"; done
-	for file in daemon/providers/*.provider; do echo "opt/axl/share/acceltrace/providers/${file##*/}"; done
+	for file in daemon/providers/*.provider; do
+		echo "opt/axl/share/acceltrace/providers/${file##*/}"
+	done
 	for header in kmod/uapi/*.h; do echo "opt/axl/include/axl/${header##*/}"; done
 	cat <<-END
 		opt/axl/include/axl.h
