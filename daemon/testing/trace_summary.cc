@@ -30,17 +30,20 @@ class Summary {
     if (packet.has_host()) AddHost(packet);
     if (packet.has_processes()) {
       for (int i = 0; i < packet.processes().pid_size(); ++i) {
-        processes_[packet.processes().pid(i)].insert(Text(packet.processes().name(i)));
+        // Absent where no name of the packet could be read: short threads.
+        const uint32_t name = ColumnAt(packet.processes().name(), static_cast<size_t>(i));
+        processes_[packet.processes().pid(i)].insert(Text(name));
       }
     }
     if (packet.has_op_names()) {
       for (int i = 0; i < packet.op_names().pid_size(); ++i) {
-        result_["ops"].push_back(Text(packet.op_names().name(i)));
+        const uint32_t name = ColumnAt(packet.op_names().name(), static_cast<size_t>(i));
+        result_["ops"].push_back(Text(name));
       }
     }
     if (packet.has_losses()) {
       for (size_t i = 0; i < Rows(packet); ++i) {
-        Count("losses", Text(packet.losses().hop(static_cast<int>(i))),
+        Count("losses", Text(ColumnAt(packet.losses().hop(), i)),
               ColumnAt(packet.losses().count(), i));
       }
     }
@@ -143,7 +146,7 @@ class Summary {
   void AddHost(const Packet& packet) {
     for (size_t i = 0; i < Rows(packet); ++i) {
       const auto kind =
-          static_cast<acceltrace::proto::HostBatch::Kind>(packet.host().kind(static_cast<int>(i)));
+          static_cast<acceltrace::proto::HostBatch::Kind>(ColumnAt(packet.host().kind(), i));
       Count("host", acceltrace::proto::HostBatch::Kind_Name(kind), 1);
     }
   }

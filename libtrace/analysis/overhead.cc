@@ -134,23 +134,27 @@ double ShorterNs(Replays* replays, Reading reading) {
 }
 
 // Where the trace has no device, or contradicts itself: all that the thread with the most of it
-// was held up, or nothing, as far as the device may have worked meanwhile.
-Cost LongestDelay(const Sums& sums) {
+// was held up, or nothing, as far as the device may have worked meanwhile. On one CPU each thread
+// holds up the others, and so does the recorder.
+Cost LongestDelay(const Sums& sums, bool one_cpu) {
   Cost most{};
   for (const auto& [tid, thread] : sums.threads) {
     const Cost& cost = thread.second;
     if (cost[kMid] > most[kMid]) most = cost;
   }
-  Add(&most, sums.recorder);
+  if (one_cpu) {
+    most = sums.events;
+    Add(&most, sums.recorder);
+  }
   most[kLow] = 0;
   return most;
 }
 
-Cost RunLonger(Replays* replays, const Sums& sums, double run_ns) {
+Cost RunLonger(Replays* replays, const Sums& sums, bool one_cpu, double run_ns) {
   const Graph& graph = replays->graph();
   Cost run{};
   if (graph.size() == 0 || replays->Run({}) <= 0) {
-    run = LongestDelay(sums);
+    run = LongestDelay(sums, one_cpu);
   } else {
     run[kMid] = ShorterNs(replays, {});
     run[kLow] = std::min(ShorterNs(replays, {.tracer = graph.tracer_low}),
@@ -186,7 +190,7 @@ void AddCalibrated(const model::Model& model, const Breakdown& breakdown,
   std::sort(cost->threads.begin(), cost->threads.end(), [](const auto& a, const auto& b) {
     return a.time.mid_ns != b.time.mid_ns ? a.time.mid_ns > b.time.mid_ns : a.tid < b.tid;
   });
-  cost->run = ToSpan(RunLonger(replays, sums, run.ns()));
+  cost->run = ToSpan(RunLonger(replays, sums, model.info.num_cpus() <= 1, run.ns()));
   cost->share = static_cast<double>(cost->run.mid_ns) / run.ns();
   Distribute(sums, breakdown, cost);
   cost->advice = Advice(model, *cost);

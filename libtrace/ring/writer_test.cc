@@ -93,6 +93,7 @@ TEST_CASE("events lie in the ring as they were written, and a full ring drops an
   REQUIRE(view.header().pid == static_cast<uint32_t>(getpid()));
   const size_t me = MyRing(&view);
   ThreadRing& ring = view.ring(me);
+  REQUIRE(ring.set_up == 0);  // not within a call
 
   WriteBegin(1, 77, 4096, 5);
   WriteEnd(1, 77, -3);
@@ -167,6 +168,9 @@ TEST_CASE("threads have rings of their own, which come back when they were read"
   REQUIRE(closed < 4);
   REQUIRE(view.ring(closed).tid == tid);
   REQUIRE(view.ring(closed).head == 1);
+#if defined(__x86_64__)
+  REQUIRE(view.ring(closed).set_up > 0);  // its first call had to
+#endif
 
   // As long as it is not read, nobody else gets it; four threads at once need more than are left.
   const int before = readies;

@@ -97,6 +97,21 @@ def first_screen_answers_without_scrolling(pages):
 
 
 @case
+def what_to_change_comes_first(pages):
+    page = pages.open("step")
+    advice = told("report", "step")["advice"]
+    assert len(advice) >= 3, advice
+    shown = page.run("[...document.querySelectorAll('.ranked li')].map((e) => e.innerText)")
+    for each, item in zip(advice[:3], shown):
+        keys = ("share_lo", "share", "share_hi")
+        lo, share, hi = (f"{max(0, each[key]) * 100:.1f}" for key in keys)
+        assert f"{share} %\n{lo} to {hi} %" in item, (each, item)
+    for each, item in zip(advice[:2], shown):
+        assert each["change"] in item, (each, item)
+    quiet(page)
+
+
+@case
 def the_critical_path_is_lit(pages):
     page = pages.open("step", fragment="#timeline")
     on_path = """(() => { const s = acceltrace(); let n = 0;
