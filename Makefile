@@ -37,7 +37,12 @@ anew = mkdir -p $(@D) && t=$@.$$$$ && trap 'rm -f $$t $$t.*' EXIT && touch $$t.s
 	touch -r $$t.start $$t && mv -f $$t $@
 # $(call compile,COMPILER AND FLAGS): the first prerequisite to an object and what it includes.
 compile = $(call anew,$(1) -MMD -MP -MF $$t.d -MT $@ -c $< -o $$t && mv -f $$t.d $(@:.o=.d))
-SONAME = -Wl,-soname,$(@F)
+# One number for everything: programs, libraries, module, packages.
+VERSION := $(shell sed -n 's/.*kVersion\[\] = "\(.*\)";/\1/p' libtrace/stream/version.h)
+# $(call soname,INTERFACE): a library's name with the number of its interface, by which programs find it.
+soname = -Wl,-soname,$(@F).$(1)
+soname-link = && ln -sf $(@F) $@.$(1)
+LIB_INTERFACE := $(basename $(VERSION))
 
 # The sources of a folder that go into its product: no tests, no fuzzers.
 folder-srcs = $(sort $(filter-out %_test.cc %_fuzz.cc %_bench.cc,$(wildcard $(1)/*.cc)))
@@ -122,11 +127,17 @@ include $(sort $(wildcard libtrace/*/build.mk libtrace/build.mk daemon/build.mk 
                           kmod/build.mk qemu-device/build.mk tests/build.mk scripts/build.mk))
 
 all: $(ALL)
+# What needs neither a kernel's headers nor QEMU's source.
+.PHONY: programs
+programs: $(filter-out $(KMOD_KO) $(AXL_SO),$(ALL))
 
 # libacceltrace.so: everything of libtrace but the runtime and the CLI.
+LIB_EXPORTS := -Wl,--version-script=libtrace/libacceltrace.map
 LIB_OBJS = $(call objs,$(LIB_SRCS)) $(BUILD)/obj/gen/libtrace/proto/trace.pb.o
-$(BUILD)/lib/libacceltrace.so: $(call objs,$(LIB_SRCS)) $(BUILD)/obj/gen/libtrace/proto/trace.pb.o
-	$(call say,LINK,$@)$(call anew,$(CXX) -shared $(LDFLAGS) $(SONAME) -o $$t $^ -lprotobuf $(LIB_LIBS))
+$(BUILD)/lib/libacceltrace.so: $(LIB_OBJS) libtrace/libacceltrace.map
+	$(call say,LINK,$@)$(call anew,$(CXX) -shared $(LDFLAGS) $(call soname,$(LIB_INTERFACE)) \
+	  $(LIB_EXPORTS) -o $$t $(filter %.o,$^) -lprotobuf $(LIB_LIBS)) \
+	  $(call soname-link,$(LIB_INTERFACE))
 OBJS += $(LIB_OBJS)
 
 -include $(patsubst %.o,%.d,$(filter %.o,$(OBJS)))

@@ -52,8 +52,11 @@ std::string DefaultLibrary() {
   if (length > 0) {
     const std::string path(self, static_cast<size_t>(length));
     places.push_back(path.substr(0, path.rfind('/')) + "/../lib/libaxl.so");
+    places.push_back(path.substr(0, path.rfind('/')) + "/../lib/libaxl.so.0");
   }
-  for (const char* folder : {"/usr/local/lib/", "/usr/lib/x86_64-linux-gnu/", "/usr/lib/"}) {
+  for (const char* folder : {"/usr/local/lib/", "/usr/lib/x86_64-linux-gnu/",
+                             "/usr/lib/aarch64-linux-gnu/", "/usr/lib/"}) {
+    places.push_back(std::string(folder) + "libaxl.so.0");
     places.push_back(std::string(folder) + "libaxl.so");
   }
   for (const std::string& place : places) {

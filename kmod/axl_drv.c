@@ -199,5 +199,5 @@ static void __exit axl_exit_module(void)
 module_exit(axl_exit_module);
 
 MODULE_DESCRIPTION("axl PCIe machine-learning accelerator");
-MODULE_VERSION("1.0");
+MODULE_VERSION("0.1.0");
 MODULE_LICENSE("GPL");

@@ -9,7 +9,7 @@ QUICK ?=
 BENCH ?=
 RUN_TESTS = tests/run $(if $(JOBS),--jobs $(JOBS))
 
-.PHONY: help tests fuzzers check check-vm check-all fuzz bench lint install package qemu-in-tree clean
+.PHONY: help tests fuzzers check check-vm check-all fuzz bench lint install uninstall package qemu-in-tree clean
 help:
 	@echo 'make                           build everything into build/'
 	@echo 'make check                     unit tests, programs, scripts, lint: all but the VM'
@@ -21,7 +21,8 @@ help:
 	@echo 'make bench [BENCH=NAME] [QUICK=1]  benchmarks; results in build/bench/NAME.json'
 	@echo 'make lint                      style, licences, include direction, sizes'
 	@echo 'make install DESTDIR= PREFIX=  install what has been built'
-	@echo 'make package                   a Debian package in build/package/'
+	@echo 'make uninstall DESTDIR= PREFIX=  take it away again'
+	@echo 'make package                   Debian packages in build/package/'
 	@echo 'make qemu-in-tree              a QEMU with the device compiled in, where preloading it fails'
 	@echo 'make clean                     remove build/'
 	@echo 'Variables: V=1 shows commands; KERNELRELEASE_TARGET=RELEASE builds the module for'
@@ -50,6 +51,8 @@ lint:
 
 install: all
 	$(Q)scripts/lib/install '$(DESTDIR)' '$(PREFIX)'
+uninstall:
+	$(Q)scripts/lib/install '$(DESTDIR)' '$(PREFIX)' --uninstall
 package: all
 	$(Q)scripts/lib/package
 

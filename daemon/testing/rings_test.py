@@ -198,7 +198,7 @@ def a_second_recording_of_a_process_gets_its_events_by_probes():
 def another_copy_of_the_library_is_found_where_it_is():
     folder = path("copy")
     os.mkdir(folder)
-    copy = shutil.copy(LIBRARY, os.path.join(folder, "libaxl.so"))
+    copy = shutil.copy(LIBRARY, os.path.join(folder, "libaxl.so.0"))
     environment = {**os.environ, "LD_LIBRARY_PATH": folder}
     for deleted in (False, True):
         # A path that the program's own search path does not hide.

@@ -5,13 +5,15 @@
 RUNTIME_OBJS := $(call objs,$(call folder-srcs,libtrace/runtime) $(call folder-srcs,libtrace/ring))
 RUNTIME_TEST_OBJS := $(call objs,$(wildcard libtrace/runtime/*_test.cc) \
                                  $(wildcard libtrace/runtime/testing/*.cc) tests/catch_main.cc)
+# Rises when a program that was linked before would no longer run.
+AXL_INTERFACE := 0
 AXL_EXPORTS := -Wl,--version-script=libtrace/runtime/libaxl.map -Wl,-z,defs
 $(RUNTIME_OBJS): CXXFLAGS += -fvisibility=hidden
 $(RUNTIME_OBJS): PCH_FLAGS :=
 
 $(BUILD)/lib/libaxl.so: $(RUNTIME_OBJS) libtrace/runtime/libaxl.map
-	$(call say,LINK,$@)$(call anew,$(CXX) -shared $(LDFLAGS) $(SONAME) \
-	  $(AXL_EXPORTS) -o $$t $(filter %.o,$^) -lpthread)
+	$(call say,LINK,$@)$(call anew,$(CXX) -shared $(LDFLAGS) $(call soname,$(AXL_INTERFACE)) \
+	  $(AXL_EXPORTS) -o $$t $(filter %.o,$^) -lpthread) $(call soname-link,$(AXL_INTERFACE))
 
 $(BUILD)/test/unit-runtime: $(RUNTIME_OBJS) $(RUNTIME_TEST_OBJS)
 	$(call say,LINK,$@)$(call anew,$(CXX) $(LDFLAGS) -o $$t $^ -lpthread)

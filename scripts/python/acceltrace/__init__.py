@@ -17,3 +17,5 @@ from .ranges import available, mark, range
 from .trace import Trace
 
 __all__ = ["Trace", "available", "frame", "load", "mark", "range", "ranges"]
+
+__version__ = "0.1.0"

@@ -6,7 +6,7 @@ import ctypes
 import os
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-PLACES = (os.environ.get("ACCELTRACE_LIBAXL", ""), "libaxl.so",
+PLACES = (os.environ.get("ACCELTRACE_LIBAXL", ""), "libaxl.so.0", "libaxl.so",
           os.path.join(HERE, "..", "..", "..", "build", "lib", "libaxl.so"))
 
 
