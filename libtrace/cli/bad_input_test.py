@@ -22,8 +22,8 @@ ACCELTRACE = os.path.join(BIN, "acceltrace")
 APP = os.path.join(REPO, "build", "test", "axl-probe-app")
 GOLDEN = os.path.join(REPO, "tests", "golden", "demo.atrace")
 HOST_ONLY = ["record", "--no-device", "--libaxl", APP]
-VERBS = ["record", "report", "verify", "export", "html", "top", "check", "query", "diff", "devices",
-         "providers"]
+VERBS = ["record", "report", "verify", "export", "html", "serve", "top", "check", "query", "diff",
+         "devices", "providers"]
 NOBODY = 65534
 
 folder = tempfile.TemporaryDirectory()
@@ -89,7 +89,7 @@ def unknown_verbs_options_and_words():
     for verb in VERBS:
         refused(2, f"unknown option --nonsense; see acceltrace {verb} --help", verb, "--nonsense")
     refused(2, "a command after -- is for acceltrace record only", "report", GOLDEN, "--", "true")
-    for verb in ("report", "verify", "export", "html", "check", "query"):
+    for verb in ("report", "verify", "export", "html", "serve", "check", "query"):
         refused(2, "FILE is required", verb)
     refused(2, "extra", "report", GOLDEN, "extra")
     refused(2, "foo", "export", GOLDEN, "--format", "foo", "-o", path("x"))

@@ -30,6 +30,7 @@ void AddReport(CLI::App* app, Run* run);
 void AddVerify(CLI::App* app, Run* run);
 void AddExport(CLI::App* app, Run* run);
 void AddHtml(CLI::App* app, Run* run);
+void AddServe(CLI::App* app, Run* run);
 void AddCheck(CLI::App* app, Run* run);
 void AddDiff(CLI::App* app, Run* run);
 void AddQuery(CLI::App* app, Run* run);

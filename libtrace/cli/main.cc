@@ -61,6 +61,7 @@ int Main(int argc, char** argv) {
   AddVerify(&app, &run);
   AddExport(&app, &run);
   AddHtml(&app, &run);
+  AddServe(&app, &run);
   AddCriticalPath(&app, &run);
   AddWhatIf(&app, &run);
   AddCheck(&app, &run);

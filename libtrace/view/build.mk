@@ -8,5 +8,5 @@ $(BUILD)/lib/libacceltrace.so: $(BUILD)/obj/gen/libtrace/view/perfetto.pb.o
 PAGE_PARTS := $(wildcard libtrace/view/page/*.js libtrace/view/page/*.css libtrace/view/page/*.html)
 $(BUILD)/gen/libtrace/view/page.inc: libtrace/view/page/bundle $(PAGE_PARTS)
 	$(call say,BUNDLE,$(@F))$(call anew,$< libtrace/view/page $$t)
-$(BUILD)/obj/libtrace/view/html.o: $(BUILD)/gen/libtrace/view/page.inc
+$(BUILD)/obj/libtrace/view/page_head.o: $(BUILD)/gen/libtrace/view/page.inc
 $(eval $(call unit-test,view,libtrace/view,$(TRACE_BUILDER)))

@@ -17,6 +17,7 @@
 #include "libtrace/analysis/report.h"
 #include "libtrace/analysis/tracer_work.h"
 #include "libtrace/view/page_columns.h"
+#include "libtrace/view/page_readback.h"
 #include "tests/catch.h"
 #include "tests/golden/trace_builder.h"
 
@@ -51,54 +52,11 @@ Page PageOf(const model::Model& model, const HtmlOptions& options = {}) {
   return page;
 }
 
-int Digit(char c) {
-  const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  return static_cast<int>(digits.find(c));
-}
+using readback::Bytes;
+using readback::kNone;
 
-std::string Bytes(const std::string& base64) {
-  std::string bytes;
-  uint32_t word = 0;
-  int bits = 0;
-  for (char c : base64) {
-    if (c == '=') break;
-    word = word << 6 | static_cast<uint32_t>(Digit(c)), bits += 6;
-    if (bits >= 8) bytes.push_back(static_cast<char>(word >> (bits -= 8)));
-  }
-  return bytes;
-}
-
-constexpr int64_t kNone = INT64_MIN;
-
-// A column as docs and header tell it.
 std::vector<int64_t> Column(const Page& page, const std::string& table, const std::string& name) {
-  const Json& of = page.json["tables"][table];
-  const size_t rows = of["rows"];
-  const std::string encoding = of["columns"][name][0], text = of["columns"][name][1];
-  if (encoding == "c") return std::vector<int64_t>(rows, std::stoll(text));
-  const std::string bytes = Bytes(text);
-  std::vector<int64_t> values;
-  uint64_t last = 0;
-  size_t at = 0;
-  while (at < bytes.size()) {
-    unsigned __int128 number = 0;
-    for (int shift = 0;; shift += 7) {
-      const auto byte = static_cast<unsigned char>(bytes.at(at++));
-      number |= static_cast<unsigned __int128>(byte & 127) << shift;
-      if (byte < 128) break;
-    }
-    if (encoding == "o" && number == 0) {
-      values.push_back(kNone);
-      continue;
-    }
-    if (encoding == "o") --number;
-    const auto zigzag = static_cast<uint64_t>(number);
-    const uint64_t value = (zigzag >> 1) ^ (0 - (zigzag & 1));
-    last = encoding == "p" ? value : last + value;
-    values.push_back(static_cast<int64_t>(last));
-  }
-  CHECK(values.size() == rows);
-  return values;
+  return readback::Column(page.json, table, name);
 }
 
 constexpr int64_t kBase = 30'000'000;

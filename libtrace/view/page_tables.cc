@@ -31,14 +31,15 @@ class Places {
 class Tables {
  public:
   Tables(const analysis::Report& report, const PageRows& rows, const analysis::TracerWork& work,
-         const PagePath& path, int64_t base_ns, PageNames* names)
+         const PagePath& path, int64_t base_ns, PageNames* names, const PageTracks* tracks)
       : report_(report),
         model_(*report.model),
         rows_(rows),
         work_(work),
         path_(path),
         base_ns_(base_ns),
-        names_(names) {}
+        names_(names),
+        tracks_(tracks) {}
 
   std::string Json() {
     std::string json = "{";
@@ -65,6 +66,18 @@ class Tables {
     return At(time_ns);
   }
 
+  // Which rows these are, and where they are drawn.
+  void AddPlaces(PageTableId id, PageTable* table) const {
+    if (tracks_ == nullptr) return;
+    table->Delta("id", [](uint32_t i) { return i; });
+    for (int k = 0; k < kNumPageKinds; ++k) {
+      const auto kind = static_cast<PageKind>(k);
+      if (AboutKind(kind).table != id || !tracks_->HasLanes(kind)) continue;
+      table->Plain(fmt::format("lane_{}", AboutKind(kind).name),
+                   [&](uint32_t i) { return tracks_->LaneOf(kind, i); });
+    }
+  }
+
   // A device time of each row; of those that do not have it what stands in the model.
   void AddTime(const std::string& name, const model::DeviceTimes& times, PageTable* table) const {
     table->Delta(name, [&](uint32_t i) { return At(times.host[i].mid_ns); });
@@ -78,6 +91,7 @@ class Tables {
   std::string Api() {
     const model::ApiCalls& api = model_.api;
     PageTable table(rows_.api, api.size());
+    AddPlaces(kApiTable, &table);
     table.Delta("begin", [&](uint32_t i) { return At(api.begin_ns[i]); });
     table.Plain("length", [&](uint32_t i) { return Less(api.end_ns[i], api.begin_ns[i]); });
     table.Delta("pid", [&](uint32_t i) { return api.pid[i]; });
@@ -97,6 +111,7 @@ class Tables {
   std::string Ranges() {
     const model::Ranges& ranges = model_.ranges;
     PageTable table(rows_.ranges, ranges.size());
+    AddPlaces(kRangesTable, &table);
     table.Delta("begin", [&](uint32_t i) { return At(ranges.begin_ns[i]); });
     table.Plain("length", [&](uint32_t i) { return Less(ranges.end_ns[i], ranges.begin_ns[i]); });
     table.Delta("pid", [&](uint32_t i) { return ranges.pid[i]; });
@@ -113,6 +128,7 @@ class Tables {
   std::string Jobs() {
     const model::Jobs& jobs = model_.jobs;
     PageTable table(rows_.jobs, jobs.size());
+    AddPlaces(kJobsTable, &table);
     const Places api(rows_.api), commands(rows_.commands);
     const auto plain = [&](const char* name, const auto& column) {
       table.Plain(name, [&column](uint32_t i) { return column[i]; });
@@ -145,6 +161,14 @@ class Tables {
     AddTime("irq", jobs.irq, &table);
     table.Plain("api", [&](uint32_t i) { return api.Of(jobs.api_row[i]); });
     table.Plain("wait_api", [&](uint32_t i) { return api.Of(jobs.wait_api_row[i]); });
+    // Who waited, for what does not hold the call itself.
+    const auto waiter = [&](const char* name, const model::Column<uint32_t>& column) {
+      table.Plain(name, [&](uint32_t i) -> int64_t {
+        const uint32_t row = jobs.wait_api_row[i];
+        return row == model::kNoRow ? -1 : int64_t{column[row]};
+      });
+    };
+    waiter("waiter_pid", model_.api.pid), waiter("waiter_tid", model_.api.tid);
     table.Plain("commands", [&](uint32_t i) { return jobs.num_commands[i]; });
     table.Delta("first_command", [&](uint32_t i) {
       return jobs.num_commands[i] == 0 ? 0 : commands.From(jobs.first_command[i]);
@@ -160,6 +184,7 @@ class Tables {
   std::string Commands() {
     const model::Commands& commands = model_.commands;
     PageTable table(rows_.commands, commands.size());
+    AddPlaces(kCommandsTable, &table);
     const Places jobs(rows_.jobs);
     const auto plain = [&](const char* name, const auto& column) {
       table.Plain(name, [&column](uint32_t i) { return column[i]; });
@@ -207,6 +232,7 @@ class Tables {
   std::string Host() {
     const model::HostEvents& host = model_.host;
     PageTable table(rows_.host, host.size());
+    AddPlaces(kHostTable, &table);
     const auto plain = [&](const char* name, const auto& column) {
       table.Plain(name, [&column](uint32_t i) { return column[i]; });
     };
@@ -222,6 +248,7 @@ class Tables {
   std::string DeviceEvents() {
     const model::DeviceEvents& events = model_.device_events;
     PageTable table(rows_.device_events, events.size());
+    AddPlaces(kDeviceEventsTable, &table);
     table.Plain("device", [&](uint32_t i) { return events.device[i]; });
     table.Plain("kind", [&](uint32_t i) { return events.kind[i]; });
     AddTime("time", events.time, &table);
@@ -234,6 +261,7 @@ class Tables {
   std::string Losses() {
     const std::vector<model::Loss>& losses = model_.losses;
     PageTable table(rows_.losses, losses.size());
+    AddPlaces(kLossesTable, &table);
     table.Plain("hop", [&](uint32_t i) { return names_->Of(losses[i].hop); });
     table.Plain("count", [&](uint32_t i) { return losses[i].count; });
     table.Optional("first", [&](uint32_t i) { return Maybe(losses[i].first_ns); });
@@ -247,6 +275,7 @@ class Tables {
   std::string Pieces() {
     const std::vector<analysis::Piece>& pieces = report_.breakdown.pieces;
     PageTable table(rows_.pieces, pieces.size());
+    AddPlaces(kPiecesTable, &table);
     const auto begin_ns = [&](uint32_t i) {
       return i == 0 ? report_.breakdown.begin_ns : pieces[i - 1].end_ns;
     };
@@ -259,6 +288,7 @@ class Tables {
   std::string Path() {
     const std::vector<PathStep>& steps = path_.steps;
     PageTable table(rows_.path, steps.size());
+    AddPlaces(kPathTable, &table);
     const Places api(rows_.api), jobs(rows_.jobs), commands(rows_.commands);
     table.Delta("begin", [&](uint32_t i) { return At(steps[i].begin_ns); });
     table.Plain("length", [&](uint32_t i) { return Less(steps[i].end_ns, steps[i].begin_ns); });
@@ -276,6 +306,7 @@ class Tables {
 
   std::string Recorder() {
     PageTable table(rows_.recorder, work_.recorder().size());
+    AddPlaces(kRecorderTable, &table);
     table.Delta("begin", [&](uint32_t i) { return At(work_.recorder()[i].begin_ns); });
     table.Plain("length", [&](uint32_t i) {
       return Less(work_.recorder()[i].end_ns, work_.recorder()[i].begin_ns);
@@ -294,6 +325,7 @@ class Tables {
   const PagePath& path_;
   int64_t base_ns_;
   PageNames* names_;
+  const PageTracks* tracks_;
 };
 
 }  // namespace
@@ -329,8 +361,8 @@ std::string PageNames::Json(size_t max_bytes) const {
 
 std::string PageTablesJson(const analysis::Report& report, const PageRows& rows,
                            const analysis::TracerWork& work, const PagePath& path, int64_t base_ns,
-                           PageNames* names) {
-  return Tables(report, rows, work, path, base_ns, names).Json();
+                           PageNames* names, const PageTracks* tracks) {
+  return Tables(report, rows, work, path, base_ns, names, tracks).Json();
 }
 
 }  // namespace acceltrace::view

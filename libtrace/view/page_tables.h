@@ -4,7 +4,9 @@
 //
 // Times are ns from the page's base time. A device time x has the columns x (the likeliest),
 // x_lo and x_hi (how far below and above it the bounds lie) and x_raw (the device's ticks).
-// Rows refer to each other by their position in the page; -1 = not there.
+// Rows refer to each other by their position in the page; -1 = not there. A page that shows a
+// part of a served trace has the columns id, the row in the model, and lane_KIND, where an event
+// of that kind is drawn (page_tracks.h); a lane that is 0 for all events of a kind is left out.
 #ifndef LIBTRACE_VIEW_PAGE_TABLES_H_
 #define LIBTRACE_VIEW_PAGE_TABLES_H_
 
@@ -17,6 +19,7 @@
 #include "libtrace/analysis/tracer_work.h"
 #include "libtrace/model/model.h"
 #include "libtrace/view/page_path.h"
+#include "libtrace/view/page_tracks.h"
 
 namespace acceltrace::view {
 
@@ -41,10 +44,10 @@ class PageNames {
   std::vector<std::string> texts_;
 };
 
-// {"api": TABLE, ...}. base_ns: what the page's times count from.
+// {"api": TABLE, ...}. base_ns: what the page's times count from. tracks: of a served trace.
 std::string PageTablesJson(const analysis::Report& report, const PageRows& rows,
                            const analysis::TracerWork& work, const PagePath& path, int64_t base_ns,
-                           PageNames* names);
+                           PageNames* names, const PageTracks* tracks = nullptr);
 
 }  // namespace acceltrace::view
 

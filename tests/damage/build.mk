@@ -8,7 +8,7 @@ $(eval $(call program,$(BUILD)/test/tap-bombs,tests/damage/bombs.cc tests/damage
 TESTS += $(BUILD)/test/tap-damage $(BUILD)/test/tap-bombs
 $(eval $(call fuzzer,trace,tests/damage/trace_fuzz.cc tests/damage/random_trace.cc tests/damage/whole_way.cc $(MUTATOR_SRCS) $(BUILDER_SRCS) $(filter libtrace/%,$(LIB_SRCS)),$(LIB_LIBS)))
 $(BUILD)/fuzz/trace: $(BUILD)/obj/fuzz/gen/libtrace/view/perfetto.pb.o
-$(BUILD)/obj/fuzz/libtrace/view/html.o: $(BUILD)/gen/libtrace/view/page.inc
+$(BUILD)/obj/fuzz/libtrace/view/page_head.o: $(BUILD)/gen/libtrace/view/page.inc
 $(patsubst %.cc,$(BUILD)/obj/fuzz/%.o,$(wildcard libtrace/view/*.cc)): | $(BUILD)/gen/libtrace/view/perfetto.pb.h
 
 # 200,000 mutants in minutes. Comparisons are of no use where values are doubles, times and sums.

@@ -135,7 +135,8 @@ class Page:
         self.call("Emulation.setEmulatedMedia", features=[
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         browser.events.clear()
-        self.url = pathlib.Path(path).resolve().as_uri() + fragment
+        self.url = path if "://" in path else pathlib.Path(path).resolve().as_uri()
+        self.url += fragment
         self.call("Page.navigate", url=self.url)
         browser.wait_event("Page.loadEventFired")
         self.settle()
@@ -205,7 +206,9 @@ class Page:
             file.write(base64.b64decode(shot["data"]))
 
     def complaints(self):
-        """Errors of the page and of its console, and requests but for the file itself."""
+        """Errors of the page and of its console, and requests but for the file itself, or of a
+        served page for what lies below its address."""
+        own = self.url.split("#")[0]
         found = []
         for event in self.browser.events:
             params, method = event["params"], event["method"]
@@ -220,6 +223,6 @@ class Page:
                 found.append("log: " + params["entry"]["text"])
             elif method == "Network.requestWillBeSent":
                 url = params["request"]["url"]
-                if url.split("#")[0] != self.url.split("#")[0]:
+                if url.split("#")[0] != own and not (own.endswith("/") and url.startswith(own)):
                     found.append("request: " + url[:200])
         return found

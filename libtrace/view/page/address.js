@@ -3,6 +3,7 @@
 // The page's address says what is seen: #timeline&t=FROM,TO&s=KIND.ROW&a=FROM,TO&c=1&q=TEXT, times in
 // ns from the first event.
 
+import {kindOf} from './events.js';
 import {view} from './viewport.js';
 
 let timer = 0;
@@ -13,7 +14,8 @@ function text(tab, query) {
     parts.push(`t=${view.from.toFixed(1)},${view.to.toFixed(1)}`);
     if (view.selected) {
       const {track, i} = view.selected;
-      parts.push(`s=${track.kinds[i]}.${track.rows[i]}`);
+      const kind = track.kinds[i];
+      parts.push(`s=${kind}.${kindOf(kind).table.idOf(track.rows[i])}`);
     }
     if (view.area) parts.push(`a=${view.area.from.toFixed(1)},${view.area.to.toFixed(1)}`);
     if (view.lit) parts.push('c=1');

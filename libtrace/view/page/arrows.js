@@ -3,7 +3,7 @@
 // The way of a job through all hands: from the API call that submitted it to the return of the
 // one that waited. As points in time with bounds, and as arrows between events.
 
-import {tables} from './data.js';
+import {tables, whenRowsChange} from './data.js';
 import {ink} from './colours.js';
 import {jobsOf, waitedFor} from './events.js';
 import {placeOf, view, xOf} from './viewport.js';
@@ -115,6 +115,7 @@ function dependencies(kind, row) {
 }
 
 let cached = {key: '', links: []};
+whenRowsChange(() => { cached = {key: '', links: []}; });
 
 export function linksOfSelection() {
   const {selected} = view;

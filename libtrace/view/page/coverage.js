@@ -2,11 +2,12 @@
 //
 // Of tracks whose events are not all in the page: how much of each stretch they took.
 
-import {data, sharesOf, tables} from './data.js';
+import {data, sharesOf, tables, whenRowsChange} from './data.js';
 import {classColour, ink} from './colours.js';
 import {view, xOf} from './viewport.js';
 
 const decoded = new Map();
+whenRowsChange(() => decoded.clear());
 
 export function coverageOf(track) {
   if (!decoded.has(track.id)) {
@@ -16,6 +17,10 @@ export function coverageOf(track) {
   }
   return decoded.get(track.id);
 }
+
+// Whether not all of a track's events are here.
+export const isThinned = (track) => coverageOf(track) !== null ||
+    (data.served === undefined && track.id === 'run' && tables.pieces.rows < tables.pieces.of);
 
 // The classes of the run, one upon the other.
 function drawClasses(g, top, height) {
@@ -34,7 +39,7 @@ function drawClasses(g, top, height) {
 
 // The finest windows are last.
 export function drawCoverage(g, track, top) {
-  if (track.id === 'run' && tables.pieces.rows < tables.pieces.of) {
+  if (track.id === 'run' && isThinned(track)) {
     drawClasses(g, top, track.laneHeight - 2);
     return;
   }

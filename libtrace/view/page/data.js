@@ -75,10 +75,31 @@ function decode([encoding, text], rows, out, none) {
 
 export class Table {
   constructor(json) {
+    this.take(json);
+  }
+
+  take(json) {
     this.rows = json.rows;
     this.of = json.of;
     this.columns = json.columns;
     this.decoded = new Map();
+  }
+
+  // The number of a row in the trace's table, and back (-1: not here). A page that holds a part of
+  // a trace as a file has rows of its own.
+  idOf(row) {
+    return this.columns.id ? this.num('id')[row] : row;
+  }
+
+  rowOf(id) {
+    if (!this.columns.id) return id >= 0 && id < this.rows ? id : -1;
+    const ids = this.num('id');
+    let low = 0, high = this.rows;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (ids[middle] < id) low = middle + 1; else high = middle;
+    }
+    return low < this.rows && ids[low] === id ? low : -1;
   }
 
   // A column as Numbers; NaN where a row has none.
@@ -107,6 +128,17 @@ export const data = JSON.parse(document.getElementById('data').textContent);
 export const report = data.report;
 export const tables = {};
 for (const [name, json] of Object.entries(data.tables)) tables[name] = new Table(json);
+
+// Listeners are told in the order of their modules, when other rows have come.
+const changed = [];
+export const whenRowsChange = (listener) => changed.push(listener);
+
+// What a server tells of a window of time takes the place of what was here.
+export function takeWindow(json) {
+  for (const name of ['names', 'coverage', 'tables']) data[name] = json[name];
+  for (const [name, table] of Object.entries(json.tables)) tables[name].take(table);
+  for (const listener of changed) listener();
+}
 
 export const baseNs = BigInt(data.base_ns);
 // The host's clock at a time of the page.

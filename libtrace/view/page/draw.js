@@ -9,7 +9,7 @@ import {formatNs, formatRate, shortened} from './text.js';
 import {colourOf, edgesOf, isOnPath, nameOf} from './events.js';
 import {GUTTER, firstAt, nsPerPixel, rowAt, timeAt, view, xOf} from './viewport.js';
 import {drawArrows} from './arrows.js';
-import {coverageOf, drawCoverage} from './coverage.js';
+import {drawCoverage, isThinned} from './coverage.js';
 
 export const scrollBox = () => byId('scroll');
 
@@ -208,7 +208,7 @@ function drawEvent(g, track, i, y, height) {
 
 function drawEvents(g, track, top) {
   drawCoverage(g, track, top);
-  const thinned = coverageOf(track) !== null || (track.id === 'run' && track.of.rows < track.of.of);
+  const thinned = isThinned(track);
   const last = new Float64Array(track.lanes).fill(-Infinity);
   const pixel = nsPerPixel();
   const n = track.n, plain = !track.hatched && softest(track) <= pixel;

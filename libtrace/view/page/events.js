@@ -3,7 +3,7 @@
 // What an event of a track is called, how sure its edges are, and which job it belongs to. An
 // event is {kind, row}: a row of one of the tables.
 
-import {data, tables} from './data.js';
+import {data, tables, whenRowsChange} from './data.js';
 import {clean} from './text.js';
 import {causeColour, classColour, ink, nameColour} from './colours.js';
 
@@ -132,6 +132,10 @@ function index() {
   }
 }
 index();
+whenRowsChange(() => {
+  named.clear(), byCall.clear();
+  index();
+});
 
 const MOST_JOBS = 16;
 

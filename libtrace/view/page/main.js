@@ -8,8 +8,8 @@ import {clean, shortened} from './text.js';
 import {toggleTheme, whenThemeChanges} from './colours.js';
 import {drawOverview, resizeOverview} from './overview.js';
 import {forgetColours} from './draw.js';
-import {invalidate, onRedraw, placeOf, show, view} from './viewport.js';
-import {drawTimeline, goToHit, inspect, keyUp, light, onChange, select, selectArea, startTimeline,
+import {invalidate, onRedraw, show, view} from './viewport.js';
+import {drawTimeline, goToHit, inspect, keyUp, light, onChange, selectArea, selectById, startTimeline,
         timelineKey} from './timeline.js';
 import {search} from './search.js';
 import {readAddress, tellAddress} from './address.js';
@@ -104,6 +104,14 @@ function buildTitle() {
 }
 
 function buildNotice() {
+  if (data.served) {
+    byId('notice').hidden = data.served.left_out === 0;
+    if (data.served.left_out > 0) {
+      byId('notice').textContent = `${data.served.left_out.toLocaleString('en')} tracks with the ` +
+          'fewest events are not shown.';
+    }
+    return;
+  }
   const thinned = Object.entries(data.tables).filter(([, table]) => table.rows < table.of);
   if (thinned.length === 0) return;
   const names = {host: 'driver events', pieces: 'classes of time', path: 'steps of the critical path',
@@ -132,9 +140,9 @@ function applyAddress() {
     search(address.query);
   }
   if (address.selected) {
-    const place = placeOf(address.selected.kind, address.selected.row);
-    if (place) select(place);
-    if (address.window) show(...address.window);
+    const {window} = address;
+    selectById(address.selected.kind, address.selected.row, !window).then(
+        () => window && show(...window));
   } else if (address.area) {
     selectArea({from: address.area[0], to: address.area[1], top: 0, bottom: view.total});
   }

@@ -5,49 +5,85 @@
 import {byId} from './dom.js';
 import {formatCount} from './text.js';
 import {nameOf} from './events.js';
+import {ask, isServed} from './source.js';
 import {invalidate, view} from './viewport.js';
 
 const MOST = 100000;
-let hits = [];
+// Hits: {track, i}, or of a served trace {kind, row, begin}, of which `first` is the number of the
+// first one that was told, of `count`.
+let hits = [], first = 0, count = 0;
 let at = -1;
+let wanted = '', asked = Promise.resolve();
 
-export function search(text) {
-  const wanted = text.trim().toLowerCase();
-  hits = [], at = -1, view.search = null;
-  if (wanted !== '') {
-    const matches = new Map();  // names are few
-    view.search = new Map();
-    for (const group of view.groups) {
-      for (const track of group.tracks) {
-        for (let i = 0; i < (track.n || 0) && hits.length < MOST; ++i) {
-          const name = nameOf(track.kinds[i], track.rows[i]);
-          let found = matches.get(name);
-          if (found === undefined) matches.set(name, found = name.toLowerCase().includes(wanted));
-          if (!found) continue;
-          hits.push({track, i});
-          if (!view.search.has(track)) view.search.set(track, new Set());
-          view.search.get(track).add(i);
+// What of the events that are here has the name.
+function found() {
+  const list = [], matches = new Map();  // names are few
+  view.search = new Map();
+  for (const group of view.groups) {
+    for (const track of group.tracks) {
+      for (let i = 0; i < (track.n || 0) && list.length < MOST; ++i) {
+        const name = nameOf(track.kinds[i], track.rows[i]);
+        let matching = matches.get(name);
+        if (matching === undefined) {
+          matches.set(name, matching = name.toLowerCase().includes(wanted));
         }
+        if (!matching) continue;
+        list.push({track, i});
+        if (!view.search.has(track)) view.search.set(track, new Set());
+        view.search.get(track).add(i);
       }
     }
-    hits.sort((a, b) => a.track.begin[a.i] - b.track.begin[b.i]);
+  }
+  return list;
+}
+
+// Other events are here now: those that match are marked.
+export function searchLoaded() {
+  if (wanted !== '') found();
+}
+
+async function searchServed(text) {
+  const told = await ask('search', {q: text, at: Math.floor(view.from)});
+  if (told === null || text !== wanted) return;
+  ({count, first} = told);
+  hits = told.hits.map(([kind, row, begin]) => ({kind, row, begin}));
+  tell();
+}
+
+export function search(text) {
+  wanted = text.trim().toLowerCase();
+  hits = [], first = 0, count = 0, at = -1, view.search = null;
+  if (wanted !== '') {
+    hits = found();
+    if (isServed()) {
+      hits = [];
+      asked = searchServed(wanted);
+    } else {
+      hits.sort((a, b) => a.track.begin[a.i] - b.track.begin[b.i]);
+      count = hits.length;
+    }
   }
   tell();
   invalidate();
   return hits.length;
 }
 
+// When the answer is here.
+export const searched = () => asked;
+
 function tell() {
   byId('search-count').textContent = view.search === null ? '' :
-      `${at >= 0 ? formatCount(at + 1) + ' of ' : ''}${formatCount(hits.length)}${
-          hits.length >= MOST ? '+' : ''}`;
+      `${at >= 0 ? formatCount(first + at + 1) + ' of ' : ''}${formatCount(count)}${
+          count >= MOST ? '+' : ''}`;
 }
 
-// The next hit, or with by = -1 the one before: {track, i} or null.
+const reachOf = (hit) => (hit.track ? hit.track.end[hit.i] : hit.begin);
+
+// The next hit, or with by = -1 the one before; or null.
 export function step(by) {
   if (hits.length === 0) return null;
   // The first step goes to what is seen.
-  if (at < 0) at = Math.max(0, hits.findIndex(({track, i}) => track.end[i] >= view.from)) - by;
+  if (at < 0) at = Math.max(0, hits.findIndex((hit) => reachOf(hit) >= view.from)) - by;
   at = (at + by + hits.length) % hits.length;
   tell();
   return hits[at];

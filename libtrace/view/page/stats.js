@@ -4,8 +4,9 @@
 // which names took it.
 
 import {byId, h, replaceChildren, tableOf} from './dom.js';
-import {formatCount, formatNs, formatShare, shortened} from './text.js';
+import {clean, formatCount, formatNs, formatShare, shortened} from './text.js';
 import {nameOf} from './events.js';
+import {ask, isServed} from './source.js';
 import {firstAt, view} from './viewport.js';
 
 export function statsOf(area) {
@@ -29,8 +30,23 @@ export function statsOf(area) {
   return {tracks, names: [...names.values()].sort((a, b) => b.within - a.within)};
 }
 
-export function showStats(area) {
-  const width = area.to - area.from, {tracks, names} = statsOf(area);
+// The same of a served trace, of which not all is here.
+async function statsServed(area) {
+  const tracks = view.rows.filter(({track, y, height}) => track && track.shape === 'events' &&
+      y + height >= area.top && y <= area.bottom).map(({track}) => track).slice(0, 500);
+  const labels = new Map(tracks.map((track) => [track.id, track.label]));
+  const told = await ask('area', {from: Math.ceil(area.from), to: Math.max(Math.ceil(area.from) + 1,
+      Math.floor(area.to)), tracks: tracks.map((track) => track.id).join(',')});
+  return told === null ? null : {
+    tracks: told.tracks.map((track) => ({...track, label: labels.get(track.id)})),
+    names: told.names.map((name) => ({...name, name: clean(name.name) || '(unnamed)',
+                                      track: labels.get(name.track)}))};
+}
+
+export async function showStats(area) {
+  const told = isServed() ? await statsServed(area) : statsOf(area);
+  if (told === null || view.area !== area) return;
+  const width = area.to - area.from, {tracks, names} = told;
   const events = tracks.reduce((sum, track) => sum + track.events, 0);
   byId('details').classList.remove('empty');
   replaceChildren(byId('details'),

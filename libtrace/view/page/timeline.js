@@ -11,8 +11,9 @@ import {drawRuler, drawTracks, scrollBox, shownWindow} from './draw.js';
 import {linksOfSelection} from './arrows.js';
 import {showDetails, showNothing} from './details.js';
 import {showStats} from './stats.js';
-import {step} from './search.js';
+import {searchLoaded, searched, step} from './search.js';
 import {isTold} from './address.js';
+import {ask, fetchPlace, idOf, isBusy, isServed, keepUp, rowOf, rowsLoaded, whenLoaded} from './source.js';
 
 let changed = () => {};
 export function onChange(listener) { changed = listener; }
@@ -30,6 +31,28 @@ export function select(place, closer = false) {
   invalidate();
 }
 
+// Goes to an event that need not be here: {kind, row (of the trace's table), begin, end}.
+async function goTo({kind, row, begin, end}, moves = true) {
+  let place = placeOf(kind, rowOf(kind, row));
+  if (place === null) {
+    const width = view.to - view.from;
+    const tiny = end - begin < width / 2000, span = tiny ? Math.max((end - begin) * 20, 400) : width;
+    if (moves && (tiny || end < view.from || begin > view.to)) {
+      show((begin + end) / 2 - span / 2, (begin + end) / 2 + span / 2);
+    }
+    place = await fetchPlace(kind, row);
+  }
+  if (place !== null) select(place);
+}
+
+// An event by its kind and row of the trace's table, as an address has it.
+export async function selectById(kind, id, moves) {
+  const place = placeOf(kind, rowOf(kind, id));
+  if (place !== null) return select(place);
+  const event = isServed() ? await ask('event', {s: `${kind}.${id}`}) : null;
+  return event === null ? undefined : goTo(event, moves);
+}
+
 export function selectArea(area) {
   view.area = area, view.selected = null;
   showStats(area);
@@ -43,6 +66,7 @@ export function drawTimeline() {
   drawRuler();
   drawTracks();
   changed();
+  keepUp();
 }
 
 // The event at a place of the canvas, the innermost.
@@ -138,6 +162,11 @@ function wheel(event) {
   }
 }
 
+async function stepServed(kind, row, by) {
+  const next = await ask('step', {s: `${kind}.${idOf(kind, row)}`, by});
+  if (next !== null) await goTo(next);
+}
+
 // The event before or after the selected one on its track; from nothing the first that is seen.
 function stepEvent(by) {
   if (view.selected === null) {
@@ -149,6 +178,7 @@ function stepEvent(by) {
     return undefined;
   }
   const {track, i} = view.selected;
+  if (isServed()) return stepServed(track.kinds[i], track.rows[i], by);
   if (i + by >= 0 && i + by < track.n) select({track, i: i + by});
   return undefined;
 }
@@ -209,9 +239,11 @@ const KEYS = {
   '-': () => zoom(1 / 0.6),
 };
 
-export function goToHit(by) {
+export async function goToHit(by) {
+  if (isBusy()) await searched();
   const hit = step(by);
-  if (hit) select(hit);
+  if (hit === null) return undefined;
+  return hit.track ? select(hit) : selectById(hit.kind, hit.row);
 }
 
 // A key that is not for a field of text; true when it was for the timeline.
@@ -263,12 +295,19 @@ export function startTimeline() {
   addEventListener('blur', () => held.clear());
   new ResizeObserver(invalidate).observe(box);
   showNothing();
+  whenLoaded(() => {
+    searchLoaded();
+    if (view.selected !== null) showDetails(view.selected, (other) => select(other));
+  });
 }
 
 // For tests and for whoever looks at the page from its console.
 export const inspect = () => ({
-  idle: isDrawn() && isTold(), window: shownWindow(), groups: view.groups, area: view.area, total: view.total,
+  idle: isDrawn() && isTold() && !isBusy(), window: shownWindow(), groups: view.groups, area: view.area, total: view.total,
   selected: view.selected && {kind: view.selected.track.kinds[view.selected.i],
                               row: view.selected.track.rows[view.selected.i]},
+  selectedId: view.selected && idOf(view.selected.track.kinds[view.selected.i],
+                                    view.selected.track.rows[view.selected.i]),
+  rowsLoaded: rowsLoaded(), selectById, nameOf,
   arrows: linksOfSelection().length, select, selectArea, placeOf, xOf, eventAt, colourOf, h, light, lit: view.lit, isOnPath, waitedFor,
 });

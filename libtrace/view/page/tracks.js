@@ -12,6 +12,19 @@ import {kindOf} from './events.js';
 const MOST_LANES = 24;
 export const LANE = 18;
 
+// A server tells which tracks there are, whether or not the window has events of theirs, and in
+// which lane an event lies, so that nothing moves when others come.
+const isServed = data.served !== undefined;
+const lanesOf = new Map(isServed ? data.served.tracks.map(([id, lanes]) => [id, lanes]) : []);
+const isShown = (id, events) => events.length > 0 || lanesOf.has(id);
+const numbersOf = (pattern) => [...lanesOf.keys()].map((id) => pattern.exec(id)).filter(Boolean).map(
+    (match) => match.slice(1).map(Number));
+
+function servedLane(kind, row) {
+  const {table} = kindOf(kind);
+  return table.columns['lane_' + kind] ? table.num('lane_' + kind)[row] : 0;
+}
+
 // Events: [kind, row, begin, end]. Lanes are filled from the first one on.
 function eventTrack(id, label, events, about) {
   const before = (a, b) => a[2] - b[2] || b[3] - a[3];
@@ -24,14 +37,18 @@ function eventTrack(id, label, events, about) {
   let latest = -Infinity;
   events.forEach(([kind, row, begin, end], i) => {
     let lane = 0;
-    while (lane < ends.length && ends[lane] > begin) ++lane;
-    lane = Math.min(lane, MOST_LANES - 1);
-    ends[lane] = Math.max(end, begin, ends[lane] || -Infinity);
+    if (isServed) {
+      lane = servedLane(kind, row);
+    } else {
+      while (lane < ends.length && ends[lane] > begin) ++lane;
+      lane = Math.min(lane, MOST_LANES - 1);
+      ends[lane] = Math.max(end, begin, ends[lane] || -Infinity);
+    }
     latest = Math.max(latest, end);
     track.kinds[i] = kind, track.rows[i] = row, track.lane[i] = lane;
     track.begin[i] = begin, track.end[i] = Math.max(begin, end), track.latest[i] = latest;
   });
-  track.lanes = Math.max(1, ends.length);
+  track.lanes = Math.max(1, ends.length, lanesOf.get(id) || 0);
   return track;
 }
 
@@ -64,13 +81,13 @@ function runGroup() {
     }
   }
   const tracks = [];
-  if (events.length) tracks.push(eventTrack('run', 'time went to', events, {of: pieces}));
-  if (steps.length) tracks.push(eventTrack('path', 'critical path', steps, {of: path}));
-  if (lost.length || unplaced) {
+  if (isShown('run', events)) tracks.push(eventTrack('run', 'time went to', events, {of: pieces}));
+  if (isShown('path', steps)) tracks.push(eventTrack('path', 'critical path', steps, {of: path}));
+  if (isShown('losses', lost) || unplaced) {
     tracks.push(eventTrack('losses', 'losses' + (unplaced ? `, ${unplaced} at unknown times` : ''),
                            lost, {hatched: true, of: losses}));
   }
-  if (work.length) tracks.push(eventTrack('tracer', 'the tracer at work', work, {of: recorder}));
+  if (isShown('tracer', work)) tracks.push(eventTrack('tracer', 'the tracer at work', work, {of: recorder}));
   return {id: 'run', label: 'Run', tracks};
 }
 
@@ -81,6 +98,7 @@ function threadsOf() {
     if (!threads.has(key)) threads.set(key, {pid, tid, api: [], ranges: [], driver: []});
     return threads.get(key);
   };
+  for (const [pid, tid] of numbersOf(/^t(\d+)\.(\d+)\./)) thread(pid, tid);
   const {api, ranges, jobs} = tables;
   const spans = (table, name, kind) => {
     const begin = table.num('begin'), length = table.num('length');
@@ -91,15 +109,16 @@ function threadsOf() {
   };
   spans(ranges, 'ranges', 'range');
   spans(api, 'api', 'api');
-  const [submit, ring, ended, wait, wake, waiter] =
-      ['submit', 'ring', 'submit_end', 'wait', 'wake', 'wait_api'].map((name) => jobs.num(name));
+  const [submit, ring, ended, wait, wake, pid, tid] =
+      ['submit', 'ring', 'submit_end', 'wait', 'wake', 'waiter_pid', 'waiter_tid'].map(
+          (name) => jobs.num(name));
   for (let j = 0; j < jobs.rows; ++j) {
     if (!Number.isNaN(submit[j])) {
       const end = Math.max(submit[j], ring[j] || -Infinity, ended[j] || -Infinity);
       thread(jobs.num('pid')[j], jobs.num('tid')[j]).driver.push(['submit', j, submit[j], end]);
     }
-    if (Number.isNaN(wake[j]) || waiter[j] < 0) continue;
-    const of = thread(api.num('pid')[waiter[j]], api.num('tid')[waiter[j]]).driver;
+    if (Number.isNaN(wake[j]) || pid[j] < 0) continue;
+    const of = thread(pid[j], tid[j]).driver;
     if (!Number.isNaN(wait[j])) of.push(['wait', j, wait[j], wake[j]]);
     of.push(['wake', j, wake[j], wake[j]]);
   }
@@ -116,9 +135,9 @@ function processGroups() {
     const name = shortened(clean(threadName(pid, tid)) || 'thread', 14);
     const id = `t${pid}.${tid}`, title = `${name} ${tid}`;
     const {tracks} = groups.get(pid);
-    if (ranges.length) tracks.push(eventTrack(id + '.r', `${title} ranges`, ranges, {of: tables.ranges}));
-    if (api.length) tracks.push(eventTrack(id + '.a', `${title} API calls`, api, {of: tables.api}));
-    if (driver.length) tracks.push(eventTrack(id + '.d', `${title} driver`, driver, {of: tables.jobs}));
+    if (isShown(id + '.r', ranges)) tracks.push(eventTrack(id + '.r', `${title} ranges`, ranges, {of: tables.ranges}));
+    if (isShown(id + '.a', api)) tracks.push(eventTrack(id + '.a', `${title} API calls`, api, {of: tables.api}));
+    if (isShown(id + '.d', driver)) tracks.push(eventTrack(id + '.d', `${title} driver`, driver, {of: tables.jobs}));
   }
   return [...groups.values()];
 }
@@ -126,6 +145,7 @@ function processGroups() {
 function queueTracks(device) {
   const {jobs} = tables;
   const queues = new Map(), interrupts = [];
+  for (const [of, queue] of numbersOf(/^q(\d+)\.(\d+)$/)) if (of === device) queues.set(queue, []);
   const [of, flags, handler, consumed] =
       ['device', 'flags', 'handler', 'consumed'].map((name) => jobs.num(name));
   for (let j = 0; j < jobs.rows; ++j) {
@@ -154,11 +174,11 @@ function unitTracks(device) {
     if (head[i] < start[i]) units[unit[i]].waits.push(['stall', i, head[i], start[i]]);
   }
   return units.flatMap(({runs, waits}, u) => {
-    if (runs.length === 0) return [];
+    if (!isShown(`u${device}.${u}`, runs)) return [];
     const {name, dma} = data.devices[device].units[u];
     const label = clean(name) + (dma ? `: PCIe ${dma}` : '');
     const tracks = [eventTrack(`u${device}.${u}`, label, runs, {of: commands, unit: u})];
-    if (waits.length) {
+    if (isShown(`w${device}.${u}`, waits)) {
       tracks.push(eventTrack(`w${device}.${u}`, `${clean(name)} waits, by cause`, waits,
                              {of: commands, laneHeight: 13}));
     }
@@ -174,7 +194,7 @@ function inFlight(device) {
     if (jobs.num('device')[j] !== device || Number.isNaN(from) || Number.isNaN(to)) continue;
     changes.push([from, 1], [to, -1]);
   }
-  if (changes.length === 0 || jobs.rows < jobs.of) return [];
+  if (changes.length === 0 || jobs.rows < jobs.of || isServed) return [];
   changes.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
   let count = 0;
   return [counterTrack('f' + device, 'jobs in flight', 'jobs', changes.map(([at]) => at),
@@ -213,15 +233,15 @@ function deviceGroups(tableOf) {
   return data.devices.flatMap(({name}, d) => {
     const [queues, interrupts] = queueTracks(d);
     const tracks = [...queues, ...unitTracks(d)];
-    if (interrupts.length) {
+    if (isShown('i' + d, interrupts)) {
       tracks.push(eventTrack('i' + d, 'interrupts', interrupts, {of: tables.jobs}));
     }
     const events = instants(tables.device_events, d, 'device_event', DEVICE_SHOWN);
-    if (events.length) {
+    if (isShown('e' + d, events)) {
       tracks.push(eventTrack('e' + d, 'device events', events, {of: tables.device_events}));
     }
     const driver = instants(tables.host, d, 'host', HOST_SHOWN);
-    if (driver.length) {
+    if (isShown('h' + d, driver)) {
       tracks.push(eventTrack('h' + d, 'driver events', driver, {of: tables.host, laneHeight: 14}));
     }
     tracks.push(...inFlight(d));

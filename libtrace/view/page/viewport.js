@@ -40,6 +40,14 @@ export function run() {
   return to > from ? [from - (to - from) * 0.02, to + (to - from) * 0.02] : whole();
 }
 
+// Other events have come: groups stay open or closed.
+export function forgetEvents() {
+  const closed = new Map(view.groups.map((group) => [group.id, group.closed]));
+  view.groups = buildGroups((json) => new Table(json));
+  for (const group of view.groups) if (closed.has(group.id)) group.closed = closed.get(group.id);
+  trackIds.clear(), places.clear();
+}
+
 export function layOut() {
   if (view.groups === null) view.groups = buildGroups((json) => new Table(json));
   view.rows = [];

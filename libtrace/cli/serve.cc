@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// acceltrace serve: the page of a whole trace, from this machine to this machine.
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libtrace/analysis/report.h"
+#include "libtrace/cli/command.h"
+#include "libtrace/cli/http_server.h"
+#include "libtrace/cli/output_file.h"
+#include "libtrace/cli/terminal.h"
+#include "libtrace/view/page_source.h"
+
+namespace acceltrace::cli {
+namespace {
+
+constexpr size_t kMostTracks = 1000;
+
+struct Options {
+  std::string file;
+  uint16_t port = 0;
+  bool no_browser = false;
+};
+
+// Of the page's times, which are fractions at times.
+bool ParseTime(const std::string& text, int64_t* time) {
+  const char* begin = text.data();
+  const auto [end, error] = std::from_chars(begin, begin + text.size(), *time);
+  return error == std::errc() && end == begin + text.size() && *time > INT64_MIN / 4 &&
+         *time < INT64_MAX / 4;
+}
+
+HttpAnswer Bad(const char* what) {
+  return {400, "text/plain; charset=utf-8", std::string(what) + "\n"};
+}
+
+class Arguments {
+ public:
+  explicit Arguments(const HttpRequest& request) : request_(request) {}
+  const std::string& Text(const char* name) const {
+    static const std::string none;
+    const auto found = request_.arguments.find(name);
+    return found == request_.arguments.end() ? none : found->second;
+  }
+  bool Window(int64_t* from, int64_t* to) const {
+    return ParseTime(Text("from"), from) && ParseTime(Text("to"), to) && *from < *to;
+  }
+
+ private:
+  const HttpRequest& request_;
+};
+
+HttpAnswer Handle(const view::PageSource& source, const HttpRequest& request) {
+  const Arguments arguments(request);
+  const auto event = source.ParseEvent(arguments.Text("s"));
+  view::PageView view;
+  int64_t number = 0;
+  if (request.path.empty()) return {200, "text/html; charset=utf-8", source.Html()};
+  if (request.path == "window") {
+    if (!arguments.Window(&view.from, &view.to) || !ParseTime(arguments.Text("pixels"), &number) ||
+        number < 1) {
+      return Bad("window?from=NS&to=NS&pixels=N[&s=KIND.ROW]");
+    }
+    view.pixels = static_cast<uint64_t>(number), view.selected = event;
+    return {200, "", source.Window(view)};
+  }
+  if (request.path == "event") {
+    return {200, "", event ? source.Event(*event) : "null"};
+  }
+  if (request.path == "step") {
+    if (!event || !ParseTime(arguments.Text("by"), &number)) return Bad("step?s=KIND.ROW&by=1");
+    return {200, "", source.Step(*event, number < 0 ? -1 : 1)};
+  }
+  if (request.path == "search") {
+    if (!ParseTime(arguments.Text("at"), &number) || arguments.Text("q").empty()) {
+      return Bad("search?q=TEXT&at=NS");
+    }
+    return {200, "", source.Search(arguments.Text("q"), number)};
+  }
+  if (request.path == "area") {
+    if (!arguments.Window(&view.from, &view.to)) return Bad("area?from=NS&to=NS&tracks=ID,ID");
+    std::vector<std::string> tracks(1);
+    for (char c : arguments.Text("tracks")) {
+      if (c != ',') {
+        tracks.back() += c;
+      } else if (tracks.size() < kMostTracks) {
+        tracks.emplace_back();
+      }
+    }
+    return {200, "", source.Area(view.from, view.to, tracks)};
+  }
+  return {404, "text/plain; charset=utf-8", "no such thing here\n"};
+}
+
+// Shows the address in the user's browser. Not on a command line, where all users of the machine
+// could read it: in a file that only this user may.
+class BrowserPage {
+ public:
+  explicit BrowserPage(const std::string& url) {
+    if (std::getenv("DISPLAY") == nullptr && std::getenv("WAYLAND_DISPLAY") == nullptr) return;
+    const char* temporary = std::getenv("TMPDIR");
+    folder_ = fmt::format("{}/acceltrace-{}", temporary == nullptr ? "/tmp" : temporary,
+                          std::string(6, 'X'));
+    if (mkdtemp(folder_.data()) == nullptr) {
+      folder_.clear();
+      return;
+    }
+    file_ = folder_ + "/open.html";
+    auto output = OutputFile::Create(file_);
+    if (!output.ok() || chmod(folder_.c_str(), 0700) != 0) return;
+    if (!output
+             ->Write(fmt::format("<!DOCTYPE html><meta name=\"referrer\" content=\"no-referrer\">"
+                                 "<meta http-equiv=\"refresh\" content=\"0;url={}\">",
+                                 url))
+             .ok() ||
+        !output->Finish().ok()) {
+      return;
+    }
+    Open();
+  }
+  BrowserPage(const BrowserPage&) = delete;
+  BrowserPage& operator=(const BrowserPage&) = delete;
+  ~BrowserPage() {
+    if (!file_.empty()) unlink(file_.c_str());
+    if (!folder_.empty()) rmdir(folder_.c_str());
+  }
+
+ private:
+  // Twice forked, so that it is not ours to wait for.
+  void Open() const {
+    const pid_t child = fork();
+    if (child < 0) return;
+    if (child > 0) {
+      waitpid(child, nullptr, 0);
+      return;
+    }
+    if (fork() != 0) _exit(0);
+    setsid();
+    sigset_t none;
+    sigemptyset(&none);
+    pthread_sigmask(SIG_SETMASK, &none, nullptr);
+    execlp("xdg-open", "xdg-open", file_.c_str(), static_cast<char*>(nullptr));
+    _exit(127);
+  }
+
+  std::string folder_, file_;
+};
+
+int RunServe(const Options& options) {
+  const auto model = LoadTrace(options.file);
+  if (!model.ok()) return Fail(kFailed, model.message());
+  const analysis::Report report = analysis::ComputeReport(**model);
+  const view::PageSource source(report);
+  // What ends the program is waited for; no thread of the server's gets it.
+  sigset_t set;
+  sigemptyset(&set);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  const int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (signals < 0) return Fail(kFailed, "cannot wait for signals");
+  const auto server = HttpServer::Start(
+      options.port, [&source](const HttpRequest& request) { return Handle(source, request); });
+  int status = kOk;
+  if (!server.ok()) {
+    status = Fail(kFailed, server.message());
+  } else {
+    const Status wrote = WriteStdout((*server)->url() + "\n");
+    if (!wrote.ok()) {
+      status = Fail(kFailed, wrote.message());
+    } else {
+      VerdictStatus(options.file, report.verdict);
+      std::unique_ptr<BrowserPage> page;
+      if (!options.no_browser) page = std::make_unique<BrowserPage>((*server)->url());
+      pollfd ended = {signals, POLLIN, 0};
+      while (poll(&ended, 1, 1000) <= 0) (*server)->EndSlowOnes();
+    }
+  }
+  close(signals);
+  return status;
+}
+
+}  // namespace
+
+void AddServe(CLI::App* app, Run* run) {
+  CLI::App* verb = app->add_subcommand(
+      "serve", "The page of a whole trace, however large, in a browser of this machine");
+  auto options = std::make_shared<Options>();
+  AddTraceFile(verb, &options->file);
+  verb->add_option("--port", options->port, "port of 127.0.0.1 (default: any that is free)")
+      ->type_name("N")
+      ->check(CLI::Range(0, 65535));
+  verb->add_flag("--no-browser", options->no_browser, "print the address, open nothing");
+  verb->callback([options, run] { *run = [options] { return RunServe(*options); }; });
+}
+
+}  // namespace acceltrace::cli

@@ -1,0 +1,317 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 120
+"""acceltrace serve as anybody on the machine may talk to it: who is answered, what is refused, and
+that nobody keeps others from being answered."""
+
+import contextlib
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+REPO = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+sys.path.insert(0, os.path.join(REPO, "tests"))
+from harness import tap  # noqa: E402
+
+ACCELTRACE = os.path.join(REPO, "build", "bin", "acceltrace")
+GOLDEN = os.path.join(REPO, "tests", "golden")
+cases = []
+
+
+def case(function):
+    cases.append(function)
+    return function
+
+
+@contextlib.contextmanager
+def serving(*words, trace="demo.atrace", end=signal.SIGINT):
+    with subprocess.Popen([ACCELTRACE, "serve", os.path.join(GOLDEN, trace), *words],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          stdin=subprocess.DEVNULL) as process:
+        try:
+            line = process.stdout.readline()
+            found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/([0-9a-f]{40})/\n", line)
+            assert found, (line, process.stderr.read())
+            yield Server(process, int(found[1]), found[2])
+        finally:
+            process.send_signal(end)
+            assert process.wait(30) == 0, process.stderr.read()
+
+
+class Server:
+    def __init__(self, process, port, token):
+        self.process, self.port, self.token = process, port, token
+
+    def connect(self):
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+        return connection
+
+    def ask(self, path, method="GET", **headers):
+        """Status, headers and text of an answer."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        with contextlib.closing(connection):
+            connection.putrequest(method, path, skip_host="Host" in headers)
+            for name, value in headers.items():
+                connection.putheader(name.replace("_", "-"), value)
+            connection.endheaders()
+            answer = connection.getresponse()
+            return answer.status, answer.headers, answer.read().decode()
+
+    def raw(self, data):
+        """What comes back for bytes, until the other side closes or is silent for a while."""
+        with self.connect() as connection:
+            connection.settimeout(3)
+            got = b""
+            try:
+                connection.sendall(data)
+                while more := connection.recv(1 << 16):
+                    got += more
+                    if b"\r\n\r\n" in got:
+                        break
+            except OSError:
+                pass
+            return got
+
+    def memory_kb(self):
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as file:
+            return int(re.search(r"VmRSS:\s+(\d+)", file.read())[1])
+
+    def works(self):
+        status, _, text = self.ask(f"/{self.token}/event?s=command.3")
+        return status == 200 and json.loads(text)["row"] == 3
+
+
+@case
+def who_has_the_address_is_answered(server):
+    status, headers, text = server.ask(f"/{server.token}/")
+    assert status == 200 and headers["Content-Type"].startswith("text/html")
+    assert "connect-src 'self'" in text and "default-src 'none'" in text
+    assert headers["Cache-Control"] == "no-store" and headers["Referrer-Policy"] == "no-referrer"
+    assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+    assert not any(name.lower().startswith("access-control") for name in headers)
+    status, headers, text = server.ask(f"/{server.token}/window?from=0&to=90000000&pixels=800")
+    assert status == 200 and headers["Content-Type"] == "application/json"
+    assert json.loads(text)["tables"]["commands"]["rows"] > 100
+    status, _, text = server.ask(f"/{server.token}/", method="HEAD")
+    assert (status, text) == (200, "")
+    assert server.ask(f"/{server.token}/", Host=f"localhost:{server.port}")[0] == 200
+
+
+@case
+def only_the_loopback_interface_is_listened_on(server):
+    with open(f"/proc/{server.process.pid}/net/tcp", encoding="ascii") as file:
+        places = [line.split()[1] for line in file.readlines()[1:] if line.split()[3] == "0A"]
+    mine = [place for place in places if int(place.split(":")[1], 16) == server.port]
+    assert mine == [f"0100007F:{server.port:04X}"], mine
+    with open(f"/proc/{server.process.pid}/net/tcp6", encoding="ascii") as file:
+        assert f":{server.port:04X} " not in file.read()
+
+
+@case
+def without_the_token_nothing_is_told(server):
+    other = "0" if server.token[-1] != "0" else "1"
+    for path in ("/", "//", "/favicon.ico", "/window?from=0&to=9&pixels=9", f"/{server.token}",
+                 f"/{server.token[:-1]}{other}/", f"/{server.token[:-1]}/", f"/{server.token}x/",
+                 f"/x/{server.token}/", f"/?{server.token}/", f"/{server.token.upper()}/"
+                 if server.token.upper() != server.token else "/A/", f"/%00{server.token}/"):
+        status, _, text = server.ask(path)
+        assert status == 403 and server.token not in text, (path, status, text)
+
+
+@case
+def other_sites_are_refused(server):
+    page = f"/{server.token}/"
+    for host in ("evil.example", f"evil.example:{server.port}", "127.0.0.1",
+                 f"127.0.0.1:{server.port}.evil.example", "", f"[::1]:{server.port}"):
+        assert server.ask(page, Host=host)[0] == 403, host
+    for site in ("cross-site", "same-site"):
+        assert server.ask(page + "event?s=command.3", Sec_Fetch_Site=site)[0] == 403
+        assert server.ask(page, Sec_Fetch_Site=site, Sec_Fetch_Mode="no-cors",
+                          Sec_Fetch_Dest="script")[0] == 403
+    assert server.ask(page + "event?s=command.3", Sec_Fetch_Site="same-origin")[0] == 200
+    assert server.ask(page, Sec_Fetch_Site="none", Sec_Fetch_Mode="navigate",
+                      Sec_Fetch_Dest="document")[0] == 200
+    # No other site is told that it may read.
+    _, headers, _ = server.ask(page, Origin="http://evil.example")
+    assert not any(name.lower().startswith("access-control") for name in headers)
+
+
+@case
+def only_reading_and_only_what_there_is(server):
+    page = f"/{server.token}/"
+    for method in ("POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH"):
+        assert server.ask(page, method=method)[0] in (405, 501), method
+    for path in ("../../etc/passwd", "..%2f..%2fetc%2fpasswd", "%2e%2e/", "window/", "page.html",
+                 "//etc/passwd", "\\..\\x"):
+        status, _, text = server.ask(page + path)
+        assert status in (403, 404) and "root:" not in text, (path, status)
+    for path in ("window", "window?from=0&to=0&pixels=1", "window?from=5&to=1&pixels=10",
+                 "window?from=0&to=1&pixels=0", "window?from=0&to=1&pixels=-3",
+                 "window?from=x&to=1&pixels=9", "window?from=0&to=99999999999999999999&pixels=9",
+                 "window?from=nan&to=inf&pixels=9", "search?q=&at=0", "search?q=x&at=", "area",
+                 "step?s=command.3&by=", "step?by=1"):
+        assert server.ask(page + path)[0] == 400, path
+    for event in ("command.99999999999999999999", "command.-1", "command", "nonsense.1", "",
+                  "command.1.1", "command.1e3"):
+        assert server.ask(page + "event?s=" + event)[2] == "null", event
+    # As much as the answer is bounded, whatever is asked for.
+    status, _, text = server.ask(page + "window?from=-2000000000000000000&to=2000000000000000000"
+                                 "&pixels=2000000000000000000")
+    assert status == 200 and len(text) < 2_000_000, (status, len(text))
+    assert server.works()
+
+
+@case
+def large_and_malformed_requests_end_there(server):
+    page, host = f"/{server.token}/", f"Host: 127.0.0.1:{server.port}\r\n"
+    before = server.memory_kb()
+    for data in (f"GET {page} HTTP/1.1\r\n{host}X: {'a' * 1_000_000}\r\n\r\n",
+                 f"GET {page} HTTP/1.1\r\n{host}" + "X: y\r\n" * 100_000 + "\r\n",
+                 f"GET {page}{'a' * 1_000_000} HTTP/1.1\r\n{host}\r\n",
+                 f"GET {page}?" + "&".join(f"a{i}=1" for i in range(50_000)) +
+                 f" HTTP/1.1\r\n{host}\r\n",
+                 f"{'G' * 500_000}\r\n\r\n", "\r\n" * 300_000):
+        got = server.raw(data.encode())
+        assert not got.startswith(b"HTTP/1.1 200"), got[:100]
+    for data in (b"\0" * 100, b"GET\r\n\r\n", b"\x16\x03\x01\x02\x00", b"GET / HTTP/9.9\r\n\r\n",
+                 f"GET {page} HTTP/1.1\r\n\r\n".encode(),
+                 f"GET {page} HTTP/1.1\r\n{host}{host}Host: evil\r\n\r\n".encode()[:40]):
+        assert b" 200 " not in server.raw(data)[:15], data
+    # A body that is announced is neither read nor waited for.
+    got = server.raw(f"POST {page} HTTP/1.1\r\n{host}Content-Length: 99999999999\r\n\r\nx".encode())
+    assert got[9:12] in (b"405", b"413", b"400"), got[:100]
+    got = server.raw(f"GET {page} HTTP/1.1\r\n{host}Content-Length: -5\r\n\r\n".encode())
+    assert got == b"" or got[9:12] in (b"400", b"200"), got[:100]
+    assert server.works()
+    assert server.memory_kb() < before + 20_000, (before, server.memory_kb())
+
+
+@case
+def slow_ones_and_many_do_not_keep_others_waiting(server):
+    """Half a request on each of many connections: they are given up, and who comes is answered."""
+    with contextlib.ExitStack() as stack:
+        slow = []
+        for _ in range(60):
+            connection = stack.enter_context(server.connect())
+            connection.sendall(f"GET /{server.token}/ HTTP/1.1\r\nHost: 127".encode())
+            slow.append(connection)
+        assert server.works()
+        for _ in range(40):  # more than are allowed at all
+            more = stack.enter_context(server.connect())
+            with contextlib.suppress(OSError):
+                more.sendall(b"G")
+        # Each of them is sent something now and then, so that none is idle; still they end.
+        open_ones, waited = set(slow), 0
+        while open_ones and waited < 60:
+            time.sleep(0.5)
+            waited += 0.5
+            for connection in list(open_ones):
+                connection.setblocking(False)
+                try:
+                    connection.send(b"1")
+                    if connection.recv(1) == b"":
+                        open_ones.discard(connection)
+                except BlockingIOError:
+                    pass
+                except OSError:
+                    open_ones.discard(connection)
+        assert not open_ones, len(open_ones)
+        until = time.monotonic() + 60
+        while True:
+            try:
+                if server.works():
+                    break
+            except (OSError, http.client.HTTPException):
+                assert time.monotonic() < until
+                time.sleep(0.2)
+    assert server.works()
+
+
+@case
+def one_that_does_not_take_its_answer_does_not_stop_others(server):
+    with contextlib.ExitStack() as stack:
+        for _ in range(20):
+            connection = stack.enter_context(server.connect())
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.sendall((f"GET /{server.token}/ HTTP/1.1\r\n"
+                                f"Host: 127.0.0.1:{server.port}\r\n\r\n").encode() * 5)
+        assert server.works()
+
+
+@case
+def each_signal_ends_it_and_each_address_is_another(_):
+    tokens = set()
+    for end in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        with serving("--no-browser", end=end) as server:
+            tokens.add(server.token)
+            connection = server.connect()  # one that is open does not hold it up
+        connection.close()
+    assert len(tokens) == 3
+
+
+@case
+def ports_and_traces_that_cannot_be_served(server):
+    def refused(status, text, *words):
+        done = subprocess.run([ACCELTRACE, "serve", *words], capture_output=True, text=True,
+                              timeout=60, check=False, stdin=subprocess.DEVNULL)
+        told = done.stderr.splitlines()
+        assert (done.returncode, len(told), done.stdout) == (status, 1, ""), done
+        assert text in told[0], told
+    trace = os.path.join(GOLDEN, "demo.atrace")
+    refused(1, f"port {server.port} of 127.0.0.1", trace, "--port", str(server.port))
+    refused(2, "65536", trace, "--port", "65536")
+    refused(2, "FILE is required", "--no-browser")
+    refused(1, "/nowhere/x", "/nowhere/x")
+    refused(1, "nothing was recorded", "/dev/null")
+
+
+@case
+def the_browser_is_given_a_file_and_no_token_on_its_command_line(_):
+    """Command lines can be read by every user of the machine."""
+    with tempfile.TemporaryDirectory() as folder:
+        told = os.path.join(folder, "told")
+        with open(os.path.join(folder, "xdg-open"), "w", encoding="ascii") as file:
+            file.write(f'#!/bin/sh\n{{ cat "$1"; echo; }} > {told}.new\n'
+                       f'stat -c %a "$(dirname "$1")" >> {told}.new\n'
+                       f'echo "$1" >> {told}.new\nmv {told}.new {told}\n')
+        os.chmod(os.path.join(folder, "xdg-open"), 0o755)
+        environment = {**os.environ, "PATH": folder + ":" + os.environ["PATH"], "DISPLAY": ":9",
+                       "TMPDIR": folder}
+        with subprocess.Popen([ACCELTRACE, "serve", os.path.join(GOLDEN, "demo.atrace")],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                              env=environment) as process:
+            url = process.stdout.readline().strip()
+            until = time.monotonic() + 60
+            while not os.path.exists(told):
+                assert time.monotonic() < until
+                time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 0
+        with open(told, encoding="ascii") as file:
+            page, mode, path = file.read().splitlines()
+        assert f"url={url}" in page and mode == "700" and url not in path, (page, mode, path)
+        assert not os.path.exists(path), path
+
+
+def main():
+    with serving("--no-browser") as server:
+        wanted = [case for case in cases if len(sys.argv) < 2 or case.__name__ in sys.argv]
+
+        def bound(function):
+            def run():
+                function(server)
+            run.__name__ = function.__name__
+            return run
+        return tap.run([bound(each) for each in wanted])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the timeline's events come from, when the page does not hold all of them: `acceltrace
+// serve` answers for a window of time what is to be drawn in it. What is loaded reaches beyond
+// what is seen, so that moves are drawn at once, with what there is, and again when more has come.
+
+import {data, tables, takeWindow} from './data.js';
+import {byId} from './dom.js';
+import {kindOf} from './events.js';
+import {GUTTER, forgetEvents, invalidate, layOut, nsPerPixel, placeOf, view, whole} from './viewport.js';
+
+export const isServed = () => data.served !== undefined;
+
+// Pixels for each stretch of which one event of a lane is told.
+const STRETCH = 1.5;
+// A view this much closer than the one that was asked for asks again.
+const CLOSER = 1.3;
+
+let loaded = isServed() ? {from: data.from, to: data.to, scale: data.bucket_ns / STRETCH,
+                           whole: data.whole, selected: ''} : null;
+let busy = 0, inFlight = null, failedAt = -Infinity;
+const listeners = [];
+export const whenLoaded = (listener) => listeners.push(listener);
+export const isBusy = () => busy > 0;
+export const idOf = (kind, row) => kindOf(kind).table.idOf(row);
+export const rowOf = (kind, id) => (kindOf(kind) ? kindOf(kind).table.rowOf(id) : -1);
+
+// The server's answer to a question, or null.
+export async function ask(what, about) {
+  ++busy;
+  try {
+    const answer = await fetch(new URL(what + '?' + new URLSearchParams(about), location.href));
+    if (!answer.ok) throw new Error(String(answer.status));
+    const json = await answer.json();
+    if (byId('notice').dataset.ended) byId('notice').hidden = true;
+    delete byId('notice').dataset.ended;
+    return json;
+  } catch {
+    failedAt = performance.now();
+    byId('notice').hidden = false, byId('notice').dataset.ended = '1';
+    byId('notice').textContent = 'acceltrace serve does not answer: what was loaded is still here.';
+    return null;
+  } finally {
+    --busy;
+    invalidate();
+  }
+}
+
+const keyOf = (place) => (place === null ? '' :
+    place.track.kinds[place.i] + '.' + idOf(place.track.kinds[place.i], place.track.rows[place.i]));
+
+function placeOfKey(key) {
+  if (key === '') return null;
+  const [kind, id] = key.split('.');
+  return placeOf(kind, rowOf(kind, Number(id)));
+}
+
+function take(window, about, scale) {
+  const selected = keyOf(view.selected);
+  takeWindow(window);
+  forgetEvents();
+  view.hover = null;
+  layOut();
+  view.selected = placeOfKey(selected);
+  loaded = {from: window.from, to: window.to, scale, whole: window.whole, selected: about.s || ''};
+  for (const listener of listeners) listener();
+  invalidate();
+}
+
+// Loads what is seen and as much on both sides. selected: KIND.ID that comes along.
+async function load(selected) {
+  const width = view.to - view.from, pixels = Math.max(100, view.width - GUTTER);
+  const about = {from: Math.floor(view.from - width / 2), to: Math.ceil(view.to + width / 2) + 1,
+                 pixels: Math.ceil(2 * pixels / STRETCH)};
+  if (selected !== '') about.s = selected;
+  const scale = nsPerPixel();
+  const window = await ask('window', about);
+  if (window !== null) take(window, about, scale);
+  return window !== null;
+}
+
+// One question at a time; the next one is what is seen then.
+function loadNext(selected) {
+  inFlight = load(selected).finally(() => { inFlight = null; });
+  return inFlight;
+}
+
+// Called for each frame: whether what is loaded still does.
+export function keepUp() {
+  if (!isServed() || inFlight !== null || performance.now() - failedAt < 2000) return;
+  const [begin, end] = whole();
+  const covers = loaded.from <= Math.max(view.from, begin) && loaded.to >= Math.min(view.to, end);
+  const fine = loaded.whole || loaded.scale <= nsPerPixel() * CLOSER;
+  const selected = keyOf(view.selected);
+  if (covers && fine && (selected === '' || selected === loaded.selected)) return;
+  loadNext(selected);
+}
+
+// Loads an event of which only the id is known, with the window that is seen: its place, or null.
+export async function fetchPlace(kind, id) {
+  ++busy;
+  try {
+    while (inFlight !== null) await inFlight;
+    await loadNext(`${kind}.${id}`);
+    return placeOf(kind, rowOf(kind, id));
+  } finally {
+    --busy;
+    invalidate();
+  }
+}
+
+export const rowsLoaded = () => Object.values(tables).reduce((sum, table) => sum + table.rows, 0);

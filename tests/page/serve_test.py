@@ -1,0 +1,267 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 280
+"""The page of acceltrace serve in headless Chromium: a whole trace by windows."""
+
+import contextlib
+import functools
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import urllib.parse
+import urllib.request
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.realpath(__file__))
+REPO = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(REPO, "tests"))
+from harness import tap  # noqa: E402
+from page import browser as browsers  # noqa: E402
+
+ACCELTRACE = os.path.join(REPO, "build", "bin", "acceltrace")
+MAKE_TRACE = os.path.join(REPO, "build", "test", "make-page-trace")
+GOLDEN = os.path.join(REPO, "tests", "golden")
+STATE = "acceltrace()"
+JOBS = 20_000
+cases = []
+
+
+def case(function):
+    cases.append(function)
+    return function
+
+
+@contextlib.contextmanager
+def serving(trace):
+    """Serves a trace: its address. Ctrl-C ends it."""
+    with subprocess.Popen([ACCELTRACE, "serve", "--no-browser", trace], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True) as process:
+        try:
+            url = process.stdout.readline().strip()
+            assert url, process.stderr.read()
+            yield url
+        finally:
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 0, process.stderr.read()
+
+
+def ask(url, what, **about):
+    address = url + what + "?" + urllib.parse.urlencode(about)
+    with urllib.request.urlopen(address, timeout=60) as got:
+        return json.load(got)
+
+
+def quiet(page):
+    assert page.complaints() == [], page.complaints()
+
+
+def rows(trace, sql):
+    """Rows of a query, each as {column: value}."""
+    done = subprocess.run([ACCELTRACE, "query", trace, sql, "--json"], check=False,
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode in (0, 1) and done.stdout, done
+    told = json.loads(done.stdout)
+    return [dict(zip(told["columns"], row)) for row in told["rows"]]
+
+
+class Served:
+    def __init__(self, folder, browser, large, large_url, demo_url):
+        self.folder, self.browser, self.large = folder, browser, large
+        self.large_url, self.demo_url = large_url, demo_url
+
+    def open(self, url=None, fragment="#timeline", **more):
+        return self.browser.open(url or self.large_url, 1366, 768, fragment=fragment, **more)
+
+
+LANES = STATE + ".groups.flatMap((g) => g.tracks.map((t) => [t.id, t.lanes]))"
+COUNT = """(() => {
+    const all = {};
+    for (const group of acceltrace().groups) for (const track of group.tracks)
+        for (const kind of track.kinds || []) all[kind] = (all[kind] || 0) + 1;
+    return all; })()"""
+
+
+@case
+def it_opens_and_every_view_works_in_both_themes(served):
+    for dark in (False, True):
+        for url in (served.demo_url, served.large_url):
+            page = served.open(url, "", dark=dark)
+            for number, view in enumerate(("overview", "timeline", "charts", "tables", "trust"), 1):
+                page.key(str(number))
+                assert page.run("location.hash").startswith("#" + view), page.run("location.hash")
+                assert page.run(f"document.getElementById('{view}').innerText.length") > 100
+            quiet(page)
+
+
+@case
+def a_small_trace_is_whole_and_the_same_as_its_file(served):
+    page = served.open(served.demo_url)
+    page.key("0")
+    report = page.run("JSON.parse(document.getElementById('data').textContent).report.counts")
+    counts = page.run(COUNT)
+    assert counts["api"] == report["api_calls"], counts
+    assert counts["job"] == counts["submit"] == report["jobs"], counts
+    assert counts["range"] == report["ranges"] + report["marks"], counts
+    quiet(page)
+
+
+@case
+def zoom_and_pan_bring_what_is_there(served):
+    page = served.open()
+    few = page.run(STATE + ".rowsLoaded")
+    assert few < JOBS, few  # of 90,000 and more
+    tracks = page.run(LANES)
+    # The longest command of all is there from the first, wherever it is.
+    found = page.run("""(() => { let most = 0;
+        for (const g of acceltrace().groups) for (const t of g.tracks)
+            for (let i = 0; i < (t.n || 0); ++i)
+                if (t.kinds[i] === 'command') most = Math.max(most, t.end[i] - t.begin[i]);
+        return most; })()""")
+    longest = ask(served.large_url, "area", tracks="u0.0,u0.1,u0.2,u0.3",
+                  to=10**12, **{"from": 0})
+    assert found == max(name["longest"] for name in longest["names"]), (found, longest)
+    for _ in range(22):
+        page.key("w")
+    begin, end = page.run(STATE + ".window")
+    assert end - begin < 4_000_000, (begin, end)
+    # All of what is seen is here now: 12 us for each job.
+    jobs = page.run("""(() => { const s = acceltrace(), [from, to] = s.window; let n = 0;
+        for (const g of s.groups) for (const t of g.tracks)
+            for (let i = 0; i < (t.n || 0); ++i)
+                n += t.kinds[i] === 'api' && t.begin[i] >= from && t.end[i] <= to;
+        return n; })()""")
+    assert abs(jobs - (end - begin) / 12_000) <= 2, (jobs, end - begin)
+    # Nothing moves: tracks and lanes are what they were.
+    assert tracks == page.run(LANES)
+    for _ in range(14):
+        page.key("d")
+    other = page.run(STATE + ".window")
+    assert other[0] > end, (begin, end, other)
+    assert page.run("""(() => { const s = acceltrace(), [from, to] = s.window;
+        return s.groups.some((g) => g.tracks.some((t) => t.n && t.begin[0] < to &&
+            t.begin[t.n - 1] > from && t.kinds[0] === 'command')); })()""")
+    page.key("0")
+    assert page.run(STATE + ".rowsLoaded") < JOBS
+    quiet(page)
+
+
+@case
+def selecting_brings_the_way_of_the_job(served):
+    page = served.open()
+    page.run("acceltrace().selectById('command', 30000)")
+    page.settle()
+    assert page.run(STATE + ".selected.kind") == "command"
+    assert page.run(STATE + ".selectedId") == 30000
+    text = page.run("document.getElementById('details').innerText")
+    for wanted in ("raw ticks", "The way of job 7501", "API call begins", "completion written"):
+        assert wanted in text, (wanted, text)
+    assert page.run(STATE + ".arrows") >= 4
+    # Its neighbours one by one, although most are not in the window.
+    page.key("ArrowRight")
+    assert page.run(STATE + ".selectedId") == 30004
+    page.key("ArrowLeft")
+    page.key("ArrowLeft")
+    assert page.run(STATE + ".selectedId") == 29996
+    # The address leads there again.
+    fragment = page.run("location.hash")
+    assert "s=command.29996" in fragment, fragment
+    other = served.open(fragment=fragment)
+    assert other.run(STATE + ".selectedId") == 29996
+    seen, window = page.run(STATE + ".window"), other.run(STATE + ".window")
+    assert all(abs(a - b) < 1 for a, b in zip(window, seen)), (window, seen)
+    for bad in ("#timeline&s=command.99999999", "#timeline&s=nonsense.1",
+                "#timeline&t=-1e300,1e300"):
+        quiet(served.open(fragment=bad))
+    quiet(page)
+
+
+@case
+def details_agree_with_the_model(served):
+    page = served.open()
+    for row in (5, 41_111, 79_998):
+        page.run(f"acceltrace().selectById('command', {row})")
+        page.settle()
+        assert page.run(STATE + ".selectedId") == row
+        told = page.run("document.getElementById('details').innerText").replace(",", "")
+        [values] = rows(served.large, "select job, start_raw_ticks, start_ns, end_raw_ticks, "
+                        f"end_ns from commands limit 1 offset {row}")
+        assert len(values) == 5
+        for name, value in values.items():
+            assert str(value) in told, (name, value, told)
+    quiet(page)
+
+
+@case
+def search_finds_what_is_not_in_the_window(served):
+    page = served.open()
+    page.key("/")
+    page.type("launch")
+    page.settle()
+    assert page.run("document.getElementById('search-count').textContent") == \
+        f"{(JOBS + 2) // 3:,}"
+    page.key("Enter")
+    page.settle()
+    page.key("Escape")
+    assert page.run(STATE + ".selected.kind") == "api"
+    first = page.run(STATE + ".selectedId")
+    page.key("n")
+    page.settle()
+    assert page.run(STATE + ".selectedId") == first + 3
+    page.key("p")
+    page.settle()
+    assert page.run(STATE + ".selectedId") == first
+    quiet(page)
+
+
+@case
+def an_areas_statistics_are_of_all_events(served):
+    page = served.open()
+    page.drag(600, 90, 900, 520)
+    area = page.run(STATE + ".area")
+    text = page.run("document.getElementById('details').innerText")
+    assert "selected" in text and "By name" in text, text
+    # 12 us for each job: the API calls of the area, counted by the model.
+    base = ask(served.large_url, "event", s="api.0")["begin"]
+    calls = sum(area["from"] <= base + i * 12_000 + 1_200 and base + i * 12_000 <= area["to"]
+                for i in range(JOBS))
+    assert f"{calls:,}" in text, (calls, text)
+    quiet(page)
+
+
+@case
+def it_says_when_the_server_has_ended(served):
+    with serving(os.path.join(GOLDEN, "demo.atrace")) as url:
+        page = served.open(url)
+    page.run("acceltrace().selectById('command', 5)")
+    page.settle()
+    for _ in range(12):
+        page.key("d")
+    assert page.run("document.getElementById('timeline').innerText.length") > 10
+
+
+def main():
+    if browsers.find() is None:
+        print("chromium is not installed: scripts/install-deps test")
+        return 77
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        browser = stack.enter_context(browsers.Browser(folder))
+        try:
+            browser.call("Browser.getVersion")
+        except browsers.Failed as error:
+            print(f"chromium does not start here: {error}")
+            return 77
+        large = os.path.join(folder, "large.atrace")
+        subprocess.run([MAKE_TRACE, "large", str(JOBS), large], check=True, timeout=60)
+        served = Served(folder, browser, large, stack.enter_context(serving(large)),
+                        stack.enter_context(serving(os.path.join(GOLDEN, "demo.atrace"))))
+        wanted = [case for case in cases if len(sys.argv) < 2 or case.__name__ in sys.argv]
+        return tap.run([functools.update_wrapper(functools.partial(case, served), case)
+                        for case in wanted])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
