@@ -303,7 +303,7 @@ export function startTimeline() {
 
 // For tests and for whoever looks at the page from its console.
 export const inspect = () => ({
-  idle: isDrawn() && isTold() && !isBusy(), window: shownWindow(), groups: view.groups, area: view.area, total: view.total,
+  idle: isDrawn() && isTold() && !isBusy(), answered: isDrawn() && !isBusy(), window: shownWindow(), groups: view.groups, area: view.area, total: view.total,
   selected: view.selected && {kind: view.selected.track.kinds[view.selected.i],
                               row: view.selected.track.rows[view.selected.i]},
   selectedId: view.selected && idOf(view.selected.track.kinds[view.selected.i],
