@@ -11,9 +11,6 @@
 namespace acceltrace::analysis {
 namespace {
 
-// An edge of that cost holds nothing up.
-constexpr double kNothing = -1e18;
-
 bool OfHost(Cause cause) { return cause == kBySubmitCall || cause == kByDriver; }
 
 }  // namespace
@@ -77,7 +74,7 @@ void Editor::SetEdge(uint32_t edge, double ns) {
   old_edges_.emplace_back(edge, graph_.edge_ns[edge]);
   graph_.edge_ns[edge] = ns;
 }
-void Editor::DropEdge(uint32_t edge) { SetEdge(edge, kNothing); }
+void Editor::DropEdge(uint32_t edge) { SetEdge(edge, Graph::kGone); }
 
 void Editor::SetDemand(uint32_t command, const Demand& demand) {
   Change();
@@ -261,16 +258,24 @@ Edited Editor::BatchJobs() {
     }
     const uint32_t first = jobs.first_command[job];
     for (uint32_t c = first; c < first + jobs.num_commands[job]; ++c) edited.rows.push_back(c);
-    // It is still to be made; what the driver and the device do for a job of its own is not.
+    // It is still to be made; what the driver and the device do for a job of its own is not. The
+    // first edge ends in the driver. How much of it is the way there is not recorded: between
+    // nothing and what the way back takes, of which the middle is taken.
     const auto& edges = edges_of_call_[jobs.api_row[job]];
     std::vector<uint32_t> kept;
+    double out_ns = 0;
     for (const uint32_t e : edges) {
       if (graph_.edge_cause[e] == kBySubmitCall) kept.push_back(e);
+      if (OfHost(graph_.edge_cause[e])) out_ns += graph_.edge_ns[e];
     }
     const auto earliest = std::min_element(kept.begin(), kept.end(), [&](uint32_t x, uint32_t y) {
       return graph_.at_ns[graph_.to[x]] < graph_.at_ns[graph_.to[y]];
     });
-    const double encode_ns = earliest == kept.end() ? 0 : graph_.edge_ns[*earliest];
+    double encode_ns = 0;
+    if (earliest != kept.end()) {
+      const double in_ns = graph_.edge_ns[*earliest];
+      encode_ns = std::max(0.75 * in_ns, in_ns - (out_ns - in_ns) / 2);
+    }
     DropJob(job);
     if (earliest != kept.end()) SetEdge(*earliest, encode_ns);
   }

@@ -10,6 +10,7 @@
 #define LIBTRACE_ANALYSIS_EDIT_H_
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -75,6 +76,7 @@ class Editor {
   void DropJob(uint32_t job);
   void DropFetch(uint32_t command);
   uint32_t CallBefore(uint32_t call) const;
+  void LeaveQueues(const std::set<std::pair<uint32_t, uint32_t>>& queues);  // device, queue
   void MergeInto(uint32_t first, uint32_t command);
   uint32_t CallOf(uint32_t node) const;
   bool IsCopy(uint32_t command) const;

@@ -3,6 +3,7 @@
 // Edits of what the host does: waits, allocations, pageable copies, the program, wake-ups.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "libtrace/analysis/edit.h"
 
@@ -44,6 +45,7 @@ Edited Editor::OverlapCopies() {
   Edited edited;
   const model::Commands& commands = model_.commands;
   std::vector<uint8_t> counted(commands.size());
+  std::set<std::pair<uint32_t, uint32_t>> queues;  // that they leave
   for (uint32_t e = 0; e < graph_.to.size(); ++e) {
     const uint32_t from = graph_.from[e], to = graph_.to[e];
     if (graph_.kind[from] != Graph::Kind::kEnd || graph_.kind[to] != Graph::Kind::kStart) continue;
@@ -57,11 +59,28 @@ Edited Editor::OverlapCopies() {
     const uint32_t copy = IsCopy(after) ? after : before;
     if (counted[copy]) continue;
     counted[copy] = 1;
+    queues.emplace(commands.device[copy], commands.queue[copy]);
     ++edited.count, edited.bytes += commands.bytes[copy];
     edited.ns += graph_.at_ns[graph_.start_of[copy] + 1] - graph_.at_ns[graph_.start_of[copy]];
     edited.rows.push_back(copy);
   }
+  if (!queues.empty()) LeaveQueues(queues);
   return edited;
+}
+
+// In a stream of their own copies take no place before commands that compute, nor wait for one.
+void Editor::LeaveQueues(const std::set<std::pair<uint32_t, uint32_t>>& queues) {
+  const model::Commands& commands = model_.commands;
+  for (uint32_t e = 0; e < graph_.to.size(); ++e) {
+    const uint32_t from = graph_.from[e], to = graph_.to[e];
+    const Graph::Kind of = graph_.kind[from], kind = graph_.kind[to];
+    const bool room = of == Graph::Kind::kEnd && kind == Graph::Kind::kFetch;
+    const bool place = of == Graph::Kind::kStart && kind == Graph::Kind::kStart;
+    if (!room && !place) continue;
+    const uint32_t before = graph_.row[from], after = graph_.row[to];
+    if (queues.count({commands.device[after], commands.queue[after]}) == 0) continue;
+    if (room || IsCopy(before) != IsCopy(after)) DropEdge(e);
+  }
 }
 
 Edited Editor::RemoveAllocations() {

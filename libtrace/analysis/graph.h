@@ -74,6 +74,9 @@ struct Graph {
   // Edges, sorted by the node that they lead to: [first_edge[n], first_edge[n + 1]).
   std::vector<uint32_t> first_edge, from, to;
   std::vector<double> edge_ns;
+  // Of edge_ns: an edit (edit.h) took the edge away. Nothing comes later for it, and nothing has to
+  // be known earlier.
+  static constexpr double kGone = -1e18;
   std::vector<float> tracer_ns;  // of edge_ns: the tracer's own
   // Of edge_ns on the host: more than its like usually takes, as after an interrupt that was not
   // for this run. Another run may have as many of them elsewhere, or none.

@@ -40,6 +40,12 @@ void ReplayEngine::Prepare() {
   if (reading_.keep_turns) {
     for (const uint32_t node : turns_) ++nodes_[node].waits_for;
   }
+  edited_ = graph_.edition != 0;
+  for (uint32_t e = 0; edited_ && e < graph_.to.size(); ++e) {
+    if (Gone(e) && (graph_.hold[e] != Hold::kTurn || reading_.keep_turns)) {
+      --nodes_[graph_.to[e]].waits_for;
+    }
+  }
   if (graph_.assumed_orders > 0) assumed_ns_.assign(nodes_.size(), 0);
   speed_.fill(1);
   speed_[kByProgram] = speed_[kByCall] = scales_.speed[kHostSpeed];
@@ -107,6 +113,7 @@ void ReplayEngine::Done(uint32_t node) {
 }
 
 inline void ReplayEngine::Follow(const Out& out, double from_ns) {
+  if (Gone(out.edge)) return;
   Node& to = nodes_[out.to];
   switch (out.hold) {
     case Hold::kTurn:
@@ -137,7 +144,7 @@ inline void ReplayEngine::Follow(const Out& out, double from_ns) {
 // All that a host point waits for has come: whether it slept until then.
 void ReplayEngine::Wake(uint32_t node) {
   for (uint32_t e = graph_.first_edge[node]; e < graph_.first_edge[node + 1]; ++e) {
-    if (graph_.hold[e] != Hold::kSleeps) continue;
+    if (graph_.hold[e] != Hold::kSleeps || Gone(e)) continue;
     const double at_ns = nodes_[graph_.from[e]].at_ns + EdgeNs(e, graph_.edge_cause[e]);
     if (at_ns <= nodes_[node].at_ns) continue;
     if (Sleeps(e)) {

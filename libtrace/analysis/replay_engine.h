@@ -114,6 +114,7 @@ class ReplayEngine {
   bool Sleeps(uint32_t edge) const;
   void LookAtTurns(uint32_t start);
   double EdgeNs(uint32_t edge, Cause cause) const;
+  bool Gone(uint32_t edge) const { return edited_ && graph_.edge_ns[edge] <= Graph::kGone; }
   double OwnNs(uint32_t node) const;
   void Begin(uint32_t start);
   void Pick(uint32_t start, double at_ns);
@@ -134,6 +135,7 @@ class ReplayEngine {
   Reading reading_;
   std::array<double, kNumCauses> speed_{};
   uint8_t open_ = 0;
+  bool edited_ = false;  // edges may be gone
   std::vector<Node> nodes_;
   std::vector<uint32_t> ready_;
   std::vector<double> assumed_ns_;  // by node: what edges Hold::kAssumed ask for
