@@ -162,7 +162,7 @@ class Tree {
     return Thread(model_.api.pid[call], model_.api.tid[call]);
   }
 
-  std::vector<RangeUse> InOrder() const {
+  std::vector<RangeUse> InOrder(std::vector<uint32_t>* part_of) const {
     std::vector<std::vector<uint32_t>> children(uses_.size());
     std::vector<uint32_t> stack;
     for (uint32_t node = 0; node < uses_.size(); ++node) {
@@ -188,6 +188,12 @@ class Tree {
       shortest_first(&children[node]);
       stack.insert(stack.end(), children[node].begin(), children[node].end());
     }
+    if (part_of != nullptr) {
+      part_of->assign(node_of_.size(), model::kNoRow);
+      for (size_t r = 0; r < node_of_.size(); ++r) {
+        if (!model_.ranges.mark[r]) (*part_of)[r] = position[node_of_[r]];
+      }
+    }
     return result;
   }
 
@@ -199,10 +205,11 @@ class Tree {
 
 }  // namespace
 
-std::vector<RangeUse> ComputeRanges(const model::Model& model, bool fold) {
+std::vector<RangeUse> ComputeRanges(const model::Model& model, bool fold,
+                                    std::vector<uint32_t>* part_of) {
   Tree tree(model, fold);
   tree.Credit();
-  return tree.InOrder();
+  return tree.InOrder(part_of);
 }
 
 }  // namespace acceltrace::analysis

@@ -31,7 +31,9 @@ struct RangeUse {
 
 // A tree: each range right before those that lie in it, siblings by host time, the longest
 // first. fold: names that differ in a running number only are one (names.h).
-std::vector<RangeUse> ComputeRanges(const model::Model& model, bool fold);
+// part_of: by row of the model's ranges, its place in the list; kNoRow: a mark.
+std::vector<RangeUse> ComputeRanges(const model::Model& model, bool fold,
+                                    std::vector<uint32_t>* part_of = nullptr);
 
 }  // namespace acceltrace::analysis
 

@@ -56,9 +56,19 @@ double Replays::Run(const Scales& scales, const Reading& reading) {
   if (const Known* likeliest = Find(scales, {})) {
     if ((likeliest->open & difference) == 0) return likeliest->ns;
   }
+  return Make(scales, reading, nullptr);
+}
+
+double Replays::Times(const Scales& scales, std::vector<double>* at_ns) {
+  ++asked_;
+  return Make(scales, {}, at_ns);
+}
+
+double Replays::Make(const Scales& scales, const Reading& reading, std::vector<double>* at_ns) {
   ++made_;
   if (engine_ == nullptr) engine_ = std::make_unique<ReplayEngine>(graph_);
-  const double ns = engine_->Run(scales, reading);
+  const double ns = engine_->Run(scales, reading, at_ns);
+  if (Find(scales, reading) != nullptr) return ns;
   if (known_.size() >= kMostKnown) {
     std::erase_if(known_, [](const Known& known) { return known.edition != 0; });
   }

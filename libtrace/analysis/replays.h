@@ -32,6 +32,8 @@ class Replays {
   const Graph& graph() const { return graph_; }
   // As Replay().
   double Run(const Scales& scales, const Reading& reading = {});
+  // Of the likeliest reading, and when each node comes. Always made, and known from then on.
+  double Times(const Scales& scales, std::vector<double>* at_ns);
   // By reading, as Readings().
   std::vector<double> RunAll(const Scales& scales);
   // Whether the graph as it is spends any time on a resource: else no speed of it changes a replay.
@@ -50,6 +52,7 @@ class Replays {
     uint8_t open;  // readings that could differ from it, see ReplayEngine
   };
   void FindUses();
+  double Make(const Scales& scales, const Reading& reading, std::vector<double>* at_ns);
   const Known* Find(const Scales& scales, const Reading& reading) const;
 
   const Graph& graph_;

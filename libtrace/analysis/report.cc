@@ -56,9 +56,9 @@ Report ComputeReport(const model::Model& model, const std::vector<Law>* laws,
   report.memory = ComputeMemory(model, report.utilisation);
   report.calls = ComputeCalls(model);
   Ops ops = ComputeOps(model);
-  report.ops = std::move(ops.by_name), report.op_groups = std::move(ops.by_group);
-  report.ranges = ComputeRanges(model, false);
-  report.range_groups = ComputeRanges(model, true);
+  std::vector<uint32_t> range_of, range_group_of;
+  report.ranges = ComputeRanges(model, false, &range_of);
+  report.range_groups = ComputeRanges(model, true, &range_group_of);
   report.clocks = ComputeClockQuality(model);
   report.clock_edges = ComputeClockEdges(model);
   report.causality = ComputeCausality(model);
@@ -74,6 +74,13 @@ Report ComputeReport(const model::Model& model, const std::vector<Law>* laws,
   report.overhead = ComputeOverhead(model, report.breakdown, changes, work, &replays);
   if (!report.overhead.advice.empty()) report.breakdown.verdict += "; " + report.overhead.advice;
   report.verdict = ComputeVerdict(report);
+  // Before the run's: its replays are then known.
+  if (predictions != Predictions::kNone && graph.last != Graph::kNone &&
+      !report.verdict.withheld()) {
+    report.part_limits = ComputePartLimits(
+        model, {report.ranges, report.range_groups, range_of, range_group_of, ops}, &replays);
+  }
+  report.ops = std::move(ops.by_name), report.op_groups = std::move(ops.by_group);
   if (predictions == Predictions::kNone) return report;
   report.limiter = ComputeLimiter(&replays, report.breakdown, report.verdict);
   report.advice = ComputeAdvice(model, report.verdict, &graph, &replays);

@@ -20,6 +20,7 @@
 #include "libtrace/analysis/memory.h"
 #include "libtrace/analysis/ops.h"
 #include "libtrace/analysis/overhead.h"
+#include "libtrace/analysis/part_limits.h"
 #include "libtrace/analysis/ranges.h"
 #include "libtrace/analysis/transfers.h"
 #include "libtrace/analysis/utilisation.h"
@@ -54,6 +55,7 @@ struct Report {
   std::vector<Law> laws;
   Overhead overhead;
   Verdict verdict;
+  PartLimits part_limits;  // empty where `limiter` is
   Limiter limiter;
   std::vector<Advice> advice;  // by gain
 };

@@ -299,7 +299,21 @@ Json CallsJson(const Report& report) {
   return calls;
 }
 
-Json OpsJson(const Report& report, const std::vector<analysis::OpUse>& uses) {
+// What gains most when it is Limiter::kStep times as fast; two where they gain nearly the same.
+Json PartLimitJson(const std::vector<analysis::PartLimit>& limits, size_t part) {
+  if (part >= limits.size() || limits[part].first.share <= 0) return nullptr;
+  const analysis::PartLimit& limit = limits[part];
+  Json gains = Json::array();
+  for (const auto& gain : {limit.first, limit.second}) {
+    if (gain.share <= 0) continue;
+    gains.push_back({{"resource", analysis::ResourceKey(gain.resource)},
+                     {"share", std::round(gain.share * 1e6) / 1e6}});
+  }
+  return {{"time_ns", std::round(limit.ns)}, {"several", limit.several()}, {"gains", gains}};
+}
+
+Json OpsJson(const Report& report, const std::vector<analysis::OpUse>& uses,
+             const std::vector<analysis::PartLimit>& limits) {
   Json ops = Json::array();
   for (const analysis::OpUse& op : uses) {
     Json json = {{"op", op.name},
@@ -313,6 +327,7 @@ Json OpsJson(const Report& report, const std::vector<analysis::OpUse>& uses) {
                  {"busy_share", nullptr},
                  {"limiter", op.limiter},
                  {"limiter_time", SpanJson(op.limiter_time)},
+                 {"limit", PartLimitJson(limits, ops.size())},
                  {"work", op.work},
                  {"bytes", op.bytes},
                  {"memory_bytes", op.memory_bytes},
@@ -328,7 +343,8 @@ Json OpsJson(const Report& report, const std::vector<analysis::OpUse>& uses) {
   return ops;
 }
 
-Json RangesJson(const std::vector<analysis::RangeUse>& uses) {
+Json RangesJson(const std::vector<analysis::RangeUse>& uses,
+                const std::vector<analysis::PartLimit>& limits) {
   Json ranges = Json::array();
   for (const analysis::RangeUse& range : uses) {
     ranges.push_back({{"range", range.name},
@@ -339,7 +355,8 @@ Json RangesJson(const std::vector<analysis::RangeUse>& uses) {
                       {"longest_ns", range.longest_ns},
                       {"jobs", range.jobs},
                       {"commands", range.commands},
-                      {"device_time", SpanJson(range.device)}});
+                      {"device_time", SpanJson(range.device)},
+                      {"limit", PartLimitJson(limits, ranges.size())}});
   }
   return ranges;
 }
@@ -367,10 +384,10 @@ std::string JsonReport(const Report& report) {
                {"transfers", TransfersJson(report)},
                {"memory", MemoryJson(report)},
                {"calls", CallsJson(report)},
-               {"ops", OpsJson(report, report.ops)},
-               {"op_groups", OpsJson(report, report.op_groups)},
-               {"ranges", RangesJson(report.ranges)},
-               {"range_groups", RangesJson(report.range_groups)},
+               {"ops", OpsJson(report, report.ops, report.part_limits.ops)},
+               {"op_groups", OpsJson(report, report.op_groups, report.part_limits.op_groups)},
+               {"ranges", RangesJson(report.ranges, report.part_limits.ranges)},
+               {"range_groups", RangesJson(report.range_groups, report.part_limits.range_groups)},
                {"clocks", ClocksJson(report)},
                {"clock_edges", ClockEdgesJson(report)},
                {"losses", LossesJson(report.losses)},

@@ -127,6 +127,19 @@ std::string Memory(const Report& report, const Style& style) {
   return out;
 }
 
+// What gains most when it is faster, by itself.
+std::string GainsBy(const std::vector<analysis::PartLimit>& limits, size_t part, bool both,
+                    const char* (*name)(analysis::Resource)) {
+  if (part >= limits.size() || limits[part].first.share <= 0) return "-";
+  const analysis::PartLimit& limit = limits[part];
+  std::string text =
+      fmt::format("{} {:.1f} %", name(limit.first.resource), 100 * limit.first.share);
+  if (both && limit.several()) {
+    text += fmt::format(", {} {:.1f} %", name(limit.second.resource), 100 * limit.second.share);
+  }
+  return text;
+}
+
 std::string Ops(const Report& report, const Style& style) {
   const std::vector<analysis::OpUse>& ops = report.op_groups;
   if (ops.empty()) return "";
@@ -141,17 +154,16 @@ std::string Ops(const Report& report, const Style& style) {
                {"count"},
                {"time"},
                {"share"},
-               {"mean"},
                {"busy"},
                {"limited by", Align::kLeft},
-               {"of peak"}});
+               {"of peak"},
+               {"1.25x of it saves", Align::kLeft}});
   for (size_t i = 0; i < shown; ++i) {
     const analysis::OpUse& op = ops[i];
-    const auto count = static_cast<double>(op.count);
-    const analysis::Amount mean{op.time.lo / count, op.time.mid / count, op.time.hi / count};
     table.Add({op.name, op.unit, FormatCount(op.count), FormatSpan(op.time), FormatShare(op.share),
-               FormatSpan(mean), op.held.hi > 0 ? FormatShare(op.busy_share) : "-", op.limiter,
-               op.peak_share.hi > 0 && op.work > 0 ? FormatShare(op.peak_share) : ""});
+               op.held.hi > 0 ? FormatShare(op.busy_share) : "-", op.limiter,
+               op.peak_share.hi > 0 && op.work > 0 ? FormatShare(op.peak_share) : "",
+               GainsBy(report.part_limits.op_groups, i, false, analysis::ResourceKey)});
   }
   return out + table.Render(style);
 }
@@ -173,14 +185,16 @@ std::string Ranges(const Report& report, const Style& style) {
                {"longest"},
                {"jobs"},
                {"commands"},
-               {"device time"}});
+               {"device time"},
+               {"1.25x of it saves", Align::kLeft}});
   for (size_t i = 0; i < shown; ++i) {
     const analysis::RangeUse& range = ranges[i];
     table.Add({std::string(2 * std::min(range.depth, 8u), ' ') + range.name,
                FormatCount(range.count), FormatNs(range.host_ns),
                FormatNs(range.host_ns / static_cast<int64_t>(range.count)),
                FormatNs(range.longest_ns), FormatCount(range.jobs), FormatCount(range.commands),
-               FormatSpan(range.device)});
+               FormatSpan(range.device),
+               GainsBy(report.part_limits.range_groups, i, true, analysis::ResourceName)});
   }
   return out + table.Render(style);
 }
