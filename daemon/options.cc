@@ -120,7 +120,9 @@ Status ApplyValue(std::string_view option, std::string_view value, Options* opti
     const auto bytes = ParseBytes(value);
     if (!bytes || *bytes < kMinRingBytes) return Bad(option, value, "not a size of at least 64K");
     record.ring_bytes = *bytes;
-  } else if (option == "--live-socket") {
+  } else if (Status status = ParseFileOption(option, value, &record, known); *known) {
+    return status;
+  } else if (*known = true; option == "--live-socket") {
     options->live_socket = value;
   } else if (option == "--socket") {
     options->socket = value;
@@ -136,7 +138,8 @@ Status Check(const Options& options) {
   if (options.mode != Options::Mode::kPrivate) {
     const RecordOptions& record = options.record;
     if (!options.output.empty() || options.output_fd >= 0 || options.control_fd >= 0 ||
-        !record.pids.empty() || record.system_wide || !record.command.empty()) {
+        !record.pids.empty() || record.system_wide || !record.command.empty() ||
+        MoreFiles(record) != 0) {
       return Status::Error("recording options need --private (see --help)");
     }
     return {};
@@ -147,7 +150,10 @@ Status Check(const Options& options) {
   if (options.control_fd < 0 && options.record.pids.empty() && !options.record.system_wide) {
     return Status::Error("nothing to record: give --pid, --system or --control-fd");
   }
-  return {};
+  if (MoreFiles(options.record) != 0 && options.output.empty()) {
+    return Status::Error("several files need a name: give --output instead of --output-fd");
+  }
+  return CheckFileOptions(options.record);
 }
 
 }  // namespace
@@ -177,6 +183,11 @@ const char kUsage[] =
     "  --priority P          recorder's: auto, idle, normal or a nice value [auto]\n"
     "  --cpu LIST            processors it runs on, such as 0,2-3 [all]\n"
     "  --ring SIZE           flight recorder: keep the last SIZE bytes in memory\n"
+    "  --trigger RULE        save that when a rule fires: job>10ms, begin:NAME, range:NAME,\n"
+    "                        range:NAME>20ms; repeatable\n"
+    "  --rotate-size SIZE    go on in the next file at this size; --rotate-time T: after this "
+    "time\n"
+    "  --keep N              files of a rotation, then the oldest goes [8]; of triggers [4]\n"
     "  --live-socket PATH    live readers may connect here [none]\n"
     "Both: --help, --version.\n"
     "Exit status: 0 fine, 1 failed, 2 misuse.\n";

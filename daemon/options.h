@@ -11,12 +11,19 @@
 #include <vector>
 
 #include "daemon/drain_priority.h"
+#include "daemon/session/triggers.h"
 #include "libtrace/stream/result.h"
 
 namespace acceltrace::daemon {
 
 inline constexpr uint64_t kMinCounterPeriodNs = 10'000;
 inline constexpr uint64_t kMinRingBytes = 64 << 10;
+// What begins a file (tables, clock samples) is to be a small part of it.
+inline constexpr uint64_t kMinRotateBytes = 1 << 20;
+inline constexpr uint64_t kMinRotateNs = 1'000'000'000;
+inline constexpr uint32_t kMaxFiles = 16;
+inline constexpr uint32_t kRotatedFiles = 8;    // unless --keep says so
+inline constexpr uint32_t kTriggeredFiles = 4;  // likewise
 
 // Which kinds of events are collected.
 struct ProbeSet {
@@ -40,6 +47,10 @@ struct RecordOptions {
   std::optional<uint64_t> counter_period_ns;  // of the device's own samples; none = by overhead
   bool light = false;                         // --overhead low
   uint64_t ring_bytes = 0;                    // flight recorder, 0 = off
+  uint64_t rotate_bytes = 0;                  // on to the next file at this size, 0 = never
+  uint64_t rotate_ns = 0;                     // and after this time
+  std::vector<TriggerRule> triggers;          // of a flight recorder: when it is saved
+  uint32_t keep = 0;                          // files of these kinds, 0 = the usual number
   Priority priority;
   std::vector<int> cpus;  // none = all
   std::vector<std::string> command;
@@ -50,6 +61,15 @@ struct RecordOptions {
 
 // What --overhead says: full or low.
 Status ParseOverhead(std::string_view text, RecordOptions* options);
+// One of --rotate-size, --rotate-time, --trigger and --keep. *known: it was.
+Status ParseFileOption(std::string_view option, std::string_view value, RecordOptions* options,
+                       bool* known);
+// What of these does not go together.
+Status CheckFileOptions(const RecordOptions& options);
+// Files besides the output: further parts, or those of triggers.
+uint32_t MoreFiles(const RecordOptions& options);
+// The name of one of them, counted from 0.
+std::string MoreFileName(const RecordOptions& options, const std::string& output, uint32_t number);
 // What holds unless --counter-period was given.
 uint64_t CounterPeriodNs(const RecordOptions& options);
 

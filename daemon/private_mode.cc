@@ -77,6 +77,7 @@ class PrivateRun {
     if (channel_) channel_->Send("ready");
     Stop stop = Loop();
     const Summary summary = recorder_->Stop(stop.reason, stop.command_status);
+    RemoveUnused(options_.record.triggers.empty() ? summary.parts - 1 : summary.saved);
     if (channel_) channel_->Send("done " + summary.ToJson());
     if (!summary.error.empty()) {
       if (!channel_) fprintf(stderr, "acceltraced: %s\n", summary.error.c_str());
@@ -99,12 +100,35 @@ class PrivateRun {
     bool created = false;
     auto output = OpenOutput(options_, &created);
     if (!output.ok()) return output.status();
-    Status status = Attach(std::move(output).value());
-    if (!status.ok() && created) unlink(options_.output.c_str());
+    std::vector<UniqueFd> more;
+    Status status = OpenMore(&more);
+    if (status.ok()) status = Attach(std::move(output).value(), std::move(more));
+    if (status.ok()) return status;
+    if (created) unlink(options_.output.c_str());
+    RemoveUnused(0);
     return status;
   }
 
-  Status Attach(UniqueFd output) {
+  Status OpenMore(std::vector<UniqueFd>* more) {
+    for (uint32_t i = 0; i < MoreFiles(options_.record); ++i) {
+      const std::string name = MoreFileName(options_.record, options_.output, i);
+      bool created = false;
+      auto file = CreateOutput(name, &created);
+      if (!file.ok()) return file.status();
+      more->push_back(std::move(file).value());
+      more_.push_back(created ? name : std::string());
+    }
+    return {};
+  }
+
+  // Files that were made and then not needed.
+  void RemoveUnused(uint64_t used) {
+    for (size_t i = used; i < more_.size(); ++i) {
+      if (!more_[i].empty()) unlink(more_[i].c_str());
+    }
+  }
+
+  Status Attach(UniqueFd output, std::vector<UniqueFd> more) {
     const std::string name =
         options_.output.empty() ? "fd " + std::to_string(options_.output_fd) : options_.output;
     for (const uint32_t pid : options_.record.pids) {
@@ -119,7 +143,7 @@ class PrivateRun {
       if (!listener.ok()) return listener.status();
       live_.emplace(std::move(listener).value());
     }
-    auto recorder = Recorder::Start(options_.record, std::move(output), name);
+    auto recorder = Recorder::Start(options_.record, std::move(output), name, std::move(more));
     if (!recorder.ok()) return recorder.status();
     recorder_ = std::move(recorder).value();
     return DropAllButAttach();
@@ -211,6 +235,7 @@ class PrivateRun {
   UniqueFd signals_;
   std::optional<Listener> live_;
   std::optional<LineChannel> channel_;
+  std::vector<std::string> more_;  // further files; empty: was there before
   std::vector<UniqueFd> watched_;  // pidfds of --pid, without a client
   std::unique_ptr<Recorder> recorder_;
 };

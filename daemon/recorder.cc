@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/recorder.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -39,8 +40,6 @@ constexpr uint32_t kFirstProviderDevice = ACT_MAX_DEVICES;
 constexpr uint32_t kBusyPermille = 500;
 constexpr uint32_t kIdlePermille = 300;
 constexpr uint32_t kIdleBusyPermille = 60;  // of a recorder that works in idle time
-// A snapshot waits for the sources to be drained so often: more than their buffers hold.
-constexpr int kMaxSnapshotDrains = 1000;
 // What a crash may cost.
 constexpr int64_t kFlushNs = 500'000'000;
 
@@ -77,6 +76,9 @@ std::string Summary::ToJson() const {
       {"lost", lost},
       {"bad", bad},
       {"overwritten", overwritten},
+      {"parts", parts},
+      {"triggered", triggered},
+      {"saved", saved},
       {"duration_ns", duration_ns},
       {"cpu_ns", cpu_ns},
       {"bpf_ns", bpf_ns},
@@ -86,35 +88,53 @@ std::string Summary::ToJson() const {
   return json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
-Recorder::Recorder(UniqueFd output, std::string output_name, uint64_t ring_bytes)
+Recorder::Recorder(const RecordOptions& options, UniqueFd output, std::string output_name,
+                   std::vector<UniqueFd> more)
     : output_name_(std::move(output_name)),
-      sink_(std::move(output), output_name_),
-      output_(&sink_),
-      router_(&output_, ring_bytes),
+      files_(std::move(more)),
+      rotate_bytes_(options.rotate_bytes),
+      rotate_ns_(static_cast<int64_t>(options.rotate_ns)),
+      router_(options.ring_bytes),
       session_(&router_),
       wake_fd_(epoll_create1(EPOLL_CLOEXEC)),
       watermark_fd_(epoll_create1(EPOLL_CLOEXEC)),
       urgent_fd_(epoll_create1(EPOLL_CLOEXEC)),
       max_pause_ns_(kMaxPauseNs),
-      pause_ns_(kMaxPauseNs) {}
+      pause_ns_(kMaxPauseNs) {
+  if (rotate_bytes_ != 0 || rotate_ns_ != 0) {
+    files_.insert(files_.begin(), UniqueFd(fcntl(output.get(), F_DUPFD_CLOEXEC, 0)));
+    file_events_.resize(files_.size());
+  }
+  part_ = std::make_unique<Part>(std::move(output), output_name_);
+  router_.SetFile(&part_->output, 1);
+}
 
 Recorder::~Recorder() = default;
 
 Result<std::unique_ptr<Recorder>> Recorder::Start(const RecordOptions& options, UniqueFd output,
-                                                  std::string output_name) {
+                                                  std::string output_name,
+                                                  std::vector<UniqueFd> more) {
+  if (more.size() != MoreFiles(options)) {
+    return Status::Error("such a recording needs " + std::to_string(1 + MoreFiles(options)) +
+                         " files, not " + std::to_string(1 + more.size()));
+  }
   std::unique_ptr<Recorder> recorder(
-      new Recorder(std::move(output), std::move(output_name), options.ring_bytes));
+      new Recorder(options, std::move(output), std::move(output_name), std::move(more)));
   recorder->wake_ = MeasureWakeUp();
   if (Status status = recorder->Attach(options); !status.ok()) return status;
-  recorder->sink_.Begin();
+  recorder->part_->sink.Begin();
   for (const auto& source : recorder->sources_) source->Begin();
   proto::TraceInfo info = DescribeHost();
   for (const std::string& word : options.command) info.add_command(word);
-  (*info.mutable_notes())["output"] = recorder->sink_.method();
+  (*info.mutable_notes())["output"] = recorder->part_->sink.method();
   if (options.ring_bytes > 0) {
     (*info.mutable_notes())["flight-recorder-bytes"] = std::to_string(options.ring_bytes);
   }
+  // What gives when more comes than can be stored.
+  (*info.mutable_notes())["overload"] = options.ring_bytes > 0 ? "overwrite-oldest" : "drop-newest";
+  if (!options.triggers.empty()) recorder->session_.Watch(options.triggers);
   recorder->start_ns_ = recorder->last_flush_ns_ = info.start_ns();
+  recorder->part_begin_ns_ = info.start_ns();
   recorder->own_process_ = options.own_process;
   recorder->start_cpu_ns_ = recorder->CpuNs();
   recorder->light_ = options.light;
@@ -332,55 +352,6 @@ void Recorder::TraceJobsInFlight() {
   for (const auto& device : devices_) device->TraceJobsInFlight();
 }
 
-Status Recorder::Snapshot(UniqueFd output, const std::string& output_name) {
-  if (!router_.ring_open()) {
-    return Status::Error(
-        "this recording goes straight to its file; start it with a ring size "
-        "(--ring) to take snapshots");
-  }
-  // What happened before this is to be in it, as if the recording had ended now.
-  StopInfo stop;
-  stop.stop_ns = MonotonicNs();
-  TraceJobsInFlight();
-  for (const auto& source : sources_) source->Checkpoint();
-  for (int rounds = 0; rounds < kMaxSnapshotDrains; ++rounds) {
-    const int64_t now_ns = MonotonicNs();
-    if (DrainSources(now_ns).next_ns != now_ns) break;
-  }
-  FlushSources();
-  session_.Flush();
-  stop.reason = "snapshot";
-  stop.cpu_ns = CpuNs() - start_cpu_ns_;
-  if (bpf_ != nullptr) {
-    const BpfSource::BpfCost cost = bpf_->Cost();
-    stop.bpf_ns = cost.run_ns;
-    stop.bpf_runs = cost.runs;
-  }
-  stop.overwritten_rows = router_.ring()->evicted_rows();
-  stop.whole_since_ns = std::min(router_.ring()->whole_since_ns(), stop.stop_ns);
-  std::vector<proto::Packet> closing = session_.Checkpoint(stop, SourceHops());
-
-  FileSink sink(std::move(output), output_name);
-  sink.Begin();
-  FileOutput file(&sink);
-  router_.Snapshot(&file, [this] { DrainSources(MonotonicNs()); });
-  for (proto::Packet& packet : closing) {
-    if (packet.has_accounts()) break;
-    file.Write(&packet, 0, static_cast<uint32_t>(stream::Rows(packet)));
-  }
-  file.BeginClosing();
-  proto::Accounts* accounts = closing.back().mutable_accounts();
-  accounts->set_bytes_written(sink.valid_bytes());
-  proto::Accounts::Hop* own = accounts->add_hops();
-  own->set_name("output");
-  own->set_in(file.rows());
-  own->set_out(file.rows() - file.rows_lost());
-  own->set_lost(file.rows_lost());
-  file.Write(&closing.back(), stop.stop_ns, 0);
-  file.Close();
-  return sink.status();
-}
-
 void Recorder::WakeOn(int fd, uint32_t events, int kind_fd) {
   epoll_event event = {};
   event.events = events;
@@ -400,8 +371,9 @@ int64_t Recorder::Poll() {
     last_flush_ns_ = now_ns;
     FlushSources();
     session_.Flush();
-    sink_.Kick();
+    part_->sink.Kick();
   }
+  TendFiles(now_ns);
   router_.live().Pump();
   // At once only while a flood is worked off; never busy on behalf of a clock.
   caught_up_ns_ = 0;
@@ -432,6 +404,10 @@ void Recorder::Adapt(int64_t now_ns, const Pace& pace) {
 }
 
 Summary Recorder::Stop(const std::string& reason, int32_t command_status) {
+  if (session_.triggers() != nullptr) {
+    DrainSources(MonotonicNs());
+    TendTriggers(MonotonicNs());
+  }
   const int64_t stop_ns = MonotonicNs();
   priority_.reset();
   TraceJobsInFlight();
@@ -440,25 +416,28 @@ Summary Recorder::Stop(const std::string& reason, int32_t command_status) {
   if (bpf_ != nullptr) bpf_->Stop();
   session_.Finish(stop_ns);
   router_.EndRing();
-  output_.BeginClosing();
-  if (output_.rows_lost() > 0) {
+  part_->output.BeginClosing();
+  if (part_->output.rows_lost() > 0) {
     Loss loss;
     loss.hop = "output";
-    loss.count = output_.rows_lost();
+    loss.count = part_->output.rows_lost();
     session_.OnLoss(loss);
   }
-  session_.OnHop(
-      {"output", output_.rows(), output_.rows() - output_.rows_lost(), output_.rows_lost(), 0});
+  session_.OnHop({"output", part_->output.rows(), part_->output.rows() - part_->output.rows_lost(),
+                  part_->output.rows_lost(), 0});
   StopInfo stop;
   stop.stop_ns = stop_ns;
   stop.reason = failure().ok() ? reason : "output failed";
   stop.command_status = command_status;
   stop.cpu_ns = CpuNs() - start_cpu_ns_;
-  stop.bytes_written = sink_.valid_bytes();
+  stop.bytes_written = part_->sink.valid_bytes();
   if (bpf_ != nullptr) stop.api_bound_ns = bpf_->api_bound_ns();
   if (const RingOutput* ring = router_.ring()) {
     stop.overwritten_rows = ring->evicted_rows();
     stop.whole_since_ns = std::min(ring->whole_since_ns(), stop.stop_ns);
+  } else if (done_.parts > 1) {
+    stop.overwritten_rows = moved_rows_;
+    stop.whole_since_ns = part_begin_ns_;
   }
   proto::Accounts cost;
   work_log_.Write(&cost);
@@ -466,15 +445,14 @@ Summary Recorder::Stop(const std::string& reason, int32_t command_status) {
   cost.set_wake_ns(static_cast<uint64_t>(wake_.ns));
   cost.set_wake_error_ns(static_cast<uint64_t>(wake_.error_ns));
   session_.WriteAccounts(stop, cost);
-  output_.Close();
+  part_->output.Close();
   router_.live().Close();
 
-  Summary summary;
+  AddUp(*part_, part_->output.events());
+  Summary summary = done_;
   summary.output = output_name_;
-  summary.bytes = sink_.valid_bytes();
-  summary.packets = output_.packets_in() - output_.packets_lost();
-  summary.events = output_.events() - std::min(output_.events(), output_.rows_lost());
-  summary.overwritten = stop.overwritten_rows;
+  if (router_.ring() != nullptr) summary.overwritten = stop.overwritten_rows;
+  if (const Triggers* triggers = session_.triggers()) summary.triggered = triggers->fired();
   summary.lost = session_.lost();
   summary.bad = session_.bad();
   summary.duration_ns = stop_ns - start_ns_;
@@ -482,7 +460,8 @@ Summary Recorder::Stop(const std::string& reason, int32_t command_status) {
   summary.bpf_ns = session_.bpf_ns();
   summary.stop_reason = stop.reason;
   if (!failure().ok()) {
-    const uint64_t rows = output_.rows(), kept = rows - std::min(rows, output_.rows_lost());
+    const uint64_t rows = part_->output.rows(),
+                   kept = rows - std::min(rows, part_->output.rows_lost());
     summary.error = failure().message() + "; it holds " + std::to_string(kept) + " of " +
                     std::to_string(rows) + " events";
   }

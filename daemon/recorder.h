@@ -14,6 +14,7 @@
 #include "daemon/drain_priority.h"
 #include "daemon/options.h"
 #include "daemon/session/session.h"
+#include "daemon/sink/part.h"
 #include "daemon/sink/router.h"
 #include "daemon/sources/axl_device.h"
 #include "daemon/sources/bpf_source.h"
@@ -29,6 +30,8 @@ struct Summary {
   uint64_t bytes = 0, packets = 0, events = 0, lost = 0, bad = 0, overwritten = 0;
   int64_t duration_ns = 0;
   uint64_t cpu_ns = 0, bpf_ns = 0;
+  uint64_t parts = 1;                 // files of a rotation, those that were overwritten, too
+  uint64_t triggered = 0, saved = 0;  // rules that fired, files that were saved for them
   std::string stop_reason;
   std::string error;  // empty = fine
 
@@ -39,8 +42,10 @@ class Recorder {
  public:
   // Everything is attached and the start is on record when this returns.
   // output: open for writing; output_name: for messages.
+  // more: further files, as many as MoreFiles() says.
   static Result<std::unique_ptr<Recorder>> Start(const RecordOptions& options, UniqueFd output,
-                                                 std::string output_name);
+                                                 std::string output_name,
+                                                 std::vector<UniqueFd> more = {});
   ~Recorder();
 
   // Record this process and its descendants. Errors: no such process; another
@@ -61,7 +66,7 @@ class Recorder {
   bool live_readers_full() { return router_.live().full(); }
 
   // Not fine once the output has failed; the recording should be stopped then.
-  const Status& failure() const { return sink_.status(); }
+  const Status& failure() const { return part_->sink.status(); }
 
   // Things that are missing but did not prevent the recording; one line each.
   const std::vector<std::string>& warnings() const { return warnings_; }
@@ -70,7 +75,8 @@ class Recorder {
   Summary Stop(const std::string& reason, int32_t command_status);
 
  private:
-  Recorder(UniqueFd output, std::string output_name, uint64_t ring_bytes);
+  Recorder(const RecordOptions& options, UniqueFd output, std::string output_name,
+           std::vector<UniqueFd> more);
 
   Status Attach(const RecordOptions& options);
   Status AttachDevice(const std::shared_ptr<AxlDevice>& device, const RecordOptions& options);
@@ -88,9 +94,30 @@ class Recorder {
   void TraceJobsInFlight();
   uint64_t CpuNs() const;
 
+  // In recorder_files.cc: a file is completed while the recording goes on.
+  struct Cut {
+    StopInfo stop;
+    std::vector<proto::Packet> closing;
+  };
+  Cut CutHere(const std::string& reason, uint64_t overwritten_rows, int64_t whole_since_ns);
+  void WriteClosing(Part* part, Cut cut);
+  Status Save(UniqueFd output, const std::string& output_name, const std::string& reason);
+  void TendFiles(int64_t now_ns);
+  void TendTriggers(int64_t now_ns);
+  void Rotate(int64_t now_ns);
+  void AddUp(const Part& part, uint64_t events);
+
   std::string output_name_;
-  FileSink sink_;
-  FileOutput output_;
+  // Of a rotation: all of them, the first one included; of triggers: those that are left.
+  std::vector<UniqueFd> files_;
+  std::vector<uint64_t> file_events_;  // of a rotation, in the same order
+  std::unique_ptr<Part> part_;
+  uint64_t rotate_bytes_ = 0;
+  int64_t rotate_ns_ = 0;
+  int64_t part_begin_ns_ = 0;
+  uint64_t moved_rows_ = 0;  // to parts before
+  Summary done_;             // what earlier parts hold
+  int64_t next_save_ns_ = 0;
   Router router_;
   Session session_;
   std::unique_ptr<BpfSource> bpf_;

@@ -12,7 +12,7 @@ namespace acceltrace::daemon {
 namespace {
 
 constexpr size_t kMaxOutputBytes = 256 << 10;
-constexpr size_t kMaxFiles = 4;  // taken off one message; all but the last are closed
+constexpr size_t kMaxSentFiles = 1 + kMaxFiles;  // taken off one message
 
 }  // namespace
 
@@ -21,7 +21,7 @@ void Client::Receive() {
   // often than the others.
   if (closed_) return;
   char buffer[16384];
-  alignas(cmsghdr) char control[CMSG_SPACE(kMaxFiles * sizeof(int))];
+  alignas(cmsghdr) char control[CMSG_SPACE(kMaxSentFiles * sizeof(int))];
   iovec part = {buffer, sizeof(buffer)};
   msghdr message = {};
   message.msg_iov = &part;
@@ -36,11 +36,12 @@ void Client::Receive() {
   for (cmsghdr* part_header = CMSG_FIRSTHDR(&message); part_header != nullptr;
        part_header = CMSG_NXTHDR(&message, part_header)) {
     if (part_header->cmsg_level != SOL_SOCKET || part_header->cmsg_type != SCM_RIGHTS) continue;
+    files_.clear();
     const size_t files = (part_header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
     for (size_t i = 0; i < files; ++i) {
       int file;
       memcpy(&file, CMSG_DATA(part_header) + i * sizeof(int), sizeof(file));
-      file_.Reset(file);
+      files_.emplace_back(file);
     }
   }
   if (got == 0) {

@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "daemon/unique_fd.h"
 #include "daemon/unix_socket.h"
@@ -30,8 +32,8 @@ class Client {
 
   void Receive();
   std::optional<std::string> NextLine();
-  // The file that came with the lines so far, if any. The newest counts.
-  UniqueFd TakeFile() { return std::move(file_); }
+  // The files that came with the lines so far, in their order. The newest message's count.
+  std::vector<UniqueFd> TakeFiles() { return std::exchange(files_, {}); }
 
   void Send(std::string_view line);
   void Flush();
@@ -49,7 +51,7 @@ class Client {
   uint64_t number_;
   UniqueFd fd_;
   Peer peer_;
-  UniqueFd file_;
+  std::vector<UniqueFd> files_;
   std::string input_;
   std::string output_;
   bool closed_ = false;

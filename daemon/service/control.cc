@@ -20,7 +20,8 @@ const std::map<std::string_view, std::pair<Command::Verb, std::set<std::string_v
           {"start",
            {Command::Verb::kStart,
             {"pids", "system", "devices", "no_device", "probes", "libraries", "counter_period",
-             "overhead", "ring", "command", "output", "detach", "priority", "cpu"}}},
+             "overhead", "ring", "command", "output", "detach", "priority", "cpu", "rotate_size",
+             "rotate_time", "keep", "triggers"}}},
           {"pid", {Command::Verb::kPid, {"session", "pid"}}},
           {"stop", {Command::Verb::kStop, {"session", "status"}}},
           {"status", {Command::Verb::kStatus, {}}},
@@ -112,6 +113,24 @@ class Members {
   Status status_;
 };
 
+// As the options of the same names.
+void ReadFiles(Members* members, RecordOptions* record) {
+  std::string size, time;
+  std::vector<std::string> triggers;
+  members->Text("rotate_size", &size);
+  members->Text("rotate_time", &time);
+  members->Texts("triggers", &triggers);
+  members->Number("keep", 1, kMaxFiles, &record->keep);
+  const auto read = [&](const char* member, std::string_view option, const std::string& value) {
+    bool known = false;
+    const Status status = ParseFileOption(option, value, record, &known);
+    if (!status.ok()) members->Fail(member, "is wrong: " + status.message());
+  };
+  if (!size.empty()) read("rotate_size", "--rotate-size", size);
+  if (!time.empty()) read("rotate_time", "--rotate-time", time);
+  for (const std::string& rule : triggers) read("triggers", "--trigger", rule);
+}
+
 void ReadStart(Members* members, Command* command) {
   RecordOptions& record = command->record;
   members->Pids("pids", &record.pids);
@@ -173,6 +192,7 @@ void ReadStart(Members* members, Command* command) {
       record.ring_bytes = *parsed;
     }
   }
+  ReadFiles(members, &record);
 }
 
 }  // namespace
@@ -205,7 +225,11 @@ Result<Command> ParseCommand(std::string_view line, uint64_t* id) {
     // 0, or none: the newest one that the client may see.
     members.Number("session", 0, UINT32_MAX, &command.session);
   }
-  if (command.verb == Command::Verb::kStart) ReadStart(&members, &command);
+  if (command.verb == Command::Verb::kStart) {
+    ReadStart(&members, &command);
+    const Status files = CheckFileOptions(command.record);
+    if (members.status().ok() && !files.ok()) return files;
+  }
   if (command.verb == Command::Verb::kPid) {
     members.Number("pid", 1, INT32_MAX, &command.pid);
     if (command.pid == 0) members.Fail("pid", "is missing");

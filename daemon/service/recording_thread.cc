@@ -30,10 +30,14 @@ void SendLine(int fd, std::string line) {
   (void)!send(fd, line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-Result<std::unique_ptr<Recorder>> StartRecorder(const RecordOptions& options, UniqueFd output,
+Result<std::unique_ptr<Recorder>> StartRecorder(const RecordOptions& options,
+                                                std::vector<UniqueFd> outputs,
                                                 std::string output_name) {
   if (Status status = RaiseForAttach(); !status.ok()) return status;
-  auto recorder = Recorder::Start(options, std::move(output), std::move(output_name));
+  UniqueFd output = std::move(outputs.front());
+  outputs.erase(outputs.begin());
+  auto recorder =
+      Recorder::Start(options, std::move(output), std::move(output_name), std::move(outputs));
   if (Status status = DropAllButAttach(); !status.ok()) return status;
   return recorder;
 }
@@ -56,10 +60,11 @@ std::vector<Mailbox::Message> Mailbox::Take() {
   return std::exchange(messages_, {});
 }
 
-RecordingThread::RecordingThread(uint32_t session, RecordOptions options, UniqueFd output,
-                                 std::string output_name, uint64_t ticket, Mailbox* mailbox)
+RecordingThread::RecordingThread(uint32_t session, RecordOptions options,
+                                 std::vector<UniqueFd> outputs, std::string output_name,
+                                 uint64_t ticket, Mailbox* mailbox)
     : session_(session), mailbox_(mailbox), event_(NewEvent()) {
-  thread_ = std::thread(&RecordingThread::Run, this, std::move(options), std::move(output),
+  thread_ = std::thread(&RecordingThread::Run, this, std::move(options), std::move(outputs),
                         std::move(output_name), ticket);
 }
 
@@ -138,9 +143,9 @@ void RecordingThread::Serve(Recorder* recorder) {
   }
 }
 
-void RecordingThread::Run(RecordOptions options, UniqueFd output, std::string output_name,
-                          uint64_t ticket) {
-  auto recorder = StartRecorder(options, std::move(output), std::move(output_name));
+void RecordingThread::Run(RecordOptions options, std::vector<UniqueFd> outputs,
+                          std::string output_name, uint64_t ticket) {
+  auto recorder = StartRecorder(options, std::move(outputs), std::move(output_name));
   Mailbox::Message started;
   started.kind = Mailbox::Message::Kind::kStarted;
   started.session = session_;

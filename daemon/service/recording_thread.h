@@ -51,8 +51,9 @@ class Mailbox {
 class RecordingThread {
  public:
   // Starts at once; kStarted follows. mailbox must outlive the thread.
-  RecordingThread(uint32_t session, RecordOptions options, UniqueFd output, std::string output_name,
-                  uint64_t ticket, Mailbox* mailbox);
+  // outputs: the file, then further ones.
+  RecordingThread(uint32_t session, RecordOptions options, std::vector<UniqueFd> outputs,
+                  std::string output_name, uint64_t ticket, Mailbox* mailbox);
   // Stops the recording if need be and waits for the thread.
   ~RecordingThread();
 
@@ -66,7 +67,8 @@ class RecordingThread {
  private:
   using Request = std::function<void(Recorder*)>;
 
-  void Run(RecordOptions options, UniqueFd output, std::string output_name, uint64_t ticket);
+  void Run(RecordOptions options, std::vector<UniqueFd> outputs, std::string output_name,
+           uint64_t ticket);
   void Ask(Request request);
   void Wait(const Recorder& recorder, int64_t pause_ns);
   void Serve(Recorder* recorder);

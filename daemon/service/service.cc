@@ -33,21 +33,58 @@ Status CheckOutput(int fd) {
   return {};
 }
 
-// The file that came along, or for root a path.
-Result<UniqueFd> TakeOutput(Client* client, const std::string& path, bool* created) {
-  *created = false;
-  UniqueFd file = client->TakeFile();
+// What a recording or a snapshot writes to: files that came along, or for root paths.
+struct Outputs {
+  std::vector<UniqueFd> files;
+  std::vector<std::string> created;  // paths that were not there before
+
+  void TakeBack() const {
+    for (const std::string& path : created) unlink(path.c_str());
+  }
+};
+
+Status OpenOutput(const std::string& path, Outputs* outputs) {
+  bool created = false;
+  auto opened = CreateOutput(path, &created);
+  if (!opened.ok()) return opened.status();
+  if (created) outputs->created.push_back(path);
+  outputs->files.push_back(std::move(opened).value());
+  return {};
+}
+
+Status OpenOutputs(Client* client, const std::string& path, const RecordOptions& options,
+                   Outputs* outputs) {
+  outputs->files = client->TakeFiles();
   if (!path.empty()) {
     if (!client->peer().root()) {
       return Status::Error("only root may name a path; open the file and send its descriptor");
     }
-    auto opened = CreateOutput(path, created);
-    if (!opened.ok()) return opened.status();
-    file = std::move(opened).value();
+    outputs->files.clear();
+    Status status = OpenOutput(path, outputs);
+    for (uint32_t i = 0; status.ok() && i < MoreFiles(options); ++i) {
+      status = OpenOutput(MoreFileName(options, path, i), outputs);
+    }
+    if (!status.ok()) return status;
   }
-  if (!file.valid()) return Status::Error("no output: send an open file along, or a path");
-  if (Status status = CheckOutput(file.get()); !status.ok()) return status;
-  return file;
+  if (outputs->files.empty()) {
+    return Status::Error("no output: send an open file along, or a path");
+  }
+  if (outputs->files.size() != 1 + MoreFiles(options)) {
+    return Status::Error("such a recording needs " + std::to_string(1 + MoreFiles(options)) +
+                         " open files, not " + std::to_string(outputs->files.size()));
+  }
+  for (const UniqueFd& file : outputs->files) {
+    if (Status status = CheckOutput(file.get()); !status.ok()) return status;
+  }
+  return {};
+}
+
+Result<Outputs> TakeOutputs(Client* client, const std::string& path, const RecordOptions& options) {
+  Outputs outputs;
+  Status status = OpenOutputs(client, path, options, &outputs);
+  if (status.ok()) return outputs;
+  outputs.TakeBack();
+  return status;
 }
 
 }  // namespace
@@ -167,8 +204,9 @@ Status Service::Start(Client* client, const Command& command) {
     return Status::Error("too many recordings at once; stop one first");
   }
   Recording recording;
-  auto output = TakeOutput(client, command.output, &recording.created);
-  if (!output.ok()) return output.status();
+  auto outputs = TakeOutputs(client, command.output, options);
+  if (!outputs.ok()) return outputs.status();
+  recording.created = std::move(outputs->created);
   recording.session = ++last_session_;
   recording.owner = peer.uid;
   recording.client = command.detach ? 0 : client->number();
@@ -176,7 +214,7 @@ Status Service::Start(Client* client, const Command& command) {
   recording.start_ns = MonotonicNs();
   const uint64_t ticket = NewTicket(client, command, recording.session);
   recording.thread = std::make_unique<RecordingThread>(recording.session, std::move(options),
-                                                       std::move(output).value(), recording.output,
+                                                       std::move(outputs->files), recording.output,
                                                        ticket, &mailbox_);
   recordings_.emplace(recording.session, std::move(recording));
   return {};
@@ -218,13 +256,12 @@ void Service::Execute(Client* client, const Command& command) {
       Stop(recording, "client", command.status, NewTicket(client, command, recording->session));
       break;
     case Command::Verb::kSnapshot: {
-      bool created = false;
-      auto output = TakeOutput(client, command.output, &created);
+      auto output = TakeOutputs(client, command.output, RecordOptions());
       if (!output.ok()) {
         client->Send(ErrorAnswer(command.id, output.message()));
         break;
       }
-      thread->Snapshot(std::move(output).value(),
+      thread->Snapshot(std::move(output->files.front()),
                        command.output.empty() ? "the client's file" : command.output,
                        NewTicket(client, command, recording->session));
       break;
@@ -294,7 +331,7 @@ void Service::Hear(const Mailbox::Message& message) {
       recording.running = message.status.ok();
       Answer(message.ticket, message.status, "\"session\":" + std::to_string(message.session));
       if (!message.status.ok()) {
-        if (recording.created) unlink(recording.output.c_str());
+        for (const std::string& path : recording.created) unlink(path.c_str());
         Forget(message.session);
       }
       break;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "daemon/options.h"
 #include "daemon/service/client.h"
@@ -49,7 +50,7 @@ class Service {
     bool running = false;
     bool stopping = false;
     std::string output;
-    bool created = false;  // output is a path that was not there before
+    std::vector<std::string> created;  // paths that were not there before
     int64_t start_ns = 0;
     std::unique_ptr<RecordingThread> thread;
   };

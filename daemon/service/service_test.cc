@@ -36,6 +36,22 @@ class TestClient {
     REQUIRE(send(fd_.get(), text.data(), text.size(), MSG_NOSIGNAL) ==
             static_cast<ssize_t>(text.size()));
   }
+  // Files go along.
+  void SendWith(const std::vector<int>& files, std::string text) {
+    alignas(cmsghdr) char control[CMSG_SPACE(16 * sizeof(int))] = {};
+    iovec part = {text.data(), text.size()};
+    msghdr message = {};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = CMSG_SPACE(files.size() * sizeof(int));
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(files.size() * sizeof(int));
+    memcpy(CMSG_DATA(header), files.data(), files.size() * sizeof(int));
+    REQUIRE(sendmsg(fd_.get(), &message, MSG_NOSIGNAL) == static_cast<ssize_t>(text.size()));
+  }
   // Empty at the end of the connection.
   std::string Line() {
     while (input_.find('\n') == std::string::npos) {
@@ -121,6 +137,26 @@ TEST_CASE("start, status, stop") {
   CHECK(IsWholeTrace(service.file("a.atrace")));
   CHECK(client.Ask(R"({"cmd":"status"})")["sessions"].empty());
   CHECK(client.Ask(R"({"cmd":"stop"})")["ok"] == false);
+}
+
+TEST_CASE("a recording of several files needs as many") {
+  if (getuid() != 0) SKIP("only root may talk to a service without a group");
+  RunningService service;
+  TestClient client(service.path());
+  const std::string empty(kEmptyStart);
+  const std::string rotating = empty + R"(,"rotate_size":"1M","keep":3)";
+  CHECK(client.Ask(rotating + "}")["ok"] == false);
+  const int file = open(service.file("one").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  client.SendWith({file, file}, rotating + "}\n");
+  const json refused = json::parse(client.Line(), nullptr, false);
+  CHECK(refused["error"] == "such a recording needs 3 open files, not 2");
+  client.SendWith({file, file}, empty + "}\n");
+  CHECK(json::parse(client.Line(), nullptr, false)["ok"] == false);
+  close(file);
+  REQUIRE(client.Ask(rotating + R"(,"output":")" + service.file("a.atrace") + "\"}")["ok"] == true);
+  CHECK(access(service.file("a.3.atrace").c_str(), F_OK) == 0);
+  CHECK(client.Ask(R"({"cmd":"stop"})")["summary"]["parts"] == 1);
+  CHECK(IsWholeTrace(service.file("a.atrace")));
 }
 
 TEST_CASE("one client's nonsense does not disturb another's recording") {

@@ -38,6 +38,9 @@ Session::Session(PacketOutput* output)
         if (api_.full()) Send(&api_);
       }),
       range_pairer_([this](const RangeSpan& span) {
+        if (triggers_ && !span.mark && !span.open && !span.began_before) {
+          triggers_->OnRangeEnd(span.push.name, span.end_ns - span.push.time_ns);
+        }
         ranges_.Add(span);
         SendIfFull(&ranges_);
       }) {}
@@ -50,6 +53,10 @@ void Session::Begin(proto::TraceInfo info) {
   output_->Write(&packet, packet.info().start_ns(), 0);
   begun_ = true;
   for (const proto::Device& device : std::exchange(devices_before_begin_, {})) OnDevice(device);
+}
+
+void Session::Watch(std::vector<TriggerRule> rules) {
+  triggers_.emplace(std::move(rules), [this](std::string_view name) { return Intern(name); });
 }
 
 template <typename B>
@@ -346,6 +353,7 @@ void Session::OnApiCall(const ApiBegin& begin, int64_t end_ns, int32_t result) {
 
 void Session::OnRangePush(const RangePush& event) {
   ++in_;
+  if (triggers_) triggers_->OnRangeBegin(event.name);
   range_pairer_.Push(event);
 }
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "daemon/session/counter_assembler.h"
 #include "daemon/session/packet_output.h"
 #include "daemon/session/spans.h"
+#include "daemon/session/triggers.h"
 #include "daemon/sources/source.h"
 
 namespace acceltrace::daemon {
@@ -43,6 +45,9 @@ class Session : public EventHandler {
 
   // Writes the first packets. info: all but the probes, which the sources told.
   void Begin(proto::TraceInfo info);
+  // From here on they hear of jobs and ranges.
+  void Watch(std::vector<TriggerRule> rules);
+  Triggers* triggers() { return triggers_ ? &*triggers_ : nullptr; }
 
   // Sends what has been collected.
   void Flush();
@@ -86,6 +91,9 @@ class Session : public EventHandler {
   void OnHop(const Hop& hop) override;
   void OnUnseen(uint32_t pid, const std::string& why) override { unseen_.emplace_back(pid, why); }
   void OnBpfCost(uint64_t run_ns, uint64_t runs) override;
+  void OnJobOver(int64_t submit_ns, int64_t complete_ns) override {
+    if (triggers_) triggers_->OnJob(submit_ns, complete_ns);
+  }
   void OnEventCost(const EventCost& cost) override { event_costs_.push_back(cost); }
 
  private:
@@ -140,6 +148,7 @@ class Session : public EventHandler {
   std::map<uint32_t, Device> devices_;
   ApiPairer api_pairer_;
   RangePairer range_pairer_;
+  std::optional<Triggers> triggers_;
 
   // The session's own books, in events.
   uint64_t in_ = 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/sink/router.h"
 
+#include <string>
+
 #include "libtrace/stream/columns.h"
 
 namespace acceltrace::daemon {
@@ -10,8 +12,17 @@ constexpr size_t kBytesBetween = 1 << 20;
 
 }  // namespace
 
-Router::Router(FileOutput* file, uint64_t ring_bytes) : file_(file), ring_open_(ring_bytes > 0) {
+Router::Router(uint64_t ring_bytes) : ring_open_(ring_bytes > 0) {
   if (ring_open_) ring_.emplace(ring_bytes);
+}
+
+void Router::SetFile(FileOutput* file, uint64_t part) {
+  file_ = file;
+  base_.Replay([&](proto::Packet* packet) {
+    if (packet->has_info())
+      (*packet->mutable_info()->mutable_notes())["part"] = std::to_string(part);
+    file_->Write(packet, 0, static_cast<uint32_t>(stream::Rows(*packet)));
+  });
 }
 
 void Router::Write(proto::Packet* packet, int64_t first_ns, uint32_t rows) {

@@ -16,8 +16,12 @@ namespace acceltrace::daemon {
 
 class Router : public PacketOutput {
  public:
-  // file must outlive the router. ring_bytes: 0 = straight to the file.
-  Router(FileOutput* file, uint64_t ring_bytes);
+  // ring_bytes: 0 = straight to the file.
+  explicit Router(uint64_t ring_bytes);
+
+  // From here on to this file, which must outlive its use; the packets without which others mean
+  // nothing go there first. part: of a recording, from 1.
+  void SetFile(FileOutput* file, uint64_t part);
 
   void Write(proto::Packet* packet, int64_t first_ns, uint32_t rows) override;
 
@@ -37,7 +41,7 @@ class Router : public PacketOutput {
  private:
   void CopyRing(FileOutput* file, const std::function<void()>& between);
 
-  FileOutput* file_;
+  FileOutput* file_ = nullptr;
   std::optional<RingOutput> ring_;
   bool ring_open_;
   BasePackets base_;

@@ -136,6 +136,8 @@ void BpfEvents::Handle(const void* data, size_t bytes) {
       break;
     case ACT_JOB:
       NoteUse(head.pid, static_cast<const act_job*>(data)->correlation);
+      handler_->OnJobOver(static_cast<int64_t>(static_cast<const act_job*>(data)->submit_ns),
+                          static_cast<int64_t>(head.time_ns));
       jobs_.Append(*static_cast<const act_job*>(data));
       if (jobs_.full()) Send(&jobs_);
       break;

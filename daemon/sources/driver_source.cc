@@ -59,6 +59,7 @@ void DriverSource::HandleJob(const act_job& job, uint32_t context) {
   }
   ++num_jobs_;
   if (pid != 0) owner_.used(context, pid, job.correlation);
+  handler_->OnJobOver(static_cast<int64_t>(job.submit_ns), static_cast<int64_t>(job.h.time_ns));
   jobs_.Append(job);
   if (jobs_.full()) Send(&jobs_);
 }

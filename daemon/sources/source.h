@@ -136,6 +136,12 @@ class EventHandler {
   // What was calibrated, at the start.
   virtual void OnEventCost(const EventCost& cost) { (void)cost; }
 
+  // The driver's word that a job is over, besides its row. submit_ns 0: not known.
+  virtual void OnJobOver(int64_t submit_ns, int64_t complete_ns) {
+    (void)submit_ns;
+    (void)complete_ns;
+  }
+
   // After the last event: the books of one hop, and the tracer's cost in the kernel.
   virtual void OnHop(const Hop& hop) = 0;
   // The process used a device, but none of its API calls could be recorded.

@@ -23,6 +23,7 @@
 #include "libtrace/cli/record_options.h"
 #include "libtrace/cli/service_client.h"
 #include "libtrace/cli/terminal.h"
+#include "libtrace/stream/part_name.h"
 #include "libtrace/view/format.h"
 
 namespace acceltrace::cli {
@@ -37,13 +38,8 @@ struct Options {
 
 // run.atrace: run.snapshot-1.atrace
 std::string SnapshotName(const std::string& output, int number) {
-  const std::string name = output == "-" ? "acceltrace.atrace" : output;
-  const size_t slash = name.rfind('/');
-  const size_t dot = name.rfind('.');
-  const bool has_end =
-      dot != std::string::npos && (slash == std::string::npos || dot > slash + 1) && dot > 0;
-  const size_t at = has_end ? dot : name.size();
-  return fmt::format("{}.snapshot-{}{}", name.substr(0, at), number, name.substr(at));
+  return stream::PartName(output == "-" ? "acceltrace.atrace" : output,
+                          "snapshot-" + std::to_string(number));
 }
 
 // Waits for the first of: the command's end, a signal, the duration, the end of
@@ -228,8 +224,16 @@ class Recording {
     const std::string length = view::FormatNs(static_cast<int64_t>(number("duration_ns")));
     const std::string size = view::FormatBytes(number("bytes"));
     std::string older;  // of a flight recorder
+    if (number("parts") > 1) {
+      older =
+          fmt::format(" and {} files",
+                      std::min<uint64_t>(number("parts"), 1 + MoreFiles(options_.record).size()));
+    }
+    if (number("triggered") > 0) {
+      older += fmt::format(", {} saved for {} that fired", number("saved"), number("triggered"));
+    }
     if (number("overwritten") > 0) {
-      older = fmt::format(", {} older ones overwritten", view::FormatCount(number("overwritten")));
+      older += fmt::format(", {} older ones overwritten", view::FormatCount(number("overwritten")));
     }
     if (!error.empty() && !told_failure_) {
       Fail(kFailed, error);
@@ -281,13 +285,11 @@ Result<std::unique_ptr<CaptureSession>> BeginInService(const Options& options) {
     if (!named) return std::unique_ptr<CaptureSession>();
     return Status::Error("no capture service at " + options.socket);
   }
-  bool created = false;
-  const bool to_stdout = record.output == "-";
-  Result<int> file = to_stdout ? Result<int>(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3))
-                               : CreateTraceFile(record.output, &created);
-  if (!file.ok()) return file.status();
-  const Status begun = service.value()->Begin(StartCommand(record), file.value(),
-                                              created ? record.output : std::string());
+  auto files = record.output == "-"
+                   ? Result<TraceFiles>(TraceFiles::Of(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)))
+                   : TraceFiles::Open(record.output, MoreFiles(record));
+  if (!files.ok()) return files.status();
+  const Status begun = service.value()->Begin(StartCommand(record), std::move(files).value());
   if (!begun.ok()) return begun;
   return std::unique_ptr<CaptureSession>(std::move(service).value());
 }
@@ -308,6 +310,8 @@ int RunRecord(const Options& options) {
   if (record.command.empty() && record.pids.empty() && !record.system) {
     return Fail(kMisuse, "nothing to record: give -- CMD, --pid or --system");
   }
+  const std::string misuse = FilesMisuse(record);
+  if (!misuse.empty()) return Fail(kMisuse, misuse);
   if (!record.command.empty()) {
     int status = kFailed;
     const Status found = Child::Find(record.command.front(), &status);

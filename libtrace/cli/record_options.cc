@@ -2,8 +2,51 @@
 #include "libtrace/cli/record_options.h"
 
 #include "libtrace/cli/service_client.h"
+#include "libtrace/stream/part_name.h"
 
 namespace acceltrace::cli {
+namespace {
+
+// As the service has them (docs/daemon.md).
+constexpr uint32_t kMaxFiles = 16;
+constexpr uint32_t kRotatedFiles = 8;
+constexpr uint32_t kTriggeredFiles = 4;
+
+}  // namespace
+
+std::vector<std::string> MoreFiles(const RecordOptions& options) {
+  std::vector<std::string> names;
+  if (!options.triggers.empty()) {
+    const uint32_t files = options.keep != 0 ? options.keep : kTriggeredFiles;
+    for (uint32_t i = 1; i <= files; ++i) {
+      names.push_back(stream::PartName(options.output, "trigger-" + std::to_string(i)));
+    }
+  } else if (!options.rotate_size.empty() || !options.rotate_time.empty()) {
+    const uint32_t files = options.keep != 0 ? options.keep : kRotatedFiles;
+    for (uint32_t i = 2; i <= files; ++i) {
+      names.push_back(stream::PartName(options.output, std::to_string(i)));
+    }
+  }
+  return names;
+}
+
+std::string FilesMisuse(const RecordOptions& options) {
+  const bool rotates = !options.rotate_size.empty() || !options.rotate_time.empty();
+  if (rotates && !options.ring.empty()) {
+    return "a flight recorder (--ring) has one file: leave out --rotate-size and --rotate-time";
+  }
+  if (!options.triggers.empty() && options.ring.empty()) {
+    return "--trigger saves a flight recorder: give --ring SIZE, too";
+  }
+  if (options.keep != 0 && !rotates && options.triggers.empty()) {
+    return "--keep is for --rotate-size, --rotate-time and --trigger";
+  }
+  if (options.keep == 1 && rotates) return "--keep 1: a rotation needs two files at least";
+  if ((rotates || !options.triggers.empty()) && options.output == "-") {
+    return "several files need a name: give one with -o";
+  }
+  return "";
+}
 
 void AddRecordOptions(CLI::App* verb, RecordOptions* options) {
   verb->add_option("-o,--output", options->output, "file to write, - for stdout")
@@ -30,6 +73,18 @@ void AddRecordOptions(CLI::App* verb, RecordOptions* options) {
       ->type_name("full|low");
   verb->add_option("--ring", options->ring, "flight recorder: keep the last SIZE (64M) in memory")
       ->type_name("SIZE");
+  verb->add_option("--trigger", options->triggers,
+                   "with --ring: save it when job>10ms, begin:NAME, range:NAME or range:NAME>20ms; "
+                   "repeatable")
+      ->type_name("RULE");
+  verb->add_option("--rotate-size", options->rotate_size, "go on in the next file at this size")
+      ->type_name("SIZE");
+  verb->add_option("--rotate-time", options->rotate_time, "... and after this time")
+      ->type_name("TIME");
+  verb->add_option("--keep", options->keep,
+                   "files of a rotation, then the oldest is overwritten (8); of triggers (4)")
+      ->check(CLI::Range(1u, kMaxFiles))
+      ->type_name("N");
   verb->add_option("--libaxl", options->libraries, "runtime library whose probes are attached")
       ->type_name("FILE");
 }
@@ -59,6 +114,10 @@ std::vector<std::string> DaemonArguments(const RecordOptions& options) {
   if (!options.priority.empty()) add("--priority", options.priority);
   if (!options.cpu.empty()) add("--cpu", options.cpu);
   if (!options.ring.empty()) add("--ring", options.ring);
+  for (const std::string& rule : options.triggers) add("--trigger", rule);
+  if (!options.rotate_size.empty()) add("--rotate-size", options.rotate_size);
+  if (!options.rotate_time.empty()) add("--rotate-time", options.rotate_time);
+  if (options.keep != 0) add("--keep", std::to_string(options.keep));
   if (!options.command.empty()) {
     words.push_back("--");
     words.insert(words.end(), options.command.begin(), options.command.end());
@@ -77,6 +136,10 @@ nlohmann::json StartCommand(const RecordOptions& options) {
   if (!options.counter_period.empty()) start["counter_period"] = options.counter_period;
   if (!options.overhead.empty()) start["overhead"] = options.overhead;
   if (!options.ring.empty()) start["ring"] = options.ring;
+  if (!options.triggers.empty()) start["triggers"] = options.triggers;
+  if (!options.rotate_size.empty()) start["rotate_size"] = options.rotate_size;
+  if (!options.rotate_time.empty()) start["rotate_time"] = options.rotate_time;
+  if (options.keep != 0) start["keep"] = options.keep;
   if (!options.command.empty()) start["command"] = options.command;
   return start;
 }

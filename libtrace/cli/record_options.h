@@ -18,6 +18,9 @@ struct RecordOptions {
   std::vector<std::string> devices, libraries;
   std::string probes, ring, counter_period, overhead;
   bool system = false, no_device = false;
+  std::string rotate_size, rotate_time;
+  std::vector<std::string> triggers;
+  uint32_t keep = 0;  // 0: the usual number
   std::vector<std::string> command;
   // Of a daemon of its own only.
   std::string priority, cpu;
@@ -27,6 +30,11 @@ struct RecordOptions {
 void AddRecordOptions(CLI::App* verb, RecordOptions* options);
 // --socket; *socket is the service's usual one.
 void AddSocketOption(CLI::App* verb, std::string* socket);
+
+// The files besides the output: further parts of a rotation, or those of triggers.
+std::vector<std::string> MoreFiles(const RecordOptions& options);
+// Why these options do not go together; empty: they do.
+std::string FilesMisuse(const RecordOptions& options);
 
 // For `acceltraced --private`.
 std::vector<std::string> DaemonArguments(const RecordOptions& options);

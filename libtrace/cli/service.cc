@@ -74,16 +74,16 @@ int RunStart(const Options& options) {
   if (record.pids.empty() && !record.system) {
     return Fail(kMisuse, "nothing to record: give --pid or --system; a command: acceltrace record");
   }
+  const std::string misuse = FilesMisuse(record);
+  if (!misuse.empty()) return Fail(kMisuse, misuse);
   if (record.output == "-") return Fail(kMisuse, "the service writes files: name one with -o");
   auto client = Connect(options.socket);
   if (!client.ok()) return Fail(kFailed, client.message());
-  bool created;
-  const auto file = CreateTraceFile(record.output, &created);
-  if (!file.ok()) return Fail(kFailed, file.message());
+  auto files = TraceFiles::Open(record.output, MoreFiles(record));
+  if (!files.ok()) return Fail(kFailed, files.message());
   json start = StartCommand(record);
   start["detach"] = true;
-  Status begun = client.value()->Begin(std::move(start), file.value(),
-                                       created ? record.output : std::string());
+  Status begun = client.value()->Begin(std::move(start), std::move(files).value());
   if (begun.ok()) begun = client.value()->WaitUntilReady(-1, nullptr);
   if (!begun.ok()) return Fail(kFailed, begun.message());
   std::printf("%llu\n", static_cast<unsigned long long>(client.value()->session()));

@@ -45,6 +45,41 @@ Result<int> CreateTraceFile(const std::string& path, bool* created) {
   return fd;
 }
 
+Result<TraceFiles> TraceFiles::Open(const std::string& output,
+                                    const std::vector<std::string>& more) {
+  std::vector<std::string> paths = {output};
+  paths.insert(paths.end(), more.begin(), more.end());
+  TraceFiles files;
+  for (const std::string& path : paths) {
+    bool created = false;
+    const auto file = CreateTraceFile(path, &created);
+    if (!file.ok()) {
+      files.TakeBack(0);
+      return file.status();
+    }
+    files.fds_.push_back(file.value());
+    files.created_.push_back(created ? path : std::string());
+  }
+  return files;
+}
+
+TraceFiles TraceFiles::Of(int fd) {
+  TraceFiles files;
+  files.fds_.push_back(fd);
+  return files;
+}
+
+void TraceFiles::Close() {
+  for (int fd : fds_) close(fd);
+  fds_.clear();
+}
+
+void TraceFiles::TakeBack(size_t used) const {
+  for (size_t i = used; i < created_.size(); ++i) {
+    if (!created_[i].empty()) unlink(created_[i].c_str());
+  }
+}
+
 Result<std::unique_ptr<ServiceClient>> ServiceClient::Connect(const std::string& socket_path) {
   const int fd = stream::ConnectSocket(socket_path);
   // Nobody listens there, or never has.
@@ -63,10 +98,10 @@ Result<std::unique_ptr<ServiceClient>> ServiceClient::Connect(const std::string&
 
 ServiceClient::~ServiceClient() {
   if (fd_ >= 0) close(fd_);
-  if (!created_.empty()) unlink(created_.c_str());
+  if (!begun_) files_.TakeBack(0);
 }
 
-Result<uint64_t> ServiceClient::Send(json command, int file) {
+Result<uint64_t> ServiceClient::Send(json command, const std::vector<int>& files) {
   command["id"] = ++last_id_;
   const std::string line = command.dump(-1, ' ', true, json::error_handler_t::replace) + "\n";
   if (line.size() > kMaxLineBytes) {
@@ -75,18 +110,19 @@ Result<uint64_t> ServiceClient::Send(json command, int file) {
   size_t sent = 0;
   while (sent < line.size()) {
     iovec part = {const_cast<char*>(line.data()) + sent, line.size() - sent};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    std::vector<cmsghdr> control((CMSG_SPACE(files.size() * sizeof(int)) + sizeof(cmsghdr) - 1) /
+                                 sizeof(cmsghdr));
     msghdr message = {};
     message.msg_iov = &part;
     message.msg_iovlen = 1;
-    if (file >= 0 && sent == 0) {
-      message.msg_control = control;
-      message.msg_controllen = sizeof(control);
+    if (!files.empty() && sent == 0) {
+      message.msg_control = control.data();
+      message.msg_controllen = CMSG_SPACE(files.size() * sizeof(int));
       cmsghdr* header = CMSG_FIRSTHDR(&message);
       header->cmsg_level = SOL_SOCKET;
       header->cmsg_type = SCM_RIGHTS;
-      header->cmsg_len = CMSG_LEN(sizeof(int));
-      std::memcpy(CMSG_DATA(header), &file, sizeof(int));
+      header->cmsg_len = CMSG_LEN(files.size() * sizeof(int));
+      std::memcpy(CMSG_DATA(header), files.data(), files.size() * sizeof(int));
     }
     const ssize_t bytes = sendmsg(fd_, &message, MSG_NOSIGNAL);
     if (bytes < 0 && errno == EINTR) continue;
@@ -155,17 +191,17 @@ std::optional<Result<json>> ServiceClient::Receive(uint64_t id, int timeout_ms, 
   }
 }
 
-Result<json> ServiceClient::Ask(json command, int file) {
+Result<json> ServiceClient::Ask(json command, const std::vector<int>& files) {
   const bool stop = command.value("cmd", "") == "stop";
-  const auto id = Send(std::move(command), file);
+  const auto id = Send(std::move(command), files);
   if (!id.ok()) return id.status();
   return *Receive(id.value(), stop ? kStopMs : kAnswerMs, -1);
 }
 
-Status ServiceClient::Begin(json start, int output_fd, std::string created) {
-  created_ = std::move(created);
-  const auto id = Send(std::move(start), output_fd);
-  close(output_fd);
+Status ServiceClient::Begin(json start, TraceFiles files) {
+  files_ = std::move(files);
+  const auto id = Send(std::move(start), files_.fds());
+  files_.Close();
   if (!id.ok()) return id.status();
   start_id_ = id.value();
   return {};
@@ -183,7 +219,7 @@ Status ServiceClient::WaitUntilReady(int also_fd, const std::function<bool()>& h
     return Status::Error("the capture service speaks another protocol");
   }
   session_ = session.get<uint64_t>();
-  created_.clear();
+  begun_ = true;
   return {};
 }
 
@@ -195,7 +231,7 @@ Status ServiceClient::Snapshot(const std::string& path) {
   bool created;
   const auto file = CreateTraceFile(path, &created);
   if (!file.ok()) return file.status();
-  const auto answer = Ask({{"cmd", "snapshot"}, {"session", session_}}, file.value());
+  const auto answer = Ask({{"cmd", "snapshot"}, {"session", session_}}, {file.value()});
   close(file.value());
   if (!answer.ok() && created) unlink(path.c_str());
   return answer.status();
@@ -215,7 +251,14 @@ Result<std::string> ServiceClient::Stop(int command_status) {
   // Of a recording that ended by itself the service knows no more.
   if (!answer.ok() && !early_failure_.empty()) return json{{"error", early_failure_}}.dump();
   if (!answer.ok()) return answer.status();
-  return answer.value().value("summary", json::object()).dump();
+  const json summary = answer.value().value("summary", json::object());
+  const auto number = [&](const char* name) -> size_t {
+    const json value = summary.is_object() ? summary.value(name, json()) : json();
+    return value.is_number_unsigned() ? value.get<size_t>() : 0;
+  };
+  // Files that were made for the recording and then not needed.
+  files_.TakeBack(std::max(number("parts"), 1 + number("saved")));
+  return summary.dump();
 }
 
 }  // namespace acceltrace::cli

@@ -9,12 +9,43 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "libtrace/cli/capture_session.h"
 
 namespace acceltrace::cli {
 
 inline constexpr char kServiceSocket[] = "/run/acceltrace/acceltraced.sock";
+
+// Opens a file for a trace. *created: whether it is new.
+Result<int> CreateTraceFile(const std::string& path, bool* created);
+
+// The open files of a recording. Those that were made for it can be taken back.
+class TraceFiles {
+ public:
+  TraceFiles() = default;
+  TraceFiles(TraceFiles&& other) noexcept { *this = std::move(other); }
+  TraceFiles& operator=(TraceFiles&& other) noexcept {
+    std::swap(fds_, other.fds_);
+    std::swap(created_, other.created_);
+    return *this;
+  }
+  ~TraceFiles() { Close(); }
+
+  static Result<TraceFiles> Open(const std::string& output, const std::vector<std::string>& more);
+  // A file that is open already; is taken over.
+  static TraceFiles Of(int fd);
+
+  const std::vector<int>& fds() const { return fds_; }
+  void Close();
+  // Unlinks all that were made but the first `used`.
+  void TakeBack(size_t used) const;
+
+ private:
+  std::vector<int> fds_;
+  std::vector<std::string> created_;  // in the same order; empty: was there before
+};
 
 class ServiceClient final : public CaptureSession {
  public:
@@ -24,12 +55,11 @@ class ServiceClient final : public CaptureSession {
   ServiceClient& operator=(const ServiceClient&) = delete;
   ~ServiceClient() override;
 
-  // One command and its answer. file: sent along, or -1. Errors are the service's own words.
-  Result<nlohmann::json> Ask(nlohmann::json command, int file = -1);
+  // One command and its answer. files: sent along. Errors are the service's own words.
+  Result<nlohmann::json> Ask(nlohmann::json command, const std::vector<int>& files = {});
 
-  // Asks for a recording. What was made of `output` is taken back if there is none.
-  // output_fd: where the trace goes; this call takes it over.
-  Status Begin(nlohmann::json start, int output_fd, std::string created);
+  // Asks for a recording. What was made for it is taken back if there is none.
+  Status Begin(nlohmann::json start, TraceFiles files);
   uint64_t session() const { return session_; }
   // One that goes on already.
   void Use(uint64_t session) { session_ = session; }
@@ -46,7 +76,7 @@ class ServiceClient final : public CaptureSession {
 
  private:
   ServiceClient() = default;
-  Result<uint64_t> Send(nlohmann::json command, int file);
+  Result<uint64_t> Send(nlohmann::json command, const std::vector<int>& files);
   // The answer to `id`, or why there is none; nothing if also_fd can be read first. What came
   // unasked is taken in.
   std::optional<Result<nlohmann::json>> Receive(uint64_t id, int timeout_ms, int also_fd);
@@ -57,12 +87,10 @@ class ServiceClient final : public CaptureSession {
   int fd_ = -1;
   uint64_t last_id_ = 0, start_id_ = 0, session_ = 0;
   std::string buffer_, early_failure_;
-  std::string created_;  // a file that is empty until the recording has begun
+  TraceFiles files_;
+  bool begun_ = false;  // until then they are empty
   bool gone_ = false;
 };
-
-// Opens a file for a trace. *created: whether it is new.
-Result<int> CreateTraceFile(const std::string& path, bool* created);
 
 }  // namespace acceltrace::cli
 

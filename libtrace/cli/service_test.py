@@ -158,6 +158,31 @@ def start_status_snapshot_stop():
 
 
 @case
+def several_files_by_the_service():
+    with Service():
+        text = verb("record", "-q", "-o", path("turn.atrace"), "--rotate-size", "1M", "--keep",
+                    "16", *NO_DEVICE, "--", APP, "120000")
+        parts = sorted(name for name in os.listdir(FOLDER.name) if name.startswith("turn."))
+        assert 2 <= len(parts) < 16, parts
+        traces = [summary(path(name)) for name in parts]
+        equal((sum(trace["rows"].get("api", 0) - trace["rows"].get("api_open", 0)
+                   for trace in traces), {trace["footer"] for trace in traces}),
+              (fired(text)["calls"], {True}))
+        verb("record", "-q", "-o", path("hit.atrace"), "--ring", "1M", "--trigger", "begin:step 3",
+             "--keep", "2", *NO_DEVICE, "--", APP, "20")
+        equal(sorted(name for name in os.listdir(FOLDER.name) if name.startswith("hit.")),
+              ["hit.atrace", "hit.trigger-1.atrace"])
+        equal(summary(path("hit.trigger-1.atrace"))["stop_reason"], "trigger begin:step 3")
+        # Nothing stays of a recording that there is not.
+        said = verb("start", "-o", path("never.atrace"), "--pid", str(os.getpid()), "--device",
+                    "nosuch", "--rotate-time", "2s", status=1)
+        assert "nosuch" in said or "no accelerator" in said, said
+        equal([name for name in os.listdir(FOLDER.name) if name.startswith("never")], [])
+        said = verb("start", "-o", path("never.atrace"), "--system", "--keep", "3", status=2)
+        assert "--rotate-size" in said, said
+
+
+@case
 def a_signal_takes_a_snapshot():
     with Service():
         for words in (["--socket", SOCKET], ["--private"]):

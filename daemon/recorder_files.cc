@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Files that are completed while the recording goes on: snapshots of a flight recorder, by request
+// and by trigger, and the parts of a rotation. Each is a whole trace, with what was under way as
+// open and accounts of its own.
+#include <fcntl.h>
+
+#include <algorithm>
+
+#include "daemon/recorder.h"
+#include "daemon/sources/host_info.h"
+#include "libtrace/stream/columns.h"
+
+namespace acceltrace::daemon {
+namespace {
+
+// A cut waits for the sources to be drained so often: more than their buffers hold.
+constexpr int kMaxCutDrains = 1000;
+// One burst is not to take all the files that there are for triggers.
+constexpr int64_t kSavePauseNs = 1'000'000'000;
+
+}  // namespace
+
+// What happened before this is to be in the file, as if the recording had ended now.
+Recorder::Cut Recorder::CutHere(const std::string& reason, uint64_t overwritten_rows,
+                                int64_t whole_since_ns) {
+  Cut cut;
+  StopInfo& stop = cut.stop;
+  stop.stop_ns = MonotonicNs();
+  TraceJobsInFlight();
+  for (const auto& source : sources_) source->Checkpoint();
+  for (int rounds = 0; rounds < kMaxCutDrains; ++rounds) {
+    const int64_t now_ns = MonotonicNs();
+    if (DrainSources(now_ns).next_ns != now_ns) break;
+  }
+  FlushSources();
+  session_.Flush();
+  stop.reason = reason;
+  stop.cpu_ns = CpuNs() - start_cpu_ns_;
+  if (bpf_ != nullptr) {
+    const BpfSource::BpfCost cost = bpf_->Cost();
+    stop.bpf_ns = cost.run_ns;
+    stop.bpf_runs = cost.runs;
+  }
+  stop.overwritten_rows = overwritten_rows;
+  stop.whole_since_ns = whole_since_ns;
+  if (const RingOutput* ring = router_.ring()) {
+    stop.overwritten_rows = ring->evicted_rows();
+    stop.whole_since_ns = std::min(ring->whole_since_ns(), stop.stop_ns);
+  }
+  cut.closing = session_.Checkpoint(stop, SourceHops());
+  return cut;
+}
+
+void Recorder::WriteClosing(Part* part, Cut cut) {
+  for (proto::Packet& packet : cut.closing) {
+    if (packet.has_accounts()) break;
+    part->output.Write(&packet, 0, static_cast<uint32_t>(stream::Rows(packet)));
+  }
+  part->output.BeginClosing();
+  proto::Packet& last = cut.closing.back();
+  proto::Accounts* accounts = last.mutable_accounts();
+  accounts->set_bytes_written(part->sink.valid_bytes());
+  proto::Accounts::Hop* own = accounts->add_hops();
+  own->set_name("output");
+  own->set_in(part->output.rows());
+  own->set_out(part->output.rows() - part->output.rows_lost());
+  own->set_lost(part->output.rows_lost());
+  part->output.Write(&last, cut.stop.stop_ns, 0);
+  part->output.Close();
+}
+
+Status Recorder::Save(UniqueFd output, const std::string& output_name, const std::string& reason) {
+  Cut cut = CutHere(reason, 0, 0);
+  Part part(std::move(output), output_name);
+  part.sink.Begin();
+  router_.Snapshot(&part.output, [this] { DrainSources(MonotonicNs()); });
+  WriteClosing(&part, std::move(cut));
+  return part.sink.status();
+}
+
+Status Recorder::Snapshot(UniqueFd output, const std::string& output_name) {
+  if (!router_.ring_open()) {
+    return Status::Error(
+        "this recording goes straight to its file; start it with a ring size "
+        "(--ring) to take snapshots");
+  }
+  return Save(std::move(output), output_name, "snapshot");
+}
+
+// events: without what is in the closing packets as under way, and comes again.
+void Recorder::AddUp(const Part& part, uint64_t events) {
+  done_.bytes += part.sink.valid_bytes();
+  done_.packets += part.output.packets_in() - part.output.packets_lost();
+  done_.events += events - std::min(events, part.output.rows_lost());
+}
+
+// The recording goes on in the next file; the oldest is overwritten when there is no other.
+void Recorder::Rotate(int64_t now_ns) {
+  part_->sink.Drain();
+  if (!failure().ok()) return;  // told as of any other output
+  Cut cut = CutHere("rotated", moved_rows_, done_.parts > 1 ? part_begin_ns_ : 0);
+  const uint64_t events = part_->output.events();
+  // What is seen from now on goes to the next part; what happened from now on is all in there.
+  const int64_t begin_ns = MonotonicNs();
+  WriteClosing(part_.get(), std::move(cut));
+  if (!failure().ok() && done_.error.empty()) done_.error = failure().message();
+  moved_rows_ += events;
+  AddUp(*part_, events);
+  file_events_[(done_.parts - 1) % files_.size()] = events;
+  const size_t next = done_.parts % files_.size();
+  done_.overwritten += file_events_[next];
+  ++done_.parts;
+  part_ = std::make_unique<Part>(UniqueFd(fcntl(files_[next].get(), F_DUPFD_CLOEXEC, 0)),
+                                 "part " + std::to_string(next + 1) + " of " + output_name_);
+  part_->sink.Begin();
+  router_.SetFile(&part_->output, done_.parts);
+  part_begin_ns_ = begin_ns;
+  last_flush_ns_ = now_ns;
+  // A file begins with its own samples of clocks and counters, as a recording does.
+  for (const auto& source : sources_) source->Checkpoint();
+}
+
+void Recorder::TendFiles(int64_t now_ns) {
+  if (!failure().ok()) return;
+  if ((rotate_bytes_ != 0 && part_->sink.taken_bytes() >= rotate_bytes_) ||
+      (rotate_ns_ != 0 && now_ns - part_begin_ns_ >= rotate_ns_)) {
+    Rotate(now_ns);
+  }
+  TendTriggers(now_ns);
+}
+
+void Recorder::TendTriggers(int64_t now_ns) {
+  Triggers* triggers = session_.triggers();
+  if (triggers == nullptr) return;
+  const auto fired = triggers->Take();
+  if (!fired || files_.empty() || now_ns < next_save_ns_) return;
+  UniqueFd file = std::move(files_.front());
+  files_.erase(files_.begin());
+  ++done_.saved;
+  // A file that cannot be written is the summary's to tell, and no end of the recording.
+  const Status saved = Save(std::move(file), "the file of a trigger", "trigger " + *fired);
+  if (!saved.ok() && done_.error.empty()) done_.error = saved.message();
+  next_save_ns_ = MonotonicNs() + kSavePauseNs;
+}
+
+}  // namespace acceltrace::daemon

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rules on events as they pass: a slow job, the begin or the end of a range.
+#ifndef DAEMON_SESSION_TRIGGERS_H_
+#define DAEMON_SESSION_TRIGGERS_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libtrace/stream/result.h"
+
+namespace acceltrace::daemon {
+
+struct TriggerRule {
+  enum class Kind {
+    kSlowJob,     // from the submit ioctl to the completion
+    kRangeBegin,  // of this name
+    kRangeEnd,    // after at least min_ns
+  };
+  Kind kind = Kind::kSlowJob;
+  int64_t min_ns = 0;
+  std::string range;
+  std::string text;  // as it was given
+};
+
+inline constexpr size_t kMaxTriggers = 8;
+
+// job>10ms, begin:NAME, range:NAME or range:NAME>20ms.
+Result<TriggerRule> ParseTrigger(std::string_view text);
+
+class Triggers {
+ public:
+  // intern: the number by which events name a range.
+  Triggers(std::vector<TriggerRule> rules, const std::function<uint32_t(std::string_view)>& intern);
+
+  // submit_ns 0: not known, as of a job that was submitted before the recording.
+  void OnJob(int64_t submit_ns, int64_t complete_ns) {
+    if (slow_job_ns_ != 0 && submit_ns != 0 && complete_ns - submit_ns >= slow_job_ns_) {
+      Fire(slow_job_, complete_ns - submit_ns);
+    }
+  }
+  void OnRangeBegin(uint32_t name);
+  void OnRangeEnd(uint32_t name, int64_t duration_ns);
+
+  // How often any rule has fired.
+  uint64_t fired() const { return fired_; }
+  // What fired since the last time, in words; nothing if none did.
+  std::optional<std::string> Take();
+
+ private:
+  struct Rule {
+    TriggerRule rule;
+    uint32_t name = 0;
+  };
+  void Fire(size_t rule, int64_t duration_ns);
+
+  std::vector<Rule> rules_;
+  size_t slow_job_ = 0;  // of several the strictest
+  int64_t slow_job_ns_ = 0;
+  uint64_t fired_ = 0;
+  std::optional<std::string> last_;
+};
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SESSION_TRIGGERS_H_

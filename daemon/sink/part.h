@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One file of a recording, complete in itself.
+#ifndef DAEMON_SINK_PART_H_
+#define DAEMON_SINK_PART_H_
+
+#include <string>
+#include <utility>
+
+#include "daemon/sink/file_output.h"
+#include "daemon/sink/file_sink.h"
+#include "daemon/unique_fd.h"
+
+namespace acceltrace::daemon {
+
+struct Part {
+  Part(UniqueFd fd, const std::string& name) : sink(std::move(fd), name), output(&sink) {}
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
+
+  FileSink sink;
+  FileOutput output;
+};
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SINK_PART_H_
