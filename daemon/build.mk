@@ -2,7 +2,7 @@
 #
 # acceltraced: BPF object, its skeleton, the daemon, its tests.
 DAEMON_SRCS := $(foreach d,daemon daemon/sources daemon/session daemon/sink daemon/service,$(call folder-srcs,$(d)))
-DAEMON_LIBS := -lbpf -lpci -luring -lcap -lpthread
+DAEMON_LIBS := -lbpf -lpci -luring -lcap -lzstd -lpthread
 # A privileged process carries no more than it needs: libtrace/stream's objects
 # instead of the whole library.
 DAEMON_STREAM := $(call folder-srcs,libtrace/stream) $(call folder-srcs,libtrace/ring) $(call folder-srcs,libtrace/provider)
@@ -42,12 +42,12 @@ DAEMON_FUZZ_PARTS := daemon/sources/ring_reader.cc daemon/sources/record_check.c
 	daemon/sources/record_intake.cc daemon/sources/transpose.cc \
 	daemon/sources/driver_record.cc daemon/sources/host_info.cc \
 	daemon/sources/device_description.cc $(call folder-srcs,daemon/session) $(DAEMON_STREAM)
-$(eval $(call fuzzer,device_ring,daemon/sources/device_ring_fuzz.cc $(DAEMON_FUZZ_PARTS)))
+$(eval $(call fuzzer,device_ring,daemon/sources/device_ring_fuzz.cc $(DAEMON_FUZZ_PARTS),-lzstd))
 $(eval $(call fuzzer,control,daemon/service/control_fuzz.cc daemon/service/control.cc daemon/options.cc daemon/file_options.cc daemon/session/triggers.cc daemon/drain_priority.cc daemon/sources/host_info.cc))
 
 # For daemon/testing/private_test.py and the scenarios in the VM.
 $(eval $(call program,$(BUILD)/test/axl-probe-app,daemon/testing/probe_app.cc,-lpthread))
-$(eval $(call program,$(BUILD)/test/axl-trace-summary,daemon/testing/trace_summary.cc $(DAEMON_STREAM),-lprotobuf,$(BUILD)/obj/gen/libtrace/proto/trace.pb.o))
+$(eval $(call program,$(BUILD)/test/axl-trace-summary,daemon/testing/trace_summary.cc $(DAEMON_STREAM),-lprotobuf -lzstd,$(BUILD)/obj/gen/libtrace/proto/trace.pb.o))
 TESTS += $(BUILD)/test/axl-probe-app $(BUILD)/test/axl-trace-summary
 $(BUILD)/test/axl-api-app: $(call objs,daemon/testing/api_app.cc) $(BUILD)/lib/libaxl.so
 	$(call say,LINK,$@)$(call anew,$(CXX) $(LDFLAGS) -o $$t $(filter %.o,$^) -L$(BUILD)/lib -laxl -lpthread)
@@ -65,5 +65,5 @@ OBJS += $(RING_STRESS_OBJS)
 TESTS += $(BUILD)/test/host-ring-stress
 $(eval $(call fuzzer,api_ring,daemon/sources/api_ring_fuzz.cc daemon/sources/api_ring_reader.cc))
 # For tests/bench/collection: instructions from ring to block.
-$(eval $(call program,$(BUILD)/test/axl-drain-cost,daemon/testing/drain_cost.cc daemon/sources/ring_reader.cc daemon/sources/record_check.cc daemon/sources/record_rows.cc daemon/sources/transpose.cc daemon/sources/record_intake.cc daemon/sources/host_info.cc $(DAEMON_STREAM),-lprotobuf,$(BUILD)/obj/gen/libtrace/proto/trace.pb.o))
+$(eval $(call program,$(BUILD)/test/axl-drain-cost,daemon/testing/drain_cost.cc daemon/sources/ring_reader.cc daemon/sources/record_check.cc daemon/sources/record_rows.cc daemon/sources/transpose.cc daemon/sources/record_intake.cc daemon/sources/host_info.cc $(DAEMON_STREAM),-lprotobuf -lzstd,$(BUILD)/obj/gen/libtrace/proto/trace.pb.o))
 TESTS += $(BUILD)/test/axl-drain-cost

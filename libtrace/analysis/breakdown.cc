@@ -339,7 +339,7 @@ bool FindRun(const model::Model& model, Edge* begin, Edge* end) {
 
 }  // namespace
 
-Breakdown ComputeBreakdown(const model::Model& model, std::vector<ClassChange>* changes) {
+Breakdown ComputeBreakdown(const model::Model& model) {
   Breakdown result;
   Edge begin, end;
   const bool any = FindRun(model, &begin, &end);
@@ -374,13 +374,7 @@ Breakdown ComputeBreakdown(const model::Model& model, std::vector<ClassChange>* 
   AddUp(&result);
   AddLimiters(model, &result);
   Judge(&result);
-  if (changes != nullptr) {
-    int64_t from_ns = result.begin_ns;
-    for (const Piece& piece : result.pieces) {
-      changes->push_back({from_ns, piece.of});
-      from_ns = piece.end_ns;
-    }
-  }
+  result.pieces.shrink_to_fit();  // it stays as long as the report
   return result;
 }
 

@@ -68,14 +68,7 @@ struct Breakdown {
   Ratio Share(const Span& span) const { return ShareOf(ToAmount(span), ToAmount(run)); }
 };
 
-// From at_ns on the run is in this class.
-struct ClassChange {
-  int64_t at_ns;
-  Class to;
-};
-
-// changes: nullptr, or filled with the run's classes in order of time.
-Breakdown ComputeBreakdown(const model::Model& model, std::vector<ClassChange>* changes = nullptr);
+Breakdown ComputeBreakdown(const model::Model& model);
 
 }  // namespace acceltrace::analysis
 

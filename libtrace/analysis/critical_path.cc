@@ -128,7 +128,7 @@ class Path {
     const std::string unit = device.UnitName(model_.commands.unit[command]);
     const std::string& op = model_.OpName(command);
     const double tick_ns = graph_.rates[model_.commands.device[command]].ns_per_tick;
-    const uint64_t* stalls = model_.Stalls(command);
+    const auto stalls = model_.Stalls(command);
     double left_ns = ns;
     for (int s = 0; s < device.about.stalls_size(); ++s) {
       if (StallKindOf(device.about, s) == proto::Device::STALL_WAIT) continue;

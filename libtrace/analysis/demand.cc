@@ -76,7 +76,7 @@ class Demands {
     Times times;
     if (commands.start.epoch[i] != commands.end.epoch[i]) return times;
     times.took = static_cast<double>(commands.end.ticks[i] - commands.start.ticks[i]) * tick;
-    const uint64_t* stalls = model_.Stalls(i);
+    const auto stalls = model_.Stalls(i);
     double stalled = 0;
     for (size_t s = 0; s < kinds_[device].size(); ++s) {
       const double ns = static_cast<double>(stalls[s]) * tick;

@@ -29,36 +29,53 @@ uint32_t GraphBuilder::Node(Graph::Kind kind, uint32_t row, double at_ns, uint32
 void GraphBuilder::Edge(uint32_t from, uint32_t to, double ns, Cause cause, double tracer_ns,
                         Hold hold) {
   if (from == Graph::kNone || from == to) return;
-  edges_.push_back({from, to, std::max(0.0, ns),
-                    static_cast<float>(std::clamp(tracer_ns, 0.0, std::max(0.0, ns))), cause,
-                    hold});
+  edges_.from.push_back(from), edges_.to.push_back(to);
+  edges_.ns.push_back(std::max(0.0, ns));
+  edges_.tracer_ns.push_back(static_cast<float>(std::clamp(tracer_ns, 0.0, std::max(0.0, ns))));
+  edges_.excess_ns.push_back(0);
+  edges_.cause.push_back(cause), edges_.hold.push_back(hold);
 }
+
+namespace {
+
+// The column sorted, each value to its place. What it was is let go.
+template <typename T>
+std::vector<T> Sorted(std::deque<T>* column, const std::vector<uint32_t>& places) {
+  std::vector<T> sorted(places.size());
+  for (const uint32_t place : places) {
+    sorted[place] = column->front();
+    column->pop_front();
+  }
+  std::deque<T>().swap(*column);
+  return sorted;
+}
+
+}  // namespace
 
 // Sorts edges by where they lead to, and lists them by where they come from. What a node came
 // later than by its edges is its own cost.
 Graph GraphBuilder::Finish() {
-  const size_t nodes = graph_.size(), edges = edges_.size();
+  const size_t nodes = graph_.size(), edges = edges_.to.size();
   graph_.first_edge.assign(nodes + 1, 0);
   graph_.first_next.assign(nodes + 1, 0);
-  for (const Draft& edge : edges_) {
-    ++graph_.first_edge[edge.to + 1];
-    ++graph_.first_next[edge.from + 1];
-  }
+  for (const uint32_t to : edges_.to) ++graph_.first_edge[to + 1];
+  for (const uint32_t from : edges_.from) ++graph_.first_next[from + 1];
+  for (const Hold hold : edges_.hold) graph_.assumed_orders += hold == Hold::kAssumed;
   std::partial_sum(graph_.first_edge.begin(), graph_.first_edge.end(), graph_.first_edge.begin());
   std::partial_sum(graph_.first_next.begin(), graph_.first_next.end(), graph_.first_next.begin());
-  graph_.from.resize(edges), graph_.to.resize(edges), graph_.edge_ns.resize(edges);
-  graph_.tracer_ns.resize(edges), graph_.edge_cause.resize(edges), graph_.hold.resize(edges);
-  graph_.excess_ns.resize(edges);
-  graph_.next.resize(edges);
-  std::vector<uint32_t> into(graph_.first_edge.begin(), graph_.first_edge.end() - 1);
-  for (const Draft& edge : edges_) {
-    const uint32_t place = into[edge.to]++;
-    graph_.from[place] = edge.from, graph_.to[place] = edge.to;
-    graph_.edge_ns[place] = edge.ns, graph_.tracer_ns[place] = edge.tracer_ns;
-    graph_.edge_cause[place] = edge.cause, graph_.hold[place] = edge.hold;
-    graph_.excess_ns[place] = edge.excess_ns;
-    graph_.assumed_orders += edge.hold == Hold::kAssumed;
+  {
+    std::vector<uint32_t> into(graph_.first_edge.begin(), graph_.first_edge.end() - 1);
+    std::vector<uint32_t> places;
+    places.reserve(edges);
+    for (const uint32_t to : edges_.to) places.push_back(into[to]++);
+    graph_.from = Sorted(&edges_.from, places), graph_.to = Sorted(&edges_.to, places);
+    graph_.edge_ns = Sorted(&edges_.ns, places);
+    graph_.tracer_ns = Sorted(&edges_.tracer_ns, places);
+    graph_.excess_ns = Sorted(&edges_.excess_ns, places);
+    graph_.edge_cause = Sorted(&edges_.cause, places);
+    graph_.hold = Sorted(&edges_.hold, places);
   }
+  graph_.next.resize(edges);
   std::vector<uint32_t> out(graph_.first_next.begin(), graph_.first_next.end() - 1);
   for (uint32_t e = 0; e < edges; ++e) graph_.next[out[graph_.from[e]]++] = e;
   for (uint32_t n = 0; n < nodes; ++n) {
@@ -75,7 +92,6 @@ Graph GraphBuilder::Finish() {
       graph_.last = n;
     }
   }
-  edges_.clear(), edges_.shrink_to_fit();
   return std::move(graph_);
 }
 

@@ -4,6 +4,7 @@
 #ifndef LIBTRACE_ANALYSIS_GRAPH_BUILDER_H_
 #define LIBTRACE_ANALYSIS_GRAPH_BUILDER_H_
 
+#include <deque>
 #include <vector>
 
 #include "libtrace/analysis/graph.h"
@@ -19,9 +20,9 @@ class GraphBuilder {
   // From kNone: none.
   void Edge(uint32_t from, uint32_t to, double ns = 0, Cause cause = kByOrder, double tracer_ns = 0,
             Hold hold = Hold::kKnown);
-  size_t edges() const { return edges_.size(); }
-  double EdgeNs(size_t edge) const { return edges_[edge].ns; }
-  void SetExcess(size_t edge, double ns) { edges_[edge].excess_ns = static_cast<float>(ns); }
+  size_t edges() const { return edges_.to.size(); }
+  double EdgeNs(size_t edge) const { return edges_.ns[edge]; }
+  void SetExcess(size_t edge, double ns) { edges_.excess_ns[edge] = static_cast<float>(ns); }
   void SetCause(uint32_t node, Cause cause) { graph_.cause[node] = cause; }
   double At(uint32_t node) const { return graph_.at_ns[node]; }
   // A host time since the run's begin; far before it if it is not known.
@@ -36,16 +37,17 @@ class GraphBuilder {
   Graph Finish();
 
  private:
-  struct Draft {
-    uint32_t from, to;
-    double ns;
-    float tracer_ns;
-    Cause cause;
-    Hold hold;
-    float excess_ns = 0;
+  // In the order in which they were told. There are more of them than of anything else in a report:
+  // columns in small pieces have no room to spare, and each goes when it is sorted.
+  struct Drafts {
+    std::deque<uint32_t> from, to;
+    std::deque<double> ns;
+    std::deque<float> tracer_ns, excess_ns;
+    std::deque<Cause> cause;
+    std::deque<Hold> hold;
   };
   Graph graph_;
-  std::vector<Draft> edges_;
+  Drafts edges_;
 };
 
 // The nodes of commands and jobs; kNone where there is none.

@@ -24,19 +24,23 @@ void Add(Cost* sum, const Cost& cost, double share = 1) {
 // Walks the run's classes in order of time.
 class ClassAt {
  public:
-  explicit ClassAt(const std::vector<ClassChange>& changes) : changes_(changes) {}
+  explicit ClassAt(const Breakdown& breakdown) : breakdown_(breakdown) {}
   // Times must not decrease.
   Class operator()(int64_t at_ns) {
-    while (next_ < changes_.size() && changes_[next_].at_ns <= at_ns) ++next_;
-    return next_ == 0 ? kApplication : changes_[next_ - 1].to;
+    while (next_ < breakdown_.pieces.size() && Begin() <= at_ns) ++next_;
+    return next_ == 0 ? kApplication : breakdown_.pieces[next_ - 1].of;
   }
   // The class changes here next.
   int64_t Until(int64_t end_ns) const {
-    return next_ < changes_.size() ? std::min(end_ns, changes_[next_].at_ns) : end_ns;
+    return next_ < breakdown_.pieces.size() ? std::min(end_ns, Begin()) : end_ns;
   }
 
  private:
-  const std::vector<ClassChange>& changes_;
+  int64_t Begin() const {
+    return next_ == 0 ? breakdown_.begin_ns : breakdown_.pieces[next_ - 1].end_ns;
+  }
+
+  const Breakdown& breakdown_;
   size_t next_ = 0;
 };
 
@@ -63,9 +67,9 @@ Window WindowOf(const model::Model& model, const Breakdown& breakdown) {
   return window.begin_ns < window.end_ns ? window : Window{};
 }
 
-Sums SumRun(const TracerWork& work, const Window& run, const std::vector<ClassChange>& changes) {
+Sums SumRun(const TracerWork& work, const Window& run, const Breakdown& breakdown) {
   Sums sums;
-  ClassAt event_class(changes), recorder_class(changes);
+  ClassAt event_class(breakdown), recorder_class(breakdown);
   for (const TracerEvent& event : work.events()) {
     if (event.at_ns < run.begin_ns || event.at_ns > run.end_ns) continue;
     const Cost& cost = work.CostOf(event);
@@ -169,8 +173,7 @@ Cost RunLonger(Replays* replays, const Sums& sums, bool one_cpu, double run_ns) 
   return run;
 }
 
-void AddCalibrated(const model::Model& model, const Breakdown& breakdown,
-                   const std::vector<ClassChange>& changes, const TracerWork& work,
+void AddCalibrated(const model::Model& model, const Breakdown& breakdown, const TracerWork& work,
                    Replays* replays, Overhead* cost) {
   cost->calibrated = work.known();
   if (!cost->calibrated) return;
@@ -180,7 +183,7 @@ void AddCalibrated(const model::Model& model, const Breakdown& breakdown,
   }
   const Window run = WindowOf(model, breakdown);
   if (run.ns() <= 0) return;
-  const Sums sums = SumRun(work, run, changes);
+  const Sums sums = SumRun(work, run, breakdown);
   cost->events = ToSpan(sums.events);
   cost->recorder = ToSpan(sums.recorder);
   cost->wakes = work.wakes();
@@ -199,8 +202,7 @@ void AddCalibrated(const model::Model& model, const Breakdown& breakdown,
 }  // namespace
 
 Overhead ComputeOverhead(const model::Model& model, const Breakdown& breakdown,
-                         const std::vector<ClassChange>& changes, const TracerWork& work,
-                         Replays* replays) {
+                         const TracerWork& work, Replays* replays) {
   Overhead cost;
   cost.known = model.has_accounts;
   if (!cost.known) return cost;
@@ -223,7 +225,7 @@ Overhead ComputeOverhead(const model::Model& model, const Breakdown& breakdown,
   if (cost.rows > 0) {
     cost.bytes_per_row = static_cast<double>(cost.bytes_written) / static_cast<double>(cost.rows);
   }
-  AddCalibrated(model, breakdown, changes, work, replays, &cost);
+  AddCalibrated(model, breakdown, work, replays, &cost);
   return cost;
 }
 

@@ -69,8 +69,7 @@ struct Overhead {
 // changes: of ComputeBreakdown; replays: of the graph of the
 // breakdown's run, with the tracer's work in it.
 Overhead ComputeOverhead(const model::Model& model, const Breakdown& breakdown,
-                         const std::vector<ClassChange>& changes, const TracerWork& work,
-                         Replays* replays);
+                         const TracerWork& work, Replays* replays);
 
 }  // namespace acceltrace::analysis
 

@@ -48,8 +48,7 @@ Report ComputeReport(const model::Model& model, const std::vector<Law>* laws,
   Report report;
   report.model = &model;
   report.counts = ComputeCounts(model);
-  std::vector<ClassChange> changes;
-  report.breakdown = ComputeBreakdown(model, &changes);
+  report.breakdown = ComputeBreakdown(model);
   report.utilisation = ComputeUtilisation(model);
   report.latency = ComputeLatency(model);
   report.transfers = ComputeTransfers(model);
@@ -71,7 +70,7 @@ Report ComputeReport(const model::Model& model, const std::vector<Law>* laws,
     graph = BuildGraph(model, work, report.breakdown.begin_ns, report.breakdown.end_ns);
   }
   Replays replays(graph);
-  report.overhead = ComputeOverhead(model, report.breakdown, changes, work, &replays);
+  report.overhead = ComputeOverhead(model, report.breakdown, work, &replays);
   if (!report.overhead.advice.empty()) report.breakdown.verdict += "; " + report.overhead.advice;
   report.verdict = ComputeVerdict(report);
   // Before the run's: its replays are then known.

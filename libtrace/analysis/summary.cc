@@ -9,6 +9,7 @@
 #include <map>
 
 #include "libtrace/stream/framing.h"
+#include "libtrace/stream/packed.h"
 
 namespace acceltrace::analysis {
 namespace {
@@ -77,6 +78,24 @@ bool FindFooter(const File& file, Packet* packet) {
     }
     if (size >= file.bytes() || size > kMaxTail) return false;
   }
+}
+
+// All parts of the index, from the first packets to the footer; empty if one is not where the next
+// one says.
+std::vector<proto::Footer> ReadIndex(const File& file, const proto::Footer& footer) {
+  std::vector<proto::Footer> parts = {footer};
+  for (uint64_t before = file.bytes(); parts.back().index_offset() != 0;) {
+    const uint64_t offset = parts.back().index_offset();
+    Packet packet;
+    if (offset >= before || !ParsePacket(file.Read(offset, kMaxTail), false, &packet) ||
+        !packet.has_index()) {
+      return {};
+    }
+    before = offset;
+    parts.push_back(std::move(*packet.mutable_index()));
+  }
+  std::reverse(parts.begin(), parts.end());
+  return parts;
 }
 
 // The first and the last value of each counter of a device.
@@ -152,7 +171,10 @@ const char* KindName(uint32_t body, uint32_t table) {
       return "clock_samples";
     case Packet::kDeviceEvents:
       return "device_events";
+    case Packet::kPacked:
+      return KindName(table, 0);
     case Packet::kBlock:
+    case Packet::kPackedBlock:
       return table == proto::Block::TABLE_COMMANDS      ? "commands"
              : table == proto::Block::TABLE_DEVICE_JOBS ? "jobs"
              : table == proto::Block::TABLE_API_CALLS   ? "api"
@@ -197,22 +219,27 @@ std::optional<Summary> SummariseFile(const std::string& path) {
     uint64_t offset, end;
   };
   std::map<uint32_t, std::vector<Place>> small;  // by body
-  uint64_t offset = 0;
-  const int listed = footer.offset_delta_size();
-  if (footer.body_size() != listed) return std::nullopt;
-  for (int i = 0; i < listed; ++i) {
-    offset += footer.offset_delta(i);
-    const uint64_t end = i + 1 < listed ? offset + footer.offset_delta(i + 1) : file.bytes();
-    if (offset >= file.bytes() || end <= offset) return std::nullopt;
-    const uint32_t body = footer.body(i);
-    const char* kind = KindName(body, i < footer.table_size() ? footer.table(i) : 0);
-    if (kind != nullptr && i < footer.events_size()) tables[kind] += footer.events(i);
-    if (body == Packet::kInfo || body == Packet::kDevice || body == Packet::kCounters ||
-        body == Packet::kAccounts || body == Packet::kLosses) {
-      small[body].push_back({offset, end});
+  const std::vector<proto::Footer> parts = ReadIndex(file, footer);
+  if (parts.empty()) return std::nullopt;
+  for (const proto::Footer& part : parts) {
+    const int listed = part.offset_delta_size();
+    if (part.body_size() != listed) return std::nullopt;
+    uint64_t offset = 0;
+    for (int i = 0; i < listed; ++i) {
+      offset += part.offset_delta(i);
+      const uint64_t end = i + 1 < listed ? offset + part.offset_delta(i + 1) : file.bytes();
+      if (offset >= file.bytes() || end <= offset) return std::nullopt;
+      const uint32_t table = i < part.table_size() ? part.table(i) : 0;
+      const char* kind = KindName(part.body(i), table);
+      if (kind != nullptr && i < part.events_size()) tables[kind] += part.events(i);
+      const uint32_t body = part.body(i) == Packet::kPacked ? table : part.body(i);
+      if (body == Packet::kInfo || body == Packet::kDevice || body == Packet::kCounters ||
+          body == Packet::kAccounts || body == Packet::kLosses) {
+        small[body].push_back({offset, end});
+      }
     }
+    summary.packets += static_cast<uint64_t>(listed);
   }
-  summary.packets = static_cast<uint64_t>(listed);
   summary.tables.assign(tables.begin(), tables.end());
   proto::TraceInfo info;
   proto::Accounts accounts;
@@ -224,7 +251,11 @@ std::optional<Summary> SummariseFile(const std::string& path) {
       Packet packet;
       const uint64_t size = std::min<uint64_t>(places[i].end - places[i].offset, kMaxTail);
       if (!ParsePacket(file.Read(places[i].offset, size), false, &packet)) return std::nullopt;
-      if (static_cast<uint32_t>(packet.body_case()) != body) return std::nullopt;
+      uint64_t rows = 0;
+      if (!stream::Expand(&packet, &rows).ok() ||
+          static_cast<uint32_t>(packet.body_case()) != body) {
+        return std::nullopt;
+      }
       if (packet.has_info()) info = packet.info();
       if (packet.has_accounts()) accounts = packet.accounts();
       if (packet.has_device()) devices[packet.device().device()].about = packet.device();

@@ -26,6 +26,7 @@ using Run = std::function<int()>;
 void AddRecord(CLI::App* app, Run* run, const std::vector<std::string>* trailing);
 // start, stop, snapshot and status.
 void AddService(CLI::App* app, Run* run);
+void AddPack(CLI::App* app, Run* run);
 void AddReport(CLI::App* app, Run* run);
 void AddVerify(CLI::App* app, Run* run);
 void AddExport(CLI::App* app, Run* run);

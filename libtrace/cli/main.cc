@@ -68,6 +68,7 @@ int Main(int argc, char** argv) {
   AddQuery(&app, &run);
   AddDiff(&app, &run);
   AddTop(&app, &run);
+  AddPack(&app, &run);
   AddDevices(&app, &run);
   AddProviders(&app, &run);
   // Which verbs there are is more help than that one is missing.

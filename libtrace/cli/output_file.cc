@@ -48,13 +48,18 @@ Result<OutputFile> OutputFile::Create(const std::string& path) {
   const bool special = stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode);
   if (!special) file.partial_ = fmt::format("{}.{}.part", path, getpid());
   const std::string& target = special ? path : file.partial_;
-  file.fd_ = open(target.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  // Beside the target nobody else's file is written to, nor through a link to one.
+  const int alone = special ? O_TRUNC : O_EXCL | O_NOFOLLOW;
+  if (!special) unlink(target.c_str());
+  file.fd_ = open(target.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | alone, 0644);
   if (file.fd_ < 0) {
     file.partial_.clear();
     return Status::Error(fmt::format("cannot create {}: {}: choose another place with -o", path,
                                      std::strerror(errno)));
   }
   file.owned_ = true;
+  // What replaces a file is for the same people.
+  if (!special && about.st_ino != 0) (void)fchmod(file.fd_, about.st_mode & 0777);
   return file;
 }
 

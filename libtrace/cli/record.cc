@@ -20,6 +20,7 @@
 #include "libtrace/cli/child.h"
 #include "libtrace/cli/command.h"
 #include "libtrace/cli/daemon_client.h"
+#include "libtrace/cli/pack.h"
 #include "libtrace/cli/record_options.h"
 #include "libtrace/cli/service_client.h"
 #include "libtrace/cli/terminal.h"
@@ -33,7 +34,7 @@ struct Options {
   RecordOptions record;
   std::string socket;
   double duration_s = 0;
-  bool quiet = false, own_daemon = false;
+  bool quiet = false, own_daemon = false, pack = false;
 };
 
 // run.atrace: run.snapshot-1.atrace
@@ -209,6 +210,22 @@ class Recording {
     return good ? kOk : kFailed;
   }
 
+  // The size of the trace once it is packed; none if it stays as it is.
+  std::optional<uint64_t> Pack() {
+    const std::string& output = options_.record.output;
+    struct stat about {};
+    if (!options_.pack || output == "-" || stat(output.c_str(), &about) != 0 ||
+        !S_ISREG(about.st_mode)) {
+      return std::nullopt;
+    }
+    const auto packed = PackFile(output, output);
+    if (!packed.ok()) {
+      if (!options_.quiet) Fail(kOk, "not packed: " + packed.message());
+      return std::nullopt;
+    }
+    return packed.value().after_bytes;
+  }
+
   bool Summarise(const std::string& text) {
     const auto done = nlohmann::json::parse(text, nullptr, false);
     if (!done.is_object()) {
@@ -222,7 +239,7 @@ class Recording {
     const auto error = done.value("error", std::string());
     const std::string lost = view::FormatCount(number("lost"));
     const std::string length = view::FormatNs(static_cast<int64_t>(number("duration_ns")));
-    const std::string size = view::FormatBytes(number("bytes"));
+    const std::string size = view::FormatBytes(Pack().value_or(number("bytes")));
     std::string older;  // of a flight recorder
     if (number("parts") > 1) {
       older =
@@ -378,6 +395,7 @@ void AddRecord(CLI::App* app, Run* run, const std::vector<std::string>* trailing
   AddSocketOption(verb, &options->socket);
   verb->add_flag("--private", options->own_daemon,
                  "with a daemon of its own, also where the capture service runs");
+  verb->add_flag("--pack", options->pack, "the trace is packed at the end, see acceltrace pack");
   verb->add_flag("-q,--quiet", options->quiet, "no summary at the end");
   verb->footer(
       "The command follows after --: acceltrace record -o run.atrace -- ./train --steps 3");

@@ -119,6 +119,26 @@ void SortDeviceEvents(DeviceEvents* events) {
              &events->arg2);
 }
 
+// Columns that were filled row by row over a value for "not known" are as wide as both.
+void Compact(Model* model) {
+  Jobs& jobs = model->jobs;
+  for (auto* column : {&jobs.context, &jobs.queue, &jobs.pid, &jobs.tid, &jobs.commands_submitted,
+                       &jobs.commands_retired, &jobs.status, &jobs.api_row, &jobs.wait_api_row,
+                       &jobs.first_command, &jobs.num_commands}) {
+    column->Compact();
+  }
+  for (auto* column :
+       {&jobs.sequence, &jobs.correlation, &jobs.host_correlation, &jobs.copy_bytes}) {
+    column->Compact();
+  }
+  for (auto* column : {&jobs.submit_ns, &jobs.doorbell_ns, &jobs.submit_end_ns, &jobs.irq_ns,
+                       &jobs.complete_ns, &jobs.wait_ns, &jobs.wake_ns}) {
+    column->Compact();
+  }
+  for (auto* column : {&jobs.on_host, &jobs.on_device, &jobs.has_irq}) column->Compact();
+  model->commands.job_row.Compact(), model->commands.op.Compact();
+}
+
 void FindExtent(Model* model) {
   int64_t begin = std::numeric_limits<int64_t>::max();
   int64_t end = std::numeric_limits<int64_t>::min();
@@ -148,7 +168,7 @@ Result<std::unique_ptr<Model>> Load(stream::Reader* reader, const LoadOptions& o
   PartCounter parts;
   proto::Packet packet;
   while (reader->Read(&packet) == stream::Reader::Next::kPacket) {
-    decoder.Add(packet, reader->stats().bytes);
+    decoder.Add(packet, reader->stats().worth_bytes);
     parts.Add(packet, reader->written_rows());
     if (decoder.rows() > options.max_rows) {
       return Status::Error("the trace holds more than " + std::to_string(options.max_rows) +
@@ -166,7 +186,7 @@ Result<std::unique_ptr<Model>> Load(stream::Reader* reader, const LoadOptions& o
   SortHost(&model->host);
   const HostJobs host_jobs = CollectHostJobs(model->host, &model->load);
   const uint64_t jobs = host_jobs.size() + decoder.device_jobs.size();
-  if (jobs > kFreeJobs + model->read.bytes / kLeastJobBytes) {
+  if (jobs > kFreeJobs + model->read.worth_bytes / kLeastJobBytes) {
     return Status::Error("the trace names " + std::to_string(jobs) + " jobs in " +
                          std::to_string(model->read.bytes) + " bytes: it is damaged, record again");
   }
@@ -175,6 +195,7 @@ Result<std::unique_ptr<Model>> Load(stream::Reader* reader, const LoadOptions& o
   SortDeviceEvents(&model->device_events);
   for (Device& device : model->devices) SortCounters(&device.counters);
   JoinJobs(&decoder.device_jobs, host_jobs, decoder.op_names, model.get());
+  Compact(model.get());
   FindExtent(model.get());
   return model;
 }

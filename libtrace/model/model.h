@@ -110,26 +110,26 @@ struct Model {
   std::vector<Process> processes;  // sorted by (pid, tid)
   std::vector<Device> devices;
 
-  ApiCalls api;                       // by begin
-  Ranges ranges;                      // by begin, outer first
-  HostEvents host;                    // by time
-  Jobs jobs;                          // by (device, job)
-  Commands commands;                  // by (device, job, index)
-  std::vector<uint64_t> stall_ticks;  // see Commands::first_stall
-  DeviceOrders orders;                // by submission
-  DeviceEvents device_events;         // by (device, ticks)
-  OthersUse others;                   // in order of arrival
-  ProcessEvents process_events;       // likewise
+  ApiCalls api;                  // by begin
+  Ranges ranges;                 // by begin, outer first
+  HostEvents host;               // by time
+  Jobs jobs;                     // by (device, job)
+  Commands commands;             // by (device, job, index)
+  Column<uint64_t> stall_ticks;  // see Commands::first_stall
+  Column<uint64_t> no_stalls{stream::kMaxStalls, 0};
+  DeviceOrders orders;           // by submission
+  DeviceEvents device_events;    // by (device, ticks)
+  OthersUse others;              // in order of arrival
+  ProcessEvents process_events;  // likewise
   std::vector<Loss> losses;
 
   // First and last host time of anything in the trace; 0, 0 when empty.
   int64_t begin_ns = 0, end_ns = 0;
 
   // Stall ticks of a command by cause, as many as its device has causes.
-  const uint64_t* Stalls(size_t command) const {
-    static constexpr uint64_t kNone[stream::kMaxStalls] = {};
+  ColumnIterator<Column<uint64_t>> Stalls(size_t command) const {
     const uint32_t first = commands.first_stall[command];
-    return first == kNoRow ? kNone : stall_ticks.data() + first;
+    return first == kNoRow ? no_stalls.begin() : stall_ticks.begin() + first;
   }
   // Ticks of a command that were neither idle nor stalled; none where it is not known how many
   // ticks it took, since the clock was set meanwhile.

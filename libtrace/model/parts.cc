@@ -3,32 +3,50 @@
 
 #include "libtrace/stream/block.h"
 #include "libtrace/stream/columns.h"
-#include "libtrace/stream/writer.h"
 
 namespace acceltrace::model {
+namespace {
+
+// Of footers before there were parts of the index.
+constexpr int kMaxIndexedPackets = 450'000;
+
+}  // namespace
 
 void PartCounter::Add(const proto::Packet& packet, uint64_t rows) {
   const auto body = static_cast<size_t>(packet.body_case());
+  if (packet.has_index()) return List(packet.index());
   if (packet.has_footer()) {
     const proto::Footer& footer = packet.footer();
-    written_ = {};
-    // A longer stream is not indexed to its end.
-    has_index_ = footer.offset_delta_size() < stream::PacketEncoder::kMaxIndexedPackets;
-    for (int i = 0; i < footer.offset_delta_size(); ++i) {
-      uint32_t kind = stream::ColumnAt(footer.body(), static_cast<size_t>(i));
-      if (kind == proto::Packet::kBlock) {
-        kind = stream::BatchOf(stream::ColumnAt(footer.table(), static_cast<size_t>(i)));
-      }
-      if (kind >= kKinds) continue;
-      ++written_[kind].packets;
-      written_[kind].rows += stream::ColumnAt(footer.events(), static_cast<size_t>(i));
-    }
+    // Where a part of it is missing, or it is of a version that did not index to the end, nothing
+    // can be said.
+    has_index_ = footer.earlier_packets() == listed_packets_ &&
+                 footer.offset_delta_size() < kMaxIndexedPackets;
+    List(footer);
+    written_ = listed_;
+    listed_ = {};
+    listed_packets_ = 0;
     return;
   }
   after_accounts_ = packet.has_accounts();
   if (body >= kKinds) return;
   ++read_[body].packets;
   read_[body].rows += rows;
+}
+
+void PartCounter::List(const proto::Footer& footer) {
+  listed_packets_ += static_cast<uint64_t>(footer.offset_delta_size());
+  for (size_t i = 0; i < static_cast<size_t>(footer.offset_delta_size()); ++i) {
+    uint32_t kind = stream::ColumnAt(footer.body(), i);
+    const uint32_t table = stream::ColumnAt(footer.table(), i);
+    if (kind == proto::Packet::kBlock || kind == proto::Packet::kPackedBlock) {
+      kind = stream::BatchOf(table);
+    } else if (kind == proto::Packet::kPacked) {
+      kind = table;
+    }
+    if (kind >= kKinds) continue;
+    ++listed_[kind].packets;
+    listed_[kind].rows += stream::ColumnAt(footer.events(), i);
+  }
 }
 
 Missing PartCounter::Done(const stream::ReadStats& read) const {

@@ -25,7 +25,11 @@ class PartCounter {
   struct Count {
     uint64_t packets = 0, rows = 0;
   };
+  void List(const proto::Footer& footer);
+
   std::array<Count, kKinds> read_{}, written_{};
+  std::array<Count, kKinds> listed_{};  // by the parts of the index so far
+  uint64_t listed_packets_ = 0;
   bool has_index_ = false;
   bool after_accounts_ = false;  // the last packet that was read is Accounts
 };

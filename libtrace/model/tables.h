@@ -56,7 +56,7 @@ class DeviceTimes {
     epoch.resize(rows, clock::kNoEpoch), host.Resize(rows);
   }
   // Once all are set.
-  void Compact() { ahead_ticks_.Compact(), epoch.Compact(); }
+  void Compact() { ticks.Compact(), ahead_ticks_.Compact(), epoch.Compact(), host.Compact(); }
   void Permute(const std::vector<uint32_t>& order) {
     ticks.Permute(order), ahead_ticks_.Permute(order), epoch.Permute(order), host.Permute(order);
   }

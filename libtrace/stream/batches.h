@@ -43,6 +43,7 @@ inline bool IsBatch(proto::Packet::BodyCase body) {
     case proto::Packet::kLosses:
     case proto::Packet::kProcessEvents:
     case proto::Packet::kOthers:
+    case proto::Packet::kIndex:
     case proto::Packet::kFooter:
       return true;
     default:

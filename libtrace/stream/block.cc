@@ -2,13 +2,11 @@
 #include "libtrace/stream/block.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "libtrace/stream/block_columns.h"
 #include "libtrace/stream/columns.h"
-#include "libtrace/stream/pack.h"
 #include "libtrace/stream/validate.h"
 
 namespace acceltrace::stream {
@@ -20,123 +18,7 @@ using proto::HostBatch;
 
 Status Bad(const char* what) { return Status::Error(std::string("invalid block: ") + what); }
 
-// The columns of a block, decoded. A column that is absent or unknown is empty.
-class Columns {
- public:
-  Status Decode(const Block& block);
-
-  size_t rows() const { return rows_; }
-  bool has(int column) const { return !columns_[column].empty(); }
-  uint64_t At(int column, size_t row) const {
-    return columns_[column].empty() ? 0 : columns_[column][row];
-  }
-
-  template <typename T>
-  void CopyTo(int column, RepeatedField<T>* to) const {
-    if (columns_[column].empty()) return;
-    to->Reserve(static_cast<int>(rows_));
-    for (const uint64_t value : columns_[column]) to->Add(static_cast<T>(value));
-  }
-  void CopyDeltas(int column, RepeatedField<int64_t>* to) const {
-    DeltaEncoder encoder;
-    to->Reserve(static_cast<int>(rows_));
-    for (size_t row = 0; row < rows_; ++row) encoder.Append(At(column, row), to);
-  }
-
- private:
-  static constexpr size_t kKnown = 96;  // one more than the highest Column
-
-  Status DecodeColumn(const Block& block, int at);
-  bool Take(size_t bytes, std::string_view* taken);
-  Status Sparse(uint32_t width, uint64_t base, std::vector<uint64_t>* values);
-
-  size_t rows_ = 0;
-  std::string_view data_;  // not taken yet
-  int starts_ = 0, references_ = 0;
-  std::array<std::vector<uint64_t>, kKnown> columns_;
-};
-
-bool Columns::Take(size_t bytes, std::string_view* taken) {
-  if (bytes > data_.size()) return false;
-  *taken = data_.substr(0, bytes);
-  data_.remove_prefix(bytes);
-  return true;
-}
-
-Status Columns::Sparse(uint32_t width, uint64_t base, std::vector<uint64_t>* values) {
-  std::string_view bits, packed;
-  if (!Take(PackedBytes(rows_, 1), &bits)) return Bad("data too short");
-  Unpack(bits, rows_, 1, values->data());
-  std::vector<uint64_t> present(static_cast<size_t>(std::count(values->begin(), values->end(), 1)));
-  if (!Take(PackedBytes(present.size(), width), &packed)) return Bad("data too short");
-  Unpack(packed, present.size(), width, present.data());
-  auto next = present.begin();
-  for (uint64_t& value : *values) {
-    if (value != 0) value = base + *next++;
-  }
-  return {};
-}
-
-Status Columns::DecodeColumn(const Block& block, int at) {
-  const uint32_t column = block.column(at), width = block.width(at), mode = block.mode(at);
-  const uint64_t base = block.base(at);
-  if (width > 64) return Bad("values wider than 64 bits");
-  const bool known = column != 0 && column < kKnown;
-  if (known && has(static_cast<int>(column))) return Bad("a column twice");
-  std::vector<uint64_t> values(rows_);
-  if (mode == Block::MODE_SPARSE) {
-    if (Status status = Sparse(width, base, &values); !status.ok()) return status;
-  } else {
-    std::string_view packed;
-    if (!Take(PackedBytes(rows_, width), &packed)) return Bad("data too short");
-    Unpack(packed, rows_, width, values.data());
-  }
-  // Sums wrap modulo 2^64: no input is undefined behaviour.
-  switch (mode) {
-    case Block::MODE_OFFSET:
-      for (uint64_t& value : values) value += base;
-      break;
-    case Block::MODE_DELTA: {
-      if (starts_ >= block.start_size()) return Bad("differences without a start");
-      uint64_t before = block.start(starts_++);
-      for (uint64_t& value : values) before = value += before + base;
-      break;
-    }
-    case Block::MODE_REFERENCE: {
-      if (references_ >= block.reference_size()) return Bad("no reference is named");
-      const uint32_t to = block.reference(references_++);
-      if (to >= kKnown || !has(static_cast<int>(to))) return Bad("reference to no earlier column");
-      for (size_t row = 0; row < rows_; ++row) values[row] += base + columns_[to][row];
-      break;
-    }
-    case Block::MODE_SPARSE:
-      break;
-    default:
-      return Bad("unknown mode of a column");
-  }
-  if (known) columns_[column] = std::move(values);
-  return {};
-}
-
-Status Columns::Decode(const Block& block) {
-  rows_ = block.rows();
-  data_ = block.data();
-  if (rows_ == 0 || rows_ > kMaxBlockRows) return Bad("impossible number of rows");
-  if (data_.size() < LeastBlockBytes(block.table(), rows_)) {
-    return Bad("more rows than its bytes could tell");
-  }
-  const int columns = block.column_size();
-  if (columns > kMaxBlockColumns || block.width_size() != columns || block.mode_size() != columns ||
-      block.base_size() != columns) {
-    return Bad("columns are not described");
-  }
-  for (int at = 0; at < columns; ++at) {
-    if (Status status = DecodeColumn(block, at); !status.ok()) return status;
-  }
-  return {};
-}
-
-void ToCommands(const Columns& columns, uint32_t device, proto::CommandBatch* batch) {
+void ToCommands(const BlockColumns& columns, uint32_t device, proto::CommandBatch* batch) {
   batch->set_device(device);
   columns.CopyDeltas(Block::COLUMN_FETCHED_TICKS, batch->mutable_fetched_ticks_delta());
   columns.CopyTo(Block::COLUMN_HEAD_TICKS_AFTER, batch->mutable_head_ticks_after());
@@ -161,7 +43,7 @@ void ToCommands(const Columns& columns, uint32_t device, proto::CommandBatch* ba
 }
 
 // Row-major, unlike in a block.
-void AddStalls(const Columns& columns, int stalls, proto::CommandBatch* batch) {
+void AddStalls(const BlockColumns& columns, int stalls, proto::CommandBatch* batch) {
   batch->mutable_stall_ticks()->Reserve(static_cast<int>(columns.rows()) * stalls);
   for (size_t row = 0; row < columns.rows(); ++row) {
     for (int s = 0; s < stalls; ++s) {
@@ -170,7 +52,7 @@ void AddStalls(const Columns& columns, int stalls, proto::CommandBatch* batch) {
   }
 }
 
-void ToJobs(const Columns& columns, uint32_t device, proto::JobBatch* batch) {
+void ToJobs(const BlockColumns& columns, uint32_t device, proto::JobBatch* batch) {
   batch->set_device(device);
   columns.CopyDeltas(Block::COLUMN_DOORBELL_TICKS, batch->mutable_doorbell_ticks_delta());
   columns.CopyTo(Block::COLUMN_FETCHED_TICKS_AFTER, batch->mutable_fetched_ticks_after());
@@ -188,7 +70,7 @@ void ToJobs(const Columns& columns, uint32_t device, proto::JobBatch* batch) {
   columns.CopyDeltas(Block::COLUMN_CORRELATION, batch->mutable_correlation_delta());
 }
 
-void ToApiCalls(const Columns& columns, proto::ApiBatch* batch) {
+void ToApiCalls(const BlockColumns& columns, proto::ApiBatch* batch) {
   columns.CopyDeltas(Block::COLUMN_BEGIN_NS, batch->mutable_begin_ns_delta());
   columns.CopyTo(Block::COLUMN_DURATION_NS, batch->mutable_duration_ns());
   columns.CopyTo(Block::COLUMN_PID, batch->mutable_pid());
@@ -205,7 +87,7 @@ void ToApiCalls(const Columns& columns, proto::ApiBatch* batch) {
 // Rows of host tables to the events that they stand for.
 class HostRows {
  public:
-  HostRows(const Columns& columns, HostBatch* batch) : columns_(columns), batch_(*batch) {}
+  HostRows(const BlockColumns& columns, HostBatch* batch) : columns_(columns), batch_(*batch) {}
 
   void Job(size_t row) {
     const uint64_t known = At(Block::COLUMN_KNOWN, row);
@@ -286,12 +168,46 @@ class HostRows {
     int event;
   };
 
-  const Columns& columns_;
+  const BlockColumns& columns_;
   HostBatch& batch_;
   DeltaEncoder time_, correlation_;
   uint32_t in_flight_ = 0;
   std::vector<Run> runs_;  // the newest of each queue
 };
+
+Status ToBatch(const Block& block, bool packed, proto::Packet* batch) {
+  batch->clear_body();
+  if (!Block::Table_IsValid(static_cast<int>(block.table())) || block.table() == 0) return {};
+  if (packed && block.codec() != proto::Packed::CODEC_ZSTD) return {};  // of a newer version
+  if (block.device() >= kMaxDevices) return Bad("device number too large");
+  if (block.stalls() > kMaxStalls) return Bad("too many stall causes");
+  BlockColumns columns;
+  const Status status = packed ? columns.DecodePacked(block) : columns.Decode(block);
+  if (!status.ok()) return status;
+  switch (block.table()) {
+    case Block::TABLE_COMMANDS:
+      ToCommands(columns, block.device(), batch->mutable_commands());
+      AddStalls(columns, static_cast<int>(block.stalls()), batch->mutable_commands());
+      break;
+    case Block::TABLE_DEVICE_JOBS:
+      ToJobs(columns, block.device(), batch->mutable_jobs());
+      break;
+    case Block::TABLE_HOST_JOBS:
+    case Block::TABLE_HOST_WAITS: {
+      HostRows rows(columns, batch->mutable_host());
+      for (size_t row = 0; row < columns.rows(); ++row) {
+        block.table() == Block::TABLE_HOST_JOBS ? rows.Job(row) : rows.Wait(row);
+      }
+      break;
+    }
+    case Block::TABLE_API_CALLS:
+      ToApiCalls(columns, batch->mutable_api());
+      break;
+    default:
+      break;
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -322,36 +238,16 @@ size_t LeastBlockBytes(uint32_t table, size_t rows) {
   return std::max(rows, least);
 }
 
+size_t LeastPackedBytes(uint32_t table, size_t rows) {
+  return (LeastBlockBytes(table, rows) + kPackedWorth - 1) / kPackedWorth;
+}
+
 Status UnpackBlock(const Block& block, proto::Packet* batch) {
-  batch->clear_body();
-  if (!Block::Table_IsValid(static_cast<int>(block.table())) || block.table() == 0) return {};
-  if (block.device() >= kMaxDevices) return Bad("device number too large");
-  if (block.stalls() > kMaxStalls) return Bad("too many stall causes");
-  Columns columns;
-  if (Status status = columns.Decode(block); !status.ok()) return status;
-  switch (block.table()) {
-    case Block::TABLE_COMMANDS:
-      ToCommands(columns, block.device(), batch->mutable_commands());
-      AddStalls(columns, static_cast<int>(block.stalls()), batch->mutable_commands());
-      break;
-    case Block::TABLE_DEVICE_JOBS:
-      ToJobs(columns, block.device(), batch->mutable_jobs());
-      break;
-    case Block::TABLE_HOST_JOBS:
-    case Block::TABLE_HOST_WAITS: {
-      HostRows rows(columns, batch->mutable_host());
-      for (size_t row = 0; row < columns.rows(); ++row) {
-        block.table() == Block::TABLE_HOST_JOBS ? rows.Job(row) : rows.Wait(row);
-      }
-      break;
-    }
-    case Block::TABLE_API_CALLS:
-      ToApiCalls(columns, batch->mutable_api());
-      break;
-    default:
-      break;
-  }
-  return {};
+  return ToBatch(block, false, batch);
+}
+
+Status UnpackPackedBlock(const Block& block, proto::Packet* batch) {
+  return ToBatch(block, true, batch);
 }
 
 }  // namespace acceltrace::stream

@@ -23,10 +23,15 @@ proto::Packet::BodyCase BatchOf(uint32_t table);
 // The least bytes of data for `rows` rows: what a reader allocates is bounded by what it read.
 size_t LeastBlockBytes(uint32_t table, size_t rows);
 
+// The same of a packed block, its filling included: compressed rows may be worth a third.
+size_t LeastPackedBytes(uint32_t table, size_t rows);
+inline constexpr size_t kPackedWorth = 3;
+
 // The batch that the block stands for: CommandBatch, JobBatch or HostBatch. A block of a table
 // that this version does not know leaves a packet without a body. Errors: columns that
 // do not fit each other, the rows or the data. Only the sequence of the packet is kept.
 Status UnpackBlock(const proto::Block& block, proto::Packet* batch);
+Status UnpackPackedBlock(const proto::Block& block, proto::Packet* batch);
 
 }  // namespace acceltrace::stream
 

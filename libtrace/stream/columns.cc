@@ -139,8 +139,9 @@ void DropZeroColumns(proto::Packet* packet) {
                  batch.mutable_stall_ticks(), batch.mutable_failed());
       break;
     }
+    case proto::Packet::kIndex:
     case proto::Packet::kFooter: {
-      auto& batch = *packet->mutable_footer();
+      auto& batch = packet->has_index() ? *packet->mutable_index() : *packet->mutable_footer();
       DropIfZero(batch.mutable_body(), batch.mutable_first_ns_delta(), batch.mutable_events(),
                  batch.mutable_checksum(), batch.mutable_table());
       break;

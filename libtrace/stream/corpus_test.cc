@@ -4,6 +4,7 @@
 // `unit-stream [corpus]`, run at the top of the repository, writes them anew.
 #include <fstream>
 
+#include "libtrace/stream/packed.h"
 #include "libtrace/stream/sample_trace.h"
 #include "tests/catch.h"
 
@@ -22,6 +23,26 @@ TEST_CASE("write the seeds of the fuzzer", "[.corpus]") {
   for (const proto::Packet& packet : packets) {
     write("body-" + std::to_string(packet.body_case()), packet.SerializeAsString());
   }
+  // Commands as a packed block, and ranges that are packed.
+  RowColumns columns;
+  columns.rows = 100;
+  for (const int column : {1, 2, 3, 4, 6, 64}) {
+    for (uint64_t row = 0; row < columns.rows; ++row) {
+      columns.columns[column].push_back(column == 6 ? row % 3 : 1000 * row + row % 7);
+    }
+  }
+  proto::Packet block, ranges, packed;
+  block.mutable_packed_block()->set_table(proto::Block::TABLE_COMMANDS);
+  block.mutable_packed_block()->set_stalls(1);
+  REQUIRE(Packing().Pack(columns, block.mutable_packed_block()));
+  for (int i = 0; i < 500; ++i) {
+    ranges.mutable_ranges()->add_begin_ns_delta(5000 + i % 2);
+    ranges.mutable_ranges()->add_duration_ns(1000);
+  }
+  REQUIRE(Packing().Pack(ranges, &packed));
+  write("packed-block", block.SerializeAsString());
+  write("packed", packed.SerializeAsString());
+  write("packed-whole", Encode({packets[0], packets[1], block, packed}));
 }
 
 }  // namespace acceltrace::stream

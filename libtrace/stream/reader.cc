@@ -10,6 +10,7 @@
 #include "libtrace/stream/columns.h"
 #include "libtrace/stream/descriptor.h"
 #include "libtrace/stream/framing.h"
+#include "libtrace/stream/packed.h"
 #include "libtrace/stream/sequence_set.h"
 #include "libtrace/stream/source.h"
 #include "libtrace/stream/validate.h"
@@ -41,7 +42,7 @@ size_t FindSync(std::string_view bytes, size_t from) {
 
 class PacketReader : public Reader {
  public:
-  explicit PacketReader(std::unique_ptr<Source> source) : source_(std::move(source)) {}
+  PacketReader(std::unique_ptr<Source> source, bool raw) : source_(std::move(source)), raw_(raw) {}
 
   // Finds the first packet, so that Open can refuse what is not a trace.
   Status Start(const std::string& name) {
@@ -115,12 +116,16 @@ class PacketReader : public Reader {
     AddGap(*std::exchange(damage_, std::nullopt));
   }
 
-  // Readers see batches only.
-  bool Expand(proto::Packet* packet) {
-    written_rows_ = packet->block().rows();
-    if (!packet->has_block()) return true;
-    const proto::Block block = std::move(*packet->mutable_block());
-    return UnpackBlock(block, packet).ok();
+  // Readers see batches only. True if the content is sound.
+  bool Unfold(const Frame& frame, proto::Packet* packet) {
+    const bool packed = packet->has_packed() || packet->has_packed_block();
+    if (raw_ && (packed || packet->has_block())) {
+      written_rows_ = packed ? packet->packed_block().rows() : packet->block().rows();
+      return true;
+    }
+    const size_t worth = frame.packet.size() * (packed ? kPackedWorth : 1);
+    stats_.worth_bytes += worth;
+    return Expand(packet, &written_rows_).ok() && Validate(*packet, worth).ok();
   }
 
   // The frame is sound; true if its content is too.
@@ -146,11 +151,10 @@ class PacketReader : public Reader {
       return false;
     }
     const auto body = static_cast<uint32_t>(packet->body_case());
-    if (!Expand(packet) || !Validate(*packet, frame.packet.size()).ok()) {
+    if (!Unfold(frame, packet)) {
       ++stats_.bad_packets;
       return false;
     }
-    if (body != proto::Packet::kBlock) written_rows_ = Rows(*packet);
     if (packet->body_case() == proto::Packet::BODY_NOT_SET) {
       Remember(frame, body, *packet);
       ++stats_.unknown_packets;
@@ -160,9 +164,14 @@ class PacketReader : public Reader {
     stats_.has_footer = packet->has_footer();
     if (packet->has_footer()) {
       CheckIndex(packet->footer());
-    } else {
-      Remember(frame, body, *packet);
+      return true;
     }
+    if (packet->has_index()) {
+      CheckIndex(packet->index());
+      seen_.clear();
+      earlier_offset_ = stats_.bytes;
+    }
+    Remember(frame, body, *packet);
     return true;
   }
 
@@ -176,20 +185,25 @@ class PacketReader : public Reader {
     if (stats_.index_differences++ == 0) stats_.index_note = what;
   }
 
-  // The footer against what was read. Where bytes are missing, that is told already.
+  // A footer, or a part of the index before it, against what was read since the last such part.
+  // Where bytes are missing, that is told already.
   void CheckIndex(const proto::Footer& footer) {
-    if (stats_.gap_count > 0 || stats_.bad_packets > 0) return;
     const size_t listed = static_cast<size_t>(footer.offset_delta_size());
+    const uint64_t earlier = std::exchange(earlier_packets_, earlier_packets_ + listed);
+    if (stats_.gap_count > 0 || stats_.bad_packets > 0) return;
     if (listed > seen_.size() || (listed < seen_.size() && listed < kMinFullIndex)) {
       NoteIndex(std::to_string(listed) + " packets were written, " + std::to_string(seen_.size()) +
                 " are there");
       return;
     }
-    uint64_t offset = 0, events = 0;
+    if (footer.index_offset() != earlier_offset_ || footer.earlier_packets() != earlier) {
+      NoteIndex("another part of the index was written before it");
+    }
+    uint64_t offset = 0;
     for (size_t i = 0; i < listed; ++i) {
       const int row = static_cast<int>(i);
       offset += footer.offset_delta(row);
-      events += ColumnAt(footer.events(), i);
+      indexed_events_ += ColumnAt(footer.events(), i);
       const std::string packet =
           "packet " + std::to_string(seen_[i].sequence) + " (" + BodyName(seen_[i].body) + ")";
       if (offset != seen_[i].offset) {
@@ -204,7 +218,7 @@ class PacketReader : public Reader {
         NoteIndex(packet + " is not as it was written");
       }
     }
-    if (listed == seen_.size() && events != footer.total_events()) {
+    if (listed == seen_.size() && indexed_events_ != footer.total_events()) {
       NoteIndex("its sum of events is not that of its packets");
     }
   }
@@ -287,7 +301,9 @@ class PacketReader : public Reader {
   };
 
   std::unique_ptr<Source> source_;
-  std::vector<Seen> seen_;
+  bool raw_;
+  std::vector<Seen> seen_;  // since the last part of the index
+  uint64_t earlier_offset_ = 0, earlier_packets_ = 0, indexed_events_ = 0;  // of its parts so far
   ReadStats stats_;
   std::optional<proto::Packet> first_;
   std::optional<Gap> damage_;  // being skipped
@@ -301,8 +317,9 @@ class PacketReader : public Reader {
   bool error_noted_ = false;
 };
 
-Result<std::unique_ptr<Reader>> Start(std::unique_ptr<Source> source, const std::string& name) {
-  auto reader = std::make_unique<PacketReader>(std::move(source));
+Result<std::unique_ptr<Reader>> Start(std::unique_ptr<Source> source, const std::string& name,
+                                      bool raw = false) {
+  auto reader = std::make_unique<PacketReader>(std::move(source), raw);
   Status status = reader->Start(name);
   if (!status.ok()) return status;
   return std::unique_ptr<Reader>(std::move(reader));
@@ -314,6 +331,12 @@ Result<std::unique_ptr<Reader>> Reader::Open(const std::string& path) {
   Result<std::unique_ptr<Source>> source = OpenSource(path);
   if (!source.ok()) return source.status();
   return Start(std::move(source).value(), path == "-" ? "standard input" : path);
+}
+
+Result<std::unique_ptr<Reader>> Reader::OpenRaw(const std::string& path) {
+  Result<std::unique_ptr<Source>> source = OpenSource(path);
+  if (!source.ok()) return source.status();
+  return Start(std::move(source).value(), path, true);
 }
 
 Result<std::unique_ptr<Reader>> OpenDescriptor(int fd, const std::string& name) {

@@ -27,6 +27,9 @@ struct Gap {
 
 struct ReadStats {
   uint64_t bytes = 0;
+  // The same with packed packets counted as what they may be worth (docs/stream.md, Limits): what
+  // a reader may allocate is measured by it.
+  uint64_t worth_bytes = 0;
   uint64_t packets = 0;
   // By sequence numbers, over the whole stream: a packet that came late is not missing.
   uint64_t missing_packets = 0;
@@ -53,6 +56,8 @@ class Reader {
   // path: a file, "-" for standard input, or a Unix socket of the daemon.
   // Errors: cannot open; empty; not a trace (no valid packet in the first 1 MiB).
   static Result<std::unique_ptr<Reader>> Open(const std::string& path);
+  // The same, but blocks and packed packets come as they are, their content unchecked.
+  static Result<std::unique_ptr<Reader>> OpenRaw(const std::string& path);
   // The bytes must outlive the reader.
   static Result<std::unique_ptr<Reader>> FromMemory(std::string_view bytes);
 

@@ -50,23 +50,53 @@ bool PacketEncoder::Append(proto::Packet* packet, int64_t first_host_ns, uint32_
   ReplaceInvalidUtf8(packet);
   const uint64_t offset = offset_;
   if (!AppendFramed(packet, out)) return false;
-  total_events_ += events;
-  if (footer_.offset_delta_size() < kMaxIndexedPackets) {
-    footer_.add_offset_delta(offset - last_indexed_offset_);
-    footer_.add_body(packet->body_case());
-    footer_.add_first_ns_delta(static_cast<int64_t>(static_cast<uint64_t>(first_host_ns) -
-                                                    static_cast<uint64_t>(last_indexed_ns_)));
-    footer_.add_events(events);
-    footer_.add_table(packet->block().table());
-    footer_.add_checksum(packet->crc32c());
-    last_indexed_offset_ = offset;
-    last_indexed_ns_ = first_host_ns;
-  }
+  Index(*packet, offset, first_host_ns, events);
+  if (static_cast<size_t>(footer_.offset_delta_size()) >= index_packets_) AppendIndex(out);
   return true;
 }
 
+void PacketEncoder::Index(const proto::Packet& packet, uint64_t offset, int64_t first_host_ns,
+                          uint32_t events) {
+  total_events_ += events;
+  footer_.add_offset_delta(offset - last_indexed_offset_);
+  footer_.add_body(packet.body_case());
+  footer_.add_first_ns_delta(static_cast<int64_t>(static_cast<uint64_t>(first_host_ns) -
+                                                  static_cast<uint64_t>(last_indexed_ns_)));
+  footer_.add_events(events);
+  footer_.add_table(packet.has_packed()         ? packet.packed().body()
+                    : packet.has_packed_block() ? packet.packed_block().table()
+                                                : packet.block().table());
+  footer_.add_checksum(packet.crc32c());
+  last_indexed_offset_ = offset;
+  last_indexed_ns_ = first_host_ns;
+}
+
+void PacketEncoder::AppendIndex(std::string* out) {
+  proto::Packet packet;
+  footer_.set_total_events(total_events_);
+  *packet.mutable_index() = footer_;
+  DropZeroColumns(&packet);
+  const uint64_t offset = offset_, listed = static_cast<uint64_t>(footer_.offset_delta_size());
+  if (!AppendFramed(&packet, out)) return;  // cannot be too large
+  part_ = std::move(footer_);
+  has_part_ = true;
+  footer_ = proto::Footer();
+  footer_.set_index_offset(offset);
+  footer_.set_earlier_packets(part_.earlier_packets() + listed);
+  last_indexed_offset_ = 0;
+  last_indexed_ns_ = 0;
+  Index(packet, offset, 0, 0);
+}
+
 void PacketEncoder::TruncateTo(uint64_t offset) {
-  while (footer_.offset_delta_size() > 0 && last_indexed_offset_ >= offset) {
+  while (true) {
+    if (footer_.offset_delta_size() == 0 && has_part_) {
+      footer_ = std::move(part_);
+      has_part_ = false;
+      for (const uint64_t delta : footer_.offset_delta()) last_indexed_offset_ += delta;
+      for (const int64_t delta : footer_.first_ns_delta()) last_indexed_ns_ += delta;
+    }
+    if (footer_.offset_delta_size() == 0 || last_indexed_offset_ < offset) break;
     const int last = footer_.offset_delta_size() - 1;
     last_indexed_offset_ -= footer_.offset_delta(last);
     last_indexed_ns_ -= footer_.first_ns_delta(last);
@@ -86,8 +116,7 @@ void PacketEncoder::AppendFooter(std::string* out) {
   footer_.set_total_events(total_events_);
   *packet.mutable_footer() = footer_;
   DropZeroColumns(&packet);
-  // Cannot be too large: kMaxIndexedPackets bounds it.
-  (void)AppendFramed(&packet, out);
+  (void)AppendFramed(&packet, out);  // cannot be too large
 }
 
 }  // namespace acceltrace::stream

@@ -18,12 +18,16 @@ namespace acceltrace::stream {
 // Not thread-safe.
 class PacketEncoder {
  public:
-  // Keeps the footer well below kMaxPacketBytes (an entry takes at most 34 bytes): a longer
-  // stream is indexed up to here and read in order after that.
-  static constexpr int kMaxIndexedPackets = 450'000;
+  // index_packets: other than kIndexPackets for tests.
+  explicit PacketEncoder(int index_packets = kIndexPackets)
+      : index_packets_(static_cast<size_t>(index_packets)) {}
 
-  // Appends the framed packet to *out. first_host_ns: earliest host time inside,
-  // 0 if none; events: how many rows it carries (both go to the footer).
+  // After so many packets comes a part of the index: a footer stays well below kMaxPacketBytes
+  // (an entry takes at most 34 bytes), and the writer remembers two parts.
+  static constexpr int kIndexPackets = 65'536;
+
+  // Appends the framed packet to *out, and a part of the index where one is due. first_host_ns:
+  // earliest host time inside, 0 if none; events: how many rows it carries (both go to the footer).
   // Columns of zeros are dropped from *packet and bytes that are not UTF-8 in its
   // strings become '?', as a reader would refuse the packet otherwise.
   // False if the packet is larger than kMaxPacketBytes (framing.h): nothing was
@@ -32,7 +36,7 @@ class PacketEncoder {
 
   // Forgets the packets that end past this offset: the caller could not store
   // them, and goes on writing there. Their sequence numbers stay used, so that a
-  // reader sees how many are missing.
+  // reader sees how many are missing. At most kIndexPackets are forgotten.
   void TruncateTo(uint64_t offset);
 
   // Appends the footer packet; nothing may follow.
@@ -43,13 +47,18 @@ class PacketEncoder {
 
  private:
   bool AppendFramed(proto::Packet* packet, std::string* out);
+  void Index(const proto::Packet& packet, uint64_t offset, int64_t first_host_ns, uint32_t events);
+  void AppendIndex(std::string* out);
 
   uint64_t sequence_ = 0;
   uint64_t offset_ = 0;
   uint64_t last_indexed_offset_ = 0;
   int64_t last_indexed_ns_ = 0;
   uint64_t total_events_ = 0;
-  proto::Footer footer_;
+  proto::Footer footer_;  // of the packets since the last part of the index
+  proto::Footer part_;    // that part
+  bool has_part_ = false;
+  size_t index_packets_;
 };
 
 }  // namespace acceltrace::stream

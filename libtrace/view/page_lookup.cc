@@ -39,7 +39,7 @@ std::string Lower(std::string_view text) {
 // The cause that stalled a command most; -1: none.
 int WorstStall(const model::Model& model, uint32_t row) {
   const int causes = model.devices[model.commands.device[row]].about.stalls_size();
-  const uint64_t* stalls = model.Stalls(row);
+  const auto stalls = model.Stalls(row);
   int worst = -1;
   for (int s = 0; s < causes; ++s) {
     if (stalls[s] > (worst < 0 ? 0 : stalls[worst])) worst = s;

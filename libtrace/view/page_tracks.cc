@@ -200,7 +200,6 @@ void PageTracks::DescribeDevices() {
     return std::pair{commands.start.host[i].mid_ns, commands.end.host[i].mid_ns};
   };
   sources_[kCommandEvent].amount = [&commands](uint32_t i) { return commands.bytes[i]; };
-  sources_[kCommandEvent].parts = [this](uint32_t i) { return model_.Stalls(i); };
   keys_[kCommandEvent] = [&commands](uint32_t i) -> std::optional<Key> {
     return Key{kUnit, commands.device[i], commands.unit[i]};
   };
@@ -217,6 +216,12 @@ void PageTracks::DescribeDevices() {
     causes = std::min(causes, static_cast<size_t>(device.about.stalls_size()));
   }
   sources_[kCommandEvent].num_parts = causes;
+  sources_[kCommandEvent].parts = [this, causes](uint32_t i) {
+    static thread_local uint64_t stalls[stream::kMaxStalls];  // until the next call
+    const auto of = model_.Stalls(i);
+    for (size_t s = 0; s < causes; ++s) stalls[s] = of[static_cast<ptrdiff_t>(s)];
+    return static_cast<const uint64_t*>(stalls);
+  };
   sources_[kDeviceEventEvent].span = [&events](uint32_t i) {
     return std::pair{events.time.host[i].mid_ns, events.time.host[i].mid_ns};
   };

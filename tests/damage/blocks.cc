@@ -12,6 +12,7 @@
 #include "libtrace/stream/block.h"
 #include "libtrace/stream/block_writer.h"
 #include "libtrace/stream/columns.h"
+#include "libtrace/stream/packed.h"
 
 namespace acceltrace::test {
 namespace {
@@ -204,10 +205,35 @@ bool ToBlock(Packet* packet, Random* random) {
 }
 
 bool FromBlock(Packet* packet) {
-  if (!packet->has_block()) return false;
+  if (!packet->has_block() && !packet->has_packed() && !packet->has_packed_block()) return false;
+  Packet fresh = *packet;
+  uint64_t rows = 0;
+  if (!stream::Expand(&fresh, &rows).ok() || fresh.body_case() == Packet::BODY_NOT_SET) {
+    return false;
+  }
+  *packet = std::move(fresh);
+  return true;
+}
+
+bool Pack(Packet* packet) {
+  static stream::Packing packing;
   Packet fresh;
-  if (!stream::UnpackBlock(packet->block(), &fresh).ok() ||
-      fresh.body_case() == Packet::BODY_NOT_SET) {
+  if (packet->has_block()) {
+    stream::BlockColumns columns;
+    if (!columns.Decode(packet->block()).ok()) return false;
+    stream::RowColumns rows;
+    rows.rows = columns.rows();
+    for (size_t i = 0; i < rows.columns.size(); ++i) {
+      rows.columns[i] = columns.of(static_cast<int>(i));
+    }
+    Block& block = *fresh.mutable_packed_block();
+    block.set_table(packet->block().table());
+    block.set_device(packet->block().device());
+    block.set_stalls(packet->block().stalls());
+    block.set_first(packet->block().first());
+    block.set_last(packet->block().last());
+    if (!packing.Pack(rows, &block)) return false;
+  } else if (!packing.Pack(*packet, &fresh)) {
     return false;
   }
   fresh.set_sequence(packet->sequence());

@@ -12,8 +12,10 @@ namespace acceltrace::test {
 // those of jobs). The modes of its columns are as the writer likes, or random. False: none that
 // a block can hold, the packet is as it was.
 bool ToBlock(proto::Packet* packet, Random* random);
-// A sound block becomes its batch.
+// A sound block, or what is packed soundly, becomes its batch.
 bool FromBlock(proto::Packet* packet);
+// A block or another body is packed. False: there is nothing to gain, the packet is as it was.
+bool Pack(proto::Packet* packet);
 
 }  // namespace acceltrace::test
 

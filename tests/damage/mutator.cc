@@ -321,9 +321,11 @@ std::vector<Packet> Divided(const std::vector<Packet>& packets, size_t rows) {
 
 void MutatePacket(Packet* packet, Random* random) {
   // What a block says more often than how it says it.
-  if (packet->has_block() && !random->OneIn(4) && FromBlock(packet)) {
+  const bool packed = packet->has_packed() || packet->has_packed_block();
+  if ((packet->has_block() || packed) && !random->OneIn(4) && FromBlock(packet)) {
     MutatePacket(packet, random);
-    (void)ToBlock(packet, random);
+    const bool block = ToBlock(packet, random);
+    if (packed || (block && random->OneIn(4))) (void)Pack(packet);
     return;
   }
   Message* body = stream::MutableBody(packet);
@@ -362,6 +364,7 @@ void MutatePackets(std::vector<Packet>* packets, Random* random) {
       break;
     case 3:
       if (!FromBlock(&(*packets)[at])) (void)ToBlock(&(*packets)[at], random);
+      if (random->OneIn(3)) (void)Pack(&(*packets)[at]);
       break;
     default:
       MutatePacket(&(*packets)[at], random);

@@ -272,6 +272,7 @@ std::vector<Packet> RandomTrace(Random* random) {
     AddMore(&packet, random);
     if (!packet.has_info() && !packet.has_accounts()) WarpTicks(&packet, warps);
     if (random->OneIn(3)) (void)ToBlock(&packet, random);
+    if (random->OneIn(4)) (void)Pack(&packet);
   }
   const auto place = packets.begin() + static_cast<ptrdiff_t>(random->Below(packets.size()));
   packets.insert(place, std::make_move_iterator(events.begin()),

@@ -43,7 +43,7 @@ if [ "${1:-}" = --update ]; then
 fi
 
 count=0
-echo 1..17
+echo 1..19
 check() {
 	count=$((count + 1))
 	if [ "$2" = 0 ]; then echo "ok $count - $1"; else echo "not ok $count - $1"; fi
@@ -56,6 +56,14 @@ for trace in $traces; do
 		cmp -s "$here/$trace.$what" "$scratch/$trace.$what"
 		check "$trace: $what" $?
 	done
+done
+# Packed it says the same, in less room.
+for trace in step demo; do
+	$acceltrace pack "$here/$trace.atrace" -o "$scratch/packed.atrace" 2>"$scratch/told.txt" &&
+		[ "$(wc -c <"$scratch/packed.atrace")" -lt "$(wc -c <"$here/$trace.atrace")" ] &&
+		reads $trace report "$scratch/packed.atrace" >"$scratch/new.txt" &&
+		cmp "$here/$trace.report.txt" "$scratch/new.txt"
+	check "$trace: packed" $?
 done
 # A trace that is made now says the same as the one that was stored.
 for trace in step broken; do

@@ -5,6 +5,7 @@ import numpy as np
 
 from . import blocks
 from .schema import SCHEMA
+from .codec import decompress
 from .wire import Malformed, decode, fields, varint
 
 NUMBER = {name: number for name, number in SCHEMA.enums["Table"].items()}
@@ -47,9 +48,9 @@ def deltas(batch, name, rows):
     return np.cumsum(plain(batch, name, rows), dtype=np.uint64)
 
 
-def of_block(block):
+def of_block(block, packed):
     rows = int(block.get("rows", 0))
-    columns = blocks.unpack(block)
+    columns = blocks.unpack(block, packed)
     return lambda name: columns.get(name, np.zeros(rows, np.uint64)), rows
 
 
@@ -71,10 +72,18 @@ class Trace:
         self.info, self.devices, self.strings, self.op_names = {}, {}, {0: ""}, {}
         self.parts = {"api": [], "ranges": [], "commands": [], "clocks": [], "losses": []}
         for field, body in packets(memoryview(data)):
-            message = decode(field.kind, body)
-            add = getattr(self, "add_" + field.name, None)
-            if add is not None:
-                add(message)
+            self.add(field, decode(field.kind, body))
+
+    def add(self, field, message):
+        add = getattr(self, "add_" + field.name, None)
+        if add is not None:
+            add(message)
+
+    def add_packed(self, packed):
+        field = SCHEMA.messages["Packet"].get(packed.get("body", 0))
+        body = decompress(packed, packed.get("size", 0))
+        if field is not None and field.name != "packed" and field.kind in SCHEMA.messages:
+            self.add(field, decode(field.kind, memoryview(body)))
 
     def add_info(self, info):
         self.info = info
@@ -90,12 +99,16 @@ class Trace:
         for pid, tag, name in zip(*(plain(names, key, rows) for key in ("pid", "tag", "name"))):
             self.op_names[int(pid), int(tag)] = int(name)
 
-    def add_block(self, block):
+    def add_packed_block(self, block):
+        self.add_block(block, packed=True)
+
+    def add_block(self, block, packed=False):
         table = int(block.get("table", 0))
         if table == NUMBER["TABLE_COMMANDS"]:
-            self.put_commands(*of_block(block), block.get("device", 0), block.get("stalls", 0))
+            self.put_commands(*of_block(block, packed), block.get("device", 0),
+                              block.get("stalls", 0))
         elif table == NUMBER["TABLE_API_CALLS"]:
-            self.put_api(*of_block(block))
+            self.put_api(*of_block(block, packed))
 
     def add_api(self, batch):
         self.put_api(*of_batch(batch, "begin_ns_delta"))

@@ -134,10 +134,33 @@ def names_from_anywhere_and_losses():
          [(row["count"], row["hop"]) for row in wanted["losses"]])
 
 
+def packed(trace):
+    out = path("packed." + os.path.basename(trace))
+    subprocess.run([ACCELTRACE, "pack", trace, "-o", out], check=True, timeout=60,
+                   capture_output=True)
+    assert os.path.getsize(out) < os.path.getsize(trace)
+    return out
+
+
+@case
+def packed_traces_say_the_same():
+    large = path("large.atrace")
+    subprocess.run([MAKE_TRACE, "large", "5000", large], check=True, timeout=60)
+    for trace in (golden("step"), golden("demo"), large):
+        raw, _ = compare(packed(trace))
+        before = acceltrace.Trace(trace)
+        for table in ("api", "ranges", "commands", "clocks", "losses"):
+            same(raw.table(table).tolist(), before.table(table).tolist())
+
+
 @case
 def damage_is_an_error_that_says_so():
-    with open(golden("step"), "rb") as file:
-        data = file.read()
+    for trace in (golden("step"), packed(golden("step"))):
+        with open(trace, "rb") as file:
+            damage(file.read())
+
+
+def damage(data):
     for bad in (data[:-5], b"junk" + data, data[:1000] + b"\xff" * 40 + data[1040:]):
         with open(path("bad"), "wb") as file:
             file.write(bad)

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// acceltrace pack: a finished trace in less room.
+#include "libtrace/cli/pack.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "libtrace/cli/command.h"
+#include "libtrace/cli/output_file.h"
+#include "libtrace/view/format.h"
+
+namespace acceltrace::cli {
+namespace {
+
+std::string Followed(const std::string& path) {
+  const std::unique_ptr<char, void (*)(void*)> real(realpath(path.c_str(), nullptr), std::free);
+  return real == nullptr ? path : std::string(real.get());
+}
+
+int RunPack(const std::string& file, const std::string& target) {
+  struct stat about {};
+  if (file == "-" || (stat(file.c_str(), &about) == 0 && !S_ISREG(about.st_mode))) {
+    return Fail(kMisuse, file + " is no file: it is read twice; write it to a file first");
+  }
+  const auto packed = PackFile(file, target.empty() ? file : target);
+  if (!packed.ok()) return Fail(kFailed, packed.message());
+  const stream::PackedSize& size = packed.value();
+  const double each =
+      size.events == 0 ? 0
+                       : static_cast<double>(size.after_bytes) / static_cast<double>(size.events);
+  std::fprintf(stderr, "acceltrace: %s: %s, was %s; %.1f bytes an event\n",
+               view::Printable(target.empty() ? file : target).c_str(),
+               view::FormatBytes(size.after_bytes).c_str(),
+               view::FormatBytes(size.before_bytes).c_str(), each);
+  return kOk;
+}
+
+}  // namespace
+
+Result<stream::PackedSize> PackFile(const std::string& file, const std::string& target) {
+  const std::string to = target == "-" ? target : Followed(target);
+  auto output = OutputFile::Create(to);
+  if (!output.ok()) return output.status();
+  auto packed =
+      stream::PackTrace(file, [&](std::string_view bytes) { return output.value().Write(bytes); });
+  if (!packed.ok()) return packed;
+  if (Status status = output.value().Finish(); !status.ok()) return status;
+  return packed;
+}
+
+void AddPack(CLI::App* app, Run* run) {
+  CLI::App* verb = app->add_subcommand("pack", "Write a finished trace in less room");
+  auto file = std::make_shared<std::string>();
+  auto output = std::make_shared<std::string>();
+  verb->add_option("FILE", *file, "a trace")->type_name("")->required();
+  verb->add_option("-o,--output", *output, "where to; FILE itself by default")->type_name("FILE");
+  verb->footer("It says the same as before. acceltrace record --pack does this at the end.");
+  verb->callback(
+      [file, output, run] { *run = [file, output] { return RunPack(*file, *output); }; });
+}
+
+}  // namespace acceltrace::cli

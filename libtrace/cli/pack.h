@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A trace packed into another file, or into itself.
+#ifndef LIBTRACE_CLI_PACK_H_
+#define LIBTRACE_CLI_PACK_H_
+
+#include <string>
+
+#include "libtrace/stream/pack_trace.h"
+
+namespace acceltrace::cli {
+
+// target: may be the same file, which is replaced when the new one is whole. Links are followed.
+Result<stream::PackedSize> PackFile(const std::string& file, const std::string& target);
+
+}  // namespace acceltrace::cli
+
+#endif  // LIBTRACE_CLI_PACK_H_

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/stream/block_columns.h"
+
+#include <algorithm>
+#include <string>
+
+#include "libtrace/stream/block.h"
+#include "libtrace/stream/codec.h"
+#include "libtrace/stream/pack.h"
+
+namespace acceltrace::stream {
+namespace {
+
+using proto::Block;
+
+Status Bad(const char* what) { return Status::Error(std::string("invalid block: ") + what); }
+
+constexpr size_t Planes(uint32_t width) { return (width + 7) / 8; }
+
+}  // namespace
+
+bool BlockColumns::Take(size_t bytes, std::string_view* taken) {
+  if (bytes > data_.size()) return false;
+  *taken = data_.substr(0, bytes);
+  data_.remove_prefix(bytes);
+  return true;
+}
+
+Status BlockColumns::Sparse(uint32_t width, uint64_t base, std::vector<uint64_t>* values) {
+  std::string_view bits, packed;
+  if (!Take(PackedBytes(rows_, 1), &bits)) return Bad("data too short");
+  Unpack(bits, rows_, 1, values->data());
+  std::vector<uint64_t> present(static_cast<size_t>(std::count(values->begin(), values->end(), 1)));
+  if (!Take(PackedBytes(present.size(), width), &packed)) return Bad("data too short");
+  Unpack(packed, present.size(), width, present.data());
+  auto next = present.begin();
+  for (uint64_t& value : *values) {
+    if (value != 0) value = base + *next++;
+  }
+  return {};
+}
+
+// The numbers u of a column.
+Status BlockColumns::Numbers(uint32_t width, bool packed, std::vector<uint64_t>* values) {
+  std::string_view bytes;
+  if (!Take(packed ? Planes(width) * rows_ : PackedBytes(rows_, width), &bytes)) {
+    return Bad("data too short");
+  }
+  if (!packed) {
+    Unpack(bytes, rows_, width, values->data());
+    return {};
+  }
+  for (size_t plane = 0; plane < Planes(width); ++plane) {
+    const auto* from = reinterpret_cast<const uint8_t*>(bytes.data()) + plane * rows_;
+    for (size_t row = 0; row < rows_; ++row) {
+      (*values)[row] |= uint64_t{from[row]} << (8 * plane);
+    }
+  }
+  return {};
+}
+
+// Numbers to values. Sums wrap modulo 2^64: no input is undefined behaviour.
+Status BlockColumns::Predicted(const Block& block, uint32_t mode, uint64_t base,
+                               std::vector<uint64_t>* values) {
+  switch (mode) {
+    case Block::MODE_OFFSET:
+      for (uint64_t& value : *values) value += base;
+      return {};
+    case Block::MODE_DELTA: {
+      if (starts_ >= block.start_size()) return Bad("differences without a start");
+      uint64_t before = block.start(starts_++);
+      for (uint64_t& value : *values) before = value += before + base;
+      return {};
+    }
+    case Block::MODE_REFERENCE: {
+      if (references_ >= block.reference_size()) return Bad("no reference is named");
+      const uint32_t to = block.reference(references_++);
+      if (to >= kKnown || !has(static_cast<int>(to))) return Bad("reference to no earlier column");
+      for (size_t row = 0; row < rows_; ++row) (*values)[row] += base + columns_[to][row];
+      return {};
+    }
+    case Block::MODE_UNIT: {
+      UnitEnds ends;
+      for (size_t row = 0; row < rows_; ++row) {
+        const uint64_t unit = At(Block::COLUMN_UNIT, row);
+        const uint64_t fetched = At(Block::COLUMN_FETCHED_TICKS, row);
+        if (unit >= UnitEnds::kUnits) return Bad("unit number too large");
+        (*values)[row] += base + ends.After(unit, fetched);
+        ends.Set(unit, fetched + (*values)[row] + At(Block::COLUMN_START_TICKS_AFTER, row) +
+                           At(Block::COLUMN_END_TICKS_AFTER, row));
+      }
+      return {};
+    }
+    default:
+      return Bad("unknown mode of a column");
+  }
+}
+
+Status BlockColumns::DecodeColumn(const Block& block, int at, bool packed) {
+  const uint32_t column = block.column(at), width = block.width(at), mode = block.mode(at);
+  const uint64_t base = block.base(at);
+  if (width > 64) return Bad("values wider than 64 bits");
+  const bool known = column != 0 && column < kKnown;
+  if (known && has(static_cast<int>(column))) return Bad("a column twice");
+  if (packed ? mode == Block::MODE_SPARSE : mode == Block::MODE_UNIT) {
+    return Bad("unknown mode of a column");
+  }
+  std::vector<uint64_t> values(rows_);
+  if (mode == Block::MODE_SPARSE) {
+    if (Status status = Sparse(width, base, &values); !status.ok()) return status;
+  } else {
+    if (Status status = Numbers(width, packed, &values); !status.ok()) return status;
+    if (Status status = Predicted(block, mode, base, &values); !status.ok()) return status;
+  }
+  if (known) columns_[column] = std::move(values);
+  return {};
+}
+
+Status BlockColumns::Describe(const Block& block) {
+  rows_ = block.rows();
+  if (rows_ == 0 || rows_ > kMaxBlockRows) return Bad("impossible number of rows");
+  const int columns = block.column_size();
+  if (columns > kMaxBlockColumns || block.width_size() != columns || block.mode_size() != columns ||
+      block.base_size() != columns) {
+    return Bad("columns are not described");
+  }
+  return {};
+}
+
+Status BlockColumns::DecodeAll(const Block& block, bool packed) {
+  for (int at = 0; at < block.column_size(); ++at) {
+    if (Status status = DecodeColumn(block, at, packed); !status.ok()) return status;
+  }
+  return {};
+}
+
+Status BlockColumns::Decode(const Block& block) {
+  if (Status status = Describe(block); !status.ok()) return status;
+  data_ = block.data();
+  if (data_.size() < LeastBlockBytes(block.table(), rows_)) {
+    return Bad("more rows than its bytes could tell");
+  }
+  return DecodeAll(block, false);
+}
+
+Status BlockColumns::DecodePacked(const Block& block) {
+  if (Status status = Describe(block); !status.ok()) return status;
+  if (block.data().size() + block.filling().size() < LeastPackedBytes(block.table(), rows_)) {
+    return Bad("more rows than its bytes could tell");
+  }
+  size_t bytes = 0;
+  for (const uint32_t width : block.width()) {
+    if (width > 64) return Bad("values wider than 64 bits");
+    bytes += Planes(width) * rows_;
+  }
+  std::string planes;
+  if (!Decompress(block.data(), bytes, &planes)) return Bad("data that do not decompress");
+  data_ = planes;
+  const Status status = DecodeAll(block, true);
+  data_ = {};
+  return status;
+}
+
+}  // namespace acceltrace::stream

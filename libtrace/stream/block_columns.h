@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The columns of a block, decoded. Internal.
+#ifndef LIBTRACE_STREAM_BLOCK_COLUMNS_H_
+#define LIBTRACE_STREAM_BLOCK_COLUMNS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "libtrace/proto/trace.pb.h"
+#include "libtrace/stream/columns.h"
+#include "libtrace/stream/result.h"
+
+namespace acceltrace::stream {
+
+// A column that is absent or unknown is empty.
+class BlockColumns {
+ public:
+  static constexpr size_t kKnown = 96;  // one more than the highest Column
+
+  Status Decode(const proto::Block& block);
+  // Of a packed block.
+  Status DecodePacked(const proto::Block& block);
+
+  size_t rows() const { return rows_; }
+  bool has(int column) const { return !columns_[column].empty(); }
+  uint64_t At(int column, size_t row) const {
+    return columns_[column].empty() ? 0 : columns_[column][row];
+  }
+  const std::vector<uint64_t>& of(int column) const { return columns_[column]; }
+
+  template <typename T>
+  void CopyTo(int column, google::protobuf::RepeatedField<T>* to) const {
+    if (columns_[column].empty()) return;
+    to->Reserve(static_cast<int>(rows_));
+    for (const uint64_t value : columns_[column]) to->Add(static_cast<T>(value));
+  }
+  void CopyDeltas(int column, google::protobuf::RepeatedField<int64_t>* to) const {
+    DeltaEncoder encoder;
+    to->Reserve(static_cast<int>(rows_));
+    for (size_t row = 0; row < rows_; ++row) encoder.Append(At(column, row), to);
+  }
+
+ private:
+  Status Describe(const proto::Block& block);
+  Status DecodeAll(const proto::Block& block, bool packed);
+  Status DecodeColumn(const proto::Block& block, int at, bool packed);
+  Status Numbers(uint32_t width, bool packed, std::vector<uint64_t>* values);
+  Status Predicted(const proto::Block& block, uint32_t mode, uint64_t base,
+                   std::vector<uint64_t>* values);
+  bool Take(size_t bytes, std::string_view* taken);
+  Status Sparse(uint32_t width, uint64_t base, std::vector<uint64_t>* values);
+
+  size_t rows_ = 0;
+  std::string_view data_;  // not taken yet
+  int starts_ = 0, references_ = 0;
+  std::array<std::vector<uint64_t>, kKnown> columns_;
+};
+
+// By how many ticks the end of the command before it on the same unit is later than `fetched`, for
+// each row of a MODE_UNIT column; 0 where it is not. A unit waits for nothing else as a rule.
+class UnitEnds {
+ public:
+  static constexpr size_t kUnits = 64;
+
+  uint64_t After(uint64_t unit, uint64_t fetched) const {
+    if (!known_[unit]) return 0;
+    const uint64_t after = ends_[unit] - fetched;
+    return after >> 63 != 0 ? 0 : after;
+  }
+  void Set(uint64_t unit, uint64_t end) {
+    ends_[unit] = end;
+    known_[unit] = true;
+  }
+
+ private:
+  std::array<uint64_t, kUnits> ends_ = {};
+  std::array<bool, kUnits> known_ = {};
+};
+
+}  // namespace acceltrace::stream
+
+#endif  // LIBTRACE_STREAM_BLOCK_COLUMNS_H_

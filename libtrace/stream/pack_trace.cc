@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/stream/pack_trace.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "libtrace/stream/block.h"
+#include "libtrace/stream/columns.h"
+#include "libtrace/stream/packed.h"
+#include "libtrace/stream/reader.h"
+#include "libtrace/stream/writer.h"
+
+namespace acceltrace::stream {
+namespace {
+
+using proto::Block;
+using proto::Packet;
+
+// Rows do not move further than this in the stream, by its clock samples: where a clock wraps
+// their place in it tells when they were.
+constexpr int64_t kMostMoveNs = 1'000'000'000;
+constexpr size_t kWriteBytes = size_t{1} << 20;
+
+// What the index says of a packet.
+struct Entry {
+  int64_t first_ns = 0;
+  uint32_t events = 0;
+};
+
+Status Unfit(const std::string& path, const std::string& why) {
+  return Status::Error(path + " stays as it is: " + why + "; see acceltrace verify");
+}
+
+void AddEntries(const proto::Footer& footer, std::vector<Entry>* entries) {
+  DeltaDecoder first(footer.first_ns_delta());
+  for (size_t i = 0; i < static_cast<size_t>(footer.offset_delta_size()); ++i) {
+    entries->push_back({first.Next(), ColumnAt(footer.events(), i)});
+  }
+}
+
+// The first reading: the whole trace is sound, and what its index says of each packet.
+Status Examine(const std::string& path, std::vector<Entry>* entries, uint64_t* bytes) {
+  auto opened = Reader::Open(path);
+  if (!opened.ok()) return opened.status();
+  Reader& reader = *opened.value();
+  Packet packet;
+  while (reader.Read(&packet) == Reader::Next::kPacket) {
+    if (packet.has_index()) AddEntries(packet.index(), entries);
+    if (packet.has_footer()) AddEntries(packet.footer(), entries);
+  }
+  const ReadStats& stats = reader.stats();
+  *bytes = stats.bytes;
+  if (stats.gap_count + stats.bad_packets + stats.missing_packets + stats.duplicate_packets +
+          stats.reordered_packets + stats.index_differences >
+      0) {
+    return Unfit(path, "it is damaged");
+  }
+  if (!stats.has_footer) return Unfit(path, "it was not finished");
+  if (stats.unknown_packets > 0) return Unfit(path, "a newer version wrote it");
+  if (entries->size() + 1 != stats.packets) return Unfit(path, "it is not indexed to its end");
+  return {};
+}
+
+// Rows of a table that wait for others to share a block with.
+struct Waiting {
+  RowColumns rows;
+  Entry entry;
+  uint64_t first = UINT64_MAX, last = 0;
+};
+
+// Columns of the batches of earlier versions, as a block has them. Not of host events: a row of a
+// block is several of those.
+class FromBatch {
+ public:
+  FromBatch(size_t rows, RowColumns* to) : rows_(rows), to_(*to) { to_.rows = rows; }
+
+  template <typename T>
+  void Plain(int column, const google::protobuf::RepeatedField<T>& from) {
+    if (from.empty()) return;
+    auto& values = to_.columns[column];
+    values.reserve(rows_);
+    for (const T value : from) values.push_back(static_cast<uint64_t>(value));
+  }
+  void Deltas(int column, const google::protobuf::RepeatedField<int64_t>& from) {
+    if (!from.empty()) to_.columns[column] = DecodeDeltas<uint64_t>(from, rows_);
+  }
+
+  void Commands(const proto::CommandBatch& batch) {
+    Deltas(Block::COLUMN_FETCHED_TICKS, batch.fetched_ticks_delta());
+    Plain(Block::COLUMN_HEAD_TICKS_AFTER, batch.head_ticks_after());
+    Plain(Block::COLUMN_START_TICKS_AFTER, batch.start_ticks_after());
+    Plain(Block::COLUMN_END_TICKS_AFTER, batch.end_ticks_after());
+    Deltas(Block::COLUMN_RECORD, batch.record_delta());
+    Plain(Block::COLUMN_UNIT, batch.unit());
+    Plain(Block::COLUMN_CONTEXT, batch.context());
+    Plain(Block::COLUMN_QUEUE, batch.queue());
+    Plain(Block::COLUMN_JOB, batch.job());
+    Plain(Block::COLUMN_INDEX, batch.index());
+    Plain(Block::COLUMN_OPCODE, batch.opcode());
+    Plain(Block::COLUMN_STATUS, batch.status());
+    Plain(Block::COLUMN_LIMITER, batch.limiter());
+    Plain(Block::COLUMN_TAG, batch.tag());
+    Deltas(Block::COLUMN_CORRELATION, batch.correlation_delta());
+    Plain(Block::COLUMN_WORK, batch.work());
+    Plain(Block::COLUMN_BYTES, batch.bytes());
+    Plain(Block::COLUMN_MEMORY_BYTES, batch.memory_bytes());
+    Plain(Block::COLUMN_ROW_HITS, batch.row_hits());
+    Plain(Block::COLUMN_ROW_MISSES, batch.row_misses());
+    const int stalls = batch.stall_ticks_size() / static_cast<int>(rows_);
+    for (int i = 0; i < stalls; ++i) {
+      auto& values = to_.columns[Block::COLUMN_STALL_TICKS + i];
+      for (int at = i; at < batch.stall_ticks_size(); at += stalls) {
+        values.push_back(batch.stall_ticks(at));
+      }
+    }
+  }
+
+  void Jobs(const proto::JobBatch& batch) {
+    Deltas(Block::COLUMN_DOORBELL_TICKS, batch.doorbell_ticks_delta());
+    Plain(Block::COLUMN_FETCHED_TICKS_AFTER, batch.fetched_ticks_after());
+    Plain(Block::COLUMN_FIRST_START_TICKS_AFTER, batch.first_start_ticks_after());
+    Plain(Block::COLUMN_LAST_END_TICKS_AFTER, batch.last_end_ticks_after());
+    Plain(Block::COLUMN_COMPLETION_TICKS_AFTER, batch.completion_ticks_after());
+    Plain(Block::COLUMN_IRQ_TICKS_AFTER, batch.irq_ticks_after());
+    Plain(Block::COLUMN_HAS_IRQ, batch.has_irq());
+    Deltas(Block::COLUMN_RECORD, batch.record_delta());
+    Plain(Block::COLUMN_CONTEXT, batch.context());
+    Plain(Block::COLUMN_QUEUE, batch.queue());
+    Plain(Block::COLUMN_JOB, batch.job());
+    Plain(Block::COLUMN_COMMANDS, batch.commands());
+    Plain(Block::COLUMN_STATUS, batch.status());
+    Deltas(Block::COLUMN_CORRELATION, batch.correlation_delta());
+  }
+
+  void Api(const proto::ApiBatch& batch) {
+    Deltas(Block::COLUMN_BEGIN_NS, batch.begin_ns_delta());
+    Plain(Block::COLUMN_DURATION_NS, batch.duration_ns());
+    Plain(Block::COLUMN_PID, batch.pid());
+    Plain(Block::COLUMN_TID, batch.tid());
+    Plain(Block::COLUMN_NAME, batch.name());
+    Deltas(Block::COLUMN_CORRELATION, batch.correlation_delta());
+    Plain(Block::COLUMN_BYTES, batch.bytes());
+    Plain(Block::COLUMN_STREAM, batch.stream());
+    Plain(Block::COLUMN_RESULT, batch.result());
+    Plain(Block::COLUMN_OPEN, batch.open());
+    Plain(Block::COLUMN_BEGAN_BEFORE, batch.began_before());
+  }
+
+ private:
+  size_t rows_;
+  RowColumns& to_;
+};
+
+// The first column of a table, whose range a block tells.
+int TimeColumn(uint32_t table) {
+  switch (table) {
+    case Block::TABLE_COMMANDS:
+      return Block::COLUMN_FETCHED_TICKS;
+    case Block::TABLE_DEVICE_JOBS:
+      return Block::COLUMN_DOORBELL_TICKS;
+    case Block::TABLE_HOST_JOBS:
+      return Block::COLUMN_SUBMIT_NS;
+    case Block::TABLE_HOST_WAITS:
+      return Block::COLUMN_WAIT_NS;
+    default:
+      return Block::COLUMN_BEGIN_NS;
+  }
+}
+
+class Packer {
+ public:
+  explicit Packer(const std::function<Status(std::string_view)>& write) : write_(write) {}
+
+  Status Add(Packet* packet, const Entry& entry) {
+    uint32_t table = 0, device = 0, stalls = 0;
+    RowColumns rows;
+    if (packet->has_block() || packet->has_packed_block()) {
+      const bool packed = packet->has_packed_block();
+      const Block& block = packed ? packet->packed_block() : packet->block();
+      BlockColumns columns;
+      const Status status = packed ? columns.DecodePacked(block) : columns.Decode(block);
+      if (!status.ok()) return status;
+      rows.rows = columns.rows();
+      for (size_t i = 0; i < rows.columns.size(); ++i) {
+        rows.columns[i] = columns.of(static_cast<int>(i));
+      }
+      table = block.table(), device = block.device(), stalls = block.stalls();
+    } else if (const size_t n = Rows(*packet); n > 0) {
+      FromBatch from(n, &rows);
+      if (packet->has_commands()) {
+        table = Block::TABLE_COMMANDS, device = packet->commands().device();
+        stalls =
+            static_cast<uint32_t>(packet->commands().stall_ticks_size()) / static_cast<uint32_t>(n);
+        from.Commands(packet->commands());
+      } else if (packet->has_jobs()) {
+        table = Block::TABLE_DEVICE_JOBS, device = packet->jobs().device();
+        from.Jobs(packet->jobs());
+      } else if (packet->has_api()) {
+        table = Block::TABLE_API_CALLS;
+        from.Api(packet->api());
+      }
+    }
+    if (table != 0) return AddRows({table, device, stalls}, std::move(rows), entry);
+    // Where the clock was read, and where the end begins, nothing waits any longer.
+    if (packet->has_clocks() && MovedTooFar(packet->clocks())) {
+      if (Status status = FlushAll(); !status.ok()) return status;
+    }
+    if (packet->has_accounts()) {
+      if (Status status = FlushAll(); !status.ok()) return status;
+    }
+    Packet packed;
+    const bool smaller = packing_.Pack(*packet, &packed);
+    return Put(smaller ? &packed : packet, entry);
+  }
+
+  Status Finish() {
+    if (Status status = FlushAll(); !status.ok()) return status;
+    encoder_.AppendFooter(&out_);
+    return Write();
+  }
+  uint64_t bytes() const { return encoder_.bytes(); }
+
+ private:
+  using Key = std::tuple<uint32_t, uint32_t, uint32_t>;  // table, device, stall causes
+
+  bool MovedTooFar(const proto::ClockBatch& batch) {
+    DeltaDecoder before(batch.host_before_ns_delta());
+    for (int i = 0; i < batch.host_before_ns_delta_size(); ++i) {
+      newest_sample_ns_ = std::max(newest_sample_ns_, before.Next());
+    }
+    return newest_sample_ns_ - flushed_ns_ > kMostMoveNs;
+  }
+
+  Status AddRows(const Key& key, RowColumns rows, const Entry& entry) {
+    Waiting& waiting = waiting_[key];
+    // A run of the interrupt handler is told once in a block: together they would tell of fewer.
+    if (std::get<0>(key) == Block::TABLE_HOST_JOBS) {
+      if (Status status = Flush(key, &waiting); !status.ok()) return status;
+    }
+    // A large batch of an earlier version becomes several blocks.
+    size_t done = 0;
+    while (done < rows.rows) {
+      const size_t take = std::min(rows.rows - done, kMaxBlockRows - waiting.rows.rows);
+      for (size_t i = 0; i < rows.columns.size(); ++i) {
+        const std::vector<uint64_t>& from = rows.columns[i];
+        std::vector<uint64_t>& to = waiting.rows.columns[i];
+        if (from.empty() && to.empty()) continue;
+        to.resize(waiting.rows.rows);  // zeros
+        if (from.empty()) {
+          to.resize(waiting.rows.rows + take);
+        } else {
+          to.insert(to.end(), from.begin() + static_cast<ptrdiff_t>(done),
+                    from.begin() + static_cast<ptrdiff_t>(done + take));
+        }
+      }
+      waiting.rows.rows += take;
+      done += take;
+      if (entry.first_ns != 0 &&
+          (waiting.entry.first_ns == 0 || entry.first_ns < waiting.entry.first_ns)) {
+        waiting.entry.first_ns = entry.first_ns;
+      }
+      if (waiting.rows.rows == kMaxBlockRows) {
+        if (Status status = Flush(key, &waiting); !status.ok()) return status;
+      }
+    }
+    return {};
+  }
+
+  Status Flush(const Key& key, Waiting* waiting) {
+    if (waiting->rows.rows == 0) return {};
+    Packet packet;
+    Block& block = *packet.mutable_packed_block();
+    const auto [table, device, stalls] = key;
+    block.set_table(table);
+    block.set_device(device);
+    block.set_stalls(stalls);
+    if (const auto& times = waiting->rows.columns[TimeColumn(table)]; !times.empty()) {
+      const auto [first, last] = std::minmax_element(times.begin(), times.end());
+      block.set_first(*first);
+      block.set_last(*last);
+    }
+    if (!packing_.Pack(waiting->rows, &block)) return Status::Error("out of memory");
+    const Entry entry = {waiting->entry.first_ns, static_cast<uint32_t>(waiting->rows.rows)};
+    *waiting = {};
+    return Put(&packet, entry);
+  }
+
+  Status FlushAll() {
+    flushed_ns_ = newest_sample_ns_;
+    for (auto& [key, waiting] : waiting_) {
+      if (Status status = Flush(key, &waiting); !status.ok()) return status;
+    }
+    return {};
+  }
+
+  Status Put(Packet* packet, const Entry& entry) {
+    if (!encoder_.Append(packet, entry.first_ns, entry.events, &out_)) {
+      return Status::Error("a packet of it would be too large");
+    }
+    return out_.size() < kWriteBytes ? Status() : Write();
+  }
+
+  Status Write() {
+    const Status status = write_(out_);
+    out_.clear();
+    return status;
+  }
+
+  const std::function<Status(std::string_view)>& write_;
+  Packing packing_;
+  PacketEncoder encoder_;
+  std::string out_;
+  std::map<Key, Waiting> waiting_;
+  int64_t newest_sample_ns_ = 0, flushed_ns_ = 0;
+};
+
+}  // namespace
+
+Result<PackedSize> PackTrace(const std::string& path,
+                             const std::function<Status(std::string_view)>& write) {
+  PackedSize size;
+  std::vector<Entry> entries;
+  if (Status status = Examine(path, &entries, &size.before_bytes); !status.ok()) return status;
+  auto opened = Reader::OpenRaw(path);
+  if (!opened.ok()) return opened.status();
+  Packer packer(write);
+  Packet packet;
+  for (size_t at = 0; opened.value()->Read(&packet) == Reader::Next::kPacket; ++at) {
+    if (packet.has_footer()) break;
+    if (at >= entries.size()) return Unfit(path, "it changed meanwhile");
+    size.events += entries[at].events;
+    if (packet.has_index()) continue;  // the new one has its own
+    if (Status status = packer.Add(&packet, entries[at]); !status.ok()) return status;
+  }
+  if (Status status = packer.Finish(); !status.ok()) return status;
+  size.after_bytes = packer.bytes();
+  return size;
+}
+
+}  // namespace acceltrace::stream
