@@ -171,7 +171,8 @@ Status Recorder::Attach(const RecordOptions& options) {
     if (!found.ok()) return found.status();
     provided = std::move(found).value();
   }
-  if (!options.no_device && (provided.devices.empty() || !provided.others.empty())) {
+  if (!options.no_device &&
+      ((provided.devices.empty() && provided.functions.empty()) || !provided.others.empty())) {
     auto opened = AxlDevice::OpenAll(provided.others);
     if (!opened.ok()) return opened.status();
     devices = std::move(opened).value();
@@ -190,6 +191,8 @@ Status Recorder::Attach(const RecordOptions& options) {
   for (const ProviderDevice& device : provided.devices) {
     bpf.roles.insert(bpf.roles.end(), device.roles.begin(), device.roles.end());
   }
+  bpf.functions = provided.functions;
+  for (const std::string& lack : provided.lacks) warnings_.push_back(lack);
   bpf.owner = options.owner;
   if (!devices.empty()) {
     bpf.device_mask = 0;
@@ -213,7 +216,8 @@ Status Recorder::Attach(const RecordOptions& options) {
   if (bpf.driver) bpf.jobs = options.probes.tracepoints || !OpenDriverRings();
   // Without programs to run there is still the process tree to follow, unless
   // everything is recorded anyway.
-  if (bpf.usdt || bpf.rings || bpf.driver || !bpf.roles.empty() || !options.system_wide) {
+  if (bpf.usdt || bpf.rings || bpf.driver || !bpf.roles.empty() || !bpf.functions.empty() ||
+      !options.system_wide) {
     auto source = std::make_unique<BpfSource>(std::move(bpf), &session_);
     if (Status status = source->Start(); !status.ok()) return status;
     WakeOn(source->wake_fd(), EPOLLIN | EPOLLET, urgent_fd_.get());

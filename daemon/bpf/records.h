@@ -219,4 +219,22 @@ struct act_role {
 	struct act_condition where[ACT_MAX_CONDITIONS];
 };
 
+#define ACT_MAX_FUNCTIONS 256 /* of libraries, that are API calls by a provider */
+#define ACT_MAX_CALL_DEPTH 8  /* of one in another, in one thread */
+/* The name of function N of the map `functions` in act_api_begin and act_api_end: no address. */
+#define ACT_FUNCTION_NAMES 0xacce000000000000ull
+
+/* (argument `first`) * (argument `second`, if not 0) * times; from 1, first 0 = there is none. */
+struct act_argument {
+	__u32 first;
+	__u32 second;
+	__u64 times;
+};
+
+/* Value of the map `functions`. */
+struct act_function {
+	struct act_argument bytes;
+	struct act_argument stream;
+};
+
 #endif /* DAEMON_BPF_RECORDS_H_ */

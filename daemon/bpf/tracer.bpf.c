@@ -6,6 +6,7 @@
 #include "daemon/bpf/api.bpf.h"
 #include "daemon/bpf/calibrate.bpf.h"
 #include "daemon/bpf/driver.bpf.h"
+#include "daemon/bpf/library.bpf.h"
 #include "daemon/bpf/process.bpf.h"
 #include "daemon/bpf/provider.bpf.h"
 

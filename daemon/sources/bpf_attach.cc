@@ -69,6 +69,45 @@ Status BpfSource::Impl::AttachRoles() {
   return {};
 }
 
+// Returns before entries, and detached after them, so that no call is seen to begin whose end is
+// not. A function that cannot be attached to is told and left out.
+Status BpfSource::Impl::AttachFunctions() {
+  if (options.functions.empty()) return {};
+  CalibrateProbes();
+  std::vector<Link> returns;
+  size_t attached = 0;
+  for (uint32_t index = 0; index < options.functions.size(); ++index) {
+    const LibraryFunction& function = options.functions[index];
+    if (bpf_map_update_elem(bpf_map__fd(skeleton->maps.functions), &index, &function.config,
+                            BPF_ANY) != 0) {
+      return Status::Error("cannot describe " + function.name +
+                           " to the kernel: " + strerror(errno));
+    }
+    LIBBPF_OPTS(bpf_uprobe_opts, at, .bpf_cookie = index, .retprobe = true,
+                .func_name = function.name.c_str());
+    Link end(bpf_program__attach_uprobe_opts(skeleton->progs.function_end, -1,
+                                             function.library.c_str(), 0, &at));
+    at.retprobe = false;
+    Link begin(end ? bpf_program__attach_uprobe_opts(skeleton->progs.function_begin, -1,
+                                                     function.library.c_str(), 0, &at)
+                   : nullptr);
+    const int error = errno;
+    handler->OnProbe("uprobe:" + function.library + ":" + function.name, begin != nullptr,
+                     begin != nullptr ? "" : AttachReason(-error));
+    if (!begin) continue;
+    events.NameFunction(index, function.name);
+    ++attached;
+    links.push_back(std::move(begin));
+    returns.push_back(std::move(end));
+  }
+  for (Link& link : returns) links.push_back(std::move(link));
+  if (attached == 0) {
+    return Status::Error("cannot attach to any function of " + options.functions[0].library +
+                         ": uprobes take CAP_SYS_ADMIN");
+  }
+  return {};
+}
+
 bool BpfSource::Impl::AttachProbe(bpf_program* program, const std::string& library,
                                   const std::string& name, const char* probe) {
   bpf_link* link =

@@ -250,7 +250,14 @@ uint32_t BpfEvents::TextOrMemory(const char* text, uint32_t pid, uint64_t addres
   return handler_->Intern(unknown);
 }
 
+void BpfEvents::NameFunction(uint32_t index, const std::string& name) {
+  functions_[index] = handler_->Intern(name);
+}
+
 uint32_t BpfEvents::NameAt(uint32_t pid, uint64_t address) {
+  if (address >= ACT_FUNCTION_NAMES && address < ACT_FUNCTION_NAMES + ACT_MAX_FUNCTIONS) {
+    return functions_[address - ACT_FUNCTION_NAMES];
+  }
   NamesByAddress& names = names_[pid];
   const auto found = names.find(address);
   if (found != names.end()) return found->second;

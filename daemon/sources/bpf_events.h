@@ -37,6 +37,9 @@ class BpfEvents {
   // One record from the ring, aligned to 8 bytes.
   void Handle(const void* data, size_t bytes);
 
+  // Number `index` of the map `functions` is called so.
+  void NameFunction(uint32_t index, const std::string& name);
+
   // Hands over the rows that wait for more of their kind.
   void Flush();
 
@@ -74,6 +77,7 @@ class BpfEvents {
   stream::BlockWriter writer_;
   HostJobRows jobs_;
   HostWaitRows waits_;
+  uint32_t functions_[ACT_MAX_FUNCTIONS] = {};  // interned names
   std::unordered_map<uint32_t, NamesByAddress> names_;
   std::unordered_map<uint64_t, uint32_t> threads_;  // pid << 32 | tid to the name last told
   uint64_t last_thread_ = 0;

@@ -69,6 +69,7 @@ Status BpfSource::Impl::Load() {
     return Status::Error("BPF ring size " + std::to_string(options.ring_bytes) + " refused");
   }
   if (options.roles.empty()) (void)bpf_map__set_max_entries(skeleton->maps.provider_jobs, 1);
+  if (options.functions.empty()) (void)bpf_map__set_max_entries(skeleton->maps.calls, 1);
   if (const int error = tracer_bpf__load(skeleton)) return LoadError(error);
   ring.reset(ring_buffer__new(bpf_map__fd(skeleton->maps.ring), OnRecord, this, nullptr));
   if (!ring) return Status::Error(std::string("cannot map the BPF ring: ") + strerror(errno));
@@ -174,6 +175,7 @@ Status BpfSource::Start() {
     }
   }
   if (Status status = impl_->AttachRoles(); !status.ok()) return status;
+  if (Status status = impl_->AttachFunctions(); !status.ok()) return status;
   for (const std::string& library : impl_->options.libraries) {
     if (impl_->options.rings) {
       impl_->AttachLibrary(library, library);

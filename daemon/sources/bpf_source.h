@@ -28,7 +28,8 @@ struct BpfOptions {
   bool jobs = true;                    // of the driver; else its own ring tells of jobs and waits
   bool light = false;                  // of the driver, what a job is known by only
   std::vector<TracepointRole> roles;   // of devices that providers tell of
-  bool run_stats = false;              // have the kernel time the programs, which costs as well
+  std::vector<LibraryFunction> functions;  // API calls that providers name
+  bool run_stats = false;                  // have the kernel time the programs, which costs as well
 };
 
 class BpfSource : public Source {

@@ -138,6 +138,16 @@ Result<ProviderDevices> FindProviderDevices(const std::vector<std::string>& name
   found.warnings = catalogue.errors;
   size_t roles = 0;
   for (const std::string& name : names) {
+    const auto library = std::find_if(
+        catalogue.providers.begin(), catalogue.providers.end(),
+        [&](const Provider& one) { return one.name == name && !one.functions.empty(); });
+    if (library != catalogue.providers.end()) {
+      auto functions = FindFunctions(*library, machine);
+      if (!functions.ok()) return functions.status();
+      for (auto& one : functions->functions) found.functions.push_back(std::move(one));
+      for (auto& lack : functions->lacks) found.lacks.push_back(std::move(lack));
+      continue;
+    }
     bool built_in = false, there = false, taken = false;
     std::string why;
     for (const PciDevice& device : machine.devices()) {
@@ -172,6 +182,10 @@ Result<ProviderDevices> FindProviderDevices(const std::vector<std::string>& name
       return Status::Error("no provider has tracepoints of " + name +
                            ": see acceltrace providers, and docs/providers.md to write one");
     }
+  }
+  if (found.functions.size() > ACT_MAX_FUNCTIONS) {
+    return Status::Error("more functions than one recording takes (" +
+                         std::to_string(ACT_MAX_FUNCTIONS) + "): name fewer providers");
   }
   if (roles > ACT_MAX_ROLES) {
     return Status::Error("more devices than one recording takes (" +

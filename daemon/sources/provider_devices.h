@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "daemon/bpf/records.h"
+#include "daemon/sources/provider_functions.h"
 #include "libtrace/proto/trace.pb.h"
 #include "libtrace/provider/offer.h"
 #include "libtrace/stream/result.h"
@@ -30,12 +31,15 @@ struct ProviderDevice {
 
 struct ProviderDevices {
   std::vector<ProviderDevice> devices;
+  // Of providers that were named themselves.
+  std::vector<LibraryFunction> functions;
+  std::vector<std::string> lacks;     // what those name and this machine has not
   std::vector<std::string> others;    // of the names asked for, what is not for a provider
   std::vector<std::string> warnings;  // files that are no providers
 };
 
-// names: PCI addresses, or names as these devices get them (nvme0). first_number: of the stream.
-// Errors: a device that a provider knows, but cannot be recorded here.
+// names: PCI addresses, names as these devices get them (nvme0), or of providers with API calls.
+// first_number: of the stream. Errors: a device that a provider knows, but cannot be recorded here.
 Result<ProviderDevices> FindProviderDevices(const std::vector<std::string>& names,
                                             const provider::Catalogue& catalogue,
                                             const provider::Machine& machine,

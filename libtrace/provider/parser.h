@@ -72,7 +72,12 @@ class Parser {
     }
     line = Trim(line);
     if (line.empty() || line[0] == '#') return {};
-    if (line[0] == '[') return BeginSection(line);
+    if (line[0] == '[') {
+      const size_t end = line.find(']');  // only a comment may follow
+      const bool comment = end != std::string_view::npos &&
+                           line.find_first_not_of(" \t", end + 1) == line.find('#', end + 1);
+      return BeginSection(comment ? line.substr(0, end + 1) : line);
+    }
     const size_t equals = line.find('=');
     if (equals == std::string_view::npos) {
       return Status::Error(Quoted(line) +

@@ -21,19 +21,19 @@ constexpr char kComplete[] = "[tracepoint s:b]\nrole = complete\njob = id\n";  /
 std::string Whole() { return std::string(kHead) + kMatch + kSubmit + kComplete; }
 
 TEST_CASE("A provider file is read whole") {
-  const auto read =
-      Parse(std::string(kHead) +
-                "reader = this-file  # a comment\n[match]\ndriver = d, e\nclass = 0x0108\n"
-                "device = 0x1b36:0x0010 *:*\n\n[value unit]\nentry = nvme/nvme#\n[value block]\n"
-                "file = a*/size\n[tracepoint s:a]\nrole = submit\nkernel = 5.4..6.16\n"
-                "where = ctl == unit\nwhere = queue != 0x10\nqueue = q\njob = id\nopcode = op\n"
-                "bytes = len[8:2] + 1 * block\nbytes-opcodes = 1 0x02\n" +
-                kComplete +
-                "status = st\n[opcodes]\n0x01 = write\n[counter c]\nfile = x/y\nunit = GT/s\n"
-                "kind = gauge\n[counter d]\npmu = cpu/cycles/\nunit = count\n"
-                "[api libx.so.1:go]\nkind = copy\nbytes = arg2 * arg3\nstream = arg4\n"
-                "direction = to-device\n[clock]\nsource = ptp\ndevice = ptp/ptp*\n",
-            "f");
+  const auto read = Parse(
+      std::string(kHead) +
+          "reader = this-file  # a comment\n[match]\t # devices\ndriver = d, e\nclass = 0x0108\n"
+          "device = 0x1b36:0x0010 *:*\n\n[value unit]\nentry = nvme/nvme#\n[value block]\n"
+          "file = a*/size\n[tracepoint s:a]\nrole = submit\nkernel = 5.4..6.16\n"
+          "where = ctl == unit\nwhere = queue != 0x10\nqueue = q\njob = id\nopcode = op\n"
+          "bytes = len[8:2] + 1 * block\nbytes-opcodes = 1 0x02\n" +
+          kComplete +
+          "status = st\n[opcodes]\n0x01 = write\n[counter c]\nfile = x/y\nunit = GT/s\n"
+          "kind = gauge\n[counter d]\npmu = cpu/cycles/\nunit = count\n"
+          "[api libx.so.1:go]\nkind = copy\nbytes = arg2 * arg3\nstream = arg4\n"
+          "direction = to-device\n[clock]\nsource = ptp\ndevice = ptp/ptp*\n",
+      "f");
   INFO(read.message());
   REQUIRE(read.ok());
   CHECK(read->name == "x");

@@ -1,0 +1,20 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Providers that documents show are ones: the template of docs/bring-your-own.md, the example
+# of the manual page. Their devices are nowhere, and that is all that is wrong.
+set -u
+top=${REPO:-$(cd "$(dirname "$0")/../.." && pwd)}
+cd "$top" || exit 1
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+. "$top/tests/harness/tap.sh"
+plan 4
+sed -n '/^```ini$/,/^```$/p' docs/bring-your-own.md | sed '1d;$d' >"$scratch/template.provider"
+sed -n '/^\[provider\]$/,/^\.fi$/p' docs/man/acceltrace-provider.5 | sed '$d' >"$scratch/manual.provider"
+for name in template manual; do
+	build/bin/acceltrace providers --check "$scratch/$name.provider" >"$scratch/out" 2>"$scratch/err"
+	sed 's/^/# /' "$scratch/out" "$scratch/err"
+	check "$name: a provider, each line of it told of" 1 "$(grep -c '^ *evidence' "$scratch/out")"
+	check "$name: no mistake in it" '' "$(grep -E '\.provider:[0-9]+:|mistake' "$scratch/err")"
+done
