@@ -59,6 +59,7 @@ version=$(sed -n 's/.*kVersion\[\] = "\(.*\)";/\1/p' libtrace/stream/version.h)
 	for file in daemon/providers/*.provider; do
 		echo "opt/axl/share/acceltrace/providers/${file##*/}"
 	done
+	for file in scripts/probes/*.bt; do echo "opt/axl/share/acceltrace/probes/${file##*/}"; done
 	for header in kmod/uapi/*.h; do echo "opt/axl/include/axl/uapi/${header##*/}"; done
 	scripts/lib/public-headers | sed 's|.* |opt/axl/include/acceltrace/|'
 	for file in scripts/python/acceltrace/*.py; do
