@@ -84,7 +84,7 @@ Made Make(TraceBuilder* builder, const Two& two) {
   builder->AddApi("Wait", 100, 2, kBase + 360, job.wake_ns + 100);
   Made made;
   made.model = builder->Model();
-  made.breakdown = ComputeBreakdown(*made.model, nullptr);
+  made.breakdown = ComputeBreakdown(*made.model);
   made.graph = BuildGraph(*made.model, TracerWork(*made.model), made.breakdown.begin_ns,
                           made.breakdown.end_ns);
   return made;
