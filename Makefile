@@ -64,7 +64,7 @@ PROTO_CC := $(BUILD)/gen/libtrace/proto/trace.pb.cc
 # What only pattern rules name is kept. Not .SECONDARY: an object that is missing would then not be
 # made, were its source older than the program.
 .PRECIOUS: $(BUILD)/gen/%.pb.stamp $(BUILD)/gen/%.pb.h $(BUILD)/gen/%.pb.cc $(BUILD)/obj/gen/%.pb.o \
-  $(BUILD)/obj/%.o $(BUILD)/obj/fuzz/gen/%.pb.o $(BUILD)/obj/fuzz/%.o
+  $(BUILD)/obj/%.o $(BUILD)/obj/fuzz/gen/%.pb.o $(BUILD)/obj/fuzz/%.o $(BUILD)/pch/fuzz%.pch
 
 # What comes out the same keeps its age: a comment in a schema is no reason to compile everything.
 $(BUILD)/gen/%.pb.stamp: %.proto
@@ -119,8 +119,13 @@ FUZZ_OPT ?= -O1 -g
 FUZZ_FLAGS := -std=c++20 $(FUZZ_OPT) -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 $(BUILD)/obj/fuzz/gen/%.pb.o: $(BUILD)/gen/%.pb.cc
 	$(call say,FUZZCXX,$<)$(call compile,$(CLANGXX) $(CPPFLAGS) $(FUZZ_FLAGS) -w)
-$(BUILD)/obj/fuzz/%.o: %.cc | $(PROTO_H)
-	$(call say,FUZZCXX,$<)$(call compile,$(CLANGXX) $(CPPFLAGS) $(FUZZ_FLAGS) $(WARNINGS))
+# As PCH, for clang; another one for each optimisation, which it must share with what uses it.
+FUZZ_PCH := $(if $(PCH),$(BUILD)/pch/fuzz$(subst $() ,,$(FUZZ_OPT)).pch)
+$(BUILD)/pch/fuzz%.pch: scripts/lib/precompiled.h $(PROTO_H)
+	$(call say,PCH,$< for fuzzers)mkdir -p $(@D) && \
+	  $(call anew,$(CLANGXX) $(CPPFLAGS) $(FUZZ_FLAGS) -x c++-header $< -o $$t)
+$(BUILD)/obj/fuzz/%.o: %.cc | $(PROTO_H) $(FUZZ_PCH)
+	$(call say,FUZZCXX,$<)$(call compile,$(CLANGXX) $(CPPFLAGS) $(FUZZ_FLAGS) $(if $(FUZZ_PCH),-include-pch $(FUZZ_PCH)) $(WARNINGS))
 
 # After the templates that it calls.
 include $(sort $(wildcard libtrace/*/build.mk libtrace/build.mk daemon/build.mk \

@@ -41,9 +41,9 @@ $(eval $(call daemon-test,daemon-service,daemon/service))
 DAEMON_FUZZ_PARTS := daemon/sources/ring_reader.cc daemon/sources/record_check.cc daemon/sources/record_rows.cc \
 	daemon/sources/record_intake.cc daemon/sources/transpose.cc \
 	daemon/sources/driver_record.cc daemon/sources/host_info.cc \
-	daemon/sources/device_description.cc $(call folder-srcs,daemon/session) $(DAEMON_STREAM)
+	daemon/sources/device_description.cc daemon/quantities.cc $(call folder-srcs,daemon/session) $(DAEMON_STREAM)
 $(eval $(call fuzzer,device_ring,daemon/sources/device_ring_fuzz.cc $(DAEMON_FUZZ_PARTS),-lzstd))
-$(eval $(call fuzzer,control,daemon/service/control_fuzz.cc daemon/service/control.cc daemon/options.cc daemon/file_options.cc daemon/session/triggers.cc daemon/drain_priority.cc daemon/sources/host_info.cc))
+$(eval $(call fuzzer,control,daemon/service/control_fuzz.cc daemon/service/control.cc daemon/options.cc daemon/file_options.cc daemon/quantities.cc daemon/session/triggers.cc daemon/drain_priority.cc daemon/sources/host_info.cc))
 
 # For daemon/testing/private_test.py and the scenarios in the VM.
 $(eval $(call program,$(BUILD)/test/axl-probe-app,daemon/testing/probe_app.cc,-lpthread))

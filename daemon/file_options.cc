@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "daemon/options.h"
+#include "daemon/quantities.h"
 #include "libtrace/stream/part_name.h"
 
 namespace acceltrace::daemon {

@@ -88,10 +88,6 @@ struct Options {
 // Errors are misuse: exit status 2.
 Result<Options> ParseOptions(int argc, const char* const* argv);
 
-// 500us, 1.5ms, 2s; ns without a unit. nullopt if it is none of these.
-std::optional<uint64_t> ParseDurationNs(std::string_view text);
-// 64K, 16M, 1G, or bytes.
-std::optional<uint64_t> ParseBytes(std::string_view text);
 // api,usdt,driver,tracepoints,device,counters,clock in any selection.
 Result<ProbeSet> ParseProbes(std::string_view list);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/options.h"
 
+#include "daemon/quantities.h"
+
 #include "tests/catch.h"
 
 namespace acceltrace::daemon {

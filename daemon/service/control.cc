@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "daemon/quantities.h"
+
 namespace acceltrace::daemon {
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "daemon/options.h"
+#include "daemon/quantities.h"
 
 namespace acceltrace::daemon {
 namespace {

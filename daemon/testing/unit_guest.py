@@ -31,7 +31,7 @@ def equal(got, wanted):
 
 
 def call(*argv, **more):
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False, **more)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=False, **more)
     assert done.returncode == 0, (argv, done)
     return done.stdout + done.stderr
 

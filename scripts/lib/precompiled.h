@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What most C++ files include, compiled once. Each file still includes what it uses: `make PCH=`
- * builds without this one, and the fuzzers' objects always do.
+ * builds without this one.
  */
 #ifndef SCRIPTS_LIB_PRECOMPILED_H_
 #define SCRIPTS_LIB_PRECOMPILED_H_

@@ -14,6 +14,7 @@ $(patsubst %.cc,$(BUILD)/obj/fuzz/%.o,$(wildcard libtrace/view/*.cc)): | $(BUILD
 # 200,000 mutants in minutes. Comparisons are of no use where values are doubles, times and sums.
 FUZZ_FAST := $(patsubst %.cc,$(BUILD)/obj/fuzz/%.o,$(wildcard libtrace/clock/*.cc libtrace/model/*.cc \
   libtrace/analysis/*.cc libtrace/view/*.cc tests/damage/*.cc tests/golden/*.cc) libtrace/stream/block.cc)
-$(FUZZ_FAST): FUZZ_FLAGS += -O2 -fno-sanitize-coverage=trace-cmp
+FUZZ_FAST_OPT ?= -O2
+$(FUZZ_FAST): FUZZ_FLAGS += $(FUZZ_FAST_OPT) -fno-sanitize-coverage=trace-cmp
 # Parsing and printing of protobuf's own: checked, but of no interest.
-$(BUILD)/obj/fuzz/gen/%.pb.o: FUZZ_FLAGS += -O2 -fno-sanitize-coverage=edge,indirect-calls,trace-cmp,inline-8bit-counters,pc-table
+$(BUILD)/obj/fuzz/gen/%.pb.o: FUZZ_FLAGS += $(FUZZ_FAST_OPT) -fno-sanitize-coverage=edge,indirect-calls,trace-cmp,inline-8bit-counters,pc-table
