@@ -2,7 +2,6 @@
 #include "daemon/options.h"
 
 #include "daemon/quantities.h"
-
 #include "tests/catch.h"
 
 namespace acceltrace::daemon {
