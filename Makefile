@@ -123,7 +123,8 @@ $(BUILD)/obj/fuzz/gen/%.pb.o: $(BUILD)/gen/%.pb.cc
 FUZZ_PCH := $(if $(PCH),$(BUILD)/pch/fuzz$(subst $() ,,$(FUZZ_OPT)).pch)
 $(BUILD)/pch/fuzz%.pch: scripts/lib/precompiled.h $(PROTO_H)
 	$(call say,PCH,$< for fuzzers)mkdir -p $(@D) && \
-	  $(call anew,$(CLANGXX) $(CPPFLAGS) $(FUZZ_FLAGS) -x c++-header $< -o $$t)
+	  $(call anew,$(CLANGXX) $(CPPFLAGS) $(FUZZ_FLAGS) -fpch-instantiate-templates \
+	    -x c++-header $< -o $$t)
 $(BUILD)/obj/fuzz/%.o: %.cc | $(PROTO_H) $(FUZZ_PCH)
 	$(call say,FUZZCXX,$<)$(call compile,$(CLANGXX) $(CPPFLAGS) $(FUZZ_FLAGS) $(if $(FUZZ_PCH),-include-pch $(FUZZ_PCH)) $(WARNINGS))
 
