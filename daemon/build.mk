@@ -20,7 +20,8 @@ $(TRACER_BPF): daemon/bpf/tracer.bpf.c $(wildcard daemon/bpf/*.h) $(wildcard kmo
 $(TRACER_SKEL): $(TRACER_BPF)
 	$(call say,SKEL,$@)mkdir -p $(@D) && $(BPFTOOL) gen skeleton $< name tracer_bpf >$@
 
-$(BUILD)/obj/daemon/sources/bpf_source.o: $(TRACER_SKEL)
+# Whoever includes bpf_source_impl.h.
+$(BUILD)/obj/daemon/sources/bpf_source.o $(BUILD)/obj/daemon/sources/bpf_attach.o: $(TRACER_SKEL)
 
 $(eval $(call program,$(BUILD)/bin/acceltraced,$(DAEMON_SRCS) $(DAEMON_STREAM),-lprotobuf $(DAEMON_LIBS),$(BUILD)/obj/gen/libtrace/proto/trace.pb.o))
 ALL += $(BUILD)/bin/acceltraced
