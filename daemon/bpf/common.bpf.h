@@ -112,10 +112,31 @@ struct {
 } context_owner SEC(".maps");
 
 /*
- * Room in the ring for one record, or NULL with the loss counted. The counters
- * are added to atomically: an interrupt may run another program on this CPU
- * between the two halves of an increment.
+ * Counters are added to atomically: an interrupt may run another program on this CPU between the
+ * two halves of an increment.
  */
+static __always_inline void note_lost(struct act_counts *counts, __u64 now_ns)
+{
+	__sync_fetch_and_add(&counts->lost, 1);
+	if (counts->lost_epoch != drain_epoch + 1) {
+		counts->lost_epoch = drain_epoch + 1;
+		counts->first_ns = now_ns;
+	}
+	counts->last_ns = now_ns;
+}
+
+/* An event of this hop of which no record can be made. */
+static __always_inline void count_lost(__u32 hop, __u64 now_ns)
+{
+	struct act_counts *counts = bpf_map_lookup_elem(&hops, &hop);
+
+	if (!counts)
+		return;
+	__sync_fetch_and_add(&counts->seen, 1);
+	note_lost(counts, now_ns);
+}
+
+/* Room in the ring for one record, or NULL with the loss counted. */
 static __always_inline void *reserve(__u64 bytes, __u32 hop, __u64 now_ns)
 {
 	struct act_counts *counts = bpf_map_lookup_elem(&hops, &hop);
@@ -131,12 +152,7 @@ static __always_inline void *reserve(__u64 bytes, __u32 hop, __u64 now_ns)
 	record = bpf_ringbuf_reserve(&ring, bytes, 0);
 	if (record)
 		return record;
-	__sync_fetch_and_add(&counts->lost, 1);
-	if (counts->lost_epoch != drain_epoch + 1) {
-		counts->lost_epoch = drain_epoch + 1;
-		counts->first_ns = now_ns;
-	}
-	counts->last_ns = now_ns;
+	note_lost(counts, now_ns);
 	return NULL;
 }
 

@@ -92,23 +92,6 @@ static __always_inline __u64 argument_value(struct pt_regs *ctx, const struct ac
 	return from->second ? value * argument(ctx, from->second) : value;
 }
 
-/* What nobody can tell the end of is not told, and counts as lost. */
-static __always_inline void count_lost_call(__u64 now_ns)
-{
-	__u32 hop = ACT_HOP_API;
-	struct act_counts *counts = bpf_map_lookup_elem(&hops, &hop);
-
-	if (!counts)
-		return;
-	__sync_fetch_and_add(&counts->seen, 1);
-	__sync_fetch_and_add(&counts->lost, 1);
-	if (counts->lost_epoch != drain_epoch + 1) {
-		counts->lost_epoch = drain_epoch + 1;
-		counts->first_ns = now_ns;
-	}
-	counts->last_ns = now_ns;
-}
-
 static __always_inline struct thread_calls *calls_of(__u64 thread)
 {
 	struct thread_calls *found = bpf_map_lookup_elem(&calls, &thread);
@@ -134,12 +117,12 @@ int function_begin(struct pt_regs *ctx)
 		return 0;
 	open = calls_of(thread);
 	if (!open) {
-		count_lost_call(now_ns);
+		count_lost(ACT_HOP_API, now_ns);
 		return 0;
 	}
 	depth = open->depth++;
 	if (depth >= ACT_MAX_CALL_DEPTH) {
-		count_lost_call(now_ns);
+		count_lost(ACT_HOP_API, now_ns);
 		return 0;
 	}
 	open->function[slot_of(depth)] = index;

@@ -111,22 +111,6 @@ static __always_inline __u64 bytes_of(void *ctx, const struct act_role *role)
 	return (read_number(ctx, &role->bytes) + role->bytes_add) * role->bytes_times;
 }
 
-static __always_inline void count_loss(__u64 now_ns)
-{
-	__u32 hop = ACT_HOP_DRIVER;
-	struct act_counts *counts = bpf_map_lookup_elem(&hops, &hop);
-
-	if (!counts)
-		return;
-	__sync_fetch_and_add(&counts->seen, 1);
-	__sync_fetch_and_add(&counts->lost, 1);
-	if (counts->lost_epoch != drain_epoch + 1) {
-		counts->lost_epoch = drain_epoch + 1;
-		counts->first_ns = now_ns;
-	}
-	counts->last_ns = now_ns;
-}
-
 static __always_inline int tell(const struct act_role *role, const struct provider_key *key,
 				const struct provider_job *job, __u32 kind, __u64 now_ns,
 				__u64 arg0, __u64 arg1)
@@ -160,7 +144,7 @@ static __always_inline void on_submit(void *ctx, const struct act_role *role,
 		return;
 	job.number = __sync_fetch_and_add(&provider_last_job, 1) + 1;
 	if (bpf_map_update_elem(&provider_jobs, key, &job, BPF_ANY)) {
-		count_loss(now_ns);
+		count_lost(ACT_HOP_DRIVER, now_ns);
 		return;
 	}
 	if (!tell(role, key, &job, HOST_SUBMIT, now_ns, 1, bytes_of(ctx, role)))

@@ -286,13 +286,14 @@ def bpf_refused():
     return recording.first
 
 
-def main():
+def run(cases):
+    """The exit status of a test program that needs BPF."""
     reason = bpf_refused()
     if reason:
         print(f"1..0 # skip {reason}")
         return 0
-    return tap.run(tests)
+    return tap.run(cases)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(tests))

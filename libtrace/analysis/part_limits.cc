@@ -89,7 +89,10 @@ class RangeTimes {
     finished_.assign(places_.size(), -1e300);
     for (size_t r = 0; r < places_.size(); ++r) {
       const Place& place = places_[r];
-      if (place.begin.node == Graph::kNone || part_of[r] >= sums->size()) continue;
+      if (place.begin.node == Graph::kNone || place.end.node == Graph::kNone ||
+          part_of[r] >= sums->size()) {
+        continue;
+      }
       finished_[r] = std::max(TimeOf(place.end, at_ns), jobs_.Max(place.first_job, place.last_job));
       double begin_ns = TimeOf(place.begin, at_ns);
       if (place.before != model::kNoRow) begin_ns = std::max(begin_ns, finished_[place.before]);
