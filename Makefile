@@ -58,8 +58,10 @@ FUZZERS :=        # libFuzzer binaries, build/fuzz/*
 .PHONY: all
 all:
 
-PROTO_H := $(BUILD)/gen/libtrace/proto/trace.pb.h
-PROTO_CC := $(BUILD)/gen/libtrace/proto/trace.pb.cc
+PROTOS := libtrace/proto/trace libtrace/proto/host
+PROTO_H := $(PROTOS:%=$(BUILD)/gen/%.pb.h)
+PROTO_O := $(PROTOS:%=$(BUILD)/obj/gen/%.pb.o)
+PROTO_FUZZ_O := $(PROTOS:%=$(BUILD)/obj/fuzz/gen/%.pb.o)
 
 # What only pattern rules name is kept. Not .SECONDARY: an object that is missing would then not be
 # made, were its source older than the program.
@@ -84,7 +86,7 @@ $(PCH_HEADER).gch: scripts/lib/precompiled.h $(PROTO_H)
 	  $(call anew,$(CXX) $(CPPFLAGS) $(CXXFLAGS) -x c++-header $< -o $$t)
 
 # Generated code is not ours to warn about.
-$(BUILD)/obj/gen/%.pb.o: $(BUILD)/gen/%.pb.cc
+$(BUILD)/obj/gen/%.pb.o: $(BUILD)/gen/%.pb.cc | $(PROTO_H)
 	$(call say,CXX,$<)$(call compile,$(CXX) $(CPPFLAGS) $(filter-out $(WARNINGS),$(CXXFLAGS)) -w)
 
 $(BUILD)/obj/%.o: %.cc | $(PROTO_H) $(PCH_BUILT)
@@ -109,7 +111,7 @@ endef
 # $(call fuzzer,NAME,SOURCES,LIBS): built by clang with ASan and UBSan, objects of its own.
 define fuzzer
 FUZZERS += $(BUILD)/fuzz/$(1)
-$(BUILD)/fuzz/$(1): $(patsubst %.cc,$(BUILD)/obj/fuzz/%.o,$(2)) $(BUILD)/obj/fuzz/gen/libtrace/proto/trace.pb.o
+$(BUILD)/fuzz/$(1): $(patsubst %.cc,$(BUILD)/obj/fuzz/%.o,$(2)) $(PROTO_FUZZ_O)
 	$$(call say,LINK,$$@)$$(call anew,$$(CLANGXX) $$(FUZZ_LINK) -o $$$$t $$^ $(3) -lprotobuf)
 OBJS += $(patsubst %.cc,$(BUILD)/obj/fuzz/%.o,$(2))
 endef
@@ -117,7 +119,7 @@ endef
 FUZZ_LINK := -fsanitize=fuzzer,address,undefined
 FUZZ_OPT ?= -O1 -g
 FUZZ_FLAGS := -std=c++20 $(FUZZ_OPT) -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
-$(BUILD)/obj/fuzz/gen/%.pb.o: $(BUILD)/gen/%.pb.cc
+$(BUILD)/obj/fuzz/gen/%.pb.o: $(BUILD)/gen/%.pb.cc | $(PROTO_H)
 	$(call say,FUZZCXX,$<)$(call compile,$(CLANGXX) $(CPPFLAGS) $(FUZZ_FLAGS) -w)
 # As PCH, for clang; another one for each optimisation, which it must share with what uses it.
 FUZZ_PCH := $(if $(PCH),$(BUILD)/pch/fuzz$(subst $() ,,$(FUZZ_OPT)).pch)
@@ -139,7 +141,7 @@ programs: $(filter-out $(KMOD_KO) $(AXL_SO),$(ALL))
 
 # libacceltrace.so: everything of libtrace but the runtime and the CLI.
 LIB_EXPORTS := -Wl,--version-script=libtrace/libacceltrace.map
-LIB_OBJS = $(call objs,$(LIB_SRCS)) $(BUILD)/obj/gen/libtrace/proto/trace.pb.o
+LIB_OBJS = $(call objs,$(LIB_SRCS)) $(PROTO_O)
 $(BUILD)/lib/libacceltrace.so: $(LIB_OBJS) libtrace/libacceltrace.map
 	$(call say,LINK,$@)$(call anew,$(CXX) -shared $(LDFLAGS) $(call soname,$(LIB_INTERFACE)) \
 	  $(LIB_EXPORTS) -o $$t $(filter %.o,$^) -lprotobuf $(LIB_LIBS)) \

@@ -20,10 +20,19 @@ $(TRACER_BPF): daemon/bpf/tracer.bpf.c $(wildcard daemon/bpf/*.h) $(wildcard kmo
 $(TRACER_SKEL): $(TRACER_BPF)
 	$(call say,SKEL,$@)mkdir -p $(@D) && $(BPFTOOL) gen skeleton $< name tracer_bpf >$@
 
+# Another object for each source on the kernel's own tracepoints.
+.PRECIOUS: $(BUILD)/obj/daemon/bpf/%.bpf.o $(BUILD)/gen/daemon/bpf/%.skel.h
+$(BUILD)/obj/daemon/bpf/%.bpf.o: daemon/bpf/%.bpf.c $(wildcard daemon/bpf/*.h)
+	$(call say,BPFCC,$<)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -c $< -o $@
+$(BUILD)/gen/daemon/bpf/%.skel.h: $(BUILD)/obj/daemon/bpf/%.bpf.o
+	$(call say,SKEL,$@)mkdir -p $(@D) && $(BPFTOOL) gen skeleton $< name $*_bpf >$@
+$(BUILD)/obj/daemon/sources/sched_source.o: $(BUILD)/gen/daemon/bpf/sched.skel.h
+$(BUILD)/obj/daemon/sources/irq_source.o: $(BUILD)/gen/daemon/bpf/irq.skel.h
+
 # Whoever includes bpf_source_impl.h.
 $(BUILD)/obj/daemon/sources/bpf_source.o $(BUILD)/obj/daemon/sources/bpf_attach.o: $(TRACER_SKEL)
 
-$(eval $(call program,$(BUILD)/bin/acceltraced,$(DAEMON_SRCS) $(DAEMON_STREAM),-lprotobuf $(DAEMON_LIBS),$(BUILD)/obj/gen/libtrace/proto/trace.pb.o))
+$(eval $(call program,$(BUILD)/bin/acceltraced,$(DAEMON_SRCS) $(DAEMON_STREAM),-lprotobuf $(DAEMON_LIBS),$(PROTO_O)))
 ALL += $(BUILD)/bin/acceltraced
 
 # Each folder's *_test.cc as one binary; they need no device and no privilege, or
@@ -31,7 +40,7 @@ ALL += $(BUILD)/bin/acceltraced
 DAEMON_PARTS := $(filter-out daemon/main.cc,$(DAEMON_SRCS)) $(DAEMON_STREAM)
 define daemon-test
 UNIT_TESTS += $(BUILD)/test/unit-$(1)
-$(call program,$(BUILD)/test/unit-$(1),$(wildcard $(2)/*_test.cc) tests/catch_main.cc $(DAEMON_PARTS),-lprotobuf $(DAEMON_LIBS),$(BUILD)/obj/gen/libtrace/proto/trace.pb.o)
+$(call program,$(BUILD)/test/unit-$(1),$(wildcard $(2)/*_test.cc) tests/catch_main.cc $(DAEMON_PARTS),-lprotobuf $(DAEMON_LIBS),$(PROTO_O))
 endef
 $(eval $(call daemon-test,daemon,daemon))
 $(eval $(call daemon-test,daemon-sources,daemon/sources))
@@ -44,12 +53,15 @@ DAEMON_FUZZ_PARTS := daemon/sources/ring_reader.cc daemon/sources/record_check.c
 	daemon/sources/driver_record.cc daemon/sources/host_info.cc \
 	daemon/sources/device_description.cc daemon/quantities.cc $(call folder-srcs,daemon/session) $(DAEMON_STREAM)
 $(eval $(call fuzzer,device_ring,daemon/sources/device_ring_fuzz.cc $(DAEMON_FUZZ_PARTS),-lzstd))
-$(eval $(call fuzzer,control,daemon/service/control_fuzz.cc daemon/service/control.cc daemon/options.cc daemon/file_options.cc daemon/quantities.cc daemon/session/triggers.cc daemon/drain_priority.cc daemon/sources/host_info.cc))
+$(eval $(call fuzzer,control,daemon/service/control_fuzz.cc daemon/service/control.cc daemon/options.cc daemon/file_options.cc daemon/quantities.cc daemon/session/triggers.cc daemon/drain_priority.cc daemon/sources/host_info.cc daemon/sources/system_names.cc))
 
 # For daemon/testing/private_test.py and the scenarios in the VM.
 $(eval $(call program,$(BUILD)/test/axl-probe-app,daemon/testing/probe_app.cc,-lpthread))
-$(eval $(call program,$(BUILD)/test/axl-trace-summary,daemon/testing/trace_summary.cc $(DAEMON_STREAM),-lprotobuf -lzstd,$(BUILD)/obj/gen/libtrace/proto/trace.pb.o))
+$(eval $(call program,$(BUILD)/test/axl-trace-summary,daemon/testing/trace_summary.cc $(DAEMON_STREAM),-lprotobuf -lzstd,$(PROTO_O)))
 TESTS += $(BUILD)/test/axl-probe-app $(BUILD)/test/axl-trace-summary
+# For daemon/testing/sched_test.py and system_test.py.
+$(eval $(call program,$(BUILD)/test/axl-sched-app,daemon/testing/sched_app.cc,-lpthread))
+TESTS += $(BUILD)/test/axl-sched-app
 $(BUILD)/test/axl-api-app: $(call objs,daemon/testing/api_app.cc) $(BUILD)/lib/libaxl.so
 	$(call say,LINK,$@)$(call anew,$(CXX) $(LDFLAGS) -o $$t $(filter %.o,$^) -L$(BUILD)/lib -laxl -lpthread)
 OBJS += $(call objs,daemon/testing/api_app.cc)
@@ -66,5 +78,5 @@ OBJS += $(RING_STRESS_OBJS)
 TESTS += $(BUILD)/test/host-ring-stress
 $(eval $(call fuzzer,api_ring,daemon/sources/api_ring_fuzz.cc daemon/sources/api_ring_reader.cc))
 # For tests/bench/collection: instructions from ring to block.
-$(eval $(call program,$(BUILD)/test/axl-drain-cost,daemon/testing/drain_cost.cc daemon/sources/ring_reader.cc daemon/sources/record_check.cc daemon/sources/record_rows.cc daemon/sources/transpose.cc daemon/sources/record_intake.cc daemon/sources/host_info.cc $(DAEMON_STREAM),-lprotobuf -lzstd,$(BUILD)/obj/gen/libtrace/proto/trace.pb.o))
+$(eval $(call program,$(BUILD)/test/axl-drain-cost,daemon/testing/drain_cost.cc daemon/sources/ring_reader.cc daemon/sources/record_check.cc daemon/sources/record_rows.cc daemon/sources/transpose.cc daemon/sources/record_intake.cc daemon/sources/host_info.cc $(DAEMON_STREAM),-lprotobuf -lzstd,$(PROTO_O)))
 TESTS += $(BUILD)/test/axl-drain-cost

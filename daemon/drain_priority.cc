@@ -19,9 +19,6 @@
 namespace acceltrace::daemon {
 namespace {
 
-// How late the recorder may be before it is lifted, and how often that is looked at: a wake-up
-// costs what is recorded some microseconds.
-constexpr int64_t kLateNs = 250'000'000;
 // Between the two a ring is worked off in steps, each of which takes the processor for less
 // than a millisecond; above them a device has time left to notice that nobody comes.
 constexpr uint32_t kWatermarkPermille = 250, kLowerPermille = 600, kLiftPermille = 800;
@@ -205,7 +202,7 @@ DrainPriority::Look DrainPriority::LookAt(const Look& before, bool urgent) {
   look.polls = polls_;
   look.urgent_ns = urgent ? look.at_ns : before.polls == look.polls ? before.urgent_ns : 0;
   const int64_t due_ns = due_ns_;
-  late_ = due_ns != INT64_MAX && look.at_ns > due_ns + kLateNs;
+  late_ = due_ns != INT64_MAX && look.at_ns > due_ns + kMostLateNs;
   const bool forgotten =
       look.urgent_ns != 0 && (!look.alert || look.at_ns - look.urgent_ns > kUrgentNs);
   // At the pace of the last two looks it might be too late at the next but one.

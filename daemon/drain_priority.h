@@ -27,6 +27,9 @@
 
 namespace acceltrace::daemon {
 
+// How late a recorder of idle time may be before it is lifted.
+inline constexpr int64_t kMostLateNs = 250'000'000;
+
 // auto, idle, normal, or a nice value from -20 to 19.
 struct Priority {
   bool idle = true;

@@ -5,6 +5,7 @@
 
 #include "daemon/options.h"
 #include "daemon/private_mode.h"
+#include "daemon/service/config.h"
 #include "daemon/service/service.h"
 #include "libtrace/stream/version.h"
 
@@ -24,6 +25,8 @@ int main(int argc, char** argv) {
       return 0;
     case Options::Mode::kPrivate:
       return acceltrace::daemon::RunPrivate(*options);
+    case Options::Mode::kCheckConfig:
+      return acceltrace::daemon::CheckConfig(options->config);
     case Options::Mode::kService:
       return acceltrace::daemon::RunService(*options);
   }

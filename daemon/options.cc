@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "daemon/quantities.h"
+#include "daemon/sources/system_names.h"
 
 namespace acceltrace::daemon {
 namespace {
@@ -81,6 +82,10 @@ Status ApplyValue(std::string_view option, std::string_view value, Options* opti
     auto probes = ParseProbes(value);
     if (!probes.ok()) return probes.status();
     record.probes = *probes;
+  } else if (option == "--sources") {
+    const auto sources = ParseSystemSources(value);
+    if (!sources.ok()) return sources.status();
+    record.sources = *sources;
   } else if (option == "--counter-period") {
     const auto period_ns = ParseDurationNs(value);
     if (!period_ns || (*period_ns != 0 && *period_ns < kMinCounterPeriodNs)) {
@@ -109,6 +114,16 @@ Status ApplyValue(std::string_view option, std::string_view value, Options* opti
     options->socket = value;
   } else if (option == "--group") {
     options->group = value;
+  } else if (option == "--metrics") {
+    options->metrics = value;
+  } else if (option == "--config") {
+    options->config = value;
+  } else if (option == "--check-config") {
+    options->config = value;
+    options->mode = Options::Mode::kCheckConfig;
+  } else if (option == "--when-full") {
+    if (value != "end" && value != "pause") return Bad(option, value, "neither end nor pause");
+    record.pause_when_full = value == "pause";
   } else {
     *known = false;
   }
@@ -116,7 +131,11 @@ Status ApplyValue(std::string_view option, std::string_view value, Options* opti
 }
 
 Status Check(const Options& options) {
-  if (options.mode != Options::Mode::kPrivate) {
+  if (options.mode == Options::Mode::kPrivate) {
+    if (!options.config.empty() || !options.metrics.empty()) {
+      return Status::Error("--config and --metrics are of the service, not of --private");
+    }
+  } else {
     const RecordOptions& record = options.record;
     if (!options.output.empty() || options.output_fd >= 0 || options.control_fd >= 0 ||
         !record.pids.empty() || record.system_wide || !record.command.empty() ||
@@ -140,13 +159,20 @@ Status Check(const Options& options) {
 }  // namespace
 
 const char kUsage[] =
-    "usage: acceltraced [--socket PATH] [--live-socket PATH] [--group NAME]\n"
+    "usage: acceltraced [--config FILE] [--socket PATH] [--live-socket PATH] [--group NAME]\n"
+    "                   [--metrics ADDRESS]\n"
+    "       acceltraced --check-config FILE\n"
     "       acceltraced --private (--output FILE | --output-fd N) [options] [-- CMD ARG...]\n"
     "\n"
-    "Without --private: the service; clients start recordings over its socket.\n"
+    "Without --private: the service; clients start recordings over its socket. What is given\n"
+    "here comes before what the configuration says.\n"
+    "  --config FILE         configuration [/etc/acceltrace/acceltraced.conf, if it is there]\n"
+    "  --check-config FILE   all mistakes in a configuration, one a line; then exit\n"
     "  --socket PATH         control socket [/run/acceltrace/acceltraced.sock]\n"
     "  --live-socket PATH    live readers connect here [live.sock beside the control socket]\n"
     "  --group NAME          members may record their own processes [acceltrace]\n"
+    "  --metrics ADDRESS     figures for Prometheus: 127.0.0.1:PORT, [::1]:PORT, a socket's path\n"
+    "                        [off]\n"
     "With --private: one recording, for `acceltrace record`.\n"
     "  --output FILE         trace file, -o for short; --output-fd N: an open one\n"
     "  --control-fd N        socket pair to the client, see acceltraced(8)\n"
@@ -156,6 +182,8 @@ const char kUsage[] =
     "  --no-device           host events only\n"
     "  --probes LIST         of api,usdt,driver,tracepoints,device,counters,clock\n"
     "                        [all but usdt and tracepoints]\n"
+    "  --sources LIST        of the host besides: of sched,irq,pressure,memory,cpu,block,net,\n"
+    "                        pcie,numa,cgroup, or all [none]\n"
     "  --libaxl FILE         API library whose probes are attached; repeatable\n"
     "  --counter-period T    device counter samples, such as 500us; 0 = only at start and end "
     "[1ms]\n"
@@ -169,6 +197,7 @@ const char kUsage[] =
     "  --rotate-size SIZE    go on in the next file at this size; --rotate-time T: after this "
     "time\n"
     "  --keep N              files of a rotation, then the oldest goes [8]; of triggers [4]\n"
+    "  --when-full WHAT      end or pause: a full disk ends the recording, or is waited for [end]\n"
     "  --live-socket PATH    live readers may connect here [none]\n"
     "Both: --help, --version.\n"
     "Exit status: 0 fine, 1 failed, 2 misuse.\n";

@@ -44,6 +44,7 @@ struct RecordOptions {
   bool no_device = false;
   ProbeSet probes;
   std::vector<std::string> libraries;
+  uint32_t sources = 0;                       // SystemSource: what else the host says
   std::optional<uint64_t> counter_period_ns;  // of the device's own samples; none = by overhead
   bool light = false;                         // --overhead low
   uint64_t ring_bytes = 0;                    // flight recorder, 0 = off
@@ -57,6 +58,7 @@ struct RecordOptions {
   // Not from the command line:
   std::optional<uint32_t> owner;  // record this user's processes only
   bool own_process = false;       // nobody else's work is done in this process
+  bool pause_when_full = false;   // a full disk is waited for, else it ends the recording
 };
 
 // What --overhead says: full or low.
@@ -74,15 +76,18 @@ std::string MoreFileName(const RecordOptions& options, const std::string& output
 uint64_t CounterPeriodNs(const RecordOptions& options);
 
 struct Options {
-  enum class Mode { kService, kPrivate, kHelp, kVersion };
+  enum class Mode { kService, kPrivate, kHelp, kVersion, kCheckConfig };
   Mode mode = Mode::kService;
   RecordOptions record;
   std::string output;
   int output_fd = -1;
   int control_fd = -1;
   std::string live_socket;
-  std::string socket = "/run/acceltrace/acceltraced.sock";
-  std::string group = "acceltrace";
+  // Of the service; empty: as its configuration says.
+  std::string config;
+  std::string socket;
+  std::string group;
+  std::string metrics;
 };
 
 // Errors are misuse: exit status 2.

@@ -14,8 +14,10 @@ namespace acceltrace::daemon {
 namespace {
 
 constexpr int kNice = -10;
-// The last one opens what a process has mapped, also where its path leads nowhere here.
-constexpr cap_value_t kRecording[] = {CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE};
+// The last two open what a process has mapped, also where its path leads nowhere here, and look
+// through its descriptors; whose process it is has been checked before.
+constexpr cap_value_t kRecording[] = {CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE,
+                                      CAP_DAC_READ_SEARCH};
 
 struct CapDeleter {
   void operator()(cap_t caps) const { cap_free(caps); }

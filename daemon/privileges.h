@@ -3,12 +3,12 @@
 // Giving up what is not needed any more.
 //
 // While it records, a thread holds CAP_BPF, CAP_PERFMON (maps, trace rings),
-// CAP_SYS_PTRACE (names in a process' memory, its rings) and CAP_CHECKPOINT_RESTORE
-// (the files that it has mapped) at most. Attaching a uprobe takes CAP_SYS_ADMIN on the
-// kernels of today: it is kept, but not in effect other than while a recording's thread
-// attaches, at its start and when a process turns up with another copy of the library.
-// Capabilities belong to threads; each function is about the calling one, and a
-// new thread starts with those of its parent.
+// CAP_SYS_PTRACE (names in a process' memory, its rings), CAP_CHECKPOINT_RESTORE and
+// CAP_DAC_READ_SEARCH (the files that it has mapped, its descriptors) at most. Attaching a uprobe
+// takes CAP_SYS_ADMIN on the kernels of today: it is kept, but not in effect other than while a
+// recording's thread attaches, at its start and when a process turns up with another copy of the
+// library. Capabilities belong to threads; each function is about the calling one, and a new thread
+// starts with those of its parent.
 #ifndef DAEMON_PRIVILEGES_H_
 #define DAEMON_PRIVILEGES_H_
 

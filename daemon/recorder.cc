@@ -21,6 +21,7 @@
 #include "daemon/sources/pci.h"
 #include "daemon/sources/provider_devices.h"
 #include "daemon/sources/sample_source.h"
+#include "daemon/sources/system_sources.h"
 #include "libtrace/stream/columns.h"
 
 namespace acceltrace::daemon {
@@ -41,7 +42,7 @@ constexpr uint32_t kBusyPermille = 500;
 constexpr uint32_t kIdlePermille = 300;
 constexpr uint32_t kIdleBusyPermille = 60;  // of a recorder that works in idle time
 // What a crash may cost.
-constexpr int64_t kFlushNs = 500'000'000;
+constexpr int64_t kFlushNs = 100'000'000;
 
 // The API library: beside this program, else where the loader would find it.
 std::string DefaultLibrary() {
@@ -94,6 +95,7 @@ Recorder::Recorder(const RecordOptions& options, UniqueFd output, std::string ou
       files_(std::move(more)),
       rotate_bytes_(options.rotate_bytes),
       rotate_ns_(static_cast<int64_t>(options.rotate_ns)),
+      pause_when_full_(options.pause_when_full),
       router_(options.ring_bytes),
       session_(&router_),
       wake_fd_(epoll_create1(EPOLL_CLOEXEC)),
@@ -106,6 +108,7 @@ Recorder::Recorder(const RecordOptions& options, UniqueFd output, std::string ou
     file_events_.resize(files_.size());
   }
   part_ = std::make_unique<Part>(std::move(output), output_name_);
+  if (pause_when_full_) part_->output.PauseWhenFull();
   router_.SetFile(&part_->output, 1);
 }
 
@@ -132,6 +135,9 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(const RecordOptions& options, 
   }
   // What gives when more comes than can be stored.
   (*info.mutable_notes())["overload"] = options.ring_bytes > 0 ? "overwrite-oldest" : "drop-newest";
+  // What a file lacks at most that has no end.
+  (*info.mutable_notes())["flush-ns"] =
+      std::to_string((options.light ? kLightPauseNs : kFlushNs) + kMostLateNs);
   if (!options.triggers.empty()) recorder->session_.Watch(options.triggers);
   recorder->start_ns_ = recorder->last_flush_ns_ = info.start_ns();
   recorder->part_begin_ns_ = info.start_ns();
@@ -140,6 +146,7 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(const RecordOptions& options, 
   recorder->light_ = options.light;
   if (options.light) recorder->max_pause_ns_ = recorder->pause_ns_ = kLightPauseNs;
   recorder->session_.Begin(std::move(info));
+  recorder->part_->sink.Kick();  // from here on the file is a trace
   recorder->Warn();
   for (const uint32_t pid : options.pids) {
     if (Status status = recorder->Track(pid); !status.ok()) return status;
@@ -228,7 +235,30 @@ Status Recorder::Attach(const RecordOptions& options) {
   for (const auto& device : devices) {
     if (Status status = AttachDevice(device, options); !status.ok()) return status;
   }
+  AttachSystem(options, provided);
   return {};
+}
+
+// Whoever cannot be had is missing, and says so among the probes.
+void Recorder::AttachSystem(const RecordOptions& options, const ProviderDevices& provided) {
+  if (options.sources == 0) return;
+  SystemOptions system;
+  system.wanted = options.sources;
+  system.system_wide = options.system_wide;
+  if (bpf_ != nullptr) system.tracked_fd = bpf_->tracked_fd();
+  for (const auto& device : devices_) {
+    system.devices.emplace_back(device->number(), device->pci_address());
+  }
+  for (const ProviderDevice& device : provided.devices) {
+    system.devices.emplace_back(device.description.device(), device.address);
+  }
+  system.since_ns = [this](uint32_t pid) {
+    return std::max(start_ns_, bpf_ == nullptr ? 0 : bpf_->since_ns(pid));
+  };
+  for (StartedSource& started : StartSystemSources(system, &session_)) {
+    if (started.wake_fd >= 0) WakeOn(started.wake_fd, EPOLLIN | EPOLLET, urgent_fd_.get());
+    sources_.push_back(std::move(started.source));
+  }
 }
 
 Status Recorder::AttachDevice(const std::shared_ptr<AxlDevice>& device,
@@ -405,71 +435,6 @@ void Recorder::Adapt(int64_t now_ns, const Pace& pace) {
   } else if (pace.fill_permille < (idle ? kIdleBusyPermille / 2 : kIdlePermille)) {
     pause_ns_ = std::min(pause_ns_ * 2, max_pause_ns_);
   }
-}
-
-Summary Recorder::Stop(const std::string& reason, int32_t command_status) {
-  if (session_.triggers() != nullptr) {
-    DrainSources(MonotonicNs());
-    TendTriggers(MonotonicNs());
-  }
-  const int64_t stop_ns = MonotonicNs();
-  priority_.reset();
-  TraceJobsInFlight();
-  // Samples first: the device's ring then holds everything that they caused.
-  for (const auto& source : sources_) source->Stop();
-  if (bpf_ != nullptr) bpf_->Stop();
-  session_.Finish(stop_ns);
-  router_.EndRing();
-  part_->output.BeginClosing();
-  if (part_->output.rows_lost() > 0) {
-    Loss loss;
-    loss.hop = "output";
-    loss.count = part_->output.rows_lost();
-    session_.OnLoss(loss);
-  }
-  session_.OnHop({"output", part_->output.rows(), part_->output.rows() - part_->output.rows_lost(),
-                  part_->output.rows_lost(), 0});
-  StopInfo stop;
-  stop.stop_ns = stop_ns;
-  stop.reason = failure().ok() ? reason : "output failed";
-  stop.command_status = command_status;
-  stop.cpu_ns = CpuNs() - start_cpu_ns_;
-  stop.bytes_written = part_->sink.valid_bytes();
-  if (bpf_ != nullptr) stop.api_bound_ns = bpf_->api_bound_ns();
-  if (const RingOutput* ring = router_.ring()) {
-    stop.overwritten_rows = ring->evicted_rows();
-    stop.whole_since_ns = std::min(ring->whole_since_ns(), stop.stop_ns);
-  } else if (done_.parts > 1) {
-    stop.overwritten_rows = moved_rows_;
-    stop.whole_since_ns = part_begin_ns_;
-  }
-  proto::Accounts cost;
-  work_log_.Write(&cost);
-  if (light_) cost.set_overhead("low");
-  cost.set_wake_ns(static_cast<uint64_t>(wake_.ns));
-  cost.set_wake_error_ns(static_cast<uint64_t>(wake_.error_ns));
-  session_.WriteAccounts(stop, cost);
-  part_->output.Close();
-  router_.live().Close();
-
-  AddUp(*part_, part_->output.events());
-  Summary summary = done_;
-  summary.output = output_name_;
-  if (router_.ring() != nullptr) summary.overwritten = stop.overwritten_rows;
-  if (const Triggers* triggers = session_.triggers()) summary.triggered = triggers->fired();
-  summary.lost = session_.lost();
-  summary.bad = session_.bad();
-  summary.duration_ns = stop_ns - start_ns_;
-  summary.cpu_ns = stop.cpu_ns;
-  summary.bpf_ns = session_.bpf_ns();
-  summary.stop_reason = stop.reason;
-  if (!failure().ok()) {
-    const uint64_t rows = part_->output.rows(),
-                   kept = rows - std::min(rows, part_->output.rows_lost());
-    summary.error = failure().message() + "; it holds " + std::to_string(kept) + " of " +
-                    std::to_string(rows) + " events";
-  }
-  return summary;
 }
 
 }  // namespace acceltrace::daemon

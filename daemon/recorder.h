@@ -13,6 +13,7 @@
 
 #include "daemon/drain_priority.h"
 #include "daemon/options.h"
+#include "daemon/recorder_stats.h"
 #include "daemon/session/session.h"
 #include "daemon/sink/part.h"
 #include "daemon/sink/router.h"
@@ -66,7 +67,10 @@ class Recorder {
   bool live_readers_full() { return router_.live().full(); }
 
   // Not fine once the output has failed; the recording should be stopped then.
-  const Status& failure() const { return part_->sink.status(); }
+  Status failure() const { return part_->output.failure(); }
+
+  RecorderStats Stats();
+  bool paused() const { return part_->output.paused(); }
 
   // Things that are missing but did not prevent the recording; one line each.
   const std::vector<std::string>& warnings() const { return warnings_; }
@@ -80,6 +84,7 @@ class Recorder {
 
   Status Attach(const RecordOptions& options);
   Status AttachDevice(const std::shared_ptr<AxlDevice>& device, const RecordOptions& options);
+  void AttachSystem(const RecordOptions& options, const ProviderDevices& provided);
   void Warn();
   // kind_fd: watermark_fd_ or urgent_fd_.
   void WakeOn(int fd, uint32_t events, int kind_fd);
@@ -103,6 +108,7 @@ class Recorder {
   void WriteClosing(Part* part, Cut cut);
   Status Save(UniqueFd output, const std::string& output_name, const std::string& reason);
   void TendFiles(int64_t now_ns);
+  void TendPause(int64_t now_ns);
   void TendTriggers(int64_t now_ns);
   void Rotate(int64_t now_ns);
   void AddUp(const Part& part, uint64_t events);
@@ -115,9 +121,17 @@ class Recorder {
   uint64_t rotate_bytes_ = 0;
   int64_t rotate_ns_ = 0;
   int64_t part_begin_ns_ = 0;
-  uint64_t moved_rows_ = 0;  // to parts before
-  Summary done_;             // what earlier parts hold
+  uint64_t moved_rows_ = 0;   // to parts before
+  Summary done_;              // what earlier parts hold
+  uint64_t saved_bytes_ = 0;  // snapshots, by request and by trigger
   int64_t next_save_ns_ = 0;
+  bool pause_when_full_ = false;
+  bool was_paused_ = false;
+  uint64_t pauses_ = 0;
+  bool removed_ = false;
+  bool stopped_ = false;
+  int64_t next_look_ns_ = 0;      // at the file: room again, still there
+  uint64_t output_reported_ = 0;  // rows lost there whose time is told
   Router router_;
   Session session_;
   std::unique_ptr<BpfSource> bpf_;

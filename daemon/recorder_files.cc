@@ -18,6 +18,8 @@ namespace {
 constexpr int kMaxCutDrains = 1000;
 // One burst is not to take all the files that there are for triggers.
 constexpr int64_t kSavePauseNs = 1'000'000'000;
+// How often a file is looked at that is full, or may have been removed.
+constexpr int64_t kLookNs = 1'000'000'000;
 
 }  // namespace
 
@@ -76,6 +78,7 @@ Status Recorder::Save(UniqueFd output, const std::string& output_name, const std
   part.sink.Begin();
   router_.Snapshot(&part.output, [this] { DrainSources(MonotonicNs()); });
   WriteClosing(&part, std::move(cut));
+  saved_bytes_ += part.sink.valid_bytes();
   return part.sink.status();
 }
 
@@ -91,7 +94,8 @@ Status Recorder::Snapshot(UniqueFd output, const std::string& output_name) {
 // events: without what is in the closing packets as under way, and comes again.
 void Recorder::AddUp(const Part& part, uint64_t events) {
   done_.bytes += part.sink.valid_bytes();
-  done_.packets += part.output.packets_in() - part.output.packets_lost();
+  done_.packets +=
+      part.output.packets_in() - std::min(part.output.packets_in(), part.output.packets_lost());
   done_.events += events - std::min(events, part.output.rows_lost());
 }
 
@@ -113,6 +117,8 @@ void Recorder::Rotate(int64_t now_ns) {
   ++done_.parts;
   part_ = std::make_unique<Part>(UniqueFd(fcntl(files_[next].get(), F_DUPFD_CLOEXEC, 0)),
                                  "part " + std::to_string(next + 1) + " of " + output_name_);
+  if (pause_when_full_) part_->output.PauseWhenFull();
+  output_reported_ = 0;
   part_->sink.Begin();
   router_.SetFile(&part_->output, done_.parts);
   part_begin_ns_ = begin_ns;
@@ -121,8 +127,59 @@ void Recorder::Rotate(int64_t now_ns) {
   for (const auto& source : sources_) source->Checkpoint();
 }
 
+// A full disk is looked at now and then; what was lost meanwhile is told with its time.
+void Recorder::TendPause(int64_t now_ns) {
+  FileOutput& output = part_->output;
+  if (output.paused() && !was_paused_) {
+    was_paused_ = true;
+    ++pauses_;
+    next_look_ns_ = now_ns + kLookNs;
+  }
+  if (now_ns < next_look_ns_) return;
+  next_look_ns_ = now_ns + kLookNs;
+  removed_ = removed_ || part_->sink.removed();
+  FileOutput::Gap gap;
+  if (!output.paused() || !output.TryResume(&gap)) return;
+  was_paused_ = false;
+  output_reported_ += gap.rows;
+  if (gap.rows == 0) return;
+  Loss loss;
+  loss.hop = "output";
+  loss.count = gap.rows;
+  loss.first = gap.first_ns;
+  loss.last = gap.first_ns == 0 ? 0 : now_ns;
+  session_.OnLoss(loss);
+}
+
+RecorderStats Recorder::Stats() {
+  RecorderStats stats;
+  if (stopped_) {
+    stats.hops = session_.hops();
+    stats.bytes = done_.bytes + saved_bytes_;  // the last part is in there
+  } else {
+    stats.hops = SourceHops();
+    const FileOutput& output = part_->output;
+    stats.hops.push_back(
+        {"output", output.rows(), output.rows() - output.rows_lost(), output.rows_lost(), 0});
+    stats.bytes = done_.bytes + part_->sink.valid_bytes() + saved_bytes_;
+  }
+  for (const auto& device : devices_) stats.devices.push_back(device->name());
+  if (const RingOutput* ring = router_.ring()) stats.ring_bytes = ring->bytes();
+  stats.processes = session_.processes();
+  stats.live_readers = router_.live().readers();
+  stats.live_dropped = router_.live().dropped();
+  stats.stalls = part_->sink.stalls();
+  stats.stall_ns = part_->sink.stall_ns();
+  stats.pauses = pauses_;
+  stats.paused = paused();
+  stats.removed = removed_;
+  if (!stopped_) stats.fill_permille = FillPermille();
+  return stats;
+}
+
 void Recorder::TendFiles(int64_t now_ns) {
-  if (!failure().ok()) return;
+  if (pause_when_full_ || now_ns >= next_look_ns_) TendPause(now_ns);
+  if (!failure().ok() || paused()) return;
   if ((rotate_bytes_ != 0 && part_->sink.taken_bytes() >= rotate_bytes_) ||
       (rotate_ns_ != 0 && now_ns - part_begin_ns_ >= rotate_ns_)) {
     Rotate(now_ns);

@@ -57,7 +57,7 @@ Result<Listener> Listener::Open(const std::string& path, mode_t mode, gid_t grou
 }
 
 Listener::~Listener() {
-  if (fd_.valid()) unlink(path_.c_str());
+  if (fd_.valid() && !path_.empty()) unlink(path_.c_str());
 }
 
 UniqueFd Listener::Accept() {

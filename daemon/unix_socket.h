@@ -21,11 +21,16 @@ class Listener {
   // that nobody listens on any more is replaced. Errors: in use; no permission.
   static Result<Listener> Open(const std::string& path, mode_t mode, gid_t group);
 
+  // One that the service manager has made: its path stays when this goes.
+  static Listener Inherit(UniqueFd fd) { return {std::move(fd), ""}; }
+
   Listener(Listener&& other) noexcept = default;
   Listener& operator=(Listener&&) = delete;
   ~Listener();
 
   int fd() const { return fd_.get(); }
+  // Gives the socket away; its path stays until somebody listens there again.
+  UniqueFd Release() && { return std::move(fd_); }
   const std::string& path() const { return path_; }
   // The next connection, not blocking; invalid if there is none.
   UniqueFd Accept();

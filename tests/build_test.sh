@@ -16,7 +16,7 @@ cp "$top/Makefile" "$tree/"
 cp "$top/scripts/targets.mk" "$tree/scripts/"
 mkdir "$tree/scripts/lib"
 cp "$top/scripts/lib/precompiled.h" "$tree/scripts/lib/"
-cp "$top/libtrace/proto/trace.proto" "$tree/libtrace/proto/"
+cp "$top/libtrace/proto/"*.proto "$tree/libtrace/proto/"
 mkdir "$tree/libtrace/stream"
 cp "$top/libtrace/stream/version.h" "$tree/libtrace/stream/"
 cd "$tree" || exit 1

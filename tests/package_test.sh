@@ -67,7 +67,7 @@ dpkg -i $(debs package | grep -v dkms) >/tmp/install.txt 2>&1
 echo "install $?"
 acceltrace --version
 acceltraced --version
-acceltrace report "$1/tests/golden/demo.atrace" 2>&1 | cmp -s - "$1/tests/golden/demo.report.txt"
+COLUMNS=100 LC_ALL=C.UTF-8 acceltrace report "$1/tests/golden/demo.atrace" 2>&1 | cmp -s - "$1/tests/golden/demo.answer.txt"
 echo "report $?"
 getent group acceltrace >/dev/null
 echo "group $?"

@@ -76,20 +76,25 @@ version=$(sed -n 's/.*kVersion\[\] = "\(.*\)";/\1/p' libtrace/stream/version.h)
 		opt/axl/lib/libaxl.so.$version
 		opt/axl/lib/pkgconfig/acceltrace.pc
 		opt/axl/lib/pkgconfig/axl.pc
+		opt/axl/lib/python3/dist-packages/acceltrace/host.proto
 		opt/axl/lib/python3/dist-packages/acceltrace/trace.proto
+		opt/axl/share/acceltrace/acceltraced.conf
+		opt/axl/share/acceltrace/host.proto
 		opt/axl/share/acceltrace/trace.proto
 		opt/axl/share/bash-completion/completions/acceltrace
 		opt/axl/share/bash-completion/completions/acceltraced
 		opt/axl/share/zsh/vendor-completions/_acceltrace
+		usr/lib/systemd/system/acceltraced-metrics.socket
 		usr/lib/systemd/system/acceltraced.service
+		usr/lib/systemd/system/acceltraced.socket
 		usr/lib/sysusers.d/acceltrace.conf
 		usr/lib/tmpfiles.d/acceltrace.conf
 	END
 } | sort >"$scratch/expected"
 check 'install: these files' '' "$(diff "$scratch/expected" "$scratch/files")"
 check 'install: the module' 1 "$(find "$scratch/root/usr/lib/modules" -name axl.ko | head -n 1 | wc -l)"
-"$scratch/root/opt/axl/bin/acceltrace" report tests/golden/demo.atrace >"$scratch/report" 2>&1
-cmp -s "$scratch/report" tests/golden/demo.report.txt
+COLUMNS=100 LC_ALL=C.UTF-8 "$scratch/root/opt/axl/bin/acceltrace" report tests/golden/demo.atrace >"$scratch/report" 2>&1
+cmp -s "$scratch/report" tests/golden/demo.answer.txt
 check 'install: acceltrace runs from there' 0 $?
 
 check 'install: the unit starts what was installed' 'ExecStart=/opt/axl/bin/acceltraced' \

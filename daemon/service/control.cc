@@ -6,6 +6,7 @@
 #include <set>
 
 #include "daemon/quantities.h"
+#include "daemon/sources/system_names.h"
 
 namespace acceltrace::daemon {
 namespace {
@@ -22,8 +23,8 @@ const std::map<std::string_view, std::pair<Command::Verb, std::set<std::string_v
           {"start",
            {Command::Verb::kStart,
             {"pids", "system", "devices", "no_device", "probes", "libraries", "counter_period",
-             "overhead", "ring", "command", "output", "detach", "priority", "cpu", "rotate_size",
-             "rotate_time", "keep", "triggers"}}},
+             "overhead", "sources", "ring", "command", "output", "detach", "priority", "cpu",
+             "rotate_size", "rotate_time", "keep", "triggers"}}},
           {"pid", {Command::Verb::kPid, {"session", "pid"}}},
           {"stop", {Command::Verb::kStop, {"session", "status"}}},
           {"status", {Command::Verb::kStatus, {}}},
@@ -143,7 +144,16 @@ void ReadStart(Members* members, Command* command) {
   members->Texts("command", &record.command);
   members->Flag("detach", &command->detach);
   members->Text("output", &command->output);
-  std::string probes, period, ring, overhead, priority, cpu;
+  std::string probes, period, ring, overhead, priority, cpu, sources;
+  members->Text("sources", &sources);
+  if (!sources.empty()) {
+    auto parsed = ParseSystemSources(sources);
+    if (parsed.ok()) {
+      record.sources = *parsed;
+    } else {
+      members->Fail("sources", "is wrong: " + parsed.message());
+    }
+  }
   members->Text("probes", &probes);
   members->Text("counter_period", &period);
   members->Text("ring", &ring);

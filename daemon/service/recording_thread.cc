@@ -7,11 +7,13 @@
 #include <unistd.h>
 
 #include "daemon/privileges.h"
+#include "daemon/sources/host_info.h"
 
 namespace acceltrace::daemon {
 namespace {
 
 constexpr int64_t kNsPerS = 1'000'000'000;
+constexpr int64_t kPublishNs = kNsPerS / 2;
 
 UniqueFd NewEvent() { return UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }
 
@@ -62,8 +64,13 @@ std::vector<Mailbox::Message> Mailbox::Take() {
 
 RecordingThread::RecordingThread(uint32_t session, RecordOptions options,
                                  std::vector<UniqueFd> outputs, std::string output_name,
-                                 uint64_t ticket, Mailbox* mailbox)
-    : session_(session), mailbox_(mailbox), event_(NewEvent()) {
+                                 uint64_t ticket, std::shared_ptr<ByteQuota> quota,
+                                 Mailbox* mailbox)
+    : session_(session),
+      mailbox_(mailbox),
+      event_(NewEvent()),
+      quota_(std::move(quota)),
+      output_name_(output_name) {
   thread_ = std::thread(&RecordingThread::Run, this, std::move(options), std::move(outputs),
                         std::move(output_name), ticket);
 }
@@ -83,7 +90,8 @@ void RecordingThread::Ask(Request request) {
 
 void RecordingThread::Track(uint32_t pid, uint64_t ticket) {
   Ask([this, pid, ticket](Recorder* recorder) {
-    mailbox_->Post({Mailbox::Message::Kind::kAnswer, session_, ticket, recorder->Track(pid), {}});
+    mailbox_->Post(
+        {Mailbox::Message::Kind::kAnswer, session_, ticket, recorder->Track(pid), {}, nullptr});
   });
 }
 
@@ -95,7 +103,8 @@ void RecordingThread::Snapshot(UniqueFd output, std::string output_name, uint64_
                     session_,
                     ticket,
                     recorder->Snapshot(std::move(*shared), output_name),
-                    {}});
+                    {},
+                    nullptr});
   });
 }
 
@@ -106,6 +115,7 @@ void RecordingThread::Stop(std::string reason, int32_t command_status, uint64_t 
     message.session = session_;
     message.ticket = ticket;
     message.summary = recorder->Stop(reason, command_status);
+    Publish(recorder);
     last_message_ = std::move(message);
   });
 }
@@ -121,6 +131,45 @@ void RecordingThread::AddLiveReader(UniqueFd fd, std::string hello, std::string 
     if (!hello.empty()) SendLine(socket, hello);
     (void)recorder->AddLiveReader(std::move(*shared));
   });
+}
+
+RecorderStats RecordingThread::Stats() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return stats_;
+}
+
+void RecordingThread::Tell(const JournalKind& notice, const std::string& what) {
+  Mailbox::Message message;
+  message.kind = Mailbox::Message::Kind::kNotice;
+  message.session = session_;
+  message.notice = &notice;
+  message.status = Status::Error(output_name_ + ": " + what);
+  mailbox_->Post(std::move(message));
+}
+
+void RecordingThread::Publish(Recorder* recorder) {
+  RecorderStats stats = recorder->Stats();
+  const RecorderStats before = Stats();
+  if (stats.pauses > before.pauses) {
+    Tell(kRecordingPaused, "no space left on its disk; events are lost until there is some");
+  }
+  if (!stats.paused && (before.paused || stats.pauses > before.pauses)) {
+    Tell(kRecordingResumed, "there is space again; the recording goes on");
+  }
+  if (stats.removed && !before.removed) {
+    Tell(kOutputRemoved, "the file was removed; what is recorded is lost when it ends");
+  }
+  const uint64_t written = stats.bytes - std::min(stats.bytes, charged_bytes_);
+  charged_bytes_ += written;
+  if (quota_ != nullptr && !over_quota_) {
+    Status status = quota_->Charge(written, MonotonicNs());
+    over_quota_ = !status.ok();
+    if (over_quota_) {
+      mailbox_->Post({Mailbox::Message::Kind::kQuota, session_, 0, std::move(status), {}, nullptr});
+    }
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  stats_ = std::move(stats);
 }
 
 void RecordingThread::Wait(const Recorder& recorder, int64_t pause_ns) {
@@ -156,9 +205,14 @@ void RecordingThread::Run(RecordOptions options, std::vector<UniqueFd> outputs,
   bool told_failure = false;
   while (!last_message_) {
     const int64_t pause_ns = (*recorder)->Poll();
+    if (const int64_t now_ns = MonotonicNs(); now_ns >= next_publish_ns_) {
+      next_publish_ns_ = now_ns + kPublishNs;
+      Publish(recorder->get());
+    }
     if (!told_failure && !(*recorder)->failure().ok()) {
       told_failure = true;
-      mailbox_->Post({Mailbox::Message::Kind::kFailed, session_, 0, (*recorder)->failure(), {}});
+      mailbox_->Post(
+          {Mailbox::Message::Kind::kFailed, session_, 0, (*recorder)->failure(), {}, nullptr});
     }
     Wait(**recorder, pause_ns);
     Serve(recorder->get());

@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "daemon/recorder.h"
+#include "daemon/service/journal.h"
+#include "daemon/service/quota.h"
 #include "daemon/unique_fd.h"
 
 namespace acceltrace::daemon {
@@ -28,6 +30,8 @@ class Mailbox {
       kStarted,  // or not: status
       kAnswer,   // to a request; status
       kFailed,   // the output has failed; status
+      kQuota,    // its user has used up what they may write; status
+      kNotice,   // something for the journal: notice, status
       kStopped,  // summary; the thread has ended
     };
     Kind kind = Kind::kAnswer;
@@ -35,6 +39,7 @@ class Mailbox {
     uint64_t ticket = 0;  // of the request
     Status status;
     Summary summary;
+    const JournalKind* notice = nullptr;
   };
 
   Mailbox();
@@ -51,9 +56,10 @@ class Mailbox {
 class RecordingThread {
  public:
   // Starts at once; kStarted follows. mailbox must outlive the thread.
-  // outputs: the file, then further ones.
+  // outputs: the file, then further ones. quota: what is written is charged to it; may be null.
   RecordingThread(uint32_t session, RecordOptions options, std::vector<UniqueFd> outputs,
-                  std::string output_name, uint64_t ticket, Mailbox* mailbox);
+                  std::string output_name, uint64_t ticket, std::shared_ptr<ByteQuota> quota,
+                  Mailbox* mailbox);
   // Stops the recording if need be and waits for the thread.
   ~RecordingThread();
 
@@ -64,6 +70,9 @@ class RecordingThread {
   // Sends `hello` and then the stream, or the error as a line, to the socket.
   void AddLiveReader(UniqueFd fd, std::string hello, std::string refusal);
 
+  // Half a second old at most; of the end once kStopped was heard.
+  RecorderStats Stats();
+
  private:
   using Request = std::function<void(Recorder*)>;
 
@@ -72,12 +81,20 @@ class RecordingThread {
   void Ask(Request request);
   void Wait(const Recorder& recorder, int64_t pause_ns);
   void Serve(Recorder* recorder);
+  void Publish(Recorder* recorder);
+  void Tell(const JournalKind& notice, const std::string& what);
 
   const uint32_t session_;
   Mailbox* const mailbox_;
   UniqueFd event_;
   std::mutex mutex_;
   std::deque<Request> requests_;
+  RecorderStats stats_;  // as last published
+  std::shared_ptr<ByteQuota> quota_;
+  std::string output_name_;
+  uint64_t charged_bytes_ = 0;
+  bool over_quota_ = false;
+  int64_t next_publish_ns_ = 0;
   std::optional<Mailbox::Message> last_message_;  // set by Stop; the thread's own
   std::thread thread_;                            // last: uses the others
 };

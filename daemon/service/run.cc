@@ -2,17 +2,16 @@
 //
 // Starting the service: sockets, privileges, telling the service manager.
 #include <grp.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include "daemon/privileges.h"
+#include "daemon/service/config.h"
+#include "daemon/service/manager.h"
 #include "daemon/service/service.h"
 #include "daemon/signals.h"
 
@@ -20,23 +19,8 @@ namespace acceltrace::daemon {
 namespace {
 
 constexpr char kLiveName[] = "live.sock";
+constexpr char kMetricsName[] = "metrics";  // FileDescriptorName= of its socket unit
 constexpr char kOwnFolder[] = "/run/acceltrace/";
-
-// The protocol of sd_notify(3): one datagram to the socket named by the manager.
-void NotifyManager(const char* state) {
-  const char* path = getenv("NOTIFY_SOCKET");
-  if (path == nullptr || (path[0] != '/' && path[0] != '@')) return;
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  const size_t length = strlen(path);
-  if (length >= sizeof(address.sun_path)) return;
-  memcpy(address.sun_path, path, length);
-  if (path[0] == '@') address.sun_path[0] = 0;
-  const UniqueFd fd(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  (void)!sendto(fd.get(), state, strlen(state), MSG_NOSIGNAL,
-                reinterpret_cast<const sockaddr*>(&address),
-                static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length));
-}
 
 // The service's own folder is made, and that is said; another one that is not there is rather a
 // slip of the pen.
@@ -53,28 +37,84 @@ Status CheckFolder(const std::string& folder) {
   return {};
 }
 
+// What the command line says comes before what the file says.
+std::optional<ServiceConfig> ReadConfig(const Options& options) {
+  std::vector<std::string> mistakes;
+  const bool named = !options.config.empty();
+  ServiceConfig config = LoadConfig(named ? options.config : kConfigPath, named, &mistakes);
+  for (const std::string& mistake : mistakes) {
+    fprintf(stderr, "acceltraced: %s\n", mistake.c_str());
+  }
+  if (!mistakes.empty()) return std::nullopt;
+  const auto prefer = [](const std::string& given, std::string* value) {
+    if (!given.empty()) *value = given;
+  };
+  prefer(options.socket, &config.socket);
+  prefer(options.live_socket, &config.live_socket);
+  prefer(options.group, &config.group);
+  prefer(options.metrics, &config.metrics);
+  if (config.metrics == "off") config.metrics.clear();
+  if (config.live_socket.empty()) {
+    config.live_socket = config.socket.substr(0, config.socket.rfind('/') + 1) + kLiveName;
+  }
+  return config;
+}
+
+// Sockets of the manager, if it has made some, else our own.
+Result<Listener> OpenListener(const std::string& path, mode_t mode, gid_t owner,
+                              std::vector<Inherited>* inherited) {
+  for (Inherited& socket : *inherited) {
+    if (socket.path == path) return Listener::Inherit(std::move(socket.fd));
+  }
+  return Listener::Open(path, mode, owner);
+}
+
+Result<UniqueFd> OpenMetrics(const ServiceConfig& config, mode_t mode, gid_t owner,
+                             std::vector<Inherited>* inherited) {
+  for (Inherited& socket : *inherited) {
+    if (socket.name == kMetricsName) return std::move(socket.fd);
+  }
+  if (config.metrics.empty()) return UniqueFd();
+  if (config.metrics[0] != '/') return ListenForMetrics(config.metrics);
+  auto listener = Listener::Open(config.metrics, mode, owner);
+  if (!listener.ok()) return listener.status();
+  return std::move(listener).value().Release();
+}
+
 Status Serve(const Options& options) {
-  UniqueFd signals = TakeSignals();
+  UniqueFd signals = TakeSignals(true);
   RaisePriority();
+  auto config = ReadConfig(options);
+  if (!config) return Status::Error("the configuration has mistakes; nothing was started");
   std::optional<gid_t> group;
   errno = 0;
-  if (const struct group* entry = getgrnam(options.group.c_str())) group = entry->gr_gid;
+  if (const struct group* entry = getgrnam(config->group.c_str())) group = entry->gr_gid;
   const mode_t mode = group ? 0660 : 0600;
   const gid_t owner = group.value_or(static_cast<gid_t>(-1));
 
-  const std::string folder = options.socket.substr(0, options.socket.rfind('/') + 1);
+  std::vector<Inherited> inherited = InheritedSockets();
+  const std::string folder = config->socket.substr(0, config->socket.rfind('/') + 1);
   if (Status status = CheckFolder(folder); !status.ok()) return status;
-  auto control = Listener::Open(options.socket, mode, owner);
+  auto control = OpenListener(config->socket, mode, owner, &inherited);
   if (!control.ok()) return control.status();
-  auto live = Listener::Open(options.live_socket.empty() ? folder + kLiveName : options.live_socket,
-                             mode, owner);
+  auto live = OpenListener(config->live_socket, mode, owner, &inherited);
   if (!live.ok()) return live.status();
+  auto metrics = OpenMetrics(*config, mode, owner, &inherited);
+  if (!metrics.ok()) return metrics.status();
   if (Status status = DropAllButAttach(); !status.ok()) return status;
   if (!group) {
-    fprintf(stderr, "acceltraced: no group '%s': only root may record\n", options.group.c_str());
+    fprintf(stderr, "acceltraced: no group '%s': only root may record\n", config->group.c_str());
   }
-  NotifyManager("READY=1");
-  Service(std::move(control).value(), std::move(live).value(), std::move(signals), group).Run();
+  Service service({.control = std::move(control).value(),
+                   .live = std::move(live).value(),
+                   .metrics = std::move(metrics).value(),
+                   .signals = std::move(signals),
+                   .group = group,
+                   .config = *config,
+                   .reload = [&options] { return ReadConfig(options); }});
+  // Signs of life are sent while there is something to do.
+  NotifyManager("READY=1\nWATCHDOG_USEC=0");
+  service.Run();
   NotifyManager("STOPPING=1");
   return {};
 }

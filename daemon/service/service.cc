@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/outputs.h"
+#include "daemon/signals.h"
 #include "daemon/sources/host_info.h"
 
 namespace acceltrace::daemon {
@@ -87,11 +88,30 @@ Result<Outputs> TakeOutputs(Client* client, const std::string& path, const Recor
   return status;
 }
 
+constexpr uint64_t kRefusalsTold = 20;  // in a minute
+constexpr int64_t kNsPerMinute = 60'000'000'000;
+
 }  // namespace
+
+Service::Service(Parts parts)
+    : control_(std::move(parts.control)),
+      live_(std::move(parts.live)),
+      signals_(std::move(parts.signals)),
+      group_(parts.group),
+      config_(std::move(parts.config)),
+      reload_(std::move(parts.reload)),
+      journal_(std::move(parts.journal)),
+      metrics_(std::move(parts.metrics), [this] { return Metrics(); }),
+      refusals_(kRefusalsTold, kNsPerMinute) {}
 
 Result<Peer> Service::Admit(int fd) const {
   auto peer = PeerOf(fd);
-  if (!peer.ok() || peer->root() || (group_ && peer->InGroup(*group_))) return peer;
+  if (!peer.ok() || peer->root()) return peer;
+  if (!config_.LimitsOf(peer->uid).allowed) {
+    return Status::Error("user " + std::to_string(peer->uid) +
+                         " may not record: acceltraced.conf says so");
+  }
+  if (group_ && peer->InGroup(*group_)) return peer;
   return Status::Error("user " + std::to_string(peer->uid) +
                        " may not record: not root and not a member of the daemon's group");
 }
@@ -103,9 +123,13 @@ void Service::Accept() {
     const auto same_user = static_cast<size_t>(
         std::count_if(clients_.begin(), clients_.end(),
                       [&](const Client& other) { return other.peer().uid == client.peer().uid; }));
+    const size_t most =
+        client.peer().root() ? kMaxRootClients : config_.LimitsOf(client.peer().uid).connections;
     if (!peer.ok()) {
+      Refuse(PeerOf(client.fd()).ok() ? *PeerOf(client.fd()) : Peer(), peer.message());
       client.Send(ErrorAnswer(0, peer.message()));
-    } else if (clients_.size() >= kMaxClients || same_user >= kMaxClientsPerUser) {
+    } else if (clients_.size() >= config_.max_connections || same_user >= most) {
+      Refuse(client.peer(), "too many connections");
       client.Send(ErrorAnswer(0, "too many connections; close some"));
     } else {
       clients_.push_back(std::move(client));
@@ -181,29 +205,50 @@ void Service::Serve(Client* client) {
       client->Send(ErrorAnswer(id, command.message()));
     } else if (client->pending >= kMaxPending) {
       client->Send(ErrorAnswer(id, "too many requests at once; wait for answers"));
+    } else if (const Status may = accounts_.MayAsk(client->peer().uid, MonotonicNs()); !may.ok()) {
+      client->Send(ErrorAnswer(id, may.message()));
+      ++refused_;
     } else {
       Execute(client, *command);
     }
   }
 }
 
-Status Service::Start(Client* client, const Command& command) {
-  const Peer& peer = client->peer();
-  RecordOptions options = command.record;
+Status Service::MayStart(const Peer& peer, const RecordOptions& options) {
+  const UserLimits& limits = config_.LimitsOf(peer.uid);
   if (!peer.root()) {
     if (options.system_wide) return Status::Error("only root may record the whole system");
     if (!options.libraries.empty()) {
       return Status::Error("only root may choose the libraries that are probed");
     }
-    options.owner = peer.uid;
   }
-  const auto own = static_cast<size_t>(
-      std::count_if(recordings_.begin(), recordings_.end(),
-                    [&](const auto& entry) { return entry.second.owner == peer.uid; }));
-  if (recordings_.size() >= kMaxRecordings || (!peer.root() && own >= kMaxRecordingsPerUser)) {
+  size_t own = 0;
+  uint64_t own_ring = options.ring_bytes, all_ring = options.ring_bytes;
+  for (const auto& [session, recording] : recordings_) {
+    all_ring += recording.ring_bytes;
+    if (recording.owner != peer.uid) continue;
+    ++own;
+    own_ring += recording.ring_bytes;
+  }
+  if (recordings_.size() >= config_.max_recordings || (!peer.root() && own >= limits.recordings)) {
     return Status::Error("too many recordings at once; stop one first");
   }
+  if (all_ring > config_.max_ring_bytes || (!peer.root() && own_ring > limits.ring_bytes)) {
+    return Status::Error(
+        "flight recorders would take more memory than acceltraced.conf allows; ask for a smaller "
+        "ring, or stop another recording");
+  }
+  return accounts_.MayStart(peer.uid, MonotonicNs());
+}
+
+Status Service::Start(Client* client, const Command& command) {
+  const Peer& peer = client->peer();
+  RecordOptions options = command.record;
+  if (Status status = MayStart(peer, options); !status.ok()) return status;
+  if (!peer.root()) options.owner = peer.uid;
+  options.pause_when_full = config_.pause_when_full;
   Recording recording;
+  recording.ring_bytes = options.ring_bytes;
   auto outputs = TakeOutputs(client, command.output, options);
   if (!outputs.ok()) return outputs.status();
   recording.created = std::move(outputs->created);
@@ -213,9 +258,11 @@ Status Service::Start(Client* client, const Command& command) {
   recording.output = command.output.empty() ? "the client's file" : command.output;
   recording.start_ns = MonotonicNs();
   const uint64_t ticket = NewTicket(client, command, recording.session);
+  std::shared_ptr<ByteQuota> quota;
+  if (!peer.root()) quota = accounts_.Of(peer.uid, MonotonicNs()).bytes;
   recording.thread = std::make_unique<RecordingThread>(recording.session, std::move(options),
                                                        std::move(outputs->files), recording.output,
-                                                       ticket, &mailbox_);
+                                                       ticket, std::move(quota), &mailbox_);
   recordings_.emplace(recording.session, std::move(recording));
   return {};
 }
@@ -223,6 +270,7 @@ Status Service::Start(Client* client, const Command& command) {
 void Service::Execute(Client* client, const Command& command) {
   if (command.verb == Command::Verb::kStart) {
     if (Status status = Start(client, command); !status.ok()) {
+      Refuse(client->peer(), status.message());
       client->Send(ErrorAnswer(command.id, status.message()));
     }
     return;
@@ -296,7 +344,7 @@ std::string Service::StatusAnswer(const Client& client, uint64_t id) const {
   }
   return OkAnswer(id, Members({{"sessions", sessions},
                                {"clients", clients_.size()},
-                               {"max_sessions", kMaxRecordings}}));
+                               {"max_sessions", config_.max_recordings}}));
 }
 
 void Service::Stop(Recording* recording, const std::string& reason, int32_t status,
@@ -330,27 +378,52 @@ void Service::Hear(const Mailbox::Message& message) {
     case Kind::kStarted:
       recording.running = message.status.ok();
       Answer(message.ticket, message.status, "\"session\":" + std::to_string(message.session));
-      if (!message.status.ok()) {
+      if (message.status.ok()) {
+        ++started_;
+        Say(kRecordingStarted, recording, "started: " + recording.output);
+      } else {
+        ++failed_;
+        Say(kRefused, recording, "not started: " + message.status.message());
         for (const std::string& path : recording.created) unlink(path.c_str());
         Forget(message.session);
       }
       break;
     case Kind::kFailed:
-      for (Client& client : clients_) {
-        if (client.number() != recording.client) continue;
-        client.Send("{" +
-                    Members({{"event", "failed"},
-                             {"session", message.session},
-                             {"error", message.status.message()}}) +
-                    "}");
-      }
-      Stop(&recording, "output failed", -1, 0);
+      Fail(&recording, "output failed", message.status.message());
+      break;
+    case Kind::kQuota:
+      Fail(&recording, "quota", message.status.message());
+      break;
+    case Kind::kNotice:
+      Say(*message.notice, recording, message.status.message());
       break;
     case Kind::kStopped:
+      ended_.Add(recording.thread->Stats());
+      SayEnd(recording, message.summary);
       Answer(message.ticket, Status(), "\"summary\":" + message.summary.ToJson());
       Forget(message.session);
       break;
   }
+}
+
+void Service::Fail(Recording* recording, const std::string& reason, const std::string& error) {
+  ++failed_;
+  Say(kRecordingFailed, *recording, error);
+  for (Client& client : clients_) {
+    if (client.number() != recording->client) continue;
+    client.Send("{" +
+                Members({{"event", "failed"}, {"session", recording->session}, {"error", error}}) +
+                "}");
+  }
+  Stop(recording, reason, -1, 0);
+}
+
+// For ever, if nothing is under way: a service without recordings sleeps.
+int Service::TimeoutMs() const {
+  const int64_t now_ns = MonotonicNs();
+  const int watchdog = watchdog_.TimeoutMs(now_ns), metrics = metrics_.TimeoutMs(now_ns);
+  if (watchdog < 0 || metrics < 0) return std::max(watchdog, metrics);
+  return std::min(watchdog, metrics);
 }
 
 void Service::DropClosedClients() {
@@ -365,17 +438,25 @@ void Service::DropClosedClients() {
 
 void Service::Run() {
   for (;;) {
-    std::vector<pollfd> fds = {{signals_.get(), POLLIN, 0},
-                               {control_.fd(), POLLIN, 0},
-                               {live_.fd(), POLLIN, 0},
-                               {mailbox_.fd(), POLLIN, 0}};
+    std::vector<pollfd> fds = {
+        {signals_.get(), POLLIN, 0},       {control_.fd(), POLLIN, 0},
+        {live_.fd(), POLLIN, 0},           {mailbox_.fd(), POLLIN, 0},
+        {metrics_.listen_fd(), POLLIN, 0}, {metrics_.client_fd(), metrics_.events(), 0}};
     const size_t first_client = fds.size();
     for (const Client& client : clients_) {
       fds.push_back(
           {client.fd(), static_cast<short>(POLLIN | (client.wants_to_send() ? POLLOUT : 0)), 0});
     }
-    if (poll(fds.data(), fds.size(), -1) < 0) continue;
-    if (fds[0].revents != 0) break;
+    watchdog_.Watch(!recordings_.empty());
+    if (poll(fds.data(), fds.size(), TimeoutMs()) < 0) continue;
+    const int64_t now_ns = MonotonicNs();
+    watchdog_.Tick(now_ns);
+    if (fds[0].revents != 0) {
+      if (TakeSignal(signals_.get()) != SIGHUP) break;
+      Reload();
+    }
+    metrics_.Serve(now_ns);
+    if (fds[4].revents != 0) metrics_.Accept(now_ns);
     size_t index = first_client;
     for (Client& client : clients_) {
       const short ready = fds[index++].revents;
@@ -389,6 +470,7 @@ void Service::Run() {
     if (fds[1].revents != 0) Accept();
     if (fds[2].revents != 0) AcceptLive();
   }
+  metrics_.Stop();
   // All at once; the threads are waited for when they are destroyed.
   for (auto& [session, recording] : recordings_) Stop(&recording, "service stopped", -1, 0);
 }

@@ -5,6 +5,7 @@
 #define DAEMON_SERVICE_SERVICE_H_
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -14,7 +15,12 @@
 
 #include "daemon/options.h"
 #include "daemon/service/client.h"
+#include "daemon/service/config.h"
 #include "daemon/service/control.h"
+#include "daemon/service/journal.h"
+#include "daemon/service/manager.h"
+#include "daemon/service/metrics.h"
+#include "daemon/service/quota.h"
 #include "daemon/service/recording_thread.h"
 #include "daemon/unix_socket.h"
 
@@ -25,19 +31,22 @@ int RunService(const Options& options);
 
 class Service {
  public:
-  // Bounds, so that no client can use up what the others need.
-  static constexpr size_t kMaxClients = 64;
-  static constexpr size_t kMaxClientsPerUser = 16;
-  static constexpr size_t kMaxRecordings = 8;
-  static constexpr size_t kMaxRecordingsPerUser = 2;  // root: all
-  static constexpr uint32_t kMaxPending = 16;         // unanswered requests of a client
+  // Bounds besides those of the configuration, so that no client can use up what others need.
+  static constexpr size_t kMaxRootClients = 16;
+  static constexpr uint32_t kMaxPending = 16;  // unanswered requests of a client
 
-  // group: its members may record their own processes; none = only root.
-  Service(Listener control, Listener live, UniqueFd signals, std::optional<gid_t> group)
-      : control_(std::move(control)),
-        live_(std::move(live)),
-        signals_(std::move(signals)),
-        group_(group) {}
+  struct Parts {
+    Listener control, live;
+    UniqueFd metrics = UniqueFd();  // a listening socket, or none
+    UniqueFd signals = UniqueFd();
+    // Its members may record their own processes; none = only root.
+    std::optional<gid_t> group = std::nullopt;
+    ServiceConfig config = {};
+    // The configuration anew; none if it has mistakes, which have been told.
+    std::function<std::optional<ServiceConfig>()> reload = nullptr;
+    Journal journal = Journal();
+  };
+  explicit Service(Parts parts);
 
   // Until SIGTERM or SIGINT.
   void Run();
@@ -52,6 +61,7 @@ class Service {
     std::string output;
     std::vector<std::string> created;  // paths that were not there before
     int64_t start_ns = 0;
+    uint64_t ring_bytes = 0;
     std::unique_ptr<RecordingThread> thread;
   };
   // A request on its way through a recording's thread.
@@ -67,12 +77,22 @@ class Service {
   Result<Peer> Admit(int fd) const;
   void Serve(Client* client);
   void Execute(Client* client, const Command& command);
+  Status MayStart(const Peer& peer, const RecordOptions& options);
   Status Start(Client* client, const Command& command);
   std::string StatusAnswer(const Client& client, uint64_t id) const;
   void Hear(const Mailbox::Message& message);
   void Stop(Recording* recording, const std::string& reason, int32_t status, uint64_t ticket);
+  void Fail(Recording* recording, const std::string& reason, const std::string& error);
   void Forget(uint32_t session);
   void DropClosedClients();
+  int TimeoutMs() const;
+  // In service_report.cc.
+  void Reload();
+  std::string Metrics() const;
+  void Refuse(const Peer& peer, const std::string& why);
+  void Say(const JournalKind& kind, const Recording& recording, const std::string& what,
+           Journal::Fields more = {});
+  void SayEnd(const Recording& recording, const Summary& summary);
 
   static bool MayUse(const Peer& peer, const Recording& recording) {
     return peer.root() || peer.uid == recording.owner;
@@ -88,6 +108,12 @@ class Service {
   Listener live_;
   UniqueFd signals_;
   std::optional<gid_t> group_;
+  ServiceConfig config_;
+  std::function<std::optional<ServiceConfig>()> reload_;
+  Journal journal_;
+  UserAccounts accounts_{&config_};
+  MetricsServer metrics_;
+  Watchdog watchdog_;
   Mailbox mailbox_;
   std::list<Client> clients_;
   std::map<uint32_t, Recording> recordings_;
@@ -95,6 +121,9 @@ class Service {
   uint64_t last_client_ = 0;
   uint32_t last_session_ = 0;
   uint64_t last_ticket_ = 0;
+  Totals ended_;
+  uint64_t started_ = 0, failed_ = 0, refused_ = 0;
+  Bucket refusals_;  // that the journal is told of
 };
 
 }  // namespace acceltrace::daemon

@@ -90,8 +90,9 @@ class RunningService {
     REQUIRE(control.ok());
     REQUIRE(live.ok());
     stop_ = eventfd(0, EFD_CLOEXEC);
-    service_ = std::make_unique<Service>(std::move(control).value(), std::move(live).value(),
-                                         UniqueFd(dup(stop_)), std::nullopt);
+    service_ = std::make_unique<Service>(Service::Parts{.control = std::move(control).value(),
+                                                        .live = std::move(live).value(),
+                                                        .signals = UniqueFd(dup(stop_))});
     thread_ = std::thread([this] { service_->Run(); });
   }
   ~RunningService() {
@@ -207,13 +208,13 @@ TEST_CASE("recordings and connections are bounded") {
   if (getuid() != 0) SKIP("only root may talk to a service without a group");
   RunningService service;
   TestClient client(service.path());
-  for (size_t i = 0; i < Service::kMaxRecordings; ++i) {
+  for (size_t i = 0; i < ServiceConfig().max_recordings; ++i) {
     REQUIRE(client.Ask(service.start(("r" + std::to_string(i)).c_str()))["ok"] == true);
   }
   CHECK(client.Ask(service.start("more"))["ok"] == false);
   CHECK(access(service.file("more").c_str(), F_OK) != 0);
   std::vector<std::unique_ptr<TestClient>> clients;
-  for (size_t i = 1; i < Service::kMaxClientsPerUser; ++i) {
+  for (size_t i = 1; i < Service::kMaxRootClients; ++i) {
     clients.push_back(std::make_unique<TestClient>(service.path()));
     CHECK(clients.back()->Ask(R"({"cmd":"status"})")["ok"] == true);
   }

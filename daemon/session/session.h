@@ -65,6 +65,8 @@ class Session : public EventHandler {
   uint64_t lost() const;
   uint64_t bad() const;
   uint64_t bpf_ns() const { return bpf_ns_; }
+  // That are recorded now.
+  size_t processes() const { return since_ns_.size(); }
   const std::vector<Hop>& hops() const { return hops_; }
   const std::vector<proto::Probe>& probes() const { return probes_; }
 

@@ -13,7 +13,8 @@ constexpr size_t kMaxTableBytes = 16 << 20;
 
 void BasePackets::Note(const proto::Packet& packet) {
   if (!IsBase(packet)) return;
-  const bool table = packet.has_processes() || packet.has_op_names() || packet.has_process_events();
+  const bool table = packet.has_processes() || packet.has_op_names() ||
+                     packet.has_process_events() || packet.has_process_groups();
   packets_.push_back({packet.SerializeAsString(), table});
   if (!table) return;
   table_bytes_ += packets_.back().bytes.size();

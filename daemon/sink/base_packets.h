@@ -24,6 +24,8 @@ class BasePackets {
       case proto::Packet::kProcesses:
       case proto::Packet::kOpNames:
       case proto::Packet::kProcessEvents:
+      case proto::Packet::kSystemCounters:
+      case proto::Packet::kProcessGroups:
         return true;
       default:
         return false;

@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +19,8 @@ namespace {
 constexpr size_t kFooterEntryBytes = 16;
 // How exactly the end of a full disk is looked for.
 constexpr size_t kRoomStepBytes = 4096;
+// Room that must be there before a full disk is written to again.
+constexpr uint64_t kResumeBytes = 1 << 20;
 
 int64_t NowNs() {
   timespec now;
@@ -46,12 +50,21 @@ FileSink::~FileSink() {
 
 void FileSink::Begin() {
   if (seekable_) (void)!ftruncate(fd_.get(), 0);
+  (void)Reserve(0);  // where there is no room, the first block says so
+  struct stat about = {};
+  had_name_ = fstat(fd_.get(), &about) == 0 && about.st_nlink > 0;
+}
+
+bool FileSink::removed() const {
+  struct stat about = {};
+  return had_name_ && fstat(fd_.get(), &about) == 0 && about.st_nlink == 0;
 }
 
 void FileSink::Fail(int error) {
   if (!status_.ok()) return;
   std::string what = strerror(error);
   std::string hint;
+  full_ = seekable_ && (error == ENOSPC || error == EDQUOT);
   if (error == ENOSPC || error == EDQUOT) {
     hint = "; free some space or record to another file system";
   } else if (error == EFBIG) {
@@ -151,14 +164,18 @@ void FileSink::SubmitCurrent() {
   Reap(false);
 }
 
-void FileSink::Append(std::string_view frame, uint32_t events) {
-  ++frames_in_;
-  if (!status_.ok()) {
-    ++frames_lost_;
-    events_lost_ += events;
-    return;
+void FileSink::Lose(uint32_t events, int64_t first_ns) {
+  ++frames_lost_;
+  events_lost_ += events;
+  if (first_ns != 0 && (lost_first_ns_ == 0 || first_ns < lost_first_ns_)) {
+    lost_first_ns_ = first_ns;
   }
-  pending_.push_back({next_offset_ + frame.size(), events});
+}
+
+void FileSink::Append(std::string_view frame, uint32_t events, int64_t first_ns) {
+  ++frames_in_;
+  if (!status_.ok()) return Lose(events, first_ns);
+  pending_.push_back({next_offset_ + frame.size(), events, first_ns});
   while (!frame.empty()) {
     if (current_ == nullptr) {
       current_ = FreeBlock();
@@ -182,14 +199,31 @@ void FileSink::Drain() {
   if (current_ != nullptr) SubmitCurrent();
   while (!in_flight_.empty()) Reap(true);
   if (status_.ok()) return;
-  frames_lost_ += pending_.size();
-  for (const Frame& frame : pending_) events_lost_ += frame.events;
+  for (const Frame& frame : pending_) Lose(frame.events, frame.first_ns);
   pending_.clear();
   if (next_offset_ == valid_bytes_) return;
   next_offset_ = valid_bytes_;
   if (!seekable_) return;
   (void)!ftruncate(fd_.get(), static_cast<off_t>(valid_bytes_));
   (void)Reserve(valid_bytes_);  // the cut gave it back; take it again
+}
+
+bool FileSink::TryResume() {
+  const auto at = static_cast<off_t>(valid_bytes_);
+  if (has_reserve_) {
+    const auto wanted = static_cast<off_t>(kResumeBytes + options_.reserve_bytes);
+    if (fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, at, wanted) != 0) return false;
+  } else {
+    struct statvfs room = {};
+    if (fstatvfs(fd_.get(), &room) != 0 || room.f_bavail * room.f_frsize < kResumeBytes) {
+      return false;
+    }
+  }
+  status_ = Status();
+  full_ = false;
+  durable_bytes_ = next_offset_ = valid_bytes_;
+  lost_first_ns_ = 0;
+  return true;
 }
 
 void FileSink::BeginClosing() { has_reserve_ = false; }

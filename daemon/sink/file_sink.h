@@ -4,7 +4,8 @@
 //
 // When the file cannot take more (disk full, file size limit), what came before
 // stays: the file is cut back to the last whole frame, and a reserve that was
-// held free from the beginning takes the closing packets.
+// held free from the beginning takes the closing packets. When there is room again
+// TryResume goes on behind that frame.
 #ifndef DAEMON_SINK_FILE_SINK_H_
 #define DAEMON_SINK_FILE_SINK_H_
 
@@ -38,8 +39,8 @@ class FileSink {
   void Begin();
 
   // Takes one whole frame of so many events. Waits when every block is in flight.
-  // After a failure frames are only counted.
-  void Append(std::string_view frame, uint32_t events);
+  // After a failure frames are only counted. first_ns: of what is in it, 0 = none.
+  void Append(std::string_view frame, uint32_t events, int64_t first_ns = 0);
 
   // Starts writing what has been taken so far, without waiting.
   void Kick();
@@ -47,6 +48,14 @@ class FileSink {
   // Writes the rest and waits for all of it. After a failure cuts the file back
   // to the last whole frame.
   void Drain();
+
+  // It has failed for lack of room, which may come.
+  bool full() const { return full_; }
+  // Once full and drained: true if there is room again, and frames are taken as before.
+  bool TryResume();
+
+  // The file had a name when this began, and has none any more.
+  bool removed() const;
 
   // From here on the reserve may be used.
   void BeginClosing();
@@ -63,6 +72,8 @@ class FileSink {
   uint64_t frames_in() const { return frames_in_; }
   uint64_t frames_lost() const { return frames_lost_; }
   uint64_t events_lost() const { return events_lost_; }
+  // Of what was lost since the last TryResume that worked: the first time, 0 = none is known.
+  int64_t lost_first_ns() const { return lost_first_ns_; }
   // Times and ns that Append had to wait for a block.
   uint64_t stalls() const { return stalls_; }
   int64_t stall_ns() const { return stall_ns_; }
@@ -72,6 +83,7 @@ class FileSink {
   struct Frame {
     uint64_t end;
     uint32_t events;
+    int64_t first_ns;
   };
 
   Block* FreeBlock();
@@ -81,12 +93,16 @@ class FileSink {
   bool Reserve(uint64_t end);
   size_t Room(const Block& block);
   void Fail(int error);
+  void Lose(uint32_t events, int64_t first_ns);
 
   UniqueFd fd_;
   std::string name_;
   FileSinkOptions options_;
   bool seekable_;
   bool has_reserve_;
+  bool had_name_ = false;
+  bool full_ = false;
+  int64_t lost_first_ns_ = 0;
   std::unique_ptr<BlockWriter> writer_;
   std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<Block*> free_;

@@ -306,6 +306,7 @@ Status BpfSource::Track(uint32_t pid) {
   }
   impl_->tracked_cache[pid] = true;
   if (fresh) {
+    impl_->since_ns[pid] = since_ns;
     impl_->handler->OnProcessEvent({since_ns, proto::ProcessEvents::KIND_ATTACHED, pid, pid, 0});
   }
   impl_->events.NoteExisting(pid);
@@ -320,6 +321,13 @@ Status BpfSource::Track(uint32_t pid) {
   }
   return {};
 }
+
+int64_t BpfSource::since_ns(uint32_t pid) const {
+  const auto found = impl_->since_ns.find(pid);
+  return found == impl_->since_ns.end() ? 0 : found->second;
+}
+
+int BpfSource::tracked_fd() const { return bpf_map__fd(impl_->skeleton->maps.tracked); }
 
 bool BpfSource::Wanted(uint32_t device, const axl_record& record) {
   if (impl_->options.system_wide) return true;

@@ -58,6 +58,11 @@ class BpfSource : public Source {
   // not the owner's.
   Status Track(uint32_t pid);
 
+  // From when on a process is recorded by Track(); 0: not by that.
+  int64_t since_ns(uint32_t pid) const;
+  // The map of recorded processes, for other programs.
+  int tracked_fd() const;
+
   // Whether a device record belongs to the recording: by the process that its
   // correlation id names, else by the one that last submitted to its context.
   bool Wanted(uint32_t device, const axl_record& record);

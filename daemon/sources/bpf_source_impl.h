@@ -105,6 +105,7 @@ struct BpfSource::Impl : RingWatcher {
   Mapping owners;              // uint32_t[device][context]
   Mapping consumed, produced;  // a page each: positions in the ring, uint64_t
   std::unordered_map<uint32_t, bool> tracked_cache;
+  std::unordered_map<uint32_t, int64_t> since_ns;  // of Track()
   uint64_t reported_lost[ACT_NUM_HOPS] = {};
   int64_t last_loss_check_ns = 0;
   uint32_t drained_records = 0;

@@ -3,11 +3,16 @@
 """The installed service under systemd, in the VM: unit_guest.py FOLDER. See tests/vm/systemd.sh."""
 
 import grp
+import json
 import os
+import pwd
 import shutil
+import signal
 import stat
 import subprocess
 import sys
+import time
+import urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from recording import Client, REPO, summary, tap  # noqa: E402
@@ -78,7 +83,8 @@ def it_installs():
     call("systemd-sysusers")
     begun["group"] = grp.getgrnam("acceltrace").gr_gid
     # Without a word about what it does not know.
-    equal(call("systemd-analyze", "verify", "--man=no", "/usr/lib/systemd/system/" + UNIT), "")
+    for name in (UNIT, "acceltraced.socket", "acceltraced-metrics.socket"):
+        equal(call("systemd-analyze", "verify", "--man=no", "/usr/lib/systemd/system/" + name), "")
 
 
 @test
@@ -88,6 +94,35 @@ def it_starts_and_says_when_it_is_ready():
     equal((unit("ActiveState"), unit("SubState")), ("active", "running"))
     about = os.stat(SOCKET)
     equal((stat.S_IMODE(about.st_mode), about.st_gid), (0o660, begun["group"]))
+
+
+def capabilities(path):
+    with open(path, encoding="utf-8") as file:
+        lines = dict(line.split(":\t") for line in file.read().splitlines() if ":\t" in line)
+    return lines
+
+
+@test
+def it_has_no_more_rights_than_it_needs():
+    pid = int(unit("MainPID"))
+    status = capabilities(f"/proc/{pid}/status")
+    user = pwd.getpwnam("acceltrace").pw_uid
+    equal(status["Uid"].split(), [str(user)] * 4)
+    equal((status["NoNewPrivs"], status["Seccomp"]), ("1", "2"))
+    # In effect: all that is kept but CAP_SYS_ADMIN, which is for the moment of attaching.
+    bits = {"dac_read_search": 2, "sys_ptrace": 19, "sys_admin": 21, "perfmon": 38, "bpf": 39,
+            "checkpoint_restore": 40}
+    kept = sum(1 << bit for bit in bits.values())
+    equal((int(status["CapBnd"], 16), int(status["CapPrm"], 16)), (kept, kept))
+    equal((int(status["CapEff"], 16), int(status["CapAmb"], 16)),
+          (kept & ~(1 << bits["sys_admin"]), 0))
+    # Nothing of the file system can be written to, and disks cannot be opened.
+    mounts = [line.split() for line in open(f"/proc/{pid}/mountinfo", encoding="utf-8")]
+    equal([words[4] for words in mounts if words[4] == "/" and "ro" not in words[5].split(",")], [])
+    score = call("systemd-analyze", "security", "--no-pager", UNIT).splitlines()[-1]
+    begun["score"] = float(score.split(": ")[1].split()[0])
+    print(f"# {score}")
+    assert begun["score"] <= 2.0, score
 
 
 @test
@@ -150,9 +185,89 @@ def others_than_the_group_are_kept_out():
 
 
 @test
+def it_reads_its_configuration_again():
+    os.makedirs("/etc/acceltrace", exist_ok=True)
+    config = "/etc/acceltrace/acceltraced.conf"
+    user = pwd.getpwuid(NOBODY).pw_name
+    for text, status in ((f"[user {user}]\nallowed = no\n", 1), ("nonsense\n", 1),
+                         (f"[user {user}]\nallowed = yes\n", 0)):
+        with open(config, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(config, 0o644)
+        call("systemctl", "reload", UNIT)
+        got, _, said = member("acceltrace", "status")
+        equal((text, got), (text, status))
+    os.unlink(config)
+    call("systemctl", "reload", UNIT)
+    equal(unit("NRestarts"), "0")
+
+
+@test
+def its_life_is_in_the_journal():
+    def entries(last):
+        lines = call("journalctl", "-u", UNIT, "-o", "json",
+                     f"MESSAGE_ID=8f4f6d7e2b7c4f0c9a51d2f0c1e8a3{last}").splitlines()
+        return [json.loads(line) for line in lines]
+    started, ended = entries("01"), entries("02")
+    assert len(started) >= 2 and len(ended) >= 2, (started, ended)
+    equal({entry["ACCELTRACE_USER"] for entry in started}, {"0", str(NOBODY)})
+    assert all(entry["ACCELTRACE_LOST"] == "0" for entry in ended), ended
+    assert entries("07") and entries("08") and entries("09")
+
+
+@test
+def figures_come_from_its_own_socket():
+    call("systemctl", "stop", UNIT)
+    call("systemctl", "start", "acceltraced-metrics.socket")
+    with urllib.request.urlopen("http://127.0.0.1:9469/metrics", timeout=60) as answer:
+        text = answer.read().decode()
+    assert "\nacceltrace_devices 1\n" in text and "\nacceltrace_sessions 0\n" in text, text
+    call("systemctl", "stop", "acceltraced-metrics.socket")
+    call("systemctl", "restart", UNIT)
+
+
+@test
+def it_starts_when_somebody_comes():
+    call("systemctl", "stop", UNIT)
+    equal(unit("ActiveState"), "inactive")
+    equal(call("acceltrace", "status"), "no recording is running\n")
+    equal(unit("ActiveState"), "active")
+
+
+@test
+def one_that_hangs_is_killed_and_started_again():
+    folder = f"/run/systemd/system/{UNIT}.d"
+    os.makedirs(folder)
+    with open(folder + "/fast.conf", "w", encoding="utf-8") as file:
+        file.write("[Service]\nWatchdogSec=3\n")
+    call("systemctl", "daemon-reload")
+    call("systemctl", "restart", UNIT)
+    pid = int(unit("MainPID"))
+    # Without a recording nobody expects a sign of life.
+    time.sleep(5)
+    equal((int(unit("MainPID")), unit("NRestarts")), (pid, "0"))
+    client = begin("hangs", detach=True)
+    os.kill(pid, signal.SIGSTOP)
+    for _ in range(600):
+        if unit("NRestarts") == "1" and unit("SubState") == "running":
+            break
+        time.sleep(0.2)
+    equal((unit("NRestarts"), unit("SubState")), ("1", "running"))
+    assert int(unit("MainPID")) != pid
+    client.socket.close()
+    # What it had recorded can be read.
+    trace = summary(os.path.join(FOLDER, "hangs"))
+    equal((trace["footer"], trace["gaps"], trace["bad_packets"]), (False, 0, 0))
+    begun["journal"] = call("date", "+%Y-%m-%d %H:%M:%S").strip()
+    shutil.rmtree(folder)
+    call("systemctl", "daemon-reload")
+    call("systemctl", "restart", UNIT)
+
+
+@test
 def it_stops_with_everything_flushed():
     client = begin("two", detach=True)
-    call("systemctl", "stop", UNIT)
+    call("systemctl", "stop", UNIT, "acceltraced.socket")
     ended = [unit(name) for name in ("ActiveState", "Result", "ExecMainStatus")]
     equal(ended, ["inactive", "success", "0"])
     whole("two")
@@ -167,15 +282,17 @@ def it_starts_again_and_ends_a_recording_whose_client_is_gone():
     call("systemctl", "restart", UNIT)
     whole("three")
     equal(unit("NRestarts"), "0")
-    call("systemctl", "stop", UNIT)
+    call("systemctl", "stop", UNIT, "acceltraced.socket")
 
 
 @test
 def the_journal_has_no_complaint():
-    said = call("journalctl", "-u", UNIT, "--no-pager", "-o", "cat")
+    # Since it was made to hang.
+    journal = ("journalctl", "-u", UNIT, "--no-pager", "-o", "cat", "--since", begun["journal"])
+    said = call(*journal)
     assert "Started acceltraced.service" in said, said
     assert "acceltraced:" not in said, said
-    equal(call("journalctl", "-u", UNIT, "--no-pager", "-q", "-o", "cat", "-p", "warning"), "")
+    equal(call(*journal, "-q", "-p", "warning"), "")
 
 
 if __name__ == "__main__":

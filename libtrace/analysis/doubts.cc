@@ -28,7 +28,10 @@ uint32_t RowsOfHop(std::string_view hop) {
                {"bpf-recursion", kHostRows | kCallRows},
                {"api-ring", kCallRows},
                {"bpf-process", 0},
-               {"samples", 0}};
+               {"samples", 0},
+               {"sched", 0},
+               {"irq", 0},
+               {"system", 0}};
   for (const auto& [prefix, rows] : kHops) {
     if (hop.substr(0, prefix.size()) == prefix) return rows;
   }
@@ -44,6 +47,11 @@ uint32_t RowsOfBody(uint32_t body) {
     case Packet::kCounters:
     case Packet::kClocks:
     case Packet::kDeviceEvents:
+    case Packet::kThreadRuns:
+    case Packet::kInterrupts:
+    case Packet::kSystemCounters:
+    case Packet::kSystemSamples:
+    case Packet::kProcessGroups:
     case Packet::kLosses:  // Accounts have their sums
       return 0;
     case Packet::kApi:

@@ -43,6 +43,7 @@ class HostNodes {
     FindThreads();
     Collect();
     FindUsual();
+    if (OneCpu()) asleep_ = Asleep(0, drafts_.size());
     for (size_t i = 0; i < drafts_.size();) {
       size_t end = i;
       while (end < drafts_.size() && drafts_[end].tid == drafts_[i].tid) ++end;
@@ -54,6 +55,9 @@ class HostNodes {
   }
 
  private:
+  Period RunPeriod() const { return {builder_.graph().begin_ns, builder_.graph().end_ns}; }
+  bool OneCpu() const { return model_.info.num_cpus() <= 1; }
+
   void FindThreads() {
     const model::Jobs& jobs = model_.jobs;
     for (size_t j = 0; j < jobs.size(); ++j) {
@@ -168,6 +172,39 @@ class HostNodes {
     double owed_ns = 0;  // of the tracer's work, more than there was time between two points
   };
 
+  // When all threads of these drafts that have begun and not ended wait for a device that is not
+  // done.
+  std::vector<Period> Asleep(size_t begin, size_t end) const {
+    struct Change {
+      int64_t at_ns;
+      int alive, asleep;
+    };
+    std::vector<Change> changes;
+    for (size_t i = begin; i < end; ++i) {
+      const Draft& draft = drafts_[i];
+      if (i == begin || drafts_[i - 1].tid != draft.tid) changes.push_back({draft.at_ns, 1, 0});
+      const bool last = i + 1 == end || drafts_[i + 1].tid != draft.tid;
+      if (last) changes.push_back({draft.at_ns, -1, 0});
+      if (last || draft.kind != kWait || drafts_[i + 1].kind != kWake) continue;
+      const double done_ns = DoneNs(drafts_[i + 1].row) - builder_.Since(draft.at_ns);
+      const int64_t until_ns =
+          std::min(drafts_[i + 1].at_ns, draft.at_ns + static_cast<int64_t>(done_ns));
+      if (until_ns <= draft.at_ns) continue;
+      changes.push_back({draft.at_ns, 0, 1});
+      changes.push_back({until_ns, 0, -1});
+    }
+    std::stable_sort(changes.begin(), changes.end(),
+                     [](const Change& a, const Change& b) { return a.at_ns < b.at_ns; });
+    std::vector<Period> sleeps;
+    int alive = 0, asleep = 0;
+    for (size_t i = 0; i + 1 < changes.size(); ++i) {
+      alive += changes[i].alive, asleep += changes[i].asleep;
+      if (alive == 0 || asleep < alive || changes[i].at_ns == changes[i + 1].at_ns) continue;
+      sleeps.push_back({changes[i].at_ns, changes[i + 1].at_ns});
+    }
+    return sleeps;
+  }
+
   // What the thread did before a point.
   Cause CauseOf(const Thread& thread) const {
     if (thread.submitting) return kByDriver;
@@ -177,9 +214,10 @@ class HostNodes {
   }
 
   void AddThread(size_t begin, size_t end) {
-    const bool one_cpu = model_.info.num_cpus() <= 1;
+    const bool one_cpu = OneCpu();
     const uint32_t tid = drafts_[begin].tid;
-    const WorkSum work(tracer_, one_cpu ? WorkSum::kEvery : tid, kMid);
+    const WorkSum work(tracer_, one_cpu ? WorkSum::kEvery : tid, kMid, RunPeriod(),
+                       one_cpu ? asleep_ : Asleep(begin, end));
     Thread thread;
     for (size_t i = begin; i < end; ++i) {
       const Draft& draft = drafts_[i];
@@ -350,7 +388,7 @@ class HostNodes {
     std::array<double, kNumEstimates> sum{};
     for (const Estimate estimate : {kLow, kMid, kHigh}) {
       sum[estimate] =
-          WorkSum(tracer_, WorkSum::kEvery, estimate)
+          WorkSum(tracer_, WorkSum::kEvery, estimate, RunPeriod())
               .Between(builder_.graph().begin_ns, builder_.graph().end_ns, WorkSum::kEvery);
     }
     if (sum[kMid] <= 0) return;
@@ -365,7 +403,8 @@ class HostNodes {
   std::unordered_set<uint32_t> threads_, submits_;
   std::map<std::pair<uint64_t, uint64_t>, uint32_t> by_sequence_;
   std::vector<Draft> drafts_;
-  std::vector<Depth> depth_;  // by job
+  std::vector<Depth> depth_;    // by job
+  std::vector<Period> asleep_;  // all threads, where there is one CPU
   std::map<Like, std::vector<size_t>> alike_;
   Depth most_quick_;
   // How long a wait takes from the completion, if the thread sleeps; if the job was done; how

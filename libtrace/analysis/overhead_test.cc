@@ -262,4 +262,38 @@ TEST_CASE("Without calibrated costs nothing is claimed") {
   REQUIRE(report.overhead.run.hi_ns == 0);
 }
 
+TEST_CASE("The recorder is taken to have worked while nobody else wanted to") {
+  TraceBuilder builder;
+  builder.AddApi("Launch", 100, 1, kBase, kBase + 100);
+  proto::Accounts* accounts = builder.accounts();
+  auto* cost = accounts->add_event_costs();
+  cost->set_kind("shared-memory");
+  cost->set_events(1);
+  // 6 us of CPU time in a stretch of 10.
+  accounts->add_work_begin_ns_delta(kBase);
+  accounts->add_work_ns(10'000);
+  accounts->add_work_cpu_ns(6'000);
+  const auto model = builder.Model();
+  const TracerWork work(*model);
+  const auto in = [&](const Period& within, const std::vector<Period>& asleep, int64_t from_ns,
+                      int64_t to_ns) {
+    return WorkSum(work, WorkSum::kEvery, kMid, within, asleep)
+        .Between(kBase + from_ns, kBase + to_ns, WorkSum::kEvery);
+  };
+  const Period all{kBase, kBase + 10'000};
+  // Nobody slept: spread over all of it.
+  CHECK(in(all, {}, 0, 10'000) == Approx(6'000));
+  CHECK(in(all, {}, 0, 5'000) == Approx(3'000));
+  // 4 us of sleep: 2 us are left for the 6 in which somebody ran.
+  CHECK(in(all, {{kBase + 2'000, kBase + 6'000}}, 6'000, 9'000) == Approx(1'000));
+  // More than enough sleep.
+  CHECK(in(all, {{kBase + 1'000, kBase + 8'000}}, 8'000, 10'000) == 0);
+  // What is looked at is a part: the recorder may have worked outside of it.
+  CHECK(in({kBase, kBase + 3'000}, {}, 0, 3'000) == 0);
+  CHECK(in({kBase, kBase + 6'000}, {}, 0, 6'000) == Approx(2'000));
+  // There it had its part, since it could: 3.6 us, of which 2 in the sleep.
+  CHECK(in({kBase + 2'000, kBase + 8'000}, {{kBase + 3'000, kBase + 5'000}}, 5'000, 7'000) ==
+        Approx(800));
+}
+
 }  // namespace acceltrace::analysis

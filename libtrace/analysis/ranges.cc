@@ -58,10 +58,23 @@ std::vector<uint32_t> FindParents(const model::Ranges& ranges) {
   return parents;
 }
 
+// Adds to what is known of that unit; both lists are short and by device and unit.
+void AddWork(const UnitWork& work, std::vector<UnitWork>* units) {
+  const auto at = std::lower_bound(units->begin(), units->end(), work,
+                                   [](const UnitWork& a, const UnitWork& b) {
+                                     return std::tie(a.device, a.unit) < std::tie(b.device, b.unit);
+                                   });
+  if (at != units->end() && at->device == work.device && at->unit == work.unit) {
+    *at += work;
+  } else {
+    units->insert(at, work);
+  }
+}
+
 // What a call's jobs did on devices.
 struct CallWork {
   uint64_t jobs = 0, commands = 0;
-  Amount device;
+  std::vector<UnitWork> units;
 };
 
 // By row of the calls that had any.
@@ -76,8 +89,11 @@ std::unordered_map<uint32_t, CallWork> WorkByCall(const model::Model& model) {
     call.commands += jobs.num_commands[j];
     for (uint32_t c = 0; c < jobs.num_commands[j]; ++c) {
       const size_t row = jobs.first_command[j] + c;
-      call.device += times[jobs.device[j]].Elapsed(MarkOf(model.commands.start, row),
-                                                   MarkOf(model.commands.end, row));
+      const Amount time = times[jobs.device[j]].Elapsed(MarkOf(model.commands.start, row),
+                                                        MarkOf(model.commands.end, row));
+      AddWork({jobs.device[j], model.commands.unit[row], 1, model.commands.work[row],
+               model.commands.bytes[row], model.commands.memory_bytes[row], time},
+              &call.units);
     }
   }
   return work;
@@ -153,7 +169,10 @@ class Tree {
         RangeUse& use = uses_[node_of_[r]];
         use.jobs += work.jobs;
         use.commands += work.commands;
-        use.device += work.device;
+        for (const UnitWork& unit : work.units) {
+          use.device += unit.time;
+          AddWork(unit, &use.units);
+        }
       }
     }
   }
@@ -204,6 +223,13 @@ class Tree {
 };
 
 }  // namespace
+
+UnitWork& UnitWork::operator+=(const UnitWork& other) {
+  commands += other.commands, work += other.work;
+  bytes += other.bytes, memory_bytes += other.memory_bytes;
+  time += other.time;
+  return *this;
+}
 
 std::vector<RangeUse> ComputeRanges(const model::Model& model, bool fold,
                                     std::vector<uint32_t>* part_of) {

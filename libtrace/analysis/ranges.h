@@ -17,6 +17,15 @@
 
 namespace acceltrace::analysis {
 
+// What a range's jobs did on one unit.
+struct UnitWork {
+  uint32_t device = 0, unit = 0;
+  uint64_t commands = 0, work = 0, bytes = 0, memory_bytes = 0;
+  Amount time;  // sum of start to end
+
+  UnitWork& operator+=(const UnitWork& other);
+};
+
 // Ranges of one name at one place: within ranges of the same names.
 struct RangeUse {
   std::string name;
@@ -26,7 +35,8 @@ struct RangeUse {
   int64_t host_ns = 0;  // sum of durations
   int64_t longest_ns = 0;
   uint64_t jobs = 0, commands = 0;
-  Amount device;  // sum of start to end of its commands
+  Amount device;                // sum of start to end of its commands
+  std::vector<UnitWork> units;  // by device and unit; none without a command
 };
 
 // A tree: each range right before those that lie in it, siblings by host time, the longest

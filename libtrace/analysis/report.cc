@@ -51,6 +51,7 @@ Report ComputeReport(const model::Model& model, const std::vector<Law>* laws,
   report.breakdown = ComputeBreakdown(model);
   report.utilisation = ComputeUtilisation(model);
   report.latency = ComputeLatency(model);
+  report.system = ComputeSystem(model);
   report.transfers = ComputeTransfers(model);
   report.memory = ComputeMemory(model, report.utilisation);
   report.calls = ComputeCalls(model);
@@ -80,10 +81,16 @@ Report ComputeReport(const model::Model& model, const std::vector<Law>* laws,
         model, {report.ranges, report.range_groups, range_of, range_group_of, ops}, &replays);
   }
   report.ops = std::move(ops.by_name), report.op_groups = std::move(ops.by_group);
+  UseCeilings({}, &report);
   if (predictions == Predictions::kNone) return report;
   report.limiter = ComputeLimiter(&replays, report.breakdown, report.verdict);
   report.advice = ComputeAdvice(model, report.verdict, &graph, &replays);
   return report;
+}
+
+void UseCeilings(const std::vector<MeasuredCeilings>& measured, Report* report) {
+  report->roofline = ComputeRoofline(*report->model, report->transfers, report->op_groups,
+                                     report->range_groups, measured);
 }
 
 namespace {
@@ -107,10 +114,20 @@ void FindMissing(const model::Missing& missing, std::vector<Finding>* findings) 
   }
 }
 
+// How much of a recording that was broken off can be missing at its end.
+std::string AtMostMissing(const model::Model& model) {
+  const auto& notes = model.info.notes();
+  const auto flush = notes.find("flush-ns");
+  if (flush == notes.end()) return "";
+  const double flush_ms = std::strtod(flush->second.c_str(), nullptr) / 1e6;
+  return fmt::format("; what came in its last {:.0f} ms at most is missing", flush_ms);
+}
+
 void FindDamage(const model::Model& model, std::vector<Finding>* findings) {
   const stream::ReadStats& read = model.read;
   if (!read.has_footer) {
-    findings->push_back({"damage", "no footer: the recording did not end in good order"});
+    findings->push_back(
+        {"damage", "no footer: the recording did not end in good order" + AtMostMissing(model)});
   }
   FindMissing(model.missing, findings);
   for (const stream::Gap& gap : read.gaps) {

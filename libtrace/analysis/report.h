@@ -22,6 +22,8 @@
 #include "libtrace/analysis/overhead.h"
 #include "libtrace/analysis/part_limits.h"
 #include "libtrace/analysis/ranges.h"
+#include "libtrace/analysis/roofline.h"
+#include "libtrace/analysis/system.h"
 #include "libtrace/analysis/transfers.h"
 #include "libtrace/analysis/utilisation.h"
 #include "libtrace/analysis/verdict.h"
@@ -43,11 +45,13 @@ struct Report {
   Breakdown breakdown;
   std::vector<DeviceUse> utilisation;
   Latency latency;
+  SystemUse system;
   std::vector<DeviceTransfers> transfers;
   std::vector<DeviceMemory> memory;
   std::vector<CallUse> calls;
   std::vector<OpUse> ops, op_groups;           // each name; running numbers folded
   std::vector<RangeUse> ranges, range_groups;  // likewise
+  std::vector<DeviceRoofline> roofline;        // by the device's own figures: UseCeilings()
   std::vector<ClockQuality> clocks;
   std::vector<ClockEdge> clock_edges;
   Causality causality;
@@ -65,6 +69,8 @@ struct Report {
 enum class Predictions { kAll, kNone };
 Report ComputeReport(const model::Model& model, const std::vector<Law>* laws = nullptr,
                      Predictions predictions = Predictions::kAll);
+// The roofline anew, with ceilings that were measured.
+void UseCeilings(const std::vector<MeasuredCeilings>& measured, Report* report);
 
 // Something that is wrong with a trace.
 struct Finding {

@@ -171,6 +171,12 @@ const char* KindName(uint32_t body, uint32_t table) {
       return "clock_samples";
     case Packet::kDeviceEvents:
       return "device_events";
+    case Packet::kThreadRuns:
+      return "thread_runs";
+    case Packet::kInterrupts:
+      return "interrupts";
+    case Packet::kSystemSamples:
+      return "system_samples";
     case Packet::kPacked:
       return KindName(table, 0);
     case Packet::kBlock:

@@ -8,6 +8,7 @@ namespace {
 
 constexpr uint64_t kMaxWorkNs = uint64_t{1} << 61;  // so that a sum cannot overflow
 constexpr char kTracepoint[] = "tracepoint";
+constexpr double kHardly = 0.01;  // of a time that was slept
 
 Cost FromPs(double cost_ps, double error_ps) {
   return {std::max(0.0, cost_ps - error_ps) / 1e3, cost_ps / 1e3, (cost_ps + error_ps) / 1e3};
@@ -114,8 +115,29 @@ const std::vector<TracerEvent>& TracerWork::EventsOf(uint32_t tid) const {
   return found == by_thread_.end() ? none : found->second;
 }
 
-WorkSum::WorkSum(const TracerWork& work, uint32_t tid, Estimate estimate)
-    : work_(work), estimate_(estimate) {
+WorkSum::WorkSum(const TracerWork& work, uint32_t tid, Estimate estimate, const Period& within,
+                 const std::vector<Period>& asleep)
+    : work_(work) {
+  const auto overlap = [](const RecorderWork& row, const Period& period) {
+    return static_cast<double>(std::max<int64_t>(
+        0, std::min(period.end_ns, row.end_ns) - std::max(period.begin_ns, row.begin_ns)));
+  };
+  size_t next = 0;
+  for (const RecorderWork& row : work.recorder()) {
+    while (next < asleep.size() && asleep[next].end_ns <= row.begin_ns) ++next;
+    double slept_ns = 0;
+    for (size_t i = next; i < asleep.size() && asleep[i].begin_ns < row.end_ns; ++i) {
+      slept_ns += overlap(row, asleep[i]);
+    }
+    const double inside_ns = overlap(row, within), awake_ns = inside_ns - slept_ns;
+    const double length_ns = static_cast<double>(row.end_ns - row.begin_ns);
+    const double cpu_ns = row.cpu_ns[estimate];
+    const double here_ns = slept_ns > kHardly * inside_ns
+                               ? cpu_ns * inside_ns / length_ns
+                               : std::max(0.0, cpu_ns - (length_ns - inside_ns));
+    const double rest_ns = std::max(0.0, here_ns - slept_ns);
+    density_.push_back(awake_ns > 0 ? rest_ns / awake_ns : 0);
+  }
   sum_ns_.push_back(0);
   for (const TracerEvent& event : tid == kEvery ? work.events() : work.EventsOf(tid)) {
     at_ns_.push_back(event.at_ns);
@@ -138,7 +160,7 @@ double WorkSum::Recorder(int64_t from_ns, int64_t to_ns, uint32_t cpu) const {
     if (cpu != kEvery && row->cpu != cpu) continue;
     const double inside =
         static_cast<double>(std::min(row->end_ns, to_ns) - std::max(row->begin_ns, from_ns));
-    sum_ns += row->cpu_ns[estimate_] * inside / static_cast<double>(row->end_ns - row->begin_ns);
+    sum_ns += density_[static_cast<size_t>(row - recorder.begin())] * inside;
   }
   return sum_ns;
 }

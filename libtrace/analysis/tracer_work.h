@@ -59,15 +59,28 @@ class TracerWork {
   uint64_t wakes_ = 0;
 };
 
+// Some time: one in which the traced threads need no CPU, say.
+struct Period {
+  int64_t begin_ns, end_ns;
+};
+
 // How much of the tracer's work lies between two times, for one lane: all of it where there
 // is one CPU, else what happened on one thread.
+//
+// The recorder takes what CPU time others leave, and gives way at once to whoever wakes up; a
+// stretch of its work goes on over such pauses. Of a stretch that lies partly in what is looked at,
+// that has its part of the CPU time; where the lane hardly slept there, only what the rest of the
+// stretch has no time for. Of this the recorder is taken to have done what it could while the lane
+// slept, and the rest while the lane wanted to run, spread evenly over that time.
 class WorkSum {
  public:
-  // tid and cpu: kEvery takes all.
+  // tid and cpu: kEvery takes all. within: what is looked at. asleep: of the lane in it, by
+  // time, disjoint.
   static constexpr uint32_t kEvery = UINT32_MAX;
-  WorkSum(const TracerWork& work, uint32_t tid, Estimate estimate);
+  WorkSum(const TracerWork& work, uint32_t tid, Estimate estimate, const Period& within,
+          const std::vector<Period>& asleep = {});
 
-  // cpu: where the thread ran.
+  // The times: of a stretch in which the lane does not sleep. cpu: where the thread ran.
   double Between(int64_t from_ns, int64_t to_ns, uint32_t cpu) const;
 
  private:
@@ -75,7 +88,7 @@ class WorkSum {
   double Recorder(int64_t from_ns, int64_t to_ns, uint32_t cpu) const;
 
   const TracerWork& work_;
-  Estimate estimate_;
+  std::vector<double> density_;  // of the recorder, by row: CPU time while the lane was awake
   std::vector<int64_t> at_ns_;
   std::vector<double> sum_ns_;  // of the events before each, and one more
 };

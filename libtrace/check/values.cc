@@ -101,7 +101,9 @@ bool Fulfils(const query::Cell& cell, const Condition& condition) {
 Trace::Trace(const analysis::Report& report) : report_(report), model_(*report.model) {
   lossy_ = !analysis::FindFaults(model_, report.losses).empty();
   tables_ = query::PlainTables(model_);
-  for (query::PlainTable& table : query::AnswerTables(model_)) tables_.push_back(std::move(table));
+  for (auto* more : {query::SystemTables, query::AnswerTables}) {
+    for (query::PlainTable& table : more(model_)) tables_.push_back(std::move(table));
+  }
 }
 
 const query::PlainTable* Trace::Find(const std::string& name) const {

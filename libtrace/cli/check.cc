@@ -137,9 +137,9 @@ int RunCheck(const Options& options) {
     if (!wrote.ok()) return Fail(kFailed, wrote.message());
   }
   if (options.junit != "-") {
-    const Status wrote =
-        WriteStdout(options.json ? view::JsonCheck(outcomes, options.lenient)
-                                 : view::TextCheck(outcomes, options.lenient, StdoutStyle()));
+    const Status wrote = options.json
+                             ? WriteStdout(view::JsonCheck(outcomes, options.lenient))
+                             : PrintText(view::TextCheck(outcomes, options.lenient, StdoutStyle()));
     if (!wrote.ok()) return Fail(kFailed, wrote.message());
   }
   return Conclude(options, outcomes, **side);

@@ -138,7 +138,8 @@ int RunDevices(bool json) {
       row.clock = &clocks[d];
     }
   }
-  const Status wrote = WriteStdout(json ? JsonList(rows, unknown) : TextList(rows, unknown));
+  const Status wrote =
+      json ? WriteStdout(JsonList(rows, unknown)) : PrintText(TextList(rows, unknown));
   return wrote.ok() ? kOk : Fail(kFailed, wrote.message());
 }
 

@@ -53,7 +53,7 @@ int RunDiff(const Options& options) {
   view::Style style = StdoutStyle();
   style.rows = options.arrangement.top;
   const Status wrote =
-      WriteStdout(options.json ? view::JsonDiff(diff) : view::TextDiff(diff, style));
+      options.json ? WriteStdout(view::JsonDiff(diff)) : PrintText(view::TextDiff(diff, style));
   if (!wrote.ok()) return Fail(kFailed, wrote.message());
   if (!diff.comparable) {
     return Fail(kFailed, options.a + " and " + options.b + " cannot be compared: " + diff.why_not);

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "libtrace/analysis/report.h"
+#include "libtrace/cli/ceilings.h"
 #include "libtrace/cli/command.h"
 #include "libtrace/cli/output_file.h"
 #include "libtrace/cli/terminal.h"
@@ -18,7 +19,7 @@ namespace {
 
 struct Options {
   std::string file;
-  std::string output;
+  std::string output, ceilings;
   view::HtmlOptions html;
 };
 
@@ -26,9 +27,12 @@ int RunHtml(const Options& options) {
   if (options.output == "-" && isatty(STDOUT_FILENO) != 0) {
     return Fail(kMisuse, "a page is for a browser: write it to a file with -o FILE, or pipe it");
   }
+  const auto ceilings = ReadCeilings(options.ceilings);
+  if (!ceilings.ok()) return Fail(kMisuse, ceilings.message());
   const auto model = LoadTrace(options.file);
   if (!model.ok()) return Fail(kFailed, model.message());
-  const analysis::Report report = analysis::ComputeReport(**model);
+  analysis::Report report = analysis::ComputeReport(**model);
+  if (!ceilings->empty()) analysis::UseCeilings(*ceilings, &report);
   auto output = OutputFile::Create(options.output);
   if (!output.ok()) return Fail(kFailed, output.message());
   const auto stats = view::ExportHtml(
@@ -49,6 +53,7 @@ void AddHtml(CLI::App* app, Run* run) {
   verb->add_option("-o,--output", options->output, "file to write, - for stdout")
       ->type_name("OUT.html")
       ->required();
+  AddCeilings(verb, &options->ceilings);
   verb->add_option("--max-size", options->html.max_bytes,
                    "leave out single events until the page is no larger (default 15MB; at least "
                    "300kB); every loss stays")

@@ -20,24 +20,10 @@ namespace {
 
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP, SIGCONT};
 
-std::string_view Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 // A terminal that knows the escape sequences that move a cursor.
 bool MovesCursor() {
-  const std::string_view term = Variable("TERM");
+  const std::string_view term = Environment("TERM");
   return isatty(STDOUT_FILENO) != 0 && !term.empty() && term != "dumb";
-}
-
-bool SpeaksUtf8() {
-  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const std::string_view value = Variable(name);
-    if (value.empty()) continue;
-    return value.find("UTF-8") != value.npos || value.find("utf8") != value.npos;
-  }
-  return false;
 }
 
 bool CanRead(int fd) {
@@ -111,10 +97,10 @@ LiveScreen::Want LiveScreen::Wanted() {
 
 view::LiveStyle LiveScreen::style() const {
   view::LiveStyle style;
-  style.ascii = !SpeaksUtf8() || Variable("TERM") == "dumb";
-  style.style.colour = MovesCursor() && Variable("NO_COLOR").empty();
+  style.ascii = !SpeaksUtf8() || Environment("TERM") == "dumb";
+  style.style.colour = MovesCursor() && Environment("NO_COLOR").empty();
   style.style.width = 80;
-  const int columns = std::atoi(std::string(Variable("COLUMNS")).c_str());
+  const int columns = std::atoi(std::string(Environment("COLUMNS")).c_str());
   winsize size{};
   const bool sized = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
   if (sized) {

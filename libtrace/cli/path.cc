@@ -48,7 +48,7 @@ Result<Loaded> LoadGraph(const std::string& file, analysis::Predictions predicti
 
 int Print(const Options& options, const std::string& text, const analysis::Verdict& verdict,
           const std::string& refused) {
-  const Status wrote = WriteStdout(text);
+  const Status wrote = options.json ? WriteStdout(text) : PrintText(text);
   if (!wrote.ok()) return Fail(kFailed, wrote.message());
   if (!verdict.whole() || verdict.withheld()) return VerdictStatus(options.file, verdict);
   return refused.empty() ? kOk : Fail(kFailed, options.file + ": " + refused);

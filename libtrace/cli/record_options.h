@@ -16,7 +16,7 @@ struct RecordOptions {
   std::string output = "acceltrace.atrace";
   std::vector<uint32_t> pids;
   std::vector<std::string> devices, libraries;
-  std::string probes, ring, counter_period, overhead;
+  std::string probes, sources, ring, counter_period, overhead;
   bool system = false, no_device = false;
   std::string rotate_size, rotate_time;
   std::vector<std::string> triggers;

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "libtrace/analysis/summary.h"
+#include "libtrace/cli/ceilings.h"
 #include "libtrace/cli/command.h"
 #include "libtrace/cli/filters.h"
 #include "libtrace/cli/output_file.h"
@@ -20,20 +21,28 @@ namespace acceltrace::cli {
 namespace {
 
 struct Options {
-  std::string file;
-  bool json = false, summary = false;
+  std::string file, ceilings;
+  std::vector<std::string> sections;
+  bool json = false, summary = false, full = false;
   model::Selection selection;
   Arrangement arrangement;
 };
 
-int Print(const std::string& text, int status) {
-  const Status wrote = WriteStdout(text);
+int Print(const Status& wrote, int status) {
   return wrote.ok() ? status : Fail(kFailed, wrote.message());
 }
 
+std::string ReportText(const Options& options, const analysis::Report& report) {
+  view::Style style = StdoutStyle();
+  style.rows = options.arrangement.top;
+  if (!options.sections.empty()) return view::TextSections(report, options.sections, style);
+  return options.full ? view::TextReport(report, style) : view::TextAnswer(report, style);
+}
+
 int PrintSummary(const Options& options, const analysis::Summary& summary) {
-  const int wrote = Print(
-      options.json ? view::JsonSummary(summary) : view::TextSummary(summary, StdoutStyle()), kOk);
+  const int wrote = Print(options.json ? WriteStdout(view::JsonSummary(summary))
+                                       : PrintText(view::TextSummary(summary, StdoutStyle())),
+                          kOk);
   if (wrote != kOk || summary.lost + summary.bad == 0) return wrote;
   return Fail(kFailed, fmt::format("{}: {} events lost, {} refused; see acceltrace verify",
                                    options.file, summary.lost, summary.bad));
@@ -45,6 +54,8 @@ int RunReport(const Options& options) {
       return PrintSummary(options, *summary);
     }
   }
+  const auto ceilings = ReadCeilings(options.ceilings);
+  if (!ceilings.ok()) return Fail(kMisuse, ceilings.message());
   int status = kFailed;
   const auto loaded = LoadSelected(options.file, options.selection, true, &status);
   if (!loaded.ok()) return Fail(status, loaded.message());
@@ -54,11 +65,10 @@ int RunReport(const Options& options) {
     const int printed = PrintSummary(options, analysis::SummariseReport(report));
     return printed != kOk ? printed : FaultStatus(options.file, *loaded->model, "the summary");
   }
+  if (!ceilings->empty()) analysis::UseCeilings(*ceilings, &report);
   Arrange(options.arrangement, &report);
-  view::Style style = StdoutStyle();
-  style.rows = options.arrangement.top;
-  const int wrote =
-      Print(options.json ? view::JsonReport(report) : view::TextReport(report, style), kOk);
+  const int wrote = Print(
+      WriteStdout(options.json ? view::JsonReport(report) : ReportText(options, report)), kOk);
   return wrote != kOk ? wrote : VerdictStatus(options.file, report.verdict);
 }
 
@@ -68,9 +78,10 @@ int RunVerify(const Options& options) {
   const analysis::Report report =
       analysis::ComputeReport(**model, nullptr, analysis::Predictions::kNone);
   const auto findings = analysis::FindProblems(report);
-  const int wrote = Print(options.json ? view::JsonVerify(report, findings)
-                                       : view::TextVerify(report, findings, StdoutStyle()),
-                          kOk);
+  const int wrote =
+      Print(options.json ? WriteStdout(view::JsonVerify(report, findings))
+                         : PrintText(view::TextVerify(report, findings, StdoutStyle())),
+            kOk);
   if (wrote != kOk || findings.empty()) return wrote;
   return Fail(kFailed, fmt::format("{}: {}", options.file, FindingsText(findings)));
 }
@@ -110,6 +121,16 @@ void AddReport(CLI::App* app, Run* run) {
       AddReader(app, run, "report", "Where the time went, and how sure that is", RunReport);
   verb->add_flag("--summary", options->summary,
                  "length, counts, busiest units, losses: at once, by the file's index");
+  std::vector<std::string> names;
+  for (const view::Section& section : view::Sections()) names.push_back(section.name);
+  auto* sections =
+      verb->add_option("--section", options->sections,
+                       "only these parts of it, in their order: " + CLI::detail::join(names, ", "));
+  sections->type_name("NAME,...")->delimiter(',')->allow_extra_args(false);
+  sections->check(CLI::IsMember(names));
+  verb->add_flag("--full", options->full, "all parts; without it what fits on a terminal")
+      ->excludes(sections);
+  AddCeilings(verb, &options->ceilings);
   AddArrangement(verb, &options->arrangement);
   AddFilters(verb, &options->selection);
 }

@@ -18,6 +18,7 @@
 #include "libtrace/analysis/report.h"
 #include "libtrace/cli/command.h"
 #include "libtrace/cli/http_server.h"
+#include "libtrace/cli/live_trace.h"
 #include "libtrace/cli/output_file.h"
 #include "libtrace/cli/terminal.h"
 #include "libtrace/view/page_source.h"
@@ -30,7 +31,7 @@ constexpr size_t kMostTracks = 1000;
 struct Options {
   std::string file;
   uint16_t port = 0;
-  bool no_browser = false;
+  bool no_browser = false, live = false;
 };
 
 // Of the page's times, which are fractions at times.
@@ -67,6 +68,7 @@ HttpAnswer Handle(const view::PageSource& source, const HttpRequest& request) {
   view::PageView view;
   int64_t number = 0;
   if (request.path.empty()) return {200, "text/html; charset=utf-8", source.Html()};
+  if (request.path == "head") return {200, "", source.Head()};
   if (request.path == "window") {
     if (!arguments.Window(&view.from, &view.to) || !ParseTime(arguments.Text("pixels"), &number) ||
         number < 1) {
@@ -157,37 +159,69 @@ class BrowserPage {
   std::string folder_, file_;
 };
 
-int RunServe(const Options& options) {
-  const auto model = LoadTrace(options.file);
-  if (!model.ok()) return Fail(kFailed, model.message());
-  const analysis::Report report = analysis::ComputeReport(**model);
-  const view::PageSource source(report);
-  // What ends the program is waited for; no thread of the server's gets it.
+// What ends the program is waited for; no thread of the server's gets it.
+int BlockSignals() {
   sigset_t set;
   sigemptyset(&set);
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  const int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+// said: called when the address was printed.
+template <typename Said>
+int Serve(const Options& options, int signals, HttpServer::Handle handle, const Said& said) {
+  const auto server = HttpServer::Start(options.port, std::move(handle));
+  if (!server.ok()) return Fail(kFailed, server.message());
+  const Status wrote = WriteStdout((*server)->url() + "\n");
+  if (!wrote.ok()) return Fail(kFailed, wrote.message());
+  said();
+  std::unique_ptr<BrowserPage> page;
+  if (!options.no_browser) page = std::make_unique<BrowserPage>((*server)->url());
+  pollfd ended = {signals, POLLIN, 0};
+  while (poll(&ended, 1, 1000) <= 0) (*server)->EndSlowOnes();
+  return kOk;
+}
+
+int ServeWhole(const Options& options) {
+  const auto model = LoadTrace(options.file);
+  if (!model.ok()) return Fail(kFailed, model.message());
+  const analysis::Report report = analysis::ComputeReport(**model);
+  const view::PageSource source(report);
+  const int signals = BlockSignals();
   if (signals < 0) return Fail(kFailed, "cannot wait for signals");
-  const auto server = HttpServer::Start(
-      options.port, [&source](const HttpRequest& request) { return Handle(source, request); });
-  int status = kOk;
-  if (!server.ok()) {
-    status = Fail(kFailed, server.message());
-  } else {
-    const Status wrote = WriteStdout((*server)->url() + "\n");
-    if (!wrote.ok()) {
-      status = Fail(kFailed, wrote.message());
-    } else {
-      VerdictStatus(options.file, report.verdict);
-      std::unique_ptr<BrowserPage> page;
-      if (!options.no_browser) page = std::make_unique<BrowserPage>((*server)->url());
-      pollfd ended = {signals, POLLIN, 0};
-      while (poll(&ended, 1, 1000) <= 0) (*server)->EndSlowOnes();
-    }
-  }
+  const int status = Serve(
+      options, signals, [&source](const HttpRequest& request) { return Handle(source, request); },
+      [&] { VerdictStatus(options.file, report.verdict); });
   close(signals);
   return status;
+}
+
+int ServeLive(const Options& options) {
+  const int signals = BlockSignals();
+  if (signals < 0) return Fail(kFailed, "cannot wait for signals");
+  const auto live = LiveTrace::Open(options.file);
+  if (!live.ok()) return Fail(kFailed, live.message());
+  // There is nothing to show before something came.
+  pollfd ended = {signals, POLLIN, 0};
+  while ((*live)->Now() == nullptr) {
+    const std::string error = (*live)->error();
+    if (!error.empty()) return Fail(kFailed, fmt::format("{}: {}", options.file, error));
+    if (poll(&ended, 1, 100) > 0) return kOk;
+  }
+  const int status = Serve(
+      options, signals,
+      [&live](const HttpRequest& request) {
+        if (request.path == "state") return HttpAnswer{200, "", (*live)->StateJson()};
+        return Handle(*(*live)->Now()->source, request);
+      },
+      [] {});
+  close(signals);
+  return status;
+}
+
+int RunServe(const Options& options) {
+  return options.live ? ServeLive(options) : ServeWhole(options);
 }
 
 }  // namespace
@@ -200,6 +234,8 @@ void AddServe(CLI::App* app, Run* run) {
   verb->add_option("--port", options->port, "port of 127.0.0.1 (default: any that is free)")
       ->type_name("N")
       ->check(CLI::Range(0, 65535));
+  verb->add_flag("--live", options->live,
+                 "FILE is still being written, or is a live socket: show it as it grows");
   verb->add_flag("--no-browser", options->no_browser, "print the address, open nothing");
   verb->callback([options, run] { *run = [options] { return RunServe(*options); }; });
 }

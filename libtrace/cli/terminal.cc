@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "libtrace/cli/output_file.h"
 #include "libtrace/view/format.h"
 
 namespace acceltrace::cli {
@@ -23,16 +24,39 @@ int64_t NowNs() {
 
 }  // namespace
 
+std::string_view Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// What the locale says; where nothing is set, as nearly every terminal does today.
+bool SpeaksUtf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const std::string_view value = Environment(name);
+    if (value.empty()) continue;
+    return value.find("UTF-8") != value.npos || value.find("utf8") != value.npos;
+  }
+  return true;
+}
+
 view::Style StdoutStyle() {
   view::Style style;
-  style.width = 120;
-  if (isatty(STDOUT_FILENO) == 0) return style;
-  const char* no_colour = std::getenv("NO_COLOR");
-  style.colour = no_colour == nullptr || *no_colour == '\0';
+  style.width = 80;
+  style.ascii = !SpeaksUtf8();
+  const bool terminal = isatty(STDOUT_FILENO) != 0;
+  style.colour = terminal && Environment("NO_COLOR").empty() && Environment("TERM") != "dumb";
+  constexpr int kLeast = 40, kMost = 1000;
   winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) style.width = size.ws_col;
+  const int columns = std::atoi(std::string(Environment("COLUMNS")).c_str());
+  if (columns >= kLeast) {
+    style.width = std::min(columns, kMost);
+  } else if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= kLeast) {
+    style.width = size.ws_col;
+  }
   return style;
 }
+
+Status PrintText(std::string_view text) { return WriteStdout(view::Fitted(StdoutStyle(), text)); }
 
 Progress::Progress(std::string what, uint64_t total)
     : what_(std::move(what)),

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "libtrace/analysis/report.h"
@@ -16,10 +17,16 @@
 
 namespace acceltrace::cli {
 
-// Colours and width of stdout: colours on a terminal only, and not with
-// NO_COLOR; 120 columns when piped, so that output does not depend on where it
-// was made.
+// Colours, width and characters of stdout: COLUMNS or what the terminal says, 80 when piped;
+// colours on a terminal only, and not with NO_COLOR or TERM=dumb; ASCII where the locale has
+// nothing else.
 view::Style StdoutStyle();
+// A variable of the environment, empty if it is not set.
+std::string_view Environment(const char* name);
+bool SpeaksUtf8();
+
+// A text for people, as wide and in the characters that stdout takes.
+Status PrintText(std::string_view text);
 
 // A progress bar on stderr, when that is a terminal and the work takes long.
 class Progress {

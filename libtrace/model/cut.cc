@@ -107,11 +107,28 @@ void CutDevices(const Kept& kept, Model* model) {
   model->devices = std::move(devices);
 }
 
+// What is the machine's stays: its interrupts and counters.
+void CutSystem(const Kept& kept, SystemTables* system) {
+  ThreadRuns& runs = system->runs;
+  PermuteAll(RowsOf(kept.runs), &runs.begin_ns, &runs.end_ns, &runs.pid, &runs.tid, &runs.cpu,
+             &runs.away, &runs.left, &runs.away_ns, &runs.ready_ns, &runs.waker_pid,
+             &runs.waker_tid, &runs.wait, &runs.waker_irq, &runs.began_before, &runs.charged_ns,
+             &runs.minor_faults, &runs.major_faults, &runs.migrations, &runs.voluntary,
+             &runs.involuntary);
+  // Devices that go take their numbers along.
+  const std::vector<uint32_t> moved = Moved(kept.devices);
+  const auto follow = [&](uint32_t device) { return device == kNoRow ? kNoRow : moved[device]; };
+  for (SystemCounter& counter : system->counters) counter.device = follow(counter.device);
+  Column<uint32_t>& devices = system->interrupts.device;
+  for (size_t i = 0; i < devices.size(); ++i) devices.Set(i, follow(devices[i]));
+}
+
 }  // namespace
 
 uint64_t CountRows(const Model& model) {
   uint64_t rows = model.api.size() + model.ranges.size() + model.host.size() + model.jobs.size() +
-                  model.commands.size() + model.device_events.size() + model.others.size();
+                  model.commands.size() + model.device_events.size() + model.others.size() +
+                  model.system.runs.size();
   for (const Device& device : model.devices) rows += device.counters.size();
   return rows;
 }
@@ -146,6 +163,7 @@ void Remove(const Kept& kept, Model* model) {
   ProcessEvents& process_events = model->process_events;
   PermuteAll(RowsOf(kept.process_events), &process_events.kind, &process_events.time_ns,
              &process_events.pid, &process_events.tid, &process_events.parent);
+  CutSystem(kept, &model->system);
   CutDevices(kept, model);
 }
 

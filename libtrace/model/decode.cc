@@ -141,6 +141,21 @@ void Decoder::Add(const proto::Packet& packet, uint64_t bytes) {
     case proto::Packet::kOthers:
       AddOthers(packet.others(), rows);
       break;
+    case proto::Packet::kThreadRuns:
+      AddThreadRuns(packet.thread_runs(), rows);
+      break;
+    case proto::Packet::kInterrupts:
+      AddInterrupts(packet.interrupts(), rows);
+      break;
+    case proto::Packet::kSystemCounters:
+      AddSystemCounters(packet.system_counters(), rows);
+      break;
+    case proto::Packet::kSystemSamples:
+      AddSystemSamples(packet.system_samples(), rows);
+      break;
+    case proto::Packet::kProcessGroups:
+      AddProcessGroups(packet.process_groups(), rows);
+      break;
     case proto::Packet::kLosses:
       losses.push_back(packet.losses());
       near.losses.emplace_back();

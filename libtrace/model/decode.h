@@ -40,6 +40,8 @@ class Decoder {
   // bytes: of the stream up to the end of the packet.
   void Add(const proto::Packet& packet, uint64_t bytes);
   uint64_t rows() const { return rows_; }
+  // After the last packet: samples find their counters, rows their order.
+  void FinishSystem();
   // After the last packet: what LoadStats says of record numbers.
   void CountRepeatedRecords();
   // The row of a device by its number in the trace, or kNoRow.
@@ -73,6 +75,15 @@ class Decoder {
   void AddDeviceEvents(const proto::DeviceEventBatch& batch, size_t rows);
   void AddProcessEvents(const proto::ProcessEvents& batch, size_t rows);
   void AddOthers(const proto::OthersBatch& batch, size_t rows);
+  void AddThreadRuns(const proto::ThreadRunBatch& batch, size_t rows);
+  void AddInterrupts(const proto::InterruptBatch& batch, size_t rows);
+  void AddSystemCounters(const proto::SystemCounters& batch, size_t rows);
+  void AddSystemSamples(const proto::SystemSamples& batch, size_t rows);
+  void AddProcessGroups(const proto::ProcessGroups& batch, size_t rows);
+  // 1 + a device's number to its row, or kNoRow.
+  uint32_t RowOfOther(uint32_t device) const {
+    return device == 0 ? kNoRow : DeviceRow(device - 1);
+  }
   // The record numbers of a batch of rows.
   void NoteRecords(uint32_t device, proto::Packet::BodyCase table,
                    const google::protobuf::RepeatedField<int64_t>& deltas, size_t rows);

@@ -154,6 +154,10 @@ void FindExtent(Model* model) {
   for (size_t i = 0; i < model->commands.size(); ++i) {
     see(model->commands.fetched.host[i].mid_ns, model->commands.end.host[i].mid_ns);
   }
+  // What else the host did began earlier, and is no reason to take a longer time for the trace's.
+  const ThreadRuns& runs = model->system.runs;
+  const bool alone = begin > end;
+  for (size_t i = 0; alone && i < runs.size(); ++i) see(runs.begin_ns[i], runs.end_ns[i]);
   if (begin <= end) {
     model->begin_ns = begin;
     model->end_ns = end;
@@ -179,6 +183,7 @@ Result<std::unique_ptr<Model>> Load(stream::Reader* reader, const LoadOptions& o
   model->read = reader->stats();
   model->missing = parts.Done(model->read);
   decoder.CountRepeatedRecords();
+  decoder.FinishSystem();
   SortProcesses(&model->processes);
   SortApi(&model->api);
   SortRanges(&model->ranges);

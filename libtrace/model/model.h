@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "libtrace/model/host_tables.h"
 #include "libtrace/model/tables.h"
 #include "libtrace/proto/trace.pb.h"
 #include "libtrace/stream/reader.h"
@@ -121,6 +122,7 @@ struct Model {
   DeviceEvents device_events;    // by (device, ticks)
   OthersUse others;              // in order of arrival
   ProcessEvents process_events;  // likewise
+  SystemTables system;           // what the host's kernel says
   std::vector<Loss> losses;
 
   // First and last host time of anything in the trace; 0, 0 when empty.

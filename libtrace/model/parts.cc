@@ -64,7 +64,9 @@ Missing PartCounter::Done(const stream::ReadStats& read) const {
     // Rows of base packets that were told again are not in the index.
     const uint64_t rows = had.rows > have.rows ? had.rows - have.rows : 0;
     const uint64_t packets = had.packets > have.packets ? had.packets - have.packets : 0;
-    const bool batch = proto::Packet::kStrings <= kind && kind <= proto::Packet::kLosses;
+    const bool batch =
+        (proto::Packet::kStrings <= kind && kind <= proto::Packet::kLosses) ||
+        (proto::Packet::kThreadRuns <= kind && kind <= proto::Packet::kProcessGroups);
     if (packets > 0 || (rows > 0 && batch)) missing.parts.push_back({kind, packets, rows});
   }
   return missing;

@@ -53,6 +53,7 @@ class Selector {
     kept.device_events = MarkDeviceEvents();
     kept.others = MarkOthers();
     kept.process_events = MarkProcessEvents();
+    kept.runs = MarkRuns();
     kept.counters.resize(model_.devices.size());
     for (size_t d = 0; d < model_.devices.size(); ++d) kept.counters[d] = MarkCounters(d);
     const uint64_t before = CountRows(model_);
@@ -298,6 +299,16 @@ class Selector {
     Mask mask(events.size(), 0);
     // What became of processes decides what must be in a trace: of all times.
     for (size_t i = 0; i < events.size(); ++i) mask[i] = ProcessIn(events.pid[i]);
+    return mask;
+  }
+
+  // Threads of processes, whatever they did meanwhile.
+  Mask MarkRuns() const {
+    const ThreadRuns& runs = model_.system.runs;
+    Mask mask(runs.size(), 0);
+    for (size_t i = 0; i < runs.size(); ++i) {
+      mask[i] = ProcessIn(runs.pid[i]) && Overlaps(runs.AwayNs(i), runs.end_ns[i]);
+    }
     return mask;
   }
 

@@ -146,7 +146,7 @@ Result<uint64_t> Machine::ReadValue(const PciDevice& device, const Value& value)
     const size_t begin = name == std::string::npos ? 0 : name + 1;
     const std::string before = value.entry.substr(begin, mark - begin);
     std::string pattern = value.entry;
-    pattern.replace(mark, 1, "*");
+    pattern[mark] = '*';
     for (const std::string& file : Files(device, pattern)) {
       const std::string_view rest =
           std::string_view(file).substr(file.rfind('/') + 1).substr(before.size());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/query/sqlite_file.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "libtrace/query/sqlite_pages.h"
 #include "libtrace/query/tables.h"
 #include "libtrace/query/virtual_table.h"
 
@@ -38,19 +40,33 @@ class File {
     db_.reset(db);
     if (rc != SQLITE_OK) return Failed();
     // The file is thrown away when anything fails: no journal, no waiting for the disk.
-    for (const char* sql : {"PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "BEGIN"}) {
+    for (const std::string& sql : {fmt::format("PRAGMA page_size={}", SqlitePages::kPageBytes),
+                                   std::string("PRAGMA journal_mode=OFF"),
+                                   std::string("PRAGMA synchronous=OFF"), std::string("BEGIN")}) {
       if (!Do(sql)) return Failed();
     }
-    for (auto* make : {PlainTables, AnswerTables}) {
-      for (const PlainTable& table : make(model)) {
-        if (!Do("CREATE TABLE " + Quoted(table.name) + "(" + ColumnDefinitions(table) + ")") ||
-            !Fill(table)) {
-          return Failed();
-        }
+    std::vector<PlainTable> tables = PlainTables(model);
+    for (auto* make : {SystemTables, AnswerTables}) {
+      for (PlainTable& table : make(model)) tables.push_back(std::move(table));
+    }
+    for (const PlainTable& table : tables) {
+      if (!Do("CREATE TABLE " + Quoted(table.name) + "(" + ColumnDefinitions(table) + ")")) {
+        return Failed();
       }
     }
     if (!Do("COMMIT")) return Failed();
-    db_.reset();
+    std::vector<uint32_t> roots;
+    for (const PlainTable& table : tables) {
+      const int64_t root =
+          Number("SELECT rootpage FROM sqlite_schema WHERE name=" + Text(table.name));
+      if (root <= 1) return Failed();
+      roots.push_back(static_cast<uint32_t>(root));
+    }
+    const int64_t pages = Number("PRAGMA page_count");
+    if (pages <= 0) return Failed();
+    if (sqlite3_close(db_.release()) != SQLITE_OK) return Failed();
+    const int error = Fill(tables, roots, static_cast<uint32_t>(pages));
+    if (error != 0) return Failed(error);
     if (std::rename(partial_.c_str(), path_.c_str()) != 0) {
       return Status::Error(
           fmt::format("cannot write {}: {}: choose another place", path_, std::strerror(errno)));
@@ -64,45 +80,45 @@ class File {
     return sqlite3_exec(db_.get(), sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK;
   }
 
-  bool Fill(const PlainTable& table) {
-    std::string sql = "INSERT INTO " + Quoted(table.name) + " VALUES(";
-    for (size_t c = 0; c < table.columns.size(); ++c) sql += c == 0 ? "?" : ",?";
-    sql += ")";
+  // Of a query that has one; -1: it failed.
+  int64_t Number(const std::string& sql) {
     sqlite3_stmt* raw = nullptr;
-    if (sqlite3_prepare_v2(db_.get(), sql.c_str(), -1, &raw, nullptr) != SQLITE_OK) return false;
-    const std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)> insert(raw, sqlite3_finalize);
-    const size_t rows = table.rows();
-    for (size_t row = 0; row < rows; ++row) {
-      for (size_t c = 0; c < table.columns.size(); ++c) {
-        Bind(raw, static_cast<int>(c) + 1, table.columns[c].cell(row));
-      }
-      if (sqlite3_step(raw) != SQLITE_DONE) return false;
-      sqlite3_reset(raw);
-    }
-    return true;
+    if (sqlite3_prepare_v2(db_.get(), sql.c_str(), -1, &raw, nullptr) != SQLITE_OK) return -1;
+    const std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)> query(raw, sqlite3_finalize);
+    return sqlite3_step(raw) == SQLITE_ROW ? sqlite3_column_int64(raw, 0) : -1;
+  }
+  static std::string Text(const std::string& text) {
+    const std::unique_ptr<char, decltype(&sqlite3_free)> quoted(sqlite3_mprintf("%Q", text.c_str()),
+                                                                sqlite3_free);
+    return quoted ? quoted.get() : "''";
   }
 
-  static void Bind(sqlite3_stmt* insert, int place, const Cell& cell) {
-    if (const auto* i = std::get_if<int64_t>(&cell)) {
-      sqlite3_bind_int64(insert, place, *i);
-    } else if (const auto* u = std::get_if<uint64_t>(&cell)) {
-      if (*u <= INT64_MAX) {
-        sqlite3_bind_int64(insert, place, static_cast<int64_t>(*u));
-      } else {
-        const std::string digits = DigitsOf(*u);
-        sqlite3_bind_text(insert, place, digits.data(), static_cast<int>(digits.size()),
-                          SQLITE_TRANSIENT);
-      }
-    } else if (const auto* d = std::get_if<double>(&cell)) {
-      sqlite3_bind_double(insert, place, *d);
-    } else if (const auto* text = std::get_if<std::string_view>(&cell)) {
-      sqlite3_bind_text64(insert, place, text->data() == nullptr ? "" : text->data(), text->size(),
-                          SQLITE_STATIC, SQLITE_UTF8);
-    } else {
-      sqlite3_bind_null(insert, place);
+  // 0, or an error of the system.
+  int Fill(const std::vector<PlainTable>& tables, const std::vector<uint32_t>& roots,
+           uint32_t num_pages) {
+    const int fd = open(partial_.c_str(), O_RDWR | O_CLOEXEC);
+    if (fd < 0) return errno;
+    SqlitePages pages(fd, num_pages);
+    std::vector<PlainTable::Type> types;
+    for (size_t t = 0; t < tables.size() && pages.error() == 0; ++t) {
+      types.clear();
+      for (const PlainTable::Column& column : tables[t].columns) types.push_back(column.type);
+      SqliteRows rows(&pages, roots[t]);
+      EachRow(tables[t], [&](const std::vector<Cell>& cells) {
+        rows.Add(cells, types);
+        return pages.error() == 0;
+      });
+      rows.Finish();
     }
+    const int error = pages.Finish();
+    const bool closed = close(fd) == 0;
+    return error != 0 ? error : closed ? 0 : errno;
   }
 
+  Status Failed(int error) const {
+    return Status::Error(fmt::format("cannot write {}: {}: {}", path_, std::strerror(error),
+                                     error == ENOSPC ? "free some space" : "choose another place"));
+  }
   Status Failed() const {
     const int rc = db_ ? sqlite3_errcode(db_.get()) : SQLITE_NOMEM;
     const char* mend = rc == SQLITE_FULL ? "free some space" : "choose another place";

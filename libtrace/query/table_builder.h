@@ -50,8 +50,15 @@ class TableBuilder {
     table_.rows = std::move(rows);
   }
 
-  TableBuilder& Add(std::string name, PlainTable::Type type, std::function<Cell(size_t)> cell) {
-    table_.columns.push_back({std::move(name), type, std::move(cell)});
+  template <typename Get>
+  TableBuilder& Add(std::string name, PlainTable::Type type, Get cell) {
+    return Add(std::move(name), type, cell, [cell](size_t first, size_t rows, Cell* out) {
+      for (size_t i = 0; i < rows; ++i) out[i] = cell(first + i);
+    });
+  }
+  template <typename Get, typename GetAll>
+  TableBuilder& Add(std::string name, PlainTable::Type type, Get cell, GetAll cells) {
+    table_.columns.push_back({std::move(name), type, std::move(cell), std::move(cells)});
     return *this;
   }
   template <typename T>
@@ -84,6 +91,22 @@ class TableBuilder {
     add("_lo_ns", [](const model::DeviceTimes& t, size_t row) { return Cell{t.host[row].lo_ns}; });
     add("_hi_ns", [](const model::DeviceTimes& t, size_t row) { return Cell{t.host[row].hi_ns}; });
     return *this;
+  }
+  // Rows with the same key have the same text; it is mostly that of the row before.
+  template <typename Key, typename Get>
+  TableBuilder& Text(std::string name, Key key, Get text) {
+    return Add(
+        std::move(name), PlainTable::Type::kText,
+        [text](size_t row) -> Cell { return std::string_view(text(row)); },
+        [key, text](size_t first, size_t rows, Cell* out) {
+          std::string_view last;
+          uint64_t last_key = 0;
+          for (size_t i = 0; i < rows; ++i) {
+            const uint64_t now = key(first + i);
+            if (i == 0 || now != last_key) last = text(first + i), last_key = now;
+            out[i] = last;
+          }
+        });
   }
   // text: of what stays where it is.
   template <typename Get>

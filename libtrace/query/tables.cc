@@ -59,6 +59,15 @@ const std::string& DeviceName(const model::Model& model, uint32_t row) {
   return row == model::kNoRow ? kNone : model.devices[row].about.name();
 }
 
+// What a row's text depends on.
+template <typename T>
+auto Of(const model::Column<T>& numbers) {
+  return [&numbers](size_t row) { return uint64_t{numbers[row]}; };
+}
+auto Of(const model::Column<uint32_t>& devices, const model::Column<uint32_t>& numbers) {
+  return [&devices, &numbers](size_t row) { return uint64_t{devices[row]} << 32 | numbers[row]; };
+}
+
 PlainTable Devices(const model::Model& model) {
   const auto about = [&model](size_t row) -> const proto::Device& {
     return model.devices[row].about;
@@ -98,7 +107,7 @@ PlainTable Api(const model::Model& model) {
   const model::ApiCalls& api = model.api;
   return TableBuilder("api", api.size())
       .Number("correlation", api.correlation)
-      .Text("name",
+      .Text("name", Of(api.name),
             [&](size_t row) -> const std::string& { return model.strings.Get(api.name[row]); })
       .Number("pid", api.pid)
       .Number("tid", api.tid)
@@ -116,7 +125,7 @@ PlainTable Api(const model::Model& model) {
 PlainTable Ranges(const model::Model& model) {
   const model::Ranges& ranges = model.ranges;
   return TableBuilder("ranges", ranges.size())
-      .Text("name",
+      .Text("name", Of(ranges.name),
             [&](size_t row) -> const std::string& { return model.strings.Get(ranges.name[row]); })
       .Number("pid", ranges.pid)
       .Number("tid", ranges.tid)
@@ -135,8 +144,9 @@ PlainTable HostEvents(const model::Model& model) {
   return TableBuilder("host_events", host.size())
       .Time("time_ns", host.time_ns)
       .Sorted()
-      .Text("kind", [&](size_t row) -> const std::string& { return HostKind(host.kind[row]); })
-      .Text("device",
+      .Text("kind", Of(host.kind),
+            [&](size_t row) -> const std::string& { return HostKind(host.kind[row]); })
+      .Text("device", Of(host.device),
             [&](size_t row) -> const std::string& { return DeviceName(model, host.device[row]); })
       .Number("cpu", host.cpu)
       .Number("pid", host.pid)
@@ -162,7 +172,7 @@ PlainTable Jobs(const model::Model& model) {
     return waiter == model::kNoRow ? Cell{} : Cell{model.api.correlation[waiter]};
   };
   return TableBuilder("jobs", jobs.size())
-      .Text("device",
+      .Text("device", Of(jobs.device),
             [&](size_t row) -> const std::string& { return DeviceName(model, jobs.device[row]); })
       .Number("job", jobs.job)
       .Number("context", jobs.context)
@@ -183,7 +193,7 @@ PlainTable Jobs(const model::Model& model) {
       .Number("commands_submitted", jobs.commands_submitted)
       .Number("commands_retired", jobs.commands_retired)
       .Number("copy_bytes", jobs.copy_bytes)
-      .Text("status",
+      .Text("status", Of(jobs.device, jobs.status),
             [&](size_t row) -> const std::string& {
               return model.devices[jobs.device[row]].StatusName(jobs.status[row]);
             })
@@ -230,29 +240,29 @@ PlainTable Commands(const model::Model& model) {
   };
   TableBuilder table("commands", commands.size());
   table
-      .Text("device",
+      .Text("device", Of(commands.device),
             [device](size_t row) -> const std::string& { return device(row).about.name(); })
       .Number("job", commands.job)
       .Number("index", commands.index)
       .Number("context", commands.context)
       .Number("queue", commands.queue)
       .Number("correlation", commands.correlation)
-      .Text("unit",
+      .Text("unit", Of(commands.device, commands.unit),
             [&, device](size_t row) -> const std::string& {
               return device(row).UnitName(commands.unit[row]);
             })
-      .Text("opcode",
+      .Text("opcode", Of(commands.device, commands.opcode),
             [&, device](size_t row) -> const std::string& {
               return device(row).OpcodeName(commands.opcode[row]);
             })
-      .Text("op",
+      .Text("op", Of(commands.op),
             [&](size_t row) -> const std::string& { return model.strings.Get(commands.op[row]); })
       .Number("tag", commands.tag)
-      .Text("status",
+      .Text("status", Of(commands.device, commands.status),
             [&, device](size_t row) -> const std::string& {
               return device(row).StatusName(commands.status[row]);
             })
-      .Text("limiter",
+      .Text("limiter", Of(commands.device, commands.limiter),
             [&, device](size_t row) -> const std::string& {
               return device(row).LimiterName(commands.limiter[row]);
             })
@@ -281,12 +291,18 @@ PlainTable Commands(const model::Model& model) {
   if (causes.size() > kMaxCauses) causes.resize(kMaxCauses);
   ColumnNames names;
   for (const std::string& cause : causes) {
+    // By device: which one of its causes it is; -1: it has none of that name.
+    std::vector<int> places;
+    for (const model::Device& d : model.devices) {
+      const auto& stalls = d.about.stalls();
+      const auto found = std::find(stalls.begin(), stalls.end(), cause);
+      places.push_back(found == stalls.end() ? -1 : static_cast<int>(found - stalls.begin()));
+    }
     table.Add(names.Unused("stall_" + cause + "_ticks"), Type::kInteger,
-              [&model, device, cause](size_t row) -> Cell {
-                const auto& stalls = device(row).about.stalls();
-                const auto found = std::find(stalls.begin(), stalls.end(), cause);
-                if (found == stalls.end()) return {};
-                return model.Stalls(row)[found - stalls.begin()];
+              [&model, places](size_t row) -> Cell {
+                const int place = places[model.commands.device[row]];
+                if (place < 0) return {};
+                return model.Stalls(row)[place];
               });
   }
   return table.Done();

@@ -8,6 +8,7 @@
 #ifndef LIBTRACE_QUERY_TABLES_H_
 #define LIBTRACE_QUERY_TABLES_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -28,6 +29,8 @@ struct PlainTable {
     std::string name;
     Type type;
     std::function<Cell(size_t row)> cell;
+    // Those of `rows` rows from `first` on.
+    std::function<void(size_t first, size_t rows, Cell* out)> cells;
   };
   std::string name;
   std::function<size_t()> rows;
@@ -37,8 +40,29 @@ struct PlainTable {
 
 // What the trace holds, row by row. They refer to the model, which must outlive them.
 std::vector<PlainTable> PlainTables(const model::Model& model);
+// What the host's kernel says of threads and the machine.
+std::vector<PlainTable> SystemTables(const model::Model& model);
 // What libtrace/analysis makes of it. Computed when a table is used first.
 std::vector<PlainTable> AnswerTables(const model::Model& model);
+
+// A table's rows one after the other: each(cells) is called with those of a row; false ends it.
+template <typename Each>
+bool EachRow(const PlainTable& table, const Each& each) {
+  constexpr size_t kAtOnce = 128;
+  const size_t rows = table.rows(), columns = table.columns.size();
+  std::vector<Cell> by_column(columns * kAtOnce), row(columns);
+  for (size_t first = 0; first < rows; first += kAtOnce) {
+    const size_t count = std::min(kAtOnce, rows - first);
+    for (size_t c = 0; c < columns; ++c) {
+      table.columns[c].cells(first, count, &by_column[c * kAtOnce]);
+    }
+    for (size_t i = 0; i < count; ++i) {
+      for (size_t c = 0; c < columns; ++c) row[c] = by_column[c * kAtOnce + i];
+      if (!each(row)) return false;
+    }
+  }
+  return true;
+}
 
 }  // namespace acceltrace::query
 

@@ -43,6 +43,11 @@ inline bool IsBatch(proto::Packet::BodyCase body) {
     case proto::Packet::kLosses:
     case proto::Packet::kProcessEvents:
     case proto::Packet::kOthers:
+    case proto::Packet::kThreadRuns:
+    case proto::Packet::kInterrupts:
+    case proto::Packet::kSystemCounters:
+    case proto::Packet::kSystemSamples:
+    case proto::Packet::kProcessGroups:
     case proto::Packet::kIndex:
     case proto::Packet::kFooter:
       return true;

@@ -139,6 +139,41 @@ void DropZeroColumns(proto::Packet* packet) {
                  batch.mutable_stall_ticks(), batch.mutable_failed());
       break;
     }
+    case proto::Packet::kThreadRuns: {
+      auto& batch = *packet->mutable_thread_runs();
+      DropIfZero(
+          batch.mutable_run_ns(), batch.mutable_pid(), batch.mutable_tid(), batch.mutable_cpu(),
+          batch.mutable_away(), batch.mutable_away_ns(), batch.mutable_ready_ns(),
+          batch.mutable_waker_pid(), batch.mutable_waker_tid(), batch.mutable_waker_irq(),
+          batch.mutable_wait(), batch.mutable_left(), batch.mutable_charged_ns(),
+          batch.mutable_minor_faults(), batch.mutable_major_faults(), batch.mutable_migrations(),
+          batch.mutable_voluntary(), batch.mutable_involuntary(), batch.mutable_began_before());
+      break;
+    }
+    case proto::Packet::kInterrupts: {
+      auto& batch = *packet->mutable_interrupts();
+      DropIfZero(batch.mutable_stretch_ns(), batch.mutable_kind(), batch.mutable_cpu(),
+                 batch.mutable_number(), batch.mutable_name(), batch.mutable_count(),
+                 batch.mutable_total_ns(), batch.mutable_longest_ns(), batch.mutable_hits(),
+                 batch.mutable_hit_ns(), batch.mutable_device());
+      break;
+    }
+    case proto::Packet::kSystemCounters: {
+      auto& batch = *packet->mutable_system_counters();
+      DropIfZero(batch.mutable_source(), batch.mutable_name(), batch.mutable_object(),
+                 batch.mutable_unit(), batch.mutable_kind(), batch.mutable_device());
+      break;
+    }
+    case proto::Packet::kSystemSamples: {
+      auto& batch = *packet->mutable_system_samples();
+      DropIfZero(batch.mutable_counter(), batch.mutable_value());
+      break;
+    }
+    case proto::Packet::kProcessGroups: {
+      auto& batch = *packet->mutable_process_groups();
+      DropIfZero(batch.mutable_pid(), batch.mutable_group());
+      break;
+    }
     case proto::Packet::kIndex:
     case proto::Packet::kFooter: {
       auto& batch = packet->has_index() ? *packet->mutable_index() : *packet->mutable_footer();

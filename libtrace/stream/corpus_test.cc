@@ -23,6 +23,44 @@ TEST_CASE("write the seeds of the fuzzer", "[.corpus]") {
   for (const proto::Packet& packet : packets) {
     write("body-" + std::to_string(packet.body_case()), packet.SerializeAsString());
   }
+  // What the host did.
+  const auto write_host = [&](auto fill) {
+    proto::Packet packet;
+    fill(&packet);
+    write("body-" + std::to_string(packet.body_case()), packet.SerializeAsString());
+  };
+  write_host([](proto::Packet* packet) {
+    proto::ThreadRunBatch* runs = packet->mutable_thread_runs();
+    for (int row = 0; row < 3; ++row) {
+      runs->add_begin_ns_delta(5000);
+      runs->add_run_ns(1000);
+      runs->add_tid(7);
+      runs->add_away(2);
+      runs->add_away_ns(4000);
+      runs->add_ready_ns(10);
+      runs->add_left(row < 2 ? 2 : 5);
+    }
+  });
+  write_host([](proto::Packet* packet) {
+    proto::InterruptBatch* interrupts = packet->mutable_interrupts();
+    interrupts->add_end_ns_delta(5000);
+    interrupts->add_stretch_ns(1000);
+    interrupts->add_kind(1);
+    interrupts->add_device(1);
+  });
+  write_host([](proto::Packet* packet) {
+    packet->mutable_system_counters()->add_counter(1);
+    packet->mutable_system_counters()->add_kind(1);
+  });
+  write_host([](proto::Packet* packet) {
+    packet->mutable_system_samples()->add_time_ns_delta(5000);
+    packet->mutable_system_samples()->add_counter(1);
+    packet->mutable_system_samples()->add_value(9);
+  });
+  write_host([](proto::Packet* packet) {
+    packet->mutable_process_groups()->add_time_ns_delta(5000);
+    packet->mutable_process_groups()->add_pid(7);
+  });
   // Commands as a packed block, and ranges that are packed.
   RowColumns columns;
   columns.rows = 100;

@@ -231,6 +231,61 @@ Status CheckOthers(const proto::OthersBatch& batch, size_t rows) {
   return {};
 }
 
+Status CheckThreadRuns(const proto::ThreadRunBatch& batch, size_t rows) {
+  constexpr auto kMaxState = static_cast<uint32_t>(proto::ThreadRunBatch::State_MAX);
+  if (!AllAtMost(batch.away(), kMaxState) || !AllAtMost(batch.left(), kMaxState)) {
+    return Bad("unknown state of a thread");
+  }
+  if (!AreTimes(batch.begin_ns_delta()) || !AreDurations(batch.run_ns()) ||
+      !AreDurations(batch.away_ns()) || !AreDurations(batch.charged_ns())) {
+    return Bad("thread that runs at an impossible time");
+  }
+  DeltaDecoder begins(batch.begin_ns_delta());
+  for (size_t row = 0; row < rows; ++row) {
+    const auto begin_ns = static_cast<uint64_t>(begins.Next());
+    const uint64_t away_ns = ColumnAt(batch.away_ns(), row);
+    if (away_ns > begin_ns || ColumnAt(batch.ready_ns(), row) > away_ns) {
+      return Bad("thread that waited for longer than there was time");
+    }
+  }
+  if (!AreFlags(batch.waker_irq()) || !AreFlags(batch.began_before())) {
+    return Bad("flag that is neither 0 nor 1");
+  }
+  return {};
+}
+
+Status CheckInterrupts(const proto::InterruptBatch& batch) {
+  if (!AllAtMost(batch.kind(), static_cast<uint32_t>(proto::InterruptBatch::Kind_MAX))) {
+    return Bad("unknown kind of interrupt");
+  }
+  if (!AllAtMost(batch.device(), kMaxDevices)) return Bad("device number too large");
+  if (!AreTimes(batch.end_ns_delta()) || !AreDurations(batch.stretch_ns()) ||
+      !AreDurations(batch.total_ns()) || !AreDurations(batch.longest_ns()) ||
+      !AreDurations(batch.hit_ns())) {
+    return Bad("interrupts at an impossible time");
+  }
+  return {};
+}
+
+Status CheckSystemCounters(const proto::SystemCounters& batch) {
+  if (!AllAtMost(batch.kind(), static_cast<uint32_t>(proto::SystemCounters::Kind_MAX))) {
+    return Bad("unknown kind of system counter");
+  }
+  if (!AllAtMost(batch.counter(), kMaxSystemCounters))
+    return Bad("system counter number too large");
+  return AllAtMost(batch.device(), kMaxDevices) ? Status() : Bad("device number too large");
+}
+
+Status CheckSystemSamples(const proto::SystemSamples& batch) {
+  if (!AllAtMost(batch.counter(), kMaxSystemCounters))
+    return Bad("system counter number too large");
+  return AreTimes(batch.time_ns_delta()) ? Status() : Bad("system sample at an impossible time");
+}
+
+Status CheckProcessGroups(const proto::ProcessGroups& batch) {
+  return AreTimes(batch.time_ns_delta()) ? Status() : Bad("control group at an impossible time");
+}
+
 Status CheckLosses(const proto::LossBatch& batch, size_t rows) {
   if (!AllAtMost(batch.device(), kMaxDevices - 1)) return Bad("device number too large");
   if (!AreFlags(batch.in_ticks())) return Bad("flag that is neither 0 nor 1");
@@ -280,12 +335,15 @@ size_t LeastRowBytes(Packet::BodyCase body) {
     case Packet::kCommands:
       return 12;
     case Packet::kJobs:
+    case Packet::kThreadRuns:
       return 10;
     case Packet::kApi:
     case Packet::kClocks:
       return 6;
     case Packet::kLosses:
     case Packet::kOthers:
+      return 8;
+    case Packet::kInterrupts:
       return 8;
     case Packet::kHost:
     case Packet::kDeviceEvents:
@@ -296,6 +354,9 @@ size_t LeastRowBytes(Packet::BodyCase body) {
       return 4;
     case Packet::kProcesses:
     case Packet::kOpNames:
+    case Packet::kSystemCounters:
+    case Packet::kSystemSamples:
+    case Packet::kProcessGroups:
       return 3;
     default:
       return 2;
@@ -342,6 +403,16 @@ Status Validate(const Packet& packet, size_t bytes) {
       return CheckProcessEvents(packet.process_events());
     case Packet::kOthers:
       return CheckOthers(packet.others(), rows);
+    case Packet::kThreadRuns:
+      return CheckThreadRuns(packet.thread_runs(), rows);
+    case Packet::kInterrupts:
+      return CheckInterrupts(packet.interrupts());
+    case Packet::kSystemCounters:
+      return CheckSystemCounters(packet.system_counters());
+    case Packet::kSystemSamples:
+      return CheckSystemSamples(packet.system_samples());
+    case Packet::kProcessGroups:
+      return CheckProcessGroups(packet.process_groups());
     case Packet::kAccounts:
       return CheckAccounts(packet.accounts());
     default:

@@ -29,6 +29,7 @@ inline constexpr uint32_t kMaxDevices = 256;
 inline constexpr int kMaxUnits = 64;
 inline constexpr int kMaxStalls = 32;
 inline constexpr int kMaxCounters = 4096;
+inline constexpr uint32_t kMaxSystemCounters = 65536;
 inline constexpr int kMaxNames = 4096;        // opcodes, limiters, statuses, probes, notes
 inline constexpr size_t kMaxCells = 16384;    // units x (stall causes + limiters) of a device
 inline constexpr size_t kMaxNameBytes = 256;  // of what a Device, a probe or a hop is called

@@ -39,6 +39,9 @@ class PacketEncoder {
   // reader sees how many are missing. At most kIndexPackets are forgotten.
   void TruncateTo(uint64_t offset);
 
+  // A packet that will never be stored: its number stays used.
+  void Skip() { ++sequence_; }
+
   // Appends the footer packet; nothing may follow.
   void AppendFooter(std::string* out);
 

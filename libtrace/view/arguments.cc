@@ -7,99 +7,131 @@
 namespace acceltrace::view {
 namespace {
 
-using Arguments = std::vector<Argument>;
-
 int64_t HalfWidthNs(const model::Interval& at) { return (at.hi_ns - at.lo_ns + 1) / 2; }
-
-Arguments OfCall(const model::ApiCalls& api, size_t i) {
-  Arguments arguments = {{"correlation", api.correlation[i]}};
-  if (api.bytes[i] != 0) arguments.push_back({"bytes", api.bytes[i]});
-  arguments.push_back({"stream", uint64_t{api.stream[i]}});
-  if (api.result[i] != 0) arguments.push_back({"result", int64_t{api.result[i]}});
-  if (api.open[i]) arguments.push_back({"open", std::string("never seen to end")});
-  if (api.began_before[i]) {
-    arguments.push_back({"began", std::string("before the recording of its process")});
-  }
-  return arguments;
-}
-
-Arguments OfSubmission(const model::Model& model, size_t j) {
-  const model::Jobs& jobs = model.jobs;
-  Arguments arguments = {{"device", model.devices[jobs.device[j]].about.name()},
-                         {"queue", uint64_t{jobs.queue[j]}},
-                         {"sequence", jobs.sequence[j]},
-                         {"commands", uint64_t{jobs.commands_submitted[j]}},
-                         {"correlation", jobs.correlation[j]}};
-  if (jobs.doorbell_ns[j] != model::kNoTime) {
-    arguments.push_back({"doorbell_at_ns", jobs.doorbell_ns[j]});
-  }
-  return arguments;
-}
-
-Arguments OfJob(const model::Model& model, size_t j) {
-  const model::Jobs& jobs = model.jobs;
-  return {{"correlation", jobs.correlation[j]},
-          {"context", uint64_t{jobs.context[j]}},
-          {"sequence", jobs.sequence[j]},
-          {"commands", uint64_t{jobs.commands_retired[j]}},
-          {"status", model.devices[jobs.device[j]].StatusName(jobs.status[j])},
-          {"first_start_at_ns", jobs.first_start.host[j].mid_ns},
-          {"last_end_at_ns", jobs.last_end.host[j].mid_ns},
-          {"time_bound_ns", HalfWidthNs(jobs.doorbell.host[j])}};
-}
-
-Arguments OfCommand(const model::Model& model, size_t i) {
-  const model::Commands& commands = model.commands;
-  const model::Device& device = model.devices[commands.device[i]];
-  Arguments arguments = {{"opcode", device.OpcodeName(commands.opcode[i])},
-                         {"job", uint64_t{commands.job[i]}},
-                         {"index", uint64_t{commands.index[i]}},
-                         {"correlation", commands.correlation[i]},
-                         {"status", device.StatusName(commands.status[i])},
-                         {"limiter", device.LimiterName(commands.limiter[i])},
-                         {"work", commands.work[i]},
-                         {"bytes", commands.bytes[i]},
-                         {"memory_bytes", commands.memory_bytes[i]},
-                         {"start_ticks", commands.start.ticks[i]},
-                         {"end_ticks", commands.end.ticks[i]},
-                         {"time_bound_ns", HalfWidthNs(commands.start.host[i])}};
-  for (int s = 0; s < device.about.stalls_size(); ++s) {
-    if (model.Stalls(i)[s] == 0) continue;
-    arguments.push_back({"stall_" + device.about.stalls(s) + "_ticks", model.Stalls(i)[s]});
-  }
-  return arguments;
-}
 
 }  // namespace
 
-Arguments ArgumentsOf(const model::Model& model, const Slice& slice) {
+Arguments::Arguments(const model::Model& model) : model_(model) {
+  for (const model::Device& device : model.devices) {
+    auto& names = stalls_.emplace_back();
+    for (const std::string& cause : device.about.stalls()) {
+      names.push_back("stall_" + cause + "_ticks");
+    }
+  }
+}
+
+void Arguments::OfCall(size_t i) {
+  const model::ApiCalls& api = model_.api;
+  Add("correlation", api.correlation[i]);
+  if (api.bytes[i] != 0) Add("bytes", api.bytes[i]);
+  Add("stream", uint64_t{api.stream[i]});
+  if (api.result[i] != 0) Add("result", int64_t{api.result[i]});
+  if (api.open[i]) Add("open", std::string_view("never seen to end"));
+  if (api.began_before[i]) Add("began", std::string_view("before the recording of its process"));
+}
+
+void Arguments::OfSubmission(size_t j) {
+  const model::Jobs& jobs = model_.jobs;
+  Add("device", std::string_view(model_.devices[jobs.device[j]].about.name()));
+  Add("queue", uint64_t{jobs.queue[j]});
+  Add("sequence", jobs.sequence[j]);
+  Add("commands", uint64_t{jobs.commands_submitted[j]});
+  Add("correlation", jobs.correlation[j]);
+  if (jobs.doorbell_ns[j] != model::kNoTime) Add("doorbell_at_ns", jobs.doorbell_ns[j]);
+}
+
+void Arguments::OfJob(size_t j) {
+  const model::Jobs& jobs = model_.jobs;
+  Add("correlation", jobs.correlation[j]);
+  Add("context", uint64_t{jobs.context[j]});
+  Add("sequence", jobs.sequence[j]);
+  Add("commands", uint64_t{jobs.commands_retired[j]});
+  Add("status", std::string_view(model_.devices[jobs.device[j]].StatusName(jobs.status[j])));
+  Add("first_start_at_ns", jobs.first_start.host[j].mid_ns);
+  Add("last_end_at_ns", jobs.last_end.host[j].mid_ns);
+  Add("time_bound_ns", HalfWidthNs(jobs.doorbell.host[j]));
+}
+
+void Arguments::OfCommand(size_t i) {
+  const model::Commands& commands = model_.commands;
+  const uint32_t of = commands.device[i];
+  const model::Device& device = model_.devices[of];
+  Add("opcode", std::string_view(device.OpcodeName(commands.opcode[i])));
+  Add("job", uint64_t{commands.job[i]});
+  Add("index", uint64_t{commands.index[i]});
+  Add("correlation", commands.correlation[i]);
+  Add("status", std::string_view(device.StatusName(commands.status[i])));
+  Add("limiter", std::string_view(device.LimiterName(commands.limiter[i])));
+  Add("work", commands.work[i]);
+  Add("bytes", commands.bytes[i]);
+  Add("memory_bytes", commands.memory_bytes[i]);
+  Add("start_ticks", commands.start.ticks[i]);
+  Add("end_ticks", commands.end.ticks[i]);
+  Add("time_bound_ns", HalfWidthNs(commands.start.host[i]));
+  if (commands.first_stall[i] == model::kNoRow) return;
+  const auto stalls = model_.Stalls(i);
+  for (size_t s = 0; s < stalls_[of].size(); ++s) {
+    const uint64_t ticks = stalls[static_cast<int>(s)];
+    if (ticks != 0) Add(stalls_[of][s], ticks);
+  }
+}
+
+std::span<const Argument> Arguments::Of(const Slice& slice) {
   const size_t row = slice.row;
+  arguments_.clear();
   switch (slice.about) {
     case Slice::About::kNothing:
     case Slice::About::kRange:
     case Slice::About::kWait:
     case Slice::About::kInterrupt:
-      return {};
+    case Slice::About::kRunnable:
+    case Slice::About::kNotKnown:
+      break;
+    case Slice::About::kAway: {
+      const model::ThreadRuns& runs = model_.system.runs;
+      if (runs.waker_irq[row] != 0) {
+        Add("woken_by", std::string_view("an interrupt"));
+      } else if (runs.waker_tid[row] != 0) {
+        Add("woken_by_pid", uint64_t{runs.waker_pid[row]});
+        Add("woken_by_tid", uint64_t{runs.waker_tid[row]});
+      }
+      break;
+    }
+    case Slice::About::kRunning: {
+      const model::ThreadRuns& runs = model_.system.runs;
+      Add("cpu", uint64_t{runs.cpu[row]});
+      Add("minor_faults", runs.minor_faults[row]);
+      Add("major_faults", runs.major_faults[row]);
+      break;
+    }
     case Slice::About::kCall:
-      return OfCall(model.api, row);
+      OfCall(row);
+      break;
     case Slice::About::kSubmission:
-      return OfSubmission(model, row);
+      OfSubmission(row);
+      break;
     case Slice::About::kWakeUp:
-      return {{"correlation", model.jobs.correlation[row]}};
+      Add("correlation", model_.jobs.correlation[row]);
+      break;
     case Slice::About::kJob:
-      return OfJob(model, row);
+      OfJob(row);
+      break;
     case Slice::About::kWaiting:
-      return {{"job", uint64_t{model.commands.job[row]}}};
+      Add("job", uint64_t{model_.commands.job[row]});
+      break;
     case Slice::About::kCommand:
-      return OfCommand(model, row);
+      OfCommand(row);
+      break;
     case Slice::About::kDeviceEvent: {
-      const model::DeviceEvents& events = model.device_events;
-      return {{"arg0", events.arg0[row]}, {"arg1", events.arg1[row]}, {"arg2", events.arg2[row]}};
+      const model::DeviceEvents& events = model_.device_events;
+      Add("arg0", events.arg0[row]), Add("arg1", events.arg1[row]), Add("arg2", events.arg2[row]);
+      break;
     }
     case Slice::About::kLoss:
-      return {{"count", model.losses[row].count}};
+      Add("count", model_.losses[row].count);
+      break;
   }
-  return {};
+  return arguments_;
 }
 
 }  // namespace acceltrace::view

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <iterator>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -24,7 +25,7 @@ constexpr int32_t kFirstLaneTid = 1 << 24;
 
 class Writer {
  public:
-  Writer(const model::Model& model, const Sink& sink) : model_(model), sink_(sink) {}
+  Writer(const model::Model& model, const Sink& sink) : model_(model), sink_(sink), about_(model) {}
 
   Result<ExportStats> Run() {
     const Timeline timeline = BuildTimeline(model_);
@@ -60,7 +61,13 @@ class Writer {
 
   // µs with all of the ns.
   void Time(const char* name, int64_t ns) {
-    fmt::format_to(std::back_inserter(buffer_), "\"{}\":{}.{:03}", name, ns / 1000, ns % 1000);
+    buffer_ += '"', buffer_ += name, buffer_ += "\":";
+    Integer(ns / 1000, true);
+    const auto rest = static_cast<unsigned>(ns % 1000);  // times are not below 0
+    const char digits[] = {'.', static_cast<char>('0' + rest / 100),
+                           static_cast<char>('0' + rest / 10 % 10),
+                           static_cast<char>('0' + rest % 10)};
+    buffer_.append(digits, sizeof(digits));
   }
 
   // Most text is plain, and goes as it is.
@@ -76,7 +83,11 @@ class Writer {
   }
 
   void Place(int32_t pid, int32_t tid) {
-    fmt::format_to(std::back_inserter(buffer_), "\"pid\":{},\"tid\":{},", pid, tid);
+    buffer_ += "\"pid\":";
+    Integer(pid, true);
+    buffer_ += ",\"tid\":";
+    Integer(tid, true);
+    buffer_ += ',';
   }
 
   void Meta(const char* name, int32_t pid, int32_t tid, const std::string& arguments) {
@@ -143,13 +154,22 @@ class Writer {
       buffer_ += ',';
       Time("dur", slice.end_ns - slice.begin_ns);
     }
-    const std::string name = NameOf(model_, timeline, slice);
+    bool stays = false;
+    const std::string_view name = names_of_.Of(model_, timeline, slice, &stays);
     buffer_ += ",\"cat\":\"";
     buffer_ += CategoryOf(slice);
     buffer_ += "\",\"name\":";
     Text(name.empty() ? "(unnamed)" : name);
-    WriteArguments(ArgumentsOf(model_, slice));
+    WriteArguments(about_.Of(slice));
     buffer_ += '}';
+  }
+
+  void Hex(uint64_t number) {
+    char digits[18];
+    size_t at = sizeof(digits);
+    for (; number != 0; number >>= 4) digits[--at] = "0123456789abcdef"[number & 15];
+    digits[--at] = 'x', digits[--at] = '0';
+    buffer_.append(digits + at, sizeof(digits) - at);
   }
 
   template <typename T>
@@ -160,7 +180,7 @@ class Writer {
     if (!exact) buffer_ += '"';
   }
 
-  void WriteArguments(const std::vector<Argument>& arguments) {
+  void WriteArguments(std::span<const Argument> arguments) {
     if (arguments.empty()) return;
     buffer_ += ",\"args\":{";
     for (size_t i = 0; i < arguments.size(); ++i) {
@@ -176,7 +196,7 @@ class Writer {
       } else if (const auto* d = std::get_if<double>(&value)) {
         buffer_ += Number(*d);
       } else {
-        Text(std::get<std::string>(value));
+        Text(std::get<std::string_view>(value));
       }
     }
     buffer_ += '}';
@@ -236,14 +256,17 @@ class Writer {
       if (ends.first == ends.last) continue;
       Begin();
       const char phase = here == ends.first ? 's' : here == ends.last ? 'f' : 't';
-      fmt::format_to(std::back_inserter(buffer_), "\"ph\":\"{}\",\"bp\":\"e\",\"id\":\"{:#x}\",",
-                     phase, flow);
+      buffer_ += "\"ph\":\"", buffer_ += phase;
+      buffer_ += "\",\"bp\":\"e\",\"id\":\"";
+      Hex(flow);
+      buffer_ += "\",";
       Place(pid, tid);
       Time("ts", slice.begin_ns);
-      fmt::format_to(std::back_inserter(buffer_), ",\"cat\":\"flow\",\"name\":\"{}\"}}",
-                     (flow & 3) == kLaunchFlow       ? "launch"
-                     : (flow & 3) == kCompletionFlow ? "completion"
-                                                     : "command");
+      buffer_ += ",\"cat\":\"flow\",\"name\":\"";
+      buffer_ += (flow & 3) == kLaunchFlow       ? "launch"
+                 : (flow & 3) == kCompletionFlow ? "completion"
+                                                 : "command";
+      buffer_ += "\"}";
     }
   }
 
@@ -255,6 +278,8 @@ class Writer {
   bool any_ = false;
   std::vector<Ends> ends_;
   std::vector<uint64_t> flows_;  // of the slice at hand
+  Arguments about_;
+  SliceNames names_of_;
 };
 
 }  // namespace

@@ -3,22 +3,37 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "libtrace/query/tables.h"
 
 namespace acceltrace::view {
 namespace {
 
+template <typename T>
+void AppendInteger(T number, std::string* out) {
+  const fmt::format_int digits(number);
+  out->append(digits.data(), digits.size());
+}
+
 void AppendCell(const query::Cell& cell, std::string* out) {
-  if (const auto* i = std::get_if<int64_t>(&cell)) *out += std::to_string(*i);
-  if (const auto* u = std::get_if<uint64_t>(&cell)) *out += std::to_string(*u);
-  if (const auto* d = std::get_if<double>(&cell)) *out += fmt::format("{}", *d);
-  if (const auto* s = std::get_if<std::string_view>(&cell)) AppendCsvText(*s, out);
+  if (const auto* i = std::get_if<int64_t>(&cell)) {
+    AppendInteger(*i, out);
+  } else if (const auto* u = std::get_if<uint64_t>(&cell)) {
+    AppendInteger(*u, out);
+  } else if (const auto* d = std::get_if<double>(&cell)) {
+    fmt::format_to(std::back_inserter(*out), "{}", *d);
+  } else if (const auto* s = std::get_if<std::string_view>(&cell)) {
+    AppendCsvText(*s, out);
+  }
 }
 
 }  // namespace
 
 void AppendCsvText(std::string_view text, std::string* out) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
+  const auto plain = [](char c) { return c != ',' && c != '"' && c != '\r' && c != '\n'; };
+  if (std::all_of(text.begin(), text.end(), plain)) {
     *out += text;
     return;
   }
@@ -32,24 +47,26 @@ void AppendCsvText(std::string_view text, std::string* out) {
 
 Status WriteCsv(const query::PlainTable& table, const Sink& sink) {
   std::string out;
-  const size_t rows = table.rows();
   for (size_t c = 0; c < table.columns.size(); ++c) {
     if (c > 0) out += ',';
     AppendCsvText(table.columns[c].name, &out);
   }
   out += "\n";
   constexpr size_t kFlushBytes = 1 << 20;
-  for (size_t row = 0; row < rows; ++row) {
-    for (size_t c = 0; c < table.columns.size(); ++c) {
+  Status status;
+  out.reserve(kFlushBytes + kFlushBytes / 8);
+  query::EachRow(table, [&](const std::vector<query::Cell>& cells) {
+    for (size_t c = 0; c < cells.size(); ++c) {
       if (c > 0) out += ',';
-      AppendCell(table.columns[c].cell(row), &out);
+      AppendCell(cells[c], &out);
     }
-    out += "\n";
-    if (out.size() < kFlushBytes) continue;
-    const Status status = sink(out);
-    if (!status.ok()) return status;
+    out += '\n';
+    if (out.size() < kFlushBytes) return true;
+    status = sink(out);
     out.clear();
-  }
+    return status.ok();
+  });
+  if (!status.ok()) return status;
   return sink(out);
 }
 

@@ -206,4 +206,17 @@ std::string Shortened(std::string_view text, size_t width) {
   return std::string(text.substr(0, bytes)) + "…";
 }
 
+std::string ShortenedInside(std::string_view text, size_t width) {
+  const size_t columns = DisplayWidth(text);
+  if (columns <= width || width < 3) return Shortened(text, width);
+  const size_t behind = (width - 1) / 2;
+  size_t skipped = 0, at = 0;
+  while (skipped < columns - behind) {
+    ++at;
+    while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80) ++at;
+    ++skipped;
+  }
+  return Shortened(text, width - behind) + std::string(text.substr(at));
+}
+
 }  // namespace acceltrace::view

@@ -46,6 +46,8 @@ size_t DisplayWidth(std::string_view text);
 std::string Printable(std::string_view text);
 // At most `width` characters, the last one an ellipsis if cut.
 std::string Shortened(std::string_view text, size_t width);
+// The same, with the ellipsis in the middle: names often differ at their end.
+std::string ShortenedInside(std::string_view text, size_t width);
 
 }  // namespace acceltrace::view
 

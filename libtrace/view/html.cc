@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "libtrace/analysis/tracer_work.h"
 #include "libtrace/view/page_head.h"
@@ -18,6 +20,34 @@ namespace {
 constexpr size_t kMaxNameBytes = 2'000'000;
 constexpr uint64_t kLeastRoom = 100'000;
 constexpr int kMostAttempts = 8;
+
+// The dependency graph's nodes of rows that are told; in a thinned page those that an edge of it
+// leads to or from.
+std::vector<uint32_t> GraphOf(const PageRows& rows, const PageGraph& graph) {
+  const auto told = [&](uint32_t n) {
+    const PageGraph::Kind kind = graph.kind[n];
+    const std::vector<uint32_t>& list = kind == PageGraph::kThread    ? rows.api
+                                        : kind == PageGraph::kCommand ? rows.commands
+                                                                      : rows.jobs;
+    return graph.row[n] == model::kNoRow ||
+           std::binary_search(list.begin(), list.end(), graph.row[n]);
+  };
+  std::vector<bool> kept(graph.size());
+  for (uint32_t n = 0; n < graph.size(); ++n) kept[n] = told(n);
+  if (rows.binding_only) {
+    std::vector<bool> joined(graph.size());
+    for (uint32_t e = 0; e < graph.from.size(); ++e) {
+      if (graph.binding[e] == 0 || !kept[graph.from[e]] || !kept[graph.to[e]]) continue;
+      joined[graph.from[e]] = joined[graph.to[e]] = true;
+    }
+    kept = std::move(joined);
+  }
+  std::vector<uint32_t> nodes;
+  for (uint32_t n = 0; n < graph.size(); ++n) {
+    if (kept[n]) nodes.push_back(n);
+  }
+  return nodes;
+}
 
 }  // namespace
 
@@ -34,10 +64,13 @@ Result<HtmlStats> ExportHtml(const analysis::Report& report, const Sink& sink,
   HtmlStats stats;
   std::string tail;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
-    const PageSelection selection = SelectRows(report, work, path, base_ns, room);
+    PageSelection selection = SelectRows(report, work, path, base_ns, room);
+    PageRows& rows = selection.rows;
+    rows.binding_only = selection.thinned;
+    rows.graph = GraphOf(rows, path.graph);
     PageNames names(model);
     tail = fmt::format("\"coverage\":{},\"tables\":{}}}", selection.coverage,
-                       PageTablesJson(report, selection.rows, work, path, base_ns, &names));
+                       PageTablesJson(report, rows, work, path, base_ns, &names));
     tail = fmt::format("\"names\":{},{}", names.Json(kMaxNameBytes), tail);
     stats.thinned = selection.thinned;
     stats.bytes = fixed + tail.size();

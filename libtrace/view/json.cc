@@ -388,6 +388,8 @@ std::string JsonReport(const Report& report) {
                {"op_groups", OpsJson(report, report.op_groups, report.part_limits.op_groups)},
                {"ranges", RangesJson(report.ranges, report.part_limits.ranges)},
                {"range_groups", RangesJson(report.range_groups, report.part_limits.range_groups)},
+               {"roofline", RooflineJson(report)},
+               {"system", SystemJson(report)},
                {"clocks", ClocksJson(report)},
                {"clock_edges", ClockEdgesJson(report)},
                {"losses", LossesJson(report.losses)},

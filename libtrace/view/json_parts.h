@@ -27,6 +27,9 @@ Json StatsJson(const analysis::Stats& stats);
 double Rounded(double value);
 const std::string& DeviceName(const analysis::Report& report, uint32_t device);
 
+// Of json_system.cc.
+Json SystemJson(const analysis::Report& report);
+
 // Of json_trust.cc.
 Json ClocksJson(const analysis::Report& report);
 Json ClockEdgesJson(const analysis::Report& report);
@@ -34,6 +37,9 @@ Json LossesJson(const analysis::Losses& losses);
 Json CausalityJson(const analysis::Report& report);
 Json LawsJson(const analysis::Report& report);
 Json TracerJson(const analysis::Report& report);
+
+// Of roofline.cc.
+Json RooflineJson(const analysis::Report& report);
 
 }  // namespace acceltrace::view
 

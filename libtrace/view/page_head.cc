@@ -116,10 +116,10 @@ std::string PageHead(const analysis::Report& report, const PagePath& path) {
   const auto& run = report.breakdown;
   return fmt::format(
       "{{\"version\":{},\"base_ns\":\"{}\",\"end\":{},\"run\":[{},{}],\"classes\":{},"
-      "\"devices\":{},\"processes\":{},\"series\":{},\"path\":{},\"report\":{},",
+      "\"devices\":{},\"processes\":{},\"series\":{},\"reasons\":{},\"path\":{},\"report\":{},",
       kPageVersion, base_ns, Less(model.end_ns, base_ns), Less(run.begin_ns, base_ns),
       Less(run.end_ns, base_ns), ClassesJson(), DevicesJson(model), ProcessesJson(model),
-      PageSeriesJson(report, base_ns), path.Json(), ReportJson(report));
+      PageSeriesJson(report, base_ns), PageReasonsJson(), path.Json(), ReportJson(report));
 }
 
 }  // namespace acceltrace::view

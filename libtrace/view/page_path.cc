@@ -190,7 +190,10 @@ PagePath ComputePagePath(const analysis::Report& report, const analysis::TracerW
     const Graph graph =
         analysis::BuildGraph(model, work, report.breakdown.begin_ns, report.breakdown.end_ns);
     path.sums = analysis::ComputeCriticalPath(model, graph);
-    if (path.sums.valid) Walker(model, graph, &path).Run();
+    if (path.sums.valid) {
+      Walker(model, graph, &path).Run();
+      path.graph = MakePageGraph(model, graph);
+    }
     Fold(&path.sums.ops);
   }
   path.api.resize(model.api.size());

@@ -14,6 +14,7 @@
 #include "libtrace/analysis/critical_path.h"
 #include "libtrace/analysis/report.h"
 #include "libtrace/analysis/tracer_work.h"
+#include "libtrace/view/page_graph.h"
 
 namespace acceltrace::view {
 
@@ -36,6 +37,7 @@ struct PagePath {
   // Of each command the one that it waited for last before it started; model::kNoRow: its own
   // fetch, or nobody knows.
   std::vector<uint32_t> after;
+  PageGraph graph;  // empty where the path is not valid
 
   // {"valid", "error", "run_ns", "on_path", "events", "causes", ...}
   std::string Json() const;

@@ -18,6 +18,7 @@ constexpr size_t kMostNameBytes = 400'000;
 constexpr size_t kFewestStretches = 16;
 constexpr size_t kMostCommandsOfAJob = 512, kMostBefore = 16, kMostJobsOfACall = 16;
 constexpr size_t kMostUnplaced = 1000;
+constexpr size_t kMostNodes = 120;  // of the dependency graph
 
 // About what a row of each table takes.
 constexpr std::array<uint64_t, kNumPageTables> kRowBytes = {16, 14, 115, 75, 24,
@@ -54,8 +55,9 @@ size_t EventsIn(const Pyramid& events, int64_t from_ns, int64_t to_ns) {
 
 }  // namespace
 
-PageSource::PageSource(const analysis::Report& report)
+PageSource::PageSource(const analysis::Report& report, uint64_t live)
     : report_(report),
+      live_(live),
       model_(*report.model),
       work_(model_),
       path_(ComputePagePath(report, work_)),
@@ -125,6 +127,50 @@ bool PageSource::SelectTracks(const PageView& view, size_t stretches, PageRows* 
   return left_out;
 }
 
+// What an event waited for and what waited for it, as the dependency graph has it.
+void PageSource::BringGraph(const PageEvent& event, PageRows* rows) const {
+  const PageGraph& graph = path_.graph;
+  const auto of = [](const std::vector<uint32_t>& nodes, uint32_t row) {
+    return row < nodes.size() ? nodes[row] : PageGraph::kNone;
+  };
+  uint32_t node = PageGraph::kNone;
+  switch (AboutKind(event.kind).table) {
+    case kApiTable:
+      node = of(graph.of_api, event.row);
+      break;
+    case kCommandsTable:
+      node = of(graph.of_command, event.row);
+      break;
+    case kJobsTable: {
+      const model::Jobs& jobs = model_.jobs;
+      node = event.kind == kSubmitEvent ? of(graph.of_api, jobs.api_row[event.row])
+             : event.kind == kWaitEvent || event.kind == kWakeEvent
+                 ? of(graph.of_api, jobs.wait_api_row[event.row])
+                 : of(graph.of_job, event.row);
+      break;
+    }
+    case kPathTable: {
+      const PathStep& step = path_.steps[event.row];
+      if (step.event == PathStep::kCommand) node = of(graph.of_command, step.row);
+      if (step.event == PathStep::kApi) node = of(graph.of_api, step.row);
+      if (step.event == PathStep::kJob) node = of(graph.of_job, step.row);
+      break;
+    }
+    default:
+      break;
+  }
+  rows->graph = graph.Around(node, kMostNodes);
+  std::sort(rows->graph.begin(), rows->graph.end());
+  for (const uint32_t n : rows->graph) {
+    const uint32_t row = graph.row[n];
+    if (row == model::kNoRow) continue;
+    (graph.kind[n] == PageGraph::kThread    ? rows->api
+     : graph.kind[n] == PageGraph::kCommand ? rows->commands
+                                            : rows->jobs)
+        .push_back(row);
+  }
+}
+
 void PageSource::BringDependencies(uint32_t command, PageRows* rows) const {
   for (size_t n = 0; n < kMostBefore && command != model::kNoRow; ++n) {
     rows->commands.push_back(command);
@@ -188,7 +234,10 @@ std::string PageSource::Window(const PageView& view) const {
   std::string coverage;
   const size_t stretches = Stretches(view);
   const bool left_out = SelectTracks(view, stretches, &rows, &coverage);
-  if (view.selected) BringAlong(*view.selected, &rows);
+  if (view.selected) {
+    BringAlong(*view.selected, &rows);
+    BringGraph(*view.selected, &rows);
+  }
   // When they were nobody knows: they are in every window.
   size_t unplaced = 0;
   for (uint32_t i = 0; i < model_.losses.size() && unplaced < kMostUnplaced; ++i) {
@@ -217,7 +266,12 @@ std::string PageSource::Served() const {
     json += fmt::format("{}[\"{}\",{},{}]", json.empty() ? "" : ",", track.id, track.lanes,
                         track.events);
   }
-  return fmt::format("{{\"tracks\":[{}],\"left_out\":{}}}", json, tracks_.tracks_left_out());
+  return fmt::format("{{\"tracks\":[{}],\"left_out\":{},\"live\":{}}}", json,
+                     tracks_.tracks_left_out(), live_);
+}
+
+std::string PageSource::Head() const {
+  return PageHead(report_, path_) + "\"served\":" + Served() + "}";
 }
 
 std::string PageSource::Html() const {

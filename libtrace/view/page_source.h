@@ -38,12 +38,14 @@ class PageSource {
   static constexpr uint64_t kMostPixels = 4096;
   static constexpr size_t kMostHits = 100'000, kHitsTold = 2000, kMostNames = 40;
 
-  // report: outlives this.
-  explicit PageSource(const analysis::Report& report);
+  // report: outlives this. live: which one it is of a recording that goes on, 0: of none.
+  explicit PageSource(const analysis::Report& report, uint64_t live = 0);
 
   const PageTracks& tracks() const { return tracks_; }
   // The page, with the run's window in it.
   std::string Html() const;
+  // All that the page holds but a window, for one that is open already.
+  std::string Head() const;
   // {"from", "to", "bucket_ns", "whole", "names", "coverage", "tables"}: of each lane the longest
   // event of each stretch of a pixel or, where that would be too much, of several, and what reaches
   // into the window; whole: nothing was left out.
@@ -71,6 +73,7 @@ class PageSource {
   size_t Stretches(const PageView& view) const;
   void BringAlong(const PageEvent& event, PageRows* rows) const;
   void BringJob(uint32_t job, PageRows* rows) const;
+  void BringGraph(const PageEvent& event, PageRows* rows) const;
   void BringDependencies(uint32_t command, PageRows* rows) const;
   std::string Served() const;
   // Events with the same key have the same name.
@@ -78,6 +81,7 @@ class PageSource {
   std::string EventJson(const PageEvent& event, const std::string& track) const;
 
   const analysis::Report& report_;
+  const uint64_t live_;
   const model::Model& model_;
   const analysis::TracerWork work_;
   const PagePath path_;

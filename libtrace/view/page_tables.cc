@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "libtrace/view/page_columns.h"
@@ -56,6 +57,8 @@ class Tables {
     add("pieces", Pieces());
     add("recorder", Recorder());
     add("path", Path());
+    add("nodes", Nodes());
+    add("edges", Edges());
     return json + "}";
   }
 
@@ -301,6 +304,45 @@ class Tables {
              : step.event == PathStep::kCommand ? commands.Of(step.row)
                                                 : jobs.Of(step.row);
     });
+    return table.Json();
+  }
+
+  // The dependency graph's nodes and edges.
+  std::string Nodes() {
+    const PageGraph& graph = path_.graph;
+    PageTable table(rows_.graph, graph.size());
+    const Places api(rows_.api), jobs(rows_.jobs), commands(rows_.commands);
+    table.Plain("kind", [&](uint32_t n) { return static_cast<int>(graph.kind[n]); });
+    table.Delta("row", [&](uint32_t n) {
+      const PageGraph::Kind kind = graph.kind[n];
+      return (kind == PageGraph::kThread    ? api
+              : kind == PageGraph::kCommand ? commands
+                                            : jobs)
+          .Of(graph.row[n]);
+    });
+    table.Delta("begin", [&](uint32_t n) { return At(graph.begin_ns[n]); });
+    table.Plain("length", [&](uint32_t n) { return Less(graph.end_ns[n], graph.begin_ns[n]); });
+    table.Plain("resumes", [&](uint32_t n) { return graph.resumes[n]; });
+    return table.Json();
+  }
+
+  std::string Edges() {
+    const PageGraph& graph = path_.graph;
+    const Places nodes(rows_.graph);
+    std::vector<uint32_t> edges;
+    for (const uint32_t n : rows_.graph) {
+      for (uint32_t e = graph.first_edge[n]; e < graph.first_edge[n + 1]; ++e) {
+        if (rows_.binding_only && graph.binding[e] == 0) continue;
+        if (nodes.Of(graph.from[e]) >= 0) edges.push_back(e);
+      }
+    }
+    PageTable table(edges, graph.from.size());
+    table.Delta("from", [&](uint32_t e) { return nodes.Of(graph.from[e]); });
+    table.Delta("to", [&](uint32_t e) { return nodes.Of(graph.to[e]); });
+    table.Plain("reason", [&](uint32_t e) { return graph.reason[e]; });
+    table.Plain("gap", [&](uint32_t e) { return std::llround(graph.gap_ns[e]); });
+    table.Plain("slack", [&](uint32_t e) { return std::llround(graph.slack_ns[e]); });
+    table.Plain("binding", [&](uint32_t e) { return graph.binding[e]; });
     return table.Json();
   }
 

@@ -27,6 +27,9 @@ namespace acceltrace::view {
 struct PageRows {
   std::vector<uint32_t> api, ranges, jobs, commands, host, device_events, losses, pieces, recorder,
       path;
+  // Nodes of the dependency graph (page_graph.h), whose rows are among those above.
+  std::vector<uint32_t> graph;
+  bool binding_only = false;  // of its edges
 };
 // Strings of the trace by their position in the page.
 class PageNames {

@@ -5,20 +5,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <queue>
+#include <array>
 #include <span>
 #include <string>
-#include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "libtrace/view/export.h"
 #include "libtrace/view/perfetto.pb.h"
+#include "libtrace/view/proto_text.h"
 #include "libtrace/view/timeline.h"
 
 namespace acceltrace::view {
 namespace {
 
+using perfetto::InternedData;
 using perfetto::TracePacket;
 using perfetto::TrackDescriptor;
 using perfetto::TrackEvent;
@@ -75,31 +77,41 @@ class AllEvents {
     for (uint32_t t = 0; t < timeline.tracks.size(); ++t) {
       tracks_.emplace_back(timeline.tracks[t], t);
       Event event;
-      if (tracks_.back().Next(&event)) next_.push(event);
+      if (tracks_.back().Next(&event)) heap_.push_back(event);
     }
+    std::make_heap(heap_.begin(), heap_.end(), IsLater);
   }
   bool Next(Event* event) {
-    if (next_.empty()) return false;
-    *event = next_.top();
-    next_.pop();
-    Event after;
-    if (tracks_[event->track].Next(&after)) next_.push(after);
+    if (heap_.empty()) return false;
+    *event = heap_.front();
+    if (!tracks_[event->track].Next(&heap_.front())) {
+      heap_.front() = heap_.back();
+      heap_.pop_back();
+    }
+    SiftDown();
     return true;
   }
 
  private:
-  struct Later {
-    bool operator()(const Event& a, const Event& b) const {
-      return std::tie(a.at_ns, a.track) > std::tie(b.at_ns, b.track);
+  static bool IsLater(const Event& a, const Event& b) {
+    return a.at_ns != b.at_ns ? a.at_ns > b.at_ns : a.track > b.track;
+  }
+  // The first one may be later than those below it.
+  void SiftDown() {
+    for (size_t at = 0, child = 1; child < heap_.size(); at = child, child = 2 * at + 1) {
+      if (child + 1 < heap_.size() && IsLater(heap_[child], heap_[child + 1])) ++child;
+      if (!IsLater(heap_[at], heap_[child])) return;
+      std::swap(heap_[at], heap_[child]);
     }
-  };
+  }
+
   std::vector<TrackEvents> tracks_;
-  std::priority_queue<Event, std::vector<Event>, Later> next_;  // one of each track
+  std::vector<Event> heap_;  // one of each track
 };
 
 class Writer {
  public:
-  Writer(const model::Model& model, const Sink& sink) : model_(model), sink_(sink) {}
+  Writer(const model::Model& model, const Sink& sink) : model_(model), sink_(sink), about_(model) {}
 
   Result<ExportStats> Run() {
     const Timeline timeline = BuildTimeline(model_);
@@ -131,6 +143,10 @@ class Writer {
     for (; size >= 0x80; size >>= 7) buffer_ += static_cast<char>(size | 0x80);
     buffer_ += static_cast<char>(size);
     packet->AppendToString(&buffer_);
+    FlushIfLarge();
+  }
+
+  void FlushIfLarge() {
     constexpr size_t kFlushBytes = 1 << 20;
     if (buffer_.size() >= kFlushBytes) Flush();
   }
@@ -142,22 +158,37 @@ class Writer {
 
   // ---- names ----
 
+  // Numbers of texts. Most of them lie where they lay when they were asked for last.
   class Interner {
    public:
-    // The id of a text; a new one is told in *fresh.
-    template <typename Add>
-    uint64_t Id(std::string_view text, const Add& add) {
-      const auto [where, fresh] = ids_.emplace(std::string(text), ids_.size() + 1);
-      if (fresh) {
-        perfetto::InternedString* entry = add();
-        entry->set_iid(where->second);
-        entry->set_name(where->first);
+    // told: takes a new one, as an InternedString in this field of InternedData. stays: where it
+    // lies no other text will.
+    uint64_t Id(std::string_view text, int field, ProtoText* told, bool stays = true) {
+      Place& place = places_[Hash(text) % places_.size()];
+      if (stays && place.data == text.data() && place.size == text.size()) return place.id;
+      const auto added = ids_.emplace(std::string(text), ids_.size() + 1);
+      const uint64_t id = added.first->second;
+      if (added.second) {
+        told->Message(field, [&] {
+          told->Number(1, id);
+          told->Text(2, added.first->first);
+        });
       }
-      return where->second;
+      if (stays) place = {text.data(), text.size(), id};
+      return id;
     }
 
    private:
+    struct Place {
+      const char* data = nullptr;
+      size_t size = 0;
+      uint64_t id = 0;
+    };
+    static size_t Hash(std::string_view text) {
+      return reinterpret_cast<uintptr_t>(text.data()) / 8 * 31 + text.size();
+    }
     std::unordered_map<std::string, uint64_t> ids_;
+    std::array<Place, 256> places_;
   };
 
   // ---- head ----
@@ -256,65 +287,94 @@ class Writer {
 
   void WriteEvent(const Timeline& timeline, const Event& event) {
     const Track& track = timeline.tracks[event.track];
-    TracePacket packet;
-    packet.set_timestamp(static_cast<uint64_t>(event.at_ns));
-    packet.set_timestamp_clock_id(kMonotonic);
-    TrackEvent* out = packet.mutable_track_event();
-    out->set_track_uuid(Uuid(event.track));
+    event_.Clear(), fresh_.Clear(), packet_.Clear();
+    // Fields in the order of their numbers, as protobuf writes them.
     switch (event.kind) {
       case Event::kEnd:
-        out->set_type(TrackEvent::TYPE_SLICE_END);
+        event_.Number(TrackEvent::kTypeFieldNumber, TrackEvent::TYPE_SLICE_END);
+        event_.Number(TrackEvent::kTrackUuidFieldNumber, Uuid(event.track));
         break;
       case Event::kCounter:
-        out->set_type(TrackEvent::TYPE_COUNTER);
-        out->set_double_counter_value(track.values[event.index].second);
+        event_.Number(TrackEvent::kTypeFieldNumber, TrackEvent::TYPE_COUNTER);
+        event_.Number(TrackEvent::kTrackUuidFieldNumber, Uuid(event.track));
+        event_.Double(TrackEvent::kDoubleCounterValueFieldNumber, track.values[event.index].second);
         ++stats_.counter_values;
         break;
       case Event::kBegin:
-      case Event::kInstant: {
-        const bool instant = event.kind == Event::kInstant;
-        out->set_type(instant ? TrackEvent::TYPE_INSTANT : TrackEvent::TYPE_SLICE_BEGIN);
-        ++(instant ? stats_.instants : stats_.slices);
-        FillSlice(timeline, track.slices[event.index], &packet);
+      case Event::kInstant:
+        ++(event.kind == Event::kInstant ? stats_.instants : stats_.slices);
+        FillSlice(timeline, track.slices[event.index], event);
         break;
-      }
     }
-    Append(&packet);
+    packet_.Number(TracePacket::kTimestampFieldNumber, static_cast<uint64_t>(event.at_ns));
+    packet_.Number(TracePacket::kTrustedPacketSequenceIdFieldNumber, kSequence);
+    packet_.Text(TracePacket::kTrackEventFieldNumber, event_.bytes());
+    if (!fresh_.bytes().empty())
+      packet_.Text(TracePacket::kInternedDataFieldNumber, fresh_.bytes());
+    packet_.Number(TracePacket::kSequenceFlagsFieldNumber, kNeedsState);
+    packet_.Number(TracePacket::kTimestampClockIdFieldNumber, kMonotonic);
+    ProtoText::AppendText(1, packet_.bytes(), &buffer_);
+    FlushIfLarge();
   }
 
-  void FillSlice(const Timeline& timeline, const Slice& slice, TracePacket* packet) {
-    TrackEvent* out = packet->mutable_track_event();
-    const std::string name = NameOf(model_, timeline, slice);
-    out->set_name_iid(names_.Id(name.empty() ? kUnnamed : name, [&] {
-      return packet->mutable_interned_data()->add_event_names();
-    }));
-    out->add_category_iids(categories_.Id(CategoryOf(slice), [&] {
-      return packet->mutable_interned_data()->add_event_categories();
-    }));
-    for (const Argument& argument : ArgumentsOf(model_, slice)) {
-      perfetto::DebugAnnotation* added = out->add_debug_annotations();
-      added->set_name_iid(arguments_.Id(argument.name, [&] {
-        return packet->mutable_interned_data()->add_debug_annotation_names();
-      }));
-      if (const auto* u = std::get_if<uint64_t>(&argument.value)) added->set_uint_value(*u);
-      if (const auto* i = std::get_if<int64_t>(&argument.value)) added->set_int_value(*i);
-      if (const auto* d = std::get_if<double>(&argument.value)) added->set_double_value(*d);
-      if (const auto* s = std::get_if<std::string>(&argument.value)) added->set_string_value(*s);
+  void FillSlice(const Timeline& timeline, const Slice& slice, const Event& event) {
+    bool stays = false;
+    const std::string_view name = names_of_.Of(model_, timeline, slice, &stays);
+    categories_told_.Clear(), names_told_.Clear(), arguments_told_.Clear();
+    const uint64_t name_id =
+        names_.Id(name.empty() ? kUnnamed : name, InternedData::kEventNamesFieldNumber,
+                  &names_told_, stays || name.empty());
+    event_.Number(TrackEvent::kCategoryIidsFieldNumber,
+                  categories_.Id(CategoryOf(slice), InternedData::kEventCategoriesFieldNumber,
+                                 &categories_told_));
+    for (const Argument& argument : about_.Of(slice)) {
+      const uint64_t id = arguments_.Id(
+          argument.name, InternedData::kDebugAnnotationNamesFieldNumber, &arguments_told_);
+      event_.Message(TrackEvent::kDebugAnnotationsFieldNumber, [&] {
+        using Annotation = perfetto::DebugAnnotation;
+        event_.Number(Annotation::kNameIidFieldNumber, id);
+        if (const auto* u = std::get_if<uint64_t>(&argument.value)) {
+          event_.Number(Annotation::kUintValueFieldNumber, *u);
+        } else if (const auto* i = std::get_if<int64_t>(&argument.value)) {
+          event_.Number(Annotation::kIntValueFieldNumber, static_cast<uint64_t>(*i));
+        } else if (const auto* d = std::get_if<double>(&argument.value)) {
+          event_.Double(Annotation::kDoubleValueFieldNumber, *d);
+        } else {
+          event_.Text(Annotation::kStringValueFieldNumber,
+                      std::get<std::string_view>(argument.value));
+        }
+      });
     }
+    event_.Number(TrackEvent::kTypeFieldNumber, event.kind == Event::kInstant
+                                                    ? TrackEvent::TYPE_INSTANT
+                                                    : TrackEvent::TYPE_SLICE_BEGIN);
+    event_.Number(TrackEvent::kNameIidFieldNumber, name_id);
+    event_.Number(TrackEvent::kTrackUuidFieldNumber, Uuid(event.track));
+    AddFlows(timeline, slice);
+    fresh_.Raw(categories_told_.bytes());
+    fresh_.Raw(names_told_.bytes());
+    fresh_.Raw(arguments_told_.bytes());
+  }
+
+  // Those that go on, then those that end here.
+  void AddFlows(const Timeline& timeline, const Slice& slice) {
     flows_.clear();
     AppendFlows(model_, timeline, slice, &flows_);
-    for (uint64_t flow : flows_) {
+    for (uint64_t& flow : flows_) {
       FlowCount& count = *CountOf(flow);
-      if (count.total < 2) continue;
-      if (++count.seen == count.total) {
-        out->add_terminating_flow_ids(flow);
-      } else {
-        out->add_flow_ids(flow);
+      if (count.total < 2) {
+        flow = 0;
+      } else if (++count.seen < count.total) {
+        event_.Fixed(TrackEvent::kFlowIdsFieldNumber, flow);
+        flow = 0;
       }
+    }
+    for (const uint64_t flow : flows_) {
+      if (flow != 0) event_.Fixed(TrackEvent::kTerminatingFlowIdsFieldNumber, flow);
     }
   }
 
-  inline static const std::string kUnnamed = "(unnamed)";
+  static constexpr std::string_view kUnnamed = "(unnamed)";
   const model::Model& model_;
   const Sink& sink_;
   Status status_;
@@ -322,6 +382,10 @@ class Writer {
   std::string buffer_;
   bool first_ = true;
   Interner names_, categories_, arguments_;
+  Arguments about_;
+  SliceNames names_of_;
+  // Of the packet at hand.
+  ProtoText packet_, event_, fresh_, categories_told_, names_told_, arguments_told_;
   std::vector<FlowCount> flow_counts_;
   std::vector<uint64_t> flows_;  // of the slice at hand
 };

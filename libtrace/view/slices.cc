@@ -42,7 +42,7 @@ void AppendFlowsOfJob(const model::Jobs& jobs, const Timeline& timeline, size_t 
   if (timeline.last_ended[job] == model::kNoRow) flows->push_back(Flow(job, kCompletionFlow));
 }
 
-std::string NameOfDeviceEvent(const model::Model& model, size_t row) {
+const char* NameOfDeviceEvent(const model::Model& model, size_t row) {
   static constexpr const char* kNames[] = {"event",    "link changed", "clock changed",
                                            "throttle", "memory error", "context error",
                                            "reset"};
@@ -56,44 +56,71 @@ std::string NameOfLoss(const model::Model& model, size_t row) {
                      Shortened(model.strings.Get(loss.hop), 64));
 }
 
+// What a thread did before it was runnable, and in which of the kernel's functions.
+std::string NameOfAway(const model::Model& model, size_t row) {
+  const model::ThreadRuns& runs = model.system.runs;
+  const std::string& wait = model.strings.Get(runs.wait[row]);
+  const char* state = "not known";
+  if (runs.away[row] == proto::ThreadRunBatch::STATE_SLEEPING) state = "sleeping";
+  if (runs.away[row] == proto::ThreadRunBatch::STATE_BLOCKED) state = "blocked";
+  if (runs.away[row] == proto::ThreadRunBatch::STATE_STOPPED) state = "stopped";
+  return wait.empty() ? state : state + (" in " + wait);
+}
+
 }  // namespace
 
 int64_t HandledAtNs(const model::Jobs& jobs, size_t job) {
   return IsPolled(jobs, job) ? jobs.complete_ns[job] : jobs.irq_ns[job];
 }
 
-std::string NameOf(const model::Model& model, const Timeline& timeline, const Slice& slice) {
-  const auto job = [&] { return fmt::format("job {}", model.jobs.job[slice.row]); };
+std::string_view SliceNames::Of(const model::Model& model, const Timeline& timeline,
+                                const Slice& slice, bool* stays) {
+  *stays = true;
   switch (slice.about) {
     case About::kNothing:
-      break;
+      return "";
     case About::kCall:
       return model.strings.Get(model.api.name[slice.row]);
     case About::kRange:
       return model.strings.Get(model.ranges.name[slice.row]);
     case About::kSubmission:
-      return "submit " + job();
+      made_ = fmt::format("submit job {}", model.jobs.job[slice.row]);
+      break;
     case About::kWait:
-      return "wait for " + job();
+      made_ = fmt::format("wait for job {}", model.jobs.job[slice.row]);
+      break;
     case About::kWakeUp:
       return "wake";
     case About::kJob:
-      return job();
+      made_ = fmt::format("job {}", model.jobs.job[slice.row]);
+      break;
     case About::kWaiting:
       return "waiting";
     case About::kCommand:
       return model.OpName(slice.row);
     case About::kInterrupt: {
       const uint32_t last = JobsOfRun(model, timeline, slice).back();
-      return fmt::format("{} queue {}", IsPolled(model.jobs, last) ? "poll" : "interrupt",
-                         model.jobs.queue[last]);
+      made_ = fmt::format("{} queue {}", IsPolled(model.jobs, last) ? "poll" : "interrupt",
+                          model.jobs.queue[last]);
+      break;
     }
     case About::kDeviceEvent:
       return NameOfDeviceEvent(model, slice.row);
     case About::kLoss:
-      return NameOfLoss(model, slice.row);
+      made_ = NameOfLoss(model, slice.row);
+      break;
+    case About::kAway:
+      made_ = NameOfAway(model, slice.row);
+      break;
+    case About::kRunnable:
+      return "runnable";
+    case About::kRunning:
+      return "running";
+    case About::kNotKnown:
+      return "not known";
   }
-  return {};
+  *stays = false;
+  return made_;
 }
 
 const char* CategoryOf(const Slice& slice) {
@@ -119,6 +146,11 @@ const char* CategoryOf(const Slice& slice) {
       return "device";
     case About::kLoss:
       return "loss";
+    case About::kAway:
+    case About::kRunnable:
+    case About::kRunning:
+    case About::kNotKnown:
+      return "sched";
   }
   return "";
 }
@@ -128,12 +160,9 @@ void AppendFlows(const model::Model& model, const Timeline& timeline, const Slic
   const model::Jobs& jobs = model.jobs;
   switch (slice.about) {
     case About::kCall: {
-      const std::vector<uint32_t>& launched = timeline.launched_jobs;
-      auto job =
-          std::lower_bound(launched.begin(), launched.end(), slice.row,
-                           [&](uint32_t j, uint32_t call) { return jobs.api_row[j] < call; });
-      for (; job != launched.end() && jobs.api_row[*job] == slice.row; ++job) {
-        flows->push_back(Flow(*job, kLaunchFlow));
+      for (uint32_t i = timeline.launched_by[slice.row]; i < timeline.launched_by[slice.row + 1];
+           ++i) {
+        flows->push_back(Flow(timeline.launched_jobs[i], kLaunchFlow));
       }
       break;
     }

@@ -46,32 +46,54 @@ void Table::Add(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
-std::string Table::Render(const Style& style) const {
-  std::vector<size_t> widths(columns_.size());
+namespace {
+
+size_t LineOf(const std::vector<size_t>& widths) {
   size_t line = 0;
-  std::vector<bool> shown(columns_.size());
+  for (size_t width : widths) line += width > 0 ? width + 2 : 0;
+  return line;
+}
+
+}  // namespace
+
+std::vector<size_t> Table::Widths(const Style& style, std::vector<size_t>* dropped) const {
+  std::vector<size_t> widths(columns_.size());
   for (size_t c = 0; c < columns_.size(); ++c) {
-    for (const auto& row : rows_) {
-      widths[c] = std::max(widths[c], DisplayWidth(row[c]));
-      shown[c] = shown[c] || !row[c].empty();
+    for (const auto& row : rows_) widths[c] = std::max(widths[c], DisplayWidth(row[c]));
+    if (widths[c] > 0) widths[c] = std::max(widths[c], DisplayWidth(columns_[c].title));
+  }
+  const auto room = static_cast<size_t>(std::max(style.width, 40));
+  const auto shrink = [&](size_t least) {
+    for (size_t c = 0; c < columns_.size() && LineOf(widths) > room; ++c) {
+      if (!columns_[c].elastic || widths[c] <= least) continue;
+      widths[c] -= std::min(LineOf(widths) - room, widths[c] - least);
     }
-    if (!shown[c]) continue;
-    widths[c] = std::max(widths[c], DisplayWidth(columns_[c].title));
-    line += widths[c] + 2;
+  };
+  constexpr size_t kReadable = 18, kLeast = 8;
+  shrink(kReadable);
+  while (LineOf(widths) > room) {
+    size_t next = columns_.size();
+    for (size_t c = 0; c < columns_.size(); ++c) {
+      if (columns_[c].drop == 0 || widths[c] == 0) continue;
+      if (next == columns_.size() || columns_[c].drop >= columns_[next].drop) next = c;
+    }
+    if (next == columns_.size()) break;
+    widths[next] = 0;
+    dropped->push_back(next);
   }
-  for (size_t c = 0; c < columns_.size(); ++c) {
-    if (!columns_[c].elastic || !shown[c]) continue;
-    const size_t room = static_cast<size_t>(std::max(style.width, 40));
-    constexpr size_t kLeast = 8;
-    if (line > room)
-      widths[c] -= std::min(line - room, widths[c] > kLeast ? widths[c] - kLeast : 0);
-    break;
-  }
+  shrink(kLeast);
+  return widths;
+}
+
+std::string Table::Render(const Style& style) const {
+  std::vector<size_t> dropped;
+  const std::vector<size_t> widths = Widths(style, &dropped);
   const auto render = [&](const auto& cell_of, Ink ink) {
     std::string text;
     for (size_t c = 0; c < columns_.size(); ++c) {
-      if (!shown[c]) continue;
-      const std::string cell = Shortened(cell_of(c), widths[c]);
+      if (widths[c] == 0) continue;
+      const std::string cell = columns_[c].elastic ? ShortenedInside(cell_of(c), widths[c])
+                                                   : Shortened(cell_of(c), widths[c]);
       const std::string pad(widths[c] - DisplayWidth(cell), ' ');
       text += "  ";
       text += columns_[c].align == Align::kLeft ? cell + pad : pad + cell;
@@ -84,6 +106,13 @@ std::string Table::Render(const Style& style) const {
                                   [](const Column& column) { return !column.title.empty(); });
   if (titled) out += render([&](size_t c) { return columns_[c].title; }, Ink::kDim);
   for (const auto& row : rows_) out += render([&](size_t c) { return row[c]; }, Ink::kPlain);
+  std::sort(dropped.begin(), dropped.end());
+  std::string names;
+  for (size_t c : dropped) {
+    if (columns_[c].title.empty()) continue;
+    names += (names.empty() ? "" : ", ") + columns_[c].title;
+  }
+  if (!names.empty()) out += Paint(style, Ink::kDim, "  wider: " + names) + "\n";
   return out;
 }
 
@@ -106,6 +135,84 @@ std::string Wrapped(const Style& style, std::string_view text, size_t indent) {
     at = space + 1;
   }
   return out + line + "\n";
+}
+
+namespace {
+
+// Bytes from `at` on that are an escape sequence of a colour, or 0.
+size_t EscapeAt(std::string_view text, size_t at) {
+  if (text.substr(at, 2) != "\033[") return 0;
+  const size_t end = text.find('m', at);
+  return end == text.npos ? 0 : end + 1 - at;
+}
+
+void BreakLine(std::string_view line, size_t room, std::string* out) {
+  size_t indent = std::min(line.find_first_not_of(' '), line.size());
+  indent = std::min(indent + 2, room / 2);
+  size_t columns = 0, space = 0, begin = 0;
+  for (size_t at = 0; at < line.size();) {
+    if (const size_t escape = EscapeAt(line, at); escape > 0) {
+      at += escape;
+      continue;
+    }
+    if (line[at] == ' ' && columns > indent && (begin > 0 || at > indent)) space = at;
+    if (columns >= room && space > begin) {
+      const std::string_view part = line.substr(begin, space - begin);
+      out->append(part.substr(0, part.find_last_not_of(' ') + 1));
+      *out += "\n" + std::string(indent, ' ');
+      begin = line.find_first_not_of(' ', space);
+      if (begin == line.npos) begin = line.size();
+      at = begin, columns = indent, space = begin;
+      continue;
+    }
+    do {
+      ++at;
+    } while (at < line.size() && (static_cast<unsigned char>(line[at]) & 0xc0) == 0x80);
+    ++columns;
+  }
+  out->append(line.substr(begin));
+}
+
+// The signs that reports use, each in as many columns where a table would suffer.
+std::string ToAscii(std::string_view text) {
+  struct Sign {
+    std::string_view utf8;
+    const char* ascii;
+  };
+  static constexpr Sign kSigns[] = {{"±", "~"}, {"µ", "u"}, {"≤", "<"},   {"≥", ">"},
+                                    {"…", "~"}, {"·", "."}, {"∞", "inf"}, {"█", "#"},
+                                    {"▉", "#"}, {"▊", "#"}, {"▋", "#"},   {"▌", "="},
+                                    {"▍", "="}, {"▎", "-"}, {"▏", "-"},   {"▒", "%"}};
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    if ((static_cast<unsigned char>(text[at]) & 0x80) == 0) {
+      out += text[at++];
+      continue;
+    }
+    size_t end = at + 1;
+    while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) ++end;
+    const char* ascii = "?";
+    for (const Sign& sign : kSigns) {
+      if (text.substr(at, end - at) == sign.utf8) ascii = sign.ascii;
+    }
+    out += ascii;
+    at = end;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string Fitted(const Style& style, std::string_view text) {
+  const auto room = static_cast<size_t>(std::max(style.width, 40));
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    BreakLine(text.substr(at, end - at), room, &out);
+    if (end < text.size()) out += '\n';
+    at = end + 1;
+  }
+  return style.ascii ? ToAscii(out) : out;
 }
 
 }  // namespace acceltrace::view

@@ -12,8 +12,9 @@ namespace acceltrace::view {
 
 struct Style {
   bool colour = false;
-  int width = 100;  // columns of the terminal, or of the page when piped
-  size_t rows = 0;  // of a table, 0: as many as it has by itself
+  bool ascii = false;  // what is no ASCII is written in it, by Fitted()
+  int width = 100;     // columns of the terminal, or of the page when piped
+  size_t rows = 0;     // of a table, 0: as many as it has by itself
 };
 
 enum class Ink { kPlain, kBold, kDim, kGood, kBad, kAccent };
@@ -23,8 +24,9 @@ std::string Paint(const Style& style, Ink ink, std::string_view text);
 // "TITLE  remark" on a line of its own, with an empty line before it.
 std::string Heading(const Style& style, std::string_view title, std::string_view remark = "");
 
-// Columns as wide as their widest cell, two spaces apart, indented by two. The
-// first column that is marked elastic shrinks when the line would be too long.
+// Columns as wide as their widest cell, two spaces apart, indented by two. When a line would be too
+// long, columns marked elastic shrink, names losing their middle; then columns go that have a
+// `drop`, the largest first, and a line below says which.
 class Table {
  public:
   enum class Align { kLeft, kRight };
@@ -32,6 +34,7 @@ class Table {
     std::string title;
     Align align = Align::kRight;
     bool elastic = false;
+    int drop = 0;  // 0: never
   };
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
@@ -43,9 +46,16 @@ class Table {
   std::string Render(const Style& style) const;
 
  private:
+  // Widths of the columns that are shown; 0: not.
+  std::vector<size_t> Widths(const Style& style, std::vector<size_t>* dropped) const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };
+
+// A text for people as it is printed: lines that are too long are broken at a space and indented,
+// and the text is ASCII where the style asks for it.
+std::string Fitted(const Style& style, std::string_view text);
 
 // Breaks words into lines of at most style.width, each indented.
 std::string Wrapped(const Style& style, std::string_view text, size_t indent);

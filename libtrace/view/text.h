@@ -5,14 +5,28 @@
 #define LIBTRACE_VIEW_TEXT_H_
 
 #include <string>
+#include <vector>
 
 #include "libtrace/analysis/report.h"
 #include "libtrace/view/table.h"
 
 namespace acceltrace::view {
 
+// What limits the run, what to change and where its time went: fits on a terminal of 24 lines.
+std::string TextAnswer(const analysis::Report& report, const Style& style);
 // The whole report.
 std::string TextReport(const analysis::Report& report, const Style& style);
+
+// A part of it; empty where the trace has nothing of it.
+struct Section {
+  const char* name;
+  std::string (*write)(const analysis::Report& report, const Style& style);
+};
+// In their order.
+const std::vector<Section>& Sections();
+// Those of these names.
+std::string TextSections(const analysis::Report& report, const std::vector<std::string>& names,
+                         const Style& style);
 // What was checked, with counts, then the findings.
 std::string TextVerify(const analysis::Report& report,
                        const std::vector<analysis::Finding>& findings, const Style& style);
@@ -20,8 +34,11 @@ std::string TextVerify(const analysis::Report& report,
 // Sections of the report.
 namespace text {
 std::string Heading(const analysis::Report& report, const Style& style);
-std::string Breakdown(const analysis::Report& report, const Style& style);
+std::string Verdict(const analysis::Report& report, const Style& style);
 std::string ToChange(const analysis::Report& report, const Style& style);
+// The first of them, as many as fit into so many lines; one at least.
+std::string Changes(const analysis::Report& report, const Style& style, size_t lines);
+std::string Time(const analysis::Report& report, const Style& style);
 std::string Help(const analysis::Report& report, const Style& style);
 std::string Utilisation(const analysis::Report& report, const Style& style);
 std::string Latency(const analysis::Report& report, const Style& style);
@@ -30,6 +47,8 @@ std::string Transfers(const analysis::Report& report, const Style& style);
 std::string Memory(const analysis::Report& report, const Style& style);
 std::string Ops(const analysis::Report& report, const Style& style);
 std::string Ranges(const analysis::Report& report, const Style& style);
+std::string Roofline(const analysis::Report& report, const Style& style);
+std::string System(const analysis::Report& report, const Style& style);
 std::string Clocks(const analysis::Report& report, const Style& style);
 std::string Losses(const analysis::Report& report, const Style& style);
 std::string Checks(const analysis::Report& report, const Style& style);

@@ -113,8 +113,12 @@ std::string Gains(const analysis::Limiter& limiter, const Style& style) {
   if (!text.empty()) text[0] = static_cast<char>(std::toupper(text[0]));
   out += Wrapped(style, Printable(text) + ".", 2);
   if (limiter.gains.empty()) return out;
-  Table table(
-      {{"", Align::kLeft}, {"--set", Align::kLeft}, {"saves"}, {"of the run"}, {"from"}, {"to"}});
+  Table table({{"", Align::kLeft, true},
+               {"--set", Align::kLeft},
+               {"saves"},
+               {"of the run"},
+               {"from"},
+               {"to"}});
   for (const analysis::ResourceGain& gain : limiter.gains) {
     if (gain.share < 1e-3 && gain.hi_share < 1e-2) continue;
     table.Add({analysis::ResourceName(gain.resource), analysis::ResourceKey(gain.resource),
@@ -152,6 +156,30 @@ std::string text::ToChange(const analysis::Report& report, const Style& style) {
   }
   if (report.advice.size() > kMaxAdvice) {
     out += fmt::format("  and {} more, see --json\n", report.advice.size() - kMaxAdvice);
+  }
+  return out;
+}
+
+std::string text::Changes(const analysis::Report& report, const Style& style, size_t lines) {
+  if (report.advice.empty()) return "";
+  const std::string head =
+      Fitted(style, view::Heading(style, "WHAT TO CHANGE",
+                                  "and what it would save at most, of the run without the tracer"));
+  std::string out = head;
+  size_t number = 0;
+  for (const analysis::Advice& advice : report.advice) {
+    if (++number > kMaxAdvice) break;
+    std::string text = advice.text;
+    text[0] = static_cast<char>(std::toupper(text[0]));
+    const std::string one =
+        Fitted(style, Printable(fmt::format("  {}. {} ({} to {}): {}: {}.", number,
+                                            FormatShare(advice.share), FormatShare(advice.lo_share),
+                                            FormatShare(advice.hi_share), text, advice.change)) +
+                          "\n");
+    const std::string with = out + one;
+    if (number > 1 && static_cast<size_t>(std::count(with.begin(), with.end(), '\n')) > lines)
+      break;
+    out = with;
   }
   return out;
 }

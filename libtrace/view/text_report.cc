@@ -96,8 +96,7 @@ static std::string Without(const analysis::Span& span, const analysis::Span& tra
                                    std::max<int64_t>(0, span.hi_ns - tracer.lo_ns)});
 }
 
-std::string Breakdown(const Report& report, const Style& style) {
-  const analysis::Breakdown& breakdown = report.breakdown;
+std::string Verdict(const Report& report, const Style& style) {
   std::string out = view::Heading(style, "VERDICT");
   std::string verdict = report.verdict.text;
   if (!verdict.empty()) verdict[0] = static_cast<char>(std::toupper(verdict[0]));
@@ -107,23 +106,30 @@ std::string Breakdown(const Report& report, const Style& style) {
     const analysis::Caveat& caveat = report.verdict.caveats[i];
     out += Wrapped(style, Printable(caveat.kind + ": " + caveat.text), 4);
   }
-  if (breakdown.RunNs() <= 0) return out;
-  out += ToChange(report, style);
-  out += view::Heading(
-      style, "WHERE THE TIME WENT",
-      fmt::format("{} from the first submitting call to the last return; each instant "
-                  "counts once",
-                  FormatSpan(breakdown.run)));
+  return out;
+}
+
+// The table of classes; in the answer only those in which any time went.
+static std::string Classes(const Report& report, const Style& style, bool all) {
+  const analysis::Breakdown& breakdown = report.breakdown;
+  std::string out =
+      view::Heading(style, "WHERE THE TIME WENT",
+                    fmt::format("{}, first submitting call to last return; each instant "
+                                "counts once",
+                                FormatSpan(breakdown.run)));
   const analysis::Overhead& cost = report.overhead;
-  std::vector<Table::Column> columns = {{"", Align::kLeft}, {"", Align::kLeft}, {""}, {""}};
-  if (cost.calibrated) columns.push_back({"without the tracer"});
+  std::vector<Table::Column> columns = {
+      {"", Align::kLeft}, {"", Align::kLeft, false, 1}, {""}, {""}};
+  if (cost.calibrated) columns.push_back({"without the tracer", Align::kRight, false, 2});
   Table table(columns);
   for (int c = 0; c < analysis::kNumClasses; ++c) {
     const analysis::Span& span = breakdown.time[c];
-    if (span.hi_ns == 0) continue;
     const analysis::Ratio share = breakdown.Share(span);
+    constexpr double kWorthALine = 5e-4;
+    if (span.hi_ns == 0 || (!all && share.hi < kWorthALine)) continue;
     std::vector<std::string> row = {analysis::ClassText(static_cast<analysis::Class>(c)),
-                                    Bar(share.mid, 30), FormatShare(share), FormatSpan(span)};
+                                    Bar(share.mid, style.width < 120 ? 16 : 30), FormatShare(share),
+                                    FormatSpan(span)};
     if (cost.calibrated) row.push_back(Without(span, cost.in_class[c]));
     table.Add(std::move(row));
   }
@@ -132,6 +138,14 @@ std::string Breakdown(const Report& report, const Style& style) {
     out += fmt::format("  the tracer made the run {} longer ({} of it)\n", FormatSpan(cost.run),
                        FormatShare(cost.share));
   }
+  return out;
+}
+
+std::string Time(const Report& report, const Style& style) {
+  const analysis::Breakdown& breakdown = report.breakdown;
+  const analysis::Overhead& cost = report.overhead;
+  if (breakdown.RunNs() <= 0) return "";
+  std::string out = Classes(report, style, true);
   if (breakdown.overlap.hi_ns > 0 || breakdown.gaps > 0) {
     std::string line =
         fmt::format("  transfers and computing at once: {}; ", FormatSpan(breakdown.overlap));
@@ -164,15 +178,15 @@ std::string Utilisation(const Report& report, const Style& style) {
         view::Heading(style, "UTILISATION " + Printable(device.about.name()),
                       fmt::format("{} from first fetch to last completion; █ busy ▒ stalled · idle",
                                   FormatSpan(use.window)));
-    Table table({{"unit", Align::kLeft},
-                 {"", Align::kLeft},
+    Table table({{"unit", Align::kLeft, true},
+                 {"", Align::kLeft, false, 6},
                  {"busy"},
                  {"stalled"},
-                 {"idle"},
-                 {"commands"},
-                 {"most stalled by", Align::kLeft},
-                 {"rate while busy"},
-                 {"of peak, while busy"}});
+                 {"idle", Align::kRight, false, 4},
+                 {"commands", Align::kRight, false, 5},
+                 {"most stalled by", Align::kLeft, false, 2},
+                 {"rate while busy", Align::kRight, false, 3},
+                 {"of peak, while busy", Align::kRight, false, 1}});
     for (const analysis::UnitUse& unit : use.units) {
       const auto most = std::max_element(unit.stall_ticks.begin(), unit.stall_ticks.end());
       std::string cause;
@@ -204,8 +218,13 @@ std::string Latency(const Report& report, const Style& style) {
                   "{} of them before they were done",
                   FormatCount(latency.jobs), FormatCount(latency.whole), FormatCount(latency.waits),
                   FormatCount(latency.blocked)));
-  Table table(
-      {{"stage", Align::kLeft}, {"n"}, {"p50"}, {"p99"}, {"max"}, {"mean"}, {"", Align::kLeft}});
+  Table table({{"stage", Align::kLeft},
+               {"n"},
+               {"p50"},
+               {"p99"},
+               {"max", Align::kRight, false, 1},
+               {"mean", Align::kRight, false, 3},
+               {"", Align::kLeft, false, 4}});
   const double whole = static_cast<double>(latency.end_to_end.mean.mid_ns);
   const auto add = [&](const std::string& name, const analysis::Stats& stats, bool bar) {
     if (stats.count == 0) return;
@@ -221,14 +240,72 @@ std::string Latency(const Report& report, const Style& style) {
 
 }  // namespace text
 
+namespace {
+
+// What ran where, and for how long.
+std::string OneLine(const analysis::Report& report) {
+  const model::Model& model = *report.model;
+  std::string out = "acceltrace report: ";
+  const std::string command = text::Joined(model.info.command());
+  out += command.empty() ? "a recording" : Shortened(command, 40);
+  if (report.breakdown.RunNs() > 0) out += ", a run of " + FormatSpan(report.breakdown.run);
+  constexpr size_t kMost = 2;
+  for (size_t d = 0; d < std::min(kMost, model.devices.size()); ++d) {
+    out += (d == 0 ? " on " : ", ") + model.devices[d].about.name();
+  }
+  if (model.devices.size() > kMost)
+    out += fmt::format(" and {} more", model.devices.size() - kMost);
+  if (model.cut.any()) out += "; selected: " + model.cut.text;
+  return out;
+}
+
+}  // namespace
+
+const std::vector<Section>& Sections() {
+  static const std::vector<Section> kSections = {
+      {"trace", text::Heading},     {"verdict", text::Verdict}, {"change", text::ToChange},
+      {"time", text::Time},         {"help", text::Help},       {"utilisation", text::Utilisation},
+      {"latency", text::Latency},   {"calls", text::Calls},     {"transfers", text::Transfers},
+      {"memory", text::Memory},     {"ops", text::Ops},         {"ranges", text::Ranges},
+      {"roofline", text::Roofline}, {"system", text::System},   {"clocks", text::Clocks},
+      {"losses", text::Losses},     {"checks", text::Checks},   {"tracer", text::Tracer},
+  };
+  return kSections;
+}
+
 std::string TextReport(const analysis::Report& report, const Style& style) {
   std::string out;
-  for (auto* section : {text::Heading, text::Breakdown, text::Help, text::Utilisation,
-                        text::Latency, text::Calls, text::Transfers, text::Memory, text::Ops,
-                        text::Ranges, text::Clocks, text::Losses, text::Checks, text::Tracer}) {
-    out += section(report, style);
+  for (const Section& section : Sections()) out += section.write(report, style);
+  return Fitted(style, out + "\nTerms are explained in docs/glossary.md.\n");
+}
+
+std::string TextSections(const analysis::Report& report, const std::vector<std::string>& names,
+                         const Style& style) {
+  std::string out;
+  for (const Section& section : Sections()) {
+    if (std::find(names.begin(), names.end(), section.name) == names.end()) continue;
+    const std::string text = section.write(report, style);
+    out += text.empty() ? fmt::format("\n{}: the trace has nothing of it\n", section.name) : text;
   }
-  return out;
+  return Fitted(style, out.substr(out.find_first_not_of('\n')));
+}
+
+std::string TextAnswer(const analysis::Report& report, const Style& style) {
+  constexpr size_t kLines = 24;
+  std::string first = Printable(OneLine(report)) + "\n" + text::Verdict(report, style);
+  std::string time;
+  if (report.breakdown.RunNs() > 0) time = text::Classes(report, style, false);
+  std::string last = "\n";
+  if (!report.losses.None())
+    last += Paint(style, Ink::kBad, "Events were lost: --section losses.") + "\n";
+  last += "All of it: --full; parts: --section NAME; terms: docs/glossary.md.\n";
+  last = Fitted(style, last);
+  first = Fitted(style, first), time = Fitted(style, time);
+  const auto lines = [](const std::string& text) {
+    return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+  };
+  const size_t used = lines(first) + lines(time) + lines(last);
+  return first + text::Changes(report, style, used < kLines ? kLines - used : 0) + time + last;
 }
 
 }  // namespace acceltrace::view

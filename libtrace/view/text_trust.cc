@@ -24,13 +24,13 @@ const char* StateText(Law::State state) {
 }  // namespace
 
 std::string Clocks(const Report& report, const Style& style) {
-  Table table({{"device", Align::kLeft},
-               {"nominal"},
+  Table table({{"device", Align::kLeft, true},
+               {"nominal", Align::kRight, false, 4},
                {"rate"},
-               {"samples"},
-               {"rejected"},
-               {"round trip"},
-               {"residual p99"},
+               {"samples", Align::kRight, false, 1},
+               {"rejected", Align::kRight, false, 3},
+               {"round trip", Align::kRight, false, 2},
+               {"residual p99", Align::kRight, false, 5},
                {"bound of an event: p50"},
                {"p99"},
                {"max"},
@@ -78,7 +78,7 @@ std::string Clocks(const Report& report, const Style& style) {
 namespace {
 
 std::string Hops(const analysis::Losses& losses, const Style& style) {
-  Table table({{"hop", Align::kLeft}, {"in"}, {"out"}, {"lost"}, {"refused"}});
+  Table table({{"hop", Align::kLeft, true}, {"in"}, {"out"}, {"lost"}, {"refused"}});
   for (const analysis::HopUse& hop : losses.hops) {
     table.Add({hop.name, FormatCount(hop.in), FormatCount(hop.out), FormatCount(hop.lost),
                FormatCount(hop.bad)});
@@ -107,7 +107,7 @@ std::string Losses(const Report& report, const Style& style) {
   std::string remark =
       losses.None() ? "none" : Counted(losses.lost, "event", "events") + " lost on the way";
   if (losses.damaged_stretches + losses.bad_packets > 0) remark += "; the file is damaged";
-  if (!losses.has_accounts) remark += "; the recording's own books are missing";
+  if (!losses.has_accounts) remark += "; the recording's own accounts are missing";
   std::string out = view::Heading(style, "LOSSES", remark);
   out += Hops(losses, style) + UnseenCalls(losses, style);
   if (losses.damaged_stretches + losses.bad_packets + losses.unusable_rows > 0) {
@@ -186,7 +186,7 @@ std::string Calibrated(const analysis::Overhead& cost, const Style& style) {
 std::string Tracer(const Report& report, const Style& style) {
   const analysis::Overhead& cost = report.overhead;
   std::string out = view::Heading(style, "THE TRACER'S OWN COST");
-  if (!cost.known) return out + "  unknown: the recording's own books are missing\n";
+  if (!cost.known) return out + "  unknown: the recording's own accounts are missing\n";
   out += fmt::format("  daemon {} of CPU ({} of one CPU over the recording)\n",
                      FormatNs(static_cast<int64_t>(cost.cpu_ns)), FormatShare(cost.cpu_share));
   if (cost.calibrated) {

@@ -26,9 +26,9 @@ std::string Calls(const Report& report, const Style& style) {
                {"total"},
                {"p50"},
                {"p99"},
-               {"max"},
-               {"bytes"},
-               {"jobs"},
+               {"max", Align::kRight, false, 1},
+               {"bytes", Align::kRight, false, 2},
+               {"jobs", Align::kRight, false, 3},
                {"failed"}});
   for (size_t i = 0; i < shown; ++i) {
     const analysis::CallUse& call = report.calls[i];
@@ -49,10 +49,10 @@ std::string Transfers(const Report& report, const Style& style) {
                  {"size", Align::kLeft},
                  {"transfers"},
                  {"bytes"},
-                 {"time"},
+                 {"time", Align::kRight, false, 1},
                  {"achieved"},
                  {"of link"},
-                 {"", Align::kLeft}});
+                 {"", Align::kLeft, false, 2}});
     double link = 0, ceiling = 0;
     for (const analysis::Direction& direction : transfers.directions) {
       if (direction.all.count == 0) continue;
@@ -100,7 +100,7 @@ std::string Memory(const Report& report, const Style& style) {
                  {"row hits"},
                  {"bandwidth"},
                  {"of peak"},
-                 {"", Align::kLeft}});
+                 {"", Align::kLeft, false, 1}});
     const auto add = [&](const analysis::MemoryUse& use, const std::string& name) {
       if (use.moved_bytes == 0) return;
       const bool rows = use.row_hits + use.row_misses > 0;
@@ -150,13 +150,13 @@ std::string Ops(const Report& report, const Style& style) {
   if (shown < ops.size()) remark += fmt::format("; the first {} of {}", shown, ops.size());
   std::string out = view::Heading(style, "OPS BY DEVICE TIME", remark);
   Table table({{"op", Align::kLeft, true},
-               {"unit", Align::kLeft},
-               {"count"},
+               {"unit", Align::kLeft, false, 4},
+               {"count", Align::kRight, false, 3},
                {"time"},
                {"share"},
-               {"busy"},
-               {"limited by", Align::kLeft},
-               {"of peak"},
+               {"busy", Align::kRight, false, 5},
+               {"limited by", Align::kLeft, false, 1},
+               {"of peak", Align::kRight, false, 2},
                {"1.25x of it saves", Align::kLeft}});
   for (size_t i = 0; i < shown; ++i) {
     const analysis::OpUse& op = ops[i];
@@ -181,20 +181,21 @@ std::string Ranges(const Report& report, const Style& style) {
   Table table({{"range", Align::kLeft, true},
                {"count"},
                {"host time"},
-               {"mean"},
-               {"longest"},
-               {"jobs"},
-               {"commands"},
-               {"device time"},
+               {"mean", Align::kRight, false, 3},
+               {"longest", Align::kRight, false, 6},
+               {"jobs", Align::kRight, false, 4},
+               {"commands", Align::kRight, false, 5},
+               {"device time", Align::kRight, false, 2},
                {"1.25x of it saves", Align::kLeft}});
+  constexpr int kRoomForNames = 110;
+  const auto name = style.width < kRoomForNames ? analysis::ResourceKey : analysis::ResourceName;
   for (size_t i = 0; i < shown; ++i) {
     const analysis::RangeUse& range = ranges[i];
     table.Add({std::string(2 * std::min(range.depth, 8u), ' ') + range.name,
                FormatCount(range.count), FormatNs(range.host_ns),
                FormatNs(range.host_ns / static_cast<int64_t>(range.count)),
                FormatNs(range.longest_ns), FormatCount(range.jobs), FormatCount(range.commands),
-               FormatSpan(range.device),
-               GainsBy(report.part_limits.range_groups, i, true, analysis::ResourceName)});
+               FormatSpan(range.device), GainsBy(report.part_limits.range_groups, i, true, name)});
   }
   return out + table.Render(style);
 }

@@ -4,8 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 #include <tuple>
 #include <utility>
+
+#include "libtrace/analysis/thread_states.h"
 
 namespace acceltrace::view {
 namespace {
@@ -31,7 +35,9 @@ class Builder {
     FindExtremes();
     FindLaunched();
     AddThreads();
+    AddThreadStates();
     for (uint32_t d = 0; d < model_.devices.size(); ++d) AddDevice(d);
+    AddSystemCounters();
     AddLosses();
     return std::move(timeline_);
   }
@@ -81,18 +87,33 @@ class Builder {
   // Calls add(key, slices) for those of each key, in order of keys; they are sorted.
   template <typename Key, typename AddGroup>
   void AddGroups(Slices slices, const Key& key, const AddGroup& add) {
-    Slices& kept = timeline_.slices.emplace_back(std::move(slices));
-    std::sort(kept.begin(), kept.end(), [&](const Slice& a, const Slice& b) {
-      const auto key_a = key(a), key_b = key(b);
-      if (key_a != key_b) return key_a < key_b;
+    // Each key's slices together, in order of keys, then each of them in order of time.
+    using KeyOf = decltype(key(slices.front()));
+    std::map<KeyOf, uint32_t> numbers;
+    std::vector<uint32_t> number_of(slices.size());
+    for (size_t i = 0; i < slices.size(); ++i) {
+      const auto [where, fresh] =
+          numbers.try_emplace(key(slices[i]), static_cast<uint32_t>(numbers.size()));
+      number_of[i] = where->second;
+    }
+    std::vector<size_t> place(numbers.size()), count(numbers.size());
+    for (const uint32_t number : number_of) ++count[number];
+    size_t first = 0;
+    for (const auto& [of, number] : numbers) place[number] = first, first += count[number];
+    Slices& kept = timeline_.slices.emplace_back(slices.size());
+    for (size_t i = 0; i < slices.size(); ++i) kept[place[number_of[i]]++] = slices[i];
+    Slices().swap(slices);
+    const auto before = [](const Slice& a, const Slice& b) {
       if (a.begin_ns != b.begin_ns) return a.begin_ns < b.begin_ns;
       return a.end_ns != b.end_ns ? a.end_ns > b.end_ns : OrderOf(a) < OrderOf(b);
-    });
-    for (size_t from = 0; from < kept.size();) {
-      size_t to = from + 1;
-      while (to < kept.size() && key(kept[to]) == key(kept[from])) ++to;
-      add(key(kept[from]), std::span<Slice>(kept).subspan(from, to - from));
-      from = to;
+    };
+    for (const auto& [of, number] : numbers) {
+      const auto group =
+          std::span<Slice>(kept).subspan(place[number] - count[number], count[number]);
+      if (!std::is_sorted(group.begin(), group.end(), before)) {
+        std::sort(group.begin(), group.end(), before);
+      }
+      add(of, group);
     }
   }
 
@@ -110,6 +131,11 @@ class Builder {
         return {model_.ranges.pid[row], model_.ranges.tid[row]};
       case About::kSubmission:
         return {jobs.pid[row], jobs.tid[row]};
+      case About::kAway:
+      case About::kRunnable:
+      case About::kRunning:
+      case About::kNotKnown:
+        return {model_.system.runs.pid[row], model_.system.runs.tid[row]};
       default: {
         const uint32_t waiter = jobs.wait_api_row[row];
         return {model_.api.pid[waiter], model_.api.tid[waiter]};
@@ -135,13 +161,17 @@ class Builder {
   // Jobs by the call that submitted them.
   void FindLaunched() {
     const model::Jobs& jobs = model_.jobs;
-    std::vector<uint32_t>& launched = timeline_.launched_jobs;
-    for (uint32_t j = 0; j < jobs.size(); ++j) {
-      if (jobs.api_row[j] != model::kNoRow) launched.push_back(j);
+    std::vector<uint32_t>&launched = timeline_.launched_jobs, &by = timeline_.launched_by;
+    by.assign(model_.api.size() + 1, 0);
+    for (const uint32_t call : jobs.api_row) {
+      if (call != model::kNoRow) ++by[call + 1];
     }
-    std::sort(launched.begin(), launched.end(), [&](uint32_t a, uint32_t b) {
-      return std::make_tuple(jobs.api_row[a], a) < std::make_tuple(jobs.api_row[b], b);
-    });
+    std::partial_sum(by.begin(), by.end(), by.begin());
+    launched.resize(by.back());
+    std::vector<uint32_t> next(by.begin(), by.end() - 1);
+    for (uint32_t j = 0; j < jobs.size(); ++j) {
+      if (jobs.api_row[j] != model::kNoRow) launched[next[jobs.api_row[j]]++] = j;
+    }
   }
 
   Slices ThreadSlices() {
@@ -164,24 +194,25 @@ class Builder {
     return slices;
   }
 
+  int ProcessTrack(uint32_t pid) {
+    const auto [track, fresh] = processes_.try_emplace(pid, -1);
+    if (!fresh) return track->second;
+    const std::string name = model_.ProcessName(pid);
+    Track process;
+    process.kind = Track::Kind::kProcess;
+    process.name = name.empty() ? fmt::format("process {}", pid) : name;
+    process.pid = static_cast<int32_t>(pid);
+    return track->second = Add(std::move(process));
+  }
+
   void AddThreads() {
-    int process = -1;
     const auto add = [&](const Thread& thread, std::span<Slice> slices) {
       const auto [pid, tid] = thread;
       if (IsFull()) {
         timeline_.skipped += slices.size();
         return;
       }
-      const bool known = process >= 0 && timeline_.tracks[static_cast<size_t>(process)].pid ==
-                                             static_cast<int32_t>(pid);
-      if (!known) {
-        const std::string name = model_.ProcessName(pid);
-        Track track;
-        track.kind = Track::Kind::kProcess;
-        track.name = name.empty() ? fmt::format("process {}", pid) : name;
-        track.pid = static_cast<int32_t>(pid);
-        process = Add(std::move(track));
-      }
+      const int process = ProcessTrack(pid);
       const std::string name = model_.ThreadName(pid, tid);
       Track track;
       track.kind = Track::Kind::kThread;
@@ -195,6 +226,36 @@ class Builder {
     };
     AddGroups(
         ThreadSlices(), [&](const Slice& slice) { return ThreadOf(slice); }, add);
+  }
+
+  // By the kernel's scheduler: a lane for each thread.
+  void AddThreadStates() {
+    Slices slices;
+    const model::ThreadRuns& runs = model_.system.runs;
+    for (const analysis::ThreadRows rows : analysis::RowsByThread(runs)) {
+      for (const auto& at : analysis::ThreadIntervals(runs, rows.first, rows.last)) {
+        using State = analysis::ThreadState;
+        const bool known = at.begin_ns >= runs.AwayNs(at.run);
+        const About about = at.state == State::kRunning    ? About::kRunning
+                            : at.state == State::kRunnable ? About::kRunnable
+                            : known                        ? About::kAway
+                                                           : About::kNotKnown;
+        Put(&slices, at.begin_ns, at.end_ns, about, at.run);
+      }
+    }
+    AddGroups(
+        std::move(slices), [&](const Slice& slice) { return ThreadOf(slice); },
+        [&](const Thread& thread, std::span<Slice> group) {
+          if (IsFull()) {
+            timeline_.skipped += group.size();
+            return;
+          }
+          const auto [pid, tid] = thread;
+          const std::string name = model_.ThreadName(pid, tid);
+          const int process = ProcessTrack(pid);
+          AddLanes(group, fmt::format("{} {}: states", name.empty() ? "thread" : name, tid),
+                   process, 1);
+        });
   }
 
   // ---- devices ----
@@ -392,6 +453,47 @@ class Builder {
     }
   }
 
+  // Gauges as they are, totals as what they grew by in a second from a sample on.
+  void AddSystemCounters() {
+    const model::SystemTables& system = model_.system;
+    const model::SystemSamples& samples = system.samples;
+    int parent = -1;
+    for (size_t from = 0, to = 0; from < samples.size(); from = to) {
+      const model::SystemCounter& counter = system.counters[samples.counter[from]];
+      std::vector<std::pair<int64_t, double>> values;
+      bool any = false;
+      for (to = from; to < samples.size() && samples.counter[to] == samples.counter[from]; ++to) {
+        const auto value = static_cast<double>(samples.value[to]);
+        if (!counter.total) {
+          values.emplace_back(samples.time_ns[to], value);
+          any = any || value != 0;
+          continue;
+        }
+        if (to == from || samples.time_ns[to] <= samples.time_ns[to - 1]) continue;
+        const auto before = static_cast<double>(samples.value[to - 1]);
+        const auto ns = static_cast<double>(samples.time_ns[to] - samples.time_ns[to - 1]);
+        values.emplace_back(samples.time_ns[to - 1], std::max(0.0, value - before) * 1e9 / ns);
+        any = any || value > before;
+      }
+      if (!any || IsFull()) continue;
+      if (counter.total) values.emplace_back(samples.time_ns[to - 1], 0);
+      if (parent < 0) parent = AddHost();
+      const auto text = [&](uint32_t id) { return model_.strings.Get(id); };
+      std::string name = text(counter.source) + " ";
+      if (counter.object != 0) name += text(counter.object) + " ";
+      AddCounterTrack(name + text(counter.name), text(counter.unit) + (counter.total ? "/s" : ""),
+                      parent, static_cast<int>(samples.counter[from]), std::move(values));
+    }
+  }
+
+  int AddHost() {
+    Track track;
+    track.kind = Track::Kind::kDevice;
+    track.name = "host";
+    track.pid = kFirstDevicePid - 2;
+    return Add(std::move(track));
+  }
+
   void AddLosses() {
     Slices slices;
     for (size_t i = 0; i < model_.losses.size(); ++i) {
@@ -410,6 +512,7 @@ class Builder {
 
   const model::Model& model_;
   Timeline timeline_;
+  std::map<uint32_t, int> processes_;  // to their tracks
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -18,9 +19,10 @@
 
 namespace acceltrace::view {
 
-using Value = std::variant<uint64_t, int64_t, double, std::string>;
+// Texts are the model's, or constants.
+using Value = std::variant<uint64_t, int64_t, double, std::string_view>;
 struct Argument {
-  std::string name;
+  std::string_view name;
   Value value;
 };
 
@@ -40,6 +42,10 @@ struct Slice {
     kInterrupt,    // of Timeline::interrupt_jobs, the first of its run of the handler
     kDeviceEvent,  // of Model::device_events
     kLoss,         // of Model::losses
+    kAway,         // of Model::system.runs: what was before it had a CPU
+    kRunnable,     // likewise, the end of that
+    kRunning,
+    kNotKnown,  // likewise: before that, rows were lost
   };
   int64_t begin_ns = 0, end_ns = 0;  // equal for an instant
   uint32_t row = 0;
@@ -47,8 +53,28 @@ struct Slice {
   bool instant = false;
 };
 
-// What a click on it shows.
-std::vector<Argument> ArgumentsOf(const model::Model& model, const Slice& slice);
+// What a click on a slice shows.
+class Arguments {
+ public:
+  // model: outlives this.
+  explicit Arguments(const model::Model& model);
+  // Good until the next call.
+  std::span<const Argument> Of(const Slice& slice);
+
+ private:
+  void OfCall(size_t row);
+  void OfSubmission(size_t row);
+  void OfJob(size_t row);
+  void OfCommand(size_t row);
+  template <typename T>
+  void Add(std::string_view name, T value) {
+    arguments_.push_back({name, value});
+  }
+
+  const model::Model& model_;
+  std::vector<Argument> arguments_;
+  std::vector<std::vector<std::string>> stalls_;  // by device: what its causes are called here
+};
 
 struct Track {
   enum class Kind { kProcess, kThread, kDevice, kLane, kCounter };
@@ -68,7 +94,8 @@ struct Timeline {
   std::vector<std::vector<Slice>> slices;
   std::vector<uint32_t> first_started, last_ended;  // command of each job, or kNoRow
   std::vector<uint32_t> interrupt_jobs;             // by device, time, queue
-  std::vector<uint32_t> launched_jobs;              // by the call that did it
+  // By the call that did it: those of call i are [launched_by[i], launched_by[i + 1]).
+  std::vector<uint32_t> launched_jobs, launched_by;
 
   Timeline() = default;
   Timeline(Timeline&&) = default;  // slices stay where they are
@@ -80,7 +107,16 @@ inline constexpr size_t kMaxTracks = 16'384;
 
 Timeline BuildTimeline(const model::Model& model);
 
-std::string NameOf(const model::Model& model, const Timeline& timeline, const Slice& slice);
+// What slices are called.
+class SliceNames {
+ public:
+  // Good until the next call, and as long as the model if *stays.
+  std::string_view Of(const model::Model& model, const Timeline& timeline, const Slice& slice,
+                      bool* stays);
+
+ private:
+  std::string made_;
+};
 const char* CategoryOf(const Slice& slice);
 // Appends its arrows: of a job to its first command, to each other one, and back to the host.
 void AppendFlows(const model::Model& model, const Timeline& timeline, const Slice& slice,

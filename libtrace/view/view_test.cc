@@ -69,6 +69,42 @@ TEST_CASE("What a trace says cannot move the cursor") {
   CHECK(Shortened("abc", 3) == "abc");
 }
 
+TEST_CASE("A name that is too long loses its middle") {
+  CHECK(ShortenedInside("layer0.attention", 9) == "laye…tion");
+  CHECK(ShortenedInside("µµµµµµ", 4) == "µµ…µ");
+  CHECK(ShortenedInside("abcd", 4) == "abcd");
+  CHECK(ShortenedInside("abcd", 2) == "a…");
+}
+
+TEST_CASE("A table leaves out columns until it fits, and says which") {
+  Table table({{"name", Table::Align::kLeft, true},
+               {"first to go", Table::Align::kRight, false, 2},
+               {"stays"},
+               {"second", Table::Align::kRight, false, 1}});
+  table.Add({"a rather long name of something", "11111111", "22222222", "33333333"});
+  Style style;
+  style.width = 80;
+  CHECK(table.Render(style).find("wider") == std::string::npos);
+  style.width = 44;
+  const std::string text = table.Render(style);
+  CHECK(text.find("11111111") == std::string::npos);
+  CHECK(text.find("33333333") != std::string::npos);
+  CHECK(text.find("  wider: first to go\n") != std::string::npos);
+}
+
+TEST_CASE("Lines are broken at spaces, and no colour counts") {
+  Style style;
+  style.width = 40;
+  CHECK(Fitted(style, "  one two\n") == "  one two\n");
+  const std::string words = "  " + std::string(30, 'a') + " " + std::string(20, 'b');
+  CHECK(Fitted(style, words) == "  " + std::string(30, 'a') + "\n    " + std::string(20, 'b'));
+  const std::string red = "\033[31m" + std::string(38, 'a') + "\033[0m b";
+  CHECK(Fitted(style, red) == red);
+  CHECK(Fitted(style, std::string(50, 'x')) == std::string(50, 'x'));  // nowhere to break it
+  style.ascii = true;
+  CHECK(Fitted(style, "±1 µs █▏ é") == "~1 us #- ?");
+}
+
 TEST_CASE("Columns are aligned, and empty ones are left out") {
   Table table({{"name", Table::Align::kLeft}, {"n"}, {"nothing"}});
   table.Add({"µ", "1", ""});

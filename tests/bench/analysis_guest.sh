@@ -48,6 +48,12 @@ set_properties() {
 }
 
 ask '{"execute":"qmp_capabilities"}' || exit 1
+# Files come from the host in its time, while the guest's idle time is skipped: a daemon that is read
+# for the first time may seem not to start.
+for attempt in 1 2 3; do
+	acceltrace record -q -o /tmp/warm.atrace -- true 2>/tmp/warm.err && break
+	echo "warming up, attempt $attempt: $(cat /tmp/warm.err)" >&2
+done
 while IFS='|' read -r id how properties command; do
 	if ! set_properties "$properties"; then
 		echo 125 >"$out/$id.status"

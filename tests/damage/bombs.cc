@@ -93,6 +93,10 @@ uint64_t ValueOf(const FieldDescriptor& field, Packet::BodyCase kind, size_t row
                  bool counts, Random* random) {
   const std::string& name = field.name();
   constexpr uint64_t kIndexes = 128;
+  if (name == "kind" && kind >= Packet::kThreadRuns) return 1 + row % 2;
+  if (name == "away" || name == "left") return 1 + row % 5;
+  if (name == "away_ns" || name == "ready_ns") return 0;  // no longer than there was time
+  if (name == "waker_irq") return row % 2;
   if (name == "kind") return 1 + random->Below(kind == Packet::kDeviceEvents ? 7 : 6);
   if (name == "unit" || name == "device") return 0;
   if (name == "open" || name == "mark" || name == "began_before") return row % 2;
@@ -147,7 +151,9 @@ std::map<std::string, Bomb> Bombs() {
   for (const auto kind :
        {Packet::kProcesses, Packet::kOpNames, Packet::kApi, Packet::kRanges, Packet::kHost,
         Packet::kCommands, Packet::kJobs, Packet::kCounters, Packet::kClocks, Packet::kDeviceEvents,
-        Packet::kLosses, Packet::kProcessEvents, Packet::kOthers}) {
+        Packet::kLosses, Packet::kProcessEvents, Packet::kOthers, Packet::kThreadRuns,
+        Packet::kInterrupts, Packet::kSystemCounters, Packet::kSystemSamples,
+        Packet::kProcessGroups}) {
     const auto* field = Packet::descriptor()->FindFieldByNumber(kind);
     bombs["rows of " + field->name()] = [kind](size_t bytes, Random* random, auto* packets) {
       AddBatch(kind, bytes, random, packets);

@@ -11,6 +11,7 @@ acceltrace=$build/bin/acceltrace
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 traces='step broken demo'
+export COLUMNS=100 LC_ALL=C.UTF-8
 
 # reads TRACE VERB...: the verb ends as it should: with status 1 and one line if the trace is lossy.
 reads() {
@@ -24,7 +25,8 @@ reads() {
 # say TRACE FILE FOLDER: everything that is said of a trace, into FOLDER; sums of what is long.
 say() {
 	mkdir -p "$scratch/$1" &&
-		reads "$1" report "$2" >"$3/$1.report.txt" &&
+		reads "$1" report "$2" >"$3/$1.answer.txt" &&
+		reads "$1" report --full "$2" >"$3/$1.report.txt" &&
 		reads "$1" report --json "$2" >"$scratch/$1/report.json" &&
 		reads "$1" export "$2" --format csv -o "$scratch/$1" &&
 		(cd "$scratch/$1" && sha256sum -- *) >"$3/$1.sums.txt" &&
@@ -43,7 +45,7 @@ if [ "${1:-}" = --update ]; then
 fi
 
 count=0
-echo 1..19
+echo 1..22
 check() {
 	count=$((count + 1))
 	if [ "$2" = 0 ]; then echo "ok $count - $1"; else echo "not ok $count - $1"; fi
@@ -51,7 +53,7 @@ check() {
 for trace in $traces; do
 	say "$trace" "$here/$trace.atrace" "$scratch"
 	check "$trace: said" $?
-	for what in report.txt verify.txt perfetto.txt sums.txt; do
+	for what in answer.txt report.txt verify.txt perfetto.txt sums.txt; do
 		diff -u "$here/$trace.$what" "$scratch/$trace.$what" | sed 's/^/# /' | head -40
 		cmp -s "$here/$trace.$what" "$scratch/$trace.$what"
 		check "$trace: $what" $?
@@ -61,14 +63,14 @@ done
 for trace in step demo; do
 	$acceltrace pack "$here/$trace.atrace" -o "$scratch/packed.atrace" 2>"$scratch/told.txt" &&
 		[ "$(wc -c <"$scratch/packed.atrace")" -lt "$(wc -c <"$here/$trace.atrace")" ] &&
-		reads $trace report "$scratch/packed.atrace" >"$scratch/new.txt" &&
+		reads $trace report --full "$scratch/packed.atrace" >"$scratch/new.txt" &&
 		cmp "$here/$trace.report.txt" "$scratch/new.txt"
 	check "$trace: packed" $?
 done
 # A trace that is made now says the same as the one that was stored.
 for trace in step broken; do
 	"$build/test/make-trace" $trace "$scratch/new.atrace" &&
-		reads $trace report "$scratch/new.atrace" >"$scratch/new.txt" &&
+		reads $trace report --full "$scratch/new.atrace" >"$scratch/new.txt" &&
 		cmp -s "$here/$trace.report.txt" "$scratch/new.txt"
 	check "$trace: made anew" $?
 done

@@ -258,6 +258,74 @@ def what_a_command_waited_for(pages):
     quiet(page)
 
 
+NODES = "[...document.querySelectorAll('.graph .node')]"
+
+
+@case
+def the_dependency_graph_of_a_selection(pages):
+    page = pages.open("step", fragment="#timeline")
+    row, before = page.run("""(() => {
+        const s = acceltrace();
+        for (let row = 0; row < 10; ++row) {
+            if (s.waitedFor(row) >= 0) return [row, s.waitedFor(row)];
+        }
+        return null; })()""")
+    page.run(f"acceltrace().select(acceltrace().placeOf('command', {row}))")
+    page.settle()
+    page.key("g")
+    graph = page.run(STATE + ".graph")
+    nodes = {node["n"]: node for node in graph["nodes"]}
+    middle = nodes[graph["middle"]]
+    assert middle["event"] == {"kind": "command", "row": row}, middle
+    assert len(nodes) >= 4 and page.run(NODES + ".length") == len(nodes)
+    assert page.run("document.querySelectorAll('.graph path').length") == len(graph["edges"])
+    # What the commands' table says of the same.
+    last = [edge for edge in graph["edges"] if edge["to"] == graph["middle"] and edge["binding"]]
+    assert [nodes[edge["from"]]["event"] for edge in last] == [{"kind": "command", "row": before}]
+    # Layers go with time; nothing lies beside what it waited for, or left of it.
+    for edge in graph["edges"]:
+        a, b = nodes[edge["from"]], nodes[edge["to"]]
+        assert a["layer"] < b["layer"] and a["begin"] <= b["begin"] + 1, (a, b)
+    # By keys: to the one before, and to what selecting it shows.
+    page.run("document.querySelector('.graph .here').focus()")
+    page.key("ArrowLeft")
+    name = page.run("document.activeElement.getAttribute('aria-label')")
+    assert "waited for by" in name and middle["name"] in name, name
+    page.key("Enter")
+    page.settle()
+    assert selected(page) == {"kind": "command", "row": before}, selected(page)
+    assert page.run("document.activeElement.classList.contains('here')")
+    assert "g=1" in page.run("location.hash"), page.run("location.hash")
+    linked = page.run("location.hash")
+    page.key("g")
+    assert page.run(NODES + ".length") == 0
+    page.run("acceltrace().select(acceltrace().placeOf('piece', 1))")
+    page.settle()
+    page.key("g")
+    assert "not part of" in page.run("document.getElementById('details').innerText")
+    quiet(page)
+    other = pages.open("step", fragment=linked)
+    assert other.run(NODES + ".length") >= 3
+    quiet(other)
+
+
+@case
+def every_chart_is_drawn(pages):
+    page = pages.open(fragment="#charts")
+    titles = page.run("[...document.querySelectorAll('#charts h3')].map((e) => e.textContent)")
+    for wanted in ("PCIe throughput", "Utilisation", "Latency of each stage", "by percentile",
+                   "Transfer sizes", "Roofline", "Memory efficiency", "Clock: residuals",
+                   "Bounds of device times"):
+        assert any(wanted in title for title in titles), (wanted, titles)
+    # More than an empty frame: several colours in each.
+    colours = page.run("""[...document.querySelectorAll('#charts canvas')].map((canvas) => {
+        const g = canvas.getContext('2d');
+        const image = g.getImageData(0, 0, canvas.width, canvas.height);
+        return new Set(new Uint32Array(image.data.buffer)).size; })""")
+    assert len(colours) == len(titles) and min(colours) > 8, list(zip(titles, colours))
+    quiet(page)
+
+
 @case
 def keys_step_and_follow_arrows(pages):
     page = pages.open(fragment="#timeline")
@@ -388,6 +456,13 @@ def hostile_names_are_text(pages):
     page.key("1")
     assert page.run("document.documentElement.scrollWidth") <= 1366
     page.key("2")
+    page.key("g")
+    for kind in ("api", "command"):  # its verdict is withheld for what its names say: no graph
+        page.run(f"acceltrace().select(acceltrace().placeOf('{kind}', 0))")
+        page.settle()
+        assert "device-ring" in page.run("document.getElementById('details').innerText")
+        assert page.run("document.querySelectorAll('#details img, #details script').length") == 0
+    assert page.run("window.hostile") is None
     page.key("/")
     page.type("<img")
     page.key("Enter")

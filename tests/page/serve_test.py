@@ -8,9 +8,12 @@ import functools
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import urllib.parse
 import urllib.request
 
@@ -35,9 +38,10 @@ def case(function):
 
 
 @contextlib.contextmanager
-def serving(trace):
+def serving(trace, *words):
     """Serves a trace: its address. Ctrl-C ends it."""
-    with subprocess.Popen([ACCELTRACE, "serve", "--no-browser", trace], stdout=subprocess.PIPE,
+    command = [ACCELTRACE, "serve", "--no-browser", trace, *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True) as process:
         try:
             url = process.stdout.readline().strip()
@@ -106,6 +110,110 @@ def a_small_trace_is_whole_and_the_same_as_its_file(served):
     assert counts["job"] == counts["submit"] == report["jobs"], counts
     assert counts["range"] == report["ranges"] + report["marks"], counts
     quiet(page)
+
+
+GRAPH = """(() => { const {middle, nodes, edges} = acceltrace().graph;
+    const of = new Map(nodes.map((node) => [node.n, `${node.name} ${node.what} ${node.begin}`]));
+    return [of.get(middle), nodes.map(({n, layer}) => of.get(n) + ' ' + layer).sort(),
+            edges.map((e) => `${of.get(e.from)} > ${of.get(e.to)} ${e.reason} ${e.gap} ${
+                e.slack} ${e.binding}`).sort()]; })()"""
+
+
+@case
+def the_dependency_graph_is_that_of_the_file(served):
+    out = os.path.join(served.folder, "demo.html")
+    subprocess.run([ACCELTRACE, "html", os.path.join(GOLDEN, "demo.atrace"), "-o", out],
+                   check=True, timeout=120)
+    for event in ("command.700", "api.1500", "job.50", "submit.70"):
+        fragment = f"#timeline&s={event}&g=1"
+        of_file = served.browser.open(out, 1366, 768, fragment=fragment)
+        page = served.open(served.demo_url, fragment)
+        page.settle()
+        assert page.run(GRAPH) == of_file.run(GRAPH), event
+        assert len(page.run(GRAPH)[1]) > 3
+        quiet(page)
+    # Of a trace of which the page holds a part.
+    page = served.open(fragment="#timeline&s=command.60000&g=1")
+    page.settle()
+    assert len(page.run(GRAPH)[1]) > 5
+    quiet(page)
+
+
+def until(page, script, seconds=60):
+    """Waits for something to become true in a page."""
+    end = time.monotonic() + seconds
+    while not page.run(script):
+        assert time.monotonic() < end, (script, page.run("document.body.innerText")[:300])
+        time.sleep(0.2)
+
+
+LAST = """(() => { let last = 0;
+    for (const g of acceltrace().groups) for (const t of g.tracks)
+        for (let i = 0; i < (t.n || 0); ++i) last = Math.max(last, t.end[i]);
+    return last; })()"""
+ROWS = """(() => { if (!window.acceltrace) return 0; const of = acceltrace().reportCounts();
+    return of.api_calls + of.jobs + of.commands; })()"""
+LIVE = "document.getElementById('live')"
+
+
+@case
+def a_file_that_grows_is_followed(served):
+    growing = os.path.join(served.folder, "growing.atrace")
+    with open(served.large, "rb") as file:
+        whole = file.read()
+    half = len(whole) // 2
+    with open(growing, "wb") as file:
+        file.write(whole[:half])
+        file.flush()
+        with serving(growing, "--live") as url:
+            page = served.open(url)
+            first = page.run(ROWS)
+            assert 0 < first < 5 * JOBS and "live" in page.run(LIVE + ".textContent")
+            file.write(whole[half:])
+            file.flush()
+            until(page, f"{ROWS} > {first} * 1.5")
+            # The end is kept in sight, until somebody looks at something.
+            begin, end = page.run(STATE + ".window")
+            assert begin < page.run(LAST) < end
+            page.run(LIVE + ".click()")
+            assert page.run(LIVE + ".getAttribute('aria-pressed')") == "false"
+            counts = page.run("acceltrace().reportCounts()")
+            assert counts["commands"] == 4 * JOBS and counts["api_calls"] == JOBS, counts
+            for key in "1345":
+                page.key(key)
+            quiet(page)
+
+
+@case
+def a_live_socket_is_followed_to_its_end(served):
+    path = os.path.join(served.folder, "live.sock")
+    with open(served.large, "rb") as file:
+        whole = file.read()
+    going = threading.Event()
+
+    def send(listener):
+        connection, _ = listener.accept()
+        with connection:
+            connection.sendall(whole[:len(whole) // 3])
+            going.wait(60)
+            connection.sendall(whole[len(whole) // 3:])
+
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen(1)
+        sender = threading.Thread(target=send, args=(listener,))
+        sender.start()
+        with serving(path, "--live") as url:
+            page = served.open(url)
+            until(page, f"{ROWS} > 0")  # there may be nothing yet when it is opened
+            assert page.run(ROWS) < 5 * JOBS
+            state = ask(url, "state")
+            assert state["going"] and state["generation"] >= 1, state
+            going.set()
+            until(page, f"{LIVE} !== null && {LIVE}.textContent.startsWith('ended')")
+            assert page.run("acceltrace().reportCounts().commands") == 4 * JOBS
+            quiet(page)
+        sender.join()
 
 
 @case

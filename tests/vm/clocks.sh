@@ -25,7 +25,7 @@ sed 's/^/# /' "$scratch/score.txt"
 check 'there are orders between devices' 1 \
 	"$(sed -n 's/^\([0-9]*\) orders between devices: 0 outside.*0 contradict.*/\1/p' \
 		"$scratch/score.txt" | awk '{ print ($1 > 60) }')"
-"$acceltrace" report "$scratch/run.atrace" >"$scratch/report.txt"
+COLUMNS=300 "$acceltrace" report --section clocks "$scratch/run.atrace" >"$scratch/report.txt"
 # Well under 1 us, as ±NNN ns.
 between='[0-9]* orders carried by a thread, [0-9.]* .s apart at least, ±[0-9.]* ns usually'
 check 'the report shows those from the first to the second' 1 \

@@ -19,7 +19,7 @@ scripts/vm --icount --sealed --timeout 900 --share "$scratch" \
 	--device "axl,truth=$scratch/truth.jsonl" --file "$bin/acceltrace" \
 	--file "$bin/acceltraced" --file "$bin/axl-transformer" -- sh -c '
 	cd "$1"
-	acceltrace devices >devices.txt 2>&1; echo $? >devices.status
+	COLUMNS=200 acceltrace devices >devices.txt 2>&1; echo $? >devices.status
 	acceltrace record -o /tmp/run.atrace -- axl-transformer >workload.txt 2>record.txt
 	echo $? >record.status
 	acceltrace record -o /tmp/seven.atrace -- sh -c "exit 7" 2>/dev/null; echo $? >seven.status
@@ -37,7 +37,7 @@ scripts/vm --icount --sealed --timeout 900 --share "$scratch" \
 check 'the guest ran' 0 $?
 check 'record forwards success' 0 "$(cat "$scratch/record.status")"
 check 'the workload is right' 1 "$(grep -c ': ok$' "$scratch/workload.txt")"
-$acceltrace verify "$scratch/run.atrace" >"$scratch/verify.txt"
+COLUMNS=300 $acceltrace verify "$scratch/run.atrace" >"$scratch/verify.txt"
 check 'verify finds nothing' 0 $?
 grep -v '^ ' "$scratch/verify.txt" | sed 's/^/# /'
 # The full disk's run comes later in the same truth log.

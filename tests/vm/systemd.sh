@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 480
+# timeout: 900
 #
 # The service as it is installed, under systemd: it starts, records, and stops with everything
 # flushed and nothing to complain of in the journal.
@@ -12,7 +12,7 @@ fi
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 # The tree may lie below /tmp, which is not the guest's to be cleaned.
-scripts/vm --systemd --append systemd.mask=systemd-tmpfiles-setup.service --timeout 420 \
+scripts/vm --systemd --append systemd.mask=systemd-tmpfiles-setup.service --timeout 840 \
 	--share "$scratch" -- \
 	python3 -B daemon/testing/unit_guest.py "$scratch" >"$scratch/out" 2>"$scratch/err"
 status=$?

@@ -6,7 +6,9 @@
 # devices, from several processes; a device's faults named by libaxl, and gone with
 # the next process.
 set -u
-echo 1..5
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+echo 1..6
 
 # check NUMBER NAME STATUS
 check() {
@@ -76,3 +78,17 @@ scripts/vm --cpus 2 --timeout 200 --allow '.*axl.*' -- sh -c '
 	echo 1 >/sys/bus/pci/rescan
 	build/bin/axl-transformer'
 check 5 'a device that goes away is told as such, and works when back' $?
+
+# A resource's ceiling is what its property says, less what starting and draining take.
+scripts/vm --icount --timeout 200 -- build/bin/axl-calibrate --json >"$scratch/ceilings.json" &&
+	python3 -c '
+import json, sys
+device = json.load(open(sys.argv[1]))["devices"][0]
+seen = {row["resource"]: row["per_s"] for row in device["ceilings"]}
+# Payload of gen 4 x8 in packets of 256 B; DRAM and scratchpad ports; 32 x 32 MACs and 32 lanes at 1 GHz.
+most = {"h2d": 15.754e9, "d2h": 15.754e9, "memory": 32e9, "scratchpad": 256e9,
+        "matrix": 1024e9, "vector": 32e9}
+print("#", seen)
+assert seen.keys() == most.keys(), seen
+assert all(0.8 * most[name] <= seen[name] <= most[name] for name in most), (seen, most)' "$scratch/ceilings.json"
+check 6 'axl-calibrate reaches what each resource can do' $?

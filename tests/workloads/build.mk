@@ -2,7 +2,7 @@
 #
 # Programs that use libaxl: build/bin/axl-NAME from the folder NAME. Their unit tests
 # link the runtime's objects and run on its driver in memory.
-WORKLOADS := transformer bandwidth matmul stress patterns observed synth
+WORKLOADS := transformer bandwidth calibrate matmul stress patterns observed synth
 WORKLOAD_LIBS := -L$(BUILD)/lib -laxl -lpthread
 workload-srcs = $(filter-out %/main.cc,$(call folder-srcs,tests/workloads/$(1)))
 

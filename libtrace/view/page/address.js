@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page's address says what is seen: #timeline&t=FROM,TO&s=KIND.ROW&a=FROM,TO&c=1&q=TEXT, times in
+// The page's address says what is seen: #timeline&t=FROM,TO&s=KIND.ROW&a=FROM,TO&c=1&g=1&q=TEXT, times in
 // ns from the first event.
 
 import {kindOf} from './events.js';
+import {showsGraph} from './details.js';
 import {view} from './viewport.js';
 
 let timer = 0;
@@ -19,6 +20,7 @@ function text(tab, query) {
     }
     if (view.area) parts.push(`a=${view.area.from.toFixed(1)},${view.area.to.toFixed(1)}`);
     if (view.lit) parts.push('c=1');
+    if (showsGraph()) parts.push('g=1');
     if (query) parts.push('q=' + encodeURIComponent(query));
   }
   return '#' + parts.join('&');
@@ -44,7 +46,7 @@ export function tellAddress(tab, query) {
 
 export const isTold = () => timer === 0;
 
-// {tab, window, selected: {kind, row}, area, lit, query}; what is malformed is left out.
+// {tab, window, selected: {kind, row}, area, lit, graph, query}; what is malformed is left out.
 export function readAddress() {
   const [tab, ...parts] = location.hash.slice(1).split('&');
   const address = {tab};
@@ -60,6 +62,7 @@ export function readAddress() {
     const event = /^([a-z_]+)\.(\d+)$/.exec(value);
     if (name === 's=' && event) address.selected = {kind: event[1], row: Number(event[2])};
     if (name === 'c=') address.lit = value === '1';
+    if (name === 'g=') address.graph = value === '1';
     if (name === 'q=') {
       try {
         address.query = decodeURIComponent(value);

@@ -18,9 +18,9 @@ function topOp(accept) {
   return ops.length ? ops[0] : null;
 }
 
-const dmaUnits = new Set(report.transfers.flatMap(
+const dmaUnits = () => new Set(report.transfers.flatMap(
     (of) => of.directions.map((direction) => of.device + '/' + direction.unit)));
-export const isTransfer = (op) => dmaUnits.has(op.device + '/' + op.unit);
+export const isTransfer = (op) => dmaUnits().has(op.device + '/' + op.unit);
 
 function ofTransfers() {
   const direction = busiestDirection();

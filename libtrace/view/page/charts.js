@@ -11,10 +11,11 @@ import {area, bars, frame, legend, line, logScale, plot, points, scale} from './
 
 const MOST_UNITS = 12;
 const {series} = data;
-const span = series.end - series.begin;
-const binNs = span / series.bins;
-const xTime = (box) => scale(0, span, box.left, box.right);
-const mid = (bin) => (bin + 0.5) * binNs;
+// Of a recording that goes on they change.
+const span = () => series.end - series.begin;
+const binNs = () => span() / series.bins;
+const xTime = (box) => scale(0, span(), box.left, box.right);
+const mid = (bin) => (bin + 0.5) * binNs();
 
 function utilisation(unit) {
   const device = data.devices[unit.device], {name} = device.units[unit.unit];
@@ -27,7 +28,7 @@ function utilisation(unit) {
         frame(g, box, x, y, {x: formatNs, y: formatShare});
         const below = new Float64Array(series.bins);
         for (const [, shares, colour] of layers) {
-          area(g, shares.length, (b) => x(b * binNs), (b) => y(below[b]),
+          area(g, shares.length, (b) => x(b * binNs()), (b) => y(below[b]),
                (b) => y(below[b] += shares[b]), colour);
         }
       });
@@ -39,7 +40,7 @@ function throughput(of) {
     const unit = units.find((each) =>
         data.devices[each.device].units[each.unit].name === direction.unit);
     return {direction, colour: EIGHT[i === 0 ? 1 : 0],
-            rates: unit ? unit.bytes.map((bytes) => bytes / binNs * 1e9) : []};
+            rates: unit ? unit.bytes.map((bytes) => bytes / binNs() * 1e9) : []};
   });
   const ceiling = Math.max(...of.directions.map((each) => each.link_bytes_per_s));
   const payload = Math.max(...of.directions.map((each) => each.payload_ceiling_bytes_per_s));
@@ -164,6 +165,80 @@ function roofline(device, d) {
   }, h('span', {class: 'dim'}, 'work for each byte of device memory; stalls are in the rate'));
 }
 
+// Rows of bars, each a share of 1: [label, share, colour, text].
+function shareRows(title, above, rows) {
+  return plot(title, above, (g, box) => {
+    const left = {...box, left: box.left + 70, right: box.right - 80};
+    const x = scale(0, 1, left.left, left.right);
+    frame(g, left, x, null, {x: (value) => `${Math.round(value * 100)} %`});
+    const height = (box.bottom - box.top) / rows.length;
+    rows.forEach(([label, share, colour, text], i) => {
+      const y = box.top + (i + 0.5) * height, tall = Math.min(16, height * 0.7);
+      g.fillStyle = ink('text');
+      g.textAlign = 'right';
+      g.fillText(label, left.left - 8, y, 138);
+      g.textAlign = 'left';
+      bars(g, [[left.left, y - tall / 2, Math.max(1, x(Math.min(1, share)) - left.left), y + tall / 2, colour]]);
+      g.fillStyle = ink('dim');
+      g.fillText(text, x(Math.min(1, share)) + 6, y, 120);
+    });
+  });
+}
+
+// What of the memory's bandwidth each unit got while it ran, how often its rows were open, and how
+// much of what was moved was asked for.
+function memoryEfficiency(of) {
+  const rows = of.units.filter((unit) => unit.moved_bytes > 0).slice(0, 6).flatMap((unit) => {
+    const name = shortened(clean(unit.by), 14), touched = unit.row_hits + unit.row_misses;
+    return [[`${name}: of peak`, unit.of_peak, EIGHT[0], formatRate(unit.bytes_per_s, 'B')],
+            ...(touched > 0 ? [[`${name}: row hits`, unit.row_hits / touched, EIGHT[6],
+                                formatShare(unit.row_hits / touched)]] : [])];
+  });
+  if (of.counters && of.counters.available && of.counters.read_bytes + of.counters.write_bytes > 0) {
+    rows.push(['useful of all bytes', of.counters.efficiency, EIGHT[5], formatShare(of.counters.efficiency)]);
+  }
+  if (rows.length === 0) return null;
+  return shareRows(`Memory efficiency: ${clean(of.device)}`, legend([
+    ['of the peak bandwidth, while it runs', EIGHT[0]], ['row hits', EIGHT[6]], ['useful bytes', EIGHT[5]]]), rows);
+}
+
+// How far clock samples lie from the fitted line, beside the bounds that are claimed.
+function clockResiduals() {
+  const clocks = report.clocks.filter((clock) => clock.valid).slice(0, 4);
+  if (clocks.length === 0) return null;
+  const rows = clocks.flatMap((clock) => [
+    ['residuals', [clock.residual_p50_ns, clock.residual_p99_ns, clock.residual_max_ns]],
+    ['bounds', [clock.bound_p50_ns, clock.bound_p99_ns, clock.bound_max_ns]],
+    ['round trip', [clock.round_trip_min_ns, clock.round_trip_median_ns]],
+  ].map(([what, values]) => [clocks.length > 1 ? `${shortened(clean(clock.device), 10)} ${what}` : what, values]));
+  const all = rows.flatMap(([, values]) => values).filter((value) => value > 0);
+  if (all.length === 0) return null;
+  const from = Math.min(...all) / 2, to = Math.max(...all) * 2;
+  return plot('Clock: residuals, bounds and round trips', h('span', {class: 'dim'}, shortened(clocks.map((clock) =>
+    `${clean(clock.device)}: ${formatCount(clock.samples_used)} samples, ${clock.rate_ppm.toFixed(1)} ppm`).join('; '), 120)),
+  (g, box) => {
+    const left = {...box, left: box.left + 40, right: box.right - 20};
+    const x = logScale(from, to, left.left, left.right);
+    frame(g, left, x, null, {x: formatNs});
+    const height = (box.bottom - box.top) / rows.length;
+    rows.forEach(([label, values], i) => {
+      const y = box.top + (i + 0.5) * height;
+      g.fillStyle = ink('text');
+      g.textAlign = 'right';
+      g.fillText(label, left.left - 8, y, 108);
+      g.textAlign = 'left';
+      const at = values.map((value) => x(Math.max(from, value)));
+      g.fillStyle = ink('idle');
+      g.fillRect(at[0], y - 1.5, Math.max(1, at[at.length - 1] - at[0]), 3);
+      const colours = values.length === 2 ? [0, 6] : [0, 1, 2];
+      points(g, at.map((px, k) => [px, y, classColour(colours[k])]), 4);
+      g.fillStyle = ink('dim');
+      g.fillText(values.map(formatNs).join(' · '), left.left + 4, y - 12, left.right - left.left);
+    });
+  }, legend([['p50 (least)', classColour(0)], ['p99', classColour(1)], ['longest', classColour(2)],
+             ['median', classColour(6)]]));
+}
+
 function clockBounds() {
   const {jobs} = tables;
   if (jobs.rows === 0 || !report.clocks.some((clock) => clock.valid)) return null;
@@ -187,7 +262,7 @@ export function drawCharts() {
   const shown = series.units.slice(0, MOST_UNITS);
   replaceChildren(byId('charts'), h('div', {class: 'charts'},
       report.transfers.map(throughput), shown.map(utilisation), stageLatencies(), latencyQuantiles(),
-      report.transfers.map(sizes), data.devices.map(roofline), clockBounds()));
+      report.transfers.map(sizes), data.devices.map(roofline), report.memory.map(memoryEfficiency), clockResiduals(), clockBounds()));
   for (const canvas of byId('charts').querySelectorAll('canvas')) {
     canvas.dispatchEvent(new Event('draw'));
   }

@@ -149,5 +149,25 @@ export function sharesOf(base64) {
 }
 
 const processNames = new Map();
-for (const [pid, tid, name] of data.processes) processNames.set(pid + '/' + tid, name);
+function nameProcesses() {
+  processNames.clear();
+  for (const [pid, tid, name] of data.processes) processNames.set(pid + '/' + tid, name);
+}
+nameProcesses();
+
+// What a server tells of a recording that goes on, in place of what was here: all but the tables.
+// False: times count from another instant than before.
+const renewed = [];
+export const whenHeadChanges = (listener) => renewed.push(listener);
+export function takeHead(json) {
+  if (json.base_ns !== data.base_ns) return false;
+  for (const name of ['report', 'series']) {
+    for (const key of Object.keys(data[name])) delete data[name][key];
+    Object.assign(data[name], json[name]);
+  }
+  for (const name of ['end', 'run', 'path', 'devices', 'processes', 'served']) data[name] = json[name];
+  nameProcesses();
+  for (const listener of renewed) listener();
+  return true;
+}
 export const threadName = (pid, tid) => processNames.get(pid + '/' + tid) || '';

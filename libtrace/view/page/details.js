@@ -9,6 +9,8 @@ import {HOST_KINDS, edgesOf, eventOnPath, isOnPath, jobsOf, kindOf, nameOf,
         waitedFor} from './events.js';
 import {placeOf} from './viewport.js';
 import {chainOf, linksOfSelection} from './arrows.js';
+import {hasGraph} from './graph.js';
+import {graphElement} from './graph_view.js';
 
 const {api, commands, host, jobs, losses, ranges, recorder} = tables;
 
@@ -119,9 +121,54 @@ function chainTable(job, go) {
              kindOf(key.split('.')[0]).what + ' →')).flatMap((each) => [each, '  '])));
 }
 
+// Whether the panel shows the dependency graph of the selection.
+let asGraph = false;
+let redraw = () => {};
+export const showsGraph = () => asGraph;
+export function showGraph(on) {
+  asGraph = on;
+  redraw();
+}
+
+function graphButton() {
+  return h('button', {type: 'button', class: 'pill', 'aria-pressed': String(asGraph),
+                      click: () => showGraph(!asGraph)}, 'Dependency graph (G)');
+}
+
+function showGraphOf(kind, row, title) {
+  const had = byId('details').querySelector('.graph') !== null &&
+      byId('details').contains(document.activeElement);
+  const drawn = graphElement(kind, row, (event) => {
+    const to = placeOf(event.kind, event.row);
+    if (to) select(to);
+  });
+  byId('details').classList.add('of-graph');
+  if (drawn === null) {
+    replaceChildren(byId('details'), h('div', null, title, graphButton()),
+        h('p', {class: 'dim'}, data.path.valid ? 'This event is not part of the dependency graph: ' +
+          'it holds API calls, submissions, jobs and commands of the run.' : data.path.error));
+    return;
+  }
+  const {graph, element, middle} = drawn;
+  const more = [[graph.moreBefore, 'before'], [graph.moreAfter, 'after']].filter(([n]) => n > 0)
+      .map(([n, where]) => `${formatCount(n)} more ${where}`).join(', ');
+  replaceChildren(byId('details'),
+      h('div', {class: 'graph-about'}, title, graphButton(),
+        h('p', {class: 'dim'}, 'Left: what it waited for. Right: what waited for it. Strong lines: ' +
+          'the last to come, which set the time; dashed: came earlier.'),
+        more ? h('p', {class: 'dim'}, `Not drawn: ${more}.`) : null),
+      h('div', {class: 'graph-box', tabindex: '-1'}, element));
+  byId('details').style.height = `min(${Math.max(196, element.offsetHeight + 34)}px, 46vh)`;
+  const centre = () => middle.scrollIntoView({block: 'nearest', inline: 'center'});
+  centre();
+  requestAnimationFrame(centre);  // of what was hidden until now
+  if (had) middle.focus();
+}
+
 // place: {track, i}; go(place) selects another one.
 export function showDetails(place, go) {
   select = go;
+  redraw = () => showDetails(place, go);
   const kind = place.track.kinds[place.i], row = place.track.rows[place.i];
   const about = kindOf(kind), name = tableName(about.table);
   const begin = place.track.begin[place.i], end = place.track.end[place.i];
@@ -129,9 +176,14 @@ export function showDetails(place, go) {
   const fields = (FIELDS[name] ? FIELDS[name](row) : []).filter(
       ([, value]) => value !== null && value !== undefined);
   const jobRows = jobsOf(kind, row);
-  byId('details').classList.remove('empty');
+  byId('details').classList.remove('empty', 'of-graph');
+  byId('details').style.height = '';
+  byId('announce').textContent = `${about.what} ${nameOf(kind, row)}, ${formatNs(end - begin)}, ` +
+      `on ${place.track.label}`;
+  const title = h('h3', null, nameOf(kind, row), h('span', {class: 'dim'}, ` ${about.what}`));
+  if (asGraph) return showGraphOf(kind, row, title);
   replaceChildren(byId('details'),
-      h('div', null, h('h3', null, nameOf(kind, row), h('span', {class: 'dim'}, ` ${about.what}`)),
+      h('div', null, title, hasGraph(kind, row) ? graphButton() : null,
         tableOf([['']  , ['']], [
           ['begins', `${text(hostNs(begin))} ns` + (edges ? ` ±${formatNs(Math.max(edges[0], edges[1]))}` : '')],
           ...(end > begin ? [['lasts', formatNs(end - begin)]] : []),
@@ -141,11 +193,13 @@ export function showDetails(place, go) {
                       timesTable(about.table, row, TIMES[name])) : null,
       jobRows.slice(0, 1).map((job) => chainTable(job, go)),
       jobRows.length > 1 ? h('p', {class: 'dim'}, `and ${jobRows.length - 1} more jobs`) : null);
-  byId('announce').textContent = `${about.what} ${nameOf(kind, row)}, ${formatNs(end - begin)}, ` +
-      `on ${place.track.label}`;
+  return undefined;
 }
 
 export function showNothing() {
+  redraw = () => {};
+  byId('details').classList.remove('of-graph');
+  byId('details').style.height = '';
   byId('details').classList.add('empty');
   replaceChildren(byId('details'), h('p', {class: 'dim'},
       'Click an event for its details and the way of its job; drag over an area for statistics. ' +

@@ -11,8 +11,10 @@ import {forgetColours} from './draw.js';
 import {invalidate, onRedraw, show, view} from './viewport.js';
 import {drawTimeline, goToHit, inspect, keyUp, light, onChange, selectArea, selectById, startTimeline,
         timelineKey} from './timeline.js';
+import {showGraph} from './details.js';
 import {search} from './search.js';
 import {readAddress, tellAddress} from './address.js';
+import {startLive} from './live.js';
 import {drawCharts} from './charts.js';
 import {drawTables, drawTrust} from './listings.js';
 
@@ -41,7 +43,7 @@ const KEY_HELP = [
   ['Shift + wheel, Shift + drag, drag the ruler', 'pan'], ['drag', 'select an area'],
   ['← →', 'the event before, after'], ['↑ ↓', 'the track above, below'],
   ['[ ]', 'along the arrows'], ['F', 'show the selection'], ['R, 0', 'the run, the whole recording'],
-  ['C', 'light up the critical path'], ['/', 'search'], ['N, P', 'next, previous hit'], ['1 to 5', 'the views'], ['Esc', 'select nothing'],
+  ['C', 'light up the critical path'], ['G', 'the dependency graph of the selection'], ['/', 'search'], ['N, P', 'next, previous hit'], ['1 to 5', 'the views'], ['Esc', 'select nothing'],
 ];
 
 function showHelp() {
@@ -135,6 +137,7 @@ function applyAddress() {
   const address = readAddress();
   if (address.window) show(...address.window);
   if (address.lit) light(true);
+  if (address.graph) showGraph(true);
   if (address.query) {
     byId('search').value = address.query;
     search(address.query);
@@ -153,7 +156,7 @@ function start() {
   buildTabs();
   buildTitle();
   buildNotice();
-  drawOverview((share) => {
+  const overview = () => drawOverview((share) => {
     const [from, to] = [data.series.begin, data.series.end];
     const middle = from + (to - from) * Math.min(1, Math.max(0, share));
     show(middle - (to - from) / 40, middle + (to - from) / 40);
@@ -162,6 +165,7 @@ function start() {
     light(true);
     open('timeline');
   });
+  overview();
   startTimeline();
   onRedraw(() => tab === 'timeline' && drawTimeline());
   onChange(() => tellAddress(tab, byId('search').value));
@@ -183,6 +187,11 @@ function start() {
   addEventListener('resize', () => TABS[tab][1]());
   addEventListener('hashchange', applyAddress);
   applyAddress();
+  startLive(() => {
+    buildTitle();
+    overview();
+    if (tab !== 'timeline') TABS[tab][1]();
+  });
   window.acceltrace = inspect;
   // When the first frame is on the screen.
   requestAnimationFrame(() => requestAnimationFrame(() => {

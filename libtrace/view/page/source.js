@@ -6,7 +6,7 @@
 
 import {data, tables, takeWindow} from './data.js';
 import {byId} from './dom.js';
-import {kindOf} from './events.js';
+import {kindOf, nameOf} from './events.js';
 import {GUTTER, forgetEvents, invalidate, layOut, nsPerPixel, placeOf, view, whole} from './viewport.js';
 
 export const isServed = () => data.served !== undefined;
@@ -55,13 +55,18 @@ function placeOfKey(key) {
   return placeOf(kind, rowOf(kind, Number(id)));
 }
 
+const nameAtPlace = (place) => (place === null ? '' :
+    nameOf(place.track.kinds[place.i], place.track.rows[place.i]));
+
 function take(window, about, scale) {
-  const selected = keyOf(view.selected);
+  const selected = keyOf(view.selected), called = nameAtPlace(view.selected);
   takeWindow(window);
   forgetEvents();
   view.hover = null;
   layOut();
-  view.selected = placeOfKey(selected);
+  // Rows of a recording that goes on may move.
+  const place = placeOfKey(selected);
+  view.selected = nameAtPlace(place) === called ? place : null;
   loaded = {from: window.from, to: window.to, scale, whole: window.whole, selected: about.s || ''};
   for (const listener of listeners) listener();
   invalidate();
@@ -83,6 +88,12 @@ async function load(selected) {
 function loadNext(selected) {
   inFlight = load(selected).finally(() => { inFlight = null; });
   return inFlight;
+}
+
+// What is seen, once more: the trace has grown.
+export async function reload() {
+  while (inFlight !== null) await inFlight;
+  await loadNext(keyOf(view.selected));
 }
 
 // Called for each frame: whether what is loaded still does.

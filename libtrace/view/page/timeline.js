@@ -2,6 +2,7 @@
 //
 // The timeline as a whole: selection, keys, mouse.
 
+import {report} from './data.js';
 import {byId, h} from './dom.js';
 import {formatNs} from './text.js';
 import {colourOf, hasPath, isOnPath, kindOf, nameOf, waitedFor} from './events.js';
@@ -9,7 +10,8 @@ import {GUTTER, firstAt, invalidate, isDrawn, layOut, nsPerPixel, pan, placeOf, 
         timeAt, view, whole, xOf, zoom} from './viewport.js';
 import {drawRuler, drawTracks, scrollBox, shownWindow} from './draw.js';
 import {linksOfSelection} from './arrows.js';
-import {showDetails, showNothing} from './details.js';
+import {showDetails, showGraph, showNothing, showsGraph} from './details.js';
+import {graphOf} from './graph.js';
 import {showStats} from './stats.js';
 import {searchLoaded, searched, step} from './search.js';
 import {isTold} from './address.js';
@@ -230,12 +232,17 @@ export function light(on) {
   invalidate();
 }
 
+function toggleGraph() {
+  showGraph(!showsGraph());
+  changed();
+}
+
 const KEYS = {
   arrowleft: () => stepEvent(-1), arrowright: () => stepEvent(1),
   arrowup: () => stepTrack(-1), arrowdown: () => stepTrack(1),
   '[': () => follow(false), ']': () => follow(true), f: focusSelection,
   escape: () => select(null), r: () => show(...run()), 0: () => show(...whole()),
-  c: () => light(!view.lit), n: () => goToHit(1), p: () => goToHit(-1), '+': () => zoom(0.6), '=': () => zoom(0.6),
+  c: () => light(!view.lit), g: toggleGraph, n: () => goToHit(1), p: () => goToHit(-1), '+': () => zoom(0.6), '=': () => zoom(0.6),
   '-': () => zoom(1 / 0.6),
 };
 
@@ -308,6 +315,7 @@ export const inspect = () => ({
                               row: view.selected.track.rows[view.selected.i]},
   selectedId: view.selected && idOf(view.selected.track.kinds[view.selected.i],
                                     view.selected.track.rows[view.selected.i]),
-  rowsLoaded: rowsLoaded(), selectById, nameOf,
-  arrows: linksOfSelection().length, select, selectArea, placeOf, xOf, eventAt, colourOf, h, light, lit: view.lit, isOnPath, waitedFor,
+  rowsLoaded: rowsLoaded(), selectById, nameOf, reportCounts: () => report.counts,
+  arrows: linksOfSelection().length, select, selectArea, placeOf, xOf, eventAt, colourOf, h, light, lit: view.lit, graph: view.selected && graphOf(view.selected.track.kinds[view.selected.i],
+      view.selected.track.rows[view.selected.i]), showsGraph: showsGraph(), isOnPath, waitedFor,
 });

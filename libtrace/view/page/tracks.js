@@ -5,7 +5,7 @@
 // A track of events has parallel arrays, by begin: kinds, rows, begin, end, lane. Events of one
 // lane do not overlap.
 
-import {data, report, tables, threadName} from './data.js';
+import {data, report, tables, threadName, whenHeadChanges} from './data.js';
 import {clean, formatCount, shortened} from './text.js';
 import {kindOf} from './events.js';
 
@@ -15,7 +15,13 @@ export const LANE = 18;
 // A server tells which tracks there are, whether or not the window has events of theirs, and in
 // which lane an event lies, so that nothing moves when others come.
 const isServed = data.served !== undefined;
-const lanesOf = new Map(isServed ? data.served.tracks.map(([id, lanes]) => [id, lanes]) : []);
+const lanesOf = new Map();
+function takeLanes() {
+  lanesOf.clear();
+  for (const [id, lanes] of isServed ? data.served.tracks : []) lanesOf.set(id, lanes);
+}
+takeLanes();
+whenHeadChanges(takeLanes);
 const isShown = (id, events) => events.length > 0 || lanesOf.has(id);
 const numbersOf = (pattern) => [...lanesOf.keys()].map((id) => pattern.exec(id)).filter(Boolean).map(
     (match) => match.slice(1).map(Number));

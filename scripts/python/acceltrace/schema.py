@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The schema as trace.proto says it: messages, their fields by number, enums.
+"""The schema as trace.proto and what it imports say it: messages, their fields by number, enums.
 
 Only what that file uses of the language is understood.
 """
@@ -11,6 +11,7 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 PLACES = (os.environ.get("ACCELTRACE_PROTO", ""), os.path.join(HERE, "trace.proto"),
           os.path.join(HERE, "..", "..", "..", "libtrace", "proto", "trace.proto"))
 TOKEN = re.compile(r'[\w.]+|"[^"]*"|[{}=;<>,\[\]]')
+IMPORT = re.compile(r'^import "(?:[^"]*/)?([^"/]+)";', re.MULTILINE)
 FIELD = re.compile(r"(repeated )?([\w.]+) (\w+) = (\d+)(?: \[.*\])?")
 
 
@@ -58,7 +59,12 @@ def load():
     for place in PLACES:
         if place and os.path.exists(place):
             with open(place, encoding="utf-8") as file:
-                return Schema(file.read())
+                text = file.read()
+            # They lie beside it.
+            for name in IMPORT.findall(text):
+                with open(os.path.join(os.path.dirname(place), name), encoding="utf-8") as file:
+                    text += file.read()
+            return Schema(text)
     raise FileNotFoundError("trace.proto is not where acceltrace's sources have it: name it in "
                             "ACCELTRACE_PROTO")
 

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Which threads are recorded, for the programs on the kernel's own tracepoints
+ * (sched.bpf.c, irq.bpf.c). Declares the few kernel fields that they read.
+ */
+#ifndef DAEMON_BPF_KERNEL_BPF_H_
+#define DAEMON_BPF_KERNEL_BPF_H_
+
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <stdbool.h>
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#include "daemon/bpf/records.h"
+
+#ifndef NULL
+#define NULL ((void *)0)
+#endif
+
+struct sched_entity {
+	__u64 sum_exec_runtime;
+	__u64 nr_migrations;
+} __attribute__((preserve_access_index));
+
+struct task_struct {
+	int pid;
+	int tgid;
+	unsigned int __state;
+	int on_cpu;
+	struct sched_entity se;
+	unsigned long nvcsw;
+	unsigned long nivcsw;
+	unsigned long min_flt;
+	unsigned long maj_flt;
+} __attribute__((preserve_access_index));
+
+/* Set by the daemon before loading. */
+const volatile __u32 self_pid = 0;
+const volatile __u8 system_wide = 0;
+
+/* Of tracer.bpf.c, which keeps it: the daemon gives it to these programs as well. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, ACT_MAX_TRACKED);
+	__type(key, __u32);
+	__type(value, struct act_tracked);
+} tracked SEC(".maps");
+
+static __always_inline bool is_recorded(__u32 pid)
+{
+	if (system_wide)
+		return pid != 0 && pid != self_pid;
+	return bpf_map_lookup_elem(&tracked, &pid) != NULL;
+}
+
+#endif /* DAEMON_BPF_KERNEL_BPF_H_ */

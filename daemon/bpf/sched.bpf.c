@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Run states of recorded threads: one record each time that a thread leaves a CPU,
+ * with what was before. Loads on Linux 6.1 and later.
+ *
+ * A thread's time without a gap: what it did from one record's end to the next is in
+ * the next. A record that finds no room is counted and leaves a hole there.
+ */
+#include "daemon/bpf/kernel.bpf.h"
+#include "daemon/bpf/sched_records.h"
+
+/* Set by the daemon: the scheduler's own functions, in which nobody waits for anything. */
+const volatile __u64 sched_text_begin = 0;
+const volatile __u64 sched_text_end = 0;
+const volatile __u64 wake_bytes = 1 << 20;
+
+__u64 drain_epoch = 0;
+
+#define WAIT_FRAMES 16
+#define WAKE_CHECK_RECORDS 64
+
+/* How tasks say what they wait for (include/linux/sched.h). */
+#define TASK_INTERRUPTIBLE 0x1
+#define TASK_UNINTERRUPTIBLE 0x2
+#define TASK_STOPPED 0x4
+#define TASK_TRACED 0x8
+#define EXIT_DEAD 0x10
+#define EXIT_ZOMBIE 0x20
+#define TASK_PARKED 0x40
+#define TASK_DEAD 0x80
+#define TASK_NOLOAD 0x400
+#define TASK_RTLOCK_WAIT 0x1000
+#define TASK_FROZEN 0x8000
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 22);
+} sched_ring SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, ACT_MAX_THREADS);
+	__type(key, __u32);
+	__type(value, struct act_thread);
+} threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct act_sched_counts);
+} sched_counts SEC(".maps");
+
+/* In which of them the kernel keeps it differs by version. */
+#ifdef __TARGET_ARCH_x86
+struct pcpu_hot {
+	int preempt_count;
+} __attribute__((preserve_access_index));
+
+extern const int __preempt_count __ksym __weak;
+extern const struct pcpu_hot pcpu_hot __ksym __weak;
+
+#define SERVING_SOFTIRQ 0x00000100
+#define IN_HARDIRQ_OR_NMI 0x00ff0000
+
+static __always_inline bool in_interrupt(void)
+{
+	int count = 0;
+
+	if (&__preempt_count)
+		count = *(const int *)bpf_this_cpu_ptr(&__preempt_count);
+	else if (&pcpu_hot)
+		count = ((const struct pcpu_hot *)bpf_this_cpu_ptr(&pcpu_hot))->preempt_count;
+	return count & (SERVING_SOFTIRQ | IN_HARDIRQ_OR_NMI);
+}
+#else
+static __always_inline bool in_interrupt(void)
+{
+	return false;
+}
+#endif
+
+static __always_inline __u8 state_of(unsigned int state)
+{
+	if (state & (TASK_DEAD | EXIT_DEAD | EXIT_ZOMBIE))
+		return ACT_STATE_ENDED;
+	if (state & (TASK_STOPPED | TASK_TRACED | TASK_PARKED | TASK_FROZEN))
+		return ACT_STATE_STOPPED;
+	if (state & (TASK_UNINTERRUPTIBLE | TASK_RTLOCK_WAIT))
+		return state & TASK_NOLOAD ? ACT_STATE_SLEEPING : ACT_STATE_BLOCKED;
+	if (state & TASK_INTERRUPTIBLE)
+		return ACT_STATE_SLEEPING;
+	return ACT_STATE_RUNNABLE;
+}
+
+static __always_inline void read_counts(struct task_struct *task, struct act_thread_counts *counts)
+{
+	counts->charged_ns = task->se.sum_exec_runtime;
+	counts->minor_faults = task->min_flt;
+	counts->major_faults = task->maj_flt;
+	counts->migrations = task->se.nr_migrations;
+	counts->voluntary = task->nvcsw;
+	counts->involuntary = task->nivcsw;
+}
+
+static __always_inline struct act_sched_counts *own_counts(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&sched_counts, &zero);
+}
+
+/* A thread that is seen for the first time; what it did before is not known. */
+static __always_inline struct act_thread *meet(struct task_struct *task, __u32 tid)
+{
+	struct act_sched_counts *counts;
+	struct act_thread fresh = {};
+
+	fresh.pid = task->tgid;
+	read_counts(task, &fresh.told);
+	if (bpf_map_update_elem(&threads, &tid, &fresh, BPF_ANY) != 0) {
+		counts = own_counts();
+		if (counts)
+			__sync_fetch_and_add(&counts->no_room, 1);
+		return NULL;
+	}
+	return bpf_map_lookup_elem(&threads, &tid);
+}
+
+static __always_inline struct act_thread *find(struct task_struct *task)
+{
+	__u32 tid = task->pid;
+	struct act_thread *thread;
+
+	if (tid == 0)
+		return NULL;
+	thread = bpf_map_lookup_elem(&threads, &tid);
+	if (thread && thread->pid == (__u32)task->tgid)
+		return thread;
+	if (!is_recorded(task->tgid))
+		return NULL;
+	return meet(task, tid);
+}
+
+/* The innermost caller of the scheduler that is none of its own functions. */
+static __always_inline __u64 wait_channel(void *ctx)
+{
+	__u64 frames[WAIT_FRAMES] = {};
+	bool inside = false;
+	int i;
+
+	if (!sched_text_end)
+		return 0;
+	if (bpf_get_stack(ctx, frames, sizeof(frames), 0) < 0)
+		return 0;
+#pragma unroll
+	for (i = 0; i < WAIT_FRAMES; i++) {
+		if (frames[i] >= sched_text_begin && frames[i] < sched_text_end)
+			inside = true;
+		else if (inside)
+			return frames[i];
+	}
+	return 0;
+}
+
+static __always_inline void tell(struct act_thread *thread, struct task_struct *task, __u64 now_ns,
+				 __u8 left)
+{
+	struct act_sched_counts *counts = own_counts();
+	struct act_thread_counts total;
+	struct act_run *run;
+	__u64 flags = BPF_RB_NO_WAKEUP;
+
+	if (!counts)
+		return;
+	if (__sync_fetch_and_add(&counts->seen, 1) % WAKE_CHECK_RECORDS == WAKE_CHECK_RECORDS - 1 &&
+	    bpf_ringbuf_query(&sched_ring, BPF_RB_AVAIL_DATA) >= wake_bytes)
+		flags = BPF_RB_FORCE_WAKEUP;
+	run = bpf_ringbuf_reserve(&sched_ring, sizeof(*run), 0);
+	if (!run) {
+		__sync_fetch_and_add(&counts->lost, 1);
+		if (counts->lost_epoch != drain_epoch + 1) {
+			counts->lost_epoch = drain_epoch + 1;
+			counts->first_ns = now_ns;
+		}
+		counts->last_ns = now_ns;
+		return;
+	}
+	read_counts(task, &total);
+	run->end_ns = now_ns;
+	run->begin_ns = thread->begin_ns;
+	run->away_ns = thread->away_ns;
+	run->ready_ns = thread->ready_ns;
+	run->wait = thread->wait;
+	run->counts.charged_ns = total.charged_ns - thread->told.charged_ns;
+	run->counts.minor_faults = total.minor_faults - thread->told.minor_faults;
+	run->counts.major_faults = total.major_faults - thread->told.major_faults;
+	run->counts.migrations = total.migrations - thread->told.migrations;
+	run->counts.voluntary = total.voluntary - thread->told.voluntary;
+	run->counts.involuntary = total.involuntary - thread->told.involuntary;
+	run->pid = thread->pid;
+	run->tid = task->pid;
+	run->waker_pid = thread->waker_pid;
+	run->waker_tid = thread->waker_tid;
+	run->cpu = bpf_get_smp_processor_id();
+	run->away = thread->away;
+	run->left = left;
+	run->waker_irq = thread->waker_irq;
+	__builtin_memset(run->reserved, 0, sizeof(run->reserved));
+	thread->told = total;
+	bpf_ringbuf_submit(run, flags);
+}
+
+static __always_inline void leave(void *ctx, struct task_struct *task, __u64 now_ns, __u8 left)
+{
+	struct act_thread *thread = find(task);
+	__u32 tid = task->pid;
+
+	if (!thread)
+		return;
+	tell(thread, task, now_ns, left);
+	if (left == ACT_STATE_ENDED) {
+		bpf_map_delete_elem(&threads, &tid);
+		return;
+	}
+	thread->begin_ns = 0;
+	thread->away_ns = now_ns;
+	thread->away = left;
+	thread->ready_ns = left == ACT_STATE_RUNNABLE ? now_ns : 0;
+	thread->waker_pid = 0;
+	thread->waker_tid = 0;
+	thread->waker_irq = 0;
+	thread->wait = 0;
+	if (left == ACT_STATE_SLEEPING || left == ACT_STATE_BLOCKED)
+		thread->wait = wait_channel(ctx);
+}
+
+/*
+ * A thread that comes back without having been woken was not asleep after all: it was woken
+ * while it was about to leave, or a signal was pending.
+ */
+static __always_inline void come(struct task_struct *task, __u64 now_ns)
+{
+	struct act_thread *thread = find(task);
+
+	if (!thread)
+		return;
+	thread->begin_ns = now_ns;
+	if (thread->ready_ns)
+		return;
+	thread->ready_ns = thread->away_ns;
+	thread->away = ACT_STATE_RUNNABLE;
+	thread->wait = 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	__u64 now_ns = bpf_ktime_get_ns();
+
+	leave(ctx, prev, now_ns, preempt ? ACT_STATE_RUNNABLE : state_of(prev_state));
+	come(next, now_ns);
+	return 0;
+}
+
+/* One that is about to leave its CPU stays there, or comes back without further notice. */
+static __always_inline void wake(struct act_thread *thread, bool interrupt)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+
+	if (thread->begin_ns || thread->ready_ns)
+		return;
+	thread->ready_ns = bpf_ktime_get_ns();
+	thread->waker_pid = id >> 32;
+	thread->waker_tid = (__u32)id;
+	thread->waker_irq = interrupt || (__u32)id == 0;
+}
+
+static __always_inline int woken(struct task_struct *task, bool interrupt)
+{
+	__u32 tid = task->pid;
+	struct act_thread *thread = bpf_map_lookup_elem(&threads, &tid);
+
+	if (!thread || thread->pid != (__u32)task->tgid) {
+		/* Asleep when its process began to be recorded, unless it has a CPU. */
+		if (task->on_cpu || !is_recorded(task->tgid))
+			return 0;
+		thread = meet(task, tid);
+		if (!thread)
+			return 0;
+		thread->away = state_of(task->__state);
+	}
+	wake(thread, interrupt);
+	return 0;
+}
+
+/* The first where the kernel lets it be loaded, else the second. */
+SEC("?tp_btf/sched_waking")
+int BPF_PROG(sched_waking_by, struct task_struct *task)
+{
+	return woken(task, in_interrupt());
+}
+
+SEC("?tp_btf/sched_waking")
+int BPF_PROG(sched_waking, struct task_struct *task)
+{
+	return woken(task, false);
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(sched_wakeup_new, struct task_struct *task)
+{
+	struct act_thread *thread = find(task);
+	struct act_thread_counts none = {};
+
+	if (!thread)
+		return 0;
+	thread->told = none;
+	thread->away = ACT_STATE_RUNNABLE;
+	wake(thread, false);
+	thread->away_ns = thread->ready_ns;
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

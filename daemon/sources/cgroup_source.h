@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The control group of each recorded process: when it is seen first, and when it has changed.
+#ifndef DAEMON_SOURCES_CGROUP_SOURCE_H_
+#define DAEMON_SOURCES_CGROUP_SOURCE_H_
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "daemon/sources/source.h"
+
+namespace acceltrace::daemon {
+
+class CgroupSource : public Source {
+ public:
+  // tracked_fd: the map of recorded processes.
+  CgroupSource(int tracked_fd, EventHandler* handler)
+      : tracked_fd_(tracked_fd), handler_(handler) {}
+
+  // Errors: nobody knows which processes are recorded; there are no control groups.
+  Status Start() override;
+  Pace Drain(int64_t now_ns) override;
+  std::vector<Hop> Hops() override;
+  void Stop() override;
+
+ private:
+  // all: those that are known as well, which may have moved.
+  void Look(int64_t now_ns, bool all);
+
+  int tracked_fd_;
+  EventHandler* handler_;
+  std::unordered_map<uint32_t, std::string> known_;  // by process
+  int64_t next_all_ns_ = 0;
+  uint64_t rows_ = 0;
+};
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SOURCES_CGROUP_SOURCE_H_

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/sources/irq_source.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <dirent.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "daemon/bpf/irq.skel.h"
+#include "daemon/bpf/irq_records.h"
+#include "daemon/sources/bpf_misses.h"
+#include "daemon/sources/host_info.h"
+#include "libtrace/stream/columns.h"
+
+namespace acceltrace::daemon {
+namespace {
+
+static_assert(ACT_IRQ_HARD == int{proto::InterruptBatch::KIND_HARD});
+static_assert(ACT_IRQ_SOFT == int{proto::InterruptBatch::KIND_SOFT});
+
+constexpr const char* kHopName = "irq";
+constexpr int64_t kPeriodNs = 1'000'000'000;
+// As the kernel numbers them.
+constexpr const char* kSoftirqs[] = {"HI",       "TIMER",   "NET_TX", "NET_RX",  "BLOCK",
+                                     "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU"};
+
+// Who handles an interrupt: "axl0-0", or several with commas.
+std::string ActionsOf(uint32_t number) {
+  std::ifstream file("/sys/kernel/irq/" + std::to_string(number) + "/actions");
+  std::string text;
+  std::getline(file, text);
+  return text;
+}
+
+// Message-signalled interrupts of a PCI device.
+std::vector<uint32_t> InterruptsOf(const std::string& address) {
+  std::vector<uint32_t> numbers;
+  DIR* folder = opendir(("/sys/bus/pci/devices/" + address + "/msi_irqs").c_str());
+  if (folder == nullptr) return numbers;
+  while (const dirent* entry = readdir(folder)) {
+    const int number = atoi(entry->d_name);
+    if (number > 0) numbers.push_back(static_cast<uint32_t>(number));
+  }
+  closedir(folder);
+  return numbers;
+}
+
+}  // namespace
+
+struct IrqSource::Impl {
+  Impl(IrqOptions options_in, EventHandler* handler_in)
+      : options(std::move(options_in)), handler(handler_in) {}
+  ~Impl() { irq_bpf__destroy(skeleton); }
+
+  using Key = std::pair<uint32_t, uint32_t>;  // kind and number
+
+  // Tells what happened since the last time, if `tell`.
+  void Read(bool tell);
+  uint32_t NameOf(const Key& key);
+
+  IrqOptions options;
+  EventHandler* handler;
+  irq_bpf* skeleton = nullptr;
+  std::map<Key, std::vector<act_irq_sums>> told;  // by CPU
+  std::map<Key, uint32_t> names;                  // string ids
+  std::map<uint32_t, uint32_t> devices;           // by number: 1 + the device
+  int64_t last_ns = 0;
+  uint64_t rows = 0, reported_no_room = 0, missed = 0;
+};
+
+IrqSource::IrqSource(IrqOptions options, EventHandler* handler)
+    : impl_(std::make_unique<Impl>(std::move(options), handler)) {}
+
+IrqSource::~IrqSource() = default;
+
+Status IrqSource::Start() {
+  Impl& impl = *impl_;
+  impl.skeleton = irq_bpf__open();
+  if (impl.skeleton == nullptr) return Status::Error(strerror(errno));
+  impl.skeleton->rodata->self_pid = static_cast<uint32_t>(getpid());
+  impl.skeleton->rodata->system_wide = impl.options.system_wide;
+  if (impl.options.system_wide) {
+    (void)bpf_map__set_max_entries(impl.skeleton->maps.tracked, 1);
+  } else if (bpf_map__reuse_fd(impl.skeleton->maps.tracked, impl.options.tracked_fd) != 0) {
+    return Status::Error(std::string("its maps are refused: ") + strerror(errno));
+  }
+  if (const int error = irq_bpf__load(impl.skeleton)) {
+    return Status::Error(error == -EPERM || error == -EACCES
+                             ? "no permission to load BPF programs"
+                             : std::string("the kernel refuses its programs: ") + strerror(-error));
+  }
+  if (const int error = irq_bpf__attach(impl.skeleton)) {
+    return Status::Error(std::string("cannot attach to the tracepoints of interrupts: ") +
+                         strerror(-error));
+  }
+  for (const auto& [device, address] : impl.options.devices) {
+    for (const uint32_t number : InterruptsOf(address)) impl.devices[number] = device + 1;
+  }
+  impl.handler->OnProbe(kHopName, true, "");
+  return {};
+}
+
+uint32_t IrqSource::Impl::NameOf(const Key& key) {
+  const auto [entry, fresh] = names.try_emplace(key, 0);
+  if (!fresh) return entry->second;
+  const auto [kind, number] = key;
+  std::string name;
+  if (kind == ACT_IRQ_HARD) name = ActionsOf(number);
+  if (kind == ACT_IRQ_SOFT && number < std::size(kSoftirqs)) name = kSoftirqs[number];
+  if (name.empty()) name = std::to_string(number);
+  return entry->second = handler->Intern(name);
+}
+
+void IrqSource::Impl::Read(bool tell) {
+  const int map = bpf_map__fd(skeleton->maps.interrupt_sums);
+  std::vector<act_irq_sums> sums(static_cast<size_t>(std::max(libbpf_num_possible_cpus(), 1)));
+  const int64_t now_ns = MonotonicNs();
+  // What comes from here on has another place for its longest one.
+  const uint64_t epoch = __atomic_fetch_add(&skeleton->data->epoch, 1, __ATOMIC_RELAXED);
+  const size_t slot = epoch & 1;
+  proto::Packet packet;
+  proto::InterruptBatch* batch = packet.mutable_interrupts();
+  stream::DeltaEncoder end;
+  act_irq_key key = {}, *last = nullptr;
+  for (act_irq_key next = {}; bpf_map_get_next_key(map, last, &next) == 0; last = &key) {
+    key = next;
+    if (bpf_map_lookup_elem(map, &key, sums.data()) != 0) continue;
+    std::vector<act_irq_sums>& before = told[{key.kind, key.number}];
+    before.resize(sums.size());
+    for (uint32_t cpu = 0; cpu < sums.size(); ++cpu) {
+      const act_irq_sums& now = sums[cpu];
+      act_irq_sums& then = before[cpu];
+      const uint64_t count = now.count - then.count;
+      if (count > 0 && tell) {
+        end.Append(now_ns, batch->mutable_end_ns_delta());
+        batch->add_stretch_ns(static_cast<uint64_t>(now_ns - last_ns));
+        batch->add_kind(key.kind);
+        batch->add_cpu(cpu);
+        batch->add_number(key.number);
+        batch->add_name(NameOf({key.kind, key.number}));
+        batch->add_count(count);
+        batch->add_total_ns(now.total_ns - then.total_ns);
+        batch->add_longest_ns(now.longest_epoch[slot] == epoch ? now.longest_ns[slot] : 0);
+        batch->add_hits(now.hits - then.hits);
+        batch->add_hit_ns(now.hit_ns - then.hit_ns);
+        const auto device = devices.find(key.number);
+        batch->add_device(key.kind == ACT_IRQ_HARD && device != devices.end() ? device->second : 0);
+      }
+      then = now;
+    }
+  }
+  const int64_t begin_ns = std::exchange(last_ns, now_ns);
+  const auto count = static_cast<uint32_t>(batch->end_ns_delta_size());
+  if (count == 0) return;
+  rows += count;
+  handler->OnBlock(&packet, begin_ns, count, count);
+  Loss loss;
+  loss.hop = kHopName;
+  const uint64_t no_room = skeleton->bss->no_room;
+  loss.count = no_room - std::exchange(reported_no_room, no_room);
+  loss.first = begin_ns;
+  loss.last = now_ns;
+  if (loss.count > 0) handler->OnLoss(loss);
+}
+
+void IrqSource::Begin() { impl_->Read(false); }
+
+Pace IrqSource::Drain(int64_t now_ns) {
+  if (now_ns - impl_->last_ns >= kPeriodNs) impl_->Read(true);
+  Pace pace;
+  pace.next_ns = impl_->last_ns + kPeriodNs;
+  return pace;
+}
+
+void IrqSource::Checkpoint() { impl_->Read(true); }
+
+// Rows are sums: interrupts are not events of the recording.
+std::vector<Hop> IrqSource::Hops() {
+  const uint64_t lost = impl_->reported_no_room + impl_->missed;
+  return {{kHopName, impl_->rows + lost, impl_->rows, lost, 0, kSessionHop}};
+}
+
+void IrqSource::Stop() {
+  irq_bpf__detach(impl_->skeleton);
+  impl_->Read(true);
+  const BpfRuns runs = CountRuns(impl_->skeleton->obj);
+  impl_->handler->OnBpfCost(runs.run_ns, runs.runs);
+  impl_->missed = runs.missed;
+  if (runs.missed > 0) {
+    Loss loss;
+    loss.hop = kHopName;
+    loss.count = runs.missed;
+    impl_->handler->OnLoss(loss);
+  }
+  for (const Hop& hop : Hops()) impl_->handler->OnHop(hop);
+}
+
+}  // namespace acceltrace::daemon

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The sources of `--sources`: what the host's kernel says besides the accelerators.
+#ifndef DAEMON_SOURCES_SYSTEM_SOURCES_H_
+#define DAEMON_SOURCES_SYSTEM_SOURCES_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/sources/source.h"
+#include "daemon/sources/system_names.h"
+
+namespace acceltrace::daemon {
+
+struct SystemOptions {
+  uint32_t wanted = 0;  // SystemSource
+  bool system_wide = false;
+  int tracked_fd = -1;  // the BPF map of recorded processes
+  std::function<int64_t(uint32_t pid)> since_ns;
+  // Accelerators: number in the stream and PCI address.
+  std::vector<std::pair<uint32_t, std::string>> devices;
+};
+
+struct StartedSource {
+  std::unique_ptr<Source> source;
+  int wake_fd = -1;
+};
+
+// Those that can be had here. One that cannot is a probe that is not attached, with the reason.
+std::vector<StartedSource> StartSystemSources(const SystemOptions& options, EventHandler* handler);
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SOURCES_SYSTEM_SOURCES_H_

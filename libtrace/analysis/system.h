@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What else the host did: interrupts, the machine's counters, control groups.
+#ifndef LIBTRACE_ANALYSIS_SYSTEM_H_
+#define LIBTRACE_ANALYSIS_SYSTEM_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "libtrace/analysis/thread_states.h"
+#include "libtrace/model/model.h"
+
+namespace acceltrace::analysis {
+
+// Interrupts of one number, of all CPUs.
+struct InterruptUse {
+  uint32_t kind = 0, number = 0;  // proto::InterruptBatch::Kind
+  uint32_t name = 0;              // string id
+  uint32_t device = model::kNoRow;
+  uint64_t count = 0, total_ns = 0, longest_ns = 0;
+  uint64_t hits = 0, hit_ns = 0;  // of recorded threads
+  uint32_t cpus = 0;
+};
+
+struct SystemCounterUse {
+  uint32_t counter = 0;  // place in SystemTables::counters
+  uint64_t samples = 0;
+  int64_t begin_ns = 0, end_ns = 0;
+  uint64_t first = 0, last = 0, least = 0, most = 0;
+  // Of a total: since the first sample. It may have been set back meanwhile: what was before
+  // is in.
+  uint64_t grown = 0;
+};
+
+// What the processes of a control group had devices do.
+struct GroupUse {
+  uint32_t group = 0;  // string id, 0 = not known
+  uint64_t processes = 0, jobs = 0, commands = 0;
+  double device_ns = 0;  // starts to ends of commands
+};
+
+struct SystemUse {
+  std::vector<ThreadUse> threads;
+  std::vector<InterruptUse> interrupts;    // by time taken from recorded threads, then by all
+  std::vector<SystemCounterUse> counters;  // in order of their numbers; those with samples
+  std::vector<GroupUse> groups;            // by device time
+};
+SystemUse ComputeSystem(const model::Model& model);
+
+}  // namespace acceltrace::analysis
+
+#endif  // LIBTRACE_ANALYSIS_SYSTEM_H_

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/query/sqlite_pages.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+
+namespace acceltrace::query {
+namespace {
+
+constexpr size_t kPage = SqlitePages::kPageBytes;
+constexpr size_t kLeafHeader = 8, kInteriorHeader = 12;
+constexpr char kLeaf = 0x0d, kInterior = 0x05;
+constexpr size_t kFlushPages = 512;
+// A cell of more goes on in pages of its own.
+constexpr size_t kMostLocal = kPage - 35, kLeastLocal = (kPage - 12) * 32 / 255 - 23;
+// Children of an interior page, each with a number of up to 9 bytes.
+constexpr size_t kMostChildren = (kPage - kInteriorHeader) / (2 + 4 + 9);
+
+// Big-endian.
+template <typename T>
+void Store(T number, char* out) {
+  for (size_t i = 0; i < sizeof(T); ++i) {
+    out[i] = static_cast<char>(number >> (8 * (sizeof(T) - 1 - i)));
+  }
+}
+
+// SQLite's: 7 bits a byte, the highest first; all 8 of the ninth.
+void PutVarint(uint64_t number, char** out) {
+  if (number < 0x80) {
+    *(*out)++ = static_cast<char>(number);
+    return;
+  }
+  if (number >> 56 != 0) {
+    (*out)[8] = static_cast<char>(number);
+    number >>= 8;
+    for (int n = 8; n-- > 0; number >>= 7) (*out)[n] = static_cast<char>(number | 0x80);
+    *out += 9;
+    return;
+  }
+  const int bytes = (std::bit_width(number) + 6) / 7;
+  for (int n = bytes; n-- > 0; number >>= 7) {
+    (*out)[n] = static_cast<char>((number & 0x7f) | (n == bytes - 1 ? 0 : 0x80));
+  }
+  *out += bytes;
+}
+
+// What a number or a text may take: its type in the header, its bytes in the body.
+constexpr size_t kMostOfNumber = 20, kMostVarint = 9;
+
+// A record's header and body, with room for what is put there.
+struct Record {
+  char *header, *body;
+};
+
+void PutInteger(int64_t number, Record* to) {
+  if (number == 0 || number == 1) {
+    *to->header++ = static_cast<char>(8 + number);
+    return;
+  }
+  const uint64_t size = static_cast<uint64_t>(number < 0 ? ~number : number);
+  // By how many bytes its bits, the sign included, take.
+  static constexpr char kTypes[] = {1, 1, 2, 3, 4, 5, 5, 6, 6};
+  static constexpr char kBytes[] = {1, 1, 2, 3, 4, 6, 6, 8, 8};
+  const int wide = (std::bit_width(size) + 1 + 7) / 8;
+  *to->header++ = kTypes[wide];
+  char all[8];
+  Store(static_cast<uint64_t>(number), all);
+  std::memcpy(to->body, all + 8 - kBytes[wide], static_cast<size_t>(kBytes[wide]));
+  to->body += kBytes[wide];
+}
+
+void PutText(std::string_view text, Record* to) {
+  PutVarint(text.size() * 2 + 13, &to->header);
+  to->body += text.copy(to->body, text.size());
+}
+
+void PutReal(double number, Record* to) {
+  if (std::isnan(number)) {  // as SQLite does
+    *to->header++ = 0;
+    return;
+  }
+  *to->header++ = 7;
+  Store(std::bit_cast<uint64_t>(number), to->body);
+  to->body += 8;
+}
+
+void PutCell(const Cell& cell, bool real, Record* to) {
+  if (const auto* i = std::get_if<int64_t>(&cell)) {
+    if (real) return PutReal(static_cast<double>(*i), to);
+    PutInteger(*i, to);
+  } else if (const auto* u = std::get_if<uint64_t>(&cell)) {
+    if (real) return PutReal(static_cast<double>(*u), to);
+    if (*u > INT64_MAX) return PutText(std::to_string(*u), to);
+    PutInteger(static_cast<int64_t>(*u), to);
+  } else if (const auto* d = std::get_if<double>(&cell)) {
+    PutReal(*d, to);
+  } else if (const auto* text = std::get_if<std::string_view>(&cell)) {
+    PutText(*text, to);
+  } else {
+    *to->header++ = 0;
+  }
+}
+
+}  // namespace
+
+void SqlitePages::Write(std::string_view bytes, uint64_t at) {
+  while (error_ == 0 && !bytes.empty()) {
+    const ssize_t wrote = pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(at));
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) {
+      error_ = wrote < 0 ? errno : ENOSPC;
+      return;
+    }
+    bytes.remove_prefix(static_cast<size_t>(wrote)), at += static_cast<uint64_t>(wrote);
+  }
+}
+
+void SqlitePages::Flush() {
+  Write(buffer_, uint64_t{pages_ - written_} * kPageBytes);
+  buffer_.clear(), written_ = 0;
+}
+
+uint32_t SqlitePages::Append(std::string_view page) {
+  if (pages_ == UINT32_MAX - 1) error_ = EFBIG;
+  if (error_ != 0) return pages_;
+  buffer_ += page;
+  ++pages_;
+  if (++written_ == kFlushPages) Flush();
+  return pages_;
+}
+
+void SqlitePages::WriteAt(uint32_t number, std::string_view page) {
+  Flush();
+  Write(page, uint64_t{number - 1} * kPageBytes);
+}
+
+int SqlitePages::Finish() {
+  Flush();
+  constexpr uint64_t kSizeAt = 28;  // in the file's header
+  char size[4];
+  Store(pages_, size);
+  Write({size, sizeof(size)}, kSizeAt);
+  return error_;
+}
+
+void SqliteRows::StartPage() {
+  page_.assign(kPage, '\0');
+  content_ = kPage, num_cells_ = 0;
+}
+
+void SqliteRows::EndPage() {
+  page_[0] = kLeaf;
+  Store(static_cast<uint16_t>(num_cells_), &page_[3]);
+  Store(static_cast<uint16_t>(content_), &page_[5]);
+}
+
+uint32_t SqliteRows::Overflow(std::string_view rest) {
+  // From the last one back, since each names the next.
+  constexpr size_t kRoom = kPage - 4;
+  uint32_t next = 0;
+  for (size_t parts = (rest.size() + kRoom - 1) / kRoom; parts-- > 0;) {
+    std::string page(kPage, '\0');
+    Store(next, page.data());
+    const std::string_view part = rest.substr(parts * kRoom, kRoom);
+    part.copy(&page[4], part.size());
+    next = pages_->Append(page);
+  }
+  return next;
+}
+
+void SqliteRows::Add(std::span<const Cell> cells, std::span<const PlainTable::Type> types) {
+  size_t most = cells.size() * kMostOfNumber;
+  for (const Cell& cell : cells) {
+    if (const auto* text = std::get_if<std::string_view>(&cell)) most += text->size();
+  }
+  if (header_.size() < cells.size() * kMostVarint) header_.resize(cells.size() * kMostVarint);
+  if (body_.size() < most) body_.resize(most);
+  Record record = {header_.data(), body_.data()};
+  for (size_t c = 0; c < cells.size(); ++c) {
+    PutCell(cells[c], types[c] == PlainTable::Type::kReal, &record);
+  }
+  const auto types_size = static_cast<size_t>(record.header - header_.data());
+  const std::string_view body(body_.data(), static_cast<size_t>(record.body - body_.data()));
+  // A record: how long its header is, with that number itself, the header, the values.
+  const size_t header = types_size + (types_size < 127 ? 1 : types_size < 16382 ? 2 : 3);
+  const size_t payload = header + body.size();
+  ++row_;
+  if (cell_.size() < payload + 3 * kMostVarint + 4) cell_.resize(payload + 3 * kMostVarint + 4);
+  char* out = cell_.data();
+  PutVarint(payload, &out), PutVarint(row_, &out);
+  const auto before = static_cast<size_t>(out - cell_.data());
+  PutVarint(header, &out);
+  std::memcpy(out, header_.data(), types_size);
+  body.copy(out + types_size, body.size());
+  size_t size = before + payload;
+  if (payload > kMostLocal) {
+    size_t local = kLeastLocal + (payload - kLeastLocal) % (kPage - 4);
+    if (local > kMostLocal) local = kLeastLocal;
+    const uint32_t more = Overflow(std::string_view(cell_).substr(before + local, payload - local));
+    Store(more, &cell_[before + local]);
+    size = before + local + 4;
+  }
+  PutOnPage({cell_.data(), size});
+}
+
+void SqliteRows::PutOnPage(std::string_view cell) {
+  if (page_.empty()) StartPage();
+  if (kLeafHeader + 2 * (size_t{num_cells_} + 1) + cell.size() > content_) {
+    EndPage();
+    leaves_.push_back({pages_->Append(page_), row_ - 1});
+    StartPage();
+  }
+  content_ -= cell.size();
+  cell.copy(&page_[content_], cell.size());
+  Store(static_cast<uint16_t>(content_), &page_[kLeafHeader + 2 * size_t{num_cells_}]);
+  ++num_cells_;
+}
+
+std::string SqliteRows::Interior(std::span<const Child> children) const {
+  std::string page(kPage, '\0');
+  size_t content = kPage;
+  for (size_t i = 0; i + 1 < children.size(); ++i) {
+    char bytes[4 + kMostVarint];
+    Store(children[i].page, bytes);
+    char* end = bytes + 4;
+    PutVarint(children[i].last, &end);
+    const std::string_view cell(bytes, static_cast<size_t>(end - bytes));
+    content -= cell.size();
+    cell.copy(&page[content], cell.size());
+    Store(static_cast<uint16_t>(content), &page[kInteriorHeader + 2 * i]);
+  }
+  page[0] = kInterior;
+  Store(static_cast<uint16_t>(children.size() - 1), &page[3]);
+  Store(static_cast<uint16_t>(content), &page[5]);
+  Store(children.back().page, &page[8]);
+  return page;
+}
+
+void SqliteRows::Finish() {
+  if (row_ == 0) return;  // as SQLite made it
+  EndPage();
+  if (leaves_.empty()) {
+    pages_->WriteAt(root_, page_);
+    return;
+  }
+  leaves_.push_back({pages_->Append(page_), row_});
+  while (leaves_.size() > kMostChildren) {
+    std::vector<Child> above;
+    // No page has one child only: the last two share what is left.
+    for (size_t i = 0; i < leaves_.size();) {
+      size_t n = std::min(kMostChildren, leaves_.size() - i);
+      if (leaves_.size() - i - n == 1) --n;
+      const std::span<const Child> children = std::span<const Child>(leaves_).subspan(i, n);
+      above.push_back({pages_->Append(Interior(children)), children.back().last});
+      i += n;
+    }
+    leaves_ = std::move(above);
+  }
+  pages_->WriteAt(root_, Interior(leaves_));
+}
+
+}  // namespace acceltrace::query
