@@ -46,6 +46,24 @@ struct {
 	__type(value, struct provider_job);
 } provider_jobs SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, ACT_NUM_PROVIDER_COUNTS);
+	__type(key, __u32);
+	__type(value, __u64);
+} provider_counts SEC(".maps");
+
+/* Set by the daemon while both programs are attached. */
+__u32 provider_counting = 0;
+
+static __always_inline void count_provider(__u32 which)
+{
+	__u64 *count = provider_counting ? bpf_map_lookup_elem(&provider_counts, &which) : NULL;
+
+	if (count)
+		__sync_fetch_and_add(count, 1);
+}
+
 /* The last number that was given to a job, all devices together. */
 __u32 provider_last_job = 0;
 
@@ -151,6 +169,14 @@ static __always_inline void on_submit(void *ctx, const struct act_role *role,
 		bpf_map_delete_elem(&provider_jobs, key);
 }
 
+/* Attached once to each tracepoint, before the program below. */
+SEC("raw_tp")
+int provider_fired(void *ctx)
+{
+	count_provider(ACT_PROVIDER_FIRED);
+	return 0;
+}
+
 SEC("tracepoint")
 int provider_tracepoint(void *ctx)
 {
@@ -163,6 +189,8 @@ int provider_tracepoint(void *ctx)
 
 	if (!role)
 		return 0;
+	if (role->counted)
+		count_provider(ACT_PROVIDER_RAN);
 	for (i = 0; i < ACT_MAX_CONDITIONS; i++) {
 		if (i >= role->num_conditions)
 			break;

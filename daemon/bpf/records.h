@@ -202,12 +202,23 @@ enum act_role_kind {
 	ACT_ROLE_COMPLETE = 2,
 };
 
+/*
+ * The kernel skips a program on a tracepoint while another such one runs on the CPU, as in an
+ * interrupt, and before Linux 6.6 it counts that nowhere. A raw program is not skipped then:
+ * what it counts and the other does not was missed.
+ */
+enum act_provider_count {
+	ACT_PROVIDER_FIRED = 0,
+	ACT_PROVIDER_RAN = 1,
+	ACT_NUM_PROVIDER_COUNTS,
+};
+
 /* Value of the map `roles`: what a provider's tracepoint means for one device. */
 struct act_role {
 	__u32 device; /* number in the stream */
 	__u32 role;   /* enum act_role_kind */
 	__u32 num_conditions;
-	__u32 reserved;
+	__u32 counted; /* the first role of its tracepoint: it counts for all of them */
 	struct act_place queue;
 	struct act_place job;
 	struct act_place opcode;

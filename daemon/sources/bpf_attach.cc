@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <set>
 
 #include "daemon/privileges.h"
 #include "daemon/sources/api_ring_memory.h"
@@ -36,6 +38,11 @@ std::string AttachReason(int error) {
   return strerror(-error);
 }
 
+Status CannotAttach(const TracepointRole& role, int error) {
+  return Status::Error("cannot attach to the tracepoint " + role.system + ":" + role.name + ": " +
+                       strerror(error));
+}
+
 }  // namespace
 
 // errno, 0 when attached.
@@ -50,6 +57,15 @@ int BpfSource::Impl::AttachRaw(bpf_program* program, const std::string& name) {
 // Each of them or none: half of a pair tells nothing. Completions first, so that each submission
 // that is seen has its own.
 Status BpfSource::Impl::AttachRoles() {
+  std::set<std::string> counted;
+  for (TracepointRole& role : options.roles) {
+    if (!counted.insert(role.system + ":" + role.name).second) continue;
+    role.config.counted = 1;
+    bpf_link* link =
+        bpf_program__attach_raw_tracepoint(skeleton->progs.provider_fired, role.name.c_str());
+    if (link == nullptr) return CannotAttach(role, errno);
+    links.emplace_back(link);
+  }
   for (auto role = options.roles.rbegin(); role != options.roles.rend(); ++role) {
     const auto index = static_cast<uint32_t>(options.roles.rend() - role - 1);
     const std::string name = role->system + ":" + role->name;
@@ -60,13 +76,25 @@ Status BpfSource::Impl::AttachRoles() {
     LIBBPF_OPTS(bpf_tracepoint_opts, cookie, .bpf_cookie = index);
     bpf_link* link = bpf_program__attach_tracepoint_opts(
         skeleton->progs.provider_tracepoint, role->system.c_str(), role->name.c_str(), &cookie);
-    if (link == nullptr) {
-      return Status::Error("cannot attach to the tracepoint " + name + ": " + strerror(errno));
-    }
+    if (link == nullptr) return CannotAttach(*role, errno);
     handler->OnProbe("tp:" + name, true, "");
     links.emplace_back(link);
   }
+  __atomic_store_n(&skeleton->bss->provider_counting, 1, __ATOMIC_RELAXED);
   return {};
+}
+
+// Exact once nothing is attached any more.
+uint64_t BpfSource::Impl::MissedOfProviders() const {
+  std::vector<uint64_t> by_cpu(static_cast<size_t>(std::max(libbpf_num_possible_cpus(), 1)));
+  uint64_t sums[ACT_NUM_PROVIDER_COUNTS] = {};
+  for (uint32_t which = 0; which < ACT_NUM_PROVIDER_COUNTS; ++which) {
+    const int map = bpf_map__fd(skeleton->maps.provider_counts);
+    if (bpf_map_lookup_elem(map, &which, by_cpu.data()) != 0) return 0;
+    sums[which] = std::accumulate(by_cpu.begin(), by_cpu.end(), uint64_t{0});
+  }
+  const uint64_t fired = sums[ACT_PROVIDER_FIRED], ran = sums[ACT_PROVIDER_RAN];
+  return fired > ran ? fired - ran : 0;
 }
 
 // Returns before entries, and detached after them, so that no call is seen to begin whose end is

@@ -216,8 +216,10 @@ BpfSource::BpfCost BpfSource::Cost() const {
     if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &bytes) != 0) continue;
     cost.run_ns += info.run_time_ns;
     cost.runs += info.run_cnt;
-    cost.missed += info.recursion_misses;
+    // Later kernels count it there as well.
+    if (program != impl_->skeleton->progs.provider_tracepoint) cost.missed += info.recursion_misses;
   }
+  if (impl_->links.empty()) cost.missed += impl_->MissedOfProviders();
   return cost;
 }
 
@@ -245,6 +247,7 @@ std::vector<Hop> BpfSource::Hops() {
 void BpfSource::Flush() { impl_->events.Flush(); }
 
 void BpfSource::Stop() {
+  __atomic_store_n(&impl_->skeleton->bss->provider_counting, 0, __ATOMIC_RELAXED);
   impl_->links.clear();  // no program runs after this
   do {
     impl_->drained_records = 0;

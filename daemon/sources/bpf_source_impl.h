@@ -61,6 +61,7 @@ struct BpfSource::Impl : RingWatcher {
   Status MapPositions();
   int AttachRaw(bpf_program* program, const std::string& name);
   Status AttachRoles();
+  uint64_t MissedOfProviders() const;
   Status AttachFunctions();
   void OnRingReady(uint32_t pid, int fd, uint32_t version) override;
   void OnDriverUse(uint32_t pid) override;
