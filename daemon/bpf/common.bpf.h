@@ -17,6 +17,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "daemon/bpf/records.h"
+#include "daemon/bpf/tracked.bpf.h"
 #include "kmod/uapi/axl_hw.h"
 
 #ifndef NULL
@@ -79,13 +80,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct act_counts);
 } hops SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, ACT_MAX_TRACKED);
-	__type(key, __u32);
-	__type(value, struct act_tracked);
-} tracked SEC(".maps");
 
 /* Processes whose API events the daemon reads from shared memory. */
 struct {

@@ -15,6 +15,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "daemon/bpf/records.h"
+#include "daemon/bpf/tracked.bpf.h"
 
 #ifndef NULL
 #define NULL ((void *)0)
@@ -40,14 +41,6 @@ struct task_struct {
 /* Set by the daemon before loading. */
 const volatile __u32 self_pid = 0;
 const volatile __u8 system_wide = 0;
-
-/* Of tracer.bpf.c, which keeps it: the daemon gives it to these programs as well. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, ACT_MAX_TRACKED);
-	__type(key, __u32);
-	__type(value, struct act_tracked);
-} tracked SEC(".maps");
 
 static __always_inline bool is_recorded(__u32 pid)
 {

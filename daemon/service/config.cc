@@ -26,12 +26,6 @@ constexpr size_t kMaxMistakes = 100;
 constexpr size_t kMaxUsers = 1024;
 constexpr uint64_t kMinRing = 64 << 10;
 constexpr uint64_t kMaxRing = uint64_t{64} << 30;
-constexpr char kServiceKeys[] =
-    "socket, live-socket, group, metrics, max-connections, max-recordings, max-ring and when-full";
-constexpr char kUserKeys[] =
-    "allowed, connections, recordings, starts-per-minute, requests-per-second, ring and "
-    "bytes-per-hour";
-
 std::string_view Trim(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r";
   const size_t begin = text.find_first_not_of(kBlank);
@@ -136,15 +130,19 @@ class Parser {
   void Set(const std::string& key, const std::string& value) {
     if (section_ == Section::kUnknown) return;  // its header is the mistake
     const bool service = section_ == Section::kService;
-    const std::set<std::string>& known = service ? ServiceKeys() : UserKeys();
-    if (known.count(key) == 0) {
-      const std::set<std::string>& others = service ? UserKeys() : ServiceKeys();
-      if (others.count(key) != 0) {
-        return Wrong(service ? "'" + key + "' is of users; put it below [users] or [user NAME]"
-                             : "'" + key + "' is of the service; put it before the first section");
+    const auto of_service = ServiceKeys().find(key);
+    const auto of_users = UserKeys().find(key);
+    const bool is_of_service = of_service != ServiceKeys().end();
+    const bool is_of_users = of_users != UserKeys().end();
+    if (service ? !is_of_service : !is_of_users) {
+      if (is_of_users) {
+        return Wrong("'" + key + "' is of users; put it below [users] or [user NAME]");
+      }
+      if (is_of_service) {
+        return Wrong("'" + key + "' is of the service; put it before the first section");
       }
       return Wrong("no setting '" + key.substr(0, 40) + "' here; there are " +
-                   (service ? kServiceKeys : kUserKeys));
+                   (service ? Listed(ServiceKeys()) : Listed(UserKeys())));
     }
     if (const auto first = keys_.find(key); first != keys_.end()) {
       return Wrong("'" + key + "' again, it is in line " + std::to_string(first->second) +
@@ -157,71 +155,94 @@ class Parser {
       return Wrong("'" + key + "' is in quotes; write it without");
     }
     if (service) {
-      SetService(key, value);
+      (this->*of_service->second)(key, value);
     } else if (section_ == Section::kUsers) {
-      SetUser(key, value, &config_.users);
+      (this->*of_users->second)(key, value, &config_.users);
     } else {
       own_[uid_].push_back({key, value, line_});
     }
   }
 
-  static const std::set<std::string>& ServiceKeys() {
-    static const auto* keys =
-        new std::set<std::string>{"socket",          "live-socket",    "group",    "metrics",
-                                  "max-connections", "max-recordings", "max-ring", "when-full"};
-    return *keys;
-  }
-  static const std::set<std::string>& UserKeys() {
-    static const auto* keys = new std::set<std::string>{
-        "allowed", "connections",   "recordings", "starts-per-minute", "requests-per-second",
-        "ring",    "bytes-per-hour"};
-    return *keys;
-  }
+  using Text = const std::string&;
+  using ForService = void (Parser::*)(Text key, Text value);
+  using ForUser = void (Parser::*)(Text key, Text value, UserLimits* limits);
 
-  void SetService(const std::string& key, const std::string& value) {
-    if (key == "socket") {
-      Path(key, value, &config_.socket);
-    } else if (key == "live-socket") {
-      Path(key, value, &config_.live_socket);
-    } else if (key == "group") {
-      if (!names_.group(value)) {
-        return Wrong("no group '" + value + "' here; create it: groupadd --system " + value);
-      }
-      config_.group = value;
-    } else if (key == "metrics") {
-      Metrics(value);
-    } else if (key == "max-connections") {
-      Number(key, value, 1, 1024, &config_.max_connections);
-    } else if (key == "max-recordings") {
-      Number(key, value, 1, 64, &config_.max_recordings);
-    } else if (key == "max-ring") {
-      Bytes(key, value, kMinRing, kMaxRing, &config_.max_ring_bytes);
-    } else if (value == "pause" || value == "end") {
-      config_.pause_when_full = value == "pause";
-    } else {
-      Wrong("'when-full' is '" + value + "'; write pause or end");
+  // What there is to set: a line for each.
+  static const std::map<std::string, ForService>& ServiceKeys() {
+    static const auto* keys = new std::map<std::string, ForService>{
+        {"group", &Parser::Group},
+        {"live-socket", &Parser::PathOf<&ServiceConfig::live_socket>},
+        {"max-connections", &Parser::NumberOf<&ServiceConfig::max_connections, 1024>},
+        {"max-recordings", &Parser::NumberOf<&ServiceConfig::max_recordings, 64>},
+        {"max-ring", &Parser::MaxRing},
+        {"metrics", &Parser::Metrics},
+        {"socket", &Parser::PathOf<&ServiceConfig::socket>},
+        {"when-full", &Parser::WhenFull},
+    };
+    return *keys;
+  }
+  static const std::map<std::string, ForUser>& UserKeys() {
+    static const auto* keys = new std::map<std::string, ForUser>{
+        {"allowed", &Parser::Allowed},
+        {"bytes-per-hour", &Parser::BytesPerHour},
+        {"connections", &Parser::LimitOf<&UserLimits::connections, 1024>},
+        {"recordings", &Parser::LimitOf<&UserLimits::recordings, 64>},
+        {"requests-per-second", &Parser::LimitOf<&UserLimits::requests_per_second, 100'000>},
+        {"ring", &Parser::Ring},
+        {"starts-per-minute", &Parser::LimitOf<&UserLimits::starts_per_minute, 10'000>},
+    };
+    return *keys;
+  }
+  template <typename T>
+  static std::string Listed(const std::map<std::string, T>& keys) {
+    std::string text;
+    size_t left = keys.size();
+    for (const auto& [key, set] : keys) {
+      text += key;
+      if (--left > 0) text += left == 1 ? " and " : ", ";
     }
+    return text;
   }
 
-  void SetUser(const std::string& key, const std::string& value, UserLimits* limits) {
-    if (key == "allowed") {
-      if (value != "yes" && value != "no") {
-        return Wrong("'allowed' is '" + value + "'; write yes or no");
-      }
-      limits->allowed = value == "yes";
-    } else if (key == "connections") {
-      Number(key, value, 1, 1024, &limits->connections);
-    } else if (key == "recordings") {
-      Number(key, value, 1, 64, &limits->recordings);
-    } else if (key == "starts-per-minute") {
-      Number(key, value, 1, 10'000, &limits->starts_per_minute);
-    } else if (key == "requests-per-second") {
-      Number(key, value, 1, 100'000, &limits->requests_per_second);
-    } else if (key == "ring") {
-      Bytes(key, value, kMinRing, kMaxRing, &limits->ring_bytes);
-    } else if (value == "unlimited") {
-      limits->bytes_per_hour = 0;
-    } else {
+  template <std::string ServiceConfig::*kField>
+  void PathOf(Text key, Text value) {
+    Path(key, value, &(config_.*kField));
+  }
+  template <uint32_t ServiceConfig::*kField, uint32_t kMax>
+  void NumberOf(Text key, Text value) {
+    Number(key, value, 1, kMax, &(config_.*kField));
+  }
+  template <uint32_t UserLimits::*kField, uint32_t kMax>
+  void LimitOf(Text key, Text value, UserLimits* limits) {
+    Number(key, value, 1, kMax, &(limits->*kField));
+  }
+  void Group(Text, Text value) {
+    if (!names_.group(value)) {
+      return Wrong("no group '" + value + "' here; create it: groupadd --system " + value);
+    }
+    config_.group = value;
+  }
+  void MaxRing(Text key, Text value) {
+    Bytes(key, value, kMinRing, kMaxRing, &config_.max_ring_bytes);
+  }
+  void WhenFull(Text key, Text value) {
+    if (value != "pause" && value != "end") {
+      return Wrong("'" + key + "' is '" + value + "'; write pause or end");
+    }
+    config_.pause_when_full = value == "pause";
+  }
+  void Allowed(Text key, Text value, UserLimits* limits) {
+    if (value != "yes" && value != "no") {
+      return Wrong("'" + key + "' is '" + value + "'; write yes or no");
+    }
+    limits->allowed = value == "yes";
+  }
+  void Ring(Text key, Text value, UserLimits* limits) {
+    Bytes(key, value, kMinRing, kMaxRing, &limits->ring_bytes);
+  }
+  void BytesPerHour(Text key, Text value, UserLimits* limits) {
+    limits->bytes_per_hour = 0;
+    if (value != "unlimited") {
       Bytes(key, value, 1 << 20, uint64_t{1} << 60, &limits->bytes_per_hour);
     }
   }
@@ -269,14 +290,14 @@ class Parser {
     return false;
   }
 
-  void Metrics(const std::string& value) {
+  void Metrics(Text key, Text value) {
     if (value == "off") return config_.metrics.clear();
     if (value[0] == '/') {
-      Path("metrics", value, &config_.metrics);
+      Path(key, value, &config_.metrics);
       return;
     }
     const auto address = ParseLoopback(value);
-    if (!address.ok()) return Wrong("'metrics' is '" + value + "': " + address.message());
+    if (!address.ok()) return Wrong("'" + key + "' is '" + value + "': " + address.message());
     config_.metrics = value;
   }
 
@@ -286,7 +307,7 @@ class Parser {
       UserLimits limits = config_.users;
       for (const Setting& setting : settings) {
         line_ = setting.line;
-        SetUser(setting.key, setting.value, &limits);
+        (this->*UserKeys().at(setting.key))(setting.key, setting.value, &limits);
       }
       config_.named_users[uid] = limits;
     }

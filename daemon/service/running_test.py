@@ -19,8 +19,8 @@ import time
 
 REPO = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 sys.path.insert(0, os.path.join(REPO, "daemon", "testing"))
-from private_test import bpf_refused, equal  # noqa: E402
-from recording import APP, Client, DAEMON, summary, tap  # noqa: E402
+from private_test import equal, run  # noqa: E402
+from recording import APP, Client, DAEMON, summary  # noqa: E402
 
 NOBODY = 65534
 GROUP = grp.getgrgid(NOBODY).gr_name
@@ -382,15 +382,5 @@ def what_is_killed_leaves_a_file_that_can_be_read():
             assert "what came in its last 350 ms at most is missing" in done.stdout, done
 
 
-def main():
-    reason = bpf_refused()
-    if reason is None and os.getuid() != 0:
-        reason = "needs root"
-    if reason:
-        print(f"1..0 # skip {reason}")
-        return 0
-    return tap.run(cases)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(cases, root=True))

@@ -11,7 +11,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
+
+#include "daemon/sources/system_readers.h"
 
 namespace acceltrace::daemon {
 namespace {
@@ -31,13 +32,6 @@ int Ioctl(int fd, unsigned long request, T* argument) {
 
 Status IoctlError(const std::string& device, const char* what) {
   return Status::Error(device + ": " + what + ": " + strerror(errno));
-}
-
-std::string FirstLine(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
 }
 
 // Who holds the device's trace ring, and how to have it back. The driver itself does while it is

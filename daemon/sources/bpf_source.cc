@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "daemon/privileges.h"
+#include "daemon/sources/bpf_error.h"
 #include "daemon/sources/bpf_source_impl.h"
 #include "daemon/sources/host_info.h"
 #include "daemon/sources/processes.h"
@@ -41,17 +42,6 @@ int Print(libbpf_print_level level, const char* format, va_list args) {
   return length;
 }
 
-Status LoadError(int error) {
-  if (error == -EPERM || error == -EACCES) {
-    return Status::Error(
-        "no permission to load BPF programs; run as root, or with CAP_BPF and "
-        "CAP_PERFMON (and see kernel.unprivileged_bpf_disabled)");
-  }
-  return Status::Error(std::string("cannot load the BPF programs: ") + strerror(-error) +
-                       (last_warning.empty() ? "" : " (" + last_warning + ")") +
-                       "; a kernel with BTF, 6.1 or later, is needed");
-}
-
 }  // namespace
 
 Status BpfSource::Impl::Load() {
@@ -59,7 +49,7 @@ Status BpfSource::Impl::Load() {
   libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
   last_warning.clear();
   skeleton = tracer_bpf__open();
-  if (skeleton == nullptr) return LoadError(-errno);
+  if (skeleton == nullptr) return BpfLoadError(-errno, last_warning);
   skeleton->rodata->self_pid = static_cast<uint32_t>(getpid());
   skeleton->rodata->system_wide = options.system_wide;
   skeleton->rodata->device_mask = options.device_mask;
@@ -70,7 +60,7 @@ Status BpfSource::Impl::Load() {
   }
   if (options.roles.empty()) (void)bpf_map__set_max_entries(skeleton->maps.provider_jobs, 1);
   if (options.functions.empty()) (void)bpf_map__set_max_entries(skeleton->maps.calls, 1);
-  if (const int error = tracer_bpf__load(skeleton)) return LoadError(error);
+  if (const int error = tracer_bpf__load(skeleton)) return BpfLoadError(error, last_warning);
   ring.reset(ring_buffer__new(bpf_map__fd(skeleton->maps.ring), OnRecord, this, nullptr));
   if (!ring) return Status::Error(std::string("cannot map the BPF ring: ") + strerror(errno));
   const size_t bytes = ACT_MAX_DEVICES * AXL_MAX_CONTEXTS * 8;  // array values are 8 bytes apart

@@ -9,14 +9,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <iterator>
 #include <map>
 
 #include "daemon/bpf/irq.skel.h"
 #include "daemon/bpf/irq_records.h"
+#include "daemon/sources/bpf_error.h"
 #include "daemon/sources/bpf_misses.h"
 #include "daemon/sources/host_info.h"
+#include "daemon/sources/system_readers.h"
 #include "libtrace/stream/columns.h"
 
 namespace acceltrace::daemon {
@@ -33,10 +34,7 @@ constexpr const char* kSoftirqs[] = {"HI",       "TIMER",   "NET_TX", "NET_RX", 
 
 // Who handles an interrupt: "axl0-0", or several with commas.
 std::string ActionsOf(uint32_t number) {
-  std::ifstream file("/sys/kernel/irq/" + std::to_string(number) + "/actions");
-  std::string text;
-  std::getline(file, text);
-  return text;
+  return FirstLine("/sys/kernel/irq/" + std::to_string(number) + "/actions");
 }
 
 // Message-signalled interrupts of a PCI device.
@@ -91,11 +89,7 @@ Status IrqSource::Start() {
   } else if (bpf_map__reuse_fd(impl.skeleton->maps.tracked, impl.options.tracked_fd) != 0) {
     return Status::Error(std::string("its maps are refused: ") + strerror(errno));
   }
-  if (const int error = irq_bpf__load(impl.skeleton)) {
-    return Status::Error(error == -EPERM || error == -EACCES
-                             ? "no permission to load BPF programs"
-                             : std::string("the kernel refuses its programs: ") + strerror(-error));
-  }
+  if (const int error = irq_bpf__load(impl.skeleton)) return BpfLoadError(error);
   if (const int error = irq_bpf__attach(impl.skeleton)) {
     return Status::Error(std::string("cannot attach to the tracepoints of interrupts: ") +
                          strerror(-error));

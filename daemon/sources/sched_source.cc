@@ -15,6 +15,7 @@
 
 #include "daemon/bpf/sched.skel.h"
 #include "daemon/bpf/sched_records.h"
+#include "daemon/sources/bpf_error.h"
 #include "daemon/sources/bpf_misses.h"
 #include "daemon/sources/host_info.h"
 #include "daemon/sources/kernel_symbols.h"
@@ -109,11 +110,7 @@ Status SchedSource::Impl::Load(bool know_interrupts) {
     return Status::Error(std::string("its maps are refused: ") + strerror(errno));
   }
   if (options.system_wide) (void)bpf_map__set_max_entries(skeleton->maps.tracked, 1);
-  if (const int error = sched_bpf__load(skeleton)) {
-    return Status::Error(error == -EPERM || error == -EACCES
-                             ? "no permission to load BPF programs"
-                             : std::string("the kernel refuses its programs: ") + strerror(-error));
-  }
+  if (const int error = sched_bpf__load(skeleton)) return BpfLoadError(error);
   return {};
 }
 

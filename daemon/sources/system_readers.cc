@@ -51,16 +51,16 @@ void ForEachLine(std::string_view text, Use&& use) {
   }
 }
 
+template <size_t kCount>
+bool IsOneOf(const std::string_view (&names)[kCount], std::string_view name) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
 bool ReadNumber(const std::string& path, uint64_t* value) {
   const std::string text = ReadText(path);
   std::string_view line = text;
   line = line.substr(0, line.find('\n'));
   return Words(line).Number(value);
-}
-
-std::string FirstLine(const std::string& path) {
-  const std::string text = ReadText(path);
-  return text.substr(0, text.find('\n'));
 }
 
 // "cpu3" of a folder; in order of their numbers.
@@ -95,6 +95,11 @@ std::string ReadText(const std::string& path) {
   return text;
 }
 
+std::string FirstLine(const std::string& path) {
+  const std::string text = ReadText(path);
+  return text.substr(0, text.find('\n'));
+}
+
 // "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234"
 void ParsePressure(std::string_view text, const std::string& object, Readings* readings) {
   ForEachLine(text, [&](std::string_view line) {
@@ -115,10 +120,7 @@ void ParseMeminfo(std::string_view text, Readings* readings) {
     Words words(line);
     const std::string_view name = words.Next();
     uint64_t value = 0;
-    if (std::find(std::begin(kWanted), std::end(kWanted), name) == std::end(kWanted) ||
-        !words.Number(&value)) {
-      return;
-    }
+    if (!IsOneOf(kWanted, name) || !words.Number(&value)) return;
     const bool kib = words.Next() == "kB";
     readings->push_back(
         {"", std::string(name), kib ? "bytes" : "count", kib ? value << 10 : value, false});
@@ -145,10 +147,7 @@ void ParseVmstat(std::string_view text, Readings* readings) {
     Words words(line);
     const std::string_view name = words.Next();
     uint64_t value = 0;
-    if (std::find(std::begin(kWanted), std::end(kWanted), name) == std::end(kWanted) ||
-        !words.Number(&value)) {
-      return;
-    }
+    if (!IsOneOf(kWanted, name) || !words.Number(&value)) return;
     readings->push_back({"", std::string(name), "count", value});
   });
 }

@@ -54,6 +54,7 @@ void ReadNuma(const std::string& root, const std::vector<std::pair<uint32_t, std
 
 // A whole file, at most 1 MiB of it; empty if it cannot be read.
 std::string ReadText(const std::string& path);
+std::string FirstLine(const std::string& path);
 
 }  // namespace acceltrace::daemon
 

@@ -286,9 +286,11 @@ def bpf_refused():
     return recording.first
 
 
-def run(cases):
-    """The exit status of a test program that needs BPF."""
+def run(cases, root=False):
+    """The exit status of a test program that needs BPF, and perhaps root."""
     reason = bpf_refused()
+    if reason is None and root and os.getuid() != 0:
+        reason = "needs root"
     if reason:
         print(f"1..0 # skip {reason}")
         return 0

@@ -77,7 +77,6 @@ PlainTable ThreadStates(const model::Model& model) {
 PlainTable Interrupts(const model::Model& model) {
   const model::Interrupts& rows = model.system.interrupts;
   static const auto* const kinds = new std::string[3]{"unknown", "hard", "soft"};
-  static const auto* const none = new std::string;
   return TableBuilder("interrupts", rows.size())
       .Text("kind",
             [&rows](size_t row) -> const std::string& {
@@ -87,10 +86,7 @@ PlainTable Interrupts(const model::Model& model) {
       .Text("name",
             [&](size_t row) -> const std::string& { return model.strings.Get(rows.name[row]); })
       .Text("device",
-            [&](size_t row) -> const std::string& {
-              const uint32_t device = rows.device[row];
-              return device == model::kNoRow ? *none : model.devices[device].about.name();
-            })
+            [&](size_t row) -> const std::string& { return DeviceName(model, rows.device[row]); })
       .Number("cpu", rows.cpu)
       .Time("begin_ns", rows.begin_ns)
       .Time("end_ns", rows.end_ns)

@@ -38,6 +38,12 @@ class Lazy {
   std::shared_ptr<State> state_;
 };
 
+// Of a row of `devices`; empty if there is none.
+inline const std::string& DeviceName(const model::Model& model, uint32_t row) {
+  static const auto* const none = new std::string;
+  return row == model::kNoRow ? *none : model.devices[row].about.name();
+}
+
 inline Cell HostTime(int64_t ns) { return ns == model::kNoTime ? Cell{} : Cell{ns}; }
 
 // Adds columns to a table; vectors are read in place.

@@ -55,10 +55,6 @@ const std::string& DeviceEventKind(uint32_t kind) {
   return names.Of(kind);
 }
 
-const std::string& DeviceName(const model::Model& model, uint32_t row) {
-  return row == model::kNoRow ? kNone : model.devices[row].about.name();
-}
-
 // What a row's text depends on.
 template <typename T>
 auto Of(const model::Column<T>& numbers) {

@@ -67,17 +67,13 @@ TraceBuilder Jobs(uint32_t n) {
   builder.AddProcess(100, 100, "app");
   for (uint32_t i = 0; i < n; ++i) {
     const int64_t at = kBase + int64_t{i} * 20'000;
-    JobSpec job;
-    job.job = i + 1, job.sequence = i + 1, job.correlation = (uint64_t{1} << 63) + i + 1;
-    job.submit_ns = at + 1'000, job.doorbell_ns = at + 2'000, job.submit_end_ns = at + 2'500;
-    job.device_doorbell_ns = at + 2'600, job.fetched_ns = at + 3'000;
+    JobSpec job = test::JobOfCall(at, i + 1, at + 10'000);
+    job.correlation = (uint64_t{1} << 63) + i + 1;
     CommandSpec command;
     command.fetched_ns = at + 3'000, command.head_ns = at + 4'000;
     command.start_ns = at + 5'000, command.end_ns = at + 9'000 + i % 7 * 100;
     command.bytes = 4096, command.work = 1'000'000'000'000;
     job.commands = {command};
-    job.completion_ns = at + 10'000, job.device_irq_ns = at + 10'100;
-    job.irq_ns = at + 11'000, job.complete_ns = at + 12'000;
     builder.AddApi("Launch", 100, job.correlation, at, at + 3'000);
     builder.AddJob(job);
   }
@@ -129,10 +125,7 @@ TEST_CASE("A page tells what each command waited for") {
   TraceBuilder builder;
   builder.AddDevice();
   builder.AddProcess(100, 100, "app");
-  JobSpec job;
-  job.submit_ns = kBase + 1'000, job.doorbell_ns = kBase + 2'000;
-  job.submit_end_ns = kBase + 2'500, job.device_doorbell_ns = kBase + 2'600;
-  job.fetched_ns = kBase + 3'000;
+  JobSpec job = test::JobOfCall(kBase, 1, kBase + 10'000);
   // A copy, what waits for it, and what runs beside both.
   CommandSpec copy, waits, beside;
   copy.unit = kIn, copy.fetched_ns = copy.head_ns = copy.start_ns = kBase + 3'000;
@@ -142,8 +135,6 @@ TEST_CASE("A page tells what each command waited for") {
   beside.unit = kVector, beside.fetched_ns = beside.head_ns = beside.start_ns = kBase + 3'000;
   beside.end_ns = kBase + 4'000;
   job.commands = {copy, beside, waits};
-  job.completion_ns = kBase + 10'000, job.device_irq_ns = kBase + 10'100;
-  job.irq_ns = kBase + 11'000, job.complete_ns = kBase + 12'000;
   builder.AddApi("Launch", 100, job.correlation, kBase, kBase + 3'000);
   builder.AddJob(job);
   const auto model = builder.Model();

@@ -28,11 +28,7 @@ TraceBuilder Calls(uint32_t n) {
   builder.AddProcess(100, 100, "app");
   for (uint32_t i = 0; i < n; ++i) {
     const int64_t at = kBase + int64_t{i} * 20'000;
-    JobSpec job;
-    job.pid = job.tid = 100;
-    job.job = i + 1, job.sequence = i + 1, job.correlation = (uint64_t{100} << 32) + i + 1;
-    job.submit_ns = at + 1'000, job.doorbell_ns = at + 2'000, job.submit_end_ns = at + 2'500;
-    job.device_doorbell_ns = at + 2'600, job.fetched_ns = at + 3'000;
+    JobSpec job = test::JobOfCall(at, i + 1, at + 12'000);
     for (Unit unit : {kIn, kMatrix}) {
       CommandSpec command;
       command.unit = unit, command.fetched_ns = at + 3'000, command.head_ns = at + 4'000;
@@ -41,8 +37,6 @@ TraceBuilder Calls(uint32_t n) {
       command.bytes = 4096, command.work = 1'000;
       job.commands.push_back(command);
     }
-    job.completion_ns = at + 12'000, job.device_irq_ns = at + 12'100;
-    job.irq_ns = at + 13'000, job.complete_ns = at + 14'000;
     builder.AddApi("Launch", 100, job.correlation, at, at + 3'000);
     builder.AddJob(job);
   }

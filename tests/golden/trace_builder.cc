@@ -279,6 +279,17 @@ void TraceBuilder::AddHop(const std::string& name, uint64_t in, uint64_t out, ui
   hop->set_into(into);
 }
 
+JobSpec JobOfCall(int64_t call_ns, uint32_t number, int64_t completion_ns) {
+  JobSpec job;
+  job.job = number, job.sequence = number, job.correlation = (uint64_t{100} << 32) + number;
+  job.submit_ns = call_ns + 1'000, job.doorbell_ns = call_ns + 2'000;
+  job.submit_end_ns = call_ns + 2'500, job.device_doorbell_ns = call_ns + 2'600;
+  job.fetched_ns = call_ns + 3'000;
+  job.completion_ns = completion_ns, job.device_irq_ns = completion_ns + 100;
+  job.irq_ns = completion_ns + 1'000, job.complete_ns = completion_ns + 2'000;
+  return job;
+}
+
 std::string Encode(std::vector<proto::Packet> packets, size_t left_out) {
   stream::PacketEncoder encoder;
   std::string bytes;

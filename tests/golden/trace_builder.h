@@ -57,6 +57,10 @@ struct JobSpec {
   std::vector<CommandSpec> commands;
 };
 
+// Job `number` of process 100, submitted 1 us after `call_ns` and fetched at 3 us, complete on the
+// host 2 us after the device's `completion_ns`. It has no commands.
+JobSpec JobOfCall(int64_t call_ns, uint32_t number, int64_t completion_ns);
+
 // The bytes of a file of these packets, but for one that got lost.
 std::string Encode(std::vector<proto::Packet> packets, size_t left_out = SIZE_MAX);
 // The same, read back.

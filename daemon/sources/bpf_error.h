@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Why programs of BPF cannot be loaded, in words for the user.
+#ifndef DAEMON_SOURCES_BPF_ERROR_H_
+#define DAEMON_SOURCES_BPF_ERROR_H_
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "libtrace/stream/result.h"
+
+namespace acceltrace::daemon {
+
+// `error` is negative, as libbpf returns it; `warning` is libbpf's last one, which says more.
+inline Status BpfLoadError(int error, const std::string& warning = {}) {
+  if (error == -EPERM || error == -EACCES) {
+    return Status::Error(
+        "no permission to load BPF programs; run as root, or with CAP_BPF and "
+        "CAP_PERFMON (and see kernel.unprivileged_bpf_disabled)");
+  }
+  return Status::Error(std::string("cannot load the BPF programs: ") + strerror(-error) +
+                       (warning.empty() ? "" : " (" + warning + ")") +
+                       "; a kernel with BTF, 6.1 or later, is needed");
+}
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SOURCES_BPF_ERROR_H_
