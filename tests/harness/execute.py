@@ -92,6 +92,8 @@ def run_all(jobs, workers, tally):
                 tally.add(job, cases, time.monotonic() - began)
 
     try:
+        # Those that may take long first, so that no CPU waits for a long one at the end.
+        jobs = sorted(jobs, key=lambda job: -job.timeout_s)
         for queue, count in (([job for job in jobs if not job.serial], workers),
                              ([job for job in jobs if job.serial], 1)):
             threads = [threading.Thread(target=worker, args=(queue,), daemon=True)
