@@ -30,26 +30,35 @@ void Arguments::OfCall(size_t i) {
   if (api.began_before[i]) Add("began", std::string_view("before the recording of its process"));
 }
 
-void Arguments::OfSubmission(size_t j) {
+void Arguments::AddJob(size_t j) {
   const model::Jobs& jobs = model_.jobs;
+  Add("job", uint64_t{jobs.job[j]});
   Add("device", std::string_view(model_.devices[jobs.device[j]].about.name()));
   Add("queue", uint64_t{jobs.queue[j]});
+  Add("correlation", jobs.correlation[j]);
+}
+
+void Arguments::OfSubmission(size_t j) {
+  const model::Jobs& jobs = model_.jobs;
+  AddJob(j);
   Add("sequence", jobs.sequence[j]);
   Add("commands", uint64_t{jobs.commands_submitted[j]});
-  Add("correlation", jobs.correlation[j]);
   if (jobs.doorbell_ns[j] != model::kNoTime) Add("doorbell_at_ns", jobs.doorbell_ns[j]);
 }
 
 void Arguments::OfJob(size_t j) {
   const model::Jobs& jobs = model_.jobs;
-  Add("correlation", jobs.correlation[j]);
+  AddJob(j);
   Add("context", uint64_t{jobs.context[j]});
   Add("sequence", jobs.sequence[j]);
   Add("commands", uint64_t{jobs.commands_retired[j]});
   Add("status", std::string_view(model_.devices[jobs.device[j]].StatusName(jobs.status[j])));
   Add("first_start_at_ns", jobs.first_start.host[j].mid_ns);
   Add("last_end_at_ns", jobs.last_end.host[j].mid_ns);
-  Add("time_bound_ns", HalfWidthNs(jobs.doorbell.host[j]));
+  Add("doorbell_ticks", jobs.doorbell.ticks[j]);
+  Add("completion_ticks", jobs.completion.ticks[j]);
+  Add("doorbell_bound_ns", HalfWidthNs(jobs.doorbell.host[j]));
+  Add("completion_bound_ns", HalfWidthNs(jobs.completion.host[j]));
 }
 
 void Arguments::OfCommand(size_t i) {
@@ -76,17 +85,21 @@ void Arguments::OfCommand(size_t i) {
   }
 }
 
-std::span<const Argument> Arguments::Of(const Slice& slice) {
+std::span<const Argument> Arguments::Of(const Timeline& timeline, const Slice& slice) {
   const size_t row = slice.row;
   arguments_.clear();
   switch (slice.about) {
     case Slice::About::kNothing:
     case Slice::About::kRange:
-    case Slice::About::kWait:
-    case Slice::About::kInterrupt:
     case Slice::About::kRunnable:
     case Slice::About::kNotKnown:
       break;
+    case Slice::About::kInterrupt: {
+      const std::span<const uint32_t> jobs = JobsOfRun(model_, timeline, slice);
+      Add("queue", uint64_t{model_.jobs.queue[jobs.front()]});
+      Add("completions", uint64_t{jobs.size()});
+      break;
+    }
     case Slice::About::kAway: {
       const model::ThreadRuns& runs = model_.system.runs;
       if (runs.waker_irq[row] != 0) {
@@ -110,14 +123,16 @@ std::span<const Argument> Arguments::Of(const Slice& slice) {
     case Slice::About::kSubmission:
       OfSubmission(row);
       break;
+    case Slice::About::kWait:
     case Slice::About::kWakeUp:
-      Add("correlation", model_.jobs.correlation[row]);
+      AddJob(row);
       break;
     case Slice::About::kJob:
       OfJob(row);
       break;
     case Slice::About::kWaiting:
       Add("job", uint64_t{model_.commands.job[row]});
+      Add("index", uint64_t{model_.commands.index[row]});
       break;
     case Slice::About::kCommand:
       OfCommand(row);
@@ -128,6 +143,7 @@ std::span<const Argument> Arguments::Of(const Slice& slice) {
       break;
     }
     case Slice::About::kLoss:
+      Add("hop", std::string_view(model_.strings.Get(model_.losses[row].hop)));
       Add("count", model_.losses[row].count);
       break;
   }

@@ -100,8 +100,11 @@ class Writer {
 
   void WriteTrack(const Timeline& timeline, uint32_t t) {
     const Track& track = timeline.tracks[t];
-    const int32_t pid =
-        track.parent < 0 ? track.pid : timeline.tracks[static_cast<size_t>(track.parent)].pid;
+    size_t root = t;
+    while (timeline.tracks[root].parent >= 0) {
+      root = static_cast<size_t>(timeline.tracks[root].parent);
+    }
+    const int32_t pid = timeline.tracks[root].pid;
     const int32_t tid =
         track.kind == Track::Kind::kThread ? track.tid : kFirstLaneTid + static_cast<int32_t>(t);
     const auto name = [&] { return "\"name\":" + PageString(track.name); };
@@ -117,6 +120,8 @@ class Writer {
         Meta("thread_sort_index", pid, tid,
              fmt::format("\"sort_index\":{}", track.kind == Track::Kind::kThread ? 0 : track.rank));
         break;
+      case Track::Kind::kGroup:
+        return;
       case Track::Kind::kCounter:
         WriteCounter(track, pid);
         return;
@@ -160,7 +165,7 @@ class Writer {
     buffer_ += CategoryOf(slice);
     buffer_ += "\",\"name\":";
     Text(name.empty() ? "(unnamed)" : name);
-    WriteArguments(about_.Of(slice));
+    WriteArguments(about_.Of(timeline, slice));
     buffer_ += '}';
   }
 

@@ -99,12 +99,13 @@ def compare(export):
           for e in export.of("command")],
          [(int(r["start_ns"]), int(r["end_ns"]), r["op"] or r["opcode"], r["unit"], 0,
            r["correlation"], r["start_ticks"]) for r in commands])
-    same([(*span(e), e["name"], export.threads[e["pid"], e["tid"]]) for e in export.of("job")],
-         [(int(r["device_doorbell_ns"]), int(r["completion_ns"]), "job " + r["job"],
+    same([(*span(e), e["name"], str(e["args"]["job"]), export.threads[e["pid"], e["tid"]])
+          for e in export.of("job")],
+         [(int(r["device_doorbell_ns"]), int(r["completion_ns"]), "job", r["job"],
            "queue " + r["queue"]) for r in jobs if r["completion_ns"]])
-    same([(ns(e["ts"]), e["name"], e["pid"]) for e in export.of("driver")
-          if e["name"].startswith("submit")],
-         [(int(r["submit_ns"]), "submit job " + r["job"], int(r["pid"])) for r in jobs
+    same([(ns(e["ts"]), str(e["args"]["job"]), e["pid"]) for e in export.of("driver")
+          if e["name"] == "submit"],
+         [(int(r["submit_ns"]), r["job"], int(r["pid"])) for r in jobs
           if r["submit_ns"]])
 
 

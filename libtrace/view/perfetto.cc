@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The timeline in Perfetto's binary format: one packet sequence with interned
-// names, tracks first, then all events in order of time.
+// The timeline in Perfetto's binary format: one packet sequence with interned names, tracks first,
+// then all events in order of time, and beside each command a row of the table gpu_slice.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,21 +14,18 @@
 
 #include "libtrace/view/export.h"
 #include "libtrace/view/perfetto.pb.h"
+#include "libtrace/view/perfetto_head.h"
+#include "libtrace/view/perfetto_packets.h"
 #include "libtrace/view/proto_text.h"
 #include "libtrace/view/timeline.h"
 
 namespace acceltrace::view {
 namespace {
 
+using perfetto::GpuRenderStageEvent;
 using perfetto::InternedData;
 using perfetto::TracePacket;
-using perfetto::TrackDescriptor;
 using perfetto::TrackEvent;
-
-constexpr uint32_t kSequence = 1;
-constexpr uint32_t kClearState = 1, kNeedsState = 2;  // sequence_flags
-constexpr uint32_t kRealtime = 1, kMonotonic = 3, kBoottime = 6;
-constexpr uint64_t kFirstUuid = uint64_t{0xacce} << 32;
 
 // One event to be written.
 struct Event {
@@ -111,62 +108,40 @@ class AllEvents {
 
 class Writer {
  public:
-  Writer(const model::Model& model, const Sink& sink) : model_(model), sink_(sink), about_(model) {}
+  Writer(const model::Model& model, const Sink& sink)
+      : model_(model), packets_(sink), about_(model) {}
 
   Result<ExportStats> Run() {
     const Timeline timeline = BuildTimeline(model_);
     stats_.skipped = timeline.skipped;
-    WriteClocks();
-    WriteTracks(timeline);
+    stats_.tracks = timeline.tracks.size();
+    WritePerfettoHead(model_, timeline, &packets_);
+    // Queues have the first numbers of what gpu_slice refers to.
+    stages_.Begin(PerfettoQueueIid(timeline.tracks.size()));
     CountFlows(timeline);
     AllEvents events(timeline);
     for (Event event; events.Next(&event);) {
       WriteEvent(timeline, event);
-      if (!status_.ok()) return status_;
+      if (!packets_.status().ok()) return packets_.status();
     }
-    Flush();
-    if (!status_.ok()) return status_;
+    if (Status status = packets_.Finish(); !status.ok()) return status;
     return stats_;
   }
 
  private:
-  // ---- bytes ----
-
-  void Append(TracePacket* packet) {
-    packet->set_trusted_packet_sequence_id(kSequence);
-    packet->set_sequence_flags(first_ ? kClearState : kNeedsState);
-    if (first_) packet->set_first_packet_on_sequence(true);
-    first_ = false;
-    // A Trace is its packets, each with the tag of field 1 and its length.
-    uint32_t size = static_cast<uint32_t>(packet->ByteSizeLong());
-    buffer_ += '\x0a';
-    for (; size >= 0x80; size >>= 7) buffer_ += static_cast<char>(size | 0x80);
-    buffer_ += static_cast<char>(size);
-    packet->AppendToString(&buffer_);
-    FlushIfLarge();
-  }
-
-  void FlushIfLarge() {
-    constexpr size_t kFlushBytes = 1 << 20;
-    if (buffer_.size() >= kFlushBytes) Flush();
-  }
-
-  void Flush() {
-    if (status_.ok() && !buffer_.empty()) status_ = sink_(buffer_);
-    buffer_.clear();
-  }
-
   // ---- names ----
 
   // Numbers of texts. Most of them lie where they lay when they were asked for last.
   class Interner {
    public:
+    // The first number that it gives.
+    void Begin(uint64_t first) { first_ = first; }
     // told: takes a new one, as an InternedString in this field of InternedData. stays: where it
     // lies no other text will.
     uint64_t Id(std::string_view text, int field, ProtoText* told, bool stays = true) {
       Place& place = places_[Hash(text) % places_.size()];
       if (stays && place.data == text.data() && place.size == text.size()) return place.id;
-      const auto added = ids_.emplace(std::string(text), ids_.size() + 1);
+      const auto added = ids_.emplace(std::string(text), first_ + ids_.size());
       const uint64_t id = added.first->second;
       if (added.second) {
         told->Message(field, [&] {
@@ -187,77 +162,10 @@ class Writer {
     static size_t Hash(std::string_view text) {
       return reinterpret_cast<uintptr_t>(text.data()) / 8 * 31 + text.size();
     }
+    uint64_t first_ = 1;
     std::unordered_map<std::string, uint64_t> ids_;
     std::array<Place, 256> places_;
   };
-
-  // ---- head ----
-
-  void WriteClocks() {
-    const proto::TraceInfo& info = model_.info;
-    const int64_t at_ns = std::max<int64_t>(0, info.start_ns());
-    TracePacket packet;
-    perfetto::ClockSnapshot* snapshot = packet.mutable_clock_snapshot();
-    snapshot->set_primary_trace_clock(kMonotonic);
-    const auto add = [&](uint32_t clock, int64_t offset_ns) {
-      int64_t time_ns = 0;
-      if (__builtin_add_overflow(at_ns, offset_ns, &time_ns) || time_ns < 0) return;
-      perfetto::ClockSnapshot::Clock* added = snapshot->add_clocks();
-      added->set_clock_id(clock);
-      added->set_timestamp(static_cast<uint64_t>(time_ns));
-    };
-    add(kMonotonic, 0);
-    add(kBoottime, info.boottime_offset_ns());
-    add(kRealtime, info.realtime_offset_ns());
-    Append(&packet);
-  }
-
-  static uint64_t Uuid(size_t track) { return kFirstUuid + track; }
-
-  void WriteTracks(const Timeline& timeline) {
-    for (size_t t = 0; t < timeline.tracks.size(); ++t) {
-      const Track& track = timeline.tracks[t];
-      TracePacket packet;
-      TrackDescriptor* about = packet.mutable_track_descriptor();
-      about->set_uuid(Uuid(t));
-      if (track.parent >= 0) about->set_parent_uuid(Uuid(static_cast<size_t>(track.parent)));
-      switch (track.kind) {
-        case Track::Kind::kProcess:
-        case Track::Kind::kDevice:
-          about->mutable_process()->set_pid(track.pid);
-          about->mutable_process()->set_process_name(track.name);
-          if (track.kind == Track::Kind::kProcess && IsRecordedCommand(track)) {
-            *about->mutable_process()->mutable_cmdline() = model_.info.command();
-          }
-          about->set_child_ordering(TrackDescriptor::CHILD_ORDER_EXPLICIT);
-          break;
-        case Track::Kind::kThread:
-          about->mutable_thread()->set_pid(track.pid);
-          about->mutable_thread()->set_tid(track.tid);
-          about->mutable_thread()->set_thread_name(track.name);
-          break;
-        case Track::Kind::kCounter:
-          about->set_name(track.name);
-          about->mutable_counter()->set_unit_name(track.unit);
-          about->set_sibling_order_rank(track.rank);
-          break;
-        case Track::Kind::kLane:
-          about->set_name(track.name);
-          about->set_sibling_order_rank(track.rank);
-          break;
-      }
-      Append(&packet);
-    }
-    stats_.tracks = timeline.tracks.size();
-  }
-
-  // With one process in the trace, it is the command that was recorded.
-  bool IsRecordedCommand(const Track& track) const {
-    for (uint32_t pid : model_.api.pid) {
-      if (pid != static_cast<uint32_t>(track.pid)) return false;
-    }
-    return !model_.info.command().empty();
-  }
 
   // ---- events ----
 
@@ -287,16 +195,16 @@ class Writer {
 
   void WriteEvent(const Timeline& timeline, const Event& event) {
     const Track& track = timeline.tracks[event.track];
-    event_.Clear(), fresh_.Clear(), packet_.Clear();
+    event_.Clear(), fresh_.Clear();
     // Fields in the order of their numbers, as protobuf writes them.
     switch (event.kind) {
       case Event::kEnd:
         event_.Number(TrackEvent::kTypeFieldNumber, TrackEvent::TYPE_SLICE_END);
-        event_.Number(TrackEvent::kTrackUuidFieldNumber, Uuid(event.track));
+        event_.Number(TrackEvent::kTrackUuidFieldNumber, PerfettoUuid(event.track));
         break;
       case Event::kCounter:
         event_.Number(TrackEvent::kTypeFieldNumber, TrackEvent::TYPE_COUNTER);
-        event_.Number(TrackEvent::kTrackUuidFieldNumber, Uuid(event.track));
+        event_.Number(TrackEvent::kTrackUuidFieldNumber, PerfettoUuid(event.track));
         event_.Double(TrackEvent::kDoubleCounterValueFieldNumber, track.values[event.index].second);
         ++stats_.counter_values;
         break;
@@ -306,15 +214,82 @@ class Writer {
         FillSlice(timeline, track.slices[event.index], event);
         break;
     }
-    packet_.Number(TracePacket::kTimestampFieldNumber, static_cast<uint64_t>(event.at_ns));
-    packet_.Number(TracePacket::kTrustedPacketSequenceIdFieldNumber, kSequence);
-    packet_.Text(TracePacket::kTrackEventFieldNumber, event_.bytes());
+    WritePacket(event.at_ns, TracePacket::kTrackEventFieldNumber);
+    if (event.kind == Event::kBegin) WriteRow(timeline, track, track.slices[event.index], event);
+  }
+
+  // Of event_, in the sequence's default clock.
+  void WritePacket(int64_t at_ns, int field) {
+    packet_.Clear();
+    packet_.Number(TracePacket::kTimestampFieldNumber, static_cast<uint64_t>(at_ns));
+    packet_.Number(TracePacket::kTrustedPacketSequenceIdFieldNumber, kPerfettoSequence);
     if (!fresh_.bytes().empty())
       packet_.Text(TracePacket::kInternedDataFieldNumber, fresh_.bytes());
-    packet_.Number(TracePacket::kSequenceFlagsFieldNumber, kNeedsState);
-    packet_.Number(TracePacket::kTimestampClockIdFieldNumber, kMonotonic);
-    ProtoText::AppendText(1, packet_.bytes(), &buffer_);
-    FlushIfLarge();
+    packet_.Number(TracePacket::kSequenceFlagsFieldNumber, kPerfettoNeedsState);
+    packet_.Text(field, event_.bytes());
+    packets_.Append(packet_.bytes());
+  }
+
+  // ---- the table gpu_slice ----
+
+  uint64_t RowOfCommand(size_t command) const { return command + 1; }
+  uint64_t RowOfJob(size_t job) const { return model_.commands.size() + job + 1; }
+
+  // Rows that a job has there: those of its commands or, where a device tells of none, itself.
+  template <typename Use>
+  void ForEachRow(uint32_t job, const Use& use) {
+    const model::Jobs& jobs = model_.jobs;
+    for (uint32_t i = 0; i < jobs.num_commands[job]; ++i) {
+      use(RowOfCommand(jobs.first_command[job] + i));
+    }
+    if (jobs.num_commands[job] == 0 && jobs.on_device[job]) use(RowOfJob(job));
+  }
+
+  void WriteRow(const Timeline& timeline, const Track& track, const Slice& slice,
+                const Event& event) {
+    if (!track.unit_lane || slice.about == Slice::About::kWaiting) return;
+    const bool command = slice.about == Slice::About::kCommand;
+    const size_t job = command ? model_.commands.job_row[slice.row] : slice.row;
+    const model::Jobs& jobs = model_.jobs;
+    event_.Clear(), fresh_.Clear();
+    bool stays = false;
+    std::string_view name = names_of_.Of(model_, timeline, slice, &stays);
+    stays = stays || name.empty();
+    if (name.empty()) name = kUnnamed;
+    const uint64_t stage =
+        stages_.Id(name, InternedData::kGpuSpecificationsFieldNumber, &fresh_, stays);
+    event_.Number(GpuRenderStageEvent::kEventIdFieldNumber,
+                  command ? RowOfCommand(slice.row) : RowOfJob(slice.row));
+    event_.Number(GpuRenderStageEvent::kDurationFieldNumber,
+                  static_cast<uint64_t>(slice.end_ns - slice.begin_ns));
+    event_.Number(GpuRenderStageEvent::kContextFieldNumber,
+                  PerfettoContextIid(jobs.device[job], jobs.context[job]));
+    event_.Number(GpuRenderStageEvent::kSubmissionIdFieldNumber, jobs.job[job]);
+    event_.Number(GpuRenderStageEvent::kGpuIdFieldNumber, jobs.device[job]);
+    event_.Number(GpuRenderStageEvent::kHwQueueIidFieldNumber, PerfettoQueueIid(event.track));
+    event_.Number(GpuRenderStageEvent::kStageIidFieldNumber, stage);
+    WritePacket(slice.begin_ns, TracePacket::kGpuRenderStageEventFieldNumber);
+  }
+
+  // The rows that a slice of the host submitted or waited for.
+  void AddRows(const Timeline& timeline, const Slice& slice) {
+    using perfetto::GpuCorrelation;
+    rows_.Clear();
+    if (slice.about == Slice::About::kCall) {
+      for (uint32_t i = timeline.launched_by[slice.row]; i < timeline.launched_by[slice.row + 1];
+           ++i) {
+        ForEachRow(timeline.launched_jobs[i], [&](uint64_t row) {
+          rows_.Number(GpuCorrelation::kRenderStageSubmissionEventIdsFieldNumber, row);
+        });
+      }
+    } else if (slice.about == Slice::About::kWait) {
+      const uint32_t last = timeline.last_ended[slice.row];
+      rows_.Number(GpuCorrelation::kRenderStageWaitEventIdsFieldNumber,
+                   last == model::kNoRow ? RowOfJob(slice.row) : RowOfCommand(last));
+    }
+    if (!rows_.bytes().empty()) {
+      event_.Text(TrackEvent::kGpuCorrelationFieldNumber, rows_.bytes());
+    }
   }
 
   void FillSlice(const Timeline& timeline, const Slice& slice, const Event& event) {
@@ -327,7 +302,7 @@ class Writer {
     event_.Number(TrackEvent::kCategoryIidsFieldNumber,
                   categories_.Id(CategoryOf(slice), InternedData::kEventCategoriesFieldNumber,
                                  &categories_told_));
-    for (const Argument& argument : about_.Of(slice)) {
+    for (const Argument& argument : about_.Of(timeline, slice)) {
       const uint64_t id = arguments_.Id(
           argument.name, InternedData::kDebugAnnotationNamesFieldNumber, &arguments_told_);
       event_.Message(TrackEvent::kDebugAnnotationsFieldNumber, [&] {
@@ -349,8 +324,12 @@ class Writer {
                                                     ? TrackEvent::TYPE_INSTANT
                                                     : TrackEvent::TYPE_SLICE_BEGIN);
     event_.Number(TrackEvent::kNameIidFieldNumber, name_id);
-    event_.Number(TrackEvent::kTrackUuidFieldNumber, Uuid(event.track));
+    event_.Number(TrackEvent::kTrackUuidFieldNumber, PerfettoUuid(event.track));
     AddFlows(timeline, slice);
+    if (const uint64_t correlation = CorrelationOf(model_, slice); correlation != 0) {
+      event_.Number(TrackEvent::kCorrelationIdFieldNumber, correlation);
+    }
+    AddRows(timeline, slice);
     fresh_.Raw(categories_told_.bytes());
     fresh_.Raw(names_told_.bytes());
     fresh_.Raw(arguments_told_.bytes());
@@ -376,16 +355,13 @@ class Writer {
 
   static constexpr std::string_view kUnnamed = "(unnamed)";
   const model::Model& model_;
-  const Sink& sink_;
-  Status status_;
+  PerfettoPackets packets_;
   ExportStats stats_;
-  std::string buffer_;
-  bool first_ = true;
-  Interner names_, categories_, arguments_;
+  Interner names_, categories_, arguments_, stages_;
   Arguments about_;
   SliceNames names_of_;
   // Of the packet at hand.
-  ProtoText packet_, event_, fresh_, categories_told_, names_told_, arguments_told_;
+  ProtoText packet_, event_, fresh_, rows_, categories_told_, names_told_, arguments_told_;
   std::vector<FlowCount> flow_counts_;
   std::vector<uint64_t> flows_;  // of the slice at hand
 };

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <tuple>
 
-#include "libtrace/view/format.h"
+#include "libtrace/analysis/resources.h"
 #include "libtrace/view/timeline.h"
 
 namespace acceltrace::view {
@@ -18,19 +18,6 @@ using About = Slice::About;
 uint64_t Flow(size_t number, FlowKind kind) { return (uint64_t{number} << 2) + kind; }
 
 bool IsPolled(const model::Jobs& jobs, size_t job) { return jobs.irq_ns[job] == model::kNoTime; }
-
-// The jobs of a run of the handler.
-std::span<const uint32_t> JobsOfRun(const model::Model& model, const Timeline& timeline,
-                                    const Slice& slice) {
-  const model::Jobs& jobs = model.jobs;
-  const auto key = [&](uint32_t job) {
-    return std::make_tuple(jobs.device[job], HandledAtNs(jobs, job), jobs.queue[job]);
-  };
-  const std::span<const uint32_t> all = timeline.interrupt_jobs;
-  size_t end = slice.row;
-  while (end < all.size() && key(all[end]) == key(all[slice.row])) ++end;
-  return all.subspan(slice.row, end - slice.row);
-}
 
 void AppendFlowsOfJob(const model::Jobs& jobs, const Timeline& timeline, size_t job,
                       std::vector<uint64_t>* flows) {
@@ -50,10 +37,15 @@ const char* NameOfDeviceEvent(const model::Model& model, size_t row) {
   return kNames[kind < std::size(kNames) ? kind : 0];
 }
 
-std::string NameOfLoss(const model::Model& model, size_t row) {
-  const model::Loss& loss = model.losses[row];
-  return fmt::format("{} events lost at {}", loss.count,
-                     Shortened(model.strings.Get(loss.hop), 64));
+// A command at the head of its unit's queue waits for others: by the device's word for that.
+std::string NameOfWaiting(const model::Model& model, size_t row) {
+  const model::Device& device = model.devices[model.commands.device[row]];
+  for (int cause = 0; cause < device.about.stalls_size(); ++cause) {
+    if (analysis::StallKindOf(device.about, cause) == proto::Device::STALL_WAIT) {
+      return "stall: " + device.about.stalls(cause);
+    }
+  }
+  return "waiting";
 }
 
 // What a thread did before it was runnable, and in which of the kernel's functions.
@@ -68,6 +60,18 @@ std::string NameOfAway(const model::Model& model, size_t row) {
 }
 
 }  // namespace
+
+std::span<const uint32_t> JobsOfRun(const model::Model& model, const Timeline& timeline,
+                                    const Slice& slice) {
+  const model::Jobs& jobs = model.jobs;
+  const auto key = [&](uint32_t job) {
+    return std::make_tuple(jobs.device[job], HandledAtNs(jobs, job), jobs.queue[job]);
+  };
+  const std::span<const uint32_t> all = timeline.interrupt_jobs;
+  size_t end = slice.row;
+  while (end < all.size() && key(all[end]) == key(all[slice.row])) ++end;
+  return all.subspan(slice.row, end - slice.row);
+}
 
 int64_t HandledAtNs(const model::Jobs& jobs, size_t job) {
   return IsPolled(jobs, job) ? jobs.complete_ns[job] : jobs.irq_ns[job];
@@ -84,31 +88,26 @@ std::string_view SliceNames::Of(const model::Model& model, const Timeline& timel
     case About::kRange:
       return model.strings.Get(model.ranges.name[slice.row]);
     case About::kSubmission:
-      made_ = fmt::format("submit job {}", model.jobs.job[slice.row]);
-      break;
+      return "submit";
     case About::kWait:
-      made_ = fmt::format("wait for job {}", model.jobs.job[slice.row]);
-      break;
+      return "wait";
     case About::kWakeUp:
       return "wake";
     case About::kJob:
-      made_ = fmt::format("job {}", model.jobs.job[slice.row]);
-      break;
+      return "job";
     case About::kWaiting:
-      return "waiting";
+      made_ = NameOfWaiting(model, slice.row);
+      break;
     case About::kCommand:
       return model.OpName(slice.row);
     case About::kInterrupt: {
       const uint32_t last = JobsOfRun(model, timeline, slice).back();
-      made_ = fmt::format("{} queue {}", IsPolled(model.jobs, last) ? "poll" : "interrupt",
-                          model.jobs.queue[last]);
-      break;
+      return IsPolled(model.jobs, last) ? "poll" : "interrupt";
     }
     case About::kDeviceEvent:
       return NameOfDeviceEvent(model, slice.row);
     case About::kLoss:
-      made_ = NameOfLoss(model, slice.row);
-      break;
+      return "events lost";
     case About::kAway:
       made_ = NameOfAway(model, slice.row);
       break;
@@ -153,6 +152,23 @@ const char* CategoryOf(const Slice& slice) {
       return "sched";
   }
   return "";
+}
+
+uint64_t CorrelationOf(const model::Model& model, const Slice& slice) {
+  switch (slice.about) {
+    case About::kCall:
+      return model.api.correlation[slice.row];
+    case About::kSubmission:
+    case About::kWait:
+    case About::kWakeUp:
+    case About::kJob:
+      return model.jobs.correlation[slice.row];
+    case About::kWaiting:
+    case About::kCommand:
+      return model.commands.correlation[slice.row];
+    default:
+      return 0;
+  }
 }
 
 void AppendFlows(const model::Model& model, const Timeline& timeline, const Slice& slice,

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "libtrace/analysis/thread_states.h"
+#include "libtrace/view/timeline_counters.h"
 
 namespace acceltrace::view {
 namespace {
@@ -37,7 +38,7 @@ class Builder {
     AddThreads();
     AddThreadStates();
     for (uint32_t d = 0; d < model_.devices.size(); ++d) AddDevice(d);
-    AddSystemCounters();
+    AddSystemCounters(model_, kFirstDevicePid - 2, &timeline_);
     AddLosses();
     return std::move(timeline_);
   }
@@ -63,7 +64,7 @@ class Builder {
 
   // Lanes under `parent`; the first one may be an existing track.
   void AddLanes(std::span<Slice> slices, const std::string& name, int parent, int rank,
-                int first = -1) {
+                const char* description, int first = -1, bool unit_lane = false) {
     bool at_first = first >= 0;
     for (const std::span<Slice> lane : DivideIntoLanes(slices, &timeline_.skipped)) {
       if (at_first) {
@@ -77,6 +78,8 @@ class Builder {
       }
       Track track;
       track.name = name;
+      track.description = description;
+      track.unit_lane = unit_lane;
       track.parent = parent;
       track.rank = rank;
       track.slices = lane;
@@ -222,7 +225,8 @@ class Builder {
       track.tid = static_cast<int32_t>(tid);
       const std::string lane = track.name;
       const int first = Add(std::move(track));
-      AddLanes(slices, lane + " (overlapping)", process, 0, first);
+      AddLanes(slices, lane + " (overlapping)", process, 0,
+               "What overlaps on its thread without nesting", first);
     };
     AddGroups(
         ThreadSlices(), [&](const Slice& slice) { return ThreadOf(slice); }, add);
@@ -254,7 +258,7 @@ class Builder {
           const std::string name = model_.ThreadName(pid, tid);
           const int process = ProcessTrack(pid);
           AddLanes(group, fmt::format("{} {}: states", name.empty() ? "thread" : name, tid),
-                   process, 1);
+                   process, 1, "Running, runnable or waiting, by the kernel's scheduler");
         });
   }
 
@@ -264,6 +268,9 @@ class Builder {
     const model::Device& device = model_.devices[d];
     Track track;
     track.kind = Track::Kind::kDevice;
+    track.device = d;
+    track.description =
+        "Device times are converted to CLOCK_MONOTONIC; the bounds are in the slices' arguments";
     track.name = fmt::format("{} {}", device.about.name(), device.about.pci().address());
     track.pid = kFirstDevicePid + static_cast<int32_t>(d);
     const int parent = Add(std::move(track));
@@ -271,12 +278,13 @@ class Builder {
     AddUnits(d, parent);
     AddInterrupts(d, parent);
     AddDeviceEvents(d, parent);
-    AddInFlight(d, parent);
-    AddCounters(d, parent);
+    AddDeviceCounters(model_, d, parent, &timeline_);
   }
 
   void AddQueues(uint32_t d, int parent) {
     const model::Jobs& jobs = model_.jobs;
+    const model::Column<uint32_t>& devices = model_.commands.device;
+    const bool has_commands = std::find(devices.begin(), devices.end(), d) != devices.end();
     Slices slices;
     for (size_t j = 0; j < jobs.size(); ++j) {
       if (jobs.device[j] != d || !jobs.on_device[j]) continue;
@@ -286,7 +294,8 @@ class Builder {
         std::move(slices), [&](const Slice& slice) { return jobs.queue[slice.row]; },
         [&](uint32_t queue, std::span<Slice> group) {
           AddLanes(group, fmt::format("queue {}", queue), parent,
-                   static_cast<int>(std::min(queue, 1000u)));
+                   static_cast<int>(std::min(queue, 1000u)),
+                   "Jobs, from the doorbell to the completion", -1, !has_commands);
         });
   }
 
@@ -320,7 +329,8 @@ class Builder {
     AddGroups(
         std::move(slices), [&](const Slice& slice) { return commands.unit[slice.row]; },
         [&](uint32_t unit, std::span<Slice> group) {
-          AddLanes(group, device.UnitName(unit), parent, 2000 + static_cast<int>(unit));
+          AddLanes(group, device.UnitName(unit), parent, 2000 + static_cast<int>(unit),
+                   "Commands of this execution unit, and the stalls before they start", -1, true);
         });
   }
 
@@ -348,7 +358,8 @@ class Builder {
       Put(&slices, HandledAtNs(jobs, handled[from]), end_ns, About::kInterrupt, from);
       from = to;
     }
-    AddLanes(Keep(std::move(slices)), "interrupts", parent, 3000);
+    AddLanes(Keep(std::move(slices)), "interrupts", parent, 3000,
+             "Runs of the interrupt handler, up to the last completion that each consumed");
   }
 
   std::span<Slice> Keep(Slices slices) { return timeline_.slices.emplace_back(std::move(slices)); }
@@ -361,137 +372,8 @@ class Builder {
       const int64_t at_ns = events.time.host[i].mid_ns;
       Put(&slices, at_ns, at_ns, About::kDeviceEvent, i, true);
     }
-    AddLanes(Keep(std::move(slices)), "device events", parent, 3001);
-  }
-
-  void AddCounterTrack(const std::string& name, const std::string& unit, int parent, int rank,
-                       std::vector<std::pair<int64_t, double>> values) {
-    Track track;
-    track.kind = Track::Kind::kCounter;
-    track.name = name;
-    track.unit = unit;
-    track.parent = parent;
-    track.rank = rank;
-    for (const auto& value : values) {
-      if (value.first < 0) {
-        ++timeline_.skipped;
-      } else if (!track.values.empty() && track.values.back().first == value.first) {
-        track.values.back() = value;
-      } else {
-        track.values.push_back(value);
-      }
-    }
-    if (track.values.empty()) return;
-    if (IsFull()) {
-      timeline_.skipped += track.values.size();
-      return;
-    }
-    Add(std::move(track));
-  }
-
-  void AddInFlight(uint32_t d, int parent) {
-    const model::Jobs& jobs = model_.jobs;
-    std::vector<std::pair<int64_t, int>> changes;
-    for (size_t j = 0; j < jobs.size(); ++j) {
-      if (jobs.device[j] != d || jobs.submit_ns[j] == model::kNoTime ||
-          jobs.complete_ns[j] == model::kNoTime) {
-        continue;
-      }
-      changes.emplace_back(jobs.submit_ns[j], +1);
-      changes.emplace_back(jobs.complete_ns[j], -1);
-    }
-    std::sort(changes.begin(), changes.end());
-    std::vector<std::pair<int64_t, double>> values;
-    int in_flight = 0;
-    for (const auto& [at_ns, change] : changes) {
-      in_flight += change;
-      values.emplace_back(at_ns, in_flight);
-    }
-    AddCounterTrack("jobs in flight", "jobs", parent, 4000, std::move(values));
-  }
-
-  // What a counter grew by from one snapshot to the next, as a rate that holds
-  // from the first of the two on.
-  void AddCounters(uint32_t d, int parent) {
-    const model::Device& device = model_.devices[d];
-    const model::CounterSamples& samples = device.counters;
-    const double hz = static_cast<double>(device.about.clock().nominal_hz());
-    if (samples.size() < 2 || hz <= 0) return;
-    // By counter: the snapshots that tell it.
-    std::vector<std::vector<std::pair<uint32_t, uint64_t>>> told(samples.num_counters);
-    for (size_t row = 0; row < samples.size(); ++row) {
-      for (const model::CounterSamples::Told& t : samples.sets[samples.set[row]]) {
-        told[t.counter].emplace_back(static_cast<uint32_t>(row), samples.ValueAt(row, t));
-      }
-    }
-    for (size_t c = 0; c < samples.num_counters; ++c) {
-      const proto::Counter& about = device.about.counters(static_cast<int>(c));
-      // What every other counter is measured by, and what the busy and stall
-      // tracks leave over, are lines that say nothing.
-      if (about.name() == "elapsed_ticks" || about.name().ends_with("_idle")) continue;
-      const bool share = about.unit() == "ticks";
-      std::vector<std::pair<int64_t, double>> values;
-      bool any = false;
-      for (size_t i = 1; i < told[c].size(); ++i) {
-        const auto& [last, before] = told[c][i - 1];
-        const auto& [row, after] = told[c][i];
-        if (samples.time.ticks[row] <= samples.time.ticks[last]) continue;
-        const double ticks =
-            static_cast<double>(samples.time.ticks[row] - samples.time.ticks[last]);
-        const uint64_t grown = after - before;
-        any |= grown != 0;
-        const double value = static_cast<double>(grown) / ticks;
-        values.emplace_back(samples.time.host[last].mid_ns, value * (share ? 100 : hz));
-      }
-      if (!any) continue;
-      values.emplace_back(samples.time.host[told[c].back().first].mid_ns, 0);
-      AddCounterTrack(about.name(),
-                      share                     ? "%"
-                      : about.unit() == "bytes" ? "B/s"
-                                                : "/s",
-                      parent, 4001 + static_cast<int>(c), std::move(values));
-    }
-  }
-
-  // Gauges as they are, totals as what they grew by in a second from a sample on.
-  void AddSystemCounters() {
-    const model::SystemTables& system = model_.system;
-    const model::SystemSamples& samples = system.samples;
-    int parent = -1;
-    for (size_t from = 0, to = 0; from < samples.size(); from = to) {
-      const model::SystemCounter& counter = system.counters[samples.counter[from]];
-      std::vector<std::pair<int64_t, double>> values;
-      bool any = false;
-      for (to = from; to < samples.size() && samples.counter[to] == samples.counter[from]; ++to) {
-        const auto value = static_cast<double>(samples.value[to]);
-        if (!counter.total) {
-          values.emplace_back(samples.time_ns[to], value);
-          any = any || value != 0;
-          continue;
-        }
-        if (to == from || samples.time_ns[to] <= samples.time_ns[to - 1]) continue;
-        const auto before = static_cast<double>(samples.value[to - 1]);
-        const auto ns = static_cast<double>(samples.time_ns[to] - samples.time_ns[to - 1]);
-        values.emplace_back(samples.time_ns[to - 1], std::max(0.0, value - before) * 1e9 / ns);
-        any = any || value > before;
-      }
-      if (!any || IsFull()) continue;
-      if (counter.total) values.emplace_back(samples.time_ns[to - 1], 0);
-      if (parent < 0) parent = AddHost();
-      const auto text = [&](uint32_t id) { return model_.strings.Get(id); };
-      std::string name = text(counter.source) + " ";
-      if (counter.object != 0) name += text(counter.object) + " ";
-      AddCounterTrack(name + text(counter.name), text(counter.unit) + (counter.total ? "/s" : ""),
-                      parent, static_cast<int>(samples.counter[from]), std::move(values));
-    }
-  }
-
-  int AddHost() {
-    Track track;
-    track.kind = Track::Kind::kDevice;
-    track.name = "host";
-    track.pid = kFirstDevicePid - 2;
-    return Add(std::move(track));
+    AddLanes(Keep(std::move(slices)), "device events", parent, 3001,
+             "Changes of link and clock, throttling, errors, resets");
   }
 
   void AddLosses() {
@@ -505,9 +387,11 @@ class Builder {
     Track track;
     track.kind = Track::Kind::kDevice;
     track.name = "acceltrace";
+    track.description = "The recording itself";
     track.pid = kFirstDevicePid - 1;
     const int parent = Add(std::move(track));
-    AddLanes(Keep(std::move(slices)), "losses", parent, 0);
+    AddLanes(Keep(std::move(slices)), "losses", parent, 0,
+             "Where events were lost, from the first to the last one");
   }
 
   const model::Model& model_;

@@ -53,38 +53,19 @@ struct Slice {
   bool instant = false;
 };
 
-// What a click on a slice shows.
-class Arguments {
- public:
-  // model: outlives this.
-  explicit Arguments(const model::Model& model);
-  // Good until the next call.
-  std::span<const Argument> Of(const Slice& slice);
-
- private:
-  void OfCall(size_t row);
-  void OfSubmission(size_t row);
-  void OfJob(size_t row);
-  void OfCommand(size_t row);
-  template <typename T>
-  void Add(std::string_view name, T value) {
-    arguments_.push_back({name, value});
-  }
-
-  const model::Model& model_;
-  std::vector<Argument> arguments_;
-  std::vector<std::vector<std::string>> stalls_;  // by device: what its causes are called here
-};
-
 struct Track {
-  enum class Kind { kProcess, kThread, kDevice, kLane, kCounter };
+  // A group has nothing of its own; a device is one of these or of the host's parts.
+  enum class Kind { kProcess, kThread, kDevice, kGroup, kLane, kCounter };
   Kind kind = Kind::kLane;
   std::string name;
-  int parent = -1;                // position in Timeline::tracks
-  int32_t pid = 0, tid = 0;       // kProcess, kThread; kDevice: a number no process has
-  int rank = 0;                   // order among its siblings
-  std::string unit;               // kCounter
-  std::span<const Slice> slices;  // nested, by begin; in Timeline::slices
+  const char* description = "";     // for people
+  bool unit_lane = false;           // of an execution unit or, of devices without, a queue
+  uint32_t device = model::kNoRow;  // kDevice: row of Model::devices
+  int parent = -1;                  // position in Timeline::tracks
+  int32_t pid = 0, tid = 0;         // kProcess, kThread; kDevice: a number no process has
+  int rank = 0;                     // order among its siblings
+  std::string unit;                 // kCounter
+  std::span<const Slice> slices;    // nested, by begin; in Timeline::slices
   std::vector<std::pair<int64_t, double>> values;  // kCounter, by time
 };
 
@@ -107,6 +88,31 @@ inline constexpr size_t kMaxTracks = 16'384;
 
 Timeline BuildTimeline(const model::Model& model);
 
+// What a click on a slice shows.
+class Arguments {
+ public:
+  // model: outlives this.
+  explicit Arguments(const model::Model& model);
+  // Good until the next call.
+  std::span<const Argument> Of(const Timeline& timeline, const Slice& slice);
+
+ private:
+  void OfCall(size_t row);
+  void OfSubmission(size_t row);
+  void OfJob(size_t row);
+  // Which job a slice is of.
+  void AddJob(size_t row);
+  void OfCommand(size_t row);
+  template <typename T>
+  void Add(std::string_view name, T value) {
+    arguments_.push_back({name, value});
+  }
+
+  const model::Model& model_;
+  std::vector<Argument> arguments_;
+  std::vector<std::vector<std::string>> stalls_;  // by device: what its causes are called here
+};
+
 // What slices are called.
 class SliceNames {
  public:
@@ -123,6 +129,11 @@ void AppendFlows(const model::Model& model, const Timeline& timeline, const Slic
                  std::vector<uint64_t>* flows);
 // Flows are (number << 2) + kind: of jobs those of kLaunch and kCompletion, of commands kCommand.
 enum FlowKind : uint64_t { kLaunchFlow = 1, kCompletionFlow = 2, kCommandFlow = 3 };
+// Of the request that it belongs to; 0 = none.
+uint64_t CorrelationOf(const model::Model& model, const Slice& slice);
+// The jobs that a run of the interrupt handler, a kInterrupt, found done.
+std::span<const uint32_t> JobsOfRun(const model::Model& model, const Timeline& timeline,
+                                    const Slice& slice);
 // The run of the interrupt handler, or the poll, that found a job done: when it began.
 int64_t HandledAtNs(const model::Jobs& jobs, size_t job);
 

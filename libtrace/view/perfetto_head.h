@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a Perfetto trace says before its events: clocks, machine, processes, devices, tracks.
+// Internal.
+#ifndef LIBTRACE_VIEW_PERFETTO_HEAD_H_
+#define LIBTRACE_VIEW_PERFETTO_HEAD_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "libtrace/view/perfetto_packets.h"
+#include "libtrace/view/timeline.h"
+
+namespace acceltrace::view {
+
+inline uint64_t PerfettoUuid(size_t track) { return (uint64_t{0xacce} << 32) + track; }
+// Of the queue of a device that a track stands for, in the table gpu_slice.
+inline uint64_t PerfettoQueueIid(size_t track) { return track + 1; }
+// Of a device's context.
+inline uint64_t PerfettoContextIid(uint32_t device, uint32_t context) {
+  return (uint64_t{device} << 32 | context) + 1;
+}
+
+void WritePerfettoHead(const model::Model& model, const Timeline& timeline,
+                       PerfettoPackets* packets);
+
+}  // namespace acceltrace::view
+
+#endif  // LIBTRACE_VIEW_PERFETTO_HEAD_H_

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A Perfetto trace as its bytes: packets of one sequence, compressed some hundred at a time.
+// Internal.
+#ifndef LIBTRACE_VIEW_PERFETTO_PACKETS_H_
+#define LIBTRACE_VIEW_PERFETTO_PACKETS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "libtrace/view/export.h"
+#include "libtrace/view/perfetto.pb.h"
+
+namespace acceltrace::view {
+
+inline constexpr uint32_t kPerfettoSequence = 1;
+inline constexpr uint32_t kPerfettoMonotonic = 3;  // its number for CLOCK_MONOTONIC
+// sequence_flags: interned names begin anew, and are needed.
+inline constexpr uint32_t kPerfettoClearState = 1, kPerfettoNeedsState = 2;
+
+class PerfettoPackets {
+ public:
+  explicit PerfettoPackets(const Sink& sink);
+  ~PerfettoPackets();
+
+  // Sets its sequence.
+  void Append(perfetto::TracePacket* packet);
+  // A packet that has said of which sequence it is.
+  void Append(std::string_view packet);
+  // Writes what is left. After an error, which is kept, nothing is.
+  Status Finish();
+  const Status& status() const { return status_; }
+
+ private:
+  struct Deflater;
+
+  void Flush();
+
+  const Sink& sink_;
+  Status status_;
+  std::string buffer_, packed_, block_;
+  std::unique_ptr<Deflater> deflater_;
+  bool first_ = true;
+};
+
+}  // namespace acceltrace::view
+
+#endif  // LIBTRACE_VIEW_PERFETTO_PACKETS_H_
