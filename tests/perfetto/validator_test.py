@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The validator refuses what a viewer would draw wrongly: an export with one thing changed in it."""
+"""The validator refuses what a viewer would draw wrongly: exports with one thing changed."""
 
 import importlib.machinery
 import importlib.util
