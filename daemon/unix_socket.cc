@@ -72,7 +72,7 @@ Result<Peer> PeerOf(int fd) {
   ucred credentials = {};
   socklen_t bytes = sizeof(credentials);
   if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &bytes) != 0) {
-    return Status::Error(std::string("cannot tell who is connected: ") + strerror(errno));
+    return Status::Error(std::string("cannot find out who is connected: ") + strerror(errno));
   }
   Peer peer;
   peer.uid = credentials.uid;

@@ -34,7 +34,7 @@ void AccountLaws(const Losses& losses, std::vector<Law>* laws) {
     books.Because("the recording has no end: its accounts are missing");
     chain.Because("the recording has no end: its accounts are missing");
   }
-  if (given.empty()) chain.Because("hops do not tell which one takes what they give away");
+  if (given.empty()) chain.Because("hops do not say which one takes what they give away");
   laws->push_back(books.Done());
   laws->push_back(chain.Done());
 }

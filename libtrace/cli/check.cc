@@ -105,7 +105,7 @@ int Conclude(const Options& options, const std::vector<check::Outcome>& outcomes
     if (first == nullptr) first = &outcome;
   }
   if (first == nullptr) return FaultStatus(options.file, *side.loaded.model, "the check");
-  const char* what = first->state == check::Outcome::State::kFail ? "" : "cannot be told: ";
+  const char* what = first->state == check::Outcome::State::kFail ? "" : "cannot be decided: ";
   return Fail(kFailed,
               fmt::format("{}: {} of {} rules failed: line {}: {}{}", options.file, failed,
                           outcomes.size(), first->rule->line, what, view::OutcomeText(*first)));
@@ -161,7 +161,7 @@ void AddCheck(CLI::App* app, Run* run) {
   verb->add_option("--junit", options->junit, "write the outcome as JUnit XML, - for stdout")
       ->type_name("OUT");
   verb->add_flag("--lenient", options->lenient,
-                 "what cannot be told within the bounds passes if it is likely");
+                 "what cannot be decided within the bounds passes if it is likely");
   verb->add_flag("--json", options->json, "machine-readable, see docs/json.md");
   AddFilters(verb, &options->selection);
   verb->callback([options, run] { *run = [options] { return RunCheck(*options); }; });

@@ -249,7 +249,7 @@ void AddTop(CLI::App* app, Run* run) {
   auto options = std::make_shared<Options>();
   verb->add_option("SOURCE", options->source,
                    std::string("a daemon's live socket, - for stdin, or a trace, of which one "
-                               "frame tells all (default ") +
+                               "frame shows all (default ") +
                        kDefaultSource + ")")
       ->type_name("");
   verb->add_option("--interval", options->interval_ms,

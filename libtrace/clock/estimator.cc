@@ -400,7 +400,7 @@ std::vector<Cuts> PlaceCuts(const TickLine& line, const std::vector<Count>& coun
 
 Result<Map> MapBuilder::Build() const {
   if (!(info_.nominal_hz > 0) || info_.bits == 0 || info_.bits > 64) {
-    return Status::Error("the device tells no usable clock frequency or width");
+    return Status::Error("the device reports no usable clock frequency or width");
   }
   auto data = std::make_shared<MapData>();
   data->line = TickLine(info_);

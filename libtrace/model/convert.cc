@@ -173,7 +173,7 @@ class Conversion {
     for (size_t d = 0; d < changes.size(); ++d) {
       too_many[d] = changes[d] > kFreeChanges + model_.read.bytes / kLeastChangeBytes;
       if (!too_many[d]) continue;
-      model_.devices[d].clock_error = "the device tells of " + std::to_string(changes[d]) +
+      model_.devices[d].clock_error = "the device reports " + std::to_string(changes[d]) +
                                       " changes of its clock, too many to follow";
     }
     return too_many;

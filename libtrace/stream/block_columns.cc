@@ -138,7 +138,7 @@ Status BlockColumns::Decode(const Block& block) {
   if (Status status = Describe(block); !status.ok()) return status;
   data_ = block.data();
   if (data_.size() < LeastBlockBytes(block.table(), rows_)) {
-    return Bad("more rows than its bytes could tell");
+    return Bad("more rows than its bytes can hold");
   }
   return DecodeAll(block, false);
 }
@@ -146,7 +146,7 @@ Status BlockColumns::Decode(const Block& block) {
 Status BlockColumns::DecodePacked(const Block& block) {
   if (Status status = Describe(block); !status.ok()) return status;
   if (block.data().size() + block.filling().size() < LeastPackedBytes(block.table(), rows_)) {
-    return Bad("more rows than its bytes could tell");
+    return Bad("more rows than its bytes can hold");
   }
   size_t bytes = 0;
   for (const uint32_t width : block.width()) {

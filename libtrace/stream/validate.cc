@@ -369,7 +369,7 @@ Status Validate(const Packet& packet, size_t bytes) {
     rows = Rows(packet);
     if (rows > kMaxRows) return Bad("too many rows");
     if (rows > kFreeRows + bytes / LeastRowBytes(packet.body_case())) {
-      return Bad("more rows than its bytes could tell");
+      return Bad("more rows than its bytes can hold");
     }
     Status columns = CheckColumns(*Body(packet), rows);
     if (!columns.ok()) return columns;
