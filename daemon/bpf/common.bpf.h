@@ -29,9 +29,19 @@ typedef struct {
 	__u32 val;
 } __attribute__((preserve_access_index)) kuid_t;
 
+typedef struct {
+	__u32 val;
+} __attribute__((preserve_access_index)) kgid_t;
+
 struct cred {
 	kuid_t uid;
 	kuid_t euid;
+	kgid_t gid;
+	kgid_t egid;
+} __attribute__((preserve_access_index));
+
+struct linux_binprm {
+	unsigned int secureexec : 1;
 } __attribute__((preserve_access_index));
 
 struct task_struct {

@@ -32,6 +32,15 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+/* A setuid or setgid program, or one with capabilities, is not its caller's to look into. */
+static __always_inline int gained_rights(struct task_struct *task, struct linux_binprm *binary)
+{
+	return BPF_CORE_READ(task, cred, uid.val) != owner_uid ||
+	       BPF_CORE_READ(task, cred, euid.val) != owner_uid ||
+	       BPF_CORE_READ(task, cred, gid.val) != BPF_CORE_READ(task, cred, egid.val) ||
+	       BPF_CORE_READ_BITFIELD_PROBED(binary, secureexec);
+}
+
 /* (task, old_pid, bprm) */
 SEC("raw_tp/sched_process_exec")
 int process_exec(struct bpf_raw_tracepoint_args *ctx)
@@ -44,9 +53,8 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 	if (!entry)
 		return 0;
 	bpf_map_delete_elem(&ringed, &pid);
-	/* A setuid program is not its caller's to look into. */
-	if (owner_uid != ACT_ANY_USER && (BPF_CORE_READ(task, cred, uid.val) != owner_uid ||
-					  BPF_CORE_READ(task, cred, euid.val) != owner_uid)) {
+	if (owner_uid != ACT_ANY_USER &&
+	    gained_rights(task, (struct linux_binprm *)ctx->args[2])) {
 		bpf_map_delete_elem(&tracked, &pid);
 		bpf_get_current_comm(comm, sizeof(comm));
 		emit_process(pid, pid, ACT_PROCESS_LEFT, 0, comm);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/service.h"
 
+#include <linux/magic.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -24,10 +27,21 @@ std::string Members(const json& object) {
   return text.substr(1, text.size() - 2);
 }
 
+// Files that are words with the kernel: writing to them does something, in the daemon's name.
+bool OfTheKernel(int fd) {
+  constexpr std::array<uint32_t, 11> kKinds = {
+      PROC_SUPER_MAGIC, SYSFS_MAGIC,    CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC,
+      DEBUGFS_MAGIC,    TRACEFS_MAGIC,  BPF_FS_MAGIC,       SECURITYFS_MAGIC,
+      SELINUX_MAGIC,    EFIVARFS_MAGIC, 0x62656570 /* configfs */};
+  struct statfs info;
+  return fstatfs(fd, &info) != 0 || std::find(kKinds.begin(), kKinds.end(),
+                                              static_cast<uint32_t>(info.f_type)) != kKinds.end();
+}
+
 // Only regular files: anything else could make the writing thread wait for ever.
 Status CheckOutput(int fd) {
   struct stat info;
-  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || OfTheKernel(fd)) {
     return Status::Error("the output is not a regular file; use 'live' to read a stream");
   }
   if (!OpenForWriting(fd)) return Status::Error("the output is not open for writing");

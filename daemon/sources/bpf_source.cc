@@ -281,9 +281,12 @@ Status BpfSource::Track(uint32_t pid) {
   const std::string name = "process " + std::to_string(pid);
   const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (!pidfd.valid()) return Status::Error("no " + name + "; it may have exited already");
-  if (impl_->options.owner && ProcessUser(pid) != impl_->options.owner) {
-    return Status::Error(name + " does not run as you alone; only root may record it");
-  }
+  const auto others = [&] {
+    return impl_->options.owner && ProcessUser(pid) != impl_->options.owner;
+  };
+  const std::string refusal =
+      name + " does not run as you alone, or may not be looked into; only root may record it";
+  if (others()) return Status::Error(refusal);
   const int map = bpf_map__fd(impl_->skeleton->maps.tracked);
   const act_tracked value = {};
   const bool fresh = bpf_map_update_elem(map, &pid, &value, BPF_NOEXIST) == 0;
@@ -296,6 +299,11 @@ Status BpfSource::Track(uint32_t pid) {
   if (poll(&exited, 1, 0) != 0) {
     bpf_map_delete_elem(map, &pid);
     return Status::Error("no " + name + "; it has exited");
+  }
+  // A program with other rights that it began before it was followed went unnoticed.
+  if (fresh && others()) {
+    bpf_map_delete_elem(map, &pid);
+    return Status::Error(refusal);
   }
   impl_->tracked_cache[pid] = true;
   if (fresh) {

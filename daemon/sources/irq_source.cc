@@ -61,6 +61,7 @@ struct IrqSource::Impl {
 
   // Tells what happened since the last time, if `tell`.
   void Read(bool tell);
+  void ReportNoRoom(bool tell, int64_t begin_ns, int64_t end_ns);
   uint32_t NameOf(const Key& key);
 
   IrqOptions options;
@@ -69,8 +70,12 @@ struct IrqSource::Impl {
   std::map<Key, std::vector<act_irq_sums>> told;  // by CPU
   std::map<Key, uint32_t> names;                  // string ids
   std::map<uint32_t, uint32_t> devices;           // by number: 1 + the device
-  int64_t last_ns = 0;
-  uint64_t rows = 0, reported_no_room = 0, missed = 0;
+  int64_t begin_ns = 0, last_ns = 0;
+  uint64_t rows = 0;
+  uint64_t missed_before = 0;  // the recording
+  uint64_t missed = 0;         // in it
+  uint64_t seen_no_room = 0;   // up to the last look
+  uint64_t lost_no_room = 0;   // of these, in the recording
 };
 
 IrqSource::IrqSource(IrqOptions options, EventHandler* handler)
@@ -151,20 +156,32 @@ void IrqSource::Impl::Read(bool tell) {
     }
   }
   const int64_t begin_ns = std::exchange(last_ns, now_ns);
-  const auto count = static_cast<uint32_t>(batch->end_ns_delta_size());
-  if (count == 0) return;
-  rows += count;
-  handler->OnBlock(&packet, begin_ns, count, count);
-  Loss loss;
-  loss.hop = kHopName;
-  const uint64_t no_room = skeleton->bss->no_room;
-  loss.count = no_room - std::exchange(reported_no_room, no_room);
-  loss.first = begin_ns;
-  loss.last = now_ns;
-  if (loss.count > 0) handler->OnLoss(loss);
+  if (const auto count = static_cast<uint32_t>(batch->end_ns_delta_size()); count > 0) {
+    rows += count;
+    handler->OnBlock(&packet, begin_ns, count, count);
+  }
+  ReportNoRoom(tell, begin_ns, now_ns);
 }
 
-void IrqSource::Begin() { impl_->Read(false); }
+// Of interrupts that all found no room there is no row: what they are is said without one.
+void IrqSource::Impl::ReportNoRoom(bool tell, int64_t begin_ns, int64_t end_ns) {
+  const uint64_t all = __atomic_load_n(&skeleton->bss->no_room, __ATOMIC_RELAXED);
+  Loss loss;
+  loss.hop = kHopName;
+  loss.count = all - std::exchange(seen_no_room, all);
+  // What came before the recording is none of its losses.
+  if (!tell || loss.count == 0) return;
+  lost_no_room += loss.count;
+  loss.first = begin_ns;
+  loss.last = end_ns;
+  handler->OnLoss(loss);
+}
+
+void IrqSource::Begin() {
+  impl_->missed_before = CountRuns(impl_->skeleton->obj).missed;
+  impl_->Read(false);
+  impl_->begin_ns = impl_->last_ns;
+}
 
 Pace IrqSource::Drain(int64_t now_ns) {
   if (now_ns - impl_->last_ns >= kPeriodNs) impl_->Read(true);
@@ -177,7 +194,7 @@ void IrqSource::Checkpoint() { impl_->Read(true); }
 
 // Rows are sums: interrupts are not events of the recording.
 std::vector<Hop> IrqSource::Hops() {
-  const uint64_t lost = impl_->reported_no_room + impl_->missed;
+  const uint64_t lost = impl_->lost_no_room + impl_->missed;
   return {{kHopName, impl_->rows + lost, impl_->rows, lost, 0, kSessionHop}};
 }
 
@@ -186,11 +203,13 @@ void IrqSource::Stop() {
   impl_->Read(true);
   const BpfRuns runs = CountRuns(impl_->skeleton->obj);
   impl_->handler->OnBpfCost(runs.run_ns, runs.runs);
-  impl_->missed = runs.missed;
-  if (runs.missed > 0) {
+  impl_->missed = runs.missed - impl_->missed_before;
+  if (impl_->missed > 0) {
     Loss loss;
     loss.hop = kHopName;
-    loss.count = runs.missed;
+    loss.count = impl_->missed;
+    loss.first = impl_->begin_ns;
+    loss.last = impl_->last_ns;
     impl_->handler->OnLoss(loss);
   }
   for (const Hop& hop : Hops()) impl_->handler->OnHop(hop);

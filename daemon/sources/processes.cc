@@ -2,6 +2,7 @@
 #include "daemon/sources/processes.h"
 
 #include <dirent.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -18,19 +19,38 @@ constexpr size_t kMaxThreads = 65536;
 
 std::string ProcPath(uint32_t pid) { return "/proc/" + std::to_string(pid); }
 
+// Capabilities there are over what is the user's own anyway.
+bool InUsersOwnNamespace(uint32_t pid) {
+  struct stat its, ours;
+  return stat((ProcPath(pid) + "/ns/user").c_str(), &its) == 0 &&
+         stat("/proc/self/ns/user", &ours) == 0 && its.st_ino != ours.st_ino;
+}
+
 }  // namespace
 
 std::optional<uint32_t> ProcessUser(uint32_t pid) {
   std::ifstream file(ProcPath(pid) + "/status");
   std::string line;
-  while (std::getline(file, line)) {
-    if (line.rfind("Uid:", 0) != 0) continue;
+  std::optional<uint32_t> user, group;
+  std::optional<bool> capable;
+  while (!capable && std::getline(file, line)) {
+    if (line.rfind("CapPrm:", 0) == 0) capable = strtoull(line.c_str() + 7, nullptr, 16) != 0;
+    const bool is_group = line.rfind("Gid:", 0) == 0;
+    if (!is_group && line.rfind("Uid:", 0) != 0) continue;
     uint32_t real, effective, saved, files;
-    if (sscanf(line.c_str() + 4, "%u %u %u %u", &real, &effective, &saved, &files) != 4) break;
-    if (real != effective || real != saved || real != files) break;
-    return real;
+    if (sscanf(line.c_str() + 4, "%u %u %u %u", &real, &effective, &saved, &files) != 4 ||
+        real != effective || real != saved || real != files) {
+      return std::nullopt;
+    }
+    (is_group ? group : user) = real;
   }
-  return std::nullopt;
+  // Files (not folders) of a process that is not to be looked into are root's.
+  struct stat info;
+  if (!group || stat((ProcPath(pid) + "/status").c_str(), &info) != 0 || info.st_uid != user) {
+    return std::nullopt;
+  }
+  if (!capable || (*capable && !InUsersOwnNamespace(pid))) return std::nullopt;
+  return user;
 }
 
 std::string ThreadName(uint32_t pid, uint32_t tid) {

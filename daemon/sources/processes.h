@@ -13,8 +13,9 @@
 
 namespace acceltrace::daemon {
 
-// The user as whom a process runs; nullopt if there is no such process, or if its
-// real, effective, saved and file system user are not all the same.
+// The user as whom a process runs; nullopt if there is no such process, if its real, effective,
+// saved and file system user or group are not all the same, if it has capabilities beyond a user
+// namespace of its user's, or if the kernel lets its own user not look into it.
 std::optional<uint32_t> ProcessUser(uint32_t pid);
 
 // (thread, name) of each thread of a process, the process itself first.

@@ -305,7 +305,10 @@ void ReadBlock(const std::string& root, Readings* readings) {
 }
 
 void ReadNet(const std::string& root, Readings* readings) {
-  ParseNetDev(ReadText(root + "/proc/net/dev"), readings);
+  // The first process' are the host's: the service has none of its own (PrivateNetwork).
+  std::string text = ReadText(root + "/proc/1/net/dev");
+  if (text.empty()) text = ReadText(root + "/proc/net/dev");
+  ParseNetDev(text, readings);
 }
 
 void ReadPcie(const std::string& root, const std::vector<std::pair<uint32_t, std::string>>& devices,

@@ -71,6 +71,26 @@ TEST_CASE("disks and interfaces that were never used are left out") {
                                   "eth0/send errors count 0", "eth0/send drops count 0"});
 }
 
+TEST_CASE("traffic is the host's, not that of the daemon's own network") {
+  char folder[] = "/tmp/system_readers_XXXXXX";
+  REQUIRE(mkdtemp(folder) != nullptr);
+  const std::string root = folder;
+  const auto write = [&](const std::string& at, const std::string& name) {
+    std::filesystem::create_directories(root + at);
+    std::ofstream(root + at + "/dev") << name << ": 7 1 0 0 0 0 0 0 9 1 0 0 0 0 0 0\n";
+  };
+  const auto has = [&](const std::string& name) {
+    Readings readings;
+    ReadNet(root, &readings);
+    return !readings.empty() && readings[0].object == name;
+  };
+  write("/proc/net", "own0");
+  CHECK(has("own0"));
+  write("/proc/1/net", "host0");
+  CHECK(has("host0"));
+  std::filesystem::remove_all(root);
+}
+
 TEST_CASE("errors of a link: their sum, and kinds that there were") {
   Readings readings;
   ParseAer("RxErr 0\nBadTLP 3\nTOTAL_ERR_COR 3\n", "0000:00:04.0", "correctable", 5, &readings);

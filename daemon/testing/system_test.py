@@ -17,6 +17,9 @@ from sched_test import APP, query  # noqa: E402
 
 SOFTIRQS = ("HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER",
             "RCU")
+# Some kernels (6.18) leave out tracepoints of whole interrupts, up to one in a hundred. One that
+# does not (6.1) is held to each of them.
+SEEN_AT_LEAST = 1 if os.environ.get("EXACT_INTERRUPTS") else 0.5
 tests = []
 
 
@@ -112,16 +115,14 @@ def recorded(name, sources, snapshot):
 
 
 @test
-def interrupts_are_no_more_than_the_kernel_counts():
+def interrupts_are_what_the_kernel_counts():
     trace, inner, outer, _ = recorded("irq", "irq", interrupts)
     rows = query(trace, """SELECT kind, number, sum(count), sum(total_ns), sum(hits), sum(hit_ns),
         max(longest_ns) FROM interrupts GROUP BY kind, number""")
     # Such as share an interrupt are counted by handler.
     shared = {("hard", row[1]) for row in rows if row[0] == "hard"} - set(inner[0])
     got = {(row[0], row[1]): row[2] for row in rows}
-    # The kernel counts a hard interrupt that came while its handler ran, and runs it once; of
-    # softirqs the tracepoints of some kernels (6.18) leave out one in a hundred.
-    assert between(got, inner, outer, shared, seen_at_least=0.5) >= 2, rows
+    assert between(got, inner, outer, shared, SEEN_AT_LEAST) >= 2, rows
     for _, _, count, total_ns, hits, hit_ns, longest_ns in rows:
         assert hits <= count and hit_ns <= total_ns and longest_ns <= total_ns, rows
     # Time goes on without gaps.
@@ -181,4 +182,4 @@ def what_cannot_be_had_is_said_and_no_failure():
 
 
 if __name__ == "__main__":
-    sys.exit(run(tests))
+    sys.exit(run([case for case in tests if case.__name__ in sys.argv[1:]] or tests))
