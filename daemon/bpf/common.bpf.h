@@ -37,7 +37,6 @@ struct cred {
 struct task_struct {
 	int pid;
 	int tgid;
-	unsigned int flags;
 	const struct cred *cred;
 	char comm[ACT_COMM_BYTES];
 } __attribute__((preserve_access_index));

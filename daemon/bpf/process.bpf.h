@@ -47,9 +47,10 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 	/* A setuid program is not its caller's to look into. */
 	if (owner_uid != ACT_ANY_USER && (BPF_CORE_READ(task, cred, uid.val) != owner_uid ||
 					  BPF_CORE_READ(task, cred, euid.val) != owner_uid)) {
-		bpf_map_delete_elem(&tracked, &pid);
+		/* Told before it is seen: who finds no entry finds the record. */
 		bpf_get_current_comm(comm, sizeof(comm));
 		emit_process(pid, pid, ACT_PROCESS_LEFT, 0, comm);
+		bpf_map_delete_elem(&tracked, &pid);
 		__sync_fetch_and_add(&tracked_generation, 1);
 		return 0;
 	}
