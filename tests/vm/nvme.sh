@@ -8,7 +8,7 @@ acceltrace=${BUILD:-build}/bin/acceltrace
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 . tests/harness/tap.sh
-plan 25
+plan 26
 cat >"$scratch/guest" <<'END'
 cd "$1" || exit 1
 modprobe nvme
@@ -46,6 +46,14 @@ recorded system --system --device nvme0 -- sh -c '
 recorded load --device nvme0 -- fio --name=load --filename=/dev/nvme0n1 --rw=randrw --direct=1 \
 	--bsrange=512-8k --ioengine=libaio --iodepth=32 --numjobs=4 --randseed=7 --norandommap \
 	--size=64M --io_size=1G --number_ios=5000 --output-format=json --output=load.json
+# Nobody, with what the service has (daemon/systemd/acceltraced.service).
+caps=+bpf,+perfmon,+sys_ptrace,+checkpoint_restore,+dac_read_search,+sys_admin
+chmod 666 /dev/nvme0n1
+mkdir -m 777 /tmp/nobody
+(cd /tmp/nobody && /usr/bin/setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=$caps \
+	--ambient-caps=$caps acceltrace record --device nvme0 -o own.atrace -- \
+	dd if=/dev/nvme0n1 of=/dev/null bs=4k count=300 iflag=direct) 2>own.txt
+cp /tmp/nobody/own.atrace .
 acceltrace record -o none.atrace --device 0000:00:1f.0 -- true 2>none.txt
 echo $? >none.status
 rmmod nvme
@@ -89,6 +97,8 @@ for name in direct system load; do
 	check "$name: verify finds nothing" 0 $?
 	grep -v '^ ' "$scratch/verify.txt" | sed 's/^/# /'
 done
+check 'capabilities are enough' '300, 0 lost' "$(ask own 'SELECT count(*) FROM jobs
+	WHERE consumed_ns > submit_ns'), $(grep -o '\b0 lost' "$scratch/own.txt")"
 check 'that load is one: tens of thousands of commands' 1 \
 	"$(ask load 'SELECT count(*) >= 20000 FROM jobs')"
 check 'each process has its own' 'dd 500' \
@@ -100,4 +110,4 @@ $(grep -c 'no provider has tracepoints of 0000:00:1f.0: see acceltrace providers
 check 'nor one whose driver is gone' '1 1' "$(cat "$scratch/gone.status") $(wc -l <"$scratch/gone.txt")"
 check 'and providers says why' '1 1' \
 	"$(cat "$scratch/absent.status") $(grep -c 'no such device here with driver nvme' "$scratch/absent.txt")"
-for file in vm direct system load none gone absent; do sed "s/^/# $file: /" "$scratch/$file.txt"; done
+for file in vm direct system load own none gone absent; do sed "s/^/# $file: /" "$scratch/$file.txt"; done
