@@ -228,6 +228,7 @@ Status Recorder::Attach(const RecordOptions& options) {
     auto source = std::make_unique<BpfSource>(std::move(bpf), &session_);
     if (Status status = source->Start(); !status.ok()) return status;
     WakeOn(source->wake_fd(), EPOLLIN | EPOLLET, urgent_fd_.get());
+    WakeOn(source->provider_wake_fd(), EPOLLIN | EPOLLET, -1);
     fills_.push_back([rings = source.get()] { return rings->fill_permille(); });
     bpf_ = std::move(source);
   }
@@ -387,10 +388,11 @@ void Recorder::TraceJobsInFlight() {
 }
 
 void Recorder::WakeOn(int fd, uint32_t events, int kind_fd) {
+  if (fd < 0) return;
   epoll_event event = {};
   event.events = events;
   epoll_ctl(wake_fd_.get(), EPOLL_CTL_ADD, fd, &event);
-  epoll_ctl(kind_fd, EPOLL_CTL_ADD, fd, &event);
+  if (kind_fd >= 0) epoll_ctl(kind_fd, EPOLL_CTL_ADD, fd, &event);
 }
 
 int64_t Recorder::Poll() {

@@ -86,7 +86,7 @@ class Recorder {
   Status AttachDevice(const std::shared_ptr<AxlDevice>& device, const RecordOptions& options);
   void AttachSystem(const RecordOptions& options, const ProviderDevices& provided);
   void Warn();
-  // kind_fd: watermark_fd_ or urgent_fd_.
+  // fd: negative is none; kind_fd: watermark_fd_, urgent_fd_ or negative.
   void WakeOn(int fd, uint32_t events, int kind_fd);
   Pace DrainSources(int64_t now_ns);
   void Adapt(int64_t now_ns, const Pace& pace);

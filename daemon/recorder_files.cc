@@ -31,6 +31,7 @@ Recorder::Cut Recorder::CutHere(const std::string& reason, uint64_t overwritten_
   stop.stop_ns = MonotonicNs();
   TraceJobsInFlight();
   for (const auto& source : sources_) source->Checkpoint();
+  if (bpf_ != nullptr) bpf_->Checkpoint();
   for (int rounds = 0; rounds < kMaxCutDrains; ++rounds) {
     const int64_t now_ns = MonotonicNs();
     if (DrainSources(now_ns).next_ns != now_ns) break;

@@ -47,7 +47,6 @@ struct linux_binprm {
 struct task_struct {
 	int pid;
 	int tgid;
-	unsigned int flags;
 	const struct cred *cred;
 	char comm[ACT_COMM_BYTES];
 } __attribute__((preserve_access_index));

@@ -55,9 +55,10 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 	bpf_map_delete_elem(&ringed, &pid);
 	if (owner_uid != ACT_ANY_USER &&
 	    gained_rights(task, (struct linux_binprm *)ctx->args[2])) {
-		bpf_map_delete_elem(&tracked, &pid);
+		/* Sent before the entry goes: who finds no entry finds the record. */
 		bpf_get_current_comm(comm, sizeof(comm));
 		emit_process(pid, pid, ACT_PROCESS_LEFT, 0, comm);
+		bpf_map_delete_elem(&tracked, &pid);
 		__sync_fetch_and_add(&tracked_generation, 1);
 		return 0;
 	}

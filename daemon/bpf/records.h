@@ -32,7 +32,6 @@ enum act_type {
 	ACT_RING_WAKE = 11,  /* one of its rings is half full */
 	ACT_JOB = 12,  /* a job is over, or in flight when asked */
 	ACT_WAKE = 13, /* a wait is over */
-	ACT_TRACEPOINT = 14, /* struct act_host, of a tracepoint that a provider names */
 	ACT_NUM_TYPES,
 };
 
@@ -168,66 +167,6 @@ struct act_name_key {
 	__u32 pid;
 	__u32 generation;
 	__u64 address;
-};
-
-#define ACT_MAX_ROLES 64         /* of all devices that are recorded by providers */
-#define ACT_MAX_CONDITIONS 4     /* of a role */
-#define ACT_MAX_PROVIDER_JOBS 65536 /* under way at once */
-#define ACT_TEXT_BYTES 16        /* of a text that is compared */
-
-enum act_place_kind {
-	ACT_PLACE_NUMBER = 0,
-	ACT_PLACE_TEXT = 1,
-	ACT_PLACE_TEXT_ELSEWHERE = 2, /* its offset is at the place, __data_loc */
-};
-
-/* Where a value lies in a tracepoint's record. */
-struct act_place {
-	__u64 mask; /* of a number: its bytes; 0 = there is none */
-	__u32 offset;
-	__u32 kind; /* enum act_place_kind */
-};
-
-struct act_condition {
-	struct act_place place;
-	__u64 number;
-	char text[ACT_TEXT_BYTES];
-	__u32 unequal;
-	__u32 reserved;
-};
-
-enum act_role_kind {
-	ACT_ROLE_SUBMIT = 0,
-	ACT_ROLE_START = 1,
-	ACT_ROLE_COMPLETE = 2,
-};
-
-/*
- * The kernel skips a program on a tracepoint while another such one runs on the CPU, as in an
- * interrupt, and before Linux 6.6 it counts that nowhere. A raw program is not skipped then:
- * what it counts and the other does not was missed.
- */
-enum act_provider_count {
-	ACT_PROVIDER_FIRED = 0,
-	ACT_PROVIDER_RAN = 1,
-	ACT_NUM_PROVIDER_COUNTS,
-};
-
-/* Value of the map `roles`: what a provider's tracepoint means for one device. */
-struct act_role {
-	__u32 device; /* number in the stream */
-	__u32 role;   /* enum act_role_kind */
-	__u32 num_conditions;
-	__u32 counted; /* the first role of its tracepoint: it counts for all of them */
-	struct act_place queue;
-	struct act_place job;
-	struct act_place opcode;
-	struct act_place status;
-	struct act_place bytes;
-	__u64 bytes_add; /* (field + add) * times */
-	__u64 bytes_times;
-	__u64 bytes_opcodes[4]; /* a bit for each opcode that has bytes */
-	struct act_condition where[ACT_MAX_CONDITIONS];
 };
 
 #define ACT_MAX_FUNCTIONS 256 /* of libraries, that are API calls by a provider */

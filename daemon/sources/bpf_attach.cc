@@ -7,8 +7,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
-#include <set>
 
 #include "daemon/privileges.h"
 #include "daemon/sources/api_ring_memory.h"
@@ -38,11 +36,6 @@ std::string AttachReason(int error) {
   return strerror(-error);
 }
 
-Status CannotAttach(const TracepointRole& role, int error) {
-  return Status::Error("cannot attach to the tracepoint " + role.system + ":" + role.name + ": " +
-                       strerror(error));
-}
-
 }  // namespace
 
 // errno, 0 when attached.
@@ -54,47 +47,64 @@ int BpfSource::Impl::AttachRaw(bpf_program* program, const std::string& name) {
   return error;
 }
 
-// Each of them or none: half of a pair tells nothing. Completions first, so that each submission
-// that is seen has its own.
+// Each of them or none: half of a pair tells nothing.
 Status BpfSource::Impl::AttachRoles() {
-  std::set<std::string> counted;
-  for (TracepointRole& role : options.roles) {
-    if (!counted.insert(role.system + ":" + role.name).second) continue;
-    role.config.counted = 1;
+  if (options.roles.empty()) return {};
+  // Where all are recorded nobody else tells whose a submission is.
+  for (const TracepointRole& role : options.roles) {
+    if (!options.system_wide || role.config.role != RoleConfig::kSubmit) continue;
     bpf_link* link =
-        bpf_program__attach_raw_tracepoint(skeleton->progs.provider_fired, role.name.c_str());
-    if (link == nullptr) return CannotAttach(role, errno);
-    links.emplace_back(link);
-  }
-  for (auto role = options.roles.rbegin(); role != options.roles.rend(); ++role) {
-    const auto index = static_cast<uint32_t>(options.roles.rend() - role - 1);
-    const std::string name = role->system + ":" + role->name;
-    if (bpf_map_update_elem(bpf_map__fd(skeleton->maps.roles), &index, &role->config, BPF_ANY) !=
-        0) {
-      return Status::Error("cannot describe " + name + " to the kernel: " + strerror(errno));
+        bpf_program__attach_raw_tracepoint(skeleton->progs.provider_seen, role.name.c_str());
+    if (link == nullptr) {
+      return Status::Error("cannot attach to the tracepoint " + role.system + ":" + role.name +
+                           ": " + strerror(errno));
     }
-    LIBBPF_OPTS(bpf_tracepoint_opts, cookie, .bpf_cookie = index);
-    bpf_link* link = bpf_program__attach_tracepoint_opts(
-        skeleton->progs.provider_tracepoint, role->system.c_str(), role->name.c_str(), &cookie);
-    if (link == nullptr) return CannotAttach(*role, errno);
-    handler->OnProbe("tp:" + name, true, "");
     links.emplace_back(link);
   }
-  __atomic_store_n(&skeleton->bss->provider_counting, 1, __ATOMIC_RELAXED);
+  providers = std::make_unique<ProviderTracepoints>(options.roles, options.system_wide,
+                                                    !options.owner, this);
+  if (Status status = providers->Start(); !status.ok()) return status;
+  for (const TracepointRole& role : options.roles) {
+    handler->OnProbe("tp:" + role.system + ":" + role.name, true, "");
+  }
+  for (const std::string& name : providers->Shadowed()) {
+    handler->OnProbe("all-of:" + name, false,
+                     "another tracer has a BPF program on it, and the kernel shows others only "
+                     "what that lets through: end the other one");
+  }
   return {};
 }
 
-// Exact once nothing is attached any more.
-uint64_t BpfSource::Impl::MissedOfProviders() const {
-  std::vector<uint64_t> by_cpu(static_cast<size_t>(std::max(libbpf_num_possible_cpus(), 1)));
-  uint64_t sums[ACT_NUM_PROVIDER_COUNTS] = {};
-  for (uint32_t which = 0; which < ACT_NUM_PROVIDER_COUNTS; ++which) {
-    const int map = bpf_map__fd(skeleton->maps.provider_counts);
-    if (bpf_map_lookup_elem(map, &which, by_cpu.data()) != 0) return 0;
-    sums[which] = std::accumulate(by_cpu.begin(), by_cpu.end(), uint64_t{0});
-  }
-  const uint64_t fired = sums[ACT_PROVIDER_FIRED], ran = sums[ACT_PROVIDER_RAN];
-  return fired > ran ? fired - ran : 0;
+bool BpfSource::Impl::IsTracked(uint32_t pid) {
+  act_tracked value;
+  return bpf_map_lookup_elem(bpf_map__fd(skeleton->maps.tracked), &pid, &value) == 0;
+}
+
+bool BpfSource::Impl::WasTracked(uint32_t pid, int64_t time_ns, bool now) {
+  const auto since = since_ns.find(pid);
+  if (since != since_ns.end() && time_ns < since->second) return false;
+  if (now) return true;
+  const auto left = left_ns.find(pid);
+  return left != left_ns.end() && time_ns < left->second;
+}
+
+void BpfSource::Impl::OnLeft(uint32_t pid, int64_t time_ns) {
+  if (left_ns.size() >= ACT_MAX_TRACKED) left_ns.clear();
+  left_ns[pid] = time_ns;
+}
+
+void BpfSource::Impl::OnProviderEvent(const HostEvent& event) {
+  events.NoteSubmitter(event.pid, event.tid);
+  handler->OnHost(event);
+}
+
+void BpfSource::Impl::OnProviderLoss(uint64_t count, int64_t first_ns, int64_t last_ns) {
+  Loss loss;
+  loss.hop = "provider-ring";
+  loss.count = count;
+  loss.first = first_ns;
+  loss.last = last_ns;
+  handler->OnLoss(loss);
 }
 
 // Returns before entries, and detached after them, so that no call is seen to begin whose end is
@@ -261,12 +271,13 @@ void BpfSource::Impl::Calibrate() {
                            std::end(kTracepointKinds)}});
   }
   if (!options.driver && !options.roles.empty()) {
-    const Measured program = CalibrateTracepoint(skeleton->progs.calibrate_tracepoint);
+    const Measured sample = CalibrateSample();
     handler->OnEventCost({"tracepoint",
-                          program.ns,
-                          program.error_ns,
+                          sample.ns,
+                          sample.error_ns,
                           {proto::HostBatch::KIND_SUBMIT, proto::HostBatch::KIND_DOORBELL,
-                           proto::HostBatch::KIND_COMPLETE}});
+                           proto::HostBatch::KIND_COMPLETE},
+                          [this] { return providers ? providers->fired() : 0; }});
   }
   if (options.rings) {
     CalibrateRings();

@@ -3,6 +3,8 @@
 
 #include <bpf/libbpf.h>
 #include <limits.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/sdt.h>
 #include <unistd.h>
@@ -10,10 +12,13 @@
 #include <memory>
 #include <string>
 
+#include "daemon/sources/provider_tracepoints.h"
+
 namespace acceltrace::daemon {
 namespace {
 
 constexpr int kRounds = 7, kTimes = 24;
+constexpr size_t kSampleRingBytes = 64 << 10;  // for all of them
 
 struct LinkDeleter {
   void operator()(bpf_link* link) const { bpf_link__destroy(link); }
@@ -32,8 +37,8 @@ template <typename Attach>
 Measured With(const std::function<void()>& once, Attach&& attach) {
   const auto nothing = [] {};
   const Measured without = CostOf(once, nothing, kRounds, kTimes);
-  const Link link(attach());
-  if (!link) return {};
+  const auto attached = attach();
+  if (!attached) return {};
   once();  // what is only needed the first time
   const Measured with = CostOf(once, nothing, kRounds, kTimes);
   return {std::max(0.0, with.ns - without.ns), with.error_ns + without.error_ns};
@@ -44,8 +49,9 @@ Measured With(const std::function<void()>& once, Attach&& attach) {
 Measured CalibrateTracepoint(bpf_program* program) {
   char name[16] = {};
   prctl(PR_GET_NAME, name, 0UL, 0UL, 0UL);
-  return With([&name] { Rename(name); },
-              [program] { return bpf_program__attach_raw_tracepoint(program, "task_rename"); });
+  return With(
+      [&name] { Rename(name); },
+      [program] { return Link(bpf_program__attach_raw_tracepoint(program, "task_rename")); });
 }
 
 Measured CalibrateUsdt(bpf_program* program) {
@@ -54,8 +60,30 @@ Measured CalibrateUsdt(bpf_program* program) {
   uint64_t correlation = 0;
   return With([&] { Fire("calibrate", ++correlation); },
               [&] {
-                return bpf_program__attach_usdt(program, getpid(), self, "acceltraced", "calibrate",
-                                                nullptr);
+                return Link(bpf_program__attach_usdt(program, getpid(), self, "acceltraced",
+                                                     "calibrate", nullptr));
+              });
+}
+
+Measured CalibrateSample() {
+  struct Sampled {
+    UniqueFd fd;
+    Mapping ring;
+  };
+  char name[16] = {};
+  prctl(PR_GET_NAME, name, 0UL, 0UL, 0UL);
+  return With([&name] { Rename(name); },
+              []() -> std::unique_ptr<Sampled> {
+                auto sampled = std::make_unique<Sampled>();
+                const uint32_t id = TracepointId("task", "task_rename");
+                sampled->fd = OpenTracepoint(id, 0, -1, kSampleRingBytes / 2);
+                if (!sampled->fd.valid()) return nullptr;
+                sampled->ring = MapRing(sampled->fd.get(), kSampleRingBytes);
+                if (sampled->ring.get() == nullptr ||
+                    ioctl(sampled->fd.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) {
+                  return nullptr;
+                }
+                return sampled;
               });
 }
 

@@ -35,7 +35,6 @@ constexpr TypeInfo kTypes[ACT_NUM_TYPES] = {
     {sizeof(act_ring), ACT_HOP_PROCESS},
     {sizeof(act_job), ACT_HOP_DRIVER},
     {sizeof(act_wake), ACT_HOP_DRIVER},
-    {sizeof(act_host), ACT_HOP_DRIVER},
 };
 
 template <size_t N>
@@ -120,13 +119,6 @@ void BpfEvents::Handle(const void* data, size_t bytes) {
       NoteUse(head.pid, static_cast<const act_host*>(data)->correlation);
       handler_->OnHost(ToHostEvent(*static_cast<const act_host*>(data)));
       break;
-    case ACT_TRACEPOINT: {
-      // A kernel thread's name nobody has told.
-      const uint64_t thread = uint64_t{head.pid} << 32 | head.tid;
-      if (std::exchange(last_submitter_, thread) != thread) TellThread(head.pid, head.tid);
-      handler_->OnHost(ToHostEvent(*static_cast<const act_host*>(data)));
-      break;
-    }
     case ACT_RING_READY:
       if (watcher_ != nullptr) {
         watcher_->OnRingReady(head.pid, static_cast<const act_ring*>(data)->fd, head.extra);
@@ -177,6 +169,7 @@ void BpfEvents::OnProcess(const act_process& record) {
   const uint64_t thread = uint64_t{record.h.pid} << 32 | record.h.tid;
   switch (record.h.extra) {
     case ACT_PROCESS_LEFT:
+      if (watcher_ != nullptr) watcher_->OnLeft(record.h.pid, TimeNs(record.h));
       TellFate(record, proto::ProcessEvents::KIND_LEFT);
       return;
     case ACT_PROCESS_EXIT:
@@ -233,6 +226,11 @@ void BpfEvents::NoteThread(uint32_t pid, uint32_t tid) {
   last_thread_ = thread;
   if (callers_.size() < kMaxThreads) callers_.insert(pid);
   TellThread(pid, tid);
+}
+
+void BpfEvents::NoteSubmitter(uint32_t pid, uint32_t tid) {
+  const uint64_t thread = uint64_t{pid} << 32 | tid;
+  if (std::exchange(last_submitter_, thread) != thread) TellThread(pid, tid);
 }
 
 void BpfEvents::TellThread(uint32_t pid, uint32_t tid) {

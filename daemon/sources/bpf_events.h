@@ -26,6 +26,8 @@ class RingWatcher {
   // It uses a device; told more than once.
   virtual void OnDriverUse(uint32_t pid) = 0;
   virtual void OnExit(uint32_t pid, uint32_t tid) = 0;
+  // It is no longer recorded: it runs as another user.
+  virtual void OnLeft(uint32_t pid, int64_t time_ns) = 0;
 };
 
 class BpfEvents {
@@ -51,6 +53,9 @@ class BpfEvents {
 
   // Tells a thread's name if it was not told.
   void NoteThread(uint32_t pid, uint32_t tid);
+
+  // A thread has submitted to a device: kernel threads are told by nobody else.
+  void NoteSubmitter(uint32_t pid, uint32_t tid);
 
   // Whether this process was heard of through the probes of the library.
   bool SawCalls(uint32_t pid) const { return callers_.count(pid) != 0; }

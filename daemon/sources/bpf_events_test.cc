@@ -165,27 +165,32 @@ TEST_CASE("a job becomes the events that it stands for, one in flight has no end
   CHECK(waits.host().job(1) == 41);
 }
 
-TEST_CASE("Jobs of a provider's device are host events, their submitter has a name") {
+TEST_CASE("a thread that submits to a provider's device has a name, and calls no library") {
   CollectingHandler handler;
   BpfEvents events(&handler);
-  act_host host = {};
-  host.h = Head(ACT_TRACEPOINT, 16, static_cast<uint32_t>(getpid()));
-  host.h.time_ns = 5000;
-  host.kind = proto::HostBatch::KIND_SUBMIT;
-  host.queue = 2;
-  host.job = 7;
-  host.arg1 = 4096;
-  Handle(&events, host);
-  host.kind = proto::HostBatch::KIND_COMPLETE;
-  Handle(&events, host);
-  CHECK(events.out(ACT_HOP_DRIVER) == 2);
-  CHECK(handler.threads.count(host.h.tid) == 1);
-  CHECK_FALSE(events.SawCalls(host.h.pid));
-  REQUIRE(handler.hosts.size() == 2);
-  CHECK(handler.hosts[0].device == 16);
-  CHECK(handler.hosts[0].job == 7);
-  CHECK(handler.hosts[0].arg1 == 4096);
-  CHECK(handler.hosts[1].kind == proto::HostBatch::KIND_COMPLETE);
+  const auto self = static_cast<uint32_t>(getpid());
+  events.NoteSubmitter(self, self);
+  CHECK(handler.threads.count(self) == 1);
+  CHECK_FALSE(events.SawCalls(self));
+}
+
+TEST_CASE("a process that becomes another user's is told of with the time") {
+  struct Watcher : RingWatcher {
+    void OnRingReady(uint32_t, int, uint32_t) override {}
+    void OnExec(uint32_t) override {}
+    void OnDriverUse(uint32_t) override {}
+    void OnExit(uint32_t, uint32_t) override {}
+    void OnLeft(uint32_t pid, int64_t time_ns) override { left = pid, at_ns = time_ns; }
+    uint32_t left = 0;
+    int64_t at_ns = 0;
+  } watcher;
+  CollectingHandler handler;
+  BpfEvents events(&handler, &watcher);
+  act_process record = {};
+  record.h = Head(ACT_PROCESS, ACT_PROCESS_LEFT, kPid);
+  Handle(&events, record);
+  CHECK(watcher.left == kPid);
+  CHECK(watcher.at_ns == 1000);
 }
 
 }  // namespace

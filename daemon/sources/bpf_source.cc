@@ -58,7 +58,6 @@ Status BpfSource::Impl::Load() {
   if (bpf_map__set_max_entries(skeleton->maps.ring, options.ring_bytes) != 0) {
     return Status::Error("BPF ring size " + std::to_string(options.ring_bytes) + " refused");
   }
-  if (options.roles.empty()) (void)bpf_map__set_max_entries(skeleton->maps.provider_jobs, 1);
   if (options.functions.empty()) (void)bpf_map__set_max_entries(skeleton->maps.calls, 1);
   if (const int error = tracer_bpf__load(skeleton)) return BpfLoadError(error, last_warning);
   ring.reset(ring_buffer__new(bpf_map__fd(skeleton->maps.ring), OnRecord, this, nullptr));
@@ -180,18 +179,21 @@ Status BpfSource::Start() {
 
 Pace BpfSource::Drain(int64_t now_ns) {
   const uint32_t filled = fill_permille();
+  // What the other records say of a submitter comes before its submissions are told.
+  const bool provided = impl_->providers == nullptr || impl_->providers->Collect();
   // First the rings: what the other records say of a thread's end comes after its calls.
   Pace pace = impl_->rings.Drain(now_ns);
   impl_->drained_records = 0;
   (void)ring_buffer__consume(impl_->ring.get());
   const bool more = impl_->drained_records >= kMaxRecordsPerDrain;
   if (!more) __atomic_store_n(&impl_->skeleton->bss->awake, 0, __ATOMIC_RELAXED);
+  if (!more && impl_->providers != nullptr) impl_->providers->Match();
   if (now_ns - impl_->last_loss_check_ns >= kLossCheckNs) {
     impl_->last_loss_check_ns = now_ns;
     impl_->ReportLosses();
   }
   pace.fill_permille = std::max(pace.fill_permille, filled);
-  if (more) pace.next_ns = now_ns;
+  if (more || !provided) pace.next_ns = now_ns;
   return pace;
 }
 
@@ -206,10 +208,9 @@ BpfSource::BpfCost BpfSource::Cost() const {
     if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &bytes) != 0) continue;
     cost.run_ns += info.run_time_ns;
     cost.runs += info.run_cnt;
-    // Later kernels count it there as well.
-    if (program != impl_->skeleton->progs.provider_tracepoint) cost.missed += info.recursion_misses;
+    // Of a process that has submitted another program tells, or this one the next time.
+    if (program != impl_->skeleton->progs.provider_seen) cost.missed += info.recursion_misses;
   }
-  if (impl_->links.empty()) cost.missed += impl_->MissedOfProviders();
   return cost;
 }
 
@@ -229,20 +230,40 @@ std::vector<Hop> BpfSource::Hops() {
     if (!impl_->links.empty() && books.in > told) books.waiting = books.in - told;
     hops.push_back(std::move(books));
   }
+  if (impl_->providers != nullptr) {
+    Hop hop = impl_->providers->Accounts();
+    const uint64_t told = hop.out + hop.lost + hop.bad;
+    if (!impl_->links.empty() && hop.in > told) hop.waiting = hop.in - told;
+    hops.push_back(std::move(hop));
+  }
   // At the end they tell for themselves.
   if (!impl_->links.empty() && impl_->options.rings) hops.push_back(impl_->rings.Books());
   return hops;
 }
 
+void BpfSource::Checkpoint() {
+  if (impl_->providers != nullptr) impl_->providers->HoldBackNothing();
+}
+
 void BpfSource::Flush() { impl_->events.Flush(); }
 
 void BpfSource::Stop() {
-  __atomic_store_n(&impl_->skeleton->bss->provider_counting, 0, __ATOMIC_RELAXED);
+  ProviderTracepoints* providers = impl_->providers.get();
+  if (providers != nullptr) {
+    providers->Disable();
+    providers->HoldBackNothing();
+    while (!providers->Collect()) {
+    }
+  }
   impl_->links.clear();  // no program runs after this
   do {
     impl_->drained_records = 0;
     (void)ring_buffer__consume(impl_->ring.get());
   } while (impl_->drained_records > 0);
+  if (providers != nullptr) {
+    providers->Match();
+    providers->TellRest();
+  }
   if (impl_->options.rings) impl_->rings.Stop();
   impl_->ReportUnseen();
   impl_->events.Flush();
@@ -272,10 +293,15 @@ uint32_t BpfSource::fill_permille() const {
   const uint64_t used =
       std::min<uint64_t>(read(impl_->produced) - consumed, impl_->options.ring_bytes);
   const auto permille = static_cast<uint32_t>(used * 1000 / impl_->options.ring_bytes);
-  return std::max(permille, impl_->rings.Filling());
+  const uint32_t provided = impl_->providers == nullptr ? 0 : impl_->providers->fill_permille();
+  return std::max({permille, impl_->rings.Filling(), provided});
 }
 
 int BpfSource::wake_fd() const { return bpf_map__fd(impl_->skeleton->maps.ring); }
+
+int BpfSource::provider_wake_fd() const {
+  return impl_->providers == nullptr ? -1 : impl_->providers->wake_fd();
+}
 
 Status BpfSource::Track(uint32_t pid) {
   const std::string name = "process " + std::to_string(pid);

@@ -42,12 +42,15 @@ class BpfSource : public Source {
   Status Start() override;
   Pace Drain(int64_t now_ns) override;
   std::vector<Hop> Hops() override;
+  void Checkpoint() override;
   void Flush() override;
   void Stop() override;
 
   // Becomes readable (edge-triggered) when the ring is a quarter full. It is also
   // level-readable with a single record, so do not just poll it.
   int wake_fd() const;
+  // Likewise for a ring of providers' tracepoints, for one poller alone; negative: there is none.
+  int provider_wake_fd() const;
   // How full the fullest of its rings is now, in permille; from any thread, between Start and Stop.
   uint32_t fill_permille() const;
 

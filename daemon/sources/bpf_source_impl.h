@@ -20,6 +20,7 @@
 #include "daemon/sources/bpf_events.h"
 #include "daemon/sources/bpf_source.h"
 #include "daemon/sources/library_finder.h"
+#include "daemon/sources/provider_tracepoints.h"
 #include "daemon/unique_fd.h"
 
 namespace acceltrace::daemon {
@@ -38,7 +39,7 @@ struct RingDeleter {
   void operator()(ring_buffer* ring) const { ring_buffer__free(ring); }
 };
 
-struct BpfSource::Impl : RingWatcher {
+struct BpfSource::Impl : RingWatcher, ProviderSink {
   Impl(BpfOptions options_in, EventHandler* handler_in)
       : options(std::move(options_in)),
         handler(handler_in),
@@ -61,7 +62,6 @@ struct BpfSource::Impl : RingWatcher {
   Status MapPositions();
   int AttachRaw(bpf_program* program, const std::string& name);
   Status AttachRoles();
-  uint64_t MissedOfProviders() const;
   Status AttachFunctions();
   void OnRingReady(uint32_t pid, int fd, uint32_t version) override;
   void OnDriverUse(uint32_t pid) override;
@@ -70,6 +70,11 @@ struct BpfSource::Impl : RingWatcher {
     users.erase(pid);
   }
   void OnExit(uint32_t pid, uint32_t tid) override { rings.OnExit(pid, tid); }
+  void OnLeft(uint32_t pid, int64_t time_ns) override;
+  bool IsTracked(uint32_t pid) override;
+  bool WasTracked(uint32_t pid, int64_t time_ns, bool now) override;
+  void OnProviderEvent(const HostEvent& event) override;
+  void OnProviderLoss(uint64_t count, int64_t first_ns, int64_t last_ns) override;
   bool AttachProbe(bpf_program* program, const std::string& library, const std::string& name,
                    const char* probe);
   bool AttachLibrary(const std::string& library, const std::string& name);
@@ -102,11 +107,13 @@ struct BpfSource::Impl : RingWatcher {
   tracer_bpf* skeleton = nullptr;
   std::unique_ptr<ring_buffer, RingDeleter> ring;
   std::vector<Link> links;
+  std::unique_ptr<ProviderTracepoints> providers;  // none if no provider is used
   UniqueFd stats_fd;
   Mapping owners;              // uint32_t[device][context]
   Mapping consumed, produced;  // a page each: positions in the ring, uint64_t
   std::unordered_map<uint32_t, bool> tracked_cache;
   std::unordered_map<uint32_t, int64_t> since_ns;  // of Track()
+  std::unordered_map<uint32_t, int64_t> left_ns;   // of processes that are no longer recorded
   uint64_t reported_lost[ACT_NUM_HOPS] = {};
   int64_t last_loss_check_ns = 0;
   uint32_t drained_records = 0;

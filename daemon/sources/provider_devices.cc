@@ -2,7 +2,6 @@
 #include "daemon/sources/provider_devices.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace acceltrace::daemon {
 namespace {
@@ -28,36 +27,44 @@ std::string NameOf(const Provider& provider, const PciDevice& device,
   return provider.name + "-" + device.address;
 }
 
-act_place ToPlace(const std::optional<provider::Place>& place) {
-  act_place to = {};
+FieldPlace ToPlace(const std::optional<provider::Place>& place) {
+  FieldPlace to;
   if (!place) return to;
   to.offset = place->offset;
   if (place->text) {
-    to.kind = place->elsewhere ? ACT_PLACE_TEXT_ELSEWHERE : ACT_PLACE_TEXT;
+    to.kind = place->elsewhere ? FieldPlace::kTextElsewhere : FieldPlace::kText;
   } else {
     to.mask = place->size >= 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * place->size) - 1;
   }
   return to;
 }
 
+// Numbers that are negative to the kernel are compared here only.
+void AddFilter(const provider::PlacedCondition& from, uint64_t number, std::string* filter) {
+  if (from.place.text || from.place.elsewhere || number >> (8 * from.place.size - 1) != 0) return;
+  *filter += (filter->empty() ? "" : " && ") + from.condition->field +
+             (from.condition->equal ? " == " : " != ") + std::to_string(number);
+}
+
 Status AddConditions(const Provider& provider, const PciDevice& device,
                      const provider::Machine& machine, const provider::Placed& placed,
-                     act_role* config) {
+                     TracepointRole* role) {
   for (const provider::PlacedCondition& from : placed.where) {
-    act_condition& to = config->where[config->num_conditions++];
+    RoleCondition to;
     to.place = ToPlace(from.place);
-    to.unequal = from.condition->equal ? 0 : 1;
+    to.unequal = !from.condition->equal;
     to.number = from.condition->number;
     const std::string& name = from.condition->name;
     if (name == "address" || name == "driver") {
-      const std::string& text = name == "address" ? device.address : device.driver;
-      // The kernel's text is cut to as much, with its end.
-      std::memcpy(to.text, text.data(), std::min<size_t>(text.size(), ACT_TEXT_BYTES - 1));
+      to.text = name == "address" ? device.address : device.driver;
+      to.text.resize(std::min(to.text.size(), kRoleTextBytes - 1));  // as the kernel's is cut
     } else if (const provider::Value* value = FindValue(provider, name)) {
       const auto number = machine.ReadValue(device, *value);
       if (!number.ok()) return number.status();
       to.number = *number;
     }
+    AddFilter(from, to.number, &role->filter);
+    role->config.where.push_back(std::move(to));
   }
   return {};
 }
@@ -65,7 +72,7 @@ Status AddConditions(const Provider& provider, const PciDevice& device,
 // Bytes are left out where their factor is not known; says why.
 std::string AddBytes(const Provider& provider, const PciDevice& device,
                      const provider::Machine& machine, const provider::Tracepoint& point,
-                     const provider::Placed& placed, act_role* config) {
+                     const provider::Placed& placed, RoleConfig* config) {
   if (!point.bytes) return "";
   config->bytes_add = point.bytes->add;
   config->bytes_times = point.bytes->times;
@@ -107,14 +114,15 @@ Result<ProviderDevice> Prepare(const Provider& provider, const PciDevice& device
     one.system = chosen.tracepoint->system;
     one.name = chosen.tracepoint->name;
     one.config.device = number;
-    one.config.role = role == Role::kSubmit  ? ACT_ROLE_SUBMIT
-                      : role == Role::kStart ? ACT_ROLE_START
-                                             : ACT_ROLE_COMPLETE;
+    one.id = chosen.placed.id;
+    one.config.role = role == Role::kSubmit  ? RoleConfig::kSubmit
+                      : role == Role::kStart ? RoleConfig::kStart
+                                             : RoleConfig::kComplete;
     one.config.queue = ToPlace(chosen.placed.queue);
     one.config.job = ToPlace(chosen.placed.job);
     one.config.opcode = ToPlace(chosen.placed.opcode);
     one.config.status = ToPlace(chosen.placed.status);
-    const Status conditions = AddConditions(provider, device, machine, chosen.placed, &one.config);
+    const Status conditions = AddConditions(provider, device, machine, chosen.placed, &one);
     if (!conditions.ok()) return conditions;
     const std::string lacks =
         AddBytes(provider, device, machine, *chosen.tracepoint, chosen.placed, &one.config);
@@ -187,9 +195,9 @@ Result<ProviderDevices> FindProviderDevices(const std::vector<std::string>& name
     return Status::Error("more functions than one recording takes (" +
                          std::to_string(ACT_MAX_FUNCTIONS) + "): name fewer providers");
   }
-  if (roles > ACT_MAX_ROLES) {
-    return Status::Error("more devices than one recording takes (" +
-                         std::to_string(ACT_MAX_ROLES / 2) + "): name fewer with --device");
+  if (roles > kMaxRoles) {
+    return Status::Error("more devices than one recording takes (" + std::to_string(kMaxRoles / 2) +
+                         "): name fewer with --device");
   }
   return found;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "daemon/bpf/records.h"
+#include "daemon/sources/provider_events.h"
 #include "daemon/sources/provider_functions.h"
 #include "libtrace/proto/trace.pb.h"
 #include "libtrace/provider/offer.h"
@@ -19,7 +20,9 @@ namespace acceltrace::daemon {
 // One attachment: a tracepoint that is a role of one device.
 struct TracepointRole {
   std::string system, name;
-  act_role config = {};
+  uint32_t id = 0;  // of the tracepoint
+  RoleConfig config;
+  std::string filter;  // its conditions on numbers as the kernel takes them; empty: none
 };
 
 struct ProviderDevice {

@@ -76,17 +76,20 @@ TEST_CASE("A device is prepared as its provider says") {
   CHECK(device.description.opcodes(0).name() == "write");
   REQUIRE(device.roles.size() == 2);
   CHECK(device.lacks.size() == 1);  // role start: no such tracepoint
-  const act_role& submit = device.roles[0].config;
+  const RoleConfig& submit = device.roles[0].config;
   CHECK(device.roles[0].name == "a");
-  CHECK(submit.role == ACT_ROLE_SUBMIT);
-  CHECK(device.roles[1].config.role == ACT_ROLE_COMPLETE);
-  CHECK(submit.num_conditions == 2);
+  CHECK(device.roles[0].id == 7);
+  CHECK(device.roles[0].filter == "ctl == 3");  // of the condition on a text nothing
+  CHECK(device.roles[1].filter.empty());
+  CHECK(submit.role == RoleConfig::kSubmit);
+  CHECK(device.roles[1].config.role == RoleConfig::kComplete);
+  CHECK(submit.where.size() == 2);
   CHECK(submit.where[0].number == 3);
   CHECK(submit.where[0].place.mask == 0xffffffff);
-  CHECK(submit.where[0].unequal == 0);
-  CHECK(submit.where[1].unequal == 1);
-  CHECK(submit.where[1].place.kind == ACT_PLACE_TEXT_ELSEWHERE);
-  CHECK(std::string(submit.where[1].text) == "0000:00:05.0");
+  CHECK(!submit.where[0].unequal);
+  CHECK(submit.where[1].unequal);
+  CHECK(submit.where[1].place.kind == FieldPlace::kTextElsewhere);
+  CHECK(submit.where[1].text == "0000:00:05.0");
   CHECK(submit.job.offset == 20);
   CHECK(submit.job.mask == 0xffff);
   CHECK(submit.bytes.mask == ~uint64_t{0});

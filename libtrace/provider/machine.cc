@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/provider/machine.h"
 
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -61,6 +62,9 @@ uint32_t RunningKernel() {
   return static_cast<uint32_t>(major << 16 | (minor & 0xffff));
 }
 
+// By the rights in effect: access(2) leaves out capabilities of who is not root.
+int Access(const char* path, int mode) { return faccessat(AT_FDCWD, path, mode, AT_EACCESS); }
+
 }  // namespace
 
 Machine::Machine(std::string root) : root_(std::move(root)), kernel_(RunningKernel()) {
@@ -80,26 +84,26 @@ Machine::Machine(std::string root) : root_(std::move(root)), kernel_(RunningKern
 }
 
 bool Machine::Exists(const std::string& path) const {
-  return access((root_ + path).c_str(), F_OK) == 0;
+  return Access((root_ + path).c_str(), F_OK) == 0;
 }
 
 Result<TraceFormat> Machine::Format(const Tracepoint& tracepoint) const {
   std::string tracefs = root_ + "/sys/kernel/tracing";
-  if (access((tracefs + "/events").c_str(), F_OK) != 0) {
+  if (Access((tracefs + "/events").c_str(), F_OK) != 0) {
     if (errno == EACCES || (errno == ENOENT && geteuid() != 0)) {
       return Status::Error("no permission to look into /sys/kernel/tracing: run as root");
     }
     const std::string older = root_ + "/sys/kernel/debug/tracing";
-    if (access((older + "/events").c_str(), F_OK) != 0) {
+    if (Access((older + "/events").c_str(), F_OK) != 0) {
       return Status::Error("no tracefs here: mount -t tracefs tracefs /sys/kernel/tracing");
     }
     tracefs = older;
   }
   const std::string folder = tracefs + "/events/" + tracepoint.system;
   const std::string file = folder + "/" + tracepoint.name + "/format";
-  if (access(file.c_str(), R_OK) != 0) {
+  if (Access(file.c_str(), R_OK) != 0) {
     if (errno == EACCES) return Status::Error("no permission to read " + file + ": run as root");
-    if (access(folder.c_str(), F_OK) != 0) {
+    if (Access(folder.c_str(), F_OK) != 0) {
       return Status::Error("no tracepoints " + tracepoint.system +
                            " in this kernel: load the module that has them");
     }
@@ -117,7 +121,7 @@ std::vector<std::string> Machine::Files(const PciDevice& device, const std::stri
     std::vector<std::string> next;
     for (const std::string& folder : found) {
       if (pattern.find('*') == std::string::npos) {
-        if (access((folder + "/" + pattern).c_str(), F_OK) == 0) {
+        if (Access((folder + "/" + pattern).c_str(), F_OK) == 0) {
           next.push_back(folder + "/" + pattern);
         }
         continue;
