@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""In the guest whose power is cut: records calls onto its disk and says what time it is, until then."""
+"""In the guest whose power is cut: records calls onto its disk and says what time it is."""
 
 import os
 import subprocess
