@@ -72,12 +72,22 @@ TESTS += $(BUILD)/test/axl-api-app
 # The rings of API events: against each other under the thread sanitizer, and against hostile memory.
 RING_STRESS := daemon/testing/ring_stress.cc daemon/sources/api_ring_reader.cc $(call folder-srcs,libtrace/ring)
 RING_STRESS_OBJS := $(patsubst %.cc,$(BUILD)/obj/tsan/%.o,$(RING_STRESS))
+# protobuf's messages have other members under that macro, which its library was built without.
 $(BUILD)/obj/tsan/%.o: %.cc | $(PROTO_H)
-	$(call say,TSANCXX,$<)$(call compile,$(CXX) $(CPPFLAGS) $(CXXFLAGS) -O1 -fsanitize=thread)
+	$(call say,TSANCXX,$<)$(call compile,$(CXX) $(CPPFLAGS) $(CXXFLAGS) -O1 -fsanitize=thread -U__SANITIZE_THREAD__)
 $(BUILD)/test/host-ring-stress: $(RING_STRESS_OBJS)
 	$(call say,LINK,$@)$(call anew,$(CXX) -fsanitize=thread -o $$t $^ -lpthread)
 OBJS += $(RING_STRESS_OBJS)
 TESTS += $(BUILD)/test/host-ring-stress
+# The service with its recordings, sessions and sinks, and clients of all kinds.
+SERVICE_STRESS_OBJS := $(patsubst %.cc,$(BUILD)/obj/tsan/%.o,$(sort daemon/testing/service_stress.cc $(DAEMON_PARTS)))
+$(foreach part,bpf_source bpf_attach,$(BUILD)/obj/tsan/daemon/sources/$(part).o): $(TRACER_SKEL)
+$(BUILD)/obj/tsan/daemon/sources/sched_source.o: $(BUILD)/gen/daemon/bpf/sched.skel.h
+$(BUILD)/obj/tsan/daemon/sources/irq_source.o: $(BUILD)/gen/daemon/bpf/irq.skel.h
+$(BUILD)/test/host-service-stress: $(SERVICE_STRESS_OBJS) $(PROTO_O)
+	$(call say,LINK,$@)$(call anew,$(CXX) -fsanitize=thread -o $$t $^ -lprotobuf $(DAEMON_LIBS))
+OBJS += $(SERVICE_STRESS_OBJS)
+TESTS += $(BUILD)/test/host-service-stress
 $(eval $(call fuzzer,api_ring,daemon/sources/api_ring_fuzz.cc daemon/sources/api_ring_reader.cc))
 # For tests/bench/collection: instructions from ring to block.
 $(eval $(call program,$(BUILD)/test/axl-drain-cost,daemon/testing/drain_cost.cc daemon/sources/ring_reader.cc daemon/sources/record_check.cc daemon/sources/record_rows.cc daemon/sources/transpose.cc daemon/sources/record_intake.cc daemon/sources/host_info.cc $(DAEMON_STREAM),-lprotobuf -lzstd,$(PROTO_O)))

@@ -188,9 +188,9 @@ void DrainPriority::CaughtUp(int64_t due_ns) {
 }
 
 // There is more to do for long where much comes in: that it came out of the narrow is enough.
-void DrainPriority::Working(int64_t now_ns, uint32_t fill_permille) {
+void DrainPriority::Working(int64_t due_ns, uint32_t fill_permille) {
   ++polls_;
-  due_ns_ = now_ns;
+  due_ns_ = due_ns;
   if (idle() && lifted_ && !late_ && fill_permille < kLowerPermille) SetIdle(true);
 }
 
@@ -202,7 +202,10 @@ DrainPriority::Look DrainPriority::LookAt(const Look& before, bool urgent) {
   look.polls = polls_;
   look.urgent_ns = urgent ? look.at_ns : before.polls == look.polls ? before.urgent_ns : 0;
   const int64_t due_ns = due_ns_;
-  late_ = due_ns != INT64_MAX && look.at_ns > due_ns + kMostLateNs;
+  late_ = due_ns != INT64_MAX && look.at_ns >= due_ns + kMostLateNs;
+  if (due_ns != INT64_MAX) {
+    look.next_ns = std::clamp(due_ns + kMostLateNs - look.at_ns, kAlertNs, kLongestLookNs);
+  }
   const bool forgotten =
       look.urgent_ns != 0 && (!look.alert || look.at_ns - look.urgent_ns > kUrgentNs);
   // At the pace of the last two looks it might be too late at the next but one.

@@ -27,8 +27,8 @@
 
 namespace acceltrace::daemon {
 
-// How late a recorder of idle time may be before it is lifted.
-inline constexpr int64_t kMostLateNs = 250'000'000;
+// How late a recorder of idle time may be with what it owes before it is lifted.
+inline constexpr int64_t kMostLateNs = 25'000'000;
 
 // auto, idle, normal, or a nice value from -20 to 19.
 struct Priority {
@@ -60,10 +60,10 @@ class DrainPriority {
                                                       std::string* warning);
   ~DrainPriority();
 
-  // The thread has caught up and is wanted again at due_ns at the latest.
+  // The thread has caught up; at due_ns it is to have flushed.
   void CaughtUp(int64_t due_ns);
   // It has more to do; fill_permille: how full the fullest ring was.
-  void Working(int64_t now_ns, uint32_t fill_permille);
+  void Working(int64_t due_ns, uint32_t fill_permille);
 
   // Works in idle time, unless it is lifted just now.
   bool idle() const { return watcher_.joinable(); }
@@ -72,11 +72,13 @@ class DrainPriority {
   uint64_t lifts() const { return lifts_; }
 
  private:
+  static constexpr int64_t kLongestLookNs = 250'000'000;
+
   explicit DrainPriority(Wakes wakes);
   // What the watcher knows.
   struct Look {
     int64_t at_ns = 0;
-    int64_t next_ns = 250'000'000;  // of the next one, from now
+    int64_t next_ns = kLongestLookNs;  // of the next one, from now
     uint32_t fill_permille = 0;
     bool alert = false;     // above a watermark
     int64_t urgent_ns = 0;  // when something happened that the recorder did not look at since

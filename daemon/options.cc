@@ -124,6 +124,9 @@ Status ApplyValue(std::string_view option, std::string_view value, Options* opti
   } else if (option == "--when-full") {
     if (value != "end" && value != "pause") return Bad(option, value, "neither end nor pause");
     record.pause_when_full = value == "pause";
+  } else if (option == "--sync") {
+    if (value != "yes" && value != "no") return Bad(option, value, "neither yes nor no");
+    record.sync = value == "yes";
   } else {
     *known = false;
   }
@@ -198,6 +201,9 @@ const char kUsage[] =
     "time\n"
     "  --keep N              files of a rotation, then the oldest goes [8]; of triggers [4]\n"
     "  --when-full WHAT      end or pause: a full disk ends the recording, or is waited for [end]\n"
+    "  --sync WHAT           yes or no: each flush to the disk itself, so that a power cut leaves "
+    "it "
+    "[yes]\n"
     "  --live-socket PATH    live readers may connect here [none]\n"
     "Both: --help, --version.\n"
     "Exit status: 0 fine, 1 failed, 2 misuse.\n";

@@ -59,6 +59,7 @@ struct RecordOptions {
   std::optional<uint32_t> owner;  // record this user's processes only
   bool own_process = false;       // nobody else's work is done in this process
   bool pause_when_full = false;   // a full disk is waited for, else it ends the recording
+  bool sync = true;               // each flush goes to the disk itself: a power cut leaves it
 };
 
 // What --overhead says: full or low.

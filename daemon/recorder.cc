@@ -41,8 +41,10 @@ constexpr uint32_t kFirstProviderDevice = ACT_MAX_DEVICES;
 constexpr uint32_t kBusyPermille = 500;
 constexpr uint32_t kIdlePermille = 300;
 constexpr uint32_t kIdleBusyPermille = 60;  // of a recorder that works in idle time
-// What a crash may cost.
+// What a crash may cost. A recorder that is lifted because it is late has as long again to catch
+// up.
 constexpr int64_t kFlushNs = 100'000'000;
+constexpr int64_t kFlushWaitNs = 2 * kMostLateNs;
 
 // The API library: beside this program, else where the loader would find it.
 std::string DefaultLibrary() {
@@ -96,8 +98,10 @@ Recorder::Recorder(const RecordOptions& options, UniqueFd output, std::string ou
       rotate_bytes_(options.rotate_bytes),
       rotate_ns_(static_cast<int64_t>(options.rotate_ns)),
       pause_when_full_(options.pause_when_full),
+      sync_(options.sync),
       router_(options.ring_bytes),
       session_(&router_),
+      flush_(options.light ? kLightPauseNs : kFlushNs, kFlushWaitNs),
       wake_fd_(epoll_create1(EPOLL_CLOEXEC)),
       watermark_fd_(epoll_create1(EPOLL_CLOEXEC)),
       urgent_fd_(epoll_create1(EPOLL_CLOEXEC)),
@@ -107,7 +111,7 @@ Recorder::Recorder(const RecordOptions& options, UniqueFd output, std::string ou
     files_.insert(files_.begin(), UniqueFd(fcntl(output.get(), F_DUPFD_CLOEXEC, 0)));
     file_events_.resize(files_.size());
   }
-  part_ = std::make_unique<Part>(std::move(output), output_name_);
+  part_ = std::make_unique<Part>(std::move(output), output_name_, sync_);
   if (pause_when_full_) part_->output.PauseWhenFull();
   router_.SetFile(&part_->output, 1);
 }
@@ -136,10 +140,10 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(const RecordOptions& options, 
   // What gives when more comes than can be stored.
   (*info.mutable_notes())["overload"] = options.ring_bytes > 0 ? "overwrite-oldest" : "drop-newest";
   // What a file lacks at most that has no end.
-  (*info.mutable_notes())["flush-ns"] =
-      std::to_string((options.light ? kLightPauseNs : kFlushNs) + kMostLateNs);
+  (*info.mutable_notes())["flush-ns"] = std::to_string(recorder->flush_.longest_ns());
   if (!options.triggers.empty()) recorder->session_.Watch(options.triggers);
-  recorder->start_ns_ = recorder->last_flush_ns_ = info.start_ns();
+  recorder->start_ns_ = info.start_ns();
+  recorder->flush_.Flushed(info.start_ns());
   recorder->part_begin_ns_ = info.start_ns();
   recorder->own_process_ = options.own_process;
   recorder->start_cpu_ns_ = recorder->CpuNs();
@@ -403,23 +407,26 @@ int64_t Recorder::Poll() {
   const int64_t now_ns = MonotonicNs();
   const Pace pace = DrainSources(now_ns);
   Adapt(now_ns, pace);
-  if (now_ns - last_flush_ns_ >= kFlushNs) {
-    last_flush_ns_ = now_ns;
+  const bool caught_up = pace.next_ns != now_ns;
+  if (flush_.MustFlush(now_ns, caught_up)) {
+    flush_.Flushed(now_ns);
     FlushSources();
     session_.Flush();
     part_->sink.Kick();
   }
+  part_->sink.Tend();
   TendFiles(now_ns);
   router_.live().Pump();
   // At once only while a flood is worked off; never busy on behalf of a clock.
   caught_up_ns_ = 0;
-  if (pace.next_ns == now_ns) {
-    if (priority_ != nullptr) priority_->Working(now_ns, pace.fill_permille);
+  if (!caught_up) {
+    if (priority_ != nullptr) priority_->Working(flush_.due_ns(), pace.fill_permille);
     return 0;
   }
   const int64_t tick_ns = NextMultiple(now_ns + kMinPauseNs, pause_ns_);
-  const int64_t pause_ns = std::max(std::min(pace.next_ns, tick_ns) - now_ns, kMinPauseNs);
-  if (priority_ != nullptr) priority_->CaughtUp(now_ns + pause_ns);
+  const int64_t next_ns = std::min({pace.next_ns, tick_ns, flush_.due_ns()});
+  const int64_t pause_ns = std::max(next_ns - now_ns, kMinPauseNs);
+  if (priority_ != nullptr) priority_->CaughtUp(flush_.due_ns());
   caught_up_ns_ = now_ns;
   return pause_ns;
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "daemon/drain_priority.h"
+#include "daemon/flush_pace.h"
 #include "daemon/options.h"
 #include "daemon/recorder_stats.h"
 #include "daemon/session/session.h"
@@ -126,6 +127,7 @@ class Recorder {
   uint64_t saved_bytes_ = 0;  // snapshots, by request and by trigger
   int64_t next_save_ns_ = 0;
   bool pause_when_full_ = false;
+  bool sync_ = true;
   bool was_paused_ = false;
   uint64_t pauses_ = 0;
   bool removed_ = false;
@@ -140,6 +142,7 @@ class Recorder {
   std::vector<std::function<uint32_t()>> fills_;
   std::vector<std::string> warnings_;
   std::vector<std::shared_ptr<AxlDevice>> devices_;
+  FlushPace flush_;
   UniqueFd wake_fd_;                   // epoll of the sources' own
   UniqueFd watermark_fd_, urgent_fd_;  // of those alone whose filling can be told, or not
   std::unique_ptr<DrainPriority> priority_;
@@ -150,7 +153,6 @@ class Recorder {
   int64_t max_pause_ns_ = 0;
   int64_t pause_ns_ = 0;
   int64_t caught_up_ns_ = 0;  // 0: there was more to do the last time
-  int64_t last_flush_ns_ = 0;
   WorkLog work_log_;
   Measured wake_;  // what waking this takes
 };

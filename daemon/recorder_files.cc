@@ -75,7 +75,8 @@ void Recorder::WriteClosing(Part* part, Cut cut) {
 
 Status Recorder::Save(UniqueFd output, const std::string& output_name, const std::string& reason) {
   Cut cut = CutHere(reason, 0, 0);
-  Part part(std::move(output), output_name);
+  // Whole at once: while its disk is waited for the rings would fill.
+  Part part(std::move(output), output_name, false);
   part.sink.Begin();
   router_.Snapshot(&part.output, [this] { DrainSources(MonotonicNs()); });
   WriteClosing(&part, std::move(cut));
@@ -117,13 +118,13 @@ void Recorder::Rotate(int64_t now_ns) {
   done_.overwritten += file_events_[next];
   ++done_.parts;
   part_ = std::make_unique<Part>(UniqueFd(fcntl(files_[next].get(), F_DUPFD_CLOEXEC, 0)),
-                                 "part " + std::to_string(next + 1) + " of " + output_name_);
+                                 "part " + std::to_string(next + 1) + " of " + output_name_, sync_);
   if (pause_when_full_) part_->output.PauseWhenFull();
   output_reported_ = 0;
   part_->sink.Begin();
   router_.SetFile(&part_->output, done_.parts);
   part_begin_ns_ = begin_ns;
-  last_flush_ns_ = now_ns;
+  flush_.Flushed(now_ns);
   // A file begins with its own samples of clocks and counters, as a recording does.
   for (const auto& source : sources_) source->Checkpoint();
 }

@@ -178,6 +178,7 @@ class Parser {
         {"metrics", &Parser::Metrics},
         {"socket", &Parser::PathOf<&ServiceConfig::socket>},
         {"when-full", &Parser::WhenFull},
+        {"sync", &Parser::Sync},
     };
     return *keys;
   }
@@ -230,6 +231,12 @@ class Parser {
       return Wrong("'" + key + "' is '" + value + "'; write pause or end");
     }
     config_.pause_when_full = value == "pause";
+  }
+  void Sync(Text key, Text value) {
+    if (value != "yes" && value != "no") {
+      return Wrong("'" + key + "' is '" + value + "'; write yes or no");
+    }
+    config_.sync = value == "yes";
   }
   void Allowed(Text key, Text value, UserLimits* limits) {
     if (value != "yes" && value != "no") {

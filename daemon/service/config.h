@@ -44,6 +44,7 @@ struct ServiceConfig {
   uint32_t max_recordings = 8;
   uint64_t max_ring_bytes = uint64_t{1} << 30;  // of all flight recorders together
   bool pause_when_full = true;                  // else a recording ends when the disk is full
+  bool sync = true;                             // each flush goes to the disk itself
   UserLimits users;
   std::map<uid_t, UserLimits> named_users;
 

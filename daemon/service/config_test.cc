@@ -42,7 +42,7 @@ TEST_CASE("every setting is read") {
   const Parsed parsed = Parse(
       "socket = /run/a.sock # here\nlive-socket=/run/b.sock\ngroup = hpc\r\n"
       "metrics = [::1]:9469\nmax-connections = 10\nmax-recordings = 3\nmax-ring = 2G\n"
-      "when-full = end\n[users]\nallowed = no\nconnections = 4\nrecordings = 1\n"
+      "when-full = end\nsync = no\n[users]\nallowed = no\nconnections = 4\nrecordings = 1\n"
       "starts-per-minute = 5\nrequests-per-second = 7\nring = 64M\nbytes-per-hour = 1G\n"
       "[user alice]  # of the team\nallowed = yes\nbytes-per-hour = unlimited\n");
   CHECK(parsed.mistakes == std::vector<std::string>{});
@@ -55,6 +55,7 @@ TEST_CASE("every setting is read") {
   CHECK(config.max_recordings == 3);
   CHECK(config.max_ring_bytes == uint64_t{2} << 30);
   CHECK_FALSE(config.pause_when_full);
+  CHECK_FALSE(config.sync);
   const UserLimits& bob = config.LimitsOf(1002);
   CHECK_FALSE(bob.allowed);
   CHECK(bob.connections == 4);
@@ -108,6 +109,7 @@ const Mistake kMistakes[] = {
     {"max-ring = big", "f:1: ", "no size", "such as 64M"},
     {"max-ring = 1K", "f:1: ", "out of range", "bytes"},
     {"when-full = wait", "f:1: ", "when-full", "pause or end"},
+    {"sync = 1", "f:1: ", "sync", "yes or no"},
     {"recordings = 2", "f:1: ", "of users", "below [users]"},
     {"[users]\ngroup = hpc", "f:2: ", "of the service", "before the first section"},
     {"[users]\nallowed = maybe", "f:2: ", "allowed", "yes or no"},

@@ -385,7 +385,7 @@ def what_is_killed_leaves_a_file_that_can_be_read():
                                   env={**os.environ, "COLUMNS": "300"})
             equal(done.returncode, 1)
             assert ", 0 packets missing, 0 invalid" in done.stdout, done
-            assert "what came in its last 350 ms at most is missing" in done.stdout, done
+            assert "what came in its last 150 ms at most is missing" in done.stdout, done
 
 
 if __name__ == "__main__":

@@ -261,6 +261,7 @@ Status Service::Start(Client* client, const Command& command) {
   if (Status status = MayStart(peer, options); !status.ok()) return status;
   if (!peer.root()) options.owner = peer.uid;
   options.pause_when_full = config_.pause_when_full;
+  options.sync = config_.sync;
   Recording recording;
   recording.ring_bytes = options.ring_bytes;
   auto outputs = TakeOutputs(client, command.output, options);

@@ -7,9 +7,13 @@
 
 #include <cerrno>
 #include <deque>
+#include <utility>
 
 namespace acceltrace::daemon {
 namespace {
+
+// A pipe or a file system without a disk has nothing to be synchronised.
+bool NotForThisFile(int error) { return error == EINVAL || error == ENOSYS || error == EROFS; }
 
 class UringWriter : public BlockWriter {
  public:
@@ -21,7 +25,7 @@ class UringWriter : public BlockWriter {
   }
 
   bool Init(unsigned max_blocks) {
-    ready_ = io_uring_queue_init(max_blocks, &ring_, 0) == 0;
+    ready_ = io_uring_queue_init(max_blocks + 1, &ring_, 0) == 0;  // one place for Sync
     return ready_;
   }
 
@@ -37,10 +41,7 @@ class UringWriter : public BlockWriter {
                         block->offset + block->done);
     io_uring_sqe_set_data(sqe, block);
     ++in_flight_;
-    int result;
-    do {
-      result = io_uring_submit(&ring_);
-    } while (result == -EINTR || result == -EAGAIN || result == -EBUSY);
+    SubmitAll();
   }
 
   Block* Reap(bool wait) override {
@@ -59,6 +60,10 @@ class UringWriter : public BlockWriter {
       auto* block = static_cast<Block*>(io_uring_cqe_get_data(cqe));
       const int written = cqe->res;
       io_uring_cqe_seen(&ring_, cqe);
+      if (block == nullptr) {
+        Synced(written);
+        continue;
+      }
       --in_flight_;
       if (written == -EINTR || written == -EAGAIN) {
         Submit(block);
@@ -75,13 +80,53 @@ class UringWriter : public BlockWriter {
     return nullptr;
   }
 
+  bool Sync() override {
+    TakeSynced();
+    if (syncing_) return false;
+    io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
+    if (sqe == nullptr) return false;
+    io_uring_prep_fsync(sqe, fd_, IORING_FSYNC_DATASYNC);
+    io_uring_sqe_set_data(sqe, nullptr);
+    syncing_ = true;
+    SubmitAll();
+    return true;
+  }
+
+  int TakeSyncError() override {
+    TakeSynced();
+    return std::exchange(sync_error_, 0);
+  }
+
   const char* name() const override { return "io_uring"; }
 
  private:
+  void SubmitAll() {
+    int result;
+    do {
+      result = io_uring_submit(&ring_);
+    } while (result == -EINTR || result == -EAGAIN || result == -EBUSY);
+  }
+
+  void Synced(int result) {
+    syncing_ = false;
+    if (result < 0 && !NotForThisFile(-result)) sync_error_ = -result;
+  }
+
+  // Without a block in flight nothing else can have ended.
+  void TakeSynced() {
+    io_uring_cqe* cqe = nullptr;
+    if (!syncing_ || in_flight_ > 0 || io_uring_peek_cqe(&ring_, &cqe) < 0) return;
+    const int result = cqe->res;
+    io_uring_cqe_seen(&ring_, cqe);
+    Synced(result);
+  }
+
   int fd_;
   io_uring ring_ = {};
   bool ready_ = false;
   unsigned in_flight_ = 0;
+  bool syncing_ = false;
+  int sync_error_ = 0;
   std::deque<Block*> failed_;
 };
 
@@ -116,11 +161,20 @@ class PlainWriter : public BlockWriter {
     return block;
   }
 
+  // Waits: as a slow disk makes each write of this one wait.
+  bool Sync() override {
+    if (seekable_ && fdatasync(fd_) != 0 && !NotForThisFile(errno)) sync_error_ = errno;
+    return true;
+  }
+
+  int TakeSyncError() override { return std::exchange(sync_error_, 0); }
+
   const char* name() const override { return seekable_ ? "pwrite" : "write"; }
 
  private:
   int fd_;
   bool seekable_;
+  int sync_error_ = 0;
   std::deque<Block*> finished_;
 };
 

@@ -27,6 +27,11 @@ class BlockWriter {
   virtual void Submit(Block* block) = 0;
   // A finished block; nullptr if there is none (wait: only if none is in flight).
   virtual Block* Reap(bool wait) = 0;
+  // Starts bringing what was written to the disk itself, where a power cut leaves it. false: not
+  // now, the one before is still under way.
+  virtual bool Sync() = 0;
+  // errno of a Sync that did not work, once; what this file cannot do at all is none.
+  virtual int TakeSyncError() = 0;
   virtual const char* name() const = 0;
 };
 

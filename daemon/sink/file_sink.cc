@@ -160,6 +160,7 @@ void FileSink::SubmitCurrent() {
     Finished(block);
     return;
   }
+  sync_wanted_ = options_.sync && seekable_;
   writer_->Submit(block);
   Reap(false);
 }
@@ -192,7 +193,17 @@ void FileSink::Append(std::string_view frame, uint32_t events, int64_t first_ns)
 
 void FileSink::Kick() {
   if (current_ != nullptr && !free_.empty()) SubmitCurrent();
+  Tend();
+}
+
+// What is still being written would not be covered: that is waited for.
+void FileSink::Tend() {
   Reap(false);
+  if (const int error = writer_->TakeSyncError()) Fail(error);
+  if (sync_wanted_ && in_flight_.empty() && writer_->Sync()) {
+    sync_wanted_ = false;
+    ++syncs_;
+  }
 }
 
 void FileSink::Drain() {
@@ -230,7 +241,9 @@ void FileSink::BeginClosing() { has_reserve_ = false; }
 
 void FileSink::Close() {
   Drain();
-  if (seekable_) (void)!ftruncate(fd_.get(), static_cast<off_t>(valid_bytes_));
+  if (!seekable_) return;
+  (void)!ftruncate(fd_.get(), static_cast<off_t>(valid_bytes_));
+  if (options_.sync) (void)!fdatasync(fd_.get());
 }
 
 Status FileSink::AppendTail(std::string_view frame) {

@@ -27,6 +27,7 @@ struct FileSinkOptions {
   size_t block_bytes = 256 << 10;
   unsigned blocks = 8;
   size_t reserve_bytes = 64 << 10;
+  bool sync = true;  // to the disk with each Kick and at the end: a power cut leaves it
 };
 
 class FileSink {
@@ -42,8 +43,10 @@ class FileSink {
   // After a failure frames are only counted. first_ns: of what is in it, 0 = none.
   void Append(std::string_view frame, uint32_t events, int64_t first_ns = 0);
 
-  // Starts writing what has been taken so far, without waiting.
+  // Starts writing what has been taken so far, and bringing it to the disk, without waiting.
   void Kick();
+  // Goes on with that; to be called now and then.
+  void Tend();
 
   // Writes the rest and waits for all of it. After a failure cuts the file back
   // to the last whole frame.
@@ -78,6 +81,8 @@ class FileSink {
   uint64_t stalls() const { return stalls_; }
   int64_t stall_ns() const { return stall_ns_; }
   const char* method() const { return writer_->name(); }
+  // How often the disk was asked for that.
+  uint64_t syncs() const { return syncs_; }
 
  private:
   struct Frame {
@@ -102,6 +107,8 @@ class FileSink {
   bool has_reserve_;
   bool had_name_ = false;
   bool full_ = false;
+  bool sync_wanted_ = false;
+  uint64_t syncs_ = 0;
   int64_t lost_first_ns_ = 0;
   std::unique_ptr<BlockWriter> writer_;
   std::vector<std::unique_ptr<Block>> blocks_;

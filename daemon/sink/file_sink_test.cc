@@ -239,5 +239,44 @@ TEST_CASE("a good file has a footer, no gaps and no slack") {
   CHECK(info.st_blocks * 512 < info.st_size + 16384);  // the reserve was given back
 }
 
+TEST_CASE("what was flushed is asked to be on the disk, unless nobody wants that") {
+  for (const bool use_uring : {true, false}) {
+    for (const bool sync : {true, false}) {
+      TempDir dir;
+      FileSinkOptions options;
+      options.use_uring = use_uring;
+      options.sync = sync;
+      FileSink sink(Create(dir.File()), "x", options);
+      sink.Begin();
+      sink.Kick();  // nothing to be written
+      CHECK(sink.syncs() == 0);
+      for (uint64_t turn = 1; turn <= 3; ++turn) {
+        sink.Append("flushed", 1);
+        sink.Kick();
+        // Of the last one and of what was still being written nobody can say when it ends.
+        while (sync && sink.syncs() < turn) sink.Tend();
+      }
+      sink.Tend();
+      CHECK(sink.syncs() == (sync ? 3 : 0));
+      sink.Close();
+      CHECK(sink.status().ok());
+      CHECK(Read(dir.File()) == "flushedflushedflushed");
+    }
+  }
+}
+
+TEST_CASE("a pipe is not asked to be on a disk") {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const UniqueFd reader(ends[0]);
+  FileSink sink(UniqueFd(ends[1]), "x");
+  sink.Begin();
+  sink.Append("flushed", 1);
+  sink.Kick();
+  CHECK(sink.syncs() == 0);
+  sink.Close();
+  CHECK(sink.status().ok());
+}
+
 }  // namespace
 }  // namespace acceltrace::daemon

@@ -14,9 +14,17 @@
 namespace acceltrace::daemon {
 
 struct Part {
-  Part(UniqueFd fd, const std::string& name) : sink(std::move(fd), name), output(&sink) {}
+  // sync: what was flushed survives a power cut.
+  Part(UniqueFd fd, const std::string& name, bool sync = true)
+      : sink(std::move(fd), name, Options(sync)), output(&sink) {}
   Part(const Part&) = delete;
   Part& operator=(const Part&) = delete;
+
+  static FileSinkOptions Options(bool sync) {
+    FileSinkOptions options;
+    options.sync = sync;
+    return options;
+  }
 
   FileSink sink;
   FileOutput output;

@@ -1,0 +1,35 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""In the guest whose power is cut: records calls onto its disk and says what time it is."""
+
+import os
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../daemon/testing"))
+# pylint: disable=wrong-import-position
+from recording import APP, Recording  # noqa: E402
+
+FOLDER = "/tmp/disk"
+
+
+def main():
+    for module in ("virtio_blk", "ext4"):
+        subprocess.run(["/sbin/modprobe", module], check=True)
+    os.mkdir(FOLDER)
+    while subprocess.run(["mount", "-t", "ext4", "/dev/vda", FOLDER], check=False).returncode:
+        time.sleep(0.1)
+    # pylint: disable=consider-using-with
+    app = subprocess.Popen([APP, "1000000000", "pause-ms=1"], stdout=subprocess.DEVNULL)
+    recording = Recording("--output", os.path.join(FOLDER, "trace"), "--no-device", "--libaxl", APP)
+    assert recording.first == "ready", recording.first
+    answer = recording.ask(f"pid {app.pid}")
+    assert answer == "ok", answer
+    while True:
+        print(time.monotonic_ns(), flush=True)
+        time.sleep(0.002)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
