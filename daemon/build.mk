@@ -87,7 +87,10 @@ $(BUILD)/obj/tsan/daemon/sources/irq_source.o: $(BUILD)/gen/daemon/bpf/irq.skel.
 $(BUILD)/test/host-service-stress: $(SERVICE_STRESS_OBJS) $(PROTO_O)
 	$(call say,LINK,$@)$(call anew,$(CXX) -fsanitize=thread -o $$t $^ -lprotobuf $(DAEMON_LIBS))
 OBJS += $(SERVICE_STRESS_OBJS)
-TESTS += $(BUILD)/test/host-service-stress
+# It compiles the whole daemon once more: by itself, not with the tests.
+.PHONY: check-tsan
+check-tsan: $(BUILD)/test/host-service-stress
+	$(Q)$<
 $(eval $(call fuzzer,api_ring,daemon/sources/api_ring_fuzz.cc daemon/sources/api_ring_reader.cc))
 # For tests/bench/collection: instructions from ring to block.
 $(eval $(call program,$(BUILD)/test/axl-drain-cost,daemon/testing/drain_cost.cc daemon/sources/ring_reader.cc daemon/sources/record_check.cc daemon/sources/record_rows.cc daemon/sources/transpose.cc daemon/sources/record_intake.cc daemon/sources/host_info.cc $(DAEMON_STREAM),-lprotobuf -lzstd,$(PROTO_O)))

@@ -17,6 +17,7 @@ help:
 	@echo 'make check-all                 both, and a few seconds of each fuzzer'
 	@echo 'make debug-kernel              the kernel and axl.ko that find driver bugs; cached'
 	@echo 'make check-debug [QUICK=1]     the driver on it: tests, fuzzer, failures, unplug, reloads'
+	@echo 'make check-tsan                the service under the thread sanitizer, with clients of all kinds'
 	@echo 'make fuzz [FUZZ_TIME=S]        each fuzzer for S seconds (60)'
 	@echo 'make bench [BENCH=NAME] [QUICK=1]  benchmarks; results in build/bench/NAME.json'
 	@echo 'make lint                      style, licences, include direction, sizes'

@@ -161,6 +161,27 @@ def members_record_without_privilege_and_side_by_side():
 
 
 @test
+def members_record_a_disk_by_its_provider():
+    call("modprobe", "nvme")
+    for _ in range(600):
+        if os.path.exists("/dev/nvme0n1"):
+            break
+        time.sleep(0.1)
+    os.chmod("/dev/nvme0n1", 0o666)
+    reads = ("dd", "if=/dev/nvme0n1", "of=/dev/null", "bs=4k", "count=300", "iflag=direct")
+    # pylint: disable=consider-using-with
+    first = subprocess.Popen(["acceltrace", "record", "-q", "--device", "nvme0", "-o",
+                              os.path.join(FOLDER, "disk.root"), "--", *reads])
+    status, _, said = member("acceltrace", "record", "--device", "nvme0", "-o",
+                             "/tmp/member/disk.own", "--", *reads)
+    equal((status, first.wait(timeout=120)), (0, 0))
+    assert "0 lost" in said, said
+    for name in ("/tmp/member/disk.own", os.path.join(FOLDER, "disk.root")):
+        equal(call("acceltrace", "query", name, "--csv", "SELECT count(*) FROM jobs WHERE "
+                   "copy_bytes = 4096 AND consumed_ns > submit_ns").split()[-1], "300")
+
+
+@test
 def members_see_and_end_their_own_only():
     number = call("acceltrace", "start", "--pid", str(os.getpid()), "-o",
                   os.path.join(FOLDER, "roots")).strip()
