@@ -95,6 +95,31 @@ Graph GraphBuilder::Finish() {
   return std::move(graph_);
 }
 
+namespace {
+
+double UnplacedNs(const model::Model& model, int64_t begin_ns, int64_t end_ns) {
+  const model::Jobs& jobs = model.jobs;
+  double sum_ns = 0;
+  const auto add = [&](double from_ns, double to_ns) {
+    from_ns = std::max(from_ns, static_cast<double>(begin_ns));
+    sum_ns += std::max(0.0, std::min(to_ns, static_cast<double>(end_ns)) - from_ns);
+  };
+  for (size_t j = 0; j < jobs.size(); ++j) {
+    const bool begun = jobs.submit_ns[j] != model::kNoTime;
+    const bool done = jobs.complete_ns[j] != model::kNoTime;
+    if (jobs.on_device[j] && jobs.on_host[j] && begun && done) continue;
+    if (jobs.on_device[j]) {
+      add(static_cast<double>(jobs.fetched.host[j].lo_ns),
+          static_cast<double>(jobs.completion.host[j].hi_ns));
+    } else if (begun && done) {
+      add(static_cast<double>(jobs.submit_ns[j]), static_cast<double>(jobs.complete_ns[j]));
+    }
+  }
+  return sum_ns;
+}
+
+}  // namespace
+
 Graph BuildGraph(const model::Model& model, const TracerWork& tracer, int64_t begin_ns,
                  int64_t end_ns) {
   GraphBuilder builder(begin_ns, end_ns);
@@ -103,7 +128,9 @@ Graph BuildGraph(const model::Model& model, const TracerWork& tracer, int64_t be
     AddHostNodes(model, tracer, &device, &builder);
     AddDeviceEdges(model, device, &builder);
   }
-  return builder.Finish();
+  Graph graph = builder.Finish();
+  graph.unplaced_ns = UnplacedNs(model, begin_ns, end_ns);
+  return graph;
 }
 
 }  // namespace acceltrace::analysis

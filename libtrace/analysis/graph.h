@@ -100,6 +100,9 @@ struct Graph {
   int64_t begin_ns = 0, end_ns = 0;  // of the run, as in the breakdown
   uint32_t last = kNone;             // the node that ends the run
   uint64_t assumed_orders = 0;
+  // Time of jobs of which host or device saw nothing: how they hang together with the rest is not
+  // known, and what they took looks as if the host had.
+  double unplaced_ns = 0;
   // The tracer's work as low and as high as its calibration allows, over what is assumed.
   double tracer_low = 1, tracer_high = 1;
   // 0: as it was built. Another number for each way in which it is edited (edit.h).

@@ -37,9 +37,9 @@ ResourceGain GainOf(Replays* replays, Resource resource, const std::vector<doubl
 }
 
 // What missing rows could hide: time that a class may have beyond what was seen.
-double MissingNs(const Breakdown& breakdown, const Verdict& verdict) {
+double MissingNs(const Graph& graph, const Breakdown& breakdown, const Verdict& verdict) {
   if (verdict.whole()) return 0;
-  double missing_ns = 0;
+  double missing_ns = graph.unplaced_ns;
   for (int c = 0; c < kNumClasses; ++c) {
     missing_ns = std::max(missing_ns, static_cast<double>(verdict.possible[c].hi_ns) -
                                           static_cast<double>(breakdown.time[c].hi_ns));
@@ -108,7 +108,8 @@ Limiter ComputeLimiter(Replays* replays, const Breakdown& breakdown, const Verdi
   }
   const double second = limiter.gains.size() > 1 ? limiter.gains[1].share : 0;
   const double lead = limiter.gains[0].share - second;
-  const double missing = (1 - 1 / Limiter::kStep) * MissingNs(breakdown, verdict) / graph.RunNs();
+  const double missing =
+      (1 - 1 / Limiter::kStep) * MissingNs(graph, breakdown, verdict) / graph.RunNs();
   if (missing > lead) {
     return withhold(CaveatsText(verdict.caveats) + ": what is missing could change the answer");
   }

@@ -6,6 +6,7 @@
 // run without the tracer. Where the second one gains nearly as much, both are named. Where rows
 // are missing, that missing time could be any resource's: at most (1 - 1 / kStep) of it is a
 // gain that nobody saw, and if that is as much as the first one leads by, there is no answer.
+// Likewise jobs of which only one side is there (Graph::unplaced_ns).
 #ifndef LIBTRACE_ANALYSIS_LIMITER_H_
 #define LIBTRACE_ANALYSIS_LIMITER_H_
 

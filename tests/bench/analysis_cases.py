@@ -125,6 +125,62 @@ class TwinCase:
         self.advice = report["advice"]
 
 
+# What a change of the program could not gain where the device's work is as it has to be.
+HEALTHY_PARTS = {"matrix": "matrix.rate", "vector": "vector.rate", "scratch": "scratchpad",
+                 "dram": "dram.bandwidth", "copy-in": "pcie.bandwidth",
+                 "copy-out": "pcie.bandwidth"}
+# Advice that asks for less work of that resource: what is left to gain does not bound it.
+LESS_WORK = {"rows", "fusion", "link"}
+
+
+class HealthyCase:
+    """One resource does nearly all of it: nothing that leaves its work as it is can gain much."""
+
+    def __init__(self, number, seed):
+        source = random.Random(f"healthy/{seed}/{number}")
+        part, self.key = list(HEALTHY_PARTS.items())[number % len(HEALTHY_PARTS)]
+        self.ident = f"healthy-{number}"
+        self.command = (f"axl-synth --rounds {source.randint(4, 12)} --parts "
+                        f"{part}:{source.uniform(300, 900):.1f}")
+        self.properties = {**DEFAULTS, "dispatch-ns": source.choice([60, 120])}
+        self.region_ns = self.faster_ns = 0
+        self.advice, self.limiter, self.error = [], None, ""
+
+    def plan(self):
+        faster = dict(self.properties)
+        for name in MORE[self.key]:
+            faster[name] = round(faster[name] * STEP)
+        for ident, how, properties in ((f"{self.ident}-warm", "plain", self.properties),
+                                       (f"{self.ident}-plain", "plain", self.properties),
+                                       (self.ident, "record", self.properties),
+                                       (f"{self.ident}-faster", "plain", faster)):
+            words = " ".join(f"{name}={value}" for name, value in properties.items())
+            yield f"{ident}|{how}|{words}|{self.command}\n"
+
+    def read(self, folder):
+        self.region_ns = region_of(folder, f"{self.ident}-plain")
+        self.faster_ns = region_of(folder, f"{self.ident}-faster")
+        report = ask("report", f"{folder}/{self.ident}.atrace")
+        if not self.region_ns or not self.faster_ns or "advice" not in report:
+            self.error = report.get("error") or "no figures"
+            return
+        self.advice, self.limiter = report["advice"], report["limiter"]
+
+    def rest(self):
+        """The share of the run that the resource does not account for."""
+        return 1 - (1 - self.faster_ns / self.region_ns) / (1 - 1 / STEP)
+
+    def false_alarms(self):
+        """Advice that promises more than all of the rest, and asks for no less work."""
+        return [row for row in self.advice
+                if row["kind"] not in LESS_WORK and row["share"] > self.rest() + 0.01]
+
+
+def healthy():
+    return [HealthyCase(number, os.environ.get("SEED", "1"))
+            for number in range(int(os.environ.get("HEALTHY", "36")))]
+
+
 def twins():
     environment = {**os.environ, "LD_LIBRARY_PATH": f"{bench.REPO}/build/lib"}
     done = subprocess.run([f"{BIN}/axl-synth", "--list-twins"], capture_output=True, text=True,
@@ -189,7 +245,7 @@ def region_of(folder, ident):
 
 
 def read_case(folder, case):
-    if isinstance(case, TwinCase):
+    if isinstance(case, (TwinCase, HealthyCase)):
         case.read(folder)
         return
     trace = f"{folder}/{case.ident}.atrace"
@@ -245,6 +301,7 @@ def run_guest(cases, keep=None):
             if case.error and done.returncode != 0:
                 case.error += f"; the guest: {done.stderr[-500:]}"
         if keep:
+            # Of the guests, one after the other: all of their outputs, the last one's plan.
             shutil.copytree(folder, keep, dirs_exist_ok=True, ignore=shutil.ignore_patterns("qmp"))
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -3,11 +3,20 @@
 // Damaged, cut and lossy traces made from recordings whose answers are known. Nothing that is
 // wrong may be said with confidence, and nothing that is missing may go without a word.
 //
-//   tap-damage [FIRST SEED [COUNT]]      default: 1 150, for the test suite
+//   tap-damage [FIRST SEED [COUNT [FILE=LIMITER,LIMITER...]...]]
+//
+// Default: 1 150, for the test suite, of tests/damage/recordings.h. With files: of these, each with
+// the resources that really limit it (pcie.bandwidth), any of which is right.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "libtrace/analysis/report.h"
 #include "libtrace/stream/columns.h"
@@ -24,6 +33,8 @@ using proto::Packet;
 struct Damaged {
   std::string what, bytes;
   bool told = true;
+  bool forged =
+      false;  // behind right checksums: another trace, of which another limiter may be true
 };
 
 std::string Flipped(std::string bytes, Random* random) {
@@ -149,7 +160,7 @@ Damaged Forged(const std::string& whole, Random* random) {
   const Footer footer = random->OneIn(2)   ? Footer::kAsItIs
                         : random->OneIn(2) ? Footer::kWritten
                                            : Footer::kNone;
-  return {"changed", Encode(std::move(packets), footer), footer == Footer::kNone};
+  return {"changed", Encode(std::move(packets), footer), footer == Footer::kNone, true};
 }
 
 Damaged Damage(const std::string& whole, Random* random) {
@@ -167,9 +178,66 @@ Damaged Damage(const std::string& whole, Random* random) {
 
 struct Tally {
   uint64_t traces = 0, refused = 0, withheld = 0, held = 0, certain = 0, wrong = 0, silent = 0;
+  uint64_t limiters = 0, wrong_limiters = 0;  // named; none of them in the recording's
+
+  void Add(const Tally& other) {
+    traces += other.traces, refused += other.refused, withheld += other.withheld;
+    held += other.held, certain += other.certain, wrong += other.wrong, silent += other.silent;
+    limiters += other.limiters, wrong_limiters += other.wrong_limiters;
+  }
 };
 
-void Judge(const Recording& recording, const Damaged& damaged, uint64_t seed, Tally* tally) {
+using Names = std::vector<std::string>;
+
+// A recording, and what really limits it: any of these is right.
+struct Known {
+  Recording recording;
+  Names limiters;
+};
+
+Names Named(const analysis::Limiter& limiter) {
+  using Standing = analysis::Limiter::Standing;
+  Names names;
+  if (limiter.standing == Standing::kNamed || limiter.standing == Standing::kSeveral) {
+    names.push_back(analysis::ResourceKey(limiter.gains[0].resource));
+  }
+  if (limiter.standing == Standing::kSeveral) {
+    names.push_back(analysis::ResourceKey(limiter.gains[1].resource));
+  }
+  return names;
+}
+
+// Of the undamaged trace: its own report.
+std::optional<Known> KnownByItself(Recording recording, Names limiters) {
+  auto reader = stream::Reader::FromMemory(recording.bytes);
+  if (!reader.ok()) return std::nullopt;
+  const auto model = model::Load(reader->get());
+  if (!model.ok()) return std::nullopt;
+  const analysis::Report report = analysis::ComputeReport(**model);
+  if (recording.name.find('/') != std::string::npos) recording.truth = report.breakdown.largest;
+  for (const analysis::ResourceGain& gain : report.limiter.gains) {
+    const double least = report.limiter.gains[0].share * (1 - analysis::Limiter::kClose);
+    if (gain.share >= least) limiters.push_back(analysis::ResourceKey(gain.resource));
+  }
+  return Known{std::move(recording), std::move(limiters)};
+}
+
+void JudgeLimiter(const Known& known, const Damaged& damaged, uint64_t seed,
+                  const analysis::Limiter& limiter, Tally* tally) {
+  const Names named = Named(limiter);
+  if (named.empty() || damaged.forged) return;
+  ++tally->limiters;
+  const bool right = std::any_of(named.begin(), named.end(), [&](const std::string& name) {
+    return std::find(known.limiters.begin(), known.limiters.end(), name) != known.limiters.end();
+  });
+  if (right) return;
+  ++tally->wrong_limiters;
+  std::printf("# WRONG LIMITER: seed %llu, %s, %s: %s\n", static_cast<unsigned long long>(seed),
+              known.recording.name.c_str(), damaged.what.c_str(), limiter.text.c_str());
+}
+
+void Judge(const Known& known, const Damaged& damaged, uint64_t seed, Tally* tally) {
+  const Recording& recording = known.recording;
   ++tally->traces;
   auto reader = stream::Reader::FromMemory(damaged.bytes);
   auto model = reader.ok() ? model::Load(reader->get())
@@ -179,6 +247,7 @@ void Judge(const Recording& recording, const Damaged& damaged, uint64_t seed, Ta
     return;
   }
   const analysis::Report report = analysis::ComputeReport(**model);
+  JudgeLimiter(known, damaged, seed, report.limiter, tally);
   const analysis::Verdict& verdict = report.verdict;
   using Standing = analysis::Verdict::Standing;
   ++(verdict.withheld()                       ? tally->withheld
@@ -195,9 +264,34 @@ void Judge(const Recording& recording, const Damaged& damaged, uint64_t seed, Ta
               verdict.text.c_str());
 }
 
-int Main(uint64_t first, uint64_t count) {
-  std::vector<Recording> recordings = Recordings();
-  std::printf("1..%zu\n", 3 * recordings.size());
+// FILE=LIMITER,LIMITER
+std::optional<Known> FromWord(const std::string& word) {
+  const size_t equals = word.find('=');
+  std::ifstream file(word.substr(0, equals), std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  if (!file || bytes.empty()) return std::nullopt;
+  Names limiters;
+  for (size_t at = equals; at != std::string::npos;) {
+    const size_t end = word.find(',', at + 1);
+    limiters.push_back(word.substr(at + 1, end == std::string::npos ? end : end - at - 1));
+    at = end;
+  }
+  return KnownByItself({"./" + word.substr(0, equals), std::move(bytes), {}}, std::move(limiters));
+}
+
+int Main(uint64_t first, uint64_t count, const Names& words) {
+  std::vector<Known> all_known;
+  for (const std::string& word : words) {
+    auto known = FromWord(word);
+    if (!known) return std::fprintf(stderr, "tap-damage: no trace: %s\n", word.c_str()), 1;
+    all_known.push_back(std::move(*known));
+  }
+  if (words.empty()) {
+    for (Recording& recording : Recordings()) {
+      all_known.push_back(KnownByItself(std::move(recording), {}).value());
+    }
+  }
+  std::printf("1..%zu\n", 4 * all_known.size());
   size_t number = 0;
   int failed = 0;
   const auto say = [&](bool good, const std::string& what) {
@@ -206,34 +300,36 @@ int Main(uint64_t first, uint64_t count) {
   };
   std::map<std::string, uint64_t> kinds;
   Tally all;
-  for (const Recording& recording : recordings) {
+  for (const Known& known : all_known) {
+    const Recording& recording = known.recording;
     Tally undamaged, tally;
-    Judge(recording, {"not at all", recording.bytes, false}, 0, &undamaged);
-    say(undamaged.certain == 1 && undamaged.wrong == 0,
+    Judge(known, {"not at all", recording.bytes, false}, 0, &undamaged);
+    say((undamaged.certain == 1 || !words.empty()) && undamaged.wrong == 0,
         recording.name + ": undamaged, the answer is certain and right");
     for (uint64_t seed = first; seed < first + count; ++seed) {
-      if (seed % recordings.size() != static_cast<size_t>(&recording - recordings.data())) continue;
+      if (seed % all_known.size() != static_cast<size_t>(&known - all_known.data())) continue;
       Random random(seed);
       const Damaged damaged = Damage(recording.bytes, &random);
       ++kinds[damaged.what];
-      Judge(recording, damaged, seed, &tally);
+      Judge(known, damaged, seed, &tally);
     }
     say(tally.wrong == 0, recording.name + ": nothing wrong is said with confidence");
+    say(tally.wrong_limiters == 0, recording.name + ": no wrong limiter is named");
     say(tally.silent == 0, recording.name + ": nothing is silent");
-    all.traces += tally.traces, all.refused += tally.refused, all.withheld += tally.withheld;
-    all.held += tally.held, all.certain += tally.certain;
-    all.wrong += tally.wrong, all.silent += tally.silent;
+    all.Add(tally);
   }
   for (const auto& [kind, times] : kinds) {
     std::printf("# %s: %llu\n", kind.c_str(), static_cast<unsigned long long>(times));
   }
   std::printf(
       "# {\"traces\": %llu, \"refused\": %llu, \"withheld\": %llu, \"held\": %llu, "
-      "\"certain\": %llu, \"wrong\": %llu, \"silent\": %llu}\n",
+      "\"certain\": %llu, \"wrong\": %llu, \"silent\": %llu, \"limiters\": %llu, "
+      "\"wrong_limiters\": %llu}\n",
       static_cast<unsigned long long>(all.traces), static_cast<unsigned long long>(all.refused),
       static_cast<unsigned long long>(all.withheld), static_cast<unsigned long long>(all.held),
       static_cast<unsigned long long>(all.certain), static_cast<unsigned long long>(all.wrong),
-      static_cast<unsigned long long>(all.silent));
+      static_cast<unsigned long long>(all.silent), static_cast<unsigned long long>(all.limiters),
+      static_cast<unsigned long long>(all.wrong_limiters));
   return failed == 0 ? 0 : 1;
 }
 
@@ -244,5 +340,5 @@ int main(int argc, char** argv) {
   google::protobuf::SetLogHandler(nullptr);
   const uint64_t first = argc > 1 ? std::strtoull(argv[1], nullptr, 0) : 1;
   const uint64_t count = argc > 2 ? std::strtoull(argv[2], nullptr, 0) : 150;
-  return acceltrace::test::Main(first, count);
+  return acceltrace::test::Main(first, count, {argv + std::min(argc, 3), argv + argc});
 }
