@@ -17,7 +17,7 @@ make help >"$scratch/help" 2>&1
 check 'help' 0 $?
 # Each target that it names is one.
 sed -n 's/^make \([a-z-]*\) .*/\1/p' "$scratch/help" | while read -r target; do
-	grep -Eq "^([a-z-]+ )*$target( [a-z-]+)*:" scripts/targets.mk Makefile kmod/build.mk || echo "$target"
+	grep -Eq "^([a-z-]+ )*$target( [a-z-]+)*:" scripts/targets.mk Makefile kmod/build.mk daemon/build.mk || echo "$target"
 done >"$scratch/absent"
 check 'help names targets that there are' '' "$(cat "$scratch/absent")"
 

@@ -272,7 +272,11 @@ int axl_ctx(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	record->context = ARG32(1);
 	record->arg0 = ARG32(2);
-	submit(record);
+	/* Before its first job the daemon looks which library its calls go through. */
+	if (ARG32(2) && !bpf_map_lookup_elem(&ringed, &pid))
+		submit_now(record);
+	else
+		submit(record);
 	return 0;
 }
 

@@ -18,10 +18,10 @@ scripts/vm --icount --timeout 900 --share "$scratch" -- sh -c '
 	cp "$2/lib/libaxl.so" /tmp/copy/libaxl.so.0
 	cp "$1/blind.so" /tmp/blind/libaxl.so.0
 	acceltrace record -o "$1/copy.atrace" -- env LD_LIBRARY_PATH=/tmp/copy \
-		axl-transformer --tokens 300 --no-check >/dev/null 2>"$1/copy.txt"
+		axl-transformer --tokens 500 --no-check >/dev/null 2>"$1/copy.txt"
 	acceltrace record -o "$1/apart.atrace" -- unshare -m sh -c "mount -t tmpfs none /mnt &&
 		cp /tmp/copy/libaxl.so.0 /mnt && LD_LIBRARY_PATH=/mnt \
-		exec axl-transformer --tokens 300 --no-check" >/dev/null 2>"$1/apart.txt"
+		exec axl-transformer --tokens 500 --no-check" >/dev/null 2>"$1/apart.txt"
 	acceltrace record -o "$1/blind.atrace" -- env LD_LIBRARY_PATH=/tmp/blind \
 		axl-transformer --no-check >/dev/null 2>"$1/blind.txt"
 	true' sh "$scratch" "$(realpath "${BUILD:-build}")" 2>"$scratch/vm.txt"
