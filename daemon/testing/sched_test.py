@@ -146,7 +146,8 @@ def who_woke_whom():
         rows = query(trace, f"""SELECT waker_tid, waker_interrupt, count(*) FROM thread_states
             WHERE tid = {sleeper} AND state = 'sleeping' AND wait LIKE '%pipe%' GROUP BY 1, 2
             ORDER BY 3 DESC""")
-        assert rows and rows[0][:2] == (waker, 0), (sleeper, waker, rows)
+        # The scheduler's tick may put one aside before it waits, for a few of them.
+        assert rows and rows[0][:2] == (waker, 0) and rows[0][2] >= 400, (sleeper, waker, rows)
     without_gaps(trace)
 
 
