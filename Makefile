@@ -76,6 +76,11 @@ $(BUILD)/gen/%.pb.stamp: %.proto
 	  done && touch -r $$t/start $@
 $(BUILD)/gen/%.pb.h $(BUILD)/gen/%.pb.cc: $(BUILD)/gen/%.pb.stamp ;
 
+# It includes the other one, which objects with a precompiled header do not list.
+$(BUILD)/gen/libtrace/proto/trace.pb.h: $(BUILD)/gen/libtrace/proto/trace.pb.stamp \
+  $(BUILD)/gen/libtrace/proto/host.pb.h
+	@test $@ -nt $(BUILD)/gen/libtrace/proto/host.pb.h || touch $@
+
 # Compiled with the same flags as the objects that use it, or g++ takes the header as text.
 PCH ?= 1
 PCH_HEADER := $(BUILD)/pch/precompiled.h

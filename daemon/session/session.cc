@@ -292,6 +292,11 @@ int64_t Session::Since(uint32_t pid) const {
   return found == since_ns_.end() ? start_ns_ : std::max(start_ns_, found->second);
 }
 
+int64_t Session::CallsSince(uint32_t pid) const {
+  const auto found = calls_since_ns_.find(pid);
+  return found == calls_since_ns_.end() ? Since(pid) : std::max(Since(pid), found->second);
+}
+
 void Session::OnProcessEvent(const ProcessEvent& event) {
   using Kind = proto::ProcessEvents;
   process_events_.Add(event);
@@ -299,6 +304,11 @@ void Session::OnProcessEvent(const ProcessEvent& event) {
   switch (event.kind) {
     case Kind::KIND_ATTACHED:
       since_ns_[event.pid] = event.time_ns;
+      break;
+    case Kind::KIND_CALLS:
+      calls_since_ns_[event.pid] = event.time_ns;
+      api_pairer_.SeenLate(event.pid);
+      range_pairer_.SeenLate(event.pid);
       break;
     case Kind::KIND_BEGUN:
       api_pairer_.Born(event.pid, event.tid);
@@ -312,6 +322,7 @@ void Session::OnProcessEvent(const ProcessEvent& event) {
     case Kind::KIND_LEFT:
       api_pairer_.CloseProcess(event.pid, event.time_ns);
       range_pairer_.CloseProcess(event.pid, event.time_ns);
+      calls_since_ns_.erase(event.pid);
       if (event.kind == Kind::KIND_LEFT) break;
       api_pairer_.Born(event.pid, event.pid);
       range_pairer_.Born(event.pid, event.pid);
@@ -319,7 +330,9 @@ void Session::OnProcessEvent(const ProcessEvent& event) {
     case Kind::KIND_ENDED:
       api_pairer_.Close(event.pid, event.tid, event.time_ns);
       range_pairer_.Close(event.pid, event.tid, event.time_ns);
-      if (event.pid == event.tid) since_ns_.erase(event.pid);
+      if (event.pid != event.tid) break;
+      since_ns_.erase(event.pid);
+      calls_since_ns_.erase(event.pid);
       break;
     default:
       break;
@@ -342,7 +355,7 @@ void Session::OnApiBegin(const ApiBegin& event) {
 
 void Session::OnApiEnd(const ApiEnd& event) {
   ++in_;
-  if (!api_pairer_.End(event, Since(event.pid))) ++bad_;
+  if (!api_pairer_.End(event, CallsSince(event.pid))) ++bad_;
 }
 
 void Session::OnApiCall(const ApiBegin& begin, int64_t end_ns, int32_t result) {
@@ -359,7 +372,7 @@ void Session::OnRangePush(const RangePush& event) {
 
 void Session::OnRangePop(const RangePop& event) {
   ++in_;
-  if (!range_pairer_.Pop(event, Since(event.pid))) ++bad_;
+  if (!range_pairer_.Pop(event, CallsSince(event.pid))) ++bad_;
 }
 
 void Session::OnMark(const RangePush& event) {

@@ -126,6 +126,7 @@ class Session : public EventHandler {
   proto::Packet AccountsPacket(const StopInfo& stop, const std::vector<Hop>& hops,
                                const proto::Accounts& cost = {}) const;
   int64_t Since(uint32_t pid) const;
+  int64_t CallsSince(uint32_t pid) const;
   void SendLosses();
   Device* FindDevice(uint32_t number);
 
@@ -146,7 +147,8 @@ class Session : public EventHandler {
   HostBatch host_;
   ProcessEventBatch process_events_;
   int64_t start_ns_ = 0;
-  std::unordered_map<uint32_t, int64_t> since_ns_;  // by pid: when its recording began
+  std::unordered_map<uint32_t, int64_t> since_ns_;        // by pid: when its recording began
+  std::unordered_map<uint32_t, int64_t> calls_since_ns_;  // of those whose calls are seen later
   std::map<uint32_t, Device> devices_;
   ApiPairer api_pairer_;
   RangePairer range_pairer_;

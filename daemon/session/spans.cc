@@ -2,6 +2,7 @@
 #include "daemon/session/spans.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace acceltrace::daemon {
 namespace {
@@ -24,6 +25,16 @@ RangeSpan OpenRange(const RangePush& push, int64_t now_ns) {
   span.end_ns = std::max(now_ns, push.time_ns);
   span.open = true;
   return span;
+}
+
+// What a thread of the process has under way may have begun before anything of it was seen.
+template <typename Threads>
+void ForgetBirths(uint32_t pid, Threads* threads) {
+  for (auto& [id, thread] : *threads) {
+    if (id.pid == pid && thread.unseen_below == 0) {
+      thread.unseen_below = std::numeric_limits<decltype(thread.unseen_below)>::max();
+    }
+  }
 }
 
 }  // namespace
@@ -73,6 +84,8 @@ bool ApiPairer::End(const ApiEnd& event, int64_t since_ns) {
   emit_(span);
   return true;
 }
+
+void ApiPairer::SeenLate(uint32_t pid) { ForgetBirths(pid, &threads_); }
 
 void ApiPairer::Close(uint32_t pid, uint32_t tid, int64_t now_ns) {
   const auto found = threads_.find({pid, tid});
@@ -145,6 +158,8 @@ void RangePairer::Mark(const RangePush& event) {
   span.mark = true;
   emit_(span);
 }
+
+void RangePairer::SeenLate(uint32_t pid) { ForgetBirths(pid, &threads_); }
 
 void RangePairer::Close(uint32_t pid, uint32_t tid, int64_t now_ns) {
   const auto found = threads_.find({pid, tid});

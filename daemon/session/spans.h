@@ -61,6 +61,8 @@ class ApiPairer {
   bool End(const ApiEnd& event, int64_t since_ns);
   // A thread is seen from its first instruction on.
   void Born(uint32_t pid, uint32_t tid) { threads_.try_emplace({pid, tid}, Thread{{}, 0}); }
+  // Of a process that was seen from its first instruction on, calls are seen only now.
+  void SeenLate(uint32_t pid);
   // A thread is gone: nothing more will end.
   void Close(uint32_t pid, uint32_t tid, int64_t now_ns);
   // All threads of a process, which goes on as another program in its first one.
@@ -98,6 +100,7 @@ class RangePairer {
   // A thread is seen from its first instruction on; the first one of a forked process
   // has the ranges of its parent's, and is none.
   void Born(uint32_t pid, uint32_t tid) { threads_.try_emplace({pid, tid}, Thread{{}, 0}); }
+  void SeenLate(uint32_t pid);
   void Close(uint32_t pid, uint32_t tid, int64_t now_ns);
   void CloseProcess(uint32_t pid, int64_t now_ns);
   void CloseAll(int64_t now_ns);

@@ -87,6 +87,23 @@ TEST_CASE("calls that were under way when the recording began are known to be so
   CHECK(api.spans[2].begin.correlation == 5);
 }
 
+TEST_CASE("calls under way when a process's library was found are known to be so") {
+  Api api;
+  api.pairer.Born(1, 1);
+  api.pairer.Born(2, 2);
+  api.pairer.SeenLate(1);
+  CHECK(api.pairer.End(End(20, 5), 10));
+  REQUIRE(api.spans.size() == 1);
+  CHECK(api.spans[0].began_before);
+  CHECK(api.spans[0].begin.time_ns == 10);
+  CHECK_FALSE(api.pairer.End(End(21, 6), 10));  // a later one of the same thread
+  ApiEnd other = End(22, 7, 2);
+  other.pid = 2;
+  CHECK_FALSE(api.pairer.End(other, 10));
+  api.pairer.Born(1, 3);
+  CHECK_FALSE(api.pairer.End(End(23, 8, 3), 10));
+}
+
 TEST_CASE("each thread has its own past") {
   Api api;
   api.pairer.Begin(Begin(10, 2, 1));
@@ -193,6 +210,16 @@ TEST_CASE("ranges that were open when the recording began end from the inside ou
   CHECK(ranges.spans[1].end_ns == 13);
   ranges.pairer.Born(1, 2);
   CHECK_FALSE(ranges.pairer.Pop({16, 1, 2, 0}, kSince));
+}
+
+TEST_CASE("ranges that were open when a process's library was found end from the inside out") {
+  Ranges ranges;
+  ranges.pairer.Born(1, 1);
+  ranges.pairer.SeenLate(1);
+  CHECK(ranges.pairer.Pop({20, 1, 1, 1}, 10));
+  CHECK(ranges.pairer.Pop({30, 1, 1, 0}, 10));
+  CHECK_FALSE(ranges.pairer.Pop({40, 1, 1, 0}, 10));
+  CHECK(ranges.spans.size() == 2);
 }
 
 TEST_CASE("a lost pop leaves an open range, not a wrong one") {

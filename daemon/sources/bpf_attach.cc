@@ -222,6 +222,7 @@ void BpfSource::Impl::OnDriverUse(uint32_t pid) {
               "acceltraced: process %u runs another copy of the API library: its calls are seen "
               "from now on\n",
               pid);
+      handler->OnProcessEvent({MonotonicNs(), proto::ProcessEvents::KIND_CALLS, pid, pid, 0});
       return;
     case LibraryFinder::Found::kKnown:  // its calls are on their way
       return;

@@ -120,7 +120,7 @@ void Hold(const char* word) {
   if (fgets(line, sizeof(line), stdin) == nullptr) exit(1);
 }
 
-// On one CPU, and a wake-up takes it from nobody: who wrote goes on to wait, so that each of the two
+// On one CPU, and a wake-up takes it from nobody: who wrote goes on to wait, so that each of both
 // sleeps for each byte. Else the one that wakes is often put aside at once and finds its byte there
 // when it comes back, so that it never sleeps.
 void TakeTurns() {

@@ -129,7 +129,7 @@ class CallChecker {
       }
       const auto first = first_id_.find({jobs.pid[j], jobs.tid[j]});
       const bool seen = first != first_id_.end();
-      if (coverage_.Attached(jobs.pid[j])) {
+      if (coverage_.CallsAttached(jobs.pid[j])) {
         // It makes no calls that are seen, or this one went on from beginning to end.
         if (!seen || jobs.host_correlation[j] < first->second) continue;
       } else if (!api_ || unseen_.count(jobs.pid[j]) != 0 ||

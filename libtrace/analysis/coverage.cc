@@ -33,6 +33,10 @@ Coverage::Coverage(const model::Model& model)
         break;
       case Kind::KIND_EXECUTED:
         attached_.erase(events.pid[i]);
+        late_calls_.erase(events.pid[i]);
+        break;
+      case Kind::KIND_CALLS:
+        late_calls_.insert(events.pid[i]);
         break;
       case Kind::KIND_LEFT:
         until_ns_[events.pid[i]] = events.time_ns[i];

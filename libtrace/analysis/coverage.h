@@ -33,6 +33,9 @@ class Coverage {
   bool Attached(uint32_t pid) const {
     return Since(pid) == model::kNoTime || attached_.count(pid) != 0;
   }
+  // Whether a call that the process had under way may be missing: it was attached to, or its
+  // copy of the API library was found while it ran.
+  bool CallsAttached(uint32_t pid) const { return Attached(pid) || late_calls_.count(pid) != 0; }
   // Until when they are.
   int64_t Until(uint32_t pid) const;
 
@@ -51,7 +54,7 @@ class Coverage {
   const model::Model& model_;
   int64_t begin_ns_ = 0, end_ns_ = 0;
   std::unordered_map<uint32_t, int64_t> since_ns_, until_ns_;
-  std::unordered_set<uint32_t> attached_;
+  std::unordered_set<uint32_t> attached_, late_calls_;
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, std::vector<int64_t>> destroyed_;
   std::vector<bool> jumps_;
   std::vector<std::vector<model::Interval>> resets_;  // by device

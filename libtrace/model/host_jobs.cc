@@ -20,10 +20,7 @@ class Collector {
         waits_[host_.tid[i]] = {host_.device[i], host_.queue[i], host_.sequence[i],
                                 host_.time_ns[i]};
       } else if (host_.kind[i] == HostBatch::KIND_IRQ) {
-        Ready& ready = ready_[{host_.device[i], host_.queue[i]}];
-        // A run of the handler may be told in parts, of which each counts the jobs beside it.
-        if (ready.irq_ns != host_.time_ns[i]) ready = {host_.time_ns[i], 0};
-        ready.left += host_.arg1[i];
+        ready_[{host_.device[i], host_.queue[i]}] = {host_.time_ns[i], host_.arg1[i]};
       } else if (host_.job[i] != 0) {
         AddToJob(i, &jobs_[JobKey(host_.device[i], host_.job[i])]);
       }

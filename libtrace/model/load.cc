@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "libtrace/model/convert.h"
 #include "libtrace/model/decode.h"
@@ -57,6 +58,26 @@ void SortHost(HostEvents* host) {
       SortedRows(host->size(),
                  [&](uint32_t a, uint32_t b) { return host->time_ns[a] < host->time_ns[b]; }),
       host);
+}
+
+// A run of the driver's interrupt handler whose jobs lie in several blocks is there once for each
+// of them, with those of its own: they become one, with the sum. Rows are by time.
+void MergeHandlerRuns(HostEvents* host) {
+  std::vector<uint32_t> kept;
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> runs;  // by device and queue, at one time
+  for (uint32_t row = 0; row < host->size(); ++row) {
+    if (row > 0 && host->time_ns[row] != host->time_ns[row - 1]) runs.clear();
+    if (host->kind[row] == proto::HostBatch::KIND_IRQ) {
+      const auto [first, fresh] = runs.try_emplace({host->device[row], host->queue[row]}, row);
+      if (!fresh) {
+        const uint64_t found = host->arg1[row];
+        host->arg1[first->second] = host->arg1[first->second] + found;
+        continue;
+      }
+    }
+    kept.push_back(row);
+  }
+  if (kept.size() != host->size()) PermuteHost(kept, host);
 }
 
 // What was told of a job in flight, and again later on. Rows are in the order of the stream.
@@ -189,6 +210,7 @@ Result<std::unique_ptr<Model>> Load(stream::Reader* reader, const LoadOptions& o
   SortRanges(&model->ranges);
   DropToldAgain(decoder.in_flight, &model->host);
   SortHost(&model->host);
+  MergeHandlerRuns(&model->host);
   const HostJobs host_jobs = CollectHostJobs(model->host, &model->load);
   const uint64_t jobs = host_jobs.size() + decoder.device_jobs.size();
   if (jobs > kFreeJobs + model->read.worth_bytes / kLeastJobBytes) {

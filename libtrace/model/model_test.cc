@@ -344,6 +344,25 @@ TEST_CASE("A waiter that gave up was not woken by its job") {
   CHECK(model->jobs.wake_ns[0] == kNoTime);
 }
 
+TEST_CASE("An interrupt whose jobs lie in two blocks is one") {
+  TraceBuilder builder;
+  builder.AddDevice();
+  JobSpec first = OneJob(), second = OneJob(), other = OneJob();
+  second.job = 8, second.sequence = 4, second.correlation = 0x6400000009;
+  second.complete_ns = 10'064'000;
+  other.job = 9, other.sequence = 1, other.correlation = 0x640000000a;
+  other.queue = first.queue + 1;  // a handler of its own, at the same time
+  for (const JobSpec& job : {first, second, other}) builder.AddJob(job);
+  const auto model = builder.Model();
+  REQUIRE(model->jobs.size() == 3);
+  for (size_t i = 0; i < 3; ++i) CHECK(model->jobs.irq_ns[i] == 10'062'000);
+  std::vector<uint64_t> found;
+  for (size_t i = 0; i < model->host.size(); ++i) {
+    if (model->host.kind[i] == proto::HostBatch::KIND_IRQ) found.push_back(model->host.arg1[i]);
+  }
+  CHECK(found == std::vector<uint64_t>{2, 1});
+}
+
 TEST_CASE("An interrupt belongs to as many completions as it found ready") {
   TraceBuilder builder;
   builder.AddDevice();

@@ -10,7 +10,7 @@ acceltrace=${BUILD:-build}/bin/acceltrace
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 . tests/harness/tap.sh
-plan 6
+plan 8
 
 objcopy --remove-section .note.stapsdt "${BUILD:-build}/lib/libaxl.so" "$scratch/blind.so"
 scripts/vm --icount --timeout 900 --share "$scratch" -- sh -c '
@@ -31,6 +31,8 @@ import json, sys
 print(int(json.load(sys.stdin)["counts"]["api_calls"] > 100))'; }
 for case in copy apart; do
 	check "$case: its calls are in the trace" 1 "$(calls $case)"
+	check "$case: nothing is wrong with it" '' \
+		"$($acceltrace verify "$scratch/$case.atrace" 2>&1 >/dev/null)"
 	check "$case: said while recording" 1 "$(grep -c 'runs another copy' "$scratch/$case.txt")"
 done
 check 'blind: said while recording' 1 "$(grep -c 'cannot be seen' "$scratch/blind.txt")"
