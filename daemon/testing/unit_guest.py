@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The installed service under systemd, in the VM: unit_guest.py FOLDER. See tests/vm/systemd.sh."""
+"""The installed service under systemd, in the VM: unit_guest.py FOLDER MODULE. See
+tests/vm/systemd.sh."""
 
 import grp
 import json
@@ -15,12 +16,12 @@ import time
 import urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from recording import Client, REPO, summary, tap  # noqa: E402
+from recording import Client, summary, tap  # noqa: E402
 
 UNIT = "acceltraced.service"
 SOCKET = "/run/acceltrace/acceltraced.sock"
 WORKLOAD = "/usr/bin/axl-transformer"
-FOLDER = sys.argv[1]
+FOLDER, MODULE = sys.argv[1:3]
 NOBODY = 65534
 tests = []
 begun = {}
@@ -78,9 +79,7 @@ def whole(name):
 
 
 @test
-def it_installs():
-    call("scripts/lib/install", "", "/usr", "--no-module", cwd=REPO)
-    call("systemd-sysusers")
+def it_is_installed():
     begun["group"] = grp.getgrnam("acceltrace").gr_gid
     # Without a word about what it does not know.
     for name in (UNIT, "acceltraced.socket", "acceltraced-metrics.socket"):
@@ -88,9 +87,13 @@ def it_installs():
 
 
 @test
-def it_starts_and_says_when_it_is_ready():
-    call("systemctl", "daemon-reload")
-    call("systemctl", "start", UNIT)
+def it_starts_at_boot_and_says_when_it_is_ready():
+    # The driver is loaded at some time meanwhile.
+    for _ in range(600):
+        if unit("ActiveState") not in ("inactive", "activating"):
+            break
+        time.sleep(0.1)
+    equal(call("systemctl", "is-enabled", UNIT).strip(), "enabled")
     equal((unit("ActiveState"), unit("SubState")), ("active", "running"))
     about = os.stat(SOCKET)
     equal((stat.S_IMODE(about.st_mode), about.st_gid), (0o660, begun["group"]))
@@ -179,6 +182,24 @@ def members_record_a_disk_by_its_provider():
     for name in ("/tmp/member/disk.own", os.path.join(FOLDER, "disk.root")):
         equal(call("acceltrace", "query", name, "--csv", "SELECT count(*) FROM jobs WHERE "
                    "copy_bytes = 4096 AND consumed_ns > submit_ns").split()[-1], "300")
+
+
+@test
+def its_module_is_replaced_under_it():
+    pid = unit("MainPID")
+    # Without a recording it holds nothing that would be in the way.
+    call("rmmod", "axl")
+    assert not os.path.exists("/dev/axl0")
+    status, _, said = member("acceltrace", "record", "-o", "/tmp/member/without", "--", WORKLOAD)
+    assert status != 0 and "axl" in said, (status, said)
+    call("insmod", MODULE)
+    client = begin("replaced")
+    # A recording is not taken its device.
+    done = subprocess.run(["rmmod", "axl"], capture_output=True, text=True, check=False)
+    assert done.returncode != 0 and "in use" in done.stderr, done
+    equal(client.ask(cmd="stop")["summary"]["lost"], 0)
+    whole("replaced")
+    equal((unit("MainPID"), unit("NRestarts")), (pid, "0"))
 
 
 @test

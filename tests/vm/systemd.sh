@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 900
 #
-# The service as it is installed, under systemd: it starts, records, and stops with everything
-# flushed and nothing to complain of in the journal.
+# The service as it is installed, under systemd: it starts at boot, records, and stops with
+# everything flushed and nothing to complain of in the journal.
 set -u
 if [ ! -x /lib/systemd/systemd ]; then
 	echo 'systemd is not installed here'
@@ -12,11 +12,19 @@ fi
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 truncate -s 16M "$scratch/disk"
+# What a package does. Nothing else of the host's is started at boot.
+setup='
+	rm -f /etc/systemd/system/*.wants/* /usr/lib/systemd/system/multi-user.target.wants/*
+	scripts/lib/install "" /usr --no-module
+	systemd-sysusers
+	systemctl enable acceltraced.service'
 # The tree may lie below /tmp, which is not the guest's to be cleaned.
-scripts/vm --systemd --append systemd.mask=systemd-tmpfiles-setup.service --timeout 840 \
+scripts/vm --systemd --setup "$setup" --append systemd.wants=multi-user.target \
+	--append systemd.mask=systemd-tmpfiles-setup.service --timeout 840 \
 	--share "$scratch" --qemu-arg=-drive --qemu-arg="file=$scratch/disk,if=none,id=disk,format=raw" \
 	--qemu-arg=-device --qemu-arg=nvme,drive=disk,serial=1 -- \
-	python3 -B daemon/testing/unit_guest.py "$scratch" >"$scratch/out" 2>"$scratch/err"
+	sh -c 'exec python3 -B daemon/testing/unit_guest.py "$1" "build/kmod/$(uname -r)/axl.ko"' \
+	sh "$scratch" >"$scratch/out" 2>"$scratch/err"
 status=$?
 cat "$scratch/out"
 [ $status -eq 0 ] || sed 's/^/# /' "$scratch/err"

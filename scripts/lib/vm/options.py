@@ -61,6 +61,8 @@ def parse(argv):
         help="a writable directory, mounted at the same path; repeatable")
     add("--systemd", action="store_true",
         help="the guest's init is systemd, COMMAND runs when it is up")
+    add("--setup", metavar="SHELL", default="",
+        help="with --systemd: run in the guest's root before systemd starts")
     add("--sealed", action="store_true",
         help="no tie to the host while COMMAND runs: it, each --file and the libraries they need "
         "lie in the guest's first memory, --share is copied out at the end; under --icount two "
@@ -96,6 +98,8 @@ def parse(argv):
         parser.error("--no-device and --device exclude each other")
     if opts.sealed and opts.systemd:
         parser.error("--sealed and --systemd exclude each other")
+    if opts.setup and not opts.systemd:
+        parser.error("--setup is for --systemd; any other guest begins with COMMAND")
     if opts.file and not opts.sealed:
         parser.error("--file is for --sealed; any other guest sees the host's files")
     for file in opts.file:

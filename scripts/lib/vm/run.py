@@ -60,7 +60,8 @@ def guest_config(opts, module):
     depends = " ".join(kernel.module_depends(module)) if module else ""
     config = {"MODULE": module, "MODULE_DEPENDS": depends,
               "OWN_TMP": "1" if own_tmp else "", "SHARES": "\n".join(opts.share),
-              "SYSTEMD": "1" if opts.systemd else "", "SEALED": "1" if opts.sealed else ""}
+              "SYSTEMD": "1" if opts.systemd else "", "SEALED": "1" if opts.sealed else "",
+              "SETUP": f"cd {shlex.quote(here)} || exit\n{opts.setup}" if opts.setup else ""}
     return "".join(f"{name}={shlex.quote(value)}\n" for name, value in config.items())
 
 
