@@ -186,16 +186,30 @@ bool BpfSource::Impl::AttachLibrary(const std::string& library, const std::strin
     attached.path = "/proc/self/fd/" + std::to_string(attached.file.get());
   }
   ring_libraries.push_back(std::move(attached));
+  if (probes_used) UseProbes();
   return true;
 }
 
 // From now on, for processes whose rings cannot be read. Those whose rings are read are
 // not told twice: their programs do nothing.
 void BpfSource::Impl::UseProbes() {
+  probes_used = true;
+  if (ring_user) ring_user->HasProbes();
   const AttachRights rights(started);
   for (const RingLibrary& library : std::exchange(ring_libraries, {})) {
     AttachUsdt(library.path, library.name);
   }
+}
+
+// Another recording of this daemon may have the rings of a process: probes are then there before
+// the process makes its first call.
+void BpfSource::Impl::ShareRings() {
+  ring_user = std::make_unique<RingUser>(
+      [map = bpf_map__fd(skeleton->maps.tracked), all = options.system_wide](uint32_t pid) {
+        act_tracked value;
+        return all || bpf_map_lookup_elem(map, &pid, &value) == 0;
+      });
+  if (options.system_wide && ring_user->AnyOther()) UseProbes();
 }
 
 LibraryFinder::Found BpfSource::Impl::LookForLibrary(uint32_t pid, std::string* why) {
@@ -252,11 +266,12 @@ void BpfSource::Impl::SetRinged(uint32_t pid) {
 
 void BpfSource::Impl::OnRingReady(uint32_t pid, int fd, uint32_t version) {
   (void)version;  // is in the segment, too
-  const Status status = rings.Take(pid, fd);
-  if (status.ok()) {
+  if (ring_user && !rings.has(pid) && ring_user->LeavesTo(pid)) return;
+  if (rings.Take(pid, fd).ok()) {
     SetRinged(pid);
-  } else if (!rings.has(pid)) {
+  } else if (!rings.has(pid) && !probes_used) {
     UseProbes();
+    handler->OnProcessEvent({MonotonicNs(), proto::ProcessEvents::KIND_CALLS, pid, pid, 0});
   }
 }
 

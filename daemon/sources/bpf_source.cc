@@ -173,6 +173,7 @@ Status BpfSource::Start() {
     }
     impl_->finder.Know(library);
   }
+  if (impl_->options.rings) impl_->ShareRings();
   impl_->started = true;
   return {};
 }
@@ -255,6 +256,7 @@ void BpfSource::Stop() {
     while (!providers->Collect()) {
     }
   }
+  impl_->ring_user.reset();
   impl_->links.clear();  // no program runs after this
   do {
     impl_->drained_records = 0;
@@ -337,6 +339,7 @@ Status BpfSource::Track(uint32_t pid) {
     impl_->handler->OnProcessEvent({since_ns, proto::ProcessEvents::KIND_ATTACHED, pid, pid, 0});
   }
   impl_->events.NoteExisting(pid);
+  if (impl_->ring_user && impl_->ring_user->OtherRecords(pid)) impl_->UseProbes();
   std::string why;  // is told when it uses a device
   (void)impl_->LookForLibrary(pid, &why);
   if (impl_->options.rings) {

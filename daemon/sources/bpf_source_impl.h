@@ -21,6 +21,7 @@
 #include "daemon/sources/bpf_source.h"
 #include "daemon/sources/library_finder.h"
 #include "daemon/sources/provider_tracepoints.h"
+#include "daemon/sources/ring_readers.h"
 #include "daemon/unique_fd.h"
 
 namespace acceltrace::daemon {
@@ -46,6 +47,7 @@ struct BpfSource::Impl : RingWatcher, ProviderSink {
         events(handler_in, this),
         rings(handler_in, [this](uint32_t pid, uint32_t tid) { events.NoteThread(pid, tid); }) {}
   ~Impl() override {
+    ring_user.reset();
     links.clear();
     ring.reset();
     if (owners.get() != nullptr) owners.Reset();
@@ -82,6 +84,7 @@ struct BpfSource::Impl : RingWatcher, ProviderSink {
   LibraryFinder::Found LookForLibrary(uint32_t pid, std::string* why);
   void ReportUnseen();
   void UseProbes();
+  void ShareRings();
   void SetRinged(uint32_t pid);
   void Calibrate();
   void CalibrateRings();
@@ -96,6 +99,8 @@ struct BpfSource::Impl : RingWatcher, ProviderSink {
   BpfEvents events;
   ApiRings rings;
   bool probes_calibrated = false;
+  bool probes_used = false;
+  std::unique_ptr<RingUser> ring_user;  // while it records, if it reads rings
   LibraryFinder finder{kProvider};
   // Attached, without their other probes so far. The file is held where it has no path here.
   struct RingLibrary {

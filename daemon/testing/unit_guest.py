@@ -9,6 +9,7 @@ import os
 import pwd
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -200,6 +201,76 @@ def its_module_is_replaced_under_it():
     equal(client.ask(cmd="stop")["summary"]["lost"], 0)
     whole("replaced")
     equal((unit("MainPID"), unit("NRestarts")), (pid, "0"))
+
+
+MODELS = {"a": [WORKLOAD, "--tokens", "24", "--no-check"],
+          "b": [WORKLOAD, "--tokens", "40", "--seed", "2", "--rebuild-graphs", "--no-check"]}
+
+
+def gated(*argv):
+    # pylint: disable=consider-using-with
+    return subprocess.Popen(["sh", "-c", 'read x; exec "$@"', "sh", *argv], stdin=subprocess.PIPE,
+                            stdout=subprocess.DEVNULL, text=True)
+
+
+def content(name, pids):
+    """What programs did, by a recording of it, but for its times: a list for each of them."""
+    columns = {"api": "name, bytes, result", "ranges": "name, depth, mark",
+               "jobs": "queue IS NULL, commands_submitted, copy_bytes, on_host, on_device",
+               "commands": "opcode, op, bytes, work, memory_bytes"}
+    found = []
+    for pid in pids:
+        rows = []
+        for table, select in columns.items():
+            of_it = f"correlation >> 32 = {pid}" if table == "commands" else f"pid = {pid}"
+            rows.append(call("acceltrace", "query", os.path.join(FOLDER, name), "--csv",
+                             f"SELECT {select}, count(*) FROM {table} WHERE {of_it} "
+                             f"GROUP BY {select}"))
+        found.append(rows)
+    return found
+
+
+def record_at_once(programs, recordings):
+    """Runs programs while these recordings are taken: [(name, which of them, more)]; pids."""
+    children = [gated(*MODELS[program]) for program in programs]
+    pids = [child.pid for child in children]
+    clients = []
+    for name, which, more in recordings:
+        clients.append(Client(SOCKET))
+        of_them = {} if which is None else {"pids": [pids[i] for i in which]}
+        with open(os.path.join(FOLDER, name), "w+b") as file:
+            clients[-1].ask(file.fileno(), cmd="start", **of_them, **more)
+    stopped = socket.socket(socket.AF_UNIX)
+    stopped.connect("/run/acceltrace/live.sock")  # and reads nothing
+    for child in children:
+        child.stdin.write("x\n")
+        child.stdin.flush()
+    equal([child.wait(timeout=300) for child in children], [0] * len(children))
+    for client in clients:
+        done = client.ask(cmd="stop")["summary"]
+        equal((done["error"], done["lost"], done["bad"]), ("", 0, 0))
+    stopped.close()
+    return pids
+
+
+@test
+def four_recordings_of_one_device_are_each_as_alone():
+    alone = []
+    for program in MODELS:
+        pids = record_at_once([program], [("alone." + program, [0], {})])
+        alone += content("alone." + program, pids)
+    assert alone[0] != alone[1], alone
+    assert all(len(rows.splitlines()) > 1 for each in alone for rows in each), alone
+    pids = record_at_once(MODELS, [("four.a", [0], {}), ("four.b", [1], {"overhead": "low"}),
+                                   ("four.both", [0, 1], {"ring": "64M"}),
+                                   ("four.all", None, {"system": True})])
+    equal(content("four.a", pids[:1]), alone[:1])
+    equal(content("four.both", pids), alone)
+    equal(content("four.all", pids), alone)
+    # What is lighter lacks calls and ranges.
+    equal([rows[2:] for rows in content("four.b", pids[1:])], [alone[1][2:]])
+    for name, other in (("four.a", pids[1]), ("four.b", pids[0])):
+        assert all(len(rows.splitlines()) == 1 for rows in content(name, [other])[0]), name
 
 
 @test
