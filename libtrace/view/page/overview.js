@@ -244,8 +244,12 @@ function glanceCard(open) {
 
 function drawGlance(canvas) {
   const {series} = data;
-  const units = series.units.slice(0, isTall() ? 12 : 5), STRIP = isTall() ? 26 : 13;
+  const units = series.units.slice(0, isTall() ? 12 : 5);
   const ratio = devicePixelRatio, width = canvas.clientWidth;
+  // As high as the rest of the first screen allows.
+  const free = innerHeight - canvas.getBoundingClientRect().top - scrollY - 40;
+  const fitting = Math.floor(free / (units.length + 1)) - 3;
+  const STRIP = Math.max(isTall() ? 26 : 13, Math.min(64, fitting));
   const height = (units.length + 1) * (STRIP + 3);
   canvas.style.height = height + 'px';
   canvas.width = width * ratio, canvas.height = height * ratio;
