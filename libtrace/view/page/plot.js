@@ -33,7 +33,10 @@ export function frame(g, box, x, y, texts) {
   for (const tick of y ? y.ticks : []) g.fillRect(box.left, y(tick), box.right - box.left, 1);
   g.fillStyle = ink('dim');
   g.textAlign = 'center';
-  for (const tick of x ? x.ticks : []) g.fillText(texts.x(tick), x(tick), box.bottom + 11);
+  for (const tick of x ? x.ticks : []) {
+    const text = texts.x(tick), half = g.measureText(text).width / 2;
+    g.fillText(text, Math.min(x(tick), g.canvas.clientWidth - half), box.bottom + 11);
+  }
   g.textAlign = 'right';
   for (const tick of y ? y.ticks : []) g.fillText(texts.y(tick), box.left - 6, y(tick), LEFT - 10);
   g.textAlign = 'left';
