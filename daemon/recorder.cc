@@ -255,7 +255,7 @@ void Recorder::AttachSystem(const RecordOptions& options, const ProviderDevices&
     system.devices.emplace_back(device->number(), device->pci_address());
   }
   for (const ProviderDevice& device : provided.devices) {
-    system.devices.emplace_back(device.description.device(), device.address);
+    if (device.pci) system.devices.emplace_back(device.description.device(), device.address);
   }
   system.since_ns = [this](uint32_t pid) {
     return std::max(start_ns_, bpf_ == nullptr ? 0 : bpf_->since_ns(pid));
@@ -300,7 +300,9 @@ void Recorder::DescribeProvided(const ProviderDevices& provided) {
   warnings_.insert(warnings_.end(), provided.warnings.begin(), provided.warnings.end());
   for (const ProviderDevice& device : provided.devices) {
     proto::Device description = device.description;
-    if (auto pci = ReadPci(device.address); pci.ok()) {
+    if (!device.pci) {
+      description.mutable_pci()->set_address(device.address);
+    } else if (auto pci = ReadPci(device.address); pci.ok()) {
       *description.mutable_pci() = std::move(pci).value();
     } else {
       warnings_.push_back(pci.message());

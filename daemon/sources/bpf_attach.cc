@@ -28,6 +28,9 @@ constexpr uint32_t kTracepointKinds[] = {
     proto::HostBatch::KIND_TIMEOUT,  proto::HostBatch::KIND_RESET,
     proto::HostBatch::KIND_LINK,     proto::HostBatch::KIND_FENCE};
 
+// Numbers of processes are given again, but not soon.
+constexpr size_t kMaxKnownThreads = 4096;
+constexpr int64_t kThreadKnownNs = 1'000'000'000;
 constexpr int kJobKinds = 2;  // the first of these, which the driver's own ring tells of
 
 std::string AttachReason(int error) {
@@ -78,6 +81,18 @@ Status BpfSource::Impl::AttachRoles() {
 bool BpfSource::Impl::IsTracked(uint32_t pid) {
   act_tracked value;
   return bpf_map_lookup_elem(bpf_map__fd(skeleton->maps.tracked), &pid, &value) == 0;
+}
+
+bool BpfSource::Impl::IsKernelThread(uint32_t pid) {
+  const int64_t now_ns = MonotonicNs();
+  if (kernel_threads.size() >= kMaxKnownThreads) kernel_threads.clear();
+  const auto [entry, fresh] = kernel_threads.try_emplace(pid);
+  auto& [is, until_ns] = entry->second;
+  if (fresh || now_ns >= until_ns) {
+    is = daemon::IsKernelThread(pid);
+    until_ns = now_ns + kThreadKnownNs;
+  }
+  return is;
 }
 
 bool BpfSource::Impl::WasTracked(uint32_t pid, int64_t time_ns, bool now) {

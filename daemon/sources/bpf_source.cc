@@ -178,10 +178,19 @@ Status BpfSource::Start() {
   return {};
 }
 
+bool BpfSource::Impl::CollectProvided(int64_t now_ns) {
+  std::vector<std::string> warnings;
+  providers->LookForCpus(now_ns, &warnings);
+  for (const std::string& warning : warnings) {
+    fprintf(stderr, "acceltraced: warning: %s\n", warning.c_str());
+  }
+  return providers->Collect();
+}
+
 Pace BpfSource::Drain(int64_t now_ns) {
   const uint32_t filled = fill_permille();
   // What the other records say of a submitter comes before its submissions are told.
-  const bool provided = impl_->providers == nullptr || impl_->providers->Collect();
+  const bool provided = impl_->providers == nullptr || impl_->CollectProvided(now_ns);
   // First the rings: what the other records say of a thread's end comes after its calls.
   Pace pace = impl_->rings.Drain(now_ns);
   impl_->drained_records = 0;
@@ -236,6 +245,7 @@ std::vector<Hop> BpfSource::Hops() {
     const uint64_t told = hop.out + hop.lost + hop.bad;
     if (!impl_->links.empty() && hop.in > told) hop.waiting = hop.in - told;
     hops.push_back(std::move(hop));
+    if (Hop order = impl_->providers->Order(); order.in > 0) hops.push_back(std::move(order));
   }
   // At the end they tell for themselves.
   if (!impl_->links.empty() && impl_->options.rings) hops.push_back(impl_->rings.Books());
@@ -243,7 +253,11 @@ std::vector<Hop> BpfSource::Hops() {
 }
 
 void BpfSource::Checkpoint() {
-  if (impl_->providers != nullptr) impl_->providers->HoldBackNothing();
+  if (impl_->providers == nullptr) return;
+  impl_->providers->ProveAll([this] {
+    (void)impl_->rings.Drain(MonotonicNs());
+    (void)ring_buffer__consume(impl_->ring.get());
+  });
 }
 
 void BpfSource::Flush() { impl_->events.Flush(); }
@@ -252,6 +266,7 @@ void BpfSource::Stop() {
   ProviderTracepoints* providers = impl_->providers.get();
   if (providers != nullptr) {
     providers->Disable();
+    providers->ProveAll([this] { (void)ring_buffer__consume(impl_->ring.get()); });
     providers->HoldBackNothing();
     while (!providers->Collect()) {
     }

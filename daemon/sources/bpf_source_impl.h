@@ -64,6 +64,7 @@ struct BpfSource::Impl : RingWatcher, ProviderSink {
   Status MapPositions();
   int AttachRaw(bpf_program* program, const std::string& name);
   Status AttachRoles();
+  bool CollectProvided(int64_t now_ns);
   Status AttachFunctions();
   void OnRingReady(uint32_t pid, int fd, uint32_t version) override;
   void OnDriverUse(uint32_t pid) override;
@@ -74,6 +75,7 @@ struct BpfSource::Impl : RingWatcher, ProviderSink {
   void OnExit(uint32_t pid, uint32_t tid) override { rings.OnExit(pid, tid); }
   void OnLeft(uint32_t pid, int64_t time_ns) override;
   bool IsTracked(uint32_t pid) override;
+  bool IsKernelThread(uint32_t pid) override;
   bool WasTracked(uint32_t pid, int64_t time_ns, bool now) override;
   void OnProviderEvent(const HostEvent& event) override;
   void OnProviderLoss(uint64_t count, int64_t first_ns, int64_t last_ns) override;
@@ -120,6 +122,8 @@ struct BpfSource::Impl : RingWatcher, ProviderSink {
   std::unordered_map<uint32_t, int64_t> since_ns;  // of Track()
   std::unordered_map<uint32_t, int64_t> left_ns;   // of processes that are no longer recorded
   uint64_t reported_lost[ACT_NUM_HOPS] = {};
+  // Whether a process is a kernel thread, and until when that is believed.
+  std::unordered_map<uint32_t, std::pair<bool, int64_t>> kernel_threads;
   int64_t last_loss_check_ns = 0;
   uint32_t drained_records = 0;
   bool started = false;

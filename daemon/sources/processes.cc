@@ -11,9 +11,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <sstream>
 
 namespace acceltrace::daemon {
 namespace {
+
+constexpr int kStatFlags = 9;                        // proc(5)
+constexpr uint64_t kFlagKernelThread = 0x0020'0000;  // PF_KTHREAD
 
 constexpr size_t kMaxThreads = 65536;
 
@@ -58,6 +62,21 @@ std::string ThreadName(uint32_t pid, uint32_t tid) {
   std::string name;
   std::getline(file, name);
   return name;
+}
+
+bool IsKernelThread(uint32_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  // Its name, in parentheses, may have anything in it; what comes behind it is numbered from 3.
+  const size_t name_end = line.rfind(')');
+  if (name_end == std::string::npos) return false;
+  std::istringstream rest(line.substr(name_end + 1));
+  std::string word;
+  for (int field = 3; field < kStatFlags; ++field) rest >> word;
+  uint64_t flags = 0;
+  rest >> flags;
+  return (flags & kFlagKernelThread) != 0;
 }
 
 std::vector<std::pair<uint32_t, std::string>> ThreadNames(uint32_t pid) {

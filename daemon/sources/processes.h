@@ -18,6 +18,9 @@ namespace acceltrace::daemon {
 // namespace of its user's, or if the kernel lets its own user not look into it.
 std::optional<uint32_t> ProcessUser(uint32_t pid);
 
+// Whether it is a thread of the kernel's own; false also if it is gone.
+bool IsKernelThread(uint32_t pid);
+
 // (thread, name) of each thread of a process, the process itself first.
 std::vector<std::pair<uint32_t, std::string>> ThreadNames(uint32_t pid);
 

@@ -54,6 +54,10 @@ Status AddConditions(const Provider& provider, const PciDevice& device,
     to.place = ToPlace(from.place);
     to.unequal = !from.condition->equal;
     to.number = from.condition->number;
+    if (from.condition->text) {
+      to.text = *from.condition->text;
+      to.text.resize(std::min(to.text.size(), kRoleTextBytes - 1));
+    }
     const std::string& name = from.condition->name;
     if (name == "address" || name == "driver") {
       to.text = name == "address" ? device.address : device.driver;
@@ -89,10 +93,26 @@ std::string AddBytes(const Provider& provider, const PciDevice& device,
   return "";
 }
 
+RoleConfig::Role RoleOf(Role role) {
+  switch (role) {
+    case Role::kSubmit:
+      return RoleConfig::kSubmit;
+    case Role::kStart:
+      return RoleConfig::kStart;
+    case Role::kDependency:
+      return RoleConfig::kDependency;
+    default:
+      return RoleConfig::kComplete;
+  }
+}
+
+// alone: no other device is the provider's here, so that comparing each event in the kernel, which
+// takes longer than leaving a few out later, would keep next to nothing away.
 Result<ProviderDevice> Prepare(const Provider& provider, const PciDevice& device,
-                               const provider::Machine& machine, uint32_t number) {
+                               const provider::Machine& machine, uint32_t number, bool alone) {
   ProviderDevice to;
   to.address = device.address;
+  to.pci = device.pci;
   to.description.set_device(number);
   to.description.set_name(NameOf(provider, device, machine));
   to.description.set_driver(device.driver);
@@ -102,11 +122,11 @@ Result<ProviderDevice> Prepare(const Provider& provider, const PciDevice& device
     opcode->set_code(code);
     opcode->set_name(name);
   }
-  for (const Role role : {Role::kSubmit, Role::kStart, Role::kComplete}) {
+  for (const Role role : {Role::kSubmit, Role::kStart, Role::kComplete, Role::kDependency}) {
     const provider::ChosenTracepoint chosen = Choose(provider, role, machine);
     if (chosen.tracepoint == nullptr) {
       if (chosen.why.empty()) continue;  // the provider names none
-      if (role != Role::kStart) return Status::Error(chosen.why);
+      if (role == Role::kSubmit || role == Role::kComplete) return Status::Error(chosen.why);
       to.lacks.push_back(chosen.why);
       continue;
     }
@@ -115,15 +135,16 @@ Result<ProviderDevice> Prepare(const Provider& provider, const PciDevice& device
     one.name = chosen.tracepoint->name;
     one.config.device = number;
     one.id = chosen.placed.id;
-    one.config.role = role == Role::kSubmit  ? RoleConfig::kSubmit
-                      : role == Role::kStart ? RoleConfig::kStart
-                                             : RoleConfig::kComplete;
+    one.config.role = RoleOf(role);
     one.config.queue = ToPlace(chosen.placed.queue);
     one.config.job = ToPlace(chosen.placed.job);
     one.config.opcode = ToPlace(chosen.placed.opcode);
     one.config.status = ToPlace(chosen.placed.status);
+    one.config.waits_for = ToPlace(chosen.placed.waits_for);
+    one.config.waits_for_queue = ToPlace(chosen.placed.waits_for_queue);
     const Status conditions = AddConditions(provider, device, machine, chosen.placed, &one);
     if (!conditions.ok()) return conditions;
+    if (alone) one.filter.clear();
     const std::string lacks =
         AddBytes(provider, device, machine, *chosen.tracepoint, chosen.placed, &one.config);
     if (!lacks.empty()) to.lacks.push_back(lacks);
@@ -168,8 +189,12 @@ Result<ProviderDevices> FindProviderDevices(const std::vector<std::string>& name
         const bool twice =
             std::any_of(found.devices.begin(), found.devices.end(),
                         [&](const ProviderDevice& one) { return one.address == device.address; });
-        auto prepared = Prepare(provider, device, machine,
-                                first_number + static_cast<uint32_t>(found.devices.size()));
+        const auto alike =
+            std::count_if(machine.devices().begin(), machine.devices().end(),
+                          [&](const PciDevice& other) { return Matches(provider.match, other); });
+        auto prepared =
+            Prepare(provider, device, machine,
+                    first_number + static_cast<uint32_t>(found.devices.size()), alike == 1);
         if (!prepared.ok()) {
           why =
               name + " cannot be recorded by provider " + provider.name + ": " + prepared.message();

@@ -27,7 +27,8 @@ struct TracepointRole {
 
 struct ProviderDevice {
   proto::Device description;  // all but the PCI part
-  std::string address;
+  std::string address;        // or the name, of one that is on no bus
+  bool pci = true;
   std::vector<TracepointRole> roles;
   std::vector<std::string> lacks;  // what the provider names and this machine has not
 };

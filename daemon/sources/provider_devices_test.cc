@@ -65,6 +65,7 @@ class World {
 
 TEST_CASE("A device is prepared as its provider says") {
   const World world;
+  world.Add("0000:00:06.0", "disks", 4);
   const auto found = world.Find({"00:05.0", "disk3", "axl0"});
   INFO(found.message());
   REQUIRE(found.ok());
@@ -98,6 +99,14 @@ TEST_CASE("A device is prepared as its provider says") {
   CHECK(submit.bytes_opcodes[0] == 2);
   CHECK(submit.bytes_opcodes[3] == uint64_t{1} << (200 - 192));
   CHECK(submit.status.mask == 0);
+}
+
+TEST_CASE("Where a device is the only one of its kind the kernel need not compare") {
+  const World world;
+  const auto found = world.Find({"disk3"});
+  REQUIRE(found.ok());
+  CHECK(found->devices[0].roles[0].filter.empty());
+  CHECK(found->devices[0].roles[0].config.where.size() == 2);
 }
 
 TEST_CASE("What cannot be known is left out, and said") {

@@ -35,19 +35,14 @@ class Cursor {
 
 bool ParseSample(std::string_view body, PerfSample* sample) {
   Cursor cursor(body);
-  uint64_t time = 0, abi = 0, reg = 0;
+  uint64_t time = 0;
   uint32_t size = 0;
   if (!cursor.Take(&sample->pid) || !cursor.Take(&sample->tid) || !cursor.Take(&time) ||
-      !cursor.Take(&size) || !cursor.Take(size, &sample->raw) || !cursor.Take(&abi) ||
-      (abi != PERF_SAMPLE_REGS_ABI_NONE && !cursor.Take(&reg)) || !cursor.empty()) {
+      !cursor.Take(&size) || !cursor.Take(size, &sample->raw) || !cursor.empty()) {
     return false;
   }
   sample->time_ns = static_cast<int64_t>(time);
-  if (sample->time_ns < 0) return false;
-  // Only kernel threads have no registers of a user's. On later kernels io_uring's workers have
-  // none either: those are threads of another process.
-  sample->kernel_thread = abi == PERF_SAMPLE_REGS_ABI_NONE && sample->pid == sample->tid;
-  return true;
+  return sample->time_ns >= 0;
 }
 
 // Numbers are little-endian here, as are all machines that this runs on. Nothing: outside.
@@ -163,27 +158,39 @@ bool ProviderMatcher::Take(const PerfSample& sample, uint32_t cpu) {
     }
     if (holds && !*holds) continue;
     const auto queue = NumberAt(sample.raw, role.queue), job = NumberAt(sample.raw, role.job);
-    const auto value = role.role == RoleConfig::kSubmit ? BytesOf(sample.raw, role)
-                                                        : NumberAt(sample.raw, role.status);
-    if (!holds || !queue || !job || !value) {
+    const auto value = role.role == RoleConfig::kSubmit       ? BytesOf(sample.raw, role)
+                       : role.role == RoleConfig::kDependency ? NumberAt(sample.raw, role.waits_for)
+                                                              : NumberAt(sample.raw, role.status);
+    const auto other_queue = NumberAt(sample.raw, role.waits_for_queue);
+    if (!holds || !queue || !job || !value || !other_queue) {
       pending_.resize(before);
       return false;
     }
-    pending_.push_back({sample.time_ns, *queue, *job, *value, sample.pid, sample.tid, cpu,
-                        static_cast<uint16_t>(i), sample.kernel_thread, false});
+    pending_.push_back({sample.time_ns, *queue, *job, *value, *other_queue, sample.pid, sample.tid,
+                        cpu, static_cast<uint16_t>(i), false, false});
   }
   if (known) ++taken_;
   return known;
 }
 
+// A kernel thread is a process of its own; a thread of another one that works in the kernel for it
+// (io_uring) is that process'.
 void ProviderMatcher::AskSubmitters() {
-  std::unordered_map<uint32_t, bool> known;
+  struct Known {
+    bool tracked = false, kernel = false;
+  };
+  std::unordered_map<uint32_t, Known> known;
   for (; asked_ < pending_.size(); ++asked_) {
     Event& event = pending_[asked_];
     if (system_wide_ || roles_[event.role].config.role != RoleConfig::kSubmit) continue;
-    const auto [entry, fresh] = known.try_emplace(event.pid, false);
-    if (fresh) entry->second = sink_->IsTracked(event.pid);
-    event.tracked = entry->second;
+    const auto [entry, fresh] = known.try_emplace(event.pid);
+    if (fresh) {
+      entry->second.tracked = sink_->IsTracked(event.pid);
+      entry->second.kernel =
+          kernel_threads_ && !entry->second.tracked && sink_->IsKernelThread(event.pid);
+    }
+    event.tracked = entry->second.tracked;
+    event.kernel_thread = entry->second.kernel && event.pid == event.tid;
   }
 }
 
@@ -206,34 +213,86 @@ void ProviderMatcher::Match(int64_t until_ns) {
 // Recorded processes, and kernel threads, which work for everyone: write-back and what was put
 // off. Those not for a recording that belongs to an ordinary user.
 bool ProviderMatcher::Wanted(const Event& event) {
-  if (system_wide_ || (kernel_threads_ && event.kernel_thread)) return true;
+  if (system_wide_ || event.kernel_thread) return true;
   return sink_->WasTracked(event.pid, event.time_ns, event.tracked);
 }
 
 void ProviderMatcher::One(const Event& event) {
   const RoleConfig& role = roles_[event.role].config;
   const Key key = {event.queue, event.job, role.device};
+  if (event.time_ns < newest_ns_) ++late_;
   if (role.role == RoleConfig::kSubmit) {
     OnSubmit(event, key);
-    return;
+  } else if (role.role == RoleConfig::kDependency) {
+    const auto found = jobs_.find(key);
+    if (found != jobs_.end() && found->second.submit_ns <= event.time_ns) {
+      OnDependency(event, key, found->second);
+    }
+  } else if (!OfReplaced(event, key)) {
+    const auto found = jobs_.find(key);
+    const bool known = found != jobs_.end() && found->second.submit_ns <= event.time_ns;
+    if (role.role == RoleConfig::kStart) {
+      if (known) Tell(event, key, found->second, proto::HostBatch::KIND_DOORBELL, 0, 0);
+    } else if (known) {
+      const Job job = found->second;
+      jobs_.erase(found);
+      Tell(event, key, job, proto::HostBatch::KIND_COMPLETE, event.value, 0);
+    } else {
+      // What was submitted unseen is not told, and not lost.
+      KeepUnmatched(event, key);
+    }
   }
-  // What was submitted unseen is not told, and not lost.
-  const auto found = jobs_.find(key);
-  if (found == jobs_.end()) return;
-  if (role.role == RoleConfig::kStart) {
-    Tell(event, key, found->second, proto::HostBatch::KIND_DOORBELL, 0, 0);
-    return;
+  newest_ns_ = std::max(newest_ns_, event.time_ns);
+}
+
+// Of a job whose name has been given again since. In order that can only be at the same moment.
+bool ProviderMatcher::OfReplaced(const Event& event, const Key& key) {
+  if (event.time_ns > newest_ns_) return false;
+  const auto found = std::find_if(replaced_.begin(), replaced_.end(), [&](const Replaced& one) {
+    return one.key == key && one.job.submit_ns <= event.time_ns && event.time_ns <= one.until_ns;
+  });
+  if (found == replaced_.end()) return false;
+  if (roles_[event.role].config.role == RoleConfig::kStart) {
+    Tell(event, key, found->job, proto::HostBatch::KIND_DOORBELL, 0, 0);
+    return true;
   }
-  const Job job = found->second;
-  jobs_.erase(found);
+  const Job job = found->job;
+  replaced_.erase(found);
   Tell(event, key, job, proto::HostBatch::KIND_COMPLETE, event.value, 0);
+  return true;
+}
+
+void ProviderMatcher::Replace(const Key& key, const Job& job, int64_t until_ns) {
+  replaced_.push_back({key, job, until_ns});
+  unfinished_since_ns_ = std::min(unfinished_since_ns_, job.submit_ns);
+  if (replaced_.size() <= kMaxReplacedJobs) return;
+  replaced_.pop_front();
+  ++unfinished_;
+}
+
+void ProviderMatcher::KeepUnmatched(const Event& event, const Key& key) {
+  if (unmatched_.size() >= kMaxProviderJobs) {
+    unmatched_.clear();
+    forgotten_until_ns_ = newest_ns_;
+  }
+  const auto [entry, fresh] = unmatched_.try_emplace(key, Unmatched{event, false});
+  if (!fresh) entry->second.several = true;
 }
 
 void ProviderMatcher::OnSubmit(const Event& event, const Key& key) {
-  // One of the same name that is under way has lost its completion.
-  jobs_.erase(key);
+  const bool late = event.time_ns < newest_ns_;
+  const auto before = jobs_.find(key);
+  if (before != jobs_.end() && before->second.submit_ns <= event.time_ns) {
+    Replace(key, before->second, event.time_ns);
+    jobs_.erase(before);
+  }
+  if (!late) unmatched_.erase(key);
   if (!Wanted(event)) return;
-  const Job job = {++last_number_, event.pid, event.tid};
+  const Job job = {++last_number_, event.pid, event.tid, event.time_ns};
+  if (late) {
+    OnLateSubmit(event, key, job);
+    return;
+  }
   if (jobs_.size() >= kMaxProviderJobs) {
     if (no_room_ == told_no_room_) no_room_first_ns_ = event.time_ns;
     no_room_last_ns_ = event.time_ns;
@@ -242,6 +301,37 @@ void ProviderMatcher::OnSubmit(const Event& event, const Key& key) {
   }
   jobs_.emplace(key, job);
   Tell(event, key, job, proto::HostBatch::KIND_SUBMIT, 1, event.value);
+}
+
+// What is over already is not waited for, and what is not recorded has no number.
+void ProviderMatcher::OnDependency(const Event& event, const Key& key, const Job& job) {
+  const auto other = jobs_.find({event.other_queue, event.value, key.device});
+  if (other == jobs_.end() || other->second.submit_ns > event.time_ns) return;
+  if (other->second.number == job.number) return;
+  Tell(event, key, job, proto::HostBatch::KIND_DEPENDENCY, other->second.number, 0);
+}
+
+// Its completion is the first one after it, unless the name was given again in between.
+void ProviderMatcher::OnLateSubmit(const Event& event, const Key& key, const Job& job) {
+  const auto after = jobs_.find(key);
+  const auto past = unmatched_.find(key);
+  const bool completed = past != unmatched_.end() && past->second.event.time_ns >= event.time_ns;
+  const bool unsure = (completed && past->second.several) || event.time_ns <= forgotten_until_ns_;
+  if (unsure || jobs_.size() >= kMaxProviderJobs) {
+    ++late_lost_;
+    sink_->OnProviderLoss(1, event.time_ns, event.time_ns);
+    return;
+  }
+  Tell(event, key, job, proto::HostBatch::KIND_SUBMIT, 1, event.value);
+  if (completed) {
+    const Event completion = past->second.event;
+    unmatched_.erase(past);
+    Tell(completion, key, job, proto::HostBatch::KIND_COMPLETE, completion.value, 0);
+  } else if (after != jobs_.end()) {
+    Replace(key, job, after->second.submit_ns);
+  } else {
+    jobs_.emplace(key, job);
+  }
 }
 
 void ProviderMatcher::Tell(const Event& event, const Key& key, const Job& job, uint32_t kind,

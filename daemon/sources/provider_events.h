@@ -6,6 +6,7 @@
 #define DAEMON_SOURCES_PROVIDER_EVENTS_H_
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -17,6 +18,7 @@ namespace acceltrace::daemon {
 
 inline constexpr size_t kMaxRoles = 64;             // of all devices that are recorded by providers
 inline constexpr size_t kMaxProviderJobs = 65'536;  // under way at once
+inline constexpr size_t kMaxReplacedJobs = 1024;    // whose completion may be late
 inline constexpr size_t kRoleTextBytes = 16;        // of a text that is compared, its end included
 
 // Where a value lies in a tracepoint's record.
@@ -36,10 +38,10 @@ struct RoleCondition {
 
 // What a provider's tracepoint means for one device.
 struct RoleConfig {
-  enum Role : uint32_t { kSubmit, kStart, kComplete };
+  enum Role : uint32_t { kSubmit, kDependency, kStart, kComplete };
   uint32_t device = 0;  // number in the stream
   Role role = kSubmit;
-  FieldPlace queue, job, opcode, status, bytes;
+  FieldPlace queue, job, opcode, status, bytes, waits_for, waits_for_queue;
   uint64_t bytes_add = 0, bytes_times = 0;  // (field + add) * times
   uint64_t bytes_opcodes[4] = {};           // a bit for each opcode that has bytes
   std::vector<RoleCondition> where;
@@ -48,13 +50,11 @@ struct RoleConfig {
 struct PerfSample {
   int64_t time_ns = 0;
   uint32_t pid = 0, tid = 0;
-  bool kernel_thread = false;
   std::string_view raw;  // the tracepoint's record
 };
 
 // The consumer's end of a ring that the kernel writes perf records to. The samples are those of
-// PERF_SAMPLE_TID | TIME | RAW | REGS_USER with one register, and all records end with TID and
-// TIME.
+// PERF_SAMPLE_TID | TIME | RAW, and all other records end with TID and TIME.
 class PerfRing {
  public:
   class Sink {
@@ -87,6 +87,8 @@ class ProviderSink {
   virtual ~ProviderSink() = default;
   // Whether the process is recorded at this moment.
   virtual bool IsTracked(uint32_t pid) = 0;
+  // Whether it is a thread of the kernel's own.
+  virtual bool IsKernelThread(uint32_t pid) = 0;
   // Whether it was then; now: what IsTracked() said later.
   virtual bool WasTracked(uint32_t pid, int64_t time_ns, bool now) = 0;
   virtual void OnProviderEvent(const HostEvent& event) = 0;
@@ -106,12 +108,19 @@ class ProviderMatcher {
   bool Take(const PerfSample& sample, uint32_t cpu);
   // Asks which submitters are recorded, of what was taken since the last time.
   void AskSubmitters();
-  // Hands over what is not younger, in order of time: no older event may come after this.
+  // Hands over what is not younger, in order of time. An event that is older than one that was
+  // handed over before is late: it still gets its place in its job, and is counted.
   void Match(int64_t until_ns);
 
   uint64_t taken() const { return taken_; }
   uint64_t rows() const { return rows_; }
   uint64_t no_room() const { return no_room_; }
+  uint64_t late() const { return late_; }
+  // Late submissions of which nothing says which completion is theirs: left out.
+  uint64_t late_lost() const { return late_lost_; }
+  // Jobs whose name was given again before their completion came.
+  uint64_t unfinished() const { return unfinished_ + replaced_.size(); }
+  int64_t unfinished_since_ns() const { return unfinished_since_ns_; }
   size_t pending() const { return pending_.size(); }
 
  private:
@@ -121,7 +130,8 @@ class ProviderMatcher {
   };
   struct Event {
     int64_t time_ns;
-    uint64_t queue, job, value;  // value: bytes or status
+    uint64_t queue, job, value;  // value: bytes, status or the job that is waited for
+    uint64_t other_queue;        // its
     uint32_t pid, tid, cpu;
     uint16_t role;
     bool kernel_thread, tracked;
@@ -138,11 +148,29 @@ class ProviderMatcher {
   };
   struct Job {
     uint32_t number, pid, tid;
+    int64_t submit_ns;
   };
+  // A job whose name was given again at until_ns: its completion may be late.
+  struct Replaced {
+    Key key;
+    Job job;
+    int64_t until_ns;
+  };
+  // A completion without a submission since the last one of its name: that may be late.
+  struct Unmatched {
+    Event event;
+    bool several;
+  };
+  using Jobs = std::unordered_map<Key, Job, KeyHash>;
 
   bool Wanted(const Event& event);
   void One(const Event& event);
   void OnSubmit(const Event& event, const Key& key);
+  void OnDependency(const Event& event, const Key& key, const Job& job);
+  void OnLateSubmit(const Event& event, const Key& key, const Job& job);
+  bool OfReplaced(const Event& event, const Key& key);
+  void Replace(const Key& key, const Job& job, int64_t until_ns);
+  void KeepUnmatched(const Event& event, const Key& key);
   void Tell(const Event& event, const Key& key, const Job& job, uint32_t kind, uint64_t arg0,
             uint64_t arg1);
 
@@ -151,8 +179,14 @@ class ProviderMatcher {
   std::vector<Role> roles_;
   std::vector<Event> pending_;
   size_t asked_ = 0;  // of them
-  std::unordered_map<Key, Job, KeyHash> jobs_;
+  Jobs jobs_;
+  std::deque<Replaced> replaced_;
+  std::unordered_map<Key, Unmatched, KeyHash> unmatched_;
+  int64_t newest_ns_ = INT64_MIN;           // of what was handed over
+  int64_t forgotten_until_ns_ = INT64_MIN;  // no completion before is in unmatched_
   uint32_t last_number_ = 0;
+  uint64_t late_ = 0, late_lost_ = 0, unfinished_ = 0;
+  int64_t unfinished_since_ns_ = INT64_MAX;
   uint64_t taken_ = 0, rows_ = 0, no_room_ = 0, told_no_room_ = 0;
   int64_t no_room_first_ns_ = 0, no_room_last_ns_ = 0;
 };

@@ -2,6 +2,7 @@
 #include "daemon/sources/provider_events.h"
 
 #include <set>
+#include <tuple>
 
 #include "daemon/testing/fake_perf_ring.h"
 #include "tests/catch.h"
@@ -60,19 +61,6 @@ TEST_CASE("so many records are read at once") {
   CHECK(ring.tail != ring.head);
   Read(&ring, &got, 3);
   CHECK(got.samples.size() == 4);
-}
-
-TEST_CASE("a thread without registers of a user's is the kernel's, but for workers of a process") {
-  FakePerfRing ring;
-  Samples got;
-  ring.Sample(1, {5, 5, PERF_SAMPLE_REGS_ABI_NONE}, "abcd");
-  ring.Sample(1, {5, 6, PERF_SAMPLE_REGS_ABI_NONE}, "abcd");
-  ring.Sample(1, {5, 5}, "abcd");
-  Read(&ring, &got);
-  REQUIRE(got.samples.size() == 3);
-  CHECK(got.samples[0].kernel_thread);
-  CHECK_FALSE(got.samples[1].kernel_thread);
-  CHECK_FALSE(got.samples[2].kernel_thread);
 }
 
 TEST_CASE("records that no kernel writes are refused") {
@@ -138,6 +126,7 @@ struct Fixture : ProviderSink {
     matcher.AddRole(kCompleteId, role);
   }
   bool IsTracked(uint32_t pid) override { return ++asked, pid == kTracked; }
+  bool IsKernelThread(uint32_t pid) override { return pid == kKernel; }
   bool WasTracked(uint32_t pid, int64_t time_ns, bool now) override {
     return now || (pid == left_pid && time_ns < left_ns);
   }
@@ -148,7 +137,7 @@ struct Fixture : ProviderSink {
     lost_last_ns = last_ns;
   }
   bool Take(int64_t time_ns, const std::string& raw, uint32_t pid = kTracked, uint32_t cpu = 0) {
-    return matcher.Take({time_ns, pid, pid, pid == kKernel, raw}, cpu);
+    return matcher.Take({time_ns, pid, pid, raw}, cpu);
   }
 
   ProviderMatcher matcher;
@@ -216,6 +205,14 @@ TEST_CASE("jobs are those of recorded processes and of kernel threads") {
   CHECK(pids(owned) == std::multiset<uint32_t>{10, 10, 20, 20});
 }
 
+TEST_CASE("a thread in the kernel that works for a process is that process's") {
+  Fixture f;
+  f.matcher.Take({10, kKernel, kKernel + 1, Record(kSubmitId, 1)}, 0);
+  f.matcher.Take({10, kKernel, kKernel, Record(kSubmitId, 2)}, 0);
+  f.matcher.Match(10);
+  CHECK(f.rows.size() == 1);
+}
+
 TEST_CASE("conditions are those of the role") {
   Fixture f(true);
   const auto rows_of = [&](const std::string& raw) {
@@ -253,6 +250,28 @@ TEST_CASE("a record without its fields is refused") {
   CHECK(f.matcher.pending() == 1);
 }
 
+TEST_CASE("what a job waits for is another job that is under way") {
+  Fixture f;
+  RoleConfig role = f.submit;
+  role.role = RoleConfig::kDependency;
+  role.waits_for = Number(12, 0xff);
+  role.waits_for_queue = Number(16, 0xffff);  // 20
+  f.matcher.AddRole(9, role);
+  f.Take(10, Record(kSubmitId, 7, 20));
+  f.Take(20, Record(kSubmitId, 5));
+  f.Take(21, Record(9, 5));  // on 7 of queue 20
+  f.Take(22, Record(9, 6));  // a job that is not there
+  f.Take(30, Record(kCompleteId, 7, 20));
+  f.Take(40, Record(kSubmitId, 6));
+  f.Take(41, Record(9, 6));  // on what is over
+  f.matcher.Match(50);
+  REQUIRE(f.rows.size() == 5);
+  CHECK(f.rows[2].kind == proto::HostBatch::KIND_DEPENDENCY);
+  CHECK(f.rows[2].job == 2);
+  CHECK(f.rows[2].arg0 == 1);
+  CHECK(f.matcher.taken() == 7);
+}
+
 TEST_CASE("jobs beyond the limit are counted as lost") {
   Fixture f(true);
   const auto jobs = static_cast<uint32_t>(kMaxProviderJobs);
@@ -278,6 +297,115 @@ TEST_CASE("a job whose completion is missing does not get another's") {
   f.matcher.Match(3);
   REQUIRE(f.rows.size() == 1);
   CHECK(f.rows[0].kind == proto::HostBatch::KIND_SUBMIT);
+  CHECK(f.matcher.unfinished() == 1);
+  CHECK(f.matcher.late() == 0);
+}
+
+// kind, time and job of each row.
+using Row = std::tuple<uint32_t, int64_t, uint32_t>;
+constexpr uint32_t kS = proto::HostBatch::KIND_SUBMIT, kC = proto::HostBatch::KIND_COMPLETE;
+
+std::vector<Row> RowsOf(const Fixture& f) {
+  std::vector<Row> rows;
+  for (const HostEvent& row : f.rows) rows.emplace_back(row.kind, row.time_ns, row.job);
+  return rows;
+}
+
+TEST_CASE("a completion that comes after its name was given again is its job's") {
+  Fixture f;
+  f.Take(10, Record(kSubmitId, 5));
+  f.Take(30, Record(kSubmitId, 5));
+  f.matcher.Match(40);
+  f.Take(20, Record(kCompleteId, 5), kOther, 1);  // another CPU was kept away
+  f.Take(50, Record(kCompleteId, 5), kOther);
+  f.matcher.Match(60);
+  CHECK(RowsOf(f) == std::vector<Row>{{kS, 10, 1}, {kS, 30, 2}, {kC, 20, 1}, {kC, 50, 2}});
+  CHECK(f.matcher.late() == 1);
+  CHECK(f.matcher.unfinished() == 0);
+  CHECK(f.lost == 0);
+}
+
+TEST_CASE("a late completion of a job that is not recorded is nobody's") {
+  Fixture f;
+  f.Take(10, Record(kSubmitId, 5), kOther);
+  f.Take(30, Record(kSubmitId, 5));
+  f.matcher.Match(40);
+  f.Take(20, Record(kCompleteId, 5));
+  f.Take(50, Record(kCompleteId, 5));
+  f.matcher.Match(60);
+  CHECK(RowsOf(f) == std::vector<Row>{{kS, 30, 1}, {kC, 50, 1}});
+  // Nor does one of a job that is not recorded get to one that is.
+  f.Take(70, Record(kSubmitId, 6));
+  f.Take(80, Record(kSubmitId, 6), kOther);
+  f.matcher.Match(90);
+  f.Take(85, Record(kCompleteId, 6));
+  f.matcher.Match(95);
+  CHECK(f.rows.size() == 3);
+  CHECK(f.matcher.unfinished() == 1);
+}
+
+TEST_CASE("late submissions find the completions that came before them") {
+  Fixture f;
+  f.Take(50, Record(kCompleteId, 5), kOther, 1);
+  f.Take(52, Record(kSubmitId, 7));
+  f.matcher.Match(60);
+  f.Take(40, Record(kSubmitId, 5));  // completed
+  f.Take(41, Record(kSubmitId, 6));  // not yet
+  f.Take(42, Record(kSubmitId, 7));  // its completion is to come, and its name is another's now
+  f.matcher.Match(60);
+  f.Take(45, Record(kCompleteId, 7));
+  f.Take(70, Record(kCompleteId, 6));
+  f.Take(71, Record(kCompleteId, 7));
+  f.matcher.Match(80);
+  CHECK(RowsOf(f) == std::vector<Row>{{kS, 52, 1},
+                                      {kS, 40, 2},
+                                      {kC, 50, 2},
+                                      {kS, 41, 3},
+                                      {kS, 42, 4},
+                                      {kC, 45, 4},
+                                      {kC, 70, 3},
+                                      {kC, 71, 1}});
+  CHECK(f.matcher.late() == 4);
+  CHECK(f.matcher.late_lost() == 0);
+  CHECK(f.matcher.unfinished() == 0);
+}
+
+TEST_CASE("a late submission that may have either of two completions is lost, and counted") {
+  Fixture f;
+  f.Take(20, Record(kCompleteId, 5));
+  f.Take(40, Record(kCompleteId, 5));
+  f.matcher.Match(50);
+  f.Take(10, Record(kSubmitId, 5));
+  f.matcher.Match(50);
+  CHECK(f.rows.empty());
+  CHECK(f.matcher.late_lost() == 1);
+  CHECK(f.lost == 1);
+  CHECK(f.lost_first_ns == 10);
+}
+
+TEST_CASE("at one moment a completion is before the next submission of its name") {
+  Fixture f;
+  f.Take(10, Record(kSubmitId, 5));
+  f.Take(20, Record(kSubmitId, 5));
+  f.Take(20, Record(kCompleteId, 5), kOther, 1);
+  f.Take(30, Record(kCompleteId, 5));
+  f.matcher.Match(30);
+  CHECK(RowsOf(f) == std::vector<Row>{{kS, 10, 1}, {kS, 20, 2}, {kC, 20, 1}, {kC, 30, 2}});
+  CHECK(f.matcher.late() == 0);
+}
+
+TEST_CASE("of jobs whose name was given again so many are remembered") {
+  Fixture f;
+  const auto many = static_cast<uint32_t>(kMaxReplacedJobs) + 10;
+  for (uint32_t i = 0; i <= many; ++i) f.Take(i, Record(kSubmitId, 5));
+  f.matcher.Match(INT64_MAX);
+  CHECK(f.matcher.unfinished() == many);
+  CHECK(f.matcher.unfinished_since_ns() == 0);
+  f.Take(many - 1, Record(kCompleteId, 5));
+  f.Take(5, Record(kCompleteId, 5));  // forgotten
+  f.matcher.Match(INT64_MAX);
+  CHECK(f.matcher.unfinished() == many - 1);
+  CHECK(f.rows.back().job == many - 1);  // over as the next one began
 }
 
 }  // namespace

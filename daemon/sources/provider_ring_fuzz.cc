@@ -4,6 +4,7 @@
 // and account for what it takes.
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 
 #include "daemon/sources/provider_events.h"
@@ -21,14 +22,28 @@ struct Sink : daemon::PerfRing::Sink, daemon::ProviderSink {
   void OnLost(uint64_t, int64_t) override {}
   void OnBad() override { ++bad; }
   bool IsTracked(uint32_t pid) override { return pid % 2 == 0; }
+  bool IsKernelThread(uint32_t pid) override { return pid % 3 == 0; }
   bool WasTracked(uint32_t, int64_t, bool now) override { return now; }
   void OnProviderEvent(const daemon::HostEvent& event) override {
-    if (event.time_ns < last_ns) abort();
+    const auto [job, fresh] = jobs.try_emplace(event.job, Job{event.time_ns, false});
+    if (fresh != (event.kind == proto::HostBatch::KIND_SUBMIT)) abort();
+    if (event.kind == proto::HostBatch::KIND_DEPENDENCY &&
+        jobs.count(static_cast<uint32_t>(event.arg0)) == 0)
+      abort();
+    if (job->second.over || event.time_ns < job->second.submit_ns) abort();
+    job->second.over = event.kind == proto::HostBatch::KIND_COMPLETE;
+    if (!late && event.time_ns < last_ns) abort();
     last_ns = event.time_ns;
     ++rows;
   }
   void OnProviderLoss(uint64_t, int64_t, int64_t) override {}
   daemon::ProviderMatcher* matcher = nullptr;
+  struct Job {
+    int64_t submit_ns;
+    bool over;
+  };
+  std::map<uint32_t, Job> jobs;
+  bool late = false;  // some may come late
   uint64_t taken = 0, bad = 0, rows = 0;
   int64_t last_ns = 0;
 };
@@ -36,11 +51,14 @@ struct Sink : daemon::PerfRing::Sink, daemon::ProviderSink {
 FieldPlace Number(uint32_t offset, uint64_t mask) { return {mask, offset, FieldPlace::kNumber}; }
 
 void AddRoles(daemon::ProviderMatcher* matcher) {
-  for (const auto kind : {RoleConfig::kSubmit, RoleConfig::kStart, RoleConfig::kComplete}) {
+  for (const auto kind :
+       {RoleConfig::kSubmit, RoleConfig::kDependency, RoleConfig::kStart, RoleConfig::kComplete}) {
     RoleConfig role;
     role.role = kind;
     role.queue = Number(2, 0xff);
     role.job = Number(3, 0xff);
+    role.waits_for = Number(9, 0xff);
+    role.waits_for_queue = Number(10, 0xff);
     role.opcode = role.status = Number(8, 0xff);
     role.bytes = Number(8, ~uint64_t{0});
     role.bytes_times = 512;
@@ -55,10 +73,12 @@ void AddRoles(daemon::ProviderMatcher* matcher) {
 
 }  // namespace
 
-// A byte for the ring's size, two for its tail, two for how much is in it; then what is in it.
+// A byte for the ring's size (its highest bit: what is read is matched at once), two for its tail,
+// two for how much is in it; then what is in it.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   if (bytes < 5) return 0;
   const uint64_t ring_bytes = uint64_t{64} << data[0] % 8;
+  const bool come_late = data[0] >> 7 != 0;
   uint16_t tail = 0, used = 0;
   std::memcpy(&tail, data + 1, sizeof(tail));
   std::memcpy(&used, data + 3, sizeof(used));
@@ -72,6 +92,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   Sink sink;
   daemon::ProviderMatcher matcher(false, true, &sink);
   sink.matcher = &matcher;
+  sink.late = come_late;
   AddRoles(&matcher);
   daemon::PerfRing ring(memory.get(), ring_bytes);
   uint64_t at = tail, head = tail + used;
@@ -79,6 +100,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
     if (rounds > 10'000) abort();
     at = ring.Read(at, head, 3, &sink);
     matcher.AskSubmitters();
+    if (come_late) matcher.Match(INT64_MAX);
   }
   matcher.Match(INT64_MAX);
   if (sink.taken != matcher.taken() || sink.rows != matcher.rows()) abort();

@@ -2,6 +2,7 @@
 #include "daemon/sources/provider_tracepoints.h"
 
 #include <bpf/libbpf.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
@@ -12,9 +13,12 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <sstream>
 
+#include "daemon/privileges.h"
 #include "daemon/sources/host_info.h"
 
 namespace acceltrace::daemon {
@@ -23,16 +27,40 @@ namespace {
 // All CPUs' together, but each one's within these bounds. A command takes some 260 bytes.
 constexpr size_t kRingsBytes = 32u << 20, kMinRingBytes = 64u << 10, kMaxRingBytes = 4u << 20;
 constexpr size_t kMaxRecordsPerRing = 4096;  // of one Collect()
-// An event may be written so much after its time: an interrupt came in between, or the host of a
-// virtual machine. Its own ring is then behind, too.
-constexpr int64_t kHoldBackNs = 10'000'000;
-constexpr uint64_t kOneRegister = 1;
+// A CPU that does not come to prove its ring is not waited for longer; nor any where none can.
+constexpr int64_t kLongestWaitNs = 1'000'000'000, kUnprovenWaitNs = 100'000'000;
+constexpr int64_t kLookForCpusNs = 20'000'000;
+// A CPU that comes again gets another ring.
+constexpr size_t kRingsPerCpu = 8;
 constexpr uint64_t kReadLost = 1 << 4;  // PERF_FORMAT_LOST, which older headers have not
 
 size_t PageBytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
 perf_event_mmap_page* HeadOf(const Mapping& memory) {
   return static_cast<perf_event_mmap_page*>(memory.get());
+}
+
+// Completions first, so that each submission that is seen has its own.
+constexpr RoleConfig::Role kInOrderOfEnabling[] = {RoleConfig::kComplete, RoleConfig::kStart,
+                                                   RoleConfig::kDependency, RoleConfig::kSubmit};
+
+std::string ReadOnline(int fd) {
+  char text[4096];
+  const ssize_t bytes = pread(fd, text, sizeof(text), 0);
+  return bytes > 0 ? std::string(text, static_cast<size_t>(bytes)) : std::string();
+}
+
+// The kernel's list of CPUs: 0-2,5.
+std::vector<bool> ParseOnline(const std::string& text, size_t cpus) {
+  std::vector<bool> online(cpus);
+  std::istringstream list(text);
+  for (std::string part; std::getline(list, part, ',');) {
+    size_t first = 0, last = 0;
+    const int numbers = sscanf(part.c_str(), "%zu-%zu", &first, &last);
+    if (numbers == 1) last = first;
+    for (size_t cpu = first; numbers > 0 && cpu <= last && cpu < cpus; ++cpu) online[cpu] = true;
+  }
+  return online;
 }
 
 std::string WhyNot(int error) {
@@ -58,8 +86,7 @@ UniqueFd OpenTracepoint(uint32_t id, int pid, int cpu, uint32_t wake_bytes) {
   attr.size = sizeof(attr);
   attr.config = id;
   attr.sample_period = 1;
-  attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW | PERF_SAMPLE_REGS_USER;
-  attr.sample_regs_user = kOneRegister;  // says whether it is a kernel thread
+  attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW;
   attr.read_format = kReadLost;
   attr.disabled = 1;
   attr.sample_id_all = 1;
@@ -162,6 +189,8 @@ Status ProviderTracepoints::AddCpu(uint32_t cpu) {
     if (ring.events.empty()) return {};
     if (ring.memory.get() != nullptr) {
       rings_.push_back(std::move(ring));
+      online_[cpu] = true;
+      shown_.store(rings_.size(), std::memory_order_release);
       return {};
     }
     if ((errno != EPERM && errno != ENOMEM) || ring_bytes_ <= kMinRingBytes) break;
@@ -170,26 +199,69 @@ Status ProviderTracepoints::AddCpu(uint32_t cpu) {
                        "; raise ulimit -l, or sysctl kernel.perf_event_mlock_kb");
 }
 
+Status ProviderTracepoints::Enable(const Ring& ring, RoleConfig::Role role) {
+  for (const Event& event : ring.events) {
+    if (tracepoints_[event.tracepoint].first != role) continue;
+    if (ioctl(event.fd.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) {
+      return Status::Error("cannot enable " + tracepoints_[event.tracepoint].name + ": " +
+                           strerror(errno));
+    }
+  }
+  return {};
+}
+
 Status ProviderTracepoints::Start() {
   wake_fd_.Reset(epoll_create1(EPOLL_CLOEXEC));
   const auto cpus = static_cast<uint32_t>(std::max(libbpf_num_possible_cpus(), 1));
   ring_bytes_ = std::bit_floor(std::clamp(kRingsBytes / cpus, kMinRingBytes, kMaxRingBytes));
+  rings_.reserve(cpus * kRingsPerCpu);
+  online_.resize(cpus);
+  // Before the rings: a CPU that comes meanwhile is seen as a change.
+  online_fd_.Reset(open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC));
+  online_text_ = ReadOnline(online_fd_.get());
   for (uint32_t cpu = 0; cpu < cpus; ++cpu) {
     if (Status status = AddCpu(cpu); !status.ok()) return status;
   }
-  // Completions first, so that each submission that is seen has its own.
-  for (const auto role : {RoleConfig::kComplete, RoleConfig::kStart, RoleConfig::kSubmit}) {
+  for (const auto role : kInOrderOfEnabling) {
     for (const Ring& ring : rings_) {
-      for (const Event& event : ring.events) {
-        if (tracepoints_[event.tracepoint].first != role) continue;
-        if (ioctl(event.fd.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) {
-          return Status::Error("cannot enable " + tracepoints_[event.tracepoint].name + ": " +
-                               strerror(errno));
-        }
-      }
+      if (Status status = Enable(ring, role); !status.ok()) return status;
     }
   }
   return {};
+}
+
+Status ProviderTracepoints::AddLateCpu(uint32_t cpu) {
+  const size_t before = rings_.size();
+  if (before == rings_.capacity()) return Status::Error("CPUs have come and gone too often");
+  const AttachRights rights(true);
+  if (Status status = AddCpu(cpu); !status.ok()) return status;
+  if (rings_.size() == before) return Status::Error("it has gone again");
+  for (const auto role : kInOrderOfEnabling) {
+    if (Status status = Enable(rings_.back(), role); !status.ok()) return status;
+  }
+  return {};
+}
+
+// What the kernel takes a CPU's events away with when that goes does not come back with it.
+void ProviderTracepoints::LookForCpus(int64_t now_ns, std::vector<std::string>* warnings) {
+  if (now_ns < next_look_ns_) return;
+  next_look_ns_ = now_ns + kLookForCpusNs;
+  std::string text = ReadOnline(online_fd_.get());
+  if (text == online_text_ || text.empty()) return;
+  online_text_ = std::move(text);
+  const std::vector<bool> now = ParseOnline(online_text_, online_.size());
+  for (uint32_t cpu = 0; cpu < online_.size(); ++cpu) {
+    if (online_[cpu] == now[cpu]) continue;
+    if (!now[cpu]) {
+      online_[cpu] = false;
+      continue;
+    }
+    const Status status = AddLateCpu(cpu);
+    warnings->push_back("CPU " + std::to_string(cpu) + " came online during the recording: " +
+                        (status.ok() ? "what it did with providers' devices before is not recorded"
+                                     : "what it does with providers' devices is not recorded: " +
+                                           status.message()));
+  }
 }
 
 void ProviderTracepoints::Disable() {
@@ -201,30 +273,52 @@ void ProviderTracepoints::Disable() {
 bool ProviderTracepoints::CollectRing(Ring* ring) {
   perf_event_mmap_page* page = HeadOf(ring->memory);
   const char* data = static_cast<const char*>(ring->memory.get()) + PageBytes();
-  const uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
   const uint64_t tail = page->data_tail;
-  if (head == tail) return true;
+  if (tail == ring->goal) return true;
   Taker taker(this, ring);
   PerfRing reader(data, ring->memory.bytes() - PageBytes());
-  const uint64_t next = reader.Read(tail, head, kMaxRecordsPerRing, &taker);
+  const uint64_t next = reader.Read(tail, ring->goal, kMaxRecordsPerRing, &taker);
   __atomic_store_n(&page->data_tail, next, __ATOMIC_RELEASE);
-  return next == head;
+  return next == ring->goal;
+}
+
+// First up to when the rings are complete, then where they end.
+void ProviderTracepoints::BeginRound() {
+  const int64_t now_ns = MonotonicNs();
+  const bool proves = proof_.available();
+  round_ns_ = proves ? proof_.proven_ns() : 0;
+  round_ns_ = std::max(round_ns_, now_ns - (proves ? kLongestWaitNs : kUnprovenWaitNs));
+  if (all_) round_ns_ = now_ns;
+  all_ = false;
+  for (Ring& ring : rings_) {
+    ring.goal = __atomic_load_n(&HeadOf(ring.memory)->data_head, __ATOMIC_ACQUIRE);
+  }
+  in_round_ = true;
 }
 
 // A completion on one CPU may be read before its submission on another: what is younger than the
-// moment at which this began to look is for the next time.
+// rings are proven for is for another time.
 bool ProviderTracepoints::Collect() {
-  int64_t until_ns = MonotonicNs();
-  bool emptied = true;
-  for (Ring& ring : rings_) {
-    if (CollectRing(&ring)) continue;
-    emptied = false;
-    until_ns = std::min(until_ns, ring.last_ns);
-  }
+  if (!in_round_) BeginRound();
+  bool done = true;
+  for (Ring& ring : rings_) done = CollectRing(&ring) && done;
   matcher_.AskSubmitters();
-  until_ns_ = until_ns - (all_ && emptied ? 0 : kHoldBackNs);
-  if (emptied) all_ = false;
-  return emptied;
+  if (matcher_.pending() > 0) proof_.Ask();
+  if (done) {
+    in_round_ = false;
+    until_ns_ = std::max(until_ns_, round_ns_);
+  }
+  return done;
+}
+
+void ProviderTracepoints::ProveAll(const std::function<void()>& meanwhile) {
+  if (!proof_.available() || !proof_.Await(kLongestWaitNs, meanwhile)) all_ = true;
+  in_round_ = false;
+}
+
+void ProviderTracepoints::HoldBackNothing() {
+  all_ = true;
+  in_round_ = false;
 }
 
 void ProviderTracepoints::Match() { matcher_.Match(until_ns_); }
@@ -244,7 +338,9 @@ ProviderTracepoints::Counts ProviderTracepoints::Read() const {
 
 uint32_t ProviderTracepoints::fill_permille() const {
   uint32_t fullest = 0;
-  for (const Ring& ring : rings_) {
+  const size_t shown = shown_.load(std::memory_order_acquire);
+  for (size_t i = 0; i < shown; ++i) {
+    const Ring& ring = rings_[i];
     const perf_event_mmap_page* page = HeadOf(ring.memory);
     const uint64_t used = __atomic_load_n(&page->data_head, __ATOMIC_RELAXED) -
                           __atomic_load_n(&page->data_tail, __ATOMIC_RELAXED);
@@ -268,6 +364,21 @@ Hop ProviderTracepoints::Accounts() const {
   return hop;
 }
 
+// A job without an end whose end the rings had no room for is counted there.
+uint64_t ProviderTracepoints::Missing() const {
+  const uint64_t unfinished = matcher_.unfinished();
+  return unfinished == 0 ? 0 : unfinished - std::min(unfinished, Read().lost);
+}
+
+Hop ProviderTracepoints::Order() const {
+  const uint64_t missing = Missing();
+  Hop hop = {"provider-order"};
+  hop.in = matcher_.late() + missing;
+  hop.lost = matcher_.late_lost() + missing;
+  hop.out = hop.in - hop.lost;
+  return hop;
+}
+
 // Losses after which nothing came any more have no record.
 void ProviderTracepoints::TellRest() {
   uint64_t told = 0;
@@ -278,6 +389,8 @@ void ProviderTracepoints::TellRest() {
   }
   const uint64_t lost = Read().lost;
   if (lost > told) sink_->OnProviderLoss(lost - told, first_ns, MonotonicNs());
+  const uint64_t missing = Missing();
+  if (missing > 0) sink_->OnProviderLoss(missing, matcher_.unfinished_since_ns(), MonotonicNs());
 }
 
 std::vector<std::string> ProviderTracepoints::Shadowed() const {

@@ -6,12 +6,15 @@
 #ifndef DAEMON_SOURCES_PROVIDER_TRACEPOINTS_H_
 #define DAEMON_SOURCES_PROVIDER_TRACEPOINTS_H_
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "daemon/sources/provider_devices.h"
 #include "daemon/sources/provider_events.h"
+#include "daemon/sources/ring_proof.h"
 #include "daemon/unique_fd.h"
 
 namespace acceltrace::daemon {
@@ -31,12 +34,16 @@ class ProviderTracepoints {
 
   // From here on everything is counted. Errors: no permission, no room for rings.
   Status Start();
+  // Opens rings for CPUs that have come online, if it is time to look; any number of warnings.
+  void LookForCpus(int64_t now_ns, std::vector<std::string>* warnings);
   // Takes what has arrived and asks who submitted it; false: more waits.
   bool Collect();
-  // Hands over what is old enough to be complete, in order.
+  // Hands over what every CPU's ring is proven to be complete of, in order.
   void Match();
+  // What has happened up to here is in the next Match. `meanwhile` is called while it waits.
+  void ProveAll(const std::function<void()>& meanwhile);
   // The next Match hands over all that was collected.
-  void HoldBackNothing() { all_ = true; }
+  void HoldBackNothing();
   // Nothing more fires after this.
   void Disable();
   // After the last Match.
@@ -49,6 +56,8 @@ class ProviderTracepoints {
   // How often the tracepoints fired for us.
   uint64_t fired() const { return Read().fired; }
   Hop Accounts() const;
+  // What came late, or never; nothing in it: all was in order.
+  Hop Order() const;
   // Tracepoints that another tracer's BPF program stands before.
   std::vector<std::string> Shadowed() const;
 
@@ -63,6 +72,7 @@ class ProviderTracepoints {
     Mapping memory;
     int64_t last_ns = 0;  // of the last sample
     uint64_t told_lost = 0;
+    uint64_t goal = 0;  // the round takes what is before it
   };
   struct Tracepoint {
     uint32_t id = 0;
@@ -77,15 +87,27 @@ class ProviderTracepoints {
 
   Status OpenCpu(uint32_t cpu, Ring* ring);
   Status AddCpu(uint32_t cpu);
+  Status Enable(const Ring& ring, RoleConfig::Role role);
+  Status AddLateCpu(uint32_t cpu);
+  void BeginRound();
   bool CollectRing(Ring* ring);
   Counts Read() const;
+  uint64_t Missing() const;
 
   ProviderSink* sink_;
   ProviderMatcher matcher_;
   std::vector<Tracepoint> tracepoints_;
-  std::vector<Ring> rings_;
+  std::vector<Ring> rings_;  // never moved, as other threads look at those that are shown
+  std::atomic<size_t> shown_ = 0;
+  std::vector<bool> online_;  // CPUs with a ring of their own
+  std::string online_text_;
+  UniqueFd online_fd_;
+  int64_t next_look_ns_ = 0;
   size_t ring_bytes_ = 0;
   UniqueFd wake_fd_;
+  RingProof proof_;
+  bool in_round_ = false;
+  int64_t round_ns_ = 0;  // what is not younger is before the goals
   int64_t until_ns_ = 0;  // of the next Match
   bool all_ = false;
   uint64_t bad_ = 0;

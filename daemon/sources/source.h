@@ -3,7 +3,7 @@
 // Where events come from, and what they look like on the way to the session.
 //
 // A source has three functions. Everything it finds goes to an EventHandler,
-// in the thread that calls Drain; it keeps no thread of its own.
+// in the thread that calls Drain. Of its own it has at most one that only waits (ring_proof.h).
 #ifndef DAEMON_SOURCES_SOURCE_H_
 #define DAEMON_SOURCES_SOURCE_H_
 

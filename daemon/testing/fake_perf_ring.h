@@ -19,7 +19,6 @@ class FakePerfRing {
 
   struct Task {
     uint32_t pid = 1, tid = 1;
-    uint64_t abi = PERF_SAMPLE_REGS_ABI_64;
   };
 
   const char* data() const { return memory_.data(); }
@@ -34,8 +33,6 @@ class FakePerfRing {
     Add(&body, time_ns);
     Add(&body, static_cast<uint32_t>(raw.size()));
     body += raw;
-    Add(&body, task.abi);
-    if (task.abi != PERF_SAMPLE_REGS_ABI_NONE) Add(&body, uint64_t{0});
     Record(PERF_RECORD_SAMPLE, body);
   }
   void Lost(uint64_t count, int64_t time_ns) {

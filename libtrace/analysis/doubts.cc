@@ -25,7 +25,7 @@ uint32_t RowsOfHop(std::string_view hop) {
                {"bpf-api", kCallRows},
                {"bpf-driver", kHostRows},
                {"driver-ring", kHostRows},
-               {"provider-ring", kHostRows},
+               {"provider-", kHostRows},
                {"bpf-recursion", kHostRows | kCallRows},
                {"api-ring", kCallRows},
                {"bpf-process", 0},

@@ -81,6 +81,21 @@ Machine::Machine(std::string root) : root_(std::move(root)), kernel_(RunningKern
     if (!error) device.driver = driver.filename();
     devices_.push_back(std::move(device));
   }
+  const std::string platform = root_ + "/sys/bus/platform/devices/";
+  for (const std::string& name : NamesIn(platform)) {
+    PciDevice device;
+    device.address = device.driver = name;
+    device.folder = platform + name;
+    device.pci = false;
+    std::error_code error;
+    if (!fs::exists(device.folder + "/drm", error) &&
+        !fs::exists(device.folder + "/accel", error)) {
+      continue;
+    }
+    const fs::path driver = fs::read_symlink(device.folder + "/driver", error);
+    if (!error) device.driver = driver.filename();
+    devices_.push_back(std::move(device));
+  }
 }
 
 bool Machine::Exists(const std::string& path) const {

@@ -13,8 +13,10 @@
 
 namespace acceltrace::provider {
 
+// Or one of no bus, by its own name (vgem), that has a node for graphics or computing.
 struct PciDevice {
-  std::string address, driver;
+  std::string address, driver;  // of no bus: the driver's is the device's own name
+  bool pci = true;
   std::string folder;  // in sysfs
   uint32_t vendor = 0, device = 0, class_code = 0;
 };

@@ -52,13 +52,14 @@ struct FieldRef {
   uint32_t offset = 0, size = 0;  // of the part, in bytes
 };
 
-// field == value, or !=. The value is a number, or the name of a [value] or of what is known of
-// each device: `address`, `driver`.
+// field == value, or !=. The value is a number, a text, or the name of a [value] or of what is
+// known of each device: `address`, `driver`.
 struct Condition {
   std::string field;
   bool equal = true;
   uint64_t number = 0;
-  std::string name;  // empty: the number
+  std::string name;                 // empty: the number or the text
+  std::optional<std::string> text;  // none: the number
 };
 
 // (from + add) * times

@@ -98,7 +98,9 @@ TEST_CASE("Each mistake gets one line that names its place and its mend") {
       {point + "kernel = 6..7\n", "f:8: '6' is no kernel version: write MAJOR.MINOR"},
       {point + "kernel = 6.2..6.1\n", "f:8: '6.2..6.1' ends before it begins"},
       {point + "where = a\n", "f:8: 'a' is no condition: write FIELD == VALUE"},
-      {point + "where = a == \"b\"\n", "f:8: '\"b\"' is nothing to compare with"},
+      {point + "where = a == \"b\n", "f:8: '\"b' is nothing to compare with"},
+      {point + "where = a == \"b c\"\n", "f:8: '\"b c\"' is no text"},
+      {point + "where = a == \"\"\n", "f:8: '\"\"' is no text"},
       {point + "where = a == 1x\n", "f:8: '1x' is no number: write 12 or 0x0c"},
       {point + "where = a b == 1\n", "f:8: 'a b' is no field"},
       {point + "where = a == 1\nwhere = a == 1\nwhere = a == 1\nwhere = a == 1\nwhere = a == 1\n",
@@ -209,6 +211,9 @@ TEST_CASE("Fields are found where the kernel says they are") {
   CHECK(good->queue->offset == 69);
   CHECK(good->queue->size == 2);
   CHECK(good->where[0].place.elsewhere);
+  const auto text = place("job = fence\nwhere = dev == \"virtio_gpu\"\n");
+  REQUIRE(text.ok());
+  CHECK(text->where[0].place.elsewhere);
   const auto wrong = [&](const std::string& lines, const std::string& told) {
     const auto placed = place(lines);
     INFO(lines << placed.message());
@@ -221,6 +226,7 @@ TEST_CASE("Fields are found where the kernel says they are") {
   wrong("job = disk\n", "is no number");
   wrong("job = id\nwhere = disk == 1\n", "is a text");
   wrong("job = id\nwhere = id == driver\n", "is no text");
+  wrong("job = id\nwhere = id == \"driver\"\n", "is no text");
   CHECK_FALSE(ParseFormat("").ok());
   CHECK_FALSE(ParseFormat("ID: x\n").ok());
   CHECK_FALSE(ParseFormat("ID: 3\n\tfield:int a;\toffset:999999;\tsize:4;\n").ok());

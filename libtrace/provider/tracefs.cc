@@ -109,11 +109,13 @@ Result<Placed> PlaceFields(const Tracepoint& tracepoint, const TraceFormat& form
   for (const Condition& condition : tracepoint.where) {
     auto place = PlaceField(format, {condition.field});
     if (!place.ok()) return place.status();
-    const bool wants_text = condition.name == "address" || condition.name == "driver";
+    const bool wants_text =
+        condition.text || condition.name == "address" || condition.name == "driver";
     if (place->text != wants_text) {
       return Status::Error("field " + condition.field +
-                           (wants_text ? " is no text: compare it with a number"
-                                       : " is a text: compare it with address or driver"));
+                           (wants_text
+                                ? " is no text: compare it with a number"
+                                : " is a text: compare it with \"text\", address or driver"));
     }
     placed.where.push_back({std::move(place).value(), &condition});
   }

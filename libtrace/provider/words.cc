@@ -130,14 +130,22 @@ Result<Condition> ParseCondition(std::string_view text) {
     return Bad(field, "is no field: write a name as the tracepoint's format file has it");
   }
   condition.field = field;
-  if (!value.empty() && value[0] >= '0' && value[0] <= '9') {
+  if (value.size() > 1 && value.front() == '"' && value.back() == '"') {
+    const std::string_view text = value.substr(1, value.size() - 2);
+    if (!IsName(text, "-.:")) {
+      return Bad(value, "is no text: letters, digits, _ - . : between two \"");
+    }
+    condition.text = text;
+  } else if (!value.empty() && value[0] >= '0' && value[0] <= '9') {
     const auto number = ParseNumber(value);
     if (!number.ok()) return number.status();
     condition.number = *number;
   } else if (IsName(value)) {
     condition.name = value;
   } else {
-    return Bad(value, "is nothing to compare with: write a number, address, driver or a [value]");
+    return Bad(
+        value,
+        "is nothing to compare with: write a number, \"text\", address, driver or a [value]");
   }
   return condition;
 }

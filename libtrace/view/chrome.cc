@@ -226,14 +226,10 @@ class Writer {
     bool any = false;
   };
 
-  Ends* EndsOf(uint64_t flow) {
-    const auto number = static_cast<size_t>(flow >> 2);
-    return &ends_[number + ((flow & 3) - 1) * model_.jobs.size()];
-  }
+  Ends* EndsOf(uint64_t flow) { return &ends_[FlowPlace(model_, flow)]; }
 
   void FindFlows(const Timeline& timeline) {
-    // Launches, completions, commands.
-    ends_.resize(2 * model_.jobs.size() + model_.commands.size());
+    ends_.resize(CountFlowPlaces(model_, timeline));
     for (uint32_t t = 0; t < timeline.tracks.size(); ++t) {
       const Track& track = timeline.tracks[t];
       for (uint32_t i = 0; i < track.slices.size(); ++i) {
@@ -270,6 +266,7 @@ class Writer {
       buffer_ += ",\"cat\":\"flow\",\"name\":\"";
       buffer_ += (flow & 3) == kLaunchFlow       ? "launch"
                  : (flow & 3) == kCompletionFlow ? "completion"
+                 : (flow & 3) == kDependencyFlow ? "dependency"
                                                  : "command";
       buffer_ += "\"}";
     }

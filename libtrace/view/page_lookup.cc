@@ -15,10 +15,10 @@
 namespace acceltrace::view {
 namespace {
 
-constexpr const char* kHostNames[] = {"event",     "submit",    "doorbell",   "DMA map",
-                                      "DMA unmap", "interrupt", "completion", "wait",
-                                      "wake-up",   "context",   "buffer",     "timeout",
-                                      "reset",     "link",      "fence",      "submit ends"};
+constexpr const char* kHostNames[] = {
+    "event",      "submit", "doorbell", "DMA map",     "DMA unmap", "interrupt",
+    "completion", "wait",   "wake-up",  "context",     "buffer",    "timeout",
+    "reset",      "link",   "fence",    "submit ends", "dependency"};
 constexpr const char* kDeviceNames[] = {"event",    "link changed", "clock changed",
                                         "throttle", "memory error", "context error",
                                         "reset",    "doorbell"};

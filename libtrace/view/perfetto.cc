@@ -175,14 +175,10 @@ class Writer {
     uint8_t total = 0, seen = 0;
   };
 
-  FlowCount* CountOf(uint64_t flow) {
-    const auto number = static_cast<size_t>(flow >> 2);
-    return &flow_counts_[number + (flow & 3) * model_.jobs.size() - model_.jobs.size()];
-  }
+  FlowCount* CountOf(uint64_t flow) { return &flow_counts_[FlowPlace(model_, flow)]; }
 
   void CountFlows(const Timeline& timeline) {
-    // Launches, completions, commands.
-    flow_counts_.resize(2 * model_.jobs.size() + model_.commands.size());
+    flow_counts_.resize(CountFlowPlaces(model_, timeline));
     for (const Track& track : timeline.tracks) {
       for (const Slice& slice : track.slices) {
         flows_.clear();

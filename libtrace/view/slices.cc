@@ -27,6 +27,18 @@ void AppendFlowsOfJob(const model::Jobs& jobs, const Timeline& timeline, size_t 
     if (c != timeline.first_started[job]) flows->push_back(Flow(c, kCommandFlow));
   }
   if (timeline.last_ended[job] == model::kNoRow) flows->push_back(Flow(job, kCompletionFlow));
+  const auto& all = timeline.dependencies;
+  const auto first = std::lower_bound(all.begin(), all.end(), job,
+                                      [](const auto& one, size_t row) { return one.of < row; });
+  for (auto at = first; at != all.end() && at->of == job; ++at) {
+    flows->push_back(Flow(static_cast<size_t>(at - all.begin()) + 1, kDependencyFlow));
+  }
+  const auto& awaited = timeline.dependencies_by_awaited;
+  const auto from = std::lower_bound(awaited.begin(), awaited.end(), job,
+                                     [&](uint32_t at, size_t row) { return all[at].on < row; });
+  for (auto at = from; at != awaited.end() && all[*at].on == job; ++at) {
+    flows->push_back(Flow(size_t{*at} + 1, kDependencyFlow));
+  }
 }
 
 const char* NameOfDeviceEvent(const model::Model& model, size_t row) {
@@ -169,6 +181,18 @@ uint64_t CorrelationOf(const model::Model& model, const Slice& slice) {
     default:
       return 0;
   }
+}
+
+// Launches, completions, commands, dependencies.
+size_t FlowPlace(const model::Model& model, uint64_t flow) {
+  const auto number = static_cast<size_t>(flow >> 2);
+  const size_t jobs = model.jobs.size();
+  if ((flow & 3) == kDependencyFlow) return 2 * jobs + model.commands.size() + number - 1;
+  return number + ((flow & 3) - kLaunchFlow) * jobs;
+}
+
+size_t CountFlowPlaces(const model::Model& model, const Timeline& timeline) {
+  return 2 * model.jobs.size() + model.commands.size() + timeline.dependencies.size();
 }
 
 void AppendFlows(const model::Model& model, const Timeline& timeline, const Slice& slice,

@@ -35,6 +35,7 @@ class Builder {
   Timeline Build() {
     FindExtremes();
     FindLaunched();
+    FindDependencies();
     AddThreads();
     AddThreadStates();
     for (uint32_t d = 0; d < model_.devices.size(); ++d) AddDevice(d);
@@ -285,18 +286,59 @@ class Builder {
     const model::Jobs& jobs = model_.jobs;
     const model::Column<uint32_t>& devices = model_.commands.device;
     const bool has_commands = std::find(devices.begin(), devices.end(), d) != devices.end();
+    // Where the device itself says nothing of any job, they are what the host saw of them.
+    bool told = false;
+    for (size_t j = 0; j < jobs.size() && !told; ++j) {
+      told = jobs.device[j] == d && jobs.on_device[j] != 0;
+    }
     Slices slices;
     for (size_t j = 0; j < jobs.size(); ++j) {
-      if (jobs.device[j] != d || !jobs.on_device[j]) continue;
-      Put(&slices, jobs.doorbell.host[j].mid_ns, jobs.completion.host[j].mid_ns, About::kJob, j);
+      if (jobs.device[j] != d) continue;
+      if (jobs.on_device[j]) {
+        Put(&slices, jobs.doorbell.host[j].mid_ns, jobs.completion.host[j].mid_ns, About::kJob, j);
+      } else if (!told && jobs.submit_ns[j] != model::kNoTime &&
+                 jobs.complete_ns[j] != model::kNoTime) {
+        Put(&slices, jobs.submit_ns[j], jobs.complete_ns[j], About::kJob, j);
+      }
     }
     AddGroups(
         std::move(slices), [&](const Slice& slice) { return jobs.queue[slice.row]; },
         [&](uint32_t queue, std::span<Slice> group) {
           AddLanes(group, fmt::format("queue {}", queue), parent,
                    static_cast<int>(std::min(queue, 1000u)),
-                   "Jobs, from the doorbell to the completion", -1, !has_commands);
+                   told ? "Jobs, from the doorbell to the completion"
+                        : "Jobs, from their submission to their completion as the host saw them",
+                   -1, !has_commands);
         });
+  }
+
+  void FindDependencies() {
+    const model::HostEvents& host = model_.host;
+    const model::Jobs& jobs = model_.jobs;
+    std::map<std::pair<uint32_t, uint32_t>, uint32_t> rows;  // by device and number
+    auto& all = timeline_.dependencies;
+    for (size_t i = 0; i < host.size(); ++i) {
+      if (host.kind[i] != proto::HostBatch::KIND_DEPENDENCY || host.arg0[i] > UINT32_MAX) continue;
+      if (rows.empty()) {
+        for (uint32_t j = 0; j < jobs.size(); ++j)
+          rows.emplace(std::pair(jobs.device[j], jobs.job[j]), j);
+      }
+      const auto of = rows.find({host.device[i], host.job[i]});
+      const auto on = rows.find({host.device[i], static_cast<uint32_t>(host.arg0[i])});
+      if (of == rows.end() || on == rows.end() || of == on) continue;
+      all.push_back({of->second, on->second});
+    }
+    const auto key = [](const Timeline::Dependency& one) { return std::pair(one.of, one.on); };
+    std::sort(all.begin(), all.end(), [&](auto& a, auto& b) { return key(a) < key(b); });
+    all.erase(
+        std::unique(all.begin(), all.end(), [&](auto& a, auto& b) { return key(a) == key(b); }),
+        all.end());
+    auto& awaited = timeline_.dependencies_by_awaited;
+    awaited.resize(all.size());
+    std::iota(awaited.begin(), awaited.end(), 0u);
+    std::sort(awaited.begin(), awaited.end(), [&](uint32_t a, uint32_t b) {
+      return std::pair(all[a].on, a) < std::pair(all[b].on, b);
+    });
   }
 
   // The commands of each job that started first and ended last.

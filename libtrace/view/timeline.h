@@ -77,6 +77,12 @@ struct Timeline {
   std::vector<uint32_t> interrupt_jobs;             // by device, time, queue
   // By the call that did it: those of call i are [launched_by[i], launched_by[i + 1]).
   std::vector<uint32_t> launched_jobs, launched_by;
+  // What jobs wait for, as the kernel told: by the waiting job, and by the one that is waited for.
+  struct Dependency {
+    uint32_t of, on;  // rows of Model::jobs
+  };
+  std::vector<Dependency> dependencies;           // by `of`
+  std::vector<uint32_t> dependencies_by_awaited;  // by `on`: places in dependencies
 
   Timeline() = default;
   Timeline(Timeline&&) = default;  // slices stay where they are
@@ -124,11 +130,21 @@ class SliceNames {
   std::string made_;
 };
 const char* CategoryOf(const Slice& slice);
-// Appends its arrows: of a job to its first command, to each other one, and back to the host.
+// Appends its arrows: of a job to its first command, to each other one, back to the host, and to
+// jobs that wait for it.
 void AppendFlows(const model::Model& model, const Timeline& timeline, const Slice& slice,
                  std::vector<uint64_t>* flows);
-// Flows are (number << 2) + kind: of jobs those of kLaunch and kCompletion, of commands kCommand.
-enum FlowKind : uint64_t { kLaunchFlow = 1, kCompletionFlow = 2, kCommandFlow = 3 };
+// Flows are (number << 2) + kind: of jobs those of kLaunch and kCompletion, of commands kCommand,
+// of dependencies, the first of which is 1, kDependency.
+enum FlowKind : uint64_t {
+  kDependencyFlow = 0,
+  kLaunchFlow = 1,
+  kCompletionFlow = 2,
+  kCommandFlow = 3
+};
+// A place of its own for each flow of a trace, and how many there are.
+size_t FlowPlace(const model::Model& model, uint64_t flow);
+size_t CountFlowPlaces(const model::Model& model, const Timeline& timeline);
 // Of the request that it belongs to; 0 = none.
 uint64_t CorrelationOf(const model::Model& model, const Slice& slice);
 // The jobs that a run of the interrupt handler, a kInterrupt, found done.

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "libtrace/view/chrome.h"
 #include "libtrace/view/csv.h"
 #include "libtrace/view/export.h"
 #include "libtrace/view/format.h"
@@ -221,6 +222,85 @@ perfetto::Trace Export(const model::Model& model, ExportStats* stats) {
   perfetto::Trace trace;
   REQUIRE(trace.ParseFromString(bytes));
   return Inflated(trace);
+}
+
+// Two queues of a device that says nothing itself, of which the kernel told what waits for what:
+// job 2 for job 1, job 3 for both.
+std::unique_ptr<model::Model> HostJobs() {
+  TraceBuilder builder;
+  builder.AddDevice();
+  builder.AddProcess(100, 100, "app");
+  std::vector<proto::Packet> packets = builder.Packets();
+  proto::Packet packet;
+  proto::HostBatch* batch = packet.mutable_host();
+  int64_t last_ns = 0;
+  const auto add = [&](int64_t time_ns, uint32_t kind, uint32_t job, uint64_t arg0) {
+    batch->add_kind(kind);
+    batch->add_time_ns_delta(time_ns - last_ns);
+    last_ns = time_ns;
+    batch->add_cpu(0), batch->add_pid(100), batch->add_tid(100), batch->add_device(0);
+    batch->add_context(0), batch->add_queue(40 + job % 2), batch->add_job(job);
+    batch->add_sequence(job), batch->add_correlation_delta(0);
+    batch->add_arg0(arg0), batch->add_arg1(0);
+  };
+  using proto::HostBatch;
+  add(1000, HostBatch::KIND_SUBMIT, 1, 1);
+  add(1100, HostBatch::KIND_SUBMIT, 2, 1);
+  add(1110, HostBatch::KIND_DEPENDENCY, 2, 1);
+  add(1120, HostBatch::KIND_DEPENDENCY, 2, 1);   // told twice
+  add(1130, HostBatch::KIND_DEPENDENCY, 2, 77);  // of a job that is not there
+  add(1200, HostBatch::KIND_SUBMIT, 3, 1);
+  add(1210, HostBatch::KIND_DEPENDENCY, 3, 1);
+  add(1220, HostBatch::KIND_DEPENDENCY, 3, 2);
+  add(2000, HostBatch::KIND_COMPLETE, 1, 0);
+  add(3000, HostBatch::KIND_COMPLETE, 2, 0);
+  add(4000, HostBatch::KIND_COMPLETE, 3, 0);
+  packets.insert(packets.end() - 1, packet);
+  return LoadPackets(std::move(packets));
+}
+
+TEST_CASE("Jobs of a device that says nothing are on their queues, with what they wait for") {
+  const auto model = HostJobs();
+  REQUIRE(model->jobs.size() == 3);
+  const Timeline timeline = BuildTimeline(*model);
+  REQUIRE(timeline.dependencies.size() == 3);
+  std::map<std::string, size_t> slices;
+  for (const Track& track : timeline.tracks) {
+    for (const Slice& slice : track.slices) slices[track.name] += slice.about == Slice::About::kJob;
+  }
+  CHECK(slices["queue 40"] == 1);
+  CHECK(slices["queue 41"] == 2);
+  ExportStats stats;
+  const perfetto::Trace trace = Export(*model, &stats);
+  // Of each flow, where it begins and where it ends.
+  std::map<uint64_t, std::vector<uint64_t>> ends;
+  const auto note = [&](uint64_t flow, uint64_t at) {
+    if ((flow & 3) == kDependencyFlow) ends[flow].push_back(at);
+  };
+  for (const perfetto::TracePacket& packet : trace.packet()) {
+    if (!packet.has_track_event()) continue;
+    for (const uint64_t flow : packet.track_event().flow_ids()) note(flow, packet.timestamp());
+    for (const uint64_t flow : packet.track_event().terminating_flow_ids()) {
+      note(flow, packet.timestamp());
+    }
+  }
+  REQUIRE(ends.size() == 3);
+  const auto apart = [&](uint64_t number) {
+    const auto& at = ends[number << 2];
+    return at.size() == 2 ? at[1] - at[0] : 0;
+  };
+  CHECK(apart(1) == 100);  // job 2 on 1
+  CHECK(apart(2) == 200);  // 3 on 1
+  CHECK(apart(3) == 100);  // 3 on 2
+  std::string chrome;
+  const auto written = ExportChrome(*model, [&](std::string_view more) {
+    chrome += more;
+    return Status();
+  });
+  REQUIRE(written.ok());
+  size_t arrows = 0;
+  for (size_t at = 0; (at = chrome.find("\"dependency\"", at)) != std::string::npos; ++at) ++arrows;
+  CHECK(arrows == 6);
 }
 
 TEST_CASE("A Perfetto trace has tracks in a tree, nested slices and whole arrows") {

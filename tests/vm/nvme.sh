@@ -8,15 +8,16 @@ acceltrace=${BUILD:-build}/bin/acceltrace
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 . tests/harness/tap.sh
-plan 26
+plan 39
 cat >"$scratch/guest" <<'END'
 cd "$1" || exit 1
 modprobe nvme
 tries=0
-until [ -b /dev/nvme0n1 ]; do
+until [ -b /dev/nvme0n1 ] && [ -b /dev/nvme1n1 ]; do
 	[ $((tries += 1)) -lt 600 ] || exit 1
 	sleep 0.05
 done
+[ -e /sys/block/nvme1n1/mq/0 ] && [ ! -e /sys/block/nvme1n1/mq/1 ] || exit 1
 # It opens when the kernel has looked for partitions.
 dd if=/dev/nvme0n1 of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null
 address=$(basename "$(readlink -f /sys/class/nvme/nvme0/device)")
@@ -24,12 +25,13 @@ acceltrace providers --check nvme >check.txt
 echo $? >check.status
 # recorded NAME OPTION... -- COMMAND...
 recorded() {
-	name=$1
+	name=$1 disk=/sys/block/nvme0n1/stat
+	[ $name != shared ] || disk=/sys/block/nvme1n1/stat
 	shift
-	cat /sys/block/nvme0n1/stat >"$name.before"
+	cat "$disk" >"$name.before"
 	acceltrace record -o "/tmp/$name.atrace" "$@" 2>"$name.txt"
 	echo $? >"$name.status"
-	cat /sys/block/nvme0n1/stat >"$name.after"
+	cat "$disk" >"$name.after"
 	cp "/tmp/$name.atrace" .
 }
 recorded direct --device "$address" -- sh -c '
@@ -46,6 +48,23 @@ recorded system --system --device nvme0 -- sh -c '
 recorded load --device nvme0 -- fio --name=load --filename=/dev/nvme0n1 --rw=randrw --direct=1 \
 	--bsrange=512-8k --ioengine=libaio --iodepth=32 --numjobs=4 --randseed=7 --norandommap \
 	--size=64M --io_size=1G --number_ios=5000 --output-format=json --output=load.json
+# The same with one queue, which both CPUs use: a tag that a completion on one of them gives back is
+# used on the other at once. Interrupts of one CPU, submissions of the other.
+recorded shared --device nvme1 -- fio --name=load --filename=/dev/nvme1n1 --rw=randrw --direct=1 \
+	--bsrange=512-8k --ioengine=libaio --iodepth=64 --numjobs=4 --randseed=9 --norandommap \
+	--size=32M --io_size=1G --number_ios=5000 --output-format=json --output=shared.json
+# A CPU that comes while it is recorded.
+echo 0 >/sys/devices/system/cpu/cpu1/online
+recorded cpus --device nvme0 -- sh -c '
+	echo 1 >/sys/devices/system/cpu/cpu1/online
+	sleep 1
+	cat /sys/block/nvme0n1/stat >cpus.before
+	taskset -c 1 dd if=/dev/nvme0n1 of=/dev/null bs=4k count=200 iflag=direct
+	echo 0 >/sys/devices/system/cpu/cpu1/online
+	sleep 1
+	echo 1 >/sys/devices/system/cpu/cpu1/online
+	sleep 1
+	taskset -c 1 dd if=/dev/nvme0n1 of=/dev/null bs=4k count=100 iflag=direct'
 # Nobody, with what the service has (daemon/systemd/acceltraced.service).
 caps=+bpf,+perfmon,+sys_ptrace,+checkpoint_restore,+dac_read_search,+sys_admin
 chmod 666 /dev/nvme0n1
@@ -62,10 +81,12 @@ echo $? >gone.status
 acceltrace providers --check nvme >/dev/null 2>absent.txt
 echo $? >absent.status
 END
-truncate -s 64M "$scratch/disk"
+truncate -s 64M "$scratch/disk" "$scratch/shared"
 scripts/vm --no-device --no-module --timeout 400 --share "$scratch" \
 	--qemu-arg=-drive --qemu-arg="file=$scratch/disk,if=none,id=disk,format=raw" \
 	--qemu-arg=-device --qemu-arg=nvme,drive=disk,serial=1 \
+	--qemu-arg=-drive --qemu-arg="file=$scratch/shared,if=none,id=shared,format=raw" \
+	--qemu-arg=-device --qemu-arg=nvme,drive=shared,serial=2,max_ioqpairs=1 \
 	-- sh "$scratch/guest" "$scratch" 2>"$scratch/vm.txt"
 check 'the guest ran' 0 $?
 check 'the provider can be had' 0 "$(cat "$scratch/check.status")"
@@ -77,7 +98,7 @@ moved() {
 		awk -v "half=17" "{ for (i = 1; i <= half; i++) d[i] = \$(half + i) - \$i; print $2 }"
 }
 ask() { "$acceltrace" query "$scratch/$1.atrace" --csv "$2" 2>/dev/null | tail -n 1; }
-for name in direct system load; do
+for name in direct system load shared cpus; do
 	# To the block layer an fsync is a write without sectors, too, which no command of its own makes.
 	syncs=0
 	[ $name != system ] || syncs=3
@@ -99,6 +120,8 @@ for name in direct system load; do
 done
 check 'capabilities are enough' '300, 0 lost' "$(ask own 'SELECT count(*) FROM jobs
 	WHERE consumed_ns > submit_ns'), $(grep -o '\b0 lost' "$scratch/own.txt")"
+check 'a CPU that comes is reported, each time' 2 \
+	"$(grep -c 'warning: CPU 1 came online' "$scratch/cpus.txt")"
 check 'that load is one: tens of thousands of commands' 1 \
 	"$(ask load 'SELECT count(*) >= 20000 FROM jobs')"
 check 'each process has its own' 'dd 500' \
@@ -110,4 +133,4 @@ $(grep -c 'no provider has tracepoints of 0000:00:1f.0: see acceltrace providers
 check 'nor one whose driver is gone' '1 1' "$(cat "$scratch/gone.status") $(wc -l <"$scratch/gone.txt")"
 check 'and providers says why' '1 1' \
 	"$(cat "$scratch/absent.status") $(grep -c 'no such device here with driver nvme' "$scratch/absent.txt")"
-for file in vm direct system load own none gone absent; do sed "s/^/# $file: /" "$scratch/$file.txt"; done
+for file in vm direct system load shared cpus own none gone absent; do sed "s/^/# $file: /" "$scratch/$file.txt"; done
