@@ -2,8 +2,11 @@
 #include "libtrace/analysis/activity.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "libtrace/analysis/sweep.h"
+#include "libtrace/model/permute.h"
 
 namespace acceltrace::analysis {
 namespace {
@@ -141,14 +144,16 @@ void Measure(const Durations& durations, Activity* activity) {
 std::vector<Period> Merged(std::vector<Period> periods, uint64_t* touches) {
   if (periods.empty()) return periods;
   const uint64_t reference = periods.front().first.ticks;
-  std::sort(periods.begin(), periods.end(), [&](const Period& a, const Period& b) {
-    const auto place = [&](const Mark& mark) {
-      return std::make_pair(mark.epoch, static_cast<int64_t>(mark.ticks - reference));
-    };
-    // One that is shorter than a tick lies before those that begin in it and go on.
-    const auto from_a = place(a.first), from_b = place(b.first);
-    return from_a != from_b ? from_a < from_b : place(a.second) < place(b.second);
-  });
+  // One that is shorter than a tick lies before those that begin in it and go on.
+  const auto place = [&](const Mark& mark) {
+    return std::make_pair(mark.epoch, static_cast<int64_t>(mark.ticks - reference));
+  };
+  std::vector<uint32_t> order(periods.size());
+  std::iota(order.begin(), order.end(), 0);
+  model::SortByKey(
+      [&](uint32_t i) { return std::make_pair(place(periods[i].first), place(periods[i].second)); },
+      &order);
+  model::PermuteValues(order, &periods);
   size_t merged = 1;  // in place
   for (size_t i = 1; i < periods.size(); ++i) {
     const auto& [from, to] = periods[i];

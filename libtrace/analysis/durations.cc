@@ -2,6 +2,7 @@
 #include "libtrace/analysis/durations.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -20,11 +21,15 @@ Durations::Durations(const model::Device& device) : device_(device) {
 
 Rate Durations::RateBetween(const Mark& from, const Mark& to) const {
   if (!known()) return {0, nominal_ns_, kUnboundedNs};
-  Asked& asked = asked_[(from.ticks * 3 + to.ticks) % asked_.size()];
-  if (!asked.any || !asked.from.Same(from) || !asked.to.Same(to)) {
-    asked = {from, to, FindRate(from, to), true};
+  for (const Asked& asked : asked_) {
+    if (asked.any && asked.from.Same(from) && asked.to.Same(to)) return asked.rate;
   }
-  return asked.rate;
+  size_t place = (from.ticks * 3 + to.ticks) % asked_.size();
+  // Parts of a command are asked for in turn, from its head and from its start to one end: they
+  // must not take each other's place.
+  if (asked_[place].any && asked_[place].to.Same(to)) place ^= 1;
+  asked_[place] = {from, to, FindRate(from, to), true};
+  return asked_[place].rate;
 }
 
 Rate Durations::FindRate(const Mark& from, const Mark& to) const {
@@ -134,26 +139,37 @@ std::vector<size_t> RowsByStart(const model::Model& model) {
     reference[commands.device[i]] = commands.start.ticks[i];
   }
   struct Key {
-    uint64_t unit;
     int64_t start, end;
     uint32_t start_epoch, end_epoch;
     uint32_t row;
-    auto Order() const { return std::tie(unit, start_epoch, start, end_epoch, end, row); }
+    auto Order() const { return std::tie(start_epoch, start, end_epoch, end, row); }
     bool operator<(const Key& other) const { return Order() < other.Order(); }
   };
-  std::vector<Key> keys(commands.size());
-  for (size_t i = 0; i < keys.size(); ++i) {
-    const uint64_t first = reference[commands.device[i]];
-    keys[i] = {uint64_t{commands.device[i]} << 32 | commands.unit[i],
-               static_cast<int64_t>(commands.start.ticks[i] - first),
-               static_cast<int64_t>(commands.end.ticks[i] - first),
-               commands.start.epoch[i],
-               commands.end.epoch[i],
-               static_cast<uint32_t>(i)};
+  // Unit by unit: most run their commands in the order in which they are told.
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<uint32_t>> units;
+  std::vector<uint32_t>* unit = nullptr;
+  std::pair<uint32_t, uint32_t> last;
+  for (uint32_t i = 0; i < commands.size(); ++i) {
+    const std::pair<uint32_t, uint32_t> of{commands.device[i], commands.unit[i]};
+    if (unit == nullptr || of != last) unit = &units[of];
+    unit->push_back(i);
+    last = of;
   }
-  std::sort(keys.begin(), keys.end());
-  std::vector<size_t> rows(keys.size());
-  for (size_t i = 0; i < rows.size(); ++i) rows[i] = keys[i].row;
+  std::vector<size_t> rows;
+  rows.reserve(commands.size());
+  std::vector<Key> keys;
+  for (auto& [of, those] : units) {
+    const uint64_t first = reference[of.first];
+    keys.clear();
+    for (const uint32_t i : those) {
+      keys.push_back({static_cast<int64_t>(commands.start.ticks[i] - first),
+                      static_cast<int64_t>(commands.end.ticks[i] - first), commands.start.epoch[i],
+                      commands.end.epoch[i], i});
+    }
+    std::vector<uint32_t>().swap(those);
+    if (!std::is_sorted(keys.begin(), keys.end())) std::sort(keys.begin(), keys.end());
+    for (const Key& key : keys) rows.push_back(key.row);
+  }
   return rows;
 }
 

@@ -8,6 +8,8 @@
 #include <numeric>
 #include <tuple>
 
+#include "libtrace/model/permute.h"
+
 namespace acceltrace::analysis {
 namespace {
 
@@ -169,7 +171,7 @@ std::vector<uint32_t> Editor::InQueueOrder() const {
                            job == model::kNoRow ? UINT64_MAX : model_.jobs.sequence[job],
                            commands.index[c]);
   };
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
+  model::SortByKey(key, &order);
   return order;
 }
 
@@ -228,9 +230,7 @@ Edited Editor::BatchJobs() {
   for (uint32_t j = 0; j < jobs.size(); ++j) {
     if (jobs.submit_ns[j] != model::kNoTime && jobs.api_row[j] != model::kNoRow) order.push_back(j);
   }
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return std::pair(jobs.tid[a], jobs.submit_ns[a]) < std::pair(jobs.tid[b], jobs.submit_ns[b]);
-  });
+  model::SortByKey([&](uint32_t j) { return std::pair(jobs.tid[j], jobs.submit_ns[j]); }, &order);
   // Times at which a thread waited.
   std::map<uint32_t, std::vector<double>> waits;
   for (uint32_t e = 0; e < graph_.to.size(); ++e) {

@@ -49,7 +49,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   const model::Model& model = **loaded;
-  const analysis::Breakdown breakdown = analysis::ComputeBreakdown(model, nullptr);
+  const analysis::Breakdown breakdown = analysis::ComputeBreakdown(model);
   analysis::Graph graph;
   const double build_s = Least(1, [&] {
     graph = analysis::BuildGraph(model, analysis::TracerWork(model), breakdown.begin_ns,

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "libtrace/analysis/graph_builder.h"
+#include "libtrace/model/permute.h"
 
 namespace acceltrace::analysis {
 namespace {
@@ -179,12 +182,9 @@ class DeviceEdges {
     std::vector<uint32_t> order(commands.size());
     std::iota(order.begin(), order.end(), 0);
     std::erase_if(order, [&](uint32_t c) { return StartOf(c) == Graph::kNone; });
-    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      const double at_a = builder_.At(StartOf(a)), at_b = builder_.At(StartOf(b));
-      if (at_a != at_b) return at_a < at_b;
-      const double end_a = builder_.At(EndOf(a)), end_b = builder_.At(EndOf(b));
-      return end_a != end_b ? end_a < end_b : a < b;
-    });
+    model::SortByKey(
+        [&](uint32_t c) { return std::pair(builder_.At(StartOf(c)), builder_.At(EndOf(c))); },
+        &order);
     std::vector<std::array<uint32_t, kMaxUnits>> last(model_.devices.size());
     for (auto& units : last) units.fill(model::kNoRow);
     for (const uint32_t command : order) {
@@ -220,12 +220,11 @@ class DeviceEdges {
     for (uint32_t j = 0; j < jobs.size(); ++j) {
       if (nodes_.completion[j] != Graph::kNone) order.push_back(j);
     }
-    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      if (jobs.device[a] != jobs.device[b]) return jobs.device[a] < jobs.device[b];
-      if (jobs.queue[a] != jobs.queue[b]) return jobs.queue[a] < jobs.queue[b];
-      if (jobs.sequence[a] != jobs.sequence[b]) return jobs.sequence[a] < jobs.sequence[b];
-      return jobs.job[a] < jobs.job[b];
-    });
+    model::SortByKey(
+        [&](uint32_t j) {
+          return std::tuple(jobs.device[j], jobs.queue[j], jobs.sequence[j], jobs.job[j]);
+        },
+        &order);
     for (size_t i = 0; i < order.size(); ++i) {
       const uint32_t job = order[i], node = nodes_.completion[job];
       builder_.SetCause(node, kByCompletion);
@@ -263,14 +262,12 @@ DeviceNodes AddDeviceNodes(const model::Model& model, GraphBuilder* builder) {
     const uint32_t job = commands.job_row[c];
     return job == model::kNoRow ? UINT64_MAX : jobs.sequence[job];
   };
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    if (commands.device[a] != commands.device[b]) return commands.device[a] < commands.device[b];
-    if (commands.queue[a] != commands.queue[b]) return commands.queue[a] < commands.queue[b];
-    const uint64_t sequence_a = sequence(a), sequence_b = sequence(b);
-    if (sequence_a != sequence_b) return sequence_a < sequence_b;
-    return commands.job[a] != commands.job[b] ? commands.job[a] < commands.job[b]
-                                              : commands.index[a] < commands.index[b];
-  });
+  model::SortByKey(
+      [&](uint32_t c) {
+        return std::tuple(commands.device[c], commands.queue[c], sequence(c), commands.job[c],
+                          commands.index[c]);
+      },
+      &order);
   Graph& graph = builder->graph();
   graph.start_of.assign(commands.size(), Graph::kNone);
   const auto at = [&](const model::DeviceTimes& times, size_t row) {

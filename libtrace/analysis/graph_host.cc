@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "libtrace/analysis/graph_builder.h"
+#include "libtrace/model/permute.h"
 
 namespace acceltrace::analysis {
 namespace {
@@ -26,6 +27,7 @@ struct Draft {
   int64_t at_ns;
   uint32_t tid;
   Kind kind;
+  bool of_new_call;
   uint32_t row;  // API call or job
   uint32_t cpu;
 };
@@ -76,7 +78,7 @@ class HostNodes {
 
   void Add(int64_t at_ns, uint32_t tid, Kind kind, uint32_t row, uint32_t cpu = 0) {
     if (at_ns != model::kNoTime && builder_.Within(at_ns)) {
-      drafts_.push_back({at_ns, tid, kind, row, cpu});
+      drafts_.push_back({at_ns, tid, kind, false, row, cpu});
     }
   }
 
@@ -101,8 +103,9 @@ class HostNodes {
       Add(host.time_ns[i], host.tid[i], wait ? kWait : kWake,
           job == by_sequence_.end() ? model::kNoRow : job->second, host.cpu[i]);
     }
-    const auto key = [this](const Draft& draft) {
-      return std::make_tuple(draft.tid, draft.at_ns, OfNewCall(draft), draft.kind, draft.row);
+    for (Draft& draft : drafts_) draft.of_new_call = OfNewCall(draft);
+    const auto key = [](const Draft& draft) {
+      return std::tie(draft.tid, draft.at_ns, draft.of_new_call, draft.kind, draft.row);
     };
     std::sort(drafts_.begin(), drafts_.end(),
               [&key](const Draft& a, const Draft& b) { return key(a) < key(b); });
@@ -287,9 +290,9 @@ class HostNodes {
     std::vector<uint32_t> order(jobs.size());
     std::iota(order.begin(), order.end(), 0);
     const auto key = [&](uint32_t j) {
-      return std::make_tuple(jobs.device[j], jobs.queue[j], jobs.sequence[j], j);
+      return std::make_tuple(jobs.device[j], jobs.queue[j], jobs.sequence[j]);
     };
-    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
+    model::SortByKey(key, &order);
     size_t oldest = 0;
     Depth depth;
     for (size_t i = 0; i < order.size(); ++i) {

@@ -137,7 +137,12 @@ class Column {
   }
   template <typename From>
   void Append(From from, From to) {
-    for (; from != to; ++from) push_back(static_cast<T>(*from));
+    while (from != to) {
+      T values[kRows];
+      const size_t count = std::min<size_t>(kRows - size_ % kRows, to - from);
+      for (size_t i = 0; i < count; ++i, ++from) values[i] = static_cast<T>(*from);
+      AppendToChunk(values, count);
+    }
   }
   void Append(size_t rows, T value) { resize(size_ + rows, value); }
   void resize(size_t rows, T value = T{}) {
@@ -164,13 +169,37 @@ class Column {
   void Permute(const std::vector<uint32_t>& order) {
     Column permuted;
     permuted.chunks_.reserve((order.size() + kRows - 1) / kRows);
-    for (const uint32_t row : order) permuted.push_back(At(row));
+    T values[kRows];
+    for (size_t first = 0; first < order.size(); first += kRows) {
+      const size_t count = std::min(kRows, order.size() - first);
+      for (size_t i = 0; i < count; ++i) values[i] = At(order[first + i]);
+      permuted.AppendToChunk(values, count);
+    }
+    permuted.Trim();
     *this = std::move(permuted);
   }
+  // Values of `rows` rows from `first` on: many at once cost a fraction of one by one.
+  void Read(size_t first, size_t rows, T* out) const {
+    while (rows > 0) {
+      const size_t at = first % kRows, count = std::min(rows, kRows - at);
+      const size_t have = first < size_ ? std::min(count, size_ - first) : 0;
+      if (have > 0) chunks_[first / kRows].Read(at, have, out);
+      std::fill(out + have, out + count, T{});
+      first += count, rows -= count, out += count;
+    }
+  }
+  // Puts others in their place. The rows are there.
+  void Write(size_t first, size_t rows, const T* values) {
+    while (rows > 0) {
+      const size_t at = first % kRows, count = std::min(rows, kRows - at);
+      WriteToChunk(first / kRows, at, values, count, true);
+      first += count, rows -= count, values += count;
+    }
+  }
+
+  static constexpr size_t kRows = 1024;  // of a chunk
 
  private:
-  static constexpr size_t kRows = 1024;
-
   struct Chunk {
     Chunk() = default;
     Chunk(Chunk&&) noexcept = default;
@@ -194,6 +223,56 @@ class Column {
           return LoadAs<uint32_t>(at);
         default:
           return LoadAs<uint64_t>(at);
+      }
+    }
+    // Rows [at, at + rows).
+    void Read(size_t at, size_t rows, T* out) const {
+      switch (width) {
+        case 0:
+          std::fill_n(out, rows, static_cast<T>(base));
+          return;
+        case 1:
+          return ReadAs<uint8_t>(at, rows, out);
+        case 2:
+          return ReadAs<uint16_t>(at, rows, out);
+        case 4:
+          return ReadAs<uint32_t>(at, rows, out);
+        default:
+          return ReadAs<uint64_t>(at, rows, out);
+      }
+    }
+    template <typename Number>
+    void ReadAs(size_t at, size_t rows, T* out) const {
+      for (size_t i = 0; i < rows; ++i) out[i] = static_cast<T>(base + LoadAs<Number>(at + i));
+    }
+    // All of a chunk anew, over `low`.
+    void Make(const T* values, size_t rows, uint8_t wide, uint64_t low, size_t room_rows) {
+      base = low, width = wide;
+      room = static_cast<uint32_t>(room_rows * width);
+      bytes.reset(room > 0 ? new uint8_t[room]() : nullptr);
+      WriteAll(values, 0, rows);
+    }
+    // Rows [at, at + rows), which fit.
+    void WriteAll(const T* values, size_t at, size_t rows) {
+      switch (width) {
+        case 0:
+          return;
+        case 1:
+          return WriteAs<uint8_t>(values, at, rows);
+        case 2:
+          return WriteAs<uint16_t>(values, at, rows);
+        case 4:
+          return WriteAs<uint32_t>(values, at, rows);
+        default:
+          return WriteAs<uint64_t>(values, at, rows);
+      }
+    }
+    template <typename Number>
+    void WriteAs(const T* values, size_t at, size_t rows) {
+      uint8_t* to = bytes.get() + at * sizeof(Number);
+      for (size_t i = 0; i < rows; ++i) {
+        const auto number = static_cast<Number>(static_cast<uint64_t>(values[i]) - base);
+        std::memcpy(to + i * sizeof(Number), &number, sizeof(Number));
       }
     }
     void Store(size_t at, uint64_t number) {
@@ -233,31 +312,75 @@ class Column {
   // Makes a chunk as wide as its rows and one more value need. Where that value is below all of
   // them more may come there, and otherwise above.
   void Fit(size_t c, size_t rows, const T* more) {
-    Chunk& chunk = chunks_[c];
-    std::vector<T> values(rows);
-    for (size_t i = 0; i < rows; ++i) values[i] = static_cast<T>(chunk.base + chunk.Load(i));
+    T values[kRows];
+    values[0] = T{};
+    chunks_[c].Read(0, rows, values);
     T low = more != nullptr ? *more : values[0], high = low;
-    for (const T value : values) low = std::min(low, value), high = std::max(high, value);
-    const uint64_t spread = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
+    for (size_t i = 0; i < rows; ++i) {
+      low = std::min(low, values[i]), high = std::max(high, values[i]);
+    }
     const bool falls = more != nullptr && rows > 0 && *more == low;
+    MakeChunk(c, values, rows, low, high, falls, more == nullptr);
+  }
+
+  // values: from the first row of the chunk on, all between low and high. whole: no more will come.
+  void MakeChunk(size_t c, const T* values, size_t rows, T low, T high, bool falls, bool whole) {
+    const uint64_t spread = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
     uint8_t width = spread == 0 ? 0 : 1;
     while (!Fits(falls ? 2 * spread : spread, width)) width = static_cast<uint8_t>(2 * width);
     if (spread >> 62 != 0) width = 8;
     // The first chunk is often the only one.
     const size_t most =
         c > 0 ? kRows : std::min(kRows, std::bit_ceil(std::max<size_t>(rows + 1, 8)));
-    Chunk fresh;
-    fresh.width = width;
-    fresh.base = static_cast<uint64_t>(low);
-    if (falls && width < 8) fresh.base -= ((uint64_t{1} << (8 * width)) - spread) / 2;
-    fresh.room = static_cast<uint32_t>((more == nullptr ? rows : most) * width);
-    if (width > 0) {
-      fresh.bytes.reset(new uint8_t[fresh.room]());
-      for (size_t i = 0; i < rows; ++i) {
-        fresh.Store(i, static_cast<uint64_t>(values[i]) - fresh.base);
-      }
+    auto base = static_cast<uint64_t>(low);
+    if (falls && width < 8) base -= ((uint64_t{1} << (8 * width)) - spread) / 2;
+    chunks_[c].Make(values, rows, width, base, whole ? rows : most);
+  }
+
+  static void Widen(const T* values, size_t rows, T* low, T* high) {
+    T least = *low, most = *high;
+    for (size_t i = 0; i < rows; ++i) {
+      least = std::min(least, values[i]), most = std::max(most, values[i]);
     }
-    chunk = std::move(fresh);
+    *low = least, *high = most;
+  }
+
+  // No more than the last chunk has room for, or a new one.
+  void AppendToChunk(const T* values, size_t rows) {
+    if (rows == 0) return;
+    const size_t at = size_ % kRows;
+    if (at == 0) chunks_.emplace_back().base = static_cast<uint64_t>(values[0]);
+    size_ += rows;
+    WriteToChunk(chunks_.size() - 1, at, values, rows, false);
+  }
+
+  // Rows [at, at + rows) of a chunk. whole: no more of them will come.
+  void WriteToChunk(size_t c, size_t at, const T* values, size_t rows, bool whole) {
+    Chunk& chunk = chunks_[c];
+    const size_t end = std::min(kRows, size_ - c * kRows);
+    T low = values[0], high = low;
+    Widen(values, rows, &low, &high);
+    if (rows == end) return MakeChunk(c, values, rows, low, high, false, whole || end == kRows);
+    const uint64_t below = static_cast<uint64_t>(low) - chunk.base;
+    const uint64_t above = static_cast<uint64_t>(high) - chunk.base;
+    const bool within = chunk.width == 8 || (below <= above && Fits(above, chunk.width));
+    if (within && (at + rows) * chunk.width <= chunk.room) return chunk.WriteAll(values, at, rows);
+    T all[kRows];
+    // What is there: a chunk that is appended to has no bytes for the rest.
+    const size_t have = chunk.width == 0 ? end : std::min<size_t>(end, chunk.room / chunk.width);
+    chunk.Read(0, have, all);
+    T old_low = all[0], old_high = all[0];
+    Widen(all, at > 0 ? at : end, &old_low, &old_high);
+    std::copy_n(values, rows, all + at);
+    const bool falls = low < old_low;
+    Widen(all, end, &low, &high);
+    MakeChunk(c, all, end, low, high, falls, whole || end == kRows);
+  }
+
+  // Gives back the room of rows that will not come.
+  void Trim() {
+    if (size_ % kRows == 0 || chunks_.back().width == 0) return;
+    Fit(chunks_.size() - 1, size_ % kRows, nullptr);
   }
 
   size_t size_ = 0;
@@ -284,6 +407,19 @@ class IntervalColumn {
     mid_ns_.push_back(at.mid_ns);
     before_ns_.push_back(Apart(at.lo_ns, at.mid_ns));
     after_ns_.push_back(Apart(at.mid_ns, at.hi_ns));
+  }
+  // No more than a chunk of the columns has.
+  void Write(size_t first, size_t rows, const clock::Interval* at) {
+    constexpr size_t kRows = Column<int64_t>::kRows;
+    int64_t mid_ns[kRows];
+    uint64_t before_ns[kRows], after_ns[kRows];
+    for (size_t i = 0; i < rows; ++i) {
+      mid_ns[i] = at[i].mid_ns;
+      before_ns[i] = Apart(at[i].lo_ns, at[i].mid_ns);
+      after_ns[i] = Apart(at[i].mid_ns, at[i].hi_ns);
+    }
+    mid_ns_.Write(first, rows, mid_ns);
+    before_ns_.Write(first, rows, before_ns), after_ns_.Write(first, rows, after_ns);
   }
   void Resize(size_t rows) {
     mid_ns_.resize(rows), before_ns_.resize(rows), after_ns_.resize(rows);

@@ -48,7 +48,7 @@ void Compare(uint32_t seed) {
   for (int step = 0; step < 40; ++step) {
     const int shape = static_cast<int>(random() % 8);
     const size_t rows = random() % 3 == 0 ? random() % 3000 : random() % 20;
-    switch (random() % 7) {
+    switch (random() % 9) {
       case 0:
       case 1:
         for (size_t i = 0; i < rows; ++i) {
@@ -66,6 +66,27 @@ void Compare(uint32_t seed) {
       case 3:
         column.Compact();
         break;
+      case 6: {
+        std::vector<T> more;
+        for (size_t i = 0; i < rows; ++i) more.push_back(Shaped<T>(random, shape, i));
+        column.Append(more.begin(), more.end());
+        plain.insert(plain.end(), more.begin(), more.end());
+        break;
+      }
+      case 7: {
+        // Many at once, put in place of others.
+        const size_t first = random() % (plain.size() + 1);
+        const size_t count = std::min(rows, plain.size() - first);
+        for (size_t i = 0; i < count; ++i) plain[first + i] = Shaped<T>(random, shape, i);
+        column.Write(first, count, plain.data() + first);
+        std::vector<T> read(rows, T{1}),
+            want(plain.begin() + static_cast<ptrdiff_t>(first),
+                 plain.begin() + static_cast<ptrdiff_t>(first + count));
+        want.resize(rows);  // rows that are not there are zero
+        column.Read(first, rows, read.data());
+        if (first + rows <= plain.size() || first + count == plain.size()) REQUIRE(read == want);
+        break;
+      }
       case 4: {
         const T value = Shaped<T>(random, shape, 5);
         const size_t size = random() % (plain.size() + rows + 1);

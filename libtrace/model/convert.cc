@@ -249,98 +249,128 @@ class Conversion {
 
   // Times that came one after the other, in this order: where the ticks leave one of them
   // open its neighbours narrow it down. windows: of each.
-  void ConvertInOrder(uint32_t device, std::span<DeviceTimes* const> times,
-                      std::span<clock::Window> windows, size_t row) {
+  void ConvertInOrder(uint32_t device, std::span<const uint64_t> raw_ticks,
+                      std::span<clock::Window> windows, std::span<DeviceTime> times) {
     bool open = false, known = false;
     for (size_t i = 0; i < times.size(); ++i) {
-      Convert(device, windows[i], times[i], row);
-      (times[i]->epoch[row] == clock::kNoEpoch ? open : known) = true;
+      times[i] =
+          converters_[device].Convert(raw_ticks[i], windows[i], &model_.load.unconverted_times);
+      (times[i].epoch == clock::kNoEpoch ? open : known) = true;
     }
     if (!open || !known || !model_.devices[device].clock.valid()) return;
     const clock::Map& clock = model_.devices[device].clock;
     const auto again = [&](size_t i) {
-      if (times[i]->epoch[row] != clock::kNoEpoch) return;
-      times[i]->Set(row, clock.Locate(times[i]->RawTicks(row), windows[i]));
+      if (times[i].epoch != clock::kNoEpoch) return;
+      times[i] = clock.Locate(times[i].raw_ticks, windows[i]);
     };
     for (size_t i = 1; i < times.size(); ++i) {
-      const int64_t lo_ns = times[i - 1]->host[row].lo_ns;
+      const int64_t lo_ns = times[i - 1].host.lo_ns;
       if (lo_ns > windows[i].hi_ns) continue;
       windows[i].lo_ns = std::max(windows[i].lo_ns, lo_ns);
       again(i);
     }
     for (size_t i = times.size() - 1; i-- > 0;) {
-      const int64_t hi_ns = times[i + 1]->host[row].hi_ns;
+      const int64_t hi_ns = times[i + 1].host.hi_ns;
       if (hi_ns < windows[i].lo_ns) continue;
       windows[i].hi_ns = std::min(windows[i].hi_ns, hi_ns);
       again(i);
     }
   }
 
+  // convert(row) for the rows of a table, between reading and writing a chunk of its times.
+  template <typename ConvertRow>
+  static void InChunks(std::span<DeviceTimesChunk> times, size_t rows, const ConvertRow& convert) {
+    for (size_t first = 0; first < rows; first += DeviceTimesChunk::kRows) {
+      const size_t count = std::min(DeviceTimesChunk::kRows, rows - first);
+      for (DeviceTimesChunk& one : times) one.Read(first, count);
+      for (size_t row = first; row < first + count; ++row) convert(row);
+      for (DeviceTimesChunk& one : times) one.Write();
+    }
+  }
+
+  static std::vector<DeviceTimesChunk> ChunksOf(std::initializer_list<DeviceTimes*> all,
+                                                size_t rows) {
+    std::vector<DeviceTimesChunk> chunks;
+    for (DeviceTimes* times : all) {
+      times->Resize(rows);
+      chunks.emplace_back(times);
+    }
+    return chunks;
+  }
+
   void ConvertJobs() {
     DeviceJobs& jobs = decoder_.device_jobs;
-    DeviceTimes* const inner[] = {&jobs.fetched, &jobs.first_start, &jobs.last_end,
-                                  &jobs.completion};
-    jobs.doorbell.Resize(jobs.size());
-    jobs.irq.Resize(jobs.size());
-    for (DeviceTimes* times : inner) times->Resize(jobs.size());
-    for (size_t i = 0; i < jobs.size(); ++i) {
+    // Doorbell; fetched, first start, last end, completion; interrupt.
+    std::vector<DeviceTimesChunk> times =
+        ChunksOf({&jobs.doorbell, &jobs.fetched, &jobs.first_start, &jobs.last_end,
+                  &jobs.completion, &jobs.irq},
+                 jobs.size());
+    InChunks(times, jobs.size(), [&](size_t i) {
       const uint32_t device = jobs.device[i];
-      Convert(device, windows_->OfDoorbell(i), &jobs.doorbell, i);
+      uint64_t* const unconverted = &model_.load.unconverted_times;
+      times[0].Set(i, converters_[device].Convert(times[0].RawTicks(i), windows_->OfDoorbell(i),
+                                                  unconverted));
       clock::Window windows[4];
-      for (clock::Window& window : windows) window = windows_->OfJob(i, false);
-      ConvertInOrder(device, inner, windows, i);
+      std::fill_n(windows, 4, windows_->OfJob(i, false));
+      uint64_t raw_ticks[4];
+      for (size_t t = 0; t < 4; ++t) raw_ticks[t] = times[1 + t].RawTicks(i);
+      DeviceTime inner[4];
+      ConvertInOrder(device, raw_ticks, windows, inner);
+      for (size_t t = 0; t < 4; ++t) times[1 + t].Set(i, inner[t]);
+      const DeviceTime& completion = inner[3];
       if (!jobs.has_irq[i]) {
         // Nothing that happened: beside the completion, so that it widens nothing.
-        jobs.irq.Set(i, jobs.completion.At(i));
-        continue;
+        times[5].Set(i, completion);
+        return;
       }
       // The record is made with the interrupt, which may be late.
       clock::Window irq = windows_->OfJob(i, true);
-      irq.lo_ns = std::max(irq.lo_ns, jobs.completion.host[i].lo_ns);
+      irq.lo_ns = std::max(irq.lo_ns, completion.host.lo_ns);
       if (irq.hi_ns == clock::Window::kMax && irq.near_ns == clock::Map::kNoHint) {
-        irq.near_ns = jobs.completion.host[i].mid_ns;
+        irq.near_ns = completion.host.mid_ns;
       }
-      Convert(device, irq, &jobs.irq, i);
-    }
-    for (DeviceTimes* times : inner) times->Compact();
-    jobs.doorbell.Compact(), jobs.irq.Compact();
+      times[5].Set(i, converters_[device].Convert(times[5].RawTicks(i), irq, unconverted));
+    });
   }
 
   void ConvertCommands() {
     Commands& commands = model_.commands;
-    DeviceTimes* const read[] = {&commands.fetched, &commands.start, &commands.end};
-    for (DeviceTimes* times : read) times->Resize(commands.size());
-    commands.head.Resize(commands.size());
-    for (size_t i = 0; i < commands.size(); ++i) {
+    std::vector<DeviceTimesChunk> times = ChunksOf(
+        {&commands.fetched, &commands.start, &commands.end, &commands.head}, commands.size());
+    InChunks(times, commands.size(), [&](size_t i) {
       const uint32_t device = commands.device[i];
+      const uint64_t raw_ticks[] = {times[0].RawTicks(i), times[1].RawTicks(i),
+                                    times[2].RawTicks(i)};
+      const uint64_t raw_head = times[3].RawTicks(i);
       // Told as a difference that may be wider than the clock, or was taken across a wrap.
-      uint64_t waited_ticks = commands.start.RawTicks(i) - commands.head.RawTicks(i);
+      uint64_t waited_ticks = raw_ticks[1] - raw_head;
       if (waited_ticks >> 63 != 0) waited_ticks &= MaskOf(model_.devices[device]);
-      clock::Window windows[] = {windows_->OfCommand(i, false), windows_->OfCommand(i, false),
-                                 windows_->OfCommand(i, true)};
-      ConvertInOrder(device, read, windows, i);
+      clock::Window windows[3];
+      windows_->OfCommand(i, &windows[0], &windows[2]);
+      windows[1] = windows[0];
+      DeviceTime read[3], head;
+      ConvertInOrder(device, raw_ticks, windows, read);
+      for (size_t t = 0; t < 3; ++t) times[t].Set(i, read[t]);
       // Not read: the device takes the time at the head of the queue off the start.
       const Device& about = model_.devices[device];
       if (about.clock.valid()) {
-        commands.head.Set(i, about.clock.Before(commands.start.At(i), waited_ticks));
+        head = about.clock.Before(read[1], waited_ticks);
       } else {
-        Convert(device, windows[1], &commands.head, i);
+        head = converters_[device].Convert(raw_head, windows[1], &model_.load.unconverted_times);
       }
-      model_.load.long_stalls += StallsTooLong(i);
-    }
-    for (DeviceTimes* times : read) times->Compact();
-    commands.head.Compact();
+      times[3].Set(i, head);
+      model_.load.long_stalls += StallsTooLong(i, head, read[2]);
+    });
   }
 
   // Its record is no device's: stalls are parts of the time that it took.
-  bool StallsTooLong(size_t i) const {
+  bool StallsTooLong(size_t i, const DeviceTime& head, const DeviceTime& end) const {
     const Commands& commands = model_.commands;
     if (commands.first_stall[i] == kNoRow) return false;
-    const uint32_t epoch = commands.head.epoch[i];
-    if (epoch == clock::kNoEpoch || epoch != commands.end.epoch[i]) return false;
+    if (head.epoch == clock::kNoEpoch || head.epoch != end.epoch) return false;
     const auto stalls =
         static_cast<uint32_t>(model_.devices[commands.device[i]].about.stalls_size());
-    uint64_t left = commands.end.ticks[i] - commands.head.ticks[i];
+    uint64_t left = end.ticks - head.ticks;
     for (uint32_t s = 0; s < stalls; ++s) {
       const uint64_t stall = model_.stall_ticks[commands.first_stall[i] + s];
       if (stall > left) return true;

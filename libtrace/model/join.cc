@@ -2,8 +2,8 @@
 #include "libtrace/model/join.h"
 
 #include <algorithm>
-#include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "libtrace/model/permute.h"
@@ -32,8 +32,12 @@ class Joiner {
     for (size_t i = 0; i < device_jobs_.size(); ++i) {
       keys.push_back(JobKey(device_jobs_.device[i], device_jobs_.job[i]));
     }
+    // These are in order: each once.
+    uint64_t last = 0;
     for (size_t i = 0; i < model_->commands.size(); ++i) {
-      keys.push_back(JobKey(model_->commands.device[i], model_->commands.job[i]));
+      const uint64_t key = JobKey(model_->commands.device[i], model_->commands.job[i]);
+      if (i == 0 || key != last) keys.push_back(key);
+      last = key;
     }
     std::sort(keys.begin(), keys.end());
     keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
@@ -89,10 +93,15 @@ class Joiner {
     // The largest part of it: one after the other, so that little is there twice.
     const auto move = [&](DeviceTimes* source, DeviceTimes* to) {
       to->Resize(from.size());
-      for (size_t row = 0; row < from.size(); ++row) {
-        if (from[row] != kNoRow) to->Set(row, source->At(from[row]));
+      DeviceTimesChunk chunk(to);
+      for (size_t first = 0; first < from.size(); first += DeviceTimesChunk::kRows) {
+        const size_t end = std::min(from.size(), first + DeviceTimesChunk::kRows);
+        chunk.Read(first, end - first);
+        for (size_t row = first; row < end; ++row) {
+          chunk.Set(row, from[row] != kNoRow ? source->At(from[row]) : DeviceTime{});
+        }
+        chunk.Write();
       }
-      to->Compact();
       *source = {};
     };
     move(&device_jobs_.doorbell, &jobs_.doorbell);
@@ -103,52 +112,79 @@ class Joiner {
     move(&device_jobs_.irq, &jobs_.irq);
   }
 
-  void FillHostSide() {
-    for (const auto& [key, side] : host_jobs_) {
-      const uint32_t row = RowOf(key);
-      if (side.submitted) {
-        jobs_.on_host[row] = 1;
-        jobs_.context[row] = side.context;
-        jobs_.queue[row] = side.queue;
-        jobs_.sequence[row] = side.sequence;
-        jobs_.pid[row] = side.pid;
-        jobs_.tid[row] = side.tid;
-        jobs_.commands_submitted[row] = side.commands;
-        jobs_.copy_bytes[row] = side.copy_bytes;
-        jobs_.host_correlation[row] = side.correlation;
-        if (!jobs_.on_device[row]) jobs_.correlation[row] = side.correlation;
+  // value(side, old): what a row has that the host spoke of.
+  template <typename T, typename Value>
+  void Fill(Column<T>* column, const Value& value) {
+    constexpr size_t kRows = Column<T>::kRows;
+    T values[kRows];
+    for (size_t first = 0; first < sides_.size(); first += kRows) {
+      const size_t count = std::min(kRows, sides_.size() - first);
+      column->Read(first, count, values);
+      for (size_t i = 0; i < count; ++i) {
+        const HostJob* side = sides_[first + i];
+        if (side != nullptr) values[i] = value(*side, first + i, values[i]);
       }
-      if (jobs_.status[row] == 0) jobs_.status[row] = side.status;
-      jobs_.submit_ns[row] = side.submit_ns;
-      jobs_.doorbell_ns[row] = side.doorbell_ns;
-      jobs_.submit_end_ns[row] = side.submit_end_ns;
+      column->Write(first, count, values);
+    }
+  }
+  // The same of what is known only if the submission was seen.
+  template <typename T, typename Value>
+  void FillSubmitted(Column<T>* column, const Value& value) {
+    Fill(column, [&](const HostJob& side, size_t, T old) {
+      return side.submitted ? static_cast<T>(value(side)) : old;
+    });
+  }
+
+  void FillHostSide() {
+    sides_.assign(jobs_.size(), nullptr);
+    for (size_t row = 0; row < keys_.size(); ++row) {
+      const auto side = host_jobs_.find(keys_[row]);
+      if (side != host_jobs_.end()) sides_[row] = &side->second;
+    }
+    FillSubmitted(&jobs_.on_host, [](const HostJob&) { return 1; });
+    FillSubmitted(&jobs_.context, [](const HostJob& side) { return side.context; });
+    FillSubmitted(&jobs_.queue, [](const HostJob& side) { return side.queue; });
+    FillSubmitted(&jobs_.sequence, [](const HostJob& side) { return side.sequence; });
+    FillSubmitted(&jobs_.pid, [](const HostJob& side) { return side.pid; });
+    FillSubmitted(&jobs_.tid, [](const HostJob& side) { return side.tid; });
+    FillSubmitted(&jobs_.commands_submitted, [](const HostJob& side) { return side.commands; });
+    FillSubmitted(&jobs_.copy_bytes, [](const HostJob& side) { return side.copy_bytes; });
+    FillSubmitted(&jobs_.host_correlation, [](const HostJob& side) { return side.correlation; });
+    Fill(&jobs_.correlation, [&](const HostJob& side, size_t row, uint64_t old) {
+      return side.submitted && !jobs_.on_device.At(row) ? side.correlation : old;
+    });
+    Fill(&jobs_.status,
+         [](const HostJob& side, size_t, uint32_t old) { return old == 0 ? side.status : old; });
+    const auto time = [&](Column<int64_t>* column, int64_t HostJob::*member) {
+      Fill(column, [member](const HostJob& side, size_t, int64_t) { return side.*member; });
+    };
+    time(&jobs_.submit_ns, &HostJob::submit_ns);
+    time(&jobs_.doorbell_ns, &HostJob::doorbell_ns);
+    time(&jobs_.submit_end_ns, &HostJob::submit_end_ns);
+    time(&jobs_.complete_ns, &HostJob::complete_ns);
+    time(&jobs_.wait_ns, &HostJob::wait_ns);
+    time(&jobs_.wake_ns, &HostJob::wake_ns);
+    Fill(&jobs_.irq_ns, [&](const HostJob& side, size_t row, int64_t) {
       // A handler that was entered before the completion was written, and still
       // found it, is not the interrupt that this job sent.
-      const bool earlier_run = jobs_.on_device[row] && side.irq_ns != kNoTime &&
+      const bool earlier_run = jobs_.on_device.At(row) && side.irq_ns != kNoTime &&
                                side.irq_ns < jobs_.completion.host[row].lo_ns;
-      jobs_.irq_ns[row] = earlier_run ? kNoTime : side.irq_ns;
-      jobs_.complete_ns[row] = side.complete_ns;
-      jobs_.wait_ns[row] = side.wait_ns;
-      jobs_.wake_ns[row] = side.wake_ns;
-    }
+      return earlier_run ? kNoTime : side.irq_ns;
+    });
   }
 
   void LinkApi() {
     // Calls by correlation; of those that share one the first counts.
     const ApiCalls& api = model_->api;
-    std::vector<uint32_t> calls;
+    std::vector<std::pair<uint64_t, uint32_t>> calls;
     calls.reserve(api.size());
     for (uint32_t i = 0; i < api.size(); ++i) {
-      if (api.correlation[i] != 0) calls.push_back(i);
+      if (api.correlation[i] != 0) calls.emplace_back(api.correlation[i], i);
     }
-    std::sort(calls.begin(), calls.end(), [&](uint32_t a, uint32_t b) {
-      return std::make_tuple(api.correlation[a], a) < std::make_tuple(api.correlation[b], b);
-    });
+    if (!std::is_sorted(calls.begin(), calls.end())) std::sort(calls.begin(), calls.end());
     const auto find = [&](uint64_t correlation) {
-      const auto call = std::lower_bound(
-          calls.begin(), calls.end(), correlation,
-          [&](uint32_t row, uint64_t wanted) { return api.correlation[row] < wanted; });
-      return call == calls.end() || api.correlation[*call] != correlation ? kNoRow : *call;
+      const auto call = std::lower_bound(calls.begin(), calls.end(), std::pair(correlation, 0u));
+      return call == calls.end() || call->first != correlation ? kNoRow : call->second;
     };
     for (size_t row = 0; row < jobs_.size(); ++row) {
       const uint32_t call = find(jobs_.correlation[row]);
@@ -159,9 +195,9 @@ class Joiner {
           jobs_.tid[row] = api.tid[call];
         }
       }
-      const auto side = host_jobs_.find(JobKey(jobs_.device[row], jobs_.job[row]));
-      if (side == host_jobs_.end() || side->second.wake_ns == kNoTime) continue;
-      jobs_.wait_api_row[row] = find(side->second.wait_correlation);
+      const HostJob* side = sides_[row];
+      if (side == nullptr || side->wake_ns == kNoTime) continue;
+      jobs_.wait_api_row[row] = find(side->wait_correlation);
     }
   }
 
@@ -188,6 +224,7 @@ class Joiner {
   Jobs& jobs_;
   std::vector<uint64_t> keys_;  // JobKey of each row, sorted
   const HostJobs& host_jobs_;
+  std::vector<const HostJob*> sides_;  // of each row, nullptr: the host did not speak of it
 };
 
 }  // namespace

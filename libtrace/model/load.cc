@@ -30,18 +30,18 @@ void SortProcesses(std::vector<Process>* processes) {
 }
 
 void SortApi(ApiCalls* api) {
-  const auto order = SortedRows(api->size(), [&](uint32_t a, uint32_t b) {
-    return std::make_tuple(api->begin_ns[a], api->end_ns[b]) <
-           std::make_tuple(api->begin_ns[b], api->end_ns[a]);
+  // Of those that begin together the longest first.
+  const auto order = RowsByKey(api->size(), [&](size_t row) {
+    return std::pair(api->begin_ns.At(row), ~api->end_ns.At(row));
   });
   PermuteAll(order, &api->begin_ns, &api->end_ns, &api->pid, &api->tid, &api->name, &api->stream,
              &api->correlation, &api->bytes, &api->result, &api->open, &api->began_before);
 }
 
 void SortRanges(Ranges* ranges) {
-  const auto order = SortedRows(ranges->size(), [&](uint32_t a, uint32_t b) {
-    return std::make_tuple(ranges->begin_ns[a], ranges->depth[a], ranges->end_ns[b]) <
-           std::make_tuple(ranges->begin_ns[b], ranges->depth[b], ranges->end_ns[a]);
+  const auto order = RowsByKey(ranges->size(), [&](size_t row) {
+    return std::make_tuple(ranges->begin_ns.At(row), ranges->depth.At(row),
+                           ~ranges->end_ns.At(row));
   });
   PermuteAll(order, &ranges->begin_ns, &ranges->end_ns, &ranges->pid, &ranges->tid, &ranges->name,
              &ranges->depth, &ranges->mark, &ranges->open, &ranges->began_before);
@@ -54,10 +54,7 @@ void PermuteHost(const std::vector<uint32_t>& order, HostEvents* host) {
 }
 
 void SortHost(HostEvents* host) {
-  PermuteHost(
-      SortedRows(host->size(),
-                 [&](uint32_t a, uint32_t b) { return host->time_ns[a] < host->time_ns[b]; }),
-      host);
+  PermuteHost(RowsByKey(host->size(), [&](size_t row) { return host->time_ns.At(row); }), host);
 }
 
 // A run of the driver's interrupt handler whose jobs lie in several blocks is there once for each
@@ -106,10 +103,9 @@ void DropToldAgain(const Column<uint8_t>& in_flight, HostEvents* host) {
 // Sorts by (device, job, index) and drops what is there twice.
 void SortCommands(Commands* commands, LoadStats* stats) {
   const auto key = [&](uint32_t row) {
-    return std::make_tuple(commands->device[row], commands->job[row], commands->index[row]);
+    return std::pair(JobKey(commands->device[row], commands->job[row]), commands->index.At(row));
   };
-  auto order =
-      SortedRows(commands->size(), [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
+  auto order = RowsByKey(commands->size(), key);
   const auto last = std::unique(order.begin(), order.end(),
                                 [&](uint32_t a, uint32_t b) { return key(a) == key(b); });
   stats->duplicate_commands += static_cast<uint64_t>(order.end() - last);

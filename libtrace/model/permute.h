@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sorting tables whose columns are separate vectors. Internal.
+// Sorting rows of tables, and tables whose columns are separate vectors.
 #ifndef LIBTRACE_MODEL_PERMUTE_H_
 #define LIBTRACE_MODEL_PERMUTE_H_
 
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "libtrace/model/tables.h"
@@ -18,27 +19,62 @@ template <typename Less>
 std::vector<uint32_t> SortedRows(size_t rows, const Less& less) {
   std::vector<uint32_t> order(rows);
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), less);
+  // Most tables come in order.
+  if (!std::is_sorted(order.begin(), order.end(), less)) {
+    std::stable_sort(order.begin(), order.end(), less);
+  }
   return order;
 }
 
+// Sorts rows by what key(row) is of each: it is made once, not with each comparison. Rows that have
+// the same key are in the order of their numbers.
+template <typename KeyOf>
+void SortByKey(const KeyOf& key, std::vector<uint32_t>* rows) {
+  using Key = decltype(key(uint32_t{0}));
+  std::vector<std::pair<Key, uint32_t>> keys;
+  keys.reserve(rows->size());
+  bool sorted = true;
+  for (const uint32_t row : *rows) {
+    keys.emplace_back(key(row), row);
+    sorted = sorted && (keys.size() == 1 || !(keys.back() < keys[keys.size() - 2]));
+  }
+  if (sorted) return;
+  std::sort(keys.begin(), keys.end());
+  for (size_t i = 0; i < keys.size(); ++i) (*rows)[i] = keys[i].second;
+}
+
+template <typename KeyOf>
+std::vector<uint32_t> RowsByKey(size_t rows, const KeyOf& key) {
+  std::vector<uint32_t> order(rows);
+  std::iota(order.begin(), order.end(), 0);
+  SortByKey(key, &order);
+  return order;
+}
+
+// same: `order` leaves its rows where they are.
 template <typename T>
-void Permute(const std::vector<uint32_t>& order, Column<T>* column) {
-  if (!column->empty()) column->Permute(order);  // else it is filled later
+void Permute(const std::vector<uint32_t>& order, bool same, Column<T>* column) {
+  if (column->empty() || (same && order.size() == column->size())) return;  // else filled later
+  column->Permute(order);
 }
 
 template <typename T>
-void Permute(const std::vector<uint32_t>& order, std::vector<T>* column) {
-  if (!column->empty()) PermuteValues(order, column);
+void Permute(const std::vector<uint32_t>& order, bool same, std::vector<T>* column) {
+  if (column->empty() || (same && order.size() == column->size())) return;
+  PermuteValues(order, column);
 }
 
-inline void Permute(const std::vector<uint32_t>& order, DeviceTimes* times) {
-  if (times->size() > 0) times->Permute(order);
+inline void Permute(const std::vector<uint32_t>& order, bool same, DeviceTimes* times) {
+  if (times->size() == 0 || (same && order.size() == times->size())) return;
+  times->Permute(order);
 }
 
 template <typename... Columns>
 void PermuteAll(const std::vector<uint32_t>& order, Columns*... columns) {
-  (Permute(order, columns), ...);
+  uint32_t next = 0;
+  const bool same =
+      std::all_of(order.begin(), order.end(), [&](uint32_t row) { return row == next++; });
+  (Permute(order, same, columns), ...);
 }
 
 }  // namespace acceltrace::model

@@ -62,7 +62,45 @@ class DeviceTimes {
   }
 
  private:
+  friend class DeviceTimesChunk;
+
   Column<uint64_t> ahead_ticks_;  // of what the device wrote
+};
+
+// Rows of DeviceTimes, a chunk at a time: read as the device wrote them, then replaced.
+class DeviceTimesChunk {
+ public:
+  static constexpr size_t kRows = Column<uint64_t>::kRows;
+
+  explicit DeviceTimesChunk(DeviceTimes* times) : times_(times) {}
+
+  // [first, first + rows), which are there.
+  void Read(size_t first, size_t rows) {
+    first_ = first, rows_ = rows;
+    times_->ticks.Read(first, rows, raw_);
+    times_->ahead_ticks_.Read(first, rows, ticks_);
+    for (size_t i = 0; i < rows; ++i) raw_[i] -= ticks_[i];
+  }
+  uint64_t RawTicks(size_t row) const { return raw_[row - first_]; }
+  void Set(size_t row, const clock::DeviceTime& time) {
+    const size_t i = row - first_;
+    raw_[i] = time.ticks - time.raw_ticks, ticks_[i] = time.ticks;
+    epoch_[i] = time.epoch, host_[i] = time.host;
+  }
+  // All of them were set.
+  void Write() {
+    times_->ticks.Write(first_, rows_, ticks_);
+    times_->ahead_ticks_.Write(first_, rows_, raw_);
+    times_->epoch.Write(first_, rows_, epoch_);
+    times_->host.Write(first_, rows_, host_);
+  }
+
+ private:
+  DeviceTimes* times_;
+  size_t first_ = 0, rows_ = 0;
+  uint64_t raw_[kRows], ticks_[kRows];
+  uint32_t epoch_[kRows];
+  Interval host_[kRows];
 };
 
 struct ApiCalls {

@@ -28,6 +28,7 @@ Windows::Windows(const Model& model, const Decoder& decoder, const HostJobs& hos
   if (model.has_accounts && model.accounts.stop_ns() > 0) {
     stop_ns_ = model.accounts.stop_ns() + kMarginNs;
   }
+  CollectSides();
   CollectDoorbells();
   std::vector<std::vector<Place>> places = PlacesByDevice();
   for (uint32_t d = 0; d < devices_.size(); ++d) {
@@ -44,13 +45,11 @@ clock::Window Windows::When(const Place& place, bool* jump) const {
     if (ns != kNoTime) *bound = ns;
   };
   if (place.table == Table::kJobs) {
-    const DeviceJobs& jobs = decoder_.device_jobs;
-    const HostJob* side = SideOf(jobs.device[place.row], jobs.job[place.row]);
+    const HostJob* side = SideOfJob(place.row);
     // Made with a late interrupt, a job's record may come after the host knew of its end.
     if (side != nullptr) set(side->doorbell_ns, &when.lo_ns);
   } else if (place.table == Table::kCommands) {
-    const Commands& commands = model_.commands;
-    const HostJob* side = SideOf(commands.device[place.row], commands.job[place.row]);
+    const HostJob* side = SideOfCommand(place.row);
     if (side != nullptr) set(side->submit_ns, &when.lo_ns), set(side->complete_ns, &when.hi_ns);
   } else {
     const DeviceEvents& events = model_.device_events;
@@ -122,12 +121,16 @@ uint64_t Windows::MaskOf(uint32_t device) const {
 
 void Windows::CollectDoorbells() {
   const DeviceJobs& jobs = decoder_.device_jobs;
+  std::vector<std::pair<Doorbell, uint32_t>> sorted;
+  sorted.reserve(jobs.size());
   for (uint32_t i = 0; i < jobs.size(); ++i) {
     // A narrow clock shows the same ticks again soon.
-    if (model_.devices[jobs.device[i]].about.clock().bits() >= kUniqueBits) doorbells_.push_back(i);
+    if (model_.devices[jobs.device[i]].about.clock().bits() < kUniqueBits) continue;
+    sorted.emplace_back(DoorbellOf(i), i);
   }
-  std::sort(doorbells_.begin(), doorbells_.end(),
-            [&](uint32_t a, uint32_t b) { return DoorbellOf(a) < DoorbellOf(b); });
+  std::sort(sorted.begin(), sorted.end());
+  doorbells_.reserve(sorted.size());
+  for (const auto& doorbell : sorted) doorbells_.push_back(doorbell.second);
 }
 
 uint32_t Windows::JobOf(const Doorbell& doorbell) const {
@@ -139,13 +142,35 @@ uint32_t Windows::JobOf(const Doorbell& doorbell) const {
 }
 
 size_t Windows::Device::NotBefore(uint64_t record) const {
-  return static_cast<size_t>(std::lower_bound(records.begin(), records.end(), record) -
-                             records.begin());
+  const auto is_it = [&](size_t at) {
+    return (at == 0 || records[at - 1] < record) && (at == records.size() || records[at] >= record);
+  };
+  if (is_it(last_found)) return last_found;
+  if (last_found < records.size() && is_it(last_found + 1)) return ++last_found;
+  return last_found = static_cast<size_t>(std::lower_bound(records.begin(), records.end(), record) -
+                                          records.begin());
 }
 
 const HostJob* Windows::SideOf(uint32_t device, uint32_t job) const {
   const auto found = host_jobs_.find(JobKey(device, job));
   return found == host_jobs_.end() ? nullptr : &found->second;
+}
+
+void Windows::CollectSides() {
+  const auto collect = [&](const Column<uint32_t>& devices, const Column<uint32_t>& jobs,
+                           std::vector<const HostJob*>* sides) {
+    sides->reserve(devices.size());
+    // Rows of one job often come one after the other.
+    uint64_t last = 0;
+    for (size_t row = 0; row < devices.size(); ++row) {
+      const uint64_t key = JobKey(devices[row], jobs[row]);
+      const bool again = row > 0 && key == last;
+      sides->push_back(again ? sides->back() : SideOf(devices[row], jobs[row]));
+      last = key;
+    }
+  };
+  collect(decoder_.device_jobs.device, decoder_.device_jobs.job, &job_sides_);
+  collect(model_.commands.device, model_.commands.job, &command_sides_);
 }
 
 void Windows::Bound(Window* window) const {
@@ -182,7 +207,7 @@ Window Windows::UpToRecord(uint32_t row, uint64_t record, int64_t near_ns) const
 Window Windows::OfJob(size_t row, bool made) const {
   const DeviceJobs& jobs = decoder_.device_jobs;
   const uint32_t device = jobs.device[row];
-  const HostJob* side = SideOf(device, jobs.job[row]);
+  const HostJob* side = SideOfJob(row);
   const auto of = made ? &Windows::OfRecord : &Windows::UpToRecord;
   Window window = (this->*of)(device, jobs.record[row], jobs.near_ns[row]);
   if (side == nullptr) return window;
@@ -194,25 +219,35 @@ Window Windows::OfJob(size_t row, bool made) const {
 }
 
 Window Windows::OfDoorbell(size_t row) const {
-  const DeviceJobs& jobs = decoder_.device_jobs;
   Window window = OfJob(row, false);
-  const HostJob* side = SideOf(jobs.device[row], jobs.job[row]);
+  const HostJob* side = SideOfJob(row);
   if (side != nullptr && side->doorbell_ns != kNoTime) {
     window.lo_ns = std::max(window.lo_ns, side->doorbell_ns);
   }
   return window;
 }
 
+void Windows::Narrow(const HostJob* side, Window* window) {
+  if (side == nullptr) return;
+  if (side->submit_ns != kNoTime) window->lo_ns = std::max(window->lo_ns, side->submit_ns);
+  if (side->complete_ns != kNoTime) window->hi_ns = std::min(window->hi_ns, side->complete_ns);
+}
+
 Window Windows::OfCommand(size_t row, bool made) const {
+  Window windows[2];
+  OfCommand(row, &windows[0], &windows[1]);
+  return windows[made];
+}
+
+void Windows::OfCommand(size_t row, Window* before, Window* made) const {
   const Commands& commands = model_.commands;
   const uint32_t device = commands.device[row];
-  const HostJob* side = SideOf(device, commands.job[row]);
-  const auto of = made ? &Windows::OfRecord : &Windows::UpToRecord;
-  Window window = (this->*of)(device, commands.record[row], decoder_.near.commands[row]);
-  if (side == nullptr) return window;
-  if (side->submit_ns != kNoTime) window.lo_ns = std::max(window.lo_ns, side->submit_ns);
-  if (side->complete_ns != kNoTime) window.hi_ns = std::min(window.hi_ns, side->complete_ns);
-  return window;
+  const uint64_t record = commands.record[row];
+  const int64_t near_ns = decoder_.near.commands[row];
+  *before = UpToRecord(device, record, near_ns);
+  *made = OfRecord(device, record, near_ns);
+  Narrow(SideOfCommand(row), before);
+  Narrow(SideOfCommand(row), made);
 }
 
 Window Windows::OfEvent(size_t row) const {

@@ -32,6 +32,8 @@ class Windows {
   clock::Window OfJob(size_t row, bool made) const;
   clock::Window OfDoorbell(size_t job_row) const;
   clock::Window OfCommand(size_t row, bool made) const;
+  // Both: what was before its record was made, and then.
+  void OfCommand(size_t row, clock::Window* before, clock::Window* made) const;
   clock::Window OfEvent(size_t row) const;
   clock::Window OfCounters(uint32_t device, size_t row) const;
   // Of what has no record: between two clock samples of its device in the stream.
@@ -53,6 +55,7 @@ class Windows {
     std::vector<int64_t> samples_ns;  // the first clock sample of each batch, sorted
     // The first that is not before a record.
     size_t NotBefore(uint64_t record) const;
+    mutable size_t last_found = 0;  // by it: most are asked for in order
   };
   // A record: where it is in its table.
   enum class Table : uint8_t { kJobs, kCommands, kEvents };
@@ -62,6 +65,11 @@ class Windows {
     Table table = Table::kJobs;
   };
   const HostJob* SideOf(uint32_t device, uint32_t job) const;
+  const HostJob* SideOfCommand(size_t row) const { return command_sides_[row]; }
+  const HostJob* SideOfJob(size_t row) const { return job_sides_[row]; }
+  // What the host's side of a job says of its commands.
+  static void Narrow(const HostJob* side, clock::Window* window);
+  void CollectSides();
   void Bound(clock::Window* window) const;
   std::vector<std::vector<Place>> PlacesByDevice() const;
   void Collect(std::vector<Place> places, Device* device);
@@ -78,6 +86,7 @@ class Windows {
   const Decoder& decoder_;
   const HostJobs& host_jobs_;
   std::vector<Device> devices_;
+  std::vector<const HostJob*> job_sides_, command_sides_;  // by row, nullptr = not seen
   std::vector<uint32_t> doorbells_;  // jobs by device, queue and ticks of their doorbells
   int64_t start_ns_ = clock::Window::kMin, stop_ns_ = clock::Window::kMax;
 };

@@ -24,9 +24,12 @@ constexpr size_t kMostChildren = (kPage - kInteriorHeader) / (2 + 4 + 9);
 // Big-endian.
 template <typename T>
 void Store(T number, char* out) {
-  for (size_t i = 0; i < sizeof(T); ++i) {
-    out[i] = static_cast<char>(number >> (8 * (sizeof(T) - 1 - i)));
+  if constexpr (std::endian::native == std::endian::little) {
+    if constexpr (sizeof(T) == 2) number = __builtin_bswap16(number);
+    if constexpr (sizeof(T) == 4) number = __builtin_bswap32(number);
+    if constexpr (sizeof(T) == 8) number = __builtin_bswap64(number);
   }
+  std::memcpy(out, &number, sizeof(T));
 }
 
 // SQLite's: 7 bits a byte, the highest first; all 8 of the ninth.
@@ -68,9 +71,8 @@ void PutInteger(int64_t number, Record* to) {
   static constexpr char kBytes[] = {1, 1, 2, 3, 4, 6, 6, 8, 8};
   const int wide = (std::bit_width(size) + 1 + 7) / 8;
   *to->header++ = kTypes[wide];
-  char all[8];
-  Store(static_cast<uint64_t>(number), all);
-  std::memcpy(to->body, all + 8 - kBytes[wide], static_cast<size_t>(kBytes[wide]));
+  // There is room for all of it: what is too much is written over.
+  Store(static_cast<uint64_t>(number) << (64 - 8 * kBytes[wide]), to->body);
   to->body += kBytes[wide];
 }
 

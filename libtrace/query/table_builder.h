@@ -4,7 +4,9 @@
 #ifndef LIBTRACE_QUERY_TABLE_BUILDER_H_
 #define LIBTRACE_QUERY_TABLE_BUILDER_H_
 
+#include <algorithm>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -69,17 +71,21 @@ class TableBuilder {
   }
   template <typename T>
   TableBuilder& Number(std::string name, const model::Column<T>& values) {
-    return Add(std::move(name), PlainTable::Type::kInteger, [&values](size_t row) -> Cell {
-      if constexpr (std::is_signed_v<T>) {
-        return int64_t{values[row]};
-      } else {
-        return uint64_t{values[row]};
-      }
-    });
+    using Wide = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
+    return Add(
+        std::move(name), PlainTable::Type::kInteger,
+        [&values](size_t row) -> Cell { return Wide{values[row]}; },
+        [&values](size_t first, size_t rows, Cell* out) {
+          ReadEach(values, first, rows, [out](size_t i, T value) { out[i] = Wide{value}; });
+        });
   }
   TableBuilder& Time(std::string name, const model::Column<int64_t>& values) {
-    return Add(std::move(name), PlainTable::Type::kInteger,
-               [&values](size_t row) { return HostTime(values[row]); });
+    return Add(
+        std::move(name), PlainTable::Type::kInteger,
+        [&values](size_t row) { return HostTime(values[row]); },
+        [&values](size_t first, size_t rows, Cell* out) {
+          ReadEach(values, first, rows, [out](size_t i, int64_t ns) { out[i] = HostTime(ns); });
+        });
   }
   // seen: null where 0, or nullptr.
   TableBuilder& Time(const std::string& name, const model::DeviceTimes& times,
@@ -92,7 +98,11 @@ class TableBuilder {
     };
     add("_raw_ticks",
         [](const model::DeviceTimes& t, size_t row) { return Cell{t.RawTicks(row)}; });
-    add("_ticks", [](const model::DeviceTimes& t, size_t row) { return Cell{t.ticks[row]}; });
+    if (seen == nullptr) {
+      Number(name + "_ticks", times.ticks);
+    } else {
+      add("_ticks", [](const model::DeviceTimes& t, size_t row) { return Cell{t.ticks[row]}; });
+    }
     add("_ns", [](const model::DeviceTimes& t, size_t row) { return Cell{t.host[row].mid_ns}; });
     add("_lo_ns", [](const model::DeviceTimes& t, size_t row) { return Cell{t.host[row].lo_ns}; });
     add("_hi_ns", [](const model::DeviceTimes& t, size_t row) { return Cell{t.host[row].hi_ns}; });
@@ -133,6 +143,18 @@ class TableBuilder {
   PlainTable Done() { return std::move(table_); }
 
  private:
+  // use(i, value) for the rows [first, first + rows).
+  template <typename T, typename Use>
+  static void ReadEach(const model::Column<T>& values, size_t first, size_t rows, const Use& use) {
+    T some[256];
+    for (size_t done = 0; done < rows;) {
+      const size_t count = std::min(rows - done, std::size(some));
+      values.Read(first + done, count, some);
+      for (size_t i = 0; i < count; ++i) use(done + i, some[i]);
+      done += count;
+    }
+  }
+
   PlainTable table_;
 };
 

@@ -13,6 +13,7 @@
 
 #include "libtrace/stream/version.h"
 #include "libtrace/view/page_columns.h"
+#include "libtrace/view/text_buffer.h"
 #include "libtrace/view/timeline.h"
 
 namespace acceltrace::view {
@@ -22,6 +23,7 @@ namespace {
 constexpr uint64_t kMostExact = uint64_t{1} << 53;
 // Lanes that are no thread's own: above every tid that Linux gives out (2^22).
 constexpr int32_t kFirstLaneTid = 1 << 24;
+constexpr size_t kFlushBytes = 1 << 20;
 
 class Writer {
  public:
@@ -32,7 +34,8 @@ class Writer {
     stats_.skipped = timeline.skipped;
     stats_.tracks = timeline.tracks.size();
     FindFlows(timeline);
-    buffer_ = fmt::format(
+    fmt::format_to(
+        std::back_inserter(buffer_),
         "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"tool\":\"acceltrace {}\",\"clock\":"
         "\"CLOCK_MONOTONIC\",\"host\":{},\"realtime_offset_ns\":\"{}\"}},\n\"traceEvents\":[",
         kVersion, PageString(model_.info.host()), model_.info.realtime_offset_ns());
@@ -47,13 +50,12 @@ class Writer {
 
  private:
   void Flush() {
-    if (status_.ok() && !buffer_.empty()) status_ = sink_(buffer_);
+    if (status_.ok() && buffer_.size() > 0) status_ = sink_(buffer_.text());
     buffer_.clear();
   }
 
   // A new event, up to its first member: the comma and the line before it.
   void Begin() {
-    constexpr size_t kFlushBytes = 1 << 20;
     if (buffer_.size() >= kFlushBytes) Flush();
     buffer_ += any_ ? ",\n{" : "\n{";
     any_ = true;
@@ -67,7 +69,7 @@ class Writer {
     const char digits[] = {'.', static_cast<char>('0' + rest / 100),
                            static_cast<char>('0' + rest / 10 % 10),
                            static_cast<char>('0' + rest % 10)};
-    buffer_.append(digits, sizeof(digits));
+    buffer_ += std::string_view(digits, sizeof(digits));
   }
 
   // Most text is plain, and goes as it is.
@@ -174,14 +176,13 @@ class Writer {
     size_t at = sizeof(digits);
     for (; number != 0; number >>= 4) digits[--at] = "0123456789abcdef"[number & 15];
     digits[--at] = 'x', digits[--at] = '0';
-    buffer_.append(digits + at, sizeof(digits) - at);
+    buffer_ += std::string_view(digits + at, sizeof(digits) - at);
   }
 
   template <typename T>
   void Integer(T value, bool exact) {
-    const fmt::format_int text(value);
     if (!exact) buffer_ += '"';
-    buffer_.append(text.data(), text.size());
+    buffer_.Integer(value);
     if (!exact) buffer_ += '"';
   }
 
@@ -276,7 +277,7 @@ class Writer {
   const Sink& sink_;
   Status status_;
   ExportStats stats_;
-  std::string buffer_;
+  TextBuffer buffer_{kFlushBytes + kFlushBytes / 8};
   bool any_ = false;
   std::vector<Ends> ends_;
   std::vector<uint64_t> flows_;  // of the slice at hand

@@ -5,35 +5,22 @@
 
 #include <algorithm>
 #include <iterator>
+#include <vector>
 
 #include "libtrace/query/tables.h"
+#include "libtrace/view/text_buffer.h"
 
 namespace acceltrace::view {
 namespace {
 
-template <typename T>
-void AppendInteger(T number, std::string* out) {
-  const fmt::format_int digits(number);
-  out->append(digits.data(), digits.size());
+bool IsPlain(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return c != ',' && c != '"' && c != '\r' && c != '\n'; });
 }
 
-void AppendCell(const query::Cell& cell, std::string* out) {
-  if (const auto* i = std::get_if<int64_t>(&cell)) {
-    AppendInteger(*i, out);
-  } else if (const auto* u = std::get_if<uint64_t>(&cell)) {
-    AppendInteger(*u, out);
-  } else if (const auto* d = std::get_if<double>(&cell)) {
-    fmt::format_to(std::back_inserter(*out), "{}", *d);
-  } else if (const auto* s = std::get_if<std::string_view>(&cell)) {
-    AppendCsvText(*s, out);
-  }
-}
-
-}  // namespace
-
-void AppendCsvText(std::string_view text, std::string* out) {
-  const auto plain = [](char c) { return c != ',' && c != '"' && c != '\r' && c != '\n'; };
-  if (std::all_of(text.begin(), text.end(), plain)) {
+template <typename Out>
+void AppendText(std::string_view text, Out* out) {
+  if (IsPlain(text)) {
     *out += text;
     return;
   }
@@ -45,29 +32,59 @@ void AppendCsvText(std::string_view text, std::string* out) {
   *out += '"';
 }
 
+// Rows name the same few things again and again: whether a text is plain is found out once while it
+// lies where it did.
+class Cells {
+ public:
+  explicit Cells(size_t columns) : plain_(columns) {}
+
+  void Append(size_t column, const query::Cell& cell, TextBuffer* out) {
+    if (const auto* i = std::get_if<int64_t>(&cell)) {
+      out->Integer(*i);
+    } else if (const auto* u = std::get_if<uint64_t>(&cell)) {
+      out->Integer(*u);
+    } else if (const auto* d = std::get_if<double>(&cell)) {
+      fmt::format_to(std::back_inserter(*out), "{}", *d);
+    } else if (const auto* s = std::get_if<std::string_view>(&cell)) {
+      std::string_view& known = plain_[column];
+      const bool same = s->data() == known.data() && s->size() == known.size();
+      if (!same && !IsPlain(*s)) return AppendText(*s, out);
+      known = *s;
+      *out += *s;
+    }
+  }
+
+ private:
+  std::vector<std::string_view> plain_;
+};
+
+}  // namespace
+
+void AppendCsvText(std::string_view text, std::string* out) { AppendText(text, out); }
+
 Status WriteCsv(const query::PlainTable& table, const Sink& sink) {
-  std::string out;
+  constexpr size_t kFlushBytes = 1 << 20;
+  TextBuffer out(kFlushBytes + kFlushBytes / 8);
   for (size_t c = 0; c < table.columns.size(); ++c) {
     if (c > 0) out += ',';
-    AppendCsvText(table.columns[c].name, &out);
+    AppendText(table.columns[c].name, &out);
   }
-  out += "\n";
-  constexpr size_t kFlushBytes = 1 << 20;
+  out += '\n';
   Status status;
-  out.reserve(kFlushBytes + kFlushBytes / 8);
+  Cells cells_of(table.columns.size());
   query::EachRow(table, [&](const std::vector<query::Cell>& cells) {
     for (size_t c = 0; c < cells.size(); ++c) {
       if (c > 0) out += ',';
-      AppendCell(cells[c], &out);
+      cells_of.Append(c, cells[c], &out);
     }
     out += '\n';
     if (out.size() < kFlushBytes) return true;
-    status = sink(out);
+    status = sink(out.text());
     out.clear();
     return status.ok();
   });
   if (!status.ok()) return status;
-  return sink(out);
+  return sink(out.text());
 }
 
 }  // namespace acceltrace::view
