@@ -217,7 +217,7 @@ void ProviderMatcher::One(const Event& event) {
     OnSubmit(event, key);
     return;
   }
-  // What was submitted unseen is not told, and not lost.
+  // What was submitted unseen is not reported, and not lost.
   const auto found = jobs_.find(key);
   if (found == jobs_.end()) return;
   if (role.role == RoleConfig::kStart) {
