@@ -111,7 +111,8 @@ def detaching_leaves_the_text_as_it_was_and_others_are_not_recorded():
         recording = Recording("--output", trace, "--device", "cuda")
         equal(recording.first, "ready")
         equal(recording.ask(f"pid {child.pid}"), "ok")
-        subprocess.run([CALLS, CUDA, "2", "500"], stdout=subprocess.DEVNULL, check=True)  # not recorded
+        # Not recorded:
+        subprocess.run([CALLS, CUDA, "2", "500"], stdout=subprocess.DEVNULL, check=True)
         print(file=child.stdin, flush=True)
         lines = []
         while (line := child.stdout.readline()) != "done\n":
