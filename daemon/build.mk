@@ -9,7 +9,7 @@ DAEMON_STREAM := $(call folder-srcs,libtrace/stream) $(call folder-srcs,libtrace
 
 BPFTOOL ?= bpftool
 BPF_ARCH := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(shell uname -m)))
-# The multiarch folder has asm/types.h, which clang does not look for by itself.
+# The multiarch folder has asm/types.h, which clang does not search by default.
 BPF_CFLAGS := -g -O2 -Wall -Werror -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -I. \
 	-idirafter /usr/include/$(shell $(CC) -dumpmachine)
 TRACER_BPF := $(BUILD)/obj/daemon/bpf/tracer.bpf.o
@@ -87,7 +87,7 @@ $(BUILD)/obj/tsan/daemon/sources/irq_source.o: $(BUILD)/gen/daemon/bpf/irq.skel.
 $(BUILD)/test/host-service-stress: $(SERVICE_STRESS_OBJS) $(PROTO_O)
 	$(call say,LINK,$@)$(call anew,$(CXX) -fsanitize=thread -o $$t $^ -lprotobuf $(DAEMON_LIBS))
 OBJS += $(SERVICE_STRESS_OBJS)
-# It compiles the whole daemon once more: by itself, not with the tests.
+# It compiles the whole daemon once more: a target of its own, not part of the tests.
 .PHONY: check-tsan
 check-tsan: $(BUILD)/test/host-service-stress
 	$(Q)$<

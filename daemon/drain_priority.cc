@@ -165,7 +165,7 @@ DrainPriority::~DrainPriority() {
   gives_way = false;
 }
 
-// The watcher may lift the recorder in the moment in which that goes back by itself: whoever comes
+// The watcher may lift the recorder in the moment in which that goes back on its own: whoever comes
 // last applies what holds by then. (A lock would be held by a thread of SCHED_IDLE.)
 void DrainPriority::SetIdle(bool idle) {
   if (lifted_.exchange(!idle) == !idle) return;

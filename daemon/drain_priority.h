@@ -5,8 +5,8 @@
 //
 // A thread of SCHED_IDLE is preempted at once by whatever it records. A second one, of
 // ordinary priority, sleeps until a ring is filled to its watermark. The recorder has been woken
-// by that, too, and may find time enough by itself, so the second looks on until either the ring
-// is almost full or the recorder is overdue, and then lifts the first until there is room again.
+// by that, too, and may get enough time without help, so the second looks on until either the ring
+// is almost full or the recorder is overdue, and then lifts the first until there is space again.
 // Lifted, it is a thread of SCHED_FIFO: time spent in SCHED_IDLE counts some 300 times for the
 // fair scheduler, so that an ordinary one would come last for long on a busy processor.
 #ifndef DAEMON_DRAIN_PRIORITY_H_
@@ -43,7 +43,7 @@ Result<std::vector<int>> ParseCpus(const std::string& text);
 
 class DrainPriority {
  public:
-  // How full the fullest ring is whose filling can be told, in permille; from any thread.
+  // How full the fullest ring is of those whose fill level is known, in permille; from any thread.
   using Fill = std::function<uint32_t()>;
 
   // What the recorder is woken by; all of it outlives this.

@@ -277,7 +277,7 @@ Result<Options> ParseOptions(int argc, const char* const* argv) {
       if (words.has_inline_value()) return Status::Error(std::string(word) + " takes no value");
       continue;
     }
-    // Unknown options are told as such even when they are the last word.
+    // Unknown options are reported as such even when they are the last word.
     bool known = true;
     Options probe;
     (void)ApplyValue(word, "", &probe, &known);

@@ -36,7 +36,7 @@ TEST_CASE("a private recording's command line") {
   CHECK(options->record.command == std::vector<std::string>{"app", "--pid"});
 }
 
-TEST_CASE("misuse is told in one line") {
+TEST_CASE("misuse is reported in one line") {
   const std::vector<std::vector<const char*>> wrong = {
       {"--nonsense"},
       {"--private"},

@@ -150,11 +150,11 @@ class PrivateRun {
   }
 
   Stop Loop() {
-    bool told_failure = false;
+    bool reported_failure = false;
     for (;;) {
       const int64_t pause_ns = recorder_->Poll();
-      if (!recorder_->failure().ok() && !told_failure) {
-        told_failure = true;
+      if (!recorder_->failure().ok() && !reported_failure) {
+        reported_failure = true;
         if (!channel_) return {"output failed"};
         channel_->Send("failed: " + recorder_->failure().message());
       }

@@ -25,7 +25,7 @@ struct CapDeleter {
 using Caps = std::unique_ptr<std::remove_pointer_t<cap_t>, CapDeleter>;
 
 // Of what is permitted now: the recording ones stay permitted and in effect,
-// CAP_SYS_ADMIN only as told.
+// CAP_SYS_ADMIN only on request.
 Status Keep(bool admin_in_effect) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
     return Status::Error(std::string("cannot set no_new_privs: ") + strerror(errno));

@@ -76,7 +76,7 @@ class Recorder {
   // Things that are missing but did not prevent the recording; one line each.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
-  // Ends collection, flushes everything, writes the books and the footer.
+  // Ends collection, flushes everything, writes the accounts and the footer.
   Summary Stop(const std::string& reason, int32_t command_status);
 
  private:
@@ -96,7 +96,7 @@ class Recorder {
   void DescribeProvided(const ProviderDevices& provided);
   bool OpenDriverRings();
   void FlushSources();
-  // The driver tells of jobs when they are over: those in flight are asked for.
+  // The driver reports jobs when they are over: those in flight are asked for.
   void TraceJobsInFlight();
   uint64_t CpuNs() const;
 
@@ -132,19 +132,19 @@ class Recorder {
   uint64_t pauses_ = 0;
   bool removed_ = false;
   bool stopped_ = false;
-  int64_t next_look_ns_ = 0;      // at the file: room again, still there
-  uint64_t output_reported_ = 0;  // rows lost there whose time is told
+  int64_t next_look_ns_ = 0;      // at the file: space again, still there
+  uint64_t output_reported_ = 0;  // rows lost there whose time is recorded
   Router router_;
   Session session_;
   std::unique_ptr<BpfSource> bpf_;
   std::vector<std::unique_ptr<Source>> sources_;  // of devices; drained and stopped first
-  // How full their rings are whose filling can be told; from any thread.
+  // How full the rings are whose fill level is known; from any thread.
   std::vector<std::function<uint32_t()>> fills_;
   std::vector<std::string> warnings_;
   std::vector<std::shared_ptr<AxlDevice>> devices_;
   FlushPace flush_;
   UniqueFd wake_fd_;                   // epoll of the sources' own
-  UniqueFd watermark_fd_, urgent_fd_;  // of those alone whose filling can be told, or not
+  UniqueFd watermark_fd_, urgent_fd_;  // of the rings whose fill level is known, and of the others
   std::unique_ptr<DrainPriority> priority_;
   int64_t start_ns_ = 0;
   uint64_t start_cpu_ns_ = 0;

@@ -104,7 +104,7 @@ void Recorder::AddUp(const Part& part, uint64_t events) {
 // The recording goes on in the next file; the oldest is overwritten when there is no other.
 void Recorder::Rotate(int64_t now_ns) {
   part_->sink.Drain();
-  if (!failure().ok()) return;  // told as of any other output
+  if (!failure().ok()) return;  // reported as that of any other output
   Cut cut = CutHere("rotated", moved_rows_, done_.parts > 1 ? part_begin_ns_ : 0);
   const uint64_t events = part_->output.events();
   // What is seen from now on goes to the next part; what happened from now on is all in there.
@@ -129,7 +129,7 @@ void Recorder::Rotate(int64_t now_ns) {
   for (const auto& source : sources_) source->Checkpoint();
 }
 
-// A full disk is looked at now and then; what was lost meanwhile is told with its time.
+// A full disk is looked at now and then; what was lost meanwhile is recorded with its time.
 void Recorder::TendPause(int64_t now_ns) {
   FileOutput& output = part_->output;
   if (output.paused() && !was_paused_) {
@@ -197,7 +197,7 @@ void Recorder::TendTriggers(int64_t now_ns) {
   UniqueFd file = std::move(files_.front());
   files_.erase(files_.begin());
   ++done_.saved;
-  // A file that cannot be written is the summary's to tell, and no end of the recording.
+  // A file that cannot be written is reported in the summary and does not end the recording.
   const Status saved = Save(std::move(file), "the file of a trigger", "trigger " + *fired);
   if (!saved.ok() && done_.error.empty()) done_.error = saved.message();
   next_save_ns_ = MonotonicNs() + kSavePauseNs;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When the recorder worked, so that a report can tell what its work delayed.
+// When the recorder worked, so that a report can say what its work delayed.
 // Bounded: with too many stretches neighbours are joined.
 #ifndef DAEMON_WORK_LOG_H_
 #define DAEMON_WORK_LOG_H_

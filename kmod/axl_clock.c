@@ -100,7 +100,7 @@ static void axl_clock_try(struct axl_device *axl, struct axl_clock_sample *sampl
 }
 
 /*
- * Both clocks at one instant, as far as the link can tell. A host time that was
+ * Both clocks at one instant, as exactly as the link can say. A host time that was
  * not while we asked is no answer. snapshot_lock held.
  */
 static bool axl_ptm_pair(struct axl_device *axl, u64 *ticks, u64 *cycles, struct axl_instant *a,

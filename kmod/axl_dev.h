@@ -51,7 +51,7 @@
  *                       submission ring; life of both rings' memory
  *   file->lock          a file's tables: contexts, buffers, its trace ring. The
  *                       fast path of axl_ioctl_submit() holds it for reading and then
- *                       only tries queue->submit
+ *                       only trylocks queue->submit
  *   axl->cmd_trace.lock whether the driver reads the device-wide ring itself
  *   axl->lock           which context, queue, ring and range of device memory
  *                       belongs to whom; contexts' death; quotas; resets
@@ -97,7 +97,7 @@ struct axl_device {
 	struct srcu_struct srcu;	/* see axl_enter() */
 	bool closed;			/* no new calls: unplug or loss has begun */
 	bool gone;			/* no access to hardware any more; implies closed */
-	bool lost_told;			/* the uevent, once for each loss */
+	bool lost_sent;			/* the uevent, once for each loss */
 	bool removed;			/* unplug or unbind: closed for good */
 	bool offline;			/* no access for now: suspended, or in a bus reset */
 

@@ -123,7 +123,7 @@ static int axl_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	axl->unclean = true;
 	err = axl_clear_free(axl);
 	mutex_unlock(&axl->lock);
-	/* It is tried again before the first allocation. */
+	/* It is attempted again before the first allocation. */
 	if (err)
 		dev_warn(dev, "does not clear its memory: error %d\n", err);
 	err = axl_setup_irqs(axl);

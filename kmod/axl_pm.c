@@ -40,7 +40,7 @@ static int axl_go_online(struct axl_device *axl)
 	/* A read may have returned ones before the bus reported that it would recover. */
 	if (!axl->removed) {
 		WRITE_ONCE(axl->gone, false);
-		WRITE_ONCE(axl->lost_told, false);
+		WRITE_ONCE(axl->lost_sent, false);
 		WRITE_ONCE(axl->closed, false);
 	}
 	trace_axl_reset(axl->index, AXL_CTX_NONE);

@@ -166,7 +166,7 @@ void axl_recover(struct work_struct *work)
 	if (READ_ONCE(axl->gone)) {
 		axl_wake_all(axl);
 		/* Removal also ends all access; the bus has its own uevent for it. */
-		if (!READ_ONCE(axl->removed) && !xchg(&axl->lost_told, true))
+		if (!READ_ONCE(axl->removed) && !xchg(&axl->lost_sent, true))
 			axl_uevent(axl, "lost");
 	}
 	mutex_lock(&axl->lock);

@@ -9,7 +9,7 @@
  * let go of everything, fault it in and start over.
  *
  * The path to the doorbell is short on purpose: file->lock is taken once and
- * keeps the context alive, the queue's lock is only tried under it, and what can
+ * keeps the context alive, the queue's lock is only trylocked under it, and what can
  * wait is noted after the doorbell.
  */
 #include <linux/nospec.h>

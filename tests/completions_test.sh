@@ -58,7 +58,7 @@ cd "$scratch" && touch run.atrace && cd "$top" || exit 1
 check 'bash: files' "$scratch/run.atrace" "$(offer acceltrace report "$scratch/ru")"
 
 if command -v zsh >/dev/null; then
-	# The functions that zsh calls are replaced by one that prints what it is told.
+	# The functions that zsh calls are replaced by one that prints its arguments.
 	cat >"$scratch/offer.zsh" <<'END'
 emulate -L zsh
 _arguments() { print -rl -- "$@"; state=${STATE:-verb}; return 1 }

@@ -96,7 +96,7 @@ test -e /etc/acceltrace/providers.d/mine.provider
 echo "own files stay $?"
 rm -rf /etc/acceltrace
 files "$1" >/tmp/after
-# Of users and groups, and what tells that they were changed.
+# Of users and groups, and what shows that they were changed.
 diff /tmp/before /tmp/after | grep '^[<>]' | grep -v ' /etc/\(passwd\|group\|gshadow\|shadow\)\|/tmp/\|/etc/ld.so.cache'
 END
 DEB_BUILD_OPTIONS=noautodbgsym DPKG_DEB_COMPRESSOR_TYPE=none PACKAGE_OUT=$top/build/package-next VERSION_SUFFIX=+1 \

@@ -54,7 +54,7 @@ check 'install' 0 $?
 version=$(sed -n 's/.*kVersion\[\] = "\(.*\)";/\1/p' libtrace/stream/version.h)
 {
 	for file in build/bin/*; do echo "opt/axl/bin/${file##*/}"; done
-	for page in docs/*.md docs/*.png README.md LICENSE; do echo "opt/axl/share/doc/acceltrace/$page"; done
+	for page in docs/*.md docs/*.png docs/*.svg README.md LICENSE; do echo "opt/axl/share/doc/acceltrace/$page"; done
 	for page in docs/man/*.[1-8]; do echo "opt/axl/share/man/man${page##*.}/${page##*/}"; done
 	for file in daemon/providers/*.provider; do
 		echo "opt/axl/share/acceltrace/providers/${file##*/}"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Time of interrupt handlers and softirqs, summed up by CPU and number. Nothing is
- * told event by event. Loads on Linux 6.1 and later.
+ * recorded event by event. Loads on Linux 6.1 and later.
  */
 #include "daemon/bpf/kernel.bpf.h"
 #include "daemon/bpf/irq_records.h"

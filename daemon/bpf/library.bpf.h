@@ -141,7 +141,10 @@ int function_begin(struct pt_regs *ctx)
 	return 0;
 }
 
-/* The correlation of the call that returns; 0: not told. Those in it ended unseen: longjmp(). */
+/*
+ * The correlation of the call that returns; 0: not recorded. Calls nested in it
+ * ended unseen: longjmp().
+ */
 static __always_inline __u64 take_call(struct thread_calls *open, __u32 index)
 {
 	__u32 depth, i;

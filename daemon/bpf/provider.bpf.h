@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A program on the submissions that providers name, where all processes are recorded: it tells of
+ * A program on the submissions that providers name, where all processes are recorded: it reports
  * a process when that submits for the first time. The submissions themselves are read by perf
  * events (daemon/sources/provider_tracepoints.h).
  */

@@ -39,7 +39,7 @@ TEST_CASE("the other commands") {
   CHECK(ParseCommand(R"({"cmd":"live","session":1})", &id)->session == 1);
 }
 
-TEST_CASE("whatever is wrong is told, with the id if there is one") {
+TEST_CASE("every mistake is reported, with the id if there is one") {
   for (const char* line : {"",
                            "[]",
                            "{",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The service manager: what it hands over at the start, and what it is told (sd_notify(3),
+// The service manager: what it hands over at the start, and what it is notified of (sd_notify(3),
 // sd_listen_fds(3)). Spoken without a library: a privileged process carries no more than it needs.
 #ifndef DAEMON_SERVICE_MANAGER_H_
 #define DAEMON_SERVICE_MANAGER_H_
@@ -29,7 +29,7 @@ class Watchdog {
  public:
   Watchdog();
 
-  // Tells the manager when to expect signs of life from now on, or none.
+  // Sets the interval in which the manager expects signs of life from now on, or none.
   void Watch(bool busy);
   // How long the caller may sleep; -1 = for ever.
   int TimeoutMs(int64_t now_ns) const;

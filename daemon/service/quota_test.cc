@@ -35,7 +35,7 @@ TEST_CASE("bytes of a user") {
   CHECK(quota.Charge(1 << 30, kStartNs).ok());
 }
 
-TEST_CASE("users are told apart, root is not bounded") {
+TEST_CASE("users are distinguished, root is not bounded") {
   ServiceConfig config;
   config.users.starts_per_minute = 2;
   config.users.requests_per_second = 1;

@@ -138,7 +138,7 @@ RecorderStats RecordingThread::Stats() {
   return stats_;
 }
 
-void RecordingThread::Tell(const JournalKind& notice, const std::string& what) {
+void RecordingThread::Notify(const JournalKind& notice, const std::string& what) {
   Mailbox::Message message;
   message.kind = Mailbox::Message::Kind::kNotice;
   message.session = session_;
@@ -151,13 +151,13 @@ void RecordingThread::Publish(Recorder* recorder) {
   RecorderStats stats = recorder->Stats();
   const RecorderStats before = Stats();
   if (stats.pauses > before.pauses) {
-    Tell(kRecordingPaused, "no space left on its disk; events are lost until there is some");
+    Notify(kRecordingPaused, "no space left on its disk; events are lost until there is some");
   }
   if (!stats.paused && (before.paused || stats.pauses > before.pauses)) {
-    Tell(kRecordingResumed, "there is space again; the recording goes on");
+    Notify(kRecordingResumed, "there is space again; the recording goes on");
   }
   if (stats.removed && !before.removed) {
-    Tell(kOutputRemoved, "the file was removed; what is recorded is lost when it ends");
+    Notify(kOutputRemoved, "the file was removed; what is recorded is lost when it ends");
   }
   const uint64_t written = stats.bytes - std::min(stats.bytes, charged_bytes_);
   charged_bytes_ += written;
@@ -202,15 +202,15 @@ void RecordingThread::Run(RecordOptions options, std::vector<UniqueFd> outputs,
   started.status = recorder.status();
   mailbox_->Post(std::move(started));
   if (!recorder.ok()) return;
-  bool told_failure = false;
+  bool reported_failure = false;
   while (!last_message_) {
     const int64_t pause_ns = (*recorder)->Poll();
     if (const int64_t now_ns = MonotonicNs(); now_ns >= next_publish_ns_) {
       next_publish_ns_ = now_ns + kPublishNs;
       Publish(recorder->get());
     }
-    if (!told_failure && !(*recorder)->failure().ok()) {
-      told_failure = true;
+    if (!reported_failure && !(*recorder)->failure().ok()) {
+      reported_failure = true;
       mailbox_->Post(
           {Mailbox::Message::Kind::kFailed, session_, 0, (*recorder)->failure(), {}, nullptr});
     }

@@ -22,7 +22,7 @@
 
 namespace acceltrace::daemon {
 
-// What recording threads tell the service; wakes its loop through an eventfd.
+// What recording threads report to the service; wakes its loop through an eventfd.
 class Mailbox {
  public:
   struct Message {
@@ -82,7 +82,7 @@ class RecordingThread {
   void Wait(const Recorder& recorder, int64_t pause_ns);
   void Serve(Recorder* recorder);
   void Publish(Recorder* recorder);
-  void Tell(const JournalKind& notice, const std::string& what);
+  void Notify(const JournalKind& notice, const std::string& what);
 
   const uint32_t session_;
   Mailbox* const mailbox_;

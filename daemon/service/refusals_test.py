@@ -159,7 +159,7 @@ def link(host):
 WHOLE, MINE = "only root may record the whole system", "only root may record it"
 PATH, REGULAR = "only root may name a path", "not a regular file"
 SELF = "/proc/self/"
-# what is tried: (how, what the refusal says)
+# what is attempted: (how, what the refusal says)
 REFUSED = {
     "the whole system": (lambda host: start(host, system=True), WHOLE),
     "libraries of his choice": (lambda host: start(host, libraries=["/etc/shadow"]),

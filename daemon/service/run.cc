@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Starting the service: sockets, privileges, telling the service manager.
+// Starting the service: sockets, privileges, notifying the service manager.
 #include <grp.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -110,7 +110,7 @@ def asked(client, file=None, **command):
         return client.ask(file, **command)
     except AssertionError as refusal:
         return {"error": str(refusal)}
-    except OSError:  # it was told so before it asked
+    except OSError:  # the refusal came before its command
         return json.loads(client.lines.readline())
 
 
@@ -201,19 +201,19 @@ def bytes_of_a_user_are_bounded():
             client = service.client()
             started = client.ask(output(service, "q"), cmd="start", no_device=True,
                                  pids=[child.pid])
-            told = json.loads(client.lines.readline())
+            event = json.loads(client.lines.readline())
             child.kill()
             child.wait()
             again = asked(client, output(service, "q2"), cmd="start", no_device=True,
                           pids=[os.getpid()])
-            return [started["ok"], told, again]
+            return [started["ok"], event, again]
         # Where an ordinary user may execute it.
         app = service.path("app")
         subprocess.run(["cp", APP, app], check=True)
         os.chmod(app, 0o755)
-        started, told, again = as_nobody(record)
+        started, event, again = as_nobody(record)
         equal(started, True)
-        assert told["event"] == "failed" and "bytes-per-hour" in told["error"], told
+        assert event["event"] == "failed" and "bytes-per-hour" in event["error"], event
         assert "bytes-per-hour" in again["error"], again
         until(lambda: (summary(service.path("q")) or {}).get("footer"))
         trace = summary(service.path("q"))

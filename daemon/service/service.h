@@ -42,7 +42,7 @@ class Service {
     // Its members may record their own processes; none = only root.
     std::optional<gid_t> group = std::nullopt;
     ServiceConfig config = {};
-    // The configuration anew; none if it has mistakes, which have been told.
+    // The configuration anew; none if it has mistakes, which have been reported.
     std::function<std::optional<ServiceConfig>()> reload = nullptr;
     Journal journal = Journal();
   };
@@ -55,7 +55,7 @@ class Service {
   struct Recording {
     uint32_t session = 0;
     uid_t owner = 0;
-    uint64_t client = 0;  // 0 = none, goes on by itself
+    uint64_t client = 0;  // 0 = none, goes on without one
     bool running = false;
     bool stopping = false;
     std::string output;
@@ -123,7 +123,7 @@ class Service {
   uint64_t last_ticket_ = 0;
   Totals ended_;
   uint64_t started_ = 0, failed_ = 0, refused_ = 0;
-  Bucket refusals_;  // that the journal is told of
+  Bucket refusals_;  // that are written to the journal
 };
 
 }  // namespace acceltrace::daemon

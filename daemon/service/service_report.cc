@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the service tells of itself: to the journal, to the manager, and as metrics.
+// What the service reports of itself: to the journal, to the manager, and as metrics.
 #include "daemon/service/service.h"
 #include "daemon/sources/axl_device.h"
 #include "daemon/sources/host_info.h"

@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-// A recording that needs neither device nor BPF: it collects nothing but its books.
+// A recording that needs neither device nor BPF: it collects nothing but its own accounts.
 constexpr char kEmptyStart[] = R"({"cmd":"start","no_device":true,"system":true,"probes":"clock")";
 
 class TestClient {

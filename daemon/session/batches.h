@@ -3,7 +3,7 @@
 // Rows to packets of columns: one builder for each kind of batch of trace.proto.
 //
 // Each builder collects rows until Take(), which gives the packet away and starts
-// the next. weight is how many events of the session's books a packet stands for.
+// the next. weight is how many events of the session's account a packet stands for.
 #ifndef DAEMON_SESSION_BATCHES_H_
 #define DAEMON_SESSION_BATCHES_H_
 

@@ -85,7 +85,7 @@ void OthersBatch::Add(const axl_rec_cmd& cmd) {
   sum.bytes += cmd.bytes;
   for (size_t s = 0; s < AXL_NUM_STALLS; ++s) sum.stall[s] += cmd.stall[s];
   if (!in_flight) return;
-  // Its head is told in the ticks of its start; when it was fetched was read, and is not later.
+  // Its head is recorded relative to its start; the time of fetching was read, and is not later.
   sum.first_head = cmd.fetched;
   Cut();
 }

@@ -3,7 +3,7 @@
 // One recording: events in, packets out.
 //
 // Strings, processes and op names go out before the first batch that uses them.
-// A batch goes out when it is full, or at Flush. The session keeps books: every
+// A batch goes out when it is full, or at Flush. The session keeps an account: every
 // event that it was given is in a packet, lost with a count, or bad with a count.
 #ifndef DAEMON_SESSION_SESSION_H_
 #define DAEMON_SESSION_SESSION_H_
@@ -43,7 +43,7 @@ class Session : public EventHandler {
   // output must outlive the session.
   explicit Session(PacketOutput* output);
 
-  // Writes the first packets. info: all but the probes, which the sources told.
+  // Writes the first packets. info: all but the probes, which the sources reported.
   void Begin(proto::TraceInfo info);
   // From here on they hear of jobs and ranges.
   void Watch(std::vector<TriggerRule> rules);
@@ -154,7 +154,7 @@ class Session : public EventHandler {
   RangePairer range_pairer_;
   std::optional<Triggers> triggers_;
 
-  // The session's own books, in events.
+  // The session's own account, in events.
   uint64_t in_ = 0;
   uint64_t out_ = 0;
   uint64_t bad_ = 0;

@@ -32,7 +32,7 @@ struct Fixture {
     info.set_start_ns(5);
     session.Begin(info);
   }
-  Hop Books() const { return session.hops().back(); }
+  Hop Account() const { return session.hops().back(); }
 };
 
 axl_record EventRecord() {
@@ -116,8 +116,8 @@ TEST_CASE("calls go out in blocks, each as it was") {
   CHECK(at == kCalls);
   CHECK(blocks == 3);
   CHECK(wrong == 0);
-  CHECK(f.Books().in == 2 * kCalls);
-  CHECK(f.Books().out == 2 * kCalls);
+  CHECK(f.Account().in == 2 * kCalls);
+  CHECK(f.Account().out == 2 * kCalls);
 }
 
 TEST_CASE("a source's own blocks pass through, after the strings that they may use") {
@@ -129,8 +129,8 @@ TEST_CASE("a source's own blocks pass through, after the strings that they may u
   f.session.Finish(0);
   CHECK(f.output.Of(proto::Packet::kStrings).size() == 1);
   CHECK(f.output.packets.back().block().rows() == 7);
-  CHECK(f.Books().in == 9);
-  CHECK(f.Books().out == 9);
+  CHECK(f.Account().in == 9);
+  CHECK(f.Account().out == 9);
 }
 
 TEST_CASE("counter records become whole rows; parts of broken ones are lost, with a count") {
@@ -150,9 +150,9 @@ TEST_CASE("counter records become whole rows; parts of broken ones are lost, wit
   REQUIRE(rows.value_delta_size() == 2 * AXL_NUM_COUNTERS);
   CHECK(rows.value_delta(1) == 101);
   CHECK(rows.value_delta(AXL_NUM_COUNTERS + 1) == 300);
-  CHECK(f.Books().lost == 2);
-  CHECK(f.Books().in == 2 * kCounterParts + 2);
-  CHECK(f.Books().in == f.Books().out + f.Books().lost + f.Books().bad);
+  CHECK(f.Account().lost == 2);
+  CHECK(f.Account().in == 2 * kCounterParts + 2);
+  CHECK(f.Account().in == f.Account().out + f.Account().lost + f.Account().bad);
   CHECK(f.output.Of(proto::Packet::kLosses).at(0)->losses().count(0) == 2);
 }
 
@@ -174,8 +174,8 @@ TEST_CASE("a latched clock becomes a row without counters, with its bracket") {
   CHECK(rows.time_ticks_delta(0) == 500);
   CHECK(rows.host_before_ns_delta(0) == 7'000);
   CHECK(rows.host_after_ns_delta(0) == 8'000);
-  CHECK(f.Books().in == f.Books().out + f.Books().bad);
-  CHECK(f.Books().bad == 1);
+  CHECK(f.Account().in == f.Account().out + f.Account().bad);
+  CHECK(f.Account().bad == 1);
 }
 
 TEST_CASE("a process that is attached to may be in the middle of a call and a range") {
@@ -205,8 +205,8 @@ TEST_CASE("a process that is attached to may be in the middle of a call and a ra
   const proto::ProcessEvents& events =
       f.output.Of(proto::Packet::kProcessEvents).at(0)->process_events();
   CHECK(events.kind_size() == 4);
-  CHECK(f.Books().bad == 2);
-  CHECK(f.Books().in == f.Books().out + f.Books().bad);
+  CHECK(f.Account().bad == 2);
+  CHECK(f.Account().in == f.Account().out + f.Account().bad);
 }
 
 TEST_CASE("what others had a device do is summed up between its counter snapshots") {
@@ -238,10 +238,10 @@ TEST_CASE("what others had a device do is summed up between its counter snapshot
   CHECK(others.stall_ticks_size() == 2 * AXL_NUM_STALLS);
   CHECK(others.stall_ticks(AXL_STALL_SEMAPHORE) == 20);
   CHECK(others.commands(1) == 1);
-  CHECK(f.Books().in == kCounterParts);
+  CHECK(f.Account().in == kCounterParts);
 }
 
-TEST_CASE("what others had in flight when the clock was set is told apart from the rest") {
+TEST_CASE("what others had in flight when the clock was set is distinguished from the rest") {
   Fixture f;
   axl_record record = CommandRecord(9, 2, 1);
   record.h.engine = AXL_ENGINE_MATRIX;
@@ -280,7 +280,7 @@ TEST_CASE("what others had in flight when the clock was set is told apart from t
   CHECK(commands == std::vector<uint32_t>{1, 1, 2, 1, 2});
 }
 
-TEST_CASE("the books balance whatever comes in") {
+TEST_CASE("the account balances whatever comes in") {
   Fixture f;
   uint32_t state = 1;
   const auto random = [&state](uint32_t below) {
@@ -319,10 +319,10 @@ TEST_CASE("the books balance whatever comes in") {
     }
   }
   f.session.Finish(100'000);
-  const Hop books = f.Books();
-  CHECK(books.bad > 0);
-  CHECK(books.lost > 0);
-  CHECK(books.in == books.out + books.lost + books.bad);
+  const Hop account = f.Account();
+  CHECK(account.bad > 0);
+  CHECK(account.lost > 0);
+  CHECK(account.in == account.out + account.lost + account.bad);
 }
 
 // Each source's accounts end with what it gave to the session.
@@ -345,9 +345,9 @@ TEST_CASE("the session counts each event that a source counts as given, once") {
   f.session.OnProcess(7, 7, 1);
   f.session.OnProcessEvent({});
   f.session.Finish(1'000);
-  const Hop books = f.Books();
-  CHECK(books.in == 12 + 5'000);
-  CHECK(books.in == books.out + books.lost + books.bad);
+  const Hop account = f.Account();
+  CHECK(account.in == 12 + 5'000);
+  CHECK(account.in == account.out + account.lost + account.bad);
 }
 
 TEST_CASE("accounts carry every hop and the cost") {

@@ -85,7 +85,7 @@ class ApiPairer {
   std::unordered_map<ThreadId, Thread, ThreadIdHash> threads_;
 };
 
-// User ranges: nested within a thread, told apart by depth.
+// User ranges: nested within a thread, distinguished by depth.
 class RangePairer {
  public:
   using Emit = std::function<void(const RangeSpan&)>;

@@ -57,7 +57,7 @@ TEST_CASE("threads do not mix") {
   CHECK(api.spans[0].begin.tid == 2);
 }
 
-TEST_CASE("an end without a begin is told") {
+TEST_CASE("an end without a begin is reported") {
   Api api;
   api.pairer.Born(1, 1);  // nothing was under way before
   CHECK_FALSE(api.pairer.End(End(5, 1), kSince));

@@ -174,7 +174,7 @@ void CheckFullFile(const std::string& path, FileSinkOptions options) {
   output.Close();
 
   const Found found = ReadBack(path);
-  // All rows that are not in the file are in the books, and the tail made it.
+  // All rows that are not in the file are in the accounts, and the tail made it.
   CHECK(found.rows > 0);
   CHECK(found.rows + output.rows_lost() == output.rows());
   CHECK(found.accounts);

@@ -65,7 +65,7 @@ class SegmentReader {
   // Hands over at most max_slots and what remains stays. Returns the slots taken.
   size_t Read(size_t max_slots, RingSink* sink);
 
-  // Tells the process who reads, and wakes it.
+  // Announces to the process who reads, and wakes it.
   void Answer(ring::Reader reader);
 
   const Counts& counts() const { return counts_; }

@@ -335,22 +335,22 @@ Pace ApiRings::Drain(int64_t now_ns) {
   return pace;
 }
 
-Hop ApiRings::Books() const {
-  Hop books = {kHopName, 0, settled_.out, settled_.lost, settled_.bad, kSessionHop};
+Hop ApiRings::Account() const {
+  Hop account = {kHopName, 0, settled_.out, settled_.lost, settled_.bad, kSessionHop};
   for (const auto& [pid, process] : processes_) {
     for (const Segment& segment : process->segments) {
-      books.out += segment.reader.counts().out;
-      books.lost += segment.reader.counts().lost;
-      books.bad += segment.reader.counts().bad;
+      account.out += segment.reader.counts().out;
+      account.lost += segment.reader.counts().lost;
+      account.bad += segment.reader.counts().bad;
     }
   }
-  books.in = books.out + books.lost + books.bad;
-  return books;
+  account.in = account.out + account.lost + account.bad;
+  return account;
 }
 
 void ApiRings::Stop() {
   while (!processes_.empty()) Forget(processes_.begin()->first);
-  handler_->OnHop(Books());
+  handler_->OnHop(Account());
 }
 
 }  // namespace acceltrace::daemon

@@ -58,7 +58,7 @@ class ApiRings {
   // Reads the rest, lets the processes go on without, and closes the account.
   void Stop();
   // The accounts so far.
-  Hop Books() const;
+  Hop Account() const;
 
   // Events by what it costs to write one. What was lost is in none of them.
   struct Written {

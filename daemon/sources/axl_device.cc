@@ -35,7 +35,7 @@ Status IoctlError(const std::string& device, const char* what) {
 }
 
 // Who holds the device's trace ring, and how to have it back. The driver itself does while it is
-// told to; else it is a daemon, which has the device open.
+// configured to; else it is a daemon, which has the device open.
 std::string RingHolder(const std::string& device) {
   const std::string setting = "/sys/class/axl/" + device + "/trace_commands";
   if (FirstLine(setting) == "1") {

@@ -54,7 +54,7 @@ class AxlDevice {
   };
   Result<DriverRing> OpenDriverRing(uint32_t max_log2_records);
 
-  // Has the driver tell of the jobs in flight, by its tracepoint axl_job. Without the
+  // Has the driver report the jobs in flight, by its tracepoint axl_job. Without the
   // privilege, or with a driver that cannot, nothing happens.
   void TraceJobsInFlight();
 

@@ -19,7 +19,7 @@
 namespace acceltrace::daemon {
 namespace {
 
-// What has an event of its own. A job's other steps are told when it is over, the begin of a
+// What has an event of its own. A job's other steps are recorded when it is over, the begin of a
 // wait at its end.
 constexpr uint32_t kTracepointKinds[] = {
     proto::HostBatch::KIND_COMPLETE, proto::HostBatch::KIND_WAKE,
@@ -50,10 +50,10 @@ int BpfSource::Impl::AttachRaw(bpf_program* program, const std::string& name) {
   return error;
 }
 
-// Each of them or none: half of a pair tells nothing.
+// Each of them or none: half of a pair is of no use.
 Status BpfSource::Impl::AttachRoles() {
   if (options.roles.empty()) return {};
-  // Where all are recorded nobody else tells whose a submission is.
+  // Where all processes are recorded, nothing else says whose a submission is.
   for (const TracepointRole& role : options.roles) {
     if (!options.system_wide || role.config.role != RoleConfig::kSubmit) continue;
     bpf_link* link =
@@ -123,7 +123,7 @@ void BpfSource::Impl::OnProviderLoss(uint64_t count, int64_t first_ns, int64_t l
 }
 
 // Returns before entries, and detached after them, so that no call is seen to begin whose end is
-// not. A function that cannot be attached to is told and left out.
+// not. A function that cannot be attached to is reported and left out.
 Status BpfSource::Impl::AttachFunctions() {
   if (options.functions.empty()) return {};
   CalibrateProbes();
@@ -206,7 +206,7 @@ bool BpfSource::Impl::AttachLibrary(const std::string& library, const std::strin
 }
 
 // From now on, for processes whose rings cannot be read. Those whose rings are read are
-// not told twice: their programs do nothing.
+// not recorded twice: their programs do nothing.
 void BpfSource::Impl::UseProbes() {
   probes_used = true;
   if (ring_user) ring_user->HasProbes();
@@ -324,7 +324,7 @@ void BpfSource::Impl::CalibrateRings() {
   add("shared-memory", MeasureRingEvent(RingCall::kBegin), [this] {
     const ApiRings::Written& written = rings.written();
     const uint64_t others = written.texts + written.ends + written.begins_without_stream;
-    const uint64_t in = rings.Books().in;
+    const uint64_t in = rings.Account().in;
     return in - std::min(in, others);
   });
   add("shared-memory-no-stream", MeasureRingEvent(RingCall::kBeginWithoutStream),

@@ -170,21 +170,21 @@ void BpfEvents::OnProcess(const act_process& record) {
   switch (record.h.extra) {
     case ACT_PROCESS_LEFT:
       if (watcher_ != nullptr) watcher_->OnLeft(record.h.pid, TimeNs(record.h));
-      TellFate(record, proto::ProcessEvents::KIND_LEFT);
+      ReportFate(record, proto::ProcessEvents::KIND_LEFT);
       return;
     case ACT_PROCESS_EXIT:
       if (watcher_ != nullptr) watcher_->OnExit(record.h.pid, record.h.tid);
-      TellFate(record, proto::ProcessEvents::KIND_ENDED);
+      ReportFate(record, proto::ProcessEvents::KIND_ENDED);
       threads_.erase(thread);
       if (last_thread_ == thread) last_thread_ = 0;
       if (last_submitter_ == thread) last_submitter_ = 0;
       if (record.h.pid == record.h.tid) names_.erase(record.h.pid);
       return;
     case ACT_PROCESS_SEEN:
-      TellFate(record, proto::ProcessEvents::KIND_SEEN);
+      ReportFate(record, proto::ProcessEvents::KIND_SEEN);
       break;
     case ACT_PROCESS_FORK:
-      TellFate(record, proto::ProcessEvents::KIND_BEGUN);
+      ReportFate(record, proto::ProcessEvents::KIND_BEGUN);
       // A child has its parent's memory; if it is a process, its own names too.
       if (record.h.pid != record.parent) {
         const auto parent = names_.find(record.parent);
@@ -193,22 +193,22 @@ void BpfEvents::OnProcess(const act_process& record) {
       break;
     case ACT_PROCESS_EXEC:
       if (watcher_ != nullptr) watcher_->OnExec(record.h.pid);
-      TellFate(record, proto::ProcessEvents::KIND_EXECUTED);
+      ReportFate(record, proto::ProcessEvents::KIND_EXECUTED);
       names_.erase(record.h.pid);
       break;
     default:
       break;
   }
-  TellName(record.h.pid, record.h.tid, handler_->Intern(Text(record.comm)));
+  ReportName(record.h.pid, record.h.tid, handler_->Intern(Text(record.comm)));
 }
 
-void BpfEvents::TellFate(const act_process& record, uint32_t kind) {
+void BpfEvents::ReportFate(const act_process& record, uint32_t kind) {
   ProcessEvent event = {TimeNs(record.h), kind, record.h.pid, record.h.tid, 0};
   if (kind == proto::ProcessEvents::KIND_BEGUN) event.parent = record.parent;
   handler_->OnProcessEvent(event);
 }
 
-void BpfEvents::TellName(uint32_t pid, uint32_t tid, uint32_t name) {
+void BpfEvents::ReportName(uint32_t pid, uint32_t tid, uint32_t name) {
   if (threads_.size() >= kMaxThreads) threads_.clear();
   const auto [entry, fresh] = threads_.try_emplace(uint64_t{pid} << 32 | tid, name);
   if (!fresh && entry->second == name) return;
@@ -217,7 +217,7 @@ void BpfEvents::TellName(uint32_t pid, uint32_t tid, uint32_t name) {
 }
 
 void BpfEvents::NoteExisting(uint32_t pid) {
-  for (const auto& [tid, name] : ThreadNames(pid)) TellName(pid, tid, handler_->Intern(name));
+  for (const auto& [tid, name] : ThreadNames(pid)) ReportName(pid, tid, handler_->Intern(name));
 }
 
 void BpfEvents::NoteThread(uint32_t pid, uint32_t tid) {
@@ -225,17 +225,17 @@ void BpfEvents::NoteThread(uint32_t pid, uint32_t tid) {
   if (thread == last_thread_) return;
   last_thread_ = thread;
   if (callers_.size() < kMaxThreads) callers_.insert(pid);
-  TellThread(pid, tid);
+  ReportThread(pid, tid);
 }
 
 void BpfEvents::NoteSubmitter(uint32_t pid, uint32_t tid) {
   const uint64_t thread = uint64_t{pid} << 32 | tid;
-  if (std::exchange(last_submitter_, thread) != thread) TellThread(pid, tid);
+  if (std::exchange(last_submitter_, thread) != thread) ReportThread(pid, tid);
 }
 
-void BpfEvents::TellThread(uint32_t pid, uint32_t tid) {
+void BpfEvents::ReportThread(uint32_t pid, uint32_t tid) {
   if (threads_.count(uint64_t{pid} << 32 | tid) != 0) return;
-  TellName(pid, tid, handler_->Intern(ThreadName(pid, tid)));
+  ReportName(pid, tid, handler_->Intern(ThreadName(pid, tid)));
 }
 
 uint32_t BpfEvents::TextOrMemory(const char* text, uint32_t pid, uint64_t address) {

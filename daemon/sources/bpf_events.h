@@ -17,13 +17,13 @@
 
 namespace acceltrace::daemon {
 
-// What happens to processes that write to rings, told before the handler is.
+// What happens to processes that write to rings, reported before the handler gets them.
 class RingWatcher {
  public:
   virtual ~RingWatcher() = default;
   virtual void OnRingReady(uint32_t pid, int fd, uint32_t version) = 0;
   virtual void OnExec(uint32_t pid) = 0;
-  // It uses a device; told more than once.
+  // It uses a device; reported more than once.
   virtual void OnDriverUse(uint32_t pid) = 0;
   virtual void OnExit(uint32_t pid, uint32_t tid) = 0;
   // It is no longer recorded: it runs as another user.
@@ -51,10 +51,10 @@ class BpfEvents {
   // A process that was there before: its threads' names, from /proc.
   void NoteExisting(uint32_t pid);
 
-  // Tells a thread's name if it was not told.
+  // Reports a thread's name if it was not reported before.
   void NoteThread(uint32_t pid, uint32_t tid);
 
-  // A thread has submitted to a device: kernel threads are told by nobody else.
+  // A thread has submitted to a device: kernel threads are reported by nobody else.
   void NoteSubmitter(uint32_t pid, uint32_t tid);
 
   // Whether this process was heard of through the probes of the library.
@@ -68,11 +68,11 @@ class BpfEvents {
   using NamesByAddress = std::unordered_map<uint64_t, uint32_t>;
 
   void OnProcess(const act_process& record);
-  void TellFate(const act_process& record, uint32_t kind);
+  void ReportFate(const act_process& record, uint32_t kind);
   uint32_t NameAt(uint32_t pid, uint64_t address);
   uint32_t TextOrMemory(const char* text, uint32_t pid, uint64_t address);
-  void TellThread(uint32_t pid, uint32_t tid);
-  void TellName(uint32_t pid, uint32_t tid, uint32_t name);
+  void ReportThread(uint32_t pid, uint32_t tid);
+  void ReportName(uint32_t pid, uint32_t tid, uint32_t name);
 
   template <typename Rows>
   void Send(Rows* rows);
@@ -84,7 +84,7 @@ class BpfEvents {
   HostWaitRows waits_;
   uint32_t functions_[ACT_MAX_FUNCTIONS] = {};  // interned names
   std::unordered_map<uint32_t, NamesByAddress> names_;
-  std::unordered_map<uint64_t, uint32_t> threads_;  // pid << 32 | tid to the name last told
+  std::unordered_map<uint64_t, uint32_t> threads_;  // pid << 32 | tid to the name last reported
   uint64_t last_thread_ = 0;
   uint64_t last_submitter_ = 0;  // likewise, of jobs of providers
   std::unordered_set<uint32_t> callers_;

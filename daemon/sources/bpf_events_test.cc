@@ -174,7 +174,7 @@ TEST_CASE("a thread that submits to a provider's device has a name, and calls no
   CHECK_FALSE(events.SawCalls(self));
 }
 
-TEST_CASE("a process that becomes another user's is told of with the time") {
+TEST_CASE("a process that becomes another user's is reported with the time") {
   struct Watcher : RingWatcher {
     void OnRingReady(uint32_t, int, uint32_t) override {}
     void OnExec(uint32_t) override {}

@@ -218,7 +218,7 @@ BpfSource::BpfCost BpfSource::Cost() const {
     if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &bytes) != 0) continue;
     cost.run_ns += info.run_time_ns;
     cost.runs += info.run_cnt;
-    // Of a process that has submitted another program tells, or this one the next time.
+    // A process that has submitted is reported by another program, or by this one the next time.
     if (program != impl_->skeleton->progs.provider_seen) cost.missed += info.recursion_misses;
   }
   return cost;
@@ -231,24 +231,24 @@ std::vector<Hop> BpfSource::Hops() {
   std::vector<Hop> hops;
   for (int hop = 0; hop < ACT_NUM_HOPS; ++hop) {
     const act_hop which = static_cast<act_hop>(hop);
-    Hop books = {kHopNames[hop], totals[hop].seen, impl_->events.out(which), totals[hop].lost,
-                 impl_->events.bad(which)};
-    const uint64_t told = books.out + books.lost + books.bad;
-    // What tells of processes is the source's own: the session gets what it makes of it.
-    if (which != ACT_HOP_PROCESS) books.into = kSessionHop;
+    Hop account = {kHopNames[hop], totals[hop].seen, impl_->events.out(which), totals[hop].lost,
+                   impl_->events.bad(which)};
+    const uint64_t accounted = account.out + account.lost + account.bad;
+    // Records of processes are the source's own: the session gets what it makes of them.
+    if (which != ACT_HOP_PROCESS) account.into = kSessionHop;
     // While programs run, records wait in the ring; afterwards a difference is an error.
-    if (!impl_->links.empty() && books.in > told) books.waiting = books.in - told;
-    hops.push_back(std::move(books));
+    if (!impl_->links.empty() && account.in > accounted) account.waiting = account.in - accounted;
+    hops.push_back(std::move(account));
   }
   if (impl_->providers != nullptr) {
     Hop hop = impl_->providers->Accounts();
-    const uint64_t told = hop.out + hop.lost + hop.bad;
-    if (!impl_->links.empty() && hop.in > told) hop.waiting = hop.in - told;
+    const uint64_t accounted = hop.out + hop.lost + hop.bad;
+    if (!impl_->links.empty() && hop.in > accounted) hop.waiting = hop.in - accounted;
     hops.push_back(std::move(hop));
     if (Hop order = impl_->providers->Order(); order.in > 0) hops.push_back(std::move(order));
   }
-  // At the end they tell for themselves.
-  if (!impl_->links.empty() && impl_->options.rings) hops.push_back(impl_->rings.Books());
+  // At the end they report their own account.
+  if (!impl_->links.empty() && impl_->options.rings) hops.push_back(impl_->rings.Account());
   return hops;
 }
 
@@ -355,7 +355,7 @@ Status BpfSource::Track(uint32_t pid) {
   }
   impl_->events.NoteExisting(pid);
   if (impl_->ring_user && impl_->ring_user->OtherRecords(pid)) impl_->UseProbes();
-  std::string why;  // is told when it uses a device
+  std::string why;  // is reported when it uses a device
   (void)impl_->LookForLibrary(pid, &why);
   if (impl_->options.rings) {
     if (impl_->rings.Adopt(pid)) {

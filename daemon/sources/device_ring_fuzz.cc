@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A device that writes anything into its trace ring, at any time. Whatever it
-// does, the reader and the session stay within bounds and their books balance.
+// does, the reader and the session stay within bounds and their accounts balance.
 //
 // Input: a header image, then steps. Each step: an index change, a loss change,
 // then a record image and the slot it goes to.
@@ -28,7 +28,7 @@ namespace stream = acceltrace::stream;
 constexpr uint32_t kLog2 = 5;
 constexpr uint32_t kRecords = 1 << kLog2;
 
-// Whatever the device writes, a block of it is one that readers take, with as many rows as told.
+// Whatever the device writes, readers accept each block of it, with as many rows as it says.
 class CheckBlocks : public PacketOutput {
  public:
   void Write(Packet* packet, int64_t, uint32_t rows) override {
@@ -123,7 +123,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   intake.Flush();
   session.Finish(0);
   if (reader.value().counts().out != seen) abort();
-  const Hop& books = session.hops().back();
-  if (books.in != books.out + books.lost + books.bad) abort();
+  const Hop& account = session.hops().back();
+  if (account.in != account.out + account.lost + account.bad) abort();
   return 0;
 }

@@ -38,7 +38,7 @@ Status DeviceSource::Start() {
   return {};
 }
 
-void DeviceSource::TellLoss(uint64_t count, const char* hop) {
+void DeviceSource::ReportLoss(uint64_t count, const char* hop) {
   Loss loss;
   loss.hop = hop + device_->name();
   loss.count = count;
@@ -60,7 +60,7 @@ std::vector<Hop> DeviceSource::Hops() {
   const RingHub::Counts counts = ring_->counts();
   const uint64_t waiting = counts.queued + intake_.waiting();
   const uint64_t bad = counts.bad + intake_.bad();
-  // Records of losses, which the device adds, are told and go no further.
+  // Records of losses, which the device adds, are reported and go no further.
   const uint64_t out =
       counts.out + counts.dropped - intake_.foreign() - intake_.bad() - intake_.loss_records();
   const std::string ring = kRingHop + device_->name(), queue = kQueueHop + device_->name();
@@ -89,8 +89,8 @@ void DeviceSource::Stop() {
   const RingHub::Counts counts = ring_->counts();
   ring_.reset();
   // At the end of the recording, or never owned up to: the time is not known.
-  if (counts.lost > intake_.loss_dated()) TellLoss(counts.lost - intake_.loss_dated(), kRingHop);
-  if (counts.dropped > 0) TellLoss(counts.dropped, kQueueHop);
+  if (counts.lost > intake_.loss_dated()) ReportLoss(counts.lost - intake_.loss_dated(), kRingHop);
+  if (counts.dropped > 0) ReportLoss(counts.dropped, kQueueHop);
   for (const Hop& hop : hops) handler_->OnHop(hop);
 }
 

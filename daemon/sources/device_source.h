@@ -33,7 +33,7 @@ class DeviceSource : public Source {
   uint32_t fill_permille() const { return ring_->fill_permille(); }
 
  private:
-  void TellLoss(uint64_t count, const char* hop);
+  void ReportLoss(uint64_t count, const char* hop);
 
   std::shared_ptr<AxlDevice> device_;
   uint64_t counter_period_ns_;

@@ -6,7 +6,7 @@
 namespace acceltrace::daemon {
 namespace {
 
-constexpr uint32_t kInFlight = 0xffff;  // as axl_job tells it
+constexpr uint32_t kInFlight = 0xffff;  // as axl_job records it
 
 // The time of a stamp, by its distance from another one whose time is known. 0 = not taken.
 uint64_t ToNs(uint64_t stamp, uint64_t known, uint64_t known_ns, uint32_t stamp_khz) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Jobs and waits, from the driver's own ring: what the tracepoints axl_job and axl_wake tell, for
+// Jobs and waits, from the driver's own ring: what the tracepoints axl_job and axl_wake report, for
 // a tenth of what a BPF program costs.
 #ifndef DAEMON_SOURCES_DRIVER_SOURCE_H_
 #define DAEMON_SOURCES_DRIVER_SOURCE_H_

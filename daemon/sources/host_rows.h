@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Jobs and waits, as BPF programs tell them, straight into columns.
+// Jobs and waits, as BPF programs report them, straight into columns.
 #ifndef DAEMON_SOURCES_HOST_ROWS_H_
 #define DAEMON_SOURCES_HOST_ROWS_H_
 

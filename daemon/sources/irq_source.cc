@@ -59,17 +59,17 @@ struct IrqSource::Impl {
 
   using Key = std::pair<uint32_t, uint32_t>;  // kind and number
 
-  // Tells what happened since the last time, if `tell`.
-  void Read(bool tell);
-  void ReportNoRoom(bool tell, int64_t begin_ns, int64_t end_ns);
+  // Takes what happened since the last time, and hands it on if `report`.
+  void Read(bool report);
+  void ReportNoRoom(bool report, int64_t begin_ns, int64_t end_ns);
   uint32_t NameOf(const Key& key);
 
   IrqOptions options;
   EventHandler* handler;
   irq_bpf* skeleton = nullptr;
-  std::map<Key, std::vector<act_irq_sums>> told;  // by CPU
-  std::map<Key, uint32_t> names;                  // string ids
-  std::map<uint32_t, uint32_t> devices;           // by number: 1 + the device
+  std::map<Key, std::vector<act_irq_sums>> before;  // by CPU
+  std::map<Key, uint32_t> names;                    // string ids
+  std::map<uint32_t, uint32_t> devices;             // by number: 1 + the device
   int64_t begin_ns = 0, last_ns = 0;
   uint64_t rows = 0;
   uint64_t missed_before = 0;  // the recording
@@ -117,7 +117,7 @@ uint32_t IrqSource::Impl::NameOf(const Key& key) {
   return entry->second = handler->Intern(name);
 }
 
-void IrqSource::Impl::Read(bool tell) {
+void IrqSource::Impl::Read(bool report) {
   const int map = bpf_map__fd(skeleton->maps.interrupt_sums);
   std::vector<act_irq_sums> sums(static_cast<size_t>(std::max(libbpf_num_possible_cpus(), 1)));
   const int64_t now_ns = MonotonicNs();
@@ -131,13 +131,13 @@ void IrqSource::Impl::Read(bool tell) {
   for (act_irq_key next = {}; bpf_map_get_next_key(map, last, &next) == 0; last = &key) {
     key = next;
     if (bpf_map_lookup_elem(map, &key, sums.data()) != 0) continue;
-    std::vector<act_irq_sums>& before = told[{key.kind, key.number}];
-    before.resize(sums.size());
+    std::vector<act_irq_sums>& sums_before = before[{key.kind, key.number}];
+    sums_before.resize(sums.size());
     for (uint32_t cpu = 0; cpu < sums.size(); ++cpu) {
       const act_irq_sums& now = sums[cpu];
-      act_irq_sums& then = before[cpu];
+      act_irq_sums& then = sums_before[cpu];
       const uint64_t count = now.count - then.count;
-      if (count > 0 && tell) {
+      if (count > 0 && report) {
         end.Append(now_ns, batch->mutable_end_ns_delta());
         batch->add_stretch_ns(static_cast<uint64_t>(now_ns - last_ns));
         batch->add_kind(key.kind);
@@ -160,17 +160,17 @@ void IrqSource::Impl::Read(bool tell) {
     rows += count;
     handler->OnBlock(&packet, begin_ns, count, count);
   }
-  ReportNoRoom(tell, begin_ns, now_ns);
+  ReportNoRoom(report, begin_ns, now_ns);
 }
 
-// Of interrupts that all found no room there is no row: what they are is said without one.
-void IrqSource::Impl::ReportNoRoom(bool tell, int64_t begin_ns, int64_t end_ns) {
+// Of interrupts that all found no room there is no row: the loss says how many they were.
+void IrqSource::Impl::ReportNoRoom(bool report, int64_t begin_ns, int64_t end_ns) {
   const uint64_t all = __atomic_load_n(&skeleton->bss->no_room, __ATOMIC_RELAXED);
   Loss loss;
   loss.hop = kHopName;
   loss.count = all - std::exchange(seen_no_room, all);
   // What came before the recording is none of its losses.
-  if (!tell || loss.count == 0) return;
+  if (!report || loss.count == 0) return;
   lost_no_room += loss.count;
   loss.first = begin_ns;
   loss.last = end_ns;

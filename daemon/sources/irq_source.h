@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Time of interrupts and softirqs by CPU and number, by BPF; sums, told once a second.
+// Time of interrupts and softirqs by CPU and number, by BPF; sums, reported once a second.
 #ifndef DAEMON_SOURCES_IRQ_SOURCE_H_
 #define DAEMON_SOURCES_IRQ_SOURCE_H_
 

@@ -36,7 +36,7 @@ int NumaNode(const std::string& address) {
   return node;
 }
 
-// What libpci tells, without anything that needs a destructor: its error handler
+// What libpci reports, without anything that needs a destructor: its error handler
 // may not return, so it jumps out of the calls below.
 struct Raw {
   int domain, bus, slot, function;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What /proc tells of processes: names, memory, users. Everything here may fail
+// What /proc reports of processes: names, memory, users. Everything here may fail
 // at any time, because processes exit.
 #ifndef DAEMON_SOURCES_PROCESSES_H_
 #define DAEMON_SOURCES_PROCESSES_H_

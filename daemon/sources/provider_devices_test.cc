@@ -25,7 +25,7 @@ constexpr char kFormat[] =
     "\tfield:u8 id[8];\toffset:16;\tsize:8;\n\tfield:u8 op;\toffset:24;\tsize:1;\n"
     "\tfield:u64 len;\toffset:32;\tsize:8;\n\tfield:__data_loc char[] dev;\toffset:40;\tsize:4;\n";
 
-// A machine with a device at 0000:00:05.0, its driver `disks` unless told.
+// A machine with a device at 0000:00:05.0, its driver `disks` unless given.
 class World {
  public:
   World() : top_(fs::temp_directory_path() / ("provided-" + std::to_string(getpid()))) {

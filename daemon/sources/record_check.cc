@@ -7,7 +7,7 @@ namespace acceltrace::daemon {
 namespace {
 
 constexpr uint8_t kNone = 0xff;
-// A stall that is longer is told as this.
+// A stall that is longer is recorded as this.
 constexpr uint32_t kMostStall = UINT32_MAX;
 
 const char* CheckTicks(uint64_t ticks, uint64_t mask) {

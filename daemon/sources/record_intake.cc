@@ -17,7 +17,7 @@ bool RecordIntake::AskWanted(const axl_record& record, uint32_t pid) {
   axl_record copy = {};
   std::memcpy(&copy, &record, sizeof(copy));
   if (!wanted_(device_, copy)) {
-    TellOther(copy);
+    ReportOther(copy);
     return false;
   }
   wanted_pid_ = pid;
@@ -67,7 +67,7 @@ void RecordIntake::HandleOther(const axl_record& in_ring, uint8_t type) {
   if (CheckRecord(record, limits_) != nullptr) {
     ++bad_;
   } else if (record.h.type == AXL_REC_LOSS) {
-    TellLoss(record.loss);
+    ReportLoss(record.loss);
   } else if (wanted_(device_, record)) {
     handler_->OnRecord(device_, record);
   } else {
@@ -77,7 +77,7 @@ void RecordIntake::HandleOther(const axl_record& in_ring, uint8_t type) {
 }
 
 // A command or job of a process that is not recorded, as it was when it was asked about.
-void RecordIntake::TellOther(const axl_record& record) {
+void RecordIntake::ReportOther(const axl_record& record) {
   if (CheckRecord(record, limits_) != nullptr) {
     ++bad_;
     return;
@@ -91,7 +91,7 @@ void RecordIntake::Flush() {
   Send(&jobs_);
 }
 
-void RecordIntake::TellLoss(const axl_rec_loss& record) {
+void RecordIntake::ReportLoss(const axl_rec_loss& record) {
   loss_dated_ += record.lost;
   ++loss_records_;
   Loss loss;

@@ -37,7 +37,7 @@ class RecordIntake {
 
   uint64_t foreign() const { return foreign_; }  // other processes' records
   uint64_t bad() const { return bad_; }          // refused; complete after Flush
-  // Losses that a loss record told of, and how many such records there were.
+  // Losses that loss records reported, and how many such records there were.
   uint64_t loss_dated() const { return loss_dated_; }
   uint64_t loss_records() const { return loss_records_; }
   // Rows that wait for more of their kind.
@@ -50,10 +50,10 @@ class RecordIntake {
     return (pid != 0 && pid == wanted_pid_) || AskWanted(record, pid);
   }
   bool AskWanted(const axl_record& record, uint32_t pid);
-  void TellOther(const axl_record& record);
+  void ReportOther(const axl_record& record);
   template <typename Rows>
   void Send(Rows* rows);
-  void TellLoss(const axl_rec_loss& record);
+  void ReportLoss(const axl_rec_loss& record);
 
   uint32_t device_;
   RecordLimits limits_;

@@ -74,7 +74,7 @@ TEST_CASE("commands that were in flight when the clock was set are kept") {
   CHECK(commands.head_ticks_after(1) == 12'345'778);
 }
 
-TEST_CASE("a wait longer than a narrow clock is told by its stall") {
+TEST_CASE("a wait longer than a narrow clock is known from its stall") {
   Fixture f;
   RecordLimits limits = TestLimits();
   limits.clock_bits = 24;
@@ -89,7 +89,7 @@ TEST_CASE("a wait longer than a narrow clock is told by its stall") {
   CHECK(f.Batch(0).commands().stall_ticks(AXL_STALL_SEMAPHORE) == (2 << 24) + 200);
 }
 
-TEST_CASE("jobs: no interrupt is told apart from one at the doorbell") {
+TEST_CASE("jobs: no interrupt is distinguished from one at the doorbell") {
   Fixture f;
   axl_record with = JobRecord(4, 1), without = with;
   without.job.irq = 0;
@@ -104,7 +104,7 @@ TEST_CASE("jobs: no interrupt is told apart from one at the doorbell") {
   CHECK(jobs.fetched_ticks_after(0) == 100);
 }
 
-TEST_CASE("records of other processes are counted, losses told, the rest handed on") {
+TEST_CASE("records of other processes are counted, losses reported, the rest handed on") {
   Fixture f;
   axl_record foreign = CommandRecord(1, 0, 1), loss = {};
   foreign.cmd.correlation = 5ULL << 32;

@@ -87,15 +87,15 @@ inline __attribute__((always_inline)) bool DeriveBody(CommandRows::Columns* c, s
     first = turned < first ? turned : first;
     last = turned > last ? turned : last;
     const Longs waited = (start - head) & mask, stall = WORDS(kTagStall0, i) >> 32;
-    const Longs unlike = (waited ^ stall) & mask, told = stall ^ UINT32_MAX;
+    const Longs unlike = (waited ^ stall) & mask, in_range = stall ^ UINT32_MAX;
     PUT(head_after, (head - fetched) & mask);
-    // More than once around is told by the stall alone.
-    const Longs start_after = told == 0 ? waited : stall;
+    // Of a wait that is longer than the clock is wide only the stall has the length.
+    const Longs start_after = in_range == 0 ? waited : stall;
     PUT(start_after, start_after);
     PUT(end_after, (end - start) & mask);
     PUT(semaphore, stall - start_after);
     suspects |= ((WORDS(kTime, i) | fetched | head | start | end) & ~mask) |
-                reinterpret_cast<Longs>((unlike != 0) & (told != 0));
+                reinterpret_cast<Longs>((unlike != 0) & (in_range != 0));
   }
   for (size_t i = 0; i < rows; i += 8) {
     HALVES(kHeadSequence, head, record);

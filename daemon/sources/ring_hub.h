@@ -85,7 +85,7 @@ class RingHub : public std::enable_shared_from_this<RingHub> {
 
    private:
     friend class RingHub;
-    // The device says what it dropped when there is room again. Said first of all, that was while
+    // The device says what it dropped when there is space again. Said first of all, that was while
     // the ring had not been emptied for this subscriber. Returns how many records that takes.
     size_t SkipLossBefore(const axl_record* records, size_t count);
     Counts CountsLocked() const;
@@ -97,7 +97,7 @@ class RingHub : public std::enable_shared_from_this<RingHub> {
     bool more_ = false;
     RingCounts at_start_;
     uint64_t out_ = 0, dropped_ = 0;
-    uint64_t lost_before_ = 0;  // told by the first record
+    uint64_t lost_before_ = 0;  // reported by the first record
     bool fresh_ = true;         // no record since it began
     bool ended_ = false;
     Counts at_end_;  // once ended_

@@ -13,7 +13,7 @@
 
 namespace acceltrace::daemon {
 
-// The books of a ring. Records carry numbers that count dropped ones too, so the
+// The account of a ring. Records carry numbers that count dropped ones too, so the
 // device's own count of losses is checked against the numbers that are missing.
 struct RingCounts {
   uint64_t out = 0;           // records handed over, loss records included

@@ -35,7 +35,7 @@ TEST_CASE("records come out once, in order, over many wraps") {
   CHECK(ring.header().consumed == ring.header().produced);
 }
 
-TEST_CASE("a full ring drops, and every drop is in the books") {
+TEST_CASE("a full ring drops, and every drop is counted") {
   FakeRing ring;
   RingReader reader = Open(&ring);
   uint64_t made = 0, seen = 0;

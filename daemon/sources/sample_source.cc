@@ -72,7 +72,7 @@ void SampleSource::Burst() {
 }
 
 Status SampleSource::Start() {
-  // The first sample tells whether the device answers at all.
+  // The first sample shows whether the device answers at all.
   axl_clock_sample sample;
   if (clocks_) {
     if (Status status = device_->SampleClock(&sample); !status.ok()) return status;

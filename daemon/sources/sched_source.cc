@@ -33,16 +33,16 @@ constexpr int64_t kLossCheckNs = 100'000'000;
 constexpr size_t kMaxNamed = 1 << 18, kMaxWaits = 1 << 16;
 
 // What a thread that has a CPU was counted since its last record.
-act_thread_counts CountsSince(uint32_t pid, uint32_t tid, const act_thread_counts& told) {
+act_thread_counts CountsSince(uint32_t pid, uint32_t tid, const act_thread_counts& recorded) {
   const std::optional<act_thread_counts> now = ReadThreadCounts(pid, tid);
   act_thread_counts since = {};
   if (!now) return since;
   const auto grown = [](uint64_t to, uint64_t from) { return to - std::min(to, from); };
-  since.charged_ns = grown(now->charged_ns, told.charged_ns);
-  since.minor_faults = grown(now->minor_faults, told.minor_faults);
-  since.major_faults = grown(now->major_faults, told.major_faults);
-  since.voluntary = grown(now->voluntary, told.voluntary);
-  since.involuntary = grown(now->involuntary, told.involuntary);
+  since.charged_ns = grown(now->charged_ns, recorded.charged_ns);
+  since.minor_faults = grown(now->minor_faults, recorded.minor_faults);
+  since.major_faults = grown(now->major_faults, recorded.major_faults);
+  since.voluntary = grown(now->voluntary, recorded.voluntary);
+  since.involuntary = grown(now->involuntary, recorded.involuntary);
   return since;
 }
 
@@ -68,7 +68,7 @@ struct SchedSource::Impl {
   void NameThread(uint32_t pid, uint32_t tid);
   act_sched_counts Counts(int64_t* first_ns, int64_t* last_ns) const;
   void ReportLosses();
-  void TellOpen(bool at_end);
+  void ReportOpen(bool at_end);
   void Send();
   void Consume();
 
@@ -128,7 +128,7 @@ Status SchedSource::Start() {
     if (Status status = impl.Load(false); !status.ok()) return status;
   }
   impl.handler->OnProbe("sched:waking-interrupts", know_interrupts,
-                        know_interrupts ? "" : "this kernel does not tell programs of them");
+                        know_interrupts ? "" : "this kernel does not report them to programs");
   impl.ring =
       ring_buffer__new(bpf_map__fd(impl.skeleton->maps.sched_ring), Impl::OnRecord, &impl, nullptr);
   if (impl.ring == nullptr)
@@ -168,7 +168,7 @@ uint32_t SchedSource::Impl::WaitName(uint64_t address) {
   return waits[address] = name.empty() ? 0 : handler->Intern(name);
 }
 
-// Recorded processes tell their names; others that wake them, and all of the system, do not.
+// Names of recorded processes are known; of others that wake them, and of the system, they are not.
 void SchedSource::Impl::NameThread(uint32_t pid, uint32_t tid) {
   if (named.size() >= kMaxNamed) named.clear();
   if (!named.insert(uint64_t{pid} << 32 | tid).second) return;
@@ -238,8 +238,8 @@ Pace SchedSource::Drain(int64_t now_ns) {
 }
 
 // Threads as they are now. A thread that goes on has another row later, and readers take that one:
-// counts are told once, at the end.
-void SchedSource::Impl::TellOpen(bool at_end) {
+// counts are reported once, at the end.
+void SchedSource::Impl::ReportOpen(bool at_end) {
   const int map = bpf_map__fd(skeleton->maps.threads);
   const int64_t now_ns = MonotonicNs();
   uint32_t tid = 0;
@@ -259,7 +259,7 @@ void SchedSource::Impl::TellOpen(bool at_end) {
   }
 }
 
-void SchedSource::Checkpoint() { impl_->TellOpen(false); }
+void SchedSource::Checkpoint() { impl_->ReportOpen(false); }
 
 std::vector<Hop> SchedSource::Hops() {
   int64_t first_ns, last_ns;
@@ -267,8 +267,8 @@ std::vector<Hop> SchedSource::Hops() {
   Hop hop = {
       kHopName,   counts.seen + impl_->open, impl_->out + impl_->open, counts.lost, impl_->bad,
       kSessionHop};
-  const uint64_t told = hop.out + hop.lost + hop.bad;
-  if (impl_->attached && hop.in > told) hop.waiting = hop.in - told;
+  const uint64_t accounted = hop.out + hop.lost + hop.bad;
+  if (impl_->attached && hop.in > accounted) hop.waiting = hop.in - accounted;
   return {hop};
 }
 
@@ -279,7 +279,7 @@ void SchedSource::Stop() {
   do {
     impl_->Consume();
   } while (impl_->drained > 0);
-  impl_->TellOpen(true);
+  impl_->ReportOpen(true);
   impl_->Send();
   impl_->ReportLosses();
   impl_->attached = false;

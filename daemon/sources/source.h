@@ -142,7 +142,7 @@ class EventHandler {
     (void)complete_ns;
   }
 
-  // After the last event: the books of one hop, and the tracer's cost in the kernel.
+  // After the last event: the account of one hop, and the tracer's cost in the kernel.
   virtual void OnHop(const Hop& hop) = 0;
   // The process used a device, but none of its API calls could be recorded.
   virtual void OnUnseen(uint32_t pid, const std::string& why) {
@@ -162,7 +162,7 @@ class Source {
  public:
   virtual ~Source() = default;
 
-  // Sets up and begins to collect; tells the handler its probes and devices.
+  // Sets up and begins to collect; reports its probes and devices to the handler.
   virtual Status Start() = 0;
 
   // The recording begins now: what came or was lost while others were set up is not its own.

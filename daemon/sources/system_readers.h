@@ -26,7 +26,7 @@ using Readings = std::vector<Reading>;
 void ParsePressure(std::string_view text, const std::string& object, Readings* readings);
 void ParseMeminfo(std::string_view text, Readings* readings);
 void ParseVmstat(std::string_view text, Readings* readings);
-// ticks_per_s: of the clock in which times are told.
+// ticks_per_s: of the clock in which times are given.
 void ParseStat(std::string_view text, uint64_t ticks_per_s, Readings* readings);
 void ParseDiskstats(std::string_view text, Readings* readings);
 void ParseNetDev(std::string_view text, Readings* readings);

@@ -23,7 +23,7 @@ std::vector<std::string> Texts(const Readings& readings) {
 
 using Wanted = std::vector<std::string>;
 
-TEST_CASE("pressure is told in time that was lost") {
+TEST_CASE("pressure is reported in time that was lost") {
   Readings readings;
   ParsePressure(
       "some avg10=0.00 avg60=1.50 avg300=0.00 total=1234\n"

@@ -35,7 +35,7 @@ struct SampledOfDevices {
 };
 constexpr SampledOfDevices kSampledOfDevices[] = {
     {kSourcePcie, "pcie", ReadPcie, "the recording has no PCIe device with a link in sysfs"},
-    {kSourceNuma, "numa", ReadNuma, "this kernel does not tell NUMA nodes"},
+    {kSourceNuma, "numa", ReadNuma, "this kernel does not report NUMA nodes"},
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ grep -v '✓' "$TMPDIR/all" | sed 's/^/# /'
 # The bar bites: without a filter of system calls it is above.
 grep -v '^SystemCallFilter\|^User=' "$unit" >"$TMPDIR/acceltraced.service"
 systemd-analyze security --offline=1 --no-pager --threshold=20 "$TMPDIR/acceltraced.service" >/dev/null 2>&1
-check 'a weaker unit is told' 1 $?
+check 'a weaker unit is reported' 1 $?
 # What the daemon keeps is what the unit gives.
 sed -n 's/^CapabilityBoundingSet=//p' "$unit" | tr ' ' '\n' | sort >"$TMPDIR/given"
 sed -n '/kRecording\[\]/,/};/p' "$top/daemon/privileges.cc" | grep -o 'CAP_[A-Z_]*' >"$TMPDIR/kept"

@@ -117,7 +117,7 @@ def recordings_of_the_service_share_a_device_and_keep_apart():
 
 
 @test
-def a_held_ring_an_absent_device_and_no_permission_are_told():
+def a_held_ring_an_absent_device_and_no_permission_are_reported():
     holder = Recording("--output", path("holder"))
     equal(holder.first, "ready")
     text = refused()
@@ -133,7 +133,7 @@ def a_held_ring_an_absent_device_and_no_permission_are_told():
 
 
 @test
-def a_ring_that_the_driver_holds_for_its_tracepoints_is_told():
+def a_ring_that_the_driver_holds_for_its_tracepoints_is_reported():
     setting = "/sys/class/axl/axl0/trace_commands"
 
     def write(value):
@@ -146,7 +146,7 @@ def a_ring_that_the_driver_holds_for_its_tracepoints_is_told():
         assert "held by the driver" in text and f"write 0 to {setting}" in text, text
     finally:
         write("0")
-    # The other way round the driver refuses, so that the culprit told is the daemon.
+    # The other way round the driver refuses, so that the culprit named is the daemon.
     holder = Recording("--output", path("holder2"))
     equal(holder.first, "ready")
     try:
@@ -190,7 +190,7 @@ def a_device_that_goes_away_ends_nothing():
     assert trace["rows"]["commands"] > 0
     for name, hop in trace["hops"].items():
         assert hop["in"] == hop["out"] + hop["lost"] + hop["bad"], (name, hop)
-    # Samples that a device that is gone does not answer are bad, and told.
+    # Samples that a device that is gone does not answer are bad, and reported.
     assert trace["hops"]["samples/axl0"]["bad"] > 0
     text = refused()
     assert "no accelerator" in text, text

@@ -75,7 +75,7 @@ def parts_of_a_rotation_hold_each_call_once():
     equal(sum(ended(trace) for trace in traces), count["calls"])
     equal(sum(os.path.getsize(path(name)) for name in names), done["bytes"])
     equal((done["overwritten"], done["triggered"], done["saved"]), (0, 0, 0))
-    # Each tells from when on it has everything; the names that it uses are in it.
+    # Each says from when on it has everything; the names that it uses are in it.
     begins = [trace["accounts"]["whole_since_ns"] for trace in traces]
     equal((begins[0], begins), (0, sorted(begins)))
     for before, trace in zip(traces, traces[1:]):

@@ -27,7 +27,7 @@ def test(function):
 
 
 class SmallDisk:
-    """A file system of a few MiB with a file in it that takes what is left of its room."""
+    """A file system of a few MiB with a file in it that takes what is left of its space."""
 
     def __enter__(self):
         # pylint: disable=consider-using-with
@@ -192,7 +192,7 @@ def what_is_too_slow_makes_the_sources_count():
             equal((hop, account["in"]), (hop, account["out"] + account["lost"] + account["bad"]))
         lost = trace["hops"]["bpf-api"]["lost"]
         assert lost > 0, trace["hops"]
-        # A call is two events, a range is, too; and one tells the name of an op.
+        # A call is two events, a range is, too; and one is the name of an op.
         equal(trace["hops"]["bpf-api"]["in"], 2 * (count["calls"] + count["ranges"]) +
               count["marks"] + 1)
 

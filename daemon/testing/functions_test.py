@@ -29,7 +29,7 @@ def test(function):
     return function
 
 
-def told(text):
+def printed(text):
     """{function: (calls, bytes)} that the program says it made."""
     rows = [line.split() for line in text.splitlines() if line and not line.startswith("text")]
     return {name: (int(calls), int(size)) for name, calls, size in rows[:-1]}
@@ -63,8 +63,8 @@ def calls_and_bytes_of_four_threads_are_exact():
     text, status = recording.run(CALLS, CUDA, "4", str(COUNT))
     equal(status, 0)
     stderr = finish(recording, trace)
-    calls = told(text)
-    # One of them calls another one: both are told.
+    calls = printed(text)
+    # One of them calls another one: both are recorded.
     equal(sum(count for count, _ in calls.values()), 4 * COUNT + calls["cuMemcpyHtoD_v2"][0])
     equal(in_trace(trace), calls)
     equal(query(trace, "SELECT count(*) FROM api WHERE open OR result != 0"), [(0,)])
@@ -89,7 +89,7 @@ def other_vendors_by_theirs_two_in_one_recording():
     for library in (HIP, ZE):
         text, status = recording.run(CALLS, library, "2", "1000")
         equal(status, 0)
-        wanted |= told(text)
+        wanted |= printed(text)
     finish(recording, trace)
     equal(in_trace(trace), wanted)
 
@@ -111,7 +111,8 @@ def detaching_leaves_the_text_as_it_was_and_others_are_not_recorded():
         recording = Recording("--output", trace, "--device", "cuda")
         equal(recording.first, "ready")
         equal(recording.ask(f"pid {child.pid}"), "ok")
-        subprocess.run([CALLS, CUDA, "2", "500"], stdout=subprocess.DEVNULL, check=True)  # not told
+        # Not recorded:
+        subprocess.run([CALLS, CUDA, "2", "500"], stdout=subprocess.DEVNULL, check=True)
         print(file=child.stdin, flush=True)
         lines = []
         while (line := child.stdout.readline()) != "done\n":
@@ -122,7 +123,7 @@ def detaching_leaves_the_text_as_it_was_and_others_are_not_recorded():
         child.stdin.close()
     assert all(a != b for a, b in zip(before, during)), "something is attached meanwhile"
     equal(after, before)
-    equal(in_trace(trace), told("".join(lines) + "done\n"))
+    equal(in_trace(trace), printed("".join(lines) + "done\n"))
 
 
 def text_of_now(child):

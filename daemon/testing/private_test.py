@@ -164,21 +164,21 @@ def the_flight_recorder_keeps_the_end():
         equal((trace["footer"], trace["gaps"]), (True, 0))
         assert os.path.getsize(path(name)) < 400_000
         # Each is a whole trace: how long, from when on nothing is missing, what it cost.
-        told = trace["accounts"]
-        assert trace["start_ns"] < told["whole_since_ns"] <= told["stop_ns"], told
-        assert told["cpu_ns"] > 0 and told["overwritten_rows"] > 0, told
-        assert 0 < os.path.getsize(path(name)) - told["bytes_written"] < 20_000, told
+        accounts = trace["accounts"]
+        assert trace["start_ns"] < accounts["whole_since_ns"] <= accounts["stop_ns"], accounts
+        assert accounts["cpu_ns"] > 0 and accounts["overwritten_rows"] > 0, accounts
+        assert 0 < os.path.getsize(path(name)) - accounts["bytes_written"] < 20_000, accounts
         for hop, account in trace["hops"].items():
             equal((hop, account["in"]),
                   (hop, account["out"] + account["lost"] + account["bad"] + account["waiting"]))
         equal(trace["hops"]["output"]["out"], trace["rows"]["all"])
     # The summary counts what the file holds.
     held = sum(summary(path("ring"))["rows"].get(kind, 0) for kind in ("api", "ranges", "marks"))
-    equal((done["events"], done["overwritten"]), (held, told_of("ring")["overwritten_rows"]))
+    equal((done["events"], done["overwritten"]), (held, accounts_of("ring")["overwritten_rows"]))
     assert done["overwritten"] + done["events"] > fired(text)["calls"]
 
 
-def told_of(name):
+def accounts_of(name):
     return summary(path(name))["accounts"]
 
 
@@ -263,7 +263,7 @@ def errors_are_one_line_and_leave_nothing():
 
 
 @test
-def an_ordinary_user_is_told_what_permission_is_missing():
+def an_ordinary_user_learns_what_permission_is_missing():
     if os.getuid() != 0:
         raise tap.Skip("only root can try it as another user")
     with daemon_for_others() as daemon:

@@ -62,7 +62,7 @@ class Recording:
         return self.lines.readline().rstrip("\n")
 
     def ask(self, command):
-        """The answer to a command; that the output has failed may be told at any time before."""
+        """The answer to a command; a failure of the output may come at any time before."""
         self.socket.sendall(command.encode() + b"\n")
         while (answer := self.line()).startswith("failed: "):
             pass

@@ -39,7 +39,7 @@ const ring::Host kHost = {
     kNames,        1, [] { return true; }, Ready, [] {}, kLayout.threads, kLayout.slot_bits,
     10'000'000'000};
 
-// Threads are told apart by the upper half of the correlation id, events by the lower.
+// Threads are distinguished by the upper half of the correlation id, events by the lower.
 struct Check : daemon::RingSink {
   Verdict OnRingCall(uint32_t, const ring::Slot& slot) override {
     const auto thread = static_cast<uint32_t>(slot.call.correlation >> 32);

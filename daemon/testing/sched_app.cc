@@ -59,8 +59,8 @@ uint64_t ChargedNs() {
   return ns;
 }
 
-// What was counted is told as of a time at which nothing was added to it: from before its sleep on
-// the counts were the same.
+// What was counted is reported as of a time at which nothing was added to it: from before its sleep
+// on the counts were the same.
 void Mark(const char* name) {
   rusage use, again;
   int64_t at_ns = 0;

@@ -110,7 +110,7 @@ def states_are_those_of_what_it_did():
         GROUP BY wait ORDER BY 2 DESC""")
     if os.access("/proc/kallsyms", os.R_OK):
         assert "nanosleep" in waits[0][0], waits
-    # It ended, and nothing is told of it after that.
+    # It ended, and nothing is recorded of it after that.
     report = subprocess.run([os.path.join(REPO, "build/bin/acceltrace"), "report", trace,
                              "--full"], capture_output=True, text=True, check=False)
     assert "THREADS" in report.stdout and "waits for CPU" in report.stdout, report.stdout
@@ -190,7 +190,7 @@ def lost_records_leave_holes_and_counts_stay_exact():
     trace = path("lost")
     recording = Recording("--output", trace, "--no-device", "--sources", "sched")
     equal(recording.first, "ready")
-    # It waits for a line before it begins, and for one more before it tells what it counted.
+    # It waits for a line before it begins, and for one more before it prints what it counted.
     with subprocess.Popen([APP, "pingpong", "25000", "hold"], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, text=True) as child:
         equal(child.stdout.readline(), "ready\n")

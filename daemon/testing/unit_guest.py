@@ -67,14 +67,14 @@ def begin(name, **command):
 
 
 def whole(name):
-    """A trace has its footer, no loss, and each job that its workload tells of."""
+    """A trace has its footer, no loss, and each job that its workload reports."""
     trace = summary(os.path.join(FOLDER, name))
     with open(os.path.join(FOLDER, name + ".out"), encoding="utf-8") as output:
         words = next(line for line in output if " jobs, " in line).split()
     equal((trace["rows"]["jobs"], trace["rows"]["commands"]), (int(words[0]), int(words[2])))
     equal((trace["footer"], trace["gaps"], trace["bad_packets"]), (True, 0, 0))
-    for hop, books in trace["hops"].items():
-        equal((hop, books["lost"], books["bad"]), (hop, 0, 0))
+    for hop, account in trace["hops"].items():
+        equal((hop, account["lost"], account["bad"]), (hop, 0, 0))
     assert all(trace["probes"].values()), trace["probes"]
     return trace
 
@@ -156,9 +156,9 @@ def members_record_without_privilege_and_side_by_side():
     output, _ = first.communicate(timeout=120)
     equal((status, first.returncode), (0, 0))
     assert "0 lost" in said, said
-    for name, told, at in (("own", text, "/tmp/member"), ("root", output, FOLDER)):
+    for name, report, at in (("own", text, "/tmp/member"), ("root", output, FOLDER)):
         with open(os.path.join(FOLDER, name + ".out"), "w", encoding="utf-8") as file:
-            file.write(told)
+            file.write(report)
         if at != FOLDER:
             shutil.copy(os.path.join(at, name), FOLDER)
         whole(name)

@@ -213,7 +213,7 @@ struct axl_trace_open {
 
 /*
  * The driver's own ring, AXL_TRACE_RING_DRIVER: one record when a job is over, one when a wait
- * is, with what the tracepoints axl_job and axl_wake tell. Needs CAP_PERFMON; classes and
+ * is, with what the tracepoints axl_job and axl_wake report. Needs CAP_PERFMON; classes and
  * sample_period_ns are 0. Header, indexes and losses are as in the device's rings, but all of
  * it is the driver's.
  *

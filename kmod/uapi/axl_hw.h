@@ -331,7 +331,7 @@ enum axl_status {
 	AXL_ST_DMA_ERROR = 4,	/* the bus refused */
 	AXL_ST_POISONED = 5,	/* uncorrectable data */
 	AXL_ST_RING_ERROR = 6,	/* ring set-up, doorbell or completion ring overrun */
-	AXL_ST_HANG = 7,	/* told by the driver's timeout, never by the device */
+	AXL_ST_HANG = 7,	/* set by the driver's timeout, never by the device */
 	AXL_ST_CANCELED = 8,	/* dropped because its context halted or was reset */
 };
 

@@ -81,7 +81,7 @@ class Adviser {
   }
 
  private:
-  // Of the graph as it is now. False: too little to be told.
+  // Of the graph as it is now. False: too little to be named.
   bool Gain(const Scales& scales, Advice* advice) const {
     const double run_ns = graph_.RunNs() * base_ns_[0] / recorded_ns_;
     for (size_t i = 0; i < Readings().size(); ++i) {

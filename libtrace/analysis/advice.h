@@ -5,7 +5,7 @@
 // Each kind of advice is an edit of the run's dependency graph (edit.h); its gain is what the
 // replay of the edited graph saves, of the run without the tracer, with the interval of the
 // replay's other readings (whatif.h). No threshold decides what is bad: what gains less than
-// kLeast of the run is not told, the others are ranked by gain.
+// kLeast of the run is not named, the others are ranked by gain.
 #ifndef LIBTRACE_ANALYSIS_ADVICE_H_
 #define LIBTRACE_ANALYSIS_ADVICE_H_
 

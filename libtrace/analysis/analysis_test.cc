@@ -100,7 +100,8 @@ TEST_CASE("The stages of a job have the lengths that they had") {
   CHECK(latency.until_returned.p50.mid_ns == 16'600);
 }
 
-TEST_CASE("Of a job whose device told nothing there is the time from submission to completion") {
+TEST_CASE(
+    "Of a job whose device reported nothing there is the time from submission to completion") {
   TraceBuilder builder = OneJobTrace();
   CHECK(Find(ComputeLatency(*builder.Model()), "submit_to_consumed").stats.count == 0);
   JobSpec job;
@@ -295,7 +296,7 @@ TEST_CASE("Overlap and gaps carry the bounds of their edges") {
   holds(breakdown.gap_longest, 1'000);
 }
 
-TEST_CASE("What a program did before and after its jobs is told apart") {
+TEST_CASE("What a program did before and after its jobs is kept apart") {
   TraceBuilder builder = OneJobTrace();
   builder.AddRange("load", 100, kBase - 50'000, kBase - 10'000);
   builder.AddRange("check", 100, kBase + 18'000, kBase + 90'000);
@@ -328,7 +329,7 @@ TEST_CASE("Link bandwidth follows generation, width and line coding") {
   CHECK(PayloadEfficiency(0, true) == 1);
 }
 
-TEST_CASE("Transfers are told by direction and size") {
+TEST_CASE("Transfers are listed by direction and size") {
   const auto model = OneJobTrace().Model();
   const auto transfers = ComputeTransfers(*model);
   REQUIRE(transfers.size() == 1);
@@ -343,7 +344,7 @@ TEST_CASE("Transfers are told by direction and size") {
   CHECK(transfers[0].directions[1].all.count == 0);
 }
 
-TEST_CASE("Memory is told by unit") {
+TEST_CASE("Memory is listed by unit") {
   const auto model = OneJobTrace().Model();
   const auto memory = ComputeMemory(*model, ComputeUtilisation(*model));
   REQUIRE(memory.size() == 1);

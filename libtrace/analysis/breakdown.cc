@@ -83,8 +83,8 @@ class HostLine {
   void Reserve(size_t pieces) { sweep_.Reserve(pieces); }
   void Add(Class of, const Edge& from, const Edge& to) { sweep_.Add(of, Clip(from), Clip(to)); }
 
-  // A device's periods: each by itself where other devices ran as well, else as one state, since
-  // its own clock tells them apart better.
+  // A device's periods: each of its own where other devices ran as well, else as one state, since
+  // its own clock resolves them better.
   // Takes the periods.
   void AddDevice(const Durations& durations, Activity* activity, bool alone) {
     static_assert(static_cast<int>(kDoesCompute) == static_cast<int>(kComputing));

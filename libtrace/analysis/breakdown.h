@@ -5,7 +5,7 @@
 // The run is the time in which devices were used: from the beginning of the
 // first API call that submitted a job to the return of the last one that waited
 // for one (the consumption of the last completion, if none did). What a program
-// did before and after is told apart.
+// did before and after is kept apart.
 //
 // Every instant of the run belongs to exactly one class: the first of this list
 // that is true for it, so that the classes add up to the run. What runs on a

@@ -40,7 +40,7 @@ class CallChecker {
  public:
   CallChecker(const model::Model& model, const Coverage& coverage)
       : model_(model), coverage_(coverage), begin_ns_(coverage.begin_ns()) {
-    // Calls are told by a probe each, or through a ring that a probe tells of.
+    // Calls are recorded by a probe each, or through a ring that a probe announces.
     for (const proto::Probe& probe : model.info.probes()) {
       const bool calls = probe.name().find("api_begin") != std::string::npos ||
                          probe.name().find("ring_ready") != std::string::npos;

@@ -5,7 +5,7 @@
 // The points of a job (timeline.h) must be in order. Times of the host are
 // exact, those of a device are intervals: the order of two points is broken for
 // certain when the later one's upper bound lies before the earlier one's lower
-// bound. Nothing is repaired; each violation is told with raw and converted
+// bound. Nothing is repaired; each violation is reported with raw and converted
 // values. Two points on the same device clock are compared by their ticks.
 #ifndef LIBTRACE_ANALYSIS_CAUSALITY_H_
 #define LIBTRACE_ANALYSIS_CAUSALITY_H_

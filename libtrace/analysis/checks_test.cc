@@ -101,7 +101,7 @@ TEST_CASE("What hops say that they gave and took is compared where they say to w
     FAIL("no such law");
     return Law{};
   };
-  // Losses that the accounts tell of are no excuse for those that they do not.
+  // Losses that the accounts have are no excuse for those that they have not.
   Law law = chain([](TraceBuilder* builder) {
     builder->AddHop("ring", 10, 8, 2, 0, "session");
     builder->AddHop("session", 9, 9, 0, 0);
@@ -192,7 +192,7 @@ TEST_CASE("With losses the same difference is explained, and the loss is the fin
   CHECK(checked.report.losses.lost == 1);
 }
 
-TEST_CASE("Books that do not balance are a finding") {
+TEST_CASE("Accounts that do not balance are a finding") {
   TraceBuilder builder = Trace(OneJob());
   builder.AddHop("queue", 10, 8, 1, 0);
   const Checked checked = Check(std::move(builder));
@@ -262,7 +262,7 @@ TEST_CASE("A job that is under way at the end is no finding, unless something co
     builder.AddJob(job);
     CHECK(Check(std::move(builder)).findings.empty());
   }
-  SECTION("the driver was told of its completion") {
+  SECTION("the driver was notified of its completion") {
     job.complete_ns = kBase + 29'000;
     builder.AddJob(job);
     CHECK(Check(std::move(builder)).Count("law") == 1);
@@ -294,7 +294,7 @@ TEST_CASE("A job taken with another's interrupt may be recorded by the device af
   JobSpec second = OneJob();
   second.job = OneJob().job + 1, second.sequence = OneJob().sequence + 1;
   second.complete_ns += 100;
-  // The handler's run that was told last found one completion, not two.
+  // The handler's run that was recorded last found one completion, not two.
   if (!with_another) second.irq_ns = second.complete_ns - 50;
   builder.AddJob(second);
   std::vector<proto::Packet> packets = builder.Packets();
@@ -312,7 +312,7 @@ TEST_CASE("A job taken with another's interrupt may be recorded by the device af
   CHECK((law->state == Law::State::kHolds) == (whole && shortly && with_another));
 }
 
-TEST_CASE("A driver that was listened to and told nothing is a finding, another is none") {
+TEST_CASE("A driver that was listened to and reported nothing is a finding, another is none") {
   const auto law_of = [](const std::string& probe) {
     TraceBuilder builder = Trace(OneJob());
     // The last before a recording may have been on its way.
@@ -480,7 +480,7 @@ TEST_CASE("Damage to the file is found and explains missing rows") {
   }
 }
 
-TEST_CASE("A recording without an end is told so") {
+TEST_CASE("A recording without an end is reported") {
   std::string bytes = Trace(OneJob()).Bytes();
   bytes.resize(bytes.size() * 3 / 4);
   auto reader = stream::Reader::FromMemory(bytes);

@@ -3,7 +3,7 @@
 // Do independent counts of the same thing agree?
 //
 // Each law compares what two observers said: driver and device, device records
-// and device counters, counters among themselves, the tracer's books. A law that
+// and device counters, counters among themselves, the tracer's accounts. A law that
 // could not be checked (no counters, losses on the way) says why and is no finding. What
 // began before the recording, ended after it or belongs to others is no case (coverage.h).
 #ifndef LIBTRACE_ANALYSIS_CONSERVATION_H_

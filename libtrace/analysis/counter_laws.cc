@@ -174,7 +174,7 @@ class CounterChecker {
   }
 
   // Where the clock never jumped and a time's wrap is known, by ticks; else by times, and what they
-  // leave open is not told.
+  // leave open is not reported.
   // Within a tick everything has one time: a slow clock's snapshot may have seen a command that
   // began in its own tick, or not.
   bool ByTicks(uint32_t epoch, size_t sample) const {
@@ -232,7 +232,7 @@ class CounterChecker {
     const UnitCounters found = FindUnitCounters(device_, unit);
     const auto busy = Grew(found.busy, a, b), commands = Grew(found.commands, a, b);
     if (!busy || !commands) return;
-    // A command that failed was cut off; ticks do not tell durations over a jump of the clock.
+    // A command that failed was cut off; ticks do not measure durations over a jump of the clock.
     if (sum.failed || ResetBetween(a, b) || JumpBetween(a, b)) return;
     const auto equal = [&](Tally* tally, const std::string& what, uint64_t counted,
                            uint64_t summed) {

@@ -63,7 +63,7 @@ Coverage::Coverage(const model::Model& model)
 int64_t Coverage::Since(uint32_t pid) const {
   const auto found = since_ns_.find(pid);
   if (found == since_ns_.end()) {
-    // A trace that tells of no process: a command was recorded from its first instruction on.
+    // A trace that names no process: a command was recorded from its first instruction on.
     const bool command = since_ns_.empty() && model_.info.command_size() > 0;
     return command ? begin_ns_ : model::kNoTime;
   }

@@ -4,7 +4,7 @@
 //
 // A recording has a beginning and an end, processes are attached to while they run,
 // others use the same device. What lies outside is not missing. What the stream does
-// not tell (traces of older versions) is taken to be outside.
+// not say (traces of older versions) is taken to be outside.
 #ifndef LIBTRACE_ANALYSIS_COVERAGE_H_
 #define LIBTRACE_ANALYSIS_COVERAGE_H_
 
@@ -27,7 +27,7 @@ class Coverage {
   // Events of the host and of devices are there from begin to end.
   int64_t begin_ns() const { return begin_ns_; }
   int64_t end_ns() const { return end_ns_; }
-  // From when on all events of a process are there; kNoTime: not told.
+  // From when on all events of a process are there; kNoTime: not known.
   int64_t Since(uint32_t pid) const;
   // Whether it may have been in the middle of something then.
   bool Attached(uint32_t pid) const {
@@ -43,10 +43,10 @@ class Coverage {
   // names none that begins so, `otherwise`.
   bool Collected(std::string_view probe, std::string_view family, bool otherwise) const;
 
-  // Whether the context was destroyed, and all of its jobs told as done, between these times.
+  // Whether the context was destroyed, and all of its jobs reported as done, between these times.
   bool ContextEnded(uint32_t device, uint32_t context, uint32_t pid, int64_t from_ns) const;
 
-  // The device told of a jump of its clock, or was reset: its ticks are no measure across it.
+  // The device announced a jump of its clock, or was reset: its ticks are no measure across it.
   bool ClockJumps(uint32_t device) const { return jumps_[device]; }
   bool AnyReset(uint32_t device, int64_t from_ns, int64_t to_ns) const;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a command asks of each resource, out of what the trace tells of it.
+// What a command asks of each resource, out of what the trace says of it.
 //
 // A command takes, from start to end:
 //
@@ -16,7 +16,7 @@
 //   latency    = the least that commands of the device were ever stalled for it
 //   streaming  = start to end less these three
 //   link, tags = streaming, if that stall is more than latency; else by its bytes
-//   memory     = likewise; by its bytes at the rate that the device tells: the data bus. More
+//   memory     = likewise; by its bytes at the rate that the device reports: the data bus. More
 //                than that is rows (where it missed enough of them), else the scratchpad.
 #ifndef LIBTRACE_ANALYSIS_DEMAND_H_
 #define LIBTRACE_ANALYSIS_DEMAND_H_
@@ -78,7 +78,7 @@ struct Demand {
   double ScratchNs(const Scales& scales) const { return At(scratch, scales.speed[kScratchpad]); }
 };
 
-// What the commands of one device tell of it.
+// What the commands of one device show of it.
 struct DeviceRates {
   double ns_per_tick = 1;
   double link_latency_ns = 0, memory_latency_ns = 0;

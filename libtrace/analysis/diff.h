@@ -3,10 +3,10 @@
 // What changed from one trace to another, how sure is that, and why?
 //
 // Jobs are aligned by what they are (the call that submitted them, the ops of their commands), in
-// their order; then the commands of aligned jobs are pairs. A change of a sum is told from noise
-// twice: it must be larger than the bounds of both sums, and than kSigmas standard errors of what
-// the instances' spread makes of it: of the differences of pairs where all instances are pairs,
-// of each side by itself else.
+// their order; then the commands of aligned jobs are pairs. A change of a sum is distinguished from
+// noise twice: it must be larger than the bounds of both sums, and than kSigmas standard errors of
+// what the instances' spread makes of it: of the differences of pairs where all instances are
+// pairs, of each side alone else.
 //
 //   sum B - sum A  =  (nB - nA) * mean A          more or fewer of them
 //                  +  nB * (mean B - mean A)      each takes longer or shorter

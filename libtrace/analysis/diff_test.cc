@@ -113,7 +113,7 @@ TEST_CASE("Jitter is no change, a slower op is one, and is named first with its 
   CHECK(slower.diff.run.certainty == Certainty::kSure);
 }
 
-TEST_CASE("A stall that grew, more of them, and more bytes are told apart") {
+TEST_CASE("A stall that grew, more of them, and more bytes are distinguished") {
   Recipe stalled, more, larger, gone;
   stalled.link_stall_ns = 400;
   const Pair stall({}, stalled);

@@ -289,7 +289,7 @@ bool BoundClasses(const Report& report, const Doubts& doubts,
     }
   };
   // Time outside of what is seen as the run: a longer run has any class there, but missing
-  // calls alone make it longer by themselves.
+  // calls alone make it longer alone.
   const int64_t start_ns = report.model->info.start_ns(),
                 stop_ns = report.model->accounts.stop_ns();
   const bool known = report.model->has_info && report.model->has_accounts &&

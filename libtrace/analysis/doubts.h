@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which rows may be missing from a trace, and when? Internal: verdict.h tells what follows from it.
+// Which rows may be missing from a trace, and when? Internal: verdict.h says what follows from it.
 #ifndef LIBTRACE_ANALYSIS_DOUBTS_H_
 #define LIBTRACE_ANALYSIS_DOUBTS_H_
 

@@ -58,7 +58,7 @@ Amount Durations::Elapsed(const Mark& from, const Mark& to) const {
   if (!from.SameEpoch(to)) return ToAmount(Lapse(from.host, to.host));
   const auto ticks = static_cast<double>(static_cast<int64_t>(to.ticks - from.ticks));
   if (ticks < 0) {
-    // Out of order: for causality.h to tell.
+    // Out of order: causality.h reports that.
     const Rate rate = RateBetween(to, from);
     return {(ticks - 1) * rate.hi, ticks * rate.mid, (ticks + 1) * rate.lo};
   }
@@ -90,7 +90,7 @@ Amount InParts(const Durations& durations, const Mark& from, const Mark& to, con
   middle.ticks += ticks / 2;
   const Rate first = durations.RateBetween(from, middle);
   const Rate second = durations.RateBetween(middle, to);
-  // Uncertain, not changing: parts tell no more.
+  // Uncertain, not changing: parts show no more.
   const auto same = [&](const Rate& part) { return part.lo == rate.lo && part.hi == rate.hi; };
   if (same(first) && same(second)) return whole;
   Amount sum = InParts(durations, from, middle, first, left);

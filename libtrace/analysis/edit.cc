@@ -355,7 +355,7 @@ Edited Editor::FuseOps(const std::vector<std::pair<std::string, std::string>>& p
                                 commands.work[a] == commands.work[c] && between > 0 &&
                                 moved_a >= 2 * between && moved_c >= 2 * between;
     const std::string &op_a = model_.OpName(a), &op_c = model_.OpName(c);
-    // Whether the one reads what the other wrote is not told: ops of different names may.
+    // Whether the one reads what the other wrote is not known: ops of different names may.
     bool wanted = pairs.empty() && through_memory && op_a != op_c && a != taken;
     for (const auto& pair : pairs) wanted |= op_a == pair.first && op_c == pair.second;
     if (!wanted) continue;

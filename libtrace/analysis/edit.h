@@ -4,7 +4,7 @@
 //
 // An edit changes the dependency graph in place, as a change of the program would: copies become
 // one, waits go away, calls are not made. It is undone when the editor goes. What the replay of
-// the edited graph saves is what such a change brings at most: the trace does not tell whether
+// the edited graph saves is what such a change brings at most: the trace does not say whether
 // the program's results allow it.
 #ifndef LIBTRACE_ANALYSIS_EDIT_H_
 #define LIBTRACE_ANALYSIS_EDIT_H_

@@ -46,7 +46,7 @@ enum Cause : uint8_t {
   kByCommand,     // a command, split further by its demand
   kByCompletion,  // from the last command to the completion in host memory
   kByWake,        // from there to the waiter, and to its call's return
-  kByUnknown,     // something that the trace does not tell
+  kByUnknown,     // something that the trace does not show
   kNumCauses
 };
 const char* CauseName(Cause cause);

@@ -37,8 +37,8 @@ class GraphBuilder {
   Graph Finish();
 
  private:
-  // In the order in which they were told. There are more of them than of anything else in a report:
-  // columns in small pieces have no room to spare, and each goes when it is sorted.
+  // In the order in which they were added. There are more of them than of anything else in a
+  // report: columns in small pieces have no room to spare, and each goes when it is sorted.
   struct Drafts {
     std::deque<uint32_t> from, to;
     std::deque<double> ns;

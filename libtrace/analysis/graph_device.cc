@@ -127,7 +127,7 @@ class DeviceEdges {
     const model::Commands& commands = model_.commands;
     const uint32_t device = commands.device[Command(begin)];
     const uint32_t fifo = model_.devices[device].about.queue_fifo();
-    // By stream where the trace tells it: streams of one queue do not wait for each other.
+    // By stream where the trace has it: streams of one queue do not wait for each other.
     using ByUnit = std::array<std::vector<uint32_t>, kMaxUnits>;
     std::unordered_map<uint32_t, ByUnit> by_stream;
     ByUnit by_unit;

@@ -366,7 +366,7 @@ class HostNodes {
     return {thread.last_kind, draft.kind, name(from), stream(from), name(to), stream(to)};
   }
 
-  // Fewer of them tell nothing of what is usual.
+  // Fewer of them do not show what is usual.
   static constexpr size_t kFewAlike = 4;
   // Three quarters are not longer than `usual`; what is clearly longer is not usual.
   static constexpr double kClearly = 1.2;

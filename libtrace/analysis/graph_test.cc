@@ -213,7 +213,7 @@ TEST_CASE("two that use the memory at once share it") {
   CHECK(other.next_ns() == Approx(100 / 0.75));
 }
 
-TEST_CASE("a factor is read, or what is wrong with it is told") {
+TEST_CASE("a factor is read, or what is wrong with it is reported") {
   Scales scales;
   CHECK(ParseScale("dram.rowcost=x2.5", &scales).empty());
   CHECK(scales.speed[kDramRowCost] == 2.5);

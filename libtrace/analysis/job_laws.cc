@@ -43,7 +43,7 @@ class JobChecker {
                                         [](int64_t at_ns) { return at_ns != model::kNoTime; });
     const bool any_device = std::any_of(jobs_.on_device.begin(), jobs_.on_device.end(),
                                         [](uint8_t seen) { return seen != 0; });
-    // One event may tell of a whole job when it is over.
+    // One event may describe a whole job when it is over.
     driver_ = any_submit || coverage_.Collected("_submit", "tp:", false) ||
               coverage_.Collected("_job", "tp:", false);
     for (size_t j = 0; j < jobs_.size(); ++j) {

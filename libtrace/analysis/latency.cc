@@ -31,7 +31,7 @@ constexpr StageDefinition kStages[] = {
      kConsumed},
     {"consumed_to_wake", "kernel: completion to waiter running", Where::kHost, kConsumed, kWake},
     {"wake_to_return", "runtime: wake-up to API return", Where::kHost, kWake, kApiEnd},
-    // Of jobs that only the host saw: all that can be told of them.
+    // Of jobs that only the host saw: all that is known of them.
     {"submit_to_consumed", "unseen device: submit to completion consumed", Where::kHost, kSubmit,
      kConsumed},
 };

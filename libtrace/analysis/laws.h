@@ -39,7 +39,7 @@ class Tally {
   void Because(std::string why) {
     if (why_.empty()) why_ = std::move(why);
   }
-  // No case says anything then: rows are missing, and that is told elsewhere.
+  // No case says anything then: rows are missing, and that is reported elsewhere.
   void Excuse(std::string why) { excuse_ = std::move(why); }
 
   Law Done() {

@@ -26,7 +26,7 @@ Losses ComputeLosses(const model::Model& model) {
     }
     losses.spans.push_back({model.strings.Get(loss.hop), loss.count, loss.first_ns, loss.last_ns});
   }
-  // Loss records repeat what the books sum up; the larger one is the truth that
+  // Loss records repeat what the accounts sum up; the larger one is the truth that
   // survived.
   losses.lost = std::max(losses.lost, recorded);
   losses.damaged_stretches = model.read.gap_count;

@@ -4,7 +4,7 @@
 //
 // Every hop between an event and the file counts what came in, went on, was
 // dropped and was refused; loss records say when; the reader counts damage to
-// the file itself. A hop whose books do not balance lost something silently.
+// the file itself. A hop whose account does not balance lost something silently.
 #ifndef LIBTRACE_ANALYSIS_LOSSES_H_
 #define LIBTRACE_ANALYSIS_LOSSES_H_
 

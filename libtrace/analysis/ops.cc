@@ -95,7 +95,7 @@ class OpTable {
   }
 
  private:
-  // What tells an op apart without its name.
+  // What distinguishes an op without its name.
   using Number = std::array<uint32_t, 4>;
   Number NumberOf(size_t i) const {
     const model::Commands& commands = model_.commands;

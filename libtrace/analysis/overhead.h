@@ -21,7 +21,7 @@ namespace acceltrace::analysis {
 
 class Replays;
 
-// Above this share of the run the verdict tells of it.
+// Above this share of the run the verdict mentions it.
 inline constexpr double kMuchOverhead = 0.05;
 
 // The events of one kind.
@@ -59,7 +59,7 @@ struct Overhead {
   Span events;    // on the traced threads and in interrupts
   Span recorder;  // the daemon's work, waking it included
   uint64_t wakes = 0;
-  Span run;          // by so much the run is longer; 0 to all of it where no device tells
+  Span run;          // by so much the run is longer; 0 to all of it where no device has records
   double share = 0;  // of the run
   // How much shorter each of the host's classes would be; 0 for those of the device.
   std::array<Span, kNumClasses> in_class{};

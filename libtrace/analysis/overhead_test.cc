@@ -180,7 +180,7 @@ void RequireClose(const Outcome& outcome) {
 
 }  // namespace
 
-TEST_CASE("What the tracer added to a run is told whatever sets its pace") {
+TEST_CASE("What the tracer added to a run is reported whatever sets its pace") {
   const Tracer events{300, 500, 0, 0};
   SECTION("the host") { RequireClose(Compare({80, 1'000, 200, 0}, events)); }
   SECTION("the host, with a short wait now and then") {
@@ -209,7 +209,7 @@ TEST_CASE("The recorder's work counts where a thread wanted the CPU") {
   }
 }
 
-TEST_CASE("A tracer that takes much is told in the verdict, one that does not is not") {
+TEST_CASE("A tracer that takes much is named in the verdict, one that does not is not") {
   const Outcome much = Compare({80, 1'000, 200, 0}, {300, 500, 0, 0});
   REQUIRE(much.told.share > kMuchOverhead);
   REQUIRE(much.verdict.find("the tracer took") != std::string::npos);

@@ -33,7 +33,7 @@ const Packets& Original() {
     Packet packet;
     while ((*reader)->Read(&packet) == stream::Reader::Next::kPacket) read->push_back(packet);
     read->pop_back();  // the footer is made anew
-    // As recordings tell since: all of the session's events come from these.
+    // As recordings say since: all of the session's events come from these.
     for (auto& hop : *read->back().mutable_accounts()->mutable_hops()) {
       const bool gives =
           hop.name() != "bpf-process" && hop.name() != "session" && hop.name() != "output";
@@ -331,7 +331,7 @@ const std::vector<Fault>& Faults() {
       {"a doorbell before it was rung", "order", "doorbell > device_doorbell",
        In(Packet::kJobs,
           [](Table* t) {
-            // Only the doorbell: what is told after it stays where it was.
+            // Only the doorbell: what is recorded after it stays where it was.
             const size_t row = t->rows() / 2;
             t->At("doorbell_ticks_delta", row) -= 1'000'000;
             for (const char* name :
@@ -430,7 +430,7 @@ const std::vector<Fault>& Faults() {
            if (hop.name() == "session") hop.set_name("sessions");
          }
        })},
-      {"a loss that was told", "loss", "5 events lost", InAccounts([](proto::Accounts* a) {
+      {"a loss that was reported", "loss", "5 events lost", InAccounts([](proto::Accounts* a) {
          a->mutable_hops(0)->set_lost(5);
          a->mutable_hops(0)->set_in(a->hops(0).in() + 5);
        })},
@@ -471,7 +471,7 @@ TEST_CASE("each planted fault is found and named, though its checksums are right
 }
 
 // Of what no law speaks, the index does: names, and times within their bounds.
-TEST_CASE("a packet that is not as it was written is told, whatever was changed") {
+TEST_CASE("a packet that is not as it was written is reported, whatever was changed") {
   const std::string before = Encode(Original());
   stream::PacketEncoder encoder;
   std::string first, bytes;

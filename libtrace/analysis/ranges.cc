@@ -19,7 +19,7 @@ uint64_t Thread(uint32_t pid, uint32_t tid) { return (static_cast<uint64_t>(pid)
 
 // For each range the one that it lies in, or kNoRow. In the order in which a thread's ranges
 // end, inner ones first, each takes those deeper ones that began in it and are not taken yet:
-// times alone would not tell where they are equal. A parent that was lost leaves its children
+// times alone do not decide where they are equal. A parent that was lost leaves its children
 // to the next one outside.
 std::vector<uint32_t> FindParents(const model::Ranges& ranges) {
   std::vector<uint32_t> order;

@@ -6,7 +6,7 @@
 namespace acceltrace::analysis {
 namespace {
 
-// A trace without a wait for tags tells that there are more than so many. Exactly as many as would
+// A trace without a wait for tags shows that there are more than so many. Exactly as many as would
 // just do is not likely.
 constexpr double kTagsBeyond = 1.5;
 constexpr double kNever = std::numeric_limits<double>::infinity();

@@ -73,7 +73,8 @@ class ReplayEngine {
              std::vector<uint32_t>* order = nullptr);
 
   // Of the last replay: a reading that differs from its own in no other way than these has the same
-  // result. Told where it is that of the likeliest reading; of others more may be named than is so.
+  // result. Exact where it is that of the likeliest reading; of others more may be named than is
+  // so.
   enum Open : uint8_t {
     kAssumed = 1,
     kBanks = 2,

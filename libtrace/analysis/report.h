@@ -82,7 +82,7 @@ struct Finding {
 
 // What `verify` looks for, in order of kind.
 std::vector<Finding> FindProblems(const Report& report);
-// Only what tells that rows are missing: damage, rows, loss. Needs the losses alone.
+// Only what shows that rows are missing: damage, rows, loss. Needs the losses alone.
 std::vector<Finding> FindFaults(const model::Model& model, const Losses& losses);
 
 }  // namespace acceltrace::analysis

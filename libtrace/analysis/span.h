@@ -7,7 +7,7 @@
 // true durations lie between those of the lower and those of the upper bounds,
 // and so does the mean: that is what Summarise() uses. What cannot be negative has
 // no negative bound: a duration between two things that happen in order is cut off
-// at 0, unless all of it lies below (a violation, told as such by causality.h).
+// at 0, unless all of it lies below (a violation, reported as such by causality.h).
 #ifndef LIBTRACE_ANALYSIS_SPAN_H_
 #define LIBTRACE_ANALYSIS_SPAN_H_
 

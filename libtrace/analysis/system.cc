@@ -57,7 +57,7 @@ std::vector<SystemCounterUse> ComputeCounterUse(const model::SystemTables& syste
   return uses;
 }
 
-// The group of a process at a time; before the first time that it was told, that one.
+// The group of a process at a time; before the first time that it was recorded, that one.
 class Groups {
  public:
   explicit Groups(const std::vector<model::ProcessGroup>& groups) : groups_(groups) {}

@@ -29,7 +29,7 @@ ThreadState StateOf(uint32_t state) {
   }
 }
 
-// Told of a thread as it was at a time. If it went on, a later row says the same, and more.
+// Recorded of a thread as it was at a time. If it went on, a later row says the same, and more.
 bool IsOpen(const ThreadRuns& runs, uint32_t row) {
   return runs.left[row] == Row::STATE_RUNNING || runs.begin_ns[row] == runs.end_ns[row];
 }

@@ -10,7 +10,7 @@ namespace {
 
 using Row = proto::ThreadRunBatch;
 
-// Rows of one thread, told as the recorder would.
+// Rows of one thread, as the recorder would write them.
 struct Runs {
   model::Model model;
   model::ThreadRuns& runs = model.system.runs;
@@ -71,7 +71,7 @@ TEST_CASE("a row that was lost is a stretch that nothing is known of") {
   CHECK(first.Text() == "runnable 5-10, running 10-20");
 }
 
-TEST_CASE("rows that overlap are cut, none is told twice") {
+TEST_CASE("rows that overlap are cut, none counts twice") {
   Runs t;
   t.Add(Row::STATE_SLEEPING, 0, 8, 10, 20, Row::STATE_SLEEPING);
   t.Add(Row::STATE_SLEEPING, 5, 12, 15, 30, Row::STATE_SLEEPING);

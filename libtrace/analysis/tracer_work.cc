@@ -15,7 +15,7 @@ Cost FromPs(double cost_ps, double error_ps) {
 }
 
 // The host events that each had one event of this kind: a bit for each HostBatch.Kind, 0 = none,
-// they are the library's. Others were told along with one.
+// they are the library's. Others were recorded along with one.
 uint64_t KindsOf(const proto::Accounts::EventCost& cost) {
   static_assert(proto::HostBatch::Kind_MAX < TracerEvent::kApi);
   uint64_t kinds = 0;
@@ -38,7 +38,7 @@ TracerWork::TracerWork(const model::Model& model) {
   ReadRecorder(accounts);
 }
 
-// Events and rows need not be as many: one event may tell of a whole job, and events that were
+// Events and rows need not be as many: one event may describe a whole job, and events that were
 // lost cost as well. Each row takes its part of what all events of its kinds cost.
 void TracerWork::ReadCosts(const proto::Accounts& accounts) {
   std::array<double, TracerEvent::kApi + 1> rows{};

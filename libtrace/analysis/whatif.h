@@ -13,7 +13,7 @@
 //   prediction = recorded * replay(scaled) / replay(as it was)
 //
 // The interval is what the replay gives under the other readings of what the trace does not
-// tell: orders that may not have to be kept, how rows share banks, how many tags there are, whose
+// say: orders that may not have to be kept, how rows share banks, how many tags there are, whose
 // turn it was; what another run would take: without the interruptions of this one, or with as
 // much again; and the calibration of the tracer's cost where that is taken off.
 #ifndef LIBTRACE_ANALYSIS_WHATIF_H_

@@ -62,7 +62,7 @@ std::string Wrong(const std::string& text) {
   return rules.message();
 }
 
-TEST_CASE("Rules hold, are broken, or cannot be told") {
+TEST_CASE("Rules hold, are broken, or cannot be decided") {
   const Subject subject;
   const auto is = [&](State state, const char* rule) {
     const Outcome outcome = Ask(rule, subject);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Do the rules hold in this trace, as far as it can tell?
+// Do the rules hold in this trace, as far as it shows?
 //
 // Every value is an interval: what is measured through a device's clock has bounds, and where
 // rows are missing a count can only be larger and a percentile anything. A rule holds if it does
-// for all values within the bounds, is broken if it does for none, and else cannot be told.
+// for all values within the bounds, is broken if it does for none, and else cannot be decided.
 #ifndef LIBTRACE_CHECK_EVALUATE_H_
 #define LIBTRACE_CHECK_EVALUATE_H_
 

@@ -47,11 +47,11 @@ def run(*words, program=ACCELTRACE, **more):
 def refused(status, text, *words, **more):
     """One line on stderr that holds `text`, nothing on stdout, the exit status."""
     done = run(*words, **more)
-    told = done.stderr.splitlines()
-    assert (done.returncode, len(told), done.stdout) == (status, 1, ""), (words, done)
-    assert told[0].startswith("acceltrace") and text in told[0], (words, told)
+    lines = done.stderr.splitlines()
+    assert (done.returncode, len(lines), done.stdout) == (status, 1, ""), (words, done)
+    assert lines[0].startswith("acceltrace") and text in lines[0], (words, lines)
     # No untrusted bytes on a terminal.
-    assert told[0].isprintable(), told
+    assert lines[0].isprintable(), lines
 
 
 def write(name, data):
@@ -74,9 +74,9 @@ def report(name):
 def report_with_a_word(name, *texts):
     """Of a trace that is not whole: exit status 1 and one line that holds the texts."""
     done = run("report", "--json", name)
-    told = done.stderr.splitlines()
-    assert (done.returncode, len(told)) == (1, 1), (name, done.stderr)
-    assert all(text in told[0] for text in texts), told
+    lines = done.stderr.splitlines()
+    assert (done.returncode, len(lines)) == (1, 1), (name, done.stderr)
+    assert all(text in lines[0] for text in texts), lines
     found = json.loads(done.stdout)
     assert not found["verdict"]["certain"] and found["verdict"]["caveats"], found["verdict"]
     return found
@@ -146,8 +146,8 @@ def provider_files_and_names():
     write("config/acceltrace/z.provider", b"[provider]\n")
     done = run("providers", "--json", env=home)
     assert done.returncode == 1 and "z.provider:1: [provider] lacks format" in done.stderr, done
-    told = json.loads(done.stdout)
-    assert len(told["errors"]) == 1 and len(told["providers"]) >= 8, told
+    listed = json.loads(done.stdout)
+    assert len(listed["errors"]) == 1 and len(listed["providers"]) >= 8, listed
     # A user's own one stands in for the shipped one.
     write("config/acceltrace/z.provider", b"[provider]\nformat = 1\nname = nvme\nabout = mine\n"
           b"[match]\ndriver = nosuchdriver\n")
@@ -277,9 +277,9 @@ def a_reader_that_goes_away_is_no_error():
 
 @case
 def one_version():
-    told = {run("--version").stdout.split()[-1],
+    versions = {run("--version").stdout.split()[-1],
             run("--version", program=os.path.join(BIN, "acceltraced")).stdout.split()[-1]}
-    assert len(told) == 1, told
+    assert len(versions) == 1, versions
 
 
 @case
@@ -319,7 +319,7 @@ def a_full_file_keeps_what_was_recorded():
     assert done.returncode == 1, done
     lines = done.stderr.splitlines()
     assert lines[0].startswith("acceltrace: ") and "file size limit is reached" in lines[0], done
-    # At once when it happens; how much it was is told in the end.
+    # At once when it happens; how much it was is reported at the end.
     assert len(lines) == 1 and " it holds " in lines[0] or \
         len(lines) == 2 and " kept, " in lines[1], done
     found = report_with_a_word(name)

@@ -31,7 +31,7 @@ class CaptureSession {
   virtual Status Snapshot(const std::string& path) = 0;
   // Takes in what came unasked. false: nobody is there any more.
   virtual bool Hear() = 0;
-  // Why the recording ended by itself; empty if it did not.
+  // Why the recording ended before it was stopped; empty if it did not.
   virtual const std::string& early_failure() const = 0;
   // command_status: of the recorded command, or -1. Returns a summary as JSON.
   virtual Result<std::string> Stop(int command_status) = 0;

@@ -240,9 +240,9 @@ Result<std::string> DaemonClient::Stop(int command_status) {
     if (!answer) return Status::Error("the capture daemon died before the end: " + WaitForExit());
     constexpr std::string_view kDone = "done ";
     if (answer->rfind(kDone, 0) == 0) {
-      std::string told = answer->substr(kDone.size());
+      std::string summary = answer->substr(kDone.size());
       WaitForExit();
-      return told;
+      return summary;
     }
     Note(*answer);
   }

@@ -52,7 +52,7 @@ std::string Ready(const DaemonClient::Limits& limits = {}) {
 
 }  // namespace
 
-TEST_CASE("a daemon that never says a word is killed, and that is told") {
+TEST_CASE("a daemon that never says a word is killed, and that is reported") {
   const Script script("exec sleep 1000\n");
   DaemonClient::Limits limits;
   limits.start_ms = limits.end_ms = kShortMs;
@@ -61,15 +61,15 @@ TEST_CASE("a daemon that never says a word is killed, and that is told") {
         "killed by signal 9 (Killed)");
 }
 
-TEST_CASE("a daemon that is late ends by itself when it is no longer wanted") {
+TEST_CASE("a daemon that is late ends unasked when it is no longer wanted") {
   const Script script("read -r -u $3 || exit 5\n");
   DaemonClient::Limits limits;
   limits.start_ms = kShortMs;
   CHECK(Ready(limits) == "the capture daemon did not start: no word for 100 ms, exit status 5");
 }
 
-TEST_CASE("what the daemon says instead of ready is told") {
-  const auto [body, told] = GENERATE(table<const char*, const char*>({
+TEST_CASE("what the daemon says instead of ready is reported") {
+  const auto [body, reported] = GENERATE(table<const char*, const char*>({
       {"exit 3", "the capture daemon did not start: exit status 3"},
       {"kill -SEGV $$", "the capture daemon did not start: killed by signal 11"},
       {"echo error: no such device >&$3; exit 1", "no such device"},
@@ -78,7 +78,7 @@ TEST_CASE("what the daemon says instead of ready is told") {
       {"head -c 100000 /dev/zero >&$3", "the capture daemon did not start"},
   }));
   const Script script(std::string(body) + "\n");
-  CHECK_THAT(Ready(), Catch::Matchers::StartsWith(told));
+  CHECK_THAT(Ready(), Catch::Matchers::StartsWith(reported));
 }
 
 TEST_CASE("waiting for the beginning ends when something else asks for it") {

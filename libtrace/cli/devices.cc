@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// acceltrace devices: what is there, and how well its clock can be told. The bus
+// acceltrace devices: what is there, and how well its clock can be read. The bus
 // is read from sysfs; what only a driver knows comes from a very short recording.
 #include <fmt/format.h>
 #include <sys/mman.h>

@@ -201,7 +201,7 @@ void HttpServer::EndSlowOnes() {
 bool HttpServer::IsForUs(MHD_Connection* connection) const {
   const std::string_view host = Header(connection, "Host");
   if (host != hosts_[0] && host != hosts_[1]) return false;
-  // A browser tells whether another site asks. A link that a person follows may be anywhere.
+  // A browser says whether another site asks. A link that a person follows may be anywhere.
   const std::string_view site = Header(connection, "Sec-Fetch-Site");
   const bool follows = Header(connection, "Sec-Fetch-Mode") == "navigate" &&
                        Header(connection, "Sec-Fetch-Dest") == "document";

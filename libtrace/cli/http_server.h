@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A web server for one page and for whoever was told its address: on the loopback interface only,
+// A web server for one page and for whoever was given its address: on the loopback interface only,
 // below a path that is a random token.
 //
 // Whoever may open a socket on this machine may send anything. A request is answered if it names

@@ -60,7 +60,7 @@ std::string Node(const fs::path& device) {
   return "";
 }
 
-// libpci ends the program on its own errors unless told otherwise, and its
+// libpci ends the program on its own errors unless configured otherwise, and its
 // lookups call what pci_init() would have set: only names are wanted here.
 void Ignore(char*, ...) {}
 [[noreturn]] void Die(char* message, ...) {

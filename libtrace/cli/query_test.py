@@ -51,9 +51,9 @@ def one(sql, *words, **more):
 
 def refused(status, text, *words):
     done = run("query", *words)
-    told = done.stderr.splitlines()
-    assert (done.returncode, len(told)) == (status, 1), (words, done)
-    assert text in told[0], (words, told)
+    lines = done.stderr.splitlines()
+    assert (done.returncode, len(lines)) == (status, 1), (words, done)
+    assert text in lines[0], (words, lines)
     return done
 
 
@@ -75,13 +75,14 @@ def the_document_lists_what_there_is():
             there[row[0]].append(name)
     with open(os.path.join(REPO, "docs", "query.md"), encoding="utf-8") as file:
         text = file.read()
-    told = {}
+    documented = {}
     for title, body in re.findall(r"^### (\w+)\n(.*?)(?=^##)", text, re.M | re.S):
         body = re.sub(r"\([^()]*\)", "", body)  # remarks
-        told[title] = [name for word in re.findall(r"`([^`]+)`", body) for name in expanded(word)]
-    assert sorted(told) == sorted(there), set(told) ^ set(there)
+        documented[title] = [
+            name for word in re.findall(r"`([^`]+)`", body) for name in expanded(word)]
+    assert sorted(documented) == sorted(there), set(documented) ^ set(there)
     for table, columns in there.items():
-        assert told[table] == columns, (table, set(told[table]) ^ set(columns))
+        assert documented[table] == columns, (table, set(documented[table]) ^ set(columns))
 
 
 @case
@@ -101,8 +102,8 @@ def output_forms():
 @case
 def what_is_wrong_is_one_line():
     refused(2, "syntax error", DEMO, "SELEC 1")
-    told = refused(2, "unrecognized token", DEMO, "SELECT\n\x1b[31m1 FROM jobs").stderr
-    assert told.strip().isprintable(), told
+    errors = refused(2, "unrecognized token", DEMO, "SELECT\n\x1b[31m1 FROM jobs").stderr
+    assert errors.strip().isprintable(), errors
     refused(2, "no such table: nosuch; --tables lists", DEMO, "SELECT * FROM nosuch")
     refused(2, "can only be read", DEMO, "DROP TABLE jobs")
     refused(2, "one at a time", DEMO, "SELECT 1; SELECT 2")
@@ -169,7 +170,7 @@ def filters_cut_the_same_everywhere():
                "FROM commands c WHERE c.device = jobs.device AND c.job = jobs.job)", *window) == 0
     assert one("SELECT count(*) FROM jobs WHERE api_name = ''", *window) == 0
     assert one("SELECT count(*) FROM commands", *window) < commands
-    # All verbs are told the same part; a part of a whole trace is no damaged one.
+    # All verbs take the same part; a part of a whole trace is no damaged one.
     for words in (window, ["--range", "decode*"], ["--process", str(pid)], ["--stream", "0"],
                   ["--device", "axl0"]):
         done = run("report", DEMO, "--json", *words)
@@ -252,27 +253,27 @@ def what_changed():
 def assertions():
     def check(status, *words):
         done = run("check", *words)
-        told = done.stderr.splitlines()
-        assert (done.returncode, len(told)) == (status, 1 if status else 0), (words, done)
-        return done.stdout, "".join(told)
+        lines = done.stderr.splitlines()
+        assert (done.returncode, len(lines)) == (status, 1 if status else 0), (words, done)
+        return done.stdout, "".join(lines)
 
     check(0, DEMO, "losses == 0", "jobs > 1", "share(class.computing) < 100%")
-    text, told = check(1, DEMO, "losses == 0", "p99(job.latency) < 1us", "jobs == 1")
-    assert "2 of 3 rules failed: line 1: p99(job.latency) < 1us: is " in told, told
+    text, errors = check(1, DEMO, "losses == 0", "p99(job.latency) < 1us", "jobs == 1")
+    assert "2 of 3 rules failed: line 1: p99(job.latency) < 1us: is " in errors, errors
     assert [line.split()[0] for line in text.splitlines()] == ["pass", "FAIL", "FAIL"], text
-    _, told = check(2, DEMO, "p99(job.latency) < 80")
-    assert "column 18" in told and "write a unit" in told, told
+    _, errors = check(2, DEMO, "p99(job.latency) < 80")
+    assert "column 18" in errors and "write a unit" in errors, errors
     check(2, DEMO, "run <= 1.1 * baseline")
     check(0, DEMO, "run <= 1.1 * baseline", "--baseline", DEMO)
-    # Within the bounds nobody can tell.
+    # Within the bounds it cannot be decided.
     rule = 'p50(op."*") <= baseline'
     assert check(1, DEMO, rule, "--baseline", DEMO)[0].startswith("UNSURE")
     assert check(0, DEMO, rule, "--baseline", DEMO, "--lenient")[0].startswith("likely")
     name = os.path.join(folder.name, "rules")
     with open(name, "w", encoding="utf-8") as file:
         file.write("# of the demo\n\nlosses == 0\nop.x < 1\n")
-    _, told = check(2, DEMO, name)
-    assert "rules: line 4, column 1: " in told, told
+    _, errors = check(2, DEMO, name)
+    assert "rules: line 4, column 1: " in errors, errors
     with open(name, "w", encoding="utf-8") as file:
         file.write('losses == 0\ncount(api.name == "<&>\'") == 1\n')
     xml = os.path.join(folder.name, "junit.xml")
@@ -285,8 +286,8 @@ def assertions():
     found = json.loads(check(1, DEMO, name, "--json")[0])
     assert [rule["state"] for rule in found["rules"]] == ["pass", "fail"], found
     # Of a lossy trace: what was lost could change it, and the trace's own word is said.
-    text, told = check(1, BROKEN, "jobs < 1000", "losses > 0")
-    assert "rows are missing" in told and "pass   losses > 0" in text, (text, told)
+    text, errors = check(1, BROKEN, "jobs < 1000", "losses > 0")
+    assert "rows are missing" in errors and "pass   losses > 0" in text, (text, errors)
     check(1, BROKEN, "losses > 0")
     check(0, DEMO, "count(jobs) == 0", "--from", "1000s")
 

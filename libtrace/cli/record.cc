@@ -150,8 +150,8 @@ class Recording {
                                 Ended(), options_.record.output));
       return;
     }
-    if (!daemon_.early_failure().empty() && !told_failure_) {
-      told_failure_ = true;
+    if (!daemon_.early_failure().empty() && !reported_failure_) {
+      reported_failure_ = true;
       Fail(kFailed, "the recording ends here, and keeps what it has: " + daemon_.early_failure());
     }
   }
@@ -169,7 +169,7 @@ class Recording {
       return false;
     }
     if (child_ != nullptr) {
-      // The terminal has told the command already; others told only us. Who asks
+      // The terminal has signalled the command already; others signalled only us. Who asks
       // a third time wants it gone.
       ++asked_;
       if (asked_ >= 3) {
@@ -252,7 +252,7 @@ class Recording {
     if (number("overwritten") > 0) {
       older += fmt::format(", {} older ones overwritten", view::FormatCount(number("overwritten")));
     }
-    if (!error.empty() && !told_failure_) {
+    if (!error.empty() && !reported_failure_) {
       Fail(kFailed, error);
     } else if (options_.quiet) {
       // The exit status and what was said before must do.
@@ -275,7 +275,7 @@ class Recording {
   int command_status_ = -1;
   int asked_ = 0, snapshots_ = 0;
   bool ready_ = false;
-  bool daemon_gone_ = false, told_failure_ = false, stopped_ = false;
+  bool daemon_gone_ = false, reported_failure_ = false, stopped_ = false;
 };
 
 // The service writes regular files.

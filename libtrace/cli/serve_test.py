@@ -116,7 +116,7 @@ def only_the_loopback_interface_is_listened_on(server):
 
 
 @case
-def without_the_token_nothing_is_told(server):
+def without_the_token_nothing_is_served(server):
     other = "0" if server.token[-1] != "0" else "1"
     for path in ("/", "//", "/favicon.ico", "/window?from=0&to=9&pixels=9", f"/{server.token}",
                  f"/{server.token[:-1]}{other}/", f"/{server.token[:-1]}/", f"/{server.token}x/",
@@ -139,7 +139,7 @@ def other_sites_are_refused(server):
     assert server.ask(page + "event?s=command.3", Sec_Fetch_Site="same-origin")[0] == 200
     assert server.ask(page, Sec_Fetch_Site="none", Sec_Fetch_Mode="navigate",
                       Sec_Fetch_Dest="document")[0] == 200
-    # No other site is told that it may read.
+    # No other site is allowed to read.
     _, headers, _ = server.ask(page, Origin="http://evil.example")
     assert not any(name.lower().startswith("access-control") for name in headers)
 
@@ -262,9 +262,9 @@ def ports_and_traces_that_cannot_be_served(server):
     def refused(status, text, *words):
         done = subprocess.run([ACCELTRACE, "serve", *words], capture_output=True, text=True,
                               timeout=60, check=False, stdin=subprocess.DEVNULL)
-        told = done.stderr.splitlines()
-        assert (done.returncode, len(told), done.stdout) == (status, 1, ""), done
-        assert text in told[0], told
+        lines = done.stderr.splitlines()
+        assert (done.returncode, len(lines), done.stdout) == (status, 1, ""), done
+        assert text in lines[0], lines
     trace = os.path.join(GOLDEN, "demo.atrace")
     refused(1, f"port {server.port} of 127.0.0.1", trace, "--port", str(server.port))
     refused(2, "65536", trace, "--port", "65536")
@@ -277,11 +277,11 @@ def ports_and_traces_that_cannot_be_served(server):
 def the_browser_is_given_a_file_and_no_token_on_its_command_line(_):
     """Command lines can be read by every user of the machine."""
     with tempfile.TemporaryDirectory() as folder:
-        told = os.path.join(folder, "told")
+        seen = os.path.join(folder, "seen")
         with open(os.path.join(folder, "xdg-open"), "w", encoding="ascii") as file:
-            file.write(f'#!/bin/sh\n{{ cat "$1"; echo; }} > {told}.new\n'
-                       f'stat -c %a "$(dirname "$1")" >> {told}.new\n'
-                       f'echo "$1" >> {told}.new\nmv {told}.new {told}\n')
+            file.write(f'#!/bin/sh\n{{ cat "$1"; echo; }} > {seen}.new\n'
+                       f'stat -c %a "$(dirname "$1")" >> {seen}.new\n'
+                       f'echo "$1" >> {seen}.new\nmv {seen}.new {seen}\n')
         os.chmod(os.path.join(folder, "xdg-open"), 0o755)
         environment = {**os.environ, "PATH": folder + ":" + os.environ["PATH"], "DISPLAY": ":9",
                        "TMPDIR": folder}
@@ -290,12 +290,12 @@ def the_browser_is_given_a_file_and_no_token_on_its_command_line(_):
                               env=environment) as process:
             url = process.stdout.readline().strip()
             until = time.monotonic() + 60
-            while not os.path.exists(told):
+            while not os.path.exists(seen):
                 assert time.monotonic() < until
                 time.sleep(0.05)
             process.send_signal(signal.SIGINT)
             assert process.wait(30) == 0
-        with open(told, encoding="ascii") as file:
+        with open(seen, encoding="ascii") as file:
             page, mode, path = file.read().splitlines()
         assert f"url={url}" in page and mode == "700" and url not in path, (page, mode, path)
         assert not os.path.exists(path), path

@@ -178,7 +178,7 @@ std::optional<Result<json>> ServiceClient::Receive(uint64_t id, int timeout_ms, 
     }
     const json answer = json::parse(*line, nullptr, false);
     if (!answer.is_object()) return Status::Error("the capture service speaks another protocol");
-    // Refused connections are told so before any command.
+    // Refused connections get the error before any command.
     const json of = answer.value("id", json());
     const bool failed = answer.value("ok", json()) == false;
     if (of != id && !(failed && of == 0)) {
@@ -248,7 +248,7 @@ bool ServiceClient::Hear() {
 
 Result<std::string> ServiceClient::Stop(int command_status) {
   const auto answer = Ask({{"cmd", "stop"}, {"session", session_}, {"status", command_status}});
-  // Of a recording that ended by itself the service knows no more.
+  // The service has forgotten a recording that ended before it was stopped.
   if (!answer.ok() && !early_failure_.empty()) return json{{"error", early_failure_}}.dump();
   if (!answer.ok()) return answer.status();
   const json summary = answer.value().value("summary", json::object());

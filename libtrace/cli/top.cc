@@ -146,7 +146,7 @@ int RunLive(const Options& options, int fd, pid_t peer) {
   timerfd_settime(timer, 0, &every, nullptr);
   view::LiveFrame frame;
   const uint64_t most = options.once ? 1 : options.batch;
-  uint64_t told = 0;
+  uint64_t frames = 0;
   int status = kOk;
   for (bool ended = false; !ended;) {
     pollfd fds[] = {{timer, POLLIN, 0},
@@ -170,11 +170,11 @@ int RunLive(const Options& options, int fd, pid_t peer) {
       }
       frame = input.Cut(static_cast<double>(options.interval_ms) / 1e3 *
                         static_cast<double>(std::max<uint64_t>(expired, 1)));
-      ended = ended || (most > 0 && told + 1 >= most);
+      ended = ended || (most > 0 && frames + 1 >= most);
     } else if (wanted != LiveScreen::kRedraw) {
       continue;
     }
-    ++told;
+    ++frames;
     if (!screen.Draw(view::TextLive(frame, screen.style())).ok()) break;
   }
   close(timer);
@@ -191,15 +191,15 @@ int RunFile(const Options& options) {
   LiveScreen screen(false);
   view::LiveState state;
   proto::Packet packet;
-  uint64_t told = 0, cut_bytes = 0;
+  uint64_t frames = 0, cut_bytes = 0;
   int64_t cut_ns = 0;
   const auto interval_ns = static_cast<int64_t>(options.interval_ms) * 1'000'000;
-  const auto tell = [&](view::LiveFrame frame) {
+  const auto write = [&](view::LiveFrame frame) {
     const stream::ReadStats& stats = (*reader)->stats();
     frame.stream_bytes = stats.bytes - cut_bytes, cut_bytes = stats.bytes;
     frame.missed_packets = stats.missing_packets;
     frame.bad_packets = stats.bad_packets + stats.gap_count;
-    return WriteStdout((told++ > 0 ? "\n" : "") + TextOf(view::TextLive(frame, screen.style())));
+    return WriteStdout((frames++ > 0 ? "\n" : "") + TextOf(view::TextLive(frame, screen.style())));
   };
   while ((*reader)->Read(&packet) == stream::Reader::Next::kPacket) {
     state.Add(packet);
@@ -207,12 +207,12 @@ int RunFile(const Options& options) {
     if (cut_ns == 0) cut_ns = state.now_ns();
     if (state.now_ns() - cut_ns < interval_ns) continue;
     cut_ns = state.now_ns();
-    const Status wrote = tell(state.Cut());
+    const Status wrote = write(state.Cut());
     if (!wrote.ok()) return Fail(kFailed, wrote.message());
-    if (told == options.batch) return kOk;
+    if (frames == options.batch) return kOk;
   }
   const bool whole = options.batch == 0 || options.once;
-  const Status wrote = tell(whole ? state.Whole() : state.Cut());
+  const Status wrote = write(whole ? state.Whole() : state.Cut());
   return wrote.ok() ? kOk : Fail(kFailed, wrote.message());
 }
 

@@ -15,7 +15,7 @@
 
 namespace acceltrace::clock::internal {
 
-// Jumps between two samples that are tried, at most.
+// Jumps between two samples that are considered, at most.
 inline constexpr uint32_t kMaxJumpsAtOnce = 16;
 // How much faster a rate may wander than is assumed, before a trace that shows it raises the
 // assumption (drafts.cc), ppm/s.
@@ -58,17 +58,17 @@ class Aligner {
       Take(sample, first_era);
       const bool is_first = marks_.empty();
       marks_.push_back({counts_.back().readings.back().era,
-                        (is_first ? 0 : marks_.back().untold) +
+                        (is_first ? 0 : marks_.back().unannounced) +
                             (!is_first && counts_.size() + surprises_ != breaks)});
     }
     for (size_t c = 0; c < counts_.size(); ++c) Outskirts(c);
     return std::move(counts_);
   }
-  // Of each sample: how many jumps it takes to lie behind, and how many changes that nobody told
+  // Of each sample: how many jumps it takes to lie behind, and how many unannounced changes
   // were needed up to it.
   struct Mark {
     uint32_t era = 0;
-    uint32_t untold = 0;
+    uint32_t unannounced = 0;
   };
   const std::vector<Mark>& marks() const { return marks_; }
   uint64_t left_out() const { return left_out_; }
@@ -94,11 +94,11 @@ class Aligner {
     Pass(sample);
   }
 
-  // Rates that were told before a sample, but for the last one.
+  // Rates that were announced before a sample, but for the last one.
   void Pass(const Sample& sample) {
-    while (told_ + 1 < rates_.told.size() &&
-           rates_.told[told_ + 1].when.hi_ns < sample.host_before_ns) {
-      ++told_;
+    while (announced_ + 1 < rates_.announced.size() &&
+           rates_.announced[announced_ + 1].when.hi_ns < sample.host_before_ns) {
+      ++announced_;
     }
   }
 
@@ -111,7 +111,7 @@ class Aligner {
     // It jumped, and it cannot be undone.
     if (steps.size() == 1 && steps[0].unplaced) steps.clear();
     if (steps.empty()) {
-      // Set anew, untold. Jumps that are certainly over are behind it.
+      // Set anew, unannounced. Jumps that are certainly over are behind it.
       uint32_t era = last.era;
       if (!open && !broken_ && !TooLong(Foreseen(sample, true))) Doubt(sample);
       while (era < num_jumps() && jumps_[era].when.hi_ns < sample.host_before_ns) ++era;
@@ -136,10 +136,10 @@ class Aligner {
     Advance(sample, step);
   }
 
-  // Rates told up to here need not be those of the clock any more.
+  // Rates announced up to here need not be those of the clock any more.
   void Doubt(const Sample& sample) {
-    while (doubted_ < rates_.told.size() &&
-           rates_.told[doubted_].when.lo_ns <= sample.host_after_ns) {
+    while (doubted_ < rates_.announced.size() &&
+           rates_.announced[doubted_].when.lo_ns <= sample.host_after_ns) {
       ++doubted_;
     }
   }
@@ -152,8 +152,8 @@ class Aligner {
   // A rate that began between two samples, in nobody knows which wrap: what is between them
   // is lost.
   bool OpenChangeWithin(const Sample& last, const Sample& next) const {
-    for (size_t r = told_; line_.wraps() && r < rates_.told.size(); ++r) {
-      const Window& when = rates_.told[r].when;
+    for (size_t r = announced_; line_.wraps() && r < rates_.announced.size(); ++r) {
+      const Window& when = rates_.announced[r].when;
       if (when.lo_ns > next.host_after_ns) break;
       if (when.hi_ns >= last.host_before_ns && WrapsOpen(line_, when)) return true;
     }
@@ -189,16 +189,17 @@ class Aligner {
                       (ticked + tick) / took.lo * (1 + slack)};
       if (seen.hi - seen.lo < rate.hi - rate.lo) rate = seen, known = true;
     }
-    // And what the device told: the rate before, and those that may have begun since.
-    for (size_t r = told_; r < rates_.told.size(); ++r) {
-      const Rates::Told& told = rates_.told[r];
-      if (told.when.lo_ns > sample.host_after_ns) break;
-      const bool over = told.when.hi_ns < last.sample.host_before_ns;
+    // And what the device announced: the rate before, and those that may have begun since.
+    for (size_t r = announced_; r < rates_.announced.size(); ++r) {
+      const Rates::Announced& announced = rates_.announced[r];
+      if (announced.when.lo_ns > sample.host_after_ns) break;
+      const bool over = announced.when.hi_ns < last.sample.host_before_ns;
       if (over && known) continue;
-      const Span next{told.ratio * (1 - kToldRate), told.ratio * (1 + kToldRate)};
+      const Span next{announced.ratio * (1 - kAnnouncedRate),
+                      announced.ratio * (1 + kAnnouncedRate)};
       // That a sample fits such a rate by chance may happen again and again: they are taken at
       // even times.
-      if (told.ratio <= 0 || r < doubted_) {
+      if (announced.ratio <= 0 || r < doubted_) {
         rate = {rates_.lo, rates_.hi};
       } else {
         rate = over ? next : Span{std::min(rate.lo, next.lo), std::max(rate.hi, next.hi)};
@@ -240,7 +241,7 @@ class Aligner {
       step.unplaced = m > 0 && line_.wraps() && step.elapsed_ns >= line_.wrap_ns();
       if (PassedNext(last, m, raw, jumped, step)) continue;
       step.as_foreseen = likely.Holds(step.elapsed_ns);
-      // Which wrap: only the rate tells, and it says otherwise.
+      // Which wrap: only the rate shows that, and it says otherwise.
       if (!step.as_foreseen && IsLongerThanWrap(any)) continue;
       steps.push_back(step);
     }
@@ -285,8 +286,8 @@ class Aligner {
     at_ += step.elapsed;
     skipped_ = 0;
     // What may have begun in between makes rates from before no measure.
-    for (size_t r = told_; r < rates_.told.size(); ++r) {
-      const Window& when = rates_.told[r].when;
+    for (size_t r = announced_; r < rates_.announced.size(); ++r) {
+      const Window& when = rates_.announced[r].when;
       if (when.lo_ns > sample.host_after_ns) break;
       if (when.hi_ns >= last.sample.host_before_ns) rate_since_ = count.readings.size();
     }
@@ -381,13 +382,13 @@ class Aligner {
   std::vector<Count> counts_;
   int64_t at_ = 0;         // of the last reading, ticks
   size_t rate_since_ = 0;  // reading from which on the rate is one
-  size_t doubted_ = 0;     // rates told before the clock did what nothing foretold
-  size_t told_ = 0;        // the last rate that was told before the last reading
+  size_t doubted_ = 0;     // rates announced before the clock did what nothing had announced
+  size_t announced_ = 0;   // the last rate that was announced before the last reading
   int skipped_ = 0;
   bool broken_ = false;  // the count is over, but no sample after it has a place yet
   uint64_t left_out_ = 0;
-  uint64_t surprises_ = 0;  // rates that nothing foretold
-  uint64_t misplaced_ = 0;  // jumps that cannot have been where they were told
+  uint64_t surprises_ = 0;  // rates that nothing had announced
+  uint64_t misplaced_ = 0;  // jumps that cannot have been where they were announced
   std::vector<Mark> marks_;
 };
 

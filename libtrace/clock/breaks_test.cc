@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Clocks that change their rate untold, and what the device tells after that.
+// Clocks that change their rate unannounced, and what the device announces after that.
 #include "libtrace/clock/estimator.h"
 #include "tests/catch.h"
 
@@ -51,7 +51,7 @@ constexpr int64_t kMs = 1'000'000;
 
 }  // namespace
 
-TEST_CASE("a window of a time tells its wrap though the rate changed nearby") {
+TEST_CASE("a window of a time determines its wrap though the rate changed nearby") {
   Changing device(48);
   device.SetRate(965.3 * kMs, 0.65);
   const Result<Map> map = device.Sampled(kMs, 2000 * kMs, 12 * kMs).Build();
@@ -84,23 +84,23 @@ TEST_CASE("a clock may wander by a part of its rate, however slow it runs") {
   }
 }
 
-TEST_CASE("what is told of a rate is no change from one that no longer held") {
-  for (double untold : {0.7, 0.97, 1.03, 1.4}) {
+TEST_CASE("an announced rate is no change from one that no longer held") {
+  for (double unannounced : {0.7, 0.97, 1.03, 1.4}) {
     Changing device(64);
     device.SetRate(300.1 * kMs, 1.2);
-    device.SetRate(1234.5 * kMs, untold);
-    device.SetRate(2345.6 * kMs, untold * 1.02);
-    device.SetRate(2352.7 * kMs, untold * 1.04);
+    device.SetRate(1234.5 * kMs, unannounced);
+    device.SetRate(2345.6 * kMs, unannounced * 1.02);
+    device.SetRate(2352.7 * kMs, unannounced * 1.04);
     MapBuilder builder = device.Sampled(kMs, 4000 * kMs, 100 * kMs);
-    const auto tell = [&](double ns, double ratio) {
+    const auto announce = [&](double ns, double ratio) {
       builder.AddCut(device.At(ns), Cut::kFrequency, static_cast<int64_t>(ns), 1e9 * ratio);
     };
-    tell(300.1 * kMs, 1.2);
-    tell(2345.6 * kMs, untold * 1.02);
-    tell(2352.7 * kMs, untold * 1.04);
+    announce(300.1 * kMs, 1.2);
+    announce(2345.6 * kMs, unannounced * 1.02);
+    announce(2352.7 * kMs, unannounced * 1.04);
     const Result<Map> map = builder.Build();
     REQUIRE(map.ok());
-    CAPTURE(untold);
+    CAPTURE(unannounced);
     for (int64_t ns = kMs; ns < 3900 * kMs; ns += 1'234'567) {
       const Interval when = map->ToHost(device.At(static_cast<double>(ns)), ns);
       CHECK(when.Contains(ns));
@@ -110,40 +110,40 @@ TEST_CASE("what is told of a rate is no change from one that no longer held") {
   }
 }
 
-TEST_CASE("a step that was told and one that was not are no single step") {
-  for (double told_ms : {2210.0, 2240.0, 2260.0, 2290.0}) {
+TEST_CASE("an announced step and an unannounced one are no single step") {
+  for (double announced_ms : {2210.0, 2240.0, 2260.0, 2290.0}) {
     Changing device(64);
     device.SetRate(300.1 * kMs, 1.2);
-    const bool first = told_ms < 2250;
-    device.SetRate((first ? told_ms : 2250) * kMs, first ? 1.3 : 0.8);
-    device.SetRate((first ? 2250 : told_ms) * kMs, first ? 0.8 : 1.3);
+    const bool first = announced_ms < 2250;
+    device.SetRate((first ? announced_ms : 2250) * kMs, first ? 1.3 : 0.8);
+    device.SetRate((first ? 2250 : announced_ms) * kMs, first ? 0.8 : 1.3);
     MapBuilder builder = device.Sampled(kMs, 4000 * kMs, 100 * kMs);
     builder.AddCut(device.At(300.1 * kMs), Cut::kFrequency, 300 * kMs, 1.2e9);
-    builder.AddCut(device.At(told_ms * kMs), Cut::kFrequency, static_cast<int64_t>(told_ms * kMs),
-                   1.3e9);
+    builder.AddCut(device.At(announced_ms * kMs), Cut::kFrequency,
+                   static_cast<int64_t>(announced_ms * kMs), 1.3e9);
     const Result<Map> map = builder.Build();
     REQUIRE(map.ok());
-    CAPTURE(told_ms);
+    CAPTURE(announced_ms);
     for (int64_t ns = kMs; ns < 3900 * kMs; ns += 1'234'567) {
       CHECK(map->ToHost(device.At(static_cast<double>(ns)), ns).Contains(ns));
     }
   }
 }
 
-TEST_CASE("wraps are not counted by a rate that the clock had left when another was told") {
-  // Wraps each 268 ms, and each 181 at the rate that nobody told.
+TEST_CASE("wraps are not counted by a rate that the clock had left when another was announced") {
+  // Wraps each 268 ms, and each 181 at the unannounced rate.
   Changing device(28);
   device.SetRate(1160 * kMs, 1.478);
   MapBuilder builder = device.Sampled(kMs, 1000 * kMs, 10 * kMs);
   device.Sample(1000 * kMs, 4000 * kMs, 250 * kMs, &builder);
-  const auto tell = [&](int64_t ns, double ratio) {
+  const auto announce = [&](int64_t ns, double ratio) {
     Change change;
     change.ticks = device.At(static_cast<double>(ns)), change.hz = ratio * 1e9;
     change.when.lo_ns = ns - 20 * kMs, change.when.hi_ns = ns + 20 * kMs;
     builder.Add(change);
   };
-  tell(500 * kMs, 1);
-  tell(2400 * kMs, 1.478);
+  announce(500 * kMs, 1);
+  announce(2400 * kMs, 1.478);
   const Result<Map> map = builder.Build();
   REQUIRE(map.ok());
   for (int64_t ns = kMs; ns < 3900 * kMs; ns += 1'234'567) {
@@ -153,7 +153,7 @@ TEST_CASE("wraps are not counted by a rate that the clock had left when another 
   }
 }
 
-TEST_CASE("samples around a jump told of in nobody knows which wrap are on either side of it") {
+TEST_CASE("samples around a jump announced in an unknown wrap are on either side of it") {
   // Wraps each 66 ms; the jump is known to 240 ms.
   constexpr int64_t kJumpNs = 1050 * kMs;
   constexpr uint64_t kJump = 33'353'352;

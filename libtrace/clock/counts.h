@@ -2,7 +2,7 @@
 //
 // Raw ticks to a straight time line: wraps, jumps, resets. Internal.
 //
-// A count is a stretch in which the counter runs on, but for jumps that the device told:
+// A count is a stretch in which the counter runs on, but for jumps that the device announced:
 // these are undone, since the device says by how much. Positions within a count are
 // nominal nanoseconds since its first sample, as doubles: a day is 8.64e13 ns, where a
 // double still resolves 0.02 ns.
@@ -23,15 +23,15 @@ struct Reading {
   double position_ns = 0;
   Sample sample;
   uint32_t era = 0;
-  // Only the rate before it tells how often the clock wrapped since the one before.
+  // How often the clock wrapped since the one before is known from the rate before it alone.
   bool wraps_guessed = false;
   // What a tick may have lasted here, at most.
   double tick_ns = 0;
 };
 
-// Between two told jumps the raw ticks are those of the count plus `shift`.
+// Between two announced jumps the raw ticks are those of the count plus `shift`.
 struct Era {
-  uint32_t jumps = 0;  // told so far
+  uint32_t jumps = 0;  // announced so far
   uint64_t shift = 0;  // modulo the clock's width
   // Positions, in ticks, at which the clock showed them.
   int64_t from = std::numeric_limits<int64_t>::min() / 4;
@@ -45,7 +45,7 @@ struct Count {
   std::vector<Era> eras;          // by position, at least one
 };
 
-// A jump as the device told it: at one instant it showed `before`, then `after`.
+// A jump as the device announced it: at one instant it showed `before`, then `after`.
 struct Jump {
   uint64_t before = 0, after = 0;
   Window when;
@@ -81,20 +81,20 @@ class TickLine {
   double wrap_ns_ = 0;
 };
 
-// A rate that the device tells is that of its own reference, which is off by less than this.
-inline constexpr double kToldRate = 1e-3;
+// A rate that the device announces is that of its own reference, which is off by less than this.
+inline constexpr double kAnnouncedRate = 1e-3;
 
 // Device time per host time as a multiple of nominal, whatever happens.
 struct Rates {
-  // Accelerators scale their clocks by up to four either way; a device that tells of more
+  // Accelerators scale their clocks by up to four either way; a device that announces more
   // is believed.
   double lo = 0.25, hi = 4;
-  // In order; ratio 0: not told how much.
-  struct Told {
+  // In order; ratio 0: the device did not say how much.
+  struct Announced {
     double ratio = 0;
     Window when;
   };
-  std::vector<Told> told;
+  std::vector<Announced> announced;
 };
 
 // Whether a clock may wrap while something may have happened, as far as is known.
@@ -107,7 +107,7 @@ int64_t Guess(const Window& when);
 double PositionAt(const Count& count, int64_t host_ns);
 
 // Sorts samples by host time, drops malformed ones (counted in *malformed), undoes the
-// jumps that were told, and splits where the counter was set anew: it went back, or
+// jumps that were announced, and splits where the counter was set anew: it went back, or
 // nowhere near as far as the host's clock did. A sample that may lie on either side of a
 // jump is left out, and counted as well.
 std::vector<Count> LineUp(const TickLine& line, std::vector<Sample> samples,

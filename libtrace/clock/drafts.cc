@@ -187,7 +187,7 @@ double HalfSpread(std::span<const Node> nodes, const Motion& motion, double beli
   return enough;
 }
 
-// How far cross-timestamps can be trusted. Nothing tells the error of a pair, so it is
+// How far cross-timestamps can be trusted. Nothing shows the error of a pair, so it is
 // taken from how far all of them disagree: if some err to either side of the truth, or not
 // at all, none errs by more than their spread around a curve that runs as the clock did.
 // Of the curves that the assumed wander allows that is the one that makes the sum least of
@@ -339,9 +339,9 @@ Range GateOf(const Count& count, const Reading& reading) {
           offset(reading.sample.host_after_ns) + kRoundingNs};
 }
 
-std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count, const Cuts& told,
+std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count, const Cuts& announced,
                               const Rates& rates, const Options& options, uint64_t* rejected) {
-  const std::span<const CutMark> cuts = told.marks;
+  const std::span<const CutMark> cuts = announced.marks;
   Motion motion;
   motion.curvature = options.max_drift_ppm_per_s * 1e3;
   motion.slopes = {(1 / rates.hi - 1) * 1e9, (1 / rates.lo - 1) * 1e9};
@@ -358,7 +358,7 @@ std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count, const Cu
     pieces = SegmentBelieving(&nodes, &raised, &breaks);
     motion.curvature = std::max(motion.curvature, raised.curvature);
   }
-  if (pieces.size() > 1 || !told.is_first || !told.is_last) {
+  if (pieces.size() > 1 || !announced.is_first || !announced.is_last) {
     pieces = SplitUntested(nodes, std::move(pieces));
     // Too short to be trusted: their brackets hold, the curve between them does not.
     std::erase_if(pieces, [](const Piece& piece) { return piece.witnesses < kMinWitnesses; });
@@ -368,7 +368,7 @@ std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count, const Cu
     ExtendBackwards(nodes, pieces[p - 1].last + 1, breaks, false, &pieces[p]);
   }
   for (const Node& node : nodes) *rejected += node.rejected;
-  const std::vector<bool> is_step = FindSteps(nodes, breaks, !told.unplaced, &pieces);
+  const std::vector<bool> is_step = FindSteps(nodes, breaks, !announced.unplaced, &pieces);
 
   std::vector<Draft> drafts;
   const auto add = [&](size_t first, size_t last, bool step) {
@@ -396,8 +396,8 @@ std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count, const Cu
     const bool step = is_step[static_cast<size_t>(&piece - pieces.data())];
     const bool loose = add_loose(next, piece.first);
     // Cuts before the first sample and after the last belong to the pieces there.
-    const bool to_end = piece.last >= last_bracket && told.is_last;
-    const bool from_start = is_first && !loose && told.is_first;
+    const bool to_end = piece.last >= last_bracket && announced.is_last;
+    const bool from_start = is_first && !loose && announced.is_first;
     add(from_start ? 0 : piece.first, to_end ? nodes.size() - 1 : piece.last, step && !loose);
     next = piece.last + 1;
   }

@@ -21,7 +21,7 @@ using internal::Range;
 // the times themselves are as good.
 constexpr ptrdiff_t kMaxKnots = 64;
 
-// How far a duration may be off since changes that were told came anywhere within a tick.
+// How far a duration may be off since announced changes came anywhere within a tick.
 double BlurWithin(const Curve& curve, double from_ns, double to_ns, double tick_ns) {
   const auto before = [&](size_t cut, double ns) { return curve.knots[cut].position_ns < ns; };
   auto cut = std::lower_bound(curve.cuts.begin(), curve.cuts.end(), from_ns - tick_ns, before);

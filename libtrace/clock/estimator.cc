@@ -33,16 +33,16 @@ using internal::Rates;
 using internal::Stretch;
 using internal::TickLine;
 
-// The device tells how large a change was, and is believed from none to twice that.
+// The device says how large a change was; it is taken to be from none to twice that.
 constexpr double kKickSlack = 1;
-// A frequency told in mHz may round away a small part of the change: 1 ppb.
+// A frequency announced in mHz may round away a small part of the change: 1 ppb.
 constexpr double kKickRoundingNsPerS = 1;
 // A clock without neighbours is not limited by them.
 constexpr int64_t kNoLimit = 4'000'000'000'000'000'000;
 
-// Ratios of frequencies that are told and cannot be meant.
+// Ratios of frequencies that are announced and cannot be meant.
 constexpr double kMinRatio = 1e-4, kMaxRatio = 1e4;
-// Told rates with this to spare.
+// Announced rates, with this to spare.
 constexpr double kRatioSlack = 0.05;
 
 // The curves around each one limit where it can lead to.
@@ -187,7 +187,7 @@ void FitDrafts(std::vector<Draft>* drafts, MapData* data) {
   SetLimits(&data->curves);
 }
 
-// Curves with what the orders of events tell. Where these contradict the samples, or each other,
+// Curves with what the orders of events show. Where these contradict the samples, or each other,
 // too often for it to be their fault, the curve is broken and fitted again.
 void FitOrders(const std::vector<Constraint>& constraints, std::vector<Draft>* drafts,
                MapData* data) {
@@ -230,8 +230,8 @@ const Node* EndBracket(const Draft& draft, bool last) {
   return end;
 }
 
-// Whether a reading may have been made after the last sample, or before the first. What was told
-// of the clock beyond them is on the same curve, and no sample.
+// Whether a reading may have been made after the last sample, or before the first. What was
+// announced of the clock beyond them is on the same curve, and no sample.
 bool MayBeOutside(const MapData& data, const Draft& draft, uint64_t ticks, const Window& when,
                   bool at_end) {
   const Node* bracket = EndBracket(draft, at_end);
@@ -251,7 +251,7 @@ bool MayBeOutside(const MapData& data, const Draft& draft, uint64_t ticks, const
          });
 }
 
-// Breaks drafts of a count where a change of rate was told and another one may have been lost
+// Breaks drafts of a count where a change of rate was announced and another one may have been lost
 // between the same two samples: for how long its rate held no sample shows. losses: in order.
 std::vector<Draft> BreakBesideLosses(std::vector<Draft> drafts, const Count& count,
                                      const Cuts& cuts, std::span<const Window> losses) {
@@ -282,33 +282,34 @@ std::vector<Draft> BreakBesideLosses(std::vector<Draft> drafts, const Count& cou
   return broken;
 }
 
-// What the device told, in order.
-struct Told {
+// What the device announced, in order.
+struct Announced {
   std::vector<Jump> jumps;
   Rates rates;
 };
 
-Told Gather(const TickLine& line, const std::vector<Change>& changes, double nominal_hz) {
-  Told told;
+Announced Gather(const TickLine& line, const std::vector<Change>& changes, double nominal_hz) {
+  Announced notices;
   for (const Change& change : changes) {
     if (change.cut == Cut::kJump) {
-      told.jumps.push_back({line.Mask(change.before), line.Mask(change.ticks), change.when});
+      notices.jumps.push_back({line.Mask(change.before), line.Mask(change.ticks), change.when});
     }
     const double ratio = change.hz / nominal_hz;
     const bool usable = ratio >= kMinRatio && ratio <= kMaxRatio;
-    told.rates.told.push_back({usable ? ratio : 0, change.when});
+    notices.rates.announced.push_back({usable ? ratio : 0, change.when});
     if (!usable) continue;
-    told.rates.lo = std::min(told.rates.lo, ratio * (1 - kRatioSlack));
-    told.rates.hi = std::max(told.rates.hi, ratio * (1 + kRatioSlack));
+    notices.rates.lo = std::min(notices.rates.lo, ratio * (1 - kRatioSlack));
+    notices.rates.hi = std::max(notices.rates.hi, ratio * (1 + kRatioSlack));
   }
-  return told;
+  return notices;
 }
 
-// Whether a clock ran at a rate until a position, by the last readings of its count in between
-// that tell; false as well if there are none after a change that was on another count.
+// Whether a clock ran at a rate until a position, by the last readings of its count that are far
+// enough apart; false too if there are none after a change on another count.
 bool RanAt(const TickLine& line, const Count& count, double ratio, double from_ns, double to_ns) {
-  // Readings so far apart tell a rate of a microsecond's round trip to a tenth of what they must.
-  constexpr double kTellsNs = 1e7;
+  // Readings so far apart give a rate, at a round trip of a microsecond, to a tenth of what is
+  // needed.
+  constexpr double kEnoughNs = 1e7;
   constexpr double kSlack = 2;
   const auto& readings = count.readings;
   const auto below = [](const internal::Reading& reading, double position_ns) {
@@ -325,9 +326,9 @@ bool RanAt(const TickLine& line, const Count& count, double ratio, double from_n
         static_cast<double>(last.sample.host_before_ns - other->sample.host_after_ns);
     if (least <= 0) continue;
     const double tick = line.ns_per_tick();
-    if ((device - tick) / most > ratio * (1 + kSlack * internal::kToldRate)) return false;
-    if ((device + tick) / least < ratio * (1 - kSlack * internal::kToldRate)) return false;
-    if (least >= kTellsNs) break;
+    if ((device - tick) / most > ratio * (1 + kSlack * internal::kAnnouncedRate)) return false;
+    if ((device + tick) / least < ratio * (1 - kSlack * internal::kAnnouncedRate)) return false;
+    if (least >= kEnoughNs) break;
   }
   return true;
 }
@@ -339,10 +340,10 @@ std::vector<Cuts> PlaceCuts(const TickLine& line, const std::vector<Count>& coun
   for (size_t c = 0; c < cuts.size(); ++c) {
     cuts[c].is_first = c == 0, cuts[c].is_last = c + 1 == cuts.size();
   }
-  double told_hz = 0;
+  double last_hz = 0;
   // The last change's place.
-  size_t told_on = counts.size();
-  double told_at = 0;
+  size_t last_on = counts.size();
+  double last_at = 0;
   uint32_t jumps = 0;
   for (const Change& change : changes) {
     CutMark mark;
@@ -368,18 +369,18 @@ std::vector<Cuts> PlaceCuts(const TickLine& line, const std::vector<Count>& coun
     }
     if (change.cut == Cut::kJump) {
       ++jumps;
-    } else if (change.cut == Cut::kFrequency && told_hz > 0 && change.hz > 0 &&
+    } else if (change.cut == Cut::kFrequency && last_hz > 0 && change.hz > 0 &&
                best < counts.size() &&
-               RanAt(line, counts[best], told_hz / nominal_hz,
-                     best == told_on ? told_at : -kInfinity, mark.position_ns)) {
-      // Of a clock that changed untold since the last one the new rate is all that is known.
-      mark.turn = 1e9 * nominal_hz * (1 / change.hz - 1 / told_hz);
+               RanAt(line, counts[best], last_hz / nominal_hz,
+                     best == last_on ? last_at : -kInfinity, mark.position_ns)) {
+      // Of a clock that changed unannounced since the last one only the new rate is known.
+      mark.turn = 1e9 * nominal_hz * (1 / change.hz - 1 / last_hz);
       mark.kick = kKickSlack * std::abs(mark.turn) + kKickRoundingNsPerS;
     }
     const double ratio = change.hz / nominal_hz;
-    if (ratio >= kMinRatio && ratio <= kMaxRatio) told_hz = change.hz, mark.ratio = ratio;
+    if (ratio >= kMinRatio && ratio <= kMaxRatio) last_hz = change.hz, mark.ratio = ratio;
     if (best == counts.size()) continue;
-    if (change.cut != Cut::kJump) told_on = best, told_at = mark.position_ns;
+    if (change.cut != Cut::kJump) last_on = best, last_at = mark.position_ns;
     if (WrapsOpen(line, change.when)) {
       Cuts& on = cuts[best];
       on.unplaced = true;
@@ -408,12 +409,12 @@ Result<Map> MapBuilder::Build() const {
   quality.samples = samples_.size();
   quality.constraints = constraints_.size();
 
-  const Told told = Gather(data->line, changes_, info_.nominal_hz);
-  data->rates = told.rates;
-  std::vector<Count> counts =
-      internal::LineUp(data->line, samples_, told.jumps, told.rates, &quality.samples_rejected);
+  const Announced notices = Gather(data->line, changes_, info_.nominal_hz);
+  data->rates = notices.rates;
+  std::vector<Count> counts = internal::LineUp(data->line, samples_, notices.jumps, notices.rates,
+                                               &quality.samples_rejected);
   for (Count& count : counts) {
-    MeasureTicks(data->line, told.rates, &count);
+    MeasureTicks(data->line, notices.rates, &count);
     data->counts.push_back({count.eras});
   }
   quality.samples_used = 0;
@@ -430,7 +431,7 @@ Result<Map> MapBuilder::Build() const {
   uint64_t left_out = 0;
   for (size_t i = 0; i < counts.size(); ++i) {
     std::vector<Draft> made =
-        MakeDrafts(data->line, counts[i], cuts[i], told.rates, options_, &left_out);
+        MakeDrafts(data->line, counts[i], cuts[i], notices.rates, options_, &left_out);
     if (!losses_.empty()) {
       made = BreakBesideLosses(std::move(made), counts[i], cuts[i], losses_);
     }
@@ -465,7 +466,7 @@ Result<Map> MapBuilder::Build() const {
       tail.smooth_back && std::any_of(lost_before_.begin(), lost_before_.end(),
                                       [&](const Reading& r) { return outside(r, true); });
   if (lost_front || lost_back) {
-    // What else was told beyond the samples has no place there then.
+    // What else was announced beyond the samples has no place there then.
     BreakEnds(lost_front, lost_back, &drafts);
     FitDrafts(&drafts, data.get());
   }
@@ -473,7 +474,7 @@ Result<Map> MapBuilder::Build() const {
   if (!constraints_.empty()) {
     FitOrders(constraints_, &drafts, data.get());
   }
-  quality.jumps = static_cast<uint32_t>(told.jumps.size());
+  quality.jumps = static_cast<uint32_t>(notices.jumps.size());
   for (const Sample& sample : samples_) quality.ptm_samples += sample.has_ptm;
   internal::Measure(counts, data.get());
   return Map(std::move(data));

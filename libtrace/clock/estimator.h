@@ -5,7 +5,7 @@
 //   MapBuilder builder(ClockInfo::From(device.clock()));
 //   builder.Add(clock_batch);            // every ClockBatch of the device, any order
 //   builder.AddCut(ticks, cut, near_ns); // what the device said of its clock
-//   builder.AddConstraints(constraints); // what the order of events tells, optional
+//   builder.AddConstraints(constraints); // what the order of events shows, optional
 //   Result<Map> map = builder.Build();
 //   Interval when = map->ToHost(ticks, near_ns);
 //
@@ -27,7 +27,7 @@
 namespace acceltrace::clock {
 
 // When something happened on the host's clock: certainly within [lo_ns, hi_ns],
-// at mid_ns as far as can be told.
+// at mid_ns by the best estimate.
 struct Interval {
   int64_t lo_ns = 0;
   int64_t mid_ns = 0;
@@ -43,9 +43,9 @@ inline constexpr uint32_t kNoEpoch = std::numeric_limits<uint32_t>::max();
 // A reading of a device clock, and what became of it.
 struct DeviceTime {
   uint64_t raw_ticks = 0;  // as the device wrote it
-  // Continued over wraps and over jumps that the device told: what the clock would have
+  // Continued over wraps and over jumps that the device announced: what the clock would have
   // shown, were it wider and never set. Within one epoch differences are elapsed ticks;
-  // between epochs (a jump that nobody told, a reset) they mean nothing.
+  // between epochs (an unannounced jump, a reset) they mean nothing.
   uint64_t ticks = 0;
   uint32_t epoch = kNoEpoch;
   // The instant, which lies within [ticks, ticks + 1) on the device's clock.
@@ -58,7 +58,7 @@ struct Window {
   static constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
   int64_t lo_ns = kMin, hi_ns = kMax;  // certainly within, on the host's clock
   int64_t near_ns = kMin;              // a guess, kMin = none
-  // Of the jumps that the device told, in order: so many certainly lay behind, so many at most.
+  // Of the announced jumps, in order: so many certainly lay behind, so many at most.
   uint32_t min_jumps = 0, max_jumps = std::numeric_limits<uint32_t>::max();
 };
 
@@ -101,7 +101,7 @@ struct Sample {
 // The samples of a batch, appended.
 void AppendSamples(const proto::ClockBatch& batch, std::vector<Sample>* samples);
 
-// What one event tells of another: a host event at host_ns that cannot have been
+// What one event shows of another: a host event at host_ns that cannot have been
 // after (kHostFirst: doorbell write, doorbell seen), or cannot have been before
 // (kDeviceFirst: completion written, interrupt handled), the device's `ticks`.
 struct Constraint {
@@ -113,19 +113,19 @@ struct Constraint {
   Window when = {};
 };
 
-// Where the clock is not one smooth curve, told by the device.
+// Where the clock is not one smooth curve, as the device announced.
 enum class Cut : uint8_t {
   kFrequency,  // another frequency from these ticks on, no jump
   kReset,      // counting anew: `ticks` are the first of the new count
   kJump,       // the count was set: it showed `before`, then `ticks`
 };
 
-// Such a place, as the device told it.
+// Such a place, as the device announced it.
 struct Change {
   Cut cut = Cut::kFrequency;
   uint64_t ticks = 0;   // raw, the first ones after it
   uint64_t before = 0;  // of a jump: raw, the last ones before it
-  double hz = 0;        // the frequency from then on, 0 = not told
+  double hz = 0;        // the frequency from then on, 0 = not announced
   Window when;
 };
 
@@ -138,8 +138,8 @@ struct Quality {
   uint64_t constraints = 0;           // given
   uint64_t constraints_rejected = 0;  // contradicted by the samples: causality violations
   uint32_t pieces = 0;                // smooth stretches
-  uint32_t resets = 0;                // counts that began anew, untold
-  uint32_t jumps = 0;                 // told
+  uint32_t resets = 0;                // counts that began anew, unannounced
+  uint32_t jumps = 0;                 // announced
   uint32_t steps = 0;
   int64_t first_ns = 0, last_ns = 0;  // of the samples used
   double offset_ns = 0;               // host time minus nominal device time at the last sample
@@ -178,7 +178,7 @@ class Map {
   // are tighter than the difference of two intervals: the offset cancels.
   Interval Duration(uint64_t begin_ticks, uint64_t end_ticks, int64_t near_ns = kNoHint) const;
 
-  // A reading, with the wrap and the count that it belongs to told apart by what is known
+  // A reading, whose wrap and count are chosen by what is known
   // of its time. Where several are possible the interval covers all of them, and the epoch
   // is kNoEpoch.
   DeviceTime Locate(uint64_t raw_ticks, const Window& window) const;
@@ -210,14 +210,14 @@ class MapBuilder {
   // Drops every second sample but the last: bounds get wider, not wrong.
   void Thin();
   // In order of time. Of frequencies only the change is taken, give or take as much again.
-  // Jumps are undone by what is told of them, as if they had not been.
+  // Jumps are undone by their announced size, as if they had not been.
   void Add(const Change& change) { changes_.push_back(change); }
   void AddCut(uint64_t ticks, Cut cut, int64_t near_ns = Map::kNoHint, double hz = 0);
   void AddConstraints(std::span<const Constraint> constraints);
-  // Before (after) a reading some of what the device told was lost, and what it tells of its clock
+  // Before (after) a reading some of what the device reported was lost, and changes of its clock
   // may have been among it. Between samples these show what it was; before the first and after
   // the last nothing is known then but the order of events.
-  // Where it was, as far as is known, a change of rate that was told may not have been the only
+  // Where it was, as far as is known, an announced change of rate may not have been the only
   // one between two samples.
   void AddLoss(const Window& when) { losses_.push_back(when); }
   void AddLossBefore(uint64_t ticks, const Window& when) { lost_before_.push_back({ticks, when}); }

@@ -105,7 +105,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         break;
       }
       case 4:
-        // Set anew, untold.
+        // Set anew, unannounced.
         sample.device_ticks = input.Number();
         break;
       default:

@@ -76,7 +76,7 @@ TEST_CASE("two orders at the same ticks bound from both sides, and are no change
   }
 }
 
-TEST_CASE("a change that the device told begins a piece") {
+TEST_CASE("a change that the device announced begins a piece") {
   const Device device{0};
   MapBuilder builder = Sampled(device, 50, 100'000'000);
   builder.AddCut(device.At(1'000'000), Cut::kFrequency, 1'000'000, 1e9);
@@ -126,7 +126,7 @@ TEST_CASE("impossible changes of frequency leave times in order") {
   }
 }
 
-TEST_CASE("a jump that was told is undone, and ticks go on over it") {
+TEST_CASE("an announced jump is undone, and ticks go on over it") {
   constexpr int64_t kJumpNs = 1'234'567'890;
   for (int64_t jump : {12'345'678LL, -777LL, -123'456'789LL, -54'321LL}) {
     const Device before{37}, after{37, 12345 + static_cast<uint64_t>(jump)};

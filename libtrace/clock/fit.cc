@@ -71,7 +71,7 @@ Fitted FitStretch(Stretch* stretch, uint64_t* rejected) {
   {
     Tube bounds = Smooth(nodes, stretch->motion, false);
     if (bounds.empty()) {
-      // Told changes that cannot have been contradict each bracket: these stand alone.
+      // Announced changes that cannot have been contradict each bracket: these stand alone.
       for (Node& node : nodes) {
         node.rejected &= node.kind != Node::Kind::kBracket;
         node.turn = 0, node.kick = node.kind == Node::Kind::kCut ? kInfinity : 0;

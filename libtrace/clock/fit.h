@@ -15,12 +15,12 @@
 
 namespace acceltrace::clock::internal {
 
-// A change of frequency told by the device, on a count's time line.
+// A change of frequency announced by the device, on a count's time line.
 struct CutMark {
   double position_ns = 0;
   double turn = 0;  // ns/s, as in Node
   double kick = kInfinity;
-  double ratio = 0;  // of the rate from then on to the nominal one, 0 = not told
+  double ratio = 0;  // of the rate from then on to the nominal one, 0 = not announced
 };
 
 // A causal constraint on a curve's time line.
@@ -51,7 +51,7 @@ struct Draft {
 // Changes of frequency on a count's line.
 struct Cuts {
   std::vector<CutMark> marks;
-  // One was told whose place is open: nothing may be made of single steps.
+  // One was announced whose place is open: single steps prove nothing.
   bool unplaced = false;
   // Whether the count is the first or the last one: else a cut beyond its samples need not
   // have been on it.
@@ -65,7 +65,7 @@ std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count, const Cu
                               const Rates& rates, const Options& options, uint64_t* rejected);
 
 // Puts constraints on a draft: of each stretch of time the tightest on each side, as
-// the curve fitted so far tells.
+// the curve fitted so far shows.
 void AddBars(const Curve& curve, std::span<const Bar> bars, Draft* draft);
 
 // So many orders that are wrong between the same two samples: as with samples, three do not

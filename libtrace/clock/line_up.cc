@@ -10,7 +10,7 @@ namespace acceltrace::clock::internal {
 
 namespace {
 
-// How many jumps before the first sample are tried.
+// How many jumps before the first sample are considered.
 constexpr uint32_t kMaxFirstEras = 4;
 // Without a time at all, wraps this long are counted by what is nearest to the samples.
 constexpr double kGuessedWrapNs = 5e9;
@@ -18,14 +18,14 @@ constexpr double kGuessedWrapNs = 5e9;
 constexpr double kFastest = 2;
 
 // Up to where they take other jumps to lie behind, the first explanation needs something that
-// nobody told: then it proves nothing against the second.
+// was not announced: then it proves nothing against the second.
 bool MayBeOtherwise(const std::vector<Aligner::Mark>& first,
                     const std::vector<Aligner::Mark>& second) {
   size_t differ = first.size();
   while (differ > 0 && first[differ - 1].era == second[differ - 1].era) --differ;
   if (differ == 0) return false;
   // The sample behind them may be what is explained.
-  return first[std::min(differ, first.size() - 1)].untold > 0;
+  return first[std::min(differ, first.size() - 1)].unannounced > 0;
 }
 
 // Jumps that were certainly over before a sample.

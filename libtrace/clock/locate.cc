@@ -171,7 +171,7 @@ void MapData::AddPlaces(size_t c, uint64_t ticks, const Window& window,
     const int64_t first = line.AtLeast(distance, least);
     const int64_t last = -line.AtLeast(-distance, -most);
     if (static_cast<double>(first) > most) continue;
-    // Of many the first and the last that are possible tell the bounds, and one between.
+    // Of many the first and the last possible one give the bounds, one between them the middle.
     // Both bounds of a time rise with its position.
     const int64_t wraps = (last - first) / wrap;
     const auto search = [&](int64_t low, int64_t high, auto&& is_beyond) {
@@ -296,7 +296,7 @@ DeviceTime Map::Locate(uint64_t raw_ticks, const Window& when) const {
     time.host = data.At(place);
     if (!data.IsBetween(place)) time.epoch = static_cast<uint32_t>(place.curve);
   };
-  // Of a jump that was told and has no place here the window may know.
+  // An announced jump that has no place here may be known to the window.
   if (data.curves.size() == 1 && !data.line.wraps() && data.counts[0].eras.size() == 1 &&
       data.quality.jumps == 0) {
     set(data.Locate(time.raw_ticks, kNoHint));

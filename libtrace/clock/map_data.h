@@ -39,7 +39,7 @@ struct End {
   bool smooth = true;
   // Host times (ns) that the clock cannot have passed: of the neighbouring curve.
   int64_t limit_ns = 0;
-  // One change of frequency that nobody told would explain the break: the clock is likely to
+  // One unannounced change of frequency would explain the break: the clock is likely to
   // have followed one curve until it met the other. That one, where its end is.
   bool is_step = false;
   State other;
@@ -67,7 +67,7 @@ struct Curve {
   int64_t base_host_ns = 0;
   double curvature = 0;     // ns/s^2, times the bend of the knots around a place
   std::vector<Knot> knots;  // by position, at least one
-  // Knots where the frequency changed as the device told: the next knot is what it was after.
+  // Knots where the frequency changed as announced: the next knot is what it was after.
   std::vector<size_t> cuts;
   End front, back;
   bool step_front = false;  // likely no more than a change of frequency after the one before it

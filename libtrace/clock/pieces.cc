@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a clock broke: jumps and steps that nobody told.
+// Where a clock broke: unannounced jumps and steps.
 #include "libtrace/clock/pieces.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 // As many brackets beyond a change of unknown size test what they make of it.
 constexpr size_t kWitnessesOfSlope = 3;
-// What a device tells of its rate counts on the same reference as its clock.
+// The rate that a device announces counts on the same reference as its clock.
 constexpr double kExact = 1e-6;
 // Pieces of a clock that jumped or stepped, and did not wander.
 constexpr size_t kFewBreaks = 4;
@@ -65,8 +65,8 @@ std::vector<Piece> SegmentWithLeastWander(std::vector<Node>* nodes, Motion* moti
 std::vector<Piece> SegmentBelieving(std::vector<Node>* nodes, Motion* motion, Motion* breaks) {
   std::vector<Node> exact_nodes = *nodes;
   std::vector<Piece> pieces = SegmentWithLeastWander(nodes, motion, breaks);
-  const auto told = [](const Node& node) { return node.kick != 0 && !std::isinf(node.kick); };
-  if (std::none_of(nodes->begin(), nodes->end(), told)) return pieces;
+  const auto announced = [](const Node& node) { return node.kick != 0 && !std::isinf(node.kick); };
+  if (std::none_of(nodes->begin(), nodes->end(), announced)) return pieces;
   Motion exact = *breaks;
   exact.doubt = kExact;
   std::vector<Piece> exact_pieces = Segment(exact_nodes, exact);
@@ -113,7 +113,7 @@ void ExtendBackwards(std::span<Node> nodes, size_t floor, const Motion& motion, 
     const double seconds = (nodes[i + 1].position_ns - nodes[i].position_ns) * 1e-9;
     region.Advance(-seconds, motion.curvature * BendBetween(nodes[i], nodes[i + 1]));
     if (!over_open && IsOpen(nodes[i])) break;
-    // Nor does the slope of a short piece tell of what was long before it.
+    // Nor does the slope of a short piece show what was long before it.
     const double first_ns = nodes[piece->first].position_ns;
     const double span_ns = nodes[piece->last].position_ns - first_ns;
     if (!over_open && first_ns - nodes[i].position_ns > span_ns) break;
@@ -214,12 +214,12 @@ std::vector<bool> FindSteps(std::span<Node> nodes, const Motion& motion, bool si
     Piece& right = (*pieces)[p];
     const auto guessed = [](const Node& node) { return node.wraps_guessed; };
     const auto begin = nodes.begin();
-    // Wraps that the rate told are not known where the rate changed.
+    // Wraps that were counted by the rate are not known where the rate changed.
     LeaveOpen(nodes, motion, &left, right);
     const auto from = begin + static_cast<ptrdiff_t>(left.last) + 1;
     const auto to = begin + static_cast<ptrdiff_t>(right.first) + 1;
     const bool counted = std::none_of(from, to, guessed);
-    // Nor is one told the only one there: it is not what broke the curve.
+    // Nor is an announced one the only one there: it is not what broke the curve.
     const bool single = std::none_of(from, to, [](const Node& node) { return node.kick != 0; });
     steps[p] = single_steps && counted && single && IsKink(nodes, left, right, motion);
   }

@@ -16,25 +16,25 @@ inline bool IsBracket(const Node& node) {
   return node.kind == Node::Kind::kBracket && !node.rejected;
 }
 
-// Segments as if what the device told of its rate were exact, so that nothing else hides in a
-// change that was told. If that breaks the curve more than a few times, it was not exact.
+// Segments as if the rates that the device announced were exact, so that nothing else hides in a
+// announced change. If that breaks the curve more than a few times, it was not exact.
 std::vector<Piece> SegmentBelieving(std::vector<Node>* nodes, Motion* motion, Motion* breaks);
 
 // Splits pieces of a clock that broke where a gap between witnesses is longer than all that is
-// on either side of it: neither side tells the slope well enough to show that nothing jumped
+// on either side of it: neither side gives the slope well enough to show that nothing jumped
 // between them, and a burst of samples is one place, however many. A piece has at most one such
 // gap, its parts may have others.
 std::vector<Piece> SplitUntested(std::span<const Node> nodes, std::vector<Piece> pieces);
 
 // Takes dissolved brackets before a piece that its curve passes back into it. Over a change of
-// unknown size (if `over_open`) almost any passes: that tells which are in doubt, no more.
+// unknown size (if `over_open`) almost any passes: that shows which are in doubt, no more.
 void ExtendBackwards(std::span<Node> nodes, size_t floor, const Motion& motion, bool over_open,
                      Piece* piece);
 
 // Beyond a change whose size is not known the slope is whatever the next bracket makes it, and
 // before one the last. Where the curve broke soon after, or had broken, or another change beside
-// it was not told, that may be a bracket of the other side: such ends are taken off. What tests
-// the slope are brackets no closer to each other than to the change: a burst of them is one.
+// it was not announced, that may be a bracket of the other side: such ends are taken off. What
+// tests the slope are brackets no closer to each other than to the change: a burst of them is one.
 void TrimUntested(std::span<const Node> nodes, Piece* piece);
 
 // Which pieces may go on from the one before them with a single change of frequency in between:

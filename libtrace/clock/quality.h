@@ -11,7 +11,7 @@
 
 namespace acceltrace::clock::internal {
 
-// Fills in what the curves tell about themselves and about the samples; the counts
+// Fills in what the curves show of themselves and about the samples; the counts
 // of samples and constraints given and rejected are the builder's.
 void Measure(std::span<const Count> counts, MapData* data);
 

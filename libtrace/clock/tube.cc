@@ -75,7 +75,7 @@ void PassKick(const Node& node, const Motion& motion, bool forward, double slope
   const double kick = std::isinf(node.kick) ? node.kick : motion.doubt * node.kick;
   region->Shift(0, forward ? node.turn : -node.turn);
   region->Kick(kick, {motion.slopes.lo - slope, motion.slopes.hi - slope});
-  // Of a told change its size is in doubt, and its place within a tick whatever its size.
+  // Of an announced change its size is in doubt, and its place within a tick whatever its size.
   region->Blur((std::isinf(node.kick) ? 1 : 0.5 * (1 + motion.doubt)) * node.blur_ns);
 }
 

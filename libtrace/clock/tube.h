@@ -22,7 +22,7 @@ struct Node {
   enum class Kind : uint8_t {
     kBracket,     // a sample: its middle is an estimate too
     kConstraint,  // causal, one side
-    kCut,         // the device told of a change of frequency
+    kCut,         // the device announced a change of frequency
     kFiller,      // nothing: splits a long stretch
   };
   Kind kind = Kind::kFiller;
@@ -33,7 +33,7 @@ struct Node {
   bool wraps_guessed = false;  // see Reading
   double position_ns = 0;
   Range gate;  // the offset lies within
-  // What the device told of a change here, in ns/s of slope: it is `turn`, give or take
+  // What the device announced of a change here, in ns/s of slope: it is `turn`, give or take
   // `kick`, which is infinite for a cut of unknown size.
   double turn = 0;
   double kick = 0;
@@ -56,7 +56,7 @@ inline double BendBetween(const Node& a, const Node& b) { return std::max(a.bend
 struct Motion {
   double curvature = 0;  // ns/s^2, times the bend of the nodes
   Range slopes;          // ns/s, where nothing is known
-  double doubt = 1;      // of what devices told: the share of each kick that is allowed
+  double doubt = 1;      // of what devices announced: the share of each kick that is allowed
 };
 
 // The states behind a node from those before it, or with forward = false the reverse.

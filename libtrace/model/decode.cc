@@ -18,7 +18,7 @@ uint32_t Decoder::DeviceRow(uint32_t number) const {
 }
 
 void Decoder::AddDevice(const proto::Device& device) {
-  // Each unit is told with each cause, by every view.
+  // Each unit is shown with each cause, by every view.
   constexpr uint64_t kMaxCells = 32'768;
   const auto units = static_cast<uint64_t>(device.units_size());
   const auto causes = static_cast<uint64_t>(device.stalls_size() + device.limiters_size());
@@ -29,7 +29,7 @@ void Decoder::AddDevice(const proto::Device& device) {
   const auto [where, fresh] =
       device_rows_.emplace(device.device(), static_cast<uint32_t>(model_->devices.size()));
   if (!fresh) {
-    // Told again (a link that changed, a live reader that came late): the first
+    // Described again (a link that changed, a live reader that came late): the first
     // description rules, since columns were sized by it.
     return;
   }

@@ -12,7 +12,7 @@
 
 namespace acceltrace::model {
 
-// A job as the device told it, before it is joined with the host's side.
+// A job as the device reported it, before it is joined with the host's side.
 struct DeviceJobs {
   Column<uint32_t> device, context, queue, job, commands, status;
   Column<uint64_t> correlation;
@@ -48,9 +48,9 @@ class Decoder {
   uint32_t DeviceRow(uint32_t number) const;
 
   DeviceJobs device_jobs;
-  Column<uint8_t> in_flight;              // rows of Model::host that tell of a job in flight
+  Column<uint8_t> in_flight;              // rows of Model::host about a job in flight
   std::vector<clock::MapBuilder> clocks;  // by device row
-  // What snapshots read through the driver tell of their device's clock, by device row.
+  // What snapshots read through the driver show of their device's clock, by device row.
   std::vector<std::vector<clock::Constraint>> latched;
   Near near;
   // The first clock sample of each batch of them, by device row, in order of the stream.

@@ -11,7 +11,7 @@
 namespace acceltrace::model {
 namespace {
 
-// Flight recorders tell base packets again: the first one counts.
+// Flight recorders repeat base packets: the first one counts.
 void SortCounters(std::vector<SystemCounter>* counters) {
   const auto less = [](const auto& a, const auto& b) { return a.counter < b.counter; };
   std::stable_sort(counters->begin(), counters->end(), less);

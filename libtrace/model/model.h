@@ -49,7 +49,7 @@ struct Device {
   std::string clock_error;  // why the clock could not be fitted
   CounterSamples counters;
   uint64_t clock_samples = 0;
-  // What `about` tells, by name and by number; the first one counts.
+  // What `about` says, by name and by number; the first one counts.
   std::map<std::string, size_t, std::less<>> counter_rows;
   std::unordered_map<uint32_t, int> opcode_rows;
 

@@ -61,7 +61,7 @@ Missing PartCounter::Done(const stream::ReadStats& read) const {
     const Count& have = read_[kind];
     const Count& had = written_[kind];
     if (have.packets > had.packets) missing.unknown_packets += have.packets - had.packets;
-    // Rows of base packets that were told again are not in the index.
+    // Rows of base packets that were repeated are not in the index.
     const uint64_t rows = had.rows > have.rows ? had.rows - have.rows : 0;
     const uint64_t packets = had.packets > have.packets ? had.packets - have.packets : 0;
     const bool batch =

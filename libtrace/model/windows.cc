@@ -306,7 +306,7 @@ std::vector<Window> Windows::WhenLost(uint32_t device) const {
     Window when;
     when.lo_ns = of.lo_ns[i - 1];
     when.hi_ns = of.hi_ns[i];
-    // Of many, neighbours are told as one.
+    // Of many, neighbours are joined.
     const bool joined = !windows.empty() && (when.lo_ns <= windows.back().hi_ns ||
                                              static_cast<int64_t>(windows.size()) >= kMost);
     if (joined) windows.back().hi_ns = when.hi_ns;

@@ -51,7 +51,7 @@ class Windows {
     bool ordered = false;
     std::vector<uint64_t> records;
     RunColumn<int64_t> lo_ns, hi_ns;  // of each and those before; of each and those after
-    RunColumn<uint32_t> jumps;        // told up to and including each
+    RunColumn<uint32_t> jumps;        // announced up to and including each
     std::vector<int64_t> samples_ns;  // the first clock sample of each batch, sorted
     // The first that is not before a record.
     size_t NotBefore(uint64_t record) const;
@@ -74,7 +74,7 @@ class Windows {
   std::vector<std::vector<Place>> PlacesByDevice() const;
   void Collect(std::vector<Place> places, Device* device);
   void CollectDoorbells();
-  // When a record was made, by itself, and whether it tells of a jump.
+  // When a record was made, as far as it alone says, and whether it announces a jump.
   clock::Window When(const Place& place, bool* jump) const;
   using Doorbell = std::tuple<uint32_t, uint64_t, uint64_t>;  // device, queue, raw ticks
   Doorbell DoorbellOf(uint32_t job) const;

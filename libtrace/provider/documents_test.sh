@@ -15,6 +15,6 @@ sed -n '/^\[provider\]$/,/^\.fi$/p' docs/man/acceltrace-provider.5 | sed '$d' >"
 for name in template manual; do
 	build/bin/acceltrace providers --check "$scratch/$name.provider" >"$scratch/out" 2>"$scratch/err"
 	sed 's/^/# /' "$scratch/out" "$scratch/err"
-	check "$name: a provider, each line of it told of" 1 "$(grep -c '^ *evidence' "$scratch/out")"
+	check "$name: a provider, each line of it described" 1 "$(grep -c '^ *evidence' "$scratch/out")"
 	check "$name: no mistake in it" '' "$(grep -E '\.provider:[0-9]+:|mistake' "$scratch/err")"
 done

@@ -54,7 +54,7 @@ std::vector<Parser::Key> Parser::KeysOf(Section section) {
 
 Status Parser::BeginSection(std::string_view line) {
   if (Status status = EndSection(); !status.ok()) {
-    // Told of the section that it is about.
+    // Reported at the section that it is about.
     line_ = section_line_;
     return status;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A provider: how a class of devices shows itself, as a file tells it. docs/providers.md is the
+// A provider: how a class of devices shows itself, as a file describes it. docs/providers.md is the
 // language.
 #ifndef LIBTRACE_PROVIDER_PROVIDER_H_
 #define LIBTRACE_PROVIDER_PROVIDER_H_
@@ -125,7 +125,7 @@ struct Clock {
 
 struct Provider {
   std::string file, name, about;
-  bool built_in = false;  // the daemon reads this device by itself, and more exactly
+  bool built_in = false;  // the daemon reads this device without the file, and more exactly
   Match match;
   std::vector<Tracepoint> tracepoints;
   std::vector<ApiFunction> functions;

@@ -62,7 +62,7 @@ TEST_CASE("A provider file is read whole") {
 TEST_CASE("Each mistake gets one line that names its place and its mend") {
   struct Mistake {
     std::string text;
-    const char* told;
+    const char* message;
   };
   const std::string head = kHead, match = kMatch, whole = Whole();
   const std::string point = head + match + "[tracepoint s:a]\n";  // 7
@@ -162,7 +162,7 @@ TEST_CASE("Each mistake gets one line that names its place and its mend") {
     const auto read = Parse(mistake.text, "f");
     INFO(mistake.text.substr(0, 400) << "\nis: " << read.message());
     CHECK_FALSE(read.ok());
-    CHECK(read.message().find(mistake.told) != std::string::npos);
+    CHECK(read.message().find(mistake.message) != std::string::npos);
     CHECK(read.message().find('\n') == std::string::npos);
     CHECK(read.message().rfind("f:", 0) == 0);
     ++count;
@@ -218,7 +218,7 @@ TEST_CASE("Fields are found where the kernel says they are") {
     const auto placed = place(lines);
     INFO(lines << placed.message());
     CHECK_FALSE(placed.ok());
-    CHECK(placed.message().find(told) != std::string::npos);
+    CHECK(placed.message().find(text) != std::string::npos);
   };
   wrong("job = cid\n", "no field 'cid': it has disk, id, cdw10, fence, dev");
   wrong("job = cdw10\n", "has 24 bytes: name a part of it");

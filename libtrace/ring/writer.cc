@@ -26,7 +26,7 @@ constexpr uint32_t kPreparedRings = 8;
 struct Process {
   std::atomic<uint32_t> locked;
   std::atomic<uint32_t> num_segments;
-  std::atomic<uint32_t> failed;  // rings cannot be made; the tracer was told
+  std::atomic<uint32_t> failed;  // rings cannot be made; the tracer was notified
   std::atomic<uint32_t> waited;  // for the first answer
   Segment segments[kMaxSegments];
 };

@@ -25,7 +25,7 @@ struct Host {
   const char* const* names;  // of the functions, by number
   uint32_t num_names;
   bool (*wanted)();                         // whether a tracer wants rings at all
-  void (*ready)(int fd, uint32_t version);  // tell it of a new segment
+  void (*ready)(int fd, uint32_t version);  // announce a new segment to it
   void (*wake)();                           // ask it to read
   uint32_t threads = 32, slot_bits = 14;    // of a segment
   int64_t patience_ns = 20'000'000;         // for its answer to the first segment
@@ -42,7 +42,7 @@ void ForgetHost();
 void Prepare();
 
 // Counts the tracers that have read this process's rings: another number means that
-// the present one was not told what the last one knew.
+// what was announced to the last one is not known to the present one.
 uint32_t ReaderGeneration();
 
 // One thread's ring, as it sees it. `pos` to `stop` is what can be written without

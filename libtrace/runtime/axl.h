@@ -4,7 +4,7 @@
  *
  * The only public header. Link with -laxl.
  * Whoever knows CUDA or HIP knows it: devices, memory, streams, events,
- * launches, graphs, named ranges. What is particular:
+ * launches, graphs, named ranges. Differences:
  *
  *   - A device pointer is a void * that the CPU must not follow. Its value is a
  *     buffer handle and a byte offset, so arithmetic inside one allocation
@@ -39,7 +39,7 @@ extern "C" {
 #define AXL_API
 #endif
 
-/* An int in C++ too, so that an unknown number can be told as such. */
+/* An int in C++ too, so that an unknown number can be reported as such. */
 #ifdef __cplusplus
 #define AXL_INT_ENUM : int
 #else
@@ -120,7 +120,7 @@ AXL_API axlError_t axlMalloc(void** ptr, size_t bytes);        /* DRAM */
 AXL_API axlError_t axlMallocScratch(void** ptr, size_t bytes); /* scratchpad: small and fast */
 AXL_API axlError_t axlFree(void* ptr);                         /* either; NULL is fine */
 AXL_API axlError_t axlMemGetInfo(size_t* free_bytes, size_t* total_bytes);
-/* Memory that the device reaches by itself, needed for truly asynchronous copies. */
+/* Memory that the device reaches without the CPU, needed for truly asynchronous copies. */
 AXL_API axlError_t axlHostAlloc(void** ptr, size_t bytes);
 AXL_API axlError_t axlHostFree(void* ptr);
 AXL_API axlError_t axlHostRegister(void* ptr, size_t bytes); /* ptr page aligned */

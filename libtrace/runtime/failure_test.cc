@@ -32,7 +32,7 @@ struct OneBuffer : Fixture {
 
 }  // namespace
 
-TEST_CASE("a failed job is told by op name, and sticks until the reset") {
+TEST_CASE("a failed job is reported by op name, and sticks until the reset") {
   OneBuffer f;
   f.kernel.SetMode(FakeKernel::Mode::kRandom);
   f.kernel.FailCommand(AXL_ST_BAD_ADDRESS, 2);
@@ -98,7 +98,7 @@ TEST_CASE("the guilty job is found from another stream's wait") {
   REQUIRE(Contains(f.Detail(), "culprit"));
 }
 
-TEST_CASE("a device that goes away is told as such, at submit and at wait") {
+TEST_CASE("a device that goes away is reported as such, at submit and at wait") {
   OneBuffer f;
   SECTION("submit") {
     f.kernel.FailIoctl(AXL_IOCTL_SUBMIT, ENODEV);

@@ -102,34 +102,35 @@ bool OpNamesTraced() {
   return false;
 }
 
-struct Told {
+struct Announced {
   uint64_t reader = 0;
   uint32_t tag = 0;
 };
 
 // The last ones of this thread: most submissions have one command, and a loop launches few ops in
 // turn. As current_writer, they are where no call is needed to find them.
-constexpr size_t kLastTold = 4;
-thread_local constinit Told last_told[kLastTold] __attribute__((tls_model("initial-exec"))) = {};
+constexpr size_t kLastAnnounced = 4;
+thread_local constinit Announced last_announced[kLastAnnounced]
+    __attribute__((tls_model("initial-exec"))) = {};
 
-// Tells the reader of this thread's ring what it did not tell it yet. Another thread may tell it
-// again. A few instructions a command: graphs have thousands.
+// Announces to the reader of this thread's ring what this thread has not announced yet. Another may
+// repeat it. A few instructions a command: graphs have thousands.
 __attribute__((noinline)) void AnnounceAll(std::span<const axl_desc> commands, uint64_t reader) {
-  constexpr size_t kTold = 64;
-  thread_local std::unique_ptr<Told[]> told_here;  // as OpTag's
-  if (!told_here) told_here = std::make_unique<Told[]>(kTold);
-  Told* const told = told_here.get();
+  constexpr size_t kAnnounced = 64;
+  thread_local std::unique_ptr<Announced[]> announced_here;  // as OpTag's
+  if (!announced_here) announced_here = std::make_unique<Announced[]>(kAnnounced);
+  Announced* const announced = announced_here.get();
   uint32_t last = 0;
   for (const axl_desc& command : commands) {
     if (command.tag == last) continue;
     last = command.tag;
-    Told& entry = told[command.tag % kTold];
+    Announced& entry = announced[command.tag % kAnnounced];
     if (entry.tag != command.tag || entry.reader != reader) {
       const NameTable::Name* name = OpNames().Find(command.tag);
       if (!name || !ring::WriteText(ring::Kind::kOpName, command.tag, name->text)) continue;
       entry = {reader, command.tag};
     }
-    last_told[command.tag % kLastTold] = entry;
+    last_announced[command.tag % kLastAnnounced] = entry;
   }
 }
 
@@ -137,7 +138,7 @@ inline void AnnounceInRing(std::span<const axl_desc> commands) {
   if (commands.size() == 1 && commands[0].tag == 0) return;  // a copy, as a rule: it has no name
   const uint64_t reader = uint64_t{ring::ReaderGeneration()} << 32 | ProcessId();
   if (commands.size() == 1) {
-    const Told& last = last_told[commands[0].tag % kLastTold];
+    const Announced& last = last_announced[commands[0].tag % kLastAnnounced];
     if (last.tag == commands[0].tag && last.reader == reader) return;
   }
   AnnounceAll(commands, reader);

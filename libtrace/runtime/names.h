@@ -26,7 +26,7 @@ class NameTable {
 
   struct Name {
     std::string text;
-    std::atomic<uint64_t> announced{0};  // epoch in which a tracer was last told
+    std::atomic<uint64_t> announced{0};  // epoch of the last announcement to a tracer
   };
 
   // 1, 2, 3 ... in order of first use; kOverflow's number once the table is full.

@@ -198,7 +198,7 @@ TEST_CASE("a trace with blocks reads as one with batches") {
   CHECK(reader.value()->stats().bad_packets == 0);
 }
 
-TEST_CASE("the rows that a packet was written with are told, also of the first one") {
+TEST_CASE("the number of rows that a packet was written with is kept, also of the first one") {
   std::vector<uint64_t> submit(kLanes, 100), after(kLanes, 5);
   std::vector<uint32_t> known(kLanes, 5);
   proto::Packet block;

@@ -4,7 +4,7 @@
 //
 // Rules of trace.proto: a *_delta column holds differences, the first value
 // against 0; a column whose values are all zero may be absent; the first column
-// of a batch is always there and tells the number of rows. Sums wrap modulo 2^64
+// of a batch is always there and has the number of rows. Sums wrap modulo 2^64
 // so that no input is undefined behaviour.
 #ifndef LIBTRACE_STREAM_COLUMNS_H_
 #define LIBTRACE_STREAM_COLUMNS_H_

@@ -21,7 +21,7 @@ using proto::Block;
 using proto::Packet;
 
 // Rows do not move further than this in the stream, by its clock samples: where a clock wraps
-// their place in it tells when they were.
+// their place in it says when they were.
 constexpr int64_t kMostMoveNs = 1'000'000'000;
 constexpr size_t kWriteBytes = size_t{1} << 20;
 
@@ -155,7 +155,7 @@ class FromBatch {
   RowColumns& to_;
 };
 
-// The first column of a table, whose range a block tells.
+// The first column of a table, whose range a block's header gives.
 int TimeColumn(uint32_t table) {
   switch (table) {
     case Block::TABLE_COMMANDS:
@@ -237,7 +237,7 @@ class Packer {
 
   Status AddRows(const Key& key, RowColumns rows, const Entry& entry) {
     Waiting& waiting = waiting_[key];
-    // A run of the interrupt handler is told once in a block: together they would tell of fewer.
+    // A run of the interrupt handler stands once in a block: blocks together would have fewer runs.
     if (std::get<0>(key) == Block::TABLE_HOST_JOBS) {
       if (Status status = Flush(key, &waiting); !status.ok()) return status;
     }

@@ -171,14 +171,14 @@ std::string Repacked(const std::string& bytes) {
 }
 
 // What the rows of a trace say, by kind: packets may be divided otherwise.
-std::map<int, std::vector<uint64_t>> Told(const std::string& bytes) {
+std::map<int, std::vector<uint64_t>> RowsOf(const std::string& bytes) {
   auto reader = Reader::FromMemory(bytes);
   REQUIRE(reader.ok());
-  std::map<int, std::vector<uint64_t>> told;
+  std::map<int, std::vector<uint64_t>> all_rows;
   proto::Packet packet;
   while (reader.value()->Read(&packet) == Reader::Next::kPacket) {
     if (packet.has_footer() || packet.has_index()) continue;
-    std::vector<uint64_t>& rows = told[packet.body_case()];
+    std::vector<uint64_t>& rows = all_rows[packet.body_case()];
     const auto add = [&](const auto& column) {
       rows.insert(rows.end(), column.begin(), column.end());
     };
@@ -201,13 +201,13 @@ std::map<int, std::vector<uint64_t>> Told(const std::string& bytes) {
   const ReadStats& stats = reader.value()->stats();
   CHECK(stats.index_note == "");
   CHECK((stats.has_footer && stats.bad_packets + stats.unknown_packets + stats.gap_count == 0));
-  return told;
+  return all_rows;
 }
 
 TEST_CASE("a trace says the same once it is packed, and once more") {
   std::vector<proto::Packet> packets = SamplePackets();
   const std::string small = Encode(packets);
-  CHECK(Told(Repacked(small)) == Told(small));
+  CHECK(RowsOf(Repacked(small)) == RowsOf(small));
   // Blocks as a daemon writes them.
   std::mt19937 random(4);
   for (int i = 0; i < 40; ++i) {
@@ -229,12 +229,12 @@ TEST_CASE("a trace says the same once it is packed, and once more") {
   const std::string raw = Encode(packets), packed = Repacked(raw);
   CHECK(packed.size() * 2 < raw.size());
   // Stall ticks of the sample are another block's: rows of one kind keep their order.
-  CHECK(Told(packed)[proto::Packet::kApi] == Told(raw)[proto::Packet::kApi]);
+  CHECK(RowsOf(packed)[proto::Packet::kApi] == RowsOf(raw)[proto::Packet::kApi]);
   size_t rows = 0, wanted = 0;
-  for (const uint64_t one : Told(packed)[proto::Packet::kCommands]) rows += one;
-  for (const uint64_t one : Told(raw)[proto::Packet::kCommands]) wanted += one;
+  for (const uint64_t one : RowsOf(packed)[proto::Packet::kCommands]) rows += one;
+  for (const uint64_t one : RowsOf(raw)[proto::Packet::kCommands]) wanted += one;
   CHECK(rows == wanted);
-  CHECK(Told(Repacked(packed)) == Told(packed));
+  CHECK(RowsOf(Repacked(packed)) == RowsOf(packed));
 }
 
 TEST_CASE("a trace that is damaged or not finished is not packed") {

@@ -20,7 +20,7 @@ using proto::Packet;
 constexpr int kLevel = 3;
 constexpr uint32_t kNone = UINT32_MAX;
 
-// What is read by itself, or is a packing already, stays as it is.
+// What is read one packet at a time, or is a packing already, stays as it is.
 bool MayBePacked(uint32_t body) {
   switch (body) {
     case Packet::kInfo:

@@ -186,7 +186,7 @@ class PacketReader : public Reader {
   }
 
   // A footer, or a part of the index before it, against what was read since the last such part.
-  // Where bytes are missing, that is told already.
+  // Where bytes are missing, that is reported already.
   void CheckIndex(const proto::Footer& footer) {
     const size_t listed = static_cast<size_t>(footer.offset_delta_size());
     const uint64_t earlier = std::exchange(earlier_packets_, earlier_packets_ + listed);

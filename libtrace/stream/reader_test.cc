@@ -249,7 +249,7 @@ TEST_CASE("a file made to waste time ends soon") {
   CHECK(outcome.stats.gap_count == 1);
 }
 
-TEST_CASE("times that stand by themselves are as limited as columns of them") {
+TEST_CASE("times that stand alone are as limited as columns of them") {
   const auto is_sound = [](const auto& change) {
     proto::Packet packet;
     change(&packet);

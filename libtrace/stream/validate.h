@@ -2,7 +2,7 @@
 //
 // The border: what a packet may contain.
 //
-// Checks everything that one packet tells by itself: columns as long as each
+// Checks everything that can be checked on one packet alone: columns as long as each
 // other, numbers within their limits, enumerations known, times that cannot
 // overflow. What needs other packets (string ids, units of a device) is the
 // model's to check.

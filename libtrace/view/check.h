@@ -12,7 +12,7 @@
 
 namespace acceltrace::view {
 
-// Whether it counts as passed. lenient: what cannot be told passes if it is likely.
+// Whether it counts as passed. lenient: what cannot be decided passes if it is likely.
 bool Passed(const check::Outcome& outcome, bool lenient);
 // "81.2 ±0.4 µs"; what it lacks where there is no value.
 std::string FormatValue(const check::Value& value, bool share = false);

@@ -19,7 +19,7 @@
 namespace acceltrace::view {
 namespace {
 
-// What readers of JSON that have doubles only still tell apart.
+// What readers of JSON that have doubles only still distinguish.
 constexpr uint64_t kMostExact = uint64_t{1} << 53;
 // Lanes that are no thread's own: above every tid that Linux gives out (2^22).
 constexpr int32_t kFirstLaneTid = 1 << 24;

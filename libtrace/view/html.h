@@ -2,7 +2,7 @@
 //
 // A run as one page: a file that any browser opens without a network.
 //
-// The page is page/page.html with its style and its script; what is told of the trace stands in
+// The page is page/page.html with its style and its script; what it shows of the trace stands in
 // it as JSON, which page/data.js reads. Nothing of a trace becomes markup.
 #ifndef LIBTRACE_VIEW_HTML_H_
 #define LIBTRACE_VIEW_HTML_H_
@@ -23,7 +23,7 @@ struct HtmlOptions {
 
 struct HtmlStats {
   uint64_t bytes = 0;
-  bool thinned = false;  // not every event is told one by one
+  bool thinned = false;  // not every event is there one by one
 };
 
 Result<HtmlStats> ExportHtml(const analysis::Report& report, const Sink& sink,

@@ -25,7 +25,7 @@ std::string PageString(std::string_view text);
 
 class PageTable {
  public:
-  // rows: those of the model's table that are told, of `of` that there are.
+  // rows: those of the model's table that are there, of `of` that there are.
   PageTable(const std::vector<uint32_t>& rows, uint64_t of) : rows_(rows), of_(of) {}
 
   // get(row): something that converts to int64_t or uint64_t.

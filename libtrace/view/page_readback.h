@@ -30,7 +30,7 @@ inline std::string Bytes(const std::string& base64) {
 
 inline constexpr int64_t kNone = INT64_MIN;
 
-// A column as docs and header tell it.
+// A column as docs and header describe it.
 inline std::vector<int64_t> Column(const nlohmann::json& page, const std::string& table,
                                    const std::string& name) {
   const nlohmann::json& of = page["tables"][table];

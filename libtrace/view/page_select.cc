@@ -251,7 +251,7 @@ class Selector {
     return most;
   }
 
-  // A job is told with the calls that submitted it and waited for it, and with the commands that
+  // A job is shown with the calls that submitted it and waited for it, and with the commands that
   // began and ended it.
   void BringAlong(const std::vector<bool>& jobs, std::vector<bool>* api,
                   std::vector<bool>* commands) const {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which events a page tells one by one. Internal.
+// Which events a page holds one by one. Internal.
 //
 // All of them, if they fit. Else of each track the longest event of each of up to 4096 stretches
 // of the recording, and of the run within it; those that are longer than such a stretch; and the
 // longest of each so many neighbours. Losses come first; jobs bring along their calls, and their
-// first and last commands. How much of each stretch all events of a track took is told besides.
+// first and last commands. How much of each stretch all events of a track took is there besides.
 #ifndef LIBTRACE_VIEW_PAGE_SELECT_H_
 #define LIBTRACE_VIEW_PAGE_SELECT_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a page draws over the run as a whole: sums over all rows of the model, however many of
-// them the page tells one by one. Internal.
+// them the page holds one by one. Internal.
 #ifndef LIBTRACE_VIEW_PAGE_SERIES_H_
 #define LIBTRACE_VIEW_PAGE_SERIES_H_
 

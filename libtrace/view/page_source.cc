@@ -119,7 +119,7 @@ bool PageSource::SelectTracks(const PageView& view, size_t stretches, PageRows* 
       }
     }
     if (busy_ns.empty()) continue;
-    // Lanes of which all is told show it themselves.
+    // Lanes of which everything is sent show it themselves.
     *coverage += fmt::format("{}\"{}\":[{{\"from\":{},\"to\":{},\"shares\":\"{}\"}}]",
                              coverage->empty() ? "" : ",", track.id, view.from, view.to,
                              SharesText(busy_ns, width_ns));

@@ -23,7 +23,7 @@
 
 namespace acceltrace::view {
 
-// The rows of each table that a page tells, in order.
+// The rows of each table that a page holds, in order.
 struct PageRows {
   std::vector<uint32_t> api, ranges, jobs, commands, host, device_events, losses, pieces, recorder,
       path;

@@ -3,7 +3,7 @@
 // The tracks of a page's timeline, each with its lanes as pyramids. Internal.
 //
 // page/tracks.js makes the same tracks, with the same ids, of the rows that it is given; which
-// lane an event is drawn in is told here, so that it stays where it is whatever else is shown.
+// lane an event is drawn in is decided here, so that it stays where it is whatever else is shown.
 #ifndef LIBTRACE_VIEW_PAGE_TRACKS_H_
 #define LIBTRACE_VIEW_PAGE_TRACKS_H_
 

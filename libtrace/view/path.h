@@ -14,7 +14,7 @@
 namespace acceltrace::view {
 
 struct WhatIf {
-  std::string change;   // as it was asked for, empty: nothing was, each resource is tried
+  std::string change;   // as it was asked for, empty: nothing was, each resource is evaluated
   std::string refused;  // why there is no answer
   analysis::Prediction prediction;
   analysis::Limiter limiter;  // when nothing was asked for

@@ -231,7 +231,7 @@ class Writer {
   uint64_t RowOfCommand(size_t command) const { return command + 1; }
   uint64_t RowOfJob(size_t job) const { return model_.commands.size() + job + 1; }
 
-  // Rows that a job has there: those of its commands or, where a device tells of none, itself.
+  // Rows that a job has there: those of its commands or, where a device reports none, itself.
   template <typename Use>
   void ForEachRow(uint32_t job, const Use& use) {
     const model::Jobs& jobs = model_.jobs;

@@ -25,7 +25,7 @@ std::string Hex(std::string_view bytes) {
   return hex;
 }
 
-// digits: 0 = as many as tell it from its neighbours.
+// digits: 0 = as many as distinguish it from its neighbours.
 std::string Text(const Value& value, int digits) {
   if (const auto* i = std::get_if<int64_t>(&value)) return std::to_string(*i);
   if (const auto* d = std::get_if<double>(&value)) {

@@ -14,7 +14,7 @@ struct Style {
   bool colour = false;
   bool ascii = false;  // what is no ASCII is written in it, by Fitted()
   int width = 100;     // columns of the terminal, or of the page when piped
-  size_t rows = 0;     // of a table, 0: as many as it has by itself
+  size_t rows = 0;     // of a table, 0: as many as it has
 };
 
 enum class Ink { kPlain, kBold, kDim, kGood, kBad, kAccent };

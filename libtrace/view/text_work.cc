@@ -127,7 +127,7 @@ std::string Memory(const Report& report, const Style& style) {
   return out;
 }
 
-// What gains most when it is faster, by itself.
+// What gains most when it alone is faster.
 std::string GainsBy(const std::vector<analysis::PartLimit>& limits, size_t part, bool both,
                     const char* (*name)(analysis::Resource)) {
   if (part >= limits.size() || limits[part].first.share <= 0) return "-";

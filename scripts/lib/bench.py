@@ -9,7 +9,7 @@
 
 `ok` is computed here from the value and the bar, nowhere else. A bar is an operator and a number,
 or None for a figure that only informs: such a row has neither `bar` nor `ok`. QUICK=1 in the
-environment asks for a reduced but real version; `bench.QUICK` tells.
+environment asks for a reduced but real version; `bench.QUICK` says so.
 """
 
 import json

@@ -15,7 +15,7 @@ ACCELTRACE = f"{BIN}/acceltrace"
 CASES_A_GUEST = 25
 STEP = 1.25
 
-# A device as it is unless told otherwise; of pcie-bandwidth that of its link.
+# A device as it is unless set otherwise; of pcie-bandwidth that of its link.
 DEFAULTS = {"pcie-bandwidth": 15754, "pcie-latency-ns": 600, "pcie-tags": 64,
             "dram-bandwidth": 32000, "dram-latency-ns": 60, "dram-miss-ps": 28000,
             "dram-conflict-ps": 45000, "dram-rrd-ps": 5000, "scratch-bandwidth": 256000,
@@ -44,7 +44,7 @@ class Change:
     def __init__(self, ident, key, factor):
         self.ident, self.key, self.factor = ident, key, factor
         self.region_ns = 0
-        self.predicted = None  # told, low, high
+        self.predicted = None  # predicted, low, high
 
 
 class Case:

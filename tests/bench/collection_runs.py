@@ -34,7 +34,7 @@ class Run:
         return self.regions[-1]["region_ns"]
 
     def how(self, options):
-        # Everything on is what `acceltrace record` does unless told otherwise.
+        # Everything on is what `acceltrace record` does by default.
         return {PLAIN: "plain", FULL: options.get(FULL, "--counter-period 1ms"),
                 LOW: "--overhead low"}.get(self.mode, self.mode)
 

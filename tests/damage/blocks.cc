@@ -122,7 +122,7 @@ uint32_t PutStalls(const proto::CommandBatch& batch, size_t rows, Writer* writer
   return static_cast<uint32_t>(stalls);
 }
 
-// A row for each job, of the events that are told of it.
+// A row for each job, of the events that are recorded of it.
 std::vector<std::map<Block::Column, uint64_t>> HostRows(const HostBatch& batch, size_t rows) {
   std::map<std::pair<uint64_t, uint64_t>, std::map<Block::Column, uint64_t>> jobs;
   std::map<std::string, Values> columns;

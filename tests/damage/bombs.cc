@@ -108,7 +108,7 @@ uint64_t ValueOf(const FieldDescriptor& field, Packet::BodyCase kind, size_t row
   return 1 + (counts ? row : random->Below(100));
 }
 
-// Rows of a kind, as many as its bytes may tell: some columns with small numbers, the others
+// Rows of a kind, as many as its bytes may hold: some columns with small numbers, the others
 // absent.
 void AddBatch(Packet::BodyCase kind, size_t bytes, Random* random, std::vector<Packet>* packets) {
   const auto* body = Packet::descriptor()->FindFieldByNumber(static_cast<int>(kind));

@@ -32,7 +32,7 @@ using proto::Packet;
 // checksums, by whoever, may be just as possible.
 struct Damaged {
   std::string what, bytes;
-  bool told = true;
+  bool changed = true;
   bool forged =
       false;  // behind right checksums: another trace, of which another limiter may be true
 };
@@ -102,8 +102,8 @@ Damaged DamageFrames(const std::string& whole, Random* random) {
   }
   std::string bytes;
   for (const std::string& frame : frames) bytes += frame;
-  const bool told = bytes != whole;
-  return {what, std::move(bytes), told};
+  const bool changed = bytes != whole;
+  return {what, std::move(bytes), changed};
 }
 
 // As if events had been dropped on the way: rows are not there, and the accounts say so.
@@ -256,7 +256,7 @@ void Judge(const Known& known, const Damaged& damaged, uint64_t seed, Tally* tal
   const bool says_nothing = verdict.withheld() || verdict.standing == Standing::kClose;
   const bool right = report.breakdown.RunNs() > 0 && report.breakdown.largest == recording.truth;
   const bool quiet = verdict.whole() && !verdict.withheld();
-  const bool wrong = !says_nothing && !right, silent = quiet && damaged.told;
+  const bool wrong = !says_nothing && !right, silent = quiet && damaged.changed;
   tally->wrong += wrong, tally->silent += silent;
   if (!wrong && !silent) return;
   std::printf("# %s: seed %llu, %s, %s: %s\n", wrong ? "WRONG" : "SILENT",

@@ -15,7 +15,7 @@
 
 namespace acceltrace::test {
 
-// A seed tells all: no distribution of the standard library, whose results differ.
+// A seed decides all: no distribution of the standard library, whose results differ.
 class Random {
  public:
   explicit Random(uint64_t seed) : engine_(seed * 0x9e3779b97f4a7c15 + 1) {}

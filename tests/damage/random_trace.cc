@@ -30,13 +30,13 @@ class Warp {
     pieces_.push_back({0, 0, 1});
   }
 
-  // The device's events of it: some are not told.
+  // The device's events of it: some are not recorded.
   void Add(int64_t at_ns, Random* random, DeviceEventBatch* events, DeltaEncoder* times) {
     const uint64_t at = builder_.Ticks(device_, at_ns);
     const uint64_t before = At(at);
     Piece next{at, before, pieces_.back().rate};
     DeviceEventBatch::Kind kind = DeviceEventBatch::KIND_CLOCK;
-    uint64_t told_before = 0;
+    uint64_t shown_before = 0;
     switch (random->Below(4)) {
       case 0:
         next.rate *= 1 + (static_cast<double>(random->Below(2000)) - 1000) * 1e-6;
@@ -48,7 +48,7 @@ class Warp {
       default:
         next.start += (random->OneIn(2) ? 1 : -1) * (random->Any() >> (20 + random->Below(44)));
         if (random->OneIn(3)) next.rate *= 1.00002;
-        told_before = before & mask_;
+        shown_before = before & mask_;
     }
     pieces_.push_back(next);
     if (random->OneIn(4)) return;
@@ -57,7 +57,7 @@ class Warp {
     events->add_arg0(kind == DeviceEventBatch::KIND_CLOCK
                          ? static_cast<uint64_t>(static_cast<double>(hz_) * 1000 * next.rate)
                          : 0);
-    events->add_arg1(told_before);
+    events->add_arg1(shown_before);
     events->add_arg2(0);
   }
 

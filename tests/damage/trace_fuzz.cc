@@ -92,7 +92,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   using namespace acceltrace::test;
   Random random(seed);
   if (random.OneIn(16)) return LLVMFuzzerMutate(data, size, max_size);
-  // One of four begins anew, so that what is tried is not what was good for coverage alone.
+  // One of four begins anew, so that inputs are not only what was good for coverage.
   auto packets =
       random.OneIn(4) ? RandomTrace(&random) : Parse({reinterpret_cast<const char*>(data), size});
   if (packets.empty()) return LLVMFuzzerMutate(data, size, max_size);

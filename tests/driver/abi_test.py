@@ -78,13 +78,13 @@ def uevents():
 
 def main():
     doc = read("docs/driver.md")
-    told = dict(re.findall(r"^\| `(axl_\w+)` \|[^|]*\| ([^|]*) \|$", doc, re.M))
-    told_modes = {name: rest.split(" | ")[0]
-                  for name, rest in table(doc, "| attribute | mode | is |").items()}
+    documented = dict(re.findall(r"^\| `(axl_\w+)` \|[^|]*\| ([^|]*) \|$", doc, re.M))
+    documented_modes = {name: rest.split(" | ")[0]
+                        for name, rest in table(doc, "| attribute | mode | is |").items()}
     stats = re.findall(r'X\(\w+, (\w+), "([^"]*)"\)', read("kmod/uapi/axl_stats.h"))
     checks = [
-        ("tracepoints", tracepoints(tracepoint_headers()), told),
-        ("attributes", attributes(read("kmod/axl_sysfs.c")), told_modes),
+        ("tracepoints", tracepoints(tracepoint_headers()), documented),
+        ("attributes", attributes(read("kmod/axl_sysfs.c")), documented_modes),
         ("statistics", dict(stats), table(doc, "| file | counts |")),
         ("uevents", dict.fromkeys(uevents(), True),
          dict.fromkeys(table(doc, "| uevent | when |"), True)),

@@ -64,7 +64,7 @@ struct start {
 	{ "zero", 0 }, { "in_a_lap", 777 }, { "before_a_lap", AXL_CQ_ENTRIES - 3 }, \
 	{ "before_the_wrap", -1500u }, { "at_the_wrap", -1u }
 
-/* A queue on a device that writes what we tell it to. */
+/* A queue on a device that writes what the test says. */
 struct rig {
 	struct axl_device axl;
 	struct axl_hwq hwq;
@@ -129,7 +129,7 @@ TEST_VARIANTS(completions_are_taken_as_they_come, struct start, STARTS)
 {
 	struct rig *rig = rig_new(variant->at);
 	struct axl_queue *q = rig->q;
-	u64 told = 0, turn;
+	u64 completed = 0, turn;
 
 	EXPECT_EQ(axl_queue_peek(q), 0);
 	for (turn = 0; turn < 20000; turn++) {
@@ -137,23 +137,23 @@ TEST_VARIANTS(completions_are_taken_as_they_come, struct start, STARTS)
 
 		if (AXL_SQ_ENTRIES - (q->sq_tail - q->sq_head) >= commands)
 			rig_submit(rig, commands);
-		while (told < q->submitted && below(2))
-			rig_complete(rig, rig_entry(rig, ++told));
+		while (completed < q->submitted && below(2))
+			rig_complete(rig, rig_entry(rig, ++completed));
 		if (below(3))
 			continue;
-		taken = (u32)(told - q->completed);
+		taken = (u32)(completed - q->completed);
 		EXPECT_EQ(axl_queue_peek(q), taken);
 		EXPECT_EQ(axl_queue_reap(q), taken);
-		EXPECT_EQ(q->completed, told);
+		EXPECT_EQ(q->completed, completed);
 		EXPECT_EQ(q->cq_head, rig->tail);
 		if (!taken)
 			continue;
 		EXPECT_EQ(written_, rig->tail);
 		EXPECT(written_at_ == registers_ + AXL_REG_Q_CQ_HEAD(3));
-		EXPECT_EQ(q->sq_head, q->jobs[told & (AXL_SQ_ENTRIES - 1)].sq_end);
-		EXPECT_EQ(q->jobs[told & (AXL_SQ_ENTRIES - 1)].device_ticks, told + 5);
+		EXPECT_EQ(q->sq_head, q->jobs[completed & (AXL_SQ_ENTRIES - 1)].sq_end);
+		EXPECT_EQ(q->jobs[completed & (AXL_SQ_ENTRIES - 1)].device_ticks, completed + 5);
 	}
-	EXPECT(told > 5000 && !q->dead && !ctx_errors_ && !q->failed);
+	EXPECT(completed > 5000 && !q->dead && !ctx_errors_ && !q->failed);
 	EXPECT_EQ(rig->axl.stats[AXL_STAT_BAD_COMPLETIONS].counter, 0);
 }
 
@@ -206,7 +206,7 @@ TEST_VARIANTS(no_spoiled_entry_is_believed, struct start, STARTS)
 		if (q->completed != 1 || !q->dead || !q->bad || ctx_errors_ != 1)
 			harness_fail(__FILE__, __LINE__, "kind %d is believed", kind);
 		EXPECT_EQ(rig->axl.stats[AXL_STAT_BAD_COMPLETIONS].counter, 1);
-		/* Its context goes: one ring error, the rest canceled, each job told once. */
+		/* Its context goes: one ring error, the rest canceled, each job reported once. */
 		axl_queue_fail(q, AXL_ST_RING_ERROR, 0, 0);
 		EXPECT_EQ(q->completed, 4);
 		EXPECT_EQ(q->guilty, 2);

@@ -306,12 +306,12 @@ TEST_VARIANTS(memory_comes_without_its_past, struct leaving,
 	      { "scratch/closed", AXL_BUF_SCRATCH, CLOSES },
 	      { "scratch/killed", AXL_BUF_SCRATCH, DIES })
 {
-	int told[2], status, fd;
+	int pipe_fds[2], status, fd;
 	struct axl_buf_create theirs, ours;
 	struct axl_ctx_create ctx;
 	pid_t pid;
 
-	ASSERT(pipe(told) == 0);
+	ASSERT(pipe(pipe_fds) == 0);
 	pid = fork();
 	ASSERT(pid >= 0);
 	if (!pid) {
@@ -332,11 +332,11 @@ TEST_VARIANTS(memory_comes_without_its_past, struct leaving,
 
 				submit(own, ctx.ctx, 0, &copy, 1, &job);
 			}
-		ASSERT(write(told[1], &theirs, sizeof(theirs)) == sizeof(theirs));
+		ASSERT(write(pipe_fds[1], &theirs, sizeof(theirs)) == sizeof(theirs));
 		pause();
 	}
-	close(told[1]);
-	ASSERT(read(told[0], &theirs, sizeof(theirs)) == sizeof(theirs));
+	close(pipe_fds[1]);
+	ASSERT(read(pipe_fds[0], &theirs, sizeof(theirs)) == sizeof(theirs));
 	if (variant->how == DIES) {
 		kill(pid, SIGKILL);
 		ASSERT(waitpid(pid, &status, 0) == pid);

@@ -2,7 +2,7 @@
 /*
  * What the driver's calls cost, for tests/bench/driver: runs under --icount, where the TSC counts
  * instructions. Prints one line a measured call, "CONFIG CALL BEFORE AFTER" (TSC); the calls
- * "submit-*" ring one doorbell each, in this order, which the truth log tells.
+ * "submit-*" ring one doorbell each, in this order, which is how the truth log has them.
  *
  * CONFIG is "off", or the tracepoint that is on meanwhile, with tracefs or, if it begins with
  * "bpf:", with a BPF program that does nothing. Arguments: times each, tracepoints (SYSTEM/NAME).

@@ -93,11 +93,11 @@ class Rows(unittest.TestCase):
             debug_results.add(made, "cycles", value, "cycles")
         self.assertEqual(made, {"unplug_threads": [4, "threads"], "cycles": [12, "cycles"]})
 
-    def test_another_module_is_told(self):
+    def test_another_module_is_reported(self):
         rows = figures({"a": record(), "b": record(module="m0", commit="c0")})
         self.assertEqual(rows["cycles"]["doubts"], ["b ran another module, of c0"])
 
-    def test_a_part_that_did_not_run_or_failed_is_told(self):
+    def test_a_part_that_did_not_run_or_failed_is_reported(self):
         rows = figures({"a": record(ok=False, why="it hung")})
         self.assertEqual(rows["splats"]["doubts"], ["not run: b", "a failed: it hung"])
         self.assertEqual(rows["cycles"]["doubts"], ["a failed: it hung"])

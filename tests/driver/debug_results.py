@@ -3,7 +3,7 @@
 
 A record: "ok", "why" (what was wrong), "figures" {name: [value, unit]}, "commit", "module" (of
 kmod's sources), "kernel" (the debug kernel's folder name), "known" {report: count}, "command",
-"seconds". Parts may have run at different times; rows() adds them up and tells whether each is
+"seconds". Parts may have run at different times; rows() adds them up and says whether each is
 about the module as it is now. tests/bench/driver holds the rows to the bars."""
 
 import glob
@@ -37,7 +37,7 @@ def commit():
 
 
 def kernel_folder():
-    """Where the debug kernel of this tree's configuration is; empty where that cannot be told."""
+    """Where the debug kernel of this tree's configuration is; empty where that is not known."""
     done = subprocess.run(["tests/driver/build-debug-kernel", "--where"], capture_output=True,
                           text=True, check=False)
     return done.stdout.strip()

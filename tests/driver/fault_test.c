@@ -64,7 +64,7 @@ struct engine {
 	int engine;
 };
 
-TEST_VARIANTS(hang_ends_with_the_guilty_told, struct engine, { "h2d", AXL_ENGINE_H2D },
+TEST_VARIANTS(hang_ends_with_the_guilty_named, struct engine, { "h2d", AXL_ENGINE_H2D },
 	      { "d2h", AXL_ENGINE_D2H }, { "matrix", AXL_ENGINE_MATRIX },
 	      { "vector", AXL_ENGINE_VECTOR })
 {
@@ -304,7 +304,7 @@ static struct reader ring_map(const struct world *w, uint32_t ring, uint32_t cla
 	return r;
 }
 
-/* Records are told of a little later than they are made; any register read hurries them. */
+/* Records are announced a little later than they are made; any register read hurries them. */
 static uint64_t await_index(int fd, const __u64 *index, uint64_t wanted)
 {
 	uint64_t value = 0;
@@ -322,7 +322,7 @@ static uint64_t await_index(int fd, const __u64 *index, uint64_t wanted)
 	return value;
 }
 
-TEST(a_stalled_ring_tells_what_it_lost)
+TEST(a_stalled_ring_reports_what_it_lost)
 {
 	struct world all = world_open(), own = world_open();
 	struct reader device = ring_map(&all, AXL_TRACE_RING_DEVICE, AXL_REC_CLASS(AXL_REC_JOB));
@@ -404,7 +404,7 @@ TEST_VARIANTS(a_leap_of_the_clock_harms_no_job, struct step, { "forward", 100000
 	most = (double)(after.host_after_ns - before.host_before_ns) * 1e-9;
 	EXPECT((double)moved >= 0.99 * least * (double)dev_info(w.fd).clock_hz);
 	EXPECT((double)moved <= 1.01 * most * (double)dev_info(w.fd).clock_hz);
-	/* Completions tell the new time, counters know nothing of it. */
+	/* Completions have the new time, counters know nothing of it. */
 	EXPECT(end.device_ticks - after.device_ticks < 500000000000);
 	EXPECT(engine_ticks(w.fd) - busy < 500000000000);
 	EXPECT_EQ(await_index(w.fd, &ring.header->produced, 1), 1);

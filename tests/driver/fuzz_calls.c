@@ -108,7 +108,7 @@ static void spare_ourselves(const struct fuzz *f, uint32_t op, union call *call)
 static int call_ioctl(struct fuzz *f, struct fuzz_file *file, uint32_t op, union call *call)
 {
 	unsigned long number = ops_[op].number;
-	uint32_t size = ops_[op].size, given, told, i;
+	uint32_t size = ops_[op].size, given, written, i;
 	unsigned char *at, *end = f->page + PAGE;
 	int err;
 
@@ -134,7 +134,7 @@ static int call_ioctl(struct fuzz *f, struct fuzz_file *file, uint32_t op, union
 		at = fuzz_one_in(f, 2) ? end - fuzz_below(f, 4) :
 				(void *)(uintptr_t)harmless(fuzz_number(f), f->page, 0);
 	/* Who says that his struct is longer than it is gets that much written. */
-	told = call->size > given && call->size <= sizeof(*call) ? call->size : given;
+	written = call->size > given && call->size <= sizeof(*call) ? call->size : given;
 	errno = 0;
 	err = ioctl(file->fd, number, at) < 0 ? -errno : 0;
 	count(&world_.ioctls);
@@ -146,7 +146,7 @@ static int call_ioctl(struct fuzz *f, struct fuzz_file *file, uint32_t op, union
 	}
 	if (at < f->page || at > end - given)
 		return err ? err : -EFAULT;
-	for (i = told; at + i < end; i++) {
+	for (i = written; at + i < end; i++) {
 		if (at[i] == CANARY)
 			continue;
 		count(&world_.bad);

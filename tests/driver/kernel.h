@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * As much of the kernel as the driver's arithmetic needs to be compiled for user
- * space, where every number can be tried: types, no locks, memory from the C
+ * space, where every number can be tested: types, no locks, memory from the C
  * library. Stands for each <linux/...> that arithmetic.c's sources include.
  */
 #ifndef TESTS_DRIVER_KERNEL_H_

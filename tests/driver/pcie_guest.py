@@ -30,7 +30,7 @@ def counted():
 
 
 def corrected_error_seen(limit_s=60):
-    """QEMU 7.2 notes it in the device and sends no message upstream; of later ones Linux is told,
+    """QEMU 7.2 notes it in the device and sends no message upstream; of later ones Linux gets it,
     counts it and clears it there."""
     for _ in range(limit_s * 5):
         if "RxErr+" in lspci() or counted():

@@ -75,24 +75,24 @@ static void *touched(size_t bytes)
 /* A process of root's with memory that the kernel would like to have. */
 static pid_t innocent(size_t bytes)
 {
-	int told[2];
+	int pipe_fds[2];
 	char ready = 0;
 	pid_t pid;
 
-	ASSERT(pipe(told) == 0);
+	ASSERT(pipe(pipe_fds) == 0);
 	pid = fork();
 	ASSERT(pid >= 0);
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		ready = touched(bytes) != NULL;
-		if (write(told[1], &ready, 1) != 1)
+		if (write(pipe_fds[1], &ready, 1) != 1)
 			_exit(1);
 		for (;;)
 			pause();
 	}
-	close(told[1]);
-	ASSERT(read(told[0], &ready, 1) == 1 && ready);
-	close(told[0]);
+	close(pipe_fds[1]);
+	ASSERT(read(pipe_fds[0], &ready, 1) == 1 && ready);
+	close(pipe_fds[0]);
 	return pid;
 }
 
@@ -162,11 +162,11 @@ static uint64_t fill(int fd, const struct filling *how)
 /* Holds what it gets until it is killed. */
 static pid_t hold(uid_t uid, const struct filling *how)
 {
-	int told[2];
+	int pipe_fds[2];
 	char ready;
 	pid_t pid;
 
-	ASSERT(pipe(told) == 0);
+	ASSERT(pipe(pipe_fds) == 0);
 	fflush(stdout);
 	pid = fork();
 	ASSERT(pid >= 0);
@@ -175,13 +175,13 @@ static pid_t hold(uid_t uid, const struct filling *how)
 		fill(dev_open(), how);
 		fflush(stdout);
 		ready = !harness_failed();
-		if (write(told[1], &ready, 1) == 1)
+		if (write(pipe_fds[1], &ready, 1) == 1)
 			pause();
 		_exit(1);
 	}
-	close(told[1]);
-	EXPECT(read(told[0], &ready, 1) == 1 && ready);
-	close(told[0]);
+	close(pipe_fds[1]);
+	EXPECT(read(pipe_fds[0], &ready, 1) == 1 && ready);
+	close(pipe_fds[0]);
 	return pid;
 }
 
@@ -417,17 +417,17 @@ static pid_t take_all(uid_t uid, int map)
 				       .log2_records = 10 };
 	struct axl_desc nop = cmd_nop(AXL_ENGINE_VECTOR);
 	struct axl_submit job;
-	int told[2], fd, i;
+	int pipe_fds[2], fd, i;
 	char ready = 1;
 	pid_t pid;
 
-	ASSERT(pipe(told) == 0);
+	ASSERT(pipe(pipe_fds) == 0);
 	pid = fork();
 	ASSERT(pid >= 0);
 	if (pid) {
-		close(told[1]);
-		EXPECT(read(told[0], &ready, 1) == 1);
-		close(told[0]);
+		close(pipe_fds[1]);
+		EXPECT(read(pipe_fds[0], &ready, 1) == 1);
+		close(pipe_fds[0]);
 		return pid;
 	}
 	become(uid);
@@ -446,7 +446,7 @@ static pid_t take_all(uid_t uid, int map)
 		ASSERT(buf_map(fd, &buf));
 	while (!buf_create(fd, AXL_BUF_HOST, 4 << 20, NULL, &buf))
 		;
-	if (write(told[1], &ready, 1) == 1)
+	if (write(pipe_fds[1], &ready, 1) == 1)
 		for (;;)
 			pause();
 	_exit(1);

@@ -125,7 +125,7 @@ static int pinned_copy_works(const struct world *w, uint32_t *pinned, uint32_t h
 	return submit_wait(w->fd, w->ctx, 0, cmds, 2) == 0 && pinned[1024] == 0x12345678;
 }
 
-TEST_VARIANTS(users_are_told_and_go_on, struct how, EVENTS)
+TEST_VARIANTS(users_are_notified_and_go_on, struct how, EVENTS)
 {
 	struct world busy = world_open(), idle = world_open();
 	struct axl_trace_open ring = { .size = sizeof(ring), .log2_records = 9, .watermark = 1,
@@ -383,7 +383,7 @@ TEST_VARIANTS(perf_counts_across_it, struct how, EVENTS)
 	world_renew(&w);
 	EXPECT_EQ(right_result(&w), 0);
 	EXPECT_EQ(event_value(fd), 2);
-	/* More than before it: nobody could tell by the number alone. */
+	/* More than before it: the number alone would not show it. */
 	strike(variant->event);
 	world_renew(&w);
 	for (i = 0; i < 3; i++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A context whose reset does not end takes the whole device along: the guilty
- * job is told, whatever else was in flight is reported as canceled, what was
+ * job is named, whatever else was in flight is reported as canceled, what was
  * done stays done, and everybody goes on with new contexts. AXL_CYCLES sets how
  * often under load.
  */

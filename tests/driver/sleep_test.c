@@ -34,7 +34,7 @@ static void nap(const struct way *way)
 	EXPECT_EQ(write_text("/sys/power/state", "freeze"), 0);
 }
 
-TEST_VARIANTS(users_are_told_and_go_on, struct way, WAYS)
+TEST_VARIANTS(users_are_notified_and_go_on, struct way, WAYS)
 {
 	struct world busy = world_open(), idle = world_open();
 	struct axl_trace_open ring = { .size = sizeof(ring), .log2_records = 9, .watermark = 1,

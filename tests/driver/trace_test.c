@@ -104,7 +104,7 @@ TEST(every_name_is_resolved)
 	EXPECT(events >= 22);
 }
 
-TEST(queues_fences_and_errors_are_told)
+TEST(queues_fences_and_errors_are_recorded)
 {
 	static const char *const events[] = { "axl_queue", "axl_fence_create", "axl_fence_signal",
 					      "axl_submit_end", "axl_buf", "axl_dma_map", NULL };
@@ -159,7 +159,7 @@ static long long value_of(const char *text, const char *event, const char *field
 }
 
 /* One event for a job has what five say, to the nanosecond where both read the clock. */
-TEST(a_job_is_told_whole)
+TEST(a_job_is_recorded_whole)
 {
 	static const char *const events[] = { "axl_job", "axl_submit", "axl_doorbell", "axl_irq",
 					      "axl_complete", "axl_refuse", "axl_wait", "axl_wake",
@@ -213,8 +213,8 @@ TEST(a_job_is_told_whole)
 	trace_off();
 }
 
-/* Who asks is told of what is in flight, and again when it has ended. */
-TEST(jobs_in_flight_are_told)
+/* Who asks gets what is in flight, and again when it has ended. */
+TEST(jobs_in_flight_are_recorded)
 {
 	static const char *const events[] = { "axl_job", NULL };
 	struct axl_jobs_trace ask = { .size = sizeof(ask) };
@@ -247,7 +247,7 @@ TEST(jobs_in_flight_are_told)
 }
 
 /* A hang, both kinds of reset, a link that trains down and back. */
-TEST(trouble_is_told)
+TEST(trouble_is_recorded)
 {
 	static const char *const events[] = { "axl_timeout", "axl_reset", "axl_link",
 					      "axl_complete", "axl_wake", NULL };
@@ -313,7 +313,7 @@ TEST(trouble_is_told)
 	trace_off();
 }
 
-TEST(samples_are_told_as_they_are_given)
+TEST(samples_are_recorded_as_they_are_given)
 {
 	static const char *const events[] = { "axl_clock_sample", "axl_counter_sample",
 					      "axl_dma_unmap", NULL };
@@ -418,10 +418,10 @@ TEST(commands_come_from_the_device_when_asked)
 	trace_off();
 }
 
-TEST(what_is_not_told_is_counted)
+TEST(what_is_not_recorded_is_counted)
 {
 	enum { JOBS = 8, COMMANDS = 1000 };
-	long long lost = number(SYSFS "stats/trace_lost"), told = 0;
+	long long lost = number(SYSFS "stats/trace_lost"), counted = 0;
 	struct axl_ctx_create ctx;
 	char *text, *at;
 	int fd;
@@ -438,16 +438,16 @@ TEST(what_is_not_told_is_counted)
 	ASSERT(write_text(SYSFS "trace_commands", "0") == 0);
 	text = trace_text();
 	for (at = text; (at = strstr(at, "axl_cmd_lost: axl0 records=")); at++)
-		told += atoll(at + strlen("axl_cmd_lost: axl0 records="));
+		counted += atoll(at + strlen("axl_cmd_lost: axl0 records="));
 	lost = number(SYSFS "stats/trace_lost") - lost;
 	EXPECT(lost >= 100);
-	EXPECT_EQ(told, lost);
+	EXPECT_EQ(counted, lost);
 	EXPECT_EQ(count(text, "axl_cmd_end:") + lost, JOBS * COMMANDS + 150);
 	EXPECT_EQ(number(SYSFS "stats/bad_trace_indexes"), 0);
 	trace_off();
 }
 
-TEST(commands_are_told_across_a_reset)
+TEST(commands_are_recorded_across_a_reset)
 {
 	struct axl_ctx_create ctx;
 	int fd;
@@ -457,7 +457,7 @@ TEST(commands_are_told_across_a_reset)
 	fd = dev_open();
 	ASSERT(ctx_create(fd, 1, 0, &ctx) == 0);
 	run_nops(fd, ctx.ctx, 1, 40);
-	/* What the device has not told of before the reset is gone with it. */
+	/* What the device has not announced before the reset is gone with it. */
 	EXPECT_EQ(count(cmds_text(40), "axl_cmd_end:"), 40);
 	ASSERT(write_text(SYSFS "device/reset", "1") == 0);
 	EXPECT_EQ(ctx_destroy(fd, ctx.ctx), 0);

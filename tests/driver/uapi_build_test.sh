@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The driver's headers by themselves, in every language that reads them, 64 bits wide and 32:
+# The driver's headers, each alone, in every language that reads them, 64 bits wide and 32:
 # their assertions hold and no struct has a hole that nobody zeroes.
 set -u
 out=${TMPDIR:-/tmp}/uapi

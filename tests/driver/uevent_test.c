@@ -41,7 +41,7 @@ static void pci_name(char *name, size_t room)
 	snprintf(name, room, "%s", strrchr(link, '/') + 1);
 }
 
-TEST(a_failed_context_is_told)
+TEST(a_failed_context_is_reported)
 {
 	struct axl_desc nop = cmd_nop(AXL_ENGINE_MATRIX);
 	struct axl_ctx_create ctx;
@@ -54,7 +54,7 @@ TEST(a_failed_context_is_told)
 	expect(events, "change context_reset live");
 }
 
-TEST(link_and_throttling_are_told)
+TEST(link_and_throttling_are_reported)
 {
 	int events = uevents_open();
 
@@ -68,7 +68,7 @@ TEST(link_and_throttling_are_told)
 	expect(events, "change throttle live");
 }
 
-TEST(a_function_reset_is_told)
+TEST(a_function_reset_is_reported)
 {
 	int events = uevents_open();
 
@@ -77,7 +77,7 @@ TEST(a_function_reset_is_told)
 	expect(events, "change online live");
 }
 
-TEST(coming_and_going_is_told)
+TEST(coming_and_going_is_reported)
 {
 	int events = uevents_open(), i;
 	char name[64];
@@ -93,11 +93,11 @@ TEST(coming_and_going_is_told)
 }
 
 /*
- * Nobody attends to the slot: the driver finds out by itself that what it reads
+ * Nobody attends to the slot: the driver finds out without help that what it reads
  * are all ones. What is put back has to be found like a new device. The last
  * test, since nobody attends to the slot from then on.
  */
-TEST(loss_is_told)
+TEST(loss_is_reported)
 {
 	struct axl_clock_sample sample = { .size = sizeof(sample) };
 	int fd = dev_open(), events = uevents_open();
@@ -135,7 +135,7 @@ static void detach_slots(void)
 	globfree(&ports);
 }
 
-/* The emulator tells of errors only with SERR# on: firmware sees to it, a hot plug does not. */
+/* The emulator reports errors only with SERR# on: firmware sees to it, a hot plug does not. */
 static void serr_on(void)
 {
 	int file = open(DEVICE "config", O_RDWR | O_CLOEXEC);
@@ -149,7 +149,7 @@ static void serr_on(void)
 
 /*
  * A bus error whose reset brings nothing back: the kernel gives the device up, and
- * so do we. What was in flight is told before.
+ * so do we. What was in flight is reported before.
  */
 TEST(an_error_that_does_not_end_is_a_loss)
 {
@@ -187,7 +187,7 @@ TEST(an_error_that_does_not_end_is_a_loss)
 }
 
 /* What is lost comes back by a reset, with the same file; the next loss is news again. */
-TEST(each_loss_is_told_once)
+TEST(each_loss_is_reported_once)
 {
 	struct axl_clock_sample sample = { .size = sizeof(sample) };
 	int fd = dev_open(), events, i, turn;

@@ -200,7 +200,7 @@ static void *bystander(void *arg)
 	return NULL;
 }
 
-TEST_VARIANTS(users_are_told, struct how, { "unbind", UNBIND }, { "remove", REMOVE },
+TEST_VARIANTS(users_are_notified, struct how, { "unbind", UNBIND }, { "remove", REMOVE },
 	      { "unplug", UNPLUG }, { "surprise", SURPRISE })
 {
 	struct victim v = { 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What tests of the driver's recovery share: a client with a context and memory
- * that can say whether it works, and what the driver tells.
+ * that can say whether it works, and what the driver reports.
  */
 #ifndef TESTS_DRIVER_WORLD_H_
 #define TESTS_DRIVER_WORLD_H_

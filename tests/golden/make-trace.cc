@@ -5,7 +5,7 @@
 // step: two decoding steps of a small model on one device, with transfers,
 //   semaphore stalls, ranges and counters; every law holds.
 // broken: the same with a completion before its doorbell, a command that was
-//   never recorded, a loss and a hop whose books do not balance.
+//   never recorded, a loss and a hop whose account does not balance.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>

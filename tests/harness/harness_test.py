@@ -81,7 +81,7 @@ def test_silence():
             said = log.read()
         os.unlink(job.log)
         check(f"catch: {name}", (FAIL not in verdicts(cases)) == good)
-        check(f"catch: {name} is told", said.startswith("asserts nothing: silent") != good)
+        check(f"catch: {name} is reported", said.startswith("asserts nothing: silent") != good)
 
 
 def run_shell(text, timeout_s=20):

@@ -91,7 +91,7 @@ def skip_reason(element):
 def catch(status, xml_bytes):
     """Cases of Catch2's XML reporter; a report cut short by a crash gives what is complete.
 
-    A run that asserts nothing is told by the exit status: see tests/catch_main.cc.
+    A run that asserts nothing is known by the exit status: see tests/catch_main.cc.
     """
     cases, parser = [], ET.XMLPullParser(["end"])
     try:
@@ -112,7 +112,7 @@ def catch(status, xml_bytes):
                 cases.append(Case(name, PASS))
     except ET.ParseError as error:
         cases.append(Case("report", FAIL, f"unreadable report: {error}"))
-    told = any(case.verdict == FAIL for case in cases)
-    if status < 0 or (status != 0 and not told):
+    failed = any(case.verdict == FAIL for case in cases)
+    if status < 0 or (status != 0 and not failed):
         cases.append(Case("end", FAIL, ending(status)))
     return cases or [Case("", FAIL, "ran no test case")]

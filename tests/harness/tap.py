@@ -5,7 +5,7 @@ import traceback
 
 
 class Skip(Exception):
-    """A test cannot be tried here; its text says why."""
+    """A test cannot be run here; its text says why."""
 
 
 def run(tests):

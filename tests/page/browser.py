@@ -48,7 +48,7 @@ class Browser:
             os.dup2(b, 4)
 
         self.log = open(os.path.join(self.folder, "browser.log"), "wb")
-        # Not through Debian's wrapper where the program itself is there: it tells of the machine.
+        # Not through Debian's wrapper where the program itself is there: it prints more.
         self.process = subprocess.Popen(
             [find(), "--headless=new", "--remote-debugging-pipe", "--no-sandbox",
              "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars",

@@ -93,7 +93,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-// Rows [from, to) of a column of `each` values a row. What is told as differences begins anew.
+// Rows [from, to) of a column of `each` values a row. What is stored as differences begins anew.
 void CopyRows(const Message& whole, const FieldDescriptor* field, int from, int to, int each,
               Message* part) {
   const Reflection* reflection = whole.GetReflection();

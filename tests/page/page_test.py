@@ -63,7 +63,7 @@ def selected(page):
     return page.run(STATE + ".selected")
 
 
-def told(command, name):
+def answer_of(command, name):
     """What a command says of a golden trace."""
     done = subprocess.run([ACCELTRACE, command, "--json", os.path.join(GOLDEN, name + ".atrace")],
                           capture_output=True, text=True, timeout=60, check=True)
@@ -86,11 +86,11 @@ def first_screen_answers_without_scrolling(pages):
                     "return e.scrollHeight <= e.clientHeight; })()")
     # A browser's own bars take some of such a screen.
     assert page.run("document.querySelector('.path').getBoundingClientRect().bottom") < 640
-    # Shares of the path and gains are those that the other commands tell.
-    for each in told("critical-path", "demo")["causes"][:4]:
+    # Shares of the path and gains are those that the other commands print.
+    for each in answer_of("critical-path", "demo")["causes"][:4]:
         shown = rf"{each['name']}\t{each['where']}\s+{each['share'] * 100:.1f} %"
         assert re.search(shown, text), (shown, text)
-    for each in told("whatif", "demo")["limiter"]["gains"][:3]:
+    for each in answer_of("whatif", "demo")["limiter"]["gains"][:3]:
         lo, share, hi = (f"{each[key] * 100:.1f}" for key in ("share_lo", "share", "share_hi"))
         assert f"{each['name']}\n{share} %\n{lo} to {hi} %" in text, (each, text)
     quiet(page)
@@ -99,7 +99,7 @@ def first_screen_answers_without_scrolling(pages):
 @case
 def what_to_change_comes_first(pages):
     page = pages.open("step")
-    advice = told("report", "step")["advice"]
+    advice = answer_of("report", "step")["advice"]
     assert len(advice) >= 3, advice
     shown = page.run("[...document.querySelectorAll('.ranked li')].map((e) => e.innerText)")
     for each, item in zip(advice[:3], shown):
@@ -119,7 +119,7 @@ def the_critical_path_is_lit(pages):
             for (let i = 0; i < (track.n || 0); ++i)
                 n += track.kinds[i] === 'command' && s.isOnPath('command', track.rows[i]);
         return n; })()"""
-    slack = told("critical-path", "step")["slack"]
+    slack = answer_of("critical-path", "step")["slack"]
     assert page.run(on_path) == sum(op["on_path"] for op in slack) > 5
     assert page.run(STATE + ".lit") is False
     page.key("c")

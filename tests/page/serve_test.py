@@ -67,8 +67,8 @@ def rows(trace, sql):
     done = subprocess.run([ACCELTRACE, "query", trace, sql, "--json"], check=False,
                           capture_output=True, text=True, timeout=60)
     assert done.returncode in (0, 1) and done.stdout, done
-    told = json.loads(done.stdout)
-    return [dict(zip(told["columns"], row)) for row in told["rows"]]
+    answer = json.loads(done.stdout)
+    return [dict(zip(answer["columns"], row)) for row in answer["rows"]]
 
 
 class Served:
@@ -293,12 +293,12 @@ def details_agree_with_the_model(served):
         page.run(f"acceltrace().selectById('command', {row})")
         page.settle()
         assert page.run(STATE + ".selectedId") == row
-        told = page.run("document.getElementById('details').innerText").replace(",", "")
+        details = page.run("document.getElementById('details').innerText").replace(",", "")
         [values] = rows(served.large, "select job, start_raw_ticks, start_ns, end_raw_ticks, "
                         f"end_ns from commands limit 1 offset {row}")
         assert len(values) == 5
         for name, value in values.items():
-            assert str(value) in told, (name, value, told)
+            assert str(value) in details, (name, value, details)
     quiet(page)
 
 

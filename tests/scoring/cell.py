@@ -75,7 +75,7 @@ class TruthTail:
 
 
 class Machine:
-    """A guest that records when told to. devices: the properties of each."""
+    """A guest that records on request. devices: the properties of each."""
 
     def __init__(self, icount, devices, keep=None, timeout_s=3600):
         self.stack = contextlib.ExitStack()
@@ -122,7 +122,7 @@ class Machine:
         """Records axl-pulse on the first so many devices. pulse: further words for it. load:
         processes that keep the host busy meanwhile. Returns lists of scores by device, as
         clock-score --json prints them: "ptm", "plain" (as if there were no cross-timestamps) and
-        "untold" (as if the device had not told of changes, either); and "figures", what
+        "unannounced" (as if the device had announced no changes, either); and "figures", what
         report-score says of the report."""
         number = self.recorded
         self.recorded += 1
@@ -146,7 +146,8 @@ class Machine:
                     raise RuntimeError(f"the recording failed: {out.read().strip()[-500:]}")
         trace = f"{self.folder}/cell-{number}.atrace"
         scores = {name: score(trace, self.truths[:devices], options) for name, options in
-                  (("ptm", []), ("plain", ["--no-ptm"]), ("untold", ["--no-ptm", "--untold"]))}
+                  (("ptm", []), ("plain", ["--no-ptm"]),
+                   ("unannounced", ["--no-ptm", "--unannounced"]))}
         scores["figures"] = score_figures(trace, self.truths[:devices])
         return scores
 

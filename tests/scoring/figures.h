@@ -28,11 +28,11 @@ struct JobTruth {
   double doorbell = 0, fetched = 0, start = 0, end = 0, completion = 0, irq = 0;
 };
 
-// By rows of the model's tables; jobs that the device did not tell of are not looked at.
+// By rows of the model's tables; jobs that the device did not report are not looked at.
 struct RunTruth {
   std::vector<CommandTruth> commands;
   std::vector<JobTruth> jobs;
-  // How well a true time is known on the host's scale, and a true duration by itself: a part.
+  // How well a true time is known on the host's scale, and a true duration alone: a part.
   double accuracy_ns = 0;
   double scale_error = 0;
 };

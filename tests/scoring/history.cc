@@ -82,11 +82,11 @@ class Maker {
     Number(&machine);
   }
 
-  // Of two changes that nobody tells a sample must have been between.
+  // Between two unannounced changes there must have been a sample.
   bool MayBeUnseen(double at_ns) const { return at_ns > unseen_ns_ + 1.2 * period_ns_; }
 
   // seen: so large that samples show it.
-  void Tell(Machine* machine, double at_ns, bool jump, bool seen) {
+  void Announce(Machine* machine, double at_ns, bool jump, bool seen) {
     Event event;
     event.lost = harsh_ && seen && MayBeUnseen(at_ns) && random_.Chance(0.3);
     if (event.lost) {
@@ -119,7 +119,7 @@ class Maker {
           random_.Chance(0.4)
               ? known[random_.Below(4)]
               : static_cast<int64_t>(random_.LogUniform(1, 1e10) * (random_.Chance(0.5) ? -1 : 1));
-      // Untold ones must be seen, also past whole wraps.
+      // Unannounced ones must be seen, also past whole wraps.
       if (SeenJump(machine, ticks) >= least) return ticks;
     }
     return static_cast<int64_t>(4 * least) + 1;
@@ -130,23 +130,23 @@ class Maker {
     const double wander = random_.Chance(0.5) ? random_.Uniform(-1, 1) : 0;
     SetRatio(machine, kStartNs, 1, wander);
     double at = kStartNs + random_.Uniform(-0.2, 1.5) * kSecond;
-    // What nobody tells is found if nothing else happens nearby.
+    // What is unannounced is found if nothing else happens nearby.
     const double usual_ns = 6 * period_ns_ + 20 * kMs;
     const double trip = machine->request_ns + machine->return_ns + 10 * machine->jitter_ns;
     const double least_ticks = (3 * trip * 1e-9 * machine->hz) + 3;
     const int changes = random_.Below(harsh_ ? 13 : 7);
-    bool last_untold = false;
+    bool last_unannounced = false;
     unseen_ns_ = 0;
     for (int i = 0; i < changes && at < end_ns_; ++i) {
       const int what = random_.Below(8);
-      const bool untold = what >= 6;
+      const bool unannounced = what >= 6;
       at = std::max(at, kStartNs + 1);
       const double alone_ns = harsh_ ? usual_ns * random_.Uniform(0, 0.5) : usual_ns;
-      if (untold || last_untold) at += alone_ns;
-      if (harsh_ && untold && !MayBeUnseen(at)) at = unseen_ns_ + 1.3 * period_ns_;
-      if (at > end_ns_ - (untold ? alone_ns : 0)) break;
-      last_untold = untold;
-      if (untold) unseen_ns_ = at;
+      if (unannounced || last_unannounced) at += alone_ns;
+      if (harsh_ && unannounced && !MayBeUnseen(at)) at = unseen_ns_ + 1.3 * period_ns_;
+      if (at > end_ns_ - (unannounced ? alone_ns : 0)) break;
+      last_unannounced = unannounced;
+      if (unannounced) unseen_ns_ = at;
       const double ratio_before = machine->ratio;
       int64_t jumped = 0;
       if (what <= 2) {
@@ -158,7 +158,7 @@ class Maker {
         if (clock.RawBefore(at) == 0)
           clock.Jump(at, -ticks);
         else
-          Tell(machine, at, true, SeenJump(*machine, ticks) >= least_ticks);
+          Announce(machine, at, true, SeenJump(*machine, ticks) >= least_ticks);
       } else if (what <= 4) {
         const double ratio = random_.Chance(0.5)
                                  ? random_.Uniform(0.4, 1.6)
@@ -166,7 +166,7 @@ class Maker {
         const bool seen = std::abs(ratio / machine->ratio - 1) > 0.02;
         history_.text += fmt(", rate %.6f at %.6f", ratio, (at - kStartNs) * 1e-9);
         SetRatio(machine, at, ratio, wander);
-        Tell(machine, at, false, seen);
+        Announce(machine, at, false, seen);
       } else if (what == 5) {
         const double from = machine->ratio;
         const double to = random_.Chance(0.5) ? from * random_.Uniform(0.9, 1.1)
@@ -176,7 +176,7 @@ class Maker {
             fmt(", ramp to %.6f from %.6f by %.1f ms", to, (at - kStartNs) * 1e-9, step / kMs);
         for (int s = 1; s <= 64 && at < end_ns_; ++s, at += step) {
           SetRatio(machine, at, from + (to - from) * s / 64, wander);
-          Tell(machine, at, false, false);
+          Announce(machine, at, false, false);
         }
       } else if (what == 6) {
         // On a clock that wraps fast a reset may look like next to nothing.
@@ -189,30 +189,30 @@ class Maker {
           const int64_t ticks = JumpTicks(*machine, least_ns);
           clock.Jump(at, ticks);
           jumped = ticks;
-          history_.text += fmt(", untold jump %+lld at %.6f", static_cast<long long>(ticks),
+          history_.text += fmt(", unannounced jump %+lld at %.6f", static_cast<long long>(ticks),
                                (at - kStartNs) * 1e-9);
         }
       } else {
         double ratio = machine->ratio;
         while (std::abs(ratio / machine->ratio - 1) < 0.02) ratio = random_.Uniform(0.5, 1.5);
         SetRatio(machine, at, ratio, wander);
-        history_.text += fmt(", untold rate %.6f at %.6f", ratio, (at - kStartNs) * 1e-9);
+        history_.text += fmt(", unannounced rate %.6f at %.6f", ratio, (at - kStartNs) * 1e-9);
       }
-      if (untold && again_.Chance(harsh_ ? 0.4 : 0.2)) {
+      if (unannounced && again_.Chance(harsh_ ? 0.4 : 0.2)) {
         const double next = at + again_.LogUniform(0.01 * kMs, 0.8 * period_ns_);
         if (next < end_ns_ - alone_ns) {
           at = unseen_ns_ = next;
           ChangeAgain(machine, at, ratio_before, jumped, wander, least_ticks);
         }
       }
-      at += untold                ? alone_ns
+      at += unannounced           ? alone_ns
             : random_.Chance(0.4) ? random_.LogUniform(0.01, 30) * kMs
                                   : random_.Uniform(0.1, 1.5) * kSecond;
     }
   }
 
-  // A second untold change, most often between the same two samples. Samples show both together:
-  // what cancels out nobody can see.
+  // A second unannounced change, most often between the same two samples. Samples show both
+  // together: what cancels out nobody can see.
   void ChangeAgain(Machine* machine, double at, double ratio_before, int64_t jumped, double wander,
                    double least_ticks) {
     const double at_s = (at - kStartNs) * 1e-9;
@@ -226,7 +226,7 @@ class Maker {
       } while (SeenJump(*machine, ticks) < least_ticks ||
                SeenJump(*machine, jumped + ticks) < least_ticks);
       machine->clock.front().Jump(at, ticks);
-      history_.text += fmt(", untold jump %+lld at %.6f", static_cast<long long>(ticks), at_s);
+      history_.text += fmt(", unannounced jump %+lld at %.6f", static_cast<long long>(ticks), at_s);
       return;
     }
     const auto near = [](double a, double b) { return std::abs(a / b - 1) < 0.02; };
@@ -235,7 +235,7 @@ class Maker {
       ratio = again_.Uniform(0.5, 1.5);
     }
     SetRatio(machine, at, ratio, wander);
-    history_.text += fmt(", untold rate %.6f at %.6f", ratio, at_s);
+    history_.text += fmt(", unannounced rate %.6f at %.6f", ratio, at_s);
   }
 
   double Read(Machine* machine, double at, clock::Sample* sample) {
@@ -376,7 +376,7 @@ class Maker {
     uint64_t count = 1;
     for (const auto& [at, what, index] : order) {
       ++record;
-      // What tells of the clock stays: without it this were another history.
+      // What announces changes of the clock stays: without it this were another history.
       const bool lost = what > 0 ? random_.Chance(device_loss_) : machine->events[index].lost;
       if (lost) machine->losses.push_back({at, at, count++, at});
       if (what == 0) event_records_[{machine->number, index}] = record;

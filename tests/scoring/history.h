@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Random histories of device clocks, as whole traces with the truth beside them: wraps,
-// jumps and steps told and untold, ramps, resets, lost samples and records.
+// jumps and steps announced and unannounced, ramps, resets, lost samples and records.
 //
 //   const History history = MakeHistory(seed);
 //   auto model = LoadHistory(history);            // through encoder, reader and model
@@ -83,8 +83,8 @@ struct History {
   HistoryTruth truth;
 };
 
-// harsh: up to twelve changes, untold ones beside others, records of what was told lost as well,
-// more losses on either side, uneven sampling, no samples in a row at the ends.
+// harsh: up to twelve changes, unannounced ones beside others, records of announced ones lost as
+// well, more losses on either side, uneven sampling, no samples in a row at the ends.
 History MakeHistory(uint64_t seed, bool harsh = false);
 
 // Through the encoder, the reader and the model's loader; null if it cannot be read.

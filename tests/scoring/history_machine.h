@@ -15,7 +15,7 @@
 
 namespace acceltrace::scoring {
 
-// A change of the clock, as it happens and as it is told.
+// A change of the clock, as it happens and as it is announced.
 struct Event {
   double at_ns = 0;
   uint32_t kind = 0;  // proto::DeviceEventBatch::Kind

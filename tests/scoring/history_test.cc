@@ -32,12 +32,12 @@ TEST_CASE("times and figures of a random clock history lie in their intervals") 
 }
 
 TEST_CASE("histories that were missed once are not missed again") {
-  Check(20029);   // a window beside an untold step told the wrong wrap
+  Check(20029);   // a window beside an unannounced step gave the wrong wrap
   Check(20038);   // a clock at half its rate bends four times as much
-  Check(20195);   // a told rate compared with one that no longer held
+  Check(20195);   // an announced rate compared with one that no longer held
   Check(20072);   // wraps counted by such a rate
-  Check(777201);  // samples on either side of a jump told of in nobody knows which wrap
-  Check(20388);   // jumps told before the first sample, or not
+  Check(777201);  // samples on either side of a jump announced in an unknown wrap
+  Check(20388);   // jumps announced before the first sample, or not
   Check(450);     // no samples for longer than a row is in the stream
   Check(779016);  // a jump that is shorter than a round trip, between samples a wrap apart
   Check(779394);  // a duration over a change that came anywhere within a tick
@@ -47,30 +47,31 @@ TEST_CASE("histories that were missed once are not missed again") {
   Check(779545);  // a jump that only the orders show, after the last sample
 
   constexpr bool kHarsh = true;
-  Check(352, kHarsh);    // a lost jump that a told ramp might have been
-  Check(517, kHarsh);    // a lost step that the next told one might have been
+  Check(352, kHarsh);    // a lost jump that an announced ramp might have been
+  Check(517, kHarsh);    // a lost step that the next announced one might have been
   Check(461, kHarsh);    // a lost jump, then a change of unknown size
-  Check(208, kHarsh);    // two samples whose wraps were counted by what was told alone
-  Check(668, kHarsh);    // a last sample that is on no curve, and a told change behind it
-  Check(701, kHarsh);    // a lost jump right behind a told one, back to before it
+  Check(208, kHarsh);    // two samples whose wraps were counted by what was announced alone
+  Check(668, kHarsh);    // a last sample that is on no curve, and an announced change behind it
+  Check(701, kHarsh);    // a lost jump right behind an announced one, back to before it
   Check(811, kHarsh);    // times between two counts that only an earlier wrap seemed to explain
-  Check(20289, kHarsh);  // a told jump beside a lost one: what the clock showed between them
+  Check(20289, kHarsh);  // an announced jump beside a lost one: what the clock showed between them
   Check(20592, kHarsh);  // likewise
   Check(20593, kHarsh);  // a sample behind both that a count could not go on with
   Check(50214, kHarsh);  // a record of a jump lost behind the last sample
-  Check(50272, kHarsh);  // a lost step right before a told one that only a last burst follows
-  Check(50373, kHarsh);  // like 50214, and told of no other change of that count
+  Check(50272, kHarsh);  // a lost step right before an announced one that only a last burst follows
+  Check(50373, kHarsh);  // like 50214, and no other change announced of that count
   Check(51576, kHarsh);  // a record of a jump lost before the first sample
-  Check(70403, kHarsh);  // a bracket taken back over a told change of unknown size
+  Check(70403, kHarsh);  // a bracket taken back over an announced change of unknown size
   Check(70539, kHarsh);  // a window that more curves meet than are looked at
-  Check(70602, kHarsh);  // a lost step right before a told one, between samples that show neither
+  Check(70602,
+        kHarsh);  // a lost step right before an announced one, between samples that show neither
   Check(70763, kHarsh);  // likewise, right behind it
-  Check(70854, kHarsh);  // a jump lost before the first sample and told changes behind it
-  Check(51430, kHarsh);  // a told jump that has no place where only one curve is left
+  Check(70854, kHarsh);  // a jump lost before the first sample and announced changes behind it
+  Check(51430, kHarsh);  // an announced jump that has no place where only one curve is left
   Check(90095, kHarsh);  // a lost jump that a faster wander hid, which other breaks made likely
   Check(90633, kHarsh);  // likewise
   Check(90805, kHarsh);  // a jump between a burst of samples and the only one before the next break
-  Check(91691, kHarsh);  // a rate told before the first sample, and a lost one behind it
+  Check(91691, kHarsh);  // a rate announced before the first sample, and a lost one behind it
   Check(91746, kHarsh);  // likewise, with jumps
 }
 

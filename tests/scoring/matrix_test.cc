@@ -39,7 +39,7 @@ TEST_CASE("the fault matrix") {
         const Score score = Run(scenario);
         CAPTURE(calm, scenario.name, scenario.seed, score.error.p99_ns, score.worst_outside_ns);
         CHECK(score.outside == 0);
-        // What happens while the clock jumps cannot be told in order.
+        // What happens while the clock jumps cannot be put in order.
         if (!Has(scenario, "jump")) CHECK(score.quality.constraints_rejected == 0);
         CHECK(score.quality.samples_rejected == 0);
         const auto trip = static_cast<double>(score.quality.round_trip_min_ns);

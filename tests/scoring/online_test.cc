@@ -21,8 +21,8 @@ TEST_CASE("a clock followed online holds the truth of what just happened") {
         online.AddConstraint(recording.constraints[constraint++]);
       }
       while (cut < recording.cuts.size() && recording.cuts[cut].near_ns < sample.host_before_ns) {
-        const auto& told = recording.cuts[cut++];
-        online.AddCut(told.ticks, clock::Cut::kFrequency, told.near_ns, told.hz);
+        const auto& cut_there = recording.cuts[cut++];
+        online.AddCut(cut_there.ticks, clock::Cut::kFrequency, cut_there.near_ns, cut_there.hz);
       }
       online.Add(sample);
       if (i % 50 != 40) continue;
@@ -89,7 +89,7 @@ TEST_CASE("devices bound each other") {
   }
   CHECK(width_together < 0.8 * width_alone);
 
-  // An order that cannot be: told, not repaired.
+  // An order that cannot be: reported, not repaired.
   const clock::Edge wrong{edges.back().later, edges.front().earlier};
   const Result<clock::Graph> broken = BuildGraph(builders, {&wrong, 1});
   REQUIRE(broken.ok());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// clock-score [--json] [--no-ptm] [--untold] TRACE TRUTH...: device times of a trace
+// clock-score [--json] [--no-ptm] [--unannounced] TRACE TRUTH...: device times of a trace
 // against the truth logs of its devices. A line for each device; exit 1 when an interval
-// misses the truth. --no-ptm: as if the driver had taken no cross-timestamps. --untold:
-// as if the device had told nothing of changes of its clock.
+// misses the truth. --no-ptm: as if the driver had taken no cross-timestamps. --unannounced:
+// as if the device had announced no changes of its clock.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct Input {
   std::map<uint32_t, std::vector<int64_t>> latches;
 };
 
-Result<Input> ReadTrace(const std::string& path, bool ptm, bool told) {
+Result<Input> ReadTrace(const std::string& path, bool ptm, bool announced) {
   auto reader = stream::Reader::Open(path);
   if (!reader.ok()) return reader.status();
   Input input;
@@ -36,7 +36,7 @@ Result<Input> ReadTrace(const std::string& path, bool ptm, bool told) {
   proto::Packet packet;
   while ((*reader)->Read(&packet) == stream::Reader::Next::kPacket) {
     if (packet.has_footer()) continue;
-    if (packet.has_device_events() && !told) continue;
+    if (packet.has_device_events() && !announced) continue;
     if (packet.has_clocks()) {
       if (!ptm) packet.mutable_clocks()->clear_has_ptm();
       clock::AppendSamples(packet.clocks(), &input.samples[packet.clocks().device()]);
@@ -172,21 +172,21 @@ void Print(const std::string& name, const Score& score, const TimeScale& scale,
 }
 
 int Main(int argc, char** argv) {
-  bool json = false, ptm = true, told = true;
+  bool json = false, ptm = true, announced = true;
   std::vector<std::string> files;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--json") == 0) {
       json = true;
     } else if (std::strcmp(argv[i], "--no-ptm") == 0) {
       ptm = false;
-    } else if (std::strcmp(argv[i], "--untold") == 0) {
-      told = false;
+    } else if (std::strcmp(argv[i], "--unannounced") == 0) {
+      announced = false;
     } else {
       files.emplace_back(argv[i]);
     }
   }
   if (files.size() < 2) {
-    fmt::print(stderr, "usage: clock-score [--json] [--no-ptm] [--untold] TRACE TRUTH...\n");
+    fmt::print(stderr, "usage: clock-score [--json] [--no-ptm] [--unannounced] TRACE TRUTH...\n");
     return 2;
   }
   const auto fail = [](const std::string& message) {
@@ -198,7 +198,7 @@ int Main(int argc, char** argv) {
     const Status status = ReadTruth(files[i], &truth);
     if (!status.ok()) return fail(status.message());
   }
-  auto input = ReadTrace(files[0], ptm, told);
+  auto input = ReadTrace(files[0], ptm, announced);
   if (!input.ok()) return fail(input.message());
   const auto reader = stream::Reader::FromMemory(input->bytes);
   if (!reader.ok()) return fail(reader.message());

@@ -181,13 +181,13 @@ std::vector<Scenario> FaultMatrix(bool quiet) {
   add("ramp 1 ppm/s", [](Scenario& s) { s.ramp_ppm_per_s = 1, s.ppm = 20; });
   for (double ratio : {0.5, 1.25}) {
     const std::string name = ratio < 1 ? "step to 0.5x" : "step to 1.25x";
-    add(name + ", told", [&](Scenario& s) { s.changes = {{7.3331, ratio}}; });
-    add(name + ", not told", [&](Scenario& s) {
+    add(name + ", announced", [&](Scenario& s) { s.changes = {{7.3331, ratio}}; });
+    add(name + ", not announced", [&](Scenario& s) {
       s.changes = {{7.3331, ratio}};
       s.announced = false;
     });
   }
-  add("steps there and back, told", [&](Scenario& s) {
+  add("steps there and back, announced", [&](Scenario& s) {
     s.changes = {{7.3331, 0.5}, {7.3411, 1.0}, {12.1, 1.25}, {14.2, 1.0}};
   });
   add("32-bit wrap", [](Scenario& s) { s.bits = 32; });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A device clock, its sampling and its jobs, in host time that is known exactly:
-// what the estimator is tried on without a VM.
+// what the estimator is tested on without a VM.
 #ifndef TESTS_SCORING_SIMULATOR_H_
 #define TESTS_SCORING_SIMULATOR_H_
 
@@ -41,7 +41,7 @@ struct Scenario {
   double ppm = 0;
   double ramp_ppm_per_s = 0;
   std::vector<ClockChange> changes;
-  bool announced = true;  // the device tells changes of frequency
+  bool announced = true;  // the device announces changes of frequency
   // Sampling.
   double duration_s = 20;
   double period_s = 0.02;

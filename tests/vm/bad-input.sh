@@ -29,7 +29,7 @@ scripts/vm --timeout 200 --share "$scratch" -- sh -c '
 	}
 	try same acceltrace record -q -o kept.atrace -- axl-hello
 	cp kept.atrace before
-	rmmod axl && insmod "$2" told_version="$3" || exit 1
+	rmmod axl && insmod "$2" said_version="$3" || exit 1
 	try number acceltrace record -o kept.atrace -- axl-hello
 	try devices acceltrace devices
 	try hello axl-hello
@@ -43,7 +43,7 @@ check 'with its own driver it records' '0 0: ' "$(said same)"
 check 'a driver of another version: one line, status 1' "1 1: acceltrace: axl0: the loaded axl.ko \
 speaks version $theirs of its interface, acceltraced $ours: load the axl.ko built with this \
 acceltraced" "$(said number)"
-check 'an application is told as well' '1 1' "$(cat "$scratch/hello.status") $(grep -c \
+check 'an application gets an error as well' '1 1' "$(cat "$scratch/hello.status") $(grep -c \
 	"speaks version $theirs of its interface, this library $ours" "$scratch/hello.err")"
 check 'devices are listed, the clock with the reason why not' '0 1' \
 	"$(cat "$scratch/devices.status") $(grep -c "speaks version $theirs" "$scratch/devices.out")"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
 #
-# Clocks that are set while commands are in flight, which the devices tell: each command is
+# Clocks that are set while commands are in flight, which the devices announce: each command is
 # recorded, its times and the report's figures hold the truth, and verify finds nothing.
 set -u
 build=${BUILD:-build}

@@ -4,7 +4,7 @@
 #
 # The report's figures hold the truth, whatever the device's clock: coarse ones whose ticks are
 # longer than what they measure, ones that wrap while recording, and one that nobody would notice.
-# One recording of all of them at once, then one of each by itself.
+# One recording of all of them at once, then one of each alone.
 set -u
 build=${BUILD:-build}
 scratch=$(mktemp -d)

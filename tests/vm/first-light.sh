@@ -11,7 +11,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 . tests/harness/tap.sh
 plan 17
-told() { tr '\n' '|' <"$1" | cut -c1-300; }
+start_of() { tr '\n' '|' <"$1" | cut -c1-300; }
 
 # Sealed: the truth must not depend on how late a busy host lets the device's interrupts be.
 bin=${BUILD:-build}/bin
@@ -66,13 +66,13 @@ $acceltrace verify "$scratch/stop.atrace" >"$scratch/stop.txt"
 check 'a recording that is interrupted is whole' '0 0' "$? $(cat "$scratch/stop.status")"
 check 'a full disk fails in one line' '1 1' \
 	"$(cat "$scratch/full.status") $(grep -c '^acceltrace: .*\(space\|full\)' "$scratch/full.txt")"
-$acceltrace report "$scratch/full.atrace" >"$scratch/full-report.txt" 2>"$scratch/full-told.txt"
+$acceltrace report "$scratch/full.atrace" >"$scratch/full-report.txt" 2>"$scratch/full-said.txt"
 check 'what was recorded before is readable, and what was lost is said in one line' '1 1 1' \
-	"$? $(wc -l <"$scratch/full-told.txt") $(grep -c '^VERDICT' "$scratch/full-report.txt")"
+	"$? $(wc -l <"$scratch/full-said.txt") $(grep -c '^VERDICT' "$scratch/full-report.txt")"
 
 scripts/vm --no-device --timeout 300 -- acceltrace record -o /tmp/x.atrace -- true 2>"$scratch/none.txt"
 check 'no device: one line, status 1' '1 1' "$? $(grep -c '^acceltrace: ' "$scratch/none.txt")"
 scripts/vm --no-device --timeout 300 -- acceltrace devices 2>"$scratch/list.txt"
 check 'no device to list: one line, status 1' '1 1' \
 	"$? $(grep -c '^acceltrace: no accelerator' "$scratch/list.txt")"
-for file in devices record full none list; do echo "# $file: $(told "$scratch/$file.txt")"; done
+for file in devices record full none list; do echo "# $file: $(start_of "$scratch/$file.txt")"; done

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 1200
 #
-# Recording must not change much what it records, and must tell what it did change: two programs
+# Recording must not change much what it records, and must report what it did change: two programs
 # in an icount guest, not recorded and recorded. `make bench BENCH=collection` has all of them
 # and the goals; the limits here only catch a step back.
 set -u

@@ -54,4 +54,4 @@ cmp "$scratch/quiet.jsonl" "$scratch/busy.jsonl"
 check 'the truth logs are the same' 0 $?
 tests/scoring/compare-reports --acceltrace "$bin/acceltrace" tests/golden/demo.atrace \
 	"$scratch/busy/demo.atrace" >"$scratch/compared.txt" 2>&1
-check 'the recording of another build is told apart' 1 $?
+check 'the recording of another build is distinguished' 1 $?

@@ -77,7 +77,7 @@ scripts/vm --cpus 2 --timeout 200 --allow '.*axl.*' -- sh -c '
 	grep -q axlErrorDeviceLost /tmp/errors || exit 1
 	echo 1 >/sys/bus/pci/rescan
 	build/bin/axl-transformer'
-check 5 'a device that goes away is told as such, and works when back' $?
+check 5 'a device that goes away is reported as such, and works when back' $?
 
 # A resource's ceiling is what its property says, less what starting and draining take.
 scripts/vm --icount --timeout 200 -- build/bin/axl-calibrate --json >"$scratch/ceilings.json" &&

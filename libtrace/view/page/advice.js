@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What would help, for each class of time that the report tells of. What a run could gain at most
+// What would help, for each class of time that the report has. What a run could gain at most
 // is what the class takes; the advice is general, the figures are the report's.
 
 import {report} from './data.js';

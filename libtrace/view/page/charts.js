@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Charts of the whole run: sums over all events, however many of them the page tells.
+// Charts of the whole run: sums over all events, however many of them the page holds.
 
 import {data, report, sharesOf, tables} from './data.js';
 import {byId, h, replaceChildren} from './dom.js';

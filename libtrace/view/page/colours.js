@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Colours that people with any kind of colour vision can tell apart (Okabe and Ito's eight), and
+// Colours that people with any kind of colour vision can distinguish (Okabe and Ito's eight), and
 // what they stand for in both themes.
 
 export const EIGHT = ['#0072b2', '#e69f00', '#d55e00', '#cc79a7', '#f0e442', '#009e73', '#56b4e9',
@@ -41,7 +41,7 @@ export function ink(name) {
   return value;
 }
 
-// One colour for each name. Names are told by their text; this only helps to see the same again.
+// One colour for each name. Names are distinguished by their text; this only helps to see the same again.
 export function nameColour(name) {
   let colour = hues.get(name);
   if (colour === undefined) {

@@ -129,11 +129,11 @@ export const report = data.report;
 export const tables = {};
 for (const [name, json] of Object.entries(data.tables)) tables[name] = new Table(json);
 
-// Listeners are told in the order of their modules, when other rows have come.
+// Listeners are called in the order of their modules, when other rows have come.
 const changed = [];
 export const whenRowsChange = (listener) => changed.push(listener);
 
-// What a server tells of a window of time takes the place of what was here.
+// What a server sends of a window of time takes the place of what was here.
 export function takeWindow(json) {
   for (const name of ['names', 'coverage', 'tables']) data[name] = json[name];
   for (const [name, table] of Object.entries(json.tables)) tables[name].take(table);
@@ -155,7 +155,7 @@ function nameProcesses() {
 }
 nameProcesses();
 
-// What a server tells of a recording that goes on, in place of what was here: all but the tables.
+// What a server sends of a recording that goes on, in place of what was here: all but the tables.
 // False: times count from another instant than before.
 const renewed = [];
 export const whenHeadChanges = (listener) => renewed.push(listener);

@@ -47,7 +47,7 @@ export function drawRuler() {
   }
   g.fillStyle = ink('dim');
   g.fillText(`${formatNs(view.to - view.from)} shown`, 10, 15);
-  // As many digits as tell one tick from the next.
+  // As many digits as distinguish one tick from the next.
   const [scale, unit] = [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']].find(
       ([each]) => Math.max(Math.abs(view.to), step) >= each) || [1, 'ns'];
   const digits = Math.max(0, Math.ceil(-Math.log10(step / scale) - 1e-9));
@@ -96,7 +96,7 @@ function softEdge(g, from, to, y, height, opens) {
 }
 
 // Under a command that is wide enough: how much of it each cause of stalls took. Where in the
-// command that was, the device does not tell.
+// command that was, the device does not say.
 function stallStrip(g, row, x, width, y, height) {
   const {commands} = tables;
   const causes = data.devices[commands.num('device')[row]].stalls.length;
@@ -148,7 +148,7 @@ function drawPathMark(g, x, y, width) {
   g.fillRect(x, y, width, PATH_MARK);
 }
 
-// What is told of the whole run stays as it is when the path is lit.
+// What belongs to the whole run stays as it is when the path is lit.
 const ALWAYS_LIT = new Set(['piece', 'loss', 'path', 'range']);
 const isDimmed = (kind, row) => view.lit && !ALWAYS_LIT.has(kind) && !isOnPath(kind, row);
 
@@ -220,7 +220,7 @@ function drawEvents(g, track, top) {
     if (isShort && end < last[lane]) continue;
     const room = end === track.begin[i] ? 5 * pixel : pixel;
     last[lane] = Math.max(last[lane], (isShort ? track.begin[i] : end) + room);
-    // Where not all are here, what is behind them tells how dense they are.
+    // Where not all are here, what is behind them shows how dense they are.
     const kind = track.kinds[i], row = track.rows[i];
     g.globalAlpha = isDimmed(kind, row) && !isMarked(track, i) ? 0.18 : isShort && thinned ? 0.3 : 1;
     if (isShort && plain && end > track.begin[i] && !isMarked(track, i)) {

@@ -81,7 +81,7 @@ export function legend(entries) {
     h('i', {class: 'key', style: {background: colour}}), text + '  ']));
 }
 
-// A card with a canvas; draw(context, box) is called when the canvas is told to "draw".
+// A card with a canvas; draw(context, box) is called when the canvas gets the event "draw".
 export function plot(title, above, draw, below) {
   const canvas = h('canvas', {role: 'img', 'aria-label': title});
   canvas.addEventListener('draw', () => {

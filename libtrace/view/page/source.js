@@ -11,7 +11,7 @@ import {GUTTER, forgetEvents, invalidate, layOut, nsPerPixel, placeOf, view, who
 
 export const isServed = () => data.served !== undefined;
 
-// Pixels for each stretch of which one event of a lane is told.
+// Pixels for each stretch of which one event of a lane is sent.
 const STRETCH = 1.5;
 // A view this much closer than the one that was asked for asks again.
 const CLOSER = 1.3;

@@ -12,7 +12,7 @@ import {kindOf} from './events.js';
 const MOST_LANES = 24;
 export const LANE = 18;
 
-// A server tells which tracks there are, whether or not the window has events of theirs, and in
+// A server says which tracks there are, whether or not the window has events of theirs, and in
 // which lane an event lies, so that nothing moves when others come.
 const isServed = data.served !== undefined;
 const lanesOf = new Map();

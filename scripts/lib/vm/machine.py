@@ -12,7 +12,7 @@ PORTS = ("stdout", "stderr", "status", "dmesg")
 
 
 def has_kvm():
-    """/dev/kvm may exist and yet not run a stock kernel: only the CPU's own flags tell."""
+    """/dev/kvm may exist and yet not run a stock kernel: only the CPU's own flags show that."""
     try:
         with open("/proc/cpuinfo", encoding="ascii", errors="replace") as cpuinfo:
             flags = re.search(r"^flags\s*:.*\b(vmx|svm)\b", cpuinfo.read(), re.M)

@@ -139,7 +139,7 @@ class Guest:
             self.process.wait()
 
     def status(self):
-        """The command's exit status, or None when the guest never told."""
+        """The command's exit status, or None when the guest never reported one."""
         text = bytes(self.received["status"]).strip()
         return int(text) & 255 if text.isdigit() else None
 

@@ -35,11 +35,11 @@ def decompress(message, size):
         return b""
     if zstd is not None:
         try:
-            told = zstd.decompress(data)
+            plain = zstd.decompress(data)
         except zstd.ZstdError:
-            told = None
+            plain = None
     else:
-        told = by_library(data, size)
-    if told is None or len(told) != size:
+        plain = by_library(data, size)
+    if plain is None or len(plain) != size:
         raise Malformed("damaged: it does not decompress; see acceltrace verify")
-    return told
+    return plain

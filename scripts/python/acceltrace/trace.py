@@ -125,10 +125,10 @@ class Trace:
 
     def add_commands(self, batch):
         get, rows = of_batch(batch, "fetched_ticks_delta")
-        told = batch.get("stall_ticks", np.zeros(0, np.uint64))
-        stalls = len(told) // rows if rows else 0
+        ticks = batch.get("stall_ticks", np.zeros(0, np.uint64))
+        stalls = len(ticks) // rows if rows else 0
         for cause in range(stalls):
-            batch[f"stall_{cause}"] = told[cause::stalls]
+            batch[f"stall_{cause}"] = ticks[cause::stalls]
         self.put_commands(get, rows, batch.get("device", 0), stalls)
 
     def put_commands(self, get, rows, device, stalls):

@@ -56,16 +56,16 @@ def tables(trace):
     done = subprocess.run([ACCELTRACE, "export", trace, "--format", "csv", "-o", out],
                           capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode in (0, 1), done
-    told = {}
+    found = {}
     for name in os.listdir(out):
         with open(os.path.join(out, name), encoding="utf-8", errors="replace", newline="") as file:
-            told[name.removesuffix(".csv")] = list(csv.DictReader(file))
-    return told
+            found[name.removesuffix(".csv")] = list(csv.DictReader(file))
+    return found
 
 
-def same(told, wanted):
-    told, wanted = collections.Counter(told), collections.Counter(wanted)
-    assert told == wanted, (list((told - wanted).items())[:3], list((wanted - told).items())[:3])
+def same(found, wanted):
+    found, wanted = collections.Counter(found), collections.Counter(wanted)
+    assert found == wanted, (list((found - wanted).items())[:3], list((wanted - found).items())[:3])
 
 
 def compare(trace):
@@ -103,10 +103,10 @@ def what_was_recorded_is_that_of_the_csv_export():
 @case
 def converted_tables_are_those_of_the_csv_export():
     for name in ("step", "demo"):
-        wanted, told = tables(golden(name)), acceltrace.load(golden(name))
-        assert set(told) == set(wanted)
+        wanted, found = tables(golden(name)), acceltrace.load(golden(name))
+        assert set(found) == set(wanted)
         for table, rows in wanted.items():
-            array = told[table]
+            array = found[table]
             assert len(array) == len(rows), table
             for column in array.dtype.names if rows else ():
                 for value, text in zip(array[column], (row[column] for row in rows)):
@@ -184,10 +184,10 @@ def damage(data):
         raise AssertionError("no error")
     except ValueError as error:
         assert "nowhere" in str(error), error
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         assert len(acceltrace.load(golden("broken"), "jobs")) > 3
-    assert len(told) == 1 and "lost" in str(told[0].message), told
+    assert len(found) == 1 and "lost" in str(found[0].message), found
 
 
 @case
@@ -205,8 +205,8 @@ def numbers_of_every_width():
         size = blocks.lane_bytes(len(some), width) // 32
         packed = b"".join((lanes[lane] >> 32 * word & 0xffffffff).to_bytes(4, "little")
                           for word in range(size) for lane in range(8))
-        told, end = blocks.numbers(packed, 0, len(some), width)
-        assert [int(v) for v in told] == some and end == len(packed), width
+        found, end = blocks.numbers(packed, 0, len(some), width)
+        assert [int(v) for v in found] == some and end == len(packed), width
 
 
 @case

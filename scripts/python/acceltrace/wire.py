@@ -98,7 +98,7 @@ def decode(message, data, depth=0):
     are not there are not in it, nor those that the schema does not know."""
     if depth > MOST_DEPTH:
         raise Malformed("damaged: messages within messages; see acceltrace verify")
-    known, told = SCHEMA.messages[message], {}
+    known, values = SCHEMA.messages[message], {}
     for number, wire, value in fields(data):
         field = known.get(number)
         if field is None:
@@ -109,10 +109,10 @@ def decode(message, data, depth=0):
         if field.repeated and numeric:
             more = column(field.kind, value) if wire == 2 else np.array(
                 [one(field, wire, value, depth)])
-            told[field.name] = (np.concatenate((told[field.name], more)) if field.name in told
-                                else more)
+            values[field.name] = (np.concatenate((values[field.name], more)) if field.name in values
+                                  else more)
         elif field.repeated:
-            told.setdefault(field.name, []).append(one(field, wire, value, depth))
+            values.setdefault(field.name, []).append(one(field, wire, value, depth))
         else:
-            told[field.name] = one(field, wire, value, depth)
-    return told
+            values[field.name] = one(field, wire, value, depth)
+    return values

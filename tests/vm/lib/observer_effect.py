@@ -5,7 +5,7 @@ import sys
 
 from collection_runs import FULL, LOW, PLAIN, Run, run_guest
 
-# name: (command, limit of "everything on" in %, limit of `--overhead low` if that is tried)
+# name: (command, limit of "everything on" in %, limit of `--overhead low` if that is tested)
 PROGRAMS = {
     "tiny launches": ("axl-observed tiny-launches", 15, 30),
     "dispatch-bound graphs": ("axl-observed dispatch", 15),
@@ -25,10 +25,10 @@ class Tap:
         self.count = self.failed = 0
         print(f"1..{cases}")
 
-    def case(self, good, name, told):
+    def case(self, good, name, remark):
         self.count += 1
         self.failed += not good
-        print(f"{'ok' if good else 'not ok'} {self.count} - {name}\n# {told}")
+        print(f"{'ok' if good else 'not ok'} {self.count} - {name}\n# {remark}")
 
 
 def main():
@@ -53,18 +53,18 @@ def main():
                      run.error or base.error or f"{effect:.2f} %")
         run = runs[name, FULL]
         if run.error or base.error:
-            tap.case(False, f"{name}: the report tells what it cost", run.error or base.error)
+            tap.case(False, f"{name}: the report says what it cost", run.error or base.error)
             tap.case(False, f"{name}: copies and computing at once", run.error or base.error)
             continue
         true_ns = run.region_ns - base.region_ns
-        told_ns = run.report["tracer"].get("run", {"ns": 0})["ns"]
+        reported_ns = run.report["tracer"].get("run", {"ns": 0})["ns"]
         allowed_ns = max(0.15 * true_ns, 0.02 * run.region_ns)
-        tap.case(abs(told_ns - true_ns) <= allowed_ns, f"{name}: the report tells what it cost",
-                 f"{told_ns} ns told, {true_ns} ns in truth")
-        told_ns = run.report["breakdown"]["overlap"]["ns"]
-        tap.case(abs(told_ns - base.overlap_ns) <= max(0.25 * base.overlap_ns, 2000),
+        tap.case(abs(reported_ns - true_ns) <= allowed_ns, f"{name}: the report says what it cost",
+                 f"{reported_ns} ns reported, {true_ns} ns in truth")
+        reported_ns = run.report["breakdown"]["overlap"]["ns"]
+        tap.case(abs(reported_ns - base.overlap_ns) <= max(0.25 * base.overlap_ns, 2000),
                  f"{name}: copies and computing at once",
-                 f"{told_ns} ns told, {base.overlap_ns} ns when not recorded")
+                 f"{reported_ns} ns reported, {base.overlap_ns} ns when not recorded")
     return 1 if tap.failed else 0
 
 

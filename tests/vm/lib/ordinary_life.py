@@ -247,7 +247,7 @@ def a_snapshot(out):
     with busy(1) as pids:
         snapshots(out, "64M", pids, 1)
     os.rename(out + ".ring", out.replace("a_snapshot", "after a snapshot"))
-    told("after a snapshot")
+    announce("after a snapshot")
 
 
 @recording
@@ -255,7 +255,7 @@ def a_snapshot_that_has_overflowed(out):
     with busy(2) as pids:
         snapshots(out, "256K", pids[:1], 2)
     os.rename(out + ".1", out.replace("a_snapshot_that", "a second snapshot that"))
-    told("a second snapshot that_has_overflowed")
+    announce("a second snapshot that_has_overflowed")
     os.unlink(out + ".ring")
 
 
@@ -271,7 +271,7 @@ def two_of_the_service(out):
         client.ask(cmd="stop", session=first)
         time.sleep(0.2)
         client.ask(cmd="stop", session=second)
-    told("another of_the_service")
+    announce("another of_the_service")
 
 
 @recording
@@ -304,7 +304,7 @@ def connects(path):
         return client.connect_ex(path) == 0
 
 
-# Clocks: wraps (the second and third device's), jumps and changes of rate that are told.
+# Clocks: wraps (the second and third device's), jumps and changes of rate that are announced.
 plain("wraps", "--device", "axl1", "--device", "axl2", "--", "sh", "-c",
       "for i in 1 2 3 4 5; do axl-transformer --device 1 --layers 1 --tokens 1 --no-check; "
       "sleep 1; done")
@@ -397,7 +397,7 @@ def after_a_reload_of_the_driver(out):
     record(out, "--", *HELLO)
 
 
-def told(name):
+def announce(name):
     print(name, flush=True)
 
 
@@ -419,7 +419,7 @@ def main():
         begin = time.monotonic()
         try:
             function(f"{FOLDER}/{name}.atrace")
-            told(name)
+            announce(name)
             made += 1
         except Exception as error:  # the others go on
             failed += 1

@@ -18,7 +18,7 @@ struct BandwidthOptions {
   bool both = true;     // also both directions at once
 };
 
-// Bytes per second; 0 = the driver could not tell the time.
+// Bytes per second; 0 = the driver could not give the time.
 struct BandwidthRow {
   uint64_t bytes;
   double to_device, from_device, both;

@@ -31,7 +31,7 @@ struct SweepOptions {
 
 struct SweepRow {
   Shape shape;
-  double seconds;  // of one matmul; 0 = the driver could not tell the time
+  double seconds;  // of one matmul; 0 = the driver could not give the time
   double macs_per_s;
   double share_of_peak;
   double max_rel_error;

@@ -14,7 +14,7 @@ namespace {
 constexpr uint32_t kSide = 128, kCols = 1024, kVectorRows = 32, kDramRows = 16;
 constexpr uint32_t kStrided = 128, kStride = 32768, kStridedCols = 16;
 constexpr size_t kCopyBytes = 64 << 10;
-// What one command of each part takes with the properties that the device has unless told
+// What one command of each part takes with the properties that the device has unless set
 // otherwise; of those that the host does, what one of them takes under icount.
 constexpr double kCommandUs[kNumParts] = {2.3, 6.6, 6.3, 6.3, 1.0, 5.3, 5.3, 0.73, 0.18, 0, 12, 25};
 

@@ -32,7 +32,7 @@ struct RunStats {
   uint64_t jobs = 0;
   uint64_t commands = 0;  // without the joins that libaxl adds
   Region region;          // from the first submission to the last token
-  double device_ms = -1;  // by the device's clock; negative = the driver cannot tell
+  double device_ms = -1;  // by the device's clock; negative = the driver cannot say
   bool weights_on_chip = false;
 };
 
