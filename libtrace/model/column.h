@@ -366,6 +366,7 @@ class Column {
     const bool within = chunk.width == 8 || (below <= above && Fits(above, chunk.width));
     if (within && (at + rows) * chunk.width <= chunk.room) return chunk.WriteAll(values, at, rows);
     T all[kRows];
+    all[0] = low;
     // What is there: a chunk that is appended to has no bytes for the rest.
     const size_t have = chunk.width == 0 ? end : std::min<size_t>(end, chunk.room / chunk.width);
     chunk.Read(0, have, all);
