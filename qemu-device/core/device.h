@@ -10,10 +10,11 @@
 #ifndef AXL_CORE_DEVICE_H
 #define AXL_CORE_DEVICE_H
 
+#include "qemu-device/host/compat.h"
+
 #include "kmod/uapi/axl_counters.h"
 #include "kmod/uapi/axl_hw.h"
 #include "qemu-device/core/command.h"
-#include "qemu-device/host/compat.h"
 #include "qemu-device/knobs/knobs.h"
 #include "qemu-device/memory/memory.h"
 #include "qemu-device/timing/timing.h"
@@ -23,59 +24,62 @@
 
 /* Event slots: at most one deadline each. */
 enum {
-  AXL_EV_ENGINE_ = 0,
-  AXL_EV_FETCH = AXL_EV_ENGINE_ + AXL_NUM_ENGINES,
-  AXL_EV_COMPLETION = AXL_EV_FETCH + AXL_MAX_QUEUES,
-  AXL_EV_WRITEBACK = AXL_EV_COMPLETION + AXL_MAX_QUEUES,
-  AXL_EV_SAMPLE = AXL_EV_WRITEBACK + AXL_MAX_TRACE_RINGS,
-  AXL_EV_IRQ = AXL_EV_SAMPLE + AXL_MAX_TRACE_RINGS,
-  AXL_EV_RAMP,
-  AXL_EV_LINK_UP,
-  AXL_NUM_EVENTS,
+    AXL_EV_ENGINE_ = 0,
+    AXL_EV_FETCH = AXL_EV_ENGINE_ + AXL_NUM_ENGINES,
+    AXL_EV_COMPLETION = AXL_EV_FETCH + AXL_MAX_QUEUES,
+    AXL_EV_WRITEBACK = AXL_EV_COMPLETION + AXL_MAX_QUEUES,
+    AXL_EV_SAMPLE = AXL_EV_WRITEBACK + AXL_MAX_TRACE_RINGS,
+    AXL_EV_IRQ = AXL_EV_SAMPLE + AXL_MAX_TRACE_RINGS,
+    AXL_EV_RAMP,
+    AXL_EV_LINK_UP,
+    AXL_NUM_EVENTS,
 };
 
 typedef struct AxlDevice AxlDevice;
 
 /* Calls upwards. Set once, by pci/axl.c. */
 typedef struct AxlUpcalls {
-  /* The bus. Addresses that reach the device's own BARs are refused; false = failed. */
-  bool (*allowed)(AxlDevice* s, uint64_t addr, uint64_t bytes);
-  bool (*read)(AxlDevice* s, uint64_t addr, void* buf, uint64_t bytes);
-  bool (*write)(AxlDevice* s, uint64_t addr, const void* buf, uint64_t bytes);
-  /* Small transfers outside of copies, counted: rings, lists, indexes, records. */
-  bool (*fetch)(AxlDevice* s, uint64_t addr, void* buf, uint64_t bytes);
-  bool (*store)(AxlDevice* s, uint64_t addr, const void* buf, uint64_t bytes);
-  /* The same for a write that nobody waits for: AXL_LATE_NS late at most, in order. */
-  bool (*post)(AxlDevice* s, uint64_t addr, const void* buf, uint64_t bytes);
-  /* Interrupts: a vector's message, or vector 0 for causes of AXL_INT_*. */
-  bool (*msix)(AxlDevice* s, unsigned vector);
-  void (*interrupt)(AxlDevice* s, uint32_t causes);
-  /* All engines are accounted up to now: before counters are read. */
-  void (*settle)(AxlDevice* s);
-  /* A command failed: its context halts. */
-  void (*halt)(AxlDevice* s, unsigned ctx, unsigned status, uint32_t job, uint32_t index);
-  /* The numbers of a large command on another thread; axl_engine_end() follows. */
-  bool (*aside)(AxlDevice* s, unsigned engine, const struct axl_desc* d);
+    /* The bus. Addresses that reach the device's own BARs are refused; false = failed. */
+    bool (*allowed)(AxlDevice *s, uint64_t addr, uint64_t bytes);
+    bool (*read)(AxlDevice *s, uint64_t addr, void *buf, uint64_t bytes);
+    bool (*write)(AxlDevice *s, uint64_t addr, const void *buf, uint64_t bytes);
+    /* Small transfers outside of copies, counted: rings, lists, indexes, records. */
+    bool (*fetch)(AxlDevice *s, uint64_t addr, void *buf, uint64_t bytes);
+    bool (*store)(AxlDevice *s, uint64_t addr, const void *buf, uint64_t bytes);
+    /* The same for a write that nobody waits for: AXL_LATE_NS late at most, in order. */
+    bool (*post)(AxlDevice *s, uint64_t addr, const void *buf, uint64_t bytes);
+    /* Interrupts: a vector's message, or vector 0 for causes of AXL_INT_*. */
+    bool (*msix)(AxlDevice *s, unsigned vector);
+    void (*interrupt)(AxlDevice *s, uint32_t causes);
+    /* All engines are accounted up to now: before counters are read. */
+    void (*settle)(AxlDevice *s);
+    /* A command failed: its context halts. */
+    void (*halt)(AxlDevice *s, unsigned ctx, unsigned status, uint32_t job, uint32_t index);
+    /* The numbers of a large command on another thread; axl_engine_end() follows. */
+    bool (*aside)(AxlDevice *s, unsigned engine, const struct axl_desc *d);
 } AxlUpcalls;
 
 struct AxlDevice {
-  const AxlUpcalls* up;
-  const char* id; /* in QEMU's trace events */
-  unsigned index; /* in order of creation */
-  bool removed;   /* surprise removal: nothing answers */
+    const AxlUpcalls *up;
+    const char *id;    /* in QEMU's trace events */
+    unsigned index;    /* in order of creation */
+    bool removed;      /* surprise removal: nothing answers */
 
-  AxlKnobs knob;
-  AxlFaults fault;
-  AxlMemory mem;
-  AxlTiming timing;
+    AxlKnobs knob;
+    AxlFaults fault;
+    AxlMemory mem;
+    AxlTiming timing;
 
-  int64_t now; /* model time */
-  int64_t due[AXL_NUM_EVENTS];
+    int64_t now; /* model time */
+    int64_t due[AXL_NUM_EVENTS];
 
-  struct AxlObserver* observe; /* counters, clock, trace rings, truth log: observe/ */
-  struct AxlFrontEnd* front;   /* queues, contexts, engines: frontend/ */
+    struct AxlObserver *observe; /* counters, clock, trace rings, truth log: observe/ */
+    struct AxlFrontEnd *front;   /* queues, contexts, engines: frontend/ */
 };
 
-static inline void axl_sim_at(AxlDevice* s, unsigned event, int64_t ns) { s->due[event] = ns; }
+static inline void axl_sim_at(AxlDevice *s, unsigned event, int64_t ns)
+{
+    s->due[event] = ns;
+}
 
 #endif /* AXL_CORE_DEVICE_H */
