@@ -177,6 +177,53 @@ class RangeTimes {
   std::vector<double> finished_;
 };
 
+// Where phases end in the graph. What the host does between two of them is the later one's.
+class PhaseTimes {
+ public:
+  PhaseTimes(const model::Model& model, const Phases& phases, const Graph& graph)
+      : ends_(phases.list.size()), after_idle_(phases.list.size(), Graph::kNone) {
+    std::map<uint32_t, uint32_t> calls;  // that submit the first job after an idle time
+    for (uint32_t p = 1; p < phases.list.size(); ++p) {
+      if (phases.list[p - 1].kind != Phase::Kind::kIdle) continue;
+      uint32_t first = model::kNoRow;
+      for (uint32_t j = 0; j < phases.of_job.size(); ++j) {
+        const uint32_t call = phases.of_job[j] == p ? model.jobs.api_row[j] : model::kNoRow;
+        if (call == model::kNoRow) continue;
+        if (first == model::kNoRow || model.api.begin_ns[call] < model.api.begin_ns[first])
+          first = call;
+      }
+      if (first != model::kNoRow) calls.emplace(first, p);
+    }
+    for (uint32_t n = 0; n < graph.size(); ++n) {
+      if (graph.kind[n] == Graph::Kind::kCompletion) {
+        const uint32_t phase = phases.of_job[graph.row[n]];
+        if (phase < ends_.size()) ends_[phase].push_back(n);
+      } else if (graph.kind[n] == Graph::Kind::kHost) {
+        const auto call = calls.find(graph.points[graph.row[n]].api_row);
+        if (call == calls.end()) continue;
+        uint32_t& begin = after_idle_[call->second];
+        if (begin == Graph::kNone || graph.at_ns[n] < graph.at_ns[begin]) begin = n;
+      }
+    }
+  }
+  std::vector<double> Sums(const std::vector<double>& at_ns) const {
+    std::vector<double> sums(ends_.size());
+    double before_ns = 0;
+    for (size_t p = 0; p < sums.size(); ++p) {
+      double finished_ns = before_ns;
+      for (const uint32_t n : ends_[p]) finished_ns = std::max(finished_ns, at_ns[n]);
+      if (p + 1 < sums.size() && after_idle_[p + 1] != Graph::kNone)
+        finished_ns = std::max(finished_ns, at_ns[after_idle_[p + 1]]);
+      sums[p] = finished_ns - before_ns, before_ns = finished_ns;
+    }
+    return sums;
+  }
+
+ private:
+  std::vector<std::vector<uint32_t>> ends_;  // completions, by phase
+  std::vector<uint32_t> after_idle_;         // by phase, where the one before it ends
+};
+
 // Which op of a list each command is of.
 class OpTimes {
  public:
@@ -261,12 +308,14 @@ bool PartLimit::several() const {
 PartLimits ComputePartLimits(const model::Model& model, const PartLists& lists, Replays* replays) {
   PartLimits limits;
   limits.ranges.resize(lists.ranges.size()), limits.range_groups.resize(lists.range_groups.size());
+  limits.phases.resize(lists.phases.list.size());
   limits.ops.resize(lists.ops.by_name.size()), limits.op_groups.resize(lists.ops.by_group.size());
   RangeTimes ranges(model, replays->graph());
   const OpTimes ops(model, replays->graph());
+  const PhaseTimes phases(model, lists.phases, replays->graph());
   const std::vector<uint32_t> op_of = ops.PartOf(lists.ops.by_name, false);
   const std::vector<uint32_t> op_group_of = ops.PartOf(lists.ops.by_group, true);
-  using Sums = std::array<std::vector<double>, 4>;
+  using Sums = std::array<std::vector<double>, 5>;
   const auto sums_of = [&](const std::vector<double>& at_ns) {
     Sums sums;
     sums[0].resize(limits.ranges.size()), sums[1].resize(limits.range_groups.size());
@@ -275,6 +324,7 @@ PartLimits ComputePartLimits(const model::Model& model, const PartLists& lists, 
     const std::vector<double> of_ops = ops.Sums(at_ns);
     sums[2] = SumByPart(of_ops, op_of, limits.ops.size());
     sums[3] = SumByPart(of_ops, op_group_of, limits.op_groups.size());
+    sums[4] = phases.Sums(at_ns);
     return sums;
   };
   std::vector<double> at_ns;
@@ -293,6 +343,7 @@ PartLimits ComputePartLimits(const model::Model& model, const PartLists& lists, 
     Take(base[1], sums[1], resource, &limits.range_groups);
     Take(base[2], sums[2], resource, &limits.ops);
     Take(base[3], sums[3], resource, &limits.op_groups);
+    Take(base[4], sums[4], resource, &limits.phases);
   }
   return limits;
 }

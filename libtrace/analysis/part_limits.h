@@ -10,6 +10,7 @@
 //          were submitted inside. Times of ranges that follow each other add up to the run's, also
 //          where work goes on while the next one is submitted.
 //   op     start to end of its commands.
+//   phase  (phases.h) from where the phase before was finished until its last job is.
 #ifndef LIBTRACE_ANALYSIS_PART_LIMITS_H_
 #define LIBTRACE_ANALYSIS_PART_LIMITS_H_
 
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "libtrace/analysis/ops.h"
+#include "libtrace/analysis/phases.h"
 #include "libtrace/analysis/ranges.h"
 #include "libtrace/analysis/resources.h"
 
@@ -37,7 +39,7 @@ struct PartLimit {
 
 // By position in the lists that they were made for; empty where the trace contradicts itself.
 struct PartLimits {
-  std::vector<PartLimit> ranges, range_groups, ops, op_groups;
+  std::vector<PartLimit> ranges, range_groups, ops, op_groups, phases;
 };
 
 // The lists: of names, and of groups of names.
@@ -48,6 +50,7 @@ struct PartLists {
   const std::vector<uint32_t>& range_of;
   const std::vector<uint32_t>& range_group_of;
   const Ops& ops;
+  const Phases& phases;
 };
 
 PartLimits ComputePartLimits(const model::Model& model, const PartLists& lists, Replays* replays);

@@ -74,11 +74,14 @@ Report ComputeReport(const model::Model& model, const std::vector<Law>* laws,
   report.overhead = ComputeOverhead(model, report.breakdown, work, &replays);
   if (!report.overhead.advice.empty()) report.breakdown.verdict += "; " + report.overhead.advice;
   report.verdict = ComputeVerdict(report);
+  if (!report.verdict.withheld())
+    report.phases = FindPhases(model, report.breakdown.begin_ns, report.breakdown.end_ns);
   // Before the run's: its replays are then known.
   if (predictions != Predictions::kNone && graph.last != Graph::kNone &&
       !report.verdict.withheld()) {
     report.part_limits = ComputePartLimits(
-        model, {report.ranges, report.range_groups, range_of, range_group_of, ops}, &replays);
+        model, {report.ranges, report.range_groups, range_of, range_group_of, ops, report.phases},
+        &replays);
   }
   report.ops = std::move(ops.by_name), report.op_groups = std::move(ops.by_group);
   UseCeilings({}, &report);

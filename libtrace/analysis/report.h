@@ -21,6 +21,7 @@
 #include "libtrace/analysis/ops.h"
 #include "libtrace/analysis/overhead.h"
 #include "libtrace/analysis/part_limits.h"
+#include "libtrace/analysis/phases.h"
 #include "libtrace/analysis/ranges.h"
 #include "libtrace/analysis/roofline.h"
 #include "libtrace/analysis/system.h"
@@ -51,6 +52,7 @@ struct Report {
   std::vector<CallUse> calls;
   std::vector<OpUse> ops, op_groups;           // each name; running numbers folded
   std::vector<RangeUse> ranges, range_groups;  // likewise
+  Phases phases;                               // found from the jobs
   std::vector<DeviceRoofline> roofline;        // by the device's own figures: UseCeilings()
   std::vector<ClockQuality> clocks;
   std::vector<ClockEdge> clock_edges;

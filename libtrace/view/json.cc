@@ -361,6 +361,23 @@ Json RangesJson(const std::vector<analysis::RangeUse>& uses,
   return ranges;
 }
 
+Json PhasesJson(const Report& report) {
+  Json phases = Json::array();
+  for (const analysis::Phase& phase : report.phases.list) {
+    phases.push_back({{"phase", analysis::PhaseName(phase.kind)},
+                      {"begin_ns", phase.begin_ns - report.breakdown.begin_ns},
+                      {"end_ns", phase.end_ns - report.breakdown.begin_ns},
+                      {"rounds", phase.rounds},
+                      {"jobs", phase.jobs},
+                      {"matrix_work", phase.matrix_work},
+                      {"matrix_commands", phase.matrix_commands},
+                      {"bytes_in", phase.bytes_in},
+                      {"bytes_out", phase.bytes_out},
+                      {"limit", PartLimitJson(report.part_limits.phases, phases.size())}});
+  }
+  return phases;
+}
+
 // Strings of a trace are UTF-8 as far as the reader could check; a bad byte must
 // not stop the report.
 std::string Dump(const Json& json) {
@@ -388,6 +405,7 @@ std::string JsonReport(const Report& report) {
                {"op_groups", OpsJson(report, report.op_groups, report.part_limits.op_groups)},
                {"ranges", RangesJson(report.ranges, report.part_limits.ranges)},
                {"range_groups", RangesJson(report.range_groups, report.part_limits.range_groups)},
+               {"phases", PhasesJson(report)},
                {"roofline", RooflineJson(report)},
                {"system", SystemJson(report)},
                {"clocks", ClocksJson(report)},

@@ -47,6 +47,7 @@ std::string Transfers(const analysis::Report& report, const Style& style);
 std::string Memory(const analysis::Report& report, const Style& style);
 std::string Ops(const analysis::Report& report, const Style& style);
 std::string Ranges(const analysis::Report& report, const Style& style);
+std::string FoundPhases(const analysis::Report& report, const Style& style);
 std::string Roofline(const analysis::Report& report, const Style& style);
 std::string System(const analysis::Report& report, const Style& style);
 std::string Clocks(const analysis::Report& report, const Style& style);

@@ -200,4 +200,34 @@ std::string Ranges(const Report& report, const Style& style) {
   return out + table.Render(style);
 }
 
+// A single phase says nothing that the run does not.
+std::string FoundPhases(const Report& report, const Style& style) {
+  const std::vector<analysis::Phase>& phases = report.phases.list;
+  if (phases.size() < 2) return "";
+  const size_t most = style.rows > 0 ? style.rows : 20;
+  const size_t shown = std::min(most, phases.size());
+  std::string remark = "found in the jobs: what repeats, and what is done in it";
+  if (shown < phases.size()) remark += fmt::format("; the first {} of {}", shown, phases.size());
+  std::string out = view::Heading(style, "PHASES", remark);
+  Table table({{"phase", Align::kLeft, true},
+               {"begin"},
+               {"time"},
+               {"rounds"},
+               {"jobs", Align::kRight, false, 1},
+               {"matrix work a round", Align::kRight, false, 2},
+               {"copied in"},
+               {"1.25x of it saves", Align::kLeft}});
+  for (size_t i = 0; i < shown; ++i) {
+    const analysis::Phase& phase = phases[i];
+    const uint64_t each = phase.matrix_work / std::max<uint64_t>(1, phase.rounds);
+    table.Add({analysis::PhaseName(phase.kind),
+               FormatNs(phase.begin_ns - report.breakdown.begin_ns),
+               FormatNs(phase.end_ns - phase.begin_ns),
+               phase.rounds > 0 ? FormatCount(phase.rounds) : "-", FormatCount(phase.jobs),
+               FormatCount(each), FormatBytes(phase.bytes_in),
+               GainsBy(report.part_limits.phases, i, true, analysis::ResourceKey)});
+  }
+  return out + table.Render(style);
+}
+
 }  // namespace acceltrace::view::text

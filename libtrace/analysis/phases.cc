@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/analysis/phases.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace acceltrace::analysis {
+namespace {
+
+using Kind = Phase::Kind;
+using Opcodes = std::set<std::pair<uint32_t, uint32_t>>;  // unit, opcode
+
+struct Job {
+  uint32_t row = 0, alike = 0;  // alike: the same number for jobs that are
+  int64_t begin_ns = 0, called_ns = 0, done_ns = 0;
+  bool computes = false;
+  uint64_t matrix_work = 0, matrix_commands = 0, bytes_in = 0, bytes_out = 0;
+};
+
+// In order of submission.
+class Jobs {
+ public:
+  Jobs(const model::Model& model, int64_t begin_ns, int64_t end_ns) : model_(model) {
+    for (uint32_t row = 0; row < model.jobs.size(); ++row) Add(row, begin_ns, end_ns);
+    std::stable_sort(list_.begin(), list_.end(),
+                     [](const Job& a, const Job& b) { return a.begin_ns < b.begin_ns; });
+    std::sort(wakes_.begin(), wakes_.end());
+  }
+  const std::vector<Job>& list() const { return list_; }
+  bool ordered() const { return places_.size() == 1; }
+  const Opcodes& OpcodesOf(const Job& job) const { return opcodes_[job.alike]; }
+
+  // Where the host had done what belongs to the job before.
+  int64_t Boundary(size_t job) const {
+    const Job& next = list_[job];
+    if (job == 0) return next.begin_ns;
+    const int64_t called_ns = std::min(list_[job - 1].called_ns, next.begin_ns);
+    const auto wake = std::upper_bound(wakes_.begin(), wakes_.end(), next.begin_ns);
+    return wake == wakes_.begin() ? called_ns : std::max(called_ns, *std::prev(wake));
+  }
+  bool WaitedBefore(size_t job) const {
+    return job > 0 && Boundary(job) > std::min(list_[job - 1].called_ns, list_[job].begin_ns);
+  }
+
+ private:
+  void Add(uint32_t row, int64_t begin_ns, int64_t end_ns) {
+    const model::Jobs& jobs = model_.jobs;
+    const uint32_t call = jobs.api_row[row];
+    Job job;
+    job.row = row;
+    job.begin_ns = call != model::kNoRow ? model_.api.begin_ns[call] : jobs.submit_ns[row];
+    job.called_ns = call != model::kNoRow ? model_.api.end_ns[call] : jobs.submit_end_ns[row];
+    // None is taken that the host did not see end.
+    if (job.begin_ns < begin_ns || job.begin_ns > end_ns || jobs.complete_ns[row] < job.begin_ns)
+      return;
+    job.done_ns = std::min(jobs.complete_ns[row], end_ns);
+    job.called_ns = std::clamp(job.called_ns, job.begin_ns, end_ns);
+    places_.emplace(jobs.device[row], jobs.pid[row]);
+    Opcodes opcodes;
+    const model::Device& device = model_.devices[jobs.device[row]];
+    const uint32_t first = jobs.first_command[row];
+    for (uint32_t c = first; c < first + jobs.num_commands[row]; ++c)
+      AddCommand(device, c, &job, &opcodes);
+    if (!job.computes) {
+      opcodes.clear();
+      // Numbers that no unit has.
+      if (job.bytes_in > 0) opcodes.emplace(UINT32_MAX, 0);
+      if (job.bytes_out > 0) opcodes.emplace(UINT32_MAX, 1);
+    }
+    const auto [alike, fresh] = known_.try_emplace(opcodes, static_cast<uint32_t>(opcodes_.size()));
+    if (fresh) opcodes_.push_back(opcodes);
+    job.alike = alike->second;
+    list_.push_back(job);
+    if (jobs.wake_ns[row] != model::kNoTime) wakes_.push_back(jobs.wake_ns[row]);
+  }
+
+  void AddCommand(const model::Device& device, uint32_t c, Job* job, Opcodes* opcodes) const {
+    const model::Commands& commands = model_.commands;
+    const uint32_t unit = commands.unit[c];
+    const auto kind = unit < static_cast<uint32_t>(device.about.units_size())
+                          ? device.about.units(static_cast<int>(unit)).kind()
+                          : proto::Unit::KIND_UNKNOWN;
+    if (kind == proto::Unit::KIND_DMA_TO_DEVICE) {
+      job->bytes_in += commands.bytes[c];
+    } else if (kind == proto::Unit::KIND_DMA_FROM_DEVICE) {
+      job->bytes_out += commands.bytes[c];
+    } else if (commands.work[c] > 0) {
+      job->computes = true;
+      opcodes->emplace(unit, commands.opcode[c]);
+      if (kind != proto::Unit::KIND_MATRIX) return;
+      job->matrix_work += commands.work[c], ++job->matrix_commands;
+    }
+  }
+
+  const model::Model& model_;
+  std::vector<Job> list_;
+  std::vector<int64_t> wakes_;
+  std::vector<Opcodes> opcodes_;
+  std::map<Opcodes, uint32_t> known_;
+  std::set<std::pair<uint32_t, uint32_t>> places_;  // devices and processes
+};
+
+// Jobs of `of` from first to last, last not included.
+struct Part {
+  size_t first = 0, last = 0;
+  Kind kind = Kind::kWork;
+  uint64_t rounds = 0;
+};
+
+struct Load {
+  double work = 0, of_each = 0;  // matrix work, and that of a command
+  bool IsLarger(const Load& than) const {
+    return than.work > 0 && work >= Phase::kLike * than.work &&
+           of_each >= Phase::kLike * than.of_each;
+  }
+};
+
+Load LoadOf(const std::vector<Job>& jobs, size_t first, size_t last) {
+  uint64_t commands = 0;
+  Load load;
+  for (size_t i = first; i < last; ++i) {
+    load.work += static_cast<double>(jobs[i].matrix_work), commands += jobs[i].matrix_commands;
+  }
+  load.of_each = commands > 0 ? load.work / static_cast<double>(commands) : 0;
+  return load;
+}
+
+// The lower middle of each.
+Load MedianOf(const std::vector<Load>& loads) {
+  std::vector<double> work, of_each;
+  for (const Load& load : loads) work.push_back(load.work), of_each.push_back(load.of_each);
+  std::sort(work.begin(), work.end()), std::sort(of_each.begin(), of_each.end());
+  const size_t middle = (loads.size() - 1) / 2;
+  return {work[middle], of_each[middle]};
+}
+
+struct Train {
+  size_t first = 0, last = 0, period = 0;
+  size_t jobs() const { return last - first; }
+};
+
+// Distances at which jobs are like the one before that is, those first that cover most.
+std::vector<size_t> LikelyPeriods(const std::vector<Job>& jobs, size_t first, size_t last) {
+  constexpr size_t kTried = 16;
+  std::map<uint32_t, size_t> seen;
+  std::map<size_t, size_t> covered;
+  for (size_t i = first; i < last; ++i) {
+    const auto [at, fresh] = seen.try_emplace(jobs[i].alike, i);
+    if (!fresh) covered[i - at->second] += i - at->second;
+    at->second = i;
+  }
+  std::vector<std::pair<size_t, size_t>> by_cover;
+  for (const auto& [distance, cover] : covered) by_cover.emplace_back(cover, distance);
+  std::sort(by_cover.rbegin(), by_cover.rend());
+  std::vector<size_t> periods;
+  for (const auto& [cover, distance] : by_cover) {
+    if (periods.size() < kTried) periods.push_back(distance);
+  }
+  std::sort(periods.begin(), periods.end());
+  return periods;
+}
+
+Train LongestTrain(const std::vector<Job>& jobs, size_t first, size_t last) {
+  Train longest;
+  for (const size_t period : LikelyPeriods(jobs, first, last)) {
+    size_t since = first, computed = 0;  // computed: one past the last job that does
+    for (size_t i = first; i <= last; ++i) {
+      if (i < last && jobs[i].computes) computed = i + 1;
+      if (i < last && (i < since + period || jobs[i].alike == jobs[i - period].alike)) continue;
+      const Train train{since, i, period};
+      if (computed > since && train.jobs() >= Phase::kRepeats * period &&
+          train.jobs() > longest.jobs()) {
+        longest = train;
+      }
+      since = i + 1 - period;
+    }
+  }
+  return longest;
+}
+
+// How many jobs of a train come before its first round.
+size_t BeforeRounds(const Jobs& jobs, const Train& train) {
+  const std::vector<Job>& list = jobs.list();
+  size_t best = 0;
+  int best_sign = -1;
+  for (size_t r = 0; r < train.period; ++r) {
+    const size_t begin = train.first + train.period + r;
+    const int sign = list[begin - 1].bytes_out > 0 ? 2 : jobs.WaitedBefore(begin) ? 1 : 0;
+    // Of copies to the host in a row, after the last one.
+    const bool inside = sign == 2 && list[begin].bytes_out > 0 && !list[begin].computes;
+    if (!inside && sign > best_sign) best = r, best_sign = sign;
+  }
+  return best;
+}
+
+class Finder {
+ public:
+  Finder(const Jobs& jobs, double run_ns) : jobs_(jobs), list_(jobs.list()), run_ns_(run_ns) {}
+
+  // Jobs of a stretch without an idle time.
+  void Add(size_t first, size_t last) {
+    begin_ = parts.size();
+    AddTrains(first, last, nullptr);
+  }
+
+  std::vector<Part> parts;
+
+ private:
+  // next: the train that follows. Whether this ends with its prefill.
+  bool AddTrains(size_t first, size_t last, const Part* next) {
+    while (first < last) {
+      const Train train = ++searches_ < kMostSearches ? LongestTrain(list_, first, last) : Train{};
+      if (train.jobs() == 0) return AddPlain(first, last, next);
+      const size_t begin = train.first + BeforeRounds(jobs_, train);
+      if ((train.last - begin) / train.period < Phase::kRepeats) {
+        AddPlain(first, train.last, nullptr);
+      } else {
+        AddTrain(first, begin, train);
+      }
+      first = train.last;
+    }
+    return false;
+  }
+
+  void AddTrain(size_t first, size_t begin, const Train& train) {
+    std::vector<size_t> edges;
+    for (size_t i = begin; i + train.period <= train.last; i += train.period) edges.push_back(i);
+    const size_t rounds = edges.size();
+    edges.push_back(train.last);
+    std::vector<Load> loads;
+    for (size_t r = 0; r < rounds; ++r)
+      loads.push_back(LoadOf(list_, edges[r], edges[r] + train.period));
+    const std::vector<bool> large = LargeRounds(loads);
+    const bool any = std::find(large.begin(), large.end(), true) != large.end();
+    Part usual{begin, train.last, Kind::kRounds, rounds};
+    const bool before = AddTrains(first, begin, any ? nullptr : &usual);
+    const Kind small = any || before ? Kind::kDecode : Kind::kRounds;
+    for (size_t r = 0; r < rounds; ++r) {
+      const Kind kind = large[r] ? Kind::kPrefill : small;
+      if (r == 0 || large[r] != large[r - 1]) parts.push_back({edges[r], edges[r], kind, 0});
+      parts.back().last = edges[r + 1], ++parts.back().rounds;
+    }
+  }
+
+  // From the end, as each is compared with what follows; the last ones with what is before.
+  static std::vector<bool> LargeRounds(const std::vector<Load>& loads) {
+    std::vector<bool> large(loads.size());
+    std::vector<Load> small;  // the nearest that follow
+    bool any = false;
+    for (size_t r = loads.size(); r-- > 0;) {
+      large[r] = small.size() >= Phase::kRepeats && loads[r].IsLarger(MedianOf(small));
+      any |= large[r];
+      if (large[r]) continue;
+      if (small.size() >= Phase::kRepeats) small.erase(small.begin());
+      small.push_back(loads[r]);
+    }
+    if (!any) return large;
+    for (size_t r = loads.size() - Phase::kRepeats; r < loads.size(); ++r) {
+      std::vector<Load> before;
+      for (size_t b = r; b-- > 0 && before.size() < Phase::kRepeats;) {
+        if (!large[b]) before.push_back(loads[b]);
+      }
+      if (!before.empty()) large[r] = large[r] || loads[r].IsLarger(MedianOf(before));
+    }
+    return large;
+  }
+
+  // What is in no train. Whether it ends with the prefill of the train after it.
+  bool AddPlain(size_t first, size_t last, const Part* train) {
+    if (first == last) return false;
+    size_t computes = first;
+    uint64_t in = 0, out = 0;
+    for (; computes < last && !list_[computes].computes; ++computes)
+      in += list_[computes].bytes_in, out += list_[computes].bytes_out;
+    const bool follows = computes < list_.size();
+    if (computes > first && in > 0 && out == 0 && follows && IsWorthAPart(first, computes)) {
+      parts.push_back({first, computes, Kind::kLoad, 0});
+      first = computes;
+    } else if (computes == last && parts.size() > begin_) {
+      parts.back().last = last;  // results
+      return false;
+    }
+    if (first == last) return false;
+    const bool prefill = train != nullptr && IsPrefill(first, last, *train);
+    parts.push_back({first, last, prefill ? Kind::kPrefill : Kind::kWork, 0});
+    return prefill;
+  }
+
+  bool IsWorthAPart(size_t first, size_t last) const {
+    if (parts.size() == begin_) return true;
+    int64_t done_ns = list_[first].done_ns;
+    for (size_t i = first; i < last; ++i) done_ns = std::max(done_ns, list_[i].done_ns);
+    return static_cast<double>(done_ns) - static_cast<double>(list_[first].begin_ns) >=
+           Phase::kLeastShare * run_ns_;
+  }
+
+  bool IsPrefill(size_t first, size_t last, const Part& train) const {
+    Load of_round = LoadOf(list_, train.first, train.last);
+    of_round.work /= static_cast<double>(train.rounds);
+    if (!LoadOf(list_, first, last).IsLarger(of_round)) return false;
+    Opcodes used, needed;
+    for (size_t i = first; i < train.last; ++i) {
+      if (!list_[i].computes) continue;
+      Opcodes& to = i < last ? used : needed;
+      to.insert(jobs_.OpcodesOf(list_[i]).begin(), jobs_.OpcodesOf(list_[i]).end());
+    }
+    return std::includes(used.begin(), used.end(), needed.begin(), needed.end());
+  }
+
+  // Each looks at all of a stretch.
+  static constexpr size_t kMostSearches = 64;
+  const Jobs& jobs_;
+  const std::vector<Job>& list_;
+  const double run_ns_;
+  size_t searches_ = 0;
+  size_t begin_ = 0;  // of the stretch, in parts
+};
+
+// Without a call that begins, ends or goes on.
+bool IsQuiet(const model::Model& model, int64_t begin_ns, int64_t end_ns, double least_ns) {
+  std::vector<std::pair<int64_t, int64_t>> calls;
+  for (size_t c = 0; c < model.api.size(); ++c) {
+    if (model.api.end_ns[c] > begin_ns && model.api.begin_ns[c] < end_ns)
+      calls.emplace_back(model.api.begin_ns[c], model.api.end_ns[c]);
+  }
+  calls.emplace_back(end_ns, end_ns);
+  std::sort(calls.begin(), calls.end());
+  int64_t since_ns = begin_ns;
+  for (const auto& [from_ns, to_ns] : calls) {
+    if (static_cast<double>(from_ns) - static_cast<double>(since_ns) >= least_ns) return true;
+    since_ns = std::max(since_ns, to_ns);
+  }
+  return false;
+}
+
+// Jobs that begin after an idle time.
+std::vector<size_t> AfterIdle(const model::Model& model, const std::vector<Job>& jobs,
+                              double run_ns) {
+  constexpr double kOfUsual = 4;
+  struct Gap {
+    double ns;
+    int64_t begin_ns;
+    size_t job;  // the one after it
+  };
+  std::vector<Gap> gaps;
+  std::vector<double> lengths;
+  int64_t done_ns = jobs.front().done_ns;
+  for (size_t i = 1; i < jobs.size(); ++i) {
+    const double ns = static_cast<double>(jobs[i].begin_ns) - static_cast<double>(done_ns);
+    gaps.push_back({ns, done_ns, i}), lengths.push_back(std::max(0.0, ns));
+    done_ns = std::max(done_ns, jobs[i].done_ns);
+  }
+  if (gaps.empty()) return {};
+  const auto middle = lengths.begin() + static_cast<ptrdiff_t>((lengths.size() - 1) / 2);
+  std::nth_element(lengths.begin(), middle, lengths.end());
+  const double usual_ns = gaps.size() > 1 ? *middle : 0;
+  const double least_ns = std::max(Phase::kIdleShare * run_ns, kOfUsual * usual_ns);
+  std::vector<size_t> after;
+  for (const Gap& gap : gaps) {
+    if (gap.ns <= 0 || gap.ns < least_ns) continue;
+    if (IsQuiet(model, gap.begin_ns, jobs[gap.job].begin_ns, least_ns)) after.push_back(gap.job);
+  }
+  return after;
+}
+
+Phase PhaseOf(const std::vector<Job>& jobs, const Part& part, int64_t begin_ns) {
+  Phase phase;
+  phase.kind = part.kind, phase.rounds = part.rounds, phase.jobs = part.last - part.first;
+  phase.begin_ns = phase.end_ns = begin_ns;
+  for (size_t i = part.first; i < part.last; ++i) {
+    const Job& job = jobs[i];
+    phase.end_ns = std::max(phase.end_ns, job.done_ns);
+    phase.matrix_work += job.matrix_work, phase.matrix_commands += job.matrix_commands;
+    phase.bytes_in += job.bytes_in, phase.bytes_out += job.bytes_out;
+  }
+  return phase;
+}
+
+}  // namespace
+
+const char* PhaseName(Phase::Kind kind) {
+  constexpr const char* kNames[] = {"load", "prefill", "decode", "rounds", "work", "idle"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+Phases FindPhases(const model::Model& model, int64_t begin_ns, int64_t end_ns) {
+  Phases phases;
+  phases.of_job.assign(model.jobs.size(), model::kNoRow);
+  const Jobs jobs(model, begin_ns, end_ns);
+  const std::vector<Job>& list = jobs.list();
+  if (!jobs.ordered()) return phases;
+  const double run_ns = static_cast<double>(end_ns) - static_cast<double>(begin_ns);
+  std::vector<size_t> begins = AfterIdle(model, list, run_ns);
+  const std::set<size_t> after_idle(begins.begin(), begins.end());
+  begins.insert(begins.begin(), 0), begins.push_back(list.size());
+  Finder finder(jobs, run_ns);
+  for (size_t i = 0; i + 1 < begins.size(); ++i) finder.Add(begins[i], begins[i + 1]);
+  if (finder.parts.size() + after_idle.size() > Phase::kMost) return phases;
+  int64_t done_ns = begin_ns;
+  for (const Part& part : finder.parts) {
+    const int64_t host_ns = jobs.Boundary(part.first);
+    if (after_idle.contains(part.first)) {
+      Phase idle;
+      idle.kind = Kind::kIdle, idle.begin_ns = done_ns;
+      idle.end_ns = done_ns = std::max(done_ns, list[part.first].begin_ns);
+      phases.list.push_back(idle);
+    }
+    for (size_t i = part.first; i < part.last; ++i)
+      phases.of_job[list[i].row] = static_cast<uint32_t>(phases.list.size());
+    phases.list.push_back(PhaseOf(list, part, std::max(done_ns, host_ns)));
+    done_ns = phases.list.back().end_ns;
+  }
+  return phases;
+}
+
+}  // namespace acceltrace::analysis
