@@ -206,6 +206,7 @@ class Finder {
   }
 
   std::vector<Part> parts;
+  std::vector<Train> trains;  // from their first round on
 
  private:
   // next: the train that follows. Whether this ends with its prefill.
@@ -228,6 +229,7 @@ class Finder {
     std::vector<size_t> edges;
     for (size_t i = begin; i + train.period <= train.last; i += train.period) edges.push_back(i);
     const size_t rounds = edges.size();
+    trains.push_back({begin, train.last, train.period});
     edges.push_back(train.last);
     std::vector<Load> loads;
     for (size_t r = 0; r < rounds; ++r)
@@ -365,6 +367,18 @@ std::vector<size_t> AfterIdle(const model::Model& model, const std::vector<Job>&
   return after;
 }
 
+// The host's pauses within a round are the round's.
+void DropWithinRounds(const Jobs& jobs, double run_ns, std::vector<size_t>* begins) {
+  if (begins->empty()) return;
+  Finder finder(jobs, run_ns);
+  finder.Add(0, jobs.list().size());
+  std::erase_if(*begins, [&](size_t job) {
+    return std::any_of(finder.trains.begin(), finder.trains.end(), [&](const Train& train) {
+      return job > train.first && job < train.last && (job - train.first) % train.period != 0;
+    });
+  });
+}
+
 Phase PhaseOf(const std::vector<Job>& jobs, const Part& part, int64_t begin_ns) {
   Phase phase;
   phase.kind = part.kind, phase.rounds = part.rounds, phase.jobs = part.last - part.first;
@@ -393,6 +407,7 @@ Phases FindPhases(const model::Model& model, int64_t begin_ns, int64_t end_ns) {
   if (!jobs.ordered()) return phases;
   const double run_ns = static_cast<double>(end_ns) - static_cast<double>(begin_ns);
   std::vector<size_t> begins = AfterIdle(model, list, run_ns);
+  DropWithinRounds(jobs, run_ns, &begins);
   const std::set<size_t> after_idle(begins.begin(), begins.end());
   begins.insert(begins.begin(), 0), begins.push_back(list.size());
   Finder finder(jobs, run_ns);

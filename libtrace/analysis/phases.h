@@ -13,7 +13,7 @@
 //   decode   the other rounds of such a train
 //   rounds   a train without any
 //   load     copies to the device before something is computed, outside of trains
-//   idle     no job anywhere and no API call for kIdleShare of the run
+//   idle     no job anywhere and no API call for kIdleShare of the run, but not within a round
 //   work     anything else
 //
 // Several processes or devices at once have no common order, and no phases are claimed; nor where

@@ -107,6 +107,17 @@ TEST_CASE("requests follow each other, with the device idle between some") {
     CHECK(phases.list[p].begin_ns >= phases.list[p - 1].end_ns);
 }
 
+TEST_CASE("a pause within a round is the round's") {
+  Program program;
+  program.Pass(2, 30, 0);
+  for (size_t t = 0; t < 9; ++t) {
+    program.Job(0, 5'000, 3, 64, 0);
+    if (t == 3) program.Rest(3'000'000);
+    program.Job(0, 5'000, 3, 64, 0), program.Job(0, 3'000, 1, 0, 0), program.Job(0, 0, 0, 0, 512);
+  }
+  CHECK(Kinds(Found(&program)) == std::vector<Kind>{Kind::kPrefill, Kind::kDecode});
+}
+
 TEST_CASE("a prompt in chunks is one prefill") {
   Program program;
   for (size_t chunk = 0; chunk < 3; ++chunk) program.Pass(4, 16, 16 * chunk);
