@@ -214,11 +214,11 @@ TEST_CASE("Fields are found where the kernel says they are") {
   const auto text = place("job = fence\nwhere = dev == \"virtio_gpu\"\n");
   REQUIRE(text.ok());
   CHECK(text->where[0].place.elsewhere);
-  const auto wrong = [&](const std::string& lines, const std::string& told) {
+  const auto wrong = [&](const std::string& lines, const std::string& reason) {
     const auto placed = place(lines);
     INFO(lines << placed.message());
     CHECK_FALSE(placed.ok());
-    CHECK(placed.message().find(text) != std::string::npos);
+    CHECK(placed.message().find(reason) != std::string::npos);
   };
   wrong("job = cid\n", "no field 'cid': it has disk, id, cdw10, fence, dev");
   wrong("job = cdw10\n", "has 24 bytes: name a part of it");
