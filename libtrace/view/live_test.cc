@@ -195,11 +195,13 @@ TEST_CASE("A stream with numbers from anywhere stays within its bounds") {
 
 TEST_CASE("Eighty columns and twenty-four lines hold the screen") {
   LiveFrame frame = StateOf(Stream(100).Packets()).Cut();
+  const std::string name(300, 'n');
   for (uint32_t i = 0; i < 40; ++i) {
-    frame.processes.push_back({1000 + i, std::string(300, 'n'), 1e9, 1.5, 123'456, 1ull << 40});
+    frame.processes.push_back({1000 + i, name, 1e9, 1.5, 123'456, 1ull << 40});
     frame.queues.push_back({"acc0", i, 1'000'000, 123'456'789, 123'456'789});
   }
-  frame.losses = {{std::string(200, 'l'), 1'000'000'000'000}};
+  const std::string hop(200, 'l');
+  frame.losses = {{hop, 1'000'000'000'000}};
   for (const bool ascii : {false, true}) {
     LiveStyle style;
     style.style.width = 80, style.height = 24, style.ascii = ascii;
