@@ -19,7 +19,7 @@
 #include "qemu-device/memory/memory.h"
 #include "qemu-device/timing/timing.h"
 
-/* What goes out unasked may be seen this much late: loop/sim.c. */
+/* What goes out by itself may be seen this much late: loop/sim.c. */
 #define AXL_LATE_NS 100000
 
 /* Event slots: at most one deadline each. */

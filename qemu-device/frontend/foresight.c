@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: until when the front end, left alone, does nothing that shows outside
+ * axl: until when the front end does nothing that shows outside by itself
  * (loop/foresight.c says what for). Every time here is a lower bound. It rests on
  * these facts: nothing changes before the device's next event; commands of one
  * queue on one engine run one after the other; one that waits for a semaphore
@@ -65,7 +65,7 @@ static int64_t axl_ahead_signal(const AxlAhead *a, const AxlCmd *cmd)
     return go;
 }
 
-/* Whether the end of a command may show outside without a register access. */
+/* Whether the end of a command may show outside by itself. */
 static bool axl_ahead_shows(const AxlDevice *s, const AxlCmd *cmd)
 {
     switch (cmd->desc.opcode) {

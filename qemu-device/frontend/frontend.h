@@ -35,7 +35,7 @@ void axl_account_reset(AxlDevice *s);
 void axl_flow_update(AxlDevice *s); /* after what changes rates */
 void axl_flow_delay(AxlDevice *s, uint64_t rx_wire, uint64_t tx_wire); /* small transfers */
 
-/* foresight.c: before this nothing that the front end does, left alone, shows outside. */
+/* foresight.c: not before this does the front end show outside by itself. */
 int64_t axl_front_shows(const AxlDevice *s, int64_t next, int64_t wake);
 
 /* registers.c: the registers of a block, by their offset in it. */

@@ -48,7 +48,7 @@ void axl_ring_record(AxlDevice *s, union axl_record *rec, int ctx);
 void axl_ring_writeback(AxlDevice *s, unsigned r);
 void axl_ring_sample(AxlDevice *s, unsigned r);
 void axl_ring_reset(AxlDevice *s);
-/* Before this nothing of ring r shows outside; `next`: the device's next event. */
+/* Not before this does ring r show outside by itself; `next`: the device's next event. */
 int64_t axl_ring_shows(const AxlDevice *s, unsigned r, int64_t next);
 
 /* ring_regs.c: the registers of ring r, by their offset. */

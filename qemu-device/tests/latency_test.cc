@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The host may leave the device alone for a while (foresight.c), but nobody
-// outside may notice. The same random workload runs on a device that wakes for
+// outside may tell. The same random workload runs on a device that wakes for
 // every event and on one that foresees: truth logs, counters, rings and, at
 // every step, without any register access, host memory and messages are the
 // same to the bit; whole-device resets come in between. Some have two devices
@@ -219,7 +219,7 @@ class Unit {
         d.signal_sem = static_cast<uint16_t>(work_.Below(6));
         d.signal_value = ++signaled_[d.signal_sem];
       }
-      if (work_.Chance(2)) d.reserved = 1;             // a bad descriptor
+      if (work_.Chance(2)) d.reserved = 1;            // a bad descriptor
       if (work_.Chance(2)) d.copy.host = 0xfffff0000;  // or a bus error, if it is a copy
       if (work_.Chance(10)) d.flags |= AXL_DESC_F_COMPLETE;
       dev_.Push(q, d);

@@ -50,7 +50,7 @@ class Seed {
       }
     }
     Drain();
-    dev_.machine().Step(2000);  // trace indexes are published
+    dev_.machine().Step(2000);  // trace indexes are told
     Counters c = dev_.Latch();
     CheckCounters(c);
     CheckEnd(c);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the device is as a PCI Express function: error reporting, its own reset,
-// and how the port above it reports that it was pulled out.
+// and how the port above it tells that it was pulled out.
 #include "qemu-device/tests/device.h"
 #include "tests/catch.h"
 
@@ -32,8 +32,7 @@ struct Express {
 bool Inject(Machine* machine, const std::string& error) {
   std::string reply = machine->Qmp(
       "{\"execute\":\"human-monitor-command\",\"arguments\":{\"command-line\":"
-      "\"pcie_aer_inject_error " +
-      error + "\"}}");
+      "\"pcie_aer_inject_error " + error + "\"}}");
   return reply.find("\"return\": \"OK") != std::string::npos;
 }
 
