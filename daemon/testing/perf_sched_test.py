@@ -19,9 +19,10 @@ from sched_test import query, record  # noqa: E402
 
 LINE = re.compile(r"\s*(\d+)\.(\d{6}) \[(\d+)\]\s+\S.*\[(\d+)(?:/\d+)?\]"
                   r"\s+(\d+\.\d{3})\s+(\d+\.\d{3})\s+(\d+\.\d{3})\s+([A-Z])\s*$")
+# perf says microseconds.
+ROUND_NS = 1_000
 # Between what the two note of one switch lie some hundred instructions, and perhaps an interrupt or
-# the host of a virtual machine: most are close. Were one of them missing, those after it would be
-# of other switches, and on another CPU or far.
+# the host of a virtual machine: how many are not close is printed, but no failure.
 CLOSE_NS = 20_000
 tests = []
 
@@ -90,6 +91,18 @@ def ours(trace, tid):
     return runs
 
 
+def matching(tid, runs, theirs):
+    """perf's row of each of our runs but the last one. However long it takes, what perf notes of a
+    switch away is noted after the thread ran and before it runs again: one row lies there."""
+    rows = iter(row for row in theirs if row[0] > runs[0][0] - runs[0][4] - ROUND_NS)
+    for mine, after in zip(runs, runs[1:]):
+        row = next(rows, None)
+        assert row is not None, (tid, mine, "perf has no row")
+        assert mine[0] - mine[4] - ROUND_NS < row[0] < after[0] - after[4] + ROUND_NS, (
+            tid, mine, after, row)
+        yield row
+
+
 def compare(name, *argv):
     if shutil.which("perf") is None:
         raise tap.Skip("no perf: install linux-perf")
@@ -105,19 +118,14 @@ def compare(name, *argv):
         # that is a switch.
         runs = ours(trace, tid)[1:-1]
         assert len(runs) >= 4, (tid, runs)
-        first = min(range(len(theirs[tid])), key=lambda i: abs(theirs[tid][i][0] - runs[0][0]))
-        told = theirs[tid][first:]
-        for mine, other in zip(runs, told):
+        for mine, after, other in zip(runs, runs[1:], matching(tid, runs, theirs[tid])):
             equal((tid, mine[0], mine[1]), (tid, mine[0], other[1]))
-            # perf says microseconds.
             differ = max(abs(a - b) for a, b in zip((mine[0], *mine[2:]), (other[0], *other[2:])))
             far += differ > CLOSE_NS
             compared += 1
-        # perf leaves out the last times of some threads that end.
-        assert len(told) - len(runs) in (-1, 0, 1), (tid, told[-3:], runs[-3:])
+            assert after[0] > mine[0], (tid, mine, after)
     print(f"# {name}: {compared} times on a CPU compared, {far} more than "
           f"{CLOSE_NS // 1000} us apart")
-    assert far * 3 <= compared, (far, compared)
 
 
 @test
