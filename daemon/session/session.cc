@@ -297,6 +297,12 @@ int64_t Session::CallsSince(uint32_t pid) const {
   return found == calls_since_ns_.end() ? Since(pid) : std::max(Since(pid), found->second);
 }
 
+// That calls are seen is reported in another way than the rest: perhaps before what was earlier.
+bool Session::CallsSeenAt(const ProcessEvent& event) const {
+  const auto found = calls_since_ns_.find(event.pid);
+  return found == calls_since_ns_.end() || found->second <= event.time_ns;
+}
+
 void Session::OnProcessEvent(const ProcessEvent& event) {
   using Kind = proto::ProcessEvents;
   process_events_.Add(event);
@@ -311,17 +317,16 @@ void Session::OnProcessEvent(const ProcessEvent& event) {
       range_pairer_.SeenLate(event.pid);
       break;
     case Kind::KIND_BEGUN:
+      if (event.pid != event.parent) since_ns_[event.pid] = event.time_ns;
+      if (!CallsSeenAt(event)) break;
       api_pairer_.Born(event.pid, event.tid);
-      if (event.pid == event.parent) {
-        range_pairer_.Born(event.pid, event.tid);
-      } else {
-        since_ns_[event.pid] = event.time_ns;
-      }
+      if (event.pid == event.parent) range_pairer_.Born(event.pid, event.tid);
       break;
     case Kind::KIND_EXECUTED:
     case Kind::KIND_LEFT:
       api_pairer_.CloseProcess(event.pid, event.time_ns);
       range_pairer_.CloseProcess(event.pid, event.time_ns);
+      if (!CallsSeenAt(event)) break;
       calls_since_ns_.erase(event.pid);
       if (event.kind == Kind::KIND_LEFT) break;
       api_pairer_.Born(event.pid, event.pid);

@@ -127,6 +127,7 @@ class Session : public EventHandler {
                                const proto::Accounts& cost = {}) const;
   int64_t Since(uint32_t pid) const;
   int64_t CallsSince(uint32_t pid) const;
+  bool CallsSeenAt(const ProcessEvent& event) const;
   void SendLosses();
   Device* FindDevice(uint32_t number);
 

@@ -209,6 +209,25 @@ TEST_CASE("a process that is attached to may be in the middle of a call and a ra
   CHECK(f.Account().in == f.Account().out + f.Account().bad);
 }
 
+TEST_CASE("calls that are seen late stay so when what was earlier is reported after it") {
+  Fixture f;
+  f.session.OnProcessEvent({100, proto::ProcessEvents::KIND_ATTACHED, 7, 7, 0});
+  f.session.OnProcessEvent({150, proto::ProcessEvents::KIND_CALLS, 7, 7, 0});
+  f.session.OnProcessEvent({110, proto::ProcessEvents::KIND_EXECUTED, 7, 7, 0});
+  f.session.OnProcessEvent({120, proto::ProcessEvents::KIND_BEGUN, 7, 8, 7});
+  f.session.OnApiEnd({160, 7, 7, 0, 12, f.session.Intern("axlStreamSynchronize")});
+  f.session.OnApiEnd({161, 7, 8, 0, 13, 1});
+  f.session.OnRangePop({162, 7, 7, 0});
+  // What comes after it is seen whole: ends of what was not seen to begin are refused.
+  f.session.OnProcessEvent({170, proto::ProcessEvents::KIND_BEGUN, 7, 9, 7});
+  f.session.OnApiEnd({171, 7, 9, 0, 14, 1});
+  f.session.OnProcessEvent({180, proto::ProcessEvents::KIND_EXECUTED, 7, 7, 0});
+  f.session.OnRangePop({181, 7, 7, 0});
+  f.session.Finish(300);
+  CHECK(f.Account().bad == 2);
+  CHECK(f.Account().in == f.Account().out + f.Account().bad);
+}
+
 TEST_CASE("what others had a device do is summed up between its counter snapshots") {
   Fixture f;
   axl_record record = CommandRecord(9, 2, 1);

@@ -229,6 +229,7 @@ void BpfSource::Impl::ShareRings() {
 
 LibraryFinder::Found BpfSource::Impl::LookForLibrary(uint32_t pid, std::string* why) {
   if (!options.rings && !options.usdt) return LibraryFinder::Found::kKnown;
+  const ProbeGate gate(this, pid);
   return finder.Look(
       pid,
       [this](const std::string& path, const std::string& name) {
@@ -238,6 +239,28 @@ LibraryFinder::Found BpfSource::Impl::LookForLibrary(uint32_t pid, std::string* 
       why);
 }
 
+// A process makes rings as soon as the kernel has begun to attach to its library, and says so once:
+// perhaps before there was a program to hear it. true: its calls are seen from now on.
+bool BpfSource::Impl::AdoptRings(uint32_t pid) {
+  if (!options.rings || rings.has(pid)) return false;
+  if (ring_user && ring_user->LeavesTo(pid)) return false;
+  if (rings.Adopt(pid)) {
+    SetRinged(pid);
+    return true;
+  }
+  if (probes_used || FindSegments(pid).empty()) return false;
+  const ProbeGate gate(this, pid);
+  UseProbes();  // another recording reads them
+  return true;
+}
+
+void BpfSource::Impl::LookAtUsers(const std::set<uint32_t>& pids) {
+  for (const uint32_t pid : pids) {
+    submitters.erase(pid);
+    OnDriverUse(pid);
+  }
+}
+
 // A process uses a device without a call of the library having been seen: it may run a
 // copy that nobody knew of.
 void BpfSource::Impl::OnDriverUse(uint32_t pid) {
@@ -245,15 +268,18 @@ void BpfSource::Impl::OnDriverUse(uint32_t pid) {
   const auto [user, fresh] = users.try_emplace(pid);
   if (!fresh || rings.has(pid) || events.SawCalls(pid)) return;
   std::string why;
-  switch (LookForLibrary(pid, &why)) {
+  const LibraryFinder::Found found = LookForLibrary(pid, &why);
+  switch (found) {
     case LibraryFinder::Found::kNew:
-      fprintf(stderr,
-              "acceltraced: process %u runs another copy of the API library: its calls are seen "
-              "from now on\n",
-              pid);
+    case LibraryFinder::Found::kKnown:
+      if (!AdoptRings(pid) && found == LibraryFinder::Found::kKnown) return;  // on their way
+      if (found == LibraryFinder::Found::kNew) {
+        fprintf(stderr,
+                "acceltraced: process %u runs another copy of the API library: its calls are seen "
+                "from now on\n",
+                pid);
+      }
       handler->OnProcessEvent({MonotonicNs(), proto::ProcessEvents::KIND_CALLS, pid, pid, 0});
-      return;
-    case LibraryFinder::Found::kKnown:  // its calls are on their way
       return;
     case LibraryFinder::Found::kNothing:
       why = "it has no library with probes of " + std::string(kProvider) + " mapped";
@@ -285,6 +311,7 @@ void BpfSource::Impl::OnRingReady(uint32_t pid, int fd, uint32_t version) {
   if (rings.Take(pid, fd).ok()) {
     SetRinged(pid);
   } else if (!rings.has(pid) && !probes_used) {
+    const ProbeGate gate(this, pid);
     UseProbes();
     handler->OnProcessEvent({MonotonicNs(), proto::ProcessEvents::KIND_CALLS, pid, pid, 0});
   }

@@ -194,6 +194,7 @@ void BpfEvents::OnProcess(const act_process& record) {
     case ACT_PROCESS_EXEC:
       if (watcher_ != nullptr) watcher_->OnExec(record.h.pid);
       ReportFate(record, proto::ProcessEvents::KIND_EXECUTED);
+      if (last_user_ == record.h.pid) last_user_ = 0;  // with another library, perhaps
       names_.erase(record.h.pid);
       break;
     default:

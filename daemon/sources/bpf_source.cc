@@ -193,9 +193,11 @@ Pace BpfSource::Drain(int64_t now_ns) {
   const bool provided = impl_->providers == nullptr || impl_->CollectProvided(now_ns);
   // First the rings: what the other records say of a thread's end comes after its calls.
   Pace pace = impl_->rings.Drain(now_ns);
+  const std::set<uint32_t> users = impl_->submitters;
   impl_->drained_records = 0;
   (void)ring_buffer__consume(impl_->ring.get());
   const bool more = impl_->drained_records >= kMaxRecordsPerDrain;
+  if (!more) impl_->LookAtUsers(users);
   if (!more) __atomic_store_n(&impl_->skeleton->bss->awake, 0, __ATOMIC_RELAXED);
   if (!more && impl_->providers != nullptr) impl_->providers->Match();
   if (now_ns - impl_->last_loss_check_ns >= kLossCheckNs) {
@@ -282,6 +284,7 @@ void BpfSource::Stop() {
     providers->TellRest();
   }
   if (impl_->options.rings) impl_->rings.Stop();
+  for (const uint32_t pid : impl_->submitters) impl_->users.try_emplace(pid);
   impl_->ReportUnseen();
   impl_->events.Flush();
   impl_->ReportLosses();
@@ -354,16 +357,13 @@ Status BpfSource::Track(uint32_t pid) {
     impl_->handler->OnProcessEvent({since_ns, proto::ProcessEvents::KIND_ATTACHED, pid, pid, 0});
   }
   impl_->events.NoteExisting(pid);
-  if (impl_->ring_user && impl_->ring_user->OtherRecords(pid)) impl_->UseProbes();
+  if (impl_->ring_user && impl_->ring_user->OtherRecords(pid)) {
+    const Impl::ProbeGate gate(impl_.get(), pid);
+    impl_->UseProbes();
+  }
   std::string why;  // is reported when it uses a device
   (void)impl_->LookForLibrary(pid, &why);
-  if (impl_->options.rings) {
-    if (impl_->rings.Adopt(pid)) {
-      impl_->SetRinged(pid);
-    } else if (!FindSegments(pid).empty()) {
-      impl_->UseProbes();  // another recording reads them
-    }
-  }
+  (void)impl_->AdoptRings(pid);
   return {};
 }
 
@@ -404,7 +404,8 @@ void BpfSource::NoteJob(uint32_t device, uint32_t context, uint32_t pid, uint64_
   if (uint32_t* owner = impl_->Owner(device, context)) {
     __atomic_store_n(owner, pid, __ATOMIC_RELAXED);
   }
-  impl_->events.NoteUse(pid, correlation);
+  // What it was before and what its library said is in records that may not be read yet.
+  if (correlation >> 32 == pid && impl_->users.count(pid) == 0) impl_->submitters.insert(pid);
 }
 
 }  // namespace acceltrace::daemon

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -60,6 +61,8 @@ struct BpfSource::Impl : RingWatcher, ProviderSink {
     return ++self->drained_records >= kMaxRecordsPerDrain ? kDrainFull : 0;
   }
 
+  class ProbeGate;
+
   Status Load();
   Status MapPositions();
   int AttachRaw(bpf_program* program, const std::string& name);
@@ -84,6 +87,8 @@ struct BpfSource::Impl : RingWatcher, ProviderSink {
   bool AttachLibrary(const std::string& library, const std::string& name);
   bool AttachUsdt(const std::string& library, const std::string& name);
   LibraryFinder::Found LookForLibrary(uint32_t pid, std::string* why);
+  bool AdoptRings(uint32_t pid);
+  void LookAtUsers(const std::set<uint32_t>& pids);
   void ReportUnseen();
   void UseProbes();
   void ShareRings();
@@ -111,6 +116,7 @@ struct BpfSource::Impl : RingWatcher, ProviderSink {
   };
   std::vector<RingLibrary> ring_libraries;
   std::map<uint32_t, std::string> users;  // of the driver; why their calls are not seen, if known
+  std::set<uint32_t> submitters;          // by the driver's ring, to be looked at after this one
   tracer_bpf* skeleton = nullptr;
   std::unique_ptr<ring_buffer, RingDeleter> ring;
   std::vector<Link> links;
@@ -127,6 +133,26 @@ struct BpfSource::Impl : RingWatcher, ProviderSink {
   int64_t last_loss_check_ns = 0;
   uint32_t drained_records = 0;
   bool started = false;
+};
+
+// The probes of a library are attached one by one: what a process does while this lives would be
+// begins without ends and ends without begins, and is left out.
+class BpfSource::Impl::ProbeGate {
+ public:
+  ProbeGate(Impl* impl, uint32_t pid) : impl_(impl), pid_(pid), had_rings_(impl->rings.has(pid)) {
+    if (!had_rings_) impl_->SetRinged(pid_);
+  }
+  ~ProbeGate() {
+    if (had_rings_ || impl_->rings.has(pid_)) return;
+    (void)bpf_map_delete_elem(bpf_map__fd(impl_->skeleton->maps.ringed), &pid_);
+  }
+  ProbeGate(const ProbeGate&) = delete;
+  ProbeGate& operator=(const ProbeGate&) = delete;
+
+ private:
+  Impl* impl_;
+  uint32_t pid_;
+  bool had_rings_;
 };
 
 }  // namespace acceltrace::daemon

@@ -47,8 +47,9 @@ def equal(got, wanted):
 
 
 def nearly(got, wanted):
-    """Of events in interrupts: the kernel skips a program where another one runs on that CPU."""
-    assert max(1, wanted * 3 // 4 - 2) <= got <= wanted, f"got {got!r}, wanted {wanted!r}"
+    """Of events in interrupts: the kernel skips a program where another one runs on that CPU, the
+    more often the slower that is."""
+    assert max(1, wanted // 2 - 2) <= got <= wanted, f"got {got!r}, wanted {wanted!r}"
 
 
 def write(name, text):
@@ -302,7 +303,7 @@ def job_stages():
     maps = maps_of("job-stages")
     jobs = total(maps["@total_us"])
     nearly(jobs, truth["jobs"])
-    stages = [maps[name]["count"] for name in (
+    stages = [maps.get(name, {"count": 0})["count"] for name in (
         "@submit_to_doorbell_ns", "@doorbell_to_interrupt_ns", "@interrupt_to_completion_ns")]
     equal(stages, [jobs] + [jobs - maps.get("@polled", 0)] * 2)
 
@@ -322,18 +323,20 @@ def slow_jobs():
 @test
 def wake_latency():
     maps = maps_of("wake-latency")
-    equal(total(maps["@latency_us"]) + sum((maps.get("@no_sleep") or {}).values()),
+    # Where the guest is slow and its device is not, all is done before somebody waits.
+    equal(total(maps.get("@latency_us") or {}) + sum((maps.get("@no_sleep") or {}).values()),
           truth["axl:axl_wake"])
 
 
 @test
 def queue_gaps():
     maps = maps_of("queue-gaps")
-    found = total(maps["@empty_us"]) + sum((maps.get("@not_empty") or {}).values())
+    empty = maps.get("@empty_us") or {}
+    found = total(empty) + sum((maps.get("@not_empty") or {}).values())
     # All but the first job of each queue of each program.
     first = truth["jobs"] - found
     assert 2 <= first <= 32, first
-    equal(counted(maps["@empty_ns"]), total(maps["@empty_us"]))
+    equal(counted(maps.get("@empty_ns") or {}), total(empty))
 
 
 @test
