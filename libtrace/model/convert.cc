@@ -107,7 +107,7 @@ class Conversion {
     return found == host_jobs_.end() ? kNone : found->second;
   }
 
-  // What the order of events tells of a job's device times.
+  // What the order of events shows of a job's device times.
   void Constrain(size_t i, const HostJob& side, std::vector<clock::Constraint>* constraints) {
     using Order = clock::Constraint::Order;
     const DeviceJobs& jobs = decoder_.device_jobs;
@@ -129,7 +129,7 @@ class Conversion {
     for (size_t i = 0; i < jobs.size(); ++i) {
       Constrain(i, SideOf(jobs.device[i], jobs.job[i]), &constraints[jobs.device[i]]);
     }
-    const std::vector<bool> too_many = TellTooMany();
+    const std::vector<bool> too_many = FindTooMany();
     const DeviceEvents& events = model_.device_events;
     for (size_t i = 0; i < events.size(); ++i) {
       if (too_many[events.device[i]]) continue;
@@ -150,7 +150,7 @@ class Conversion {
     }
     for (uint32_t d = 0; d < model_.devices.size(); ++d) {
       decoder_.clocks[d].AddConstraints(constraints[d]);
-      TellOfLosses(d);
+      NoteLosses(d);
     }
     const bool any = std::find(too_many.begin(), too_many.end(), true) != too_many.end();
     if (!any && FitGraph()) return;
@@ -161,7 +161,7 @@ class Conversion {
 
   // Each change of a clock is looked for in each of its counts. A device that changed it more
   // often than it was sampled, by far, has a clock of no use. By device.
-  std::vector<bool> TellTooMany() {
+  std::vector<bool> FindTooMany() {
     constexpr uint64_t kFreeChanges = 16'384, kLeastChangeBytes = 512;
     std::vector<uint64_t> changes(model_.devices.size());
     const DeviceEvents& events = model_.device_events;
@@ -179,8 +179,9 @@ class Conversion {
     return too_many;
   }
 
-  // Where records were lost, before and after all samples: one of them may have told of the clock.
-  void TellOfLosses(uint32_t device) {
+  // Where records were lost, before and after all samples: one of them may have announced a change
+  // of the clock.
+  void NoteLosses(uint32_t device) {
     uint64_t last_after = 0, first_before = 0;
     if (!windows_->Losses(device, &last_after, &first_before)) return;
     clock::MapBuilder& builder = decoder_.clocks[device];
@@ -342,7 +343,7 @@ class Conversion {
       const uint64_t raw_ticks[] = {times[0].RawTicks(i), times[1].RawTicks(i),
                                     times[2].RawTicks(i)};
       const uint64_t raw_head = times[3].RawTicks(i);
-      // Told as a difference that may be wider than the clock, or was taken across a wrap.
+      // Recorded as a difference that may be wider than the clock, or was taken across a wrap.
       uint64_t waited_ticks = raw_ticks[1] - raw_head;
       if (waited_ticks >> 63 != 0) waited_ticks &= MaskOf(model_.devices[device]);
       clock::Window windows[3];
@@ -415,7 +416,7 @@ class Conversion {
     }
   }
 
-  // More of them than anybody reads are told together, by where they happened.
+  // More of them than anybody reads are summed up, by where they happened.
   void AddLoss(const Loss& loss) {
     constexpr size_t kMostLosses = 65'536;
     if (model_.losses.size() < kMostLosses) {

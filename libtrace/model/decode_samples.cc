@@ -21,31 +21,31 @@ constexpr double kFirstSampleNs = 1e9;
 
 }  // namespace
 
-// What the rows of the batch tell, as a set of the device's; counters that it does not have
+// What the rows of the batch hold, as a set of the device's; counters that it does not have
 // are counted.
 uint32_t Decoder::SetOf(const proto::CounterBatch& batch, size_t rows, CounterSamples* samples) {
-  std::vector<CounterSamples::Told> told;
+  std::vector<CounterSamples::Entry> entries;
   for (int c = 0; c < batch.counter_size(); ++c) {
     if (batch.counter(c) >= samples->num_counters) {
       model_->load.bad_rows += rows;
     } else {
-      told.push_back({batch.counter(c), static_cast<uint32_t>(c)});
+      entries.push_back({batch.counter(c), static_cast<uint32_t>(c)});
     }
   }
-  std::stable_sort(told.begin(), told.end(),
+  std::stable_sort(entries.begin(), entries.end(),
                    [](const auto& a, const auto& b) { return a.counter < b.counter; });
-  // Told twice: the last value counts.
-  const auto last = std::unique(told.rbegin(), told.rend(), [](const auto& a, const auto& b) {
+  // There twice: the last value counts.
+  const auto last = std::unique(entries.rbegin(), entries.rend(), [](const auto& a, const auto& b) {
     return a.counter == b.counter;
   });
-  told.erase(told.begin(), last.base());
+  entries.erase(entries.begin(), last.base());
   // The same few sets come again and again.
   constexpr size_t kRecent = 8;
   const size_t have = samples->sets.size();
   for (size_t back = 1; back <= std::min(have, kRecent); ++back) {
-    if (samples->sets[have - back] == told) return static_cast<uint32_t>(have - back);
+    if (samples->sets[have - back] == entries) return static_cast<uint32_t>(have - back);
   }
-  samples->sets.push_back(std::move(told));
+  samples->sets.push_back(std::move(entries));
   return static_cast<uint32_t>(have);
 }
 

@@ -77,20 +77,20 @@ void MergeHandlerRuns(HostEvents* host) {
   if (kept.size() != host->size()) PermuteHost(kept, host);
 }
 
-// What was told of a job in flight, and again later on. Rows are in the order of the stream.
-void DropToldAgain(const Column<uint8_t>& in_flight, HostEvents* host) {
+// What was recorded of a job in flight, and again later on. Rows are in the order of the stream.
+void DropRepeated(const Column<uint8_t>& in_flight, HostEvents* host) {
   using Key = std::tuple<uint32_t, uint32_t, uint32_t>;
   const auto key = [&](size_t row) {
     return Key(host->device[row], host->job[row], host->kind[row]);
   };
-  std::map<Key, size_t> newest;  // of jobs that were told of in flight
+  std::map<Key, size_t> newest;  // of jobs that were recorded in flight
   for (size_t row = 0; row < host->size(); ++row) {
     if (in_flight[row]) newest[key(row)] = row;
   }
   if (newest.empty()) return;
   for (size_t row = 0; row < host->size(); ++row) {
     if (in_flight[row]) continue;
-    if (const auto told = newest.find(key(row)); told != newest.end()) told->second = row;
+    if (const auto known = newest.find(key(row)); known != newest.end()) known->second = row;
   }
   std::vector<uint32_t> kept;
   kept.reserve(host->size());
@@ -204,7 +204,7 @@ Result<std::unique_ptr<Model>> Load(stream::Reader* reader, const LoadOptions& o
   SortProcesses(&model->processes);
   SortApi(&model->api);
   SortRanges(&model->ranges);
-  DropToldAgain(decoder.in_flight, &model->host);
+  DropRepeated(decoder.in_flight, &model->host);
   SortHost(&model->host);
   MergeHandlerRuns(&model->host);
   const HostJobs host_jobs = CollectHostJobs(model->host, &model->load);

@@ -306,7 +306,7 @@ proto::Packet HostJobBlock(uint32_t job, bool over) {
   return packet;
 }
 
-TEST_CASE("What was told of a job in flight is not told twice when it is over") {
+TEST_CASE("What was recorded of a job in flight is not there twice when it is over") {
   TraceBuilder builder;
   builder.AddDevice();
   std::vector<proto::Packet> packets = builder.Packets();
@@ -440,7 +440,7 @@ TEST_CASE("A clock that its device changes without end is refused, in a line") {
   CHECK(model->devices[0].clock_error.find("40000 changes of its clock") != std::string::npos);
 }
 
-TEST_CASE("Losses beyond what anybody reads are told together, none is forgotten") {
+TEST_CASE("Losses beyond what anybody reads are summed up, none is forgotten") {
   test::TraceBuilder builder;
   builder.AddDevice();
   constexpr uint64_t kLosses = 70'000;

@@ -13,7 +13,7 @@ using proto::HostBatch;
 // The last job of a device that a thread waited for.
 struct Awaited {
   uint32_t device = 0, job = 0;
-  std::vector<uint32_t> told;  // devices that were submitted to since
+  std::vector<uint32_t> used;  // devices that were submitted to since
 };
 
 }  // namespace
@@ -38,10 +38,10 @@ DeviceOrders FindOrders(const HostEvents& host) {
       if (thread == threads.end()) continue;
       for (Awaited& from : thread->second) {
         if (from.device == device) continue;
-        bool told = false;
-        for (uint32_t known : from.told) told |= known == device;
-        if (told) continue;
-        from.told.push_back(device);
+        bool known = false;
+        for (uint32_t other : from.used) known |= other == device;
+        if (known) continue;
+        from.used.push_back(device);
         orders.from_device.push_back(from.device);
         orders.from_job.push_back(from.job);
         orders.to_device.push_back(device);

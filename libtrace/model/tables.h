@@ -33,7 +33,7 @@ inline constexpr uint32_t kNoRow = std::numeric_limits<uint32_t>::max();
 // elapsed ticks only within one epoch: use Device::Duration, which knows.
 class DeviceTimes {
  public:
-  Column<uint64_t> ticks;  // continued over wraps and told jumps
+  Column<uint64_t> ticks;  // continued over wraps and announced jumps
   Column<uint32_t> epoch;  // clock::kNoEpoch: not known
   IntervalColumn host;     // the same instants on the host's clock
 
@@ -173,39 +173,39 @@ struct Commands {
   size_t size() const { return device.size(); }
 };
 
-// Counter snapshots of one device in order of time. Each tells a part of the counters, and takes
-// no more room than that.
+// Counter snapshots of one device in order of time. Each has a part of the counters, and takes
+// no more space than that.
 struct CounterSamples {
-  struct Told {
+  struct Entry {
     uint32_t counter = 0, place = 0;  // place: among the values of the snapshot
-    friend bool operator==(const Told&, const Told&) = default;
+    friend bool operator==(const Entry&, const Entry&) = default;
   };
   static constexpr uint64_t kZeros = std::numeric_limits<uint64_t>::max();
 
   DeviceTimes time;
   Column<int64_t> host_before_ns, host_after_ns;  // kNoTime unless read by the driver
   size_t num_counters = 0;
-  std::vector<std::vector<Told>> sets;  // what snapshots tell, by counter
-  Column<uint32_t> set;                 // of each snapshot
-  Column<uint64_t> first_value;         // likewise, in `value`; kZeros: all of them are zero
+  std::vector<std::vector<Entry>> sets;  // what snapshots hold, by counter
+  Column<uint32_t> set;                  // of each snapshot
+  Column<uint64_t> first_value;          // likewise, in `value`; kZeros: all of them are zero
   std::vector<uint64_t> value;
 
   size_t size() const { return time.size(); }
   // Each of `sets[set[row]]`.
-  uint64_t ValueAt(size_t row, const Told& told) const {
-    return first_value[row] == kZeros ? 0 : value[first_value[row] + told.place];
+  uint64_t ValueAt(size_t row, const Entry& entry) const {
+    return first_value[row] == kZeros ? 0 : value[first_value[row] + entry.place];
   }
-  const Told* Find(size_t row, size_t counter) const {
-    const std::vector<Told>& told = sets[set[row]];
+  const Entry* Find(size_t row, size_t counter) const {
+    const std::vector<Entry>& entries = sets[set[row]];
     const auto found =
-        std::lower_bound(told.begin(), told.end(), counter,
-                         [](const Told& a, size_t wanted) { return a.counter < wanted; });
-    return found == told.end() || found->counter != counter ? nullptr : &*found;
+        std::lower_bound(entries.begin(), entries.end(), counter,
+                         [](const Entry& a, size_t wanted) { return a.counter < wanted; });
+    return found == entries.end() || found->counter != counter ? nullptr : &*found;
   }
   bool Has(size_t row, size_t counter) const { return Find(row, counter) != nullptr; }
   uint64_t At(size_t row, size_t counter) const {
-    const Told* told = Find(row, counter);
-    return told == nullptr ? 0 : ValueAt(row, *told);
+    const Entry* entry = Find(row, counter);
+    return entry == nullptr ? 0 : ValueAt(row, *entry);
   }
 };
 

@@ -315,8 +315,8 @@ std::vector<CounterValue> FindCounterValues(const model::Model& model) {
   for (uint32_t d = 0; d < model.devices.size(); ++d) {
     const model::CounterSamples& samples = model.devices[d].counters;
     for (uint32_t s = 0; s < samples.size(); ++s) {
-      for (const model::CounterSamples::Told& told : samples.sets[samples.set[s]]) {
-        values.push_back({d, s, told.counter});
+      for (const model::CounterSamples::Entry& entry : samples.sets[samples.set[s]]) {
+        values.push_back({d, s, entry.counter});
       }
     }
   }

@@ -87,10 +87,10 @@ std::string Section(const char* title, const char* remark, const std::vector<Cha
     }
     if (shown++ >= most) continue;
     const bool counted = change.count_a + change.count_b > 0;
-    const bool told = change.certainty != Certainty::kBounds;
+    const bool decided = change.certainty != Certainty::kBounds;
     table.Add({change.name, change.unit, counted ? Counts(change.count_a, change.count_b) : "",
                FormatSpan(change.a), FormatSpan(change.b), Signed(change.delta), Relative(change),
-               Word(change.certainty), told ? change.cause : "", told ? Parts(change) : ""});
+               Word(change.certainty), decided ? change.cause : "", decided ? Parts(change) : ""});
   }
   std::string note = remark;
   if (shown > most)

@@ -21,10 +21,10 @@ constexpr size_t kMaxNameBytes = 2'000'000;
 constexpr uint64_t kLeastRoom = 100'000;
 constexpr int kMostAttempts = 8;
 
-// The dependency graph's nodes of rows that are told; in a thinned page those that an edge of it
-// leads to or from.
+// The dependency graph's nodes of rows that are on the page; in a thinned page those that an edge
+// of it leads to or from.
 std::vector<uint32_t> GraphOf(const PageRows& rows, const PageGraph& graph) {
-  const auto told = [&](uint32_t n) {
+  const auto on_page = [&](uint32_t n) {
     const PageGraph::Kind kind = graph.kind[n];
     const std::vector<uint32_t>& list = kind == PageGraph::kThread    ? rows.api
                                         : kind == PageGraph::kCommand ? rows.commands
@@ -33,7 +33,7 @@ std::vector<uint32_t> GraphOf(const PageRows& rows, const PageGraph& graph) {
            std::binary_search(list.begin(), list.end(), graph.row[n]);
   };
   std::vector<bool> kept(graph.size());
-  for (uint32_t n = 0; n < graph.size(); ++n) kept[n] = told(n);
+  for (uint32_t n = 0; n < graph.size(); ++n) kept[n] = on_page(n);
   if (rows.binding_only) {
     std::vector<bool> joined(graph.size());
     for (uint32_t e = 0; e < graph.from.size(); ++e) {

@@ -121,7 +121,7 @@ TEST_CASE("A page's critical path is that of the analysis, step by step") {
   CHECK(commands.size() == critical);
 }
 
-TEST_CASE("A page tells what each command waited for") {
+TEST_CASE("A page says what each command waited for") {
   TraceBuilder builder;
   builder.AddDevice();
   builder.AddProcess(100, 100, "app");

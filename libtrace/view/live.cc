@@ -208,7 +208,7 @@ void LiveState::AddCommands(const proto::CommandBatch& batch) {
   }
 }
 
-// Where it ran, as far as the clock's last sample tells.
+// Where it ran, as far as the clock's last sample shows.
 void LiveState::AddHistory(Device* device, Unit* unit, uint64_t end_ticks, double length_ns) {
   double to_ns = static_cast<double>(now_ns_ - cut_ns_);  // since the last cut
   if (device->sampled) {
@@ -302,7 +302,7 @@ std::string LiveState::DeviceName(uint32_t device) const {
   return found == devices_.end() ? std::to_string(device) : Head(found->second.about.name());
 }
 
-void LiveState::TellEngines(bool whole, LiveFrame* frame) const {
+void LiveState::AddEngines(bool whole, LiveFrame* frame) const {
   const double interval_ns = std::max(1.0, static_cast<double>(frame->end_ns - frame->begin_ns));
   for (const auto& [number, device] : devices_) {
     const proto::Device& about = device.about;
@@ -344,7 +344,7 @@ void LiveState::TellEngines(bool whole, LiveFrame* frame) const {
   }
 }
 
-void LiveState::TellProcesses(bool whole, LiveFrame* frame) const {
+void LiveState::AddProcesses(bool whole, LiveFrame* frame) const {
   std::map<uint32_t, LiveProcess> processes;
   for (const auto& [key, context] : contexts_) {
     LiveProcess& process = processes[context.pid];
@@ -378,24 +378,24 @@ LiveFrame LiveState::Frame(bool whole) const {
   }
   frame.host = Head(info_.host());
   frame.rows = rows_ + (whole ? all_rows_ : 0);
-  TellEngines(whole, &frame);
+  AddEngines(whole, &frame);
   for (const auto& [key, queue] : queues_) {
-    LiveQueue told;
-    told.device = DeviceName(key.first), told.queue = key.second;
-    told.submitted = queue.submitted + (whole ? queue.all_submitted : 0);
-    told.completed = queue.completed + (whole ? queue.all_completed : 0);
+    LiveQueue line;
+    line.device = DeviceName(key.first), line.queue = key.second;
+    line.submitted = queue.submitted + (whole ? queue.all_submitted : 0);
+    line.completed = queue.completed + (whole ? queue.all_completed : 0);
     if (queue.submitted_any && queue.submitted_to > queue.completed_to) {
       // Without a completion it is not known where the sequence began.
-      told.in_flight = queue.completed_any ? queue.submitted_to - queue.completed_to
+      line.in_flight = queue.completed_any ? queue.submitted_to - queue.completed_to
                                            : queue.submitted + queue.all_submitted;
     }
-    frame.queues.push_back(std::move(told));
+    frame.queues.push_back(std::move(line));
   }
   std::stable_sort(
       frame.queues.begin(), frame.queues.end(), [](const LiveQueue& a, const LiveQueue& b) {
         return a.in_flight != b.in_flight ? a.in_flight > b.in_flight : a.completed > b.completed;
       });
-  TellProcesses(whole, &frame);
+  AddProcesses(whole, &frame);
   frame.losses.assign(losses_.begin(), losses_.end());
   frame.ended = ended_;
   if (accounts_.stop_ns() > frame.start_ns && accounts_.cpu_ns() > 0) {

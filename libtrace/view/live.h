@@ -3,7 +3,7 @@
 // What goes on in a stream now: sums between two moments.
 //
 // No model is built: each packet is added up as it comes and forgotten, so that memory is bounded
-// however long the stream is. A device tells of a command when it has ended: one that runs for
+// however long the stream is. A device reports a command when it has ended: one that runs for
 // longer than an interval counts in the interval in which it ends (the history is drawn where it
 // ran).
 #ifndef LIBTRACE_VIEW_LIVE_H_
@@ -115,8 +115,8 @@ class LiveState {
   void AddHistory(Device* device, Unit* unit, uint64_t end_ticks, double length_ns);
   void Shift();
   LiveFrame Frame(bool whole) const;
-  void TellEngines(bool whole, LiveFrame* frame) const;
-  void TellProcesses(bool whole, LiveFrame* frame) const;
+  void AddEngines(bool whole, LiveFrame* frame) const;
+  void AddProcesses(bool whole, LiveFrame* frame) const;
   Context* ContextOf(uint32_t device, uint32_t context);
   std::string DeviceName(uint32_t device) const;
 

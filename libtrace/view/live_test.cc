@@ -65,7 +65,7 @@ std::string Joined(const std::vector<std::string>& lines) {
   return text;
 }
 
-TEST_CASE("A frame tells what the stream's commands took") {
+TEST_CASE("A frame has what the stream's commands took") {
   TraceBuilder builder = Stream(100);
   const proto::Device about = *builder.device(0);
   LiveState state = StateOf(builder.Packets());
@@ -91,16 +91,16 @@ TEST_CASE("A frame tells what the stream's commands took") {
   CHECK(frame.processes[0].pid == 100);
   CHECK(frame.processes[0].name == "app");
   CHECK(frame.processes[0].device_ns == Approx(100 * 12'000).epsilon(1e-3));
-  // What was told is not told again, but for what stays as it is.
+  // What one frame had the next has not, but for what stays as it is.
   const LiveFrame after = state.Cut();
   CHECK(EngineOf(after, about.units(kMatrix).name()).commands == 0);
   CHECK(after.queues[0].in_flight == 3);
   CHECK(EngineOf(state.Whole(), about.units(kMatrix).name()).commands == 100);
 }
 
-TEST_CASE("A frame tells memory by process, what is freed and what a context takes along") {
+TEST_CASE("A frame has memory by process, what is freed and what a context takes along") {
   LiveState state = StateOf(Stream(1).Packets());
-  const auto tell = [&](uint32_t kind, uint64_t arg0, uint64_t arg1) {
+  const auto memory_after = [&](uint32_t kind, uint64_t arg0, uint64_t arg1) {
     proto::Packet packet;
     proto::HostBatch* host = packet.mutable_host();
     host->add_kind(kind), host->add_time_ns_delta(kBase + 900'000), host->add_pid(100);
@@ -108,15 +108,15 @@ TEST_CASE("A frame tells memory by process, what is freed and what a context tak
     state.Add(packet);
     return state.Whole().processes[0].memory_bytes;
   };
-  CHECK(tell(proto::HostBatch::KIND_BUFFER, 4096, 1) == 4096);
-  CHECK(tell(proto::HostBatch::KIND_BUFFER, 8192, 1) == 12288);
-  CHECK(tell(proto::HostBatch::KIND_BUFFER, 4096, 0) == 8192);
-  CHECK(tell(proto::HostBatch::KIND_BUFFER, UINT64_MAX, 0) == 0);
-  CHECK(tell(proto::HostBatch::KIND_BUFFER, 100, 1) == 100);
-  CHECK(tell(proto::HostBatch::KIND_CONTEXT, 0, 0) == 0);
+  CHECK(memory_after(proto::HostBatch::KIND_BUFFER, 4096, 1) == 4096);
+  CHECK(memory_after(proto::HostBatch::KIND_BUFFER, 8192, 1) == 12288);
+  CHECK(memory_after(proto::HostBatch::KIND_BUFFER, 4096, 0) == 8192);
+  CHECK(memory_after(proto::HostBatch::KIND_BUFFER, UINT64_MAX, 0) == 0);
+  CHECK(memory_after(proto::HostBatch::KIND_BUFFER, 100, 1) == 100);
+  CHECK(memory_after(proto::HostBatch::KIND_CONTEXT, 0, 0) == 0);
 }
 
-TEST_CASE("Losses are told by hop, and never forgotten") {
+TEST_CASE("Losses are reported by hop, and never forgotten") {
   TraceBuilder builder = Stream(3);
   builder.AddLoss("device-ring", 17, kBase + 100, kBase + 200);
   builder.AddLoss("device-ring", 4, kBase + 300, kBase + 400);

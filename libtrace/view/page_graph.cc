@@ -131,7 +131,8 @@ class Maker {
     for (uint32_t e = 0; e < made_.from.size(); ++e) made_.next[out[made_.from[e]]++] = e;
   }
 
-  // Of a call what went on after something else, which tells why it took so long; else all of it.
+  // The parts of a call that went on after something else, which explain why it took so long; else
+  // all.
   void FindCalls() {
     for (uint32_t n = 0; n < made_.size(); ++n) {
       if (made_.kind[n] != PageGraph::kThread || made_.row[n] == model::kNoRow) continue;
@@ -167,12 +168,12 @@ std::vector<uint32_t> PageGraph::Around(uint32_t node, size_t most) const {
         } else {
           edges.assign(next.begin() + first_next[n], next.begin() + first_next[n + 1]);
         }
-        const size_t told = std::min<size_t>(kMostOfOne, edges.size());
-        std::partial_sort(edges.begin(), edges.begin() + static_cast<ptrdiff_t>(told), edges.end(),
+        const size_t taken = std::min<size_t>(kMostOfOne, edges.size());
+        std::partial_sort(edges.begin(), edges.begin() + static_cast<ptrdiff_t>(taken), edges.end(),
                           [this](uint32_t a, uint32_t b) {
                             return slack_ns[a] != slack_ns[b] ? slack_ns[a] < slack_ns[b] : a < b;
                           });
-        for (size_t i = 0; i < told && around.size() < limit; ++i) {
+        for (size_t i = 0; i < taken && around.size() < limit; ++i) {
           const uint32_t other = back ? from[edges[i]] : to[edges[i]];
           if (std::find(around.begin(), around.end(), other) != around.end()) continue;
           around.push_back(other), ahead.push_back(other);

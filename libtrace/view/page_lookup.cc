@@ -220,11 +220,11 @@ std::string PageSource::Search(std::string_view text, int64_t at) const {
                                      [](const Hit& a, int64_t t) { return a.begin_ns < t; }) -
                     hits.begin();
   const auto first = static_cast<size_t>(std::clamp<ptrdiff_t>(
-      near - static_cast<ptrdiff_t>(kHitsTold / 2), 0,
+      near - static_cast<ptrdiff_t>(kHitsSent / 2), 0,
       std::max<ptrdiff_t>(
-          0, static_cast<ptrdiff_t>(hits.size()) - static_cast<ptrdiff_t>(kHitsTold))));
+          0, static_cast<ptrdiff_t>(hits.size()) - static_cast<ptrdiff_t>(kHitsSent))));
   std::string json;
-  for (size_t i = first; i < std::min(hits.size(), first + kHitsTold); ++i) {
+  for (size_t i = first; i < std::min(hits.size(), first + kHitsSent); ++i) {
     json +=
         fmt::format("{}[\"{}\",{},{}]", json.empty() ? "" : ",", AboutKind(hits[i].event.kind).name,
                     hits[i].event.row, Less(hits[i].begin_ns, model_.begin_ns));
@@ -290,15 +290,15 @@ std::string PageSource::Area(int64_t from, int64_t to,
   }
   std::stable_sort(names.begin(), names.end(),
                    [](const Name& a, const Name& b) { return a.within_ns > b.within_ns; });
-  std::string told;
+  std::string listed;
   for (size_t i = 0; i < std::min(names.size(), kMostNames); ++i) {
     const Name& name = names[i];
-    told +=
+    listed +=
         fmt::format("{}{{\"name\":{},\"track\":\"{}\",\"events\":{},\"within\":{},\"longest\":{}}}",
-                    told.empty() ? "" : ",", PageString(NameOf(name.event)), tracks[name.track],
+                    listed.empty() ? "" : ",", PageString(NameOf(name.event)), tracks[name.track],
                     name.events, name.within_ns, name.longest_ns);
   }
-  return fmt::format("{{\"tracks\":[{}],\"names\":[{}],\"num_names\":{}}}", sums, told,
+  return fmt::format("{{\"tracks\":[{}],\"names\":[{}],\"num_names\":{}}}", sums, listed,
                      names.size());
 }
 

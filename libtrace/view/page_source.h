@@ -36,7 +36,7 @@ struct PageView {
 class PageSource {
  public:
   static constexpr uint64_t kMostPixels = 4096;
-  static constexpr size_t kMostHits = 100'000, kHitsTold = 2000, kMostNames = 40;
+  static constexpr size_t kMostHits = 100'000, kHitsSent = 2000, kMostNames = 40;
 
   // report: outlives this. live: which one it is of a recording that goes on, 0: of none.
   explicit PageSource(const analysis::Report& report, uint64_t live = 0);
@@ -55,7 +55,7 @@ class PageSource {
   // The event after (by > 0) or before one on its track, likewise.
   std::string Step(const PageEvent& event, int by) const;
   // {"count", "first", "hits": [[KIND, row, begin], ...]}: events whose names hold a text, in
-  // order of time, from around `at` on; first: the number of the first one that is told.
+  // order of time, from around `at` on; first: the number of the first one that is sent.
   std::string Search(std::string_view text, int64_t at) const;
   // {"tracks": [{"id", "events", "within", "covered"}], "names": [{"name", "track",
   // "events", "within", "longest"}], "num_names"}: what lies in [from, to]; the names that took

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a served page is told, against the model, event by event.
+// What a served page gets, against the model, event by event.
 #include "libtrace/view/page_source.h"
 
 #include <algorithm>
@@ -154,7 +154,7 @@ TEST_CASE("a window holds what lies in it, each lane's longest of every stretch,
   }
 }
 
-TEST_CASE("what a window tells of a row is what the model holds") {
+TEST_CASE("what a window says of a row is what the model holds") {
   const Served served(500);
   const Json window = served.Window(0, 2'000'000, 1000);
   const auto ids = readback::Column(window, "commands", "id");
@@ -233,8 +233,8 @@ TEST_CASE("an area's sums and a search's hits are those of all events") {
   std::vector<std::string> ids;
   for (const PageTrack& track : served.source.tracks().tracks()) ids.push_back(track.id);
   const Json area = Json::parse(served.source.Area(from, to, ids));
-  std::map<std::string, Json> told;
-  for (const Json& track : area["tracks"]) told[track["id"]] = track;
+  std::map<std::string, Json> found;
+  for (const Json& track : area["tracks"]) found[track["id"]] = track;
   for (const PageTrack& track : served.source.tracks().tracks()) {
     uint64_t events = 0, covered = 0;
     int64_t within = 0, until = from;
@@ -250,12 +250,12 @@ TEST_CASE("an area's sums and a search's hits are those of all events") {
       if (b > until) covered += static_cast<uint64_t>(b - std::max(a, until)), until = b;
     }
     if (events == 0) {
-      CHECK(told.count(track.id) == 0);
+      CHECK(found.count(track.id) == 0);
       continue;
     }
-    CHECK(told[track.id]["events"] == events);
-    CHECK(told[track.id]["within"] == within);
-    CHECK(told[track.id]["covered"] == covered);
+    CHECK(found[track.id]["events"] == events);
+    CHECK(found[track.id]["within"] == within);
+    CHECK(found[track.id]["covered"] == covered);
   }
 }
 

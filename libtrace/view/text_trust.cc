@@ -217,8 +217,8 @@ std::string TextVerify(const analysis::Report& report,
   const model::Model& model = *report.model;
   using text::StateText;
   std::string out;
-  const auto line = [&](const char* what, bool good, const std::string& told) {
-    out += fmt::format("{:<14}{}\n", what, Paint(style, good ? Ink::kGood : Ink::kBad, told));
+  const auto line = [&](const char* what, bool good, const std::string& text) {
+    out += fmt::format("{:<14}{}\n", what, Paint(style, good ? Ink::kGood : Ink::kBad, text));
   };
   const auto found = [&](const char* kind) {
     for (const analysis::Finding& finding : findings) {
@@ -249,15 +249,15 @@ std::string TextVerify(const analysis::Report& report,
                    Counted(report.causality.violations, "violation", "violations")));
   line("conservation", !found("law"), Counted(report.laws.size(), "law", "laws"));
   for (const analysis::Law& law : report.laws) {
-    std::string told = fmt::format("  {:<9}{}{}{}", StateText(law.state), law.device,
+    std::string text = fmt::format("  {:<9}{}{}{}", StateText(law.state), law.device,
                                    law.device.empty() ? "" : ": ", law.text);
     if (law.state == analysis::Law::State::kUnknown) {
-      told += ": " + law.note;
+      text += ": " + law.note;
     } else {
-      told += ": " + Counted(law.checked, "case", "cases");
+      text += ": " + Counted(law.checked, "case", "cases");
     }
     out += Paint(style, law.state == analysis::Law::State::kBroken ? Ink::kBad : Ink::kDim,
-                 Printable(told)) +
+                 Printable(text)) +
            "\n";
   }
   for (const analysis::ClockQuality& clock : report.clocks) {

@@ -68,11 +68,11 @@ void AddCounters(const model::Model& model, uint32_t d, int parent, Timeline* ti
   const double hz = static_cast<double>(device.about.clock().nominal_hz());
   if (samples.size() < 2 || hz <= 0) return;
   int group = -1;
-  // By counter: the snapshots that tell it.
-  std::vector<std::vector<std::pair<uint32_t, uint64_t>>> told(samples.num_counters);
+  // By counter: the snapshots that have it.
+  std::vector<std::vector<std::pair<uint32_t, uint64_t>>> known(samples.num_counters);
   for (size_t row = 0; row < samples.size(); ++row) {
-    for (const model::CounterSamples::Told& t : samples.sets[samples.set[row]]) {
-      told[t.counter].emplace_back(static_cast<uint32_t>(row), samples.ValueAt(row, t));
+    for (const model::CounterSamples::Entry& t : samples.sets[samples.set[row]]) {
+      known[t.counter].emplace_back(static_cast<uint32_t>(row), samples.ValueAt(row, t));
     }
   }
   for (size_t c = 0; c < samples.num_counters; ++c) {
@@ -84,9 +84,9 @@ void AddCounters(const model::Model& model, uint32_t d, int parent, Timeline* ti
     const double scale = share ? 100 : bytes ? hz * 1e-9 : hz;
     std::vector<std::pair<int64_t, double>> values;
     bool any = false;
-    for (size_t i = 1; i < told[c].size(); ++i) {
-      const auto& [last, before] = told[c][i - 1];
-      const auto& [row, after] = told[c][i];
+    for (size_t i = 1; i < known[c].size(); ++i) {
+      const auto& [last, before] = known[c][i - 1];
+      const auto& [row, after] = known[c][i];
       if (samples.time.ticks[row] <= samples.time.ticks[last]) continue;
       const double ticks = static_cast<double>(samples.time.ticks[row] - samples.time.ticks[last]);
       const uint64_t grown = after - before;
@@ -95,7 +95,7 @@ void AddCounters(const model::Model& model, uint32_t d, int parent, Timeline* ti
       values.emplace_back(samples.time.host[last].mid_ns, value * scale);
     }
     if (!any || IsFull(*timeline)) continue;
-    values.emplace_back(samples.time.host[told[c].back().first].mid_ns, 0);
+    values.emplace_back(samples.time.host[known[c].back().first].mid_ns, 0);
     if (group < 0) {
       Track track;
       track.kind = Track::Kind::kGroup;

@@ -29,7 +29,7 @@ function text(tab, query) {
 let latest = () => '';
 
 // Some time from now, whatever is seen then: browsers limit how often an address may change.
-export function tellAddress(tab, query) {
+export function showAddress(tab, query) {
   latest = () => text(tab, query);
   if (timer !== 0) return;
   timer = setTimeout(() => {
@@ -44,7 +44,7 @@ export function tellAddress(tab, query) {
   }, 120);
 }
 
-export const isTold = () => timer === 0;
+export const isAddressShown = () => timer === 0;
 
 // {tab, window, selected: {kind, row}, area, lit, graph, query}; what is malformed is left out.
 export function readAddress() {

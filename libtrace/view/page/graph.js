@@ -127,13 +127,13 @@ export function graphOf(kind, row) {
   const shown = [...sides.keys()].flatMap((n) => into[n]).filter(
       (e) => sides.has(edges.num('from')[e]));
   const layer = layersOf(middle, sides, shown);
-  const told = [...sides.keys()].map((n) => ({...describe(n), layer: layer.get(n), main: n === middle}));
+  const around = [...sides.keys()].map((n) => ({...describe(n), layer: layer.get(n), main: n === middle}));
   const list = shown.map((e) => ({
     from: edges.num('from')[e], to: edges.num('to')[e], gap: edges.num('gap')[e],
     slack: edges.num('slack')[e], binding: edges.num('binding')[e] === 1, main: false,
     reason: data.reasons[edges.num('reason')[e]] || 'order'}));
   // The chain that set when it came, and one that it set.
-  const byNode = new Map(told.map((node) => [node.n, node]));
+  const byNode = new Map(around.map((node) => [node.n, node]));
   for (const [near, far] of [['to', 'from'], ['from', 'to']]) {
     for (let n = middle; n !== undefined;) {
       const link = list.find((edge) => edge[near] === n && edge.binding && !edge.main);
@@ -141,7 +141,7 @@ export function graphOf(kind, row) {
       n = link && link[far];
     }
   }
-  return {middle, nodes: told, edges: list, moreBefore, moreAfter};
+  return {middle, nodes: around, edges: list, moreBefore, moreAfter};
 }
 
 export const hasGraph = (kind, row) => nodeOf(kind, row) >= 0;

@@ -13,7 +13,7 @@ import {drawTimeline, goToHit, inspect, keyUp, light, onChange, selectArea, sele
         timelineKey} from './timeline.js';
 import {showGraph} from './details.js';
 import {search} from './search.js';
-import {readAddress, tellAddress} from './address.js';
+import {readAddress, showAddress} from './address.js';
 import {startLive} from './live.js';
 import {drawCharts} from './charts.js';
 import {drawTables, drawTrust} from './listings.js';
@@ -35,7 +35,7 @@ function open(name) {
     byId('tab-' + each).tabIndex = each === tab ? 0 : -1;
   }
   TABS[tab][1]();
-  tellAddress(tab, byId('search').value);
+  showAddress(tab, byId('search').value);
 }
 
 const KEY_HELP = [
@@ -168,7 +168,7 @@ function start() {
   overview();
   startTimeline();
   onRedraw(() => tab === 'timeline' && drawTimeline());
-  onChange(() => tellAddress(tab, byId('search').value));
+  onChange(() => showAddress(tab, byId('search').value));
   byId('search-form').addEventListener('submit', (event) => {
     event.preventDefault();
     if (tab !== 'timeline') open('timeline');

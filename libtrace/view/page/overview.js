@@ -191,7 +191,7 @@ function pathCard(searchFor, lightUp) {
   const {path} = data;
   if (!path.valid) {
     return h('article', {class: 'card'}, h('h3', null, 'Critical path'),
-             h('p', {class: 'dim'}, sentence(`not told: ${clean(path.error)}`)));
+             h('p', {class: 'dim'}, sentence(`not known: ${clean(path.error)}`)));
   }
   return h('article', {class: 'card'},
            h('h3', null, 'Critical path', h('span', {class: 'dim'},

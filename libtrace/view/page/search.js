@@ -10,7 +10,7 @@ import {invalidate, view} from './viewport.js';
 
 const MOST = 100000;
 // Hits: {track, i}, or of a served trace {kind, row, begin}, of which `first` is the number of the
-// first one that was told, of `count`.
+// first one that was sent, of `count`.
 let hits = [], first = 0, count = 0;
 let at = -1;
 let wanted = '', asked = Promise.resolve();
@@ -43,11 +43,11 @@ export function searchLoaded() {
 }
 
 async function searchServed(text) {
-  const told = await ask('search', {q: text, at: Math.floor(view.from)});
-  if (told === null || text !== wanted) return;
-  ({count, first} = told);
-  hits = told.hits.map(([kind, row, begin]) => ({kind, row, begin}));
-  tell();
+  const answer = await ask('search', {q: text, at: Math.floor(view.from)});
+  if (answer === null || text !== wanted) return;
+  ({count, first} = answer);
+  hits = answer.hits.map(([kind, row, begin]) => ({kind, row, begin}));
+  showCount();
 }
 
 export function search(text) {
@@ -63,7 +63,7 @@ export function search(text) {
       count = hits.length;
     }
   }
-  tell();
+  showCount();
   invalidate();
   return hits.length;
 }
@@ -71,7 +71,7 @@ export function search(text) {
 // When the answer is here.
 export const searched = () => asked;
 
-function tell() {
+function showCount() {
   byId('search-count').textContent = view.search === null ? '' :
       `${at >= 0 ? formatCount(first + at + 1) + ' of ' : ''}${formatCount(count)}${
           count >= MOST ? '+' : ''}`;
@@ -85,6 +85,6 @@ export function step(by) {
   // The first step goes to what is seen.
   if (at < 0) at = Math.max(0, hits.findIndex((hit) => reachOf(hit) >= view.from)) - by;
   at = (at + by + hits.length) % hits.length;
-  tell();
+  showCount();
   return hits[at];
 }

@@ -35,18 +35,18 @@ async function statsServed(area) {
   const tracks = view.rows.filter(({track, y, height}) => track && track.shape === 'events' &&
       y + height >= area.top && y <= area.bottom).map(({track}) => track).slice(0, 500);
   const labels = new Map(tracks.map((track) => [track.id, track.label]));
-  const told = await ask('area', {from: Math.ceil(area.from), to: Math.max(Math.ceil(area.from) + 1,
+  const sums = await ask('area', {from: Math.ceil(area.from), to: Math.max(Math.ceil(area.from) + 1,
       Math.floor(area.to)), tracks: tracks.map((track) => track.id).join(',')});
-  return told === null ? null : {
-    tracks: told.tracks.map((track) => ({...track, label: labels.get(track.id)})),
-    names: told.names.map((name) => ({...name, name: clean(name.name) || '(unnamed)',
+  return sums === null ? null : {
+    tracks: sums.tracks.map((track) => ({...track, label: labels.get(track.id)})),
+    names: sums.names.map((name) => ({...name, name: clean(name.name) || '(unnamed)',
                                       track: labels.get(name.track)}))};
 }
 
 export async function showStats(area) {
-  const told = isServed() ? await statsServed(area) : statsOf(area);
-  if (told === null || view.area !== area) return;
-  const width = area.to - area.from, {tracks, names} = told;
+  const sums = isServed() ? await statsServed(area) : statsOf(area);
+  if (sums === null || view.area !== area) return;
+  const width = area.to - area.from, {tracks, names} = sums;
   const events = tracks.reduce((sum, track) => sum + track.events, 0);
   byId('details').classList.remove('empty');
   replaceChildren(byId('details'),

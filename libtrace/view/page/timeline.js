@@ -14,7 +14,7 @@ import {showDetails, showGraph, showNothing, showsGraph} from './details.js';
 import {graphOf} from './graph.js';
 import {showStats} from './stats.js';
 import {searchLoaded, searched, step} from './search.js';
-import {isTold} from './address.js';
+import {isAddressShown} from './address.js';
 import {ask, fetchPlace, idOf, isBusy, isServed, keepUp, rowOf, rowsLoaded, whenLoaded} from './source.js';
 
 let changed = () => {};
@@ -310,7 +310,7 @@ export function startTimeline() {
 
 // For tests and for whoever looks at the page from its console.
 export const inspect = () => ({
-  idle: isDrawn() && isTold() && !isBusy(), answered: isDrawn() && !isBusy(), window: shownWindow(), groups: view.groups, area: view.area, total: view.total,
+  idle: isDrawn() && isAddressShown() && !isBusy(), answered: isDrawn() && !isBusy(), window: shownWindow(), groups: view.groups, area: view.area, total: view.total,
   selected: view.selected && {kind: view.selected.track.kinds[view.selected.i],
                               row: view.selected.track.rows[view.selected.i]},
   selectedId: view.selected && idOf(view.selected.track.kinds[view.selected.i],
