@@ -117,7 +117,7 @@ static __always_inline struct act_thread *meet(struct task_struct *task, __u32 t
 	struct act_thread fresh = {};
 
 	fresh.pid = task->tgid;
-	read_counts(task, &fresh.told);
+	read_counts(task, &fresh.reported);
 	if (bpf_map_update_elem(&threads, &tid, &fresh, BPF_ANY) != 0) {
 		counts = own_counts();
 		if (counts)
@@ -163,8 +163,8 @@ static __always_inline __u64 wait_channel(void *ctx)
 	return 0;
 }
 
-static __always_inline void tell(struct act_thread *thread, struct task_struct *task, __u64 now_ns,
-				 __u8 left)
+static __always_inline void report(struct act_thread *thread, struct task_struct *task,
+				   __u64 now_ns, __u8 left)
 {
 	struct act_sched_counts *counts = own_counts();
 	struct act_thread_counts total;
@@ -192,12 +192,12 @@ static __always_inline void tell(struct act_thread *thread, struct task_struct *
 	run->away_ns = thread->away_ns;
 	run->ready_ns = thread->ready_ns;
 	run->wait = thread->wait;
-	run->counts.charged_ns = total.charged_ns - thread->told.charged_ns;
-	run->counts.minor_faults = total.minor_faults - thread->told.minor_faults;
-	run->counts.major_faults = total.major_faults - thread->told.major_faults;
-	run->counts.migrations = total.migrations - thread->told.migrations;
-	run->counts.voluntary = total.voluntary - thread->told.voluntary;
-	run->counts.involuntary = total.involuntary - thread->told.involuntary;
+	run->counts.charged_ns = total.charged_ns - thread->reported.charged_ns;
+	run->counts.minor_faults = total.minor_faults - thread->reported.minor_faults;
+	run->counts.major_faults = total.major_faults - thread->reported.major_faults;
+	run->counts.migrations = total.migrations - thread->reported.migrations;
+	run->counts.voluntary = total.voluntary - thread->reported.voluntary;
+	run->counts.involuntary = total.involuntary - thread->reported.involuntary;
 	run->pid = thread->pid;
 	run->tid = task->pid;
 	run->waker_pid = thread->waker_pid;
@@ -207,7 +207,7 @@ static __always_inline void tell(struct act_thread *thread, struct task_struct *
 	run->left = left;
 	run->waker_irq = thread->waker_irq;
 	__builtin_memset(run->reserved, 0, sizeof(run->reserved));
-	thread->told = total;
+	thread->reported = total;
 	bpf_ringbuf_submit(run, flags);
 }
 
@@ -218,7 +218,7 @@ static __always_inline void leave(void *ctx, struct task_struct *task, __u64 now
 
 	if (!thread)
 		return;
-	tell(thread, task, now_ns, left);
+	report(thread, task, now_ns, left);
 	if (left == ACT_STATE_ENDED) {
 		bpf_map_delete_elem(&threads, &tid);
 		return;
@@ -316,7 +316,7 @@ int BPF_PROG(sched_wakeup_new, struct task_struct *task)
 
 	if (!thread)
 		return 0;
-	thread->told = none;
+	thread->reported = none;
 	thread->away = ACT_STATE_RUNNABLE;
 	wake(thread, false);
 	thread->away_ns = thread->ready_ns;

@@ -56,7 +56,7 @@ struct act_thread {
 	__u64 away_ns;
 	__u64 ready_ns; /* 0 = it is not runnable, or on a CPU without having been woken */
 	__u64 wait;
-	struct act_thread_counts told; /* totals, as of the last record */
+	struct act_thread_counts reported; /* totals, as of the last record */
 	__u32 pid;
 	__u32 waker_pid;
 	__u32 waker_tid;

@@ -102,7 +102,7 @@ Result<Outputs> TakeOutputs(Client* client, const std::string& path, const Recor
   return status;
 }
 
-constexpr uint64_t kRefusalsTold = 20;  // in a minute
+constexpr uint64_t kRefusalsLogged = 20;  // in a minute
 constexpr int64_t kNsPerMinute = 60'000'000'000;
 
 }  // namespace
@@ -116,7 +116,7 @@ Service::Service(Parts parts)
       reload_(std::move(parts.reload)),
       journal_(std::move(parts.journal)),
       metrics_(std::move(parts.metrics), [this] { return Metrics(); }),
-      refusals_(kRefusalsTold, kNsPerMinute) {}
+      refusals_(kRefusalsLogged, kNsPerMinute) {}
 
 Result<Peer> Service::Admit(int fd) const {
   auto peer = PeerOf(fd);

@@ -31,7 +31,7 @@ constexpr uint32_t kTracepointKinds[] = {
 // Numbers of processes are given again, but not soon.
 constexpr size_t kMaxKnownThreads = 4096;
 constexpr int64_t kThreadKnownNs = 1'000'000'000;
-constexpr int kJobKinds = 2;  // the first of these, which the driver's own ring tells of
+constexpr int kJobKinds = 2;  // the first of these, which the driver's own ring reports
 
 std::string AttachReason(int error) {
   if (error == -ENOENT) return "no such probe here";
@@ -248,9 +248,12 @@ bool BpfSource::Impl::AdoptRings(uint32_t pid) {
     SetRinged(pid);
     return true;
   }
-  if (probes_used || FindSegments(pid).empty()) return false;
+  if (FindSegments(pid).empty()) return false;
+  // Another recording reads them, or they are not whole yet: one of both ways, or calls come twice.
+  probed.insert(pid);
+  if (probes_used) return true;
   const ProbeGate gate(this, pid);
-  UseProbes();  // another recording reads them
+  UseProbes();
   return true;
 }
 
@@ -308,11 +311,13 @@ void BpfSource::Impl::SetRinged(uint32_t pid) {
 void BpfSource::Impl::OnRingReady(uint32_t pid, int fd, uint32_t version) {
   (void)version;  // is in the segment, too
   if (ring_user && !rings.has(pid) && ring_user->LeavesTo(pid)) return;
+  if (probed.count(pid) != 0) return;
   if (rings.Take(pid, fd).ok()) {
     SetRinged(pid);
   } else if (!rings.has(pid) && !probes_used) {
     const ProbeGate gate(this, pid);
     UseProbes();
+    probed.insert(pid);
     handler->OnProcessEvent({MonotonicNs(), proto::ProcessEvents::KIND_CALLS, pid, pid, 0});
   }
 }

@@ -189,7 +189,7 @@ bool BpfSource::Impl::CollectProvided(int64_t now_ns) {
 
 Pace BpfSource::Drain(int64_t now_ns) {
   const uint32_t filled = fill_permille();
-  // What the other records say of a submitter comes before its submissions are told.
+  // What the other records say of a submitter comes before its submissions are reported.
   const bool provided = impl_->providers == nullptr || impl_->CollectProvided(now_ns);
   // First the rings: what the other records say of a thread's end comes after its calls.
   Pace pace = impl_->rings.Drain(now_ns);
@@ -281,7 +281,7 @@ void BpfSource::Stop() {
   } while (impl_->drained_records > 0);
   if (providers != nullptr) {
     providers->Match();
-    providers->TellRest();
+    providers->ReportRest();
   }
   if (impl_->options.rings) impl_->rings.Stop();
   for (const uint32_t pid : impl_->submitters) impl_->users.try_emplace(pid);

@@ -74,8 +74,12 @@ struct BpfSource::Impl : RingWatcher, ProviderSink {
   void OnExec(uint32_t pid) override {
     rings.Forget(pid);
     users.erase(pid);
+    probed.erase(pid);
   }
-  void OnExit(uint32_t pid, uint32_t tid) override { rings.OnExit(pid, tid); }
+  void OnExit(uint32_t pid, uint32_t tid) override {
+    rings.OnExit(pid, tid);
+    if (pid == tid) probed.erase(pid);
+  }
   void OnLeft(uint32_t pid, int64_t time_ns) override;
   bool IsTracked(uint32_t pid) override;
   bool IsKernelThread(uint32_t pid) override;
@@ -116,6 +120,7 @@ struct BpfSource::Impl : RingWatcher, ProviderSink {
   };
   std::vector<RingLibrary> ring_libraries;
   std::map<uint32_t, std::string> users;  // of the driver; why their calls are not seen, if known
+  std::set<uint32_t> probed;              // calls come by probes, also if there are rings
   std::set<uint32_t> submitters;          // by the driver's ring, to be looked at after this one
   tracer_bpf* skeleton = nullptr;
   std::unique_ptr<ring_buffer, RingDeleter> ring;

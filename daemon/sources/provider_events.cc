@@ -204,9 +204,9 @@ void ProviderMatcher::Match(int64_t until_ns) {
   while (done < pending_.size() && pending_[done].time_ns <= until_ns) One(pending_[done++]);
   pending_.erase(pending_.begin(), pending_.begin() + static_cast<ptrdiff_t>(done));
   asked_ = pending_.size();
-  if (no_room_ > told_no_room_) {
-    sink_->OnProviderLoss(no_room_ - told_no_room_, no_room_first_ns_, no_room_last_ns_);
-    told_no_room_ = no_room_;
+  if (no_room_ > reported_no_room_) {
+    sink_->OnProviderLoss(no_room_ - reported_no_room_, no_room_first_ns_, no_room_last_ns_);
+    reported_no_room_ = no_room_;
   }
 }
 
@@ -232,13 +232,13 @@ void ProviderMatcher::One(const Event& event) {
     const auto found = jobs_.find(key);
     const bool known = found != jobs_.end() && found->second.submit_ns <= event.time_ns;
     if (role.role == RoleConfig::kStart) {
-      if (known) Tell(event, key, found->second, proto::HostBatch::KIND_DOORBELL, 0, 0);
+      if (known) Report(event, key, found->second, proto::HostBatch::KIND_DOORBELL, 0, 0);
     } else if (known) {
       const Job job = found->second;
       jobs_.erase(found);
-      Tell(event, key, job, proto::HostBatch::KIND_COMPLETE, event.value, 0);
+      Report(event, key, job, proto::HostBatch::KIND_COMPLETE, event.value, 0);
     } else {
-      // What was submitted unseen is not told, and not lost.
+      // What was submitted unseen is not reported, and not lost.
       KeepUnmatched(event, key);
     }
   }
@@ -253,12 +253,12 @@ bool ProviderMatcher::OfReplaced(const Event& event, const Key& key) {
   });
   if (found == replaced_.end()) return false;
   if (roles_[event.role].config.role == RoleConfig::kStart) {
-    Tell(event, key, found->job, proto::HostBatch::KIND_DOORBELL, 0, 0);
+    Report(event, key, found->job, proto::HostBatch::KIND_DOORBELL, 0, 0);
     return true;
   }
   const Job job = found->job;
   replaced_.erase(found);
-  Tell(event, key, job, proto::HostBatch::KIND_COMPLETE, event.value, 0);
+  Report(event, key, job, proto::HostBatch::KIND_COMPLETE, event.value, 0);
   return true;
 }
 
@@ -294,13 +294,13 @@ void ProviderMatcher::OnSubmit(const Event& event, const Key& key) {
     return;
   }
   if (jobs_.size() >= kMaxProviderJobs) {
-    if (no_room_ == told_no_room_) no_room_first_ns_ = event.time_ns;
+    if (no_room_ == reported_no_room_) no_room_first_ns_ = event.time_ns;
     no_room_last_ns_ = event.time_ns;
     ++no_room_;
     return;
   }
   jobs_.emplace(key, job);
-  Tell(event, key, job, proto::HostBatch::KIND_SUBMIT, 1, event.value);
+  Report(event, key, job, proto::HostBatch::KIND_SUBMIT, 1, event.value);
 }
 
 // What is over already is not waited for, and what is not recorded has no number.
@@ -308,7 +308,7 @@ void ProviderMatcher::OnDependency(const Event& event, const Key& key, const Job
   const auto other = jobs_.find({event.other_queue, event.value, key.device});
   if (other == jobs_.end() || other->second.submit_ns > event.time_ns) return;
   if (other->second.number == job.number) return;
-  Tell(event, key, job, proto::HostBatch::KIND_DEPENDENCY, other->second.number, 0);
+  Report(event, key, job, proto::HostBatch::KIND_DEPENDENCY, other->second.number, 0);
 }
 
 // Its completion is the first one after it, unless the name was given again in between.
@@ -322,11 +322,11 @@ void ProviderMatcher::OnLateSubmit(const Event& event, const Key& key, const Job
     sink_->OnProviderLoss(1, event.time_ns, event.time_ns);
     return;
   }
-  Tell(event, key, job, proto::HostBatch::KIND_SUBMIT, 1, event.value);
+  Report(event, key, job, proto::HostBatch::KIND_SUBMIT, 1, event.value);
   if (completed) {
     const Event completion = past->second.event;
     unmatched_.erase(past);
-    Tell(completion, key, job, proto::HostBatch::KIND_COMPLETE, completion.value, 0);
+    Report(completion, key, job, proto::HostBatch::KIND_COMPLETE, completion.value, 0);
   } else if (after != jobs_.end()) {
     Replace(key, job, after->second.submit_ns);
   } else {
@@ -334,8 +334,8 @@ void ProviderMatcher::OnLateSubmit(const Event& event, const Key& key, const Job
   }
 }
 
-void ProviderMatcher::Tell(const Event& event, const Key& key, const Job& job, uint32_t kind,
-                           uint64_t arg0, uint64_t arg1) {
+void ProviderMatcher::Report(const Event& event, const Key& key, const Job& job, uint32_t kind,
+                             uint64_t arg0, uint64_t arg1) {
   HostEvent row;
   row.time_ns = event.time_ns;
   row.kind = kind;

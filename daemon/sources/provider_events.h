@@ -171,8 +171,8 @@ class ProviderMatcher {
   bool OfReplaced(const Event& event, const Key& key);
   void Replace(const Key& key, const Job& job, int64_t until_ns);
   void KeepUnmatched(const Event& event, const Key& key);
-  void Tell(const Event& event, const Key& key, const Job& job, uint32_t kind, uint64_t arg0,
-            uint64_t arg1);
+  void Report(const Event& event, const Key& key, const Job& job, uint32_t kind, uint64_t arg0,
+              uint64_t arg1);
 
   bool system_wide_, kernel_threads_;
   ProviderSink* sink_;
@@ -187,7 +187,7 @@ class ProviderMatcher {
   uint32_t last_number_ = 0;
   uint64_t late_ = 0, late_lost_ = 0, unfinished_ = 0;
   int64_t unfinished_since_ns_ = INT64_MAX;
-  uint64_t taken_ = 0, rows_ = 0, no_room_ = 0, told_no_room_ = 0;
+  uint64_t taken_ = 0, rows_ = 0, no_room_ = 0, reported_no_room_ = 0;
   int64_t no_room_first_ns_ = 0, no_room_last_ns_ = 0;
 };
 

@@ -122,7 +122,7 @@ class ProviderTracepoints::Taker : public PerfRing::Sink {
     if (!owner_->matcher_.Take(sample, ring_->cpu)) ++owner_->bad_;
   }
   void OnLost(uint64_t count, int64_t time_ns) override {
-    ring_->told_lost += count;
+    ring_->reported_lost += count;
     owner_->sink_->OnProviderLoss(count, std::min(ring_->last_ns, time_ns), time_ns);
   }
   void OnBad() override { ++owner_->bad_; }
@@ -380,15 +380,15 @@ Hop ProviderTracepoints::Order() const {
 }
 
 // Losses after which nothing came any more have no record.
-void ProviderTracepoints::TellRest() {
-  uint64_t told = 0;
+void ProviderTracepoints::ReportRest() {
+  uint64_t reported = 0;
   int64_t first_ns = INT64_MAX;
   for (const Ring& ring : rings_) {
-    told += ring.told_lost;
+    reported += ring.reported_lost;
     first_ns = std::min(first_ns, ring.last_ns);
   }
   const uint64_t lost = Read().lost;
-  if (lost > told) sink_->OnProviderLoss(lost - told, first_ns, MonotonicNs());
+  if (lost > reported) sink_->OnProviderLoss(lost - reported, first_ns, MonotonicNs());
   const uint64_t missing = Missing();
   if (missing > 0) sink_->OnProviderLoss(missing, matcher_.unfinished_since_ns(), MonotonicNs());
 }

@@ -47,7 +47,7 @@ class ProviderTracepoints {
   // Nothing more fires after this.
   void Disable();
   // After the last Match.
-  void TellRest();
+  void ReportRest();
 
   // Becomes readable when a ring is a quarter full; whoever polls it takes that away.
   int wake_fd() const { return wake_fd_.get(); }
@@ -71,7 +71,7 @@ class ProviderTracepoints {
     std::vector<Event> events;
     Mapping memory;
     int64_t last_ns = 0;  // of the last sample
-    uint64_t told_lost = 0;
+    uint64_t reported_lost = 0;
     uint64_t goal = 0;  // the round takes what is before it
   };
   struct Tracepoint {

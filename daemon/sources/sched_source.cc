@@ -250,7 +250,7 @@ void SchedSource::Impl::ReportOpen(bool at_end) {
     act_thread thread;
     if (bpf_map_lookup_elem(map, &tid, &thread) != 0) continue;
     act_thread_counts counts = {};
-    if (at_end && thread.begin_ns != 0) counts = CountsSince(thread.pid, tid, thread.told);
+    if (at_end && thread.begin_ns != 0) counts = CountsSince(thread.pid, tid, thread.reported);
     if (rows.AddOpen(thread, tid, now_ns, counts, options.since_ns(thread.pid),
                      WaitName(thread.wait))) {
       ++open;

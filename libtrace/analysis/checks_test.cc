@@ -196,8 +196,8 @@ TEST_CASE("Accounts that do not balance are a finding") {
   TraceBuilder builder = Trace(OneJob());
   builder.AddHop("queue", 10, 8, 1, 0);
   const Checked checked = Check(std::move(builder));
-  CHECK(checked.LawOf("books").state == Law::State::kBroken);
-  CHECK(checked.LawOf("books").note.find("queue") == 0);
+  CHECK(checked.LawOf("accounts").state == Law::State::kBroken);
+  CHECK(checked.LawOf("accounts").note.find("queue") == 0);
 }
 
 TEST_CASE("Counters that differ from the commands by a tick are a finding") {
@@ -409,15 +409,15 @@ TEST_CASE("What others had a unit do is part of what its counters count") {
     command.fetched_ns += 20'000, command.head_ns += 20'000;
     command.start_ns += 20'000, command.end_ns += 20'000;
   }
-  bool told = true, wraps = false;
-  SECTION("told") {}
-  SECTION("not told") { told = false; }
-  SECTION("told, with the counters, before any sample of a clock that wraps") { wraps = true; }
+  bool recorded = true, wraps = false;
+  SECTION("recorded") {}
+  SECTION("not recorded") { recorded = false; }
+  SECTION("recorded, with the counters, before any sample of a clock that wraps") { wraps = true; }
   builder.AddJob(foreign);
   builder.AddTrueCounters(0, kBase + 50'000);
   builder.AddHop("ring", 10, 10, 0, 0);
   std::vector<proto::Packet> packets = builder.Packets();
-  if (!told) {
+  if (!recorded) {
     std::erase_if(packets, [](const proto::Packet& packet) { return packet.has_others(); });
   }
   if (wraps) {
@@ -440,10 +440,10 @@ TEST_CASE("What others had a unit do is part of what its counters count") {
   const Report report = ComputeReport(*LoadPackets(std::move(packets)));
   const auto findings = FindProblems(report);
   for (const Finding& finding : findings) UNSCOPED_INFO(finding.text);
-  CHECK(findings.size() == (told ? 0 : 2));  // its ticks and its bytes
+  CHECK(findings.size() == (recorded ? 0 : 2));  // its ticks and its bytes
   for (const Law& law : report.laws) {
     if (law.name != "counters_and_commands") continue;
-    CHECK(law.state == (told ? Law::State::kHolds : Law::State::kBroken));
+    CHECK(law.state == (recorded ? Law::State::kHolds : Law::State::kBroken));
     CHECK(law.checked == 20);  // nothing lies open
   }
 }

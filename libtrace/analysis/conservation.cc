@@ -13,11 +13,11 @@ namespace {
 
 // The tracer's own accounts: of each hop, and from hop to hop.
 void AccountLaws(const Losses& losses, std::vector<Law>* laws) {
-  Tally books("books", "in = out + lost + bad, at every hop of the tracer");
+  Tally accounts("accounts", "in = out + lost + bad, at every hop of the tracer");
   Tally chain("hops", "what hops gave away = what the next one took");
   std::map<std::string, uint64_t> given;
   for (const HopUse& hop : losses.hops) {
-    books.Case(hop.in, hop.out + hop.lost + hop.bad + hop.waiting, [&] {
+    accounts.Case(hop.in, hop.out + hop.lost + hop.bad + hop.waiting, [&] {
       return fmt::format("{}: {} in, {} out, {} lost, {} bad", hop.name, hop.in, hop.out, hop.lost,
                          hop.bad);
     });
@@ -31,11 +31,11 @@ void AccountLaws(const Losses& losses, std::vector<Law>* laws) {
     });
   }
   if (!losses.has_accounts) {
-    books.Because("the recording has no end: its accounts are missing");
+    accounts.Because("the recording has no end: its accounts are missing");
     chain.Because("the recording has no end: its accounts are missing");
   }
   if (given.empty()) chain.Because("hops do not say which one takes what they give away");
-  laws->push_back(books.Done());
+  laws->push_back(accounts.Done());
   laws->push_back(chain.Done());
 }
 

@@ -50,12 +50,13 @@ Coverage::Coverage(const model::Model& model)
     if (host.kind[i] != HostBatch::KIND_CONTEXT || host.arg0[i] != 0) continue;
     destroyed_[{host.device[i], host.context[i], host.pid[i]}].push_back(host.time_ns[i]);
   }
-  const model::DeviceEvents& told = model.device_events;
-  for (size_t i = 0; i < told.size(); ++i) {
-    const bool reset = told.kind[i] == DeviceEventBatch::KIND_RESET;
-    if (reset) resets_[told.device[i]].push_back(told.time.host[i]);
-    if (reset || (told.kind[i] == DeviceEventBatch::KIND_CLOCK && told.arg1[i] != 0)) {
-      jumps_[told.device[i]] = true;
+  const model::DeviceEvents& device_events = model.device_events;
+  for (size_t i = 0; i < device_events.size(); ++i) {
+    const bool reset = device_events.kind[i] == DeviceEventBatch::KIND_RESET;
+    if (reset) resets_[device_events.device[i]].push_back(device_events.time.host[i]);
+    if (reset ||
+        (device_events.kind[i] == DeviceEventBatch::KIND_CLOCK && device_events.arg1[i] != 0)) {
+      jumps_[device_events.device[i]] = true;
     }
   }
 }
@@ -77,11 +78,11 @@ int64_t Coverage::Until(uint32_t pid) const {
 
 bool Coverage::Collected(std::string_view probe, std::string_view family, bool otherwise) const {
   bool any = false;
-  for (const proto::Probe& told : model_.info.probes()) {
-    const std::string_view name = told.name();
+  for (const proto::Probe& known : model_.info.probes()) {
+    const std::string_view name = known.name();
     if (name.substr(0, family.size()) != family) continue;
     any = true;
-    if (name.ends_with(probe)) return told.attached();
+    if (name.ends_with(probe)) return known.attached();
   }
   return !any && otherwise;
 }

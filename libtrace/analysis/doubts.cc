@@ -115,8 +115,8 @@ class Finder {
         ++known->second.second;
       }
     }
-    for (const auto& [kind, told] : kinds) {
-      const auto& [text, count] = told;
+    for (const auto& [kind, found] : kinds) {
+      const auto& [text, count] = found;
       Add(kind.c_str(), count == 1 ? text : fmt::format("{}, and {} more", text, count - 1), true);
       doubts_.contradiction |= kind == "order" || kind == "law" || kind == "clock";
     }

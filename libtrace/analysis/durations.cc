@@ -145,7 +145,7 @@ std::vector<size_t> RowsByStart(const model::Model& model) {
     auto Order() const { return std::tie(start_epoch, start, end_epoch, end, row); }
     bool operator<(const Key& other) const { return Order() < other.Order(); }
   };
-  // Unit by unit: most run their commands in the order in which they are told.
+  // Unit by unit: most run their commands in the order in which they come.
   std::map<std::pair<uint32_t, uint32_t>, std::vector<uint32_t>> units;
   std::vector<uint32_t>* unit = nullptr;
   std::pair<uint32_t, uint32_t> last;

@@ -51,8 +51,8 @@ class DeviceEdges {
   // What is fetched when: after the doorbells of its jobs, the fetch before, and room on the chip.
   void Fetches(size_t begin, size_t end, std::vector<double>* link_latency_ns) {
     const uint32_t device = model_.commands.device[Command(begin)];
-    bool told;
-    const uint64_t window = Window(begin, end, &told);
+    bool known;
+    const uint64_t window = Window(begin, end, &known);
     // The one of those that must have retired that was the last to end.
     uint32_t room = Graph::kNone;
     size_t retired = begin;
@@ -78,7 +78,7 @@ class DeviceEdges {
         const uint32_t end_node = EndOf(Command(retired));
         if (room == Graph::kNone || builder_.At(end_node) >= builder_.At(room)) room = end_node;
       }
-      builder_.Edge(room, node, 0, kByOrder, 0, told ? Hold::kKnown : Hold::kAssumed);
+      builder_.Edge(room, node, 0, kByOrder, 0, known ? Hold::kKnown : Hold::kAssumed);
       const double took_ns = builder_.At(node) - ReadyToFetchNs(i, last, before);
       if (took_ns > 0 &&
           ((*link_latency_ns)[device] == 0 || took_ns < (*link_latency_ns)[device])) {
@@ -90,11 +90,11 @@ class DeviceEdges {
 
   // How many commands of a queue are on the chip at most: as the device says, else as many as ever
   // were.
-  uint64_t Window(size_t begin, size_t end, bool* told) const {
+  uint64_t Window(size_t begin, size_t end, bool* known) const {
     const model::Commands& commands = model_.commands;
     const uint32_t by_device = model_.devices[commands.device[Command(begin)]].about.queue_window();
-    *told = by_device > 0;
-    if (*told) return by_device;
+    *known = by_device > 0;
+    if (*known) return by_device;
     uint64_t most = 1;
     size_t retired = begin;
     for (size_t i = begin; i < end; ++i) {

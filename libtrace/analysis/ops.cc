@@ -34,7 +34,7 @@ Amount BusyOf(const model::Model& model, const Durations& time, size_t command) 
 }
 
 // What set the pace of most of the time that the op's commands took: not of most of them.
-void TellLimiter(const model::Device& device, const OpSum& sum, OpUse* use) {
+void SetLimiter(const model::Device& device, const OpSum& sum, OpUse* use) {
   const auto most =
       std::max_element(sum.limiters.begin(), sum.limiters.end(),
                        [](const auto& a, const auto& b) { return a.second.mid < b.second.mid; });
@@ -81,7 +81,7 @@ class OpTable {
       use.device = device_row;
       use.name = name;
       use.unit = device.UnitName(unit);
-      TellLimiter(device, sum, &use);
+      SetLimiter(device, sum, &use);
       use.share = ShareOfSum(use.time, device_time[device_row]);
       use.busy_share = ShareOf(sum.busy, use.held);
       use.work_per_s = PerSecond(static_cast<double>(use.work), use.time);

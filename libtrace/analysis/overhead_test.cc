@@ -154,7 +154,7 @@ int64_t Simulate(const Program& program, const Tracer& tracer, TraceBuilder* bui
 
 struct Outcome {
   int64_t true_ns, run_ns;
-  Overhead told;
+  Overhead reported;
   std::string verdict;
 };
 
@@ -170,12 +170,12 @@ Outcome Compare(const Program& program, const Tracer& tracer) {
 }
 
 void RequireClose(const Outcome& outcome) {
-  INFO("truth " << outcome.true_ns << " of " << outcome.run_ns << ", told "
-                << outcome.told.run.lo_ns << " " << outcome.told.run.mid_ns << " "
-                << outcome.told.run.hi_ns);
+  INFO("truth " << outcome.true_ns << " of " << outcome.run_ns << ", reported "
+                << outcome.reported.run.lo_ns << " " << outcome.reported.run.mid_ns << " "
+                << outcome.reported.run.hi_ns);
   const double allowed = std::max(0.05 * static_cast<double>(outcome.true_ns),
                                   0.005 * static_cast<double>(outcome.run_ns));
-  REQUIRE(std::abs(outcome.told.run.mid_ns - outcome.true_ns) <= allowed);
+  REQUIRE(std::abs(outcome.reported.run.mid_ns - outcome.true_ns) <= allowed);
 }
 
 }  // namespace
@@ -191,7 +191,7 @@ TEST_CASE("What the tracer added to a run is reported whatever sets its pace") {
   SECTION("the device: the tracer's time was there to be had") {
     const Outcome outcome = Compare({80, 1'000, 9'000, 0}, events);
     RequireClose(outcome);
-    REQUIRE(outcome.told.run.mid_ns < outcome.told.events.mid_ns / 5);
+    REQUIRE(outcome.reported.run.mid_ns < outcome.reported.events.mid_ns / 5);
   }
 }
 
@@ -204,32 +204,32 @@ TEST_CASE("The recorder's work counts where a thread wanted the CPU") {
   }
   SECTION("it works while the program waits") {
     const Outcome outcome = Compare({20, 0, 30'000, 1}, recorder);
-    REQUIRE(outcome.told.recorder.mid_ns > 0);
+    REQUIRE(outcome.reported.recorder.mid_ns > 0);
     RequireClose(outcome);
   }
 }
 
 TEST_CASE("A tracer that takes much is named in the verdict, one that does not is not") {
   const Outcome much = Compare({80, 1'000, 200, 0}, {300, 500, 0, 0});
-  REQUIRE(much.told.share > kMuchOverhead);
+  REQUIRE(much.reported.share > kMuchOverhead);
   REQUIRE(much.verdict.find("the tracer took") != std::string::npos);
   REQUIRE(much.verdict.find("--probes") != std::string::npos);
   const Outcome little = Compare({80, 1'000, 200, 0}, {10, 15, 0, 0});
-  REQUIRE(little.told.share < kMuchOverhead);
+  REQUIRE(little.reported.share < kMuchOverhead);
   REQUIRE(little.verdict.find("the tracer took") == std::string::npos);
 }
 
 TEST_CASE("What is taken off the host's classes adds up to what the run is longer by") {
   const Outcome outcome = Compare({80, 1'000, 200, 0}, {300, 500, 0, 0});
   int64_t sum_ns = 0;
-  for (const Span& span : outcome.told.in_class) {
+  for (const Span& span : outcome.reported.in_class) {
     REQUIRE(span.lo_ns <= span.mid_ns);
     REQUIRE(span.mid_ns <= span.hi_ns);
     sum_ns += span.mid_ns;
   }
-  REQUIRE(std::abs(sum_ns - outcome.told.run.mid_ns) <= kNumClasses);
-  REQUIRE(outcome.told.run.lo_ns < outcome.told.run.mid_ns);
-  REQUIRE(outcome.told.run.hi_ns > outcome.told.run.mid_ns);
+  REQUIRE(std::abs(sum_ns - outcome.reported.run.mid_ns) <= kNumClasses);
+  REQUIRE(outcome.reported.run.lo_ns < outcome.reported.run.mid_ns);
+  REQUIRE(outcome.reported.run.hi_ns > outcome.reported.run.mid_ns);
 }
 
 TEST_CASE("Without a device the calls' events are what the tracer cost, or less") {

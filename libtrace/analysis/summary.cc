@@ -105,13 +105,13 @@ struct CounterEnds {
   void Add(const proto::CounterBatch& batch) {
     const auto columns = static_cast<size_t>(batch.counter_size());
     const auto rows = static_cast<size_t>(batch.time_ticks_delta_size());
-    const auto told = static_cast<size_t>(batch.value_delta_size());
+    const auto entries = static_cast<size_t>(batch.value_delta_size());
     // A batch without values: all of them are zero.
-    if (columns == 0 || rows == 0 || (told != 0 && told != columns * rows)) return;
+    if (columns == 0 || rows == 0 || (entries != 0 && entries != columns * rows)) return;
     for (size_t c = 0; c < columns; ++c) {
       uint64_t value = 0, first = 0;
       for (size_t row = 0; row < rows; ++row) {
-        if (told > 0) {
+        if (entries > 0) {
           value += static_cast<uint64_t>(batch.value_delta(static_cast<int>(row * columns + c)));
         }
         if (row == 0) first = value;

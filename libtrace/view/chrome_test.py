@@ -67,10 +67,10 @@ class Export:
                 if event["ph"] == phase and event.get("cat") == category]
 
 
-def same(told, wanted):
+def same(found, wanted):
     """The same things, each as often."""
-    told, wanted = collections.Counter(told), collections.Counter(wanted)
-    assert told == wanted, (list((told - wanted).items())[:5], list((wanted - told).items())[:5])
+    found, wanted = collections.Counter(found), collections.Counter(wanted)
+    assert found == wanted, (list((found - wanted).items())[:5], list((wanted - found).items())[:5])
 
 
 def span(event):
@@ -152,8 +152,8 @@ def counters_are_those_of_the_model():
     for at, by in changes:
         level += by
         wanted[at] = level
-    told = {at: values["jobs"] for at, values in tracks.pop("jobs in flight")}
-    assert told == wanted
+    found = {at: values["jobs"] for at, values in tracks.pop("jobs in flight")}
+    assert found == wanted
     rows = export.tables["counters"]
     assert tracks and rows
     for name, values in tracks.items():

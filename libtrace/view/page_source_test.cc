@@ -233,8 +233,8 @@ TEST_CASE("an area's sums and a search's hits are those of all events") {
   std::vector<std::string> ids;
   for (const PageTrack& track : served.source.tracks().tracks()) ids.push_back(track.id);
   const Json area = Json::parse(served.source.Area(from, to, ids));
-  std::map<std::string, Json> found;
-  for (const Json& track : area["tracks"]) found[track["id"]] = track;
+  std::map<std::string, Json> by_track;
+  for (const Json& track : area["tracks"]) by_track[track["id"]] = track;
   for (const PageTrack& track : served.source.tracks().tracks()) {
     uint64_t events = 0, covered = 0;
     int64_t within = 0, until = from;
@@ -250,12 +250,12 @@ TEST_CASE("an area's sums and a search's hits are those of all events") {
       if (b > until) covered += static_cast<uint64_t>(b - std::max(a, until)), until = b;
     }
     if (events == 0) {
-      CHECK(found.count(track.id) == 0);
+      CHECK(by_track.count(track.id) == 0);
       continue;
     }
-    CHECK(found[track.id]["events"] == events);
-    CHECK(found[track.id]["within"] == within);
-    CHECK(found[track.id]["covered"] == covered);
+    CHECK(by_track[track.id]["events"] == events);
+    CHECK(by_track[track.id]["within"] == within);
+    CHECK(by_track[track.id]["covered"] == covered);
   }
 }
 

@@ -136,17 +136,17 @@ class Writer {
    public:
     // The first number that it gives.
     void Begin(uint64_t first) { first_ = first; }
-    // told: takes a new one, as an InternedString in this field of InternedData. stays: where it
+    // fresh: takes a new one, as an InternedString in this field of InternedData. stays: where it
     // lies no other text will.
-    uint64_t Id(std::string_view text, int field, ProtoText* told, bool stays = true) {
+    uint64_t Id(std::string_view text, int field, ProtoText* fresh, bool stays = true) {
       Place& place = places_[Hash(text) % places_.size()];
       if (stays && place.data == text.data() && place.size == text.size()) return place.id;
       const auto added = ids_.emplace(std::string(text), first_ + ids_.size());
       const uint64_t id = added.first->second;
       if (added.second) {
-        told->Message(field, [&] {
-          told->Number(1, id);
-          told->Text(2, added.first->first);
+        fresh->Message(field, [&] {
+          fresh->Number(1, id);
+          fresh->Text(2, added.first->first);
         });
       }
       if (stays) place = {text.data(), text.size(), id};
@@ -291,16 +291,16 @@ class Writer {
   void FillSlice(const Timeline& timeline, const Slice& slice, const Event& event) {
     bool stays = false;
     const std::string_view name = names_of_.Of(model_, timeline, slice, &stays);
-    categories_told_.Clear(), names_told_.Clear(), arguments_told_.Clear();
+    categories_fresh_.Clear(), names_fresh_.Clear(), arguments_fresh_.Clear();
     const uint64_t name_id =
         names_.Id(name.empty() ? kUnnamed : name, InternedData::kEventNamesFieldNumber,
-                  &names_told_, stays || name.empty());
+                  &names_fresh_, stays || name.empty());
     event_.Number(TrackEvent::kCategoryIidsFieldNumber,
                   categories_.Id(CategoryOf(slice), InternedData::kEventCategoriesFieldNumber,
-                                 &categories_told_));
+                                 &categories_fresh_));
     for (const Argument& argument : about_.Of(timeline, slice)) {
       const uint64_t id = arguments_.Id(
-          argument.name, InternedData::kDebugAnnotationNamesFieldNumber, &arguments_told_);
+          argument.name, InternedData::kDebugAnnotationNamesFieldNumber, &arguments_fresh_);
       event_.Message(TrackEvent::kDebugAnnotationsFieldNumber, [&] {
         using Annotation = perfetto::DebugAnnotation;
         event_.Number(Annotation::kNameIidFieldNumber, id);
@@ -326,9 +326,9 @@ class Writer {
       event_.Number(TrackEvent::kCorrelationIdFieldNumber, correlation);
     }
     AddRows(timeline, slice);
-    fresh_.Raw(categories_told_.bytes());
-    fresh_.Raw(names_told_.bytes());
-    fresh_.Raw(arguments_told_.bytes());
+    fresh_.Raw(categories_fresh_.bytes());
+    fresh_.Raw(names_fresh_.bytes());
+    fresh_.Raw(arguments_fresh_.bytes());
   }
 
   // Those that go on, then those that end here.
@@ -357,7 +357,7 @@ class Writer {
   Arguments about_;
   SliceNames names_of_;
   // Of the packet at hand.
-  ProtoText packet_, event_, fresh_, rows_, categories_told_, names_told_, arguments_told_;
+  ProtoText packet_, event_, fresh_, rows_, categories_fresh_, names_fresh_, arguments_fresh_;
   std::vector<FlowCount> flow_counts_;
   std::vector<uint64_t> flows_;  // of the slice at hand
 };

@@ -287,16 +287,16 @@ class Builder {
     const model::Column<uint32_t>& devices = model_.commands.device;
     const bool has_commands = std::find(devices.begin(), devices.end(), d) != devices.end();
     // Where the device itself says nothing of any job, they are what the host saw of them.
-    bool told = false;
-    for (size_t j = 0; j < jobs.size() && !told; ++j) {
-      told = jobs.device[j] == d && jobs.on_device[j] != 0;
+    bool reported = false;
+    for (size_t j = 0; j < jobs.size() && !reported; ++j) {
+      reported = jobs.device[j] == d && jobs.on_device[j] != 0;
     }
     Slices slices;
     for (size_t j = 0; j < jobs.size(); ++j) {
       if (jobs.device[j] != d) continue;
       if (jobs.on_device[j]) {
         Put(&slices, jobs.doorbell.host[j].mid_ns, jobs.completion.host[j].mid_ns, About::kJob, j);
-      } else if (!told && jobs.submit_ns[j] != model::kNoTime &&
+      } else if (!reported && jobs.submit_ns[j] != model::kNoTime &&
                  jobs.complete_ns[j] != model::kNoTime) {
         Put(&slices, jobs.submit_ns[j], jobs.complete_ns[j], About::kJob, j);
       }
@@ -306,8 +306,9 @@ class Builder {
         [&](uint32_t queue, std::span<Slice> group) {
           AddLanes(group, fmt::format("queue {}", queue), parent,
                    static_cast<int>(std::min(queue, 1000u)),
-                   told ? "Jobs, from the doorbell to the completion"
-                        : "Jobs, from their submission to their completion as the host saw them",
+                   reported
+                       ? "Jobs, from the doorbell to the completion"
+                       : "Jobs, from their submission to their completion as the host saw them",
                    -1, !has_commands);
         });
   }

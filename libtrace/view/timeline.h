@@ -77,7 +77,8 @@ struct Timeline {
   std::vector<uint32_t> interrupt_jobs;             // by device, time, queue
   // By the call that did it: those of call i are [launched_by[i], launched_by[i + 1]).
   std::vector<uint32_t> launched_jobs, launched_by;
-  // What jobs wait for, as the kernel told: by the waiting job, and by the one that is waited for.
+  // What jobs wait for, as the kernel reported: by the waiting job, and by the one that is waited
+  // for.
   struct Dependency {
     uint32_t of, on;  // rows of Model::jobs
   };

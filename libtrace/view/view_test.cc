@@ -224,8 +224,8 @@ perfetto::Trace Export(const model::Model& model, ExportStats* stats) {
   return Inflated(trace);
 }
 
-// Two queues of a device that says nothing itself, of which the kernel told what waits for what:
-// job 2 for job 1, job 3 for both.
+// Two queues of a device that says nothing itself, of which the kernel reported what waits for
+// what: job 2 for job 1, job 3 for both.
 std::unique_ptr<model::Model> HostJobs() {
   TraceBuilder builder;
   builder.AddDevice();
@@ -247,7 +247,7 @@ std::unique_ptr<model::Model> HostJobs() {
   add(1000, HostBatch::KIND_SUBMIT, 1, 1);
   add(1100, HostBatch::KIND_SUBMIT, 2, 1);
   add(1110, HostBatch::KIND_DEPENDENCY, 2, 1);
-  add(1120, HostBatch::KIND_DEPENDENCY, 2, 1);   // told twice
+  add(1120, HostBatch::KIND_DEPENDENCY, 2, 1);   // reported twice
   add(1130, HostBatch::KIND_DEPENDENCY, 2, 77);  // of a job that is not there
   add(1200, HostBatch::KIND_SUBMIT, 3, 1);
   add(1210, HostBatch::KIND_DEPENDENCY, 3, 1);

@@ -74,7 +74,7 @@ class Device {
 
   void SetUpTrace(unsigned ring, unsigned log2, uint32_t classes, uint32_t watermark = 0,
                   uint64_t period_ns = 0);
-  // New records since the last call; tells the device they are consumed if `consume`.
+  // New records since the last call; reports them as consumed if `consume`.
   std::vector<axl_record> Records(unsigned ring, bool consume = true);
   axl_trace_header TraceHeader(unsigned ring);
 

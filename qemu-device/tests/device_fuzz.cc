@@ -5,7 +5,7 @@
 //   device [-max_total_time=S] [--ops=N] [--seed=N] [CORPUS...]
 //
 // First the seeds of the corpus (files with a number each), then new ones from --seed on, each in a
-// machine of its own, until the time or the operations are used up. What libFuzzer would be told
+// machine of its own, until the time or the operations are used up. What libFuzzer would be given
 // besides is accepted and ignored. Fails when QEMU dies or no longer answers, a device does not
 // work any more, memory was leaked by the device, or QEMU grew beyond a limit.
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Bad descriptors, bus errors, resets in flight: what stops, what goes on, and
-// what the driver is told.
+// what the driver is given.
 #include <functional>
 
 #include "qemu-device/tests/device.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The host may leave the device alone for a while (foresight.c), but nobody
-// outside may tell. The same random workload runs on a device that wakes for
+// outside may notice. The same random workload runs on a device that wakes for
 // every event and on one that foresees: truth logs, counters, rings and, at
 // every step, without any register access, host memory and messages are the
 // same to the bit; whole-device resets come in between. Some have two devices

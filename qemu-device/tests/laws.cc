@@ -50,7 +50,7 @@ class Seed {
       }
     }
     Drain();
-    dev_.machine().Step(2000);  // trace indexes are told
+    dev_.machine().Step(2000);  // trace indexes are reported
     Counters c = dev_.Latch();
     CheckCounters(c);
     CheckEnd(c);

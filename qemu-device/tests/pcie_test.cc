@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the device is as a PCI Express function: error reporting, its own reset,
-// and how the port above it tells that it was pulled out.
+// and how the port above it reports that it was pulled out.
 #include "qemu-device/tests/device.h"
 #include "tests/catch.h"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# QEMU knows the device's trace events, and they tell what happens to a device without a guest: resets.
+# QEMU knows the device's trace events, and they say what happens to a device without a guest: resets.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=${REPO:-$(cd "$here/../.." && pwd)}
@@ -18,5 +18,5 @@ log=$(printf '%s\n' '{"execute": "qmp_capabilities"}' \
 	'{"execute": "system_reset"}' '{"execute": "quit"}' |
 	qemu -machine q35 -S -qmp stdio -device pcie-root-port,id=rp -device axl,bus=rp,id=named \
 		-trace 'axl_*' 2>&1 >/dev/null)
-check 'a reset is told, by the name of the device' 1 "$(echo "$log" | grep -c 'axl_reset named' | sed 's/[2-9]/1/')"
+check 'a reset is reported, by the name of the device' 1 "$(echo "$log" | grep -c 'axl_reset named' | sed 's/[2-9]/1/')"
 check 'so is each context with it' 1 "$(echo "$log" | grep -c 'axl_context_reset named: context 1$' | sed 's/[2-9]/1/')"

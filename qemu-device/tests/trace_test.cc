@@ -37,7 +37,7 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE("a command's record tells its life", "[trace]") {
+TEST_CASE("a command's record has its whole life", "[trace]") {
   Fixture f(",clock-ppm=0");
   f.dev.SetUpTrace(0, 8, AXL_REC_CLASSES_ALL);
   uint64_t before = f.dev.R64(AXL_REG_CLK_NOW);
@@ -122,7 +122,7 @@ TEST_CASE("a full ring drops, counts, and says so when there is room again", "[t
 TEST_CASE("over any schedule of a lazy consumer nothing is unaccounted", "[trace]") {
   Fixture f;
   f.dev.SetUpTrace(0, 5, AXL_REC_CLASS(AXL_REC_CMD));
-  uint64_t got = 0, told_lost = 0, expect_sequence = 0;
+  uint64_t got = 0, reported_lost = 0, expect_sequence = 0;
   std::set<uint32_t> jobs;
   for (uint32_t round = 0; round < 30; round++) {
     f.Jobs(0, 7 + round * 5 % 60);
@@ -131,7 +131,7 @@ TEST_CASE("over any schedule of a lazy consumer nothing is unaccounted", "[trace
       got++;
       CHECK(r.h.sequence >= expect_sequence);
       if (r.h.type == AXL_REC_LOSS) {
-        told_lost += r.loss.lost;
+        reported_lost += r.loss.lost;
         CHECK(r.h.sequence == expect_sequence + r.loss.lost);
       } else {
         CHECK(r.h.sequence == expect_sequence);
@@ -143,14 +143,14 @@ TEST_CASE("over any schedule of a lazy consumer nothing is unaccounted", "[trace
   f.Jobs(0, 1);
   for (const axl_record& r : f.dev.Records(0)) {
     got++;
-    if (r.h.type == AXL_REC_LOSS) told_lost += r.loss.lost;
+    if (r.h.type == AXL_REC_LOSS) reported_lost += r.loss.lost;
     if (r.h.type == AXL_REC_CMD) jobs.insert(r.cmd.job);
   }
   axl_trace_header h = f.dev.TraceHeader(0);
   CHECK(h.produced == got);
-  CHECK(h.lost == told_lost);
-  CHECK(told_lost > 0);
-  CHECK(jobs.size() + told_lost == f.job);
+  CHECK(h.lost == reported_lost);
+  CHECK(reported_lost > 0);
+  CHECK(jobs.size() + reported_lost == f.job);
 }
 
 TEST_CASE("a consumer index that cannot be is not believed", "[trace]") {

@@ -64,10 +64,10 @@ def main():
     unknown = {(kind, field) for kind, field in unknown if kind != "fault"}
     commands = [line for line in lines if line["t"] == "cmd"]
     keys = [(line["dev"], line["job"], line["index"]) for line in commands]
-    told = {line["fault"] for line in lines if line["t"] == "fault"}
+    logged = {line["fault"] for line in lines if line["t"] == "fault"}
     checks = [
         ("a line of every kind", kinds == KINDS, kinds ^ KINDS),
-        ("every fault by its name", told == FAULTS, told ^ FAULTS),
+        ("every fault by its name", logged == FAULTS, logged ^ FAULTS),
         ("every field is on the page", not unknown, unknown),
         ("times and sums of each command", not any(any(wrong_sums(c)) for c in commands),
          [c for c in commands if any(wrong_sums(c))][:3]),

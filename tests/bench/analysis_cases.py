@@ -267,9 +267,9 @@ def read_case(folder, case):
     case.replay_error = case.limiter["replay_error"]
     for change in case.changes:
         change.region_ns = region_of(folder, change.ident)
-        told = ask("whatif", trace, "--without-tracer", "--set", f"{change.key}=x{change.factor}")
-        if "predicted" in told:
-            change.predicted = tuple(told["predicted"][name] for name in ("ns", "lo_ns", "hi_ns"))
+        answer = ask("whatif", trace, "--without-tracer", "--set", f"{change.key}=x{change.factor}")
+        if "predicted" in answer:
+            change.predicted = tuple(answer["predicted"][name] for name in ("ns", "lo_ns", "hi_ns"))
 
 
 def run_guest(cases, keep=None):
