@@ -26,12 +26,7 @@ OTHER = 65533
 CONFIG = ("[users]\nrecordings = 4\nring = 4M\nrequests-per-second = 1000\n"
           "starts-per-minute = 10000\nconnections = 32\n")
 NONE = "no recording"
-tests = []
-
-
-def test(function):
-    tests.append(function)
-    return function
+test = tap.Cases()
 
 
 class Host:
@@ -307,4 +302,4 @@ def not_even_if_it_comes_while_he_asks():
 
 
 if __name__ == "__main__":
-    sys.exit(run(tests, root=True))
+    sys.exit(run(test, root=True))

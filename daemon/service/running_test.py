@@ -22,18 +22,13 @@ import traceback
 REPO = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 sys.path.insert(0, os.path.join(REPO, "daemon", "testing"))
 from private_test import equal, run  # noqa: E402
-from recording import APP, Client, DAEMON, summary  # noqa: E402
+from recording import APP, Client, DAEMON, summary, tap  # noqa: E402
 
 NOBODY = 65534
 GROUP = grp.getgrgid(NOBODY).gr_name
 EMPTY = {"cmd": "start", "no_device": True, "probes": "clock"}
 KILLS = int(os.environ.get("KILLS", "10"))
-cases = []
-
-
-def case(function):
-    cases.append(function)
-    return function
+case = tap.Cases()
 
 
 def until(what):
@@ -389,4 +384,4 @@ def what_is_killed_leaves_a_file_that_can_be_read():
 
 
 if __name__ == "__main__":
-    sys.exit(run(cases, root=True))
+    sys.exit(run(case, root=True))

@@ -16,12 +16,7 @@ from recording import Client, DAEMON, REPO, Recording, daemon_for_others, summar
 
 WORKLOAD = os.path.join(REPO, "build", "bin", "axl-transformer")
 FOLDER = sys.argv[1]
-tests = []
-
-
-def test(function):
-    tests.append(function)
-    return function
+test = tap.Cases()
 
 
 def path(name):
@@ -199,4 +194,4 @@ def a_device_that_goes_away_ends_nothing():
 
 
 if __name__ == "__main__":
-    sys.exit(tap.run(tests + private_test.tests))
+    sys.exit(tap.run(test + private_test.test))

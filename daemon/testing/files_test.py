@@ -8,25 +8,13 @@ import glob
 import os
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from recording import APP, DAEMON, REPO, Recording, fired, summary  # noqa: E402
-from private_test import equal, run  # noqa: E402
+from recording import APP, DAEMON, REPO, Recording, fired, summary, tap  # noqa: E402
+from private_test import HOST_ONLY, equal, path, run  # noqa: E402
 
 ACCELTRACE = os.path.join(REPO, "build", "bin", "acceltrace")
-FOLDER = tempfile.TemporaryDirectory()
-HOST_ONLY = ["--no-device", "--libaxl", APP]
-tests = []
-
-
-def test(function):
-    tests.append(function)
-    return function
-
-
-def path(name):
-    return os.path.join(FOLDER.name, name)
+test = tap.Cases()
 
 
 def files(name):
@@ -151,4 +139,4 @@ def what_does_not_go_together_is_misuse():
 
 
 if __name__ == "__main__":
-    sys.exit(run(tests))
+    sys.exit(run(test))

@@ -18,12 +18,7 @@ from private_test import equal, run  # noqa: E402
 ACCELTRACE = os.path.join(REPO, "build", "bin", "acceltrace")
 HOST_ONLY = ["--no-device", "--libaxl", APP]
 SIZE = 4 << 20
-tests = []
-
-
-def test(function):
-    tests.append(function)
-    return function
+test = tap.Cases()
 
 
 class SmallDisk:
@@ -198,4 +193,4 @@ def what_is_too_slow_makes_the_sources_count():
 
 
 if __name__ == "__main__":
-    sys.exit(run(tests))
+    sys.exit(run(test))

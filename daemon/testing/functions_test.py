@@ -13,7 +13,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from private_test import equal, path, run  # noqa: E402
-from recording import REPO, Recording, summary  # noqa: E402
+from recording import REPO, Recording, summary, tap  # noqa: E402
 
 TEST = os.path.join(REPO, "build", "test")
 CALLS = os.path.join(TEST, "standin-calls")
@@ -21,12 +21,7 @@ CUDA, HIP, ZE = (os.path.join(TEST, "standin", name)
                  for name in ("libcuda.so.1", "libamdhip64.so.6", "libze_loader.so.1"))
 # What fits into the ring, so that no call is lost however late the daemon comes.
 COUNT = int(os.environ.get("FUNCTIONS_CALLS", "10000"))
-tests = []
-
-
-def test(function):
-    tests.append(function)
-    return function
+test = tap.Cases()
 
 
 def printed(text):
@@ -143,4 +138,4 @@ def what_cannot_be_had_is_said():
 
 if __name__ == "__main__":
     os.environ["LD_LIBRARY_PATH"] = os.path.join(TEST, "standin")
-    sys.exit(run(tests))
+    sys.exit(run(test))

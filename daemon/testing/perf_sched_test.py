@@ -24,12 +24,7 @@ ROUND_NS = 1_000
 # Between what the two note of one switch lie some hundred instructions, and perhaps an interrupt or
 # the host of a virtual machine: how many are not close is printed, but no failure.
 CLOSE_NS = 20_000
-tests = []
-
-
-def test(function):
-    tests.append(function)
-    return function
+test = tap.Cases()
 
 
 class Perf:
@@ -144,4 +139,4 @@ def two_threads_that_share_a_cpu():
 
 
 if __name__ == "__main__":
-    sys.exit(tap.run(tests))
+    sys.exit(tap.run(test))

@@ -17,12 +17,7 @@ from recording import (APP, DAEMON, Recording, TIMEOUT_S, daemon_for_others,  # 
 
 FOLDER = tempfile.TemporaryDirectory()
 HOST_ONLY = ["--no-device", "--libaxl", APP]
-tests = []
-
-
-def test(function):
-    tests.append(function)
-    return function
+test = tap.Cases()
 
 
 def path(name):
@@ -298,4 +293,4 @@ def run(cases, root=False):
 
 
 if __name__ == "__main__":
-    sys.exit(run(tests))
+    sys.exit(run(test))

@@ -14,19 +14,14 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from private_test import equal, path, run  # noqa: E402
-from recording import REPO, Recording, fired, summary  # noqa: E402
+from recording import REPO, Recording, fired, summary, tap  # noqa: E402
 
 APP = os.path.join(REPO, "build", "test", "axl-api-app")
 LIBRARY = os.path.join(REPO, "build", "lib", "libaxl.so")
 HOST_ONLY = ["--no-device", "--libaxl", LIBRARY]
 # For a longer run of the random ones: RINGS_KILLS=100.
 KILLS = int(os.environ.get("RINGS_KILLS", "8"))
-tests = []
-
-
-def test(function):
-    tests.append(function)
-    return function
+test = tap.Cases()
 
 
 def balanced(trace, bad=0):
@@ -224,4 +219,4 @@ def another_copy_of_the_library_is_found_where_it_is():
 
 
 if __name__ == "__main__":
-    sys.exit(run(tests))
+    sys.exit(run(test))

@@ -13,18 +13,13 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from private_test import equal, path, run  # noqa: E402
-from recording import REPO, Recording, summary  # noqa: E402
+from recording import REPO, Recording, summary, tap  # noqa: E402
 
 APP = os.path.join(REPO, "build/test/axl-sched-app")
 COUNTED = ("minor_faults", "major_faults", "voluntary_switches", "involuntary_switches")
 # schedstat is as of the last switch or tick.
 TICK_NS = 10_000_000
-tests = []
-
-
-def test(function):
-    tests.append(function)
-    return function
+test = tap.Cases()
 
 
 def query(trace, sql, lossy=False):
@@ -225,4 +220,4 @@ def lost_records_leave_holes_and_counts_stay_exact():
 
 
 if __name__ == "__main__":
-    sys.exit(run(tests))
+    sys.exit(run(test))

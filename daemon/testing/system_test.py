@@ -12,7 +12,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from private_test import equal, path, run  # noqa: E402
-from recording import DAEMON, Recording, summary  # noqa: E402
+from recording import DAEMON, Recording, summary, tap  # noqa: E402
 from sched_test import APP, query  # noqa: E402
 
 SOFTIRQS = ("HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER",
@@ -20,12 +20,7 @@ SOFTIRQS = ("HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "
 # Some kernels (6.18) leave out tracepoints of whole interrupts, up to one in a hundred. One that
 # does not (6.1) is held to each of them.
 SEEN_AT_LEAST = 1 if os.environ.get("EXACT_INTERRUPTS") else 0.5
-tests = []
-
-
-def test(function):
-    tests.append(function)
-    return function
+test = tap.Cases()
 
 
 def read(name):
@@ -182,4 +177,4 @@ def what_cannot_be_had_is_said_and_no_failure():
 
 
 if __name__ == "__main__":
-    sys.exit(run([case for case in tests if case.__name__ in sys.argv[1:]] or tests))
+    sys.exit(run([case for case in test if case.__name__ in sys.argv[1:]] or test))

@@ -24,13 +24,8 @@ SOCKET = "/run/acceltrace/acceltraced.sock"
 WORKLOAD = "/usr/bin/axl-transformer"
 FOLDER, MODULE = sys.argv[1:3]
 NOBODY = 65534
-tests = []
+test = tap.Cases()
 begun = {}
-
-
-def test(function):
-    tests.append(function)
-    return function
 
 
 def equal(got, wanted):
@@ -409,4 +404,4 @@ def the_journal_has_no_complaint():
 
 
 if __name__ == "__main__":
-    sys.exit(tap.run(tests))
+    sys.exit(tap.run(test))

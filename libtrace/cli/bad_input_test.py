@@ -27,12 +27,7 @@ VERBS = ["record", "report", "verify", "export", "html", "serve", "top", "check"
 NOBODY = 65534
 
 folder = tempfile.TemporaryDirectory()
-cases = []
-
-
-def case(function):
-    cases.append(function)
-    return function
+case = tap.Cases()
 
 
 def path(name):
@@ -340,4 +335,4 @@ def the_command_s_own_end_comes_through():
 
 
 if __name__ == "__main__":
-    sys.exit(tap.run(cases))
+    sys.exit(tap.run(case))

@@ -14,12 +14,7 @@ from harness import tap  # noqa: E402
 ACCELTRACE = os.path.join(REPO, "build", "bin", "acceltrace")
 DEMO, STEP, BROKEN = (os.path.join(REPO, "tests", "golden", name + ".atrace")
                       for name in ("demo", "step", "broken"))
-cases = []
-
-
-def case(function):
-    cases.append(function)
-    return function
+case = tap.Cases()
 
 
 def run(*words):
@@ -116,4 +111,4 @@ def damage_withholds_the_answer():
 
 
 if __name__ == "__main__":
-    sys.exit(tap.run(cases))
+    sys.exit(tap.run(case))

@@ -24,12 +24,7 @@ GOLDEN = os.path.join(REPO, "tests", "golden")
 DEMO = os.path.join(GOLDEN, "demo.atrace")
 BROKEN = os.path.join(GOLDEN, "broken.atrace")
 folder = tempfile.TemporaryDirectory()
-cases = []
-
-
-def case(function):
-    cases.append(function)
-    return function
+case = tap.Cases()
 
 
 def run(*words, **more):
@@ -293,4 +288,4 @@ def assertions():
 
 
 if __name__ == "__main__":
-    sys.exit(tap.run(cases))
+    sys.exit(tap.run(case))

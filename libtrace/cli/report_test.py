@@ -20,12 +20,7 @@ TRACES = ["step", "broken", "demo"]
 TEXT_VERBS = [["report"], ["report", "--full"], ["report", "--summary"], ["verify"],
               ["critical-path"], ["whatif", "--set", "host.speed=x2"]]
 folder = tempfile.TemporaryDirectory()
-cases = []
-
-
-def case(function):
-    cases.append(function)
-    return function
+case = tap.Cases()
 
 
 def path(trace):
@@ -155,4 +150,4 @@ def bad_ceilings_are_one_clear_line():
 
 
 if __name__ == "__main__":
-    sys.exit(tap.run(cases))
+    sys.exit(tap.run(case))

@@ -23,12 +23,7 @@ from harness import tap  # noqa: E402
 
 ACCELTRACE = os.path.join(REPO, "build", "bin", "acceltrace")
 GOLDEN = os.path.join(REPO, "tests", "golden")
-cases = []
-
-
-def case(function):
-    cases.append(function)
-    return function
+case = tap.Cases()
 
 
 @contextlib.contextmanager
@@ -303,7 +298,7 @@ def the_browser_is_given_a_file_and_no_token_on_its_command_line(_):
 
 def main():
     with serving("--no-browser") as server:
-        wanted = [case for case in cases if len(sys.argv) < 2 or case.__name__ in sys.argv]
+        wanted = [one for one in case if len(sys.argv) < 2 or one.__name__ in sys.argv]
 
         def bound(function):
             def run():

@@ -16,19 +16,14 @@ import time
 REPO = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 sys.path.insert(0, os.path.join(REPO, "daemon", "testing"))
 from private_test import run  # noqa: E402
-from recording import APP, fired, summary  # noqa: E402
+from recording import APP, fired, summary, tap  # noqa: E402
 
 BIN = os.path.join(REPO, "build", "bin")
 ACCELTRACE = os.path.join(BIN, "acceltrace")
 FOLDER = tempfile.TemporaryDirectory()
 SOCKET = os.path.join(FOLDER.name, "acceltraced.sock")
 NO_DEVICE = ["--no-device", "--libaxl", APP]
-cases = []
-
-
-def case(function):
-    cases.append(function)
-    return function
+case = tap.Cases()
 
 
 def path(name):
@@ -220,4 +215,4 @@ def a_service_that_goes_away():
 
 
 if __name__ == "__main__":
-    sys.exit(run(cases))
+    sys.exit(run(case))

@@ -31,12 +31,7 @@ WAIT_S = 60
 ESCAPES = re.compile(r"\x1b\[(\?1049[hl]|\?25[hl]|\?7[hl]|2J|H|K|J|0m|1m|2m|31;1m|32m|36m)")
 
 folder = tempfile.TemporaryDirectory()
-cases = []
-
-
-def case(function):
-    cases.append(function)
-    return function
+case = tap.Cases()
 
 
 def path(name):
@@ -220,4 +215,4 @@ def damage_and_misuse_are_one_line():
 
 if __name__ == "__main__":
     with folder:
-        sys.exit(tap.run(cases))
+        sys.exit(tap.run(case))

@@ -25,12 +25,7 @@ FIRST_DEVICE_PID = 1 << 30
 
 csv.field_size_limit(1 << 20)
 folder = tempfile.TemporaryDirectory()
-cases = []
-
-
-def case(function):
-    cases.append(function)
-    return function
+case = tap.Cases()
 
 
 def run(*words):
@@ -194,4 +189,4 @@ def stdout_takes_it():
 
 if __name__ == "__main__":
     with folder:
-        sys.exit(tap.run(cases))
+        sys.exit(tap.run(case))

@@ -32,14 +32,9 @@ COUNTERS = ("jobs", "interrupts", "h2d_bytes", "d2h_bytes", "h2d_commands", "d2h
             "matrix_commands", "vector_commands", "matrix_busy")
 LIMIT_S = 1000
 END = re.compile(r"^END\n\{\n(.*?)^\}\n", re.M | re.S)
-tests = []
+test = tap.Cases()
 seen = {}   # what each script printed
 truth = {}  # what others counted meanwhile
-
-
-def test(function):
-    tests.append(function)
-    return function
 
 
 def equal(got, wanted):
@@ -242,7 +237,7 @@ def sql(text):
 
 @test
 def each_script_is_tried_and_says_what_it_is_for():
-    named = {function.__name__.replace("_", "-") for function in tests}
+    named = {function.__name__.replace("_", "-") for function in test}
     equal([name for name in scripts() if name not in named], [])
     assert len(scripts()) >= 10
     for name in scripts():
@@ -400,4 +395,4 @@ def trouble():
 if __name__ == "__main__":
     interrupts_.__name__ = "interrupts"
     everything()
-    sys.exit(tap.run(tests))
+    sys.exit(tap.run(test))

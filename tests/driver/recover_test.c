@@ -142,19 +142,11 @@ TEST_VARIANTS(users_are_notified_and_go_on, struct how, EVENTS)
 	struct axl_wait end;
 	pthread_t thread;
 
-	ASSERT(dev_ioctl(busy.fd, AXL_IOCTL_TRACE_OPEN, &ring) == 0);
-	header = mmap(NULL, ring.map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, busy.fd, 0);
-	ASSERT(header != MAP_FAILED);
+	header = trace_map(busy.fd, &ring);
 	pinned = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT(buf_create(busy.fd, AXL_BUF_USER, 1 << 16, pinned, &user) == 0);
-	EXPECT_EQ(right_result(&busy), 0);
 	EXPECT_EQ(right_result(&idle), 0);
-	busy.map[16000] = 77;
-	cmd_wait(&cmd, 100, 1);
-	ASSERT(submit_flags(busy.fd, busy.ctx, 0, AXL_SUBMIT_FENCE_FD, &cmd, 1, &job) == 0);
-	s.seq = job.sequence;
-	ASSERT(pthread_create(&thread, NULL, sleeper, &s) == 0);
-	usleep(20000);
+	hang(&busy, &cmd, &job, &s, &thread);
 
 	strike(variant->event);
 

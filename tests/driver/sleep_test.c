@@ -49,17 +49,9 @@ TEST_VARIANTS(users_are_notified_and_go_on, struct way, WAYS)
 	struct axl_wait end;
 	pthread_t thread;
 
-	ASSERT(dev_ioctl(busy.fd, AXL_IOCTL_TRACE_OPEN, &ring) == 0);
-	header = mmap(NULL, ring.map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, busy.fd, 0);
-	ASSERT(header != MAP_FAILED);
-	EXPECT_EQ(right_result(&busy), 0);
+	header = trace_map(busy.fd, &ring);
 	EXPECT_EQ(right_result(&idle), 0);
-	busy.map[16000] = 77;
-	cmd_wait(&cmd, 100, 1);
-	ASSERT(submit_flags(busy.fd, busy.ctx, 0, AXL_SUBMIT_FENCE_FD, &cmd, 1, &job) == 0);
-	s.seq = job.sequence;
-	ASSERT(pthread_create(&thread, NULL, sleeper, &s) == 0);
-	usleep(20000);
+	hang(&busy, &cmd, &job, &s, &thread);
 	produced = header->produced;
 
 	nap(variant);

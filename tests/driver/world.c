@@ -121,6 +121,28 @@ void *sleeper(void *arg)
 	return NULL;
 }
 
+void hang(struct world *w, struct axl_desc *cmd, struct axl_submit *job, struct sleeper *s,
+	  pthread_t *thread)
+{
+	EXPECT_EQ(right_result(w), 0);
+	w->map[16000] = 77;
+	cmd_wait(cmd, 100, 1);
+	ASSERT(submit_flags(w->fd, w->ctx, 0, AXL_SUBMIT_FENCE_FD, cmd, 1, job) == 0);
+	s->seq = job->sequence;
+	ASSERT(pthread_create(thread, NULL, sleeper, s) == 0);
+	usleep(20000);
+}
+
+struct axl_trace_header *trace_map(int fd, struct axl_trace_open *ring)
+{
+	struct axl_trace_header *header;
+
+	ASSERT(dev_ioctl(fd, AXL_IOCTL_TRACE_OPEN, ring) == 0);
+	header = mmap(NULL, ring->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ASSERT(header != MAP_FAILED);
+	return header;
+}
+
 static int stop_;
 
 static void *client(void *arg)

@@ -36,6 +36,14 @@ struct sleeper {
 };
 
 void *sleeper(void *arg);
+/*
+ * After a right result: a job with a fence that waits for what nobody writes, and a thread that
+ * sleeps for it. The world's map is marked, too.
+ */
+void hang(struct world *w, struct axl_desc *cmd, struct axl_submit *job, struct sleeper *s,
+	  pthread_t *thread);
+/* The device's trace ring. */
+struct axl_trace_header *trace_map(int fd, struct axl_trace_open *ring);
 
 /* A thread that wants right results again and again, and a new context when its own is lost. */
 struct client {

@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For scripts that speak TAP: a list of functions, each a test, for run()."""
+"""For scripts that speak TAP: Cases of functions, each a test, for run()."""
 import time
 import traceback
 
 
 class Skip(Exception):
     """A test cannot be run here; its text says why."""
+
+
+class Cases(list):
+    """A script's tests: each function that this decorates."""
+
+    def __call__(self, function):
+        self.append(function)
+        return function
 
 
 def run(tests):

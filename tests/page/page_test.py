@@ -3,31 +3,21 @@
 # timeout: 280
 """The page of acceltrace html in headless Chromium: what it shows, how it is moved, no network."""
 
-import functools
+import contextlib
 import json
 import os
 import re
 import subprocess
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.realpath(__file__))
 REPO = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(REPO, "tests"))
 from harness import tap  # noqa: E402
-from page import browser as browsers  # noqa: E402
+from page.pages import ACCELTRACE, GOLDEN, MAKE_TRACE, STATE, run_cases  # noqa: E402
 
-ACCELTRACE = os.path.join(REPO, "build", "bin", "acceltrace")
-MAKE_TRACE = os.path.join(REPO, "build", "test", "make-page-trace")
-GOLDEN = os.path.join(REPO, "tests", "golden")
-STATE = "acceltrace()"
-cases = []
-
-
-def case(function):
-    cases.append(function)
-    return function
+case = tap.Cases()
 
 
 class Pages:
@@ -470,21 +460,5 @@ def hostile_names_are_text(pages):
     quiet(page)
 
 
-def main():
-    if browsers.find() is None:
-        print("chromium is not installed: scripts/install-deps test")
-        return 77
-    with tempfile.TemporaryDirectory() as folder, browsers.Browser(folder) as browser:
-        try:
-            browser.call("Browser.getVersion")
-        except browsers.Failed as error:
-            print(f"chromium does not start here: {error}")
-            return 77
-        pages = Pages(folder, browser)
-        wanted = [case for case in cases if len(sys.argv) < 2 or case.__name__ in sys.argv]
-        return tap.run([functools.update_wrapper(functools.partial(case, pages), case)
-                        for case in wanted])
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_cases(case, lambda *given: contextlib.nullcontext(Pages(*given))))

@@ -4,14 +4,12 @@
 """The page of acceltrace serve in headless Chromium: a whole trace by windows."""
 
 import contextlib
-import functools
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import urllib.parse
@@ -22,19 +20,10 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 REPO = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(REPO, "tests"))
 from harness import tap  # noqa: E402
-from page import browser as browsers  # noqa: E402
+from page.pages import ACCELTRACE, GOLDEN, MAKE_TRACE, STATE, run_cases  # noqa: E402
 
-ACCELTRACE = os.path.join(REPO, "build", "bin", "acceltrace")
-MAKE_TRACE = os.path.join(REPO, "build", "test", "make-page-trace")
-GOLDEN = os.path.join(REPO, "tests", "golden")
-STATE = "acceltrace()"
 JOBS = 20_000
-cases = []
-
-
-def case(function):
-    cases.append(function)
-    return function
+case = tap.Cases()
 
 
 @contextlib.contextmanager
@@ -350,26 +339,14 @@ def it_says_when_the_server_has_ended(served):
     assert page.run("document.getElementById('timeline').innerText.length") > 10
 
 
-def main():
-    if browsers.find() is None:
-        print("chromium is not installed: scripts/install-deps test")
-        return 77
-    with contextlib.ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory())
-        browser = stack.enter_context(browsers.Browser(folder))
-        try:
-            browser.call("Browser.getVersion")
-        except browsers.Failed as error:
-            print(f"chromium does not start here: {error}")
-            return 77
-        large = os.path.join(folder, "large.atrace")
-        subprocess.run([MAKE_TRACE, "large", str(JOBS), large], check=True, timeout=60)
-        served = Served(folder, browser, large, stack.enter_context(serving(large)),
-                        stack.enter_context(serving(os.path.join(GOLDEN, "demo.atrace"))))
-        wanted = [case for case in cases if len(sys.argv) < 2 or case.__name__ in sys.argv]
-        return tap.run([functools.update_wrapper(functools.partial(case, served), case)
-                        for case in wanted])
+@contextlib.contextmanager
+def both_served(folder, browser):
+    large = os.path.join(folder, "large.atrace")
+    subprocess.run([MAKE_TRACE, "large", str(JOBS), large], check=True, timeout=60)
+    demo = os.path.join(GOLDEN, "demo.atrace")
+    with serving(large) as first, serving(demo) as second:
+        yield Served(folder, browser, large, first, second)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_cases(case, both_served))

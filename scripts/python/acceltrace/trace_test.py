@@ -35,12 +35,7 @@ MAKE_TRACE = os.path.join(REPO, "build", "test", "make-page-trace")
 GOLDEN = os.path.join(REPO, "tests", "golden")
 csv.field_size_limit(1 << 20)
 folder = tempfile.TemporaryDirectory()
-cases = []
-
-
-def case(function):
-    cases.append(function)
-    return function
+case = tap.Cases()
 
 
 def path(name):
@@ -258,4 +253,4 @@ def a_plot_where_matplotlib_is():
 
 if __name__ == "__main__":
     with folder:
-        sys.exit(tap.run(cases))
+        sys.exit(tap.run(case))
