@@ -56,6 +56,7 @@ $(eval $(call fuzzer,device_ring,daemon/sources/device_ring_fuzz.cc $(DAEMON_FUZ
 $(eval $(call fuzzer,provider_ring,daemon/sources/provider_ring_fuzz.cc daemon/sources/provider_events.cc))
 $(eval $(call fuzzer,control,daemon/service/control_fuzz.cc daemon/service/control.cc daemon/options.cc daemon/file_options.cc daemon/quantities.cc daemon/session/triggers.cc daemon/drain_priority.cc daemon/sources/host_info.cc daemon/sources/system_names.cc))
 $(eval $(call fuzzer,config,daemon/service/config_fuzz.cc daemon/service/config.cc daemon/quantities.cc))
+$(eval $(call fuzzer,metrics,daemon/service/metrics_fuzz.cc daemon/service/metrics_server.cc daemon/service/config.cc daemon/quantities.cc))
 
 # For daemon/testing/private_test.py and the scenarios in the VM.
 $(eval $(call program,$(BUILD)/test/axl-probe-app,daemon/testing/probe_app.cc,-lpthread))
