@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "daemon/give_way.h"
+#include "libtrace/stream/lanes.h"
 
 namespace acceltrace::daemon {
 namespace {
@@ -38,6 +39,7 @@ void RecordIntake::Handle(const axl_record* records, size_t count) {
   while (count > 0) {
     const size_t most = std::min({count, commands_.room(), kStep});
     size_t picked = 0;
+    ACCELTRACE_UNROLL
     for (size_t i = 0; i < most; ++i) {
       const axl_record& record = records[i];
       const auto type = __atomic_load_n(&record.h.type, __ATOMIC_RELAXED);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include "libtrace/stream/lanes.h"
+
 namespace acceltrace::daemon {
 namespace {
 
@@ -39,6 +41,7 @@ Result<RingReader> RingReader::Open(void* map, size_t map_bytes) {
 
 void RingReader::CheckSequences(const axl_record* records, size_t count) {
   uint32_t next = have_sequence_ ? next_sequence_ : records[0].h.sequence;
+  ACCELTRACE_UNROLL
   for (size_t i = 0; i < count; ++i) {
     const uint32_t sequence = __atomic_load_n(&records[i].h.sequence, __ATOMIC_RELAXED);
     if (sequence != next) {

@@ -59,6 +59,7 @@ bool BlockWriter::Sparse(Block::Column column, const uint32_t* values, uint32_t 
   if (most > out_.size()) out_.resize(2 * most);
   words_ += Lanes().bits(values, groups, out_.data() + words_);
   size_t taken = 0;
+  ACCELTRACE_UNROLL
   for (size_t row = 0; row < rows_; ++row) {
     scratch_[taken] = values[row];
     taken += values[row] != 0;

@@ -12,16 +12,23 @@ namespace {
 
 typedef uint32_t Words __attribute__((vector_size(32)));
 typedef uint64_t Longs __attribute__((vector_size(32)));
-typedef uint32_t HalfWords __attribute__((vector_size(16)));
 
 #define LANES_INLINE inline __attribute__((always_inline))
 constexpr uint64_t kBias = uint64_t{1} << 31;
+
+// The low halves of both, by reference: passing vectors depends on the target.
+LANES_INLINE void PutLow(const Longs& a, const Longs& b, uint32_t* to) {
+  const Words first = reinterpret_cast<Words>(a), second = reinterpret_cast<Words>(b);
+  const Words low = __builtin_shufflevector(first, second, 0, 2, 4, 6, 8, 10, 12, 14);
+  std::memcpy(to, &low, sizeof(low));
+}
 
 LANES_INLINE void RangeBody(const uint32_t* values, size_t groups, uint32_t* lowest,
                             uint32_t* highest) {
   Words low, high;
   std::memcpy(&low, values, sizeof(low));
   high = low;
+  ACCELTRACE_UNROLL
   for (size_t g = 1; g < groups; ++g) {
     Words x;
     std::memcpy(&x, values + kLanes * g, sizeof(x));
@@ -38,6 +45,7 @@ LANES_INLINE void RangeBody(const uint32_t* values, size_t groups, uint32_t* low
 
 LANES_INLINE size_t CountBody(const uint32_t* values, size_t groups) {
   Words zeros = {};
+  ACCELTRACE_UNROLL
   for (size_t g = 0; g < groups; ++g) {
     Words x;
     std::memcpy(&x, values + kLanes * g, sizeof(x));
@@ -52,13 +60,15 @@ LANES_INLINE bool OffsetsBody(const uint64_t* values, size_t groups, uint64_t su
                               uint32_t* to) {
   const uint64_t shift = kBias - subtract;
   Longs seen = {};
-  for (size_t i = 0; i < groups * kLanes; i += 4) {
-    Longs x;
+  ACCELTRACE_UNROLL
+  for (size_t i = 0; i < groups * kLanes; i += kLanes) {
+    Longs x, y;
     std::memcpy(&x, values + i, sizeof(x));
+    std::memcpy(&y, values + i + 4, sizeof(y));
     x += shift;
-    seen |= x;
-    const HalfWords cut = __builtin_convertvector(x, HalfWords);
-    std::memcpy(to + i, &cut, sizeof(cut));
+    y += shift;
+    seen |= x | y;
+    PutLow(x, y, to + i);
   }
   return ((seen[0] | seen[1] | seen[2] | seen[3]) >> 32) == 0;
 }
@@ -66,20 +76,23 @@ LANES_INLINE bool OffsetsBody(const uint64_t* values, size_t groups, uint64_t su
 LANES_INLINE bool DeltasBody(const uint64_t* values, size_t groups, uint32_t* to) {
   uint64_t first = 0;
   to[0] = static_cast<uint32_t>(kBias);
-  for (size_t i = 1; i < 4; ++i) {
+  for (size_t i = 1; i < kLanes; ++i) {
     const uint64_t x = values[i] - values[i - 1] + kBias;
     first |= x;
     to[i] = static_cast<uint32_t>(x);
   }
   Longs seen = {first, 0, 0, 0};
-  for (size_t i = 4; i < groups * kLanes; i += 4) {
-    Longs x, before;
+  ACCELTRACE_UNROLL
+  for (size_t i = kLanes; i < groups * kLanes; i += kLanes) {
+    Longs x, y, before_x, before_y;
     std::memcpy(&x, values + i, sizeof(x));
-    std::memcpy(&before, values + i - 1, sizeof(before));
-    x = x - before + kBias;
-    seen |= x;
-    const HalfWords cut = __builtin_convertvector(x, HalfWords);
-    std::memcpy(to + i, &cut, sizeof(cut));
+    std::memcpy(&y, values + i + 4, sizeof(y));
+    std::memcpy(&before_x, values + i - 1, sizeof(before_x));
+    std::memcpy(&before_y, values + i + 3, sizeof(before_y));
+    x = x - before_x + kBias;
+    y = y - before_y + kBias;
+    seen |= x | y;
+    PutLow(x, y, to + i);
   }
   return ((seen[0] | seen[1] | seen[2] | seen[3]) >> 32) == 0;
 }
@@ -88,6 +101,7 @@ LANES_INLINE bool Deltas32Body(const uint32_t* values, size_t groups, uint32_t* 
   constexpr auto kHalf = static_cast<uint32_t>(kBias);
   to[0] = kHalf;
   for (size_t i = 1; i < kLanes; ++i) to[i] = values[i] - values[i - 1] + kHalf;
+  ACCELTRACE_UNROLL
   for (size_t i = kLanes; i < groups * kLanes; i += kLanes) {
     Words x, before;
     std::memcpy(&x, values + i, sizeof(x));
@@ -100,6 +114,7 @@ LANES_INLINE bool Deltas32Body(const uint32_t* values, size_t groups, uint32_t* 
 
 LANES_INLINE void PartBody(const uint32_t* values, size_t groups, uint32_t shift, uint32_t mask,
                            uint32_t* to) {
+  ACCELTRACE_UNROLL
   for (size_t i = 0; i < groups * kLanes; i += kLanes) {
     Words x;
     std::memcpy(&x, values + i, sizeof(x));
