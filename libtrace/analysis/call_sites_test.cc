@@ -3,6 +3,8 @@
 // Stacks of API calls, from packets to sites; files that they name are not there.
 #include "libtrace/analysis/call_sites.h"
 
+#include <utility>
+
 #include "libtrace/model/select.h"
 #include "libtrace/stream/validate.h"
 #include "tests/catch.h"
@@ -40,8 +42,9 @@ std::vector<proto::Packet> Packets(const std::vector<FrameSpec>& frames,
         static_cast<int64_t>(kFirst + i - std::exchange(correlation, kFirst + i)));
     rows->add_stack(stacks[i]);
   }
-  for (const auto& [id, text] :
-       {std::pair(kProgram, "/none/program"), {kLibrary, "/none/libcalls.so"}, {kId, "abcdef"}}) {
+  const std::pair<uint32_t, const char*> texts[] = {
+      {kProgram, "/none/program"}, {kLibrary, "/none/libcalls.so"}, {kId, "abcdef"}};
+  for (const auto& [id, text] : texts) {
     strings.mutable_strings()->add_id(id);
     strings.mutable_strings()->add_value(text);
   }

@@ -51,7 +51,7 @@ struct Report {
   std::vector<DeviceTransfers> transfers;
   std::vector<DeviceMemory> memory;
   std::vector<CallUse> calls;
-  CallSites call_sites;  // if the trace has stacks
+  CallSites call_sites;                        // if the trace has stacks
   std::vector<OpUse> ops, op_groups;           // each name; running numbers folded
   std::vector<RangeUse> ranges, range_groups;  // likewise
   Phases phases;                               // found from the jobs

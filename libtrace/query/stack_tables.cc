@@ -39,7 +39,7 @@ PlainTable StackFrames(const model::Model& model, const Names& names) {
               return model.strings.Get(stacks.frames[row].build_id);
             })
       .Add("offset", Type::kInteger, [&](size_t row) -> Cell { return stacks.frames[row].offset; })
-      .Add("site", Type::kInteger, [&stacks, place](size_t row) -> Cell {
+      .Add("is_site", Type::kInteger, [&stacks, place](size_t row) -> Cell {
         return uint64_t{place(row) == analysis::SiteOf(stacks, StackOf(stacks, row))};
       });
   return table.Done();

@@ -55,7 +55,7 @@ const void* Place() { return reinterpret_cast<const void*>(&KnownPlace); }
 
 struct Folder {
   Folder() {
-    char name[] = "/tmp/symbols-XXXXXX";
+    char name[] = "/tmp/symbols_XXXXXX";
     REQUIRE(mkdtemp(name) != nullptr);
     path = name;
   }
