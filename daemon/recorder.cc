@@ -231,7 +231,9 @@ Status Recorder::Attach(const RecordOptions& options) {
     }
   }
   if (bpf.stacks && !bpf.usdt && bpf.functions.empty()) {
-    warnings_.push_back("--stacks: no API calls are recorded, so none has a stack");
+    return Status::Error(
+        "--stacks: no API calls are recorded, so there is nothing that has a stack; --probes must "
+        "have api or usdt, or a provider name functions");
   }
   if (bpf.driver) bpf.jobs = options.probes.tracepoints || !OpenDriverRings();
   // Without programs to run there is still the process tree to follow, unless

@@ -99,7 +99,7 @@ int BPF_USDT(api_begin, const char *name, __u64 correlation, __u64 bytes, __u32 
 	record->correlation = correlation;
 	record->bytes = bytes;
 	submit(record);
-	tell_stack(ctx, process->generation, 0, correlation, now_ns);
+	record_stack(ctx, process->generation, 0, correlation, now_ns);
 	return 0;
 }
 

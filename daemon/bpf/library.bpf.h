@@ -159,7 +159,7 @@ int function_begin(struct pt_regs *ctx)
 	submit(record);
 	if (take_stacks)
 		caller = caller_of(ctx);
-	tell_stack(ctx, process->generation, caller, correlation, now_ns);
+	record_stack(ctx, process->generation, caller, correlation, now_ns);
 	return 0;
 }
 

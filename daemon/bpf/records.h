@@ -86,7 +86,11 @@ struct act_name {
 	char text[ACT_NAME_BYTES];
 };
 
-#define ACT_MAX_FRAMES 48 /* of a stack; the outermost ones of a deeper one are left out */
+/*
+ * Of a stack; the outermost ones of a deeper one are left out. Their addresses are on a stack of
+ * 512 bytes, of which older kernels count each function in steps of 32.
+ */
+#define ACT_MAX_FRAMES 32
 #define ACT_MAX_STACKS 16384
 
 /* As the kernel's struct bpf_stack_build_id. */
@@ -187,7 +191,7 @@ struct act_counts {
 
 /* Value of the map `tracked`: processes to be recorded, by pid. */
 struct act_tracked {
-	__u32 generation; /* counts exec: addresses mean other strings then */
+	__u32 generation; /* of each process and exec another: addresses mean other strings then */
 	__u32 exited;
 };
 

@@ -97,8 +97,8 @@ static __always_inline void emit_stack(struct pt_regs *ctx, __u32 generation, __
 }
 
 /* Of the call that began at now_ns; caller: as in act_stack. */
-static __always_inline void tell_stack(struct pt_regs *ctx, __u32 generation, __u64 caller,
-				       __u64 correlation, __u64 now_ns)
+static __always_inline void record_stack(struct pt_regs *ctx, __u32 generation, __u64 caller,
+					 __u64 correlation, __u64 now_ns)
 {
 	__u64 begin_ns;
 

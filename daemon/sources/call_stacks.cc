@@ -7,7 +7,7 @@
 namespace acceltrace::daemon {
 namespace {
 
-constexpr size_t kMaxImages = 1 << 18;  // remembered; those of more are not known
+constexpr size_t kMaxImages = 1 << 17;  // remembered, several times ACT_MAX_STACKS
 constexpr size_t kMaxStacks = 1 << 16;  // of a trace
 constexpr size_t kMaxFrames = 1 << 20;  // of all of them
 constexpr size_t kMaxObjects = 16384;   // remembered
@@ -36,31 +36,34 @@ std::string BuildId(const act_frame& frame) {
 }  // namespace
 
 // The address says which file it is, as long as the process is there; the build id what other
-// processes have said of it.
-CallStacks::Frame CallStacks::Resolve(uint32_t pid, uint64_t address, const act_frame* told,
+// processes have said of it. Where the kernel has no build id (it does not wait for a file's pages,
+// nor for the process to change its mappings), another address of the mapping may have had one.
+CallStacks::Frame CallStacks::Resolve(uint32_t pid, uint64_t address, const act_frame* placed,
                                       int64_t now_ns) {
   Frame frame;
   std::string build_id;
-  if (told != nullptr && told->status == kByBuildId) build_id = BuildId(*told);
+  if (placed != nullptr && placed->status == kByBuildId) build_id = BuildId(*placed);
   if (!build_id.empty()) {
     frame.build_id = handler_->Intern(build_id);
-    frame.offset = told->place;
+    frame.offset = placed->place;
   }
-  const MappedCode* code = maps_.Find(pid, address, now_ns);
+  MappedCode* code = maps_.Find(pid, address, now_ns);
   // Something else may lie there since: then it is not where the kernel found the code.
   const uint64_t offset = code == nullptr ? 0 : address - code->begin + code->offset;
-  const bool found = code != nullptr && (build_id.empty() || offset == told->place);
+  const bool found = code != nullptr && (build_id.empty() || offset == placed->place);
   if (found) frame.object = handler_->Intern(code->path);
   if (!build_id.empty()) {
     if (objects_.size() >= kMaxObjects) objects_.clear();
     uint32_t& known = objects_[build_id];
     if (found) {
       known = frame.object;
+      code->build_id = frame.build_id;
     } else {
       frame.object = known;
     }
     return frame;
   }
+  if (found) frame.build_id = code->build_id;
   frame.offset = found ? offset : address;
   return frame;
 }
@@ -89,31 +92,42 @@ bool CallStacks::OnStack(const act_stack& record) {
   const uint32_t count = record.h.extra;
   if (count == 0 || count > ACT_MAX_FRAMES || record.id == 0) return false;
   const auto now_ns = static_cast<int64_t>(record.h.time_ns);
-  std::vector<Frame> frames;
-  for (uint32_t i = 0; i < count; ++i) {
-    frames.push_back(Resolve(record.h.pid, record.address[i], &record.frame[i], now_ns));
-    // Newer kernels see themselves that the frame pointer is still the caller's.
-    const bool missing =
-        i == 0 && record.caller != 0 && (count == 1 || record.address[1] != record.caller);
-    if (missing) frames.push_back(Resolve(record.h.pid, record.caller, nullptr, now_ns));
+  const uint32_t pid = record.h.pid;
+  std::vector<Frame> frames(count);
+  for (const bool placed : {true, false}) {
+    for (uint32_t i = 0; i < count; ++i) {
+      if ((record.frame[i].status == kByBuildId) != placed) continue;
+      frames[i] = Resolve(pid, record.address[i], &record.frame[i], now_ns);
+    }
   }
-  const Image image = {record.h.pid, record.id};
-  const bool fresh = stacks_.insert_or_assign(image, Number(frames, now_ns)).second;
-  if (fresh) oldest_.push_back(image);
+  // Newer kernels see themselves that the frame pointer is still the caller's.
+  if (record.caller != 0 && (count == 1 || record.address[1] != record.caller)) {
+    frames.insert(frames.begin() + 1, Resolve(pid, record.caller, nullptr, now_ns));
+  }
+  const Image image = {pid, record.id};
+  const auto [known, fresh] = stacks_.try_emplace(image);
+  if (fresh) known->second.used = used_.insert(used_.end(), image);
+  known->second.number = Number(frames, now_ns);
+  Use(&known->second);
   if (stacks_.size() > kMaxImages) {
-    stacks_.erase(oldest_.front());
-    oldest_.pop_front();
+    stacks_.erase(used_.front());
+    used_.pop_front();
   }
   return true;
 }
 
+// The BPF programs remember those in use, and say nothing again of the stacks they remember.
+void CallStacks::Use(Known* known) { used_.splice(used_.end(), used_, known->used); }
+
 bool CallStacks::OnCall(const act_call_stack& record) {
   const auto found = stacks_.find({record.h.pid, record.stack});
-  if (found == stacks_.end() || found->second == 0) return false;
+  if (found == stacks_.end()) return false;
+  Use(&found->second);
+  if (found->second.number == 0) return false;
   proto::CallStacks* rows = calls_.mutable_call_stacks();
   time_.Append(uint64_t{record.h.time_ns}, rows->mutable_time_ns_delta());
   correlation_.Append(uint64_t{record.correlation}, rows->mutable_correlation_delta());
-  rows->add_stack(found->second);
+  rows->add_stack(found->second.number);
   if (rows->stack_size() >= kRows) Flush();
   return true;
 }

@@ -9,7 +9,7 @@
 #define DAEMON_SOURCES_CALL_STACKS_H_
 
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <map>
 #include <optional>
 #include <string>
@@ -30,7 +30,7 @@ class CallStacks {
 
   // The frames of a stack. false: it is none.
   bool OnStack(const act_stack& record);
-  // false: its frames were lost, or there are more stacks than are told.
+  // false: its frames were lost, or there are more stacks than are numbered.
   bool OnCall(const act_call_stack& record);
   void OnExec(uint32_t pid) { maps_.Forget(pid); }
   // Hands over the calls that wait for more.
@@ -48,16 +48,23 @@ class CallStacks {
     auto operator<=>(const Image&) const = default;
   };
 
-  Frame Resolve(uint32_t pid, uint64_t address, const act_frame* told, int64_t now_ns);
+  struct Known {
+    uint32_t number = 0;  // 0: there are too many
+    std::list<Image>::iterator used;
+  };
+
+  // placed: what the kernel says of the place, if anything.
+  Frame Resolve(uint32_t pid, uint64_t address, const act_frame* placed, int64_t now_ns);
+  void Use(Known* known);
   uint32_t Number(const std::vector<Frame>& frames, int64_t now_ns);
 
   EventHandler* handler_;
   ProcessMaps maps_;
   std::unordered_map<std::string, uint32_t> objects_;  // path of a build id, as string ids
   std::map<std::vector<Frame>, uint32_t> numbers_;
-  std::map<Image, uint32_t> stacks_;
-  std::deque<Image> oldest_;  // of stacks_, in order of arrival
-  size_t frames_ = 0;         // in numbers_
+  std::map<Image, Known> stacks_;
+  std::list<Image> used_;  // of stacks_, the latest last
+  size_t frames_ = 0;      // in numbers_
   proto::Packet calls_;
   stream::DeltaEncoder time_, correlation_;
 };

@@ -18,9 +18,9 @@ struct Stacks {
   CollectingHandler handler;
   CallStacks stacks{&handler, std::nullopt};
 
-  // addresses: innermost first; told: of how many of them the kernel knew the file.
+  // addresses: innermost first; placed: of how many of them the kernel knew the file.
   std::unique_ptr<act_stack> Record(uint32_t pid, uint64_t id,
-                                    const std::vector<uint64_t>& addresses, size_t told = 0) {
+                                    const std::vector<uint64_t>& addresses, size_t placed = 0) {
     auto record = std::make_unique<act_stack>();
     record->h.pid = pid;
     record->h.time_ns = now_ns += 1'000'000'000;
@@ -28,7 +28,7 @@ struct Stacks {
     record->id = id;
     for (size_t i = 0; i < addresses.size(); ++i) {
       record->address[i] = addresses[i];
-      if (i >= told) continue;
+      if (i >= placed) continue;
       record->frame[i].status = 1;
       record->frame[i].build_id[0] = 0xab;
       record->frame[i].build_id[15] = static_cast<uint8_t>(i + 1);
@@ -125,6 +125,58 @@ TEST_CASE("at a function's entry the caller may be missing, and is put in once")
   REQUIRE(missing.offset_size() == 3);
   CHECK((missing.offset(0) == 0x10 && missing.offset(1) == 0x20 && missing.offset(2) == 0x30));
   CHECK(t.handler.blocks[1].stack_frames().offset_size() == 2);
+}
+
+TEST_CASE("the build id of a mapping is known by any of its addresses") {
+  Stacks t;
+  const auto self = static_cast<uint32_t>(getpid());
+  REQUIRE(t.stacks.OnStack(*t.Record(self, 7, {Here()})));
+  const uint64_t place = t.handler.blocks[0].stack_frames().offset(0);
+  // Behind one that the kernel has none for, and the caller that it did not see.
+  auto record = t.Record(self, 8, {Here() + 1, Here()});
+  record->caller = Here() + 2;
+  record->frame[1].status = 1;
+  record->frame[1].build_id[0] = 0xab;
+  record->frame[1].build_id[19] = 0xcd;
+  record->frame[1].place = place;
+  REQUIRE(t.stacks.OnStack(*record));
+  REQUIRE(t.stacks.OnStack(*t.Record(self, 9, {Here() + 3})));
+  REQUIRE(t.handler.blocks.size() == 3);
+  for (const size_t block : {1, 2}) {
+    const auto& rows = t.handler.blocks[block].stack_frames();
+    for (int i = 0; i < rows.stack_size(); ++i) {
+      CHECK(t.Text(rows.build_id(i)) == "ab" + std::string(36, '0') + "cd");
+    }
+  }
+  const auto& rows = t.handler.blocks[1].stack_frames();
+  REQUIRE(rows.offset_size() == 3);
+  CHECK((rows.offset(0) == place + 1 && rows.offset(1) == place + 2 && rows.offset(2) == place));
+}
+
+TEST_CASE("stacks in use stay known, whatever else comes") {
+  Stacks t;
+  const uint32_t gone = GonePid();
+  REQUIRE(t.stacks.OnStack(*t.Record(gone, 1, {1}, 1)));
+  REQUIRE(t.stacks.OnStack(*t.Record(gone, 2, {2}, 1)));
+  for (uint64_t id = 3; id < 140'000; ++id) {
+    REQUIRE(t.stacks.OnStack(*t.Record(gone, id, {id}, 1)));
+    if (id % 1000 == 0) REQUIRE(t.Call(gone, 1, id));
+  }
+  CHECK(t.Call(gone, 1, 7));
+  CHECK_FALSE(t.Call(gone, 2, 7));
+}
+
+TEST_CASE("there are only so many stacks") {
+  Stacks t;
+  const uint32_t gone = GonePid();
+  uint64_t known = 0;
+  for (uint64_t id = 1; id < 70'000; ++id) {
+    REQUIRE(t.stacks.OnStack(*t.Record(gone, id, {0x1000 + id})));
+    known += t.Call(gone, id, id);
+  }
+  CHECK(known == 65'536);
+  CHECK(t.Call(gone, 1, 7));
+  CHECK_FALSE(t.Call(gone, 69'999, 7));
 }
 
 TEST_CASE("records that are no stacks are refused") {

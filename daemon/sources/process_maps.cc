@@ -16,8 +16,9 @@ namespace {
 constexpr size_t kMaxBytes = 4 << 20;   // of the maps of a process
 constexpr size_t kMaxMappings = 16384;  // likewise
 constexpr size_t kMaxProcesses = 256;   // remembered
-constexpr size_t kMaxPath = 1024;       // longer ones are not told
+constexpr size_t kMaxPath = 1024;       // longer ones are left out
 constexpr int64_t kAgainNs = 100'000'000;
+constexpr int64_t kSeldomNs = 60'000'000'000;
 
 // Takes a number and the character behind it off the line.
 bool Take(std::string_view* line, int base, char behind, uint64_t* value) {
@@ -27,6 +28,19 @@ bool Take(std::string_view* line, int base, char behind, uint64_t* value) {
   if (error != std::errc() || taken >= line->size() || (*line)[taken] != behind) return false;
   line->remove_prefix(taken + 1);
   return true;
+}
+
+// What was learnt of mappings that are still there.
+void Keep(const std::vector<MappedCode>& from, std::vector<MappedCode>* to) {
+  auto old = from.begin();
+  for (MappedCode& code : *to) {
+    while (old != from.end() && old->begin < code.begin) ++old;
+    if (old == from.end()) return;
+    if (old->begin == code.begin && old->end == code.end && old->offset == code.offset &&
+        old->path == code.path) {
+      code.build_id = old->build_id;
+    }
+  }
 }
 
 // "begin-end rwxp offset major:minor inode   path"
@@ -56,8 +70,8 @@ std::vector<MappedCode> ParseMaps(std::string_view text) {
   return all;
 }
 
-// The number of a process that ended may be another user's by now: where its addresses are is not
-// told to the one who records.
+// The number of a process that ended may be another user's by now: where its addresses are is
+// nothing for the one who records.
 bool ProcessMaps::Read(uint32_t pid, std::vector<MappedCode>* code) const {
   const auto others = [&] { return owner_ && ProcessUser(pid) != owner_; };
   if (others()) return false;
@@ -70,20 +84,26 @@ bool ProcessMaps::Read(uint32_t pid, std::vector<MappedCode>* code) const {
     text.append(part, static_cast<size_t>(bytes));
   }
   if (text.empty()) return false;
-  *code = ParseMaps(text);
+  std::vector<MappedCode> fresh = ParseMaps(text);
+  Keep(*code, &fresh);
+  *code = std::move(fresh);
   return true;
 }
 
-const MappedCode* ProcessMaps::Find(uint32_t pid, uint64_t address, int64_t now_ns) {
+MappedCode* ProcessMaps::Find(uint32_t pid, uint64_t address, int64_t now_ns) {
   if (processes_.size() >= kMaxProcesses && processes_.count(pid) == 0) processes_.clear();
   Known& known = processes_[pid];
   for (bool again = false;; again = true) {
     const auto after = std::upper_bound(
         known.code.begin(), known.code.end(), address,
         [](uint64_t wanted, const MappedCode& code) { return wanted < code.begin; });
-    if (after != known.code.begin() && address < std::prev(after)->end) return &*std::prev(after);
-    if (again || (known.read_ns != INT64_MIN && now_ns - known.read_ns < kAgainNs)) return nullptr;
-    known.read_ns = now_ns;
+    if (after != known.code.begin() && address < std::prev(after)->end) {
+      if (again) known.again_ns = now_ns + (known.wait_ns = kAgainNs);
+      return &*std::prev(after);
+    }
+    if (again || now_ns < known.again_ns) return nullptr;
+    known.wait_ns = std::clamp(2 * known.wait_ns, kAgainNs, kSeldomNs);
+    known.again_ns = now_ns + known.wait_ns;
     if (!Read(pid, &known.code)) return nullptr;  // what was known of it stays
   }
 }

@@ -17,6 +17,7 @@ namespace acceltrace::daemon {
 struct MappedCode {
   uint64_t begin = 0, end = 0, offset = 0;  // addresses; of `begin` in the file
   std::string path;                         // as the kernel prints it
+  uint32_t build_id = 0;                    // string id, where somebody has learnt it; 0 = not yet
 };
 
 // The executable mappings of files in the text of /proc/PID/maps, by address. What is no line of
@@ -29,15 +30,17 @@ class ProcessMaps {
   explicit ProcessMaps(std::optional<uint32_t> owner) : owner_(owner) {}
 
   // The mapping that holds the address; nullptr: none, or the process is gone. Maps are read again
-  // when an address is in none, but not for each that is of no file. Valid until the next call.
-  const MappedCode* Find(uint32_t pid, uint64_t address, int64_t now_ns);
+  // when an address is in none, but not for each that is of no file: ever more seldom, where that
+  // finds nothing. Valid until the next call.
+  MappedCode* Find(uint32_t pid, uint64_t address, int64_t now_ns);
   // It runs another program.
   void Forget(uint32_t pid) { processes_.erase(pid); }
 
  private:
   struct Known {
     std::vector<MappedCode> code;
-    int64_t read_ns = INT64_MIN;
+    int64_t again_ns = INT64_MIN;  // read again from then on
+    int64_t wait_ns = 0;           // since it was read last
   };
   bool Read(uint32_t pid, std::vector<MappedCode>* code) const;
 

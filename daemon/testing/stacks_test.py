@@ -4,21 +4,26 @@
 """User stacks of API calls (record --stacks): each call has its place in the program, by name. On
 the kernel at hand, without a device."""
 
+import ctypes
 import json
 import os
+import shutil
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "service"))
 from private_test import balanced, equal, path, run  # noqa: E402
 from recording import REPO, Recording, summary  # noqa: E402
+from running_test import Service, as_nobody, asked, output  # noqa: E402
 
 ACCELTRACE = os.path.join(REPO, "build", "bin", "acceltrace")
 LIBRARY = os.path.join(REPO, "build", "lib", "libaxl.so")
 TEST = os.path.join(REPO, "build", "test")
 APP = os.path.join(TEST, "axl-stack-app")
 HOST_ONLY = ["--no-device", "--libaxl", LIBRARY]
-DEEPEST = 48  # frames of a stack
+DEEPEST = 32  # frames of a stack
 tests = []
 
 
@@ -122,6 +127,155 @@ def a_deep_stack_is_cut_outside():
     equal(sites(found)["shop::Descend(int)"], (1, 0))
     deep = [s["frames"] for s in found["stacks"] if "shop::Descend(int)" in s["frames"]][0]
     equal((len(deep), deep[-1]), (DEEPEST, "shop::Descend(int)"))
+
+
+@test
+def what_is_made_of_a_trace_keeps_them():
+    trace, packed, chrome = path("made"), path("made.packed"), path("made.json")
+    record(trace, "--stacks")
+    subprocess.run([ACCELTRACE, "pack", trace, "-o", packed], check=True, stdout=subprocess.PIPE)
+    sql = "SELECT correlation, stack, site FROM call_stacks ORDER BY 1"
+    equal(query(packed, sql), query(trace, sql))
+    equal(report(packed)["call_sites"], report(trace)["call_sites"])
+    subprocess.run([ACCELTRACE, "export", trace, "--format", "chrome", "-o", chrome], check=True,
+                   stdout=subprocess.PIPE)
+    with open(chrome, encoding="utf-8") as file:
+        events = json.load(file)["traceEvents"]
+    sites_of = [event["args"]["called_from"] for event in events
+                if "called_from" in event.get("args", {})]
+    equal({site: sites_of.count(site) for site in sites_of},
+          {"shop::Order(int)": 30, "shop::Till::Pay(int)": 20, "shop::Descend(int)": 1})
+
+
+@test
+def a_flight_recorder_has_them():
+    trace = path("ring")
+    record(trace, "--stacks", "--ring", "1M")
+    equal(sites(report(trace)["call_sites"]),
+          {"shop::Order(int)": (30, 0), "shop::Till::Pay(int)": (20, 20),
+           "shop::Descend(int)": (1, 0)})
+
+
+@test
+def the_number_of_a_process_may_be_another_s_later():
+    """Two programs, one after the other, with the same number and the same addresses."""
+    other = path("other-app")
+    with open(APP, "rb") as file:
+        code = file.read()
+    build_id = subprocess.run(["file", "-b", APP], capture_output=True, text=True, check=True
+                              ).stdout.split("BuildID[sha1]=")[1][:40]
+    equal(code.count(bytes.fromhex(build_id)), 1)
+    another = "0123" + build_id[4:]
+    with open(other, "wb") as file:
+        file.write(code.replace(bytes.fromhex(build_id), bytes.fromhex(another)))
+    os.chmod(other, 0o755)
+    trace = path("again")
+    recording = Recording("--output", trace, *HOST_ONLY, "--stacks")
+    equal(recording.first, "ready")
+    # A parent that is recorded, so that its children are from their begin.
+    gate, pids = os.pipe(), os.pipe()
+    parent = os.fork()
+    if parent == 0:
+        os.read(gate[0], 1)
+        number = 0
+        for program in (APP, other):
+            number = run_as(number, program)
+            os.write(pids[1], f"{number}\n".encode())
+        os._exit(0)
+    equal(recording.ask(f"pid {parent}"), "ok")
+    os.write(gate[1], b"x")
+    equal(os.waitpid(parent, 0)[1], 0)
+    first, second = os.read(pids[0], 100).split()
+    equal(first, second)
+    recording.stop()
+    equal(query(trace, """SELECT build_id, count(*) FROM call_stacks
+        JOIN stack_frames USING (stack) WHERE is_site GROUP BY 1 ORDER BY 2"""),
+          [(another, 11), (build_id, 11)] if another < build_id else
+          [(build_id, 11), (another, 11)])
+
+
+def run_as(number, program):
+    """Runs it without random addresses, as this process number if it is not 0; which one it was."""
+    for _ in range(1000):
+        if number != 0:
+            with open("/proc/sys/kernel/ns_last_pid", "w", encoding="ascii") as file:
+                file.write(str(number - 1))
+        child = os.fork()
+        if child == 0:
+            if number not in (0, os.getpid()):
+                os._exit(99)  # somebody else was quicker
+            ctypes.CDLL(None).personality(0x0040000)  # ADDR_NO_RANDOMIZE
+            with open("/dev/null", "w", encoding="ascii") as null:
+                os.dup2(null.fileno(), 1)
+            lines, end = os.pipe()
+            os.write(end, b"\n")
+            os.close(end)
+            os.dup2(lines, 0)
+            os.environ["LD_LIBRARY_PATH"] = os.path.dirname(LIBRARY)
+            os.execv(program, [program, "10", "0", "0"])
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if status != 99:
+            return child if status == 0 else 0
+    return 0
+
+
+@test
+def the_service_gives_a_user_his_own_processes_stacks():
+    with Service() as service:
+        for file in (APP, LIBRARY):
+            copy = shutil.copy(file, service.folder.name)
+            os.chmod(copy, 0o755)
+        os.symlink(service.path("libaxl.so"), service.path("libaxl.so.0"))
+        app = [service.path("axl-stack-app"), "30", "20", "5"]
+        environment = {"LD_LIBRARY_PATH": service.folder.name}
+
+        def begin():
+            # pylint: disable=consider-using-with
+            return subprocess.Popen(app, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                    env=environment)
+
+        def use(child):
+            print(file=child.stdin, flush=True)
+            equal(child.stdout.readline(), "done\n")
+
+        def mapped(child):
+            while True:
+                with open(f"/proc/{child.pid}/maps", encoding="ascii") as maps:
+                    if "libaxl" in maps.read():
+                        return
+                time.sleep(0.01)
+
+        foreign = begin()
+        mapped(foreign)
+
+        def record_own():
+            client, child = service.client(), begin()
+            mapped(child)
+            session = client.ask(output(service, "own"), cmd="start", no_device=True, stacks=True,
+                                 pids=[child.pid])["session"]
+            refused = asked(client, cmd="pid", session=session, pid=foreign.pid)
+            use(child)
+            use(foreign)
+            done = client.ask(cmd="stop", session=session)["summary"]
+            child.communicate()
+            return [done["error"], done["lost"], done["bad"], refused.get("error", "")]
+
+        error, lost, bad, refused = as_nobody(record_own)
+        equal((error, lost, bad), ("", 0, 0))
+        assert "does not run as you" in refused, refused
+        foreign.communicate()
+        found = report(service.path("own"))["call_sites"]
+        equal(sites(found), {"shop::Order(int)": (30, 0), "shop::Till::Pay(int)": (20, 20),
+                             "shop::Descend(int)": (1, 0)})
+        equal((found["without"], {site["object"] for site in found["sites"]}), (0, {app[0]}))
+
+
+@test
+def it_is_refused_where_no_call_can_have_one():
+    recording = Recording("--output", path("refused"), "--no-device", "--probes", "clock",
+                          "--stacks")
+    assert "--stacks: no API calls are recorded" in recording.first, recording.first
+    assert recording.end()[0] != 0
 
 
 @test

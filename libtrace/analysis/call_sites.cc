@@ -11,6 +11,10 @@
 namespace acceltrace::analysis {
 namespace {
 
+// Of places whose names are known at a time.
+constexpr size_t kMaxPlaces = 1 << 17;
+constexpr size_t kMaxNameBytes = 64 << 20;
+
 void Add(const SiteUse& from, SiteUse* to) {
   to->calls += from.calls;
   to->failed += from.failed;
@@ -57,30 +61,63 @@ std::vector<SiteUse> UseOfStacks(const model::Model& model, uint64_t* without) {
   return uses;
 }
 
+// The longest time first. Those behind the first `most` become the row `others`.
 template <typename Row>
-void SortByTime(std::vector<Row>* rows) {
+void Rank(size_t most, Row others, std::vector<Row>* rows) {
   std::stable_sort(rows->begin(), rows->end(), [](const Row& a, const Row& b) {
     return std::tie(a.use.time_ns, a.use.calls) > std::tie(b.use.time_ns, b.use.calls);
   });
+  if (rows->size() <= most) return;
+  for (size_t row = most; row < rows->size(); ++row) Add((*rows)[row].use, &others.use);
+  rows->resize(most);
+  rows->push_back(std::move(others));
 }
+
+// Each text once.
+class Names {
+ public:
+  explicit Names(std::vector<std::string>* names) : names_(names) {}
+  uint32_t Number(const std::string& name) {
+    const auto [known, fresh] = numbers_.try_emplace(name, static_cast<uint32_t>(names_->size()));
+    if (fresh) {
+      names_->push_back(name);
+      bytes_ += name.size();
+    }
+    return known->second;
+  }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  std::vector<std::string>* names_;
+  std::map<std::string, uint32_t> numbers_;
+  size_t bytes_ = 0;
+};
 
 }  // namespace
 
 StackNames NameStacks(const model::Model& model, symbols::FrameNames* names) {
   const model::Stacks& stacks = model.stacks;
-  using Key = std::tuple<uint32_t, uint32_t, uint64_t, bool>;
-  std::map<Key, std::string> known;
-  StackNames all(stacks.size());
+  using Place = std::tuple<uint32_t, uint32_t, uint64_t, bool>;
+  std::map<Place, uint32_t> known;
+  StackNames all;
+  Names numbers(&all.names);
   for (size_t stack = 0; stack < stacks.size(); ++stack) {
     for (uint32_t f = stacks.first[stack]; f < stacks.first[stack + 1]; ++f) {
       const model::Frame& frame = stacks.frames[f];
       const bool returns = f != stacks.first[stack];
-      std::string& name = known[{frame.object, frame.build_id, frame.offset, returns}];
-      if (name.empty()) {
-        name = names->Name(model.strings.Get(frame.object), model.strings.Get(frame.build_id),
-                           frame.offset, returns);
+      const Place place = {frame.object, frame.build_id, frame.offset, returns};
+      const auto found = known.find(place);
+      if (found != known.end()) {
+        all.of_frame.push_back(found->second);
+        continue;
       }
-      all[stack].push_back(name);
+      const bool full = known.size() >= kMaxPlaces || numbers.bytes() >= kMaxNameBytes;
+      const uint32_t number = numbers.Number(full ? kOtherNames
+                                                  : names->Name(model.strings.Get(frame.object),
+                                                                model.strings.Get(frame.build_id),
+                                                                frame.offset, returns));
+      if (!full) known.emplace(place, number);
+      all.of_frame.push_back(number);
     }
   }
   return all;
@@ -92,9 +129,9 @@ size_t SiteOf(const model::Stacks& stacks, size_t stack) {
     return std::pair(stacks.frames[f].object, stacks.frames[f].build_id);
   };
   for (uint32_t f = first; f < end; ++f) {
-    if (file(f) != file(first)) return f - first;
+    if (file(f) != file(first)) return f;
   }
-  return end - first > 1 ? 1 : 0;
+  return end - first > 1 ? first + 1 : first;
 }
 
 CallSites ComputeCallSites(const model::Model& model, symbols::FrameNames* names) {
@@ -102,23 +139,24 @@ CallSites ComputeCallSites(const model::Model& model, symbols::FrameNames* names
   if (model.stacks.of_call.empty()) return result;
   const model::Stacks& stacks = model.stacks;
   const std::vector<SiteUse> uses = UseOfStacks(model, &result.without);
-  const StackNames frames = NameStacks(model, names);
-  std::map<std::pair<std::string, std::string>, SiteUse> sites;
-  std::map<std::vector<std::string>, SiteUse> by_frames;
+  StackNames frames = NameStacks(model, names);
+  std::map<std::pair<uint32_t, uint32_t>, SiteUse> sites;  // name, object
+  std::map<std::vector<uint32_t>, SiteUse> by_frames;
   for (size_t stack = 0; stack < stacks.size(); ++stack) {
     if (uses[stack].calls == 0) continue;
     const size_t site = SiteOf(stacks, stack);
-    std::pair key(frames[stack][site],
-                  model.strings.Get(stacks.frames[stacks.first[stack] + site].object));
-    if (sites.size() >= kMaxNamedRows && sites.count(key) == 0) key = {kOtherNames, ""};
-    Add(uses[stack], &sites[key]);
-    const bool full = by_frames.size() >= kMaxNamedRows && by_frames.count(frames[stack]) == 0;
-    Add(uses[stack], &by_frames[full ? std::vector<std::string>{kOtherNames} : frames[stack]]);
+    Add(uses[stack], &sites[{frames.of_frame[site], stacks.frames[site].object}]);
+    const auto begin = frames.of_frame.begin();
+    Add(uses[stack], &by_frames[{begin + stacks.first[stack], begin + stacks.first[stack + 1]}]);
   }
-  for (const auto& [key, use] : sites) result.sites.push_back({key.first, key.second, use});
+  for (const auto& [key, use] : sites) {
+    result.sites.push_back({frames.names[key.first], model.strings.Get(key.second), use});
+  }
   for (const auto& [key, use] : by_frames) result.stacks.push_back({key, use});
-  SortByTime(&result.sites);
-  SortByTime(&result.stacks);
+  const uint32_t others = Names(&frames.names).Number(kOtherNames);
+  Rank(kMaxNamedRows, {kOtherNames, "", {}}, &result.sites);
+  Rank(kMaxStackRows, {{others}, {}}, &result.stacks);
+  result.names = std::move(frames.names);
   return result;
 }
 

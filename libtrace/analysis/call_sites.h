@@ -19,6 +19,9 @@ struct SiteUse {
   double device_ns = 0;  // starts to ends of their jobs' commands
 };
 
+// So many whole stacks, the ones with most time; the others are one row of kOtherNames.
+inline constexpr size_t kMaxStackRows = 256;
+
 // By the innermost frame outside the library whose call it was: the first one of another file than
 // frame 0 is of. Where all are of one file, the caller of frame 0.
 struct CallSite {
@@ -27,20 +30,26 @@ struct CallSite {
 };
 
 struct StackUse {
-  std::vector<std::string> frames;  // innermost first, those of the library, too
+  std::vector<uint32_t> frames;  // in CallSites::names, innermost first, those of the library, too
   SiteUse use;
 };
 
 struct CallSites {
   std::vector<CallSite> sites;   // by time, the longest first
   std::vector<StackUse> stacks;  // likewise
-  uint64_t without = 0;          // calls whose stack is not known
+  std::vector<std::string> names;
+  uint64_t without = 0;  // calls whose stack is not known
 };
 
-// Names of the frames of each stack of the model, innermost first.
-using StackNames = std::vector<std::vector<std::string>>;
+// Of each of Stacks::frames.
+struct StackNames {
+  std::vector<std::string> names;
+  std::vector<uint32_t> of_frame;  // in names; the same name has the same number
+  const std::string& Of(size_t frame) const { return names[of_frame[frame]]; }
+};
+// A trace may name any number of places: those of more than memory is taken for are kOtherNames.
 StackNames NameStacks(const model::Model& model, symbols::FrameNames* names);
-// The frame that made the calls of a stack, by its place.
+// The frame that made the calls of a stack.
 size_t SiteOf(const model::Stacks& stacks, size_t stack);
 
 // Nothing where the trace has no stacks. Reads the files that they are of.

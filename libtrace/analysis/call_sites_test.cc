@@ -3,8 +3,11 @@
 // Stacks of API calls, from packets to sites; files that they name are not there.
 #include "libtrace/analysis/call_sites.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
+#include "libtrace/analysis/names.h"
 #include "libtrace/model/select.h"
 #include "libtrace/stream/validate.h"
 #include "tests/catch.h"
@@ -23,12 +26,12 @@ struct FrameSpec {
   uint64_t offset;
 };
 
-// Calls n = 1, 2, ... take n us each and carry n bytes; stacks: of each, 0 = none is told.
+// Calls n = 1, 2, ... take n us each and carry n bytes; stacks: of each, 0 = none is known.
 std::vector<proto::Packet> Packets(const std::vector<FrameSpec>& frames,
                                    const std::vector<uint32_t>& stacks) {
   TraceBuilder builder;
   builder.AddDevice();
-  proto::Packet strings, told, calls;
+  proto::Packet strings, frame_rows, calls;
   int64_t time_ns = 0;
   uint64_t correlation = 0;
   for (size_t i = 0; i < stacks.size(); ++i) {
@@ -49,7 +52,7 @@ std::vector<proto::Packet> Packets(const std::vector<FrameSpec>& frames,
     strings.mutable_strings()->add_value(text);
   }
   for (const FrameSpec& frame : frames) {
-    auto* rows = told.mutable_stack_frames();
+    auto* rows = frame_rows.mutable_stack_frames();
     rows->add_stack(frame.stack);
     rows->add_place(frame.place);
     rows->add_object(frame.object);
@@ -58,7 +61,8 @@ std::vector<proto::Packet> Packets(const std::vector<FrameSpec>& frames,
   }
   std::vector<proto::Packet> packets = builder.Packets();
   const auto at = packets.begin() + 1;
-  if (told.has_stack_frames()) packets.insert(at, {strings, told, told});  // as a recorder again
+  // Twice, as a flight recorder has them.
+  if (frame_rows.has_stack_frames()) packets.insert(at, {strings, frame_rows, frame_rows});
   if (calls.has_call_stacks()) packets.push_back(calls);
   return packets;
 }
@@ -70,6 +74,12 @@ std::string Text(const CallSites& found) {
     text += (text.empty() ? "" : ", ") + site.site + " " + std::to_string(site.use.calls) + "/" +
             std::to_string(site.use.time_ns) + "/" + std::to_string(site.use.bytes);
   }
+  return text;
+}
+
+std::string Frames(const CallSites& found, size_t stack) {
+  std::string text;
+  for (const uint32_t name : found.stacks.at(stack).frames) text += found.names.at(name) + " ";
   return text;
 }
 
@@ -93,11 +103,10 @@ TEST_CASE("calls are made by the innermost frame outside the library") {
   CHECK(found.sites[0].object == "/none/program");
   REQUIRE(found.stacks.size() == 4);
   CHECK(found.stacks[0].use.calls == 2);
-  CHECK(found.stacks[0].frames == std::vector<std::string>{"libcalls.so+0x10", "libcalls.so+0x20",
-                                                           "program+0x100", "program+0x8"});
+  CHECK(Frames(found, 0) == "libcalls.so+0x10 libcalls.so+0x20 program+0x100 program+0x8 ");
 }
 
-TEST_CASE("stacks that nobody told of, and calls that no row tells of") {
+TEST_CASE("stacks without frames, and calls without a stack") {
   const auto model = LoadPackets(Packets(kFrames, {77, 5, 78}));
   CHECK(Text(Sites(*model)) == "program+0x100 1/2000/2");
   CHECK(Sites(*model).without == 2);
@@ -119,6 +128,38 @@ TEST_CASE("a part of a trace keeps the stacks of its calls") {
   REQUIRE(model->api.size() < calls);
   CHECK(model->stacks.of_call.size() == model->api.size());
   CHECK(Text(Sites(*model)) == "0x7000 1/4000/4, program+0x50 1/3000/3");
+}
+
+TEST_CASE("the stacks and sites with most time are named, the rest is one row") {
+  std::vector<FrameSpec> frames;
+  std::vector<uint32_t> stacks;
+  for (uint32_t stack = 1; stack <= kMaxNamedRows + 10; ++stack) {
+    frames.push_back({stack, 0, kLibrary, 0x10});
+    frames.push_back({stack, 1, kProgram, stack});
+    stacks.push_back(stack);
+  }
+  const auto model = LoadPackets(Packets(frames, stacks));
+  const CallSites found = Sites(*model);
+  REQUIRE(found.sites.size() == kMaxNamedRows + 1);
+  REQUIRE(found.stacks.size() == kMaxStackRows + 1);
+  CHECK(found.sites[0].site == fmt::format("program+{:#x}", kMaxNamedRows + 10));
+  CHECK((found.sites.back().site == kOtherNames && found.sites.back().use.calls == 10));
+  CHECK(found.sites.back().use.time_ns == 55'000);
+  CHECK(Frames(found, 0) == fmt::format("libcalls.so+0x10 program+{:#x} ", kMaxNamedRows + 10));
+  CHECK(Frames(found, kMaxStackRows) == std::string(kOtherNames) + " ");
+  CHECK(found.stacks.back().use.calls == kMaxNamedRows + 10 - kMaxStackRows);
+}
+
+TEST_CASE("names of places take so much memory and no more") {
+  std::vector<FrameSpec> frames;
+  for (uint32_t place = 0; place < 200'000; ++place) {
+    frames.push_back({1 + place / 100, place % 100, kProgram, place});
+  }
+  const auto model = LoadPackets(Packets(frames, {1}));
+  symbols::FrameNames files;
+  const StackNames names = NameStacks(*model, &files);
+  CHECK((names.of_frame.size() == 200'000 && names.names.size() == (1 << 17) + 1));
+  CHECK((names.Of(5) == "program+0x5" && names.Of(199'999) == kOtherNames));
 }
 
 TEST_CASE("what stacks may say is limited") {

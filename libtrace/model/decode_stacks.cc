@@ -29,7 +29,7 @@ void Decoder::AddCallStacks(const proto::CallStacks& batch, size_t rows) {
   }
 }
 
-// Flight recorders tell base packets again: the first one counts.
+// Flight recorders write base packets again: the first one counts.
 void Decoder::FinishStacks() {
   if (stack_frames_.empty() && call_stacks_.empty()) return;
   const auto key = [](const FrameRow& row) { return std::tie(row.stack, row.place); };

@@ -369,7 +369,7 @@ TEST_CASE("An SQLite file holds the tables, to the last cell") {
   }
   sqlite3_close(db);
   std::remove(path.c_str());
-  CHECK(tables == 25);
+  CHECK(tables == 27);
   CHECK(cells > 1500);
   CHECK(WriteSqliteFile(*model, "/nowhere/x").message().find("choose another place") !=
         std::string::npos);

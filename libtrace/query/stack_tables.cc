@@ -26,10 +26,7 @@ PlainTable StackFrames(const model::Model& model, const Names& names) {
       .Add("stack", Type::kInteger,
            [&stacks](size_t row) -> Cell { return uint64_t{StackOf(stacks, row)}; })
       .Add("place", Type::kInteger, [place](size_t row) -> Cell { return uint64_t{place(row)}; })
-      .Text("function",
-            [names, &stacks, place](size_t row) -> const std::string& {
-              return (*names)[StackOf(stacks, row)][place(row)];
-            })
+      .Text("function", [names](size_t row) -> const std::string& { return names->Of(row); })
       .Text("object",
             [&](size_t row) -> const std::string& {
               return model.strings.Get(stacks.frames[row].object);
@@ -39,8 +36,8 @@ PlainTable StackFrames(const model::Model& model, const Names& names) {
               return model.strings.Get(stacks.frames[row].build_id);
             })
       .Add("offset", Type::kInteger, [&](size_t row) -> Cell { return stacks.frames[row].offset; })
-      .Add("is_site", Type::kInteger, [&stacks, place](size_t row) -> Cell {
-        return uint64_t{place(row) == analysis::SiteOf(stacks, StackOf(stacks, row))};
+      .Add("is_site", Type::kInteger, [&stacks](size_t row) -> Cell {
+        return uint64_t{row == analysis::SiteOf(stacks, StackOf(stacks, row))};
       });
   return table.Done();
 }
@@ -63,8 +60,7 @@ PlainTable CallStacks(const model::Model& model, const Names& names) {
       .Add("stack", Type::kInteger,
            [calls, &stacks](size_t row) -> Cell { return uint64_t{stacks.of_call[(*calls)[row]]}; })
       .Text("site", [calls, names, &stacks](size_t row) -> const std::string& {
-        const uint32_t stack = stacks.of_call[(*calls)[row]];
-        return (*names)[stack][analysis::SiteOf(stacks, stack)];
+        return names->Of(analysis::SiteOf(stacks, stacks.of_call[(*calls)[row]]));
       });
   return table.Done();
 }

@@ -11,8 +11,8 @@ namespace acceltrace::symbols {
 namespace {
 
 constexpr size_t kMaxSegments = 1024;
-constexpr size_t kMaxSections = 65536;
 constexpr uint64_t kMaxNoteBytes = 64 << 10;
+constexpr size_t kMaxNotes = 64;  // sections of them
 constexpr uint64_t kMaxSymbols = 4 << 20;
 constexpr uint64_t kMaxNamesBytes = 256 << 20;
 constexpr size_t kMaxName = 1024;
@@ -44,7 +44,7 @@ std::string Hex(std::string_view bytes) {
 
 }  // namespace
 
-Result<ElfSymbols> ElfSymbols::Read(const FileBytes& file) {
+Result<ElfSymbols> ElfSymbols::Read(const FileBytes& file, const Wanted& wanted) {
   std::string header;
   if (!Get(file, 0, sizeof(Elf64_Ehdr), &header) ||
       std::memcmp(header.data(), ELFMAG, SELFMAG) != 0) {
@@ -55,7 +55,7 @@ Result<ElfSymbols> ElfSymbols::Read(const FileBytes& file) {
   }
   ElfSymbols symbols;
   if (Status status = symbols.ReadSegments(file, header.data()); !status.ok()) return status;
-  symbols.ReadSections(file, header.data());
+  symbols.ReadSections(file, header.data(), wanted);
   std::sort(symbols.symbols_.begin(), symbols.symbols_.end(), [](const Symbol& a, const Symbol& b) {
     return std::tie(a.address, a.rank, a.name) < std::tie(b.address, b.rank, b.name);
   });
@@ -103,21 +103,25 @@ void ElfSymbols::ReadNotes(const FileBytes& file, uint64_t offset, uint64_t byte
   }
 }
 
-void ElfSymbols::ReadSections(const FileBytes& file, const char* header) {
+void ElfSymbols::ReadSections(const FileBytes& file, const char* header, const Wanted& wanted) {
   const auto elf = Load<Elf64_Ehdr>(header);
   std::string table;
-  if (elf.e_shnum == 0 || elf.e_shnum > kMaxSections || elf.e_shentsize != sizeof(Elf64_Shdr) ||
+  if (elf.e_shnum == 0 || elf.e_shentsize != sizeof(Elf64_Shdr) ||
       !Get(file, elf.e_shoff, uint64_t{elf.e_shnum} * sizeof(Elf64_Shdr), &table)) {
     return;
   }
   std::vector<Section> sections;
+  size_t notes = 0;
   for (size_t i = 0; i < elf.e_shnum; ++i) {
     const auto section = Load<Elf64_Shdr>(table.data() + i * sizeof(Elf64_Shdr));
     sections.push_back(
         {section.sh_type, section.sh_link, section.sh_offset, section.sh_size, section.sh_entsize});
-    if (section.sh_type == SHT_NOTE) ReadNotes(file, section.sh_offset, section.sh_size);
+    if (section.sh_type == SHT_NOTE && ++notes <= kMaxNotes) {
+      ReadNotes(file, section.sh_offset, section.sh_size);
+    }
   }
-  // One of the two tells: what is in .dynsym is in .symtab as well.
+  if (wanted && !wanted(build_id_)) return;
+  // One of the two is enough: what is in .dynsym is in .symtab as well.
   for (const uint32_t type : {uint32_t{SHT_SYMTAB}, uint32_t{SHT_DYNSYM}}) {
     for (const Section& section : sections) {
       if (!symbols_.empty() || section.type != type || section.link >= sections.size()) continue;

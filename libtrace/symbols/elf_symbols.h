@@ -26,8 +26,10 @@ struct FileBytes {
 
 class ElfSymbols {
  public:
-  // Errors: it is no ELF file that can be read here.
-  static Result<ElfSymbols> Read(const FileBytes& file);
+  // wanted: of files with other build ids no symbols are read. Errors: it is no ELF file that can
+  // be read here.
+  using Wanted = std::function<bool(const std::string& build_id)>;
+  static Result<ElfSymbols> Read(const FileBytes& file, const Wanted& wanted = nullptr);
 
   // In hexadecimal digits; empty: it has none.
   const std::string& build_id() const { return build_id_; }
@@ -54,7 +56,7 @@ class ElfSymbols {
 
   Status ReadSegments(const FileBytes& file, const char* header);
   void ReadNotes(const FileBytes& file, uint64_t offset, uint64_t bytes);
-  void ReadSections(const FileBytes& file, const char* header);
+  void ReadSections(const FileBytes& file, const char* header, const Wanted& wanted);
   void ReadSymbols(const FileBytes& file, const Section& table, const Section& names);
 
   std::vector<Segment> segments_;

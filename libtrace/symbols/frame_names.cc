@@ -15,6 +15,7 @@ namespace acceltrace::symbols {
 namespace {
 
 constexpr size_t kMaxObjects = 1024;  // read for a trace; frames of others have no names
+constexpr size_t kMaxFileName = 255;  // the kernel has no longer ones
 constexpr size_t kMinBuildId = 4, kMaxBuildId = 128;  // digits
 
 struct Descriptor {
@@ -53,8 +54,7 @@ std::string WithoutZeros(const std::string& build_id) {
 }  // namespace
 
 // A pipe or a device is neither waited for nor read.
-std::unique_ptr<ElfSymbols> FrameNames::Open(const std::string& path,
-                                             const std::string& build_id) const {
+std::unique_ptr<ElfSymbols> FrameNames::Open(const std::string& path, const std::string& build_id) {
   struct stat status = {};
   if (path.empty() || path[0] != '/' || path.find('\0') != std::string::npos ||
       stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
@@ -64,12 +64,17 @@ std::unique_ptr<ElfSymbols> FrameNames::Open(const std::string& path,
   if (file.fd < 0 || fstat(file.fd, &status) != 0 || !S_ISREG(status.st_mode)) return nullptr;
   FileBytes bytes;
   bytes.size = static_cast<uint64_t>(status.st_size);
-  bytes.read = [&file](uint64_t offset, size_t count, char* to) {
+  bytes.read = [&](uint64_t offset, size_t count, char* to) {
+    if (count > left_bytes_) return false;
+    left_bytes_ -= count;
     return ReadAt(file.fd, offset, count, to);
   };
-  auto symbols = ElfSymbols::Read(bytes);
   // Without a build id on either side it is the path alone that says which file it was.
-  if (!symbols.ok() || WithoutZeros(symbols->build_id()) != WithoutZeros(build_id)) return nullptr;
+  const auto is_it = [&](const std::string& found) {
+    return WithoutZeros(found) == WithoutZeros(build_id);
+  };
+  auto symbols = ElfSymbols::Read(bytes, is_it);
+  if (!symbols.ok() || !is_it(symbols->build_id())) return nullptr;
   return std::make_unique<ElfSymbols>(std::move(symbols).value());
 }
 
@@ -101,8 +106,9 @@ std::string FrameNames::Name(const std::string& object, const std::string& build
       if (!name.empty() && stream::IsUtf8(name)) return Demangle(name);
     }
   }
-  const std::string file =
-      object.empty() ? "build-id:" + build_id.substr(0, 16) : object.substr(object.rfind('/') + 1);
+  std::string file = object.substr(object.rfind('/') + 1);
+  if (object.empty() && IsBuildId(build_id)) file = "build-id:" + build_id.substr(0, 16);
+  if (file.empty() || file.size() > kMaxFileName) file = "?";
   return fmt::format("{}+{:#x}", file, offset);
 }
 

@@ -18,11 +18,13 @@
 namespace acceltrace::symbols {
 
 inline constexpr char kDebugFolder[] = "/usr/lib/debug";
+// Read of all files that a trace names; frames of the others have no names.
+inline constexpr uint64_t kMaxBytes = 1 << 30;
 
 class FrameNames {
  public:
-  explicit FrameNames(std::string debug_folder = kDebugFolder)
-      : debug_folder_(std::move(debug_folder)) {}
+  explicit FrameNames(std::string debug_folder = kDebugFolder, uint64_t most_bytes = kMaxBytes)
+      : debug_folder_(std::move(debug_folder)), left_bytes_(most_bytes) {}
 
   // object: path of the file; build_id: in hexadecimal digits; either may be empty. returns: the
   // place is where a call returns to, so that the call lies before it.
@@ -36,9 +38,10 @@ class FrameNames {
     std::unique_ptr<ElfSymbols> program, debug;
   };
   const Object& Find(const std::string& object, const std::string& build_id);
-  std::unique_ptr<ElfSymbols> Open(const std::string& path, const std::string& build_id) const;
+  std::unique_ptr<ElfSymbols> Open(const std::string& path, const std::string& build_id);
 
   std::string debug_folder_;
+  uint64_t left_bytes_;
   std::map<std::pair<std::string, std::string>, Object> objects_;
 };
 

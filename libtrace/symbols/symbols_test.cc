@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -153,6 +154,26 @@ TEST_CASE("what is no program has no names") {
   CHECK(names.Name(std::string("/proc/self/exe\0/x", 17), "", 0x10, true).substr(0, 1) == "x");
   std::ofstream(at + "/short") << "\177ELF";
   CHECK(names.Name(at + "/short", "", 0x10, true) == "short+0x10");
+}
+
+TEST_CASE("so much is read of what a trace names, and no more") {
+  const std::string id = OwnBuildId();
+  const uint64_t offset = OffsetOf(Place());
+  CHECK(FrameNames("/none", 4096).Name(Self(), id, offset, false).find('+') != std::string::npos);
+  CHECK(FrameNames("/none").Name("/" + std::string(256, 'x'), id, 0x10, true) == "?+0x10");
+  CHECK(FrameNames("/none").Name("", "no number", 0x10, true) == "?+0x10");
+  // Of a file with another build id no symbols are read.
+  std::ifstream in(Self(), std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  uint64_t most = 0;
+  const FileBytes file = {bytes.size(), [&](uint64_t at, size_t count, char* to) {
+                            most = std::max<uint64_t>(most, count);
+                            std::memcpy(to, bytes.data() + at, count);
+                            return true;
+                          }};
+  const auto other = ElfSymbols::Read(file, [](const std::string&) { return false; });
+  REQUIRE(other.ok());
+  CHECK((other->functions() == 0 && other->build_id() == id && most <= 65536));
 }
 
 TEST_CASE("a damaged file is refused or has fewer names, and nothing else") {

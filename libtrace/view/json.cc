@@ -414,7 +414,7 @@ std::string JsonReport(const Report& report) {
               {"causality", CausalityJson(report)},
               {"conservation", LawsJson(report)},
               {"tracer", TracerJson(report)}};
-  if (report.model->stacks.size() > 0) all["call_sites"] = CallSitesJson(report);
+  if (!report.model->stacks.of_call.empty()) all["call_sites"] = CallSitesJson(report);
   return Dump(all);
 }
 

@@ -26,7 +26,9 @@ Json CallSitesJson(const analysis::Report& report) {
     sites.push_back(std::move(row));
   }
   for (const analysis::StackUse& stack : found.stacks) {
-    Json row = {{"frames", stack.frames}};
+    Json frames = Json::array();
+    for (const uint32_t name : stack.frames) frames.push_back(found.names[name]);
+    Json row = {{"frames", std::move(frames)}};
     AddUse(stack.use, &row);
     stacks.push_back(std::move(row));
   }

@@ -62,10 +62,11 @@ std::string CallSites(const Report& report, const Style& style) {
   for (size_t i = 0; i < stacks; ++i) {
     const analysis::StackUse& stack = found.stacks[i];
     for (size_t f = 0; f < stack.frames.size(); ++f) {
+      const std::string& name = found.names[stack.frames[f]];
       if (f == 0) {
-        whole.Add(Row(stack.frames[f], stack.use));
+        whole.Add(Row(name, stack.use));
       } else {
-        whole.Add({"  " + Printable(stack.frames[f]), "", "", "", "", "", ""});
+        whole.Add({"  " + Printable(name), "", "", "", "", "", ""});
       }
     }
   }
