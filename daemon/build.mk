@@ -69,6 +69,13 @@ $(BUILD)/test/axl-api-app: $(call objs,daemon/testing/api_app.cc) $(BUILD)/lib/l
 	$(call say,LINK,$@)$(call anew,$(CXX) $(LDFLAGS) -o $$t $(filter %.o,$^) -L$(BUILD)/lib -laxl -lpthread)
 OBJS += $(call objs,daemon/testing/api_app.cc)
 TESTS += $(BUILD)/test/axl-api-app
+# For daemon/testing/stacks_test.py.
+build-id := -Wl,--build-id=sha1
+$(call objs,daemon/testing/stack_app.cc): private CXXFLAGS += -fno-omit-frame-pointer -fno-optimize-sibling-calls
+$(BUILD)/test/axl-stack-app: $(call objs,daemon/testing/stack_app.cc) $(BUILD)/lib/libaxl.so
+	$(call say,LINK,$@)$(call anew,$(CXX) $(LDFLAGS) $(build-id) -o $$t $(filter %.o,$^) -L$(BUILD)/lib -laxl -lpthread)
+OBJS += $(call objs,daemon/testing/stack_app.cc)
+TESTS += $(BUILD)/test/axl-stack-app
 
 # The rings of API events: against each other under the thread sanitizer, and against hostile memory.
 RING_STRESS := daemon/testing/ring_stress.cc daemon/sources/api_ring_reader.cc $(call folder-srcs,libtrace/ring)

@@ -187,6 +187,7 @@ const char kUsage[] =
     "                        [all but usdt and tracepoints]\n"
     "  --sources LIST        of the host besides: of sched,irq,pressure,memory,cpu,block,net,\n"
     "                        pcie,numa,cgroup, or all [none]\n"
+    "  --stacks              user stacks of API calls, which then come by probes\n"
     "  --libaxl FILE         API library whose probes are attached; repeatable\n"
     "  --counter-period T    device counter samples, such as 500us; 0 = only at start and end "
     "[1ms]\n"
@@ -270,6 +271,8 @@ Result<Options> ParseOptions(int argc, const char* const* argv) {
       options.record.system_wide = true;
     } else if (word == "--no-device") {
       options.record.no_device = true;
+    } else if (word == "--stacks") {
+      options.record.stacks = true;
     } else {
       flag = false;
     }

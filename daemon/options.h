@@ -47,6 +47,7 @@ struct RecordOptions {
   uint32_t sources = 0;                       // SystemSource: what else the host says
   std::optional<uint64_t> counter_period_ns;  // of the device's own samples; none = by overhead
   bool light = false;                         // --overhead low
+  bool stacks = false;                        // of API calls, which then come by probes
   uint64_t ring_bytes = 0;                    // flight recorder, 0 = off
   uint64_t rotate_bytes = 0;                  // on to the next file at this size, 0 = never
   uint64_t rotate_ns = 0;                     // and after this time

@@ -34,6 +34,9 @@ TEST_CASE("a private recording's command line") {
   CHECK_FALSE(options->record.probes.driver);
   CHECK(options->record.counter_period_ns == 2'000'000);
   CHECK(options->record.command == std::vector<std::string>{"app", "--pid"});
+  CHECK_FALSE(options->record.stacks);
+  CHECK(Parse({"--private", "--output=x", "--pid", "12", "--stacks"})->record.stacks);
+  CHECK_FALSE(Parse({"--private", "--output=x", "--pid", "12", "--stacks=yes"}).ok());
 }
 
 TEST_CASE("misuse is reported in one line") {

@@ -68,6 +68,13 @@ std::string DefaultLibrary() {
   return "";
 }
 
+// What comes by shared memory has no stack.
+void ChooseProbes(const RecordOptions& options, BpfOptions* bpf) {
+  bpf->stacks = options.stacks;
+  bpf->usdt = options.probes.usdt || (options.probes.api && options.stacks);
+  bpf->rings = options.probes.api && !bpf->usdt;
+}
+
 }  // namespace
 
 std::string Summary::ToJson() const {
@@ -190,8 +197,7 @@ Status Recorder::Attach(const RecordOptions& options) {
   }
   devices_ = devices;
   BpfOptions bpf;
-  bpf.usdt = options.probes.usdt;
-  bpf.rings = options.probes.api && !bpf.usdt;
+  ChooseProbes(options, &bpf);
   bpf.driver = (options.probes.driver || options.probes.tracepoints) && !devices.empty();
   bpf.system_wide = options.system_wide;
   bpf.light = options.light;
@@ -223,6 +229,11 @@ Status Recorder::Attach(const RecordOptions& options) {
     } else {
       bpf.libraries.push_back(library);
     }
+  }
+  if (bpf.stacks && !bpf.usdt && bpf.functions.empty()) {
+    return Status::Error(
+        "--stacks: no API calls are recorded, so there is nothing that has a stack; --probes must "
+        "have api or usdt, or a provider name functions");
   }
   if (bpf.driver) bpf.jobs = options.probes.tracepoints || !OpenDriverRings();
   // Without programs to run there is still the process tree to follow, unless

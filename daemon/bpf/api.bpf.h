@@ -9,6 +9,8 @@
 
 #include <bpf/usdt.bpf.h>
 
+#include "daemon/bpf/stack.bpf.h"
+
 /*
  * Sends the text behind a static string's address once for each process image.
  * The record goes out before the key is set: a second thread may then send it
@@ -97,6 +99,7 @@ int BPF_USDT(api_begin, const char *name, __u64 correlation, __u64 bytes, __u32 
 	record->correlation = correlation;
 	record->bytes = bytes;
 	submit(record);
+	record_stack(ctx, process->generation, 0, correlation, now_ns);
 	return 0;
 }
 

@@ -75,6 +75,9 @@ __u32 wake_wanted = 0;
 __u32 tracked_generation = 1;
 __u64 last_tracked = 0;
 
+/* Programs that tracked processes have run so far. */
+__u32 last_image = 0;
+
 /* How many events of a CPU and hop go by between two looks at the ring's filling. */
 #define WAKE_CHECK_EVENTS 64
 
@@ -205,6 +208,15 @@ static __always_inline void emit_process(__u32 pid, __u32 tid, __u32 what, __u32
 	submit(record);
 }
 
+/*
+ * Of a process and the program that it runs. Of no other one before: numbers of processes come
+ * again, and what was said of one that is gone must not be taken for said of this one.
+ */
+static __always_inline __u32 next_generation(void)
+{
+	return __sync_fetch_and_add(&last_image, 1) + 1;
+}
+
 /* The filter: the current process' entry if it is to be recorded. */
 static __always_inline struct act_tracked *current_tracked(void)
 {
@@ -215,6 +227,7 @@ static __always_inline struct act_tracked *current_tracked(void)
 
 	if (entry || !system_wide || pid == self_pid || pid == 0)
 		return entry;
+	fresh.generation = next_generation();
 	if (bpf_map_update_elem(&tracked, &pid, &fresh, BPF_NOEXIST) == 0) {
 		bpf_get_current_comm(comm, sizeof(comm));
 		emit_process(pid, pid, ACT_PROCESS_SEEN, 0, comm);

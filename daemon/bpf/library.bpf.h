@@ -7,6 +7,7 @@
 #define DAEMON_BPF_LIBRARY_BPF_H_
 
 #include "daemon/bpf/common.bpf.h"
+#include "daemon/bpf/stack.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -82,6 +83,21 @@ static __always_inline __u64 argument(struct pt_regs *ctx, __u32 number)
 	}
 }
 
+/* At a function's entry: where it goes back to. */
+static __always_inline __u64 caller_of(struct pt_regs *ctx)
+{
+#if defined(__TARGET_ARCH_x86)
+	__u64 caller = 0;
+
+	bpf_probe_read_user(&caller, sizeof(caller), (void *)PT_REGS_SP(ctx));
+	return caller;
+#elif defined(__TARGET_ARCH_arm64)
+	return ((struct user_pt_regs *)ctx)->regs[30];
+#else
+	return 0;
+#endif
+}
+
 static __always_inline __u64 argument_value(struct pt_regs *ctx, const struct act_argument *from)
 {
 	__u64 value;
@@ -109,11 +125,13 @@ int function_begin(struct pt_regs *ctx)
 	__u32 index = bpf_get_attach_cookie(ctx);
 	struct act_function *function = bpf_map_lookup_elem(&functions, &index);
 	__u64 now_ns = bpf_ktime_get_ns(), thread = bpf_get_current_pid_tgid();
+	struct act_tracked *process = current_tracked();
+	__u64 correlation, caller = 0;
 	struct act_api_begin *record;
 	struct thread_calls *open;
 	__u32 depth;
 
-	if (!function || !current_tracked())
+	if (!function || !process)
 		return 0;
 	open = calls_of(thread);
 	if (!open) {
@@ -133,11 +151,15 @@ int function_begin(struct pt_regs *ctx)
 	fill_head(&record->h, now_ns, ACT_API_BEGIN, argument_value(ctx, &function->stream));
 	record->name = ACT_FUNCTION_NAMES + index;
 	/* The upper half of the numbers: the API library counts from 1. */
-	record->correlation = (thread & ~0xffffffffull) |
-			      (__sync_fetch_and_add(&last_call, 1) | 0x80000000);
+	correlation = (thread & ~0xffffffffull) |
+		      (__sync_fetch_and_add(&last_call, 1) | 0x80000000);
+	record->correlation = correlation;
 	record->bytes = argument_value(ctx, &function->bytes);
-	open->correlation[slot_of(depth)] = record->correlation;
+	open->correlation[slot_of(depth)] = correlation;
 	submit(record);
+	if (take_stacks)
+		caller = caller_of(ctx);
+	record_stack(ctx, process->generation, caller, correlation, now_ns);
 	return 0;
 }
 

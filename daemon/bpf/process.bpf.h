@@ -24,7 +24,7 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	if (!entry)
 		return 0;
 	if (pid != parent_pid) {
-		fresh.generation = entry->generation;
+		fresh.generation = next_generation();
 		bpf_map_update_elem(&tracked, &pid, &fresh, BPF_ANY);
 	}
 	bpf_core_read(comm, sizeof(comm), &child->comm);
@@ -62,7 +62,7 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 		__sync_fetch_and_add(&tracked_generation, 1);
 		return 0;
 	}
-	entry->generation++;
+	entry->generation = next_generation();
 	bpf_get_current_comm(comm, sizeof(comm));
 	emit_process(pid, pid, ACT_PROCESS_EXEC, 0, comm);
 	return 0;

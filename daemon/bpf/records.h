@@ -32,6 +32,8 @@ enum act_type {
 	ACT_RING_WAKE = 11,  /* one of its rings is half full */
 	ACT_JOB = 12,  /* a job is over, or in flight when asked */
 	ACT_WAKE = 13, /* a wait is over */
+	ACT_STACK = 14,      /* (pid, id) means these frames */
+	ACT_CALL_STACK = 15, /* an API call was made with this stack */
 	ACT_NUM_TYPES,
 };
 
@@ -40,6 +42,7 @@ enum act_hop {
 	ACT_HOP_API = 0,
 	ACT_HOP_DRIVER = 1,
 	ACT_HOP_PROCESS = 2, /* and names of API calls */
+	ACT_HOP_STACK = 3,   /* of API calls, if wanted; their frames are of ACT_HOP_PROCESS */
 	ACT_NUM_HOPS,
 };
 
@@ -81,6 +84,35 @@ struct act_name {
 	struct act_head h; /* extra: tag of ACT_OP_NAME */
 	__u64 address;
 	char text[ACT_NAME_BYTES];
+};
+
+/*
+ * Of a stack; the outermost ones of a deeper one are left out. Their addresses are on a stack of
+ * 512 bytes, of which older kernels count each function in steps of 32.
+ */
+#define ACT_MAX_FRAMES 32
+#define ACT_MAX_STACKS 16384
+
+/* As the kernel's struct bpf_stack_build_id. */
+struct act_frame {
+	__s32 status; /* 1: by build id, at `place` in the file; else `place` is an address */
+	__u8 build_id[20];
+	__u64 place;
+};
+
+struct act_stack {
+	struct act_head h; /* extra: how many frames */
+	__u64 id;          /* not 0; of one image of the process */
+	/* At the entry of a function, whose frame pointer is still the caller's: who called */
+	__u64 caller;
+	__u64 address[ACT_MAX_FRAMES]; /* innermost first */
+	struct act_frame frame[ACT_MAX_FRAMES];
+};
+
+struct act_call_stack {
+	struct act_head h;
+	__u64 correlation;
+	__u64 stack;
 };
 
 struct act_host {
@@ -159,7 +191,7 @@ struct act_counts {
 
 /* Value of the map `tracked`: processes to be recorded, by pid. */
 struct act_tracked {
-	__u32 generation; /* counts exec: addresses mean other strings then */
+	__u32 generation; /* of each process and exec another: addresses mean other strings then */
 	__u32 exited;
 };
 
@@ -167,6 +199,12 @@ struct act_name_key {
 	__u32 pid;
 	__u32 generation;
 	__u64 address;
+};
+
+struct act_stack_key {
+	__u32 pid;
+	__u32 generation;
+	__u64 id;
 };
 
 #define ACT_MAX_FUNCTIONS 256 /* of libraries, that are API calls by a provider */

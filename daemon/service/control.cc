@@ -22,9 +22,10 @@ const std::map<std::string_view, std::pair<Command::Verb, std::set<std::string_v
       new std::map<std::string_view, std::pair<Command::Verb, std::set<std::string_view>>>{
           {"start",
            {Command::Verb::kStart,
-            {"pids", "system", "devices", "no_device", "probes", "libraries", "counter_period",
-             "overhead", "sources", "ring", "command", "output", "detach", "priority", "cpu",
-             "rotate_size", "rotate_time", "keep", "triggers"}}},
+            {"pids",        "system",         "devices",  "no_device", "probes",
+             "libraries",   "counter_period", "overhead", "sources",   "ring",
+             "command",     "output",         "detach",   "priority",  "cpu",
+             "rotate_size", "rotate_time",    "keep",     "triggers",  "stacks"}}},
           {"pid", {Command::Verb::kPid, {"session", "pid"}}},
           {"stop", {Command::Verb::kStop, {"session", "status"}}},
           {"status", {Command::Verb::kStatus, {}}},
@@ -140,6 +141,7 @@ void ReadStart(Members* members, Command* command) {
   members->Flag("system", &record.system_wide);
   members->Texts("devices", &record.devices);
   members->Flag("no_device", &record.no_device);
+  members->Flag("stacks", &record.stacks);
   members->Texts("libraries", &record.libraries);
   members->Texts("command", &record.command);
   members->Flag("detach", &command->detach);

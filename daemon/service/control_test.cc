@@ -29,6 +29,8 @@ TEST_CASE("a start command carries its options") {
   CHECK(command->record.devices == std::vector<std::string>{"axl1"});
   CHECK(command->detach);
   CHECK(command->output == "/x");
+  CHECK_FALSE(command->record.stacks);
+  CHECK(ParseCommand(R"({"cmd":"start","stacks":true})", &id)->record.stacks);
 }
 
 TEST_CASE("the other commands") {
@@ -66,6 +68,7 @@ TEST_CASE("every mistake is reported, with the id if there is one") {
                            R"({"cmd":"start","rotate_time":"5s","ring":"1M"})",
                            R"({"cmd":"start","triggers":["job>1ms"]})",
                            R"({"cmd":"start","triggers":["quick"],"ring":"1M"})",
+                           R"({"cmd":"start","stacks":"yes"})",
                            R"({"cmd":"pid"})",
                            R"({"cmd":"pid","pid":1.5})",
                            R"({"cmd":"stop","session":-1})",

@@ -6,22 +6,35 @@
 namespace acceltrace::daemon {
 namespace {
 
-// Of processes and op names; strings are bounded by the session.
-constexpr size_t kMaxTableBytes = 16 << 20;
+// Of each kind that is not kept always; strings are bounded by the session.
+constexpr size_t kMaxBytes = 16 << 20;
 
 }  // namespace
 
+BasePackets::Kind BasePackets::KindOf(const proto::Packet& packet) {
+  switch (packet.body_case()) {
+    case proto::Packet::kProcesses:
+    case proto::Packet::kOpNames:
+    case proto::Packet::kProcessEvents:
+    case proto::Packet::kProcessGroups:
+      return kTable;
+    case proto::Packet::kStackFrames:
+      return kStacks;
+    default:
+      return kAlways;
+  }
+}
+
 void BasePackets::Note(const proto::Packet& packet) {
   if (!IsBase(packet)) return;
-  const bool table = packet.has_processes() || packet.has_op_names() ||
-                     packet.has_process_events() || packet.has_process_groups();
-  packets_.push_back({packet.SerializeAsString(), table});
-  if (!table) return;
-  table_bytes_ += packets_.back().bytes.size();
-  while (table_bytes_ > kMaxTableBytes) {
-    const auto oldest =
-        std::find_if(packets_.begin(), packets_.end(), [](const Kept& kept) { return kept.table; });
-    table_bytes_ -= oldest->bytes.size();
+  const Kind kind = KindOf(packet);
+  packets_.push_back({packet.SerializeAsString(), kind});
+  if (kind == kAlways) return;
+  bytes_[kind] += packets_.back().bytes.size();
+  while (bytes_[kind] > kMaxBytes) {
+    const auto oldest = std::find_if(packets_.begin(), packets_.end(),
+                                     [kind](const Kept& kept) { return kept.kind == kind; });
+    bytes_[kind] -= oldest->bytes.size();
     packets_.erase(oldest);
   }
 }

@@ -26,6 +26,7 @@ class BasePackets {
       case proto::Packet::kProcessEvents:
       case proto::Packet::kSystemCounters:
       case proto::Packet::kProcessGroups:
+      case proto::Packet::kStackFrames:
         return true;
       default:
         return false;
@@ -39,12 +40,17 @@ class BasePackets {
   void Replay(const std::function<void(proto::Packet*)>& use) const;
 
  private:
+  // Of tables (processes, op names) and of stacks the oldest may be forgotten, of each when there
+  // are too many of its own.
+  enum Kind { kAlways, kTable, kStacks, kNumKinds };
   struct Kept {
     std::string bytes;
-    bool table;  // of processes or op names: the oldest may be forgotten
+    Kind kind;
   };
+  static Kind KindOf(const proto::Packet& packet);
+
   std::deque<Kept> packets_;
-  size_t table_bytes_ = 0;
+  size_t bytes_[kNumKinds] = {};
 };
 
 }  // namespace acceltrace::daemon

@@ -345,6 +345,20 @@ void BpfSource::Impl::Calibrate() {
   if (options.rings) {
     CalibrateRings();
   }
+  if (options.stacks) {  // deep ones take longer: each is measured
+    EventCost cost = {"stack"};
+    cost.events = [this] { return StackRuns(); };
+    cost.each_ns = [this] {
+      const uint64_t runs = StackRuns();
+      const uint64_t all_ns = __atomic_load_n(&skeleton->bss->stack_ns, __ATOMIC_RELAXED);
+      return runs == 0 ? 0 : static_cast<double>(all_ns) / static_cast<double>(runs);
+    };
+    handler->OnEventCost(cost);
+  }
+}
+
+uint64_t BpfSource::Impl::StackRuns() const {
+  return __atomic_load_n(&skeleton->bss->stack_runs, __ATOMIC_RELAXED);
 }
 
 void BpfSource::Impl::CalibrateRings() {

@@ -35,6 +35,8 @@ constexpr TypeInfo kTypes[ACT_NUM_TYPES] = {
     {sizeof(act_ring), ACT_HOP_PROCESS},
     {sizeof(act_job), ACT_HOP_DRIVER},
     {sizeof(act_wake), ACT_HOP_DRIVER},
+    {sizeof(act_stack), ACT_HOP_PROCESS},
+    {sizeof(act_call_stack), ACT_HOP_STACK},
 };
 
 template <size_t N>
@@ -137,6 +139,15 @@ void BpfEvents::Handle(const void* data, size_t bytes) {
       waits_.Append(*static_cast<const act_wake*>(data));
       if (waits_.full()) Send(&waits_);
       break;
+    case ACT_STACK:
+      if (stacks_ == nullptr || !stacks_->OnStack(*static_cast<const act_stack*>(data))) {
+        --out_[type.hop];
+        ++bad_[type.hop];
+      }
+      break;
+    case ACT_CALL_STACK:
+      OnCallStack(*static_cast<const act_call_stack*>(data));
+      break;
     case ACT_PROCESS:
       OnProcess(*static_cast<const act_process*>(data));
       break;
@@ -163,6 +174,14 @@ void BpfEvents::Send(Rows* rows) {
 void BpfEvents::Flush() {
   Send(&jobs_);
   Send(&waits_);
+  if (stacks_ != nullptr) stacks_->Flush();
+}
+
+void BpfEvents::OnCallStack(const act_call_stack& record) {
+  if (stacks_ != nullptr && stacks_->OnCall(record)) return;
+  --out_[ACT_HOP_STACK];
+  ++unknown_stacks_;
+  unknown_stack_ns_ = TimeNs(record.h);
 }
 
 void BpfEvents::OnProcess(const act_process& record) {
@@ -196,6 +215,7 @@ void BpfEvents::OnProcess(const act_process& record) {
       ReportFate(record, proto::ProcessEvents::KIND_EXECUTED);
       if (last_user_ == record.h.pid) last_user_ = 0;  // with another library, perhaps
       names_.erase(record.h.pid);
+      if (stacks_ != nullptr) stacks_->OnExec(record.h.pid);
       break;
     default:
       break;

@@ -12,6 +12,7 @@
 #include <unordered_set>
 
 #include "daemon/bpf/records.h"
+#include "daemon/sources/call_stacks.h"
 #include "daemon/sources/host_rows.h"
 #include "daemon/sources/source.h"
 
@@ -38,6 +39,12 @@ class BpfEvents {
 
   // One record from the ring, aligned to 8 bytes.
   void Handle(const void* data, size_t bytes);
+
+  // Takes stacks of API calls; must outlive this.
+  void UseStacks(CallStacks* stacks) { stacks_ = stacks; }
+  // Calls whose stack is not known since its frames were lost; when the last of them was.
+  uint64_t unknown_stacks() const { return unknown_stacks_; }
+  int64_t unknown_stack_ns() const { return unknown_stack_ns_; }
 
   // Number `index` of the map `functions` is called so.
   void NameFunction(uint32_t index, const std::string& name);
@@ -69,6 +76,7 @@ class BpfEvents {
 
   void OnProcess(const act_process& record);
   void ReportFate(const act_process& record, uint32_t kind);
+  void OnCallStack(const act_call_stack& record);
   uint32_t NameAt(uint32_t pid, uint64_t address);
   uint32_t TextOrMemory(const char* text, uint32_t pid, uint64_t address);
   void ReportThread(uint32_t pid, uint32_t tid);
@@ -79,6 +87,9 @@ class BpfEvents {
 
   EventHandler* handler_;
   RingWatcher* watcher_;
+  CallStacks* stacks_ = nullptr;
+  uint64_t unknown_stacks_ = 0;
+  int64_t unknown_stack_ns_ = 0;
   stream::BlockWriter writer_;
   HostJobRows jobs_;
   HostWaitRows waits_;

@@ -193,5 +193,29 @@ TEST_CASE("a process that becomes another user's is reported with the time") {
   CHECK(watcher.at_ns == 1000);
 }
 
+TEST_CASE("a call whose stack did not come is counted, and so is what is no stack") {
+  CollectingHandler handler;
+  BpfEvents events(&handler);
+  CallStacks stacks(&handler, std::nullopt);
+  events.UseStacks(&stacks);
+  act_stack frames = {};
+  frames.h = {.time_ns = 100, .pid = 7, .tid = 7, .type = ACT_STACK, .cpu = 0, .extra = 1};
+  frames.id = 5;
+  act_call_stack call = {};
+  call.h = {.time_ns = 200, .pid = 7, .tid = 7, .type = ACT_CALL_STACK, .cpu = 0, .extra = 0};
+  call.stack = 5;
+  Handle(&events, call);
+  CHECK((events.unknown_stacks() == 1 && events.unknown_stack_ns() == 200));
+  CHECK(events.out(ACT_HOP_STACK) == 0);
+  Handle(&events, frames);
+  Handle(&events, call);
+  CHECK((events.unknown_stacks() == 1 && events.out(ACT_HOP_STACK) == 1));
+  frames.h.extra = 0;
+  Handle(&events, frames);
+  CHECK((events.out(ACT_HOP_PROCESS) == 1 && events.bad(ACT_HOP_PROCESS) == 1));
+  events.Flush();
+  CHECK(handler.blocks.back().call_stacks().stack_size() == 1);
+}
+
 }  // namespace
 }  // namespace acceltrace::daemon

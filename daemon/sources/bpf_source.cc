@@ -20,7 +20,8 @@ namespace acceltrace::daemon {
 namespace {
 
 constexpr int64_t kLossCheckNs = 100'000'000;
-constexpr const char* kHopNames[ACT_NUM_HOPS] = {"bpf-api", "bpf-driver", "bpf-process"};
+constexpr const char* kHopNames[ACT_NUM_HOPS] = {"bpf-api", "bpf-driver", "bpf-process",
+                                                 "bpf-stacks"};
 
 // Tracepoints that fire for each wait or buffer and add detail only: a job is known without.
 bool IsFrequentDetail(std::string_view name) {
@@ -58,6 +59,8 @@ Status BpfSource::Impl::Load() {
   if (bpf_map__set_max_entries(skeleton->maps.ring, options.ring_bytes) != 0) {
     return Status::Error("BPF ring size " + std::to_string(options.ring_bytes) + " refused");
   }
+  skeleton->rodata->take_stacks = options.stacks;
+  if (!options.stacks) (void)bpf_map__set_max_entries(skeleton->maps.stacks, 1);
   if (options.functions.empty()) (void)bpf_map__set_max_entries(skeleton->maps.calls, 1);
   if (const int error = tracer_bpf__load(skeleton)) return BpfLoadError(error, last_warning);
   ring.reset(ring_buffer__new(bpf_map__fd(skeleton->maps.ring), OnRecord, this, nullptr));
@@ -102,6 +105,11 @@ void BpfSource::Impl::ReadHops(act_counts* totals, int64_t* first_ns, int64_t* l
       last_ns[hop] = std::max(last_ns[hop], static_cast<int64_t>(value.last_ns));
     }
   }
+  // Those whose frames were lost on the way.
+  totals[ACT_HOP_STACK].lost += events.unknown_stacks();
+  int64_t& stack_ns = last_ns[ACT_HOP_STACK];
+  stack_ns = std::max(stack_ns, events.unknown_stack_ns());
+  if (first_ns[ACT_HOP_STACK] == 0) first_ns[ACT_HOP_STACK] = stack_ns;
 }
 
 void BpfSource::Impl::ReportLosses() {
@@ -233,6 +241,7 @@ std::vector<Hop> BpfSource::Hops() {
   std::vector<Hop> hops;
   for (int hop = 0; hop < ACT_NUM_HOPS; ++hop) {
     const act_hop which = static_cast<act_hop>(hop);
+    if (which == ACT_HOP_STACK && !impl_->options.stacks) continue;
     Hop account = {kHopNames[hop], totals[hop].seen, impl_->events.out(which), totals[hop].lost,
                    impl_->events.bad(which)};
     const uint64_t accounted = account.out + account.lost + account.bad;

@@ -29,6 +29,7 @@ struct BpfOptions {
   bool light = false;                      // of the driver, what a job is known by only
   std::vector<TracepointRole> roles;       // of devices that providers describe
   std::vector<LibraryFunction> functions;  // API calls that providers name
+  bool stacks = false;                     // of API calls, which then come by probes
   bool run_stats = false;                  // have the kernel time the programs, which costs as well
 };
 

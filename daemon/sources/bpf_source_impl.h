@@ -46,7 +46,10 @@ struct BpfSource::Impl : RingWatcher, ProviderSink {
       : options(std::move(options_in)),
         handler(handler_in),
         events(handler_in, this),
-        rings(handler_in, [this](uint32_t pid, uint32_t tid) { events.NoteThread(pid, tid); }) {}
+        stacks(handler_in, options.owner),
+        rings(handler_in, [this](uint32_t pid, uint32_t tid) { events.NoteThread(pid, tid); }) {
+    if (options.stacks) events.UseStacks(&stacks);
+  }
   ~Impl() override {
     ring_user.reset();
     links.clear();
@@ -99,6 +102,7 @@ struct BpfSource::Impl : RingWatcher, ProviderSink {
   void SetRinged(uint32_t pid);
   void Calibrate();
   void CalibrateRings();
+  uint64_t StackRuns() const;
   void CalibrateProbes();
   void ReadHops(act_counts* totals, int64_t* first_ns, int64_t* last_ns);
   void ReportLosses();
@@ -108,6 +112,7 @@ struct BpfSource::Impl : RingWatcher, ProviderSink {
   BpfOptions options;
   EventHandler* handler;
   BpfEvents events;
+  CallStacks stacks;
   ApiRings rings;
   bool probes_calibrated = false;
   bool probes_used = false;

@@ -29,6 +29,7 @@ uint32_t RowsOfHop(std::string_view hop) {
                {"bpf-recursion", kHostRows | kCallRows},
                {"api-ring", kCallRows},
                {"bpf-process", 0},
+               {"bpf-stacks", 0},
                {"samples", 0},
                {"sched", 0},
                {"irq", 0},
@@ -53,6 +54,8 @@ uint32_t RowsOfBody(uint32_t body) {
     case Packet::kSystemCounters:
     case Packet::kSystemSamples:
     case Packet::kProcessGroups:
+    case Packet::kStackFrames:
+    case Packet::kCallStacks:
     case Packet::kLosses:  // Accounts have their sums
       return 0;
     case Packet::kApi:

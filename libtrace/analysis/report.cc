@@ -55,6 +55,8 @@ Report ComputeReport(const model::Model& model, const std::vector<Law>* laws,
   report.transfers = ComputeTransfers(model);
   report.memory = ComputeMemory(model, report.utilisation);
   report.calls = ComputeCalls(model);
+  symbols::FrameNames names;
+  report.call_sites = ComputeCallSites(model, &names);
   Ops ops = ComputeOps(model);
   std::vector<uint32_t> range_of, range_group_of;
   report.ranges = ComputeRanges(model, false, &range_of);

@@ -10,6 +10,7 @@
 
 #include "libtrace/analysis/advice.h"
 #include "libtrace/analysis/breakdown.h"
+#include "libtrace/analysis/call_sites.h"
 #include "libtrace/analysis/calls.h"
 #include "libtrace/analysis/causality.h"
 #include "libtrace/analysis/clock_quality.h"
@@ -50,6 +51,7 @@ struct Report {
   std::vector<DeviceTransfers> transfers;
   std::vector<DeviceMemory> memory;
   std::vector<CallUse> calls;
+  CallSites call_sites;                        // if the trace has stacks
   std::vector<OpUse> ops, op_groups;           // each name; running numbers folded
   std::vector<RangeUse> ranges, range_groups;  // likewise
   Phases phases;                               // found from the jobs

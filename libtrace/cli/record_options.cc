@@ -67,6 +67,10 @@ void AddRecordOptions(CLI::App* verb, RecordOptions* options) {
                    "of the host besides: of sched,irq,pressure,memory,cpu,block,net,pcie,numa,"
                    "cgroup, or all; default none")
       ->type_name("LIST");
+  verb->add_flag(
+      "--stacks", options->stacks,
+      "user stacks of API calls, by frame pointers; the calls then come by probes, which "
+      "cost more");
   verb->add_option("--counter-period", options->counter_period,
                    "device-side counter samples: 500us, 1ms; 0 = only at start and end")
       ->type_name("TIME");
@@ -113,6 +117,7 @@ std::vector<std::string> DaemonArguments(const RecordOptions& options) {
   if (options.no_device) words.push_back("--no-device");
   if (!options.probes.empty()) add("--probes", options.probes);
   if (!options.sources.empty()) add("--sources", options.sources);
+  if (options.stacks) words.push_back("--stacks");
   for (const std::string& library : options.libraries) add("--libaxl", library);
   if (!options.counter_period.empty()) add("--counter-period", options.counter_period);
   if (!options.overhead.empty()) add("--overhead", options.overhead);
@@ -138,6 +143,7 @@ nlohmann::json StartCommand(const RecordOptions& options) {
   if (options.no_device) start["no_device"] = true;
   if (!options.probes.empty()) start["probes"] = options.probes;
   if (!options.sources.empty()) start["sources"] = options.sources;
+  if (options.stacks) start["stacks"] = true;
   if (!options.libraries.empty()) start["libraries"] = options.libraries;
   if (!options.counter_period.empty()) start["counter_period"] = options.counter_period;
   if (!options.overhead.empty()) start["overhead"] = options.overhead;

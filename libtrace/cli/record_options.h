@@ -17,7 +17,7 @@ struct RecordOptions {
   std::vector<uint32_t> pids;
   std::vector<std::string> devices, libraries;
   std::string probes, sources, ring, counter_period, overhead;
-  bool system = false, no_device = false;
+  bool system = false, no_device = false, stacks = false;
   std::string rotate_size, rotate_time;
   std::vector<std::string> triggers;
   uint32_t keep = 0;  // 0: the usual number

@@ -138,6 +138,7 @@ void Remove(const Kept& kept, Model* model) {
   ApiCalls& api = model->api;
   PermuteAll(RowsOf(kept.api), &api.begin_ns, &api.end_ns, &api.pid, &api.tid, &api.name,
              &api.stream, &api.correlation, &api.bytes, &api.result, &api.open, &api.began_before);
+  if (!model->stacks.of_call.empty()) PermuteAll(RowsOf(kept.api), &model->stacks.of_call);
   Ranges& ranges = model->ranges;
   PermuteAll(RowsOf(kept.ranges), &ranges.begin_ns, &ranges.end_ns, &ranges.pid, &ranges.tid,
              &ranges.name, &ranges.depth, &ranges.mark, &ranges.open, &ranges.began_before);

@@ -156,6 +156,12 @@ void Decoder::Add(const proto::Packet& packet, uint64_t bytes) {
     case proto::Packet::kProcessGroups:
       AddProcessGroups(packet.process_groups(), rows);
       break;
+    case proto::Packet::kStackFrames:
+      AddStackFrames(packet.stack_frames(), rows);
+      break;
+    case proto::Packet::kCallStacks:
+      AddCallStacks(packet.call_stacks(), rows);
+      break;
     case proto::Packet::kLosses:
       losses.push_back(packet.losses());
       near.losses.emplace_back();

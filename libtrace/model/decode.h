@@ -42,6 +42,8 @@ class Decoder {
   uint64_t rows() const { return rows_; }
   // After the last packet: samples find their counters, rows their order.
   void FinishSystem();
+  // Once the API calls are in order.
+  void FinishStacks();
   // After the last packet: what LoadStats says of record numbers.
   void CountRepeatedRecords();
   // The row of a device by its number in the trace, or kNoRow.
@@ -80,6 +82,8 @@ class Decoder {
   void AddSystemCounters(const proto::SystemCounters& batch, size_t rows);
   void AddSystemSamples(const proto::SystemSamples& batch, size_t rows);
   void AddProcessGroups(const proto::ProcessGroups& batch, size_t rows);
+  void AddStackFrames(const proto::StackFrames& batch, size_t rows);
+  void AddCallStacks(const proto::CallStacks& batch, size_t rows);
   // 1 + a device's number to its row, or kNoRow.
   uint32_t RowOfOther(uint32_t device) const {
     return device == 0 ? kNoRow : DeviceRow(device - 1);
@@ -88,7 +92,19 @@ class Decoder {
   void NoteRecords(uint32_t device, proto::Packet::BodyCase table,
                    const google::protobuf::RepeatedField<int64_t>& deltas, size_t rows);
 
+  struct FrameRow {
+    uint32_t stack, place;
+    Frame frame;
+  };
+  struct CallRow {
+    uint64_t correlation;
+    int64_t time_ns;
+    uint32_t stack;
+  };
+
   Model* model_;
+  std::vector<FrameRow> stack_frames_;
+  std::vector<CallRow> call_stacks_;
   uint64_t rows_ = 0;
   uint64_t cells_ = 0;  // of all devices: units x (causes + 1)
   std::map<uint32_t, uint32_t> device_rows_;

@@ -55,6 +55,21 @@ struct ProcessGroup {
   uint32_t pid = 0, group = 0;  // string id
 };
 
+// A place in a program's code.
+struct Frame {
+  uint32_t object = 0, build_id = 0;  // string ids; without both, offset is an address
+  uint64_t offset = 0;                // in the file
+};
+
+// Stacks of API calls, numbered by position.
+struct Stacks {
+  std::vector<uint32_t> first;  // frame of each stack, and the number of all of them
+  std::vector<Frame> frames;    // of a stack innermost first
+  Column<uint32_t> of_call;     // of each of Model::api: stack or kNoStack; empty: there are none
+  static constexpr uint32_t kNoStack = 0xffffffff;
+  size_t size() const { return first.empty() ? 0 : first.size() - 1; }
+};
+
 struct SystemTables {
   ThreadRuns runs;                      // by (pid, tid, end)
   Interrupts interrupts;                // by (kind, number, cpu, end)

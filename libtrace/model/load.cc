@@ -203,6 +203,7 @@ Result<std::unique_ptr<Model>> Load(stream::Reader* reader, const LoadOptions& o
   decoder.FinishSystem();
   SortProcesses(&model->processes);
   SortApi(&model->api);
+  decoder.FinishStacks();
   SortRanges(&model->ranges);
   DropRepeated(decoder.in_flight, &model->host);
   SortHost(&model->host);

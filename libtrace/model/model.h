@@ -123,6 +123,7 @@ struct Model {
   OthersUse others;              // in order of arrival
   ProcessEvents process_events;  // likewise
   SystemTables system;           // what the host's kernel says
+  Stacks stacks;                 // of API calls
   std::vector<Loss> losses;
 
   // First and last host time of anything in the trace; 0, 0 when empty.

@@ -66,7 +66,8 @@ Missing PartCounter::Done(const stream::ReadStats& read) const {
     const uint64_t packets = had.packets > have.packets ? had.packets - have.packets : 0;
     const bool batch =
         (proto::Packet::kStrings <= kind && kind <= proto::Packet::kLosses) ||
-        (proto::Packet::kThreadRuns <= kind && kind <= proto::Packet::kProcessGroups);
+        (proto::Packet::kThreadRuns <= kind && kind <= proto::Packet::kProcessGroups) ||
+        kind == proto::Packet::kStackFrames || kind == proto::Packet::kCallStacks;
     if (packets > 0 || (rows > 0 && batch)) missing.parts.push_back({kind, packets, rows});
   }
   return missing;

@@ -21,7 +21,7 @@ class PartCounter {
   Missing Done(const stream::ReadStats& read) const;
 
  private:
-  static constexpr size_t kKinds = 32;  // field numbers of Packet's bodies are below
+  static constexpr size_t kKinds = 34;  // field numbers of Packet's bodies are below
   struct Count {
     uint64_t packets = 0, rows = 0;
   };

@@ -337,7 +337,7 @@ TEST_CASE("An SQLite file holds the tables, to the last cell") {
   sqlite3* db = nullptr;
   REQUIRE(sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READONLY, nullptr) == SQLITE_OK);
   size_t tables = 0, cells = 0;
-  for (auto* make : {PlainTables, SystemTables, AnswerTables}) {
+  for (auto* make : {PlainTables, SystemTables, StackTables, AnswerTables}) {
     for (const PlainTable& table : make(*model)) {
       ++tables;
       sqlite3_stmt* statement = nullptr;
@@ -369,7 +369,7 @@ TEST_CASE("An SQLite file holds the tables, to the last cell") {
   }
   sqlite3_close(db);
   std::remove(path.c_str());
-  CHECK(tables == 25);
+  CHECK(tables == 27);
   CHECK(cells > 1500);
   CHECK(WriteSqliteFile(*model, "/nowhere/x").message().find("choose another place") !=
         std::string::npos);

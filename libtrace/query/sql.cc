@@ -76,7 +76,7 @@ class SqliteDatabase final : public Database {
     if (sqlite3_exec(db, "PRAGMA temp_store=MEMORY", nullptr, nullptr, nullptr) != SQLITE_OK) {
       return Failed();
     }
-    for (auto* make : {PlainTables, SystemTables, AnswerTables}) {
+    for (auto* make : {PlainTables, SystemTables, StackTables, AnswerTables}) {
       for (PlainTable& table : make(model)) {
         sources_.push_back(std::make_unique<Source>(std::move(table), &budget_));
         const PlainTable& added = sources_.back()->table;

@@ -42,6 +42,8 @@ struct PlainTable {
 std::vector<PlainTable> PlainTables(const model::Model& model);
 // What the host's kernel says of threads and the machine.
 std::vector<PlainTable> SystemTables(const model::Model& model);
+// Stacks of API calls.
+std::vector<PlainTable> StackTables(const model::Model& model);
 // What libtrace/analysis makes of it. Computed when a table is used first.
 std::vector<PlainTable> AnswerTables(const model::Model& model);
 

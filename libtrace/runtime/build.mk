@@ -9,6 +9,10 @@ RUNTIME_TEST_OBJS := $(call objs,$(wildcard libtrace/runtime/*_test.cc) \
 AXL_INTERFACE := 0
 AXL_EXPORTS := -Wl,--version-script=libtrace/runtime/libaxl.map -Wl,-z,defs
 $(RUNTIME_OBJS): CXXFLAGS += -fvisibility=hidden
+# User stacks of API calls (record --stacks) go through it by frame pointers, and its probes may
+# not lie before a function has set its own.
+$(RUNTIME_OBJS): private CXXFLAGS += -fno-omit-frame-pointer \
+	$(if $(findstring clang,$(CXX)),-mllvm -enable-shrink-wrap=false,-fno-shrink-wrap)
 $(RUNTIME_OBJS): PCH_FLAGS :=
 
 $(BUILD)/lib/libaxl.so: $(RUNTIME_OBJS) libtrace/runtime/libaxl.map

@@ -48,6 +48,8 @@ inline bool IsBatch(proto::Packet::BodyCase body) {
     case proto::Packet::kSystemCounters:
     case proto::Packet::kSystemSamples:
     case proto::Packet::kProcessGroups:
+    case proto::Packet::kStackFrames:
+    case proto::Packet::kCallStacks:
     case proto::Packet::kIndex:
     case proto::Packet::kFooter:
       return true;

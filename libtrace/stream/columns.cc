@@ -174,6 +174,17 @@ void DropZeroColumns(proto::Packet* packet) {
       DropIfZero(batch.mutable_pid(), batch.mutable_group());
       break;
     }
+    case proto::Packet::kStackFrames: {
+      auto& batch = *packet->mutable_stack_frames();
+      DropIfZero(batch.mutable_place(), batch.mutable_object(), batch.mutable_build_id(),
+                 batch.mutable_offset());
+      break;
+    }
+    case proto::Packet::kCallStacks: {
+      auto& batch = *packet->mutable_call_stacks();
+      DropIfZero(batch.mutable_correlation_delta(), batch.mutable_stack());
+      break;
+    }
     case proto::Packet::kIndex:
     case proto::Packet::kFooter: {
       auto& batch = packet->has_index() ? *packet->mutable_index() : *packet->mutable_footer();

@@ -69,7 +69,7 @@ TEST_CASE("columns of zeros go, the batch keeps its rows, for each batch of the 
     CHECK(Rows(ones) == 1);
     if (!zeros.has_strings()) CHECK(Rows(zeros) == 1);
   }
-  CHECK(batches == 21);
+  CHECK(batches == 23);
 }
 
 TEST_CASE("differences wrap without harm") {

@@ -61,6 +61,15 @@ TEST_CASE("write the seeds of the fuzzer", "[.corpus]") {
     packet->mutable_process_groups()->add_time_ns_delta(5000);
     packet->mutable_process_groups()->add_pid(7);
   });
+  write_host([](proto::Packet* packet) {
+    packet->mutable_stack_frames()->add_stack(1);
+    packet->mutable_stack_frames()->add_offset(0x1234);
+  });
+  write_host([](proto::Packet* packet) {
+    packet->mutable_call_stacks()->add_time_ns_delta(5000);
+    packet->mutable_call_stacks()->add_correlation_delta(77);
+    packet->mutable_call_stacks()->add_stack(1);
+  });
   // Commands as a packed block, and ranges that are packed.
   RowColumns columns;
   columns.rows = 100;

@@ -286,6 +286,16 @@ Status CheckProcessGroups(const proto::ProcessGroups& batch) {
   return AreTimes(batch.time_ns_delta()) ? Status() : Bad("control group at an impossible time");
 }
 
+Status CheckStackFrames(const proto::StackFrames& batch) {
+  if (!AllAtMost(batch.stack(), kMaxStacks)) return Bad("stack number too large");
+  return AllAtMost(batch.place(), kMaxFrames - 1) ? Status() : Bad("stack with too many frames");
+}
+
+Status CheckCallStacks(const proto::CallStacks& batch) {
+  if (!AllAtMost(batch.stack(), kMaxStacks)) return Bad("stack number too large");
+  return AreTimes(batch.time_ns_delta()) ? Status() : Bad("stack of an impossible time");
+}
+
 Status CheckLosses(const proto::LossBatch& batch, size_t rows) {
   if (!AllAtMost(batch.device(), kMaxDevices - 1)) return Bad("device number too large");
   if (!AreFlags(batch.in_ticks())) return Bad("flag that is neither 0 nor 1");
@@ -357,6 +367,8 @@ size_t LeastRowBytes(Packet::BodyCase body) {
     case Packet::kSystemCounters:
     case Packet::kSystemSamples:
     case Packet::kProcessGroups:
+    case Packet::kStackFrames:
+    case Packet::kCallStacks:
       return 3;
     default:
       return 2;
@@ -413,6 +425,10 @@ Status Validate(const Packet& packet, size_t bytes) {
       return CheckSystemSamples(packet.system_samples());
     case Packet::kProcessGroups:
       return CheckProcessGroups(packet.process_groups());
+    case Packet::kStackFrames:
+      return CheckStackFrames(packet.stack_frames());
+    case Packet::kCallStacks:
+      return CheckCallStacks(packet.call_stacks());
     case Packet::kAccounts:
       return CheckAccounts(packet.accounts());
     default:

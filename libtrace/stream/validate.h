@@ -30,9 +30,11 @@ inline constexpr int kMaxUnits = 64;
 inline constexpr int kMaxStalls = 32;
 inline constexpr int kMaxCounters = 4096;
 inline constexpr uint32_t kMaxSystemCounters = 65536;
-inline constexpr int kMaxNames = 4096;        // opcodes, limiters, statuses, probes, notes
-inline constexpr size_t kMaxCells = 16384;    // units x (stall causes + limiters) of a device
-inline constexpr size_t kMaxNameBytes = 256;  // of what a Device, a probe or a hop is called
+inline constexpr uint32_t kMaxStacks = 1 << 20;  // numbers of them
+inline constexpr uint32_t kMaxFrames = 128;      // of a stack
+inline constexpr int kMaxNames = 4096;           // opcodes, limiters, statuses, probes, notes
+inline constexpr size_t kMaxCells = 16384;       // units x (stall causes + limiters) of a device
+inline constexpr size_t kMaxNameBytes = 256;     // of what a Device, a probe or a hop is called
 inline constexpr size_t kMaxStringBytes = 65536;
 // Host times lie in [0, kMaxTimeNs] and so do durations: a sum cannot overflow.
 inline constexpr int64_t kMaxTimeNs = int64_t{1} << 62;

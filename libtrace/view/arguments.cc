@@ -18,6 +18,9 @@ Arguments::Arguments(const model::Model& model) : model_(model) {
       names.push_back("stall_" + cause + "_ticks");
     }
   }
+  if (model.stacks.of_call.empty()) return;
+  symbols::FrameNames files;
+  frames_ = analysis::NameStacks(model, &files);
 }
 
 void Arguments::OfCall(size_t i) {
@@ -25,6 +28,10 @@ void Arguments::OfCall(size_t i) {
   Add("correlation", api.correlation[i]);
   if (api.bytes[i] != 0) Add("bytes", api.bytes[i]);
   Add("stream", uint64_t{api.stream[i]});
+  if (!model_.stacks.of_call.empty() && model_.stacks.of_call[i] != model::Stacks::kNoStack) {
+    const size_t site = analysis::SiteOf(model_.stacks, model_.stacks.of_call[i]);
+    Add("called_from", std::string_view(frames_.Of(site)));
+  }
   if (api.result[i] != 0) Add("result", int64_t{api.result[i]});
   if (api.open[i]) Add("open", std::string_view("never seen to end"));
   if (api.began_before[i]) Add("began", std::string_view("before the recording of its process"));

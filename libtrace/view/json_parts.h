@@ -30,6 +30,9 @@ const std::string& DeviceName(const analysis::Report& report, uint32_t device);
 // Of json_system.cc.
 Json SystemJson(const analysis::Report& report);
 
+// Of json_sites.cc.
+Json CallSitesJson(const analysis::Report& report);
+
 // Of json_trust.cc.
 Json ClocksJson(const analysis::Report& report);
 Json ClockEdgesJson(const analysis::Report& report);

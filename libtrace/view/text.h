@@ -43,6 +43,7 @@ std::string Help(const analysis::Report& report, const Style& style);
 std::string Utilisation(const analysis::Report& report, const Style& style);
 std::string Latency(const analysis::Report& report, const Style& style);
 std::string Calls(const analysis::Report& report, const Style& style);
+std::string CallSites(const analysis::Report& report, const Style& style);
 std::string Transfers(const analysis::Report& report, const Style& style);
 std::string Memory(const analysis::Report& report, const Style& style);
 std::string Ops(const analysis::Report& report, const Style& style);

@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "libtrace/analysis/call_sites.h"
 #include "libtrace/model/model.h"
 
 namespace acceltrace::view {
@@ -118,6 +119,7 @@ class Arguments {
   const model::Model& model_;
   std::vector<Argument> arguments_;
   std::vector<std::vector<std::string>> stalls_;  // by device: what its causes are called here
+  analysis::StackNames frames_;                   // of stacks of calls
 };
 
 // What slices are called.

@@ -103,6 +103,7 @@ uint64_t ValueOf(const FieldDescriptor& field, Packet::BodyCase kind, size_t row
   if (name == "in_ticks" || name == "in_flight" || name.starts_with("has_")) return row % 2;
   if (name == "job" && kind == Packet::kCommands) return 1 + row / kIndexes;
   if (name == "job") return 1 + row % (30'000 + bytes / 25);
+  if (name == "place") return row % 16;
   if (name == "index") return row % kIndexes;
   if (name.ends_with("_delta")) return 1;
   return 1 + (counts ? row : random->Below(100));
@@ -148,12 +149,13 @@ using Bomb = std::function<void(size_t bytes, Random*, std::vector<Packet>*)>;
 
 std::map<std::string, Bomb> Bombs() {
   std::map<std::string, Bomb> bombs;
-  for (const auto kind :
-       {Packet::kProcesses, Packet::kOpNames, Packet::kApi, Packet::kRanges, Packet::kHost,
-        Packet::kCommands, Packet::kJobs, Packet::kCounters, Packet::kClocks, Packet::kDeviceEvents,
-        Packet::kLosses, Packet::kProcessEvents, Packet::kOthers, Packet::kThreadRuns,
-        Packet::kInterrupts, Packet::kSystemCounters, Packet::kSystemSamples,
-        Packet::kProcessGroups}) {
+  for (const auto kind : {Packet::kProcesses,      Packet::kOpNames,       Packet::kApi,
+                          Packet::kRanges,         Packet::kHost,          Packet::kCommands,
+                          Packet::kJobs,           Packet::kCounters,      Packet::kClocks,
+                          Packet::kDeviceEvents,   Packet::kLosses,        Packet::kProcessEvents,
+                          Packet::kOthers,         Packet::kThreadRuns,    Packet::kInterrupts,
+                          Packet::kSystemCounters, Packet::kSystemSamples, Packet::kProcessGroups,
+                          Packet::kStackFrames,    Packet::kCallStacks}) {
     const auto* field = Packet::descriptor()->FindFieldByNumber(kind);
     bombs["rows of " + field->name()] = [kind](size_t bytes, Random* random, auto* packets) {
       AddBatch(kind, bytes, random, packets);

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/analysis/call_sites.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "libtrace/analysis/names.h"
+
+namespace acceltrace::analysis {
+namespace {
+
+// Of places whose names are known at a time.
+constexpr size_t kMaxPlaces = 1 << 17;
+constexpr size_t kMaxNameBytes = 64 << 20;
+
+void Add(const SiteUse& from, SiteUse* to) {
+  to->calls += from.calls;
+  to->failed += from.failed;
+  to->bytes += from.bytes;
+  to->jobs += from.jobs;
+  to->time_ns += from.time_ns;
+  to->device_ns += from.device_ns;
+}
+
+// Of the calls of each stack.
+std::vector<SiteUse> UseOfStacks(const model::Model& model, uint64_t* without) {
+  const model::ApiCalls& api = model.api;
+  const model::Jobs& jobs = model.jobs;
+  std::vector<SiteUse> uses(model.stacks.size());
+  const auto of = [&](uint32_t call) -> SiteUse* {
+    if (call == model::kNoRow) return nullptr;
+    const uint32_t stack = model.stacks.of_call[call];
+    return stack == model::Stacks::kNoStack ? nullptr : &uses[stack];
+  };
+  for (uint32_t call = 0; call < api.size(); ++call) {
+    SiteUse* use = of(call);
+    if (use == nullptr) {
+      ++*without;
+      continue;
+    }
+    ++use->calls;
+    use->failed += api.result[call] != 0;
+    use->bytes += api.bytes[call];
+    if (!api.open[call] && !api.began_before[call]) {
+      use->time_ns += api.end_ns[call] - api.begin_ns[call];
+    }
+  }
+  for (size_t j = 0; j < jobs.size(); ++j) {
+    SiteUse* use = of(jobs.api_row[j]);
+    if (use == nullptr) continue;
+    ++use->jobs;
+    for (uint32_t c = jobs.first_command[j]; c < jobs.first_command[j] + jobs.num_commands[j];
+         ++c) {
+      const model::Device& device = model.devices[model.commands.device[c]];
+      use->device_ns += static_cast<double>(
+          device.Duration(model.commands.start.At(c), model.commands.end.At(c)).mid_ns);
+    }
+  }
+  return uses;
+}
+
+// The longest time first. Those behind the first `most` become the row `others`.
+template <typename Row>
+void Rank(size_t most, Row others, std::vector<Row>* rows) {
+  std::stable_sort(rows->begin(), rows->end(), [](const Row& a, const Row& b) {
+    return std::tie(a.use.time_ns, a.use.calls) > std::tie(b.use.time_ns, b.use.calls);
+  });
+  if (rows->size() <= most) return;
+  for (size_t row = most; row < rows->size(); ++row) Add((*rows)[row].use, &others.use);
+  rows->resize(most);
+  rows->push_back(std::move(others));
+}
+
+// Each text once.
+class Names {
+ public:
+  explicit Names(std::vector<std::string>* names) : names_(names) {}
+  uint32_t Number(const std::string& name) {
+    const auto [known, fresh] = numbers_.try_emplace(name, static_cast<uint32_t>(names_->size()));
+    if (fresh) {
+      names_->push_back(name);
+      bytes_ += name.size();
+    }
+    return known->second;
+  }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  std::vector<std::string>* names_;
+  std::map<std::string, uint32_t> numbers_;
+  size_t bytes_ = 0;
+};
+
+}  // namespace
+
+StackNames NameStacks(const model::Model& model, symbols::FrameNames* names) {
+  const model::Stacks& stacks = model.stacks;
+  using Place = std::tuple<uint32_t, uint32_t, uint64_t, bool>;
+  std::map<Place, uint32_t> known;
+  StackNames all;
+  Names numbers(&all.names);
+  for (size_t stack = 0; stack < stacks.size(); ++stack) {
+    for (uint32_t f = stacks.first[stack]; f < stacks.first[stack + 1]; ++f) {
+      const model::Frame& frame = stacks.frames[f];
+      const bool returns = f != stacks.first[stack];
+      const Place place = {frame.object, frame.build_id, frame.offset, returns};
+      const auto found = known.find(place);
+      if (found != known.end()) {
+        all.of_frame.push_back(found->second);
+        continue;
+      }
+      const bool full = known.size() >= kMaxPlaces || numbers.bytes() >= kMaxNameBytes;
+      const uint32_t number = numbers.Number(full ? kOtherNames
+                                                  : names->Name(model.strings.Get(frame.object),
+                                                                model.strings.Get(frame.build_id),
+                                                                frame.offset, returns));
+      if (!full) known.emplace(place, number);
+      all.of_frame.push_back(number);
+    }
+  }
+  return all;
+}
+
+size_t SiteOf(const model::Stacks& stacks, size_t stack) {
+  const uint32_t first = stacks.first[stack], end = stacks.first[stack + 1];
+  const auto file = [&](uint32_t f) {
+    return std::pair(stacks.frames[f].object, stacks.frames[f].build_id);
+  };
+  for (uint32_t f = first; f < end; ++f) {
+    if (file(f) != file(first)) return f;
+  }
+  return end - first > 1 ? first + 1 : first;
+}
+
+CallSites ComputeCallSites(const model::Model& model, symbols::FrameNames* names) {
+  CallSites result;
+  if (model.stacks.of_call.empty()) return result;
+  const model::Stacks& stacks = model.stacks;
+  const std::vector<SiteUse> uses = UseOfStacks(model, &result.without);
+  StackNames frames = NameStacks(model, names);
+  std::map<std::pair<uint32_t, uint32_t>, SiteUse> sites;  // name, object
+  std::map<std::vector<uint32_t>, SiteUse> by_frames;
+  for (size_t stack = 0; stack < stacks.size(); ++stack) {
+    if (uses[stack].calls == 0) continue;
+    const size_t site = SiteOf(stacks, stack);
+    Add(uses[stack], &sites[{frames.of_frame[site], stacks.frames[site].object}]);
+    const auto begin = frames.of_frame.begin();
+    Add(uses[stack], &by_frames[{begin + stacks.first[stack], begin + stacks.first[stack + 1]}]);
+  }
+  for (const auto& [key, use] : sites) {
+    result.sites.push_back({frames.names[key.first], model.strings.Get(key.second), use});
+  }
+  for (const auto& [key, use] : by_frames) result.stacks.push_back({key, use});
+  const uint32_t others = Names(&frames.names).Number(kOtherNames);
+  Rank(kMaxNamedRows, {kOtherNames, "", {}}, &result.sites);
+  Rank(kMaxStackRows, {{others}, {}}, &result.stacks);
+  result.names = std::move(frames.names);
+  return result;
+}
+
+}  // namespace acceltrace::analysis
