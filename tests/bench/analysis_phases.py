@@ -150,5 +150,5 @@ def score(suite, tried):
               sum(not case.near() for case in whole), "", "== 0")
     offs = sorted(case.off / 1000 for case in whole if case.rounds is None and case.named())
     if offs:
-        suite.row("phases: edges off by at most, half of the recordings", offs[len(offs) // 2], "us")
-        suite.row("phases: edges off by at most", offs[-1], "us")
+        suite.row("phases: edges off by at most, half of them", offs[len(offs) // 2], "us")
+        suite.row("phases: edges off by at most, all of them", offs[-1], "us")
