@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <unordered_map>
 
 #include "libtrace/analysis/durations.h"
@@ -50,9 +51,9 @@ class Demands {
   std::vector<Demand> Run() {
     const size_t n = model_.commands.size();
     FindMemoryLatency();
+    FindBeside();
     FindMemoryRate();
     FindAlone();
-    FindBeside();
     std::vector<Demand> demands(n);
     for (size_t i = 0; i < n; ++i) demands[i] = Of(i);
     FindLinkRates(demands);
@@ -132,7 +133,7 @@ class Demands {
   }
 
   // The memory may be slower than it is said to be: then none of the commands that stream through
-  // open rows, and that it held up, was faster.
+  // open rows, and that it alone held up, was faster. Each has its share with others beside it.
   void FindMemoryRate() {
     std::vector<double> least(rates_.size(), std::numeric_limits<double>::infinity());
     const model::Commands& commands = model_.commands;
@@ -145,8 +146,10 @@ class Demands {
       DeviceRates& rates = rates_[commands.device[i]];
       const double ns = times.took - times.dispatch - rates.memory_latency_ns;
       if (times.memory - rates.memory_latency_ns < 0.02 * ns) continue;
+      if (times.link + times.tags > 0.02 * ns) continue;
       double& known = least[commands.device[i]];
-      known = std::min(known, ns / static_cast<double>(commands.memory_bytes[i]));
+      const double users = 1.0 + beside_[i];
+      known = std::min(known, ns / users / static_cast<double>(commands.memory_bytes[i]));
     }
     for (size_t d = 0; d < rates_.size(); ++d) {
       if (least[d] > 1.02 * rates_[d].memory_ns_per_byte && std::isfinite(least[d])) {
@@ -178,20 +181,26 @@ class Demands {
     }
   }
 
-  // How many others used the memory at some time of a command's.
+  // How many others used the memory at once at some time of a command's, whatever their units.
   void FindBeside() {
     const model::Commands& commands = model_.commands;
     beside_.assign(commands.size(), 0);
     std::vector<std::vector<size_t>> running(rates_.size());
-    for (const size_t i : RowsByStart(model_)) {
-      if (commands.memory_bytes[i] == 0) continue;
+    std::vector<size_t> rows = RowsByStart(model_);
+    std::erase_if(rows, [&](size_t i) { return commands.memory_bytes[i] == 0; });
+    const auto key = [&](size_t i) {
+      return std::tuple(commands.device[i], commands.start.epoch[i], commands.start.ticks[i]);
+    };
+    std::stable_sort(rows.begin(), rows.end(), [&](size_t a, size_t b) { return key(a) < key(b); });
+    for (const size_t i : rows) {
       std::vector<size_t>& others = running[commands.device[i]];
       const auto over = [&](size_t other) {
         return commands.end.ticks[other] <= commands.start.ticks[i];
       };
       std::erase_if(others, over);
-      for (const size_t other : others) beside_[other] += beside_[other] < kManyBeside;
-      beside_[i] = static_cast<uint8_t>(std::min<size_t>(others.size(), kManyBeside));
+      const auto now = static_cast<uint8_t>(std::min<size_t>(others.size(), kManyBeside));
+      for (const size_t other : others) beside_[other] = std::max(beside_[other], now);
+      beside_[i] = now;
       if (others.size() < kManyBeside) others.push_back(i);
     }
   }

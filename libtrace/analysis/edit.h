@@ -10,6 +10,7 @@
 #define LIBTRACE_ANALYSIS_EDIT_H_
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -73,6 +74,10 @@ class Editor {
   void SetDemand(uint32_t command, const Demand& demand);
   void SetCost(uint32_t node, double ns);
   void DropCall(uint32_t call);
+  void ShortenCall(uint32_t call);
+  std::vector<uint32_t> AfterSubmission(uint32_t call) const;
+  uint64_t InterruptsIn(const std::vector<uint32_t>& edges) const;
+  void MeasureTails();
   void DropJob(uint32_t job);
   void DropFetch(uint32_t command);
   uint32_t CallBefore(uint32_t call) const;
@@ -90,6 +95,9 @@ class Editor {
   std::vector<std::pair<uint32_t, double>> old_edges_;
   std::vector<std::pair<uint32_t, Demand>> old_demands_;
   std::vector<std::pair<uint32_t, float>> old_costs_;
+  bool measured_ = false;
+  double submitted_ns_ = 0, interrupt_ns_ = 0;          // MeasureTails(); -1: not known
+  std::map<uint32_t, std::vector<double>> interrupts_;  // by thread
   uint64_t before_ = 0, edition_ = 0;  // of the graph: before it was changed, and since
 };
 

@@ -2,6 +2,7 @@
 //
 // Edits of what the host does: waits, allocations, pageable copies, the program, wake-ups.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -13,6 +14,12 @@ namespace {
 // Copying by the CPU is not faster than so many bytes a ns, and a call that is so many times as
 // long as others that submit did something else as well.
 constexpr double kMostBytesPerNs = 100, kLongCall = 3, kPageBytes = 4096;
+
+double Median(std::vector<double>* values) {
+  const auto middle = values->begin() + static_cast<ptrdiff_t>(values->size() / 2);
+  std::nth_element(values->begin(), middle, values->end());
+  return *middle;
+}
 
 }  // namespace
 
@@ -36,9 +43,89 @@ Edited Editor::RemoveWaits() {
       edited.ns += static_cast<double>(model_.api.end_ns[call] - model_.api.begin_ns[call]);
     }
     DropEdge(e);
-    if (call != model::kNoRow && !submits_[call]) DropCall(call);
+    if (call == model::kNoRow) continue;
+    submits_[call] ? ShortenCall(call) : DropCall(call);
   }
   return edited;
+}
+
+// A call that submits and waits for it: the edges behind the submission, in order.
+std::vector<uint32_t> Editor::AfterSubmission(uint32_t call) const {
+  std::vector<uint32_t> tail;
+  std::vector<uint32_t> edges = edges_of_call_[call];
+  std::sort(edges.begin(), edges.end(), [this](uint32_t a, uint32_t b) {
+    return graph_.at_ns[graph_.to[a]] < graph_.at_ns[graph_.to[b]];
+  });
+  for (const uint32_t e : edges) {
+    if (Waits(e)) continue;
+    graph_.edge_cause[e] == kByDriver ? tail.clear() : tail.push_back(e);
+  }
+  return tail;
+}
+
+uint64_t Editor::InterruptsIn(const std::vector<uint32_t>& edges) const {
+  uint64_t count = 0;
+  for (const uint32_t e : edges) {
+    const auto tid = interrupts_.find(graph_.points[graph_.row[graph_.to[e]]].tid);
+    if (tid == interrupts_.end()) continue;
+    const auto& times = tid->second;
+    count += static_cast<uint64_t>(
+        std::lower_bound(times.begin(), times.end(), graph_.at_ns[graph_.to[e]]) -
+        std::lower_bound(times.begin(), times.end(), graph_.at_ns[graph_.from[e]]));
+  }
+  return count;
+}
+
+// What calls that only submit take behind the submission; what an interrupt takes, from stretches
+// of calls of the same name that were interrupted and others that were not.
+void Editor::MeasureTails() {
+  if (measured_) return;
+  measured_ = true;
+  const model::HostEvents& host = model_.host;
+  for (size_t i = 0; i < host.size(); ++i) {
+    if (static_cast<proto::HostBatch::Kind>(host.kind[i]) != proto::HostBatch::KIND_IRQ) continue;
+    interrupts_[host.tid[i]].push_back(static_cast<double>(host.time_ns[i] - graph_.begin_ns));
+  }
+  for (auto& [tid, times] : interrupts_) std::sort(times.begin(), times.end());
+  std::vector<double> tails, interrupts;
+  std::map<std::pair<uint32_t, size_t>, std::array<std::vector<double>, 2>> stretches;
+  for (uint32_t call = 0; call < model_.api.size(); ++call) {
+    if (!submits_[call] || edges_of_call_[call].empty()) continue;
+    const std::vector<uint32_t> tail = AfterSubmission(call);
+    double ns = 0;
+    for (size_t i = 0; i < tail.size(); ++i) {
+      ns += graph_.edge_ns[tail[i]];
+      const uint64_t inside = InterruptsIn({tail[i]});
+      if (inside < 2) {
+        // From the end, as all end alike.
+        stretches[{model_.api.name[call], tail.size() - i}][inside].push_back(
+            graph_.edge_ns[tail[i]]);
+      }
+    }
+    if (!waits_[call] && InterruptsIn(tail) == 0) tails.push_back(ns);
+  }
+  for (auto& [where, lengths] : stretches) {
+    if (!lengths[0].empty() && !lengths[1].empty())
+      interrupts.push_back(Median(&lengths[1]) - Median(&lengths[0]));
+  }
+  submitted_ns_ = tails.empty() ? -1 : Median(&tails);
+  interrupt_ns_ = interrupts.empty() ? 0 : std::max(0.0, Median(&interrupts));
+}
+
+// It returns as those do that only submit. Interrupts come all the same.
+void Editor::ShortenCall(uint32_t call) {
+  MeasureTails();
+  const std::vector<uint32_t> tail = AfterSubmission(call);
+  double ns = 0;
+  for (const uint32_t e : tail) {
+    ns += graph_.edge_ns[e];
+    if (e != tail.front()) SetEdge(e, 0);
+  }
+  if (tail.empty()) return;
+  const bool known = submitted_ns_ >= 0;
+  const double least_ns = known ? submitted_ns_ : graph_.edge_ns[tail.front()];
+  const uint64_t others = InterruptsIn(known ? tail : std::vector(tail.begin() + 1, tail.end()));
+  SetEdge(tail.front(), std::min(ns, least_ns + static_cast<double>(others) * interrupt_ns_));
 }
 
 Edited Editor::OverlapCopies() {

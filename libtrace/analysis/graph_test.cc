@@ -175,6 +175,16 @@ TEST_CASE("the limiter is what gains most") {
   REQUIRE(limiter.standing == Limiter::Standing::kNamed);
   CHECK(limiter.gains[0].resource == kMatrixRate);
   CHECK(Near(limiter.gains[0].gain_ns, 4000));
+  CHECK(limiter.text.find("accounts for") == std::string::npos);
+}
+
+TEST_CASE("what accounts for nearly all of the run is said to") {
+  Two two;
+  two.matmul_ns = 200'000;
+  const Made made = Make(two);
+  const Limiter limiter = ComputeLimiter(made.graph, made.breakdown, Verdict());
+  CHECK(limiter.of_run() > Limiter::kNearlyAll);
+  CHECK(limiter.text.find("it accounts for 98 % of the run") != std::string::npos);
 }
 
 TEST_CASE("what is missing takes the answer away where it could change it") {

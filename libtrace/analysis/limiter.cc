@@ -66,6 +66,10 @@ std::string Sentence(const Limiter& limiter) {
       text += fmt::format("; next is {}, {:.1f} %", ResourceName(limiter.gains[1].resource),
                           100 * limiter.gains[1].share);
     }
+    if (limiter.of_run() >= Limiter::kNearlyAll) {
+      text += fmt::format("; it accounts for {:.0f} % of the run: all else could gain but little",
+                          100 * std::min(1.0, limiter.of_run()));
+    }
   }
   return text;
 }

@@ -31,6 +31,9 @@ struct Limiter {
   static constexpr double kStep = 1.25;
   static constexpr double kClose = 0.15;   // of the first one's gain: both are named
   static constexpr double kLeast = 0.005;  // of the run: nothing gains worth a word
+  // Of the run, that one resource accounts for: all else can gain but little (docs/analysis.md:
+  // healthy).
+  static constexpr double kNearlyAll = 0.95;
 
   enum class Standing { kNone, kNamed, kSeveral, kInconclusive };
   Standing standing = Standing::kNone;
@@ -40,6 +43,8 @@ struct Limiter {
   double base_miss = 0;             // replay / recorded - 1
   // How often such a verdict is right, from the lead of the first over the second.
   double confidence = 0;
+  // What the first one's work takes of the run, by what its step saves.
+  double of_run() const { return gains.empty() ? 0 : gains[0].share / (1 - 1 / kStep); }
   bool withheld() const { return standing == Standing::kInconclusive; }
 };
 

@@ -6,102 +6,15 @@
 #include <set>
 #include <utility>
 
+#include "libtrace/analysis/phase_jobs.h"
+
 namespace acceltrace::analysis {
 namespace {
 
 using Kind = Phase::Kind;
-using Opcodes = std::set<std::pair<uint32_t, uint32_t>>;  // unit, opcode
-
-struct Job {
-  uint32_t row = 0, alike = 0;  // alike: the same number for jobs that are
-  int64_t begin_ns = 0, called_ns = 0, done_ns = 0;
-  bool computes = false;
-  uint64_t matrix_work = 0, matrix_commands = 0, bytes_in = 0, bytes_out = 0;
-};
-
-// In order of submission.
-class Jobs {
- public:
-  Jobs(const model::Model& model, int64_t begin_ns, int64_t end_ns) : model_(model) {
-    for (uint32_t row = 0; row < model.jobs.size(); ++row) Add(row, begin_ns, end_ns);
-    std::stable_sort(list_.begin(), list_.end(),
-                     [](const Job& a, const Job& b) { return a.begin_ns < b.begin_ns; });
-    std::sort(wakes_.begin(), wakes_.end());
-  }
-  const std::vector<Job>& list() const { return list_; }
-  bool ordered() const { return places_.size() == 1; }
-  const Opcodes& OpcodesOf(const Job& job) const { return opcodes_[job.alike]; }
-
-  // Where the host had done what belongs to the job before.
-  int64_t Boundary(size_t job) const {
-    const Job& next = list_[job];
-    if (job == 0) return next.begin_ns;
-    const int64_t called_ns = std::min(list_[job - 1].called_ns, next.begin_ns);
-    const auto wake = std::upper_bound(wakes_.begin(), wakes_.end(), next.begin_ns);
-    return wake == wakes_.begin() ? called_ns : std::max(called_ns, *std::prev(wake));
-  }
-  bool WaitedBefore(size_t job) const {
-    return job > 0 && Boundary(job) > std::min(list_[job - 1].called_ns, list_[job].begin_ns);
-  }
-
- private:
-  void Add(uint32_t row, int64_t begin_ns, int64_t end_ns) {
-    const model::Jobs& jobs = model_.jobs;
-    const uint32_t call = jobs.api_row[row];
-    Job job;
-    job.row = row;
-    job.begin_ns = call != model::kNoRow ? model_.api.begin_ns[call] : jobs.submit_ns[row];
-    job.called_ns = call != model::kNoRow ? model_.api.end_ns[call] : jobs.submit_end_ns[row];
-    // None is taken that the host did not see end.
-    if (job.begin_ns < begin_ns || job.begin_ns > end_ns || jobs.complete_ns[row] < job.begin_ns)
-      return;
-    job.done_ns = std::min(jobs.complete_ns[row], end_ns);
-    job.called_ns = std::clamp(job.called_ns, job.begin_ns, end_ns);
-    places_.emplace(jobs.device[row], jobs.pid[row]);
-    Opcodes opcodes;
-    const model::Device& device = model_.devices[jobs.device[row]];
-    const uint32_t first = jobs.first_command[row];
-    for (uint32_t c = first; c < first + jobs.num_commands[row]; ++c)
-      AddCommand(device, c, &job, &opcodes);
-    if (!job.computes) {
-      opcodes.clear();
-      // Numbers that no unit has.
-      if (job.bytes_in > 0) opcodes.emplace(UINT32_MAX, 0);
-      if (job.bytes_out > 0) opcodes.emplace(UINT32_MAX, 1);
-    }
-    const auto [alike, fresh] = known_.try_emplace(opcodes, static_cast<uint32_t>(opcodes_.size()));
-    if (fresh) opcodes_.push_back(opcodes);
-    job.alike = alike->second;
-    list_.push_back(job);
-    if (jobs.wake_ns[row] != model::kNoTime) wakes_.push_back(jobs.wake_ns[row]);
-  }
-
-  void AddCommand(const model::Device& device, uint32_t c, Job* job, Opcodes* opcodes) const {
-    const model::Commands& commands = model_.commands;
-    const uint32_t unit = commands.unit[c];
-    const auto kind = unit < static_cast<uint32_t>(device.about.units_size())
-                          ? device.about.units(static_cast<int>(unit)).kind()
-                          : proto::Unit::KIND_UNKNOWN;
-    if (kind == proto::Unit::KIND_DMA_TO_DEVICE) {
-      job->bytes_in += commands.bytes[c];
-    } else if (kind == proto::Unit::KIND_DMA_FROM_DEVICE) {
-      job->bytes_out += commands.bytes[c];
-    } else if (commands.work[c] > 0) {
-      job->computes = true;
-      opcodes->emplace(unit, commands.opcode[c]);
-      if (kind != proto::Unit::KIND_MATRIX) return;
-      job->matrix_work += commands.work[c], ++job->matrix_commands;
-    }
-  }
-
-  const model::Model& model_;
-  std::vector<Job> list_;
-  std::vector<int64_t> wakes_;
-  std::vector<Opcodes> opcodes_;
-  std::map<Opcodes, uint32_t> known_;
-  std::set<std::pair<uint32_t, uint32_t>> places_;  // devices and processes
-};
-
+using Job = PhaseJob;
+using Jobs = PhaseJobs;
+using Opcodes = PhaseJobs::Opcodes;
 // Jobs of `of` from first to last, last not included.
 struct Part {
   size_t first = 0, last = 0;
@@ -139,6 +52,11 @@ Load MedianOf(const std::vector<Load>& loads) {
 struct Train {
   size_t first = 0, last = 0, period = 0;
   size_t jobs() const { return last - first; }
+  bool is_long() const { return period > 0 && jobs() >= Phase::kRepeats * period; }
+  // Few rounds, if each is of many jobs.
+  bool is_wide() const {
+    return period >= Phase::kLongRound && jobs() >= Phase::kLongRepeats * period;
+  }
 };
 
 // Distances at which jobs are like the one before that is, those first that cover most.
@@ -162,22 +80,22 @@ std::vector<size_t> LikelyPeriods(const std::vector<Job>& jobs, size_t first, si
   return periods;
 }
 
-Train LongestTrain(const std::vector<Job>& jobs, size_t first, size_t last) {
-  Train longest;
+Train LongestTrain(const std::vector<Job>& jobs, size_t first, size_t last, size_t most_period) {
+  Train longest, widest;
   for (const size_t period : LikelyPeriods(jobs, first, last)) {
+    if (period > most_period) continue;
     size_t since = first, computed = 0;  // computed: one past the last job that does
     for (size_t i = first; i <= last; ++i) {
       if (i < last && jobs[i].computes) computed = i + 1;
       if (i < last && (i < since + period || jobs[i].alike == jobs[i - period].alike)) continue;
       const Train train{since, i, period};
-      if (computed > since && train.jobs() >= Phase::kRepeats * period &&
-          train.jobs() > longest.jobs()) {
-        longest = train;
-      }
+      if (computed > since && train.is_long() && train.jobs() > longest.jobs()) longest = train;
+      if (computed > since && train.is_wide() && train.jobs() > widest.jobs()) widest = train;
       since = i + 1 - period;
     }
   }
-  return longest;
+  // A round with what repeats in it has all of that at least twice.
+  return widest.jobs() > 2 * longest.jobs() ? widest : longest;
 }
 
 // How many jobs of a train come before its first round.
@@ -187,6 +105,8 @@ size_t BeforeRounds(const Jobs& jobs, const Train& train) {
   int best_sign = -1;
   for (size_t r = 0; r < train.period; ++r) {
     const size_t begin = train.first + train.period + r;
+    const Train rest{train.first + r, train.last, train.period};
+    if (!rest.is_long() && (train.is_long() || !rest.is_wide())) break;
     const int sign = list[begin - 1].bytes_out > 0 ? 2 : jobs.WaitedBefore(begin) ? 1 : 0;
     // Of copies to the host in a row, after the last one.
     const bool inside = sign == 2 && list[begin].bytes_out > 0 && !list[begin].computes;
@@ -197,7 +117,15 @@ size_t BeforeRounds(const Jobs& jobs, const Train& train) {
 
 class Finder {
  public:
-  Finder(const Jobs& jobs, double run_ns) : jobs_(jobs), list_(jobs.list()), run_ns_(run_ns) {}
+  // depth: how often requests may be looked for in what repeats.
+  Finder(const Jobs& jobs, double run_ns, int depth, size_t most_period = SIZE_MAX)
+      : jobs_(jobs),
+        list_(jobs.list()),
+        run_ns_(run_ns),
+        depth_(depth),
+        most_period_(most_period),
+        to_look_at_(kMostSearches * (list_.size() + 1)) {}
+  static constexpr int kDepth = 3;
 
   // Jobs of a stretch without an idle time.
   void Add(size_t first, size_t last) {
@@ -212,17 +140,30 @@ class Finder {
   // next: the train that follows. Whether this ends with its prefill.
   bool AddTrains(size_t first, size_t last, const Part* next) {
     while (first < last) {
-      const Train train = ++searches_ < kMostSearches ? LongestTrain(list_, first, last) : Train{};
+      tired_ |= last - first > to_look_at_;
+      if (tired_) return AddPlain(first, last, next);
+      to_look_at_ -= last - first;
+      const Train train = LongestTrain(list_, first, last, most_period_);
       if (train.jobs() == 0) return AddPlain(first, last, next);
       const size_t begin = train.first + BeforeRounds(jobs_, train);
-      if ((train.last - begin) / train.period < Phase::kRepeats) {
-        AddPlain(first, train.last, nullptr);
-      } else {
-        AddTrain(first, begin, train);
-      }
+      if (!AddRequests(first, train)) AddTrain(first, begin, train);
       first = train.last;
     }
     return false;
+  }
+
+  // Requests that are as long repeat as a whole: what matters is what each of them does.
+  bool AddRequests(size_t first, const Train& train) {
+    if (depth_ == 0 || train.period < 2) return false;
+    Finder inner(jobs_, run_ns_, depth_ - 1, train.period - 1);
+    inner.Add(train.first, train.last);
+    const auto prefills = std::count_if(inner.parts.begin(), inner.parts.end(),
+                                        [](const Part& p) { return p.kind == Kind::kPrefill; });
+    if (prefills < 2 || inner.tired_) return false;
+    AddTrains(first, train.first, nullptr);
+    parts.insert(parts.end(), inner.parts.begin(), inner.parts.end());
+    trains.insert(trains.end(), inner.trains.begin(), inner.trains.end());
+    return true;
   }
 
   void AddTrain(size_t first, size_t begin, const Train& train) {
@@ -249,6 +190,16 @@ class Finder {
   // From the end, as each is compared with what follows; the last ones with what is before.
   static std::vector<bool> LargeRounds(const std::vector<Load>& loads) {
     std::vector<bool> large(loads.size());
+    if (loads.size() <= Phase::kRepeats) {
+      // All that there are after the first one, if they are alike.
+      const std::vector<Load> rest(loads.begin() + 1, loads.end());
+      const bool alike = std::none_of(rest.begin(), rest.end(), [&](const Load& load) {
+        return std::any_of(rest.begin(), rest.end(),
+                           [&](const Load& other) { return load.IsLarger(other); });
+      });
+      large[0] = alike && loads[0].IsLarger(MedianOf(rest));
+      return large;
+    }
     std::vector<Load> small;  // the nearest that follow
     bool any = false;
     for (size_t r = loads.size(); r-- > 0;) {
@@ -311,12 +262,14 @@ class Finder {
     return std::includes(used.begin(), used.end(), needed.begin(), needed.end());
   }
 
-  // Each looks at all of a stretch.
-  static constexpr size_t kMostSearches = 64;
+  static constexpr size_t kMostSearches = 64;  // of all jobs
   const Jobs& jobs_;
   const std::vector<Job>& list_;
   const double run_ns_;
-  size_t searches_ = 0;
+  const int depth_;
+  const size_t most_period_;
+  size_t to_look_at_;
+  bool tired_ = false;
   size_t begin_ = 0;  // of the stretch, in parts
 };
 
@@ -370,7 +323,7 @@ std::vector<size_t> AfterIdle(const model::Model& model, const std::vector<Job>&
 // The host's pauses within a round are the round's.
 void DropWithinRounds(const Jobs& jobs, double run_ns, std::vector<size_t>* begins) {
   if (begins->empty()) return;
-  Finder finder(jobs, run_ns);
+  Finder finder(jobs, run_ns, 0);
   finder.Add(0, jobs.list().size());
   std::erase_if(*begins, [&](size_t job) {
     return std::any_of(finder.trains.begin(), finder.trains.end(), [&](const Train& train) {
@@ -404,17 +357,30 @@ Phases FindPhases(const model::Model& model, int64_t begin_ns, int64_t end_ns) {
   phases.of_job.assign(model.jobs.size(), model::kNoRow);
   const Jobs jobs(model, begin_ns, end_ns);
   const std::vector<Job>& list = jobs.list();
-  if (!jobs.ordered()) return phases;
+  if (!jobs.ordered()) {
+    if (!list.empty())
+      phases.why_none = "several processes or devices work side by side: jobs have no common order";
+    return phases;
+  }
   const double run_ns = static_cast<double>(end_ns) - static_cast<double>(begin_ns);
   std::vector<size_t> begins = AfterIdle(model, list, run_ns);
   DropWithinRounds(jobs, run_ns, &begins);
   const std::set<size_t> after_idle(begins.begin(), begins.end());
   begins.insert(begins.begin(), 0), begins.push_back(list.size());
-  Finder finder(jobs, run_ns);
-  for (size_t i = 0; i + 1 < begins.size(); ++i) finder.Add(begins[i], begins[i + 1]);
-  if (finder.parts.size() + after_idle.size() > Phase::kMost) return phases;
+  std::vector<Part> parts;
+  // Of too many requests only that they repeat.
+  for (const int depth : {Finder::kDepth, 0}) {
+    Finder finder(jobs, run_ns, depth);
+    for (size_t i = 0; i + 1 < begins.size(); ++i) finder.Add(begins[i], begins[i + 1]);
+    parts = std::move(finder.parts);
+    if (parts.size() + after_idle.size() <= Phase::kMost) break;
+  }
+  if (parts.size() + after_idle.size() > Phase::kMost) {
+    phases.why_none = "there would be too many to be of use";
+    return phases;
+  }
   int64_t done_ns = begin_ns;
-  for (const Part& part : finder.parts) {
+  for (const Part& part : parts) {
     const int64_t host_ns = jobs.Boundary(part.first);
     if (after_idle.contains(part.first)) {
       Phase idle;

@@ -167,6 +167,73 @@ TEST_CASE("copies without computing are no load") {
   CHECK(Kinds(Found(&program)) == std::vector<Kind>{Kind::kWork});
 }
 
+TEST_CASE("few rounds are found if each is of many jobs") {
+  const size_t tokens = GENERATE(1, 2, 3);
+  Program program;
+  program.Job(50'000, 0, 0, 0, 0);
+  program.Pass(3, 16, 0);
+  for (size_t t = 0; t < tokens; ++t) program.Pass(3, 1, 16 + t);
+  const Phases phases = Found(&program);
+  REQUIRE(Kinds(phases) == std::vector<Kind>{Kind::kLoad, Kind::kPrefill, Kind::kDecode});
+  CHECK(phases.list[1].rounds == 1);
+  CHECK(phases.list[2].rounds == tokens);
+}
+
+TEST_CASE("few rounds of few jobs are none, nor are those a prefill that are not alike") {
+  Program program;
+  std::vector<Kind> expected{Kind::kWork};
+  SECTION("a job, three times") {
+    for (size_t t = 0; t < 3; ++t) program.Job(0, 5'000, 3, 64, 512);
+  }
+  SECTION("smaller each time") {
+    for (size_t t = 0; t < 4; ++t) program.Pass(3, 64 >> (2 * t), t);
+    expected = {Kind::kRounds};
+  }
+  CHECK(Kinds(Found(&program)) == expected);
+}
+
+TEST_CASE("requests that are all as long are found one by one") {
+  const size_t requests = GENERATE(4, 9), tokens = GENERATE(3, 7);
+  Program program;
+  std::vector<Kind> expected;
+  for (size_t r = 0; r < requests; ++r) {
+    program.Job(50'000, 0, 0, 0, 0);
+    program.Pass(3, 20, 0);
+    for (size_t t = 0; t < tokens; ++t) program.Pass(3, 1, t);
+    expected.push_back(Kind::kPrefill), expected.push_back(Kind::kDecode);
+  }
+  Phases phases = Found(&program);
+  // Loads amid the run are too short to be shown.
+  std::erase_if(phases.list, [](const Phase& phase) { return phase.kind == Kind::kLoad; });
+  CHECK(Kinds(phases) == expected);
+  for (const Phase& phase : phases.list) {
+    if (phase.kind == Kind::kDecode) CHECK(phase.rounds == tokens);
+  }
+}
+
+TEST_CASE("of very many requests it is said that they repeat") {
+  Program program;
+  for (size_t r = 0; r < 140; ++r) {
+    program.Job(50'000, 0, 0, 0, 0);
+    program.Pass(2, 20, 0);
+    for (size_t t = 0; t < 4; ++t) program.Pass(2, 1, t);
+  }
+  const Phases phases = Found(&program);
+  REQUIRE(Kinds(phases) == std::vector<Kind>{Kind::kRounds});
+  CHECK(phases.list[0].rounds == 140);
+}
+
+TEST_CASE("processes one after the other have phases, those side by side none") {
+  Program program;
+  const uint32_t second = GENERATE(100u, 200u);
+  for (const uint32_t pid : {100u, second}) {
+    program.Job(0, 50'000, 2, 64, 512, pid);
+    for (size_t t = 0; t < 9; ++t) program.Job(0, 5'000, 2, 64, 512, pid);
+  }
+  CHECK(Kinds(Found(&program)) ==
+        std::vector<Kind>{Kind::kPrefill, Kind::kDecode, Kind::kPrefill, Kind::kDecode});
+}
+
 TEST_CASE("no phases are claimed where jobs have no common order") {
   Program program;
   for (size_t t = 0; t < 9; ++t) {

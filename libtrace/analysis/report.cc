@@ -76,8 +76,11 @@ Report ComputeReport(const model::Model& model, const std::vector<Law>* laws,
   report.overhead = ComputeOverhead(model, report.breakdown, work, &replays);
   if (!report.overhead.advice.empty()) report.breakdown.verdict += "; " + report.overhead.advice;
   report.verdict = ComputeVerdict(report);
-  if (!report.verdict.withheld())
+  if (report.verdict.withheld()) {
+    report.phases.why_none = "the verdict is withheld";
+  } else {
     report.phases = FindPhases(model, report.breakdown.begin_ns, report.breakdown.end_ns);
+  }
   // Before the run's: its replays are then known.
   if (predictions != Predictions::kNone && graph.last != Graph::kNone &&
       !report.verdict.withheld()) {

@@ -200,10 +200,25 @@ std::string Ranges(const Report& report, const Style& style) {
   return out + table.Render(style);
 }
 
-// A single phase says nothing that the run does not.
+// A single phase needs no table: it is the run.
+std::string OnlyPhase(const Report& report, const Style& style) {
+  std::string text;
+  if (report.phases.list.empty()) {
+    if (*report.phases.why_none == '\0') return "";
+    text = fmt::format("none can be claimed: {}", report.phases.why_none);
+  } else if (const analysis::Phase& phase = report.phases.list[0]; phase.rounds > 0) {
+    text = fmt::format("one only, of {} like rounds in {} jobs", FormatCount(phase.rounds),
+                       FormatCount(phase.jobs));
+  } else {
+    text =
+        fmt::format("one only, of {} jobs in which no computing repeats", FormatCount(phase.jobs));
+  }
+  return view::Heading(style, "PHASES", text);
+}
+
 std::string FoundPhases(const Report& report, const Style& style) {
   const std::vector<analysis::Phase>& phases = report.phases.list;
-  if (phases.size() < 2) return "";
+  if (phases.size() < 2) return OnlyPhase(report, style);
   const size_t most = style.rows > 0 ? style.rows : 20;
   const size_t shown = std::min(most, phases.size());
   std::string remark = "found in the jobs: what repeats, and what is done in it";

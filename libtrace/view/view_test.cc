@@ -418,6 +418,36 @@ TEST_CASE("A trace with nothing in it still has a report") {
   CHECK(stats.slices == 0);
 }
 
+TEST_CASE("A run of one phase is said to be of one, and why there are none") {
+  TraceBuilder builder;
+  builder.AddDevice();
+  uint32_t number = 0;
+  const auto add = [&](uint32_t pid, uint32_t jobs) {
+    for (uint32_t i = 0; i < jobs; ++i) {
+      const int64_t call_ns = 20'000'000 + i * 50'000;
+      JobSpec job = JobOfCall(call_ns, ++number, call_ns + 30'000);
+      job.pid = job.tid = pid;
+      CommandSpec command;
+      command.work = 1'000;
+      command.fetched_ns = command.head_ns = command.start_ns = call_ns + 5'000;
+      command.end_ns = call_ns + 25'000;
+      job.commands = {command};
+      builder.AddJob(job);
+      builder.AddApi("Launch", pid, number, call_ns, call_ns + 2'500);
+    }
+  };
+  std::string expected;
+  SECTION("rounds") { add(100, 6), expected = "one only, of 6 like rounds in 6 jobs"; }
+  SECTION("work") { add(100, 2), expected = "one only, of 2 jobs in which no computing repeats"; }
+  SECTION("side by side") { add(100, 6), add(200, 6), expected = "none can be claimed: several"; }
+  const auto model = builder.Model();
+  analysis::Report report;
+  report.phases = analysis::FindPhases(*model, 20'000'000, 21'000'000);
+  const std::string text = TextSections(report, {"phases"}, Style{});
+  INFO(text);
+  CHECK(text.find(expected) != std::string::npos);
+}
+
 TEST_CASE("Colours are there only when asked for") {
   const auto model = TwoJobs().Model();
   const analysis::Report report = analysis::ComputeReport(*model);

@@ -125,10 +125,17 @@ class TwinCase:
         self.advice = report["advice"]
 
 
-# What a change of the program could not gain where the device's work is as it has to be.
-HEALTHY_PARTS = {"matrix": "matrix.rate", "vector": "vector.rate", "scratch": "scratchpad",
-                 "dram": "dram.bandwidth", "copy-in": "pcie.bandwidth",
-                 "copy-out": "pcie.bandwidth"}
+# A healthy run's part, the resource that does its work, and how slow that one may be.
+HEALTHY_PARTS = {"matrix": ("matrix.rate", 150, 1000), "vector": ("vector.rate", 150, 1000),
+                 "scratch": ("scratchpad", 32000, 256000),
+                 "dram": ("dram.bandwidth", 4000, 32000),
+                 "copy-in": ("pcie.bandwidth", 1000, 8000),
+                 "copy-out": ("pcie.bandwidth", 1000, 8000)}
+# Of all else there is plenty.
+PLENTY = {"pcie-bandwidth": 15754, "pcie-latency-ns": 40, "pcie-tags": 1024,
+          "dram-bandwidth": 2000000, "dram-latency-ns": 4, "dram-miss-ps": 500,
+          "dram-conflict-ps": 800, "dram-rrd-ps": 100, "scratch-bandwidth": 8000000,
+          "matrix-rate": 20000, "vector-rate": 20000, "dispatch-ns": 4}
 # Advice that asks for less work of that resource: what is left to gain does not bound it.
 LESS_WORK = {"rows", "fusion", "link"}
 
@@ -138,11 +145,11 @@ class HealthyCase:
 
     def __init__(self, number, seed):
         source = random.Random(f"healthy/{seed}/{number}")
-        part, self.key = list(HEALTHY_PARTS.items())[number % len(HEALTHY_PARTS)]
+        part, (self.key, low, high) = list(HEALTHY_PARTS.items())[number % len(HEALTHY_PARTS)]
         self.ident = f"healthy-{number}"
         self.command = (f"axl-synth --rounds {source.randint(4, 12)} --parts "
-                        f"{part}:{source.uniform(300, 900):.1f}")
-        self.properties = {**DEFAULTS, "dispatch-ns": source.choice([60, 120])}
+                        f"{part}:{source.uniform(200, 600):.1f}")
+        self.properties = {**PLENTY, **{name: source.randint(low, high) for name in MORE[self.key]}}
         self.region_ns = self.faster_ns = 0
         self.advice, self.limiter, self.error = [], None, ""
 
@@ -245,7 +252,7 @@ def region_of(folder, ident):
 
 
 def read_case(folder, case):
-    if isinstance(case, (TwinCase, HealthyCase)):
+    if not isinstance(case, Case):
         case.read(folder)
         return
     trace = f"{folder}/{case.ident}.atrace"

@@ -10,6 +10,7 @@ import {colourOf, edgesOf, isOnPath, nameOf} from './events.js';
 import {GUTTER, firstAt, nsPerPixel, rowAt, timeAt, view, xOf} from './viewport.js';
 import {drawArrows} from './arrows.js';
 import {drawCoverage, isThinned} from './coverage.js';
+import {bandHeight, drawPhaseBand} from './phases.js';
 
 export const scrollBox = () => byId('scroll');
 
@@ -36,8 +37,10 @@ function ticks() {
   return [list, step];
 }
 
+// Times above, the run's phases below.
+export const RULER = 30;
 export function drawRuler() {
-  const g = prepared(byId('ruler'), 30);
+  const g = prepared(byId('ruler'), RULER + bandHeight());
   const [list, step] = ticks();
   const [from, to] = data.run;
   if (to > from) {
@@ -59,8 +62,9 @@ export function drawRuler() {
   }
   if (view.area) {
     g.fillStyle = ink('shade');
-    g.fillRect(xOf(view.area.from), 0, xOf(view.area.to) - xOf(view.area.from), 30);
+    g.fillRect(xOf(view.area.from), 0, xOf(view.area.to) - xOf(view.area.from), RULER);
   }
+  drawPhaseBand(g, RULER);
 }
 
 const hatches = new Map();

@@ -4,6 +4,7 @@
 
 import {data, report} from './data.js';
 import {byId, h, replaceChildren, tableOf} from './dom.js';
+import {phasesCard} from './phases.js';
 import {clean, formatBytes, formatCount, formatNs, formatRate, formatShare, formatSpan,
         shortened} from './text.js';
 
@@ -74,7 +75,8 @@ function memoryCard() {
       'moved in whole bursts while the unit ran; "all" over the window');
 }
 
-export function drawTables() {
+// show(phase): in the timeline.
+export function drawTables(show) {
   const ops = card('Ops by device time', report.op_groups,
       [['op'], ['unit'], ['count', 'n'], ['time', 'n'], ['share', 'n'], ['longest', 'n'],
        ['busy', 'n'], ['limited by'], ['of peak', 'n']],
@@ -97,7 +99,7 @@ export function drawTables() {
         span(call.time, 'p50'), span(call.time, 'p99'), span(call.time, 'max'),
         call.bytes ? formatBytes(call.bytes) : '', call.jobs ? formatCount(call.jobs) : '',
         call.failed ? formatCount(call.failed) : '']);
-  replaceChildren(byId('tables'), h('div', {class: 'tables'}, ops, calls, ranges, latencyCard(),
+  replaceChildren(byId('tables'), h('div', {class: 'tables'}, ops, phasesCard(show), calls, ranges, latencyCard(),
                                     unitsCard(), transfersCard(), memoryCard()));
 }
 

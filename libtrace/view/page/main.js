@@ -9,7 +9,7 @@ import {toggleTheme, whenThemeChanges} from './colours.js';
 import {drawOverview, resizeOverview} from './overview.js';
 import {forgetColours} from './draw.js';
 import {invalidate, onRedraw, show, view} from './viewport.js';
-import {drawTimeline, goToHit, inspect, keyUp, light, onChange, selectArea, selectById, startTimeline,
+import {drawTimeline, goToHit, inspect, keyUp, light, onChange, selectArea, selectById, showPhase, startTimeline,
         timelineKey} from './timeline.js';
 import {showGraph} from './details.js';
 import {search} from './search.js';
@@ -22,7 +22,10 @@ const TABS = {
   overview: ['Overview', () => resizeOverview()],
   timeline: ['Timeline', () => invalidate()],
   charts: ['Charts', () => drawCharts()],
-  tables: ['Tables', () => drawTables()],
+  tables: ['Tables', () => drawTables((phase) => {
+    open('timeline');
+    showPhase(phase);
+  })],
   trust: ['Trust', () => drawTrust()],
 };
 let tab = 'overview';
@@ -43,7 +46,7 @@ const KEY_HELP = [
   ['Shift + wheel, Shift + drag, drag the ruler', 'pan'], ['drag', 'select an area'],
   ['← →', 'the event before, after'], ['↑ ↓', 'the track above, below'],
   ['[ ]', 'along the arrows'], ['F', 'show the selection'], ['R, 0', 'the run, the whole recording'],
-  ['C', 'light up the critical path'], ['G', 'the dependency graph of the selection'], ['/', 'search'], ['N, P', 'next, previous hit'], ['1 to 5', 'the views'], ['Esc', 'select nothing'],
+  ['C', 'light up the critical path'], ['G', 'the dependency graph of the selection'], ['/', 'search'], ['N, P', 'next, previous hit'], ['click a phase', 'show it'], ['1 to 5', 'the views'], ['Esc', 'select nothing'],
 ];
 
 function showHelp() {

@@ -2,13 +2,14 @@
 //
 // The timeline as a whole: selection, keys, mouse.
 
-import {report} from './data.js';
+import {data, report} from './data.js';
 import {byId, h} from './dom.js';
 import {formatNs} from './text.js';
 import {colourOf, hasPath, isOnPath, kindOf, nameOf, waitedFor} from './events.js';
 import {GUTTER, firstAt, invalidate, isDrawn, layOut, nsPerPixel, pan, placeOf, reveal, rowAt, run, show,
         timeAt, view, whole, xOf, zoom} from './viewport.js';
-import {drawRuler, drawTracks, scrollBox, shownWindow} from './draw.js';
+import {RULER, drawRuler, drawTracks, scrollBox, shownWindow} from './draw.js';
+import {phaseAt, phaseText} from './phases.js';
 import {linksOfSelection} from './arrows.js';
 import {showDetails, showGraph, showNothing, showsGraph} from './details.js';
 import {graphOf} from './graph.js';
@@ -271,6 +272,15 @@ export function timelineKey(event) {
 
 export const keyUp = (event) => held.delete(event.key.toLowerCase());
 
+function phaseUnder(event) {
+  const box = byId('ruler').getBoundingClientRect(), x = event.clientX - box.left;
+  return event.clientY - box.top >= RULER && x >= GUTTER ? phaseAt(timeAt(x)) : null;
+}
+export function showPhase({from, to}) {
+  const more = Math.max(1, to - from) * 0.02;
+  show(from - more, to + more);
+}
+
 export function startTimeline() {
   layOut();
   show(...run());
@@ -294,11 +304,20 @@ export function startTimeline() {
     ruler.setPointerCapture(event.pointerId);
   });
   ruler.addEventListener('pointermove', (event) => {
-    if (drag === null) return;
+    if (drag === null) {
+      const phase = phaseUnder(event);
+      ruler.title = phase ? phaseText(phase) : '';
+      return;
+    }
+    drag.moved ||= Math.abs(drag.x - event.clientX) > 3;
     const by = (drag.x - event.clientX) * nsPerPixel();
     show(drag.from + by, drag.to + by);
   });
-  ruler.addEventListener('pointerup', () => { drag = null; });
+  ruler.addEventListener('pointerup', (event) => {
+    const phase = drag !== null && !drag.moved ? phaseUnder(event) : null;
+    drag = null;
+    if (phase) showPhase(phase);
+  });
   addEventListener('blur', () => held.clear());
   new ResizeObserver(invalidate).observe(box);
   showNothing();
@@ -315,7 +334,7 @@ export const inspect = () => ({
                               row: view.selected.track.rows[view.selected.i]},
   selectedId: view.selected && idOf(view.selected.track.kinds[view.selected.i],
                                     view.selected.track.rows[view.selected.i]),
-  rowsLoaded: rowsLoaded(), selectById, nameOf, reportCounts: () => report.counts,
+  run: data.run, rowsLoaded: rowsLoaded(), selectById, nameOf, reportCounts: () => report.counts,
   arrows: linksOfSelection().length, select, selectArea, placeOf, xOf, eventAt, colourOf, h, light, lit: view.lit, graph: view.selected && graphOf(view.selected.track.kinds[view.selected.i],
       view.selected.track.rows[view.selected.i]), showsGraph: showsGraph(), isOnPath, waitedFor,
 });

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What commands ask of resources, where they run beside each other.
+#include "libtrace/analysis/demand.h"
+
+#include "tests/catch.h"
+#include "tests/golden/trace_builder.h"
+
+namespace acceltrace::analysis {
+namespace {
+
+using namespace acceltrace::test;
+
+constexpr int64_t kBase = 20'000'000, kCopy = 20'000;
+constexpr uint64_t kBytes = 64 << 10;
+
+CommandSpec Command(Unit unit, int64_t at_ns, int64_t memory_stall_ns, int64_t link_stall_ns) {
+  CommandSpec command;
+  command.unit = unit;
+  command.fetched_ns = at_ns - 100;
+  command.head_ns = command.start_ns = at_ns, command.end_ns = at_ns + kCopy;
+  command.stall_ns[kStallMemory] = memory_stall_ns, command.stall_ns[kStallLink] = link_stall_ns;
+  command.work = 512, command.bytes = unit == kVector ? 0 : kBytes, command.memory_bytes = kBytes;
+  return command;
+}
+
+// Copies to the host that the link holds up; one of them is, for most of its time, by the memory,
+// that something else uses which opens a row for each burst.
+TEST_CASE("a memory that was shared for once is not taken to be slow") {
+  TraceBuilder builder;
+  const uint32_t device = builder.AddDevice();
+  for (const auto kind :
+       {proto::Device::STALL_WAIT, proto::Device::STALL_MEMORY, proto::Device::STALL_LINK}) {
+    builder.device(device)->add_stall_kinds(kind);
+  }
+  // Whether it was the memory alone, of which the other one then has half.
+  const bool memory_only = GENERATE(false, true);
+  for (uint32_t number = 1; number <= 6; ++number) {
+    const int64_t call_ns = kBase + number * 30'000, at_ns = call_ns + 3'100;
+    JobSpec job = JobOfCall(call_ns, number, at_ns + kCopy + 300);
+    const bool beside = number == 3;
+    CommandSpec copy =
+        Command(kOut, at_ns, beside ? 15'000 : 60, beside ? (memory_only ? 0 : 4'000) : 19'000);
+    copy.row_hits = 992, copy.row_misses = 32;
+    job.commands = {copy};
+    if (beside) {
+      CommandSpec rows = Command(kVector, at_ns, 15'000, 0);
+      rows.row_misses = 1'024;
+      job.commands.push_back(rows);
+    }
+    builder.AddJob(job);
+  }
+  const auto model = builder.Model();
+  const double stated = 1e9 / static_cast<double>(model->devices[0].about.memory_bytes_per_s());
+  std::vector<DeviceRates> rates;
+  ComputeDemands(*model, {600}, &rates);
+  REQUIRE(rates.size() == 1);
+  const double shared = static_cast<double>(kCopy) / 2 / static_cast<double>(kBytes);
+  CHECK(rates[0].memory_ns_per_byte <= (memory_only ? shared : stated) * 1.001);
+}
+
+}  // namespace
+}  // namespace acceltrace::analysis

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an edit of the graph gains, of programs that were laid out by hand.
+#include "libtrace/analysis/edit.h"
+
+#include <cmath>
+
+#include "libtrace/analysis/breakdown.h"
+#include "libtrace/analysis/tracer_work.h"
+#include "libtrace/analysis/whatif.h"
+#include "tests/catch.h"
+#include "tests/golden/trace_builder.h"
+
+namespace acceltrace::analysis {
+namespace {
+
+using namespace acceltrace::test;
+
+constexpr int64_t kBase = 20'000'000, kRound = 12'000, kInterrupt = 1'000;
+
+// A job that its call has submitted at `at_ns`, and that is done 300 ns later.
+JobSpec Quick(int64_t at_ns, uint32_t number) {
+  JobSpec job;
+  job.job = number, job.sequence = job.correlation = number;
+  job.submit_ns = at_ns - 500, job.doorbell_ns = at_ns - 100, job.submit_end_ns = at_ns;
+  job.device_doorbell_ns = at_ns - 50, job.fetched_ns = at_ns + 50;
+  CommandSpec command;
+  command.fetched_ns = job.fetched_ns;
+  command.head_ns = command.start_ns = at_ns + 60, command.end_ns = at_ns + 200;
+  job.commands = {command};
+  job.completion_ns = job.device_irq_ns = at_ns + 300;
+  job.complete_ns = at_ns + 600;
+  return job;
+}
+
+TEST_CASE("a call that submits and finds its job done takes what others do that only submit") {
+  // In each round a call that returns 800 ns after its submission, and one that does so after 4 us,
+  // of which it waits none; each other one is interrupted as well.
+  constexpr uint32_t kRounds = 8;
+  const bool others = GENERATE(true, false);
+  TraceBuilder builder;
+  builder.AddDevice();
+  uint32_t number = 0;
+  for (uint32_t round = 0; round < kRounds; ++round) {
+    const int64_t begin_ns = kBase + round * kRound;
+    if (others) {
+      builder.AddJob(Quick(begin_ns + 1'000, ++number));
+      builder.AddApi("Launch", 100, number, begin_ns, begin_ns + 1'800);
+    }
+    const int64_t more_ns = round % 2 == 0 ? kInterrupt : 0;
+    JobSpec copy = Quick(begin_ns + 4'000, ++number);
+    copy.wait_correlation = number;
+    copy.wait_ns = copy.wake_ns = begin_ns + 7'000 + more_ns;
+    if (more_ns > 0) copy.irq_ns = begin_ns + 4'400;
+    builder.AddJob(copy);
+    builder.AddApi("Copy", 100, number, begin_ns + 3'000, begin_ns + 8'000 + more_ns);
+  }
+  const auto model = builder.Model();
+  const Breakdown breakdown = ComputeBreakdown(*model);
+  Graph graph = BuildGraph(*model, TracerWork(*model), breakdown.begin_ns, breakdown.end_ns);
+  const double before_ns = Replay(graph, {});
+  {
+    Editor editor(*model, &graph);
+    const Edited edited = editor.RemoveWaits();
+    // The program waits for the last one at its end.
+    CHECK(edited.count == kRounds - 1);
+    const double saved_ns = before_ns - Replay(graph, {});
+    // Where no call shows what submitting takes, that of the wait itself goes.
+    const double each_ns = others ? 4'000 - 800 : 1'000;
+    CHECK(std::abs(saved_ns - (kRounds - 1) * each_ns) < 100);
+  }
+  CHECK(Replay(graph, {}) == before_ns);
+}
+
+}  // namespace
+}  // namespace acceltrace::analysis

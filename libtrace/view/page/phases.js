@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The phases that were found in the run: a band under the ruler, and a list with the limiter of each.
+
+import {data, report} from './data.js';
+import {EIGHT, ink, textOn} from './colours.js';
+import {h, tableOf} from './dom.js';
+import {clean, formatBytes, formatCount, formatNs, formatShare, shortened} from './text.js';
+import {GUTTER, view, xOf} from './viewport.js';
+
+const BAND = 17;
+const KINDS = ['load', 'prefill', 'decode', 'rounds', 'work'];
+
+// [{what, rounds, limit, from, to, ...}] in the page's time. One alone is the run.
+export function phases() {
+  const list = report.phases || [];
+  if (list.length < 2) return [];
+  return list.map((phase) => ({...phase, from: data.run[0] + phase.begin_ns,
+                               to: data.run[0] + phase.end_ns}));
+}
+
+export const bandHeight = () => (phases().length > 0 ? BAND : 0);
+
+const colourOf = (phase) => {
+  const at = KINDS.indexOf(phase.phase);
+  return at < 0 ? ink('idle') : EIGHT[(at + 4) % EIGHT.length];
+};
+
+// What gains most, and next where it gains nearly as much.
+export function limiterOf(phase) {
+  const gains = phase.limit ? phase.limit.gains : [];
+  return gains.slice(0, phase.limit && phase.limit.several ? 2 : 1)
+      .map((gain) => `${clean(gain.resource)} ${formatShare(gain.share)}`).join(', ');
+}
+
+export const phaseText = (phase) => [clean(phase.phase), formatNs(phase.to - phase.from),
+  phase.rounds > 0 ? `${formatCount(phase.rounds)} rounds` : '',
+  limiterOf(phase) && `1.25x of it saves: ${limiterOf(phase)}`].filter(Boolean).join(' · ');
+
+export const phaseAt = (time) =>
+  phases().find((phase) => time >= phase.from && time <= phase.to) || null;
+
+// From y on.
+export function drawPhaseBand(g, y) {
+  for (const phase of phases()) {
+    const left = Math.max(GUTTER, xOf(phase.from)), right = Math.min(view.width, xOf(phase.to));
+    if (right <= GUTTER || left >= view.width) continue;
+    const width = Math.max(1, right - left), colour = colourOf(phase);
+    g.fillStyle = colour;
+    g.fillRect(left, y, Math.max(1, width - 1), BAND - 2);
+    if (width < 30) continue;
+    g.fillStyle = phase.phase === 'idle' ? ink('text') : textOn(colour);
+    const room = Math.floor((width - 8) / 6.5);
+    const limiter = limiterOf(phase), full = clean(phase.phase) + (limiter ? ` · ${limiter}` : '');
+    g.fillText(shortened(full.length <= room ? full : clean(phase.phase), room), left + 4,
+               y + BAND / 2 - 1);
+  }
+}
+
+// go(phase): where it is in the timeline.
+export function phasesCard(go) {
+  const list = phases(), MOST = 200;
+  if (list.length === 0) return null;
+  return h('article', {class: 'card wide', id: 'phases'},
+           h('h3', null, 'Phases', h('span', {class: 'dim'},
+               ' found in the jobs: what repeats, and what is done in it' + (list.length > MOST ?
+                   `; the first ${MOST} of ${formatCount(list.length)}` : ''))),
+           tableOf([['phase'], ['begin', 'n'], ['time', 'n'], ['rounds', 'n'], ['jobs', 'n'],
+                    ['copied in', 'n'], ['copied out', 'n'], ['1.25x of it saves']],
+               list.slice(0, MOST).map((phase) => [
+                 h('button', {class: 'link', type: 'button', click: () => go(phase)},
+                   clean(phase.phase)),
+                 formatNs(phase.begin_ns), formatNs(phase.to - phase.from),
+                 phase.rounds > 0 ? formatCount(phase.rounds) : '-', formatCount(phase.jobs),
+                 formatBytes(phase.bytes_in), formatBytes(phase.bytes_out), limiterOf(phase)])));
+}
