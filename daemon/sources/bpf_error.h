@@ -4,6 +4,8 @@
 #ifndef DAEMON_SOURCES_BPF_ERROR_H_
 #define DAEMON_SOURCES_BPF_ERROR_H_
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -14,7 +16,8 @@ namespace acceltrace::daemon {
 
 // `error` is negative, as libbpf returns it; `warning` is libbpf's last one, which says more.
 inline Status BpfLoadError(int error, const std::string& warning = {}) {
-  if (error == -EPERM || error == -EACCES) {
+  // The verifier says EACCES, too, of a program that it does not take: not for want of rights.
+  if (error == -EPERM || (error == -EACCES && geteuid() != 0)) {
     return Status::Error(
         "no permission to load BPF programs; run as root, or with CAP_BPF and "
         "CAP_PERFMON (and see kernel.unprivileged_bpf_disabled)");
