@@ -14,6 +14,7 @@ $(RUNTIME_OBJS): CXXFLAGS += -fvisibility=hidden
 $(RUNTIME_OBJS): private CXXFLAGS += -fno-omit-frame-pointer \
 	$(if $(findstring clang,$(CXX)),-mllvm -enable-shrink-wrap=false,-fno-shrink-wrap)
 $(RUNTIME_OBJS): PCH_FLAGS :=
+$(RUNTIME_OBJS): libtrace/runtime/build.mk
 
 $(BUILD)/lib/libaxl.so: $(RUNTIME_OBJS) libtrace/runtime/libaxl.map
 	$(call say,LINK,$@)$(call anew,$(CXX) -shared $(LDFLAGS) $(call soname,$(AXL_INTERFACE)) \
