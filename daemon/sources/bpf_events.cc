@@ -256,7 +256,9 @@ void BpfEvents::NoteSubmitter(uint32_t pid, uint32_t tid) {
 
 void BpfEvents::ReportThread(uint32_t pid, uint32_t tid) {
   if (threads_.count(uint64_t{pid} << 32 | tid) != 0) return;
-  ReportName(pid, tid, handler_->Intern(ThreadName(pid, tid)));
+  // Jobs come by another ring than ends do: one that is gone has been named when it was seen.
+  const std::string name = ThreadName(pid, tid);
+  if (!name.empty()) ReportName(pid, tid, handler_->Intern(name));
 }
 
 uint32_t BpfEvents::TextOrMemory(const char* text, uint32_t pid, uint64_t address) {

@@ -174,6 +174,19 @@ TEST_CASE("a thread that submits to a provider's device has a name, and calls no
   CHECK_FALSE(events.SawCalls(self));
 }
 
+TEST_CASE("a submitter whose jobs come after its end keeps the name that it had") {
+  CollectingHandler handler;
+  BpfEvents events(&handler);
+  act_process record = {};
+  record.h = Head(ACT_PROCESS, ACT_PROCESS_EXEC);
+  strncpy(record.comm, "dd", sizeof(record.comm) - 1);
+  Handle(&events, record);
+  record.h = Head(ACT_PROCESS, ACT_PROCESS_EXIT);
+  Handle(&events, record);
+  events.NoteSubmitter(kPid, kPid);
+  CHECK(handler.threads.at(kPid) == handler.ids.at("dd"));
+}
+
 TEST_CASE("a process that becomes another user's is reported with the time") {
   struct Watcher : RingWatcher {
     void OnRingReady(uint32_t, int, uint32_t) override {}
