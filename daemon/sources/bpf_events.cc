@@ -105,13 +105,9 @@ void BpfEvents::Handle(const void* data, size_t bytes) {
     case ACT_RANGE_POP:
       handler_->OnRangePop({TimeNs(head), head.pid, head.tid, head.extra});
       break;
-    case ACT_NAME: {
-      const auto& record = *static_cast<const act_name*>(data);
-      NamesByAddress& names = names_[head.pid];
-      if (names.size() >= kMaxNamesPerProcess) names.clear();
-      names[record.address] = TextOrMemory(record.text, head.pid, record.address);
+    case ACT_NAME:
+      OnName(*static_cast<const act_name*>(data));
       break;
-    }
     case ACT_OP_NAME: {
       const auto& record = *static_cast<const act_name*>(data);
       handler_->OnOpName(head.pid, head.extra, TextOrMemory(record.text, head.pid, record.address));
@@ -129,11 +125,7 @@ void BpfEvents::Handle(const void* data, size_t bytes) {
     case ACT_RING_WAKE:  // has done its work by waking
       break;
     case ACT_JOB:
-      NoteUse(head.pid, static_cast<const act_job*>(data)->correlation);
-      handler_->OnJobOver(static_cast<int64_t>(static_cast<const act_job*>(data)->submit_ns),
-                          static_cast<int64_t>(head.time_ns));
-      jobs_.Append(*static_cast<const act_job*>(data));
-      if (jobs_.full()) Send(&jobs_);
+      OnJob(*static_cast<const act_job*>(data));
       break;
     case ACT_WAKE:
       waits_.Append(*static_cast<const act_wake*>(data));
@@ -152,6 +144,19 @@ void BpfEvents::Handle(const void* data, size_t bytes) {
       OnProcess(*static_cast<const act_process*>(data));
       break;
   }
+}
+
+void BpfEvents::OnName(const act_name& record) {
+  NamesByAddress& names = names_[record.h.pid];
+  if (names.size() >= kMaxNamesPerProcess) names.clear();
+  names[record.address] = TextOrMemory(record.text, record.h.pid, record.address);
+}
+
+void BpfEvents::OnJob(const act_job& record) {
+  NoteUse(record.h.pid, record.correlation);
+  handler_->OnJobOver(static_cast<int64_t>(record.submit_ns), TimeNs(record.h));
+  jobs_.Append(record);
+  if (jobs_.full()) Send(&jobs_);
 }
 
 void BpfEvents::NoteUse(uint32_t pid, uint64_t correlation) {

@@ -74,6 +74,8 @@ class BpfEvents {
  private:
   using NamesByAddress = std::unordered_map<uint64_t, uint32_t>;
 
+  void OnName(const act_name& record);
+  void OnJob(const act_job& record);
   void OnProcess(const act_process& record);
   void ReportFate(const act_process& record, uint32_t kind);
   void OnCallStack(const act_call_stack& record);

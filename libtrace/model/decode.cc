@@ -87,43 +87,23 @@ void Decoder::Add(const proto::Packet& packet, uint64_t bytes) {
       model_->has_info = true;
       break;
     case proto::Packet::kDevice:
-      AddDevice(packet.device());
-      break;
+      return AddDevice(packet.device());
     case proto::Packet::kStrings:
-      for (int i = 0; i < packet.strings().id_size() && i < packet.strings().value_size(); ++i) {
-        model_->strings.Set(packet.strings().id(i), packet.strings().value(i));
-      }
-      break;
+      return AddStrings(packet.strings());
     case proto::Packet::kProcesses:
-      for (size_t i = 0; i < rows; ++i) {
-        const auto& batch = packet.processes();
-        model_->processes.push_back({stream::ColumnAt(batch.pid(), i),
-                                     stream::ColumnAt(batch.tid(), i),
-                                     stream::ColumnAt(batch.name(), i)});
-      }
-      break;
+      return AddProcesses(packet.processes(), rows);
     case proto::Packet::kOpNames:
-      for (size_t i = 0; i < rows; ++i) {
-        const auto& batch = packet.op_names();
-        op_names[{stream::ColumnAt(batch.pid(), i), stream::ColumnAt(batch.tag(), i)}] =
-            stream::ColumnAt(batch.name(), i);
-      }
-      break;
+      return AddOpNames(packet.op_names(), rows);
     case proto::Packet::kApi:
-      AddApi(packet.api(), rows);
-      break;
+      return AddApi(packet.api(), rows);
     case proto::Packet::kRanges:
-      AddRanges(packet.ranges(), rows);
-      break;
+      return AddRanges(packet.ranges(), rows);
     case proto::Packet::kHost:
-      AddHost(packet.host(), rows);
-      break;
+      return AddHost(packet.host(), rows);
     case proto::Packet::kCommands:
-      AddCommands(packet.commands(), rows);
-      break;
+      return AddCommands(packet.commands(), rows);
     case proto::Packet::kJobs:
-      AddJobs(packet.jobs(), rows);
-      break;
+      return AddJobs(packet.jobs(), rows);
     case proto::Packet::kCounters:
       AddCounters(packet.counters(), rows);
       ThinClocks(bytes);
@@ -133,48 +113,61 @@ void Decoder::Add(const proto::Packet& packet, uint64_t bytes) {
       ThinClocks(bytes);
       break;
     case proto::Packet::kDeviceEvents:
-      AddDeviceEvents(packet.device_events(), rows);
-      break;
+      return AddDeviceEvents(packet.device_events(), rows);
     case proto::Packet::kProcessEvents:
-      AddProcessEvents(packet.process_events(), rows);
-      break;
+      return AddProcessEvents(packet.process_events(), rows);
     case proto::Packet::kOthers:
-      AddOthers(packet.others(), rows);
-      break;
+      return AddOthers(packet.others(), rows);
     case proto::Packet::kThreadRuns:
-      AddThreadRuns(packet.thread_runs(), rows);
-      break;
+      return AddThreadRuns(packet.thread_runs(), rows);
     case proto::Packet::kInterrupts:
-      AddInterrupts(packet.interrupts(), rows);
-      break;
+      return AddInterrupts(packet.interrupts(), rows);
     case proto::Packet::kSystemCounters:
-      AddSystemCounters(packet.system_counters(), rows);
-      break;
+      return AddSystemCounters(packet.system_counters(), rows);
     case proto::Packet::kSystemSamples:
-      AddSystemSamples(packet.system_samples(), rows);
-      break;
+      return AddSystemSamples(packet.system_samples(), rows);
     case proto::Packet::kProcessGroups:
-      AddProcessGroups(packet.process_groups(), rows);
-      break;
+      return AddProcessGroups(packet.process_groups(), rows);
     case proto::Packet::kStackFrames:
-      AddStackFrames(packet.stack_frames(), rows);
-      break;
+      return AddStackFrames(packet.stack_frames(), rows);
     case proto::Packet::kCallStacks:
-      AddCallStacks(packet.call_stacks(), rows);
-      break;
+      return AddCallStacks(packet.call_stacks(), rows);
     case proto::Packet::kLosses:
-      losses.push_back(packet.losses());
-      near.losses.emplace_back();
-      for (uint32_t row = 0; row < last_sample_ns_.size(); ++row) {
-        near.losses.back().push_back(last_sample_ns_[row]);
-      }
-      break;
+      return AddLosses(packet.losses());
     case proto::Packet::kAccounts:
       model_->accounts = packet.accounts();
       model_->has_accounts = true;
       break;
     default:
-      break;  // footer, and what a newer schema adds
+      return;  // footer, and what a newer schema adds
+  }
+}
+
+void Decoder::AddStrings(const proto::Strings& strings) {
+  for (int i = 0; i < strings.id_size() && i < strings.value_size(); ++i) {
+    model_->strings.Set(strings.id(i), strings.value(i));
+  }
+}
+
+void Decoder::AddProcesses(const proto::Processes& batch, size_t rows) {
+  for (size_t i = 0; i < rows; ++i) {
+    model_->processes.push_back({stream::ColumnAt(batch.pid(), i), stream::ColumnAt(batch.tid(), i),
+                                 stream::ColumnAt(batch.name(), i)});
+  }
+}
+
+void Decoder::AddOpNames(const proto::OpNames& batch, size_t rows) {
+  for (size_t i = 0; i < rows; ++i) {
+    op_names[{stream::ColumnAt(batch.pid(), i), stream::ColumnAt(batch.tag(), i)}] =
+        stream::ColumnAt(batch.name(), i);
+  }
+}
+
+void Decoder::AddLosses(const proto::LossBatch& batch) {
+  losses.push_back(batch);
+  near.losses.emplace_back();
+  for (uint32_t row = 0; row < last_sample_ns_.size(); ++row) {
+    near.losses.back().push_back(last_sample_ns_[row]);
   }
 }
 

@@ -64,6 +64,10 @@ class Decoder {
 
  private:
   void AddDevice(const proto::Device& device);
+  void AddStrings(const proto::Strings& strings);
+  void AddProcesses(const proto::Processes& batch, size_t rows);
+  void AddOpNames(const proto::OpNames& batch, size_t rows);
+  void AddLosses(const proto::LossBatch& batch);
   void AddApi(const proto::ApiBatch& batch, size_t rows);
   void AddRanges(const proto::RangeBatch& batch, size_t rows);
   void AddHost(const proto::HostBatch& batch, size_t rows);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of C by its functions: files that include or call each other in a circle, and length."""
+"""Checks by functions: files of C that include or call each other in a circle, and length."""
 
+import ast
 import os
 import re
 
@@ -9,8 +10,8 @@ from lint.includes import INCLUDE, resolve
 
 # Folders whose files must not depend on each other in a circle.
 LAYERED = ("qemu-device/", "kmod/")
-# Folders whose functions are at most MAX_FUNCTION lines long.
-SHORT = ("qemu-device/", "kmod/")
+# Folders whose functions are at most MAX_FUNCTION lines long, and those of each Python file.
+SHORT = ("qemu-device/", "kmod/", "daemon/", "libtrace/")
 MAX_FUNCTION = 80
 # A table in the form of a switch may be longer, where each case is a few lines of its own.
 CASE = re.compile(r"^\s*(case\b.*|default\s*):")
@@ -21,6 +22,8 @@ NO_CODE = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n
 # A function's head begins in the first column and its body with a brace there.
 HEAD = re.compile(r"^(?![#\s}])(?!typedef\b|struct\s+\w+\s*\{|enum\b|union\b)"
                   r"[^;{}=#]*?\b(\w+)\s*\([^;{}]*\)[^;{}()]*\n\{", re.M)
+# What may be a function's head: it begins in the first column, no label, brace or directive.
+FIRST_COLUMN = re.compile(r"[A-Za-z_](?!\w*:$)")
 CALL = re.compile(r"(?<![\w.>])(\w+)\s*\(")
 
 
@@ -115,14 +118,43 @@ def no_circles(tree):
                 yield f"{circle[0][0]}:1: a circle: {steps}: split a file, or call back by a table"
 
 
+def blocks(lines):
+    """(head, first line, last line) of what ends with a brace alone in the first column."""
+    first = None
+    for number, line in enumerate(lines, 1):
+        if line == "}":
+            if first is not None:
+                yield lines[first - 1], first, number
+            first = None
+        elif FIRST_COLUMN.match(line):
+            first = number
+
+
+def long_c(tree, path):
+    lines = code_of(tree, path).splitlines()
+    for head, first, last in blocks(lines):
+        length = last - first + 1
+        cases = sum(1 for line in lines[first:last] if CASE.match(line))
+        if length > MAX_FUNCTION and length > cases * LINES_A_CASE:
+            yield first, (re.findall(r"(\w+)\s*\(", head) or [head])[0], length
+
+
+def long_python(tree, path):
+    for node in ast.walk(ast.parse("\n".join(tree.lines(path)))):
+        if isinstance(node, ast.FunctionDef):
+            length = node.end_lineno - node.lineno + 1
+            if length > MAX_FUNCTION:
+                yield node.lineno, node.name, length
+
+
 def function_length(tree):
-    """no function of qemu-device or kmod is longer than 80 lines, but for tables in switches"""
-    for path in sources(tree, SHORT, ".c", ".h"):
-        for name, _, body, first, last in functions(code_of(tree, path)):
-            lines = last - first + 1
-            cases = sum(1 for line in body.splitlines() if CASE.match(line))
-            if lines > MAX_FUNCTION and lines > cases * LINES_A_CASE:
-                yield f"{path}:{first}: {name}() has {lines} lines, the limit is {MAX_FUNCTION}"
+    """no function of the product or of a script is longer than 80 lines, but for tables"""
+    for path in sources(tree, SHORT, ".c", ".cc", ".h"):
+        for line, name, length in long_c(tree, path):
+            yield f"{path}:{line}: {name}() has {length} lines, the limit is {MAX_FUNCTION}"
+    for path in tree.having(".py"):
+        for line, name, length in long_python(tree, path):
+            yield f"{path}:{line}: {name}() has {length} lines, the limit is {MAX_FUNCTION}"
 
 
 CHECKS = [no_circles, function_length]

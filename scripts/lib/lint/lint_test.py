@@ -90,6 +90,14 @@ CASES = [
     ("a table in a switch", circles.function_length,
      {"kmod/a.c": "int axl_a(int n)\n{\n\tswitch (n) {\n" +
                   "\tcase 1:\n\t\treturn 1;\n" * 50 + "\t}\n}\n"}, 0),
+    ("a long function of C++, in a namespace", circles.function_length,
+     {"libtrace/a.cc": "namespace a {\n\ntemplate <typename T>\nint A::B(T n,\n      int m) {\n" +
+                       "  a();\n" * 78 + "}\n\nint C() {\n  a();\n}\n\n}  // namespace a\n"}, 1),
+    ("short ones, and a long class", circles.function_length,
+     {"libtrace/a.h": "class A {\n" + "  int a();\n" * 90 + "};\n\nint C() {\n  a();\n}\n",
+      "libtrace/a_test.cc": "int A() {\n" + "  a();\n" * 90 + "}\n"}, 0),
+    ("a long function of Python", circles.function_length,
+     {"scripts/a.py": "def short():\n    a()\n\n\ndef long():\n" + "    a()\n" * 80}, 1),
     ("product includes a test", includes.include_direction,
      {"daemon/a.cc": '#include "tests/catch.h"\n', "tests/catch.h": ""}, 1),
     ("a test may include anything", includes.include_direction,
