@@ -160,6 +160,22 @@ def members_record_without_privilege_and_side_by_side():
 
 
 @test
+def members_have_the_places_of_their_calls():
+    trace = "/tmp/member/stacks"
+    status, _, said = member("acceltrace", "record", "--stacks", "-o", trace, "--", WORKLOAD)
+    equal(status, 0)
+    assert "0 lost" in said, said
+    # The service may look into what its clients run, and each call has a stack of it.
+    found = json.loads(call("acceltrace", "report", "--json", trace))["call_sites"]
+    equal(found["without"], 0)
+    equal({site["object"] for site in found["sites"]}, {WORKLOAD})
+    assert sum(site["calls"] for site in found["sites"]) > 100, found
+    assert any("Layer" in site["site"] or site["site"] == "main" for site in found["sites"]), found
+    hop = summary(trace)["hops"]["bpf-stacks"]
+    equal((hop["in"], hop["lost"], hop["bad"]), (hop["out"], 0, 0))
+
+
+@test
 def members_record_a_disk_by_its_provider():
     call("modprobe", "nvme")
     for _ in range(600):
