@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "daemon/privileges.h"
 #include "daemon/sources/api_ring_memory.h"
@@ -229,14 +230,36 @@ void BpfSource::Impl::ShareRings() {
 
 LibraryFinder::Found BpfSource::Impl::LookForLibrary(uint32_t pid, std::string* why) {
   if (!options.rings && !options.usdt) return LibraryFinder::Found::kKnown;
-  const ProbeGate gate(this, pid);
+  std::optional<ProbeGate> gate;  // only to attach: else its calls are seen already
   return finder.Look(
       pid,
-      [this](const std::string& path, const std::string& name) {
+      [&](const std::string& path, const std::string& name) {
+        if (!gate) gate.emplace(this, pid);
         const AttachRights rights(started);
         return AttachLibrary(path, name);
       },
       why);
+}
+
+void BpfSource::Impl::UseProbesFor(uint32_t pid) {
+  if (probes_used) return;
+  const ProbeGate gate(this, pid);
+  UseProbes();
+}
+
+// What the process does meanwhile is recorded; its calls are whole from here on.
+void BpfSource::Impl::SeeCallsFromHere(uint32_t pid) {
+  handler->OnProcessEvent({MonotonicNs(), proto::ProcessEvents::KIND_CALLS, pid, pid, 0});
+}
+
+// Of a process that is recorded from now on.
+void BpfSource::Impl::SeeCalls(uint32_t pid) {
+  const bool had_probes = probes_used;
+  if (ring_user && ring_user->OtherRecords(pid)) UseProbesFor(pid);
+  std::string why;  // is reported when it uses a device
+  const bool fresh = LookForLibrary(pid, &why) == LibraryFinder::Found::kNew;
+  (void)AdoptRings(pid);
+  if (fresh || probes_used != had_probes) SeeCallsFromHere(pid);
 }
 
 // A process makes rings as soon as the kernel has begun to attach to its library, and says so once:
@@ -251,9 +274,7 @@ bool BpfSource::Impl::AdoptRings(uint32_t pid) {
   if (FindSegments(pid).empty()) return false;
   // Another recording reads them, or they are not whole yet: one of both ways, or calls come twice.
   probed.insert(pid);
-  if (probes_used) return true;
-  const ProbeGate gate(this, pid);
-  UseProbes();
+  UseProbesFor(pid);
   return true;
 }
 
@@ -282,7 +303,7 @@ void BpfSource::Impl::OnDriverUse(uint32_t pid) {
                 "from now on\n",
                 pid);
       }
-      handler->OnProcessEvent({MonotonicNs(), proto::ProcessEvents::KIND_CALLS, pid, pid, 0});
+      SeeCallsFromHere(pid);
       return;
     case LibraryFinder::Found::kNothing:
       why = "it has no library with probes of " + std::string(kProvider) + " mapped";
@@ -315,10 +336,9 @@ void BpfSource::Impl::OnRingReady(uint32_t pid, int fd, uint32_t version) {
   if (rings.Take(pid, fd).ok()) {
     SetRinged(pid);
   } else if (!rings.has(pid) && !probes_used) {
-    const ProbeGate gate(this, pid);
-    UseProbes();
+    UseProbesFor(pid);
     probed.insert(pid);
-    handler->OnProcessEvent({MonotonicNs(), proto::ProcessEvents::KIND_CALLS, pid, pid, 0});
+    SeeCallsFromHere(pid);
   }
 }
 

@@ -366,13 +366,7 @@ Status BpfSource::Track(uint32_t pid) {
     impl_->handler->OnProcessEvent({since_ns, proto::ProcessEvents::KIND_ATTACHED, pid, pid, 0});
   }
   impl_->events.NoteExisting(pid);
-  if (impl_->ring_user && impl_->ring_user->OtherRecords(pid)) {
-    const Impl::ProbeGate gate(impl_.get(), pid);
-    impl_->UseProbes();
-  }
-  std::string why;  // is reported when it uses a device
-  (void)impl_->LookForLibrary(pid, &why);
-  (void)impl_->AdoptRings(pid);
+  impl_->SeeCalls(pid);
   return {};
 }
 

@@ -98,6 +98,9 @@ struct BpfSource::Impl : RingWatcher, ProviderSink {
   void LookAtUsers(const std::set<uint32_t>& pids);
   void ReportUnseen();
   void UseProbes();
+  void UseProbesFor(uint32_t pid);
+  void SeeCalls(uint32_t pid);
+  void SeeCallsFromHere(uint32_t pid);
   void ShareRings();
   void SetRinged(uint32_t pid);
   void Calibrate();

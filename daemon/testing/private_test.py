@@ -3,6 +3,7 @@
 # timeout: 300
 """Private recordings of a program with probes, on the kernel at hand, without a device."""
 
+import json
 import os
 import resource
 import signal
@@ -10,12 +11,14 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from recording import (APP, DAEMON, Recording, TIMEOUT_S, daemon_for_others,  # noqa: E402
-                       fired, summary, tap)
+from recording import (APP, DAEMON, REPO, Recording, TIMEOUT_S,  # noqa: E402
+                       daemon_for_others, fired, summary, tap)
 
 FOLDER = tempfile.TemporaryDirectory()
+ACCELTRACE = os.path.join(REPO, "build", "bin", "acceltrace")
 HOST_ONLY = ["--no-device", "--libaxl", APP]
 test = tap.Cases()
 
@@ -209,6 +212,23 @@ def what_a_process_was_in_the_middle_of_is_known():
     equal((trace["rows"]["api"], trace["rows"]["api_began_before"]), (3, 1))
     equal((trace["rows"]["ranges"], trace["rows"]["ranges_began_before"]), (3, 2))
     balanced(trace)
+
+
+@test
+def a_running_process_is_recorded_from_its_first_call_on_without_a_hole():
+    for _ in range(6):
+        with subprocess.Popen([APP, "1000000000"], stdout=subprocess.DEVNULL) as app:
+            recording = Recording("--output", path("running"), *HOST_ONLY)
+            equal(recording.ask(f"pid {app.pid}"), "ok")
+            time.sleep(0.1)
+            recording.stop()
+            app.kill()
+        done = subprocess.run([ACCELTRACE, "query", path("running"), "--json", "--top", "500",
+                               "SELECT correlation FROM api ORDER BY 1"], capture_output=True,
+                              text=True, check=False)
+        numbers = [row[0] for row in json.loads(done.stdout)["rows"]]
+        equal(len(numbers), 500)
+        equal(numbers[-1] - numbers[0], 499)
 
 
 @test
