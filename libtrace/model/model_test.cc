@@ -344,6 +344,25 @@ TEST_CASE("A waiter that gave up was not woken by its job") {
   CHECK(model->jobs.wake_ns[0] == kNoTime);
 }
 
+TEST_CASE("A handler that was entered before a job was submitted is not the job's interrupt") {
+  TraceBuilder builder;
+  builder.AddDevice();
+  JobSpec first = OneJob(), second = OneJob();
+  // Submitted while the handler was held up. The recording ends before the device's record came.
+  second.job = 8, second.sequence = 4, second.correlation = 0x6400000009;
+  second.submit_ns = 10'062'100, second.doorbell_ns = 10'062'200;
+  second.submit_end_ns = 10'062'300, second.complete_ns = 10'064'000;
+  second.completion_ns = 0, second.commands.clear();
+  for (const JobSpec& job : {first, second}) builder.AddJob(job);
+  const auto model = builder.Model();
+  REQUIRE(model->jobs.size() == 2);
+  const size_t late = model->jobs.job[0] == 8 ? 0 : 1;
+  REQUIRE(model->jobs.on_device[late] == 0);
+  CHECK(model->jobs.irq_ns[1 - late] == 10'062'000);
+  CHECK(model->jobs.irq_ns[late] == kNoTime);
+  CHECK(model->jobs.complete_ns[late] == 10'064'000);
+}
+
 TEST_CASE("An interrupt whose jobs lie in two blocks is one") {
   TraceBuilder builder;
   builder.AddDevice();
