@@ -156,14 +156,21 @@ function mostItem(item) {
 
 function helpCard() {
   const {limiter} = report;
-  // What to change first, then what a faster part would give.
-  const gains = [...changes().slice(0, isTall() ? 6 : 3), ...predicted()].slice(0, isTall() ? 12 : 6);
+  // What to change first, then what a faster part would give: gains of one list do not rank the other's.
+  const first = changes().slice(0, isTall() ? 6 : 3);
+  const gains = [...first, ...predicted()].slice(0, isTall() ? 12 : 6);
   if (gains.length > 0) {
     const most = Math.max(...gains.map(({gain}) => Math.max(gain.share, gain.hi)));
+    const item = (each, i) => gainItem(each, most, i);
+    const parts = gains.slice(first.length);
+    const faster = `a part ${limiter.step}x as fast, whatever makes it so`;
     return h('article', {class: 'card'},
              h('h3', null, 'What would help', h('span', {class: 'dim'},
-                 ` of the run saved by each change alone, or with a part ${limiter.step}x as fast`)),
-             h('ol', {class: 'ranked'}, gains.map((item, i) => gainItem(item, most, i))));
+                 ` of the run saved by ${first.length > 0 ? 'each change alone' : faster}`)),
+             first.length > 0 ? h('ol', {class: 'ranked'}, first.map(item)) : null,
+             first.length > 0 && parts.length > 0 ? h('p', {class: 'dim group'}, `... and by ${faster}`) : null,
+             parts.length > 0 ? h('ol', {class: 'ranked', start: first.length + 1},
+                                  parts.map((each, i) => item(each, i + first.length))) : null);
   }
   const items = ranked().slice(0, 3).map((each) => ({...each, title: classText(each.name)}));
   const why = limiter.standing === 'inconclusive' ? ' at most: what is missing lets nothing be predicted' :
