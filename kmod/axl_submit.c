@@ -178,14 +178,16 @@ static int axl_submit_publish(struct axl_queue *q, const struct axl_submit *cmd,
 		return -EIO;
 	}
 	q->sq_tail += cmd->num_cmds;
-	if (axl_job_wanted() || trace_axl_doorbell_enabled()) {
+	if (axl_job_wanted()) {
 		host_stamp = axl_stamp();
 		host_ns = axl_anchor_ns(&hwq->anchor, host_stamp);
+	} else if (trace_axl_doorbell_enabled()) {
+		host_ns = ktime_get_mono_fast_ns();
 	}
 	/* writel orders the ring's contents before the doorbell. */
 	axl_write32(axl, AXL_REG_Q_SQ_TAIL(hwq->id), q->sq_tail);
 	job = axl_submit_note(q, cmd, fence);
-	if (axl_job_wanted() && host_stamp && (times->stamp || times->entered_ns)) {
+	if (host_stamp && (times->stamp || times->entered_ns)) {
 		u64 entered = times->stamp;
 
 		if (unlikely(times->entered_ns))
