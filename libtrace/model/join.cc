@@ -166,12 +166,13 @@ class Joiner {
     time(&jobs_.wake_ns, &HostJob::wake_ns);
     Fill(&jobs_.irq_ns, [&](const HostJob& side, size_t row, int64_t) {
       // A handler that was entered before the completion was written, and still
-      // found it, is not the interrupt that this job sent. Without the device's
-      // record that is known of a handler entered before the job was submitted.
+      // found it, is not the interrupt that this job sent. Where the device's
+      // record or its time is missing that is known of a handler entered before
+      // the job was submitted.
       const bool earlier_run =
           side.irq_ns != kNoTime &&
-          (jobs_.on_device.At(row) ? side.irq_ns < jobs_.completion.host[row].lo_ns
-                                   : side.submit_ns != kNoTime && side.irq_ns < side.submit_ns);
+          ((side.submit_ns != kNoTime && side.irq_ns < side.submit_ns) ||
+           (jobs_.on_device.At(row) && side.irq_ns < jobs_.completion.host[row].lo_ns));
       return earlier_run ? kNoTime : side.irq_ns;
     });
   }
