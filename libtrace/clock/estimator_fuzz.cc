@@ -10,6 +10,8 @@
 
 namespace {
 
+using namespace acceltrace::clock;
+
 void Check(bool condition) {
   if (!condition) std::abort();
 }
@@ -38,8 +40,8 @@ class Input {
 };
 
 // What may be known of a time, from nothing to nonsense.
-acceltrace::clock::Window Known(Input* input, int64_t near_ns) {
-  acceltrace::clock::Window window;
+Window Known(Input* input, int64_t near_ns) {
+  Window window;
   const uint8_t what = input->Byte();
   if (what & 1) window.lo_ns = near_ns - static_cast<int64_t>(input->Number() >> 8);
   if (what & 2) window.hi_ns = near_ns + static_cast<int64_t>(input->Number() >> 8);
@@ -49,10 +51,72 @@ acceltrace::clock::Window Known(Input* input, int64_t near_ns) {
   return window;
 }
 
+// A sample after the last one, so that most make sense.
+void AddSample(Input* input, Sample* sample, MapBuilder* builder) {
+  sample->host_before_ns = (sample->host_before_ns + input->TimeNs() / 4) % (int64_t{1} << 61);
+  sample->host_after_ns = sample->host_before_ns + static_cast<int64_t>(input->Number() >> 3);
+  sample->device_ticks += input->Number();
+  sample->has_ptm = input->Byte() & 1;
+  sample->ptm_device_ticks = sample->device_ticks + input->Byte();
+  sample->ptm_host_ns = sample->host_after_ns;
+  builder->Add(*sample);
+}
+
+void AddConstraint(Input* input, MapBuilder* builder) {
+  Constraint constraint;
+  constraint.ticks = input->Number();
+  constraint.host_ns = input->TimeNs();
+  constraint.order = static_cast<Constraint::Order>(input->Byte() & 1);
+  constraint.when = Known(input, constraint.host_ns);
+  builder->AddConstraints({&constraint, 1});
+}
+
+void AddChange(Input* input, const Sample& last, MapBuilder* builder) {
+  Change change;
+  change.cut = static_cast<Cut>(input->Byte() % 3);
+  // Near the last sample more often than not, so that it matters.
+  const bool near = input->Byte() & 1;
+  change.ticks = (near ? last.device_ticks : 0) + input->Number();
+  change.before = (near ? last.device_ticks : 0) + input->Number();
+  change.hz = static_cast<double>(input->Number());
+  change.when = Known(input, last.host_before_ns);
+  builder->Add(change);
+}
+
+// A latch: both sides, and nothing else.
+void AddLatch(Input* input, const Sample& last, MapBuilder* builder) {
+  Constraint latch;
+  latch.ticks = last.device_ticks + input->Number();
+  latch.when.lo_ns = latch.host_ns = last.host_after_ns;
+  latch.when.hi_ns = latch.host_ns + static_cast<int64_t>(input->Number() >> 8);
+  builder->AddConstraints({&latch, 1});
+  latch.host_ns = latch.when.hi_ns;
+  latch.order = Constraint::Order::kDeviceFirst;
+  builder->AddConstraints({&latch, 1});
+}
+
+// What the map says of these ticks, and of the time from them to the last sample.
+void CheckAnswers(const Map& map, uint64_t ticks, int64_t near_ns, const Sample& last) {
+  const Interval when = map.ToHost(ticks, near_ns);
+  Check(when.lo_ns <= when.mid_ns && when.mid_ns <= when.hi_ns);
+  (void)map.Duration(ticks, last.device_ticks, near_ns);
+  Window window;
+  window.near_ns = near_ns;
+  const DeviceTime from = map.Locate(ticks, window);
+  window.lo_ns = near_ns == Map::kNoHint ? Window::kMin : near_ns - 1'000'000;
+  const DeviceTime to = map.Locate(last.device_ticks, window);
+  for (const DeviceTime& time : {from, to, map.Before(to, ticks)}) {
+    Check(time.host.lo_ns <= time.host.mid_ns && time.host.mid_ns <= time.host.hi_ns);
+  }
+  const Interval took = map.Duration(from, to);
+  Check(0 <= took.lo_ns && took.lo_ns <= took.mid_ns && took.mid_ns <= took.hi_ns);
+  const Interval length = map.Length(ticks / 2, ticks, from, to);
+  Check(length.lo_ns <= length.mid_ns && length.mid_ns <= length.hi_ns);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace acceltrace::clock;
   Input input(data, size);
   ClockInfo info;
   info.nominal_hz = static_cast<double>(input.Number());
@@ -62,48 +126,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   while (!input.empty()) {
     switch (input.Byte() % 6) {
       case 0:
-        // A sample after the last one, so that most make sense.
-        sample.host_before_ns = (sample.host_before_ns + input.TimeNs() / 4) % (int64_t{1} << 61);
-        sample.host_after_ns = sample.host_before_ns + static_cast<int64_t>(input.Number() >> 3);
-        sample.device_ticks += input.Number();
-        sample.has_ptm = input.Byte() & 1;
-        sample.ptm_device_ticks = sample.device_ticks + input.Byte();
-        sample.ptm_host_ns = sample.host_after_ns;
-        builder.Add(sample);
+        AddSample(&input, &sample, &builder);
         break;
-      case 1: {
-        Constraint constraint;
-        constraint.ticks = input.Number();
-        constraint.host_ns = input.TimeNs();
-        constraint.order = static_cast<Constraint::Order>(input.Byte() & 1);
-        constraint.when = Known(&input, constraint.host_ns);
-        builder.AddConstraints({&constraint, 1});
+      case 1:
+        AddConstraint(&input, &builder);
         break;
-      }
-      case 2: {
-        Change change;
-        change.cut = static_cast<Cut>(input.Byte() % 3);
-        // Near the last sample more often than not, so that it matters.
-        const bool near = input.Byte() & 1;
-        change.ticks = (near ? sample.device_ticks : 0) + input.Number();
-        change.before = (near ? sample.device_ticks : 0) + input.Number();
-        change.hz = static_cast<double>(input.Number());
-        change.when = Known(&input, sample.host_before_ns);
-        builder.Add(change);
+      case 2:
+        AddChange(&input, sample, &builder);
         break;
-      }
-      case 3: {
-        // A latch: both sides, and nothing else.
-        Constraint latch;
-        latch.ticks = sample.device_ticks + input.Number();
-        latch.when.lo_ns = latch.host_ns = sample.host_after_ns;
-        latch.when.hi_ns = latch.host_ns + static_cast<int64_t>(input.Number() >> 8);
-        builder.AddConstraints({&latch, 1});
-        latch.host_ns = latch.when.hi_ns;
-        latch.order = Constraint::Order::kDeviceFirst;
-        builder.AddConstraints({&latch, 1});
+      case 3:
+        AddLatch(&input, sample, &builder);
         break;
-      }
       case 4:
         // Set anew, unannounced.
         sample.device_ticks = input.Number();
@@ -120,21 +153,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   for (uint64_t ticks : {uint64_t{0}, sample.device_ticks, sample.device_ticks / 2, ~uint64_t{0}}) {
     for (int64_t near_ns : {Map::kNoHint, int64_t{0}, sample.host_before_ns}) {
-      const Interval when = map->ToHost(ticks, near_ns);
-      Check(when.lo_ns <= when.mid_ns && when.mid_ns <= when.hi_ns);
-      (void)map->Duration(ticks, sample.device_ticks, near_ns);
-      Window window;
-      window.near_ns = near_ns;
-      const DeviceTime from = map->Locate(ticks, window);
-      window.lo_ns = near_ns == Map::kNoHint ? Window::kMin : near_ns - 1'000'000;
-      const DeviceTime to = map->Locate(sample.device_ticks, window);
-      for (const DeviceTime& time : {from, to, map->Before(to, ticks)}) {
-        Check(time.host.lo_ns <= time.host.mid_ns && time.host.mid_ns <= time.host.hi_ns);
-      }
-      const Interval took = map->Duration(from, to);
-      Check(0 <= took.lo_ns && took.lo_ns <= took.mid_ns && took.mid_ns <= took.hi_ns);
-      const Interval length = map->Length(ticks / 2, ticks, from, to);
-      Check(length.lo_ns <= length.mid_ns && length.mid_ns <= length.hi_ns);
+      CheckAnswers(*map, ticks, near_ns, sample);
     }
   }
   return 0;

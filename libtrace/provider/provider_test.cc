@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "libtrace/provider/offer.h"
 #include "tests/catch.h"
@@ -59,14 +60,15 @@ TEST_CASE("A provider file is read whole") {
   CHECK(read->clock.device == "ptp/ptp*");
 }
 
-TEST_CASE("Each mistake gets one line that names its place and its mend") {
-  struct Mistake {
-    std::string text;
-    const char* message;
-  };
+struct Mistake {
+  std::string text;
+  const char* message;
+};
+
+std::vector<Mistake> Mistakes() {
   const std::string head = kHead, match = kMatch, whole = Whole();
   const std::string point = head + match + "[tracepoint s:a]\n";  // 7
-  const Mistake mistakes[] = {
+  return {
       {"", "f:1: is empty: begin with [provider]"},
       {"name = x\n", "f:1: stands before the first section: begin with [provider]"},
       {"[match]\n", "f:1: [match] stands first: begin with [provider]"},
@@ -157,8 +159,11 @@ TEST_CASE("Each mistake gets one line that names its place and its mend") {
       {whole + std::string(600, 'x'), "f:13: longer than 512 bytes"},
       {whole + std::string(70'000, '\n'), "f:1: larger than 64 KiB"},
   };
+}
+
+TEST_CASE("Each mistake gets one line that names its place and its mend") {
   size_t count = 0;
-  for (const Mistake& mistake : mistakes) {
+  for (const Mistake& mistake : Mistakes()) {
     const auto read = Parse(mistake.text, "f");
     INFO(mistake.text.substr(0, 400) << "\nis: " << read.message());
     CHECK_FALSE(read.ok());
@@ -168,7 +173,7 @@ TEST_CASE("Each mistake gets one line that names its place and its mend") {
     ++count;
   }
   CHECK(count >= 30);
-  CHECK(Parse(whole, "f").ok());
+  CHECK(Parse(Whole(), "f").ok());
 }
 
 TEST_CASE("More sections than any device needs are refused") {

@@ -27,105 +27,129 @@ std::string OpName(const axl_desc& command) {
   return name ? name->text : "?";
 }
 
-}  // namespace
+// A graph of nodes that each read one cell and change another; cells are one float each, and a
+// node depends on the last writer and on all later readers of what it touches.
+class RandomGraph {
+ public:
+  static constexpr size_t kCells = 6;
 
-TEST_CASE("random graphs over all engines give the sequential result") {
-  // Each node reads one cell and adds to another; cells are one float each, and a
-  // node depends on the last writer and on all later readers of what it touches.
-  const uint32_t seed = GENERATE(range(1u, 41u));
-  Fixture f({0}, seed);
-  f.kernel.SetMode(FakeKernel::Mode::kRandom);
-  std::mt19937 random(seed);
-  constexpr int kCells = 6, kNodes = 60;
-  float* cells = Malloc<float>(kCells);
-  void* host;
-  AXL_OK(axlHostAlloc(&host, kCells * sizeof(float)));
-  float* const shadow = static_cast<float*>(host);
-  float expected[kCells], shadow_expected[kCells] = {};
-  std::vector<float> start = {1, 2, 3, 4, 5, 6};
-  AXL_OK(axlMemcpy(cells, start.data(), sizeof expected, axlMemcpyHostToDevice));
-  std::copy(start.begin(), start.end(), expected);
+  explicit RandomGraph(uint32_t seed) : random_(seed), cells_(Malloc<float>(kCells)) {
+    void* host;
+    AXL_OK(axlHostAlloc(&host, kCells * sizeof(float)));
+    shadow_ = static_cast<float*>(host);
+    AXL_OK(axlMemcpy(cells_, expected_.data(), sizeof expected_, axlMemcpyHostToDevice));
+    AXL_OK(axlGraphCreate(&graph_));
+  }
 
+  axlGraph_t graph() const { return graph_; }
+
+  axlNode AddNode() {
+    const size_t from = random_() % kCells, to = random_() % kCells;
+    switch (random_() % 4) {
+      case 0:
+        return AddSum(from, to);
+      case 1:
+        return AddSquare(from, to);
+      case 2:
+        return AddCopyOut(from, to);
+      default:
+        return AddCopyIn(from, to);
+    }
+  }
+
+  void CheckResult() const {
+    std::vector<float> result(kCells);
+    AXL_OK(axlMemcpy(result.data(), cells_, sizeof expected_, axlMemcpyDeviceToHost));
+    for (size_t i = 0; i < kCells; ++i) {
+      INFO(i);
+      REQUIRE(std::memcmp(&result[i], &expected_[i], 4) == 0);
+      REQUIRE(std::memcmp(&shadow_[i], &shadow_expected_[i], 4) == 0);
+    }
+  }
+
+ private:
   struct Uses {
     int writer = -1;
     std::vector<int> readers;
   };
-  std::map<const void*, Uses> uses;
-  axlGraph_t g;
-  AXL_OK(axlGraphCreate(&g));
-  std::set<axlNode> deps;
-  const auto reads = [&](const void* cell) {
-    if (uses[cell].writer >= 0) deps.insert(static_cast<axlNode>(uses[cell].writer));
-  };
-  const auto writes = [&](const void* cell) {
-    reads(cell);
-    for (const int reader : uses[cell].readers) deps.insert(static_cast<axlNode>(reader));
-  };
-  for (int i = 0; i < kNodes; ++i) {
-    const size_t from = random() % kCells, to = random() % kCells;
-    deps.clear();
-    axlNode node;
-    const void *read = &cells[from], *written = &cells[to];
-    const auto vec_deps = [&] { return std::vector<axlNode>(deps.begin(), deps.end()); };
-    switch (random() % 4) {
-      case 0: {  // vector: cells[to] += cells[from]
-        reads(read), writes(written);
-        const auto d = vec_deps();
-        axlVector vec = {};
-        vec.src0 = &cells[to];
-        vec.src1 = &cells[from];
-        vec.dst = &cells[to];
-        vec.rows = vec.cols = 1;
-        AXL_OK(axlGraphAddVector(g, &node, d.data(), d.size(), "add", axlVecAdd, &vec));
-        expected[to] += expected[from];
-        break;
-      }
-      case 1: {  // matrix: cells[to] = 0.5 * cells[from] * cells[from]
-        reads(read), writes(written);
-        const auto d = vec_deps();
-        axlMatmul mm = {};
-        mm.a = mm.b = &cells[from];
-        mm.c = &cells[to];
-        mm.m = mm.n = mm.k = 1;
-        mm.alpha = 0.5f;
-        AXL_OK(axlGraphAddMatmul(g, &node, d.data(), d.size(), "square", &mm));
-        expected[to] = expected[from] * expected[from] * 0.5f;
-        break;
-      }
-      case 2: {  // out
-        written = &shadow[to];
-        reads(read), writes(written);
-        const auto d = vec_deps();
-        AXL_OK(axlGraphAddMemcpy(g, &node, d.data(), d.size(), "out", &shadow[to], &cells[from], 4,
-                                 axlMemcpyDeviceToHost));
-        shadow_expected[to] = expected[from];
-        break;
-      }
-      default: {  // in
-        read = &shadow[from];
-        reads(read), writes(written);
-        const auto d = vec_deps();
-        AXL_OK(axlGraphAddMemcpy(g, &node, d.data(), d.size(), "in", &cells[to], &shadow[from], 4,
-                                 axlMemcpyHostToDevice));
-        expected[to] = shadow_expected[from];
-        break;
-      }
+
+  // On what a node depends that reads the one and writes the other.
+  std::vector<axlNode> Dependencies(const void* read, const void* written) {
+    std::set<axlNode> deps;
+    for (const void* cell : {read, written}) {
+      if (uses_[cell].writer >= 0) deps.insert(static_cast<axlNode>(uses_[cell].writer));
     }
-    REQUIRE(node == static_cast<axlNode>(i));
-    uses[written].writer = i;
-    uses[written].readers.clear();
-    if (read != written) uses[read].readers.push_back(i);
+    for (const int reader : uses_[written].readers) deps.insert(static_cast<axlNode>(reader));
+    return {deps.begin(), deps.end()};
   }
-  AXL_OK(axlGraphLaunch(g, nullptr));
+  axlNode Added(axlNode node, const void* read, const void* written) {
+    uses_[written].writer = static_cast<int>(node);
+    uses_[written].readers.clear();
+    if (read != written) uses_[read].readers.push_back(static_cast<int>(node));
+    return node;
+  }
+
+  axlNode AddSum(size_t from, size_t to) {  // vector: cells[to] += cells[from]
+    const auto deps = Dependencies(&cells_[from], &cells_[to]);
+    axlVector vec = {};
+    vec.src0 = &cells_[to];
+    vec.src1 = &cells_[from];
+    vec.dst = &cells_[to];
+    vec.rows = vec.cols = 1;
+    axlNode node;
+    AXL_OK(axlGraphAddVector(graph_, &node, deps.data(), deps.size(), "add", axlVecAdd, &vec));
+    expected_[to] += expected_[from];
+    return Added(node, &cells_[from], &cells_[to]);
+  }
+  axlNode AddSquare(size_t from, size_t to) {  // matrix: cells[to] = 0.5 * cells[from]^2
+    const auto deps = Dependencies(&cells_[from], &cells_[to]);
+    axlMatmul mm = {};
+    mm.a = mm.b = &cells_[from];
+    mm.c = &cells_[to];
+    mm.m = mm.n = mm.k = 1;
+    mm.alpha = 0.5f;
+    axlNode node;
+    AXL_OK(axlGraphAddMatmul(graph_, &node, deps.data(), deps.size(), "square", &mm));
+    expected_[to] = expected_[from] * expected_[from] * 0.5f;
+    return Added(node, &cells_[from], &cells_[to]);
+  }
+  axlNode AddCopyOut(size_t from, size_t to) {
+    const auto deps = Dependencies(&cells_[from], &shadow_[to]);
+    axlNode node;
+    AXL_OK(axlGraphAddMemcpy(graph_, &node, deps.data(), deps.size(), "out", &shadow_[to],
+                             &cells_[from], 4, axlMemcpyDeviceToHost));
+    shadow_expected_[to] = expected_[from];
+    return Added(node, &cells_[from], &shadow_[to]);
+  }
+  axlNode AddCopyIn(size_t from, size_t to) {
+    const auto deps = Dependencies(&shadow_[from], &cells_[to]);
+    axlNode node;
+    AXL_OK(axlGraphAddMemcpy(graph_, &node, deps.data(), deps.size(), "in", &cells_[to],
+                             &shadow_[from], 4, axlMemcpyHostToDevice));
+    expected_[to] = shadow_expected_[from];
+    return Added(node, &shadow_[from], &cells_[to]);
+  }
+
+  std::mt19937 random_;
+  float* const cells_;
+  float* shadow_;
+  std::array<float, kCells> expected_ = {1, 2, 3, 4, 5, 6}, shadow_expected_ = {};
+  std::map<const void*, Uses> uses_;
+  axlGraph_t graph_;
+};
+
+}  // namespace
+
+TEST_CASE("random graphs over all engines give the sequential result") {
+  const uint32_t seed = GENERATE(range(1u, 41u));
+  Fixture f({0}, seed);
+  f.kernel.SetMode(FakeKernel::Mode::kRandom);
+  RandomGraph graph(seed);
+  for (axlNode i = 0; i < 60; ++i) REQUIRE(graph.AddNode() == i);
+  AXL_OK(axlGraphLaunch(graph.graph(), nullptr));
   AXL_OK(axlDeviceSynchronize());
   REQUIRE(f.kernel.jobs().size() == 2);  // the first copy, and the graph in one job
-  std::vector<float> result(kCells);
-  AXL_OK(axlMemcpy(result.data(), cells, sizeof expected, axlMemcpyDeviceToHost));
-  for (int i = 0; i < kCells; ++i) {
-    INFO(i);
-    REQUIRE(std::memcmp(&result[i], &expected[i], 4) == 0);
-    REQUIRE(std::memcmp(&shadow[i], &shadow_expected[i], 4) == 0);
-  }
+  graph.CheckResult();
   REQUIRE_FALSE(f.kernel.deadlocked());
 }
 

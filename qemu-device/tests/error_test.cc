@@ -76,168 +76,183 @@ axl_desc With(axl_desc d, const std::function<void(axl_desc&)>& change) {
 
 }  // namespace
 
-TEST_CASE("descriptors that are not right are refused with the reason", "[error]") {
+TEST_CASE("commands of another opcode or engine are refused", "[error]") {
+  Fixture f;
+  for (unsigned op : {0x01u, 0x0fu, 0x12u, 0x21u, 0x3fu, 0x4eu, 0xffu}) {
+    for (unsigned e = 0; e < AXL_NUM_ENGINES; e++) f.Expect(Command(e, op, 1), AXL_ST_BAD_OPCODE);
+  }
+  f.Expect(Command(AXL_ENGINE_D2H, AXL_OP_COPY_H2D, 1), AXL_ST_BAD_OPCODE);
+  f.Expect(Command(AXL_ENGINE_VECTOR, AXL_OP_MATMUL, 1), AXL_ST_BAD_OPCODE);
+  f.Expect(Command(AXL_ENGINE_MATRIX, AXL_OP_VEC_ADD, 1), AXL_ST_BAD_OPCODE);
+  f.Expect(Command(4, AXL_OP_NOP, 1), AXL_ST_BAD_OPCODE);
+  f.Expect(Command(255, AXL_OP_NOP, 1), AXL_ST_BAD_OPCODE);
+}
+
+TEST_CASE("commands whose common fields are not right are refused with the reason", "[error]") {
+  Fixture f;
+  axl_desc nop = Command(AXL_ENGINE_VECTOR, AXL_OP_NOP, 1);
+  f.Expect(With(nop, [](axl_desc& d) { d.reserved = 1; }), AXL_ST_BAD_FIELD);
+  f.Expect(With(nop, [](axl_desc& d) { d.flags = 0x8000; }), AXL_ST_BAD_FIELD);
+  f.Expect(With(nop, [](axl_desc& d) { d.flags = AXL_DESC_F_SG; }), AXL_ST_BAD_FIELD);
+  f.Expect(With(nop, [](axl_desc& d) { d.job = 0; }), AXL_ST_BAD_FIELD);
+  f.Expect(With(nop, [](axl_desc& d) { d.index = 0x10000; }), AXL_ST_BAD_FIELD);
+  f.Expect(With(nop, [](axl_desc& d) { d.wait_sem[0] = AXL_MAX_SEMS; }), AXL_ST_BAD_FIELD);
+  f.Expect(With(nop, [](axl_desc& d) { d.wait_sem[1] = 0xfffe; }), AXL_ST_BAD_FIELD);
+  f.Expect(With(nop, [](axl_desc& d) { d.signal_sem = AXL_MAX_SEMS; }), AXL_ST_BAD_FIELD);
+}
+
+TEST_CASE("copies that are not right are refused with the reason", "[error]") {
   Fixture f;
   uint64_t host = f.dev.Alloc(65536);
-  axl_desc nop = Command(AXL_ENGINE_VECTOR, AXL_OP_NOP, 1);
-  axl_desc in = CopyIn(host, 0, 4096, 1), out = CopyOut(host, 0, 4096, 1);
-  axl_desc mm = Matmul(0, 0x10000, 0x20000, 8, 8, 8, 1);
+  axl_desc in = CopyIn(host, 0, 4096, 1);
+  axl_desc out = CopyOut(host, 0, 4096, 1);
+  f.Expect(With(in, [](axl_desc& d) { d.copy.bytes = 0; }), AXL_ST_BAD_FIELD);
+  f.Expect(With(in, [](axl_desc& d) { d.copy.rows = 0; }), AXL_ST_BAD_FIELD);
+  f.Expect(With(in, [](axl_desc& d) { d.copy.rows = AXL_MAX_COPY_ROWS + 1; }), AXL_ST_BAD_FIELD);
+  f.Expect(With(in, [](axl_desc& d) { d.copy.bytes = AXL_MAX_COPY_BYTES + 1; }), AXL_ST_BAD_FIELD);
+  f.Expect(With(in, [](axl_desc& d) { d.copy.reserved[2] = 1; }), AXL_ST_BAD_FIELD);
+  f.Expect(With(in, [](axl_desc& d) { d.copy.reserved0 = 1; }), AXL_ST_BAD_FIELD);
+  f.Expect(With(in, [](axl_desc& d) { d.copy.sg_count = 1; }), AXL_ST_BAD_FIELD);
+  f.Expect(With(in, [](axl_desc& d) { d.copy.sg_offset = 1; }), AXL_ST_BAD_FIELD);
+  f.Expect(With(in, [](axl_desc& d) { d.copy.rows = 2; }), AXL_ST_BAD_FIELD);  // pitch 0
+  f.Expect(With(in, [](axl_desc& d) { d.copy.device = kDram - 4095; }), AXL_ST_BAD_ADDRESS);
+  f.Expect(With(in, [](axl_desc& d) { d.copy.device = kDram - 4096; }), AXL_ST_OK);
+  f.Expect(With(out, [](axl_desc& d) { d.copy.device = UINT64_MAX; }), AXL_ST_BAD_ADDRESS);
+  f.Expect(With(out, [](axl_desc& d) { d.copy.device = kDram; }), AXL_ST_BAD_ADDRESS);
+  f.Expect(With(out, [](axl_desc& d) { d.copy.device = AXL_SCRATCHPAD_BASE + (4 << 20) - 4096; }),
+           AXL_ST_OK);
+  f.Expect(With(out, [](axl_desc& d) { d.copy.device = AXL_SCRATCHPAD_BASE + (4 << 20) - 4095; }),
+           AXL_ST_BAD_ADDRESS);
+  f.Expect(With(out,
+                [](axl_desc& d) {
+                  d.copy.rows = 65536;
+                  d.copy.bytes = 4;
+                  d.copy.host_pitch = 4;
+                  d.copy.device_pitch = UINT32_MAX;
+                }),
+           AXL_ST_BAD_ADDRESS);
+}
 
-  SECTION("opcode and engine") {
-    for (unsigned op : {0x01u, 0x0fu, 0x12u, 0x21u, 0x3fu, 0x4eu, 0xffu}) {
-      for (unsigned e = 0; e < AXL_NUM_ENGINES; e++) f.Expect(Command(e, op, 1), AXL_ST_BAD_OPCODE);
-    }
-    f.Expect(Command(AXL_ENGINE_D2H, AXL_OP_COPY_H2D, 1), AXL_ST_BAD_OPCODE);
-    f.Expect(Command(AXL_ENGINE_VECTOR, AXL_OP_MATMUL, 1), AXL_ST_BAD_OPCODE);
-    f.Expect(Command(AXL_ENGINE_MATRIX, AXL_OP_VEC_ADD, 1), AXL_ST_BAD_OPCODE);
-    f.Expect(Command(4, AXL_OP_NOP, 1), AXL_ST_BAD_OPCODE);
-    f.Expect(Command(255, AXL_OP_NOP, 1), AXL_ST_BAD_OPCODE);
+TEST_CASE("copies that the bus refuses say so", "[error]") {
+  Fixture f;
+  uint64_t host = f.dev.Alloc(65536);
+  axl_desc in = CopyIn(host, 0, 4096, 1);
+  axl_desc out = CopyOut(host, 0, 4096, 1);
+  f.Expect(With(in, [](axl_desc& d) { d.copy.host = 0x7000000000; }), AXL_ST_DMA_ERROR);
+  f.Expect(With(out, [](axl_desc& d) { d.copy.host = 0x7000000000; }), AXL_ST_DMA_ERROR);
+  f.Expect(With(in, [](axl_desc& d) { d.copy.host = UINT64_MAX - 100; }), AXL_ST_DMA_ERROR);
+  for (uint64_t own : {f.dev.regs(), f.dev.regs() + 0x8000, f.dev.regs() + 0x100000, f.dev.window(),
+                       f.dev.window() + 0x10000}) {
+    f.Expect(With(in, [&](axl_desc& d) { d.copy.host = own; }), AXL_ST_DMA_ERROR);
+    f.Expect(With(out, [&](axl_desc& d) { d.copy.host = own; }), AXL_ST_DMA_ERROR);
   }
-  SECTION("common fields") {
-    f.Expect(With(nop, [](axl_desc& d) { d.reserved = 1; }), AXL_ST_BAD_FIELD);
-    f.Expect(With(nop, [](axl_desc& d) { d.flags = 0x8000; }), AXL_ST_BAD_FIELD);
-    f.Expect(With(nop, [](axl_desc& d) { d.flags = AXL_DESC_F_SG; }), AXL_ST_BAD_FIELD);
-    f.Expect(With(nop, [](axl_desc& d) { d.job = 0; }), AXL_ST_BAD_FIELD);
-    f.Expect(With(nop, [](axl_desc& d) { d.index = 0x10000; }), AXL_ST_BAD_FIELD);
-    f.Expect(With(nop, [](axl_desc& d) { d.wait_sem[0] = AXL_MAX_SEMS; }), AXL_ST_BAD_FIELD);
-    f.Expect(With(nop, [](axl_desc& d) { d.wait_sem[1] = 0xfffe; }), AXL_ST_BAD_FIELD);
-    f.Expect(With(nop, [](axl_desc& d) { d.signal_sem = AXL_MAX_SEMS; }), AXL_ST_BAD_FIELD);
-  }
-  SECTION("copies") {
-    f.Expect(With(in, [](axl_desc& d) { d.copy.bytes = 0; }), AXL_ST_BAD_FIELD);
-    f.Expect(With(in, [](axl_desc& d) { d.copy.rows = 0; }), AXL_ST_BAD_FIELD);
-    f.Expect(With(in, [](axl_desc& d) { d.copy.rows = AXL_MAX_COPY_ROWS + 1; }), AXL_ST_BAD_FIELD);
-    f.Expect(With(in, [](axl_desc& d) { d.copy.bytes = AXL_MAX_COPY_BYTES + 1; }),
-             AXL_ST_BAD_FIELD);
-    f.Expect(With(in, [](axl_desc& d) { d.copy.reserved[2] = 1; }), AXL_ST_BAD_FIELD);
-    f.Expect(With(in, [](axl_desc& d) { d.copy.reserved0 = 1; }), AXL_ST_BAD_FIELD);
-    f.Expect(With(in, [](axl_desc& d) { d.copy.sg_count = 1; }), AXL_ST_BAD_FIELD);
-    f.Expect(With(in, [](axl_desc& d) { d.copy.sg_offset = 1; }), AXL_ST_BAD_FIELD);
-    f.Expect(With(in, [](axl_desc& d) { d.copy.rows = 2; }), AXL_ST_BAD_FIELD);  // pitch 0
-    f.Expect(With(in, [](axl_desc& d) { d.copy.device = kDram - 4095; }), AXL_ST_BAD_ADDRESS);
-    f.Expect(With(in, [](axl_desc& d) { d.copy.device = kDram - 4096; }), AXL_ST_OK);
-    f.Expect(With(out, [](axl_desc& d) { d.copy.device = UINT64_MAX; }), AXL_ST_BAD_ADDRESS);
-    f.Expect(With(out, [](axl_desc& d) { d.copy.device = kDram; }), AXL_ST_BAD_ADDRESS);
-    f.Expect(With(out, [](axl_desc& d) { d.copy.device = AXL_SCRATCHPAD_BASE + (4 << 20) - 4096; }),
-             AXL_ST_OK);
-    f.Expect(With(out, [](axl_desc& d) { d.copy.device = AXL_SCRATCHPAD_BASE + (4 << 20) - 4095; }),
-             AXL_ST_BAD_ADDRESS);
-    f.Expect(With(out,
-                  [](axl_desc& d) {
-                    d.copy.rows = 65536;
-                    d.copy.bytes = 4;
-                    d.copy.host_pitch = 4;
-                    d.copy.device_pitch = UINT32_MAX;
-                  }),
-             AXL_ST_BAD_ADDRESS);
-  }
-  SECTION("the bus") {
-    f.Expect(With(in, [](axl_desc& d) { d.copy.host = 0x7000000000; }), AXL_ST_DMA_ERROR);
-    f.Expect(With(out, [](axl_desc& d) { d.copy.host = 0x7000000000; }), AXL_ST_DMA_ERROR);
-    f.Expect(With(in, [](axl_desc& d) { d.copy.host = UINT64_MAX - 100; }), AXL_ST_DMA_ERROR);
-    for (uint64_t own : {f.dev.regs(), f.dev.regs() + 0x8000, f.dev.regs() + 0x100000,
-                         f.dev.window(), f.dev.window() + 0x10000}) {
-      f.Expect(With(in, [&](axl_desc& d) { d.copy.host = own; }), AXL_ST_DMA_ERROR);
-      f.Expect(With(out, [&](axl_desc& d) { d.copy.host = own; }), AXL_ST_DMA_ERROR);
-    }
-  }
-  SECTION("scatter lists") {
-    uint64_t list = f.dev.Alloc(4096);
-    auto sg = [&](std::vector<axl_sg> entries, uint32_t count, unsigned status) {
-      f.dev.Put(list, entries);
-      f.Expect(With(in,
-                    [&](axl_desc& d) {
-                      d.flags = AXL_DESC_F_SG;
-                      d.copy.host = list;
-                      d.copy.sg_count = count;
-                      d.copy.bytes = 100;
-                    }),
-               status);
-    };
-    sg({{host, 100, 0}}, 1, AXL_ST_OK);
-    sg({{host, 60, 0}, {host + 4096, 60, 0}}, 2, AXL_ST_OK);
-    sg({{host, 99, 0}}, 1, AXL_ST_BAD_FIELD);
-    sg({{host, 60, 0}, {host, 0, 0}}, 2, AXL_ST_BAD_FIELD);
-    sg({{host, 60, 0}, {host, 60, 1}}, 2, AXL_ST_BAD_FIELD);
-    sg({{host, 100, 0}}, 0, AXL_ST_BAD_FIELD);
-    sg({{host, 100, 0}}, AXL_MAX_SG + 1, AXL_ST_BAD_FIELD);
-    sg({{UINT64_MAX, 100, 0}}, 1, AXL_ST_BAD_FIELD);
-    sg({{f.dev.regs(), 100, 0}}, 1, AXL_ST_DMA_ERROR);
-    list += 8;
-    sg({{host, 100, 0}}, 1, AXL_ST_BAD_FIELD);
-    list = 0x7000000000;
+}
+
+TEST_CASE("scatter lists that are not right are refused with the reason", "[error]") {
+  Fixture f;
+  uint64_t host = f.dev.Alloc(65536);
+  axl_desc in = CopyIn(host, 0, 4096, 1);
+  uint64_t list = f.dev.Alloc(4096);
+  auto sg = [&](std::vector<axl_sg> entries, uint32_t count, unsigned status) {
+    f.dev.Put(list, entries);
     f.Expect(With(in,
                   [&](axl_desc& d) {
                     d.flags = AXL_DESC_F_SG;
                     d.copy.host = list;
-                    d.copy.sg_count = 1;
+                    d.copy.sg_count = count;
+                    d.copy.bytes = 100;
                   }),
-             AXL_ST_DMA_ERROR);
+             status);
+  };
+  sg({{host, 100, 0}}, 1, AXL_ST_OK);
+  sg({{host, 60, 0}, {host + 4096, 60, 0}}, 2, AXL_ST_OK);
+  sg({{host, 99, 0}}, 1, AXL_ST_BAD_FIELD);
+  sg({{host, 60, 0}, {host, 0, 0}}, 2, AXL_ST_BAD_FIELD);
+  sg({{host, 60, 0}, {host, 60, 1}}, 2, AXL_ST_BAD_FIELD);
+  sg({{host, 100, 0}}, 0, AXL_ST_BAD_FIELD);
+  sg({{host, 100, 0}}, AXL_MAX_SG + 1, AXL_ST_BAD_FIELD);
+  sg({{UINT64_MAX, 100, 0}}, 1, AXL_ST_BAD_FIELD);
+  sg({{f.dev.regs(), 100, 0}}, 1, AXL_ST_DMA_ERROR);
+  list += 8;
+  sg({{host, 100, 0}}, 1, AXL_ST_BAD_FIELD);
+  list = 0x7000000000;
+  f.Expect(With(in,
+                [&](axl_desc& d) {
+                  d.flags = AXL_DESC_F_SG;
+                  d.copy.host = list;
+                  d.copy.sg_count = 1;
+                }),
+           AXL_ST_DMA_ERROR);
+}
+
+TEST_CASE("matmuls that are not right are refused with the reason", "[error]") {
+  Fixture f;
+  axl_desc mm = Matmul(0, 0x10000, 0x20000, 8, 8, 8, 1);
+  f.Expect(mm, AXL_ST_OK);
+  for (uint32_t axl_matmul::*field :
+       {&axl_matmul::m, &axl_matmul::n, &axl_matmul::k, &axl_matmul::batch}) {
+    f.Expect(With(mm, [&](axl_desc& d) { d.matmul.*field = 0; }), AXL_ST_BAD_FIELD);
+    f.Expect(With(mm, [&](axl_desc& d) { d.matmul.*field = UINT32_MAX; }), AXL_ST_BAD_FIELD);
   }
-  SECTION("matmuls") {
-    f.Expect(mm, AXL_ST_OK);
-    for (uint32_t axl_matmul::*field :
-         {&axl_matmul::m, &axl_matmul::n, &axl_matmul::k, &axl_matmul::batch}) {
-      f.Expect(With(mm, [&](axl_desc& d) { d.matmul.*field = 0; }), AXL_ST_BAD_FIELD);
-      f.Expect(With(mm, [&](axl_desc& d) { d.matmul.*field = UINT32_MAX; }), AXL_ST_BAD_FIELD);
-    }
-    for (uint32_t axl_matmul::*field : {&axl_matmul::lda, &axl_matmul::ldb, &axl_matmul::ldc}) {
-      f.Expect(With(mm, [&](axl_desc& d) { d.matmul.*field = 7; }), AXL_ST_BAD_FIELD);
-      f.Expect(With(mm, [&](axl_desc& d) { d.matmul.*field = UINT32_MAX; }), AXL_ST_BAD_ADDRESS);
-    }
-    f.Expect(With(mm, [](axl_desc& d) { d.matmul.flags = 0x10; }), AXL_ST_BAD_FIELD);
-    f.Expect(With(mm, [](axl_desc& d) { d.matmul.a = 2; }), AXL_ST_BAD_FIELD);
-    f.Expect(With(mm, [](axl_desc& d) { d.matmul.c = 1; }), AXL_ST_BAD_FIELD);
-    f.Expect(With(mm, [](axl_desc& d) { d.matmul.c = kDram - 252; }), AXL_ST_BAD_ADDRESS);
-    f.Expect(With(mm, [](axl_desc& d) { d.matmul.c = kDram - 256; }), AXL_ST_OK);
-    f.Expect(With(mm,
-                  [](axl_desc& d) {
-                    d.matmul.batch = 1000;
-                    d.matmul.batch_stride_c = UINT32_MAX;
+  for (uint32_t axl_matmul::*field : {&axl_matmul::lda, &axl_matmul::ldb, &axl_matmul::ldc}) {
+    f.Expect(With(mm, [&](axl_desc& d) { d.matmul.*field = 7; }), AXL_ST_BAD_FIELD);
+    f.Expect(With(mm, [&](axl_desc& d) { d.matmul.*field = UINT32_MAX; }), AXL_ST_BAD_ADDRESS);
+  }
+  f.Expect(With(mm, [](axl_desc& d) { d.matmul.flags = 0x10; }), AXL_ST_BAD_FIELD);
+  f.Expect(With(mm, [](axl_desc& d) { d.matmul.a = 2; }), AXL_ST_BAD_FIELD);
+  f.Expect(With(mm, [](axl_desc& d) { d.matmul.c = 1; }), AXL_ST_BAD_FIELD);
+  f.Expect(With(mm, [](axl_desc& d) { d.matmul.c = kDram - 252; }), AXL_ST_BAD_ADDRESS);
+  f.Expect(With(mm, [](axl_desc& d) { d.matmul.c = kDram - 256; }), AXL_ST_OK);
+  f.Expect(With(mm,
+                [](axl_desc& d) {
+                  d.matmul.batch = 1000;
+                  d.matmul.batch_stride_c = UINT32_MAX;
+                }),
+           AXL_ST_BAD_ADDRESS);
+}
+
+TEST_CASE("vector operations that are not right are refused with the reason", "[error]") {
+  Fixture f;
+  uint64_t host = f.dev.Alloc(65536);
+  f.Expect(Vector(AXL_OP_VEC_ADD), AXL_ST_OK);
+  f.Expect(Vector(AXL_OP_VEC_ADD, [](axl_vector& v) { v.rows = 0; }), AXL_ST_BAD_FIELD);
+  f.Expect(Vector(AXL_OP_VEC_ADD, [](axl_vector& v) { v.cols = 0; }), AXL_ST_BAD_FIELD);
+  f.Expect(Vector(AXL_OP_VEC_ADD, [](axl_vector& v) { v.rows = UINT32_MAX; }), AXL_ST_BAD_FIELD);
+  f.Expect(Vector(AXL_OP_VEC_ADD, [](axl_vector& v) { v.cols = UINT32_MAX; }), AXL_ST_BAD_FIELD);
+  f.Expect(Vector(AXL_OP_VEC_ADD, [](axl_vector& v) { v.flags = 4; }), AXL_ST_BAD_FIELD);
+  f.Expect(Vector(AXL_OP_VEC_ADD, [](axl_vector& v) { v.flags = AXL_VEC_F_CAUSAL; }),
+           AXL_ST_BAD_FIELD);
+  f.Expect(Vector(AXL_OP_VEC_COPY, [](axl_vector& v) { v.flags = AXL_VEC_F_BROADCAST1; }),
+           AXL_ST_BAD_FIELD);
+  f.Expect(Vector(AXL_OP_VEC_ADD, [](axl_vector& v) { v.reserved = 1; }), AXL_ST_BAD_FIELD);
+  f.Expect(Vector(AXL_OP_VEC_ADD, [](axl_vector& v) { v.src1 += 2; }), AXL_ST_BAD_FIELD);
+  f.Expect(Vector(AXL_OP_VEC_ADD, [](axl_vector& v) { v.dst_stride = 7; }), AXL_ST_BAD_FIELD);
+  f.Expect(Vector(AXL_OP_VEC_ADD, [](axl_vector& v) { v.src0 = kDram; }), AXL_ST_BAD_ADDRESS);
+  f.Expect(Vector(AXL_OP_VEC_ADD, [](axl_vector& v) { v.src1 = kDram; }), AXL_ST_BAD_ADDRESS);
+  f.Expect(Vector(AXL_OP_VEC_COPY, [](axl_vector& v) { v.src1 = kDram; }), AXL_ST_OK);
+  f.Expect(Vector(AXL_OP_VEC_FILL, [](axl_vector& v) { v.src0 = kDram; }), AXL_ST_OK);
+  f.Expect(Vector(AXL_OP_VEC_ADD, [](axl_vector& v) { v.dst = kDram - 4; }), AXL_ST_BAD_ADDRESS);
+  f.Expect(Vector(AXL_OP_VEC_ROPE), AXL_ST_BAD_FIELD);  // head of 0
+  f.Expect(Vector(AXL_OP_VEC_ROPE, [](axl_vector& v) { v.arg1 = 3; }), AXL_ST_BAD_FIELD);
+  f.Expect(Vector(AXL_OP_VEC_ROPE, [](axl_vector& v) { v.arg1 = 16; }), AXL_ST_BAD_FIELD);
+  f.Expect(Vector(AXL_OP_VEC_ROPE, [](axl_vector& v) { v.arg1 = 4; }), AXL_ST_OK);
+  f.Expect(Vector(AXL_OP_VEC_GATHER), AXL_ST_BAD_FIELD);  // table of no rows
+  f.Expect(Vector(AXL_OP_VEC_GATHER, [](axl_vector& v) { v.arg0 = UINT32_MAX; }),
+           AXL_ST_BAD_ADDRESS);
+  f.dev.Put(host, std::vector<uint32_t>{0, 1, 2, 3, 4, 5, 6, 100});
+  f.Expect(CopyIn(host, 0, 32, 1), AXL_ST_OK);
+  auto table = [](axl_vector& v) {
+    v.arg0 = 7;
+    v.rows = 7;
+    v.src0_stride = 1;
+  };
+  f.Expect(Vector(AXL_OP_VEC_GATHER, table), AXL_ST_OK);
+  f.Expect(Vector(AXL_OP_VEC_GATHER,
+                  [&](axl_vector& v) {
+                    table(v);
+                    v.rows = 8;
                   }),
-             AXL_ST_BAD_ADDRESS);
-  }
-  SECTION("vectors") {
-    f.Expect(Vector(AXL_OP_VEC_ADD), AXL_ST_OK);
-    f.Expect(Vector(AXL_OP_VEC_ADD, [](axl_vector& v) { v.rows = 0; }), AXL_ST_BAD_FIELD);
-    f.Expect(Vector(AXL_OP_VEC_ADD, [](axl_vector& v) { v.cols = 0; }), AXL_ST_BAD_FIELD);
-    f.Expect(Vector(AXL_OP_VEC_ADD, [](axl_vector& v) { v.rows = UINT32_MAX; }), AXL_ST_BAD_FIELD);
-    f.Expect(Vector(AXL_OP_VEC_ADD, [](axl_vector& v) { v.cols = UINT32_MAX; }), AXL_ST_BAD_FIELD);
-    f.Expect(Vector(AXL_OP_VEC_ADD, [](axl_vector& v) { v.flags = 4; }), AXL_ST_BAD_FIELD);
-    f.Expect(Vector(AXL_OP_VEC_ADD, [](axl_vector& v) { v.flags = AXL_VEC_F_CAUSAL; }),
-             AXL_ST_BAD_FIELD);
-    f.Expect(Vector(AXL_OP_VEC_COPY, [](axl_vector& v) { v.flags = AXL_VEC_F_BROADCAST1; }),
-             AXL_ST_BAD_FIELD);
-    f.Expect(Vector(AXL_OP_VEC_ADD, [](axl_vector& v) { v.reserved = 1; }), AXL_ST_BAD_FIELD);
-    f.Expect(Vector(AXL_OP_VEC_ADD, [](axl_vector& v) { v.src1 += 2; }), AXL_ST_BAD_FIELD);
-    f.Expect(Vector(AXL_OP_VEC_ADD, [](axl_vector& v) { v.dst_stride = 7; }), AXL_ST_BAD_FIELD);
-    f.Expect(Vector(AXL_OP_VEC_ADD, [](axl_vector& v) { v.src0 = kDram; }), AXL_ST_BAD_ADDRESS);
-    f.Expect(Vector(AXL_OP_VEC_ADD, [](axl_vector& v) { v.src1 = kDram; }), AXL_ST_BAD_ADDRESS);
-    f.Expect(Vector(AXL_OP_VEC_COPY, [](axl_vector& v) { v.src1 = kDram; }), AXL_ST_OK);
-    f.Expect(Vector(AXL_OP_VEC_FILL, [](axl_vector& v) { v.src0 = kDram; }), AXL_ST_OK);
-    f.Expect(Vector(AXL_OP_VEC_ADD, [](axl_vector& v) { v.dst = kDram - 4; }), AXL_ST_BAD_ADDRESS);
-    f.Expect(Vector(AXL_OP_VEC_ROPE), AXL_ST_BAD_FIELD);  // head of 0
-    f.Expect(Vector(AXL_OP_VEC_ROPE, [](axl_vector& v) { v.arg1 = 3; }), AXL_ST_BAD_FIELD);
-    f.Expect(Vector(AXL_OP_VEC_ROPE, [](axl_vector& v) { v.arg1 = 16; }), AXL_ST_BAD_FIELD);
-    f.Expect(Vector(AXL_OP_VEC_ROPE, [](axl_vector& v) { v.arg1 = 4; }), AXL_ST_OK);
-    f.Expect(Vector(AXL_OP_VEC_GATHER), AXL_ST_BAD_FIELD);  // table of no rows
-    f.Expect(Vector(AXL_OP_VEC_GATHER, [](axl_vector& v) { v.arg0 = UINT32_MAX; }),
-             AXL_ST_BAD_ADDRESS);
-    f.dev.Put(host, std::vector<uint32_t>{0, 1, 2, 3, 4, 5, 6, 100});
-    f.Expect(CopyIn(host, 0, 32, 1), AXL_ST_OK);
-    auto table = [](axl_vector& v) {
-      v.arg0 = 7;
-      v.rows = 7;
-      v.src0_stride = 1;
-    };
-    f.Expect(Vector(AXL_OP_VEC_GATHER, table), AXL_ST_OK);
-    f.Expect(Vector(AXL_OP_VEC_GATHER,
-                    [&](axl_vector& v) {
-                      table(v);
-                      v.rows = 8;
-                    }),
-             AXL_ST_BAD_ADDRESS);
-  }
+           AXL_ST_BAD_ADDRESS);
 }
 
 TEST_CASE("an error drops the rest of its context, once, and says so", "[error]") {

@@ -174,95 +174,114 @@ TEST_CASE("a matmul's sums do not depend on its shape", "[exec]") {
   }
 }
 
-TEST_CASE("vector operations are right", "[exec]") {
-  Compute c;
-  constexpr uint32_t kRows = 13, kCols = 96, kPad = 5;
-  Floats x = c.Random(kRows * (kCols + kPad), 3), y = c.Random(kRows * (kCols + kPad), 2);
-  struct Op {
-    unsigned opcode;
-    uint32_t flags;
-    float alpha, beta;
-    uint32_t arg0, arg1;
-    // row, its column, its x, its y -> wanted value
-    std::function<double(uint32_t, uint32_t, const float*, const float*)> want;
-  };
-  auto silu = [](double v) { return v / (1 + std::exp(-v)); };
-  auto softmax = [](const float* v, uint32_t live, uint32_t col, double alpha) {
-    double max = -1e30, sum = 0;
-    for (uint32_t i = 0; i < live; i++) max = std::max(max, v[i] * alpha);
-    for (uint32_t i = 0; i < live; i++) sum += std::exp(v[i] * alpha - max);
-    return col < live ? std::exp(v[col] * alpha - max) / sum : 0;
-  };
-  auto rms = [](const float* v) {
-    double sum = 0;
-    for (uint32_t i = 0; i < kCols; i++) sum += double{v[i]} * v[i];
-    return std::sqrt(sum / kCols + 1e-5);
-  };
-  auto rope = [](uint32_t r, uint32_t col, const float* v) {
-    constexpr uint32_t kHead = 32;
-    uint32_t i = col % kHead / 2;
-    double angle = (7 + r) * std::pow(10000.0, -2.0 * i / kHead);
-    const float* pair = v + col / 2 * 2;
-    return col % 2 ? pair[0] * std::sin(angle) + pair[1] * std::cos(angle)
-                   : pair[0] * std::cos(angle) - pair[1] * std::sin(angle);
-  };
-  std::vector<Op> ops = {
+namespace {
+
+constexpr uint32_t kRows = 13, kCols = 96;
+
+struct VectorOp {
+  unsigned opcode;
+  uint32_t flags;
+  float alpha, beta;
+  uint32_t arg0, arg1;
+  // row, its column, its x, its y -> wanted value
+  std::function<double(uint32_t, uint32_t, const float*, const float*)> want;
+};
+
+double Silu(double v) { return v / (1 + std::exp(-v)); }
+
+double Softmax(const float* v, uint32_t live, uint32_t col, double alpha) {
+  double max = -1e30, sum = 0;
+  for (uint32_t i = 0; i < live; i++) max = std::max(max, v[i] * alpha);
+  for (uint32_t i = 0; i < live; i++) sum += std::exp(v[i] * alpha - max);
+  return col < live ? std::exp(v[col] * alpha - max) / sum : 0;
+}
+
+double Rms(const float* v) {
+  double sum = 0;
+  for (uint32_t i = 0; i < kCols; i++) sum += double{v[i]} * v[i];
+  return std::sqrt(sum / kCols + 1e-5);
+}
+
+double Rope(uint32_t r, uint32_t col, const float* v) {
+  constexpr uint32_t kHead = 32;
+  uint32_t i = col % kHead / 2;
+  double angle = (7 + r) * std::pow(10000.0, -2.0 * i / kHead);
+  const float* pair = v + col / 2 * 2;
+  return col % 2 ? pair[0] * std::sin(angle) + pair[1] * std::cos(angle)
+                 : pair[0] * std::cos(angle) - pair[1] * std::sin(angle);
+}
+
+// `y` is the first row of the second operand, for those that use it in every row.
+std::vector<VectorOp> VectorOps(const float* y) {
+  return {
       {AXL_OP_VEC_FILL, 0, 2.5f, 0, 0, 0, [](auto, auto, auto, auto) { return 2.5; }},
       {AXL_OP_VEC_COPY, 0, 0, 0, 0, 0, [](auto, auto i, auto v, auto) { return v[i]; }},
       {AXL_OP_VEC_ADD, 0, 0, 0, 0, 0, [](auto, auto i, auto v, auto w) { return v[i] + w[i]; }},
       {AXL_OP_VEC_MUL, 0, 0, 0, 0, 0, [](auto, auto i, auto v, auto w) { return v[i] * w[i]; }},
       {AXL_OP_VEC_ADD, AXL_VEC_F_BROADCAST1, 0, 0, 0, 0,
-       [&](auto, auto i, auto v, auto) { return v[i] + y[i]; }},
+       [y](auto, auto i, auto v, auto) { return v[i] + y[i]; }},
       {AXL_OP_VEC_SCALE, 0, 1.5f, -2, 0, 0,
        [](auto, auto i, auto v, auto) { return v[i] * 1.5 - 2; }},
-      {AXL_OP_VEC_SILU, 0, 0, 0, 0, 0, [&](auto, auto i, auto v, auto) { return silu(v[i]); }},
+      {AXL_OP_VEC_SILU, 0, 0, 0, 0, 0, [](auto, auto i, auto v, auto) { return Silu(v[i]); }},
       {AXL_OP_VEC_SILU_MUL, 0, 0, 0, 0, 0,
-       [&](auto, auto i, auto v, auto w) { return silu(v[i]) * w[i]; }},
+       [](auto, auto i, auto v, auto w) { return Silu(v[i]) * w[i]; }},
       {AXL_OP_VEC_GELU, 0, 0, 0, 0, 0,
        [](auto, auto i, auto v, auto) { return v[i] / 2 * (1 + std::erf(v[i] / std::sqrt(2.0))); }},
       {AXL_OP_VEC_RMSNORM, 0, 1e-5f, 0, 0, 0,
-       [&](auto, auto i, auto v, auto) { return v[i] / rms(v) * y[i]; }},
+       [y](auto, auto i, auto v, auto) { return v[i] / Rms(v) * y[i]; }},
       {AXL_OP_VEC_SOFTMAX, 0, 0.7f, 0, 0, 0,
-       [&](auto, auto i, auto v, auto) { return softmax(v, kCols, i, 0.7f); }},
+       [](auto, auto i, auto v, auto) { return Softmax(v, kCols, i, 0.7f); }},
       {AXL_OP_VEC_SOFTMAX, AXL_VEC_F_CAUSAL, 1, 0, 3, 0,
-       [&](auto r, auto i, auto v, auto) { return softmax(v, r + 4, i, 1); }},
+       [](auto r, auto i, auto v, auto) { return Softmax(v, r + 4, i, 1); }},
       {AXL_OP_VEC_ROPE, 0, 10000, 0, 7, 32,
-       [&](auto r, auto i, auto v, auto) { return rope(r, i, v); }},
+       [](auto r, auto i, auto v, auto) { return Rope(r, i, v); }},
   };
+}
+
+void CheckVectorOp(Compute* c, const VectorOp& op, const Floats& x, const Floats& y,
+                   uint32_t stride) {
+  c->Upload(kA, x);
+  c->Upload(kB, y);
+  Floats before = c->Random(kRows * stride);
+  c->Upload(kC, before);
+  axl_desc d = Command(AXL_ENGINE_VECTOR, op.opcode, 1);
+  d.vector.src0 = kA;
+  d.vector.src1 = kB;
+  d.vector.dst = kC;
+  d.vector.rows = kRows;
+  d.vector.cols = kCols;
+  d.vector.src0_stride = d.vector.src1_stride = d.vector.dst_stride = stride;
+  d.vector.flags = op.flags;
+  d.vector.alpha_f32 = Bits(op.alpha);
+  d.vector.beta_f32 = Bits(op.beta);
+  d.vector.arg0 = op.arg0;
+  d.vector.arg1 = op.arg1;
+  c->Run(d);
+  std::vector<double> want(before.begin(), before.end());
+  for (uint32_t r = 0; r < kRows; r++) {
+    for (uint32_t i = 0; i < kCols; i++) {
+      want[r * stride + i] = op.want(r, i, x.data() + r * stride, y.data() + r * stride);
+    }
+  }
+  CheckClose(c->Download(kC, before.size()), want, 2e-6);
+  if (op.opcode == AXL_OP_VEC_FILL) return;
+  // In place gives the same.
+  d.vector.dst = kA;
+  Floats apart = c->Download(kC, kCols);
+  c->Run(d);
+  CHECK(c->Download(kA, kCols) == apart);
+}
+
+}  // namespace
+
+TEST_CASE("vector operations are right", "[exec]") {
+  Compute c;
+  constexpr uint32_t kPad = 5;
+  Floats x = c.Random(kRows * (kCols + kPad), 3), y = c.Random(kRows * (kCols + kPad), 2);
   for (bool padded : {false, true}) {
-    uint32_t stride = kCols + (padded ? kPad : 0);
-    for (const Op& op : ops) {
+    for (const VectorOp& op : VectorOps(y.data())) {
       INFO("opcode " << op.opcode << (padded ? " padded" : ""));
-      c.Upload(kA, x);
-      c.Upload(kB, y);
-      Floats before = c.Random(kRows * stride);
-      c.Upload(kC, before);
-      axl_desc d = Command(AXL_ENGINE_VECTOR, op.opcode, 1);
-      d.vector.src0 = kA;
-      d.vector.src1 = kB;
-      d.vector.dst = kC;
-      d.vector.rows = kRows;
-      d.vector.cols = kCols;
-      d.vector.src0_stride = d.vector.src1_stride = d.vector.dst_stride = stride;
-      d.vector.flags = op.flags;
-      d.vector.alpha_f32 = Bits(op.alpha);
-      d.vector.beta_f32 = Bits(op.beta);
-      d.vector.arg0 = op.arg0;
-      d.vector.arg1 = op.arg1;
-      c.Run(d);
-      std::vector<double> want(before.begin(), before.end());
-      for (uint32_t r = 0; r < kRows; r++) {
-        for (uint32_t i = 0; i < kCols; i++) {
-          want[r * stride + i] = op.want(r, i, x.data() + r * stride, y.data() + r * stride);
-        }
-      }
-      CheckClose(c.Download(kC, before.size()), want, 2e-6);
-      if (op.opcode == AXL_OP_VEC_FILL) continue;
-      // In place gives the same.
-      d.vector.dst = kA;
-      Floats apart = c.Download(kC, kCols);
-      c.Run(d);
-      CHECK(c.Download(kA, kCols) == apart);
+      CheckVectorOp(&c, op, x, y, kCols + (padded ? kPad : 0));
     }
   }
 }

@@ -147,8 +147,127 @@ void AddStrings(size_t count, size_t length, std::vector<Packet>* packets) {
 
 using Bomb = std::function<void(size_t bytes, Random*, std::vector<Packet>*)>;
 
+void CountersOf4096(bool values, size_t bytes, std::vector<Packet>* packets) {
+  for (Packet& packet : *packets) {
+    if (!packet.has_device()) continue;
+    auto* device = packet.mutable_device();
+    while (device->counters_size() < 4096) device->add_counters()->set_unit_index(-1);
+  }
+  const size_t each = 4000;
+  for (size_t done = 0; done < bytes; done += each) {
+    auto* batch = packets->emplace_back().mutable_counters();
+    for (uint32_t c = 0; c < (values ? 1u : 8u); ++c) batch->add_counter(4095 - c);
+    for (size_t row = 0; row < each / (values ? 2 : 1); ++row) {
+      batch->add_time_ticks_delta(1);
+      if (values) batch->add_value_delta(1);
+    }
+  }
+}
+
+void LongNames(size_t bytes, Random* random, std::vector<Packet>* packets) {
+  AddStrings(1, std::min<size_t>(bytes / 4, 60'000), packets);
+  AddBatch(Packet::kApi, bytes * 3 / 4, random, packets);
+  for (Packet& packet : *packets) {
+    if (!packet.has_api()) continue;
+    for (uint32_t& name : *packet.mutable_api()->mutable_name()) name = 1000;
+  }
+}
+
+void ManyNames(size_t bytes, Random*, std::vector<Packet>* packets) {
+  const size_t count = bytes / 14;
+  AddStrings(count, 0, packets);
+  auto* api = packets->emplace_back().mutable_api();
+  auto* ranges = packets->emplace_back().mutable_ranges();
+  for (size_t i = 0; i < count / 2; ++i) {
+    api->add_begin_ns_delta(i == 0 ? 10'000'000 : 1), api->add_duration_ns(1);
+    api->add_name(static_cast<uint32_t>(1000 + 2 * i)), api->add_pid(1), api->add_tid(1);
+    ranges->add_begin_ns_delta(i == 0 ? 10'000'000 : 1), ranges->add_duration_ns(1);
+    ranges->add_name(static_cast<uint32_t>(1001 + 2 * i)), ranges->add_pid(1);
+  }
+}
+
+void NestedRanges(size_t bytes, Random*, std::vector<Packet>* packets) {
+  const size_t count = bytes / 40;
+  auto* api = packets->emplace_back().mutable_api();
+  auto* ranges = packets->emplace_back().mutable_ranges();
+  auto* host = packets->emplace_back().mutable_host();
+  for (size_t i = 0; i < count; ++i) {
+    ranges->add_begin_ns_delta(i == 0 ? 5'000'000 : 1), ranges->add_duration_ns(100'000'000);
+    ranges->add_pid(1), ranges->add_tid(1), ranges->add_name(static_cast<uint32_t>(i));
+    api->add_begin_ns_delta(i == 0 ? 10'000'000 : 2), api->add_duration_ns(1);
+    api->add_pid(1), api->add_tid(1), api->add_correlation_delta(1), api->add_name(1);
+    host->add_kind(proto::HostBatch::KIND_SUBMIT), host->add_time_ns_delta(i == 0 ? 10'000'001 : 2);
+    host->add_pid(1), host->add_tid(1), host->add_job(static_cast<uint32_t>(i + 10));
+    host->add_correlation_delta(1);
+  }
+}
+
+void FullDevices(size_t bytes, Random*, std::vector<Packet>* packets) {
+  std::vector<Packet> devices;
+  size_t used = 0;
+  for (uint32_t number = 1; number < 256 && used < bytes * 3 / 4; ++number) {
+    auto* device = devices.emplace_back().mutable_device();
+    device->set_device(number);
+    for (int u = 0; u < 64; ++u) device->add_units()->set_kind(proto::Unit::KIND_DMA_TO_DEVICE);
+    for (int s = 0; s < 32; ++s) device->add_stalls(std::to_string(s));
+    for (uint32_t o = 0; o < 100; ++o) device->add_opcodes()->set_code(o);
+    used += devices.back().ByteSizeLong();
+    auto* jobs = devices.emplace_back().mutable_jobs();
+    jobs->set_device(number);
+    jobs->add_doorbell_ticks_delta(5), jobs->add_job(1), jobs->add_completion_ticks_after(9);
+  }
+  packets->insert(packets->end(), devices.begin(), devices.end());
+  Random random(1);
+  AddBatch(Packet::kCommands, bytes / 4, &random, packets);
+}
+
+void ManyOpcodesAndLimiters(size_t bytes, Random* random, std::vector<Packet>* packets) {
+  for (Packet& packet : *packets) {
+    if (!packet.has_device()) continue;
+    for (uint32_t o = 0; o < 4000; ++o) packet.mutable_device()->add_opcodes()->set_code(o);
+    for (uint32_t l = 0; l < 4000; ++l) packet.mutable_device()->add_limiters(std::to_string(l));
+    while (packet.device().units_size() > 4) packet.mutable_device()->mutable_units()->RemoveLast();
+  }
+  AddBatch(Packet::kCommands, bytes, random, packets);
+  for (Packet& packet : *packets) {
+    if (!packet.has_commands()) continue;
+    auto* commands = packet.mutable_commands();
+    commands->clear_opcode(), commands->clear_limiter(), commands->clear_job();
+    const auto rows = static_cast<uint32_t>(stream::Rows(packet));
+    for (uint32_t i = 0; i < rows; ++i) {
+      commands->add_opcode(3999 - i % 4000), commands->add_limiter(i % 4000);
+      commands->add_job(2);
+    }
+  }
+}
+
+void SlowClock(size_t bytes, Random*, std::vector<Packet>* packets) {
+  auto* clocks = packets->emplace_back().mutable_clocks();
+  for (size_t i = 0; i < std::clamp<size_t>(bytes / 20, 16, 1'000); ++i) {
+    clocks->add_host_before_ns_delta(10'000'000'000'000), clocks->add_host_width_ns(400);
+    clocks->add_device_ticks_delta(10'000'000'000);
+  }
+}
+
+void ManyProbes(size_t bytes, Random*, std::vector<Packet>* packets) {
+  for (size_t i = 0; i < std::min<size_t>(bytes / 4, 4096); ++i)
+    (*packets)[0].mutable_info()->add_probes()->set_name("x");
+}
+
 std::map<std::string, Bomb> Bombs() {
-  std::map<std::string, Bomb> bombs;
+  std::map<std::string, Bomb> bombs = {
+      {"counters of 4096, values of one",
+       [](size_t bytes, Random*, auto* packets) { CountersOf4096(true, bytes, packets); }},
+      {"counters without values",
+       [](size_t bytes, Random*, auto* packets) { CountersOf4096(false, bytes, packets); }},
+      {"a long name in each row", LongNames},
+      {"names without end", ManyNames},
+      {"ranges within ranges", NestedRanges},
+      {"devices full of names", FullDevices},
+      {"opcodes and limiters by the thousand", ManyOpcodesAndLimiters},
+      {"a clock a thousand times too slow", SlowClock},
+      {"a head full of probes", ManyProbes},
+  };
   for (const auto kind : {Packet::kProcesses,      Packet::kOpNames,       Packet::kApi,
                           Packet::kRanges,         Packet::kHost,          Packet::kCommands,
                           Packet::kJobs,           Packet::kCounters,      Packet::kClocks,
@@ -161,111 +280,6 @@ std::map<std::string, Bomb> Bombs() {
       AddBatch(kind, bytes, random, packets);
     };
   }
-  const auto counters = [](bool values) {
-    return [values](size_t bytes, Random*, std::vector<Packet>* packets) {
-      for (Packet& packet : *packets) {
-        if (!packet.has_device()) continue;
-        auto* device = packet.mutable_device();
-        while (device->counters_size() < 4096) device->add_counters()->set_unit_index(-1);
-      }
-      const size_t each = 4000;
-      for (size_t done = 0; done < bytes; done += each) {
-        auto* batch = packets->emplace_back().mutable_counters();
-        for (uint32_t c = 0; c < (values ? 1u : 8u); ++c) batch->add_counter(4095 - c);
-        for (size_t row = 0; row < each / (values ? 2 : 1); ++row) {
-          batch->add_time_ticks_delta(1);
-          if (values) batch->add_value_delta(1);
-        }
-      }
-    };
-  };
-  bombs["counters of 4096, values of one"] = counters(true);
-  bombs["counters without values"] = counters(false);
-  bombs["a long name in each row"] = [](size_t bytes, Random* random, auto* packets) {
-    AddStrings(1, std::min<size_t>(bytes / 4, 60'000), packets);
-    AddBatch(Packet::kApi, bytes * 3 / 4, random, packets);
-    for (Packet& packet : *packets) {
-      if (!packet.has_api()) continue;
-      for (uint32_t& name : *packet.mutable_api()->mutable_name()) name = 1000;
-    }
-  };
-  bombs["names without end"] = [](size_t bytes, Random*, auto* packets) {
-    const size_t count = bytes / 14;
-    AddStrings(count, 0, packets);
-    auto* api = packets->emplace_back().mutable_api();
-    auto* ranges = packets->emplace_back().mutable_ranges();
-    for (size_t i = 0; i < count / 2; ++i) {
-      api->add_begin_ns_delta(i == 0 ? 10'000'000 : 1), api->add_duration_ns(1);
-      api->add_name(static_cast<uint32_t>(1000 + 2 * i)), api->add_pid(1), api->add_tid(1);
-      ranges->add_begin_ns_delta(i == 0 ? 10'000'000 : 1), ranges->add_duration_ns(1);
-      ranges->add_name(static_cast<uint32_t>(1001 + 2 * i)), ranges->add_pid(1);
-    }
-  };
-  bombs["ranges within ranges"] = [](size_t bytes, Random*, auto* packets) {
-    const size_t count = bytes / 40;
-    auto* api = packets->emplace_back().mutable_api();
-    auto* ranges = packets->emplace_back().mutable_ranges();
-    auto* host = packets->emplace_back().mutable_host();
-    for (size_t i = 0; i < count; ++i) {
-      ranges->add_begin_ns_delta(i == 0 ? 5'000'000 : 1), ranges->add_duration_ns(100'000'000);
-      ranges->add_pid(1), ranges->add_tid(1), ranges->add_name(static_cast<uint32_t>(i));
-      api->add_begin_ns_delta(i == 0 ? 10'000'000 : 2), api->add_duration_ns(1);
-      api->add_pid(1), api->add_tid(1), api->add_correlation_delta(1), api->add_name(1);
-      host->add_kind(proto::HostBatch::KIND_SUBMIT),
-          host->add_time_ns_delta(i == 0 ? 10'000'001 : 2);
-      host->add_pid(1), host->add_tid(1), host->add_job(static_cast<uint32_t>(i + 10));
-      host->add_correlation_delta(1);
-    }
-  };
-  bombs["devices full of names"] = [](size_t bytes, Random*, auto* packets) {
-    std::vector<Packet> devices;
-    size_t used = 0;
-    for (uint32_t number = 1; number < 256 && used < bytes * 3 / 4; ++number) {
-      auto* device = devices.emplace_back().mutable_device();
-      device->set_device(number);
-      for (int u = 0; u < 64; ++u) device->add_units()->set_kind(proto::Unit::KIND_DMA_TO_DEVICE);
-      for (int s = 0; s < 32; ++s) device->add_stalls(std::to_string(s));
-      for (uint32_t o = 0; o < 100; ++o) device->add_opcodes()->set_code(o);
-      used += devices.back().ByteSizeLong();
-      auto* jobs = devices.emplace_back().mutable_jobs();
-      jobs->set_device(number);
-      jobs->add_doorbell_ticks_delta(5), jobs->add_job(1), jobs->add_completion_ticks_after(9);
-    }
-    packets->insert(packets->end(), devices.begin(), devices.end());
-    Random random(1);
-    AddBatch(Packet::kCommands, bytes / 4, &random, packets);
-  };
-  bombs["opcodes and limiters by the thousand"] = [](size_t bytes, Random* random, auto* packets) {
-    for (Packet& packet : *packets) {
-      if (!packet.has_device()) continue;
-      for (uint32_t o = 0; o < 4000; ++o) packet.mutable_device()->add_opcodes()->set_code(o);
-      for (uint32_t l = 0; l < 4000; ++l) packet.mutable_device()->add_limiters(std::to_string(l));
-      while (packet.device().units_size() > 4)
-        packet.mutable_device()->mutable_units()->RemoveLast();
-    }
-    AddBatch(Packet::kCommands, bytes, random, packets);
-    for (Packet& packet : *packets) {
-      if (!packet.has_commands()) continue;
-      auto* commands = packet.mutable_commands();
-      commands->clear_opcode(), commands->clear_limiter(), commands->clear_job();
-      const auto rows = static_cast<uint32_t>(stream::Rows(packet));
-      for (uint32_t i = 0; i < rows; ++i) {
-        commands->add_opcode(3999 - i % 4000), commands->add_limiter(i % 4000);
-        commands->add_job(2);
-      }
-    }
-  };
-  bombs["a clock a thousand times too slow"] = [](size_t bytes, Random*, auto* packets) {
-    auto* clocks = packets->emplace_back().mutable_clocks();
-    for (size_t i = 0; i < std::clamp<size_t>(bytes / 20, 16, 1'000); ++i) {
-      clocks->add_host_before_ns_delta(10'000'000'000'000), clocks->add_host_width_ns(400);
-      clocks->add_device_ticks_delta(10'000'000'000);
-    }
-  };
-  bombs["a head full of probes"] = [](size_t bytes, Random*, auto* packets) {
-    for (size_t i = 0; i < std::min<size_t>(bytes / 4, 4096); ++i)
-      (*packets)[0].mutable_info()->add_probes()->set_name("x");
-  };
   return bombs;
 }
 

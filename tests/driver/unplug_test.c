@@ -200,102 +200,147 @@ static void *bystander(void *arg)
 	return NULL;
 }
 
-TEST_VARIANTS(users_are_notified, struct how, { "unbind", UNBIND }, { "remove", REMOVE },
-	      { "unplug", UNPLUG }, { "surprise", SURPRISE })
-{
-	struct victim v = { 0 };
-	struct axl_ctx_create ctx;
-	struct axl_buf_create host, user;
-	struct axl_trace_open ring = { .size = sizeof(ring), .log2_records = 8,
-				       .classes = AXL_REC_CLASSES_ALL };
-	struct axl_desc cmd = cmd_nop(AXL_ENGINE_VECTOR);
-	struct axl_trace_header *header;
+/* Who uses the device when it goes, and how: a context, buffers, rings, a job that never ends. */
+struct user {
+	struct victim v;	/* waits for the job */
+	pthread_t thread;
+	struct pollfd other;	/* watched by the bystander */
+	pthread_t watcher;
+	struct axl_buf_create host;
+	char *map;
+	struct axl_trace_open ring, own;
+	struct axl_trace_header *header, *own_header;
+	int own_fd;
+	struct axl_desc cmd;
 	struct axl_submit job;
-	struct axl_info info = { .size = sizeof(info) };
-	struct axl_fence_status status;
-	struct pollfd files[2], other = { .events = POLLIN };
-	pthread_t thread, watcher;
-	char *map, *pinned;
-	struct axl_trace_open own = { .size = sizeof(own), .ring = AXL_TRACE_RING_DRIVER,
-				      .log2_records = 8 };
-	struct axl_trace_header *own_header;
-	int fd, own_fd;
+};
 
-	remember_name();
-	own_fd = live_open();
-	ASSERT(dev_ioctl(own_fd, AXL_IOCTL_TRACE_OPEN, &own) == 0);
-	own_header = mmap(NULL, own.map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, own_fd, 0);
-	ASSERT(own_header != MAP_FAILED);
-	v.fd = live_open();
-	ASSERT(ctx_create(v.fd, 2, 0, &ctx) == 0);
-	v.ctx = ctx.ctx;
-	ASSERT(buf_create(v.fd, AXL_BUF_HOST, 1 << 20, NULL, &host) == 0);
-	map = buf_map(v.fd, &host);
+static struct axl_trace_header *map_ring(int fd, struct axl_trace_open *ring)
+{
+	struct axl_trace_header *header;
+
+	ASSERT(dev_ioctl(fd, AXL_IOCTL_TRACE_OPEN, ring) == 0);
+	header = mmap(NULL, ring->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ASSERT(header != MAP_FAILED);
+	return header;
+}
+
+static void use_device(struct user *u)
+{
+	struct axl_ctx_create ctx;
+	struct axl_buf_create user;
+	char *pinned;
+
+	u->ring = (struct axl_trace_open){ .size = sizeof(u->ring), .log2_records = 8,
+					   .classes = AXL_REC_CLASSES_ALL };
+	u->own = (struct axl_trace_open){ .size = sizeof(u->own), .ring = AXL_TRACE_RING_DRIVER,
+					  .log2_records = 8 };
+	u->own_fd = live_open();
+	u->own_header = map_ring(u->own_fd, &u->own);
+	u->v.fd = live_open();
+	ASSERT(ctx_create(u->v.fd, 2, 0, &ctx) == 0);
+	u->v.ctx = ctx.ctx;
+	ASSERT(buf_create(u->v.fd, AXL_BUF_HOST, 1 << 20, NULL, &u->host) == 0);
+	u->map = buf_map(u->v.fd, &u->host);
 	pinned = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ASSERT(buf_create(v.fd, AXL_BUF_USER, 1 << 16, pinned, &user) == 0);
-	ASSERT(dev_ioctl(v.fd, AXL_IOCTL_TRACE_OPEN, &ring) == 0);
-	header = mmap(NULL, ring.map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, v.fd, 0);
-	ASSERT(map && header != MAP_FAILED);
-	map[12345] = 77;
-	cmd_wait(&cmd, 0, 1);
-	ASSERT(submit_flags(v.fd, v.ctx, 0, AXL_SUBMIT_FENCE_FD, &cmd, 1, &job) == 0);
-	v.seq = job.sequence;
-	ASSERT(pthread_create(&thread, NULL, sleeper, &v) == 0);
-	other.fd = live_open();
-	ASSERT(other.fd >= 0);
-	ASSERT(pthread_create(&watcher, NULL, bystander, &other) == 0);
+	ASSERT(buf_create(u->v.fd, AXL_BUF_USER, 1 << 16, pinned, &user) == 0);
+	u->header = map_ring(u->v.fd, &u->ring);
+	ASSERT(u->map);
+	u->map[12345] = 77;
+	u->cmd = cmd_nop(AXL_ENGINE_VECTOR);
+	cmd_wait(&u->cmd, 0, 1);
+	ASSERT(submit_flags(u->v.fd, u->v.ctx, 0, AXL_SUBMIT_FENCE_FD, &u->cmd, 1, &u->job) == 0);
+	u->v.seq = u->job.sequence;
+	ASSERT(pthread_create(&u->thread, NULL, sleeper, &u->v) == 0);
+	u->other = (struct pollfd){ .fd = live_open(), .events = POLLIN };
+	ASSERT(u->other.fd >= 0);
+	ASSERT(pthread_create(&u->watcher, NULL, bystander, &u->other) == 0);
 	/* One that comes too late finds the device gone and leaves no record of a wait. */
-	await_asleep(&v.tid, SYS_ioctl);
+	await_asleep(&u->v.tid, SYS_ioctl);
+}
 
-	/* A hot plug may take longer than a job has on a slow machine. */
-	job_timeout_ms(0);
-	take_away(variant->way);
+/* Who waits or polls wakes up, and the fence says that the job was canceled. */
+static void expect_woken(struct user *u)
+{
+	struct axl_fence_status status;
+	struct pollfd files[2];
 
-	pthread_join(thread, NULL);
-	EXPECT(v.result == -ENODEV || v.result == -EIO);
-	pthread_join(watcher, NULL);
-	EXPECT_EQ(other.revents, POLLERR | POLLHUP);
-	close(other.fd);
-	files[0] = (struct pollfd){ .fd = v.fd, .events = POLLIN };
-	files[1] = (struct pollfd){ .fd = job.fence_fd, .events = POLLIN };
+	pthread_join(u->thread, NULL);
+	EXPECT(u->v.result == -ENODEV || u->v.result == -EIO);
+	pthread_join(u->watcher, NULL);
+	EXPECT_EQ(u->other.revents, POLLERR | POLLHUP);
+	close(u->other.fd);
+	files[0] = (struct pollfd){ .fd = u->v.fd, .events = POLLIN };
+	files[1] = (struct pollfd){ .fd = u->job.fence_fd, .events = POLLIN };
 	/* The node goes first, then what is left in flight ends. */
 	EXPECT_EQ(poll(files + 1, 1, PATIENCE_MS), 1);
 	EXPECT_EQ(poll(files, 2, 0), 2);
 	EXPECT(files[0].revents & POLLHUP);
 	EXPECT_EQ(files[1].revents, POLLIN | POLLERR);
-	EXPECT_EQ(read(job.fence_fd, &status, sizeof(status)), sizeof(status));
+	EXPECT_EQ(read(u->job.fence_fd, &status, sizeof(status)), sizeof(status));
 	EXPECT_EQ(status.status, AXL_ST_CANCELED);
-	EXPECT_EQ(dev_ioctl(v.fd, AXL_IOCTL_INFO, &info), -ENODEV);
-	EXPECT_EQ(submit(v.fd, v.ctx, 0, &cmd, 1, &job), -ENODEV);
-	EXPECT_EQ(buf_destroy(v.fd, host.handle), -ENODEV);
-	EXPECT(mmap(NULL, 4096, PROT_READ, MAP_SHARED, v.fd, host.mmap_offset) == MAP_FAILED);
-	/* What is mapped stays. */
-	EXPECT_EQ(map[12345], 77);
-	EXPECT_EQ(header->magic, AXL_TRACE_MAGIC);
-	map[0] = 1;
-	header->consumed = 3;
+}
+
+static void expect_calls_refused(struct user *u)
+{
+	struct axl_info info = { .size = sizeof(info) };
+	struct axl_submit job;
+
+	EXPECT_EQ(dev_ioctl(u->v.fd, AXL_IOCTL_INFO, &info), -ENODEV);
+	EXPECT_EQ(submit(u->v.fd, u->v.ctx, 0, &u->cmd, 1, &job), -ENODEV);
+	EXPECT_EQ(buf_destroy(u->v.fd, u->host.handle), -ENODEV);
+	EXPECT(mmap(NULL, 4096, PROT_READ, MAP_SHARED, u->v.fd, u->host.mmap_offset) ==
+	       MAP_FAILED);
+}
+
+/* What is mapped stays. */
+static void expect_mappings_kept(struct user *u)
+{
+	EXPECT_EQ(u->map[12345], 77);
+	EXPECT_EQ(u->header->magic, AXL_TRACE_MAGIC);
+	u->map[0] = 1;
+	u->header->consumed = 3;
 	/* The job that was canceled, and the wait for it. */
-	EXPECT_EQ(poll(&(struct pollfd){ .fd = own_fd, .events = POLLIN }, 1, 0), 1);
-	EXPECT_EQ(own_header->magic, AXL_TRACE_MAGIC);
-	EXPECT(own_header->produced >= 1);
-	own_header->consumed = ~0ull;
+	EXPECT_EQ(poll(&(struct pollfd){ .fd = u->own_fd, .events = POLLIN }, 1, 0), 1);
+	EXPECT_EQ(u->own_header->magic, AXL_TRACE_MAGIC);
+	EXPECT(u->own_header->produced >= 1);
+	u->own_header->consumed = ~0ull;
+}
+
+TEST_VARIANTS(users_are_notified, struct how, { "unbind", UNBIND }, { "remove", REMOVE },
+	      { "unplug", UNPLUG }, { "surprise", SURPRISE })
+{
+	struct axl_info info = { .size = sizeof(info) };
+	struct axl_desc nop = cmd_nop(AXL_ENGINE_VECTOR);
+	struct axl_ctx_create ctx;
+	struct user u = { 0 };
+	int fd;
+
+	remember_name();
+	use_device(&u);
+	/* A hot plug may take longer than a job has on a slow machine. */
+	job_timeout_ms(0);
+	take_away(variant->way);
+
+	expect_woken(&u);
+	expect_calls_refused(&u);
+	expect_mappings_kept(&u);
 
 	bring_back(variant->way);
 	job_timeout_ms(10000);
 	fd = live_open();
 	ASSERT(fd >= 0);
 	ASSERT(ctx_create(fd, 1, 0, &ctx) == 0);
-	cmd = cmd_nop(AXL_ENGINE_VECTOR);
-	EXPECT_EQ(submit_wait(fd, ctx.ctx, 0, &cmd, 1), 0);
+	EXPECT_EQ(submit_wait(fd, ctx.ctx, 0, &nop, 1), 0);
 	/* The old one still says the same. */
-	EXPECT_EQ(dev_ioctl(v.fd, AXL_IOCTL_INFO, &info), -ENODEV);
-	EXPECT_EQ(map[12345], 77);
-	munmap(map, 1 << 20);
-	munmap(header, ring.map_bytes);
-	munmap(own_header, own.map_bytes);
-	close(v.fd);
-	close(own_fd);
-	EXPECT_EQ(submit_wait(fd, ctx.ctx, 0, &cmd, 1), 0);
+	EXPECT_EQ(dev_ioctl(u.v.fd, AXL_IOCTL_INFO, &info), -ENODEV);
+	EXPECT_EQ(u.map[12345], 77);
+	munmap(u.map, 1 << 20);
+	munmap(u.header, u.ring.map_bytes);
+	munmap(u.own_header, u.own.map_bytes);
+	close(u.v.fd);
+	close(u.own_fd);
+	EXPECT_EQ(submit_wait(fd, ctx.ctx, 0, &nop, 1), 0);
 }
 
 /* ---- under load ---- */
@@ -313,22 +358,66 @@ static void pay_as(unsigned int seed)
 	ASSERT(syscall(SYS_setresuid, seed % 4 ? SOMEBODY + seed % 4 : 0, 0, 0) == 0);
 }
 
+/* Maps the context's ring, or the driver's own, as `ring` then says. */
+static void *open_ring(int fd, unsigned int seed, struct axl_trace_open *ring)
+{
+	struct axl_trace_open own = { .size = sizeof(own), .log2_records = 6,
+				      .ring = AXL_TRACE_RING_DRIVER, .watermark = 1 };
+	void *header = MAP_FAILED;
+
+	/* One in four tries for the driver's own, which has one reader. */
+	if (seed % 4 == 1 && dev_ioctl(fd, AXL_IOCTL_TRACE_OPEN, &own) == 0) {
+		*ring = own;
+		header = mmap(NULL, own.map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	}
+	if (header == MAP_FAILED && dev_ioctl(fd, AXL_IOCTL_TRACE_OPEN, ring) == 0)
+		header = mmap(NULL, ring->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	return header;
+}
+
+/* Jobs of copies, as many as the device lets through, with what else a client asks. */
+static void submit_copies(int fd, uint32_t ctx, uint32_t host, uint32_t device)
+{
+	struct axl_clock_sample sample = { .size = sizeof(sample) };
+	struct axl_jobs_trace jobs = { .size = sizeof(jobs) };
+	struct axl_desc cmds[8];
+	struct axl_submit job;
+	struct axl_wait end;
+	int i;
+
+	for (i = 0; i < 8; i++)
+		cmds[i] = cmd_copy(i % 2 ? AXL_OP_COPY_D2H : AXL_OP_COPY_H2D,
+				   AXL_REF(host, 4096 * (uint64_t)i),
+				   AXL_REF(device, 4096 * (uint64_t)i), 4096);
+	for (i = 0; i < 20 && !__atomic_load_n(&stop_, __ATOMIC_RELAXED); i++) {
+		struct pollfd wait = { .fd = fd, .events = POLLIN };
+
+		if (submit_flags(fd, ctx, 0, i % 3 ? 0 : AXL_SUBMIT_FENCE_FD, cmds, 8, &job))
+			break;
+		if (job.fence_fd >= 0) {
+			poll(&(struct pollfd){ .fd = job.fence_fd, .events = POLLIN }, 1, 2000);
+			close(job.fence_fd);
+		}
+		if (i % 4 == 1)
+			poll(&wait, 1, 1);
+		dev_ioctl(fd, AXL_IOCTL_CLOCK_SAMPLE, &sample);
+		dev_ioctl(fd, AXL_IOCTL_JOBS_TRACE, &jobs);
+		if (wait_seq(fd, ctx, 0, job.sequence, 2000, &end))
+			break;
+	}
+}
+
 /* One life of a client, as far as the device lets it. Returns what it read from mappings. */
 static int client(unsigned int seed)
 {
-	struct axl_desc cmds[8];
 	struct axl_trace_open ring = { .size = sizeof(ring), .ring = AXL_TRACE_RING_CTX,
 				       .log2_records = 6, .watermark = 1,
 				       .classes = AXL_REC_CLASSES_ALL };
-	struct axl_clock_sample sample = { .size = sizeof(sample) };
-	struct axl_jobs_trace jobs = { .size = sizeof(jobs) };
 	struct axl_buf_create host = { 0 }, device, pinned;
 	struct axl_ctx_create ctx;
-	struct axl_submit job;
-	struct axl_wait end;
 	static char user[8][1 << 16] __attribute__((aligned(4096)));
 	void *header = MAP_FAILED, *map = NULL;
-	int fd, sum = 0, i;
+	int fd, sum = 0;
 
 	pay_as(seed);
 	fd = live_open();
@@ -343,41 +432,10 @@ static int client(unsigned int seed)
 		goto out;
 	map = buf_map(fd, &host);
 	ring.ctx = ctx.ctx;
-	/* One in four tries for the driver's own, which has one reader. */
-	if (seed % 4 == 1) {
-		struct axl_trace_open own = { .size = sizeof(own), .log2_records = 6,
-					      .ring = AXL_TRACE_RING_DRIVER, .watermark = 1 };
-
-		if (dev_ioctl(fd, AXL_IOCTL_TRACE_OPEN, &own) == 0) {
-			ring = own;
-			header = mmap(NULL, own.map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-				      0);
-		}
-	}
-	if (header == MAP_FAILED && dev_ioctl(fd, AXL_IOCTL_TRACE_OPEN, &ring) == 0)
-		header = mmap(NULL, ring.map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	header = open_ring(fd, seed, &ring);
 	if (header != MAP_FAILED)
 		__atomic_add_fetch(&mapped_, 1, __ATOMIC_RELAXED);
-	for (i = 0; i < 8; i++)
-		cmds[i] = cmd_copy(i % 2 ? AXL_OP_COPY_D2H : AXL_OP_COPY_H2D,
-				   AXL_REF(host.handle, 4096 * (uint64_t)i),
-				   AXL_REF(device.handle, 4096 * (uint64_t)i), 4096);
-	for (i = 0; i < 20 && !__atomic_load_n(&stop_, __ATOMIC_RELAXED); i++) {
-		struct pollfd wait = { .fd = fd, .events = POLLIN };
-
-		if (submit_flags(fd, ctx.ctx, 0, i % 3 ? 0 : AXL_SUBMIT_FENCE_FD, cmds, 8, &job))
-			break;
-		if (job.fence_fd >= 0) {
-			poll(&(struct pollfd){ .fd = job.fence_fd, .events = POLLIN }, 1, 2000);
-			close(job.fence_fd);
-		}
-		if (i % 4 == 1)
-			poll(&wait, 1, 1);
-		dev_ioctl(fd, AXL_IOCTL_CLOCK_SAMPLE, &sample);
-		dev_ioctl(fd, AXL_IOCTL_JOBS_TRACE, &jobs);
-		if (wait_seq(fd, ctx.ctx, 0, job.sequence, 2000, &end))
-			break;
-	}
+	submit_copies(fd, ctx.ctx, host.handle, device.handle);
 	if (header != MAP_FAILED)
 		__atomic_sub_fetch(&mapped_, 1, __ATOMIC_RELAXED);
 	if (seed % 2)

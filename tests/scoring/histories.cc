@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "tests/scoring/history_figures.h"
 
@@ -21,81 +22,105 @@ double AtFraction(std::vector<double>* values, double fraction) {
   return (*values)[static_cast<size_t>(rank)];
 }
 
-int Main(int argc, char** argv) {
+struct Options {
   uint64_t seed = 1, count = 200;
   bool verbose = false, json = false, harsh = false;
+};
+
+// Of all histories together.
+struct Total {
+  Verdict times;
+  uint64_t bad = 0, refused = 0, figures = 0, figures_outside = 0;
+};
+
+bool ReadOptions(int argc, char** argv, Options* options) {
   for (int i = 1; i < argc; ++i) {
     const bool more = i + 1 < argc;
     if (std::strcmp(argv[i], "--seed") == 0 && more) {
-      seed = std::strtoull(argv[++i], nullptr, 0);
+      options->seed = std::strtoull(argv[++i], nullptr, 0);
     } else if (std::strcmp(argv[i], "--count") == 0 && more) {
-      count = std::strtoull(argv[++i], nullptr, 0);
+      options->count = std::strtoull(argv[++i], nullptr, 0);
     } else if (std::strcmp(argv[i], "--verbose") == 0) {
-      verbose = true;
+      options->verbose = true;
     } else if (std::strcmp(argv[i], "--json") == 0) {
-      json = true;
+      options->json = true;
     } else if (std::strcmp(argv[i], "--harsh") == 0) {
-      harsh = true;
+      options->harsh = true;
     } else {
       std::fprintf(
           stderr, "usage: clock-histories [--seed N] [--count N] [--harsh] [--json] [--verbose]\n");
-      return 2;
+      return false;
     }
   }
-  Verdict all;
-  uint64_t bad = 0, refused = 0, figures = 0, figures_outside = 0;
-  for (uint64_t s = seed; s < seed + count; ++s) {
-    const History history = MakeHistory(s, harsh);
-    const auto model = LoadHistory(history);
-    if (model == nullptr) {
-      std::fprintf(stderr, "seed %llu: cannot be loaded\n", static_cast<unsigned long long>(s));
-      return 1;
-    }
-    for (const model::Device& device : model->devices) refused += !device.clock.valid();
-    const Verdict verdict = CheckTimes(*model, history);
-    all.times += verdict.times, all.outside += verdict.outside, all.open += verdict.open;
-    all.long_times += verdict.long_times, all.long_open += verdict.long_open;
-    all.durations += verdict.durations, all.durations_outside += verdict.durations_outside;
-    all.widths.insert(all.widths.end(), verdict.widths.begin(), verdict.widths.end());
-    const FigureScore score = CheckFigures(*model, history);
-    figures += score.figures, figures_outside += score.outside;
-    const bool failed = verdict.outside + verdict.durations_outside + score.outside > 0;
-    bad += failed;
-    if (verbose || failed) {
-      std::fprintf(json ? stderr : stdout,
-                   "seed %llu: %llu of %llu times outside, %llu of %llu durations, %llu of %llu "
-                   "figures, %llu open; %s\n  %s\n",
-                   static_cast<unsigned long long>(s),
-                   static_cast<unsigned long long>(verdict.outside),
-                   static_cast<unsigned long long>(verdict.times),
-                   static_cast<unsigned long long>(verdict.durations_outside),
-                   static_cast<unsigned long long>(verdict.durations),
-                   static_cast<unsigned long long>(score.outside),
-                   static_cast<unsigned long long>(score.figures),
-                   static_cast<unsigned long long>(verdict.open), history.text.c_str(),
-                   verdict.worst.c_str());
-      for (const std::string& figure : score.worst) {
-        std::fprintf(json ? stderr : stdout, "  %s\n", figure.c_str());
-      }
-    }
+  return true;
+}
+
+void PrintHistory(FILE* file, uint64_t seed, const History& history, const Verdict& verdict,
+                  const FigureScore& score) {
+  std::fprintf(
+      file,
+      "seed %llu: %llu of %llu times outside, %llu of %llu durations, %llu of %llu "
+      "figures, %llu open; %s\n  %s\n",
+      static_cast<unsigned long long>(seed), static_cast<unsigned long long>(verdict.outside),
+      static_cast<unsigned long long>(verdict.times),
+      static_cast<unsigned long long>(verdict.durations_outside),
+      static_cast<unsigned long long>(verdict.durations),
+      static_cast<unsigned long long>(score.outside),
+      static_cast<unsigned long long>(score.figures), static_cast<unsigned long long>(verdict.open),
+      history.text.c_str(), verdict.worst.c_str());
+  for (const std::string& figure : score.worst) {
+    std::fprintf(file, "  %s\n", figure.c_str());
   }
-  const auto percent = [](uint64_t part, uint64_t of) {
-    return of == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(of);
-  };
-  const double open = percent(all.open, all.times);
-  const double long_open = percent(all.long_open, all.long_times);
-  const double p50 = AtFraction(&all.widths, 0.5), p99 = AtFraction(&all.widths, 0.99);
-  if (json) {
-    const nlohmann::json line = {{"seed", seed},
-                                 {"histories", count},
-                                 {"times", all.times},
-                                 {"outside", all.outside},
-                                 {"durations", all.durations},
-                                 {"durations_outside", all.durations_outside},
-                                 {"figures", figures},
-                                 {"figures_outside", figures_outside},
-                                 {"histories_outside", bad},
-                                 {"clocks_refused", refused},
+}
+
+void AddTo(Verdict* all, const Verdict& verdict) {
+  all->times += verdict.times, all->outside += verdict.outside, all->open += verdict.open;
+  all->long_times += verdict.long_times, all->long_open += verdict.long_open;
+  all->durations += verdict.durations, all->durations_outside += verdict.durations_outside;
+  all->widths.insert(all->widths.end(), verdict.widths.begin(), verdict.widths.end());
+}
+
+// Whether the history could be loaded at all.
+bool Score(uint64_t seed, const Options& options, Total* total) {
+  const History history = MakeHistory(seed, options.harsh);
+  const auto model = LoadHistory(history);
+  if (model == nullptr) {
+    std::fprintf(stderr, "seed %llu: cannot be loaded\n", static_cast<unsigned long long>(seed));
+    return false;
+  }
+  for (const model::Device& device : model->devices) total->refused += !device.clock.valid();
+  const Verdict verdict = CheckTimes(*model, history);
+  AddTo(&total->times, verdict);
+  const FigureScore score = CheckFigures(*model, history);
+  total->figures += score.figures, total->figures_outside += score.outside;
+  const bool failed = verdict.outside + verdict.durations_outside + score.outside > 0;
+  total->bad += failed;
+  if (options.verbose || failed) {
+    PrintHistory(options.json ? stderr : stdout, seed, history, verdict, score);
+  }
+  return true;
+}
+
+double Percent(uint64_t part, uint64_t of) {
+  return of == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(of);
+}
+
+void PrintTotal(const Options& options, Total total) {
+  const double open = Percent(total.times.open, total.times.times);
+  const double long_open = Percent(total.times.long_open, total.times.long_times);
+  const double p50 = AtFraction(&total.times.widths, 0.5),
+               p99 = AtFraction(&total.times.widths, 0.99);
+  if (options.json) {
+    const nlohmann::json line = {{"seed", options.seed},
+                                 {"histories", options.count},
+                                 {"times", total.times.times},
+                                 {"outside", total.times.outside},
+                                 {"durations", total.times.durations},
+                                 {"durations_outside", total.times.durations_outside},
+                                 {"figures", total.figures},
+                                 {"figures_outside", total.figures_outside},
+                                 {"histories_outside", total.bad},
+                                 {"clocks_refused", total.refused},
                                  {"open_percent", open},
                                  {"long_open_percent", long_open},
                                  {"width_p50", p50},
@@ -107,15 +132,27 @@ int Main(int argc, char** argv) {
         "outside, in %llu histories; %llu clocks refused; %.2f %% of times between two counts or "
         "open, %.2f %% of clocks that wrap once a second or less often; width of the others, round "
         "trip and tick = 1: %.2f p50, %.2f p99\n",
-        static_cast<unsigned long long>(count), static_cast<unsigned long long>(all.outside),
-        static_cast<unsigned long long>(all.times),
-        static_cast<unsigned long long>(all.durations_outside),
-        static_cast<unsigned long long>(all.durations),
-        static_cast<unsigned long long>(figures_outside), static_cast<unsigned long long>(figures),
-        static_cast<unsigned long long>(bad), static_cast<unsigned long long>(refused), open,
-        long_open, p50, p99);
+        static_cast<unsigned long long>(options.count),
+        static_cast<unsigned long long>(total.times.outside),
+        static_cast<unsigned long long>(total.times.times),
+        static_cast<unsigned long long>(total.times.durations_outside),
+        static_cast<unsigned long long>(total.times.durations),
+        static_cast<unsigned long long>(total.figures_outside),
+        static_cast<unsigned long long>(total.figures), static_cast<unsigned long long>(total.bad),
+        static_cast<unsigned long long>(total.refused), open, long_open, p50, p99);
   }
-  return bad > 0 ? 1 : 0;
+}
+
+int Main(int argc, char** argv) {
+  Options options;
+  if (!ReadOptions(argc, argv, &options)) return 2;
+  Total total;
+  for (uint64_t seed = options.seed; seed < options.seed + options.count; ++seed) {
+    if (!Score(seed, options, &total)) return 1;
+  }
+  const bool good = total.bad == 0;
+  PrintTotal(options, std::move(total));
+  return good ? 0 : 1;
 }
 
 }  // namespace

@@ -28,6 +28,37 @@ def joined(argv):
     return result + argv
 
 
+def check(parser, opts):
+    """Exits with status 2 where options lack something or contradict each other."""
+    if not opts.command:
+        parser.error("no COMMAND given: scripts/vm [options] -- COMMAND [ARG...]")
+    if opts.icount and opts.cpus not in (None, 1):
+        parser.error("--icount counts the instructions of one CPU: leave --cpus out")
+    if opts.skip_idle and not opts.icount:
+        parser.error("--skip-idle is for --icount")
+    if opts.cpus is not None and not 1 <= opts.cpus <= 64:
+        parser.error("--cpus takes 1 to 64")
+    if opts.timeout <= 0:
+        parser.error("--timeout takes a positive number of seconds")
+    if opts.no_device and opts.device:
+        parser.error("--no-device and --device exclude each other")
+    if opts.sealed and opts.systemd:
+        parser.error("--sealed and --systemd exclude each other")
+    if opts.setup and not opts.systemd:
+        parser.error("--setup is for --systemd; any other guest begins with COMMAND")
+    if opts.file and not opts.sealed:
+        parser.error("--file is for --sealed; any other guest sees the host's files")
+    for file in opts.file:
+        if not os.path.exists(file):
+            parser.error(f"--file {file}: no such file")
+    for share in opts.share:
+        if not os.path.isdir(share):
+            parser.error(f"--share {share}: no such directory")
+    for device in opts.device or []:
+        if device.split(",")[0] != "axl":
+            parser.error(f"--device {device}: only axl goes here, use --qemu-arg for others")
+
+
 def parse(argv):
     """Returns the options; exits with status 2 on misuse."""
     parser = argparse.ArgumentParser(
@@ -82,41 +113,14 @@ def parse(argv):
     opts = parser.parse_args(joined(argv))
     if opts.command[:1] == ["--"]:
         opts.command = opts.command[1:]
-    if not opts.command:
-        parser.error("no COMMAND given: scripts/vm [options] -- COMMAND [ARG...]")
-    if opts.icount and opts.cpus not in (None, 1):
-        parser.error("--icount counts the instructions of one CPU: leave --cpus out")
-    if opts.skip_idle and not opts.icount:
-        parser.error("--skip-idle is for --icount")
+    check(parser, opts)
     if opts.cpus is None:
         opts.cpus = 1 if opts.icount else 2
-    if not 1 <= opts.cpus <= 64:
-        parser.error("--cpus takes 1 to 64")
-    if opts.timeout <= 0:
-        parser.error("--timeout takes a positive number of seconds")
-    if opts.no_device and opts.device:
-        parser.error("--no-device and --device exclude each other")
-    if opts.sealed and opts.systemd:
-        parser.error("--sealed and --systemd exclude each other")
-    if opts.setup and not opts.systemd:
-        parser.error("--setup is for --systemd; any other guest begins with COMMAND")
-    if opts.file and not opts.sealed:
-        parser.error("--file is for --sealed; any other guest sees the host's files")
-    for file in opts.file:
-        if not os.path.exists(file):
-            parser.error(f"--file {file}: no such file")
-    for share in opts.share:
-        if not os.path.isdir(share):
-            parser.error(f"--share {share}: no such directory")
     opts.share = [os.path.abspath(share) for share in opts.share]
     try:
         opts.known = [dmesg.Known(path) for path in opts.known]
     except (OSError, ValueError) as error:
         parser.error(f"--known: {error}")
-    devices = [] if opts.no_device else (opts.device or ["axl"])
-    for device in devices:
-        if device.split(",")[0] != "axl":
-            parser.error(f"--device {device}: only axl goes here, use --qemu-arg for others")
-    opts.device = devices
+    opts.device = [] if opts.no_device else (opts.device or ["axl"])
     opts.repo = REPO
     return opts
