@@ -219,11 +219,10 @@ class Writer {
     packet_.Clear();
     packet_.Number(TracePacket::kTimestampFieldNumber, static_cast<uint64_t>(at_ns));
     packet_.Number(TracePacket::kTrustedPacketSequenceIdFieldNumber, kPerfettoSequence);
-    if (!fresh_.bytes().empty())
-      packet_.Text(TracePacket::kInternedDataFieldNumber, fresh_.bytes());
+    if (fresh_.size() > 0) packet_.Text(TracePacket::kInternedDataFieldNumber, fresh_.bytes());
     packet_.Number(TracePacket::kSequenceFlagsFieldNumber, kPerfettoNeedsState);
-    packet_.Text(field, event_.bytes());
-    packets_.Append(packet_.bytes());
+    packet_.Begin(field, event_.size());
+    packets_.Append(packet_.bytes(), event_.bytes());
   }
 
   // ---- the table gpu_slice ----
@@ -283,7 +282,7 @@ class Writer {
       rows_.Number(GpuCorrelation::kRenderStageWaitEventIdsFieldNumber,
                    last == model::kNoRow ? RowOfJob(slice.row) : RowOfCommand(last));
     }
-    if (!rows_.bytes().empty()) {
+    if (rows_.size() > 0) {
       event_.Text(TrackEvent::kGpuCorrelationFieldNumber, rows_.bytes());
     }
   }

@@ -6,12 +6,12 @@
 #define LIBTRACE_VIEW_PERFETTO_PACKETS_H_
 
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <string_view>
 
+#include "libtrace/view/deflate.h"
 #include "libtrace/view/export.h"
 #include "libtrace/view/perfetto.pb.h"
+#include "libtrace/view/proto_text.h"
 
 namespace acceltrace::view {
 
@@ -23,25 +23,22 @@ inline constexpr uint32_t kPerfettoClearState = 1, kPerfettoNeedsState = 2;
 class PerfettoPackets {
  public:
   explicit PerfettoPackets(const Sink& sink);
-  ~PerfettoPackets();
 
   // Sets its sequence.
   void Append(perfetto::TracePacket* packet);
-  // A packet that has said of which sequence it is.
-  void Append(std::string_view packet);
+  // A packet in two parts, which has said of which sequence it is.
+  void Append(std::string_view head, std::string_view rest);
   // Writes what is left. After an error, which is kept, nothing is.
   Status Finish();
   const Status& status() const { return status_; }
 
  private:
-  struct Deflater;
-
   void Flush();
 
   const Sink& sink_;
   Status status_;
-  std::string buffer_, packed_, block_;
-  std::unique_ptr<Deflater> deflater_;
+  ProtoText buffer_;
+  Deflater deflater_;
   bool first_ = true;
 };
 
