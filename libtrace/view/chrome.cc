@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
+#include <cstdint>
 #include <iterator>
 #include <span>
 #include <string>
@@ -57,45 +59,47 @@ class Writer {
   // A new event, up to its first member: the comma and the line before it.
   void Begin() {
     if (buffer_.size() >= kFlushBytes) Flush();
-    buffer_ += any_ ? ",\n{" : "\n{";
+    if (any_) buffer_ += ',';
+    buffer_ += "\n{";
     any_ = true;
   }
 
   // µs with all of the ns.
-  void Time(const char* name, int64_t ns) {
-    buffer_ += '"', buffer_ += name, buffer_ += "\":";
-    Integer(ns / 1000, true);
-    const auto rest = static_cast<unsigned>(ns % 1000);  // times are not below 0
+  void Time(int64_t ns) {
+    const auto size = static_cast<uint64_t>(ns);  // times are not below 0
+    buffer_.Integer(size / 1000);
+    const auto rest = static_cast<unsigned>(size % 1000);
     const char digits[] = {'.', static_cast<char>('0' + rest / 100),
                            static_cast<char>('0' + rest / 10 % 10),
                            static_cast<char>('0' + rest % 10)};
     buffer_ += std::string_view(digits, sizeof(digits));
   }
 
-  // Most text is plain, and goes as it is.
-  void Text(std::string_view text) {
-    for (const char c : text) {
-      if (c >= ' ' && c < 0x7f && c != '"' && c != '\\') continue;
-      buffer_ += PageString(text);
-      return;
+  // Most text is plain, and goes as it is; so do texts that lie where a plain one was. stays: where
+  // it lies no other text will.
+  void Text(std::string_view text, bool stays = true) {
+    std::string_view& known = plain_[reinterpret_cast<uintptr_t>(text.data()) / 8 % plain_.size()];
+    if (!stays || known.data() != text.data() || known.size() != text.size()) {
+      for (const char c : text) {
+        if (c >= ' ' && c < 0x7f && c != '"' && c != '\\') continue;
+        buffer_ += PageString(text);
+        return;
+      }
+      if (stays) known = text;
     }
     buffer_ += '"';
     buffer_ += text;
     buffer_ += '"';
   }
 
-  void Place(int32_t pid, int32_t tid) {
-    buffer_ += "\"pid\":";
-    Integer(pid, true);
-    buffer_ += ",\"tid\":";
-    Integer(tid, true);
-    buffer_ += ',';
+  static std::string Place(int32_t pid, int32_t tid) {
+    return fmt::format("\"pid\":{},\"tid\":{},", pid, tid);
   }
 
   void Meta(const char* name, int32_t pid, int32_t tid, const std::string& arguments) {
     Begin();
     buffer_ += "\"ph\":\"M\",";
-    Place(pid, tid);
+    buffer_ += Place(pid, tid);
     fmt::format_to(std::back_inserter(buffer_), "\"name\":\"{}\",\"args\":{{{}}}}}", name,
                    arguments);
   }
@@ -128,45 +132,65 @@ class Writer {
         WriteCounter(track, pid);
         return;
     }
+    const std::string place = Place(pid, tid);
     for (uint32_t i = 0; i < track.slices.size() && status_.ok(); ++i) {
-      WriteSlice(timeline, track.slices[i], pid, tid);
-      WriteFlows(timeline, track.slices[i], t, i, pid, tid);
+      WriteSlice(timeline, track.slices[i], place);
+      WriteFlows(timeline, track.slices[i], t, i, place);
     }
   }
 
   void WriteCounter(const Track& track, int32_t pid) {
-    const std::string name = PageString(track.name), unit = PageString(track.unit);
+    const std::string before =
+        fmt::format("\"ph\":\"C\",\"pid\":{},\"name\":{},\"ts\":", pid, PageString(track.name));
+    const std::string after = fmt::format(",\"args\":{{{}:", PageString(track.unit));
     for (const auto& [at_ns, value] : track.values) {
       Begin();
-      fmt::format_to(std::back_inserter(buffer_), "\"ph\":\"C\",\"pid\":{},\"name\":{},", pid,
-                     name);
-      Time("ts", at_ns);
-      fmt::format_to(std::back_inserter(buffer_), ",\"args\":{{{}:{}}}}}", unit, Number(value));
+      buffer_ += before;
+      Time(at_ns);
+      buffer_ += after;
+      Number(value);
+      buffer_ += "}}";
       ++stats_.counter_values;
       if (!status_.ok()) return;
     }
   }
 
-  static std::string Number(double value) {
-    return std::isfinite(value) ? fmt::format("{}", value) : "null";
+  void Number(double value) {
+    constexpr double kMost = 1e6;  // what is whole and below it is written without an exponent
+    if (value >= 0 && value < kMost && value == std::floor(value) && !std::signbit(value)) {
+      buffer_.Integer(static_cast<uint64_t>(value));
+    } else if (std::isfinite(value)) {
+      fmt::format_to(std::back_inserter(buffer_), "{}", value);
+    } else {
+      buffer_ += "null";
+    }
   }
 
-  void WriteSlice(const Timeline& timeline, const Slice& slice, int32_t pid, int32_t tid) {
+  void WriteSlice(const Timeline& timeline, const Slice& slice, std::string_view place) {
     Begin();
-    buffer_ += slice.instant ? "\"ph\":\"i\",\"s\":\"t\"," : "\"ph\":\"X\",";
+    if (slice.instant) {
+      buffer_ += "\"ph\":\"i\",\"s\":\"t\",";
+    } else {
+      buffer_ += "\"ph\":\"X\",";
+    }
     ++(slice.instant ? stats_.instants : stats_.slices);
-    Place(pid, tid);
-    Time("ts", slice.begin_ns);
+    buffer_ += place;
+    buffer_ += "\"ts\":";
+    Time(slice.begin_ns);
     if (!slice.instant) {
-      buffer_ += ',';
-      Time("dur", slice.end_ns - slice.begin_ns);
+      buffer_ += ",\"dur\":";
+      Time(slice.end_ns - slice.begin_ns);
     }
     bool stays = false;
     const std::string_view name = names_of_.Of(model_, timeline, slice, &stays);
     buffer_ += ",\"cat\":\"";
-    buffer_ += CategoryOf(slice);
+    buffer_ += std::string_view(CategoryOf(slice));
     buffer_ += "\",\"name\":";
-    Text(name.empty() ? "(unnamed)" : name);
+    if (name.empty()) {
+      buffer_ += "\"(unnamed)\"";
+    } else {
+      Text(name, stays);
+    }
     WriteArguments(about_.Of(timeline, slice));
     buffer_ += '}';
   }
@@ -200,7 +224,7 @@ class Writer {
         const uint64_t size = *s < 0 ? 0 - static_cast<uint64_t>(*s) : static_cast<uint64_t>(*s);
         Integer(*s, size <= kMostExact);
       } else if (const auto* d = std::get_if<double>(&value)) {
-        buffer_ += Number(*d);
+        Number(*d);
       } else {
         Text(std::get<std::string_view>(value));
       }
@@ -248,8 +272,8 @@ class Writer {
     for (const Ends& ends : ends_) stats_.flows += ends.any && !(ends.first == ends.last);
   }
 
-  void WriteFlows(const Timeline& timeline, const Slice& slice, uint32_t t, uint32_t i, int32_t pid,
-                  int32_t tid) {
+  void WriteFlows(const Timeline& timeline, const Slice& slice, uint32_t t, uint32_t i,
+                  std::string_view place) {
     flows_.clear();
     AppendFlows(model_, timeline, slice, &flows_);
     const Where here{slice.begin_ns, t, i};
@@ -262,13 +286,14 @@ class Writer {
       buffer_ += "\",\"bp\":\"e\",\"id\":\"";
       Hex(flow);
       buffer_ += "\",";
-      Place(pid, tid);
-      Time("ts", slice.begin_ns);
+      buffer_ += place;
+      buffer_ += "\"ts\":";
+      Time(slice.begin_ns);
       buffer_ += ",\"cat\":\"flow\",\"name\":\"";
-      buffer_ += (flow & 3) == kLaunchFlow       ? "launch"
-                 : (flow & 3) == kCompletionFlow ? "completion"
-                 : (flow & 3) == kDependencyFlow ? "dependency"
-                                                 : "command";
+      buffer_ += std::string_view((flow & 3) == kLaunchFlow       ? "launch"
+                                  : (flow & 3) == kCompletionFlow ? "completion"
+                                  : (flow & 3) == kDependencyFlow ? "dependency"
+                                                                  : "command");
       buffer_ += "\"}";
     }
   }
@@ -281,6 +306,7 @@ class Writer {
   bool any_ = false;
   std::vector<Ends> ends_;
   std::vector<uint64_t> flows_;  // of the slice at hand
+  std::array<std::string_view, 256> plain_;
   Arguments about_;
   SliceNames names_of_;
 };

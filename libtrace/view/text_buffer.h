@@ -5,11 +5,13 @@
 #ifndef LIBTRACE_VIEW_TEXT_BUFFER_H_
 #define LIBTRACE_VIEW_TEXT_BUFFER_H_
 
-#include <charconv>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace acceltrace::view {
@@ -34,15 +36,54 @@ class TextBuffer {
     std::memcpy(bytes_.get() + size_, text.data(), text.size());
     size_ += text.size();
   }
+  // Of a literal, how long it is need not be found out.
+  template <size_t kSize>
+  void operator+=(const char (&text)[kSize]) {
+    Need(kSize);
+    std::memcpy(bytes_.get() + size_, text, kSize - 1);
+    size_ += kSize - 1;
+  }
   template <typename T>
   void Integer(T number) {
-    constexpr size_t kMostDigits = 20;
-    Need(kMostDigits);
-    char* const end = bytes_.get() + size_;
-    size_ += static_cast<size_t>(std::to_chars(end, end + kMostDigits, number).ptr - end);
+    Need(kMostDigits + sizeof(uint64_t));
+    char* out = bytes_.get() + size_;
+    auto size = static_cast<uint64_t>(number);
+    if constexpr (std::is_signed_v<T>) {
+      if (number < 0) *out++ = '-', size = 0 - size;
+    }
+    size_ = static_cast<size_t>(Digits(size, out) - bytes_.get());
   }
 
  private:
+  static constexpr size_t kMostDigits = 21;  // and a sign
+
+  // The eight digits of a number below 10^8 as bytes, the first one lowest. Several are divided at
+  // once, each in its part of a word.
+  static uint64_t EightDigits(uint32_t number) {
+    const uint64_t fours = number / 10'000 | uint64_t{number % 10'000} << 32;
+    const uint64_t upper = (fours * 10'486 >> 20) & 0x0000'007f'0000'007f;  // by 100
+    const uint64_t twos = upper | (fours - 100 * upper) << 16;
+    const uint64_t tens = (twos * 103 >> 10) & 0x000f'000f'000f'000f;  // by 10
+    return tens | (twos - 10 * tens) << 8;
+  }
+  static void Put(uint64_t bytes, char* out) {
+    if constexpr (std::endian::native == std::endian::big) bytes = __builtin_bswap64(bytes);
+    std::memcpy(out, &bytes, sizeof(bytes));
+  }
+  // The end; there is room for eight more.
+  static char* Digits(uint64_t number, char* out) {
+    constexpr uint64_t kEight = 100'000'000, kZeros = 0x3030'3030'3030'3030;
+    if (number < 10) return *out = static_cast<char>('0' + number), out + 1;
+    if (number < kEight) {
+      const uint64_t digits = EightDigits(static_cast<uint32_t>(number));
+      const int none = std::countr_zero(digits) & ~7;  // bits of what would be zeros before it
+      Put((digits | kZeros) >> none, out);
+      return out + 8 - none / 8;
+    }
+    out = Digits(number / kEight, out);
+    Put(EightDigits(static_cast<uint32_t>(number % kEight)) | kZeros, out);
+    return out + 8;
+  }
   void Need(size_t more) {
     if (room_ - size_ < more) Grow(more);
   }
