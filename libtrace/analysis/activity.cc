@@ -169,7 +169,7 @@ std::vector<Period> Merged(std::vector<Period> periods, uint64_t* touches) {
   return periods;
 }
 
-std::vector<Activity> ComputeActivity(const model::Model& model) {
+std::vector<Activity> FindActivity(const model::Model& model) {
   std::vector<Activity> activities(model.devices.size());
   const model::Commands& commands = model.commands;
   if (activities.size() == 1) {  // most of the time; what is not used costs nothing
@@ -188,10 +188,16 @@ std::vector<Activity> ComputeActivity(const model::Model& model) {
     activities[jobs.device[j]].periods[kDoesHold].emplace_back(MarkOf(jobs.doorbell, j),
                                                                MarkOf(jobs.completion, j));
   }
-  for (size_t d = 0; d < activities.size(); ++d) {
-    Activity& activity = activities[d];
+  for (Activity& activity : activities) {
     for (const auto& periods : activity.periods) activity.any |= !periods.empty();
-    if (activity.any) Measure(Durations(model.devices[d]), &activity);
+  }
+  return activities;
+}
+
+std::vector<Activity> ComputeActivity(const model::Model& model) {
+  std::vector<Activity> activities = FindActivity(model);
+  for (size_t d = 0; d < activities.size(); ++d) {
+    if (activities[d].any) Measure(Durations(model.devices[d]), &activities[d]);
   }
   return activities;
 }

@@ -39,7 +39,9 @@ struct Activity {
   Gaps gaps;       // nothing ran, between the first start and the last end
 };
 
-// By device.
+// By device: the periods, without what they come to.
+std::vector<Activity> FindActivity(const model::Model& model);
+// With all of it.
 std::vector<Activity> ComputeActivity(const model::Model& model);
 
 // Periods as few longer ones: what overlaps or touches is one. *touches: how often nothing may

@@ -321,7 +321,7 @@ PlainTable Gaps(const model::Model& model) {
   };
   const Lazy<std::vector<Row>> rows([&model] {
     std::vector<Row> list;
-    const auto activities = analysis::ComputeActivity(model);
+    const auto activities = analysis::FindActivity(model);
     for (uint32_t d = 0; d < activities.size(); ++d) {
       const analysis::Durations durations(model.devices[d]);
       auto runs = activities[d].periods[analysis::kDoesCompute];
