@@ -3,8 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "libtrace/view/format.h"
 
@@ -12,34 +17,77 @@ namespace acceltrace::view {
 
 using analysis::Summary;
 
+namespace {
+
+// A figure and what it is of.
+struct Part {
+  std::string name, figure;
+  const char* behind = ",";  // before the next one
+};
+
+// Parts one behind the other, on as many lines as they need: names are shortened, figures never.
+void AddParts(const std::vector<Part>& parts, std::string label, size_t room, Table* table) {
+  std::string line;
+  for (const Part& part : parts) {
+    const size_t taken = DisplayWidth(part.figure) + 2;  // a space and a comma
+    std::string text = part.name.empty() ? part.figure
+                                         : ShortenedInside(Printable(part.name),
+                                                           room > taken + 3 ? room - taken : 3) +
+                                               " " + part.figure;
+    if (&part != &parts.back() && DisplayWidth(text) < room) text += part.behind;
+    if (!line.empty() && DisplayWidth(line) + 1 + DisplayWidth(text) > room) {
+      table->Add({std::move(label), std::move(line)});
+      label.clear(), line.clear();
+    }
+    line += (line.empty() ? "" : " ") + text;
+  }
+  table->Add({std::move(label), std::move(line)});
+}
+
+// Columns that the table has beside its labels.
+size_t RoomOf(const Summary& summary, const Style& style) {
+  size_t label = std::string_view("busiest unit").size();
+  for (const auto& [kind, count] : summary.tables) {
+    if (count > 0) label = std::max(label, DisplayWidth(Printable(kind)) + 2);
+  }
+  const auto width = static_cast<size_t>(std::max(style.width, 40));
+  return std::max<size_t>(width, label + 20) - label - 4;
+}
+
+}  // namespace
+
 std::string TextSummary(const Summary& summary, const Style& style) {
   using Align = Table::Align;
   Table table({{"", Align::kLeft}, {"", Align::kLeft, true}});
   if (!summary.command.empty()) table.Add({"command", summary.command});
   table.Add({"length", summary.length_ns ? FormatNs(*summary.length_ns) : "unknown"});
-  table.Add({"file", fmt::format("{}, {} packets, {} events", FormatBytes(summary.bytes),
-                                 FormatCount(summary.packets), FormatCount(summary.events))});
+  const size_t room = RoomOf(summary, style);
+  AddParts({{"", FormatBytes(summary.bytes)},
+            {"", FormatCount(summary.packets) + " packets"},
+            {"", FormatCount(summary.events) + " events"}},
+           "file", room, &table);
   for (const auto& [kind, count] : summary.tables) {
     if (count > 0) table.Add({"  " + kind, FormatCount(count)});
   }
   if (summary.units.empty()) {
     table.Add({"busiest unit", "unknown: the trace holds no counters of units"});
   } else {
-    std::string units;
+    std::vector<Part> units;
     for (size_t i = 0; i < summary.units.size() && i < 4; ++i) {
       const Summary::Unit& unit = summary.units[i];
-      units += fmt::format("{}{} {} {}", i == 0 ? "" : ", ", unit.device, unit.unit,
-                           FormatShare(unit.busy_share));
+      units.push_back({unit.device + " " + unit.unit, FormatShare(unit.busy_share)});
     }
-    table.Add({"busiest unit", units + " of the time"});
+    units.back().behind = "";
+    units.push_back({"", "of the time"});
+    AddParts(units, "busiest unit", room, &table);
   }
-  std::string losses = "none";
+  std::vector<Part> losses = {{"", "none"}};
   if (summary.lost + summary.bad > 0) {
-    losses = fmt::format("{} events lost, {} refused", FormatCount(summary.lost),
-                         FormatCount(summary.bad));
-    for (const auto& [hop, count] : summary.losing) losses += ", " + hop + " " + FormatCount(count);
+    losses = {{"", FormatCount(summary.lost) + " events lost"},
+              {"", FormatCount(summary.bad) + " refused"}};
+    for (const auto& [hop, count] : summary.losing) losses.push_back({hop, FormatCount(count)});
   }
-  table.Add({"losses", losses});
+  AddParts(losses, "losses", room, &table);
   std::string out = Paint(style, Ink::kBold, "acceltrace report --summary") + "\n";
   out += table.Render(style);
   return out +
