@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 TRACE_BUILDER := $(wildcard tests/golden/trace_builder*.cc)
 LIB_SRCS += $(call folder-srcs,libtrace/view)
-LIB_LIBS += -lz
+LIB_LIBS += -ldeflate
 # The Perfetto format has a schema of its own, generated before this folder compiles.
 $(call objs,$(call folder-srcs,libtrace/view) $(wildcard libtrace/view/*_test.cc)): | $(BUILD)/gen/libtrace/view/perfetto.pb.h
 $(BUILD)/lib/libacceltrace.so: $(BUILD)/obj/gen/libtrace/view/perfetto.pb.o
@@ -10,6 +10,6 @@ PAGE_PARTS := $(wildcard libtrace/view/page/*.js libtrace/view/page/*.css libtra
 $(BUILD)/gen/libtrace/view/page.inc: libtrace/view/page/bundle $(PAGE_PARTS)
 	$(call say,BUNDLE,$(@F))$(call anew,$< libtrace/view/page $$t)
 $(BUILD)/obj/libtrace/view/page_head.o: $(BUILD)/gen/libtrace/view/page.inc
-$(eval $(call unit-test,view,libtrace/view,$(TRACE_BUILDER),-lz))
+$(eval $(call unit-test,view,libtrace/view,$(TRACE_BUILDER),-ldeflate -lz))
 $(eval $(call program,$(BUILD)/test/bench-pyramid,libtrace/view/pyramid_bench.cc,-L$(BUILD)/lib -lacceltrace -lprotobuf,$(BUILD)/lib/libacceltrace.so))
 TESTS += $(BUILD)/test/bench-pyramid

@@ -6,7 +6,6 @@ namespace {
 
 // A packet of compressed ones must stay below 512 KB, also where they do not shrink.
 constexpr size_t kBlockBytes = 256 << 10;
-static_assert(kBlockBytes <= Deflater::kMostBytes);
 
 }  // namespace
 
