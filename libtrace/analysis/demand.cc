@@ -113,7 +113,17 @@ class Demands {
            rates_[model_.commands.device[i]].memory_ns_per_byte;
   }
 
-  // The least that a command was ever stalled for the memory, where its bytes leave room for it.
+  // A command that leaves the device's memory alone and is stalled: as long as it computes, or
+  // nearly, that is what the on-chip memory's bandwidth makes of it, if it computes for much longer
+  // or hardly, a first access; but longer than that none takes.
+  static bool MayStream(const Times& times) {
+    if (times.memory > kMaxMemoryLatencyNs) return true;
+    return times.memory > kHardly * times.busy && times.memory < times.busy;
+  }
+  static constexpr double kHardly = 0.1;
+
+  // The least that a command was ever stalled for the memory, where its bytes leave room for it. If
+  // none shows a first access, that is not known, and taken for nothing.
   void FindMemoryLatency() {
     std::vector<double> least(rates_.size(), kMaxMemoryLatencyNs);
     std::vector<bool> any(rates_.size());
@@ -122,7 +132,7 @@ class Demands {
       const Times times = TimesOf(i);
       const double room = times.took - times.dispatch - std::max(times.busy, BusNs(i));
       const double latency = std::min(times.memory, room);
-      if (latency <= 0) continue;
+      if (latency <= 0 || (model_.commands.memory_bytes[i] == 0 && MayStream(times))) continue;
       const uint32_t device = model_.commands.device[i];
       least[device] = std::min(least[device], latency);
       any[device] = true;

@@ -13,7 +13,8 @@
 //
 //   own        = busy ticks, and those that it was throttled
 //   dispatch   = the stall of that kind
-//   latency    = the least that commands of the device were ever stalled for it
+//   latency    = the least that commands of the device were ever stalled for it; those that use
+//                on-chip memory only and are stalled nearly as long as they compute do not count
 //   streaming  = start to end less these three
 //   link, tags = streaming, if that stall is more than latency; else by its bytes
 //   memory     = likewise; by its bytes at the rate that the device reports: the data bus. More

@@ -3,6 +3,8 @@
 // What commands ask of resources, where they run beside each other.
 #include "libtrace/analysis/demand.h"
 
+#include <cmath>
+
 #include "tests/catch.h"
 #include "tests/golden/trace_builder.h"
 
@@ -57,6 +59,43 @@ TEST_CASE("a memory that was shared for once is not taken to be slow") {
   REQUIRE(rates.size() == 1);
   const double shared = static_cast<double>(kCopy) / 2 / static_cast<double>(kBytes);
   CHECK(rates[0].memory_ns_per_byte <= (memory_only ? shared : stated) * 1.001);
+}
+
+struct OnChip {
+  int64_t computes_ns, stalled_ns;
+  double latency_ns, scratch_ns;  // that are to be found
+};
+
+// Commands that leave the device's memory alone, all of them alike.
+TEST_CASE("a stall of the on-chip memory is its bandwidth unless it is a first access for sure") {
+  const OnChip of = GENERATE(OnChip{512, 316, 0, 828},      // computes while it is stalled
+                             OnChip{512, 2'620, 0, 3'132},  // longer than any first access
+                             OnChip{6'600, 60, 60, 0},      // hardly: it computes
+                             OnChip{10, 60, 60, 0});        // hardly anything but that
+  TraceBuilder builder;
+  const uint32_t device = builder.AddDevice();
+  for (const auto kind :
+       {proto::Device::STALL_WAIT, proto::Device::STALL_MEMORY, proto::Device::STALL_LINK}) {
+    builder.device(device)->add_stall_kinds(kind);
+  }
+  for (uint32_t number = 1; number <= 6; ++number) {
+    const int64_t call_ns = kBase + number * 30'000, at_ns = call_ns + 3'100;
+    const int64_t took_ns = of.computes_ns + of.stalled_ns;
+    JobSpec job = JobOfCall(call_ns, number, at_ns + took_ns + 300);
+    CommandSpec command = Command(kVector, at_ns, of.stalled_ns, 0);
+    command.end_ns = at_ns + took_ns, command.memory_bytes = 0;
+    job.commands = {command};
+    builder.AddJob(job);
+  }
+  const auto model = builder.Model();
+  std::vector<DeviceRates> rates;
+  const std::vector<Demand> demands = ComputeDemands(*model, {600}, &rates);
+  REQUIRE(demands.size() == 6);
+  const double tick = 4 * rates[0].ns_per_tick;
+  for (const Demand& demand : demands) {
+    CHECK(std::abs(demand.memory_latency - of.latency_ns) <= tick);
+    CHECK(std::abs(demand.scratch - of.scratch_ns) <= tick);
+  }
 }
 
 }  // namespace

@@ -29,6 +29,9 @@ int main(int argc, char** argv) {
   app.add_option("--without", without, "leave this part out, whoever wanted it");
   app.add_option("--faster-host", faster_host, "the host computes a part of 1/F of its length")
       ->check(CLI::Range(0.1, 100.0));
+  app.add_option("--submit-cost", options.submit_cost, "calls that submit take so many times it")
+      ->check(CLI::Range(1.0, 100.0));
+  app.add_flag("--poll", options.poll, "ask whether work is done, never sleep until it is");
   app.add_flag("--overlap", options.overlap, "each part on a stream of its own");
   app.add_option("--device", options.device, "number of the accelerator")->capture_default_str();
   app.add_flag("--list", list, "names of parts");

@@ -7,6 +7,7 @@
 
 #include "tests/workloads/common/axl_cc.h"
 #include "tests/workloads/patterns/bench.h"
+#include "tests/workloads/synth/submit_knob.h"
 
 namespace acceltrace::workloads {
 namespace {
@@ -22,15 +23,9 @@ uint32_t Times(double us, Part part) {
   return us <= 0 ? 0 : std::max<uint32_t>(1, static_cast<uint32_t>(us / kCommandUs[part] + 0.5));
 }
 
-void Think(double us) {
-  // About three instructions, of a nanosecond each.
-  volatile uint32_t work = 0;
-  for (auto n = static_cast<uint32_t>(us * 1000 / 3); n > 0; --n) work = work + 1;
-}
-
 class Program {
  public:
-  explicit Program(const SynthOptions& options) : options_(options) {}
+  explicit Program(const SynthOptions& options) : options_(options), submit_(options.submit_cost) {}
 
   Status Create() {
     AXL_TRY(axlSetDevice(options_.device));
@@ -57,10 +52,10 @@ class Program {
     for (uint32_t round = 0; round < options_.rounds; ++round) {
       STATUS_TRY(Round());
       if (options_.sync_every > 0 && (round + 1) % options_.sync_every == 0) {
-        AXL_TRY(axlDeviceSynchronize());
+        STATUS_TRY(WaitForAll());
       }
     }
-    AXL_TRY(axlDeviceSynchronize());
+    STATUS_TRY(WaitForAll());
     region->End();
     return Status();
   }
@@ -134,22 +129,46 @@ class Program {
   }
 
   Status Round() {
+    submit_.BeginRound();
     for (size_t g = 0; g < graphs_.size(); ++g) {
-      STATUS_TRY(graphs_[g]->Launch(streams_[options_.overlap ? g : 0].get()));
+      axlStream_t to = streams_[options_.overlap ? g : 0].get();
+      STATUS_TRY(submit_.Submit([&] { return graphs_[g]->Launch(to); }));
     }
     if (options_.us[kHostPart] > 0) Think(options_.us[kHostPart]);
     axlStream_t stream = streams_.front().get();
     for (uint32_t i = Times(options_.us[kSubmitPart], kSubmitPart); i > 0; --i) {
-      AXL_TRY(axlLaunchVector("submit", axlVecScale, &tiny_, stream));
+      AXL_TRY(Small("submit", stream));
     }
     for (uint32_t i = Times(options_.us[kSyncPart], kSyncPart); i > 0; --i) {
-      AXL_TRY(axlLaunchVector("sync", axlVecScale, &tiny_, stream));
-      AXL_TRY(axlStreamSynchronize(stream));
+      AXL_TRY(Small("sync", stream));
+      AXL_TRY(options_.poll ? Poll(stream) : axlStreamSynchronize(stream));
+    }
+    return Status();
+  }
+
+  axlError_t Small(const char* name, axlStream_t stream) {
+    return submit_.Submit([&] { return axlLaunchVector(name, axlVecScale, &tiny_, stream); });
+  }
+
+  // Nobody sleeps, so that nobody is woken.
+  static axlError_t Poll(axlStream_t stream) {
+    axlError_t state;
+    while ((state = axlStreamQuery(stream)) == axlErrorNotReady) {
+    }
+    return state;
+  }
+
+  Status WaitForAll() {
+    if (options_.poll) {
+      for (const Stream& stream : streams_) AXL_TRY(Poll(stream.get()));
+    } else {
+      AXL_TRY(axlDeviceSynchronize());
     }
     return Status();
   }
 
   const SynthOptions options_;
+  SubmitKnob submit_;
   std::vector<DeviceMemory> memory_;
   std::vector<HostMemory> host_memory_;
   float *square_[3], *vector_[3], *dram_[3], *copied_[2], *small_ = nullptr, *strided_ = nullptr;

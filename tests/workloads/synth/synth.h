@@ -37,6 +37,9 @@ struct SynthOptions {
   // Each part's device work on a stream of its own; else all of a round is one chain.
   bool overlap = false;
   uint32_t sync_every = 0;  // rounds; 0 = once, at the end
+  // Not 0: calls that submit are measured, and take so many times what they do (submit_knob.h).
+  double submit_cost = 0;
+  bool poll = false;  // nobody sleeps until something is done: it is asked for instead
   int device = 0;
 };
 

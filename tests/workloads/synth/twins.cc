@@ -9,6 +9,7 @@
 
 #include "tests/workloads/common/axl_cc.h"
 #include "tests/workloads/patterns/bench.h"
+#include "tests/workloads/synth/submit_knob.h"
 
 namespace acceltrace::workloads {
 
@@ -65,12 +66,6 @@ class TwinRun {
 };
 
 namespace {
-
-void Think(double us) {
-  // About three instructions, of a nanosecond each.
-  volatile uint32_t work = 0;
-  for (auto n = static_cast<uint32_t>(us * 1000 / 3); n > 0; --n) work = work + 1;
-}
 
 Status Nothing(TwinRun*) { return Status(); }
 Status LaunchGraph(TwinRun* run, uint32_t) { return run->graph.Launch(run->stream()); }
