@@ -10,24 +10,24 @@
 
 namespace acceltrace::stream {
 
-TEST_CASE("write the seeds of the fuzzer", "[.corpus]") {
-  const auto write = [](const std::string& name, const std::string& bytes) {
-    std::ofstream file("libtrace/stream/corpus/" + name, std::ios::binary);
-    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    REQUIRE(file.good());
-  };
-  const std::vector<proto::Packet> packets = SamplePackets();
-  const std::string bytes = Encode(packets);
-  write("whole", bytes);
-  write("cut", bytes.substr(0, bytes.size() - 20));
-  for (const proto::Packet& packet : packets) {
-    write("body-" + std::to_string(packet.body_case()), packet.SerializeAsString());
-  }
-  // What the host did.
-  const auto write_host = [&](auto fill) {
+namespace {
+
+void Write(const std::string& name, const std::string& bytes) {
+  std::ofstream file("libtrace/stream/corpus/" + name, std::ios::binary);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  REQUIRE(file.good());
+}
+
+void Write(const proto::Packet& packet) {
+  Write("body-" + std::to_string(packet.body_case()), packet.SerializeAsString());
+}
+
+// What the host did.
+void WriteHost() {
+  const auto write_host = [](auto fill) {
     proto::Packet packet;
     fill(&packet);
-    write("body-" + std::to_string(packet.body_case()), packet.SerializeAsString());
+    Write(packet);
   };
   write_host([](proto::Packet* packet) {
     proto::ThreadRunBatch* runs = packet->mutable_thread_runs();
@@ -70,7 +70,10 @@ TEST_CASE("write the seeds of the fuzzer", "[.corpus]") {
     packet->mutable_call_stacks()->add_correlation_delta(77);
     packet->mutable_call_stacks()->add_stack(1);
   });
-  // Commands as a packed block, and ranges that are packed.
+}
+
+// Commands as a packed block, and ranges that are packed.
+void WritePacked(const std::vector<proto::Packet>& packets) {
   RowColumns columns;
   columns.rows = 100;
   for (const int column : {1, 2, 3, 4, 6, 64}) {
@@ -87,9 +90,20 @@ TEST_CASE("write the seeds of the fuzzer", "[.corpus]") {
     ranges.mutable_ranges()->add_duration_ns(1000);
   }
   REQUIRE(Packing().Pack(ranges, &packed));
-  write("packed-block", block.SerializeAsString());
-  write("packed", packed.SerializeAsString());
-  write("packed-whole", Encode({packets[0], packets[1], block, packed}));
+  Write("packed-block", block.SerializeAsString());
+  Write("packed", packed.SerializeAsString());
+  Write("packed-whole", Encode({packets[0], packets[1], block, packed}));
 }
 
+TEST_CASE("write the seeds of the fuzzer", "[.corpus]") {
+  const std::vector<proto::Packet> packets = SamplePackets();
+  const std::string bytes = Encode(packets);
+  Write("whole", bytes);
+  Write("cut", bytes.substr(0, bytes.size() - 20));
+  for (const proto::Packet& packet : packets) Write(packet);
+  WriteHost();
+  WritePacked(packets);
+}
+
+}  // namespace
 }  // namespace acceltrace::stream
