@@ -257,8 +257,8 @@ size_t SubmittingCall(Table* table) {
 
 bool IsDma(Table* table, size_t row) { return table->At("unit", row) < 2; }
 
-const std::vector<Fault>& Faults() {
-  static const auto* faults = new std::vector<Fault>{
+std::vector<Fault> FaultsOfCommands() {
+  return {
       {"a command is lost", "law", "commands retired",
        In(Packet::kCommands, [](Table* t) { t->Drop(t->rows() / 2); })},
       {"a command is there twice", "rows", "command records seen twice",
@@ -312,6 +312,11 @@ const std::vector<Fault>& Faults() {
           [](Table* t) {
             t->At("record_delta", t->rows() / 2) = t->At("record_delta", t->rows() / 2 + 1);
           })},
+  };
+}
+
+std::vector<Fault> FaultsOfJobs() {
+  return {
       {"a job is lost", "law", "never completed by the device",
        In(Packet::kJobs, [](Table* t) { t->Drop(t->rows() / 2); })},
       {"a job is there twice", "rows", "job records seen twice",
@@ -342,6 +347,11 @@ const std::vector<Fault>& Faults() {
           })},
       {"jobs in another order", "rows", "another order",
        In(Packet::kJobs, [](Table* t) { t->Swap(t->rows() / 2, t->rows() / 2 + 1); })},
+  };
+}
+
+std::vector<Fault> FaultsOfHost() {
+  return {
       {"a submission is lost", "law", "never submitted",
        HostRow(HostBatch::KIND_SUBMIT, [](Table* t, size_t i) { t->Drop(i); })},
       {"a submission is there twice", "rows", "job records seen twice",
@@ -386,6 +396,11 @@ const std::vector<Fault>& Faults() {
           [](Table* t) { t->At("correlation_delta", SubmittingCall(t)) += 1'000'000; })},
       {"a call ends early", "law", "happened during it",
        In(Packet::kApi, [](Table* t) { t->At("duration_ns", SubmittingCall(t)) = 10; })},
+  };
+}
+
+std::vector<Fault> FaultsOfTheRest() {
+  return {
       {"a call begins late", "order", "api_begin > submit",
        In(Packet::kApi,
           [](Table* t) {
@@ -442,7 +457,14 @@ const std::vector<Fault>& Faults() {
       {"a packet of jobs is lost", "law", "jobs completed", WithoutPacket(Packet::kJobs)},
       {"a packet of calls is lost", "law", "", WithoutPacket(Packet::kApi)},
   };
-  return *faults;
+}
+
+std::vector<Fault> Faults() {
+  std::vector<Fault> all;
+  for (const auto& some : {FaultsOfCommands(), FaultsOfJobs(), FaultsOfHost(), FaultsOfTheRest()}) {
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
 }
 
 TEST_CASE("the trace that faults are planted in is sound") {

@@ -65,8 +65,8 @@ struct Mistake {
   const char* message;
 };
 
-std::vector<Mistake> Mistakes() {
-  const std::string head = kHead, match = kMatch, whole = Whole();
+std::vector<Mistake> MistakesOfForm() {
+  const std::string head = kHead, match = kMatch;
   const std::string point = head + match + "[tracepoint s:a]\n";  // 7
   return {
       {"", "f:1: is empty: begin with [provider]"},
@@ -124,6 +124,13 @@ std::vector<Mistake> Mistakes() {
       {head + match + kSubmit, "f:7: no tracepoint of role complete: jobs are pairs"},
       {head + match + kComplete, "f:7: no tracepoint of role submit"},
       {head + "[api l:f]\nkind = wait\n" + kSubmit + kComplete, "f:7: tracepoints of no device"},
+  };
+}
+
+std::vector<Mistake> MistakesOfParts() {
+  const std::string head = kHead, match = kMatch, whole = Whole();
+  const std::string point = head + match + "[tracepoint s:a]\n";  // 7
+  return {
       {whole + "where = a == unit\n", "f:10: no [value unit] in this file: add the section"},
       {point + "role = submit\njob = id\nbytes = a * unit\n" + kComplete,
        "f:7: no [value unit] in this file"},
@@ -159,6 +166,12 @@ std::vector<Mistake> Mistakes() {
       {whole + std::string(600, 'x'), "f:13: longer than 512 bytes"},
       {whole + std::string(70'000, '\n'), "f:1: larger than 64 KiB"},
   };
+}
+
+std::vector<Mistake> Mistakes() {
+  std::vector<Mistake> all = MistakesOfForm();
+  for (const Mistake& mistake : MistakesOfParts()) all.push_back(mistake);
+  return all;
 }
 
 TEST_CASE("Each mistake gets one line that names its place and its mend") {
