@@ -23,7 +23,7 @@ CLANGXX ?= clang++
 PROTOC ?= protoc
 PKG_CONFIG ?= pkg-config
 
-DEFINES := -D_GNU_SOURCE -DFMT_HEADER_ONLY
+DEFINES := -D_GNU_SOURCE
 CPPFLAGS += -I. -I$(BUILD)/gen $(DEFINES)
 WARNINGS := -Wall -Wextra -Werror
 OPT ?= -O2 -g
@@ -100,10 +100,13 @@ $(BUILD)/obj/%.o: %.cc | $(PROTO_H) $(PCH_BUILT)
 $(BUILD)/obj/%.o: %.c
 	$(call say,CC,$<)$(call compile,$(CC) $(CPPFLAGS) $(CFLAGS))
 
+# Compiled into each file that uses it, as its headers can be, it doubles the build's time.
+FMT_LIB := -Wl,--as-needed -lfmt
+
 # $(call program,TARGET,SOURCES,LIBS,EXTRA PREREQUISITES)
 define program
 $(1): $(call objs,$(2)) $(4)
-	$$(call say,LINK,$$@)$$(call anew,$$(CXX) $$(LDFLAGS) -o $$$$t $$(filter %.o,$$^) $(3))
+	$$(call say,LINK,$$@)$$(call anew,$$(CXX) $$(LDFLAGS) -o $$$$t $$(filter %.o,$$^) $(3) $(FMT_LIB))
 OBJS += $(call objs,$(2))
 endef
 
@@ -117,7 +120,7 @@ endef
 define fuzzer
 FUZZERS += $(BUILD)/fuzz/$(1)
 $(BUILD)/fuzz/$(1): $(patsubst %.cc,$(BUILD)/obj/fuzz/%.o,$(2)) $(PROTO_FUZZ_O)
-	$$(call say,LINK,$$@)$$(call anew,$$(CLANGXX) $$(FUZZ_LINK) -o $$$$t $$^ $(3) -lprotobuf)
+	$$(call say,LINK,$$@)$$(call anew,$$(CLANGXX) $$(FUZZ_LINK) -o $$$$t $$^ $(3) -lprotobuf $(FMT_LIB))
 OBJS += $(patsubst %.cc,$(BUILD)/obj/fuzz/%.o,$(2))
 endef
 
@@ -149,7 +152,7 @@ LIB_EXPORTS := -Wl,--version-script=libtrace/libacceltrace.map
 LIB_OBJS = $(call objs,$(LIB_SRCS)) $(PROTO_O)
 $(BUILD)/lib/libacceltrace.so: $(LIB_OBJS) libtrace/libacceltrace.map
 	$(call say,LINK,$@)$(call anew,$(CXX) -shared $(LDFLAGS) $(call soname,$(LIB_INTERFACE)) \
-	  $(LIB_EXPORTS) -o $$t $(filter %.o,$^) -lprotobuf $(LIB_LIBS)) \
+	  $(LIB_EXPORTS) -o $$t $(filter %.o,$^) -lprotobuf $(LIB_LIBS) $(FMT_LIB)) \
 	  $(call soname-link,$(LIB_INTERFACE))
 OBJS += $(LIB_OBJS)
 

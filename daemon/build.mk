@@ -84,7 +84,7 @@ RING_STRESS_OBJS := $(patsubst %.cc,$(BUILD)/obj/tsan/%.o,$(RING_STRESS))
 $(BUILD)/obj/tsan/%.o: %.cc | $(PROTO_H)
 	$(call say,TSANCXX,$<)$(call compile,$(CXX) $(CPPFLAGS) $(CXXFLAGS) -O1 -fsanitize=thread -U__SANITIZE_THREAD__)
 $(BUILD)/test/host-ring-stress: $(RING_STRESS_OBJS)
-	$(call say,LINK,$@)$(call anew,$(CXX) -fsanitize=thread -o $$t $^ -lpthread)
+	$(call say,LINK,$@)$(call anew,$(CXX) -fsanitize=thread -o $$t $^ -lpthread $(FMT_LIB))
 OBJS += $(RING_STRESS_OBJS)
 TESTS += $(BUILD)/test/host-ring-stress
 # The service with its recordings, sessions and sinks, and clients of all kinds.
@@ -93,7 +93,7 @@ $(foreach part,bpf_source bpf_attach,$(BUILD)/obj/tsan/daemon/sources/$(part).o)
 $(BUILD)/obj/tsan/daemon/sources/sched_source.o: $(BUILD)/gen/daemon/bpf/sched.skel.h
 $(BUILD)/obj/tsan/daemon/sources/irq_source.o: $(BUILD)/gen/daemon/bpf/irq.skel.h
 $(BUILD)/test/host-service-stress: $(SERVICE_STRESS_OBJS) $(PROTO_O)
-	$(call say,LINK,$@)$(call anew,$(CXX) -fsanitize=thread -o $$t $^ -lprotobuf $(DAEMON_LIBS))
+	$(call say,LINK,$@)$(call anew,$(CXX) -fsanitize=thread -o $$t $^ -lprotobuf $(DAEMON_LIBS) $(FMT_LIB))
 OBJS += $(SERVICE_STRESS_OBJS)
 # It compiles the whole daemon once more: a target of its own, not part of the tests.
 .PHONY: check-tsan

@@ -29,6 +29,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "libtrace/proto/trace.pb.h"
 
 #endif /* SCRIPTS_LIB_PRECOMPILED_H_ */
