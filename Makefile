@@ -106,7 +106,7 @@ FMT_LIB := -Wl,--as-needed -lfmt
 # $(call program,TARGET,SOURCES,LIBS,EXTRA PREREQUISITES)
 define program
 $(1): $(call objs,$(2)) $(4)
-	$$(call say,LINK,$$@)$$(call anew,$$(CXX) $$(LDFLAGS) -o $$$$t $$(filter %.o,$$^) $(3) $(FMT_LIB))
+	$$(call say,LINK,$$@)$$(call anew,$$(CXX) $$(LDFLAGS) -o $$$$t $$(filter %.o,$$^) $(3) $$(FMT_LIB))
 OBJS += $(call objs,$(2))
 endef
 
@@ -120,7 +120,7 @@ endef
 define fuzzer
 FUZZERS += $(BUILD)/fuzz/$(1)
 $(BUILD)/fuzz/$(1): $(patsubst %.cc,$(BUILD)/obj/fuzz/%.o,$(2)) $(PROTO_FUZZ_O)
-	$$(call say,LINK,$$@)$$(call anew,$$(CLANGXX) $$(FUZZ_LINK) -o $$$$t $$^ $(3) -lprotobuf $(FMT_LIB))
+	$$(call say,LINK,$$@)$$(call anew,$$(CLANGXX) $$(FUZZ_LINK) -o $$$$t $$^ $(3) -lprotobuf $$(FMT_LIB))
 OBJS += $(patsubst %.cc,$(BUILD)/obj/fuzz/%.o,$(2))
 endef
 
