@@ -211,6 +211,37 @@ static __always_inline void report(struct act_thread *thread, struct task_struct
 	bpf_ringbuf_submit(run, flags);
 }
 
+/*
+ * A thread that comes back without having been woken was not asleep after all: it was woken
+ * while it was about to leave, or a signal was pending.
+ */
+static __always_inline void stayed_awake(struct act_thread *thread)
+{
+	if (thread->ready_ns)
+		return;
+	thread->ready_ns = thread->away_ns;
+	thread->away = ACT_STATE_RUNNABLE;
+	thread->wait = 0;
+}
+
+/*
+ * A switch to the thread that the kernel did not report: it leaves a CPU that it did not come
+ * to. Kernels are known that report none away from some tasks of their host's. What it was
+ * charged says since when it ran.
+ */
+static __always_inline void infer_begin(struct act_thread *thread, struct task_struct *task,
+					__u64 now_ns)
+{
+	__u64 ran_ns = task->se.sum_exec_runtime - thread->reported.charged_ns;
+	__u64 since_ns = thread->ready_ns ? thread->ready_ns : thread->away_ns;
+	struct act_sched_counts *counts = own_counts();
+
+	if (counts)
+		__sync_fetch_and_add(&counts->inferred, 1);
+	thread->begin_ns = ran_ns < now_ns - since_ns ? now_ns - ran_ns : since_ns;
+	stayed_awake(thread);
+}
+
 static __always_inline void leave(void *ctx, struct task_struct *task, __u64 now_ns, __u8 left)
 {
 	struct act_thread *thread = find(task);
@@ -218,6 +249,8 @@ static __always_inline void leave(void *ctx, struct task_struct *task, __u64 now
 
 	if (!thread)
 		return;
+	if (!thread->begin_ns && thread->away_ns)
+		infer_begin(thread, task, now_ns);
 	report(thread, task, now_ns, left);
 	if (left == ACT_STATE_ENDED) {
 		bpf_map_delete_elem(&threads, &tid);
@@ -235,10 +268,6 @@ static __always_inline void leave(void *ctx, struct task_struct *task, __u64 now
 		thread->wait = wait_channel(ctx);
 }
 
-/*
- * A thread that comes back without having been woken was not asleep after all: it was woken
- * while it was about to leave, or a signal was pending.
- */
 static __always_inline void come(struct task_struct *task, __u64 now_ns)
 {
 	struct act_thread *thread = find(task);
@@ -246,11 +275,7 @@ static __always_inline void come(struct task_struct *task, __u64 now_ns)
 	if (!thread)
 		return;
 	thread->begin_ns = now_ns;
-	if (thread->ready_ns)
-		return;
-	thread->ready_ns = thread->away_ns;
-	thread->away = ACT_STATE_RUNNABLE;
-	thread->wait = 0;
+	stayed_awake(thread);
 }
 
 SEC("tp_btf/sched_switch")

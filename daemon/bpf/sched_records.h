@@ -73,6 +73,7 @@ struct act_sched_counts {
 	__u64 first_ns;
 	__u64 last_ns;
 	__u64 no_room; /* threads that found the map full: nothing of them is recorded */
+	__u64 inferred; /* runs whose begin the kernel did not report */
 };
 
 #endif /* DAEMON_BPF_SCHED_RECORDS_H_ */

@@ -190,6 +190,7 @@ act_sched_counts SchedSource::Impl::Counts(int64_t* first_ns, int64_t* last_ns) 
     sum.seen += value.seen;
     sum.lost += value.lost;
     sum.no_room += value.no_room;
+    sum.inferred += value.inferred;
     if (value.lost_epoch != epoch) continue;
     const auto first = static_cast<int64_t>(value.first_ns);
     if (*first_ns == 0 || first < *first_ns) *first_ns = first;
@@ -269,7 +270,8 @@ std::vector<Hop> SchedSource::Hops() {
       kSessionHop};
   const uint64_t accounted = hop.out + hop.lost + hop.bad;
   if (impl_->attached && hop.in > accounted) hop.waiting = hop.in - accounted;
-  return {hop};
+  if (counts.inferred == 0) return {hop};
+  return {hop, {"sched-inferred", counts.inferred, counts.inferred, 0, 0}};
 }
 
 void SchedSource::Flush() { impl_->Send(); }
