@@ -52,11 +52,11 @@ std::string ParseDevice(const Json& json, analysis::MeasuredCeilings* device) {
 
 }  // namespace
 
-void AddCeilings(CLI::App* verb, std::string* file) {
-  verb->add_option("--ceilings", *file,
-                   "what the device reaches at best, as axl-calibrate --json writes it; else its "
-                   "own figures are the ceilings of the roofline")
-      ->type_name("FILE");
+void AddCeilings(Verb* verb, std::string* file) {
+  verb->AddOption("--ceilings", file,
+                  "what the device reaches at best, as axl-calibrate --json writes it; else its "
+                  "own figures are the ceilings of the roofline")
+      .TypeName("FILE");
 }
 
 Result<std::vector<analysis::MeasuredCeilings>> ReadCeilings(const std::string& file) {

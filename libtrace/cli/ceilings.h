@@ -4,16 +4,16 @@
 #ifndef LIBTRACE_CLI_CEILINGS_H_
 #define LIBTRACE_CLI_CEILINGS_H_
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "libtrace/analysis/roofline.h"
+#include "libtrace/cli/verb.h"
 #include "libtrace/stream/result.h"
 
 namespace acceltrace::cli {
 
-void AddCeilings(CLI::App* verb, std::string* file);
+void AddCeilings(Verb* verb, std::string* file);
 
 // Untrusted: at most 1 MiB, 64 devices and 64 ceilings of each. No file (an empty name): none.
 Result<std::vector<analysis::MeasuredCeilings>> ReadCeilings(const std::string& file);

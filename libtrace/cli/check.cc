@@ -147,24 +147,24 @@ int RunCheck(const Options& options) {
 
 }  // namespace
 
-void AddCheck(CLI::App* app, Run* run) {
-  CLI::App* verb = app->add_subcommand("check", "Assert what a trace must be; see docs/check.md");
+void AddCheck(Verb* app, Run* run) {
+  Verb* verb = app->AddVerb("check", "Assert what a trace must be; see docs/check.md");
   auto options = std::make_shared<Options>();
   AddTraceFile(verb, &options->file);
-  verb->add_option("RULES", options->rules,
-                   "a file of rules, or rules as \"p99(job.latency) < 80us\"")
-      ->type_name("")
-      ->required();
-  verb->add_option("--baseline", options->baseline,
-                   "the trace that `baseline` in a rule stands for")
-      ->type_name("FILE");
-  verb->add_option("--junit", options->junit, "write the outcome as JUnit XML, - for stdout")
-      ->type_name("OUT");
-  verb->add_flag("--lenient", options->lenient,
-                 "what cannot be decided within the bounds passes if it is likely");
-  verb->add_flag("--json", options->json, "machine-readable, see docs/json.md");
+  verb->AddOption("RULES", &options->rules,
+                  "a file of rules, or rules as \"p99(job.latency) < 80us\"")
+      .TypeName("")
+      .Required();
+  verb->AddOption("--baseline", &options->baseline,
+                  "the trace that `baseline` in a rule stands for")
+      .TypeName("FILE");
+  verb->AddOption("--junit", &options->junit, "write the outcome as JUnit XML, - for stdout")
+      .TypeName("OUT");
+  verb->AddFlag("--lenient", &options->lenient,
+                "what cannot be decided within the bounds passes if it is likely");
+  verb->AddFlag("--json", &options->json, "machine-readable, see docs/json.md");
   AddFilters(verb, &options->selection);
-  verb->callback([options, run] { *run = [options] { return RunCheck(*options); }; });
+  verb->Callback([options, run] { *run = [options] { return RunCheck(*options); }; });
 }
 
 }  // namespace acceltrace::cli

@@ -8,12 +8,12 @@
 #ifndef LIBTRACE_CLI_COMMAND_H_
 #define LIBTRACE_CLI_COMMAND_H_
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "libtrace/analysis/verdict.h"
+#include "libtrace/cli/verb.h"
 
 namespace acceltrace::cli {
 
@@ -23,23 +23,23 @@ enum Exit { kOk = 0, kFailed = 1, kMisuse = 2 };
 using Run = std::function<int()>;
 
 // trailing: what follows after -- on the command line.
-void AddRecord(CLI::App* app, Run* run, const std::vector<std::string>* trailing);
+void AddRecord(Verb* app, Run* run, const std::vector<std::string>* trailing);
 // start, stop, snapshot and status.
-void AddService(CLI::App* app, Run* run);
-void AddPack(CLI::App* app, Run* run);
-void AddReport(CLI::App* app, Run* run);
-void AddVerify(CLI::App* app, Run* run);
-void AddExport(CLI::App* app, Run* run);
-void AddHtml(CLI::App* app, Run* run);
-void AddServe(CLI::App* app, Run* run);
-void AddCheck(CLI::App* app, Run* run);
-void AddDiff(CLI::App* app, Run* run);
-void AddQuery(CLI::App* app, Run* run);
-void AddDevices(CLI::App* app, Run* run);
-void AddProviders(CLI::App* app, Run* run);
-void AddCriticalPath(CLI::App* app, Run* run);
-void AddWhatIf(CLI::App* app, Run* run);
-void AddTop(CLI::App* app, Run* run);
+void AddService(Verb* app, Run* run);
+void AddPack(Verb* app, Run* run);
+void AddReport(Verb* app, Run* run);
+void AddVerify(Verb* app, Run* run);
+void AddExport(Verb* app, Run* run);
+void AddHtml(Verb* app, Run* run);
+void AddServe(Verb* app, Run* run);
+void AddCheck(Verb* app, Run* run);
+void AddDiff(Verb* app, Run* run);
+void AddQuery(Verb* app, Run* run);
+void AddDevices(Verb* app, Run* run);
+void AddProviders(Verb* app, Run* run);
+void AddCriticalPath(Verb* app, Run* run);
+void AddWhatIf(Verb* app, Run* run);
+void AddTop(Verb* app, Run* run);
 
 // What is wrong with a trace is said on stderr when its answer was written: the exit status.
 int VerdictStatus(const std::string& file, const analysis::Verdict& verdict);
@@ -48,7 +48,7 @@ int VerdictStatus(const std::string& file, const analysis::Verdict& verdict);
 int FaultStatus(const std::string& file, const model::Model& model, const std::string& lacks);
 
 // FILE of a verb that reads a trace.
-void AddTraceFile(CLI::App* verb, std::string* file);
+void AddTraceFile(Verb* verb, std::string* file);
 
 // "acceltrace: MESSAGE" on stderr; returns status.
 int Fail(int status, const std::string& message);

@@ -145,12 +145,12 @@ int RunDevices(bool json) {
 
 }  // namespace
 
-void AddDevices(CLI::App* app, Run* run) {
-  CLI::App* verb = app->add_subcommand(
+void AddDevices(Verb* app, Run* run) {
+  Verb* verb = app->AddVerb(
       "devices", "Accelerators present: address, link, NUMA node, driver, clock quality");
   auto json = std::make_shared<bool>(false);
-  verb->add_flag("--json", *json, "machine-readable, see docs/json.md");
-  verb->callback([json, run] { *run = [json] { return RunDevices(*json); }; });
+  verb->AddFlag("--json", json.get(), "machine-readable, see docs/json.md");
+  verb->Callback([json, run] { *run = [json] { return RunDevices(*json); }; });
 }
 
 }  // namespace acceltrace::cli

@@ -64,16 +64,16 @@ int RunDiff(const Options& options) {
 
 }  // namespace
 
-void AddDiff(CLI::App* app, Run* run) {
-  CLI::App* verb = app->add_subcommand(
-      "diff", "What changed from one trace to another, how sure that is, and why");
+void AddDiff(Verb* app, Run* run) {
+  Verb* verb =
+      app->AddVerb("diff", "What changed from one trace to another, how sure that is, and why");
   auto options = std::make_shared<Options>();
-  verb->add_option("A", options->a, "a trace, - for stdin")->type_name("")->required();
-  verb->add_option("B", options->b, "another one")->type_name("")->required();
-  verb->add_flag("--json", options->json, "machine-readable, see docs/json.md");
+  verb->AddOption("A", &options->a, "a trace, - for stdin").TypeName("").Required();
+  verb->AddOption("B", &options->b, "another one").TypeName("").Required();
+  verb->AddFlag("--json", &options->json, "machine-readable, see docs/json.md");
   AddArrangement(verb, &options->arrangement);
   AddFilters(verb, &options->selection);
-  verb->callback([options, run] { *run = [options] { return RunDiff(*options); }; });
+  verb->Callback([options, run] { *run = [options] { return RunDiff(*options); }; });
 }
 
 }  // namespace acceltrace::cli

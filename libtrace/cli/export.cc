@@ -115,23 +115,25 @@ int RunSqlite(const Options& options) {
 
 }  // namespace
 
-void AddExport(CLI::App* app, Run* run) {
-  CLI::App* verb = app->add_subcommand("export", "Write a trace for other tools");
+void AddExport(Verb* app, Run* run) {
+  Verb* verb = app->AddVerb("export", "Write a trace for other tools");
   auto options = std::make_shared<Options>();
   AddTraceFile(verb, &options->file);
   const std::map<std::string, int (*)(const Options&)> formats = {
       {"perfetto", RunPerfetto}, {"chrome", RunChrome}, {"csv", RunCsv}, {"sqlite", RunSqlite}};
-  verb->add_option("--format", options->format,
-                   "perfetto: binary, for ui.perfetto.dev; chrome: trace events in JSON; csv: a "
-                   "folder, one file a table; sqlite: the tables of acceltrace query")
-      ->required()
-      ->type_name("NAME")
-      ->check(CLI::IsMember(formats));
-  verb->add_option("-o,--output", options->output, "file to write, - for stdout; csv: a folder")
-      ->type_name("OUT")
-      ->required();
+  std::vector<std::string> names;
+  for (const auto& format : formats) names.push_back(format.first);
+  verb->AddOption("--format", &options->format,
+                  "perfetto: binary, for ui.perfetto.dev; chrome: trace events in JSON; csv: a "
+                  "folder, one file a table; sqlite: the tables of acceltrace query")
+      .Required()
+      .TypeName("NAME")
+      .OneOf(names);
+  verb->AddOption("-o,--output", &options->output, "file to write, - for stdout; csv: a folder")
+      .TypeName("OUT")
+      .Required();
   AddFilters(verb, &options->selection);
-  verb->callback([options, run, formats] {
+  verb->Callback([options, run, formats] {
     *run = [options, formats] { return formats.at(options->format)(*options); };
   });
 }

@@ -29,17 +29,16 @@ std::string ParseTime(const std::string& text, int64_t* ns) {
   return text + " is no time from the trace's begin on: write 1.5ms, 20us, 3s";
 }
 
-void AddTime(CLI::App* verb, const char* name, const char* text, std::optional<int64_t>* time) {
-  verb->add_option_function<std::string>(
-          name,
-          [time, name](const std::string& word) {
-            int64_t ns = 0;
-            const std::string wrong = ParseTime(word, &ns);
-            if (!wrong.empty()) throw CLI::ValidationError(name, wrong);
-            *time = ns;
-          },
-          text)
-      ->type_name("TIME");
+constexpr char kGroup[] = "Part of the trace";
+
+void AddTime(Verb* verb, const char* name, const char* text, std::optional<int64_t>* time) {
+  const auto parse = [time](const std::string& word) {
+    int64_t ns = 0;
+    std::string wrong = ParseTime(word, &ns);
+    if (wrong.empty()) *time = ns;
+    return wrong;
+  };
+  verb->AddParsed(name, parse, text).TypeName("TIME").Group(kGroup);
 }
 
 template <typename Rows, typename Key>
@@ -79,38 +78,38 @@ struct CallTime {
 
 }  // namespace
 
-void AddFilters(CLI::App* verb, model::Selection* selection) {
-  constexpr char kGroup[] = "Part of the trace";
-  verb->add_option("--process", selection->processes, "only this process: id, or name with * and ?")
-      ->type_name("PROCESS")
-      ->allow_extra_args(false);
-  verb->add_option("--device", selection->devices,
-                   "only this device: name with * and ?, or PCI address")
-      ->type_name("DEVICE")
-      ->allow_extra_args(false);
-  verb->add_option("--stream", selection->streams, "only what was submitted to this stream")
-      ->type_name("N")
-      ->allow_extra_args(false);
-  verb->add_option("--range", selection->ranges,
-                   "only what was called inside ranges of this name, with * and ?")
-      ->type_name("NAME")
-      ->allow_extra_args(false);
+void AddFilters(Verb* verb, model::Selection* selection) {
+  verb->AddOption("--process", &selection->processes, "only this process: id, or name with * and ?")
+      .TypeName("PROCESS")
+      .OneWord()
+      .Group(kGroup);
+  verb->AddOption("--device", &selection->devices,
+                  "only this device: name with * and ?, or PCI address")
+      .TypeName("DEVICE")
+      .OneWord()
+      .Group(kGroup);
+  verb->AddOption("--stream", &selection->streams, "only what was submitted to this stream")
+      .TypeName("N")
+      .OneWord()
+      .Group(kGroup);
+  verb->AddOption("--range", &selection->ranges,
+                  "only what was called inside ranges of this name, with * and ?")
+      .TypeName("NAME")
+      .OneWord()
+      .Group(kGroup);
   AddTime(verb, "--from", "only what is still going on so long after the first event, as 1.5ms",
           &selection->from_ns);
   AddTime(verb, "--to", "only what began until then", &selection->to_ns);
-  for (const char* name : {"--process", "--device", "--stream", "--range", "--from", "--to"}) {
-    verb->get_option(name)->group(kGroup);
-  }
 }
 
-void AddArrangement(CLI::App* verb, Arrangement* arrangement) {
-  verb->add_option("--top", arrangement->top, "so many rows of each table")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
-  verb->add_option("--sort", arrangement->sort,
-                   "API calls and ops by time, count, mean, bytes, name")
-      ->type_name("KEY")
-      ->check(CLI::IsMember({"time", "count", "mean", "bytes", "name"}));
+void AddArrangement(Verb* verb, Arrangement* arrangement) {
+  verb->AddOption("--top", &arrangement->top, "so many rows of each table")
+      .TypeName("N")
+      .Positive();
+  verb->AddOption("--sort", &arrangement->sort,
+                  "API calls and ops by time, count, mean, bytes, name")
+      .TypeName("KEY")
+      .OneOf({"time", "count", "mean", "bytes", "name"});
 }
 
 Result<Loaded> LoadSelected(const std::string& file, const model::Selection& selection,

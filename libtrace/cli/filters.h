@@ -4,7 +4,6 @@
 #ifndef LIBTRACE_CLI_FILTERS_H_
 #define LIBTRACE_CLI_FILTERS_H_
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,6 +12,7 @@
 
 #include "libtrace/analysis/conservation.h"
 #include "libtrace/analysis/report.h"
+#include "libtrace/cli/verb.h"
 #include "libtrace/model/model.h"
 #include "libtrace/model/select.h"
 
@@ -24,8 +24,8 @@ struct Arrangement {
   std::string sort;  // empty: as it comes
 };
 
-void AddFilters(CLI::App* verb, model::Selection* selection);
-void AddArrangement(CLI::App* verb, Arrangement* arrangement);
+void AddFilters(Verb* verb, model::Selection* selection);
+void AddArrangement(Verb* verb, Arrangement* arrangement);
 
 // A trace, or the part of it that was asked for.
 struct Loaded {

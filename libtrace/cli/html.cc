@@ -45,22 +45,22 @@ int RunHtml(const Options& options) {
 
 }  // namespace
 
-void AddHtml(CLI::App* app, Run* run) {
-  CLI::App* verb = app->add_subcommand(
+void AddHtml(Verb* app, Run* run) {
+  Verb* verb = app->AddVerb(
       "html", "Write a run as one page for a browser: answer, timeline, charts; no network");
   auto options = std::make_shared<Options>();
   AddTraceFile(verb, &options->file);
-  verb->add_option("-o,--output", options->output, "file to write, - for stdout")
-      ->type_name("OUT.html")
-      ->required();
+  verb->AddOption("-o,--output", &options->output, "file to write, - for stdout")
+      .TypeName("OUT.html")
+      .Required();
   AddCeilings(verb, &options->ceilings);
-  verb->add_option("--max-size", options->html.max_bytes,
-                   "leave out single events until the page is no larger (default 15MB; at least "
-                   "300kB); every loss stays")
-      ->type_name("SIZE")
-      ->transform(CLI::AsSizeValue(true))
-      ->check(CLI::Range(uint64_t{300'000}, uint64_t{1'000'000'000}));
-  verb->callback([options, run] { *run = [options] { return RunHtml(*options); }; });
+  verb->AddOption("--max-size", &options->html.max_bytes,
+                  "leave out single events until the page is no larger (default 15MB; at least "
+                  "300kB); every loss stays")
+      .TypeName("SIZE")
+      .Size(true)
+      .InRange(uint64_t{300'000}, uint64_t{1'000'000'000});
+  verb->Callback([options, run] { *run = [options] { return RunHtml(*options); }; });
 }
 
 }  // namespace acceltrace::cli

@@ -4,6 +4,7 @@
 // change to get it back?
 #include <malloc.h>
 
+#include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
 #include <string>
@@ -22,10 +23,10 @@ int Fail(int status, const std::string& message) {
   return status;
 }
 
-void AddTraceFile(CLI::App* verb, std::string* file) {
-  verb->add_option("FILE", *file, "a trace, - for stdin, or a daemon's live socket")
-      ->type_name("")
-      ->required();
+void AddTraceFile(Verb* verb, std::string* file) {
+  verb->AddOption("FILE", file, "a trace, - for stdin, or a daemon's live socket")
+      .TypeName("")
+      .Required();
 }
 
 namespace {
@@ -47,6 +48,7 @@ int Main(int argc, char** argv) {
       "Exit status: 0 fine; 1 a finding or a failed run: also a trace that is damaged, lossy or "
       "cut "
       "short, or a verdict that is withheld; 2 misuse. See acceltrace(1).");
+  Verb verbs(&app);
   Run run;
   // What follows after -- belongs to the command that is recorded.
   std::vector<std::string> trailing;
@@ -55,22 +57,22 @@ int Main(int argc, char** argv) {
     trailing.assign(argv + i + 1, argv + argc);
     argc = i;
   }
-  AddRecord(&app, &run, &trailing);
-  AddService(&app, &run);
-  AddReport(&app, &run);
-  AddVerify(&app, &run);
-  AddExport(&app, &run);
-  AddHtml(&app, &run);
-  AddServe(&app, &run);
-  AddCriticalPath(&app, &run);
-  AddWhatIf(&app, &run);
-  AddCheck(&app, &run);
-  AddQuery(&app, &run);
-  AddDiff(&app, &run);
-  AddTop(&app, &run);
-  AddPack(&app, &run);
-  AddDevices(&app, &run);
-  AddProviders(&app, &run);
+  AddRecord(&verbs, &run, &trailing);
+  AddService(&verbs, &run);
+  AddReport(&verbs, &run);
+  AddVerify(&verbs, &run);
+  AddExport(&verbs, &run);
+  AddHtml(&verbs, &run);
+  AddServe(&verbs, &run);
+  AddCriticalPath(&verbs, &run);
+  AddWhatIf(&verbs, &run);
+  AddCheck(&verbs, &run);
+  AddQuery(&verbs, &run);
+  AddDiff(&verbs, &run);
+  AddTop(&verbs, &run);
+  AddPack(&verbs, &run);
+  AddDevices(&verbs, &run);
+  AddProviders(&verbs, &run);
   // Which verbs there are is more help than that one is missing.
   if (argc >= 2 && argv[1][0] != '-') {
     std::string verbs;

@@ -53,14 +53,14 @@ Result<stream::PackedSize> PackFile(const std::string& file, const std::string& 
   return packed;
 }
 
-void AddPack(CLI::App* app, Run* run) {
-  CLI::App* verb = app->add_subcommand("pack", "Write a finished trace in less room");
+void AddPack(Verb* app, Run* run) {
+  Verb* verb = app->AddVerb("pack", "Write a finished trace in less room");
   auto file = std::make_shared<std::string>();
   auto output = std::make_shared<std::string>();
-  verb->add_option("FILE", *file, "a trace")->type_name("")->required();
-  verb->add_option("-o,--output", *output, "where to; FILE itself by default")->type_name("FILE");
-  verb->footer("It says the same as before. acceltrace record --pack does this at the end.");
-  verb->callback(
+  verb->AddOption("FILE", file.get(), "a trace").TypeName("").Required();
+  verb->AddOption("-o,--output", output.get(), "where to; FILE itself by default").TypeName("FILE");
+  verb->Footer("It says the same as before. acceltrace record --pack does this at the end.");
+  verb->Callback(
       [file, output, run] { *run = [file, output] { return RunPack(*file, *output); }; });
 }
 

@@ -125,50 +125,48 @@ int RunWhatIf(const Options& options) {
                verdict, whatif.refused);
 }
 
-CLI::App* AddVerb(CLI::App* app, Run* run, const char* name, const char* text,
-                  int (*function)(const Options&), const std::shared_ptr<Options>& options) {
-  CLI::App* verb = app->add_subcommand(name, text);
+Verb* AddVerb(Verb* app, Run* run, const char* name, const char* text,
+              int (*function)(const Options&), const std::shared_ptr<Options>& options) {
+  Verb* verb = app->AddVerb(name, text);
   AddTraceFile(verb, &options->file);
-  verb->add_flag("--json", options->json, "machine-readable, see docs/json.md");
-  verb->callback(
+  verb->AddFlag("--json", &options->json, "machine-readable, see docs/json.md");
+  verb->Callback(
       [options, run, function] { *run = [options, function] { return function(*options); }; });
   return verb;
 }
 
 }  // namespace
 
-void AddCriticalPath(CLI::App* app, Run* run) {
+void AddCriticalPath(Verb* app, Run* run) {
   AddVerb(app, run, "critical-path", "The chain of events that set the run's time", RunCriticalPath,
           std::make_shared<Options>());
 }
 
-void AddWhatIf(CLI::App* app, Run* run) {
+void AddWhatIf(Verb* app, Run* run) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = AddVerb(app, run, "whatif", "How long the run would take with faster resources",
-                           RunWhatIf, options);
+  Verb* verb = AddVerb(app, run, "whatif", "How long the run would take with faster resources",
+                       RunWhatIf, options);
   std::string keys;
   for (int r = 0; r < analysis::kNumResources; ++r) {
     keys += (r == 0 ? "" : ", ") +
             std::string(analysis::ResourceKey(static_cast<analysis::Resource>(r)));
   }
-  verb->add_option("--set", options->sets,
-                   "KEY=xF: F times as fast (half as long for F = 2), repeatable; none: each by "
-                   "itself; KEY: " +
-                       keys)
-      ->type_name("KEY=xF")
-      ->expected(1)
-      ->take_all();
-  verb->add_flag("--without-tracer", options->without_tracer, "... and if nobody had recorded it");
+  verb->AddOption("--set", &options->sets,
+                  "KEY=xF: F times as fast (half as long for F = 2), repeatable; none: each by "
+                  "itself; KEY: " +
+                      keys)
+      .TypeName("KEY=xF")
+      .TakeAll();
+  verb->AddFlag("--without-tracer", &options->without_tracer, "... and if nobody had recorded it");
   // What a change of the program could bring at most.
   for (size_t i = 0; i < options->edits.size(); ++i) {
     const analysis::EditOption& edit = analysis::EditOptions()[i];
-    verb->add_flag_callback(
+    verb->AddFlag(
         edit.option, [options, i] { options->edits[i] = true; }, edit.text);
   }
-  verb->add_option("--fuse", options->fused, "the second op follows the first without the memory")
-      ->type_name("OP,OP")
-      ->expected(1)
-      ->take_all();
+  verb->AddOption("--fuse", &options->fused, "the second op follows the first without the memory")
+      .TypeName("OP,OP")
+      .TakeAll();
 }
 
 }  // namespace acceltrace::cli

@@ -148,16 +148,16 @@ int RunCheck(const std::string& name, bool json) {
 
 }  // namespace
 
-void AddProviders(CLI::App* app, Run* run) {
-  CLI::App* verb =
-      app->add_subcommand("providers", "What can be traced on this machine, and why not the rest");
+void AddProviders(Verb* app, Run* run) {
+  Verb* verb =
+      app->AddVerb("providers", "What can be traced on this machine, and why not the rest");
   auto json = std::make_shared<bool>(false);
   auto check = std::make_shared<std::string>();
-  verb->add_option("--check", *check, "each piece of evidence of one provider, or of a file")
-      ->type_name("NAME|FILE");
-  verb->add_flag("--json", *json, "machine-readable, see docs/json.md");
-  verb->callback([json, check, verb, run] {
-    const bool one = verb->count("--check") > 0;
+  verb->AddOption("--check", check.get(), "each piece of evidence of one provider, or of a file")
+      .TypeName("NAME|FILE");
+  verb->AddFlag("--json", json.get(), "machine-readable, see docs/json.md");
+  verb->Callback([json, check, verb, run] {
+    const bool one = verb->given("--check");
     *run = [json, check, one] { return one ? RunCheck(*check, *json) : RunList(*json); };
   });
 }

@@ -76,28 +76,26 @@ int RunQuery(const Options& options) {
 
 }  // namespace
 
-void AddQuery(CLI::App* app, Run* run) {
-  CLI::App* verb = app->add_subcommand("query", "Ask a trace in SQL; see docs/query.md");
+void AddQuery(Verb* app, Run* run) {
+  Verb* verb = app->AddVerb("query", "Ask a trace in SQL; see docs/query.md");
   auto options = std::make_shared<Options>();
   AddTraceFile(verb, &options->file);
-  verb->add_option("SQL", options->sql, "one SELECT")->type_name("");
-  verb->add_flag("--tables", options->tables, "which tables and columns there are");
-  CLI::Option* csv = verb->add_flag("--csv", options->csv, "comma-separated values");
-  verb->add_flag("--json", options->json, "machine-readable, see docs/json.md")->excludes(csv);
-  verb->add_option("--top", options->limits.rows, "the first N rows only")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
-  verb->add_option("--memory", options->limits.memory_bytes,
-                   "what sorting and grouping may take (default 1GB)")
-      ->type_name("SIZE")
-      ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::Range(uint64_t{1} << 20, uint64_t{1} << 42));
-  verb->add_option("--steps", options->limits.steps,
-                   "give up after so many steps of the query (default 10000000000)")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
+  verb->AddOption("SQL", &options->sql, "one SELECT").TypeName("");
+  verb->AddFlag("--tables", &options->tables, "which tables and columns there are");
+  const Option csv = verb->AddFlag("--csv", &options->csv, "comma-separated values");
+  verb->AddFlag("--json", &options->json, "machine-readable, see docs/json.md").Excludes(csv);
+  verb->AddOption("--top", &options->limits.rows, "the first N rows only").TypeName("N").Positive();
+  verb->AddOption("--memory", &options->limits.memory_bytes,
+                  "what sorting and grouping may take (default 1GB)")
+      .TypeName("SIZE")
+      .Size(false)
+      .InRange(uint64_t{1} << 20, uint64_t{1} << 42);
+  verb->AddOption("--steps", &options->limits.steps,
+                  "give up after so many steps of the query (default 10000000000)")
+      .TypeName("N")
+      .Positive();
   AddFilters(verb, &options->selection);
-  verb->callback([options, run] { *run = [options] { return RunQuery(*options); }; });
+  verb->Callback([options, run] { *run = [options] { return RunQuery(*options); }; });
 }
 
 }  // namespace acceltrace::cli

@@ -379,34 +379,31 @@ double ParseSeconds(const std::string& text) {
 
 }  // namespace
 
-void AddRecord(CLI::App* app, Run* run, const std::vector<std::string>* trailing) {
-  CLI::App* verb =
-      app->add_subcommand("record", "Record a command (after --), processes or the system");
+void AddRecord(Verb* app, Run* run, const std::vector<std::string>* trailing) {
+  Verb* verb = app->AddVerb("record", "Record a command (after --), processes or the system");
   auto options = std::make_shared<Options>();
-  auto duration = std::make_shared<std::string>();
   AddRecordOptions(verb, &options->record);
-  verb->add_option("--duration", *duration, "stop after this time: 10, 500ms, 2m")
-      ->type_name("TIME");
-  verb->add_option("--priority", options->record.priority,
-                   "of the recorder: auto (default), idle, normal or a nice value")
-      ->type_name("P");
-  verb->add_option("--cpu", options->record.cpu, "processors that the recorder runs on: 0,2-3")
-      ->type_name("LIST");
+  const auto parse_duration = [options](const std::string& word) {
+    options->duration_s = ParseSeconds(word);
+    const bool fine = options->duration_s > 0 && options->duration_s <= 1e9;
+    return fine ? std::string() : word + " is no time: 10, 500ms, 2m";
+  };
+  verb->AddParsed("--duration", parse_duration, "stop after this time: 10, 500ms, 2m")
+      .TypeName("TIME");
+  verb->AddOption("--priority", &options->record.priority,
+                  "of the recorder: auto (default), idle, normal or a nice value")
+      .TypeName("P");
+  verb->AddOption("--cpu", &options->record.cpu, "processors that the recorder runs on: 0,2-3")
+      .TypeName("LIST");
   AddSocketOption(verb, &options->socket);
-  verb->add_flag("--private", options->own_daemon,
-                 "with a daemon of its own, also where the capture service runs");
-  verb->add_flag("--pack", options->pack, "the trace is packed at the end, see acceltrace pack");
-  verb->add_flag("-q,--quiet", options->quiet, "no summary at the end");
-  verb->footer(
+  verb->AddFlag("--private", &options->own_daemon,
+                "with a daemon of its own, also where the capture service runs");
+  verb->AddFlag("--pack", &options->pack, "the trace is packed at the end, see acceltrace pack");
+  verb->AddFlag("-q,--quiet", &options->quiet, "no summary at the end");
+  verb->Footer(
       "The command follows after --: acceltrace record -o run.atrace -- ./train --steps 3");
-  verb->callback([options, duration, run, trailing] {
+  verb->Callback([options, run, trailing] {
     options->record.command = *trailing;
-    if (!duration->empty()) {
-      options->duration_s = ParseSeconds(*duration);
-      if (!(options->duration_s > 0) || options->duration_s > 1e9) {
-        throw CLI::ValidationError("--duration", *duration + " is no time: 10, 500ms, 2m");
-      }
-    }
     *run = [options] { return RunRecord(*options); };
   });
 }

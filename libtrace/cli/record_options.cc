@@ -48,60 +48,57 @@ std::string FilesMisuse(const RecordOptions& options) {
   return "";
 }
 
-void AddRecordOptions(CLI::App* verb, RecordOptions* options) {
-  verb->add_option("-o,--output", options->output, "file to write, - for stdout")
-      ->type_name("FILE")
-      ->capture_default_str();
-  verb->add_option("--pid", options->pids, "record this process and what it forks; repeatable")
-      ->type_name("PID");
-  verb->add_flag("--system", options->system, "record every process");
-  verb->add_option("--device", options->devices,
-                   "only this accelerator, or device of a provider: name or PCI address")
-      ->type_name("NAME");
-  verb->add_flag("--no-device", options->no_device, "host events only");
-  verb->add_option("--probes", options->probes,
-                   "of api,usdt,driver,tracepoints,device,counters,clock; default all but usdt and "
-                   "tracepoints")
-      ->type_name("LIST");
-  verb->add_option("--sources", options->sources,
-                   "of the host besides: of sched,irq,pressure,memory,cpu,block,net,pcie,numa,"
-                   "cgroup, or all; default none")
-      ->type_name("LIST");
-  verb->add_flag(
-      "--stacks", options->stacks,
-      "user stacks of API calls, by frame pointers; the calls then come by probes, which "
-      "cost more");
-  verb->add_option("--counter-period", options->counter_period,
-                   "device-side counter samples: 500us, 1ms; 0 = only at start and end")
-      ->type_name("TIME");
-  verb->add_option("--overhead", options->overhead,
-                   "full (default), or low: less detail of the driver, no counter samples, "
-                   "see acceltraced(8)")
-      ->check(CLI::IsMember({"full", "low"}))
-      ->type_name("full|low");
-  verb->add_option("--ring", options->ring, "flight recorder: keep the last SIZE (64M) in memory")
-      ->type_name("SIZE");
-  verb->add_option("--trigger", options->triggers,
-                   "with --ring: save it when job>10ms, begin:NAME, range:NAME or range:NAME>20ms; "
-                   "repeatable")
-      ->type_name("RULE");
-  verb->add_option("--rotate-size", options->rotate_size, "go on in the next file at this size")
-      ->type_name("SIZE");
-  verb->add_option("--rotate-time", options->rotate_time, "... and after this time")
-      ->type_name("TIME");
-  verb->add_option("--keep", options->keep,
-                   "files of a rotation, then the oldest is overwritten (8); of triggers (4)")
-      ->check(CLI::Range(1u, kMaxFiles))
-      ->type_name("N");
-  verb->add_option("--libaxl", options->libraries, "runtime library whose probes are attached")
-      ->type_name("FILE");
+void AddRecordOptions(Verb* verb, RecordOptions* options) {
+  verb->AddOption("-o,--output", &options->output, "file to write, - for stdout")
+      .TypeName("FILE")
+      .ShowDefault();
+  verb->AddOption("--pid", &options->pids, "record this process and what it forks; repeatable")
+      .TypeName("PID");
+  verb->AddFlag("--system", &options->system, "record every process");
+  verb->AddOption("--device", &options->devices,
+                  "only this accelerator, or device of a provider: name or PCI address")
+      .TypeName("NAME");
+  verb->AddFlag("--no-device", &options->no_device, "host events only");
+  verb->AddOption("--probes", &options->probes,
+                  "of api,usdt,driver,tracepoints,device,counters,clock; default all but usdt and "
+                  "tracepoints")
+      .TypeName("LIST");
+  verb->AddOption("--sources", &options->sources,
+                  "of the host besides: of sched,irq,pressure,memory,cpu,block,net,pcie,numa,"
+                  "cgroup, or all; default none")
+      .TypeName("LIST");
+  verb->AddFlag("--stacks", &options->stacks,
+                "user stacks of API calls, by frame pointers; the calls then come by probes, which "
+                "cost more");
+  verb->AddOption("--counter-period", &options->counter_period,
+                  "device-side counter samples: 500us, 1ms; 0 = only at start and end")
+      .TypeName("TIME");
+  verb->AddOption("--overhead", &options->overhead,
+                  "full (default), or low: less detail of the driver, no counter samples, "
+                  "see acceltraced(8)")
+      .OneOf({"full", "low"})
+      .TypeName("full|low");
+  verb->AddOption("--ring", &options->ring, "flight recorder: keep the last SIZE (64M) in memory")
+      .TypeName("SIZE");
+  verb->AddOption("--trigger", &options->triggers,
+                  "with --ring: save it when job>10ms, begin:NAME, range:NAME or range:NAME>20ms; "
+                  "repeatable")
+      .TypeName("RULE");
+  verb->AddOption("--rotate-size", &options->rotate_size, "go on in the next file at this size")
+      .TypeName("SIZE");
+  verb->AddOption("--rotate-time", &options->rotate_time, "... and after this time")
+      .TypeName("TIME");
+  verb->AddOption("--keep", &options->keep,
+                  "files of a rotation, then the oldest is overwritten (8); of triggers (4)")
+      .InRange(uint64_t{1}, kMaxFiles)
+      .TypeName("N");
+  verb->AddOption("--libaxl", &options->libraries, "runtime library whose probes are attached")
+      .TypeName("FILE");
 }
 
-void AddSocketOption(CLI::App* verb, std::string* socket) {
+void AddSocketOption(Verb* verb, std::string* socket) {
   *socket = kServiceSocket;
-  verb->add_option("--socket", *socket, "of the capture service")
-      ->type_name("PATH")
-      ->capture_default_str();
+  verb->AddOption("--socket", socket, "of the capture service").TypeName("PATH").ShowDefault();
 }
 
 std::vector<std::string> DaemonArguments(const RecordOptions& options) {

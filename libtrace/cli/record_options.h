@@ -4,11 +4,12 @@
 #ifndef LIBTRACE_CLI_RECORD_OPTIONS_H_
 #define LIBTRACE_CLI_RECORD_OPTIONS_H_
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "libtrace/cli/verb.h"
 
 namespace acceltrace::cli {
 
@@ -27,9 +28,9 @@ struct RecordOptions {
 };
 
 // The options that a daemon of its own and the service have in common.
-void AddRecordOptions(CLI::App* verb, RecordOptions* options);
+void AddRecordOptions(Verb* verb, RecordOptions* options);
 // --socket; *socket is the service's usual one.
-void AddSocketOption(CLI::App* verb, std::string* socket);
+void AddSocketOption(Verb* verb, std::string* socket);
 
 // The files besides the output: further parts of a rotation, or those of triggers.
 std::vector<std::string> MoreFiles(const RecordOptions& options);

@@ -87,13 +87,13 @@ int RunVerify(const Options& options) {
 }
 
 template <typename Function>
-std::pair<CLI::App*, Options*> AddReader(CLI::App* app, Run* run, const char* name,
-                                         const char* text, Function function) {
-  CLI::App* verb = app->add_subcommand(name, text);
+std::pair<Verb*, Options*> AddReader(Verb* app, Run* run, const char* name, const char* text,
+                                     Function function) {
+  Verb* verb = app->AddVerb(name, text);
   auto options = std::make_shared<Options>();
   AddTraceFile(verb, &options->file);
-  verb->add_flag("--json", options->json, "machine-readable, see docs/json.md");
-  verb->callback(
+  verb->AddFlag("--json", &options->json, "machine-readable, see docs/json.md");
+  verb->Callback(
       [options, run, function] { *run = [options, function] { return function(*options); }; });
   return {verb, options.get()};
 }
@@ -116,26 +116,25 @@ int FaultStatus(const std::string& file, const model::Model& model, const std::s
               fmt::format("{}: {} lacks what is missing: {}", file, lacks, FindingsText(faults)));
 }
 
-void AddReport(CLI::App* app, Run* run) {
+void AddReport(Verb* app, Run* run) {
   const auto [verb, options] =
       AddReader(app, run, "report", "Where the time went, and how sure that is", RunReport);
-  verb->add_flag("--summary", options->summary,
-                 "length, counts, busiest units, losses: at once, by the file's index");
+  verb->AddFlag("--summary", &options->summary,
+                "length, counts, busiest units, losses: at once, by the file's index");
   std::vector<std::string> names;
   for (const view::Section& section : view::Sections()) names.push_back(section.name);
-  auto* sections =
-      verb->add_option("--section", options->sections,
-                       "only these parts of it, in their order: " + CLI::detail::join(names, ", "));
-  sections->type_name("NAME,...")->delimiter(',')->allow_extra_args(false);
-  sections->check(CLI::IsMember(names));
-  verb->add_flag("--full", options->full, "all parts; without it what fits on a terminal")
-      ->excludes(sections);
+  Option sections = verb->AddOption(
+      "--section", &options->sections,
+      fmt::format("only these parts of it, in their order: {}", fmt::join(names, ", ")));
+  sections.TypeName("NAME,...").Delimiter(',').OneWord().OneOf(names);
+  verb->AddFlag("--full", &options->full, "all parts; without it what fits on a terminal")
+      .Excludes(sections);
   AddCeilings(verb, &options->ceilings);
   AddArrangement(verb, &options->arrangement);
   AddFilters(verb, &options->selection);
 }
 
-void AddVerify(CLI::App* app, Run* run) {
+void AddVerify(Verb* app, Run* run) {
   AddReader(app, run, "verify",
             "Check a trace: checksums, sequence, conservation laws, causality, losses", RunVerify);
 }

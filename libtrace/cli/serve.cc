@@ -226,18 +226,18 @@ int RunServe(const Options& options) {
 
 }  // namespace
 
-void AddServe(CLI::App* app, Run* run) {
-  CLI::App* verb = app->add_subcommand(
+void AddServe(Verb* app, Run* run) {
+  Verb* verb = app->AddVerb(
       "serve", "The page of a whole trace, however large, in a browser of this machine");
   auto options = std::make_shared<Options>();
   AddTraceFile(verb, &options->file);
-  verb->add_option("--port", options->port, "port of 127.0.0.1 (default: any that is free)")
-      ->type_name("N")
-      ->check(CLI::Range(0, 65535));
-  verb->add_flag("--live", options->live,
-                 "FILE is still being written, or is a live socket: show it as it grows");
-  verb->add_flag("--no-browser", options->no_browser, "print the address, open nothing");
-  verb->callback([options, run] { *run = [options] { return RunServe(*options); }; });
+  verb->AddOption("--port", &options->port, "port of 127.0.0.1 (default: any that is free)")
+      .TypeName("N")
+      .InRange(0, 65535);
+  verb->AddFlag("--live", &options->live,
+                "FILE is still being written, or is a live socket: show it as it grows");
+  verb->AddFlag("--no-browser", &options->no_browser, "print the address, open nothing");
+  verb->Callback([options, run] { *run = [options] { return RunServe(*options); }; });
 }
 
 }  // namespace acceltrace::cli

@@ -147,20 +147,20 @@ int RunStatus(const Options& options) {
   return kOk;
 }
 
-void AddSession(CLI::App* verb, Options* options) {
-  verb->add_option("SESSION", options->session,
-                   "its number, as start printed it; default: the only one")
-      ->type_name("");
+void AddSession(Verb* verb, Options* options) {
+  verb->AddOption("SESSION", &options->session,
+                  "its number, as start printed it; default: the only one")
+      .TypeName("");
 }
 
 }  // namespace
 
-void AddService(CLI::App* app, Run* run) {
+void AddService(Verb* app, Run* run) {
   const auto add = [&](const char* name, const char* what, int (*run_verb)(const Options&)) {
-    CLI::App* verb = app->add_subcommand(name, what);
+    Verb* verb = app->AddVerb(name, what);
     auto options = std::make_shared<Options>();
     AddSocketOption(verb, &options->socket);
-    verb->callback([options, run, run_verb] { *run = [=] { return run_verb(*options); }; });
+    verb->Callback([options, run, run_verb] { *run = [=] { return run_verb(*options); }; });
     return std::pair(verb, options);
   };
   const auto [start, start_options] =
@@ -168,17 +168,17 @@ void AddService(CLI::App* app, Run* run) {
   AddRecordOptions(start, &start_options->record);
   const auto [stop, stop_options] = add("stop", "End a recording of the service", RunStop);
   AddSession(stop, stop_options.get());
-  stop->add_flag("--json", stop_options->json, "its summary as JSON");
+  stop->AddFlag("--json", &stop_options->json, "its summary as JSON");
   const auto [snapshot, snapshot_options] =
       add("snapshot", "Save what a flight recorder of the service holds", RunSnapshot);
   AddSession(snapshot, snapshot_options.get());
   snapshot_options->output = "snapshot.atrace";
-  snapshot->add_option("-o,--output", snapshot_options->output, "file to write")
-      ->type_name("FILE")
-      ->capture_default_str();
+  snapshot->AddOption("-o,--output", &snapshot_options->output, "file to write")
+      .TypeName("FILE")
+      .ShowDefault();
   const auto [status, status_options] =
       add("status", "Recordings of the service that are yours to use", RunStatus);
-  status->add_flag("--json", status_options->json, "as JSON");
+  status->AddFlag("--json", &status_options->json, "as JSON");
 }
 
 }  // namespace acceltrace::cli

@@ -243,26 +243,25 @@ int RunTop(const Options& options) {
 
 }  // namespace
 
-void AddTop(CLI::App* app, Run* run) {
-  CLI::App* verb = app->add_subcommand(
+void AddTop(Verb* app, Run* run) {
+  Verb* verb = app->AddVerb(
       "top", "What goes on now: engines, transfers, queues, processes, losses; q quits");
   auto options = std::make_shared<Options>();
-  verb->add_option("SOURCE", options->source,
-                   std::string("a daemon's live socket, - for stdin, or a trace, of which one "
-                               "frame shows all (default ") +
-                       kDefaultSource + ")")
-      ->type_name("");
-  verb->add_option("--interval", options->interval_ms,
-                   "how often, at least 100ms live (default 1s)")
-      ->type_name("TIME")
-      ->transform(CLI::AsNumberWithUnit(std::map<std::string, uint64_t>{{"ms", 1}, {"s", 1000}},
-                                        CLI::AsNumberWithUnit::UNIT_REQUIRED))
-      ->check(CLI::Range(uint64_t{1}, uint64_t{3'600'000}));
-  verb->add_flag("--once", options->once, "one frame as plain text, then end");
-  verb->add_option("--batch", options->batch, "so many frames as plain text, then end")
-      ->type_name("N")
-      ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}));
-  verb->callback([options, run] { *run = [options] { return RunTop(*options); }; });
+  verb->AddOption("SOURCE", &options->source,
+                  fmt::format("a daemon's live socket, - for stdin, or a trace, of which one "
+                              "frame shows all (default {})",
+                              kDefaultSource))
+      .TypeName("");
+  verb->AddOption("--interval", &options->interval_ms,
+                  "how often, at least 100ms live (default 1s)")
+      .TypeName("TIME")
+      .Units({{"ms", 1}, {"s", 1000}})
+      .InRange(uint64_t{1}, uint64_t{3'600'000});
+  verb->AddFlag("--once", &options->once, "one frame as plain text, then end");
+  verb->AddOption("--batch", &options->batch, "so many frames as plain text, then end")
+      .TypeName("N")
+      .InRange(uint64_t{1}, uint64_t{1'000'000'000});
+  verb->Callback([options, run] { *run = [options] { return RunTop(*options); }; });
 }
 
 }  // namespace acceltrace::cli
