@@ -103,3 +103,6 @@ $(eval $(call fuzzer,api_ring,daemon/sources/api_ring_fuzz.cc daemon/sources/api
 # For tests/bench/collection: instructions from ring to block.
 $(eval $(call program,$(BUILD)/test/axl-drain-cost,daemon/testing/drain_cost.cc daemon/sources/ring_reader.cc daemon/sources/record_check.cc daemon/sources/record_rows.cc daemon/sources/transpose.cc daemon/sources/record_intake.cc daemon/sources/host_info.cc $(DAEMON_STREAM),-lprotobuf -lzstd,$(PROTO_O)))
 TESTS += $(BUILD)/test/axl-drain-cost
+# For tests/bench/service: what a block costs on its way to the file.
+$(eval $(call program,$(BUILD)/test/axl-write-cost,daemon/testing/write_cost.cc,-luring))
+TESTS += $(BUILD)/test/axl-write-cost

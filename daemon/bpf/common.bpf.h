@@ -128,7 +128,11 @@ static __always_inline void note_lost(struct act_counts *counts, __u64 now_ns)
 		counts->lost_epoch = drain_epoch + 1;
 		counts->first_ns = now_ns;
 	}
-	counts->last_ns = now_ns;
+	/* This program may have been interrupted by one whose event came later. */
+	if (counts->first_ns > now_ns)
+		counts->first_ns = now_ns;
+	if (counts->last_ns < now_ns)
+		counts->last_ns = now_ns;
 }
 
 /* An event of this hop of which no record can be made. */

@@ -186,7 +186,10 @@ void BpfEvents::OnCallStack(const act_call_stack& record) {
   if (stacks_ != nullptr && stacks_->OnCall(record)) return;
   --out_[ACT_HOP_STACK];
   ++unknown_stacks_;
-  unknown_stack_ns_ = TimeNs(record.h);
+  auto& [first_ns, last_ns] = unknown_span_ns_;
+  const int64_t time_ns = TimeNs(record.h);
+  first_ns = first_ns == 0 ? time_ns : std::min(first_ns, time_ns);
+  last_ns = std::max(last_ns, time_ns);
 }
 
 void BpfEvents::OnProcess(const act_process& record) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "daemon/bpf/records.h"
 #include "daemon/sources/call_stacks.h"
@@ -42,9 +43,10 @@ class BpfEvents {
 
   // Takes stacks of API calls; must outlive this.
   void UseStacks(CallStacks* stacks) { stacks_ = stacks; }
-  // Calls whose stack is not known since its frames were lost; when the last of them was.
+  // Calls whose stack is not known since its frames were lost or there are too many stacks.
   uint64_t unknown_stacks() const { return unknown_stacks_; }
-  int64_t unknown_stack_ns() const { return unknown_stack_ns_; }
+  // When the first and the last of them were since this was asked for the last time; 0: none were.
+  std::pair<int64_t, int64_t> TakeUnknownSpan() { return std::exchange(unknown_span_ns_, {0, 0}); }
 
   // Number `index` of the map `functions` is called so.
   void NameFunction(uint32_t index, const std::string& name);
@@ -91,7 +93,7 @@ class BpfEvents {
   RingWatcher* watcher_;
   CallStacks* stacks_ = nullptr;
   uint64_t unknown_stacks_ = 0;
-  int64_t unknown_stack_ns_ = 0;
+  std::pair<int64_t, int64_t> unknown_span_ns_ = {0, 0};
   stream::BlockWriter writer_;
   HostJobRows jobs_;
   HostWaitRows waits_;

@@ -218,11 +218,15 @@ TEST_CASE("a call whose stack did not come is counted, and so is what is no stac
   call.h = {.time_ns = 200, .pid = 7, .tid = 7, .type = ACT_CALL_STACK, .cpu = 0, .extra = 0};
   call.stack = 5;
   Handle(&events, call);
-  CHECK((events.unknown_stacks() == 1 && events.unknown_stack_ns() == 200));
+  call.h.time_ns = 300;
+  Handle(&events, call);
+  CHECK(events.unknown_stacks() == 2);
+  CHECK(events.TakeUnknownSpan() == std::pair(int64_t{200}, int64_t{300}));
+  CHECK(events.TakeUnknownSpan() == std::pair(int64_t{0}, int64_t{0}));
   CHECK(events.out(ACT_HOP_STACK) == 0);
   Handle(&events, frames);
   Handle(&events, call);
-  CHECK((events.unknown_stacks() == 1 && events.out(ACT_HOP_STACK) == 1));
+  CHECK((events.unknown_stacks() == 2 && events.out(ACT_HOP_STACK) == 1));
   frames.h.extra = 0;
   Handle(&events, frames);
   CHECK((events.out(ACT_HOP_PROCESS) == 1 && events.bad(ACT_HOP_PROCESS) == 1));

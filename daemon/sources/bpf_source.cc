@@ -43,6 +43,11 @@ int Print(libbpf_print_level level, const char* format, va_list args) {
   return length;
 }
 
+void Widen(uint64_t first_ns, uint64_t last_ns, act_counts* total) {
+  total->first_ns = total->last_ns == 0 ? first_ns : std::min<uint64_t>(total->first_ns, first_ns);
+  total->last_ns = std::max<uint64_t>(total->last_ns, last_ns);
+}
+
 }  // namespace
 
 Status BpfSource::Impl::Load() {
@@ -88,42 +93,47 @@ Status BpfSource::Impl::MapPositions() {
   return {};
 }
 
-void BpfSource::Impl::ReadHops(act_counts* totals, int64_t* first_ns, int64_t* last_ns) {
-  const int cpus = libbpf_num_possible_cpus();
-  std::vector<act_counts> values(static_cast<size_t>(std::max(cpus, 1)));
+// report: losses that were not reported yet are.
+BpfSource::Impl::HopTotals BpfSource::Impl::ReadHops(bool report) {
+  const auto cpus = static_cast<size_t>(std::max(libbpf_num_possible_cpus(), 1));
+  std::vector<act_counts> values(cpus);
+  HopTotals totals = {};
   const uint64_t epoch = skeleton->bss->drain_epoch + 1;
   for (uint32_t hop = 0; hop < ACT_NUM_HOPS; ++hop) {
-    totals[hop] = {};
-    first_ns[hop] = last_ns[hop] = 0;
     if (bpf_map_lookup_elem(bpf_map__fd(skeleton->maps.hops), &hop, values.data()) != 0) continue;
-    for (const act_counts& value : values) {
-      totals[hop].seen += value.seen;
-      totals[hop].lost += value.lost;
-      if (value.lost_epoch != epoch) continue;
-      const auto first = static_cast<int64_t>(value.first_ns);
-      if (first_ns[hop] == 0 || first < first_ns[hop]) first_ns[hop] = first;
-      last_ns[hop] = std::max(last_ns[hop], static_cast<int64_t>(value.last_ns));
+    std::vector<uint64_t>& reported = reported_by_cpu[hop];
+    reported.resize(cpus);
+    act_counts& total = totals[hop];
+    for (size_t cpu = 0; cpu < cpus; ++cpu) {
+      const act_counts& value = values[cpu];
+      total.seen += value.seen;
+      total.lost += value.lost;
+      if (value.lost == reported[cpu]) continue;
+      // One that came while the last ones were reported is known by its time alone.
+      Widen(value.lost_epoch == epoch ? value.first_ns : value.last_ns, value.last_ns, &total);
+      if (report) reported[cpu] = value.lost;
     }
   }
   // Those whose frames were lost on the way.
   totals[ACT_HOP_STACK].lost += events.unknown_stacks();
-  int64_t& stack_ns = last_ns[ACT_HOP_STACK];
-  stack_ns = std::max(stack_ns, events.unknown_stack_ns());
-  if (first_ns[ACT_HOP_STACK] == 0) first_ns[ACT_HOP_STACK] = stack_ns;
+  if (report) {
+    const auto [first_ns, last_ns] = events.TakeUnknownSpan();
+    const auto first = static_cast<uint64_t>(first_ns), last = static_cast<uint64_t>(last_ns);
+    if (last != 0) Widen(first, last, &totals[ACT_HOP_STACK]);
+  }
+  return totals;
 }
 
 void BpfSource::Impl::ReportLosses() {
-  act_counts totals[ACT_NUM_HOPS];
-  int64_t first_ns[ACT_NUM_HOPS], last_ns[ACT_NUM_HOPS];
-  ReadHops(totals, first_ns, last_ns);
+  const HopTotals totals = ReadHops(true);
   ++skeleton->bss->drain_epoch;
   for (int hop = 0; hop < ACT_NUM_HOPS; ++hop) {
     if (totals[hop].lost <= reported_lost[hop]) continue;
     Loss loss;
     loss.hop = kHopNames[hop];
     loss.count = totals[hop].lost - reported_lost[hop];
-    loss.first = first_ns[hop];
-    loss.last = last_ns[hop];
+    loss.first = static_cast<int64_t>(totals[hop].first_ns);
+    loss.last = static_cast<int64_t>(totals[hop].last_ns);
     reported_lost[hop] = totals[hop].lost;
     handler->OnLoss(loss);
   }
@@ -235,9 +245,7 @@ BpfSource::BpfCost BpfSource::Cost() const {
 }
 
 std::vector<Hop> BpfSource::Hops() {
-  act_counts totals[ACT_NUM_HOPS];
-  int64_t first_ns[ACT_NUM_HOPS], last_ns[ACT_NUM_HOPS];
-  impl_->ReadHops(totals, first_ns, last_ns);
+  const Impl::HopTotals totals = impl_->ReadHops(false);
   std::vector<Hop> hops;
   for (int hop = 0; hop < ACT_NUM_HOPS; ++hop) {
     const act_hop which = static_cast<act_hop>(hop);

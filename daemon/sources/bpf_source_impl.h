@@ -7,6 +7,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include <array>
 #include <cerrno>
 #include <map>
 #include <memory>
@@ -107,7 +108,8 @@ struct BpfSource::Impl : RingWatcher, ProviderSink {
   void CalibrateRings();
   uint64_t StackRuns() const;
   void CalibrateProbes();
-  void ReadHops(act_counts* totals, int64_t* first_ns, int64_t* last_ns);
+  using HopTotals = std::array<act_counts, ACT_NUM_HOPS>;  // first_ns and last_ns of new losses
+  HopTotals ReadHops(bool report);
   void ReportLosses();
   bool PidTracked(uint32_t pid);
   uint32_t* Owner(uint32_t device, uint32_t context);
@@ -141,6 +143,7 @@ struct BpfSource::Impl : RingWatcher, ProviderSink {
   std::unordered_map<uint32_t, int64_t> since_ns;  // of Track()
   std::unordered_map<uint32_t, int64_t> left_ns;   // of processes that are no longer recorded
   uint64_t reported_lost[ACT_NUM_HOPS] = {};
+  std::vector<uint64_t> reported_by_cpu[ACT_NUM_HOPS];  // of them, those that BPF programs counted
   // Whether a process is a kernel thread, and until when that is believed.
   std::unordered_map<uint32_t, std::pair<bool, int64_t>> kernel_threads;
   int64_t last_loss_check_ns = 0;

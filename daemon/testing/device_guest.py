@@ -4,6 +4,7 @@
 
 import errno
 import glob
+import json
 import os
 import subprocess
 import sys
@@ -109,6 +110,86 @@ def recordings_of_the_service_share_a_device_and_keep_apart():
         balanced(trace)
     service.terminate()
     equal(service.wait(timeout=60), 0)
+
+
+def answer(*argv):
+    """What acceltrace says as JSON of a trace without a fault."""
+    done = subprocess.run([os.path.join(REPO, "build", "bin", "acceltrace"), *argv, "--json"],
+                          capture_output=True, text=True, timeout=120, check=False)
+    equal((argv, done.returncode, done.stderr), (argv, 0, ""))
+    return json.loads(done.stdout)
+
+
+def ran_in(group, times):
+    """The workload so often, held back, in a control group of its own."""
+    os.mkdir(group)
+    # pylint: disable=consider-using-with
+    child = subprocess.Popen(
+        ["sh", "-c", 'echo $$ >"$1/cgroup.procs"; echo; read x; shift; n=$1; shift; '
+         'while [ $n -gt 0 ]; do "$@" >/dev/null || exit 1; n=$((n - 1)); done', "sh", group,
+         str(times), WORKLOAD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    equal(child.stdout.readline(), "\n")
+    return child
+
+
+@test
+def time_of_a_device_is_of_the_control_group_that_used_it():
+    root = "/tmp/groups"
+    os.mkdir(root)
+    subprocess.run(["mount", "-t", "cgroup2", "none", root], check=True)
+    children = [ran_in(f"{root}/{name}", times) for name, times in (("one", 1), ("three", 3))]
+    recording = Recording("--output", path("groups"), "--sources", "cgroup,pcie,numa")
+    for child in children:
+        equal(recording.ask(f"pid {child.pid}"), "ok")
+    for child in children:
+        child.communicate("x\n", timeout=300)
+        equal(child.returncode, 0)
+    done, status, _ = recording.stop()
+    equal((status, done["error"], done["lost"], done["bad"]), (0, "", 0, 0))
+    found = answer("report", path("groups"))["system"]
+    groups = {each["group"]: each for each in found["groups"]}
+    equal(sorted(groups), ["/one", "/three"])
+    equal({name: each["processes"] for name, each in groups.items()}, {"/one": 2, "/three": 4})
+    for name, wanted in groups.items():
+        rows = answer("query", path("groups"), f"""SELECT count(DISTINCT job), count(*),
+            sum(end_ns - start_ns) FROM commands WHERE correlation >> 32 IN
+            (SELECT pid FROM process_groups WHERE control_group = '{name}')""")["rows"][0]
+        equal((name, *rows[:2]), (name, wanted["jobs"], wanted["commands"]))
+        # Ends are rounded one by one there.
+        assert abs(rows[2] - wanted["device_ns"]) <= rows[1], (rows, wanted)
+    equal(groups["/three"]["commands"], 3 * groups["/one"]["commands"])
+    # The link of the device, and what lies above it, as the kernel has them.
+    device = os.path.realpath(glob.glob("/sys/bus/pci/drivers/axl/0000:*")[0])
+    counters = {(each["source"], each["object"], each["name"]): each["last"]
+                for each in found["counters"]}
+    for folder in (device, os.path.dirname(device)):
+        width = os.path.join(folder, "current_link_width")
+        if os.path.exists(width):
+            with open(width, encoding="ascii") as file:
+                equal(counters.get(("pcie", os.path.basename(folder), "link width"), 0),
+                      int(file.read()))
+    with open(os.path.join(device, "numa_node"), encoding="ascii") as file:
+        node = int(file.read())
+    equal(counters.get(("numa", os.path.basename(device), "node")), node if node >= 0 else None)
+
+
+@test
+def a_slow_job_is_a_trigger():
+    for rule, fires in (("job>1us", True), ("job>59m", False)):
+        name = path(f"slow.{int(fires)}.atrace")
+        recording = Recording("--output", name, "--ring", "16M", "--trigger", rule, "--keep", "1")
+        equal(recording.first, "ready")
+        equal(recording.run(WORKLOAD)[1], 0)
+        done, status, _ = recording.stop()
+        equal((status, done["error"], done["lost"]), (0, "", 0))
+        saved = name.replace(".atrace", ".trigger-1.atrace")
+        equal((done["triggered"] > 0, done["saved"], os.path.exists(saved)),
+              (fires, int(fires), fires))
+        if fires:
+            equal(done["triggered"], summary(name)["rows"]["jobs"])
+            trace = summary(saved)
+            assert trace["stop_reason"].startswith(f"trigger {rule} ("), trace["stop_reason"]
+            assert trace["footer"] and trace["rows"]["jobs"] >= 1, trace
 
 
 @test

@@ -144,16 +144,26 @@ def a_disk_that_stays_full():
 
 
 @test
-def a_file_that_is_removed():
-    with tempfile.TemporaryDirectory() as folder:
-        file = os.path.join(folder, "c.atrace")
-        recording = Recording("--output", file, *HOST_ONLY)
-        equal(recording.first, "ready")
-        os.unlink(file)
-        recording.run(APP, "10")
-        done, status, _ = recording.stop()
-        equal(status, 1)
-        assert "was removed while it was written" in done["error"], done
+def a_file_that_is_removed_or_its_folder():
+    with tempfile.TemporaryDirectory() as scratch:
+        for whole_folder in (False, True):
+            folder = os.path.join(scratch, "folder")
+            os.makedirs(folder, exist_ok=True)
+            file = os.path.join(folder, "c.atrace")
+            recording = Recording("--output", file, *HOST_ONLY)
+            equal(recording.first, "ready")
+            held = os.open(file, os.O_RDONLY)
+            os.unlink(file)
+            if whole_folder:
+                os.rmdir(folder)
+            count = fired(recording.run(APP, "10")[0])
+            done, status, _ = recording.stop()
+            equal(status, 1)
+            assert "was removed while it was written" in done["error"], done
+            # Whoever has it open has all of it.
+            trace = summary(f"/proc/{os.getpid()}/fd/{held}")
+            equal((trace["footer"], trace["rows"]["api"]), (True, count["calls"]))
+            os.close(held)
 
 
 @test

@@ -3,10 +3,11 @@
 // A program that makes known numbers of API calls at known places: what stacks_test.py records.
 // Compiled with frame pointers.
 //
-//   axl-stack-app ORDERS PAYMENTS DEPTH
+//   axl-stack-app ORDERS PAYMENTS DEPTH [PATHS]
 //
-// Waits for a line on its standard input before its first call, and for its end after the last one,
-// so that it is still there when its stacks are resolved. Prints "done" between.
+// Waits for a line on its standard input before its first call, makes its calls for each line, then
+// prints "done", and goes on to the end of its input, so that it is still there when its stacks are
+// resolved. With PATHS it makes so many calls more for each line, each on a stack of its own.
 #include <unistd.h>
 
 #include <cstdio>
@@ -43,6 +44,18 @@ __attribute__((noinline)) int Descend(int depth) {
   return total;
 }
 
+// Each number below 2^kTurns is another stack, of a frame for each turn.
+constexpr int kTurns = 20;
+__attribute__((noinline)) int Right(int path, int turns);
+__attribute__((noinline)) int Left(int path, int turns) {
+  if (turns == 0) return Descend(0) + total;
+  return ((path & 1) != 0 ? Left(path >> 1, turns - 1) : Right(path >> 1, turns - 1)) + total;
+}
+int Right(int path, int turns) {
+  if (turns == 0) return Descend(0) - total;
+  return ((path & 1) != 0 ? Left(path >> 1, turns - 1) : Right(path >> 1, turns - 1)) - total;
+}
+
 __attribute__((noinline)) void Open(int orders, int payments, int depth) {
   Order(orders);
   Till till;
@@ -53,13 +66,15 @@ __attribute__((noinline)) void Open(int orders, int payments, int depth) {
 }  // namespace shop
 
 int main(int argc, char** argv) {
-  if (argc != 4) return 2;
+  if (argc != 4 && argc != 5) return 2;
+  const int paths = argc == 5 ? atoi(argv[4]) : 0;
+  int path = 0;
   char line[16];
-  if (fgets(line, sizeof(line), stdin) == nullptr) return 1;
-  shop::Open(atoi(argv[1]), atoi(argv[2]), atoi(argv[3]));
-  printf("done\n");
-  fflush(stdout);
   while (fgets(line, sizeof(line), stdin) != nullptr) {
+    shop::Open(atoi(argv[1]), atoi(argv[2]), atoi(argv[3]));
+    for (const int end = path + paths; path < end; ++path) shop::Left(path, shop::kTurns);
+    printf("done\n");
+    fflush(stdout);
   }
   return 0;
 }

@@ -340,6 +340,23 @@ def its_life_is_in_the_journal():
 
 
 @test
+def its_memory_stays_below_its_limit():
+    # Of all that this run of it has recorded, by the kernel's own account.
+    folder = "/sys/fs/cgroup" + unit("ControlGroup")
+
+    def read(name):
+        with open(os.path.join(folder, name), encoding="ascii") as file:
+            return file.read()
+    limit, peak = int(unit("MemoryMax")), int(read("memory.peak"))
+    print(f"# {peak >> 20} of {limit >> 20} MiB")
+    equal(int(read("memory.max")), limit)
+    assert 0 < peak < limit // 2, (peak, limit)
+    events = dict(line.split() for line in read("memory.events").splitlines())
+    equal({name: events[name] for name in ("max", "oom", "oom_kill")},
+          {"max": "0", "oom": "0", "oom_kill": "0"})
+
+
+@test
 def figures_come_from_its_own_socket():
     call("systemctl", "stop", UNIT)
     call("systemctl", "start", "acceltraced-metrics.socket")

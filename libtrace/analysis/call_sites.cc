@@ -141,21 +141,24 @@ CallSites ComputeCallSites(const model::Model& model, symbols::FrameNames* names
   const std::vector<SiteUse> uses = UseOfStacks(model, &result.without);
   StackNames frames = NameStacks(model, names);
   std::map<std::pair<uint32_t, uint32_t>, SiteUse> sites;  // name, object
-  std::map<std::vector<uint32_t>, SiteUse> by_frames;
+  std::map<std::vector<uint32_t>, StackUse> by_frames;
   for (size_t stack = 0; stack < stacks.size(); ++stack) {
     if (uses[stack].calls == 0) continue;
     const size_t site = SiteOf(stacks, stack);
     Add(uses[stack], &sites[{frames.of_frame[site], stacks.frames[site].object}]);
     const auto begin = frames.of_frame.begin();
-    Add(uses[stack], &by_frames[{begin + stacks.first[stack], begin + stacks.first[stack + 1]}]);
+    const std::vector<uint32_t> whole(begin + stacks.first[stack], begin + stacks.first[stack + 1]);
+    // Files of one name may differ in it: of those with the same names the first one says.
+    const StackUse fresh = {whole, static_cast<uint32_t>(site - stacks.first[stack]), {}};
+    Add(uses[stack], &by_frames.try_emplace(whole, fresh).first->second.use);
   }
   for (const auto& [key, use] : sites) {
     result.sites.push_back({frames.names[key.first], model.strings.Get(key.second), use});
   }
-  for (const auto& [key, use] : by_frames) result.stacks.push_back({key, use});
+  for (auto& [key, stack] : by_frames) result.stacks.push_back(std::move(stack));
   const uint32_t others = Names(&frames.names).Number(kOtherNames);
   Rank(kMaxNamedRows, {kOtherNames, "", {}}, &result.sites);
-  Rank(kMaxStackRows, {{others}, {}}, &result.stacks);
+  Rank(kMaxStackRows, {{others}, 0, {}}, &result.stacks);
   result.names = std::move(frames.names);
   return result;
 }

@@ -31,6 +31,7 @@ struct CallSite {
 
 struct StackUse {
   std::vector<uint32_t> frames;  // in CallSites::names, innermost first, those of the library, too
+  uint32_t site = 0;             // which of them made the calls
   SiteUse use;
 };
 

@@ -104,6 +104,10 @@ TEST_CASE("calls are made by the innermost frame outside the library") {
   REQUIRE(found.stacks.size() == 4);
   CHECK(found.stacks[0].use.calls == 2);
   CHECK(Frames(found, 0) == "libcalls.so+0x10 libcalls.so+0x20 program+0x100 program+0x8 ");
+  CHECK(found.stacks[0].site == 2);
+  for (const StackUse& stack : found.stacks) {
+    CHECK(Text(found).find(found.names[stack.frames[stack.site]] + " ") != std::string::npos);
+  }
 }
 
 TEST_CASE("stacks without frames, and calls without a stack") {

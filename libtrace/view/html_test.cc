@@ -190,6 +190,25 @@ TEST_CASE("A page holds every event at the model's times, ticks and bounds") {
   CHECK(page.json["report"]["counts"]["commands"] == 40);
 }
 
+TEST_CASE("A page has where its calls were made, the first rows where they are long") {
+  CHECK_FALSE(PageOf(*Jobs(40).Model()).json["report"].contains("call_sites"));
+  TraceBuilder builder = Jobs(2000);
+  for (uint32_t i = 0; i < 2000; ++i) {
+    const std::string program = std::string(900, 'p') + "/till" + std::to_string(i);
+    builder.AddCallStack((uint64_t{1} << 63) + i + 1, kBase + int64_t{i} * 20'000,
+                         builder.AddStack({{"/lib/libcalls.so", 16}, {program, 32}, {program, 8}}));
+  }
+  const Page page = PageOf(*builder.Model());
+  const Json& found = page.json["report"]["call_sites"];
+  CHECK(found["without"] == 0);
+  REQUIRE(found["stacks"].size() > 10);
+  CHECK(found["stacks"][0]["frames"].size() == 3);
+  CHECK(found["stacks"][0]["site"] == 1);
+  // All sites would be more.
+  CHECK((found["sites"].size() > 10 && found["sites"].size() < 2000));
+  CHECK(page.json["report"].dump().size() < 2'000'000);
+}
+
 TEST_CASE("Columns keep every 64-bit number") {
   const std::vector<int64_t> values = {INT64_MIN, INT64_MAX, 0,         -1,
                                        1,         INT64_MIN, INT64_MIN, (int64_t{1} << 53) + 1};

@@ -28,7 +28,7 @@ Json CallSitesJson(const analysis::Report& report) {
   for (const analysis::StackUse& stack : found.stacks) {
     Json frames = Json::array();
     for (const uint32_t name : stack.frames) frames.push_back(found.names[name]);
-    Json row = {{"frames", std::move(frames)}};
+    Json row = {{"frames", std::move(frames)}, {"site", stack.site}};
     AddUse(stack.use, &row);
     stacks.push_back(std::move(row));
   }

@@ -40,8 +40,12 @@ std::string ReportJson(const analysis::Report& report) {
   json.erase("ops"), json.erase("ranges");
   std::string text = Inert(json);
   for (size_t most = 1000; text.size() > kMaxReportBytes && most > 10; most /= 4) {
-    for (Json& value : json) {
-      if (value.is_array() && value.size() > most) value.erase(value.begin() + most, value.end());
+    const auto shorten = [most](Json* list) {
+      if (list->is_array() && list->size() > most) list->erase(list->begin() + most, list->end());
+    };
+    for (Json& value : json) shorten(&value);
+    if (json.contains("call_sites")) {
+      for (Json& value : json["call_sites"]) shorten(&value);
     }
     text = Inert(json);
   }

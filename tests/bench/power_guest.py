@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""In the guest whose power is cut: records calls onto its disk and says what time it is."""
+"""In the guest whose power is cut: records calls onto its disk and says what time it is.
+power_guest.py [SECONDS]: its kernel panics so long after the first of them."""
 
 import os
 import subprocess
@@ -26,9 +27,12 @@ def main():
     assert recording.first == "ready", recording.first
     answer = recording.ask(f"pid {app.pid}")
     assert answer == "ok", answer
-    while True:
+    end = time.monotonic() + float(sys.argv[1]) if len(sys.argv) > 1 else None
+    while end is None or time.monotonic() < end:
         print(time.monotonic_ns(), flush=True)
         time.sleep(0.002)
+    with open("/proc/sysrq-trigger", "w", encoding="ascii") as file:
+        file.write("c")
 
 
 if __name__ == "__main__":

@@ -179,6 +179,25 @@ void TraceBuilder::AddApi(const std::string& name, uint32_t pid, uint64_t correl
   api_.add_open(0);
 }
 
+uint32_t TraceBuilder::AddStack(const std::vector<std::pair<std::string, uint64_t>>& frames) {
+  ++last_stack_;
+  for (size_t place = 0; place < frames.size(); ++place) {
+    stack_frames_.add_stack(last_stack_);
+    stack_frames_.add_place(static_cast<uint32_t>(place));
+    stack_frames_.add_object(Intern(frames[place].first));
+    stack_frames_.add_build_id(0);
+    stack_frames_.add_offset(frames[place].second);
+  }
+  return last_stack_;
+}
+
+void TraceBuilder::AddCallStack(uint64_t correlation, int64_t begin_ns, uint32_t stack) {
+  call_stacks_.add_time_ns_delta(begin_ns - std::exchange(last_call_stack_ns_, begin_ns));
+  call_stacks_.add_correlation_delta(
+      static_cast<int64_t>(correlation - std::exchange(last_call_stack_, correlation)));
+  call_stacks_.add_stack(stack);
+}
+
 void TraceBuilder::AddRange(const std::string& name, uint32_t pid, int64_t begin_ns, int64_t end_ns,
                             uint32_t depth) {
   See(begin_ns), See(end_ns);

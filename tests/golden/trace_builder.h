@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "libtrace/model/model.h"
@@ -77,6 +78,9 @@ class TraceBuilder {
   void AddOpName(uint32_t pid, uint32_t tag, const std::string& name);
   void AddApi(const std::string& name, uint32_t pid, uint64_t correlation, int64_t begin_ns,
               int64_t end_ns, uint64_t bytes = 0);
+  // A stack of places in files, innermost first; returns its number.
+  uint32_t AddStack(const std::vector<std::pair<std::string, uint64_t>>& frames);
+  void AddCallStack(uint64_t correlation, int64_t begin_ns, uint32_t stack);
   void AddRange(const std::string& name, uint32_t pid, int64_t begin_ns, int64_t end_ns,
                 uint32_t depth = 0);
   void AddMark(const std::string& name, uint32_t pid, int64_t time_ns);
@@ -139,6 +143,11 @@ class TraceBuilder {
   proto::Processes processes_;
   proto::OpNames op_names_;
   proto::ApiBatch api_;
+  proto::StackFrames stack_frames_;
+  proto::CallStacks call_stacks_;
+  uint32_t last_stack_ = 0;
+  int64_t last_call_stack_ns_ = 0;
+  uint64_t last_call_stack_ = 0;
   proto::RangeBatch ranges_;
   proto::LossBatch losses_;
   proto::ProcessEvents process_events_;

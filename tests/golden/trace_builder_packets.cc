@@ -191,6 +191,8 @@ std::vector<proto::Packet> TraceBuilder::Packets() {
   add(process_events_, &proto::Packet::mutable_process_events);
   add(op_names_, &proto::Packet::mutable_op_names);
   add(api_, &proto::Packet::mutable_api);
+  add(stack_frames_, &proto::Packet::mutable_stack_frames);
+  add(call_stacks_, &proto::Packet::mutable_call_stacks);
   add(ranges_, &proto::Packet::mutable_ranges);
   AddHostPacket(&packets);
   AddClockPackets(&packets);

@@ -4,6 +4,7 @@
 //
 //   make-page-trace hostile OUT    names that would be markup, commands of a terminal, or invisible
 //   make-page-trace large N OUT    N jobs: a call, a submission and four commands each
+//   make-page-trace stacks OUT     50 jobs, whose calls but the last one have stacks
 #include <google/protobuf/message.h>
 
 #include <algorithm>
@@ -69,6 +70,9 @@ void AddHostileNames(TraceBuilder* builder) {
   for (const std::string& name : names) {
     builder->AddRange(name, kPid, at, at + 4'000);
     builder->AddApi(name, kPid, 900'000 + i, at + 100, at + 3'000);
+    builder->AddCallStack(
+        900'000 + i, at + 100,
+        builder->AddStack({{"/lib/libcalls.so", 16}, {name, 32 + i}, {name, 64}}));
     builder->AddProcess(kPid, kPid + ++i, name);
     builder->AddRange(name, kPid, at + 4'500, at + 4'600);
     at += 5'000;
@@ -84,6 +88,21 @@ void AddHostileNames(TraceBuilder* builder) {
   device->mutable_units(0)->set_work_unit(names[0]);
   device->set_stalls(0, names[0]), device->set_limiters(0, names[1]);
   device->mutable_opcodes(0)->set_name(names[0]);
+}
+
+// Three stacks of two sites, one of them deep.
+void AddStacks(TraceBuilder* builder, uint32_t jobs) {
+  const std::string library = "/opt/vendor/lib/libcalls.so.2", program = "/opt/shop/bin/till";
+  std::vector<std::pair<std::string, uint64_t>> deep = {{library, 0x40}, {program, 0x2000}};
+  for (uint64_t i = 0; i < 30; ++i) deep.emplace_back(program, 0x3000 + 0x10 * i);
+  const uint32_t stacks[] = {
+      builder->AddStack({{library, 0x10}, {library, 0x20}, {program, 0x1000}, {program, 0x500}}),
+      builder->AddStack({{library, 0x30}, {program, 0x1000}, {program, 0x500}}),
+      builder->AddStack(deep)};
+  for (uint32_t i = 0; i + 1 < jobs; ++i) {
+    builder->AddCallStack((uint64_t{kPid} << 32) + i + 1, kBase + int64_t{i} * 12'000,
+                          stacks[i % 5 == 0 ? 2 : i % 2]);
+  }
 }
 
 // Batches of so many rows: one of all would be more than a reader takes.
@@ -177,8 +196,9 @@ std::string BytesOf(TraceBuilder* builder) {
 int main(int argc, char** argv) {
   const std::string kind = argc > 1 ? argv[1] : "";
   const bool hostile = kind == "hostile" && argc == 3, large = kind == "large" && argc == 4;
-  if (!hostile && !large) {
-    std::fprintf(stderr, "usage: make-page-trace hostile OUT | large N OUT\n");
+  const bool stacks = kind == "stacks" && argc == 3;
+  if (!hostile && !large && !stacks) {
+    std::fprintf(stderr, "usage: make-page-trace hostile OUT | large N OUT | stacks OUT\n");
     return 2;
   }
   TraceBuilder builder;
@@ -190,6 +210,7 @@ int main(int argc, char** argv) {
   const uint32_t jobs = large ? static_cast<uint32_t>(std::strtoul(argv[2], nullptr, 10)) : 50;
   AddJobs(&builder, jobs);
   if (hostile) AddHostileNames(&builder);
+  if (stacks) AddStacks(&builder, jobs);
   builder.AddTrueCounters(0, kBase + int64_t{jobs} * 12'000 + 10'000'000);
   std::ofstream out(argv[argc - 1], std::ios::binary);
   out << BytesOf(&builder);

@@ -9,6 +9,7 @@ import {clean, formatBytes, formatCount, formatNs, formatRate, formatShare, form
         shortened} from './text.js';
 
 const MOST = 200;
+const MOST_STACKS = 20;
 
 // A card with a table of `list`, of which the first rows are shown.
 function card(title, list, head, row, note, wide) {
@@ -75,6 +76,44 @@ function memoryCard() {
       'moved in whole bursts while the unit ran; "all" over the window');
 }
 
+const BACK = ' \u2190 ';
+const baseName = (path) => path.slice(path.lastIndexOf('/') + 1);
+const use = (of) => [formatCount(of.calls), formatNs(of.time_ns)];
+
+// Where in the program the API calls were made: of a trace with stacks.
+function sitesCard() {
+  const found = report.call_sites;
+  if (!found) return null;
+  return card('Call sites', found.sites,
+      [['called from'], ['in'], ['calls', 'n'], ['time', 'n'], ['device', 'n'], ['jobs', 'n'],
+       ['failed', 'n']],
+      (site) => [name(site.site), h('span', {title: clean(site.object)},
+                                    shortened(clean(baseName(site.object)), 24)), ...use(site),
+        site.device_ns > 0 ? formatNs(site.device_ns) : '', site.jobs ? formatCount(site.jobs) : '',
+        site.failed ? formatCount(site.failed) : ''],
+      found.without > 0 ? `${formatCount(found.without)} call${found.without === 1 ? '' : 's'} of no known stack` : '');
+}
+
+// A line with who called whom from the call's site on, which opens to all frames.
+function stackOf({frames, site}) {
+  const names = frames.map(clean);
+  return h('details', {class: 'frames'},
+           h('summary', null, names[site], h('span', {class: 'dim'},
+               names.slice(site + 1).map((each) => BACK + each))),
+           h('ol', null, names.map((each, i) => h('li', {class: i < site ? 'dim' : null}, each))));
+}
+
+function stacksCard() {
+  const found = report.call_sites;
+  if (!found) return null;
+  const all = found.stacks.length, first = found.stacks.slice(0, MOST_STACKS);
+  return card('Call stacks', first,
+      [['stack'], ['frames', 'n'], ['calls', 'n'], ['time', 'n']],
+      (stack) => [stackOf(stack), formatCount(stack.frames.length), ...use(stack)],
+      'by time; from the call\'s site outwards, click for all frames' +
+          (first.length < all ? `; the first ${first.length} of ${formatCount(all)}` : ''));
+}
+
 // show(phase): in the timeline.
 export function drawTables(show) {
   const ops = card('Ops by device time', report.op_groups,
@@ -99,8 +138,8 @@ export function drawTables(show) {
         span(call.time, 'p50'), span(call.time, 'p99'), span(call.time, 'max'),
         call.bytes ? formatBytes(call.bytes) : '', call.jobs ? formatCount(call.jobs) : '',
         call.failed ? formatCount(call.failed) : '']);
-  replaceChildren(byId('tables'), h('div', {class: 'tables'}, ops, phasesCard(show), calls, ranges, latencyCard(),
-                                    unitsCard(), transfersCard(), memoryCard()));
+  replaceChildren(byId('tables'), h('div', {class: 'tables'}, ops, phasesCard(show), calls, sitesCard(),
+                                    stacksCard(), ranges, latencyCard(), unitsCard(), transfersCard(), memoryCard()));
 }
 
 function clocksCard() {
