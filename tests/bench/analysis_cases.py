@@ -281,11 +281,15 @@ def read_case(folder, case):
         return
     case.limiter = answer["limiter"]
     case.replay_error = case.limiter["replay_error"]
+    # A run begins with the first call that submits: what the program computes before is in its own
+    # time, and in no prediction.
+    outside_ns = region_of(folder, case.ident) - answer["recorded_ns"]
     for change in case.changes:
         change.region_ns = region_of(folder, change.ident)
         answer = ask("whatif", trace, "--without-tracer", "--set", f"{change.key}=x{change.factor}")
         if "predicted" in answer:
-            change.predicted = tuple(answer["predicted"][name] for name in ("ns", "lo_ns", "hi_ns"))
+            change.predicted = tuple(answer["predicted"][name] + outside_ns
+                                     for name in ("ns", "lo_ns", "hi_ns"))
 
 
 def run_guest(cases, keep=None):
