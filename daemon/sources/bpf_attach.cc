@@ -3,6 +3,7 @@
 // Attaching programs: to the driver's tracepoints, to those that providers name, to the API
 // library.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -306,7 +307,7 @@ void BpfSource::Impl::OnDriverUse(uint32_t pid) {
       SeeCallsFromHere(pid);
       return;
     case LibraryFinder::Found::kNothing:
-      why = "it has no library with probes of " + std::string(kProvider) + " mapped";
+      why = fmt::format("it has no library with probes of {} mapped", kProvider);
       break;
     case LibraryFinder::Found::kUnreadable:
       break;
