@@ -8,6 +8,7 @@ namespace {
 
 constexpr uint64_t kMaxWorkNs = uint64_t{1} << 61;  // so that a sum cannot overflow
 constexpr char kTracepoint[] = "tracepoint";
+constexpr double kHardly = 0.01;  // of a time that was slept
 
 Cost FromPs(double cost_ps, double error_ps) {
   return {std::max(0.0, cost_ps - error_ps) / 1e3, cost_ps / 1e3, (cost_ps + error_ps) / 1e3};
@@ -131,9 +132,10 @@ WorkSum::WorkSum(const TracerWork& work, uint32_t tid, Estimate estimate, const 
     const double inside_ns = overlap(row, within), awake_ns = inside_ns - slept_ns;
     const double length_ns = static_cast<double>(row.end_ns - row.begin_ns);
     const double cpu_ns = row.cpu_ns[estimate];
-    // What others left it: the time outside of what is looked at, and that in which the lane slept.
-    const double left_ns = length_ns - inside_ns + slept_ns;
-    const double rest_ns = std::max(0.0, cpu_ns - left_ns);
+    const double here_ns = slept_ns > kHardly * inside_ns
+                               ? cpu_ns * inside_ns / length_ns
+                               : std::max(0.0, cpu_ns - (length_ns - inside_ns));
+    const double rest_ns = std::max(0.0, here_ns - slept_ns);
     density_.push_back(awake_ns > 0 ? rest_ns / awake_ns : 0);
   }
   sum_ns_.push_back(0);

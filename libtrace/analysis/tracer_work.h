@@ -68,9 +68,10 @@ struct Period {
 // is one CPU, else what happened on one thread.
 //
 // The recorder takes what CPU time others leave, and gives way at once to whoever wakes up; a
-// stretch of its work goes on over such pauses. So it is taken to have worked while the lane slept
-// and outside of what is looked at, as far as that was long enough; only the rest, while the lane
-// wanted to run, spread evenly over that time.
+// stretch of its work goes on over such pauses. Of a stretch that lies partly in what is looked at,
+// that has its part of the CPU time; where the lane hardly slept there, only what the rest of the
+// stretch has no time for. Of this the recorder is taken to have done what it could while the lane
+// slept, and the rest while the lane wanted to run, spread evenly over that time.
 class WorkSum {
  public:
   // tid and cpu: kEvery takes all. within: what is looked at. asleep: of the lane in it, by
