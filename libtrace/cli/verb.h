@@ -60,8 +60,8 @@ class Verb {
 
   // Owned by this one.
   Verb* AddVerb(const std::string& name, const std::string& text);
-  // T: std::string, int, uint16_t to uint64_t, or a vector of std::string or uint32_t. Values outlive
-  // the parsing of the command line.
+  // T: std::string, int, uint16_t to uint64_t, or a vector of std::string or uint32_t. Values
+  // outlive the parsing of the command line.
   template <typename T>
   Option AddOption(const std::string& name, T* value, const std::string& text);
   // parse returns what is wrong with a word, or "".
