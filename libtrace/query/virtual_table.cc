@@ -226,31 +226,26 @@ int RowId(sqlite3_vtab_cursor* base, sqlite3_int64* id) {
   return SQLITE_OK;
 }
 
-// No xCreate: the tables are there without having been created, and cannot be dropped.
-const sqlite3_module kModule = {.iVersion = 1,
-                                .xCreate = nullptr,
-                                .xConnect = Connect,
-                                .xBestIndex = BestIndex,
-                                .xDisconnect = Disconnect,
-                                .xDestroy = Disconnect,
-                                .xOpen = Open,
-                                .xClose = Close,
-                                .xFilter = Filter,
-                                .xNext = Next,
-                                .xEof = Eof,
-                                .xColumn = ColumnOf,
-                                .xRowid = RowId,
-                                .xUpdate = nullptr,
-                                .xBegin = nullptr,
-                                .xSync = nullptr,
-                                .xCommit = nullptr,
-                                .xRollback = nullptr,
-                                .xFindFunction = nullptr,
-                                .xRename = nullptr,
-                                .xSavepoint = nullptr,
-                                .xRelease = nullptr,
-                                .xRollbackTo = nullptr,
-                                .xShadowName = nullptr};
+// No xCreate: the tables are there without having been created, and cannot be dropped. Assigned,
+// for which members there are depends on SQLite's version.
+sqlite3_module MakeModule() {
+  sqlite3_module module = {};
+  module.iVersion = 1;
+  module.xConnect = Connect;
+  module.xBestIndex = BestIndex;
+  module.xDisconnect = Disconnect;
+  module.xDestroy = Disconnect;
+  module.xOpen = Open;
+  module.xClose = Close;
+  module.xFilter = Filter;
+  module.xNext = Next;
+  module.xEof = Eof;
+  module.xColumn = ColumnOf;
+  module.xRowid = RowId;
+  return module;
+}
+
+const sqlite3_module kModule = MakeModule();
 
 }  // namespace
 
