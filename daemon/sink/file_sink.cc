@@ -21,6 +21,8 @@ constexpr size_t kFooterEntryBytes = 16;
 constexpr size_t kRoomStepBytes = 4096;
 // Room that must be there before a full disk is written to again.
 constexpr uint64_t kResumeBytes = 1 << 20;
+// Room is taken in steps of this, as each may wait for the file system's journal.
+constexpr uint64_t kReserveStepBytes = 256 << 10;
 
 int64_t NowNs() {
   timespec now;
@@ -30,12 +32,14 @@ int64_t NowNs() {
 
 }  // namespace
 
-FileSink::FileSink(UniqueFd fd, std::string name, FileSinkOptions options)
-    : fd_(std::move(fd)), name_(std::move(name)), options_(options) {
+FileSink::FileSink(UniqueFd fd, std::string name, FileSinkOptions options,
+                   std::unique_ptr<BlockWriter> writer)
+    : fd_(std::move(fd)), name_(std::move(name)), options_(options), writer_(std::move(writer)) {
   // A stream (pipe, socket) has no offsets: one write at a time, nothing to cut back.
   seekable_ = lseek(fd_.get(), 0, SEEK_CUR) >= 0;
   has_reserve_ = seekable_ && options_.reserve_bytes > 0;
-  if (options_.use_uring && seekable_) writer_ = MakeUringWriter(fd_.get(), options_.blocks);
+  if (!writer_ && options_.use_uring && seekable_)
+    writer_ = MakeUringWriter(fd_.get(), options_.blocks);
   if (!writer_) writer_ = MakePlainWriter(fd_.get(), seekable_);
   for (unsigned i = 0; i < options_.blocks; ++i) {
     blocks_.push_back(std::make_unique<Block>());
@@ -85,9 +89,16 @@ bool FileSink::Reserve(uint64_t end) {
     errno = EFBIG;
     return false;
   }
-  if (fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(end),
-                static_cast<off_t>(reserve_bytes)) == 0 ||
-      errno == EINTR) {
+  if (end + reserve_bytes <= reserved_to_) return true;
+  const auto allocate = [&](uint64_t bytes) {
+    if (fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(end),
+                  static_cast<off_t>(bytes)) != 0) {
+      return false;
+    }
+    reserved_to_ = end + bytes;
+    return true;
+  };
+  if (allocate(reserve_bytes + kReserveStepBytes) || allocate(reserve_bytes) || errno == EINTR) {
     return true;
   }
   if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG) {
@@ -107,13 +118,22 @@ size_t FileSink::Room(const Block& block) {
   return fits;
 }
 
-void FileSink::Finished(Block* block) {
-  if (block->error != 0) Fail(block->error);
-  // Blocks finish in any order; the file is whole up to the first unfinished one.
-  while (!in_flight_.empty()) {
+void FileSink::Finished(const Block& block) {
+  writing_ = false;
+  if (block.error != 0) Fail(block.error), broken_ = true;
+  Advance();
+}
+
+// Writes the next block when the one before it is in the file; none behind one that failed.
+void FileSink::Advance() {
+  while (!in_flight_.empty() && !writing_) {
     Block* first = in_flight_.front();
-    const bool whole = first->done == first->used;
-    if (!whole && first->error == 0) break;
+    if (first->done < first->used && !broken_) {
+      sync_wanted_ = options_.sync && seekable_;
+      writing_ = true;
+      writer_->Submit(first);
+      break;
+    }
     if (durable_bytes_ == first->offset) durable_bytes_ += first->done;
     in_flight_.pop_front();
     free_.push_back(first);
@@ -125,8 +145,8 @@ void FileSink::Finished(Block* block) {
 }
 
 void FileSink::Reap(bool wait) {
-  while (Block* block = writer_->Reap(wait)) {
-    Finished(block);
+  while (const Block* block = writer_->Reap(wait)) {
+    Finished(*block);
     wait = false;
   }
 }
@@ -136,7 +156,6 @@ Block* FileSink::FreeBlock() {
   if (free_.empty()) {
     const int64_t begin_ns = NowNs();
     ++stalls_;
-    // The first in flight decides: later blocks may finish before it.
     while (free_.empty()) Reap(true);
     stall_ns_ += NowNs() - begin_ns;
   }
@@ -156,12 +175,7 @@ void FileSink::SubmitCurrent() {
     block->used = Room(*block);
   }
   in_flight_.push_back(block);
-  if (block->used == 0) {
-    Finished(block);
-    return;
-  }
-  sync_wanted_ = options_.sync && seekable_;
-  writer_->Submit(block);
+  Advance();
   Reap(false);
 }
 
@@ -216,11 +230,13 @@ void FileSink::Drain() {
   next_offset_ = valid_bytes_;
   if (!seekable_) return;
   (void)!ftruncate(fd_.get(), static_cast<off_t>(valid_bytes_));
+  reserved_to_ = 0;
   (void)Reserve(valid_bytes_);  // the cut gave it back; take it again
 }
 
 bool FileSink::TryResume() {
   const auto at = static_cast<off_t>(valid_bytes_);
+  reserved_to_ = 0;
   if (has_reserve_) {
     const auto wanted = static_cast<off_t>(kResumeBytes + options_.reserve_bytes);
     if (fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, at, wanted) != 0) return false;
@@ -231,7 +247,7 @@ bool FileSink::TryResume() {
     }
   }
   status_ = Status();
-  full_ = false;
+  full_ = broken_ = false;
   durable_bytes_ = next_offset_ = valid_bytes_;
   lost_first_ns_ = 0;
   return true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Frames to a file through a bounded number of blocks in flight.
+// Frames to a file through a bounded number of blocks, of which one is written at a time: a
+// writer that is killed leaves a beginning of what it took, without a hole.
 //
 // When the file cannot take more (disk full, file size limit), what came before
 // stays: the file is cut back to the last whole frame, and a reserve that was
@@ -33,7 +34,9 @@ struct FileSinkOptions {
 class FileSink {
  public:
   // fd: open for writing. name: for messages.
-  FileSink(UniqueFd fd, std::string name, FileSinkOptions options = {});
+  // writer: to fd, for tests; else as the options say.
+  FileSink(UniqueFd fd, std::string name, FileSinkOptions options = {},
+           std::unique_ptr<BlockWriter> writer = nullptr);
   ~FileSink();
 
   // Before the first frame: empties a file that was there before.
@@ -94,7 +97,8 @@ class FileSink {
   Block* FreeBlock();
   void SubmitCurrent();
   void Reap(bool wait);
-  void Finished(Block* block);
+  void Finished(const Block& block);
+  void Advance();
   bool Reserve(uint64_t end);
   size_t Room(const Block& block);
   void Fail(int error);
@@ -105,6 +109,7 @@ class FileSink {
   FileSinkOptions options_;
   bool seekable_;
   bool has_reserve_;
+  uint64_t reserved_to_ = 0;  // allocated up to this offset
   bool had_name_ = false;
   bool full_ = false;
   bool sync_wanted_ = false;
@@ -113,7 +118,9 @@ class FileSink {
   std::unique_ptr<BlockWriter> writer_;
   std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<Block*> free_;
-  std::deque<Block*> in_flight_;  // in the order of their offset
+  std::deque<Block*> in_flight_;  // in the order of their offset; the first one is being written
+  bool writing_ = false;
+  bool broken_ = false;  // a write failed
   Block* current_ = nullptr;
   std::deque<Frame> pending_;  // frames that are not wholly in the file yet
   uint64_t next_offset_ = 0;

@@ -90,7 +90,7 @@ def a_full_disk_is_waited_for():
         equal(recording.first, "ready")
         count = {}
         add(count, fired(recording.run(APP, "1000")[0]))
-        for calls in ("40000", "300000"):
+        for calls in ("200000", "300000"):
             disk.fill()
             # More than what had been set aside, for the end and by going on.
             add(count, fired(recording.run(APP, calls)[0]))
