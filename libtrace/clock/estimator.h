@@ -182,6 +182,8 @@ class Map {
   // of its time. Where several are possible the interval covers all of them, and the epoch
   // is kNoEpoch.
   DeviceTime Locate(uint64_t raw_ticks, const Window& window) const;
+  // The ticks alone say when: Locate takes no notice of its window.
+  bool NeedsNoWindow() const;
   // So many elapsed ticks before a reading, on the same count: a time that the device
   // computed from it and did not read.
   DeviceTime Before(const DeviceTime& time, uint64_t ticks) const;

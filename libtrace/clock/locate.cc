@@ -281,6 +281,13 @@ void ClipTo(const Window& window, Interval* at) {
 
 }  // namespace
 
+bool Map::NeedsNoWindow() const {
+  const MapData& data = *data_;
+  // An announced jump that has no place here may be known to the window.
+  return data.curves.size() == 1 && !data.line.wraps() && data.counts[0].eras.size() == 1 &&
+         data.quality.jumps == 0;
+}
+
 DeviceTime Map::Locate(uint64_t raw_ticks, const Window& when) const {
   const MapData& data = *data_;
   // What is known of it contradicts itself: one of both is wrong.
@@ -296,9 +303,7 @@ DeviceTime Map::Locate(uint64_t raw_ticks, const Window& when) const {
     time.host = data.At(place);
     if (!data.IsBetween(place)) time.epoch = static_cast<uint32_t>(place.curve);
   };
-  // An announced jump that has no place here may be known to the window.
-  if (data.curves.size() == 1 && !data.line.wraps() && data.counts[0].eras.size() == 1 &&
-      data.quality.jumps == 0) {
+  if (NeedsNoWindow()) {
     set(data.Locate(time.raw_ticks, kNoHint));
     return time;
   }

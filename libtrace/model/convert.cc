@@ -33,6 +33,8 @@ class Converter {
     }
   }
   void Set(clock::Map map) { device_.clock = std::move(map); }
+  // Most clocks neither jump nor wrap: what else is known of a time is not asked for.
+  bool asks_windows() const { return !device_.clock.valid() || !device_.clock.NeedsNoWindow(); }
   void Anchor(uint64_t ticks, int64_t host_ns) {
     if (anchored_) return;
     anchored_ = true;
@@ -78,7 +80,8 @@ class Conversion {
     DeviceEvents& events = model_.device_events;
     events.time.Resize(events.size());
     for (size_t i = 0; i < events.size(); ++i) {
-      Convert(events.device[i], windows_->OfEvent(i), &events.time, i);
+      const bool asks = converters_[events.device[i]].asks_windows();
+      Convert(events.device[i], asks ? windows_->OfEvent(i) : clock::Window(), &events.time, i);
     }
     events.time.Compact();
     OthersUse& others = model_.others;
@@ -258,7 +261,8 @@ class Conversion {
           converters_[device].Convert(raw_ticks[i], windows[i], &model_.load.unconverted_times);
       (times[i].epoch == clock::kNoEpoch ? open : known) = true;
     }
-    if (!open || !known || !model_.devices[device].clock.valid()) return;
+    if (!open || !known || !converters_[device].asks_windows()) return;
+    if (!model_.devices[device].clock.valid()) return;
     const clock::Map& clock = model_.devices[device].clock;
     const auto again = [&](size_t i) {
       if (times[i].epoch != clock::kNoEpoch) return;
@@ -309,10 +313,11 @@ class Conversion {
     InChunks(times, jobs.size(), [&](size_t i) {
       const uint32_t device = jobs.device[i];
       uint64_t* const unconverted = &model_.load.unconverted_times;
-      times[0].Set(i, converters_[device].Convert(times[0].RawTicks(i), windows_->OfDoorbell(i),
-                                                  unconverted));
+      const bool asks = converters_[device].asks_windows();
+      const clock::Window rung = asks ? windows_->OfDoorbell(i) : clock::Window();
+      times[0].Set(i, converters_[device].Convert(times[0].RawTicks(i), rung, unconverted));
       clock::Window windows[4];
-      std::fill_n(windows, 4, windows_->OfJob(i, false));
+      if (asks) std::fill_n(windows, 4, windows_->OfJob(i, false));
       uint64_t raw_ticks[4];
       for (size_t t = 0; t < 4; ++t) raw_ticks[t] = times[1 + t].RawTicks(i);
       DeviceTime inner[4];
@@ -325,7 +330,7 @@ class Conversion {
         return;
       }
       // The record is made with the interrupt, which may be late.
-      clock::Window irq = windows_->OfJob(i, true);
+      clock::Window irq = asks ? windows_->OfJob(i, true) : clock::Window();
       irq.lo_ns = std::max(irq.lo_ns, completion.host.lo_ns);
       if (irq.hi_ns == clock::Window::kMax && irq.near_ns == clock::Map::kNoHint) {
         irq.near_ns = completion.host.mid_ns;
@@ -347,7 +352,7 @@ class Conversion {
       uint64_t waited_ticks = raw_ticks[1] - raw_head;
       if (waited_ticks >> 63 != 0) waited_ticks &= MaskOf(model_.devices[device]);
       clock::Window windows[3];
-      windows_->OfCommand(i, &windows[0], &windows[2]);
+      if (converters_[device].asks_windows()) windows_->OfCommand(i, &windows[0], &windows[2]);
       windows[1] = windows[0];
       DeviceTime read[3], head;
       ConvertInOrder(device, raw_ticks, windows, read);

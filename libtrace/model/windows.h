@@ -72,6 +72,7 @@ class Windows {
   void CollectSides();
   void Bound(clock::Window* window) const;
   std::vector<std::vector<Place>> PlacesByDevice() const;
+  static void Sort(std::vector<Place>* places);
   void Collect(std::vector<Place> places, Device* device);
   void CollectDoorbells();
   // When a record was made, as far as it alone says, and whether it announces a jump.
