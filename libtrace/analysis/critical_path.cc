@@ -4,11 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
+#include <unordered_map>
 
 #include "libtrace/analysis/names.h"
-#include "libtrace/analysis/whatif.h"
 
 namespace acceltrace::analysis {
 namespace {
@@ -33,30 +34,73 @@ const char* WhereOf(Cause cause) {
   }
 }
 
-Reading AsRecorded() {
-  Reading reading;
-  reading.keep_turns = true;
-  return reading;
-}
+// Rows by a name of two parts, found again by the parts' addresses, which stay: to put a name
+// together and to look it up for each node would take most of the time.
+template <typename Row>
+class Known {
+ public:
+  template <typename Find>
+  Row& Of(const void* first, const void* second, const Find& find) {
+    Row*& row = rows_[{first, second}];
+    if (row == nullptr) row = &find();
+    return *row;
+  }
+
+ private:
+  using Key = std::pair<const void*, const void*>;
+  struct Hash {
+    size_t operator()(const Key& key) const {
+      const std::hash<const void*> hash;
+      return hash(key.first) * 31 + hash(key.second);
+    }
+  };
+  std::unordered_map<Key, Row*, Hash> rows_;
+};
+
+// Sums by name.
+struct Shares {
+  std::map<std::string, PathShare> by_name;
+  Known<PathShare> known;
+
+  // name: given only where it was not met before.
+  template <typename Name>
+  void Add(const void* first, const void* second, const Name& name, const std::string& where,
+           double ns, double tracer_ns) {
+    PathShare& share = known.Of(first, second, [&]() -> PathShare& { return Find(name()); });
+    share.where = where;
+    ++share.count;
+    share.ns += ns, share.tracer_ns += tracer_ns;
+  }
+  PathShare& Find(const std::string& name) {
+    const bool full = by_name.size() >= kMaxNamedRows && !by_name.contains(name);
+    PathShare& share = by_name[full ? kOtherNames : name];
+    share.name = full ? kOtherNames : name;
+    return share;
+  }
+};
 
 class Path {
  public:
-  Path(const model::Model& model, const Graph& graph) : model_(model), graph_(graph) {}
+  Path(const model::Model& model, const Graph& graph) : model_(model), graph_(graph) {
+    for (int cause = 0; cause < kNumCauses; ++cause) {
+      names_[cause] = PathCauseName(static_cast<Cause>(cause));
+      wheres_[cause] = WhereOf(static_cast<Cause>(cause));
+    }
+  }
 
   CriticalPath Run() {
     CriticalPath& path = path_;
     path.nodes = graph_.size();
-    std::vector<uint32_t> order;
     if (graph_.size() == 0) {
       path.error = "the trace holds no work of a device";
-    } else if (Replay(graph_, {}, AsRecorded(), nullptr, &order) < 0) {
+    } else if (!FindSlack()) {
       path.error = "the trace contradicts itself: events wait for each other in a circle";
     } else {
       path.valid = true;
       path.run_ns = graph_.RunNs();
       critical_.assign(graph_.size(), false);
       Walk();
-      Slack(order);
+      SlackOfOps();
       Sort(causes_, &path.causes), Sort(ops_, &path.ops), Sort(calls_, &path.calls);
       Sort(layers_, &path.layers);
       std::reverse(path.pieces.begin(), path.pieces.end());
@@ -81,15 +125,6 @@ class Path {
     }
   }
 
-  static void Add(std::map<std::string, PathShare>* shares, const std::string& name,
-                  const std::string& where, double ns, double tracer_ns) {
-    const bool full = shares->size() >= kMaxNamedRows && !shares->contains(name);
-    PathShare& share = (*shares)[full ? kOtherNames : name];
-    share.name = full ? kOtherNames : name, share.where = where;
-    ++share.count;
-    share.ns += ns, share.tracer_ns += tracer_ns;
-  }
-
   void Piece(const std::string& name, const std::string& where, double begin_ns, double end_ns) {
     if (end_ns <= begin_ns) return;
     if (!path_.pieces.empty() && path_.pieces.back().name == name &&
@@ -105,27 +140,30 @@ class Path {
   void Spend(Cause cause, uint32_t node, double begin_ns, double end_ns, double tracer_ns) {
     const double ns = end_ns - begin_ns;
     if (ns <= 0) return;
-    const std::string name = PathCauseName(cause);
-    Add(&causes_, name, WhereOf(cause), ns, tracer_ns);
-    std::string piece = name;
+    const std::string& name = names_[cause];
+    const std::string& where = wheres_[cause];
+    causes_.Add(
+        &name, nullptr, [&] { return name; }, where, ns, tracer_ns);
+    const std::string* piece = &name;
     if (graph_.kind[node] == Kind::kHost) {
       const uint32_t call = graph_.points[graph_.row[node]].api_row;
       if (call != model::kNoRow) {
         const std::string& called = model_.strings.Get(model_.api.name[call]);
         if (cause != kByProgram && !called.empty()) {
-          Add(&calls_, called, WhereOf(cause), ns, tracer_ns);
-          piece = called;
+          calls_.Add(
+              &called, nullptr, [&] { return called; }, where, ns, tracer_ns);
+          piece = &called;
         }
       }
     }
-    Piece(piece, WhereOf(cause), begin_ns, end_ns);
+    Piece(*piece, where, begin_ns, end_ns);
   }
 
   // What a command on the path did: its stalls, and what they leave.
   void Command(uint32_t command, double begin_ns, double end_ns) {
     const double ns = end_ns - begin_ns;
     const model::Device& device = model_.devices[model_.commands.device[command]];
-    const std::string unit = device.UnitName(model_.commands.unit[command]);
+    const std::string& unit = device.UnitName(model_.commands.unit[command]);
     const std::string& op = model_.OpName(command);
     const double tick_ns = graph_.rates[model_.commands.device[command]].ns_per_tick;
     const auto stalls = model_.Stalls(command);
@@ -134,49 +172,78 @@ class Path {
       if (StallKindOf(device.about, s) == proto::Device::STALL_WAIT) continue;
       const double stall_ns = std::min(left_ns, static_cast<double>(stalls[s]) * tick_ns);
       if (stall_ns <= 0) continue;
-      Add(&causes_, unit + " stalled by " + device.about.stalls(s), "device", stall_ns, 0);
+      const std::string& stall = device.about.stalls(s);
+      causes_.Add(
+          &unit, &stall, [&] { return unit + " stalled by " + stall; }, device_, stall_ns, 0);
       left_ns -= stall_ns;
     }
-    if (left_ns > 0) Add(&causes_, unit + " busy", "device", left_ns, 0);
-    Add(&ops_, op, unit, ns, 0);
+    if (left_ns > 0) {
+      causes_.Add(
+          &unit, nullptr, [&] { return unit + " busy"; }, device_, left_ns, 0);
+    }
+    ops_.Add(
+        &op, nullptr, [&] { return op; }, unit, ns, 0);
     const size_t dot = op.find('.');
-    if (dot != std::string::npos && dot > 0) Add(&layers_, op.substr(0, dot), unit, ns, 0);
+    if (dot != std::string::npos && dot > 0) {
+      layers_.Add(
+          &op, nullptr, [&] { return op.substr(0, dot); }, unit, ns, 0);
+    }
     Piece(op, unit, begin_ns, end_ns);
   }
 
-  // How much later each node could have come, from the last one to come back.
-  void Slack(const std::vector<uint32_t>& order) {
+  // How much later each node could have come, from those that nothing waits for back. False: some
+  // wait for each other in a circle.
+  bool FindSlack() {
     constexpr double kNever = std::numeric_limits<double>::infinity();
-    std::vector<double> slack_ns(graph_.size(), kNever);
-    for (auto it = order.rbegin(); it != order.rend(); ++it) {
-      const uint32_t node = *it;
-      if (node == graph_.last) slack_ns[node] = 0;
-      for (uint32_t i = graph_.first_next[node]; i < graph_.first_next[node + 1]; ++i) {
-        const uint32_t edge = graph_.next[i], to = graph_.to[edge];
-        if (!graph_.Counts(edge, graph_.at_ns)) continue;
-        // What is left between this edge's arrival and the moment that the next one began.
-        double room_ns = 0;
-        if (graph_.kind[to] != Kind::kEnd) {
-          room_ns = std::max(0.0, graph_.at_ns[to] - graph_.cost_ns[to] - graph_.at_ns[node] -
-                                      graph_.edge_ns[edge]);
-        }
-        slack_ns[node] = std::min(slack_ns[node], slack_ns[to] + room_ns);
-      }
-      // Nothing came after it: up to the run's end.
-      if (slack_ns[node] == kNever) slack_ns[node] = graph_.RunNs() - graph_.at_ns[node];
+    slack_ns_.assign(graph_.size(), kNever);
+    if (graph_.last != Graph::kNone) slack_ns_[graph_.last] = 0;
+    std::vector<uint32_t> waiting(graph_.size()), ready;
+    for (uint32_t node = 0; node < graph_.size(); ++node) {
+      waiting[node] = graph_.first_next[node + 1] - graph_.first_next[node];
+      if (waiting[node] == 0) ready.push_back(node);
     }
+    size_t done = 0;
+    for (; !ready.empty(); ++done) {
+      const uint32_t node = ready.back();
+      ready.pop_back();
+      const double at_ns = graph_.at_ns[node];
+      // Nothing came after it: up to the run's end.
+      if (slack_ns_[node] == kNever) slack_ns_[node] = graph_.RunNs() - at_ns;
+      for (uint32_t e = graph_.first_edge[node]; e < graph_.first_edge[node + 1]; ++e) {
+        const uint32_t from = graph_.from[e];
+        if (graph_.Counts(e, graph_.at_ns)) {
+          // What is left between this edge's arrival and the moment that the next one began.
+          double room_ns = 0;
+          if (graph_.kind[node] != Kind::kEnd) {
+            room_ns = std::max(
+                0.0, at_ns - graph_.cost_ns[node] - graph_.at_ns[from] - graph_.edge_ns[e]);
+          }
+          slack_ns_[from] = std::min(slack_ns_[from], slack_ns_[node] + room_ns);
+        }
+        if (--waiting[from] == 0) ready.push_back(from);
+      }
+    }
+    return done == graph_.size();
+  }
+
+  void SlackOfOps() {
     std::map<std::pair<std::string, std::string>, OpSlack> ops;
+    Known<OpSlack> known;
     for (uint32_t node = 0; node < graph_.size(); ++node) {
       if (graph_.kind[node] != Kind::kEnd) continue;
       const uint32_t command = graph_.row[node];
-      const model::Device& device = model_.devices[model_.commands.device[command]];
-      auto key =
-          std::make_pair(model_.OpName(command), device.UnitName(model_.commands.unit[command]));
-      if (ops.size() >= kMaxNamedRows && !ops.contains(key)) key.first = kOtherNames;
-      OpSlack& op = ops[key];
-      op.op = key.first, op.unit = key.second;
-      op.least_ns = op.count == 0 ? slack_ns[node] : std::min(op.least_ns, slack_ns[node]);
-      op.mean_ns += slack_ns[node];
+      const std::string& name = model_.OpName(command);
+      const std::string& unit =
+          model_.devices[model_.commands.device[command]].UnitName(model_.commands.unit[command]);
+      OpSlack& op = known.Of(&name, &unit, [&]() -> OpSlack& {
+        auto key = std::make_pair(name, unit);
+        if (ops.size() >= kMaxNamedRows && !ops.contains(key)) key.first = kOtherNames;
+        OpSlack& row = ops[key];
+        row.op = key.first, row.unit = key.second;
+        return row;
+      });
+      op.least_ns = op.count == 0 ? slack_ns_[node] : std::min(op.least_ns, slack_ns_[node]);
+      op.mean_ns += slack_ns_[node];
       ++op.count;
       op.critical += critical_[node];
     }
@@ -189,8 +256,8 @@ class Path {
     });
   }
 
-  static void Sort(std::map<std::string, PathShare>& shares, std::vector<PathShare>* sorted) {
-    for (auto& [name, share] : shares) sorted->push_back(std::move(share));
+  static void Sort(Shares& shares, std::vector<PathShare>* sorted) {
+    for (auto& [name, share] : shares.by_name) sorted->push_back(std::move(share));
     std::stable_sort(sorted->begin(), sorted->end(),
                      [](const PathShare& a, const PathShare& b) { return a.ns > b.ns; });
   }
@@ -199,7 +266,10 @@ class Path {
   const Graph& graph_;
   CriticalPath path_;
   std::vector<bool> critical_;
-  std::map<std::string, PathShare> causes_, ops_, calls_, layers_;
+  std::vector<double> slack_ns_;
+  Shares causes_, ops_, calls_, layers_;
+  const std::string device_ = "device";
+  std::array<std::string, kNumCauses> names_, wheres_;  // by cause
 };
 
 }  // namespace

@@ -100,6 +100,9 @@ struct Graph {
   int64_t begin_ns = 0, end_ns = 0;  // of the run, as in the breakdown
   uint32_t last = kNone;             // the node that ends the run
   uint64_t assumed_orders = 0;
+  // From a completion on, until a thread that asks again and again instead of sleeping knows of it:
+  // the interrupt, and a call. What a wake-up takes beyond it is due to sleep.
+  double asking_ns = 0;
   // Time of jobs of which host or device saw nothing: how they hang together with the rest is not
   // known, and what they took looks as if the host had.
   double unplaced_ns = 0;

@@ -131,7 +131,7 @@ class HostNodes {
   // How long a wake-up and a submission usually take.
   void FindUsual() {
     FindDepths();
-    std::vector<double> wakes, passes, submits;
+    std::vector<double> wakes, passes, submits, consumed, returns;
     for (size_t i = 1; i < drafts_.size(); ++i) {
       const Draft &before = drafts_[i - 1], &draft = drafts_[i];
       if (draft.tid != before.tid) continue;
@@ -139,9 +139,16 @@ class HostNodes {
         const double done_ns = DoneNs(draft.row);
         if (done_ns >= builder_.Since(before.at_ns)) {
           wakes.push_back(builder_.Since(draft.at_ns) - done_ns);
+          const int64_t consumed_ns = model_.jobs.complete_ns[draft.row];
+          if (consumed_ns != model::kNoTime) {
+            consumed.push_back(std::max(0.0, builder_.Since(consumed_ns) - done_ns));
+          }
         } else if (done_ns >= 0) {
           passes.push_back(static_cast<double>(draft.at_ns - before.at_ns));
         }
+      }
+      if (draft.kind == kEnd && before.kind == kWake) {
+        returns.push_back(static_cast<double>(draft.at_ns - before.at_ns));
       }
       if (draft.kind == kDoorbell && before.kind == kSubmit) {
         submits.push_back(static_cast<double>(draft.at_ns - before.at_ns));
@@ -150,6 +157,8 @@ class HostNodes {
     usual_wake_ns_ = std::max(0.0, Median(&wakes));
     usual_pass_ns_ = Median(&passes);
     usual_submit_ns_ = Median(&submits);
+    // A call is entered in about the time that it takes to return.
+    builder_.graph().asking_ns = Median(&consumed) + Median(&returns);
     for (size_t i = 1; i < drafts_.size(); ++i) {
       const Draft &before = drafts_[i - 1], &draft = drafts_[i];
       if (draft.tid != before.tid || draft.kind != kDoorbell || before.kind != kSubmit) continue;

@@ -173,7 +173,15 @@ inline double ReplayEngine::EdgeNs(uint32_t edge, Cause cause) const {
   if (scales_.without_tracer && ns > 0) {
     ns = std::max(0.0, ns - reading_.tracer * static_cast<double>(graph_.tracer_ns[edge]));
   }
-  return speed_[cause] == 1 ? ns : ns / speed_[cause];
+  if (speed_[cause] == 1) return ns;
+  return cause == kByWake ? WakeNs(edge, ns) : ns / speed_[cause];
+}
+
+// Of a wake-up what is due to sleep is scaled. A wait's return is as long whoever slept.
+double ReplayEngine::WakeNs(uint32_t edge, double ns) const {
+  if (graph_.kind[graph_.from[edge]] != Graph::Kind::kCompletion) return ns;
+  const double asking_ns = std::min(ns, graph_.asking_ns);
+  return asking_ns + (ns - asking_ns) / speed_[kByWake];
 }
 
 inline double ReplayEngine::OwnNs(uint32_t node) const {

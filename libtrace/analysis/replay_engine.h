@@ -116,6 +116,7 @@ class ReplayEngine {
   void LookAtTurns(uint32_t start);
   double EdgeNs(uint32_t edge, Cause cause) const;
   bool Gone(uint32_t edge) const { return edited_ && graph_.edge_ns[edge] <= Graph::kGone; }
+  double WakeNs(uint32_t edge, double ns) const;
   double OwnNs(uint32_t node) const;
   void Begin(uint32_t start);
   void Pick(uint32_t start, double at_ns);

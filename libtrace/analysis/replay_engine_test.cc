@@ -113,7 +113,11 @@ class Simple {
     if (scales_.without_tracer && ns > 0) {
       ns = std::max(0.0, ns - reading_.tracer * static_cast<double>(graph_.tracer_ns[edge]));
     }
-    return ns / speed_[graph_.edge_cause[edge]];
+    const double speed = speed_[graph_.edge_cause[edge]];
+    if (graph_.edge_cause[edge] != kByWake || speed == 1) return ns / speed;
+    if (graph_.kind[graph_.from[edge]] != Graph::Kind::kCompletion) return ns;
+    const double asking_ns = std::min(ns, graph_.asking_ns);
+    return asking_ns + (ns - asking_ns) / speed;
   }
 
   double OwnNs(uint32_t node) const {
@@ -263,6 +267,7 @@ class RandomGraph {
     Graph graph = builder_.Finish();
     graph.demands = demands_;
     graph.start_of = starts_;
+    graph.asking_ns = 40;
     for (int d = 0; d < 2; ++d) {
       DeviceRates rates;
       rates.units = {proto::Unit::KIND_MATRIX, proto::Unit::KIND_VECTOR, proto::Unit::KIND_UNKNOWN,

@@ -28,7 +28,7 @@ constexpr struct {
     {"host.speed", "host computing outside submission",
      "the program, and calls that submit nothing"},
     {"host.submit", "host submission", "calls that submit work, and the driver's part of them"},
-    {"host.wake", "synchronisation", "from a completion to its waiter's return"},
+    {"host.wake", "synchronisation", "sleep until a completion, beyond what asking for it takes"},
 };
 
 }  // namespace
