@@ -109,6 +109,23 @@ def floors(suite, program, count):
     return nothing
 
 
+def ring_event(suite):
+    """Ours through shared memory, by tests/bench/rings' program: (ns, instructions)."""
+    program = f"{bench.REPO}/build/test/axl-ring-cost"
+    ns = min(float(subprocess.run([program, "10000000", "pair"], check=True, capture_output=True,
+                                  text=True).stdout.split()[0]) for _ in range(5))
+    counted = []
+    for count in (102400, 204800):
+        done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
+                               program, str(count), "pair"], check=True, capture_output=True,
+                              text=True)
+        counted.append(int(re.search(r"Collected : (\d+)", done.stderr).group(1)))
+    instructions = (counted[1] - counted[0]) / 102400
+    suite.row("shared-memory event: time", ns, "ns")
+    suite.row("shared-memory event: instructions", instructions, "")
+    return ns, instructions
+
+
 def user_events(suite):
     count = 200_000 if bench.QUICK else 1_000_000
     with tempfile.TemporaryDirectory(prefix="collection-") as folder:
@@ -121,13 +138,17 @@ def user_events(suite):
                   program.instructions("mark") - empty, "")
         if not program.has_lttng:
             suite.row("LTTng-UST event: instructions", float("nan"), "", None)
-            return None
+            return
         with LttngSession(folder) as session:
             on = program.times("lttng", count, env=session.env)
             instructions = program.instructions("lttng", env=session.env) - empty
         suite.row("LTTng-UST event: time", on["ns"] - nothing["ns"], "ns")
         suite.row("LTTng-UST event: instructions", instructions, "")
-        return instructions
+        ring_ns, ring_instructions = ring_event(suite)
+        suite.row("LTTng-UST event, shared-memory event = 1: time", (on["ns"] - nothing["ns"]) / ring_ns,
+                  "", ">= 6")
+        suite.row("LTTng-UST event, shared-memory event = 1: instructions",
+                  instructions / ring_instructions, "", ">= 6")
 
 
 def tracepoints():
