@@ -164,7 +164,7 @@ def tracepoints():
 
 
 def driver_events(suite):
-    few, many = (200, 1200) if bench.QUICK else (500, 3500)
+    few, many = (500, 4500) if bench.QUICK else (500, 12500)
     perf = next(iter(sorted(glob.glob("/usr/bin/perf_*"), reverse=True)), "/usr/bin/perf")
     folder = tempfile.mkdtemp(prefix="collection-")
     try:
@@ -197,12 +197,15 @@ def driver_events(suite):
 
     base = each("plain")
     suite.row("a launch, not recorded", base, "instr")
-    cost = {tool: each(tool) - base for tool in ("acceltrace", "ftrace", "trace-cmd", "perf")}
+    cost = {tool: each(tool) - base for tool in ("acceltrace", "acceltrace-bpf", "ftrace",
+                                                     "trace-cmd", "perf")}
     suite.row("driver events of a launch, whole path: acceltrace", cost["acceltrace"], "instr")
+    suite.row("the same by BPF programs on its tracepoints", cost["acceltrace-bpf"], "instr")
     suite.row("the same tracepoints by ftrace and cat", cost["ftrace"], "instr")
     suite.row("the same tracepoints by trace-cmd", cost["trace-cmd"], "instr")
     suite.row("the same tracepoints by perf record", cost["perf"], "instr")
-    suite.row("driver event: ours, ftrace and its reader = 1",
-              cost["acceltrace"] / cost["ftrace"], "", "<= 0.7")
-    suite.row("driver event: ours, perf record = 1", cost["acceltrace"] / cost["perf"], "",
-              "<= 0.3")
+    for ours, way in (("acceltrace-bpf", "by BPF"), ("acceltrace", "by the driver's ring")):
+        suite.row(f"driver event {way}: ours, ftrace and its reader = 1",
+                  cost[ours] / cost["ftrace"], "", "<= 0.7")
+        suite.row(f"driver event {way}: ours, perf record = 1", cost[ours] / cost["perf"], "",
+                  "<= 0.3")
