@@ -21,8 +21,7 @@ $(TRACER_SKEL): $(TRACER_BPF)
 	$(call say,SKEL,$@)mkdir -p $(@D) && $(BPFTOOL) gen skeleton $< name tracer_bpf >$@
 
 # Another object for each source on the kernel's own tracepoints.
-.PRECIOUS: $(BUILD)/obj/daemon/bpf/%.bpf.o $(BUILD)/gen/daemon/bpf/%.skel.h \
-	$(BUILD)/obj/daemon/testing/%.bpf.o $(BUILD)/gen/daemon/testing/%.skel.h
+.PRECIOUS: $(BUILD)/obj/daemon/bpf/%.bpf.o $(BUILD)/gen/daemon/bpf/%.skel.h
 $(BUILD)/obj/daemon/bpf/%.bpf.o: daemon/bpf/%.bpf.c $(wildcard daemon/bpf/*.h)
 	$(call say,BPFCC,$<)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -c $< -o $@
 $(BUILD)/gen/daemon/bpf/%.skel.h: $(BUILD)/obj/daemon/bpf/%.bpf.o
@@ -63,12 +62,8 @@ $(eval $(call fuzzer,metrics,daemon/service/metrics_fuzz.cc daemon/service/metri
 $(eval $(call program,$(BUILD)/test/axl-probe-app,daemon/testing/probe_app.cc,-lpthread))
 $(eval $(call program,$(BUILD)/test/axl-trace-summary,daemon/testing/trace_summary.cc $(DAEMON_STREAM),-lprotobuf -lzstd,$(PROTO_O)))
 TESTS += $(BUILD)/test/axl-probe-app $(BUILD)/test/axl-trace-summary
-# For tests/bench/rings: BPF programs that fill the daemon's ring.
-$(BUILD)/obj/daemon/testing/%.bpf.o: daemon/testing/%.bpf.c $(wildcard daemon/bpf/*.h) $(wildcard kmod/uapi/*.h)
-	$(call say,BPFCC,$<)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -c $< -o $@
-$(BUILD)/gen/daemon/testing/%.skel.h: $(BUILD)/obj/daemon/testing/%.bpf.o
-	$(call say,SKEL,$@)mkdir -p $(@D) && $(BPFTOOL) gen skeleton $< name $*_bpf >$@
-$(BUILD)/obj/daemon/testing/bpf_flood.o: $(BUILD)/gen/daemon/testing/flood.skel.h
+# For tests/bench/rings: fills the daemon's ring.
+$(BUILD)/obj/daemon/testing/bpf_flood.o: $(BUILD)/gen/daemon/bpf/flood.skel.h
 $(eval $(call program,$(BUILD)/test/axl-bpf-flood,daemon/testing/bpf_flood.cc,-lbpf))
 TESTS += $(BUILD)/test/axl-bpf-flood
 # For daemon/testing/sched_test.py and system_test.py.

@@ -18,7 +18,7 @@
 #include <ctime>
 
 #include "daemon/bpf/records.h"
-#include "daemon/testing/flood.skel.h"
+#include "daemon/bpf/flood.skel.h"
 
 namespace {
 

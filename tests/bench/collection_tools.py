@@ -145,8 +145,8 @@ def user_events(suite):
         suite.row("LTTng-UST event: time", on["ns"] - nothing["ns"], "ns")
         suite.row("LTTng-UST event: instructions", instructions, "")
         ring_ns, ring_instructions = ring_event(suite)
-        suite.row("LTTng-UST event, shared-memory event = 1: time", (on["ns"] - nothing["ns"]) / ring_ns,
-                  "", ">= 6")
+        suite.row("LTTng-UST event, shared-memory event = 1: time",
+                  (on["ns"] - nothing["ns"]) / ring_ns, "", ">= 6")
         suite.row("LTTng-UST event, shared-memory event = 1: instructions",
                   instructions / ring_instructions, "", ">= 6")
 

@@ -12,8 +12,8 @@ tracing=/sys/kernel/tracing
 
 # Without what the only processor was idle, which is most of a recording's beginning and end.
 now() {
-	awk '/^now at/ && !now { now = $3 } /idle_sleeptime/ { idle = $3 } END { printf "%.0f\n", now - idle }' \
-		/proc/timer_list
+	awk '/^now at/ && !now { now = $3 } /idle_sleeptime/ { idle = $3 }
+		END { printf "%.0f\n", now - idle }' /proc/timer_list
 }
 
 # Every tracepoint, with an option before each.

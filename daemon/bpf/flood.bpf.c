@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * API calls as the daemon's programs record them, as fast as a processor makes them: for
- * daemon/testing/bpf_flood.cc, which runs it with the maps of a daemon that records.
+ * daemon/testing/bpf_flood.cc, which runs them with the maps of a daemon that records.
  */
 #include "daemon/bpf/common.bpf.h"
 
