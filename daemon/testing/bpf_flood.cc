@@ -17,8 +17,8 @@
 #include <cstring>
 #include <ctime>
 
-#include "daemon/bpf/records.h"
 #include "daemon/bpf/flood.skel.h"
+#include "daemon/bpf/records.h"
 
 namespace {
 
