@@ -62,6 +62,10 @@ $(eval $(call fuzzer,metrics,daemon/service/metrics_fuzz.cc daemon/service/metri
 $(eval $(call program,$(BUILD)/test/axl-probe-app,daemon/testing/probe_app.cc,-lpthread))
 $(eval $(call program,$(BUILD)/test/axl-trace-summary,daemon/testing/trace_summary.cc $(DAEMON_STREAM),-lprotobuf -lzstd,$(PROTO_O)))
 TESTS += $(BUILD)/test/axl-probe-app $(BUILD)/test/axl-trace-summary
+# For tests/bench/rings: fills the daemon's ring.
+$(BUILD)/obj/daemon/testing/bpf_flood.o: $(BUILD)/gen/daemon/bpf/flood.skel.h
+$(eval $(call program,$(BUILD)/test/axl-bpf-flood,daemon/testing/bpf_flood.cc,-lbpf))
+TESTS += $(BUILD)/test/axl-bpf-flood
 # For daemon/testing/sched_test.py and system_test.py.
 $(eval $(call program,$(BUILD)/test/axl-sched-app,daemon/testing/sched_app.cc,-lpthread))
 TESTS += $(BUILD)/test/axl-sched-app

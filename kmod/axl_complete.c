@@ -48,8 +48,7 @@ static __always_inline void axl_job_report(struct axl_queue *q, const struct axl
 		irq = hwq->irq_stamp;
 	}
 	if (axl_driver_ring_on())
-		axl_driver_ring_job(&q->ctx->axl->driver_ring, hwq, q->ctx->hw, job, status, ticks,
-				    irq, now);
+		axl_driver_ring_job(&q->ctx->axl->driver_ring, q, job, status, ticks, irq, now);
 	if (trace_axl_job_enabled())
 		axl_job_trace(q, job, status, ticks, irq, now);
 }
@@ -65,8 +64,7 @@ u32 axl_queue_trace_jobs(struct axl_queue *q)
 
 		axl_job_trace(q, job, ~0u, 0, 0, 0);
 		if (axl_driver_ring_on())
-			axl_driver_ring_job(&q->ctx->axl->driver_ring, q->hwq, q->ctx->hw, job,
-					    ~0u, 0, 0, 0);
+			axl_driver_ring_job(&q->ctx->axl->driver_ring, q, job, ~0u, 0, 0, 0);
 	}
 	return q->submitted - q->completed;
 }
@@ -132,24 +130,6 @@ static struct axl_job *axl_cqe_job(struct axl_queue *q, const struct axl_cqe *cq
 			break;
 	}
 	return NULL;
-}
-
-/* Whether the entry with that free-running index has been written. */
-static bool axl_cqe_ready(const struct axl_queue *q, u32 at)
-{
-	u16 phase = ~(at >> AXL_CQ_LOG2) & 1;
-
-	return READ_ONCE(q->cq[at & (AXL_CQ_ENTRIES - 1)].phase) == phase;
-}
-
-/* How many entries wait to be taken; hwq->lock held. */
-unsigned int axl_queue_peek(struct axl_queue *q)
-{
-	unsigned int ready = 0;
-
-	while (!q->dead && ready < AXL_CQ_ENTRIES && axl_cqe_ready(q, q->cq_head + ready))
-		ready++;
-	return ready;
 }
 
 /* Takes what the device completed; hwq->lock held, any context. Returns how many. */

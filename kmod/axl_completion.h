@@ -19,8 +19,25 @@ static inline u32 axl_seq_status(const struct axl_queue *q, u64 seq, u32 *index)
 	return q->guilty_status;
 }
 
+/* Whether the entry with that free-running index has been written. */
+static inline bool axl_cqe_ready(const struct axl_queue *q, u32 at)
+{
+	u16 phase = ~(at >> AXL_CQ_LOG2) & 1;
+
+	return READ_ONCE(q->cq[at & (AXL_CQ_ENTRIES - 1)].phase) == phase;
+}
+
+/* How many entries wait to be taken; hwq->lock held. In each interrupt of a traced queue. */
+static __always_inline unsigned int axl_queue_peek(const struct axl_queue *q)
+{
+	unsigned int ready = 0;
+
+	while (!q->dead && ready < AXL_CQ_ENTRIES && axl_cqe_ready(q, q->cq_head + ready))
+		ready++;
+	return ready;
+}
+
 /* axl_complete.c */
-unsigned int axl_queue_peek(struct axl_queue *q);
 unsigned int axl_queue_reap(struct axl_queue *q);
 void axl_queue_fail(struct axl_queue *q, u32 status, u32 guilty, u32 index);
 u32 axl_queue_trace_jobs(struct axl_queue *q);

@@ -32,25 +32,31 @@ bool axl_driver_ring_readable(struct axl_driver_ring *ring)
 	return waiting && waiting >= ring->watermark;
 }
 
-/* The next record, its head filled in; NULL: closed or full. ring->lock held. */
-static __always_inline union axl_host_record *
-axl_driver_ring_next(struct axl_driver_ring *ring, u8 type, u32 queue, u32 hw, u64 time)
+/* Whether there is room for one more record; ring->lock held. */
+static __always_inline bool axl_driver_ring_room(struct axl_driver_ring *ring)
 {
-	union axl_host_record *record;
-	u64 produced = ring->produced;
+	struct axl_trace_header *header = ring->header;
 
 	lockdep_assert_held(&ring->lock);
 	if (unlikely(!ring->records))
-		return NULL;
-	if (unlikely(produced - READ_ONCE(ring->header->consumed) > ring->mask)) {
-		WRITE_ONCE(ring->header->lost, ++ring->lost);
-		return NULL;
-	}
-	record = &ring->records[produced & ring->mask];
+		return false;
+	if (likely(ring->produced - READ_ONCE(header->consumed) <= ring->mask))
+		return true;
+	WRITE_ONCE(header->lost, ++ring->lost);
+	return false;
+}
+
+/* That record, its head filled in. */
+static __always_inline union axl_host_record *
+axl_driver_ring_next(struct axl_driver_ring *ring, u8 type, const struct axl_queue *q, u64 time)
+{
+	u64 produced = ring->produced;
+	union axl_host_record *record = &ring->records[produced & ring->mask];
+
 	record->h.type = type;
 	record->h.engine = 0xff;
-	record->h.queue = queue;
-	record->h.context = hw;
+	record->h.queue = q->hwq->id;
+	record->h.context = q->ctx->hw;
 	/* Lost ones are numbered, too. */
 	record->h.sequence = (u32)(produced + ring->lost);
 	record->h.time = time;
@@ -60,29 +66,29 @@ axl_driver_ring_next(struct axl_driver_ring *ring, u8 type, u32 queue, u32 hw, u
 /* Returns whether the watermark is reached. */
 static __always_inline bool axl_driver_ring_publish(struct axl_driver_ring *ring)
 {
+	struct axl_trace_header *header = ring->header;
 	u64 produced = ring->produced + 1;
 
 	WRITE_ONCE(ring->produced, produced);
 	/* The record before the index. */
-	smp_store_release(&ring->header->produced, produced);
-	return unlikely(produced - READ_ONCE(ring->header->consumed) == ring->watermark);
+	smp_store_release(&header->produced, produced);
+	return unlikely(produced - READ_ONCE(header->consumed) == ring->watermark);
 }
 
-void axl_driver_ring_job(struct axl_driver_ring *ring, struct axl_hwq *hwq, u32 hw,
+void axl_driver_ring_job(struct axl_driver_ring *ring, const struct axl_queue *q,
 			 const struct axl_job *job, u32 status, u64 ticks, u64 irq, u64 complete)
 {
 	static const struct axl_job nothing;
 	const struct axl_job *notes = likely(job->noted) ? job : &nothing;
-	union axl_host_record *record;
+	struct axl_anchor *anchor = &q->hwq->anchor;
 	struct axl_rec_host_job *to;
 	bool wake = false;
 
-	axl_anchor_renew(&hwq->anchor, complete);
+	axl_anchor_renew(anchor, complete);
 	/* Interrupts are off, as hwq->lock demands. */
 	spin_lock(&ring->lock);
-	record = axl_driver_ring_next(ring, AXL_REC_HOST_JOB, hwq->id, hw, complete);
-	if (likely(record)) {
-		to = &record->host_job;
+	if (likely(axl_driver_ring_room(ring))) {
+		to = &axl_driver_ring_next(ring, AXL_REC_HOST_JOB, q, complete)->host_job;
 		to->seq = job->seq;
 		to->correlation = job->correlation;
 		to->copy_bytes = notes->copy_bytes;
@@ -92,8 +98,8 @@ void axl_driver_ring_job(struct axl_driver_ring *ring, struct axl_hwq *hwq, u32 
 		to->submit_end = notes->submit_end;
 		to->doorbell_ns = notes->doorbell_ns;
 		to->irq = irq;
-		to->anchor = hwq->anchor.stamp;
-		to->anchor_ns = hwq->anchor.ns;
+		to->anchor = anchor->stamp;
+		to->anchor_ns = anchor->ns;
 		to->job = job->job;
 		to->num_cmds = notes->num_cmds;
 		to->submit_cpu = notes->cpu;
@@ -108,33 +114,39 @@ void axl_driver_ring_job(struct axl_driver_ring *ring, struct axl_hwq *hwq, u32 
 		wake_up_all(&ring->wait);
 }
 
-void axl_driver_ring_wait(struct axl_driver_ring *ring, const struct axl_hwq *hwq, u32 hw,
-			  const struct axl_wait *cmd, u32 job, u64 correlation, u32 status,
-			  u64 wait_ns, u64 wake_ns)
+void axl_driver_ring_wait(struct axl_driver_ring *ring, const struct axl_queue *q,
+			  const struct axl_wait *cmd, const struct axl_job *job, u32 status,
+			  u64 wait_ns)
 {
-	union axl_host_record *record;
+	u64 wake_ns = axl_anchor_ns(&q->hwq->anchor, axl_stamp());
 	struct axl_rec_host_wait *to;
-	unsigned long flags;
 	bool wake = false;
 
-	spin_lock_irqsave(&ring->lock, flags);
-	record = axl_driver_ring_next(ring, AXL_REC_HOST_WAIT, hwq->id, hw, wake_ns);
-	if (likely(record)) {
-		to = &record->host_wait;
+	spin_lock(&ring->lock);
+	if (likely(axl_driver_ring_room(ring))) {
+		to = &axl_driver_ring_next(ring, AXL_REC_HOST_WAIT, q, wake_ns)->host_wait;
 		to->seq = cmd->sequence;
-		to->correlation = correlation;
+		to->correlation = job ? job->correlation : 0;
 		to->wait_correlation = cmd->correlation;
-		to->wait_ns = wait_ns;
-		to->job = job;
+		to->wait_ns = wait_ns ? wait_ns : wake_ns;
+		to->job = job ? job->job : 0;
 		to->status = status;
 		to->pid = current->tgid;
 		to->tid = current->pid;
 		to->cpu = raw_smp_processor_id();
 		to->reserved0 = 0;
-		memset(to->reserved1, 0, sizeof(to->reserved1));
+		/* A loop or memset() would cost several times as much. */
+		BUILD_BUG_ON(ARRAY_SIZE(to->reserved1) != 7);
+		WRITE_ONCE(to->reserved1[0], 0);
+		WRITE_ONCE(to->reserved1[1], 0);
+		WRITE_ONCE(to->reserved1[2], 0);
+		WRITE_ONCE(to->reserved1[3], 0);
+		WRITE_ONCE(to->reserved1[4], 0);
+		WRITE_ONCE(to->reserved1[5], 0);
+		WRITE_ONCE(to->reserved1[6], 0);
 		wake = axl_driver_ring_publish(ring);
 	}
-	spin_unlock_irqrestore(&ring->lock, flags);
+	spin_unlock(&ring->lock);
 	if (wake)
 		wake_up_all(&ring->wait);
 }

@@ -34,15 +34,15 @@ static __always_inline void axl_job_note(struct axl_job *job, const struct axl_s
 	job->submit_end = axl_stamp();
 }
 
-/*
- * A job is over, or in flight when asked; hwq->lock held. irq, complete: stamps, 0 = none. hw: its
- * context.
- */
-void axl_driver_ring_job(struct axl_driver_ring *ring, struct axl_hwq *hwq, u32 hw,
+/* A job is over, or in flight when asked; hwq->lock held. irq, complete: stamps, 0 = none. */
+void axl_driver_ring_job(struct axl_driver_ring *ring, const struct axl_queue *q,
 			 const struct axl_job *job, u32 status, u64 ticks, u64 irq, u64 complete);
-/* A wait is over. correlation: of the job. wait_ns, wake_ns: its beginning and end. */
-void axl_driver_ring_wait(struct axl_driver_ring *ring, const struct axl_hwq *hwq, u32 hw,
-			  const struct axl_wait *cmd, u32 job, u64 correlation, u32 status,
-			  u64 wait_ns, u64 wake_ns);
+/*
+ * A wait is over; hwq->lock held. job: what was waited for, NULL = not known any more. wait_ns: its
+ * beginning, 0 = there was nothing to wait for.
+ */
+void axl_driver_ring_wait(struct axl_driver_ring *ring, const struct axl_queue *q,
+			  const struct axl_wait *cmd, const struct axl_job *job, u32 status,
+			  u64 wait_ns);
 
 #endif /* AXL_DRIVER_RING_H */

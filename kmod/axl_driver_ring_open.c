@@ -18,6 +18,7 @@
 /* What stands for a queue with one completion. */
 struct axl_driver_ring_trial {
 	struct axl_hwq hwq;
+	struct axl_ctx ctx;
 	struct axl_queue q;
 	struct axl_cqe cq[2];
 	struct axl_job job;
@@ -40,7 +41,7 @@ static noinline void axl_driver_ring_try_job(struct axl_driver_ring *ring,
 		hwq->irq_ready--;
 		irq = hwq->irq_stamp;
 	}
-	axl_driver_ring_job(ring, hwq, 0, &t->job, 0, 0, irq, now);
+	axl_driver_ring_job(ring, &t->q, &t->job, 0, 0, irq, now);
 	hwq->irq_stamp = 0;
 	hwq->irq_ready = 0;
 }
@@ -48,10 +49,8 @@ static noinline void axl_driver_ring_try_job(struct axl_driver_ring *ring,
 static noinline void axl_driver_ring_try_wait(struct axl_driver_ring *ring,
 					      struct axl_driver_ring_trial *t)
 {
-	u64 wake_ns = axl_anchor_ns(&t->hwq.anchor, axl_stamp());
-
 	/* Waiting reads the clock anyhow. */
-	axl_driver_ring_wait(ring, &t->hwq, 0, &t->wait, 0, 0, 0, wake_ns, wake_ns);
+	axl_driver_ring_wait(ring, &t->q, &t->wait, &t->job, 0, 1);
 }
 
 /*
@@ -66,6 +65,8 @@ static int axl_driver_ring_measure(struct axl_driver_ring *trial, struct axl_tra
 
 	if (!t)
 		return -ENOMEM;
+	t->q.ctx = &t->ctx;
+	t->q.hwq = &t->hwq;
 	t->q.cq = t->cq;
 	t->cq[0].phase = 1;
 	for (i = 0; i < 8; i++) {

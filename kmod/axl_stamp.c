@@ -50,3 +50,12 @@ void axl_anchor_read(struct axl_anchor *anchor)
 		anchor->stamp = after;
 	}
 }
+
+/* An anchor that is old, or was read by another CPU after the stamp. */
+u64 axl_anchor_far_ns(struct axl_anchor *anchor, u64 stamp)
+{
+	axl_anchor_renew(anchor, stamp);
+	if (stamp < anchor->stamp)
+		return anchor->ns - axl_stamp_ns(stamp, anchor->stamp);
+	return anchor->ns + axl_stamp_ns(anchor->stamp, stamp);
+}

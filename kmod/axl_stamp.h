@@ -34,6 +34,12 @@ static inline u64 axl_stamp_ns(u64 from, u64 to)
 	return likely(axl_stamp_tsc) ? mul_u64_u32_div(distance, 1000000, tsc_khz) : distance;
 }
 
+/* Of less than axl_anchor_stamps. */
+static inline u64 axl_near_stamps_ns(u64 distance)
+{
+	return likely(axl_stamp_tsc) ? div_u64(distance * 1000000, tsc_khz) : distance;
+}
+
 static inline u32 axl_stamp_khz(void)
 {
 	return axl_stamp_tsc ? tsc_khz : 0;
@@ -59,6 +65,11 @@ static inline u32 axl_stamp_khz(void)
 static inline u64 axl_stamps(u64 ns)
 {
 	return ns;
+}
+
+static inline u64 axl_near_stamps_ns(u64 distance)
+{
+	return distance;
 }
 
 static inline u64 axl_stamp(void)
@@ -97,12 +108,16 @@ static __always_inline void axl_anchor_renew(struct axl_anchor *anchor, u64 stam
 	axl_anchor_read(anchor);
 }
 
-static inline u64 axl_anchor_ns(struct axl_anchor *anchor, u64 stamp)
+u64 axl_anchor_far_ns(struct axl_anchor *anchor, u64 stamp);
+
+/* Mostly a fresh anchor just before the stamp: that product stays within 64 bits. */
+static __always_inline u64 axl_anchor_ns(struct axl_anchor *anchor, u64 stamp)
 {
-	axl_anchor_renew(anchor, stamp);
-	if (stamp < anchor->stamp)
-		return anchor->ns - axl_stamp_ns(stamp, anchor->stamp);
-	return anchor->ns + axl_stamp_ns(anchor->stamp, stamp);
+	u64 distance = stamp - anchor->stamp;
+
+	if (unlikely(distance >= axl_anchor_stamps))
+		return axl_anchor_far_ns(anchor, stamp);
+	return anchor->ns + axl_near_stamps_ns(distance);
 }
 
 #endif /* _AXL_STAMP_H */

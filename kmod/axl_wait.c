@@ -66,13 +66,22 @@ static int axl_wait_for(struct axl_queue *q, u64 seq, s64 deadline_ns, u64 *wait
 	return ret;
 }
 
+/* hwq->lock held, which keeps interrupts off for the ring's. */
+static __always_inline void axl_wait_record(struct axl_queue *q, const struct axl_wait *cmd,
+					    const struct axl_job *job, u32 status, u64 wait_ns)
+{
+	if (axl_driver_ring_on())
+		axl_driver_ring_wait(&q->ctx->axl->driver_ring, q, cmd, job, status, wait_ns);
+}
+
 int axl_ioctl_wait(struct axl_ucmd *ucmd)
 {
 	struct axl_wait *cmd = ucmd->cmd;
 	struct axl_queue *q;
 	struct axl_ctx *ctx;
-	u64 wait_ns = 0, wake_ns = 0, correlation = 0;
-	u32 job_id = 0, status;
+	struct axl_job *job;
+	u64 wait_ns = 0, correlation = 0;
+	u32 job_id = 0, status = ~0u;
 	int ret;
 
 	if (cmd->flags || !cmd->sequence)
@@ -90,32 +99,31 @@ int axl_ioctl_wait(struct axl_ucmd *ucmd)
 	trace_axl_wait(ctx->axl->index, ctx->hw, q->hwq->id, cmd->sequence, cmd->correlation);
 	ret = axl_wait_for(q, cmd->sequence, cmd->deadline_ns, &wait_ns);
 	if (!ret) {
-		struct axl_job *job = &q->jobs[cmd->sequence & (AXL_SQ_ENTRIES - 1)];
-
 		spin_lock_irq(&q->hwq->lock);
-		if (axl_driver_ring_on())
-			wake_ns = axl_anchor_ns(&q->hwq->anchor, axl_stamp());
+		job = &q->jobs[cmd->sequence & (AXL_SQ_ENTRIES - 1)];
 		cmd->device_ticks = 0;
-		if (job->seq == cmd->sequence) {
+		if (likely(job->seq == cmd->sequence)) {
 			cmd->device_ticks = job->device_ticks;
 			correlation = job->correlation;
 			job_id = job->job;
+		} else {
+			job = NULL;
 		}
-		cmd->status = axl_seq_status(q, cmd->sequence, &cmd->error_index);
+		status = axl_seq_status(q, cmd->sequence, &cmd->error_index);
+		axl_wait_record(q, cmd, job, status, wait_ns);
 		spin_unlock_irq(&q->hwq->lock);
-		if (cmd->status != AXL_ST_OK)
+		cmd->status = status;
+		if (status != AXL_ST_OK)
 			ret = -EIO;
+	} else if (axl_driver_ring_on()) {
+		spin_lock_irq(&q->hwq->lock);
+		axl_wait_record(q, cmd, NULL, status, wait_ns);
+		spin_unlock_irq(&q->hwq->lock);
 	}
-	status = ret && ret != -EIO ? ~0u : cmd->status;
-	if (axl_driver_ring_on() && !wake_ns)
-		wake_ns = ktime_get_mono_fast_ns();
-	if (!wait_ns && (trace_axl_wake_enabled() || axl_driver_ring_on()))
-		wait_ns = wake_ns ? wake_ns : ktime_get_mono_fast_ns();
-	trace_axl_wake(ctx->axl->index, ctx->hw, q->hwq->id, job_id, cmd->sequence, correlation,
-		       cmd->correlation, status, wait_ns);
-	if (axl_driver_ring_on())
-		axl_driver_ring_wait(&ctx->axl->driver_ring, q->hwq, ctx->hw, cmd, job_id,
-				     correlation, status, wait_ns, wake_ns);
+	if (trace_axl_wake_enabled())
+		trace_axl_wake(ctx->axl->index, ctx->hw, q->hwq->id, job_id, cmd->sequence,
+			       correlation, cmd->correlation, status,
+			       wait_ns ? wait_ns : ktime_get_mono_fast_ns());
 put:
 	axl_ctx_put(ctx);
 	return ret;

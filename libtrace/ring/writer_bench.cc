@@ -6,7 +6,8 @@
 //       prints ns for each. Under callgrind, two counts of events give instructions.
 //   axl-ring-cost EVENTS flood THREADS   waits until a tracer reads, then writes as fast as
 //       the tracer reads, so that nothing is lost; prints "prepared",
-//       later events and ns.
+//       later events and ns. It announces its rings and wakes the tracer by libaxl's own probes,
+//       which are linked in: to the tracer this file is a library of its own (--libaxl).
 #include <sched.h>
 #include <unistd.h>
 
@@ -53,10 +54,12 @@ void Flood(uint64_t calls, std::atomic<uint32_t>* next) {
 }
 
 int FloodAll(uint64_t events, int num_threads) {
-  Prepare();
-  printf("prepared\n");  // a tracer finds the rings from now on
+  printf("prepared\n");
   fflush(stdout);
-  while (ReaderGeneration() == 0) usleep(1000);
+  while (ReaderGeneration() == 0) {
+    usleep(1000);
+    Prepare();  // once a tracer wants rings
+  }
   std::atomic<uint32_t> next{0};
   const uint64_t calls = events / 2 / static_cast<uint64_t>(num_threads) / kBurst * kBurst;
   const uint64_t begin_ns = MonotonicNow();
@@ -74,8 +77,8 @@ int main(int argc, char** argv) {
   if (argc < 3) return 2;
   const uint64_t events = strtoull(argv[1], nullptr, 10) / kBurst * kBurst;
   const std::string what = argv[2];
-  SetHost(&kHost);
   if (what == "flood") return FloodAll(events, argc > 3 ? atoi(argv[3]) : 1);
+  SetHost(&kHost);
   Prepare();
   volatile uint64_t sink = 0;
   const uint64_t begin_ns = MonotonicNow();

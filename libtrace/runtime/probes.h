@@ -63,8 +63,8 @@ uint32_t ProcessId();
 // What the probes call a stream; 0 = none. A handle is never given twice, so that what it meant
 // the last time still holds: a thread remembers the streams that it used.
 struct KnownStream {
-  axlStream_t stream;
-  uint32_t number;  // 0 = nothing is known
+  uintptr_t stream = UINTPTR_MAX;  // no stream's; nor is the null stream's, the current device's
+  uint32_t number = 0;
 };
 inline constexpr size_t kKnownStreams = 8;  // streams used in turn have successive indices
 #pragma GCC visibility push(hidden)
@@ -79,7 +79,7 @@ inline KnownStream& PlaceOf(axlStream_t stream) {
 __attribute__((noinline)) uint32_t FindStreamNumber(axlStream_t stream);
 inline uint32_t StreamNumber(axlStream_t stream) {
   const KnownStream& known = PlaceOf(stream);
-  if (__builtin_expect(known.stream == stream && known.number != 0, 1)) return known.number;
+  if (__builtin_expect(known.stream == reinterpret_cast<uintptr_t>(stream), 1)) return known.number;
   return FindStreamNumber(stream);
 }
 struct NoStream {};

@@ -164,12 +164,12 @@ uint32_t Runtime::StreamId(axlStream_t handle) const {
   return stream ? stream->id() : 0;
 }
 
-thread_local constinit KnownStream known_streams[kKnownStreams] = {};
+thread_local constinit KnownStream known_streams[kKnownStreams];
 
 uint32_t FindStreamNumber(axlStream_t stream) {
   const uint32_t number = Runtime::Get().StreamId(stream);
   // The null stream is the current device's.
-  if (stream && number != 0) PlaceOf(stream) = {stream, number};
+  if (stream && number != 0) PlaceOf(stream) = {reinterpret_cast<uintptr_t>(stream), number};
   return number;
 }
 

@@ -109,6 +109,23 @@ def floors(suite, program, count):
     return nothing
 
 
+def ring_event(suite):
+    """Ours through shared memory, by tests/bench/rings' program: (ns, instructions)."""
+    program = f"{bench.REPO}/build/test/axl-ring-cost"
+    ns = min(float(subprocess.run([program, "10000000", "pair"], check=True, capture_output=True,
+                                  text=True).stdout.split()[0]) for _ in range(5))
+    counted = []
+    for count in (102400, 204800):
+        done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
+                               program, str(count), "pair"], check=True, capture_output=True,
+                              text=True)
+        counted.append(int(re.search(r"Collected : (\d+)", done.stderr).group(1)))
+    instructions = (counted[1] - counted[0]) / 102400
+    suite.row("shared-memory event: time", ns, "ns")
+    suite.row("shared-memory event: instructions", instructions, "")
+    return ns, instructions
+
+
 def user_events(suite):
     count = 200_000 if bench.QUICK else 1_000_000
     with tempfile.TemporaryDirectory(prefix="collection-") as folder:
@@ -121,13 +138,17 @@ def user_events(suite):
                   program.instructions("mark") - empty, "")
         if not program.has_lttng:
             suite.row("LTTng-UST event: instructions", float("nan"), "", None)
-            return None
+            return
         with LttngSession(folder) as session:
             on = program.times("lttng", count, env=session.env)
             instructions = program.instructions("lttng", env=session.env) - empty
         suite.row("LTTng-UST event: time", on["ns"] - nothing["ns"], "ns")
         suite.row("LTTng-UST event: instructions", instructions, "")
-        return instructions
+        ring_ns, ring_instructions = ring_event(suite)
+        suite.row("LTTng-UST event, shared-memory event = 1: time",
+                  (on["ns"] - nothing["ns"]) / ring_ns, "", ">= 6")
+        suite.row("LTTng-UST event, shared-memory event = 1: instructions",
+                  instructions / ring_instructions, "", ">= 6")
 
 
 def tracepoints():
@@ -143,7 +164,7 @@ def tracepoints():
 
 
 def driver_events(suite):
-    few, many = (200, 1200) if bench.QUICK else (500, 3500)
+    few, many = (500, 4500) if bench.QUICK else (500, 12500)
     perf = next(iter(sorted(glob.glob("/usr/bin/perf_*"), reverse=True)), "/usr/bin/perf")
     folder = tempfile.mkdtemp(prefix="collection-")
     try:
@@ -176,12 +197,15 @@ def driver_events(suite):
 
     base = each("plain")
     suite.row("a launch, not recorded", base, "instr")
-    cost = {tool: each(tool) - base for tool in ("acceltrace", "ftrace", "trace-cmd", "perf")}
+    cost = {tool: each(tool) - base for tool in ("acceltrace", "acceltrace-bpf", "ftrace",
+                                                     "trace-cmd", "perf")}
     suite.row("driver events of a launch, whole path: acceltrace", cost["acceltrace"], "instr")
+    suite.row("the same by BPF programs on its tracepoints", cost["acceltrace-bpf"], "instr")
     suite.row("the same tracepoints by ftrace and cat", cost["ftrace"], "instr")
     suite.row("the same tracepoints by trace-cmd", cost["trace-cmd"], "instr")
     suite.row("the same tracepoints by perf record", cost["perf"], "instr")
-    suite.row("driver event: ours, ftrace and its reader = 1",
-              cost["acceltrace"] / cost["ftrace"], "", "<= 0.7")
-    suite.row("driver event: ours, perf record = 1", cost["acceltrace"] / cost["perf"], "",
-              "<= 0.3")
+    for ours, way in (("acceltrace-bpf", "by BPF"), ("acceltrace", "by the driver's ring")):
+        suite.row(f"driver event {way}: ours, ftrace and its reader = 1",
+                  cost[ours] / cost["ftrace"], "", "<= 0.7")
+        suite.row(f"driver event {way}: ours, perf record = 1", cost[ours] / cost["perf"], "",
+                  "<= 0.3")

@@ -3,15 +3,17 @@
 #
 # In the guest: sh collection_tools_guest.sh FOLDER PERF FEW MANY TRACEPOINT... Runs axl-observed
 # with FEW and MANY launches under each tool that records the driver's tracepoints, and prints
-# "TOOL LAUNCHES NS": how long all of it took, from the tool's start until its file is closed.
+# "TOOL LAUNCHES NS": how long the processor worked, from the tool's start until its file is closed.
 set -u
 out=$1 perf=$2 few=$3 many=$4
 shift 4
 tracing=/sys/kernel/tracing
 [ -d $tracing/events ] || mount -t tracefs tracefs $tracing
 
+# Without what the only processor was idle, which is most of a recording's beginning and end.
 now() {
-	sed -n 's/^now at \([0-9]*\) nsecs.*/\1/p' /proc/timer_list | head -n 1
+	awk '/^now at/ && !now { now = $3 } /idle_sleeptime/ { idle = $3 }
+		END { printf "%.0f\n", now - idle }' /proc/timer_list
 }
 
 # Every tracepoint, with an option before each.
@@ -36,14 +38,17 @@ with_ftrace() {
 
 tracepoints=$*
 perf_events=$(each -e axl: "$@")
-for tool in plain plain acceltrace ftrace trace-cmd perf; do
-	for launches in "$few" "$many"; do
+for tool in plain plain acceltrace acceltrace-bpf ftrace trace-cmd perf; do
+	for launches in "$few" "$few" "$many"; do # the first run of a tool finds the caches cold
 		program="axl-observed tiny-launches --count $launches"
 		begin=$(now)
 		# shellcheck disable=SC2086
 		case $tool in
 		plain) $program ;;
 		acceltrace) acceltrace record -q --probes driver -o "$out/a.atrace" -- $program ;;
+		acceltrace-bpf)
+			acceltrace record -q --probes tracepoints -o "$out/a.atrace" -- $program
+			;;
 		ftrace) with_ftrace $program ;;
 		trace-cmd) trace-cmd record $perf_events -o "$out/trace.dat" $program ;;
 		perf) "$perf" record -q -a -m 1024 $perf_events -o "$out/perf.data" -- $program ;;
