@@ -211,16 +211,14 @@ def another_users_socket_is_not_used():
     folder = path("others")
     os.mkdir(folder, 0o777)
     os.chmod(folder, 0o777)
-    os.chmod(FOLDER.name, 0o755)
     name = os.path.join(folder, "socket")
     words = [*arguments("none", share=name), "--", APP, "5"]
     other = os.fork()
     if other == 0:
-        os.setgid(65534)
-        os.setuid(65534)
         listener = socket.socket(socket.AF_UNIX)
         listener.bind(name)
-        listener.listen()
+        os.setuid(65534)
+        listener.listen()  # who does that is who is there
         signal.pause()
     until(lambda: socket.socket(socket.AF_UNIX).connect_ex(name) == 0)
     done = subprocess.run(words, capture_output=True, text=True, check=False)
