@@ -201,8 +201,10 @@ def errors_of_a_link_are_those_that_the_kernel_counts():
     recording = Recording("--output", path("errors"), "--sources", "pcie")
     equal(recording.first, "ready")
     with monitor_port() as port:
-        # This emulator delivers no correctable ones. Each is counted before the next one comes.
-        for error, name, times in ((0x4000, "nonfatal CmpltTO", 2), (0x40000, "fatal MalfTLP", 1)):
+        # This emulator delivers no correctable ones, and the kernel does not look into a device
+        # after a fatal one. Each is counted before the next one comes.
+        for error, name, times in ((0x4000, "nonfatal CmpltTO", 2),
+                                   (0x10000, "nonfatal UnxCmplt", 1)):
             key = (os.path.basename(device), name)
             for number in range(1, times + 1):
                 said = inject(port, f"axl0 {error:#x} 0 0 0 0")
@@ -223,8 +225,7 @@ def errors_of_a_link_are_those_that_the_kernel_counts():
     equal({key: each["last"] for key, each in counters.items()}, after)
     grown = {key: counters[key]["grown"] for key in before}
     equal(grown, {key: after[key] - before[key] for key in before})
-    equal([grown[os.path.basename(device), f"{kind} errors"] for kind in ("nonfatal", "fatal")],
-          [2, 1])
+    equal(grown[os.path.basename(device), "nonfatal errors"], 3)
 
 
 MODELS = [["--layers", "1", "--prompt", "4", "--no-check", "--tokens", tokens]
