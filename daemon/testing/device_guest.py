@@ -240,8 +240,8 @@ class Private:
         self.name = path(name)
         # pylint: disable=consider-using-with
         self.client = subprocess.Popen(
-            [ACCELTRACE, "record", "-o", self.name, "--counter-period", "0", *more, "--", "sh", "-c",
-             '"$@" >/dev/null && echo && read x && "$@" >/dev/null', "sh", WORKLOAD,
+            [ACCELTRACE, "record", "-o", self.name, "--counter-period", "0", *more, "--",
+             "sh", "-c", '"$@" >/dev/null && echo && read x && "$@" >/dev/null', "sh", WORKLOAD,
              *MODELS[model]], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True)
         line = self.client.stdout.readline()
