@@ -110,3 +110,6 @@ TESTS += $(BUILD)/test/axl-drain-cost
 # For tests/bench/service: what a block costs on its way to the file.
 $(eval $(call program,$(BUILD)/test/axl-write-cost,daemon/testing/write_cost.cc,-luring))
 TESTS += $(BUILD)/test/axl-write-cost
+# For tests/bench/collection: what one look of each source costs that is read from /proc and /sys.
+$(eval $(call program,$(BUILD)/test/axl-look-cost,daemon/testing/look_cost.cc daemon/sources/system_readers.cc))
+TESTS += $(BUILD)/test/axl-look-cost

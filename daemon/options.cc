@@ -110,6 +110,8 @@ Status ApplyValue(std::string_view option, std::string_view value, Options* opti
     return status;
   } else if (*known = true; option == "--live-socket") {
     options->live_socket = value;
+  } else if (option == "--share") {
+    options->share = value;
   } else if (option == "--socket") {
     options->socket = value;
   } else if (option == "--group") {
@@ -141,8 +143,8 @@ Status Check(const Options& options) {
   } else {
     const RecordOptions& record = options.record;
     if (!options.output.empty() || options.output_fd >= 0 || options.control_fd >= 0 ||
-        !record.pids.empty() || record.system_wide || !record.command.empty() ||
-        MoreFiles(record) != 0) {
+        !options.share.empty() || !record.pids.empty() || record.system_wide ||
+        !record.command.empty() || MoreFiles(record) != 0) {
       return Status::Error("recording options need --private (see --help)");
     }
     return {};
@@ -206,6 +208,7 @@ const char kUsage[] =
     "it "
     "[yes]\n"
     "  --live-socket PATH    live readers may connect here [none]\n"
+    "  --share PATH          others of root may join this daemon here, see acceltraced(8) [none]\n"
     "Both: --help, --version.\n"
     "Exit status: 0 fine, 1 failed, 2 misuse.\n";
 

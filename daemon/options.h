@@ -85,6 +85,7 @@ struct Options {
   int output_fd = -1;
   int control_fd = -1;
   std::string live_socket;
+  std::string share;  // where others may join a private daemon
   // Of the service; empty: as its configuration says.
   std::string config;
   std::string socket;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/private_mode.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -11,6 +12,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -18,6 +20,7 @@
 #include "daemon/outputs.h"
 #include "daemon/privileges.h"
 #include "daemon/recorder.h"
+#include "daemon/service/share.h"
 #include "daemon/signals.h"
 #include "daemon/unix_socket.h"
 
@@ -30,6 +33,7 @@ constexpr int64_t kNsPerS = 1'000'000'000;
 struct Stop {
   std::string reason;
   int32_t command_status = -1;
+  bool of_all = false;  // of others' recordings by this daemon, too
 };
 
 template <typename T>
@@ -47,6 +51,21 @@ Result<UniqueFd> OpenOutput(const Options& options, bool* created) {
   return UniqueFd(options.output_fd);
 }
 
+// What whoever started this has open besides the three standard ones.
+std::vector<int> InheritedDescriptors(const Options& options) {
+  std::vector<int> found;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", error)) {
+    int fd = -1;
+    if (ParseNumber(entry.path().filename().string(), &fd) && fd > STDERR_FILENO &&
+        fd != options.control_fd && fd != options.output_fd) {
+      found.push_back(fd);
+    }
+  }
+  std::erase_if(found, [](int fd) { return fcntl(fd, F_GETFD) < 0; });  // that of /proc/self/fd
+  return found;
+}
+
 class PrivateRun {
  public:
   explicit PrivateRun(const Options& options) : options_(options) {
@@ -54,6 +73,7 @@ class PrivateRun {
   }
 
   int Run() {
+    const std::vector<int> inherited = InheritedDescriptors(options_);
     signals_ = TakeSignals();
     RaisePriority();
     if (options_.control_fd >= 0) {
@@ -70,15 +90,20 @@ class PrivateRun {
       // recording when the command has ended.
       setpgid(0, 0);
     }
+    if (!OpenShare()) return 1;
     if (Status status = Begin(); !status.ok()) return Refuse(status);
     for (const std::string& warning : recorder_->warnings()) {
       fprintf(stderr, "acceltraced: warning: %s\n", warning.c_str());
     }
+    if (share_) share_->Serve();
     if (channel_) channel_->Send("ready");
     Stop stop = Loop();
     const Summary summary = recorder_->Stop(stop.reason, stop.command_status);
     RemoveUnused(options_.record.triggers.empty() ? summary.parts - 1 : summary.saved);
+    const bool stays = share_ && !stop.of_all && OthersGoOn(inherited);
+    if (channel_ && stays) channel_->Send("stays");
     if (channel_) channel_->Send("done " + summary.ToJson());
+    if (stays) WaitForOthers();
     if (!summary.error.empty()) {
       if (!channel_) fprintf(stderr, "acceltraced: %s\n", summary.error.c_str());
       return 1;
@@ -94,6 +119,50 @@ class PrivateRun {
       fprintf(stderr, "acceltraced: %s\n", status.message().c_str());
     }
     return 1;
+  }
+
+  // False: there is nothing to do here, which was said.
+  bool OpenShare() {
+    if (options_.share.empty()) return true;
+    auto share = Share::Open(options_.share);
+    if (!share.ok()) {
+      fprintf(stderr, "acceltraced: warning: others cannot record by this daemon: %s\n",
+              share.message().c_str());
+      return true;
+    }
+    share_ = std::move(share).value();
+    if (share_) return true;
+    if (channel_) {
+      channel_->Send("taken");
+    } else {
+      Refuse(Status::Error("another daemon has " + options_.share));
+    }
+    return false;
+  }
+
+  // This recording is over. If others are served here, nothing of who started it may be held any
+  // longer: not the terminal, not a pipe whose reader waits for its end, not a file system.
+  bool OthersGoOn(const std::vector<int>& inherited) {
+    recorder_.reset();
+    live_.reset();
+    watched_.clear();
+    if (!share_->Leave()) {
+      share_.reset();  // before `done`: who comes next finds the place free
+      return false;
+    }
+    const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+    for (int fd = 0; fd <= STDERR_FILENO; ++fd) dup2(null.get(), fd);
+    for (const int fd : inherited) close(fd);
+    signal(SIGHUP, SIG_IGN);
+    (void)!chdir("/");
+    return true;
+  }
+
+  void WaitForOthers() {
+    channel_.reset();
+    pollfd fds[] = {{signals_.get(), POLLIN, 0}, {share_->ended_fd(), POLLIN, 0}};
+    while (poll(fds, std::size(fds), -1) < 0) {
+    }
   }
 
   Status Begin() {
@@ -173,7 +242,7 @@ class PrivateRun {
     if (fds[0].revents != 0) {
       signalfd_siginfo info = {};
       if (read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
-        return Stop{info.ssi_signo == SIGINT ? "interrupted" : "terminated"};
+        return Stop{info.ssi_signo == SIGINT ? "interrupted" : "terminated", -1, true};
       }
     }
     if (fds[1].revents != 0) {
@@ -237,6 +306,7 @@ class PrivateRun {
   std::optional<LineChannel> channel_;
   std::vector<std::string> more_;  // further files; empty: was there before
   std::vector<UniqueFd> watched_;  // pidfds of --pid, without a client
+  std::unique_ptr<Share> share_;
   std::unique_ptr<Recorder> recorder_;
 };
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <nlohmann/json.hpp>
 
 #include "daemon/bpf/records.h"
@@ -45,6 +46,8 @@ constexpr uint32_t kIdleBusyPermille = 60;  // of a recorder that works in idle 
 // up.
 constexpr int64_t kFlushNs = 100'000'000;
 constexpr int64_t kFlushWaitNs = 2 * kMostLateNs;
+
+std::atomic<uint32_t> recorders_started{0};  // in this process
 
 // The API library: beside this program, else where the loader would find it.
 std::string DefaultLibrary() {
@@ -153,7 +156,9 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(const RecordOptions& options, 
   recorder->flush_.Flushed(info.start_ns());
   recorder->part_begin_ns_ = info.start_ns();
   recorder->own_process_ = options.own_process;
-  recorder->start_cpu_ns_ = recorder->CpuNs();
+  recorder->start_cpu_ns_ = ProcessCpuNs();
+  recorder->start_thread_cpu_ns_ = ThreadCpuNs();
+  ++recorders_started;
   recorder->light_ = options.light;
   if (options.light) recorder->max_pause_ns_ = recorder->pause_ns_ = kLightPauseNs;
   recorder->session_.Begin(std::move(info));
@@ -358,7 +363,11 @@ void Recorder::Warn() {
   }
 }
 
-uint64_t Recorder::CpuNs() const { return own_process_ ? ProcessCpuNs() : ThreadCpuNs(); }
+// Where others record in the same process only the thread's time is certainly this one's.
+uint64_t Recorder::CpuNs() const {
+  return own_process_ && recorders_started == 1 ? ProcessCpuNs() - start_cpu_ns_
+                                                : ThreadCpuNs() - start_thread_cpu_ns_;
+}
 
 Status Recorder::Track(uint32_t pid) {
   if (bpf_ == nullptr) return {};

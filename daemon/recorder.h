@@ -98,6 +98,7 @@ class Recorder {
   void FlushSources();
   // The driver reports jobs when they are over: those in flight are asked for.
   void TraceJobsInFlight();
+  // Since the start.
   uint64_t CpuNs() const;
 
   // In recorder_files.cc: a file is completed while the recording goes on.
@@ -149,6 +150,7 @@ class Recorder {
   int64_t start_ns_ = 0;
   uint64_t start_cpu_ns_ = 0;
   bool own_process_ = false;
+  uint64_t start_thread_cpu_ns_ = 0;
   bool light_ = false;
   int64_t max_pause_ns_ = 0;
   int64_t pause_ns_ = 0;

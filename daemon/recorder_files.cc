@@ -39,7 +39,7 @@ Recorder::Cut Recorder::CutHere(const std::string& reason, uint64_t overwritten_
   FlushSources();
   session_.Flush();
   stop.reason = reason;
-  stop.cpu_ns = CpuNs() - start_cpu_ns_;
+  stop.cpu_ns = CpuNs();
   if (bpf_ != nullptr) {
     const BpfSource::BpfCost cost = bpf_->Cost();
     stop.bpf_ns = cost.run_ns;

@@ -37,7 +37,7 @@ Summary Recorder::Stop(const std::string& reason, int32_t command_status) {
   stop.stop_ns = stop_ns;
   stop.reason = failure().ok() ? reason : "output failed";
   stop.command_status = command_status;
-  stop.cpu_ns = CpuNs() - start_cpu_ns_;
+  stop.cpu_ns = CpuNs();
   stop.bytes_written = part_->sink.valid_bytes();
   if (bpf_ != nullptr) stop.api_bound_ns = bpf_->api_bound_ns();
   if (const RingOutput* ring = router_.ring()) {

@@ -183,7 +183,11 @@ static __always_inline void report(struct act_thread *thread, struct task_struct
 			counts->lost_epoch = drain_epoch + 1;
 			counts->first_ns = now_ns;
 		}
-		counts->last_ns = now_ns;
+		/* This program may have been interrupted by one whose event came later. */
+		if (counts->first_ns > now_ns)
+			counts->first_ns = now_ns;
+		if (counts->last_ns < now_ns)
+			counts->last_ns = now_ns;
 		return;
 	}
 	read_counts(task, &total);

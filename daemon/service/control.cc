@@ -167,11 +167,10 @@ void ReadStart(Members* members, Command* command) {
   members->Text("cpu", &cpu);
   if (!priority.empty()) {
     auto parsed = ParsePriority(priority);
-    // Above the ordinary is root's to ask for, on its own command line.
-    if (parsed.ok() && parsed->nice >= 0) {
+    if (parsed.ok()) {
       record.priority = *parsed;
     } else {
-      members->Fail("priority", "is not auto, idle, normal or a nice value from 0 to 19");
+      members->Fail("priority", "is " + parsed.message());
     }
   }
   if (!cpu.empty()) {

@@ -39,9 +39,9 @@ bool OfTheKernel(int fd) {
 }
 
 // Only regular files: anything else could make the writing thread wait for ever.
-Status CheckOutput(int fd) {
+Status CheckOutput(int fd, bool any_kind) {
   struct stat info;
-  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || OfTheKernel(fd)) {
+  if (!any_kind && (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || OfTheKernel(fd))) {
     return Status::Error("the output is not a regular file; use 'live' to read a stream");
   }
   if (!OpenForWriting(fd)) return Status::Error("the output is not open for writing");
@@ -68,7 +68,7 @@ Status OpenOutput(const std::string& path, Outputs* outputs) {
 }
 
 Status OpenOutputs(Client* client, const std::string& path, const RecordOptions& options,
-                   Outputs* outputs) {
+                   bool any_kind, Outputs* outputs) {
   outputs->files = client->TakeFiles();
   if (!path.empty()) {
     if (!client->peer().root()) {
@@ -89,14 +89,15 @@ Status OpenOutputs(Client* client, const std::string& path, const RecordOptions&
                          " open files, not " + std::to_string(outputs->files.size()));
   }
   for (const UniqueFd& file : outputs->files) {
-    if (Status status = CheckOutput(file.get()); !status.ok()) return status;
+    if (Status status = CheckOutput(file.get(), any_kind); !status.ok()) return status;
   }
   return {};
 }
 
-Result<Outputs> TakeOutputs(Client* client, const std::string& path, const RecordOptions& options) {
+Result<Outputs> TakeOutputs(Client* client, const std::string& path, const RecordOptions& options,
+                            bool any_kind) {
   Outputs outputs;
-  Status status = OpenOutputs(client, path, options, &outputs);
+  Status status = OpenOutputs(client, path, options, any_kind, &outputs);
   if (status.ok()) return outputs;
   outputs.TakeBack();
   return status;
@@ -115,6 +116,9 @@ Service::Service(Parts parts)
       config_(std::move(parts.config)),
       reload_(std::move(parts.reload)),
       journal_(std::move(parts.journal)),
+      shared_(parts.shared),
+      leave_fd_(parts.leave_fd),
+      on_leave_(std::move(parts.on_leave)),
       metrics_(std::move(parts.metrics), [this] { return Metrics(); }),
       refusals_(kRefusalsLogged, kNsPerMinute) {}
 
@@ -142,7 +146,7 @@ void Service::Accept() {
     if (!peer.ok()) {
       Refuse(PeerOf(client.fd()).ok() ? *PeerOf(client.fd()) : Peer(), peer.message());
       client.Send(ErrorAnswer(0, peer.message()));
-    } else if (clients_.size() >= config_.max_connections || same_user >= most) {
+    } else if (!shared_ && (clients_.size() >= config_.max_connections || same_user >= most)) {
       Refuse(client.peer(), "too many connections");
       client.Send(ErrorAnswer(0, "too many connections; close some"));
     } else {
@@ -229,7 +233,11 @@ void Service::Serve(Client* client) {
 }
 
 Status Service::MayStart(const Peer& peer, const RecordOptions& options) {
+  if (shared_) return {};
   const UserLimits& limits = config_.LimitsOf(peer.uid);
+  if (options.priority.nice < 0) {
+    return Status::Error("'priority' above the ordinary is of acceltrace record --private only");
+  }
   if (!peer.root()) {
     if (options.system_wide) return Status::Error("only root may record the whole system");
     if (!options.libraries.empty()) {
@@ -260,11 +268,12 @@ Status Service::Start(Client* client, const Command& command) {
   RecordOptions options = command.record;
   if (Status status = MayStart(peer, options); !status.ok()) return status;
   if (!peer.root()) options.owner = peer.uid;
+  options.own_process = shared_;
   options.pause_when_full = config_.pause_when_full;
   options.sync = config_.sync;
   Recording recording;
   recording.ring_bytes = options.ring_bytes;
-  auto outputs = TakeOutputs(client, command.output, options);
+  auto outputs = TakeOutputs(client, command.output, options, shared_);
   if (!outputs.ok()) return outputs.status();
   recording.created = std::move(outputs->created);
   recording.session = ++last_session_;
@@ -319,7 +328,7 @@ void Service::Execute(Client* client, const Command& command) {
       Stop(recording, "client", command.status, NewTicket(client, command, recording->session));
       break;
     case Command::Verb::kSnapshot: {
-      auto output = TakeOutputs(client, command.output, RecordOptions());
+      auto output = TakeOutputs(client, command.output, RecordOptions(), shared_);
       if (!output.ok()) {
         client->Send(ErrorAnswer(command.id, output.message()));
         break;
@@ -451,12 +460,24 @@ void Service::DropClosedClients() {
   clients_.remove_if([](const Client& client) { return client.closed(); });
 }
 
+bool Service::Left(bool asked) {
+  leaving_ = leaving_ || asked;
+  if (!leaving_) return false;
+  Accept();  // who has knocked already
+  const bool served = !clients_.empty() || !recordings_.empty();
+  if (asked) on_leave_(served);
+  return !served;
+}
+
 void Service::Run() {
   for (;;) {
-    std::vector<pollfd> fds = {
-        {signals_.get(), POLLIN, 0},       {control_.fd(), POLLIN, 0},
-        {live_.fd(), POLLIN, 0},           {mailbox_.fd(), POLLIN, 0},
-        {metrics_.listen_fd(), POLLIN, 0}, {metrics_.client_fd(), metrics_.events(), 0}};
+    std::vector<pollfd> fds = {{signals_.get(), POLLIN, 0},
+                               {control_.fd(), POLLIN, 0},
+                               {live_.fd(), POLLIN, 0},
+                               {mailbox_.fd(), POLLIN, 0},
+                               {metrics_.listen_fd(), POLLIN, 0},
+                               {metrics_.client_fd(), metrics_.events(), 0},
+                               {leaving_ ? -1 : leave_fd_, POLLIN, 0}};
     const size_t first_client = fds.size();
     for (const Client& client : clients_) {
       fds.push_back(
@@ -484,6 +505,7 @@ void Service::Run() {
     DropClosedClients();
     if (fds[1].revents != 0) Accept();
     if (fds[2].revents != 0) AcceptLive();
+    if (Left(fds[6].revents != 0)) break;
   }
   metrics_.Stop();
   // All at once; the threads are waited for when they are destroyed.

@@ -45,10 +45,16 @@ class Service {
     // The configuration anew; none if it has mistakes, which have been reported.
     std::function<std::optional<ServiceConfig>()> reload = nullptr;
     Journal journal = Journal();
+    // Of a private daemon that others have joined (share.h): whoever is admitted might as well have
+    // a daemon of their own, and is not bounded.
+    bool shared = false;
+    // Readable: ends as soon as nobody is served; whether somebody is goes to on_leave.
+    int leave_fd = -1;
+    std::function<void(bool served)> on_leave = nullptr;
   };
   explicit Service(Parts parts);
 
-  // Until SIGTERM or SIGINT.
+  // Until SIGTERM or SIGINT (or, with leave_fd, until nobody is served).
   void Run();
 
  private:
@@ -85,6 +91,8 @@ class Service {
   void Fail(Recording* recording, const std::string& reason, const std::string& error);
   void Forget(uint32_t session);
   void DropClosedClients();
+  // With leave_fd: nobody is served any more.
+  bool Left(bool asked);
   int TimeoutMs() const;
   // In service_report.cc.
   void Reload();
@@ -111,6 +119,10 @@ class Service {
   ServiceConfig config_;
   std::function<std::optional<ServiceConfig>()> reload_;
   Journal journal_;
+  const bool shared_;
+  const int leave_fd_;
+  std::function<void(bool)> on_leave_;
+  bool leaving_ = false;
   UserAccounts accounts_{&config_};
   MetricsServer metrics_;
   Watchdog watchdog_;

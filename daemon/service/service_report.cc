@@ -30,6 +30,7 @@ void Service::Reload() {
 
 void Service::Refuse(const Peer& peer, const std::string& why) {
   ++refused_;
+  if (shared_) return;
   // Whoever is refused may come back at once, but does not fill the journal.
   if (!refusals_.Take(1, MonotonicNs())) return;
   journal_.Say(kRefused, "refused user " + std::to_string(peer.uid) + ": " + why,
@@ -39,6 +40,7 @@ void Service::Refuse(const Peer& peer, const std::string& why) {
 
 void Service::Say(const JournalKind& kind, const Recording& recording, const std::string& what,
                   Journal::Fields more) {
+  if (shared_) return;  // the client says it to whoever started it
   const std::string session = std::to_string(recording.session);
   const std::string user = std::to_string(recording.owner);
   more.emplace_back("ACCELTRACE_SESSION", session);

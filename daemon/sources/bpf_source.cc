@@ -43,11 +43,6 @@ int Print(libbpf_print_level level, const char* format, va_list args) {
   return length;
 }
 
-void Widen(uint64_t first_ns, uint64_t last_ns, act_counts* total) {
-  total->first_ns = total->last_ns == 0 ? first_ns : std::min<uint64_t>(total->first_ns, first_ns);
-  total->last_ns = std::max<uint64_t>(total->last_ns, last_ns);
-}
-
 }  // namespace
 
 Status BpfSource::Impl::Load() {
@@ -103,14 +98,12 @@ BpfSource::Impl::HopTotals BpfSource::Impl::ReadHops(bool report) {
     if (bpf_map_lookup_elem(bpf_map__fd(skeleton->maps.hops), &hop, values.data()) != 0) continue;
     std::vector<uint64_t>& reported = reported_by_cpu[hop];
     reported.resize(cpus);
-    act_counts& total = totals[hop];
+    HopTotal& total = totals[hop];
     for (size_t cpu = 0; cpu < cpus; ++cpu) {
       const act_counts& value = values[cpu];
       total.seen += value.seen;
       total.lost += value.lost;
-      if (value.lost == reported[cpu]) continue;
-      // One that came while the last ones were reported is known by its time alone.
-      Widen(value.lost_epoch == epoch ? value.first_ns : value.last_ns, value.last_ns, &total);
+      total.span.WidenByNew(value, reported[cpu], epoch);
       if (report) reported[cpu] = value.lost;
     }
   }
@@ -119,7 +112,7 @@ BpfSource::Impl::HopTotals BpfSource::Impl::ReadHops(bool report) {
   if (report) {
     const auto [first_ns, last_ns] = events.TakeUnknownSpan();
     const auto first = static_cast<uint64_t>(first_ns), last = static_cast<uint64_t>(last_ns);
-    if (last != 0) Widen(first, last, &totals[ACT_HOP_STACK]);
+    if (last != 0) totals[ACT_HOP_STACK].span.Widen(first, last);
   }
   return totals;
 }
@@ -132,8 +125,8 @@ void BpfSource::Impl::ReportLosses() {
     Loss loss;
     loss.hop = kHopNames[hop];
     loss.count = totals[hop].lost - reported_lost[hop];
-    loss.first = static_cast<int64_t>(totals[hop].first_ns);
-    loss.last = static_cast<int64_t>(totals[hop].last_ns);
+    loss.first = static_cast<int64_t>(totals[hop].span.first_ns);
+    loss.last = static_cast<int64_t>(totals[hop].span.last_ns);
     reported_lost[hop] = totals[hop].lost;
     handler->OnLoss(loss);
   }

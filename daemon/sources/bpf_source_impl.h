@@ -22,6 +22,7 @@
 #include "daemon/sources/bpf_events.h"
 #include "daemon/sources/bpf_source.h"
 #include "daemon/sources/library_finder.h"
+#include "daemon/sources/loss_span.h"
 #include "daemon/sources/provider_tracepoints.h"
 #include "daemon/sources/ring_readers.h"
 #include "daemon/unique_fd.h"
@@ -108,7 +109,11 @@ struct BpfSource::Impl : RingWatcher, ProviderSink {
   void CalibrateRings();
   uint64_t StackRuns() const;
   void CalibrateProbes();
-  using HopTotals = std::array<act_counts, ACT_NUM_HOPS>;  // first_ns and last_ns of new losses
+  struct HopTotal {
+    uint64_t seen = 0, lost = 0;
+    LossSpan span;  // of new losses
+  };
+  using HopTotals = std::array<HopTotal, ACT_NUM_HOPS>;
   HopTotals ReadHops(bool report);
   void ReportLosses();
   bool PidTracked(uint32_t pid);

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "daemon/bpf/sched.skel.h"
 #include "daemon/bpf/sched_records.h"
@@ -19,6 +20,7 @@
 #include "daemon/sources/bpf_misses.h"
 #include "daemon/sources/host_info.h"
 #include "daemon/sources/kernel_symbols.h"
+#include "daemon/sources/loss_span.h"
 #include "daemon/sources/processes.h"
 #include "daemon/sources/run_rows.h"
 #include "daemon/sources/thread_counts.h"
@@ -66,7 +68,7 @@ struct SchedSource::Impl {
   void Handle(const void* data, size_t bytes);
   uint32_t WaitName(uint64_t address);
   void NameThread(uint32_t pid, uint32_t tid);
-  act_sched_counts Counts(int64_t* first_ns, int64_t* last_ns) const;
+  act_sched_counts Counts(bool report, LossSpan* span);
   void ReportLosses();
   void ReportOpen(bool at_end);
   void Send();
@@ -82,6 +84,7 @@ struct SchedSource::Impl {
   RunRows rows;
   uint32_t drained = 0;
   uint64_t out = 0, bad = 0, open = 0, reported_lost = 0, reported_no_room = 0;
+  std::vector<uint64_t> reported_by_cpu;  // of reported_lost
   int64_t last_loss_check_ns = 0;
   bool attached = false;
 };
@@ -176,34 +179,37 @@ void SchedSource::Impl::NameThread(uint32_t pid, uint32_t tid) {
   if (!name.empty()) handler->OnProcess(pid, tid, handler->Intern(name));
 }
 
-act_sched_counts SchedSource::Impl::Counts(int64_t* first_ns, int64_t* last_ns) const {
+// report: losses that were not reported yet are. span: of those.
+act_sched_counts SchedSource::Impl::Counts(bool report, LossSpan* span) {
   act_sched_counts sum = {};
-  *first_ns = *last_ns = 0;
-  std::vector<act_sched_counts> values(
-      static_cast<size_t>(std::max(libbpf_num_possible_cpus(), 1)));
+  const auto cpus = static_cast<size_t>(std::max(libbpf_num_possible_cpus(), 1));
+  std::vector<act_sched_counts> values(cpus);
   const uint32_t zero = 0;
   if (bpf_map_lookup_elem(bpf_map__fd(skeleton->maps.sched_counts), &zero, values.data()) != 0) {
     return sum;
   }
   const uint64_t epoch = skeleton->bss->drain_epoch + 1;
-  for (const act_sched_counts& value : values) {
+  reported_by_cpu.resize(cpus);
+  for (size_t cpu = 0; cpu < cpus; ++cpu) {
+    const act_sched_counts& value = values[cpu];
     sum.seen += value.seen;
     sum.lost += value.lost;
     sum.no_room += value.no_room;
     sum.inferred += value.inferred;
-    if (value.lost_epoch != epoch) continue;
-    const auto first = static_cast<int64_t>(value.first_ns);
-    if (*first_ns == 0 || first < *first_ns) *first_ns = first;
-    *last_ns = std::max(*last_ns, static_cast<int64_t>(value.last_ns));
+    span->WidenByNew(value, reported_by_cpu[cpu], epoch);
+    if (report) reported_by_cpu[cpu] = value.lost;
   }
   return sum;
 }
 
 void SchedSource::Impl::ReportLosses() {
+  LossSpan span;
+  const act_sched_counts counts = Counts(true, &span);
+  ++skeleton->bss->drain_epoch;
   Loss loss;
   loss.hop = kHopName;
-  const act_sched_counts counts = Counts(&loss.first, &loss.last);
-  ++skeleton->bss->drain_epoch;
+  loss.first = static_cast<int64_t>(span.first_ns);
+  loss.last = static_cast<int64_t>(span.last_ns);
   loss.count = counts.lost - std::exchange(reported_lost, counts.lost);
   if (loss.count > 0) handler->OnLoss(loss);
   Loss threads;
@@ -263,8 +269,8 @@ void SchedSource::Impl::ReportOpen(bool at_end) {
 void SchedSource::Checkpoint() { impl_->ReportOpen(false); }
 
 std::vector<Hop> SchedSource::Hops() {
-  int64_t first_ns, last_ns;
-  const act_sched_counts counts = impl_->Counts(&first_ns, &last_ns);
+  LossSpan span;
+  const act_sched_counts counts = impl_->Counts(false, &span);
   Hop hop = {
       kHopName,   counts.seen + impl_->open, impl_->out + impl_->open, counts.lost, impl_->bad,
       kSessionHop};

@@ -10,11 +10,13 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), "tests/driver"]
 import private_test  # noqa: E402
+from monitor import inject, monitor_port  # noqa: E402
 from private_test import balanced, equal  # noqa: E402
 from recording import Client, DAEMON, REPO, Recording, daemon_for_others, summary, tap  # noqa: E402
 
+ACCELTRACE = os.path.join(REPO, "build", "bin", "acceltrace")
 WORKLOAD = os.path.join(REPO, "build", "bin", "axl-transformer")
 FOLDER = sys.argv[1]
 test = tap.Cases()
@@ -31,6 +33,10 @@ def refused(*options, daemon=DAEMON, **popen):
     equal((done.returncode, len(done.stderr.splitlines())), (1, 1))
     assert not os.path.exists("/tmp/none")
     return done.stderr
+
+
+def device_folder():
+    return os.path.realpath(glob.glob("/sys/bus/pci/drivers/axl/0000:*")[0])
 
 
 @test
@@ -114,7 +120,7 @@ def recordings_of_the_service_share_a_device_and_keep_apart():
 
 def answer(*argv):
     """What acceltrace says as JSON of a trace without a fault."""
-    done = subprocess.run([os.path.join(REPO, "build", "bin", "acceltrace"), *argv, "--json"],
+    done = subprocess.run([ACCELTRACE, *argv, "--json"],
                           capture_output=True, text=True, timeout=120, check=False)
     equal((argv, done.returncode, done.stderr), (argv, 0, ""))
     return json.loads(done.stdout)
@@ -159,7 +165,7 @@ def time_of_a_device_is_of_the_control_group_that_used_it():
         assert abs(rows[2] - wanted["device_ns"]) <= rows[1], (rows, wanted)
     equal(groups["/three"]["commands"], 3 * groups["/one"]["commands"])
     # The link of the device, and what lies above it, as the kernel has them.
-    device = os.path.realpath(glob.glob("/sys/bus/pci/drivers/axl/0000:*")[0])
+    device = device_folder()
     counters = {(each["source"], each["object"], each["name"]): each["last"]
                 for each in found["counters"]}
     for folder in (device, os.path.dirname(device)):
@@ -171,6 +177,149 @@ def time_of_a_device_is_of_the_control_group_that_used_it():
     with open(os.path.join(device, "numa_node"), encoding="ascii") as file:
         node = int(file.read())
     equal(counters.get(("numa", os.path.basename(device), "node")), node if node >= 0 else None)
+
+
+def kernel_errors(folders):
+    """{(function, name): count} of bus errors, as the kernel has them."""
+    found = {}
+    for folder in folders:
+        for kind in ("correctable", "nonfatal", "fatal"):
+            with open(f"{folder}/aer_dev_{kind}", encoding="ascii") as file:
+                counts = dict(line.split() for line in file)
+            for name, count in counts.items():
+                name = "errors" if name.startswith("TOTAL_ERR") else name
+                if name == "errors" or int(count) > 0:
+                    found[os.path.basename(folder), f"{kind} {name}"] = int(count)
+    return found
+
+
+@test
+def errors_of_a_link_are_those_that_the_kernel_counts():
+    device = device_folder()
+    folders = (device, os.path.dirname(device))
+    before = kernel_errors(folders)
+    recording = Recording("--output", path("errors"), "--sources", "pcie")
+    equal(recording.first, "ready")
+    with monitor_port() as port:
+        # This emulator delivers no correctable ones, and the kernel does not look into a device
+        # after a fatal one. Each is counted before the next one comes.
+        for error, name, times in ((0x4000, "nonfatal CmpltTO", 2),
+                                   (0x10000, "nonfatal UnxCmplt", 1)):
+            key = (os.path.basename(device), name)
+            for number in range(1, times + 1):
+                said = inject(port, f"axl0 {error:#x} 0 0 0 0")
+                for _ in range(600):
+                    if kernel_errors(folders).get(key, 0) == before.get(key, 0) + number:
+                        break
+                    time.sleep(0.05)
+                else:
+                    assert False, (key, number, said, kernel_errors(folders))
+    after = kernel_errors(folders)
+    recording.stop()
+    # Samples that the device did not answer in between are bad: not all is well in that report.
+    done = subprocess.run([ACCELTRACE, "report", path("errors"), "--json"], stdout=subprocess.PIPE,
+                          text=True, check=False)
+    counters = {(each["object"], each["name"]): each
+                for each in json.loads(done.stdout)["system"]["counters"]
+                if each["unit"] == "count"}
+    equal({key: each["last"] for key, each in counters.items()}, after)
+    grown = {key: counters[key]["grown"] for key in before}
+    equal(grown, {key: after[key] - before[key] for key in before})
+    equal(grown[os.path.basename(device), "nonfatal errors"], 3)
+
+
+MODELS = [["--layers", "1", "--prompt", "4", "--no-check", "--tokens", tokens]
+          for tokens in ("2", "3")]
+
+
+class Private:
+    """acceltrace record without the service: the workload once, a line that is waited for, and the
+    workload again."""
+
+    def __init__(self, name, model, *more):
+        self.name = path(name)
+        # pylint: disable=consider-using-with
+        self.client = subprocess.Popen(
+            [ACCELTRACE, "record", "-o", self.name, "--counter-period", "0", *more, "--",
+             "sh", "-c", '"$@" >/dev/null && echo && read x && "$@" >/dev/null', "sh", WORKLOAD,
+             *MODELS[model]], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True)
+        line = self.client.stdout.readline()
+        assert line == "\n", (line, self.client.stderr.read())
+
+    def finish(self):
+        _, said = self.client.communicate("x\n", timeout=300)
+        equal((self.client.returncode, len(said.splitlines())), (0, 1))
+        assert ", 0 lost," in said, said
+        balanced(summary(self.name))
+        return self.content()
+
+    def content(self):
+        """What was done, but for its times."""
+        columns = {"api": "name, bytes, result", "ranges": "name, depth, mark",
+                   "jobs": "queue IS NULL, commands_submitted, copy_bytes, on_host, on_device",
+                   "commands": "opcode, op, bytes, work, memory_bytes"}
+        found = []
+        for table, select in columns.items():
+            rows = answer("query", self.name, f"SELECT {select}, count(*) FROM {table} "
+                          f"GROUP BY {select}")["rows"]
+            assert rows, table
+            found.append(rows)
+        return found
+
+
+def private_daemons():
+    done = subprocess.run(["pgrep", "-c", "-x", "acceltraced"], stdout=subprocess.PIPE, text=True,
+                          check=False)
+    return int(done.stdout)
+
+
+def until_no_daemon_is_left():
+    for _ in range(600):
+        if private_daemons() == 0:
+            return
+        time.sleep(0.05)
+    assert False, "a daemon stays"
+
+
+@test
+def private_recordings_of_one_device_are_each_as_alone():
+    alone = []
+    for model in range(2):
+        alone.append(Private(f"alone{model}", model).finish())
+        until_no_daemon_is_left()
+    assert alone[0] != alone[1]
+    first, second = Private("first", 0), Private("second", 1)
+    third = Private("third", 0, "--overhead", "low", "--sources", "all", "--priority", "5")
+    equal(private_daemons(), 1)
+    equal(first.finish(), alone[0])
+    # The first has ended, and what it began goes on; who comes now is served, too.
+    equal(private_daemons(), 1)
+    fourth = Private("fourth", 1, "--ring", "64M")
+    equal(second.finish(), alone[1])
+    equal(third.finish()[2:], alone[0][2:])
+    equal(fourth.finish(), alone[1])
+    until_no_daemon_is_left()
+    # Nor does it harm the second that the first one is killed.
+    first, second = Private("killed", 0), Private("outlives", 1)
+    first.client.kill()
+    first.client.communicate()
+    equal(second.finish(), alone[1])
+    equal(summary(first.name)["stop_reason"], "client gone")
+    until_no_daemon_is_left()
+
+
+@test
+def private_recordings_of_one_device_may_begin_at_once():
+    for _ in range(2):
+        # pylint: disable=consider-using-with
+        running = [subprocess.Popen([ACCELTRACE, "record", "-q", "-o", path(f"once{i}"), "--",
+                                     WORKLOAD, *MODELS[0]], stdout=subprocess.DEVNULL)
+                   for i in range(4)]
+        equal([each.wait(timeout=300) for each in running], [0] * 4)
+        jobs = [summary(path(f"once{i}"))["rows"]["jobs"] for i in range(4)]
+        equal(jobs, jobs[:1] * 4)
+        until_no_daemon_is_left()
 
 
 @test
@@ -255,7 +404,7 @@ def a_full_disk_keeps_what_was_written():
 def a_device_that_goes_away_ends_nothing():
     recording = Recording("--output", path("unplug"))
     recording.run(WORKLOAD)
-    device = os.path.realpath(glob.glob("/sys/bus/pci/drivers/axl/0000:*")[0])
+    device = device_folder()
     with open(os.path.join(device, "remove"), "w", encoding="utf-8") as file:
         file.write("1")
     time.sleep(0.5)

@@ -212,6 +212,14 @@ def lost_records_leave_holes_and_counts_stay_exact():
     unknown, = query(trace, f"""SELECT count(*), sum(end_ns - begin_ns) FROM thread_states
         WHERE tid = {at['main']['tid']} AND state = 'unknown'""", lossy=True)
     assert unknown[0] > 0 and unknown[1] > 0, unknown
+    # Each that was lost lies in a span of the account, and each span has its times.
+    spans = query(trace, "SELECT first_ns, last_ns, count FROM losses WHERE hop = 'sched'",
+                  lossy=True)
+    equal(sum(count for _, _, count in spans), hop["lost"])
+    assert all(0 < first <= last for first, last, _ in spans), spans
+    for begin, end in query(trace, "SELECT begin_ns, end_ns FROM thread_states WHERE "
+                            "state = 'unknown'", lossy=True):
+        assert any(begin <= last and first <= end for first, last, _ in spans), (begin, end, spans)
     got = counted(trace, at["begin"], at["main"], lossy=True)
     for column in COUNTED:
         equal((column, got[column]), (column, at["main"][column] - at["begin"][column]))

@@ -25,6 +25,8 @@ class CaptureSession {
   virtual Status WaitUntilReady(int also_fd, const std::function<bool()>& heard) = 0;
   // After such an error: the options were wrong, and that was said on stderr.
   virtual bool refused() const = 0;
+  // After such an error: another daemon records here by now, or does no longer; begin anew.
+  virtual bool again() const = 0;
   // Records a process and what it forks.
   virtual Status Track(pid_t pid) = 0;
   // Of a flight recorder: what it holds, into a new file.

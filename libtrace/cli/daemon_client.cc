@@ -168,6 +168,7 @@ Status DaemonClient::WaitUntilReady(int also_fd, const std::function<bool()>& he
   const bool silent = !first && !gone_;
   const std::string ended = WaitForExit();
   constexpr std::string_view kError = "error: ";
+  taken_ = first == "taken";
   if (interrupted) return Status::Error("interrupted before the recording began");
   if (first && first->rfind(kError, 0) == 0) return Status::Error(first->substr(kError.size()));
   if (first) return Status::Error("the capture daemon speaks another protocol");
@@ -241,9 +242,11 @@ Result<std::string> DaemonClient::Stop(int command_status) {
     constexpr std::string_view kDone = "done ";
     if (answer->rfind(kDone, 0) == 0) {
       std::string summary = answer->substr(kDone.size());
+      if (stays_) pid_ = -1;
       WaitForExit();
       return summary;
     }
+    stays_ = stays_ || *answer == "stays";
     Note(*answer);
   }
 }

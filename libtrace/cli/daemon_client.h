@@ -50,6 +50,7 @@ class DaemonClient final : public CaptureSession {
   // not end is killed. How it ended, for people: "exit status 1".
   std::string WaitForExit() override;
   bool refused() const override { return refused_; }
+  bool again() const override { return taken_; }
   Status Track(pid_t pid) override;
   Status Snapshot(const std::string& path) override { return Command("snapshot " + path); }
   bool Hear() override;
@@ -74,6 +75,8 @@ class DaemonClient final : public CaptureSession {
   std::string early_failure_;
   bool gone_ = false;
   bool refused_ = false;
+  bool taken_ = false;  // its place, by another daemon
+  bool stays_ = false;  // for others that have joined it
 };
 
 }  // namespace acceltrace::cli

@@ -4,7 +4,9 @@
 // depends on how fast anything is: who never answers is later than any limit.
 #include "libtrace/cli/daemon_client.h"
 
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -35,10 +37,9 @@ class Script {
     unlink(File().c_str());
     rmdir(folder_.c_str());
   }
-
- private:
   std::string File() const { return folder_ + "/acceltraced"; }
 
+ private:
   std::string folder_, path_;
 };
 
@@ -110,6 +111,33 @@ TEST_CASE("a daemon that does not stop, nor end, is killed") {
   REQUIRE(!done.ok());
   CHECK_THAT(done.message(), Catch::Matchers::EndsWith(
                                  "it did not end within 100 ms, killed by signal 9 (Killed)"));
+}
+
+TEST_CASE("a daemon whose place is taken is not asked again") {
+  const Script script("echo taken >&$3; exit 1\n");
+  auto client = DaemonClient::Start({}, -1);
+  REQUIRE(client.ok());
+  CHECK(!client->WaitUntilReady(-1, nullptr).ok());
+  CHECK(client->again());
+}
+
+TEST_CASE("a daemon that stays for others is not waited for") {
+  const Script script(
+      "echo ready >&$3; read -r line <&$3; echo stays >&$3; echo done {} >&$3\n"
+      "trap '' TERM; read -r line <&$3; echo $$ >$0.left; exec sleep 1000\n");
+  auto client = DaemonClient::Start({}, -1);
+  REQUIRE(client.ok());
+  REQUIRE(client->WaitUntilReady(-1, nullptr).ok());
+  CHECK(!client->again());
+  const auto done = client->Stop(0);
+  REQUIRE(done.ok());
+  CHECK(*done == "{}");
+  CHECK(client->WaitForExit() == "it ended before");
+  pid_t left = 0;
+  while (!(std::ifstream(script.File() + ".left") >> left)) usleep(1000);
+  CHECK(kill(left, SIGKILL) == 0);
+  CHECK(waitpid(left, nullptr, 0) == left);
+  unlink((script.File() + ".left").c_str());
 }
 
 TEST_CASE("stop returns the last word") {

@@ -13,9 +13,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "libtrace/cli/child.h"
 #include "libtrace/cli/command.h"
@@ -29,6 +31,10 @@
 
 namespace acceltrace::cli {
 namespace {
+
+// Only one daemon can read a device: the first recording's is that of those which come while it
+// is there.
+constexpr char kSharePath[] = "/run/acceltrace-private/socket";
 
 struct Options {
   RecordOptions record;
@@ -51,10 +57,13 @@ class Recording {
             const std::vector<int>& processes)
       : options_(options), daemon_(*daemon), signals_(signals), processes_(processes) {}
 
+  // kAgain: there is another daemon to be asked.
+  static constexpr int kAgain = -1;
   int Run() {
     const Status ready = daemon_.WaitUntilReady(signals_, [this] { return HandleSignal(); });
     if (!ready.ok()) {
       if (daemon_.refused()) return kMisuse;  // it has said what is wrong with the options
+      if (daemon_.again()) return kAgain;
       return Fail(kFailed, ready.message());
     }
     ready_ = true;
@@ -285,6 +294,18 @@ bool IsForFile(const std::string& output) {
   return stat(output.c_str(), &about) != 0 || S_ISREG(about.st_mode);
 }
 
+Result<std::unique_ptr<CaptureSession>> StartIn(std::unique_ptr<ServiceClient> service,
+                                                const RecordOptions& record) {
+  auto files = record.output == "-"
+                   ? Result<TraceFiles>(TraceFiles::Of(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)))
+                   : TraceFiles::Open(record.output, MoreFiles(record));
+  if (!files.ok()) return files.status();
+  const Status begun = service->Begin(StartCommand(record), std::move(files).value());
+  // One that is gone already is noticed, and looked for again, where the answer is waited for.
+  if (!begun.ok() && !service->again()) return begun;
+  return std::unique_ptr<CaptureSession>(std::move(service));
+}
+
 // By the service where there is one, for options that it takes. Null: there is none.
 Result<std::unique_ptr<CaptureSession>> BeginInService(const Options& options) {
   const RecordOptions& record = options.record;
@@ -302,17 +323,21 @@ Result<std::unique_ptr<CaptureSession>> BeginInService(const Options& options) {
     if (!named) return std::unique_ptr<CaptureSession>();
     return Status::Error("no capture service at " + options.socket);
   }
-  auto files = record.output == "-"
-                   ? Result<TraceFiles>(TraceFiles::Of(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)))
-                   : TraceFiles::Open(record.output, MoreFiles(record));
-  if (!files.ok()) return files.status();
-  const Status begun = service.value()->Begin(StartCommand(record), std::move(files).value());
-  if (!begun.ok()) return begun;
-  return std::unique_ptr<CaptureSession>(std::move(service).value());
+  return StartIn(std::move(service).value(), record);
+}
+
+// By the daemon of another private recording, if there is one. Null: there is none.
+Result<std::unique_ptr<CaptureSession>> BeginWithOthers(const RecordOptions& record) {
+  if (record.share.empty()) return std::unique_ptr<CaptureSession>();
+  auto daemon = ServiceClient::Join(record.share);
+  if (!daemon.ok()) return daemon.status();
+  if (daemon.value() == nullptr) return std::unique_ptr<CaptureSession>();
+  return StartIn(std::move(daemon).value(), record);
 }
 
 Result<std::unique_ptr<CaptureSession>> Begin(const Options& options) {
   auto service = BeginInService(options);
+  if (service.ok() && service.value() == nullptr) service = BeginWithOthers(options.record);
   if (!service.ok() || service.value() != nullptr) return service;
   int output_fd = -1;
   if (options.record.output == "-") output_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -320,6 +345,22 @@ Result<std::unique_ptr<CaptureSession>> Begin(const Options& options) {
   if (output_fd >= 0) close(output_fd);
   if (!daemon.ok()) return daemon.status();
   return std::unique_ptr<CaptureSession>(new DaemonClient(std::move(daemon).value()));
+}
+
+// Of several that begin at the same moment one has the daemon that the others join; and that may
+// end between being found and being asked.
+int RecordSomewhere(const Options& options, int signals, const std::vector<int>& processes) {
+  constexpr int kTries = 200;
+  constexpr auto kPause = std::chrono::milliseconds(20);
+  for (int i = 0; i < kTries; ++i) {
+    auto session = Begin(options);
+    if (!session.ok()) return Fail(kFailed, session.message());
+    const int status = Recording(options, session.value().get(), signals, processes).Run();
+    if (status != Recording::kAgain) return status;
+    std::this_thread::sleep_for(kPause);
+  }
+  return Fail(kFailed, fmt::format("another recording is beginning at {} and does not get ready",
+                                   options.record.share));
 }
 
 int RunRecord(const Options& options) {
@@ -351,9 +392,7 @@ int RunRecord(const Options& options) {
   sigprocmask(SIG_BLOCK, &mask, nullptr);
   const int signals = signalfd(-1, &mask, SFD_CLOEXEC);
   if (signals < 0) return Fail(kFailed, fmt::format("signalfd: {}", std::strerror(errno)));
-  auto session = Begin(options);
-  if (!session.ok()) return Fail(kFailed, session.message());
-  const int status = Recording(options, session.value().get(), signals, processes).Run();
+  const int status = RecordSomewhere(options, signals, processes);
   close(signals);
   for (int fd : processes) close(fd);
   return status;
@@ -398,12 +437,19 @@ void AddRecord(Verb* app, Run* run, const std::vector<std::string>* trailing) {
   AddSocketOption(verb, &options->socket);
   verb->AddFlag("--private", &options->own_daemon,
                 "with a daemon of its own, also where the capture service runs");
+  verb->AddOption("--share", &options->record.share,
+                  "where recordings of root without the service share a daemon "
+                  "[/run/acceltrace-private/socket, with a device]")
+      .TypeName("PATH");
   verb->AddFlag("--pack", &options->pack, "the trace is packed at the end, see acceltrace pack");
   verb->AddFlag("-q,--quiet", &options->quiet, "no summary at the end");
   verb->Footer(
       "The command follows after --: acceltrace record -o run.atrace -- ./train --steps 3");
   verb->Callback([options, run, trailing] {
     options->record.command = *trailing;
+    if (options->record.share.empty() && !options->record.no_device && geteuid() == 0) {
+      options->record.share = kSharePath;
+    }
     *run = [options] { return RunRecord(*options); };
   });
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/cli/record_options.h"
 
+#include <filesystem>
+
 #include "libtrace/cli/service_client.h"
 #include "libtrace/stream/part_name.h"
 
@@ -120,6 +122,7 @@ std::vector<std::string> DaemonArguments(const RecordOptions& options) {
   if (!options.overhead.empty()) add("--overhead", options.overhead);
   if (!options.priority.empty()) add("--priority", options.priority);
   if (!options.cpu.empty()) add("--cpu", options.cpu);
+  if (!options.share.empty()) add("--share", options.share);
   if (!options.ring.empty()) add("--ring", options.ring);
   for (const std::string& rule : options.triggers) add("--trigger", rule);
   if (!options.rotate_size.empty()) add("--rotate-size", options.rotate_size);
@@ -141,7 +144,12 @@ nlohmann::json StartCommand(const RecordOptions& options) {
   if (!options.probes.empty()) start["probes"] = options.probes;
   if (!options.sources.empty()) start["sources"] = options.sources;
   if (options.stacks) start["stacks"] = true;
-  if (!options.libraries.empty()) start["libraries"] = options.libraries;
+  // Where the daemon runs they would be other files.
+  for (const std::string& library : options.libraries) {
+    start["libraries"].push_back(std::filesystem::absolute(library).string());
+  }
+  if (!options.priority.empty()) start["priority"] = options.priority;
+  if (!options.cpu.empty()) start["cpu"] = options.cpu;
   if (!options.counter_period.empty()) start["counter_period"] = options.counter_period;
   if (!options.overhead.empty()) start["overhead"] = options.overhead;
   if (!options.ring.empty()) start["ring"] = options.ring;

@@ -23,8 +23,8 @@ struct RecordOptions {
   std::vector<std::string> triggers;
   uint32_t keep = 0;  // 0: the usual number
   std::vector<std::string> command;
-  // Of a daemon of its own only.
-  std::string priority, cpu;
+  // Of a daemon of its own only. share: where others may join it.
+  std::string priority, cpu, share;
 };
 
 // The options that a daemon of its own and the service have in common.

@@ -96,6 +96,19 @@ Result<std::unique_ptr<ServiceClient>> ServiceClient::Connect(const std::string&
   return client;
 }
 
+Result<std::unique_ptr<ServiceClient>> ServiceClient::Join(const std::string& socket_path) {
+  auto client = Connect(socket_path);
+  if (!client.ok() || client.value() == nullptr) return client;
+  ucred peer = {};
+  socklen_t bytes = sizeof(peer);
+  if (getsockopt(client.value()->fd_, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0 ||
+      (peer.uid != 0 && peer.uid != geteuid())) {
+    return Status::Error(fmt::format("{} is a socket of another user", socket_path));
+  }
+  client.value()->joined_ = true;
+  return client;
+}
+
 ServiceClient::~ServiceClient() {
   if (fd_ >= 0) close(fd_);
   if (!begun_) files_.TakeBack(0);

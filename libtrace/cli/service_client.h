@@ -51,6 +51,9 @@ class ServiceClient final : public CaptureSession {
  public:
   // Null if no service is there. Errors: there is one that this user may not talk to.
   static Result<std::unique_ptr<ServiceClient>> Connect(const std::string& socket);
+  // The same of a private daemon, of this user or root, which may end at any time before the
+  // recording has begun.
+  static Result<std::unique_ptr<ServiceClient>> Join(const std::string& socket);
   ServiceClient(const ServiceClient&) = delete;
   ServiceClient& operator=(const ServiceClient&) = delete;
   ~ServiceClient() override;
@@ -67,6 +70,7 @@ class ServiceClient final : public CaptureSession {
   int fd() const override { return fd_; }
   Status WaitUntilReady(int also_fd, const std::function<bool()>& heard) override;
   bool refused() const override { return false; }
+  bool again() const override { return joined_ && gone_ && !begun_; }
   Status Track(pid_t pid) override;
   Status Snapshot(const std::string& path) override;
   bool Hear() override;
@@ -90,6 +94,7 @@ class ServiceClient final : public CaptureSession {
   TraceFiles files_;
   bool begun_ = false;  // until then they are empty
   bool gone_ = false;
+  bool joined_ = false;
 };
 
 }  // namespace acceltrace::cli

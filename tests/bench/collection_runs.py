@@ -19,9 +19,9 @@ PERIOD_MS = 100
 class Run:
     """One program, run once."""
 
-    def __init__(self, ident, name, mode, phase_ms, command):
+    def __init__(self, ident, name, mode, phase_ms, command, period_ms=PERIOD_MS):
         self.ident, self.name, self.mode, self.phase_ms = ident, name, mode, phase_ms
-        self.command = command
+        self.command, self.period_ms = command, period_ms
         self.regions = []  # [{"region_ns", "begin_tsc", "end_tsc"}...] as the program printed them
         self.device_ns = 0  # truth log: first doorbell to last completion of the last region
         self.overlap_ns = 0  # truth log: copies and computing at once
@@ -41,7 +41,7 @@ class Run:
     def line(self, options):
         start = ""
         if self.phase_ms is not None:
-            start = f"{PERIOD_MS * 1000000}:{self.phase_ms * 1000000}"
+            start = f"{self.period_ms * 1000000}:{self.phase_ms * 1000000}"
         return f"{self.ident}|{self.how(options)}|{start}|{self.command}"
 
 

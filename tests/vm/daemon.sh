@@ -7,7 +7,7 @@
 set -u
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-scripts/vm --cpus 2 --timeout 400 --share "$scratch" -- \
+LIMIT=500 tests/driver/guest --share "$scratch" -- \
 	python3 -B daemon/testing/device_guest.py "$scratch" >"$scratch/out" 2>"$scratch/err"
 status=$?
 cat "$scratch/out"
