@@ -46,7 +46,7 @@ std::unique_ptr<model::Model> TwoMatmuls() {
   return builder.Model();
 }
 
-const RoofUse& Find(const std::vector<RoofUse>& uses, const std::string& name) {
+const RoofUse& Find(const std::vector<RoofUse>& uses, std::string_view name) {
   for (const RoofUse& use : uses) {
     if (use.name == name) return use;
   }
@@ -76,7 +76,8 @@ TEST_CASE("An op's roof is the ceiling by which it takes longest") {
 
 TEST_CASE("A phase has the work of all ops inside") {
   const auto model = TwoMatmuls();
-  const RoofUse& step = Find(ComputeReport(*model).roofline[0].phases, "step");
+  const Report report = ComputeReport(*model);
+  const RoofUse& step = Find(report.roofline[0].phases, "step");
   CHECK(step.commands == 2);
   CHECK(step.work == 12'000'000);
   CHECK(step.memory_bytes == 170'000);
