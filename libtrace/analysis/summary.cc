@@ -1,102 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/analysis/summary.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <map>
 
-#include "libtrace/stream/framing.h"
-#include "libtrace/stream/packed.h"
+#include "libtrace/stream/index.h"
 
 namespace acceltrace::analysis {
 namespace {
 
 using proto::Packet;
 
-constexpr uint64_t kMaxTail = stream::kMaxPacketBytes + 64;
 // Packets of the small kinds that are read from each end; more of them are counters' middles.
 constexpr size_t kMaxRead = 512;
-
-class File {
- public:
-  explicit File(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-    struct stat about {};
-    if (fd_ < 0 || fstat(fd_, &about) != 0 || !S_ISREG(about.st_mode)) return;
-    bytes_ = static_cast<uint64_t>(about.st_size);
-  }
-  ~File() {
-    if (fd_ >= 0) close(fd_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-
-  uint64_t bytes() const { return bytes_; }
-  std::string Read(uint64_t offset, uint64_t size) const {
-    std::string data(std::min(size, bytes_ - std::min(bytes_, offset)), '\0');
-    size_t done = 0;
-    while (done < data.size()) {
-      const ssize_t got =
-          pread(fd_, data.data() + done, data.size() - done, static_cast<off_t>(offset + done));
-      if (got <= 0) break;
-      done += static_cast<size_t>(got);
-    }
-    data.resize(done);
-    return data;
-  }
-
- private:
-  int fd_;
-  uint64_t bytes_ = 0;
-};
-
-bool ParsePacket(std::string_view bytes, bool to_end, Packet* packet) {
-  const stream::Frame frame = stream::ParseFrame(bytes);
-  if (frame.state != stream::Frame::State::kWhole) return false;
-  if (to_end && frame.total_bytes != bytes.size()) return false;
-  return packet->ParseFromArray(frame.packet.data(), static_cast<int>(frame.packet.size()));
-}
-
-// The last packet, if it is a footer.
-bool FindFooter(const File& file, Packet* packet) {
-  for (uint64_t size = 1 << 16;; size *= 16) {
-    const std::string tail = file.Read(file.bytes() - std::min(file.bytes(), size), size);
-    size_t sync = tail.rfind(stream::kSyncField);
-    // Few places look like a packet's begin without being one.
-    for (int tries = 0; sync != std::string::npos && tries < 64; ++tries) {
-      for (size_t length = 1; length <= stream::kMaxLengthBytes && length + 1 <= sync; ++length) {
-        const size_t begin = sync - length - 1;
-        if (tail[begin] != stream::kPacketTag) continue;
-        if (ParsePacket(std::string_view(tail).substr(begin), true, packet)) {
-          return packet->has_footer();
-        }
-      }
-      if (sync == 0) break;
-      sync = tail.rfind(stream::kSyncField, sync - 1);
-    }
-    if (size >= file.bytes() || size > kMaxTail) return false;
-  }
-}
-
-// All parts of the index, from the first packets to the footer; empty if one is not where the next
-// one says.
-std::vector<proto::Footer> ReadIndex(const File& file, const proto::Footer& footer) {
-  std::vector<proto::Footer> parts = {footer};
-  for (uint64_t before = file.bytes(); parts.back().index_offset() != 0;) {
-    const uint64_t offset = parts.back().index_offset();
-    Packet packet;
-    if (offset >= before || !ParsePacket(file.Read(offset, kMaxTail), false, &packet) ||
-        !packet.has_index()) {
-      return {};
-    }
-    before = offset;
-    parts.push_back(std::move(*packet.mutable_index()));
-  }
-  std::reverse(parts.begin(), parts.end());
-  return parts;
-}
 
 // The first and the last value of each counter of a device.
 struct CounterEnds {
@@ -153,7 +69,7 @@ void FindUnits(const std::map<uint32_t, DeviceEnds>& devices, Summary* summary) 
                    [](const auto& a, const auto& b) { return a.busy_share > b.busy_share; });
 }
 
-const char* KindName(uint32_t body, uint32_t table) {
+const char* KindName(uint32_t body) {
   switch (body) {
     case Packet::kApi:
       return "api";
@@ -177,14 +93,6 @@ const char* KindName(uint32_t body, uint32_t table) {
       return "interrupts";
     case Packet::kSystemSamples:
       return "system_samples";
-    case Packet::kPacked:
-      return KindName(table, 0);
-    case Packet::kBlock:
-    case Packet::kPackedBlock:
-      return table == proto::Block::TABLE_COMMANDS      ? "commands"
-             : table == proto::Block::TABLE_DEVICE_JOBS ? "jobs"
-             : table == proto::Block::TABLE_API_CALLS   ? "api"
-                                                        : "host_events";
     default:
       return nullptr;
   }
@@ -213,39 +121,23 @@ void SetLength(const proto::TraceInfo& info, const proto::Accounts& accounts, Su
 }  // namespace
 
 std::optional<Summary> SummariseFile(const std::string& path) {
-  const File file(path);
-  Packet last;
-  if (file.bytes() == 0 || !FindFooter(file, &last)) return std::nullopt;
-  const proto::Footer& footer = last.footer();
+  const std::unique_ptr<stream::FileIndex> file = stream::FileIndex::Open(path);
+  if (file == nullptr) return std::nullopt;
   Summary summary;
-  summary.bytes = file.bytes();
-  summary.events = footer.total_events();
+  summary.bytes = file->bytes();
+  summary.events = file->events();
   std::map<std::string, uint64_t> tables;
-  struct Place {
-    uint64_t offset, end;
-  };
-  std::map<uint32_t, std::vector<Place>> small;  // by body
-  const std::vector<proto::Footer> parts = ReadIndex(file, footer);
-  if (parts.empty()) return std::nullopt;
-  for (const proto::Footer& part : parts) {
-    const int listed = part.offset_delta_size();
-    if (part.body_size() != listed) return std::nullopt;
-    uint64_t offset = 0;
-    for (int i = 0; i < listed; ++i) {
-      offset += part.offset_delta(i);
-      const uint64_t end = i + 1 < listed ? offset + part.offset_delta(i + 1) : file.bytes();
-      if (offset >= file.bytes() || end <= offset) return std::nullopt;
-      const uint32_t table = i < part.table_size() ? part.table(i) : 0;
-      const char* kind = KindName(part.body(i), table);
-      if (kind != nullptr && i < part.events_size()) tables[kind] += part.events(i);
-      const uint32_t body = part.body(i) == Packet::kPacked ? table : part.body(i);
-      if (body == Packet::kInfo || body == Packet::kDevice || body == Packet::kCounters ||
-          body == Packet::kAccounts || body == Packet::kLosses) {
-        small[body].push_back({offset, end});
-      }
+  std::map<uint32_t, std::vector<size_t>> small;  // places by body
+  const std::vector<stream::PacketPlace>& packets = file->packets();
+  for (size_t i = 0; i < packets.size(); ++i) {
+    const uint32_t body = packets[i].body;
+    if (const char* kind = KindName(body); kind != nullptr) tables[kind] += packets[i].events;
+    if (body == Packet::kInfo || body == Packet::kDevice || body == Packet::kCounters ||
+        body == Packet::kAccounts || body == Packet::kLosses) {
+      small[body].push_back(i);
     }
-    summary.packets += static_cast<uint64_t>(listed);
   }
+  summary.packets = packets.size();
   summary.tables.assign(tables.begin(), tables.end());
   proto::TraceInfo info;
   proto::Accounts accounts;
@@ -255,13 +147,7 @@ std::optional<Summary> SummariseFile(const std::string& path) {
     for (size_t i = 0; i < places.size(); ++i) {
       if (i >= kMaxRead && i + kMaxRead < places.size()) continue;
       Packet packet;
-      const uint64_t size = std::min<uint64_t>(places[i].end - places[i].offset, kMaxTail);
-      if (!ParsePacket(file.Read(places[i].offset, size), false, &packet)) return std::nullopt;
-      uint64_t rows = 0;
-      if (!stream::Expand(&packet, &rows).ok() ||
-          static_cast<uint32_t>(packet.body_case()) != body) {
-        return std::nullopt;
-      }
+      if (!file->Read(places[i], &packet)) return std::nullopt;
       if (packet.has_info()) info = packet.info();
       if (packet.has_accounts()) accounts = packet.accounts();
       if (packet.has_device()) devices[packet.device().device()].about = packet.device();

@@ -86,7 +86,7 @@ struct Side {
 Result<std::unique_ptr<Side>> LoadSide(const std::string& file, const model::Selection& selection,
                                        int* status) {
   auto side = std::make_unique<Side>();
-  Result<Loaded> loaded = LoadSelected(file, selection, true, status);
+  Result<Loaded> loaded = LoadSelected(file, selection, Laws::kAlways, status);
   if (!loaded.ok()) return loaded.status();
   side->loaded = std::move(loaded).value();
   side->report = side->loaded.Report(analysis::Predictions::kNone);

@@ -40,9 +40,9 @@ void SortChanges(const std::string& by, std::vector<analysis::Change>* changes) 
 
 int RunDiff(const Options& options) {
   int status = kFailed;
-  const auto a = LoadSelected(options.a, options.selection, true, &status);
+  const auto a = LoadSelected(options.a, options.selection, Laws::kAlways, &status);
   if (!a.ok()) return Fail(status, a.message());
-  const auto b = LoadSelected(options.b, options.selection, true, &status);
+  const auto b = LoadSelected(options.b, options.selection, Laws::kAlways, &status);
   if (!b.ok()) return Fail(status, b.message());
   const analysis::Report report_a = a->Report(analysis::Predictions::kNone);
   const analysis::Report report_b = b->Report(analysis::Predictions::kNone);

@@ -51,7 +51,7 @@ using Export = Result<view::ExportStats> (*)(const model::Model& model, const vi
 
 int RunTimeline(const Options& options, Export write) {
   int status = kFailed;
-  const auto loaded = LoadSelected(options.file, options.selection, false, &status);
+  const auto loaded = LoadSelected(options.file, options.selection, Laws::kNone, &status);
   if (!loaded.ok()) return Fail(status, loaded.message());
   const model::Model& model = *loaded->model;
   auto output = OutputFile::Create(options.output);
@@ -80,7 +80,7 @@ int RunCsv(const Options& options) {
                 "folder with -o FOLDER");
   }
   int status = kFailed;
-  const auto loaded = LoadSelected(options.file, options.selection, false, &status);
+  const auto loaded = LoadSelected(options.file, options.selection, Laws::kNone, &status);
   if (!loaded.ok()) return Fail(status, loaded.message());
   const model::Model& model = *loaded->model;
   // A folder: each table is a file of its own.
@@ -106,7 +106,7 @@ int RunSqlite(const Options& options) {
     return Fail(kMisuse, "an SQLite file is not written in order: name a file with -o FILE");
   }
   int status = kFailed;
-  const auto loaded = LoadSelected(options.file, options.selection, false, &status);
+  const auto loaded = LoadSelected(options.file, options.selection, Laws::kNone, &status);
   if (!loaded.ok()) return Fail(status, loaded.message());
   const Status wrote = query::WriteSqliteFile(*loaded->model, options.output);
   if (!wrote.ok()) return Fail(kFailed, wrote.message());

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
+#include "libtrace/analysis/stretches.h"
 #include "libtrace/cli/command.h"
 #include "libtrace/cli/terminal.h"
+#include "libtrace/model/partial.h"
 
 namespace acceltrace::cli {
 namespace {
@@ -112,19 +115,46 @@ void AddArrangement(Verb* verb, Arrangement* arrangement) {
       .OneOf({"time", "count", "mean", "bytes", "name"});
 }
 
-Result<Loaded> LoadSelected(const std::string& file, const model::Selection& selection,
-                            bool with_laws, int* status) {
+namespace {
+
+// Of a long trace only what lies in the time is read; nothing where it has to be read as a whole.
+std::optional<Result<Loaded>> LoadPart(const std::string& file, const model::Selection& selection) {
+  const auto trace = model::PartialTrace::Open(file);
+  if (trace == nullptr || trace->events() < analysis::Stretches::kLongTrace) return std::nullopt;
+  const int64_t end_ns = trace->end_ns() - trace->begin_ns();
+  const int64_t from_ns = selection.from_ns.value_or(0);
+  const int64_t to_ns = std::min(selection.to_ns.value_or(end_ns), end_ns);
+  const model::Stretch stretch{trace->begin_ns() + from_ns, trace->begin_ns() + to_ns};
+  if (from_ns >= to_ns ||
+      trace->EventsWithin(stretch.from_ns, stretch.to_ns) > trace->events() / 2) {
+    return std::nullopt;
+  }
+  auto model = trace->Load(stretch, selection);
+  if (!model.ok()) return std::nullopt;
+  Loaded loaded;
+  loaded.model = std::move(model).value();
+  loaded.laws.emplace();  // they are of the whole
+  return Result<Loaded>(std::move(loaded));
+}
+
+}  // namespace
+
+Result<Loaded> LoadSelected(const std::string& file, const model::Selection& selection, Laws laws,
+                            int* status) {
   *status = kMisuse;
   if (selection.from_ns && selection.to_ns && *selection.from_ns > *selection.to_ns) {
     return Status::Error("--from lies after --to");
   }
   *status = kFailed;
+  if ((selection.from_ns || selection.to_ns) && laws != Laws::kAlways) {
+    if (auto part = LoadPart(file, selection)) return *std::move(part);
+  }
   auto model = LoadTrace(file);
   if (!model.ok()) return model.status();
   Loaded loaded;
   loaded.model = std::move(model).value();
   if (!selection.any()) return loaded;
-  if (with_laws) {
+  if (laws != Laws::kNone) {
     loaded.laws =
         analysis::ComputeConservation(*loaded.model, analysis::ComputeLosses(*loaded.model));
   }

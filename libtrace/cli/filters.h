@@ -37,9 +37,12 @@ struct Loaded {
     return analysis::ComputeReport(*model, laws ? &*laws : nullptr, predictions);
   }
 };
-// with_laws: they are wanted. *status is the exit status where there is an error.
-Result<Loaded> LoadSelected(const std::string& file, const model::Selection& selection,
-                            bool with_laws, int* status);
+// Whether laws are wanted; kIfWhole: not of a long trace of which only a part has to be read
+// (model/partial.h), and then `laws` is empty.
+enum class Laws { kNone, kIfWhole, kAlways };
+// *status is the exit status where there is an error.
+Result<Loaded> LoadSelected(const std::string& file, const model::Selection& selection, Laws laws,
+                            int* status);
 
 void Arrange(const Arrangement& arrangement, analysis::Report* report);
 

@@ -50,7 +50,7 @@ int RunQuery(const Options& options) {
                                         : "no query: write one in SQL, or see --tables");
   }
   int status = kFailed;
-  const auto loaded = LoadSelected(options.file, options.selection, false, &status);
+  const auto loaded = LoadSelected(options.file, options.selection, Laws::kNone, &status);
   if (!loaded.ok()) return Fail(status, loaded.message());
   const auto database = query::Database::Open(*loaded->model, options.limits);
   if (!database.ok()) return Fail(kFailed, database.message());

@@ -5,8 +5,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 
+#include "libtrace/analysis/stretches.h"
 #include "libtrace/analysis/summary.h"
 #include "libtrace/cli/ceilings.h"
 #include "libtrace/cli/command.h"
@@ -14,6 +17,7 @@
 #include "libtrace/cli/output_file.h"
 #include "libtrace/cli/terminal.h"
 #include "libtrace/view/json.h"
+#include "libtrace/view/stretches.h"
 #include "libtrace/view/summary.h"
 #include "libtrace/view/text.h"
 
@@ -23,7 +27,8 @@ namespace {
 struct Options {
   std::string file, ceilings;
   std::vector<std::string> sections;
-  bool json = false, summary = false, full = false;
+  bool json = false, summary = false, full = false, all = false;
+  uint64_t stretches = 0;  // 0: not asked for
   model::Selection selection;
   Arrangement arrangement;
 };
@@ -48,16 +53,57 @@ int PrintSummary(const Options& options, const analysis::Summary& summary) {
                                    options.file, summary.lost, summary.bad));
 }
 
+// Whether the report is to be of stretches: asked for, or what else would take long is not.
+bool WantsStretches(const Options& options) {
+  if (options.selection.any()) return false;
+  if (options.stretches > 0) return true;
+  return !options.all && !options.json && !options.full && options.sections.empty() &&
+         options.ceilings.empty();
+}
+
+// Nothing if the trace has to be read as a whole.
+std::optional<int> RunStretches(const Options& options) {
+  const auto trace = model::PartialTrace::Open(options.file);
+  if (trace == nullptr) return std::nullopt;
+  const bool asked = options.stretches > 0;
+  if (!asked && trace->events() < analysis::Stretches::kLongTrace) return std::nullopt;
+  const auto summary = analysis::SummariseFile(options.file);
+  if (!summary) return std::nullopt;
+  Progress progress("Reading stretches", 100);
+  const auto stretches = analysis::ComputeStretches(
+      *trace, asked ? options.stretches : analysis::Stretches::kCount, analysis::Stretches::kEvents,
+      [&progress](size_t done, size_t all) { progress.Update(100 * done / all); });
+  if (!stretches.ok()) return std::nullopt;
+  const Status wrote = options.json
+                           ? WriteStdout(view::JsonStretches(*stretches, *summary))
+                           : PrintText(view::TextStretches(*stretches, *summary, StdoutStyle()));
+  if (const int printed = Print(wrote, kOk); printed != kOk) return printed;
+  const bool fault = std::any_of(stretches->caveats.begin(), stretches->caveats.end(),
+                                 [](const analysis::Caveat& caveat) { return caveat.fault; });
+  if (!fault && !stretches->withheld) return kOk;
+  return Fail(kFailed,
+              fmt::format("{}: {}; see acceltrace verify", options.file,
+                          fault ? analysis::CaveatsText(stretches->caveats) : stretches->text));
+}
+
 int RunReport(const Options& options) {
   if (options.summary && !options.selection.any()) {
     if (const auto summary = analysis::SummariseFile(options.file)) {
       return PrintSummary(options, *summary);
     }
   }
+  if (WantsStretches(options)) {
+    if (const auto status = RunStretches(options)) return *status;
+    if (options.stretches > 0) {
+      return Fail(kFailed, options.file +
+                               " has no index that fits, or is damaged: it can only be "
+                               "read as a whole, without --stretches");
+    }
+  }
   const auto ceilings = ReadCeilings(options.ceilings);
   if (!ceilings.ok()) return Fail(kMisuse, ceilings.message());
   int status = kFailed;
-  const auto loaded = LoadSelected(options.file, options.selection, true, &status);
+  const auto loaded = LoadSelected(options.file, options.selection, Laws::kIfWhole, &status);
   if (!loaded.ok()) return Fail(status, loaded.message());
   analysis::Report report =
       loaded->Report(options.summary ? analysis::Predictions::kNone : analysis::Predictions::kAll);
@@ -129,6 +175,12 @@ void AddReport(Verb* app, Run* run) {
   sections.TypeName("NAME,...").Delimiter(',').OneWord().OneOf(names);
   verb->AddFlag("--full", &options->full, "all parts; without it what fits on a terminal")
       .Excludes(sections);
+  verb->AddFlag("--all", &options->all,
+                "read all of a long trace, whose answer is of some stretches of it otherwise");
+  verb->AddOption("--stretches", &options->stretches,
+                  "read so many stretches of the trace, however long it is")
+      .TypeName("N")
+      .Positive();
   AddCeilings(verb, &options->ceilings);
   AddArrangement(verb, &options->arrangement);
   AddFilters(verb, &options->selection);

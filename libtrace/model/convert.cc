@@ -67,8 +67,8 @@ class Converter {
 
 class Conversion {
  public:
-  Conversion(const HostJobs& host_jobs, Decoder* decoder, Model* model)
-      : host_jobs_(host_jobs), decoder_(*decoder), model_(*model) {
+  Conversion(const HostJobs& host_jobs, bool part, Decoder* decoder, Model* model)
+      : host_jobs_(host_jobs), part_(part), decoder_(*decoder), model_(*model) {
     for (Device& device : model->devices) converters_.emplace_back(&device);
   }
 
@@ -153,7 +153,7 @@ class Conversion {
     }
     for (uint32_t d = 0; d < model_.devices.size(); ++d) {
       decoder_.clocks[d].AddConstraints(constraints[d]);
-      NoteLosses(d);
+      if (!part_ || !decoder_.losses.empty()) NoteLosses(d);
     }
     const bool any = std::find(too_many.begin(), too_many.end(), true) != too_many.end();
     if (!any && FitGraph()) return;
@@ -447,6 +447,7 @@ class Conversion {
   }
 
   const HostJobs& host_jobs_;
+  bool part_;
   Decoder& decoder_;
   Model& model_;
   std::vector<Converter> converters_;
@@ -455,8 +456,8 @@ class Conversion {
 
 }  // namespace
 
-void ConvertTimes(const HostJobs& host_jobs, Decoder* decoder, Model* model) {
-  Conversion(host_jobs, decoder, model).Run();
+void ConvertTimes(const HostJobs& host_jobs, bool part, Decoder* decoder, Model* model) {
+  Conversion(host_jobs, part, decoder, model).Run();
 }
 
 }  // namespace acceltrace::model

@@ -14,7 +14,8 @@ namespace acceltrace::model {
 // order of events) and converts every device time of the model and the decoder.
 // Ticks of a clock narrower than 64 bits are continued over its wraps: the low
 // bits stay what the device wrote.
-void ConvertTimes(const HostJobs& host_jobs, Decoder* decoder, Model* model);
+// part: as for LoadRows().
+void ConvertTimes(const HostJobs& host_jobs, bool part, Decoder* decoder, Model* model);
 
 }  // namespace acceltrace::model
 

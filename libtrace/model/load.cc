@@ -7,6 +7,7 @@
 #include "libtrace/model/convert.h"
 #include "libtrace/model/decode.h"
 #include "libtrace/model/join.h"
+#include "libtrace/model/load.h"
 #include "libtrace/model/model.h"
 #include "libtrace/model/parts.h"
 #include "libtrace/model/permute.h"
@@ -184,6 +185,11 @@ void FindExtent(Model* model) {
 }  // namespace
 
 Result<std::unique_ptr<Model>> Load(stream::Reader* reader, const LoadOptions& options) {
+  return LoadRows(reader, options, false);
+}
+
+Result<std::unique_ptr<Model>> LoadRows(stream::Reader* reader, const LoadOptions& options,
+                                        bool part) {
   auto model = std::make_unique<Model>();
   Decoder decoder(model.get());
   PartCounter parts;
@@ -214,7 +220,7 @@ Result<std::unique_ptr<Model>> Load(stream::Reader* reader, const LoadOptions& o
     return Status::Error("the trace names " + std::to_string(jobs) + " jobs in " +
                          std::to_string(model->read.bytes) + " bytes: it is damaged, record again");
   }
-  ConvertTimes(host_jobs, &decoder, model.get());
+  ConvertTimes(host_jobs, part, &decoder, model.get());
   SortCommands(&model->commands, &model->load);
   SortDeviceEvents(&model->device_events);
   for (Device& device : model->devices) SortCounters(&device.counters);

@@ -37,8 +37,9 @@ class Selector {
   Selector(const Selection& selection, Model* model) : asked_(selection), model_(*model) {}
 
   Status Run() {
-    if (asked_.from_ns) from_ns_ = model_.begin_ns + *asked_.from_ns;
-    if (asked_.to_ns) to_ns_ = model_.begin_ns + *asked_.to_ns;
+    const int64_t origin_ns = asked_.origin_ns.value_or(model_.begin_ns);
+    if (asked_.from_ns) from_ns_ = origin_ns + *asked_.from_ns;
+    if (asked_.to_ns) to_ns_ = origin_ns + *asked_.to_ns;
     for (auto find : {&Selector::FindDevices, &Selector::FindProcesses, &Selector::FindRanges}) {
       const Status status = (this->*find)();
       if (!status.ok()) return status;

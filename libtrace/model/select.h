@@ -27,6 +27,7 @@ struct Selection {
   std::vector<uint32_t> streams;       // of the calls that submitted
   // From the trace's first event on; what overlaps the time is in.
   std::optional<int64_t> from_ns, to_ns;
+  std::optional<int64_t> origin_ns;  // of a model that is a part: the trace's first event
 
   bool any() const {
     return !processes.empty() || !devices.empty() || !ranges.empty() || !streams.empty() ||

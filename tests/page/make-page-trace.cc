@@ -5,9 +5,6 @@
 //   make-page-trace hostile OUT    names that would be markup, commands of a terminal, or invisible
 //   make-page-trace large N OUT    N jobs: a call, a submission and four commands each
 //   make-page-trace stacks OUT     50 jobs, whose calls but the last one have stacks
-#include <google/protobuf/message.h>
-
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +14,7 @@
 #include <vector>
 
 #include "tests/golden/trace_builder.h"
+#include "tests/golden/trace_builder_split.h"
 
 namespace {
 
@@ -108,88 +106,7 @@ void AddStacks(TraceBuilder* builder, uint32_t jobs) {
 // Batches of so many rows: one of all would be more than a reader takes.
 constexpr int kMostRows = 20'000;
 
-using google::protobuf::FieldDescriptor;
-using google::protobuf::Message;
-using google::protobuf::Reflection;
-
-// Rows [from, to) of a column of `each` values a row. What is stored as differences begins anew.
-void CopyRows(const Message& whole, const FieldDescriptor* field, int from, int to, int each,
-              Message* part) {
-  const Reflection* reflection = whole.GetReflection();
-  const bool delta = field->name().find("_delta") != std::string::npos;
-  int64_t sum = 0;
-  for (int i = delta ? 0 : from * each; i < to * each; ++i) {
-    const bool first = i == from * each;
-    switch (field->cpp_type()) {
-      case FieldDescriptor::CPPTYPE_INT64: {
-        const int64_t value = reflection->GetRepeatedInt64(whole, field, i);
-        sum += value;
-        if (i >= from * each) reflection->AddInt64(part, field, delta && first ? sum : value);
-        break;
-      }
-      case FieldDescriptor::CPPTYPE_INT32:
-        reflection->AddInt32(part, field, reflection->GetRepeatedInt32(whole, field, i));
-        break;
-      case FieldDescriptor::CPPTYPE_UINT64:
-        reflection->AddUInt64(part, field, reflection->GetRepeatedUInt64(whole, field, i));
-        break;
-      case FieldDescriptor::CPPTYPE_UINT32:
-        reflection->AddUInt32(part, field, reflection->GetRepeatedUInt32(whole, field, i));
-        break;
-      default:
-        std::abort();
-    }
-  }
-}
-
-// The batch in `packet` as several packets; the packet itself when it is no long batch.
-std::vector<acceltrace::proto::Packet> Split(const acceltrace::proto::Packet& packet) {
-  const Reflection* outer = packet.GetReflection();
-  std::vector<const FieldDescriptor*> bodies;
-  outer->ListFields(packet, &bodies);
-  const FieldDescriptor* body = nullptr;
-  for (const FieldDescriptor* field : bodies) {
-    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !field->is_repeated())
-      body = field;
-  }
-  if (body == nullptr) return {packet};
-  const Message& whole = outer->GetMessage(packet, body);
-  const Reflection* inner = whole.GetReflection();
-  std::vector<const FieldDescriptor*> fields;
-  inner->ListFields(whole, &fields);
-  int rows = INT32_MAX;
-  for (const FieldDescriptor* field : fields) {
-    if (!field->is_repeated()) continue;
-    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) return {packet};
-    rows = std::min(rows, inner->FieldSize(whole, field));
-  }
-  if (rows == INT32_MAX || rows <= kMostRows) return {packet};
-  std::vector<acceltrace::proto::Packet> parts;
-  for (int from = 0; from < rows; from += kMostRows) {
-    acceltrace::proto::Packet part;
-    Message* message = part.GetReflection()->MutableMessage(&part, body);
-    for (const FieldDescriptor* field : fields) {
-      if (field->is_repeated()) {
-        CopyRows(whole, field, from, std::min(rows, from + kMostRows),
-                 inner->FieldSize(whole, field) / rows, message);
-      } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_UINT32) {
-        message->GetReflection()->SetUInt32(message, field, inner->GetUInt32(whole, field));
-      } else {
-        return {packet};
-      }
-    }
-    parts.push_back(std::move(part));
-  }
-  return parts;
-}
-
-std::string BytesOf(TraceBuilder* builder) {
-  std::vector<acceltrace::proto::Packet> packets;
-  for (const acceltrace::proto::Packet& packet : builder->Packets()) {
-    for (acceltrace::proto::Packet& part : Split(packet)) packets.push_back(std::move(part));
-  }
-  return Encode(std::move(packets));
-}
+std::string BytesOf(TraceBuilder* builder) { return Encode(Split(builder->Packets(), kMostRows)); }
 
 }  // namespace
 

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Long traces: answers from a part of the file, through the program."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+REPO = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+sys.path.insert(0, os.path.join(REPO, "tests"))
+from harness import tap  # noqa: E402
+
+BUILD = os.path.join(REPO, "build")
+ACCELTRACE = os.path.join(BUILD, "bin", "acceltrace")
+MAKE = os.path.join(BUILD, "test", "make-page-trace")
+JOBS, EACH_NS, CALL_NS = 50_000, 12_000, 1_200  # as make-page-trace makes them
+folder = tempfile.TemporaryDirectory()
+LONG = os.path.join(folder.name, "long.atrace")
+PACKED = os.path.join(folder.name, "packed.atrace")
+case = tap.Cases()
+
+
+def run(*words, status=1):
+    """status: 1, since the trace has losses."""
+    done = subprocess.run([ACCELTRACE, *words], capture_output=True, text=True, timeout=120,
+                          check=False, env={**os.environ, "COLUMNS": "80", "LC_ALL": "C.UTF-8"})
+    assert done.returncode == status, (words, done.returncode, done.stderr)
+    return done
+
+
+@case
+def a_time_of_a_long_trace_is_what_the_whole_has_there():
+    begin_ns, end_ns = 200_000_000, 210_000_000
+    # From the first call on, which is the first event.
+    calls = [n for n in range(JOBS)
+             if n * EACH_NS <= end_ns and n * EACH_NS + CALL_NS >= begin_ns]
+    for path in (LONG, PACKED):
+        words = ("--from", f"{begin_ns}ns", "--to", f"{end_ns}ns")
+        counts = json.loads(run("report", path, "--json", *words).stdout)["counts"]
+        # A job is in if any of it is; its call comes with it.
+        assert len(calls) <= counts["api_calls"] <= len(calls) + 1, (path, counts, len(calls))
+        # The last call's job may begin behind the end.
+        assert counts["api_calls"] - 1 <= counts["jobs"] <= counts["api_calls"], counts
+        assert counts["commands"] == 4 * counts["jobs"], counts
+        found = json.loads(run("query", path, "select min(job), max(job), count(*) from jobs",
+                               "--json", *words).stdout)["rows"][0]
+        assert found[2] == counts["jobs"] and found[1] - found[0] + 1 == found[2], found
+        assert abs(found[0] - 1 - calls[0]) <= 1 and calls[-1] - 1 <= found[1] - 1 <= calls[-1], (found, calls)
+
+
+@case
+def a_report_of_a_long_trace_is_of_stretches_and_says_so():
+    text = run("report", LONG).stdout
+    lines = text.splitlines()
+    assert "by 12 stretches" in lines[1] and "550,000 events" in lines[1], text
+    assert len(lines) <= 30 and max(map(len, lines)) <= 80, text
+    assert "lost" in text, text
+    whole = json.loads(run("report", LONG, "--json").stdout)
+    some = json.loads(run("report", LONG, "--json", "--stretches", "6").stdout)
+    assert (some["schema"], some["version"]) == ("acceltrace.stretches", 1)
+    assert len(some["stretches"]) == 6 and some["events_read"] < some["events"] / 4, some
+    assert some["lost"] == whole["losses"]["lost"], some
+    for name, share in some["time"].items():
+        of_all = whole["breakdown"]["classes"][name]["share"]
+        assert share["lo"] - 0.002 <= of_all <= share["hi"] + 0.002, (name, share, of_all)
+    assert some["gains"][0]["resource"] == whole["limiter"]["gains"][0]["resource"]
+    assert abs(some["gains"][0]["share"]["mid"] - whole["limiter"]["gains"][0]["share"]) < 0.01
+
+
+@case
+def all_of_it_is_read_when_asked_for():
+    assert "stretches" not in run("report", LONG, "--all").stdout
+    assert "stretches" not in run("report", LONG, "--section", "losses").stdout
+
+
+@case
+def a_short_trace_is_read_as_a_whole():
+    demo = os.path.join(REPO, "tests", "golden", "demo.atrace")
+    assert "stretches" not in run("report", demo, status=0).stdout
+    assert "by 3 stretches" in run("report", demo, "--stretches", "3", status=0).stdout or \
+        "by 1 stretch," in run("report", demo, "--stretches", "3", status=0).stdout
+
+
+@case
+def damage_is_found_or_the_whole_is_read():
+    with open(LONG, "rb") as file:
+        data = bytearray(file.read())
+    path = os.path.join(folder.name, "damaged.atrace")
+    for at in (len(data) // 3, len(data) // 2):
+        data[at] ^= 0x10
+    with open(path, "wb") as file:
+        file.write(data[:len(data) - 100])
+    done = run("report", path)
+    assert "stretches" not in done.stdout and "verify" in done.stderr, done
+    done = run("report", path, "--stretches", "4")
+    assert "read as a whole" in done.stderr and not done.stdout, done
+    with open(path, "wb") as file:
+        file.write(data)
+    # With its index, but what lies in the damaged packets is not there.
+    done = run("report", path, "--from", "0ms", "--to", "590ms")
+    assert "verify" in done.stderr, done
+
+
+if __name__ == "__main__":
+    subprocess.run([MAKE, "large", str(JOBS), LONG], check=True)
+    subprocess.run([ACCELTRACE, "pack", LONG, "-o", PACKED], check=True, capture_output=True)
+    sys.exit(tap.run(case))

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/model/partial.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "libtrace/model/load.h"
+#include "libtrace/stream/columns.h"
+
+namespace acceltrace::model {
+namespace {
+
+using proto::Packet;
+using stream::PacketTimes;
+
+// Where only the place in the stream says when a packet was: the daemon sends what it has each
+// half second.
+constexpr int64_t kStreamNs = 2'000'000'000;
+// Samples of a clock that are read around a part.
+constexpr int64_t kClockNs = 3'000'000'000;
+// So few packets of samples are read as a whole.
+constexpr size_t kFewClocks = 64;
+
+// What a device's clock samples say, without bounds: enough to find packets.
+class RoughClock {
+ public:
+  void Add(const proto::ClockBatch& batch) {
+    stream::DeltaDecoder before(batch.host_before_ns_delta()), ticks(batch.device_ticks_delta());
+    const size_t rows = static_cast<size_t>(batch.host_before_ns_delta_size());
+    for (size_t i = 0; i < rows; ++i) {
+      const auto host_ns = static_cast<int64_t>(before.NextUnsigned());
+      samples_.push_back({host_ns, ticks.NextUnsigned()});
+    }
+  }
+  // False if the clock wrapped or was set meanwhile, as far as can be seen, or was hardly sampled.
+  bool Finish() {
+    std::sort(samples_.begin(), samples_.end(),
+              [](const Sample& a, const Sample& b) { return a.host_ns < b.host_ns; });
+    const auto same = [](const Sample& a, const Sample& b) { return a.host_ns == b.host_ns; };
+    samples_.erase(std::unique(samples_.begin(), samples_.end(), same), samples_.end());
+    if (samples_.size() < 2) return false;
+    const double whole = Rate(samples_.front(), samples_.back());
+    if (!(whole > 0)) return false;
+    for (size_t i = 1; i < samples_.size(); ++i) {
+      // Close to each other they differ by how long reading took.
+      const auto ticks = static_cast<int64_t>(samples_[i].ticks - samples_[i - 1].ticks);
+      const auto ns = static_cast<double>(samples_[i].host_ns - samples_[i - 1].host_ns);
+      if (ticks < 0 || static_cast<double>(ticks) > 2 * whole * (ns + 1e6)) return false;
+      if (static_cast<double>(ticks) < 0.5 * whole * (ns - 1e6)) return false;
+    }
+    return true;
+  }
+  int64_t HostNs(uint64_t ticks) const {
+    const auto after = std::upper_bound(samples_.begin() + 1, samples_.end() - 1, ticks,
+                                        [](uint64_t a, const Sample& b) { return a < b.ticks; });
+    const Sample& from = *(after - 1);
+    const double rate = std::max(Rate(from, *after), 1e-9);
+    const double ns = static_cast<double>(static_cast<int64_t>(ticks - from.ticks)) / rate;
+    return from.host_ns + static_cast<int64_t>(std::clamp(ns, -1e18, 1e18));
+  }
+
+ private:
+  struct Sample {
+    int64_t host_ns;
+    uint64_t ticks;
+  };
+  // Ticks for each ns.
+  static double Rate(const Sample& a, const Sample& b) {
+    return static_cast<double>(static_cast<int64_t>(b.ticks - a.ticks)) /
+           static_cast<double>(b.host_ns - a.host_ns);
+  }
+  std::vector<Sample> samples_;
+};
+
+enum class Use { kAlways, kClock, kEvents, kWithin, kNever };
+
+Use UseOf(uint32_t body) {
+  switch (body) {
+    case Packet::kApi:
+    case Packet::kRanges:
+    case Packet::kHost:
+    case Packet::kCommands:
+    case Packet::kJobs:
+      return Use::kEvents;
+    case Packet::kCounters:
+    case Packet::kDeviceEvents:
+    case Packet::kOthers:
+    case Packet::kThreadRuns:
+    case Packet::kInterrupts:
+    case Packet::kSystemSamples:
+    case Packet::kCallStacks:
+      return Use::kWithin;
+    case Packet::kClocks:
+      return Use::kClock;
+    case 0:
+    case Packet::kIndex:
+    case Packet::kFooter:
+      return Use::kNever;
+    default:
+      return Use::kAlways;
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<PartialTrace> PartialTrace::Open(const std::string& path) {
+  auto trace = std::make_unique<PartialTrace>();
+  trace->index_ = stream::FileIndex::Open(path);
+  if (trace->index_ == nullptr || !trace->Find()) return nullptr;
+  return trace;
+}
+
+bool PartialTrace::Find() {
+  FindParts();
+  Measure();
+  return events_ > 0 && begin_ns_ < end_ns_;
+}
+
+void PartialTrace::FindParts() {
+  std::map<uint32_t, RoughClock> clocks;
+  const std::vector<stream::PacketPlace>& packets = index_->packets();
+  for (size_t place = 0; place < packets.size(); ++place) {
+    if (UseOf(packets[place].body) != Use::kClock) continue;
+    Packet packet;
+    if (!index_->Read(place, &packet) || packet.clocks().host_before_ns_delta_size() == 0) {
+      always_.push_back(place);  // which then fails
+      continue;
+    }
+    clocks[packet.clocks().device()].Add(packet.clocks());
+    stream::DeltaDecoder times(packet.clocks().host_before_ns_delta());
+    Part part{place, INT64_MAX, INT64_MIN, 0};
+    for (int i = 0; i < packet.clocks().host_before_ns_delta_size(); ++i) {
+      const auto at_ns = static_cast<int64_t>(times.NextUnsigned());
+      part.lo_ns = std::min(part.lo_ns, at_ns), part.hi_ns = std::max(part.hi_ns, at_ns);
+    }
+    clocks_.push_back(part);
+  }
+  for (auto clock = clocks.begin(); clock != clocks.end();) {
+    clock = clock->second.Finish() ? std::next(clock) : clocks.erase(clock);
+  }
+  // Packets whose times are not known lie between those of their neighbours.
+  int64_t before_ns = INT64_MIN;
+  std::vector<size_t> unknown;
+  const auto place_unknown = [&](int64_t after_ns) {
+    for (const size_t part : unknown) {
+      if (before_ns != INT64_MIN) parts_[part].lo_ns = before_ns - kStreamNs;
+      if (after_ns != INT64_MAX) parts_[part].hi_ns = after_ns + kStreamNs;
+    }
+    unknown.clear();
+  };
+  for (size_t place = 0; place < packets.size(); ++place) {
+    const Use use = UseOf(packets[place].body);
+    if (use == Use::kAlways) always_.push_back(place);
+    if (use != Use::kEvents && use != Use::kWithin) continue;
+    Part part{place, INT64_MIN, INT64_MAX, use == Use::kEvents ? packets[place].events : 0};
+    const PacketTimes times = index_->Times(place);
+    if (times.clock == PacketTimes::Clock::kHost) {
+      part.lo_ns = static_cast<int64_t>(times.first), part.hi_ns = static_cast<int64_t>(times.last);
+      place_unknown(part.lo_ns);
+      before_ns = std::max(before_ns, part.hi_ns);
+    } else if (const auto clock = clocks.find(times.device);
+               times.clock == PacketTimes::Clock::kDevice && clock != clocks.end()) {
+      part.lo_ns = clock->second.HostNs(times.first), part.hi_ns = clock->second.HostNs(times.last);
+    } else {
+      unknown.push_back(parts_.size());
+    }
+    part.hi_ns = std::max(part.lo_ns, part.hi_ns);
+    parts_.push_back(part);
+  }
+  place_unknown(INT64_MAX);
+}
+
+void PartialTrace::Measure() {
+  begin_ns_ = INT64_MAX, end_ns_ = INT64_MIN;
+  std::vector<std::pair<int64_t, double>> turns;  // events for each ns from then on, more or less
+  for (const Part& part : parts_) {
+    if (part.events == 0 || part.lo_ns == INT64_MIN || part.hi_ns == INT64_MAX) continue;
+    events_ += part.events;
+    begin_ns_ = std::min(begin_ns_, part.lo_ns), end_ns_ = std::max(end_ns_, part.hi_ns);
+    const double rate = static_cast<double>(part.events) /
+                        (static_cast<double>(part.hi_ns) - static_cast<double>(part.lo_ns) + 1);
+    turns.emplace_back(part.lo_ns, rate);
+    turns.emplace_back(part.hi_ns + 1, -rate);
+  }
+  std::sort(turns.begin(), turns.end());
+  double rate = 0, events = 0;
+  for (const auto& [at_ns, more] : turns) {
+    if (!steps_.empty()) {
+      events += rate * (static_cast<double>(at_ns) - static_cast<double>(steps_.back().at_ns));
+    }
+    steps_.push_back({at_ns, events});
+    rate = std::max(0.0, rate + more);
+  }
+}
+
+std::vector<Stretch> PartialTrace::Spread(size_t count, uint64_t events) const {
+  const double all = steps_.empty() ? 0 : steps_.back().events;
+  if (count == 0 || static_cast<double>(count) * static_cast<double>(events) >= all) {
+    return {{begin_ns_, end_ns_}};
+  }
+  const auto when = [this](double wanted) {
+    const auto after =
+        std::lower_bound(steps_.begin() + 1, steps_.end() - 1, wanted,
+                         [](const Step& step, double number) { return step.events < number; });
+    const Step &a = *(after - 1), &b = *after;
+    const double part = b.events > a.events ? (wanted - a.events) / (b.events - a.events) : 0;
+    return a.at_ns +
+           static_cast<int64_t>(std::clamp(part, 0.0, 1.0) *
+                                (static_cast<double>(b.at_ns) - static_cast<double>(a.at_ns)));
+  };
+  std::vector<Stretch> stretches;
+  for (size_t i = 0; i < count; ++i) {
+    const double middle = all * (static_cast<double>(i) + 0.5) / static_cast<double>(count);
+    const double half = 0.5 * static_cast<double>(events);
+    stretches.push_back({when(middle - half), when(middle + half)});
+  }
+  return stretches;
+}
+
+double PartialTrace::EventsUntil(int64_t at_ns) const {
+  const auto after = std::lower_bound(steps_.begin(), steps_.end(), at_ns,
+                                      [](const Step& step, int64_t ns) { return step.at_ns < ns; });
+  if (after == steps_.begin()) return 0;
+  if (after == steps_.end()) return steps_.back().events;
+  const Step &a = *(after - 1), &b = *after;
+  return a.events + (b.events - a.events) *
+                        (static_cast<double>(at_ns) - static_cast<double>(a.at_ns)) /
+                        (static_cast<double>(b.at_ns) - static_cast<double>(a.at_ns));
+}
+
+uint64_t PartialTrace::EventsWithin(int64_t from_ns, int64_t to_ns) const {
+  return static_cast<uint64_t>(std::max(0.0, EventsUntil(to_ns) - EventsUntil(from_ns)));
+}
+
+double PartialTrace::TimeAround(const std::vector<Stretch>& stretches, size_t i) const {
+  const auto between = [&](size_t a, size_t b) {
+    return 0.5 * (EventsUntil(stretches[a].to_ns) + EventsUntil(stretches[b].from_ns));
+  };
+  const double from = i == 0 ? 0 : between(i - 1, i);
+  const double to = i + 1 == stretches.size() ? steps_.back().events : between(i, i + 1);
+  double time_ns = 0;
+  for (size_t s = 1; s < steps_.size(); ++s) {
+    const Step &a = steps_[s - 1], &b = steps_[s];
+    if (!(b.events > a.events)) continue;
+    const double part = std::min(to, b.events) - std::max(from, a.events);
+    if (part <= 0) continue;
+    time_ns += part / (b.events - a.events) *
+               (static_cast<double>(b.at_ns) - static_cast<double>(a.at_ns));
+  }
+  return time_ns;
+}
+
+Result<std::unique_ptr<Model>> PartialTrace::Load(const Stretch& stretch,
+                                                  const Selection& selection) const {
+  // Jobs that the time cuts were submitted before it, and calls that wait for them return after it.
+  const int64_t margin_ns = std::max<int64_t>(0, stretch.to_ns - stretch.from_ns) / 2;
+  const auto overlaps = [&](const Part& part, int64_t more_ns) {
+    return part.lo_ns <= stretch.to_ns + more_ns && part.hi_ns >= stretch.from_ns - more_ns;
+  };
+  std::vector<size_t> places = always_;
+  for (const Part& part : parts_) {
+    if (overlaps(part, margin_ns)) places.push_back(part.place);
+  }
+  for (const Part& part : clocks_) {
+    if (clocks_.size() <= kFewClocks || overlaps(part, margin_ns + kClockNs)) {
+      places.push_back(part.place);
+    }
+  }
+  std::sort(places.begin(), places.end());
+  const std::unique_ptr<stream::Reader> reader = index_->Choose(std::move(places));
+  Result<std::unique_ptr<Model>> loaded = LoadRows(reader.get(), {}, true);
+  if (!loaded.ok()) return loaded;
+  Model& model = **loaded;
+  if (model.read.gap_count > 0) return Status::Error("a part of the trace is damaged");
+  Selection within = selection;
+  within.origin_ns = begin_ns_;
+  within.from_ns = stretch.from_ns - begin_ns_;
+  within.to_ns = stretch.to_ns - begin_ns_;
+  const Status selected = Select(within, &model);
+  if (!selected.ok()) return selected;
+  model.cut.of = std::max(model.cut.rows, events_);
+  return loaded;
+}
+
+}  // namespace acceltrace::model

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parts of a large trace, as models, without reading the rest of it.
+//
+// The index in the file's footer says where packets are, and a few bytes of each when its rows
+// were. A part is what overlaps a time, as model::Select() takes it, with every description,
+// account and loss of the whole. What is not read is not checked.
+#ifndef LIBTRACE_MODEL_PARTIAL_H_
+#define LIBTRACE_MODEL_PARTIAL_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libtrace/model/model.h"
+#include "libtrace/model/select.h"
+#include "libtrace/stream/index.h"
+
+namespace acceltrace::model {
+
+// Host times, ns.
+struct Stretch {
+  int64_t from_ns = 0, to_ns = 0;
+};
+
+class PartialTrace {
+ public:
+  // nullptr: the file has no index that fits (stream::FileIndex), or no times.
+  static std::unique_ptr<PartialTrace> Open(const std::string& path);
+
+  const stream::FileIndex& index() const { return *index_; }
+  // API calls, ranges, host events, jobs and commands.
+  uint64_t events() const { return events_; }
+  // The first and the last time in those; device times as near as the clock samples say.
+  int64_t begin_ns() const { return begin_ns_; }
+  int64_t end_ns() const { return end_ns_; }
+
+  // `count` stretches of about `events` events each, as far apart in events as that goes: each
+  // event is as likely to be in one as any other. One of all if that is as many.
+  std::vector<Stretch> Spread(size_t count, uint64_t events) const;
+  // The time that the i-th of them stands for: half of the events to either neighbour, less what
+  // holds no events at all. ns.
+  double TimeAround(const std::vector<Stretch>& stretches, size_t i) const;
+  // The events between two times, as far as packets say: their rows are taken to be evenly spread.
+  uint64_t EventsWithin(int64_t from_ns, int64_t to_ns) const;
+
+  // As Select() of these times does, plus what else it asks for. Errors: a packet that is needed
+  // cannot be read, so that the whole has to be; those of Select().
+  Result<std::unique_ptr<Model>> Load(const Stretch& stretch,
+                                      const Selection& selection = {}) const;
+
+ private:
+  struct Part {
+    size_t place = 0;  // in the index
+    int64_t lo_ns = 0, hi_ns = 0;
+    uint64_t events = 0;  // 0: of a kind that is not counted as events
+  };
+  double EventsUntil(int64_t at_ns) const;
+  bool Find();
+  void FindParts();
+  void Measure();
+
+  std::unique_ptr<stream::FileIndex> index_;
+  std::vector<size_t> always_;        // places that belong to every part
+  std::vector<Part> clocks_, parts_;  // by place
+  // Events until a time, in order of it; straight in between.
+  struct Step {
+    int64_t at_ns = 0;
+    double events = 0;
+  };
+  std::vector<Step> steps_;
+  uint64_t events_ = 0;
+  int64_t begin_ns_ = 0, end_ns_ = 0;
+};
+
+}  // namespace acceltrace::model
+
+#endif  // LIBTRACE_MODEL_PARTIAL_H_

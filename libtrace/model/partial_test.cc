@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/model/partial.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/catch.h"
+#include "tests/golden/temporary_file.h"
+#include "tests/golden/trace_builder.h"
+#include "tests/golden/trace_builder_split.h"
+
+namespace acceltrace::model {
+namespace {
+
+constexpr uint32_t kJobs = 2'000;
+constexpr int64_t kBegin = 50'000'000, kEach = 20'000;
+
+test::TraceBuilder Busy(const test::ClockSpec& clock) {
+  test::TraceBuilder builder;
+  builder.AddDevice(clock);
+  for (uint32_t n = 1; n <= kJobs; ++n) {
+    const int64_t at = kBegin + n * kEach;
+    test::JobSpec job = test::JobOfCall(at, n, at + 12'000);
+    job.sequence = n;
+    test::CommandSpec command;
+    command.fetched_ns = at + 3'000, command.head_ns = at + 4'000;
+    command.start_ns = at + 4'500, command.end_ns = at + 9'000;
+    job.commands.push_back(command);
+    builder.AddJob(job);
+    builder.AddApi(n % 2 == 0 ? "even" : "odd", 100, job.correlation, at, at + 2'800);
+  }
+  return builder;
+}
+
+std::vector<uint32_t> JobsOf(const Model& model) {
+  std::vector<uint32_t> jobs;
+  for (size_t j = 0; j < model.jobs.size(); ++j) jobs.push_back(model.jobs.job[j]);
+  return jobs;
+}
+
+void CheckSame(const test::ClockSpec& clock) {
+  const test::TemporaryFile file(test::Encode(test::Split(Busy(clock).Packets(), 128)));
+  const auto trace = PartialTrace::Open(file.path());
+  REQUIRE(trace != nullptr);
+  // Calls, five host events a job, jobs and commands.
+  CHECK(trace->events() == 8 * kJobs);
+  auto whole = LoadFile(file.path());
+  REQUIRE(whole.ok());
+  CHECK(trace->begin_ns() == (*whole)->begin_ns);
+  const Stretch stretch{kBegin + 700 * kEach + 5'000, kBegin + 760 * kEach + 3'000};
+  const auto part = trace->Load(stretch);
+  REQUIRE(part.ok());
+  Selection selection;
+  selection.from_ns = stretch.from_ns - (*whole)->begin_ns;
+  selection.to_ns = stretch.to_ns - (*whole)->begin_ns;
+  REQUIRE(Select(selection, whole->get()).ok());
+  CHECK(JobsOf(**part) == JobsOf(**whole));
+  REQUIRE((*part)->api.size() == (*whole)->api.size());
+  REQUIRE((*part)->commands.size() == (*whole)->commands.size());
+  for (size_t i = 0; i < (*part)->api.size(); ++i) {
+    CHECK((*part)->api.begin_ns[i] == (*whole)->api.begin_ns[i]);
+    CHECK((*part)->strings.Get((*part)->api.name[i]) ==
+          (*whole)->strings.Get((*whole)->api.name[i]));
+  }
+  for (size_t i = 0; i < (*part)->commands.size(); ++i) {
+    const Interval a = (*part)->commands.start.host[i], b = (*whole)->commands.start.host[i];
+    CHECK(a.lo_ns <= b.hi_ns);
+    CHECK(b.lo_ns <= a.hi_ns);
+    const int64_t truth = kBegin + (*part)->jobs.job[(*part)->commands.job_row[i]] * kEach + 4'500;
+    CHECK(a.lo_ns <= truth);
+    CHECK(truth <= a.hi_ns);
+  }
+  CHECK((*part)->cut.text == (*whole)->cut.text);
+  // Most of the file was not read.
+  CHECK((*part)->read.bytes < trace->index().bytes() / 3);
+}
+
+TEST_CASE("a part of a trace is what a selection of the whole would be") {
+  CheckSame({});
+  test::ClockSpec slow;
+  slow.hz = 24'576'000, slow.ppm = -40;
+  CheckSame(slow);
+}
+
+TEST_CASE("stretches hold as many events as asked for, spread over all of them") {
+  const test::TemporaryFile file(test::Encode(test::Split(Busy({}).Packets(), 128)));
+  const auto trace = PartialTrace::Open(file.path());
+  REQUIRE(trace != nullptr);
+  const auto stretches = trace->Spread(5, 700);
+  REQUIRE(stretches.size() == 5);
+  double time_ns = 0;
+  for (size_t i = 0; i < stretches.size(); ++i) {
+    const auto events =
+        static_cast<double>(trace->EventsWithin(stretches[i].from_ns, stretches[i].to_ns));
+    CHECK(events > 0.9 * 700);
+    CHECK(events < 1.1 * 700);
+    if (i > 0) CHECK(stretches[i].from_ns > stretches[i - 1].to_ns);
+    time_ns += trace->TimeAround(stretches, i);
+  }
+  CHECK(time_ns > 0.99 * static_cast<double>(trace->end_ns() - trace->begin_ns()));
+  CHECK(time_ns < 1.01 * static_cast<double>(trace->end_ns() - trace->begin_ns()));
+  // All of it, where that is less than was asked for.
+  CHECK(trace->Spread(5, 10'000'000).size() == 1);
+}
+
+TEST_CASE("without an index, or with a damaged packet, there are no parts") {
+  std::string bytes = test::Encode(test::Split(Busy({}).Packets(), 128));
+  {
+    const test::TemporaryFile cut(bytes.substr(0, bytes.size() / 2));
+    CHECK(PartialTrace::Open(cut.path()) == nullptr);
+  }
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+  const test::TemporaryFile damaged(bytes);
+  const auto trace = PartialTrace::Open(damaged.path());
+  if (trace == nullptr) return;
+  CHECK(!trace->Load({trace->begin_ns(), trace->end_ns()}).ok());
+}
+
+}  // namespace
+}  // namespace acceltrace::model

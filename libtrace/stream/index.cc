@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/stream/index.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "libtrace/stream/block.h"
+#include "libtrace/stream/framing.h"
+#include "libtrace/stream/packed.h"
+#include "libtrace/stream/packet_times.h"
+#include "libtrace/stream/validate.h"
+
+namespace acceltrace::stream {
+namespace {
+
+using proto::Packet;
+
+constexpr uint64_t kMaxTail = kMaxPacketBytes + 64;
+
+class File : public Bytes {
+ public:
+  explicit File(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    struct stat about {};
+    if (fd_ < 0 || fstat(fd_, &about) != 0 || !S_ISREG(about.st_mode)) return;
+    bytes_ = static_cast<uint64_t>(about.st_size);
+  }
+  ~File() override {
+    if (fd_ >= 0) close(fd_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  uint64_t bytes() const { return bytes_; }
+  std::string Read(uint64_t offset, uint64_t size) const override {
+    std::string data(std::min(size, bytes_ - std::min(bytes_, offset)), '\0');
+    size_t done = 0;
+    while (done < data.size()) {
+      const ssize_t got =
+          pread(fd_, data.data() + done, data.size() - done, static_cast<off_t>(offset + done));
+      if (got <= 0) break;
+      done += static_cast<size_t>(got);
+    }
+    data.resize(done);
+    return data;
+  }
+
+ private:
+  int fd_;
+  uint64_t bytes_ = 0;
+};
+
+bool ParsePacket(std::string_view bytes, bool to_end, Packet* packet) {
+  const Frame frame = ParseFrame(bytes);
+  if (frame.state != Frame::State::kWhole) return false;
+  if (to_end && frame.total_bytes != bytes.size()) return false;
+  return packet->ParseFromArray(frame.packet.data(), static_cast<int>(frame.packet.size()));
+}
+
+// The last packet, if it is a footer.
+bool FindFooter(const File& file, Packet* packet) {
+  for (uint64_t size = 1 << 16;; size *= 16) {
+    const std::string tail = file.Read(file.bytes() - std::min(file.bytes(), size), size);
+    size_t sync = tail.rfind(kSyncField);
+    // Few places look like a packet's begin without being one.
+    for (int tries = 0; sync != std::string::npos && tries < 64; ++tries) {
+      for (size_t length = 1; length <= kMaxLengthBytes && length + 1 <= sync; ++length) {
+        const size_t begin = sync - length - 1;
+        if (tail[begin] != kPacketTag) continue;
+        if (ParsePacket(std::string_view(tail).substr(begin), true, packet)) {
+          return packet->has_footer();
+        }
+      }
+      if (sync == 0) break;
+      sync = tail.rfind(kSyncField, sync - 1);
+    }
+    if (size >= file.bytes() || size > kMaxTail) return false;
+  }
+}
+
+// All parts of the index, from the first packets to the footer; empty if one is not where the next
+// one says.
+std::vector<proto::Footer> ReadParts(const File& file, const proto::Footer& footer) {
+  std::vector<proto::Footer> parts = {footer};
+  for (uint64_t before = file.bytes(); parts.back().index_offset() != 0;) {
+    const uint64_t offset = parts.back().index_offset();
+    Packet packet;
+    if (offset >= before || !ParsePacket(file.Read(offset, kMaxTail), false, &packet) ||
+        !packet.has_index()) {
+      return {};
+    }
+    before = offset;
+    parts.push_back(std::move(*packet.mutable_index()));
+  }
+  std::reverse(parts.begin(), parts.end());
+  return parts;
+}
+
+uint32_t BodyOf(uint32_t body, uint32_t table) {
+  if (body == Packet::kBlock || body == Packet::kPackedBlock) {
+    return static_cast<uint32_t>(BatchOf(table));
+  }
+  return body == Packet::kPacked ? table : body;
+}
+
+class IndexedFile : public FileIndex {
+ public:
+  explicit IndexedFile(const std::string& path) : file_(path) { bytes_ = file_.bytes(); }
+
+  bool Find() {
+    Packet last;
+    if (bytes_ == 0 || !FindFooter(file_, &last)) return false;
+    const std::vector<proto::Footer> parts = ReadParts(file_, last.footer());
+    events_ = last.footer().total_events();
+    return !parts.empty() && std::all_of(parts.begin(), parts.end(),
+                                         [this](const proto::Footer& part) { return List(part); });
+  }
+
+  bool Read(size_t place, Packet* packet) const override {
+    uint64_t rows = 0;
+    return ReadRows(place, packet, &rows);
+  }
+
+  PacketTimes Times(size_t place) const override {
+    const PacketPlace& at = packets_[place];
+    return TimesOf(file_, at.offset_bytes, at.end_bytes);
+  }
+
+  std::unique_ptr<Reader> Choose(std::vector<size_t> places) const override;
+
+  bool ReadRows(size_t place, Packet* packet, uint64_t* rows) const {
+    const PacketPlace& at = packets_[place];
+    const std::string bytes = file_.Read(at.offset_bytes, at.end_bytes - at.offset_bytes);
+    const Frame frame = ParseFrame(bytes);
+    if (frame.state != Frame::State::kWhole || !IsModest(frame.packet) ||
+        !packet->ParseFromArray(frame.packet.data(), static_cast<int>(frame.packet.size()))) {
+      return false;
+    }
+    const bool packed = packet->has_packed() || packet->has_packed_block();
+    const size_t worth = frame.packet.size() * (packed ? kPackedWorth : 1);
+    return Expand(packet, rows).ok() && Validate(*packet, worth).ok() &&
+           static_cast<uint32_t>(packet->body_case()) == at.body;
+  }
+
+ private:
+  bool List(const proto::Footer& part) {
+    const int listed = part.offset_delta_size();
+    if (part.body_size() != listed) return false;
+    uint64_t offset = 0;
+    for (int i = 0; i < listed; ++i) {
+      offset += part.offset_delta(i);
+      if (offset >= bytes_ || (any_ && offset <= last_offset_)) return false;
+      if (!packets_.empty()) {
+        packets_.back().end_bytes = std::min(packets_.back().end_bytes, offset);
+      }
+      any_ = true, last_offset_ = offset;
+      if (part.body(i) == Packet::kIndex) continue;
+      const uint32_t table = i < part.table_size() ? part.table(i) : 0;
+      const uint64_t events = i < part.events_size() ? part.events(i) : 0;
+      packets_.push_back({offset, bytes_, BodyOf(part.body(i), table), events});
+    }
+    return true;
+  }
+
+  File file_;
+  bool any_ = false;
+  uint64_t last_offset_ = 0;
+};
+
+class ChosenPackets : public Reader {
+ public:
+  ChosenPackets(const IndexedFile* file, std::vector<size_t> places)
+      : file_(*file), places_(std::move(places)) {
+    stats_.has_footer = true;
+  }
+
+  Next Read(Packet* packet) override {
+    while (next_ < places_.size()) {
+      const size_t place = places_[next_++];
+      const PacketPlace& at = file_.packets()[place];
+      const uint64_t length = at.end_bytes - at.offset_bytes;
+      stats_.bytes += length;
+      // At most three times what it takes in the file: what a packed one may be worth.
+      stats_.worth_bytes += kPackedWorth * length;
+      packet->Clear();
+      if (file_.ReadRows(place, packet, &written_rows_)) {
+        ++stats_.packets;
+        return Next::kPacket;
+      }
+      ++stats_.gap_count;
+      stats_.gaps.push_back({at.offset_bytes, length, 1, "malformed"});
+    }
+    return Next::kEnd;
+  }
+  uint64_t written_rows() const override { return written_rows_; }
+  const ReadStats& stats() const override { return stats_; }
+
+ private:
+  const IndexedFile& file_;
+  std::vector<size_t> places_;
+  size_t next_ = 0;
+  uint64_t written_rows_ = 0;
+  ReadStats stats_;
+};
+
+std::unique_ptr<Reader> IndexedFile::Choose(std::vector<size_t> places) const {
+  return std::make_unique<ChosenPackets>(this, std::move(places));
+}
+
+}  // namespace
+
+std::unique_ptr<FileIndex> FileIndex::Open(const std::string& path) {
+  auto file = std::make_unique<IndexedFile>(path);
+  if (!file->Find()) return nullptr;
+  return file;
+}
+
+}  // namespace acceltrace::stream

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the packets of a finished file lie, by the index in its footer (docs/stream.md): what is
+// wanted is read, the rest of the file is not.
+//
+// The file is untrusted: an index that does not fit it is none, and each packet that is read is
+// checked as stream::Reader checks it.
+#ifndef LIBTRACE_STREAM_INDEX_H_
+#define LIBTRACE_STREAM_INDEX_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libtrace/proto/trace.pb.h"
+#include "libtrace/stream/reader.h"
+
+namespace acceltrace::stream {
+
+struct PacketPlace {
+  uint64_t offset_bytes = 0, end_bytes = 0;
+  // Field number in proto::Packet of what a reader makes of it (a block's batch, say); 0: of a
+  // kind that this version does not know.
+  uint32_t body = 0;
+  uint64_t events = 0;
+};
+
+// When the rows of a packet were, without reading all of it.
+struct PacketTimes {
+  enum class Clock { kUnknown, kHost, kDevice };
+  Clock clock = Clock::kUnknown;
+  uint32_t device = 0;  // its number in the trace, of device times
+  // Smallest and largest, in ns or in raw ticks. Of host times the ends are in `last` as well where
+  // the packet is a plain batch; of a block they are the table's first column.
+  uint64_t first = 0, last = 0;
+};
+
+class FileIndex {
+ public:
+  // nullptr: no regular file, no footer at its end, or one that does not fit.
+  static std::unique_ptr<FileIndex> Open(const std::string& path);
+  virtual ~FileIndex() = default;
+
+  // In the order of the file; the footer and the parts of the index are not among them.
+  const std::vector<PacketPlace>& packets() const { return packets_; }
+  uint64_t bytes() const { return bytes_; }
+  uint64_t events() const { return events_; }
+
+  // False: it is damaged, or another one than the index says. Blocks come as batches.
+  virtual bool Read(size_t place, proto::Packet* packet) const = 0;
+  // Of packed bodies nothing is known.
+  virtual PacketTimes Times(size_t place) const = 0;
+  // Reads these packets, which rise, as if the file held no others. The index must outlive it. A
+  // packet that cannot be read is a gap.
+  virtual std::unique_ptr<Reader> Choose(std::vector<size_t> places) const = 0;
+
+ protected:
+  std::vector<PacketPlace> packets_;
+  uint64_t bytes_ = 0, events_ = 0;
+};
+
+}  // namespace acceltrace::stream
+
+#endif  // LIBTRACE_STREAM_INDEX_H_

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/stream/packet_times.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "libtrace/stream/block.h"
+#include "libtrace/stream/framing.h"
+#include "libtrace/stream/validate.h"
+
+namespace acceltrace::stream {
+namespace {
+
+using proto::Packet;
+
+// Numbers and fields of a message that lies in [at, end) of the file, read in small pieces.
+class Cursor {
+ public:
+  Cursor(const Bytes& file, uint64_t at, uint64_t end) : file_(file), at_(at), end_(end) {}
+
+  uint64_t at() const { return at_; }
+  bool done() const { return at_ >= end_; }
+  void Skip(uint64_t bytes) { at_ += std::min(bytes, end_ - std::min(end_, at_)); }
+
+  bool Varint(uint64_t* value) {
+    *value = 0;
+    for (uint32_t shift = 0; shift < 70; shift += 7) {
+      if (at_ < piece_at_ || at_ >= piece_at_ + piece_.size()) {
+        if (!Fill()) return false;
+      }
+      const auto byte = static_cast<uint8_t>(piece_[at_++ - piece_at_]);
+      if (shift < 64) *value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+      if (byte < 0x80) return true;
+    }
+    return false;
+  }
+
+  struct Field {
+    uint32_t number = 0;
+    uint64_t value = 0;           // of a varint
+    uint64_t begin = 0, end = 0;  // of bytes
+  };
+  // The next one; the cursor stands behind it.
+  bool Next(Field* field) {
+    uint64_t tag = 0, length = 0;
+    if (done() || !Varint(&tag)) return false;
+    *field = {static_cast<uint32_t>(tag >> 3), 0, 0, 0};
+    switch (tag & 7) {
+      case 0:
+        return Varint(&field->value);
+      case 1:
+        Skip(8);
+        return true;
+      case 2:
+        if (!Varint(&length) || length > end_ - std::min(end_, at_)) return false;
+        field->begin = at_, field->end = at_ + length;
+        Skip(length);
+        return true;
+      case 5:
+        Skip(4);
+        return true;
+      default:
+        return false;
+    }
+  }
+
+ private:
+  bool Fill() {
+    constexpr uint64_t kPiece = 512;
+    if (at_ >= end_) return false;
+    piece_ = file_.Read(at_, std::min(end_ - at_, piece_.empty() ? kPiece : 16 * kPiece));
+    piece_at_ = at_;
+    return !piece_.empty();
+  }
+
+  const Bytes& file_;
+  uint64_t at_, end_;
+  std::string piece_;
+  uint64_t piece_at_ = 0;
+};
+
+int64_t FromZigzag(uint64_t value) {
+  return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
+}
+
+// The columns of a batch that say when: begins or times as differences, and lengths, 0 = none.
+struct TimeColumns {
+  uint32_t begin = 0, length = 0;
+  bool of_device = false;
+};
+
+TimeColumns ColumnsOf(uint32_t body) {
+  switch (body) {
+    case Packet::kApi:
+    case Packet::kRanges:
+    case Packet::kThreadRuns:
+      return {1, 2, false};
+    case Packet::kHost:
+      return {2, 0, false};
+    case Packet::kSystemSamples:
+    case Packet::kCallStacks:
+    case Packet::kInterrupts:
+      return {1, 0, false};
+    case Packet::kCommands:
+    case Packet::kJobs:
+    case Packet::kOthers:
+      return {2, 0, true};
+    case Packet::kCounters:
+    case Packet::kDeviceEvents:
+      return {3, 0, true};
+    default:
+      return {};
+  }
+}
+
+// A block says it before its columns.
+PacketTimes OfBlock(Cursor cursor) {
+  PacketTimes times;
+  Cursor::Field field;
+  uint64_t table = 0;
+  while (cursor.Next(&field) && field.number <= 5) {
+    if (field.number == 1) table = field.value;
+    if (field.number == 2) times.device = static_cast<uint32_t>(field.value);
+    if (field.number == 4) times.first = field.value;
+    if (field.number == 5) times.last = field.value;
+  }
+  const uint32_t batch = static_cast<uint32_t>(BatchOf(static_cast<uint32_t>(table)));
+  if (batch == 0) return {};
+  const bool of_device = ColumnsOf(batch).of_device;
+  times.clock = of_device ? PacketTimes::Clock::kDevice : PacketTimes::Clock::kHost;
+  return times;
+}
+
+PacketTimes OfBatch(const Bytes& file, uint32_t body, Cursor cursor) {
+  const TimeColumns columns = ColumnsOf(body);
+  PacketTimes times;
+  if (columns.begin == 0) return times;
+  Cursor::Field field, begins, lengths;
+  while (cursor.Next(&field)) {
+    if (field.end != 0 && field.number == columns.begin) begins = field;
+    if (field.end != 0 && field.number == columns.length) lengths = field;
+    if (field.end == 0 && field.number == 1) times.device = static_cast<uint32_t>(field.value);
+    if (field.number >= std::max(columns.begin, columns.length)) break;
+  }
+  if (begins.end == 0) return times;
+  Cursor begin(file, begins.begin, begins.end), length(file, lengths.begin, lengths.end);
+  uint64_t at = 0, value = 0;
+  bool any = false;
+  for (size_t row = 0; row < kMaxRows && !begin.done() && begin.Varint(&value); ++row) {
+    at += static_cast<uint64_t>(FromZigzag(value));
+    uint64_t end = at;
+    if (!length.done() && length.Varint(&value)) end += value;
+    // Signed: host times, or ticks that are compared with such of their own device.
+    const auto less = [](uint64_t a, uint64_t b) {
+      return static_cast<int64_t>(a) < static_cast<int64_t>(b);
+    };
+    if (!any || less(at, times.first)) times.first = at;
+    if (!any || less(times.last, end)) times.last = end;
+    any = true;
+  }
+  if (!any) return times;
+  times.clock = columns.of_device ? PacketTimes::Clock::kDevice : PacketTimes::Clock::kHost;
+  return times;
+}
+
+}  // namespace
+
+PacketTimes TimesOf(const Bytes& file, uint64_t begin, uint64_t end) {
+  Cursor outer(file, begin, end);
+  Cursor::Field packet, body;
+  if (!outer.Next(&packet) || packet.number != 1 || packet.end == 0) return {};
+  Cursor inner(file, packet.begin, packet.end);
+  // The body comes after sync and sequence.
+  while (inner.Next(&body) && body.end == 0) {
+  }
+  if (body.end == 0) return {};
+  Cursor rows(file, body.begin, body.end);
+  if (body.number == Packet::kBlock || body.number == Packet::kPackedBlock) return OfBlock(rows);
+  return OfBatch(file, body.number, rows);
+}
+
+}  // namespace acceltrace::stream

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// When the rows of a packet were, by the few of its bytes that say so. Internal.
+#ifndef LIBTRACE_STREAM_PACKET_TIMES_H_
+#define LIBTRACE_STREAM_PACKET_TIMES_H_
+
+#include <cstdint>
+#include <string>
+
+#include "libtrace/stream/index.h"
+
+namespace acceltrace::stream {
+
+class Bytes {
+ public:
+  virtual ~Bytes() = default;
+  // Fewer at the end.
+  virtual std::string Read(uint64_t offset, uint64_t size) const = 0;
+};
+
+// Of the packet whose frame lies in [begin, end), which need not be one. Nothing is checked: a
+// wrong answer is possible where the packet is damaged.
+PacketTimes TimesOf(const Bytes& file, uint64_t begin, uint64_t end);
+
+}  // namespace acceltrace::stream
+
+#endif  // LIBTRACE_STREAM_PACKET_TIMES_H_

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Packets as a daemon writes them, which has many small ones.
+#ifndef TESTS_GOLDEN_TRACE_BUILDER_SPLIT_H_
+#define TESTS_GOLDEN_TRACE_BUILDER_SPLIT_H_
+
+#include <vector>
+
+#include "libtrace/proto/trace.pb.h"
+
+namespace acceltrace::test {
+
+// Batches of more than `rows` rows become several.
+std::vector<proto::Packet> Split(const std::vector<proto::Packet>& packets, int rows);
+
+}  // namespace acceltrace::test
+
+#endif  // TESTS_GOLDEN_TRACE_BUILDER_SPLIT_H_
