@@ -18,6 +18,13 @@ using stream::PacketTimes;
 // Where only the place in the stream says when a packet was: the daemon sends what it has each
 // half second.
 constexpr int64_t kStreamNs = 2'000'000'000;
+// Times of a damaged trace lie anywhere; what is beyond this is not known.
+constexpr int64_t kMostNs = int64_t{1} << 61;
+int64_t Bounded(double ns) {
+  constexpr auto kMost = static_cast<double>(kMostNs);
+  return static_cast<int64_t>(std::clamp(ns, -kMost, kMost));
+}
+
 // Samples of a clock that are read around a part.
 constexpr int64_t kClockNs = 3'000'000'000;
 // So few packets of samples are read as a whole.
@@ -31,7 +38,7 @@ class RoughClock {
     const size_t rows = static_cast<size_t>(batch.host_before_ns_delta_size());
     for (size_t i = 0; i < rows; ++i) {
       const auto host_ns = static_cast<int64_t>(before.NextUnsigned());
-      samples_.push_back({host_ns, ticks.NextUnsigned()});
+      samples_.push_back({std::clamp(host_ns, -kMostNs, kMostNs), ticks.NextUnsigned()});
     }
   }
   // False if the clock wrapped or was set meanwhile, as far as can be seen, or was hardly sampled.
@@ -46,7 +53,7 @@ class RoughClock {
     for (size_t i = 1; i < samples_.size(); ++i) {
       // Close to each other they differ by how long reading took.
       const auto ticks = static_cast<int64_t>(samples_[i].ticks - samples_[i - 1].ticks);
-      const auto ns = static_cast<double>(samples_[i].host_ns - samples_[i - 1].host_ns);
+      const double ns = Apart(samples_[i - 1], samples_[i]);
       if (ticks < 0 || static_cast<double>(ticks) > 2 * whole * (ns + 1e6)) return false;
       if (static_cast<double>(ticks) < 0.5 * whole * (ns - 1e6)) return false;
     }
@@ -58,7 +65,8 @@ class RoughClock {
     const Sample& from = *(after - 1);
     const double rate = std::max(Rate(from, *after), 1e-9);
     const double ns = static_cast<double>(static_cast<int64_t>(ticks - from.ticks)) / rate;
-    return from.host_ns + static_cast<int64_t>(std::clamp(ns, -1e18, 1e18));
+    // Most are within the range in which a sum is exact.
+    return from.host_ns + Bounded(ns);
   }
 
  private:
@@ -66,10 +74,12 @@ class RoughClock {
     int64_t host_ns;
     uint64_t ticks;
   };
+  static double Apart(const Sample& a, const Sample& b) {
+    return static_cast<double>(b.host_ns) - static_cast<double>(a.host_ns);
+  }
   // Ticks for each ns.
   static double Rate(const Sample& a, const Sample& b) {
-    return static_cast<double>(static_cast<int64_t>(b.ticks - a.ticks)) /
-           static_cast<double>(b.host_ns - a.host_ns);
+    return static_cast<double>(static_cast<int64_t>(b.ticks - a.ticks)) / Apart(a, b);
   }
   std::vector<Sample> samples_;
 };
@@ -106,16 +116,21 @@ Use UseOf(uint32_t body) {
 }  // namespace
 
 std::unique_ptr<PartialTrace> PartialTrace::Open(const std::string& path) {
+  return Of(stream::FileIndex::Open(path));
+}
+
+std::unique_ptr<PartialTrace> PartialTrace::Of(std::unique_ptr<stream::FileIndex> index) {
+  if (index == nullptr) return nullptr;
   auto trace = std::make_unique<PartialTrace>();
-  trace->index_ = stream::FileIndex::Open(path);
-  if (trace->index_ == nullptr || !trace->Find()) return nullptr;
+  trace->index_ = std::move(index);
+  if (!trace->Find()) return nullptr;
   return trace;
 }
 
 bool PartialTrace::Find() {
   FindParts();
   Measure();
-  return events_ > 0 && begin_ns_ < end_ns_;
+  return events_ > 0 && begin_ns_ < end_ns_ && end_ns_ - begin_ns_ < kMostNs;
 }
 
 void PartialTrace::FindParts() {
@@ -130,7 +145,7 @@ void PartialTrace::FindParts() {
     }
     clocks[packet.clocks().device()].Add(packet.clocks());
     stream::DeltaDecoder times(packet.clocks().host_before_ns_delta());
-    Part part{place, INT64_MAX, INT64_MIN, 0};
+    Part part{place, INT64_MAX, INT64_MIN, 0, true};
     for (int i = 0; i < packet.clocks().host_before_ns_delta_size(); ++i) {
       const auto at_ns = static_cast<int64_t>(times.NextUnsigned());
       part.lo_ns = std::min(part.lo_ns, at_ns), part.hi_ns = std::max(part.hi_ns, at_ns);
@@ -154,16 +169,18 @@ void PartialTrace::FindParts() {
     const Use use = UseOf(packets[place].body);
     if (use == Use::kAlways) always_.push_back(place);
     if (use != Use::kEvents && use != Use::kWithin) continue;
-    Part part{place, INT64_MIN, INT64_MAX, use == Use::kEvents ? packets[place].events : 0};
+    Part part{place, INT64_MIN, INT64_MAX, use == Use::kEvents ? packets[place].events : 0, true};
     const PacketTimes times = index_->Times(place);
     if (times.clock == PacketTimes::Clock::kHost) {
-      part.lo_ns = static_cast<int64_t>(times.first), part.hi_ns = static_cast<int64_t>(times.last);
+      part.lo_ns = std::clamp(static_cast<int64_t>(times.first), -kMostNs, kMostNs);
+      part.hi_ns = std::clamp(static_cast<int64_t>(times.last), -kMostNs, kMostNs);
       place_unknown(part.lo_ns);
       before_ns = std::max(before_ns, part.hi_ns);
     } else if (const auto clock = clocks.find(times.device);
                times.clock == PacketTimes::Clock::kDevice && clock != clocks.end()) {
       part.lo_ns = clock->second.HostNs(times.first), part.hi_ns = clock->second.HostNs(times.last);
     } else {
+      part.known = false;
       unknown.push_back(parts_.size());
     }
     part.hi_ns = std::max(part.lo_ns, part.hi_ns);
@@ -176,13 +193,17 @@ void PartialTrace::Measure() {
   begin_ns_ = INT64_MAX, end_ns_ = INT64_MIN;
   std::vector<std::pair<int64_t, double>> turns;  // events for each ns from then on, more or less
   for (const Part& part : parts_) {
-    if (part.events == 0 || part.lo_ns == INT64_MIN || part.hi_ns == INT64_MAX) continue;
     events_ += part.events;
+    if (part.events == 0 || !part.known) continue;
     begin_ns_ = std::min(begin_ns_, part.lo_ns), end_ns_ = std::max(end_ns_, part.hi_ns);
+  }
+  for (const Part& part : parts_) {
+    const int64_t lo_ns = std::max(part.lo_ns, begin_ns_), hi_ns = std::min(part.hi_ns, end_ns_);
+    if (part.events == 0 || lo_ns > hi_ns) continue;
     const double rate = static_cast<double>(part.events) /
-                        (static_cast<double>(part.hi_ns) - static_cast<double>(part.lo_ns) + 1);
-    turns.emplace_back(part.lo_ns, rate);
-    turns.emplace_back(part.hi_ns + 1, -rate);
+                        (static_cast<double>(hi_ns) - static_cast<double>(lo_ns) + 1);
+    turns.emplace_back(lo_ns, rate);
+    turns.emplace_back(hi_ns + 1, -rate);
   }
   std::sort(turns.begin(), turns.end());
   double rate = 0, events = 0;

@@ -28,6 +28,7 @@ class PartialTrace {
  public:
   // nullptr: the file has no index that fits (stream::FileIndex), or no times.
   static std::unique_ptr<PartialTrace> Open(const std::string& path);
+  static std::unique_ptr<PartialTrace> Of(std::unique_ptr<stream::FileIndex> index);
 
   const stream::FileIndex& index() const { return *index_; }
   // API calls, ranges, host events, jobs and commands.
@@ -55,6 +56,7 @@ class PartialTrace {
     size_t place = 0;  // in the index
     int64_t lo_ns = 0, hi_ns = 0;
     uint64_t events = 0;  // 0: of a kind that is not counted as events
+    bool known = true;    // else lo_ns and hi_ns are only bounds
   };
   double EventsUntil(int64_t at_ns) const;
   bool Find();

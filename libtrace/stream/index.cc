@@ -35,7 +35,7 @@ class File : public Bytes {
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
-  uint64_t bytes() const { return bytes_; }
+  uint64_t size() const override { return bytes_; }
   std::string Read(uint64_t offset, uint64_t size) const override {
     std::string data(std::min(size, bytes_ - std::min(bytes_, offset)), '\0');
     size_t done = 0;
@@ -62,9 +62,9 @@ bool ParsePacket(std::string_view bytes, bool to_end, Packet* packet) {
 }
 
 // The last packet, if it is a footer.
-bool FindFooter(const File& file, Packet* packet) {
+bool FindFooter(const Bytes& file, Packet* packet) {
   for (uint64_t size = 1 << 16;; size *= 16) {
-    const std::string tail = file.Read(file.bytes() - std::min(file.bytes(), size), size);
+    const std::string tail = file.Read(file.size() - std::min(file.size(), size), size);
     size_t sync = tail.rfind(kSyncField);
     // Few places look like a packet's begin without being one.
     for (int tries = 0; sync != std::string::npos && tries < 64; ++tries) {
@@ -78,15 +78,15 @@ bool FindFooter(const File& file, Packet* packet) {
       if (sync == 0) break;
       sync = tail.rfind(kSyncField, sync - 1);
     }
-    if (size >= file.bytes() || size > kMaxTail) return false;
+    if (size >= file.size() || size > kMaxTail) return false;
   }
 }
 
 // All parts of the index, from the first packets to the footer; empty if one is not where the next
 // one says.
-std::vector<proto::Footer> ReadParts(const File& file, const proto::Footer& footer) {
+std::vector<proto::Footer> ReadParts(const Bytes& file, const proto::Footer& footer) {
   std::vector<proto::Footer> parts = {footer};
-  for (uint64_t before = file.bytes(); parts.back().index_offset() != 0;) {
+  for (uint64_t before = file.size(); parts.back().index_offset() != 0;) {
     const uint64_t offset = parts.back().index_offset();
     Packet packet;
     if (offset >= before || !ParsePacket(file.Read(offset, kMaxTail), false, &packet) ||
@@ -109,12 +109,14 @@ uint32_t BodyOf(uint32_t body, uint32_t table) {
 
 class IndexedFile : public FileIndex {
  public:
-  explicit IndexedFile(const std::string& path) : file_(path) { bytes_ = file_.bytes(); }
+  explicit IndexedFile(std::unique_ptr<Bytes> file) : file_(std::move(file)) {
+    bytes_ = file_->size();
+  }
 
   bool Find() {
     Packet last;
-    if (bytes_ == 0 || !FindFooter(file_, &last)) return false;
-    const std::vector<proto::Footer> parts = ReadParts(file_, last.footer());
+    if (bytes_ == 0 || !FindFooter(*file_, &last)) return false;
+    const std::vector<proto::Footer> parts = ReadParts(*file_, last.footer());
     events_ = last.footer().total_events();
     return !parts.empty() && std::all_of(parts.begin(), parts.end(),
                                          [this](const proto::Footer& part) { return List(part); });
@@ -127,14 +129,14 @@ class IndexedFile : public FileIndex {
 
   PacketTimes Times(size_t place) const override {
     const PacketPlace& at = packets_[place];
-    return TimesOf(file_, at.offset_bytes, at.end_bytes);
+    return TimesOf(*file_, at.offset_bytes, at.end_bytes);
   }
 
   std::unique_ptr<Reader> Choose(std::vector<size_t> places) const override;
 
   bool ReadRows(size_t place, Packet* packet, uint64_t* rows) const {
     const PacketPlace& at = packets_[place];
-    const std::string bytes = file_.Read(at.offset_bytes, at.end_bytes - at.offset_bytes);
+    const std::string bytes = file_->Read(at.offset_bytes, at.end_bytes - at.offset_bytes);
     const Frame frame = ParseFrame(bytes);
     if (frame.state != Frame::State::kWhole || !IsModest(frame.packet) ||
         !packet->ParseFromArray(frame.packet.data(), static_cast<int>(frame.packet.size()))) {
@@ -166,7 +168,7 @@ class IndexedFile : public FileIndex {
     return true;
   }
 
-  File file_;
+  std::unique_ptr<Bytes> file_;
   bool any_ = false;
   uint64_t last_offset_ = 0;
 };
@@ -214,9 +216,15 @@ std::unique_ptr<Reader> IndexedFile::Choose(std::vector<size_t> places) const {
 }  // namespace
 
 std::unique_ptr<FileIndex> FileIndex::Open(const std::string& path) {
-  auto file = std::make_unique<IndexedFile>(path);
-  if (!file->Find()) return nullptr;
-  return file;
+  auto index = std::make_unique<IndexedFile>(std::make_unique<File>(path));
+  if (!index->Find()) return nullptr;
+  return index;
+}
+
+std::unique_ptr<FileIndex> FileIndex::FromMemory(std::string_view bytes) {
+  auto index = std::make_unique<IndexedFile>(std::make_unique<BytesInMemory>(bytes));
+  if (!index->Find()) return nullptr;
+  return index;
 }
 
 }  // namespace acceltrace::stream

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "libtrace/proto/trace.pb.h"
@@ -40,6 +41,8 @@ class FileIndex {
  public:
   // nullptr: no regular file, no footer at its end, or one that does not fit.
   static std::unique_ptr<FileIndex> Open(const std::string& path);
+  // The same of bytes, which must outlive it.
+  static std::unique_ptr<FileIndex> FromMemory(std::string_view bytes);
   virtual ~FileIndex() = default;
 
   // In the order of the file; the footer and the parts of the index are not among them.
@@ -49,7 +52,6 @@ class FileIndex {
 
   // False: it is damaged, or another one than the index says. Blocks come as batches.
   virtual bool Read(size_t place, proto::Packet* packet) const = 0;
-  // Of packed bodies nothing is known.
   virtual PacketTimes Times(size_t place) const = 0;
   // Reads these packets, which rise, as if the file held no others. The index must outlive it. A
   // packet that cannot be read is a gap.

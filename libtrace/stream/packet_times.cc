@@ -2,9 +2,10 @@
 #include "libtrace/stream/packet_times.h"
 
 #include <algorithm>
-#include <vector>
+#include <string>
 
 #include "libtrace/stream/block.h"
+#include "libtrace/stream/codec.h"
 #include "libtrace/stream/framing.h"
 #include "libtrace/stream/validate.h"
 
@@ -163,6 +164,24 @@ PacketTimes OfBatch(const Bytes& file, uint32_t body, Cursor cursor) {
   return times;
 }
 
+// A compressed batch has to be unpacked first.
+PacketTimes OfPacked(const Bytes& file, Cursor cursor) {
+  Cursor::Field field;
+  uint64_t body = 0, codec = 0, size = 0;
+  while (cursor.Next(&field)) {
+    if (field.number == 1) body = field.value;
+    if (field.number == 2) codec = field.value;
+    if (field.number == 3) size = field.value;
+    if (field.number == 4) break;
+  }
+  if (field.number != 4 || codec != proto::Packed::CODEC_ZSTD || size > kMaxPacketBytes) return {};
+  if (ColumnsOf(static_cast<uint32_t>(body)).begin == 0) return {};
+  std::string bytes;
+  if (!Decompress(file.Read(field.begin, field.end - field.begin), size, &bytes)) return {};
+  const BytesInMemory memory(bytes);
+  return OfBatch(memory, static_cast<uint32_t>(body), Cursor(memory, 0, memory.size()));
+}
+
 }  // namespace
 
 PacketTimes TimesOf(const Bytes& file, uint64_t begin, uint64_t end) {
@@ -176,6 +195,7 @@ PacketTimes TimesOf(const Bytes& file, uint64_t begin, uint64_t end) {
   if (body.end == 0) return {};
   Cursor rows(file, body.begin, body.end);
   if (body.number == Packet::kBlock || body.number == Packet::kPackedBlock) return OfBlock(rows);
+  if (body.number == Packet::kPacked) return OfPacked(file, rows);
   return OfBatch(file, body.number, rows);
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "libtrace/stream/index.h"
 
@@ -16,6 +17,20 @@ class Bytes {
   virtual ~Bytes() = default;
   // Fewer at the end.
   virtual std::string Read(uint64_t offset, uint64_t size) const = 0;
+  virtual uint64_t size() const = 0;
+};
+
+// They must outlive it.
+class BytesInMemory : public Bytes {
+ public:
+  explicit BytesInMemory(std::string_view bytes) : bytes_(bytes) {}
+  std::string Read(uint64_t offset, uint64_t size) const override {
+    return offset < bytes_.size() ? std::string(bytes_.substr(offset, size)) : std::string();
+  }
+  uint64_t size() const override { return bytes_.size(); }
+
+ private:
+  std::string_view bytes_;
 };
 
 // Of the packet whose frame lies in [begin, end), which need not be one. Nothing is checked: a

@@ -2,16 +2,34 @@
 #include "tests/damage/whole_way.h"
 
 #include "libtrace/analysis/report.h"
+#include "libtrace/analysis/stretches.h"
 #include "libtrace/query/tables.h"
 #include "libtrace/view/csv.h"
 #include "libtrace/view/export.h"
 #include "libtrace/view/html.h"
 #include "libtrace/view/json.h"
+#include "libtrace/view/stretches.h"
 #include "libtrace/view/text.h"
 
 namespace acceltrace::test {
 
+namespace {
+
+// As a long trace is read, though this one is short.
+void ReadStretches(std::string_view bytes) {
+  const auto trace = model::PartialTrace::Of(stream::FileIndex::FromMemory(bytes));
+  if (trace == nullptr) return;
+  const auto stretches = analysis::ComputeStretches(*trace, 3, trace->events() / 8 + 1);
+  if (!stretches.ok()) return;
+  view::Style style;
+  (void)view::TextStretches(*stretches, {}, style);
+  (void)view::JsonStretches(*stretches, {});
+}
+
+}  // namespace
+
 bool GoTheWholeWay(std::string_view bytes) {
+  ReadStretches(bytes);
   auto reader = stream::Reader::FromMemory(bytes);
   if (!reader.ok()) return false;
   const auto model = model::Load(reader->get());
