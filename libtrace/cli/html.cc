@@ -11,8 +11,8 @@
 #include "libtrace/analysis/report.h"
 #include "libtrace/cli/ceilings.h"
 #include "libtrace/cli/command.h"
+#include "libtrace/cli/filters.h"
 #include "libtrace/cli/output_file.h"
-#include "libtrace/cli/terminal.h"
 
 namespace acceltrace::cli {
 namespace {
@@ -21,6 +21,7 @@ struct Options {
   std::string file;
   std::string output, ceilings;
   view::HtmlOptions html;
+  model::Selection selection;
 };
 
 int RunHtml(const Options& options) {
@@ -29,9 +30,10 @@ int RunHtml(const Options& options) {
   }
   const auto ceilings = ReadCeilings(options.ceilings);
   if (!ceilings.ok()) return Fail(kMisuse, ceilings.message());
-  const auto model = LoadTrace(options.file);
-  if (!model.ok()) return Fail(kFailed, model.message());
-  analysis::Report report = analysis::ComputeReport(**model);
+  int status = kFailed;
+  const auto loaded = LoadSelected(options.file, options.selection, Laws::kIfWhole, &status);
+  if (!loaded.ok()) return Fail(status, loaded.message());
+  analysis::Report report = loaded->Report(analysis::Predictions::kAll);
   if (!ceilings->empty()) analysis::UseCeilings(*ceilings, &report);
   auto output = OutputFile::Create(options.output);
   if (!output.ok()) return Fail(kFailed, output.message());
@@ -60,6 +62,7 @@ void AddHtml(Verb* app, Run* run) {
       .TypeName("SIZE")
       .Size(true)
       .InRange(uint64_t{300'000}, uint64_t{1'000'000'000});
+  AddFilters(verb, &options->selection);
   verb->Callback([options, run] { *run = [options] { return RunHtml(*options); }; });
 }
 

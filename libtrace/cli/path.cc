@@ -14,6 +14,7 @@
 #include "libtrace/analysis/report.h"
 #include "libtrace/analysis/whatif.h"
 #include "libtrace/cli/command.h"
+#include "libtrace/cli/filters.h"
 #include "libtrace/cli/output_file.h"
 #include "libtrace/cli/terminal.h"
 
@@ -25,21 +26,23 @@ struct Options {
   bool json = false, without_tracer = false;
   std::vector<std::string> sets, fused;
   std::vector<bool> edits = std::vector<bool>(analysis::EditOptions().size());
+  model::Selection selection;
 };
 
 // What both need of a trace.
-struct Loaded {
+struct LoadedGraph {
   std::unique_ptr<model::Model> model;
   analysis::Report report;
   analysis::Graph graph;
 };
 
-Result<Loaded> LoadGraph(const std::string& file, analysis::Predictions predictions) {
-  auto model = LoadTrace(file);
-  if (!model.ok()) return Status::Error(model.message());
-  Loaded loaded;
-  loaded.model = std::move(*model);
-  loaded.report = analysis::ComputeReport(*loaded.model, nullptr, predictions);
+Result<LoadedGraph> LoadGraph(const Options& options, analysis::Predictions predictions,
+                              int* status) {
+  auto selected = LoadSelected(options.file, options.selection, Laws::kIfWhole, status);
+  if (!selected.ok()) return selected.status();
+  LoadedGraph loaded;
+  loaded.report = selected->Report(predictions);
+  loaded.model = std::move(selected->model);
   loaded.graph =
       analysis::BuildGraph(*loaded.model, analysis::TracerWork(*loaded.model),
                            loaded.report.breakdown.begin_ns, loaded.report.breakdown.end_ns);
@@ -55,8 +58,9 @@ int Print(const Options& options, const std::string& text, const analysis::Verdi
 }
 
 int RunCriticalPath(const Options& options) {
-  const auto loaded = LoadGraph(options.file, analysis::Predictions::kNone);
-  if (!loaded.ok()) return Fail(kFailed, loaded.message());
+  int status = kFailed;
+  const auto loaded = LoadGraph(options, analysis::Predictions::kNone, &status);
+  if (!loaded.ok()) return Fail(status, loaded.message());
   const analysis::Verdict& verdict = loaded->report.verdict;
   analysis::CriticalPath path = ComputeCriticalPath(*loaded->model, loaded->graph);
   if (verdict.withheld()) {
@@ -96,9 +100,11 @@ int RunWhatIf(const Options& options) {
     AddChange("--fuse " + pair, &whatif.change);
   }
   // Of a run as it is its limiter is shown.
-  auto loaded = LoadGraph(options.file, whatif.change.empty() ? analysis::Predictions::kAll
-                                                              : analysis::Predictions::kNone);
-  if (!loaded.ok()) return Fail(kFailed, loaded.message());
+  int status = kFailed;
+  auto loaded = LoadGraph(
+      options, whatif.change.empty() ? analysis::Predictions::kAll : analysis::Predictions::kNone,
+      &status);
+  if (!loaded.ok()) return Fail(status, loaded.message());
   const analysis::Verdict& verdict = loaded->report.verdict;
   analysis::Graph& graph = loaded->graph;
   if (verdict.withheld()) {
@@ -130,6 +136,7 @@ Verb* AddVerb(Verb* app, Run* run, const char* name, const char* text,
   Verb* verb = app->AddVerb(name, text);
   AddTraceFile(verb, &options->file);
   verb->AddFlag("--json", &options->json, "machine-readable, see docs/json.md");
+  AddFilters(verb, &options->selection);
   verb->Callback(
       [options, run, function] { *run = [options, function] { return function(*options); }; });
   return verb;

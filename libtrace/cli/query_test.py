@@ -166,6 +166,7 @@ def filters_cut_the_same_everywhere():
     assert one("SELECT count(*) FROM jobs WHERE api_name = ''", *window) == 0
     assert one("SELECT count(*) FROM commands", *window) < commands
     # All verbs take the same part; a part of a whole trace is no damaged one.
+    whole = json.loads(run("critical-path", DEMO, "--json").stdout)
     for words in (window, ["--range", "decode*"], ["--process", str(pid)], ["--stream", "0"],
                   ["--device", "axl0"]):
         done = run("report", DEMO, "--json", *words)
@@ -178,6 +179,19 @@ def filters_cut_the_same_everywhere():
         path = os.path.join(folder.name, "part.sqlite")
         assert run("export", DEMO, "--format", "sqlite", "-o", path, *words).returncode == 0
         assert sqlite3.connect(path).execute(count).fetchone()[0] == report["counts"]["jobs"]
+        # The other readers.
+        chain = json.loads(run("critical-path", DEMO, "--json", *words).stdout)
+        faster = json.loads(run("whatif", DEMO, "--without-tracer", "--json", *words).stdout)
+        if report["counts"]["jobs"] == 0:
+            assert "no work" in chain["error"] and faster["error"], (words, chain, faster)
+        else:
+            assert 0 < chain["run_ns"] <= whole["run_ns"], (words, chain["run_ns"])
+            assert (chain["run_ns"] == whole["run_ns"]) == (report["counts"]["jobs"] == jobs)
+            assert abs(faster["recorded_ns"] - chain["run_ns"]) <= 1, (words, faster)
+        page = os.path.join(folder.name, "part.html")
+        assert run("html", DEMO, "-o", page, *words).returncode == 0
+        with open(page, encoding="utf-8") as text:
+            assert report["trace"]["selection"]["text"] in text.read(), words
     assert "selected" in run("report", DEMO, *window).stdout
     # What is damaged stays damaged, whatever part is looked at.
     assert run("report", BROKEN, "--to", "1ns").returncode == 1

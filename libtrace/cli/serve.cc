@@ -17,6 +17,7 @@
 
 #include "libtrace/analysis/report.h"
 #include "libtrace/cli/command.h"
+#include "libtrace/cli/filters.h"
 #include "libtrace/cli/http_server.h"
 #include "libtrace/cli/live_trace.h"
 #include "libtrace/cli/output_file.h"
@@ -32,6 +33,7 @@ struct Options {
   std::string file;
   uint16_t port = 0;
   bool no_browser = false, live = false;
+  model::Selection selection;
 };
 
 // Of the page's times, which are fractions at times.
@@ -184,9 +186,10 @@ int Serve(const Options& options, int signals, HttpServer::Handle handle, const 
 }
 
 int ServeWhole(const Options& options) {
-  const auto model = LoadTrace(options.file);
-  if (!model.ok()) return Fail(kFailed, model.message());
-  const analysis::Report report = analysis::ComputeReport(**model);
+  int loading = kFailed;
+  const auto loaded = LoadSelected(options.file, options.selection, Laws::kIfWhole, &loading);
+  if (!loaded.ok()) return Fail(loading, loaded.message());
+  const analysis::Report report = loaded->Report(analysis::Predictions::kAll);
   const view::PageSource source(report);
   const int signals = BlockSignals();
   if (signals < 0) return Fail(kFailed, "cannot wait for signals");
@@ -221,6 +224,9 @@ int ServeLive(const Options& options) {
 }
 
 int RunServe(const Options& options) {
+  if (options.live && options.selection.any()) {
+    return Fail(kMisuse, "a part of a trace that still grows cannot be chosen: leave out --live");
+  }
   return options.live ? ServeLive(options) : ServeWhole(options);
 }
 
@@ -237,6 +243,7 @@ void AddServe(Verb* app, Run* run) {
   verb->AddFlag("--live", &options->live,
                 "FILE is still being written, or is a live socket: show it as it grows");
   verb->AddFlag("--no-browser", &options->no_browser, "print the address, open nothing");
+  AddFilters(verb, &options->selection);
   verb->Callback([options, run] { *run = [options] { return RunServe(*options); }; });
 }
 

@@ -99,12 +99,14 @@ function buildTitle() {
   const command = clean(trace.command.join(' ')) || 'a recording of the system';
   const when = trace.start_at_ns + trace.realtime_offset_ns;
   const date = when > 0 ? new Date(when / 1e6).toISOString().slice(0, 16).replace('T', ' ') + ' UTC' : '';
+  // A part of a trace says which.
+  const part = trace.selection ? `  selected: ${shortened(clean(trace.selection.text), 60)}` : '';
   const devices = report.devices.map((device) => `${clean(device.name)} PCIe gen ${
       device.link_generation} x${device.link_width}`).join(', ');
   document.title = shortened(command, 60) + ' - acceltrace';
   replaceChildren(byId('title'), shortened(command, 80), h('span', {class: 'dim'},
       `  ${date}${trace.host ? ' on ' + shortened(clean(trace.host), 40) : ''}  ${
-          shortened(devices, 80)}`));
+          shortened(devices, 80)}${part}`));
   byId('title').title = byId('title').textContent;
 }
 
