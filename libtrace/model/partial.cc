@@ -25,10 +25,8 @@ int64_t Bounded(double ns) {
   return static_cast<int64_t>(std::clamp(ns, -kMost, kMost));
 }
 
-// Samples of a clock that are read around a part.
-constexpr int64_t kClockNs = 3'000'000'000;
-// So few packets of samples are read as a whole.
-constexpr size_t kFewClocks = 64;
+// Packets of samples of a clock that are read on either side of a part.
+constexpr size_t kClocksBeside = 2;
 
 // What a device's clock samples say, without bounds: enough to find packets.
 class RoughClock {
@@ -145,15 +143,20 @@ void PartialTrace::FindParts() {
     }
     clocks[packet.clocks().device()].Add(packet.clocks());
     stream::DeltaDecoder times(packet.clocks().host_before_ns_delta());
-    Part part{place, INT64_MAX, INT64_MIN, 0, true};
+    Part part;
+    part.place = place, part.lo_ns = INT64_MAX, part.hi_ns = INT64_MIN;
     for (int i = 0; i < packet.clocks().host_before_ns_delta_size(); ++i) {
       const auto at_ns = static_cast<int64_t>(times.NextUnsigned());
       part.lo_ns = std::min(part.lo_ns, at_ns), part.hi_ns = std::max(part.hi_ns, at_ns);
     }
-    clocks_.push_back(part);
+    clocks_[packet.clocks().device()].push_back(part);
   }
   for (auto clock = clocks.begin(); clock != clocks.end();) {
     clock = clock->second.Finish() ? std::next(clock) : clocks.erase(clock);
+  }
+  for (auto& [device, parts] : clocks_) {
+    std::sort(parts.begin(), parts.end(),
+              [](const Part& a, const Part& b) { return a.lo_ns < b.lo_ns; });
   }
   // Packets whose times are not known lie between those of their neighbours.
   int64_t before_ns = INT64_MIN;
@@ -169,8 +172,11 @@ void PartialTrace::FindParts() {
     const Use use = UseOf(packets[place].body);
     if (use == Use::kAlways) always_.push_back(place);
     if (use != Use::kEvents && use != Use::kWithin) continue;
-    Part part{place, INT64_MIN, INT64_MAX, use == Use::kEvents ? packets[place].events : 0, true};
     const PacketTimes times = index_->Times(place);
+    Part part;
+    part.place = place, part.lo_ns = INT64_MIN, part.hi_ns = INT64_MAX;
+    part.events = use == Use::kEvents ? packets[place].events : 0;
+    part.device = times.device, part.sets_clock = packets[place].body == Packet::kDeviceEvents;
     if (times.clock == PacketTimes::Clock::kHost) {
       part.lo_ns = std::clamp(static_cast<int64_t>(times.first), -kMostNs, kMostNs);
       part.hi_ns = std::clamp(static_cast<int64_t>(times.last), -kMostNs, kMostNs);
@@ -273,6 +279,19 @@ double PartialTrace::TimeAround(const std::vector<Stretch>& stretches, size_t i)
   return time_ns;
 }
 
+std::vector<PartialTrace::Part> PartialTrace::ClocksAround(const std::vector<Part>& clocks,
+                                                           int64_t from_ns, int64_t to_ns) const {
+  // By begin: the first that may reach into the time, and the first behind it.
+  const auto first = std::find_if(clocks.begin(), clocks.end(),
+                                  [&](const Part& part) { return part.hi_ns >= from_ns; });
+  const auto behind =
+      std::find_if(first, clocks.end(), [&](const Part& part) { return part.lo_ns > to_ns; });
+  const auto before = static_cast<size_t>(first - clocks.begin());
+  const auto after = static_cast<size_t>(clocks.end() - behind);
+  return {first - static_cast<ptrdiff_t>(std::min(before, kClocksBeside)),
+          behind + static_cast<ptrdiff_t>(std::min(after, kClocksBeside))};
+}
+
 Result<std::unique_ptr<Model>> PartialTrace::Load(const Stretch& stretch,
                                                   const Selection& selection) const {
   // Jobs that the time cuts were submitted before it, and calls that wait for them return after it.
@@ -281,13 +300,21 @@ Result<std::unique_ptr<Model>> PartialTrace::Load(const Stretch& stretch,
     return part.lo_ns <= stretch.to_ns + more_ns && part.hi_ns >= stretch.from_ns - more_ns;
   };
   std::vector<size_t> places = always_;
-  for (const Part& part : parts_) {
-    if (overlaps(part, margin_ns)) places.push_back(part.place);
-  }
-  for (const Part& part : clocks_) {
-    if (clocks_.size() <= kFewClocks || overlaps(part, margin_ns + kClockNs)) {
+  // Between the samples that are read, every change of a clock has to be known.
+  std::map<uint32_t, Part> sampled;
+  for (const auto& [device, clocks] : clocks_) {
+    Part& all = sampled[device];
+    all.lo_ns = stretch.from_ns - margin_ns, all.hi_ns = stretch.to_ns + margin_ns;
+    for (const Part& part : ClocksAround(clocks, all.lo_ns, all.hi_ns)) {
       places.push_back(part.place);
+      all.lo_ns = std::min(all.lo_ns, part.lo_ns), all.hi_ns = std::max(all.hi_ns, part.hi_ns);
     }
+  }
+  for (const Part& part : parts_) {
+    const auto clock = sampled.find(part.device);
+    const bool wanted = part.sets_clock && clock != sampled.end() &&
+                        part.lo_ns <= clock->second.hi_ns && part.hi_ns >= clock->second.lo_ns;
+    if (wanted || overlaps(part, margin_ns)) places.push_back(part.place);
   }
   std::sort(places.begin(), places.end());
   const std::unique_ptr<stream::Reader> reader = index_->Choose(std::move(places));

@@ -9,6 +9,7 @@
 #define LIBTRACE_MODEL_PARTIAL_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -55,8 +56,10 @@ class PartialTrace {
   struct Part {
     size_t place = 0;  // in the index
     int64_t lo_ns = 0, hi_ns = 0;
-    uint64_t events = 0;  // 0: of a kind that is not counted as events
-    bool known = true;    // else lo_ns and hi_ns are only bounds
+    uint64_t events = 0;      // 0: of a kind that is not counted as events
+    bool known = true;        // else lo_ns and hi_ns are only bounds
+    uint32_t device = 0;      // its number in the trace, of device events and clock samples
+    bool sets_clock = false;  // may hold changes of a device's clock
   };
   double EventsUntil(int64_t at_ns) const;
   bool Find();
@@ -64,8 +67,13 @@ class PartialTrace {
   void Measure();
 
   std::unique_ptr<stream::FileIndex> index_;
-  std::vector<size_t> always_;        // places that belong to every part
-  std::vector<Part> clocks_, parts_;  // by place
+  // The samples of a device's clock that a part needs: those in its time and a few around it.
+  std::vector<Part> ClocksAround(const std::vector<Part>& clocks, int64_t from_ns,
+                                 int64_t to_ns) const;
+
+  std::vector<size_t> always_;                    // places that belong to every part
+  std::vector<Part> parts_;                       // by place
+  std::map<uint32_t, std::vector<Part>> clocks_;  // by device, in order of time
   // Events until a time, in order of it; straight in between.
   struct Step {
     int64_t at_ns = 0;
