@@ -2,6 +2,7 @@
 #include "libtrace/model/partial.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <utility>
@@ -28,6 +29,9 @@ int64_t Bounded(double ns) {
 // Packets of samples of a clock that are read on either side of a part.
 constexpr size_t kClocksBeside = 2;
 
+// A clock is steady that keeps its rate to this part, beyond what reading it takes, and this.
+constexpr double kSteady = 1e-3, kReadNs = 20'000;
+
 // What a device's clock samples say, without bounds: enough to find packets.
 class RoughClock {
  public:
@@ -36,10 +40,13 @@ class RoughClock {
     const size_t rows = static_cast<size_t>(batch.host_before_ns_delta_size());
     for (size_t i = 0; i < rows; ++i) {
       const auto host_ns = static_cast<int64_t>(before.NextUnsigned());
-      samples_.push_back({std::clamp(host_ns, -kMostNs, kMostNs), ticks.NextUnsigned()});
+      const uint64_t width_ns = stream::ColumnAt(batch.host_width_ns(), i);
+      samples_.push_back({std::clamp(host_ns, -kMostNs, kMostNs), ticks.NextUnsigned(),
+                          static_cast<double>(width_ns)});
     }
   }
-  // False if the clock wrapped or was set meanwhile, as far as can be seen, or was hardly sampled.
+  // False if the clock wrapped, was set or changed its rate meanwhile, as far as can be seen, or
+  // was hardly sampled.
   bool Finish() {
     std::sort(samples_.begin(), samples_.end(),
               [](const Sample& a, const Sample& b) { return a.host_ns < b.host_ns; });
@@ -49,11 +56,11 @@ class RoughClock {
     const double whole = Rate(samples_.front(), samples_.back());
     if (!(whole > 0)) return false;
     for (size_t i = 1; i < samples_.size(); ++i) {
-      // Close to each other they differ by how long reading took.
-      const auto ticks = static_cast<int64_t>(samples_[i].ticks - samples_[i - 1].ticks);
       const double ns = Apart(samples_[i - 1], samples_[i]);
-      if (ticks < 0 || static_cast<double>(ticks) > 2 * whole * (ns + 1e6)) return false;
-      if (static_cast<double>(ticks) < 0.5 * whole * (ns - 1e6)) return false;
+      const auto ticks = static_cast<int64_t>(samples_[i].ticks - samples_[i - 1].ticks);
+      const double off = static_cast<double>(ticks) - whole * ns;
+      const double read_ns = samples_[i - 1].width_ns + samples_[i].width_ns + kReadNs;
+      if (std::abs(off) > whole * (kSteady * ns + read_ns)) return false;
     }
     return true;
   }
@@ -71,6 +78,7 @@ class RoughClock {
   struct Sample {
     int64_t host_ns;
     uint64_t ticks;
+    double width_ns;  // read within it
   };
   static double Apart(const Sample& a, const Sample& b) {
     return static_cast<double>(b.host_ns) - static_cast<double>(a.host_ns);
@@ -111,6 +119,16 @@ Use UseOf(uint32_t body) {
   }
 }
 
+// Losses are of the whole trace: what the part's clocks would make of other times is not true.
+void ForgetTimes(int64_t from_ns, int64_t to_ns, Model* model) {
+  for (Loss& loss : model->losses) {
+    if (!loss.from_device || !loss.has_times) continue;
+    if (loss.first.host.lo_ns >= from_ns && loss.last.host.hi_ns <= to_ns) continue;
+    loss.has_times = false;
+    loss.first_ns = loss.last_ns = kNoTime;
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<PartialTrace> PartialTrace::Open(const std::string& path) {
@@ -126,12 +144,12 @@ std::unique_ptr<PartialTrace> PartialTrace::Of(std::unique_ptr<stream::FileIndex
 }
 
 bool PartialTrace::Find() {
-  FindParts();
+  if (!FindParts()) return false;
   Measure();
   return events_ > 0 && begin_ns_ < end_ns_ && end_ns_ - begin_ns_ < kMostNs;
 }
 
-void PartialTrace::FindParts() {
+bool PartialTrace::FindParts() {
   std::map<uint32_t, RoughClock> clocks;
   const std::vector<stream::PacketPlace>& packets = index_->packets();
   for (size_t place = 0; place < packets.size(); ++place) {
@@ -151,8 +169,8 @@ void PartialTrace::FindParts() {
     }
     clocks_[packet.clocks().device()].push_back(part);
   }
-  for (auto clock = clocks.begin(); clock != clocks.end();) {
-    clock = clock->second.Finish() ? std::next(clock) : clocks.erase(clock);
+  for (auto& clock : clocks) {
+    if (!clock.second.Finish()) return false;
   }
   for (auto& [device, parts] : clocks_) {
     std::sort(parts.begin(), parts.end(),
@@ -185,6 +203,8 @@ void PartialTrace::FindParts() {
     } else if (const auto clock = clocks.find(times.device);
                times.clock == PacketTimes::Clock::kDevice && clock != clocks.end()) {
       part.lo_ns = clock->second.HostNs(times.first), part.hi_ns = clock->second.HostNs(times.last);
+    } else if (times.clock == PacketTimes::Clock::kDevice) {
+      return false;
     } else {
       part.known = false;
       unknown.push_back(parts_.size());
@@ -193,6 +213,7 @@ void PartialTrace::FindParts() {
     parts_.push_back(part);
   }
   place_unknown(INT64_MAX);
+  return true;
 }
 
 void PartialTrace::Measure() {
@@ -322,6 +343,7 @@ Result<std::unique_ptr<Model>> PartialTrace::Load(const Stretch& stretch,
   if (!loaded.ok()) return loaded;
   Model& model = **loaded;
   if (model.read.gap_count > 0) return Status::Error("a part of the trace is damaged");
+  ForgetTimes(stretch.from_ns - margin_ns, stretch.to_ns + margin_ns, &model);
   Selection within = selection;
   within.origin_ns = begin_ns_;
   within.from_ns = stretch.from_ns - begin_ns_;

@@ -27,7 +27,8 @@ struct Stretch {
 
 class PartialTrace {
  public:
-  // nullptr: the file has no index that fits (stream::FileIndex), or no times.
+  // nullptr: the file has no index that fits (stream::FileIndex), no times, or a device whose clock
+  // wrapped, was set or changed its rate: which of its times are meant then depends on all before.
   static std::unique_ptr<PartialTrace> Open(const std::string& path);
   static std::unique_ptr<PartialTrace> Of(std::unique_ptr<stream::FileIndex> index);
 
@@ -63,7 +64,7 @@ class PartialTrace {
   };
   double EventsUntil(int64_t at_ns) const;
   bool Find();
-  void FindParts();
+  bool FindParts();
   void Measure();
 
   std::unique_ptr<stream::FileIndex> index_;
@@ -74,7 +75,6 @@ class PartialTrace {
   std::vector<size_t> always_;                    // places that belong to every part
   std::vector<Part> parts_;                       // by place
   std::map<uint32_t, std::vector<Part>> clocks_;  // by device, in order of time
-  // Events until a time, in order of it; straight in between.
   struct Step {
     int64_t at_ns = 0;
     double events = 0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "libtrace/model/partial.h"
 #include "libtrace/stream/columns.h"
 #include "libtrace/stream/reader.h"
 #include "libtrace/stream/writer.h"
@@ -411,11 +412,30 @@ class Maker {
 
 History MakeHistory(uint64_t seed, bool harsh) { return Maker(seed, harsh).Make(); }
 
-std::unique_ptr<model::Model> LoadHistory(const History& history) {
+namespace {
+
+std::string Encoded(const History& history) {
   stream::PacketEncoder encoder;
   std::string bytes;
   for (proto::Packet packet : history.packets) encoder.Append(&packet, 0, 1, &bytes);
   encoder.AppendFooter(&bytes);
+  return bytes;
+}
+
+}  // namespace
+
+std::unique_ptr<model::Model> LoadHistoryPart(const History& history, double from, double to) {
+  const std::string bytes = Encoded(history);
+  const auto trace = model::PartialTrace::Of(stream::FileIndex::FromMemory(bytes));
+  if (trace == nullptr) return nullptr;
+  const auto length = static_cast<double>(trace->end_ns() - trace->begin_ns());
+  auto part = trace->Load({trace->begin_ns() + static_cast<int64_t>(from * length),
+                           trace->begin_ns() + static_cast<int64_t>(to * length)});
+  return part.ok() ? std::move(part).value() : nullptr;
+}
+
+std::unique_ptr<model::Model> LoadHistory(const History& history) {
+  const std::string bytes = Encoded(history);
   const auto reader = stream::Reader::FromMemory(bytes);
   if (!reader.ok()) return nullptr;
   auto model = model::Load(reader->get());

@@ -90,6 +90,10 @@ History MakeHistory(uint64_t seed, bool harsh = false);
 // Through the encoder, the reader and the model's loader; null if it cannot be read.
 std::unique_ptr<model::Model> LoadHistory(const History& history);
 
+// The same of what lies between two fractions of its time, read as a part of a long trace is; null
+// too where there is nothing.
+std::unique_ptr<model::Model> LoadHistoryPart(const History& history, double from, double to);
+
 struct Verdict {
   uint64_t times = 0, outside = 0, durations = 0, durations_outside = 0;
   uint64_t open = 0;                       // times whose epoch is not known

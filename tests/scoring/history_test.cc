@@ -24,7 +24,34 @@ void Check(uint64_t seed, bool harsh = false) {
   CHECK(score.outside == 0);
 }
 
+// Whether a part was read: where a clock was set or wrapped the whole is.
+bool CheckPart(uint64_t seed, bool harsh, double from, double to) {
+  const History history = MakeHistory(seed, harsh);
+  const auto model = LoadHistoryPart(history, from, to);
+  if (model == nullptr) return false;
+  const Verdict verdict = CheckTimes(*model, history);
+  CAPTURE(seed, harsh, from, history.text, verdict.worst);
+  CHECK(verdict.outside == 0);
+  CHECK(verdict.durations_outside == 0);
+  return verdict.times > 0;
+}
+
 }  // namespace
+
+TEST_CASE("times of a part of a history lie in their intervals, or no part is read") {
+  uint64_t parts = 0;
+  for (const bool harsh : {false, true}) {
+    for (uint64_t seed = 1; seed <= 40; ++seed) {
+      parts += CheckPart(seed, harsh, 0, 0.2);
+      parts += CheckPart(seed, harsh, 0.4, 0.5);
+    }
+  }
+  CHECK(parts > 10);
+  // Counters far from the samples that were read, and losses at other times, of clocks that jump.
+  CheckPart(100, false, 0.3, 0.35);
+  CheckPart(29, true, 0, 0.2);
+  CheckPart(23, true, 0, 0.2);
+}
 
 TEST_CASE("times and figures of a random clock history lie in their intervals") {
   for (uint64_t seed = 1; seed <= 10; ++seed) Check(seed);
