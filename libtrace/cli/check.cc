@@ -24,7 +24,7 @@ struct Options {
   std::string file, baseline, junit;
   std::vector<std::string> rules;
   bool json = false, lenient = false;
-  model::Selection selection;
+  Part selection;
 };
 
 // A file of rules where there is one of that name, else a rule.
@@ -83,7 +83,7 @@ struct Side {
   std::unique_ptr<check::Trace> trace;
 };
 
-Result<std::unique_ptr<Side>> LoadSide(const std::string& file, const model::Selection& selection,
+Result<std::unique_ptr<Side>> LoadSide(const std::string& file, const Part& selection,
                                        int* status) {
   auto side = std::make_unique<Side>();
   Result<Loaded> loaded = LoadSelected(file, selection, Laws::kAlways, status);

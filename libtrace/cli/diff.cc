@@ -19,7 +19,7 @@ namespace {
 struct Options {
   std::string a, b;
   bool json = false;
-  model::Selection selection;
+  Part selection;
   Arrangement arrangement;
 };
 
@@ -73,6 +73,7 @@ void AddDiff(Verb* app, Run* run) {
   verb->AddFlag("--json", &options->json, "machine-readable, see docs/json.md");
   AddArrangement(verb, &options->arrangement);
   AddFilters(verb, &options->selection);
+  AddMemory(verb, &options->selection.memory_bytes);
   verb->Callback([options, run] { *run = [options] { return RunDiff(*options); }; });
 }
 

@@ -27,7 +27,7 @@ struct Options {
   std::string file;
   std::string format = "perfetto";
   std::string output;
-  model::Selection selection;
+  Part selection;
 };
 
 // What is wrong with the trace is wrong with what was made of it.
@@ -133,6 +133,7 @@ void AddExport(Verb* app, Run* run) {
       .TypeName("OUT")
       .Required();
   AddFilters(verb, &options->selection);
+  AddMemory(verb, &options->selection.memory_bytes);
   verb->Callback([options, run, formats] {
     *run = [options, formats] { return formats.at(options->format)(*options); };
   });

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/cli/filters.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -10,6 +12,8 @@
 #include "libtrace/cli/command.h"
 #include "libtrace/cli/terminal.h"
 #include "libtrace/model/partial.h"
+#include "libtrace/stream/index.h"
+#include "libtrace/view/format.h"
 
 namespace acceltrace::cli {
 namespace {
@@ -105,6 +109,14 @@ void AddFilters(Verb* verb, model::Selection* selection) {
   AddTime(verb, "--to", "only what began until then", &selection->to_ns);
 }
 
+void AddMemory(Verb* verb, uint64_t* memory_bytes) {
+  verb->AddOption("--memory", memory_bytes,
+                  "refuse to read more at once than is likely to fit into this")
+      .TypeName("SIZE")
+      .Size(false)
+      .Group(kGroup);
+}
+
 void AddArrangement(Verb* verb, Arrangement* arrangement) {
   verb->AddOption("--top", &arrangement->top, "so many rows of each table")
       .TypeName("N")
@@ -139,7 +151,25 @@ std::optional<Result<Loaded>> LoadPart(const std::string& file, const model::Sel
 
 }  // namespace
 
-Result<Loaded> LoadSelected(const std::string& file, const model::Selection& selection, Laws laws,
+Result<std::unique_ptr<model::Model>> LoadWithin(const std::string& file, uint64_t memory_bytes,
+                                                 bool with_report) {
+  // As measured, and a little more (docs/benchmarks-scale.md): a loaded event, and its report.
+  constexpr uint64_t kLoadBytes = 130, kReportBytes = 450, kFreeBytes = uint64_t{32} << 20;
+  if (memory_bytes == 0) return LoadTrace(file);
+  const uint64_t each = with_report ? kReportBytes : kLoadBytes;
+  const uint64_t most = memory_bytes > kFreeBytes ? (memory_bytes - kFreeBytes) / each : 0;
+  const auto index = stream::FileIndex::Open(file);
+  if (index != nullptr && index->events() > most) {
+    return Status::Error(fmt::format(
+        "{} holds {} events, which take about {} to read: more than --memory allows; choose a part "
+        "of it by --from and --to, or let report read stretches of it",
+        file, view::FormatCount(index->events()),
+        view::FormatBytes(index->events() * each + kFreeBytes)));
+  }
+  return LoadTrace(file, most);
+}
+
+Result<Loaded> LoadSelected(const std::string& file, const Part& selection, Laws laws,
                             int* status) {
   *status = kMisuse;
   if (selection.from_ns && selection.to_ns && *selection.from_ns > *selection.to_ns) {
@@ -149,7 +179,7 @@ Result<Loaded> LoadSelected(const std::string& file, const model::Selection& sel
   if ((selection.from_ns || selection.to_ns) && laws != Laws::kAlways) {
     if (auto part = LoadPart(file, selection)) return *std::move(part);
   }
-  auto model = LoadTrace(file);
+  auto model = LoadWithin(file, selection.memory_bytes, laws != Laws::kNone);
   if (!model.ok()) return model.status();
   Loaded loaded;
   loaded.model = std::move(model).value();

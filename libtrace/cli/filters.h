@@ -24,7 +24,13 @@ struct Arrangement {
   std::string sort;  // empty: as it comes
 };
 
+// A part of a trace, and what reading it may take.
+struct Part : model::Selection {
+  uint64_t memory_bytes = 0;  // 0: as much as it takes
+};
+
 void AddFilters(Verb* verb, model::Selection* selection);
+void AddMemory(Verb* verb, uint64_t* memory_bytes);
 void AddArrangement(Verb* verb, Arrangement* arrangement);
 
 // A trace, or the part of it that was asked for.
@@ -41,8 +47,12 @@ struct Loaded {
 // (model/partial.h), and then `laws` is empty.
 enum class Laws { kNone, kIfWhole, kAlways };
 // *status is the exit status where there is an error.
-Result<Loaded> LoadSelected(const std::string& file, const model::Selection& selection, Laws laws,
-                            int* status);
+Result<Loaded> LoadSelected(const std::string& file, const Part& selection, Laws laws, int* status);
+
+// All of a trace, if that and its report are likely to fit into so much memory (0: any); the
+// error says what else can be done.
+Result<std::unique_ptr<model::Model>> LoadWithin(const std::string& file, uint64_t memory_bytes,
+                                                 bool with_report);
 
 void Arrange(const Arrangement& arrangement, analysis::Report* report);
 

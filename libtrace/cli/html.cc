@@ -21,7 +21,7 @@ struct Options {
   std::string file;
   std::string output, ceilings;
   view::HtmlOptions html;
-  model::Selection selection;
+  Part selection;
 };
 
 int RunHtml(const Options& options) {
@@ -63,6 +63,7 @@ void AddHtml(Verb* app, Run* run) {
       .Size(true)
       .InRange(uint64_t{300'000}, uint64_t{1'000'000'000});
   AddFilters(verb, &options->selection);
+  AddMemory(verb, &options->selection.memory_bytes);
   verb->Callback([options, run] { *run = [options] { return RunHtml(*options); }; });
 }
 

@@ -77,6 +77,27 @@ def all_of_it_is_read_when_asked_for():
 
 
 @case
+def no_more_is_read_than_fits_into_the_memory_allowed():
+    assert "by 12 stretches" in run("report", LONG, "--memory", "64MB").stdout
+    page = os.path.join(folder.name, "page.html")
+    for words in (["report", LONG, "--all"], ["report", LONG, "--json"], ["verify", LONG],
+                  ["critical-path", LONG], ["whatif", LONG], ["html", LONG, "-o", page],
+                  ["export", LONG, "--format", "chrome", "-o", "-"], ["diff", LONG, LONG]):
+        done = run(*words, "--memory", "64MB")
+        assert len(done.stderr.splitlines()) == 1 and not done.stdout, (words, done)
+        assert "more than --memory allows" in done.stderr, (words, done)
+    assert not os.path.exists(page)
+    run("export", LONG, "--format", "csv", "-o", os.path.join(folder.name, "csv"), "--memory", "1GB")
+    # Without an index it shows while reading.
+    with open(LONG, "rb") as file:
+        data = file.read()
+    path = os.path.join(folder.name, "cut.atrace")
+    with open(path, "wb") as file:
+        file.write(data[:len(data) - 100])
+    assert "more than" in run("verify", path, "--memory", "64MB").stderr
+
+
+@case
 def a_short_trace_is_read_as_a_whole():
     demo = os.path.join(REPO, "tests", "golden", "demo.atrace")
     assert "stretches" not in run("report", demo, status=0).stdout

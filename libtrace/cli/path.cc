@@ -26,7 +26,7 @@ struct Options {
   bool json = false, without_tracer = false;
   std::vector<std::string> sets, fused;
   std::vector<bool> edits = std::vector<bool>(analysis::EditOptions().size());
-  model::Selection selection;
+  Part selection;
 };
 
 // What both need of a trace.
@@ -137,6 +137,7 @@ Verb* AddVerb(Verb* app, Run* run, const char* name, const char* text,
   AddTraceFile(verb, &options->file);
   verb->AddFlag("--json", &options->json, "machine-readable, see docs/json.md");
   AddFilters(verb, &options->selection);
+  AddMemory(verb, &options->selection.memory_bytes);
   verb->Callback(
       [options, run, function] { *run = [options, function] { return function(*options); }; });
   return verb;

@@ -20,7 +20,7 @@ struct Options {
   std::string file, sql;
   bool csv = false, json = false, tables = false;
   query::Limits limits;
-  model::Selection selection;
+  Part selection;
 };
 
 // Names of tables and columns, one column a row.

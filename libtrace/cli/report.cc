@@ -29,7 +29,7 @@ struct Options {
   std::vector<std::string> sections;
   bool json = false, summary = false, full = false, all = false;
   uint64_t stretches = 0;  // 0: not asked for
-  model::Selection selection;
+  Part selection;
   Arrangement arrangement;
 };
 
@@ -119,7 +119,7 @@ int RunReport(const Options& options) {
 }
 
 int RunVerify(const Options& options) {
-  const auto model = LoadTrace(options.file);
+  const auto model = LoadWithin(options.file, options.selection.memory_bytes, true);
   if (!model.ok()) return Fail(kFailed, model.message());
   const analysis::Report report =
       analysis::ComputeReport(**model, nullptr, analysis::Predictions::kNone);
@@ -184,11 +184,14 @@ void AddReport(Verb* app, Run* run) {
   AddCeilings(verb, &options->ceilings);
   AddArrangement(verb, &options->arrangement);
   AddFilters(verb, &options->selection);
+  AddMemory(verb, &options->selection.memory_bytes);
 }
 
 void AddVerify(Verb* app, Run* run) {
-  AddReader(app, run, "verify",
-            "Check a trace: checksums, sequence, conservation laws, causality, losses", RunVerify);
+  const auto [verb, options] = AddReader(
+      app, run, "verify",
+      "Check a trace: checksums, sequence, conservation laws, causality, losses", RunVerify);
+  AddMemory(verb, &options->selection.memory_bytes);
 }
 
 }  // namespace acceltrace::cli

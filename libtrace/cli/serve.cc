@@ -33,7 +33,7 @@ struct Options {
   std::string file;
   uint16_t port = 0;
   bool no_browser = false, live = false;
-  model::Selection selection;
+  Part selection;
 };
 
 // Of the page's times, which are fractions at times.
@@ -244,6 +244,7 @@ void AddServe(Verb* app, Run* run) {
                 "FILE is still being written, or is a live socket: show it as it grows");
   verb->AddFlag("--no-browser", &options->no_browser, "print the address, open nothing");
   AddFilters(verb, &options->selection);
+  AddMemory(verb, &options->selection.memory_bytes);
   verb->Callback([options, run] { *run = [options] { return RunServe(*options); }; });
 }
 
