@@ -17,10 +17,6 @@
 #include "daemon/bpf/records.h"
 #include "daemon/bpf/tracked.bpf.h"
 
-#ifndef NULL
-#define NULL ((void *)0)
-#endif
-
 struct sched_entity {
 	__u64 sum_exec_runtime;
 	__u64 nr_migrations;
@@ -46,7 +42,7 @@ static __always_inline bool is_recorded(__u32 pid)
 {
 	if (system_wide)
 		return pid != 0 && pid != self_pid;
-	return bpf_map_lookup_elem(&tracked, &pid) != NULL;
+	return bpf_map_lookup_elem(&tracked, &pid);
 }
 
 #endif /* DAEMON_BPF_KERNEL_BPF_H_ */

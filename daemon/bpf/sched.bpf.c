@@ -6,6 +6,7 @@
  * A thread's time without a gap: what it did from one record's end to the next is in
  * the next. A record that finds no room is counted and leaves a hole there.
  */
+#include "daemon/bpf/interrupt.bpf.h"
 #include "daemon/bpf/kernel.bpf.h"
 #include "daemon/bpf/sched_records.h"
 
@@ -50,35 +51,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct act_sched_counts);
 } sched_counts SEC(".maps");
-
-/* In which of them the kernel keeps it differs by version. */
-#ifdef __TARGET_ARCH_x86
-struct pcpu_hot {
-	int preempt_count;
-} __attribute__((preserve_access_index));
-
-extern const int __preempt_count __ksym __weak;
-extern const struct pcpu_hot pcpu_hot __ksym __weak;
-
-#define SERVING_SOFTIRQ 0x00000100
-#define IN_HARDIRQ_OR_NMI 0x00ff0000
-
-static __always_inline bool in_interrupt(void)
-{
-	int count = 0;
-
-	if (&__preempt_count)
-		count = *(const int *)bpf_this_cpu_ptr(&__preempt_count);
-	else if (&pcpu_hot)
-		count = ((const struct pcpu_hot *)bpf_this_cpu_ptr(&pcpu_hot))->preempt_count;
-	return count & (SERVING_SOFTIRQ | IN_HARDIRQ_OR_NMI);
-}
-#else
-static __always_inline bool in_interrupt(void)
-{
-	return false;
-}
-#endif
 
 static __always_inline __u8 state_of(unsigned int state)
 {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "libtrace/model/load.h"
+
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -7,7 +9,6 @@
 #include "libtrace/model/convert.h"
 #include "libtrace/model/decode.h"
 #include "libtrace/model/join.h"
-#include "libtrace/model/load.h"
 #include "libtrace/model/model.h"
 #include "libtrace/model/parts.h"
 #include "libtrace/model/permute.h"

@@ -17,7 +17,7 @@ class TemporaryFile {
   // Where it cannot be written there is an empty path.
   explicit TemporaryFile(const std::string& bytes) {
     const char* folder = std::getenv("TMPDIR");
-    path_ = std::string(folder != nullptr ? folder : "/tmp") + "/trace-XXXXXX";
+    path_ = std::string(folder != nullptr ? folder : "/tmp") + "/trace-" + std::string(6, 'X');
     const int fd = mkstemp(path_.data());
     if (fd < 0) {
       path_.clear();
