@@ -4,7 +4,9 @@
 //
 //   make-page-trace hostile OUT    names that would be markup, commands of a terminal, or invisible
 //   make-page-trace large N OUT    N jobs: a call, a submission and four commands each
+//   make-page-trace huge N OUT     the same in the memory of a few, without counters
 //   make-page-trace stacks OUT     50 jobs, whose calls but the last one have stacks
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "libtrace/stream/columns.h"
+#include "libtrace/stream/writer.h"
 #include "tests/golden/trace_builder.h"
 #include "tests/golden/trace_builder_split.h"
 
@@ -22,11 +26,12 @@ using namespace acceltrace::test;
 
 constexpr uint32_t kPid = 4100;
 constexpr int64_t kBase = 50'000'000;
+constexpr uint32_t kSeed = 12345;
 
-void AddJobs(TraceBuilder* builder, uint32_t n) {
-  uint32_t random = 12345;
-  for (uint32_t i = 0; i < n; ++i) {
-    random = random * 1664525 + 1013904223;
+// Jobs [first, end).
+void AddJobs(TraceBuilder* builder, uint32_t first, uint32_t end, uint32_t* seed) {
+  for (uint32_t i = first; i < end; ++i) {
+    const uint32_t random = *seed = *seed * 1664525 + 1013904223;
     const int64_t at = kBase + int64_t{i} * 12'000, more = random >> 20;
     JobSpec job;
     job.pid = job.tid = kPid;
@@ -108,29 +113,80 @@ constexpr int kMostRows = 20'000;
 
 std::string BytesOf(TraceBuilder* builder) { return Encode(Split(builder->Packets(), kMostRows)); }
 
+// Parts of so many jobs; their names come in the same order in each, and so have the same numbers.
+constexpr uint32_t kPartJobs = 120'000;
+constexpr int64_t kRecordsEach = 5;  // of a job: its own and those of its commands
+
+bool OnceOnly(const acceltrace::proto::Packet& packet) {
+  return packet.has_info() || packet.has_device() || packet.has_strings() ||
+         packet.has_processes() || packet.has_op_names();
+}
+
+void WriteHuge(uint32_t jobs, const ClockSpec& clock, std::ofstream* out) {
+  acceltrace::stream::PacketEncoder encoder;
+  acceltrace::proto::Packet accounts;
+  std::string bytes;
+  uint32_t seed = kSeed;
+  const auto write = [&](acceltrace::proto::Packet* packet) {
+    bytes.clear();
+    const size_t rows = acceltrace::stream::Rows(*packet);
+    encoder.Append(packet, 0, static_cast<uint32_t>(rows), &bytes);
+    *out << bytes;
+  };
+  for (uint32_t first = 0; first < jobs; first += kPartJobs) {
+    TraceBuilder builder;
+    builder.AddDevice(clock);
+    builder.AddProcess(kPid, kPid, "app");
+    AddJobs(&builder, first, std::min(jobs, first + kPartJobs), &seed);
+    for (acceltrace::proto::Packet& packet : Split(builder.Packets(), kMostRows)) {
+      if (packet.has_accounts()) {
+        accounts = packet;
+        continue;
+      }
+      if (first > 0 && OnceOnly(packet)) continue;
+      auto* records = packet.has_commands() ? packet.mutable_commands()->mutable_record_delta()
+                      : packet.has_jobs()   ? packet.mutable_jobs()->mutable_record_delta()
+                                            : nullptr;
+      if (records != nullptr) records->Set(0, records->Get(0) + kRecordsEach * first);
+      write(&packet);
+    }
+  }
+  write(&accounts);
+  bytes.clear();
+  encoder.AppendFooter(&bytes);
+  *out << bytes;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string kind = argc > 1 ? argv[1] : "";
   const bool hostile = kind == "hostile" && argc == 3, large = kind == "large" && argc == 4;
-  const bool stacks = kind == "stacks" && argc == 3;
-  if (!hostile && !large && !stacks) {
-    std::fprintf(stderr, "usage: make-page-trace hostile OUT | large N OUT | stacks OUT\n");
+  const bool stacks = kind == "stacks" && argc == 3, huge = kind == "huge" && argc == 4;
+  if (!hostile && !large && !stacks && !huge) {
+    std::fprintf(stderr,
+                 "usage: make-page-trace hostile OUT | large N OUT | huge N OUT | stacks OUT\n");
     return 2;
   }
-  TraceBuilder builder;
   ClockSpec clock;
   clock.ppm = 17, clock.sample_period_ns = 10'000'000;
+  const uint32_t jobs =
+      large || huge ? static_cast<uint32_t>(std::strtoul(argv[2], nullptr, 10)) : 50;
+  std::ofstream out(argv[argc - 1], std::ios::binary);
+  TraceBuilder builder;
   builder.AddDevice(clock);
   builder.AddProcess(kPid, kPid, "app");
   builder.AddTrueCounters(0, kBase - 1'000);
-  const uint32_t jobs = large ? static_cast<uint32_t>(std::strtoul(argv[2], nullptr, 10)) : 50;
-  AddJobs(&builder, jobs);
+  uint32_t seed = kSeed;
+  if (!huge) AddJobs(&builder, 0, jobs, &seed);
   if (hostile) AddHostileNames(&builder);
   if (stacks) AddStacks(&builder, jobs);
   builder.AddTrueCounters(0, kBase + int64_t{jobs} * 12'000 + 10'000'000);
-  std::ofstream out(argv[argc - 1], std::ios::binary);
-  out << BytesOf(&builder);
+  if (huge) {
+    WriteHuge(jobs, clock, &out);
+  } else {
+    out << BytesOf(&builder);
+  }
   out.close();
   if (!out) {
     std::fprintf(stderr, "make-page-trace: cannot write %s\n", argv[argc - 1]);
