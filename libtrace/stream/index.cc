@@ -24,8 +24,11 @@ constexpr uint64_t kMaxTail = kMaxPacketBytes + 64;
 
 class File : public Bytes {
  public:
-  explicit File(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+  explicit File(const std::string& path) {
+    // A pipe that is opened and closed again ends who writes into it.
     struct stat about {};
+    if (stat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) return;
+    fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd_ < 0 || fstat(fd_, &about) != 0 || !S_ISREG(about.st_mode)) return;
     bytes_ = static_cast<uint64_t>(about.st_size);
   }
@@ -50,7 +53,7 @@ class File : public Bytes {
   }
 
  private:
-  int fd_;
+  int fd_ = -1;
   uint64_t bytes_ = 0;
 };
 
