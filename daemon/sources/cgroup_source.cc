@@ -58,7 +58,13 @@ void CgroupSource::Look(int64_t now_ns, bool all) {
 Pace CgroupSource::Drain(int64_t now_ns) {
   const bool all = now_ns >= next_all_ns_;
   if (all) next_all_ns_ = NextMultiple(now_ns, kPeriodNs);
-  Look(now_ns, all);
+  // To go through the map takes as long whether it is full or empty. What was counted before it was
+  // put there is found with the next drain.
+  const uint64_t changes = changes_();
+  const bool changed = changes != seen_changes_;
+  if (all || changed || once_more_) Look(now_ns, all);
+  seen_changes_ = changes;
+  once_more_ = changed;
   return {};
 }
 
