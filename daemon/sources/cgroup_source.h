@@ -33,12 +33,17 @@ class CgroupSource : public Source {
   // all: those that are known as well, which may have moved.
   void Look(int64_t now_ns, bool all);
 
+  struct Known {
+    uint32_t generation = 0;  // of the program that it runs
+    std::string group;
+  };
+
   int tracked_fd_;
   Changes changes_;
   uint64_t seen_changes_ = 0;
   bool once_more_ = true;
   EventHandler* handler_;
-  std::unordered_map<uint32_t, std::string> known_;  // by process
+  std::unordered_map<uint32_t, Known> known_;  // by process
   int64_t next_all_ns_ = 0;
   uint64_t rows_ = 0;
 };
