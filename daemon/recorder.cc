@@ -266,7 +266,10 @@ void Recorder::AttachSystem(const RecordOptions& options, const ProviderDevices&
   SystemOptions system;
   system.wanted = options.sources;
   system.system_wide = options.system_wide;
-  if (bpf_ != nullptr) system.tracked_fd = bpf_->tracked_fd();
+  if (bpf_ != nullptr) {
+    system.tracked_fd = bpf_->tracked_fd();
+    system.tracked_changes = [this] { return bpf_->tracked_changes(); };
+  }
   for (const auto& device : devices_) {
     system.devices.emplace_back(device->number(), device->pci_address());
   }

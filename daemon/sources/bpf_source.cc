@@ -363,6 +363,7 @@ Status BpfSource::Track(uint32_t pid) {
   }
   impl_->tracked_cache[pid] = true;
   if (fresh) {
+    ++impl_->tracked_here;
     impl_->since_ns[pid] = since_ns;
     impl_->handler->OnProcessEvent({since_ns, proto::ProcessEvents::KIND_ATTACHED, pid, pid, 0});
   }
@@ -374,6 +375,11 @@ Status BpfSource::Track(uint32_t pid) {
 int64_t BpfSource::since_ns(uint32_t pid) const {
   const auto found = impl_->since_ns.find(pid);
   return found == impl_->since_ns.end() ? 0 : found->second;
+}
+
+uint64_t BpfSource::tracked_changes() const {
+  const uint32_t* in_kernel = &impl_->skeleton->bss->last_image;
+  return impl_->tracked_here + __atomic_load_n(in_kernel, __ATOMIC_ACQUIRE);
 }
 
 int BpfSource::tracked_fd() const { return bpf_map__fd(impl_->skeleton->maps.tracked); }

@@ -66,6 +66,8 @@ class BpfSource : public Source {
   int64_t since_ns(uint32_t pid) const;
   // The map of recorded processes, for other programs.
   int tracked_fd() const;
+  // Grows before a process comes into that map, and now and then besides.
+  uint64_t tracked_changes() const;
 
   // Whether a device record belongs to the recording: by the process that its
   // correlation id names, else by the one that last submitted to its context.

@@ -146,6 +146,7 @@ struct BpfSource::Impl : RingWatcher, ProviderSink {
   Mapping consumed, produced;  // a page each: positions in the ring, uint64_t
   std::unordered_map<uint32_t, bool> tracked_cache;
   std::unordered_map<uint32_t, int64_t> since_ns;  // of Track()
+  uint64_t tracked_here = 0;                       // counts those that Track() put into the map
   std::unordered_map<uint32_t, int64_t> left_ns;   // of processes that are no longer recorded
   uint64_t reported_lost[ACT_NUM_HOPS] = {};
   std::vector<uint64_t> reported_by_cpu[ACT_NUM_HOPS];  // of them, those that BPF programs counted

@@ -38,16 +38,20 @@ void CgroupSource::Look(int64_t now_ns, bool all) {
   for (; looked < ACT_MAX_TRACKED && bpf_map_get_next_key(tracked_fd_, last, &next) == 0;
        ++looked, last = &pid) {
     pid = next;
+    // Who has put a process into a group lets it execute its program then.
+    act_tracked entry = {};
+    if (bpf_map_lookup_elem(tracked_fd_, &pid, &entry) != 0) continue;
     const auto known = known_.find(pid);
-    if (known != known_.end() && !all) continue;
+    if (known != known_.end() && !all && known->second.generation == entry.generation) continue;
     std::string group = ParseCgroup(ReadText("/proc/" + std::to_string(pid) + "/cgroup"));
     if (known_.size() >= ACT_MAX_TRACKED) known_.clear();
-    std::string& old = known_[pid];
-    if (group.empty() || group == old) continue;  // it is gone, or where it was
+    Known& old = known_[pid];
+    old.generation = entry.generation;
+    if (group.empty() || group == old.group) continue;  // it is gone, or where it was
     time.Append(now_ns, batch->mutable_time_ns_delta());
     batch->add_pid(pid);
     batch->add_group(handler_->Intern(group));
-    old = std::move(group);
+    old.group = std::move(group);
   }
   const auto count = static_cast<uint32_t>(batch->pid_size());
   if (count == 0) return;
@@ -58,7 +62,13 @@ void CgroupSource::Look(int64_t now_ns, bool all) {
 Pace CgroupSource::Drain(int64_t now_ns) {
   const bool all = now_ns >= next_all_ns_;
   if (all) next_all_ns_ = NextMultiple(now_ns, kPeriodNs);
-  Look(now_ns, all);
+  // To go through the map takes as long whether it is full or empty. What was counted before it was
+  // put there is found with the next drain.
+  const uint64_t changes = changes_();
+  const bool changed = changes != seen_changes_;
+  if (all || changed || once_more_) Look(now_ns, all);
+  seen_changes_ = changes;
+  once_more_ = changed;
   return {};
 }
 

@@ -5,8 +5,10 @@
 #define DAEMON_SOURCES_CGROUP_SOURCE_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "daemon/sources/source.h"
 
@@ -14,9 +16,12 @@ namespace acceltrace::daemon {
 
 class CgroupSource : public Source {
  public:
+  // Grows when processes come into that map, and may grow a little earlier.
+  using Changes = std::function<uint64_t()>;
+
   // tracked_fd: the map of recorded processes.
-  CgroupSource(int tracked_fd, EventHandler* handler)
-      : tracked_fd_(tracked_fd), handler_(handler) {}
+  CgroupSource(int tracked_fd, Changes changes, EventHandler* handler)
+      : tracked_fd_(tracked_fd), changes_(std::move(changes)), handler_(handler) {}
 
   // Errors: nobody knows which processes are recorded; there are no control groups.
   Status Start() override;
@@ -28,9 +33,17 @@ class CgroupSource : public Source {
   // all: those that are known as well, which may have moved.
   void Look(int64_t now_ns, bool all);
 
+  struct Known {
+    uint32_t generation = 0;  // of the program that it runs
+    std::string group;
+  };
+
   int tracked_fd_;
+  Changes changes_;
+  uint64_t seen_changes_ = 0;
+  bool once_more_ = true;
   EventHandler* handler_;
-  std::unordered_map<uint32_t, std::string> known_;  // by process
+  std::unordered_map<uint32_t, Known> known_;  // by process
   int64_t next_all_ns_ = 0;
   uint64_t rows_ = 0;
 };

@@ -143,6 +143,42 @@ TEST_CASE("links of a device and of the ports above it") {
   fs::remove_all(root);
 }
 
+TEST_CASE("frequency and idle states of CPUs, of those that have them") {
+  namespace fs = std::filesystem;
+  char folder[] = "/tmp/system_readers_XXXXXX";
+  REQUIRE(mkdtemp(folder) != nullptr);
+  const std::string root = folder, cpus = root + "/sys/devices/system/cpu";
+  fs::create_directories(root + "/proc");
+  std::ofstream(root + "/proc/stat") << "ctxt 5\n";
+  const auto write = [&](const std::string& at, const std::string& text) {
+    fs::create_directories(fs::path(cpus + at).parent_path());
+    std::ofstream(cpus + at) << text << '\n';
+  };
+  write("/cpufreq/policy0/scaling_cur_freq", "1");  // not a CPU's own
+  write("/cpu0/cpufreq/scaling_cur_freq", "3400000");
+  write("/cpu0/cpuidle/state0/name", "POLL");
+  write("/cpu0/cpuidle/state0/time", "7");
+  write("/cpu0/cpuidle/state0/usage", "2");
+  write("/cpu0/cpuidle/state1/name", "C6");
+  write("/cpu0/cpuidle/state1/time", "90000");
+  write("/cpu0/cpuidle/state1/usage", "<unknown>");
+  write("/cpu1/cpufreq/scaling_cur_freq", "<unknown>");
+  Readings readings;
+  ReadCpus(root, &readings);
+  CHECK(Texts(readings) ==
+        Wanted{"/context switches count 5", "cpu0/frequency Hz 3400000000*", "cpu0/idle POLL us 7",
+               "cpu0/entered POLL count 2", "cpu0/idle C6 us 90000"});
+  readings.clear();
+  write("/cpu0/cpufreq/scaling_cur_freq", "800000");
+  write("/cpu0/cpuidle/state1/time", "95000");
+  write("/cpu0/cpuidle/state1/usage", "4");
+  ReadCpus(root, &readings);
+  CHECK(Texts(readings) ==
+        Wanted{"/context switches count 5", "cpu0/frequency Hz 800000000*", "cpu0/idle POLL us 7",
+               "cpu0/entered POLL count 2", "cpu0/idle C6 us 95000", "cpu0/entered C6 count 4"});
+  fs::remove_all(root);
+}
+
 TEST_CASE("sources are asked for by name") {
   CHECK(*ParseSystemSources("sched") == kSourceSched);
   CHECK(*ParseSystemSources("sched,irq") == (kSourceSched | kSourceIrq));

@@ -7,17 +7,18 @@ cd "$1" || exit 1
 reads=$2
 modprobe nvme poll_queues=1
 tries=0
-until [ -b /dev/nvme0n1 ]; do
+until [ -b /dev/nvme0n1 ] && [ -b /dev/nvme1n1 ]; do
 	[ $((tries += 1)) -lt 600 ] || exit 1
 	sleep 0.05
 done
 dd if=/dev/nvme0n1 of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null
 # load NAME ENGINE [COMMAND...]: fio, as the command's own; its figures are in NAME.json.
+disk=0
 load() {
 	name=$1 engine=$2
 	shift 2
 	# shellcheck disable=SC2086
-	"$@" fio --name=load --filename=/dev/nvme0n1 --rw=randread --bs=4k --direct=1 \
+	"$@" fio --name=load --filename=/dev/nvme${disk}n1 --rw=randread --bs=4k --direct=1 \
 		--ioengine=$engine --thread --size=256M --number_ios="$reads" --randseed=7 \
 		--percentile_list=10:50:99 --output-format=json --output="$name.json" || exit 1
 }
@@ -25,7 +26,7 @@ load() {
 record() {
 	name=$1
 	shift
-	acceltrace record -o "/tmp/$name.atrace" --device nvme0 "$@" || exit 1
+	acceltrace record -o "/tmp/$name.atrace" --device nvme$disk "$@" || exit 1
 	cp "/tmp/$name.atrace" .
 }
 load warm psync
@@ -37,3 +38,7 @@ load low psync record low --overhead low --
 load again psync
 # Polled: next to nothing lies between the driver and fio.
 load polled 'io_uring --hipri' record polled --
+# The disk that takes its time.
+[ "$(tr -d ' ' </sys/class/nvme/nvme1/serial)" = 2 ] || exit 1
+disk=1
+load slow psync record slow --

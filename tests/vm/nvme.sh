@@ -8,7 +8,7 @@ acceltrace=${BUILD:-build}/bin/acceltrace
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 . tests/harness/tap.sh
-plan 39
+plan 47
 cat >"$scratch/guest" <<'END'
 cd "$1" || exit 1
 modprobe nvme
@@ -65,6 +65,15 @@ recorded cpus --device nvme0 -- sh -c '
 	echo 1 >/sys/devices/system/cpu/cpu1/online
 	sleep 1
 	taskset -c 1 dd if=/dev/nvme0n1 of=/dev/null bs=4k count=100 iflag=direct'
+# Two control groups: who puts a process into one lets it execute its program then.
+mkdir /sys/fs/cgroup/one /sys/fs/cgroup/two
+recorded groups --device nvme0 --sources cgroup,pcie -- sh -c '
+	for group in "one 400 4k" "two 100 16k"; do
+		set -- $group
+		sh -c "echo \$\$ >/sys/fs/cgroup/$1/cgroup.procs
+			exec dd if=/dev/nvme0n1 of=/dev/null bs=$3 count=$2 iflag=direct" &
+	done
+	wait'
 # Nobody, with what the service has (daemon/systemd/acceltraced.service).
 caps=+bpf,+perfmon,+sys_ptrace,+checkpoint_restore,+dac_read_search,+sys_admin
 chmod 666 /dev/nvme0n1
@@ -98,7 +107,7 @@ moved() {
 		awk -v "half=17" "{ for (i = 1; i <= half; i++) d[i] = \$(half + i) - \$i; print $2 }"
 }
 ask() { "$acceltrace" query "$scratch/$1.atrace" --csv "$2" 2>/dev/null | tail -n 1; }
-for name in direct system load shared cpus; do
+for name in direct system load shared cpus groups; do
 	# To the block layer an fsync is a write without sectors, too, which no command of its own makes.
 	syncs=0
 	[ $name != system ] || syncs=3
@@ -127,6 +136,17 @@ check 'that load is one: tens of thousands of commands' 1 \
 check 'each process has its own' 'dd 500' \
 	"$(ask direct 'SELECT name, count(*) FROM jobs JOIN processes USING (pid)
 		WHERE name = '"'dd'"' AND copy_bytes = 4096' | tr ',' ' ')"
+groups="SELECT control_group, count(*), sum(copy_bytes) FROM jobs JOIN
+	(SELECT pid, control_group, max(time_ns) FROM process_groups GROUP BY pid) USING (pid)"
+check 'commands and bytes of each control group' '/one 400 1638400, /two 100 1638400' "$(
+	"$acceltrace" query "$scratch/groups.atrace" --csv "$groups WHERE control_group IN ('/one', '/two')
+		GROUP BY control_group ORDER BY control_group" | sed 1d | tr ',' ' ' | paste -sd, | sed 's/,/, /g')"
+# docs/providers.md has it.
+sed -n '/^WITH ends AS/,/;$/p' docs/providers.md | tr -d ';' >"$scratch/depth.sql"
+check 'queue depth: one of dd, what fio keeps under way in its queues' '1 1 1' "$(
+	ask direct "SELECT max(most) FROM ($(cat "$scratch/depth.sql"))") $(
+	ask load "SELECT max(most) BETWEEN 16 AND 128 FROM ($(cat "$scratch/depth.sql"))") $(
+	ask shared "SELECT max(most) BETWEEN 64 AND 256 FROM ($(cat "$scratch/depth.sql"))")"
 check 'a device of no provider: one line that says where to look' '1 1 1' \
 	"$(cat "$scratch/none.status") $(wc -l <"$scratch/none.txt") \
 $(grep -c 'no provider has tracepoints of 0000:00:1f.0: see acceltrace providers' "$scratch/none.txt")"
