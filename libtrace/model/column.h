@@ -145,6 +145,13 @@ class Column {
     }
   }
   void Append(size_t rows, T value) { resize(size_ + rows, value); }
+  void AppendValues(const T* values, size_t rows) {
+    while (rows > 0) {
+      const size_t count = std::min(kRows - size_ % kRows, rows);
+      AppendToChunk(values, count);
+      values += count, rows -= count;
+    }
+  }
   void resize(size_t rows, T value = T{}) {
     while (size_ < rows) {
       push_back(value);

@@ -188,8 +188,9 @@ Result<std::unique_ptr<Model>> Load(stream::Reader* reader, const LoadOptions& o
   Decoder decoder(model.get());
   PartCounter parts;
   proto::Packet packet;
+  reader->KeepColumns();
   while (reader->Read(&packet) == stream::Reader::Next::kPacket) {
-    decoder.Add(packet, reader->stats().worth_bytes);
+    decoder.Add(packet, reader->stats().worth_bytes, reader->columns());
     parts.Add(packet, reader->written_rows());
     if (decoder.rows() > options.max_rows) {
       return Status::Error("the trace holds more than " + std::to_string(options.max_rows) +

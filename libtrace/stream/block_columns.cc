@@ -40,21 +40,17 @@ Status BlockColumns::Sparse(uint32_t width, uint64_t base, std::vector<uint64_t>
   return {};
 }
 
-// The numbers u of a column.
-Status BlockColumns::Numbers(uint32_t width, bool packed, std::vector<uint64_t>* values) {
+// The numbers u of a column, `base` added to each.
+Status BlockColumns::Numbers(uint32_t width, bool packed, uint64_t base,
+                             std::vector<uint64_t>* values) {
   std::string_view bytes;
   if (!Take(packed ? Planes(width) * rows_ : PackedBytes(rows_, width), &bytes)) {
     return Bad("data too short");
   }
-  if (!packed) {
-    Unpack(bytes, rows_, width, values->data());
-    return {};
-  }
-  for (size_t plane = 0; plane < Planes(width); ++plane) {
-    const auto* from = reinterpret_cast<const uint8_t*>(bytes.data()) + plane * rows_;
-    for (size_t row = 0; row < rows_; ++row) {
-      (*values)[row] |= uint64_t{from[row]} << (8 * plane);
-    }
+  if (packed) {
+    MergePlanes(bytes, rows_, base, values->data());
+  } else {
+    Unpack(bytes, rows_, width, values->data(), base);
   }
   return {};
 }
@@ -96,6 +92,16 @@ Status BlockColumns::Predicted(const Block& block, uint32_t mode, uint64_t base,
   }
 }
 
+Status BlockColumns::DecodeTo(const Block& block, uint32_t width, uint32_t mode, uint64_t base,
+                              bool packed, std::vector<uint64_t>* values) {
+  values->resize(rows_);
+  if (mode == Block::MODE_SPARSE) return Sparse(width, base, values);
+  // Nothing is left to add to numbers over a base.
+  const bool whole = mode == Block::MODE_OFFSET && (packed || width <= 32);
+  if (Status status = Numbers(width, packed, whole ? base : 0, values); !status.ok()) return status;
+  return whole ? Status() : Predicted(block, mode, base, values);
+}
+
 Status BlockColumns::DecodeColumn(const Block& block, int at, bool packed) {
   const uint32_t column = block.column(at), width = block.width(at), mode = block.mode(at);
   const uint64_t base = block.base(at);
@@ -105,19 +111,19 @@ Status BlockColumns::DecodeColumn(const Block& block, int at, bool packed) {
   if (packed ? mode == Block::MODE_SPARSE : mode == Block::MODE_UNIT) {
     return Bad("unknown mode of a column");
   }
-  std::vector<uint64_t> values(rows_);
-  if (mode == Block::MODE_SPARSE) {
-    if (Status status = Sparse(width, base, &values); !status.ok()) return status;
-  } else {
-    if (Status status = Numbers(width, packed, &values); !status.ok()) return status;
-    if (Status status = Predicted(block, mode, base, &values); !status.ok()) return status;
-  }
-  if (known) columns_[column] = std::move(values);
-  return {};
+  // In its place: a column that refers to itself names no earlier one.
+  std::vector<uint64_t>& values = known ? columns_[column] : scratch_;
+  std::vector<uint64_t> mine = std::move(values);
+  values.clear();
+  Status status = DecodeTo(block, width, mode, base, packed, &mine);
+  values = std::move(mine);
+  return status;
 }
 
 Status BlockColumns::Describe(const Block& block) {
   rows_ = block.rows();
+  starts_ = references_ = 0;
+  for (auto& column : columns_) column.clear();
   if (rows_ == 0 || rows_ > kMaxBlockRows) return Bad("impossible number of rows");
   const int columns = block.column_size();
   if (columns > kMaxBlockColumns || block.width_size() != columns || block.mode_size() != columns ||

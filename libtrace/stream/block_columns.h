@@ -16,7 +16,7 @@
 
 namespace acceltrace::stream {
 
-// A column that is absent or unknown is empty.
+// A column that is absent or unknown is empty. Another block takes the place of the last one.
 class BlockColumns {
  public:
   static constexpr size_t kKnown = 96;  // one more than the highest Column
@@ -48,7 +48,9 @@ class BlockColumns {
   Status Describe(const proto::Block& block);
   Status DecodeAll(const proto::Block& block, bool packed);
   Status DecodeColumn(const proto::Block& block, int at, bool packed);
-  Status Numbers(uint32_t width, bool packed, std::vector<uint64_t>* values);
+  Status DecodeTo(const proto::Block& block, uint32_t width, uint32_t mode, uint64_t base,
+                  bool packed, std::vector<uint64_t>* values);
+  Status Numbers(uint32_t width, bool packed, uint64_t base, std::vector<uint64_t>* values);
   Status Predicted(const proto::Block& block, uint32_t mode, uint64_t base,
                    std::vector<uint64_t>* values);
   bool Take(size_t bytes, std::string_view* taken);
@@ -58,6 +60,7 @@ class BlockColumns {
   std::string_view data_;  // not taken yet
   int starts_ = 0, references_ = 0;
   std::array<std::vector<uint64_t>, kKnown> columns_;
+  std::vector<uint64_t> scratch_;  // of a column that is not known
 };
 
 // By how many ticks the end of the command before it on the same unit is later than `fetched`, for
