@@ -416,6 +416,7 @@ class IntervalColumn {
     before_ns_.push_back(Apart(at.lo_ns, at.mid_ns));
     after_ns_.push_back(Apart(at.mid_ns, at.hi_ns));
   }
+  const Column<int64_t>& mid_ns() const { return mid_ns_; }
   // Middles, and how far the ends are from there.
   void Write(size_t first, size_t rows, const int64_t* mid_ns, const uint64_t* before_ns,
              const uint64_t* after_ns) {

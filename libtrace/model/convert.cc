@@ -105,33 +105,32 @@ class Conversion {
   }
 
  private:
-  const HostJob& SideOf(uint32_t device, uint32_t job) const {
-    static const HostJob kNone;
-    const auto found = host_jobs_.find(JobKey(device, job));
-    return found == host_jobs_.end() ? kNone : found->second;
-  }
-
   // What the order of events shows of a job's device times.
   void Constrain(size_t i, const HostJob& side, std::vector<clock::Constraint>* constraints) {
     using Order = clock::Constraint::Order;
     const DeviceJobs& jobs = decoder_.device_jobs;
+    if (side.doorbell_ns == kNoTime && side.complete_ns == kNoTime) return;
+    const clock::Window window = windows_->OfJob(i, false);
     if (side.doorbell_ns != kNoTime) {
+      clock::Window rung = window;
+      rung.lo_ns = std::max(rung.lo_ns, side.doorbell_ns);
       converters_[jobs.device[i]].Anchor(jobs.doorbell.RawTicks(i), side.doorbell_ns);
-      constraints->push_back({jobs.doorbell.RawTicks(i), side.doorbell_ns, Order::kHostFirst,
-                              windows_->OfDoorbell(i)});
+      constraints->push_back(
+          {jobs.doorbell.RawTicks(i), side.doorbell_ns, Order::kHostFirst, rung});
     }
     // Not the handler's entry: one that was entered before the completion was
     // written may still have found it.
     if (side.complete_ns == kNoTime) return;
-    constraints->push_back({jobs.completion.RawTicks(i), side.complete_ns, Order::kDeviceFirst,
-                            windows_->OfJob(i, false)});
+    constraints->push_back(
+        {jobs.completion.RawTicks(i), side.complete_ns, Order::kDeviceFirst, window});
   }
 
   void FitClocks() {
     const DeviceJobs& jobs = decoder_.device_jobs;
     std::vector<std::vector<clock::Constraint>> constraints = std::move(decoder_.latched);
     for (size_t i = 0; i < jobs.size(); ++i) {
-      Constrain(i, SideOf(jobs.device[i], jobs.job[i]), &constraints[jobs.device[i]]);
+      const HostJob* side = windows_->SideOfJob(i);
+      if (side != nullptr) Constrain(i, *side, &constraints[jobs.device[i]]);
     }
     const std::vector<bool> too_many = FindTooMany();
     const DeviceEvents& events = model_.device_events;
