@@ -17,7 +17,7 @@ Status Bad(const char* what) { return Status::Error(std::string("invalid block: 
 
 template <typename Fine>
 bool All(const BlockColumns& columns, int column, const Fine& fine) {
-  const auto& values = columns.of(column);
+  const auto values = columns.of(column);
   return std::all_of(values.begin(), values.end(), fine);
 }
 
