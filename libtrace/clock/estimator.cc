@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "libtrace/clock/bars.h"
 #include "libtrace/clock/counts.h"
 #include "libtrace/clock/fit.h"
 #include "libtrace/clock/map_data.h"
@@ -17,7 +18,6 @@ namespace acceltrace::clock {
 
 namespace {
 
-using internal::Bar;
 using internal::Count;
 using internal::Curve;
 using internal::CutMark;
@@ -72,70 +72,6 @@ void SetLimits(std::vector<Curve>* curves) {
     curve.front.other = before.back.mid;
     curve.front.other_position_ns = before.knots.back().position_ns;
   }
-}
-
-enum class Placed { kThere, kOpen, kNowhere };
-
-// The one place of a constraint's event. Where nothing else is known of its time that is the one
-// nearest to the host's event.
-Placed PlaceOf(const MapData& data, const Constraint& constraint, Place* place) {
-  const Window& when = constraint.when;
-  const bool known =
-      when.lo_ns != Window::kMin || when.hi_ns != Window::kMax || when.max_jumps != ~0u;
-  if (known && when.lo_ns <= when.hi_ns) {
-    const std::vector<Place> places = data.Places(constraint.ticks, when);
-    Interval gap;
-    if (places.size() > 1 || data.GapWithin(when, &gap)) return Placed::kOpen;
-    if (places.empty()) return Placed::kNowhere;
-    *place = places[0];
-    return data.IsBetween(*place) ? Placed::kOpen : Placed::kThere;
-  }
-  *place = data.Locate(constraint.ticks, constraint.host_ns);
-  return Placed::kThere;
-}
-
-// Constraints as gates, by curve. What contradicts the samples is counted and left out.
-std::vector<std::vector<Bar>> SortBars(const MapData& data,
-                                       const std::vector<Constraint>& constraints,
-                                       std::vector<std::vector<double>>* rejected) {
-  std::vector<std::vector<Bar>> bars(data.curves.size());
-  rejected->assign(data.curves.size(), {});
-  // By the host's time: what the ticks say of it is what is in doubt.
-  const auto reject = [&](const Constraint& constraint) {
-    const size_t near = data.CurveNear(constraint.host_ns);
-    (*rejected)[near].push_back(PositionNear(data.curves[near], constraint.host_ns));
-  };
-  for (const Constraint& constraint : constraints) {
-    Place place;
-    const Placed placed = PlaceOf(data, constraint, &place);
-    if (placed == Placed::kNowhere) reject(constraint);
-    if (placed != Placed::kThere) continue;
-    const Curve& curve = data.curves[place.curve];
-    Bar bar;
-    bar.position_ns = data.PositionNs(place.position);
-    const internal::Bounds bounds = OffsetAt(curve, bar.position_ns);
-    const double offset =
-        static_cast<double>(constraint.host_ns - curve.base_host_ns) - bar.position_ns;
-    if (constraint.order == Constraint::Order::kHostFirst) {
-      // Before the end of the tick: as long as one lasts there at most.
-      const double tick_ns = data.line.ns_per_tick();
-      const internal::Bounds end = OffsetAt(curve, bar.position_ns + tick_ns);
-      const double drift = std::max({0.0, end.hi - bounds.hi, end.lo - bounds.lo});
-      bar.gate.lo = offset - tick_ns - drift;
-      if (bar.gate.lo > bounds.hi) {
-        reject(constraint);
-        continue;
-      }
-    } else {
-      bar.gate.hi = offset + 1;
-      if (bar.gate.hi < bounds.lo) {
-        reject(constraint);
-        continue;
-      }
-    }
-    bars[place.curve].push_back(bar);
-  }
-  return bars;
 }
 
 // Where orders of events say so. wrong: positions of events by draft. False: nowhere.

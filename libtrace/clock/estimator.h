@@ -52,6 +52,15 @@ struct DeviceTime {
   Interval host;
 };
 
+// Of device times, as long as each other. raw_ticks are those that were asked for.
+struct TimeColumns {
+  uint64_t* ticks = nullptr;
+  uint32_t* epoch = nullptr;
+  // mid_ns, and how far lo_ns and hi_ns are from there.
+  int64_t* mid_ns = nullptr;
+  uint64_t *before_ns = nullptr, *after_ns = nullptr;
+};
+
 // What is known beforehand of when a reading was made.
 struct Window {
   static constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
@@ -184,6 +193,8 @@ class Map {
   DeviceTime Locate(uint64_t raw_ticks, const Window& window) const;
   // The ticks alone say when: Locate takes no notice of its window.
   bool NeedsNoWindow() const;
+  // Locate() of each. Only if NeedsNoWindow(); fast where times are in order, about.
+  void LocateAll(std::span<const uint64_t> raw_ticks, const TimeColumns& out) const;
   // So many elapsed ticks before a reading, on the same count: a time that the device
   // computed from it and did not read.
   DeviceTime Before(const DeviceTime& time, uint64_t ticks) const;

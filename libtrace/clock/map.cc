@@ -96,7 +96,12 @@ Interval MapData::At(const Place& place) const {
   const Curve& curve = curves[place.curve];
   const double position_ns = PositionNs(place.position);
   const Bounds begin = OffsetAt(curve, position_ns);
-  const Bounds end = OffsetAt(curve, position_ns + line.ns_per_tick());
+  return At(place, begin, OffsetAt(curve, position_ns + line.ns_per_tick()));
+}
+
+Interval MapData::At(const Place& place, const Bounds& begin, const Bounds& end) const {
+  const Curve& curve = curves[place.curve];
+  const double position_ns = PositionNs(place.position);
   const double tick_ns = line.ns_per_tick();
   const int64_t base_ns = curve.base_host_ns;
   Interval at{

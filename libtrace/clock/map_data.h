@@ -123,6 +123,8 @@ struct MapData {
   }
   // The instants at which the clock showed a position.
   Interval At(const Place& place) const;
+  // The same, from the offsets there and a tick later.
+  Interval At(const Place& place, const Bounds& begin, const Bounds& end) const;
   // Between two curves: nothing is known there but the order of events.
   bool IsBetween(const Place& place) const;
 

@@ -145,6 +145,13 @@ class Column {
     }
   }
   void Append(size_t rows, T value) { resize(size_ + rows, value); }
+  void AppendValues(const T* values, size_t rows) {
+    while (rows > 0) {
+      const size_t count = std::min(kRows - size_ % kRows, rows);
+      AppendToChunk(values, count);
+      values += count, rows -= count;
+    }
+  }
   void resize(size_t rows, T value = T{}) {
     while (size_ < rows) {
       push_back(value);
@@ -409,18 +416,16 @@ class IntervalColumn {
     before_ns_.push_back(Apart(at.lo_ns, at.mid_ns));
     after_ns_.push_back(Apart(at.mid_ns, at.hi_ns));
   }
-  // No more than a chunk of the columns has.
-  void Write(size_t first, size_t rows, const clock::Interval* at) {
-    constexpr size_t kRows = Column<int64_t>::kRows;
-    int64_t mid_ns[kRows];
-    uint64_t before_ns[kRows], after_ns[kRows];
-    for (size_t i = 0; i < rows; ++i) {
-      mid_ns[i] = at[i].mid_ns;
-      before_ns[i] = Apart(at[i].lo_ns, at[i].mid_ns);
-      after_ns[i] = Apart(at[i].mid_ns, at[i].hi_ns);
-    }
+  const Column<int64_t>& mid_ns() const { return mid_ns_; }
+  // Middles, and how far the ends are from there.
+  void Write(size_t first, size_t rows, const int64_t* mid_ns, const uint64_t* before_ns,
+             const uint64_t* after_ns) {
     mid_ns_.Write(first, rows, mid_ns);
     before_ns_.Write(first, rows, before_ns), after_ns_.Write(first, rows, after_ns);
+  }
+  // Bounds lie on both sides of 0 where nothing is known.
+  static uint64_t Apart(int64_t from, int64_t to) {
+    return static_cast<uint64_t>(to) - static_cast<uint64_t>(from);
   }
   void Resize(size_t rows) {
     mid_ns_.resize(rows), before_ns_.resize(rows), after_ns_.resize(rows);
@@ -431,11 +436,6 @@ class IntervalColumn {
   }
 
  private:
-  // Bounds lie on both sides of 0 where nothing is known.
-  static uint64_t Apart(int64_t from, int64_t to) {
-    return static_cast<uint64_t>(to) - static_cast<uint64_t>(from);
-  }
-
   Column<int64_t> mid_ns_;
   Column<uint64_t> before_ns_, after_ns_;
 };

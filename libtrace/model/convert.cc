@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "libtrace/clock/graph.h"
+#include "libtrace/model/convert_many.h"
 #include "libtrace/model/orders.h"
 #include "libtrace/model/windows.h"
 
@@ -104,33 +105,32 @@ class Conversion {
   }
 
  private:
-  const HostJob& SideOf(uint32_t device, uint32_t job) const {
-    static const HostJob kNone;
-    const auto found = host_jobs_.find(JobKey(device, job));
-    return found == host_jobs_.end() ? kNone : found->second;
-  }
-
   // What the order of events shows of a job's device times.
   void Constrain(size_t i, const HostJob& side, std::vector<clock::Constraint>* constraints) {
     using Order = clock::Constraint::Order;
     const DeviceJobs& jobs = decoder_.device_jobs;
+    if (side.doorbell_ns == kNoTime && side.complete_ns == kNoTime) return;
+    const clock::Window window = windows_->OfJob(i, false);
     if (side.doorbell_ns != kNoTime) {
+      clock::Window rung = window;
+      rung.lo_ns = std::max(rung.lo_ns, side.doorbell_ns);
       converters_[jobs.device[i]].Anchor(jobs.doorbell.RawTicks(i), side.doorbell_ns);
-      constraints->push_back({jobs.doorbell.RawTicks(i), side.doorbell_ns, Order::kHostFirst,
-                              windows_->OfDoorbell(i)});
+      constraints->push_back(
+          {jobs.doorbell.RawTicks(i), side.doorbell_ns, Order::kHostFirst, rung});
     }
     // Not the handler's entry: one that was entered before the completion was
     // written may still have found it.
     if (side.complete_ns == kNoTime) return;
-    constraints->push_back({jobs.completion.RawTicks(i), side.complete_ns, Order::kDeviceFirst,
-                            windows_->OfJob(i, false)});
+    constraints->push_back(
+        {jobs.completion.RawTicks(i), side.complete_ns, Order::kDeviceFirst, window});
   }
 
   void FitClocks() {
     const DeviceJobs& jobs = decoder_.device_jobs;
     std::vector<std::vector<clock::Constraint>> constraints = std::move(decoder_.latched);
     for (size_t i = 0; i < jobs.size(); ++i) {
-      Constrain(i, SideOf(jobs.device[i], jobs.job[i]), &constraints[jobs.device[i]]);
+      const HostJob* side = windows_->SideOfJob(i);
+      if (side != nullptr) Constrain(i, *side, &constraints[jobs.device[i]]);
     }
     const std::vector<bool> too_many = FindTooMany();
     const DeviceEvents& events = model_.device_events;
@@ -261,7 +261,7 @@ class Conversion {
           converters_[device].Convert(raw_ticks[i], windows[i], &model_.load.unconverted_times);
       (times[i].epoch == clock::kNoEpoch ? open : known) = true;
     }
-    if (!open || !known || !converters_[device].asks_windows()) return;
+    if (!open || !known) return;
     if (!model_.devices[device].clock.valid()) return;
     const clock::Map& clock = model_.devices[device].clock;
     const auto again = [&](size_t i) {
@@ -282,14 +282,26 @@ class Conversion {
     }
   }
 
-  // convert(row) for the rows of a table, between reading and writing a chunk of its times.
-  template <typename ConvertRow>
-  static void InChunks(std::span<DeviceTimesChunk> times, size_t rows, const ConvertRow& convert) {
-    for (size_t first = 0; first < rows; first += DeviceTimesChunk::kRows) {
-      const size_t count = std::min(DeviceTimesChunk::kRows, rows - first);
-      for (DeviceTimesChunk& one : times) one.Read(first, count);
-      for (size_t row = first; row < first + count; ++row) convert(row);
-      for (DeviceTimesChunk& one : times) one.Write();
+  // Between reading and writing a chunk of its times: many(first, rows, clock) for rows of a device
+  // whose clock needs no windows, one(row) for each of the others; then done(first, rows).
+  template <typename Many, typename One, typename Done>
+  void InChunks(std::span<DeviceTimesChunk> times, const Column<uint32_t>& device_of,
+                const Many& many, const One& one, const Done& done) {
+    uint32_t devices[DeviceTimesChunk::kRows];
+    for (size_t first = 0; first < device_of.size(); first += DeviceTimesChunk::kRows) {
+      const size_t count = std::min(DeviceTimesChunk::kRows, device_of.size() - first);
+      device_of.Read(first, count, devices);
+      for (DeviceTimesChunk& chunk : times) chunk.Read(first, count);
+      for (size_t at = 0, end = 0; at < count; at = end) {
+        while (end < count && devices[end] == devices[at]) ++end;
+        if (converters_[devices[at]].asks_windows()) {
+          for (size_t i = at; i < end; ++i) one(first + i);
+        } else {
+          many(first + at, end - at, model_.devices[devices[at]].clock);
+        }
+      }
+      done(first, count);
+      for (DeviceTimesChunk& chunk : times) chunk.Write();
     }
   }
 
@@ -310,14 +322,16 @@ class Conversion {
         ChunksOf({&jobs.doorbell, &jobs.fetched, &jobs.first_start, &jobs.last_end,
                   &jobs.completion, &jobs.irq},
                  jobs.size());
-    InChunks(times, jobs.size(), [&](size_t i) {
+    const auto many = [&](size_t first, size_t rows, const clock::Map& clock) {
+      PlaceJobs(clock, jobs.has_irq, first, rows, times);
+    };
+    const auto one = [&](size_t i) {
       const uint32_t device = jobs.device[i];
       uint64_t* const unconverted = &model_.load.unconverted_times;
-      const bool asks = converters_[device].asks_windows();
-      const clock::Window rung = asks ? windows_->OfDoorbell(i) : clock::Window();
-      times[0].Set(i, converters_[device].Convert(times[0].RawTicks(i), rung, unconverted));
+      const Converter& converter = converters_[device];
+      times[0].Set(i, converter.Convert(times[0].RawTicks(i), windows_->OfDoorbell(i), unconverted));
       clock::Window windows[4];
-      if (asks) std::fill_n(windows, 4, windows_->OfJob(i, false));
+      std::fill_n(windows, 4, windows_->OfJob(i, false));
       uint64_t raw_ticks[4];
       for (size_t t = 0; t < 4; ++t) raw_ticks[t] = times[1 + t].RawTicks(i);
       DeviceTime inner[4];
@@ -330,20 +344,24 @@ class Conversion {
         return;
       }
       // The record is made with the interrupt, which may be late.
-      clock::Window irq = asks ? windows_->OfJob(i, true) : clock::Window();
+      clock::Window irq = windows_->OfJob(i, true);
       irq.lo_ns = std::max(irq.lo_ns, completion.host.lo_ns);
       if (irq.hi_ns == clock::Window::kMax && irq.near_ns == clock::Map::kNoHint) {
         irq.near_ns = completion.host.mid_ns;
       }
-      times[5].Set(i, converters_[device].Convert(times[5].RawTicks(i), irq, unconverted));
-    });
+      times[5].Set(i, converter.Convert(times[5].RawTicks(i), irq, unconverted));
+    };
+    InChunks(times, jobs.device, many, one, [](size_t, size_t) {});
   }
 
   void ConvertCommands() {
     Commands& commands = model_.commands;
     std::vector<DeviceTimesChunk> times = ChunksOf(
         {&commands.fetched, &commands.start, &commands.end, &commands.head}, commands.size());
-    InChunks(times, commands.size(), [&](size_t i) {
+    const auto many = [&](size_t first, size_t rows, const clock::Map& clock) {
+      PlaceCommands(clock, first, rows, times);
+    };
+    const auto one = [&](size_t i) {
       const uint32_t device = commands.device[i];
       const uint64_t raw_ticks[] = {times[0].RawTicks(i), times[1].RawTicks(i),
                                     times[2].RawTicks(i)};
@@ -352,7 +370,7 @@ class Conversion {
       uint64_t waited_ticks = raw_ticks[1] - raw_head;
       if (waited_ticks >> 63 != 0) waited_ticks &= MaskOf(model_.devices[device]);
       clock::Window windows[3];
-      if (converters_[device].asks_windows()) windows_->OfCommand(i, &windows[0], &windows[2]);
+      windows_->OfCommand(i, &windows[0], &windows[2]);
       windows[1] = windows[0];
       DeviceTime read[3], head;
       ConvertInOrder(device, raw_ticks, windows, read);
@@ -365,24 +383,10 @@ class Conversion {
         head = converters_[device].Convert(raw_head, windows[1], &model_.load.unconverted_times);
       }
       times[3].Set(i, head);
-      model_.load.long_stalls += StallsTooLong(i, head, read[2]);
+    };
+    InChunks(times, commands.device, many, one, [&](size_t first, size_t rows) {
+      model_.load.long_stalls += LongStalls(model_, first, rows, times);
     });
-  }
-
-  // Its record is no device's: stalls are parts of the time that it took.
-  bool StallsTooLong(size_t i, const DeviceTime& head, const DeviceTime& end) const {
-    const Commands& commands = model_.commands;
-    if (commands.first_stall[i] == kNoRow) return false;
-    if (head.epoch == clock::kNoEpoch || head.epoch != end.epoch) return false;
-    const auto stalls =
-        static_cast<uint32_t>(model_.devices[commands.device[i]].about.stalls_size());
-    uint64_t left = end.ticks - head.ticks;
-    for (uint32_t s = 0; s < stalls; ++s) {
-      const uint64_t stall = model_.stall_ticks[commands.first_stall[i] + s];
-      if (stall > left) return true;
-      left -= stall;
-    }
-    return false;
   }
 
   static uint64_t MaskOf(const Device& device) { return TickMask(device.about.clock().bits()); }

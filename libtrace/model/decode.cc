@@ -9,8 +9,18 @@
 
 namespace acceltrace::model {
 
+using proto::Block;
 using stream::DecodeColumn;
-using stream::DecodeDeltas;
+
+namespace {
+
+// Ticks of rows that are so much later than others.
+std::vector<uint64_t> Later(std::vector<uint64_t> ticks, const std::vector<uint64_t>& after) {
+  for (size_t i = 0; i < ticks.size(); ++i) ticks[i] += after[i];
+  return ticks;
+}
+
+}  // namespace
 
 uint32_t Decoder::DeviceRow(uint32_t number) const {
   auto found = device_rows_.find(number);
@@ -47,7 +57,6 @@ void Decoder::AddDevice(const proto::Device& device) {
   latched.emplace_back();
   near.counters.emplace_back();
   batch_samples_ns.emplace_back();
-  records_.emplace_back();
   last_sample_ns_.push_back(clock::Map::kNoHint);
 }
 
@@ -78,8 +87,9 @@ void Decoder::ThinClocks(uint64_t bytes) {
   }
 }
 
-void Decoder::Add(const proto::Packet& packet, uint64_t bytes) {
-  const size_t rows = stream::Rows(packet);
+void Decoder::Add(const proto::Packet& packet, uint64_t bytes, const stream::TableRows* columns) {
+  using stream::TableRows;
+  const size_t rows = columns != nullptr ? columns->rows() : stream::Rows(packet);
   rows_ += rows;
   switch (packet.body_case()) {
     case proto::Packet::kInfo:
@@ -95,15 +105,17 @@ void Decoder::Add(const proto::Packet& packet, uint64_t bytes) {
     case proto::Packet::kOpNames:
       return AddOpNames(packet.op_names(), rows);
     case proto::Packet::kApi:
-      return AddApi(packet.api(), rows);
+      return AddApi(columns != nullptr ? *columns : TableRows(packet.api()));
     case proto::Packet::kRanges:
       return AddRanges(packet.ranges(), rows);
     case proto::Packet::kHost:
       return AddHost(packet.host(), rows);
     case proto::Packet::kCommands:
-      return AddCommands(packet.commands(), rows);
+      return AddCommands(packet.commands().device(),
+                         columns != nullptr ? *columns : TableRows(packet.commands()));
     case proto::Packet::kJobs:
-      return AddJobs(packet.jobs(), rows);
+      return AddJobs(packet.jobs().device(),
+                     columns != nullptr ? *columns : TableRows(packet.jobs()));
     case proto::Packet::kCounters:
       AddCounters(packet.counters(), rows);
       ThinClocks(bytes);
@@ -171,19 +183,23 @@ void Decoder::AddLosses(const proto::LossBatch& batch) {
   }
 }
 
-void Decoder::AddApi(const proto::ApiBatch& batch, size_t rows) {
+void Decoder::AddApi(const stream::TableRows& rows) {
+  RowIntake intake(rows);
   ApiCalls& api = model_->api;
-  AppendDeltas(&api.begin_ns, batch.begin_ns_delta(), rows);
-  AppendEnds(&api.end_ns, api.begin_ns, batch.duration_ns(), rows);
-  Append(&api.pid, batch.pid(), rows);
-  Append(&api.tid, batch.tid(), rows);
-  Append(&api.name, batch.name(), rows);
-  AppendDeltas(&api.correlation, batch.correlation_delta(), rows);
-  Append(&api.bytes, batch.bytes(), rows);
-  Append(&api.stream, batch.stream(), rows);
-  Append(&api.result, batch.result(), rows);
-  Append(&api.open, batch.open(), rows);
-  Append(&api.began_before, batch.began_before(), rows);
+  std::vector<int64_t> begins = intake.All<int64_t>(Block::COLUMN_BEGIN_NS), ends = begins;
+  const auto durations = intake.All<uint64_t>(Block::COLUMN_DURATION_NS);
+  for (size_t i = 0; i < ends.size(); ++i) ends[i] = EndOf(begins[i], durations[i]);
+  intake.Put(&begins, &api.begin_ns);
+  intake.Put(&ends, &api.end_ns);
+  intake.Put(Block::COLUMN_PID, &api.pid);
+  intake.Put(Block::COLUMN_TID, &api.tid);
+  intake.Put(Block::COLUMN_NAME, &api.name);
+  intake.Put(Block::COLUMN_CORRELATION, &api.correlation);
+  intake.Put(Block::COLUMN_BYTES, &api.bytes);
+  intake.Put(Block::COLUMN_STREAM, &api.stream);
+  intake.Put(Block::COLUMN_RESULT, &api.result);
+  intake.Put(Block::COLUMN_OPEN, &api.open);
+  intake.Put(Block::COLUMN_BEGAN_BEFORE, &api.began_before);
 }
 
 void Decoder::AddRanges(const proto::RangeBatch& batch, size_t rows) {
@@ -206,12 +222,15 @@ void Decoder::AddHost(const proto::HostBatch& batch, size_t rows) {
   Append(&host.cpu, batch.cpu(), rows);
   Append(&host.pid, batch.pid(), rows);
   Append(&host.tid, batch.tid(), rows);
-  for (size_t i = 0; i < rows; ++i) {
-    // A host event of a device that was never described stays: it is evidence.
-    const uint32_t row = DeviceRow(stream::ColumnAt(batch.device(), i));
+  // A host event of a device that was never described stays: it is evidence.
+  std::vector<uint32_t> devices = DecodeColumn(batch.device(), rows);
+  uint32_t number = 0, row = DeviceRow(number);
+  for (uint32_t& device : devices) {
+    if (device != number) row = DeviceRow(number = device);
     if (row == kNoRow) ++model_->load.unknown_device_rows;
-    host.device.push_back(row);
+    device = row;
   }
+  host.device.AppendValues(devices.data(), rows);
   Append(&host.context, batch.context(), rows);
   Append(&host.queue, batch.queue(), rows);
   Append(&host.job, batch.job(), rows);
@@ -222,106 +241,109 @@ void Decoder::AddHost(const proto::HostBatch& batch, size_t rows) {
   Append(&in_flight, batch.in_flight(), rows);
 }
 
-void Decoder::AddCommands(const proto::CommandBatch& batch, size_t rows) {
-  const uint32_t row = DeviceRow(batch.device());
+void Decoder::AddCommands(uint32_t device, const stream::TableRows& rows) {
+  const uint32_t row = DeviceRow(device);
   if (row == kNoRow) {
-    model_->load.unknown_device_rows += rows;
+    model_->load.unknown_device_rows += rows.rows();
     return;
   }
-  NoteRecords(row, proto::Packet::kCommands, batch.record_delta(), rows);
   Commands& commands = model_->commands;
   const proto::Device& about = model_->devices[row].about;
-  const size_t stalls = static_cast<size_t>(about.stalls_size());
-  const auto fetched = DecodeDeltas<uint64_t>(batch.fetched_ticks_delta(), rows);
-  const auto record = DecodeDeltas<uint64_t>(batch.record_delta(), rows);
-  const auto correlation = DecodeDeltas<uint64_t>(batch.correlation_delta(), rows);
-  for (size_t i = 0; i < rows; ++i) {
-    const uint32_t unit = stream::ColumnAt(batch.unit(), i);
-    const uint32_t job = stream::ColumnAt(batch.job(), i);
-    if (unit >= static_cast<uint32_t>(about.units_size()) || job == 0) {
-      ++model_->load.bad_rows;
-      continue;
-    }
-    const uint64_t head = fetched[i] + stream::ColumnAt(batch.head_ticks_after(), i);
-    const uint64_t start = head + stream::ColumnAt(batch.start_ticks_after(), i);
-    near.commands.push_back(last_sample_ns_[row]);
-    commands.device.push_back(row);
-    commands.unit.push_back(unit);
-    commands.context.push_back(stream::ColumnAt(batch.context(), i));
-    commands.queue.push_back(stream::ColumnAt(batch.queue(), i));
-    commands.job.push_back(job);
-    commands.index.push_back(stream::ColumnAt(batch.index(), i));
-    commands.opcode.push_back(stream::ColumnAt(batch.opcode(), i));
-    commands.status.push_back(stream::ColumnAt(batch.status(), i));
-    commands.limiter.push_back(stream::ColumnAt(batch.limiter(), i));
-    commands.tag.push_back(stream::ColumnAt(batch.tag(), i));
-    commands.correlation.push_back(correlation[i]);
-    commands.record.push_back(record[i]);
-    commands.work.push_back(stream::ColumnAt(batch.work(), i));
-    commands.bytes.push_back(stream::ColumnAt(batch.bytes(), i));
-    commands.memory_bytes.push_back(stream::ColumnAt(batch.memory_bytes(), i));
-    commands.row_hits.push_back(stream::ColumnAt(batch.row_hits(), i));
-    commands.row_misses.push_back(stream::ColumnAt(batch.row_misses(), i));
-    commands.fetched.AddRaw(fetched[i]);
-    commands.head.AddRaw(head);
-    commands.start.AddRaw(start);
-    commands.end.AddRaw(start + stream::ColumnAt(batch.end_ticks_after(), i));
-    const bool stalled = batch.stall_ticks_size() > 0;
-    commands.first_stall.push_back(stalled ? static_cast<uint32_t>(model_->stall_ticks.size())
-                                           : kNoRow);
-    for (size_t s = 0; stalled && s < stalls; ++s) {
-      model_->stall_ticks.push_back(stream::ColumnAt(batch.stall_ticks(), i * stalls + s));
-    }
-  }
+  RowIntake intake(rows);
+  std::vector<uint64_t> records = intake.All<uint64_t>(Block::COLUMN_RECORD);
+  if (rows.has(Block::COLUMN_RECORD)) NoteRecords(row, proto::Packet::kCommands, records);
+  std::vector<uint32_t> units = intake.All<uint32_t>(Block::COLUMN_UNIT);
+  std::vector<uint32_t> jobs = intake.All<uint32_t>(Block::COLUMN_JOB);
+  const auto most = static_cast<uint32_t>(about.units_size());
+  intake.DropIf([&](size_t i) { return units[i] >= most || jobs[i] == 0; });
+  model_->load.bad_rows += rows.rows() - intake.rows();
+  near.commands.Append(intake.rows(), last_sample_ns_[row]);
+  commands.device.Append(intake.rows(), row);
+  intake.Put(&units, &commands.unit);
+  intake.Put(&jobs, &commands.job);
+  intake.Put(&records, &commands.record);
+  intake.Put(Block::COLUMN_CONTEXT, &commands.context);
+  intake.Put(Block::COLUMN_QUEUE, &commands.queue);
+  intake.Put(Block::COLUMN_INDEX, &commands.index);
+  intake.Put(Block::COLUMN_OPCODE, &commands.opcode);
+  intake.Put(Block::COLUMN_STATUS, &commands.status);
+  intake.Put(Block::COLUMN_LIMITER, &commands.limiter);
+  intake.Put(Block::COLUMN_TAG, &commands.tag);
+  intake.Put(Block::COLUMN_CORRELATION, &commands.correlation);
+  intake.Put(Block::COLUMN_WORK, &commands.work);
+  intake.Put(Block::COLUMN_BYTES, &commands.bytes);
+  intake.Put(Block::COLUMN_MEMORY_BYTES, &commands.memory_bytes);
+  intake.Put(Block::COLUMN_ROW_HITS, &commands.row_hits);
+  intake.Put(Block::COLUMN_ROW_MISSES, &commands.row_misses);
+  std::vector<uint64_t> ticks = intake.All<uint64_t>(Block::COLUMN_FETCHED_TICKS), kept = ticks;
+  intake.Put(&kept, &commands.fetched.ticks);
+  const auto later = [&](int column, DeviceTimes* times) {
+    ticks = Later(std::move(ticks), intake.All<uint64_t>(column));
+    kept = ticks;
+    intake.Put(&kept, &times->ticks);
+  };
+  later(Block::COLUMN_HEAD_TICKS_AFTER, &commands.head);
+  later(Block::COLUMN_START_TICKS_AFTER, &commands.start);
+  later(Block::COLUMN_END_TICKS_AFTER, &commands.end);
+  AddStalls(static_cast<size_t>(about.stalls_size()), rows, &intake);
 }
 
-void Decoder::AddJobs(const proto::JobBatch& batch, size_t rows) {
-  const uint32_t row = DeviceRow(batch.device());
+// causes: as many as the device has.
+void Decoder::AddStalls(size_t causes, const stream::TableRows& rows, RowIntake* intake) {
+  Commands& commands = model_->commands;
+  if (rows.stalls() == 0) return commands.first_stall.Append(intake->rows(), kNoRow);
+  // Row by row, as batches have them: one that has another number of causes is read so all the same.
+  std::vector<uint64_t> stalls(rows.rows() * std::max(causes, rows.stalls()));
+  for (size_t s = 0; s < rows.stalls(); ++s) {
+    const auto of = intake->All<uint64_t>(Block::COLUMN_STALL_TICKS + static_cast<int>(s));
+    for (size_t i = 0; i < of.size(); ++i) stalls[i * rows.stalls() + s] = of[i];
+  }
+  std::vector<uint32_t> first(intake->rows());
+  for (size_t i = 0; i < first.size(); ++i) {
+    first[i] = static_cast<uint32_t>(model_->stall_ticks.size() + i * causes);
+  }
+  commands.first_stall.AppendValues(first.data(), first.size());
+  intake->PutGroups(causes, &stalls, &model_->stall_ticks);
+}
+
+void Decoder::AddJobs(uint32_t device, const stream::TableRows& rows) {
+  const uint32_t row = DeviceRow(device);
   if (row == kNoRow) {
-    model_->load.unknown_device_rows += rows;
+    model_->load.unknown_device_rows += rows.rows();
     return;
   }
-  NoteRecords(row, proto::Packet::kJobs, batch.record_delta(), rows);
   DeviceJobs& jobs = device_jobs;
-  stream::DeltaDecoder doorbells(batch.doorbell_ticks_delta());
-  stream::DeltaDecoder correlations(batch.correlation_delta());
-  const auto record = DecodeDeltas<uint64_t>(batch.record_delta(), rows);
-  for (size_t i = 0; i < rows; ++i) {
-    const uint64_t doorbell = doorbells.NextUnsigned();
-    const uint64_t correlation = correlations.NextUnsigned();
-    const auto after = [&](const google::protobuf::RepeatedField<int64_t>& column) {
-      return doorbell + static_cast<uint64_t>(stream::ColumnAt(column, i));
-    };
-    if (stream::ColumnAt(batch.job(), i) == 0) {
-      ++model_->load.bad_rows;
-      continue;
-    }
-    jobs.record.push_back(record[i]);
-    jobs.near_ns.push_back(last_sample_ns_[row]);
-    jobs.device.push_back(row);
-    jobs.context.push_back(stream::ColumnAt(batch.context(), i));
-    jobs.queue.push_back(stream::ColumnAt(batch.queue(), i));
-    jobs.job.push_back(stream::ColumnAt(batch.job(), i));
-    jobs.commands.push_back(stream::ColumnAt(batch.commands(), i));
-    jobs.status.push_back(stream::ColumnAt(batch.status(), i));
-    jobs.correlation.push_back(correlation);
-    jobs.doorbell.AddRaw(doorbell);
-    jobs.fetched.AddRaw(after(batch.fetched_ticks_after()));
-    jobs.first_start.AddRaw(after(batch.first_start_ticks_after()));
-    jobs.last_end.AddRaw(after(batch.last_end_ticks_after()));
-    jobs.completion.AddRaw(after(batch.completion_ticks_after()));
-    jobs.irq.AddRaw(after(batch.irq_ticks_after()));
-    jobs.has_irq.push_back(stream::ColumnAt(batch.has_irq(), i) != 0);
-  }
-}
-
-void Decoder::CountRepeatedRecords() {
-  for (std::vector<uint32_t>& records : records_) {
-    std::sort(records.begin(), records.end());
-    const auto last = std::unique(records.begin(), records.end());
-    model_->load.duplicate_records += static_cast<uint64_t>(records.end() - last);
-    records = std::vector<uint32_t>();
-  }
+  RowIntake intake(rows);
+  std::vector<uint64_t> records = intake.All<uint64_t>(Block::COLUMN_RECORD);
+  if (rows.has(Block::COLUMN_RECORD)) NoteRecords(row, proto::Packet::kJobs, records);
+  std::vector<uint32_t> numbers = intake.All<uint32_t>(Block::COLUMN_JOB);
+  intake.DropIf([&](size_t i) { return numbers[i] == 0; });
+  model_->load.bad_rows += rows.rows() - intake.rows();
+  jobs.near_ns.Append(intake.rows(), last_sample_ns_[row]);
+  jobs.device.Append(intake.rows(), row);
+  intake.Put(&records, &jobs.record);
+  intake.Put(&numbers, &jobs.job);
+  intake.Put(Block::COLUMN_CONTEXT, &jobs.context);
+  intake.Put(Block::COLUMN_QUEUE, &jobs.queue);
+  intake.Put(Block::COLUMN_COMMANDS, &jobs.commands);
+  intake.Put(Block::COLUMN_STATUS, &jobs.status);
+  intake.Put(Block::COLUMN_CORRELATION, &jobs.correlation);
+  const auto doorbells = intake.All<uint64_t>(Block::COLUMN_DOORBELL_TICKS);
+  auto kept = doorbells;
+  intake.Put(&kept, &jobs.doorbell.ticks);
+  const auto after = [&](int column, DeviceTimes* times) {
+    kept = Later(doorbells, intake.All<uint64_t>(column));
+    intake.Put(&kept, &times->ticks);
+  };
+  after(Block::COLUMN_FETCHED_TICKS_AFTER, &jobs.fetched);
+  after(Block::COLUMN_FIRST_START_TICKS_AFTER, &jobs.first_start);
+  after(Block::COLUMN_LAST_END_TICKS_AFTER, &jobs.last_end);
+  after(Block::COLUMN_COMPLETION_TICKS_AFTER, &jobs.completion);
+  after(Block::COLUMN_IRQ_TICKS_AFTER, &jobs.irq);
+  auto sent = intake.All<uint32_t>(Block::COLUMN_HAS_IRQ);
+  std::vector<uint8_t> has_irq(sent.size());
+  for (size_t i = 0; i < sent.size(); ++i) has_irq[i] = sent[i] != 0;
+  intake.Put(&has_irq, &jobs.has_irq);
 }
 
 }  // namespace acceltrace::model

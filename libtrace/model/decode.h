@@ -9,8 +9,11 @@
 #include <vector>
 
 #include "libtrace/model/model.h"
+#include "libtrace/stream/table_rows.h"
 
 namespace acceltrace::model {
+
+class RowIntake;
 
 // A job as the device reported it, before it is joined with the host's side.
 struct DeviceJobs {
@@ -37,8 +40,10 @@ class Decoder {
  public:
   explicit Decoder(Model* model) : model_(model) {}
 
-  // bytes: of the stream up to the end of the packet.
-  void Add(const proto::Packet& packet, uint64_t bytes);
+  // bytes: of the stream up to the end of the packet. columns: its rows, if it does not have them
+  // itself (stream::Reader::columns).
+  void Add(const proto::Packet& packet, uint64_t bytes,
+           const stream::TableRows* columns = nullptr);
   uint64_t rows() const { return rows_; }
   // After the last packet: samples find their counters, rows their order.
   void FinishSystem();
@@ -68,11 +73,12 @@ class Decoder {
   void AddProcesses(const proto::Processes& batch, size_t rows);
   void AddOpNames(const proto::OpNames& batch, size_t rows);
   void AddLosses(const proto::LossBatch& batch);
-  void AddApi(const proto::ApiBatch& batch, size_t rows);
+  void AddApi(const stream::TableRows& rows);
   void AddRanges(const proto::RangeBatch& batch, size_t rows);
   void AddHost(const proto::HostBatch& batch, size_t rows);
-  void AddCommands(const proto::CommandBatch& batch, size_t rows);
-  void AddJobs(const proto::JobBatch& batch, size_t rows);
+  void AddCommands(uint32_t device, const stream::TableRows& rows);
+  void AddStalls(size_t causes, const stream::TableRows& rows, RowIntake* intake);
+  void AddJobs(uint32_t device, const stream::TableRows& rows);
   void AddCounters(const proto::CounterBatch& batch, size_t rows);
   uint32_t SetOf(const proto::CounterBatch& batch, size_t rows, CounterSamples* samples);
   void AddClocks(const proto::ClockBatch& batch, size_t rows);
@@ -94,7 +100,7 @@ class Decoder {
   }
   // The record numbers of a batch of rows.
   void NoteRecords(uint32_t device, proto::Packet::BodyCase table,
-                   const google::protobuf::RepeatedField<int64_t>& deltas, size_t rows);
+                   const std::vector<uint64_t>& records);
 
   struct FrameRow {
     uint32_t stack, place;
@@ -112,9 +118,8 @@ class Decoder {
   uint64_t rows_ = 0;
   uint64_t cells_ = 0;  // of all devices: units x (causes + 1)
   std::map<uint32_t, uint32_t> device_rows_;
-  std::vector<int64_t> last_sample_ns_;                       // by device row
-  std::vector<std::vector<uint32_t>> records_;                // likewise, of all its tables
-  std::map<std::pair<uint32_t, int>, uint32_t> last_record_;  // by device row and table
+  std::vector<int64_t> last_sample_ns_;                                  // by device row
+  std::map<std::pair<uint32_t, int>, std::vector<uint32_t>> records_;  // and by table
 };
 
 }  // namespace acceltrace::model

@@ -4,6 +4,7 @@
 // records.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "libtrace/model/decode.h"
@@ -131,7 +132,10 @@ void Decoder::AddDeviceEvents(const proto::DeviceEventBatch& batch, size_t rows)
     model_->load.unknown_device_rows += rows;
     return;
   }
-  NoteRecords(row, proto::Packet::kDeviceEvents, batch.record_delta(), rows);
+  if (!batch.record_delta().empty()) {
+    NoteRecords(row, proto::Packet::kDeviceEvents,
+                DecodeDeltas<uint64_t>(batch.record_delta(), rows));
+  }
   DeviceEvents& events = model_->device_events;
   near.device_events.Append(rows, last_sample_ns_[row]);
   events.device.Append(rows, row);
@@ -187,19 +191,36 @@ void Decoder::AddOthers(const proto::OthersBatch& batch, size_t rows) {
 }
 
 void Decoder::NoteRecords(uint32_t device, proto::Packet::BodyCase table,
-                          const google::protobuf::RepeatedField<int64_t>& deltas, size_t rows) {
-  if (deltas.empty()) return;  // a device that does not count its records, or the very first
-  const auto [last, first] = last_record_.try_emplace({device, table}, 0);
-  bool any = !first;
-  stream::DeltaDecoder records(deltas);
-  for (size_t i = 0; i < rows; ++i) {
-    const auto record = static_cast<uint32_t>(records.NextUnsigned());
+                          const std::vector<uint64_t>& records) {
+  std::vector<uint32_t>& all = records_[{device, table}];
+  for (const uint64_t number : records) {
+    const auto record = static_cast<uint32_t>(number);
     // The device counts modulo 2^32.
-    if (any && static_cast<int32_t>(record - last->second) <= 0) ++model_->load.disordered_rows;
-    last->second = record;
-    any = true;
-    records_[device].push_back(record);
+    if (!all.empty() && static_cast<int32_t>(record - all.back()) <= 0) {
+      ++model_->load.disordered_rows;
+    }
+    all.push_back(record);
   }
+}
+
+// Each table is in order, as a rule.
+void Decoder::CountRepeatedRecords() {
+  std::vector<uint32_t> merged, both;
+  for (auto table = records_.begin(); table != records_.end(); ++table) {
+    std::vector<uint32_t>& records = table->second;
+    if (!std::is_sorted(records.begin(), records.end())) std::sort(records.begin(), records.end());
+    both.clear();
+    std::merge(merged.begin(), merged.end(), records.begin(), records.end(),
+               std::back_inserter(both));
+    merged.swap(both);
+    records = std::vector<uint32_t>();
+    const auto next = std::next(table);
+    if (next != records_.end() && next->first.first == table->first.first) continue;
+    const auto last = std::unique(merged.begin(), merged.end());
+    model_->load.duplicate_records += static_cast<uint64_t>(merged.end() - last);
+    merged.clear();
+  }
+  records_.clear();
 }
 
 }  // namespace acceltrace::model

@@ -2,6 +2,7 @@
 #include "libtrace/model/join.h"
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -27,26 +28,54 @@ class Joiner {
  private:
   // Every job that either side speaks of, in order of (device, job).
   void CollectKeys() {
-    std::vector<uint64_t> keys;
-    for (const auto& [key, side] : host_jobs_) keys.push_back(key);
-    for (size_t i = 0; i < device_jobs_.size(); ++i) {
-      keys.push_back(JobKey(device_jobs_.device[i], device_jobs_.job[i]));
-    }
+    std::vector<uint64_t> on_device, of_commands, keys;
+    EachRow(
+        [&](size_t, uint32_t device, uint32_t job) {
+          on_device.push_back(JobKey(device, job));
+          return true;
+        },
+        device_jobs_.device, device_jobs_.job);
     // These are in order: each once.
-    uint64_t last = 0;
-    for (size_t i = 0; i < model_->commands.size(); ++i) {
-      const uint64_t key = JobKey(model_->commands.device[i], model_->commands.job[i]);
-      if (i == 0 || key != last) keys.push_back(key);
-      last = key;
+    EachRow(
+        [&](size_t row, uint32_t device, uint32_t job) {
+          const uint64_t key = JobKey(device, job);
+          if (row == 0 || key != of_commands.back()) of_commands.push_back(key);
+          return true;
+        },
+        model_->commands.device, model_->commands.job);
+    if (!std::is_sorted(on_device.begin(), on_device.end())) {
+      std::sort(on_device.begin(), on_device.end());
     }
-    std::sort(keys.begin(), keys.end());
+    std::merge(on_device.begin(), on_device.end(), of_commands.begin(), of_commands.end(),
+               std::back_inserter(keys));
     keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-    Resize(keys.size());
-    for (size_t row = 0; row < keys.size(); ++row) {
-      jobs_.device[row] = static_cast<uint32_t>(keys[row] >> 32);
-      jobs_.job[row] = static_cast<uint32_t>(keys[row]);
+    // The host spoke of few others, as a rule.
+    if (FindSides(keys) != host_jobs_.size()) {
+      for (const auto& [key, side] : host_jobs_) keys.push_back(key);
+      std::sort(keys.begin(), keys.end());
+      keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+      FindSides(keys);
     }
+    Resize(keys.size());
+    std::vector<uint32_t> half(keys.size());
+    for (size_t row = 0; row < keys.size(); ++row) half[row] = static_cast<uint32_t>(keys[row] >> 32);
+    jobs_.device.Write(0, half.size(), half.data());
+    for (size_t row = 0; row < keys.size(); ++row) half[row] = static_cast<uint32_t>(keys[row]);
+    jobs_.job.Write(0, half.size(), half.data());
     keys_ = std::move(keys);
+  }
+
+  // How many of the jobs the host spoke of.
+  size_t FindSides(const std::vector<uint64_t>& keys) {
+    size_t found = 0;
+    sides_.assign(keys.size(), nullptr);
+    for (size_t row = 0; row < keys.size(); ++row) {
+      const auto side = host_jobs_.find(keys[row]);
+      if (side == host_jobs_.end()) continue;
+      sides_[row] = &side->second;
+      ++found;
+    }
+    return found;
   }
 
   // Of one that either side speaks of.
@@ -73,7 +102,32 @@ class Joiner {
     jobs_.wait_api_row.resize(n, kNoRow);
   }
 
+  // All jobs that anybody speaks of, once each and in order.
+  bool IsDeviceSideWhole() const {
+    if (device_jobs_.size() != keys_.size()) return false;
+    return EachRow([&](size_t row, uint32_t device,
+                       uint32_t job) { return keys_[row] == JobKey(device, job); },
+                   device_jobs_.device, device_jobs_.job);
+  }
+
+  void MoveDeviceSide() {
+    jobs_.on_device.assign(keys_.size(), 1);
+    jobs_.context = std::move(device_jobs_.context);
+    jobs_.queue = std::move(device_jobs_.queue);
+    jobs_.correlation = std::move(device_jobs_.correlation);
+    jobs_.commands_retired = std::move(device_jobs_.commands);
+    jobs_.status = std::move(device_jobs_.status);
+    jobs_.has_irq = std::move(device_jobs_.has_irq);
+    jobs_.doorbell = std::move(device_jobs_.doorbell);
+    jobs_.fetched = std::move(device_jobs_.fetched);
+    jobs_.first_start = std::move(device_jobs_.first_start);
+    jobs_.last_end = std::move(device_jobs_.last_end);
+    jobs_.completion = std::move(device_jobs_.completion);
+    jobs_.irq = std::move(device_jobs_.irq);
+  }
+
   void FillDeviceSide() {
+    if (IsDeviceSideWhole()) return MoveDeviceSide();
     std::vector<uint32_t> from(jobs_.size(), kNoRow);  // of the device's, by row
     for (size_t i = 0; i < device_jobs_.size(); ++i) {
       const uint32_t row = RowOf(JobKey(device_jobs_.device[i], device_jobs_.job[i]));
@@ -136,11 +190,6 @@ class Joiner {
   }
 
   void FillHostSide() {
-    sides_.assign(jobs_.size(), nullptr);
-    for (size_t row = 0; row < keys_.size(); ++row) {
-      const auto side = host_jobs_.find(keys_[row]);
-      if (side != host_jobs_.end()) sides_[row] = &side->second;
-    }
     FillSubmitted(&jobs_.on_host, [](const HostJob&) { return 1; });
     FillSubmitted(&jobs_.context, [](const HostJob& side) { return side.context; });
     FillSubmitted(&jobs_.queue, [](const HostJob& side) { return side.queue; });
@@ -182,45 +231,79 @@ class Joiner {
     const ApiCalls& api = model_->api;
     std::vector<std::pair<uint64_t, uint32_t>> calls;
     calls.reserve(api.size());
-    for (uint32_t i = 0; i < api.size(); ++i) {
-      if (api.correlation[i] != 0) calls.emplace_back(api.correlation[i], i);
-    }
-    if (!std::is_sorted(calls.begin(), calls.end())) std::sort(calls.begin(), calls.end());
-    const auto find = [&](uint64_t correlation) {
-      const auto call = std::lower_bound(calls.begin(), calls.end(), std::pair(correlation, 0u));
-      return call == calls.end() || call->first != correlation ? kNoRow : call->second;
+    const auto add = [&](size_t row, uint64_t correlation) {
+      if (correlation != 0) calls.emplace_back(correlation, static_cast<uint32_t>(row));
+      return true;
     };
+    EachRow(add, api.correlation);
+    if (!std::is_sorted(calls.begin(), calls.end())) std::sort(calls.begin(), calls.end());
+    // Most are asked for in order. last: where one was found before.
+    const auto find = [&](uint64_t correlation, size_t* last) {
+      const auto is_it = [&](size_t at) {
+        return (at == 0 || calls[at - 1].first < correlation) &&
+               (at == calls.size() || calls[at].first >= correlation);
+      };
+      if (*last < calls.size() && is_it(*last + 1)) {
+        ++*last;
+      } else if (!is_it(*last)) {
+        *last = static_cast<size_t>(
+            std::lower_bound(calls.begin(), calls.end(), std::pair(correlation, 0u)) -
+            calls.begin());
+      }
+      const bool found = *last < calls.size() && calls[*last].first == correlation;
+      return found ? calls[*last].second : kNoRow;
+    };
+    size_t last = 0, last_wait = 0;
+    std::vector<uint32_t> found(jobs_.size(), kNoRow), waited(jobs_.size(), kNoRow);
     for (size_t row = 0; row < jobs_.size(); ++row) {
-      const uint32_t call = find(jobs_.correlation[row]);
-      if (call != kNoRow) {
-        jobs_.api_row[row] = call;
-        if (!jobs_.on_host[row]) {
-          jobs_.pid[row] = api.pid[call];
-          jobs_.tid[row] = api.tid[call];
-        }
+      const uint32_t call = found[row] = find(jobs_.correlation.At(row), &last);
+      if (call != kNoRow && !jobs_.on_host.At(row)) {
+        jobs_.pid[row] = api.pid.At(call);
+        jobs_.tid[row] = api.tid.At(call);
       }
       const HostJob* side = sides_[row];
       if (side == nullptr || side->wake_ns == kNoTime) continue;
-      jobs_.wait_api_row[row] = find(side->wait_correlation);
+      waited[row] = find(side->wait_correlation, &last_wait);
     }
+    jobs_.api_row.Write(0, found.size(), found.data());
+    jobs_.wait_api_row.Write(0, waited.size(), waited.data());
   }
 
   void LinkCommands(const std::map<std::pair<uint32_t, uint32_t>, uint32_t>& op_names) {
     Commands& commands = model_->commands;
-    commands.job_row.assign(commands.size(), kNoRow);
-    commands.op.assign(commands.size(), 0);
-    uint32_t row = 0;  // in the order of the jobs
-    for (size_t i = 0; i < commands.size(); ++i) {
-      const uint64_t key = JobKey(commands.device[i], commands.job[i]);
+    std::vector<uint32_t> rows(commands.size()), ops(commands.size());
+    uint32_t row = 0, pid = 0, tag = 0, op = 0;  // of the last one; rows are in the jobs' order
+    bool known = false, open = false;  // open: nobody else knows its correlation
+    std::vector<uint32_t> first(jobs_.size()), number(jobs_.size());
+    const auto link = [&](size_t i, uint32_t device, uint32_t job, uint32_t its_tag) {
+      const uint64_t key = JobKey(device, job);
+      const bool again = known && keys_[row] == key;
       if (keys_[row] != key) row = RowOf(key);
-      commands.job_row[i] = row;
-      if (jobs_.num_commands[row]++ == 0) jobs_.first_command[row] = static_cast<uint32_t>(i);
-      if (!jobs_.on_device[row] && jobs_.correlation[row] == 0) {
-        jobs_.correlation[row] = commands.correlation[i];
+      rows[i] = row;
+      if (!again) {
+        first[row] = static_cast<uint32_t>(i);
+        open = !jobs_.on_device.At(row) && jobs_.correlation.At(row) == 0;
       }
-      const auto op = op_names.find({jobs_.pid[row], commands.tag[i]});
-      if (op != op_names.end()) commands.op[i] = op->second;
-    }
+      ++number[row];
+      if (open) {
+        const uint64_t correlation = commands.correlation.At(i);
+        if (correlation != 0) jobs_.correlation[row] = correlation, open = false;
+      }
+      const uint32_t its_pid = again ? pid : jobs_.pid.At(row);
+      if (!known || its_pid != pid || its_tag != tag) {
+        const auto found = op_names.find({its_pid, its_tag});
+        op = found == op_names.end() ? 0 : found->second;
+      }
+      known = true, pid = its_pid, tag = its_tag;
+      ops[i] = op;
+      return true;
+    };
+    EachRow(link, commands.device, commands.job, commands.tag);
+    jobs_.first_command.Write(0, first.size(), first.data());
+    jobs_.num_commands.Write(0, number.size(), number.data());
+    commands.job_row = {}, commands.op = {};
+    commands.job_row.AppendValues(rows.data(), rows.size());
+    commands.op.AppendValues(ops.data(), ops.size());
   }
 
   DeviceJobs& device_jobs_;

@@ -32,6 +32,7 @@ void SortProcesses(std::vector<Process>* processes) {
 }
 
 void SortApi(ApiCalls* api) {
+  if (AllRise(api->begin_ns)) return;
   // Of those that begin together the longest first.
   const auto order = RowsByKey(api->size(), [&](size_t row) {
     return std::pair(api->begin_ns.At(row), ~api->end_ns.At(row));
@@ -56,27 +57,41 @@ void PermuteHost(const std::vector<uint32_t>& order, HostEvents* host) {
 }
 
 void SortHost(HostEvents* host) {
+  if (AllRise(host->time_ns)) return;
   PermuteHost(RowsByKey(host->size(), [&](size_t row) { return host->time_ns.At(row); }), host);
 }
 
 // A run of the driver's interrupt handler whose jobs lie in several blocks is there once for each
 // of them, with those of its own: they become one, with the sum. Rows are by time.
 void MergeHandlerRuns(HostEvents* host) {
-  std::vector<uint32_t> kept;
+  std::vector<uint32_t> merged;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> runs;  // by device and queue, at one time
+  int64_t at_ns = kNoTime;
+  EachRow(
+      [&](size_t place, uint8_t kind, int64_t time_ns) {
+        if (kind != proto::HostBatch::KIND_IRQ) return true;
+        const auto row = static_cast<uint32_t>(place);
+        if (time_ns != at_ns) runs.clear();
+        at_ns = time_ns;
+        const auto [first, fresh] =
+            runs.try_emplace({host->device.At(row), host->queue.At(row)}, row);
+        if (fresh) return true;
+        host->arg1[first->second] = host->arg1.At(first->second) + host->arg1.At(row);
+        merged.push_back(row);
+        return true;
+      },
+      host->kind, host->time_ns);
+  if (merged.empty()) return;
+  std::vector<uint32_t> kept;
+  auto next = merged.begin();
   for (uint32_t row = 0; row < host->size(); ++row) {
-    if (row > 0 && host->time_ns[row] != host->time_ns[row - 1]) runs.clear();
-    if (host->kind[row] == proto::HostBatch::KIND_IRQ) {
-      const auto [first, fresh] = runs.try_emplace({host->device[row], host->queue[row]}, row);
-      if (!fresh) {
-        const uint64_t found = host->arg1[row];
-        host->arg1[first->second] = host->arg1[first->second] + found;
-        continue;
-      }
+    if (next != merged.end() && *next == row) {
+      ++next;
+    } else {
+      kept.push_back(row);
     }
-    kept.push_back(row);
   }
-  if (kept.size() != host->size()) PermuteHost(kept, host);
+  PermuteHost(kept, host);
 }
 
 // What was recorded of a job in flight, and again later on. Rows are in the order of the stream.
@@ -104,6 +119,7 @@ void DropRepeated(const Column<uint8_t>& in_flight, HostEvents* host) {
 
 // Sorts by (device, job, index) and drops what is there twice.
 void SortCommands(Commands* commands, LoadStats* stats) {
+  if (AllRise(commands->device, commands->job, commands->index)) return;
   const auto key = [&](uint32_t row) {
     return std::pair(JobKey(commands->device[row], commands->job[row]), commands->index.At(row));
   };
@@ -165,14 +181,14 @@ void FindExtent(Model* model) {
     begin = std::min(begin, from);
     end = std::max(end, to);
   };
-  for (size_t i = 0; i < model->api.size(); ++i) see(model->api.begin_ns[i], model->api.end_ns[i]);
-  for (size_t i = 0; i < model->ranges.size(); ++i) {
-    see(model->ranges.begin_ns[i], model->ranges.end_ns[i]);
-  }
-  for (int64_t at : model->host.time_ns) see(at, at);
-  for (size_t i = 0; i < model->commands.size(); ++i) {
-    see(model->commands.fetched.host[i].mid_ns, model->commands.end.host[i].mid_ns);
-  }
+  const auto see_all = [&](const Column<int64_t>& from, const Column<int64_t>& to) {
+    const auto each = [&](size_t, int64_t first, int64_t last) { return see(first, last), true; };
+    EachRow(each, from, to);
+  };
+  see_all(model->api.begin_ns, model->api.end_ns);
+  see_all(model->ranges.begin_ns, model->ranges.end_ns);
+  see_all(model->host.time_ns, model->host.time_ns);
+  see_all(model->commands.fetched.host.mid_ns(), model->commands.end.host.mid_ns());
   // What else the host did began earlier, and is no reason to take a longer time for the trace's.
   const ThreadRuns& runs = model->system.runs;
   const bool alone = begin > end;
@@ -195,8 +211,9 @@ Result<std::unique_ptr<Model>> LoadRows(stream::Reader* reader, const LoadOption
   Decoder decoder(model.get());
   PartCounter parts;
   proto::Packet packet;
+  reader->KeepColumns();
   while (reader->Read(&packet) == stream::Reader::Next::kPacket) {
-    decoder.Add(packet, reader->stats().worth_bytes);
+    decoder.Add(packet, reader->stats().worth_bytes, reader->columns());
     parts.Add(packet, reader->written_rows());
     if (decoder.rows() > options.max_rows) {
       return Status::Error("the trace holds more than " + std::to_string(options.max_rows) +

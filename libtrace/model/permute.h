@@ -5,8 +5,10 @@
 #define LIBTRACE_MODEL_PERMUTE_H_
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <numeric>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -49,6 +51,42 @@ std::vector<uint32_t> RowsByKey(size_t rows, const KeyOf& key) {
   std::iota(order.begin(), order.end(), 0);
   SortByKey(key, &order);
   return order;
+}
+
+// each(row, value...) of columns of one length, in order, until it is false; whether it was not.
+template <typename Each, typename... T>
+bool EachRow(const Each& each, const Column<T>&... columns) {
+  constexpr size_t kRows = Column<uint8_t>::kRows;
+  const size_t rows = std::get<0>(std::tie(columns...)).size();
+  std::tuple<std::array<T, kRows>...> values;
+  for (size_t first = 0; first < rows; first += kRows) {
+    const size_t count = std::min(kRows, rows - first);
+    const bool all = std::apply(
+        [&](auto&... of) {
+          (columns.Read(first, count, of.data()), ...);
+          for (size_t i = 0; i < count; ++i) {
+            if (!each(first + i, of[i]...)) return false;
+          }
+          return true;
+        },
+        values);
+    if (!all) return false;
+  }
+  return true;
+}
+
+// Each row's values are above those of the one before: nothing is to be sorted.
+template <typename... T>
+bool AllRise(const Column<T>&... columns) {
+  std::tuple<T...> last;
+  return EachRow(
+      [&](size_t row, const T&... values) {
+        const std::tuple<T...> next(values...);
+        const bool rises = row == 0 || last < next;
+        last = next;
+        return rises;
+      },
+      columns...);
 }
 
 // same: `order` leaves its rows where they are.

@@ -84,23 +84,43 @@ class DeviceTimesChunk {
   uint64_t RawTicks(size_t row) const { return raw_[row - first_]; }
   void Set(size_t row, const clock::DeviceTime& time) {
     const size_t i = row - first_;
-    raw_[i] = time.ticks - time.raw_ticks, ticks_[i] = time.ticks;
-    epoch_[i] = time.epoch, host_[i] = time.host;
+    raw_[i] = time.raw_ticks, ticks_[i] = time.ticks, epoch_[i] = time.epoch;
+    mid_ns_[i] = time.host.mid_ns;
+    before_ns_[i] = IntervalColumn::Apart(time.host.lo_ns, time.host.mid_ns);
+    after_ns_[i] = IntervalColumn::Apart(time.host.mid_ns, time.host.hi_ns);
+  }
+  clock::DeviceTime At(size_t row) const {
+    const size_t i = row - first_;
+    const auto mid_ns = static_cast<uint64_t>(mid_ns_[i]);
+    return {raw_[i],
+            ticks_[i],
+            epoch_[i],
+            {static_cast<int64_t>(mid_ns - before_ns_[i]), mid_ns_[i],
+             static_cast<int64_t>(mid_ns + after_ns_[i])}};
+  }
+  uint32_t EpochAt(size_t row) const { return epoch_[row - first_]; }
+  uint64_t TicksAt(size_t row) const { return ticks_[row - first_]; }
+  // `rows` of them at once, whose clock needs no windows.
+  void Place(const clock::Map& clock, size_t row, size_t rows) {
+    const size_t i = row - first_;
+    clock.LocateAll({raw_ + i, rows},
+                    {ticks_ + i, epoch_ + i, mid_ns_ + i, before_ns_ + i, after_ns_ + i});
   }
   // All of them were set.
   void Write() {
     times_->ticks.Write(first_, rows_, ticks_);
+    for (size_t i = 0; i < rows_; ++i) raw_[i] = ticks_[i] - raw_[i];
     times_->ahead_ticks_.Write(first_, rows_, raw_);
     times_->epoch.Write(first_, rows_, epoch_);
-    times_->host.Write(first_, rows_, host_);
+    times_->host.Write(first_, rows_, mid_ns_, before_ns_, after_ns_);
   }
 
  private:
   DeviceTimes* times_;
   size_t first_ = 0, rows_ = 0;
-  uint64_t raw_[kRows], ticks_[kRows];
+  uint64_t raw_[kRows], ticks_[kRows], before_ns_[kRows], after_ns_[kRows];
+  int64_t mid_ns_[kRows];
   uint32_t epoch_[kRows];
-  Interval host_[kRows];
 };
 
 struct ApiCalls {

@@ -28,6 +28,8 @@ class Windows {
   clock::Window OfRecord(uint32_t device, uint64_t record, int64_t near_ns) const;
   // Any other time of a record: not after it was made.
   clock::Window UpToRecord(uint32_t device, uint64_t record, int64_t near_ns) const;
+  // What the host says of a job, nullptr: nothing.
+  const HostJob* SideOfJob(size_t row) const { return job_sides_[row]; }
   // By row. `made`: of the time at which its record was made.
   clock::Window OfJob(size_t row, bool made) const;
   clock::Window OfDoorbell(size_t job_row) const;
@@ -66,7 +68,6 @@ class Windows {
   };
   const HostJob* SideOf(uint32_t device, uint32_t job) const;
   const HostJob* SideOfCommand(size_t row) const { return command_sides_[row]; }
-  const HostJob* SideOfJob(size_t row) const { return job_sides_[row]; }
   // What the host's side of a job says of its commands.
   static void Narrow(const HostJob* side, clock::Window* window);
   void CollectSides();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "libtrace/stream/block.h"
 #include "libtrace/stream/codec.h"
@@ -26,57 +27,53 @@ bool BlockColumns::Take(size_t bytes, std::string_view* taken) {
   return true;
 }
 
-Status BlockColumns::Sparse(uint32_t width, uint64_t base, std::vector<uint64_t>* values) {
+Status BlockColumns::Sparse(uint32_t width, uint64_t base, uint64_t* values) {
   std::string_view bits, packed;
   if (!Take(PackedBytes(rows_, 1), &bits)) return Bad("data too short");
-  Unpack(bits, rows_, 1, values->data());
-  std::vector<uint64_t> present(static_cast<size_t>(std::count(values->begin(), values->end(), 1)));
+  Unpack(bits, rows_, 1, values);
+  std::vector<uint64_t> present(static_cast<size_t>(std::count(values, values + rows_, 1)));
   if (!Take(PackedBytes(present.size(), width), &packed)) return Bad("data too short");
   Unpack(packed, present.size(), width, present.data());
   auto next = present.begin();
-  for (uint64_t& value : *values) {
-    if (value != 0) value = base + *next++;
+  for (size_t row = 0; row < rows_; ++row) {
+    if (values[row] != 0) values[row] = base + *next++;
   }
   return {};
 }
 
-// The numbers u of a column.
-Status BlockColumns::Numbers(uint32_t width, bool packed, std::vector<uint64_t>* values) {
+// The numbers u of a column, `base` added to each.
+Status BlockColumns::Numbers(uint32_t width, bool packed, uint64_t base,
+                             uint64_t* values) {
   std::string_view bytes;
   if (!Take(packed ? Planes(width) * rows_ : PackedBytes(rows_, width), &bytes)) {
     return Bad("data too short");
   }
-  if (!packed) {
-    Unpack(bytes, rows_, width, values->data());
-    return {};
-  }
-  for (size_t plane = 0; plane < Planes(width); ++plane) {
-    const auto* from = reinterpret_cast<const uint8_t*>(bytes.data()) + plane * rows_;
-    for (size_t row = 0; row < rows_; ++row) {
-      (*values)[row] |= uint64_t{from[row]} << (8 * plane);
-    }
+  if (packed) {
+    MergePlanes(bytes, rows_, base, values);
+  } else {
+    Unpack(bytes, rows_, width, values, base);
   }
   return {};
 }
 
 // Numbers to values. Sums wrap modulo 2^64: no input is undefined behaviour.
 Status BlockColumns::Predicted(const Block& block, uint32_t mode, uint64_t base,
-                               std::vector<uint64_t>* values) {
+                               uint64_t* values) {
   switch (mode) {
     case Block::MODE_OFFSET:
-      for (uint64_t& value : *values) value += base;
+      for (size_t row = 0; row < rows_; ++row) values[row] += base;
       return {};
     case Block::MODE_DELTA: {
       if (starts_ >= block.start_size()) return Bad("differences without a start");
       uint64_t before = block.start(starts_++);
-      for (uint64_t& value : *values) before = value += before + base;
+      for (size_t row = 0; row < rows_; ++row) before = values[row] += before + base;
       return {};
     }
     case Block::MODE_REFERENCE: {
       if (references_ >= block.reference_size()) return Bad("no reference is named");
       const uint32_t to = block.reference(references_++);
       if (to >= kKnown || !has(static_cast<int>(to))) return Bad("reference to no earlier column");
-      for (size_t row = 0; row < rows_; ++row) (*values)[row] += base + columns_[to][row];
+      for (size_t row = 0; row < rows_; ++row) values[row] += base + columns_[to][row];
       return {};
     }
     case Block::MODE_UNIT: {
@@ -85,8 +82,8 @@ Status BlockColumns::Predicted(const Block& block, uint32_t mode, uint64_t base,
         const uint64_t unit = At(Block::COLUMN_UNIT, row);
         const uint64_t fetched = At(Block::COLUMN_FETCHED_TICKS, row);
         if (unit >= UnitEnds::kUnits) return Bad("unit number too large");
-        (*values)[row] += base + ends.After(unit, fetched);
-        ends.Set(unit, fetched + (*values)[row] + At(Block::COLUMN_START_TICKS_AFTER, row) +
+        values[row] += base + ends.After(unit, fetched);
+        ends.Set(unit, fetched + values[row] + At(Block::COLUMN_START_TICKS_AFTER, row) +
                            At(Block::COLUMN_END_TICKS_AFTER, row));
       }
       return {};
@@ -94,6 +91,15 @@ Status BlockColumns::Predicted(const Block& block, uint32_t mode, uint64_t base,
     default:
       return Bad("unknown mode of a column");
   }
+}
+
+Status BlockColumns::DecodeTo(const Block& block, uint32_t width, uint32_t mode, uint64_t base,
+                              bool packed, uint64_t* values) {
+  if (mode == Block::MODE_SPARSE) return Sparse(width, base, values);
+  // Nothing is left to add to numbers over a base.
+  const bool whole = mode == Block::MODE_OFFSET && (packed || width <= 32);
+  if (Status status = Numbers(width, packed, whole ? base : 0, values); !status.ok()) return status;
+  return whole ? Status() : Predicted(block, mode, base, values);
 }
 
 Status BlockColumns::DecodeColumn(const Block& block, int at, bool packed) {
@@ -105,19 +111,21 @@ Status BlockColumns::DecodeColumn(const Block& block, int at, bool packed) {
   if (packed ? mode == Block::MODE_SPARSE : mode == Block::MODE_UNIT) {
     return Bad("unknown mode of a column");
   }
-  std::vector<uint64_t> values(rows_);
-  if (mode == Block::MODE_SPARSE) {
-    if (Status status = Sparse(width, base, &values); !status.ok()) return status;
-  } else {
-    if (Status status = Numbers(width, packed, &values); !status.ok()) return status;
-    if (Status status = Predicted(block, mode, base, &values); !status.ok()) return status;
+  // Not there yet: a column that refers to itself names no earlier one.
+  Values& to = known ? columns_[column] : scratch_;
+  if (to.room < rows_) {
+    to.values.reset(new uint64_t[rows_]);
+    to.room = rows_;
   }
-  if (known) columns_[column] = std::move(values);
-  return {};
+  const Status status = DecodeTo(block, width, mode, base, packed, to.values.get());
+  to.there = known && status.ok();
+  return status;
 }
 
 Status BlockColumns::Describe(const Block& block) {
   rows_ = block.rows();
+  starts_ = references_ = 0;
+  for (Values& column : columns_) column.there = false;
   if (rows_ == 0 || rows_ > kMaxBlockRows) return Bad("impossible number of rows");
   const int columns = block.column_size();
   if (columns > kMaxBlockColumns || block.width_size() != columns || block.mode_size() != columns ||

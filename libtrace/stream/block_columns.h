@@ -7,8 +7,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string_view>
-#include <vector>
 
 #include "libtrace/proto/trace.pb.h"
 #include "libtrace/stream/columns.h"
@@ -16,7 +17,7 @@
 
 namespace acceltrace::stream {
 
-// A column that is absent or unknown is empty.
+// A column that is absent or unknown is empty. Another block takes the place of the last one.
 class BlockColumns {
  public:
   static constexpr size_t kKnown = 96;  // one more than the highest Column
@@ -26,17 +27,17 @@ class BlockColumns {
   Status DecodePacked(const proto::Block& block);
 
   size_t rows() const { return rows_; }
-  bool has(int column) const { return !columns_[column].empty(); }
-  uint64_t At(int column, size_t row) const {
-    return columns_[column].empty() ? 0 : columns_[column][row];
+  bool has(int column) const { return columns_[column].there; }
+  uint64_t At(int column, size_t row) const { return has(column) ? columns_[column][row] : 0; }
+  std::span<const uint64_t> of(int column) const {
+    return {columns_[column].values.get(), has(column) ? rows_ : 0};
   }
-  const std::vector<uint64_t>& of(int column) const { return columns_[column]; }
 
   template <typename T>
   void CopyTo(int column, google::protobuf::RepeatedField<T>* to) const {
-    if (columns_[column].empty()) return;
+    if (!has(column)) return;
     to->Reserve(static_cast<int>(rows_));
-    for (const uint64_t value : columns_[column]) to->Add(static_cast<T>(value));
+    for (const uint64_t value : of(column)) to->Add(static_cast<T>(value));
   }
   void CopyDeltas(int column, google::protobuf::RepeatedField<int64_t>* to) const {
     DeltaEncoder encoder;
@@ -45,19 +46,29 @@ class BlockColumns {
   }
 
  private:
+  // Its room is kept for the next block's, and not cleared for it.
+  struct Values {
+    bool there = false;
+    size_t room = 0;
+    std::unique_ptr<uint64_t[]> values;
+    uint64_t operator[](size_t row) const { return values[row]; }
+  };
+
   Status Describe(const proto::Block& block);
   Status DecodeAll(const proto::Block& block, bool packed);
   Status DecodeColumn(const proto::Block& block, int at, bool packed);
-  Status Numbers(uint32_t width, bool packed, std::vector<uint64_t>* values);
-  Status Predicted(const proto::Block& block, uint32_t mode, uint64_t base,
-                   std::vector<uint64_t>* values);
+  Status DecodeTo(const proto::Block& block, uint32_t width, uint32_t mode, uint64_t base,
+                  bool packed, uint64_t* values);
+  Status Numbers(uint32_t width, bool packed, uint64_t base, uint64_t* values);
+  Status Predicted(const proto::Block& block, uint32_t mode, uint64_t base, uint64_t* values);
   bool Take(size_t bytes, std::string_view* taken);
-  Status Sparse(uint32_t width, uint64_t base, std::vector<uint64_t>* values);
+  Status Sparse(uint32_t width, uint64_t base, uint64_t* values);
 
   size_t rows_ = 0;
   std::string_view data_;  // not taken yet
   int starts_ = 0, references_ = 0;
-  std::array<std::vector<uint64_t>, kKnown> columns_;
+  std::array<Values, kKnown> columns_;
+  Values scratch_;  // of a column that is not known
 };
 
 // By how many ticks the end of the command before it on the same unit is later than `fetched`, for

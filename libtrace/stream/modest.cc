@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What parsing a packet would cost, from a walk over its fields.
-#include <algorithm>
+#include <cstring>
 
 #include "libtrace/stream/validate.h"
 
@@ -62,9 +62,17 @@ class Fields {
   std::string_view left_;
 };
 
+// A varint's last byte is below 0x80: eight of them at a time.
 size_t Varints(std::string_view bytes) {
-  return static_cast<size_t>(std::count_if(bytes.begin(), bytes.end(),
-                                           [](char c) { return static_cast<uint8_t>(c) < 0x80; }));
+  constexpr uint64_t kLow = 0x0101'0101'0101'0101;
+  size_t count = 0, at = 0;
+  for (; at + sizeof(uint64_t) <= bytes.size(); at += sizeof(uint64_t)) {
+    uint64_t word;
+    std::memcpy(&word, bytes.data() + at, sizeof(word));
+    count += ((~word >> 7 & kLow) * kLow) >> 56;
+  }
+  for (; at < bytes.size(); ++at) count += static_cast<uint8_t>(bytes[at]) < 0x80;
+  return count;
 }
 
 }  // namespace

@@ -26,19 +26,6 @@ void PackHalf(const uint64_t* values, size_t count, uint32_t shift, uint32_t wid
   }
 }
 
-void UnpackHalf(const char* in, size_t count, uint32_t shift, uint32_t width, uint64_t* values) {
-  const uint64_t mask = width == 32 ? 0xffffffffu : (uint64_t{1} << width) - 1;
-  for (size_t i = 0; i < count; ++i) {
-    const uint64_t bit = i / kLanes * width;
-    const char* at = in + 4 * (bit / 32 * kLanes + i % kLanes);
-    uint64_t value = LoadWord(at) >> bit % 32;
-    if (bit % 32 + width > 32) {
-      value |= static_cast<uint64_t>(LoadWord(at + 4 * kLanes)) << (32 - bit % 32);
-    }
-    values[i] |= (value & mask) << shift;
-  }
-}
-
 }  // namespace
 
 void Pack(const uint64_t* values, size_t count, uint32_t width, std::string* out) {
@@ -49,16 +36,6 @@ void Pack(const uint64_t* values, size_t count, uint32_t width, std::string* out
   PackHalf(values, count, 0, low, out->data() + begin);
   if (width > low) {
     PackHalf(values, count, 32, width - low, out->data() + begin + PackedBytes(count, low));
-  }
-}
-
-void Unpack(std::string_view bytes, size_t count, uint32_t width, uint64_t* values) {
-  std::memset(values, 0, count * sizeof(*values));
-  if (width == 0 || bytes.size() < PackedBytes(count, width)) return;
-  const uint32_t low = width < 32 ? width : 32;
-  UnpackHalf(bytes.data(), count, 0, low, values);
-  if (width > low) {
-    UnpackHalf(bytes.data() + PackedBytes(count, low), count, 32, width - low, values);
   }
 }
 

@@ -30,8 +30,13 @@ constexpr size_t PackedBytes(size_t count, uint32_t width) {
 // Appends the values; each is less than 2^width.
 void Pack(const uint64_t* values, size_t count, uint32_t width, std::string* out);
 
-// bytes: PackedBytes(count, width).
-void Unpack(std::string_view bytes, size_t count, uint32_t width, uint64_t* values);
+// bytes: PackedBytes(count, width). base: added to each, if they have no more than 32 bits.
+void Unpack(std::string_view bytes, size_t count, uint32_t width, uint64_t* values,
+            uint64_t base = 0);
+
+// Values of which all lowest bytes come first, then all next ones: up to eight planes of `count`
+// bytes. base: added to each.
+void MergePlanes(std::string_view planes, size_t count, uint64_t base, uint64_t* values);
 
 }  // namespace acceltrace::stream
 

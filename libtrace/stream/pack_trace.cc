@@ -186,7 +186,8 @@ class Packer {
       if (!status.ok()) return status;
       rows.rows = columns.rows();
       for (size_t i = 0; i < rows.columns.size(); ++i) {
-        rows.columns[i] = columns.of(static_cast<int>(i));
+        const auto values = columns.of(static_cast<int>(i));
+        rows.columns[i].assign(values.begin(), values.end());
       }
       table = block.table(), device = block.device(), stalls = block.stalls();
     } else if (const size_t n = Rows(*packet); n > 0) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "libtrace/stream/block.h"
+#include "libtrace/stream/block_rows.h"
 #include "libtrace/stream/columns.h"
 #include "libtrace/stream/descriptor.h"
 #include "libtrace/stream/framing.h"
@@ -94,6 +95,10 @@ class PacketReader : public Reader {
     return Next::kEnd;
   }
 
+  void KeepColumns() override { keep_columns_ = true; }
+
+  const TableRows* columns() const override { return has_columns_ ? &rows_.rows() : nullptr; }
+
   uint64_t written_rows() const override { return written_rows_; }
 
   const ReadStats& stats() const override { return stats_; }
@@ -118,6 +123,7 @@ class PacketReader : public Reader {
 
   // Readers see batches only. True if the content is sound.
   bool Unfold(const Frame& frame, proto::Packet* packet) {
+    has_columns_ = false;
     const bool packed = packet->has_packed() || packet->has_packed_block();
     if (raw_ && (packed || packet->has_block())) {
       written_rows_ = packed ? packet->packed_block().rows() : packet->block().rows();
@@ -125,6 +131,11 @@ class PacketReader : public Reader {
     }
     const size_t worth = frame.packet.size() * (packed ? kPackedWorth : 1);
     stats_.worth_bytes += worth;
+    if (keep_columns_ && BlockRows::Knows(*packet)) {
+      has_columns_ = rows_.Decode(worth, packet).ok();
+      written_rows_ = rows_.rows().rows();
+      return has_columns_;
+    }
     return Expand(packet, &written_rows_).ok() && Validate(*packet, worth).ok();
   }
 
@@ -302,6 +313,8 @@ class PacketReader : public Reader {
 
   std::unique_ptr<Source> source_;
   bool raw_;
+  bool keep_columns_ = false, has_columns_ = false;
+  BlockRows rows_;  // if it has columns
   std::vector<Seen> seen_;  // since the last part of the index
   uint64_t earlier_offset_ = 0, earlier_packets_ = 0, indexed_events_ = 0;  // of its parts so far
   ReadStats stats_;

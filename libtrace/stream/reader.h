@@ -12,6 +12,7 @@
 
 #include "libtrace/proto/trace.pb.h"
 #include "libtrace/stream/result.h"
+#include "libtrace/stream/table_rows.h"
 
 namespace acceltrace::stream {
 
@@ -72,6 +73,11 @@ class Reader {
   virtual uint64_t written_rows() const = 0;
 
   virtual const ReadStats& stats() const = 0;
+
+  // From the next Read on blocks of commands, jobs and API calls are not unfolded: of these the
+  // packet has an empty batch, and columns() has the rows until the Read after it; else nullptr.
+  virtual void KeepColumns() {}
+  virtual const TableRows* columns() const { return nullptr; }
 };
 
 }  // namespace acceltrace::stream

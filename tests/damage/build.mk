@@ -5,6 +5,9 @@ BUILDER_SRCS := $(wildcard tests/golden/trace_builder*.cc)
 DAMAGE_SRCS := $(MUTATOR_SRCS) tests/damage/recordings.cc $(BUILDER_SRCS)
 $(eval $(call program,$(BUILD)/test/tap-damage,tests/damage/damage.cc $(DAMAGE_SRCS),-L$(BUILD)/lib -lacceltrace -lprotobuf,$(BUILD)/lib/libacceltrace.so))
 $(eval $(call program,$(BUILD)/test/tap-bombs,tests/damage/bombs.cc tests/damage/whole_way.cc $(DAMAGE_SRCS),-L$(BUILD)/lib -lacceltrace -lprotobuf,$(BUILD)/lib/libacceltrace.so))
+$(eval $(call program,$(BUILD)/test/decode-rate,tests/damage/decode_rate.cc $(MUTATOR_SRCS),-L$(BUILD)/lib -lacceltrace -lprotobuf,$(BUILD)/lib/libacceltrace.so))
+$(eval $(call program,$(BUILD)/test/load-trace,libtrace/model/load_bench.cc,-L$(BUILD)/lib -lacceltrace -lprotobuf,$(BUILD)/lib/libacceltrace.so))
+TESTS += $(BUILD)/test/decode-rate $(BUILD)/test/load-trace
 TESTS += $(BUILD)/test/tap-damage $(BUILD)/test/tap-bombs
 $(eval $(call fuzzer,trace,tests/damage/trace_fuzz.cc tests/damage/random_trace.cc tests/damage/whole_way.cc $(MUTATOR_SRCS) $(BUILDER_SRCS) $(filter libtrace/%,$(LIB_SRCS)),$(LIB_LIBS)))
 $(BUILD)/fuzz/trace: $(BUILD)/obj/fuzz/gen/libtrace/view/perfetto.pb.o

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rows of a table, whether they came as a batch or as a block: columns by their numbers in blocks.
+#ifndef LIBTRACE_STREAM_TABLE_ROWS_H_
+#define LIBTRACE_STREAM_TABLE_ROWS_H_
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "libtrace/proto/trace.pb.h"
+
+namespace acceltrace::stream {
+
+// Refers to the batch or the block's columns, which must outlive it. A column that is absent is
+// zero in each row.
+class TableRows {
+ public:
+  static constexpr size_t kColumns = 96;
+
+  TableRows() = default;
+  explicit TableRows(const proto::CommandBatch& batch);
+  explicit TableRows(const proto::JobBatch& batch);
+  explicit TableRows(const proto::ApiBatch& batch);
+
+  size_t rows() const { return rows_; }
+  void set_rows(size_t rows) { rows_ = rows; }
+  bool has(int column) const { return columns_[column].kind != Kind::kAbsent; }
+  // Causes of stalls that commands have columns for; none: all of them are zero.
+  size_t stalls() const { return stalls_; }
+  void set_stalls(size_t stalls) { stalls_ = stalls; }
+  void Set(int column, const uint64_t* values) { columns_[column] = {Kind::kWide, values, 1}; }
+  // There, and zero in each row.
+  void SetZeros(int column) { columns_[column] = {Kind::kZeros, nullptr, 1}; }
+
+  // All rows of a column, cut to T.
+  template <typename T>
+  void Read(int column, T* out) const {
+    const Column& from = columns_[column];
+    switch (from.kind) {
+      case Kind::kAbsent:
+      case Kind::kZeros:
+        std::fill_n(out, rows_, T{0});
+        return;
+      case Kind::kNarrow:
+        return Copy(static_cast<const uint32_t*>(from.values), out);
+      case Kind::kWide:
+        if (from.stride == 1) return Copy(static_cast<const uint64_t*>(from.values), out);
+        for (size_t row = 0; row < rows_; ++row) {
+          out[row] =
+              static_cast<T>(static_cast<const uint64_t*>(from.values)[row * from.stride]);
+        }
+        return;
+      case Kind::kDeltas: {
+        uint64_t value = 0;
+        for (size_t row = 0; row < rows_; ++row) {
+          out[row] = static_cast<T>(value += static_cast<const uint64_t*>(from.values)[row]);
+        }
+        return;
+      }
+    }
+  }
+
+ private:
+  enum class Kind : uint8_t { kAbsent, kZeros, kNarrow, kWide, kDeltas };
+  struct Column {
+    Kind kind = Kind::kAbsent;
+    const void* values = nullptr;
+    size_t stride = 1;
+  };
+  template <typename From, typename T>
+  void Copy(const From* from, T* out) const {
+    for (size_t row = 0; row < rows_; ++row) out[row] = static_cast<T>(from[row]);
+  }
+  template <typename T>
+  void Plain(int column, const google::protobuf::RepeatedField<T>& values);
+  void Deltas(int column, const google::protobuf::RepeatedField<int64_t>& values);
+
+  size_t rows_ = 0, stalls_ = 0;
+  std::array<Column, kColumns> columns_;
+};
+
+}  // namespace acceltrace::stream
+
+#endif  // LIBTRACE_STREAM_TABLE_ROWS_H_
