@@ -36,6 +36,10 @@ struct Loaded {
   analysis::Report Report(analysis::Predictions predictions) const {
     return analysis::ComputeReport(*model, laws ? &*laws : nullptr, predictions);
   }
+  // As far as the first screen shows it.
+  analysis::Report Answer() const {
+    return analysis::ComputeAnswer(*model, laws ? &*laws : nullptr);
+  }
 };
 // with_laws: they are wanted. *status is the exit status where there is an error.
 Result<Loaded> LoadSelected(const std::string& file, const model::Selection& selection,

@@ -10,6 +10,7 @@
 #include "libtrace/analysis/advice.h"
 #include "libtrace/analysis/edit.h"
 #include "libtrace/analysis/graph.h"
+#include "libtrace/analysis/limiter.h"
 #include "libtrace/analysis/replays.h"
 #include "libtrace/analysis/report.h"
 #include "libtrace/analysis/whatif.h"
@@ -34,12 +35,12 @@ struct Loaded {
   analysis::Graph graph;
 };
 
-Result<Loaded> LoadGraph(const std::string& file, analysis::Predictions predictions) {
+Result<Loaded> LoadGraph(const std::string& file) {
   auto model = LoadTrace(file);
   if (!model.ok()) return Status::Error(model.message());
   Loaded loaded;
   loaded.model = std::move(*model);
-  loaded.report = analysis::ComputeReport(*loaded.model, nullptr, predictions);
+  loaded.report = analysis::ComputeJudgement(*loaded.model);
   loaded.graph =
       analysis::BuildGraph(*loaded.model, analysis::TracerWork(*loaded.model),
                            loaded.report.breakdown.begin_ns, loaded.report.breakdown.end_ns);
@@ -55,7 +56,7 @@ int Print(const Options& options, const std::string& text, const analysis::Verdi
 }
 
 int RunCriticalPath(const Options& options) {
-  const auto loaded = LoadGraph(options.file, analysis::Predictions::kNone);
+  const auto loaded = LoadGraph(options.file);
   if (!loaded.ok()) return Fail(kFailed, loaded.message());
   const analysis::Verdict& verdict = loaded->report.verdict;
   analysis::CriticalPath path = ComputeCriticalPath(*loaded->model, loaded->graph);
@@ -95,9 +96,7 @@ int RunWhatIf(const Options& options) {
     pairs.emplace_back(pair.substr(0, comma), pair.substr(comma + 1));
     AddChange("--fuse " + pair, &whatif.change);
   }
-  // Of a run as it is its limiter is shown.
-  auto loaded = LoadGraph(options.file, whatif.change.empty() ? analysis::Predictions::kAll
-                                                              : analysis::Predictions::kNone);
+  auto loaded = LoadGraph(options.file);
   if (!loaded.ok()) return Fail(kFailed, loaded.message());
   const analysis::Verdict& verdict = loaded->report.verdict;
   analysis::Graph& graph = loaded->graph;
@@ -116,8 +115,9 @@ int RunWhatIf(const Options& options) {
     }
     whatif.prediction = analysis::Predict(&replays, scales, as_it_was);
     if (!whatif.prediction.valid) whatif.refused = whatif.prediction.error;
+    // Of a run as it is its limiter is shown.
     if (whatif.change.empty()) {
-      whatif.limiter = loaded->report.limiter;
+      whatif.limiter = ComputeLimiter(&replays, loaded->report.breakdown, verdict);
     }
   }
   return Print(options,

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "libtrace/analysis/summary.h"
@@ -48,6 +49,23 @@ int PrintSummary(const Options& options, const analysis::Summary& summary) {
                                    options.file, summary.lost, summary.bad));
 }
 
+// Whether what is asked for shows no more than the answer has.
+bool AnswerDoes(const Options& options) {
+  if (options.json || options.full) return false;
+  for (const view::Section& section : view::Sections()) {
+    const bool asked = std::find(options.sections.begin(), options.sections.end(), section.name) !=
+                       options.sections.end();
+    if (asked && !section.of_answer) return false;
+  }
+  return true;
+}
+
+analysis::Report ReportFor(const Options& options, const Loaded& loaded) {
+  using analysis::Predictions;
+  if (options.summary) return loaded.Report(Predictions::kNone);
+  return AnswerDoes(options) ? loaded.Answer() : loaded.Report(Predictions::kAll);
+}
+
 int RunReport(const Options& options) {
   if (options.summary && !options.selection.any()) {
     if (const auto summary = analysis::SummariseFile(options.file)) {
@@ -59,13 +77,12 @@ int RunReport(const Options& options) {
   int status = kFailed;
   const auto loaded = LoadSelected(options.file, options.selection, true, &status);
   if (!loaded.ok()) return Fail(status, loaded.message());
-  analysis::Report report =
-      loaded->Report(options.summary ? analysis::Predictions::kNone : analysis::Predictions::kAll);
+  analysis::Report report = ReportFor(options, *loaded);
   if (options.summary) {
     const int printed = PrintSummary(options, analysis::SummariseReport(report));
     return printed != kOk ? printed : FaultStatus(options.file, *loaded->model, "the summary");
   }
-  if (!ceilings->empty()) analysis::UseCeilings(*ceilings, &report);
+  if (!ceilings->empty() && !AnswerDoes(options)) analysis::UseCeilings(*ceilings, &report);
   Arrange(options.arrangement, &report);
   const int wrote = Print(
       WriteStdout(options.json ? view::JsonReport(report) : ReportText(options, report)), kOk);
@@ -75,8 +92,7 @@ int RunReport(const Options& options) {
 int RunVerify(const Options& options) {
   const auto model = LoadTrace(options.file);
   if (!model.ok()) return Fail(kFailed, model.message());
-  const analysis::Report report =
-      analysis::ComputeReport(**model, nullptr, analysis::Predictions::kNone);
+  const analysis::Report report = analysis::ComputeChecks(**model);
   const auto findings = analysis::FindProblems(report);
   const int wrote =
       Print(options.json ? WriteStdout(view::JsonVerify(report, findings))
