@@ -9,6 +9,8 @@
 #define LIBTRACE_ANALYSIS_ACTIVITY_H_
 
 #include <array>
+#include <cstdint>
+#include <initializer_list>
 #include <utility>
 #include <vector>
 
@@ -23,6 +25,16 @@ enum Doing { kDoesCompute, kDoesTransfer, kDoesHold, kNumDoings };
 // From the begin of something to its end.
 using Period = std::pair<Mark, Mark>;
 
+// Where such a time is: a command's start or end, a job's doorbell or completion.
+struct TimeRef {
+  uint32_t row = 0;
+  bool of_job = false;
+};
+struct Stretch {
+  TimeRef from, to;
+};
+Period PeriodOf(const model::Model& model, const Stretch& stretch);
+
 struct Gaps {
   // Those that whole ticks show; count_hi: with those that may hide within one.
   uint64_t count = 0, count_hi = 0;
@@ -30,7 +42,7 @@ struct Gaps {
 };
 
 struct Activity {
-  std::array<std::vector<Period>, kNumDoings> periods;  // each command, each job
+  std::array<std::vector<uint32_t>, kNumDoings> rows;  // of commands; of jobs where it holds them
 
   bool any = false;
   bool measured = false;  // else the times below are not known
@@ -39,14 +51,15 @@ struct Activity {
   Gaps gaps;       // nothing ran, between the first start and the last end
 };
 
-// By device: the periods, without what they come to.
+// By device: the rows, without what they come to.
 std::vector<Activity> FindActivity(const model::Model& model);
-// With all of it.
-std::vector<Activity> ComputeActivity(const model::Model& model);
+// With all of it. gaps: one by one as well, which takes the longest.
+std::vector<Activity> ComputeActivity(const model::Model& model, bool gaps);
 
-// Periods as few longer ones: what overlaps or touches is one. *touches: how often nothing may
-// have been in between, for less than a tick.
-std::vector<Period> Merged(std::vector<Period> periods, uint64_t* touches);
+// What the device does of these, in order of time, as few longer stretches: what overlaps or
+// touches is one. *touches: how often nothing may have been in between, for less than a tick.
+std::vector<Stretch> Merged(const model::Model& model, const Activity& activity,
+                            std::initializer_list<Doing> doings, uint64_t* touches);
 
 }  // namespace acceltrace::analysis
 

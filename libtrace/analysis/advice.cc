@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <unordered_map>
 
 #include "libtrace/analysis/edit.h"
 #include "libtrace/analysis/names.h"
@@ -68,9 +69,10 @@ class Adviser {
     Editor editor(model_, &graph_);
     for (const Kind& kind : kKinds) {
       const Edited edited = (editor.*kind.edit)();
-      if (edited.count > 0) {
-        Advice advice = About(kind, edited);
-        if (Gain(without_, &advice)) all.push_back(std::move(advice));
+      Advice advice;
+      if (edited.count > 0 && Gain(without_, &advice)) {
+        Describe(kind, edited, &advice);
+        all.push_back(std::move(advice));
       }
       editor.Undo();
     }
@@ -113,16 +115,29 @@ class Adviser {
                      : fmt::format("{:.2f} {}", bytes, kUnits[unit]);
   }
 
-  Advice About(const Kind& kind, const Edited& edited) const {
-    Advice advice;
-    advice.kind = kind.kind;
-    advice.count = edited.count, advice.bytes = edited.bytes, advice.ns = edited.ns;
+  // How often each name is met. Names stay where they are: one is looked up by its text once.
+  struct Names {
+    std::map<std::string, uint64_t> counts;
+    std::unordered_map<const std::string*, uint64_t*> known;  // null: one too many
+
+    void Count(const std::string& name) {
+      const auto [place, fresh] = known.try_emplace(&name, nullptr);
+      if (fresh && !name.empty() && (counts.size() < kMaxNamedRows || counts.contains(name))) {
+        place->second = &counts[name];
+      }
+      if (place->second != nullptr) ++*place->second;
+    }
+  };
+
+  void Describe(const Kind& kind, const Edited& edited, Advice* advice) const {
+    advice->kind = kind.kind;
+    advice->count = edited.count, advice->bytes = edited.bytes, advice->ns = edited.ns;
     const double each = static_cast<double>(edited.bytes) / static_cast<double>(edited.count);
-    advice.text = fmt::format(fmt::runtime(kind.what), fmt::arg("count", edited.count),
-                              fmt::arg("each", Bytes(each)));
-    advice.change = kind.change, advice.whatif = kind.whatif;
-    std::map<std::string, uint64_t> ops, calls, ranges;
-    for (const uint32_t row : edited.rows) Count(model_.OpName(row), &ops);
+    advice->text = fmt::format(fmt::runtime(kind.what), fmt::arg("count", edited.count),
+                               fmt::arg("each", Bytes(each)));
+    advice->change = kind.change, advice->whatif = kind.whatif;
+    Names ops, calls, ranges;
+    for (const uint32_t row : edited.rows) ops.Count(model_.OpName(row));
     for (const uint32_t call : edited.calls) Call(call, &calls, &ranges);
     if (edited.calls.empty()) {
       for (const uint32_t row : edited.rows) {
@@ -132,20 +147,15 @@ class Adviser {
         }
       }
     }
-    advice.ops = edited.ops_fused.empty() ? Most(ops) : edited.ops_fused;
-    if (advice.ops.size() > Advice::kMaxNames) advice.ops.resize(Advice::kMaxNames);
-    advice.calls = Most(calls), advice.ranges = Most(ranges);
-    return advice;
+    advice->ops = edited.ops_fused.empty() ? Most(ops.counts) : edited.ops_fused;
+    if (advice->ops.size() > Advice::kMaxNames) advice->ops.resize(Advice::kMaxNames);
+    advice->calls = Most(calls.counts), advice->ranges = Most(ranges.counts);
   }
 
-  static void Count(const std::string& name, std::map<std::string, uint64_t>* names) {
-    if (!name.empty() && (names->size() < kMaxNamedRows || names->contains(name))) ++(*names)[name];
-  }
-  void Call(uint32_t call, std::map<std::string, uint64_t>* calls,
-            std::map<std::string, uint64_t>* ranges) const {
-    Count(model_.strings.Get(model_.api.name[call]), calls);
+  void Call(uint32_t call, Names* calls, Names* ranges) const {
+    calls->Count(model_.strings.Get(model_.api.name[call]));
     const uint32_t range = RangeOf(call);
-    if (range != model::kNoRow) Count(model_.strings.Get(model_.ranges.name[range]), ranges);
+    if (range != model::kNoRow) ranges->Count(model_.strings.Get(model_.ranges.name[range]));
   }
   static std::vector<std::string> Most(const std::map<std::string, uint64_t>& names) {
     std::vector<std::pair<uint64_t, std::string>> sorted;

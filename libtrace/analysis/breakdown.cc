@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "libtrace/analysis/activity.h"
+#include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/sweep.h"
 
 namespace acceltrace::analysis {
@@ -76,54 +77,49 @@ class HostGaps {
 class HostLine {
  public:
   // The run: outside of it nothing counts.
-  HostLine(const Edge& begin, const Edge& end) : begin_(begin), end_(end) {
+  HostLine(const model::Model& model, const Edge& begin, const Edge& end)
+      : model_(model), begin_(begin), end_(end) {
     sweep_.Add(kApplication, begin, end);
   }
 
   void Reserve(size_t pieces) { sweep_.Reserve(pieces); }
   void Add(Class of, const Edge& from, const Edge& to) { sweep_.Add(of, Clip(from), Clip(to)); }
+  void Add(Class of, int64_t from_ns, int64_t to_ns) { Add(of, EdgeOf(from_ns), EdgeOf(to_ns)); }
 
-  // A device's periods: each of its own where other devices ran as well, else as one state, since
+  // What a device does: each of its own where other devices ran as well, else as one state, since
   // its own clock resolves them better.
-  // Takes the periods.
-  void AddDevice(const Durations& durations, Activity* activity, bool alone) {
+  void AddDevice(const Durations& durations, const Activity& activity, bool alone) {
     static_assert(static_cast<int>(kDoesCompute) == static_cast<int>(kComputing));
     static_assert(static_cast<int>(kDoesTransfer) == static_cast<int>(kTransferring));
     static_assert(static_cast<int>(kDoesHold) == static_cast<int>(kHolding));
-    std::vector<Period> all;
-    for (int doing = 0; doing < kNumDoings; ++doing) {
-      std::vector<Period>& periods = activity->periods[doing];
-      for (const auto& [from, to] : periods) {
-        sweep_.AddLikely(doing, Clip(EdgeOf(from.host)).mid, Clip(EdgeOf(to.host)).mid);
-        if (doing != kDoesHold) See(EdgeOf(from.host), EdgeOf(to.host));
+    for (const Doing doing : {kDoesCompute, kDoesTransfer, kDoesHold}) {
+      const bool holds = doing == kDoesHold;
+      const model::DeviceTimes& begins = holds ? model_.jobs.doorbell : model_.commands.start;
+      const model::DeviceTimes& ends = holds ? model_.jobs.completion : model_.commands.end;
+      for (const uint32_t row : activity.rows[doing]) {
+        if (alone || holds) {
+          sweep_.AddLikely(doing, ClipMid(begins.host[row].mid_ns), ClipMid(ends.host[row].mid_ns));
+          continue;
+        }
+        const Edge from = EdgeOf(begins.host[row]), to = EdgeOf(ends.host[row]);
+        sweep_.AddLikely(doing, ClipMid(from.mid), ClipMid(to.mid));
+        See(from, to);
       }
-      if (!alone) {
-        AddMerged(durations, doing, std::move(periods));
-      } else if (all.empty()) {
-        all = std::move(periods);
-      } else {
-        all.insert(all.end(), periods.begin(), periods.end());
-      }
-      periods = std::vector<Period>();
+      if (!alone) AddMerged(durations, activity, doing, {doing});
     }
-    if (alone) AddMerged(durations, kHolding, std::move(all));
+    if (alone) {
+      AddMerged(durations, activity, kHolding, {kDoesCompute, kDoesTransfer, kDoesHold});
+    }
   }
 
   void Run(Breakdown* result) {
     if (any_run_) sweep_.Add(HostGaps::kSpan, Clip(first_start_), Clip(last_end_));
     HostGaps gaps;
+    StateTimes times;
     sweep_.Run([&](int64_t from, int64_t to, const States& on) {
       const int64_t ns = to - from;
-      for (int c = 0; c < kNumClasses; ++c) {
-        const uint32_t before = (1u << c) - 1;
-        Count(on.certainly(kApplication) && on.certainly(c) && (on.possible & before) == 0,
-              on.probably(kApplication) && on.probably(c) && (on.likely & before) == 0,
-              on.possibly(kApplication) && on.possibly(c) && (on.certain & before) == 0, ns,
-              &result->time[c]);
-      }
-      Count((on.certain & kRuns) == kRuns, (on.likely & kRuns) == kRuns,
-            (on.possible & kRuns) == kRuns, ns, &result->overlap);
-      gaps.Step(on, ns, result);
+      times.Add(on, ns);
+      if (any_run_) gaps.Step(on, ns, result);
       if (on.probably(kApplication)) {
         const auto of = static_cast<Class>(std::countr_zero(on.likely));
         if (result->pieces.empty() || result->pieces.back().of != of) {
@@ -132,6 +128,7 @@ class HostLine {
         result->pieces.back().end_ns = to;
       }
     });
+    times.Each([&](const States& on, int64_t ns) { CountClasses(on, ns, result); });
     // Where periods touch, for less than a tick something else may have been.
     const auto hidden_ns = static_cast<int64_t>(std::ceil(hidden_ns_));
     const auto widen = [hidden_ns](Span* span) {
@@ -145,15 +142,30 @@ class HostLine {
   }
 
  private:
-  void AddMerged(const Durations& durations, int state, std::vector<Period> periods) {
-    uint64_t touches = 0;
-    for (const auto& [from, to] : Merged(std::move(periods), &touches)) {
-      sweep_.AddBounds(state, Clip(EdgeOf(from.host)), Clip(EdgeOf(to.host)));
-      if (touches > 0) {
-        hidden_ns_ += static_cast<double>(touches) * durations.Of(1, 1, 1, from, to).hi;
-      }
-      pieces_ += 1 + std::exchange(touches, 0);
+  static void CountClasses(const States& on, int64_t ns, Breakdown* result) {
+    for (int c = 0; c < kNumClasses; ++c) {
+      const uint32_t before = (1u << c) - 1;
+      Count(on.certainly(kApplication) && on.certainly(c) && (on.possible & before) == 0,
+            on.probably(kApplication) && on.probably(c) && (on.likely & before) == 0,
+            on.possibly(kApplication) && on.possibly(c) && (on.certain & before) == 0, ns,
+            &result->time[c]);
     }
+    Count((on.certain & kRuns) == kRuns, (on.likely & kRuns) == kRuns,
+          (on.possible & kRuns) == kRuns, ns, &result->overlap);
+  }
+
+  void AddMerged(const Durations& durations, const Activity& activity, int state,
+                 std::initializer_list<Doing> doings) {
+    uint64_t touches = 0;
+    const std::vector<Stretch> merged = Merged(model_, activity, doings, &touches);
+    for (const Stretch& stretch : merged) {
+      const auto [from, to] = PeriodOf(model_, stretch);
+      sweep_.AddBounds(state, Clip(EdgeOf(from.host)), Clip(EdgeOf(to.host)));
+    }
+    pieces_ += merged.size() + touches;
+    if (touches == 0) return;
+    const auto [from, to] = PeriodOf(model_, merged.front());
+    hidden_ns_ += static_cast<double>(touches) * durations.Of(1, 1, 1, from, to).hi;
   }
 
   void See(const Edge& from, const Edge& to) {
@@ -165,13 +177,16 @@ class HostLine {
                  std::max(last_end_.hi, to.hi)};
   }
 
+  int64_t ClipMid(int64_t mid_ns) const { return std::clamp(mid_ns, begin_.mid, end_.mid); }
   Edge Clip(const Edge& edge) const {
-    return {std::clamp(edge.lo, begin_.lo, end_.hi), std::clamp(edge.mid, begin_.mid, end_.mid),
+    return {std::clamp(edge.lo, begin_.lo, end_.hi), ClipMid(edge.mid),
             std::clamp(edge.hi, begin_.lo, end_.hi)};
   }
 
+  const model::Model& model_;
   Edge begin_, end_;
   Sweep sweep_;
+  // Gaps: not of a device that is alone, whose own clock knows them.
   bool any_run_ = false;
   Edge first_start_, last_end_;
   double hidden_ns_ = 0;
@@ -180,19 +195,22 @@ class HostLine {
 
 void AddJobs(const model::Model& model, HostLine* line) {
   const model::Jobs& jobs = model.jobs;
+  Cursor<int64_t> submit_ns(jobs.submit_ns), submit_end_ns(jobs.submit_end_ns);
+  Cursor<int64_t> doorbell_ns(jobs.doorbell_ns), complete_ns(jobs.complete_ns);
+  Cursor<int64_t> wait_ns(jobs.wait_ns);
+  Cursor<uint8_t> on_device(jobs.on_device);
   for (size_t j = 0; j < jobs.size(); ++j) {
-    if (jobs.submit_ns[j] != model::kNoTime) {
-      const int64_t end_ns = std::max(jobs.submit_end_ns[j], jobs.doorbell_ns[j]);
-      if (end_ns != model::kNoTime) line->Add(kDriver, EdgeOf(jobs.submit_ns[j]), EdgeOf(end_ns));
+    const int64_t rung_ns = doorbell_ns[j];
+    if (submit_ns[j] != model::kNoTime) {
+      const int64_t end_ns = std::max(submit_end_ns[j], rung_ns);
+      if (end_ns != model::kNoTime) line->Add(kDriver, submit_ns[j], end_ns);
     }
-    if (!jobs.on_device[j]) continue;
-    if (jobs.doorbell_ns[j] != model::kNoTime) {
-      line->Add(kRinging, EdgeOf(jobs.doorbell_ns[j]), EdgeOf(jobs.doorbell.host[j]));
+    if (!on_device[j]) continue;
+    if (rung_ns != model::kNoTime) {
+      line->Add(kRinging, EdgeOf(rung_ns), EdgeOf(jobs.doorbell.host[j]));
     }
-    int64_t noticed_ns = jobs.complete_ns[j];
-    if (jobs.wait_ns[j] != model::kNoTime && jobs.wait_ns[j] <= jobs.complete_ns[j]) {
-      noticed_ns = jobs.wake_ns[j];
-    }
+    int64_t noticed_ns = complete_ns[j];
+    if (wait_ns[j] != model::kNoTime && wait_ns[j] <= noticed_ns) noticed_ns = jobs.wake_ns[j];
     if (noticed_ns != model::kNoTime) {
       line->Add(kNotifying, EdgeOf(jobs.completion.host[j]), EdgeOf(noticed_ns));
     }
@@ -206,7 +224,7 @@ void AddLimiters(const model::Model& model, Breakdown* result) {
   // By name: devices may have them in other orders. Of one unit, one command after the other.
   std::map<std::string, std::map<std::pair<uint32_t, uint32_t>, UnitSum>> sums;
   std::map<std::array<uint32_t, 3>, UnitSum*> known;  // the same by number
-  for (size_t i : RowsByStart(model)) {
+  for (const uint32_t i : RowsByStart(model)) {
     const uint32_t device = commands.device[i];
     UnitSum*& sum = known[{device, commands.unit[i], commands.limiter[i]}];
     if (sum == nullptr) {
@@ -264,15 +282,18 @@ void AddUp(Breakdown* result) {
   }
 }
 
-void Judge(Breakdown* result) {
-  if (result->RunNs() <= 0) {
-    result->verdict = "no device was used: the trace holds no jobs and no commands";
-    return;
-  }
+void FindLargest(Breakdown* result) {
   for (int c = 0; c < kNumClasses; ++c) {
     if (result->time[c].mid_ns > result->time[result->largest].mid_ns) {
       result->largest = static_cast<Class>(c);
     }
+  }
+}
+
+void Judge(Breakdown* result) {
+  if (result->RunNs() <= 0) {
+    result->verdict = "no device was used: the trace holds no jobs and no commands";
+    return;
   }
   result->certain = true;
   for (int c = 0; c < kNumClasses; ++c) {
@@ -310,36 +331,42 @@ bool FindRun(const model::Model& model, Edge* begin, Edge* end) {
   };
   const auto at = [&](const Edge& edge) { see(edge, edge); };
   const model::Jobs& jobs = model.jobs;
-  for (size_t j = 0; j < jobs.size(); ++j) {
-    const bool begun = jobs.submit_ns[j] != model::kNoTime;
-    const bool ended = jobs.complete_ns[j] != model::kNoTime;
-    if (begun) {
-      const uint32_t call = jobs.api_row[j];
-      at(EdgeOf(call == model::kNoRow ? jobs.submit_ns[j] : model.api.begin_ns[call]));
-      at(EdgeOf(std::max(jobs.submit_ns[j], jobs.submit_end_ns[j])));
+  {
+    Cursor<int64_t> submit_ns(jobs.submit_ns), submit_end_ns(jobs.submit_end_ns);
+    Cursor<int64_t> complete_ns(jobs.complete_ns), wake_ns(jobs.wake_ns);
+    Cursor<uint32_t> calls(jobs.api_row), waiters(jobs.wait_api_row);
+    Cursor<uint8_t> on_device(jobs.on_device);
+    for (size_t j = 0; j < jobs.size(); ++j) {
+      const bool begun = submit_ns[j] != model::kNoTime;
+      const bool ended = complete_ns[j] != model::kNoTime;
+      if (begun) {
+        const uint32_t call = calls[j];
+        at(EdgeOf(call == model::kNoRow ? submit_ns[j] : model.api.begin_ns[call]));
+        at(EdgeOf(std::max(submit_ns[j], submit_end_ns[j])));
+      }
+      if (on_device[j] && !begun) at(EdgeOf(jobs.doorbell.host[j]));
+      if (on_device[j] && !ended) at(EdgeOf(jobs.completion.host[j]));
+      for (const int64_t at_ns : {complete_ns[j], wake_ns[j]}) {
+        if (at_ns != model::kNoTime) at(EdgeOf(at_ns));
+      }
+      const uint32_t waiter = waiters[j];
+      if (waiter != model::kNoRow && !model.api.open[waiter]) at(EdgeOf(model.api.end_ns[waiter]));
     }
-    if (jobs.on_device[j] && !begun) at(EdgeOf(jobs.doorbell.host[j]));
-    if (jobs.on_device[j] && !ended) at(EdgeOf(jobs.completion.host[j]));
-    for (int64_t at_ns : {jobs.complete_ns[j], jobs.wake_ns[j]}) {
-      if (at_ns != model::kNoTime) at(EdgeOf(at_ns));
-    }
-    const uint32_t waiter = jobs.wait_api_row[j];
-    if (waiter != model::kNoRow && !model.api.open[waiter]) at(EdgeOf(model.api.end_ns[waiter]));
   }
+  Cursor<uint32_t> job_row(model.commands.job_row);
+  Cursor<int64_t> submit_ns(jobs.submit_ns), complete_ns(jobs.complete_ns);
   for (size_t i = 0; i < model.commands.size(); ++i) {
-    const uint32_t job = model.commands.job_row[i];
+    const uint32_t job = job_row[i];
     const bool known = job != model::kNoRow;
-    if (!known || jobs.submit_ns[job] == model::kNoTime) {
-      at(EdgeOf(model.commands.fetched.host[i]));
-    }
-    if (!known || jobs.complete_ns[job] == model::kNoTime) at(EdgeOf(model.commands.end.host[i]));
+    if (!known || submit_ns[job] == model::kNoTime) at(EdgeOf(model.commands.fetched.host[i]));
+    if (!known || complete_ns[job] == model::kNoTime) at(EdgeOf(model.commands.end.host[i]));
   }
   return any;
 }
 
 }  // namespace
 
-Breakdown ComputeBreakdown(const model::Model& model) {
+Breakdown ComputeBreakdown(const model::Model& model, BreakdownParts parts) {
   Breakdown result;
   Edge begin, end;
   const bool any = FindRun(model, &begin, &end);
@@ -353,26 +380,29 @@ Breakdown ComputeBreakdown(const model::Model& model) {
     Judge(&result);
     return result;
   }
-  std::vector<Activity> activities = ComputeActivity(model);
+  std::vector<Activity> activities = ComputeActivity(model, parts == BreakdownParts::kAll);
   const auto active = [](const Activity& activity) { return activity.any; };
   const bool alone = std::count_if(activities.begin(), activities.end(), active) == 1;
-  HostLine line(begin, end);
-  line.Reserve(4 * model.jobs.size() + model.commands.size() + model.api.size() + 2);
-  AddJobs(model, &line);
-  for (size_t d = 0; d < activities.size(); ++d) {
-    if (!activities[d].any) continue;
-    line.AddDevice(Durations(model.devices[d]), &activities[d], alone && activities[d].measured);
+  {
+    HostLine line(model, begin, end);
+    line.Reserve(4 * model.jobs.size() + model.commands.size() + model.api.size() + 2);
+    AddJobs(model, &line);
+    for (size_t d = 0; d < activities.size(); ++d) {
+      if (!activities[d].any) continue;
+      line.AddDevice(Durations(model.devices[d]), activities[d], alone && activities[d].measured);
+      activities[d].rows = {};
+    }
+    Cursor<int64_t> begin_ns(model.api.begin_ns), end_ns(model.api.end_ns);
+    for (size_t i = 0; i < model.api.size(); ++i) line.Add(kRuntime, begin_ns[i], end_ns[i]);
+    line.Run(&result);
   }
-  for (size_t i = 0; i < model.api.size(); ++i) {
-    line.Add(kRuntime, EdgeOf(model.api.begin_ns[i]), EdgeOf(model.api.end_ns[i]));
-  }
-  line.Run(&result);
   if (alone) {
     const auto one = std::find_if(activities.begin(), activities.end(), active);
     if (one->measured) TakeMeasured(*one, &result);
   }
   AddUp(&result);
-  AddLimiters(model, &result);
+  FindLargest(&result);
+  if (parts == BreakdownParts::kAll || result.largest == kComputing) AddLimiters(model, &result);
   Judge(&result);
   result.pieces.shrink_to_fit();  // it stays as long as the report
   return result;

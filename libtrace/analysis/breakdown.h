@@ -68,7 +68,10 @@ struct Breakdown {
   Ratio Share(const Span& span) const { return ShareOf(ToAmount(span), ToAmount(run)); }
 };
 
-Breakdown ComputeBreakdown(const model::Model& model);
+// kAnswer: the run, the time and the pieces of the classes, and the verdict; gaps and limiters are
+// left out.
+enum class BreakdownParts { kAll, kAnswer };
+Breakdown ComputeBreakdown(const model::Model& model, BreakdownParts parts = BreakdownParts::kAll);
 
 }  // namespace acceltrace::analysis
 

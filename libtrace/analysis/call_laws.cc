@@ -5,10 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <map>
-#include <unordered_map>
 #include <unordered_set>
 
+#include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/laws.h"
 
 namespace acceltrace::analysis {
@@ -19,27 +20,69 @@ using proto::HostBatch;
 using Thread = std::pair<uint32_t, uint32_t>;  // pid, tid
 
 // Spans of each thread, by begin: each lies within the one that was begun before it, or after it.
-template <typename Spans>
-void CheckNesting(const Spans& spans, const char* what, Tally* nest) {
-  std::map<Thread, std::vector<size_t>> open;
+// skip(row): it is none.
+template <typename Spans, typename Skip>
+void CheckNesting(const Spans& spans, const char* what, const Skip& skip, Tally* nest) {
+  std::map<Thread, std::vector<uint32_t>> open;
+  std::vector<uint32_t>* known = nullptr;  // of the thread of the span before
+  Thread last;
+  Cursor<int64_t> begin(spans.begin_ns), end(spans.end_ns);
+  Cursor<uint32_t> pid(spans.pid), tid(spans.tid);
+  Cursor<uint8_t> began_before(spans.began_before);
   for (size_t i = 0; i < spans.size(); ++i) {
-    if (spans.began_before[i]) continue;  // its true begin is not known
-    std::vector<size_t>& stack = open[{spans.pid[i], spans.tid[i]}];
-    while (!stack.empty() && spans.end_ns[stack.back()] <= spans.begin_ns[i]) stack.pop_back();
-    const bool within = stack.empty() || spans.end_ns[i] <= spans.end_ns[stack.back()] ||
-                        spans.open[i] || spans.open[stack.back()];
+    if (skip(i) || began_before[i]) continue;  // its true begin is not known
+    const Thread thread(pid[i], tid[i]);
+    if (known == nullptr || thread != last) known = &open[thread];
+    last = thread;
+    std::vector<uint32_t>& stack = *known;
+    const int64_t begin_ns = begin[i];
+    while (!stack.empty() && spans.end_ns[stack.back()] <= begin_ns) stack.pop_back();
+    const bool within = stack.empty() || end[i] <= spans.end_ns[stack.back()] || spans.open[i] ||
+                        spans.open[stack.back()];
     nest->Holds(within, [&] {
       return fmt::format("{} of thread {} at {} ns ends after the one around it", what,
                          spans.tid[i], spans.begin_ns[i]);
     });
-    stack.push_back(i);
+    stack.push_back(static_cast<uint32_t>(i));
   }
 }
+
+// Calls by their correlation: of several the first. Places of rows, found by a hash of the number.
+class CallsById {
+ public:
+  explicit CallsById(const model::ApiCalls& api) : ids_(api.correlation) {
+    places_.assign(std::bit_ceil(2 * api.size() + 1), kNone);
+  }
+  void Add(uint64_t id, uint32_t row) {
+    uint32_t& place = places_[PlaceOf(id)];
+    if (place == kNone) place = row;
+  }
+  static constexpr uint32_t kNone = UINT32_MAX;
+  uint32_t Find(uint64_t id) {
+    // Events of one call follow each other.
+    if (id != last_id_) last_row_ = places_[PlaceOf(id)];
+    last_id_ = id;
+    return last_row_;
+  }
+
+ private:
+  size_t PlaceOf(uint64_t id) const {
+    const size_t mask = places_.size() - 1;
+    size_t at = (id * 0x9e3779b97f4a7c15 >> 32) & mask;
+    while (places_[at] != kNone && ids_[places_[at]] != id) at = (at + 1) & mask;
+    return at;
+  }
+
+  const model::Column<uint64_t>& ids_;
+  std::vector<uint32_t> places_;
+  uint64_t last_id_ = 0;  // no call's
+  uint32_t last_row_ = kNone;
+};
 
 class CallChecker {
  public:
   CallChecker(const model::Model& model, const Coverage& coverage)
-      : model_(model), coverage_(coverage), begin_ns_(coverage.begin_ns()) {
+      : model_(model), coverage_(coverage), begin_ns_(coverage.begin_ns()), by_id_(model.api) {
     // Calls are recorded by a probe each, or through a ring that a probe announces.
     for (const proto::Probe& probe : model.info.probes()) {
       const bool calls = probe.name().find("api_begin") != std::string::npos ||
@@ -48,19 +91,31 @@ class CallChecker {
     }
     for (const auto& unseen : model.accounts.unseen()) unseen_.insert(unseen.pid());
     const model::ApiCalls& api = model.api;
-    for (size_t i = 0; i < api.size(); ++i) {
-      if (api.correlation[i] == 0) continue;
-      by_id_.emplace(api.correlation[i], i);
+    Cursor<uint64_t> id(api.correlation);
+    Cursor<uint32_t> pid(api.pid), tid(api.tid);
+    uint64_t* first = nullptr;
+    Thread last;
+    for (uint32_t i = 0; i < api.size(); ++i) {
+      const uint64_t correlation = id[i];
+      if (correlation == 0) continue;
+      by_id_.Add(correlation, i);
       // Of calls in progress at the beginning, only those that ended are there.
-      const auto [first, fresh] =
-          first_id_.try_emplace({api.pid[i], api.tid[i]}, api.correlation[i]);
-      if (!fresh) first->second = std::min(first->second, api.correlation[i]);
+      const Thread thread(pid[i], tid[i]);
+      if (first == nullptr || thread != last) {
+        first = &first_id_.try_emplace(thread, correlation).first->second;
+      }
+      last = thread;
+      *first = std::min(*first, correlation);
     }
   }
 
   void Run(bool complete, std::vector<Law>* laws) {
-    CheckNesting(model_.api, "a call", &nest_);
-    CheckRanges();
+    CheckNesting(
+        model_.api, "a call", [](size_t) { return false; }, &nest_);
+    // Ranges only: marks have no length.
+    const model::Ranges& ranges = model_.ranges;
+    CheckNesting(
+        ranges, "a range", [&](size_t i) { return ranges.mark[i] != 0; }, &nest_);
     CheckHostEvents();
     CheckJobs();
     for (Tally* tally : {&nest_, &within_, &called_}) {
@@ -70,28 +125,16 @@ class CallChecker {
   }
 
  private:
-  // Ranges only: marks have no length.
-  void CheckRanges() {
-    model::Ranges ranges;
-    for (size_t i = 0; i < model_.ranges.size(); ++i) {
-      if (model_.ranges.mark[i]) continue;
-      ranges.begin_ns.push_back(model_.ranges.begin_ns[i]);
-      ranges.end_ns.push_back(model_.ranges.end_ns[i]);
-      ranges.pid.push_back(model_.ranges.pid[i]);
-      ranges.tid.push_back(model_.ranges.tid[i]);
-      ranges.open.push_back(model_.ranges.open[i]);
-      ranges.began_before.push_back(model_.ranges.began_before[i]);
-    }
-    CheckNesting(ranges, "a range", &nest_);
-  }
-
   // What a thread did in the driver on behalf of a call happened during that call.
   void CheckHostEvents() {
     const model::HostEvents& host = model_.host;
     const model::ApiCalls& api = model_.api;
+    Cursor<uint8_t> kind(host.kind);
+    Cursor<uint64_t> correlation(host.correlation);
+    Cursor<int64_t> time_ns(host.time_ns);
     for (size_t i = 0; i < host.size(); ++i) {
-      uint64_t id = host.correlation[i];
-      switch (host.kind[i]) {
+      uint64_t id = 0;
+      switch (kind[i]) {
         case HostBatch::KIND_WAKE:
           id = host.arg1[i];  // of the waiting call
           break;
@@ -99,14 +142,14 @@ class CallChecker {
         case HostBatch::KIND_DOORBELL:
         case HostBatch::KIND_SUBMIT_END:
         case HostBatch::KIND_WAIT:
+          id = correlation[i];
           break;
         default:
           continue;
       }
-      const auto found = id == 0 ? by_id_.end() : by_id_.find(id);
-      if (found == by_id_.end()) continue;
-      const size_t call = found->second;
-      const int64_t at_ns = host.time_ns[i];
+      const uint32_t call = id == 0 ? CallsById::kNone : by_id_.Find(id);
+      if (call == CallsById::kNone) continue;
+      const int64_t at_ns = time_ns[i];
       within_.Holds((api.began_before[call] || api.begin_ns[call] <= at_ns) &&
                         (api.open[call] || at_ns <= api.end_ns[call]),
                     [&] {
@@ -122,21 +165,31 @@ class CallChecker {
   // A thread whose calls are recorded submits from within one.
   void CheckJobs() {
     const model::Jobs& jobs = model_.jobs;
+    Cursor<int64_t> submit_ns(jobs.submit_ns);
+    Cursor<uint64_t> host_correlation(jobs.host_correlation);
+    Cursor<uint32_t> pids(jobs.pid), tids(jobs.tid);
+    // Of the thread of the job before.
+    Thread last;
+    bool any = false, attached = false;
+    auto first = first_id_.end();
     for (size_t j = 0; j < jobs.size(); ++j) {
-      if (jobs.submit_ns[j] == model::kNoTime || jobs.host_correlation[j] == 0 ||
-          jobs.submit_ns[j] < begin_ns_) {
-        continue;
+      const int64_t at_ns = submit_ns[j];
+      const uint64_t id = host_correlation[j];
+      if (at_ns == model::kNoTime || id == 0 || at_ns < begin_ns_) continue;
+      const Thread thread(pids[j], tids[j]);
+      if (!any || thread != last) {
+        first = first_id_.find(thread);
+        attached = coverage_.CallsAttached(thread.first);
       }
-      const auto first = first_id_.find({jobs.pid[j], jobs.tid[j]});
+      any = true, last = thread;
       const bool seen = first != first_id_.end();
-      if (coverage_.CallsAttached(jobs.pid[j])) {
+      if (attached) {
         // It makes no calls that are seen, or this one went on from beginning to end.
-        if (!seen || jobs.host_correlation[j] < first->second) continue;
-      } else if (!api_ || unseen_.count(jobs.pid[j]) != 0 ||
-                 jobs.host_correlation[j] >> 32 != jobs.pid[j]) {
+        if (!seen || id < first->second) continue;
+      } else if (!api_ || unseen_.count(thread.first) != 0 || id >> 32 != thread.first) {
         continue;  // calls were not collected, or it is no call's number
       }
-      called_.Holds(by_id_.count(jobs.host_correlation[j]) != 0, [&] {
+      called_.Holds(by_id_.Find(id) != CallsById::kNone, [&] {
         return fmt::format("{} job {}: no call with its correlation {}",
                            model_.devices[jobs.device[j]].about.name(), jobs.job[j],
                            jobs.host_correlation[j]);
@@ -149,7 +202,7 @@ class CallChecker {
   const int64_t begin_ns_;
   bool api_ = false;                     // calls were collected
   std::unordered_set<uint32_t> unseen_;  // processes whose calls could not be
-  std::unordered_map<uint64_t, size_t> by_id_;
+  CallsById by_id_;
   std::map<Thread, uint64_t> first_id_;
   Tally nest_{"nesting", "calls and ranges of a thread lie within each other or apart"};
   Tally within_{"events_of_calls", "what the driver did for a call happened during it"};

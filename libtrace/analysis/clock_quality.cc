@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "libtrace/analysis/cursor.h"
+
 namespace acceltrace::analysis {
 
 std::vector<ClockQuality> ComputeClockQuality(const model::Model& model) {
@@ -24,8 +26,10 @@ std::vector<ClockQuality> ComputeClockQuality(const model::Model& model) {
       bounds.push_back((at.hi_ns - at.lo_ns + 1) / 2);
       if (at.mid_ns < quality.fit.first_ns || at.mid_ns > quality.fit.last_ns) ++quality.outside;
     };
+    Cursor<uint32_t> of(model.jobs.device);
+    Cursor<uint8_t> on_device(model.jobs.on_device);
     for (size_t j = 0; j < model.jobs.size(); ++j) {
-      if (model.jobs.device[j] != d || !model.jobs.on_device[j]) continue;
+      if (of[j] != d || !on_device[j]) continue;
       see(model.jobs.doorbell.host[j]);
       see(model.jobs.first_start.host[j]);
       see(model.jobs.last_end.host[j]);
@@ -33,13 +37,15 @@ std::vector<ClockQuality> ComputeClockQuality(const model::Model& model) {
     }
     quality.events = bounds.size();
     if (bounds.empty()) continue;
-    std::sort(bounds.begin(), bounds.end());
     const auto rank = [&](size_t percent) {
-      return bounds[(bounds.size() * percent + 99) / 100 - 1];
+      const auto at =
+          bounds.begin() + static_cast<ptrdiff_t>((bounds.size() * percent + 99) / 100 - 1);
+      std::nth_element(bounds.begin(), at, bounds.end());
+      return *at;
     };
     quality.bound_p50_ns = rank(50);
     quality.bound_p99_ns = rank(99);
-    quality.bound_max_ns = bounds.back();
+    quality.bound_max_ns = *std::max_element(bounds.begin(), bounds.end());
   }
   return result;
 }

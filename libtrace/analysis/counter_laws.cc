@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "libtrace/analysis/counters.h"
+#include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/laws.h"
 
 namespace acceltrace::analysis {
@@ -17,7 +18,9 @@ namespace {
 struct Work {
   uint64_t from_ticks = 0, to_ticks = 0;
   uint32_t from_epoch = clock::kNoEpoch, to_epoch = clock::kNoEpoch;
-  model::Interval from, to;
+  // Where these are on the host's clock: looked up where ticks do not decide.
+  const model::DeviceTimes *from_times = nullptr, *to_times = nullptr;
+  size_t row = 0;
   uint64_t commands = 0, busy = 0, bytes = 0;
   std::vector<uint64_t> stalls;
   bool failed = false;  // or its ticks are not known: not what counters count
@@ -140,37 +143,48 @@ class CounterChecker {
     }
   }
 
-  std::vector<Work> WorkOf(uint32_t unit) const {
-    std::vector<Work> all;
+  // visit(work): of each command of the unit, and of others' sums.
+  template <typename Visit>
+  void EachWork(uint32_t unit, const Visit& visit) const {
     const model::Commands& commands = model_.commands;
     const auto stalls = static_cast<size_t>(device_.about.stalls_size());
+    Cursor<uint32_t> device(commands.device), units(commands.unit), status(commands.status);
+    Cursor<uint32_t> first_stall(commands.first_stall);
+    Cursor<uint64_t> bytes(commands.bytes), stall_ticks(model_.stall_ticks);
+    TickCursor head(commands.head), end(commands.end);
+    Work work;
+    work.from_times = &commands.head, work.to_times = &commands.end;
+    work.commands = 1;
     for (size_t i = 0; i < commands.size(); ++i) {
-      if (commands.device[i] != row_ || commands.unit[i] != unit) continue;
-      const auto busy = model_.BusyTicks(i);
-      Work work = {commands.head.ticks[i],
-                   commands.end.ticks[i],
-                   commands.head.epoch[i],
-                   commands.end.epoch[i],
-                   commands.head.host[i],
-                   commands.end.host[i],
-                   1,
-                   busy.value_or(0),
-                   commands.bytes[i],
-                   {model_.Stalls(i), model_.Stalls(i) + stalls},
-                   commands.status[i] != 0 || !busy};
-      all.push_back(std::move(work));
+      if (units[i] != unit || device[i] != row_) continue;
+      work.row = i;
+      work.from_ticks = head.ticks[i], work.to_ticks = end.ticks[i];
+      work.from_epoch = head.epoch[i], work.to_epoch = end.epoch[i];
+      work.stalls.assign(stalls, 0);
+      uint64_t stalled = 0;
+      const uint32_t first = first_stall[i];
+      for (size_t s = 0; first != model::kNoRow && s < stalls; ++s) {
+        stalled += work.stalls[s] = stall_ticks[first + s];
+      }
+      // As Model::BusyTicks().
+      const bool known = work.from_epoch == work.to_epoch && work.from_epoch != clock::kNoEpoch;
+      const bool measured = known || !device_.clock.valid();
+      const uint64_t held = work.to_ticks - work.from_ticks;
+      work.busy = measured && held > stalled ? held - stalled : 0;
+      work.bytes = bytes[i];
+      work.failed = status[i] != 0 || !measured;
+      visit(work);
     }
     const model::OthersUse& others = model_.others;
     for (size_t i = 0; i < others.size(); ++i) {
       if (others.device[i] != row_ || others.unit[i] != unit) continue;
       const auto& sums = others.stall_ticks[i];
       const uint64_t stalled = std::accumulate(sums.begin(), sums.end(), uint64_t{0});
-      all.push_back({others.first_head.ticks[i], others.last_end.ticks[i],
-                     others.first_head.epoch[i], others.last_end.epoch[i],
-                     others.first_head.host[i], others.last_end.host[i], others.commands[i],
-                     others.held_ticks[i] - stalled, others.bytes[i], sums, others.failed[i] != 0});
+      visit(Work{others.first_head.ticks[i], others.last_end.ticks[i], others.first_head.epoch[i],
+                 others.last_end.epoch[i], &others.first_head, &others.last_end, i,
+                 others.commands[i], others.held_ticks[i] - stalled, others.bytes[i], sums,
+                 others.failed[i] != 0});
     }
-    return all;
   }
 
   // Where the clock never jumped and a time's wrap is known, by ticks; else by times, and what they
@@ -181,37 +195,34 @@ class CounterChecker {
     return !jumps_ && epoch != clock::kNoEpoch && epoch == samples_.time.epoch[sample];
   }
   bool Ends(const Work& work, size_t sample) const {  // before the snapshot
-    if (!ByTicks(work.to_epoch, sample)) return work.to.hi_ns < samples_.time.host[sample].lo_ns;
+    if (!ByTicks(work.to_epoch, sample)) {
+      return work.to_times->host[work.row].hi_ns < samples_.time.host[sample].lo_ns;
+    }
     return static_cast<int64_t>(samples_.time.ticks[sample] - work.to_ticks) > 0;
   }
   bool Begins(const Work& work, size_t sample) const {  // after the snapshot
-    if (!ByTicks(work.from_epoch, sample))
-      return work.from.lo_ns > samples_.time.host[sample].hi_ns;
+    if (!ByTicks(work.from_epoch, sample)) {
+      return work.from_times->host[work.row].lo_ns > samples_.time.host[sample].hi_ns;
+    }
     return static_cast<int64_t>(work.from_ticks - samples_.time.ticks[sample]) > 0;
   }
 
-  // Work by the first snapshot after its end; snapshots that it lies across are marked.
-  void Place(const std::vector<Work>& all, std::vector<std::vector<size_t>>* before,
-             std::vector<bool>* crossed) const {
-    for (size_t w = 0; w < all.size(); ++w) {
-      size_t end = std::partition_point(rows_.begin(), rows_.end(),
-                                        [&](size_t s) { return !Ends(all[w], s); }) -
-                   rows_.begin();
-      (*before)[end].push_back(w);
-      while (end-- > 0 && !Begins(all[w], rows_[end])) (*crossed)[end] = true;
-    }
-  }
-
   void CheckWork(uint32_t unit) {
-    const std::vector<Work> all = WorkOf(unit);
-    // One more than there are snapshots: after the last one.
-    std::vector<std::vector<size_t>> before(rows_.size() + 1);
+    // By the first snapshot after its end, one more than there are: after the last one. Snapshots
+    // that some of it lies across are marked.
+    std::vector<Work> before(rows_.size() + 1);
     std::vector<bool> crossed(rows_.size() + 1);
-    Place(all, &before, &crossed);
+    EachWork(unit, [&](const Work& work) {
+      size_t end = std::partition_point(rows_.begin(), rows_.end(),
+                                        [&](size_t s) { return !Ends(work, s); }) -
+                   rows_.begin();
+      Add(work, &before[end]);
+      while (end-- > 0 && !Begins(work, rows_[end])) crossed[end] = true;
+    });
     size_t clean = rows_.size();  // the last snapshot that nothing lies across
     Work sum;
     for (size_t i = 0; i < rows_.size(); ++i) {
-      for (size_t w : before[i]) Add(all[w], &sum);
+      Add(before[i], &sum);
       if (crossed[i]) continue;
       if (clean < rows_.size()) Compare(unit, rows_[clean], rows_[i], sum);
       clean = i;

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <tuple>
+#include <memory>
 #include <unordered_map>
 
+#include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/durations.h"
+#include "libtrace/analysis/radix.h"
 
 namespace acceltrace::analysis {
 namespace {
@@ -30,7 +32,7 @@ class Demands {
  public:
   Demands(const model::Model& model, const std::vector<double>& link_latency_ns,
           std::vector<DeviceRates>* rates)
-      : model_(model), rates_(*rates) {
+      : model_(model), at_(model), rates_(*rates) {
     const size_t n = model.devices.size();
     rates_.assign(n, {});
     kinds_.resize(n);
@@ -65,22 +67,25 @@ class Demands {
 
  private:
   proto::Unit::Kind KindOf(size_t i) const {
-    const auto& units = rates_[model_.commands.device[i]].units;
-    const uint32_t unit = model_.commands.unit[i];
+    const auto& units = rates_[at_.device[i]].units;
+    const uint32_t unit = at_.unit[i];
     return unit < units.size() ? units[unit] : proto::Unit::KIND_UNKNOWN;
   }
 
   Times TimesOf(size_t i) const {
-    const model::Commands& commands = model_.commands;
-    const uint32_t device = commands.device[i];
+    const uint32_t device = at_.device[i];
     const double tick = rates_[device].ns_per_tick;
     Times times;
-    if (commands.start.epoch[i] != commands.end.epoch[i]) return times;
-    times.took = static_cast<double>(commands.end.ticks[i] - commands.start.ticks[i]) * tick;
-    const auto stalls = model_.Stalls(i);
+    if (at_.start.epoch[i] != at_.end.epoch[i]) return times;
+    times.took = static_cast<double>(at_.end.ticks[i] - at_.start.ticks[i]) * tick;
+    const uint32_t first_stall = at_.first_stall[i];
+    if (first_stall == model::kNoRow) {  // zeros
+      times.busy = std::max(0.0, times.took);
+      return times;
+    }
     double stalled = 0;
     for (size_t s = 0; s < kinds_[device].size(); ++s) {
-      const double ns = static_cast<double>(stalls[s]) * tick;
+      const double ns = static_cast<double>(at_.stall_ticks[first_stall + s]) * tick;
       switch (kinds_[device][s]) {
         case proto::Device::STALL_WAIT:
           continue;  // before its start
@@ -109,8 +114,7 @@ class Demands {
   }
 
   double BusNs(size_t i) const {
-    return static_cast<double>(model_.commands.memory_bytes[i]) *
-           rates_[model_.commands.device[i]].memory_ns_per_byte;
+    return static_cast<double>(at_.memory_bytes[i]) * rates_[at_.device[i]].memory_ns_per_byte;
   }
 
   // A command that leaves the device's memory alone and is stalled: as long as it computes, or
@@ -128,12 +132,12 @@ class Demands {
     std::vector<double> least(rates_.size(), kMaxMemoryLatencyNs);
     std::vector<bool> any(rates_.size());
     for (size_t i = 0; i < model_.commands.size(); ++i) {
-      if (KindOf(i) == proto::Unit::KIND_DMA_TO_DEVICE || model_.commands.status[i] != 0) continue;
+      if (KindOf(i) == proto::Unit::KIND_DMA_TO_DEVICE || at_.status[i] != 0) continue;
       const Times times = TimesOf(i);
       const double room = times.took - times.dispatch - std::max(times.busy, BusNs(i));
       const double latency = std::min(times.memory, room);
-      if (latency <= 0 || (model_.commands.memory_bytes[i] == 0 && MayStream(times))) continue;
-      const uint32_t device = model_.commands.device[i];
+      if (latency <= 0 || (at_.memory_bytes[i] == 0 && MayStream(times))) continue;
+      const uint32_t device = at_.device[i];
       least[device] = std::min(least[device], latency);
       any[device] = true;
     }
@@ -148,18 +152,18 @@ class Demands {
     std::vector<double> least(rates_.size(), std::numeric_limits<double>::infinity());
     const model::Commands& commands = model_.commands;
     for (size_t i = 0; i < commands.size(); ++i) {
-      const uint64_t bursts = uint64_t{commands.row_hits[i]} + commands.row_misses[i];
+      const uint64_t bursts = uint64_t{at_.row_hits[i]} + at_.row_misses[i];
       const bool streams =
-          commands.memory_bytes[i] >= kStreamBytes && commands.row_misses[i] * 16ull <= bursts;
+          at_.memory_bytes[i] >= kStreamBytes && at_.row_misses[i] * 16ull <= bursts;
       if (!streams || KindOf(i) == proto::Unit::KIND_DMA_TO_DEVICE) continue;
       const Times times = TimesOf(i);
-      DeviceRates& rates = rates_[commands.device[i]];
+      DeviceRates& rates = rates_[at_.device[i]];
       const double ns = times.took - times.dispatch - rates.memory_latency_ns;
       if (times.memory - rates.memory_latency_ns < 0.02 * ns) continue;
       if (times.link + times.tags > 0.02 * ns) continue;
-      double& known = least[commands.device[i]];
+      double& known = least[at_.device[i]];
       const double users = 1.0 + beside_[i];
-      known = std::min(known, ns / users / static_cast<double>(commands.memory_bytes[i]));
+      known = std::min(known, ns / users / static_cast<double>(at_.memory_bytes[i]));
     }
     for (size_t d = 0; d < rates_.size(); ++d) {
       if (least[d] > 1.02 * rates_[d].memory_ns_per_byte && std::isfinite(least[d])) {
@@ -172,11 +176,10 @@ class Demands {
   // The same command with others beside it takes longer: the least that its like took is what
   // it takes alone.
   uint64_t LikeOf(size_t i) const {
-    const model::Commands& c = model_.commands;
     uint64_t hash = 0;
     for (const uint64_t part :
-         {uint64_t{c.device[i]}, uint64_t{c.unit[i]}, uint64_t{c.opcode[i]}, c.bytes[i],
-          c.memory_bytes[i], c.work[i], uint64_t{c.row_misses[i]}}) {
+         {uint64_t{at_.device[i]}, uint64_t{at_.unit[i]}, uint64_t{at_.opcode[i]}, at_.bytes[i],
+          at_.memory_bytes[i], at_.work[i], uint64_t{at_.row_misses[i]}}) {
       hash = (hash ^ part) * 0x9e3779b97f4a7c15u;
       hash ^= hash >> 29;
     }
@@ -193,36 +196,37 @@ class Demands {
 
   // How many others used the memory at once at some time of a command's, whatever their units.
   void FindBeside() {
-    const model::Commands& commands = model_.commands;
-    beside_.assign(commands.size(), 0);
-    std::vector<std::vector<size_t>> running(rates_.size());
-    std::vector<size_t> rows = RowsByStart(model_);
-    std::erase_if(rows, [&](size_t i) { return commands.memory_bytes[i] == 0; });
-    const auto key = [&](size_t i) {
-      return std::tuple(commands.device[i], commands.start.epoch[i], commands.start.ticks[i]);
-    };
-    std::stable_sort(rows.begin(), rows.end(), [&](size_t a, size_t b) { return key(a) < key(b); });
-    for (const size_t i : rows) {
-      std::vector<size_t>& others = running[commands.device[i]];
-      const auto over = [&](size_t other) {
-        return commands.end.ticks[other] <= commands.start.ticks[i];
-      };
-      std::erase_if(others, over);
+    const size_t n = model_.commands.size();
+    beside_.assign(n, 0);
+    std::vector<std::vector<uint32_t>> running(rates_.size());
+    for (const uint32_t i : UsersByStart()) {
+      std::vector<uint32_t>& others = running[at_.device[i]];
+      const uint64_t start = at_.start.ticks[i];
+      std::erase_if(others, [&](uint32_t other) { return at_.end.ticks[other] <= start; });
       const auto now = static_cast<uint8_t>(std::min<size_t>(others.size(), kManyBeside));
-      for (const size_t other : others) beside_[other] = std::max(beside_[other], now);
+      for (const uint32_t other : others) beside_[other] = std::max(beside_[other], now);
       beside_[i] = now;
       if (others.size() < kManyBeside) others.push_back(i);
     }
   }
+  // Commands that use the memory: by device and start, those of one tick as RowsByStart() has them.
+  std::vector<uint32_t> UsersByStart() const {
+    std::vector<uint32_t> rows = RowsByStart(model_);
+    std::erase_if(rows, [&](uint32_t i) { return at_.memory_bytes[i] == 0; });
+    SortByNumber([&](uint32_t i) { return at_.start.ticks[i]; }, &rows);
+    SortByNumber([&](uint32_t i) { return uint64_t{at_.device[i]} << 32 | at_.start.epoch[i]; },
+                 &rows);
+    return rows;
+  }
   static constexpr size_t kManyBeside = 32;
 
   Demand Of(size_t i) const {
-    const DeviceRates& rates = rates_[model_.commands.device[i]];
+    const DeviceRates& rates = rates_[at_.device[i]];
     const Times times = TimesOf(i);
     const proto::Unit::Kind kind = KindOf(i);
     Demand demand;
-    demand.unit = static_cast<uint8_t>(std::min<uint32_t>(model_.commands.unit[i], 255));
-    demand.queue = static_cast<uint16_t>(model_.commands.queue[i]);
+    demand.unit = static_cast<uint8_t>(std::min<uint32_t>(at_.unit[i], 255));
+    demand.queue = static_cast<uint16_t>(at_.queue[i]);
     demand.to_device = kind == proto::Unit::KIND_DMA_TO_DEVICE;
     demand.from_device = kind == proto::Unit::KIND_DMA_FROM_DEVICE;
     demand.dispatch = static_cast<float>(std::min(times.dispatch, times.took));
@@ -257,11 +261,11 @@ class Demands {
   // How much of the stall on the link is round trips: one, and one for each list of places that
   // the copy had to read. More than that is the link's bandwidth.
   double LinkLatency(size_t i, const Times& times, double left) const {
-    const DeviceRates& rates = rates_[model_.commands.device[i]];
+    const DeviceRates& rates = rates_[at_.device[i]];
     const double one = rates.link_latency_ns;
     if (one <= 0) return 0;
-    const double bytes = static_cast<double>(model_.commands.bytes[i]);
-    const double wire = std::max(times.busy, bytes * NominalNsPerByte(model_.commands.device[i]));
+    const double bytes = static_cast<double>(at_.bytes[i]);
+    const double wire = std::max(times.busy, bytes * NominalNsPerByte(at_.device[i]));
     const double rest = (left - wire * 1.2) / one;
     // A list of 64 places of a page each.
     const double most = 2 + std::floor(bytes / (64 * 4096.0));
@@ -289,7 +293,7 @@ class Demands {
       demand->memory = static_cast<float>(std::max(bus, std::min(alone, 1.03 * bus + 3)));
       return;
     }
-    const double misses = model_.commands.row_misses[i];
+    const double misses = at_.row_misses[i];
     if (misses > 0 && alone <= bus + misses * kMaxRowNs) {
       demand->rows = static_cast<float>(alone);
       demand->bus_in_rows = alone / misses > kOneBankNs ? 1 : 0;
@@ -301,8 +305,7 @@ class Demands {
   }
 
   double WireBytes(size_t i) const {
-    return static_cast<double>(model_.commands.bytes[i]) +
-           kPacketBytes * static_cast<double>(model_.commands.work[i]);
+    return static_cast<double>(at_.bytes[i]) + kPacketBytes * static_cast<double>(at_.work[i]);
   }
 
   // By the copies that the link held up; else by what the link is said to be.
@@ -310,7 +313,7 @@ class Demands {
     std::vector<double> to(rates_.size()), to_bytes(to), from(to), from_bytes(to);
     for (size_t i = 0; i < demands.size(); ++i) {
       if (demands[i].bound != Demand::kByLink) continue;
-      const uint32_t device = model_.commands.device[i];
+      const uint32_t device = at_.device[i];
       (demands[i].to_device ? to : from)[device] += demands[i].link;
       (demands[i].to_device ? to_bytes : from_bytes)[device] += WireBytes(i);
     }
@@ -323,7 +326,7 @@ class Demands {
 
   void FillLink(size_t i, Demand* demand) const {
     if ((!demand->to_device && !demand->from_device) || demand->bound == Demand::kByLink) return;
-    const DeviceRates& rates = rates_[model_.commands.device[i]];
+    const DeviceRates& rates = rates_[at_.device[i]];
     const double per_byte =
         demand->to_device ? rates.to_device_ns_per_byte : rates.from_device_ns_per_byte;
     const double stream = std::max({demand->own + demand->throttled, demand->tag_latency,
@@ -333,17 +336,15 @@ class Demands {
 
   // Reads of the host's memory that a copy makes.
   double ReadsOf(size_t i) const {
-    const uint32_t request =
-        model_.devices[model_.commands.device[i]].about.pci().max_read_request_bytes();
-    return std::ceil(static_cast<double>(model_.commands.bytes[i]) /
-                     (request > 0 ? request : kUsualReadBytes));
+    const uint32_t request = model_.devices[at_.device[i]].about.pci().max_read_request_bytes();
+    return std::ceil(static_cast<double>(at_.bytes[i]) / (request > 0 ? request : kUsualReadBytes));
   }
 
   // With T tags, R reads go in R / T rounds, each of a round trip and one read's bytes.
   void FindTags(const std::vector<Demand>& demands) {
     for (size_t i = 0; i < demands.size(); ++i) {
       const Demand& demand = demands[i];
-      DeviceRates& rates = rates_[model_.commands.device[i]];
+      DeviceRates& rates = rates_[at_.device[i]];
       const double reads = ReadsOf(i);
       if (!demand.to_device || reads < 2 || demand.link <= 0) continue;
       const double round = rates.link_latency_ns + demand.link / reads;
@@ -355,7 +356,7 @@ class Demands {
     }
   }
   void FillTags(size_t i, Demand* demand) const {
-    const DeviceRates& rates = rates_[model_.commands.device[i]];
+    const DeviceRates& rates = rates_[at_.device[i]];
     if (!demand->to_device) return;
     const double reads = ReadsOf(i);
     demand->link_reads = static_cast<float>(reads);
@@ -370,7 +371,30 @@ class Demands {
     }
   }
 
+  // Columns of commands.
+  struct Columns {
+    explicit Columns(const model::Model& model)
+        : device(model.commands.device),
+          unit(model.commands.unit),
+          status(model.commands.status),
+          opcode(model.commands.opcode),
+          queue(model.commands.queue),
+          first_stall(model.commands.first_stall),
+          row_hits(model.commands.row_hits),
+          row_misses(model.commands.row_misses),
+          memory_bytes(model.commands.memory_bytes),
+          bytes(model.commands.bytes),
+          work(model.commands.work),
+          stall_ticks(model.stall_ticks),
+          start(model.commands.start),
+          end(model.commands.end) {}
+    Cursor<uint32_t> device, unit, status, opcode, queue, first_stall, row_hits, row_misses;
+    Cursor<uint64_t> memory_bytes, bytes, work, stall_ticks;
+    TickCursor start, end;
+  };
+
   const model::Model& model_;
+  mutable Columns at_;
   std::vector<DeviceRates>& rates_;
   std::vector<std::vector<StallKind>> kinds_;  // by device and stall
   std::unordered_map<uint64_t, double> alone_ns_;
@@ -382,7 +406,7 @@ class Demands {
 std::vector<Demand> ComputeDemands(const model::Model& model,
                                    const std::vector<double>& link_latency_ns,
                                    std::vector<DeviceRates>* rates) {
-  return Demands(model, link_latency_ns, rates).Run();
+  return std::make_unique<Demands>(model, link_latency_ns, rates)->Run();
 }
 
 }  // namespace acceltrace::analysis

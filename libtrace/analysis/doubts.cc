@@ -6,6 +6,7 @@
 #include <map>
 #include <string_view>
 
+#include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/report.h"
 
 namespace acceltrace::analysis {
@@ -185,31 +186,35 @@ class Finder {
   void FromJobs() {
     const model::Jobs& jobs = model_.jobs;
     int64_t first_submit_ns = std::numeric_limits<int64_t>::max();
-    for (int64_t at_ns : jobs.submit_ns) {
-      if (at_ns != kNoTime) first_submit_ns = std::min(first_submit_ns, at_ns);
-    }
     // The call that a thread was in when the recording began was not seen to begin.
     std::map<uint32_t, std::pair<int64_t, uint64_t>> first_of_thread;  // submission, correlation
     uint64_t unseen = 0, uncalled = 0, unfollowed = 0;
+    Cursor<int64_t> submit_ns(jobs.submit_ns), wake_ns(jobs.wake_ns);
+    Cursor<uint32_t> tids(jobs.tid), api_row(jobs.api_row), waiters(jobs.wait_api_row);
+    Cursor<uint64_t> correlation(jobs.correlation);
+    std::pair<int64_t, uint64_t>* first = nullptr;
+    uint32_t last_tid = 0;  // whose it is
     for (size_t j = 0; j < jobs.size(); ++j) {
-      if (jobs.submit_ns[j] == kNoTime) continue;
-      const auto [known, fresh] =
-          first_of_thread.try_emplace(jobs.tid[j], jobs.submit_ns[j], jobs.correlation[j]);
-      if (!fresh && jobs.submit_ns[j] < known->second.first) {
-        known->second = {jobs.submit_ns[j], jobs.correlation[j]};
+      const int64_t at_ns = submit_ns[j];
+      if (at_ns == kNoTime) continue;
+      first_submit_ns = std::min(first_submit_ns, at_ns);
+      if (first == nullptr || tids[j] != last_tid) {
+        first = &first_of_thread.try_emplace(tids[j], at_ns, correlation[j]).first->second;
       }
+      last_tid = tids[j];
+      if (at_ns < first->first) *first = {at_ns, correlation[j]};
     }
     for (size_t j = 0; j < jobs.size(); ++j) {
-      if (jobs.submit_ns[j] == kNoTime) {
+      if (submit_ns[j] == kNoTime) {
         // One that was under way when the recording began is known by that.
         unseen += jobs.on_device[j] && jobs.doorbell.host[j].lo_ns > first_submit_ns;
         continue;
       }
-      if (jobs.api_row[j] == kNoRow && jobs.correlation[j] != 0) {
+      if (api_row[j] == kNoRow && correlation[j] != 0) {
         doubts_.begin_open = true;
-        uncalled += first_of_thread[jobs.tid[j]].second != jobs.correlation[j];
+        uncalled += first_of_thread[tids[j]].second != correlation[j];
       }
-      if (jobs.wake_ns[j] != kNoTime && jobs.wait_api_row[j] == kNoRow) ++unfollowed;
+      if (wake_ns[j] != kNoTime && waiters[j] == kNoRow) ++unfollowed;
     }
     doubts_.end_open = unfollowed > 0;
     if (unseen > 0 && !(absent_ & kHostRows)) {

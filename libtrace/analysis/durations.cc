@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
+
+#include "libtrace/analysis/cursor.h"
 
 namespace acceltrace::analysis {
 namespace {
@@ -131,13 +134,10 @@ void UnitSum::Add(const Mark& from, const Mark& to) {
   any_ = true;
 }
 
-std::vector<size_t> RowsByStart(const model::Model& model) {
+std::vector<uint32_t> RowsByStart(const model::Model& model) {
   const model::Commands& commands = model.commands;
   // By one reference for each device, so that the order is one whatever the data.
-  std::vector<uint64_t> reference(model.devices.size());
-  for (size_t i = commands.size(); i-- > 0;) {
-    reference[commands.device[i]] = commands.start.ticks[i];
-  }
+  std::vector<std::optional<uint64_t>> references(model.devices.size());
   struct Key {
     int64_t start, end;
     uint32_t start_epoch, end_epoch;
@@ -146,34 +146,48 @@ std::vector<size_t> RowsByStart(const model::Model& model) {
     bool operator<(const Key& other) const { return Order() < other.Order(); }
   };
   // Unit by unit: most run their commands in the order in which they come.
-  std::map<std::pair<uint32_t, uint32_t>, std::vector<uint32_t>> units;
-  std::vector<uint32_t>* unit = nullptr;
-  std::pair<uint32_t, uint32_t> last;
+  struct Unit {
+    std::vector<uint32_t> rows;
+    Key last{};
+    bool sorted = true;
+  };
+  std::map<std::pair<uint32_t, uint32_t>, Unit> units;
+  TickCursor start(commands.start), end(commands.end);
+  const auto key = [&](uint32_t row, uint64_t reference) {
+    return Key{static_cast<int64_t>(start.ticks[row] - reference),
+               static_cast<int64_t>(end.ticks[row] - reference), start.epoch[row], end.epoch[row],
+               row};
+  };
+  Cursor<uint32_t> device(commands.device), number(commands.unit);
+  std::vector<std::vector<Unit*>> known(model.devices.size());
   for (uint32_t i = 0; i < commands.size(); ++i) {
-    const std::pair<uint32_t, uint32_t> of{commands.device[i], commands.unit[i]};
-    if (unit == nullptr || of != last) unit = &units[of];
-    unit->push_back(i);
-    last = of;
+    const uint32_t d = device[i], u = number[i];
+    if (u >= known[d].size()) known[d].resize(u + 1);
+    Unit*& unit = known[d][u];
+    if (unit == nullptr) unit = &units[{d, u}];
+    if (!references[d]) references[d] = start.ticks[i];
+    const Key now = key(i, *references[d]);
+    unit->sorted = unit->sorted && (unit->rows.empty() || unit->last < now);
+    unit->last = now;
+    unit->rows.push_back(i);
   }
-  std::vector<size_t> rows;
+  std::vector<uint32_t> rows;
   rows.reserve(commands.size());
   std::vector<Key> keys;
-  for (auto& [of, those] : units) {
-    const uint64_t first = reference[of.first];
-    keys.clear();
-    for (const uint32_t i : those) {
-      keys.push_back({static_cast<int64_t>(commands.start.ticks[i] - first),
-                      static_cast<int64_t>(commands.end.ticks[i] - first), commands.start.epoch[i],
-                      commands.end.epoch[i], i});
+  for (auto& [of, unit] : units) {
+    if (!unit.sorted) {
+      keys.clear();
+      for (const uint32_t i : unit.rows) keys.push_back(key(i, *references[of.first]));
+      std::sort(keys.begin(), keys.end());
+      for (size_t i = 0; i < keys.size(); ++i) unit.rows[i] = keys[i].row;
     }
-    std::vector<uint32_t>().swap(those);
-    if (!std::is_sorted(keys.begin(), keys.end())) std::sort(keys.begin(), keys.end());
-    for (const Key& key : keys) rows.push_back(key.row);
+    rows.insert(rows.end(), unit.rows.begin(), unit.rows.end());
+    std::vector<uint32_t>().swap(unit.rows);
   }
   return rows;
 }
 
-Waits::Waits(const model::Model& model, const std::vector<size_t>& rows,
+Waits::Waits(const model::Model& model, const std::vector<uint32_t>& rows,
              const std::vector<Durations>& times)
     : model_(model), times_(times), between_(rows.size()) {
   const model::Commands& commands = model.commands;

@@ -106,7 +106,7 @@ class UnitSum {
 };
 
 // Rows of Commands by device, unit and start.
-std::vector<size_t> RowsByStart(const model::Model& model);
+std::vector<uint32_t> RowsByStart(const model::Model& model);
 
 // How long commands waited at the head of their queues, head to start. A unit that has
 // several queues waits for one of them only while it runs none of the others: head is where
@@ -114,7 +114,7 @@ std::vector<size_t> RowsByStart(const model::Model& model);
 class Waits {
  public:
   // rows: RowsByStart(). times: of each device.
-  Waits(const model::Model& model, const std::vector<size_t>& rows,
+  Waits(const model::Model& model, const std::vector<uint32_t>& rows,
         const std::vector<Durations>& times);
   Amount Of(size_t command) const;
 

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "libtrace/analysis/cursor.h"
 #include "libtrace/model/permute.h"
 
 namespace acceltrace::analysis {
@@ -22,27 +23,53 @@ Editor::Editor(const model::Model& model, Graph* graph)
       graph_(*graph),
       submits_(model.api.size()),
       allocates_(model.api.size()),
-      waits_(model.api.size()),
-      edges_of_call_(model.api.size()) {
-  for (const uint32_t call : model.jobs.api_row) {
-    if (call != model::kNoRow) submits_[call] = 1;
+      waits_(model.api.size()) {
+  Cursor<uint32_t> api_row(model.jobs.api_row);
+  for (size_t j = 0; j < model.jobs.size(); ++j) {
+    if (api_row[j] != model::kNoRow) submits_[api_row[j]] = 1;
   }
+  FindEdgesOfCalls();
+  FindAllocations();
+}
+
+void Editor::FindEdgesOfCalls() {
+  first_of_call_.assign(model_.api.size() + 1, 0);
+  const auto each = [this](const auto& visit) {
+    for (uint32_t e = 0; e < graph_.to.size(); ++e) {
+      const uint32_t call = CallOf(graph_.to[e]);
+      if (call != model::kNoRow && CallOf(graph_.from[e]) == call) visit(call, e);
+    }
+  };
+  each([this](uint32_t call, uint32_t) { ++first_of_call_[call + 1]; });
+  std::partial_sum(first_of_call_.begin(), first_of_call_.end(), first_of_call_.begin());
+  call_edges_.resize(first_of_call_.back());
+  std::vector<uint32_t> places(first_of_call_.begin(), first_of_call_.end() - 1);
+  each([&](uint32_t call, uint32_t e) { call_edges_[places[call]++] = e; });
   for (uint32_t e = 0; e < graph_.to.size(); ++e) {
+    if (!Waits(e)) continue;
     const uint32_t call = CallOf(graph_.to[e]);
-    if (call != model::kNoRow && Waits(e)) waits_[call] = 1;
-    if (call != model::kNoRow && CallOf(graph_.from[e]) == call) edges_of_call_[call].push_back(e);
+    if (call != model::kNoRow) waits_[call] = 1;
   }
-  const model::ApiCalls& api = model.api;
-  std::vector<uint32_t> calls(api.size());
-  std::iota(calls.begin(), calls.end(), 0);
+}
+
+// Calls within which the driver made, mapped or unmapped memory.
+void Editor::FindAllocations() {
+  const model::ApiCalls& api = model_.api;
+  std::vector<uint32_t> calls;  // by thread and begin
   const auto key = [&](uint32_t call) { return std::pair(api.tid[call], api.begin_ns[call]); };
-  std::sort(calls.begin(), calls.end(), [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
-  const model::HostEvents& host = model.host;
+  const model::HostEvents& host = model_.host;
+  Cursor<uint8_t> kinds(host.kind);
   for (size_t i = 0; i < host.size(); ++i) {
-    const auto kind = static_cast<proto::HostBatch::Kind>(host.kind[i]);
+    const auto kind = static_cast<proto::HostBatch::Kind>(kinds[i]);
     if (kind != proto::HostBatch::KIND_BUFFER && kind != proto::HostBatch::KIND_DMA_MAP &&
         kind != proto::HostBatch::KIND_DMA_UNMAP) {
       continue;
+    }
+    if (calls.empty()) {
+      calls.resize(api.size());
+      std::iota(calls.begin(), calls.end(), 0);
+      std::sort(calls.begin(), calls.end(),
+                [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
     }
     const std::pair<uint32_t, int64_t> at{host.tid[i], host.time_ns[i]};
     auto call = std::upper_bound(calls.begin(), calls.end(), at,
@@ -107,8 +134,8 @@ void Editor::Undo() {
 }
 
 void Editor::DropCall(uint32_t call) {
-  for (const uint32_t edge : edges_of_call_[call]) SetEdge(edge, 0);
-  for (const uint32_t edge : edges_of_call_[call]) {
+  for (const uint32_t edge : EdgesOf(call)) SetEdge(edge, 0);
+  for (const uint32_t edge : EdgesOf(call)) {
     const uint32_t node = graph_.to[edge];
     for (uint32_t e = graph_.first_edge[node]; e < graph_.first_edge[node + 1]; ++e) {
       if (Waits(e)) DropEdge(e);
@@ -159,20 +186,23 @@ void Editor::MergeInto(uint32_t first, uint32_t command) {
   SetDemand(command, none);
 }
 
-std::vector<uint32_t> Editor::InQueueOrder() const {
+const std::vector<uint32_t>& Editor::InQueueOrder() {
+  if (!in_queues_.empty()) return in_queues_;
   const model::Commands& commands = model_.commands;
-  std::vector<uint32_t> order;
+  Cursor<uint32_t> device(commands.device), queue(commands.queue), job_row(commands.job_row);
+  Cursor<uint32_t> index(commands.index);
+  Cursor<uint64_t> sequence(model_.jobs.sequence);
+  in_queues_.reserve(commands.size());
   for (uint32_t c = 0; c < commands.size(); ++c) {
-    if (graph_.start_of[c] != Graph::kNone) order.push_back(c);
+    if (graph_.start_of[c] != Graph::kNone) in_queues_.push_back(c);
   }
   const auto key = [&](uint32_t c) {
-    const uint32_t job = commands.job_row[c];
-    return std::make_tuple(commands.device[c], commands.queue[c],
-                           job == model::kNoRow ? UINT64_MAX : model_.jobs.sequence[job],
-                           commands.index[c]);
+    const uint32_t job = job_row[c];
+    return std::make_tuple(device[c], queue[c], job == model::kNoRow ? UINT64_MAX : sequence[job],
+                           index[c]);
   };
-  model::SortByKey(key, &order);
-  return order;
+  model::SortByKey(key, &in_queues_);
+  return in_queues_;
 }
 
 Edited Editor::MergeCopies() {
@@ -187,7 +217,7 @@ Edited Editor::MergeCopies() {
     double around =
         static_cast<double>(demand.dispatch) + demand.link_latency + demand.memory_latency;
     if (alone && model_.jobs.api_row[job] != model::kNoRow) {
-      for (const uint32_t e : edges_of_call_[model_.jobs.api_row[job]]) {
+      for (const uint32_t e : EdgesOf(model_.jobs.api_row[job])) {
         if (!Waits(e)) around += graph_.edge_ns[e];
       }
     }
@@ -253,7 +283,7 @@ Edited Editor::BatchJobs() {
     if (wait != times.end() && *wait < end) continue;
     ++edited.count, edited.bytes += jobs.copy_bytes[job];
     edited.calls.push_back(jobs.api_row[job]);
-    for (const uint32_t e : edges_of_call_[jobs.api_row[job]]) {
+    for (const uint32_t e : EdgesOf(jobs.api_row[job])) {
       if (OfHost(graph_.edge_cause[e])) edited.ns += graph_.edge_ns[e];
     }
     const uint32_t first = jobs.first_command[job];
@@ -261,7 +291,7 @@ Edited Editor::BatchJobs() {
     // It is still to be made; what the driver and the device do for a job of its own is not. The
     // first edge ends in the driver. How much of it is the way there is not recorded: between
     // nothing and what the way back takes, of which the middle is taken.
-    const auto& edges = edges_of_call_[jobs.api_row[job]];
+    const auto& edges = EdgesOf(jobs.api_row[job]);
     std::vector<uint32_t> kept;
     double out_ns = 0;
     for (const uint32_t e : edges) {
@@ -313,7 +343,7 @@ Edited Editor::MergeCommands() {
     const uint32_t call = model_.jobs.api_row[job];
     if (call == model::kNoRow || model_.jobs.num_commands[job] == 0) continue;
     const double left = 1 - static_cast<double>(count) / model_.jobs.num_commands[job];
-    for (const uint32_t e : edges_of_call_[call]) {
+    for (const uint32_t e : EdgesOf(call)) {
       if (OfHost(graph_.edge_cause[e])) SetEdge(e, graph_.edge_ns[e] * std::max(0.0, left));
     }
   }

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -86,12 +87,20 @@ class Editor {
   uint32_t CallOf(uint32_t node) const;
   bool IsCopy(uint32_t command) const;
   bool Waits(uint32_t edge) const;
-  std::vector<uint32_t> InQueueOrder() const;
+  // Edges within a call, from one of its points to another.
+  std::span<const uint32_t> EdgesOf(uint32_t call) const {
+    return std::span(call_edges_)
+        .subspan(first_of_call_[call], first_of_call_[call + 1] - first_of_call_[call]);
+  }
+  void FindEdgesOfCalls();
+  void FindAllocations();
+  // Commands in the order of their queues.
+  const std::vector<uint32_t>& InQueueOrder();
 
   const model::Model& model_;
   Graph& graph_;
   std::vector<uint8_t> submits_, allocates_, waits_;  // by call
-  std::vector<std::vector<uint32_t>> edges_of_call_;
+  std::vector<uint32_t> first_of_call_, call_edges_, in_queues_;
   std::vector<std::pair<uint32_t, double>> old_edges_;
   std::vector<std::pair<uint32_t, Demand>> old_demands_;
   std::vector<std::pair<uint32_t, float>> old_costs_;

@@ -52,7 +52,7 @@ Edited Editor::RemoveWaits() {
 // A call that submits and waits for it: the edges behind the submission, in order.
 std::vector<uint32_t> Editor::AfterSubmission(uint32_t call) const {
   std::vector<uint32_t> tail;
-  std::vector<uint32_t> edges = edges_of_call_[call];
+  std::vector<uint32_t> edges(EdgesOf(call).begin(), EdgesOf(call).end());
   std::sort(edges.begin(), edges.end(), [this](uint32_t a, uint32_t b) {
     return graph_.at_ns[graph_.to[a]] < graph_.at_ns[graph_.to[b]];
   });
@@ -90,7 +90,7 @@ void Editor::MeasureTails() {
   std::vector<double> tails, interrupts;
   std::map<std::pair<uint32_t, size_t>, std::array<std::vector<double>, 2>> stretches;
   for (uint32_t call = 0; call < model_.api.size(); ++call) {
-    if (!submits_[call] || edges_of_call_[call].empty()) continue;
+    if (!submits_[call] || EdgesOf(call).empty()) continue;
     const std::vector<uint32_t> tail = AfterSubmission(call);
     double ns = 0;
     for (size_t i = 0; i < tail.size(); ++i) {
@@ -173,9 +173,9 @@ void Editor::LeaveQueues(const std::set<std::pair<uint32_t, uint32_t>>& queues) 
 Edited Editor::RemoveAllocations() {
   Edited edited;
   for (uint32_t call = 0; call < model_.api.size(); ++call) {
-    if (!allocates_[call] || submits_[call] || edges_of_call_[call].empty()) continue;
+    if (!allocates_[call] || submits_[call] || EdgesOf(call).empty()) continue;
     ++edited.count, edited.bytes += model_.api.bytes[call];
-    for (const uint32_t e : edges_of_call_[call]) edited.ns += graph_.edge_ns[e];
+    for (const uint32_t e : EdgesOf(call)) edited.ns += graph_.edge_ns[e];
     edited.calls.push_back(call);
     DropCall(call);
     // Who destroys or unmaps memory has to wait for what uses it.
@@ -186,7 +186,7 @@ Edited Editor::RemoveAllocations() {
 }
 
 uint32_t Editor::CallBefore(uint32_t call) const {
-  const uint32_t first = graph_.from[edges_of_call_[call].front()];
+  const uint32_t first = graph_.from[EdgesOf(call).front()];
   for (uint32_t e = graph_.first_edge[first]; e < graph_.first_edge[first + 1]; ++e) {
     const uint32_t before = CallOf(graph_.from[e]);
     if (before != model::kNoRow && before != call) return before;
@@ -205,7 +205,7 @@ Edited Editor::PinCopies() {
   for (uint32_t call = 0; call < model_.api.size(); ++call) {
     if (!submits_[call] || (copied[call] > 0 && model_.api.bytes[call] > 0)) continue;
     double ns = 0;
-    for (const uint32_t e : edges_of_call_[call]) {
+    for (const uint32_t e : EdgesOf(call)) {
       if (graph_.edge_cause[e] == kBySubmitCall) ns += graph_.edge_ns[e];
     }
     if (ns > 0) usual.push_back(ns);
@@ -220,7 +220,7 @@ Edited Editor::PinCopies() {
     const auto bytes = static_cast<double>(model_.api.bytes[call]);
     if (!submits_[call] || copied[call] == 0 || bytes < kPageBytes) continue;
     bool any = false;
-    for (const uint32_t e : edges_of_call_[call]) {
+    for (const uint32_t e : EdgesOf(call)) {
       const Cause cause = graph_.edge_cause[e];
       if ((cause != kBySubmitCall && cause != kByWake) || Waits(e)) continue;
       const double more = graph_.edge_ns[e] - usual_ns;

@@ -29,55 +29,49 @@ uint32_t GraphBuilder::Node(Graph::Kind kind, uint32_t row, double at_ns, uint32
 void GraphBuilder::Edge(uint32_t from, uint32_t to, double ns, Cause cause, double tracer_ns,
                         Hold hold) {
   if (from == Graph::kNone || from == to) return;
-  edges_.from.push_back(from), edges_.to.push_back(to);
-  edges_.ns.push_back(std::max(0.0, ns));
-  edges_.tracer_ns.push_back(static_cast<float>(std::clamp(tracer_ns, 0.0, std::max(0.0, ns))));
-  edges_.excess_ns.push_back(0);
-  edges_.cause.push_back(cause), edges_.hold.push_back(hold);
+  const size_t at = edges_ % kPiece;
+  if (at == 0) pieces_.emplace_back(new Draft[kPiece]);
+  const double held_ns = std::max(0.0, ns);
+  pieces_.back()[at] = {
+      held_ns, from, to, static_cast<float>(std::clamp(tracer_ns, 0.0, held_ns)), 0, cause, hold};
+  ++edges_;
 }
 
-namespace {
-
-// The column sorted, each value to its place. What it was is let go.
-template <typename T>
-std::vector<T> Sorted(std::deque<T>* column, const std::vector<uint32_t>& places) {
-  std::vector<T> sorted(places.size());
-  for (const uint32_t place : places) {
-    sorted[place] = column->front();
-    column->pop_front();
-  }
-  std::deque<T>().swap(*column);
-  return sorted;
-}
-
-}  // namespace
-
-// Sorts edges by where they lead to, and lists them by where they come from. What a node came
-// later than by its edges is its own cost.
-Graph GraphBuilder::Finish() {
-  const size_t nodes = graph_.size(), edges = edges_.to.size();
+// By where they lead to, and listed by where they come from.
+void GraphBuilder::SortEdges() {
+  const size_t nodes = graph_.size(), edges = edges_;
   graph_.first_edge.assign(nodes + 1, 0);
   graph_.first_next.assign(nodes + 1, 0);
-  for (const uint32_t to : edges_.to) ++graph_.first_edge[to + 1];
-  for (const uint32_t from : edges_.from) ++graph_.first_next[from + 1];
-  for (const Hold hold : edges_.hold) graph_.assumed_orders += hold == Hold::kAssumed;
+  EachDraft([this](const Draft& draft) {
+    ++graph_.first_edge[draft.to + 1];
+    ++graph_.first_next[draft.from + 1];
+    graph_.assumed_orders += draft.hold == Hold::kAssumed;
+  });
   std::partial_sum(graph_.first_edge.begin(), graph_.first_edge.end(), graph_.first_edge.begin());
   std::partial_sum(graph_.first_next.begin(), graph_.first_next.end(), graph_.first_next.begin());
-  {
-    std::vector<uint32_t> into(graph_.first_edge.begin(), graph_.first_edge.end() - 1);
-    std::vector<uint32_t> places;
-    places.reserve(edges);
-    for (const uint32_t to : edges_.to) places.push_back(into[to]++);
-    graph_.from = Sorted(&edges_.from, places), graph_.to = Sorted(&edges_.to, places);
-    graph_.edge_ns = Sorted(&edges_.ns, places);
-    graph_.tracer_ns = Sorted(&edges_.tracer_ns, places);
-    graph_.excess_ns = Sorted(&edges_.excess_ns, places);
-    graph_.edge_cause = Sorted(&edges_.cause, places);
-    graph_.hold = Sorted(&edges_.hold, places);
+  graph_.from.resize(edges), graph_.to.resize(edges);
+  graph_.edge_ns.resize(edges), graph_.tracer_ns.resize(edges), graph_.excess_ns.resize(edges);
+  graph_.edge_cause.resize(edges), graph_.hold.resize(edges);
+  std::vector<uint32_t> places(graph_.first_edge.begin(), graph_.first_edge.end() - 1);
+  for (size_t edge = 0; edge < edges; ++edge) {
+    const Draft& draft = DraftOf(edge);
+    const uint32_t place = places[draft.to]++;
+    graph_.from[place] = draft.from, graph_.to[place] = draft.to;
+    graph_.edge_ns[place] = draft.ns;
+    graph_.tracer_ns[place] = draft.tracer_ns, graph_.excess_ns[place] = draft.excess_ns;
+    graph_.edge_cause[place] = draft.cause, graph_.hold[place] = draft.hold;
+    if (edge % kPiece == kPiece - 1) pieces_[edge / kPiece].reset();
   }
+  pieces_.clear();
   graph_.next.resize(edges);
-  std::vector<uint32_t> out(graph_.first_next.begin(), graph_.first_next.end() - 1);
-  for (uint32_t e = 0; e < edges; ++e) graph_.next[out[graph_.from[e]]++] = e;
+  places.assign(graph_.first_next.begin(), graph_.first_next.end() - 1);
+  for (uint32_t e = 0; e < edges; ++e) graph_.next[places[graph_.from[e]]++] = e;
+}
+
+// What a node came later than by its edges is its own cost.
+Graph GraphBuilder::Finish() {
+  SortEdges();
+  const size_t nodes = graph_.size();
   for (uint32_t n = 0; n < nodes; ++n) {
     if (graph_.kind[n] == Graph::Kind::kEnd) continue;  // its demand says how long
     double ready_ns = 0;

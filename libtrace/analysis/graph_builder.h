@@ -4,7 +4,7 @@
 #ifndef LIBTRACE_ANALYSIS_GRAPH_BUILDER_H_
 #define LIBTRACE_ANALYSIS_GRAPH_BUILDER_H_
 
-#include <deque>
+#include <memory>
 #include <vector>
 
 #include "libtrace/analysis/graph.h"
@@ -20,9 +20,9 @@ class GraphBuilder {
   // From kNone: none.
   void Edge(uint32_t from, uint32_t to, double ns = 0, Cause cause = kByOrder, double tracer_ns = 0,
             Hold hold = Hold::kKnown);
-  size_t edges() const { return edges_.to.size(); }
-  double EdgeNs(size_t edge) const { return edges_.ns[edge]; }
-  void SetExcess(size_t edge, double ns) { edges_.excess_ns[edge] = static_cast<float>(ns); }
+  size_t edges() const { return edges_; }
+  double EdgeNs(size_t edge) const { return DraftOf(edge).ns; }
+  void SetExcess(size_t edge, double ns) { DraftOf(edge).excess_ns = static_cast<float>(ns); }
   void SetCause(uint32_t node, Cause cause) { graph_.cause[node] = cause; }
   double At(uint32_t node) const { return graph_.at_ns[node]; }
   // A host time since the run's begin; far before it if it is not known.
@@ -37,17 +37,27 @@ class GraphBuilder {
   Graph Finish();
 
  private:
-  // In the order in which they were added. There are more of them than of anything else in a
-  // report: columns in small pieces have no room to spare, and each goes when it is sorted.
-  struct Drafts {
-    std::deque<uint32_t> from, to;
-    std::deque<double> ns;
-    std::deque<float> tracer_ns, excess_ns;
-    std::deque<Cause> cause;
-    std::deque<Hold> hold;
+  struct Draft {
+    double ns;
+    uint32_t from, to;
+    float tracer_ns, excess_ns;
+    Cause cause;
+    Hold hold;
   };
+  // There are more of them than of anything else in a report: pieces of one size have no room to
+  // spare, and each goes when its edges are sorted.
+  static constexpr size_t kPiece = 4096;
+  const Draft& DraftOf(size_t edge) const { return pieces_[edge / kPiece][edge % kPiece]; }
+  Draft& DraftOf(size_t edge) { return pieces_[edge / kPiece][edge % kPiece]; }
+  template <typename Visit>
+  void EachDraft(const Visit& visit) const {
+    for (size_t edge = 0; edge < edges_; ++edge) visit(DraftOf(edge));
+  }
+  void SortEdges();
+
   Graph graph_;
-  Drafts edges_;
+  std::vector<std::unique_ptr<Draft[]>> pieces_;  // in the order in which they were added
+  size_t edges_ = 0;
 };
 
 // The nodes of commands and jobs; kNone where there is none.

@@ -3,12 +3,16 @@
 // The devices' part of the graph: fetches, commands and completions.
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <memory>
 #include <numeric>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
+#include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/graph_builder.h"
+#include "libtrace/analysis/radix.h"
 #include "libtrace/model/permute.h"
 
 namespace acceltrace::analysis {
@@ -25,7 +29,13 @@ class DeviceEdges {
         nodes_(nodes),
         builder_(*builder),
         graph_(builder->graph()),
-        ready_ns_(model.commands.size()) {}
+        at_(model),
+        ready_ns_(model.commands.size()) {
+    for (const model::Device& device : model.devices) {
+      const uint64_t hz = device.about.clock().nominal_hz();
+      tick_ns_.push_back(hz > 0 ? std::max(1.0, 1e9 / static_cast<double>(hz)) : 1);
+    }
+  }
 
   void Run() {
     std::vector<double> link_latency_ns(model_.devices.size());
@@ -43,10 +53,7 @@ class DeviceEdges {
   uint32_t StartOf(uint32_t command) const { return graph_.start_of[command]; }
   uint32_t EndOf(uint32_t command) const { return graph_.start_of[command] + 1; }
   // One tick of the command's device.
-  double TickNs(uint32_t command) const {
-    const uint64_t hz = model_.devices[model_.commands.device[command]].about.clock().nominal_hz();
-    return hz > 0 ? std::max(1.0, 1e9 / static_cast<double>(hz)) : 1;
-  }
+  double TickNs(uint32_t command) { return tick_ns_[at_.device[command]]; }
 
   // What is fetched when: after the doorbells of its jobs, the fetch before, and room on the chip.
   void Fetches(size_t begin, size_t end, std::vector<double>* link_latency_ns) {
@@ -61,7 +68,7 @@ class DeviceEdges {
     for (size_t i = begin; i < end; ++i) {
       const uint32_t command = Command(i);
       const uint32_t node = nodes_.fetch_of[command];
-      const uint32_t job = model_.commands.job_row[command];
+      const uint32_t job = at_.job_row[command];
       builder_.Edge(node, StartOf(command));
       if (node != before) rung = model::kNoRow;
       if (job != model::kNoRow && job != rung) {
@@ -106,11 +113,13 @@ class DeviceEdges {
   }
 
   // When a fetch could begin at the earliest.
-  double ReadyToFetchNs(size_t first, size_t last, uint32_t before) const {
+  double ReadyToFetchNs(size_t first, size_t last, uint32_t before) {
     double ready_ns = before == Graph::kNone ? 0 : builder_.At(before);
+    uint32_t known = model::kNoRow;  // the one before
     for (size_t i = first; i <= last; ++i) {
-      const uint32_t job = model_.commands.job_row[Command(i)];
-      if (job == model::kNoRow || !model_.jobs.on_device[job]) continue;
+      const uint32_t job = at_.job_row[Command(i)];
+      if (job == known || job == model::kNoRow || !model_.jobs.on_device[job]) continue;
+      known = job;
       ready_ns = std::max(ready_ns, builder_.Since(model_.jobs.doorbell.host[job].mid_ns));
     }
     return ready_ns;
@@ -130,15 +139,22 @@ class DeviceEdges {
     // By stream where the trace has it: streams of one queue do not wait for each other.
     using ByUnit = std::array<std::vector<uint32_t>, kMaxUnits>;
     std::unordered_map<uint32_t, ByUnit> by_stream;
+    ByUnit* of_stream = nullptr;  // of the command before
+    uint32_t last_stream = 0;
     ByUnit by_unit;
     // Commands go to their units in order: one waits until all before it found their place.
     uint32_t placed = Graph::kNone;
+    uint32_t units = 0;  // that were met
     for (size_t i = begin; i < end; ++i) {
       const uint32_t command = Command(i);
-      const uint32_t own = std::min<uint32_t>(commands.unit[command], kMaxUnits - 1);
+      const uint32_t own = std::min<uint32_t>(at_.unit[command], kMaxUnits - 1);
+      const uint32_t stream = StreamOf(command), own_job = at_.job_row[command];
+      if (of_stream == nullptr || stream != last_stream) of_stream = &by_stream[stream];
+      last_stream = stream;
+      units = std::max(units, own + 1);
       const double start_ns = builder_.At(StartOf(command));
-      ByUnit& before = by_stream[StreamOf(command)];
-      for (uint32_t unit = 0; unit < kMaxUnits; ++unit) {
+      ByUnit& before = *of_stream;
+      for (uint32_t unit = 0; unit < units; ++unit) {
         if (unit == own) continue;
         const std::vector<uint32_t>& row = before[unit];
         for (int back = 0; back < kLookBack && back < static_cast<int>(row.size()); ++back) {
@@ -146,7 +162,7 @@ class DeviceEdges {
           const double end_ns = builder_.At(EndOf(other));
           if (end_ns > start_ns) continue;
           const bool binds = end_ns >= start_ns - TickNs(command);
-          const bool other_job = commands.job_row[other] != commands.job_row[command];
+          const bool other_job = at_.job_row[other] != own_job;
           builder_.Edge(EndOf(other), StartOf(command), 0, kByOrder, 0,
                         binds || other_job ? Hold::kKnown : Hold::kAssumed);
           ready_ns_[command] = std::max(ready_ns_[command], end_ns);
@@ -169,28 +185,25 @@ class DeviceEdges {
   }
 
   // 0: not known.
-  uint32_t StreamOf(uint32_t command) const {
-    const uint32_t job = model_.commands.job_row[command];
-    const uint32_t call = job == model::kNoRow ? model::kNoRow : model_.jobs.api_row[job];
-    return call == model::kNoRow ? 0 : model_.api.stream[call];
+  uint32_t StreamOf(uint32_t command) {
+    const uint32_t job = at_.job_row[command];
+    const uint32_t call = job == model::kNoRow ? model::kNoRow : at_.api_row[job];
+    return call == model::kNoRow ? 0 : at_.stream[call];
   }
 
   // One command after the other on each unit; and what ended at the very tick at which another
   // queue's command went on that had waited.
   void Units() {
-    const model::Commands& commands = model_.commands;
-    std::vector<uint32_t> order(commands.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::erase_if(order, [&](uint32_t c) { return StartOf(c) == Graph::kNone; });
-    model::SortByKey(
-        [&](uint32_t c) { return std::pair(builder_.At(StartOf(c)), builder_.At(EndOf(c))); },
-        &order);
+    const std::vector<uint32_t> order = ByStart();
+    uint32_t met = 0;  // units
     std::vector<std::array<uint32_t, kMaxUnits>> last(model_.devices.size());
     for (auto& units : last) units.fill(model::kNoRow);
     for (const uint32_t command : order) {
-      auto& units = last[commands.device[command]];
-      const uint32_t own = std::min<uint32_t>(commands.unit[command], kMaxUnits - 1);
-      if (units[own] != model::kNoRow && commands.queue[units[own]] != commands.queue[command]) {
+      auto& units = last[at_.device[command]];
+      const uint32_t own = std::min<uint32_t>(at_.unit[command], kMaxUnits - 1);
+      const uint32_t queue = at_.queue[command];
+      met = std::max(met, own + 1);
+      if (units[own] != model::kNoRow && at_.queue[units[own]] != queue) {
         builder_.Edge(EndOf(units[own]), StartOf(command), 0, kByOrder, 0, Hold::kTurn);
       }
       // Only where nothing else explains when it started: others end all the time.
@@ -198,21 +211,49 @@ class DeviceEdges {
       double ready_ns = std::max(ready_ns_[command], builder_.At(nodes_.fetch_of[command]));
       if (units[own] != model::kNoRow)
         ready_ns = std::max(ready_ns, builder_.At(EndOf(units[own])));
-      const bool waited = commands.head.ticks[command] != commands.start.ticks[command] &&
-                          start_ns - ready_ns > TickNs(command);
-      for (uint32_t unit = 0; unit < kMaxUnits; ++unit) {
+      const bool waited =
+          start_ns - ready_ns > TickNs(command) && at_.head[command] != at_.start[command];
+      for (uint32_t unit = 0; waited && unit < met; ++unit) {
         const uint32_t other = units[unit];
-        if (unit == own || other == model::kNoRow || !waited) continue;
-        if (commands.queue[other] == commands.queue[command] &&
-            StreamOf(other) == StreamOf(command)) {
-          continue;
-        }
+        if (unit == own || other == model::kNoRow) continue;
+        if (at_.queue[other] == queue && StreamOf(other) == StreamOf(command)) continue;
         const double gap = start_ns - builder_.At(EndOf(other));
         if (gap >= 0 && gap <= TickNs(command)) builder_.Edge(EndOf(other), StartOf(command));
       }
       units[own] = command;
     }
   }
+
+  // Commands by start and end.
+  std::vector<uint32_t> ByStart() const {
+    std::vector<uint32_t> order;
+    order.reserve(model_.commands.size());
+    bool whole = true;
+    for (uint32_t c = 0; c < model_.commands.size(); ++c) {
+      if (StartOf(c) == Graph::kNone) continue;
+      order.push_back(c);
+      whole &= std::abs(builder_.At(StartOf(c))) < kWhole;
+    }
+    const auto start = [&](uint32_t c) { return builder_.At(StartOf(c)); };
+    const auto end = [&](uint32_t c) { return builder_.At(EndOf(c)); };
+    if (!whole) {
+      model::SortByKey([&](uint32_t c) { return std::pair(start(c), end(c)); }, &order);
+      return order;
+    }
+    // Whole ns, since the run's begin.
+    SortByNumber([&](uint32_t c) { return static_cast<uint64_t>(start(c) + kWhole); }, &order);
+    for (size_t i = 0; i < order.size();) {
+      size_t next = i + 1;
+      while (next < order.size() && start(order[next]) == start(order[i])) ++next;
+      std::stable_sort(order.begin() + static_cast<ptrdiff_t>(i),
+                       order.begin() + static_cast<ptrdiff_t>(next),
+                       [&](uint32_t a, uint32_t b) { return end(a) < end(b); });
+      i = next;
+    }
+    return order;
+  }
+  // Up to here a double is a whole number of ns exactly, and so is its distance from others.
+  static constexpr double kWhole = 4e15;
 
   void Completions() {
     const model::Jobs& jobs = model_.jobs;
@@ -243,6 +284,22 @@ class DeviceEdges {
   const DeviceNodes& nodes_;
   GraphBuilder& builder_;
   Graph& graph_;
+  // Columns of commands, their jobs and calls.
+  struct Columns {
+    explicit Columns(const model::Model& model)
+        : device(model.commands.device),
+          unit(model.commands.unit),
+          queue(model.commands.queue),
+          job_row(model.commands.job_row),
+          api_row(model.jobs.api_row),
+          stream(model.api.stream),
+          head(model.commands.head.ticks),
+          start(model.commands.start.ticks) {}
+    Cursor<uint32_t> device, unit, queue, job_row, api_row, stream;
+    Cursor<uint64_t> head, start;
+  };
+  Columns at_;
+  std::vector<double> tick_ns_;   // by device
   std::vector<double> ready_ns_;  // of commands: when others of their queue had ended
 };
 
@@ -258,14 +315,16 @@ DeviceNodes AddDeviceNodes(const model::Model& model, GraphBuilder* builder) {
   std::vector<uint32_t>& order = nodes.in_queue;
   order.resize(commands.size());
   std::iota(order.begin(), order.end(), 0);
+  Cursor<uint32_t> device(commands.device), queue(commands.queue), job_row(commands.job_row);
+  Cursor<uint32_t> job_number(commands.job), index(commands.index);
+  Cursor<uint64_t> sequences(jobs.sequence), fetched(commands.fetched.ticks);
   const auto sequence = [&](uint32_t c) {
-    const uint32_t job = commands.job_row[c];
-    return job == model::kNoRow ? UINT64_MAX : jobs.sequence[job];
+    const uint32_t job = job_row[c];
+    return job == model::kNoRow ? UINT64_MAX : sequences[job];
   };
   model::SortByKey(
       [&](uint32_t c) {
-        return std::tuple(commands.device[c], commands.queue[c], sequence(c), commands.job[c],
-                          commands.index[c]);
+        return std::tuple(device[c], queue[c], sequence(c), job_number[c], index[c]);
       },
       &order);
   Graph& graph = builder->graph();
@@ -274,20 +333,16 @@ DeviceNodes AddDeviceNodes(const model::Model& model, GraphBuilder* builder) {
     return builder->Since(times.host[row].mid_ns);
   };
   for (size_t i = 0; i < order.size(); ++i) {
-    const uint32_t c = order[i], before = i > 0 ? order[i - 1] : c;
-    const bool same_queue = i > 0 && commands.device[before] == commands.device[c] &&
-                            commands.queue[before] == commands.queue[c];
+    const uint32_t c = order[i], before = i > 0 ? order[i - 1] : c, of = device[c];
+    const bool same_queue = i > 0 && device[before] == of && queue[before] == queue[c];
     if (!same_queue) nodes.queue_begin.push_back(i);
-    if (same_queue && commands.fetched.ticks[before] == commands.fetched.ticks[c]) {
+    if (same_queue && fetched[before] == fetched[c]) {
       nodes.fetch_of[c] = nodes.fetch_of[before];
     } else {
-      nodes.fetch_of[c] =
-          builder->Node(Graph::Kind::kFetch, c, at(commands.fetched, c), commands.device[c]);
+      nodes.fetch_of[c] = builder->Node(Graph::Kind::kFetch, c, at(commands.fetched, c), of);
     }
-    graph.start_of[c] =
-        builder->Node(Graph::Kind::kStart, c, at(commands.start, c), commands.device[c]);
-    const uint32_t end =
-        builder->Node(Graph::Kind::kEnd, c, at(commands.end, c), commands.device[c]);
+    graph.start_of[c] = builder->Node(Graph::Kind::kStart, c, at(commands.start, c), of);
+    const uint32_t end = builder->Node(Graph::Kind::kEnd, c, at(commands.end, c), of);
     builder->SetCause(end, kByCommand);
     builder->Edge(graph.start_of[c], end, 0, kByCommand);
   }
@@ -302,7 +357,7 @@ DeviceNodes AddDeviceNodes(const model::Model& model, GraphBuilder* builder) {
 }
 
 void AddDeviceEdges(const model::Model& model, const DeviceNodes& device, GraphBuilder* builder) {
-  DeviceEdges(model, device, builder).Run();
+  std::make_unique<DeviceEdges>(model, device, builder)->Run();
 }
 
 }  // namespace acceltrace::analysis

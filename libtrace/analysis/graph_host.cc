@@ -3,13 +3,15 @@
 // The host's part of the graph: threads, point by point.
 #include <algorithm>
 #include <array>
-#include <map>
 #include <numeric>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/graph_builder.h"
+#include "libtrace/analysis/jobs_by_sequence.h"
+#include "libtrace/analysis/radix.h"
 #include "libtrace/model/permute.h"
 
 namespace acceltrace::analysis {
@@ -39,7 +41,11 @@ class HostNodes {
  public:
   HostNodes(const model::Model& model, const TracerWork& tracer, DeviceNodes* device,
             GraphBuilder* builder)
-      : model_(model), tracer_(tracer), device_(*device), builder_(*builder) {}
+      : model_(model),
+        tracer_(tracer),
+        device_(*device),
+        builder_(*builder),
+        jobs_by_sequence_(model.jobs) {}
 
   void Run() {
     FindThreads();
@@ -62,18 +68,19 @@ class HostNodes {
 
   void FindThreads() {
     const model::Jobs& jobs = model_.jobs;
+    submits_.resize(model_.api.size());
+    Cursor<uint8_t> on_host(jobs.on_host);
+    Cursor<uint32_t> tid(jobs.tid), api_row(jobs.api_row);
+    uint64_t last = UINT64_MAX;  // no thread's
     for (size_t j = 0; j < jobs.size(); ++j) {
-      if (jobs.on_host[j]) threads_.insert(jobs.tid[j]);
-      if (jobs.api_row[j] != model::kNoRow) submits_.insert(jobs.api_row[j]);
-      by_sequence_[Key(jobs.device[j], jobs.queue[j], jobs.sequence[j])] = static_cast<uint32_t>(j);
+      if (on_host[j] && tid[j] != last) threads_.insert(tid[j]), last = tid[j];
+      if (api_row[j] != model::kNoRow) submits_[api_row[j]] = 1;
     }
     const model::HostEvents& host = model_.host;
+    Cursor<uint8_t> kind(host.kind);
     for (size_t i = 0; i < host.size(); ++i) {
-      if (host.kind[i] == proto::HostBatch::KIND_WAKE) threads_.insert(host.tid[i]);
+      if (kind[i] == proto::HostBatch::KIND_WAKE) threads_.insert(host.tid[i]);
     }
-  }
-  static std::pair<uint64_t, uint64_t> Key(uint32_t device, uint32_t queue, uint64_t sequence) {
-    return {uint64_t{device} << 32 | queue, sequence};
   }
 
   void Add(int64_t at_ns, uint32_t tid, Kind kind, uint32_t row, uint32_t cpu = 0) {
@@ -84,32 +91,66 @@ class HostNodes {
 
   void Collect() {
     const model::ApiCalls& api = model_.api;
-    for (uint32_t i = 0; i < api.size(); ++i) {
-      if (!threads_.contains(api.tid[i])) continue;
-      Add(api.begin_ns[i], api.tid[i], kBegin, i);
-      if (!api.open[i]) Add(api.end_ns[i], api.tid[i], kEnd, i);
+    {
+      Cursor<uint32_t> tids(api.tid);
+      Cursor<int64_t> begin_ns(api.begin_ns), end_ns(api.end_ns);
+      Cursor<uint8_t> open(api.open);
+      uint64_t last = UINT64_MAX;  // no thread's
+      bool known = false;
+      for (uint32_t i = 0; i < api.size(); ++i) {
+        const uint32_t tid = tids[i];
+        if (tid != last) known = threads_.contains(tid), last = tid;
+        if (!known) continue;
+        Add(begin_ns[i], tid, kBegin, i);
+        if (!open[i]) Add(end_ns[i], tid, kEnd, i);
+      }
     }
     const model::Jobs& jobs = model_.jobs;
-    for (uint32_t j = 0; j < jobs.size(); ++j) {
-      Add(jobs.submit_ns[j], jobs.tid[j], kSubmit, j);
-      Add(jobs.doorbell_ns[j], jobs.tid[j], kDoorbell, j);
-      Add(jobs.submit_end_ns[j], jobs.tid[j], kSubmitEnd, j);
+    {
+      Cursor<uint32_t> tid(jobs.tid);
+      Cursor<int64_t> submit_ns(jobs.submit_ns), doorbell_ns(jobs.doorbell_ns);
+      Cursor<int64_t> submit_end_ns(jobs.submit_end_ns);
+      for (uint32_t j = 0; j < jobs.size(); ++j) {
+        Add(submit_ns[j], tid[j], kSubmit, j);
+        Add(doorbell_ns[j], tid[j], kDoorbell, j);
+        Add(submit_end_ns[j], tid[j], kSubmitEnd, j);
+      }
     }
     const model::HostEvents& host = model_.host;
+    Cursor<uint8_t> kind(host.kind);
     for (size_t i = 0; i < host.size(); ++i) {
-      const bool wait = host.kind[i] == proto::HostBatch::KIND_WAIT;
-      if (!wait && host.kind[i] != proto::HostBatch::KIND_WAKE) continue;
-      const auto job = by_sequence_.find(Key(host.device[i], host.queue[i], host.sequence[i]));
+      const bool wait = kind[i] == proto::HostBatch::KIND_WAIT;
+      if (!wait && kind[i] != proto::HostBatch::KIND_WAKE) continue;
       Add(host.time_ns[i], host.tid[i], wait ? kWait : kWake,
-          job == by_sequence_.end() ? model::kNoRow : job->second, host.cpu[i]);
+          jobs_by_sequence_.Find(host.device[i], host.queue[i], host.sequence[i]), host.cpu[i]);
     }
     for (Draft& draft : drafts_) draft.of_new_call = OfNewCall(draft);
+    SortDrafts();
+  }
+
+  // By thread and time, and what falls on one instant.
+  void SortDrafts() {
+    SortByNumber([](const Draft& draft) { return static_cast<uint64_t>(draft.at_ns) + kMiddle; },
+                 &drafts_);
+    SortByNumber([](const Draft& draft) { return uint64_t{draft.tid}; }, &drafts_);
     const auto key = [](const Draft& draft) {
       return std::tie(draft.tid, draft.at_ns, draft.of_new_call, draft.kind, draft.row);
     };
-    std::sort(drafts_.begin(), drafts_.end(),
-              [&key](const Draft& a, const Draft& b) { return key(a) < key(b); });
+    for (size_t i = 0; i < drafts_.size();) {
+      size_t end = i + 1;
+      while (end < drafts_.size() && drafts_[end].tid == drafts_[i].tid &&
+             drafts_[end].at_ns == drafts_[i].at_ns) {
+        ++end;
+      }
+      const auto at = [&](size_t place) { return drafts_.begin() + static_cast<ptrdiff_t>(place); };
+      if (end - i > 1) {
+        std::sort(at(i), at(end),
+                  [&key](const Draft& a, const Draft& b) { return key(a) < key(b); });
+      }
+      i = end;
+    }
   }
+  static constexpr uint64_t kMiddle = uint64_t{1} << 63;  // times below 0 come before others
 
   // Where one call ends at the very instant at which the next begins, that is behind.
   bool OfNewCall(const Draft& draft) const {
@@ -222,7 +263,7 @@ class HostNodes {
     if (thread.submitting) return kByDriver;
     if (thread.api == model::kNoRow) return kByProgram;
     if (thread.woken) return kByWake;
-    return submits_.contains(thread.api) ? kBySubmitCall : kByCall;
+    return submits_[thread.api] ? kBySubmitCall : kByCall;
   }
 
   void AddThread(size_t begin, size_t end) {
@@ -251,7 +292,8 @@ class HostNodes {
       };
       const size_t edges = builder_.edges();
       Link(draft, node, thread, traced);
-      if (builder_.edges() > edges) alike_[LikeOf(draft, thread)].push_back(edges);
+      if (builder_.edges() > edges)
+        alike_[LikeOf(draft, thread)].push_back(static_cast<uint32_t>(edges));
       Step(draft, node, &thread);
     }
   }
@@ -332,14 +374,14 @@ class HostNodes {
     const model::Jobs& jobs = model_.jobs;
     uint64_t sequence = jobs.sequence[draft.row];
     for (uint64_t i = 0; i < kMaxQueued && sequence > 1; ++i) {
-      const auto before =
-          by_sequence_.find(Key(jobs.device[draft.row], jobs.queue[draft.row], --sequence));
-      if (before == by_sequence_.end()) return false;
-      const double done_ns = DoneNs(before->second);
+      const uint32_t before =
+          jobs_by_sequence_.Find(jobs.device[draft.row], jobs.queue[draft.row], --sequence);
+      if (before == model::kNoRow) return false;
+      const double done_ns = DoneNs(before);
       if (done_ns < 0 || done_ns > builder_.At(node)) continue;
       if (done_ns <= builder_.Since(thread.last_ns)) return false;
       const double since_ns = builder_.At(node) - done_ns;
-      builder_.Edge(device_.completion[before->second], node, since_ns, kByWake,
+      builder_.Edge(device_.completion[before], node, since_ns, kByWake,
                     traced(draft.at_ns - static_cast<int64_t>(since_ns)));
       return true;
     }
@@ -384,11 +426,11 @@ class HostNodes {
     for (const auto& [like, edges] : alike_) {
       if (edges.size() < kFewAlike) continue;
       ns.clear();
-      for (const size_t edge : edges) ns.push_back(builder_.EdgeNs(edge));
+      for (const uint32_t edge : edges) ns.push_back(builder_.EdgeNs(edge));
       const auto third = ns.begin() + static_cast<ptrdiff_t>(3 * ns.size() / 4);
       std::nth_element(ns.begin(), third, ns.end());
       const double usual = *third;
-      for (const size_t edge : edges) {
+      for (const uint32_t edge : edges) {
         const double more = builder_.EdgeNs(edge) - usual;
         if (usual + more > kClearly * usual) builder_.SetExcess(edge, more);
       }
@@ -412,12 +454,13 @@ class HostNodes {
   const TracerWork& tracer_;
   DeviceNodes& device_;
   GraphBuilder& builder_;
-  std::unordered_set<uint32_t> threads_, submits_;
-  std::map<std::pair<uint64_t, uint64_t>, uint32_t> by_sequence_;
+  std::unordered_set<uint32_t> threads_;
+  std::vector<uint8_t> submits_;  // by API call
+  JobsBySequence jobs_by_sequence_;
   std::vector<Draft> drafts_;
   std::vector<Depth> depth_;    // by job
   std::vector<Period> asleep_;  // all threads, where there is one CPU
-  std::map<Like, std::vector<size_t>> alike_;
+  std::unordered_map<Like, std::vector<uint32_t>, HashOfNumbers> alike_;
   Depth most_quick_;
   // How long a wait takes from the completion, if the thread sleeps; if the job was done; how
   // long a submission takes that finds room.

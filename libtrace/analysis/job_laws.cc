@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <tuple>
 
+#include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/laws.h"
 
 namespace acceltrace::analysis {
@@ -24,35 +26,33 @@ class JobChecker {
       : model_(model), jobs_(model.jobs), coverage_(coverage) {
     // Jobs are in the order of their numbers, which is that of each queue.
     for (size_t j = 0; j < jobs_.size(); ++j) {
-      Queue& queue = queues_[Key(j)];
-      if (jobs_.submit_ns[j] != model::kNoTime) {
+      Queue& queue = QueueOf(j);
+      if (submit_ns_[j] != model::kNoTime) {
+        any_submit_ = true;
         if (queue.first_submitted == kNone) queue.first_submitted = j;
       } else if (queue.first_submitted == kNone) {
         queue.last_before = j;
       }
-      if (jobs_.on_device[j]) queue.last_on_device = j;
-      if (jobs_.complete_ns[j] != model::kNoTime) queue.last_consumed = j;
-      if (jobs_.irq_ns[j] != model::kNoTime) {
-        ++taken_[{jobs_.device[j], jobs_.queue[j], jobs_.irq_ns[j]}];
+      if (on_device_[j]) queue.last_on_device = j;
+      if (complete_ns_[j] != model::kNoTime) queue.last_consumed = j;
+      any_device_ |= on_device_[j] != 0;
+    }
+    for (const model::Device& device : model.devices) {
+      DeviceFacts& facts = devices_.emplace_back();
+      facts.collected = coverage.Collected("device:" + device.about.name(), "device:", any_device_);
+      for (uint32_t unit = 0; unit < static_cast<uint32_t>(device.about.units_size()); ++unit) {
+        facts.is_dma.push_back(device.IsDma(unit));
       }
     }
   }
 
   void Run(bool complete, std::vector<Law>* laws) {
-    const bool any_submit = std::any_of(jobs_.submit_ns.begin(), jobs_.submit_ns.end(),
-                                        [](int64_t at_ns) { return at_ns != model::kNoTime; });
-    const bool any_device = std::any_of(jobs_.on_device.begin(), jobs_.on_device.end(),
-                                        [](uint8_t seen) { return seen != 0; });
     // One event may describe a whole job when it is over.
-    driver_ = any_submit || coverage_.Collected("_submit", "tp:", false) ||
+    driver_ = any_submit_ || coverage_.Collected("_submit", "tp:", false) ||
               coverage_.Collected("_job", "tp:", false);
-    for (size_t j = 0; j < jobs_.size(); ++j) {
-      const std::string probe = "device:" + model_.devices[jobs_.device[j]].about.name();
-      device_ = coverage_.Collected(probe, "device:", any_device);
-      Check(j);
-    }
+    for (size_t j = 0; j < jobs_.size(); ++j) Check(j);
     if (!driver_) both_.Because("the driver's events were not collected");
-    if (!any_device) both_.Because("the devices' records were not collected");
+    if (!any_device_) both_.Because("the devices' records were not collected");
     for (Tally* tally : {&both_, &consumed_, &counts_, &identity_, &bytes_, &extent_}) {
       if (!complete && tally != &identity_) tally->Excuse("events were lost");
       laws->push_back(tally->Done());
@@ -65,15 +65,27 @@ class JobChecker {
     size_t last_on_device = kNone, last_consumed = kNone;
   };
   using QueueKey = std::tuple<uint32_t, uint32_t, uint32_t>;  // device, queue, process
+  struct DeviceFacts {
+    bool collected = false;
+    std::vector<uint8_t> is_dma;  // by unit
+  };
 
-  QueueKey Key(size_t j) const { return {jobs_.device[j], jobs_.queue[j], ProcessOf(jobs_, j)}; }
+  // Jobs of one queue follow each other: it is not looked up for each.
+  Queue& QueueOf(size_t j) {
+    const uint32_t pid = pid_[j];
+    const QueueKey key{device_[j], queue_[j],
+                       pid != 0 ? pid : static_cast<uint32_t>(correlation_[j] >> 32)};
+    if (last_queue_ == nullptr || key != last_key_) last_queue_ = &queues_[key];
+    last_key_ = key;
+    return *last_queue_;
+  }
 
   // Nothing of it lies before the beginning of the recording, or of what a flight recorder kept:
   // else a part of it may be missing.
-  bool Whole(size_t j) const {
+  bool Whole(size_t j) {
     const int64_t begin_ns = coverage_.begin_ns();
-    if (jobs_.submit_ns[j] != model::kNoTime) return jobs_.submit_ns[j] >= begin_ns;
-    return !jobs_.on_device[j] || jobs_.doorbell.host[j].lo_ns >= begin_ns;
+    if (submit_ns_[j] != model::kNoTime) return submit_ns_[j] >= begin_ns;
+    return !on_device_[j] || jobs_.doorbell.host[j].lo_ns >= begin_ns;
   }
 
   static bool Later(size_t last, size_t j) { return last == kNone || j > last; }
@@ -101,14 +113,22 @@ class JobChecker {
 
   // A device writes the record of a job as it sends the interrupt. The driver took this one's
   // completion without it, or with that of another job: its own may come after the end.
-  bool InterruptMayCome(size_t j) const {
+  bool InterruptMayCome(size_t j) {
     const int64_t complete_ns = jobs_.complete_ns[j], irq_ns = jobs_.irq_ns[j];
     if (complete_ns == model::kNoTime || jobs_.num_commands[j] == 0 ||
         jobs_.num_commands[j] != jobs_.commands_submitted[j] ||
         coverage_.end_ns() - kPollNs > complete_ns) {
       return false;
     }
-    return irq_ns == model::kNoTime || taken_.at({jobs_.device[j], jobs_.queue[j], irq_ns}) > 1;
+    if (irq_ns == model::kNoTime) return true;
+    if (taken_.empty()) FindTaken();
+    return taken_.at({jobs_.device[j], jobs_.queue[j], irq_ns}) > 1;
+  }
+  void FindTaken() {
+    for (size_t j = 0; j < jobs_.size(); ++j) {
+      if (jobs_.irq_ns[j] == model::kNoTime) continue;
+      ++taken_[{jobs_.device[j], jobs_.queue[j], jobs_.irq_ns[j]}];
+    }
   }
 
   std::string Where(size_t j, const std::string& what) const {
@@ -121,90 +141,108 @@ class JobChecker {
   }
 
   void CheckSides(size_t j, const Queue& queue) {
-    const bool submitted = jobs_.submit_ns[j] != model::kNoTime;
-    const int64_t complete_ns = jobs_.complete_ns[j];
-    if (submitted && device_) {
+    const bool submitted = submit_ns_[j] != model::kNoTime, on_device = on_device_[j] != 0;
+    const int64_t complete_ns = complete_ns_[j];
+    if (submitted && devices_[device_[j]].collected) {
       // The driver cancels what a context that ends leaves: the device says nothing more of it.
-      const bool canceled =
-          !jobs_.on_device[j] && complete_ns != model::kNoTime && jobs_.status[j] != 0;
-      if (!canceled && (jobs_.on_device[j] || !InterruptMayCome(j)) &&
-          (jobs_.on_device[j] || !UnderWayAtEnd(j, queue.last_on_device, complete_ns))) {
-        both_.Holds(jobs_.on_device[j],
+      const bool canceled = !on_device && complete_ns != model::kNoTime && status_[j] != 0;
+      if (!canceled && (on_device || !InterruptMayCome(j)) &&
+          (on_device || !UnderWayAtEnd(j, queue.last_on_device, complete_ns))) {
+        both_.Holds(on_device,
                     [&] { return Where(j, "submitted, but never completed by the device"); });
       }
-    } else if (driver_ && !submitted && jobs_.on_device[j] && !BegunBefore(j, queue)) {
+    } else if (driver_ && !submitted && on_device && !BegunBefore(j, queue)) {
       both_.Holds(false, [&] { return Where(j, "completed by the device, but never submitted"); });
     }
-    if (!jobs_.on_device[j] || !driver_) return;
-    const int64_t completion_ns = jobs_.completion.host[j].hi_ns;
-    const bool woken = jobs_.wake_ns[j] != model::kNoTime && jobs_.status[j] == 0;
-    if (complete_ns == model::kNoTime && !woken &&
+    if (!on_device || !driver_) return;
+    const auto woken = [&] { return jobs_.wake_ns[j] != model::kNoTime && status_[j] == 0; };
+    if (complete_ns == model::kNoTime && !woken() &&
         (BegunBefore(j, queue) || UnderWayAtEnd(j, queue.last_consumed, model::kNoTime) ||
-         completion_ns >= coverage_.Until(ProcessOf(jobs_, j)))) {
+         jobs_.completion.host[j].hi_ns >= coverage_.Until(ProcessOf(jobs_, j)))) {
       return;
     }
     consumed_.Holds(complete_ns != model::kNoTime,
                     [&] { return Where(j, "completed by the device, but not for the driver"); });
   }
 
-  void CheckCommands(size_t j) {
-    const bool whole = Whole(j);
-    const bool submitted = jobs_.submit_ns[j] != model::kNoTime && whole;
-    const bool good = jobs_.status[j] == 0;
-    if (submitted && jobs_.on_device[j]) {
-      // What fails takes the rest of its job with it.
-      if (good || jobs_.commands_retired[j] > jobs_.commands_submitted[j]) {
-        Equal(&counts_, j, "commands submitted", jobs_.commands_submitted[j],
-              jobs_.commands_retired[j]);
-      }
-      if (good || jobs_.num_commands[j] > jobs_.commands_submitted[j]) {
-        Equal(&counts_, j, "commands retired", jobs_.commands_retired[j], jobs_.num_commands[j]);
-      }
-      Equal(&identity_, j, "correlation of driver, device:", jobs_.host_correlation[j],
-            jobs_.correlation[j]);
-    }
-    const model::Commands& commands = model_.commands;
+  void CheckCommands(size_t j, bool whole) {
+    const bool submitted = submit_ns_[j] != model::kNoTime && whole;
+    const bool good = status_[j] == 0, on_device = on_device_[j] != 0;
+    const uint32_t count = num_commands_[j];
+    const uint64_t correlation = correlation_[j];
+    if (submitted && on_device) CheckCounts(j, good, count, correlation);
+    const uint32_t device = device_[j], queue = queue_[j], context = context_[j];
+    const bool placed = on_device || on_host_[j] != 0;
     uint64_t copied = 0, first_start = 0, last_end = 0;
     // Ticks are compared within one count: not where nobody knows which one it was.
-    const uint32_t epoch = jobs_.first_start.epoch[j];
-    bool measured = !model_.devices[jobs_.device[j]].clock.valid() ||
-                    (epoch != clock::kNoEpoch && epoch == jobs_.last_end.epoch[j]);
-    for (uint32_t c = 0; c < jobs_.num_commands[j]; ++c) {
-      const size_t row = jobs_.first_command[j] + c;
-      Equal(&identity_, j, "correlation of job, command:", jobs_.correlation[j],
-            commands.correlation[row]);
-      if (jobs_.on_device[j] || jobs_.on_host[j]) {
-        Equal(&identity_, j, "queue of job, command:", jobs_.queue[j], commands.queue[row]);
-        Equal(&identity_, j, "context of job, command:", jobs_.context[j], commands.context[row]);
+    const uint32_t epoch = first_start_.epoch[j];
+    bool measured = !model_.devices[device].clock.valid() ||
+                    (epoch != clock::kNoEpoch && epoch == last_end_.epoch[j]);
+    const std::vector<uint8_t>& is_dma = devices_[device].is_dma;
+    const uint32_t first = first_command_[j];
+    for (uint32_t c = 0; c < count; ++c) {
+      const size_t row = first + c;
+      Equal(&identity_, j, "correlation of job, command:", correlation, command_correlation_[row]);
+      if (placed) {
+        Equal(&identity_, j, "queue of job, command:", queue, command_queue_[row]);
+        Equal(&identity_, j, "context of job, command:", context, command_context_[row]);
       }
-      if (model_.devices[jobs_.device[j]].IsDma(commands.unit[row])) copied += commands.bytes[row];
-      const uint64_t start = commands.start.ticks[row], end = commands.end.ticks[row];
-      measured &= commands.start.epoch[row] == epoch && commands.end.epoch[row] == epoch;
+      const uint32_t unit = unit_[row];
+      if (unit < is_dma.size() && is_dma[unit]) copied += bytes_of_[row];
+      const uint64_t start = start_.ticks[row], end = end_.ticks[row];
+      measured &= start_.epoch[row] == epoch && end_.epoch[row] == epoch;
       if (c == 0 || static_cast<int64_t>(first_start - start) > 0) first_start = start;
       if (c == 0 || static_cast<int64_t>(end - last_end) > 0) last_end = end;
     }
-    if (submitted && jobs_.on_device[j] && good) {
-      Equal(&bytes_, j, "bytes", jobs_.copy_bytes[j], copied);
-    }
-    if (jobs_.on_device[j] && good && whole && jobs_.num_commands[j] > 0 &&
-        jobs_.num_commands[j] == jobs_.commands_retired[j] && measured) {
-      Equal(&extent_, j, "first start of job, of its commands:", jobs_.first_start.ticks[j],
+    if (submitted && on_device && good) Equal(&bytes_, j, "bytes", copy_bytes_[j], copied);
+    if (on_device && good && whole && count > 0 && count == retired_[j] && measured) {
+      Equal(&extent_, j, "first start of job, of its commands:", first_start_.ticks[j],
             first_start);
-      Equal(&extent_, j, "last end of job, of its commands:", jobs_.last_end.ticks[j], last_end);
+      Equal(&extent_, j, "last end of job, of its commands:", last_end_.ticks[j], last_end);
     }
   }
 
+  void CheckCounts(size_t j, bool good, uint32_t count, uint64_t correlation) {
+    const uint32_t submitted = submitted_[j], retired = retired_[j];
+    // What fails takes the rest of its job with it.
+    if (good || retired > submitted) {
+      Equal(&counts_, j, "commands submitted", submitted, retired);
+    }
+    if (good || count > submitted) Equal(&counts_, j, "commands retired", retired, count);
+    Equal(&identity_, j, "correlation of driver, device:", host_correlation_[j], correlation);
+  }
+
   void Check(size_t j) {
-    if (Whole(j)) CheckSides(j, queues_.at(Key(j)));
-    CheckCommands(j);
+    const bool whole = Whole(j);
+    if (whole) CheckSides(j, QueueOf(j));
+    CheckCommands(j, whole);
   }
 
   const model::Model& model_;
   const model::Jobs& jobs_;
   const Coverage& coverage_;
-  bool driver_ = false, device_ = false;
+  bool driver_ = false, any_submit_ = false, any_device_ = false;
+  std::vector<DeviceFacts> devices_;
   std::map<QueueKey, Queue> queues_;
-  // Jobs that one run of the interrupt handler took, by device, queue, and when it was entered.
+  QueueKey last_key_;
+  Queue* last_queue_ = nullptr;
+  // Columns of jobs, and of commands.
+  Cursor<uint32_t> device_{jobs_.device}, queue_{jobs_.queue}, context_{jobs_.context};
+  Cursor<uint32_t> pid_{jobs_.pid}, status_{jobs_.status};
+  Cursor<uint32_t> submitted_{jobs_.commands_submitted}, retired_{jobs_.commands_retired};
+  Cursor<uint32_t> first_command_{jobs_.first_command}, num_commands_{jobs_.num_commands};
+  Cursor<uint64_t> correlation_{jobs_.correlation}, host_correlation_{jobs_.host_correlation};
+  Cursor<uint64_t> copy_bytes_{jobs_.copy_bytes};
+  Cursor<int64_t> submit_ns_{jobs_.submit_ns}, complete_ns_{jobs_.complete_ns};
+  Cursor<uint8_t> on_device_{jobs_.on_device}, on_host_{jobs_.on_host};
+  TickCursor first_start_{jobs_.first_start}, last_end_{jobs_.last_end};
+  Cursor<uint64_t> command_correlation_{model_.commands.correlation};
+  Cursor<uint32_t> command_queue_{model_.commands.queue};
+  Cursor<uint32_t> command_context_{model_.commands.context}, unit_{model_.commands.unit};
+  Cursor<uint64_t> bytes_of_{model_.commands.bytes};
+  TickCursor start_{model_.commands.start}, end_{model_.commands.end};
+  // Jobs that one run of the interrupt handler took, by device, queue, and when it was entered:
+  // once they are asked for.
   std::map<std::tuple<uint32_t, uint32_t, int64_t>, size_t> taken_;
   Tally both_{"jobs_on_both_sides", "jobs submitted = jobs completed by the device"};
   Tally consumed_{"completions_consumed", "completions written = completions consumed"};
@@ -218,7 +256,7 @@ class JobChecker {
 
 void JobLaws(const model::Model& model, const Coverage& coverage, bool complete,
              std::vector<Law>* laws) {
-  JobChecker(model, coverage).Run(complete, laws);
+  std::make_unique<JobChecker>(model, coverage)->Run(complete, laws);
 }
 
 }  // namespace acceltrace::analysis

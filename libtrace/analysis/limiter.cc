@@ -76,6 +76,13 @@ std::string Sentence(const Limiter& limiter) {
 
 }  // namespace
 
+Limiter WithheldLimiter(const Verdict& verdict) {
+  Limiter limiter;
+  limiter.standing = Limiter::Standing::kInconclusive;
+  limiter.text = "inconclusive: " + CaveatsText(verdict.caveats);
+  return limiter;
+}
+
 Limiter ComputeLimiter(Replays* replays, const Breakdown& breakdown, const Verdict& verdict) {
   const Graph& graph = replays->graph();
   Limiter limiter;
@@ -85,11 +92,11 @@ Limiter ComputeLimiter(Replays* replays, const Breakdown& breakdown, const Verdi
     limiter.gains.clear();
     return limiter;
   };
+  if (verdict.withheld()) return WithheldLimiter(verdict);
   if (breakdown.RunNs() <= 0 || graph.demands.empty()) {
     limiter.text = "no device was used";
-    return verdict.withheld() ? withhold(CaveatsText(verdict.caveats)) : limiter;
+    return limiter;
   }
-  if (verdict.withheld()) return withhold(CaveatsText(verdict.caveats));
   Scales without;
   without.without_tracer = true;
   const std::vector<double> base_ns = replays->RunAll(without);

@@ -49,6 +49,8 @@ struct Limiter {
 };
 
 Limiter ComputeLimiter(Replays* replays, const Breakdown& breakdown, const Verdict& verdict);
+// Where the verdict is withheld: known without a graph.
+Limiter WithheldLimiter(const Verdict& verdict);
 Limiter ComputeLimiter(const Graph& graph, const Breakdown& breakdown, const Verdict& verdict);
 
 }  // namespace acceltrace::analysis

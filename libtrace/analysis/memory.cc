@@ -55,7 +55,7 @@ std::vector<DeviceMemory> ComputeMemory(const model::Model& model,
   for (uint32_t d = 0; d < devices.size(); ++d)
     sums[d].resize(devices[d].units.size(), UnitSum(&times[d]));
   const model::Commands& commands = model.commands;
-  for (size_t i : RowsByStart(model)) {
+  for (const uint32_t i : RowsByStart(model)) {
     if (commands.memory_bytes[i] == 0) continue;
     DeviceMemory& device = devices[commands.device[i]];
     for (MemoryUse* use : {&device.all, &device.units[commands.unit[i]]}) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/laws.h"
 
 namespace acceltrace::analysis {
@@ -38,14 +39,21 @@ void CheckRows(const Describe& describe, Tally* once, const First& first, const 
   };
   // Not the rows themselves: of a damaged trace all may be alike in time, and they are large.
   std::vector<std::pair<uint64_t, uint32_t>> rows;
+  Cursor<typename First::value_type> key(first);
   for (size_t begin = 0; begin < first.size();) {
+    const auto of = key[begin];
     size_t end = begin + 1;
-    while (end < first.size() && first[end] == first[begin]) ++end;
+    while (end < first.size() && key[end] == of) ++end;
+    if (end - begin == 1) {  // most are alone
+      once->Holds(true, [&] { return describe(begin); });
+      begin = end;
+      continue;
+    }
     rows.clear();
     rows.reserve(end - begin);
     for (size_t i = begin; i < end; ++i) {
       const auto row = static_cast<uint32_t>(i);
-      rows.emplace_back(end - begin > 1 ? hash(row) : 0, row);
+      rows.emplace_back(hash(row), row);
     }
     std::sort(rows.begin(), rows.end());
     for (size_t i = 0; i < rows.size();) {

@@ -134,7 +134,7 @@ Ops ComputeOps(const model::Model& model) {
   const model::Commands& commands = model.commands;
   const std::vector<Durations> times(model.devices.begin(), model.devices.end());
   OpTable by_name(model, times, false), by_group(model, times, true);
-  const std::vector<size_t> rows = RowsByStart(model);
+  const std::vector<uint32_t> rows = RowsByStart(model);
   const Waits waits(model, rows, times);
   for (size_t i : rows) {
     const Durations& time = times[commands.device[i]];

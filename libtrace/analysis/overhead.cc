@@ -174,7 +174,7 @@ Cost RunLonger(Replays* replays, const Sums& sums, bool one_cpu, double run_ns) 
 }
 
 void AddCalibrated(const model::Model& model, const Breakdown& breakdown, const TracerWork& work,
-                   Replays* replays, Overhead* cost) {
+                   const std::function<Replays*()>& replays, Overhead* cost) {
   cost->calibrated = work.known();
   if (!cost->calibrated) return;
   for (const auto& kind : model.accounts.event_costs()) {
@@ -193,7 +193,7 @@ void AddCalibrated(const model::Model& model, const Breakdown& breakdown, const 
   std::sort(cost->threads.begin(), cost->threads.end(), [](const auto& a, const auto& b) {
     return a.time.mid_ns != b.time.mid_ns ? a.time.mid_ns > b.time.mid_ns : a.tid < b.tid;
   });
-  cost->run = ToSpan(RunLonger(replays, sums, model.info.num_cpus() <= 1, run.ns()));
+  cost->run = ToSpan(RunLonger(replays(), sums, model.info.num_cpus() <= 1, run.ns()));
   cost->share = static_cast<double>(cost->run.mid_ns) / run.ns();
   Distribute(sums, breakdown, cost);
   cost->advice = Advice(model, *cost);
@@ -202,7 +202,7 @@ void AddCalibrated(const model::Model& model, const Breakdown& breakdown, const 
 }  // namespace
 
 Overhead ComputeOverhead(const model::Model& model, const Breakdown& breakdown,
-                         const TracerWork& work, Replays* replays) {
+                         const TracerWork& work, const std::function<Replays*()>& replays) {
   Overhead cost;
   cost.known = model.has_accounts;
   if (!cost.known) return cost;

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -66,10 +67,10 @@ struct Overhead {
   std::string advice;  // what to record less of; empty unless the share is above kMuchOverhead
 };
 
-// changes: of ComputeBreakdown; replays: of the graph of the
-// breakdown's run, with the tracer's work in it.
+// replays: of the graph of the breakdown's run, with the tracer's work in it; asked for only where
+// that is known.
 Overhead ComputeOverhead(const model::Model& model, const Breakdown& breakdown,
-                         const TracerWork& work, Replays* replays);
+                         const TracerWork& work, const std::function<Replays*()>& replays);
 
 }  // namespace acceltrace::analysis
 

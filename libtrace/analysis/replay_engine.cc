@@ -255,7 +255,13 @@ bool ReplayEngine::Advance() {
   if (event.what() == ReplayEvents::kArrives) {
     Unit& unit = units_[device][demand.unit];
     unit.waiting.push_back(start);
-    if (!unit.busy) events_.Push(event.at_ns, ReplayEvents::kPicks, start);
+    if (unit.busy) return true;
+    // At once, unless something else comes before it.
+    if (events_.Precedes(event.at_ns, ReplayEvents::kPicks, start)) {
+      Pick(start, event.at_ns);
+    } else {
+      events_.Push(event.at_ns, ReplayEvents::kPicks, start);
+    }
   } else if (!devices_[device].Add(event.at_ns, start + 1, UseOf(demand, device))) {
     End(start + 1, event.at_ns);
   }

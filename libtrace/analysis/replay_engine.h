@@ -37,6 +37,10 @@ class ReplayEvents {
   bool empty() const { return heap_.empty(); }
   const Event& top() const { return heap_.front(); }
   void clear() { heap_.clear(); }
+  // Whether such an event would be on top.
+  bool Precedes(double at_ns, What what, uint32_t start) const {
+    return heap_.empty() || Event{at_ns, uint64_t{what} << 32 | start} < heap_.front();
+  }
   void Push(double at_ns, What what, uint32_t start) {
     const Event event{at_ns, uint64_t{what} << 32 | start};
     size_t at = heap_.size();

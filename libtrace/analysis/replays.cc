@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/analysis/replays.h"
 
+#include <algorithm>
+
 #include "libtrace/analysis/graph.h"
 #include "libtrace/analysis/replay_engine.h"
 
@@ -36,7 +38,10 @@ bool Same(const Reading& a, const Reading& b) {
 
 }  // namespace
 
-Replays::Replays(const Graph& graph) : graph_(graph) {}
+Replays::Replays(const Graph& graph)
+    : graph_(graph),
+      traced_(std::any_of(graph.tracer_ns.begin(), graph.tracer_ns.end(),
+                          [](float ns) { return ns != 0; })) {}
 Replays::~Replays() = default;
 
 const Replays::Known* Replays::Find(const Scales& scales, const Reading& reading) const {
@@ -49,8 +54,17 @@ const Replays::Known* Replays::Find(const Scales& scales, const Reading& reading
   return nullptr;
 }
 
-double Replays::Run(const Scales& scales, const Reading& reading) {
+void Replays::LeaveOutTracer(Scales* scales, Reading* reading) const {
+  if (traced_) return;
+  scales->without_tracer = false;
+  reading->tracer = Reading().tracer;
+}
+
+double Replays::Run(const Scales& asked, const Reading& asked_reading) {
   ++asked_;
+  Scales scales = asked;
+  Reading reading = asked_reading;
+  LeaveOutTracer(&scales, &reading);
   if (const Known* known = Find(scales, reading)) return known->ns;
   const uint8_t difference = Difference(reading);
   if (const Known* likeliest = Find(scales, {})) {
@@ -59,9 +73,12 @@ double Replays::Run(const Scales& scales, const Reading& reading) {
   return Make(scales, reading, nullptr);
 }
 
-double Replays::Times(const Scales& scales, std::vector<double>* at_ns) {
+double Replays::Times(const Scales& asked, std::vector<double>* at_ns) {
   ++asked_;
-  return Make(scales, {}, at_ns);
+  Scales scales = asked;
+  Reading reading;
+  LeaveOutTracer(&scales, &reading);
+  return Make(scales, reading, at_ns);
 }
 
 double Replays::Make(const Scales& scales, const Reading& reading, std::vector<double>* at_ns) {

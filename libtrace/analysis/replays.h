@@ -52,10 +52,13 @@ class Replays {
     uint8_t open;  // readings that could differ from it, see ReplayEngine
   };
   void FindUses();
+  // Where the graph has nothing of the tracer's, a run without it is the run as it is.
+  void LeaveOutTracer(Scales* scales, Reading* reading) const;
   double Make(const Scales& scales, const Reading& reading, std::vector<double>* at_ns);
   const Known* Find(const Scales& scales, const Reading& reading) const;
 
   const Graph& graph_;
+  const bool traced_;
   std::unique_ptr<ReplayEngine> engine_;
   std::vector<Known> known_;
   std::array<bool, kNumResources> uses_{};

@@ -3,26 +3,40 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <utility>
 
+#include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/graph.h"
 #include "libtrace/analysis/replays.h"
 
 namespace acceltrace::analysis {
 
+namespace {
+
+// Rows that have a value other than 0.
+template <typename T>
+uint64_t CountSet(const model::Column<T>& column) {
+  Cursor<T> value(column);
+  uint64_t count = 0;
+  for (size_t row = 0; row < column.size(); ++row) count += value[row] != 0;
+  return count;
+}
+
+}  // namespace
+
 Counts ComputeCounts(const model::Model& model) {
   Counts counts;
   counts.api_calls = model.api.size();
-  for (size_t i = 0; i < model.api.size(); ++i) {
-    counts.api_failed += model.api.result[i] != 0;
-    counts.api_open += model.api.open[i] != 0;
-  }
-  for (uint8_t mark : model.ranges.mark) ++(mark ? counts.marks : counts.ranges);
+  counts.api_failed = CountSet(model.api.result);
+  counts.api_open = CountSet(model.api.open);
+  counts.marks = CountSet(model.ranges.mark);
+  counts.ranges = model.ranges.mark.size() - counts.marks;
   counts.host_events = model.host.size();
   counts.jobs = model.jobs.size();
-  for (uint32_t status : model.jobs.status) counts.jobs_failed += status != 0;
+  counts.jobs_failed = CountSet(model.jobs.status);
   counts.commands = model.commands.size();
-  for (uint32_t status : model.commands.status) counts.commands_failed += status != 0;
+  counts.commands_failed = CountSet(model.commands.status);
   for (const model::Device& device : model.devices) {
     counts.counter_samples += device.counters.size();
     counts.clock_samples += device.clock_samples;
@@ -41,15 +55,102 @@ void DropCounters(Report* report) {
   for (DeviceMemory& memory : report->memory) memory.counters = {};
 }
 
+// What FindProblems() looks at, but for overlaps.
+void Check(const model::Model& model, const std::vector<Law>* laws, Report* report) {
+  report->model = &model;
+  report->counts = ComputeCounts(model);
+  report->clocks = ComputeClockQuality(model);
+  report->clock_edges = ComputeClockEdges(model);
+  report->causality = ComputeCausality(model);
+  report->losses = ComputeLosses(model);
+  report->laws = laws != nullptr ? *laws : ComputeConservation(model, report->losses);
+}
+
+// The run's graph, made once something asks for it.
+class RunGraph {
+ public:
+  RunGraph(const model::Model& model, const Breakdown& breakdown)
+      : model_(model), breakdown_(breakdown), work_(model) {}
+
+  const TracerWork& work() const { return work_; }
+  Graph& graph() {
+    if (!made_) graph_ = BuildGraph(model_, work_, breakdown_.begin_ns, breakdown_.end_ns);
+    made_ = true;
+    return graph_;
+  }
+  Replays* replays() {
+    if (replays_ == nullptr) replays_ = std::make_unique<Replays>(graph());
+    return replays_.get();
+  }
+
+ private:
+  const model::Model& model_;
+  const Breakdown& breakdown_;
+  const TracerWork work_;
+  bool made_ = false;
+  Graph graph_;
+  std::unique_ptr<Replays> replays_;
+};
+
+// Of a report that is checked and has its breakdown.
+void JudgeRun(const model::Model& model, RunGraph* run, Report* report) {
+  report->overhead =
+      ComputeOverhead(model, report->breakdown, run->work(), [run] { return run->replays(); });
+  const std::string& advice = report->overhead.advice;
+  if (!advice.empty()) report->breakdown.verdict += "; " + advice;
+  report->verdict = ComputeVerdict(*report);
+}
+
+enum class Depth { kVerdict, kAdvice, kLimiter };
+
+Report Judged(const model::Model& model, const std::vector<Law>* laws, Depth depth) {
+  Report report = ComputeChecks(model, laws);
+  report.breakdown = ComputeBreakdown(model, BreakdownParts::kAnswer);
+  RunGraph run(model, report.breakdown);
+  JudgeRun(model, &run, &report);
+  if (depth == Depth::kVerdict) return report;
+  if (report.verdict.withheld()) {
+    if (depth == Depth::kLimiter) report.limiter = WithheldLimiter(report.verdict);
+  } else {
+    if (depth == Depth::kLimiter) {
+      report.limiter = ComputeLimiter(run.replays(), report.breakdown, report.verdict);
+    }
+    report.advice = ComputeAdvice(model, report.verdict, &run.graph(), run.replays());
+  }
+  return report;
+}
+
 }  // namespace
+
+Report ComputeChecks(const model::Model& model, const std::vector<Law>* laws) {
+  Report report;
+  Check(model, laws, &report);
+  report.overlaps = CountOverlaps(model);
+  return report;
+}
+
+Report ComputeJudgement(const model::Model& model, const std::vector<Law>* laws) {
+  return Judged(model, laws, Depth::kVerdict);
+}
+
+Report ComputeAnswer(const model::Model& model, const std::vector<Law>* laws) {
+  return Judged(model, laws, Depth::kAdvice);
+}
+
+Report ComputeLimits(const model::Model& model, const std::vector<Law>* laws) {
+  return Judged(model, laws, Depth::kLimiter);
+}
 
 Report ComputeReport(const model::Model& model, const std::vector<Law>* laws,
                      Predictions predictions) {
   Report report;
-  report.model = &model;
-  report.counts = ComputeCounts(model);
+  Check(model, laws, &report);
   report.breakdown = ComputeBreakdown(model);
   report.utilisation = ComputeUtilisation(model);
+  report.overlaps.resize(model.devices.size());
+  for (const DeviceUse& use : report.utilisation) {
+    report.overlaps[use.device] = use.overlapping_commands;
+  }
   report.latency = ComputeLatency(model);
   report.system = ComputeSystem(model);
   report.transfers = ComputeTransfers(model);
@@ -61,38 +162,30 @@ Report ComputeReport(const model::Model& model, const std::vector<Law>* laws,
   std::vector<uint32_t> range_of, range_group_of;
   report.ranges = ComputeRanges(model, false, &range_of);
   report.range_groups = ComputeRanges(model, true, &range_group_of);
-  report.clocks = ComputeClockQuality(model);
-  report.clock_edges = ComputeClockEdges(model);
-  report.causality = ComputeCausality(model);
-  report.losses = ComputeLosses(model);
-  report.laws = laws != nullptr ? *laws : ComputeConservation(model, report.losses);
   if (model.cut.by_job) DropCounters(&report);
-  const TracerWork work(model);
-  Graph graph;
-  if (work.known() || predictions != Predictions::kNone) {
-    graph = BuildGraph(model, work, report.breakdown.begin_ns, report.breakdown.end_ns);
-  }
-  Replays replays(graph);
-  report.overhead = ComputeOverhead(model, report.breakdown, work, &replays);
-  if (!report.overhead.advice.empty()) report.breakdown.verdict += "; " + report.overhead.advice;
-  report.verdict = ComputeVerdict(report);
-  if (report.verdict.withheld()) {
+  RunGraph run(model, report.breakdown);
+  JudgeRun(model, &run, &report);
+  const bool withheld = report.verdict.withheld();
+  if (withheld) {
     report.phases.why_none = "the verdict is withheld";
   } else {
     report.phases = FindPhases(model, report.breakdown.begin_ns, report.breakdown.end_ns);
   }
   // Before the run's: its replays are then known.
-  if (predictions != Predictions::kNone && graph.last != Graph::kNone &&
-      !report.verdict.withheld()) {
+  if (predictions != Predictions::kNone && !withheld && run.graph().last != Graph::kNone) {
     report.part_limits = ComputePartLimits(
         model, {report.ranges, report.range_groups, range_of, range_group_of, ops, report.phases},
-        &replays);
+        run.replays());
   }
   report.ops = std::move(ops.by_name), report.op_groups = std::move(ops.by_group);
   UseCeilings({}, &report);
   if (predictions == Predictions::kNone) return report;
-  report.limiter = ComputeLimiter(&replays, report.breakdown, report.verdict);
-  report.advice = ComputeAdvice(model, report.verdict, &graph, &replays);
+  if (withheld) {
+    report.limiter = WithheldLimiter(report.verdict);
+    return report;
+  }
+  report.limiter = ComputeLimiter(run.replays(), report.breakdown, report.verdict);
+  report.advice = ComputeAdvice(model, report.verdict, &run.graph(), run.replays());
   return report;
 }
 
@@ -185,12 +278,11 @@ void FindBadRows(const model::LoadStats& load, std::vector<Finding>* findings) {
 }
 
 void FindOverlaps(const Report& report, std::vector<Finding>* findings) {
-  for (const DeviceUse& use : report.utilisation) {
-    if (use.overlapping_commands > 0) {
-      findings->push_back({"order", fmt::format("{}: {} commands overlap on an in-order unit",
-                                                report.model->devices[use.device].about.name(),
-                                                use.overlapping_commands)});
-    }
+  for (size_t device = 0; device < report.overlaps.size(); ++device) {
+    if (report.overlaps[device] == 0) continue;
+    findings->push_back({"order", fmt::format("{}: {} commands overlap on an in-order unit",
+                                              report.model->devices[device].about.name(),
+                                              report.overlaps[device])});
   }
 }
 

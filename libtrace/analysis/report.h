@@ -59,6 +59,7 @@ struct Report {
   std::vector<ClockQuality> clocks;
   std::vector<ClockEdge> clock_edges;
   Causality causality;
+  std::vector<uint64_t> overlaps;  // by device: DeviceUse::overlapping_commands
   Losses losses;
   std::vector<Law> laws;
   Overhead overhead;
@@ -73,6 +74,17 @@ struct Report {
 enum class Predictions { kAll, kNone };
 Report ComputeReport(const model::Model& model, const std::vector<Law>* laws = nullptr,
                      Predictions predictions = Predictions::kAll);
+// Parts of a report, as they are in it: all that a view shows which asks for no more. What is
+// left out stays empty, and is not computed.
+//
+// What FindProblems() looks at, and the counts of it.
+Report ComputeChecks(const model::Model& model, const std::vector<Law>* laws = nullptr);
+// These, the breakdown, the overhead and the verdict.
+Report ComputeJudgement(const model::Model& model, const std::vector<Law>* laws = nullptr);
+// These and the advice: view::TextAnswer().
+Report ComputeAnswer(const model::Model& model, const std::vector<Law>* laws = nullptr);
+// These and the run's limiter.
+Report ComputeLimits(const model::Model& model, const std::vector<Law>* laws = nullptr);
 // The roofline anew, with ceilings that were measured.
 void UseCeilings(const std::vector<MeasuredCeilings>& measured, Report* report);
 

@@ -26,7 +26,7 @@ class Collector {
   void Add(const model::Stretch& stretch, double weight, const model::Model& model) {
     // Laws are of the whole, which was not read.
     const std::vector<Law> none;
-    const Report report = ComputeReport(model, &none);
+    const Report report = ComputeLimits(model, &none);
     Stretches::One one;
     one.from_ns = stretch.from_ns - trace_.begin_ns();
     one.to_ns = stretch.to_ns - trace_.begin_ns();

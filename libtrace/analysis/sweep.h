@@ -14,7 +14,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
+
+#include "libtrace/analysis/radix.h"
 
 namespace acceltrace::analysis {
 
@@ -37,7 +40,7 @@ class Sweep {
   static constexpr int kMostStates = 16;
 
   // Room for so many pieces; what is not used costs nothing.
-  void Reserve(size_t pieces) { changes_.reserve(6 * pieces); }
+  void Reserve(size_t pieces) { near_.reserve(6 * pieces); }
 
   void Add(int state, const Edge& from, const Edge& to) {
     if (from.lo == from.hi && to.lo == to.hi) {  // known: one piece for all senses
@@ -59,25 +62,15 @@ class Sweep {
   // visit(from, to, states): each stretch without an edge, in order.
   template <typename Visit>
   void Run(const Visit& visit) {
-    std::sort(changes_.begin(), changes_.end(),
-              [](const Change& a, const Change& b) { return a.at < b.at; });
-    uint32_t open[3][kMostStates] = {};
-    uint32_t masks[3] = {};
-    for (size_t i = 0; i < changes_.size();) {
-      const int64_t at = changes_[i].at;
-      for (; i < changes_.size() && changes_[i].at == at; ++i) {
-        const Change& change = changes_[i];
-        const uint32_t bit = 1u << change.state;
-        const bool all = change.sense == kAll;
-        for (int sense = all ? 0 : change.sense; sense <= (all ? kLikely : change.sense); ++sense) {
-          uint32_t& count = open[sense][change.state];
-          count += static_cast<uint32_t>(change.by);
-          masks[sense] = count > 0 ? masks[sense] | bit : masks[sense] & ~bit;
-        }
-      }
-      if (i == changes_.size()) break;
-      visit(at, changes_[i].at, States{masks[kCertain], masks[kPossible], masks[kLikely]});
+    if (!far_.empty()) {
+      std::sort(far_.begin(), far_.end(),
+                [](const Change& a, const Change& b) { return a.at < b.at; });
+      return Walk(
+          far_, [](const Change& change) { return change; }, visit);
     }
+    SortByNumber([](uint64_t packed) { return packed >> kCodeBits; }, &near_);
+    Walk(
+        near_, [this](uint64_t packed) { return Unpacked(packed); }, visit);
   }
 
  private:
@@ -88,13 +81,96 @@ class Sweep {
     Sense sense;
     int8_t by;
   };
+  // Of one that is packed: the state, the sense, whether it goes on; above, its distance from the
+  // first one.
+  static constexpr int kCodeBits = 7;
+  static constexpr uint64_t kMiddle = uint64_t{1} << (63 - kCodeBits);
 
-  void Push(int state, Sense sense, int64_t from, int64_t to) {
-    changes_.push_back({from, static_cast<uint8_t>(state), sense, +1});
-    changes_.push_back({to, static_cast<uint8_t>(state), sense, -1});
+  template <typename Of, typename Get, typename Visit>
+  static void Walk(const std::vector<Of>& changes, const Get& get, const Visit& visit) {
+    uint32_t open[3][kMostStates] = {};
+    uint32_t masks[3] = {};
+    for (size_t i = 0; i < changes.size();) {
+      Change change = get(changes[i]);
+      const int64_t at = change.at;
+      do {
+        const uint32_t bit = 1u << change.state;
+        const bool all = change.sense == kAll;
+        for (int sense = all ? 0 : change.sense; sense <= (all ? kLikely : change.sense); ++sense) {
+          uint32_t& count = open[sense][change.state];
+          count += static_cast<uint32_t>(change.by);
+          masks[sense] = count > 0 ? masks[sense] | bit : masks[sense] & ~bit;
+        }
+        if (++i == changes.size()) return;
+        change = get(changes[i]);
+      } while (change.at == at);
+      visit(at, change.at, States{masks[kCertain], masks[kPossible], masks[kLikely]});
+    }
   }
 
-  std::vector<Change> changes_;
+  Change Unpacked(uint64_t packed) const {
+    return {base_ + static_cast<int64_t>((packed >> kCodeBits) - kMiddle),
+            static_cast<uint8_t>(packed & (kMostStates - 1)), static_cast<Sense>(packed >> 4 & 3),
+            static_cast<int8_t>(packed >> 6 & 1 ? 1 : -1)};
+  }
+
+  void Push(int state, Sense sense, int64_t from, int64_t to) {
+    PushOne(from, state, sense, 1);
+    PushOne(to, state, sense, 0);
+  }
+  void PushOne(int64_t at, int state, Sense sense, uint64_t on) {
+    if (near_.empty() && far_.empty()) base_ = at;
+    const uint64_t distance = static_cast<uint64_t>(at) - static_cast<uint64_t>(base_) + kMiddle;
+    if (far_.empty() && distance < 2 * kMiddle) {
+      near_.push_back(distance << kCodeBits | on << 6 | uint64_t{sense} << 4 |
+                      static_cast<uint64_t>(state));
+      return;
+    }
+    // Damaged data may lie anywhere.
+    for (const uint64_t packed : near_) far_.push_back(Unpacked(packed));
+    std::vector<uint64_t>().swap(near_);
+    far_.push_back({at, static_cast<uint8_t>(state), sense, static_cast<int8_t>(on != 0 ? 1 : -1)});
+  }
+
+  int64_t base_ = 0;
+  std::vector<uint64_t> near_;  // all of them, or none
+  std::vector<Change> far_;
+};
+
+// Time by what was on: what it counts as is decided once for each of the few combinations of states
+// that there are.
+class StateTimes {
+ public:
+  void Add(const States& on, int64_t ns) {
+    if (last_ == nullptr || last_->certain != on.certain || last_->possible != on.possible ||
+        last_->likely != on.likely) {
+      Find(on);
+    }
+    last_->ns += ns;
+  }
+  // visit(states, ns)
+  template <typename Visit>
+  void Each(const Visit& visit) const {
+    for (const auto& [key, time] : times_) {
+      visit(States{time.certain, time.possible, time.likely}, time.ns);
+    }
+  }
+
+ private:
+  struct Time {
+    uint32_t certain = 0, possible = 0, likely = 0;
+    int64_t ns = 0;
+  };
+  void Find(const States& on) {
+    static_assert(Sweep::kMostStates <= 21);
+    const uint64_t key =
+        uint64_t{on.certain} << 42 | uint64_t{on.possible} << 21 | uint64_t{on.likely};
+    last_ = &times_[key];
+    last_->certain = on.certain, last_->possible = on.possible, last_->likely = on.likely;
+  }
+
+  std::unordered_map<uint64_t, Time> times_;
+  Time* last_ = nullptr;
 };
 
 }  // namespace acceltrace::analysis

@@ -51,7 +51,7 @@ class SizeTotal {
 };
 
 // rows: all commands, by start.
-Direction DirectionOf(const model::Model& model, const std::vector<size_t>& rows,
+Direction DirectionOf(const model::Model& model, const std::vector<uint32_t>& rows,
                       uint32_t device_row, uint32_t unit) {
   const model::Device& device = model.devices[device_row];
   const model::Commands& commands = model.commands;
@@ -92,7 +92,7 @@ Direction DirectionOf(const model::Model& model, const std::vector<size_t>& rows
 }  // namespace
 
 std::vector<DeviceTransfers> ComputeTransfers(const model::Model& model) {
-  const std::vector<size_t> rows = RowsByStart(model);
+  const std::vector<uint32_t> rows = RowsByStart(model);
   std::vector<DeviceTransfers> devices;
   for (uint32_t d = 0; d < model.devices.size(); ++d) {
     const proto::Device& about = model.devices[d].about;

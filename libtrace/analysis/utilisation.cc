@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <optional>
+#include <tuple>
 
 #include "libtrace/analysis/counters.h"
+#include "libtrace/analysis/cursor.h"
 
 namespace acceltrace::analysis {
 namespace {
@@ -55,7 +58,7 @@ Window FindWindow(const model::Model& model, uint32_t device) {
 }
 
 void CheckCounters(const model::Model& model, const model::Device& device,
-                   const std::vector<size_t>& rows, UnitUse* use) {
+                   const std::vector<uint32_t>& rows, UnitUse* use) {
   const model::CounterSamples& samples = device.counters;
   if (samples.size() < 2) return;
   const size_t last = samples.size() - 1;
@@ -189,7 +192,7 @@ class UnitTotal {
 
 // rows: those of the unit, by start.
 UnitUse UseOfUnit(const model::Model& model, uint32_t device_row, uint32_t unit,
-                  const std::vector<size_t>& rows, DeviceUse* device_use) {
+                  const std::vector<uint32_t>& rows, DeviceUse* device_use) {
   const model::Device& device = model.devices[device_row];
   const proto::Unit& about = device.about.units(static_cast<int>(unit));
   UnitUse use;
@@ -210,15 +213,106 @@ UnitUse UseOfUnit(const model::Model& model, uint32_t device_row, uint32_t unit,
   return use;
 }
 
+// What UnitSum says of overlaps, of all units at once: commands of each in order of their starts.
+class Overlaps {
+ public:
+  explicit Overlaps(const model::Model& model)
+      : commands_(model.commands),
+        device_(commands_.device),
+        unit_(commands_.unit),
+        start_(commands_.start),
+        end_(commands_.end) {
+    reference_.resize(model.devices.size());
+    for (const model::Device& device : model.devices) {
+      units_.emplace_back(static_cast<size_t>(device.about.units_size()));
+    }
+  }
+
+  // Whether the rows are in order, unit by unit, as RowsByStart() has them.
+  bool CountInRowOrder() {
+    for (size_t row = 0; row < commands_.size(); ++row) {
+      if (!Step(row)) return false;
+    }
+    return true;
+  }
+  void Count(const std::vector<uint32_t>& rows) {
+    for (std::vector<Unit>& units : units_) std::fill(units.begin(), units.end(), Unit{});
+    for (const uint32_t row : rows) Step(row);
+  }
+  std::vector<uint64_t> ByDevice() const {
+    std::vector<uint64_t> sums;
+    for (const std::vector<Unit>& units : units_) {
+      sums.push_back(0);
+      for (const Unit& unit : units) sums.back() += unit.overlaps;
+    }
+    return sums;
+  }
+
+ private:
+  struct Time {
+    uint64_t ticks;
+    uint32_t epoch;
+  };
+  struct Unit {
+    bool any = false;
+    std::tuple<uint32_t, int64_t, uint32_t, int64_t> key;  // of the command before
+    Time last{};                                           // the latest end so far
+    size_t last_row = 0;
+    uint64_t overlaps = 0;
+  };
+
+  static bool SameEpoch(const Time& a, const Time& b) {
+    return a.epoch == b.epoch && a.epoch != clock::kNoEpoch;
+  }
+  static bool Less(const Time& a, const Time& b) {
+    return a.epoch != b.epoch ? a.epoch < b.epoch : static_cast<int64_t>(b.ticks - a.ticks) > 0;
+  }
+
+  // False: it comes before the one before it.
+  bool Step(size_t row) {
+    const uint32_t device = device_[row];
+    Unit& unit = units_[device][unit_[row]];
+    const Time start{start_.ticks[row], start_.epoch[row]}, end{end_.ticks[row], end_.epoch[row]};
+    std::optional<uint64_t>& reference = reference_[device];
+    if (!reference) reference = start.ticks;
+    const std::tuple key(start.epoch, static_cast<int64_t>(start.ticks - *reference), end.epoch,
+                         static_cast<int64_t>(end.ticks - *reference));
+    const bool in_order = !unit.any || unit.key <= key;
+    if (unit.any && SameEpoch(unit.last, start)) unit.overlaps += Less(start, unit.last);
+    if (!unit.any || LastBefore(unit, end, row)) unit.last = end, unit.last_row = row;
+    unit.any = true;
+    unit.key = key;
+    return in_order;
+  }
+  bool LastBefore(const Unit& unit, const Time& end, size_t row) const {
+    if (unit.last.epoch == clock::kNoEpoch || end.epoch == clock::kNoEpoch) {
+      return MarkOf(commands_.end, unit.last_row).Before(MarkOf(commands_.end, row));
+    }
+    return Less(unit.last, end);
+  }
+
+  const model::Commands& commands_;
+  Cursor<uint32_t> device_, unit_;
+  TickCursor start_, end_;
+  std::vector<std::optional<uint64_t>> reference_;  // by device: its first command's start
+  std::vector<std::vector<Unit>> units_;
+};
+
 }  // namespace
+
+std::vector<uint64_t> CountOverlaps(const model::Model& model) {
+  Overlaps overlaps(model);
+  if (!overlaps.CountInRowOrder()) overlaps.Count(RowsByStart(model));
+  return overlaps.ByDevice();
+}
 
 std::vector<DeviceUse> ComputeUtilisation(const model::Model& model) {
   std::vector<DeviceUse> devices;
-  std::vector<std::vector<std::vector<size_t>>> rows(model.devices.size());
+  std::vector<std::vector<std::vector<uint32_t>>> rows(model.devices.size());
   for (size_t d = 0; d < model.devices.size(); ++d) {
     rows[d].resize(static_cast<size_t>(model.devices[d].about.units_size()));
   }
-  for (size_t i : RowsByStart(model)) {
+  for (const uint32_t i : RowsByStart(model)) {
     rows[model.commands.device[i]][model.commands.unit[i]].push_back(i);
   }
   for (uint32_t d = 0; d < model.devices.size(); ++d) {

@@ -72,6 +72,8 @@ struct DeviceUse {
 };
 
 std::vector<DeviceUse> ComputeUtilisation(const model::Model& model);
+// Of each device: DeviceUse::overlapping_commands alone.
+std::vector<uint64_t> CountOverlaps(const model::Model& model);
 
 }  // namespace acceltrace::analysis
 

@@ -42,6 +42,14 @@ struct Loaded {
   analysis::Report Report(analysis::Predictions predictions) const {
     return analysis::ComputeReport(*model, laws ? &*laws : nullptr, predictions);
   }
+  // Where its time went, and the verdict.
+  analysis::Report Judgement() const {
+    return analysis::ComputeJudgement(*model, laws ? &*laws : nullptr);
+  }
+  // As far as the first screen shows it.
+  analysis::Report Answer() const {
+    return analysis::ComputeAnswer(*model, laws ? &*laws : nullptr);
+  }
 };
 // Whether laws are wanted; kIfWhole: not of a long trace of which only a part has to be read
 // (model/partial.h), and then `laws` is empty.

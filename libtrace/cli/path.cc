@@ -10,6 +10,7 @@
 #include "libtrace/analysis/advice.h"
 #include "libtrace/analysis/edit.h"
 #include "libtrace/analysis/graph.h"
+#include "libtrace/analysis/limiter.h"
 #include "libtrace/analysis/replays.h"
 #include "libtrace/analysis/report.h"
 #include "libtrace/analysis/whatif.h"
@@ -36,12 +37,11 @@ struct LoadedGraph {
   analysis::Graph graph;
 };
 
-Result<LoadedGraph> LoadGraph(const Options& options, analysis::Predictions predictions,
-                              int* status) {
+Result<LoadedGraph> LoadGraph(const Options& options, int* status) {
   auto selected = LoadSelected(options.file, options.selection, Laws::kIfWhole, status);
   if (!selected.ok()) return selected.status();
   LoadedGraph loaded;
-  loaded.report = selected->Report(predictions);
+  loaded.report = selected->Judgement();
   loaded.model = std::move(selected->model);
   loaded.graph =
       analysis::BuildGraph(*loaded.model, analysis::TracerWork(*loaded.model),
@@ -59,7 +59,7 @@ int Print(const Options& options, const std::string& text, const analysis::Verdi
 
 int RunCriticalPath(const Options& options) {
   int status = kFailed;
-  const auto loaded = LoadGraph(options, analysis::Predictions::kNone, &status);
+  const auto loaded = LoadGraph(options, &status);
   if (!loaded.ok()) return Fail(status, loaded.message());
   const analysis::Verdict& verdict = loaded->report.verdict;
   analysis::CriticalPath path = ComputeCriticalPath(*loaded->model, loaded->graph);
@@ -99,11 +99,8 @@ int RunWhatIf(const Options& options) {
     pairs.emplace_back(pair.substr(0, comma), pair.substr(comma + 1));
     AddChange("--fuse " + pair, &whatif.change);
   }
-  // Of a run as it is its limiter is shown.
   int status = kFailed;
-  auto loaded = LoadGraph(
-      options, whatif.change.empty() ? analysis::Predictions::kAll : analysis::Predictions::kNone,
-      &status);
+  auto loaded = LoadGraph(options, &status);
   if (!loaded.ok()) return Fail(status, loaded.message());
   const analysis::Verdict& verdict = loaded->report.verdict;
   analysis::Graph& graph = loaded->graph;
@@ -122,8 +119,9 @@ int RunWhatIf(const Options& options) {
     }
     whatif.prediction = analysis::Predict(&replays, scales, as_it_was);
     if (!whatif.prediction.valid) whatif.refused = whatif.prediction.error;
+    // Of a run as it is its limiter is shown.
     if (whatif.change.empty()) {
-      whatif.limiter = loaded->report.limiter;
+      whatif.limiter = ComputeLimiter(&replays, loaded->report.breakdown, verdict);
     }
   }
   return Print(options,

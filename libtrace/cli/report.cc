@@ -55,7 +55,7 @@ int PrintSummary(const Options& options, const analysis::Summary& summary) {
 
 // Whether the report is to be of stretches: asked for, or what else would take long is not.
 bool WantsStretches(const Options& options) {
-  if (options.selection.any()) return false;
+  if (options.selection.any() || options.summary) return false;
   if (options.stretches > 0) return true;
   return !options.all && !options.json && !options.full && options.sections.empty() &&
          options.ceilings.empty();
@@ -86,6 +86,23 @@ std::optional<int> RunStretches(const Options& options) {
                           fault ? analysis::CaveatsText(stretches->caveats) : stretches->text));
 }
 
+// Whether what is asked for shows no more than the answer has.
+bool AnswerDoes(const Options& options) {
+  if (options.json || options.full) return false;
+  for (const view::Section& section : view::Sections()) {
+    const bool asked = std::find(options.sections.begin(), options.sections.end(), section.name) !=
+                       options.sections.end();
+    if (asked && !section.of_answer) return false;
+  }
+  return true;
+}
+
+analysis::Report ReportFor(const Options& options, const Loaded& loaded) {
+  using analysis::Predictions;
+  if (options.summary) return loaded.Report(Predictions::kNone);
+  return AnswerDoes(options) ? loaded.Answer() : loaded.Report(Predictions::kAll);
+}
+
 int RunReport(const Options& options) {
   if (options.summary && !options.selection.any()) {
     if (const auto summary = analysis::SummariseFile(options.file)) {
@@ -95,9 +112,10 @@ int RunReport(const Options& options) {
   if (WantsStretches(options)) {
     if (const auto status = RunStretches(options)) return *status;
     if (options.stretches > 0) {
-      return Fail(kFailed, options.file +
-                               " has no index that fits, or is damaged: it can only be "
-                               "read as a whole, without --stretches");
+      return Fail(kFailed,
+                  options.file +
+                      " has no index that fits, is damaged, or a clock of it jumps: it can "
+                      "only be read as a whole, without --stretches");
     }
   }
   const auto ceilings = ReadCeilings(options.ceilings);
@@ -105,13 +123,12 @@ int RunReport(const Options& options) {
   int status = kFailed;
   const auto loaded = LoadSelected(options.file, options.selection, Laws::kIfWhole, &status);
   if (!loaded.ok()) return Fail(status, loaded.message());
-  analysis::Report report =
-      loaded->Report(options.summary ? analysis::Predictions::kNone : analysis::Predictions::kAll);
+  analysis::Report report = ReportFor(options, *loaded);
   if (options.summary) {
     const int printed = PrintSummary(options, analysis::SummariseReport(report));
     return printed != kOk ? printed : FaultStatus(options.file, *loaded->model, "the summary");
   }
-  if (!ceilings->empty()) analysis::UseCeilings(*ceilings, &report);
+  if (!ceilings->empty() && !AnswerDoes(options)) analysis::UseCeilings(*ceilings, &report);
   Arrange(options.arrangement, &report);
   const int wrote = Print(
       WriteStdout(options.json ? view::JsonReport(report) : ReportText(options, report)), kOk);
@@ -121,8 +138,7 @@ int RunReport(const Options& options) {
 int RunVerify(const Options& options) {
   const auto model = LoadWithin(options.file, options.selection.memory_bytes, true);
   if (!model.ok()) return Fail(kFailed, model.message());
-  const analysis::Report report =
-      analysis::ComputeReport(**model, nullptr, analysis::Predictions::kNone);
+  const analysis::Report report = analysis::ComputeChecks(**model);
   const auto findings = analysis::FindProblems(report);
   const int wrote =
       Print(options.json ? WriteStdout(view::JsonVerify(report, findings))

@@ -324,13 +324,12 @@ PlainTable Gaps(const model::Model& model) {
     const auto activities = analysis::FindActivity(model);
     for (uint32_t d = 0; d < activities.size(); ++d) {
       const analysis::Durations durations(model.devices[d]);
-      auto runs = activities[d].periods[analysis::kDoesCompute];
-      const auto& transfers = activities[d].periods[analysis::kDoesTransfer];
-      runs.insert(runs.end(), transfers.begin(), transfers.end());
       uint64_t touches = 0;
-      runs = analysis::Merged(std::move(runs), &touches);
+      const auto runs = analysis::Merged(
+          model, activities[d], {analysis::kDoesCompute, analysis::kDoesTransfer}, &touches);
       for (size_t i = 1; i < runs.size(); ++i) {
-        const analysis::Mark &from = runs[i - 1].second, &to = runs[i].first;
+        const analysis::Mark from = analysis::PeriodOf(model, runs[i - 1]).second;
+        const analysis::Mark to = analysis::PeriodOf(model, runs[i]).first;
         list.push_back({d, from.host, to.host, durations.Between(from, to)});
       }
     }

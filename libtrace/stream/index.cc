@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "libtrace/stream/block.h"
+#include "libtrace/stream/block_rows.h"
 #include "libtrace/stream/framing.h"
 #include "libtrace/stream/packed.h"
 #include "libtrace/stream/packet_times.h"
@@ -127,7 +128,8 @@ class IndexedFile : public FileIndex {
 
   bool Read(size_t place, Packet* packet) const override {
     uint64_t rows = 0;
-    return ReadRows(place, packet, &rows);
+    size_t worth = 0;
+    return ReadRaw(place, packet, &worth) && Unfold(place, worth, packet, &rows);
   }
 
   PacketTimes Times(size_t place) const override {
@@ -137,7 +139,8 @@ class IndexedFile : public FileIndex {
 
   std::unique_ptr<Reader> Choose(std::vector<size_t> places) const override;
 
-  bool ReadRows(size_t place, Packet* packet, uint64_t* rows) const {
+  // As it was written. worth: its bytes, or what packed ones may be worth.
+  bool ReadRaw(size_t place, Packet* packet, size_t* worth) const {
     const PacketPlace& at = packets_[place];
     const std::string bytes = file_->Read(at.offset_bytes, at.end_bytes - at.offset_bytes);
     const Frame frame = ParseFrame(bytes);
@@ -146,9 +149,13 @@ class IndexedFile : public FileIndex {
       return false;
     }
     const bool packed = packet->has_packed() || packet->has_packed_block();
-    const size_t worth = frame.packet.size() * (packed ? kPackedWorth : 1);
+    *worth = frame.packet.size() * (packed ? kPackedWorth : 1);
+    return true;
+  }
+  // Blocks and packed bodies as what they stand for.
+  bool Unfold(size_t place, size_t worth, Packet* packet, uint64_t* rows) const {
     return Expand(packet, rows).ok() && Validate(*packet, worth).ok() &&
-           static_cast<uint32_t>(packet->body_case()) == at.body;
+           static_cast<uint32_t>(packet->body_case()) == packets_[place].body;
   }
 
  private:
@@ -192,7 +199,7 @@ class ChosenPackets : public Reader {
       // At most three times what it takes in the file: what a packed one may be worth.
       stats_.worth_bytes += kPackedWorth * length;
       packet->Clear();
-      if (file_.ReadRows(place, packet, &written_rows_)) {
+      if (ReadOne(place, packet)) {
         ++stats_.packets;
         return Next::kPacket;
       }
@@ -201,11 +208,27 @@ class ChosenPackets : public Reader {
     }
     return Next::kEnd;
   }
+  void KeepColumns() override { keep_columns_ = true; }
+  const TableRows* columns() const override { return has_columns_ ? &rows_.rows() : nullptr; }
   uint64_t written_rows() const override { return written_rows_; }
   const ReadStats& stats() const override { return stats_; }
 
  private:
+  bool ReadOne(size_t place, Packet* packet) {
+    has_columns_ = false;
+    size_t worth = 0;
+    if (!file_.ReadRaw(place, packet, &worth)) return false;
+    if (!keep_columns_ || !BlockRows::Knows(*packet)) {
+      return file_.Unfold(place, worth, packet, &written_rows_);
+    }
+    has_columns_ = rows_.Decode(worth, packet).ok();
+    written_rows_ = rows_.rows().rows();
+    return has_columns_;
+  }
+
   const IndexedFile& file_;
+  bool keep_columns_ = false, has_columns_ = false;
+  BlockRows rows_;  // if it has columns
   std::vector<size_t> places_;
   size_t next_ = 0;
   uint64_t written_rows_ = 0;

@@ -21,6 +21,7 @@ std::string TextReport(const analysis::Report& report, const Style& style);
 struct Section {
   const char* name;
   std::string (*write)(const analysis::Report& report, const Style& style);
+  bool of_answer = false;  // analysis::ComputeAnswer() has all of it
 };
 // In their order.
 const std::vector<Section>& Sections();

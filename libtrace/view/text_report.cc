@@ -263,16 +263,26 @@ std::string OneLine(const analysis::Report& report) {
 
 const std::vector<Section>& Sections() {
   static const std::vector<Section> kSections = {
-      {"trace", text::Heading},     {"verdict", text::Verdict},
-      {"change", text::ToChange},   {"time", text::Time},
-      {"help", text::Help},         {"utilisation", text::Utilisation},
-      {"latency", text::Latency},   {"calls", text::Calls},
-      {"sites", text::CallSites},   {"transfers", text::Transfers},
-      {"memory", text::Memory},     {"ops", text::Ops},
-      {"ranges", text::Ranges},     {"phases", text::FoundPhases},
-      {"roofline", text::Roofline}, {"system", text::System},
-      {"clocks", text::Clocks},     {"losses", text::Losses},
-      {"checks", text::Checks},     {"tracer", text::Tracer},
+      {"trace", text::Heading, true},
+      {"verdict", text::Verdict, true},
+      {"change", text::ToChange, true},
+      {"time", text::Time},
+      {"help", text::Help},
+      {"utilisation", text::Utilisation},
+      {"latency", text::Latency},
+      {"calls", text::Calls},
+      {"sites", text::CallSites},
+      {"transfers", text::Transfers},
+      {"memory", text::Memory},
+      {"ops", text::Ops},
+      {"ranges", text::Ranges},
+      {"phases", text::FoundPhases},
+      {"roofline", text::Roofline},
+      {"system", text::System},
+      {"clocks", text::Clocks, true},
+      {"losses", text::Losses, true},
+      {"checks", text::Checks, true},
+      {"tracer", text::Tracer, true},
   };
   return kSections;
 }

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sorting many things by a number, in passes over its digits: no comparisons. Internal.
+#ifndef LIBTRACE_ANALYSIS_RADIX_H_
+#define LIBTRACE_ANALYSIS_RADIX_H_
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace acceltrace::analysis {
+
+// By key(item), a uint64_t; items of one key stay in their order. Numbers that are close to each
+// other take fewer passes.
+template <typename Item, typename KeyOf>
+void SortByNumber(const KeyOf& key, std::vector<Item>* items) {
+  constexpr int kBits = 11;
+  constexpr size_t kDigits = size_t{1} << kBits;
+  // Too few to be worth the digits' counts.
+  constexpr size_t kFew = 512;
+  if (items->size() < 2) return;
+  uint64_t low = key(items->front()), high = low, last = low;
+  bool sorted = true;
+  for (const Item& item : *items) {
+    const uint64_t number = key(item);
+    low = std::min(low, number), high = std::max(high, number);
+    sorted &= last <= number;
+    last = number;
+  }
+  if (sorted) return;
+  if (items->size() < kFew) {
+    std::stable_sort(items->begin(), items->end(),
+                     [&](const Item& a, const Item& b) { return key(a) < key(b); });
+    return;
+  }
+  std::vector<Item> other(items->size());
+  const int bits = std::bit_width(high - low);
+  for (int shift = 0; shift < bits; shift += kBits) {
+    std::array<size_t, kDigits> at{};
+    const auto digit = [&](const Item& item) {
+      return static_cast<size_t>((key(item) - low) >> shift) & (kDigits - 1);
+    };
+    for (const Item& item : *items) ++at[digit(item)];
+    size_t sum = 0;
+    for (size_t& count : at) sum += std::exchange(count, sum);
+    for (const Item& item : *items) other[at[digit(item)]++] = item;
+    items->swap(other);
+  }
+}
+
+}  // namespace acceltrace::analysis
+
+#endif  // LIBTRACE_ANALYSIS_RADIX_H_
