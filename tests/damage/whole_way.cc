@@ -1,15 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/damage/whole_way.h"
 
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+
 #include "libtrace/analysis/report.h"
+#include "libtrace/analysis/summary.h"
+#include "libtrace/query/sqlite_file.h"
 #include "libtrace/query/tables.h"
+#include "libtrace/view/chrome.h"
 #include "libtrace/view/csv.h"
 #include "libtrace/view/export.h"
 #include "libtrace/view/html.h"
 #include "libtrace/view/json.h"
+#include "libtrace/view/summary.h"
 #include "libtrace/view/text.h"
 
 namespace acceltrace::test {
+namespace {
+
+// For what is written to a place only, not into a sink.
+class TemporaryFile {
+ public:
+  TemporaryFile()
+      : path_(std::filesystem::temp_directory_path() / ("way-" + std::to_string(getpid()))) {}
+  ~TemporaryFile() { std::remove(path_.c_str()); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace
 
 bool GoTheWholeWay(std::string_view bytes) {
   auto reader = stream::Reader::FromMemory(bytes);
@@ -26,12 +53,19 @@ bool GoTheWholeWay(std::string_view bytes) {
     (void)view::JsonReport(report);
     (void)view::TextVerify(report, findings, style);
     (void)view::JsonVerify(report, findings);
+    const analysis::Summary summary = analysis::SummariseReport(report);
+    (void)view::TextAnswer(report, style);
+    (void)view::TextSummary(summary, style);
+    (void)view::JsonSummary(summary);
     (void)view::ExportHtml(report, nowhere);
   }
   for (const query::PlainTable& table : query::PlainTables(**model)) {
     (void)view::WriteCsv(table, nowhere);
   }
   (void)view::ExportPerfetto(**model, nowhere);
+  (void)view::ExportChrome(**model, nowhere);
+  const TemporaryFile file;
+  (void)query::WriteSqliteFile(**model, file.path());
   return true;
 }
 
