@@ -2,10 +2,8 @@
 #include "libtrace/analysis/system.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
 #include <tuple>
-#include <unordered_map>
+#include <utility>
 
 namespace acceltrace::analysis {
 namespace {
@@ -76,19 +74,32 @@ class Groups {
   const std::vector<model::ProcessGroup>& groups_;
 };
 
-std::vector<GroupUse> ComputeGroups(const model::Model& model) {
-  std::vector<GroupUse> uses;
-  if (model.system.groups.empty()) return uses;
-  const Groups groups(model.system.groups);
-  std::map<uint32_t, GroupUse> by_group;
-  std::map<uint32_t, std::set<uint32_t>> processes;
-  for (const model::ProcessGroup& group : model.system.groups) {
-    processes[group.group].insert(group.pid);
+// Each group once, by id, group 0 first, with the number of its processes.
+std::vector<GroupUse> ByGroup(const std::vector<model::ProcessGroup>& groups) {
+  std::vector<std::pair<uint32_t, uint32_t>> members;
+  members.reserve(groups.size());
+  for (const model::ProcessGroup& group : groups) members.emplace_back(group.group, group.pid);
+  std::sort(members.begin(), members.end());
+  members.erase(std::unique(members.begin(), members.end()), members.end());
+  std::vector<GroupUse> uses(1);
+  for (const auto& [group, pid] : members) {
+    if (uses.back().group != group) uses.emplace_back().group = group;
+    ++uses.back().processes;
   }
+  return uses;
+}
+
+std::vector<GroupUse> ComputeGroups(const model::Model& model) {
+  if (model.system.groups.empty()) return {};
+  const Groups groups(model.system.groups);
+  std::vector<GroupUse> uses = ByGroup(model.system.groups);
   const model::Jobs& jobs = model.jobs;
   for (size_t j = 0; j < jobs.size(); ++j) {
     const int64_t at_ns = jobs.submit_ns[j] != model::kNoTime ? jobs.submit_ns[j] : model.begin_ns;
-    GroupUse& use = by_group[groups.Of(model::ProcessOf(jobs, j), at_ns)];
+    const uint32_t of = groups.Of(model::ProcessOf(jobs, j), at_ns);
+    GroupUse& use = *std::lower_bound(
+        uses.begin(), uses.end(), of,
+        [](const GroupUse& group, uint32_t wanted) { return group.group < wanted; });
     ++use.jobs;
     for (uint32_t c = jobs.first_command[j]; c < jobs.first_command[j] + jobs.num_commands[j];
          ++c) {
@@ -98,11 +109,7 @@ std::vector<GroupUse> ComputeGroups(const model::Model& model) {
           device.Duration(model.commands.start.At(c), model.commands.end.At(c)).mid_ns);
     }
   }
-  for (const auto& [group, members] : processes) by_group[group].processes = members.size();
-  for (auto& [group, use] : by_group) {
-    use.group = group;
-    uses.push_back(use);
-  }
+  if (uses[0].processes == 0 && uses[0].jobs == 0) uses.erase(uses.begin());
   std::stable_sort(uses.begin(), uses.end(),
                    [](const auto& a, const auto& b) { return a.device_ns > b.device_ns; });
   return uses;

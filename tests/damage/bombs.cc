@@ -3,7 +3,8 @@
 // Small traces made to cost much: memory of no verb may go beyond 64 MB and eight times the file,
 // and none may take longer than 5 s of a CPU.
 //
-//   tap-bombs [BYTES [FIRST SEED [COUNT]]]      default: 120000 1 24, for the test suite
+//   tap-bombs [BYTES [FIRST SEED [COUNT [NAME]]]]
+//     default: 120000 1 24, for the test suite; NAME: of one bomb all seeds
 //   tap-bombs write NAME BYTES SEED FILE        for the programs themselves
 #include <malloc.h>
 #include <sys/resource.h>
@@ -249,6 +250,34 @@ void SlowClock(size_t bytes, Random*, std::vector<Packet>* packets) {
   }
 }
 
+// Threads, interrupts, control groups, counters of the host: no two rows of the same one.
+void NoTwoAlike(size_t bytes, Random*, std::vector<Packet>* packets) {
+  constexpr uint32_t kMost = 60'000;  // of a packet, and counters of a trace
+  const auto count = static_cast<uint32_t>(bytes / 32);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (i % kMost == 0) {
+      for (int part = 0; part < 3; ++part) packets->emplace_back();
+    }
+    auto* runs = packets->end()[-3].mutable_thread_runs();
+    runs->add_begin_ns_delta(i % kMost == 0 ? 10'000'000 : 1), runs->add_run_ns(1);
+    runs->add_pid(1), runs->add_tid(i), runs->add_left(1), runs->add_wait(i);
+    runs->add_waker_tid(i);
+    auto* interrupts = packets->end()[-2].mutable_interrupts();
+    interrupts->add_end_ns_delta(i % kMost == 0 ? 10'000'000 : 1), interrupts->add_number(i);
+    interrupts->add_kind(1), interrupts->add_count(1), interrupts->add_name(i);
+    auto* groups = packets->end()[-1].mutable_process_groups();
+    groups->add_time_ns_delta(i % kMost == 0 ? 10'000'000 : 1), groups->add_pid(i);
+    groups->add_group(i);
+  }
+  auto* counters = packets->emplace_back().mutable_system_counters();
+  auto* samples = packets->emplace_back().mutable_system_samples();
+  for (uint32_t i = 0; i < std::min(count / 4, kMost); ++i) {
+    counters->add_counter(i), counters->add_name(i);
+    samples->add_time_ns_delta(i == 0 ? 10'000'000 : 1), samples->add_counter(i);
+    samples->add_value(i);
+  }
+}
+
 void ManyProbes(size_t bytes, Random*, std::vector<Packet>* packets) {
   for (size_t i = 0; i < std::min<size_t>(bytes / 4, 4096); ++i)
     (*packets)[0].mutable_info()->add_probes()->set_name("x");
@@ -267,6 +296,7 @@ std::map<std::string, Bomb> Bombs() {
       {"opcodes and limiters by the thousand", ManyOpcodesAndLimiters},
       {"a clock a thousand times too slow", SlowClock},
       {"a head full of probes", ManyProbes},
+      {"threads, interrupts and groups without end", NoTwoAlike},
   };
   for (const auto kind : {Packet::kProcesses,      Packet::kOpNames,       Packet::kApi,
                           Packet::kRanges,         Packet::kHost,          Packet::kCommands,
@@ -313,8 +343,12 @@ std::string Make(const Bomb& bomb, size_t bytes, uint64_t seed) {
   return Encode(std::move(packets), Footer::kWritten);
 }
 
-int Run(size_t bytes, uint64_t first, uint64_t count) {
-  const auto bombs = Bombs();
+int Run(size_t bytes, uint64_t first, uint64_t count, const std::string& only) {
+  auto bombs = Bombs();
+  if (!only.empty()) {
+    std::erase_if(bombs, [&](const auto& bomb) { return bomb.first != only; });
+    if (bombs.empty()) return std::fprintf(stderr, "tap-bombs: no bomb %s\n", only.c_str()), 2;
+  }
   std::printf("1..%zu\n", bombs.size());
   size_t number = 0;
   int failed = 0;
@@ -378,5 +412,5 @@ int main(int argc, char** argv) {
         .write(trace.data(), static_cast<std::streamsize>(trace.size()));
     return 0;
   }
-  return Run(number(1, 120'000), number(2, 1), number(3, 24));
+  return Run(number(1, 120'000), number(2, 1), number(3, 24), argc > 4 ? argv[4] : "");
 }

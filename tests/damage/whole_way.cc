@@ -3,16 +3,20 @@
 
 #include "libtrace/analysis/report.h"
 #include "libtrace/analysis/stretches.h"
+#include "libtrace/analysis/summary.h"
+#include "libtrace/query/sqlite_file.h"
 #include "libtrace/query/tables.h"
+#include "libtrace/view/chrome.h"
 #include "libtrace/view/csv.h"
 #include "libtrace/view/export.h"
 #include "libtrace/view/html.h"
 #include "libtrace/view/json.h"
 #include "libtrace/view/stretches.h"
+#include "libtrace/view/summary.h"
 #include "libtrace/view/text.h"
+#include "tests/golden/temporary_file.h"
 
 namespace acceltrace::test {
-
 namespace {
 
 // As a long trace is read, though this one is short.
@@ -44,12 +48,19 @@ bool GoTheWholeWay(std::string_view bytes) {
     (void)view::JsonReport(report);
     (void)view::TextVerify(report, findings, style);
     (void)view::JsonVerify(report, findings);
+    const analysis::Summary summary = analysis::SummariseReport(report);
+    (void)view::TextAnswer(report, style);
+    (void)view::TextSummary(summary, style);
+    (void)view::JsonSummary(summary);
     (void)view::ExportHtml(report, nowhere);
   }
   for (const query::PlainTable& table : query::PlainTables(**model)) {
     (void)view::WriteCsv(table, nowhere);
   }
   (void)view::ExportPerfetto(**model, nowhere);
+  (void)view::ExportChrome(**model, nowhere);
+  const TemporaryFile file("");
+  (void)query::WriteSqliteFile(**model, file.path());
   return true;
 }
 
