@@ -122,7 +122,8 @@ def a_file_of_the_same_tables():
     assert (done.returncode, done.stderr) == (0, ""), done
     assert os.listdir(folder.name) == ["trace.sqlite"]
     stored = sqlite3.connect(path)
-    names = [row[0] for row in stored.execute("SELECT name FROM sqlite_schema ORDER BY name")]
+    names = [row[0] for row in stored.execute(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")]
     assert names == sorted({row[0] for row in csv.reader(io.StringIO(
         run("query", DEMO, "--tables", "--csv").stdout))} - {"table"})
     for name in names:

@@ -326,6 +326,39 @@ TEST_CASE("Names from a trace are names, whatever is in them") {
         std::vector<std::string>{"1"});
 }
 
+// The first cell of an answer.
+int64_t NumberOf(sqlite3* db, const std::string& sql) {
+  sqlite3_stmt* statement = nullptr;
+  REQUIRE(sqlite3_prepare_v2(db, sql.c_str(), -1, &statement, nullptr) == SQLITE_OK);
+  REQUIRE(sqlite3_step(statement) == SQLITE_ROW);
+  const int64_t number = sqlite3_column_int64(statement, 0);
+  sqlite3_finalize(statement);
+  return number;
+}
+
+TEST_CASE("An SQLite file has views for tools that draw") {
+  const auto model = SomeJobs().Model();
+  const char* folder = std::getenv("TMPDIR");
+  const std::string path = std::string(folder == nullptr ? "/tmp" : folder) + "/views_test.sqlite";
+  REQUIRE(WriteSqliteFile(*model, path).ok());
+  sqlite3* db = nullptr;
+  REQUIRE(sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READONLY, nullptr) == SQLITE_OK);
+  const auto slices = [&](const std::string& kind) {
+    return static_cast<size_t>(NumberOf(db, "SELECT count(*) FROM slices WHERE kind = '" + kind +
+                                                "' AND end_ns >= begin_ns AND name <> ''"));
+  };
+  CHECK(slices("call") == model->api.size());
+  CHECK(slices("job") == model->jobs.size());
+  CHECK(slices("submission") == model->jobs.size());
+  CHECK(slices("command") == model->commands.size());
+  CHECK(static_cast<size_t>(NumberOf(db, "SELECT count(*) FROM job_commands")) ==
+        model->commands.size());
+  CHECK(NumberOf(db, "SELECT sum(end_ns - start_ns) FROM job_commands") ==
+        NumberOf(db, "SELECT sum(end_ns - start_ns) FROM commands"));
+  sqlite3_close(db);
+  std::remove(path.c_str());
+}
+
 TEST_CASE("An SQLite file holds the tables, to the last cell") {
   TraceBuilder builder = SomeJobs();
   builder.device(0)->set_stalls(1, "me\"mo,ry");

@@ -20,6 +20,23 @@
 namespace acceltrace::query {
 namespace {
 
+// What tools that draw or join want in one table. docs/query.md describes them.
+constexpr const char* kViews[] = {
+    R"(CREATE VIEW slices AS
+SELECT 'call' AS kind, name, pid, tid, NULL AS device, NULL AS unit, correlation, begin_ns, end_ns
+FROM api
+UNION ALL SELECT 'range', name, pid, tid, NULL, NULL, NULL, begin_ns, end_ns
+FROM ranges WHERE NOT mark
+UNION ALL SELECT 'submission', 'submit', pid, tid, device, NULL, correlation, submit_ns, submit_end_ns
+FROM jobs WHERE submit_ns IS NOT NULL AND submit_end_ns IS NOT NULL
+UNION ALL SELECT 'job', 'job', pid, tid, device, NULL, correlation, device_doorbell_ns, completion_ns
+FROM jobs WHERE on_device
+UNION ALL SELECT 'command', CASE op WHEN '' THEN opcode ELSE op END, NULL, NULL, device, unit,
+correlation, start_ns, end_ns FROM commands)",
+    R"(CREATE VIEW job_commands AS
+SELECT j.pid, j.tid, j.api_name, j.submit_ns, j.consumed_ns, c.*
+FROM commands c JOIN jobs j ON c.device = j.device AND c.job = j.job)"};
+
 class File {
  public:
   explicit File(std::string path) : path_(std::move(path)), db_(nullptr, sqlite3_close) {
@@ -53,6 +70,9 @@ class File {
       if (!Do("CREATE TABLE " + Quoted(table.name) + "(" + ColumnDefinitions(table) + ")")) {
         return Failed();
       }
+    }
+    for (const char* view : kViews) {
+      if (!Do(view)) return Failed();
     }
     if (!Do("COMMIT")) return Failed();
     std::vector<uint32_t> roots;
@@ -104,7 +124,7 @@ class File {
       types.clear();
       for (const PlainTable::Column& column : tables[t].columns) types.push_back(column.type);
       SqliteRows rows(&pages, roots[t]);
-      EachRow(tables[t], [&](const std::vector<Cell>& cells) {
+      EachRow(tables[t], [&](const RowCells& cells) {
         rows.Add(cells, types);
         return pages.error() == 0;
       });

@@ -91,6 +91,7 @@ void PutReal(double number, Record* to) {
   to->body += 8;
 }
 
+// Of no text: there is room for it.
 void PutCell(const Cell& cell, bool real, Record* to) {
   if (const auto* i = std::get_if<int64_t>(&cell)) {
     if (real) return PutReal(static_cast<double>(*i), to);
@@ -101,8 +102,6 @@ void PutCell(const Cell& cell, bool real, Record* to) {
     PutInteger(static_cast<int64_t>(*u), to);
   } else if (const auto* d = std::get_if<double>(&cell)) {
     PutReal(*d, to);
-  } else if (const auto* text = std::get_if<std::string_view>(&cell)) {
-    PutText(*text, to);
   } else {
     *to->header++ = 0;
   }
@@ -175,16 +174,23 @@ uint32_t SqliteRows::Overflow(std::string_view rest) {
   return next;
 }
 
-void SqliteRows::Add(std::span<const Cell> cells, std::span<const PlainTable::Type> types) {
-  size_t most = cells.size() * kMostOfNumber;
-  for (const Cell& cell : cells) {
-    if (const auto* text = std::get_if<std::string_view>(&cell)) most += text->size();
-  }
+void SqliteRows::Add(const RowCells& cells, std::span<const PlainTable::Type> types) {
+  const size_t numbers = cells.size() * kMostOfNumber;
   if (header_.size() < cells.size() * kMostVarint) header_.resize(cells.size() * kMostVarint);
-  if (body_.size() < most) body_.resize(most);
+  if (body_.size() < numbers) body_.resize(numbers);
   Record record = {header_.data(), body_.data()};
   for (size_t c = 0; c < cells.size(); ++c) {
-    PutCell(cells[c], types[c] == PlainTable::Type::kReal, &record);
+    const auto* text = std::get_if<std::string_view>(&cells[c]);
+    if (text == nullptr) {
+      PutCell(cells[c], types[c] == PlainTable::Type::kReal, &record);
+      continue;
+    }
+    const auto used = static_cast<size_t>(record.body - body_.data());
+    if (body_.size() < used + text->size() + numbers) {
+      body_.resize(2 * (used + text->size() + numbers));
+      record.body = body_.data() + used;
+    }
+    PutText(*text, &record);
   }
   const auto types_size = static_cast<size_t>(record.header - header_.data());
   const std::string_view body(body_.data(), static_cast<size_t>(record.body - body_.data()));

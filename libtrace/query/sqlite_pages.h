@@ -54,7 +54,7 @@ class SqliteRows {
   SqliteRows(SqlitePages* pages, uint32_t root) : pages_(pages), root_(root) {}
 
   // types: of the columns.
-  void Add(std::span<const Cell> cells, std::span<const PlainTable::Type> types);
+  void Add(const RowCells& cells, std::span<const PlainTable::Type> types);
   void Finish();
 
  private:

@@ -90,6 +90,7 @@ class TableBuilder {
   // seen: null where 0, or nullptr.
   TableBuilder& Time(const std::string& name, const model::DeviceTimes& times,
                      const model::Column<uint8_t>* seen = nullptr) {
+    const auto some = std::make_shared<SomeIntervals>();
     const auto add = [&](const char* suffix, auto value) {
       Add(name + suffix, PlainTable::Type::kInteger, [&times, seen, value](size_t row) -> Cell {
         if (seen != nullptr && !(*seen)[row]) return {};
@@ -103,9 +104,24 @@ class TableBuilder {
     } else {
       add("_ticks", [](const model::DeviceTimes& t, size_t row) { return Cell{t.ticks[row]}; });
     }
-    add("_ns", [](const model::DeviceTimes& t, size_t row) { return Cell{t.host[row].mid_ns}; });
-    add("_lo_ns", [](const model::DeviceTimes& t, size_t row) { return Cell{t.host[row].lo_ns}; });
-    add("_hi_ns", [](const model::DeviceTimes& t, size_t row) { return Cell{t.host[row].hi_ns}; });
+    // The three are made together, and read one after the other.
+    const auto interval = [&](const char* suffix, int64_t model::Interval::*part) {
+      Add(
+          name + suffix, PlainTable::Type::kInteger,
+          [&times, seen, part](size_t row) -> Cell {
+            if (seen != nullptr && !(*seen)[row]) return {};
+            return times.host[row].*part;
+          },
+          [&times, seen, part, some](size_t first, size_t rows, Cell* out) {
+            some->Read(times, seen, first, rows);
+            for (size_t i = 0; i < rows; ++i) {
+              out[i] = some->seen[i] != 0 ? Cell{some->at[i].*part} : Cell{};
+            }
+          });
+    };
+    interval("_ns", &model::Interval::mid_ns);
+    interval("_lo_ns", &model::Interval::lo_ns);
+    interval("_hi_ns", &model::Interval::hi_ns);
     return *this;
   }
   // Rows with the same key have the same text; it is mostly that of the row before.
@@ -143,6 +159,22 @@ class TableBuilder {
   PlainTable Done() { return std::move(table_); }
 
  private:
+  // Those of a few rows.
+  struct SomeIntervals {
+    size_t first = SIZE_MAX;
+    std::vector<model::Interval> at;
+    std::vector<uint8_t> seen;
+
+    void Read(const model::DeviceTimes& times, const model::Column<uint8_t>* of, size_t from,
+              size_t rows) {
+      if (first == from && at.size() == rows) return;
+      first = from;
+      at.resize(rows), seen.assign(rows, 1);
+      for (size_t i = 0; i < rows; ++i) at[i] = times.host[from + i];
+      if (of != nullptr) of->Read(from, rows, seen.data());
+    }
+  };
+
   // use(i, value) for the rows [first, first + rows).
   template <typename T, typename Use>
   static void ReadEach(const model::Column<T>& values, size_t first, size_t rows, const Use& use) {

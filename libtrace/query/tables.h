@@ -47,20 +47,32 @@ std::vector<PlainTable> StackTables(const model::Model& model);
 // What libtrace/analysis makes of it. Computed when a table is used first.
 std::vector<PlainTable> AnswerTables(const model::Model& model);
 
+// The cells of a row: those of a column lie together, as they were made.
+class RowCells {
+ public:
+  static constexpr size_t kAtOnce = 128;  // rows
+
+  RowCells(const Cell* first, size_t columns) : first_(first), columns_(columns) {}
+  size_t size() const { return columns_; }
+  const Cell& operator[](size_t column) const { return first_[column * kAtOnce]; }
+
+ private:
+  const Cell* first_;
+  size_t columns_;
+};
+
 // A table's rows one after the other: each(cells) is called with those of a row; false ends it.
 template <typename Each>
 bool EachRow(const PlainTable& table, const Each& each) {
-  constexpr size_t kAtOnce = 128;
   const size_t rows = table.rows(), columns = table.columns.size();
-  std::vector<Cell> by_column(columns * kAtOnce), row(columns);
-  for (size_t first = 0; first < rows; first += kAtOnce) {
-    const size_t count = std::min(kAtOnce, rows - first);
+  std::vector<Cell> cells(columns * RowCells::kAtOnce);
+  for (size_t first = 0; first < rows; first += RowCells::kAtOnce) {
+    const size_t count = std::min(RowCells::kAtOnce, rows - first);
     for (size_t c = 0; c < columns; ++c) {
-      table.columns[c].cells(first, count, &by_column[c * kAtOnce]);
+      table.columns[c].cells(first, count, &cells[c * RowCells::kAtOnce]);
     }
     for (size_t i = 0; i < count; ++i) {
-      for (size_t c = 0; c < columns; ++c) row[c] = by_column[c * kAtOnce + i];
-      if (!each(row)) return false;
+      if (!each(RowCells(cells.data() + i, columns))) return false;
     }
   }
   return true;

@@ -2,20 +2,61 @@
 //
 // What a click on a slice shows. Made when a slice is written: kept with the slices of a large
 // trace, they would take several times its size.
+#include <iterator>
+#include <unordered_map>
+
 #include "libtrace/view/timeline.h"
 
 namespace acceltrace::view {
 namespace {
+
+#define FOR_EACH_NAME(X)                                                                           \
+  X(kCorrelation, "correlation")                                                                   \
+  X(kBytes, "bytes") X(kStream, "stream") X(kCalledFrom, "called_from") X(kResult, "result")       \
+      X(kOpen, "open") X(kBegan, "began") X(kJob, "job") X(kDevice, "device") X(kQueue, "queue")   \
+          X(kSequence, "sequence") X(kCommands, "commands") X(kDoorbellAtNs, "doorbell_at_ns") X(  \
+              kContext, "context") X(kStatus, "status") X(kFirstStartAtNs, "first_start_at_ns")    \
+              X(kLastEndAtNs, "last_end_at_ns") X(kDoorbellTicks, "doorbell_ticks")                \
+                  X(kCompletionTicks, "completion_ticks") X(kDoorbellBoundNs, "doorbell_bound_ns") \
+                      X(kCompletionBoundNs, "completion_bound_ns") X(kOpcode, "opcode")            \
+                          X(kIndex, "index") X(kLimiter, "limiter") X(kWork, "work")               \
+                              X(kMemoryBytes, "memory_bytes") X(kStartTicks, "start_ticks")        \
+                                  X(kEndTicks, "end_ticks") X(kTimeBoundNs, "time_bound_ns")       \
+                                      X(kCompletions, "completions") X(kWokenBy, "woken_by")       \
+                                          X(kWokenByPid, "woken_by_pid")                           \
+                                              X(kWokenByTid, "woken_by_tid") X(kCpu, "cpu")        \
+                                                  X(kMinorFaults, "minor_faults")                  \
+                                                      X(kMajorFaults, "major_faults")              \
+                                                          X(kArg0, "arg0") X(kArg1, "arg1")        \
+                                                              X(kArg2, "arg2") X(kHop, "hop")      \
+                                                                  X(kCount, "count")
+
+enum class Name : uint32_t {
+#define X(symbol, text) symbol,
+  FOR_EACH_NAME(X)
+#undef X
+};
+constexpr std::string_view kNames[] = {
+#define X(symbol, text) text,
+    FOR_EACH_NAME(X)
+#undef X
+};
+#undef FOR_EACH_NAME
 
 int64_t HalfWidthNs(const model::Interval& at) { return (at.hi_ns - at.lo_ns + 1) / 2; }
 
 }  // namespace
 
 Arguments::Arguments(const model::Model& model) : model_(model) {
+  names_.assign(std::begin(kNames), std::end(kNames));
+  // Devices of one kind have the same causes.
+  std::unordered_map<std::string, uint32_t> numbers;
   for (const model::Device& device : model.devices) {
-    auto& names = stalls_.emplace_back();
+    auto& stalls = stalls_.emplace_back();
     for (const std::string& cause : device.about.stalls()) {
-      names.push_back("stall_" + cause + "_ticks");
+      const auto [number, fresh] = numbers.try_emplace(cause, static_cast<uint32_t>(names_.size()));
+      if (fresh) names_.push_back("stall_" + cause + "_ticks");
+      stalls.push_back(number->second);
     }
   }
   if (model.stacks.of_call.empty()) return;
@@ -25,65 +66,66 @@ Arguments::Arguments(const model::Model& model) : model_(model) {
 
 void Arguments::OfCall(size_t i) {
   const model::ApiCalls& api = model_.api;
-  Add("correlation", api.correlation[i]);
-  if (api.bytes[i] != 0) Add("bytes", api.bytes[i]);
-  Add("stream", uint64_t{api.stream[i]});
+  Add(Name::kCorrelation, api.correlation[i]);
+  if (api.bytes[i] != 0) Add(Name::kBytes, api.bytes[i]);
+  Add(Name::kStream, uint64_t{api.stream[i]});
   if (!model_.stacks.of_call.empty() && model_.stacks.of_call[i] != model::Stacks::kNoStack) {
     const size_t site = analysis::SiteOf(model_.stacks, model_.stacks.of_call[i]);
-    Add("called_from", std::string_view(frames_.Of(site)));
+    Add(Name::kCalledFrom, std::string_view(frames_.Of(site)));
   }
-  if (api.result[i] != 0) Add("result", int64_t{api.result[i]});
-  if (api.open[i]) Add("open", std::string_view("never seen to end"));
-  if (api.began_before[i]) Add("began", std::string_view("before the recording of its process"));
+  if (api.result[i] != 0) Add(Name::kResult, int64_t{api.result[i]});
+  if (api.open[i]) Add(Name::kOpen, std::string_view("never seen to end"));
+  if (api.began_before[i])
+    Add(Name::kBegan, std::string_view("before the recording of its process"));
 }
 
 void Arguments::AddJob(size_t j) {
   const model::Jobs& jobs = model_.jobs;
-  Add("job", uint64_t{jobs.job[j]});
-  Add("device", std::string_view(model_.devices[jobs.device[j]].about.name()));
-  Add("queue", uint64_t{jobs.queue[j]});
-  Add("correlation", jobs.correlation[j]);
+  Add(Name::kJob, uint64_t{jobs.job[j]});
+  Add(Name::kDevice, std::string_view(model_.devices[jobs.device[j]].about.name()));
+  Add(Name::kQueue, uint64_t{jobs.queue[j]});
+  Add(Name::kCorrelation, jobs.correlation[j]);
 }
 
 void Arguments::OfSubmission(size_t j) {
   const model::Jobs& jobs = model_.jobs;
   AddJob(j);
-  Add("sequence", jobs.sequence[j]);
-  Add("commands", uint64_t{jobs.commands_submitted[j]});
-  if (jobs.doorbell_ns[j] != model::kNoTime) Add("doorbell_at_ns", jobs.doorbell_ns[j]);
+  Add(Name::kSequence, jobs.sequence[j]);
+  Add(Name::kCommands, uint64_t{jobs.commands_submitted[j]});
+  if (jobs.doorbell_ns[j] != model::kNoTime) Add(Name::kDoorbellAtNs, jobs.doorbell_ns[j]);
 }
 
 void Arguments::OfJob(size_t j) {
   const model::Jobs& jobs = model_.jobs;
   AddJob(j);
-  Add("context", uint64_t{jobs.context[j]});
-  Add("sequence", jobs.sequence[j]);
-  Add("commands", uint64_t{jobs.commands_retired[j]});
-  Add("status", std::string_view(model_.devices[jobs.device[j]].StatusName(jobs.status[j])));
-  Add("first_start_at_ns", jobs.first_start.host[j].mid_ns);
-  Add("last_end_at_ns", jobs.last_end.host[j].mid_ns);
-  Add("doorbell_ticks", jobs.doorbell.ticks[j]);
-  Add("completion_ticks", jobs.completion.ticks[j]);
-  Add("doorbell_bound_ns", HalfWidthNs(jobs.doorbell.host[j]));
-  Add("completion_bound_ns", HalfWidthNs(jobs.completion.host[j]));
+  Add(Name::kContext, uint64_t{jobs.context[j]});
+  Add(Name::kSequence, jobs.sequence[j]);
+  Add(Name::kCommands, uint64_t{jobs.commands_retired[j]});
+  Add(Name::kStatus, std::string_view(model_.devices[jobs.device[j]].StatusName(jobs.status[j])));
+  Add(Name::kFirstStartAtNs, jobs.first_start.host[j].mid_ns);
+  Add(Name::kLastEndAtNs, jobs.last_end.host[j].mid_ns);
+  Add(Name::kDoorbellTicks, jobs.doorbell.ticks[j]);
+  Add(Name::kCompletionTicks, jobs.completion.ticks[j]);
+  Add(Name::kDoorbellBoundNs, HalfWidthNs(jobs.doorbell.host[j]));
+  Add(Name::kCompletionBoundNs, HalfWidthNs(jobs.completion.host[j]));
 }
 
 void Arguments::OfCommand(size_t i) {
   const model::Commands& commands = model_.commands;
   const uint32_t of = commands.device[i];
   const model::Device& device = model_.devices[of];
-  Add("opcode", std::string_view(device.OpcodeName(commands.opcode[i])));
-  Add("job", uint64_t{commands.job[i]});
-  Add("index", uint64_t{commands.index[i]});
-  Add("correlation", commands.correlation[i]);
-  Add("status", std::string_view(device.StatusName(commands.status[i])));
-  Add("limiter", std::string_view(device.LimiterName(commands.limiter[i])));
-  Add("work", commands.work[i]);
-  Add("bytes", commands.bytes[i]);
-  Add("memory_bytes", commands.memory_bytes[i]);
-  Add("start_ticks", commands.start.ticks[i]);
-  Add("end_ticks", commands.end.ticks[i]);
-  Add("time_bound_ns", HalfWidthNs(commands.start.host[i]));
+  Add(Name::kOpcode, std::string_view(device.OpcodeName(commands.opcode[i])));
+  Add(Name::kJob, uint64_t{commands.job[i]});
+  Add(Name::kIndex, uint64_t{commands.index[i]});
+  Add(Name::kCorrelation, commands.correlation[i]);
+  Add(Name::kStatus, std::string_view(device.StatusName(commands.status[i])));
+  Add(Name::kLimiter, std::string_view(device.LimiterName(commands.limiter[i])));
+  Add(Name::kWork, commands.work[i]);
+  Add(Name::kBytes, commands.bytes[i]);
+  Add(Name::kMemoryBytes, commands.memory_bytes[i]);
+  Add(Name::kStartTicks, commands.start.ticks[i]);
+  Add(Name::kEndTicks, commands.end.ticks[i]);
+  Add(Name::kTimeBoundNs, HalfWidthNs(commands.start.host[i]));
   if (commands.first_stall[i] == model::kNoRow) return;
   const auto stalls = model_.Stalls(i);
   for (size_t s = 0; s < stalls_[of].size(); ++s) {
@@ -94,7 +136,7 @@ void Arguments::OfCommand(size_t i) {
 
 std::span<const Argument> Arguments::Of(const Timeline& timeline, const Slice& slice) {
   const size_t row = slice.row;
-  arguments_.clear();
+  size_ = text_bytes_ = 0;
   switch (slice.about) {
     case Slice::About::kNothing:
     case Slice::About::kRange:
@@ -102,26 +144,26 @@ std::span<const Argument> Arguments::Of(const Timeline& timeline, const Slice& s
     case Slice::About::kNotKnown:
       break;
     case Slice::About::kInterrupt: {
-      const std::span<const uint32_t> jobs = JobsOfRun(model_, timeline, slice);
-      Add("queue", uint64_t{model_.jobs.queue[jobs.front()]});
-      Add("completions", uint64_t{jobs.size()});
+      const std::span<const uint32_t> jobs = JobsOfRun(timeline, slice);
+      Add(Name::kQueue, uint64_t{model_.jobs.queue[jobs.front()]});
+      Add(Name::kCompletions, uint64_t{jobs.size()});
       break;
     }
     case Slice::About::kAway: {
       const model::ThreadRuns& runs = model_.system.runs;
       if (runs.waker_irq[row] != 0) {
-        Add("woken_by", std::string_view("an interrupt"));
+        Add(Name::kWokenBy, std::string_view("an interrupt"));
       } else if (runs.waker_tid[row] != 0) {
-        Add("woken_by_pid", uint64_t{runs.waker_pid[row]});
-        Add("woken_by_tid", uint64_t{runs.waker_tid[row]});
+        Add(Name::kWokenByPid, uint64_t{runs.waker_pid[row]});
+        Add(Name::kWokenByTid, uint64_t{runs.waker_tid[row]});
       }
       break;
     }
     case Slice::About::kRunning: {
       const model::ThreadRuns& runs = model_.system.runs;
-      Add("cpu", uint64_t{runs.cpu[row]});
-      Add("minor_faults", runs.minor_faults[row]);
-      Add("major_faults", runs.major_faults[row]);
+      Add(Name::kCpu, uint64_t{runs.cpu[row]});
+      Add(Name::kMinorFaults, runs.minor_faults[row]);
+      Add(Name::kMajorFaults, runs.major_faults[row]);
       break;
     }
     case Slice::About::kCall:
@@ -138,23 +180,24 @@ std::span<const Argument> Arguments::Of(const Timeline& timeline, const Slice& s
       OfJob(row);
       break;
     case Slice::About::kWaiting:
-      Add("job", uint64_t{model_.commands.job[row]});
-      Add("index", uint64_t{model_.commands.index[row]});
+      Add(Name::kJob, uint64_t{model_.commands.job[row]});
+      Add(Name::kIndex, uint64_t{model_.commands.index[row]});
       break;
     case Slice::About::kCommand:
       OfCommand(row);
       break;
     case Slice::About::kDeviceEvent: {
       const model::DeviceEvents& events = model_.device_events;
-      Add("arg0", events.arg0[row]), Add("arg1", events.arg1[row]), Add("arg2", events.arg2[row]);
+      Add(Name::kArg0, events.arg0[row]), Add(Name::kArg1, events.arg1[row]),
+          Add(Name::kArg2, events.arg2[row]);
       break;
     }
     case Slice::About::kLoss:
-      Add("hop", std::string_view(model_.strings.Get(model_.losses[row].hop)));
-      Add("count", model_.losses[row].count);
+      Add(Name::kHop, std::string_view(model_.strings.Get(model_.losses[row].hop)));
+      Add(Name::kCount, model_.losses[row].count);
       break;
   }
-  return arguments_;
+  return {arguments_.data(), size_};
 }
 
 }  // namespace acceltrace::view

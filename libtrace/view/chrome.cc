@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -29,7 +30,11 @@ constexpr size_t kFlushBytes = 1 << 20;
 
 class Writer {
  public:
-  Writer(const model::Model& model, const Sink& sink) : model_(model), sink_(sink), about_(model) {}
+  Writer(const model::Model& model, const Sink& sink) : model_(model), sink_(sink), about_(model) {
+    for (const std::string& name : about_.Names()) {
+      argument_names_.push_back((IsPlain(name) ? '"' + name + '"' : PageString(name)) + ':');
+    }
+  }
 
   Result<ExportStats> Run() {
     const Timeline timeline = BuildTimeline(model_);
@@ -75,13 +80,17 @@ class Writer {
     buffer_ += std::string_view(digits, sizeof(digits));
   }
 
+  static bool IsPlain(std::string_view text) {
+    return std::all_of(text.begin(), text.end(),
+                       [](char c) { return c >= ' ' && c < 0x7f && c != '"' && c != '\\'; });
+  }
+
   // Most text is plain, and goes as it is; so do texts that lie where a plain one was. stays: where
   // it lies no other text will.
   void Text(std::string_view text, bool stays = true) {
     std::string_view& known = plain_[reinterpret_cast<uintptr_t>(text.data()) / 8 % plain_.size()];
     if (!stays || known.data() != text.data() || known.size() != text.size()) {
-      for (const char c : text) {
-        if (c >= ' ' && c < 0x7f && c != '"' && c != '\\') continue;
+      if (!IsPlain(text)) {
         buffer_ += PageString(text);
         return;
       }
@@ -216,8 +225,7 @@ class Writer {
     for (size_t i = 0; i < arguments.size(); ++i) {
       const Value& value = arguments[i].value;
       if (i > 0) buffer_ += ',';
-      Text(arguments[i].name);
-      buffer_ += ':';
+      buffer_ += std::string_view(argument_names_[arguments[i].name]);
       if (const auto* u = std::get_if<uint64_t>(&value)) {
         Integer(*u, *u <= kMostExact);
       } else if (const auto* s = std::get_if<int64_t>(&value)) {
@@ -308,6 +316,7 @@ class Writer {
   std::vector<uint64_t> flows_;  // of the slice at hand
   std::array<std::string_view, 256> plain_;
   Arguments about_;
+  std::vector<std::string> argument_names_;  // as members begin
   SliceNames names_of_;
 };
 

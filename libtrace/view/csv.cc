@@ -72,7 +72,7 @@ Status WriteCsv(const query::PlainTable& table, const Sink& sink) {
   out += '\n';
   Status status;
   Cells cells_of(table.columns.size());
-  query::EachRow(table, [&](const std::vector<query::Cell>& cells) {
+  query::EachRow(table, [&](const query::RowCells& cells) {
     for (size_t c = 0; c < cells.size(); ++c) {
       if (c > 0) out += ',';
       cells_of.Append(c, cells[c], &out);

@@ -106,10 +106,41 @@ class AllEvents {
   std::vector<Event> heap_;  // one of each track
 };
 
+// Numbers of texts. Most of them lie where they lay when they were asked for last.
+class Interner {
+ public:
+  // first: the number that it gives first.
+  explicit Interner(uint64_t first = 1) : next_(first) {}
+
+  // define(id, text): of a text that has none yet. stays: where it lies no other text will.
+  template <typename Define>
+  uint64_t Id(std::string_view text, bool stays, const Define& define) {
+    Place& place = places_[Hash(text) % places_.size()];
+    if (stays && place.data == text.data() && place.size == text.size()) return place.id;
+    const auto [at, fresh] = ids_.try_emplace(std::string(text), next_);
+    if (fresh) define(next_++, text);
+    if (stays) place = {text.data(), text.size(), at->second};
+    return at->second;
+  }
+
+ private:
+  struct Place {
+    const char* data = nullptr;
+    size_t size = 0;
+    uint64_t id = 0;
+  };
+  static size_t Hash(std::string_view text) {
+    return reinterpret_cast<uintptr_t>(text.data()) / 8 * 31 + text.size();
+  }
+  uint64_t next_;
+  std::unordered_map<std::string, uint64_t> ids_;
+  std::array<Place, 256> places_;
+};
+
 class Writer {
  public:
   Writer(const model::Model& model, const Sink& sink)
-      : model_(model), packets_(sink), about_(model) {}
+      : model_(model), packets_(sink), about_(model), known_arguments_(about_.Names().size()) {}
 
   Result<ExportStats> Run() {
     const Timeline timeline = BuildTimeline(model_);
@@ -117,7 +148,7 @@ class Writer {
     stats_.tracks = timeline.tracks.size();
     WritePerfettoHead(model_, timeline, &packets_);
     // Queues have the first numbers of what gpu_slice refers to.
-    stages_.Begin(PerfettoQueueIid(timeline.tracks.size()));
+    stages_ = Interner(PerfettoQueueIid(timeline.tracks.size()));
     CountFlows(timeline);
     AllEvents events(timeline);
     for (Event event; events.Next(&event);) {
@@ -131,41 +162,35 @@ class Writer {
  private:
   // ---- names ----
 
-  // Numbers of texts. Most of them lie where they lay when they were asked for last.
-  class Interner {
-   public:
-    // The first number that it gives.
-    void Begin(uint64_t first) { first_ = first; }
-    // fresh: takes a new one, as an InternedString in this field of InternedData. stays: where it
-    // lies no other text will.
-    uint64_t Id(std::string_view text, int field, ProtoText* fresh, bool stays = true) {
-      Place& place = places_[Hash(text) % places_.size()];
-      if (stays && place.data == text.data() && place.size == text.size()) return place.id;
-      const auto added = ids_.emplace(std::string(text), first_ + ids_.size());
-      const uint64_t id = added.first->second;
-      if (added.second) {
-        fresh->Message(field, [&] {
-          fresh->Number(1, id);
-          fresh->Text(2, added.first->first);
-        });
-      }
-      if (stays) place = {text.data(), text.size(), id};
-      return id;
-    }
-
-   private:
-    struct Place {
-      const char* data = nullptr;
-      size_t size = 0;
-      uint64_t id = 0;
+  // Defines a name in the packet at hand: an InternedString in this field of InternedData.
+  template <int kField>
+  auto Define() {
+    return [this](uint64_t id, std::string_view text) {
+      ProtoCursor out(fresh_.Room(text.size() + 4 * ProtoCursor::kMostNumber));
+      char* length = out.Begin<kField>();
+      out.Number<1>(id);
+      out.Text<2>(text);
+      out.End(length);
+      fresh_.Wrote(out.at());
     };
-    static size_t Hash(std::string_view text) {
-      return reinterpret_cast<uintptr_t>(text.data()) / 8 * 31 + text.size();
+  }
+
+  uint64_t CategoryId(const Slice& slice) {
+    uint64_t& id = category_ids_[static_cast<size_t>(slice.about)];
+    if (id == 0) {
+      id = categories_.Id(CategoryOf(slice), true,
+                          Define<InternedData::kEventCategoriesFieldNumber>());
     }
-    uint64_t first_ = 1;
-    std::unordered_map<std::string, uint64_t> ids_;
-    std::array<Place, 256> places_;
-  };
+    return id;
+  }
+
+  static uint64_t ArgumentId(uint32_t name) { return uint64_t{name} + 1; }
+  void DefineArgument(uint32_t name) {
+    if (known_arguments_[name] != 0) return;
+    known_arguments_[name] = 1;
+    Define<InternedData::kDebugAnnotationNamesFieldNumber>()(ArgumentId(name),
+                                                             about_.Names()[name]);
+  }
 
   // ---- events ----
 
@@ -191,38 +216,122 @@ class Writer {
 
   void WriteEvent(const Timeline& timeline, const Event& event) {
     const Track& track = timeline.tracks[event.track];
-    event_.Clear(), fresh_.Clear();
-    // Fields in the order of their numbers, as protobuf writes them.
     switch (event.kind) {
-      case Event::kEnd:
-        event_.Number(TrackEvent::kTypeFieldNumber, TrackEvent::TYPE_SLICE_END);
-        event_.Number(TrackEvent::kTrackUuidFieldNumber, PerfettoUuid(event.track));
+      case Event::kEnd: {
+        ProtoCursor out = BeginPacket(event.at_ns);
+        char* length = out.Begin<TracePacket::kTrackEventFieldNumber>();
+        out.Number<TrackEvent::kTypeFieldNumber>(TrackEvent::TYPE_SLICE_END);
+        out.Number<TrackEvent::kTrackUuidFieldNumber>(PerfettoUuid(event.track));
+        out.End(length);
+        packets_.End(out);
         break;
-      case Event::kCounter:
-        event_.Number(TrackEvent::kTypeFieldNumber, TrackEvent::TYPE_COUNTER);
-        event_.Number(TrackEvent::kTrackUuidFieldNumber, PerfettoUuid(event.track));
-        event_.Double(TrackEvent::kDoubleCounterValueFieldNumber, track.values[event.index].second);
+      }
+      case Event::kCounter: {
+        ProtoCursor out = BeginPacket(event.at_ns);
+        char* length = out.Begin<TracePacket::kTrackEventFieldNumber>();
+        out.Number<TrackEvent::kTypeFieldNumber>(TrackEvent::TYPE_COUNTER);
+        out.Number<TrackEvent::kTrackUuidFieldNumber>(PerfettoUuid(event.track));
+        out.Double<TrackEvent::kDoubleCounterValueFieldNumber>(track.values[event.index].second);
+        out.End(length);
+        packets_.End(out);
         ++stats_.counter_values;
         break;
+      }
       case Event::kBegin:
       case Event::kInstant:
         ++(event.kind == Event::kInstant ? stats_.instants : stats_.slices);
-        FillSlice(timeline, track.slices[event.index], event);
+        WriteSlice(timeline, track.slices[event.index], event);
+        if (event.kind == Event::kBegin) {
+          WriteRow(timeline, track, track.slices[event.index], event);
+        }
         break;
     }
-    WritePacket(event.at_ns, TracePacket::kTrackEventFieldNumber);
-    if (event.kind == Event::kBegin) WriteRow(timeline, track, track.slices[event.index], event);
   }
 
-  // Of event_, in the sequence's default clock.
-  void WritePacket(int64_t at_ns, int field) {
-    packet_.Clear();
-    packet_.Number(TracePacket::kTimestampFieldNumber, static_cast<uint64_t>(at_ns));
-    packet_.Number(TracePacket::kTrustedPacketSequenceIdFieldNumber, kPerfettoSequence);
-    if (fresh_.size() > 0) packet_.Text(TracePacket::kInternedDataFieldNumber, fresh_.bytes());
-    packet_.Number(TracePacket::kSequenceFlagsFieldNumber, kPerfettoNeedsState);
-    packet_.Begin(field, event_.size());
-    packets_.Append(packet_.bytes(), event_.bytes());
+  // In the sequence's default clock. There is room for a few numbers, and for `more` bytes.
+  ProtoCursor BeginPacket(int64_t at_ns, size_t more = 0) {
+    ProtoCursor out = packets_.Begin(16 * ProtoCursor::kMostNumber + fresh_.size() + more);
+    out.Number<TracePacket::kTimestampFieldNumber>(static_cast<uint64_t>(at_ns));
+    out.Number<TracePacket::kTrustedPacketSequenceIdFieldNumber>(kPerfettoSequence);
+    out.Number<TracePacket::kSequenceFlagsFieldNumber>(kPerfettoNeedsState);
+    return out;
+  }
+  // With the names that it is the first to need.
+  void EndPacket(ProtoCursor out) {
+    if (fresh_.size() > 0) {
+      out.Text<TracePacket::kInternedDataFieldNumber>(fresh_.bytes());
+      fresh_.Clear();
+    }
+    packets_.End(out);
+  }
+
+  void WriteSlice(const Timeline& timeline, const Slice& slice, const Event& event) {
+    bool stays = false;
+    const std::string_view name = names_of_.Of(model_, timeline, slice, &stays);
+    const uint64_t name_id = names_.Id(name.empty() ? kUnnamed : name, stays || name.empty(),
+                                       Define<InternedData::kEventNamesFieldNumber>());
+    const uint64_t category = CategoryId(slice);
+    const std::span<const Argument> arguments = about_.Of(timeline, slice);
+    for (const Argument& argument : arguments) DefineArgument(argument.name);
+    flows_.clear(), rows_.Clear();
+    AppendFlows(model_, timeline, slice, &flows_);
+    AppendRowsOfCall(timeline, slice);
+    // An argument is a message of two fields; a flow is one.
+    ProtoCursor out = BeginPacket(
+        slice.begin_ns, (3 * arguments.size() + flows_.size()) * ProtoCursor::kMostNumber +
+                            about_.text_bytes() + rows_.size());
+    char* length = out.Begin<TracePacket::kTrackEventFieldNumber, 2>();
+    out.Number<TrackEvent::kCategoryIidsFieldNumber>(category);
+    for (const Argument& argument : arguments) WriteArgument(argument, &out);
+    out.Number<TrackEvent::kTypeFieldNumber>(
+        event.kind == Event::kInstant ? TrackEvent::TYPE_INSTANT : TrackEvent::TYPE_SLICE_BEGIN);
+    out.Number<TrackEvent::kNameIidFieldNumber>(name_id);
+    out.Number<TrackEvent::kTrackUuidFieldNumber>(PerfettoUuid(event.track));
+    WriteFlows(&out);
+    if (const uint64_t correlation = CorrelationOf(model_, slice); correlation != 0) {
+      out.Number<TrackEvent::kCorrelationIdFieldNumber>(correlation);
+    }
+    if (rows_.size() > 0) out.Text<TrackEvent::kGpuCorrelationFieldNumber>(rows_.bytes());
+    out.End<2>(length);
+    EndPacket(out);
+  }
+
+  static void WriteArgument(const Argument& argument, ProtoCursor* to) {
+    using Annotation = perfetto::DebugAnnotation;
+    ProtoCursor out = *to;
+    char* length = out.Begin<TrackEvent::kDebugAnnotationsFieldNumber>();
+    out.Number<Annotation::kNameIidFieldNumber>(ArgumentId(argument.name));
+    if (const auto* u = std::get_if<uint64_t>(&argument.value)) {
+      out.Number<Annotation::kUintValueFieldNumber>(*u);
+    } else if (const auto* i = std::get_if<int64_t>(&argument.value)) {
+      out.Number<Annotation::kIntValueFieldNumber>(static_cast<uint64_t>(*i));
+    } else if (const auto* d = std::get_if<double>(&argument.value)) {
+      out.Double<Annotation::kDoubleValueFieldNumber>(*d);
+    } else {
+      out.Text<Annotation::kStringValueFieldNumber>(std::get<std::string_view>(argument.value));
+    }
+    out.End(length);
+    *to = out;
+  }
+
+  // Those of flows_: first those that go on, then those that end here.
+  void WriteFlows(ProtoCursor* out) {
+    bool any_ends = false;
+    for (uint64_t& flow : flows_) {
+      FlowCount& count = *CountOf(flow);
+      if (count.total < 2) {
+        flow = 0;
+      } else if (++count.seen < count.total) {
+        out->Fixed<TrackEvent::kFlowIdsFieldNumber>(flow);
+        flow = 0;
+      } else {
+        any_ends = true;
+      }
+    }
+    if (!any_ends) return;
+    for (const uint64_t flow : flows_) {
+      if (flow != 0) out->Fixed<TrackEvent::kTerminatingFlowIdsFieldNumber>(flow);
+    }
   }
 
   // ---- the table gpu_slice ----
@@ -234,10 +343,9 @@ class Writer {
   template <typename Use>
   void ForEachRow(uint32_t job, const Use& use) {
     const model::Jobs& jobs = model_.jobs;
-    for (uint32_t i = 0; i < jobs.num_commands[job]; ++i) {
-      use(RowOfCommand(jobs.first_command[job] + i));
-    }
-    if (jobs.num_commands[job] == 0 && jobs.on_device[job]) use(RowOfJob(job));
+    const uint32_t first = jobs.first_command[job], count = jobs.num_commands[job];
+    for (uint32_t i = 0; i < count; ++i) use(RowOfCommand(first + i));
+    if (count == 0 && jobs.on_device[job]) use(RowOfJob(job));
   }
 
   void WriteRow(const Timeline& timeline, const Track& track, const Slice& slice,
@@ -246,117 +354,54 @@ class Writer {
     const bool command = slice.about == Slice::About::kCommand;
     const size_t job = command ? model_.commands.job_row[slice.row] : slice.row;
     const model::Jobs& jobs = model_.jobs;
-    event_.Clear(), fresh_.Clear();
     bool stays = false;
-    std::string_view name = names_of_.Of(model_, timeline, slice, &stays);
-    stays = stays || name.empty();
-    if (name.empty()) name = kUnnamed;
-    const uint64_t stage =
-        stages_.Id(name, InternedData::kGpuSpecificationsFieldNumber, &fresh_, stays);
-    event_.Number(GpuRenderStageEvent::kEventIdFieldNumber,
-                  command ? RowOfCommand(slice.row) : RowOfJob(slice.row));
-    event_.Number(GpuRenderStageEvent::kDurationFieldNumber,
-                  static_cast<uint64_t>(slice.end_ns - slice.begin_ns));
-    event_.Number(GpuRenderStageEvent::kContextFieldNumber,
-                  PerfettoContextIid(jobs.device[job], jobs.context[job]));
-    event_.Number(GpuRenderStageEvent::kSubmissionIdFieldNumber, jobs.job[job]);
-    event_.Number(GpuRenderStageEvent::kGpuIdFieldNumber, jobs.device[job]);
-    event_.Number(GpuRenderStageEvent::kHwQueueIidFieldNumber, PerfettoQueueIid(event.track));
-    event_.Number(GpuRenderStageEvent::kStageIidFieldNumber, stage);
-    WritePacket(slice.begin_ns, TracePacket::kGpuRenderStageEventFieldNumber);
+    const std::string_view name = names_of_.Of(model_, timeline, slice, &stays);
+    const uint64_t stage = stages_.Id(name.empty() ? kUnnamed : name, stays || name.empty(),
+                                      Define<InternedData::kGpuSpecificationsFieldNumber>());
+    ProtoCursor out = BeginPacket(slice.begin_ns);
+    char* length = out.Begin<TracePacket::kGpuRenderStageEventFieldNumber>();
+    out.Number<GpuRenderStageEvent::kEventIdFieldNumber>(command ? RowOfCommand(slice.row)
+                                                                 : RowOfJob(slice.row));
+    out.Number<GpuRenderStageEvent::kDurationFieldNumber>(
+        static_cast<uint64_t>(slice.end_ns - slice.begin_ns));
+    out.Number<GpuRenderStageEvent::kContextFieldNumber>(
+        PerfettoContextIid(jobs.device[job], jobs.context[job]));
+    out.Number<GpuRenderStageEvent::kSubmissionIdFieldNumber>(jobs.job[job]);
+    out.Number<GpuRenderStageEvent::kGpuIdFieldNumber>(jobs.device[job]);
+    out.Number<GpuRenderStageEvent::kHwQueueIidFieldNumber>(PerfettoQueueIid(event.track));
+    out.Number<GpuRenderStageEvent::kStageIidFieldNumber>(stage);
+    out.End(length);
+    EndPacket(out);
   }
 
-  // The rows that a slice of the host submitted or waited for.
-  void AddRows(const Timeline& timeline, const Slice& slice) {
+  // To rows_: what a slice of the host submitted or waited for.
+  void AppendRowsOfCall(const Timeline& timeline, const Slice& slice) {
     using perfetto::GpuCorrelation;
-    rows_.Clear();
     if (slice.about == Slice::About::kCall) {
-      for (uint32_t i = timeline.launched_by[slice.row]; i < timeline.launched_by[slice.row + 1];
-           ++i) {
+      const uint32_t begin = timeline.launched_by[slice.row];
+      const uint32_t end = timeline.launched_by[slice.row + 1];
+      for (uint32_t i = begin; i < end; ++i) {
         ForEachRow(timeline.launched_jobs[i], [&](uint64_t row) {
-          rows_.Number(GpuCorrelation::kRenderStageSubmissionEventIdsFieldNumber, row);
+          rows_.Number<GpuCorrelation::kRenderStageSubmissionEventIdsFieldNumber>(row);
         });
       }
     } else if (slice.about == Slice::About::kWait) {
       const uint32_t last = timeline.last_ended[slice.row];
-      rows_.Number(GpuCorrelation::kRenderStageWaitEventIdsFieldNumber,
-                   last == model::kNoRow ? RowOfJob(slice.row) : RowOfCommand(last));
-    }
-    if (rows_.size() > 0) {
-      event_.Text(TrackEvent::kGpuCorrelationFieldNumber, rows_.bytes());
-    }
-  }
-
-  void FillSlice(const Timeline& timeline, const Slice& slice, const Event& event) {
-    bool stays = false;
-    const std::string_view name = names_of_.Of(model_, timeline, slice, &stays);
-    categories_fresh_.Clear(), names_fresh_.Clear(), arguments_fresh_.Clear();
-    const uint64_t name_id =
-        names_.Id(name.empty() ? kUnnamed : name, InternedData::kEventNamesFieldNumber,
-                  &names_fresh_, stays || name.empty());
-    event_.Number(TrackEvent::kCategoryIidsFieldNumber,
-                  categories_.Id(CategoryOf(slice), InternedData::kEventCategoriesFieldNumber,
-                                 &categories_fresh_));
-    for (const Argument& argument : about_.Of(timeline, slice)) {
-      const uint64_t id = arguments_.Id(
-          argument.name, InternedData::kDebugAnnotationNamesFieldNumber, &arguments_fresh_);
-      event_.Message(TrackEvent::kDebugAnnotationsFieldNumber, [&] {
-        using Annotation = perfetto::DebugAnnotation;
-        event_.Number(Annotation::kNameIidFieldNumber, id);
-        if (const auto* u = std::get_if<uint64_t>(&argument.value)) {
-          event_.Number(Annotation::kUintValueFieldNumber, *u);
-        } else if (const auto* i = std::get_if<int64_t>(&argument.value)) {
-          event_.Number(Annotation::kIntValueFieldNumber, static_cast<uint64_t>(*i));
-        } else if (const auto* d = std::get_if<double>(&argument.value)) {
-          event_.Double(Annotation::kDoubleValueFieldNumber, *d);
-        } else {
-          event_.Text(Annotation::kStringValueFieldNumber,
-                      std::get<std::string_view>(argument.value));
-        }
-      });
-    }
-    event_.Number(TrackEvent::kTypeFieldNumber, event.kind == Event::kInstant
-                                                    ? TrackEvent::TYPE_INSTANT
-                                                    : TrackEvent::TYPE_SLICE_BEGIN);
-    event_.Number(TrackEvent::kNameIidFieldNumber, name_id);
-    event_.Number(TrackEvent::kTrackUuidFieldNumber, PerfettoUuid(event.track));
-    AddFlows(timeline, slice);
-    if (const uint64_t correlation = CorrelationOf(model_, slice); correlation != 0) {
-      event_.Number(TrackEvent::kCorrelationIdFieldNumber, correlation);
-    }
-    AddRows(timeline, slice);
-    fresh_.Raw(categories_fresh_.bytes());
-    fresh_.Raw(names_fresh_.bytes());
-    fresh_.Raw(arguments_fresh_.bytes());
-  }
-
-  // Those that go on, then those that end here.
-  void AddFlows(const Timeline& timeline, const Slice& slice) {
-    flows_.clear();
-    AppendFlows(model_, timeline, slice, &flows_);
-    for (uint64_t& flow : flows_) {
-      FlowCount& count = *CountOf(flow);
-      if (count.total < 2) {
-        flow = 0;
-      } else if (++count.seen < count.total) {
-        event_.Fixed(TrackEvent::kFlowIdsFieldNumber, flow);
-        flow = 0;
-      }
-    }
-    for (const uint64_t flow : flows_) {
-      if (flow != 0) event_.Fixed(TrackEvent::kTerminatingFlowIdsFieldNumber, flow);
+      rows_.Number<GpuCorrelation::kRenderStageWaitEventIdsFieldNumber>(
+          last == model::kNoRow ? RowOfJob(slice.row) : RowOfCommand(last));
     }
   }
 
   static constexpr std::string_view kUnnamed = "(unnamed)";
   const model::Model& model_;
   PerfettoPackets packets_;
+  ProtoText fresh_, rows_;  // of the packet at hand: what it defines, what it submitted
   ExportStats stats_;
-  Interner names_, categories_, arguments_, stages_;
+  Interner names_, categories_, stages_;
   Arguments about_;
+  std::vector<uint8_t> known_arguments_;
+  std::array<uint64_t, 32> category_ids_{};  // by what slices are about
   SliceNames names_of_;
-  // Of the packet at hand.
-  ProtoText packet_, event_, fresh_, rows_, categories_fresh_, names_fresh_, arguments_fresh_;
   std::vector<FlowCount> flow_counts_;
   std::vector<uint64_t> flows_;  // of the slice at hand
 };

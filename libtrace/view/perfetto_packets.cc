@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/view/perfetto_packets.h"
 
+#include <string>
+
 namespace acceltrace::view {
 namespace {
 
 // A packet of compressed ones must stay below 512 KB, also where they do not shrink.
 constexpr size_t kBlockBytes = 256 << 10;
+// Of a packet's length: enough for most, so that nothing is moved.
+constexpr size_t kTagBytes = 1, kLengthBytes = 2;
 
 }  // namespace
 
@@ -16,34 +20,49 @@ void PerfettoPackets::Append(perfetto::TracePacket* packet) {
   packet->set_sequence_flags(first_ ? kPerfettoClearState : kPerfettoNeedsState);
   if (first_) packet->set_first_packet_on_sequence(true);
   first_ = false;
-  Append(packet->SerializeAsString(), "");
+  const std::string bytes = packet->SerializeAsString();
+  ProtoCursor out = Begin(bytes.size());
+  bytes.copy(out.at(), bytes.size());
+  End(ProtoCursor(out.at() + bytes.size()));
 }
 
-void PerfettoPackets::Append(std::string_view head, std::string_view rest) {
+ProtoCursor PerfettoPackets::Begin(size_t most) {
+  begin_ = buffer_.size();
   // A Trace is its packets, each with the tag of field 1 and its length.
-  const size_t size = head.size() + rest.size();
-  if (buffer_.size() + size > kBlockBytes) Flush();
-  buffer_.Begin(perfetto::Trace::kPacketFieldNumber, size);
-  buffer_.Raw(head), buffer_.Raw(rest);
+  ProtoCursor out(buffer_.Room(most + 2 * ProtoCursor::kMostNumber));
+  out.Begin<perfetto::Trace::kPacketFieldNumber, kLengthBytes>();
+  return out;
 }
 
-void PerfettoPackets::Flush() {
-  if (buffer_.size() == 0 || !status_.ok()) return buffer_.Clear();
-  std::string_view packed = buffer_.bytes();
-  if (packed.size() <= kBlockBytes) packed = deflater_.Pack(packed);
-  if (packed.size() >= buffer_.size()) {
-    status_ = sink_(buffer_.bytes());
-  } else {
-    ProtoText packet, block;
-    packet.Text(perfetto::TracePacket::kCompressedPacketsFieldNumber, packed);
-    block.Text(perfetto::Trace::kPacketFieldNumber, packet.bytes());
-    status_ = sink_(block.bytes());
+void PerfettoPackets::End(ProtoCursor end) {
+  end.End<kLengthBytes>(buffer_.Room(0) + kTagBytes);
+  buffer_.Wrote(end.at());
+  if (buffer_.size() > kBlockBytes && begin_ > 0) {
+    Flush(buffer_.bytes().substr(0, begin_));
+    buffer_.DropBefore(begin_);
+    begin_ = 0;
   }
-  buffer_.Clear();
+}
+
+void PerfettoPackets::Flush(std::string_view block) {
+  if (block.empty() || !status_.ok()) return;
+  const std::string_view packed = block.size() <= kBlockBytes ? deflater_.Pack(block) : block;
+  if (packed.size() >= block.size()) {
+    status_ = sink_(block);
+    return;
+  }
+  block_.Clear();
+  ProtoCursor out(block_.Room(packed.size() + 4 * ProtoCursor::kMostNumber));
+  char* length = out.Begin<perfetto::Trace::kPacketFieldNumber, 3>();
+  out.Text<perfetto::TracePacket::kCompressedPacketsFieldNumber>(packed);
+  out.End<3>(length);
+  block_.Wrote(out.at());
+  status_ = sink_(block_.bytes());
 }
 
 Status PerfettoPackets::Finish() {
-  Flush();
+  Flush(buffer_.bytes());
+  buffer_.Clear();
   return status_;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A Perfetto trace as its bytes: packets of one sequence, compressed some hundred at a time.
+// A Perfetto trace as its bytes: packets of one sequence, compressed some thousand at a time.
 // Internal.
 #ifndef LIBTRACE_VIEW_PERFETTO_PACKETS_H_
 #define LIBTRACE_VIEW_PERFETTO_PACKETS_H_
@@ -26,18 +26,21 @@ class PerfettoPackets {
 
   // Sets its sequence.
   void Append(perfetto::TracePacket* packet);
-  // A packet in two parts, which has said of which sequence it is.
-  void Append(std::string_view head, std::string_view rest);
+  // Begins a packet: there is room for fields of so many bytes.
+  ProtoCursor Begin(size_t most);
+  // It ends here.
+  void End(ProtoCursor end);
   // Writes what is left. After an error, which is kept, nothing is.
   Status Finish();
   const Status& status() const { return status_; }
 
  private:
-  void Flush();
+  void Flush(std::string_view block);
 
   const Sink& sink_;
   Status status_;
-  ProtoText buffer_;
+  ProtoText buffer_, block_;
+  size_t begin_ = 0;  // of the packet at hand
   Deflater deflater_;
   bool first_ = true;
 };

@@ -2,6 +2,9 @@
 //
 // Protobuf's bytes, field by field, without messages: what is written for each event of a large
 // trace. Internal.
+//
+// A ProtoCursor writes where somebody made room; by value, so that it stays in a register. A
+// ProtoText owns its bytes.
 #ifndef LIBTRACE_VIEW_PROTO_TEXT_H_
 #define LIBTRACE_VIEW_PROTO_TEXT_H_
 
@@ -15,80 +18,153 @@
 
 namespace acceltrace::view {
 
-class ProtoText {
+// Takes room for granted: kMostNumber bytes for a number, and for a text that much beside it.
+class ProtoCursor {
  public:
-  explicit ProtoText(size_t room = 512) : bytes_(new char[room]), room_(room) {}
+  static constexpr size_t kMostNumber = 16;
 
-  void Clear() { size_ = 0; }
-  size_t size() const { return size_; }
-  std::string_view bytes() const { return {bytes_.get(), size_}; }
+  explicit ProtoCursor(char* at) : at_(at) {}
+  char* at() const { return at_; }
 
-  void Number(int field, uint64_t value) {
-    Need(2 * kMostVarint);
-    End(Varint(value, Tag(field, 0, bytes_.get() + size_)));
+  template <int kField>
+  void Number(uint64_t value) {
+    Tag<kField, 0>();
+    Varint(value);
   }
-  void Fixed(int field, uint64_t value) {
-    Need(kMostVarint + 8);
-    char* out = Tag(field, 1, bytes_.get() + size_);
-    for (int i = 0; i < 8; ++i) out[i] = static_cast<char>(value >> (8 * i));
-    End(out + 8);
+  template <int kField>
+  void Fixed(uint64_t value) {
+    Tag<kField, 1>();
+    Store(value, at_);
+    at_ += 8;
   }
-  void Double(int field, double value) { Fixed(field, std::bit_cast<uint64_t>(value)); }
-  // The tag and the length of what follows by Raw().
-  void Begin(int field, size_t size) {
-    Need(2 * kMostVarint);
-    End(Varint(size, Tag(field, 2, bytes_.get() + size_)));
+  template <int kField>
+  void Double(double value) {
+    Fixed<kField>(std::bit_cast<uint64_t>(value));
   }
-  void Text(int field, std::string_view text) { Begin(field, text.size()), Raw(text); }
-  void Raw(std::string_view bytes) {
-    Need(bytes.size());
-    std::memcpy(bytes_.get() + size_, bytes.data(), bytes.size());
-    size_ += bytes.size();
+  template <int kField>
+  void Text(std::string_view text) {
+    Tag<kField, 2>();
+    Varint(text.size());
+    std::memcpy(at_, text.data(), text.size());
+    at_ += text.size();
   }
-  // fill() writes its fields here.
-  template <typename Fill>
-  void Message(int field, const Fill& fill) {
-    Need(kMostVarint + 1);
-    End(Tag(field, 2, bytes_.get() + size_));
-    const size_t at = size_++;
-    fill();
-    const size_t size = size_ - at - 1;
-    if (size < 0x80) {
-      bytes_[at] = static_cast<char>(size);
-      return;
+  // A message follows: where its length will be, for which kBytes bytes are left.
+  template <int kField, size_t kBytes = 1>
+  char* Begin() {
+    Tag<kField, 2>();
+    at_ += kBytes;
+    return at_ - kBytes;
+  }
+  // It ends here. What does not fit into kBytes bytes takes more.
+  template <size_t kBytes = 1>
+  void End(char* length) {
+    auto size = static_cast<size_t>(at_ - length) - kBytes;
+    if (size >> (7 * kBytes) != 0) return Widen(length, kBytes);
+    for (size_t i = 0; i + 1 < kBytes; ++i, size >>= 7) {
+      length[i] = static_cast<char>((size & 0x7f) | 0x80);
     }
-    char length[kMostVarint];
-    const auto more = static_cast<size_t>(Varint(size, length) - length);
-    Need(more);
-    std::memmove(bytes_.get() + at + more, bytes_.get() + at + 1, size);
-    std::memcpy(bytes_.get() + at, length, more);
-    size_ += more - 1;
+    length[kBytes - 1] = static_cast<char>(size);
   }
 
  private:
   static constexpr size_t kMostVarint = 10;
 
-  static char* Tag(int field, uint32_t type, char* out) {
-    return Varint(static_cast<uint32_t>(field) << 3 | type, out);
+  template <int kField, uint32_t kType>
+  void Tag() {
+    constexpr uint32_t kTag = static_cast<uint32_t>(kField) << 3 | kType;
+    static_assert(kTag < 1 << 21);
+    constexpr size_t kSize = kTag < 0x80 ? 1 : kTag < 0x4000 ? 2 : 3;
+    for (size_t i = 0; i < kSize; ++i) {
+      at_[i] = static_cast<char>(kTag >> 7 * i | (i + 1 < kSize ? 0x80 : 0));
+    }
+    at_ += kSize;
   }
-  static char* Varint(uint64_t value, char* out) {
-    for (; value >= 0x80; value >>= 7) *out++ = static_cast<char>(value | 0x80);
-    *out++ = static_cast<char>(value);
-    return out;
+  static void Store(uint64_t word, char* out) {
+    if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
+    std::memcpy(out, &word, sizeof(word));
   }
-  void End(const char* end) { size_ = static_cast<size_t>(end - bytes_.get()); }
-  void Need(size_t more) {
-    if (room_ - size_ < more) Grow(more);
+  void Varint(uint64_t value) {
+    if (value < 0x80) {
+      *at_++ = static_cast<char>(value);
+    } else if (value < 0x4000) {
+      at_[0] = static_cast<char>(value | 0x80), at_[1] = static_cast<char>(value >> 7);
+      at_ += 2;
+    } else if (value >> 56 == 0) {
+      // Seven bits to each byte, all at once.
+      uint64_t word = (value & 0x0fff'ffff) | (value & 0x00ff'ffff'f000'0000) << 4;
+      word = (word & 0x0000'3fff'0000'3fff) | (word & 0x0fff'c000'0fff'c000) << 2;
+      word = (word & 0x007f'007f'007f'007f) | (word & 0x3f80'3f80'3f80'3f80) << 1;
+      const unsigned more = (static_cast<unsigned>(std::bit_width(value)) - 1) / 7;
+      Store(word | (0x8080'8080'8080'8080 & ((uint64_t{1} << 8 * more) - 1)), at_);
+      at_ += more + 1;
+    } else {
+      for (; value >= 0x80; value >>= 7) *at_++ = static_cast<char>(value | 0x80);
+      *at_++ = static_cast<char>(value);
+    }
   }
-  void Grow(size_t more) {
-    room_ = 2 * (size_ + more);
+  // There is room for it: a message that is this long is of texts.
+  void Widen(char* length, size_t bytes) {
+    const auto size = static_cast<size_t>(at_ - length) - bytes;
+    char wider[kMostVarint];
+    size_t wide = 0;
+    for (size_t rest = size; rest > 0; rest >>= 7) {
+      wider[wide++] = static_cast<char>((rest & 0x7f) | (rest >= 0x80 ? 0x80 : 0));
+    }
+    std::memmove(length + wide, length + bytes, size);
+    std::memcpy(length, wider, wide);
+    at_ += wide - bytes;
+  }
+
+  char* at_;
+};
+
+class ProtoText {
+ public:
+  explicit ProtoText(size_t room = 512) { Grow(room); }
+
+  void Clear() { size_ = 0; }
+  size_t size() const { return size_; }
+  const char* data() const { return bytes_.get(); }
+  std::string_view bytes() const { return {bytes_.get(), size_}; }
+
+  // Where so many more bytes may be written, and how far they were.
+  char* Room(size_t more) {
+    if (room_ - size_ < more) Grow(size_ + more);
+    return bytes_.get() + size_;
+  }
+  void Wrote(const char* end) { size_ = static_cast<size_t>(end - bytes_.get()); }
+  template <int kField>
+  void Number(uint64_t value) {
+    ProtoCursor out(Room(ProtoCursor::kMostNumber));
+    out.Number<kField>(value);
+    Wrote(out.at());
+  }
+  template <int kField>
+  void Text(std::string_view text) {
+    ProtoCursor out(Room(text.size() + ProtoCursor::kMostNumber));
+    out.Text<kField>(text);
+    Wrote(out.at());
+  }
+  void Raw(std::string_view bytes) {
+    std::memcpy(Room(bytes.size()), bytes.data(), bytes.size());
+    size_ += bytes.size();
+  }
+  // No longer what lies before `from`.
+  void DropBefore(size_t from) {
+    std::memmove(bytes_.get(), bytes_.get() + from, size_ - from);
+    size_ -= from;
+  }
+
+ private:
+  void Grow(size_t room) {
+    room_ = 2 * room;
     std::unique_ptr<char[]> larger(new char[room_]);
-    std::memcpy(larger.get(), bytes_.get(), size_);
+    if (size_ > 0) std::memcpy(larger.get(), bytes_.get(), size_);
     bytes_ = std::move(larger);
   }
 
   std::unique_ptr<char[]> bytes_;
-  size_t room_, size_ = 0;
+  size_t room_ = 0, size_ = 0;
 };
 
 }  // namespace acceltrace::view

@@ -73,16 +73,9 @@ std::string NameOfAway(const model::Model& model, size_t row) {
 
 }  // namespace
 
-std::span<const uint32_t> JobsOfRun(const model::Model& model, const Timeline& timeline,
-                                    const Slice& slice) {
-  const model::Jobs& jobs = model.jobs;
-  const auto key = [&](uint32_t job) {
-    return std::make_tuple(jobs.device[job], HandledAtNs(jobs, job), jobs.queue[job]);
-  };
-  const std::span<const uint32_t> all = timeline.interrupt_jobs;
-  size_t end = slice.row;
-  while (end < all.size() && key(all[end]) == key(all[slice.row])) ++end;
-  return all.subspan(slice.row, end - slice.row);
+std::span<const uint32_t> JobsOfRun(const Timeline& timeline, const Slice& slice) {
+  return std::span<const uint32_t>(timeline.interrupt_jobs)
+      .subspan(slice.row, timeline.interrupt_ends[slice.row] - slice.row);
 }
 
 int64_t HandledAtNs(const model::Jobs& jobs, size_t job) {
@@ -113,7 +106,7 @@ std::string_view SliceNames::Of(const model::Model& model, const Timeline& timel
     case About::kCommand:
       return model.OpName(slice.row);
     case About::kInterrupt: {
-      const uint32_t last = JobsOfRun(model, timeline, slice).back();
+      const uint32_t last = JobsOfRun(timeline, slice).back();
       return IsPolled(model.jobs, last) ? "poll" : "interrupt";
     }
     case About::kDeviceEvent:
@@ -223,7 +216,7 @@ void AppendFlows(const model::Model& model, const Timeline& timeline, const Slic
       break;
     }
     case About::kInterrupt:
-      for (uint32_t job : JobsOfRun(model, timeline, slice)) {
+      for (uint32_t job : JobsOfRun(timeline, slice)) {
         flows->push_back(Flow(job, kCompletionFlow));
       }
       break;

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <compare>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -26,6 +28,32 @@ using About = Slice::About;
 std::tuple<int, uint32_t, About> OrderOf(const Slice& slice) {
   const int phase = slice.about == About::kCall ? 0 : slice.about == About::kRange ? 1 : 2;
   return {phase, slice.row, slice.about};
+}
+
+// Sorts what is a few sorted runs, one behind the other, as the model's tables give it.
+template <typename T, typename Before>
+void SortRuns(std::span<T> items, const Before& before) {
+  constexpr size_t kMostRuns = 64;
+  std::vector<size_t> ends;
+  for (size_t at = 0; at < items.size() && ends.size() <= kMostRuns;) {
+    at = static_cast<size_t>(
+        std::is_sorted_until(items.begin() + static_cast<ptrdiff_t>(at), items.end(), before) -
+        items.begin());
+    ends.push_back(at);
+  }
+  if (ends.size() > kMostRuns) return std::sort(items.begin(), items.end(), before);
+  const auto place = [&](size_t at) { return items.begin() + static_cast<ptrdiff_t>(at); };
+  while (ends.size() > 1) {
+    std::vector<size_t> merged;
+    for (size_t i = 0; i < ends.size(); i += 2) {
+      const size_t begin = i == 0 ? 0 : ends[i - 1];
+      if (i + 1 < ends.size()) {
+        std::inplace_merge(place(begin), place(ends[i]), place(ends[i + 1]), before);
+      }
+      merged.push_back(ends[std::min(i + 1, ends.size() - 1)]);
+    }
+    ends = std::move(merged);
+  }
 }
 
 class Builder {
@@ -114,9 +142,7 @@ class Builder {
     for (const auto& [of, number] : numbers) {
       const auto group =
           std::span<Slice>(kept).subspan(place[number] - count[number], count[number]);
-      if (!std::is_sorted(group.begin(), group.end(), before)) {
-        std::sort(group.begin(), group.end(), before);
-      }
+      SortRuns(group, before);
       add(of, group);
     }
   }
@@ -381,25 +407,30 @@ class Builder {
   // that it consumed.
   void AddInterrupts(uint32_t d, int parent) {
     const model::Jobs& jobs = model_.jobs;
-    std::vector<uint32_t>& handled = timeline_.interrupt_jobs;
-    const size_t first = handled.size();
-    for (uint32_t j = 0; j < jobs.size(); ++j) {
-      if (jobs.device[j] == d && jobs.complete_ns[j] != model::kNoTime) handled.push_back(j);
-    }
-    const auto run = [&](uint32_t j) {
-      return std::make_pair(HandledAtNs(jobs, j), jobs.queue[j]);
-    };
-    std::sort(handled.begin() + static_cast<ptrdiff_t>(first), handled.end(),
-              [&](uint32_t a, uint32_t b) { return run(a) != run(b) ? run(a) < run(b) : a < b; });
-    Slices slices;
-    for (size_t from = first; from < handled.size();) {
-      int64_t end_ns = 0;
-      size_t to = from;
-      for (; to < handled.size() && run(handled[to]) == run(handled[from]); ++to) {
-        end_ns = std::max(end_ns, jobs.complete_ns[handled[to]]);
+    struct Handled {
+      int64_t at_ns;
+      uint32_t queue, job;
+      bool SameRun(const Handled& other) const {
+        return at_ns == other.at_ns && queue == other.queue;
       }
-      Put(&slices, HandledAtNs(jobs, handled[from]), end_ns, About::kInterrupt, from);
-      from = to;
+      auto operator<=>(const Handled&) const = default;
+    };
+    std::vector<Handled> handled;
+    for (uint32_t j = 0; j < jobs.size(); ++j) {
+      if (jobs.device[j] != d || jobs.complete_ns[j] == model::kNoTime) continue;
+      handled.push_back({HandledAtNs(jobs, j), jobs.queue[j], j});
+    }
+    SortRuns(std::span<Handled>(handled), std::less<>());
+    const size_t first = timeline_.interrupt_jobs.size();
+    Slices slices;
+    for (size_t from = 0, to = 0; from < handled.size(); from = to) {
+      int64_t end_ns = 0;
+      for (; to < handled.size() && handled[to].SameRun(handled[from]); ++to) {
+        end_ns = std::max(end_ns, jobs.complete_ns[handled[to].job]);
+        timeline_.interrupt_jobs.push_back(handled[to].job);
+      }
+      timeline_.interrupt_ends.resize(first + to, static_cast<uint32_t>(first + to));
+      Put(&slices, handled[from].at_ns, end_ns, About::kInterrupt, first + from);
     }
     AddLanes(Keep(std::move(slices)), "interrupts", parent, 3000,
              "Runs of the interrupt handler, up to the last completion that each consumed");

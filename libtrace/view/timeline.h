@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -23,7 +24,7 @@ namespace acceltrace::view {
 // Texts are the model's, or constants.
 using Value = std::variant<uint64_t, int64_t, double, std::string_view>;
 struct Argument {
-  std::string_view name;
+  uint32_t name = 0;  // for Arguments::Names()
   Value value;
 };
 
@@ -76,6 +77,7 @@ struct Timeline {
   std::vector<std::vector<Slice>> slices;
   std::vector<uint32_t> first_started, last_ended;  // command of each job, or kNoRow
   std::vector<uint32_t> interrupt_jobs;             // by device, time, queue
+  std::vector<uint32_t> interrupt_ends;             // of the run that begins there
   // By the call that did it: those of call i are [launched_by[i], launched_by[i + 1]).
   std::vector<uint32_t> launched_jobs, launched_by;
   // What jobs wait for, as the kernel reported: by the waiting job, and by the one that is waited
@@ -103,6 +105,10 @@ class Arguments {
   explicit Arguments(const model::Model& model);
   // Good until the next call.
   std::span<const Argument> Of(const Timeline& timeline, const Slice& slice);
+  // How long the texts among those are, together.
+  size_t text_bytes() const { return text_bytes_; }
+  // What they are called, by number.
+  const std::vector<std::string>& Names() const { return names_; }
 
  private:
   void OfCall(size_t row);
@@ -111,15 +117,19 @@ class Arguments {
   // Which job a slice is of.
   void AddJob(size_t row);
   void OfCommand(size_t row);
-  template <typename T>
-  void Add(std::string_view name, T value) {
-    arguments_.push_back({name, value});
+  template <typename Name, typename T>
+  void Add(Name name, T value) {
+    if constexpr (std::is_same_v<T, std::string_view>) text_bytes_ += value.size();
+    if (size_ == arguments_.size()) arguments_.resize(2 * size_ + 64);
+    arguments_[size_++] = {static_cast<uint32_t>(name), value};
   }
 
   const model::Model& model_;
   std::vector<Argument> arguments_;
-  std::vector<std::vector<std::string>> stalls_;  // by device: what its causes are called here
-  analysis::StackNames frames_;                   // of stacks of calls
+  size_t size_ = 0, text_bytes_ = 0;  // of those of the last call
+  std::vector<std::string> names_;
+  std::vector<std::vector<uint32_t>> stalls_;  // by device: the names of its causes
+  analysis::StackNames frames_;                // of stacks of calls
 };
 
 // What slices are called.
@@ -151,8 +161,7 @@ size_t CountFlowPlaces(const model::Model& model, const Timeline& timeline);
 // Of the request that it belongs to; 0 = none.
 uint64_t CorrelationOf(const model::Model& model, const Slice& slice);
 // The jobs that a run of the interrupt handler, a kInterrupt, found done.
-std::span<const uint32_t> JobsOfRun(const model::Model& model, const Timeline& timeline,
-                                    const Slice& slice);
+std::span<const uint32_t> JobsOfRun(const Timeline& timeline, const Slice& slice);
 // The run of the interrupt handler, or the poll, that found a job done: when it began.
 int64_t HandledAtNs(const model::Jobs& jobs, size_t job);
 

@@ -300,6 +300,19 @@ def the_dependency_graph_of_a_selection(pages):
 
 
 @case
+def tables_fit_their_cards(pages):
+    # Also where bounds are as long as what they bound.
+    too_wide = """['tables', 'trust'].flatMap((id) => [...document.querySelectorAll(`#${id} .card`)]
+        .filter((card) => card.scrollWidth > card.clientWidth)
+        .map((card) => card.querySelector('h3').innerText))"""
+    for name in ("demo", "step", "broken"):
+        for fragment in ("#tables", "#trust"):
+            page = pages.open(name, fragment=fragment)
+            assert page.run(too_wide) == [], (name, fragment, page.run(too_wide))
+            quiet(page)
+
+
+@case
 def every_chart_is_drawn(pages):
     page = pages.open(fragment="#charts")
     titles = page.run("[...document.querySelectorAll('#charts h3')].map((e) => e.textContent)")

@@ -48,7 +48,7 @@ function latencyCard() {
       [['stage'], ['where'], ['n', 'n'], ['p50', 'n'], ['p90', 'n'], ['p99', 'n'], ['longest', 'n']],
       ([stage, stats]) => [stage.replaceAll('_', ' '), stats.where || '', formatCount(stats.count),
         span(stats, 'p50'), span(stats, 'p90'), span(stats, 'p99'), span(stats, 'max')],
-      `${formatCount(report.latency.jobs_whole)} of ${formatCount(report.latency.jobs)} jobs seen on both sides`);
+      `${formatCount(report.latency.jobs_whole)} of ${formatCount(report.latency.jobs)} jobs seen on both sides`, true);
 }
 
 function transfersCard() {
@@ -198,10 +198,10 @@ export function drawTrust() {
          (each) => [name(each.hop), formatCount(each.count), each.first_at_ns ?? 'unknown',
                     each.last_at_ns ?? 'unknown']),
     file, counted,
-    card('Conservation laws', conservation, [['law'], ['state'], ['checked', 'n'], ['broken', 'n'], ['']],
-         (law) => [h('span', {class: 'wrap'}, clean(`${law.device ? law.device + ': ' : ''}${law.text}`)),
-                   law.state, formatCount(law.checked), formatCount(law.broken),
-                   h('span', {class: 'wrap'}, clean(law.note || ''))]),
+    card('Conservation laws', conservation, [['law'], ['state'], ['checked', 'n'], ['broken', 'n']],
+         (law) => [h('span', {class: 'wrap'}, clean(`${law.device ? law.device + ': ' : ''}${law.text}`),
+                     law.note ? h('span', {class: 'dim'}, ': ' + clean(law.note)) : null),
+                   law.state, formatCount(law.checked), formatCount(law.broken)]),
     tracerCard(),
     card('Sources that were not attached', attached, [['source'], ['why']],
          (probe) => [name(probe.probe), h('span', {class: 'wrap'}, clean(probe.reason || ''))]),

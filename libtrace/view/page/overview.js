@@ -138,13 +138,14 @@ function gainBar({share, lo, hi}, most) {
 
 const between = (lo, hi) => `${(Math.max(0, lo) * 100).toFixed(1)} to ${(hi * 100).toFixed(1)} %`;
 
-function gainItem(item, most, index) {
+// explained: say what to do about it.
+function gainItem(item, most, explained) {
   return h('li', null,
            h('div', {class: 'gain'}, h('b', {class: 'gain-name', title: item.about || ''}, item.title),
              gainBar(item.gain, most), h('b', {class: 'n'}, formatShare(item.gain.share)),
              h('span', {class: 'dim n', title: 'under other readings of what the trace leaves open'},
                between(item.gain.lo, item.gain.hi))),
-           index < (isTall() ? 4 : 2) && item.what ?
+           explained && item.what ?
              h('p', null, item.what, ' ', h('span', {class: 'dim'}, item.where.join('; '))) : null);
 }
 
@@ -161,7 +162,8 @@ function helpCard() {
   const gains = [...first, ...predicted()].slice(0, isTall() ? 12 : 6);
   if (gains.length > 0) {
     const most = Math.max(...gains.map(({gain}) => Math.max(gain.share, gain.hi)));
-    const item = (each, i) => gainItem(each, most, i);
+    const explained = isTall() ? 4 : gains.length > 3 ? 2 : 3;
+    const item = (each, i) => gainItem(each, most, i < explained);
     const parts = gains.slice(first.length);
     const faster = `a part ${limiter.step}x as fast, whatever makes it so`;
     return h('article', {class: 'card'},
