@@ -20,7 +20,8 @@ TEST_CASE("groups are looked for when processes have come, and once a second") {
   if (!map.valid()) SKIP("no permission for BPF maps");
   uint64_t changes = 0;
   CollectingHandler handler;
-  CgroupSource source(map.get(), [&] { return changes; }, &handler);
+  CgroupSource source(
+      map.get(), [&] { return changes; }, &handler);
   if (!source.Start().ok()) SKIP("no control groups");
   const auto add = [&](int pid) {
     const auto key = static_cast<uint32_t>(pid);

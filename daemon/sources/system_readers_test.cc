@@ -165,17 +165,17 @@ TEST_CASE("frequency and idle states of CPUs, of those that have them") {
   write("/cpu1/cpufreq/scaling_cur_freq", "<unknown>");
   Readings readings;
   ReadCpus(root, &readings);
-  CHECK(Texts(readings) ==
-        Wanted{"/context switches count 5", "cpu0/frequency Hz 3400000000*", "cpu0/idle POLL us 7",
-               "cpu0/entered POLL count 2", "cpu0/idle C6 us 90000"});
+  CHECK(Texts(readings) == Wanted{"/context switches count 5", "cpu0/frequency Hz 3400000000*",
+                                  "cpu0/idle POLL us 7", "cpu0/entered POLL count 2",
+                                  "cpu0/idle C6 us 90000"});
   readings.clear();
   write("/cpu0/cpufreq/scaling_cur_freq", "800000");
   write("/cpu0/cpuidle/state1/time", "95000");
   write("/cpu0/cpuidle/state1/usage", "4");
   ReadCpus(root, &readings);
-  CHECK(Texts(readings) ==
-        Wanted{"/context switches count 5", "cpu0/frequency Hz 800000000*", "cpu0/idle POLL us 7",
-               "cpu0/entered POLL count 2", "cpu0/idle C6 us 95000", "cpu0/entered C6 count 4"});
+  CHECK(Texts(readings) == Wanted{"/context switches count 5", "cpu0/frequency Hz 800000000*",
+                                  "cpu0/idle POLL us 7", "cpu0/entered POLL count 2",
+                                  "cpu0/idle C6 us 95000", "cpu0/entered C6 count 4"});
   fs::remove_all(root);
 }
 

@@ -67,8 +67,8 @@ std::vector<StartedSource> StartSystemSources(const SystemOptions& options, Even
     });
   }
   if (options.wanted & kSourceCgroup) {
-    start("cgroup", std::make_unique<CgroupSource>(options.tracked_fd, options.tracked_changes,
-                                                   handler));
+    start("cgroup",
+          std::make_unique<CgroupSource>(options.tracked_fd, options.tracked_changes, handler));
   }
   if (options.wanted & kSourceIrq) {
     IrqOptions irq = {options.system_wide, options.tracked_fd, options.devices};

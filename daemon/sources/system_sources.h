@@ -19,7 +19,7 @@ namespace acceltrace::daemon {
 struct SystemOptions {
   uint32_t wanted = 0;  // SystemSource
   bool system_wide = false;
-  int tracked_fd = -1;  // the BPF map of recorded processes
+  int tracked_fd = -1;                        // the BPF map of recorded processes
   std::function<uint64_t()> tracked_changes;  // of that map, as CgroupSource wants to know
   std::function<int64_t(uint32_t pid)> since_ns;
   // Accelerators: number in the stream and PCI address.

@@ -10,7 +10,9 @@ reads=$2 ns=$3
 shift 3
 for module; do
 	case $module in
-	*/null_blk.ko) insmod "$module" nr_devices=1 gb=1 irqmode=2 completion_nsec="$ns" submit_queues=1 ;;
+	*/null_blk.ko)
+		insmod "$module" nr_devices=1 gb=1 irqmode=2 completion_nsec="$ns" submit_queues=1
+		;;
 	*) insmod "$module" ;;
 	esac || exit 1
 done

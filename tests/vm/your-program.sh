@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 600
+# timeout: 900
 #
 # docs/your-program.md from its second section on, every command as it stands there, in a root where
 # acceltrace is installed: the slowness is found, mended, and stays mended.
@@ -31,7 +31,8 @@ echo $? >"$1/status"
 command -v acceltrace >"$1/which"
 cp /tmp/tiles/*.atrace "$1"
 END
-scripts/vm --icount --timeout 500 --share "$scratch" -- sh "$scratch/guest" "$scratch" 2>"$scratch/vm.txt"
+scripts/vm --icount --timeout 800 --share "$scratch" -- sh "$scratch/guest" "$scratch" \
+	2>"$scratch/vm.txt"
 check 'the guest ran' 0 $?
 check 'every command works, the check of the mended run last' 0 "$(cat "$scratch/status")"
 check 'with what was installed' /usr/bin/acceltrace "$(cat "$scratch/which")"
