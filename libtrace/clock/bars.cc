@@ -25,8 +25,7 @@ Placed PlainPlaceOf(const MapData& data, const Constraint& constraint, Place* pl
   const Era& era = data.counts[0].eras[0];
   const Window& when = constraint.when;
   const bool known = IsKnown(when) && when.lo_ns <= when.hi_ns;
-  const uint64_t ticks =
-      known ? data.line.Mask(constraint.ticks + era.shift) : constraint.ticks;
+  const uint64_t ticks = known ? data.line.Mask(constraint.ticks + era.shift) : constraint.ticks;
   *place = {0, data.line.SignedTicks(curve.base_ticks, ticks)};
   const double position_ns = data.PositionNs(place->position);
   *begin = OffsetAt(curve, position_ns);

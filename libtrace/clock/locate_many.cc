@@ -80,9 +80,9 @@ MANY_INLINE void PlaceBody(const Segment& s, const uint64_t* raw_ticks, int64_t*
   const Doubles u = weight * (1 - weight);
   const Doubles lo = (s.lo + weight * s.lo_rise) - bend;
   const Doubles hi = (s.hi + weight * s.hi_rise) + bend;
-  Doubles mid = (s.mid + weight * s.mid_rise) +
-                u * ((1 - weight) * (s.left_slope * seconds - s.mid_rise) -
-                     weight * (s.right_slope * seconds - s.mid_rise));
+  Doubles mid =
+      (s.mid + weight * s.mid_rise) + u * ((1 - weight) * (s.left_slope * seconds - s.mid_rise) -
+                                           weight * (s.right_slope * seconds - s.mid_rise));
   mid = mid < lo ? lo : hi < mid ? hi : mid;
 
   const Doubles next = p + s.tick_ns;
@@ -106,12 +106,12 @@ MANY_INLINE void PlaceBody(const Segment& s, const uint64_t* raw_ticks, int64_t*
   Store(last - middle, 0, after_ns);
 }
 
-#define PLACE_FOR(NAME, TARGET)                                                              \
-  TARGET void Place##NAME(const Segment& s, const uint64_t* raw_ticks, size_t groups,        \
-                          int64_t* mid_ns, uint64_t* before_ns, uint64_t* after_ns) {        \
-    for (size_t i = 0; i < groups * kLanes; i += kLanes) {                                   \
-      PlaceBody(s, raw_ticks + i, mid_ns + i, before_ns + i, after_ns + i);                  \
-    }                                                                                        \
+#define PLACE_FOR(NAME, TARGET)                                                       \
+  TARGET void Place##NAME(const Segment& s, const uint64_t* raw_ticks, size_t groups, \
+                          int64_t* mid_ns, uint64_t* before_ns, uint64_t* after_ns) { \
+    for (size_t i = 0; i < groups * kLanes; i += kLanes) {                            \
+      PlaceBody(s, raw_ticks + i, mid_ns + i, before_ns + i, after_ns + i);           \
+    }                                                                                 \
   }
 
 PLACE_FOR(Baseline, )
@@ -145,12 +145,11 @@ Segment SegmentAt(const MapData& data, double position_ns) {
   s.tick_ns = data.line.ns_per_tick();
   s.base_ticks = curve.base_ticks, s.base_host_ns = curve.base_host_ns;
   const double seconds = (s.right_ns - s.left_ns) * 1e-9;
-  const double most = std::max({std::abs(s.left_ns), std::abs(s.right_ns), std::abs(left.lo),
-                                std::abs(right.lo), std::abs(left.hi), std::abs(right.hi),
-                                std::abs(left.mid), std::abs(right.mid),
-                                std::abs(s.half_curvature) * seconds * seconds,
-                                std::abs(left.slope_mid) * seconds,
-                                std::abs(right.slope_mid) * seconds, s.tick_ns});
+  const double most =
+      std::max({std::abs(s.left_ns), std::abs(s.right_ns), std::abs(left.lo), std::abs(right.lo),
+                std::abs(left.hi), std::abs(right.hi), std::abs(left.mid), std::abs(right.mid),
+                std::abs(s.half_curvature) * seconds * seconds, std::abs(left.slope_mid) * seconds,
+                std::abs(right.slope_mid) * seconds, s.tick_ns});
   if (!(most < kMost) || !(s.left_ns / s.tick_ns > -kMost) || !(s.right_ns / s.tick_ns < kMost)) {
     return s;
   }

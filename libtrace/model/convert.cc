@@ -128,6 +128,7 @@ class Conversion {
   void FitClocks() {
     const DeviceJobs& jobs = decoder_.device_jobs;
     std::vector<std::vector<clock::Constraint>> constraints = std::move(decoder_.latched);
+    if (constraints.size() == 1) constraints[0].reserve(constraints[0].size() + 2 * jobs.size());
     for (size_t i = 0; i < jobs.size(); ++i) {
       const HostJob* side = windows_->SideOfJob(i);
       if (side != nullptr) Constrain(i, *side, &constraints[jobs.device[i]]);
@@ -329,7 +330,8 @@ class Conversion {
       const uint32_t device = jobs.device[i];
       uint64_t* const unconverted = &model_.load.unconverted_times;
       const Converter& converter = converters_[device];
-      times[0].Set(i, converter.Convert(times[0].RawTicks(i), windows_->OfDoorbell(i), unconverted));
+      times[0].Set(i,
+                   converter.Convert(times[0].RawTicks(i), windows_->OfDoorbell(i), unconverted));
       clock::Window windows[4];
       std::fill_n(windows, 4, windows_->OfJob(i, false));
       uint64_t raw_ticks[4];

@@ -20,6 +20,13 @@ std::vector<uint64_t> Later(std::vector<uint64_t> ticks, const std::vector<uint6
   return ticks;
 }
 
+// Of large batches so many rows at a time as caches hold.
+template <typename Add>
+void InParts(stream::TableRows rows, const Add& add) {
+  constexpr size_t kRows = 4096;
+  while (rows.rows() > 0) add(rows.Take(kRows));
+}
+
 }  // namespace
 
 uint32_t Decoder::DeviceRow(uint32_t number) const {
@@ -105,17 +112,18 @@ void Decoder::Add(const proto::Packet& packet, uint64_t bytes, const stream::Tab
     case proto::Packet::kOpNames:
       return AddOpNames(packet.op_names(), rows);
     case proto::Packet::kApi:
-      return AddApi(columns != nullptr ? *columns : TableRows(packet.api()));
+      return InParts(columns != nullptr ? *columns : TableRows(packet.api()),
+                     [&](const TableRows& part) { AddApi(part); });
     case proto::Packet::kRanges:
       return AddRanges(packet.ranges(), rows);
     case proto::Packet::kHost:
       return AddHost(packet.host(), rows);
     case proto::Packet::kCommands:
-      return AddCommands(packet.commands().device(),
-                         columns != nullptr ? *columns : TableRows(packet.commands()));
+      return InParts(columns != nullptr ? *columns : TableRows(packet.commands()),
+                     [&](const TableRows& part) { AddCommands(packet.commands().device(), part); });
     case proto::Packet::kJobs:
-      return AddJobs(packet.jobs().device(),
-                     columns != nullptr ? *columns : TableRows(packet.jobs()));
+      return InParts(columns != nullptr ? *columns : TableRows(packet.jobs()),
+                     [&](const TableRows& part) { AddJobs(packet.jobs().device(), part); });
     case proto::Packet::kCounters:
       AddCounters(packet.counters(), rows);
       ThinClocks(bytes);
@@ -292,7 +300,8 @@ void Decoder::AddCommands(uint32_t device, const stream::TableRows& rows) {
 void Decoder::AddStalls(size_t causes, const stream::TableRows& rows, RowIntake* intake) {
   Commands& commands = model_->commands;
   if (rows.stalls() == 0) return commands.first_stall.Append(intake->rows(), kNoRow);
-  // Row by row, as batches have them: one that has another number of causes is read so all the same.
+  // Row by row, as batches have them: one that has another number of causes is read so all the
+  // same.
   std::vector<uint64_t> stalls(rows.rows() * std::max(causes, rows.stalls()));
   for (size_t s = 0; s < rows.stalls(); ++s) {
     const auto of = intake->All<uint64_t>(Block::COLUMN_STALL_TICKS + static_cast<int>(s));

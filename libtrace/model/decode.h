@@ -42,8 +42,7 @@ class Decoder {
 
   // bytes: of the stream up to the end of the packet. columns: its rows, if it does not have them
   // itself (stream::Reader::columns).
-  void Add(const proto::Packet& packet, uint64_t bytes,
-           const stream::TableRows* columns = nullptr);
+  void Add(const proto::Packet& packet, uint64_t bytes, const stream::TableRows* columns = nullptr);
   uint64_t rows() const { return rows_; }
   // After the last packet: samples find their counters, rows their order.
   void FinishSystem();
@@ -118,7 +117,7 @@ class Decoder {
   uint64_t rows_ = 0;
   uint64_t cells_ = 0;  // of all devices: units x (causes + 1)
   std::map<uint32_t, uint32_t> device_rows_;
-  std::vector<int64_t> last_sample_ns_;                                  // by device row
+  std::vector<int64_t> last_sample_ns_;                                // by device row
   std::map<std::pair<uint32_t, int>, std::vector<uint32_t>> records_;  // and by table
 };
 

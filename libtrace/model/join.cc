@@ -58,7 +58,8 @@ class Joiner {
     }
     Resize(keys.size());
     std::vector<uint32_t> half(keys.size());
-    for (size_t row = 0; row < keys.size(); ++row) half[row] = static_cast<uint32_t>(keys[row] >> 32);
+    for (size_t row = 0; row < keys.size(); ++row)
+      half[row] = static_cast<uint32_t>(keys[row] >> 32);
     jobs_.device.Write(0, half.size(), half.data());
     for (size_t row = 0; row < keys.size(); ++row) half[row] = static_cast<uint32_t>(keys[row]);
     jobs_.job.Write(0, half.size(), half.data());
@@ -273,7 +274,7 @@ class Joiner {
     Commands& commands = model_->commands;
     std::vector<uint32_t> rows(commands.size()), ops(commands.size());
     uint32_t row = 0, pid = 0, tag = 0, op = 0;  // of the last one; rows are in the jobs' order
-    bool known = false, open = false;  // open: nobody else knows its correlation
+    bool known = false, open = false;            // open: nobody else knows its correlation
     std::vector<uint32_t> first(jobs_.size()), number(jobs_.size());
     const auto link = [&](size_t i, uint32_t device, uint32_t job, uint32_t its_tag) {
       const uint64_t key = JobKey(device, job);

@@ -42,8 +42,7 @@ Status BlockColumns::Sparse(uint32_t width, uint64_t base, uint64_t* values) {
 }
 
 // The numbers u of a column, `base` added to each.
-Status BlockColumns::Numbers(uint32_t width, bool packed, uint64_t base,
-                             uint64_t* values) {
+Status BlockColumns::Numbers(uint32_t width, bool packed, uint64_t base, uint64_t* values) {
   std::string_view bytes;
   if (!Take(packed ? Planes(width) * rows_ : PackedBytes(rows_, width), &bytes)) {
     return Bad("data too short");
@@ -57,8 +56,7 @@ Status BlockColumns::Numbers(uint32_t width, bool packed, uint64_t base,
 }
 
 // Numbers to values. Sums wrap modulo 2^64: no input is undefined behaviour.
-Status BlockColumns::Predicted(const Block& block, uint32_t mode, uint64_t base,
-                               uint64_t* values) {
+Status BlockColumns::Predicted(const Block& block, uint32_t mode, uint64_t base, uint64_t* values) {
   switch (mode) {
     case Block::MODE_OFFSET:
       for (size_t row = 0; row < rows_; ++row) values[row] += base;

@@ -60,7 +60,8 @@ bool BlockRows::Knows(const proto::Packet& packet) {
 
 Status BlockRows::Decode(size_t worth, proto::Packet* packet) {
   const bool packed = packet->has_packed_block();
-  const Block block = std::move(packed ? *packet->mutable_packed_block() : *packet->mutable_block());
+  const Block block =
+      std::move(packed ? *packet->mutable_packed_block() : *packet->mutable_block());
   packet->clear_body();
   rows_ = {};
   rows_.set_rows(block.rows());

@@ -314,7 +314,7 @@ class PacketReader : public Reader {
   std::unique_ptr<Source> source_;
   bool raw_;
   bool keep_columns_ = false, has_columns_ = false;
-  BlockRows rows_;  // if it has columns
+  BlockRows rows_;          // if it has columns
   std::vector<Seen> seen_;  // since the last part of the index
   uint64_t earlier_offset_ = 0, earlier_packets_ = 0, indexed_events_ = 0;  // of its parts so far
   ReadStats stats_;

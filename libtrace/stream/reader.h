@@ -12,9 +12,10 @@
 
 #include "libtrace/proto/trace.pb.h"
 #include "libtrace/stream/result.h"
-#include "libtrace/stream/table_rows.h"
 
 namespace acceltrace::stream {
+
+class TableRows;
 
 // A stretch of the stream that could not be read.
 struct Gap {

@@ -10,15 +10,32 @@ using proto::Block;
 template <typename T>
 void TableRows::Plain(int column, const RepeatedField<T>& values) {
   if (values.empty()) return;
-  columns_[column] = {sizeof(T) == sizeof(uint32_t) ? Kind::kNarrow : Kind::kWide, values.data(),
-                      1};
+  columns_[column] = {sizeof(T) == sizeof(uint32_t) ? Kind::kNarrow : Kind::kWide, values.data()};
   rows_ = std::max(rows_, static_cast<size_t>(values.size()));
 }
 
 void TableRows::Deltas(int column, const RepeatedField<int64_t>& values) {
   if (values.empty()) return;
-  columns_[column] = {Kind::kDeltas, values.data(), 1};
+  columns_[column] = {Kind::kDeltas, values.data()};
   rows_ = std::max(rows_, static_cast<size_t>(values.size()));
+}
+
+TableRows TableRows::Take(size_t most) {
+  TableRows first = *this;
+  const size_t rows = first.rows_ = std::min(most, rows_);
+  rows_ -= rows;
+  for (Column& column : columns_) {
+    if (column.kind == Kind::kNarrow) {
+      column.values = static_cast<const uint32_t*>(column.values) + rows;
+    } else if (column.values != nullptr) {
+      const auto* values = static_cast<const uint64_t*>(column.values);
+      for (size_t row = 0; column.kind == Kind::kDeltas && row < rows; ++row) {
+        column.before += values[row];
+      }
+      column.values = values + rows * column.stride;
+    }
+  }
+  return first;
 }
 
 TableRows::TableRows(const proto::CommandBatch& batch) {

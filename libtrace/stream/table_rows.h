@@ -30,6 +30,8 @@ class TableRows {
   // Causes of stalls that commands have columns for; none: all of them are zero.
   size_t stalls() const { return stalls_; }
   void set_stalls(size_t stalls) { stalls_ = stalls; }
+  // The first rows, no more than `most` of them; these are gone then.
+  TableRows Take(size_t most);
   void Set(int column, const uint64_t* values) { columns_[column] = {Kind::kWide, values, 1}; }
   // There, and zero in each row.
   void SetZeros(int column) { columns_[column] = {Kind::kZeros, nullptr, 1}; }
@@ -48,12 +50,11 @@ class TableRows {
       case Kind::kWide:
         if (from.stride == 1) return Copy(static_cast<const uint64_t*>(from.values), out);
         for (size_t row = 0; row < rows_; ++row) {
-          out[row] =
-              static_cast<T>(static_cast<const uint64_t*>(from.values)[row * from.stride]);
+          out[row] = static_cast<T>(static_cast<const uint64_t*>(from.values)[row * from.stride]);
         }
         return;
       case Kind::kDeltas: {
-        uint64_t value = 0;
+        uint64_t value = from.before;
         for (size_t row = 0; row < rows_; ++row) {
           out[row] = static_cast<T>(value += static_cast<const uint64_t*>(from.values)[row]);
         }
@@ -68,6 +69,7 @@ class TableRows {
     Kind kind = Kind::kAbsent;
     const void* values = nullptr;
     size_t stride = 1;
+    uint64_t before = 0;  // the sum of earlier differences
   };
   template <typename From, typename T>
   void Copy(const From* from, T* out) const {

@@ -83,19 +83,19 @@ struct UnpackOps {
   void (*planes)(const char*, size_t, size_t, size_t, uint64_t, uint64_t*);
 };
 
-#define UNPACK_FOR(NAME, TARGET)                                                                \
-  TARGET void Low##NAME(const char* in, size_t groups, uint32_t width, uint64_t base,           \
-                        uint64_t* to) {                                                         \
-    UnpackBody<false>(in, groups, width, base, to);                                             \
-  }                                                                                             \
-  TARGET void High##NAME(const char* in, size_t groups, uint32_t width, uint64_t base,          \
-                         uint64_t* to) {                                                        \
-    UnpackBody<true>(in, groups, width, base, to);                                              \
-  }                                                                                             \
-  TARGET void Planes##NAME(const char* in, size_t planes, size_t count, size_t groups,          \
-                           uint64_t base, uint64_t* to) {                                       \
-    PlanesBody(in, planes, count, groups, base, to);                                            \
-  }                                                                                             \
+#define UNPACK_FOR(NAME, TARGET)                                                       \
+  TARGET void Low##NAME(const char* in, size_t groups, uint32_t width, uint64_t base,  \
+                        uint64_t* to) {                                                \
+    UnpackBody<false>(in, groups, width, base, to);                                    \
+  }                                                                                    \
+  TARGET void High##NAME(const char* in, size_t groups, uint32_t width, uint64_t base, \
+                         uint64_t* to) {                                               \
+    UnpackBody<true>(in, groups, width, base, to);                                     \
+  }                                                                                    \
+  TARGET void Planes##NAME(const char* in, size_t planes, size_t count, size_t groups, \
+                           uint64_t base, uint64_t* to) {                              \
+    PlanesBody(in, planes, count, groups, base, to);                                   \
+  }                                                                                    \
   constexpr UnpackOps k##NAME = {Low##NAME, High##NAME, Planes##NAME};
 
 UNPACK_FOR(Baseline, )
