@@ -66,6 +66,10 @@ TESTS += $(BUILD)/test/axl-probe-app $(BUILD)/test/axl-trace-summary
 $(BUILD)/obj/daemon/testing/bpf_flood.o: $(BUILD)/gen/daemon/bpf/flood.skel.h
 $(eval $(call program,$(BUILD)/test/axl-bpf-flood,daemon/testing/bpf_flood.cc,-lbpf))
 TESTS += $(BUILD)/test/axl-bpf-flood
+# For tests/bench/collection: an event of a tracepoint by each way to be attached to it.
+$(BUILD)/obj/daemon/testing/tracepoint_cost.o: $(BUILD)/gen/daemon/bpf/ways.skel.h
+$(eval $(call program,$(BUILD)/test/axl-tracepoint-cost,daemon/testing/tracepoint_cost.cc,-lbpf))
+TESTS += $(BUILD)/test/axl-tracepoint-cost
 # For daemon/testing/sched_test.py and system_test.py.
 $(eval $(call program,$(BUILD)/test/axl-sched-app,daemon/testing/sched_app.cc,-lpthread))
 TESTS += $(BUILD)/test/axl-sched-app

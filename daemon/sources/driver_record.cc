@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/sources/driver_record.h"
 
+#include <cstdint>
 #include <cstring>
 
 namespace acceltrace::daemon {
 namespace {
 
 constexpr uint32_t kInFlight = 0xffff;  // as axl_job records it
+constexpr int64_t kNsByKhz = 1'000'000;
+constexpr int64_t kShort = INT64_MAX / kNsByKhz;  // an hour: needs no division of 128 bits
 
 // The time of a stamp, by its distance from another one whose time is known. 0 = not taken.
 uint64_t ToNs(uint64_t stamp, uint64_t known, uint64_t known_ns, uint32_t stamp_khz) {
   if (stamp == 0) return 0;
   const auto distance = static_cast<int64_t>(stamp - known);
   if (stamp_khz == 0) return known_ns + static_cast<uint64_t>(distance);
-  const __int128 distance_ns = static_cast<__int128>(distance) * 1'000'000 / stamp_khz;
+  if (distance >= -kShort && distance <= kShort) {
+    return known_ns + static_cast<uint64_t>(distance * kNsByKhz / stamp_khz);
+  }
+  const __int128 distance_ns = static_cast<__int128>(distance) * kNsByKhz / stamp_khz;
   return known_ns + static_cast<uint64_t>(distance_ns);
 }
 

@@ -49,16 +49,28 @@ void DriverSource::Send(Rows* rows) {
   }
 }
 
+bool DriverSource::IsWanted(uint32_t pid) {
+  if (pid != 0 && pid == wanted_pid_) return true;
+  if (!owner_.wanted(pid)) return false;
+  wanted_pid_ = pid;
+  return true;
+}
+
 void DriverSource::HandleJob(const act_job& job, uint32_t context) {
   const auto of_call = static_cast<uint32_t>(job.correlation >> 32);
   // Submitted while nobody listened: whose it is only its correlation or its context says.
   const uint32_t pid = job.h.pid != 0 ? job.h.pid : of_call;
-  if (pid != 0 ? !owner_.wanted(pid) : !owner_.owned(context)) {
+  if (pid != 0 ? !IsWanted(pid) : !owner_.owned(context)) {
     ++foreign_;
     return;
   }
   ++num_jobs_;
-  if (pid != 0) owner_.used(context, pid, job.correlation);
+  // Jobs come in runs of one process.
+  const Use use = {context, pid, of_call};
+  if (pid != 0 && use != last_use_) {
+    owner_.used(context, pid, job.correlation);
+    last_use_ = use;
+  }
   handler_->OnJobOver(static_cast<int64_t>(job.submit_ns), static_cast<int64_t>(job.h.time_ns));
   jobs_.Append(job);
   if (jobs_.full()) Send(&jobs_);
@@ -70,7 +82,7 @@ void DriverSource::Handle(const axl_host_record& record) {
     ++bad_;
   } else if (read->kind == DriverRecord::Kind::kJob) {
     HandleJob(read->job, read->context);
-  } else if (owner_.wanted(read->wake.h.pid)) {
+  } else if (IsWanted(read->wake.h.pid)) {
     ++num_waits_;
     waits_.Append(read->wake);
     if (waits_.full()) Send(&waits_);
@@ -81,6 +93,8 @@ void DriverSource::Handle(const axl_host_record& record) {
 
 Pace DriverSource::Drain(int64_t now_ns) {
   Pace pace;
+  wanted_pid_ = 0;  // it may be another process by now
+  last_use_ = {};
   pace.fill_permille =
       reader_->Drain(kRecordsPerDrain, [this](const axl_record* records, size_t count) {
         static_assert(sizeof(axl_host_record) == sizeof(axl_record));

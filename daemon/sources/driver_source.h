@@ -47,7 +47,14 @@ class DriverSource : public Source {
   uint32_t fill_permille() const { return reader_->FillPermille(); }
 
  private:
+  // A job's context, the process that submitted it, and that of its call.
+  struct Use {
+    uint32_t context = 0, pid = 0, of_call = 0;
+    bool operator==(const Use&) const = default;
+  };
+
   uint64_t Lost() const;
+  bool IsWanted(uint32_t pid);
   void Handle(const axl_host_record& record);
   void HandleJob(const act_job& job, uint32_t context);
   template <typename Rows>
@@ -62,6 +69,8 @@ class DriverSource : public Source {
   HostJobRows jobs_;
   HostWaitRows waits_;
   RingCounts at_start_;
+  uint32_t wanted_pid_ = 0;                // the last one in this drain that was
+  Use last_use_;                           // likewise
   uint64_t num_jobs_ = 0, num_waits_ = 0;  // recorded
   uint64_t foreign_ = 0, bad_ = 0;
 };

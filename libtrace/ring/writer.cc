@@ -314,7 +314,7 @@ bool WriteTextSlowly(Kind kind, uint32_t arg, std::string_view text) {
   return WriteSlots(slots, 1u + slots->more);
 }
 
-bool WriteText(Kind kind, uint32_t arg, std::string_view text) {
+bool WriteLongText(Kind kind, uint32_t arg, std::string_view text) {
   text = text.substr(0, kMaxTextBytes);
   Writer* const writer = current_writer;
   Slot* const slot = writer->pos;

@@ -69,6 +69,8 @@ __attribute__((cold, noinline)) void WriteSlowly(Kind kind, uint16_t name, uint3
                                                  uint64_t correlation, uint64_t bytes);
 __attribute__((cold, noinline)) bool WriteTextSlowly(Kind kind, uint32_t arg,
                                                      std::string_view text);
+// Of any length.
+__attribute__((noinline)) bool WriteLongText(Kind kind, uint32_t arg, std::string_view text);
 
 inline uint64_t Stamp() {
 #if defined(__x86_64__)
@@ -84,6 +86,15 @@ inline void Publish(Writer* writer, Slot* next) {
                       std::memory_order_release);
 }
 
+// name: of a text its length. No slots follow.
+__attribute__((always_inline)) inline void Head(Slot* slot, Kind kind, uint16_t name,
+                                                uint32_t arg) {
+  slot->stamp = Stamp();
+  // One store of four fields.
+  const uint64_t head = uint64_t{arg} << 32 | uint32_t{name} << 16 | static_cast<uint8_t>(kind);
+  __builtin_memcpy(&slot->kind, &head, sizeof(head));
+}
+
 __attribute__((always_inline)) inline void WriteCall(Kind kind, uint16_t name, uint32_t arg,
                                                      uint64_t correlation, uint64_t bytes) {
   Writer* const writer = current_writer;
@@ -92,10 +103,7 @@ __attribute__((always_inline)) inline void WriteCall(Kind kind, uint16_t name, u
     WriteSlowly(kind, name, arg, correlation, bytes);
     return;
   }
-  slot->stamp = Stamp();
-  // One store of four fields.
-  const uint64_t head = uint64_t{arg} << 32 | uint32_t{name} << 16 | static_cast<uint8_t>(kind);
-  __builtin_memcpy(&slot->kind, &head, sizeof(head));
+  Head(slot, kind, name, arg);
   slot->call.correlation = correlation;
   slot->call.bytes = bytes;
   Publish(writer, slot + 1);
@@ -109,9 +117,41 @@ inline void WriteEnd(uint16_t name, uint64_t correlation, int32_t result) {
 }
 inline void WriteRangePop(uint32_t depth) { WriteCall(Kind::kRangePop, 0, depth, 0, 0); }
 
+// At most 16 bytes: the first ones and the last ones, which may overlap.
+__attribute__((always_inline)) inline void CopyShortText(std::string_view text, char* to) {
+  const char* const from = text.data();
+  const size_t size = text.size();
+  const auto ends = [&](auto first, auto last) {
+    __builtin_memcpy(&first, from, sizeof(first));
+    __builtin_memcpy(&last, from + size - sizeof(last), sizeof(last));
+    __builtin_memcpy(to, &first, sizeof(first));
+    __builtin_memcpy(to + size - sizeof(last), &last, sizeof(last));
+  };
+  if (size >= sizeof(uint64_t)) {
+    ends(uint64_t{}, uint64_t{});
+  } else if (size >= sizeof(uint32_t)) {
+    ends(uint32_t{}, uint32_t{});
+  } else if (size > 1) {
+    ends(uint8_t{}, uint16_t{});
+  } else if (size == 1) {
+    *to = *from;
+  }
+}
+
 // A range, a mark or an op's name; at most kMaxTextBytes count. false: the ring was
 // full, or there is none.
-bool WriteText(Kind kind, uint32_t arg, std::string_view text);
+__attribute__((always_inline)) inline bool WriteText(Kind kind, uint32_t arg,
+                                                     std::string_view text) {
+  Writer* const writer = current_writer;
+  Slot* const slot = writer->pos;
+  if (__builtin_expect(text.size() > sizeof(Slot::text) || slot == writer->stop, 0)) {
+    return WriteLongText(kind, arg, text);
+  }
+  Head(slot, kind, static_cast<uint16_t>(text.size()), arg);
+  CopyShortText(text, slot->text);
+  Publish(writer, slot + 1);
+  return true;
+}
 
 }  // namespace acceltrace::ring
 

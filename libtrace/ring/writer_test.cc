@@ -9,6 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cstddef>
+#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
@@ -74,6 +77,36 @@ size_t MyRing(View* view) {
 }
 
 }  // namespace
+
+TEST_CASE("a text arrives whole, whatever its length, and no byte beside it is touched") {
+  std::vector<Slot> slots(kMaxSlots + 1);
+  std::atomic<uint64_t> head{0};
+  Writer writer = {};
+  writer.slots = slots.data();
+  writer.head = &head;
+  writer.stop = slots.data() + slots.size();
+  writer.to_head = 0 - reinterpret_cast<uintptr_t>(slots.data());
+  Writer* const before = current_writer;
+  current_writer = &writer;
+  const std::string all = "0123456789abcdefghijklmnopqrstuvwxyz";
+  for (size_t length = 0; length <= all.size(); ++length) {
+    writer.pos = slots.data();
+    std::memset(static_cast<void*>(slots.data()), '#', slots.size() * sizeof(Slot));
+    const std::string text = all.substr(0, length);
+    const bool written = WriteText(Kind::kRangePush, 7, text);
+    const Slot& slot = slots[0];
+    CHECK(written);
+    CHECK(head == 1 + MoreSlots(length));
+    CHECK(slot.kind == static_cast<uint8_t>(Kind::kRangePush));
+    CHECK(slot.more == MoreSlots(length));
+    CHECK(slot.name == length);
+    CHECK(slot.arg == 7);
+    const auto* bytes = reinterpret_cast<const char*>(slots.data()) + offsetof(Slot, text);
+    CHECK(std::string(bytes, length) == text);
+    CHECK(bytes[length] == '#');
+  }
+  current_writer = before;
+}
 
 TEST_CASE("a library without a tracer makes nothing") {
   wanted = false;

@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# In the guest: sh collection_tools_guest.sh FOLDER PERF FEW MANY TRACEPOINT... Runs axl-observed
-# with FEW and MANY launches under each tool that records the driver's tracepoints, and prints
-# "TOOL LAUNCHES NS": how long the processor worked, from the tool's start until its file is closed.
+# In the guest: sh collection_tools_guest.sh FOLDER PERF FEW MANY TIMES TRACEPOINT... Runs
+# axl-observed with FEW and MANY launches, TIMES times, under each tool that records the driver's
+# tracepoints, and writes "TOOL LAUNCHES NS STATUS": how long the processor worked, from the tool's
+# start until its file is closed. Before that, what each way into a tracepoint costs ("WAY NS").
 set -u
-out=$1 perf=$2 few=$3 many=$4
-shift 4
+out=$1 perf=$2 few=$3 many=$4 times=$5
+shift 5
 tracing=/sys/kernel/tracing
 [ -d $tracing/events ] || mount -t tracefs tracefs $tracing
 
@@ -38,8 +39,12 @@ with_ftrace() {
 
 tracepoints=$*
 perf_events=$(each -e axl: "$@")
-for tool in plain plain acceltrace acceltrace-bpf ftrace trace-cmd perf; do
-	for launches in "$few" "$few" "$many"; do # the first run of a tool finds the caches cold
+"${0%/tests/bench/*}/build/test/axl-tracepoint-cost" $tracing >"$out/ways"
+runs=$(seq "$times" | sed "s/.*/$few $many/")
+for tool in plain acceltrace acceltrace-bpf ftrace trace-cmd perf; do
+	for launches in cold $runs; do
+		cold=
+		[ "$launches" != cold ] || launches=$few cold=cold- # finds the caches so
 		program="axl-observed tiny-launches --count $launches"
 		begin=$(now)
 		# shellcheck disable=SC2086
@@ -55,7 +60,7 @@ for tool in plain plain acceltrace acceltrace-bpf ftrace trace-cmd perf; do
 		esac >"$out/$tool.log" 2>&1
 		status=$?
 		end=$(now)
-		echo "$tool $launches $((end - begin)) $status" >>"$out/times"
+		echo "$cold$tool $launches $((end - begin)) $status" >>"$out/times"
 		rm -f "$out/a.atrace" "$out/trace.dat" "$out/perf.data" "$out/ftrace"
 	done
 done
