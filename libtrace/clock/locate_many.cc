@@ -51,8 +51,8 @@ MANY_INLINE void Round(const Doubles& x, Doubles* rounded) {
   // std::round() goes away from zero half way.
   const Doubles rest = x - nearest;
   const Doubles zero = {};
-  *rounded = (rest == 0.5) & (x > zero) ? nearest + 1 : nearest;
-  *rounded = (rest == -0.5) & (x < zero) ? nearest - 1 : *rounded;
+  *rounded = ((rest == 0.5) & (x > zero)) ? nearest + 1 : nearest;
+  *rounded = ((rest == -0.5) & (x < zero)) ? nearest - 1 : *rounded;
 }
 
 MANY_INLINE void Store(const Doubles& whole, int64_t add, void* to) {
