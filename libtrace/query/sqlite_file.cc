@@ -27,10 +27,10 @@ SELECT 'call' AS kind, name, pid, tid, NULL AS device, NULL AS unit, correlation
 FROM api
 UNION ALL SELECT 'range', name, pid, tid, NULL, NULL, NULL, begin_ns, end_ns
 FROM ranges WHERE NOT mark
-UNION ALL SELECT 'submission', 'submit', pid, tid, device, NULL, correlation, submit_ns, submit_end_ns
-FROM jobs WHERE submit_ns IS NOT NULL AND submit_end_ns IS NOT NULL
-UNION ALL SELECT 'job', 'job', pid, tid, device, NULL, correlation, device_doorbell_ns, completion_ns
-FROM jobs WHERE on_device
+UNION ALL SELECT 'submission', 'submit', pid, tid, device, NULL, correlation, submit_ns,
+submit_end_ns FROM jobs WHERE submit_ns IS NOT NULL AND submit_end_ns IS NOT NULL
+UNION ALL SELECT 'job', 'job', pid, tid, device, NULL, correlation, device_doorbell_ns,
+completion_ns FROM jobs WHERE on_device
 UNION ALL SELECT 'command', CASE op WHEN '' THEN opcode ELSE op END, NULL, NULL, device, unit,
 correlation, start_ns, end_ns FROM commands)",
     R"(CREATE VIEW job_commands AS

@@ -12,8 +12,9 @@ namespace {
 
 #define FOR_EACH_NAME(X)                                                                           \
   X(kCorrelation, "correlation")                                                                   \
-  X(kBytes, "bytes") X(kStream, "stream") X(kCalledFrom, "called_from") X(kResult, "result")       \
-      X(kOpen, "open") X(kBegan, "began") X(kJob, "job") X(kDevice, "device") X(kQueue, "queue")   \
+  X(kBytes, "bytes")                                                                               \
+  X(kStream, "stream") X(kCalledFrom, "called_from") X(kResult, "result") X(kOpen, "open")         \
+      X(kBegan, "began") X(kJob, "job") X(kDevice, "device") X(kQueue, "queue")                    \
           X(kSequence, "sequence") X(kCommands, "commands") X(kDoorbellAtNs, "doorbell_at_ns") X(  \
               kContext, "context") X(kStatus, "status") X(kFirstStartAtNs, "first_start_at_ns")    \
               X(kLastEndAtNs, "last_end_at_ns") X(kDoorbellTicks, "doorbell_ticks")                \

@@ -40,9 +40,13 @@ check 'the report says what to change' 1 "$(grep -c '^WHAT TO CHANGE' "$scratch/
 # One line, however it is broken.
 said=$(tr -s ' \n' ' ' <"$scratch/said.txt")
 count() { echo "$said" | grep -o "$1" | wc -l; }
+# The first screen has as many suggestions as fit below the verdict; here are all.
+"${BUILD:-build}/bin/acceltrace" report --section change "$scratch/slow.atrace" >"$scratch/change.txt"
+changes=$(tr -s ' \n' ' ' <"$scratch/change.txt")
+among() { echo "$changes" | grep -o "$1" | wc -l; }
 check 'the planted wait is among it, and the submission' '1 1' \
-	"$(count 'The program waits 63 times for work that it then adds to') $(
-		count '64 jobs of a command or two are submitted one after the other')"
+	"$(among 'The program waits 63 times for work that it then adds to') $(
+		among '64 jobs of a command or two are submitted one after the other')"
 share() { echo "$said" | sed -n "s/.*$1.*/\1/p" | head -n 1; }
 predicted=$(share 'predicted [^,]*, \([0-9.]*\) % less')
 gained=$(share 'The run took [^:]*: [^(]*(-\([0-9.]*\) %)')
