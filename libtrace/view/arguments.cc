@@ -10,28 +10,50 @@
 namespace acceltrace::view {
 namespace {
 
-#define FOR_EACH_NAME(X)                                                                           \
-  X(kCorrelation, "correlation")                                                                   \
-  X(kBytes, "bytes")                                                                               \
-  X(kStream, "stream") X(kCalledFrom, "called_from") X(kResult, "result") X(kOpen, "open")         \
-      X(kBegan, "began") X(kJob, "job") X(kDevice, "device") X(kQueue, "queue")                    \
-          X(kSequence, "sequence") X(kCommands, "commands") X(kDoorbellAtNs, "doorbell_at_ns") X(  \
-              kContext, "context") X(kStatus, "status") X(kFirstStartAtNs, "first_start_at_ns")    \
-              X(kLastEndAtNs, "last_end_at_ns") X(kDoorbellTicks, "doorbell_ticks")                \
-                  X(kCompletionTicks, "completion_ticks") X(kDoorbellBoundNs, "doorbell_bound_ns") \
-                      X(kCompletionBoundNs, "completion_bound_ns") X(kOpcode, "opcode")            \
-                          X(kIndex, "index") X(kLimiter, "limiter") X(kWork, "work")               \
-                              X(kMemoryBytes, "memory_bytes") X(kStartTicks, "start_ticks")        \
-                                  X(kEndTicks, "end_ticks") X(kTimeBoundNs, "time_bound_ns")       \
-                                      X(kCompletions, "completions") X(kWokenBy, "woken_by")       \
-                                          X(kWokenByPid, "woken_by_pid")                           \
-                                              X(kWokenByTid, "woken_by_tid") X(kCpu, "cpu")        \
-                                                  X(kMinorFaults, "minor_faults")                  \
-                                                      X(kMajorFaults, "major_faults")              \
-                                                          X(kArg0, "arg0") X(kArg1, "arg1")        \
-                                                              X(kArg2, "arg2") X(kHop, "hop")      \
-                                                                  X(kCount, "count")
-
+// clang-format off
+#define FOR_EACH_NAME(X) \
+  X(kCorrelation, "correlation") \
+  X(kBytes, "bytes") \
+  X(kStream, "stream") \
+  X(kCalledFrom, "called_from") \
+  X(kResult, "result") \
+  X(kOpen, "open") \
+  X(kBegan, "began") \
+  X(kJob, "job") \
+  X(kDevice, "device") \
+  X(kQueue, "queue") \
+  X(kSequence, "sequence") \
+  X(kCommands, "commands") \
+  X(kDoorbellAtNs, "doorbell_at_ns") \
+  X(kContext, "context") \
+  X(kStatus, "status") \
+  X(kFirstStartAtNs, "first_start_at_ns") \
+  X(kLastEndAtNs, "last_end_at_ns") \
+  X(kDoorbellTicks, "doorbell_ticks") \
+  X(kCompletionTicks, "completion_ticks") \
+  X(kDoorbellBoundNs, "doorbell_bound_ns") \
+  X(kCompletionBoundNs, "completion_bound_ns") \
+  X(kOpcode, "opcode") \
+  X(kIndex, "index") \
+  X(kLimiter, "limiter") \
+  X(kWork, "work") \
+  X(kMemoryBytes, "memory_bytes") \
+  X(kStartTicks, "start_ticks") \
+  X(kEndTicks, "end_ticks") \
+  X(kTimeBoundNs, "time_bound_ns") \
+  X(kCompletions, "completions") \
+  X(kWokenBy, "woken_by") \
+  X(kWokenByPid, "woken_by_pid") \
+  X(kWokenByTid, "woken_by_tid") \
+  X(kCpu, "cpu") \
+  X(kMinorFaults, "minor_faults") \
+  X(kMajorFaults, "major_faults") \
+  X(kArg0, "arg0") \
+  X(kArg1, "arg1") \
+  X(kArg2, "arg2") \
+  X(kHop, "hop") \
+  X(kCount, "count")
+// clang-format on
 enum class Name : uint32_t {
 #define X(symbol, text) symbol,
   FOR_EACH_NAME(X)
