@@ -129,10 +129,30 @@ void AddArrangement(Verb* verb, Arrangement* arrangement) {
 
 namespace {
 
+// As measured, and a little more (docs/benchmarks-scale.md): a loaded event, and its report.
+constexpr uint64_t kLoadBytes = 130, kReportBytes = 450, kFreeBytes = uint64_t{32} << 20;
+
+uint64_t MostEvents(uint64_t memory_bytes, bool with_report) {
+  const uint64_t each = with_report ? kReportBytes : kLoadBytes;
+  return memory_bytes > kFreeBytes ? (memory_bytes - kFreeBytes) / each : 0;
+}
+
+// memory_bytes: 0: any.
+Status CheckMemory(const std::string& file, uint64_t events, uint64_t memory_bytes,
+                   bool with_report) {
+  if (memory_bytes == 0 || events <= MostEvents(memory_bytes, with_report)) return {};
+  return Status::Error(fmt::format(
+      "{} holds {} events there, which take about {} to read: more than --memory allows; choose a "
+      "shorter part of it by --from and --to, or let report read stretches of it",
+      file, view::FormatCount(events),
+      view::FormatBytes(events * (with_report ? kReportBytes : kLoadBytes) + kFreeBytes)));
+}
+
 // Of a long trace only what lies in the time is read; nothing where it has to be read as a whole.
-std::optional<Result<Loaded>> LoadPart(const std::string& file, const model::Selection& selection) {
-  const auto trace = model::PartialTrace::Open(file);
-  if (trace == nullptr || trace->events() < analysis::Stretches::kLongTrace) return std::nullopt;
+std::optional<Result<Loaded>> LoadPart(const std::string& file, const Part& selection,
+                                       bool with_report) {
+  const auto trace = model::PartialTrace::Open(file, analysis::Stretches::kLongTrace);
+  if (trace == nullptr) return std::nullopt;
   const int64_t end_ns = trace->end_ns() - trace->begin_ns();
   const int64_t from_ns = selection.from_ns.value_or(0);
   const int64_t to_ns = std::min(selection.to_ns.value_or(end_ns), end_ns);
@@ -141,6 +161,9 @@ std::optional<Result<Loaded>> LoadPart(const std::string& file, const model::Sel
       trace->EventsWithin(stretch.from_ns, stretch.to_ns) > trace->events() / 2) {
     return std::nullopt;
   }
+  const Status fits = CheckMemory(file, trace->EventsWithin(stretch.from_ns, stretch.to_ns),
+                                  selection.memory_bytes, with_report);
+  if (!fits.ok()) return Result<Loaded>(fits);
   auto model = trace->Load(stretch, selection);
   if (!model.ok()) return std::nullopt;
   Loaded loaded;
@@ -153,20 +176,13 @@ std::optional<Result<Loaded>> LoadPart(const std::string& file, const model::Sel
 
 Result<std::unique_ptr<model::Model>> LoadWithin(const std::string& file, uint64_t memory_bytes,
                                                  bool with_report) {
-  // As measured, and a little more (docs/benchmarks-scale.md): a loaded event, and its report.
-  constexpr uint64_t kLoadBytes = 130, kReportBytes = 450, kFreeBytes = uint64_t{32} << 20;
   if (memory_bytes == 0) return LoadTrace(file);
-  const uint64_t each = with_report ? kReportBytes : kLoadBytes;
-  const uint64_t most = memory_bytes > kFreeBytes ? (memory_bytes - kFreeBytes) / each : 0;
   const auto index = stream::FileIndex::Open(file);
-  if (index != nullptr && index->events() > most) {
-    return Status::Error(fmt::format(
-        "{} holds {} events, which take about {} to read: more than --memory allows; choose a part "
-        "of it by --from and --to, or let report read stretches of it",
-        file, view::FormatCount(index->events()),
-        view::FormatBytes(index->events() * each + kFreeBytes)));
+  if (index != nullptr) {
+    const Status fits = CheckMemory(file, index->events(), memory_bytes, with_report);
+    if (!fits.ok()) return fits;
   }
-  return LoadTrace(file, most);
+  return LoadTrace(file, MostEvents(memory_bytes, with_report));
 }
 
 Result<Loaded> LoadSelected(const std::string& file, const Part& selection, Laws laws,
@@ -177,7 +193,7 @@ Result<Loaded> LoadSelected(const std::string& file, const Part& selection, Laws
   }
   *status = kFailed;
   if ((selection.from_ns || selection.to_ns) && laws != Laws::kAlways) {
-    if (auto part = LoadPart(file, selection)) return *std::move(part);
+    if (auto part = LoadPart(file, selection, laws != Laws::kNone)) return *std::move(part);
   }
   auto model = LoadWithin(file, selection.memory_bytes, laws != Laws::kNone);
   if (!model.ok()) return model.status();

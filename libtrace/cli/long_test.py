@@ -90,6 +90,8 @@ def no_more_is_read_than_fits_into_the_memory_allowed():
     assert not os.path.exists(page)
     tables = os.path.join(folder.name, "csv")
     run("export", LONG, "--format", "csv", "-o", tables, "--memory", "1GB")
+    done = run("report", LONG, "--from", "0ms", "--to", "250ms", "--memory", "64MB")
+    assert "more than --memory allows" in done.stderr, done
     # Without an index it shows while reading.
     with open(LONG, "rb") as file:
         data = file.read()
@@ -122,9 +124,11 @@ def damage_is_found_or_the_whole_is_read():
     assert "read as a whole" in done.stderr and not done.stdout, done
     with open(path, "wb") as file:
         file.write(data)
-    # With its index, but what lies in the damaged packets is not there.
-    done = run("report", path, "--from", "0ms", "--to", "590ms")
-    assert "verify" in done.stderr, done
+    # With its index, and the damage far from what is asked for: it is reported all the same.
+    for words in ([], ["--from", "1ms", "--to", "2ms"]):
+        done = run("report", path, *words)
+        assert "stretches" not in done.stdout, done
+        assert "rows of host are missing" in done.stderr, done
 
 
 if __name__ == "__main__":

@@ -63,10 +63,10 @@ bool WantsStretches(const Options& options) {
 
 // Nothing if the trace has to be read as a whole.
 std::optional<int> RunStretches(const Options& options) {
-  const auto trace = model::PartialTrace::Open(options.file);
-  if (trace == nullptr) return std::nullopt;
   const bool asked = options.stretches > 0;
-  if (!asked && trace->events() < analysis::Stretches::kLongTrace) return std::nullopt;
+  const auto trace =
+      model::PartialTrace::Open(options.file, asked ? 0 : analysis::Stretches::kLongTrace);
+  if (trace == nullptr) return std::nullopt;
   const auto summary = analysis::SummariseFile(options.file);
   if (!summary) return std::nullopt;
   Progress progress("Reading stretches", 100);

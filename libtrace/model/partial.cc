@@ -131,12 +131,13 @@ void ForgetTimes(int64_t from_ns, int64_t to_ns, Model* model) {
 
 }  // namespace
 
-std::unique_ptr<PartialTrace> PartialTrace::Open(const std::string& path) {
-  return Of(stream::FileIndex::Open(path));
+std::unique_ptr<PartialTrace> PartialTrace::Open(const std::string& path, uint64_t least_events) {
+  return Of(stream::FileIndex::Open(path), least_events);
 }
 
-std::unique_ptr<PartialTrace> PartialTrace::Of(std::unique_ptr<stream::FileIndex> index) {
-  if (index == nullptr) return nullptr;
+std::unique_ptr<PartialTrace> PartialTrace::Of(std::unique_ptr<stream::FileIndex> index,
+                                               uint64_t least_events) {
+  if (index == nullptr || index->events() < least_events || !index->Whole()) return nullptr;
   auto trace = std::make_unique<PartialTrace>();
   trace->index_ = std::move(index);
   if (!trace->Find()) return nullptr;

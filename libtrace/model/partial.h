@@ -4,7 +4,7 @@
 //
 // The index in the file's footer says where packets are, and a few bytes of each when its rows
 // were. A part is what overlaps a time, as model::Select() takes it, with every description,
-// account and loss of the whole. What is not read is not checked.
+// account and loss of the whole. Of the rest the checksums are compared, and nothing more.
 #ifndef LIBTRACE_MODEL_PARTIAL_H_
 #define LIBTRACE_MODEL_PARTIAL_H_
 
@@ -27,10 +27,12 @@ struct Stretch {
 
 class PartialTrace {
  public:
-  // nullptr: the file has no index that fits (stream::FileIndex), no times, or a device whose clock
-  // wrapped, was set or changed its rate: which of its times are meant then depends on all before.
-  static std::unique_ptr<PartialTrace> Open(const std::string& path);
-  static std::unique_ptr<PartialTrace> Of(std::unique_ptr<stream::FileIndex> index);
+  // nullptr: the file has no index that fits (stream::FileIndex), fewer events than that or no
+  // times, is damaged anywhere, or has a device whose clock wrapped, was set or changed its rate:
+  // which of its times are meant then depends on all before.
+  static std::unique_ptr<PartialTrace> Open(const std::string& path, uint64_t least_events = 0);
+  static std::unique_ptr<PartialTrace> Of(std::unique_ptr<stream::FileIndex> index,
+                                          uint64_t least_events = 0);
 
   const stream::FileIndex& index() const { return *index_; }
   // API calls, ranges, host events, jobs and commands.

@@ -112,9 +112,16 @@ TEST_CASE("without an index, or with a damaged packet, there are no parts") {
   }
   bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
   const test::TemporaryFile damaged(bytes);
-  const auto trace = PartialTrace::Open(damaged.path());
-  if (trace == nullptr) return;
-  CHECK(!trace->Load({trace->begin_ns(), trace->end_ns()}).ok());
+  CHECK(PartialTrace::Open(damaged.path()) == nullptr);
+  CHECK(stream::FileIndex::Open(damaged.path()) != nullptr);
+  // A packet in another's place, with a right checksum.
+  std::vector<proto::Packet> packets = test::Split(Busy({}).Packets(), 128);
+  const std::string whole = test::Encode(packets);
+  CHECK(PartialTrace::Of(stream::FileIndex::FromMemory(whole)) != nullptr);
+  CHECK(PartialTrace::Of(stream::FileIndex::FromMemory(whole), 1'000'000) == nullptr);
+  const std::string lost = test::Encode(packets, packets.size() / 2);
+  CHECK(PartialTrace::Of(stream::FileIndex::FromMemory(lost)) == nullptr);
+  CHECK(PartialTrace::Of(stream::FileIndex::FromMemory("x" + whole)) == nullptr);
 }
 
 }  // namespace

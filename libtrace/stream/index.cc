@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "libtrace/stream/block.h"
 #include "libtrace/stream/block_rows.h"
@@ -40,17 +41,14 @@ class File : public Bytes {
   File& operator=(const File&) = delete;
 
   uint64_t size() const override { return bytes_; }
-  std::string Read(uint64_t offset, uint64_t size) const override {
-    std::string data(std::min(size, bytes_ - std::min(bytes_, offset)), '\0');
+  size_t ReadTo(uint64_t offset, char* to, size_t size) const override {
     size_t done = 0;
-    while (done < data.size()) {
-      const ssize_t got =
-          pread(fd_, data.data() + done, data.size() - done, static_cast<off_t>(offset + done));
+    while (done < size) {
+      const ssize_t got = pread(fd_, to + done, size - done, static_cast<off_t>(offset + done));
       if (got <= 0) break;
       done += static_cast<size_t>(got);
     }
-    data.resize(done);
-    return data;
+    return done;
   }
 
  private:
@@ -132,6 +130,27 @@ class IndexedFile : public FileIndex {
     return ReadRaw(place, packet, &worth) && Unfold(place, worth, packet, &rows);
   }
 
+  bool Whole() const override {
+    std::vector<char> buffer(size_t{4} << 20);
+    uint64_t at = 0, sequence = 0;
+    size_t next = 0;
+    while (at < bytes_) {
+      std::string_view left(buffer.data(), file_->ReadTo(at, buffer.data(), buffer.size()));
+      Frame frame = ParseFrame(left);
+      if (frame.state == Frame::State::kNeedMore && frame.total_bytes > buffer.size()) {
+        buffer.resize(frame.total_bytes);
+        continue;
+      }
+      if (frame.state != Frame::State::kWhole) return false;
+      for (; frame.state == Frame::State::kWhole; frame = ParseFrame(left)) {
+        if (frame.sequence != ++sequence || !Lists(next, at, frame)) return false;
+        ++next, at += frame.total_bytes;
+        left.remove_prefix(frame.total_bytes);
+      }
+    }
+    return next == listed_.size() + 1;  // the footer
+  }
+
   PacketTimes Times(size_t place) const override {
     const PacketPlace& at = packets_[place];
     return TimesOf(*file_, at.offset_bytes, at.end_bytes);
@@ -159,6 +178,21 @@ class IndexedFile : public FileIndex {
   }
 
  private:
+  // Whether a packet is the one that the index has there; the footer is behind all of them.
+  bool Lists(size_t packet, uint64_t offset, const Frame& frame) const {
+    if (packet >= listed_.size()) return packet == listed_.size();
+    const Listed& listed = listed_[packet];
+    return listed.offset == offset &&
+           (!listed.has_checksum || listed.checksum == ChecksumOf(frame.packet));
+  }
+  static uint32_t ChecksumOf(std::string_view packet) {
+    uint32_t checksum = 0;
+    for (size_t i = 0; i < 4; ++i) {
+      checksum |= uint32_t{static_cast<uint8_t>(packet[packet.size() - 4 + i])} << (8 * i);
+    }
+    return checksum;
+  }
+
   bool List(const proto::Footer& part) {
     const int listed = part.offset_delta_size();
     if (part.body_size() != listed) return false;
@@ -170,6 +204,8 @@ class IndexedFile : public FileIndex {
         packets_.back().end_bytes = std::min(packets_.back().end_bytes, offset);
       }
       any_ = true, last_offset_ = offset;
+      listed_.push_back(
+          {offset, i < part.checksum_size() ? part.checksum(i) : 0, i < part.checksum_size()});
       if (part.body(i) == Packet::kIndex) continue;
       const uint32_t table = i < part.table_size() ? part.table(i) : 0;
       const uint64_t events = i < part.events_size() ? part.events(i) : 0;
@@ -181,6 +217,13 @@ class IndexedFile : public FileIndex {
   std::unique_ptr<Bytes> file_;
   bool any_ = false;
   uint64_t last_offset_ = 0;
+  // Parts of the index are among them.
+  struct Listed {
+    uint64_t offset;
+    uint32_t checksum;
+    bool has_checksum;
+  };
+  std::vector<Listed> listed_;
 };
 
 class ChosenPackets : public Reader {

@@ -50,6 +50,9 @@ class FileIndex {
   uint64_t bytes() const { return bytes_; }
   uint64_t events() const { return events_; }
 
+  // Reads every byte: all packets are there, in order and as they were written, and nothing else
+  // is. What is in them is not looked at.
+  virtual bool Whole() const = 0;
   // False: it is damaged, or another one than the index says. Blocks come as batches.
   virtual bool Read(size_t place, proto::Packet* packet) const = 0;
   virtual PacketTimes Times(size_t place) const = 0;

@@ -12,6 +12,7 @@
 #include "libtrace/stream/columns.h"
 #include "libtrace/stream/packed.h"
 #include "libtrace/stream/reader.h"
+#include "libtrace/stream/table_rows.h"
 #include "libtrace/stream/writer.h"
 
 namespace acceltrace::stream {
@@ -74,86 +75,14 @@ struct Waiting {
 
 // Columns of the batches of earlier versions, as a block has them. Not of host events: a row of a
 // block is several of those.
-class FromBatch {
- public:
-  FromBatch(size_t rows, RowColumns* to) : rows_(rows), to_(*to) { to_.rows = rows; }
-
-  template <typename T>
-  void Plain(int column, const google::protobuf::RepeatedField<T>& from) {
-    if (from.empty()) return;
-    auto& values = to_.columns[column];
-    values.reserve(rows_);
-    for (const T value : from) values.push_back(static_cast<uint64_t>(value));
+void FromBatch(const TableRows& from, RowColumns* to) {
+  to->rows = from.rows();
+  for (size_t column = 0; column < TableRows::kColumns; ++column) {
+    if (!from.has(static_cast<int>(column))) continue;
+    to->columns[column].resize(from.rows());
+    from.Read(static_cast<int>(column), to->columns[column].data());
   }
-  void Deltas(int column, const google::protobuf::RepeatedField<int64_t>& from) {
-    if (!from.empty()) to_.columns[column] = DecodeDeltas<uint64_t>(from, rows_);
-  }
-
-  void Commands(const proto::CommandBatch& batch) {
-    Deltas(Block::COLUMN_FETCHED_TICKS, batch.fetched_ticks_delta());
-    Plain(Block::COLUMN_HEAD_TICKS_AFTER, batch.head_ticks_after());
-    Plain(Block::COLUMN_START_TICKS_AFTER, batch.start_ticks_after());
-    Plain(Block::COLUMN_END_TICKS_AFTER, batch.end_ticks_after());
-    Deltas(Block::COLUMN_RECORD, batch.record_delta());
-    Plain(Block::COLUMN_UNIT, batch.unit());
-    Plain(Block::COLUMN_CONTEXT, batch.context());
-    Plain(Block::COLUMN_QUEUE, batch.queue());
-    Plain(Block::COLUMN_JOB, batch.job());
-    Plain(Block::COLUMN_INDEX, batch.index());
-    Plain(Block::COLUMN_OPCODE, batch.opcode());
-    Plain(Block::COLUMN_STATUS, batch.status());
-    Plain(Block::COLUMN_LIMITER, batch.limiter());
-    Plain(Block::COLUMN_TAG, batch.tag());
-    Deltas(Block::COLUMN_CORRELATION, batch.correlation_delta());
-    Plain(Block::COLUMN_WORK, batch.work());
-    Plain(Block::COLUMN_BYTES, batch.bytes());
-    Plain(Block::COLUMN_MEMORY_BYTES, batch.memory_bytes());
-    Plain(Block::COLUMN_ROW_HITS, batch.row_hits());
-    Plain(Block::COLUMN_ROW_MISSES, batch.row_misses());
-    const int stalls = batch.stall_ticks_size() / static_cast<int>(rows_);
-    for (int i = 0; i < stalls; ++i) {
-      auto& values = to_.columns[Block::COLUMN_STALL_TICKS + i];
-      for (int at = i; at < batch.stall_ticks_size(); at += stalls) {
-        values.push_back(batch.stall_ticks(at));
-      }
-    }
-  }
-
-  void Jobs(const proto::JobBatch& batch) {
-    Deltas(Block::COLUMN_DOORBELL_TICKS, batch.doorbell_ticks_delta());
-    Plain(Block::COLUMN_FETCHED_TICKS_AFTER, batch.fetched_ticks_after());
-    Plain(Block::COLUMN_FIRST_START_TICKS_AFTER, batch.first_start_ticks_after());
-    Plain(Block::COLUMN_LAST_END_TICKS_AFTER, batch.last_end_ticks_after());
-    Plain(Block::COLUMN_COMPLETION_TICKS_AFTER, batch.completion_ticks_after());
-    Plain(Block::COLUMN_IRQ_TICKS_AFTER, batch.irq_ticks_after());
-    Plain(Block::COLUMN_HAS_IRQ, batch.has_irq());
-    Deltas(Block::COLUMN_RECORD, batch.record_delta());
-    Plain(Block::COLUMN_CONTEXT, batch.context());
-    Plain(Block::COLUMN_QUEUE, batch.queue());
-    Plain(Block::COLUMN_JOB, batch.job());
-    Plain(Block::COLUMN_COMMANDS, batch.commands());
-    Plain(Block::COLUMN_STATUS, batch.status());
-    Deltas(Block::COLUMN_CORRELATION, batch.correlation_delta());
-  }
-
-  void Api(const proto::ApiBatch& batch) {
-    Deltas(Block::COLUMN_BEGIN_NS, batch.begin_ns_delta());
-    Plain(Block::COLUMN_DURATION_NS, batch.duration_ns());
-    Plain(Block::COLUMN_PID, batch.pid());
-    Plain(Block::COLUMN_TID, batch.tid());
-    Plain(Block::COLUMN_NAME, batch.name());
-    Deltas(Block::COLUMN_CORRELATION, batch.correlation_delta());
-    Plain(Block::COLUMN_BYTES, batch.bytes());
-    Plain(Block::COLUMN_STREAM, batch.stream());
-    Plain(Block::COLUMN_RESULT, batch.result());
-    Plain(Block::COLUMN_OPEN, batch.open());
-    Plain(Block::COLUMN_BEGAN_BEFORE, batch.began_before());
-  }
-
- private:
-  size_t rows_;
-  RowColumns& to_;
-};
+}
 
 // The first column of a table, whose range a block's header gives.
 int TimeColumn(uint32_t table) {
@@ -191,18 +120,17 @@ class Packer {
       }
       table = block.table(), device = block.device(), stalls = block.stalls();
     } else if (const size_t n = Rows(*packet); n > 0) {
-      FromBatch from(n, &rows);
       if (packet->has_commands()) {
         table = Block::TABLE_COMMANDS, device = packet->commands().device();
         stalls =
             static_cast<uint32_t>(packet->commands().stall_ticks_size()) / static_cast<uint32_t>(n);
-        from.Commands(packet->commands());
+        FromBatch(TableRows(packet->commands()), &rows);
       } else if (packet->has_jobs()) {
         table = Block::TABLE_DEVICE_JOBS, device = packet->jobs().device();
-        from.Jobs(packet->jobs());
+        FromBatch(TableRows(packet->jobs()), &rows);
       } else if (packet->has_api()) {
         table = Block::TABLE_API_CALLS;
-        from.Api(packet->api());
+        FromBatch(TableRows(packet->api()), &rows);
       }
     }
     if (table != 0) return AddRows({table, device, stalls}, std::move(rows), entry);

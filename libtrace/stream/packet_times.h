@@ -4,6 +4,8 @@
 #ifndef LIBTRACE_STREAM_PACKET_TIMES_H_
 #define LIBTRACE_STREAM_PACKET_TIMES_H_
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,8 +17,13 @@ namespace acceltrace::stream {
 class Bytes {
  public:
   virtual ~Bytes() = default;
-  // Fewer at the end.
-  virtual std::string Read(uint64_t offset, uint64_t size) const = 0;
+  // How many there were, fewer at the end only.
+  virtual size_t ReadTo(uint64_t offset, char* to, size_t size) const = 0;
+  std::string Read(uint64_t offset, uint64_t bytes) const {
+    std::string data(std::min(bytes, size() - std::min(size(), offset)), '\0');
+    data.resize(ReadTo(offset, data.data(), data.size()));
+    return data;
+  }
   virtual uint64_t size() const = 0;
 };
 
@@ -24,8 +31,8 @@ class Bytes {
 class BytesInMemory : public Bytes {
  public:
   explicit BytesInMemory(std::string_view bytes) : bytes_(bytes) {}
-  std::string Read(uint64_t offset, uint64_t size) const override {
-    return offset < bytes_.size() ? std::string(bytes_.substr(offset, size)) : std::string();
+  size_t ReadTo(uint64_t offset, char* to, size_t size) const override {
+    return offset < bytes_.size() ? bytes_.copy(to, size, offset) : 0;
   }
   uint64_t size() const override { return bytes_.size(); }
 
