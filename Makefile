@@ -7,6 +7,9 @@ MAKEFLAGS += --no-builtin-rules
 .DELETE_ON_ERROR:
 
 BUILD := build
+# 1: C++ files are compiled some at a time, see scripts/lib/jumbo. A build folder stays as it began.
+JUMBO ?= $(if $(wildcard $(BUILD)/jumbo/plan.mk),1)
+OBJ := $(BUILD)/obj$(if $(JUMBO),-jumbo)
 V ?= 0
 Q := $(if $(filter 1,$(V)),,@)
 say = $(if $(filter 1,$(V)),,@printf '  %-8s %s\n' $(1) $(2);)
@@ -49,7 +52,7 @@ LIB_INTERFACE := $(basename $(VERSION))
 
 # The sources of a folder that go into its product: no tests, no fuzzers.
 folder-srcs = $(sort $(filter-out %_test.cc %_fuzz.cc %_bench.cc,$(wildcard $(1)/*.cc)))
-objs = $(patsubst %.cc,$(BUILD)/obj/%.o,$(patsubst %.c,$(BUILD)/obj/%.o,$(1)))
+objs = $(patsubst %.cc,$(OBJ)/%.o,$(patsubst %.c,$(OBJ)/%.o,$(1)))
 
 # Filled by the build.mk files.
 ALL :=            # what `make` builds
@@ -63,13 +66,13 @@ all:
 
 PROTOS := libtrace/proto/trace libtrace/proto/host
 PROTO_H := $(PROTOS:%=$(BUILD)/gen/%.pb.h)
-PROTO_O := $(PROTOS:%=$(BUILD)/obj/gen/%.pb.o)
-PROTO_FUZZ_O := $(PROTOS:%=$(BUILD)/obj/fuzz/gen/%.pb.o)
+PROTO_O := $(PROTOS:%=$(OBJ)/gen/%.pb.o)
+PROTO_FUZZ_O := $(PROTOS:%=$(OBJ)/fuzz/gen/%.pb.o)
 
 # What only pattern rules name is kept. Not .SECONDARY: an object that is missing would then not be
 # made, were its source older than the program.
-.PRECIOUS: $(BUILD)/gen/%.pb.stamp $(BUILD)/gen/%.pb.h $(BUILD)/gen/%.pb.cc $(BUILD)/obj/gen/%.pb.o \
-  $(BUILD)/obj/%.o $(BUILD)/obj/fuzz/gen/%.pb.o $(BUILD)/obj/fuzz/%.o $(BUILD)/pch/fuzz%.pch
+.PRECIOUS: $(BUILD)/gen/%.pb.stamp $(BUILD)/gen/%.pb.h $(BUILD)/gen/%.pb.cc $(OBJ)/gen/%.pb.o \
+  $(OBJ)/%.o $(OBJ)/fuzz/gen/%.pb.o $(OBJ)/fuzz/%.o $(BUILD)/pch/fuzz%.pch
 
 # What comes out the same keeps its age: a comment in a schema is no reason to compile everything.
 $(BUILD)/gen/%.pb.stamp: %.proto
@@ -94,13 +97,17 @@ $(PCH_HEADER).gch: scripts/lib/precompiled.h $(PROTO_H)
 	  $(call anew,$(CXX) $(CPPFLAGS) $(CXXFLAGS) -x c++-header $< -o $$t)
 
 # Generated code is not ours to warn about.
-$(BUILD)/obj/gen/%.pb.o: $(BUILD)/gen/%.pb.cc | $(PROTO_H)
+$(OBJ)/gen/%.pb.o: $(BUILD)/gen/%.pb.cc | $(PROTO_H)
 	$(call say,CXX,$<)$(call compile,$(CXX) $(CPPFLAGS) $(filter-out $(WARNINGS),$(CXXFLAGS)) -w)
 
-$(BUILD)/obj/%.o: %.cc | $(PROTO_H) $(PCH_BUILT)
+# Of what a joined source stands for: of two rules that fit, make takes the first.
+$(OBJ)/%.o: $(BUILD)/jumbo/%.cc | $(PROTO_H) $(PCH_BUILT)
+	$(call say,CXX,$<)$(call compile,scripts/lib/jumbo compile $(CXX) $(CPPFLAGS) $(CXXFLAGS) $(PCH_FLAGS))
+
+$(OBJ)/%.o: %.cc | $(PROTO_H) $(PCH_BUILT)
 	$(call say,CXX,$<)$(call compile,$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(PCH_FLAGS))
 
-$(BUILD)/obj/%.o: %.c
+$(OBJ)/%.o: %.c
 	$(call say,CC,$<)$(call compile,$(CC) $(CPPFLAGS) $(CFLAGS))
 
 # Compiled into each file that uses it, as its headers can be, it doubles the build's time.
@@ -122,15 +129,15 @@ endef
 # $(call fuzzer,NAME,SOURCES,LIBS): built by clang with ASan and UBSan, objects of its own.
 define fuzzer
 FUZZERS += $(BUILD)/fuzz/$(1)
-$(BUILD)/fuzz/$(1): $(patsubst %.cc,$(BUILD)/obj/fuzz/%.o,$(2)) $(PROTO_FUZZ_O)
+$(BUILD)/fuzz/$(1): $(patsubst %.cc,$(OBJ)/fuzz/%.o,$(2)) $(PROTO_FUZZ_O)
 	$$(call say,LINK,$$@)$$(call anew,$$(CLANGXX) $$(FUZZ_LINK) -o $$$$t $$^ $(3) -lprotobuf $$(FMT_LIB))
-OBJS += $(patsubst %.cc,$(BUILD)/obj/fuzz/%.o,$(2))
+OBJS += $(patsubst %.cc,$(OBJ)/fuzz/%.o,$(2))
 endef
 
 FUZZ_LINK := -fsanitize=fuzzer,address,undefined
 FUZZ_OPT ?= -O1 -g
 FUZZ_FLAGS := -std=c++20 $(FUZZ_OPT) -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
-$(BUILD)/obj/fuzz/gen/%.pb.o: $(BUILD)/gen/%.pb.cc | $(PROTO_H)
+$(OBJ)/fuzz/gen/%.pb.o: $(BUILD)/gen/%.pb.cc | $(PROTO_H)
 	$(call say,FUZZCXX,$<)$(call compile,$(CLANGXX) $(CPPFLAGS) $(FUZZ_FLAGS) -w)
 # As PCH, for clang; another one for each optimisation, which it must share with what uses it.
 FUZZ_PCH := $(if $(PCH),$(BUILD)/pch/fuzz$(subst $() ,,$(FUZZ_OPT)).pch)
@@ -138,12 +145,28 @@ $(BUILD)/pch/fuzz%.pch: scripts/lib/precompiled.h $(PROTO_H)
 	$(call say,PCH,$< for fuzzers)mkdir -p $(@D) && \
 	  $(call anew,$(CLANGXX) $(CPPFLAGS) $(FUZZ_FLAGS) -fpch-instantiate-templates \
 	    -x c++-header $< -o $$t)
-$(BUILD)/obj/fuzz/%.o: %.cc | $(PROTO_H) $(FUZZ_PCH)
-	$(call say,FUZZCXX,$<)$(call compile,$(CLANGXX) $(CPPFLAGS) $(FUZZ_FLAGS) $(if $(FUZZ_PCH),-include-pch $(FUZZ_PCH)) $(WARNINGS))
+FUZZ_COMPILE = $(CLANGXX) $(CPPFLAGS) $(FUZZ_FLAGS) $(if $(FUZZ_PCH),-include-pch $(FUZZ_PCH)) $(WARNINGS)
+$(OBJ)/fuzz/%.o: $(BUILD)/jumbo/fuzz/%.cc | $(PROTO_H) $(FUZZ_PCH)
+	$(call say,FUZZCXX,$<)$(call compile,scripts/lib/jumbo compile $(FUZZ_COMPILE))
+$(OBJ)/fuzz/%.o: %.cc | $(PROTO_H) $(FUZZ_PCH)
+	$(call say,FUZZCXX,$<)$(call compile,$(FUZZ_COMPILE))
 
 # After the templates that it calls.
 include $(sort $(wildcard libtrace/*/build.mk libtrace/build.mk daemon/build.mk \
                           kmod/build.mk qemu-device/build.mk tests/build.mk scripts/build.mk))
+
+# Which files are joined: by what links them, so anew where files or rules have come or gone.
+ifneq ($(filter-out plan,$(JUMBO)),)
+JUMBO_NEEDS := scripts/lib/jumbo $(MAKEFILE_LIST) $(sort $(dir $(wildcard $(foreach folder, \
+  libtrace daemon tests,$(folder)/*.cc $(folder)/*/*.cc $(folder)/*/*/*.cc))))
+include $(BUILD)/jumbo/plan.mk
+$(BUILD)/jumbo/plan.mk: $(JUMBO_NEEDS)
+	$(call say,JUMBO,$(@D))scripts/lib/jumbo plan $(@D)
+$(JUMBO_EMPTY): $(BUILD)/jumbo/empty.o
+	$(Q)mkdir -p $(@D) && cp $< $@
+$(BUILD)/jumbo/empty.o:
+	$(Q)mkdir -p $(@D) && echo '' | $(CC) -x c -c - -o $@
+endif
 
 all: $(ALL)
 # What needs neither a kernel's headers nor QEMU's source.

@@ -12,7 +12,7 @@ BPF_ARCH := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(shell uname -m)))
 # The multiarch folder has asm/types.h, which clang does not search by default.
 BPF_CFLAGS := -g -O2 -Wall -Werror -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -I. \
 	-idirafter /usr/include/$(shell $(CC) -dumpmachine)
-TRACER_BPF := $(BUILD)/obj/daemon/bpf/tracer.bpf.o
+TRACER_BPF := $(OBJ)/daemon/bpf/tracer.bpf.o
 TRACER_SKEL := $(BUILD)/gen/daemon/bpf/tracer.skel.h
 
 $(TRACER_BPF): daemon/bpf/tracer.bpf.c $(wildcard daemon/bpf/*.h) $(wildcard kmod/uapi/*.h)
@@ -21,16 +21,16 @@ $(TRACER_SKEL): $(TRACER_BPF)
 	$(call say,SKEL,$@)mkdir -p $(@D) && $(BPFTOOL) gen skeleton $< name tracer_bpf >$@
 
 # Another object for each source on the kernel's own tracepoints.
-.PRECIOUS: $(BUILD)/obj/daemon/bpf/%.bpf.o $(BUILD)/gen/daemon/bpf/%.skel.h
-$(BUILD)/obj/daemon/bpf/%.bpf.o: daemon/bpf/%.bpf.c $(wildcard daemon/bpf/*.h)
+.PRECIOUS: $(OBJ)/daemon/bpf/%.bpf.o $(BUILD)/gen/daemon/bpf/%.skel.h
+$(OBJ)/daemon/bpf/%.bpf.o: daemon/bpf/%.bpf.c $(wildcard daemon/bpf/*.h)
 	$(call say,BPFCC,$<)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -c $< -o $@
-$(BUILD)/gen/daemon/bpf/%.skel.h: $(BUILD)/obj/daemon/bpf/%.bpf.o
+$(BUILD)/gen/daemon/bpf/%.skel.h: $(OBJ)/daemon/bpf/%.bpf.o
 	$(call say,SKEL,$@)mkdir -p $(@D) && $(BPFTOOL) gen skeleton $< name $*_bpf >$@
-$(BUILD)/obj/daemon/sources/sched_source.o: $(BUILD)/gen/daemon/bpf/sched.skel.h
-$(BUILD)/obj/daemon/sources/irq_source.o: $(BUILD)/gen/daemon/bpf/irq.skel.h
+$(OBJ)/daemon/sources/sched_source.o: $(BUILD)/gen/daemon/bpf/sched.skel.h
+$(OBJ)/daemon/sources/irq_source.o: $(BUILD)/gen/daemon/bpf/irq.skel.h
 
 # Whoever includes bpf_source_impl.h.
-$(BUILD)/obj/daemon/sources/bpf_source.o $(BUILD)/obj/daemon/sources/bpf_attach.o: $(TRACER_SKEL)
+$(OBJ)/daemon/sources/bpf_source.o $(OBJ)/daemon/sources/bpf_attach.o: $(TRACER_SKEL)
 
 $(eval $(call program,$(BUILD)/bin/acceltraced,$(DAEMON_SRCS) $(DAEMON_STREAM),-lprotobuf $(DAEMON_LIBS),$(PROTO_O)))
 ALL += $(BUILD)/bin/acceltraced
@@ -63,11 +63,11 @@ $(eval $(call program,$(BUILD)/test/axl-probe-app,daemon/testing/probe_app.cc,-l
 $(eval $(call program,$(BUILD)/test/axl-trace-summary,daemon/testing/trace_summary.cc $(DAEMON_STREAM),-lprotobuf -lzstd,$(PROTO_O)))
 TESTS += $(BUILD)/test/axl-probe-app $(BUILD)/test/axl-trace-summary
 # For tests/bench/rings: fills the daemon's ring.
-$(BUILD)/obj/daemon/testing/bpf_flood.o: $(BUILD)/gen/daemon/bpf/flood.skel.h
+$(OBJ)/daemon/testing/bpf_flood.o: $(BUILD)/gen/daemon/bpf/flood.skel.h
 $(eval $(call program,$(BUILD)/test/axl-bpf-flood,daemon/testing/bpf_flood.cc,-lbpf))
 TESTS += $(BUILD)/test/axl-bpf-flood
 # For tests/bench/collection: an event of a tracepoint by each way to be attached to it.
-$(BUILD)/obj/daemon/testing/tracepoint_cost.o: $(BUILD)/gen/daemon/bpf/ways.skel.h
+$(OBJ)/daemon/testing/tracepoint_cost.o: $(BUILD)/gen/daemon/bpf/ways.skel.h
 $(eval $(call program,$(BUILD)/test/axl-tracepoint-cost,daemon/testing/tracepoint_cost.cc,-lbpf))
 TESTS += $(BUILD)/test/axl-tracepoint-cost
 # For daemon/testing/sched_test.py and system_test.py.
@@ -87,19 +87,19 @@ TESTS += $(BUILD)/test/axl-stack-app
 
 # The rings of API events: against each other under the thread sanitizer, and against hostile memory.
 RING_STRESS := daemon/testing/ring_stress.cc daemon/sources/api_ring_reader.cc $(call folder-srcs,libtrace/ring)
-RING_STRESS_OBJS := $(patsubst %.cc,$(BUILD)/obj/tsan/%.o,$(RING_STRESS))
+RING_STRESS_OBJS := $(patsubst %.cc,$(OBJ)/tsan/%.o,$(RING_STRESS))
 # protobuf's messages have other members under that macro, which its library was built without.
-$(BUILD)/obj/tsan/%.o: %.cc | $(PROTO_H)
+$(OBJ)/tsan/%.o: %.cc | $(PROTO_H)
 	$(call say,TSANCXX,$<)$(call compile,$(CXX) $(CPPFLAGS) $(CXXFLAGS) -O1 -fsanitize=thread -U__SANITIZE_THREAD__)
 $(BUILD)/test/host-ring-stress: $(RING_STRESS_OBJS)
 	$(call say,LINK,$@)$(call anew,$(CXX) -fsanitize=thread -o $$t $^ -lpthread $(FMT_LIB))
 OBJS += $(RING_STRESS_OBJS)
 TESTS += $(BUILD)/test/host-ring-stress
 # The service with its recordings, sessions and sinks, and clients of all kinds.
-SERVICE_STRESS_OBJS := $(patsubst %.cc,$(BUILD)/obj/tsan/%.o,$(sort daemon/testing/service_stress.cc $(DAEMON_PARTS)))
-$(foreach part,bpf_source bpf_attach,$(BUILD)/obj/tsan/daemon/sources/$(part).o): $(TRACER_SKEL)
-$(BUILD)/obj/tsan/daemon/sources/sched_source.o: $(BUILD)/gen/daemon/bpf/sched.skel.h
-$(BUILD)/obj/tsan/daemon/sources/irq_source.o: $(BUILD)/gen/daemon/bpf/irq.skel.h
+SERVICE_STRESS_OBJS := $(patsubst %.cc,$(OBJ)/tsan/%.o,$(sort daemon/testing/service_stress.cc $(DAEMON_PARTS)))
+$(foreach part,bpf_source bpf_attach,$(OBJ)/tsan/daemon/sources/$(part).o): $(TRACER_SKEL)
+$(OBJ)/tsan/daemon/sources/sched_source.o: $(BUILD)/gen/daemon/bpf/sched.skel.h
+$(OBJ)/tsan/daemon/sources/irq_source.o: $(BUILD)/gen/daemon/bpf/irq.skel.h
 $(BUILD)/test/host-service-stress: $(SERVICE_STRESS_OBJS) $(PROTO_O)
 	$(call say,LINK,$@)$(call anew,$(CXX) -fsanitize=thread -o $$t $^ -lprotobuf $(DAEMON_LIBS) $(FMT_LIB))
 OBJS += $(SERVICE_STRESS_OBJS)

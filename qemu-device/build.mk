@@ -5,7 +5,7 @@
 AXL_QEMU := $(BUILD)/qemu-device/qemu
 AXL_SO := $(BUILD)/qemu-device/axl.so
 AXL_SRCS := $(sort $(wildcard qemu-device/*/*.c))
-AXL_OBJS := $(patsubst %.c,$(BUILD)/obj/%.o,$(AXL_SRCS))
+AXL_OBJS := $(patsubst %.c,$(OBJ)/%.o,$(AXL_SRCS))
 ALL += $(AXL_SO)
 
 AXL_TREE := $(AXL_QEMU)/src
@@ -18,7 +18,7 @@ AXL_CFLAGS := -std=gnu11 -O3 -g -fPIC -Wall -Wextra -Werror -Wno-unused-paramete
 # Plain C: knows nothing of QEMU, and its objects are those of the tests as well.
 AXL_PLAIN_SRCS := $(sort $(wildcard qemu-device/timing/*.c qemu-device/memory/*.c qemu-device/knobs/knobs.c \
   qemu-device/frontend/decode.c))
-AXL_PLAIN_OBJS := $(patsubst %.c,$(BUILD)/obj/%.o,$(AXL_PLAIN_SRCS))
+AXL_PLAIN_OBJS := $(patsubst %.c,$(OBJ)/%.o,$(AXL_PLAIN_SRCS))
 AXL_GLIB = $(shell $(PKG_CONFIG) --cflags glib-2.0)
 
 # What the build depends on is the installed QEMU, not a file of ours: prepare
@@ -38,10 +38,10 @@ $(AXL_EVENTS)/trace-hw_misc_axl.%: qemu-device/trace-events $(AXL_READY)
 $(AXL_EVENTS)/trace-hw_misc_axl.o: $(AXL_EVENTS)/trace-hw_misc_axl.c $(AXL_EVENTS)/trace-hw_misc_axl.h
 	$(call say,CC,$<)$(call anew,$(CC) $(AXL_CPPFLAGS) $(AXL_GLIB) $(AXL_CFLAGS) -c $< -o $$t)
 
-$(AXL_PLAIN_OBJS): $(BUILD)/obj/%.o: %.c
+$(AXL_PLAIN_OBJS): $(OBJ)/%.o: %.c
 	$(call say,CC,$<)$(call compile,$(CC) -I. $(AXL_CFLAGS))
 
-$(filter-out $(AXL_PLAIN_OBJS),$(AXL_OBJS)): $(BUILD)/obj/%.o: %.c $(AXL_READY) $(AXL_EVENTS)/trace-hw_misc_axl.h
+$(filter-out $(AXL_PLAIN_OBJS),$(AXL_OBJS)): $(OBJ)/%.o: %.c $(AXL_READY) $(AXL_EVENTS)/trace-hw_misc_axl.h
 	$(call say,CC,$<)$(call compile,$(CC) $(AXL_CPPFLAGS) $(AXL_GLIB) $(AXL_CFLAGS))
 
 $(AXL_SO): $(AXL_OBJS) $(AXL_EVENTS)/trace-hw_misc_axl.o
@@ -76,10 +76,10 @@ $(eval $(call program,$(AXL_MODEL_BENCH),$(call folder-srcs,qemu-device/tests) q
 # The device with ASan and UBSan, and its fuzzer: structured traffic by the qtest protocol. The
 # sanitizer's library must come before everything else that QEMU loads.
 AXL_ASAN_SO := $(BUILD)/qemu-device/axl-asan.so
-AXL_ASAN_OBJS := $(patsubst %.c,$(BUILD)/obj/asan/%.o,$(AXL_SRCS))
+AXL_ASAN_OBJS := $(patsubst %.c,$(OBJ)/asan/%.o,$(AXL_SRCS))
 AXL_ASAN_FLAGS := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer \
   -DAXL_NO_CLONES
-$(AXL_ASAN_OBJS): $(BUILD)/obj/asan/%.o: %.c $(AXL_READY) $(AXL_EVENTS)/trace-hw_misc_axl.h
+$(AXL_ASAN_OBJS): $(OBJ)/asan/%.o: %.c $(AXL_READY) $(AXL_EVENTS)/trace-hw_misc_axl.h
 	$(call say,ASANCC,$<)mkdir -p $(@D) && \
 	  $(CC) $(AXL_CPPFLAGS) $(AXL_GLIB) $(filter-out -O3,$(AXL_CFLAGS)) $(AXL_ASAN_FLAGS) -MMD -MP -c $< -o $@
 $(AXL_ASAN_SO): $(AXL_ASAN_OBJS) $(AXL_EVENTS)/trace-hw_misc_axl.o
@@ -88,7 +88,7 @@ OBJS += $(AXL_ASAN_OBJS)
 
 AXL_FUZZ := $(BUILD)/fuzz/device
 FUZZERS += $(AXL_FUZZ)
-$(BUILD)/obj/qemu-device/tests/device_fuzz.o: CPPFLAGS += \
+$(OBJ)/qemu-device/tests/device_fuzz.o: CPPFLAGS += \
   -DAXL_LIBASAN='"$(shell $(CC) -print-file-name=libasan.so)"'
 $(eval $(call program,$(AXL_FUZZ),$(call folder-srcs,qemu-device/tests) qemu-device/tests/device_fuzz.cc,,$(AXL_ASAN_SO) $(AXL_QTEST_SO)))
 

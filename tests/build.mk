@@ -5,7 +5,7 @@ include $(sort $(wildcard tests/*/build.mk))
 # every unit test links alike with either.
 CATCH_LIB := $(if $(wildcard /usr/include/catch2/catch_all.hpp),-lCatch2)
 CATCH_ALL := -Wl,--whole-archive $(CATCH_LIB) -Wl,--no-whole-archive
-$(BUILD)/obj/tests/catch_main.o: tests/catch_main.cc | $(PROTO_H)
+$(OBJ)/tests/catch_main.o: tests/catch_main.cc | $(PROTO_H)
 	$(call say,CXX,$<)$(call compile,$(CXX) $(CPPFLAGS) $(CXXFLAGS))$(if $(CATCH_LIB), && \
 	  t=$@.$$$$ && $(CXX) -r -nostdlib -o $$t $@ $(CATCH_ALL) && touch -r $@ $$t && mv -f $$t $@)
 

@@ -273,7 +273,7 @@ class InOrder {
 
 }  // namespace
 
-Period PeriodOf(const model::Model& model, const Stretch& stretch) {
+MarkPair PeriodOf(const model::Model& model, const Stretch& stretch) {
   return {BeginOf(model, stretch.from), EndOf(model, stretch.to)};
 }
 

@@ -23,7 +23,7 @@ namespace acceltrace::analysis {
 enum Doing { kDoesCompute, kDoesTransfer, kDoesHold, kNumDoings };
 
 // From the begin of something to its end.
-using Period = std::pair<Mark, Mark>;
+using MarkPair = std::pair<Mark, Mark>;
 
 // Where such a time is: a command's start or end, a job's doorbell or completion.
 struct TimeRef {
@@ -33,7 +33,7 @@ struct TimeRef {
 struct Stretch {
   TimeRef from, to;
 };
-Period PeriodOf(const model::Model& model, const Stretch& stretch);
+MarkPair PeriodOf(const model::Model& model, const Stretch& stretch);
 
 struct Gaps {
   // Those that whole ticks show; count_hi: with those that may hide within one.

@@ -4,12 +4,12 @@ LIB_SRCS += $(call folder-srcs,libtrace/view)
 LIB_LIBS += -ldeflate
 # The Perfetto format has a schema of its own, generated before this folder compiles.
 $(call objs,$(call folder-srcs,libtrace/view) $(wildcard libtrace/view/*_test.cc)): | $(BUILD)/gen/libtrace/view/perfetto.pb.h
-$(BUILD)/lib/libacceltrace.so: $(BUILD)/obj/gen/libtrace/view/perfetto.pb.o
+$(BUILD)/lib/libacceltrace.so: $(OBJ)/gen/libtrace/view/perfetto.pb.o
 # The page of `acceltrace html`, as text that is compiled in.
 PAGE_PARTS := $(wildcard libtrace/view/page/*.js libtrace/view/page/*.css libtrace/view/page/*.html)
 $(BUILD)/gen/libtrace/view/page.inc: libtrace/view/page/bundle $(PAGE_PARTS)
 	$(call say,BUNDLE,$(@F))$(call anew,$< libtrace/view/page $$t)
-$(BUILD)/obj/libtrace/view/page_head.o: $(BUILD)/gen/libtrace/view/page.inc
+$(OBJ)/libtrace/view/page_head.o: $(BUILD)/gen/libtrace/view/page.inc
 $(eval $(call unit-test,view,libtrace/view,$(TRACE_BUILDER),-ldeflate -lz))
 $(eval $(call program,$(BUILD)/test/bench-pyramid,libtrace/view/pyramid_bench.cc,-L$(BUILD)/lib -lacceltrace -lprotobuf,$(BUILD)/lib/libacceltrace.so))
 TESTS += $(BUILD)/test/bench-pyramid

@@ -124,7 +124,6 @@ class LiveState {
   proto::Accounts accounts_;
   bool ended_ = false;
   int64_t first_ns_ = 0, cut_ns_ = 0, now_ns_ = 0;
-  double interval_ns_ = 0;  // of the newest entry of the histories
   std::array<double, kHistory> interval_lengths_ns_{};
   uint64_t rows_ = 0, all_rows_ = 0;
   std::map<uint32_t, std::string> strings_;

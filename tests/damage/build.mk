@@ -10,14 +10,14 @@ $(eval $(call program,$(BUILD)/test/load-trace,libtrace/model/load_bench.cc,-L$(
 TESTS += $(BUILD)/test/decode-rate $(BUILD)/test/load-trace
 TESTS += $(BUILD)/test/tap-damage $(BUILD)/test/tap-bombs
 $(eval $(call fuzzer,trace,tests/damage/trace_fuzz.cc tests/damage/random_trace.cc tests/damage/whole_way.cc $(MUTATOR_SRCS) $(BUILDER_SRCS) $(filter libtrace/%,$(LIB_SRCS)),$(LIB_LIBS)))
-$(BUILD)/fuzz/trace: $(BUILD)/obj/fuzz/gen/libtrace/view/perfetto.pb.o
-$(BUILD)/obj/fuzz/libtrace/view/page_head.o: $(BUILD)/gen/libtrace/view/page.inc
-$(patsubst %.cc,$(BUILD)/obj/fuzz/%.o,$(wildcard libtrace/view/*.cc)): | $(BUILD)/gen/libtrace/view/perfetto.pb.h
+$(BUILD)/fuzz/trace: $(OBJ)/fuzz/gen/libtrace/view/perfetto.pb.o
+$(OBJ)/fuzz/libtrace/view/page_head.o: $(BUILD)/gen/libtrace/view/page.inc
+$(patsubst %.cc,$(OBJ)/fuzz/%.o,$(wildcard libtrace/view/*.cc)): | $(BUILD)/gen/libtrace/view/perfetto.pb.h
 
 # 200,000 mutants in minutes. Comparisons are of no use where values are doubles, times and sums.
-FUZZ_FAST := $(patsubst %.cc,$(BUILD)/obj/fuzz/%.o,$(wildcard libtrace/clock/*.cc libtrace/model/*.cc \
+FUZZ_FAST := $(patsubst %.cc,$(OBJ)/fuzz/%.o,$(wildcard libtrace/clock/*.cc libtrace/model/*.cc \
   libtrace/analysis/*.cc libtrace/view/*.cc tests/damage/*.cc tests/golden/*.cc) libtrace/stream/block.cc)
 FUZZ_FAST_OPT ?= -O2
 $(FUZZ_FAST): FUZZ_FLAGS += $(FUZZ_FAST_OPT) -fno-sanitize-coverage=trace-cmp
 # Parsing and printing of protobuf's own: checked, but of no interest.
-$(BUILD)/obj/fuzz/gen/%.pb.o: FUZZ_FLAGS += $(FUZZ_FAST_OPT) -fno-sanitize-coverage=edge,indirect-calls,trace-cmp,inline-8bit-counters,pc-table
+$(OBJ)/fuzz/gen/%.pb.o: FUZZ_FLAGS += $(FUZZ_FAST_OPT) -fno-sanitize-coverage=edge,indirect-calls,trace-cmp,inline-8bit-counters,pc-table

@@ -17,7 +17,7 @@ $(eval $(call program,$(BUILD)/bin/axl-hello,tests/workloads/hello/hello.c,$(WOR
 ALL += $(BUILD)/bin/axl-hello
 
 # The example again, as a function of the unit test.
-HELLO_TEST_OBJ := $(BUILD)/obj/tests/workloads/hello/hello_test_main.o
+HELLO_TEST_OBJ := $(OBJ)/tests/workloads/hello/hello_test_main.o
 $(HELLO_TEST_OBJ): tests/workloads/hello/hello.c
 	$(call say,CC,$<)$(call compile,$(CC) $(CPPFLAGS) $(CFLAGS) -Dmain=HelloMain)
 

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Joined sources: which files may share one compilation, and what happens to those that may not."""
+
+import importlib.machinery
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.realpath(__file__))
+LOADER = importlib.machinery.SourceFileLoader("jumbo", os.path.join(HERE, "jumbo"))
+JUMBO = importlib.util.module_from_spec(importlib.util.spec_from_loader("jumbo", LOADER))
+LOADER.exec_module(JUMBO)
+
+PIECE = "namespace {\nstruct Piece {\n  int a;\n};\nint Add(Piece p) { return p.a; }\n}  // namespace\n"
+FILES = {
+    "a.cc": f'#include "a.h"\n{PIECE}int A() {{ return Add({{1}}); }}\n',
+    # The same names of its own.
+    "b.cc": f'#include "a.h"\n{PIECE}int B() {{ return Add({{2}}); }}\n',
+    # A type of a's, as a word that means another thing.
+    "c.cc": "int C() {\n  const int Piece = 3;\n  return Piece;\n}\n",
+    # Only in a remark and in a text: "Piece".
+    "d.cc": '// Piece\nconst char *D() { return "Piece"; }\n',
+    "a.h": "#pragma once\nint A();\nint B();\n",
+    # What the names do not show: another meaning of a macro that a header sets.
+    "e.cc": '#include "e.h"\nint E() { return SIZE; }\n',
+    "e.h": "#define SIZE 5\n",
+    "f.cc": "enum { SIZE = 6 };\nint F() { return SIZE; }\n",
+}
+MAIN = "int A(); int B(); int E(); int F();\nint main() { return A() + B() + E() + F() - 14; }\n"
+
+
+def check(condition, name):
+    print(f"{'ok' if condition else 'not ok'} - {name}")
+    return bool(condition)
+
+
+def joins():
+    sources = JUMBO.Sources()
+    groups = JUMBO.joined(["a.cc", "b.cc", "c.cc", "d.cc"], sources)
+    return check(groups == [["a.cc", "d.cc"]], f"what names forbid is not joined: {groups}")
+
+
+def compiles(name, parts, apart):
+    with open("joined.cc", "w", encoding="utf-8") as file:
+        file.writelines(f'#include "{part}"\n' for part in parts)
+    done = subprocess.run([os.path.join(HERE, "jumbo"), "compile", "g++", "-I.", "-Werror", "-MMD", "-MP",
+                           "-MF", f"{name}.o.d", "-MT", "x.o", "-c", "joined.cc", "-o", f"{name}.o"],
+                          capture_output=True, text=True, check=False)
+    with open(f"{name}.o.d", encoding="utf-8") as file:
+        needs = file.read()
+    return (check(done.returncode == 0, f"{name}: compiles {done.stderr.strip()}") &
+            check(("APART" in done.stderr) == apart, f"{name}: apart only where it must be") &
+            check(all(part in needs for part in parts), f"{name}: make learns of each part"))
+
+
+def fails():
+    with open("bad.cc", "w", encoding="utf-8") as file:
+        file.write("int G() { return nothing; }\n")
+    with open("joined.cc", "w", encoding="utf-8") as file:
+        file.write('#include "d.cc"\n#include "bad.cc"\n')
+    done = subprocess.run([os.path.join(HERE, "jumbo"), "compile", "g++", "-I.", "-MMD", "-MF", "g.o.d", "-MT",
+                           "x.o", "-c", "joined.cc", "-o", "g.o"], capture_output=True, text=True,
+                          check=False)
+    return check(done.returncode != 0 and "bad.cc:1" in done.stderr, "an error names the file of the part")
+
+
+def runs():
+    with open("main.cc", "w", encoding="utf-8") as file:
+        file.write(MAIN)
+    done = subprocess.run(["g++", "main.cc", "together.o", "own-names.o", "macro.o", "-o", "main"],
+                          capture_output=True, text=True, check=False)
+    return (check(done.returncode == 0, f"the objects link {done.stderr}") and
+            check(subprocess.run(["./main"], check=False).returncode == 0, "and compute what they should"))
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for name, text in FILES.items():
+            with open(name, "w", encoding="utf-8") as file:
+                file.write(text)
+        good = joins()
+        good &= compiles("together", ["c.cc", "d.cc"], False)
+        good &= compiles("own-names", ["a.cc", "b.cc"], True)
+        good &= compiles("macro", ["e.cc", "f.cc"], True)
+        good &= fails()
+        good &= runs()
+        os.chdir("/")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
