@@ -81,8 +81,9 @@ class SqliteDatabase final : public Database {
         sources_.push_back(std::make_unique<Source>(std::move(table), &budget_));
         const PlainTable& added = sources_.back()->table;
         if (AddVirtualTable(db, sources_.back().get()) != SQLITE_OK) return Failed();
-        // SQLite asks it for its columns when it is named first: now, while nothing is refused.
-        const std::string use = "SELECT 1 FROM " + Quoted(added.name) + " WHERE 0";
+        // SQLite asks it for its columns when it is named first: now, while nothing is refused. Not
+        // by a SELECT: its plan asks how many rows there are, and answers would be computed.
+        const std::string use = "PRAGMA table_info(" + Quoted(added.name) + ")";
         if (sqlite3_exec(db, use.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) return Failed();
       }
     }
