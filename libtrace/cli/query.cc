@@ -5,11 +5,13 @@
 #include <unistd.h>
 
 #include <memory>
+#include <utility>
 
 #include "libtrace/cli/command.h"
 #include "libtrace/cli/filters.h"
 #include "libtrace/cli/output_file.h"
 #include "libtrace/cli/terminal.h"
+#include "libtrace/query/needs.h"
 #include "libtrace/query/sql.h"
 #include "libtrace/view/rows.h"
 
@@ -50,7 +52,13 @@ int RunQuery(const Options& options) {
                                         : "no query: write one in SQL, or see --tables");
   }
   int status = kFailed;
-  const auto loaded = LoadSelected(options.file, options.selection, Laws::kNone, &status);
+  Part selection = options.selection;
+  if (selection.from_ns || selection.to_ns) {
+    query::Needs needs = query::NeedsOf(options.sql);
+    selection.check_all = !needs.events;
+    selection.command_fields = std::move(needs.command_fields);
+  }
+  const auto loaded = LoadSelected(options.file, selection, Laws::kNone, &status);
   if (!loaded.ok()) return Fail(status, loaded.message());
   const auto database = query::Database::Open(*loaded->model, options.limits);
   if (!database.ok()) return Fail(kFailed, database.message());

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "libtrace/query/virtual_table.h"
 
@@ -114,6 +115,14 @@ class SqliteDatabase final : public Database {
     return Read(statement.get(), sink);
   }
 
+  std::optional<Reads> ReadsOf(std::string_view sql) override {
+    const char* tail = nullptr;
+    Answer answer;
+    reads_.clear();
+    if (!Parse(sql, &tail, &answer)) return std::nullopt;
+    return std::exchange(reads_, {});
+  }
+
   std::vector<const PlainTable*> Tables() const override {
     std::vector<const PlainTable*> tables;
     for (const auto& source : sources_) tables.push_back(&source->table);
@@ -204,12 +213,14 @@ class SqliteDatabase final : public Database {
     return static_cast<SqliteDatabase*>(self)->budget_.Take(kStepsAtOnce) ? 0 : 1;
   }
 
-  static int Authorize(void* self, int action, const char*, const char* second, const char*,
+  static int Authorize(void* self, int action, const char* first, const char* second, const char*,
                        const char*) {
     auto* database = static_cast<SqliteDatabase*>(self);
     switch (action) {
-      case SQLITE_SELECT:
       case SQLITE_READ:
+        if (first != nullptr && second != nullptr) database->reads_[first].insert(second);
+        return SQLITE_OK;
+      case SQLITE_SELECT:
       case SQLITE_RECURSIVE:
         return SQLITE_OK;
       case SQLITE_FUNCTION:
@@ -228,6 +239,7 @@ class SqliteDatabase final : public Database {
   Limits limits_;
   Budget budget_;
   std::string refused_;  // by Authorize(): what
+  Reads reads_;          // likewise
   // Before the connection, which refers to them.
   std::vector<std::unique_ptr<Source>> sources_;
   Connection db_;

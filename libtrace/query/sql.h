@@ -11,7 +11,10 @@
 #define LIBTRACE_QUERY_SQL_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -56,6 +59,9 @@ struct Answer {
   bool more = false;    // there are more rows than Limits::rows
 };
 
+// Which columns of which tables a query reads.
+using Reads = std::map<std::string, std::set<std::string>>;
+
 class Database {
  public:
   // The model must outlive it.
@@ -63,6 +69,8 @@ class Database {
   virtual ~Database() = default;
 
   virtual Answer Run(std::string_view sql, RowSink* sink) = 0;
+  // None: it is no query. Nothing is computed.
+  virtual std::optional<Reads> ReadsOf(std::string_view sql) = 0;
   // All tables: names and columns are the schema.
   virtual std::vector<const PlainTable*> Tables() const = 0;
 };
