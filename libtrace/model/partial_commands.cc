@@ -27,34 +27,44 @@ constexpr int64_t kRoughNs = 2'000'000;
 struct Side {
   int64_t lo_ns = INT64_MAX, hi_ns = INT64_MIN;              // on the host
   int64_t device_lo_ns = INT64_MAX, device_hi_ns = INT64_MIN;  // more or less
-  int64_t fetched_lo_ns = INT64_MAX, fetched_hi_ns = INT64_MIN;
   uint32_t pid = 0;
   bool submitted = false, completed = false, repeated = false;
+  // Its other times lie between those of the host.
+  bool Sure() const { return submitted && completed && !repeated; }
   void See(int64_t at_ns) { lo_ns = std::min(lo_ns, at_ns), hi_ns = std::max(hi_ns, at_ns); }
+  void SeeRoughly(int64_t at_ns) {
+    device_lo_ns = std::min(device_lo_ns, at_ns), device_hi_ns = std::max(device_hi_ns, at_ns);
+  }
 };
 
-// By device and job: jobs are numbered one after the other.
+// Of the jobs of commands, by device and job: jobs are numbered one after the other.
 class Sides {
  public:
-  // Before any of them is asked for. False: they are too far apart.
+  // False: they are too far apart.
   bool Cover(const Column<uint32_t>& devices, const Column<uint32_t>& jobs) {
     EachRow(
         [&](size_t, uint32_t device, uint32_t job) {
-          if (device == kNoRow || job == 0) return true;
           if (device >= sides_.size()) sides_.resize(device + 1);
           Device& of = sides_[device];
           of.first = std::min(of.first, job), of.last = std::max(of.last, job), ++of.rows;
           return true;
         },
         devices, jobs);
-    for (const Device& of : sides_) {
-      if (of.rows != 0 && of.last - of.first > 1024 + 8 * of.rows) return false;
+    for (Device& of : sides_) {
+      if (of.rows == 0) continue;
+      if (of.last - of.first > 1024 + 8 * of.rows) return false;
+      of.jobs.resize(size_t{of.last} - of.first + 1);
     }
     return true;
   }
-  Side& Of(uint32_t device, uint32_t job) {
+  // nullptr: a job without commands.
+  Side* Find(uint32_t device, uint32_t job) {
+    if (device >= sides_.size()) return nullptr;
     Device& of = sides_[device];
-    if (of.jobs.empty()) of.jobs.resize(size_t{of.last} - of.first + 1);
+    return job < of.first || job > of.last ? nullptr : &of.jobs[job - of.first];
+  }
+  const Side& Of(uint32_t device, uint32_t job) const {
+    const Device& of = sides_[device];
     return of.jobs[job - of.first];
   }
 
@@ -79,6 +89,7 @@ class CommandsOfJobs {
   bool Read(stream::Reader* reader) {
     Packet packet;
     reader->KeepColumns();
+    decoder_.narrow = true;
     while (reader->Read(&packet) == stream::Reader::Next::kPacket) {
       decoder_.Add(packet, reader->stats().worth_bytes, reader->columns());
     }
@@ -95,19 +106,17 @@ class CommandsOfJobs {
       clocks_.resize(std::max<size_t>(clocks_.size(), row + 1));
       clocks_[row] = &clock;
     }
-    const HostEvents& host = model_.host;
-    const Commands& commands = model_.commands;
-    const DeviceJobs& jobs = decoder_.device_jobs;
-    if (!sides_.Cover(host.device, host.job) || !sides_.Cover(commands.device, commands.job) ||
-        !sides_.Cover(jobs.device, jobs.job)) {
-      return false;
-    }
+    if (!sides_.Cover(model_.commands.device, model_.commands.job)) return false;
     SeeHost();
     return SeeDevices() && Keep();
   }
 
   // With the fields that were read.
   void Finish(const std::vector<uint32_t>& fields) {
+    const auto asked = [&](uint32_t field) {
+      return std::find(fields.begin(), fields.end(), field) != fields.end();
+    };
+    if (asked(CommandBatch::kTagFieldNumber)) FindOps();
     model_.host = {};
     decoder_.device_jobs = {};
     decoder_.near.commands = {};
@@ -123,7 +132,7 @@ class CommandsOfJobs {
     if (!decoder_.losses.empty()) ConvertTimes({}, true, &decoder_, &model_);
     Commands& commands = model_.commands;
     const auto take = [&](uint32_t field, auto* from, auto* to) {
-      if (std::find(fields.begin(), fields.end(), field) != fields.end()) {
+      if (asked(field)) {
         from->Permute(rows_);
         *to = std::move(*from);
       } else {
@@ -147,6 +156,7 @@ class CommandsOfJobs {
     take(CommandBatch::kMemoryBytesFieldNumber, &all.memory_bytes, &commands.memory_bytes);
     take(CommandBatch::kRowHitsFieldNumber, &all.row_hits, &commands.row_hits);
     take(CommandBatch::kRowMissesFieldNumber, &all.row_misses, &commands.row_misses);
+    ops_.resize(rows_.size());
     commands.op.AppendValues(ops_.data(), ops_.size());
   }
 
@@ -154,18 +164,19 @@ class CommandsOfJobs {
   void SeeHost() {
     const auto see = [&](size_t, uint8_t kind, int64_t at_ns, uint32_t device, uint32_t job,
                          uint32_t pid) {
-      if (device == kNoRow || job == 0) return true;
-      const bool submit = kind == HostBatch::KIND_SUBMIT, complete = kind == HostBatch::KIND_COMPLETE;
+      const bool submit = kind == HostBatch::KIND_SUBMIT;
+      const bool complete = kind == HostBatch::KIND_COMPLETE;
       if (!submit && !complete && kind != HostBatch::KIND_DOORBELL &&
           kind != HostBatch::KIND_SUBMIT_END) {
         return true;
       }
-      Side& side = sides_.Of(device, job);
-      side.See(at_ns);
+      Side* const side = sides_.Find(device, job);
+      if (side == nullptr) return true;
+      side->See(at_ns);
       // Of a job in flight at a snapshot; which of them counts, others say.
-      side.repeated |= (submit && side.submitted) || (complete && side.completed);
-      side.submitted |= submit, side.completed |= complete;
-      if (submit) side.pid = pid;
+      side->repeated |= (submit && side->submitted) || (complete && side->completed);
+      side->submitted |= submit, side->completed |= complete;
+      if (submit) side->pid = pid;
       return true;
     };
     const HostEvents& host = model_.host;
@@ -181,24 +192,20 @@ class CommandsOfJobs {
       }
       return known = false, int64_t{0};
     };
+    const auto see = [&](uint32_t device, uint32_t job, uint64_t ticks) {
+      Side* const side = sides_.Find(device, job);
+      if (side != nullptr && !side->Sure()) side->SeeRoughly(time(device, ticks));
+      return known;
+    };
     EachRow(
         [&](size_t, uint32_t device, uint32_t job, uint64_t doorbell, uint64_t completion) {
-          Side& side = sides_.Of(device, job);
-          if (side.submitted && side.completed) return true;
-          side.device_lo_ns = std::min(side.device_lo_ns, time(device, doorbell));
-          side.device_hi_ns = std::max(side.device_hi_ns, time(device, completion));
-          return known;
+          return see(device, job, doorbell) && see(device, job, completion);
         },
         jobs.device, jobs.job, jobs.doorbell.ticks, jobs.completion.ticks);
-    EachRow(
-        [&](size_t, uint32_t device, uint32_t job, uint64_t fetched) {
-          Side& side = sides_.Of(device, job);
-          if (side.submitted && side.completed) return true;
-          side.fetched_lo_ns = std::min(side.fetched_lo_ns, time(device, fetched));
-          side.fetched_hi_ns = std::max(side.fetched_hi_ns, time(device, fetched));
-          return known;
-        },
-        model_.commands.device, model_.commands.job, model_.commands.fetched.ticks);
+    const Commands& commands = model_.commands;
+    EachRow([&](size_t, uint32_t device, uint32_t job,
+                uint64_t fetched) { return see(device, job, fetched); },
+            commands.device, commands.job, commands.fetched.ticks);
     return known;
   }
 
@@ -208,11 +215,9 @@ class CommandsOfJobs {
     const auto overlaps = [&](int64_t lo_ns, int64_t hi_ns, int64_t more_ns) {
       return lo_ns <= stretch_.to_ns + more_ns && hi_ns >= stretch_.from_ns - more_ns;
     };
-    const bool on_host = overlaps(side.lo_ns, side.hi_ns, 0);
-    if (side.submitted && side.completed && !side.repeated) return on_host ? Is::kIn : Is::kOut;
-    int64_t lo_ns = std::min(side.lo_ns, side.device_lo_ns);
-    int64_t hi_ns = std::max(side.hi_ns, side.device_hi_ns);
-    if (lo_ns > hi_ns) lo_ns = side.fetched_lo_ns, hi_ns = side.fetched_hi_ns;
+    if (side.Sure()) return overlaps(side.lo_ns, side.hi_ns, 0) ? Is::kIn : Is::kOut;
+    const int64_t lo_ns = std::min(side.lo_ns, side.device_lo_ns);
+    const int64_t hi_ns = std::max(side.hi_ns, side.device_hi_ns);
     return overlaps(lo_ns, hi_ns, guard_ns_) ? Is::kUnknown : Is::kOut;
   }
 
@@ -224,8 +229,14 @@ class CommandsOfJobs {
       return is != Is::kUnknown;
     };
     if (!EachRow(keep, commands.device, commands.job)) return false;
+    if (!AllRise(commands.device, commands.job, commands.index)) Sort();
+    return true;
+  }
+
+  void Sort() {
+    const Commands& commands = model_.commands;
     const auto key = [&](uint32_t row) {
-      return std::pair(uint64_t{commands.device.At(row)} << 32 | commands.job.At(row),
+      return std::pair(JobKey(commands.device.At(row), commands.job.At(row)),
                        commands.index.At(row));
     };
     SortByKey(key, &rows_);
@@ -233,12 +244,20 @@ class CommandsOfJobs {
                                   [&](uint32_t a, uint32_t b) { return key(a) == key(b); });
     model_.load.duplicate_commands += static_cast<uint64_t>(rows_.end() - last);
     rows_.erase(last, rows_.end());
+  }
+
+  void FindOps() {
+    const Commands& commands = model_.commands;
+    uint32_t pid = 0, tag = 0, op = 0;  // of the row before
     for (const uint32_t row : rows_) {
-      const uint32_t pid = sides_.Of(commands.device.At(row), commands.job.At(row)).pid;
-      const auto found = decoder_.op_names.find({pid, commands.tag.At(row)});
-      ops_.push_back(found == decoder_.op_names.end() ? 0 : found->second);
+      const uint32_t its_pid = sides_.Of(commands.device.At(row), commands.job.At(row)).pid;
+      const uint32_t its_tag = commands.tag.At(row);
+      if (ops_.empty() || its_pid != pid || its_tag != tag) {
+        const auto found = decoder_.op_names.find({pid = its_pid, tag = its_tag});
+        op = found == decoder_.op_names.end() ? 0 : found->second;
+      }
+      ops_.push_back(op);
     }
-    return true;
   }
 
   const Stretch stretch_;
@@ -271,8 +290,8 @@ std::unique_ptr<Model> PartialTrace::LoadCommands(const Stretch& stretch,
   // What says which command it is, and whether it is one.
   std::vector<uint32_t> of_commands = {
       CommandBatch::kFetchedTicksDeltaFieldNumber, CommandBatch::kRecordDeltaFieldNumber,
-      CommandBatch::kUnitFieldNumber,              CommandBatch::kJobFieldNumber,
-      CommandBatch::kIndexFieldNumber,             CommandBatch::kTagFieldNumber};
+      CommandBatch::kUnitFieldNumber, CommandBatch::kJobFieldNumber,
+      CommandBatch::kIndexFieldNumber};
   of_commands.insert(of_commands.end(), fields.begin(), fields.end());
   const std::unique_ptr<stream::Reader> reader = index_->Choose(
       std::move(places),

@@ -174,7 +174,7 @@ class IndexedFile : public FileIndex {
                size_t* worth) const {
     const PacketPlace& at = packets_[place];
     const size_t length = std::min<uint64_t>(at.end_bytes - at.offset_bytes, kMaxTail);
-    if (buffer->size() < length) buffer->resize(length);
+    if (buffer->size() < length) buffer->assign(length, '\0');
     const std::string_view bytes(buffer->data(),
                                  file_->ReadTo(at.offset_bytes, buffer->data(), length));
     const Frame frame = ParseFrame(bytes);

@@ -63,23 +63,26 @@ bool Next(std::string_view* bytes, Field* field) {
 bool SomeFields(std::string_view packet, uint32_t body, const std::vector<uint32_t>& fields,
                 std::string* out) {
   out->clear();
-  std::string columns;
+  std::vector<std::string_view> kept;
   for (Field outer; !packet.empty();) {
     if (!Next(&packet, &outer)) return false;
     if (outer.number() != body || !outer.has_length()) {
       out->append(outer.whole);
       continue;
     }
-    columns.clear();
+    kept.clear();
+    size_t length = 0;
     std::string_view left = outer.content;
     for (Field inner; !left.empty();) {
       if (!Next(&left, &inner)) return false;
       const bool wanted = std::find(fields.begin(), fields.end(), inner.number()) != fields.end();
-      if (wanted || !inner.has_length()) columns.append(inner.whole);
+      if (!wanted && inner.has_length()) continue;
+      kept.push_back(inner.whole), length += inner.whole.size();
     }
+    out->reserve(out->size() + length + 64);
     AppendVarint(outer.tag, out);
-    AppendVarint(columns.size(), out);
-    out->append(columns);
+    AppendVarint(length, out);
+    for (const std::string_view field : kept) out->append(field);
   }
   return true;
 }
