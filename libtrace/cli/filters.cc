@@ -173,7 +173,8 @@ std::optional<Result<Loaded>> LoadPart(const std::string& file, const Part& sele
                        selection.streams.empty() && selection.ranges.empty();
   if (selection.command_fields && by_time) {
     loaded.model = trace->LoadCommands(stretch, *selection.command_fields);
-    if (loaded.model != nullptr) return Result<Loaded>(std::move(loaded));
+    loaded.commands_only = loaded.model != nullptr;
+    if (loaded.commands_only) return Result<Loaded>(std::move(loaded));
   }
   auto model = trace->Load(stretch, selection);
   if (!model.ok()) return std::nullopt;

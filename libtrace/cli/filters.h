@@ -42,6 +42,7 @@ struct Loaded {
   std::unique_ptr<model::Model> model;
   // Laws are of the whole: of a part they would not hold. None if it is the whole.
   std::optional<std::vector<analysis::Law>> laws;
+  bool commands_only = false;  // Part::command_fields, and no more
 
   analysis::Report Report(analysis::Predictions predictions) const {
     return analysis::ComputeReport(*model, laws ? &*laws : nullptr, predictions);

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <memory>
-#include <utility>
 
 #include "libtrace/cli/command.h"
 #include "libtrace/cli/filters.h"
@@ -63,15 +62,17 @@ int RunQuery(const Options& options) {
   }
   int status = kFailed;
   Part selection = options.selection;
+  query::Needs needs;
   if (selection.from_ns || selection.to_ns) {
-    query::Needs needs = query::NeedsOf(options.sql);
+    needs = query::NeedsOf(options.sql);
     selection.check_all = !needs.events;
-    selection.command_fields = std::move(needs.command_fields);
+    selection.command_fields = needs.command_fields;
   }
   const auto loaded = LoadSelected(options.file, selection, Laws::kNone, &status);
   if (!loaded.ok()) return Fail(status, loaded.message());
   const auto database = query::Database::Open(*loaded->model, options.limits);
   if (!database.ok()) return Fail(kFailed, database.message());
+  if (loaded->commands_only) (*database)->Only(needs.reads);
   const std::unique_ptr<view::RowWriter> writer = MakeWriter(options);
   if (options.tables) {
     const Status listed = WriteTables(**database, writer.get());

@@ -67,6 +67,7 @@ Needs NeedsOf(std::string_view sql) {
            std::end(kEventTables);
   });
   needs.command_fields = CommandFieldsOf(*reads);
+  needs.reads = *reads;
   return needs;
 }
 

@@ -14,6 +14,7 @@
 namespace acceltrace::query {
 
 struct Needs {
+  Reads reads;
   // Rows of events alone, and nothing that depends on the whole trace: of a part of it no more
   // than that part has to be looked at.
   bool events = false;

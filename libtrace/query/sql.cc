@@ -119,8 +119,28 @@ class SqliteDatabase final : public Database {
     const char* tail = nullptr;
     Answer answer;
     reads_.clear();
+    for (const auto& source : sources_) source->named = false, source->used = 0;
     if (!Parse(sql, &tail, &answer)) return std::nullopt;
+    // The authorizer is not asked about the columns of USING.
+    for (const auto& source : sources_) {
+      if (!source->named) continue;
+      std::set<std::string>& columns = reads_[source->table.name];
+      for (size_t c = 0; c < source->table.columns.size(); ++c) {
+        if ((source->used >> std::min<size_t>(c, 63) & 1) == 0) continue;
+        columns.insert(source->table.columns[c].name);
+      }
+    }
     return std::exchange(reads_, {});
+  }
+
+  void Only(const Reads& reads) override {
+    for (const auto& source : sources_) {
+      const auto found = reads.find(source->table.name);
+      source->there.clear();
+      for (const PlainTable::Column& column : source->table.columns) {
+        source->there.push_back(found != reads.end() && found->second.count(column.name) != 0);
+      }
+    }
   }
 
   std::vector<const PlainTable*> Tables() const override {
