@@ -25,7 +25,7 @@ constexpr int64_t kRoughNs = 2'000'000;
 
 // When a job was, by all that is there of it.
 struct Side {
-  int64_t lo_ns = INT64_MAX, hi_ns = INT64_MIN;              // on the host
+  int64_t lo_ns = INT64_MAX, hi_ns = INT64_MIN;                // on the host
   int64_t device_lo_ns = INT64_MAX, device_hi_ns = INT64_MIN;  // more or less
   uint32_t pid = 0;
   bool submitted = false, completed = false, repeated = false;
@@ -80,10 +80,7 @@ class Sides {
 class CommandsOfJobs {
  public:
   CommandsOfJobs(const Stretch& stretch, int64_t margin_ns, Model* model)
-      : stretch_(stretch),
-        guard_ns_(margin_ns / 2 + kRoughNs),
-        decoder_(model),
-        model_(*model) {}
+      : stretch_(stretch), guard_ns_(margin_ns / 2 + kRoughNs), decoder_(model), model_(*model) {}
 
   // False: a packet is damaged.
   bool Read(stream::Reader* reader) {
@@ -293,15 +290,18 @@ std::unique_ptr<Model> PartialTrace::LoadCommands(const Stretch& stretch,
       CommandBatch::kUnitFieldNumber, CommandBatch::kJobFieldNumber,
       CommandBatch::kIndexFieldNumber};
   of_commands.insert(of_commands.end(), fields.begin(), fields.end());
+  std::vector<uint32_t> of_host = {HostBatch::kKindFieldNumber, HostBatch::kTimeNsDeltaFieldNumber,
+                                   HostBatch::kDeviceFieldNumber, HostBatch::kJobFieldNumber};
+  // Ops have names by process.
+  if (std::find(fields.begin(), fields.end(), CommandBatch::kTagFieldNumber) != fields.end()) {
+    of_host.push_back(HostBatch::kPidFieldNumber);
+  }
+  const std::vector<uint32_t> of_jobs = {
+      JobBatch::kDoorbellTicksDeltaFieldNumber, JobBatch::kCompletionTicksAfterFieldNumber,
+      JobBatch::kRecordDeltaFieldNumber, JobBatch::kJobFieldNumber};
   const std::unique_ptr<stream::Reader> reader = index_->Choose(
       std::move(places),
-      {{Packet::kCommands, of_commands},
-       {Packet::kJobs,
-        {JobBatch::kDoorbellTicksDeltaFieldNumber, JobBatch::kCompletionTicksAfterFieldNumber,
-         JobBatch::kRecordDeltaFieldNumber, JobBatch::kJobFieldNumber}},
-       {Packet::kHost,
-        {HostBatch::kKindFieldNumber, HostBatch::kTimeNsDeltaFieldNumber,
-         HostBatch::kPidFieldNumber, HostBatch::kDeviceFieldNumber, HostBatch::kJobFieldNumber}}});
+      {{Packet::kCommands, of_commands}, {Packet::kJobs, of_jobs}, {Packet::kHost, of_host}});
   auto model = std::make_unique<Model>();
   CommandsOfJobs commands(stretch, margin_ns, model.get());
   if (!commands.Read(reader.get()) || !commands.Choose(rough_)) return nullptr;

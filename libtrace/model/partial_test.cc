@@ -128,8 +128,8 @@ void CheckCommands(const PartialTrace& trace, const Stretch& stretch) {
   using proto::CommandBatch;
   const auto all = trace.Load(stretch);
   REQUIRE(all.ok());
-  const auto some = trace.LoadCommands(
-      stretch, {CommandBatch::kJobFieldNumber, CommandBatch::kTagFieldNumber});
+  const auto some =
+      trace.LoadCommands(stretch, {CommandBatch::kJobFieldNumber, CommandBatch::kTagFieldNumber});
   REQUIRE(some != nullptr);
   const Commands &a = (*all)->commands, &b = some->commands;
   REQUIRE((a.size() == b.size() && a.size() > 50));
@@ -161,8 +161,7 @@ TEST_CASE("Where the host did not see when a job was, all is read") {
   for (proto::Packet& packet : packets) {
     if (!packet.has_host()) continue;
     for (int i = 0; i < packet.host().kind_size(); ++i) {
-      if (packet.host().kind(i) == proto::HostBatch::KIND_COMPLETE &&
-          packet.host().job(i) == 800) {
+      if (packet.host().kind(i) == proto::HostBatch::KIND_COMPLETE && packet.host().job(i) == 800) {
         packet.mutable_host()->set_kind(i, proto::HostBatch::KIND_FENCE);
       }
     }

@@ -23,8 +23,9 @@ TEST_CASE("What a query needs is what it reads, wherever that stands") {
   CHECK(Asks(sums, CommandBatch::kBytesFieldNumber));
   CHECK(Asks(sums, CommandBatch::kJobFieldNumber));
   CHECK_FALSE(Asks(sums, CommandBatch::kUnitFieldNumber));
-  const Needs ops = NeedsOf("SELECT op FROM (SELECT * FROM (SELECT op, work FROM commands)) "
-                            "ORDER BY (SELECT max(row_hits) FROM commands)");
+  const Needs ops = NeedsOf(
+      "SELECT op FROM (SELECT * FROM (SELECT op, work FROM commands)) "
+      "ORDER BY (SELECT max(row_hits) FROM commands)");
   REQUIRE(ops.command_fields);
   CHECK(Asks(ops, CommandBatch::kTagFieldNumber));
   CHECK(Asks(ops, CommandBatch::kRowHitsFieldNumber));
@@ -64,8 +65,8 @@ TEST_CASE("What says something of the whole trace needs the whole trace") {
     CHECK_FALSE(NeedsOf(whole).events);
     CHECK_FALSE(NeedsOf(whole).command_fields);
   }
-  for (const char* wrong : {"", "SELECT", "SELECT stall_link_ticks FROM commands", "DROP TABLE api",
-                            "SELECT 1"}) {
+  for (const char* wrong :
+       {"", "SELECT", "SELECT stall_link_ticks FROM commands", "DROP TABLE api", "SELECT 1"}) {
     INFO(wrong);
     CHECK_FALSE(NeedsOf(wrong).command_fields);
   }

@@ -230,9 +230,9 @@ class IndexedFile : public FileIndex {
         packets_.back().end_bytes = std::min(packets_.back().end_bytes, offset);
       }
       any_ = true, last_offset_ = offset;
-      listed_.push_back(
-          {offset, i < part.checksum_size() ? part.checksum(i) : 0, i < part.checksum_size(),
-           has_times_ ? times[static_cast<size_t>(i)] : PacketTimes()});
+      listed_.push_back({offset, i < part.checksum_size() ? part.checksum(i) : 0,
+                         i < part.checksum_size(),
+                         has_times_ ? times[static_cast<size_t>(i)] : PacketTimes()});
       if (part.body(i) == Packet::kIndex) continue;
       const uint32_t table = i < part.table_size() ? part.table(i) : 0;
       const uint64_t events = i < part.events_size() ? part.events(i) : 0;

@@ -13,7 +13,7 @@ namespace acceltrace::stream {
 namespace {
 
 // Of bytes, row by row: 0 = not known, 1 = host, 2 + device; of known ones then how far the first
-// time is behind that of the row before with the same clock, zigzag, and how far the last behind it.
+// time is behind that of the row before with the same clock, zigzag, and the last behind it.
 constexpr int kTimesField = 10;
 constexpr uint64_t kUnknown = 0, kHost = 1, kFirstDevice = 2;
 
@@ -23,9 +23,7 @@ uint64_t ClockOf(const PacketTimes& times) {
 }
 
 uint64_t Zigzag(uint64_t value) { return value << 1 ^ (value >> 63 == 0 ? 0 : ~uint64_t{0}); }
-uint64_t FromZigzag(uint64_t value) {
-  return value >> 1 ^ ((value & 1) == 0 ? 0 : ~uint64_t{0});
-}
+uint64_t FromZigzag(uint64_t value) { return value >> 1 ^ ((value & 1) == 0 ? 0 : ~uint64_t{0}); }
 
 bool Take(std::string_view* bytes, uint64_t* value) {
   const size_t length = ParseVarint(*bytes, 10, value);

@@ -61,8 +61,8 @@ class PacketEncoder {
   uint64_t last_indexed_offset_ = 0;
   int64_t last_indexed_ns_ = 0;
   uint64_t total_events_ = 0;
-  proto::Footer footer_;  // of the packets since the last part of the index
-  proto::Footer part_;    // that part
+  proto::Footer footer_;                         // of the packets since the last part of the index
+  proto::Footer part_;                           // that part
   std::vector<PacketTimes> times_, part_times_;  // of the packets in both
   bool has_part_ = false;
   size_t index_packets_;
