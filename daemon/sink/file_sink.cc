@@ -16,7 +16,7 @@ namespace acceltrace::daemon {
 namespace {
 
 // What the footer needs for each frame, about.
-constexpr size_t kFooterEntryBytes = 16;
+constexpr size_t kFooterEntryBytes = 26;
 // How exactly the end of a full disk is looked for.
 constexpr size_t kRoomStepBytes = 4096;
 // Room that must be there before a full disk is written to again.

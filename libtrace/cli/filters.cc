@@ -151,7 +151,10 @@ Status CheckMemory(const std::string& file, uint64_t events, uint64_t memory_byt
 // Of a long trace only what lies in the time is read; nothing where it has to be read as a whole.
 std::optional<Result<Loaded>> LoadPart(const std::string& file, const Part& selection,
                                        bool with_report) {
-  const auto trace = model::PartialTrace::Open(file, analysis::Stretches::kLongTrace);
+  using model::PartialTrace;
+  const auto trace = PartialTrace::Open(
+      file, analysis::Stretches::kLongTrace,
+      selection.check_all ? PartialTrace::Checked::kAll : PartialTrace::Checked::kWhatIsRead);
   if (trace == nullptr) return std::nullopt;
   const int64_t end_ns = trace->end_ns() - trace->begin_ns();
   const int64_t from_ns = selection.from_ns.value_or(0);
@@ -164,11 +167,18 @@ std::optional<Result<Loaded>> LoadPart(const std::string& file, const Part& sele
   const Status fits = CheckMemory(file, trace->EventsWithin(stretch.from_ns, stretch.to_ns),
                                   selection.memory_bytes, with_report);
   if (!fits.ok()) return Result<Loaded>(fits);
+  Loaded loaded;
+  loaded.laws.emplace();  // they are of the whole
+  const bool by_time = selection.processes.empty() && selection.devices.empty() &&
+                       selection.streams.empty() && selection.ranges.empty();
+  if (selection.command_fields && by_time) {
+    loaded.model = trace->LoadCommands(stretch, *selection.command_fields);
+    loaded.commands_only = loaded.model != nullptr;
+    if (loaded.commands_only) return Result<Loaded>(std::move(loaded));
+  }
   auto model = trace->Load(stretch, selection);
   if (!model.ok()) return std::nullopt;
-  Loaded loaded;
   loaded.model = std::move(model).value();
-  loaded.laws.emplace();  // they are of the whole
   return Result<Loaded>(std::move(loaded));
 }
 
@@ -193,7 +203,14 @@ Result<Loaded> LoadSelected(const std::string& file, const Part& selection, Laws
   }
   *status = kFailed;
   if ((selection.from_ns || selection.to_ns) && laws != Laws::kAlways) {
-    if (auto part = LoadPart(file, selection, laws != Laws::kNone)) return *std::move(part);
+    auto part = LoadPart(file, selection, laws != Laws::kNone);
+    // A file without times in its index has to be read to find them, and is then checked.
+    if (!part && !selection.check_all) {
+      Part checked = selection;
+      checked.check_all = true;
+      part = LoadPart(file, checked, laws != Laws::kNone);
+    }
+    if (part) return *std::move(part);
   }
   auto model = LoadWithin(file, selection.memory_bytes, laws != Laws::kNone);
   if (!model.ok()) return model.status();

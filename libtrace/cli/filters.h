@@ -27,6 +27,10 @@ struct Arrangement {
 // A part of a trace, and what reading it may take.
 struct Part : model::Selection {
   uint64_t memory_bytes = 0;  // 0: as much as it takes
+  // False: damage elsewhere in the file does not matter.
+  bool check_all = true;
+  // Of the commands only these fields, and no other table: model::PartialTrace::LoadCommands().
+  std::optional<std::vector<uint32_t>> command_fields;
 };
 
 void AddFilters(Verb* verb, model::Selection* selection);
@@ -38,6 +42,7 @@ struct Loaded {
   std::unique_ptr<model::Model> model;
   // Laws are of the whole: of a part they would not hold. None if it is the whole.
   std::optional<std::vector<analysis::Law>> laws;
+  bool commands_only = false;  // Part::command_fields, and no more
 
   analysis::Report Report(analysis::Predictions predictions) const {
     return analysis::ComputeReport(*model, laws ? &*laws : nullptr, predictions);

@@ -131,6 +131,27 @@ def damage_is_found_or_the_whole_is_read():
         assert "rows of host are missing" in done.stderr, done
 
 
+@case
+def a_query_of_a_time_answers_for_what_it_reads():
+    with open(LONG, "rb") as file:
+        data = bytearray(file.read())
+    data[len(data) // 2] ^= 0x10
+    path = os.path.join(folder.name, "elsewhere.atrace")
+    with open(path, "wb") as file:
+        file.write(data)
+    early, all_times = ("--from", "1ms", "--to", "9ms"), ("--from", "1ms", "--to", "590ms")
+    for sql in ("select count(*), sum(bytes), max(job) from commands", "select * from host_events"):
+        whole = run("query", LONG, sql, "--csv", *early)
+        there = run("query", path, sql, "--csv", *early)
+        assert there.stdout == whole.stdout and "missing: 50 findings" in there.stderr, there
+        # The damage lies in this time.
+        assert "are missing" in run("query", path, sql, "--csv", *all_times).stderr
+    # What is said of the whole trace is said by all of it.
+    done = run("query", path, "select damaged_stretches from trace", "--csv", *early)
+    assert done.stdout.split() == ["damaged_stretches", "1"], done
+    assert "rows of commands are missing" in done.stderr, done
+
+
 if __name__ == "__main__":
     subprocess.run([MAKE, "large", str(JOBS), LONG], check=True)
     subprocess.run([ACCELTRACE, "pack", LONG, "-o", PACKED], check=True, capture_output=True)

@@ -2,6 +2,7 @@
 //
 // acceltrace query: SQL over a trace.
 #include <fmt/format.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <memory>
@@ -10,6 +11,7 @@
 #include "libtrace/cli/filters.h"
 #include "libtrace/cli/output_file.h"
 #include "libtrace/cli/terminal.h"
+#include "libtrace/query/needs.h"
 #include "libtrace/query/sql.h"
 #include "libtrace/view/rows.h"
 
@@ -44,16 +46,33 @@ std::unique_ptr<view::RowWriter> MakeWriter(const Options& options) {
   return view::TableRows(StdoutStyle(), sink);
 }
 
+// A short query spends more on memory that goes back to the kernel and comes again, page by page,
+// than on what is in it.
+void KeepMemory() {
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
+  mallopt(M_TOP_PAD, 4 << 20);
+}
+
 int RunQuery(const Options& options) {
+  KeepMemory();
   if (options.tables != options.sql.empty()) {
     return Fail(kMisuse, options.tables ? "either --tables or a query, not both"
                                         : "no query: write one in SQL, or see --tables");
   }
   int status = kFailed;
-  const auto loaded = LoadSelected(options.file, options.selection, Laws::kNone, &status);
+  Part selection = options.selection;
+  query::Needs needs;
+  if (selection.from_ns || selection.to_ns) {
+    needs = query::NeedsOf(options.sql);
+    selection.check_all = !needs.events;
+    selection.command_fields = needs.command_fields;
+  }
+  const auto loaded = LoadSelected(options.file, selection, Laws::kNone, &status);
   if (!loaded.ok()) return Fail(status, loaded.message());
   const auto database = query::Database::Open(*loaded->model, options.limits);
   if (!database.ok()) return Fail(kFailed, database.message());
+  if (loaded->commands_only) (*database)->Only(needs.reads);
   const std::unique_ptr<view::RowWriter> writer = MakeWriter(options);
   if (options.tables) {
     const Status listed = WriteTables(**database, writer.get());

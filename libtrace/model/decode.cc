@@ -285,6 +285,7 @@ void Decoder::AddCommands(uint32_t device, const stream::TableRows& rows) {
   intake.Put(Block::COLUMN_ROW_MISSES, &commands.row_misses);
   std::vector<uint64_t> ticks = intake.All<uint64_t>(Block::COLUMN_FETCHED_TICKS), kept = ticks;
   intake.Put(&kept, &commands.fetched.ticks);
+  if (narrow) return commands.first_stall.Append(intake.rows(), kNoRow);
   const auto later = [&](int column, DeviceTimes* times) {
     ticks = Later(std::move(ticks), intake.All<uint64_t>(column));
     kept = ticks;
@@ -344,6 +345,7 @@ void Decoder::AddJobs(uint32_t device, const stream::TableRows& rows) {
     kept = Later(doorbells, intake.All<uint64_t>(column));
     intake.Put(&kept, &times->ticks);
   };
+  if (narrow) return after(Block::COLUMN_COMPLETION_TICKS_AFTER, &jobs.completion);
   after(Block::COLUMN_FETCHED_TICKS_AFTER, &jobs.fetched);
   after(Block::COLUMN_FIRST_START_TICKS_AFTER, &jobs.first_start);
   after(Block::COLUMN_LAST_END_TICKS_AFTER, &jobs.last_end);

@@ -40,6 +40,10 @@ class Decoder {
  public:
   explicit Decoder(Model* model) : model_(model) {}
 
+  // Of commands the times after they were fetched, of jobs all between the doorbell and the
+  // completion is not asked for: they were not read either (partial_commands.cc).
+  bool narrow = false;
+
   // bytes: of the stream up to the end of the packet. columns: its rows, if it does not have them
   // itself (stream::Reader::columns).
   void Add(const proto::Packet& packet, uint64_t bytes, const stream::TableRows* columns = nullptr);

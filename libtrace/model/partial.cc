@@ -2,12 +2,12 @@
 #include "libtrace/model/partial.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <utility>
 
 #include "libtrace/model/load.h"
+#include "libtrace/model/rough_clock.h"
 #include "libtrace/stream/columns.h"
 
 namespace acceltrace::model {
@@ -19,76 +19,8 @@ using stream::PacketTimes;
 // Where only the place in the stream says when a packet was: the daemon sends what it has each
 // half second.
 constexpr int64_t kStreamNs = 2'000'000'000;
-// Times of a damaged trace lie anywhere; what is beyond this is not known.
-constexpr int64_t kMostNs = int64_t{1} << 61;
-int64_t Bounded(double ns) {
-  constexpr auto kMost = static_cast<double>(kMostNs);
-  return static_cast<int64_t>(std::clamp(ns, -kMost, kMost));
-}
-
 // Packets of samples of a clock that are read on either side of a part.
 constexpr size_t kClocksBeside = 2;
-
-// A clock is steady that keeps its rate to this part, beyond what reading it takes, and this.
-constexpr double kSteady = 1e-3, kReadNs = 20'000;
-
-// What a device's clock samples say, without bounds: enough to find packets.
-class RoughClock {
- public:
-  void Add(const proto::ClockBatch& batch) {
-    stream::DeltaDecoder before(batch.host_before_ns_delta()), ticks(batch.device_ticks_delta());
-    const size_t rows = static_cast<size_t>(batch.host_before_ns_delta_size());
-    for (size_t i = 0; i < rows; ++i) {
-      const auto host_ns = static_cast<int64_t>(before.NextUnsigned());
-      const uint64_t width_ns = stream::ColumnAt(batch.host_width_ns(), i);
-      samples_.push_back({std::clamp(host_ns, -kMostNs, kMostNs), ticks.NextUnsigned(),
-                          static_cast<double>(width_ns)});
-    }
-  }
-  // False if the clock wrapped, was set or changed its rate meanwhile, as far as can be seen, or
-  // was hardly sampled.
-  bool Finish() {
-    std::sort(samples_.begin(), samples_.end(),
-              [](const Sample& a, const Sample& b) { return a.host_ns < b.host_ns; });
-    const auto same = [](const Sample& a, const Sample& b) { return a.host_ns == b.host_ns; };
-    samples_.erase(std::unique(samples_.begin(), samples_.end(), same), samples_.end());
-    if (samples_.size() < 2) return false;
-    const double whole = Rate(samples_.front(), samples_.back());
-    if (!(whole > 0)) return false;
-    for (size_t i = 1; i < samples_.size(); ++i) {
-      const double ns = Apart(samples_[i - 1], samples_[i]);
-      const auto ticks = static_cast<int64_t>(samples_[i].ticks - samples_[i - 1].ticks);
-      const double off = static_cast<double>(ticks) - whole * ns;
-      const double read_ns = samples_[i - 1].width_ns + samples_[i].width_ns + kReadNs;
-      if (std::abs(off) > whole * (kSteady * ns + read_ns)) return false;
-    }
-    return true;
-  }
-  int64_t HostNs(uint64_t ticks) const {
-    const auto after = std::upper_bound(samples_.begin() + 1, samples_.end() - 1, ticks,
-                                        [](uint64_t a, const Sample& b) { return a < b.ticks; });
-    const Sample& from = *(after - 1);
-    const double rate = std::max(Rate(from, *after), 1e-9);
-    const double ns = static_cast<double>(static_cast<int64_t>(ticks - from.ticks)) / rate;
-    // Most are within the range in which a sum is exact.
-    return from.host_ns + Bounded(ns);
-  }
-
- private:
-  struct Sample {
-    int64_t host_ns;
-    uint64_t ticks;
-    double width_ns;  // read within it
-  };
-  static double Apart(const Sample& a, const Sample& b) {
-    return static_cast<double>(b.host_ns) - static_cast<double>(a.host_ns);
-  }
-  // Ticks for each ns.
-  static double Rate(const Sample& a, const Sample& b) {
-    return static_cast<double>(static_cast<int64_t>(b.ticks - a.ticks)) / Apart(a, b);
-  }
-  std::vector<Sample> samples_;
-};
 
 enum class Use { kAlways, kClock, kEvents, kWithin, kNever };
 
@@ -119,29 +51,33 @@ Use UseOf(uint32_t body) {
   }
 }
 
-// Losses are of the whole trace: what the part's clocks would make of other times is not true.
-void ForgetTimes(int64_t from_ns, int64_t to_ns, Model* model) {
+}  // namespace
+
+PartialTrace::PartialTrace() = default;
+PartialTrace::~PartialTrace() = default;
+
+std::unique_ptr<PartialTrace> PartialTrace::Open(const std::string& path, uint64_t least_events,
+                                                 Checked checked) {
+  return Of(stream::FileIndex::Open(path), least_events, checked);
+}
+
+std::unique_ptr<PartialTrace> PartialTrace::Of(std::unique_ptr<stream::FileIndex> index,
+                                               uint64_t least_events, Checked checked) {
+  if (index == nullptr || index->events() < least_events) return nullptr;
+  if (!(checked == Checked::kWhatIsRead ? index->Complete() : index->Whole())) return nullptr;
+  auto trace = std::make_unique<PartialTrace>();
+  trace->index_ = std::move(index);
+  if (!trace->Find()) return nullptr;
+  return trace;
+}
+
+void PartialTrace::ForgetTimes(int64_t from_ns, int64_t to_ns, Model* model) {
   for (Loss& loss : model->losses) {
     if (!loss.from_device || !loss.has_times) continue;
     if (loss.first.host.lo_ns >= from_ns && loss.last.host.hi_ns <= to_ns) continue;
     loss.has_times = false;
     loss.first_ns = loss.last_ns = kNoTime;
   }
-}
-
-}  // namespace
-
-std::unique_ptr<PartialTrace> PartialTrace::Open(const std::string& path, uint64_t least_events) {
-  return Of(stream::FileIndex::Open(path), least_events);
-}
-
-std::unique_ptr<PartialTrace> PartialTrace::Of(std::unique_ptr<stream::FileIndex> index,
-                                               uint64_t least_events) {
-  if (index == nullptr || index->events() < least_events || !index->Whole()) return nullptr;
-  auto trace = std::make_unique<PartialTrace>();
-  trace->index_ = std::move(index);
-  if (!trace->Find()) return nullptr;
-  return trace;
 }
 
 bool PartialTrace::Find() {
@@ -151,7 +87,7 @@ bool PartialTrace::Find() {
 }
 
 bool PartialTrace::FindParts() {
-  std::map<uint32_t, RoughClock> clocks;
+  std::map<uint32_t, RoughClock>& clocks = rough_;
   const std::vector<stream::PacketPlace>& packets = index_->packets();
   for (size_t place = 0; place < packets.size(); ++place) {
     if (UseOf(packets[place].body) != Use::kClock) continue;
@@ -194,8 +130,9 @@ bool PartialTrace::FindParts() {
     const PacketTimes times = index_->Times(place);
     Part part;
     part.place = place, part.lo_ns = INT64_MIN, part.hi_ns = INT64_MAX;
+    part.body = packets[place].body;
     part.events = use == Use::kEvents ? packets[place].events : 0;
-    part.device = times.device, part.sets_clock = packets[place].body == Packet::kDeviceEvents;
+    part.device = times.device, part.sets_clock = part.body == Packet::kDeviceEvents;
     if (times.clock == PacketTimes::Clock::kHost) {
       part.lo_ns = std::clamp(static_cast<int64_t>(times.first), -kMostNs, kMostNs);
       part.hi_ns = std::clamp(static_cast<int64_t>(times.last), -kMostNs, kMostNs);
@@ -317,7 +254,7 @@ std::vector<PartialTrace::Part> PartialTrace::ClocksAround(const std::vector<Par
 Result<std::unique_ptr<Model>> PartialTrace::Load(const Stretch& stretch,
                                                   const Selection& selection) const {
   // Jobs that the time cuts were submitted before it, and calls that wait for them return after it.
-  const int64_t margin_ns = std::max<int64_t>(0, stretch.to_ns - stretch.from_ns) / 2;
+  const int64_t margin_ns = MarginOf(stretch);
   const auto overlaps = [&](const Part& part, int64_t more_ns) {
     return part.lo_ns <= stretch.to_ns + more_ns && part.hi_ns >= stretch.from_ns - more_ns;
   };

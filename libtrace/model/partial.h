@@ -4,10 +4,12 @@
 //
 // The index in the file's footer says where packets are, and a few bytes of each when its rows
 // were. A part is what overlaps a time, as model::Select() takes it, with every description,
-// account and loss of the whole. Of the rest the checksums are compared, and nothing more.
+// account and loss of the whole. Of the rest the checksums are compared, and nothing more, or not
+// even that: see Checked.
 #ifndef LIBTRACE_MODEL_PARTIAL_H_
 #define LIBTRACE_MODEL_PARTIAL_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -25,14 +27,24 @@ struct Stretch {
   int64_t from_ns = 0, to_ns = 0;
 };
 
+class RoughClock;
+
 class PartialTrace {
  public:
+  enum class Checked {
+    kAll,         // the checksums of all packets
+    kWhatIsRead,  // of those that are read, of which the index, checked, says which they are
+  };
+  PartialTrace();
+  ~PartialTrace();
   // nullptr: the file has no index that fits (stream::FileIndex), fewer events than that or no
   // times, is damaged anywhere, or has a device whose clock wrapped, was set or changed its rate:
   // which of its times are meant then depends on all before.
-  static std::unique_ptr<PartialTrace> Open(const std::string& path, uint64_t least_events = 0);
+  static std::unique_ptr<PartialTrace> Open(const std::string& path, uint64_t least_events = 0,
+                                            Checked checked = Checked::kAll);
   static std::unique_ptr<PartialTrace> Of(std::unique_ptr<stream::FileIndex> index,
-                                          uint64_t least_events = 0);
+                                          uint64_t least_events = 0,
+                                          Checked checked = Checked::kAll);
 
   const stream::FileIndex& index() const { return *index_; }
   // API calls, ranges, host events, jobs and commands.
@@ -55,9 +67,16 @@ class PartialTrace {
   Result<std::unique_ptr<Model>> Load(const Stretch& stretch,
                                       const Selection& selection = {}) const;
 
+  // As Load(), with none of its tables but the commands, and of their columns those that come from
+  // these fields of proto::CommandBatch, `op`, and no times. nullptr where which of them are in
+  // cannot be told by the host's times of their jobs: then the rest is needed.
+  std::unique_ptr<Model> LoadCommands(const Stretch& stretch,
+                                      const std::vector<uint32_t>& fields) const;
+
  private:
   struct Part {
     size_t place = 0;  // in the index
+    uint32_t body = 0;
     int64_t lo_ns = 0, hi_ns = 0;
     uint64_t events = 0;      // 0: of a kind that is not counted as events
     bool known = true;        // else lo_ns and hi_ns are only bounds
@@ -68,6 +87,12 @@ class PartialTrace {
   bool Find();
   bool FindParts();
   void Measure();
+  // Losses are of the whole trace: what the part's clocks would make of other times is not true.
+  static void ForgetTimes(int64_t from_ns, int64_t to_ns, Model* model);
+  // What is read on either side, for jobs that the time cuts.
+  static int64_t MarginOf(const Stretch& stretch) {
+    return std::max<int64_t>(0, stretch.to_ns - stretch.from_ns) / 2;
+  }
 
   std::unique_ptr<stream::FileIndex> index_;
   // The samples of a device's clock that a part needs: those in its time and a few around it.
@@ -77,6 +102,7 @@ class PartialTrace {
   std::vector<size_t> always_;                    // places that belong to every part
   std::vector<Part> parts_;                       // by place
   std::map<uint32_t, std::vector<Part>> clocks_;  // by device, in order of time
+  std::map<uint32_t, RoughClock> rough_;          // by device
   struct Step {
     int64_t at_ns = 0;
     double events = 0;

@@ -124,5 +124,77 @@ TEST_CASE("without an index, or with a damaged packet, there are no parts") {
   CHECK(PartialTrace::Of(stream::FileIndex::FromMemory("x" + whole)) == nullptr);
 }
 
+void CheckCommands(const PartialTrace& trace, const Stretch& stretch) {
+  using proto::CommandBatch;
+  const auto all = trace.Load(stretch);
+  REQUIRE(all.ok());
+  const auto some =
+      trace.LoadCommands(stretch, {CommandBatch::kJobFieldNumber, CommandBatch::kTagFieldNumber});
+  REQUIRE(some != nullptr);
+  const Commands &a = (*all)->commands, &b = some->commands;
+  REQUIRE((a.size() == b.size() && a.size() > 50));
+  for (size_t i = 0; i < a.size(); ++i) {
+    CHECK((a.job[i] == b.job[i] && a.tag[i] == b.tag[i] && b.index[i] == 0));
+    CHECK((*all)->strings.Get(a.op[i]) == some->strings.Get(b.op[i]));
+  }
+  CHECK(some->read.bytes < trace.index().bytes() / 2);
+  REQUIRE((*all)->losses.size() == some->losses.size());
+  for (size_t i = 0; i < some->losses.size(); ++i) {
+    CHECK((*all)->losses[i].first_ns == some->losses[i].first_ns);
+  }
+}
+
+TEST_CASE("Commands of a part are the same without the rest of it") {
+  test::TraceBuilder builder = Busy({});
+  builder.AddOpName(100, 3, "matmul");
+  const test::TemporaryFile file(test::Encode(test::Split(builder.Packets(), 128)));
+  const auto trace = PartialTrace::Open(file.path(), 0, PartialTrace::Checked::kWhatIsRead);
+  REQUIRE(trace != nullptr);
+  // Jobs are cut on both sides.
+  for (const int64_t cut : {0, 5'000, 11'000, 13'000}) {
+    CheckCommands(*trace, {kBegin + 700 * kEach + cut, kBegin + 1'150 * kEach + cut / 2});
+  }
+}
+
+TEST_CASE("Where the host did not see when a job was, all is read") {
+  std::vector<proto::Packet> packets = Busy({}).Packets();
+  for (proto::Packet& packet : packets) {
+    if (!packet.has_host()) continue;
+    for (int i = 0; i < packet.host().kind_size(); ++i) {
+      if (packet.host().kind(i) == proto::HostBatch::KIND_COMPLETE && packet.host().job(i) == 800) {
+        packet.mutable_host()->set_kind(i, proto::HostBatch::KIND_FENCE);
+      }
+    }
+  }
+  const test::TemporaryFile file(test::Encode(test::Split(packets, 128)));
+  const auto trace = PartialTrace::Open(file.path(), 0, PartialTrace::Checked::kWhatIsRead);
+  REQUIRE(trace != nullptr);
+  CHECK(trace->LoadCommands({kBegin + 700 * kEach, kBegin + 900 * kEach}, {}) == nullptr);
+  CHECK(trace->LoadCommands({kBegin + 1'200 * kEach, kBegin + 1'500 * kEach}, {}) != nullptr);
+}
+
+TEST_CASE("Damage counts where it is read") {
+  std::string bytes = test::Encode(test::Split(Busy({}).Packets(), 128));
+  const auto index = stream::FileIndex::FromMemory(bytes);
+  // A packet of commands in the middle of the trace.
+  std::vector<stream::PacketPlace> commands;
+  for (const stream::PacketPlace& at : index->packets()) {
+    if (at.body == proto::Packet::kCommands) commands.push_back(at);
+  }
+  const stream::PacketPlace& middle = commands[commands.size() / 2];
+  char& byte = bytes[(middle.offset_bytes + middle.end_bytes) / 2];
+  byte = static_cast<char>(byte ^ 1);
+  const test::TemporaryFile file(bytes);
+  CHECK(PartialTrace::Open(file.path()) == nullptr);
+  const auto trace = PartialTrace::Open(file.path(), 0, PartialTrace::Checked::kWhatIsRead);
+  REQUIRE(trace != nullptr);
+  const Stretch early{kBegin + 100 * kEach, kBegin + 600 * kEach};
+  const Stretch there{kBegin + 900 * kEach, kBegin + 1'100 * kEach};
+  CHECK(trace->LoadCommands(early, {}) != nullptr);
+  CHECK(trace->Load(early).ok());
+  CHECK(trace->LoadCommands(there, {}) == nullptr);
+  CHECK_FALSE(trace->Load(there).ok());
+}
+
 }  // namespace
 }  // namespace acceltrace::model

@@ -205,7 +205,9 @@ class Selector {
                                &jobs.irq_ns, &jobs.complete_ns}) {
       see((*column)[job]);
     }
-    if (jobs.on_device[job]) {
+    // What the device did of a job lies between what the host saw of it.
+    const bool all_seen = jobs.submit_ns[job] != kNoTime && jobs.complete_ns[job] != kNoTime;
+    if (jobs.on_device[job] && !all_seen) {
       see(jobs.doorbell.host[job].mid_ns);
       see(jobs.completion.host[job].mid_ns);
     }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "libtrace/query/virtual_table.h"
 
@@ -81,8 +82,9 @@ class SqliteDatabase final : public Database {
         sources_.push_back(std::make_unique<Source>(std::move(table), &budget_));
         const PlainTable& added = sources_.back()->table;
         if (AddVirtualTable(db, sources_.back().get()) != SQLITE_OK) return Failed();
-        // SQLite asks it for its columns when it is named first: now, while nothing is refused.
-        const std::string use = "SELECT 1 FROM " + Quoted(added.name) + " WHERE 0";
+        // SQLite asks it for its columns when it is named first: now, while nothing is refused. Not
+        // by a SELECT: its plan asks how many rows there are, and answers would be computed.
+        const std::string use = "PRAGMA table_info(" + Quoted(added.name) + ")";
         if (sqlite3_exec(db, use.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) return Failed();
       }
     }
@@ -111,6 +113,34 @@ class SqliteDatabase final : public Database {
       return BadQuery("it has parameters (?, :name): write values instead");
     }
     return Read(statement.get(), sink);
+  }
+
+  std::optional<Reads> ReadsOf(std::string_view sql) override {
+    const char* tail = nullptr;
+    Answer answer;
+    reads_.clear();
+    for (const auto& source : sources_) source->named = false, source->used = 0;
+    if (!Parse(sql, &tail, &answer)) return std::nullopt;
+    // The authorizer is not asked about the columns of USING.
+    for (const auto& source : sources_) {
+      if (!source->named) continue;
+      std::set<std::string>& columns = reads_[source->table.name];
+      for (size_t c = 0; c < source->table.columns.size(); ++c) {
+        if ((source->used >> std::min<size_t>(c, 63) & 1) == 0) continue;
+        columns.insert(source->table.columns[c].name);
+      }
+    }
+    return std::exchange(reads_, {});
+  }
+
+  void Only(const Reads& reads) override {
+    for (const auto& source : sources_) {
+      const auto found = reads.find(source->table.name);
+      source->there.clear();
+      for (const PlainTable::Column& column : source->table.columns) {
+        source->there.push_back(found != reads.end() && found->second.count(column.name) != 0);
+      }
+    }
   }
 
   std::vector<const PlainTable*> Tables() const override {
@@ -203,12 +233,14 @@ class SqliteDatabase final : public Database {
     return static_cast<SqliteDatabase*>(self)->budget_.Take(kStepsAtOnce) ? 0 : 1;
   }
 
-  static int Authorize(void* self, int action, const char*, const char* second, const char*,
+  static int Authorize(void* self, int action, const char* first, const char* second, const char*,
                        const char*) {
     auto* database = static_cast<SqliteDatabase*>(self);
     switch (action) {
-      case SQLITE_SELECT:
       case SQLITE_READ:
+        if (first != nullptr && second != nullptr) database->reads_[first].insert(second);
+        return SQLITE_OK;
+      case SQLITE_SELECT:
       case SQLITE_RECURSIVE:
         return SQLITE_OK;
       case SQLITE_FUNCTION:
@@ -227,6 +259,7 @@ class SqliteDatabase final : public Database {
   Limits limits_;
   Budget budget_;
   std::string refused_;  // by Authorize(): what
+  Reads reads_;          // likewise
   // Before the connection, which refers to them.
   std::vector<std::unique_ptr<Source>> sources_;
   Connection db_;

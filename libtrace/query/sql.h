@@ -11,7 +11,10 @@
 #define LIBTRACE_QUERY_SQL_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -56,6 +59,9 @@ struct Answer {
   bool more = false;    // there are more rows than Limits::rows
 };
 
+// Which columns of which tables a query reads; "": its rows.
+using Reads = std::map<std::string, std::set<std::string>>;
+
 class Database {
  public:
   // The model must outlive it.
@@ -63,6 +69,10 @@ class Database {
   virtual ~Database() = default;
 
   virtual Answer Run(std::string_view sql, RowSink* sink) = 0;
+  // None: it is no query. Nothing is computed but how many rows the tables have.
+  virtual std::optional<Reads> ReadsOf(std::string_view sql) = 0;
+  // The model holds these alone: an answer from anything else is refused.
+  virtual void Only(const Reads& reads) = 0;
   // All tables: names and columns are the schema.
   virtual std::vector<const PlainTable*> Tables() const = 0;
 };

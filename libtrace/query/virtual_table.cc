@@ -80,8 +80,9 @@ char OpCode(unsigned char op) {
 
 // Which constraints come to Filter(), in order: "OP COLUMN " for each, as text.
 int BestIndex(sqlite3_vtab* vtab, sqlite3_index_info* info) {
-  const Source& source = *static_cast<Table*>(vtab)->source;
+  Source& source = *static_cast<Table*>(vtab)->source;
   const PlainTable& table = source.table;
+  source.named = true, source.used |= info->colUsed;
   const double rows = static_cast<double>(table.rows()) + 1;
   double matches = rows, looks = rows;
   std::string plan;
@@ -201,6 +202,8 @@ int Eof(sqlite3_vtab_cursor* cursor) { return static_cast<Cursor*>(cursor)->eof(
 
 int ColumnOf(sqlite3_vtab_cursor* base, sqlite3_context* context, int number) {
   const auto* cursor = static_cast<Cursor*>(base);
+  const std::vector<bool>& there = cursor->source().there;
+  if (!there.empty() && !there[static_cast<size_t>(number)]) return SQLITE_INTERNAL;
   const Cell cell = cursor->source().table.columns[static_cast<size_t>(number)].cell(cursor->row());
   if (const auto* i = std::get_if<int64_t>(&cell)) {
     sqlite3_result_int64(context, *i);

@@ -8,6 +8,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "libtrace/query/row_index.h"
 #include "libtrace/query/tables.h"
@@ -33,6 +35,12 @@ struct Source {
   PlainTable table;
   RowIndex index;
   Budget* budget;
+  // By the statements that were prepared: whether one of them names it, and a bit for each column
+  // that one of them uses; those from the 63rd on share theirs.
+  bool named = false;
+  uint64_t used = 0;
+  // A column that is not there says so instead of an answer. Empty: all are there.
+  std::vector<bool> there;
 };
 
 // There is a table with its name from now on. The source must outlive the connection.

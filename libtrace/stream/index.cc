@@ -13,8 +13,10 @@
 #include "libtrace/stream/block.h"
 #include "libtrace/stream/block_rows.h"
 #include "libtrace/stream/framing.h"
+#include "libtrace/stream/index_times.h"
 #include "libtrace/stream/packed.h"
 #include "libtrace/stream/packet_times.h"
+#include "libtrace/stream/some_fields.h"
 #include "libtrace/stream/validate.h"
 
 namespace acceltrace::stream {
@@ -120,6 +122,7 @@ class IndexedFile : public FileIndex {
     if (bytes_ == 0 || !FindFooter(*file_, &last)) return false;
     const std::vector<proto::Footer> parts = ReadParts(*file_, last.footer());
     events_ = last.footer().total_events();
+    last_sequence_ = last.sequence();
     return !parts.empty() && std::all_of(parts.begin(), parts.end(),
                                          [this](const proto::Footer& part) { return List(part); });
   }
@@ -127,7 +130,8 @@ class IndexedFile : public FileIndex {
   bool Read(size_t place, Packet* packet) const override {
     uint64_t rows = 0;
     size_t worth = 0;
-    return ReadRaw(place, packet, &worth) && Unfold(place, worth, packet, &rows);
+    std::string bytes;
+    return ReadRaw(place, {}, &bytes, packet, &worth) && Unfold(place, worth, packet, &rows);
   }
 
   bool Whole() const override {
@@ -151,20 +155,40 @@ class IndexedFile : public FileIndex {
     return next == listed_.size() + 1;  // the footer
   }
 
+  bool Complete() const override {
+    return has_times_ && !listed_.empty() && listed_.front().offset == 0 &&
+           last_sequence_ == listed_.size() + 1;
+  }
+
   PacketTimes Times(size_t place) const override {
+    if (has_times_) return listed_[listed_at_[place]].times;
     const PacketPlace& at = packets_[place];
     return TimesOf(*file_, at.offset_bytes, at.end_bytes);
   }
 
-  std::unique_ptr<Reader> Choose(std::vector<size_t> places) const override;
+  std::unique_ptr<Reader> Choose(std::vector<size_t> places, Fields fields) const override;
 
-  // As it was written. worth: its bytes, or what packed ones may be worth.
-  bool ReadRaw(size_t place, Packet* packet, size_t* worth) const {
+  // As it was written, or of some kinds some fields. worth: its bytes, or what packed ones may be
+  // worth. buffer: to be used again, as new memory costs more than reading into it.
+  bool ReadRaw(size_t place, const Fields& fields, std::string* buffer, Packet* packet,
+               size_t* worth) const {
     const PacketPlace& at = packets_[place];
-    const std::string bytes = file_->Read(at.offset_bytes, at.end_bytes - at.offset_bytes);
+    const size_t length = std::min<uint64_t>(at.end_bytes - at.offset_bytes, kMaxTail);
+    if (buffer->size() < length) buffer->assign(length, '\0');
+    const std::string_view bytes(buffer->data(),
+                                 file_->ReadTo(at.offset_bytes, buffer->data(), length));
     const Frame frame = ParseFrame(bytes);
-    if (frame.state != Frame::State::kWhole || !IsModest(frame.packet) ||
-        !packet->ParseFromArray(frame.packet.data(), static_cast<int>(frame.packet.size()))) {
+    if (frame.state != Frame::State::kWhole || !Lists(listed_at_[place], at.offset_bytes, frame)) {
+      return false;
+    }
+    std::string some;
+    std::string_view wanted = frame.packet;
+    if (const auto found = fields.find(at.body); found != fields.end()) {
+      if (!SomeFields(frame.packet, at.body, found->second, &some)) return false;
+      wanted = some;
+    }
+    if (!IsModest(wanted) ||
+        !packet->ParseFromArray(wanted.data(), static_cast<int>(wanted.size()))) {
       return false;
     }
     const bool packed = packet->has_packed() || packet->has_packed_block();
@@ -196,6 +220,8 @@ class IndexedFile : public FileIndex {
   bool List(const proto::Footer& part) {
     const int listed = part.offset_delta_size();
     if (part.body_size() != listed) return false;
+    const std::vector<PacketTimes> times = IndexTimesOf(part);
+    has_times_ = has_times_ && times.size() == static_cast<size_t>(listed);
     uint64_t offset = 0;
     for (int i = 0; i < listed; ++i) {
       offset += part.offset_delta(i);
@@ -204,32 +230,36 @@ class IndexedFile : public FileIndex {
         packets_.back().end_bytes = std::min(packets_.back().end_bytes, offset);
       }
       any_ = true, last_offset_ = offset;
-      listed_.push_back(
-          {offset, i < part.checksum_size() ? part.checksum(i) : 0, i < part.checksum_size()});
+      listed_.push_back({offset, i < part.checksum_size() ? part.checksum(i) : 0,
+                         i < part.checksum_size(),
+                         has_times_ ? times[static_cast<size_t>(i)] : PacketTimes()});
       if (part.body(i) == Packet::kIndex) continue;
       const uint32_t table = i < part.table_size() ? part.table(i) : 0;
       const uint64_t events = i < part.events_size() ? part.events(i) : 0;
+      listed_at_.push_back(listed_.size() - 1);
       packets_.push_back({offset, bytes_, BodyOf(part.body(i), table), events});
     }
     return true;
   }
 
   std::unique_ptr<Bytes> file_;
-  bool any_ = false;
-  uint64_t last_offset_ = 0;
+  bool any_ = false, has_times_ = true;
+  uint64_t last_offset_ = 0, last_sequence_ = 0;
   // Parts of the index are among them.
   struct Listed {
     uint64_t offset;
     uint32_t checksum;
     bool has_checksum;
+    PacketTimes times;  // if the index has them
   };
   std::vector<Listed> listed_;
+  std::vector<size_t> listed_at_;  // of each place, in those
 };
 
 class ChosenPackets : public Reader {
  public:
-  ChosenPackets(const IndexedFile* file, std::vector<size_t> places)
-      : file_(*file), places_(std::move(places)) {
+  ChosenPackets(const IndexedFile* file, std::vector<size_t> places, Fields fields)
+      : file_(*file), places_(std::move(places)), fields_(std::move(fields)) {
     stats_.has_footer = true;
   }
 
@@ -260,7 +290,7 @@ class ChosenPackets : public Reader {
   bool ReadOne(size_t place, Packet* packet) {
     has_columns_ = false;
     size_t worth = 0;
-    if (!file_.ReadRaw(place, packet, &worth)) return false;
+    if (!file_.ReadRaw(place, fields_, &buffer_, packet, &worth)) return false;
     if (!keep_columns_ || !BlockRows::Knows(*packet)) {
       return file_.Unfold(place, worth, packet, &written_rows_);
     }
@@ -273,13 +303,15 @@ class ChosenPackets : public Reader {
   bool keep_columns_ = false, has_columns_ = false;
   BlockRows rows_;  // if it has columns
   std::vector<size_t> places_;
+  Fields fields_;
+  std::string buffer_;
   size_t next_ = 0;
   uint64_t written_rows_ = 0;
   ReadStats stats_;
 };
 
-std::unique_ptr<Reader> IndexedFile::Choose(std::vector<size_t> places) const {
-  return std::make_unique<ChosenPackets>(this, std::move(places));
+std::unique_ptr<Reader> IndexedFile::Choose(std::vector<size_t> places, Fields fields) const {
+  return std::make_unique<ChosenPackets>(this, std::move(places), std::move(fields));
 }
 
 }  // namespace

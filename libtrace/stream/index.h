@@ -9,6 +9,7 @@
 #define LIBTRACE_STREAM_INDEX_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -37,6 +38,9 @@ struct PacketTimes {
   uint64_t first = 0, last = 0;
 };
 
+// Of batches of these kinds only these fields, by their numbers: the other columns read as zero.
+using Fields = std::map<uint32_t, std::vector<uint32_t>>;
+
 class FileIndex {
  public:
   // nullptr: no regular file, no footer at its end, or one that does not fit.
@@ -53,12 +57,16 @@ class FileIndex {
   // Reads every byte: all packets are there, in order and as they were written, and nothing else
   // is. What is in them is not looked at.
   virtual bool Whole() const = 0;
+  // Without reading them: by their numbers none was lost before it was written, and the index
+  // says when the rows of each were. What is read later is compared with the index, so that
+  // packets that are not asked for can be damaged but not be missed.
+  virtual bool Complete() const = 0;
   // False: it is damaged, or another one than the index says. Blocks come as batches.
   virtual bool Read(size_t place, proto::Packet* packet) const = 0;
   virtual PacketTimes Times(size_t place) const = 0;
   // Reads these packets, which rise, as if the file held no others. The index must outlive it. A
-  // packet that cannot be read is a gap.
-  virtual std::unique_ptr<Reader> Choose(std::vector<size_t> places) const = 0;
+  // packet that cannot be read is a gap. fields: not of blocks, which are there with all columns.
+  virtual std::unique_ptr<Reader> Choose(std::vector<size_t> places, Fields fields = {}) const = 0;
 
  protected:
   std::vector<PacketPlace> packets_;

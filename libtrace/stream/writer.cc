@@ -7,6 +7,8 @@
 #include "libtrace/stream/columns.h"
 #include "libtrace/stream/crc32c.h"
 #include "libtrace/stream/framing.h"
+#include "libtrace/stream/index_times.h"
+#include "libtrace/stream/packet_times.h"
 #include "libtrace/stream/utf8.h"
 
 namespace acceltrace::stream {
@@ -49,15 +51,18 @@ bool PacketEncoder::Append(proto::Packet* packet, int64_t first_host_ns, uint32_
   DropZeroColumns(packet);
   ReplaceInvalidUtf8(packet);
   const uint64_t offset = offset_;
+  const size_t before = out->size();
   if (!AppendFramed(packet, out)) return false;
-  Index(*packet, offset, first_host_ns, events);
+  const BytesInMemory frame(std::string_view(*out).substr(before));
+  Index(*packet, offset, first_host_ns, events, TimesOf(frame, 0, frame.size()));
   if (static_cast<size_t>(footer_.offset_delta_size()) >= index_packets_) AppendIndex(out);
   return true;
 }
 
 void PacketEncoder::Index(const proto::Packet& packet, uint64_t offset, int64_t first_host_ns,
-                          uint32_t events) {
+                          uint32_t events, const PacketTimes& times) {
   total_events_ += events;
+  times_.push_back(times);
   footer_.add_offset_delta(offset - last_indexed_offset_);
   footer_.add_body(packet.body_case());
   footer_.add_first_ns_delta(static_cast<int64_t>(static_cast<uint64_t>(first_host_ns) -
@@ -75,23 +80,26 @@ void PacketEncoder::AppendIndex(std::string* out) {
   proto::Packet packet;
   footer_.set_total_events(total_events_);
   *packet.mutable_index() = footer_;
+  SetIndexTimes(times_, packet.mutable_index());
   DropZeroColumns(&packet);
   const uint64_t offset = offset_, listed = static_cast<uint64_t>(footer_.offset_delta_size());
   if (!AppendFramed(&packet, out)) return;  // cannot be too large
   part_ = std::move(footer_);
   has_part_ = true;
+  part_times_ = std::move(times_), times_.clear();
   footer_ = proto::Footer();
   footer_.set_index_offset(offset);
   footer_.set_earlier_packets(part_.earlier_packets() + listed);
   last_indexed_offset_ = 0;
   last_indexed_ns_ = 0;
-  Index(packet, offset, 0, 0);
+  Index(packet, offset, 0, 0, {});
 }
 
 void PacketEncoder::TruncateTo(uint64_t offset) {
   while (true) {
     if (footer_.offset_delta_size() == 0 && has_part_) {
       footer_ = std::move(part_);
+      times_ = std::move(part_times_), part_times_.clear();
       has_part_ = false;
       for (const uint64_t delta : footer_.offset_delta()) last_indexed_offset_ += delta;
       for (const int64_t delta : footer_.first_ns_delta()) last_indexed_ns_ += delta;
@@ -107,6 +115,7 @@ void PacketEncoder::TruncateTo(uint64_t offset) {
     footer_.mutable_events()->RemoveLast();
     footer_.mutable_table()->RemoveLast();
     footer_.mutable_checksum()->RemoveLast();
+    times_.pop_back();
   }
   offset_ = std::min(offset_, offset);
 }
@@ -115,6 +124,7 @@ void PacketEncoder::AppendFooter(std::string* out) {
   proto::Packet packet;
   footer_.set_total_events(total_events_);
   *packet.mutable_footer() = footer_;
+  SetIndexTimes(times_, packet.mutable_footer());
   DropZeroColumns(&packet);
   (void)AppendFramed(&packet, out);  // cannot be too large
 }

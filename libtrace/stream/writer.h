@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "libtrace/proto/trace.pb.h"
+#include "libtrace/stream/index.h"
 
 namespace acceltrace::stream {
 
@@ -23,7 +25,7 @@ class PacketEncoder {
       : index_packets_(static_cast<size_t>(index_packets)) {}
 
   // After so many packets comes a part of the index: a footer stays well below kMaxPacketBytes
-  // (an entry takes at most 34 bytes), and the writer remembers two parts.
+  // (an entry takes at most 60 bytes), and the writer remembers two parts.
   static constexpr int kIndexPackets = 65'536;
 
   // Appends the framed packet to *out, and a part of the index where one is due. first_host_ns:
@@ -50,7 +52,8 @@ class PacketEncoder {
 
  private:
   bool AppendFramed(proto::Packet* packet, std::string* out);
-  void Index(const proto::Packet& packet, uint64_t offset, int64_t first_host_ns, uint32_t events);
+  void Index(const proto::Packet& packet, uint64_t offset, int64_t first_host_ns, uint32_t events,
+             const PacketTimes& times);
   void AppendIndex(std::string* out);
 
   uint64_t sequence_ = 0;
@@ -58,8 +61,9 @@ class PacketEncoder {
   uint64_t last_indexed_offset_ = 0;
   int64_t last_indexed_ns_ = 0;
   uint64_t total_events_ = 0;
-  proto::Footer footer_;  // of the packets since the last part of the index
-  proto::Footer part_;    // that part
+  proto::Footer footer_;                         // of the packets since the last part of the index
+  proto::Footer part_;                           // that part
+  std::vector<PacketTimes> times_, part_times_;  // of the packets in both
   bool has_part_ = false;
   size_t index_packets_;
 };

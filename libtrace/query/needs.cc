@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/query/needs.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+
+namespace acceltrace::query {
+namespace {
+
+using proto::CommandBatch;
+
+constexpr std::string_view kEventTables[] = {"api",      "ranges",   "host_events",
+                                             "jobs",     "commands", "device_events",
+                                             "counters", "devices",  "processes"};
+
+// Those that depend on no time of a device and on no other table. `op` comes with each.
+constexpr std::pair<std::string_view, uint32_t> kPlainColumns[] = {
+    {"device", CommandBatch::kDeviceFieldNumber},
+    {"job", CommandBatch::kJobFieldNumber},
+    {"index", CommandBatch::kIndexFieldNumber},
+    {"context", CommandBatch::kContextFieldNumber},
+    {"queue", CommandBatch::kQueueFieldNumber},
+    {"correlation", CommandBatch::kCorrelationDeltaFieldNumber},
+    {"unit", CommandBatch::kUnitFieldNumber},
+    {"opcode", CommandBatch::kOpcodeFieldNumber},
+    {"op", CommandBatch::kTagFieldNumber},
+    {"tag", CommandBatch::kTagFieldNumber},
+    {"status", CommandBatch::kStatusFieldNumber},
+    {"limiter", CommandBatch::kLimiterFieldNumber},
+    {"work", CommandBatch::kWorkFieldNumber},
+    {"bytes", CommandBatch::kBytesFieldNumber},
+    {"memory_bytes", CommandBatch::kMemoryBytesFieldNumber},
+    {"row_hits", CommandBatch::kRowHitsFieldNumber},
+    {"row_misses", CommandBatch::kRowMissesFieldNumber},
+    {"", CommandBatch::kDeviceFieldNumber},  // its rows, for count(*)
+};
+
+std::optional<std::vector<uint32_t>> CommandFieldsOf(const Reads& reads) {
+  std::vector<uint32_t> fields;
+  for (const auto& [table, columns] : reads) {
+    if (table != "commands") return std::nullopt;
+    for (const std::string& column : columns) {
+      const auto found = std::find_if(std::begin(kPlainColumns), std::end(kPlainColumns),
+                                      [&](const auto& plain) { return plain.first == column; });
+      if (found == std::end(kPlainColumns)) return std::nullopt;
+      fields.push_back(found->second);
+    }
+  }
+  if (reads.empty()) return std::nullopt;
+  return fields;
+}
+
+}  // namespace
+
+Needs NeedsOf(std::string_view sql) {
+  // Which columns there are depends on the trace for stalls alone, which are none of these.
+  const model::Model nothing;
+  const auto database = Database::Open(nothing, {});
+  if (!database.ok()) return {};
+  const std::optional<Reads> reads = (*database)->ReadsOf(sql);
+  if (!reads) return {};
+  Needs needs;
+  needs.events = std::all_of(reads->begin(), reads->end(), [](const auto& table) {
+    return std::find(std::begin(kEventTables), std::end(kEventTables), table.first) !=
+           std::end(kEventTables);
+  });
+  needs.command_fields = CommandFieldsOf(*reads);
+  needs.reads = *reads;
+  return needs;
+}
+
+}  // namespace acceltrace::query

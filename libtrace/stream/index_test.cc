@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/stream/index.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "libtrace/stream/packet_times.h"
+#include "libtrace/stream/sample_trace.h"
+#include "tests/catch.h"
+
+namespace acceltrace::stream {
+namespace {
+
+// Of an index in several parts, which a writer makes after some packets.
+std::string InParts(std::vector<proto::Packet> packets, int times, int each) {
+  PacketEncoder encoder(each);
+  std::string bytes;
+  for (int n = 0; n < times; ++n) {
+    for (proto::Packet& packet : packets) encoder.Append(&packet, 0, 3, &bytes);
+  }
+  encoder.AppendFooter(&bytes);
+  return bytes;
+}
+
+TEST_CASE("An index says when the rows of its packets were") {
+  for (const std::string& bytes :
+       {Encode(SamplePackets()), InParts(SamplePackets(), 5, 4), InParts(SamplePackets(), 3, 7)}) {
+    const auto index = FileIndex::FromMemory(bytes);
+    REQUIRE(index != nullptr);
+    CHECK((index->Complete() && index->Whole()));
+    const BytesInMemory file(bytes);
+    size_t known = 0;
+    for (size_t place = 0; place < index->packets().size(); ++place) {
+      const PacketPlace& at = index->packets()[place];
+      const PacketTimes listed = index->Times(place);
+      const PacketTimes there = TimesOf(file, at.offset_bytes, at.end_bytes);
+      CHECK(listed.clock == there.clock);
+      CHECK((listed.device == there.device && listed.first == there.first));
+      CHECK(listed.last == there.last);
+      known += listed.clock != PacketTimes::Clock::kUnknown;
+    }
+    CHECK(known >= 3);
+  }
+  const std::string whole = Encode(SamplePackets());
+  const auto index = FileIndex::FromMemory(whole);
+  CHECK(index->Times(3).first == 1'000'000);
+  CHECK(index->Times(3).last == 1'001'100);
+  CHECK(index->Times(5).first == 7'000'000'000);
+}
+
+TEST_CASE("What was taken back is not in the index's times either") {
+  std::vector<proto::Packet> packets = SamplePackets();
+  PacketEncoder encoder(3);
+  std::string bytes;
+  for (size_t i = 0; i < 5; ++i) encoder.Append(&packets[i], 0, 3, &bytes);
+  const size_t kept = bytes.size();
+  encoder.Append(&packets[5], 0, 3, &bytes);
+  encoder.TruncateTo(kept);
+  bytes.resize(kept);
+  encoder.Append(&packets[6], 0, 3, &bytes);
+  encoder.AppendFooter(&bytes);
+  const auto index = FileIndex::FromMemory(bytes);
+  REQUIRE(index != nullptr);
+  CHECK(index->packets().size() == 6);
+  CHECK(index->Times(4).first == 1'000'050);
+  CHECK(index->Times(5).clock == PacketTimes::Clock::kUnknown);
+  // A packet that was written before is missing.
+  CHECK_FALSE(index->Complete());
+}
+
+TEST_CASE("Packets that are read are those of the index, others may be damaged") {
+  std::string bytes = Encode(SamplePackets());
+  const auto places = FileIndex::FromMemory(bytes)->packets();
+  // The last byte of a column of the API calls.
+  char& byte = bytes[places[3].end_bytes - 12];
+  byte = static_cast<char>(byte ^ 1);
+  const auto index = FileIndex::FromMemory(bytes);
+  REQUIRE(index != nullptr);
+  CHECK(index->Complete());
+  CHECK_FALSE(index->Whole());
+  proto::Packet packet;
+  CHECK_FALSE(index->Read(3, &packet));
+  CHECK(index->Read(4, &packet));
+  // Another packet with a right checksum in its place.
+  std::vector<proto::Packet> others = SamplePackets();
+  others[4].mutable_host()->set_job(0, 7);
+  const std::string other = Encode(others);
+  REQUIRE(other.size() == bytes.size());
+  bytes.replace(places[4].offset_bytes, places[4].end_bytes - places[4].offset_bytes, other,
+                places[4].offset_bytes, places[4].end_bytes - places[4].offset_bytes);
+  CHECK_FALSE(FileIndex::FromMemory(bytes)->Read(4, &packet));
+}
+
+TEST_CASE("Of a batch some columns are read, and the number of its rows") {
+  const std::string bytes = Encode(SamplePackets());
+  const auto index = FileIndex::FromMemory(bytes);
+  REQUIRE(index != nullptr);
+  const auto reader = index->Choose({4, 5}, {{proto::Packet::kCommands,
+                                              {proto::CommandBatch::kFetchedTicksDeltaFieldNumber,
+                                               proto::CommandBatch::kJobFieldNumber}}});
+  proto::Packet packet;
+  REQUIRE(reader->Read(&packet) == Reader::Next::kPacket);
+  CHECK((packet.host().kind_size() == 3 && packet.host().job_size() == 3));
+  REQUIRE(reader->Read(&packet) == Reader::Next::kPacket);
+  CHECK(packet.commands().fetched_ticks_delta_size() == 3);
+  CHECK(packet.commands().job(2) == 3);
+  CHECK(packet.commands().end_ticks_after_size() == 0);
+  CHECK(packet.commands().stall_ticks_size() == 0);
+  CHECK(reader->Read(&packet) == Reader::Next::kEnd);
+  CHECK(reader->stats().gap_count == 0);
+}
+
+}  // namespace
+}  // namespace acceltrace::stream
