@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/stream/index_times.h"
 
-#include <google/protobuf/unknown_field_set.h>
-
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "libtrace/stream/framing.h"
 
 namespace acceltrace::stream {
 namespace {
 
-// Of bytes, row by row: 0 = not known, 1 = host, 2 + device; of known ones then how far the first
-// time is behind that of the row before with the same clock, zigzag, and the last behind it.
-constexpr int kTimesField = 10;
 constexpr uint64_t kUnknown = 0, kHost = 1, kFirstDevice = 2;
 
 uint64_t ClockOf(const PacketTimes& times) {
@@ -44,33 +40,23 @@ void SetIndexTimes(const std::vector<PacketTimes>& times, proto::Footer* part) {
     AppendVarint(row.last - row.first, &bytes);
     before[clock] = row.first;
   }
-  // The schema does not name the field: who reads all of a trace has no use for it.
-  part->GetReflection()->MutableUnknownFields(part)->AddLengthDelimited(kTimesField, bytes);
+  part->set_times(std::move(bytes));
 }
 
 std::vector<PacketTimes> IndexTimesOf(const proto::Footer& part) {
-  const auto& fields = part.GetReflection()->GetUnknownFields(part);
   std::map<uint64_t, uint64_t> before;
   std::vector<PacketTimes> times;
-  for (int i = 0; i < fields.field_count(); ++i) {
-    const auto& field = fields.field(i);
-    if (field.number() != kTimesField ||
-        field.type() != google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED) {
-      continue;
-    }
-    std::string_view bytes = field.length_delimited();
-    while (!bytes.empty()) {
-      uint64_t clock = 0, first = 0, length = 0;
-      if (!Take(&bytes, &clock) || clock > kFirstDevice + UINT32_MAX) return {};
-      PacketTimes& row = times.emplace_back();
-      if (clock == kUnknown) continue;
-      if (!Take(&bytes, &first) || !Take(&bytes, &length)) return {};
-      row.clock = clock == kHost ? PacketTimes::Clock::kHost : PacketTimes::Clock::kDevice;
-      row.device = clock == kHost ? 0 : static_cast<uint32_t>(clock - kFirstDevice);
-      row.first = before[clock] += FromZigzag(first);
-      row.last = row.first + length;
-    }
-    break;
+  std::string_view bytes = part.times();
+  while (!bytes.empty()) {
+    uint64_t clock = 0, first = 0, length = 0;
+    if (!Take(&bytes, &clock) || clock > kFirstDevice + UINT32_MAX) return {};
+    PacketTimes& row = times.emplace_back();
+    if (clock == kUnknown) continue;
+    if (!Take(&bytes, &first) || !Take(&bytes, &length)) return {};
+    row.clock = clock == kHost ? PacketTimes::Clock::kHost : PacketTimes::Clock::kDevice;
+    row.device = clock == kHost ? 0 : static_cast<uint32_t>(clock - kFirstDevice);
+    row.first = before[clock] += FromZigzag(first);
+    row.last = row.first + length;
   }
   if (times.size() != static_cast<size_t>(part.offset_delta_size())) return {};
   return times;
