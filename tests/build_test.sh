@@ -7,7 +7,7 @@ set -u
 top=${REPO:-$(cd "$(dirname "$0")/.." && pwd)}
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
-unset MAKEFLAGS MAKELEVEL
+unset MAKEFLAGS MAKELEVEL JUMBO
 . "$top/tests/harness/tap.sh"
 plan 6
 

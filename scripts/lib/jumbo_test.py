@@ -15,7 +15,8 @@ LOADER = importlib.machinery.SourceFileLoader("jumbo", os.path.join(HERE, "jumbo
 JUMBO = importlib.util.module_from_spec(importlib.util.spec_from_loader("jumbo", LOADER))
 LOADER.exec_module(JUMBO)
 
-PIECE = "namespace {\nstruct Piece {\n  int a;\n};\nint Add(Piece p) { return p.a; }\n}  // namespace\n"
+PIECE = ("namespace {\nstruct Piece {\n  int a;\n};\nint Add(Piece p) { return p.a; }\n"
+         "}  // namespace\n")
 FILES = {
     "a.cc": f'#include "a.h"\n{PIECE}int A() {{ return Add({{1}}); }}\n',
     # The same names of its own.
@@ -44,12 +45,17 @@ def joins():
     return check(groups == [["a.cc", "d.cc"]], f"what names forbid is not joined: {groups}")
 
 
+def compiler(name):
+    command = ["g++", "-I.", "-Werror", "-MMD", "-MP", "-MF", f"{name}.o.d", "-MT", "x.o",
+               "-c", "joined.cc", "-o", f"{name}.o"]
+    return subprocess.run([os.path.join(HERE, "jumbo"), "compile", *command],
+                          capture_output=True, text=True, check=False)
+
+
 def compiles(name, parts, apart):
     with open("joined.cc", "w", encoding="utf-8") as file:
         file.writelines(f'#include "{part}"\n' for part in parts)
-    done = subprocess.run([os.path.join(HERE, "jumbo"), "compile", "g++", "-I.", "-Werror", "-MMD", "-MP",
-                           "-MF", f"{name}.o.d", "-MT", "x.o", "-c", "joined.cc", "-o", f"{name}.o"],
-                          capture_output=True, text=True, check=False)
+    done = compiler(name)
     with open(f"{name}.o.d", encoding="utf-8") as file:
         needs = file.read()
     return (check(done.returncode == 0, f"{name}: compiles {done.stderr.strip()}") &
@@ -62,10 +68,9 @@ def fails():
         file.write("int G() { return nothing; }\n")
     with open("joined.cc", "w", encoding="utf-8") as file:
         file.write('#include "d.cc"\n#include "bad.cc"\n')
-    done = subprocess.run([os.path.join(HERE, "jumbo"), "compile", "g++", "-I.", "-MMD", "-MF", "g.o.d", "-MT",
-                           "x.o", "-c", "joined.cc", "-o", "g.o"], capture_output=True, text=True,
-                          check=False)
-    return check(done.returncode != 0 and "bad.cc:1" in done.stderr, "an error names the file of the part")
+    done = compiler("bad")
+    return check(done.returncode != 0 and "bad.cc:1" in done.stderr,
+                 "an error names the file of the part")
 
 
 def runs():
@@ -74,7 +79,7 @@ def runs():
     done = subprocess.run(["g++", "main.cc", "together.o", "own-names.o", "macro.o", "-o", "main"],
                           capture_output=True, text=True, check=False)
     return (check(done.returncode == 0, f"the objects link {done.stderr}") and
-            check(subprocess.run(["./main"], check=False).returncode == 0, "and compute what they should"))
+            check(subprocess.run(["./main"], check=False).returncode == 0, "and compute right"))
 
 
 def main():
