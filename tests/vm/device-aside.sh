@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
+# serial
 #
 # The monitor answers while the largest command is computed, under icount and without; and under
 # icount it makes no difference to what happens, to the byte, on which thread that is. Nobody may
