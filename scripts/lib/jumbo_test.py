@@ -82,6 +82,40 @@ def runs():
             check(subprocess.run(["./main"], check=False).returncode == 0, "and compute right"))
 
 
+MAKEFILE = """OBJ := build/obj-jumbo
+build/bin/x: $(OBJ)/libtrace/x/a.o $(OBJ)/libtrace/x/d.o $(OBJ)/libtrace/x/alone.o
+build/bin/y: $(OBJ)/libtrace/x/alone.o
+"""
+
+
+def plans():
+    """Objects that stood for other files must not stay when what is joined changes."""
+    os.makedirs("libtrace/x")
+    os.makedirs("build/obj-jumbo/libtrace/x")
+    with open("Makefile", "w", encoding="utf-8") as file:
+        file.write(MAKEFILE)
+    objects = [f"build/obj-jumbo/libtrace/x/{name}.o" for name in ("a", "d", "alone")]
+
+    def plan(texts):
+        for name, text in texts.items():
+            with open(f"libtrace/x/{name}.cc", "w", encoding="utf-8") as file:
+                file.write(text)
+        for name in objects:
+            with open(name, "w", encoding="utf-8"):
+                pass
+        JUMBO.plan("build/jumbo")
+        return sorted(JUMBO.former("build/jumbo")), [os.path.exists(name) for name in objects]
+
+    joined = plan({"a": PIECE, "d": "int D() { return 1; }\n", "alone": "int E();\n"})
+    same = plan({})
+    apart = plan({"d": PIECE})
+    again = plan({"d": "int D() { return 2; }\n"})
+    return (check(joined == ([objects[1]], [True, False, True]), f"what is joined {joined}") &
+            check(same == ([objects[1]], [True, True, True]), f"no change, no work {same}") &
+            check(apart == ([], [False, False, True]), f"both are made anew, apart {apart}") &
+            check(again == ([objects[1]], [True, False, True]), f"and joined again {again}"))
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -94,6 +128,7 @@ def main():
         good &= compiles("macro", ["e.cc", "f.cc"], True)
         good &= fails()
         good &= runs()
+        good &= plans()
         os.chdir("/")
     return 0 if good else 1
 
