@@ -182,6 +182,9 @@ $(BUILD)/lib/libacceltrace.so: $(LIB_OBJS) libtrace/libacceltrace.map
 	  $(call soname-link,$(LIB_INTERFACE))
 OBJS += $(LIB_OBJS)
 
+# Not for a plan, which takes what a rule names for a reason to compile a file alone.
+ifneq ($(JUMBO),plan)
 -include $(patsubst %.o,%.d,$(filter %.o,$(OBJS)))
+endif
 
 include scripts/targets.mk
