@@ -9,7 +9,7 @@ tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 unset MAKEFLAGS MAKELEVEL JUMBO
 . "$top/tests/harness/tap.sh"
-plan 6
+plan 8
 
 mkdir -p "$tree/scripts" "$tree/libtrace/proto" "$tree/libtrace/x"
 cp "$top/Makefile" "$tree/"
@@ -80,4 +80,16 @@ build
 build
 check 'a comment in the schema compiles nothing' 'PROTOC libtrace/proto/trace.proto' \
 	"$(grep -v '^make' log | xargs)"
+
+# Joined: what is so stays so when a file comes, and the rest is not made again.
+cp "$top/scripts/lib/jumbo" scripts/lib/
+echo 'int Other() { return 1; }' >libtrace/x/other.cc
+sed -i 's|x/x.cc|& libtrace/x/other.cc|' libtrace/x/build.mk
+make JUMBO=1 CXX=./slow-c++ >>log 2>&1
+joined=$(grep -c '\.o ' build/jumbo/plan.mk)
+check 'two files of one program are joined' '1 five' "$joined $(build/bin/x)"
+touch libtrace/x/new.cc
+make CXX=./slow-c++ >log 2>&1
+check 'and stay so when another file comes' '1 JUMBO build/jumbo' \
+	"$(grep -c '\.o ' build/jumbo/plan.mk) $(xargs -d '\n' <log | tr -s ' ' | sed 's/^ //')"
 check 'nothing is left over' '' "$(find build -name '*.start' -o -name 'new.*' -o -name '*.o.*')"
