@@ -136,6 +136,7 @@ Result<std::unique_ptr<DrainPriority>> DrainPriority::Apply(const Priority& prio
     return self;
   }
   gives_way = true;
+  self->SetHelper(true);
   self->lifted_ = false;
   self->Poke();
   return self;
@@ -161,6 +162,7 @@ void DrainPriority::EndWatch() {
 DrainPriority::~DrainPriority() {
   if (!watcher_.joinable()) return;
   EndWatch();
+  SetHelper(false);
   SetPolicy(tid_, SCHED_OTHER);
   gives_way = false;
 }
@@ -179,6 +181,28 @@ void DrainPriority::SetIdle(bool idle) {
     return;
   }
   Poke();
+}
+
+void DrainPriority::SetHelper(bool idle) {
+  IdleHelper* helper = wakes_.helper;
+  if (helper == nullptr) return;
+  helper->idle = idle;
+  helper->lifted = false;
+  if (helper->tid != 0) SetPolicy(helper->tid, idle ? SCHED_IDLE : SCHED_OTHER);
+}
+
+// What was handed to the helper the recorder has off its mind: so this asks whether it is late.
+// Returns when to look again, ns from now.
+int64_t DrainPriority::TendHelper() {
+  IdleHelper* helper = wakes_.helper;
+  if (helper == nullptr || !helper->idle || helper->lifted) return kLongestLookNs;
+  const int64_t since_ns = helper->since_ns;
+  if (since_ns == IdleHelper::kNothing) return kLongestLookNs;
+  const int64_t left_ns = since_ns + kMostLateNs - MonotonicNs();
+  if (left_ns > 0) return std::clamp(left_ns, kAlertNs, kLongestLookNs);
+  helper->lifted = true;
+  SetPolicy(helper->tid, SCHED_FIFO);
+  return kLongestLookNs;
 }
 
 void DrainPriority::CaughtUp(int64_t due_ns) {
@@ -231,7 +255,8 @@ void DrainPriority::Watch() {
     pollfd fds[] = {{event_.get(), POLLIN, 0},
                     {lifted_ || look.alert ? -1 : wakes_.watermark_fd, POLLIN, 0},
                     {lifted_ ? -1 : wakes_.urgent_fd, POLLIN, 0}};
-    const timespec pause = {0, look.next_ns};
+    // A recorder that is lifted may wait for its helper.
+    const timespec pause = {0, std::min(look.next_ns, TendHelper())};
     if (ppoll(fds, 3, &pause, nullptr) < 0 && errno != EINTR) return;
     uint64_t count;
     if (fds[0].revents != 0) (void)!read(event_.get(), &count, sizeof(count));

@@ -22,6 +22,7 @@
 #include <thread>
 #include <vector>
 
+#include "daemon/idle_helper.h"
 #include "daemon/unique_fd.h"
 #include "libtrace/stream/result.h"
 
@@ -51,6 +52,7 @@ class DrainPriority {
     int watermark_fd = -1;  // readable while a ring is at its watermark
     int urgent_fd = -1;     // epoll: an event when another ring is, or an answer is waited for
     Fill fill;
+    IdleHelper* helper = nullptr;  // has the recorder's priority
   };
 
   // For the calling thread. Errors: no such processor; no permission. Where a thread could not
@@ -90,6 +92,8 @@ class DrainPriority {
   void EndWatch();
   void Watch();
   void SetIdle(bool idle);
+  void SetHelper(bool idle);
+  int64_t TendHelper();
 
   Wakes wakes_;
   int tid_;

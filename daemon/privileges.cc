@@ -51,6 +51,12 @@ Status Keep(bool admin_in_effect) {
 
 void RaisePriority() { (void)!setpriority(PRIO_PROCESS, 0, kNice); }
 
+void DropAll() {
+  (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  const Caps none(cap_init());
+  if (none) (void)cap_set_proc(none.get());
+}
+
 Status DropAllButAttach() { return Keep(false); }
 Status RaiseForAttach() { return Keep(true); }
 

@@ -23,6 +23,8 @@ void RaisePriority();
 // Nothing in effect but what recording takes; RaiseForAttach works later, in this thread
 // and in new ones. Fine if there is less to begin with.
 Status DropAllButAttach();
+// Of the calling thread, which needs none.
+void DropAll();
 Status RaiseForAttach();
 
 // Raised as long as this lives, if `dropped` says that it was not in effect.

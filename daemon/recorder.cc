@@ -121,7 +121,7 @@ Recorder::Recorder(const RecordOptions& options, UniqueFd output, std::string ou
     files_.insert(files_.begin(), UniqueFd(fcntl(output.get(), F_DUPFD_CLOEXEC, 0)));
     file_events_.resize(files_.size());
   }
-  part_ = std::make_unique<Part>(std::move(output), output_name_, sync_);
+  part_ = std::make_unique<Part>(std::move(output), output_name_, &write_thread_, sync_);
   if (pause_when_full_) part_->output.PauseWhenFull();
   router_.SetFile(&part_->output, 1);
 }
@@ -171,7 +171,8 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(const RecordOptions& options, 
   std::string warning;
   auto priority = DrainPriority::Apply(options.priority, options.cpus,
                                        {recorder->watermark_fd_.get(), recorder->urgent_fd_.get(),
-                                        [self = recorder.get()] { return self->FillPermille(); }},
+                                        [self = recorder.get()] { return self->FillPermille(); },
+                                        recorder->write_thread_.helper()},
                                        &warning);
   if (!priority.ok()) return priority.status();
   recorder->priority_ = std::move(priority).value();
@@ -369,7 +370,7 @@ void Recorder::Warn() {
 // Where others record in the same process only the thread's time is certainly this one's.
 uint64_t Recorder::CpuNs() const {
   return own_process_ && recorders_started == 1 ? ProcessCpuNs() - start_cpu_ns_
-                                                : ThreadCpuNs() - start_thread_cpu_ns_;
+                                                : ThreadCpuNs() - start_thread_cpu_ns_ + write_thread_.cpu_ns();
 }
 
 Status Recorder::Track(uint32_t pid) {

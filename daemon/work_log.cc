@@ -45,7 +45,32 @@ void WorkLog::Halve() {
   join_ns_ *= 2;
 }
 
-void WorkLog::Write(proto::Accounts* accounts) const {
+void WorkLog::Join(const WorkLog& beside) {
+  std::vector<Row> all = rows_;
+  all.insert(all.end(), beside.rows_.begin(), beside.rows_.end());
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Row& a, const Row& b) { return a.begin_ns < b.begin_ns; });
+  rows_.clear();
+  for (const Row& row : all) {
+    if (rows_.empty() || row.begin_ns >= rows_.back().end_ns) {
+      rows_.push_back(row);
+      continue;
+    }
+    Row& last = rows_.back();
+    if (row.cpu_ns > last.cpu_ns) last.cpu = row.cpu;
+    last.end_ns = std::max(last.end_ns, row.end_ns);
+    last.cpu_ns += row.cpu_ns;
+    last.wakes += row.wakes;
+  }
+  while (rows_.size() > kMaxRows) Halve();
+}
+
+void WorkLog::Write(proto::Accounts* accounts, const WorkLog* beside) const {
+  if (beside != nullptr) {
+    WorkLog all = *this;
+    all.Join(*beside);
+    return all.Write(accounts);
+  }
   int64_t last_ns = 0;
   for (const Row& row : rows_) {
     accounts->add_work_begin_ns_delta(row.begin_ns - last_ns);

@@ -20,7 +20,9 @@ class WorkLog {
   // if it only goes on after it gave way.
   void Add(int64_t begin_ns, int64_t end_ns, uint64_t cpu_ns, uint32_t cpu, uint32_t wakes = 1);
 
-  void Write(proto::Accounts* accounts) const;
+  // beside: of another thread that worked for the same recording. Where both worked at once that is
+  // one stretch, on the CPU of the one with more of it.
+  void Write(proto::Accounts* accounts, const WorkLog* beside = nullptr) const;
   size_t size() const { return rows_.size(); }
 
   static constexpr size_t kMaxRows = 2048;
@@ -50,6 +52,7 @@ class WorkLog {
     uint32_t cpu, wakes;
   };
   void Halve();
+  void Join(const WorkLog& beside);
 
   std::vector<Row> rows_;
   int64_t join_ns_ = kJoinNs;

@@ -22,6 +22,25 @@ TEST_CASE("the work log joins neighbours and keeps sums") {
   REQUIRE(accounts.work_cpu(2) == 1);
 }
 
+TEST_CASE("two threads that worked at once are one stretch, others stay apart") {
+  WorkLog log, beside;
+  log.Add(1'000'000, 1'100'000, 90'000, 0);
+  log.Add(3'000'000, 3'050'000, 50'000, 0);
+  beside.Add(1'050'000, 1'300'000, 150'000, 1);
+  beside.Add(2'000'000, 2'100'000, 100'000, 1);
+  proto::Accounts accounts;
+  log.Write(&accounts, &beside);
+  REQUIRE(accounts.work_ns_size() == 3);
+  REQUIRE(accounts.work_begin_ns_delta(0) == 1'000'000);
+  REQUIRE(accounts.work_ns(0) == 300'000);
+  REQUIRE(accounts.work_cpu_ns(0) == 240'000);
+  REQUIRE(accounts.work_cpu(0) == 1);
+  REQUIRE(accounts.work_wakes(0) == 2);
+  REQUIRE(accounts.work_begin_ns_delta(1) == 1'000'000);
+  REQUIRE(accounts.work_begin_ns_delta(2) == 1'000'000);
+  REQUIRE(accounts.work_cpu(2) == 0);
+}
+
 TEST_CASE("the work log is bounded, and nothing of it is lost") {
   WorkLog log;
   constexpr uint64_t kStretches = 10 * WorkLog::kMaxRows;

@@ -38,6 +38,8 @@ FileSink::FileSink(UniqueFd fd, std::string name, FileSinkOptions options,
   // A stream (pipe, socket) has no offsets: one write at a time, nothing to cut back.
   seekable_ = lseek(fd_.get(), 0, SEEK_CUR) >= 0;
   has_reserve_ = seekable_ && options_.reserve_bytes > 0;
+  if (!writer_ && options_.thread != nullptr && seekable_)
+    writer_ = MakeThreadWriter(fd_.get(), options_.thread);
   if (!writer_ && options_.use_uring && seekable_)
     writer_ = MakeUringWriter(fd_.get(), options_.blocks);
   if (!writer_) writer_ = MakePlainWriter(fd_.get(), seekable_);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "daemon/sink/block_writer.h"
+#include "daemon/sink/write_thread.h"
 #include "daemon/unique_fd.h"
 #include "libtrace/stream/result.h"
 
@@ -29,6 +30,7 @@ struct FileSinkOptions {
   unsigned blocks = 8;
   size_t reserve_bytes = 64 << 10;
   bool sync = true;  // to the disk with each Kick and at the end: a power cut leaves it
+  WriteThread* thread = nullptr;  // writes a file's blocks; else as use_uring says
 };
 
 class FileSink {

@@ -103,11 +103,13 @@ Found ReadBack(const std::string& path) {
   return found;
 }
 
-TEST_CASE("frames arrive whole and in order, with and without io_uring") {
-  for (const bool uring : {true, false}) {
+TEST_CASE("frames arrive whole and in order, by io_uring, one after the other, by a thread") {
+  WriteThread thread;
+  for (const std::string method : {"io_uring", "pwrite", "thread"}) {
     TempDir dir;
     FileSinkOptions options;
-    options.use_uring = uring;
+    options.use_uring = method == "io_uring";
+    options.thread = method == "thread" ? &thread : nullptr;
     options.block_bytes = 4096;
     options.blocks = 3;
     FileSink sink(Create(dir.File()), dir.File(), options);
@@ -124,7 +126,11 @@ TEST_CASE("frames arrive whole and in order, with and without io_uring") {
     CHECK(sink.valid_bytes() == expected.size());
     CHECK(sink.frames_lost() == 0);
     CHECK(Read(dir.File()) == expected);
+    CHECK(sink.method() == method);
   }
+  CHECK(thread.log().size() > 0);
+  CHECK(thread.cpu_ns() > 0);
+  CHECK(thread.helper()->since_ns == IdleHelper::kNothing);
 }
 
 // Holds what is submitted until it is let go, as a kernel that hands writes to a thread of its own.
@@ -229,6 +235,10 @@ TEST_CASE("at the file size limit what was written stays valid and closes in ord
     FileLimit limit(1'000'000);
     CheckFullFile(dir.File(), {uring, 64 << 10, 4, 64 << 10});
   }
+  WriteThread thread;
+  TempDir dir;
+  FileLimit limit(1'000'000);
+  CheckFullFile(dir.File(), {true, 64 << 10, 4, 64 << 10, true, &thread});
 }
 
 TEST_CASE("on a full disk what was written stays valid and closes in order") {
@@ -238,6 +248,8 @@ TEST_CASE("on a full disk what was written stays valid and closes in order") {
   }
   CheckFullFile(dir.File(), {true, 64 << 10, 4, 64 << 10});
   CheckFullFile(dir.File(), {false, 64 << 10, 4, 64 << 10});
+  WriteThread thread;
+  CheckFullFile(dir.File(), {true, 64 << 10, 4, 64 << 10, true, &thread});
 }
 
 TEST_CASE("what fits of the first block is kept") {

@@ -15,13 +15,14 @@ namespace acceltrace::daemon {
 
 struct Part {
   // sync: what was flushed survives a power cut.
-  Part(UniqueFd fd, const std::string& name, bool sync = true)
-      : sink(std::move(fd), name, Options(sync)), output(&sink) {}
+  Part(UniqueFd fd, const std::string& name, WriteThread* thread, bool sync)
+      : sink(std::move(fd), name, Options(thread, sync)), output(&sink) {}
   Part(const Part&) = delete;
   Part& operator=(const Part&) = delete;
 
-  static FileSinkOptions Options(bool sync) {
+  static FileSinkOptions Options(WriteThread* thread, bool sync) {
     FileSinkOptions options;
+    options.thread = thread;
     options.sync = sync;
     return options;
   }

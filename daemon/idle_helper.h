@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A thread that works for the recorder at the recorder's own priority: as SCHED_IDLE beside one of
+// idle time. Whoever looks after that one (DrainPriority) lifts this one, too, when something that
+// was given to it is not done in time.
+#ifndef DAEMON_IDLE_HELPER_H_
+#define DAEMON_IDLE_HELPER_H_
+
+#include <atomic>
+#include <cstdint>
+
+namespace acceltrace::daemon {
+
+struct IdleHelper {
+  static constexpr int64_t kNothing = INT64_MAX;
+  std::atomic<int> tid = 0;
+  std::atomic<int64_t> since_ns = kNothing;  // when the oldest was given that is not done
+  std::atomic<bool> idle = false;            // the recorder works in idle time
+  std::atomic<bool> lifted = false;          // until everything is done
+};
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_IDLE_HELPER_H_

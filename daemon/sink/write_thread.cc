@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/sink/write_thread.h"
+
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "daemon/give_way.h"
+#include "daemon/privileges.h"
+#include "daemon/sources/host_info.h"
+
+namespace acceltrace::daemon {
+namespace {
+
+// Copied into the page cache within some ten microseconds.
+constexpr size_t kPieceBytes = 16 << 10;
+
+void SetOwnPolicy(int policy) {
+  const sched_param param = {};
+  (void)sched_setscheduler(0, policy | SCHED_RESET_ON_FORK, &param);
+}
+
+class ThreadWriter : public BlockWriter {
+ public:
+  ThreadWriter(int fd, WriteThread* thread) : fd_(fd), thread_(thread) {
+    syncer_ = MakeUringWriter(fd, 1);
+    if (!syncer_) syncer_ = MakePlainWriter(fd, true);
+  }
+  ~ThreadWriter() override {
+    while (Reap(true) != nullptr) {
+    }
+  }
+
+  void Submit(Block* block) override {
+    jobs_.push_back(std::make_unique<WriteThread::Job>(WriteThread::Job{fd_, block}));
+    thread_->Submit(jobs_.back().get());
+  }
+
+  Block* Reap(bool wait) override {
+    if (jobs_.empty() || !thread_->IsDone(*jobs_.front(), wait)) return nullptr;
+    Block* block = jobs_.front()->block;
+    jobs_.pop_front();
+    return block;
+  }
+
+  // By the kernel: blocks that come meanwhile do not wait for the disk.
+  bool Sync() override { return syncer_->Sync(); }
+  int TakeSyncError() override { return syncer_->TakeSyncError(); }
+  const char* name() const override { return "thread"; }
+
+ private:
+  int fd_;
+  WriteThread* thread_;
+  std::unique_ptr<BlockWriter> syncer_;
+  std::deque<std::unique_ptr<WriteThread::Job>> jobs_;
+};
+
+}  // namespace
+
+WriteThread::WriteThread() : thread_([this] { Run(); }) {
+  std::unique_lock lock(mutex_);
+  done_.wait(lock, [this] { return helper_.tid != 0; });  // whoever sets its priority needs that
+}
+
+WriteThread::~WriteThread() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  work_.notify_one();
+  thread_.join();
+}
+
+void WriteThread::Submit(Job* job) {
+  const std::lock_guard lock(mutex_);
+  if (jobs_.empty()) helper_.since_ns = MonotonicNs();
+  jobs_.push_back(job);
+  work_.notify_one();
+}
+
+bool WriteThread::IsDone(const Job& job, bool wait) {
+  std::unique_lock lock(mutex_);
+  if (wait) done_.wait(lock, [&job] { return job.done; });
+  return job.done;
+}
+
+// Whoever ends the recorder's idle time at the same moment has the last word.
+void WriteThread::BackToIdle() {
+  if (!helper_.lifted.exchange(false)) return;
+  if (helper_.idle) SetOwnPolicy(SCHED_IDLE);
+  if (!helper_.idle) SetOwnPolicy(SCHED_OTHER);
+}
+
+void WriteThread::Run() {
+  DropAll();
+  std::unique_lock lock(mutex_);
+  helper_.tid = static_cast<int>(syscall(SYS_gettid));
+  done_.notify_all();
+  for (;;) {
+    work_.wait(lock, [this] { return stop_ || !jobs_.empty(); });
+    if (jobs_.empty()) return;
+    Job* job = jobs_.front();
+    lock.unlock();
+    Write(job);
+    lock.lock();
+    jobs_.pop_front();
+    helper_.since_ns = jobs_.empty() ? IdleHelper::kNothing : MonotonicNs();
+    job->done = true;
+    done_.notify_all();
+    if (jobs_.empty()) BackToIdle();
+  }
+}
+
+void WriteThread::Write(Job* job) {
+  gives_way = helper_.idle;
+  Block* block = job->block;
+  {
+    const WorkLog::Stretch stretch(&log_);
+    while (block->done < block->used) {
+      const size_t bytes = std::min(block->used - block->done, kPieceBytes);
+      const ssize_t written = pwrite(job->fd, block->data.data() + block->done, bytes,
+                                     static_cast<off_t>(block->offset + block->done));
+      if (written > 0) {
+        block->done += static_cast<size_t>(written);
+        GiveWay();
+      } else if (written == 0 || (errno != EINTR && errno != EAGAIN)) {
+        block->error = written == 0 ? ENOSPC : errno;
+        break;
+      }
+    }
+  }
+  cpu_ns_ = ThreadCpuNs();
+}
+
+std::unique_ptr<BlockWriter> MakeThreadWriter(int fd, WriteThread* thread) {
+  return std::make_unique<ThreadWriter>(fd, thread);
+}
+
+}  // namespace acceltrace::daemon
