@@ -248,9 +248,22 @@ DrainPriority::Look DrainPriority::LookAt(const Look& before, bool urgent) {
   return look;
 }
 
+// Each look takes the processor from somebody: it is the tracer's work, too.
+void DrainPriority::LogLook(int64_t begin_ns, uint64_t* cpu_ns) {
+  if (wakes_.log == nullptr) return;
+  const uint64_t now_cpu_ns = ThreadCpuNs();
+  const int cpu = sched_getcpu();
+  wakes_.log->Add(begin_ns, MonotonicNs(), now_cpu_ns - *cpu_ns,
+                  cpu < 0 ? 0 : static_cast<uint32_t>(cpu));
+  *cpu_ns = now_cpu_ns;
+}
+
 void DrainPriority::Watch() {
   Look look;
+  uint64_t cpu_ns = ThreadCpuNs();
+  int64_t begin_ns = 0;
   while (!stop_) {
+    if (begin_ns != 0) LogLook(begin_ns, &cpu_ns);
     // While the thread is lifted there is nothing to wait for but its being done.
     pollfd fds[] = {{event_.get(), POLLIN, 0},
                     {lifted_ || look.alert ? -1 : wakes_.watermark_fd, POLLIN, 0},
@@ -258,6 +271,7 @@ void DrainPriority::Watch() {
     // A recorder that is lifted may wait for its helper.
     const timespec pause = {0, std::min(look.next_ns, TendHelper())};
     if (ppoll(fds, 3, &pause, nullptr) < 0 && errno != EINTR) return;
+    begin_ns = MonotonicNs();
     uint64_t count;
     if (fds[0].revents != 0) (void)!read(event_.get(), &count, sizeof(count));
     epoll_event edge;

@@ -24,6 +24,7 @@
 
 #include "daemon/idle_helper.h"
 #include "daemon/unique_fd.h"
+#include "daemon/work_log.h"
 #include "libtrace/stream/result.h"
 
 namespace acceltrace::daemon {
@@ -53,6 +54,7 @@ class DrainPriority {
     int urgent_fd = -1;     // epoll: an event when another ring is, or an answer is waited for
     Fill fill;
     IdleHelper* helper = nullptr;  // has the recorder's priority
+    WorkLog* log = nullptr;        // of the thread that watches; the caller's once this is gone
   };
 
   // For the calling thread. Errors: no such processor; no permission. Where a thread could not
@@ -91,6 +93,7 @@ class DrainPriority {
   void Poke();
   void EndWatch();
   void Watch();
+  void LogLook(int64_t begin_ns, uint64_t* cpu_ns);
   void SetIdle(bool idle);
   void SetHelper(bool idle);
   int64_t TendHelper();

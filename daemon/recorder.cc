@@ -172,7 +172,7 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(const RecordOptions& options, 
   auto priority = DrainPriority::Apply(options.priority, options.cpus,
                                        {recorder->watermark_fd_.get(), recorder->urgent_fd_.get(),
                                         [self = recorder.get()] { return self->FillPermille(); },
-                                        recorder->write_thread_.helper()},
+                                        recorder->write_thread_.helper(), &recorder->watch_log_},
                                        &warning);
   if (!priority.ok()) return priority.status();
   recorder->priority_ = std::move(priority).value();

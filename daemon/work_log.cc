@@ -65,10 +65,10 @@ void WorkLog::Join(const WorkLog& beside) {
   while (rows_.size() > kMaxRows) Halve();
 }
 
-void WorkLog::Write(proto::Accounts* accounts, const WorkLog* beside) const {
-  if (beside != nullptr) {
+void WorkLog::Write(proto::Accounts* accounts, std::initializer_list<const WorkLog*> beside) const {
+  if (beside.size() > 0) {
     WorkLog all = *this;
-    all.Join(*beside);
+    for (const WorkLog* log : beside) all.Join(*log);
     return all.Write(accounts);
   }
   int64_t last_ns = 0;

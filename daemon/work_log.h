@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <vector>
 
 #include "daemon/give_way.h"
@@ -20,9 +21,9 @@ class WorkLog {
   // if it only goes on after it gave way.
   void Add(int64_t begin_ns, int64_t end_ns, uint64_t cpu_ns, uint32_t cpu, uint32_t wakes = 1);
 
-  // beside: of another thread that worked for the same recording. Where both worked at once that is
+  // beside: of other threads that worked for the same recording. Where two worked at once that is
   // one stretch, on the CPU of the one with more of it.
-  void Write(proto::Accounts* accounts, const WorkLog* beside = nullptr) const;
+  void Write(proto::Accounts* accounts, std::initializer_list<const WorkLog*> beside = {}) const;
   size_t size() const { return rows_.size(); }
 
   static constexpr size_t kMaxRows = 2048;

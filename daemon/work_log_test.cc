@@ -29,7 +29,7 @@ TEST_CASE("two threads that worked at once are one stretch, others stay apart") 
   beside.Add(1'050'000, 1'300'000, 150'000, 1);
   beside.Add(2'000'000, 2'100'000, 100'000, 1);
   proto::Accounts accounts;
-  log.Write(&accounts, &beside);
+  log.Write(&accounts, {&beside});
   REQUIRE(accounts.work_ns_size() == 3);
   REQUIRE(accounts.work_begin_ns_delta(0) == 1'000'000);
   REQUIRE(accounts.work_ns(0) == 300'000);

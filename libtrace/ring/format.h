@@ -141,7 +141,7 @@ struct Layout {
   constexpr size_t bytes() const { return slots_at() + threads * ring_bytes(); }
 };
 
-inline constexpr size_t kMaxSegmentBytes = size_t{64} << 20;
+inline constexpr size_t kMaxSegmentBytes = size_t{128} << 20;
 
 }  // namespace acceltrace::ring
 

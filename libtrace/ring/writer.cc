@@ -111,7 +111,7 @@ void CloseInherited() {
 // starting: a page costs more than what is recorded when a thread lives shortly.
 void PopulateFor(const Segment& segment, uint32_t index) {
   const size_t whole = segment.layout.ring_bytes();
-  const size_t some = whole < kFirstBytes ? whole : kFirstBytes;
+  const size_t some = std::min(whole, kFirstBytes);
   if (index > 0 || segment.header->index > 0) {
     Populate(segment.slots(index), some);
     return;

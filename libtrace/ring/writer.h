@@ -27,7 +27,7 @@ struct Host {
   bool (*wanted)();                         // whether a tracer wants rings at all
   void (*ready)(int fd, uint32_t version);  // announce a new segment to it
   void (*wake)();                           // ask it to read
-  uint32_t threads = 32, slot_bits = 14;    // of a segment
+  uint32_t threads = 32, slot_bits = 16;    // of a segment
   int64_t patience_ns = 20'000'000;         // for its answer to the first segment
 };
 

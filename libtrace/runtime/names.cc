@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/runtime/names.h"
 
+#include <array>
 #include <cstring>
 #include <ctime>
 #include <memory>
@@ -113,25 +114,28 @@ constexpr size_t kLastAnnounced = 4;
 thread_local constinit Announced last_announced[kLastAnnounced]
     __attribute__((tls_model("initial-exec"))) = {};
 
+// What a thread has announced to a reader: as many names as most models have, each in its place.
+struct AnnouncedHere {
+  uint64_t reader = 0;
+  std::array<uint32_t, 1024> tags = {};
+};
+
 // Announces to the reader of this thread's ring what this thread has not announced yet. Another may
 // repeat it. A few instructions a command: graphs have thousands.
 __attribute__((noinline)) void AnnounceAll(std::span<const axl_desc> commands, uint64_t reader) {
-  constexpr size_t kAnnounced = 64;
-  thread_local std::unique_ptr<Announced[]> announced_here;  // as OpTag's
-  if (!announced_here) announced_here = std::make_unique<Announced[]>(kAnnounced);
-  Announced* const announced = announced_here.get();
-  uint32_t last = 0;
+  thread_local std::unique_ptr<AnnouncedHere> announced_here;  // as OpTag's
+  if (!announced_here) announced_here = std::make_unique<AnnouncedHere>();
+  AnnouncedHere& here = *announced_here;
+  if (here.reader != reader) here = {reader, {}};
   for (const axl_desc& command : commands) {
-    if (command.tag == last) continue;
-    last = command.tag;
-    Announced& entry = announced[command.tag % kAnnounced];
-    if (entry.tag != command.tag || entry.reader != reader) {
-      const NameTable::Name* name = OpNames().Find(command.tag);
-      if (!name || !ring::WriteText(ring::Kind::kOpName, command.tag, name->text)) continue;
-      entry = {reader, command.tag};
-    }
-    last_announced[command.tag % kLastAnnounced] = entry;
+    uint32_t& tag = here.tags[command.tag % here.tags.size()];
+    if (tag == command.tag) continue;
+    const NameTable::Name* name = OpNames().Find(command.tag);
+    if (name && ring::WriteText(ring::Kind::kOpName, command.tag, name->text)) tag = command.tag;
   }
+  if (commands.size() != 1) return;
+  const uint32_t tag = commands[0].tag;
+  if (here.tags[tag % here.tags.size()] == tag) last_announced[tag % kLastAnnounced] = {reader, tag};
 }
 
 inline void AnnounceInRing(std::span<const axl_desc> commands) {
