@@ -121,7 +121,8 @@ Recorder::Recorder(const RecordOptions& options, UniqueFd output, std::string ou
     files_.insert(files_.begin(), UniqueFd(fcntl(output.get(), F_DUPFD_CLOEXEC, 0)));
     file_events_.resize(files_.size());
   }
-  part_ = std::make_unique<Part>(std::move(output), output_name_, &write_thread_, sync_);
+  if (options.priority.idle) write_thread_ = std::make_unique<WriteThread>();
+  part_ = std::make_unique<Part>(std::move(output), output_name_, write_thread_.get(), sync_);
   if (pause_when_full_) part_->output.PauseWhenFull();
   router_.SetFile(&part_->output, 1);
 }
@@ -169,11 +170,13 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(const RecordOptions& options, 
   }
   recorder->Poll();
   std::string warning;
-  auto priority = DrainPriority::Apply(options.priority, options.cpus,
-                                       {recorder->watermark_fd_.get(), recorder->urgent_fd_.get(),
-                                        [self = recorder.get()] { return self->FillPermille(); },
-                                        recorder->write_thread_.helper(), &recorder->watch_log_},
-                                       &warning);
+  auto priority =
+      DrainPriority::Apply(options.priority, options.cpus,
+                           {recorder->watermark_fd_.get(), recorder->urgent_fd_.get(),
+                            [self = recorder.get()] { return self->FillPermille(); },
+                            recorder->write_thread_ ? recorder->write_thread_->helper() : nullptr,
+                            &recorder->watch_log_},
+                           &warning);
   if (!priority.ok()) return priority.status();
   recorder->priority_ = std::move(priority).value();
   if (recorder->priority_->idle() && !options.light) {
@@ -369,8 +372,8 @@ void Recorder::Warn() {
 
 // Where others record in the same process only the thread's time is certainly this one's.
 uint64_t Recorder::CpuNs() const {
-  return own_process_ && recorders_started == 1 ? ProcessCpuNs() - start_cpu_ns_
-                                                : ThreadCpuNs() - start_thread_cpu_ns_ + write_thread_.cpu_ns();
+  if (own_process_ && recorders_started == 1) return ProcessCpuNs() - start_cpu_ns_;
+  return ThreadCpuNs() - start_thread_cpu_ns_ + (write_thread_ ? write_thread_->cpu_ns() : 0);
 }
 
 Status Recorder::Track(uint32_t pid) {

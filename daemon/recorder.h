@@ -118,9 +118,9 @@ class Recorder {
   std::string output_name_;
   // Of a rotation: all of them, the first one included; of triggers: those that are left.
   std::vector<UniqueFd> files_;
-  std::vector<uint64_t> file_events_;  // of a rotation, in the same order
-  WriteThread write_thread_;           // of all files
-  WorkLog watch_log_;                  // of priority_'s thread, as long as there is one
+  std::vector<uint64_t> file_events_;          // of a rotation, in the same order
+  std::unique_ptr<WriteThread> write_thread_;  // of all files, where this works in idle time
+  WorkLog watch_log_;                          // of priority_'s thread, as long as there is one
   std::unique_ptr<Part> part_;
   uint64_t rotate_bytes_ = 0;
   int64_t rotate_ns_ = 0;

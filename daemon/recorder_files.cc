@@ -76,7 +76,7 @@ void Recorder::WriteClosing(Part* part, Cut cut) {
 Status Recorder::Save(UniqueFd output, const std::string& output_name, const std::string& reason) {
   Cut cut = CutHere(reason, 0, 0);
   // Whole at once: while its disk is waited for the rings would fill.
-  Part part(std::move(output), output_name, &write_thread_, false);
+  Part part(std::move(output), output_name, write_thread_.get(), false);
   part.sink.Begin();
   router_.Snapshot(&part.output, [this] { DrainSources(MonotonicNs()); });
   WriteClosing(&part, std::move(cut));
@@ -119,7 +119,7 @@ void Recorder::Rotate(int64_t now_ns) {
   ++done_.parts;
   part_ = std::make_unique<Part>(UniqueFd(fcntl(files_[next].get(), F_DUPFD_CLOEXEC, 0)),
                                  "part " + std::to_string(next + 1) + " of " + output_name_,
-                                 &write_thread_, sync_);
+                                 write_thread_.get(), sync_);
   if (pause_when_full_) part_->output.PauseWhenFull();
   output_reported_ = 0;
   part_->sink.Begin();

@@ -48,7 +48,8 @@ Summary Recorder::Stop(const std::string& reason, int32_t command_status) {
     stop.whole_since_ns = part_begin_ns_;
   }
   proto::Accounts cost;
-  work_log_.Write(&cost, {&write_thread_.log(), &watch_log_});
+  const WorkLog nothing;
+  work_log_.Write(&cost, {write_thread_ ? &write_thread_->log() : &nothing, &watch_log_});
   if (light_) cost.set_overhead("low");
   cost.set_wake_ns(static_cast<uint64_t>(wake_.ns));
   cost.set_wake_error_ns(static_cast<uint64_t>(wake_.error_ns));

@@ -19,11 +19,11 @@ using ring::Slot;
 
 constexpr char kHopName[] = "api-ring";
 constexpr size_t kMaxProcesses = 4096;
-constexpr size_t kMaxThreads = 1 << 16;            // remembered of a process
-constexpr uint64_t kMaxBytes = uint64_t{32} << 30; // of address space; pages are the processes'
-constexpr double kMaxSetUpNs = 25e6;               // of a ring; the process's word
-constexpr int64_t kSlackNs = 10'000;               // that a converted stamp may be off
-constexpr int64_t kCheckNs = 500'000'000;          // for processes that died unseen
+constexpr size_t kMaxThreads = 1 << 16;             // remembered of a process
+constexpr uint64_t kMaxBytes = uint64_t{32} << 30;  // of address space; pages are the processes'
+constexpr double kMaxSetUpNs = 25e6;                // of a ring; the process's word
+constexpr int64_t kSlackNs = 10'000;                // that a converted stamp may be off
+constexpr int64_t kCheckNs = 500'000'000;           // for processes that died unseen
 // Then the other sources have their turn.
 constexpr size_t kMaxSlotsPerDrain = 1 << 18;
 

@@ -135,7 +135,8 @@ __attribute__((noinline)) void AnnounceAll(std::span<const axl_desc> commands, u
   }
   if (commands.size() != 1) return;
   const uint32_t tag = commands[0].tag;
-  if (here.tags[tag % here.tags.size()] == tag) last_announced[tag % kLastAnnounced] = {reader, tag};
+  if (here.tags[tag % here.tags.size()] == tag)
+    last_announced[tag % kLastAnnounced] = {reader, tag};
 }
 
 inline void AnnounceInRing(std::span<const axl_desc> commands) {
