@@ -54,7 +54,7 @@ DAEMON_FUZZ_PARTS := daemon/sources/ring_reader.cc daemon/sources/record_check.c
 	daemon/sources/device_description.cc daemon/quantities.cc $(call folder-srcs,daemon/session) $(DAEMON_STREAM)
 $(eval $(call fuzzer,device_ring,daemon/sources/device_ring_fuzz.cc $(DAEMON_FUZZ_PARTS),-lzstd))
 $(eval $(call fuzzer,provider_ring,daemon/sources/provider_ring_fuzz.cc daemon/sources/provider_events.cc))
-$(eval $(call fuzzer,control,daemon/service/control_fuzz.cc daemon/service/control.cc daemon/options.cc daemon/file_options.cc daemon/quantities.cc daemon/session/triggers.cc daemon/drain_priority.cc daemon/sources/host_info.cc daemon/sources/system_names.cc))
+$(eval $(call fuzzer,control,daemon/service/control_fuzz.cc daemon/service/control.cc daemon/options.cc daemon/file_options.cc daemon/quantities.cc daemon/session/triggers.cc daemon/drain_priority.cc daemon/work_log.cc daemon/sources/host_info.cc daemon/sources/system_names.cc))
 $(eval $(call fuzzer,config,daemon/service/config_fuzz.cc daemon/service/config.cc daemon/quantities.cc))
 $(eval $(call fuzzer,metrics,daemon/service/metrics_fuzz.cc daemon/service/metrics_server.cc daemon/service/config.cc daemon/quantities.cc))
 

@@ -18,9 +18,14 @@ namespace {
 // Copied into the page cache within some ten microseconds.
 constexpr size_t kPieceBytes = 16 << 10;
 
-void SetOwnPolicy(int policy) {
-  const sched_param param = {};
-  (void)sched_setscheduler(0, policy | SCHED_RESET_ON_FORK, &param);
+// More of them waiting: their number is limited, and events would be lost.
+constexpr size_t kMostInIdleTime = 2;
+
+// tid: 0 = the calling thread.
+void SetPolicy(int tid, int policy) {
+  sched_param param = {};
+  if (policy == SCHED_FIFO) param.sched_priority = 1;
+  (void)sched_setscheduler(tid, policy | SCHED_RESET_ON_FORK, &param);
 }
 
 class ThreadWriter : public BlockWriter {
@@ -78,6 +83,9 @@ void WriteThread::Submit(Job* job) {
   const std::lock_guard lock(mutex_);
   if (jobs_.empty()) helper_.since_ns = MonotonicNs();
   jobs_.push_back(job);
+  if (jobs_.size() > kMostInIdleTime && helper_.idle && !helper_.lifted.exchange(true)) {
+    SetPolicy(helper_.tid, SCHED_FIFO);
+  }
   work_.notify_one();
 }
 
@@ -90,8 +98,8 @@ bool WriteThread::IsDone(const Job& job, bool wait) {
 // Whoever ends the recorder's idle time at the same moment has the last word.
 void WriteThread::BackToIdle() {
   if (!helper_.lifted.exchange(false)) return;
-  if (helper_.idle) SetOwnPolicy(SCHED_IDLE);
-  if (!helper_.idle) SetOwnPolicy(SCHED_OTHER);
+  if (helper_.idle) SetPolicy(0, SCHED_IDLE);
+  if (!helper_.idle) SetPolicy(0, SCHED_OTHER);
 }
 
 void WriteThread::Run() {
