@@ -29,17 +29,10 @@ constexpr int64_t kAlertNs = 1'000'000, kSoonNs = 100'000;
 // Of an event that no ring's filling explains (a process that waits for an answer).
 constexpr int64_t kUrgentNs = 5'000'000;
 constexpr int kMostCpus = CPU_SETSIZE;
-constexpr int kLiftedPriority = 1;  // of SCHED_FIFO: below everybody else's
 
 bool ParseInt(std::string_view text, int* value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
   return error == std::errc() && end == text.data() + text.size() && !text.empty();
-}
-
-bool SetPolicy(int tid, int policy) {
-  sched_param param = {};
-  if (policy == SCHED_FIFO) param.sched_priority = kLiftedPriority;
-  return sched_setscheduler(tid, policy | SCHED_RESET_ON_FORK, &param) == 0;
 }
 
 bool RaiseLimit(__rlimit_resource resource, rlim_t wanted) {
@@ -56,7 +49,7 @@ bool RaiseLimit(__rlimit_resource resource, rlim_t wanted) {
 bool MayLeaveIdle() {
   constexpr int kNiceLimit = 20;  // of a nice value of 0; getrlimit(2)
   const auto nice_limit = static_cast<rlim_t>(kNiceLimit - getpriority(PRIO_PROCESS, 0));
-  return RaiseLimit(RLIMIT_NICE, nice_limit) && RaiseLimit(RLIMIT_RTPRIO, kLiftedPriority);
+  return RaiseLimit(RLIMIT_NICE, nice_limit) && RaiseLimit(RLIMIT_RTPRIO, 1);
 }
 
 // From SCHED_IDLE to SCHED_FIFO and back, by the thread itself: a filter of system calls may refuse
@@ -200,8 +193,7 @@ int64_t DrainPriority::TendHelper() {
   if (since_ns == IdleHelper::kNothing) return kLongestLookNs;
   const int64_t left_ns = since_ns + kMostLateNs - MonotonicNs();
   if (left_ns > 0) return std::clamp(left_ns, kAlertNs, kLongestLookNs);
-  helper->lifted = true;
-  SetPolicy(helper->tid, SCHED_FIFO);
+  helper->Lift();
   return kLongestLookNs;
 }
 

@@ -6,10 +6,19 @@
 #ifndef DAEMON_IDLE_HELPER_H_
 #define DAEMON_IDLE_HELPER_H_
 
+#include <sched.h>
+
 #include <atomic>
 #include <cstdint>
 
 namespace acceltrace::daemon {
+
+// tid: 0 = the calling thread. False: no right to.
+inline bool SetPolicy(int tid, int policy) {
+  sched_param param = {};
+  if (policy == SCHED_FIFO) param.sched_priority = 1;  // below everybody else's
+  return sched_setscheduler(tid, policy | SCHED_RESET_ON_FORK, &param) == 0;
+}
 
 struct IdleHelper {
   static constexpr int64_t kNothing = INT64_MAX;
@@ -17,6 +26,10 @@ struct IdleHelper {
   std::atomic<int64_t> since_ns = kNothing;  // when the oldest was given that is not done
   std::atomic<bool> idle = false;            // the recorder works in idle time
   std::atomic<bool> lifted = false;          // until everything is done
+
+  void Lift() {
+    if (idle && !lifted.exchange(true)) SetPolicy(tid, SCHED_FIFO);
+  }
 };
 
 }  // namespace acceltrace::daemon

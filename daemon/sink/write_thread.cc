@@ -21,13 +21,6 @@ constexpr size_t kPieceBytes = 16 << 10;
 // More of them waiting: their number is limited, and events would be lost.
 constexpr size_t kMostInIdleTime = 2;
 
-// tid: 0 = the calling thread.
-void SetPolicy(int tid, int policy) {
-  sched_param param = {};
-  if (policy == SCHED_FIFO) param.sched_priority = 1;
-  (void)sched_setscheduler(tid, policy | SCHED_RESET_ON_FORK, &param);
-}
-
 class ThreadWriter : public BlockWriter {
  public:
   ThreadWriter(int fd, WriteThread* thread) : fd_(fd), thread_(thread) {
@@ -40,7 +33,8 @@ class ThreadWriter : public BlockWriter {
   }
 
   void Submit(Block* block) override {
-    jobs_.push_back(std::make_unique<WriteThread::Job>(WriteThread::Job{fd_, block}));
+    jobs_.push_back(
+        std::make_unique<WriteThread::Job>(WriteThread::Job{fd_, block, MonotonicNs()}));
     thread_->Submit(jobs_.back().get());
   }
 
@@ -66,13 +60,13 @@ class ThreadWriter : public BlockWriter {
 }  // namespace
 
 WriteThread::WriteThread() : thread_([this] { Run(); }) {
-  std::unique_lock lock(mutex_);
+  std::unique_lock<std::mutex> lock(mutex_);
   done_.wait(lock, [this] { return helper_.tid != 0; });  // whoever sets its priority needs that
 }
 
 WriteThread::~WriteThread() {
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard<std::mutex> lock(mutex_);
     stop_ = true;
   }
   work_.notify_one();
@@ -80,17 +74,15 @@ WriteThread::~WriteThread() {
 }
 
 void WriteThread::Submit(Job* job) {
-  const std::lock_guard lock(mutex_);
-  if (jobs_.empty()) helper_.since_ns = MonotonicNs();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (jobs_.empty()) helper_.since_ns = job->given_ns;
   jobs_.push_back(job);
-  if (jobs_.size() > kMostInIdleTime && helper_.idle && !helper_.lifted.exchange(true)) {
-    SetPolicy(helper_.tid, SCHED_FIFO);
-  }
+  if (jobs_.size() > kMostInIdleTime) helper_.Lift();
   work_.notify_one();
 }
 
 bool WriteThread::IsDone(const Job& job, bool wait) {
-  std::unique_lock lock(mutex_);
+  std::unique_lock<std::mutex> lock(mutex_);
   if (wait) done_.wait(lock, [&job] { return job.done; });
   return job.done;
 }
@@ -104,7 +96,7 @@ void WriteThread::BackToIdle() {
 
 void WriteThread::Run() {
   DropAll();
-  std::unique_lock lock(mutex_);
+  std::unique_lock<std::mutex> lock(mutex_);
   helper_.tid = static_cast<int>(syscall(SYS_gettid));
   done_.notify_all();
   for (;;) {
@@ -115,7 +107,7 @@ void WriteThread::Run() {
     Write(job);
     lock.lock();
     jobs_.pop_front();
-    helper_.since_ns = jobs_.empty() ? IdleHelper::kNothing : MonotonicNs();
+    helper_.since_ns = jobs_.empty() ? IdleHelper::kNothing : jobs_.front()->given_ns;
     job->done = true;
     done_.notify_all();
     if (jobs_.empty()) BackToIdle();

@@ -7,6 +7,8 @@
 #ifndef DAEMON_SINK_WRITE_THREAD_H_
 #define DAEMON_SINK_WRITE_THREAD_H_
 
+#include <pthread.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -21,11 +23,24 @@
 
 namespace acceltrace::daemon {
 
+// Whoever waits for it lends the owner its priority: a lifted recorder must not wait for a thread
+// of idle time that was preempted.
+struct LendingMutex : std::mutex {
+  LendingMutex() {
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
+    pthread_mutex_init(native_handle(), &attributes);
+    pthread_mutexattr_destroy(&attributes);
+  }
+};
+
 class WriteThread {
  public:
   struct Job {
     int fd;
     Block* block;
+    int64_t given_ns;
     bool done = false;
   };
 
@@ -49,7 +64,7 @@ class WriteThread {
   IdleHelper helper_;
   WorkLog log_;
   std::atomic<uint64_t> cpu_ns_ = 0;
-  std::mutex mutex_;
+  LendingMutex mutex_;
   std::condition_variable work_, done_;
   std::deque<Job*> jobs_;
   bool stop_ = false;
