@@ -210,6 +210,46 @@ def a_damaged_trace_is_read_around_its_damage():
     assert report_with_a_word(cut)["counts"]["jobs"] == whole["counts"]["jobs"]
 
 
+def varint(data, at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 0x7f) << shift
+        at, shift = at + 1, shift + 7
+        if data[at - 1] < 0x80:
+            return value, at
+
+
+def crc32c(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return crc ^ 0xffffffff
+
+
+@case
+def an_index_that_says_other_times_is_found():
+    assert run("pack", GOLDEN, "-o", path("packed")).returncode == 0
+    with open(path("packed"), "rb") as file:
+        data = bytearray(file.read())
+    assert run("verify", path("packed")).returncode == 0
+    # The last packet is the footer, its `times` (field 10) the last field before the checksum.
+    last = data.rindex(b"\x09ACCATRC1")
+    end = len(data) - 9
+    at = next(at for at in range(end - 2, last, -1)
+              if data[at] == 0x52 and sum(varint(data, at + 1)) == end)
+    at = varint(data, at + 1)[1]
+    while data[at] == 0:
+        at += 1
+    at = varint(data, at)[1]
+    data[at] ^= 2  # of the first packet whose time is known the first one
+    data[-4:] = crc32c(data[last:end]).to_bytes(4, "little")
+    done = run("verify", write("liar", data))
+    assert done.returncode == 1, done
+    assert "the index says of" in done.stderr, done
+
+
 @case
 def what_is_missing_withholds_the_verdict_or_cannot_change_it():
     # The packets of the golden trace: 89 KB of it are API calls and commands.

@@ -212,6 +212,13 @@ Result<Loaded> LoadSelected(const std::string& file, const Part& selection, Laws
     }
     if (part) return *std::move(part);
   }
+  if (selection.command_fields && !selection.any()) {
+    Loaded loaded;
+    const auto trace = model::PartialTrace::Open(file, analysis::Stretches::kLongTrace);
+    if (trace != nullptr) loaded.model = trace->LoadCommands(*selection.command_fields);
+    loaded.commands_only = loaded.model != nullptr;
+    if (loaded.commands_only) return loaded;
+  }
   auto model = LoadWithin(file, selection.memory_bytes, laws != Laws::kNone);
   if (!model.ok()) return model.status();
   Loaded loaded;

@@ -72,6 +72,21 @@ def a_report_of_a_long_trace_is_of_stretches_and_says_so():
 
 
 @case
+def commands_alone_are_what_they_are_among_the_rest():
+    asks = ("SELECT op, unit, count(*), sum(bytes), sum(work), sum(busy_ticks),"
+            " sum(end_ticks - start_ticks), max(end_raw_ticks), min(job), max(limiter)"
+            " FROM commands {} GROUP BY op, unit ORDER BY op, unit")
+    answers = []
+    for path in (LONG, PACKED):
+        for rest in ("", "WHERE (SELECT count(*) FROM api) > 0"):
+            answers.append(json.loads(run("query", path, asks.format(rest), "--json").stdout))
+    assert answers[0]["rows"] and all(answer["rows"] == answers[0]["rows"] for answer in answers)
+    # What was lost is said of either.
+    for rest in ("", "WHERE (SELECT count(*) FROM api) > 0"):
+        assert "loss: " in run("query", LONG, asks.format(rest)).stderr, rest
+
+
+@case
 def all_of_it_is_read_when_asked_for():
     assert "stretches" not in run("report", LONG, "--all").stdout
     assert "stretches" not in run("report", LONG, "--section", "losses").stdout

@@ -62,12 +62,9 @@ int RunQuery(const Options& options) {
   }
   int status = kFailed;
   Part selection = options.selection;
-  query::Needs needs;
-  if (selection.from_ns || selection.to_ns) {
-    needs = query::NeedsOf(options.sql);
-    selection.check_all = !needs.events;
-    selection.command_fields = needs.command_fields;
-  }
+  const query::Needs needs = query::NeedsOf(options.sql);
+  if (selection.from_ns || selection.to_ns) selection.check_all = !needs.events;
+  selection.command_fields = needs.command_fields;
   const auto loaded = LoadSelected(options.file, selection, Laws::kNone, &status);
   if (!loaded.ok()) return Fail(status, loaded.message());
   const auto database = query::Database::Open(*loaded->model, options.limits);

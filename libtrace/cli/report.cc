@@ -16,6 +16,7 @@
 #include "libtrace/cli/filters.h"
 #include "libtrace/cli/output_file.h"
 #include "libtrace/cli/terminal.h"
+#include "libtrace/stream/index.h"
 #include "libtrace/view/json.h"
 #include "libtrace/view/stretches.h"
 #include "libtrace/view/summary.h"
@@ -135,11 +136,24 @@ int RunReport(const Options& options) {
   return wrote != kOk ? wrote : VerdictStatus(options.file, report.verdict);
 }
 
+// Who asks for a part of a trace misses packets that its index places elsewhere.
+void CheckIndex(const std::string& file, std::vector<analysis::Finding>* findings) {
+  const auto index = stream::FileIndex::Open(file);
+  const size_t wrong = index == nullptr ? 0 : index->CountWrongTimes();
+  if (wrong == 0) return;
+  findings->insert(findings->begin(),
+                   {"damage", fmt::format("the index says of {} packets that they are of other "
+                                          "times than they are: what reads a part of the time "
+                                          "(--from, --to, long traces) misses them",
+                                          wrong)});
+}
+
 int RunVerify(const Options& options) {
   const auto model = LoadWithin(options.file, options.selection.memory_bytes, true);
   if (!model.ok()) return Fail(kFailed, model.message());
   const analysis::Report report = analysis::ComputeChecks(**model);
-  const auto findings = analysis::FindProblems(report);
+  auto findings = analysis::FindProblems(report);
+  CheckIndex(options.file, &findings);
   const int wrote =
       Print(options.json ? WriteStdout(view::JsonVerify(report, findings))
                          : PrintText(view::TextVerify(report, findings, StdoutStyle())),

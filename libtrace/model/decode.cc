@@ -285,7 +285,7 @@ void Decoder::AddCommands(uint32_t device, const stream::TableRows& rows) {
   intake.Put(Block::COLUMN_ROW_MISSES, &commands.row_misses);
   std::vector<uint64_t> ticks = intake.All<uint64_t>(Block::COLUMN_FETCHED_TICKS), kept = ticks;
   intake.Put(&kept, &commands.fetched.ticks);
-  if (narrow) return commands.first_stall.Append(intake.rows(), kNoRow);
+  if (narrow && !command_ticks) return commands.first_stall.Append(intake.rows(), kNoRow);
   const auto later = [&](int column, DeviceTimes* times) {
     ticks = Later(std::move(ticks), intake.All<uint64_t>(column));
     kept = ticks;

@@ -43,6 +43,7 @@ class Decoder {
   // Of commands the times after they were fetched, of jobs all between the doorbell and the
   // completion is not asked for: they were not read either (partial_commands.cc).
   bool narrow = false;
+  bool command_ticks = false;  // of commands they are, and stalls, though it is narrow
 
   // bytes: of the stream up to the end of the packet. columns: its rows, if it does not have them
   // itself (stream::Reader::columns).

@@ -70,8 +70,11 @@ class PartialTrace {
   // As Load(), with none of its tables but the commands, and of their columns those that come from
   // these fields of proto::CommandBatch, `op`, and no times. nullptr where which of them are in
   // cannot be told by the host's times of their jobs: then the rest is needed.
+  // Ticks come from the fields of the instants before, too; such that are not asked for are 0.
   std::unique_ptr<Model> LoadCommands(const Stretch& stretch,
                                       const std::vector<uint32_t>& fields) const;
+  // The same of the whole trace. nullptr where jobs are numbered too far apart.
+  std::unique_ptr<Model> LoadCommands(const std::vector<uint32_t>& fields) const;
 
  private:
   struct Part {
@@ -83,6 +86,9 @@ class PartialTrace {
     uint32_t device = 0;      // its number in the trace, of device events and clock samples
     bool sets_clock = false;  // may hold changes of a device's clock
   };
+  // whole: all of them are in.
+  std::unique_ptr<Model> LoadCommands(const Stretch& stretch, bool whole,
+                                      const std::vector<uint32_t>& fields) const;
   double EventsUntil(int64_t at_ns) const;
   bool Find();
   bool FindParts();

@@ -4,6 +4,7 @@
 // host saw is in or out by these, so that no clock is fitted and no call is looked for.
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "libtrace/model/convert.h"
@@ -77,22 +78,39 @@ class Sides {
   std::vector<Device> sides_;  // by row
 };
 
+bool Asks(const std::vector<uint32_t>& fields, uint32_t field) {
+  return std::find(fields.begin(), fields.end(), field) != fields.end();
+}
+
 class CommandsOfJobs {
  public:
   CommandsOfJobs(const Stretch& stretch, int64_t margin_ns, Model* model)
       : stretch_(stretch), guard_ns_(margin_ns / 2 + kRoughNs), decoder_(model), model_(*model) {}
 
   // False: a packet is damaged.
-  bool Read(stream::Reader* reader) {
+  bool Read(stream::Reader* reader, const std::vector<uint32_t>& fields) {
     Packet packet;
     reader->KeepColumns();
     decoder_.narrow = true;
+    decoder_.command_ticks = Asks(fields, CommandBatch::kHeadTicksAfterFieldNumber);
     while (reader->Read(&packet) == stream::Reader::Next::kPacket) {
       decoder_.Add(packet, reader->stats().worth_bytes, reader->columns());
     }
     model_.read = reader->stats();
     decoder_.CountRepeatedRecords();
     return model_.read.gap_count == 0;
+  }
+
+  // False: it cannot be told of which processes they are. owners: whether that is asked.
+  bool ChooseAll(bool owners) {
+    if (owners) {
+      if (!sides_.Cover(model_.commands.device, model_.commands.job)) return false;
+      SeeHost();
+    }
+    rows_.resize(model_.commands.size());
+    std::iota(rows_.begin(), rows_.end(), 0U);
+    SortIfNeeded();
+    return true;
   }
 
   // False: that cannot be told. rough: by a device's number.
@@ -110,10 +128,7 @@ class CommandsOfJobs {
 
   // With the fields that were read.
   void Finish(const std::vector<uint32_t>& fields) {
-    const auto asked = [&](uint32_t field) {
-      return std::find(fields.begin(), fields.end(), field) != fields.end();
-    };
-    if (asked(CommandBatch::kTagFieldNumber)) FindOps();
+    if (Asks(fields, CommandBatch::kTagFieldNumber)) FindOps();
     model_.host = {};
     decoder_.device_jobs = {};
     decoder_.near.commands = {};
@@ -128,16 +143,22 @@ class CommandsOfJobs {
     }
     if (!decoder_.losses.empty()) ConvertTimes({}, true, &decoder_, &model_);
     Commands& commands = model_.commands;
+    uint32_t next = 0;
+    const bool same = rows_.size() == all.size() &&
+                      std::all_of(rows_.begin(), rows_.end(),
+                                  [&](uint32_t row) { return row == next++; });
     const auto take = [&](uint32_t field, auto* from, auto* to) {
-      if (asked(field)) {
-        from->Permute(rows_);
-        *to = std::move(*from);
-      } else {
-        to->resize(rows_.size());
-      }
+      if (!Asks(fields, field)) return to->resize(rows_.size());
+      Permute(rows_, same, from);
+      *to = std::move(*from);
     };
-    all.device.Permute(rows_);
+    Permute(rows_, same, &all.device);
     commands.device = std::move(all.device);
+    take(CommandBatch::kFetchedTicksDeltaFieldNumber, &all.fetched.ticks, &commands.fetched.ticks);
+    take(CommandBatch::kHeadTicksAfterFieldNumber, &all.head.ticks, &commands.head.ticks);
+    take(CommandBatch::kStartTicksAfterFieldNumber, &all.start.ticks, &commands.start.ticks);
+    take(CommandBatch::kEndTicksAfterFieldNumber, &all.end.ticks, &commands.end.ticks);
+    take(CommandBatch::kStallTicksFieldNumber, &all.first_stall, &commands.first_stall);
     take(CommandBatch::kUnitFieldNumber, &all.unit, &commands.unit);
     take(CommandBatch::kContextFieldNumber, &all.context, &commands.context);
     take(CommandBatch::kQueueFieldNumber, &all.queue, &commands.queue);
@@ -226,12 +247,13 @@ class CommandsOfJobs {
       return is != Is::kUnknown;
     };
     if (!EachRow(keep, commands.device, commands.job)) return false;
-    if (!AllRise(commands.device, commands.job, commands.index)) Sort();
+    SortIfNeeded();
     return true;
   }
 
-  void Sort() {
+  void SortIfNeeded() {
     const Commands& commands = model_.commands;
+    if (AllRise(commands.device, commands.job, commands.index)) return;
     const auto key = [&](uint32_t row) {
       return std::pair(JobKey(commands.device.At(row), commands.job.At(row)),
                        commands.index.At(row));
@@ -270,12 +292,26 @@ class CommandsOfJobs {
 
 std::unique_ptr<Model> PartialTrace::LoadCommands(const Stretch& stretch,
                                                   const std::vector<uint32_t>& fields) const {
-  const int64_t margin_ns = MarginOf(stretch);
-  const int64_t from_ns = stretch.from_ns - margin_ns, to_ns = stretch.to_ns + margin_ns;
+  return LoadCommands(stretch, false, fields);
+}
+
+std::unique_ptr<Model> PartialTrace::LoadCommands(const std::vector<uint32_t>& fields) const {
+  return LoadCommands({begin_ns_, end_ns_}, true, fields);
+}
+
+std::unique_ptr<Model> PartialTrace::LoadCommands(const Stretch& stretch, bool whole,
+                                                  const std::vector<uint32_t>& fields) const {
+  // Of parts that are known roughly, some lie outside.
+  const int64_t margin_ns = whole ? 0 : MarginOf(stretch);
+  const int64_t from_ns = whole ? INT64_MIN : stretch.from_ns - margin_ns;
+  const int64_t to_ns = whole ? INT64_MAX : stretch.to_ns + margin_ns;
+  // Ops have names by process, which the host saw.
+  const bool owners = Asks(fields, CommandBatch::kTagFieldNumber);
   std::vector<size_t> places = always_;
   for (const Part& part : parts_) {
-    const bool wanted =
-        part.body == Packet::kHost || part.body == Packet::kJobs || part.body == Packet::kCommands;
+    const bool wanted = part.body == Packet::kCommands ||
+                        (part.body == Packet::kHost && (owners || !whole)) ||
+                        (part.body == Packet::kJobs && !whole);
     if (wanted && part.lo_ns <= to_ns && part.hi_ns >= from_ns) places.push_back(part.place);
   }
   for (const auto& clocks : clocks_) {
@@ -292,10 +328,7 @@ std::unique_ptr<Model> PartialTrace::LoadCommands(const Stretch& stretch,
   of_commands.insert(of_commands.end(), fields.begin(), fields.end());
   std::vector<uint32_t> of_host = {HostBatch::kKindFieldNumber, HostBatch::kTimeNsDeltaFieldNumber,
                                    HostBatch::kDeviceFieldNumber, HostBatch::kJobFieldNumber};
-  // Ops have names by process.
-  if (std::find(fields.begin(), fields.end(), CommandBatch::kTagFieldNumber) != fields.end()) {
-    of_host.push_back(HostBatch::kPidFieldNumber);
-  }
+  if (owners) of_host.push_back(HostBatch::kPidFieldNumber);
   const std::vector<uint32_t> of_jobs = {
       JobBatch::kDoorbellTicksDeltaFieldNumber, JobBatch::kCompletionTicksAfterFieldNumber,
       JobBatch::kRecordDeltaFieldNumber, JobBatch::kJobFieldNumber};
@@ -304,9 +337,10 @@ std::unique_ptr<Model> PartialTrace::LoadCommands(const Stretch& stretch,
       {{Packet::kCommands, of_commands}, {Packet::kJobs, of_jobs}, {Packet::kHost, of_host}});
   auto model = std::make_unique<Model>();
   CommandsOfJobs commands(stretch, margin_ns, model.get());
-  if (!commands.Read(reader.get()) || !commands.Choose(rough_)) return nullptr;
+  if (!commands.Read(reader.get(), fields)) return nullptr;
+  if (!(whole ? commands.ChooseAll(owners) : commands.Choose(rough_))) return nullptr;
   commands.Finish(fields);
-  ForgetTimes(from_ns, to_ns, model.get());
+  if (!whole) ForgetTimes(from_ns, to_ns, model.get());
   return model;
 }
 

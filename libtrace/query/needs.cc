@@ -15,7 +15,7 @@ constexpr std::string_view kEventTables[] = {"api",      "ranges",   "host_event
                                              "jobs",     "commands", "device_events",
                                              "counters", "devices",  "processes"};
 
-// Those that depend on no time of a device and on no other table. `op` comes with each.
+// Those that depend on no clock and on no other table. `op` comes with each.
 constexpr std::pair<std::string_view, uint32_t> kPlainColumns[] = {
     {"device", CommandBatch::kDeviceFieldNumber},
     {"job", CommandBatch::kJobFieldNumber},
@@ -37,6 +37,27 @@ constexpr std::pair<std::string_view, uint32_t> kPlainColumns[] = {
     {"", CommandBatch::kDeviceFieldNumber},  // its rows, for count(*)
 };
 
+// Ticks of an instant, which is so long after the one before it.
+constexpr std::pair<std::string_view, uint32_t> kInstants[] = {
+    {"fetched", CommandBatch::kFetchedTicksDeltaFieldNumber},
+    {"head", CommandBatch::kHeadTicksAfterFieldNumber},
+    {"start", CommandBatch::kStartTicksAfterFieldNumber},
+    {"end", CommandBatch::kEndTicksAfterFieldNumber},
+};
+
+// False: it is none of these.
+bool AddTicks(std::string_view column, std::vector<uint32_t>* fields) {
+  const bool busy = column == "busy_ticks";
+  if (busy) fields->push_back(CommandBatch::kStallTicksFieldNumber);
+  for (const auto& [instant, field] : kInstants) {
+    fields->push_back(field);
+    if (busy || !column.starts_with(instant)) continue;
+    const std::string_view rest = column.substr(instant.size());
+    return rest == "_ticks" || rest == "_raw_ticks";
+  }
+  return busy;
+}
+
 std::optional<std::vector<uint32_t>> CommandFieldsOf(const Reads& reads) {
   std::vector<uint32_t> fields;
   for (const auto& [table, columns] : reads) {
@@ -44,8 +65,11 @@ std::optional<std::vector<uint32_t>> CommandFieldsOf(const Reads& reads) {
     for (const std::string& column : columns) {
       const auto found = std::find_if(std::begin(kPlainColumns), std::end(kPlainColumns),
                                       [&](const auto& plain) { return plain.first == column; });
-      if (found == std::end(kPlainColumns)) return std::nullopt;
-      fields.push_back(found->second);
+      if (found != std::end(kPlainColumns)) {
+        fields.push_back(found->second);
+      } else if (!AddTicks(column, &fields)) {
+        return std::nullopt;
+      }
     }
   }
   if (reads.empty()) return std::nullopt;

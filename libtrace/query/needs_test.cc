@@ -30,9 +30,18 @@ TEST_CASE("What a query needs is what it reads, wherever that stands") {
   CHECK(Asks(ops, CommandBatch::kTagFieldNumber));
   CHECK(Asks(ops, CommandBatch::kRowHitsFieldNumber));
   CHECK(NeedsOf("SELECT count(*) FROM commands").command_fields);
+  const Needs busy = NeedsOf("SELECT op, sum(busy_ticks) FROM commands GROUP BY op");
+  REQUIRE(busy.command_fields);
+  CHECK(Asks(busy, CommandBatch::kStallTicksFieldNumber));
+  CHECK(Asks(busy, CommandBatch::kEndTicksAfterFieldNumber));
+  const Needs starts = NeedsOf("SELECT min(start_ticks), max(head_raw_ticks) FROM commands");
+  REQUIRE(starts.command_fields);
+  CHECK(Asks(starts, CommandBatch::kHeadTicksAfterFieldNumber));
+  CHECK(Asks(starts, CommandBatch::kStartTicksAfterFieldNumber));
+  CHECK_FALSE(Asks(starts, CommandBatch::kEndTicksAfterFieldNumber));
   for (const char* more :
        {"SELECT * FROM commands", "SELECT start_ns FROM commands", "SELECT job FROM jobs",
-        "SELECT bytes FROM commands WHERE end_ns > 5", "SELECT busy_ticks FROM commands",
+        "SELECT bytes FROM commands WHERE end_ns > 5", "SELECT head_lo_ns FROM commands",
         "SELECT c.bytes FROM commands c JOIN jobs USING (device, job)",
         "SELECT bytes FROM commands WHERE job IN (SELECT job FROM jobs)"}) {
     INFO(more);

@@ -137,6 +137,43 @@ Status BlockColumns::DecodeAll(const Block& block, bool packed) {
   for (int at = 0; at < block.column_size(); ++at) {
     if (Status status = DecodeColumn(block, at, packed); !status.ok()) return status;
   }
+  return CheckTimes(block);
+}
+
+// Who asks for a part of the time goes by what a block says of itself.
+Status BlockColumns::CheckTimes(const Block& block) const {
+  if (block.first() == 0 && block.last() == 0) return {};  // it says nothing: PacketTimes
+  int column = 0;
+  switch (block.table()) {
+    case Block::TABLE_COMMANDS:
+      column = Block::COLUMN_FETCHED_TICKS;
+      break;
+    case Block::TABLE_DEVICE_JOBS:
+      column = Block::COLUMN_DOORBELL_TICKS;
+      break;
+    case Block::TABLE_HOST_JOBS:
+      column = Block::COLUMN_SUBMIT_NS;
+      break;
+    case Block::TABLE_HOST_WAITS:
+      column = Block::COLUMN_WAIT_NS;
+      break;
+    case Block::TABLE_API_CALLS:
+      column = Block::COLUMN_BEGIN_NS;
+      break;
+    default:
+      return {};
+  }
+  uint64_t first = 0, last = 0;
+  if (const auto times = of(column); !times.empty()) {
+    first = last = times[0];
+    for (const uint64_t time : times) {
+      first = std::min(first, time);
+      last = std::max(last, time);
+    }
+  }
+  if (first != block.first() || last != block.last()) {
+    return Bad("its first or last time is not in it");
+  }
   return {};
 }
 

@@ -56,6 +56,7 @@ class BlockColumns {
 
   Status Describe(const proto::Block& block);
   Status DecodeAll(const proto::Block& block, bool packed);
+  Status CheckTimes(const proto::Block& block) const;
   Status DecodeColumn(const proto::Block& block, int at, bool packed);
   Status DecodeTo(const proto::Block& block, uint32_t width, uint32_t mode, uint64_t base,
                   bool packed, uint64_t* values);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/stream/block.h"
 
+#include <algorithm>
 #include <random>
 #include <vector>
 
@@ -220,6 +221,20 @@ TEST_CASE("the number of rows that a packet was written with is kept, also of th
   CHECK(reader.value()->written_rows() == Rows(packet));
   REQUIRE(reader.value()->Read(&packet) == Reader::Next::kPacket);
   CHECK(reader.value()->written_rows() == 2);
+}
+
+TEST_CASE("a block in which its first or last time is not is refused") {
+  proto::Block block = Small();
+  proto::Packet packet;
+  REQUIRE(UnpackBlock(block, &packet).ok());
+  const auto ticks = DecodeDeltas<uint64_t>(packet.commands().fetched_ticks_delta(), Rows(packet));
+  const auto [first, last] = std::minmax_element(ticks.begin(), ticks.end());
+  block.set_first(*first), block.set_last(*last);
+  CHECK(UnpackBlock(block, &packet).ok());
+  block.set_last(*last + 1);
+  CHECK_FALSE(UnpackBlock(block, &packet).ok());
+  block.set_last(*last), block.set_first(*first + 1);
+  CHECK_FALSE(UnpackBlock(block, &packet).ok());
 }
 
 TEST_CASE("the encoder leaves packed bytes as they are") {

@@ -166,6 +166,15 @@ class IndexedFile : public FileIndex {
     return TimesOf(*file_, at.offset_bytes, at.end_bytes);
   }
 
+  size_t CountWrongTimes() const override {
+    size_t wrong = 0;
+    for (size_t place = 0; has_times_ && place < packets_.size(); ++place) {
+      const PacketPlace& at = packets_[place];
+      if (Times(place) != TimesOf(*file_, at.offset_bytes, at.end_bytes)) ++wrong;
+    }
+    return wrong;
+  }
+
   std::unique_ptr<Reader> Choose(std::vector<size_t> places, Fields fields) const override;
 
   // As it was written, or of some kinds some fields. worth: its bytes, or what packed ones may be

@@ -36,6 +36,7 @@ struct PacketTimes {
   // Smallest and largest, in ns or in raw ticks. Of host times the ends are in `last` as well where
   // the packet is a plain batch; of a block they are the table's first column.
   uint64_t first = 0, last = 0;
+  bool operator==(const PacketTimes&) const = default;
 };
 
 // Of batches of these kinds only these fields, by their numbers: the other columns read as zero.
@@ -64,6 +65,9 @@ class FileIndex {
   // False: it is damaged, or another one than the index says. Blocks come as batches.
   virtual bool Read(size_t place, proto::Packet* packet) const = 0;
   virtual PacketTimes Times(size_t place) const = 0;
+  // Looks into every packet: of how many the index says other times than they do. Who asks for a
+  // part of the time would miss those. 0 where it says none.
+  virtual size_t CountWrongTimes() const = 0;
   // Reads these packets, which rise, as if the file held no others. The index must outlive it. A
   // packet that cannot be read is a gap. fields: not of blocks, which are there with all columns.
   virtual std::unique_ptr<Reader> Choose(std::vector<size_t> places, Fields fields = {}) const = 0;

@@ -5,8 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "libtrace/stream/index_times.h"
 #include "libtrace/stream/packet_times.h"
+#include "libtrace/stream/reader.h"
 #include "libtrace/stream/sample_trace.h"
+#include "libtrace/stream/writer.h"
 #include "tests/catch.h"
 
 namespace acceltrace::stream {
@@ -40,6 +43,7 @@ TEST_CASE("An index says when the rows of its packets were") {
       CHECK(listed.last == there.last);
       known += listed.clock != PacketTimes::Clock::kUnknown;
     }
+    CHECK(index->CountWrongTimes() == 0);
     CHECK(known >= 3);
   }
   const std::string whole = Encode(SamplePackets());
@@ -47,6 +51,28 @@ TEST_CASE("An index says when the rows of its packets were") {
   CHECK(index->Times(3).first == 1'000'000);
   CHECK(index->Times(3).last == 1'001'100);
   CHECK(index->Times(5).first == 7'000'000'000);
+}
+
+TEST_CASE("An index that says other times than its packets do is found") {
+  proto::Packet footer;
+  std::string whole = Encode(SamplePackets());
+  const auto reader = Reader::FromMemory(whole);
+  while ((*reader)->Read(&footer) == Reader::Next::kPacket && !footer.has_footer()) {
+  }
+  REQUIRE(footer.has_footer());
+  std::vector<PacketTimes> times = IndexTimesOf(footer.footer());
+  REQUIRE(times[3].clock == PacketTimes::Clock::kHost);
+  times[3].first += 5;
+  SetIndexTimes(times, footer.mutable_footer());
+  PacketEncoder encoder;
+  std::string bytes;
+  std::vector<proto::Packet> packets = SamplePackets();
+  for (proto::Packet& packet : packets) encoder.Append(&packet, 0, 3, &bytes);
+  encoder.Append(&footer, 0, 0, &bytes);
+  const auto index = FileIndex::FromMemory(bytes);
+  REQUIRE(index != nullptr);
+  CHECK((index->Complete() && index->Whole()));
+  CHECK(index->CountWrongTimes() == 1);
 }
 
 TEST_CASE("What was taken back is not in the index's times either") {

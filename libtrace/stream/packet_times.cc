@@ -126,7 +126,7 @@ PacketTimes OfBlock(Cursor cursor) {
     if (field.number == 5) times.last = field.value;
   }
   const uint32_t batch = static_cast<uint32_t>(BatchOf(static_cast<uint32_t>(table)));
-  if (batch == 0) return {};
+  if (batch == 0 || (times.first == 0 && times.last == 0)) return {};
   const bool of_device = ColumnsOf(batch).of_device;
   times.clock = of_device ? PacketTimes::Clock::kDevice : PacketTimes::Clock::kHost;
   return times;
