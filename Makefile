@@ -72,7 +72,7 @@ PROTO_FUZZ_O := $(PROTOS:%=$(OBJ)/fuzz/gen/%.pb.o)
 # What only pattern rules name is kept. Not .SECONDARY: an object that is missing would then not be
 # made, were its source older than the program.
 .PRECIOUS: $(BUILD)/gen/%.pb.stamp $(BUILD)/gen/%.pb.h $(BUILD)/gen/%.pb.cc $(OBJ)/gen/%.pb.o \
-  $(OBJ)/%.o $(OBJ)/fuzz/gen/%.pb.o $(OBJ)/fuzz/%.o $(BUILD)/pch/fuzz%.pch
+  $(OBJ)/%.o $(OBJ)/fuzz/gen/%.pb.o $(OBJ)/fuzz/%.o
 
 # What comes out the same keeps its age: a comment in a schema is no reason to compile everything.
 $(BUILD)/gen/%.pb.stamp: %.proto
@@ -141,7 +141,8 @@ $(OBJ)/fuzz/gen/%.pb.o: $(BUILD)/gen/%.pb.cc | $(PROTO_H)
 	$(call say,FUZZCXX,$<)$(call compile,$(CLANGXX) $(CPPFLAGS) $(FUZZ_FLAGS) -w)
 # As PCH, for clang; another one for each optimisation, which it must share with what uses it.
 FUZZ_PCH := $(if $(PCH),$(BUILD)/pch/fuzz$(subst $() ,,$(FUZZ_OPT)).pch)
-$(BUILD)/pch/fuzz%.pch: scripts/lib/precompiled.h $(PROTO_H)
+# No pattern: what another pattern makes is looked for last, after the rules of ordinary objects.
+$(FUZZ_PCH): scripts/lib/precompiled.h $(PROTO_H)
 	$(call say,PCH,$< for fuzzers)mkdir -p $(@D) && \
 	  $(call anew,$(CLANGXX) $(CPPFLAGS) $(FUZZ_FLAGS) -fpch-instantiate-templates \
 	    -x c++-header $< -o $$t)

@@ -9,7 +9,7 @@ tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 unset MAKEFLAGS MAKELEVEL JUMBO
 . "$top/tests/harness/tap.sh"
-plan 8
+plan 9
 
 mkdir -p "$tree/scripts" "$tree/libtrace/proto" "$tree/libtrace/x"
 cp "$top/Makefile" "$tree/"
@@ -92,4 +92,9 @@ touch libtrace/x/new.cc
 make CXX=./slow-c++ >log 2>&1
 check 'and stay so when another file comes' '1 JUMBO build/jumbo' \
 	"$(grep -c '\.o ' build/jumbo/plan.mk) $(xargs -d '\n' <log | tr -s ' ' | sed 's/^ //')"
+# A fuzzer's object, whose precompiled header is not there yet, of a joined source.
+mkdir -p build/jumbo/fuzz/libtrace/x
+cp libtrace/x/x.cc build/jumbo/fuzz/libtrace/x/
+check 'fuzzers are compiled by their own rule' 1 \
+	"$(make -n CLANGXX=clang-of-fuzzers FUZZ_OPT=-O3 build/obj-jumbo/fuzz/libtrace/x/x.o | grep -c 'clang-of-fuzzers.* -c ')"
 check 'nothing is left over' '' "$(find build -name '*.start' -o -name 'new.*' -o -name '*.o.*')"
