@@ -129,6 +129,7 @@ Result<std::unique_ptr<DrainPriority>> DrainPriority::Apply(const Priority& prio
     return self;
   }
   gives_way = true;
+  lift_mark = &self->mark_;
   self->SetHelper(true);
   self->lifted_ = false;
   self->Poke();
@@ -158,12 +159,18 @@ DrainPriority::~DrainPriority() {
   SetHelper(false);
   SetPolicy(tid_, SCHED_OTHER);
   gives_way = false;
+  lift_mark = nullptr;
 }
 
 // The watcher may lift the recorder in the moment in which that goes back on its own: whoever comes
 // last applies what holds by then. (A lock would be held by a thread of SCHED_IDLE.)
 void DrainPriority::SetIdle(bool idle) {
   if (lifted_.exchange(!idle) == !idle) return;
+  if (idle) {
+    EndLift();
+  } else {
+    mark_.Set(MonotonicNs(), ThreadCpuNs(tid_));
+  }
   bool lifted;
   do {
     lifted = lifted_;

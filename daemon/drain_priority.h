@@ -100,6 +100,7 @@ class DrainPriority {
 
   Wakes wakes_;
   int tid_;
+  LiftMark mark_;
   UniqueFd event_;  // the watcher looks again
   std::atomic<bool> stop_ = false, lifted_ = false;
   std::atomic<bool> late_ = false;  // lifted because it was overdue

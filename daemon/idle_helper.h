@@ -11,6 +11,9 @@
 #include <atomic>
 #include <cstdint>
 
+#include "daemon/give_way.h"
+#include "daemon/sources/host_info.h"
+
 namespace acceltrace::daemon {
 
 // tid: 0 = the calling thread. False: no right to.
@@ -27,8 +30,12 @@ struct IdleHelper {
   std::atomic<bool> idle = false;            // the recorder works in idle time
   std::atomic<bool> lifted = false;          // until everything is done
 
+  LiftMark mark;
+
   void Lift() {
-    if (idle && !lifted.exchange(true)) SetPolicy(tid, SCHED_FIFO);
+    if (!idle || lifted.exchange(true)) return;
+    mark.Set(MonotonicNs(), ThreadCpuNs(tid));
+    SetPolicy(tid, SCHED_FIFO);
   }
 };
 

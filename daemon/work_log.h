@@ -18,11 +18,14 @@ namespace acceltrace::daemon {
 class WorkLog {
  public:
   // [begin_ns, end_ns) on one CPU, cpu_ns of CPU time since the stretch before; in order. wakes: 0
-  // if it only goes on after it gave way.
-  void Add(int64_t begin_ns, int64_t end_ns, uint64_t cpu_ns, uint32_t cpu, uint32_t wakes = 1);
+  // if it only goes on after it gave way. lifted: it gave way to nobody, and is a stretch of its
+  // own.
+  void Add(int64_t begin_ns, int64_t end_ns, uint64_t cpu_ns, uint32_t cpu, uint32_t wakes = 1,
+           bool lifted = false);
 
-  // beside: of other threads that worked for the same recording. Where two worked at once that is
-  // one stretch, on the CPU of the one with more of it.
+  // beside: of other threads that worked for the same recording. Where two worked at once on one
+  // CPU, that is a stretch with what both had of it; on two it is one with all of both, on the CPU
+  // of the one with more.
   void Write(proto::Accounts* accounts, std::initializer_list<const WorkLog*> beside = {}) const;
   size_t size() const { return rows_.size(); }
 
@@ -51,8 +54,10 @@ class WorkLog {
     int64_t begin_ns, end_ns;
     uint64_t cpu_ns;
     uint32_t cpu, wakes;
+    bool lifted = false;
   };
   void Halve();
+  void Place(Row row);
   void Join(const WorkLog& beside);
 
   std::vector<Row> rows_;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/work_log.h"
 
+#include <unistd.h>
+
+#include "daemon/give_way.h"
+#include "daemon/sources/host_info.h"
 #include "tests/catch.h"
 
 namespace acceltrace::daemon {
@@ -39,6 +43,83 @@ TEST_CASE("two threads that worked at once are one stretch, others stay apart") 
   REQUIRE(accounts.work_begin_ns_delta(1) == 1'000'000);
   REQUIRE(accounts.work_begin_ns_delta(2) == 1'000'000);
   REQUIRE(accounts.work_cpu(2) == 0);
+}
+
+TEST_CASE("of two threads on one CPU the one that is lifted had it while it was") {
+  WorkLog log, beside;
+  log.Add(1'000'000, 1'100'000, 100'000, 0, 1, true);
+  beside.Add(900'000, 1'300'000, 60'000, 0);
+  proto::Accounts accounts;
+  log.Write(&accounts, {&beside});
+  REQUIRE(accounts.work_ns_size() == 3);
+  REQUIRE(accounts.work_begin_ns_delta(0) == 900'000);
+  REQUIRE(accounts.work_ns(0) == 100'000);
+  REQUIRE(accounts.work_cpu_ns(0) == 20'000);
+  REQUIRE(accounts.work_ns(1) == 100'000);
+  REQUIRE(accounts.work_cpu_ns(1) == 100'000);
+  REQUIRE(accounts.work_ns(2) == 200'000);
+  REQUIRE(accounts.work_cpu_ns(2) == 40'000);
+  REQUIRE(accounts.work_wakes(0) + accounts.work_wakes(1) + accounts.work_wakes(2) == 2);
+}
+
+TEST_CASE("whatever overlaps, the CPU time stays what it was, in order") {
+  uint64_t state = 1;
+  const auto random = [&state](uint64_t below) {
+    state = state * 6364136223846793005 + 1442695040888963407;
+    return (state >> 33) % below;
+  };
+  for (int round = 0; round < 200; ++round) {
+    WorkLog logs[3];
+    uint64_t sum_ns = 0;
+    for (WorkLog& log : logs) {
+      int64_t at_ns = 0;
+      for (int i = 0; i < 30; ++i) {
+        at_ns += 1 + static_cast<int64_t>(random(60'000));
+        const auto length_ns = static_cast<int64_t>(1 + random(50'000));
+        const uint64_t cpu_ns = random(static_cast<uint64_t>(length_ns) + 1);
+        log.Add(at_ns, at_ns + length_ns, cpu_ns, static_cast<uint32_t>(random(8) == 0), 1,
+                random(3) == 0);
+        at_ns += length_ns, sum_ns += cpu_ns;
+      }
+    }
+    proto::Accounts accounts;
+    logs[0].Write(&accounts, {&logs[1], &logs[2]});
+    uint64_t cpu_ns = 0;
+    int64_t begin_ns = 0, end_ns = 0;
+    for (int i = 0; i < accounts.work_ns_size(); ++i) {
+      begin_ns += accounts.work_begin_ns_delta(i);
+      REQUIRE(begin_ns >= end_ns);
+      end_ns = begin_ns + static_cast<int64_t>(accounts.work_ns(i));
+      cpu_ns += accounts.work_cpu_ns(i);
+    }
+    REQUIRE(cpu_ns == sum_ns);
+  }
+}
+
+TEST_CASE("a stretch in which its thread was lifted is apart") {
+  WorkLog log;
+  LiftMark mark;
+  lift_mark = &mark;
+  const auto work = [] {
+    const uint64_t until_ns = ThreadCpuNs() + 300'000;
+    while (ThreadCpuNs() < until_ns) {
+    }
+  };
+  {
+    const WorkLog::Stretch stretch(&log);
+    work();
+    mark.Set(MonotonicNs(), ThreadCpuNs());
+    work();
+    EndLift();
+    work();
+  }
+  lift_mark = nullptr;
+  REQUIRE(mark.at_ns() == 0);
+  REQUIRE(log.size() == 3);
+  proto::Accounts accounts;
+  log.Write(&accounts);
+  for (const uint64_t cpu_ns : accounts.work_cpu_ns()) REQUIRE(cpu_ns >= 290'000);
+  REQUIRE(ThreadCpuNs(static_cast<int>(gettid())) > 0);
 }
 
 TEST_CASE("the work log is bounded, and nothing of it is lost") {

@@ -90,12 +90,14 @@ bool WriteThread::IsDone(const Job& job, bool wait) {
 // Whoever ends the recorder's idle time at the same moment has the last word.
 void WriteThread::BackToIdle() {
   if (!helper_.lifted.exchange(false)) return;
+  EndLift();
   if (helper_.idle) SetPolicy(0, SCHED_IDLE);
   if (!helper_.idle) SetPolicy(0, SCHED_OTHER);
 }
 
 void WriteThread::Run() {
   DropAll();
+  lift_mark = &helper_.mark;
   std::unique_lock<std::mutex> lock(mutex_);
   helper_.tid = static_cast<int>(syscall(SYS_gettid));
   done_.notify_all();

@@ -9,6 +9,8 @@
 #include <climits>
 #include <cstring>
 
+#include "daemon/give_way.h"
+
 namespace acceltrace::daemon {
 namespace {
 
@@ -158,8 +160,10 @@ size_t SegmentReader::ReadRing(size_t index, size_t max_slots, RingSink* sink) {
         used += TakeEvent(at, available - used, tid, sink);
       }
       ring.tail += used;
+      // Whoever goes on writing has its room back at once.
+      from->tail.store(ring.tail, std::memory_order_release);
+      GiveWay();
     }
-    from->tail.store(ring.tail, std::memory_order_release);
   }
   TakeLosses(&ring, from, sink);
   if (from->set_up.load(std::memory_order_relaxed) != 0) {

@@ -78,6 +78,15 @@ uint64_t TscHz() {
 int64_t MonotonicNs() { return ClockNs(CLOCK_MONOTONIC); }
 
 uint64_t ProcessCpuNs() { return static_cast<uint64_t>(ClockNs(CLOCK_PROCESS_CPUTIME_ID)); }
+// As the kernel numbers the clocks of threads (CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED): a tid is
+// known of a thread whose pthread_t is not.
+uint64_t ThreadCpuNs(int tid) {
+  const auto clock = static_cast<clockid_t>(~static_cast<unsigned>(tid) << 3 | 6);
+  timespec now = {};
+  if (clock_gettime(clock, &now) != 0) return 0;
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
 uint64_t ThreadCpuNs() { return static_cast<uint64_t>(ClockNs(CLOCK_THREAD_CPUTIME_ID)); }
 
 proto::TraceInfo DescribeHost() {

@@ -16,6 +16,8 @@ int64_t MonotonicNs();
 // CPU time of the process with all its threads, or of the calling thread, ns.
 uint64_t ProcessCpuNs();
 uint64_t ThreadCpuNs();
+// Of another thread of this process, 0 if there is none.
+uint64_t ThreadCpuNs(int tid);
 
 // Host, kernel, CPU, clocks and start time; not the probes and the command.
 proto::TraceInfo DescribeHost();

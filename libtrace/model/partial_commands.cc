@@ -144,9 +144,9 @@ class CommandsOfJobs {
     if (!decoder_.losses.empty()) ConvertTimes({}, true, &decoder_, &model_);
     Commands& commands = model_.commands;
     uint32_t next = 0;
-    const bool same = rows_.size() == all.size() &&
-                      std::all_of(rows_.begin(), rows_.end(),
-                                  [&](uint32_t row) { return row == next++; });
+    const bool same =
+        rows_.size() == all.size() &&
+        std::all_of(rows_.begin(), rows_.end(), [&](uint32_t row) { return row == next++; });
     const auto take = [&](uint32_t field, auto* from, auto* to) {
       if (!Asks(fields, field)) return to->resize(rows_.size());
       Permute(rows_, same, from);

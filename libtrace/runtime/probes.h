@@ -61,9 +61,10 @@ uint64_t LastCorrelation();
 uint32_t ProcessId();
 
 // What the probes call a stream; 0 = none. A handle is never given twice, so that what it meant
-// the last time still holds: a thread remembers the streams that it used.
+// the last time still holds: a thread remembers the streams that it used. The null stream it
+// remembers until it chooses another device.
 struct KnownStream {
-  uintptr_t stream = UINTPTR_MAX;  // no stream's; nor is the null stream's, the current device's
+  uintptr_t stream = UINTPTR_MAX;  // no stream's
   uint32_t number = 0;
 };
 inline constexpr size_t kKnownStreams = 8;  // streams used in turn have successive indices

@@ -27,6 +27,7 @@ void Runtime::Restart(Kernel* kernel) {
   entries_.clear();
   kernel_ = kernel ? kernel : &LinuxKernel();
   current_device = 0;
+  PlaceOf(nullptr) = {};
 }
 
 axlError_t Runtime::FindDevicesLocked() {
@@ -71,6 +72,7 @@ axlError_t Runtime::SetDevice(int ordinal) {
   Entry* entry;
   if (axlError_t e = EntryLocked(ordinal, &entry)) return e;
   current_device = ordinal;
+  PlaceOf(nullptr) = {};  // the null stream is the current device's
   return axlSuccess;
 }
 
@@ -168,8 +170,7 @@ thread_local constinit KnownStream known_streams[kKnownStreams];
 
 uint32_t FindStreamNumber(axlStream_t stream) {
   const uint32_t number = Runtime::Get().StreamId(stream);
-  // The null stream is the current device's.
-  if (stream && number != 0) PlaceOf(stream) = {reinterpret_cast<uintptr_t>(stream), number};
+  if (number != 0) PlaceOf(stream) = {reinterpret_cast<uintptr_t>(stream), number};
   return number;
 }
 
