@@ -253,11 +253,20 @@ def parse_metrics(text):
     return samples
 
 
+def listens(connection, address):
+    """Connects, unless the service is not that far, or an earlier one's socket lies there."""
+    try:
+        connection.connect(address)
+        return True
+    except (ConnectionRefusedError, FileNotFoundError):
+        return False
+
+
 def request(address, text, wait=True):
     family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
     with socket.socket(family) as connection:
         connection.settimeout(60)
-        connection.connect(address)
+        until(lambda: listens(connection, address))
         connection.sendall(text)
         data = b""
         while wait and (more := connection.recv(65536)):

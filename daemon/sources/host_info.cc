@@ -75,9 +75,8 @@ uint64_t TscHz() {
 
 }  // namespace
 
-int64_t MonotonicNs() { return ClockNs(CLOCK_MONOTONIC); }
-
 uint64_t ProcessCpuNs() { return static_cast<uint64_t>(ClockNs(CLOCK_PROCESS_CPUTIME_ID)); }
+
 // As the kernel numbers the clocks of threads (CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED): a tid is
 // known of a thread whose pthread_t is not.
 uint64_t ThreadCpuNs(int tid) {

@@ -4,6 +4,8 @@
 #ifndef DAEMON_SOURCES_HOST_INFO_H_
 #define DAEMON_SOURCES_HOST_INFO_H_
 
+#include <time.h>
+
 #include <cstdint>
 #include <string>
 
@@ -11,7 +13,12 @@
 
 namespace acceltrace::daemon {
 
-int64_t MonotonicNs();
+// Here, so that whoever gives way (daemon/give_way.h) need not link the rest.
+inline int64_t MonotonicNs() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
 
 // CPU time of the process with all its threads, or of the calling thread, ns.
 uint64_t ProcessCpuNs();
