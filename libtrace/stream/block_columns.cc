@@ -2,6 +2,7 @@
 #include "libtrace/stream/block_columns.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -143,33 +144,18 @@ Status BlockColumns::DecodeAll(const Block& block, bool packed) {
 // Who asks for a part of the time goes by what a block says of itself.
 Status BlockColumns::CheckTimes(const Block& block) const {
   if (block.first() == 0 && block.last() == 0) return {};  // it says nothing: PacketTimes
-  int column = 0;
-  switch (block.table()) {
-    case Block::TABLE_COMMANDS:
-      column = Block::COLUMN_FETCHED_TICKS;
-      break;
-    case Block::TABLE_DEVICE_JOBS:
-      column = Block::COLUMN_DOORBELL_TICKS;
-      break;
-    case Block::TABLE_HOST_JOBS:
-      column = Block::COLUMN_SUBMIT_NS;
-      break;
-    case Block::TABLE_HOST_WAITS:
-      column = Block::COLUMN_WAIT_NS;
-      break;
-    case Block::TABLE_API_CALLS:
-      column = Block::COLUMN_BEGIN_NS;
-      break;
-    default:
-      return {};
-  }
+  constexpr int kFirstColumns[] = {0,
+                                   Block::COLUMN_FETCHED_TICKS,
+                                   Block::COLUMN_DOORBELL_TICKS,
+                                   Block::COLUMN_SUBMIT_NS,
+                                   Block::COLUMN_WAIT_NS,
+                                   Block::COLUMN_BEGIN_NS};  // by table
+  static_assert(std::size(kFirstColumns) == Block::Table_ARRAYSIZE);
+  if (block.table() == 0 || block.table() >= std::size(kFirstColumns)) return {};
   uint64_t first = 0, last = 0;
-  if (const auto times = of(column); !times.empty()) {
-    first = last = times[0];
-    for (const uint64_t time : times) {
-      first = std::min(first, time);
-      last = std::max(last, time);
-    }
+  if (const auto times = of(kFirstColumns[block.table()]); !times.empty()) {
+    const auto [low, high] = std::minmax_element(times.begin(), times.end());
+    first = *low, last = *high;
   }
   if (first != block.first() || last != block.last()) {
     return Bad("its first or last time is not in it");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/stream/block.h"
 
-#include <algorithm>
 #include <random>
 #include <vector>
 
@@ -226,14 +225,16 @@ TEST_CASE("the number of rows that a packet was written with is kept, also of th
 TEST_CASE("a block in which its first or last time is not is refused") {
   proto::Block block = Small();
   proto::Packet packet;
-  REQUIRE(UnpackBlock(block, &packet).ok());
-  const auto ticks = DecodeDeltas<uint64_t>(packet.commands().fetched_ticks_delta(), Rows(packet));
-  const auto [first, last] = std::minmax_element(ticks.begin(), ticks.end());
-  block.set_first(*first), block.set_last(*last);
+  block.add_column(Block::COLUMN_FETCHED_TICKS);
+  block.add_width(4);
+  block.add_mode(Block::MODE_OFFSET);
+  block.add_base(1000);
+  block.mutable_data()->append(std::string(PackedBytes(16, 4), '\x33'));
+  block.set_first(1003), block.set_last(1003);
   CHECK(UnpackBlock(block, &packet).ok());
-  block.set_last(*last + 1);
+  block.set_last(1004);
   CHECK_FALSE(UnpackBlock(block, &packet).ok());
-  block.set_last(*last), block.set_first(*first + 1);
+  block.set_first(1002), block.set_last(1003);
   CHECK_FALSE(UnpackBlock(block, &packet).ok());
 }
 
