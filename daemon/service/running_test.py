@@ -342,12 +342,15 @@ def hostile_requests_for_figures():
 
 
 def switches(pid):
-    """How often the threads of a process went to sleep or were made to wait."""
-    count = 0
+    """How often each thread of a process went to sleep or was made to wait."""
+    counts = {}
     for path in glob.glob(f"/proc/{pid}/task/*/status"):
-        with open(path, encoding="utf-8") as file:
-            count += sum(int(line.split()[1]) for line in file if "ctxt_switches" in line)
-    return count
+        try:
+            with open(path, encoding="utf-8") as file:
+                counts[path] = [line for line in file if "ctxt_switches" in line]
+        except (FileNotFoundError, ProcessLookupError):
+            pass  # it ended meanwhile
+    return counts
 
 
 @case
@@ -358,10 +361,15 @@ def without_recordings_it_sleeps():
             client = service.client()
             client.ask(output(service, "s"), **EMPTY, system=True)
             client.ask(cmd="stop")
-            time.sleep(0.5)
-            before = switches(service.daemon.pid)
-            time.sleep(3)
-            equal(switches(service.daemon.pid) - before, 0)
+            # What still ends on a busy machine may take its time; what wakes up again and again
+            # leaves no three seconds of quiet.
+            for _ in range(10):
+                before = switches(service.daemon.pid)
+                time.sleep(3)
+                after = switches(service.daemon.pid)
+                if after == before:
+                    break
+            equal(after, before)
     finally:
         del os.environ["WATCHDOG_USEC"]
 

@@ -2,8 +2,6 @@
 //
 // acceltrace: where did the time go, how sure are we, and what would have to
 // change to get it back?
-#include <malloc.h>
-
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
@@ -108,8 +106,5 @@ int Main(int argc, char** argv) {
 int main(int argc, char** argv) {
   // A peer that goes away is an error of write(), not a death; see WriteAll() for stdout.
   std::signal(SIGPIPE, SIG_IGN);
-  // Columns that are let go return to the system at once: else the allocator keeps up to 32 MB of
-  // each for the next one, between others that stay.
-  mallopt(M_MMAP_THRESHOLD, 1 << 18);
   return acceltrace::cli::Main(argc, argv);
 }

@@ -2,7 +2,6 @@
 //
 // acceltrace query: SQL over a trace.
 #include <fmt/format.h>
-#include <malloc.h>
 #include <unistd.h>
 
 #include <memory>
@@ -46,16 +45,7 @@ std::unique_ptr<view::RowWriter> MakeWriter(const Options& options) {
   return view::TableRows(StdoutStyle(), sink);
 }
 
-// A short query spends more on memory that goes back to the kernel and comes again, page by page,
-// than on what is in it.
-void KeepMemory() {
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);
-  mallopt(M_TRIM_THRESHOLD, 256 << 20);
-  mallopt(M_TOP_PAD, 4 << 20);
-}
-
 int RunQuery(const Options& options) {
-  KeepMemory();
   if (options.tables != options.sql.empty()) {
     return Fail(kMisuse, options.tables ? "either --tables or a query, not both"
                                         : "no query: write one in SQL, or see --tables");

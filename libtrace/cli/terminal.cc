@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "libtrace/cli/allocator.h"
 #include "libtrace/cli/output_file.h"
 #include "libtrace/view/format.h"
 
@@ -98,6 +99,7 @@ Result<std::unique_ptr<model::Model>> LoadTrace(const std::string& path, uint64_
   if (path != "-" && stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode)) {
     bytes = static_cast<uint64_t>(about.st_size);
   }
+  ExpectTrace(bytes);
   Progress progress("reading", bytes);
   model::LoadOptions options;
   options.max_rows = std::min(options.max_rows, max_rows);

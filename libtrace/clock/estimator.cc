@@ -40,6 +40,9 @@ constexpr double kKickRoundingNsPerS = 1;
 // A clock without neighbours is not limited by them.
 constexpr int64_t kNoLimit = 4'000'000'000'000'000'000;
 
+// A clock with more curves than these, and fewer samples to each, is none: its map would take a
+// kilobyte for each pair of samples and know nothing.
+constexpr size_t kMostCurves = 4096, kFewSamples = 16;
 // Ratios of frequencies that are announced and cannot be meant.
 constexpr double kMinRatio = 1e-4, kMaxRatio = 1e4;
 // Announced rates, with this to spare.
@@ -376,6 +379,10 @@ Result<Map> MapBuilder::Build() const {
       drafts.push_back(std::move(draft));
     }
   }
+  if (drafts.size() > kMostCurves && drafts.size() > quality.samples_used / kFewSamples) {
+    return Status::Error("its samples contradict each other " + std::to_string(drafts.size() - 1) +
+                         " times, every few of them: look for errors of the driver's sampling");
+  }
   // Something broke between one draft and the next.
   for (size_t i = 0; i < drafts.size(); ++i) {
     const bool first = i == 0 && !drafts[i].loose,
@@ -386,6 +393,7 @@ Result<Map> MapBuilder::Build() const {
   quality.samples_rejected += left_out;
   quality.samples_used -= std::min(quality.samples_used, left_out);
   uint64_t contradicting = 0;
+  data->curves.reserve(drafts.size());
   for (Draft& draft : drafts) data->curves.push_back(FitCurve(&draft, &contradicting));
   if (data->curves.empty()) {
     return Status::Error("no two clock samples agree: look for errors of the driver's sampling");

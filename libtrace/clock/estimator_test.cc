@@ -45,6 +45,24 @@ TEST_CASE("times of a steady clock are found within its brackets") {
   }
 }
 
+TEST_CASE("samples of no clock at all are refused, those of one that breaks often are not") {
+  const auto broken = [](int count, int each) {
+    MapBuilder builder({1e9, 64});
+    for (int i = 0; i < count; ++i) {
+      const int64_t host_ns = 1'000'000 + int64_t{i} * 1'000'000;
+      const int64_t jumped_ns = int64_t{1} << 40;
+      builder.Add(Sample{host_ns - 300, host_ns + 300,
+                         static_cast<uint64_t>(host_ns + i / each % 7 * jumped_ns)});
+    }
+    return builder.Build();
+  };
+  const Result<Map> none = broken(20'000, 2);
+  REQUIRE_FALSE(none.ok());
+  CHECK(none.message().find("contradict each other") != std::string::npos);
+  CHECK(broken(3'000, 2).ok());
+  CHECK(broken(20'000, 40).ok());
+}
+
 TEST_CASE("a clock that wraps is followed") {
   const Device device{-20, 4'000'000'000, 32};
   const Result<Map> map = Sampled(device, 300, 100'000'000).Build();

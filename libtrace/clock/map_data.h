@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "libtrace/clock/counts.h"
@@ -51,8 +52,8 @@ struct End {
 class Hint {
  public:
   Hint() = default;
-  Hint(const Hint& other) : at_(other.at()) {}
-  Hint& operator=(const Hint& other) { return set(other.at()), *this; }
+  Hint(const Hint& other) noexcept : at_(other.at()) {}
+  Hint& operator=(const Hint& other) noexcept { return set(other.at()), *this; }
   size_t at() const { return at_.load(std::memory_order_relaxed); }
   void set(size_t at) const { at_.store(at, std::memory_order_relaxed); }
 
@@ -93,6 +94,9 @@ struct Curve {
   int64_t first_host_ns() const;
   int64_t last_host_ns() const;
 };
+
+// As a vector of them grows they are moved.
+static_assert(std::is_nothrow_move_constructible_v<Curve>);
 
 struct Bounds {
   double lo = 0, mid = 0, hi = 0;

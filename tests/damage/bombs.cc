@@ -6,7 +6,6 @@
 //   tap-bombs [BYTES [FIRST SEED [COUNT [NAME]]]]
 //     default: 120000 1 24, for the test suite; NAME: of one bomb all seeds
 //   tap-bombs write NAME BYTES SEED FILE        for the programs themselves
-#include <malloc.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include <map>
 #include <string>
 
+#include "libtrace/cli/allocator.h"
 #include "libtrace/stream/batches.h"
 #include "libtrace/stream/columns.h"
 #include "libtrace/stream/validate.h"
@@ -324,6 +324,7 @@ Cost Measure(const std::string& trace) {
   const pid_t child = fork();
   if (child == 0) {
     google::protobuf::SetLogHandler(nullptr);
+    cli::ExpectTrace(trace.size());
     _exit(GoTheWholeWay(trace) ? 0 : kRefused);
   }
   rusage usage{};
@@ -399,7 +400,6 @@ int Run(size_t bytes, uint64_t first, uint64_t count, const std::string& only) {
 int main(int argc, char** argv) {
   using namespace acceltrace::test;
   google::protobuf::SetLogHandler(nullptr);
-  mallopt(M_MMAP_THRESHOLD, 1 << 18);  // as acceltrace does
   const auto number = [&](int at, uint64_t otherwise) {
     return argc > at ? std::strtoull(argv[at], nullptr, 0) : otherwise;
   };
