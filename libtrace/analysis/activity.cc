@@ -308,24 +308,19 @@ std::vector<Stretch> Merged(const model::Model& model, const Activity& activity,
     TickCursor& at = ticks->Ends(of.of_job ? kDoesHold : kDoesCompute);
     return Time{at.ticks[of.row], at.epoch[of.row]};
   };
-  const auto ends_before = [&](const Time& a, const TimeRef& of_a, const Time& b,
-                               const TimeRef& of_b) {
-    if (a.epoch == b.epoch && a.epoch != clock::kNoEpoch) {
-      return static_cast<int64_t>(b.ticks - a.ticks) > 0;
-    }
-    return EndOf(model, of_a).Before(EndOf(model, of_b));
-  };
   for (const Piece& piece : pieces) {
     const TimeRef& of = piece.of;
     const Time from = begin_of(of), to = end_of(of);
-    const bool same = from.epoch == last.epoch && from.epoch != clock::kNoEpoch;
+    // Which of two ends comes last is known of one count only: one that does not fit stands alone.
+    const bool same =
+        from.epoch == last.epoch && to.epoch == last.epoch && last.epoch != clock::kNoEpoch;
     if (merged.empty() || !same || static_cast<int64_t>(from.ticks - last.ticks) > 0) {
       merged.push_back({of, of});
       last = to;
       continue;
     }
     *touches += from.ticks == last.ticks;
-    if (ends_before(last, merged.back().to, to, of)) merged.back().to = of, last = to;
+    if (static_cast<int64_t>(to.ticks - last.ticks) > 0) merged.back().to = of, last = to;
   }
   return merged;
 }
