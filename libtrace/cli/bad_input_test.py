@@ -363,6 +363,21 @@ def a_full_file_keeps_what_was_recorded():
 
 
 @case
+def too_little_memory_is_said():
+    name = path("large")
+    subprocess.run([os.path.join(REPO, "build", "test", "make-page-trace"), "large", "40000", name],
+                   check=True)
+
+    def less():
+        resource.setrlimit(resource.RLIMIT_AS, (100 << 20, resource.RLIM_INFINITY))
+
+    refused(1, "memory", "report", "--all", name, preexec_fn=less)
+    refused(1, "memory", "export", "--format", "sqlite", "-o", path("large.db"), name,
+            preexec_fn=less)
+    assert not os.path.exists(path("large.db"))
+
+
+@case
 def the_command_s_own_end_comes_through():
     needs_bpf()
     out = [*HOST_ONLY, "-q", "-o", path("status"), "--"]

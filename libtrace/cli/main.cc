@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -106,5 +107,11 @@ int Main(int argc, char** argv) {
 int main(int argc, char** argv) {
   // A peer that goes away is an error of write(), not a death; see WriteAll() for stdout.
   std::signal(SIGPIPE, SIG_IGN);
-  return acceltrace::cli::Main(argc, argv);
+  try {
+    return acceltrace::cli::Main(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return acceltrace::cli::Fail(acceltrace::cli::kFailed,
+                                 "the memory that this process may have is not enough: ask for less "
+                                 "of the trace, by --from and --to");
+  }
 }
