@@ -76,6 +76,10 @@ class PartialTrace {
   // The same of the whole trace. nullptr where jobs are numbered too far apart.
   std::unique_ptr<Model> LoadCommands(const std::vector<uint32_t>& fields) const;
 
+  // The first of them, from fewer bytes, where each row that is read is as it should be; else
+  // nullptr. Stalls are not among the fields.
+  std::unique_ptr<Model> LoadFew(const Stretch& stretch, const std::vector<uint32_t>& fields) const;
+
  private:
   struct Part {
     size_t place = 0;  // in the index
