@@ -19,7 +19,7 @@ enum KnownOfJob : uint8_t {
   kSubmitted = 1,
   kCompleted = 2,
   kRepeated = 4,
-  kHasCommands = 8,
+  kCounts = 8,  // it has commands, or the device knows it: whatever is asked for
   kBeforeEnd = 16,
   kAfterBegin = 32,
   kNearEnd = 64,
@@ -35,7 +35,8 @@ inline bool HasAll(uint8_t known, uint8_t bits) { return (known & bits) == bits;
 // Jobs by device and number: they are numbered one after the other.
 class KnownJobs {
  public:
-  explicit KnownJobs(bool owners) : owners_(owners) {}
+  // What is kept of them besides.
+  KnownJobs(bool owners, bool calls) : owners_(owners), calls_(calls) {}
 
   void CountRows(size_t rows) { rows_ += rows; }
   // nullptr: they are too far apart.
@@ -55,6 +56,17 @@ class KnownJobs {
     const Device& of = devices_[device];
     return of.pids[job - of.first];
   }
+  // The correlation of the call that submitted it.
+  void SetCall(uint32_t device, uint32_t job, uint64_t call) {
+    if (calls_) devices_[device].calls[job - devices_[device].first] = call;
+  }
+  // each(known, call)
+  template <typename Each>
+  void EachCall(const Each& each) const {
+    for (const Device& of : devices_) {
+      for (size_t i = 0; i < of.known.size(); ++i) each(of.known[i], of.calls[i]);
+    }
+  }
   template <typename Fine>
   bool All(const Fine& fine) const {
     return std::all_of(devices_.begin(), devices_.end(), [&](const Device& device) {
@@ -68,6 +80,7 @@ class KnownJobs {
     uint32_t first = 0;
     std::vector<uint8_t> known;
     std::vector<uint32_t> pids;  // if asked for
+    std::vector<uint64_t> calls;
   };
   bool Cover(uint32_t job, Device* of) {
     const uint64_t least =
@@ -78,14 +91,16 @@ class KnownJobs {
       of->first -= more;
       of->known.insert(of->known.begin(), more, 0);
       if (owners_) of->pids.insert(of->pids.begin(), more, 0);
+      if (calls_) of->calls.insert(of->calls.begin(), more, 0);
     } else {
       of->known.resize(least + least / 4 + kSpare);
       if (owners_) of->pids.resize(of->known.size());
+      if (calls_) of->calls.resize(of->known.size());
     }
     return true;
   }
 
-  const bool owners_;
+  const bool owners_, calls_;
   uint64_t rows_ = 0;
   std::vector<Device> devices_;  // by row
 };

@@ -1,84 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Commands of a part of a trace as in partial_commands.cc, from packets' bytes and a few bits for
-// each job: of a short part it takes less time to count what a page of memory costs.
+// Commands and API calls of a part of a trace, as in partial_commands.cc and Load(), from the bytes
+// of the columns that are asked for.
 #include <algorithm>
 #include <map>
+#include <type_traits>
 #include <utility>
 
-#include "libtrace/model/convert.h"
-#include "libtrace/model/decode.h"
-#include "libtrace/model/known_jobs.h"
+#include "libtrace/model/few_rows.h"
+#include "libtrace/model/host_jobs.h"
+#include "libtrace/model/load.h"
 #include "libtrace/model/partial.h"
 #include "libtrace/model/permute.h"
-#include "libtrace/model/rough_clock.h"
 #include "libtrace/stream/few_columns.h"
 #include "libtrace/stream/validate.h"
 
 namespace acceltrace::model {
 namespace {
 
-using proto::Block;
+using proto::ApiBatch;
 using proto::CommandBatch;
-using proto::HostBatch;
-using proto::JobBatch;
 using proto::Packet;
 using stream::FewColumns;
 
-class FewCommands {
+class FewCommands : public FewRows {
  public:
   FewCommands(const stream::FileIndex& index, const Stretch& stretch, int64_t margin_ns,
               const std::map<uint32_t, RoughClock>& rough, const std::vector<uint32_t>& fields,
               Model* model)
-      : index_(index),
-        stretch_(stretch),
-        guard_ns_(GuardOf(margin_ns)),
-        rough_(rough),
-        decoder_(model),
-        model_(*model),
-        owners_(Asks(fields, CommandBatch::kTagFieldNumber)),
-        jobs_(owners_),
+      : FewRows(index, stretch, margin_ns, rough, Asks(fields, CommandBatch::kTagFieldNumber),
+                false, model),
         fields_(fields) {
     std::sort(fields_.begin(), fields_.end());
     fields_.erase(std::unique(fields_.begin(), fields_.end()), fields_.end());
-  }
-
-  // All of these: false where only a whole reader can tell.
-  bool ReadDescriptions(std::vector<size_t> places) {
-    const std::unique_ptr<stream::Reader> reader = index_.Choose(std::move(places));
-    Packet packet;
-    while (reader->Read(&packet) == stream::Reader::Next::kPacket) {
-      decoder_.Add(packet, reader->stats().worth_bytes, reader->columns());
-    }
-    model_.read = reader->stats();
-    // Losses that a device reported have its times.
-    return model_.read.gap_count == 0 &&
-           std::none_of(decoder_.losses.begin(), decoder_.losses.end(),
-                        [](const proto::LossBatch& batch) {
-                          return std::any_of(batch.in_ticks().begin(), batch.in_ticks().end(),
-                                             [](uint32_t in_ticks) { return in_ticks != 0; });
-                        });
-  }
-
-  bool ReadHost(const std::vector<size_t>& places) {
-    std::vector<uint32_t> fields = {HostBatch::kKindFieldNumber, HostBatch::kTimeNsDeltaFieldNumber,
-                                    HostBatch::kDeviceFieldNumber, HostBatch::kJobFieldNumber};
-    if (owners_) fields.push_back(HostBatch::kPidFieldNumber);
-    FewColumns columns(Packet::kHost, fields);
-    return EachPacket(places, &columns, [&] {
-      jobs_.CountRows(columns.rows());
-      if (columns.host_jobs() != nullptr) return SeeHostJobs(*columns.host_jobs());
-      while (const size_t rows = columns.Next()) {
-        const uint64_t *kind = columns.Column(0), *time = columns.Column(1);
-        const uint64_t *device = columns.Column(2), *job = columns.Column(3);
-        const uint64_t* pid = owners_ ? columns.Column(4) : job;
-        for (size_t i = 0; i < rows; ++i) {
-          if (kind[i] > HostBatch::Kind_MAX) return false;
-          if (!See(static_cast<int>(kind[i]), time[i], device[i], job[i], pid[i])) return false;
-        }
-      }
-      return columns.fine();
-    });
   }
 
   bool ReadCommands(const std::vector<size_t>& places) {
@@ -103,45 +57,11 @@ class FewCommands {
     });
   }
 
-  // Of jobs with commands of which the host did not see enough.
-  bool ReadJobs(const std::vector<size_t>& places) {
-    FewColumns columns(
-        Packet::kJobs,
-        {JobBatch::kDoorbellTicksDeltaFieldNumber, JobBatch::kCompletionTicksAfterFieldNumber,
-         JobBatch::kRecordDeltaFieldNumber, JobBatch::kJobFieldNumber});
-    return EachPacket(places, &columns, [&] {
-      const uint32_t device = decoder_.DeviceRow(columns.device());
-      if (device == kNoRow) return false;
-      jobs_.CountRows(columns.rows());
-      Records& records = RecordsOf(device, Packet::kJobs);
-      while (const size_t rows = columns.Next()) {
-        const uint64_t* job = columns.Column(3);
-        if (columns.has(2) && !records.Add(columns.Column(2), rows)) return false;
-        for (size_t i = 0; i < rows; ++i) {
-          if (job[i] == 0) return false;
-          uint8_t* const known = jobs_.Find(device, static_cast<uint32_t>(job[i]));
-          if (known == nullptr) return false;
-          if (IsSure(*known) || (*known & kHasCommands) == 0) continue;
-          const uint64_t doorbell = columns.Column(0)[i];
-          if (!SeeRoughly(device, doorbell, known) ||
-              !SeeRoughly(device, doorbell + columns.Column(1)[i], known)) {
-            return false;
-          }
-        }
-      }
-      return columns.fine();
-    });
-  }
-
   // False: whether a job is in cannot be told.
   bool Finish() {
-    const bool told = jobs_.All([](uint8_t known) {
-      return IsSure(known) || !HasAll(known, kHasCommands | kNearBegin | kNearEnd);
-    });
-    if (!told) return false;
-    for (auto& clock : decoder_.clocks) clock = clock::MapBuilder(clock::ClockInfo());
+    if (!AllTold()) return false;
     Commands commands = std::exchange(model_.commands, {});
-    if (!decoder_.losses.empty()) ConvertTimes({}, true, &decoder_, &model_);
+    FinishLosses();
     model_.commands = std::move(commands);
     Sort();
     if (owners_) FindOps();
@@ -152,91 +72,6 @@ class FewCommands {
  private:
   static bool Asks(const std::vector<uint32_t>& fields, uint32_t field) {
     return std::find(fields.begin(), fields.end(), field) != fields.end();
-  }
-
-  template <typename Each>
-  bool EachPacket(const std::vector<size_t>& places, FewColumns* columns, const Each& each) {
-    for (const size_t place : places) {
-      if (!index_.ReadSome(place, columns->fields(), &packet_) || !columns->Open(packet_) ||
-          !each()) {
-        return false;
-      }
-      const stream::PacketPlace& at = index_.packets()[place];
-      model_.read.bytes += at.end_bytes - at.offset_bytes;
-      model_.read.worth_bytes += at.end_bytes - at.offset_bytes;
-      ++model_.read.packets;
-    }
-    return true;
-  }
-
-  Records& RecordsOf(uint32_t device, uint32_t table) {
-    return records_.try_emplace({device, table}, &device_records_[device]).first->second;
-  }
-
-  // An event of the host's.
-  bool See(int kind, uint64_t time, uint64_t number, uint64_t job, uint64_t pid) {
-    if (time > static_cast<uint64_t>(stream::kMaxTimeNs)) return false;
-    if (number != last_number_) {
-      last_number_ = number;
-      last_row_ =
-          number < stream::kMaxDevices ? decoder_.DeviceRow(static_cast<uint32_t>(number)) : kNoRow;
-    }
-    if (last_row_ == kNoRow) return false;
-    const bool submit = kind == HostBatch::KIND_SUBMIT, complete = kind == HostBatch::KIND_COMPLETE;
-    if (!submit && !complete && kind != HostBatch::KIND_DOORBELL &&
-        kind != HostBatch::KIND_SUBMIT_END) {
-      return true;
-    }
-    uint8_t* const known = jobs_.Find(last_row_, static_cast<uint32_t>(job));
-    if (known == nullptr) return false;
-    const auto at_ns = static_cast<int64_t>(time);
-    uint8_t more = Near(at_ns);
-    if (at_ns <= stretch_.to_ns) more |= kBeforeEnd;
-    if (at_ns >= stretch_.from_ns) more |= kAfterBegin;
-    // Of a job in flight at a snapshot; which of them counts, others say.
-    if (submit) more |= (*known & kSubmitted) != 0 ? kRepeated : kSubmitted;
-    if (complete) more |= (*known & kCompleted) != 0 ? kRepeated : kCompleted;
-    *known |= more;
-    if (submit) jobs_.SetPid(last_row_, static_cast<uint32_t>(job), static_cast<uint32_t>(pid));
-    return true;
-  }
-
-  bool SeeHostJobs(const stream::BlockColumns& block) {
-    for (size_t row = 0; row < block.rows(); ++row) {
-      const uint64_t known = block.At(Block::COLUMN_KNOWN, row);
-      const auto see = [&](int kind, int column) {
-        return See(kind, block.At(column, row),
-                   static_cast<uint32_t>(block.At(Block::COLUMN_DEVICE, row)),
-                   static_cast<uint32_t>(block.At(Block::COLUMN_JOB, row)),
-                   static_cast<uint32_t>(block.At(Block::COLUMN_PID, row)));
-      };
-      if ((known & 1) != 0 && (!see(HostBatch::KIND_SUBMIT, Block::COLUMN_SUBMIT_NS) ||
-                               !see(HostBatch::KIND_DOORBELL, Block::COLUMN_DOORBELL_NS) ||
-                               !see(HostBatch::KIND_SUBMIT_END, Block::COLUMN_SUBMIT_END_NS))) {
-        return false;
-      }
-      if ((known & 4) != 0 && !see(HostBatch::KIND_COMPLETE, Block::COLUMN_COMPLETE_NS)) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  uint8_t Near(int64_t at_ns) const {
-    return static_cast<uint8_t>((at_ns <= stretch_.to_ns + guard_ns_ ? kNearEnd : 0) |
-                                (at_ns >= stretch_.from_ns - guard_ns_ ? kNearBegin : 0));
-  }
-
-  // False: nothing is known of the device's clock.
-  bool SeeRoughly(uint32_t device, uint64_t ticks, uint8_t* known) {
-    if (device != rough_row_) {
-      rough_row_ = device, clock_ = nullptr;
-      for (const auto& [number, clock] : rough_) {
-        if (decoder_.DeviceRow(number) == device) clock_ = &clock;
-      }
-    }
-    if (clock_ != nullptr) *known |= Near(clock_->HostNs(ticks));
-    return clock_ != nullptr;
   }
 
   // Which of the rows of a part are in: kept_. False: one of them is not as it should be.
@@ -259,7 +94,7 @@ class FewCommands {
         if (HasAll(*known, kBeforeEnd | kAfterBegin)) kept_.push_back(static_cast<uint32_t>(i));
         continue;
       }
-      *known |= kHasCommands;
+      *known |= kCounts;
       if (fetched == nullptr) fetched = columns->Column(0);
       if (again && fetched[i] == last_fetched) continue;
       last_fetched = fetched[i];
@@ -422,48 +257,152 @@ class FewCommands {
     commands.first_stall.resize(rows), commands.op.resize(rows);
   }
 
-  const stream::FileIndex& index_;
-  const Stretch stretch_;
-  const int64_t guard_ns_;
-  const std::map<uint32_t, RoughClock>& rough_;
-  Decoder decoder_;
-  Model& model_;
-  const bool owners_;
-  KnownJobs jobs_;
   std::vector<uint32_t> fields_;
-  std::map<uint32_t, Records::Device> device_records_;        // by row
-  std::map<std::pair<uint32_t, uint32_t>, Records> records_;  // and by table
-  uint64_t last_number_ = UINT64_MAX;
-  uint32_t last_row_ = kNoRow, rough_row_ = kNoRow;
-  const RoughClock* clock_ = nullptr;
-  stream::SomeOfPacket packet_;
   std::vector<uint32_t> kept_, narrow_;
   std::vector<uint64_t> wide_, ticks_;
 };
 
+class FewCalls : public FewRows {
+ public:
+  using FewRows::FewRows;
+
+  // Once all is known of the jobs: the calls that they need. False: that cannot be told.
+  bool ChooseJobs() {
+    if (!AllTold()) return false;
+    const auto is_in = [](uint8_t known) {
+      return IsSure(known) && HasAll(known, kCounts | kBeforeEnd | kAfterBegin);
+    };
+    jobs_.EachCall([&](uint8_t known, uint64_t call) {
+      if (is_in(known) && call != 0) wanted_.push_back(call);
+    });
+    // The first waiter of each job counts.
+    std::stable_sort(wakes_.begin(), wakes_.end(), [](const Wake& a, const Wake& b) {
+      return std::pair(a.job, a.time_ns) < std::pair(b.job, b.time_ns);
+    });
+    for (size_t i = 0; i < wakes_.size(); ++i) {
+      if (i > 0 && wakes_[i].job == wakes_[i - 1].job) continue;
+      const uint64_t job = wakes_[i].job;
+      const uint8_t* known =
+          jobs_.Find(static_cast<uint32_t>(job >> 32), static_cast<uint32_t>(job));
+      if (known == nullptr) return false;
+      if (is_in(*known) && wakes_[i].call != 0) wanted_.push_back(wakes_[i].call);
+    }
+    std::sort(wanted_.begin(), wanted_.end());
+    return true;
+  }
+
+  bool ReadCalls(const std::vector<size_t>& places) {
+    FewColumns columns(
+        Packet::kApi,
+        {ApiBatch::kBeginNsDeltaFieldNumber, ApiBatch::kDurationNsFieldNumber,
+         ApiBatch::kCorrelationDeltaFieldNumber, ApiBatch::kPidFieldNumber,
+         ApiBatch::kTidFieldNumber, ApiBatch::kNameFieldNumber, ApiBatch::kBytesFieldNumber,
+         ApiBatch::kStreamFieldNumber, ApiBatch::kResultFieldNumber, ApiBatch::kOpenFieldNumber,
+         ApiBatch::kBeganBeforeFieldNumber});
+    return EachPacket(places, &columns, [&] {
+      while (const size_t rows = columns.Next()) {
+        if (!Choose(rows, &columns)) return false;
+        if (!kept_.empty() && !Take(&columns)) return false;
+      }
+      return columns.fine();
+    });
+  }
+
+  bool Finish() {
+    FinishLosses();
+    // Of calls that share a correlation the first is the job's, of all that there are.
+    std::sort(of_jobs_.begin(), of_jobs_.end());
+    if (std::adjacent_find(of_jobs_.begin(), of_jobs_.end()) != of_jobs_.end()) return false;
+    SortApi(&model_.api);
+    return true;
+  }
+
+ private:
+  bool Choose(size_t rows, FewColumns* columns) {
+    constexpr auto kMost = static_cast<uint64_t>(stream::kMaxTimeNs);
+    kept_.clear(), ends_.clear();
+    const uint64_t *begin = columns->Column(0), *length = columns->Column(1);
+    const uint64_t* correlation = columns->Column(2);
+    auto next = wanted_.begin();  // they come in order, as a rule
+    for (size_t i = 0; i < rows; ++i) {
+      if (begin[i] > kMost || length[i] > kMost) return false;
+      const auto begin_ns = static_cast<int64_t>(begin[i]);
+      const int64_t end_ns = begin_ns + static_cast<int64_t>(length[i]);
+      const uint64_t call = correlation[i];
+      if (next == wanted_.end() || *next < call ||
+          (next != wanted_.begin() && *(next - 1) >= call)) {
+        next = std::lower_bound(wanted_.begin(), wanted_.end(), call);
+      }
+      const bool of_job = next != wanted_.end() && *next == call;
+      if (of_job) of_jobs_.push_back(call);
+      if (!of_job && (begin_ns > stretch().to_ns || end_ns < stretch().from_ns)) continue;
+      kept_.push_back(static_cast<uint32_t>(i)), ends_.push_back(end_ns);
+    }
+    return true;
+  }
+
+  bool Take(FewColumns* columns) {
+    ApiCalls& api = model_.api;
+    bool flags = true;
+    const auto take = [&](size_t field, auto* to) {
+      using T = typename std::remove_pointer_t<decltype(to)>::value_type;
+      const uint64_t* values = columns->Column(field);
+      std::vector<T> some(kept_.size());
+      for (size_t i = 0; i < some.size(); ++i) some[i] = static_cast<T>(values[kept_[i]]);
+      to->AppendValues(some.data(), some.size());
+      if (std::is_same_v<T, uint8_t>) {
+        flags = flags && std::all_of(kept_.begin(), kept_.end(),
+                                     [&](uint32_t row) { return values[row] <= 1; });
+      }
+    };
+    take(0, &api.begin_ns), api.end_ns.AppendValues(ends_.data(), ends_.size());
+    take(2, &api.correlation), take(3, &api.pid), take(4, &api.tid), take(5, &api.name);
+    take(6, &api.bytes), take(7, &api.stream), take(8, &api.result);
+    take(9, &api.open), take(10, &api.began_before);
+    return flags;
+  }
+
+  std::vector<uint64_t> wanted_, of_jobs_;  // correlations; those of rows
+  std::vector<uint32_t> kept_;
+  std::vector<int64_t> ends_;
+};
+
 }  // namespace
+
+std::vector<size_t> PartialTrace::PlacesOf(uint32_t body, const Stretch& stretch) const {
+  const int64_t margin_ns = MarginOf(stretch);
+  std::vector<size_t> places;
+  for (const Part& part : parts_) {
+    if (part.body == body && part.lo_ns <= stretch.to_ns + margin_ns &&
+        part.hi_ns >= stretch.from_ns - margin_ns) {
+      places.push_back(part.place);
+    }
+  }
+  return places;
+}
+
+std::unique_ptr<Model> PartialTrace::LoadCalls(const Stretch& stretch) const {
+  const int64_t margin_ns = MarginOf(stretch);
+  auto model = std::make_unique<Model>();
+  FewCalls calls(*index_, stretch, margin_ns, rough_, false, true, model.get());
+  if (!calls.ReadDescriptions(always_) || !calls.ReadHost(PlacesOf(Packet::kHost, stretch)) ||
+      !calls.ReadJobs(PlacesOf(Packet::kJobs, stretch)) || !calls.ChooseJobs() ||
+      !calls.ReadCalls(PlacesOf(Packet::kApi, stretch)) || !calls.Finish()) {
+    return nullptr;
+  }
+  ForgetTimes(stretch.from_ns - margin_ns, stretch.to_ns + margin_ns, model.get());
+  return model;
+}
 
 std::unique_ptr<Model> PartialTrace::LoadFew(const Stretch& stretch,
                                              const std::vector<uint32_t>& fields) const {
   const auto stalls = CommandBatch::kStallTicksFieldNumber;
   if (std::find(fields.begin(), fields.end(), stalls) != fields.end()) return nullptr;
   const int64_t margin_ns = MarginOf(stretch);
-  const auto places_of = [&](uint32_t body) {
-    std::vector<size_t> places;
-    for (const Part& part : parts_) {
-      if (part.body == body && part.lo_ns <= stretch.to_ns + margin_ns &&
-          part.hi_ns >= stretch.from_ns - margin_ns) {
-        places.push_back(part.place);
-      }
-    }
-    return places;
-  };
   auto model = std::make_unique<Model>();
   FewCommands commands(*index_, stretch, margin_ns, rough_, fields, model.get());
-  std::vector<size_t> always = always_;
-  std::sort(always.begin(), always.end());
-  if (!commands.ReadDescriptions(std::move(always)) ||
-      !commands.ReadHost(places_of(Packet::kHost)) ||
+  const auto places_of = [&](uint32_t body) { return PlacesOf(body, stretch); };
+  if (!commands.ReadDescriptions(always_) || !commands.ReadHost(places_of(Packet::kHost)) ||
       !commands.ReadCommands(places_of(Packet::kCommands)) ||
       !commands.ReadJobs(places_of(Packet::kJobs)) || !commands.Finish()) {
     return nullptr;

@@ -54,7 +54,17 @@ test::TraceBuilder Random(uint32_t seed) {
       command.row_hits = static_cast<uint32_t>(random() % 300);
       job.commands.push_back(command);
     }
+    if (random() % 3 == 0) {
+      job.wait_ns = at + 9'000, job.wake_ns = job.complete_ns + 1'500;
+      job.wait_correlation = 1'000'000 + n;
+    }
     builder.AddJob(job);
+    const uint32_t tid = job.pid;
+    if (random() % 5 != 0) builder.AddApi("launch", tid, job.correlation, at, at + below(3'000));
+    if (job.wait_ns != 0) {
+      builder.AddApi("wait", tid, job.wait_correlation, at + 8'000, job.wake_ns + below(9'000'000));
+    }
+    if (random() % 7 == 0) builder.AddApi("other", tid, 0, at, at + below(500), 7);
   }
   builder.AddLoss("ring", 7, kBegin, kBegin + kEach);
   return builder;
@@ -83,6 +93,17 @@ std::vector<std::vector<uint64_t>> Rows(const Commands& c, const Model& model) {
   return rows;
 }
 
+std::vector<std::vector<uint64_t>> Rows(const ApiCalls& api, const Model& model) {
+  std::vector<std::vector<uint64_t>> rows;
+  for (size_t i = 0; i < api.size(); ++i) {
+    rows.push_back({static_cast<uint64_t>(api.begin_ns[i]), static_cast<uint64_t>(api.end_ns[i]),
+                    api.pid[i], api.tid[i], api.stream[i], api.correlation[i], api.bytes[i],
+                    static_cast<uint64_t>(api.result[i]), api.open[i], api.began_before[i],
+                    model.strings.Get(api.name[i]).size()});
+  }
+  return rows;
+}
+
 // How many of some stretches few bytes told.
 size_t CheckFew(const std::string& bytes, uint32_t seed) {
   std::mt19937_64 random(seed);
@@ -95,7 +116,8 @@ size_t CheckFew(const std::string& bytes, uint32_t seed) {
     const auto half_ns = static_cast<int64_t>(4'000'000 + random() % 12'000'000);
     const Stretch stretch{kBegin + middle * kEach - half_ns, kBegin + middle * kEach + half_ns};
     const auto few = trace->LoadFew(stretch, kAll);
-    if (few == nullptr) continue;
+    const auto calls = trace->LoadCalls(stretch);
+    if (few == nullptr || calls == nullptr) continue;
     ++told;
     auto reader = stream::Reader::FromMemory(bytes);
     auto whole = Load(reader->get());
@@ -105,6 +127,7 @@ size_t CheckFew(const std::string& bytes, uint32_t seed) {
     REQUIRE(Select(selection, whole->get()).ok());
     REQUIRE((*whole)->commands.size() > 100);
     CHECK((Rows(few->commands, *few) == Rows((*whole)->commands, **whole)));
+    CHECK((calls->api.size() > 50 && Rows(calls->api, *calls) == Rows((*whole)->api, **whole)));
     CHECK(few->losses.size() == (*whole)->losses.size());
     CHECK(few->load.duplicate_commands == (*whole)->load.duplicate_commands);
     CHECK(few->commands.context.size() == few->commands.size());
@@ -137,11 +160,12 @@ TEST_CASE("Few bytes of a recording tell its commands") {
   const auto trace = PartialTrace::Open("tests/golden/demo.atrace");
   REQUIRE(trace != nullptr);
   const int64_t step_ns = (trace->end_ns() - trace->begin_ns()) / 20;
-  size_t told = 0, rows = 0;
+  size_t told = 0, rows = 0, all_calls = 0;
   for (int i = 3; i < 17; ++i) {
     const Stretch stretch{trace->begin_ns() + i * step_ns, trace->begin_ns() + (i + 2) * step_ns};
     const auto few = trace->LoadFew(stretch, kAll);
     if (few == nullptr) continue;
+    const auto calls = trace->LoadCalls(stretch);
     ++told, rows += few->commands.size();
     auto whole = LoadFile("tests/golden/demo.atrace");
     REQUIRE(whole.ok());
@@ -149,7 +173,10 @@ TEST_CASE("Few bytes of a recording tell its commands") {
     selection.origin_ns = 0, selection.from_ns = stretch.from_ns, selection.to_ns = stretch.to_ns;
     REQUIRE(Select(selection, whole->get()).ok());
     CHECK((Rows(few->commands, *few) == Rows((*whole)->commands, **whole)));
+    if (calls != nullptr) CHECK((Rows(calls->api, *calls) == Rows((*whole)->api, **whole)));
+    all_calls += calls == nullptr ? 0 : calls->api.size();
   }
+  CHECK(all_calls > 20);
   CHECK((told > 3 && rows > 100));
 }
 

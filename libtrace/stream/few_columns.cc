@@ -77,7 +77,7 @@ constexpr About kApi[] = {{},
                           Deltas(Block::COLUMN_CORRELATION),
                           Wide(Block::COLUMN_BYTES),
                           Narrow(Block::COLUMN_STREAM),
-                          Narrow(Block::COLUMN_RESULT),
+                          Signed(Block::COLUMN_RESULT),
                           Narrow(Block::COLUMN_OPEN),
                           Narrow(Block::COLUMN_BEGAN_BEFORE)};
 // In blocks these are other rows.
@@ -100,11 +100,12 @@ std::span<const About> FieldsOf(uint32_t body) {
   }
 }
 
-// Of host jobs: what says when each was, and whose.
+// Of host jobs and waits: what says when each was, and whose.
 constexpr int kOfHostJobs[] = {
-    Block::COLUMN_KNOWN,         Block::COLUMN_DEVICE,      Block::COLUMN_JOB,
-    Block::COLUMN_PID,           Block::COLUMN_SUBMIT_NS,   Block::COLUMN_DOORBELL_NS,
-    Block::COLUMN_SUBMIT_END_NS, Block::COLUMN_COMPLETE_NS, Block::COLUMN_CORRELATION};
+    Block::COLUMN_WAKE_NS,       Block::COLUMN_WAIT_CORRELATION, Block::COLUMN_STATUS,
+    Block::COLUMN_KNOWN,         Block::COLUMN_DEVICE,           Block::COLUMN_JOB,
+    Block::COLUMN_PID,           Block::COLUMN_SUBMIT_NS,        Block::COLUMN_DOORBELL_NS,
+    Block::COLUMN_SUBMIT_END_NS, Block::COLUMN_COMPLETE_NS,      Block::COLUMN_CORRELATION};
 
 constexpr uint64_t kHigh = 0x8080'8080'8080'8080, kLow = 0x0101'0101'0101'0101;
 
@@ -136,18 +137,38 @@ void SkipNumbers(size_t count, std::string_view* bytes) {
   bytes->remove_prefix(at);
 }
 
+// Those of up to eight bytes that have as many behind them; how many that were.
+size_t TakeShortNumbers(size_t count, std::string_view* bytes, uint64_t* values) {
+  const auto* at = reinterpret_cast<const uint8_t*>(bytes->data());
+  const uint8_t* const end = at + bytes->size();
+  size_t i = 0;
+  while (i < count && end - at >= 8) {
+    // Most are small, and so are those beside them.
+    const uint64_t word = Word(reinterpret_cast<const char*>(at));
+    if ((word & kHigh) == 0 && count - i >= 8) {
+      for (size_t k = 0; k < 8; ++k) values[i + k] = word >> (8 * k) & 0xff;
+      at += 8, i += 8;
+      continue;
+    }
+    uint64_t value = *at++;
+    for (uint32_t shift = 7; at[-1] >= 0x80 && shift < 56; shift += 7) {
+      value ^= uint64_t{1} << shift ^ uint64_t { *at++ }
+                                          << shift;  // without the bit that says more
+    }
+    if (at[-1] >= 0x80) {
+      at -= 8;
+      break;
+    }
+    values[i++] = value;
+  }
+  bytes->remove_prefix(static_cast<size_t>(reinterpret_cast<const char*>(at) - bytes->data()));
+  return i;
+}
+
 bool TakeNumbers(size_t count, std::string_view* bytes, uint64_t* values) {
   for (size_t i = 0; i < count;) {
-    if (count - i >= 8 && bytes->size() >= 8) {
-      // Most are small, and so are those beside them.
-      if (const uint64_t word = Word(bytes->data()); (word & kHigh) == 0) {
-        for (size_t k = 0; k < 8; ++k) values[i + k] = word >> (8 * k) & 0xff;
-        bytes->remove_prefix(8);
-        i += 8;
-        continue;
-      }
-    }
-    if (!TakeNumber(bytes, &values[i++])) return false;
+    i += TakeShortNumbers(count - i, bytes, values + i);
+    if (i < count && !TakeNumber(bytes, &values[i++])) return false;
   }
   return true;
 }
@@ -169,7 +190,7 @@ FewColumns::FewColumns(uint32_t body, std::vector<uint32_t> fields)
 
 bool FewColumns::Open(const SomeOfPacket& packet) {
   rows_ = begin_ = end_ = 0;
-  device_ = 0, host_jobs_ = false, fine_ = true;
+  device_ = 0, host_jobs_ = host_waits_ = false, fine_ = true;
   for (Of& column : columns_) {
     column.there = false, column.left = {}, column.of_block = nullptr;
     column.at = 0, column.before = 0, column.part = SIZE_MAX;
@@ -244,15 +265,18 @@ bool FewColumns::OpenBlock(std::string_view bytes, bool packed, size_t worth) {
   if (packed && block.codec() != proto::Packed::CODEC_ZSTD) return false;
   if (static_cast<uint32_t>(BatchOf(block.table())) != body_) return false;
   if (block.device() >= kMaxDevices || block.stalls() > kMaxStalls) return false;
-  if (block.table() == Block::TABLE_HOST_WAITS) return true;  // of no job
+  const bool waits = block.table() == Block::TABLE_HOST_WAITS;
+  const uint32_t waiter = proto::HostBatch::kArg1FieldNumber;
+  if (waits && std::find(fields_.begin(), fields_.end(), waiter) == fields_.end()) return true;
   if (!(packed ? block_.DecodePacked(block) : block_.Decode(block)).ok()) return false;
   device_ = block.device();
-  host_jobs_ = block.table() == Block::TABLE_HOST_JOBS;
-  if (!host_jobs_ && block.rows() > kFreeRows + worth / LeastRowBytes(BatchOf(block.table()))) {
+  host_jobs_ = block.table() == Block::TABLE_HOST_JOBS, host_waits_ = waits;
+  if (!host_jobs_ && !waits &&
+      block.rows() > kFreeRows + worth / LeastRowBytes(BatchOf(block.table()))) {
     return false;
   }
   rows_ = block.rows();
-  if (host_jobs_) return true;
+  if (host_jobs_ || waits) return true;
   for (Of& column : columns_) {
     const auto values = block_.of(column.in_block);
     column.there = !values.empty(), column.of_block = values.data();
@@ -262,7 +286,7 @@ bool FewColumns::OpenBlock(std::string_view bytes, bool packed, size_t worth) {
 
 size_t FewColumns::Next() {
   begin_ = end_;
-  if (!host_jobs_) end_ = std::min(rows_, begin_ + kAtOnce);
+  if (!host_jobs_ && !host_waits_) end_ = std::min(rows_, begin_ + kAtOnce);
   return end_ - begin_;
 }
 

@@ -37,6 +37,9 @@ class FewColumns {
   // Not nullptr: it is a block of host jobs, a row of which is several events. It has no parts.
   const BlockColumns* host_jobs() const { return host_jobs_ ? &block_ : nullptr; }
 
+  // The same of host waits, if KIND_WAKE's arg1 is asked for; else these have no rows.
+  const BlockColumns* host_waits() const { return host_waits_ ? &block_ : nullptr; }
+
   // To the next part; how many rows it has.
   size_t Next();
   bool has(size_t field) const { return columns_[field].there; }
@@ -68,7 +71,7 @@ class FewColumns {
   std::vector<Of> columns_;
   BlockColumns block_;
   std::string unpacked_;
-  bool host_jobs_ = false, fine_ = true;
+  bool host_jobs_ = false, host_waits_ = false, fine_ = true;
   uint32_t device_ = 0;
   size_t rows_ = 0, begin_ = 0, end_ = 0;  // of the part
 };

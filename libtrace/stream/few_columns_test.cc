@@ -135,7 +135,7 @@ void RequireSame(const std::string& frame, uint32_t body, const Message& batch, 
 TEST_CASE("Some columns of a batch are those that protobuf reads") {
   std::mt19937_64 random(1);
   for (const uint32_t body : {Packet::kCommands, Packet::kJobs, Packet::kHost, Packet::kApi}) {
-    for (const int rows : {1, 7, 1'000, 1'024, 5'000}) {
+    for (const int rows : {1, 2, 3, 5, 7, 20, 1'000, 1'024, 1'025, 5'000}) {
       Packet packet;
       const auto* field = Packet::descriptor()->FindFieldByNumber(static_cast<int>(body));
       Message* batch = packet.GetReflection()->MutableMessage(&packet, field);
