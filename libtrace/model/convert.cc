@@ -318,7 +318,6 @@ class Conversion {
 
   void ConvertJobs() {
     DeviceJobs& jobs = decoder_.device_jobs;
-    if (jobs.size() == 0) return;
     // Doorbell; fetched, first start, last end, completion; interrupt.
     std::vector<DeviceTimesChunk> times =
         ChunksOf({&jobs.doorbell, &jobs.fetched, &jobs.first_start, &jobs.last_end,
@@ -359,7 +358,6 @@ class Conversion {
 
   void ConvertCommands() {
     Commands& commands = model_.commands;
-    if (commands.size() == 0) return;
     std::vector<DeviceTimesChunk> times = ChunksOf(
         {&commands.fetched, &commands.start, &commands.end, &commands.head}, commands.size());
     const auto many = [&](size_t first, size_t rows, const clock::Map& clock) {
