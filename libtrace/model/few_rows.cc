@@ -213,6 +213,12 @@ bool FewRows::AllTold() const {
 
 void FewRows::FinishLosses() {
   for (auto& clock : decoder_.clocks) clock = clock::MapBuilder(clock::ClockInfo());
+  size_t losses = 0;
+  for (const proto::LossBatch& batch : decoder_.losses) {
+    losses += static_cast<size_t>(batch.hop_size());
+  }
+  constexpr size_t kMost = 65'536;  // of more some are added up
+  model_.losses.reserve(std::min(losses, kMost));
   if (!decoder_.losses.empty()) ConvertTimes({}, true, &decoder_, &model_);
 }
 
