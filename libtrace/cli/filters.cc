@@ -173,9 +173,11 @@ std::optional<Result<Loaded>> LoadPart(const std::string& file, const Part& sele
                        selection.streams.empty() && selection.ranges.empty();
   if (selection.command_fields && by_time) {
     loaded.model = trace->LoadCommands(stretch, *selection.command_fields);
-    loaded.commands_only = loaded.model != nullptr;
-    if (loaded.commands_only) return Result<Loaded>(std::move(loaded));
+  } else if (selection.calls_only && by_time) {
+    loaded.model = trace->LoadCalls(stretch);
   }
+  loaded.narrow = loaded.model != nullptr;
+  if (loaded.narrow) return Result<Loaded>(std::move(loaded));
   auto model = trace->Load(stretch, selection);
   if (!model.ok()) return std::nullopt;
   loaded.model = std::move(model).value();
@@ -216,8 +218,8 @@ Result<Loaded> LoadSelected(const std::string& file, const Part& selection, Laws
     Loaded loaded;
     const auto trace = model::PartialTrace::Open(file, analysis::Stretches::kLongTrace);
     if (trace != nullptr) loaded.model = trace->LoadCommands(*selection.command_fields);
-    loaded.commands_only = loaded.model != nullptr;
-    if (loaded.commands_only) return loaded;
+    loaded.narrow = loaded.model != nullptr;
+    if (loaded.narrow) return loaded;
   }
   auto model = LoadWithin(file, selection.memory_bytes, laws != Laws::kNone);
   if (!model.ok()) return model.status();

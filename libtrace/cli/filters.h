@@ -31,6 +31,7 @@ struct Part : model::Selection {
   bool check_all = true;
   // Of the commands only these fields, and no other table: model::PartialTrace::LoadCommands().
   std::optional<std::vector<uint32_t>> command_fields;
+  bool calls_only = false;  // likewise the API calls: LoadCalls()
 };
 
 void AddFilters(Verb* verb, model::Selection* selection);
@@ -42,7 +43,7 @@ struct Loaded {
   std::unique_ptr<model::Model> model;
   // Laws are of the whole: of a part they would not hold. None if it is the whole.
   std::optional<std::vector<analysis::Law>> laws;
-  bool commands_only = false;  // Part::command_fields, and no more
+  bool narrow = false;  // Part::command_fields or calls_only, and no more
 
   analysis::Report Report(analysis::Predictions predictions) const {
     return analysis::ComputeReport(*model, laws ? &*laws : nullptr, predictions);

@@ -3,7 +3,6 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
-#include <microhttpd.h>
 #include <netinet/in.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -13,12 +12,16 @@
 #include <cstring>
 #include <utility>
 
+#include "libtrace/cli/http_library.h"
+
 namespace acceltrace::cli {
 namespace {
 
 constexpr unsigned kIdleTimeoutS = 30;
 constexpr size_t kTokenBytes = 20;
 constexpr size_t kMostArguments = 16;
+
+const HttpLibrary& Library() { return HttpLibrary::Get(); }
 
 Result<std::string> RandomToken() {
   unsigned char bytes[kTokenBytes];
@@ -39,7 +42,7 @@ bool Same(std::string_view a, std::string_view b) {
 }
 
 std::string_view Header(MHD_Connection* connection, const char* name) {
-  const char* value = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+  const char* value = Library().lookup_connection_value(connection, MHD_HEADER_KIND, name);
   return value == nullptr ? "" : value;
 }
 
@@ -101,18 +104,18 @@ constexpr std::pair<const char*, const char*> kHeaders[] = {
 };
 
 MHD_Result Send(MHD_Connection* connection, const HttpAnswer& answer) {
-  MHD_Response* response = MHD_create_response_from_buffer(
+  MHD_Response* response = Library().create_response_from_buffer(
       answer.body.size(), const_cast<char*>(answer.body.data()), MHD_RESPMEM_MUST_COPY);
   if (response == nullptr) return MHD_NO;
-  for (const auto& [name, value] : kHeaders) MHD_add_response_header(response, name, value);
-  MHD_add_response_header(response, "Content-Type",
-                          answer.type.empty() ? "application/json" : answer.type.c_str());
+  for (const auto& [name, value] : kHeaders) Library().add_response_header(response, name, value);
+  Library().add_response_header(response, "Content-Type",
+                                answer.type.empty() ? "application/json" : answer.type.c_str());
   if (answer.status == MHD_HTTP_METHOD_NOT_ALLOWED) {
-    MHD_add_response_header(response, "Allow", "GET, HEAD");
+    Library().add_response_header(response, "Allow", "GET, HEAD");
   }
   const MHD_Result queued =
-      MHD_queue_response(connection, static_cast<unsigned>(answer.status), response);
-  MHD_destroy_response(response);
+      Library().queue_response(connection, static_cast<unsigned>(answer.status), response);
+  Library().destroy_response(response);
   return queued;
 }
 
@@ -148,7 +151,7 @@ struct HttpCallbacks {
       return;
     }
     const MHD_ConnectionInfo* info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        Library().get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     self->clients_[connection] = {info == nullptr ? -1 : info->connect_fd, false,
                                   std::chrono::steady_clock::now()};
   }
@@ -157,6 +160,7 @@ struct HttpCallbacks {
 };
 
 Result<std::unique_ptr<HttpServer>> HttpServer::Start(uint16_t port, Handle handle) {
+  if (!Library().whole) return Status::Error("libmicrohttpd is not installed: serve needs it");
   auto token = RandomToken();
   if (!token.ok()) return token.status();
   const auto fd = Listen(&port);
@@ -167,7 +171,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::Start(uint16_t port, Handle hand
   server->hosts_[0] = fmt::format("127.0.0.1:{}", port);
   server->hosts_[1] = fmt::format("localhost:{}", port);
   server->url_ = fmt::format("http://127.0.0.1:{}/{}/", port, server->token_);
-  server->daemon_ = MHD_start_daemon(
+  server->daemon_ = Library().start_daemon(
       MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO | MHD_USE_ERROR_LOG, 0, nullptr, nullptr,
       &HttpCallbacks::OnRequest, server.get(), MHD_OPTION_EXTERNAL_LOGGER, &HttpCallbacks::OnLog,
       nullptr, MHD_OPTION_LISTEN_SOCKET, *fd, MHD_OPTION_CONNECTION_LIMIT, kMostConnections,
@@ -182,7 +186,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::Start(uint16_t port, Handle hand
 }
 
 HttpServer::~HttpServer() {
-  if (daemon_ != nullptr) MHD_stop_daemon(daemon_);
+  if (daemon_ != nullptr) Library().stop_daemon(daemon_);
 }
 
 // One that sends its request too slowly, or does not take its answer, loses its place.
@@ -227,7 +231,8 @@ HttpAnswer HttpServer::Answer(MHD_Connection* connection, std::string_view path,
   }
   HttpRequest request;
   request.path = *rest;
-  MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, &AddArgument, &request.arguments);
+  Library().get_connection_values(connection, MHD_GET_ARGUMENT_KIND, &AddArgument,
+                                  &request.arguments);
   return handle_(request);
 }
 

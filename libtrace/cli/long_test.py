@@ -87,6 +87,23 @@ def commands_alone_are_what_they_are_among_the_rest():
 
 
 @case
+def rows_of_a_time_are_what_they_are_among_the_rest():
+    # The second condition asks for another table: then all that is there of the time is read.
+    for sql in ("SELECT unit, count(*), sum(bytes), min(job), max(job), max(end_raw_ticks),"
+                " min(\"index\"), max(op) FROM commands {} GROUP BY unit ORDER BY unit",
+                "SELECT * FROM api {}", "SELECT count(*), max(end_ns) FROM api {}"):
+        for begin_ns, end_ns in ((0, 9_000_000), (300_000_000, 306_000_123), (590_000_000, 10**9)):
+            words = ("--csv", "--from", f"{begin_ns}ns", "--to", f"{end_ns}ns")
+            answers = [run("query", path, sql.format(rest), *words)
+                       for path in (LONG, PACKED)
+                       for rest in ("", "WHERE (SELECT count(*) FROM jobs) > 0")]
+            assert len(answers[0].stdout.splitlines()) > 1, (sql, words, answers[0])
+            for answer in answers[1:]:
+                assert answer.stdout == answers[0].stdout, (sql, words)
+                assert "loss: " in answer.stderr, answer
+
+
+@case
 def all_of_it_is_read_when_asked_for():
     assert "stretches" not in run("report", LONG, "--all").stdout
     assert "stretches" not in run("report", LONG, "--section", "losses").stdout
@@ -155,7 +172,8 @@ def a_query_of_a_time_answers_for_what_it_reads():
     with open(path, "wb") as file:
         file.write(data)
     early, all_times = ("--from", "1ms", "--to", "9ms"), ("--from", "1ms", "--to", "590ms")
-    for sql in ("select count(*), sum(bytes), max(job) from commands", "select * from host_events"):
+    for sql in ("select count(*), sum(bytes), max(job) from commands", "select * from host_events",
+                "select * from api"):
         whole = run("query", LONG, sql, "--csv", *early)
         there = run("query", path, sql, "--csv", *early)
         assert there.stdout == whole.stdout and "missing: 50 findings" in there.stderr, there

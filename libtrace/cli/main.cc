@@ -8,6 +8,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "libtrace/cli/command.h"
@@ -39,6 +40,37 @@ std::string Misuse(const CLI::App& app, const CLI::ParseError& error) {
   return error.what();
 }
 
+void AddAll(Verb* verbs, Run* run, std::vector<std::string>* trailing) {
+  AddRecord(verbs, run, trailing);
+  AddService(verbs, run);
+  AddReport(verbs, run);
+  AddVerify(verbs, run);
+  AddExport(verbs, run);
+  AddHtml(verbs, run);
+  AddServe(verbs, run);
+  AddCriticalPath(verbs, run);
+  AddWhatIf(verbs, run);
+  AddCheck(verbs, run);
+  AddQuery(verbs, run);
+  AddDiff(verbs, run);
+  AddTop(verbs, run);
+  AddPack(verbs, run);
+  AddDevices(verbs, run);
+  AddProviders(verbs, run);
+}
+
+// To describe the options of all verbs takes as long as a short answer: where it is one of these
+// the others are not there. False: it is not.
+bool AddOnly(std::string_view asked, Verb* verbs, Run* run) {
+  constexpr std::pair<std::string_view, void (*)(Verb*, Run*)> kVerbs[] = {
+      {"report", AddReport}, {"verify", AddVerify}, {"export", AddExport},
+      {"check", AddCheck},   {"query", AddQuery},   {"diff", AddDiff}};
+  for (const auto& [name, add] : kVerbs) {
+    if (asked == name) return add(verbs, run), true;
+  }
+  return false;
+}
+
 int Main(int argc, char** argv) {
   CLI::App app("Tracing and performance analysis for PCIe accelerators.", "acceltrace");
   app.set_version_flag("--version", std::string("acceltrace ") + kVersion);
@@ -56,22 +88,8 @@ int Main(int argc, char** argv) {
     trailing.assign(argv + i + 1, argv + argc);
     argc = i;
   }
-  AddRecord(&verbs, &run, &trailing);
-  AddService(&verbs, &run);
-  AddReport(&verbs, &run);
-  AddVerify(&verbs, &run);
-  AddExport(&verbs, &run);
-  AddHtml(&verbs, &run);
-  AddServe(&verbs, &run);
-  AddCriticalPath(&verbs, &run);
-  AddWhatIf(&verbs, &run);
-  AddCheck(&verbs, &run);
-  AddQuery(&verbs, &run);
-  AddDiff(&verbs, &run);
-  AddTop(&verbs, &run);
-  AddPack(&verbs, &run);
-  AddDevices(&verbs, &run);
-  AddProviders(&verbs, &run);
+  const bool alone = AddOnly(argc >= 2 ? argv[1] : "", &verbs, &run);
+  if (!alone) AddAll(&verbs, &run, &trailing);
   // Which verbs there are is more help than that one is missing.
   if (argc >= 2 && argv[1][0] != '-') {
     std::string verbs;
@@ -95,7 +113,7 @@ int Main(int argc, char** argv) {
     }
     return Fail(kMisuse, Misuse(app, error) + "; see " + help);
   }
-  if (!trailing.empty() && !app.got_subcommand("record")) {
+  if (!trailing.empty() && (alone || !app.got_subcommand("record"))) {
     return Fail(kMisuse, "a command after -- is for acceltrace record only");
   }
   return run ? run() : kMisuse;

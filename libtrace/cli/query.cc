@@ -55,11 +55,12 @@ int RunQuery(const Options& options) {
   const query::Needs needs = query::NeedsOf(options.sql);
   if (selection.from_ns || selection.to_ns) selection.check_all = !needs.events;
   selection.command_fields = needs.command_fields;
+  selection.calls_only = needs.calls_only;
   const auto loaded = LoadSelected(options.file, selection, Laws::kNone, &status);
   if (!loaded.ok()) return Fail(status, loaded.message());
   const auto database = query::Database::Open(*loaded->model, options.limits);
   if (!database.ok()) return Fail(kFailed, database.message());
-  if (loaded->commands_only) (*database)->Only(needs.reads);
+  if (loaded->narrow) (*database)->Only(needs.reads);
   const std::unique_ptr<view::RowWriter> writer = MakeWriter(options);
   if (options.tables) {
     const Status listed = WriteTables(**database, writer.get());

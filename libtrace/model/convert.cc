@@ -311,7 +311,7 @@ class Conversion {
     std::vector<DeviceTimesChunk> chunks;
     for (DeviceTimes* times : all) {
       times->Resize(rows);
-      chunks.emplace_back(times);
+      if (rows > 0) chunks.emplace_back(times);
     }
     return chunks;
   }

@@ -31,16 +31,6 @@ void SortProcesses(std::vector<Process>* processes) {
   processes->erase(last, processes->end());
 }
 
-void SortApi(ApiCalls* api) {
-  if (AllRise(api->begin_ns)) return;
-  // Of those that begin together the longest first.
-  const auto order = RowsByKey(api->size(), [&](size_t row) {
-    return std::pair(api->begin_ns.At(row), ~api->end_ns.At(row));
-  });
-  PermuteAll(order, &api->begin_ns, &api->end_ns, &api->pid, &api->tid, &api->name, &api->stream,
-             &api->correlation, &api->bytes, &api->result, &api->open, &api->began_before);
-}
-
 void SortRanges(Ranges* ranges) {
   const auto order = RowsByKey(ranges->size(), [&](size_t row) {
     return std::make_tuple(ranges->begin_ns.At(row), ranges->depth.At(row),
@@ -200,6 +190,15 @@ void FindExtent(Model* model) {
 }
 
 }  // namespace
+
+void SortApi(ApiCalls* api) {
+  if (AllRise(api->begin_ns)) return;
+  const auto order = RowsByKey(api->size(), [&](size_t row) {
+    return std::pair(api->begin_ns.At(row), ~api->end_ns.At(row));
+  });
+  PermuteAll(order, &api->begin_ns, &api->end_ns, &api->pid, &api->tid, &api->name, &api->stream,
+             &api->correlation, &api->bytes, &api->result, &api->open, &api->began_before);
+}
 
 Result<std::unique_ptr<Model>> Load(stream::Reader* reader, const LoadOptions& options) {
   return LoadRows(reader, options, false);

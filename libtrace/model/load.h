@@ -15,6 +15,9 @@ namespace acceltrace::model {
 Result<std::unique_ptr<Model>> LoadRows(stream::Reader* reader, const LoadOptions& options,
                                         bool part);
 
+// In order of their begins; of those that begin together the longest first.
+void SortApi(ApiCalls* api);
+
 }  // namespace acceltrace::model
 
 #endif  // LIBTRACE_MODEL_LOAD_H_

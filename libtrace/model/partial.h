@@ -76,6 +76,13 @@ class PartialTrace {
   // The same of the whole trace. nullptr where jobs are numbered too far apart.
   std::unique_ptr<Model> LoadCommands(const std::vector<uint32_t>& fields) const;
 
+  // The first of them, from fewer bytes, where each row that is read is as it should be; else
+  // nullptr. Stalls are not among the fields.
+  std::unique_ptr<Model> LoadFew(const Stretch& stretch, const std::vector<uint32_t>& fields) const;
+  // As Load() of the API calls alone; nullptr where the host's side of jobs and calls alone cannot
+  // tell which are in.
+  std::unique_ptr<Model> LoadCalls(const Stretch& stretch) const;
+
  private:
   struct Part {
     size_t place = 0;  // in the index
@@ -89,6 +96,8 @@ class PartialTrace {
   // whole: all of them are in.
   std::unique_ptr<Model> LoadCommands(const Stretch& stretch, bool whole,
                                       const std::vector<uint32_t>& fields) const;
+  // Packets that may hold something of a part and its margin.
+  std::vector<size_t> PlacesOf(uint32_t body, const Stretch& stretch) const;
   double EventsUntil(int64_t at_ns) const;
   bool Find();
   bool FindParts();

@@ -21,9 +21,6 @@ using proto::HostBatch;
 using proto::JobBatch;
 using proto::Packet;
 
-// How wrong a rough clock may be, beside a part of the margin.
-constexpr int64_t kRoughNs = 2'000'000;
-
 // When a job was, by all that is there of it.
 struct Side {
   int64_t lo_ns = INT64_MAX, hi_ns = INT64_MIN;                // on the host
@@ -85,7 +82,7 @@ bool Asks(const std::vector<uint32_t>& fields, uint32_t field) {
 class CommandsOfJobs {
  public:
   CommandsOfJobs(const Stretch& stretch, int64_t margin_ns, Model* model)
-      : stretch_(stretch), guard_ns_(margin_ns / 2 + kRoughNs), decoder_(model), model_(*model) {}
+      : stretch_(stretch), guard_ns_(GuardOf(margin_ns)), decoder_(model), model_(*model) {}
 
   // False: a packet is damaged.
   bool Read(stream::Reader* reader, const std::vector<uint32_t>& fields) {
@@ -292,7 +289,8 @@ class CommandsOfJobs {
 
 std::unique_ptr<Model> PartialTrace::LoadCommands(const Stretch& stretch,
                                                   const std::vector<uint32_t>& fields) const {
-  return LoadCommands(stretch, false, fields);
+  auto few = LoadFew(stretch, fields);
+  return few != nullptr ? std::move(few) : LoadCommands(stretch, false, fields);
 }
 
 std::unique_ptr<Model> PartialTrace::LoadCommands(const std::vector<uint32_t>& fields) const {

@@ -24,6 +24,9 @@ inline int64_t Bounded(double ns) {
 // A clock is steady that keeps its rate to this part, beyond what reading it takes, and this.
 inline constexpr double kSteady = 1e-3, kReadNs = 20'000;
 
+// How wrong it may be about what lies in a part with such a margin.
+inline int64_t GuardOf(int64_t margin_ns) { return margin_ns / 2 + 2'000'000; }
+
 class RoughClock {
  public:
   void Add(const proto::ClockBatch& batch) {

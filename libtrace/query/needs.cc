@@ -91,6 +91,7 @@ Needs NeedsOf(std::string_view sql) {
            std::end(kEventTables);
   });
   needs.command_fields = CommandFieldsOf(*reads);
+  needs.calls_only = reads->size() == 1 && reads->begin()->first == "api";
   needs.reads = *reads;
   return needs;
 }

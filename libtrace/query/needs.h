@@ -20,6 +20,8 @@ struct Needs {
   bool events = false;
   // Of the commands' columns only those of these fields of proto::CommandBatch, and no other table.
   std::optional<std::vector<uint32_t>> command_fields;
+  // Of all tables `api` alone.
+  bool calls_only = false;
 };
 
 // Of what is no query: nothing.

@@ -48,6 +48,10 @@ TEST_CASE("What a query needs is what it reads, wherever that stands") {
     CHECK_FALSE(NeedsOf(more).command_fields);
     CHECK(NeedsOf(more).events);
   }
+  CHECK(NeedsOf("SELECT a.name FROM api a JOIN api b USING (tid)").calls_only);
+  CHECK(NeedsOf("SELECT count(*) FROM api").calls_only);
+  CHECK_FALSE(NeedsOf("SELECT name FROM api JOIN jobs USING (pid)").calls_only);
+  CHECK_FALSE(NeedsOf("SELECT 1").calls_only);
 }
 
 TEST_CASE("What was not read is refused, not answered") {

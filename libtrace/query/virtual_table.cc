@@ -2,6 +2,7 @@
 #include "libtrace/query/virtual_table.h"
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 #include <memory>
 #include <new>
@@ -47,7 +48,12 @@ struct Cursor : sqlite3_vtab_cursor {
 int Connect(sqlite3* db, void* aux, int, const char* const*, sqlite3_vtab** out, char**) {
   auto* source = static_cast<Source*>(aux);
   const std::string schema = "CREATE TABLE x(" + ColumnDefinitions(source->table) + ")";
+  // A trace may name more causes of stalls than a query may have columns.
+  const int columns = sqlite3_limit(db, SQLITE_LIMIT_COLUMN, INT_MAX);
+  source->budget->declaring = true;
   const int rc = sqlite3_declare_vtab(db, schema.c_str());
+  source->budget->declaring = false;
+  sqlite3_limit(db, SQLITE_LIMIT_COLUMN, columns);
   if (rc != SQLITE_OK) return rc;
   sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
   auto table = std::make_unique<Table>();

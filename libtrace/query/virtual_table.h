@@ -19,6 +19,8 @@ namespace acceltrace::query {
 // What a query may still do; a step is an instruction of SQLite, or a row that was looked at.
 struct Budget {
   uint64_t steps = UINT64_MAX;
+  // A table tells SQLite its columns, which it does by SQL that no query may have.
+  bool declaring = false;
   bool Take(uint64_t some) {
     const bool enough = steps >= some;
     steps = enough ? steps - some : 0;

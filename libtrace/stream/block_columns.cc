@@ -19,6 +19,15 @@ Status Bad(const char* what) { return Status::Error(std::string("invalid block: 
 
 constexpr size_t Planes(uint32_t width) { return (width + 7) / 8; }
 
+// By table: the column of its times.
+constexpr int kFirstColumns[] = {0,
+                                 Block::COLUMN_FETCHED_TICKS,
+                                 Block::COLUMN_DOORBELL_TICKS,
+                                 Block::COLUMN_SUBMIT_NS,
+                                 Block::COLUMN_WAIT_NS,
+                                 Block::COLUMN_BEGIN_NS};
+static_assert(std::size(kFirstColumns) == Block::Table_ARRAYSIZE);
+
 }  // namespace
 
 bool BlockColumns::Take(size_t bytes, std::string_view* taken) {
@@ -131,12 +140,55 @@ Status BlockColumns::Describe(const Block& block) {
       block.base_size() != columns) {
     return Bad("columns are not described");
   }
+  Choose(block);
   return {};
+}
+
+void BlockColumns::Choose(const Block& block) {
+  wanted_.fill(only_.empty());
+  if (only_.empty()) return;
+  for (const int column : only_) wanted_[static_cast<size_t>(column)] = true;
+  if (block.table() < std::size(kFirstColumns)) {
+    wanted_[static_cast<size_t>(kFirstColumns[block.table()])] = true;
+  }
+  // What a column is made of comes before it.
+  int reference = static_cast<int>(
+      std::count(block.mode().begin(), block.mode().end(), uint32_t{Block::MODE_REFERENCE}));
+  for (int at = block.column_size(); at-- > 0;) {
+    const uint32_t column = block.column(at), mode = block.mode(at);
+    if (mode == Block::MODE_REFERENCE) --reference;
+    if (column >= kKnown || !wanted_[column]) continue;
+    if (mode == Block::MODE_REFERENCE && reference < block.reference_size() &&
+        block.reference(reference) < kKnown) {
+      wanted_[block.reference(reference)] = true;
+    }
+    if (mode != Block::MODE_UNIT) continue;
+    for (const int part : {Block::COLUMN_UNIT, Block::COLUMN_FETCHED_TICKS,
+                           Block::COLUMN_START_TICKS_AFTER, Block::COLUMN_END_TICKS_AFTER}) {
+      wanted_[static_cast<size_t>(part)] = true;
+    }
+  }
+}
+
+// Over a column's bytes, and what else there is of it.
+Status BlockColumns::Skip(const Block& block, int at, bool packed) {
+  const uint32_t width = block.width(at), mode = block.mode(at);
+  if (width > 64) return Bad("values wider than 64 bits");
+  if (mode == Block::MODE_DELTA) ++starts_;
+  if (mode == Block::MODE_REFERENCE) ++references_;
+  std::string_view bytes;
+  const bool there = Take(packed ? Planes(width) * rows_ : PackedBytes(rows_, width), &bytes);
+  return there ? Status() : Bad("data too short");
 }
 
 Status BlockColumns::DecodeAll(const Block& block, bool packed) {
   for (int at = 0; at < block.column_size(); ++at) {
-    if (Status status = DecodeColumn(block, at, packed); !status.ok()) return status;
+    const uint32_t column = block.column(at);
+    // How long a sparse one is its bits say.
+    const bool wanted = only_.empty() || (column < kKnown && wanted_[column]) ||
+                        block.mode(at) == Block::MODE_SPARSE;
+    const Status status = wanted ? DecodeColumn(block, at, packed) : Skip(block, at, packed);
+    if (!status.ok()) return status;
   }
   return CheckTimes(block);
 }
@@ -144,13 +196,6 @@ Status BlockColumns::DecodeAll(const Block& block, bool packed) {
 // Who asks for a part of the time goes by what a block says of itself.
 Status BlockColumns::CheckTimes(const Block& block) const {
   if (block.first() == 0 && block.last() == 0) return {};  // it says nothing: PacketTimes
-  constexpr int kFirstColumns[] = {0,
-                                   Block::COLUMN_FETCHED_TICKS,
-                                   Block::COLUMN_DOORBELL_TICKS,
-                                   Block::COLUMN_SUBMIT_NS,
-                                   Block::COLUMN_WAIT_NS,
-                                   Block::COLUMN_BEGIN_NS};  // by table
-  static_assert(std::size(kFirstColumns) == Block::Table_ARRAYSIZE);
   if (block.table() == 0 || block.table() >= std::size(kFirstColumns)) return {};
   uint64_t first = 0, last = 0;
   if (const auto times = of(kFirstColumns[block.table()]); !times.empty()) {

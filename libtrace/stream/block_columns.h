@@ -10,6 +10,8 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "libtrace/proto/trace.pb.h"
 #include "libtrace/stream/columns.h"
@@ -22,6 +24,8 @@ class BlockColumns {
  public:
   static constexpr size_t kKnown = 96;  // one more than the highest Column
 
+  // From the next block on no others than these, and those that they, or its times, are made of.
+  void Only(std::vector<int> columns) { only_ = std::move(columns); }
   Status Decode(const proto::Block& block);
   // Of a packed block.
   Status DecodePacked(const proto::Block& block);
@@ -55,6 +59,8 @@ class BlockColumns {
   };
 
   Status Describe(const proto::Block& block);
+  void Choose(const proto::Block& block);
+  Status Skip(const proto::Block& block, int at, bool packed);
   Status DecodeAll(const proto::Block& block, bool packed);
   Status CheckTimes(const proto::Block& block) const;
   Status DecodeColumn(const proto::Block& block, int at, bool packed);
@@ -70,6 +76,8 @@ class BlockColumns {
   int starts_ = 0, references_ = 0;
   std::array<Values, kKnown> columns_;
   Values scratch_;  // of a column that is not known
+  std::vector<int> only_;
+  std::array<bool, kKnown> wanted_ = {};
 };
 
 // By how many ticks the end of the command before it on the same unit is later than `fetched`, for

@@ -38,8 +38,8 @@ constexpr Tables MakeTables() {
 constexpr Tables kTables = MakeTables();
 
 #if defined(__x86_64__)
-__attribute__((target("sse4.2"))) uint32_t Crc32cSse42(std::string_view bytes) {
-  uint64_t crc = 0xffffffff;
+__attribute__((target("sse4.2"))) uint32_t Crc32cSse42(std::string_view bytes, uint32_t before) {
+  uint64_t crc = static_cast<uint32_t>(~before);
   const char* p = bytes.data();
   size_t left = bytes.size();
   for (; left >= 8; left -= 8, p += 8) {
@@ -55,8 +55,8 @@ __attribute__((target("sse4.2"))) uint32_t Crc32cSse42(std::string_view bytes) {
 
 }  // namespace
 
-uint32_t Crc32cPortable(std::string_view bytes) {
-  uint32_t crc = 0xffffffff;
+uint32_t Crc32cPortable(std::string_view bytes, uint32_t before) {
+  uint32_t crc = ~before;
   const char* p = bytes.data();
   size_t left = bytes.size();
   if constexpr (std::endian::native == std::endian::little) {
@@ -77,12 +77,14 @@ uint32_t Crc32cPortable(std::string_view bytes) {
   return ~crc;
 }
 
-uint32_t Crc32c(std::string_view bytes) {
+uint32_t Crc32cMore(uint32_t before, std::string_view bytes) {
 #if defined(__x86_64__)
   static const bool has_instruction = __builtin_cpu_supports("sse4.2") != 0;
-  if (has_instruction) return Crc32cSse42(bytes);
+  if (has_instruction) return Crc32cSse42(bytes, before);
 #endif
-  return Crc32cPortable(bytes);
+  return Crc32cPortable(bytes, before);
 }
+
+uint32_t Crc32c(std::string_view bytes) { return Crc32cMore(0, bytes); }
 
 }  // namespace acceltrace::stream

@@ -134,6 +134,14 @@ class IndexedFile : public FileIndex {
     return ReadRaw(place, {}, &bytes, packet, &worth) && Unfold(place, worth, packet, &rows);
   }
 
+  bool ReadSome(size_t place, const std::vector<uint32_t>& fields,
+                SomeOfPacket* some) const override {
+    const PacketPlace& at = packets_[place];
+    const Listed& listed = listed_[listed_at_[place]];
+    return some->Read(*file_, at.offset_bytes, at.end_bytes, at.body, fields) &&
+           (!listed.has_checksum || listed.checksum == some->checksum());
+  }
+
   bool Whole() const override {
     std::vector<char> buffer(size_t{4} << 20);
     uint64_t at = 0, sequence = 0;

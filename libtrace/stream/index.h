@@ -20,6 +20,8 @@
 
 namespace acceltrace::stream {
 
+class SomeOfPacket;
+
 struct PacketPlace {
   uint64_t offset_bytes = 0, end_bytes = 0;
   // Field number in proto::Packet of what a reader makes of it (a block's batch, say); 0: of a
@@ -64,6 +66,10 @@ class FileIndex {
   virtual bool Complete() const = 0;
   // False: it is damaged, or another one than the index says. Blocks come as batches.
   virtual bool Read(size_t place, proto::Packet* packet) const = 0;
+  // Its body as it was written, of columns of such a batch only these fields; false as there. What
+  // is in it is not looked at.
+  virtual bool ReadSome(size_t place, const std::vector<uint32_t>& fields,
+                        SomeOfPacket* some) const = 0;
   virtual PacketTimes Times(size_t place) const = 0;
   // Looks into every packet: of how many the index says other times than they do. Who asks for a
   // part of the time would miss those. 0 where it says none.

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What tells which jobs are in a part of a trace, from packets' bytes and a few bits for each job:
+// of a short part it counts what a page of memory costs. Internal.
+#ifndef LIBTRACE_MODEL_FEW_ROWS_H_
+#define LIBTRACE_MODEL_FEW_ROWS_H_
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "libtrace/model/decode.h"
+#include "libtrace/model/known_jobs.h"
+#include "libtrace/model/partial.h"
+#include "libtrace/model/rough_clock.h"
+#include "libtrace/stream/few_columns.h"
+
+namespace acceltrace::model {
+
+// Reading ends with false where a row is not as it should be, or a packet is damaged: then it is
+// for those who count what is wrong.
+class FewRows {
+ public:
+  // owners: pids of jobs are wanted; calls: the calls that submit and await them are.
+  FewRows(const stream::FileIndex& index, const Stretch& stretch, int64_t margin_ns,
+          const std::map<uint32_t, RoughClock>& rough, bool owners, bool calls, Model* model)
+      : decoder_(model),
+        model_(*model),
+        owners_(owners),
+        calls_(calls),
+        jobs_(owners, calls),
+        index_(index),
+        stretch_(stretch),
+        guard_ns_(GuardOf(margin_ns)),
+        rough_(rough) {}
+
+  // What belongs to every part.
+  bool ReadDescriptions(std::vector<size_t> places);
+  bool ReadHost(const std::vector<size_t>& places);
+  // After the host: when those were of which it did not see enough.
+  bool ReadJobs(const std::vector<size_t>& places);
+
+ protected:
+  // A thread that went on since a job was complete.
+  struct Wake {
+    uint64_t job = 0;  // JobKey
+    int64_t time_ns = 0;
+    uint64_t call = 0;  // that waited
+  };
+
+  // each() of each packet, which is open.
+  template <typename Each>
+  bool EachPacket(const std::vector<size_t>& places, stream::FewColumns* columns,
+                  const Each& each) {
+    for (const size_t place : places) {
+      if (!index_.ReadSome(place, columns->fields(), &packet_) || !columns->Open(packet_) ||
+          !each()) {
+        return false;
+      }
+      const stream::PacketPlace& at = index_.packets()[place];
+      model_.read.bytes += at.end_bytes - at.offset_bytes;
+      model_.read.worth_bytes += at.end_bytes - at.offset_bytes;
+      ++model_.read.packets;
+    }
+    return true;
+  }
+  Records& RecordsOf(uint32_t device, uint32_t table) {
+    return records_.try_emplace({device, table}, &device_records_[device]).first->second;
+  }
+  const Stretch& stretch() const { return stretch_; }
+  // False: nothing is known of the device's clock.
+  bool SeeRoughly(uint32_t device, uint64_t ticks, uint8_t* known);
+  // No job that counts is near the time and not told by the host.
+  bool AllTold() const;
+  // Times of losses, none of which a device reported.
+  void FinishLosses();
+
+  Decoder decoder_;
+  Model& model_;
+  const bool owners_, calls_;
+  KnownJobs jobs_;
+  std::vector<Wake> wakes_;
+
+ private:
+  struct Event {
+    int kind = 0;
+    uint64_t time = 0, device = 0, job = 0, pid = 0, correlation = 0;
+  };
+  bool See(const Event& event);
+  uint32_t RowOf(uint64_t device);
+  bool SeeWake(uint64_t time, uint64_t device, uint64_t job, uint64_t status, uint64_t call);
+  bool SeeEvents(stream::FewColumns* columns, size_t rows);
+  bool SeeHostJobs(const stream::BlockColumns& block);
+  bool SeeHostWaits(const stream::BlockColumns& block);
+  uint8_t Near(int64_t at_ns) const;
+
+  const stream::FileIndex& index_;
+  const Stretch stretch_;
+  const int64_t guard_ns_;
+  const std::map<uint32_t, RoughClock>& rough_;
+  std::map<uint32_t, Records::Device> device_records_;        // by row
+  std::map<std::pair<uint32_t, uint32_t>, Records> records_;  // and by table
+  uint64_t last_number_ = UINT64_MAX;
+  uint32_t last_row_ = kNoRow, rough_row_ = kNoRow;
+  const RoughClock* clock_ = nullptr;
+  stream::SomeOfPacket packet_;
+};
+
+}  // namespace acceltrace::model
+
+#endif  // LIBTRACE_MODEL_FEW_ROWS_H_

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/stream/few_columns.h"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "libtrace/stream/block.h"
+#include "libtrace/stream/codec.h"
+#include "libtrace/stream/framing.h"
+#include "libtrace/stream/packed.h"
+#include "libtrace/stream/validate.h"
+#include "libtrace/stream/wire.h"
+
+namespace acceltrace::stream {
+namespace {
+
+using proto::Block;
+using proto::Packet;
+
+struct About {
+  FieldKind kind = FieldKind::kNone;
+  int in_block = 0;
+};
+
+constexpr About Deltas(int column) { return {FieldKind::kDeltas, column}; }
+constexpr About Signed(int column) { return {FieldKind::kSigned, column}; }
+constexpr About Narrow(int column) { return {FieldKind::kNarrow, column}; }
+constexpr About Wide(int column) { return {FieldKind::kWide, column}; }
+
+// By the numbers of the fields, as in the schema; few_columns_test.cc compares them.
+constexpr About kCommands[] = {{},
+                               {},
+                               Deltas(Block::COLUMN_FETCHED_TICKS),
+                               Wide(Block::COLUMN_HEAD_TICKS_AFTER),
+                               Wide(Block::COLUMN_START_TICKS_AFTER),
+                               Wide(Block::COLUMN_END_TICKS_AFTER),
+                               Deltas(Block::COLUMN_RECORD),
+                               Narrow(Block::COLUMN_UNIT),
+                               Narrow(Block::COLUMN_CONTEXT),
+                               Narrow(Block::COLUMN_QUEUE),
+                               Narrow(Block::COLUMN_JOB),
+                               Narrow(Block::COLUMN_INDEX),
+                               Narrow(Block::COLUMN_OPCODE),
+                               Narrow(Block::COLUMN_STATUS),
+                               Narrow(Block::COLUMN_LIMITER),
+                               Narrow(Block::COLUMN_TAG),
+                               Deltas(Block::COLUMN_CORRELATION),
+                               Wide(Block::COLUMN_WORK),
+                               Wide(Block::COLUMN_BYTES),
+                               Wide(Block::COLUMN_MEMORY_BYTES),
+                               Narrow(Block::COLUMN_ROW_HITS),
+                               Narrow(Block::COLUMN_ROW_MISSES)};
+constexpr About kJobs[] = {{},
+                           {},
+                           Deltas(Block::COLUMN_DOORBELL_TICKS),
+                           Signed(Block::COLUMN_FETCHED_TICKS_AFTER),
+                           Signed(Block::COLUMN_FIRST_START_TICKS_AFTER),
+                           Signed(Block::COLUMN_LAST_END_TICKS_AFTER),
+                           Signed(Block::COLUMN_COMPLETION_TICKS_AFTER),
+                           Signed(Block::COLUMN_IRQ_TICKS_AFTER),
+                           Narrow(Block::COLUMN_HAS_IRQ),
+                           Deltas(Block::COLUMN_RECORD),
+                           Narrow(Block::COLUMN_CONTEXT),
+                           Narrow(Block::COLUMN_QUEUE),
+                           Narrow(Block::COLUMN_JOB),
+                           Narrow(Block::COLUMN_COMMANDS),
+                           Narrow(Block::COLUMN_STATUS),
+                           Deltas(Block::COLUMN_CORRELATION)};
+constexpr About kApi[] = {{},
+                          Deltas(Block::COLUMN_BEGIN_NS),
+                          Wide(Block::COLUMN_DURATION_NS),
+                          Narrow(Block::COLUMN_PID),
+                          Narrow(Block::COLUMN_TID),
+                          Narrow(Block::COLUMN_NAME),
+                          Deltas(Block::COLUMN_CORRELATION),
+                          Wide(Block::COLUMN_BYTES),
+                          Narrow(Block::COLUMN_STREAM),
+                          Signed(Block::COLUMN_RESULT),
+                          Narrow(Block::COLUMN_OPEN),
+                          Narrow(Block::COLUMN_BEGAN_BEFORE)};
+// In blocks these are other rows.
+constexpr About kHost[] = {{},        Narrow(0), Deltas(0), Narrow(0), Narrow(0),
+                           Narrow(0), Narrow(0), Narrow(0), Narrow(0), Narrow(0),
+                           Wide(0),   Deltas(0), Wide(0),   Wide(0),   Narrow(0)};
+
+std::span<const About> FieldsOf(uint32_t body) {
+  switch (body) {
+    case Packet::kCommands:
+      return kCommands;
+    case Packet::kJobs:
+      return kJobs;
+    case Packet::kApi:
+      return kApi;
+    case Packet::kHost:
+      return kHost;
+    default:
+      return {};
+  }
+}
+
+// Of host jobs and waits: what says when each was, and whose.
+constexpr int kOfHostJobs[] = {
+    Block::COLUMN_WAKE_NS,       Block::COLUMN_WAIT_CORRELATION, Block::COLUMN_STATUS,
+    Block::COLUMN_KNOWN,         Block::COLUMN_DEVICE,           Block::COLUMN_JOB,
+    Block::COLUMN_PID,           Block::COLUMN_SUBMIT_NS,        Block::COLUMN_DOORBELL_NS,
+    Block::COLUMN_SUBMIT_END_NS, Block::COLUMN_COMPLETE_NS,      Block::COLUMN_CORRELATION};
+
+constexpr uint64_t kHigh = 0x8080'8080'8080'8080, kLow = 0x0101'0101'0101'0101;
+
+uint64_t Word(const char* at) {
+  uint64_t word;
+  std::memcpy(&word, at, sizeof(word));
+  return word;
+}
+
+// A number's last byte is below 0x80: eight of them at a time.
+size_t CountNumbers(std::string_view bytes) {
+  size_t count = 0, at = 0;
+  for (; at + 8 <= bytes.size(); at += 8) {
+    count += ((~Word(bytes.data() + at) >> 7 & kLow) * kLow) >> 56;
+  }
+  for (; at < bytes.size(); ++at) count += static_cast<uint8_t>(bytes[at]) < 0x80;
+  return count;
+}
+
+// Over so many numbers, which are there.
+void SkipNumbers(size_t count, std::string_view* bytes) {
+  size_t at = 0;
+  for (; count >= 8 && at + 8 <= bytes->size(); at += 8) {
+    count -= ((~Word(bytes->data() + at) >> 7 & kLow) * kLow) >> 56;
+  }
+  for (; count > 0 && at < bytes->size(); ++at) {
+    count -= static_cast<uint8_t>((*bytes)[at]) < 0x80;
+  }
+  bytes->remove_prefix(at);
+}
+
+// Those of up to eight bytes that have as many behind them; how many that were.
+size_t TakeShortNumbers(size_t count, std::string_view* bytes, uint64_t* values) {
+  const auto* at = reinterpret_cast<const uint8_t*>(bytes->data());
+  const uint8_t* const end = at + bytes->size();
+  size_t i = 0;
+  while (i < count && end - at >= 8) {
+    // Most are small, and so are those beside them.
+    const uint64_t word = Word(reinterpret_cast<const char*>(at));
+    if ((word & kHigh) == 0 && count - i >= 8) {
+      for (size_t k = 0; k < 8; ++k) values[i + k] = word >> (8 * k) & 0xff;
+      at += 8, i += 8;
+      continue;
+    }
+    uint64_t value = *at++;
+    for (uint32_t shift = 7; at[-1] >= 0x80 && shift < 56; shift += 7) {
+      value ^= uint64_t{1} << shift ^ uint64_t { *at++ }
+                                          << shift;  // without the bit that says more
+    }
+    if (at[-1] >= 0x80) {
+      at -= 8;
+      break;
+    }
+    values[i++] = value;
+  }
+  bytes->remove_prefix(static_cast<size_t>(reinterpret_cast<const char*>(at) - bytes->data()));
+  return i;
+}
+
+bool TakeNumbers(size_t count, std::string_view* bytes, uint64_t* values) {
+  for (size_t i = 0; i < count;) {
+    i += TakeShortNumbers(count - i, bytes, values + i);
+    if (i < count && !TakeNumber(bytes, &values[i++])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+FewColumns::FewColumns(uint32_t body, std::vector<uint32_t> fields)
+    : body_(body), fields_(std::move(fields)), columns_(fields_.size()) {
+  const std::span<const About> about = FieldsOf(body);
+  std::vector<int> in_blocks(std::begin(kOfHostJobs), std::end(kOfHostJobs));
+  if (body != Packet::kHost) in_blocks.clear();
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    if (fields_[i] >= about.size()) continue;
+    columns_[i].kind = about[fields_[i]].kind, columns_[i].in_block = about[fields_[i]].in_block;
+    if (body != Packet::kHost) in_blocks.push_back(columns_[i].in_block);
+  }
+  block_.Only(std::move(in_blocks));
+}
+
+bool FewColumns::Open(const SomeOfPacket& packet) {
+  rows_ = begin_ = end_ = 0;
+  device_ = 0, host_jobs_ = host_waits_ = false, fine_ = true;
+  for (Of& column : columns_) {
+    column.there = false, column.left = {}, column.of_block = nullptr;
+    column.at = 0, column.before = 0, column.part = SIZE_MAX;
+  }
+  const size_t worth = packet.packet_bytes();
+  const uint32_t number = packet.number();
+  if (number == Packet::kBlock) return OpenBlock(packet.body(), false, worth);
+  if (number == Packet::kPackedBlock) return OpenBlock(packet.body(), true, kPackedWorth * worth);
+  if (number == Packet::kPacked) return OpenPacked(packet.body(), kPackedWorth * worth);
+  return number == body_ && OpenBatch(packet.body(), worth);
+}
+
+bool FewColumns::OpenPacked(std::string_view body, size_t worth) {
+  // The body is behind what is said of it.
+  uint64_t said[4] = {};
+  std::string_view data, filling;
+  for (WireField field; !body.empty();) {
+    if (!TakeField(&body, &field)) return false;
+    if (field.number() < 4 && field.is_number()) {
+      said[field.number()] = field.value;
+    } else if (field.number() == 4 && field.has_length() && data.empty()) {
+      data = field.content;
+    } else if (field.number() == 5 && field.has_length() && filling.empty()) {
+      filling = field.content;
+    } else {
+      return false;
+    }
+  }
+  const uint64_t size = said[3];
+  if (said[1] != body_ || said[2] != proto::Packed::CODEC_ZSTD || size > kMaxPacketBytes ||
+      size > kFreePackedBytes + kMostPacking * (data.size() + filling.size()) ||
+      !Decompress(data, size, &unpacked_)) {
+    return false;
+  }
+  return OpenBatch(unpacked_, worth);
+}
+
+bool FewColumns::OpenBatch(std::string_view batch, size_t worth) {
+  size_t parts = 0;
+  for (WireField field; !batch.empty(); ++parts) {
+    if (!TakeField(&batch, &field) || parts > kMaxParts) return false;
+    if (body_ != Packet::kHost && body_ != Packet::kApi && field.number() == 1) {
+      if (!field.is_number()) return false;
+      device_ = static_cast<uint32_t>(field.value);
+      continue;
+    }
+    for (size_t i = 0; i < fields_.size(); ++i) {
+      if (fields_[i] != field.number()) continue;
+      // Written at once, and no shorter than it says.
+      if (!field.has_length() || columns_[i].there || field.content.empty() ||
+          static_cast<uint8_t>(field.content.back()) >= 0x80) {
+        return false;
+      }
+      columns_[i].there = true, columns_[i].left = field.content;
+    }
+  }
+  if (device_ >= kMaxDevices || !columns_[0].there) return false;
+  rows_ = CountNumbers(columns_[0].left);
+  const auto kind = static_cast<Packet::BodyCase>(body_);
+  if (rows_ > kMaxRows || rows_ > kFreeRows + worth / LeastRowBytes(kind)) return false;
+  size_t values = 0;
+  for (const Of& column : columns_) {
+    if (column.there && CountNumbers(column.left) != rows_) return false;
+    values += column.there ? rows_ : 0;
+  }
+  return values <= kMaxValues;
+}
+
+bool FewColumns::OpenBlock(std::string_view bytes, bool packed, size_t worth) {
+  Block block;
+  if (!block.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return false;
+  if (packed && block.codec() != proto::Packed::CODEC_ZSTD) return false;
+  if (static_cast<uint32_t>(BatchOf(block.table())) != body_) return false;
+  if (block.device() >= kMaxDevices || block.stalls() > kMaxStalls) return false;
+  const bool waits = block.table() == Block::TABLE_HOST_WAITS;
+  const uint32_t waiter = proto::HostBatch::kArg1FieldNumber;
+  if (waits && std::find(fields_.begin(), fields_.end(), waiter) == fields_.end()) return true;
+  if (!(packed ? block_.DecodePacked(block) : block_.Decode(block)).ok()) return false;
+  device_ = block.device();
+  host_jobs_ = block.table() == Block::TABLE_HOST_JOBS, host_waits_ = waits;
+  if (!host_jobs_ && !waits &&
+      block.rows() > kFreeRows + worth / LeastRowBytes(BatchOf(block.table()))) {
+    return false;
+  }
+  rows_ = block.rows();
+  if (host_jobs_ || waits) return true;
+  for (Of& column : columns_) {
+    const auto values = block_.of(column.in_block);
+    column.there = !values.empty(), column.of_block = values.data();
+  }
+  return true;
+}
+
+size_t FewColumns::Next() {
+  begin_ = end_;
+  if (!host_jobs_ && !host_waits_) end_ = std::min(rows_, begin_ + kAtOnce);
+  return end_ - begin_;
+}
+
+void FewColumns::Decode(Of* of) {
+  Of& column = *of;
+  const size_t rows = end_ - begin_;
+  column.values.resize(kAtOnce);
+  if (column.kind != FieldKind::kDeltas && column.at < begin_) {
+    SkipNumbers(begin_ - column.at, &column.left);
+    column.at = begin_;
+  }
+  uint64_t* const values = column.values.data();
+  // Differences before this part count, too.
+  while (column.at < end_) {
+    const size_t count = std::min(column.at < begin_ ? begin_ - column.at : rows, kAtOnce);
+    if (!TakeNumbers(count, &column.left, values)) {
+      fine_ = false;
+      std::fill_n(values, kAtOnce, 0);
+      return;
+    }
+    column.at += count;
+    const bool zigzag = column.kind == FieldKind::kDeltas || column.kind == FieldKind::kSigned;
+    for (size_t i = 0; zigzag && i < count; ++i) {
+      values[i] = values[i] >> 1 ^ (0 - (values[i] & 1));
+    }
+    if (column.kind == FieldKind::kDeltas) {
+      for (size_t i = 0; i < count; ++i) values[i] = column.before += values[i];
+    }
+    if (column.kind == FieldKind::kNarrow) {
+      for (size_t i = 0; i < count; ++i) values[i] = static_cast<uint32_t>(values[i]);
+    }
+  }
+}
+
+const uint64_t* FewColumns::Column(size_t field) {
+  Of& column = columns_[field];
+  if (column.of_block != nullptr && column.kind != FieldKind::kNarrow) {
+    return column.of_block + begin_;
+  }
+  if (column.part == begin_) return column.values.data();
+  column.part = begin_;
+  if (column.of_block != nullptr) {
+    column.values.resize(kAtOnce);
+    for (size_t i = 0; i < end_ - begin_; ++i) {
+      column.values[i] = static_cast<uint32_t>(column.of_block[begin_ + i]);
+    }
+  } else if (column.there) {
+    Decode(&column);
+  } else {
+    column.values.assign(kAtOnce, 0);
+  }
+  return column.values.data();
+}
+
+}  // namespace acceltrace::stream

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Some columns of a packet are the same as those of a message of it.
+#include "libtrace/stream/few_columns.h"
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "libtrace/stream/batches.h"
+#include "libtrace/stream/block.h"
+#include "libtrace/stream/block_writer.h"
+#include "libtrace/stream/columns.h"
+#include "libtrace/stream/crc32c.h"
+#include "libtrace/stream/framing.h"
+#include "libtrace/stream/pack.h"
+#include "libtrace/stream/packed.h"
+#include "libtrace/stream/packet_times.h"
+#include "libtrace/stream/some_fields.h"
+#include "libtrace/stream/validate.h"
+#include "libtrace/stream/writer.h"
+#include "tests/catch.h"
+
+namespace acceltrace::stream {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using proto::Block;
+using proto::Packet;
+
+std::string Frame(Packet packet) {
+  std::string bytes;
+  PacketEncoder encoder;
+  REQUIRE(encoder.Append(&packet, 0, 1, &bytes));
+  return bytes;
+}
+
+// The values of a column of a batch, as FewColumns has them.
+std::vector<uint64_t> ValuesOf(const Message& batch, const FieldDescriptor* field, size_t rows) {
+  std::vector<uint64_t> values(rows);
+  const auto& reflection = *batch.GetReflection();
+  const bool deltas = field->name().ends_with("_delta");
+  const int size = reflection.FieldSize(batch, field);
+  uint64_t before = 0;
+  for (int i = 0; i < size; ++i) {
+    uint64_t value = 0;
+    switch (field->cpp_type()) {
+      case FieldDescriptor::CPPTYPE_INT64:
+        value = static_cast<uint64_t>(reflection.GetRepeatedInt64(batch, field, i));
+        break;
+      case FieldDescriptor::CPPTYPE_INT32:
+        value = static_cast<uint64_t>(int64_t{reflection.GetRepeatedInt32(batch, field, i)});
+        break;
+      case FieldDescriptor::CPPTYPE_UINT32:
+        value = reflection.GetRepeatedUInt32(batch, field, i);
+        break;
+      default:
+        value = reflection.GetRepeatedUInt64(batch, field, i);
+    }
+    values[static_cast<size_t>(i)] = deltas ? before += value : value;
+  }
+  return values;
+}
+
+// Each column that it may have, random, or none.
+void Fill(Message* batch, int rows, std::mt19937_64& random) {
+  const auto& reflection = *batch->GetReflection();
+  bool first = true;
+  for (int f = 0; f < batch->GetDescriptor()->field_count(); ++f) {
+    const FieldDescriptor* field = batch->GetDescriptor()->field(f);
+    if (!field->is_repeated() || field->name() == "stall_ticks") continue;
+    if (!std::exchange(first, false) && random() % 3 == 0) continue;
+    const int shift = random() % 2 == 0 ? 57 : static_cast<int>(random() % 60);
+    for (int i = 0; i < rows; ++i) {
+      const uint64_t value = random() >> shift;
+      switch (field->cpp_type()) {
+        case FieldDescriptor::CPPTYPE_INT64:
+          reflection.AddInt64(batch, field, static_cast<int64_t>(value) - 60);
+          break;
+        case FieldDescriptor::CPPTYPE_INT32:
+          reflection.AddInt32(batch, field, static_cast<int32_t>(value));
+          break;
+        case FieldDescriptor::CPPTYPE_UINT32:
+          reflection.AddUInt32(batch, field, static_cast<uint32_t>(value));
+          break;
+        default:
+          reflection.AddUInt64(batch, field, value);
+      }
+    }
+  }
+}
+
+// Some of the fields that have columns, the first always.
+std::vector<uint32_t> SomeOf(const Message& batch, std::mt19937_64& random) {
+  std::vector<uint32_t> fields;
+  for (int f = 0; f < batch.GetDescriptor()->field_count(); ++f) {
+    const FieldDescriptor* field = batch.GetDescriptor()->field(f);
+    if (!field->is_repeated() || field->name() == "stall_ticks") continue;
+    if (fields.empty() || random() % 2 == 0)
+      fields.push_back(static_cast<uint32_t>(field->number()));
+  }
+  return fields;
+}
+
+// frame: of a packet with these rows, however it is written.
+void RequireSame(const std::string& frame, uint32_t body, const Message& batch, size_t rows,
+                 std::mt19937_64& random) {
+  FewColumns columns(body, SomeOf(batch, random));
+  SomeOfPacket some;
+  const BytesInMemory memory(frame);
+  // Twice: the second time with what the first has left.
+  for (int round = 0; round < 2; ++round) {
+    REQUIRE(some.Read(memory, 0, frame.size(), body, columns.fields()));
+    REQUIRE(columns.Open(some));
+    REQUIRE(columns.rows() == rows);
+    size_t done = 0;
+    while (const size_t part = columns.Next()) {
+      for (size_t f = 0; f < columns.fields().size(); ++f) {
+        // Not all are asked for everything.
+        if (f > 0 && random() % 3 == 0) continue;
+        const auto* field =
+            batch.GetDescriptor()->FindFieldByNumber(static_cast<int>(columns.fields()[f]));
+        const auto wanted = ValuesOf(batch, field, rows);
+        const uint64_t* values = columns.Column(f);
+        INFO(field->full_name() << " from row " << done);
+        REQUIRE(std::equal(values, values + part, wanted.begin() + static_cast<ptrdiff_t>(done)));
+      }
+      done += part;
+    }
+    REQUIRE((done == rows && columns.fine()));
+  }
+}
+
+TEST_CASE("Some columns of a batch are those that protobuf reads") {
+  std::mt19937_64 random(1);
+  for (const uint32_t body : {Packet::kCommands, Packet::kJobs, Packet::kHost, Packet::kApi}) {
+    for (const int rows : {1, 2, 3, 5, 7, 20, 1'000, 1'024, 1'025, 5'000}) {
+      Packet packet;
+      const auto* field = Packet::descriptor()->FindFieldByNumber(static_cast<int>(body));
+      Message* batch = packet.GetReflection()->MutableMessage(&packet, field);
+      Fill(batch, rows, random);
+      const Packet before = packet;
+      RequireSame(Frame(packet), body, *Body(before), static_cast<size_t>(rows), random);
+      Packet packed;
+      Packing packing;
+      if (!packing.Pack(before, &packed)) continue;
+      RequireSame(Frame(packed), body, *Body(before), static_cast<size_t>(rows), random);
+    }
+  }
+}
+
+TEST_CASE("Some columns of a block are those of its batch") {
+  std::mt19937_64 random(2);
+  constexpr int kCommands[] = {Block::COLUMN_FETCHED_TICKS,
+                               Block::COLUMN_HEAD_TICKS_AFTER,
+                               Block::COLUMN_START_TICKS_AFTER,
+                               Block::COLUMN_UNIT,
+                               Block::COLUMN_JOB,
+                               Block::COLUMN_BYTES};
+  for (const size_t rows : {size_t{1}, size_t{100}, size_t{3'000}}) {
+    Packet packet;
+    Block* block = packet.mutable_block();
+    block->set_table(Block::TABLE_COMMANDS), block->set_device(3);
+    BlockWriter writer;
+    writer.Begin(block, rows);
+    RowColumns all;
+    all.rows = rows;
+    for (const int column : kCommands) {
+      std::vector<uint64_t> values(RoundToLanes(rows) + kLanes);
+      for (uint64_t& value : values) value = random() >> (column == Block::COLUMN_UNIT ? 58 : 40);
+      all.columns[static_cast<size_t>(column)].assign(
+          values.begin(), values.begin() + static_cast<ptrdiff_t>(rows));
+      const auto which = static_cast<Block::Column>(column);
+      random() % 2 == 0 ? writer.Delta(which, values.data()) : writer.Wide(which, values.data());
+    }
+    writer.Finish();
+    Packet batch = packet, packed;
+    uint64_t written = 0;
+    REQUIRE(Expand(&batch, &written).ok());
+    RequireSame(Frame(packet), Packet::kCommands, *Body(batch), rows, random);
+    packed.mutable_packed_block()->set_table(Block::TABLE_COMMANDS);
+    packed.mutable_packed_block()->set_device(3);
+    Packing packing;
+    REQUIRE(packing.Pack(all, packed.mutable_packed_block()));
+    RequireSame(Frame(packed), Packet::kCommands, *Body(batch), rows, random);
+  }
+}
+
+TEST_CASE("Damaged packets are refused, wherever the damage is") {
+  std::mt19937_64 random(3);
+  Packet packet;
+  Fill(packet.mutable_commands(), 40, random);
+  const std::string frame = Frame(packet);
+  const std::vector<uint32_t> fields = {2, 7, 10};
+  SomeOfPacket some;
+  const auto reads = [&](const std::string& bytes) {
+    return some.Read(BytesInMemory(bytes), 0, bytes.size(), Packet::kCommands, fields);
+  };
+  REQUIRE(reads(frame));
+  for (size_t bit = 0; bit < 8 * frame.size(); ++bit) {
+    std::string damaged = frame;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
+    CHECK_FALSE(reads(damaged));
+  }
+  for (size_t size = 0; size < frame.size(); ++size) CHECK_FALSE(reads(frame.substr(0, size)));
+}
+
+// With a right checksum, whatever is in it.
+std::string FrameOf(uint32_t number, const std::string& body) {
+  std::string packet(kSyncField), frame(1, kPacketTag);
+  packet += std::string(1, kSequenceTag) + '\1';
+  AppendVarint(uint64_t{number} << 3 | 2, &packet);
+  AppendVarint(body.size(), &packet);
+  packet += body;
+  const uint32_t sum = Crc32c(packet);
+  packet += kCrcTag;
+  for (int i = 0; i < 4; ++i) packet += static_cast<char>(sum >> (8 * i));
+  AppendVarint(packet.size(), &frame);
+  return frame + packet;
+}
+
+TEST_CASE("What is read of impossible columns the parser reads as well") {
+  std::mt19937_64 random(4);
+  Packet packet;
+  Fill(packet.mutable_commands(), 60, random);
+  const std::string body = packet.commands().SerializeAsString();
+  const std::vector<uint32_t> fields = {2, 6, 7, 10, 18};
+  size_t refused = 0, read = 0;
+  SomeOfPacket some;
+  FewColumns columns(Packet::kCommands, fields);
+  for (int round = 0; round < 20'000; ++round) {
+    std::string changed = body;
+    for (uint64_t i = random() % 4; i < 4; ++i) {
+      changed[random() % changed.size()] = static_cast<char>(random());
+    }
+    if (round % 5 == 0) changed.resize(random() % changed.size());
+    const std::string frame = FrameOf(Packet::kCommands, changed);
+    const BytesInMemory memory(frame);
+    if (!some.Read(memory, 0, frame.size(), Packet::kCommands, fields) || !columns.Open(some)) {
+      ++refused;
+      continue;
+    }
+    std::vector<std::vector<uint64_t>> values(fields.size());
+    while (const size_t rows = columns.Next()) {
+      for (size_t f = 0; f < fields.size(); ++f) {
+        const uint64_t* column = columns.Column(f);
+        values[f].insert(values[f].end(), column, column + rows);
+      }
+    }
+    if (!columns.fine()) continue;
+    ++read;
+    std::string narrow;
+    Packet parsed;
+    const std::string_view whole = std::string_view(frame).substr(frame.find(kSyncField));
+    REQUIRE(SomeFields(whole, Packet::kCommands, fields, &narrow));
+    REQUIRE(IsModest(narrow));
+    REQUIRE(parsed.ParseFromString(narrow));
+    REQUIRE(Rows(parsed) == columns.rows());
+    CHECK(parsed.commands().device() == columns.device());
+    for (size_t f = 0; f < fields.size(); ++f) {
+      const auto* field =
+          proto::CommandBatch::descriptor()->FindFieldByNumber(static_cast<int>(fields[f]));
+      CHECK(values[f] == ValuesOf(parsed.commands(), field, columns.rows()));
+    }
+  }
+  CHECK((refused > 1'000 && read > 1'000));
+}
+
+}  // namespace
+}  // namespace acceltrace::stream
