@@ -12,7 +12,7 @@ constexpr size_t kRecordsPerDrain = 1024;
 constexpr char kHop[] = "driver-ring/";
 // The driver measures what tracing a job takes in one go. In its places, between what submission,
 // handler and completion do anyhow, it is so much more: registers are saved, times are kept until
-// they are needed. Counted by instruction, see docs/benchmarks.md; half of it is taken as the error.
+// they are needed. Counted by instruction, see docs/benchmarks.md; half of it is the error.
 constexpr double kJobInPlace = 305.0 / 248;
 
 }  // namespace

@@ -202,18 +202,22 @@ def errors_of_a_link_are_those_that_the_kernel_counts():
     equal(recording.first, "ready")
     with monitor_port() as port:
         # This emulator delivers no correctable ones, and the kernel does not look into a device
-        # after a fatal one. Each is counted before the next one comes.
+        # after a fatal one. Each is counted before the next one comes, and comes again if not: one
+        # that comes before the device has recovered from the last is lost with its status.
         for error, name, times in ((0x4000, "nonfatal CmpltTO", 2),
                                    (0x10000, "nonfatal UnxCmplt", 1)):
             key = (os.path.basename(device), name)
-            for number in range(1, times + 1):
-                said = inject(port, f"axl0 {error:#x} 0 0 0 0")
-                for _ in range(600):
-                    if kernel_errors(folders).get(key, 0) == before.get(key, 0) + number:
+            wanted = before.get(key, 0)
+            for _ in range(times):
+                wanted += 1
+                for attempt in range(600):
+                    if attempt % 100 == 0:
+                        said = inject(port, f"axl0 {error:#x} 0 0 0 0")
+                    if kernel_errors(folders).get(key, 0) >= wanted:
                         break
                     time.sleep(0.05)
                 else:
-                    assert False, (key, number, said, kernel_errors(folders))
+                    assert False, (key, wanted, said, kernel_errors(folders))
     after = kernel_errors(folders)
     recording.stop()
     # Samples that the device did not answer in between are bad: not all is well in that report.
@@ -225,7 +229,7 @@ def errors_of_a_link_are_those_that_the_kernel_counts():
     equal({key: each["last"] for key, each in counters.items()}, after)
     grown = {key: counters[key]["grown"] for key in before}
     equal(grown, {key: after[key] - before[key] for key in before})
-    equal(grown[os.path.basename(device), "nonfatal errors"], 3)
+    assert grown[os.path.basename(device), "nonfatal errors"] >= 3, grown
 
 
 MODELS = [["--layers", "1", "--prompt", "4", "--no-check", "--tokens", tokens]

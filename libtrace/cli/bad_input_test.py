@@ -365,11 +365,11 @@ def a_full_file_keeps_what_was_recorded():
 @case
 def too_little_memory_is_said():
     name = path("large")
-    subprocess.run([os.path.join(REPO, "build", "test", "make-page-trace"), "large", "60000", name],
-                   check=True)
+    make = os.path.join(REPO, "build", "test", "make-page-trace")
+    subprocess.run([make, "large", "100000", name], check=True)
 
     def less():
-        resource.setrlimit(resource.RLIMIT_AS, (160 << 20, resource.RLIM_INFINITY))
+        resource.setrlimit(resource.RLIMIT_AS, (130 << 20, resource.RLIM_INFINITY))
 
     refused(1, "memory", "report", "--all", name, preexec_fn=less)
     refused(1, "memory", "export", "--format", "sqlite", "-o", path("large.db"), name,

@@ -336,6 +336,21 @@ std::vector<Cuts> PlaceCuts(const TickLine& line, const std::vector<Count>& coun
   return cuts;
 }
 
+Status CheckClock(const std::vector<Draft>& drafts, uint64_t samples) {
+  if (drafts.size() <= kMostCurves || drafts.size() <= samples / kFewSamples) return {};
+  return Status::Error("its samples contradict each other " + std::to_string(drafts.size() - 1) +
+                       " times, every few of them: look for errors of the driver's sampling");
+}
+
+// Something broke between one draft and the next.
+void MarkEnds(const std::vector<Cuts>& cuts, std::vector<Draft>* drafts) {
+  for (size_t i = 0; i < drafts->size(); ++i) {
+    Draft& draft = (*drafts)[i];
+    draft.smooth_front = i == 0 && !draft.loose && !cuts.front().lost_front;
+    draft.smooth_back = i + 1 == drafts->size() && !draft.loose && !cuts.back().lost_back;
+  }
+}
+
 }  // namespace
 
 Result<Map> MapBuilder::Build() const {
@@ -379,17 +394,8 @@ Result<Map> MapBuilder::Build() const {
       drafts.push_back(std::move(draft));
     }
   }
-  if (drafts.size() > kMostCurves && drafts.size() > quality.samples_used / kFewSamples) {
-    return Status::Error("its samples contradict each other " + std::to_string(drafts.size() - 1) +
-                         " times, every few of them: look for errors of the driver's sampling");
-  }
-  // Something broke between one draft and the next.
-  for (size_t i = 0; i < drafts.size(); ++i) {
-    const bool first = i == 0 && !drafts[i].loose,
-               last = i + 1 == drafts.size() && !drafts[i].loose;
-    drafts[i].smooth_front = first && !cuts.front().lost_front;
-    drafts[i].smooth_back = last && !cuts.back().lost_back;
-  }
+  if (Status status = CheckClock(drafts, quality.samples_used); !status.ok()) return status;
+  MarkEnds(cuts, &drafts);
   quality.samples_rejected += left_out;
   quality.samples_used -= std::min(quality.samples_used, left_out);
   uint64_t contradicting = 0;
