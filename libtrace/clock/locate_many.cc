@@ -17,12 +17,12 @@ using internal::Knot;
 using internal::MapData;
 
 typedef double Doubles __attribute__((vector_size(32)));
-typedef int64_t Longs __attribute__((vector_size(32)));
+typedef uint64_t Longs __attribute__((vector_size(32)));  // modulo 2^64, where signed ones overflow
 constexpr size_t kLanes = 4;
 
 // Whole numbers below 2^51 are the low bits of a double that this was added to.
 constexpr double kMagic = 0x1.8p52;
-constexpr int64_t kMagicBits = 0x4338'0000'0000'0000;
+constexpr uint64_t kMagicBits = 0x4338'0000'0000'0000;
 // Nothing that is added up may come near 2^51.
 constexpr double kMost = 0x1p48;
 
@@ -59,7 +59,7 @@ MANY_INLINE void Store(const Doubles& whole, int64_t add, void* to) {
   const Doubles moved = whole + kMagic;
   Longs bits;
   std::memcpy(&bits, &moved, sizeof(bits));
-  bits += add - kMagicBits;
+  bits += static_cast<uint64_t>(add) - kMagicBits;
   std::memcpy(to, &bits, sizeof(bits));
 }
 
@@ -68,7 +68,7 @@ MANY_INLINE void PlaceBody(const Segment& s, const uint64_t* raw_ticks, int64_t*
                            uint64_t* before_ns, uint64_t* after_ns) {
   Longs position;
   std::memcpy(&position, raw_ticks, sizeof(position));
-  position += kMagicBits - static_cast<int64_t>(s.base_ticks);
+  position += kMagicBits - s.base_ticks;
   Doubles p;
   std::memcpy(&p, &position, sizeof(p));
   p = (p - kMagic) * s.tick_ns;
