@@ -25,17 +25,21 @@ static __always_inline bool axl_irq_traced(void)
 irqreturn_t axl_irq_queue(int irq, void *data)
 {
 	bool traced = axl_irq_traced();
-	u64 stamp = traced ? axl_stamp() : 0;
 	struct axl_hwq *hwq = data;
 	unsigned int done = 0;
 
 	spin_lock(&hwq->lock);
 	if (traced) {
-		hwq->irq_stamp = stamp;
 		hwq->irq_ready = hwq->q ? axl_queue_peek(hwq->q) : 0;
+		/*
+		 * Behind the look: while the lock was waited for, jobs may have been submitted and
+		 * completed, which came after the handler began.
+		 */
+		hwq->irq_stamp = axl_stamp();
 		if (trace_axl_irq_enabled())
 			trace_axl_irq(hwq->axl->index, hwq->id, AXL_MSIX_QUEUE(hwq->id),
-				      hwq->irq_ready, axl_anchor_ns(&hwq->anchor, stamp));
+				      hwq->irq_ready,
+				      axl_anchor_ns(&hwq->anchor, hwq->irq_stamp));
 	}
 	if (hwq->q)
 		done = axl_queue_reap(hwq->q);

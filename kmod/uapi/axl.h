@@ -236,7 +236,7 @@ struct axl_rec_host_job {
 	__u64 doorbell;		/* stamp: the doorbell was about to be written */
 	__u64 submit_end;	/* stamp: the driver was done */
 	__u64 doorbell_ns;	/* CLOCK_MONOTONIC at doorbell */
-	__u64 irq;		/* stamp: the handler was entered, 0 = found otherwise */
+	__u64 irq;		/* stamp: the handler had seen it, 0 = found otherwise */
 	__u64 anchor;		/* stamp: an instant near to irq and h.time */
 	__u64 anchor_ns;	/* CLOCK_MONOTONIC at anchor */
 	__u32 job;
