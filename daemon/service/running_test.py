@@ -369,6 +369,7 @@ def without_recordings_it_sleeps():
                 after = switches(service.daemon.pid)
                 if after == before:
                     break
+            assert before, "the service has threads"
             equal(after, before)
     finally:
         del os.environ["WATCHDOG_USEC"]

@@ -107,7 +107,7 @@ constexpr int kOfHostJobs[] = {
     Block::COLUMN_PID,           Block::COLUMN_SUBMIT_NS,        Block::COLUMN_DOORBELL_NS,
     Block::COLUMN_SUBMIT_END_NS, Block::COLUMN_COMPLETE_NS,      Block::COLUMN_CORRELATION};
 
-constexpr uint64_t kHigh = 0x8080'8080'8080'8080, kLow = 0x0101'0101'0101'0101;
+constexpr uint64_t kHigh = 0x8080'8080'8080'8080;
 
 uint64_t Word(const char* at) {
   uint64_t word;
@@ -115,21 +115,11 @@ uint64_t Word(const char* at) {
   return word;
 }
 
-// A number's last byte is below 0x80: eight of them at a time.
-size_t CountNumbers(std::string_view bytes) {
-  size_t count = 0, at = 0;
-  for (; at + 8 <= bytes.size(); at += 8) {
-    count += ((~Word(bytes.data() + at) >> 7 & kLow) * kLow) >> 56;
-  }
-  for (; at < bytes.size(); ++at) count += static_cast<uint8_t>(bytes[at]) < 0x80;
-  return count;
-}
-
 // Over so many numbers, which are there.
 void SkipNumbers(size_t count, std::string_view* bytes) {
   size_t at = 0;
   for (; count >= 8 && at + 8 <= bytes->size(); at += 8) {
-    count -= ((~Word(bytes->data() + at) >> 7 & kLow) * kLow) >> 56;
+    count -= NumbersInWord(bytes->data() + at);
   }
   for (; count > 0 && at < bytes->size(); ++at) {
     count -= static_cast<uint8_t>((*bytes)[at]) < 0x80;

@@ -8,6 +8,7 @@
 #include "libtrace/stream/wire.h"
 
 namespace acceltrace::stream {
+
 bool SomeFields(std::string_view packet, uint32_t body, const std::vector<uint32_t>& fields,
                 std::string* out) {
   out->clear();
