@@ -21,8 +21,8 @@ static noinline void axl_job_trace(struct axl_queue *q, const struct axl_job *jo
 	u64 submit_ns = 0, submit_end_ns = 0, irq_ns, complete_ns;
 
 	/* In this order: the anchor may be renewed for the later one. */
-	irq_ns = irq ? axl_anchor_ns(anchor, irq) : 0;
-	complete_ns = complete ? axl_anchor_ns(anchor, complete) : 0;
+	irq_ns = irq ? axl_anchor_after_ns(anchor, irq) : 0;
+	complete_ns = complete ? axl_anchor_after_ns(anchor, complete) : 0;
 	if (job->noted) {
 		submit_ns = job->doorbell_ns - axl_stamp_ns(job->submit, job->doorbell);
 		submit_end_ns = job->doorbell_ns + axl_stamp_ns(job->doorbell, job->submit_end);

@@ -98,7 +98,7 @@ void axl_driver_ring_job(struct axl_driver_ring *ring, const struct axl_queue *q
 		to->submit_end = notes->submit_end;
 		to->doorbell_ns = notes->doorbell_ns;
 		to->irq = irq;
-		to->anchor = anchor->stamp;
+		to->anchor = anchor->early_stamp;
 		to->anchor_ns = anchor->ns;
 		to->job = job->job;
 		to->num_cmds = notes->num_cmds;
@@ -118,7 +118,8 @@ void axl_driver_ring_wait(struct axl_driver_ring *ring, const struct axl_queue *
 			  const struct axl_wait *cmd, const struct axl_job *job, u32 status,
 			  u64 wait_ns)
 {
-	u64 wake_ns = axl_anchor_ns(&q->hwq->anchor, axl_stamp());
+	/* As completions: else it could seem to come before its own. */
+	u64 wake_ns = axl_anchor_after_ns(&q->hwq->anchor, axl_stamp());
 	struct axl_rec_host_wait *to;
 	bool wake = false;
 

@@ -39,7 +39,7 @@ irqreturn_t axl_irq_queue(int irq, void *data)
 		if (trace_axl_irq_enabled())
 			trace_axl_irq(hwq->axl->index, hwq->id, AXL_MSIX_QUEUE(hwq->id),
 				      hwq->irq_ready,
-				      axl_anchor_ns(&hwq->anchor, hwq->irq_stamp));
+				      axl_anchor_after_ns(&hwq->anchor, hwq->irq_stamp));
 	}
 	if (hwq->q)
 		done = axl_queue_reap(hwq->q);

@@ -29,13 +29,23 @@ void __init axl_stamp_init(void)
 }
 #endif
 
+/* How far apart the stamps around it are by then; the clock may be slewed by 500 ppm. */
+static u64 axl_anchor_slack(const struct axl_anchor *anchor, u64 stamp)
+{
+	if (!anchor->stamp || stamp < anchor->stamp)
+		return ~0ULL;
+	return anchor->stamp - anchor->early_stamp + (stamp - anchor->stamp) / 2000;
+}
+
 /*
  * Interrupts are off, but a hypervisor may take the CPU away between the two reads: then they do
- * not belong together, and every time computed from them would be wrong. The closest pair is taken.
+ * not belong together, and every time computed from them would be wrong. The closest pair is
+ * taken, which may be the one that was read before.
  */
 void axl_anchor_read(struct axl_anchor *anchor)
 {
 	u64 enough = axl_anchor_stamps / 16, best = ~0ULL;
+	struct axl_anchor found = { 0 };
 	unsigned int i;
 
 	for (i = 0; i < AXL_ANCHOR_TRIES && best > enough; i++) {
@@ -46,16 +56,30 @@ void axl_anchor_read(struct axl_anchor *anchor)
 		if (after - before >= best)
 			continue;
 		best = after - before;
-		anchor->ns = ns;
-		anchor->stamp = after;
+		found.ns = ns;
+		found.stamp = after;
+		found.early_stamp = before;
 	}
+	if (best <= enough || best < axl_anchor_slack(anchor, found.stamp))
+		*anchor = found;
+}
+
+static u64 axl_anchored_ns(const struct axl_anchor *anchor, u64 from, u64 stamp)
+{
+	if (stamp < from)
+		return anchor->ns - axl_stamp_ns(stamp, from);
+	return anchor->ns + axl_stamp_ns(from, stamp);
 }
 
 /* An anchor that is old, or was read by another CPU after the stamp. */
 u64 axl_anchor_far_ns(struct axl_anchor *anchor, u64 stamp)
 {
 	axl_anchor_renew(anchor, stamp);
-	if (stamp < anchor->stamp)
-		return anchor->ns - axl_stamp_ns(stamp, anchor->stamp);
-	return anchor->ns + axl_stamp_ns(anchor->stamp, stamp);
+	return axl_anchored_ns(anchor, anchor->stamp, stamp);
+}
+
+u64 axl_anchor_far_after_ns(struct axl_anchor *anchor, u64 stamp)
+{
+	axl_anchor_renew(anchor, stamp);
+	return axl_anchored_ns(anchor, anchor->early_stamp, stamp);
 }

@@ -86,13 +86,17 @@ static inline u64 axl_stamp_ns(u64 from, u64 to)
 void axl_stamp_init(void);
 
 /*
- * An instant known both ways, the time not after the stamp. It serves the stamps around it; an
- * older one than AXL_ANCHOR_NS is read anew, so that a time is off by 10 ns at most, and by what
- * lay between the two reads. Whoever calls holds the lock that guards it.
+ * An instant known both ways: its time lies between two stamps, which a loaded hypervisor takes
+ * apart by a microsecond and more. What must not be too late, as it precedes something of the
+ * device's, counts from the later stamp; what must not be too early, as it follows something of
+ * the device's, from the earlier one. It serves the stamps around it; an older one than
+ * AXL_ANCHOR_NS is read anew, so that a time is off by 10 ns at most, and to its side by what lay
+ * between the two. Whoever calls holds the lock that guards it.
  */
 struct axl_anchor {
-	u64 stamp;
+	u64 stamp;		/* not before ns */
 	u64 ns;
+	u64 early_stamp;	/* not after ns */
 };
 
 #define AXL_ANCHOR_NS	20000
@@ -110,13 +114,28 @@ static __always_inline void axl_anchor_renew(struct axl_anchor *anchor, u64 stam
 
 u64 axl_anchor_far_ns(struct axl_anchor *anchor, u64 stamp);
 
-/* Mostly a fresh anchor just before the stamp: that product stays within 64 bits. */
+u64 axl_anchor_far_after_ns(struct axl_anchor *anchor, u64 stamp);
+
+/*
+ * A time that is not too late, of what precedes something of the device's. Mostly a fresh anchor
+ * just before the stamp: that product stays within 64 bits.
+ */
 static __always_inline u64 axl_anchor_ns(struct axl_anchor *anchor, u64 stamp)
 {
 	u64 distance = stamp - anchor->stamp;
 
 	if (unlikely(distance >= axl_anchor_stamps))
 		return axl_anchor_far_ns(anchor, stamp);
+	return anchor->ns + axl_near_stamps_ns(distance);
+}
+
+/* A time that is not too early, of what follows something of the device's. */
+static __always_inline u64 axl_anchor_after_ns(struct axl_anchor *anchor, u64 stamp)
+{
+	u64 distance = stamp - anchor->early_stamp;
+
+	if (unlikely(distance >= axl_anchor_stamps))
+		return axl_anchor_far_after_ns(anchor, stamp);
 	return anchor->ns + axl_near_stamps_ns(distance);
 }
 

@@ -238,7 +238,7 @@ struct axl_rec_host_job {
 	__u64 doorbell_ns;	/* CLOCK_MONOTONIC at doorbell */
 	__u64 irq;		/* stamp: the handler had seen it, 0 = found otherwise */
 	__u64 anchor;		/* stamp: an instant near to irq and h.time */
-	__u64 anchor_ns;	/* CLOCK_MONOTONIC at anchor */
+	__u64 anchor_ns;	/* CLOCK_MONOTONIC then or a little later: irq is never too early */
 	__u32 job;
 	__u16 num_cmds;
 	__u16 submit_cpu;

@@ -2,6 +2,7 @@
 #include "libtrace/clock/bars.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace acceltrace::clock::internal {
 namespace {
@@ -58,52 +59,116 @@ Placed PlaceOf(const MapData& data, const Constraint& constraint, Place* place) 
   return Placed::kThere;
 }
 
+// What a constraint says of the curve at its place, from the offsets there and a tick later.
+Bar BarOf(const MapData& data, const Constraint& constraint, const Place& place,
+          const Bounds& begin, const Bounds& end) {
+  Bar bar;
+  bar.position_ns = data.PositionNs(place.position);
+  const double offset =
+      static_cast<double>(constraint.host_ns - data.curves[place.curve].base_host_ns) -
+      bar.position_ns;
+  if (constraint.order == Constraint::Order::kHostFirst) {
+    // Before the end of the tick: as long as one lasts there at most.
+    const double drift = std::max({0.0, end.hi - begin.hi, end.lo - begin.lo});
+    bar.gate.lo = offset - data.line.ns_per_tick() - drift;
+  } else {
+    bar.gate.hi = offset + 1;
+  }
+  return bar;
+}
+
+// Of a constraint that has no place within its window.
+Wrong WrongOf(const MapData& data, const Constraint& constraint) {
+  // By the host's time: what the ticks say of it is what is in doubt.
+  const size_t near = data.CurveNear(constraint.host_ns);
+  const Curve& curve = data.curves[near];
+  Wrong wrong;
+  wrong.curve = near;
+  wrong.position_ns = PositionNear(curve, constraint.host_ns);
+  const Place place = data.Locate(constraint.ticks, constraint.host_ns);
+  if (place.curve != near || data.IsBetween(place)) return wrong;
+  const double position_ns = data.PositionNs(place.position);
+  const Bounds begin = OffsetAt(curve, position_ns);
+  const Bounds end = OffsetAt(curve, position_ns + data.line.ns_per_tick());
+  const Bar bar = BarOf(data, constraint, place, begin, end);
+  wrong.below = std::max(0.0, begin.lo - bar.gate.hi);
+  wrong.above = std::max(0.0, bar.gate.lo - begin.hi);
+  return wrong;
+}
+
+// The width of the narrower of the two brackets around a position.
+double RoomAround(const Draft& draft, double position_ns) {
+  constexpr double kNothing = 0;
+  for (const Stretch& stretch : draft.stretches) {
+    const std::vector<Node>& nodes = stretch.nodes;
+    if (&stretch != &draft.stretches.back() && nodes.back().position_ns < position_ns) continue;
+    const auto is_before = [&](const Node& node) { return node.position_ns <= position_ns; };
+    const auto is_bracket = [](const Node& node) {
+      return node.kind == Node::Kind::kBracket && !node.rejected;
+    };
+    const auto next = std::partition_point(nodes.begin(), nodes.end(), is_before);
+    const auto after = std::find_if(next, nodes.end(), is_bracket);
+    const auto before = std::find_if(std::make_reverse_iterator(next), nodes.rend(), is_bracket);
+    Range width = {kInfinity, kInfinity};
+    if (before != nodes.rend()) width.lo = before->gate.hi - before->gate.lo;
+    if (after != nodes.end()) width.hi = after->gate.hi - after->gate.lo;
+    const double room = std::min(width.lo, width.hi);
+    return room < kInfinity ? room : kNothing;
+  }
+  return kNothing;
+}
+
 }  // namespace
 
 std::vector<std::vector<Bar>> SortBars(const MapData& data,
                                        const std::vector<Constraint>& constraints,
-                                       std::vector<std::vector<double>>* rejected) {
+                                       std::vector<Wrong>* wrong) {
   std::vector<std::vector<Bar>> bars(data.curves.size());
-  rejected->assign(data.curves.size(), {});
-  // By the host's time: what the ticks say of it is what is in doubt.
-  const auto reject = [&](const Constraint& constraint) {
-    const size_t near = data.CurveNear(constraint.host_ns);
-    (*rejected)[near].push_back(PositionNear(data.curves[near], constraint.host_ns));
-  };
+  wrong->clear();
   const bool plain = IsPlain(data);
   for (const Constraint& constraint : constraints) {
     Place place;
-    Bounds bounds, end;
-    const Placed placed = plain ? PlainPlaceOf(data, constraint, &place, &bounds, &end)
+    Bounds begin, end;
+    const Placed placed = plain ? PlainPlaceOf(data, constraint, &place, &begin, &end)
                                 : PlaceOf(data, constraint, &place);
-    if (placed == Placed::kNowhere) reject(constraint);
+    if (placed == Placed::kNowhere) wrong->push_back(WrongOf(data, constraint));
     if (placed != Placed::kThere) continue;
-    const Curve& curve = data.curves[place.curve];
-    Bar bar;
-    bar.position_ns = data.PositionNs(place.position);
-    if (!plain) bounds = OffsetAt(curve, bar.position_ns);
-    const double offset =
-        static_cast<double>(constraint.host_ns - curve.base_host_ns) - bar.position_ns;
-    if (constraint.order == Constraint::Order::kHostFirst) {
-      // Before the end of the tick: as long as one lasts there at most.
-      const double tick_ns = data.line.ns_per_tick();
-      if (!plain) end = OffsetAt(curve, bar.position_ns + tick_ns);
-      const double drift = std::max({0.0, end.hi - bounds.hi, end.lo - bounds.lo});
-      bar.gate.lo = offset - tick_ns - drift;
-      if (bar.gate.lo > bounds.hi) {
-        reject(constraint);
-        continue;
-      }
-    } else {
-      bar.gate.hi = offset + 1;
-      if (bar.gate.hi < bounds.lo) {
-        reject(constraint);
-        continue;
-      }
+    if (!plain) {
+      const Curve& curve = data.curves[place.curve];
+      const double position_ns = data.PositionNs(place.position);
+      begin = OffsetAt(curve, position_ns);
+      end = OffsetAt(curve, position_ns + data.line.ns_per_tick());
     }
-    bars[place.curve].push_back(bar);
+    const Bar bar = BarOf(data, constraint, place, begin, end);
+    if (bar.gate.lo > begin.hi || bar.gate.hi < begin.lo) {
+      wrong->push_back(WrongOf(data, constraint));
+    } else {
+      bars[place.curve].push_back(bar);
+    }
   }
   return bars;
+}
+
+void WidenCurves(std::span<const Wrong> wrong, std::vector<Draft>* drafts, MapData* data) {
+  constexpr double kRoundingNs = 0.05;
+  std::vector<Range> by(drafts->size(), {0, 0});
+  for (const Wrong& one : wrong) {
+    const double needed = std::max(one.below, one.above);
+    if (needed == 0 || needed > RoomAround((*drafts)[one.curve], one.position_ns)) continue;
+    by[one.curve].lo = std::max(by[one.curve].lo, one.below);
+    by[one.curve].hi = std::max(by[one.curve].hi, one.above);
+  }
+  for (size_t i = 0; i < drafts->size(); ++i) {
+    if (by[i].lo == 0 && by[i].hi == 0) continue;
+    for (Stretch& stretch : (*drafts)[i].stretches) {
+      for (Node& node : stretch.nodes) {
+        node.gate.lo -= by[i].lo + kRoundingNs;
+        node.gate.hi += by[i].hi + kRoundingNs;
+      }
+    }
+    uint64_t unmet = 0;
+    data->curves[i] = FitCurve(&(*drafts)[i], &unmet);
+  }
 }
 
 }  // namespace acceltrace::clock::internal

@@ -4,6 +4,7 @@
 #ifndef LIBTRACE_CLOCK_BARS_H_
 #define LIBTRACE_CLOCK_BARS_H_
 
+#include <span>
 #include <vector>
 
 #include "libtrace/clock/estimator.h"
@@ -12,11 +13,23 @@
 
 namespace acceltrace::clock::internal {
 
-// Constraints as gates, by curve. What contradicts the samples is left out; rejected: where such
-// were, by curve.
+// A constraint that contradicts a curve.
+struct Wrong {
+  size_t curve = 0;
+  double position_ns = 0;
+  // So much (ns) lower, or higher, the curve's bound would have to be; 0 both: that is not all.
+  double below = 0, above = 0;
+};
+
+// Constraints as gates, by curve, without those that contradict the samples.
 std::vector<std::vector<Bar>> SortBars(const MapData& data,
                                        const std::vector<Constraint>& constraints,
-                                       std::vector<std::vector<double>>* rejected);
+                                       std::vector<Wrong>* wrong);
+
+// Curves that orders contradict by no more than the samples beside them leave open: the host's
+// clock, or the device's, moved by less than a round trip, which no sample shows. Bounds that deny
+// this would be too narrow, so they are moved until the orders hold. wrong: by SortBars().
+void WidenCurves(std::span<const Wrong> wrong, std::vector<Draft>* drafts, MapData* data);
 
 }  // namespace acceltrace::clock::internal
 

@@ -77,8 +77,12 @@ void SetLimits(std::vector<Curve>* curves) {
   }
 }
 
-// Where orders of events say so. wrong: positions of events by draft. False: nowhere.
-bool BreakCurves(std::vector<std::vector<double>>& wrong, std::vector<Draft>* drafts) {
+// Where orders of events say so. False: nowhere.
+bool BreakCurves(const std::vector<internal::Wrong>& contradictions, std::vector<Draft>* drafts) {
+  std::vector<std::vector<double>> wrong(drafts->size());
+  for (const auto& [draft, position_ns, below, above] : contradictions) {
+    wrong[draft].push_back(position_ns);
+  }
   const auto enough = [](const auto& positions) {
     return positions.size() >= internal::kWrongOrders;
   };
@@ -132,27 +136,33 @@ void FitOrders(const std::vector<Constraint>& constraints, std::vector<Draft>* d
                MapData* data) {
   constexpr int kMaxRounds = 4;
   for (int round = 0;; ++round) {
-    std::vector<std::vector<double>> wrong;
+    std::vector<internal::Wrong> wrong;
     auto bars = SortBars(*data, constraints, &wrong);
     const bool may_break = round < kMaxRounds;
     if (may_break && BreakCurves(wrong, drafts)) {
       FitDrafts(drafts, data);
       bars = SortBars(*data, constraints, &wrong);
     }
-    uint64_t rejected = 0;
-    for (const auto& positions : wrong) rejected += positions.size();
+    uint64_t unmet = 0;  // they are found again below
     for (size_t i = 0; i < drafts->size(); ++i) {
       if (bars[i].empty()) continue;
       AddBars(data->curves[i], bars[i], &(*drafts)[i]);
-      data->curves[i] = FitCurve(&(*drafts)[i], &rejected);
+      data->curves[i] = FitCurve(&(*drafts)[i], &unmet);
     }
     SetLimits(&data->curves);
-    data->quality.constraints_rejected = rejected;
-    if (!may_break) return;
     // Of many in one place only the tightest are in the curve; the others are a test of it.
     SortBars(*data, constraints, &wrong);
-    if (!BreakCurves(wrong, drafts)) return;
-    FitDrafts(drafts, data);
+    if (may_break && BreakCurves(wrong, drafts)) {
+      FitDrafts(drafts, data);
+      continue;
+    }
+    if (!wrong.empty()) {
+      WidenCurves(wrong, drafts, data);
+      SetLimits(&data->curves);
+      SortBars(*data, constraints, &wrong);
+    }
+    data->quality.constraints_rejected = wrong.size();
+    return;
   }
 }
 

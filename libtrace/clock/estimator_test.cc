@@ -94,6 +94,43 @@ TEST_CASE("two orders at the same ticks bound from both sides, and are no change
   }
 }
 
+TEST_CASE("an order that denies a narrow bound by less than a round trip widens it") {
+  const Device early{}, late{0, 12345 - 200};
+  MapBuilder builder({1e9, 64});
+  std::vector<Constraint> constraints;
+  for (int i = 0; i < 50; ++i) {
+    const int64_t host_ns = 1'000'000 + i * int64_t{100'000'000};
+    const Device& device = i < 25 ? early : late;
+    builder.Add(Sample{host_ns - 300, host_ns + 300, device.At(host_ns)});
+    const int64_t after_ns = host_ns + 10'000;
+    if (i < 25) {
+      constraints.push_back({early.At(after_ns), after_ns + 20, Constraint::Order::kDeviceFirst});
+    }
+  }
+  // One event after it tells of the jump, which no sample does.
+  constexpr int64_t kOneNs = 3'050'000'000;
+  constraints.push_back({late.At(kOneNs), kOneNs - 20, Constraint::Order::kHostFirst});
+  builder.AddConstraints(constraints);
+  const Result<Map> map = builder.Build();
+  REQUIRE(map.ok());
+  CHECK(map->quality().constraints_rejected == 0);
+  CHECK(map->ToHost(late.At(kOneNs)).hi_ns >= kOneNs - 20);
+  CHECK(map->ToHost(early.At(1'050'000'000)).Contains(1'050'000'000));
+
+  // By more than that it is the order that is wrong.
+  constraints.push_back({late.At(kOneNs), kOneNs + 2'000, Constraint::Order::kHostFirst});
+  MapBuilder again({1e9, 64});
+  for (int i = 0; i < 50; ++i) {
+    const int64_t host_ns = 1'000'000 + i * int64_t{100'000'000};
+    again.Add(Sample{host_ns - 300, host_ns + 300, (i < 25 ? early : late).At(host_ns)});
+  }
+  again.AddConstraints(constraints);
+  const Result<Map> wrong = again.Build();
+  REQUIRE(wrong.ok());
+  CHECK(wrong->quality().constraints_rejected == 1);
+  CHECK(wrong->ToHost(late.At(kOneNs)).width_ns() <= 1'200);
+}
+
 TEST_CASE("a change that the device announced begins a piece") {
   const Device device{0};
   MapBuilder builder = Sampled(device, 50, 100'000'000);
