@@ -347,7 +347,8 @@ def switches(pid):
     for path in glob.glob(f"/proc/{pid}/task/*/status"):
         try:
             with open(path, encoding="utf-8") as file:
-                counts[path] = [line for line in file if "ctxt_switches" in line]
+                counts[path] = sum(int(line.split()[1]) for line in file
+                                   if "ctxt_switches" in line)
         except (FileNotFoundError, ProcessLookupError):
             pass  # it ended meanwhile
     return counts

@@ -63,22 +63,30 @@ class RangeTimes {
       std::stable_sort(nodes.begin(), nodes.end(),
                        [&](uint32_t a, uint32_t b) { return graph.at_ns[a] < graph.at_ns[b]; });
     }
-    std::map<std::pair<uint64_t, uint32_t>, uint32_t> last;  // by thread and depth
+    struct Last {
+      int64_t end_ns;
+      uint32_t place;  // kNone: it has none
+    };
+    std::map<std::pair<uint64_t, uint32_t>, Last> last;  // by thread and depth
     const model::Ranges& ranges = model.ranges;
-    places_.resize(ranges.size());
     for (uint32_t r = 0; r < ranges.size(); ++r) {
       const auto nodes = points.find(ranges.tid[r]);
       if (ranges.mark[r] || nodes == points.end()) continue;
-      Place& place = places_[r];
+      Place place;
+      place.row = r;
       place.begin = PointAt(nodes->second, ranges.begin_ns[r]);
       place.end = PointAt(nodes->second, ranges.end_ns[r]);
       FindSlice(Thread(ranges.pid[r], ranges.tid[r]), ranges.begin_ns[r], ranges.end_ns[r], &place);
       const auto key = std::pair(Thread(ranges.pid[r], ranges.tid[r]), ranges.depth[r]);
-      const auto [before, first] = last.try_emplace(key, r);
-      if (!first && ranges.end_ns[before->second] <= ranges.begin_ns[r]) {
-        place.before = before->second;
+      const bool known = place.begin.node != Graph::kNone && place.end.node != Graph::kNone;
+      const Last now = {ranges.end_ns[r],
+                        known ? static_cast<uint32_t>(places_.size()) : Graph::kNone};
+      const auto [before, first] = last.try_emplace(key, now);
+      if (!first && before->second.end_ns <= ranges.begin_ns[r]) {
+        place.before = before->second.place;
       }
-      before->second = r;
+      before->second = now;
+      if (known) places_.push_back(place);
     }
   }
 
@@ -87,16 +95,14 @@ class RangeTimes {
              std::vector<double>* sums) {
     jobs_.Set(completions_, at_ns);
     finished_.assign(places_.size(), -1e300);
-    for (size_t r = 0; r < places_.size(); ++r) {
-      const Place& place = places_[r];
-      if (place.begin.node == Graph::kNone || place.end.node == Graph::kNone ||
-          part_of[r] >= sums->size()) {
-        continue;
-      }
-      finished_[r] = std::max(TimeOf(place.end, at_ns), jobs_.Max(place.first_job, place.last_job));
+    for (size_t p = 0; p < places_.size(); ++p) {
+      const Place& place = places_[p];
+      const uint32_t part = part_of[place.row];
+      if (part >= sums->size()) continue;
+      finished_[p] = std::max(TimeOf(place.end, at_ns), jobs_.Max(place.first_job, place.last_job));
       double begin_ns = TimeOf(place.begin, at_ns);
-      if (place.before != model::kNoRow) begin_ns = std::max(begin_ns, finished_[place.before]);
-      (*sums)[part_of[r]] += std::max(0.0, finished_[r] - begin_ns);
+      if (place.before != Graph::kNone) begin_ns = std::max(begin_ns, finished_[place.before]);
+      (*sums)[part] += std::max(0.0, finished_[p] - begin_ns);
     }
   }
 
@@ -109,7 +115,8 @@ class RangeTimes {
   struct Place {
     Point begin, end;
     size_t first_job = 0, last_job = 0;
-    uint32_t before = model::kNoRow;
+    uint32_t row = 0;                // in Model::ranges
+    uint32_t before = Graph::kNone;  // the place of the range before it, of its thread and depth
   };
 
   Point PointAt(const std::vector<uint32_t>& nodes, int64_t time_ns) const {
@@ -172,7 +179,7 @@ class RangeTimes {
   std::vector<std::pair<uint64_t, size_t>> threads_;  // where in completions_ each begins
   std::vector<uint32_t> completions_;
   std::vector<int64_t> calls_ns_;
-  std::vector<Place> places_;  // by range
+  std::vector<Place> places_;  // of ranges that have one, in order
   BlockMaxima jobs_;
   std::vector<double> finished_;
 };

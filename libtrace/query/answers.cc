@@ -2,6 +2,7 @@
 //
 // What libtrace/analysis makes of a trace, as tables.
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "libtrace/analysis/activity.h"
@@ -170,18 +171,36 @@ PlainTable Calls(const model::Model& model) {
       .Done();
 }
 
+// Stages of jobs, a few rows at a time: all of them would be larger than the trace.
+class StageRows {
+ public:
+  explicit StageRows(const model::Model& model)
+      : model_(model), times_(model.devices.begin(), model.devices.end()) {}
+  const analysis::JobStages& At(size_t job) {
+    if (job < first_ || job >= first_ + stages_.size()) Fill(job / kRows * kRows);
+    return stages_[job - first_];
+  }
+
+ private:
+  static constexpr size_t kRows = 64;
+  void Fill(size_t first) {
+    first_ = first;
+    stages_.clear();
+    for (size_t job = first; job < std::min(first + kRows, model_.jobs.size()); ++job) {
+      stages_.push_back(analysis::StagesOfJob(model_, times_, job));
+    }
+  }
+
+  const model::Model& model_;
+  std::vector<analysis::Durations> times_;
+  size_t first_ = 0;
+  std::vector<analysis::JobStages> stages_;
+};
+
 // One row a job: how long each stage took, empty where an end of it was not seen.
 PlainTable Stages(const model::Model& model) {
   using analysis::JobStages;
-  const Lazy<std::vector<JobStages>> rows([&model] {
-    const std::vector<analysis::Durations> times(model.devices.begin(), model.devices.end());
-    std::vector<JobStages> stages;
-    stages.reserve(model.jobs.size());
-    for (size_t job = 0; job < model.jobs.size(); ++job) {
-      stages.push_back(analysis::StagesOfJob(model, times, job));
-    }
-    return stages;
-  });
+  const auto rows = std::make_shared<StageRows>(model);
   TableBuilder table("job_stages", model.jobs.size());
   const model::Jobs& jobs = model.jobs;
   table
@@ -197,7 +216,7 @@ PlainTable Stages(const model::Model& model) {
         {"_ns", &Span::mid_ns}, {"_lo_ns", &Span::lo_ns}, {"_hi_ns", &Span::hi_ns}};
     for (const auto& [suffix, part] : kParts) {
       table.Add(name + suffix, Type::kInteger, [rows, get, part = part](size_t row) -> Cell {
-        const std::optional<Span>& span = get((*rows)[row]);
+        const std::optional<Span>& span = get(rows->At(row));
         return span ? Cell{(*span).*part} : Cell{};
       });
     }

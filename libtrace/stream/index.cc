@@ -143,7 +143,7 @@ class IndexedFile : public FileIndex {
   }
 
   bool Whole() const override {
-    std::vector<char> buffer(size_t{4} << 20);
+    std::vector<char> buffer(std::clamp<uint64_t>(bytes_, 1, 4 << 20));
     uint64_t at = 0, sequence = 0;
     size_t next = 0;
     while (at < bytes_) {

@@ -62,25 +62,28 @@ Result<HtmlStats> ExportHtml(const analysis::Report& report, const Sink& sink,
   // What rows take is known when they are written: less of them until they fit.
   uint64_t room = options.max_bytes > fixed + kLeastRoom ? options.max_bytes - fixed : kLeastRoom;
   HtmlStats stats;
-  std::string tail;
+  std::string before, tables;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     PageSelection selection = SelectRows(report, work, path, base_ns, room);
     PageRows& rows = selection.rows;
     rows.binding_only = selection.thinned;
     rows.graph = GraphOf(rows, path.graph);
     PageNames names(model);
-    tail = fmt::format("\"coverage\":{},\"tables\":{}}}", selection.coverage,
-                       PageTablesJson(report, rows, work, path, base_ns, &names));
-    tail = fmt::format("\"names\":{},{}", names.Json(kMaxNameBytes), tail);
+    tables.clear();
+    tables.shrink_to_fit();
+    tables = PageTablesJson(report, rows, work, path, base_ns, &names);
+    tables += '}';
+    before = fmt::format("\"names\":{},\"coverage\":{},\"tables\":", names.Json(kMaxNameBytes),
+                         selection.coverage);
     stats.thinned = selection.thinned;
-    stats.bytes = fixed + tail.size();
+    stats.bytes = fixed + before.size() + tables.size();
     if (stats.bytes <= options.max_bytes) break;
     room = static_cast<uint64_t>(static_cast<double>(room) * 0.9 *
                                  static_cast<double>(options.max_bytes) /
                                  static_cast<double>(stats.bytes));
   }
-  for (std::string_view part :
-       {PageBegin(), std::string_view(head), std::string_view(tail), PageEnd()}) {
+  for (std::string_view part : {PageBegin(), std::string_view(head), std::string_view(before),
+                                std::string_view(tables), PageEnd()}) {
     const Status status = sink(part);
     if (!status.ok()) return status;
   }

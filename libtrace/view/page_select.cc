@@ -16,7 +16,7 @@ namespace acceltrace::view {
 namespace {
 
 constexpr size_t kMostStretches = 4096, kFewestStretches = 16;
-constexpr size_t kCoverageStretches = 1024, kMostCovered = 64;
+constexpr size_t kCoverageStretches = 1024, kMostCovered = 64, kMostCounted = 1 << 16;
 // Of what other tracks show as well, where not everything fits.
 constexpr size_t kMostMinor = 40'000;
 
@@ -271,28 +271,44 @@ class Selector {
     }
   }
 
-  std::string Coverage(const Events& events, bool first) const {
-    struct Sums {
-      uint32_t any;  // one of its rows
-      size_t count = 0;
-      std::array<std::vector<float>, 2> taken{};
-    };
-    std::unordered_map<uint64_t, Sums> tracks;
-    for (uint32_t i = 0; i < events.rows; ++i)
-      ++tracks.emplace(events.track(i), Sums{i}).first->second.count;
+  // The tracks with most rows, and how many these are. Of more tracks than anybody looks at the
+  // first ones are counted.
+  static std::vector<std::pair<size_t, uint64_t>> Fullest(const Events& events) {
+    std::unordered_map<uint64_t, size_t> counts;
+    for (uint32_t i = 0; i < events.rows; ++i) {
+      const uint64_t key = events.track(i);
+      const auto found = counts.find(key);
+      if (found != counts.end()) {
+        ++found->second;
+      } else if (counts.size() < kMostCounted) {
+        counts.emplace(key, 1);
+      }
+    }
     std::vector<std::pair<size_t, uint64_t>> order;
-    for (const auto& [key, sums] : tracks) order.emplace_back(sums.count, key);
+    for (const auto& [key, count] : counts) order.emplace_back(count, key);
     std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
       return a.first != b.first ? a.first > b.first : a.second < b.second;
     });
     order.resize(std::min(order.size(), kMostCovered));
+    return order;
+  }
+
+  std::string Coverage(const Events& events, bool first) const {
+    const std::vector<std::pair<size_t, uint64_t>> order = Fullest(events);
+    struct Sums {
+      uint32_t any = model::kNoRow;  // one of its rows
+      std::array<std::vector<float>, 2> taken{};
+    };
+    std::unordered_map<uint64_t, Sums> tracks;
     const std::array<Bins, 2> windows = Windows(kCoverageStretches);
     for (const auto& [count, key] : order) {
-      for (auto& taken : tracks.at(key).taken) taken.resize(kCoverageStretches);
+      for (auto& taken : tracks[key].taken) taken.resize(kCoverageStretches);
     }
     for (uint32_t i = 0; i < events.rows; ++i) {
-      Sums& sums = tracks.at(events.track(i));
-      if (sums.taken[0].empty()) continue;
+      const auto track = tracks.find(events.track(i));
+      if (track == tracks.end()) continue;
+      Sums& sums = track->second;
+      sums.any = std::min(sums.any, i);
       const auto [from, to] = events.span(i);
       for (size_t w = 0; w < 2; ++w) {
         windows[w].Add(from, to, LengthNs(from, to), &sums.taken[w]);

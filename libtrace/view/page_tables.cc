@@ -45,7 +45,9 @@ class Tables {
   std::string Json() {
     std::string json = "{";
     const auto add = [&json](const char* name, const std::string& table) {
-      json += fmt::format("{}\"{}\":{}", json.size() > 1 ? "," : "", name, table);
+      // In its place: there may be megabytes.
+      json += fmt::format("{}\"{}\":", json.size() > 1 ? "," : "", name);
+      json += table;
     };
     add("api", Api());
     add("ranges", Ranges());
@@ -59,7 +61,8 @@ class Tables {
     add("path", Path());
     add("nodes", Nodes());
     add("edges", Edges());
-    return json + "}";
+    json += '}';
+    return json;
   }
 
  private:
@@ -375,30 +378,37 @@ class Tables {
 uint64_t PageNames::Of(uint32_t id) {
   const auto found = by_id_.find(id);
   if (found != by_id_.end()) return found->second;
-  return by_id_[id] = OfText(model_.strings.Get(id));
+  return by_id_[id] = OfLasting(model_.strings.Get(id));
 }
 
 uint64_t PageNames::OfText(const std::string& text) {
-  const auto [where, fresh] = by_text_.emplace(text, texts_.size());
+  const auto found = by_text_.find(text);
+  return found != by_text_.end() ? found->second : OfLasting(made_.emplace_back(text));
+}
+
+uint32_t PageNames::OfLasting(std::string_view text) {
+  const auto [where, fresh] = by_text_.emplace(text, static_cast<uint32_t>(texts_.size()));
   if (fresh) texts_.push_back(text);
   return where->second;
 }
 
 std::string PageNames::Json(size_t max_bytes) const {
   size_t bytes = 0, longest = 0;
-  for (const std::string& text : texts_) {
+  for (const std::string_view text : texts_) {
     bytes += text.size(), longest = std::max(longest, text.size());
   }
   size_t most = longest;
   if (bytes > max_bytes) most = std::max<size_t>(32, max_bytes / texts_.size());
   std::string json = "[";
-  for (const std::string& text : texts_) {
+  for (const std::string_view text : texts_) {
     if (json.size() > 1) json += ',';
     const size_t half = most / 2;
-    json += PageString(
-        text.size() <= most ? text : text.substr(0, half) + "…" + text.substr(text.size() - half));
+    json += PageString(text.size() <= most ? std::string(text)
+                                           : fmt::format("{}…{}", text.substr(0, half),
+                                                         text.substr(text.size() - half)));
   }
-  return json + "]";
+  json += ']';
+  return json;
 }
 
 std::string PageTablesJson(const analysis::Report& report, const PageRows& rows,

@@ -11,7 +11,9 @@
 #define LIBTRACE_VIEW_PAGE_TABLES_H_
 
 #include <cstdint>
+#include <deque>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -41,10 +43,14 @@ class PageNames {
   std::string Json(size_t max_bytes) const;
 
  private:
+  // Of a text that stays where it is: the model's, or one of made_.
+  uint32_t OfLasting(std::string_view text);
+
   const model::Model& model_;
-  std::unordered_map<uint32_t, uint64_t> by_id_;
-  std::unordered_map<std::string, uint64_t> by_text_;
-  std::vector<std::string> texts_;
+  std::unordered_map<uint32_t, uint32_t> by_id_;
+  std::unordered_map<std::string_view, uint32_t> by_text_;
+  std::vector<std::string_view> texts_;
+  std::deque<std::string> made_;
 };
 
 // {"api": TABLE, ...}. base_ns: what the page's times count from. tracks: of a served trace.

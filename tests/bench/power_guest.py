@@ -27,10 +27,15 @@ def main():
     assert recording.first == "ready", recording.first
     answer = recording.ask(f"pid {app.pid}")
     assert answer == "ok", answer
-    end = time.monotonic() + float(sys.argv[1]) if len(sys.argv) > 1 else None
-    while end is None or time.monotonic() < end:
-        print(time.monotonic_ns(), flush=True)
-        time.sleep(0.002)
+    if len(sys.argv) == 1:
+        while True:
+            print(time.monotonic_ns(), flush=True)
+            time.sleep(0.002)
+    # What is printed last may be lost with the kernel: its end is said while it has time.
+    end_ns = time.monotonic_ns() + int((0.3 + float(sys.argv[1])) * 1e9)
+    print(end_ns, flush=True)
+    while time.monotonic_ns() < end_ns:
+        time.sleep(0.001)
     with open("/proc/sysrq-trigger", "w", encoding="ascii") as file:
         file.write("c")
 
