@@ -197,7 +197,15 @@ class Page:
         self.settle()
 
     def wheel(self, x, y, by, modifiers=0):
+        # The browser may answer before the page has the event.
+        self.run("""window.wheels = 0;
+            addEventListener('wheel', () => ++window.wheels,
+                             {capture: true, passive: true, once: true})""")
         self.mouse("mouseWheel", x, y, deltaX=0, deltaY=by, modifiers=modifiers)
+        end = time.monotonic() + 30
+        while not self.run("window.wheels"):
+            assert time.monotonic() < end, "the wheel did not come to the page"
+            time.sleep(0.02)
         self.settle()
 
     def screenshot(self, path, kind="png", **more):
