@@ -77,7 +77,7 @@ Bar BarOf(const MapData& data, const Constraint& constraint, const Place& place,
   return bar;
 }
 
-// Of a constraint that has no place within its window.
+// Of a constraint that has no place within its window, or that its curve does not meet.
 Wrong WrongOf(const MapData& data, const Constraint& constraint) {
   // By the host's time: what the ticks say of it is what is in doubt.
   const size_t near = data.CurveNear(constraint.host_ns);
