@@ -16,6 +16,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 
+#include "daemon/bpf/losses.bpf.h"
 #include "daemon/bpf/records.h"
 #include "daemon/bpf/tracked.bpf.h"
 #include "kmod/uapi/axl_hw.h"
@@ -60,9 +61,6 @@ const volatile __u32 device_mask = ~0u;
 
 /* The daemon sleeps until so much waits in the ring, or its slow tick comes. */
 const volatile __u64 wake_bytes = 1 << 22;
-
-/* The daemon counts its drains here, so that losses can be dated. */
-__u64 drain_epoch = 0;
 
 /*
  * Some CPU found the ring filled to wake_bytes: the next record wakes the daemon,
@@ -118,24 +116,9 @@ struct {
 } context_owner SEC(".maps");
 
 /*
- * Counters are added to atomically: an interrupt may run another program on this CPU between the
- * two halves of an increment.
+ * An event of this hop of which no record can be made. Counters are added to atomically: an
+ * interrupt may run another program on this CPU between the two halves of an increment.
  */
-static __always_inline void note_lost(struct act_counts *counts, __u64 now_ns)
-{
-	__sync_fetch_and_add(&counts->lost, 1);
-	if (counts->lost_epoch != drain_epoch + 1) {
-		counts->lost_epoch = drain_epoch + 1;
-		counts->first_ns = now_ns;
-	}
-	/* This program may have been interrupted by one whose event came later. */
-	if (counts->first_ns > now_ns)
-		counts->first_ns = now_ns;
-	if (counts->last_ns < now_ns)
-		counts->last_ns = now_ns;
-}
-
-/* An event of this hop of which no record can be made. */
 static __always_inline void count_lost(__u32 hop, __u64 now_ns)
 {
 	struct act_counts *counts = bpf_map_lookup_elem(&hops, &hop);
@@ -143,7 +126,7 @@ static __always_inline void count_lost(__u32 hop, __u64 now_ns)
 	if (!counts)
 		return;
 	__sync_fetch_and_add(&counts->seen, 1);
-	note_lost(counts, now_ns);
+	note_lost(&counts->lost, now_ns);
 }
 
 /* Room in the ring for one record, or NULL with the loss counted. */
@@ -162,7 +145,7 @@ static __always_inline void *reserve(__u64 bytes, __u32 hop, __u64 now_ns)
 	record = bpf_ringbuf_reserve(&ring, bytes, 0);
 	if (record)
 		return record;
-	note_lost(counts, now_ns);
+	note_lost(&counts->lost, now_ns);
 	return NULL;
 }
 

@@ -11,6 +11,8 @@
 
 #include <linux/types.h>
 
+#include "daemon/bpf/losses.h"
+
 #define ACT_NAME_BYTES 128 /* longer names are cut */
 #define ACT_COMM_BYTES 16
 #define ACT_MAX_DEVICES 16
@@ -182,11 +184,8 @@ struct act_ring {
 
 /* Value of the per-CPU map `hops`. */
 struct act_counts {
-	__u64 seen;       /* events that passed the filter */
-	__u64 lost;       /* ... and found the ring full */
-	__u64 lost_epoch; /* drain during which first_ns was noted */
-	__u64 first_ns;
-	__u64 last_ns;
+	__u64 seen;             /* events that passed the filter */
+	struct act_losses lost; /* ... and found the ring full */
 };
 
 /* Value of the map `tracked`: processes to be recorded, by pid. */

@@ -8,14 +8,13 @@
  */
 #include "daemon/bpf/interrupt.bpf.h"
 #include "daemon/bpf/kernel.bpf.h"
+#include "daemon/bpf/losses.bpf.h"
 #include "daemon/bpf/sched_records.h"
 
 /* Set by the daemon: the scheduler's own functions, in which nobody waits for anything. */
 const volatile __u64 sched_text_begin = 0;
 const volatile __u64 sched_text_end = 0;
 const volatile __u64 wake_bytes = 1 << 20;
-
-__u64 drain_epoch = 0;
 
 #define WAIT_FRAMES 16
 #define WAKE_CHECK_RECORDS 64
@@ -150,16 +149,7 @@ static __always_inline void report(struct act_thread *thread, struct task_struct
 		flags = BPF_RB_FORCE_WAKEUP;
 	run = bpf_ringbuf_reserve(&sched_ring, sizeof(*run), 0);
 	if (!run) {
-		__sync_fetch_and_add(&counts->lost, 1);
-		if (counts->lost_epoch != drain_epoch + 1) {
-			counts->lost_epoch = drain_epoch + 1;
-			counts->first_ns = now_ns;
-		}
-		/* This program may have been interrupted by one whose event came later. */
-		if (counts->first_ns > now_ns)
-			counts->first_ns = now_ns;
-		if (counts->last_ns < now_ns)
-			counts->last_ns = now_ns;
+		note_lost(&counts->lost, now_ns);
 		return;
 	}
 	read_counts(task, &total);

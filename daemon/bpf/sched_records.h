@@ -8,6 +8,8 @@
 
 #include <linux/types.h>
 
+#include "daemon/bpf/losses.h"
+
 #define ACT_MAX_THREADS 16384 /* of recorded processes, at once */
 
 /* ThreadRunBatch.State of the stream. */
@@ -68,10 +70,7 @@ struct act_thread {
 /* Per CPU. */
 struct act_sched_counts {
 	__u64 seen;
-	__u64 lost;
-	__u64 lost_epoch; /* drain during which first_ns was noted */
-	__u64 first_ns;
-	__u64 last_ns;
+	struct act_losses lost;
 	__u64 no_room; /* threads that found the map full: nothing of them is recorded */
 	__u64 inferred; /* runs whose begin the kernel did not report */
 };

@@ -93,17 +93,16 @@ BpfSource::Impl::HopTotals BpfSource::Impl::ReadHops(bool report) {
   const auto cpus = static_cast<size_t>(std::max(libbpf_num_possible_cpus(), 1));
   std::vector<act_counts> values(cpus);
   HopTotals totals = {};
-  const uint64_t epoch = skeleton->bss->drain_epoch + 1;
   for (uint32_t hop = 0; hop < ACT_NUM_HOPS; ++hop) {
     if (bpf_map_lookup_elem(bpf_map__fd(skeleton->maps.hops), &hop, values.data()) != 0) continue;
-    std::vector<uint64_t>& reported = reported_by_cpu[hop];
+    std::vector<act_losses>& reported = reported_by_cpu[hop];
     reported.resize(cpus);
     HopTotal& total = totals[hop];
     for (size_t cpu = 0; cpu < cpus; ++cpu) {
       const act_counts& value = values[cpu];
       total.seen += value.seen;
-      total.lost += value.lost;
-      total.span.WidenByNew(value, reported[cpu], epoch);
+      total.lost += Lost(value.lost);
+      total.span.WidenByNew(value.lost, reported[cpu]);
       if (report) reported[cpu] = value.lost;
     }
   }
@@ -118,8 +117,8 @@ BpfSource::Impl::HopTotals BpfSource::Impl::ReadHops(bool report) {
 }
 
 void BpfSource::Impl::ReportLosses() {
+  BeginEpoch(&skeleton->data->drain_epoch);
   const HopTotals totals = ReadHops(true);
-  ++skeleton->bss->drain_epoch;
   for (int hop = 0; hop < ACT_NUM_HOPS; ++hop) {
     if (totals[hop].lost <= reported_lost[hop]) continue;
     Loss loss;

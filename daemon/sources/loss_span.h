@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When BPF programs lost what they count as lost. Each CPU has a count, and the times of the first
-// and the last loss of an epoch, which ends when the losses are reported.
+// When BPF programs lost what they count as lost, CPU by CPU (daemon/bpf/losses.h).
 #ifndef DAEMON_SOURCES_LOSS_SPAN_H_
 #define DAEMON_SOURCES_LOSS_SPAN_H_
 
 #include <algorithm>
 #include <cstdint>
+
+#include "daemon/bpf/losses.h"
 
 namespace acceltrace::daemon {
 
@@ -18,14 +19,22 @@ struct LossSpan {
     last_ns = std::max(last_ns, last);
   }
 
-  // counts: of one CPU, as they are now. reported: what of counts.lost is known already.
-  template <typename Counts>
-  void WidenByNew(const Counts& counts, uint64_t reported, uint64_t epoch) {
-    if (counts.lost == reported) return;
-    // One that came while the last ones were reported is known by its time alone.
-    Widen(counts.lost_epoch == epoch ? counts.first_ns : counts.last_ns, counts.last_ns);
+  // losses: of one CPU, as they are now. reported: as they were before, zeros at first. One that
+  // came into an epoch whose others are reported may be any of those.
+  void WidenByNew(const act_losses& losses, const act_losses& reported) {
+    for (int half = 0; half < 2; ++half) {
+      if (losses.count[half] == reported.count[half]) continue;
+      Widen(losses.first_ns[half], losses.last_ns[half]);
+    }
   }
 };
+
+inline uint64_t Lost(const act_losses& losses) { return losses.count[0] + losses.count[1]; }
+
+// Before losses are read to be reported: what is lost from now on is of the next epoch.
+inline void BeginEpoch(__u64* drain_epoch) {
+  __atomic_fetch_add(drain_epoch, 1, __ATOMIC_SEQ_CST);
+}
 
 }  // namespace acceltrace::daemon
 

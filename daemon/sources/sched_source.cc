@@ -58,6 +58,10 @@ struct SchedSource::Impl {
     sched_bpf__destroy(skeleton);
   }
 
+  struct Sum {  // act_sched_counts of all CPUs
+    uint64_t seen = 0, lost = 0, no_room = 0, inferred = 0;
+  };
+
   static int OnRecord(void* context, void* data, size_t bytes) {
     auto* self = static_cast<Impl*>(context);
     self->Handle(data, bytes);
@@ -68,7 +72,7 @@ struct SchedSource::Impl {
   void Handle(const void* data, size_t bytes);
   uint32_t WaitName(uint64_t address);
   void NameThread(uint32_t pid, uint32_t tid);
-  act_sched_counts Counts(bool report, LossSpan* span);
+  Sum Counts(bool report, LossSpan* span);
   void ReportLosses();
   void ReportOpen(bool at_end);
   void Send();
@@ -84,7 +88,7 @@ struct SchedSource::Impl {
   RunRows rows;
   uint32_t drained = 0;
   uint64_t out = 0, bad = 0, open = 0, reported_lost = 0, reported_no_room = 0;
-  std::vector<uint64_t> reported_by_cpu;  // of reported_lost
+  std::vector<act_losses> reported_by_cpu;  // of reported_lost
   int64_t last_loss_check_ns = 0;
   bool attached = false;
 };
@@ -180,23 +184,22 @@ void SchedSource::Impl::NameThread(uint32_t pid, uint32_t tid) {
 }
 
 // report: losses that were not reported yet are. span: of those.
-act_sched_counts SchedSource::Impl::Counts(bool report, LossSpan* span) {
-  act_sched_counts sum = {};
+SchedSource::Impl::Sum SchedSource::Impl::Counts(bool report, LossSpan* span) {
+  Sum sum;
   const auto cpus = static_cast<size_t>(std::max(libbpf_num_possible_cpus(), 1));
   std::vector<act_sched_counts> values(cpus);
   const uint32_t zero = 0;
   if (bpf_map_lookup_elem(bpf_map__fd(skeleton->maps.sched_counts), &zero, values.data()) != 0) {
     return sum;
   }
-  const uint64_t epoch = skeleton->bss->drain_epoch + 1;
   reported_by_cpu.resize(cpus);
   for (size_t cpu = 0; cpu < cpus; ++cpu) {
     const act_sched_counts& value = values[cpu];
     sum.seen += value.seen;
-    sum.lost += value.lost;
+    sum.lost += Lost(value.lost);
     sum.no_room += value.no_room;
     sum.inferred += value.inferred;
-    span->WidenByNew(value, reported_by_cpu[cpu], epoch);
+    span->WidenByNew(value.lost, reported_by_cpu[cpu]);
     if (report) reported_by_cpu[cpu] = value.lost;
   }
   return sum;
@@ -204,8 +207,8 @@ act_sched_counts SchedSource::Impl::Counts(bool report, LossSpan* span) {
 
 void SchedSource::Impl::ReportLosses() {
   LossSpan span;
-  const act_sched_counts counts = Counts(true, &span);
-  ++skeleton->bss->drain_epoch;
+  BeginEpoch(&skeleton->data->drain_epoch);
+  const Sum counts = Counts(true, &span);
   Loss loss;
   loss.hop = kHopName;
   loss.first = static_cast<int64_t>(span.first_ns);
@@ -270,7 +273,7 @@ void SchedSource::Checkpoint() { impl_->ReportOpen(false); }
 
 std::vector<Hop> SchedSource::Hops() {
   LossSpan span;
-  const act_sched_counts counts = impl_->Counts(false, &span);
+  const Impl::Sum counts = impl_->Counts(false, &span);
   Hop hop = {
       kHopName,   counts.seen + impl_->open, impl_->out + impl_->open, counts.lost, impl_->bad,
       kSessionHop};
