@@ -171,7 +171,8 @@ PlainTable Calls(const model::Model& model) {
       .Done();
 }
 
-// Stages of jobs, a few rows at a time: all of them would be larger than the trace.
+// Stages of jobs, a few rows at a time: all of them would be larger than the trace. As many as are
+// read of one column before the next, so that none is computed again for each.
 class StageRows {
  public:
   explicit StageRows(const model::Model& model)
@@ -182,7 +183,7 @@ class StageRows {
   }
 
  private:
-  static constexpr size_t kRows = 64;
+  static constexpr size_t kRows = RowCells::kAtOnce;
   void Fill(size_t first) {
     first_ = first;
     stages_.clear();
