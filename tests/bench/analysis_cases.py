@@ -36,11 +36,15 @@ RESOURCES = [*MORE, *LESS]
 HOST_RUNS = {"base": "--submit-cost 1", "submit": f"--submit-cost {2 - 1 / STEP:g}",
              "poll": "--submit-cost 1 --poll"}
 PARTS = ["matrix", "vector", "dram", "rows", "scratch", "copy-in", "copy-out", "latency",
-         "dispatch", "host", "submit", "sync"]
+         "dispatch", "host", "submit", "sync", "dram-latency"]
 OTHER_DEVICES = [{}, {}, {}, {"pcie-tags": 8}, {"pcie-tags": 16, "pcie-latency-ns": 1500},
                  {"pcie-latency-ns": 2500}, {"dram-bandwidth": 8000}, {"scratch-bandwidth": 64000},
                  {"matrix-rate": 300}, {"vector-rate": 300}, {"dispatch-ns": 500},
                  {"pcie-bandwidth": 3938}, {"dram-latency-ns": 300}]
+# What limits a program seldom, and devices on which it may.
+SELDOM = [("dram-latency", {"dram-latency-ns": 400}), ("dispatch", {"dispatch-ns": 500}),
+          ("copy-in", {"pcie-tags": 8, "pcie-latency-ns": 1500}), ("sync", {}), ("submit", {}),
+          ("dram-latency", {"dram-latency-ns": 1000})]
 
 
 def plan_line(ident, how, properties, command):
@@ -246,12 +250,16 @@ def drawn(count, seed):
         source = random.Random(f"{seed}/{number}")
         severity = source.uniform(0.05, 0.5)
         names = source.sample(PARTS, source.randint(2, 4))
+        device = source.choice(OTHER_DEVICES)
+        if number % 4 == 3:
+            most, device = source.choice(SELDOM)
+            names = [most, *(name for name in names if name != most)]
         even_us = source.uniform(80, 200) / len(names)
         parts = {name: even_us * (1 - severity) * source.uniform(0.3, 1) for name in names}
         parts[names[0]] = even_us * (1 + severity * (len(names) - 1))
         keys = source.sample(RESOURCES, 3)
         yield (f"s{number}", command_of(parts, source.random() < 0.5, source.random() < 0.3), parts,
-               source.choice(OTHER_DEVICES), {key: [0.5, STEP, 2, 4] for key in keys})
+               device, {key: [0.5, STEP, 2, 4] for key in keys})
 
 
 def chosen(quick):

@@ -9,9 +9,9 @@
 namespace acceltrace::workloads {
 namespace {
 
-constexpr const char* kNames[kNumParts] = {"matrix",   "vector",  "dram",     "rows",
-                                           "scratch",  "copy-in", "copy-out", "latency",
-                                           "dispatch", "host",    "submit",   "sync"};
+constexpr const char* kNames[kNumParts] = {
+    "matrix",  "vector",       "dram",     "rows", "scratch", "copy-in", "copy-out",
+    "latency", "dram-latency", "dispatch", "host", "submit",  "sync"};
 constexpr double kMostUs = 100'000;
 
 // The same numbers everywhere, unlike those of <random>'s distributions.

@@ -17,7 +17,8 @@ constexpr uint32_t kStrided = 128, kStride = 32768, kStridedCols = 16;
 constexpr size_t kCopyBytes = 64 << 10;
 // What one command of each part takes with the properties that the device has unless set
 // otherwise; of those that the host does, what one of them takes under icount.
-constexpr double kCommandUs[kNumParts] = {2.3, 6.6, 6.3, 6.3, 1.0, 5.3, 5.3, 0.73, 0.18, 0, 12, 25};
+constexpr double kCommandUs[kNumParts] = {2.3, 6.6,  6.3,  6.3, 1.0, 5.3, 5.3,
+                                          0.8, 0.45, 0.39, 0,   4,   6};
 
 uint32_t Times(double us, Part part) {
   return us <= 0 ? 0 : std::max<uint32_t>(1, static_cast<uint32_t>(us / kCommandUs[part] + 0.5));
@@ -121,6 +122,10 @@ class Program {
         return;
       case kLatencyPart:
         last_ = graph->Copy("latency", small_, host_[2], 64, axlMemcpyHostToDevice, after);
+        return;
+      case kFirstPart:
+        last_ = graph->Vector("dram-latency", axlVecCopy,
+                              Vector(dram_[0], nullptr, dram_[2], 1, 16), after);
         return;
       default:
         last_ = graph->Vector("dispatch", axlVecScale, tiny_, after);

@@ -23,6 +23,7 @@ enum Part {
   kCopyInPart,    // 64 KiB copies to the device
   kCopyOutPart,   // ... from it
   kLatencyPart,   // 64-byte copies to the device, one after the other
+  kFirstPart,     // copies of 16 elements in DRAM, one after the other
   kDispatchPart,  // vector ops of 16 elements
   kHostPart,      // the host computes
   kSubmitPart,    // jobs of one small command
