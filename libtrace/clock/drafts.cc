@@ -360,8 +360,13 @@ std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count, const Cu
   }
   if (pieces.size() > 1 || !announced.is_first || !announced.is_last) {
     pieces = SplitUntested(nodes, std::move(pieces));
-    // Too short to be trusted: their brackets hold, the curve between them does not.
-    std::erase_if(pieces, [](const Piece& piece) { return piece.witnesses < kMinWitnesses; });
+    // Too short to be trusted: their brackets hold, the curve between them does not. But that the
+    // clock broke before them it does show, and where that may have been.
+    const auto is_short = [](const Piece& piece) { return piece.witnesses < kMinWitnesses; };
+    for (size_t p = 1; p < pieces.size(); ++p) {
+      if (is_short(pieces[p])) LeaveOpen(nodes, breaks, &pieces[p - 1], pieces[p]);
+    }
+    std::erase_if(pieces, is_short);
   }
   for (Piece& piece : pieces) TrimUntested(nodes, &piece);
   for (size_t p = 1; p < pieces.size(); ++p) {

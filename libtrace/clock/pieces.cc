@@ -191,8 +191,8 @@ bool IsKink(std::span<Node> nodes, const Piece& left, const Piece& right, const 
   return true;
 }
 
-// The break between two pieces lies anywhere from where the second one's curve
-// passes the first one's brackets to where the first one's fails. What both pass is neither's.
+}  // namespace
+
 void LeaveOpen(std::span<Node> nodes, const Motion& motion, Piece* left, const Piece& right) {
   Piece back = right;
   ExtendBackwards(nodes, left->first + 1, motion, true, &back);
@@ -202,9 +202,10 @@ void LeaveOpen(std::span<Node> nodes, const Motion& motion, Piece* left, const P
     --last;
   }
   left->last = last;
+  left->witnesses = static_cast<size_t>(
+      std::count_if(nodes.begin() + static_cast<ptrdiff_t>(left->first),
+                    nodes.begin() + static_cast<ptrdiff_t>(last) + 1, IsWitness));
 }
-
-}  // namespace
 
 std::vector<bool> FindSteps(std::span<Node> nodes, const Motion& motion, bool single_steps,
                             std::vector<Piece>* pieces) {

@@ -31,6 +31,10 @@ std::vector<Piece> SplitUntested(std::span<const Node> nodes, std::vector<Piece>
 void ExtendBackwards(std::span<Node> nodes, size_t floor, const Motion& motion, bool over_open,
                      Piece* piece);
 
+// The break between two pieces lies anywhere from where the second one's curve passes the first
+// one's brackets to where the first one's fails. What both pass is neither's.
+void LeaveOpen(std::span<Node> nodes, const Motion& motion, Piece* left, const Piece& right);
+
 // Beyond a change whose size is not known the slope is whatever the next bracket makes it, and
 // before one the last. Where the curve broke soon after, or had broken, or another change beside
 // it was not announced, that may be a bracket of the other side: such ends are taken off. What
