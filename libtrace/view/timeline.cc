@@ -116,34 +116,52 @@ class Builder {
     }
   }
 
+  // All keys, in order.
+  template <typename Key>
+  static auto KeysOf(const Slices& slices, const Key& key) {
+    std::vector<decltype(key(slices.front()))> keys;
+    size_t enough = 1024;
+    const auto unite = [&] {
+      std::sort(keys.begin(), keys.end());
+      keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+      enough = std::max(enough, 2 * keys.size());
+    };
+    for (const Slice& slice : slices) {
+      const auto of = key(slice);
+      if (!keys.empty() && keys.back() == of) continue;
+      if (keys.size() >= enough) unite();
+      keys.push_back(of);
+    }
+    unite();
+    return keys;
+  }
+
   // Calls add(key, slices) for those of each key, in order of keys; they are sorted.
   template <typename Key, typename AddGroup>
   void AddGroups(Slices slices, const Key& key, const AddGroup& add) {
     // Each key's slices together, in order of keys, then each of them in order of time.
     using KeyOf = decltype(key(slices.front()));
-    std::map<KeyOf, uint32_t> numbers;
+    const std::vector<KeyOf> keys = KeysOf(slices, key);
     std::vector<uint32_t> number_of(slices.size());
+    std::vector<size_t> end(keys.size() + 1);  // of those before, then of each
     for (size_t i = 0; i < slices.size(); ++i) {
-      const auto [where, fresh] =
-          numbers.try_emplace(key(slices[i]), static_cast<uint32_t>(numbers.size()));
-      number_of[i] = where->second;
+      const auto at = std::lower_bound(keys.begin(), keys.end(), key(slices[i]));
+      number_of[i] = static_cast<uint32_t>(at - keys.begin());
+      ++end[number_of[i] + 1];
     }
-    std::vector<size_t> place(numbers.size()), count(numbers.size());
-    for (const uint32_t number : number_of) ++count[number];
-    size_t first = 0;
-    for (const auto& [of, number] : numbers) place[number] = first, first += count[number];
+    for (size_t k = 0; k < keys.size(); ++k) end[k + 1] += end[k];
     Slices& kept = timeline_.slices.emplace_back(slices.size());
-    for (size_t i = 0; i < slices.size(); ++i) kept[place[number_of[i]]++] = slices[i];
+    for (size_t i = 0; i < slices.size(); ++i) kept[end[number_of[i]]++] = slices[i];
     Slices().swap(slices);
+    std::vector<uint32_t>().swap(number_of);
     const auto before = [](const Slice& a, const Slice& b) {
       if (a.begin_ns != b.begin_ns) return a.begin_ns < b.begin_ns;
       return a.end_ns != b.end_ns ? a.end_ns > b.end_ns : OrderOf(a) < OrderOf(b);
     };
-    for (const auto& [of, number] : numbers) {
-      const auto group =
-          std::span<Slice>(kept).subspan(place[number] - count[number], count[number]);
+    for (size_t k = 0, first = 0; k < keys.size(); first = end[k++]) {
+      const auto group = std::span<Slice>(kept).subspan(first, end[k] - first);
       SortRuns(group, before);
-      add(of, group);
+      add(keys[k], group);
     }
   }
 
