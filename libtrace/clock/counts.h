@@ -105,6 +105,8 @@ int64_t Guess(const Window& when);
 
 // Where a count was at a host time, by its readings to either side, in nominal ns.
 double PositionAt(const Count& count, int64_t host_ns);
+// Whether it may have been at a position then, by the readings on either side of that.
+bool MayBe(const Count& count, double position_ns, const Window& when);
 
 // Sorts samples by host time, drops malformed ones (counted in *malformed), undoes the
 // jumps that were announced, and splits where the counter was set anew: it went back, or

@@ -37,6 +37,8 @@ using internal::TickLine;
 constexpr double kKickSlack = 1;
 // A frequency announced in mHz may round away a small part of the change: 1 ppb.
 constexpr double kKickRoundingNsPerS = 1;
+// Farther than any place on the count that a change was on, ns.
+constexpr double kElsewhere = 1e18;
 // A clock without neighbours is not limited by them.
 constexpr int64_t kNoLimit = 4'000'000'000'000'000'000;
 
@@ -310,7 +312,8 @@ std::vector<Cuts> PlaceCuts(const TickLine& line, const std::vector<Count>& coun
             line.Position(count.base_ticks, line.Mask(change.ticks + era.shift), near);
         // Where both ends and the guess agree best.
         const double outside = std::max({0.0, first - position, position - last}) +
-                               (near_ns == Window::kMin ? 0 : 1e-3 * std::abs(position - near));
+                               (near_ns == Window::kMin ? 0 : 1e-3 * std::abs(position - near)) +
+                               (internal::MayBe(count, position, change.when) ? 0 : kElsewhere);
         if (outside < best_outside) {
           best = c, best_outside = outside, mark.position_ns = position;
         }

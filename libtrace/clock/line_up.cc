@@ -79,6 +79,15 @@ double PositionAt(const Count& count, int64_t host_ns) {
   return a.position_ns + part / whole * (next->position_ns - a.position_ns);
 }
 
+bool MayBe(const Count& count, double position_ns, const Window& when) {
+  const auto& readings = count.readings;
+  const auto next = std::partition_point(
+      readings.begin(), readings.end(),
+      [&](const Reading& reading) { return reading.position_ns <= position_ns; });
+  return (next == readings.end() || next->sample.host_after_ns >= when.lo_ns) &&
+         (next == readings.begin() || std::prev(next)->sample.host_before_ns <= when.hi_ns);
+}
+
 std::vector<Count> LineUp(const TickLine& line, std::vector<Sample> samples,
                           std::span<const Jump> jumps, const Rates& rates, uint64_t* malformed) {
   const auto bad = [](const Sample& s) { return s.host_after_ns < s.host_before_ns; };
