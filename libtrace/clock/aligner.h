@@ -224,8 +224,10 @@ class Aligner {
         const Jump& jump = jumps_[last.era + m - 1];
         if (jump.when.lo_ns > sample.host_after_ns) break;
         // Its ticks before it, on the way.
+        const int64_t passed = reached;
         reached = line_.AtLeast(static_cast<int64_t>(line_.Mask(jump.before - raw - jumped)),
                                 static_cast<double>(reached));
+        if (reached < passed - 1) break;  // without wraps it never gets there
         jumped += jump.after - jump.before;
         if (jump.when.hi_ns < last.sample.host_before_ns) continue;
       }

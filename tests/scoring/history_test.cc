@@ -103,6 +103,7 @@ TEST_CASE("histories that were missed once are not missed again") {
   Check(91691, kHarsh);  // a rate announced before the first sample, and a lost one behind it
   Check(91746, kHarsh);  // likewise, with jumps
   Check(210319, kHarsh);  // a jump by a wide sample, seen by two more before the next break
+  Check(603248, kHarsh);  // a lost jump as large as one announced soon after
 }
 
 }  // namespace acceltrace::scoring
