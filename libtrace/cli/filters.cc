@@ -148,6 +148,19 @@ Status CheckMemory(const std::string& file, uint64_t events, uint64_t memory_byt
       view::FormatBytes(events * (with_report ? kReportBytes : kLoadBytes) + kFreeBytes)));
 }
 
+// Whether each job that was read is there from its submission to its end: those that are longer
+// than what is read around a part have lost some of it.
+bool HasWholeJobs(const model::Model& model) {
+  const model::Jobs& jobs = model.jobs;
+  for (size_t j = 0; j < jobs.size(); ++j) {
+    if (!jobs.on_device[j] || jobs.submit_ns[j] == model::kNoTime ||
+        jobs.complete_ns[j] == model::kNoTime) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // Of a long trace only what lies in the time is read; nothing where it has to be read as a whole.
 std::optional<Result<Loaded>> LoadPart(const std::string& file, const Part& selection,
                                        bool with_report) {
@@ -157,8 +170,14 @@ std::optional<Result<Loaded>> LoadPart(const std::string& file, const Part& sele
       selection.check_all ? PartialTrace::Checked::kAll : PartialTrace::Checked::kWhatIsRead);
   if (trace == nullptr) return std::nullopt;
   const int64_t end_ns = trace->end_ns() - trace->begin_ns();
-  const int64_t from_ns = selection.from_ns.value_or(0);
-  const int64_t to_ns = std::min(selection.to_ns.value_or(end_ns), end_ns);
+  int64_t from_ns = selection.from_ns.value_or(0);
+  int64_t to_ns = std::min(selection.to_ns.value_or(end_ns), end_ns);
+  if (selection.needed) {
+    const auto within = [&](int64_t ns) {
+      return std::clamp(ns, trace->begin_ns(), trace->end_ns()) - trace->begin_ns();
+    };
+    from_ns = within(selection.needed->from_ns), to_ns = within(selection.needed->to_ns);
+  }
   const model::Stretch stretch{trace->begin_ns() + from_ns, trace->begin_ns() + to_ns};
   if (from_ns >= to_ns ||
       trace->EventsWithin(stretch.from_ns, stretch.to_ns) > trace->events() / 2) {
@@ -180,6 +199,7 @@ std::optional<Result<Loaded>> LoadPart(const std::string& file, const Part& sele
   if (loaded.narrow) return Result<Loaded>(std::move(loaded));
   auto model = trace->Load(stretch, selection);
   if (!model.ok()) return std::nullopt;
+  if (selection.needed && !HasWholeJobs(**model)) return std::nullopt;
   loaded.model = std::move(model).value();
   return Result<Loaded>(std::move(loaded));
 }
@@ -204,7 +224,7 @@ Result<Loaded> LoadSelected(const std::string& file, const Part& selection, Laws
     return Status::Error("--from lies after --to");
   }
   *status = kFailed;
-  if ((selection.from_ns || selection.to_ns) && laws != Laws::kAlways) {
+  if ((selection.from_ns || selection.to_ns || selection.needed) && laws != Laws::kAlways) {
     auto part = LoadPart(file, selection, laws != Laws::kNone);
     // A file without times in its index has to be read to find them, and is then checked.
     if (!part && !selection.check_all) {

@@ -14,6 +14,7 @@
 #include "libtrace/analysis/report.h"
 #include "libtrace/cli/verb.h"
 #include "libtrace/model/model.h"
+#include "libtrace/model/partial.h"
 #include "libtrace/model/select.h"
 
 namespace acceltrace::cli {
@@ -32,6 +33,8 @@ struct Part : model::Selection {
   // Of the commands only these fields, and no other table: model::PartialTrace::LoadCommands().
   std::optional<std::vector<uint32_t>> command_fields;
   bool calls_only = false;  // likewise the API calls: LoadCalls()
+  // Of a long trace no more than what lies between these host times need be there; the rest may be.
+  std::optional<model::Stretch> needed;
 };
 
 void AddFilters(Verb* verb, model::Selection* selection);

@@ -104,6 +104,32 @@ def rows_of_a_time_are_what_they_are_among_the_rest():
 
 
 @case
+def a_query_of_rows_of_a_time_reads_no_more_than_that():
+    """By its WHERE: of a column alone what lies there is read, of a term everything."""
+    begin_ns = int(json.loads(run("query", LONG, "SELECT begin_ns FROM trace",
+                                  "--json").stdout)["rows"][0][0])
+    lo_ns, hi_ns = begin_ns + 200_000_000, begin_ns + 206_000_000
+    for path in (LONG, PACKED):
+        for asked, table, column in (
+                ("*", "api", "begin_ns"), ("*", "api", "end_ns"),
+                ("job, pid, api_name, submit_ns, consumed_ns, completion_ticks", "jobs", "submit_ns"),
+                ("job, api_name, wait_api_name, submit_ns, wake_ns", "jobs", "completion_ns"),
+                ('job, "index", op, bytes, start_ticks, end_ticks', "commands", "start_ns"),
+                ("*", "host_events", "time_ns"), ("*", "device_events", "time_ns")):
+            rows, took = [], []
+            for term in (column, f"{column} + 0"):
+                sql = (f"SELECT {asked} FROM {table} WHERE {term} >= {lo_ns} AND {term} < {hi_ns}"
+                       f" ORDER BY {column}")
+                before = os.times()
+                rows.append(json.loads(run("query", path, sql, "--json").stdout)["rows"])
+                after = os.times()
+                took.append(after.children_user - before.children_user)
+            assert rows[0] == rows[1], (path, table, column, len(rows[0]), len(rows[1]))
+            assert table in ("host_events", "device_events") or len(rows[0]) > 400, (table, rows)
+            assert took[0] < took[1], (path, table, column, took)
+
+
+@case
 def all_of_it_is_read_when_asked_for():
     assert "stretches" not in run("report", LONG, "--all").stdout
     assert "stretches" not in run("report", LONG, "--section", "losses").stdout

@@ -54,6 +54,10 @@ int RunQuery(const Options& options) {
   Part selection = options.selection;
   const query::Needs needs = query::NeedsOf(options.sql);
   if (selection.from_ns || selection.to_ns) selection.check_all = !needs.events;
+  if (!selection.any() && needs.times) {
+    selection.needed = model::Stretch{needs.times->lo_ns, needs.times->hi_ns};
+    selection.check_all = false;
+  }
   selection.command_fields = needs.command_fields;
   selection.calls_only = needs.calls_only;
   const auto loaded = LoadSelected(options.file, selection, Laws::kNone, &status);

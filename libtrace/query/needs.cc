@@ -37,6 +37,38 @@ constexpr std::pair<std::string_view, uint32_t> kPlainColumns[] = {
     {"", CommandBatch::kDeviceFieldNumber},  // its rows, for count(*)
 };
 
+// Instants of the rows of a table, which lie in the row's own time.
+constexpr std::pair<std::string_view, std::string_view> kTimes[] = {
+    {"api", "begin_ns"},       {"api", "end_ns"},          {"ranges", "begin_ns"},
+    {"ranges", "end_ns"},      {"host_events", "time_ns"}, {"jobs", "submit_ns"},
+    {"jobs", "doorbell_ns"},   {"jobs", "submit_end_ns"},  {"jobs", "device_doorbell_ns"},
+    {"jobs", "fetched_ns"},    {"jobs", "first_start_ns"}, {"jobs", "last_end_ns"},
+    {"jobs", "completion_ns"}, {"commands", "fetched_ns"}, {"commands", "head_ns"},
+    {"commands", "start_ns"},  {"commands", "end_ns"},     {"device_events", "time_ns"},
+};
+// What a device's clock may say otherwise where it is fitted to a part, and much more.
+constexpr int64_t kMarginNs = 1'000'000;
+// Of a query through tables without rows.
+constexpr uint64_t kSteps = 100'000;
+
+std::optional<Times> TimesOf(std::string_view sql, const Reads& reads, Database* database) {
+  // A row's number is its place in the whole.
+  if (reads.size() != 1 || reads.begin()->second.count("ROWID") != 0) return std::nullopt;
+  const std::string& table = reads.begin()->first;
+  std::vector<std::string_view> columns;
+  for (const auto& [of, column] : kTimes) {
+    if (of == table && reads.begin()->second.count(std::string(column)) != 0) {
+      columns.push_back(column);
+    }
+  }
+  if (columns.empty()) return std::nullopt;
+  std::optional<Times> times = database->TimesOf(sql, table, columns);
+  if (!times) return times;
+  times->lo_ns = std::max(times->lo_ns, INT64_MIN + kMarginNs) - kMarginNs;
+  times->hi_ns = std::min(times->hi_ns, INT64_MAX - kMarginNs) + kMarginNs;
+  return times;
+}
+
 // Ticks of an instant, which is so long after the one before it.
 constexpr std::pair<std::string_view, uint32_t> kInstants[] = {
     {"fetched", CommandBatch::kFetchedTicksDeltaFieldNumber},
@@ -81,7 +113,9 @@ std::optional<std::vector<uint32_t>> CommandFieldsOf(const Reads& reads) {
 Needs NeedsOf(std::string_view sql) {
   // Which columns there are depends on the trace for stalls alone, which are none of these.
   const model::Model nothing;
-  const auto database = Database::Open(nothing, {});
+  Limits limits;
+  limits.steps = kSteps;
+  const auto database = Database::Open(nothing, limits);
   if (!database.ok()) return {};
   const std::optional<Reads> reads = (*database)->ReadsOf(sql);
   if (!reads) return {};
@@ -93,6 +127,7 @@ Needs NeedsOf(std::string_view sql) {
   needs.command_fields = CommandFieldsOf(*reads);
   needs.calls_only = reads->size() == 1 && reads->begin()->first == "api";
   needs.reads = *reads;
+  if (needs.events) needs.times = TimesOf(sql, *reads, database->get());
   return needs;
 }
 

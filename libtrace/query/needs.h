@@ -22,6 +22,8 @@ struct Needs {
   std::optional<std::vector<uint32_t>> command_fields;
   // Of all tables `api` alone.
   bool calls_only = false;
+  // Of its only table it looks at rows alone of which an instant lies here, on the host's clock.
+  std::optional<Times> times;
 };
 
 // Of what is no query: nothing.

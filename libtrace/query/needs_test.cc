@@ -54,6 +54,44 @@ TEST_CASE("What a query needs is what it reads, wherever that stands") {
   CHECK_FALSE(NeedsOf("SELECT 1").calls_only);
 }
 
+TEST_CASE("What a query looks at of one table may lie between two times") {
+  constexpr int64_t kMargin = 1'000'000;
+  const auto between = [](const char* sql, int64_t lo_ns, int64_t hi_ns) {
+    INFO(sql);
+    const std::optional<Times> times = NeedsOf(sql).times;
+    REQUIRE(times);
+    CHECK(times->lo_ns == (lo_ns == INT64_MIN ? lo_ns : lo_ns - kMargin));
+    CHECK(times->hi_ns == (hi_ns == INT64_MAX ? hi_ns : hi_ns + kMargin));
+  };
+  between("SELECT sum(bytes) FROM commands WHERE start_ns >= 50 AND start_ns < 70", 50, 70);
+  between("SELECT name FROM api WHERE begin_ns BETWEEN 1e9 AND 2e9 + 1.5 ORDER BY name LIMIT 3",
+          1'000'000'000, 2'000'000'002);
+  between("SELECT count(*) FROM jobs WHERE submit_ns > 5 AND completion_ns < 9 AND job != 7", 5, 9);
+  between("SELECT count(*) FROM api WHERE 7 = begin_ns", 7, 7);
+  between("SELECT count(*) FROM ranges WHERE end_ns > 7 GROUP BY name", 7, INT64_MAX);
+  between("SELECT count(*) FROM host_events WHERE time_ns <= -5", INT64_MIN, -5);
+  between("SELECT 1 FROM api WHERE begin_ns > 9223372036854775807", INT64_MAX, INT64_MAX);
+  for (const char* other :
+       {"SELECT count(*) FROM api", "SELECT count(*) FROM api WHERE correlation > 5",
+        "SELECT count(*) FROM api WHERE begin_ns + 0 > 5",
+        "SELECT count(*) FROM api WHERE begin_ns > 5 OR end_ns < 3",
+        "SELECT count(*) FROM api WHERE NOT begin_ns > 5",
+        "SELECT count(*) FROM api WHERE begin_ns > '5'", "SELECT rowid FROM api WHERE begin_ns > 5",
+        "SELECT count(*) FROM jobs WHERE wake_ns > 5",
+        "SELECT count(*) FROM commands WHERE start_lo_ns > 5",
+        "SELECT a.name FROM api a JOIN api b USING (tid) WHERE a.begin_ns > 5",
+        "SELECT a.name FROM api a LEFT JOIN api b ON a.end_ns = b.begin_ns AND b.begin_ns > 5",
+        "SELECT name FROM api WHERE begin_ns > 5 UNION SELECT name FROM api",
+        "SELECT name FROM api WHERE begin_ns > 5 AND tid IN (SELECT tid FROM api)",
+        "SELECT name, (SELECT count(*) FROM api) FROM api WHERE begin_ns > 5",
+        "SELECT c.bytes FROM commands c JOIN jobs USING (device, job) WHERE start_ns > 5",
+        "SELECT count(*) FROM api WHERE begin_ns < (SELECT begin_ns FROM trace)",
+        "SELECT count(*) FROM counters WHERE time_ns > 5"}) {
+    INFO(other);
+    CHECK_FALSE(NeedsOf(other).times);
+  }
+}
+
 TEST_CASE("What was not read is refused, not answered") {
   model::Model model;
   model.commands.device.push_back(0);

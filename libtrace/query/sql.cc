@@ -57,6 +57,12 @@ Value ValueOf(sqlite3_stmt* statement, int column) {
   }
 }
 
+class Nowhere final : public RowSink {
+ public:
+  Status Begin(const std::vector<std::string>&) override { return {}; }
+  Status Row(const std::vector<Value>&) override { return {}; }
+};
+
 class SqliteDatabase final : public Database {
  public:
   explicit SqliteDatabase(const Limits& limits) : limits_(limits), db_(nullptr, sqlite3_close) {}
@@ -126,6 +132,30 @@ class SqliteDatabase final : public Database {
       }
     }
     return std::exchange(reads_, {});
+  }
+
+  std::optional<Times> TimesOf(std::string_view sql, std::string_view table,
+                               const std::vector<std::string_view>& columns) override {
+    const auto source = std::find_if(sources_.begin(), sources_.end(),
+                                     [&](const auto& each) { return each->table.name == table; });
+    if (source == sources_.end()) return std::nullopt;
+    Searches noted;
+    for (size_t c = 0; c < (*source)->table.columns.size(); ++c) {
+      const std::string& name = (*source)->table.columns[c].name;
+      if (std::find(columns.begin(), columns.end(), name) != columns.end()) {
+        noted.columns.push_back(c);
+      }
+    }
+    // Each SELECT in it might look at other rows, and a join's inner table finds none here.
+    selects_ = 0;
+    (*source)->noted = &noted;
+    const Answer answer = Run(sql, &nowhere_);
+    (*source)->noted = nullptr;
+    if (answer.state != Answer::State::kDone || selects_ != 1 || noted.cursors != 1 ||
+        noted.searches != 1 || (noted.lo == INT64_MIN && noted.hi == INT64_MAX)) {
+      return std::nullopt;
+    }
+    return Times{noted.lo, noted.hi};
   }
 
   void Only(const Reads& reads) override {
@@ -237,6 +267,8 @@ class SqliteDatabase final : public Database {
         if (first != nullptr && second != nullptr) database->reads_[first].insert(second);
         return SQLITE_OK;
       case SQLITE_SELECT:
+        ++database->selects_;
+        return SQLITE_OK;
       case SQLITE_RECURSIVE:
         return SQLITE_OK;
       case SQLITE_FUNCTION:
@@ -256,6 +288,8 @@ class SqliteDatabase final : public Database {
   Budget budget_;
   std::string refused_;  // by Authorize(): what
   Reads reads_;          // likewise
+  int selects_ = 0;      // likewise, of all statements
+  Nowhere nowhere_;
   // Before the connection, which refers to them.
   std::vector<std::unique_ptr<Source>> sources_;
   Connection db_;

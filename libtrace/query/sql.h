@@ -62,6 +62,11 @@ struct Answer {
 // Which columns of which tables a query reads; "": its rows.
 using Reads = std::map<std::string, std::set<std::string>>;
 
+// Between which, of a column of times, lies whatever a query can answer from.
+struct Times {
+  int64_t lo_ns = INT64_MIN, hi_ns = INT64_MAX;
+};
+
 class Database {
  public:
   // The model must outlive it.
@@ -71,6 +76,11 @@ class Database {
   virtual Answer Run(std::string_view sql, RowSink* sink) = 0;
   // None: it is no query. Nothing is computed but how many rows the tables have.
   virtual std::optional<Reads> ReadsOf(std::string_view sql) = 0;
+  // Of a query that reads one table, and that once: between which of these columns' values are the
+  // rows that it looks at? None: it looks at others, or cannot be told. To be asked of a database
+  // without rows, through which the query is run.
+  virtual std::optional<Times> TimesOf(std::string_view sql, std::string_view table,
+                                       const std::vector<std::string_view>& columns) = 0;
   // The model holds these alone: an answer from anything else is refused.
   virtual void Only(const Reads& reads) = 0;
   // All tables: names and columns are the schema.

@@ -159,11 +159,35 @@ Use Convert(sqlite3_value* value, PlainTable::Type type, Constraint* constraint)
   }
 }
 
+// Numbers of a comparison with a fraction, rounded outwards.
+void Note(sqlite3_value* value, Op op, size_t column, Searches* noted) {
+  if (std::find(noted->columns.begin(), noted->columns.end(), column) == noted->columns.end()) {
+    return;
+  }
+  int64_t lo = INT64_MIN, hi = INT64_MAX;
+  if (sqlite3_value_type(value) == SQLITE_INTEGER) {
+    lo = hi = sqlite3_value_int64(value);
+  } else if (sqlite3_value_type(value) == SQLITE_FLOAT) {
+    const double number = sqlite3_value_double(value);
+    if (!(std::abs(number) < kMaxExact)) return;
+    lo = static_cast<int64_t>(std::floor(number)), hi = static_cast<int64_t>(std::ceil(number));
+  } else {
+    return;
+  }
+  if (op == Op::kEqual || op == Op::kGreater || op == Op::kAtLeast) {
+    noted->lo = std::max(noted->lo, lo);
+  }
+  if (op == Op::kEqual || op == Op::kLess || op == Op::kAtMost) {
+    noted->hi = std::min(noted->hi, hi);
+  }
+}
+
 int Filter(sqlite3_vtab_cursor* base, int, const char* plan, int count, sqlite3_value** values) {
   auto* cursor = static_cast<Cursor*>(base);
   Source& source = cursor->source();
   cursor->constraints.clear();
   cursor->nothing = false;
+  if (source.noted != nullptr) ++source.noted->searches;
   const char* at = plan;
   for (int i = 0; i < count; ++i) {
     Constraint constraint;
@@ -171,7 +195,9 @@ int Filter(sqlite3_vtab_cursor* base, int, const char* plan, int count, sqlite3_
     char* end = nullptr;
     constraint.column = static_cast<int>(std::strtol(at, &end, 10));
     at = end + 1;
-    const auto& column = source.table.columns[static_cast<size_t>(constraint.column)];
+    const auto number = static_cast<size_t>(constraint.column);
+    const auto& column = source.table.columns[number];
+    if (source.noted != nullptr) Note(values[i], constraint.op, number, source.noted);
     switch (Convert(values[i], column.type, &constraint)) {
       case Use::kNever:
         cursor->nothing = true;
@@ -188,7 +214,9 @@ int Filter(sqlite3_vtab_cursor* base, int, const char* plan, int count, sqlite3_
   return cursor->Settle();
 }
 
-int Open(sqlite3_vtab*, sqlite3_vtab_cursor** out) {
+int Open(sqlite3_vtab* vtab, sqlite3_vtab_cursor** out) {
+  const Source& source = *static_cast<Table*>(vtab)->source;
+  if (source.noted != nullptr) ++source.noted->cursors;
   *out = std::make_unique<Cursor>().release();  // SQLite's until Close
   return SQLITE_OK;
 }

@@ -28,6 +28,13 @@ struct Budget {
   }
 };
 
+// What a statement that was run asked of a table's columns.
+struct Searches {
+  std::vector<size_t> columns;  // of these
+  int cursors = 0, searches = 0;
+  int64_t lo = INT64_MIN, hi = INT64_MAX;  // between which they lie in whatever was searched for
+};
+
 // A table, and what is remembered of it from one search to the next.
 struct Source {
   Source(PlainTable plain, Budget* limit) : table(std::move(plain)), index(&table), budget(limit) {}
@@ -41,6 +48,7 @@ struct Source {
   // that one of them uses; those from the 63rd on share theirs.
   bool named = false;
   uint64_t used = 0;
+  Searches* noted = nullptr;
   // A column that is not there says so instead of an answer. Empty: all are there.
   std::vector<bool> there;
 };
