@@ -369,6 +369,7 @@ std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count, const Cu
     std::erase_if(pieces, is_short);
   }
   for (Piece& piece : pieces) TrimUntested(nodes, &piece);
+  if (!announced.is_last && !pieces.empty()) TrimGuessed(nodes, &pieces.back());
   for (size_t p = 1; p < pieces.size(); ++p) {
     ExtendBackwards(nodes, pieces[p - 1].last + 1, breaks, false, &pieces[p]);
   }

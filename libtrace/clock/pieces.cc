@@ -156,6 +156,19 @@ void TrimUntested(std::span<const Node> nodes, Piece* piece) {
   }
 }
 
+void TrimGuessed(std::span<const Node> nodes, Piece* piece) {
+  size_t guessed = piece->last;
+  while (guessed > piece->first && !(IsBracket(nodes[guessed]) && nodes[guessed].wraps_guessed)) {
+    --guessed;
+  }
+  size_t before = guessed;
+  while (before > piece->first && !(before < guessed && IsBracket(nodes[before]))) --before;
+  if (before == guessed || !IsBracket(nodes[before])) return;
+  const double at_ns = nodes[guessed].position_ns;
+  const double confirmed_ns = nodes[piece->last].position_ns - at_ns;
+  if (confirmed_ns < at_ns - nodes[before].position_ns) piece->last = before;
+}
+
 namespace {
 
 // Whether a single change of frequency explains what lies between two pieces.

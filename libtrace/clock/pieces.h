@@ -41,6 +41,11 @@ void LeaveOpen(std::span<Node> nodes, const Motion& motion, Piece* left, const P
 // tests the slope are brackets no closer to each other than to the change: a burst of them is one.
 void TrimUntested(std::span<const Node> nodes, Piece* piece);
 
+// Of the last piece of a count that ended as the clock broke: where wraps were counted by the rate, a
+// sample lies on the curve by accident once in some thousand times, and the clock may have broken
+// before it. So what nothing behind it confirms is taken off; a burst of brackets is one.
+void TrimGuessed(std::span<const Node> nodes, Piece* piece);
+
 // Which pieces may go on from the one before them with a single change of frequency in between:
 // that is likely then, and no more. A jump beside it would look the same.
 std::vector<bool> FindSteps(std::span<Node> nodes, const Motion& motion, bool single_steps,

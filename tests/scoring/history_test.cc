@@ -74,6 +74,7 @@ TEST_CASE("histories that were missed once are not missed again") {
   Check(779545);  // a jump that only the orders show, after the last sample
   Check(77015);   // an end between two counts, merged into a period that ended before it
   Check(703779);  // a rate announced before the first sample, placed where a jump led long after
+  Check(808452);  // a sample after an unannounced change that fits the rate before it by accident
 
   constexpr bool kHarsh = true;
   Check(352, kHarsh);    // a lost jump that an announced ramp might have been
