@@ -138,6 +138,7 @@ class Tree {
   // To each range that is open in its thread when a call begins, once for those of one node.
   void Credit() {
     const model::Ranges& ranges = model_.ranges;
+    if (ranges.size() == 0) return;
     const auto works = WorkByCall(model_);
     // By thread that did such calls.
     std::unordered_map<uint64_t, std::vector<size_t>> open;
