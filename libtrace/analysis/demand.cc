@@ -14,9 +14,12 @@
 namespace acceltrace::analysis {
 namespace {
 
-// No memory of a device takes longer for its first access, and no row to open: more than this is
-// something else.
+// Hardly a memory of a device takes longer for its first access, and none to open a row: more than
+// this is something else, unless the command is so small that nothing else takes as long.
 constexpr double kMaxMemoryLatencyNs = 500, kMaxRowNs = 120;
+constexpr double kMostLatencyNs = 20'000;
+// The slowest on-chip memory, by far.
+constexpr double kSlowestNsPerByte = 1;
 // Above this much for a row that was opened all of them lie in one bank, one after the other.
 constexpr double kOneBankNs = 12;
 // Bytes on the wire for each packet beside what it carries: header, framing and acknowledgement.
@@ -126,11 +129,20 @@ class Demands {
   }
   static constexpr double kHardly = 0.1;
 
+  // Neither its bytes, four for each operation at most where they are on-chip, nor the rows that it
+  // opened take half of that.
+  bool IsTooSmallFor(size_t i, double ns) const {
+    if (at_.memory_bytes[i] == 0) return false;
+    const auto bytes = static_cast<double>(
+        std::max({uint64_t{at_.bytes[i]}, uint64_t{at_.memory_bytes[i]}, 4 * at_.work[i]}));
+    return 2 * (bytes * kSlowestNsPerByte + at_.row_misses[i] * kMaxRowNs) < ns;
+  }
+
   // The least that a command was ever stalled for the memory, where its bytes leave room for it. If
   // none shows a first access, that is not known, and taken for nothing.
   void FindMemoryLatency() {
-    std::vector<double> least(rates_.size(), kMaxMemoryLatencyNs);
-    std::vector<bool> any(rates_.size());
+    std::vector<double> least(rates_.size(), kMostLatencyNs);
+    std::vector<bool> any(rates_.size()), small(rates_.size());
     for (size_t i = 0; i < model_.commands.size(); ++i) {
       if (KindOf(i) == proto::Unit::KIND_DMA_TO_DEVICE || at_.status[i] != 0) continue;
       const Times times = TimesOf(i);
@@ -140,8 +152,10 @@ class Demands {
       const uint32_t device = at_.device[i];
       least[device] = std::min(least[device], latency);
       any[device] = true;
+      if (IsTooSmallFor(i, latency)) small[device] = true;
     }
     for (size_t d = 0; d < rates_.size(); ++d) {
+      if (!small[d]) least[d] = std::min(least[d], kMaxMemoryLatencyNs);
       if (any[d]) rates_[d].memory_latency_ns = least[d];
     }
   }

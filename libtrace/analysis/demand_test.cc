@@ -61,6 +61,38 @@ TEST_CASE("a memory that was shared for once is not taken to be slow") {
   CHECK(rates[0].memory_ns_per_byte <= (memory_only ? shared : stated) * 1.001);
 }
 
+// Small commands that are stalled for a microsecond each, beside long ones that may be stalled by
+// anything.
+TEST_CASE("a stall that nothing of a small command explains is a first access, however long") {
+  const bool small = GENERATE(true, false);
+  TraceBuilder builder;
+  const uint32_t device = builder.AddDevice();
+  for (const auto kind :
+       {proto::Device::STALL_WAIT, proto::Device::STALL_MEMORY, proto::Device::STALL_LINK}) {
+    builder.device(device)->add_stall_kinds(kind);
+  }
+  for (uint32_t number = 1; number <= 6; ++number) {
+    const int64_t call_ns = kBase + number * 30'000, at_ns = call_ns + 3'100;
+    JobSpec job = JobOfCall(call_ns, number, at_ns + kCopy + 300);
+    CommandSpec command = Command(kVector, at_ns, 1'000, 0);
+    if (small && number % 2 == 0) {
+      command.end_ns = at_ns + 1'020, command.memory_bytes = 128, command.work = 16;
+      command.row_misses = 2;
+    } else {
+      command.stall_ns[kStallMemory] = 18'000, command.row_misses = 500;
+    }
+    job.commands = {command};
+    builder.AddJob(job);
+  }
+  const auto model = builder.Model();
+  std::vector<DeviceRates> rates;
+  const std::vector<Demand> demands = ComputeDemands(*model, {600}, &rates);
+  REQUIRE(demands.size() == 6);
+  const double tick = 4 * rates[0].ns_per_tick;
+  CHECK(std::abs(rates[0].memory_latency_ns - (small ? 1'000 : 500)) <= tick);
+  if (small) CHECK(demands[1].scratch + demands[1].rows <= tick);
+}
+
 struct OnChip {
   int64_t computes_ns, stalled_ns;
   double latency_ns, scratch_ns;  // that are to be found
