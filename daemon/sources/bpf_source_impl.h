@@ -149,7 +149,7 @@ struct BpfSource::Impl : RingWatcher, ProviderSink {
   uint64_t tracked_here = 0;                       // counts those that Track() put into the map
   std::unordered_map<uint32_t, int64_t> left_ns;   // of processes that are no longer recorded
   uint64_t reported_lost[ACT_NUM_HOPS] = {};
-  std::vector<act_losses> reported_by_cpu[ACT_NUM_HOPS];  // of them, those that BPF programs counted
+  std::vector<act_losses> reported_by_cpu[ACT_NUM_HOPS];  // of them, what BPF programs counted
   // Whether a process is a kernel thread, and until when that is believed.
   std::unordered_map<uint32_t, std::pair<bool, int64_t>> kernel_threads;
   int64_t last_loss_check_ns = 0;

@@ -32,9 +32,7 @@ struct LossSpan {
 inline uint64_t Lost(const act_losses& losses) { return losses.count[0] + losses.count[1]; }
 
 // Before losses are read to be reported: what is lost from now on is of the next epoch.
-inline void BeginEpoch(__u64* drain_epoch) {
-  __atomic_fetch_add(drain_epoch, 1, __ATOMIC_SEQ_CST);
-}
+inline void BeginEpoch(__u64* drain_epoch) { __atomic_fetch_add(drain_epoch, 1, __ATOMIC_SEQ_CST); }
 
 }  // namespace acceltrace::daemon
 

@@ -112,7 +112,7 @@ def a_query_of_rows_of_a_time_reads_no_more_than_that():
     for path in (LONG, PACKED):
         for asked, table, column in (
                 ("*", "api", "begin_ns"), ("*", "api", "end_ns"),
-                ("job, pid, api_name, submit_ns, consumed_ns, completion_ticks", "jobs", "submit_ns"),
+                ("job, api_name, submit_ns, consumed_ns, completion_ticks", "jobs", "submit_ns"),
                 ("job, api_name, wait_api_name, submit_ns, wake_ns", "jobs", "completion_ns"),
                 ('job, "index", op, bytes, start_ticks, end_ticks', "commands", "start_ns"),
                 ("*", "host_events", "time_ns"), ("*", "device_events", "time_ns")):

@@ -41,7 +41,7 @@ void LeaveOpen(std::span<Node> nodes, const Motion& motion, Piece* left, const P
 // tests the slope are brackets no closer to each other than to the change: a burst of them is one.
 void TrimUntested(std::span<const Node> nodes, Piece* piece);
 
-// Of the last piece of a count that ended as the clock broke: where wraps were counted by the rate, a
+// Of the last piece of a count that ended as the clock broke: where the rate counted wraps, a
 // sample lies on the curve by accident once in some thousand times, and the clock may have broken
 // before it. So what nothing behind it confirms is taken off; a burst of brackets is one.
 void TrimGuessed(std::span<const Node> nodes, Piece* piece);

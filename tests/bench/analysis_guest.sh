@@ -60,11 +60,17 @@ while IFS='|' read -r id how properties command; do
 		continue
 	fi
 	if [ "$how" = record ]; then
-		# shellcheck disable=SC2086
-		acceltrace record -q -o "$out/$id.atrace" -- $command >"$out/$id.out" 2>"$out/$id.err"
+		for attempt in 1 2 3; do
+			# shellcheck disable=SC2086
+			acceltrace record -q -o "$out/$id.atrace" -- $command >"$out/$id.out" 2>"$out/$id.err"
+			status=$?
+			grep -q 'daemon did not start' "$out/$id.err" || break
+			echo "$id, attempt $attempt: $(cat "$out/$id.err")" >&2
+		done
 	else
 		# shellcheck disable=SC2086
 		$command >"$out/$id.out" 2>"$out/$id.err"
+		status=$?
 	fi
-	echo $? >"$out/$id.status"
+	echo "$status" >"$out/$id.status"
 done <"$plan"
