@@ -89,7 +89,8 @@ $(BUILD)/gen/libtrace/proto/trace.pb.h: $(BUILD)/gen/libtrace/proto/trace.pb.sta
 
 # Compiled with the same flags as the objects that use it, or g++ takes the header as text.
 PCH ?= 1
-PCH_HEADER := $(BUILD)/pch/precompiled.h
+# Another one for each optimisation: g++ 12 may crash on one of another.
+PCH_HEADER := $(BUILD)/pch/cc$(subst $() ,,$(OPT))/precompiled.h
 PCH_BUILT := $(if $(PCH),$(PCH_HEADER).gch)
 PCH_FLAGS = $(if $(PCH),-include $(PCH_HEADER))
 $(PCH_HEADER).gch: scripts/lib/precompiled.h $(PROTO_H)

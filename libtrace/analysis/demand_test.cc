@@ -26,15 +26,19 @@ CommandSpec Command(Unit unit, int64_t at_ns, int64_t memory_stall_ns, int64_t l
   return command;
 }
 
+void AddDevice(TraceBuilder* builder) {
+  const uint32_t device = builder->AddDevice();
+  for (const auto kind :
+       {proto::Device::STALL_WAIT, proto::Device::STALL_MEMORY, proto::Device::STALL_LINK}) {
+    builder->device(device)->add_stall_kinds(kind);
+  }
+}
+
 // Copies to the host that the link holds up; one of them is, for most of its time, by the memory,
 // that something else uses which opens a row for each burst.
 TEST_CASE("a memory that was shared for once is not taken to be slow") {
   TraceBuilder builder;
-  const uint32_t device = builder.AddDevice();
-  for (const auto kind :
-       {proto::Device::STALL_WAIT, proto::Device::STALL_MEMORY, proto::Device::STALL_LINK}) {
-    builder.device(device)->add_stall_kinds(kind);
-  }
+  AddDevice(&builder);
   // Whether it was the memory alone, of which the other one then has half.
   const bool memory_only = GENERATE(false, true);
   for (uint32_t number = 1; number <= 6; ++number) {
@@ -66,11 +70,7 @@ TEST_CASE("a memory that was shared for once is not taken to be slow") {
 TEST_CASE("a stall that nothing of a small command explains is a first access, however long") {
   const bool small = GENERATE(true, false);
   TraceBuilder builder;
-  const uint32_t device = builder.AddDevice();
-  for (const auto kind :
-       {proto::Device::STALL_WAIT, proto::Device::STALL_MEMORY, proto::Device::STALL_LINK}) {
-    builder.device(device)->add_stall_kinds(kind);
-  }
+  AddDevice(&builder);
   for (uint32_t number = 1; number <= 6; ++number) {
     const int64_t call_ns = kBase + number * 30'000, at_ns = call_ns + 3'100;
     JobSpec job = JobOfCall(call_ns, number, at_ns + kCopy + 300);
@@ -105,11 +105,7 @@ TEST_CASE("a stall of the on-chip memory is its bandwidth unless it is a first a
                              OnChip{6'600, 60, 60, 0},      // hardly: it computes
                              OnChip{10, 60, 60, 0});        // hardly anything but that
   TraceBuilder builder;
-  const uint32_t device = builder.AddDevice();
-  for (const auto kind :
-       {proto::Device::STALL_WAIT, proto::Device::STALL_MEMORY, proto::Device::STALL_LINK}) {
-    builder.device(device)->add_stall_kinds(kind);
-  }
+  AddDevice(&builder);
   for (uint32_t number = 1; number <= 6; ++number) {
     const int64_t call_ns = kBase + number * 30'000, at_ns = call_ns + 3'100;
     const int64_t took_ns = of.computes_ns + of.stalled_ns;
