@@ -34,6 +34,13 @@ void AddDevice(TraceBuilder* builder) {
   }
 }
 
+std::vector<Demand> DemandsOfSix(TraceBuilder* builder, std::vector<DeviceRates>* rates) {
+  const auto model = builder->Model();
+  std::vector<Demand> demands = ComputeDemands(*model, {600}, rates);
+  REQUIRE(demands.size() == 6);
+  return demands;
+}
+
 // Copies to the host that the link holds up; one of them is, for most of its time, by the memory,
 // that something else uses which opens a row for each burst.
 TEST_CASE("a memory that was shared for once is not taken to be slow") {
@@ -84,10 +91,8 @@ TEST_CASE("a stall that nothing of a small command explains is a first access, h
     job.commands = {command};
     builder.AddJob(job);
   }
-  const auto model = builder.Model();
   std::vector<DeviceRates> rates;
-  const std::vector<Demand> demands = ComputeDemands(*model, {600}, &rates);
-  REQUIRE(demands.size() == 6);
+  const std::vector<Demand> demands = DemandsOfSix(&builder, &rates);
   const double tick = 4 * rates[0].ns_per_tick;
   CHECK(std::abs(rates[0].memory_latency_ns - (small ? 1'000 : 500)) <= tick);
   if (small) CHECK(demands[1].scratch + demands[1].rows <= tick);
@@ -115,10 +120,8 @@ TEST_CASE("a stall of the on-chip memory is its bandwidth unless it is a first a
     job.commands = {command};
     builder.AddJob(job);
   }
-  const auto model = builder.Model();
   std::vector<DeviceRates> rates;
-  const std::vector<Demand> demands = ComputeDemands(*model, {600}, &rates);
-  REQUIRE(demands.size() == 6);
+  const std::vector<Demand> demands = DemandsOfSix(&builder, &rates);
   const double tick = 4 * rates[0].ns_per_tick;
   for (const Demand& demand : demands) {
     CHECK(std::abs(demand.memory_latency - of.latency_ns) <= tick);
