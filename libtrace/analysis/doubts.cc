@@ -129,6 +129,10 @@ class Finder {
     // Which of the two is the true one nobody knows.
     doubts_.contradiction |= load.duplicate_commands + load.duplicate_jobs > 0;
     doubts_.contradiction |= model_.missing.unknown_packets > 0;
+    // What is there is not what was written, or what the index lists never was.
+    const stream::ReadStats& read = model_.read;
+    const bool torn = read.gap_count + read.missing_packets + read.bad_packets > 0;
+    doubts_.contradiction |= read.index_differences > 0 || (!model_.missing.parts.empty() && !torn);
     doubts_.contradiction |= load.long_stalls > 0;
     doubts_.contradiction |= load.unconverted_times > 0 && model_.commands.size() > 0;
   }

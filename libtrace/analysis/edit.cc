@@ -103,6 +103,11 @@ void Editor::SetEdge(uint32_t edge, double ns) {
   old_edges_.emplace_back(edge, graph_.edge_ns[edge]);
   graph_.edge_ns[edge] = ns;
 }
+void Editor::SetTracer(uint32_t edge, double ns) {
+  Change();
+  old_tracers_.emplace_back(edge, graph_.tracer_ns[edge]);
+  graph_.tracer_ns[edge] = static_cast<float>(ns);
+}
 void Editor::DropEdge(uint32_t edge) { SetEdge(edge, Graph::kGone); }
 
 void Editor::SetDemand(uint32_t command, const Demand& demand) {
@@ -128,7 +133,10 @@ void Editor::Undo() {
   for (auto old = old_costs_.rbegin(); old != old_costs_.rend(); ++old) {
     graph_.cost_ns[old->first] = old->second;
   }
-  old_edges_.clear(), old_demands_.clear(), old_costs_.clear();
+  for (auto old = old_tracers_.rbegin(); old != old_tracers_.rend(); ++old) {
+    graph_.tracer_ns[old->first] = old->second;
+  }
+  old_edges_.clear(), old_demands_.clear(), old_costs_.clear(), old_tracers_.clear();
   if (edition_ != 0) graph_.edition = before_;
   edition_ = 0;
 }

@@ -71,6 +71,7 @@ class Editor {
  private:
   void Change();
   void SetEdge(uint32_t edge, double ns);
+  void SetTracer(uint32_t edge, double ns);
   void DropEdge(uint32_t edge);
   void SetDemand(uint32_t command, const Demand& demand);
   void SetCost(uint32_t node, double ns);
@@ -78,7 +79,13 @@ class Editor {
   void ShortenCall(uint32_t call);
   std::vector<uint32_t> AfterSubmission(uint32_t call) const;
   uint64_t InterruptsIn(const std::vector<uint32_t>& edges) const;
+  // What a call takes behind its submission, and an interrupt in it; -1: not known.
+  struct Tail {
+    double submitted_ns = -1, interrupt_ns = 0;
+  };
   void MeasureTails();
+  Tail MeasureTail(bool traced) const;
+  double Length(uint32_t edge, bool traced) const;
   void DropJob(uint32_t job);
   void DropFetch(uint32_t command);
   uint32_t CallBefore(uint32_t call) const;
@@ -104,8 +111,8 @@ class Editor {
   std::vector<std::pair<uint32_t, double>> old_edges_;
   std::vector<std::pair<uint32_t, Demand>> old_demands_;
   std::vector<std::pair<uint32_t, float>> old_costs_;
-  bool measured_ = false;
-  double submitted_ns_ = 0, interrupt_ns_ = 0;          // MeasureTails(); -1: not known
+  std::vector<std::pair<uint32_t, float>> old_tracers_;
+  std::vector<Tail> tails_;  // MeasureTails(): with the tracer and without it
   std::map<uint32_t, std::vector<double>> interrupts_;  // by thread
   uint64_t before_ = 0, edition_ = 0;  // of the graph: before it was changed, and since
 };

@@ -79,14 +79,22 @@ uint64_t Editor::InterruptsIn(const std::vector<uint32_t>& edges) const {
 // What calls that only submit take behind the submission; what an interrupt takes, from stretches
 // of calls of the same name that were interrupted and others that were not.
 void Editor::MeasureTails() {
-  if (measured_) return;
-  measured_ = true;
+  if (!tails_.empty()) return;
   const model::HostEvents& host = model_.host;
   for (size_t i = 0; i < host.size(); ++i) {
     if (static_cast<proto::HostBatch::Kind>(host.kind[i]) != proto::HostBatch::KIND_IRQ) continue;
     interrupts_[host.tid[i]].push_back(static_cast<double>(host.time_ns[i] - graph_.begin_ns));
   }
   for (auto& [tid, times] : interrupts_) std::sort(times.begin(), times.end());
+  for (const bool traced : {true, false}) tails_.push_back(MeasureTail(traced));
+}
+
+double Editor::Length(uint32_t edge, bool traced) const {
+  const double ns = graph_.edge_ns[edge];
+  return traced ? ns : std::max(0.0, ns - static_cast<double>(graph_.tracer_ns[edge]));
+}
+
+Editor::Tail Editor::MeasureTail(bool traced) const {
   std::vector<double> tails, interrupts;
   std::map<std::pair<uint32_t, size_t>, std::array<std::vector<double>, 2>> stretches;
   for (uint32_t call = 0; call < model_.api.size(); ++call) {
@@ -94,13 +102,12 @@ void Editor::MeasureTails() {
     const std::vector<uint32_t> tail = AfterSubmission(call);
     double ns = 0;
     for (size_t i = 0; i < tail.size(); ++i) {
-      ns += graph_.edge_ns[tail[i]];
+      const double length_ns = Length(tail[i], traced);
+      ns += length_ns;
       const uint64_t inside = InterruptsIn({tail[i]});
-      if (inside < 2) {
-        // From the end, as all end alike.
-        stretches[{model_.api.name[call], tail.size() - i}][inside].push_back(
-            graph_.edge_ns[tail[i]]);
-      }
+      // From the end, as all end alike.
+      if (inside < 2)
+        stretches[{model_.api.name[call], tail.size() - i}][inside].push_back(length_ns);
     }
     if (!waits_[call] && InterruptsIn(tail) == 0) tails.push_back(ns);
   }
@@ -108,24 +115,28 @@ void Editor::MeasureTails() {
     if (!lengths[0].empty() && !lengths[1].empty())
       interrupts.push_back(Median(&lengths[1]) - Median(&lengths[0]));
   }
-  submitted_ns_ = tails.empty() ? -1 : Median(&tails);
-  interrupt_ns_ = interrupts.empty() ? 0 : std::max(0.0, Median(&interrupts));
+  return {tails.empty() ? -1 : Median(&tails),
+          interrupts.empty() ? 0 : std::max(0.0, Median(&interrupts))};
 }
 
-// It returns as those do that only submit. Interrupts come all the same.
+// It returns as those do that only submit. Interrupts come all the same. What of it is the
+// tracer's is what those have, too.
 void Editor::ShortenCall(uint32_t call) {
   MeasureTails();
   const std::vector<uint32_t> tail = AfterSubmission(call);
-  double ns = 0;
-  for (const uint32_t e : tail) {
-    ns += graph_.edge_ns[e];
-    if (e != tail.front()) SetEdge(e, 0);
-  }
   if (tail.empty()) return;
-  const bool known = submitted_ns_ >= 0;
-  const double least_ns = known ? submitted_ns_ : graph_.edge_ns[tail.front()];
-  const uint64_t others = InterruptsIn(known ? tail : std::vector(tail.begin() + 1, tail.end()));
-  SetEdge(tail.front(), std::min(ns, least_ns + static_cast<double>(others) * interrupt_ns_));
+  std::array<double, 2> left_ns{};  // without the tracer, and with it
+  for (const bool traced : {false, true}) {
+    const Tail& usual = tails_[traced ? 0 : 1];
+    double ns = 0;
+    for (const uint32_t e : tail) ns += Length(e, traced);
+    const bool known = usual.submitted_ns >= 0;
+    const double least_ns = known ? usual.submitted_ns : Length(tail.front(), traced);
+    const uint64_t others = InterruptsIn(known ? tail : std::vector(tail.begin() + 1, tail.end()));
+    left_ns[traced] = std::min(ns, least_ns + static_cast<double>(others) * usual.interrupt_ns);
+  }
+  for (const uint32_t e : tail) SetEdge(e, e == tail.front() ? left_ns[true] : 0);
+  SetTracer(tail.front(), std::max(0.0, left_ns[true] - left_ns[false]));
 }
 
 Edited Editor::OverlapCopies() {

@@ -69,6 +69,23 @@ TEST_CASE("a call that submits and finds its job done takes what others do that 
     const double each_ns = others ? 4'000 - 800 : 1'000;
     CHECK(std::abs(saved_ns - (kRounds - 1) * each_ns) < 100);
   }
+  // Without the tracer, which is a quarter of all that the host does, a quarter less is saved: what
+  // is left of the call has its share of the tracer's.
+  for (size_t e = 0; e < graph.to.size(); ++e) {
+    if (graph.kind[graph.to[e]] != Graph::Kind::kHost || graph.edge_ns[e] < 0) continue;
+    graph.tracer_ns[e] = static_cast<float>(graph.edge_ns[e] / 4);
+  }
+  Scales without;
+  without.without_tracer = true;
+  const double untraced_ns = Replay(graph, without);
+  {
+    Editor editor(*model, &graph);
+    editor.RemoveWaits();
+    const double saved_ns = untraced_ns - Replay(graph, without);
+    const double each_ns = others ? 3'000 - 600 : 750;
+    CHECK(std::abs(saved_ns - (kRounds - 1) * each_ns) < 100);
+  }
+  CHECK(Replay(graph, without) == untraced_ns);
   CHECK(Replay(graph, {}) == before_ns);
 }
 

@@ -121,14 +121,16 @@ Limiter ComputeLimiter(Replays* replays, const Breakdown& breakdown, const Verdi
   const double lead = limiter.gains[0].share - second;
   const double missing =
       (1 - 1 / Limiter::kStep) * MissingNs(graph, breakdown, verdict) / graph.RunNs();
-  if (missing > lead) {
+  // What is missing may have been taken for the first one's, and be the second one's.
+  const double moved = missing + std::min(missing, limiter.gains[0].share);
+  if (moved > lead) {
     return withhold(CaveatsText(verdict.caveats) + ": what is missing could change the answer");
   }
   limiter.standing = lead < Limiter::kClose * limiter.gains[0].share ? Limiter::Standing::kSeveral
                                                                      : Limiter::Standing::kNamed;
   const double miss = std::abs(limiter.base_miss);
   limiter.confidence =
-      1 - 0.5 * std::exp(-(lead - missing) / (0.1 * limiter.gains[0].share + 0.5 * miss + 1e-3));
+      1 - 0.5 * std::exp(-(lead - moved) / (0.1 * limiter.gains[0].share + 0.5 * miss + 1e-3));
   limiter.text = Sentence(limiter);
   if (!verdict.whole()) limiter.text += "; " + CaveatsText(verdict.caveats);
   return limiter;

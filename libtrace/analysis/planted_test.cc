@@ -456,6 +456,8 @@ std::vector<Fault> FaultsOfTheRest() {
       {"a packet of host events is lost", "law", "", WithoutPacket(Packet::kHost)},
       {"a packet of jobs is lost", "law", "jobs completed", WithoutPacket(Packet::kJobs)},
       {"a packet of calls is lost", "law", "", WithoutPacket(Packet::kApi)},
+      {"a packet of clock samples is lost", "damage", "by the accounts",
+       WithoutPacket(Packet::kClocks)},
   };
 }
 

@@ -209,6 +209,11 @@ void FindMissing(const model::Missing& missing, std::vector<Finding>* findings) 
                                                  : fmt::format("{} packets of {} are missing",
                                                                part.packets, BodyName(part.body))});
   }
+  if (missing.rows > 0) {
+    findings->push_back(
+        {"damage",
+         fmt::format("{} rows that were written, by the accounts, are missing", missing.rows)});
+  }
   if (missing.unknown_packets > 0) {
     findings->push_back(
         {"damage", fmt::format("{} packets are not in the file's index", missing.unknown_packets)});

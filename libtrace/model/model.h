@@ -77,7 +77,8 @@ struct LoadStats {
   uint64_t long_stalls = 0;          // commands with stalls that are longer than they took
 };
 
-// What was written and is not in the file: by the index in its footer, if it has one.
+// What was written and is not in the file: by the index in its footer, if it has one, and by the
+// accounts.
 struct Missing {
   struct Part {
     uint32_t body = 0;  // field number in proto::Packet
@@ -86,6 +87,7 @@ struct Missing {
   std::vector<Part> parts;
   bool anything = false;         // packets of unknown kinds, how many nobody knows
   uint64_t unknown_packets = 0;  // in the file, but not in the index
+  uint64_t rows = 0;             // of what the accounts have, beyond those of parts
 };
 
 // What a selection left out (select.h).

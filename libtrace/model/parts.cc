@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/model/parts.h"
 
+#include <algorithm>
+
 #include "libtrace/stream/block.h"
 #include "libtrace/stream/columns.h"
 
@@ -28,6 +30,11 @@ void PartCounter::Add(const proto::Packet& packet, uint64_t rows) {
     return;
   }
   after_accounts_ = packet.has_accounts();
+  rows_ += rows;
+  if (after_accounts_) rows_put_out_ = 0;
+  for (const auto& hop : packet.accounts().hops()) {
+    if (hop.name() == "output") rows_put_out_ += hop.out();
+  }
   if (body >= kKinds) return;
   ++read_[body].packets;
   read_[body].rows += rows;
@@ -51,10 +58,11 @@ void PartCounter::List(const proto::Footer& footer) {
 
 Missing PartCounter::Done(const stream::ReadStats& read) const {
   Missing missing;
+  missing.rows = rows_put_out_ > rows_ ? rows_put_out_ - rows_ : 0;
   if (!read.has_footer || !has_index_) {
     // Accounts come last: if they are there and nothing before them is missing, only the footer is.
     const bool damaged = read.missing_packets > 0 || read.bad_packets > 0;
-    missing.anything = damaged || (!read.has_footer && !after_accounts_);
+    missing.anything = damaged || missing.rows > 0 || (!read.has_footer && !after_accounts_);
     return missing;
   }
   for (uint32_t kind = 0; kind < kKinds; ++kind) {
@@ -70,6 +78,11 @@ Missing PartCounter::Done(const stream::ReadStats& read) const {
         kind == proto::Packet::kStackFrames || kind == proto::Packet::kCallStacks;
     if (packets > 0 || (rows > 0 && batch)) missing.parts.push_back({kind, packets, rows});
   }
+  // What the index misses as well it says; more than that is missing from what was recorded.
+  for (const Missing::Part& part : missing.parts) {
+    missing.rows -= std::min(missing.rows, part.rows);
+  }
+  missing.anything = missing.rows > 0;
   return missing;
 }
 

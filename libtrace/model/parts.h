@@ -12,7 +12,7 @@
 namespace acceltrace::model {
 
 // Counts packets and rows of each kind as they are read, and compares them with the
-// footer's index in the end.
+// footer's index and with the accounts in the end.
 class PartCounter {
  public:
   // rows: as it was written.
@@ -31,7 +31,8 @@ class PartCounter {
   std::array<Count, kKinds> listed_{};  // by the parts of the index so far
   uint64_t listed_packets_ = 0;
   bool has_index_ = false;
-  bool after_accounts_ = false;  // the last packet that was read is Accounts
+  uint64_t rows_ = 0, rows_put_out_ = 0;  // that were read; by the accounts, which come last
+  bool after_accounts_ = false;           // the last packet that was read is Accounts
 };
 
 }  // namespace acceltrace::model

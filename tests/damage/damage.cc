@@ -59,7 +59,7 @@ Damaged DamageBytes(const std::string& whole, Random* random) {
       return {"hole", bytes.erase(at, length)};
     case 4: {
       for (size_t i = at; i < std::min(at + length, bytes.size()); ++i) bytes[i] = 0;
-      return {"zeroed", bytes};
+      return {"zeroed", bytes, bytes != whole};
     }
     case 5: {
       std::string garbage;

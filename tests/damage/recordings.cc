@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "libtrace/stream/columns.h"
 #include "tests/damage/mutator.h"
 #include "tests/golden/trace_builder.h"
 
@@ -75,7 +76,9 @@ std::string Built(int64_t copy_ns, int64_t run_ns) {
   builder.AddHop("device-ring/acc0", 4 * kJobs, 4 * kJobs, 0, 0);
   builder.AddHop("bpf-api", 4 * kJobs, 4 * kJobs, 0, 0);
   builder.AddHop("bpf-driver", 6 * kJobs, 6 * kJobs, 0, 0);
-  builder.AddHop("output", 1'000, 1'000, 0, 0);
+  uint64_t rows = 0;
+  for (const proto::Packet& packet : builder.Packets()) rows += stream::Rows(packet);
+  builder.AddHop("output", rows, rows, 0, 0);
   constexpr size_t kRows = 24;
   return Encode(Divided(builder.Packets(), kRows), Footer::kWritten);
 }

@@ -9,6 +9,8 @@ from vm import Failure
 
 # Channels between guest and host, in the order of their file descriptors.
 PORTS = ("stdout", "stderr", "status", "dmesg")
+# Behind them: the monitor, by which a guest is freed that its translations hold (stale.py).
+WATCH = "watch"
 
 
 def has_kvm():
@@ -66,8 +68,15 @@ def machine_type(opts):
     return ",".join(["q35"] + ["hpet=off"] * opts.icount + ["kernel-irqchip=split"] * opts.iommu)
 
 
+def is_watched(opts):
+    """Whether each CPU has a thread of its own that translates."""
+    kvm = has_kvm() and not opts.tcg
+    return opts.cpus > 1 and not (kvm or opts.icount or opts.tcg_one_thread)
+
+
 def command_line(opts, chosen, initramfs, console, descriptors):
-    """The arguments; `descriptors` are our ends of PORTS' socket pairs, inherited by QEMU."""
+    """The arguments; `descriptors` are QEMU's ends of the socket pairs of PORTS and, behind them,
+    of WATCH if the guest is watched."""
     kvm = has_kvm() and not opts.icount and not opts.tcg
     args = [qemu(opts.repo), "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
             "-machine", machine_type(opts),
@@ -105,6 +114,9 @@ def command_line(opts, chosen, initramfs, console, descriptors):
         place = f"bus=axl-rp{number}" if "bus=" not in properties else ""
         ident = f"id=axl{number}" if not re.search(r"(^|,)id=", properties) else ""
         args += ["-device", ",".join(filter(None, [name, place, ident, properties]))]
+    if len(descriptors) > len(PORTS):
+        args += ["-chardev", f"socket,id={WATCH},fd={descriptors[-1]}",
+                 "-mon", f"chardev={WATCH},mode=control"]
     if opts.qmp:
         args += ["-qmp", f"unix:{quote(opts.qmp)},server=on,wait=off"]
     return args + opts.qemu_arg

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-from vm import Failure, dmesg, initramfs, kernel, machine
+from vm import Failure, dmesg, initramfs, kernel, machine, stale
 
 FAILED, TIMED_OUT = 125, 124
 PR_SET_PDEATHSIG = 1
@@ -89,7 +89,8 @@ class Guest:
         self.console = os.path.join(folder, "console")
         self.errors_path = os.path.join(folder, "qemu-stderr")
         self.received = {"status": bytearray(), "dmesg": bytearray()}
-        pairs = [socket.socketpair() for _ in machine.PORTS]
+        ports = machine.PORTS + (machine.WATCH,) * machine.is_watched(opts)
+        pairs = [socket.socketpair() for _ in ports]
         theirs = [pair[1].fileno() for pair in pairs]
         line = machine.command_line(opts, chosen, initrd, self.console, theirs)
         if opts.verbose:
@@ -99,9 +100,11 @@ class Guest:
                 line, env=machine.environment(opts), stdin=subprocess.DEVNULL, stdout=errors,
                 stderr=errors, pass_fds=theirs, preexec_fn=die_with_parent)
         self.ours = {}
-        for port, (mine, other) in zip(machine.PORTS, pairs):
+        for port, (mine, other) in zip(ports, pairs):
             other.close()
             self.ours[port] = mine
+        watched = self.ours.pop(machine.WATCH, None)
+        self.watch = stale.Watch(watched) if watched else None
 
     def pump(self, deadline):
         """Passes output on until QEMU is gone; False when the deadline came first."""
@@ -112,7 +115,9 @@ class Guest:
             left = deadline - time.monotonic()
             if left <= 0:
                 return False
-            for key, _ in selector.select(min(left, 1.0)):
+            if self.watch and self.watch.look(time.monotonic()):
+                say("a CPU was held by a translation that QEMU did not renew: it makes new ones")
+            for key, _ in selector.select(min(left, stale.EVERY_S)):
                 try:
                     data = key.fileobj.recv(65536)
                 except ConnectionResetError:
