@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "libtrace/query/grouping.h"
 #include "libtrace/query/virtual_table.h"
 
 namespace acceltrace::query {
@@ -113,6 +114,7 @@ class SqliteDatabase final : public Database {
     if (sqlite3_bind_parameter_count(statement.get()) > 0) {
       return BadQuery("it has parameters (?, :name): write values instead");
     }
+    if (const auto grouped = Grouped(sql)) return Give(statement.get(), *grouped, sink);
     return Read(statement.get(), sink);
   }
 
@@ -193,13 +195,41 @@ class SqliteDatabase final : public Database {
     return owned;
   }
 
-  Answer Read(sqlite3_stmt* statement, RowSink* sink) {
-    const int columns = sqlite3_column_count(statement);
+  static std::vector<std::string> NamesOf(sqlite3_stmt* statement) {
     std::vector<std::string> names;
-    for (int c = 0; c < columns; ++c) {
+    for (int c = 0; c < sqlite3_column_count(statement); ++c) {
       const char* name = sqlite3_column_name(statement, c);
       names.emplace_back(name == nullptr ? "" : name);
     }
+    return names;
+  }
+
+  // None: it is for SQLite.
+  std::optional<GroupedRows> Grouped(std::string_view sql) {
+    const std::optional<Grouping> grouping = Grouping::Parse(sql);
+    if (!grouping) return std::nullopt;
+    for (const auto& source : sources_) {
+      if (sqlite3_stricmp(source->table.name.c_str(), grouping->table.c_str()) != 0) continue;
+      // What it looks at is noted by searches.
+      if (source->noted != nullptr) return std::nullopt;
+      return Group(*grouping, *source);
+    }
+    return std::nullopt;
+  }
+
+  Answer Give(sqlite3_stmt* statement, const GroupedRows& rows, RowSink* sink) {
+    Status status = sink->Begin(NamesOf(statement));
+    for (size_t row = 0; status.ok() && row < rows.size(); ++row) {
+      if (row == limits_.rows) return {Answer::State::kDone, "", true};
+      status = sink->Row(rows[row]);
+    }
+    if (!status.ok()) return {Answer::State::kOutput, status.message(), false};
+    return {};
+  }
+
+  Answer Read(sqlite3_stmt* statement, RowSink* sink) {
+    const int columns = sqlite3_column_count(statement);
+    const std::vector<std::string> names = NamesOf(statement);
     Status status = sink->Begin(names);
     std::vector<Value> values(names.size());
     Answer answer;

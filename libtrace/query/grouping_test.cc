@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sums by group against SQLite's: HAVING makes a query one that is not answered here.
+#include "libtrace/query/grouping.h"
+
+#include <fmt/format.h>
+
+#include <random>
+
+#include "tests/catch.h"
+#include "tests/golden/trace_builder.h"
+
+namespace acceltrace::query {
+namespace {
+
+using namespace acceltrace::test;
+
+class Rows final : public RowSink {
+ public:
+  Status Begin(const std::vector<std::string>& columns) override {
+    names = columns;
+    return {};
+  }
+  Status Row(const std::vector<Value>& values) override {
+    std::string& line = lines.emplace_back();
+    for (const Value& value : values) {
+      if (const auto* i = std::get_if<int64_t>(&value)) line += fmt::format("{}|", *i);
+      if (const auto* d = std::get_if<double>(&value)) line += fmt::format("{:.17g}|", *d);
+      if (const auto* s = std::get_if<std::string_view>(&value)) line += fmt::format("'{}'|", *s);
+      if (std::holds_alternative<std::monostate>(value)) line += "null|";
+    }
+    return {};
+  }
+  std::vector<std::string> names, lines;
+};
+
+struct Answered {
+  Answer::State state;
+  std::string message;
+  std::vector<std::string> names, lines;
+};
+
+Answered Ask(Database* database, const std::string& sql) {
+  Rows rows;
+  const Answer answer = database->Run(sql, &rows);
+  return {answer.state, answer.message, rows.names, rows.lines};
+}
+
+// Jobs of several names, sizes and queues, some ids of which need all of 64 bits.
+std::unique_ptr<model::Model> SomeModel() {
+  TraceBuilder builder;
+  builder.AddDevice();
+  builder.AddProcess(100, 100, "app");
+  builder.AddOpName(100, 1, "mat'mul");
+  builder.AddOpName(100, 2, "");
+  std::mt19937_64 random(5);
+  const char* names[] = {"Copy", "Launch", "copy", "Wait"};
+  for (uint32_t i = 0; i < 1500; ++i) {
+    const int64_t at = 1'000'000 + 50'000 * int64_t{i};
+    const uint64_t bytes = random() % 5 == 0 ? INT64_MAX - random() % 3 : random() % 4096;
+    builder.AddApi(names[random() % 4], 100 + random() % 3,
+                   random() % 4 == 0 ? UINT64_MAX - i : i + 1, at, at + random() % 9000, bytes);
+    if (i % 4 != 0) continue;
+    JobSpec job;
+    job.job = job.sequence = job.correlation = i + 1;
+    job.submit_ns = at + 100, job.doorbell_ns = at + 200, job.submit_end_ns = at + 250;
+    job.device_doorbell_ns = at + 300, job.fetched_ns = at + 400;
+    job.completion_ns = at + 20'000, job.device_irq_ns = at + 20'100;
+    CommandSpec command;
+    command.unit = random() % 2 == 0 ? kIn : kMatrix;
+    command.fetched_ns = at + 400, command.head_ns = at + 500;
+    command.start_ns = at + 600, command.end_ns = at + 10'000 + random() % 500;
+    command.tag = random() % 3, command.bytes = random() % 100, command.work = random() % 7;
+    job.commands = {command};
+    builder.AddJob(job);
+  }
+  builder.AddTrueCounters(0, 900'000);
+  builder.AddTrueCounters(0, 90'000'000);
+  return builder.Model();
+}
+
+TEST_CASE("Sums by group are SQLite's, whatever is grouped by what") {
+  const auto model = SomeModel();
+  const auto database = Database::Open(*model, {}).value();
+  uint64_t compared = 0, native = 0;
+  for (const PlainTable* table : database->Tables()) {
+    const auto& columns = table->columns;
+    for (size_t k = 0; k < columns.size(); ++k) {
+      for (size_t c = k % 3; c < columns.size(); c += 3) {
+        const std::string key = Quoted(columns[k].name), of = Quoted(columns[c].name),
+                          other = Quoted(columns[(c + 1) % columns.size()].name);
+        const std::string sql = fmt::format(
+            "SELECT {0}, count(*) AS n, count({1}), sum({1}), avg({1}) mean, min({1}), max({1}), "
+            "sum({1} - {2}), max({2} + {1}) FROM {3} GROUP BY {0}",
+            key, of, other, Quoted(table->name));
+        const Answered found = Ask(database.get(), sql);
+        const Answered wanted = Ask(database.get(), sql + " HAVING 1");
+        INFO(sql << ": " << found.message);
+        CHECK(found.state == wanted.state);
+        CHECK(found.message == wanted.message);
+        CHECK(found.names == wanted.names);
+        if (wanted.state == Answer::State::kDone) CHECK(found.lines == wanted.lines);
+        ++compared;
+        Budget budget;
+        const auto grouping = Grouping::Parse(sql);
+        REQUIRE(grouping);
+        native += Group(*grouping, Source(*table, &budget)).has_value();
+      }
+    }
+  }
+  std::printf("# figure grouped natively %llu of %llu\n", static_cast<unsigned long long>(native),
+              static_cast<unsigned long long>(compared));
+  CHECK(compared > 1'000);
+  CHECK(native > compared / 3);
+}
+
+TEST_CASE("Groups of several keys come in the order that is asked for") {
+  const auto model = SomeModel();
+  const auto database = Database::Open(*model, {}).value();
+  for (const char* sql : {
+           "SELECT name, tid, count(*), sum(end_ns - begin_ns) FROM api GROUP BY tid, name",
+           "select NAME, count(*) from API group by Name order by 2 desc, name limit 3",
+           "SELECT tid, count(*) AS n FROM api GROUP BY name, tid ORDER BY n, tid DESC, 1 ASC",
+           "SELECT \"op\", max(end_ticks), min(bytes) FROM commands GROUP BY \"op\" LIMIT 0;",
+           "SELECT count(*) FROM commands GROUP BY unit, opcode, op",
+           "SELECT unit, avg(work) w FROM commands GROUP BY unit ORDER BY w DESC",
+       }) {
+    std::string other = sql;
+    const size_t at = std::min(other.find(" ORDER"), other.find(" order"));
+    const size_t limit = other.find(" LIMIT");
+    other.insert(std::min({at, limit, other.size()}), " HAVING 1");
+    INFO(other);
+    CHECK(Grouping::Parse(sql));
+    CHECK(!Grouping::Parse(other));
+    const Answered found = Ask(database.get(), sql), wanted = Ask(database.get(), other);
+    CHECK(wanted.state == Answer::State::kDone);
+    CHECK(found.state == wanted.state);
+    CHECK(found.names == wanted.names);
+    CHECK(found.lines == wanted.lines);
+  }
+}
+
+TEST_CASE("What has another form is left to SQLite") {
+  for (const char* sql : {
+           "",
+           "SELECT",
+           "SELECT op FROM commands",
+           "SELECT op, count(DISTINCT unit) FROM commands GROUP BY op",
+           "SELECT op, sum(bytes) FROM commands WHERE bytes > 1 GROUP BY op",
+           "SELECT op, sum(bytes) FROM commands c GROUP BY op",
+           "SELECT op, sum(bytes) FROM commands, jobs GROUP BY op",
+           "SELECT op, sum(bytes) / 2 FROM commands GROUP BY op",
+           "SELECT op, sum(bytes * 2) FROM commands GROUP BY op",
+           "SELECT op, sum(bytes - 2) FROM commands GROUP BY op",
+           "SELECT op, total(bytes) FROM commands GROUP BY op",
+           "SELECT op, sum(bytes) FILTER (WHERE 1) FROM commands GROUP BY op",
+           "SELECT op, sum(bytes) OVER () FROM commands GROUP BY op",
+           "SELECT op, sum(bytes) FROM commands GROUP BY op ORDER BY sum(bytes)",
+           "SELECT op, sum(bytes) FROM commands GROUP BY op ORDER BY 3",
+           "SELECT op, sum(bytes) FROM commands GROUP BY op LIMIT 2 OFFSET 1",
+           "SELECT op, sum(bytes) FROM commands GROUP BY op LIMIT -1",
+           "SELECT op, sum(bytes) FROM commands GROUP BY 1",
+           "SELECT sum(bytes) AS op FROM commands GROUP BY op",
+           "SELECT op FROM commands GROUP BY op; SELECT 1",
+           "SELECT op FROM commands GROUP BY op -- all",
+           "SELECT \"a\"\"b\" FROM commands GROUP BY op",
+       }) {
+    INFO(sql);
+    CHECK(!Grouping::Parse(sql));
+  }
+}
+
+TEST_CASE("What does not fit is SQLite's to answer or to refuse") {
+  const auto model = SomeModel();
+  Budget budget;
+  const auto group = [&](const std::string& sql, Budget* limit, bool there = true) {
+    for (PlainTable& table : PlainTables(*model)) {
+      const auto grouping = Grouping::Parse(sql);
+      REQUIRE(grouping);
+      if (table.name != grouping->table) continue;
+      Source source(std::move(table), limit);
+      if (!there) source.there.assign(source.table.columns.size(), false);
+      return Group(*grouping, source).has_value();
+    }
+    return false;
+  };
+  CHECK(group("SELECT tid, sum(result) FROM api GROUP BY tid", &budget));
+  // Sums beyond 2^63, ids above it, text that would be numbers, columns that are not there.
+  CHECK(!group("SELECT tid, sum(bytes) FROM api GROUP BY tid", &budget));
+  CHECK(!group("SELECT tid, sum(correlation) FROM api GROUP BY tid", &budget));
+  CHECK(!group("SELECT tid, sum(name) FROM api GROUP BY tid", &budget));
+  CHECK(!group("SELECT tid, sum(no_column) FROM api GROUP BY tid", &budget));
+  CHECK(!group("SELECT pid, sum(result) FROM api GROUP BY tid", &budget));
+  CHECK(!group("SELECT tid, sum(result) FROM api GROUP BY tid", &budget, false));
+  Budget small;
+  small.steps = 100;
+  CHECK(!group("SELECT tid, sum(result) FROM api GROUP BY tid", &small));
+
+  Limits limits;
+  limits.rows = 2;
+  const auto few = Database::Open(*model, limits).value();
+  Rows rows;
+  const Answer answer = few->Run("SELECT name, count(*) FROM api GROUP BY name", &rows);
+  CHECK(answer.state == Answer::State::kDone);
+  CHECK(answer.more);
+  CHECK(rows.lines.size() == 2);
+  limits = {};
+  limits.steps = 500;
+  const auto short_one = Database::Open(*model, limits).value();
+  CHECK(Ask(short_one.get(), "SELECT name, count(*) FROM api GROUP BY name").state ==
+        Answer::State::kLimit);
+}
+
+}  // namespace
+}  // namespace acceltrace::query
