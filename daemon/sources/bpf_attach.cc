@@ -318,6 +318,7 @@ void BpfSource::Impl::OnDriverUse(uint32_t pid) {
 }
 
 void BpfSource::Impl::ReportUnseen() {
+  if (!options.rings && !options.usdt) return;  // nobody asked for them
   for (const auto& [pid, why] : users) {
     if (!rings.Had(pid) && !events.SawCalls(pid)) {
       handler->OnUnseen(pid, why.empty() ? "no call was recorded" : why);

@@ -80,6 +80,19 @@ def the_drivers_ring_and_its_tracepoints_say_the_same():
 
 
 @test
+def calls_that_were_not_asked_for_are_not_missed():
+    # Short ones, whose submissions are read when all is at its end.
+    for number in range(6):
+        name = path(f"driver{number}")
+        subprocess.run([ACCELTRACE, "record", "-q", "-o", name, "--probes", "driver,clock", "--",
+                        "axl-hello"], stdout=subprocess.DEVNULL, timeout=120, check=True)
+        done = subprocess.run([ACCELTRACE, "verify", name], capture_output=True, text=True,
+                              timeout=120, check=False)
+        equal((done.returncode, done.stderr), (0, ""))
+        assert summary(name)["host"]["KIND_SUBMIT"] > 0
+
+
+@test
 def recordings_of_the_service_share_a_device_and_keep_apart():
     os.mkdir("/tmp/service")
     service = subprocess.Popen([DAEMON, "--socket", "/tmp/service/control"],
