@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/query/grouping.h"
 
+#include <sqlite3.h>
+
 #include <algorithm>
-#include <cctype>
-#include <cstdlib>
-#include <functional>
-#include <limits>
 #include <unordered_map>
 #include <utility>
 
@@ -14,141 +12,8 @@ namespace {
 
 constexpr size_t kAtOnce = 1024;         // rows
 constexpr size_t kMostGroups = 100'000;  // more are as well sorted
-constexpr size_t kMostItems = 64, kRecent = 256;
+constexpr size_t kRecent = 256;
 constexpr uint64_t kMostExact = uint64_t{1} << 53;  // of a double
-
-bool SameWord(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
-           return std::tolower(static_cast<unsigned char>(x)) ==
-                  std::tolower(static_cast<unsigned char>(y));
-         });
-}
-
-// The words of a query one by one; what is none of these ends it.
-class Words {
- public:
-  explicit Words(std::string_view sql) : left_(sql) { Next(); }
-
-  bool Is(std::string_view word) const { return !quoted_ && SameWord(word_, word); }
-  bool Take(std::string_view word) {
-    if (!Is(word)) return false;
-    Next();
-    return true;
-  }
-  bool AtEnd() const { return !quoted_ && word_.empty(); }
-  // A name, none of SQL's own words.
-  bool Name(std::string* name) {
-    constexpr std::string_view kOwn[] = {"select", "from",  "where", "group",    "by",    "order",
-                                         "having", "limit", "as",    "distinct", "desc",  "asc",
-                                         "offset", "union", "join",  "not",      "null",  "case",
-                                         "filter", "over",  "nulls", "collate",  "window"};
-    if (!quoted_) {
-      if (word_.empty() || !(std::isalpha(static_cast<unsigned char>(word_[0])) || word_[0] == '_'))
-        return false;
-      for (const std::string_view own : kOwn) {
-        if (SameWord(word_, own)) return false;
-      }
-    }
-    *name = std::string(word_);
-    Next();
-    return true;
-  }
-  bool Number(uint64_t* number) {
-    if (quoted_ || word_.empty() || word_.size() > 18) return false;
-    if (!std::all_of(word_.begin(), word_.end(), [](char c) { return c >= '0' && c <= '9'; }))
-      return false;
-    *number = std::strtoull(std::string(word_).c_str(), nullptr, 10);
-    Next();
-    return true;
-  }
-
- private:
-  static bool OfWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-  void Next() {
-    while (!left_.empty() && std::string_view(" \t\r\n").find(left_[0]) != std::string_view::npos) {
-      left_.remove_prefix(1);
-    }
-    quoted_ = false;
-    size_t size = 0;
-    if (!left_.empty() && left_[0] == '"') {
-      const size_t end = left_.find('"', 1);
-      const bool plain = end != std::string_view::npos && left_.substr(end + 1, 1) != "\"";
-      if (plain && end > 1) {
-        word_ = left_.substr(1, end - 1), quoted_ = true;
-        left_.remove_prefix(end + 1);
-        return;
-      }
-    }
-    while (size < left_.size() && OfWord(left_[size])) ++size;
-    if (size == 0 && !left_.empty()) size = 1;
-    word_ = left_.substr(0, size);
-    left_.remove_prefix(size);
-  }
-
-  std::string_view left_, word_;
-  bool quoted_ = false;
-};
-
-std::optional<Grouping::Function> FunctionOf(std::string_view name) {
-  using Function = Grouping::Function;
-  constexpr std::pair<std::string_view, Function> kFunctions[] = {{"count", Function::kCount},
-                                                                  {"sum", Function::kSum},
-                                                                  {"avg", Function::kAverage},
-                                                                  {"min", Function::kLeast},
-                                                                  {"max", Function::kMost}};
-  for (const auto& [word, function] : kFunctions) {
-    if (SameWord(name, word)) return function;
-  }
-  return std::nullopt;
-}
-
-bool ParseItem(Words* words, Grouping::Item* item) {
-  if (!words->Name(&item->left)) return false;
-  if (words->Take("(")) {
-    const auto function = FunctionOf(item->left);
-    if (!function) return false;
-    item->function = *function;
-    if (item->function == Grouping::Function::kCount && words->Take("*")) {
-      item->of_rows = true, item->left.clear();
-    } else {
-      if (!words->Name(&item->left)) return false;
-      const char sign = words->Is("-") ? '-' : words->Is("+") ? '+' : 0;
-      if (sign != 0) {
-        item->sign = sign;
-        words->Take(std::string_view(&sign, 1));
-        if (!words->Name(&item->right)) return false;
-      }
-    }
-    if (!words->Take(")")) return false;
-  }
-  words->Take("as");
-  words->Name(&item->alias);
-  return true;
-}
-
-// Of the items: by number, by alias, or a key by its name.
-bool ParseOrder(Words* words, const Grouping& grouping, Grouping::Order* order) {
-  uint64_t number = 0;
-  std::string name;
-  if (words->Number(&number)) {
-    if (number == 0 || number > grouping.items.size()) return false;
-    order->item = static_cast<size_t>(number - 1);
-  } else {
-    if (!words->Name(&name)) return false;
-    const auto& items = grouping.items;
-    const auto has = [&](const Grouping::Item& item) {
-      return SameWord(item.alias, name) ||
-             (item.alias.empty() && item.function == Grouping::Function::kKey &&
-              SameWord(item.left, name));
-    };
-    const auto found = std::find_if(items.begin(), items.end(), has);
-    if (found == items.end() || std::count_if(items.begin(), items.end(), has) != 1) return false;
-    order->item = static_cast<size_t>(found - items.begin());
-  }
-  order->falls = words->Take("desc");
-  if (!order->falls) words->Take("asc");
-  return true;
-}
 
 int Rank(const Value& value) {
   return std::holds_alternative<std::monostate>(value)     ? 0
@@ -198,19 +63,21 @@ bool Same(const Cell& a, const Cell& b) {
 
 class Grouper {
  public:
-  Grouper(const Grouping& grouping, const Source& source) : grouping_(grouping), source_(source) {}
+  Grouper(const Grouping& grouping, Source* source) : grouping_(grouping), source_(*source) {}
 
   std::optional<GroupedRows> Run() {
     if (!FindColumns()) return std::nullopt;
-    const size_t rows = source_.table.rows();
-    for (size_t first = 0; first < rows; first += kAtOnce) {
-      const size_t count = std::min(kAtOnce, rows - first);
+    const RowIndex::Rows rows = source_.index.Narrow(constraints_);
+    if (rows.list != nullptr) return std::nullopt;  // few
+    for (size_t first = rows.begin; first < rows.end; first += kAtOnce) {
+      const size_t count = std::min(kAtOnce, rows.end - first);
       if (!source_.budget->Take(count)) return std::nullopt;
       for (size_t c = 0; c < columns_.size(); ++c) {
         columns_[c]->cells(first, count, cells_[c].data());
       }
       for (size_t i = 0; i < count; ++i) {
-        if (!Choose(i) || !Add(i)) return std::nullopt;
+        bool fits = true;
+        if (!Fits(i, &fits) || (fits && (!Choose(i) || !Add(i)))) return std::nullopt;
       }
     }
     return Answer();
@@ -227,10 +94,10 @@ class Grouper {
     size_t left = 0, right = 0;  // columns that are read
   };
 
-  bool Find(std::string_view name, bool numbers, size_t* place) {
+  bool Find(const std::string& name, bool numbers, size_t* place) {
     const auto& columns = source_.table.columns;
     for (size_t c = 0; c < columns.size(); ++c) {
-      if (!SameWord(columns[c].name, name)) continue;
+      if (sqlite3_stricmp(columns[c].name.c_str(), name.c_str()) != 0) continue;
       if (!source_.there.empty() && !source_.there[c]) return false;
       const PlainTable::Type type = columns[c].type;
       if (type == PlainTable::Type::kReal || (numbers && type == PlainTable::Type::kText))
@@ -245,9 +112,9 @@ class Grouper {
 
   // The keys are the first that are read.
   bool FindColumns() {
-    for (const std::string& key : grouping_.keys) {
+    for (size_t k = 0; k < keys(); ++k) {
       size_t place = 0;
-      if (!Find(key, false, &place) || place + 1 != columns_.size()) return false;
+      if (!Find(grouping_.keys[k], false, &place) || place != k) return false;
     }
     for (const Grouping::Item& item : grouping_.items) {
       Used used;
@@ -257,7 +124,39 @@ class Grouper {
       if (item.function == Function::kKey && used.left >= grouping_.keys.size()) return false;
       used_.push_back(used);
     }
+    for (const Grouping::Condition& condition : grouping_.conditions) {
+      const bool number = std::holds_alternative<int64_t>(condition.value);
+      Constraint constraint;
+      constraint.op = condition.op;
+      size_t place = 0;
+      if (!Find(condition.column, number, &place)) return false;
+      constraint.column = static_cast<int>(columns_[place] - source_.table.columns.data());
+      // Text and numbers are compared by rules of SQL's own.
+      if (number) {
+        constraint.value = std::get<int64_t>(condition.value);
+      } else if (columns_[place]->type == PlainTable::Type::kText) {
+        constraint.value = std::get<std::string>(condition.value);
+      } else {
+        return false;
+      }
+      constraints_.push_back(std::move(constraint));
+      constrained_.push_back(place);
+    }
     cells_.assign(columns_.size(), std::vector<Cell>(kAtOnce));
+    return true;
+  }
+
+  // False: a number that SQL has as text.
+  bool Fits(size_t row, bool* fits) const {
+    *fits = true;
+    for (size_t c = 0; *fits && c < constraints_.size(); ++c) {
+      const Cell& cell = cells_[constrained_[c]][row];
+      std::optional<int64_t> number;
+      if (std::holds_alternative<int64_t>(constraints_[c].value) && !NumberOf(cell, &number)) {
+        return false;
+      }
+      *fits = constraints_[c].Allows(cell);
+    }
     return true;
   }
 
@@ -426,7 +325,9 @@ class Grouper {
   }
 
   const Grouping& grouping_;
-  const Source& source_;
+  Source& source_;
+  std::vector<Constraint> constraints_;
+  std::vector<size_t> constrained_;  // their columns in columns_
   std::vector<const PlainTable::Column*> columns_;
   std::vector<std::vector<Cell>> cells_;  // of columns_, of some rows
   std::vector<Used> used_;                // by item
@@ -439,42 +340,7 @@ class Grouper {
 
 }  // namespace
 
-std::optional<Grouping> Grouping::Parse(std::string_view sql) {
-  Words words(sql);
-  Grouping grouping;
-  if (!words.Take("select")) return std::nullopt;
-  do {
-    if (grouping.items.size() == kMostItems) return std::nullopt;
-    if (!ParseItem(&words, &grouping.items.emplace_back())) return std::nullopt;
-  } while (words.Take(","));
-  if (!words.Take("from") || !words.Name(&grouping.table)) return std::nullopt;
-  if (!words.Take("group") || !words.Take("by")) return std::nullopt;
-  do {
-    if (!words.Name(&grouping.keys.emplace_back())) return std::nullopt;
-  } while (words.Take(","));
-  // An alias that is a column's name, too, may mean either.
-  for (const Item& item : grouping.items) {
-    for (const std::string& key : grouping.keys) {
-      if (SameWord(item.alias, key)) return std::nullopt;
-    }
-  }
-  if (words.Take("order")) {
-    if (!words.Take("by")) return std::nullopt;
-    do {
-      if (!ParseOrder(&words, grouping, &grouping.order.emplace_back())) return std::nullopt;
-    } while (words.Take(","));
-  }
-  if (words.Take("limit")) {
-    uint64_t most = 0;
-    if (!words.Number(&most)) return std::nullopt;
-    grouping.most = most;
-  }
-  words.Take(";");
-  if (!words.AtEnd()) return std::nullopt;
-  return grouping;
-}
-
-std::optional<GroupedRows> Group(const Grouping& grouping, const Source& source) {
+std::optional<GroupedRows> Group(const Grouping& grouping, Source* source) {
   return Grouper(grouping, source).Run();
 }
 

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "libtrace/query/sql.h"
@@ -36,8 +37,15 @@ struct Grouping {
     size_t item = 0;
     bool falls = false;
   };
+  // WHERE: all of them. A whole number, or text without quotes in it.
+  struct Condition {
+    std::string column;
+    Op op = Op::kEqual;
+    std::variant<int64_t, std::string> value;
+  };
   std::string table;
   std::vector<Item> items;
+  std::vector<Condition> conditions;
   std::vector<std::string> keys;
   std::vector<Order> order;
   std::optional<uint64_t> most;  // LIMIT
@@ -50,7 +58,7 @@ struct Grouping {
 using GroupedRows = std::vector<std::vector<Value>>;
 // None: SQLite has to answer, since there are numbers that do not fit, too many groups, columns
 // of another type or that are not there, or the budget is used up.
-std::optional<GroupedRows> Group(const Grouping& grouping, const Source& source);
+std::optional<GroupedRows> Group(const Grouping& grouping, Source* source);
 
 }  // namespace acceltrace::query
 

@@ -212,7 +212,7 @@ class SqliteDatabase final : public Database {
       if (sqlite3_stricmp(source->table.name.c_str(), grouping->table.c_str()) != 0) continue;
       // What it looks at is noted by searches.
       if (source->noted != nullptr) return std::nullopt;
-      return Group(*grouping, *source);
+      return Group(*grouping, source.get());
     }
     return std::nullopt;
   }

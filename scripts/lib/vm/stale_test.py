@@ -29,9 +29,9 @@ CASES = [
     ("a program computes", lambda n: [(0, 3, 0x401000, 0x7ffffff0), HALTED], (7, 2), False),
     ("the kernel computes", lambda n: [(0, 0, OTHER, STACK), HALTED], (7, 2), False),
     ("breakpoints of a program that goes on",
-     lambda n: [held(n) if n % 30 != 29 else (0, 3, 0x401000, 0x7ffffff0), HALTED], (7, 2), False),
+     lambda n: [held(n) if n % 30 < 29 else (0, 3, 0x401000, 0x7ffffff0), HALTED], (7, 2), False),
     ("another task in between",
-     lambda n: [held(n) if n % 30 != 20 else (0, 0, OTHER, STACK + 0x10000), HALTED], (7, 2), False),
+     lambda n: [held(n) if n % 30 - 20 else (0, 0, OTHER, STACK + 65536), HALTED], (7, 2), False),
     ("a QEMU without the fault", lambda n: [held(n), HALTED], (8, 1), False)]
 
 
