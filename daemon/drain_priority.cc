@@ -153,13 +153,24 @@ void DrainPriority::EndWatch() {
   watcher_.join();
 }
 
-DrainPriority::~DrainPriority() {
+void DrainPriority::Hurry() {
   if (!watcher_.joinable()) return;
   EndWatch();
+  hurries_ = true;
   SetHelper(false);
-  SetPolicy(tid_, SCHED_OTHER);
+  SetPolicy(tid_, SCHED_FIFO);
+  if (wakes_.helper != nullptr && wakes_.helper->tid != 0) {
+    SetPolicy(wakes_.helper->tid, SCHED_FIFO);
+  }
   gives_way = false;
   lift_mark = nullptr;
+}
+
+DrainPriority::~DrainPriority() {
+  Hurry();
+  if (!hurries_) return;
+  SetHelper(false);
+  SetPolicy(tid_, SCHED_OTHER);
 }
 
 // The watcher may lift the recorder in the moment in which that goes back on its own: whoever comes

@@ -69,6 +69,11 @@ class DrainPriority {
   // It has more to do; fill_permille: how full the fullest ring was.
   void Working(int64_t due_ns, uint32_t fill_permille);
 
+  // The recording ends: from here on until this is gone the thread comes first. In idle time it had
+  // so much of the processor that at ordinary priority it would come last for long, while the rings
+  // fill.
+  void Hurry();
+
   // Works in idle time, unless it is lifted just now.
   bool idle() const { return watcher_.joinable(); }
 
@@ -102,6 +107,7 @@ class DrainPriority {
   int tid_;
   LiftMark mark_;
   UniqueFd event_;  // the watcher looks again
+  bool hurries_ = false;
   std::atomic<bool> stop_ = false, lifted_ = false;
   std::atomic<bool> late_ = false;  // lifted because it was overdue
   std::atomic<int64_t> due_ns_ = INT64_MAX;

@@ -14,12 +14,13 @@ Summary Recorder::Stop(const std::string& reason, int32_t command_status) {
     TendTriggers(MonotonicNs());
   }
   const int64_t stop_ns = MonotonicNs();
-  priority_.reset();
+  if (priority_ != nullptr) priority_->Hurry();
   TraceJobsInFlight();
   stopped_ = true;
   // Samples first: the device's ring then holds everything that they caused.
   for (const auto& source : sources_) source->Stop();
   if (bpf_ != nullptr) bpf_->Stop();
+  priority_.reset();  // nothing more comes
   session_.Finish(stop_ns);
   router_.EndRing();
   part_->output.BeginClosing();

@@ -58,7 +58,11 @@ void DriverSource::Send(Rows* rows) {
 
 bool DriverSource::IsWanted(uint32_t pid) {
   if (pid != 0 && pid == wanted_pid_) return true;
-  if (!owner_.wanted(pid)) return false;
+  if (foreign_pids_.Has(pid)) return false;
+  if (!owner_.wanted(pid)) {
+    foreign_pids_.Add(pid);
+    return false;
+  }
   wanted_pid_ = pid;
   return true;
 }
@@ -101,6 +105,7 @@ void DriverSource::Handle(const axl_host_record& record) {
 Pace DriverSource::Drain(int64_t now_ns) {
   Pace pace;
   wanted_pid_ = 0;  // it may be another process by now
+  foreign_pids_.Clear();
   last_use_ = {};
   pace.fill_permille =
       reader_->Drain(kRecordsPerDrain, [this](const axl_record* records, size_t count) {

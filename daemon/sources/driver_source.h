@@ -13,6 +13,7 @@
 
 #include "daemon/sources/axl_device.h"
 #include "daemon/sources/driver_record.h"
+#include "daemon/sources/foreign_pids.h"
 #include "daemon/sources/host_rows.h"
 #include "daemon/sources/ring_reader.h"
 #include "daemon/sources/source.h"
@@ -69,7 +70,8 @@ class DriverSource : public Source {
   HostJobRows jobs_;
   HostWaitRows waits_;
   RingCounts at_start_;
-  uint32_t wanted_pid_ = 0;                // the last one in this drain that was
+  uint32_t wanted_pid_ = 0;  // the last one in this drain that was
+  ForeignPids foreign_pids_;
   Use last_use_;                           // likewise
   uint64_t num_jobs_ = 0, num_waits_ = 0;  // recorded
   uint64_t foreign_ = 0, bad_ = 0;

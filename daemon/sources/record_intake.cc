@@ -17,7 +17,8 @@ constexpr size_t kStep = 128;  // some ten microseconds
 bool RecordIntake::AskWanted(const axl_record& record, uint32_t pid) {
   axl_record copy = {};
   std::memcpy(&copy, &record, sizeof(copy));
-  if (!wanted_(device_, copy)) {
+  if (foreign_pids_.Has(pid) || !wanted_(device_, copy)) {
+    if (pid != 0) foreign_pids_.Add(pid);
     ReportOther(copy);
     return false;
   }
@@ -36,6 +37,7 @@ void RecordIntake::Send(Rows* rows) {
 // Commands, most of what there is, are taken as they lie, many at once.
 void RecordIntake::Handle(const axl_record* records, size_t count) {
   wanted_pid_ = 0;
+  foreign_pids_.Clear();
   while (count > 0) {
     const size_t most = std::min({count, commands_.room(), kStep});
     size_t picked = 0;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <string>
 
+#include "daemon/sources/foreign_pids.h"
 #include "daemon/sources/record_rows.h"
 #include "daemon/sources/source.h"
 
@@ -16,7 +17,7 @@ namespace acceltrace::daemon {
 class RecordIntake {
  public:
   // Whether a record belongs to the recording. Within one call of Handle it is asked about
-  // each process once, if it says yes.
+  // each process once, as long as there are few.
   using Filter = std::function<bool(uint32_t device, const axl_record&)>;
 
   RecordIntake(uint32_t device, const RecordLimits& limits, std::string loss_hop, Filter wanted,
@@ -64,7 +65,8 @@ class RecordIntake {
   JobRows jobs_;
   stream::BlockWriter writer_;
   const axl_record* picked_[kBlockRows];
-  uint32_t wanted_pid_ = 0;  // asked for in this step, and wanted
+  uint32_t wanted_pid_ = 0;   // asked for in this step, and wanted
+  ForeignPids foreign_pids_;  // ... and not
   uint64_t foreign_ = 0, bad_ = 0, loss_dated_ = 0, loss_records_ = 0;
 };
 
