@@ -26,6 +26,8 @@ constexpr uint32_t kFullPermille = 1000;
 // How often rings are looked at: in between, and above a watermark, at half of the time in which
 // one would be full enough to lift the recorder.
 constexpr int64_t kAlertNs = 1'000'000, kSoonNs = 100'000;
+// How often it is looked whether a recorder that is lifted really is.
+constexpr int64_t kLiftedNs = 5'000'000;
 // Of an event that no ring's filling explains (a process that waits for an answer).
 constexpr int64_t kUrgentNs = 5'000'000;
 constexpr int kMostCpus = CPU_SETSIZE;
@@ -179,19 +181,26 @@ void DrainPriority::SetIdle(bool idle) {
   if (lifted_.exchange(!idle) == !idle) return;
   if (idle) {
     EndLift();
+    Poke();  // who has gone back to idle time may not come to it for long
   } else {
     mark_.Set(MonotonicNs(), ThreadCpuNs(tid_));
+    ++lifts_;
   }
+  ApplyPolicy();
+}
+
+void DrainPriority::ApplyPolicy() {
   bool lifted;
   do {
     lifted = lifted_;
     SetPolicy(tid_, lifted ? SCHED_FIFO : SCHED_IDLE);
   } while (lifted != lifted_);
-  if (!idle) {
-    ++lifts_;
-    return;
-  }
-  Poke();
+}
+
+// The recorder may have gone back to idle time in the very moment in which it was lifted, and then
+// has no time to see that.
+void DrainPriority::KeepLifted() {
+  if (sched_getscheduler(tid_) != (SCHED_FIFO | SCHED_RESET_ON_FORK)) ApplyPolicy();
 }
 
 void DrainPriority::SetHelper(bool idle) {
@@ -279,7 +288,8 @@ void DrainPriority::Watch() {
                     {lifted_ || look.alert ? -1 : wakes_.watermark_fd, POLLIN, 0},
                     {lifted_ ? -1 : wakes_.urgent_fd, POLLIN, 0}};
     // A recorder that is lifted may wait for its helper.
-    const timespec pause = {0, std::min(look.next_ns, TendHelper())};
+    const int64_t next_ns = lifted_ ? kLiftedNs : look.next_ns;
+    const timespec pause = {0, std::min(next_ns, TendHelper())};
     if (ppoll(fds, 3, &pause, nullptr) < 0 && errno != EINTR) return;
     begin_ns = MonotonicNs();
     uint64_t count;
@@ -287,7 +297,10 @@ void DrainPriority::Watch() {
     epoll_event edge;
     const bool urgent =
         (fds[2].revents & POLLIN) != 0 && epoll_wait(wakes_.urgent_fd, &edge, 1, 0) > 0;
-    if (lifted_) continue;
+    if (lifted_) {
+      KeepLifted();
+      continue;
+    }
     look = LookAt(look, urgent);
     if (look.lift) {
       look = {};

@@ -100,6 +100,8 @@ class DrainPriority {
   void Watch();
   void LogLook(int64_t begin_ns, uint64_t* cpu_ns);
   void SetIdle(bool idle);
+  void ApplyPolicy();
+  void KeepLifted();
   void SetHelper(bool idle);
   int64_t TendHelper();
 

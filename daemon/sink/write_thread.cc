@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 
 #include "daemon/give_way.h"
 #include "daemon/privileges.h"
@@ -20,6 +21,8 @@ constexpr size_t kPieceBytes = 16 << 10;
 
 // More of them waiting: their number is limited, and events would be lost.
 constexpr size_t kMostInIdleTime = 2;
+// How long somebody waits for a block to be written in idle time.
+constexpr std::chrono::milliseconds kMostWaited{2};
 
 class ThreadWriter : public BlockWriter {
  public:
@@ -83,7 +86,11 @@ void WriteThread::Submit(Job* job) {
 
 bool WriteThread::IsDone(const Job& job, bool wait) {
   std::unique_lock<std::mutex> lock(mutex_);
-  if (wait) done_.wait(lock, [&job] { return job.done; });
+  const auto done = [&job] { return job.done; };
+  if (wait && !done_.wait_for(lock, kMostWaited, done)) {
+    helper_.Lift();  // who waits does not look at the rings
+    done_.wait(lock, done);
+  }
   return job.done;
 }
 

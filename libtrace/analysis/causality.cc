@@ -128,7 +128,11 @@ class Jobs {
     See(job, kStart, start_.Of(PointName(kStart), job));
     See(job, kEnd, end_.Of(PointName(kEnd), job));
     See(job, kCompletion, completion_.Of(PointName(kCompletion), job));
-    if (has_irq_[job]) See(job, kDeviceIrq, irq_.Of(PointName(kDeviceIrq), job));
+    if (!has_irq_[job]) return;
+    const End irq = irq_.Of(PointName(kDeviceIrq), job);
+    if (irq_ns_[job] != model::kNoTime) return See(job, kDeviceIrq, irq);
+    // Its completion was found without it, perhaps before it was sent.
+    checker_.Check(job, ends_[kCompletion], irq);
   }
 
   void HostPoint(size_t job, Point point, int64_t at_ns) {

@@ -100,6 +100,9 @@ class JobChecker {
     return jobs_.doorbell.host[j].lo_ns <= since_ns || j == queue.last_before;
   }
 
+  // Its doorbell was rung when the recording was at its end: the device's ring is closed last.
+  bool BegunAfter(size_t j) const { return jobs_.doorbell.host[j].hi_ns >= coverage_.end_ns(); }
+
   // The recording ended first: nothing later in its queue got so far, and its context lived.
   bool UnderWayAtEnd(size_t j, size_t last, int64_t seen_ns) const {
     const uint32_t pid = ProcessOf(jobs_, j);
@@ -151,7 +154,7 @@ class JobChecker {
         both_.Holds(on_device,
                     [&] { return Where(j, "submitted, but never completed by the device"); });
       }
-    } else if (driver_ && !submitted && on_device && !BegunBefore(j, queue)) {
+    } else if (driver_ && !submitted && on_device && !BegunBefore(j, queue) && !BegunAfter(j)) {
       both_.Holds(false, [&] { return Where(j, "completed by the device, but never submitted"); });
     }
     if (!on_device || !driver_) return;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -224,6 +226,38 @@ class Joiner {
           ((side.submit_ns != kNoTime && side.irq_ns < side.submit_ns) ||
            (jobs_.on_device.At(row) && side.irq_ns < jobs_.completion.host[row].lo_ns));
       return earlier_run ? kNoTime : side.irq_ns;
+    });
+    DropIrqsOfOthers();
+  }
+
+  // The interrupt of one job may find others done whose own ones come late.
+  void DropIrqsOfOthers() {
+    using Run = std::tuple<uint32_t, uint32_t, int64_t>;  // device, queue, handler
+    const auto run_of = [&](size_t row) {
+      return Run(jobs_.device.At(row), jobs_.queue.At(row), jobs_.irq_ns.At(row));
+    };
+    const auto is_late = [&](size_t row, int64_t irq_ns) {
+      return irq_ns != kNoTime && jobs_.has_irq.At(row) && irq_ns < jobs_.irq.host[row].lo_ns;
+    };
+    std::set<Run> runs;  // that found such jobs
+    const auto each = [&](const auto& visit) {
+      Fill(&jobs_.irq_ns, [&](const HostJob&, size_t row, int64_t irq_ns) {
+        return visit(row, irq_ns) ? kNoTime : irq_ns;
+      });
+    };
+    each([&](size_t row, int64_t irq_ns) {
+      if (is_late(row, irq_ns)) runs.insert(run_of(row));
+      return false;
+    });
+    if (runs.empty()) return;
+    std::set<Run> sent;  // by another job
+    each([&](size_t row, int64_t irq_ns) {
+      if (irq_ns == kNoTime || is_late(row, irq_ns)) return false;
+      if (const Run run = run_of(row); runs.count(run) != 0) sent.insert(run);
+      return false;
+    });
+    each([&](size_t row, int64_t irq_ns) {
+      return is_late(row, irq_ns) && sent.count(run_of(row)) != 0;
     });
   }
 

@@ -363,6 +363,25 @@ TEST_CASE("A handler that was entered before a job was submitted is not the job'
   CHECK(model->jobs.complete_ns[late] == 10'064'000);
 }
 
+TEST_CASE(
+    "A handler that another job's interrupt started is not that of one whose own comes late") {
+  const bool beside = GENERATE(true, false);
+  TraceBuilder builder;
+  builder.AddDevice();
+  JobSpec first = OneJob(), second = OneJob();
+  first.device_irq_ns = 13'060'100;
+  second.job = 8, second.sequence = 4, second.correlation = 0x6400000009;
+  second.complete_ns = 10'064'000;
+  if (!beside) second.queue = first.queue + 1;
+  for (const JobSpec& job : {first, second}) builder.AddJob(job);
+  const auto model = builder.Model();
+  REQUIRE(model->jobs.size() == 2);
+  const size_t late = model->jobs.job[0] == 8 ? 1 : 0;
+  // With nobody else to start it, it is a violation of order.
+  CHECK(model->jobs.irq_ns[late] == (beside ? kNoTime : 10'062'000));
+  CHECK(model->jobs.irq_ns[1 - late] == 10'062'000);
+}
+
 TEST_CASE("An interrupt whose jobs lie in two blocks is one") {
   TraceBuilder builder;
   builder.AddDevice();
