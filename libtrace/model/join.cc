@@ -239,6 +239,7 @@ class Joiner {
     const auto is_late = [&](size_t row, int64_t irq_ns) {
       return irq_ns != kNoTime && jobs_.has_irq.At(row) && irq_ns < jobs_.irq.host[row].lo_ns;
     };
+    constexpr size_t kMostRuns = 1 << 16;
     std::set<Run> runs;  // that found such jobs
     const auto each = [&](const auto& visit) {
       Fill(&jobs_.irq_ns, [&](const HostJob&, size_t row, int64_t irq_ns) {
@@ -246,7 +247,7 @@ class Joiner {
       });
     };
     each([&](size_t row, int64_t irq_ns) {
-      if (is_late(row, irq_ns)) runs.insert(run_of(row));
+      if (is_late(row, irq_ns) && runs.size() < kMostRuns) runs.insert(run_of(row));
       return false;
     });
     if (runs.empty()) return;
