@@ -132,7 +132,7 @@ Result<std::unique_ptr<DrainPriority>> DrainPriority::Apply(const Priority& prio
   }
   gives_way = true;
   lift_mark = &self->mark_;
-  self->SetHelper(true);
+  self->SetHelper(SCHED_IDLE);
   self->lifted_ = false;
   self->Poke();
   return self;
@@ -159,11 +159,8 @@ void DrainPriority::Hurry() {
   if (!watcher_.joinable()) return;
   EndWatch();
   hurries_ = true;
-  SetHelper(false);
+  SetHelper(SCHED_FIFO);
   SetPolicy(tid_, SCHED_FIFO);
-  if (wakes_.helper != nullptr && wakes_.helper->tid != 0) {
-    SetPolicy(wakes_.helper->tid, SCHED_FIFO);
-  }
   gives_way = false;
   lift_mark = nullptr;
 }
@@ -171,7 +168,7 @@ void DrainPriority::Hurry() {
 DrainPriority::~DrainPriority() {
   Hurry();
   if (!hurries_) return;
-  SetHelper(false);
+  SetHelper(SCHED_OTHER);
   SetPolicy(tid_, SCHED_OTHER);
 }
 
@@ -203,12 +200,12 @@ void DrainPriority::KeepLifted() {
   if (sched_getscheduler(tid_) != (SCHED_FIFO | SCHED_RESET_ON_FORK)) ApplyPolicy();
 }
 
-void DrainPriority::SetHelper(bool idle) {
+void DrainPriority::SetHelper(int policy) {
   IdleHelper* helper = wakes_.helper;
   if (helper == nullptr) return;
-  helper->idle = idle;
+  helper->idle = policy == SCHED_IDLE;
   helper->lifted = false;
-  if (helper->tid != 0) SetPolicy(helper->tid, idle ? SCHED_IDLE : SCHED_OTHER);
+  if (helper->tid != 0) SetPolicy(helper->tid, policy);
 }
 
 // What was handed to the helper the recorder has off its mind: so this asks whether it is late.

@@ -102,7 +102,7 @@ class DrainPriority {
   void SetIdle(bool idle);
   void ApplyPolicy();
   void KeepLifted();
-  void SetHelper(bool idle);
+  void SetHelper(int policy);
   int64_t TendHelper();
 
   Wakes wakes_;

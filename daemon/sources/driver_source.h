@@ -70,8 +70,8 @@ class DriverSource : public Source {
   HostJobRows jobs_;
   HostWaitRows waits_;
   RingCounts at_start_;
-  uint32_t wanted_pid_ = 0;  // the last one in this drain that was
-  ForeignPids foreign_pids_;
+  ForeignPids foreign_pids_;               // in this drain
+  uint32_t wanted_pid_ = 0;                // the last one in this drain that was
   Use last_use_;                           // likewise
   uint64_t num_jobs_ = 0, num_waits_ = 0;  // recorded
   uint64_t foreign_ = 0, bad_ = 0;

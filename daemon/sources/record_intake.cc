@@ -18,7 +18,7 @@ bool RecordIntake::AskWanted(const axl_record& record, uint32_t pid) {
   axl_record copy = {};
   std::memcpy(&copy, &record, sizeof(copy));
   if (foreign_pids_.Has(pid) || !wanted_(device_, copy)) {
-    if (pid != 0) foreign_pids_.Add(pid);
+    foreign_pids_.Add(pid);
     ReportOther(copy);
     return false;
   }

@@ -216,6 +216,7 @@ class Joiner {
     time(&jobs_.complete_ns, &HostJob::complete_ns);
     time(&jobs_.wait_ns, &HostJob::wait_ns);
     time(&jobs_.wake_ns, &HostJob::wake_ns);
+    std::set<HandlerRun> late_runs;
     Fill(&jobs_.irq_ns, [&](const HostJob& side, size_t row, int64_t) {
       // A handler that was entered before the completion was written, and still
       // found it, is not the interrupt that this job sent. Where the device's
@@ -225,40 +226,36 @@ class Joiner {
           side.irq_ns != kNoTime &&
           ((side.submit_ns != kNoTime && side.irq_ns < side.submit_ns) ||
            (jobs_.on_device.At(row) && side.irq_ns < jobs_.completion.host[row].lo_ns));
-      return earlier_run ? kNoTime : side.irq_ns;
+      if (earlier_run) return kNoTime;
+      if (IsLate(row, side.irq_ns) && late_runs.size() < kMostRuns) {
+        late_runs.insert(RunOf(row, side.irq_ns));
+      }
+      return side.irq_ns;
     });
-    DropIrqsOfOthers();
+    if (!late_runs.empty()) DropIrqsOfOthers(late_runs);
+  }
+
+  using HandlerRun = std::tuple<uint32_t, uint32_t, int64_t>;  // of a handler: device, queue, time
+  static constexpr size_t kMostRuns = 1 << 16;
+  HandlerRun RunOf(size_t row, int64_t irq_ns) const {
+    return {jobs_.device.At(row), jobs_.queue.At(row), irq_ns};
+  }
+  // Its own interrupt was sent later.
+  bool IsLate(size_t row, int64_t irq_ns) const {
+    return irq_ns != kNoTime && jobs_.has_irq.At(row) && irq_ns < jobs_.irq.host[row].lo_ns;
   }
 
   // The interrupt of one job may find others done whose own ones come late.
-  void DropIrqsOfOthers() {
-    using Run = std::tuple<uint32_t, uint32_t, int64_t>;  // device, queue, handler
-    const auto run_of = [&](size_t row) {
-      return Run(jobs_.device.At(row), jobs_.queue.At(row), jobs_.irq_ns.At(row));
-    };
-    const auto is_late = [&](size_t row, int64_t irq_ns) {
-      return irq_ns != kNoTime && jobs_.has_irq.At(row) && irq_ns < jobs_.irq.host[row].lo_ns;
-    };
-    constexpr size_t kMostRuns = 1 << 16;
-    std::set<Run> runs;  // that found such jobs
-    const auto each = [&](const auto& visit) {
-      Fill(&jobs_.irq_ns, [&](const HostJob&, size_t row, int64_t irq_ns) {
-        return visit(row, irq_ns) ? kNoTime : irq_ns;
-      });
-    };
-    each([&](size_t row, int64_t irq_ns) {
-      if (is_late(row, irq_ns) && runs.size() < kMostRuns) runs.insert(run_of(row));
-      return false;
+  void DropIrqsOfOthers(const std::set<HandlerRun>& late_runs) {
+    std::set<HandlerRun> sent;  // by another job
+    Fill(&jobs_.irq_ns, [&](const HostJob&, size_t row, int64_t irq_ns) {
+      if (irq_ns == kNoTime || IsLate(row, irq_ns)) return irq_ns;
+      if (const HandlerRun run = RunOf(row, irq_ns); late_runs.count(run) != 0) sent.insert(run);
+      return irq_ns;
     });
-    if (runs.empty()) return;
-    std::set<Run> sent;  // by another job
-    each([&](size_t row, int64_t irq_ns) {
-      if (irq_ns == kNoTime || is_late(row, irq_ns)) return false;
-      if (const Run run = run_of(row); runs.count(run) != 0) sent.insert(run);
-      return false;
-    });
-    each([&](size_t row, int64_t irq_ns) {
-      return is_late(row, irq_ns) && sent.count(run_of(row)) != 0;
+    Fill(&jobs_.irq_ns, [&](const HostJob&, size_t row, int64_t irq_ns) {
+      const bool of_other = IsLate(row, irq_ns) && sent.count(RunOf(row, irq_ns)) != 0;
+      return of_other ? kNoTime : irq_ns;
     });
   }
 

@@ -242,19 +242,18 @@ class Grouper {
                                            : __builtin_add_overflow(*number, *other, &*number);
         if (over) return false;
       }
-      if (number && !AddNumber(*number, &sum)) return false;
+      if (number) AddNumber(*number, &sum);
     }
     return true;
   }
 
-  static bool AddNumber(int64_t number, Sum* sum) {
+  static void AddNumber(int64_t number, Sum* sum) {
     sum->least = sum->count == 0 ? number : std::min(sum->least, number);
     sum->most = sum->count == 0 ? number : std::max(sum->most, number);
     ++sum->count;
     const uint64_t size = number < 0 ? 0 - static_cast<uint64_t>(number) : uint64_t(number);
     sum->size = size > UINT64_MAX - sum->size ? UINT64_MAX : sum->size + size;
     sum->sum = static_cast<int64_t>(static_cast<uint64_t>(sum->sum) + uint64_t(number));
-    return true;
   }
 
   // False: SQLite reports that it does not fit, or has rounded on the way.

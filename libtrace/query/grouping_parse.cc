@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which queries are sums by group, by their words.
+#include <sqlite3.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
@@ -14,10 +16,8 @@ namespace {
 constexpr size_t kMostItems = 64;
 
 bool SameWord(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
-           return std::tolower(static_cast<unsigned char>(x)) ==
-                  std::tolower(static_cast<unsigned char>(y));
-         });
+  return a.size() == b.size() &&
+         sqlite3_strnicmp(a.data(), b.data(), static_cast<int>(a.size())) == 0;
 }
 
 // The words of a query one by one; what is none of these ends it.

@@ -5,4 +5,4 @@
 # One processor, which others keep busy: the recorder works in idle time, of which there is none, and
 # still loses nothing, from the first event to the last. Some of what tests/bench/verify records.
 exec tests/vm/lib/ordinary-life.sh beside_others attached_to_one_of_two the_whole_system \
-	late_interrupts
+	a_snapshot late_interrupts

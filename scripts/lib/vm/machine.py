@@ -68,21 +68,23 @@ def machine_type(opts):
     return ",".join(["q35"] + ["hpet=off"] * opts.icount + ["kernel-irqchip=split"] * opts.iommu)
 
 
+def uses_kvm(opts):
+    return has_kvm() and not opts.icount and not opts.tcg
+
+
 def is_watched(opts):
     """Whether each CPU has a thread of its own that translates."""
-    kvm = has_kvm() and not opts.tcg
-    return opts.cpus > 1 and not (kvm or opts.icount or opts.tcg_one_thread)
+    return opts.cpus > 1 and not (uses_kvm(opts) or opts.icount or opts.tcg_one_thread)
 
 
 def command_line(opts, chosen, initramfs, console, descriptors):
     """The arguments; `descriptors` are QEMU's ends of the socket pairs of PORTS and, behind them,
     of WATCH if the guest is watched."""
-    kvm = has_kvm() and not opts.icount and not opts.tcg
     args = [qemu(opts.repo), "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
             "-machine", machine_type(opts),
             "-m", opts.memory, "-smp", str(opts.cpus)]
     tcg = "tcg,thread=single" if opts.tcg_one_thread else "tcg"
-    args += ["-accel", "kvm", "-cpu", "host"] if kvm else ["-accel", tcg, "-cpu", "max,la57=off"]
+    args += ["-accel", "kvm", "-cpu", "host"] if uses_kvm(opts) else ["-accel", tcg, "-cpu", "max,la57=off"]
     # PCIe's own hotplug: that of ACPI would hide link changes and surprise removal.
     args += ["-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"]
     if opts.icount:

@@ -16,6 +16,7 @@ FIXED = (8, 1)
 EVERY_S = 0.5
 LOOKS = 4  # in which a CPU has to be busy before its registers are read
 SAMPLES, SAMPLES_EVERY_S = 40, 0.025
+GREETING_S, ANSWER_S = 0.2, 20
 SIZE_BYTES = 32  # of the kernel's entry for breakpoints, at least
 STACK = 14  # bits; a kernel stack is 16 KiB
 
@@ -25,7 +26,7 @@ class Monitor:
 
     def __init__(self, port):
         self.port, self.text = port, b""
-        port.settimeout(2)
+        port.settimeout(GREETING_S)
 
     def line(self):
         while b"\n" not in self.text:
@@ -82,6 +83,8 @@ class Watch:
         try:
             if self.threads is None:
                 self.threads = self.connect()
+            if self.threads is None:
+                return False
             for cpu, thread in self.threads.items():
                 self.busy[cpu] = self.busy.get(cpu, 0) + 1 if self.state(thread) == "R" else 0
             if max(self.busy.values(), default=0) < LOOKS:
@@ -97,7 +100,12 @@ class Watch:
             return False
 
     def connect(self):
-        version = self.monitor.line()["QMP"]["version"]["qemu"]
+        """The CPUs' threads; None: QEMU has not come to greet yet."""
+        try:
+            version = self.monitor.line()["QMP"]["version"]["qemu"]
+        except TimeoutError:
+            return None
+        self.monitor.port.settimeout(ANSWER_S)
         if (version["major"], version["minor"]) >= FIXED:
             return {}
         self.monitor.ask("qmp_capabilities")

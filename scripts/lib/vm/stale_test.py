@@ -9,8 +9,10 @@ import sys
 import threading
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.realpath(os.path.join(os.path.dirname(__file__), "..")))
+LIB = os.path.realpath(os.path.join(os.path.dirname(__file__), ".."))
+sys.path[:0] = [LIB, os.path.join(LIB, "..", "..", "tests", "harness")]
 
+import tap  # noqa: E402
 from vm import stale  # noqa: E402
 
 ENTRY, TABLE, STACK = 0xffffffff81c00ba0, 0xfffffe0000000000, 0xffffc900000d4d38
@@ -84,25 +86,40 @@ def looked(cpus, version, state):
     return freed, watch.met, qemu.said
 
 
-def main():
-    tests = []
-    for name, cpus, version, wanted in CASES:
+def case(name, cpus, version, wanted):
+    def check():
         found = looked(cpus, version, lambda thread: "R")
-        tests.append((name, found == ([now == stale.LOOKS - 1 and wanted for now in range(20)],
-                                      wanted, ["log nochain"] * wanted), found))
+        assert found == ([now == stale.LOOKS - 1 and wanted for now in range(20)], wanted,
+                         ["log nochain"] * wanted), found
+    check.__name__ = name
+    return check
+
+
+test = tap.Cases(case(*each) for each in CASES)
+
+
+@test
+def who_sleeps_is_not_asked():
     found = looked(lambda n: [held(n), held(n)], (7, 2), lambda thread: "S")
-    tests.append(("who sleeps is not asked", found[1:] == (False, []), found))
+    assert found[1:] == (False, []), found
+
+
+@test
+def a_qemu_that_greets_late_is_watched():
+    mine, other = socket.socketpair()
+    watch = stale.Watch(mine, state=lambda thread: "R", sleep=lambda _: None)
+    assert not watch.look(0.0)
+    Qemu(other, lambda n: [held(n), HALTED], (7, 2)).start()
+    assert any([watch.look(float(now)) for now in range(1, 20)])
+
+
+@test
+def a_qemu_that_is_gone_is_left_alone():
     mine, other = socket.socketpair()
     other.close()
     watch = stale.Watch(mine)
-    tests.append(("a QEMU that is gone", not any(watch.look(float(now)) for now in range(9)), ""))
-    print(f"1..{len(tests)}")
-    for number, (name, passed, found) in enumerate(tests, 1):
-        print(f"{'ok' if passed else 'not ok'} {number} - {name}")
-        if not passed:
-            print(f"# {found}")
-    return 0 if all(passed for _, passed, _ in tests) else 1
+    assert not any([watch.look(float(now)) for now in range(9)])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tap.run(test))
