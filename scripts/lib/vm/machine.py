@@ -84,7 +84,8 @@ def command_line(opts, chosen, initramfs, console, descriptors):
             "-machine", machine_type(opts),
             "-m", opts.memory, "-smp", str(opts.cpus)]
     tcg = "tcg,thread=single" if opts.tcg_one_thread else "tcg"
-    args += ["-accel", "kvm", "-cpu", "host"] if uses_kvm(opts) else ["-accel", tcg, "-cpu", "max,la57=off"]
+    args += ["-accel", "kvm", "-cpu", "host"] if uses_kvm(opts) else \
+        ["-accel", tcg, "-cpu", "max,la57=off"]
     # PCIe's own hotplug: that of ACPI would hide link changes and surprise removal.
     args += ["-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"]
     if opts.icount:
