@@ -65,4 +65,21 @@ int BPF_USDT(calibrate_usdt, const char *name, __u64 correlation, __u64 bytes, _
 	return 0;
 }
 
+/* On a system call that the daemon makes. */
+SEC("fentry")
+int BPF_PROG(calibrate_system_call_begin, struct pt_regs *user)
+{
+	if (bpf_get_current_pid_tgid() >> 32 == self_pid)
+		calibrate_event((__u64)user, 0);
+	return 0;
+}
+
+SEC("fexit")
+int BPF_PROG(calibrate_system_call_end, struct pt_regs *user, long result)
+{
+	if (bpf_get_current_pid_tgid() >> 32 == self_pid)
+		calibrate_event((__u64)user, result);
+	return 0;
+}
+
 #endif /* DAEMON_BPF_CALIBRATE_BPF_H_ */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The programs on functions of libraries that providers name as API calls: attached once to each
- * entry and once to each return, with the function's number in `functions` as cookie.
+ * The programs on functions of libraries and on system calls that providers name as API calls:
+ * attached once to each entry and once to each return, with the function's number in `functions`
+ * as cookie.
  */
 #ifndef DAEMON_BPF_LIBRARY_BPF_H_
 #define DAEMON_BPF_LIBRARY_BPF_H_
@@ -25,13 +26,14 @@ struct thread_calls {
 };
 
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, ACT_MAX_TRACKED); /* the daemon sets 1 where there are no functions */
-	__type(key, __u64); /* as bpf_get_current_pid_tgid() */
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
 	__type(value, struct thread_calls);
 } calls SEC(".maps");
 
 __u32 last_call = 0;
+__u64 system_calls = 0; /* begins and ends of them, with those that were lost */
 
 /* Of a depth below ACT_MAX_CALL_DEPTH, in a way that the verifier of Linux 6.1 follows, too. */
 static __always_inline __u64 slot_of(__u64 depth)
@@ -98,29 +100,50 @@ static __always_inline __u64 caller_of(struct pt_regs *ctx)
 #endif
 }
 
-static __always_inline __u64 argument_value(struct pt_regs *ctx, const struct act_argument *from)
+/* Of a system call, in the registers that the program entered the kernel with. */
+static __always_inline __u64 system_argument(const struct pt_regs *user, __u32 number)
+{
+	switch (number) {
+	case 1:
+		return PT_REGS_PARM1_SYSCALL(user);
+	case 2:
+		return PT_REGS_PARM2_SYSCALL(user);
+	case 3:
+		return PT_REGS_PARM3_SYSCALL(user);
+	case 4:
+		return PT_REGS_PARM4_SYSCALL(user);
+	case 5:
+		return PT_REGS_PARM5_SYSCALL(user);
+#if defined(__TARGET_ARCH_x86)
+	case 6:
+		return user->r9;
+#elif defined(__TARGET_ARCH_arm64)
+	case 6:
+		return ((struct user_pt_regs *)user)->regs[5];
+#endif
+	default:
+		return 0;
+	}
+}
+
+static __always_inline __u64 argument_of(struct pt_regs *regs, bool system_call, __u32 number)
+{
+	return system_call ? system_argument(regs, number) : argument(regs, number);
+}
+
+static __always_inline __u64 argument_value(struct pt_regs *regs, bool system_call,
+					    const struct act_argument *from)
 {
 	__u64 value;
 
 	if (!from->first)
 		return 0;
-	value = argument(ctx, from->first) * from->times;
-	return from->second ? value * argument(ctx, from->second) : value;
+	value = argument_of(regs, system_call, from->first) * from->times;
+	return from->second ? value * argument_of(regs, system_call, from->second) : value;
 }
 
-static __always_inline struct thread_calls *calls_of(__u64 thread)
-{
-	struct thread_calls *found = bpf_map_lookup_elem(&calls, &thread);
-	struct thread_calls none = {};
-
-	if (found)
-		return found;
-	bpf_map_update_elem(&calls, &thread, &none, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&calls, &thread);
-}
-
-SEC("kprobe")
-int function_begin(struct pt_regs *ctx)
+/* regs: where its arguments are. */
+static __always_inline int begin_call(void *ctx, struct pt_regs *regs, bool system_call)
 {
 	__u32 index = bpf_get_attach_cookie(ctx);
 	struct act_function *function = bpf_map_lookup_elem(&functions, &index);
@@ -133,7 +156,8 @@ int function_begin(struct pt_regs *ctx)
 
 	if (!function || !process)
 		return 0;
-	open = calls_of(thread);
+	open = bpf_task_storage_get(&calls, bpf_get_current_task_btf(), NULL,
+				    BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!open) {
 		count_lost(ACT_HOP_API, now_ns);
 		return 0;
@@ -143,24 +167,40 @@ int function_begin(struct pt_regs *ctx)
 		count_lost(ACT_HOP_API, now_ns);
 		return 0;
 	}
+	if (system_call)
+		__sync_fetch_and_add(&system_calls, 1);
 	open->function[slot_of(depth)] = index;
 	open->correlation[slot_of(depth)] = 0;
 	record = reserve(sizeof(*record), ACT_HOP_API, now_ns);
 	if (!record)
 		return 0;
-	fill_head(&record->h, now_ns, ACT_API_BEGIN, argument_value(ctx, &function->stream));
+	fill_head(&record->h, now_ns, ACT_API_BEGIN,
+		  argument_value(regs, system_call, &function->stream));
 	record->name = ACT_FUNCTION_NAMES + index;
 	/* The upper half of the numbers: the API library counts from 1. */
 	correlation = (thread & ~0xffffffffull) |
 		      (__sync_fetch_and_add(&last_call, 1) | 0x80000000);
 	record->correlation = correlation;
-	record->bytes = argument_value(ctx, &function->bytes);
+	record->bytes = argument_value(regs, system_call, &function->bytes);
 	open->correlation[slot_of(depth)] = correlation;
 	submit(record);
-	if (take_stacks)
-		caller = caller_of(ctx);
+	if (take_stacks && !system_call)
+		caller = caller_of(regs);
 	record_stack(ctx, process->generation, caller, correlation, now_ns);
 	return 0;
+}
+
+SEC("kprobe")
+int function_begin(struct pt_regs *ctx)
+{
+	return begin_call(ctx, ctx, false);
+}
+
+/* Loaded once for each system call: a program of this kind is for one function only. */
+SEC("fentry")
+int BPF_PROG(system_call_begin, struct pt_regs *user)
+{
+	return begin_call(ctx, user, true);
 }
 
 /*
@@ -184,30 +224,45 @@ static __always_inline __u64 take_call(struct thread_calls *open, __u32 index)
 	return 0;
 }
 
-SEC("kprobe")
-int function_end(struct pt_regs *ctx)
+static __always_inline int end_call(void *ctx, __s64 result, bool system_call)
 {
-	__u64 thread = bpf_get_current_pid_tgid(), correlation, now_ns;
-	struct thread_calls *open = bpf_map_lookup_elem(&calls, &thread);
+	struct thread_calls *open =
+		bpf_task_storage_get(&calls, bpf_get_current_task_btf(), NULL, 0);
 	__u32 index = bpf_get_attach_cookie(ctx);
 	struct act_api_end *record;
+	__u64 correlation, now_ns;
 
 	if (!open)
 		return 0;
 	correlation = take_call(open, index);
-	if (!open->depth)
-		bpf_map_delete_elem(&calls, &thread);
 	if (!correlation)
 		return 0;
 	now_ns = bpf_ktime_get_ns();
+	if (system_call) {
+		__sync_fetch_and_add(&system_calls, 1);
+		/* What is no error may be a length, of any size. */
+		result = result < 0 ? result : 0;
+	}
 	record = reserve(sizeof(*record), ACT_HOP_API, now_ns);
 	if (!record)
 		return 0;
-	fill_head(&record->h, now_ns, ACT_API_END, PT_REGS_RC(ctx));
+	fill_head(&record->h, now_ns, ACT_API_END, result);
 	record->name = ACT_FUNCTION_NAMES + index;
 	record->correlation = correlation;
 	submit(record);
 	return 0;
+}
+
+SEC("kprobe")
+int function_end(struct pt_regs *ctx)
+{
+	return end_call(ctx, PT_REGS_RC(ctx), false);
+}
+
+SEC("fexit")
+int BPF_PROG(system_call_end, struct pt_regs *user, long result)
+{
+	return end_call(ctx, result, true);
 }
 
 #endif /* DAEMON_BPF_LIBRARY_BPF_H_ */

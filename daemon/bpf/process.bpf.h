@@ -101,7 +101,6 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 		entry->exited = 1;
 		bpf_map_delete_elem(&ringed, &pid);
 	}
-	bpf_map_delete_elem(&calls, &id);
 	bpf_get_current_comm(comm, sizeof(comm));
 	emit_process(pid, (__u32)id, ACT_PROCESS_EXIT, 0, comm);
 	return 0;

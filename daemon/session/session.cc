@@ -14,17 +14,11 @@ constexpr size_t kMaxTableBytes = 1 << 20;
 constexpr size_t kMaxStrings = 1 << 20;
 constexpr size_t kMaxStringBytes = 4096;
 
-// At which hop the events of a kind are counted.
-constexpr struct {
-  std::string_view kind, hop;
-} kEventHops[] = {{"usdt", "bpf-api"}, {"tracepoint", "bpf-driver"}};
-
+// Events of kinds that do not count them themselves: those of the driver's tracepoints.
 uint64_t EventsAt(const std::vector<Hop>& hops, std::string_view kind) {
   uint64_t events = 0;
-  for (const auto& known : kEventHops) {
-    for (const Hop& hop : hops) {
-      if (known.kind == kind && known.hop == hop.name) events += hop.in;
-    }
+  for (const Hop& hop : hops) {
+    if (kind == "tracepoint" && hop.name == "bpf-driver") events += hop.in;
   }
   return events;
 }

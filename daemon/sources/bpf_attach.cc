@@ -112,7 +112,13 @@ void BpfSource::Impl::OnLeft(uint32_t pid, int64_t time_ns) {
 
 void BpfSource::Impl::OnProviderEvent(const HostEvent& event) {
   events.NoteSubmitter(event.pid, event.tid);
-  handler->OnHost(event);
+  if (event.kind != proto::HostBatch::KIND_SUBMIT || options.functions.empty()) {
+    handler->OnHost(event);
+    return;
+  }
+  HostEvent submission = event;
+  submission.correlation = calls.At(uint64_t{event.pid} << 32 | event.tid, event.time_ns);
+  handler->OnHost(submission);
 }
 
 void BpfSource::Impl::OnProviderLoss(uint64_t count, int64_t first_ns, int64_t last_ns) {
@@ -124,13 +130,34 @@ void BpfSource::Impl::OnProviderLoss(uint64_t count, int64_t first_ns, int64_t l
   handler->OnLoss(loss);
 }
 
+Status BpfSource::Impl::AttachFunction(const LibraryFunction& function, uint32_t index,
+                                       std::vector<Link>* returns) {
+  if (function.library == provider::kKernel) {
+    CalibrateSystemCalls();
+    return system_calls.Attach(skeleton->progs.system_call_begin, skeleton->progs.system_call_end,
+                               function.name, index);
+  }
+  CalibrateProbes();
+  LIBBPF_OPTS(bpf_uprobe_opts, at, .bpf_cookie = index, .retprobe = true,
+              .func_name = function.name.c_str());
+  Link end(bpf_program__attach_uprobe_opts(skeleton->progs.function_end, -1,
+                                           function.library.c_str(), 0, &at));
+  at.retprobe = false;
+  Link begin(end ? bpf_program__attach_uprobe_opts(skeleton->progs.function_begin, -1,
+                                                   function.library.c_str(), 0, &at)
+                 : nullptr);
+  if (!begin) return Status::Error(AttachReason(-errno));
+  links.push_back(std::move(begin));
+  returns->push_back(std::move(end));
+  return {};
+}
+
 // Returns before entries, and detached after them, so that no call is seen to begin whose end is
 // not. A function that cannot be attached to is reported and left out.
 Status BpfSource::Impl::AttachFunctions() {
-  if (options.functions.empty()) return {};
-  CalibrateProbes();
   std::vector<Link> returns;
-  size_t attached = 0;
+  bool attached = options.functions.empty();
+  std::string why;
   for (uint32_t index = 0; index < options.functions.size(); ++index) {
     const LibraryFunction& function = options.functions[index];
     if (bpf_map_update_elem(bpf_map__fd(skeleton->maps.functions), &index, &function.config,
@@ -138,29 +165,22 @@ Status BpfSource::Impl::AttachFunctions() {
       return Status::Error("cannot describe " + function.name +
                            " to the kernel: " + strerror(errno));
     }
-    LIBBPF_OPTS(bpf_uprobe_opts, at, .bpf_cookie = index, .retprobe = true,
-                .func_name = function.name.c_str());
-    Link end(bpf_program__attach_uprobe_opts(skeleton->progs.function_end, -1,
-                                             function.library.c_str(), 0, &at));
-    at.retprobe = false;
-    Link begin(end ? bpf_program__attach_uprobe_opts(skeleton->progs.function_begin, -1,
-                                                     function.library.c_str(), 0, &at)
-                   : nullptr);
-    const int error = errno;
-    handler->OnProbe("uprobe:" + function.library + ":" + function.name, begin != nullptr,
-                     begin != nullptr ? "" : AttachReason(-error));
-    if (!begin) continue;
-    events.NameFunction(index, function.name);
-    ++attached;
-    links.push_back(std::move(begin));
-    returns.push_back(std::move(end));
+    const Status done = AttachFunction(function, index, &returns);
+    const bool in_kernel = function.library == provider::kKernel;
+    handler->OnProbe(
+        (in_kernel ? "system-call:" : "uprobe:" + function.library + ":") + function.name,
+        done.ok(), done.message());
+    if (done.ok()) {
+      events.NameFunction(index, function.name);
+    } else if (why.empty()) {
+      why = done.message();
+    }
+    attached = attached || done.ok();
   }
   for (Link& link : returns) links.push_back(std::move(link));
-  if (attached == 0) {
-    return Status::Error("cannot attach to any function of " + options.functions[0].library +
-                         ": uprobes take CAP_SYS_ADMIN");
-  }
-  return {};
+  if (attached) return {};
+  return Status::Error("cannot attach to any function of " + options.functions[0].library + ": " +
+                       why);
 }
 
 bool BpfSource::Impl::AttachProbe(bpf_program* program, const std::string& library,
@@ -413,7 +433,22 @@ void BpfSource::Impl::CalibrateRings() {
 void BpfSource::Impl::CalibrateProbes() {
   if (std::exchange(probes_calibrated, true)) return;
   const Measured cost = CalibrateUsdt(skeleton->progs.calibrate_usdt);
-  handler->OnEventCost({"usdt", cost.ns, cost.error_ns});
+  EventCost probe = {"usdt", cost.ns, cost.error_ns};
+  // System calls are counted at the same hop.
+  probe.events = [this] {
+    const uint64_t all = ReadHops(false)[ACT_HOP_API].seen;
+    return all - std::min<uint64_t>(all, skeleton->bss->system_calls);
+  };
+  handler->OnEventCost(probe);
+}
+
+void BpfSource::Impl::CalibrateSystemCalls() {
+  if (!system_calls.empty()) return;
+  const Measured cost = CalibrateSystemCall(skeleton->progs.calibrate_system_call_begin,
+                                            skeleton->progs.calibrate_system_call_end);
+  EventCost call = {"system-call", cost.ns, cost.error_ns};
+  call.events = [this] { return skeleton->bss->system_calls; };
+  handler->OnEventCost(call);
 }
 
 }  // namespace acceltrace::daemon

@@ -14,6 +14,8 @@ namespace acceltrace::daemon {
 // 0 when it could not be attached: then no events of that kind come either.
 Measured CalibrateTracepoint(bpf_program* program);
 Measured CalibrateUsdt(bpf_program* program);
+// A begin or an end of a system call, with the programs at one that SystemCalls::Prepare() chose.
+Measured CalibrateSystemCall(bpf_program* begin, bpf_program* end);
 // Likewise of a tracepoint's sample in a ring of perf's.
 Measured CalibrateSample();
 

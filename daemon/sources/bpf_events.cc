@@ -46,6 +46,8 @@ std::string_view Text(const char (&text)[N]) {
 
 int64_t TimeNs(const act_head& head) { return static_cast<int64_t>(head.time_ns); }
 
+uint64_t ThreadOf(const act_head& head) { return uint64_t{head.pid} << 32 | head.tid; }
+
 HostEvent ToHostEvent(const act_host& record) {
   HostEvent event;
   event.time_ns = TimeNs(record.h);
@@ -83,12 +85,14 @@ void BpfEvents::Handle(const void* data, size_t bytes) {
     case ACT_API_BEGIN: {
       const auto& record = *static_cast<const act_api_begin*>(data);
       NoteThread(head.pid, head.tid);
+      if (calls_ != nullptr) calls_->Begin(ThreadOf(head), TimeNs(head), record.correlation);
       handler_->OnApiBegin({TimeNs(head), head.pid, head.tid, NameAt(head.pid, record.name),
                             head.extra, record.correlation, record.bytes});
       break;
     }
     case ACT_API_END: {
       const auto& record = *static_cast<const act_api_end*>(data);
+      if (calls_ != nullptr) calls_->End(ThreadOf(head), TimeNs(head), record.correlation);
       handler_->OnApiEnd({TimeNs(head), head.pid, head.tid, static_cast<int32_t>(head.extra),
                           record.correlation, NameAt(head.pid, record.name)});
       break;
@@ -193,7 +197,7 @@ void BpfEvents::OnCallStack(const act_call_stack& record) {
 }
 
 void BpfEvents::OnProcess(const act_process& record) {
-  const uint64_t thread = uint64_t{record.h.pid} << 32 | record.h.tid;
+  const uint64_t thread = ThreadOf(record.h);
   switch (record.h.extra) {
     case ACT_PROCESS_LEFT:
       if (watcher_ != nullptr) watcher_->OnLeft(record.h.pid, TimeNs(record.h));
@@ -203,6 +207,7 @@ void BpfEvents::OnProcess(const act_process& record) {
       if (watcher_ != nullptr) watcher_->OnExit(record.h.pid, record.h.tid);
       ReportFate(record, proto::ProcessEvents::KIND_ENDED);
       threads_.erase(thread);
+      if (calls_ != nullptr) calls_->Ended(thread, TimeNs(record.h));
       if (last_thread_ == thread) last_thread_ = 0;
       if (last_submitter_ == thread) last_submitter_ = 0;
       if (record.h.pid == record.h.tid) names_.erase(record.h.pid);

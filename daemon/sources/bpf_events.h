@@ -16,6 +16,7 @@
 #include "daemon/sources/call_stacks.h"
 #include "daemon/sources/host_rows.h"
 #include "daemon/sources/source.h"
+#include "daemon/sources/thread_calls.h"
 
 namespace acceltrace::daemon {
 
@@ -43,6 +44,8 @@ class BpfEvents {
 
   // Takes stacks of API calls; must outlive this.
   void UseStacks(CallStacks* stacks) { stacks_ = stacks; }
+  // Takes begins and ends of calls; must outlive this.
+  void UseCalls(ThreadCalls* calls) { calls_ = calls; }
   // Calls whose stack is not known since its frames were lost or there are too many stacks.
   uint64_t unknown_stacks() const { return unknown_stacks_; }
   // When the first and the last of them were since this was asked for the last time; 0: none were.
@@ -92,6 +95,7 @@ class BpfEvents {
   EventHandler* handler_;
   RingWatcher* watcher_;
   CallStacks* stacks_ = nullptr;
+  ThreadCalls* calls_ = nullptr;
   uint64_t unknown_stacks_ = 0;
   std::pair<int64_t, int64_t> unknown_span_ns_ = {0, 0};
   stream::BlockWriter writer_;

@@ -61,7 +61,14 @@ Status BpfSource::Impl::Load() {
   }
   skeleton->rodata->take_stacks = options.stacks;
   if (!options.stacks) (void)bpf_map__set_max_entries(skeleton->maps.stacks, 1);
-  if (options.functions.empty()) (void)bpf_map__set_max_entries(skeleton->maps.calls, 1);
+  const bool system_calls =
+      std::any_of(options.functions.begin(), options.functions.end(),
+                  [](const LibraryFunction& one) { return one.library == provider::kKernel; });
+  for (bpf_program* program :
+       {skeleton->progs.system_call_begin, skeleton->progs.system_call_end,
+        skeleton->progs.calibrate_system_call_begin, skeleton->progs.calibrate_system_call_end}) {
+    if (Status status = SystemCalls::Prepare(program, system_calls); !status.ok()) return status;
+  }
   if (const int error = tracer_bpf__load(skeleton)) return BpfLoadError(error, last_warning);
   ring.reset(ring_buffer__new(bpf_map__fd(skeleton->maps.ring), OnRecord, this, nullptr));
   if (!ring) return Status::Error(std::string("cannot map the BPF ring: ") + strerror(errno));
@@ -223,16 +230,20 @@ Pace BpfSource::Drain(int64_t now_ns) {
 // itself.
 BpfSource::BpfCost BpfSource::Cost() const {
   BpfCost cost;
-  bpf_program* program;
-  bpf_object__for_each_program(program, impl_->skeleton->obj) {
+  const auto add = [&cost](int program, bool misses) {
     bpf_prog_info info = {};
     uint32_t bytes = sizeof(info);
-    if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &bytes) != 0) continue;
+    if (bpf_obj_get_info_by_fd(program, &info, &bytes) != 0) return;
     cost.run_ns += info.run_time_ns;
     cost.runs += info.run_cnt;
+    if (misses) cost.missed += info.recursion_misses;
+  };
+  bpf_program* program;
+  bpf_object__for_each_program(program, impl_->skeleton->obj) {
     // A process that has submitted is reported by another program, or by this one the next time.
-    if (program != impl_->skeleton->progs.provider_seen) cost.missed += info.recursion_misses;
+    add(bpf_program__fd(program), program != impl_->skeleton->progs.provider_seen);
   }
+  for (const UniqueFd& copy : impl_->system_calls.programs()) add(copy.get(), true);
   return cost;
 }
 
@@ -283,6 +294,7 @@ void BpfSource::Stop() {
     }
   }
   impl_->ring_user.reset();
+  impl_->system_calls.Detach();
   impl_->links.clear();  // no program runs after this
   do {
     impl_->drained_records = 0;

@@ -25,6 +25,7 @@
 #include "daemon/sources/loss_span.h"
 #include "daemon/sources/provider_tracepoints.h"
 #include "daemon/sources/ring_readers.h"
+#include "daemon/sources/system_calls.h"
 #include "daemon/unique_fd.h"
 
 namespace acceltrace::daemon {
@@ -51,6 +52,7 @@ struct BpfSource::Impl : RingWatcher, ProviderSink {
         stacks(handler_in, options.owner),
         rings(handler_in, [this](uint32_t pid, uint32_t tid) { events.NoteThread(pid, tid); }) {
     if (options.stacks) events.UseStacks(&stacks);
+    if (!options.functions.empty() && !options.roles.empty()) events.UseCalls(&calls);
   }
   ~Impl() override {
     ring_user.reset();
@@ -74,6 +76,8 @@ struct BpfSource::Impl : RingWatcher, ProviderSink {
   Status AttachRoles();
   bool CollectProvided(int64_t now_ns);
   Status AttachFunctions();
+  Status AttachFunction(const LibraryFunction& function, uint32_t index,
+                        std::vector<Link>* returns);
   void OnRingReady(uint32_t pid, int fd, uint32_t version) override;
   void OnDriverUse(uint32_t pid) override;
   void OnExec(uint32_t pid) override {
@@ -109,6 +113,7 @@ struct BpfSource::Impl : RingWatcher, ProviderSink {
   void CalibrateRings();
   uint64_t StackRuns() const;
   void CalibrateProbes();
+  void CalibrateSystemCalls();
   struct HopTotal {
     uint64_t seen = 0, lost = 0;
     LossSpan span;  // of new losses
@@ -123,6 +128,7 @@ struct BpfSource::Impl : RingWatcher, ProviderSink {
   EventHandler* handler;
   BpfEvents events;
   CallStacks stacks;
+  ThreadCalls calls;
   ApiRings rings;
   bool probes_calibrated = false;
   bool probes_used = false;
@@ -140,6 +146,7 @@ struct BpfSource::Impl : RingWatcher, ProviderSink {
   tracer_bpf* skeleton = nullptr;
   std::unique_ptr<ring_buffer, RingDeleter> ring;
   std::vector<Link> links;
+  SystemCalls system_calls;
   std::unique_ptr<ProviderTracepoints> providers;  // none if no provider is used
   UniqueFd stats_fd;
   Mapping owners;              // uint32_t[device][context]

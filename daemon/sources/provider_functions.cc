@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/sources/provider_functions.h"
 
-#include <algorithm>
-#include <map>
 #include <optional>
+#include <set>
+
+#include "libtrace/provider/functions.h"
 
 namespace acceltrace::daemon {
 namespace {
@@ -13,49 +14,22 @@ act_argument ToArgument(const std::optional<provider::Argument>& from) {
   return {from->place, from->times_place, from->times};
 }
 
-struct Library {
-  std::string path;
-  std::vector<std::string> functions;  // sorted
-  std::string why;                     // there are none
-};
-
-Library ReadLibrary(const std::string& name, const provider::Machine& machine) {
-  Library library;
-  library.path = machine.FindLibrary(name);
-  if (library.path.empty()) {
-    library.why = "no " + name + " on this machine: install the driver's libraries";
-    return library;
-  }
-  auto functions = provider::FunctionsOf(library.path);
-  if (!functions.ok()) {
-    library.why = functions.message();
-    return library;
-  }
-  library.functions = std::move(functions).value();
-  std::sort(library.functions.begin(), library.functions.end());
-  return library;
-}
-
 }  // namespace
 
 Result<LibraryFunctions> FindFunctions(const provider::Provider& provider,
                                        const provider::Machine& machine) {
   LibraryFunctions found;
-  std::map<std::string, Library> libraries;
+  provider::FunctionFinder finder(machine);
+  std::set<std::string> without;  // libraries; each is reported once
   for (const provider::ApiFunction& function : provider.functions) {
-    const auto [entry, fresh] = libraries.try_emplace(function.library);
-    Library& library = entry->second;
-    if (fresh) {
-      library = ReadLibrary(function.library, machine);
-      if (!library.why.empty()) found.lacks.push_back(library.why);
+    const provider::FoundFunction place = finder.Find(function);
+    if (place.why.empty()) {
+      found.functions.push_back({place.library,
+                                 function.name,
+                                 {ToArgument(function.bytes), ToArgument(function.stream)}});
+    } else if (!place.all_lacks || without.insert(function.library).second) {
+      found.lacks.push_back(place.why);
     }
-    if (!library.why.empty()) continue;
-    if (!std::binary_search(library.functions.begin(), library.functions.end(), function.name)) {
-      found.lacks.push_back("no " + function.name + " in " + library.path);
-      continue;
-    }
-    found.functions.push_back(
-        {library.path, function.name, {ToArgument(function.bytes), ToArgument(function.stream)}});
   }
   if (found.functions.empty()) {
     return Status::Error("provider " + provider.name + " cannot be recorded: " +

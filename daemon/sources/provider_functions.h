@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Library functions that a provider says are API calls (docs/providers.md).
+// Library functions and system calls that a provider says are API calls (docs/providers.md).
 #ifndef DAEMON_SOURCES_PROVIDER_FUNCTIONS_H_
 #define DAEMON_SOURCES_PROVIDER_FUNCTIONS_H_
 
@@ -16,7 +16,7 @@ namespace acceltrace::daemon {
 
 // A pair of attachments: to the entry and to the return.
 struct LibraryFunction {
-  std::string library;  // a path
+  std::string library;  // a path, or provider::kKernel
   std::string name;
   act_function config = {};
 };

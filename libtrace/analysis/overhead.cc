@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "libtrace/analysis/graph.h"
 #include "libtrace/analysis/replays.h"
@@ -46,6 +48,7 @@ class ClassAt {
 
 struct Sums {
   Cost events{}, recorder{};
+  double waited_ns = 0;  // of recorder's, while a call or a job was under way
   std::array<double, kNumClasses> by_class{};
   std::unordered_map<uint32_t, std::pair<uint64_t, Cost>> threads;
 };
@@ -67,9 +70,49 @@ Window WindowOf(const model::Model& model, const Breakdown& breakdown) {
   return window.begin_ns < window.end_ns ? window : Window{};
 }
 
-Sums SumRun(const TracerWork& work, const Window& run, const Breakdown& breakdown) {
+// Whether anything is known of what threads waited for. Of a device of another's driver jobs are
+// known, and calls, and not who waited for which.
+bool KnowsWaits(const model::Model& model) {
+  const model::Jobs& jobs = model.jobs;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    if (jobs.on_device[i] || jobs.wait_ns[i] != model::kNoTime) return true;
+  }
+  return jobs.size() == 0;
+}
+
+// When jobs are under way, as the host sees them.
+class JobsUnderWay {
+ public:
+  explicit JobsUnderWay(const model::Jobs& jobs) {
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      if (jobs.submit_ns[i] == model::kNoTime || jobs.complete_ns[i] == model::kNoTime) continue;
+      ends_.push_back({jobs.submit_ns[i], 1});
+      ends_.push_back({jobs.complete_ns[i], -1});
+    }
+    std::sort(ends_.begin(), ends_.end());
+  }
+  // Times must not decrease.
+  bool operator()(int64_t at_ns) {
+    for (; next_ < ends_.size() && ends_[next_].first <= at_ns; ++next_) {
+      depth_ += ends_[next_].second;
+    }
+    return depth_ > 0;
+  }
+  int64_t Until(int64_t end_ns) const {
+    return next_ < ends_.size() ? std::min(end_ns, ends_[next_].first) : end_ns;
+  }
+
+ private:
+  std::vector<std::pair<int64_t, int>> ends_;
+  size_t next_ = 0;
+  int64_t depth_ = 0;
+};
+
+Sums SumRun(const model::Model& model, const TracerWork& work, const Window& run,
+            const Breakdown& breakdown) {
   Sums sums;
   ClassAt event_class(breakdown), recorder_class(breakdown);
+  JobsUnderWay under_way(KnowsWaits(model) ? model::Jobs{} : model.jobs);
   for (const TracerEvent& event : work.events()) {
     if (event.at_ns < run.begin_ns || event.at_ns > run.end_ns) continue;
     const Cost& cost = work.CostOf(event);
@@ -85,9 +128,12 @@ Sums SumRun(const TracerWork& work, const Window& run, const Breakdown& breakdow
     const int64_t end_ns = std::min(row.end_ns, run.end_ns);
     while (at_ns < end_ns) {
       const Class of = recorder_class(at_ns);
-      const int64_t until_ns = std::max(at_ns + 1, recorder_class.Until(end_ns));
+      const bool waited = under_way(at_ns) || of == kRuntime;
+      const int64_t until_ns =
+          std::max(at_ns + 1, std::min(recorder_class.Until(end_ns), under_way.Until(end_ns)));
       const double share = static_cast<double>(until_ns - at_ns) / length;
       Add(&sums.recorder, row.cpu_ns, share);
+      if (waited) sums.waited_ns += share * row.cpu_ns[kMid];
       sums.by_class[of] += share * row.cpu_ns[kMid];
       at_ns = until_ns;
     }
@@ -154,11 +200,16 @@ Cost LongestDelay(const Sums& sums, bool one_cpu) {
   return most;
 }
 
-Cost RunLonger(Replays* replays, const Sums& sums, bool one_cpu, double run_ns) {
+Cost RunLonger(const model::Model& model, Replays* replays, const Sums& sums, double run_ns) {
+  const bool one_cpu = model.info.num_cpus() <= 1;
   const Graph& graph = replays->graph();
   Cost run{};
   if (graph.size() == 0 || replays->Run({}) <= 0) {
     run = LongestDelay(sums, one_cpu);
+  } else if (!KnowsWaits(model)) {
+    // Who waits for a disk most likely slept while the recorder worked, which gives way to all.
+    run = LongestDelay(sums, one_cpu);
+    if (one_cpu) run[kMid] = std::max(0.0, run[kMid] - sums.waited_ns);
   } else {
     run[kMid] = ShorterNs(replays, {});
     run[kLow] = std::min(ShorterNs(replays, {.tracer = graph.tracer_low}),
@@ -183,7 +234,7 @@ void AddCalibrated(const model::Model& model, const Breakdown& breakdown, const 
   }
   const Window run = WindowOf(model, breakdown);
   if (run.ns() <= 0) return;
-  const Sums sums = SumRun(work, run, breakdown);
+  const Sums sums = SumRun(model, work, run, breakdown);
   cost->events = ToSpan(sums.events);
   cost->recorder = ToSpan(sums.recorder);
   cost->wakes = work.wakes();
@@ -193,7 +244,7 @@ void AddCalibrated(const model::Model& model, const Breakdown& breakdown, const 
   std::sort(cost->threads.begin(), cost->threads.end(), [](const auto& a, const auto& b) {
     return a.time.mid_ns != b.time.mid_ns ? a.time.mid_ns > b.time.mid_ns : a.tid < b.tid;
   });
-  cost->run = ToSpan(RunLonger(replays(), sums, model.info.num_cpus() <= 1, run.ns()));
+  cost->run = ToSpan(RunLonger(model, replays(), sums, run.ns()));
   cost->share = static_cast<double>(cost->run.mid_ns) / run.ns();
   Distribute(sums, breakdown, cost);
   cost->advice = Advice(model, *cost);

@@ -252,6 +252,38 @@ TEST_CASE("Without a device the calls' events are what the tracer cost, or less"
   REQUIRE(report.overhead.share > 0.05);
 }
 
+TEST_CASE(
+    "Where nothing is known of waits, the recorder's work beside a job is taken for no delay") {
+  TraceBuilder builder;
+  builder.AddDevice();
+  builder.info()->set_num_cpus(1);
+  // Reads of a disk: 100 us each, 80 of them in the device, 10 of the program's own after each.
+  for (uint32_t i = 0; i < 50; ++i) {
+    const int64_t begin_ns = kBase + i * 110'000;
+    builder.AddApi("read", 100, i + 1, begin_ns, begin_ns + 100'000);
+    JobSpec job;
+    job.job = i + 1, job.sequence = i + 1, job.correlation = i + 1;
+    job.submit_ns = begin_ns + 10'000, job.complete_ns = begin_ns + 90'000;
+    builder.AddJob(job);
+  }
+  auto* cost = builder.accounts()->add_event_costs();
+  cost->set_kind("system-call");
+  cost->set_cost_ps(500'000);
+  cost->set_events(100);
+  // The recorder works 2 us in a job of each tenth read, and once in the program's own time.
+  for (int i = 0; i < 6; ++i) {
+    const int64_t delta_ns = i == 0 ? kBase + 20'000 : i == 5 ? 302'000 : 1'100'000;
+    builder.accounts()->add_work_begin_ns_delta(delta_ns);
+    builder.accounts()->add_work_ns(2'000);
+    builder.accounts()->add_work_cpu_ns(2'000);
+  }
+  const auto model = builder.Model();
+  const Span run = ComputeReport(*model).overhead.run;
+  CHECK(run.lo_ns == 0);
+  CHECK(run.mid_ns == 99 * 500 + 2'000);  // the last call's end is no longer in the run
+  CHECK(run.hi_ns == 99 * 500 + 6 * 2'000);
+}
+
 TEST_CASE("Without calibrated costs nothing is claimed") {
   TraceBuilder builder;
   builder.AddDevice();

@@ -197,6 +197,22 @@ std::string Machine::FindLibrary(const std::string& name) const {
   return "";
 }
 
+Result<std::vector<std::string>> Machine::SystemCalls() const {
+  const std::string_view entry = kSystemCallEntry;
+  std::ifstream symbols(root_ + "/proc/kallsyms");
+  std::vector<std::string> names;
+  std::string address, type, name, line;
+  while (symbols >> address >> type >> name && std::getline(symbols, line)) {
+    if (name.compare(0, entry.size(), entry) == 0) names.push_back(name.substr(entry.size()));
+  }
+  if (names.empty()) {
+    return Status::Error("no system call in " + root_ +
+                         "/proc/kallsyms: take a kernel with CONFIG_KALLSYMS");
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 bool Matches(const Match& match, const PciDevice& device) {
   const auto driver = std::find(match.drivers.begin(), match.drivers.end(), device.driver);
   const bool by_driver = driver != match.drivers.end();

@@ -13,6 +13,13 @@
 
 namespace acceltrace::provider {
 
+// What the kernel's functions are called that enter a system call, before its name.
+#if defined(__aarch64__)
+inline constexpr char kSystemCallEntry[] = "__arm64_sys_";
+#else
+inline constexpr char kSystemCallEntry[] = "__x64_sys_";
+#endif
+
 // Or one of no bus, by its own name (vgem), that has a node for graphics or computing.
 struct PciDevice {
   std::string address, driver;  // of no bus: the driver's is the device's own name
@@ -41,6 +48,9 @@ class Machine {
 
   // Where a library is; empty: nowhere.
   std::string FindLibrary(const std::string& name) const;
+
+  // Names of the system calls that this kernel has, sorted. Errors: it hides its symbols.
+  Result<std::vector<std::string>> SystemCalls() const;
 
   bool Exists(const std::string& path) const;
 

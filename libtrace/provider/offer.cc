@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <map>
 
+#include "libtrace/provider/functions.h"
+
 namespace acceltrace::provider {
 namespace {
 
@@ -73,25 +75,10 @@ void ExamineTracepoints(const Provider& provider, const Machine& machine, Offer*
 }
 
 void ExamineFunctions(const Provider& provider, const Machine& machine, Offer* offer) {
-  std::map<std::string, std::pair<std::string, std::vector<std::string>>> libraries;
+  FunctionFinder finder(machine);
   for (const ApiFunction& function : provider.functions) {
-    const auto [entry, fresh] = libraries.try_emplace(function.library);
-    auto& [why, names] = entry->second;
-    if (fresh) {
-      const std::string path = machine.FindLibrary(function.library);
-      if (path.empty()) {
-        why = "no " + function.library + " on this machine: install the driver's libraries";
-      } else if (auto found = FunctionsOf(path); found.ok()) {
-        names = std::move(found).value();
-      } else {
-        why = found.message();
-      }
-    }
-    Evidence evidence = {"api", function.library + ":" + function.name, why, function.line};
-    if (why.empty() && !std::binary_search(names.begin(), names.end(), function.name)) {
-      evidence.why = "no such function in " + function.library + ": another version of it";
-    }
-    offer->evidence.push_back(std::move(evidence));
+    offer->evidence.push_back(
+        {"api", function.library + ":" + function.name, finder.Find(function).why, function.line});
   }
 }
 
@@ -217,8 +204,8 @@ Offer Examine(const Provider& provider, const Machine& machine) {
     }
     return offer;
   }
-  // Jobs are pairs: one half alone is nothing. Of functions and counters one is something.
-  bool other = false;
+  // Jobs are pairs: one half alone is nothing. Of functions one is something.
+  bool api = false, counter = false;
   std::string other_why;
   for (const Evidence& evidence : offer.evidence) {
     const bool half =
@@ -228,11 +215,12 @@ Offer Examine(const Provider& provider, const Machine& machine) {
       return offer;
     }
     if (evidence.kind != "api" && evidence.kind != "counter") continue;
-    other = other || evidence.why.empty();
+    if (evidence.why.empty()) (evidence.kind == "api" ? api : counter) = true;
     if (other_why.empty()) other_why = evidence.why;
   }
-  if (provider.tracepoints.empty()) {
-    offer.why = other ? "seen, but this version records tracepoints of providers only" : other_why;
+  if (provider.tracepoints.empty() && !api) {
+    offer.why =
+        counter ? "seen, but this version does not record a provider's counters" : other_why;
   }
   return offer;
 }

@@ -156,7 +156,7 @@ Status Parser::OpenApi(std::string_view name) {
       !IsName(name.substr(colon + 1))) {
     return Status::Error(Quoted(name) +
                          " is no function: write LIBRARY:FUNCTION, as in "
-                         "libm.so.6:cos");
+                         "libm.so.6:cos, or kernel:CALL, as in kernel:pread64");
   }
   ApiFunction function;
   function.library = name.substr(0, colon), function.name = name.substr(colon + 1);
@@ -167,6 +167,16 @@ Status Parser::OpenApi(std::string_view name) {
   }
   provider_.functions.push_back(std::move(function));
   return {};
+}
+
+Status Parser::SetApiArgument(std::optional<Argument>* to, std::string_view value) {
+  if (Status status = Store(to, ParseArgument(value)); !status.ok()) return status;
+  if (provider_.functions.back().library != kKernel ||
+      std::max((*to)->place, (*to)->times_place) <= kMaxSystemArguments) {
+    return {};
+  }
+  return Status::Error(Quoted(value) + " of a system call: it has arg1 to arg" +
+                       std::to_string(kMaxSystemArguments));
 }
 
 Status Parser::SetKind(std::string_view value) {

@@ -233,11 +233,12 @@ class Parser {
     return {};
   }
   Status SetKind(std::string_view value);
+  Status SetApiArgument(std::optional<Argument>* to, std::string_view value);
   Status SetStream(std::string_view value) {
-    return Store(&provider_.functions.back().stream, ParseArgument(value));
+    return SetApiArgument(&provider_.functions.back().stream, value);
   }
   Status SetApiBytes(std::string_view value) {
-    return Store(&provider_.functions.back().bytes, ParseArgument(value));
+    return SetApiArgument(&provider_.functions.back().bytes, value);
   }
   Status SetDirection(std::string_view value) {
     if (value != "to-device" && value != "from-device" && value != "within" &&

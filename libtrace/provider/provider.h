@@ -91,6 +91,10 @@ struct Argument {
   uint64_t times = 1;
 };
 
+// In place of a library: the function is a system call.
+inline constexpr char kKernel[] = "kernel";
+inline constexpr uint32_t kMaxSystemArguments = 6;
+
 struct ApiFunction {
   enum class Kind { kLaunch, kCopy, kWait, kAllocate, kFree, kOther };
   std::string library, name;

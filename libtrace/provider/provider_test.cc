@@ -160,6 +160,8 @@ std::vector<Mistake> MistakesOfParts() {
       {whole + "[api l:f]\nkind = run\n", "f:14: no kind 'run': one of launch, copy"},
       {whole + "[api l:f]\nkind = wait\n[api l:f]\n", "f:15: 'l:f' is there twice"},
       {whole + "[api l:f]\nbytes = arg17\n", "f:14: 'arg17' is no argument: write arg1 to arg16"},
+      {whole + "[api kernel:read]\nstream = arg6\nbytes = arg3 * arg7\n",
+       "f:15: 'arg3 * arg7' of a system call: it has arg1 to arg6"},
       {whole + "[api l:f]\ndirection = up\n", "f:14: no direction 'up'"},
       {whole + "[api l:f]\nwaits = maybe\n", "f:14: 'maybe' is neither yes nor no"},
       {whole + std::string("name = a\0b\n", 11), "f:13: has a control character"},
@@ -339,6 +341,31 @@ TEST_CASE("Functions of a library that is none") {
     CHECK(std::binary_search(names->begin(), names->end(), std::string("memcpy")));
     CHECK_FALSE(std::binary_search(names->begin(), names->end(), std::string("nosuchname")));
   }
+}
+
+TEST_CASE("System calls are those that the kernel has") {
+  const FakeRoot root;
+  const std::string line = std::string("0000 T ") + kSystemCallEntry;
+  root.Write("proc/kallsyms", line + "read\n0000 t ksys_lseek\n" + line + "fsync\t[m]\n");
+  const Machine machine(root.path());
+  const auto calls = machine.SystemCalls();
+  REQUIRE(calls.ok());
+  CHECK(calls.value() == std::vector<std::string>{"fsync", "read"});
+  const auto provider =
+      Parse(std::string(kHead) +
+                "[api kernel:read]\nkind = copy\nbytes = arg3\n"
+                "[api kernel:lseek]\nkind = other\n[api none.so:f]\nkind = other\n",
+            "f");
+  REQUIRE(provider.ok());
+  Offer offer = Examine(*provider, machine);
+  REQUIRE(offer.evidence.size() >= 3);
+  CHECK(offer.why.empty());  // one of them is something
+  CHECK(offer.evidence[0].why.empty());
+  CHECK(offer.evidence[1].why == "no system call lseek in this kernel");
+  CHECK(offer.evidence[2].why.find("no none.so on this machine") == 0);
+  root.Write("proc/kallsyms", "");
+  offer = Examine(*provider, machine);
+  CHECK(offer.why.find("no system call in") == 0);
 }
 
 TEST_CASE("The files that are shipped are right") {

@@ -45,5 +45,6 @@ export XDG_CONFIG_HOME="$PWD/config"
 load warm
 load plain
 load full acceltrace record -o flash.atrace --device 0000:00:00.0 --
+load calls acceltrace record -o calls.atrace --device 0000:00:00.0 --device file-io --
 load low acceltrace record -o low.atrace --overhead low --device 0000:00:00.0 --
 load again

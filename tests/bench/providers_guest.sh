@@ -34,6 +34,7 @@ load plain psync
 cat /sys/block/nvme0n1/stat >before
 load recorded psync record run --
 cat /sys/block/nvme0n1/stat >after
+load calls psync record calls --device file-io --
 load low psync record low --overhead low --
 load again psync
 # Polled: next to nothing lies between the driver and fio.

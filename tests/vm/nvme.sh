@@ -8,7 +8,7 @@ acceltrace=${BUILD:-build}/bin/acceltrace
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 . tests/harness/tap.sh
-plan 47
+plan 54
 cat >"$scratch/guest" <<'END'
 cd "$1" || exit 1
 modprobe nvme
@@ -53,6 +53,11 @@ recorded load --device nvme0 -- fio --name=load --filename=/dev/nvme0n1 --rw=ran
 recorded shared --device nvme1 -- fio --name=load --filename=/dev/nvme1n1 --rw=randrw --direct=1 \
 	--bsrange=512-8k --ioengine=libaio --iodepth=64 --numjobs=4 --randseed=9 --norandommap \
 	--size=32M --io_size=1G --number_ios=5000 --output-format=json --output=shared.json
+# With the system calls: a program's own reads, and many threads that wait in one at once.
+recorded calls --device nvme0 --device file-io -- sh -c '
+	dd if=/dev/nvme0n1 of=/dev/null bs=4k count=300 iflag=direct
+	dd if=/dev/nvme0n1 of=/dev/null bs=64k count=20 iflag=direct
+	python3 waiters.py'
 # A CPU that comes while it is recorded.
 echo 0 >/sys/devices/system/cpu/cpu1/online
 recorded cpus --device nvme0 -- sh -c '
@@ -90,6 +95,17 @@ echo $? >gone.status
 acceltrace providers --check nvme >/dev/null 2>absent.txt
 echo $? >absent.status
 END
+cat >"$scratch/waiters.py" <<'END'
+import os, threading
+ends = [os.pipe() for _ in range(100)]
+waiting = [threading.Thread(target=os.read, args=(r, 77)) for r, _ in ends]
+for thread in waiting:
+    thread.start()
+for _, w in ends:
+    os.write(w, b"x")
+for thread in waiting:
+    thread.join()
+END
 truncate -s 64M "$scratch/disk" "$scratch/shared"
 scripts/vm --no-device --no-module --timeout 400 --share "$scratch" \
 	--qemu-arg=-drive --qemu-arg="file=$scratch/disk,if=none,id=disk,format=raw" \
@@ -107,7 +123,7 @@ moved() {
 		awk -v "half=17" "{ for (i = 1; i <= half; i++) d[i] = \$(half + i) - \$i; print $2 }"
 }
 ask() { "$acceltrace" query "$scratch/$1.atrace" --csv "$2" 2>/dev/null | tail -n 1; }
-for name in direct system load shared cpus groups; do
+for name in direct system load shared calls cpus groups; do
 	# To the block layer an fsync is a write without sectors, too, which no command of its own makes.
 	syncs=0
 	[ $name != system ] || syncs=3
@@ -147,10 +163,17 @@ check 'queue depth: one of dd, what fio keeps under way in its queues' '1 1 1' "
 	ask direct "SELECT max(most) FROM ($(cat "$scratch/depth.sql"))") $(
 	ask load "SELECT max(most) BETWEEN 16 AND 128 FROM ($(cat "$scratch/depth.sql"))") $(
 	ask shared "SELECT max(most) BETWEEN 64 AND 256 FROM ($(cat "$scratch/depth.sql"))")"
+# Not what the loader and the shell read besides.
+check 'a read has its command, which is within it, and as long' '300 1228800, 20 1310720' "$(
+	ask calls "SELECT group_concat(n || ' ' || b, ', ') FROM (SELECT count(*) AS n, sum(copy_bytes) AS b
+		FROM api JOIN jobs USING (correlation) WHERE name = 'read' AND copy_bytes = bytes
+		AND begin_ns <= submit_ns AND consumed_ns <= end_ns AND correlation != 0 GROUP BY bytes)" | tr -d '"')"
+check 'threads that all wait have an end, each' '100 0' "$(
+	ask calls "SELECT count(*), sum(open) FROM api WHERE name = 'read' AND bytes = 77" | tr ',' ' ')"
 check 'a device of no provider: one line that says where to look' '1 1 1' \
 	"$(cat "$scratch/none.status") $(wc -l <"$scratch/none.txt") \
 $(grep -c 'no provider has tracepoints of 0000:00:1f.0: see acceltrace providers' "$scratch/none.txt")"
 check 'nor one whose driver is gone' '1 1' "$(cat "$scratch/gone.status") $(wc -l <"$scratch/gone.txt")"
 check 'and providers says why' '1 1' \
 	"$(cat "$scratch/absent.status") $(grep -c 'no such device here with driver nvme' "$scratch/absent.txt")"
-for file in vm direct system load shared cpus own none gone absent; do sed "s/^/# $file: /" "$scratch/$file.txt"; done
+for file in vm direct system load shared calls cpus own none gone absent; do sed "s/^/# $file: /" "$scratch/$file.txt"; done
