@@ -3,8 +3,8 @@
 // When what is in memory goes to the file: what a crash may cost.
 //
 // At multiples of the period, as the recorder's ticks are: a tick that comes a little early would
-// otherwise leave everything to the next one. What is flushed before the sources' rings are
-// empty leaves the rest of them for a whole period, so a flush waits for that, but not for ever.
+// otherwise leave everything to the next one. What is flushed before the sources' rings have given
+// what was in them leaves the rest for a whole period, so a flush waits for that, but not for ever.
 #ifndef DAEMON_FLUSH_PACE_H_
 #define DAEMON_FLUSH_PACE_H_
 
@@ -19,11 +19,19 @@ class FlushPace {
   FlushPace(int64_t period_ns, int64_t wait_ns) : period_ns_(period_ns), wait_ns_(wait_ns) {}
 
   // Everything up to now is on its way.
-  void Flushed(int64_t now_ns) { due_ns_ = NextMultiple(now_ns, period_ns_); }
+  void Flushed(int64_t now_ns) {
+    due_ns_ = NextMultiple(now_ns, period_ns_);
+    marked_ = false;
+  }
 
-  // caught_up: the rings were found empty at now_ns.
-  bool MustFlush(int64_t now_ns, bool caught_up) const {
-    return now_ns >= due_ns_ + (caught_up ? 0 : wait_ns_);
+  // What is in the rings now is to be in the next flush.
+  bool MustMark(int64_t now_ns) const { return !marked_ && now_ns >= due_ns_; }
+  void Marked() { marked_ = true; }
+  bool marked() const { return marked_; }
+
+  // read: the rings have given what was in them when they were marked, or were found empty.
+  bool MustFlush(int64_t now_ns, bool read) const {
+    return now_ns >= due_ns_ + (read ? 0 : wait_ns_);
   }
 
   int64_t due_ns() const { return due_ns_; }
@@ -33,6 +41,7 @@ class FlushPace {
  private:
   int64_t period_ns_, wait_ns_;
   int64_t due_ns_ = 0;
+  bool marked_ = false;
 };
 
 }  // namespace acceltrace::daemon

@@ -25,5 +25,19 @@ TEST_CASE("a flush waits for the rings to be empty, in bounds") {
   CHECK(pace.longest_ns() == 150);
 }
 
+TEST_CASE("the rings are marked once for each flush, when it is due") {
+  FlushPace pace(100, 50);
+  pace.Flushed(1'000);
+  CHECK_FALSE(pace.MustMark(1'099));
+  CHECK(pace.MustMark(1'100));
+  pace.Marked();
+  CHECK(pace.marked());
+  CHECK_FALSE(pace.MustMark(1'110));
+  pace.Flushed(1'120);
+  CHECK_FALSE(pace.marked());
+  CHECK_FALSE(pace.MustMark(1'130));
+  CHECK(pace.MustMark(1'200));
+}
+
 }  // namespace
 }  // namespace acceltrace::daemon

@@ -95,6 +95,9 @@ class Recorder {
   uint32_t FillPermille() const;
   void DescribeProvided(const ProviderDevices& provided);
   bool OpenDriverRings();
+  void MarkSources();
+  bool PassedMarks();
+  void DrainWhatWaits();
   void FlushSources();
   // The driver reports jobs when they are over: those in flight are asked for.
   void TraceJobsInFlight();

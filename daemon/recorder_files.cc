@@ -14,8 +14,6 @@
 namespace acceltrace::daemon {
 namespace {
 
-// A cut waits for the sources to be drained so often: more than their buffers hold.
-constexpr int kMaxCutDrains = 1000;
 // One burst is not to take all the files that there are for triggers.
 constexpr int64_t kSavePauseNs = 1'000'000'000;
 // How often a file is looked at that is full, or may have been removed.
@@ -32,10 +30,7 @@ Recorder::Cut Recorder::CutHere(const std::string& reason, uint64_t overwritten_
   TraceJobsInFlight();
   for (const auto& source : sources_) source->Checkpoint();
   if (bpf_ != nullptr) bpf_->Checkpoint();
-  for (int rounds = 0; rounds < kMaxCutDrains; ++rounds) {
-    const int64_t now_ns = MonotonicNs();
-    if (DrainSources(now_ns).next_ns != now_ns) break;
-  }
+  DrainWhatWaits();
   FlushSources();
   session_.Flush();
   stop.reason = reason;

@@ -10,7 +10,7 @@ namespace acceltrace::daemon {
 
 Summary Recorder::Stop(const std::string& reason, int32_t command_status) {
   if (session_.triggers() != nullptr) {
-    DrainSources(MonotonicNs());
+    DrainWhatWaits();
     TendTriggers(MonotonicNs());
   }
   const int64_t stop_ns = MonotonicNs();

@@ -100,6 +100,16 @@ uint32_t SegmentReader::Look() {
   return static_cast<uint32_t>(most * 1000 >> layout_.slot_bits);
 }
 
+void SegmentReader::Mark() {
+  for (Ring& ring : rings_) ring.mark = ring.limit;
+}
+
+bool SegmentReader::PassedMark() const {
+  return std::all_of(rings_.begin(), rings_.end(), [](const Ring& ring) {
+    return static_cast<int64_t>(ring.tail - ring.mark) >= 0;
+  });
+}
+
 uint32_t SegmentReader::Filling() const {
   uint64_t most = 0;
   for (size_t i = 0; i < layout_.threads; ++i) {

@@ -59,6 +59,10 @@ class SegmentReader {
   // has a stamp from before this. Returns the fullest ring's filling, in permille.
   uint32_t Look();
 
+  // Notes what was written by the last Look(); and whether Read() has taken it since.
+  void Mark();
+  bool PassedMark() const;
+
   // How full the fullest ring is now, in permille; from any thread.
   uint32_t Filling() const;
 
@@ -74,7 +78,7 @@ class SegmentReader {
 
  private:
   struct Ring {
-    uint64_t tail = 0, limit = 0;
+    uint64_t tail = 0, limit = 0, mark = 0;
     uint64_t dropped = 0;
     bool closed = false;
   };

@@ -24,8 +24,9 @@ constexpr uint64_t kMaxBytes = uint64_t{32} << 30;  // of address space; pages a
 constexpr double kMaxSetUpNs = 25e6;                // of a ring; the process's word
 constexpr int64_t kSlackNs = 10'000;                // that a converted stamp may be off
 constexpr int64_t kCheckNs = 500'000'000;           // for processes that died unseen
-// Then the other sources have their turn.
-constexpr size_t kMaxSlotsPerDrain = 1 << 18;
+// Some 100 microseconds of work. Then the other sources have their turn: while calls come as fast
+// as they are read, a device's ring would fill.
+constexpr size_t kMaxSlotsPerDrain = 1 << 12;
 
 }  // namespace
 
@@ -163,7 +164,7 @@ ApiRings::~ApiRings() {
   for (const auto& [pid, process] : processes_) Release(process.get(), ring::Reader::kNone);
 }
 
-void ApiRings::Mark() { scale_.Add(StampScale::Read()); }
+void ApiRings::AddStamp() { scale_.Add(StampScale::Read()); }
 
 Status ApiRings::Take(uint32_t pid, int fd) {
   const auto found = processes_.find(pid);
@@ -241,7 +242,7 @@ void ApiRings::DrainProcess(uint32_t pid) {
   if (found == processes_.end()) return;
   Process* process = found->second.get();
   for (Segment& segment : process->segments) segment.reader.Look();
-  Mark();
+  AddStamp();
   process->until_ns = MonotonicNs();
   Read(process, SIZE_MAX);  // each ring's limit stands, so that this ends
 }
@@ -317,7 +318,7 @@ Pace ApiRings::Drain(int64_t now_ns) {
     }
   }
   // After the look: no event that is read now has a later stamp.
-  Mark();
+  AddStamp();
   const int64_t until_ns = MonotonicNs();
   size_t rest = kMaxSlotsPerDrain;
   auto at = processes_.lower_bound(next_pid_);
@@ -333,6 +334,23 @@ Pace ApiRings::Drain(int64_t now_ns) {
     rest -= taken;
   }
   return pace;
+}
+
+void ApiRings::Mark() {
+  for (const auto& [pid, process] : processes_) {
+    for (Segment& segment : process->segments) {
+      (void)segment.reader.Look();
+      segment.reader.Mark();
+    }
+  }
+}
+
+bool ApiRings::PassedMark() const {
+  return std::all_of(processes_.begin(), processes_.end(), [](const auto& entry) {
+    const std::vector<Segment>& segments = entry.second->segments;
+    return std::all_of(segments.begin(), segments.end(),
+                       [](const Segment& segment) { return segment.reader.PassedMark(); });
+  });
 }
 
 Hop ApiRings::Account() const {

@@ -51,6 +51,9 @@ class ApiRings {
   void OnExit(uint32_t pid, uint32_t tid);
 
   Pace Drain(int64_t now_ns);
+  // As Source::Mark() and Source::PassedMark().
+  void Mark();
+  bool PassedMark() const;
 
   // How full the fullest ring is now, in permille; from any thread.
   uint32_t Filling() const;
@@ -79,7 +82,7 @@ class ApiRings {
   struct Segment;
   struct Process;
 
-  void Mark();
+  void AddStamp();
   void ForgetDead(int64_t now_ns);
   size_t Read(Process* process, size_t max_slots);
   void Release(Process* process, ring::Reader answer);

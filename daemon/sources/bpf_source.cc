@@ -23,6 +23,10 @@ constexpr int64_t kLossCheckNs = 100'000'000;
 constexpr const char* kHopNames[ACT_NUM_HOPS] = {"bpf-api", "bpf-driver", "bpf-process",
                                                  "bpf-stacks"};
 
+uint64_t Position(const Mapping& page) {
+  return __atomic_load_n(static_cast<const uint64_t*>(page.get()), __ATOMIC_RELAXED);
+}
+
 // Tracepoints that fire for each wait or buffer and add detail only: a job is known without.
 bool IsFrequentDetail(std::string_view name) {
   for (const char* detail : {"axl_wake", "axl_dma_map", "axl_dma_unmap", "axl_buf"}) {
@@ -326,13 +330,21 @@ void BpfSource::Stop() {
 
 uint64_t BpfSource::api_bound_ns() const { return impl_->rings.bound_ns(); }
 
+// Records of providers are held back until their order is proven: nothing waits for that.
+void BpfSource::Mark() {
+  impl_->mark = Position(impl_->produced);
+  impl_->rings.Mark();
+}
+
+bool BpfSource::PassedMark() {
+  return static_cast<int64_t>(Position(impl_->consumed) - impl_->mark) >= 0 &&
+         impl_->rings.PassedMark();
+}
+
 uint32_t BpfSource::fill_permille() const {
-  const auto read = [](const Mapping& page) {
-    return __atomic_load_n(static_cast<const uint64_t*>(page.get()), __ATOMIC_RELAXED);
-  };
-  const uint64_t consumed = read(impl_->consumed);
+  const uint64_t consumed = Position(impl_->consumed);
   const uint64_t used =
-      std::min<uint64_t>(read(impl_->produced) - consumed, impl_->options.ring_bytes);
+      std::min<uint64_t>(Position(impl_->produced) - consumed, impl_->options.ring_bytes);
   const auto permille = static_cast<uint32_t>(used * 1000 / impl_->options.ring_bytes);
   const uint32_t provided = impl_->providers == nullptr ? 0 : impl_->providers->fill_permille();
   return std::max({permille, impl_->rings.Filling(), provided});

@@ -42,6 +42,8 @@ class BpfSource : public Source {
   // Errors: no permission; the kernel lacks BPF, its BTF, or a feature.
   Status Start() override;
   Pace Drain(int64_t now_ns) override;
+  void Mark() override;
+  bool PassedMark() override;
   std::vector<Hop> Hops() override;
   void Checkpoint() override;
   void Flush() override;

@@ -151,6 +151,7 @@ struct BpfSource::Impl : RingWatcher, ProviderSink {
   UniqueFd stats_fd;
   Mapping owners;              // uint32_t[device][context]
   Mapping consumed, produced;  // a page each: positions in the ring, uint64_t
+  uint64_t mark = 0;           // likewise
   std::unordered_map<uint32_t, bool> tracked_cache;
   std::unordered_map<uint32_t, int64_t> since_ns;  // of Track()
   uint64_t tracked_here = 0;                       // counts those that Track() put into the map

@@ -23,6 +23,8 @@ class DeviceSource : public Source {
   Status Start() override;
   void Begin() override { ring_->Begin(); }
   Pace Drain(int64_t now_ns) override;
+  void Mark() override { ring_->Mark(); }
+  bool PassedMark() override { return ring_->PassedMark(); }
   std::vector<Hop> Hops() override;
   void Flush() override;
   void Stop() override;

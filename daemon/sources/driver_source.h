@@ -39,6 +39,8 @@ class DriverSource : public Source {
   Status Start() override;
   void Begin() override;
   Pace Drain(int64_t now_ns) override;
+  void Mark() override { mark_ = reader_->Mark(); }
+  bool PassedMark() override { return reader_->Passed(mark_); }
   std::vector<Hop> Hops() override;
   void Flush() override;
   void Stop() override;
@@ -66,6 +68,7 @@ class DriverSource : public Source {
   EventHandler* handler_;
   AxlDevice::DriverRing ring_;
   std::optional<RingReader> reader_;
+  uint64_t mark_ = 0;
   stream::BlockWriter writer_;
   HostJobRows jobs_;
   HostWaitRows waits_;

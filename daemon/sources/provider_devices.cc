@@ -106,10 +106,8 @@ RoleConfig::Role RoleOf(Role role) {
   }
 }
 
-// alone: no other device is the provider's here, so that comparing each event in the kernel, which
-// takes longer than leaving a few out later, would keep next to nothing away.
-Result<ProviderDevice> Prepare(const Provider& provider, const PciDevice& device,
-                               const provider::Machine& machine, uint32_t number, bool alone) {
+ProviderDevice Describe(const Provider& provider, const PciDevice& device,
+                        const provider::Machine& machine, uint32_t number) {
   ProviderDevice to;
   to.address = device.address;
   to.pci = device.pci;
@@ -117,6 +115,14 @@ Result<ProviderDevice> Prepare(const Provider& provider, const PciDevice& device
   to.description.set_name(NameOf(provider, device, machine));
   to.description.set_driver(device.driver);
   to.description.set_model(provider.about);
+  return to;
+}
+
+// alone: no other device is the provider's here, so that comparing each event in the kernel, which
+// takes longer than leaving a few out later, would keep next to nothing away.
+Result<ProviderDevice> Prepare(const Provider& provider, const PciDevice& device,
+                               const provider::Machine& machine, uint32_t number, bool alone) {
+  ProviderDevice to = Describe(provider, device, machine, number);
   for (const auto& [code, name] : provider.opcodes) {
     proto::Opcode* opcode = to.description.add_opcodes();
     opcode->set_code(code);
@@ -155,6 +161,41 @@ Result<ProviderDevice> Prepare(const Provider& provider, const PciDevice& device
 
 bool IsCalled(const PciDevice& device, const std::string& name) {
   return device.address == name || device.address == "0000:" + name;
+}
+
+void AddCounters(const provider::Catalogue& catalogue, const PciDevice& device,
+                 const provider::Machine& machine, uint32_t number, ProviderDevices* to) {
+  const size_t first = to->counters.size();
+  for (const Provider& provider : catalogue.providers) {
+    if (provider.built_in || !Matches(provider.match, device)) continue;
+    for (DeviceCounter& counter : FindCounters(provider, device, machine, number, &to->lacks)) {
+      const bool twice = std::any_of(
+          to->counters.begin() + static_cast<ptrdiff_t>(first), to->counters.end(),
+          [&](const auto& other) { return other.counter.name == counter.counter.name; });
+      if (!twice) to->counters.push_back(std::move(counter));
+    }
+  }
+}
+
+// A device of which there is nothing but counters. false: there are none.
+bool AddCountersOnly(const std::string& name, const provider::Catalogue& catalogue,
+                     const provider::Machine& machine, uint32_t number, ProviderDevices* to) {
+  for (const PciDevice& device : machine.devices()) {
+    if (!IsCalled(device, name)) continue;
+    const auto provider =
+        std::find_if(catalogue.providers.begin(), catalogue.providers.end(), [&](const auto& one) {
+          return !one.built_in && !one.counters.empty() && Matches(one.match, device);
+        });
+    if (provider == catalogue.providers.end()) return false;
+    const size_t before = to->counters.size();
+    AddCounters(catalogue, device, machine, number, to);
+    if (to->counters.size() == before) return false;
+    to->devices.push_back(Describe(*provider, device, machine, number));
+    to->devices.back().lacks.push_back(
+        "only counters are recorded: no provider has tracepoints of it, see acceltrace providers");
+    return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -203,10 +244,15 @@ Result<ProviderDevices> FindProviderDevices(const std::vector<std::string>& name
         taken = true;
         if (twice) break;
         roles += prepared->roles.size();
+        AddCounters(catalogue, device, machine, prepared->description.device(), &found);
         found.devices.push_back(std::move(prepared).value());
       }
     }
-    if (taken) continue;
+    const auto next = first_number + static_cast<uint32_t>(found.devices.size());
+    if (taken || (there && !built_in && why.empty() &&
+                  AddCountersOnly(name, catalogue, machine, next, &found))) {
+      continue;
+    }
     if (built_in || (!there && why.empty())) {
       found.others.push_back(name);
     } else if (!why.empty()) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "daemon/bpf/records.h"
+#include "daemon/sources/provider_counters.h"
 #include "daemon/sources/provider_events.h"
 #include "daemon/sources/provider_functions.h"
 #include "libtrace/proto/trace.pb.h"
@@ -35,6 +36,8 @@ struct ProviderDevice {
 
 struct ProviderDevices {
   std::vector<ProviderDevice> devices;
+  // Of these devices, by whatever provider fits them; of two of one name the first one's.
+  std::vector<DeviceCounter> counters;
   // Of providers that were named themselves.
   std::vector<LibraryFunction> functions;
   std::vector<std::string> lacks;     // what those name and this machine has not

@@ -120,6 +120,43 @@ TEST_CASE("What cannot be known is left out, and said") {
   CHECK(found->devices[0].lacks[0].find("bytes are not known: several") == 0);
 }
 
+TEST_CASE("Counters are those of each provider that fits, and enough for a device") {
+  World world;
+  constexpr char kBus[] =
+      "[provider]\nformat = 1\nname = bus\nabout = any device\n[match]\ndevice = *:*\n"
+      "[counter errors]\nfile = errors\nunit = errors\n"
+      "[counter clock]\ndebugfs = gpu/address/clk*\nunit = Hz\nkind = gauge\n"
+      "[counter none]\nfile = none\nunit = x\n";
+  auto bus = provider::Parse(kBus, "bus.provider");
+  INFO(bus.message());
+  REQUIRE(bus.ok());
+  auto twice = provider::Parse(std::string(kBus).replace(29, 3, "buz"), "buz.provider");
+  REQUIRE(twice.ok());
+  world.catalogue().providers.push_back(std::move(bus).value());
+  world.catalogue().providers.push_back(std::move(twice).value());
+  for (const char* address : {"0000:00:05.0", "0000:00:06.0", "0000:00:07.0"}) {
+    if (address[9] != '5') world.Add(address, "others", 4);
+    const std::string folder = std::string("sys/bus/pci/devices/") + address;
+    world.Write(folder + "/vendor", "0x1b36\n");
+    if (address[9] != '7') world.Write(folder + "/errors", "0\n");
+  }
+  world.Write("sys/kernel/debug/gpu/0000:00:06.0/clk0", "100\n");
+  const auto found = world.Find({"0000:00:05.0", "0000:00:06.0"});
+  INFO(found.message());
+  REQUIRE(found.ok());
+  REQUIRE(found->devices.size() == 2);
+  CHECK(found->devices[1].roles.empty());
+  CHECK(found->devices[1].description.name() == "bus-0000:00:06.0");
+  REQUIRE(found->counters.size() == 3);
+  CHECK(found->counters[0].device == 16);
+  CHECK(found->counters[0].object == "0000:00:05.0");
+  CHECK(found->counters[1].device == 17);
+  CHECK(found->counters[2].files[0].find("/sys/kernel/debug/gpu/0000:00:06.0/clk0") !=
+        std::string::npos);
+  // One that has none of them either.
+  CHECK(world.Find({"0000:00:07.0"}).message().find("no provider has tracepoints of") == 0);
+}
+
 TEST_CASE("What cannot be recorded is refused with the reason") {
   World world;
   world.Remove("sys/kernel/tracing/events/s/b");

@@ -162,12 +162,15 @@ bool ProviderMatcher::Take(const PerfSample& sample, uint32_t cpu) {
                        : role.role == RoleConfig::kDependency ? NumberAt(sample.raw, role.waits_for)
                                                               : NumberAt(sample.raw, role.status);
     const auto other_queue = NumberAt(sample.raw, role.waits_for_queue);
+    const auto opcode = NumberAt(sample.raw, role.opcode);
+    const bool named = role.opcode.mask != 0 && opcode && *opcode < kMaxOpcode;
     if (!holds || !queue || !job || !value || !other_queue) {
       pending_.resize(before);
       return false;
     }
-    pending_.push_back({sample.time_ns, *queue, *job, *value, *other_queue, sample.pid, sample.tid,
-                        cpu, static_cast<uint16_t>(i), false, false});
+    pending_.push_back({sample.time_ns, *queue, *job, *value, *other_queue,
+                        named ? static_cast<uint32_t>(*opcode) + 1 : 0, sample.pid, sample.tid, cpu,
+                        static_cast<uint16_t>(i), false, false});
   }
   if (known) ++taken_;
   return known;
@@ -300,7 +303,12 @@ void ProviderMatcher::OnSubmit(const Event& event, const Key& key) {
     return;
   }
   jobs_.emplace(key, job);
-  Report(event, key, job, proto::HostBatch::KIND_SUBMIT, 1, event.value);
+  Report(event, key, job, proto::HostBatch::KIND_SUBMIT, CommandsOf(event), event.value);
+}
+
+// One command, and above it what it is.
+uint64_t ProviderMatcher::CommandsOf(const Event& event) {
+  return 1 | static_cast<uint64_t>(event.opcode) << 32;
 }
 
 // What is over already is not waited for, and what is not recorded has no number.
@@ -322,7 +330,7 @@ void ProviderMatcher::OnLateSubmit(const Event& event, const Key& key, const Job
     sink_->OnProviderLoss(1, event.time_ns, event.time_ns);
     return;
   }
-  Report(event, key, job, proto::HostBatch::KIND_SUBMIT, 1, event.value);
+  Report(event, key, job, proto::HostBatch::KIND_SUBMIT, CommandsOf(event), event.value);
   if (completed) {
     const Event completion = past->second.event;
     unmatched_.erase(past);

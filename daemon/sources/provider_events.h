@@ -19,6 +19,7 @@ namespace acceltrace::daemon {
 inline constexpr size_t kMaxRoles = 64;             // of all devices that are recorded by providers
 inline constexpr size_t kMaxProviderJobs = 65'536;  // under way at once
 inline constexpr size_t kMaxReplacedJobs = 1024;    // whose completion may be late
+inline constexpr uint64_t kMaxOpcode = 256;         // they are below, as in provider files
 inline constexpr size_t kRoleTextBytes = 16;        // of a text that is compared, its end included
 
 // Where a value lies in a tracepoint's record.
@@ -132,6 +133,7 @@ class ProviderMatcher {
     int64_t time_ns;
     uint64_t queue, job, value;  // value: bytes, status or the job that is waited for
     uint64_t other_queue;        // its
+    uint32_t opcode;             // of a submission: 1 + its opcode; 0: not known
     uint32_t pid, tid, cpu;
     uint16_t role;
     bool kernel_thread, tracked;
@@ -171,6 +173,7 @@ class ProviderMatcher {
   bool OfReplaced(const Event& event, const Key& key);
   void Replace(const Key& key, const Job& job, int64_t until_ns);
   void KeepUnmatched(const Event& event, const Key& key);
+  static uint64_t CommandsOf(const Event& event);
   void Report(const Event& event, const Key& key, const Job& job, uint32_t kind, uint64_t arg0,
               uint64_t arg1);
 

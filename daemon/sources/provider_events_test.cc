@@ -163,6 +163,7 @@ TEST_CASE("a completion that is read before its submission has it all the same")
   CHECK(f.rows[0].device == 16);
   CHECK(f.rows[0].queue == 1);
   CHECK(f.rows[0].job == 1);
+  CHECK(f.rows[0].arg0 == (1 | uint64_t{2 + 1} << 32));
   CHECK(f.rows[0].arg1 == 8 * 512);
   CHECK(f.rows[1].kind == proto::HostBatch::KIND_COMPLETE);
   CHECK(f.rows[1].pid == kTracked);  // the submitter's

@@ -63,6 +63,16 @@ void RingHub::Subscription::Begin() {
   hub_->BeginLocked(this);
 }
 
+void RingHub::Subscription::Mark() {
+  const std::lock_guard<std::mutex> lock(hub_->mutex_);
+  mark_ = hub_->reader_.Mark();
+}
+
+bool RingHub::Subscription::PassedMark() const {
+  const std::lock_guard<std::mutex> lock(hub_->mutex_);
+  return taken_ == queue_.size() && hub_->reader_.Passed(mark_);
+}
+
 size_t RingHub::Subscription::SkipLossBefore(const axl_record* records, size_t count) {
   if (!fresh_ || count == 0) return 0;
   fresh_ = false;

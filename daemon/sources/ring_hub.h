@@ -75,6 +75,9 @@ class RingHub : public std::enable_shared_from_this<RingHub> {
       }
       return fill;
     }
+    // As Source::Mark() and Source::PassedMark().
+    void Mark();
+    bool PassedMark() const;
     // Whether the last Drain left any.
     bool more() const { return more_; }
     Counts counts() const;
@@ -95,6 +98,7 @@ class RingHub : public std::enable_shared_from_this<RingHub> {
     std::vector<axl_record> queue_;
     size_t taken_ = 0;  // of queue_
     bool more_ = false;
+    uint64_t mark_ = 0;
     RingCounts at_start_;
     uint64_t out_ = 0, dropped_ = 0;
     uint64_t lost_before_ = 0;  // reported by the first record

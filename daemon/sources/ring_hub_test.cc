@@ -49,6 +49,33 @@ TEST_CASE("each subscriber of a ring gets every record since it joined, once") {
   CHECK(second->counts().out == 2);
 }
 
+TEST_CASE("a mark is passed when all that waited then was handed over, whatever came since") {
+  Fixture f;
+  auto first = f.hub->Join();
+  f.Produce(5);
+  first->Mark();
+  CHECK_FALSE(first->PassedMark());
+  const auto take = [](RingHub::Subscription* from, size_t most) {
+    from->Drain(most, [](const axl_record*, size_t) {});
+  };
+  take(first.get(), 3);
+  f.Produce(4);
+  CHECK_FALSE(first->PassedMark());
+  take(first.get(), 2);
+  CHECK(first->PassedMark());
+  CHECK(first->more());
+  // Of two, each has its own: what one has taken out of the ring waits for the other.
+  auto second = f.hub->Join();
+  f.Produce(3);
+  first->Mark();
+  second->Mark();
+  take(second.get(), kAll);
+  CHECK(second->PassedMark());
+  CHECK_FALSE(first->PassedMark());
+  take(first.get(), kAll);
+  CHECK(first->PassedMark());
+}
+
 TEST_CASE("what a neighbour drains after the end changes nothing for one that has ended") {
   Fixture f;
   auto ended = f.hub->Join(), other = f.hub->Join();

@@ -75,6 +75,8 @@ size_t RingReader::Waiting() {
   return waiting;
 }
 
+uint64_t RingReader::Mark() const { return LoadAcquire(&header_->produced); }
+
 uint32_t RingReader::FillPermille() const {
   const uint64_t waiting = LoadAcquire(&header_->produced) - LoadAcquire(&header_->consumed);
   return static_cast<uint32_t>(

@@ -59,6 +59,10 @@ class RingReader {
   // How full the ring is now; from any thread.
   uint32_t FillPermille() const;
 
+  // Where the ring ends now, as the device says; and whether Drain() has come so far.
+  uint64_t Mark() const;
+  bool Passed(uint64_t mark) const { return static_cast<int64_t>(consumed_ - mark) >= 0; }
+
   const RingCounts& counts() const { return counts_; }
 
  private:

@@ -171,6 +171,10 @@ class Source {
   // Hands over what has arrived.
   virtual Pace Drain(int64_t now_ns) = 0;
 
+  // Notes what waits now; and whether Drain() has handed over all of that since.
+  virtual void Mark() {}
+  virtual bool PassedMark() { return true; }
+
   // Takes the samples that the end of a recording needs; the recording goes on.
   virtual void Checkpoint() {}
 

@@ -15,7 +15,7 @@ namespace acceltrace::daemon {
 struct Reading {
   std::string object;  // cpu0, nvme0n1, 0000:00:04.0; empty = the machine
   std::string name;
-  const char* unit = "count";
+  std::string unit = "count";
   uint64_t value = 0;
   bool total = true;    // since the machine's start; else as it is
   uint32_t device = 0;  // 1 + the accelerator that it is of

@@ -52,11 +52,13 @@ std::vector<StartedSource> StartSystemSources(const SystemOptions& options, Even
   };
   // Before the scheduler's, whose tracepoints they would fire.
   uint32_t first_counter = 1;
-  const auto sample = [&](const auto& sampled, SampledSource::Read read) {
-    if (!(options.wanted & sampled.source)) return;
-    start(sampled.name, std::make_unique<SampledSource>(sampled.name, sampled.without,
-                                                        first_counter, std::move(read), handler));
+  const auto add = [&](const char* name, const char* without, SampledSource::Read read) {
+    start(name,
+          std::make_unique<SampledSource>(name, without, first_counter, std::move(read), handler));
     first_counter += SampledSource::kMaxCounters;
+  };
+  const auto sample = [&](const auto& sampled, SampledSource::Read read) {
+    if (options.wanted & sampled.source) add(sampled.name, sampled.without, std::move(read));
   };
   for (const Sampled& sampled : kSampled) {
     sample(sampled, [&sampled](Readings* readings) { sampled.read("", readings); });
@@ -65,6 +67,9 @@ std::vector<StartedSource> StartSystemSources(const SystemOptions& options, Even
     sample(sampled, [&sampled, devices = options.devices](Readings* readings) {
       sampled.read("", devices, readings);
     });
+  }
+  if (options.provider_counters) {
+    add("provider", "none of the files holds a number", options.provider_counters);
   }
   if (options.wanted & kSourceCgroup) {
     start("cgroup",

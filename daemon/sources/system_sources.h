@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/sources/sampled_source.h"
 #include "daemon/sources/source.h"
 #include "daemon/sources/system_names.h"
 
@@ -22,6 +23,8 @@ struct SystemOptions {
   int tracked_fd = -1;                        // the BPF map of recorded processes
   std::function<uint64_t()> tracked_changes;  // of that map, as CgroupSource wants to know
   std::function<int64_t(uint32_t pid)> since_ns;
+  // What providers name; none if they name nothing.
+  SampledSource::Read provider_counters;
   // Accelerators: number in the stream and PCI address.
   std::vector<std::pair<uint32_t, std::string>> devices;
 };

@@ -129,8 +129,10 @@ Result<TraceFormat> Machine::Format(const Tracepoint& tracepoint) const {
   return format;
 }
 
-std::vector<std::string> Machine::Files(const PciDevice& device, const std::string& path) const {
-  std::vector<std::string> found = {device.folder};
+namespace {
+
+std::vector<std::string> FilesBelow(const std::string& top, const std::string& path) {
+  std::vector<std::string> found = {top};
   for (const std::string_view part : Words(path, "/")) {
     const std::string pattern(part);
     std::vector<std::string> next;
@@ -149,6 +151,25 @@ std::vector<std::string> Machine::Files(const PciDevice& device, const std::stri
     found = std::move(next);
   }
   return found;
+}
+
+}  // namespace
+
+std::vector<std::string> Machine::Files(const PciDevice& device, const std::string& path) const {
+  return FilesBelow(device.folder, path);
+}
+
+std::vector<std::string> Machine::Files(const PciDevice& device, const Counter& counter) const {
+  if (!counter.file.empty()) return FilesBelow(device.folder, counter.file);
+  std::string path;
+  for (const std::string_view part : Words(counter.debugfs, "/")) {
+    path += (path.empty() ? "" : "/") + (part == "address" ? device.address : std::string(part));
+  }
+  return FilesBelow(root_ + "/sys/kernel/debug", path);
+}
+
+Result<PmuEvent> Machine::FindEvent(const Counter& counter) const {
+  return FindPmuEvent(counter.pmu, root_);
 }
 
 Result<uint64_t> Machine::ReadValue(const PciDevice& device, const Value& value) const {

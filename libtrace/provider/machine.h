@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "libtrace/provider/pmu.h"
 #include "libtrace/provider/provider.h"
 #include "libtrace/provider/tracefs.h"
 
@@ -45,6 +46,10 @@ class Machine {
 
   // Files below the device's folder that fit a path with *.
   std::vector<std::string> Files(const PciDevice& device, const std::string& path) const;
+  // Those of a counter that is no perf event.
+  std::vector<std::string> Files(const PciDevice& device, const Counter& counter) const;
+  // Errors: as FindPmuEvent().
+  Result<PmuEvent> FindEvent(const Counter& counter) const;
 
   // Where a library is; empty: nowhere.
   std::string FindLibrary(const std::string& name) const;

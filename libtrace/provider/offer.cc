@@ -86,16 +86,16 @@ void ExamineCounters(const Provider& provider, const Machine& machine, Offer* of
   for (const Counter& counter : provider.counters) {
     Evidence evidence = {"counter", counter.name, "", counter.line};
     if (!counter.pmu.empty()) {
-      const size_t slash = counter.pmu.find('/');
-      const std::string folder = "/sys/bus/event_source/devices/" + counter.pmu.substr(0, slash) +
-                                 "/events/" +
-                                 counter.pmu.substr(slash + 1, counter.pmu.size() - slash - 2);
-      if (!machine.Exists(folder)) evidence.why = "no perf event " + counter.pmu + " here";
+      evidence.why = machine.FindEvent(counter).message();
     } else {
       const bool found = std::any_of(
           offer->devices.begin(), offer->devices.end(),
-          [&](const PciDevice* device) { return !machine.Files(*device, counter.file).empty(); });
-      if (!found) evidence.why = "no " + counter.file + " in sysfs: this device has none";
+          [&](const PciDevice* device) { return !machine.Files(*device, counter).empty(); });
+      if (!found) {
+        evidence.why = counter.debugfs.empty()
+                           ? "no " + counter.file + " in sysfs: this device has none"
+                           : "no " + counter.debugfs + " in debugfs: not mounted, or none";
+      }
     }
     offer->evidence.push_back(std::move(evidence));
   }
@@ -204,8 +204,8 @@ Offer Examine(const Provider& provider, const Machine& machine) {
     }
     return offer;
   }
-  // Jobs are pairs: one half alone is nothing. Of functions one is something.
-  bool api = false, counter = false;
+  // Jobs are pairs: one half alone is nothing. Of functions and counters one is something.
+  bool other = false;
   std::string other_why;
   for (const Evidence& evidence : offer.evidence) {
     const bool half =
@@ -215,13 +215,10 @@ Offer Examine(const Provider& provider, const Machine& machine) {
       return offer;
     }
     if (evidence.kind != "api" && evidence.kind != "counter") continue;
-    if (evidence.why.empty()) (evidence.kind == "api" ? api : counter) = true;
+    other = other || evidence.why.empty();
     if (other_why.empty()) other_why = evidence.why;
   }
-  if (provider.tracepoints.empty() && !api) {
-    offer.why =
-        counter ? "seen, but this version does not record a provider's counters" : other_why;
-  }
+  if (provider.tracepoints.empty() && !other) offer.why = other_why;
   return offer;
 }
 

@@ -35,7 +35,9 @@ const Parser::Key Parser::kKeys[] = {
     {Section::kApi, "direction", &Parser::SetDirection},
     {Section::kApi, "waits", &Parser::SetWaits},
     {Section::kCounter, "file", &Parser::SetCounterFile},
+    {Section::kCounter, "debugfs", &Parser::SetDebugfs},
     {Section::kCounter, "pmu", &Parser::SetPmu},
+    {Section::kCounter, "scale", &Parser::SetScale},
     {Section::kCounter, "unit", &Parser::SetUnit, true},
     {Section::kCounter, "kind", &Parser::SetCounts},
     {Section::kValue, "file", &Parser::SetValueFile},
@@ -224,11 +226,11 @@ Status Parser::EndSection() {
       return {};
     case Section::kTracepoint:
       return EndTracepoint();
-    case Section::kCounter:
-      if (provider_.counters.back().file.empty() != provider_.counters.back().pmu.empty()) {
-        return {};
-      }
-      return Status::Error("[" + title_ + "] needs a file or a pmu: write one of the two");
+    case Section::kCounter: {
+      const Counter& counter = provider_.counters.back();
+      if (!counter.file.empty() + !counter.debugfs.empty() + !counter.pmu.empty() == 1) return {};
+      return Status::Error("[" + title_ + "] needs a file, a debugfs or a pmu: write one of them");
+    }
     case Section::kValue:
       if (provider_.values.back().file.empty() != provider_.values.back().entry.empty()) return {};
       return Status::Error("[" + title_ + "] needs a file or an entry: write one of the two");

@@ -6,6 +6,7 @@
 #define LIBTRACE_PROVIDER_PARSER_H_
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 #include <string>
 #include <string_view>
@@ -259,6 +260,18 @@ class Parser {
   Status SetCounterFile(std::string_view value) {
     provider_.counters.back().file = value;
     return CheckPath(value);
+  }
+  Status SetDebugfs(std::string_view value) {
+    provider_.counters.back().debugfs = value;
+    return CheckPath(value);
+  }
+  Status SetScale(std::string_view value) {
+    double& scale = provider_.counters.back().scale;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), scale);
+    if (error == std::errc() && end == value.data() + value.size() && scale > 0 && scale <= 1e18) {
+      return {};
+    }
+    return Status::Error(Quoted(value) + " is no scale: write a number above 0, as in 1000");
   }
   Status SetPmu(std::string_view value) {
     provider_.counters.back().pmu = value;

@@ -108,9 +108,12 @@ struct ApiFunction {
 struct Counter {
   std::string name, unit;
   size_t line = 0;
-  std::string file;  // below the device's folder in sysfs
-  std::string pmu;   // a perf event; one of the two is there
+  // One of the three is there.
+  std::string file;     // below the device's folder in sysfs
+  std::string debugfs;  // below debugfs; a part `address` is the device's
+  std::string pmu;      // a perf event
   bool gauge = false;
+  double scale = 1;  // of what is read, to `unit`
 };
 
 // A number that belongs to a device: of a file in its sysfs folder, or in the name of an entry.

@@ -145,7 +145,11 @@ std::vector<Mistake> MistakesOfParts() {
       {whole + "[opcodes]\nread = 1\n", "f:14: 'read' is no number"},
       {whole + "[opcodes]\n1 = a b\n", "f:14: 'a b' is no name"},
       {whole + "[opcodes]\n1 = a\n0x1 = b\n", "f:15: opcode 0x1 was already named"},
-      {whole + "[counter c]\nunit = bytes\n", "f:13: [counter c] needs a file or a pmu"},
+      {whole + "[counter c]\nunit = bytes\n", "f:13: [counter c] needs a file, a debugfs or a pmu"},
+      {whole + "[counter c]\nunit = bytes\nfile = a\ndebugfs = b\n", "f:13: [counter c] needs a"},
+      {whole + "[counter c]\nscale = 0\n", "f:14: '0' is no scale: write a number above 0"},
+      {whole + "[counter c]\nscale = 1e3x\n", "f:14: '1e3x' is no scale"},
+      {whole + "[counter c]\ndebugfs = ../x\n", "f:14: "},
       {whole + "[counter c]\nfile = a\n", "f:13: [counter c] lacks unit"},
       {whole + "[counter c]\npmu = a\n", "f:14: 'a' is no perf event: write PMU/EVENT/"},
       {whole + "[counter c]\nunit = a b\n", "f:14: 'a b' is no unit"},
@@ -326,6 +330,42 @@ TEST_CASE("What a machine offers, and why not the rest") {
   // Another driver on the device.
   fs::remove(root.path() + "/" + disk + "driver");
   CHECK(Examine(nvme, Machine(root.path())).why.find("no such device here") == 0);
+}
+
+TEST_CASE("A perf event is what its PMU says in sysfs") {
+  const FakeRoot root;
+  const std::string pmu = "sys/bus/event_source/devices/uncore_x/";
+  root.Write(pmu + "type", "23\n");
+  root.Write(pmu + "cpumask", "0,4-5\n");
+  root.Write(pmu + "format/event", "config:0-7,32-35\n");
+  root.Write(pmu + "format/umask", "config1:8-15\n");
+  root.Write(pmu + "format/edge", "config2:63\n");
+  root.Write(pmu + "events/reads", "event=0xa5c,umask=0x3,edge\n");
+  root.Write(pmu + "events/reads.scale", "6.103515625e-5\n");
+  root.Write(pmu + "events/other", "event=1,thresh=2\n");
+  const auto found = FindPmuEvent("uncore_x/reads/", root.path());
+  INFO(found.message());
+  REQUIRE(found.ok());
+  CHECK(found->type == 23);
+  CHECK(found->config == std::array<uint64_t, 3>{0xa'0000'005c, 0x300, 1ull << 63});
+  CHECK(found->cpus == std::vector<uint32_t>{0, 4, 5});
+  CHECK(found->scale == 6.103515625e-5);
+  const auto why = [&](const std::string& event) {
+    return FindPmuEvent(event, root.path()).message();
+  };
+  CHECK(why("uncore_y/reads/").find("no PMU uncore_y") == 0);
+  CHECK(why("uncore_x/writes/").find("no event writes in") == 0);
+  CHECK(why("uncore_x/other/").find("cannot be understood: 'thresh=2'") != std::string::npos);
+  root.Write(pmu + "events/reads.scale", "-1\n");
+  CHECK(why("uncore_x/reads/").find("a scale that is no number") != std::string::npos);
+  root.Write(pmu + "events/reads.scale", "1\n");
+  for (const char* format : {"config:0-99", "config9:0", "0-7", "config:x", "config:3-"}) {
+    root.Write(pmu + "format/event", format);
+    CHECK_FALSE(FindPmuEvent("uncore_x/reads/", root.path()).ok());
+  }
+  CHECK(ParseList("0-3,7") == std::vector<uint32_t>{0, 1, 2, 3, 7});
+  CHECK(ParseList("0-99999999").empty());
+  CHECK(ParseList("a,1").empty());
 }
 
 TEST_CASE("Functions of a library that is none") {

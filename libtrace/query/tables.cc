@@ -154,6 +154,14 @@ PlainTable HostEvents(const model::Model& model) {
       .Number("correlation", host.correlation)
       .Number("arg0", host.arg0)
       .Number("arg1", host.arg1)
+      .Text("opcode",
+            [&](size_t row) -> const std::string& {
+              const uint64_t opcode = host.arg0[row] >> 32;
+              if (host.kind[row] != proto::HostBatch::KIND_SUBMIT || opcode == 0) return kNone;
+              return host.device[row] == model::kNoRow ? kNone
+                                                       : model.devices[host.device[row]].OpcodeName(
+                                                             static_cast<uint32_t>(opcode - 1));
+            })
       .Done();
 }
 

@@ -7,6 +7,9 @@
 # START is AXL_START for the program (tests/workloads/common/region.h).
 set -u
 plan=$1 out=$2
+# The kernel looks for pages to make huge ones of once in ten seconds, which takes 7 ms from
+# whichever run is on then.
+echo 100000000 >/sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs
 
 # Lines in a program's output: with that many it has been through so many repetitions.
 wait_for_lines() { # FILE N

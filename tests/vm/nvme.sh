@@ -8,7 +8,7 @@ acceltrace=${BUILD:-build}/bin/acceltrace
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 . tests/harness/tap.sh
-plan 54
+plan 64
 cat >"$scratch/guest" <<'END'
 cd "$1" || exit 1
 modprobe nvme
@@ -34,6 +34,28 @@ recorded() {
 	cat "$disk" >"$name.after"
 	cp "/tmp/$name.atrace" .
 }
+# Of any device, by any provider that fits it: a perf event, a file of sysfs.
+mkdir -p ~/.config/acceltrace
+cat >~/.config/acceltrace/counted.provider <<'EOF'
+[provider]
+format = 1
+name = counted
+about = what can be counted beside any device
+[match]
+device = *:*
+[counter cycles]
+pmu = msr/tsc/
+unit = cycles
+[counter irq]
+file = irq
+unit = number
+kind = gauge
+EOF
+grep '^tsc_khz\|^processor\|MHz' /proc/cpuinfo >mhz.txt
+acceltrace record -o /tmp/counted.atrace --device 0000:00:1f.0 -- sleep 1.5 2>counted.txt
+echo $? >counted.status
+cp /tmp/counted.atrace .
+rm ~/.config/acceltrace/counted.provider
 recorded direct --device "$address" -- sh -c '
 	dd if=/dev/nvme0n1 of=/dev/null bs=4k count=500 iflag=direct
 	dd if=/dev/zero of=/dev/nvme0n1 bs=64k count=40 oflag=direct'
@@ -136,6 +158,9 @@ for name in direct system load shared calls cpus groups; do
 		"$(ask $name 'SELECT sum(copy_bytes) FROM jobs')"
 	check "$name: and commands without bytes are its flushes and discards" \
 		"$(moved $name 'd[12] + d[16]')" "$(ask $name 'SELECT count(*) FROM jobs WHERE copy_bytes = 0')"
+	check "$name: by opcode, reads and writes" "$(moved $name 'd[1] " " d[5] - '$syncs)" "$(
+		ask $name "SELECT sum(opcode = 'read') || ' ' || sum(opcode = 'write') FROM host_events
+			WHERE kind = 'submit'" | tr -d '"')"
 	check "$name: each completion has its submission, and before it" 0 \
 		"$(ask $name 'SELECT count(*) FROM jobs WHERE submit_ns IS NULL OR consumed_ns IS NULL
 			OR consumed_ns < submit_ns')"
@@ -170,10 +195,23 @@ check 'a read has its command, which is within it, and as long' '300 1228800, 20
 		AND begin_ns <= submit_ns AND consumed_ns <= end_ns AND correlation != 0 GROUP BY bytes)" | tr -d '"')"
 check 'threads that all wait have an end, each' '100 0' "$(
 	ask calls "SELECT count(*), sum(open) FROM api WHERE name = 'read' AND bytes = 77" | tr ',' ' ')"
+check 'counters of a device that has nothing else' '0 1 1' "$(cat "$scratch/counted.status") $(
+	ask counted "SELECT count(*) FROM devices WHERE device = 'counted-0000:00:1f.0'") $(
+	ask counted "SELECT count(DISTINCT counter) FROM system_counters WHERE source = 'provider'
+		AND object = '0000:00:1f.0' AND counter = 'irq' AND unit = 'number'")"
+# Two CPUs, whose clock the kernel measures against its own when it boots; the file is read with the
+# event, a little later.
+rate=$(ask counted "SELECT (max(value) - min(value)) * 1e3 / (max(time_ns) - min(time_ns))
+	FROM system_counters WHERE counter = 'cycles'")
+mhz=$(awk '/MHz/ { sum += $4 } END { print sum }' "$scratch/mhz.txt")
+check 'and a perf event counts what it says' 1 \
+	"$(awk -v rate="$rate" -v mhz="$mhz" 'BEGIN { print (rate > 0.95 * mhz && rate < 1.05 * mhz) }')"
+echo "# $rate of $mhz MHz"
 check 'a device of no provider: one line that says where to look' '1 1 1' \
 	"$(cat "$scratch/none.status") $(wc -l <"$scratch/none.txt") \
 $(grep -c 'no provider has tracepoints of 0000:00:1f.0: see acceltrace providers' "$scratch/none.txt")"
-check 'nor one whose driver is gone' '1 1' "$(cat "$scratch/gone.status") $(wc -l <"$scratch/gone.txt")"
+check 'of one whose driver is gone there are counters, and no more, which is said' '0 1' \
+	"$(cat "$scratch/gone.status") $(grep -c 'only counters are recorded' "$scratch/gone.txt")"
 check 'and providers says why' '1 1' \
 	"$(cat "$scratch/absent.status") $(grep -c 'no such device here with driver nvme' "$scratch/absent.txt")"
 for file in vm direct system load shared calls cpus own none gone absent; do sed "s/^/# $file: /" "$scratch/$file.txt"; done
