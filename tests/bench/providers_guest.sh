@@ -43,3 +43,4 @@ load polled 'io_uring --hipri' record polled --
 [ "$(tr -d ' ' </sys/class/nvme/nvme1/serial)" = 2 ] || exit 1
 disk=1
 load slow psync record slow --
+load slowcalls psync record slowcalls --device file-io --
