@@ -249,7 +249,7 @@ std::span<const EditOption> EditOptions() {
 
 std::vector<Advice> ComputeAdvice(const model::Model& model, const Verdict& verdict, Graph* graph,
                                   Replays* replays) {
-  if (verdict.withheld() || graph->demands.empty() || graph->RunNs() <= 0) return {};
+  if (!verdict.predicts() || graph->demands.empty() || graph->RunNs() <= 0) return {};
   Adviser adviser(model, graph, replays);
   return adviser.valid() ? adviser.Run() : std::vector<Advice>();
 }

@@ -27,6 +27,8 @@ constexpr struct {
      "data transfers with nothing else to run set the pace"},
     {"holding", "device has work, runs none",
      "the device held jobs without running them: fetching, dispatching or waiting on semaphores"},
+    {"unseen", "with a device not seen inside",
+     "jobs were under way on devices that are not seen inside"},
     {"notifying", "completion to wake-up", "finished work waited for its interrupt and wake-up"},
     {"ringing", "doorbell under way", "doorbells on their way to the device set the pace"},
     {"driver", "in the driver's submit", "the driver's submit path set the pace"},
@@ -199,13 +201,20 @@ void AddJobs(const model::Model& model, HostLine* line) {
   Cursor<int64_t> doorbell_ns(jobs.doorbell_ns), complete_ns(jobs.complete_ns);
   Cursor<int64_t> wait_ns(jobs.wait_ns);
   Cursor<uint8_t> on_device(jobs.on_device);
+  Cursor<uint32_t> device(jobs.device);
   for (size_t j = 0; j < jobs.size(); ++j) {
     const int64_t rung_ns = doorbell_ns[j];
     if (submit_ns[j] != model::kNoTime) {
       const int64_t end_ns = std::max(submit_end_ns[j], rung_ns);
       if (end_ns != model::kNoTime) line->Add(kDriver, submit_ns[j], end_ns);
     }
-    if (!on_device[j]) continue;
+    if (!on_device[j]) {
+      const bool inside = device[j] != model::kNoRow && HasInside(model.devices[device[j]]);
+      if (!inside && submit_ns[j] != model::kNoTime && complete_ns[j] != model::kNoTime) {
+        line->Add(kUnseen, submit_ns[j], complete_ns[j]);
+      }
+      continue;
+    }
     if (rung_ns != model::kNoTime) {
       line->Add(kRinging, EdgeOf(rung_ns), EdgeOf(jobs.doorbell.host[j]));
     }
@@ -312,6 +321,8 @@ void Judge(Breakdown* result) {
 }
 
 }  // namespace
+
+bool HasInside(const model::Device& device) { return device.about.units_size() > 0; }
 
 const char* ClassName(Class c) { return kClasses[c].name; }
 const char* ClassText(Class c) { return kClasses[c].text; }

@@ -26,6 +26,7 @@ enum Class {
   kComputing,     // a unit that is no DMA engine runs a command
   kTransferring,  // only DMA engines run
   kHolding,       // a device has jobs, but nothing runs: fetch, dispatch, semaphores
+  kUnseen,        // a device has jobs that only its driver's tracepoints tell of
   kNotifying,     // a job is done, its completion or its waiter on the way
   kRinging,       // a doorbell is on its way
   kDriver,        // a thread is in the driver's submit
@@ -33,6 +34,9 @@ enum Class {
   kApplication,   // none of these
   kNumClasses
 };
+// Whether the device writes records of what it does: else its jobs are nothing but their two ends.
+bool HasInside(const model::Device& device);
+
 const char* ClassName(Class c);  // stable, for JSON
 const char* ClassText(Class c);  // for people
 

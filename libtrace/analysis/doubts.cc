@@ -159,6 +159,7 @@ class Finder {
       }
     }
     absent_ = kAllRows & ~(seen | Held());
+    FromDevicesWithoutInside();
     constexpr std::pair<uint32_t, const char*> kSources[] = {
         {kCallRows, "API calls"}, {kHostRows, "the driver"}, {kJobRows, "devices"}};
     std::string names;
@@ -172,6 +173,24 @@ class Finder {
       Add("source", "not all probes are attached (" + first + ")", false);
     }
     doubts_.unplaced |= absent_ | part;
+  }
+
+  // Of devices that write no records none can be missing: their jobs are a class of time as a
+  // whole.
+  void FromDevicesWithoutInside() {
+    constexpr uint32_t kDeviceRows = kCommandRows | kJobRows;
+    if ((absent_ & kDeviceRows) != kDeviceRows || model_.devices.empty() ||
+        model_.jobs.size() == 0) {
+      return;
+    }
+    std::string names;
+    for (const model::Device& device : model_.devices) {
+      if (HasInside(device)) return;
+      names += (names.empty() ? "" : ", ") + device.about.name();
+    }
+    absent_ &= ~kDeviceRows;
+    doubts_.outside_only = true;
+    Add("source", fmt::format("what {} did with its jobs is not recorded", names), false);
   }
 
   // Kinds of rows that the trace holds, whatever its probes are called.
@@ -275,7 +294,7 @@ uint32_t Reach(Class seen, uint32_t rows) {
   uint32_t reach = 0;
   if (rows & kCommandRows) reach |= 1u << kComputing | 1u << kTransferring;
   if (rows & kJobRows) reach |= 1u << kHolding | 1u << kNotifying | 1u << kRinging;
-  if (rows & kHostRows) reach |= 1u << kNotifying | 1u << kRinging | 1u << kDriver;
+  if (rows & kHostRows) reach |= 1u << kUnseen | 1u << kNotifying | 1u << kRinging | 1u << kDriver;
   if (rows & kCallRows) reach |= 1u << kRuntime;
   reach &= (1u << seen) - 1;  // the first that is true counts
   // Another thread may have waited than the one that was seen to.

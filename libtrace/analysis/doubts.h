@@ -24,6 +24,7 @@ enum Rows : uint32_t {
 struct Doubts {
   std::vector<Caveat> caveats;
   // The trace contradicts itself, or its device times are worth nothing.
+  bool outside_only = false;  // as in Verdict
   bool contradiction = false;
   uint32_t unplaced = 0;  // rows of these kinds are missing, nobody knows where
   // Rows of these kinds are missing within these times. Not sorted.

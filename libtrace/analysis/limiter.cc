@@ -92,7 +92,7 @@ Limiter ComputeLimiter(Replays* replays, const Breakdown& breakdown, const Verdi
     limiter.gains.clear();
     return limiter;
   };
-  if (verdict.withheld()) return WithheldLimiter(verdict);
+  if (!verdict.predicts()) return WithheldLimiter(verdict);
   if (breakdown.RunNs() <= 0 || graph.demands.empty()) {
     limiter.text = "no device was used";
     return limiter;

@@ -109,7 +109,7 @@ Report Judged(const model::Model& model, const std::vector<Law>* laws, Depth dep
   RunGraph run(model, report.breakdown);
   JudgeRun(model, &run, &report);
   if (depth == Depth::kVerdict) return report;
-  if (report.verdict.withheld()) {
+  if (!report.verdict.predicts()) {
     if (depth == Depth::kLimiter) report.limiter = WithheldLimiter(report.verdict);
   } else {
     if (depth == Depth::kLimiter) {
@@ -165,9 +165,10 @@ Report ComputeReport(const model::Model& model, const std::vector<Law>* laws,
   if (model.cut.by_job) DropCounters(&report);
   RunGraph run(model, report.breakdown);
   JudgeRun(model, &run, &report);
-  const bool withheld = report.verdict.withheld();
+  const bool withheld = !report.verdict.predicts();
   if (withheld) {
-    report.phases.why_none = "the verdict is withheld";
+    report.phases.why_none =
+        report.verdict.withheld() ? "the verdict is withheld" : "devices are not seen inside";
   } else {
     report.phases = FindPhases(model, report.breakdown.begin_ns, report.breakdown.end_ns);
   }

@@ -55,6 +55,7 @@ Verdict ComputeVerdict(const Report& report) {
   Verdict verdict;
   Doubts doubts = FindDoubts(report);
   verdict.caveats = std::move(doubts.caveats);
+  verdict.outside_only = doubts.outside_only;
   verdict.possible = breakdown.time;
   const std::string because = CaveatsText(verdict.caveats);
   const auto withhold = [&](const char* why) {

@@ -9,7 +9,7 @@
 //
 //   commands          computing, transferring
 //   jobs              holding, notifying, ringing
-//   host events       notifying, ringing, driver
+//   host events       unseen, notifying, ringing, driver
 //   API calls         runtime
 //
 // and only of an instant whose class comes later in the list of classes. Where and how long
@@ -53,7 +53,12 @@ struct Verdict {
   // Of each class, whatever is missing; mid as in the breakdown.
   std::array<Span, kNumClasses> possible{};
 
+  // Of all devices nothing but their jobs' ends is known: what would help nobody can say.
+  bool outside_only = false;
+
   bool withheld() const { return standing == Standing::kInconclusive; }
+  // A critical path and predictions can be had.
+  bool predicts() const { return !withheld() && !outside_only; }
   // Nothing is wrong with the trace.
   bool whole() const {
     for (const Caveat& caveat : caveats) {

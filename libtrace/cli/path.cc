@@ -63,7 +63,7 @@ int RunCriticalPath(const Options& options) {
   if (!loaded.ok()) return Fail(status, loaded.message());
   const analysis::Verdict& verdict = loaded->report.verdict;
   analysis::CriticalPath path = ComputeCriticalPath(*loaded->model, loaded->graph);
-  if (verdict.withheld()) {
+  if (!verdict.predicts()) {
     path = {};
     path.error = analysis::CaveatsText(verdict.caveats);
   }
@@ -104,7 +104,7 @@ int RunWhatIf(const Options& options) {
   if (!loaded.ok()) return Fail(status, loaded.message());
   const analysis::Verdict& verdict = loaded->report.verdict;
   analysis::Graph& graph = loaded->graph;
-  if (verdict.withheld()) {
+  if (!verdict.predicts()) {
     whatif.refused = analysis::CaveatsText(verdict.caveats);
   } else {
     analysis::Replays replays(graph);

@@ -184,7 +184,7 @@ std::string PagePath::Json() const {
 PagePath ComputePagePath(const analysis::Report& report, const analysis::TracerWork& work) {
   const model::Model& model = *report.model;
   PagePath path;
-  if (report.verdict.withheld()) {
+  if (!report.verdict.predicts()) {
     path.sums.error = analysis::CaveatsText(report.verdict.caveats);
   } else {
     const Graph graph =

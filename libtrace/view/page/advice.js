@@ -65,6 +65,9 @@ const OF_CLASS = {
   holding: () => ({
     where: stages('doorbell_to_fetch', 'fetch_to_start'),
     what: 'Jobs wait on the device: shorter chains of dependencies, more queues.'}),
+  unseen: () => ({
+    where: stages('submit_to_consumed'),
+    what: 'Several requests at once, or fewer and larger ones. What the device does is not recorded.'}),
   notifying: () => ({
     where: stages('irq_to_handler', 'consumed_to_wake'),
     what: 'Wait for fewer completions, or later: several jobs with one wait.'}),

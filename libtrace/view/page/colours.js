@@ -5,9 +5,13 @@
 
 export const EIGHT = ['#0072b2', '#e69f00', '#d55e00', '#cc79a7', '#f0e442', '#009e73', '#56b4e9',
                       '#999999'];
-const ON_DARK = new Set(['#0072b2', '#d55e00', '#009e73']);
+const ON_DARK = new Set(['#0072b2', '#d55e00', '#009e73', '#882255']);
 
 export const classColour = (index) => EIGHT[index % EIGHT.length];
+// Of the classes of time the fourth, a device that is not seen inside, has one of its own.
+const UNSEEN = 3;
+export const timeColour = (index) =>
+    index === UNSEEN ? '#882255' : classColour(index < UNSEEN ? index : index - 1);
 // Causes of stalls begin elsewhere, so that none looks like the class beside it.
 export const causeColour = (index) => EIGHT[(index * 3 + 2) % EIGHT.length];
 export const textOn = (colour) => ON_DARK.has(colour) ? '#ffffff' : '#111111';

@@ -3,7 +3,7 @@
 // Of tracks whose events are not all in the page: how much of each stretch they took.
 
 import {data, sharesOf, tables, whenRowsChange} from './data.js';
-import {classColour, ink} from './colours.js';
+import {ink, timeColour} from './colours.js';
 import {view, xOf} from './viewport.js';
 
 const decoded = new Map();
@@ -28,7 +28,7 @@ function drawClasses(g, top, height) {
   const step = (end - begin) / bins, below = new Float64Array(bins);
   classes.forEach((text, c) => {
     const shares = sharesOf(text);
-    g.fillStyle = classColour(c);
+    g.fillStyle = timeColour(c);
     for (let b = 0; b < bins; ++b) {
       const x = xOf(begin + b * step), y = top + height * (1 - below[b] - shares[b]);
       below[b] += shares[b];

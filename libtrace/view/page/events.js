@@ -5,7 +5,7 @@
 
 import {data, tables, whenRowsChange} from './data.js';
 import {clean} from './text.js';
-import {causeColour, classColour, ink, nameColour} from './colours.js';
+import {causeColour, ink, nameColour, timeColour} from './colours.js';
 
 const {api, ranges, jobs, commands, host, losses, pieces, path} = tables;
 
@@ -74,7 +74,7 @@ const KINDS = {
          name: (row) => `${losses.num('count')[row]} lost at ${nameAt(losses.num('hop')[row])}`},
   piece: {what: 'class of time', table: pieces,
           name: (row) => data.classes[pieces.num('class')[row]].text,
-          colour: (row) => classColour(pieces.num('class')[row])},
+          colour: (row) => timeColour(pieces.num('class')[row])},
   path: {what: 'on the critical path', table: path, name: (row) => nameAt(path.num('name')[row])},
   recorder: {what: 'the tracer at work', table: tables.recorder, name: () => 'tracer',
              colour: () => ink('bad')},

@@ -3,7 +3,7 @@
 // The first screen: what limits this run, where, how sure that is, and what would help.
 
 import {data, report, sharesOf} from './data.js';
-import {causeColour, classColour, ink, textOn} from './colours.js';
+import {causeColour, classColour, ink, textOn, timeColour} from './colours.js';
 import {byId, h, replaceChildren, tableOf} from './dom.js';
 import {changes, isTransfer, predicted, ranked} from './advice.js';
 import {clean, formatCount, formatNs, formatShare, formatSpan, sentence,
@@ -113,14 +113,14 @@ function breakdownCard() {
                         'aria-label': shown.map((each) => `${each.text} ${
                             formatShare(each.span.share)}`).join(', ')},
                 shown.map((each) => {
-                  const colour = classColour(each.index);
+                  const colour = timeColour(each.index);
                   return h('span', {style: {'flex-grow': String(Math.max(each.span.share, 0.002)),
                                             background: colour, color: textOn(colour)},
                                     title: `${each.text}: ${formatSpan(each.span)}`},
                            each.span.share > 0.06 ? formatShare(each.span.share) : '');
                 }));
   const rows = shown.sort((a, b) => b.span.ns - a.span.ns).map((each) => [
-    h('span', null, h('i', {class: 'key', style: {background: classColour(each.index)}}), each.text),
+    h('span', null, h('i', {class: 'key', style: {background: timeColour(each.index)}}), each.text),
     formatShare(each.span.share), formatSpan(each.span)]);
   return h('article', {class: 'card'}, h('h3', null, 'Where the time went'), bar,
            rows.length ? tableOf([['each instant counts once'], ['share', 'n'], ['time', 'n']], rows) :
@@ -282,7 +282,7 @@ function drawGlance(canvas) {
       }
     }
   };
-  strip(0, 'time went to', series.classes.map((text, i) => [sharesOf(text), classColour(i)]));
+  strip(0, 'time went to', series.classes.map((text, i) => [sharesOf(text), timeColour(i)]));
   units.forEach((unit, i) => {
     const device = data.devices[unit.device];
     const label = (data.devices.length > 1 ? clean(device.name) + ' ' : '') +

@@ -48,6 +48,9 @@ def quote(value):
 def kernel_arguments(opts):
     args = ["console=ttyS0", "loglevel=5", "log_buf_len=8M", "panic=-1", "tsc=reliable",
             "clocksource=tsc", "mitigations=off", "nokaslr", "norandmaps", "random.trust_cpu=on"]
+    # At boot the kernel waits for ten ticks of the timer, and panics when they are late; on a busy
+    # host they may be.
+    args.append("no_timer_check")
     if opts.icount:
         # One TSC tick is one virtual nanosecond. Without a timer to measure it against (the HPET
         # is left out too) the kernel takes our word; measuring would add an error of 1 ppm.

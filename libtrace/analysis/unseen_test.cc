@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Devices of which nothing but their jobs' ends is known: by providers.
+#include "libtrace/analysis/report.h"
+#include "tests/catch.h"
+#include "tests/golden/trace_builder.h"
+
+namespace acceltrace::analysis {
+namespace {
+
+using namespace acceltrace::test;
+
+constexpr int64_t kBase = 20'000'000;
+
+// Twenty reads, one each 100 us, that take 60, of which 40 on the disk; 20 us of the next job's are
+// before the call returns that submitted it.
+std::unique_ptr<model::Model> Reads(bool calls, bool inside) {
+  TraceBuilder builder;
+  builder.AddDevice();
+  if (!inside) {
+    const uint32_t number = builder.device(0)->device();
+    builder.device(0)->Clear();
+    builder.device(0)->set_device(number);
+  }
+  builder.device(0)->set_name("disk0");
+  for (const char* name : {"tp:block:submit", calls ? "usdt:libx:api_begin" : "uprobe:x"}) {
+    proto::Probe* probe = builder.info()->add_probes();
+    probe->set_name(name);
+    probe->set_attached(true);
+  }
+  for (uint32_t i = 0; i < 20; ++i) {
+    const int64_t begin_ns = kBase + i * 100'000;
+    if (calls) builder.AddApi("read", 100, i + 1, begin_ns, begin_ns + 60'000, 4096);
+    JobSpec job;
+    job.job = i + 1, job.sequence = i + 1, job.correlation = calls ? i + 1 : 0;
+    job.submit_ns = begin_ns + 10'000, job.complete_ns = begin_ns + 50'000;
+    builder.AddJob(job);
+  }
+  return builder.Model();
+}
+
+TEST_CASE("jobs on a device that is not seen inside are a class of time of their own") {
+  const auto model = Reads(true, false);
+  const Report report = ComputeReport(*model);
+  const Breakdown& run = report.breakdown;
+  CHECK(run.time[kUnseen].lo_ns == 20 * 40'000);
+  CHECK(run.time[kUnseen].mid_ns == 20 * 40'000);
+  CHECK(run.time[kUnseen].hi_ns == 20 * 40'000);
+  CHECK(run.time[kRuntime].mid_ns == 20 * 10'000 + 19 * 10'000);  // until the last completion
+  CHECK(run.time[kApplication].mid_ns == 19 * 40'000);
+  CHECK(report.verdict.standing == Verdict::Standing::kCertain);  // 800 and 760 us
+  CHECK(report.verdict.text.find("jobs were under way on devices that are not seen inside") == 0);
+  // What would help nobody can say.
+  CHECK_FALSE(report.verdict.predicts());
+  CHECK(report.advice.empty());
+  CHECK(report.limiter.withheld());
+  CHECK(report.limiter.text == "inconclusive: what disk0 did with its jobs is not recorded");
+}
+
+TEST_CASE("calls that were not recorded are no doubt where they cannot matter") {
+  const auto model = Reads(false, false);
+  const Report report = ComputeReport(*model);
+  CHECK(report.breakdown.time[kUnseen].mid_ns == 20 * 40'000);
+  // All of the rest may have been calls: 1,140 us of 1,940.
+  CHECK(report.verdict.withheld());
+  CHECK(report.verdict.text.find("API calls were not recorded") != std::string::npos);
+}
+
+TEST_CASE("a device that writes records is missed when there are none") {
+  const auto model = Reads(true, true);
+  const Report report = ComputeReport(*model);
+  CHECK(report.breakdown.time[kUnseen].hi_ns == 0);
+  CHECK(report.verdict.withheld());
+  CHECK(report.verdict.text.find("devices were not recorded") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace acceltrace::analysis
