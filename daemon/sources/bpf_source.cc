@@ -73,7 +73,12 @@ Status BpfSource::Impl::Load() {
         skeleton->progs.calibrate_system_call_begin, skeleton->progs.calibrate_system_call_end}) {
     if (Status status = SystemCalls::Prepare(program, system_calls); !status.ok()) return status;
   }
-  if (const int error = tracer_bpf__load(skeleton)) return BpfLoadError(error, last_warning);
+  if (const int error = tracer_bpf__load(skeleton)) {
+    const Status failed = BpfLoadError(error, last_warning);
+    if (!system_calls) return failed;
+    return Status::Error(failed.message() +
+                         " (programs at system calls were asked for, which some kernels refuse)");
+  }
   ring.reset(ring_buffer__new(bpf_map__fd(skeleton->maps.ring), OnRecord, this, nullptr));
   if (!ring) return Status::Error(std::string("cannot map the BPF ring: ") + strerror(errno));
   const size_t bytes = ACT_MAX_DEVICES * AXL_MAX_CONTEXTS * 8;  // array values are 8 bytes apart
