@@ -74,12 +74,15 @@ std::vector<DeviceCounter> FindCounters(const provider::Provider& provider,
                                         std::vector<std::string>* lacks) {
   std::vector<DeviceCounter> found;
   for (const provider::Counter& counter : provider.counters) {
-    DeviceCounter one = {number, device.address, counter, {}};
+    DeviceCounter one = {number, device.address, counter, {}, {}};
     if (!counter.pmu.empty()) {
-      if (auto event = machine.FindEvent(counter); !event.ok()) {
+      auto event = machine.FindEvent(counter);
+      if (!event.ok()) {
         lacks->push_back("counter " + counter.name + ": " + event.message());
         continue;
       }
+      one.event = std::move(event).value();
+      one.counter.scale *= one.event.scale;
     } else {
       one.files = machine.Files(device, counter);
       if (one.files.empty()) continue;  // of a device that is simpler than others
@@ -96,23 +99,17 @@ ProviderCounters::ProviderCounters(std::vector<DeviceCounter> counters,
       counters_.push_back(std::move(counter));
       continue;
     }
-    auto found = provider::FindPmuEvent(counter.counter.pmu);
     Event event;
-    std::string why = found.message();
-    if (found.ok()) {
-      counter.counter.scale *= found->scale;
-      std::vector<uint32_t> cpus = found->cpus;
-      if (cpus.empty()) {
-        cpus = provider::ParseList(FirstLine("/sys/devices/system/cpu/online"));
+    std::string why;
+    std::vector<uint32_t> cpus = counter.event.cpus;
+    if (cpus.empty()) cpus = provider::ParseList(FirstLine("/sys/devices/system/cpu/online"));
+    for (const uint32_t cpu : cpus) {
+      auto fd = OpenEvent(counter.event, cpu);
+      if (!fd.ok()) {
+        why = fd.message();
+        break;
       }
-      for (const uint32_t cpu : cpus) {
-        auto fd = OpenEvent(*found, cpu);
-        if (!fd.ok()) {
-          why = fd.message();
-          break;
-        }
-        event.fds.push_back(std::move(fd).value());
-      }
+      event.fds.push_back(std::move(fd).value());
     }
     if (!why.empty() || event.fds.empty()) {
       lacks->push_back("counter " + counter.counter.name + ": " + counter.counter.pmu +

@@ -20,6 +20,7 @@ struct DeviceCounter {
   std::string object;   // its address or name
   provider::Counter counter;
   std::vector<std::string> files;  // none: a perf event
+  provider::PmuEvent event;
 };
 
 // Those of the provider that this machine has. lacks: why it has not the others.

@@ -81,11 +81,12 @@ TEST_CASE("Files of one device's parts are one counter") {
 TEST_CASE("A perf event that cannot be had is reported, and the rest goes on") {
   DeviceCounter event = Counter("cycles");
   event.counter.pmu = "nosuchpmu/cycles/";
+  event.event.type = 0x7fff'ffff;
   std::vector<std::string> lacks;
   const ProviderCounters counters({event}, &lacks);
   CHECK(counters.empty());
   REQUIRE(lacks.size() == 1);
-  CHECK(lacks[0].find("counter cycles: nosuchpmu/cycles/ cannot be opened: no PMU") == 0);
+  CHECK(lacks[0].find("counter cycles: nosuchpmu/cycles/ cannot be opened: ") == 0);
 }
 
 }  // namespace

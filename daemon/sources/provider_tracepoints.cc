@@ -16,10 +16,10 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <sstream>
 
 #include "daemon/privileges.h"
 #include "daemon/sources/host_info.h"
+#include "libtrace/provider/pmu.h"
 
 namespace acceltrace::daemon {
 namespace {
@@ -53,12 +53,8 @@ std::string ReadOnline(int fd) {
 // The kernel's list of CPUs: 0-2,5.
 std::vector<bool> ParseOnline(const std::string& text, size_t cpus) {
   std::vector<bool> online(cpus);
-  std::istringstream list(text);
-  for (std::string part; std::getline(list, part, ',');) {
-    size_t first = 0, last = 0;
-    const int numbers = sscanf(part.c_str(), "%zu-%zu", &first, &last);
-    if (numbers == 1) last = first;
-    for (size_t cpu = first; numbers > 0 && cpu <= last && cpu < cpus; ++cpu) online[cpu] = true;
+  for (const uint32_t cpu : provider::ParseList(text)) {
+    if (cpu < cpus) online[cpu] = true;
   }
   return online;
 }

@@ -19,7 +19,7 @@ void ThreadCalls::Add(Thread* thread, int64_t time_ns) {
     changes.pop_front();
     --changes_;
   }
-  if (changes_ >= kMaxChanges) {
+  if (changes.size() >= kMaxOfThread || changes_ >= kMaxChanges) {
     if (changes.empty()) return;
     changes.pop_front();
     --changes_;

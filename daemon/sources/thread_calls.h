@@ -16,9 +16,9 @@ namespace acceltrace::daemon {
 
 class ThreadCalls {
  public:
-  // Begins and ends, of all threads together. With more the oldest of the thread that calls are
-  // forgotten: what it submitted then has no call.
-  static constexpr size_t kMaxChanges = size_t{1} << 18;
+  // Begins and ends, of a thread and of all together. With more the oldest of the thread that calls
+  // are forgotten: what it submitted then has no call.
+  static constexpr size_t kMaxOfThread = size_t{1} << 16, kMaxChanges = size_t{1} << 22;
 
   // Of one thread in order; thread: pid << 32 | tid.
   void Begin(uint64_t thread, int64_t time_ns, uint64_t correlation);

@@ -51,19 +51,28 @@ TEST_CASE("a call whose end was lost ends with the one that it is in") {
 
 TEST_CASE("what is kept of calls has a bound, and what is long past is forgotten") {
   ThreadCalls calls;
-  for (size_t i = 0; i < ThreadCalls::kMaxChanges; ++i) {
-    calls.Begin(1, static_cast<int64_t>(i), i + 1);
-    calls.End(1, static_cast<int64_t>(i), i + 1);
-  }
-  const auto last = static_cast<int64_t>(ThreadCalls::kMaxChanges) - 1;
-  CHECK(calls.At(1, last / 4) == 0);  // no longer known
-  calls.Begin(2, last, 7);
-  CHECK(calls.At(2, last) == 0);  // no room
-  calls.Begin(1, last + 1, 77);
-  CHECK(calls.At(1, last + 1) == 77);
-  calls.Begin(1, last + 10'000'000'000, 78);
-  calls.Begin(2, last + 10'000'000'000, 8);  // there is room again
-  CHECK(calls.At(2, last + 10'000'000'000) == 8);
+  constexpr size_t kThreads = ThreadCalls::kMaxChanges / ThreadCalls::kMaxOfThread;
+  const auto last = static_cast<int64_t>(ThreadCalls::kMaxOfThread);
+  const auto fill = [&](uint64_t thread) {
+    for (int64_t i = 0; i <= last; ++i) {
+      const auto correlation = static_cast<uint64_t>(i) + 1;
+      calls.Begin(thread, 2 * i, correlation);
+      calls.End(thread, 2 * i + 1, correlation);
+    }
+  };
+  fill(1);
+  CHECK(calls.At(1, 10) == 0);  // no longer known
+  CHECK(calls.At(1, 2 * last) == static_cast<uint64_t>(last) + 1);
+  // One thread does not take the others' room, but all of them do.
+  calls.Begin(2, 2 * last, 7);
+  CHECK(calls.At(2, 2 * last) == 7);
+  for (uint64_t thread = 2; thread <= kThreads; ++thread) fill(thread);
+  calls.Begin(kThreads + 1, 2 * last, 7);
+  CHECK(calls.At(kThreads + 1, 2 * last) == 0);
+  const int64_t later = 2 * last + 10'000'000'000;
+  calls.Begin(1, later, 78);
+  calls.Begin(kThreads + 1, later, 8);  // there is room again
+  CHECK(calls.At(kThreads + 1, later) == 8);
 }
 
 }  // namespace

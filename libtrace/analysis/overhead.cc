@@ -48,7 +48,10 @@ class ClassAt {
 
 struct Sums {
   Cost events{}, recorder{};
-  double waited_ns = 0;  // of recorder's, while a call or a job was under way
+  // Whether it is known what threads waited for; if not, how long the recorder worked while a call
+  // or a job was under way.
+  bool waits_known = true;
+  double waited_ns = 0;
   std::array<double, kNumClasses> by_class{};
   std::unordered_map<uint32_t, std::pair<uint64_t, Cost>> threads;
 };
@@ -83,6 +86,7 @@ bool KnowsWaits(const model::Model& model) {
 // When jobs are under way, as the host sees them.
 class JobsUnderWay {
  public:
+  JobsUnderWay() = default;
   explicit JobsUnderWay(const model::Jobs& jobs) {
     for (size_t i = 0; i < jobs.size(); ++i) {
       if (jobs.submit_ns[i] == model::kNoTime || jobs.complete_ns[i] == model::kNoTime) continue;
@@ -112,7 +116,9 @@ Sums SumRun(const model::Model& model, const TracerWork& work, const Window& run
             const Breakdown& breakdown) {
   Sums sums;
   ClassAt event_class(breakdown), recorder_class(breakdown);
-  JobsUnderWay under_way(KnowsWaits(model) ? model::Jobs{} : model.jobs);
+  sums.waits_known = KnowsWaits(model);
+  JobsUnderWay under_way;
+  if (!sums.waits_known) under_way = JobsUnderWay(model.jobs);
   for (const TracerEvent& event : work.events()) {
     if (event.at_ns < run.begin_ns || event.at_ns > run.end_ns) continue;
     const Cost& cost = work.CostOf(event);
@@ -200,13 +206,12 @@ Cost LongestDelay(const Sums& sums, bool one_cpu) {
   return most;
 }
 
-Cost RunLonger(const model::Model& model, Replays* replays, const Sums& sums, double run_ns) {
-  const bool one_cpu = model.info.num_cpus() <= 1;
+Cost RunLonger(Replays* replays, const Sums& sums, bool one_cpu, double run_ns) {
   const Graph& graph = replays->graph();
   Cost run{};
   if (graph.size() == 0 || replays->Run({}) <= 0) {
     run = LongestDelay(sums, one_cpu);
-  } else if (!KnowsWaits(model)) {
+  } else if (!sums.waits_known) {
     // Who waits for a disk most likely slept while the recorder worked, which gives way to all.
     run = LongestDelay(sums, one_cpu);
     if (one_cpu) run[kMid] = std::max(0.0, run[kMid] - sums.waited_ns);
@@ -244,7 +249,7 @@ void AddCalibrated(const model::Model& model, const Breakdown& breakdown, const 
   std::sort(cost->threads.begin(), cost->threads.end(), [](const auto& a, const auto& b) {
     return a.time.mid_ns != b.time.mid_ns ? a.time.mid_ns > b.time.mid_ns : a.tid < b.tid;
   });
-  cost->run = ToSpan(RunLonger(model, replays(), sums, run.ns()));
+  cost->run = ToSpan(RunLonger(replays(), sums, model.info.num_cpus() <= 1, run.ns()));
   cost->share = static_cast<double>(cost->run.mid_ns) / run.ns();
   Distribute(sums, breakdown, cost);
   cost->advice = Advice(model, *cost);

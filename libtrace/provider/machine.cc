@@ -32,10 +32,14 @@ std::string ReadSmall(const std::string& path) {
   return text;
 }
 
+}  // namespace
+
 std::string FirstLine(const std::string& path) {
   const std::string text = ReadSmall(path);
   return std::string(Trim(std::string_view(text).substr(0, text.find('\n'))));
 }
+
+namespace {
 
 uint32_t ReadId(const std::string& path) {
   const auto number = ParseNumber(FirstLine(path));

@@ -3,23 +3,13 @@
 
 #include <charconv>
 #include <cmath>
-#include <fstream>
 
 #include "libtrace/provider/words.h"
 
 namespace acceltrace::provider {
 namespace {
 
-constexpr size_t kMaxText = 4096;
 constexpr uint32_t kMaxCpus = 8192;
-
-std::string ReadLine(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kMaxText, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(std::max<std::streamsize>(file.gcount(), 0)));
-  return std::string(Trim(std::string_view(text).substr(0, text.find('\n'))));
-}
 
 bool ParseBit(std::string_view text, uint32_t* bit) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *bit);
@@ -49,7 +39,7 @@ bool Place(std::string_view format, uint64_t value, PmuEvent* event) {
 
 std::vector<uint32_t> ParseList(std::string_view text) {
   std::vector<uint32_t> numbers;
-  for (const std::string_view part : Words(text, ",")) {
+  for (const std::string_view part : Words(text, ", \t\n")) {
     const size_t dash = part.find('-');
     const auto first = ParseNumber(part.substr(0, dash));
     const auto last = dash == std::string_view::npos ? first : ParseNumber(part.substr(dash + 1));
@@ -65,12 +55,12 @@ Result<PmuEvent> FindPmuEvent(const std::string& event, const std::string& root)
   const std::string what = event.substr(slash + 1, event.size() - slash - 2);
   const std::string pmu = root + "/sys/bus/event_source/devices/" + name;
   PmuEvent found;
-  const auto type = ParseNumber(ReadLine(pmu + "/type"));
+  const auto type = ParseNumber(FirstLine(pmu + "/type"));
   if (!type.ok() || *type > UINT32_MAX) {
     return Status::Error("no PMU " + name + ": its driver is not loaded, or this machine has none");
   }
   found.type = static_cast<uint32_t>(*type);
-  const std::string terms = ReadLine(pmu + "/events/" + what);
+  const std::string terms = FirstLine(pmu + "/events/" + what);
   if (terms.empty()) return Status::Error("no event " + what + " in " + pmu + "/events");
   for (const std::string_view term : Words(terms, ",")) {
     const size_t equals = term.find('=');
@@ -79,11 +69,11 @@ Result<PmuEvent> FindPmuEvent(const std::string& event, const std::string& root)
     const auto value = equals == std::string_view::npos ? Result<uint64_t>(uint64_t{1})
                                                         : ParseNumber(term.substr(equals + 1));
     if (!IsName(key, "-.") || !value.ok() ||
-        !Place(ReadLine(pmu + "/format/" + key), *value, &found)) {
+        !Place(FirstLine(pmu + "/format/" + key), *value, &found)) {
       return Status::Error(event + " cannot be understood: " + Quoted(term) + " of " + pmu);
     }
   }
-  const std::string scale = ReadLine(pmu + "/events/" + what + ".scale");
+  const std::string scale = FirstLine(pmu + "/events/" + what + ".scale");
   if (!scale.empty()) {
     const auto [end, error] =
         std::from_chars(scale.data(), scale.data() + scale.size(), found.scale);
@@ -91,8 +81,8 @@ Result<PmuEvent> FindPmuEvent(const std::string& event, const std::string& root)
       return Status::Error(event + " has a scale that is no number: " + Quoted(scale));
     }
   }
-  std::string cpus = ReadLine(pmu + "/cpumask");
-  if (cpus.empty()) cpus = ReadLine(pmu + "/cpus");
+  std::string cpus = FirstLine(pmu + "/cpumask");
+  if (cpus.empty()) cpus = FirstLine(pmu + "/cpus");
   found.cpus = ParseList(cpus);
   return found;
 }

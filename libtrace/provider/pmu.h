@@ -22,6 +22,9 @@ struct PmuEvent {
   double scale = 1;                     // of a count, to the kernel's unit
 };
 
+// Of a small file, without blanks around it; empty if it cannot be read.
+std::string FirstLine(const std::string& path);
+
 // event: PMU/EVENT/; root: before the paths, for tests. Errors: no such PMU or event, or one whose
 // description makes no sense.
 Result<PmuEvent> FindPmuEvent(const std::string& event, const std::string& root = "");

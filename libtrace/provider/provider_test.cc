@@ -364,6 +364,7 @@ TEST_CASE("A perf event is what its PMU says in sysfs") {
     CHECK_FALSE(FindPmuEvent("uncore_x/reads/", root.path()).ok());
   }
   CHECK(ParseList("0-3,7") == std::vector<uint32_t>{0, 1, 2, 3, 7});
+  CHECK(ParseList("0\n") == std::vector<uint32_t>{0});
   CHECK(ParseList("0-99999999").empty());
   CHECK(ParseList("a,1").empty());
 }
