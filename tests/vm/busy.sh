@@ -1,8 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
+# serial
 #
 # One processor, which others keep busy: the recorder works in idle time, of which there is none, and
 # still loses nothing, from the first event to the last. Some of what tests/bench/verify records.
+# Alone: a host that keeps the guest waiting lets its device go on, and its ring overflow.
 exec tests/vm/lib/ordinary-life.sh beside_others attached_to_one_of_two the_whole_system \
 	a_snapshot late_interrupts
