@@ -24,11 +24,32 @@ void Add(const SiteUse& from, SiteUse* to) {
   to->device_ns += from.device_ns;
 }
 
-// Of the calls of each stack.
-std::vector<SiteUse> UseOfStacks(const model::Model& model, uint64_t* without) {
+// Of the calls of each stack that has any: what a stack without one takes is its place.
+class StackUses {
+ public:
+  explicit StackUses(size_t stacks) : places_(stacks, model::kNoRow) {}
+
+  SiteUse& operator[](uint32_t stack) {
+    if (places_[stack] == model::kNoRow) {
+      places_[stack] = static_cast<uint32_t>(uses_.size());
+      uses_.emplace_back();
+    }
+    return uses_[places_[stack]];
+  }
+
+  const SiteUse* Find(size_t stack) const {
+    return places_[stack] == model::kNoRow ? nullptr : &uses_[places_[stack]];
+  }
+
+ private:
+  std::vector<uint32_t> places_;
+  std::vector<SiteUse> uses_;
+};
+
+StackUses UseOfStacks(const model::Model& model, uint64_t* without) {
   const model::ApiCalls& api = model.api;
   const model::Jobs& jobs = model.jobs;
-  std::vector<SiteUse> uses(model.stacks.size());
+  StackUses uses(model.stacks.size());
   const auto of = [&](uint32_t call) -> SiteUse* {
     if (call == model::kNoRow) return nullptr;
     const uint32_t stack = model.stacks.of_call[call];
@@ -138,19 +159,20 @@ CallSites ComputeCallSites(const model::Model& model, symbols::FrameNames* names
   CallSites result;
   if (model.stacks.of_call.empty()) return result;
   const model::Stacks& stacks = model.stacks;
-  const std::vector<SiteUse> uses = UseOfStacks(model, &result.without);
+  const StackUses uses = UseOfStacks(model, &result.without);
   StackNames frames = NameStacks(model, names);
   std::map<std::pair<uint32_t, uint32_t>, SiteUse> sites;  // name, object
   std::map<std::vector<uint32_t>, StackUse> by_frames;
   for (size_t stack = 0; stack < stacks.size(); ++stack) {
-    if (uses[stack].calls == 0) continue;
+    const SiteUse* use = uses.Find(stack);
+    if (use == nullptr || use->calls == 0) continue;
     const size_t site = SiteOf(stacks, stack);
-    Add(uses[stack], &sites[{frames.of_frame[site], stacks.frames[site].object}]);
+    Add(*use, &sites[{frames.of_frame[site], stacks.frames[site].object}]);
     const auto begin = frames.of_frame.begin();
     const std::vector<uint32_t> whole(begin + stacks.first[stack], begin + stacks.first[stack + 1]);
     // Files of one name may differ in it: of those with the same names the first one says.
     const StackUse fresh = {whole, static_cast<uint32_t>(site - stacks.first[stack]), {}};
-    Add(uses[stack], &by_frames.try_emplace(whole, fresh).first->second.use);
+    Add(*use, &by_frames.try_emplace(whole, fresh).first->second.use);
   }
   for (const auto& [key, use] : sites) {
     result.sites.push_back({frames.names[key.first], model.strings.Get(key.second), use});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/analysis/names.h"
 
+#include <algorithm>
 #include <cstdint>
-#include <set>
 
 namespace acceltrace::analysis {
 namespace {
@@ -17,7 +17,7 @@ struct Pieces {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-Pieces Split(const std::string& name) {
+Pieces Split(std::string_view name) {
   Pieces pieces;
   for (size_t i = 0; i < name.size();) {
     if (!IsDigit(name[i])) {
@@ -51,40 +51,48 @@ Pieces Split(const std::string& name) {
 
 }  // namespace
 
-std::map<std::string, std::string> FoldNames(const std::vector<std::string>& names) {
-  std::map<std::string, Pieces> pieces;
-  std::map<std::string, std::vector<std::set<uint64_t>>> values;  // by pattern and place
-  for (const std::string& name : names) {
-    const auto [where, fresh] = pieces.emplace(name, Split(name));
-    if (!fresh) continue;
-    auto& places = values[where->second.pattern];
-    places.resize(where->second.numbers.size());
-    for (size_t p = 0; p < places.size(); ++p) places[p].insert(where->second.numbers[p]);
+NameGroups::NameGroups(bool fold, const std::vector<std::string_view>& names) {
+  if (!fold) return;
+  std::map<std::string, std::vector<std::vector<uint64_t>>> seen;  // by pattern and place
+  for (const std::string_view name : names) {
+    const Pieces pieces = Split(name);
+    if (pieces.numbers.empty()) continue;
+    auto& numbers = seen[pieces.pattern];
+    numbers.resize(pieces.numbers.size());
+    for (size_t p = 0; p < numbers.size(); ++p) numbers[p].push_back(pieces.numbers[p]);
   }
-  std::map<std::string, std::string> groups;
-  for (const auto& [name, piece] : pieces) {
-    std::string group;
-    size_t place = 0;
-    bool folds = true;
-    for (size_t i = 0; i < piece.pattern.size(); ++i) {
-      const char c = piece.pattern[i];
-      if (c != kNumber[0] || piece.pattern[++i] != kNumber[1]) {
-        group += c;
-        continue;
-      }
-      const std::set<uint64_t>& seen = values[piece.pattern][place];
-      if (seen.size() == 1) {
-        group += std::to_string(*seen.begin());
-      } else if (*seen.rbegin() - *seen.begin() + 1 == seen.size()) {
-        group += "[" + std::to_string(*seen.begin()) + "-" + std::to_string(*seen.rbegin()) + "]";
-      } else {
-        folds = false;
-      }
-      ++place;
+  for (auto& [pattern, numbers] : seen) {
+    std::vector<Place>& places = places_[pattern];
+    for (std::vector<uint64_t>& at : numbers) {
+      std::sort(at.begin(), at.end());
+      at.erase(std::unique(at.begin(), at.end()), at.end());
+      places.push_back({at.front(), at.back(), at.back() - at.front() + 1 == at.size()});
     }
-    groups[name] = folds ? group : name;
   }
-  return groups;
+}
+
+std::string NameGroups::Of(const std::string& name) const {
+  if (places_.empty()) return name;
+  const std::string pattern = Split(name).pattern;
+  const auto found = places_.find(pattern);
+  if (found == places_.end()) return name;
+  std::string group;
+  auto place = found->second.begin();
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    const char c = pattern[i];
+    if (c != kNumber[0] || pattern[++i] != kNumber[1]) {
+      group += c;
+      continue;
+    }
+    if (!place->consecutive) return name;
+    if (place->least == place->most) {
+      group += std::to_string(place->least);
+    } else {
+      group += "[" + std::to_string(place->least) + "-" + std::to_string(place->most) + "]";
+    }
+    ++place;
+  }
+  return group;
 }
 
 }  // namespace acceltrace::analysis

@@ -8,8 +8,10 @@
 #ifndef LIBTRACE_ANALYSIS_NAMES_H_
 #define LIBTRACE_ANALYSIS_NAMES_H_
 
+#include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace acceltrace::analysis {
@@ -18,22 +20,24 @@ namespace acceltrace::analysis {
 inline constexpr size_t kMaxNamedRows = 4096;
 inline constexpr char kOtherNames[] = "(others)";
 
-// For each of the names, the name of its group (itself when it is alone).
-std::map<std::string, std::string> FoldNames(const std::vector<std::string>& names);
-
-// Names to the names of their groups: themselves when nothing is folded.
+// Names to the names of their groups: themselves when nothing is folded. What it holds is a few
+// numbers for each pattern, whatever the number of names.
 class NameGroups {
  public:
-  NameGroups(bool fold, const std::vector<std::string>& names) {
-    if (fold) groups_ = FoldNames(names);
-  }
-  const std::string& Of(const std::string& name) const {
-    const auto found = groups_.find(name);
-    return found == groups_.end() ? name : found->second;
-  }
+  // names: all of them, in any order; not looked at when fold is not set.
+  NameGroups(bool fold, const std::vector<std::string_view>& names);
+
+  // name: one of them.
+  std::string Of(const std::string& name) const;
 
  private:
-  std::map<std::string, std::string> groups_;
+  // The numbers that were seen at a place of a pattern.
+  struct Place {
+    uint64_t least = 0, most = 0;
+    bool consecutive = false;
+  };
+
+  std::map<std::string, std::vector<Place>, std::less<>> places_;  // by pattern
 };
 
 }  // namespace acceltrace::analysis

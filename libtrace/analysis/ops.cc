@@ -46,7 +46,9 @@ void SetLimiter(const model::Device& device, const OpSum& sum, OpUse* use) {
 class OpTable {
  public:
   OpTable(const model::Model& model, const std::vector<Durations>& times, bool fold)
-      : model_(model), times_(times), groups_(fold, fold ? Names() : std::vector<std::string>()) {}
+      : model_(model),
+        times_(times),
+        groups_(fold, fold ? Names() : std::vector<std::string_view>()) {}
 
   void Add(size_t i, const Mark& start, const Mark& end, const Span& one, const Amount& held,
            const Amount& busy) {
@@ -102,12 +104,12 @@ class OpTable {
     return {commands.device[i], commands.unit[i], commands.op[i], commands.opcode[i]};
   }
 
-  std::vector<std::string> Names() const {
+  std::vector<std::string_view> Names() const {
     std::map<Number, size_t> rows;
     for (size_t i = 0; i < model_.commands.size(); ++i) rows.try_emplace(NumberOf(i), i);
-    std::set<std::string> names;
-    for (const auto& [number, row] : rows) names.insert(model_.OpName(row));
-    return {names.begin(), names.end()};
+    std::vector<std::string_view> names;
+    for (const auto& [number, row] : rows) names.push_back(model_.OpName(row));
+    return names;
   }
 
   OpSum& SumOf(size_t i) {

@@ -259,9 +259,9 @@ class OpTimes {
 
   // By number, its place in the list.
   std::vector<uint32_t> PartOf(const std::vector<OpUse>& ops, bool fold) const {
-    std::set<std::string> names;
-    for (const uint32_t c : first_) names.insert(model_.OpName(c));
-    const NameGroups groups(fold, {names.begin(), names.end()});
+    std::vector<std::string_view> names;
+    for (const uint32_t c : first_) names.push_back(model_.OpName(c));
+    const NameGroups groups(fold, names);
     std::map<std::tuple<uint32_t, std::string, std::string>, uint32_t> places;
     for (uint32_t i = 0; i < ops.size(); ++i) {
       places.try_emplace({ops[i].device, ops[i].unit, ops[i].name}, i);

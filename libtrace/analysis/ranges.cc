@@ -99,14 +99,23 @@ std::unordered_map<uint32_t, CallWork> WorkByCall(const model::Model& model) {
   return work;
 }
 
+// Each string once.
+std::vector<std::string_view> NamesOf(const model::Model& model) {
+  std::vector<uint32_t> ids(model.ranges.name.begin(), model.ranges.name.end());
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  std::vector<std::string_view> names;
+  names.reserve(ids.size());
+  for (const uint32_t id : ids) names.push_back(model.strings.Get(id));
+  return names;
+}
+
 // Ranges as nodes of the tree of names.
 class Tree {
  public:
   Tree(const model::Model& model, bool fold) : model_(model), node_of_(model.ranges.size()) {
     const model::Ranges& ranges = model.ranges;
-    std::set<std::string> names;
-    for (uint32_t name : ranges.name) names.insert(model.strings.Get(name));
-    const NameGroups groups(fold, {names.begin(), names.end()});
+    const NameGroups groups(fold, NamesOf(model));
     const std::vector<uint32_t> parents = FindParents(ranges);
     std::map<std::pair<uint32_t, std::string>, uint32_t> nodes;  // by parent and name
     // By begin, outer first: a parent comes before its children.
@@ -114,8 +123,7 @@ class Tree {
       if (ranges.mark[r]) continue;
       const uint32_t parent = parents[r] == model::kNoRow ? model::kNoRow : node_of_[parents[r]];
       // By text: two processes' names of one range are two strings.
-      const std::string& name = groups.Of(model.strings.Get(ranges.name[r]));
-      std::pair<uint32_t, std::string> key(parent, name);
+      std::pair<uint32_t, std::string> key(parent, groups.Of(model.strings.Get(ranges.name[r])));
       if (uses_.size() >= kMaxNamedRows && !nodes.contains(key)) {
         key = {model::kNoRow, kOtherNames};
       }

@@ -2,22 +2,24 @@
 #include "libtrace/analysis/system.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 #include <utility>
 
 namespace acceltrace::analysis {
 namespace {
 
-std::vector<InterruptUse> ComputeInterrupts(const model::Interrupts& rows) {
-  std::vector<InterruptUse> uses;
-  uint32_t cpu = 0;
+Listed<InterruptUse> ComputeInterrupts(const model::Interrupts& rows) {
+  const auto costlier = [](const InterruptUse& a, const InterruptUse& b) {
+    return std::tie(a.hit_ns, a.total_ns) > std::tie(b.hit_ns, b.total_ns);
+  };
+  Foremost<InterruptUse, decltype(costlier)> uses(costlier);
+  InterruptUse use;
   for (size_t i = 0; i < rows.size(); ++i) {  // by (kind, number, cpu, end)
-    const bool same =
-        !uses.empty() && uses.back().kind == rows.kind[i] && uses.back().number == rows.number[i];
-    if (!same) uses.push_back({rows.kind[i], rows.number[i]});
-    InterruptUse& use = uses.back();
-    if (!same || cpu != rows.cpu[i]) ++use.cpus;
-    cpu = rows.cpu[i];
+    const bool same = i > 0 && use.kind == rows.kind[i] && use.number == rows.number[i];
+    if (!same && i > 0) uses.Add(use);
+    if (!same) use = {rows.kind[i], rows.number[i]};
+    if (!same || rows.cpu[i] != rows.cpu[i - 1]) ++use.cpus;
     use.name = rows.name[i];
     if (rows.device[i] != model::kNoRow) use.device = rows.device[i];
     use.count += rows.count[i];
@@ -26,10 +28,8 @@ std::vector<InterruptUse> ComputeInterrupts(const model::Interrupts& rows) {
     use.hits += rows.hits[i];
     use.hit_ns += rows.hit_ns[i];
   }
-  std::stable_sort(uses.begin(), uses.end(), [](const InterruptUse& a, const InterruptUse& b) {
-    return std::tie(a.hit_ns, a.total_ns) > std::tie(b.hit_ns, b.total_ns);
-  });
-  return uses;
+  if (rows.size() > 0) uses.Add(use);
+  return uses.Done();
 }
 
 std::vector<SystemCounterUse> ComputeCounterUse(const model::SystemTables& system) {
@@ -74,32 +74,25 @@ class Groups {
   const std::vector<model::ProcessGroup>& groups_;
 };
 
-// Each group once, by id, group 0 first, with the number of its processes.
-std::vector<GroupUse> ByGroup(const std::vector<model::ProcessGroup>& groups) {
+// The processes of each group, by group.
+std::vector<std::pair<uint32_t, uint32_t>> MembersOf(
+    const std::vector<model::ProcessGroup>& groups) {
   std::vector<std::pair<uint32_t, uint32_t>> members;
   members.reserve(groups.size());
   for (const model::ProcessGroup& group : groups) members.emplace_back(group.group, group.pid);
   std::sort(members.begin(), members.end());
   members.erase(std::unique(members.begin(), members.end()), members.end());
-  std::vector<GroupUse> uses(1);
-  for (const auto& [group, pid] : members) {
-    if (uses.back().group != group) uses.emplace_back().group = group;
-    ++uses.back().processes;
-  }
-  return uses;
+  return members;
 }
 
-std::vector<GroupUse> ComputeGroups(const model::Model& model) {
-  if (model.system.groups.empty()) return {};
+// What the groups had devices do, by group: those that did. Group 0 is in it.
+std::map<uint32_t, GroupUse> WorkByGroup(const model::Model& model) {
   const Groups groups(model.system.groups);
-  std::vector<GroupUse> uses = ByGroup(model.system.groups);
+  std::map<uint32_t, GroupUse> uses = {{0, {}}};
   const model::Jobs& jobs = model.jobs;
   for (size_t j = 0; j < jobs.size(); ++j) {
     const int64_t at_ns = jobs.submit_ns[j] != model::kNoTime ? jobs.submit_ns[j] : model.begin_ns;
-    const uint32_t of = groups.Of(model::ProcessOf(jobs, j), at_ns);
-    GroupUse& use = *std::lower_bound(
-        uses.begin(), uses.end(), of,
-        [](const GroupUse& group, uint32_t wanted) { return group.group < wanted; });
+    GroupUse& use = uses[groups.Of(model::ProcessOf(jobs, j), at_ns)];
     ++use.jobs;
     for (uint32_t c = jobs.first_command[j]; c < jobs.first_command[j] + jobs.num_commands[j];
          ++c) {
@@ -109,10 +102,27 @@ std::vector<GroupUse> ComputeGroups(const model::Model& model) {
           device.Duration(model.commands.start.At(c), model.commands.end.At(c)).mid_ns);
     }
   }
-  if (uses[0].processes == 0 && uses[0].jobs == 0) uses.erase(uses.begin());
-  std::stable_sort(uses.begin(), uses.end(),
-                   [](const auto& a, const auto& b) { return a.device_ns > b.device_ns; });
   return uses;
+}
+
+void ComputeGroups(const model::Model& model, SystemUse* system) {
+  if (model.system.groups.empty()) return;
+  const auto longer = [](const auto& a, const auto& b) { return a.device_ns > b.device_ns; };
+  Foremost<GroupUse, decltype(longer)> uses(longer);
+  const auto works = WorkByGroup(model);
+  const auto members = MembersOf(model.system.groups);
+  size_t at = 0;
+  const auto add = [&](uint32_t group) {
+    const auto work = works.find(group);
+    GroupUse use = work == works.end() ? GroupUse() : work->second;
+    use.group = group;
+    for (; at < members.size() && members[at].first == group; ++at) ++use.processes;
+    if (group != 0 || use.processes > 0 || use.jobs > 0) uses.Add(use);
+    system->groups_device_ns += use.device_ns;
+  };
+  add(0);
+  while (at < members.size()) add(members[at].first);
+  system->groups = uses.Done();
 }
 
 }  // namespace
@@ -122,7 +132,7 @@ SystemUse ComputeSystem(const model::Model& model) {
   use.threads = ComputeThreadUse(model);
   use.interrupts = ComputeInterrupts(model.system.interrupts);
   use.counters = ComputeCounterUse(model.system);
-  use.groups = ComputeGroups(model);
+  ComputeGroups(model, &use);
   return use;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "libtrace/analysis/listed.h"
 #include "libtrace/analysis/thread_states.h"
 #include "libtrace/model/model.h"
 
@@ -40,10 +41,11 @@ struct GroupUse {
 };
 
 struct SystemUse {
-  std::vector<ThreadUse> threads;
-  std::vector<InterruptUse> interrupts;    // by time taken from recorded threads, then by all
+  Listed<ThreadUse> threads;
+  Listed<InterruptUse> interrupts;         // by time taken from recorded threads, then by all
   std::vector<SystemCounterUse> counters;  // in order of their numbers; those with samples
-  std::vector<GroupUse> groups;            // by device time
+  Listed<GroupUse> groups;                 // by device time
+  double groups_device_ns = 0;             // of all of them
 };
 SystemUse ComputeSystem(const model::Model& model);
 

@@ -187,15 +187,15 @@ std::vector<ThreadRows> RowsByThread(const ThreadRuns& runs) {
   return threads;
 }
 
-std::vector<ThreadUse> ComputeThreadUse(const model::Model& model) {
-  std::vector<ThreadUse> uses;
-  for (const ThreadRows rows : RowsByThread(model.system.runs)) {
-    uses.push_back(Summing(model.system.runs).Sum(rows));
-  }
-  std::stable_sort(uses.begin(), uses.end(), [](const ThreadUse& a, const ThreadUse& b) {
+Listed<ThreadUse> ComputeThreadUse(const model::Model& model) {
+  const auto longer = [](const ThreadUse& a, const ThreadUse& b) {
     return a.Ns(ThreadState::kRunning) > b.Ns(ThreadState::kRunning);
-  });
-  return uses;
+  };
+  Foremost<ThreadUse, decltype(longer)> uses(longer);
+  for (const ThreadRows rows : RowsByThread(model.system.runs)) {
+    uses.Add(Summing(model.system.runs).Sum(rows));
+  }
+  return uses.Done();
 }
 
 }  // namespace acceltrace::analysis

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "libtrace/analysis/listed.h"
 #include "libtrace/model/model.h"
 
 namespace acceltrace::analysis {
@@ -73,7 +74,7 @@ struct ThreadUse {
 };
 
 // By time on CPUs, the longest first.
-std::vector<ThreadUse> ComputeThreadUse(const model::Model& model);
+Listed<ThreadUse> ComputeThreadUse(const model::Model& model);
 
 }  // namespace acceltrace::analysis
 

@@ -104,8 +104,10 @@ TEST_CASE("use by thread adds up to its time") {
   t.Add(Row::STATE_SLEEPING, 0, 8, 10, 20, Row::STATE_SLEEPING, 7);
   t.Add(Row::STATE_SLEEPING, 30, 35, 39, 60, Row::STATE_RUNNABLE, 7);
   t.Add(Row::STATE_RUNNABLE, 0, 0, 5, 100, Row::STATE_ENDED, 8);
-  const std::vector<ThreadUse> uses = ComputeThreadUse(t.model);
+  const Listed<ThreadUse> listed = ComputeThreadUse(t.model);
+  const std::vector<ThreadUse>& uses = listed.first;
   REQUIRE(uses.size() == 2);
+  CHECK(listed.all == 2);
   CHECK(uses[0].tid == 8);  // the most time on CPUs first
   CHECK(uses[0].Ns(ThreadState::kRunning) == 95);
   const ThreadUse& use = uses[1];
@@ -126,6 +128,26 @@ TEST_CASE("use by thread adds up to its time") {
   REQUIRE(use.waits.size() == 1);
   CHECK(use.waits[0].count == 2);
   CHECK(use.waits[0].longest_ns == 8);
+}
+
+TEST_CASE("the foremost of many are those that sorting all of them gives") {
+  const auto before = [](const std::pair<int, int>& a, const std::pair<int, int>& b) {
+    return a.first > b.first;
+  };
+  for (const int count : {0, 1, 4096, 4097, 8192, 50'000}) {
+    Foremost<std::pair<int, int>, decltype(before)> foremost(before);
+    std::vector<std::pair<int, int>> all;
+    for (int i = 0; i < count; ++i) {
+      all.emplace_back(i * 7919 % 1000, i);  // many are alike
+      foremost.Add(all.back());
+    }
+    std::stable_sort(all.begin(), all.end(), before);
+    if (all.size() > kMostListed) all.resize(kMostListed);
+    const auto listed = foremost.Done();
+    CHECK(listed.all == static_cast<size_t>(count));
+    CHECK(listed.first == all);
+    CHECK(listed.left_out() == static_cast<size_t>(count) - all.size());
+  }
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 namespace acceltrace::cli {
 
-// Before a trace is read in whole. Of a small one huge pages, and what is kept for the next column,
+// Before a trace is read. Of a small one huge pages, and what is kept for the next column,
 // would be much of what it takes: this process (and what it starts from now on) has none, and
 // keeps little. bytes: of the file, 0 = not known.
 void ExpectTrace(uint64_t bytes);

@@ -165,6 +165,7 @@ bool HasWholeJobs(const model::Model& model) {
 std::optional<Result<Loaded>> LoadPart(const std::string& file, const Part& selection,
                                        bool with_report) {
   using model::PartialTrace;
+  ExpectFile(file);
   const auto trace = PartialTrace::Open(
       file, analysis::Stretches::kLongTrace,
       selection.check_all ? PartialTrace::Checked::kAll : PartialTrace::Checked::kWhatIsRead);

@@ -65,6 +65,7 @@ bool WantsStretches(const Options& options) {
 // Nothing if the trace has to be read as a whole.
 std::optional<int> RunStretches(const Options& options) {
   const bool asked = options.stretches > 0;
+  ExpectFile(options.file);
   const auto trace =
       model::PartialTrace::Open(options.file, asked ? 0 : analysis::Stretches::kLongTrace);
   if (trace == nullptr) return std::nullopt;

@@ -93,13 +93,18 @@ std::string FindingsText(const std::vector<analysis::Finding>& findings) {
   return findings.size() == 1 ? text : text + "; the others are in acceltrace verify";
 }
 
-Result<std::unique_ptr<model::Model>> LoadTrace(const std::string& path, uint64_t max_rows) {
+uint64_t ExpectFile(const std::string& path) {
   struct stat about {};
   uint64_t bytes = 0;
   if (path != "-" && stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode)) {
     bytes = static_cast<uint64_t>(about.st_size);
   }
   ExpectTrace(bytes);
+  return bytes;
+}
+
+Result<std::unique_ptr<model::Model>> LoadTrace(const std::string& path, uint64_t max_rows) {
+  const uint64_t bytes = ExpectFile(path);
   Progress progress("reading", bytes);
   model::LoadOptions options;
   options.max_rows = std::min(options.max_rows, max_rows);

@@ -49,6 +49,9 @@ class Progress {
 // Findings in one line: the first, and how many more.
 std::string FindingsText(const std::vector<analysis::Finding>& findings);
 
+// Before a trace is read in part (allocator.h); its size, 0 where there is none. LoadTrace does it.
+uint64_t ExpectFile(const std::string& path);
+
 // Reads a trace with a progress bar; of more rows than that none.
 Result<std::unique_ptr<model::Model>> LoadTrace(const std::string& path,
                                                 uint64_t max_rows = model::LoadOptions().max_rows);

@@ -73,8 +73,10 @@ Result<HtmlStats> ExportHtml(const analysis::Report& report, const Sink& sink,
     tables.shrink_to_fit();
     tables = PageTablesJson(report, rows, work, path, base_ns, &names);
     tables += '}';
-    before = fmt::format("\"names\":{},\"coverage\":{},\"tables\":", names.Json(kMaxNameBytes),
-                         selection.coverage);
+    // In its place: there may be megabytes of names.
+    before = "\"names\":";
+    before += names.Json(kMaxNameBytes);
+    before += fmt::format(",\"coverage\":{},\"tables\":", selection.coverage);
     stats.thinned = selection.thinned;
     stats.bytes = fixed + before.size() + tables.size();
     if (stats.bytes <= options.max_bytes) break;

@@ -13,23 +13,15 @@ using analysis::Report;
 using analysis::ThreadState;
 
 constexpr size_t kMaxWaits = 16;
-// More than a machine has, but few enough that no trace fills the memory with them.
-constexpr size_t kMostListed = 4096;
-
-template <typename Uses>
-std::span<const typename Uses::value_type> Listed(const Uses& uses) {
-  return {uses.data(), std::min(uses.size(), kMostListed)};
-}
-
-template <typename Uses>
-size_t LeftOut(const Uses& uses) {
-  return uses.size() - Listed(uses).size();
+std::span<const analysis::SystemCounterUse> FirstCounters(const Report& report) {
+  const auto& counters = report.system.counters;
+  return {counters.data(), std::min(counters.size(), analysis::kMostListed)};
 }
 
 Json ThreadsJson(const Report& report) {
   Json threads = Json::array();
   const model::Model& model = *report.model;
-  for (const analysis::ThreadUse& use : Listed(report.system.threads)) {
+  for (const analysis::ThreadUse& use : report.system.threads.first) {
     Json waits = Json::array(), wakers = Json::array();
     for (size_t i = 0; i < std::min(kMaxWaits, use.waits.size()); ++i) {
       const analysis::WaitUse& wait = use.waits[i];
@@ -76,7 +68,7 @@ Json ThreadsJson(const Report& report) {
 
 Json InterruptsJson(const Report& report) {
   Json interrupts = Json::array();
-  for (const analysis::InterruptUse& use : Listed(report.system.interrupts)) {
+  for (const analysis::InterruptUse& use : report.system.interrupts.first) {
     interrupts.push_back(
         {{"kind", use.kind == proto::InterruptBatch::KIND_SOFT ? "soft" : "hard"},
          {"number", use.number},
@@ -95,7 +87,7 @@ Json InterruptsJson(const Report& report) {
 Json CountersJson(const Report& report) {
   Json counters = Json::array();
   const model::StringTable& strings = report.model->strings;
-  for (const analysis::SystemCounterUse& use : Listed(report.system.counters)) {
+  for (const analysis::SystemCounterUse& use : FirstCounters(report)) {
     const model::SystemCounter& counter = report.model->system.counters[use.counter];
     counters.push_back({{"source", strings.Get(counter.source)},
                         {"object", strings.Get(counter.object)},
@@ -114,7 +106,7 @@ Json CountersJson(const Report& report) {
 
 Json GroupsJson(const Report& report) {
   Json groups = Json::array();
-  for (const analysis::GroupUse& use : Listed(report.system.groups)) {
+  for (const analysis::GroupUse& use : report.system.groups.first) {
     groups.push_back(
         {{"group", use.group == 0 ? Json() : Json(report.model->strings.Get(use.group))},
          {"processes", use.processes},
@@ -134,10 +126,10 @@ Json SystemJson(const Report& report) {
           {"counters", CountersJson(report)},
           {"groups", GroupsJson(report)},
           {"left_out",
-           {{"threads", LeftOut(system.threads)},
-            {"interrupts", LeftOut(system.interrupts)},
-            {"counters", LeftOut(system.counters)},
-            {"groups", LeftOut(system.groups)}}}};
+           {{"threads", system.threads.left_out()},
+            {"interrupts", system.interrupts.left_out()},
+            {"counters", system.counters.size() - FirstCounters(report).size()},
+            {"groups", system.groups.left_out()}}}};
 }
 
 }  // namespace acceltrace::view

@@ -71,8 +71,8 @@ TEST_CASE("a process counts once in each control group that it was in") {
   add(1'000'000, 100, 1000), add(1'000, 100, 1000), add(1'000, 101, 1000), add(1'000, 101, 1001);
   const auto model = test::LoadPackets(packets);
   const analysis::Report report = analysis::ComputeReport(*model);
-  REQUIRE(report.system.groups.size() == 2);
-  for (const analysis::GroupUse& use : report.system.groups) {
+  REQUIRE(report.system.groups.all == 2);
+  for (const analysis::GroupUse& use : report.system.groups.first) {
     CHECK(use.processes == (use.group == 1000 ? 2 : 1));
     CHECK(use.jobs == (use.group == 1000 ? 1 : 0));
   }

@@ -140,14 +140,12 @@ class Walker {
 
 // Names that differ in a running number only are one.
 void Fold(std::vector<PathShare>* shares) {
-  std::vector<std::string> names;
+  std::vector<std::string_view> names;
   for (const PathShare& share : *shares) names.push_back(share.name);
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
   const analysis::NameGroups groups(true, names);
   std::map<std::pair<std::string, std::string>, PathShare> sums;
   for (const PathShare& share : *shares) {
-    const std::string& name = groups.Of(share.name);
+    const std::string name = groups.Of(share.name);
     PathShare& sum = sums[{name, share.where}];
     sum.name = name, sum.where = share.where;
     sum.count += share.count, sum.ns += share.ns, sum.tracer_ns += share.tracer_ns;

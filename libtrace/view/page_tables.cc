@@ -375,11 +375,7 @@ class Tables {
 
 }  // namespace
 
-uint64_t PageNames::Of(uint32_t id) {
-  const auto found = by_id_.find(id);
-  if (found != by_id_.end()) return found->second;
-  return by_id_[id] = OfLasting(model_.strings.Get(id));
-}
+uint64_t PageNames::Of(uint32_t id) { return OfLasting(model_.strings.Get(id)); }
 
 uint64_t PageNames::OfText(const std::string& text) {
   const auto found = by_text_.find(text);

@@ -47,9 +47,8 @@ class PageNames {
   uint32_t OfLasting(std::string_view text);
 
   const model::Model& model_;
-  std::unordered_map<uint32_t, uint32_t> by_id_;
   std::unordered_map<std::string_view, uint32_t> by_text_;
-  std::vector<std::string_view> texts_;
+  std::deque<std::string_view> texts_;
   std::deque<std::string> made_;
 };
 

@@ -56,10 +56,10 @@ bool KnowsInterrupts(const model::Model& model) {
 }
 
 std::string Threads(const Report& report, const Style& style) {
-  const std::vector<ThreadUse>& threads = report.system.threads;
+  const std::vector<ThreadUse>& threads = report.system.threads.first;
   if (threads.empty()) return "";
   const size_t shown = std::min(style.rows > 0 ? style.rows : kThreads, threads.size());
-  std::string out = view::Heading(style, "THREADS", First(shown, threads.size()));
+  std::string out = view::Heading(style, "THREADS", First(shown, report.system.threads.all));
   Table table({{"thread", Align::kLeft, true},
                {"on CPU"},
                {"waits for CPU"},
@@ -106,10 +106,10 @@ std::string Threads(const Report& report, const Style& style) {
 }
 
 std::string Interrupts(const Report& report, const Style& style) {
-  const std::vector<analysis::InterruptUse>& interrupts = report.system.interrupts;
+  const std::vector<analysis::InterruptUse>& interrupts = report.system.interrupts.first;
   if (interrupts.empty()) return "";
   const size_t shown = std::min(style.rows > 0 ? style.rows : kInterrupts, interrupts.size());
-  std::string out = view::Heading(style, "INTERRUPTS", First(shown, interrupts.size()));
+  std::string out = view::Heading(style, "INTERRUPTS", First(shown, report.system.interrupts.all));
   Table table({{"", Align::kLeft},
                {"number"},
                {"name", Align::kLeft, true},
@@ -175,12 +175,11 @@ std::string Counters(const Report& report, const Style& style) {
 }
 
 std::string Groups(const Report& report, const Style& style) {
-  const std::vector<analysis::GroupUse>& groups = report.system.groups;
+  const std::vector<analysis::GroupUse>& groups = report.system.groups.first;
   if (groups.empty()) return "";
   const size_t shown = std::min(style.rows > 0 ? style.rows : kGroups, groups.size());
-  std::string out = view::Heading(style, "CONTROL GROUPS", First(shown, groups.size()));
-  double all_ns = 0;
-  for (const analysis::GroupUse& group : groups) all_ns += group.device_ns;
+  std::string out = view::Heading(style, "CONTROL GROUPS", First(shown, report.system.groups.all));
+  const double all_ns = report.system.groups_device_ns;
   Table table({{"group", Align::kLeft, true},
                {"processes"},
                {"jobs"},

@@ -116,44 +116,57 @@ class Builder {
     }
   }
 
-  // All keys, in order.
-  template <typename Key>
-  static auto KeysOf(const Slices& slices, const Key& key) {
-    std::vector<decltype(key(slices.front()))> keys;
-    size_t enough = 1024;
+  // All keys of what `each` gives, in order, and how many slices that is.
+  template <typename Key, typename Each>
+  static std::pair<std::vector<Key>, size_t> KeysOf(const Each& each) {
+    std::vector<Key> keys;
+    size_t enough = 1024, slices = 0;
     const auto unite = [&] {
       std::sort(keys.begin(), keys.end());
       keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
       enough = std::max(enough, 2 * keys.size());
     };
-    for (const Slice& slice : slices) {
-      const auto of = key(slice);
-      if (!keys.empty() && keys.back() == of) continue;
+    each([&](const Key& of, const Slice&) {
+      ++slices;
+      if (!keys.empty() && keys.back() == of) return;
       if (keys.size() >= enough) unite();
       keys.push_back(of);
-    }
+    });
     unite();
-    return keys;
+    return {std::move(keys), slices};
   }
 
-  // Calls add(key, slices) for those of each key, in order of keys; they are sorted.
-  template <typename Key, typename AddGroup>
-  void AddGroups(Slices slices, const Key& key, const AddGroup& add) {
-    // Each key's slices together, in order of keys, then each of them in order of time.
-    using KeyOf = decltype(key(slices.front()));
-    const std::vector<KeyOf> keys = KeysOf(slices, key);
-    std::vector<uint32_t> number_of(slices.size());
+  // Calls add(key, slices) for those of each key, in order of keys; they are sorted. each(to) gives
+  // all, by to(key, slice), in any order and whenever it is called: it is instead of a copy.
+  template <typename Key, typename Each, typename AddGroup>
+  void AddGroups(const Each& each, const AddGroup& add) {
+    // Slices that nothing can show are none of them.
+    uint64_t wrong = 0;
+    const auto sound = [&](const auto& to) {
+      wrong = 0;
+      each([&](const Key& of, const Slice& slice) {
+        if (slice.begin_ns < 0 || slice.end_ns < slice.begin_ns) {
+          ++wrong;
+        } else {
+          to(of, slice);
+        }
+      });
+    };
+    const auto [keys, count] = KeysOf<Key>(sound);
+    timeline_.skipped += wrong;
+    // Slices of a key mostly come together.
+    size_t last = 0;
+    const auto number_of = [&, &keys = keys](const Key& of) {
+      if (keys[last] != of) {
+        last = static_cast<size_t>(std::lower_bound(keys.begin(), keys.end(), of) - keys.begin());
+      }
+      return last;
+    };
     std::vector<size_t> end(keys.size() + 1);  // of those before, then of each
-    for (size_t i = 0; i < slices.size(); ++i) {
-      const auto at = std::lower_bound(keys.begin(), keys.end(), key(slices[i]));
-      number_of[i] = static_cast<uint32_t>(at - keys.begin());
-      ++end[number_of[i] + 1];
-    }
+    sound([&](const Key& of, const Slice&) { ++end[number_of(of) + 1]; });
     for (size_t k = 0; k < keys.size(); ++k) end[k + 1] += end[k];
-    Slices& kept = timeline_.slices.emplace_back(slices.size());
-    for (size_t i = 0; i < slices.size(); ++i) kept[end[number_of[i]]++] = slices[i];
-    Slices().swap(slices);
-    std::vector<uint32_t>().swap(number_of);
+    Slices& kept = timeline_.slices.emplace_back(count);
+    sound([&](const Key& of, const Slice& slice) { kept[end[number_of(of)]++] = slice; });
     const auto before = [](const Slice& a, const Slice& b) {
       if (a.begin_ns != b.begin_ns) return a.begin_ns < b.begin_ns;
       return a.end_ns != b.end_ns ? a.end_ns > b.end_ns : OrderOf(a) < OrderOf(b);
@@ -191,18 +204,19 @@ class Builder {
     }
   }
 
-  void AddDriverCalls(Slices* slices) {
+  template <typename Put>
+  void EachDriverCall(const Put& put) const {
     const model::Jobs& jobs = model_.jobs;
-    for (size_t j = 0; j < jobs.size(); ++j) {
+    for (uint32_t j = 0; j < jobs.size(); ++j) {
       if (jobs.submit_ns[j] != model::kNoTime) {
         const int64_t end_ns = std::max(jobs.submit_end_ns[j], jobs.doorbell_ns[j]);
-        Put(slices, jobs.submit_ns[j], std::max(end_ns, jobs.submit_ns[j]), About::kSubmission, j);
+        put({jobs.submit_ns[j], std::max(end_ns, jobs.submit_ns[j]), j, About::kSubmission, false});
       }
       if (jobs.wake_ns[j] == model::kNoTime || jobs.wait_api_row[j] == model::kNoRow) continue;
       if (jobs.wait_ns[j] != model::kNoTime) {
-        Put(slices, jobs.wait_ns[j], jobs.wake_ns[j], About::kWait, j);
+        put({jobs.wait_ns[j], jobs.wake_ns[j], j, About::kWait, false});
       }
-      Put(slices, jobs.wake_ns[j], jobs.wake_ns[j], About::kWakeUp, j, true);
+      put({jobs.wake_ns[j], jobs.wake_ns[j], j, About::kWakeUp, true});
     }
   }
 
@@ -222,24 +236,18 @@ class Builder {
     }
   }
 
-  Slices ThreadSlices() {
+  // put(slice)
+  template <typename Put>
+  void EachOfThreads(const Put& put) const {
     const model::ApiCalls& api = model_.api;
     const model::Ranges& ranges = model_.ranges;
-    const model::Jobs& jobs = model_.jobs;
-    size_t count = api.size() + ranges.size();
-    for (size_t j = 0; j < jobs.size(); ++j) {
-      count += (jobs.submit_ns[j] != model::kNoTime) + 2 * (jobs.wake_ns[j] != model::kNoTime);
+    for (uint32_t i = 0; i < api.size(); ++i) {
+      put({api.begin_ns[i], api.end_ns[i], i, About::kCall, false});
     }
-    Slices slices;
-    slices.reserve(count);
-    for (size_t i = 0; i < api.size(); ++i) {
-      Put(&slices, api.begin_ns[i], api.end_ns[i], About::kCall, i);
+    for (uint32_t i = 0; i < ranges.size(); ++i) {
+      put({ranges.begin_ns[i], ranges.end_ns[i], i, About::kRange, ranges.mark[i] != 0});
     }
-    for (size_t i = 0; i < ranges.size(); ++i) {
-      Put(&slices, ranges.begin_ns[i], ranges.end_ns[i], About::kRange, i, ranges.mark[i] != 0);
-    }
-    AddDriverCalls(&slices);
-    return slices;
+    EachDriverCall(put);
   }
 
   int ProcessTrack(uint32_t pid) {
@@ -273,13 +281,16 @@ class Builder {
       AddLanes(slices, lane + " (overlapping)", process, 0,
                "What overlaps on its thread without nesting", first);
     };
-    AddGroups(
-        ThreadSlices(), [&](const Slice& slice) { return ThreadOf(slice); }, add);
+    AddGroups<Thread>(
+        [&](const auto& to) {
+          EachOfThreads([&](const Slice& slice) { to(ThreadOf(slice), slice); });
+        },
+        add);
   }
 
-  // By the kernel's scheduler: a lane for each thread.
-  void AddThreadStates() {
-    Slices slices;
+  // put(slice)
+  template <typename Put>
+  void EachThreadState(const Put& put) const {
     const model::ThreadRuns& runs = model_.system.runs;
     for (const analysis::ThreadRows rows : analysis::RowsByThread(runs)) {
       for (const auto& at : analysis::ThreadIntervals(runs, rows.first, rows.last)) {
@@ -289,11 +300,17 @@ class Builder {
                             : at.state == State::kRunnable ? About::kRunnable
                             : known                        ? About::kAway
                                                            : About::kNotKnown;
-        Put(&slices, at.begin_ns, at.end_ns, about, at.run);
+        put({at.begin_ns, at.end_ns, at.run, about, false});
       }
     }
-    AddGroups(
-        std::move(slices), [&](const Slice& slice) { return ThreadOf(slice); },
+  }
+
+  // By the kernel's scheduler: a lane for each thread.
+  void AddThreadStates() {
+    AddGroups<Thread>(
+        [&](const auto& to) {
+          EachThreadState([&](const Slice& slice) { to(ThreadOf(slice), slice); });
+        },
         [&](const Thread& thread, std::span<Slice> group) {
           if (IsFull()) {
             timeline_.skipped += group.size();
@@ -335,18 +352,21 @@ class Builder {
     for (size_t j = 0; j < jobs.size() && !reported; ++j) {
       reported = jobs.device[j] == d && jobs.on_device[j] != 0;
     }
-    Slices slices;
-    for (size_t j = 0; j < jobs.size(); ++j) {
-      if (jobs.device[j] != d) continue;
-      if (jobs.on_device[j]) {
-        Put(&slices, jobs.doorbell.host[j].mid_ns, jobs.completion.host[j].mid_ns, About::kJob, j);
-      } else if (!reported && jobs.submit_ns[j] != model::kNoTime &&
-                 jobs.complete_ns[j] != model::kNoTime) {
-        Put(&slices, jobs.submit_ns[j], jobs.complete_ns[j], About::kJob, j);
-      }
-    }
-    AddGroups(
-        std::move(slices), [&](const Slice& slice) { return jobs.queue[slice.row]; },
+    AddGroups<uint32_t>(
+        [&](const auto& to) {
+          for (uint32_t j = 0; j < jobs.size(); ++j) {
+            if (jobs.device[j] != d) continue;
+            Slice slice = {jobs.doorbell.host[j].mid_ns, jobs.completion.host[j].mid_ns, j,
+                           About::kJob, false};
+            if (!jobs.on_device[j]) {
+              slice.begin_ns = jobs.submit_ns[j], slice.end_ns = jobs.complete_ns[j];
+              if (reported || slice.begin_ns == model::kNoTime || slice.end_ns == model::kNoTime) {
+                continue;
+              }
+            }
+            to(uint32_t{jobs.queue[j]}, slice);
+          }
+        },
         [&](uint32_t queue, std::span<Slice> group) {
           AddLanes(group, fmt::format("queue {}", queue), parent,
                    static_cast<int>(std::min(queue, 1000u)),
@@ -404,17 +424,18 @@ class Builder {
   void AddUnits(uint32_t d, int parent) {
     const model::Device& device = model_.devices[d];
     const model::Commands& commands = model_.commands;
-    Slices slices;
-    for (size_t i = 0; i < commands.size(); ++i) {
-      if (commands.device[i] != d) continue;
-      const int64_t start_ns = commands.start.host[i].mid_ns;
-      if (commands.head.ticks[i] != commands.start.ticks[i]) {
-        Put(&slices, commands.head.host[i].mid_ns, start_ns, About::kWaiting, i);
-      }
-      Put(&slices, start_ns, commands.end.host[i].mid_ns, About::kCommand, i);
-    }
-    AddGroups(
-        std::move(slices), [&](const Slice& slice) { return commands.unit[slice.row]; },
+    AddGroups<uint32_t>(
+        [&](const auto& to) {
+          for (uint32_t i = 0; i < commands.size(); ++i) {
+            if (commands.device[i] != d) continue;
+            const uint32_t unit = commands.unit[i];
+            const int64_t start_ns = commands.start.host[i].mid_ns;
+            if (commands.head.ticks[i] != commands.start.ticks[i]) {
+              to(unit, Slice{commands.head.host[i].mid_ns, start_ns, i, About::kWaiting, false});
+            }
+            to(unit, Slice{start_ns, commands.end.host[i].mid_ns, i, About::kCommand, false});
+          }
+        },
         [&](uint32_t unit, std::span<Slice> group) {
           AddLanes(group, device.UnitName(unit), parent, 2000 + static_cast<int>(unit),
                    "Commands of this execution unit, and the stalls before they start", -1, true);

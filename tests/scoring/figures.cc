@@ -191,7 +191,7 @@ class Scorer {
       names.push_back(op.empty() ? model_.devices[commands.device[i]].OpcodeName(commands.opcode[i])
                                  : op);
     }
-    const analysis::NameGroups groups(fold, names);
+    const analysis::NameGroups groups(fold, {names.begin(), names.end()});
     struct Sum {
       double time = 0, longest = 0, held = 0, busy = 0, work = 0, limited = 0;
     };
