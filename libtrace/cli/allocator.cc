@@ -10,13 +10,14 @@ const char* malloc_conf = "thp:always,narenas:1";
 
 namespace acceltrace::cli {
 
-// What is freed goes back to the kernel soon, until what a trace needs is much more than that.
-constexpr uint64_t kSmallTraceBytes = 4 << 20, kLargeTraceBytes = 64 << 20;
+constexpr uint64_t kSmallTraceBytes = 4 << 20;  // no huge pages for less than that
+// What is freed of a smaller one goes back to the kernel: at once, soon.
+constexpr uint64_t kAtOnceBytes = 16 << 20, kSoonBytes = 64 << 20;
 
 void ExpectTrace(uint64_t bytes) {
-  if (bytes == 0 || bytes >= kLargeTraceBytes) return;
+  if (bytes == 0 || bytes >= kSoonBytes) return;
   if (bytes < kSmallTraceBytes) prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
-  ssize_t decay_ms = 100;  // instead of ten seconds
+  ssize_t decay_ms = bytes < kAtOnceBytes ? 0 : 100;  // instead of ten seconds
   mallctl("arena.0.dirty_decay_ms", nullptr, nullptr, &decay_ms, sizeof decay_ms);
 }
 

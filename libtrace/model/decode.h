@@ -5,6 +5,7 @@
 #define LIBTRACE_MODEL_DECODE_H_
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <vector>
 
@@ -117,8 +118,8 @@ class Decoder {
   };
 
   Model* model_;
-  std::vector<FrameRow> stack_frames_;
-  std::vector<CallRow> call_stacks_;
+  std::deque<FrameRow> stack_frames_;
+  std::deque<CallRow> call_stacks_;
   uint64_t rows_ = 0;
   uint64_t cells_ = 0;  // of all devices: units x (causes + 1)
   std::map<uint32_t, uint32_t> device_rows_;

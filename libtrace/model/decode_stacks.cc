@@ -9,6 +9,16 @@
 #include "libtrace/stream/columns.h"
 
 namespace acceltrace::model {
+namespace {
+
+// As they are written they are in order.
+template <typename Rows, typename Before>
+void SortIfNeeded(Rows* rows, const Before& before) {
+  if (std::is_sorted(rows->begin(), rows->end(), before)) return;
+  std::stable_sort(rows->begin(), rows->end(), before);
+}
+
+}  // namespace
 
 void Decoder::AddStackFrames(const proto::StackFrames& batch, size_t rows) {
   for (size_t i = 0; i < rows; ++i) {
@@ -33,23 +43,26 @@ void Decoder::AddCallStacks(const proto::CallStacks& batch, size_t rows) {
 void Decoder::FinishStacks() {
   if (stack_frames_.empty() && call_stacks_.empty()) return;
   const auto key = [](const FrameRow& row) { return std::tie(row.stack, row.place); };
-  std::stable_sort(stack_frames_.begin(), stack_frames_.end(),
-                   [&](const auto& a, const auto& b) { return key(a) < key(b); });
+  SortIfNeeded(&stack_frames_, [&](const auto& a, const auto& b) { return key(a) < key(b); });
   const auto end = std::unique(stack_frames_.begin(), stack_frames_.end(),
                                [&](const auto& a, const auto& b) { return key(a) == key(b); });
+  stack_frames_.erase(end, stack_frames_.end());
   Stacks& stacks = model_->stacks;
+  stacks.frames.reserve(stack_frames_.size());
   std::vector<uint32_t> numbers;
-  for (auto row = stack_frames_.begin(); row != end; ++row) {
-    if (numbers.empty() || numbers.back() != row->stack) {
-      numbers.push_back(row->stack);
+  // What is copied goes: a trace may be of nothing else.
+  for (; !stack_frames_.empty(); stack_frames_.pop_front()) {
+    const FrameRow& row = stack_frames_.front();
+    if (numbers.empty() || numbers.back() != row.stack) {
+      numbers.push_back(row.stack);
       stacks.first.push_back(static_cast<uint32_t>(stacks.frames.size()));
     }
-    stacks.frames.push_back(row->frame);
+    stacks.frames.push_back(row.frame);
   }
   stacks.first.push_back(static_cast<uint32_t>(stacks.frames.size()));
   const auto call_key = [](const CallRow& row) { return std::tie(row.correlation, row.time_ns); };
-  std::stable_sort(call_stacks_.begin(), call_stacks_.end(),
-                   [&](const auto& a, const auto& b) { return call_key(a) < call_key(b); });
+  SortIfNeeded(&call_stacks_,
+               [&](const auto& a, const auto& b) { return call_key(a) < call_key(b); });
   const ApiCalls& api = model_->api;
   for (size_t call = 0; call < api.size(); ++call) {
     const CallRow wanted = {api.correlation[call], api.begin_ns[call], 0};

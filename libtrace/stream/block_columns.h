@@ -33,8 +33,10 @@ class BlockColumns {
   size_t rows() const { return rows_; }
   bool has(int column) const { return columns_[column].there; }
   uint64_t At(int column, size_t row) const { return has(column) ? columns_[column][row] : 0; }
+  // Of one that is not there none: what an earlier block had is not this one's.
   std::span<const uint64_t> of(int column) const {
-    return {columns_[column].values.get(), has(column) ? rows_ : 0};
+    if (!has(column)) return {};
+    return {columns_[column].values.get(), rows_};
   }
 
   template <typename T>

@@ -269,7 +269,8 @@ bool FewColumns::OpenBlock(std::string_view bytes, bool packed, size_t worth) {
   if (host_jobs_ || waits) return true;
   for (Of& column : columns_) {
     const auto values = block_.of(column.in_block);
-    column.there = !values.empty(), column.of_block = values.data();
+    column.there = !values.empty();
+    column.of_block = column.there ? values.data() : nullptr;
   }
   return true;
 }

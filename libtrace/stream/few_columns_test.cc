@@ -187,6 +187,41 @@ TEST_CASE("Some columns of a block are those of its batch") {
   }
 }
 
+TEST_CASE("A column that a block lacks has nothing of an earlier block's") {
+  std::mt19937_64 random(5);
+  const std::vector<uint32_t> fields = {2, 6, 7, 10, 18};
+  const int in_block[] = {Block::COLUMN_FETCHED_TICKS, Block::COLUMN_RECORD, Block::COLUMN_UNIT,
+                          Block::COLUMN_JOB, Block::COLUMN_BYTES};
+  FewColumns columns(Packet::kCommands, fields);
+  SomeOfPacket some;
+  for (int round = 0; round < 200; ++round) {
+    const size_t rows = 1 + random() % (round % 2 == 0 ? 10 : 2'000);
+    RowColumns all;
+    all.rows = rows;
+    for (size_t f = 0; f < fields.size(); ++f) {
+      if (f > 0 && random() % 2 == 0) continue;
+      auto& values = all.columns[static_cast<size_t>(in_block[f])];
+      for (size_t i = 0; i < rows; ++i) values.push_back(1 + random() % 50);
+    }
+    Packet packet;
+    packet.mutable_packed_block()->set_table(Block::TABLE_COMMANDS);
+    Packing packing;
+    REQUIRE(packing.Pack(all, packet.mutable_packed_block()));
+    const std::string frame = Frame(packet);
+    const BytesInMemory memory(frame);
+    REQUIRE(some.Read(memory, 0, frame.size(), Packet::kCommands, fields));
+    REQUIRE(columns.Open(some));
+    for (size_t done = 0, part = 0; (part = columns.Next()) > 0; done += part) {
+      for (size_t f = 0; f < fields.size(); ++f) {
+        auto wanted = all.columns[static_cast<size_t>(in_block[f])];
+        wanted.resize(rows);
+        const uint64_t* values = columns.Column(f);
+        REQUIRE(std::equal(values, values + part, wanted.begin() + static_cast<ptrdiff_t>(done)));
+      }
+    }
+  }
+}
+
 TEST_CASE("Damaged packets are refused, wherever the damage is") {
   std::mt19937_64 random(3);
   Packet packet;
