@@ -87,10 +87,11 @@ void CheckCounters(const model::Model& model, const model::Device& device,
   }
   check.commands_stall_ticks.assign(check.stall_ticks.size(), 0);
   const Mark from = MarkOf(samples.time, 0), to = MarkOf(samples.time, last);
-  for (size_t row : rows) {
-    const Mark head = MarkOf(model.commands.head, row), end = MarkOf(model.commands.end, row);
+  const auto columns = std::make_unique<CommandCursor>(model);
+  for (const uint32_t row : rows) {
+    const Mark head = columns->head[row], end = columns->end[row];
     if (!from.Before(end) || !head.Before(to)) continue;
-    const auto busy_ticks = model.BusyTicks(row);
+    const auto busy_ticks = columns->BusyTicks(row, head, end);
     // Not known, or not all of it in between: either way there is nothing to compare.
     if (head.Before(from) || to.Before(end) || !busy_ticks) {
       ++check.straddling;
@@ -99,7 +100,7 @@ void CheckCounters(const model::Model& model, const model::Device& device,
     ++check.commands_seen;
     check.commands_busy_ticks += *busy_ticks;
     for (size_t s = 0; s < check.commands_stall_ticks.size(); ++s) {
-      check.commands_stall_ticks[s] += model.Stalls(row)[s];
+      check.commands_stall_ticks[s] += columns->StallTicks(row, s);
     }
   }
   const auto idle = Grown(samples, found.idle, 0, last);
