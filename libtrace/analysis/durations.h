@@ -114,7 +114,7 @@ class Durations {
   mutable clock::Paces paces_;
   mutable model::Interval many_;  // of which each_ is
   mutable Rate each_{0, 0, 0};
-  // What was asked last and is no matter of a moment: many parts of a command lie between the same
+  // What paces_ did not find and was asked last: many parts of a command lie between the same
   // few times.
   struct Asked {
     Mark from, to;

@@ -405,6 +405,8 @@ class Builder {
     const model::Device& device = model_.devices[d];
     const model::Commands& commands = model_.commands;
     Slices slices;
+    // What is not used is never touched; of several devices each would ask for all of it.
+    if (model_.devices.size() == 1) slices.reserve(2 * commands.size());
     for (size_t i = 0; i < commands.size(); ++i) {
       if (commands.device[i] != d) continue;
       const int64_t start_ns = commands.start.host[i].mid_ns;
