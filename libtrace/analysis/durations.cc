@@ -14,16 +14,19 @@ namespace {
 
 // More than any trace is long: a duration of which nothing is known.
 constexpr double kUnboundedNs = static_cast<double>(int64_t{1} << 61);
+// So many ticks that whole ns of them are exact enough.
+constexpr uint64_t kMany = 1'000'000'000;
 
 }  // namespace
 
-Durations::Durations(const model::Device& device) : device_(device) {
+Durations::Durations(const model::Device& device) : device_(device), paces_(device.clock, kMany) {
   const double hz = static_cast<double>(device.about.clock().nominal_hz());
   nominal_ns_ = hz > 0 ? 1e9 / hz : 1;
 }
 
 Rate Durations::RateBetween(const Mark& from, const Mark& to) const {
   if (!known()) return {0, nominal_ns_, kUnboundedNs};
+  if (model::Interval many; paces_.Find(from, to, &many)) return Each(many);
   for (const Asked& asked : asked_) {
     if (asked.any && asked.from.Same(from) && asked.to.Same(to)) return asked.rate;
   }
@@ -35,26 +38,23 @@ Rate Durations::RateBetween(const Mark& from, const Mark& to) const {
   return asked_[place].rate;
 }
 
-Rate Durations::FindRate(const Mark& from, const Mark& to) const {
-  // Of many ticks, so that whole ns are exact enough.
-  constexpr uint64_t kMany = 1'000'000'000;
-  const model::Interval many = device_.clock.Length(kMany, kMany, from, to);
+Rate Durations::Each(const model::Interval& many) const {
   constexpr auto kEach = static_cast<double>(kMany);
-  return {static_cast<double>(many.lo_ns) / kEach, static_cast<double>(many.mid_ns) / kEach,
-          static_cast<double>(many.hi_ns) / kEach};
+  // Bounds are the same from one to the next as a rule.
+  if (many.lo_ns != many_.lo_ns) each_.lo = static_cast<double>(many.lo_ns) / kEach;
+  if (many.hi_ns != many_.hi_ns) each_.hi = static_cast<double>(many.hi_ns) / kEach;
+  if (many.mid_ns != many_.mid_ns) each_.mid = static_cast<double>(many.mid_ns) / kEach;
+  many_ = many;
+  return each_;
 }
 
-namespace {
-
-Amount At(const Rate& rate, double lo_ticks, double mid_ticks, double hi_ticks) {
-  return {std::max(0.0, lo_ticks) * rate.lo, mid_ticks * rate.mid, hi_ticks * rate.hi};
+Rate Durations::FindRate(const Mark& from, const Mark& to) const {
+  return Each(device_.clock.Length(kMany, kMany, from, to));
 }
-
-}  // namespace
 
 Amount Durations::Of(double lo_ticks, double mid_ticks, double hi_ticks, const Mark& from,
                      const Mark& to) const {
-  return At(RateBetween(from, to), lo_ticks, mid_ticks, hi_ticks);
+  return Of(lo_ticks, mid_ticks, hi_ticks, RateBetween(from, to));
 }
 
 Amount Durations::Elapsed(const Mark& from, const Mark& to) const {
@@ -65,8 +65,14 @@ Amount Durations::Elapsed(const Mark& from, const Mark& to) const {
     const Rate rate = RateBetween(to, from);
     return {(ticks - 1) * rate.hi, ticks * rate.mid, (ticks + 1) * rate.lo};
   }
-  const Rate rate = RateBetween(from, to);
-  if (!known() || rate.Even()) return At(rate, ticks - 1, ticks, ticks + 1);
+  return Elapsed(from, to, RateBetween(from, to));
+}
+
+Amount Durations::Elapsed(const Mark& from, const Mark& to, const Rate& rate) const {
+  const auto elapsed = static_cast<int64_t>(to.ticks - from.ticks);
+  if (!from.SameEpoch(to) || elapsed < 0) return Elapsed(from, to);
+  const auto ticks = static_cast<double>(elapsed);
+  if (!known() || rate.Even()) return Of(ticks - 1, ticks, ticks + 1, rate);
   // The rate changed on the way. The later the beginning truly was in its tick, the shorter.
   const Amount host = ToAmount(Lapse(from.host, to.host));
   Amount exact = Exactly(from, to);
@@ -84,7 +90,7 @@ Amount InParts(const Durations& durations, const Mark& from, const Mark& to, con
                int* left) {
   const uint64_t ticks = to.ticks - from.ticks;
   const auto all = static_cast<double>(ticks);
-  const Amount whole = At(rate, all, all, all);
+  const Amount whole = Durations::Of(all, all, all, rate);
   // A change of the rate within one tick has no parts, and one that nothing is known of has no
   // end of them.
   if (ticks <= 1 || *left <= 0 || rate.Even()) return whole;
@@ -116,19 +122,17 @@ Span Durations::Between(const Mark& from, const Mark& to) const {
   return Elapsed(from, to).Round();
 }
 
-void UnitSum::Add(const Mark& from, const Mark& to) {
+void UnitSum::Add(const Mark& from, const Mark& to, const Rate& rate) {
   const bool after = any_ && last_.SameEpoch(from);
   const bool overlaps = after && from.Before(last_);
   overlaps_ += overlaps;
-  if (!from.SameEpoch(to) || to.Before(from) || overlaps) {
-    sum_ += time_->Elapsed(from, to);
-  } else if (const Rate rate = time_->RateBetween(from, to); !rate.Even()) {
-    sum_ += time_->Elapsed(from, to);
+  if (!from.SameEpoch(to) || to.Before(from) || overlaps || !rate.Even()) {
+    sum_ += time_->Elapsed(from, to, rate);
   } else {
     const auto ticks = static_cast<double>(to.ticks - from.ticks);
     // Its first tick was counted with the one before, if that ended in it.
     const double shared = after && from.ticks == last_.ticks ? 1 : 0;
-    sum_ += At(rate, ticks - 1, ticks, ticks + 1 - shared);
+    sum_ += Durations::Of(ticks - 1, ticks, ticks + 1 - shared, rate);
   }
   if (!any_ || last_.Before(to)) last_ = to;
   any_ = true;
@@ -191,14 +195,16 @@ Waits::Waits(const model::Model& model, const std::vector<uint32_t>& rows,
              const std::vector<Durations>& times)
     : model_(model), times_(times), between_(rows.size()) {
   const model::Commands& commands = model.commands;
+  Cursor<uint32_t> device(commands.device), unit(commands.unit), queue(commands.queue);
   for (size_t first = 0; first < rows.size();) {
     // The commands of one unit.
     size_t last = first;
     bool several = false;
-    for (; last < rows.size() && commands.device[rows[last]] == commands.device[rows[first]] &&
-           commands.unit[rows[last]] == commands.unit[rows[first]];
+    const uint32_t row = rows[first];
+    const uint32_t of_device = device[row], of_unit = unit[row], of_queue = queue[row];
+    for (; last < rows.size() && device[rows[last]] == of_device && unit[rows[last]] == of_unit;
          ++last) {
-      several |= commands.queue[rows[last]] != commands.queue[rows[first]];
+      several |= queue[rows[last]] != of_queue;
     }
     for (size_t at = first; several && at < last; ++at) {
       const Mark fetched = MarkOf(commands.fetched, rows[at]);
@@ -213,8 +219,12 @@ Waits::Waits(const model::Model& model, const std::vector<uint32_t>& rows,
 
 Amount Waits::Of(size_t command) const {
   const model::Commands& commands = model_.commands;
+  return Of(command, MarkOf(commands.head, command), MarkOf(commands.start, command));
+}
+
+Amount Waits::Of(size_t command, const Mark& head, const Mark& start) const {
+  const model::Commands& commands = model_.commands;
   const Durations& time = times_[commands.device[command]];
-  const Mark head = MarkOf(commands.head, command), start = MarkOf(commands.start, command);
   Amount wait = time.Elapsed(head, start);
   if (between_[command] == 0) return wait;
   // Each of the others may end a piece, and so may a change of who is waited for.

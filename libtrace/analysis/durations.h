@@ -15,11 +15,14 @@
 #ifndef LIBTRACE_ANALYSIS_DURATIONS_H_
 #define LIBTRACE_ANALYSIS_DURATIONS_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
 
+#include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/span.h"
+#include "libtrace/clock/paces.h"
 #include "libtrace/model/model.h"
 
 namespace acceltrace::analysis {
@@ -48,6 +51,28 @@ struct Mark : model::DeviceTime {
   }
 };
 inline Mark MarkOf(const model::DeviceTimes& times, size_t row) { return Mark(times.At(row)); }
+// The same for rows in order, or nearly; without what the device wrote.
+struct MarkCursor {
+  explicit MarkCursor(const model::DeviceTimes& times)
+      : ticks(times.ticks),
+        epoch(times.epoch),
+        mid_ns(times.host.mid_ns()),
+        before_ns(times.host.before_ns()),
+        after_ns(times.host.after_ns()) {}
+  Mark operator[](size_t row) {
+    Mark mark;
+    mark.ticks = ticks[row], mark.epoch = epoch[row];
+    const auto mid = static_cast<uint64_t>(mid_ns[row]);
+    mark.host = {static_cast<int64_t>(mid - before_ns[row]), static_cast<int64_t>(mid),
+                 static_cast<int64_t>(mid + after_ns[row])};
+    return mark;
+  }
+
+  Cursor<uint64_t> ticks;
+  Cursor<uint32_t> epoch;
+  Cursor<int64_t> mid_ns;
+  Cursor<uint64_t> before_ns, after_ns;
+};
 
 // Host ns that a tick takes: bounds.
 struct Rate {
@@ -65,21 +90,32 @@ class Durations {
   Span Between(const Mark& from, const Mark& to) const;
   // The same, with fractions.
   Amount Elapsed(const Mark& from, const Mark& to) const;
+  // Where their RateBetween() is known.
+  Amount Elapsed(const Mark& from, const Mark& to, const Rate& rate) const;
   // From one count to another one of the same epoch, counts as such: nothing is rounded.
   Amount Exactly(const Mark& from, const Mark& to) const;
   // So many of the ticks between two events; both of one epoch.
   Amount Of(double lo_ticks, double mid_ticks, double hi_ticks, const Mark& from,
             const Mark& to) const;
+  static Amount Of(double lo_ticks, double mid_ticks, double hi_ticks, const Rate& rate) {
+    return {std::max(0.0, lo_ticks) * rate.lo, mid_ticks * rate.mid, hi_ticks * rate.hi};
+  }
   Rate RateBetween(const Mark& from, const Mark& to) const;
   double nominal_tick_ns() const { return nominal_ns_; }
   bool known() const { return device_.clock.valid(); }
 
  private:
+  // Of how long many ticks take.
+  Rate Each(const model::Interval& many) const;
   Rate FindRate(const Mark& from, const Mark& to) const;
 
   const model::Device& device_;
   double nominal_ns_;  // a tick
-  // What was asked last: many parts of a command lie between the same few times.
+  mutable clock::Paces paces_;
+  mutable model::Interval many_;  // of which each_ is
+  mutable Rate each_{0, 0, 0};
+  // What paces_ did not find and was asked last: many parts of a command lie between the same
+  // few times.
   struct Asked {
     Mark from, to;
     Rate rate;
@@ -92,7 +128,9 @@ class Durations {
 class UnitSum {
  public:
   explicit UnitSum(const Durations* time) : time_(time) {}
-  void Add(const Mark& from, const Mark& to);
+  void Add(const Mark& from, const Mark& to) { Add(from, to, time_->RateBetween(from, to)); }
+  // rate: RateBetween() of them; of times that are in no order it is not used.
+  void Add(const Mark& from, const Mark& to, const Rate& rate);
   const Amount& sum() const { return sum_; }
   // Things that did not end before the next one began.
   uint64_t overlaps() const { return overlaps_; }
@@ -117,6 +155,8 @@ class Waits {
   Waits(const model::Model& model, const std::vector<uint32_t>& rows,
         const std::vector<Durations>& times);
   Amount Of(size_t command) const;
+  // head, start: of the command.
+  Amount Of(size_t command, const Mark& head, const Mark& start) const;
 
  private:
   const model::Model& model_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/analysis/latency.h"
 
+#include <memory>
+
 #include "libtrace/analysis/durations.h"
 #include "libtrace/analysis/timeline.h"
 
@@ -39,15 +41,17 @@ constexpr size_t kUnseen = std::size(kStages) - 1;
 
 }  // namespace
 
-JobStages StagesOfJob(const model::Model& model, const std::vector<Durations>& times, size_t job) {
-  const model::Jobs& jobs = model.jobs;
-  const Timeline line = JobTimeline(model, job);
+void StagesOfJob(JobTimelines* lines, const std::vector<Durations>& times, size_t job,
+                 JobStages* stages) {
+  const model::Jobs& jobs = lines->model().jobs;
+  const Timeline& line = lines->Of(job);
   const Durations& time = times[jobs.device[job]];
-  JobStages found;
+  JobStages& found = *stages;
   found.waited = line.seen[kWake];
   found.blocked = jobs.wait_ns[job] != model::kNoTime && line.seen[kConsumed] &&
                   jobs.wait_ns[job] <= jobs.complete_ns[job];
-  found.stages.resize(std::size(kStages));
+  found.stages.assign(std::size(kStages), std::nullopt);
+  found.end_to_end = found.until_returned = std::nullopt;
   for (size_t s = 0; s < std::size(kStages); ++s) {
     const auto& [name, text, where, from, to] = kStages[s];
     if (!line.seen[from] || !line.seen[to]) continue;
@@ -64,7 +68,6 @@ JobStages StagesOfJob(const model::Model& model, const std::vector<Durations>& t
       found.until_returned = Lapse(line.at[kApiBegin], line.at[kApiEnd]);
     }
   }
-  return found;
 }
 
 std::vector<std::string> StageNames() {
@@ -79,8 +82,10 @@ Latency ComputeLatency(const model::Model& model) {
   std::vector<std::vector<Span>> spans(std::size(kStages));
   std::vector<Span> end_to_end, until_returned;
   const std::vector<Durations> times(model.devices.begin(), model.devices.end());
+  const auto lines = std::make_unique<JobTimelines>(model);
+  JobStages found;
   for (size_t job = 0; job < model.jobs.size(); ++job) {
-    const JobStages found = StagesOfJob(model, times, job);
+    StagesOfJob(lines.get(), times, job, &found);
     for (size_t s = 0; s < spans.size(); ++s) {
       if (found.stages[s]) spans[s].push_back(*found.stages[s]);
     }

@@ -17,6 +17,7 @@
 
 #include "libtrace/analysis/durations.h"
 #include "libtrace/analysis/span.h"
+#include "libtrace/analysis/timeline.h"
 
 namespace acceltrace::analysis {
 
@@ -49,8 +50,9 @@ struct JobStages {
   std::optional<Span> end_to_end, until_returned;  // as in Latency
   bool whole = false, waited = false, blocked = false;
 };
-// times: of each device.
-JobStages StagesOfJob(const model::Model& model, const std::vector<Durations>& times, size_t job);
+// times: of each device. Jobs are asked for in order, or nearly.
+void StagesOfJob(JobTimelines* lines, const std::vector<Durations>& times, size_t job,
+                 JobStages* stages);
 // Their names, as in Stage.
 std::vector<std::string> StageNames();
 

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <memory>
 #include <set>
 #include <tuple>
 #include <utility>
 
+#include "libtrace/analysis/command_cursor.h"
 #include "libtrace/analysis/durations.h"
 #include "libtrace/analysis/names.h"
 
@@ -22,15 +24,42 @@ struct OpSum {
   std::map<uint32_t, Amount> limiters;  // head to end
 };
 
-Amount BusyOf(const model::Model& model, const Durations& time, size_t command) {
-  const Mark start = MarkOf(model.commands.start, command);
-  const Mark end = MarkOf(model.commands.end, command);
-  const Amount ran = time.Elapsed(start, end);
-  const auto busy = model.BusyTicks(command);
+// Columns of commands, read in order.
+struct Columns : CommandCursor {
+  explicit Columns(const model::Model& model)
+      : CommandCursor(model),
+        unit(model.commands.unit),
+        op(model.commands.op),
+        opcode(model.commands.opcode),
+        status(model.commands.status),
+        limiter(model.commands.limiter),
+        work(model.commands.work),
+        bytes(model.commands.bytes),
+        memory_bytes(model.commands.memory_bytes) {}
+  Cursor<uint32_t> unit, op, opcode, status, limiter;
+  Cursor<uint64_t> work, bytes, memory_bytes;
+};
+
+// One command, as the tables take it.
+struct Command {
+  size_t row = 0;
+  std::array<uint32_t, 4> number{};  // what distinguishes its op, but for the name
+  uint32_t status = 0, limiter = 0;
+  uint64_t work = 0, bytes = 0, memory_bytes = 0;
+  Mark start, end;
+  Rate rate;  // between them
+  Span one;
+  Amount held, busy;
+};
+
+// ran: from the command's start to its end.
+Amount BusyOf(Columns* columns, const Command& command, const Mark& head, const Amount& ran) {
+  const auto busy = columns->BusyTicks(command.row, head, command.end);
   // The clock was set anew meanwhile: what the stalls leave is anything.
-  if (!busy || !start.SameEpoch(end)) return {0, 0, ran.hi};
+  if (!busy || !command.start.SameEpoch(command.end)) return {0, 0, ran.hi};
   const auto ticks = static_cast<double>(*busy);
-  return time.Of(ticks - kPartOverTicks, ticks, ticks + kPartUnderTicks, start, end).Within(ran);
+  return Durations::Of(ticks - kPartOverTicks, ticks, ticks + kPartUnderTicks, command.rate)
+      .Within(ran);
 }
 
 // What set the pace of most of the time that the op's commands took: not of most of them.
@@ -50,23 +79,22 @@ class OpTable {
         times_(times),
         groups_(fold, fold ? Names() : std::vector<std::string_view>()) {}
 
-  void Add(size_t i, const Mark& start, const Mark& end, const Span& one, const Amount& held,
-           const Amount& busy) {
-    const model::Commands& commands = model_.commands;
-    OpSum& sum = SumOf(i);
+  void Add(const Command& command) {
+    OpSum& sum = SumOf(command);
     OpUse& use = sum.use;
     ++use.count;
-    use.failed += commands.status[i] != 0;
-    use.work += commands.work[i];
-    use.bytes += commands.bytes[i];
-    use.memory_bytes += commands.memory_bytes[i];
-    sum.time.Add(start, end);
+    use.failed += command.status != 0;
+    use.work += command.work;
+    use.bytes += command.bytes;
+    use.memory_bytes += command.memory_bytes;
+    sum.time.Add(command.start, command.end, command.rate);
+    const Span& one = command.one;
     if (one.mid_ns >= use.longest.mid_ns) use.longest.mid_ns = one.mid_ns;
     use.longest.lo_ns = std::max(use.longest.lo_ns, one.lo_ns);
     use.longest.hi_ns = std::max(use.longest.hi_ns, one.hi_ns);
-    use.held += held;
-    sum.busy += busy;
-    sum.limiters[commands.limiter[i]] += held;
+    use.held += command.held;
+    sum.busy += command.busy;
+    sum.limiters[command.limiter] += command.held;
   }
 
   std::vector<OpUse> Finish() {
@@ -112,41 +140,62 @@ class OpTable {
     return names;
   }
 
-  OpSum& SumOf(size_t i) {
-    OpSum*& known = by_number_[NumberOf(i)];
-    if (known != nullptr) return *known;
-    const model::Commands& commands = model_.commands;
-    auto key = std::make_tuple(commands.device[i], commands.unit[i], groups_.Of(model_.OpName(i)));
-    if (by_key_.size() >= kMaxNamedRows && !by_key_.contains(key)) std::get<2>(key) = kOtherNames;
-    const Durations& time = times_[commands.device[i]];
-    known = &by_key_.try_emplace(key, OpSum{{}, UnitSum(&time), {}, {}}).first->second;
+  OpSum& SumOf(const Command& command) {
+    // Those of one op come one after the other more often than not, or take turns.
+    const auto& [device, unit, op, opcode] = command.number;
+    Recent& recent = recent_[(op ^ opcode) % recent_.size()];
+    if (recent.sum != nullptr && recent.number == command.number) return *recent.sum;
+    OpSum*& known = by_number_[command.number];
+    if (known == nullptr) known = &Find(device, unit, command.row);
+    recent = {command.number, known};
     return *known;
   }
 
+  OpSum& Find(uint32_t device, uint32_t unit, size_t row) {
+    auto key = std::make_tuple(device, unit, groups_.Of(model_.OpName(row)));
+    if (by_key_.size() >= kMaxNamedRows && !by_key_.contains(key)) std::get<2>(key) = kOtherNames;
+    return by_key_.try_emplace(key, OpSum{{}, UnitSum(&times_[device]), {}, {}}).first->second;
+  }
+
+  struct Recent {
+    Number number{};
+    OpSum* sum = nullptr;
+  };
   const model::Model& model_;
   const std::vector<Durations>& times_;
   const NameGroups groups_;
   std::map<std::tuple<uint32_t, uint32_t, std::string>, OpSum> by_key_;
   std::map<Number, OpSum*> by_number_;
+  std::array<Recent, 64> recent_;
 };
 
 }  // namespace
 
 Ops ComputeOps(const model::Model& model) {
-  const model::Commands& commands = model.commands;
   const std::vector<Durations> times(model.devices.begin(), model.devices.end());
   OpTable by_name(model, times, false), by_group(model, times, true);
   const std::vector<uint32_t> rows = RowsByStart(model);
   const Waits waits(model, rows, times);
-  for (size_t i : rows) {
-    const Durations& time = times[commands.device[i]];
-    const Mark start = MarkOf(commands.start, i), end = MarkOf(commands.end, i);
-    const Span one = time.Between(start, end);
-    Amount held = time.Elapsed(start, end);
-    held += waits.Of(i);
-    const Amount busy = BusyOf(model, time, i);
-    by_name.Add(i, start, end, one, held, busy);
-    by_group.Add(i, start, end, one, held, busy);
+  const auto columns = std::make_unique<Columns>(model);
+  Command command;
+  for (const uint32_t i : rows) {
+    const uint32_t device = columns->device[i];
+    const Durations& time = times[device];
+    const Mark head = columns->head[i];
+    command.row = i;
+    command.number = {device, columns->unit[i], columns->op[i], columns->opcode[i]};
+    command.status = columns->status[i], command.limiter = columns->limiter[i];
+    command.work = columns->work[i], command.bytes = columns->bytes[i];
+    command.memory_bytes = columns->memory_bytes[i];
+    command.start = columns->start[i], command.end = columns->end[i];
+    command.rate = time.RateBetween(command.start, command.end);
+    const Amount ran = time.Elapsed(command.start, command.end, command.rate);
+    command.one = ran.Round();
+    command.held = ran;
+    command.held += waits.Of(i, head, command.start);
+    command.busy = BusyOf(columns.get(), command, head, ran);
+    by_name.Add(command);
+    by_group.Add(command);
   }
   return {by_name.Finish(), by_group.Finish()};
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <set>
 #include <tuple>
@@ -77,22 +78,37 @@ struct CallWork {
   std::vector<UnitWork> units;
 };
 
+// Columns of commands, read in order.
+struct WorkColumns {
+  explicit WorkColumns(const model::Commands& commands)
+      : unit(commands.unit),
+        work(commands.work),
+        bytes(commands.bytes),
+        memory_bytes(commands.memory_bytes),
+        start(commands.start),
+        end(commands.end) {}
+  Cursor<uint32_t> unit;
+  Cursor<uint64_t> work, bytes, memory_bytes;
+  MarkCursor start, end;
+};
+
 // By row of the calls that had any.
 std::unordered_map<uint32_t, CallWork> WorkByCall(const model::Model& model) {
   const std::vector<Durations> times(model.devices.begin(), model.devices.end());
   std::unordered_map<uint32_t, CallWork> work;
   const model::Jobs& jobs = model.jobs;
+  const auto columns = std::make_unique<WorkColumns>(model.commands);
   for (size_t j = 0; j < jobs.size(); ++j) {
-    if (jobs.api_row[j] == model::kNoRow) continue;
-    CallWork& call = work[jobs.api_row[j]];
+    const uint32_t call_row = jobs.api_row[j], device = jobs.device[j];
+    if (call_row == model::kNoRow) continue;
+    CallWork& call = work[call_row];
+    const uint32_t first = jobs.first_command[j], count = jobs.num_commands[j];
     ++call.jobs;
-    call.commands += jobs.num_commands[j];
-    for (uint32_t c = 0; c < jobs.num_commands[j]; ++c) {
-      const size_t row = jobs.first_command[j] + c;
-      const Amount time = times[jobs.device[j]].Elapsed(MarkOf(model.commands.start, row),
-                                                        MarkOf(model.commands.end, row));
-      AddWork({jobs.device[j], model.commands.unit[row], 1, model.commands.work[row],
-               model.commands.bytes[row], model.commands.memory_bytes[row], time},
+    call.commands += count;
+    for (size_t row = first; row < size_t{first} + count; ++row) {
+      const Amount time = times[device].Elapsed(columns->start[row], columns->end[row]);
+      AddWork({device, columns->unit[row], 1, columns->work[row], columns->bytes[row],
+               columns->memory_bytes[row], time},
               &call.units);
     }
   }

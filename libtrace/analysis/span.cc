@@ -67,7 +67,11 @@ Amount Amount::Within(const Amount& whole) const {
 Span Amount::Round() const {
   // What a double of a trace's length cannot resolve is no doubt of the clock's.
   constexpr double kNoise = 1e-6;
-  const auto whole = [](double ns) { return Saturated(static_cast<__int128>(ns)); };
+  const auto whole = [](double ns) {
+    // Nearly all: no more than half of what would not fit.
+    if (std::abs(ns) < 0x1p62) return static_cast<int64_t>(ns);
+    return Saturated(static_cast<__int128>(ns));
+  };
   Span span{whole(std::floor(lo + kNoise)), whole(std::round(mid)), whole(std::ceil(hi - kNoise))};
   span.lo_ns = std::min(span.lo_ns, span.mid_ns);
   span.hi_ns = std::max(span.hi_ns, span.mid_ns);

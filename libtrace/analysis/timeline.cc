@@ -12,42 +12,63 @@ const char* PointName(Point point) {
   return kNames[point];
 }
 
-Timeline JobTimeline(const model::Model& model, size_t job) {
-  Timeline timeline;
-  const model::Jobs& jobs = model.jobs;
-  const auto host = [&](Point point, int64_t ns) {
-    if (ns == model::kNoTime) return;
-    timeline.seen[point] = true;
-    timeline.at[point] = At(ns);
-  };
-  const auto device = [&](Point point, const model::DeviceTimes& times) {
-    timeline.seen[point] = true;
-    timeline.mark[point] = MarkOf(times, job);
-    timeline.at[point] = timeline.mark[point].host;
-    timeline.ticks[point] = timeline.mark[point].ticks;
-    timeline.epoch[point] = times.epoch[job];
-  };
-  const uint32_t call = jobs.api_row[job];
-  if (call != model::kNoRow && !model.api.began_before[call]) {
-    host(kApiBegin, model.api.begin_ns[call]);
+JobTimelines::JobTimelines(const model::Model& model)
+    : model_(model),
+      api_row_(model.jobs.api_row),
+      wait_api_row_(model.jobs.wait_api_row),
+      on_device_(model.jobs.on_device),
+      has_irq_(model.jobs.has_irq),
+      submit_ns_(model.jobs.submit_ns),
+      doorbell_ns_(model.jobs.doorbell_ns),
+      irq_ns_(model.jobs.irq_ns),
+      complete_ns_(model.jobs.complete_ns),
+      wake_ns_(model.jobs.wake_ns),
+      doorbell_(model.jobs.doorbell),
+      fetched_(model.jobs.fetched),
+      first_start_(model.jobs.first_start),
+      last_end_(model.jobs.last_end),
+      completion_(model.jobs.completion),
+      irq_(model.jobs.irq),
+      began_before_(model.api.began_before),
+      open_(model.api.open),
+      begin_ns_(model.api.begin_ns),
+      end_ns_(model.api.end_ns) {}
+
+void JobTimelines::SeeHost(Point point, int64_t ns) {
+  if (ns == model::kNoTime) return;
+  line_.seen[point] = true;
+  line_.at[point] = At(ns);
+}
+
+void JobTimelines::SeeDevice(Point point, size_t job, MarkCursor* times) {
+  const Mark mark = (*times)[job];
+  line_.seen[point] = true;
+  line_.mark[point] = mark;
+  line_.at[point] = mark.host;
+  line_.ticks[point] = mark.ticks;
+  line_.epoch[point] = mark.epoch;
+}
+
+const Timeline& JobTimelines::Of(size_t job) {
+  line_ = {};
+  const uint32_t call = api_row_[job];
+  if (call != model::kNoRow && !began_before_[call]) SeeHost(kApiBegin, begin_ns_[call]);
+  SeeHost(kSubmit, submit_ns_[job]);
+  SeeHost(kDoorbell, doorbell_ns_[job]);
+  if (on_device_[job]) {
+    SeeDevice(kDeviceDoorbell, job, &doorbell_);
+    SeeDevice(kFetched, job, &fetched_);
+    SeeDevice(kStart, job, &first_start_);
+    SeeDevice(kEnd, job, &last_end_);
+    SeeDevice(kCompletion, job, &completion_);
+    if (has_irq_[job]) SeeDevice(kDeviceIrq, job, &irq_);
   }
-  host(kSubmit, jobs.submit_ns[job]);
-  host(kDoorbell, jobs.doorbell_ns[job]);
-  if (jobs.on_device[job]) {
-    device(kDeviceDoorbell, jobs.doorbell);
-    device(kFetched, jobs.fetched);
-    device(kStart, jobs.first_start);
-    device(kEnd, jobs.last_end);
-    device(kCompletion, jobs.completion);
-    if (jobs.has_irq[job]) device(kDeviceIrq, jobs.irq);
-  }
-  host(kIrq, jobs.irq_ns[job]);
-  host(kConsumed, jobs.complete_ns[job]);
-  host(kWake, jobs.wake_ns[job]);
-  if (jobs.wait_api_row[job] != model::kNoRow && !model.api.open[jobs.wait_api_row[job]]) {
-    host(kApiEnd, model.api.end_ns[jobs.wait_api_row[job]]);
-  }
-  return timeline;
+  SeeHost(kIrq, irq_ns_[job]);
+  SeeHost(kConsumed, complete_ns_[job]);
+  SeeHost(kWake, wake_ns_[job]);
+  const uint32_t waiter = wait_api_row_[job];
+  if (waiter != model::kNoRow && !open_[waiter]) SeeHost(kApiEnd, end_ns_[waiter]);
+  return line_;
 }
 
 }  // namespace acceltrace::analysis

@@ -7,6 +7,7 @@
 
 #include <array>
 
+#include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/durations.h"
 #include "libtrace/model/model.h"
 
@@ -41,8 +42,30 @@ struct Timeline {
   std::array<Mark, kNumPoints> mark{};       // likewise
 };
 
-// job: row in model.jobs.
-Timeline JobTimeline(const model::Model& model, size_t job);
+// Those of one job after the other. Of some hundred KB: not for the stack.
+class JobTimelines {
+ public:
+  explicit JobTimelines(const model::Model& model);
+  JobTimelines(JobTimelines&&) = delete;  // it is large
+
+  // job: row in model.jobs. Good until the next call.
+  const Timeline& Of(size_t job);
+  const model::Model& model() const { return model_; }
+
+ private:
+  void SeeHost(Point point, int64_t ns);
+  void SeeDevice(Point point, size_t job, MarkCursor* times);
+
+  const model::Model& model_;
+  Timeline line_;
+  Cursor<uint32_t> api_row_, wait_api_row_;
+  Cursor<uint8_t> on_device_, has_irq_;
+  Cursor<int64_t> submit_ns_, doorbell_ns_, irq_ns_, complete_ns_, wake_ns_;
+  MarkCursor doorbell_, fetched_, first_start_, last_end_, completion_, irq_;
+  // Of calls.
+  Cursor<uint8_t> began_before_, open_;
+  Cursor<int64_t> begin_ns_, end_ns_;
+};
 
 }  // namespace acceltrace::analysis
 

@@ -2,6 +2,7 @@
 #include "libtrace/analysis/transfers.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "libtrace/analysis/durations.h"
 
@@ -33,10 +34,10 @@ class SizeTotal {
     size_.up_to_bytes = up_to_bytes;
   }
   bool Takes(uint64_t bytes) const { return bytes <= size_.up_to_bytes; }
-  void Add(uint64_t bytes, const Mark& start, const Mark& end) {
+  void Add(uint64_t bytes, const Mark& start, const Mark& end, const Rate& rate) {
     ++size_.count;
     size_.bytes += bytes;
-    time_.Add(start, end);
+    time_.Add(start, end, rate);
   }
   SizeClass Done(double link_bytes_per_s) {
     size_.time = time_.sum();
@@ -50,11 +51,24 @@ class SizeTotal {
   UnitSum time_;
 };
 
+// Columns of commands, read in order.
+struct Columns {
+  explicit Columns(const model::Commands& commands)
+      : device(commands.device),
+        unit(commands.unit),
+        bytes(commands.bytes),
+        start(commands.start),
+        end(commands.end) {}
+  Cursor<uint32_t> device, unit;
+  Cursor<uint64_t> bytes;
+  MarkCursor start, end;
+};
+
 // rows: all commands, by start.
 Direction DirectionOf(const model::Model& model, const std::vector<uint32_t>& rows,
                       uint32_t device_row, uint32_t unit) {
   const model::Device& device = model.devices[device_row];
-  const model::Commands& commands = model.commands;
+  const auto columns = std::make_unique<Columns>(model.commands);
   const proto::Unit& about = device.about.units(static_cast<int>(unit));
   Direction direction;
   direction.name = about.name();
@@ -68,16 +82,18 @@ Direction DirectionOf(const model::Model& model, const std::vector<uint32_t>& ro
   SizeTotal all(&time, UINT64_MAX);
   std::vector<SizeTotal> sizes;
   for (uint64_t up_to : kClassBytes) sizes.emplace_back(&time, up_to);
-  for (size_t i : rows) {
-    const uint64_t bytes = commands.bytes[i];
-    if (commands.device[i] != device_row || commands.unit[i] != unit || bytes == 0) continue;
-    const Mark start = MarkOf(commands.start, i), end = MarkOf(commands.end, i);
-    all.Add(bytes, start, end);
+  for (const uint32_t i : rows) {
+    if (columns->device[i] != device_row || columns->unit[i] != unit) continue;
+    const uint64_t bytes = columns->bytes[i];
+    if (bytes == 0) continue;
+    const Mark start = columns->start[i], end = columns->end[i];
+    const Rate rate = time.RateBetween(start, end);
+    all.Add(bytes, start, end, rate);
     std::find_if(sizes.begin(), sizes.end(), [&](const SizeTotal& size) {
       return size.Takes(bytes);
-    })->Add(bytes, start, end);
+    })->Add(bytes, start, end, rate);
     if (bytes < Direction::kBestBytes) continue;
-    const Ratio one = PerSecond(static_cast<double>(bytes), time.Elapsed(start, end));
+    const Ratio one = PerSecond(static_cast<double>(bytes), time.Elapsed(start, end, rate));
     Ratio& best = direction.best_bytes_per_s;
     best = {std::max(best.lo, one.lo), std::max(best.mid, one.mid), std::max(best.hi, one.hi)};
   }

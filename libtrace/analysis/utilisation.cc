@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <tuple>
 
+#include "libtrace/analysis/command_cursor.h"
 #include "libtrace/analysis/counters.h"
 #include "libtrace/analysis/cursor.h"
 
@@ -42,17 +44,27 @@ class Window {
   model::Interval begin_, end_;
 };
 
+// What there is on the way from one mark to another of a table's rows.
+struct Ways {
+  Ways(const model::Column<uint32_t>& devices, const model::DeviceTimes& begins,
+       const model::DeviceTimes& ends)
+      : device(devices), from(begins), to(ends) {}
+  Cursor<uint32_t> device;
+  MarkCursor from, to;
+};
+
 Window FindWindow(const model::Model& model, uint32_t device) {
   Window window;
-  for (size_t i = 0; i < model.jobs.size(); ++i) {
-    if (model.jobs.device[i] == device && model.jobs.on_device[i]) {
-      window.See(MarkOf(model.jobs.fetched, i), MarkOf(model.jobs.completion, i));
-    }
+  const model::Jobs& jobs = model.jobs;
+  auto ways = std::make_unique<Ways>(jobs.device, jobs.fetched, jobs.completion);
+  Cursor<uint8_t> on_device(jobs.on_device);
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    if (ways->device[i] == device && on_device[i]) window.See(ways->from[i], ways->to[i]);
   }
-  for (size_t i = 0; i < model.commands.size(); ++i) {
-    if (model.commands.device[i] == device) {
-      window.See(MarkOf(model.commands.fetched, i), MarkOf(model.commands.end, i));
-    }
+  const model::Commands& commands = model.commands;
+  ways = std::make_unique<Ways>(commands.device, commands.fetched, commands.end);
+  for (size_t i = 0; i < commands.size(); ++i) {
+    if (ways->device[i] == device) window.See(ways->from[i], ways->to[i]);
   }
   return window;
 }
@@ -75,10 +87,11 @@ void CheckCounters(const model::Model& model, const model::Device& device,
   }
   check.commands_stall_ticks.assign(check.stall_ticks.size(), 0);
   const Mark from = MarkOf(samples.time, 0), to = MarkOf(samples.time, last);
-  for (size_t row : rows) {
-    const Mark head = MarkOf(model.commands.head, row), end = MarkOf(model.commands.end, row);
+  const auto columns = std::make_unique<CommandCursor>(model);
+  for (const uint32_t row : rows) {
+    const Mark head = columns->head[row], end = columns->end[row];
     if (!from.Before(end) || !head.Before(to)) continue;
-    const auto busy_ticks = model.BusyTicks(row);
+    const auto busy_ticks = columns->BusyTicks(row, head, end);
     // Not known, or not all of it in between: either way there is nothing to compare.
     if (head.Before(from) || to.Before(end) || !busy_ticks) {
       ++check.straddling;
@@ -87,7 +100,7 @@ void CheckCounters(const model::Model& model, const model::Device& device,
     ++check.commands_seen;
     check.commands_busy_ticks += *busy_ticks;
     for (size_t s = 0; s < check.commands_stall_ticks.size(); ++s) {
-      check.commands_stall_ticks[s] += model.Stalls(row)[s];
+      check.commands_stall_ticks[s] += columns->StallTicks(row, s);
     }
   }
   const auto idle = Grown(samples, found.idle, 0, last);
@@ -104,33 +117,39 @@ void CheckCounters(const model::Model& model, const model::Device& device,
 class UnitTotal {
  public:
   UnitTotal(const model::Model& model, const Durations& time, UnitUse* use)
-      : model_(model), time_(time), use_(*use), ran_(&time), held_(&time) {}
+      : cursor_(std::make_unique<Columns>(model)),
+        time_(time),
+        use_(*use),
+        ran_(&time),
+        held_(&time) {}
 
   void Add(size_t row) {
-    const model::Commands& commands = model_.commands;
-    const Mark head = MarkOf(commands.head, row), start = MarkOf(commands.start, row);
-    const Mark end = MarkOf(commands.end, row);
-    several_queues_ |= use_.commands > 0 && commands.queue[row] != queue_;
-    queue_ = commands.queue[row];
+    Columns& columns = *cursor_;
+    const Mark head = columns.head[row], start = columns.start[row], end = columns.end[row];
+    const uint32_t queue = columns.queue[row], limiter = columns.limiter[row];
+    several_queues_ |= use_.commands > 0 && queue != queue_;
+    queue_ = queue;
     ++use_.commands;
-    use_.failed += commands.status[row] != 0;
-    use_.work += commands.work[row];
-    const uint64_t busy_ticks = head.SameEpoch(end) ? model_.BusyTicks(row).value_or(0) : 0;
+    use_.failed += columns.status[row] != 0;
+    use_.work += columns.work[row];
+    const bool one_epoch = head.SameEpoch(end);
+    const uint64_t busy_ticks = one_epoch ? columns.BusyTicks(row, head, end).value_or(0) : 0;
     use_.busy_ticks += busy_ticks;
-    if (commands.limiter[row] < use_.limiters.size()) ++use_.limiters[commands.limiter[row]];
-    ran_.Add(start, end);
-    held_.Add(head, end);
+    if (limiter < use_.limiters.size()) ++use_.limiters[limiter];
+    const Rate ran = time_.RateBetween(start, end), held = time_.RateBetween(head, end);
+    ran_.Add(start, end, ran);
+    held_.Add(head, end, held);
     waited_ += time_.Elapsed(head, start);
-    tick_ += time_.Of(1, 1, 1, start, end);
+    tick_ += Durations::Of(1, 1, 1, ran);
     const double held_ticks = Ticks(head, end);
-    AddPart(static_cast<double>(busy_ticks), held_ticks, start, start, end, &use_.busy);
+    AddPart(static_cast<double>(busy_ticks), held_ticks, ran, ran, &use_.busy);
     // The clock was set anew meanwhile: what the stalls leave is anything.
-    if (!head.SameEpoch(end)) use_.busy.hi += time_.Elapsed(start, end).hi;
+    if (!one_epoch) use_.busy.hi += time_.Elapsed(start, end, ran).hi;
     for (size_t s = 0; s < use_.stall_ticks.size(); ++s) {
-      const uint64_t ticks = model_.Stalls(row)[s];
+      const uint64_t ticks = columns.StallTicks(row, s);
       use_.stall_ticks[s] += ticks;
       // From its head on: the clock may have run at another rate until its start.
-      AddPart(static_cast<double>(ticks), held_ticks, head, start, end, &use_.stalls[s]);
+      AddPart(static_cast<double>(ticks), held_ticks, held, ran, &use_.stalls[s]);
     }
   }
 
@@ -170,18 +189,28 @@ class UnitTotal {
                                                   : std::numeric_limits<double>::infinity();
   }
 
-  // from: where the part may begin, start: where it is likely to.
-  void AddPart(double ticks, double held_ticks, const Mark& from, const Mark& start,
-               const Mark& end, Amount* part) const {
+  // held: from where the part may begin, ran: from where it is likely to.
+  static void AddPart(double ticks, double held_ticks, const Rate& held, const Rate& ran,
+                      Amount* part) {
     Amount of =
-        time_.Of(ticks - kPartOverTicks, ticks,
-                 std::min(ticks + kPartUnderTicks, std::max(held_ticks, ticks) + 1), from, end);
-    of.mid =
-        std::clamp(time_.Of(ticks, ticks, ticks, start, end).mid, of.lo, std::max(of.lo, of.hi));
+        Durations::Of(ticks - kPartOverTicks, ticks,
+                      std::min(ticks + kPartUnderTicks, std::max(held_ticks, ticks) + 1), held);
+    of.mid = std::clamp(ticks * ran.mid, of.lo, std::max(of.lo, of.hi));
     *part += of;
   }
 
-  const model::Model& model_;
+  struct Columns : CommandCursor {
+    explicit Columns(const model::Model& model)
+        : CommandCursor(model),
+          queue(model.commands.queue),
+          status(model.commands.status),
+          limiter(model.commands.limiter),
+          work(model.commands.work) {}
+    Cursor<uint32_t> queue, status, limiter;
+    Cursor<uint64_t> work;
+  };
+
+  const std::unique_ptr<Columns> cursor_;
   const Durations& time_;
   UnitUse& use_;
   UnitSum ran_, held_;
@@ -312,8 +341,9 @@ std::vector<DeviceUse> ComputeUtilisation(const model::Model& model) {
   for (size_t d = 0; d < model.devices.size(); ++d) {
     rows[d].resize(static_cast<size_t>(model.devices[d].about.units_size()));
   }
-  for (const uint32_t i : RowsByStart(model)) {
-    rows[model.commands.device[i]][model.commands.unit[i]].push_back(i);
+  {
+    Cursor<uint32_t> device(model.commands.device), unit(model.commands.unit);
+    for (const uint32_t i : RowsByStart(model)) rows[device[i]][unit[i]].push_back(i);
   }
   for (uint32_t d = 0; d < model.devices.size(); ++d) {
     DeviceUse use;

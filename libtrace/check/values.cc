@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -258,8 +259,10 @@ std::vector<Amount> Trace::JobMembers(const std::string& name) const {
   const auto stage =
       static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
   std::vector<Amount> members;
+  const auto lines = std::make_unique<analysis::JobTimelines>(model_);
+  analysis::JobStages stages;
   for (size_t job = 0; job < model_.jobs.size(); ++job) {
-    const analysis::JobStages stages = analysis::StagesOfJob(model_, times, job);
+    analysis::StagesOfJob(lines.get(), times, job, &stages);
     const std::optional<Span>& span = name == "latency"  ? stages.end_to_end
                                       : name == "return" ? stages.until_returned
                                                          : stages.stages[stage];

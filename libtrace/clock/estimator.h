@@ -210,6 +210,8 @@ class Map {
   const Quality& quality() const;
 
  private:
+  friend class Paces;
+
   std::shared_ptr<const internal::MapData> data_;
 };
 

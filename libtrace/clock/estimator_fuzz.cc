@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "libtrace/clock/estimator.h"
+#include "libtrace/clock/paces.h"
 
 namespace {
 
@@ -112,6 +113,11 @@ void CheckAnswers(const Map& map, uint64_t ticks, int64_t near_ns, const Sample&
   Check(0 <= took.lo_ns && took.lo_ns <= took.mid_ns && took.mid_ns <= took.hi_ns);
   const Interval length = map.Length(ticks / 2, ticks, from, to);
   Check(length.lo_ns <= length.mid_ns && length.mid_ns <= length.hi_ns);
+  Paces paces(map, ticks);
+  if (Interval quick; paces.Find(from, to, &quick)) {
+    const Interval whole = map.Length(ticks, ticks, from, to);
+    Check(quick.lo_ns == whole.lo_ns && quick.mid_ns == whole.mid_ns && quick.hi_ns == whole.hi_ns);
+  }
 }
 
 }  // namespace

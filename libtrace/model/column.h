@@ -417,6 +417,9 @@ class IntervalColumn {
     after_ns_.push_back(Apart(at.mid_ns, at.hi_ns));
   }
   const Column<int64_t>& mid_ns() const { return mid_ns_; }
+  // How far lo_ns and hi_ns are from there.
+  const Column<uint64_t>& before_ns() const { return before_ns_; }
+  const Column<uint64_t>& after_ns() const { return after_ns_; }
   // Middles, and how far the ends are from there.
   void Write(size_t first, size_t rows, const int64_t* mid_ns, const uint64_t* before_ns,
              const uint64_t* after_ns) {

@@ -176,7 +176,7 @@ PlainTable Calls(const model::Model& model) {
 class StageRows {
  public:
   explicit StageRows(const model::Model& model)
-      : model_(model), times_(model.devices.begin(), model.devices.end()) {}
+      : model_(model), lines_(model), times_(model.devices.begin(), model.devices.end()) {}
   const analysis::JobStages& At(size_t job) {
     if (job < first_ || job >= first_ + stages_.size()) Fill(job / kRows * kRows);
     return stages_[job - first_];
@@ -186,13 +186,14 @@ class StageRows {
   static constexpr size_t kRows = RowCells::kAtOnce;
   void Fill(size_t first) {
     first_ = first;
-    stages_.clear();
-    for (size_t job = first; job < std::min(first + kRows, model_.jobs.size()); ++job) {
-      stages_.push_back(analysis::StagesOfJob(model_, times_, job));
+    stages_.resize(std::min(kRows, model_.jobs.size() - first));
+    for (size_t i = 0; i < stages_.size(); ++i) {
+      analysis::StagesOfJob(&lines_, times_, first + i, &stages_[i]);
     }
   }
 
   const model::Model& model_;
+  analysis::JobTimelines lines_;
   std::vector<analysis::Durations> times_;
   size_t first_ = 0;
   std::vector<analysis::JobStages> stages_;
@@ -342,14 +343,18 @@ PlainTable Gaps(const model::Model& model) {
   const Lazy<std::vector<Row>> rows([&model] {
     std::vector<Row> list;
     const auto activities = analysis::FindActivity(model);
+    // Of commands, since none of it is of jobs.
+    const auto begins = std::make_unique<analysis::MarkCursor>(model.commands.start);
+    const auto ends = std::make_unique<analysis::MarkCursor>(model.commands.end);
     for (uint32_t d = 0; d < activities.size(); ++d) {
       const analysis::Durations durations(model.devices[d]);
       uint64_t touches = 0;
       const auto runs = analysis::Merged(
           model, activities[d], {analysis::kDoesCompute, analysis::kDoesTransfer}, &touches);
+      list.reserve(list.size() + runs.size());
       for (size_t i = 1; i < runs.size(); ++i) {
-        const analysis::Mark from = analysis::PeriodOf(model, runs[i - 1]).second;
-        const analysis::Mark to = analysis::PeriodOf(model, runs[i]).first;
+        const analysis::Mark from = (*ends)[runs[i - 1].to.row];
+        const analysis::Mark to = (*begins)[runs[i].from.row];
         list.push_back({d, from.host, to.host, durations.Between(from, to)});
       }
     }

@@ -55,25 +55,22 @@ void PutVarint(uint64_t number, char** out) {
 // What a number or a text may take: its type in the header, its bytes in the body.
 constexpr size_t kMostOfNumber = 20, kMostVarint = 9;
 
-// A record's header and body, with room for what is put there.
-struct Record {
-  char *header, *body;
-};
+using Record = SqliteRecord;
 
-void PutInteger(int64_t number, Record* to) {
-  if (number == 0 || number == 1) {
-    *to->header++ = static_cast<char>(8 + number);
-    return;
-  }
+// Without branches: which numbers are 0 or 1 is anyone's guess.
+inline __attribute__((always_inline)) void PutInteger(int64_t number, Record* to) {
   const uint64_t size = static_cast<uint64_t>(number < 0 ? ~number : number);
   // By how many bytes its bits, the sign included, take.
-  static constexpr char kTypes[] = {1, 1, 2, 3, 4, 5, 5, 6, 6};
-  static constexpr char kBytes[] = {1, 1, 2, 3, 4, 6, 6, 8, 8};
+  static constexpr uint8_t kTypes[] = {1, 1, 2, 3, 4, 5, 5, 6, 6};
+  static constexpr uint8_t kBytes[] = {1, 1, 2, 3, 4, 6, 6, 8, 8};
   const int wide = (std::bit_width(size) + 1 + 7) / 8;
-  *to->header++ = kTypes[wide];
+  const bool in_type = static_cast<uint64_t>(number) <= 1;
+  const unsigned type = in_type ? 8 + static_cast<unsigned>(number) : kTypes[wide];
+  const unsigned bytes = in_type ? 0 : kBytes[wide];
+  *to->header++ = static_cast<char>(type);
   // There is room for all of it: what is too much is written over.
-  Store(static_cast<uint64_t>(number) << (64 - 8 * kBytes[wide]), to->body);
-  to->body += kBytes[wide];
+  Store(static_cast<uint64_t>(number) << ((64 - 8 * bytes) & 63), to->body);
+  to->body += bytes;
 }
 
 void PutText(std::string_view text, Record* to) {
@@ -89,22 +86,6 @@ void PutReal(double number, Record* to) {
   *to->header++ = 7;
   Store(std::bit_cast<uint64_t>(number), to->body);
   to->body += 8;
-}
-
-// Of no text: there is room for it.
-void PutCell(const Cell& cell, bool real, Record* to) {
-  if (const auto* i = std::get_if<int64_t>(&cell)) {
-    if (real) return PutReal(static_cast<double>(*i), to);
-    PutInteger(*i, to);
-  } else if (const auto* u = std::get_if<uint64_t>(&cell)) {
-    if (real) return PutReal(static_cast<double>(*u), to);
-    if (*u > INT64_MAX) return PutText(std::to_string(*u), to);
-    PutInteger(static_cast<int64_t>(*u), to);
-  } else if (const auto* d = std::get_if<double>(&cell)) {
-    PutReal(*d, to);
-  } else {
-    *to->header++ = 0;
-  }
 }
 
 }  // namespace
@@ -174,59 +155,93 @@ uint32_t SqliteRows::Overflow(std::string_view rest) {
   return next;
 }
 
-void SqliteRows::Add(const RowCells& cells, std::span<const PlainTable::Type> types) {
-  const size_t numbers = cells.size() * kMostOfNumber;
-  if (header_.size() < cells.size() * kMostVarint) header_.resize(cells.size() * kMostVarint);
-  if (body_.size() < numbers) body_.resize(numbers);
-  Record record = {header_.data(), body_.data()};
-  for (size_t c = 0; c < cells.size(); ++c) {
-    const auto* text = std::get_if<std::string_view>(&cells[c]);
-    if (text == nullptr) {
-      PutCell(cells[c], types[c] == PlainTable::Type::kReal, &record);
-      continue;
-    }
-    const auto used = static_cast<size_t>(record.body - body_.data());
-    if (body_.size() < used + text->size() + numbers) {
-      body_.resize(2 * (used + text->size() + numbers));
-      record.body = body_.data() + used;
-    }
-    PutText(*text, &record);
+void SqliteRows::PutLongText(std::string_view text, size_t room, Record* record) {
+  const auto used = static_cast<size_t>(record->body - body_.data());
+  if (body_.size() < used + text.size() + room) {
+    body_.resize(2 * (used + text.size() + room));
+    record->body = body_.data() + used;
   }
-  const auto types_size = static_cast<size_t>(record.header - header_.data());
-  const std::string_view body(body_.data(), static_cast<size_t>(record.body - body_.data()));
-  // A record: how long its header is, with that number itself, the header, the values.
-  const size_t header = types_size + (types_size < 127 ? 1 : types_size < 16382 ? 2 : 3);
-  const size_t payload = header + body.size();
-  ++row_;
-  if (cell_.size() < payload + 3 * kMostVarint + 4) cell_.resize(payload + 3 * kMostVarint + 4);
-  char* out = cell_.data();
-  PutVarint(payload, &out), PutVarint(row_, &out);
-  const auto before = static_cast<size_t>(out - cell_.data());
-  PutVarint(header, &out);
-  std::memcpy(out, header_.data(), types_size);
-  body.copy(out + types_size, body.size());
-  size_t size = before + payload;
-  if (payload > kMostLocal) {
-    size_t local = kLeastLocal + (payload - kLeastLocal) % (kPage - 4);
-    if (local > kMostLocal) local = kLeastLocal;
-    const uint32_t more = Overflow(std::string_view(cell_).substr(before + local, payload - local));
-    Store(more, &cell_[before + local]);
-    size = before + local + 4;
-  }
-  PutOnPage({cell_.data(), size});
+  PutText(text, record);
 }
 
-void SqliteRows::PutOnPage(std::string_view cell) {
+void SqliteRows::Add(const RowCells& cells, std::span<const PlainTable::Type> types) {
+  const size_t columns = cells.size(), numbers = columns * kMostOfNumber;
+  if (header_.size() < columns * kMostVarint) header_.resize(columns * kMostVarint);
+  if (body_.size() < numbers) body_.resize(numbers);
+  Record record = {header_.data(), body_.data()};
+  for (size_t c = 0; c < columns; ++c) {
+    const Cell& cell = cells[c];
+    int64_t number = 0;
+    if (const auto* i = std::get_if<int64_t>(&cell)) {
+      number = *i;
+    } else if (const auto* u = std::get_if<uint64_t>(&cell)) {
+      number = static_cast<int64_t>(*u);
+      if (number < 0) {
+        if (types[c] == PlainTable::Type::kReal) {
+          PutReal(static_cast<double>(*u), &record);
+        } else {
+          PutLongText(std::to_string(*u), numbers, &record);
+        }
+        continue;
+      }
+    } else if (const auto* text = std::get_if<std::string_view>(&cell)) {
+      PutLongText(*text, numbers, &record);
+      continue;
+    } else if (const auto* real = std::get_if<double>(&cell)) {
+      PutReal(*real, &record);
+      continue;
+    } else {
+      *record.header++ = 0;
+      continue;
+    }
+    if (types[c] == PlainTable::Type::kReal) {
+      PutReal(static_cast<double>(number), &record);
+    } else {
+      PutInteger(number, &record);
+    }
+  }
+  AddRecord({header_.data(), static_cast<size_t>(record.header - header_.data())},
+            {body_.data(), static_cast<size_t>(record.body - body_.data())});
+}
+
+void SqliteRows::AddRecord(std::string_view types, std::string_view body) {
+  // A record: how long its header is, with that number itself, the header, the values.
+  const size_t header = types.size() + (types.size() < 127 ? 1 : types.size() < 16382 ? 2 : 3);
+  const size_t payload = header + body.size();
+  ++row_;
+  char front[3 * kMostVarint];
+  char* end = front;
+  PutVarint(payload, &end), PutVarint(row_, &end);
+  const auto before = static_cast<size_t>(end - front);
+  PutVarint(header, &end);
+  const std::string_view head(front, static_cast<size_t>(end - front));
+  const auto write = [&](char* out) {
+    out += head.copy(out, head.size());
+    out += types.copy(out, types.size());
+    body.copy(out, body.size());
+  };
+  if (payload <= kMostLocal) return write(RoomOnPage(before + payload));
+  cell_.resize(std::max(cell_.size(), before + payload + 4));
+  write(cell_.data());
+  size_t local = kLeastLocal + (payload - kLeastLocal) % (kPage - 4);
+  if (local > kMostLocal) local = kLeastLocal;
+  const uint32_t more = Overflow(std::string_view(cell_).substr(before + local, payload - local));
+  Store(more, &cell_[before + local]);
+  const size_t size = before + local + 4;
+  cell_.copy(RoomOnPage(size), size);
+}
+
+char* SqliteRows::RoomOnPage(size_t size) {
   if (page_.empty()) StartPage();
-  if (kLeafHeader + 2 * (size_t{num_cells_} + 1) + cell.size() > content_) {
+  if (kLeafHeader + 2 * (size_t{num_cells_} + 1) + size > content_) {
     EndPage();
     leaves_.push_back({pages_->Append(page_), row_ - 1});
     StartPage();
   }
-  content_ -= cell.size();
-  cell.copy(&page_[content_], cell.size());
+  content_ -= size;
   Store(static_cast<uint16_t>(content_), &page_[kLeafHeader + 2 * size_t{num_cells_}]);
   ++num_cells_;
+  return &page_[content_];
 }
 
 std::string SqliteRows::Interior(std::span<const Child> children) const {

@@ -47,6 +47,11 @@ class SqlitePages {
   std::string buffer_;
 };
 
+// A record's header and body, as far as they are written.
+struct SqliteRecord {
+  char *header, *body;
+};
+
 // One table, row by row; they get the numbers 1, 2, 3, ...
 class SqliteRows {
  public:
@@ -65,7 +70,12 @@ class SqliteRows {
 
   void StartPage();
   void EndPage();
-  void PutOnPage(std::string_view cell);
+  // types, body: of a record.
+  void AddRecord(std::string_view types, std::string_view body);
+  // Of the next cell.
+  char* RoomOnPage(size_t size);
+  // Makes room for it, and for so much more after it.
+  void PutLongText(std::string_view text, size_t room, SqliteRecord* record);
   // Puts what does not fit into pages of its own; the first one's number.
   uint32_t Overflow(std::string_view rest);
   std::string Interior(std::span<const Child> children) const;

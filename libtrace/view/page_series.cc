@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 #include <vector>
 
 #include "libtrace/analysis/timeline.h"
@@ -92,8 +93,9 @@ std::string Classes(const analysis::Breakdown& breakdown, const Bins& bins) {
 // From a job's API call to its completion's being consumed: percentiles 0 to 100.
 std::string LatencyQuantiles(const model::Model& model) {
   std::vector<double> lengths;
+  const auto lines = std::make_unique<analysis::JobTimelines>(model);
   for (size_t j = 0; j < model.jobs.size(); ++j) {
-    const analysis::Timeline timeline = analysis::JobTimeline(model, j);
+    const analysis::Timeline& timeline = lines->Of(j);
     if (!timeline.seen[analysis::kApiBegin] || !timeline.seen[analysis::kConsumed]) continue;
     lengths.push_back(
         LengthNs(timeline.at[analysis::kApiBegin].mid_ns, timeline.at[analysis::kConsumed].mid_ns));

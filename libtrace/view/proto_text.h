@@ -83,24 +83,31 @@ class ProtoCursor {
     if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
     std::memcpy(out, &word, sizeof(word));
   }
+  // Most are small: where they are written nothing is called.
   void Varint(uint64_t value) {
-    if (value < 0x80) {
+    if (value < 0x80) [[likely]] {
       *at_++ = static_cast<char>(value);
-    } else if (value < 0x4000) {
-      at_[0] = static_cast<char>(value | 0x80), at_[1] = static_cast<char>(value >> 7);
-      at_ += 2;
-    } else if (value >> 56 == 0) {
-      // Seven bits to each byte, all at once.
-      uint64_t word = (value & 0x0fff'ffff) | (value & 0x00ff'ffff'f000'0000) << 4;
-      word = (word & 0x0000'3fff'0000'3fff) | (word & 0x0fff'c000'0fff'c000) << 2;
-      word = (word & 0x007f'007f'007f'007f) | (word & 0x3f80'3f80'3f80'3f80) << 1;
-      const unsigned more = (static_cast<unsigned>(std::bit_width(value)) - 1) / 7;
-      Store(word | (0x8080'8080'8080'8080 & ((uint64_t{1} << 8 * more) - 1)), at_);
-      at_ += more + 1;
     } else {
-      for (; value >= 0x80; value >>= 7) *at_++ = static_cast<char>(value | 0x80);
-      *at_++ = static_cast<char>(value);
+      at_ = PutLong(value, at_);
     }
+  }
+  [[gnu::noinline]] static char* PutLong(uint64_t value, char* out) {
+    if (value < 0x4000) {
+      out[0] = static_cast<char>(value | 0x80), out[1] = static_cast<char>(value >> 7);
+      return out + 2;
+    }
+    if (value >> 56 != 0) {
+      for (; value >= 0x80; value >>= 7) *out++ = static_cast<char>(value | 0x80);
+      *out++ = static_cast<char>(value);
+      return out;
+    }
+    // Seven bits to each byte, all at once.
+    uint64_t word = (value & 0x0fff'ffff) | (value & 0x00ff'ffff'f000'0000) << 4;
+    word = (word & 0x0000'3fff'0000'3fff) | (word & 0x0fff'c000'0fff'c000) << 2;
+    word = (word & 0x007f'007f'007f'007f) | (word & 0x3f80'3f80'3f80'3f80) << 1;
+    const unsigned more = (static_cast<unsigned>(std::bit_width(value)) - 1) / 7;
+    Store(word | (0x8080'8080'8080'8080 & ((uint64_t{1} << 8 * more) - 1)), out);
+    return out + more + 1;
   }
   // There is room for it: a message that is this long is of texts.
   void Widen(char* length, size_t bytes) {

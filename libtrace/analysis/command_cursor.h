@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What most questions ask of commands, for rows in order or nearly. Internal.
+#ifndef LIBTRACE_ANALYSIS_COMMAND_CURSOR_H_
+#define LIBTRACE_ANALYSIS_COMMAND_CURSOR_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "libtrace/analysis/cursor.h"
+#include "libtrace/analysis/durations.h"
+#include "libtrace/model/model.h"
+
+namespace acceltrace::analysis {
+
+// Of some hundred KB: not for the stack.
+class CommandCursor {
+ public:
+  explicit CommandCursor(const model::Model& model)
+      : device(model.commands.device),
+        head(model.commands.head),
+        start(model.commands.start),
+        end(model.commands.end),
+        model_(model),
+        first_stall_(model.commands.first_stall),
+        stall_ticks_(model.stall_ticks) {}
+
+  // As Model::Stalls().
+  uint64_t StallTicks(size_t row, size_t cause) {
+    const uint32_t first = first_stall_[row];
+    return first == model::kNoRow ? 0 : stall_ticks_[first + cause];
+  }
+  // As Model::BusyTicks(); from, to: the head and the end of that row.
+  std::optional<uint64_t> BusyTicks(size_t row, const Mark& from, const Mark& to) {
+    const model::Device& of = model_.devices[device[row]];
+    if (!from.SameEpoch(to) && of.clock.valid()) return std::nullopt;
+    const uint64_t held = to.ticks - from.ticks;
+    uint64_t stalled = 0;
+    const auto causes = static_cast<size_t>(of.about.stalls_size());
+    for (size_t cause = 0; cause < causes; ++cause) stalled += StallTicks(row, cause);
+    return held > stalled ? held - stalled : 0;
+  }
+
+  Cursor<uint32_t> device;
+  MarkCursor head, start, end;
+
+ private:
+  const model::Model& model_;
+  Cursor<uint32_t> first_stall_;
+  Cursor<uint64_t> stall_ticks_;
+};
+
+}  // namespace acceltrace::analysis
+
+#endif  // LIBTRACE_ANALYSIS_COMMAND_CURSOR_H_
