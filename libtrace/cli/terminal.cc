@@ -93,7 +93,8 @@ std::string FindingsText(const std::vector<analysis::Finding>& findings) {
   return findings.size() == 1 ? text : text + "; the others are in acceltrace verify";
 }
 
-Result<std::unique_ptr<model::Model>> LoadTrace(const std::string& path, uint64_t max_rows) {
+Result<std::unique_ptr<model::Model>> LoadTrace(const std::string& path, uint64_t max_rows,
+                                                bool checks_only) {
   struct stat about {};
   uint64_t bytes = 0;
   if (path != "-" && stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode)) {
@@ -103,6 +104,7 @@ Result<std::unique_ptr<model::Model>> LoadTrace(const std::string& path, uint64_
   Progress progress("reading", bytes);
   model::LoadOptions options;
   options.max_rows = std::min(options.max_rows, max_rows);
+  options.checks_only = checks_only;
   options.progress = [&progress](uint64_t done) { progress.Update(done); };
   return model::LoadFile(path, options);
 }

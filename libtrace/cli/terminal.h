@@ -51,7 +51,8 @@ std::string FindingsText(const std::vector<analysis::Finding>& findings);
 
 // Reads a trace with a progress bar; of more rows than that none.
 Result<std::unique_ptr<model::Model>> LoadTrace(const std::string& path,
-                                                uint64_t max_rows = model::LoadOptions().max_rows);
+                                                uint64_t max_rows = model::LoadOptions().max_rows,
+                                                bool checks_only = false);
 
 }  // namespace acceltrace::cli
 
