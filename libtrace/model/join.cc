@@ -170,13 +170,13 @@ class Joiner {
     move(&device_jobs_.irq, &jobs_.irq);
   }
 
-  // value(side, old): what a row has that the host spoke of.
+  // value(side, row, old): what a row has that the host spoke of.
   template <typename T, typename Value>
   void Fill(Column<T>* column, const Value& value) {
     constexpr size_t kRows = Column<T>::kRows;
     T values[kRows];
-    for (size_t first = 0; first < sides_.size(); first += kRows) {
-      const size_t count = std::min(kRows, sides_.size() - first);
+    for (size_t first = fill_first_; first < fill_end_; first += kRows) {
+      const size_t count = std::min(kRows, fill_end_ - first);
       column->Read(first, count, values);
       for (size_t i = 0; i < count; ++i) {
         const HostJob* side = sides_[first + i];
@@ -194,6 +194,20 @@ class Joiner {
   }
 
   void FillHostSide() {
+    std::set<HandlerRun> late_runs;
+    // All columns of some jobs after each other: what the host says of these stays in caches.
+    constexpr size_t kRows = Column<uint32_t>::kRows;
+    for (size_t first = 0; first < sides_.size(); first += kRows) {
+      fill_first_ = first, fill_end_ = std::min(first + kRows, sides_.size());
+      FillHostColumns(&late_runs);
+    }
+    fill_first_ = 0, fill_end_ = sides_.size();
+    if (!late_runs.empty()) DropIrqsOfOthers(late_runs);
+  }
+
+  using HandlerRun = std::tuple<uint32_t, uint32_t, int64_t>;  // of a handler: device, queue, time
+
+  void FillHostColumns(std::set<HandlerRun>* late_runs) {
     FillSubmitted(&jobs_.on_host, [](const HostJob&) { return 1; });
     FillSubmitted(&jobs_.context, [](const HostJob& side) { return side.context; });
     FillSubmitted(&jobs_.queue, [](const HostJob& side) { return side.queue; });
@@ -217,7 +231,6 @@ class Joiner {
     time(&jobs_.complete_ns, &HostJob::complete_ns);
     time(&jobs_.wait_ns, &HostJob::wait_ns);
     time(&jobs_.wake_ns, &HostJob::wake_ns);
-    std::set<HandlerRun> late_runs;
     Fill(&jobs_.irq_ns, [&](const HostJob& side, size_t row, int64_t) {
       // A handler that was entered before the completion was written, and still
       // found it, is not the interrupt that this job sent. Where the device's
@@ -228,15 +241,13 @@ class Joiner {
           ((side.submit_ns != kNoTime && side.irq_ns < side.submit_ns) ||
            (jobs_.on_device.At(row) && side.irq_ns < jobs_.completion.host[row].lo_ns));
       if (earlier_run) return kNoTime;
-      if (IsLate(row, side.irq_ns) && late_runs.size() < kMostRuns) {
-        late_runs.insert(RunOf(row, side.irq_ns));
+      if (IsLate(row, side.irq_ns) && late_runs->size() < kMostRuns) {
+        late_runs->insert(RunOf(row, side.irq_ns));
       }
       return side.irq_ns;
     });
-    if (!late_runs.empty()) DropIrqsOfOthers(late_runs);
   }
 
-  using HandlerRun = std::tuple<uint32_t, uint32_t, int64_t>;  // of a handler: device, queue, time
   static constexpr size_t kMostRuns = 1 << 16;
   HandlerRun RunOf(size_t row, int64_t irq_ns) const {
     return {jobs_.device.At(row), jobs_.queue.At(row), irq_ns};
@@ -360,7 +371,8 @@ class Joiner {
   Jobs& jobs_;
   std::vector<uint64_t> keys_;  // JobKey of each row, sorted
   const HostJobs& host_jobs_;
-  std::vector<const HostJob*> sides_;  // of each row, nullptr: the host did not speak of it
+  size_t fill_first_ = 0, fill_end_ = 0;  // rows that Fill() fills
+  std::vector<const HostJob*> sides_;     // of each row, nullptr: the host did not speak of it
 };
 
 }  // namespace

@@ -145,7 +145,8 @@ bool Windows::CollectInOrder() {
 void Windows::CollectSorted() {
   std::vector<std::vector<Place>> all = PlacesByDevice();
   for (uint32_t d = 0; d < devices_.size(); ++d) {
-    const std::vector<Place> places = std::move(all[d]);
+    std::vector<Place> places = std::move(all[d]);
+    Sort(&places);
     Collect(
         places.size(),
         [&](const auto& visit) { std::for_each(places.begin(), places.end(), visit); },
@@ -239,9 +240,10 @@ const HostJob* Windows::SideOf(uint32_t device, uint32_t job) const {
 
 const HostJob* Windows::SideOfCommand(size_t row) const {
   const uint64_t key = JobKey(model_.commands.device[row], model_.commands.job[row]);
-  if (key != last_command_job_) last_command_side_ = host_jobs_.Find(key);
-  last_command_job_ = key;  // 0 is no job's: jobs are numbered from 1 on
-  return last_command_side_;
+  KnownSide& known = known_sides_[key % known_sides_.size()];
+  // 0 is no job's: they are numbered from 1 on.
+  if (key != known.job) known = {key, host_jobs_.Find(key)};
+  return known.side;
 }
 
 void Windows::CollectSides() {

@@ -5,6 +5,7 @@
 #ifndef LIBTRACE_MODEL_WINDOWS_H_
 #define LIBTRACE_MODEL_WINDOWS_H_
 
+#include <array>
 #include <cstdint>
 #include <tuple>
 #include <vector>
@@ -95,9 +96,12 @@ class Windows {
   const HostJobs& host_jobs_;
   std::vector<Device> devices_;
   std::vector<const HostJob*> job_sides_;  // by row, nullptr = not seen
-  // Of the last command that was asked for: others of its job follow.
-  mutable uint64_t last_command_job_ = 0;
-  mutable const HostJob* last_command_side_ = nullptr;
+  // Of jobs whose commands were asked for: others of them are near.
+  struct KnownSide {
+    uint64_t job = 0;
+    const HostJob* side = nullptr;
+  };
+  mutable std::array<KnownSide, 64> known_sides_;
   std::vector<uint32_t> doorbells_;  // jobs by device, queue and ticks of their doorbells
   int64_t start_ns_ = clock::Window::kMin, stop_ns_ = clock::Window::kMax;
 };
