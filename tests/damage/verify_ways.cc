@@ -29,11 +29,35 @@ namespace {
 using analysis::Law;
 using analysis::Report;
 
+// What values that change by chance hardly ever do: a range that ends after the one around it, a
+// call that ends before what the driver did for it, hops whose sums do not fit.
+void Plant(std::vector<proto::Packet>* packets, Random* random) {
+  for (proto::Packet& packet : *packets) {
+    if (packet.has_ranges() && packet.ranges().duration_ns_size() > 0) {
+      auto* lengths = packet.mutable_ranges()->mutable_duration_ns();
+      lengths->Set(static_cast<int>(random->Below(static_cast<size_t>(lengths->size()))),
+                   random->Below(50'000));
+    }
+    if (packet.has_api() && packet.api().duration_ns_size() > 0) {
+      auto* lengths = packet.mutable_api()->mutable_duration_ns();
+      lengths->Set(static_cast<int>(random->Below(static_cast<size_t>(lengths->size()))),
+                   random->Below(500));
+    }
+    if (packet.has_accounts() && packet.accounts().hops_size() > 0 && random->OneIn(2)) {
+      packet.mutable_accounts()->mutable_hops(0)->set_into("session");
+    }
+  }
+}
+
 std::string MakeTrace(uint64_t seed, const std::vector<Recording>& recordings) {
   Random random(seed);
   const bool recorded = random.OneIn(8);
   std::vector<proto::Packet> packets =
       recorded ? Parse(recordings[random.Below(recordings.size())].bytes) : RandomTrace(&random);
+  if (random.OneIn(8)) {
+    Plant(&packets, &random);
+    return Encode(std::move(packets), Footer::kWritten);
+  }
   for (size_t times = random.Below(7); times > 0; --times) MutatePackets(&packets, &random);
   return Encode(std::move(packets), random.OneIn(3) ? Footer::kAsItIs : Footer::kWritten);
 }
