@@ -183,8 +183,8 @@ class Jobs {
   // All of the command's times are of one count and in order, as nearly always.
   bool InOrder(const End& fetched, size_t row, const End& completion) {
     const uint32_t epoch = fetched.epoch;
-    const bool one = (command_fetched_.epoch(row) == epoch) & (command_head_.epoch(row) == epoch) &
-                     (command_start_.epoch(row) == epoch) & (command_end_.epoch(row) == epoch);
+    const bool one = command_fetched_.epoch(row) == epoch && command_head_.epoch(row) == epoch &&
+                     command_start_.epoch(row) == epoch && command_end_.epoch(row) == epoch;
     if (!one || completion.epoch != epoch || epoch == clock::kNoEpoch) return false;
     const uint64_t its = command_fetched_.ticks(row), head = command_head_.ticks(row);
     const uint64_t start = command_start_.ticks(row), end = command_end_.ticks(row);

@@ -185,8 +185,8 @@ class JobChecker {
     const uint32_t first = first_command_[j];
     for (uint32_t c = 0; c < count; ++c) {
       const size_t row = first + c;
-      const bool alike = (command_correlation_[row] == correlation) &
-                         (command_queue_[row] == queue) & (command_context_[row] == context);
+      const bool alike = command_correlation_[row] == correlation && command_queue_[row] == queue &&
+                         command_context_[row] == context;
       if (alike) {
         identity_.Hold(placed ? 3 : 1, placed ? correlation + queue + context : correlation);
       } else {
