@@ -5,12 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <unordered_set>
 
 #include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/laws.h"
+#include "libtrace/model/key_index.h"
 
 namespace acceltrace::analysis {
 namespace {
@@ -28,7 +28,8 @@ void CheckNesting(const Spans& spans, const char* what, const Skip& skip, Tally*
   Thread last;
   Cursor<int64_t> begin(spans.begin_ns), end(spans.end_ns);
   Cursor<uint32_t> pid(spans.pid), tid(spans.tid);
-  Cursor<uint8_t> began_before(spans.began_before);
+  Cursor<uint8_t> began_before(spans.began_before), is_open(spans.open);
+  Cursor<int64_t> end_around(spans.end_ns);
   for (size_t i = 0; i < spans.size(); ++i) {
     if (skip(i) || began_before[i]) continue;  // its true begin is not known
     const Thread thread(pid[i], tid[i]);
@@ -36,8 +37,8 @@ void CheckNesting(const Spans& spans, const char* what, const Skip& skip, Tally*
     last = thread;
     std::vector<uint32_t>& stack = *known;
     const int64_t begin_ns = begin[i];
-    while (!stack.empty() && spans.end_ns[stack.back()] <= begin_ns) stack.pop_back();
-    const bool within = stack.empty() || end[i] <= spans.end_ns[stack.back()] || spans.open[i] ||
+    while (!stack.empty() && end_around[stack.back()] <= begin_ns) stack.pop_back();
+    const bool within = stack.empty() || end[i] <= end_around[stack.back()] || is_open[i] ||
                         spans.open[stack.back()];
     nest->Holds(within, [&] {
       return fmt::format("{} of thread {} at {} ns ends after the one around it", what,
@@ -47,34 +48,27 @@ void CheckNesting(const Spans& spans, const char* what, const Skip& skip, Tally*
   }
 }
 
-// Calls by their correlation: of several the first. Places of rows, found by a hash of the number.
+// Calls by their correlation: of several the first.
 class CallsById {
  public:
-  explicit CallsById(const model::ApiCalls& api) : ids_(api.correlation) {
-    places_.assign(std::bit_ceil(2 * api.size() + 1), kNone);
-  }
-  void Add(uint64_t id, uint32_t row) {
-    uint32_t& place = places_[PlaceOf(id)];
-    if (place == kNone) place = row;
-  }
-  static constexpr uint32_t kNone = UINT32_MAX;
+  explicit CallsById(const model::ApiCalls& api) : ids_(api.correlation), index_(api.size()) {}
+  void Add(uint64_t id, uint32_t row) { index_.Add(id, row, KeyOf{ids_}); }
+  static constexpr uint32_t kNone = model::KeyIndex::kNone;
   uint32_t Find(uint64_t id) {
     // Events of one call follow each other.
-    if (id != last_id_) last_row_ = places_[PlaceOf(id)];
+    if (id != last_id_) last_row_ = index_.Find(id, KeyOf{ids_});
     last_id_ = id;
     return last_row_;
   }
 
  private:
-  size_t PlaceOf(uint64_t id) const {
-    const size_t mask = places_.size() - 1;
-    size_t at = (id * 0x9e3779b97f4a7c15 >> 32) & mask;
-    while (places_[at] != kNone && ids_[places_[at]] != id) at = (at + 1) & mask;
-    return at;
-  }
+  struct KeyOf {
+    const model::Column<uint64_t>& ids;
+    uint64_t operator()(uint32_t row) const { return ids.At(row); }
+  };
 
   const model::Column<uint64_t>& ids_;
-  std::vector<uint32_t> places_;
+  model::KeyIndex index_;
   uint64_t last_id_ = 0;  // no call's
   uint32_t last_row_ = kNone;
 };
@@ -132,6 +126,8 @@ class CallChecker {
     Cursor<uint8_t> kind(host.kind);
     Cursor<uint64_t> correlation(host.correlation);
     Cursor<int64_t> time_ns(host.time_ns);
+    Cursor<int64_t> begin_ns(api.begin_ns), end_ns(api.end_ns);
+    Cursor<uint8_t> began_before(api.began_before), open(api.open);
     for (size_t i = 0; i < host.size(); ++i) {
       uint64_t id = 0;
       switch (kind[i]) {
@@ -150,15 +146,15 @@ class CallChecker {
       const uint32_t call = id == 0 ? CallsById::kNone : by_id_.Find(id);
       if (call == CallsById::kNone) continue;
       const int64_t at_ns = time_ns[i];
-      within_.Holds((api.began_before[call] || api.begin_ns[call] <= at_ns) &&
-                        (api.open[call] || at_ns <= api.end_ns[call]),
-                    [&] {
-                      return fmt::format(
-                          "{} of job {} at {} ns, its call {} {} from {} to {} ns",
-                          HostBatch::Kind_Name(static_cast<HostBatch::Kind>(host.kind[i])),
-                          host.job[i], at_ns, id & 0xffffffff, model_.strings.Get(api.name[call]),
-                          api.begin_ns[call], api.end_ns[call]);
-                    });
+      within_.Holds(
+          (began_before[call] || begin_ns[call] <= at_ns) && (open[call] || at_ns <= end_ns[call]),
+          [&] {
+            return fmt::format("{} of job {} at {} ns, its call {} {} from {} to {} ns",
+                               HostBatch::Kind_Name(static_cast<HostBatch::Kind>(host.kind[i])),
+                               host.job[i], at_ns, id & 0xffffffff,
+                               model_.strings.Get(api.name[call]), api.begin_ns[call],
+                               api.end_ns[call]);
+          });
     }
   }
 

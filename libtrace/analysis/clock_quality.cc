@@ -9,7 +9,7 @@
 
 namespace acceltrace::analysis {
 
-std::vector<ClockQuality> ComputeClockQuality(const model::Model& model) {
+std::vector<ClockQuality> ComputeClockQuality(const model::Model& model, ClockParts parts) {
   std::vector<ClockQuality> result;
   for (uint32_t d = 0; d < model.devices.size(); ++d) {
     const model::Device& device = model.devices[d];
@@ -20,6 +20,7 @@ std::vector<ClockQuality> ComputeClockQuality(const model::Model& model) {
     quality.nominal_hz = device.about.clock().nominal_hz();
     if (!quality.valid) continue;
     quality.fit = device.clock.quality();
+    if (parts == ClockParts::kFit) continue;
     std::vector<int64_t> bounds;
     const auto see = [&](const model::Interval& at) {
       // Rounded up: half a nanosecond of doubt is one.

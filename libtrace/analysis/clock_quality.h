@@ -36,7 +36,10 @@ struct ClockEdge {
   int64_t bound_p50_ns = 0;  // of all of them
 };
 
-std::vector<ClockQuality> ComputeClockQuality(const model::Model& model);
+// kFit: not how wide bounds are.
+enum class ClockParts { kAll, kFit };
+std::vector<ClockQuality> ComputeClockQuality(const model::Model& model,
+                                              ClockParts parts = ClockParts::kAll);
 // By (from, to).
 std::vector<ClockEdge> ComputeClockEdges(const model::Model& model);
 

@@ -10,6 +10,7 @@
 #include "libtrace/analysis/counters.h"
 #include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/laws.h"
+#include "libtrace/model/permute.h"
 
 namespace acceltrace::analysis {
 namespace {
@@ -54,8 +55,8 @@ class CounterChecker {
 
   void Run(bool complete, std::vector<Law>* laws) {
     const std::string& name = device_.about.name();
-    const bool any = std::any_of(model_.commands.device.begin(), model_.commands.device.end(),
-                                 [&](uint32_t device) { return device == row_; });
+    const bool any = !model::EachRow([&](size_t, uint32_t device) { return device != row_; },
+                                     model_.commands.device);
     if (rows_.size() < 2) {
       for (Tally* tally : {&grow_, &elapsed_, &clock_, &ticks_, &bytes_}) {
         tally->Because("fewer than two counter snapshots");
@@ -67,8 +68,8 @@ class CounterChecker {
       if (!collected) ticks_.Because("its commands were not collected");
       for (uint32_t unit = 0; unit < static_cast<uint32_t>(device_.about.units_size()); ++unit) {
         CheckTime(unit);
-        if (collected) CheckWork(unit);
       }
+      if (collected) CheckWork();
       ticks_.Because("commands ran across every snapshot");
       bytes_.Because("commands ran across every snapshot");
     }
@@ -143,9 +144,9 @@ class CounterChecker {
     }
   }
 
-  // visit(work): of each command of the unit, and of others' sums.
+  // visit(unit, work): of each command of the device, and of others' sums.
   template <typename Visit>
-  void EachWork(uint32_t unit, const Visit& visit) const {
+  void EachWork(const Visit& visit) const {
     const model::Commands& commands = model_.commands;
     const auto stalls = static_cast<size_t>(device_.about.stalls_size());
     Cursor<uint32_t> device(commands.device), units(commands.unit), status(commands.status);
@@ -155,16 +156,17 @@ class CounterChecker {
     Work work;
     work.from_times = &commands.head, work.to_times = &commands.end;
     work.commands = 1;
+    work.stalls.resize(stalls);
     for (size_t i = 0; i < commands.size(); ++i) {
-      if (units[i] != unit || device[i] != row_) continue;
+      if (device[i] != row_) continue;
       work.row = i;
       work.from_ticks = head.ticks[i], work.to_ticks = end.ticks[i];
       work.from_epoch = head.epoch[i], work.to_epoch = end.epoch[i];
-      work.stalls.assign(stalls, 0);
       uint64_t stalled = 0;
       const uint32_t first = first_stall[i];
-      for (size_t s = 0; first != model::kNoRow && s < stalls; ++s) {
-        stalled += work.stalls[s] = stall_ticks[first + s];
+      for (size_t s = 0; s < stalls; ++s) {
+        work.stalls[s] = first != model::kNoRow ? stall_ticks[first + s] : 0;
+        stalled += work.stalls[s];
       }
       // As Model::BusyTicks().
       const bool known = work.from_epoch == work.to_epoch && work.from_epoch != clock::kNoEpoch;
@@ -173,14 +175,15 @@ class CounterChecker {
       work.busy = measured && held > stalled ? held - stalled : 0;
       work.bytes = bytes[i];
       work.failed = status[i] != 0 || !measured;
-      visit(work);
+      visit(units[i], work);
     }
     const model::OthersUse& others = model_.others;
     for (size_t i = 0; i < others.size(); ++i) {
-      if (others.device[i] != row_ || others.unit[i] != unit) continue;
+      if (others.device[i] != row_) continue;
       const auto& sums = others.stall_ticks[i];
       const uint64_t stalled = std::accumulate(sums.begin(), sums.end(), uint64_t{0});
-      visit(Work{others.first_head.ticks[i], others.last_end.ticks[i], others.first_head.epoch[i],
+      visit(others.unit[i],
+            Work{others.first_head.ticks[i], others.last_end.ticks[i], others.first_head.epoch[i],
                  others.last_end.epoch[i], &others.first_head, &others.last_end, i,
                  others.commands[i], others.held_ticks[i] - stalled, others.bytes[i], sums,
                  others.failed[i] != 0});
@@ -207,23 +210,89 @@ class CounterChecker {
     return static_cast<int64_t>(work.from_ticks - samples_.time.ticks[sample]) > 0;
   }
 
-  void CheckWork(uint32_t unit) {
-    // By the first snapshot after its end, one more than there are: after the last one. Snapshots
-    // that some of it lies across are marked.
-    std::vector<Work> before(rows_.size() + 1);
-    std::vector<bool> crossed(rows_.size() + 1);
-    EachWork(unit, [&](const Work& work) {
+  // Snapshots that have a place each among the ticks of one count: where work lies between them is
+  // a comparison of numbers then, as Ends() and Begins() make it.
+  class SampleTicks {
+   public:
+    SampleTicks(const model::CounterSamples& samples, const std::vector<size_t>& rows, bool jumps) {
+      if (rows.empty() || jumps) return;
+      epoch_ = samples.time.epoch[rows[0]];
+      base_ = samples.time.ticks[rows[0]];
+      bool any = epoch_ != clock::kNoEpoch;
+      for (const size_t row : rows) {
+        const uint64_t ticks = samples.time.ticks[row];
+        any = any && samples.time.epoch[row] == epoch_ && IsNear(ticks) &&
+              (ahead_.empty() || ahead_.back() <= Ahead(ticks));
+        ahead_.push_back(Ahead(ticks));
+      }
+      if (!any) ahead_.clear();
+    }
+    bool Has(const Work& work) const {
+      return !ahead_.empty() && work.from_epoch == epoch_ && work.to_epoch == epoch_ &&
+             IsNear(work.from_ticks) && IsNear(work.to_ticks);
+    }
+    // The first snapshot that is after the work's end; *guess: it is likely there.
+    size_t FirstAfter(const Work& work, size_t* guess) const {
+      const int64_t at = Ahead(work.to_ticks);
+      const size_t g = *guess;
+      if ((g == 0 || ahead_[g - 1] <= at) && (g == ahead_.size() || ahead_[g] > at)) return g;
+      return *guess = static_cast<size_t>(std::upper_bound(ahead_.begin(), ahead_.end(), at) -
+                                          ahead_.begin());
+    }
+    bool Begins(const Work& work, size_t sample) const {
+      return Ahead(work.from_ticks) > ahead_[sample];
+    }
+
+   private:
+    // Differences of such numbers do not overflow.
+    bool IsNear(uint64_t ticks) const { return ticks - base_ + (uint64_t{1} << 61) < kNear; }
+    int64_t Ahead(uint64_t ticks) const { return static_cast<int64_t>(ticks - base_); }
+
+    static constexpr uint64_t kNear = uint64_t{1} << 62;
+    uint64_t base_ = 0;
+    uint32_t epoch_ = clock::kNoEpoch;
+    std::vector<int64_t> ahead_;  // of the first one; empty: they have no such places
+  };
+
+  // Of a unit, by the first snapshot after its end, one more than there are: after the last one.
+  // Snapshots that some of it lies across are marked.
+  struct UnitWork {
+    std::vector<Work> before;
+    std::vector<bool> crossed;
+    size_t last = 0;  // where the work before it was
+  };
+
+  void CheckWork() {
+    std::vector<UnitWork> units(static_cast<size_t>(device_.about.units_size()));
+    for (UnitWork& unit : units) {
+      unit.before.resize(rows_.size() + 1);
+      unit.crossed.resize(rows_.size() + 1);
+    }
+    const SampleTicks samples(samples_, rows_, jumps_);
+    EachWork([&](uint32_t number, const Work& work) {
+      if (number >= units.size()) return;
+      UnitWork& unit = units[number];
+      if (samples.Has(work)) {
+        size_t end = samples.FirstAfter(work, &unit.last);
+        Add(work, &unit.before[end]);
+        while (end-- > 0 && !samples.Begins(work, end)) unit.crossed[end] = true;
+        return;
+      }
       size_t end = std::partition_point(rows_.begin(), rows_.end(),
                                         [&](size_t s) { return !Ends(work, s); }) -
                    rows_.begin();
-      Add(work, &before[end]);
-      while (end-- > 0 && !Begins(work, rows_[end])) crossed[end] = true;
+      Add(work, &unit.before[end]);
+      while (end-- > 0 && !Begins(work, rows_[end])) unit.crossed[end] = true;
     });
+    for (uint32_t unit = 0; unit < units.size(); ++unit) CheckWork(unit, units[unit]);
+  }
+
+  void CheckWork(uint32_t unit, const UnitWork& work) {
     size_t clean = rows_.size();  // the last snapshot that nothing lies across
     Work sum;
     for (size_t i = 0; i < rows_.size(); ++i) {
-      Add(before[i], &sum);
-      if (crossed[i]) continue;
+      Add(work.before[i], &sum);
+      if (work.crossed[i]) continue;
       if (clean < rows_.size()) Compare(unit, rows_[clean], rows_[i], sum);
       clean = i;
       sum = {};
@@ -235,7 +304,7 @@ class CounterChecker {
     sum->busy += work.busy;
     sum->bytes += work.bytes;
     sum->failed |= work.failed;
-    sum->stalls.resize(std::max(sum->stalls.size(), work.stalls.size()));
+    if (sum->stalls.size() < work.stalls.size()) sum->stalls.resize(work.stalls.size());
     for (size_t s = 0; s < work.stalls.size(); ++s) sum->stalls[s] += work.stalls[s];
   }
 

@@ -185,8 +185,15 @@ class JobChecker {
     const uint32_t first = first_command_[j];
     for (uint32_t c = 0; c < count; ++c) {
       const size_t row = first + c;
-      Equal(&identity_, j, "correlation of job, command:", correlation, command_correlation_[row]);
-      if (placed) {
+      const bool alike = command_correlation_[row] == correlation && command_queue_[row] == queue &&
+                         command_context_[row] == context;
+      if (alike) {
+        identity_.Hold(placed ? 3 : 1, placed ? correlation + queue + context : correlation);
+      } else {
+        Equal(&identity_, j, "correlation of job, command:", correlation,
+              command_correlation_[row]);
+      }
+      if (!alike && placed) {
         Equal(&identity_, j, "queue of job, command:", queue, command_queue_[row]);
         Equal(&identity_, j, "context of job, command:", context, command_context_[row]);
       }

@@ -35,6 +35,12 @@ class Tally {
     if (!holds && law_.broken++ == 0) law_.note = describe();
   }
 
+  // So many cases that hold, and the sum of what was compared.
+  void Hold(uint64_t cases, uint64_t sum = 0) {
+    law_.checked += cases;
+    law_.left += sum, law_.right += sum;
+  }
+
   // What is said when nothing could be checked; the first reason stays.
   void Because(std::string why) {
     if (why_.empty()) why_ = std::move(why);

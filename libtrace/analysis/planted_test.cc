@@ -49,7 +49,18 @@ std::vector<Finding> FindingsOf(const std::string& bytes) {
   REQUIRE(reader.ok());
   auto model = model::Load(reader->get());
   REQUIRE(model.ok());
-  return FindProblems(ComputeReport(**model));
+  const std::vector<Finding> findings = FindProblems(ComputeReport(**model));
+  // As `verify` loads it: not all of it, and checked in another way.
+  auto again = stream::Reader::FromMemory(bytes);
+  model::LoadOptions options;
+  options.checks_only = true;
+  auto checked = model::Load(again->get(), options);
+  REQUIRE(checked.ok());
+  const std::vector<Finding> same = FindProblems(ComputeVerification(**checked));
+  CHECK(std::equal(
+      findings.begin(), findings.end(), same.begin(), same.end(),
+      [](const Finding& a, const Finding& b) { return a.kind == b.kind && a.text == b.text; }));
+  return findings;
 }
 
 std::string Encode(Packets packets) {

@@ -79,7 +79,10 @@ Report ComputeReport(const model::Model& model, const std::vector<Law>* laws = n
 //
 // What FindProblems() looks at, and the counts of it.
 Report ComputeChecks(const model::Model& model, const std::vector<Law>* laws = nullptr);
-// These, the breakdown, the overhead and the verdict.
+// The same, but for how wide the bounds of clocks are. All that it takes is in a model that was
+// loaded with LoadOptions::checks_only.
+Report ComputeVerification(const model::Model& model);
+// What ComputeChecks() has, the breakdown, the overhead and the verdict.
 Report ComputeJudgement(const model::Model& model, const std::vector<Law>* laws = nullptr);
 // These and the advice: view::TextAnswer().
 Report ComputeAnswer(const model::Model& model, const std::vector<Law>* laws = nullptr);

@@ -208,14 +208,16 @@ std::optional<Result<Loaded>> LoadPart(const std::string& file, const Part& sele
 }  // namespace
 
 Result<std::unique_ptr<model::Model>> LoadWithin(const std::string& file, uint64_t memory_bytes,
-                                                 bool with_report) {
-  if (memory_bytes == 0) return LoadTrace(file);
+                                                 Need need) {
+  const bool checks_only = need == Need::kChecks;
+  if (memory_bytes == 0) return LoadTrace(file, model::LoadOptions().max_rows, checks_only);
+  const bool with_report = need != Need::kModel;
   const auto index = stream::FileIndex::Open(file);
   if (index != nullptr) {
     const Status fits = CheckMemory(file, index->events(), memory_bytes, with_report);
     if (!fits.ok()) return fits;
   }
-  return LoadTrace(file, MostEvents(memory_bytes, with_report));
+  return LoadTrace(file, MostEvents(memory_bytes, with_report), checks_only);
 }
 
 Result<Loaded> LoadSelected(const std::string& file, const Part& selection, Laws laws,
@@ -242,7 +244,8 @@ Result<Loaded> LoadSelected(const std::string& file, const Part& selection, Laws
     loaded.narrow = loaded.model != nullptr;
     if (loaded.narrow) return loaded;
   }
-  auto model = LoadWithin(file, selection.memory_bytes, laws != Laws::kNone);
+  auto model =
+      LoadWithin(file, selection.memory_bytes, laws != Laws::kNone ? Need::kReport : Need::kModel);
   if (!model.ok()) return model.status();
   Loaded loaded;
   loaded.model = std::move(model).value();

@@ -67,9 +67,10 @@ enum class Laws { kNone, kIfWhole, kAlways };
 Result<Loaded> LoadSelected(const std::string& file, const Part& selection, Laws laws, int* status);
 
 // All of a trace, if that and its report are likely to fit into so much memory (0: any); the
-// error says what else can be done.
+// error says what else can be done. kChecks: for LoadOptions::checks_only.
+enum class Need { kModel, kReport, kChecks };
 Result<std::unique_ptr<model::Model>> LoadWithin(const std::string& file, uint64_t memory_bytes,
-                                                 bool with_report);
+                                                 Need need);
 
 void Arrange(const Arrangement& arrangement, analysis::Report* report);
 

@@ -150,9 +150,9 @@ void CheckIndex(const std::string& file, std::vector<analysis::Finding>* finding
 }
 
 int RunVerify(const Options& options) {
-  const auto model = LoadWithin(options.file, options.selection.memory_bytes, true);
+  const auto model = LoadWithin(options.file, options.selection.memory_bytes, Need::kChecks);
   if (!model.ok()) return Fail(kFailed, model.message());
-  const analysis::Report report = analysis::ComputeChecks(**model);
+  const analysis::Report report = analysis::ComputeVerification(**model);
   auto findings = analysis::FindProblems(report);
   CheckIndex(options.file, &findings);
   const int wrote =

@@ -118,12 +118,10 @@ double RoomAround(const Draft& draft, double position_ns) {
   return kNothing;
 }
 
-}  // namespace
-
-std::vector<std::vector<Bar>> SortBars(const MapData& data,
-                                       const std::vector<Constraint>& constraints,
-                                       std::vector<Wrong>* wrong) {
-  std::vector<std::vector<Bar>> bars(data.curves.size());
+// keep(curve, bar): of each that its curve may meet.
+template <typename Keep>
+void EachBar(const MapData& data, const std::vector<Constraint>& constraints,
+             std::vector<Wrong>* wrong, const Keep& keep) {
   wrong->clear();
   const bool plain = IsPlain(data);
   for (const Constraint& constraint : constraints) {
@@ -143,10 +141,26 @@ std::vector<std::vector<Bar>> SortBars(const MapData& data,
     if (bar.gate.lo > begin.hi || bar.gate.hi < begin.lo) {
       wrong->push_back(WrongOf(data, constraint));
     } else {
-      bars[place.curve].push_back(bar);
+      keep(place.curve, bar);
     }
   }
+}
+
+}  // namespace
+
+std::vector<std::vector<Bar>> SortBars(const MapData& data,
+                                       const std::vector<Constraint>& constraints,
+                                       std::vector<Wrong>* wrong) {
+  std::vector<std::vector<Bar>> bars(data.curves.size());
+  if (bars.size() == 1) bars[0].reserve(constraints.size());
+  EachBar(data, constraints, wrong,
+          [&](size_t curve, const Bar& bar) { bars[curve].push_back(bar); });
   return bars;
+}
+
+void FindWrong(const MapData& data, const std::vector<Constraint>& constraints,
+               std::vector<Wrong>* wrong) {
+  EachBar(data, constraints, wrong, [](size_t, const Bar&) {});
 }
 
 void WidenCurves(std::span<const Wrong> wrong, std::vector<Draft>* drafts, MapData* data) {

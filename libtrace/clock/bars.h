@@ -25,6 +25,9 @@ struct Wrong {
 std::vector<std::vector<Bar>> SortBars(const MapData& data,
                                        const std::vector<Constraint>& constraints,
                                        std::vector<Wrong>* wrong);
+// Only those that contradict: bars are many.
+void FindWrong(const MapData& data, const std::vector<Constraint>& constraints,
+               std::vector<Wrong>* wrong);
 
 // Curves that orders contradict by no more than the samples beside them leave open: the host's
 // clock, or the device's, moved by less than a round trip, which no sample shows. Bounds that deny

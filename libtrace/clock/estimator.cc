@@ -153,7 +153,8 @@ void FitOrders(const std::vector<Constraint>& constraints, std::vector<Draft>* d
     }
     SetLimits(&data->curves);
     // Of many in one place only the tightest are in the curve; the others are a test of it.
-    SortBars(*data, constraints, &wrong);
+    bars.clear();
+    internal::FindWrong(*data, constraints, &wrong);
     if (may_break && BreakCurves(wrong, drafts)) {
       FitDrafts(drafts, data);
       continue;
@@ -161,7 +162,7 @@ void FitOrders(const std::vector<Constraint>& constraints, std::vector<Draft>* d
     if (!wrong.empty()) {
       WidenCurves(wrong, drafts, data);
       SetLimits(&data->curves);
-      SortBars(*data, constraints, &wrong);
+      internal::FindWrong(*data, constraints, &wrong);
     }
     data->quality.constraints_rejected = wrong.size();
     return;

@@ -193,6 +193,8 @@ class Map {
   DeviceTime Locate(uint64_t raw_ticks, const Window& window) const;
   // The ticks alone say when: Locate takes no notice of its window.
   bool NeedsNoWindow() const;
+  // Locate() of each gives these very ticks, and the only epoch. Only if NeedsNoWindow().
+  bool AreTicksPlain(std::span<const uint64_t> raw_ticks) const;
   // Locate() of each. Only if NeedsNoWindow(); fast where times are in order, about.
   void LocateAll(std::span<const uint64_t> raw_ticks, const TimeColumns& out) const;
   // So many elapsed ticks before a reading, on the same count: a time that the device
@@ -229,6 +231,8 @@ class MapBuilder {
   void Add(const Change& change) { changes_.push_back(change); }
   void AddCut(uint64_t ticks, Cut cut, int64_t near_ns = Map::kNoHint, double hz = 0);
   void AddConstraints(std::span<const Constraint> constraints);
+  // They are many, and large: not there twice.
+  void AddConstraints(std::vector<Constraint>&& constraints);
   // Before (after) a reading some of what the device reported was lost, and changes of its clock
   // may have been among it. Between samples these show what it was; before the first and after
   // the last nothing is known then but the order of events.

@@ -46,6 +46,11 @@ void MapBuilder::AddCut(uint64_t ticks, Cut cut, int64_t near_ns, double hz) {
   changes_.push_back(change);
 }
 
+void MapBuilder::AddConstraints(std::vector<Constraint>&& constraints) {
+  if (!constraints_.empty()) return AddConstraints(std::span<const Constraint>(constraints));
+  constraints_ = std::move(constraints);
+}
+
 void MapBuilder::AddConstraints(std::span<const Constraint> constraints) {
   constraints_.insert(constraints_.end(), constraints.begin(), constraints.end());
 }

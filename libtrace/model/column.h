@@ -395,6 +395,13 @@ class Column {
   std::vector<Chunk> chunks_;
 };
 
+// Computes what an IntervalColumn does not hold.
+class IntervalSource {
+ public:
+  virtual ~IntervalSource() = default;
+  virtual clock::Interval At(size_t row) const = 0;
+};
+
 // Intervals, as their middles and how far their ends are from there.
 class IntervalColumn {
  public:
@@ -402,6 +409,7 @@ class IntervalColumn {
 
   size_t size() const { return mid_ns_.size(); }
   clock::Interval operator[](size_t row) const {
+    if (source_ != nullptr) return source_->At(row);
     const auto mid_ns = static_cast<uint64_t>(mid_ns_[row]);
     return {static_cast<int64_t>(mid_ns - before_ns_[row]), mid_ns_[row],
             static_cast<int64_t>(mid_ns + after_ns_[row])};
@@ -435,23 +443,34 @@ class IntervalColumn {
   }
   void Compact() { mid_ns_.Compact(), before_ns_.Compact(), after_ns_.Compact(); }
   void Permute(const std::vector<uint32_t>& order) {
+    if (mid_ns_.empty()) return;
     mid_ns_.Permute(order), before_ns_.Permute(order), after_ns_.Permute(order);
   }
+
+  // Of a column without rows: where they come from.
+  void Attach(std::shared_ptr<const IntervalSource> source) { source_ = std::move(source); }
 
  private:
   Column<int64_t> mid_ns_;
   Column<uint64_t> before_ns_, after_ns_;
+  std::shared_ptr<const IntervalSource> source_;
 };
 
-// Values that are the same for many rows in a row.
+// Values that are the same for many rows in a row. Not for several threads at once.
 template <typename T>
 class RunColumn {
  public:
   size_t size() const { return size_; }
   T operator[](size_t row) const {
+    // Most are asked for in order.
+    for (size_t r = last_; r < std::min(last_ + 2, runs_.size()); ++r) {
+      if (runs_[r].first > row) break;
+      if (r + 1 == runs_.size() || row < runs_[r + 1].first) return runs_[last_ = r].value;
+    }
     const auto after = std::upper_bound(runs_.begin(), runs_.end(), row,
                                         [](size_t at, const Run& run) { return at < run.first; });
-    return std::prev(after)->value;
+    last_ = static_cast<size_t>(after - runs_.begin()) - 1;
+    return runs_[last_].value;
   }
   void Append(size_t rows, T value) {
     if (rows == 0) return;
@@ -481,6 +500,7 @@ class RunColumn {
   };
   std::vector<Run> runs_;
   size_t size_ = 0;
+  mutable size_t last_ = 0;  // run that was asked for
 };
 
 }  // namespace acceltrace::model

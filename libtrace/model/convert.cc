@@ -8,6 +8,8 @@
 
 #include "libtrace/clock/graph.h"
 #include "libtrace/model/convert_many.h"
+#include "libtrace/model/converter.h"
+#include "libtrace/model/late_times.h"
 #include "libtrace/model/orders.h"
 #include "libtrace/model/windows.h"
 
@@ -15,56 +17,6 @@ namespace acceltrace::model {
 namespace {
 
 using proto::DeviceEventBatch;
-
-// One device's conversion; without a usable clock, times are placed by the
-// nominal frequency from the first doorbell on and bounded by nothing.
-class Converter {
- public:
-  explicit Converter(Device* device)
-      : device_(*device),
-        hz_(static_cast<double>(device->about.clock().nominal_hz())),
-        bits_(device->about.clock().bits()) {}
-
-  void Fit(const clock::MapBuilder& builder) {
-    Result<clock::Map> map = builder.Build();
-    if (map.ok()) {
-      device_.clock = std::move(map).value();
-    } else {
-      device_.clock_error = map.message();
-    }
-  }
-  void Set(clock::Map map) { device_.clock = std::move(map); }
-  // Most clocks neither jump nor wrap: what else is known of a time is not asked for.
-  bool asks_windows() const { return !device_.clock.valid() || !device_.clock.NeedsNoWindow(); }
-  void Anchor(uint64_t ticks, int64_t host_ns) {
-    if (anchored_) return;
-    anchored_ = true;
-    anchor_ticks_ = ticks;
-    anchor_ns_ = host_ns;
-  }
-
-  DeviceTime Convert(uint64_t raw_ticks, const clock::Window& window, uint64_t* unconverted) const {
-    if (device_.clock.valid()) return device_.clock.Locate(raw_ticks, window);
-    ++*unconverted;
-    const uint64_t mask = bits_ == 0 || bits_ >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits_) - 1;
-    DeviceTime time;
-    time.raw_ticks = time.ticks = raw_ticks & mask;
-    const double ahead = static_cast<double>(static_cast<int64_t>(raw_ticks - anchor_ticks_));
-    const double ns = hz_ > 0 ? ahead * 1e9 / hz_ : ahead;
-    const int64_t mid_ns = anchor_ns_ + static_cast<int64_t>(std::clamp(ns, -1e18, 1e18));
-    time.host = {-kUnboundedNs, mid_ns, kUnboundedNs};
-    return time;
-  }
-
- private:
-  static constexpr int64_t kUnboundedNs = int64_t{1} << 61;
-  Device& device_;
-  double hz_;
-  uint32_t bits_;
-  bool anchored_ = false;
-  uint64_t anchor_ticks_ = 0;
-  int64_t anchor_ns_ = 0;
-};
 
 class Conversion {
  public:
@@ -153,14 +105,16 @@ class Conversion {
       decoder_.clocks[events.device[i]].Add(change);
     }
     for (uint32_t d = 0; d < model_.devices.size(); ++d) {
-      decoder_.clocks[d].AddConstraints(constraints[d]);
+      decoder_.clocks[d].AddConstraints(std::move(constraints[d]));
       if (!part_ || !decoder_.losses.empty()) NoteLosses(d);
     }
     const bool any = std::find(too_many.begin(), too_many.end(), true) != too_many.end();
-    if (!any && FitGraph()) return;
-    for (uint32_t d = 0; d < model_.devices.size(); ++d) {
-      if (!too_many[d]) converters_[d].Fit(decoder_.clocks[d]);
+    if (any || !FitGraph()) {
+      for (uint32_t d = 0; d < model_.devices.size(); ++d) {
+        if (!too_many[d]) converters_[d].Fit(decoder_.clocks[d]);
+      }
     }
+    decoder_.clocks.clear();  // all that they were fitted to
   }
 
   // Each change of a clock is looked for in each of its counts. A device that changed it more
@@ -318,11 +272,13 @@ class Conversion {
 
   void ConvertJobs() {
     DeviceJobs& jobs = decoder_.device_jobs;
+    const bool late = decoder_.checks_only && LeaveJobsLate(model_, &jobs);
     // Doorbell; fetched, first start, last end, completion; interrupt.
     std::vector<DeviceTimesChunk> times =
-        ChunksOf({&jobs.doorbell, &jobs.fetched, &jobs.first_start, &jobs.last_end,
-                  &jobs.completion, &jobs.irq},
-                 jobs.size());
+        late ? ChunksOf({&jobs.doorbell, &jobs.completion, &jobs.irq}, jobs.size())
+             : ChunksOf({&jobs.doorbell, &jobs.fetched, &jobs.first_start, &jobs.last_end,
+                         &jobs.completion, &jobs.irq},
+                        jobs.size());
     const auto many = [&](size_t first, size_t rows, const clock::Map& clock) {
       PlaceJobs(clock, jobs.has_irq, first, rows, times);
     };
@@ -357,6 +313,7 @@ class Conversion {
   }
 
   void ConvertCommands() {
+    if (decoder_.checks_only && LeaveCommandsLate(&model_)) return;
     Commands& commands = model_.commands;
     std::vector<DeviceTimesChunk> times = ChunksOf(
         {&commands.fetched, &commands.start, &commands.end, &commands.head}, commands.size());

@@ -19,11 +19,12 @@ void PlaceCommands(const clock::Map& clock, size_t first, size_t rows,
 void PlaceJobs(const clock::Map& clock, const Column<uint8_t>& has_irq, size_t first, size_t rows,
                std::span<DeviceTimesChunk> times) {
   for (DeviceTimesChunk& one : times) one.Place(clock, first, rows);
+  DeviceTimesChunk &irq = times.back(), &completion = times[times.size() - 2];
   uint8_t sent[DeviceTimesChunk::kRows];
   has_irq.Read(first, rows, sent);
   for (size_t i = 0; i < rows; ++i) {
     // Nothing that happened: beside the completion, so that it widens nothing.
-    if (!sent[i]) times[5].Set(first + i, times[4].At(first + i));
+    if (!sent[i]) irq.Set(first + i, completion.At(first + i));
   }
 }
 
@@ -31,22 +32,38 @@ uint64_t LongStalls(const Model& model, size_t first, size_t rows,
                     std::span<const DeviceTimesChunk> times) {
   const DeviceTimesChunk &end = times[2], &head = times[3];
   uint32_t devices[DeviceTimesChunk::kRows], places[DeviceTimesChunk::kRows];
+  uint64_t held[DeviceTimesChunk::kRows];
   model.commands.device.Read(first, rows, devices);
   model.commands.first_stall.Read(first, rows, places);
-  uint64_t found = 0, stalls[stream::kMaxStalls];
   for (size_t i = 0; i < rows; ++i) {
-    if (places[i] == kNoRow) continue;
     const uint32_t epoch = head.EpochAt(first + i);
-    if (epoch == clock::kNoEpoch || epoch != end.EpochAt(first + i)) continue;
+    if (epoch == clock::kNoEpoch || epoch != end.EpochAt(first + i)) places[i] = kNoRow;
+    held[i] = end.TicksAt(first + i) - head.TicksAt(first + i);
+  }
+  return LongStalls(model, {devices, rows}, places, held);
+}
+
+uint64_t LongStalls(const Model& model, std::span<const uint32_t> devices, const uint32_t* places,
+                    const uint64_t* held_ticks) {
+  // So many stalls are unpacked at once: rows have theirs one after the other.
+  constexpr size_t kStalls = 4 * stream::kMaxStalls;
+  uint64_t found = 0, stalls[kStalls];
+  size_t have_from = 0, have_to = 0;  // of them
+  for (size_t i = 0; i < devices.size(); ++i) {
+    if (places[i] == kNoRow) continue;
     const auto count = static_cast<size_t>(model.devices[devices[i]].about.stalls_size());
-    model.stall_ticks.Read(places[i], count, stalls);
-    uint64_t left = end.TicksAt(first + i) - head.TicksAt(first + i);
+    if (places[i] < have_from || places[i] + count > have_to) {
+      have_from = places[i], have_to = have_from + kStalls;
+      model.stall_ticks.Read(have_from, kStalls, stalls);
+    }
+    const uint64_t* of = stalls + (places[i] - have_from);
+    uint64_t left = held_ticks[i];
     for (size_t s = 0; s < count; ++s) {
-      if (stalls[s] > left) {
+      if (of[s] > left) {
         ++found;
         break;
       }
-      left -= stalls[s];
+      left -= of[s];
     }
   }
   return found;

@@ -15,7 +15,7 @@ namespace acceltrace::model {
 // times: fetched, start, end, head.
 void PlaceCommands(const clock::Map& clock, size_t first, size_t rows,
                    std::span<DeviceTimesChunk> times);
-// times: doorbell, fetched, first start, last end, completion, interrupt.
+// times: some of a job's, at last completion, interrupt.
 void PlaceJobs(const clock::Map& clock, const Column<uint8_t>& has_irq, size_t first, size_t rows,
                std::span<DeviceTimesChunk> times);
 
@@ -23,6 +23,10 @@ void PlaceJobs(const clock::Map& clock, const Column<uint8_t>& has_irq, size_t f
 // since stalls are parts of that time. times: as of PlaceCommands().
 uint64_t LongStalls(const Model& model, size_t first, size_t rows,
                     std::span<const DeviceTimesChunk> times);
+// Of rows of these devices, whose stalls begin there (Commands::first_stall; kNoRow: not asked
+// for) and which took so long.
+uint64_t LongStalls(const Model& model, std::span<const uint32_t> devices, const uint32_t* places,
+                    const uint64_t* held_ticks);
 
 }  // namespace acceltrace::model
 

@@ -203,8 +203,10 @@ void Decoder::AddApi(const stream::TableRows& rows) {
   intake.Put(Block::COLUMN_TID, &api.tid);
   intake.Put(Block::COLUMN_NAME, &api.name);
   intake.Put(Block::COLUMN_CORRELATION, &api.correlation);
-  intake.Put(Block::COLUMN_BYTES, &api.bytes);
-  intake.Put(Block::COLUMN_STREAM, &api.stream);
+  if (!checks_only) {
+    intake.Put(Block::COLUMN_BYTES, &api.bytes);
+    intake.Put(Block::COLUMN_STREAM, &api.stream);
+  }
   intake.Put(Block::COLUMN_RESULT, &api.result);
   intake.Put(Block::COLUMN_OPEN, &api.open);
   intake.Put(Block::COLUMN_BEGAN_BEFORE, &api.began_before);
@@ -273,16 +275,18 @@ void Decoder::AddCommands(uint32_t device, const stream::TableRows& rows) {
   intake.Put(Block::COLUMN_CONTEXT, &commands.context);
   intake.Put(Block::COLUMN_QUEUE, &commands.queue);
   intake.Put(Block::COLUMN_INDEX, &commands.index);
-  intake.Put(Block::COLUMN_OPCODE, &commands.opcode);
   intake.Put(Block::COLUMN_STATUS, &commands.status);
-  intake.Put(Block::COLUMN_LIMITER, &commands.limiter);
-  intake.Put(Block::COLUMN_TAG, &commands.tag);
   intake.Put(Block::COLUMN_CORRELATION, &commands.correlation);
-  intake.Put(Block::COLUMN_WORK, &commands.work);
   intake.Put(Block::COLUMN_BYTES, &commands.bytes);
-  intake.Put(Block::COLUMN_MEMORY_BYTES, &commands.memory_bytes);
-  intake.Put(Block::COLUMN_ROW_HITS, &commands.row_hits);
-  intake.Put(Block::COLUMN_ROW_MISSES, &commands.row_misses);
+  if (!checks_only) {
+    intake.Put(Block::COLUMN_OPCODE, &commands.opcode);
+    intake.Put(Block::COLUMN_LIMITER, &commands.limiter);
+    intake.Put(Block::COLUMN_TAG, &commands.tag);
+    intake.Put(Block::COLUMN_WORK, &commands.work);
+    intake.Put(Block::COLUMN_MEMORY_BYTES, &commands.memory_bytes);
+    intake.Put(Block::COLUMN_ROW_HITS, &commands.row_hits);
+    intake.Put(Block::COLUMN_ROW_MISSES, &commands.row_misses);
+  }
   std::vector<uint64_t> ticks = intake.All<uint64_t>(Block::COLUMN_FETCHED_TICKS), kept = ticks;
   intake.Put(&kept, &commands.fetched.ticks);
   if (narrow && !command_ticks) return commands.first_stall.Append(intake.rows(), kNoRow);

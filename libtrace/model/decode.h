@@ -45,6 +45,7 @@ class Decoder {
   // completion is not asked for: they were not read either (partial_commands.cc).
   bool narrow = false;
   bool command_ticks = false;  // of commands they are, and stalls, though it is narrow
+  bool checks_only = false;    // LoadOptions::checks_only
 
   // bytes: of the stream up to the end of the packet. columns: its rows, if it does not have them
   // itself (stream::Reader::columns).

@@ -2,7 +2,10 @@
 #include "libtrace/model/host_jobs.h"
 
 #include <map>
+#include <unordered_map>
 #include <utility>
+
+#include "libtrace/model/permute.h"
 
 namespace acceltrace::model {
 namespace {
@@ -14,21 +17,31 @@ class Collector {
   Collector(const HostEvents& host, LoadStats* stats) : host_(host), stats_(*stats) {}
 
   HostJobs Run() {
-    for (size_t i = 0; i < host_.size(); ++i) {
-      if (host_.device[i] == kNoRow) continue;
-      if (host_.kind[i] == HostBatch::KIND_WAIT) {
-        waits_[host_.tid[i]] = {host_.device[i], host_.queue[i], host_.sequence[i],
-                                host_.time_ns[i]};
-      } else if (host_.kind[i] == HostBatch::KIND_IRQ) {
-        ready_[{host_.device[i], host_.queue[i]}] = {host_.time_ns[i], host_.arg1[i]};
-      } else if (host_.job[i] != 0) {
-        AddToJob(i, &jobs_[JobKey(host_.device[i], host_.job[i])]);
+    const auto see = [&](size_t row, uint8_t kind, uint32_t device, uint32_t job, int64_t time_ns,
+                         uint32_t queue, uint64_t arg0, uint64_t arg1) {
+      if (device == kNoRow) return true;
+      const Event event{row, device, queue, time_ns, arg0, arg1};
+      if (kind == HostBatch::KIND_WAIT) {
+        waits_[host_.tid.At(row)] = {device, queue, host_.sequence.At(row), time_ns};
+      } else if (kind == HostBatch::KIND_IRQ) {
+        ready_[{device, queue}] = {time_ns, arg1};
+      } else if (job != 0) {
+        AddToJob(kind, event, jobs_.Get(JobKey(device, job)));
       }
-    }
+      return true;
+    };
+    EachRow(see, host_.kind, host_.device, host_.job, host_.time_ns, host_.queue, host_.arg0,
+            host_.arg1);
     return std::move(jobs_);
   }
 
  private:
+  struct Event {
+    size_t row;
+    uint32_t device, queue;
+    int64_t time_ns;
+    uint64_t arg0, arg1;
+  };
   // What a thread waits for, and since when.
   struct Wait {
     uint32_t device = 0, queue = 0;
@@ -43,11 +56,11 @@ class Collector {
     uint64_t left = 0;
   };
 
-  void AddToJob(size_t i, HostJob* job) {
+  void AddToJob(uint8_t kind, const Event& event, HostJob* job) {
     const auto set_first = [&](int64_t* field) {
-      if (*field == kNoTime) *field = host_.time_ns[i];
+      if (*field == kNoTime) *field = event.time_ns;
     };
-    switch (host_.kind[i]) {
+    switch (kind) {
       case HostBatch::KIND_SUBMIT:
         if (job->submitted) {
           ++stats_.duplicate_jobs;
@@ -55,14 +68,14 @@ class Collector {
         }
         job->submitted = true;
         set_first(&job->submit_ns);
-        job->context = host_.context[i];
-        job->queue = host_.queue[i];
-        job->sequence = host_.sequence[i];
-        job->pid = host_.pid[i];
-        job->tid = host_.tid[i];
-        job->correlation = host_.correlation[i];
-        job->commands = static_cast<uint32_t>(host_.arg0[i]);
-        job->copy_bytes = host_.arg1[i];
+        job->context = host_.context.At(event.row);
+        job->queue = event.queue;
+        job->sequence = host_.sequence.At(event.row);
+        job->pid = host_.pid.At(event.row);
+        job->tid = host_.tid.At(event.row);
+        job->correlation = host_.correlation.At(event.row);
+        job->commands = static_cast<uint32_t>(event.arg0);
+        job->copy_bytes = event.arg1;
         break;
       case HostBatch::KIND_DOORBELL:
         set_first(&job->doorbell_ns);
@@ -73,8 +86,8 @@ class Collector {
       case HostBatch::KIND_COMPLETE: {
         if (job->complete_ns != kNoTime) break;
         set_first(&job->complete_ns);
-        job->status = static_cast<uint32_t>(host_.arg0[i]);
-        Ready& ready = ready_[{host_.device[i], host_.queue[i]}];
+        job->status = static_cast<uint32_t>(event.arg0);
+        Ready& ready = ready_[{event.device, event.queue}];
         if (ready.left > 0) {
           --ready.left;
           job->irq_ns = ready.irq_ns;
@@ -83,14 +96,14 @@ class Collector {
       }
       case HostBatch::KIND_WAKE: {
         // The thread gave up (deadline, signal): the job did not wake it.
-        if (host_.arg0[i] == std::numeric_limits<uint32_t>::max()) break;
+        if (event.arg0 == std::numeric_limits<uint32_t>::max()) break;
         if (job->wake_ns != kNoTime) break;  // the first waiter counts
         set_first(&job->wake_ns);
-        job->wait_correlation = host_.arg1[i];
-        const auto wait = waits_.find(host_.tid[i]);
+        job->wait_correlation = event.arg1;
+        const auto wait = waits_.find(host_.tid.At(event.row));
         if (wait == waits_.end()) break;
-        if (wait->second.device == host_.device[i] && wait->second.queue == host_.queue[i] &&
-            wait->second.sequence == host_.sequence[i]) {
+        if (wait->second.device == event.device && wait->second.queue == event.queue &&
+            wait->second.sequence == host_.sequence.At(event.row)) {
           job->wait_ns = wait->second.since_ns;
         }
         waits_.erase(wait);

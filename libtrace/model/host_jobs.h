@@ -6,8 +6,10 @@
 #define LIBTRACE_MODEL_HOST_JOBS_H_
 
 #include <cstdint>
-#include <unordered_map>
+#include <memory>
+#include <vector>
 
+#include "libtrace/model/key_index.h"
 #include "libtrace/model/model.h"
 
 namespace acceltrace::model {
@@ -25,7 +27,39 @@ inline uint64_t JobKey(uint32_t device, uint32_t job) {
   return (static_cast<uint64_t>(device) << 32) | job;
 }
 
-using HostJobs = std::unordered_map<uint64_t, HostJob>;  // by JobKey
+// By JobKey; each stays where it is.
+class HostJobs {
+ public:
+  size_t size() const { return keys_.size(); }
+  const std::vector<uint64_t>& keys() const { return keys_; }
+  // nullptr: the host did not speak of it.
+  const HostJob* Find(uint64_t key) const {
+    const uint32_t row = index_.Find(key, KeyOf{keys_});
+    return row == KeyIndex::kNone ? nullptr : At(row);
+  }
+  // Made if it is not there.
+  HostJob* Get(uint64_t key) {
+    const auto next = static_cast<uint32_t>(keys_.size());
+    const uint32_t row = index_.Add(key, next, KeyOf{keys_});
+    if (row != next) return At(row);
+    keys_.push_back(key);
+    if (next % kChunk == 0) chunks_.push_back(std::make_unique<HostJob[]>(kChunk));
+    return At(next);
+  }
+
+ private:
+  static constexpr size_t kChunk = 256;
+
+  struct KeyOf {
+    const std::vector<uint64_t>& keys;
+    uint64_t operator()(uint32_t row) const { return keys[row]; }
+  };
+  HostJob* At(uint32_t row) const { return &chunks_[row / kChunk][row % kChunk]; }
+
+  KeyIndex index_;
+  std::vector<uint64_t> keys_;  // in order of their first events
+  std::vector<std::unique_ptr<HostJob[]>> chunks_;
+};
 
 // host is sorted by time.
 HostJobs CollectHostJobs(const HostEvents& host, LoadStats* stats);

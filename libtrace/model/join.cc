@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "libtrace/model/late_times.h"
 #include "libtrace/model/permute.h"
 
 namespace acceltrace::model {
@@ -19,12 +20,13 @@ class Joiner {
   Joiner(DeviceJobs& device_jobs, const HostJobs& host_jobs, Model* model)
       : device_jobs_(device_jobs), model_(model), jobs_(model->jobs), host_jobs_(host_jobs) {}
 
-  void Run(const std::map<std::pair<uint32_t, uint32_t>, uint32_t>& op_names) {
+  void Run(const std::map<std::pair<uint32_t, uint32_t>, uint32_t>* op_names) {
     CollectKeys();
     FillDeviceSide();
     FillHostSide();
     LinkApi();
-    LinkCommands(op_names);
+    LinkCommands();
+    if (op_names != nullptr) NameCommands(*op_names);
   }
 
  private:
@@ -53,7 +55,7 @@ class Joiner {
     keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
     // The host spoke of few others, as a rule.
     if (FindSides(keys) != host_jobs_.size()) {
-      for (const auto& [key, side] : host_jobs_) keys.push_back(key);
+      keys.insert(keys.end(), host_jobs_.keys().begin(), host_jobs_.keys().end());
       std::sort(keys.begin(), keys.end());
       keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
       FindSides(keys);
@@ -73,10 +75,8 @@ class Joiner {
     size_t found = 0;
     sides_.assign(keys.size(), nullptr);
     for (size_t row = 0; row < keys.size(); ++row) {
-      const auto side = host_jobs_.find(keys[row]);
-      if (side == host_jobs_.end()) continue;
-      sides_[row] = &side->second;
-      ++found;
+      sides_[row] = host_jobs_.Find(keys[row]);
+      found += sides_[row] != nullptr;
     }
     return found;
   }
@@ -149,6 +149,7 @@ class Joiner {
     }
     // The largest part of it: one after the other, so that little is there twice.
     const auto move = [&](DeviceTimes* source, DeviceTimes* to) {
+      if (model::IsLate(*source)) return MoveLate(from, source, to);
       to->Resize(from.size());
       DeviceTimesChunk chunk(to);
       for (size_t first = 0; first < from.size(); first += DeviceTimesChunk::kRows) {
@@ -169,13 +170,13 @@ class Joiner {
     move(&device_jobs_.irq, &jobs_.irq);
   }
 
-  // value(side, old): what a row has that the host spoke of.
+  // value(side, row, old): what a row has that the host spoke of.
   template <typename T, typename Value>
   void Fill(Column<T>* column, const Value& value) {
     constexpr size_t kRows = Column<T>::kRows;
     T values[kRows];
-    for (size_t first = 0; first < sides_.size(); first += kRows) {
-      const size_t count = std::min(kRows, sides_.size() - first);
+    for (size_t first = fill_first_; first < fill_end_; first += kRows) {
+      const size_t count = std::min(kRows, fill_end_ - first);
       column->Read(first, count, values);
       for (size_t i = 0; i < count; ++i) {
         const HostJob* side = sides_[first + i];
@@ -193,6 +194,20 @@ class Joiner {
   }
 
   void FillHostSide() {
+    std::set<HandlerRun> late_runs;
+    // All columns of some jobs after each other: what the host says of these stays in caches.
+    constexpr size_t kRows = Column<uint32_t>::kRows;
+    for (size_t first = 0; first < sides_.size(); first += kRows) {
+      fill_first_ = first, fill_end_ = std::min(first + kRows, sides_.size());
+      FillHostColumns(&late_runs);
+    }
+    fill_first_ = 0, fill_end_ = sides_.size();
+    if (!late_runs.empty()) DropIrqsOfOthers(late_runs);
+  }
+
+  using HandlerRun = std::tuple<uint32_t, uint32_t, int64_t>;  // of a handler: device, queue, time
+
+  void FillHostColumns(std::set<HandlerRun>* late_runs) {
     FillSubmitted(&jobs_.on_host, [](const HostJob&) { return 1; });
     FillSubmitted(&jobs_.context, [](const HostJob& side) { return side.context; });
     FillSubmitted(&jobs_.queue, [](const HostJob& side) { return side.queue; });
@@ -216,7 +231,6 @@ class Joiner {
     time(&jobs_.complete_ns, &HostJob::complete_ns);
     time(&jobs_.wait_ns, &HostJob::wait_ns);
     time(&jobs_.wake_ns, &HostJob::wake_ns);
-    std::set<HandlerRun> late_runs;
     Fill(&jobs_.irq_ns, [&](const HostJob& side, size_t row, int64_t) {
       // A handler that was entered before the completion was written, and still
       // found it, is not the interrupt that this job sent. Where the device's
@@ -227,15 +241,13 @@ class Joiner {
           ((side.submit_ns != kNoTime && side.irq_ns < side.submit_ns) ||
            (jobs_.on_device.At(row) && side.irq_ns < jobs_.completion.host[row].lo_ns));
       if (earlier_run) return kNoTime;
-      if (IsLate(row, side.irq_ns) && late_runs.size() < kMostRuns) {
-        late_runs.insert(RunOf(row, side.irq_ns));
+      if (IsLate(row, side.irq_ns) && late_runs->size() < kMostRuns) {
+        late_runs->insert(RunOf(row, side.irq_ns));
       }
       return side.irq_ns;
     });
-    if (!late_runs.empty()) DropIrqsOfOthers(late_runs);
   }
 
-  using HandlerRun = std::tuple<uint32_t, uint32_t, int64_t>;  // of a handler: device, queue, time
   static constexpr size_t kMostRuns = 1 << 16;
   HandlerRun RunOf(size_t row, int64_t irq_ns) const {
     return {jobs_.device.At(row), jobs_.queue.At(row), irq_ns};
@@ -302,26 +314,43 @@ class Joiner {
     jobs_.wait_api_row.Write(0, waited.size(), waited.data());
   }
 
-  void LinkCommands(const std::map<std::pair<uint32_t, uint32_t>, uint32_t>& op_names) {
-    Commands& commands = model_->commands;
-    std::vector<uint32_t> rows(commands.size()), ops(commands.size());
-    uint32_t row = 0, pid = 0, tag = 0, op = 0;  // of the last one; rows are in the jobs' order
-    bool known = false, open = false;            // open: nobody else knows its correlation
+  void LinkCommands() {
+    const Commands& commands = model_->commands;
+    uint32_t row = 0;                  // of the last one; rows are in the jobs' order
+    bool known = false, open = false;  // open: nobody else knows its correlation
     std::vector<uint32_t> first(jobs_.size()), number(jobs_.size());
-    const auto link = [&](size_t i, uint32_t device, uint32_t job, uint32_t its_tag) {
+    const auto link = [&](size_t i, uint32_t device, uint32_t job) {
       const uint64_t key = JobKey(device, job);
       const bool again = known && keys_[row] == key;
-      if (keys_[row] != key) row = RowOf(key);
-      rows[i] = row;
       if (!again) {
+        row = row + 1 < keys_.size() && keys_[row + 1] == key ? row + 1 : RowOf(key);
         first[row] = static_cast<uint32_t>(i);
         open = !jobs_.on_device.At(row) && jobs_.correlation.At(row) == 0;
       }
+      known = true;
       ++number[row];
       if (open) {
         const uint64_t correlation = commands.correlation.At(i);
         if (correlation != 0) jobs_.correlation[row] = correlation, open = false;
       }
+      return true;
+    };
+    EachRow(link, commands.device, commands.job);
+    jobs_.first_command.Write(0, first.size(), first.data());
+    jobs_.num_commands.Write(0, number.size(), number.data());
+  }
+
+  // What is known of a command by its job: where that is, and what its process calls it.
+  void NameCommands(const std::map<std::pair<uint32_t, uint32_t>, uint32_t>& op_names) {
+    Commands& commands = model_->commands;
+    std::vector<uint32_t> rows(commands.size()), ops(commands.size());
+    uint32_t row = 0, pid = 0, tag = 0, op = 0;  // of the last one
+    bool known = false;
+    const auto name = [&](size_t i, uint32_t device, uint32_t job, uint32_t its_tag) {
+      const uint64_t key = JobKey(device, job);
+      const bool again = known && keys_[row] == key;
+      if (keys_[row] != key) row = RowOf(key);
+      rows[i] = row;
       const uint32_t its_pid = again ? pid : jobs_.pid.At(row);
       if (!known || its_pid != pid || its_tag != tag) {
         const auto found = op_names.find({its_pid, its_tag});
@@ -331,9 +360,7 @@ class Joiner {
       ops[i] = op;
       return true;
     };
-    EachRow(link, commands.device, commands.job, commands.tag);
-    jobs_.first_command.Write(0, first.size(), first.data());
-    jobs_.num_commands.Write(0, number.size(), number.data());
+    EachRow(name, commands.device, commands.job, commands.tag);
     commands.job_row = {}, commands.op = {};
     commands.job_row.AppendValues(rows.data(), rows.size());
     commands.op.AppendValues(ops.data(), ops.size());
@@ -344,13 +371,14 @@ class Joiner {
   Jobs& jobs_;
   std::vector<uint64_t> keys_;  // JobKey of each row, sorted
   const HostJobs& host_jobs_;
-  std::vector<const HostJob*> sides_;  // of each row, nullptr: the host did not speak of it
+  size_t fill_first_ = 0, fill_end_ = 0;  // rows that Fill() fills
+  std::vector<const HostJob*> sides_;     // of each row, nullptr: the host did not speak of it
 };
 
 }  // namespace
 
 void JoinJobs(DeviceJobs* device_jobs, const HostJobs& host_jobs,
-              const std::map<std::pair<uint32_t, uint32_t>, uint32_t>& op_names, Model* model) {
+              const std::map<std::pair<uint32_t, uint32_t>, uint32_t>* op_names, Model* model) {
   Joiner(*device_jobs, host_jobs, model).Run(op_names);
 }
 

@@ -9,6 +9,7 @@
 #include "libtrace/model/convert.h"
 #include "libtrace/model/decode.h"
 #include "libtrace/model/join.h"
+#include "libtrace/model/late_times.h"
 #include "libtrace/model/model.h"
 #include "libtrace/model/parts.h"
 #include "libtrace/model/permute.h"
@@ -208,6 +209,7 @@ Result<std::unique_ptr<Model>> LoadRows(stream::Reader* reader, const LoadOption
                                         bool part) {
   auto model = std::make_unique<Model>();
   Decoder decoder(model.get());
+  decoder.checks_only = options.checks_only;
   PartCounter parts;
   proto::Packet packet;
   reader->KeepColumns();
@@ -241,9 +243,11 @@ Result<std::unique_ptr<Model>> LoadRows(stream::Reader* reader, const LoadOption
   SortCommands(&model->commands, &model->load);
   SortDeviceEvents(&model->device_events);
   for (Device& device : model->devices) SortCounters(&device.counters);
-  JoinJobs(&decoder.device_jobs, host_jobs, decoder.op_names, model.get());
+  JoinJobs(&decoder.device_jobs, host_jobs, options.checks_only ? nullptr : &decoder.op_names,
+           model.get());
+  if (options.checks_only) AttachLate(model.get());
   Compact(model.get());
-  FindExtent(model.get());
+  if (!options.checks_only) FindExtent(model.get());
   return model;
 }
 

@@ -153,6 +153,10 @@ struct LoadOptions {
   // bytes is limited besides (stream/validate.h, kFreeJobs): a small damaged file must not take
   // the machine's memory.
   uint64_t max_rows = 100'000'000;
+  // For analysis::ComputeVerification() and nothing else: columns that no law reads stay empty, and
+  // device times are placed on the host's clock once they are asked for, if their ticks alone say
+  // when they were.
+  bool checks_only = false;
   // Called now and then with the bytes read so far.
   std::function<void(uint64_t bytes)> progress;
 };

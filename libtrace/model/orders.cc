@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "libtrace/model/permute.h"
+
 namespace acceltrace::model {
 namespace {
 
@@ -20,6 +22,14 @@ struct Awaited {
 
 DeviceOrders FindOrders(const HostEvents& host) {
   DeviceOrders orders;
+  // Of one device there are none, as in most traces.
+  uint32_t first = kNoRow;
+  const auto alike = [&](size_t, uint32_t device) {
+    if (device == kNoRow) return true;
+    if (first == kNoRow) first = device;
+    return device == first;
+  };
+  if (EachRow(alike, host.device)) return orders;
   // By thread, by device. Few devices: a list is searched faster than a map.
   std::unordered_map<uint32_t, std::vector<Awaited>> threads;
   for (size_t i = 0; i < host.size(); ++i) {

@@ -55,6 +55,8 @@ class DeviceTimes {
     ticks.resize(rows), ahead_ticks_.resize(rows);
     epoch.resize(rows, clock::kNoEpoch), host.Resize(rows);
   }
+  // What the device wrote is all that is known so far, and of one count.
+  void KeepLate() { epoch.resize(ticks.size(), 0); }
   // Once all are set.
   void Compact() { ticks.Compact(), ahead_ticks_.Compact(), epoch.Compact(), host.Compact(); }
   void Permute(const std::vector<uint32_t>& order) {

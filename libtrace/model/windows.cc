@@ -2,8 +2,11 @@
 #include "libtrace/model/windows.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
+
+#include "libtrace/model/permute.h"
 
 namespace acceltrace::model {
 namespace {
@@ -32,9 +35,8 @@ Windows::Windows(const Model& model, const Decoder& decoder, const HostJobs& hos
   }
   CollectSides();
   CollectDoorbells();
-  std::vector<std::vector<Place>> places = PlacesByDevice();
+  if (!CollectInOrder()) CollectSorted();
   for (uint32_t d = 0; d < devices_.size(); ++d) {
-    Collect(std::move(places[d]), &devices_[d]);
     devices_[d].samples_ns = decoder.batch_samples_ns[d];
     std::sort(devices_[d].samples_ns.begin(), devices_[d].samples_ns.end());
   }
@@ -95,31 +97,92 @@ void Windows::Sort(std::vector<Place>* places) {
   if (sorted != end) std::sort(first, end, less);
 }
 
-void Windows::Collect(std::vector<Place> places, Device* of) {
+bool Windows::CollectInOrder() {
+  if (devices_.size() != 1) return false;
+  const Column<uint64_t>* tables[] = {&decoder_.device_jobs.record, &model_.commands.record,
+                                      &decoder_.event_records};
+  size_t rows[] = {decoder_.device_jobs.size(), model_.commands.size(),
+                   model_.device_events.size()};
+  constexpr size_t kTables = std::size(tables);
+  for (size_t t = 0; t < kTables; ++t) {
+    uint64_t last = 0;
+    const auto rises = [&](size_t, uint64_t record) {
+      const bool in_order = record >= last;
+      last = record;
+      return in_order;
+    };
+    if (tables[t]->size() != rows[t] || !EachRow(rises, *tables[t])) return false;
+  }
+  // The one with the least record is next, or with the greatest; of the same, by table.
+  const auto merge = [&](bool forward, const auto& visit) {
+    size_t done[kTables] = {};
+    uint64_t heads[kTables] = {};
+    const auto load = [&](size_t t) {
+      if (done[t] < rows[t]) heads[t] = (*tables[t])[forward ? done[t] : rows[t] - 1 - done[t]];
+    };
+    for (size_t t = 0; t < kTables; ++t) load(t);
+    while (true) {
+      size_t next = kTables;
+      for (size_t t = 0; t < kTables; ++t) {
+        if (done[t] == rows[t]) continue;
+        if (next == kTables || (forward ? heads[t] < heads[next] : heads[t] >= heads[next])) {
+          next = t;
+        }
+      }
+      if (next == kTables) return;
+      const size_t row = forward ? done[next] : rows[next] - 1 - done[next];
+      visit(Place{heads[next], static_cast<uint32_t>(row), static_cast<Table>(next)});
+      ++done[next];
+      load(next);
+    }
+  };
+  Collect(
+      rows[0] + rows[1] + rows[2], [&](const auto& visit) { merge(true, visit); },
+      [&](const auto& visit) { merge(false, visit); }, &devices_[0]);
+  return true;
+}
+
+void Windows::CollectSorted() {
+  std::vector<std::vector<Place>> all = PlacesByDevice();
+  for (uint32_t d = 0; d < devices_.size(); ++d) {
+    std::vector<Place> places = std::move(all[d]);
+    Sort(&places);
+    Collect(
+        places.size(),
+        [&](const auto& visit) { std::for_each(places.begin(), places.end(), visit); },
+        [&](const auto& visit) { std::for_each(places.rbegin(), places.rend(), visit); },
+        &devices_[d]);
+  }
+}
+
+template <typename Forward, typename Backward>
+void Windows::Collect(size_t count, const Forward& forward, const Backward& backward, Device* of) {
   Device& device = *of;
-  Sort(&places);
   // All zero, or many the same: this device does not number them.
   size_t same = 0;
-  for (size_t i = 1; i < places.size(); ++i) same += places[i].record == places[i - 1].record;
-  device.ordered = places.size() > 1 && same * 10 < places.size();
-  device.records.reserve(places.size());
   uint32_t jumps = 0;
   bool jump = false;
   int64_t lo_ns = Window::kMin, hi_ns = Window::kMax;
-  for (const Place& place : places) {
-    device.records.push_back(place.record);
+  uint64_t last = 0;
+  forward([&](const Place& place) {
+    same += !device.records.empty() && place.record == last;
+    last = place.record;
+    device.records.push_back(last);
     device.lo_ns.push_back(lo_ns = std::max(lo_ns, When(place, &jump).lo_ns));
     device.jumps.push_back(jumps += jump);
-  }
+  });
+  device.ordered = count > 1 && same * 10 < count;
   // The first of each run, from the last one on.
   std::vector<std::pair<size_t, int64_t>> runs;
-  for (size_t i = places.size(); i-- > 0;) {
-    hi_ns = std::min(hi_ns, When(places[i], &jump).hi_ns);
+  size_t i = count;
+  backward([&](const Place& place) {
+    --i;
+    hi_ns = std::min(hi_ns, When(place, &jump).hi_ns);
     if (runs.empty() || runs.back().second != hi_ns) runs.emplace_back(i, hi_ns);
     runs.back().first = i;
-  }
+  });
   for (size_t r = runs.size(); r-- > 0;) {
-    const size_t end = r > 0 ? runs[r - 1].first : places.size();
+    const size_t end = r > 0 ? runs[r - 1].first : count;
     device.hi_ns.Append(end - runs[r].first, runs[r].second);
   }
 }
@@ -136,6 +199,11 @@ uint64_t Windows::MaskOf(uint32_t device) const {
 
 void Windows::CollectDoorbells() {
   const DeviceJobs& jobs = decoder_.device_jobs;
+  // They are looked for by the device's own events of doorbells.
+  const auto is_other = [](size_t, uint32_t kind) {
+    return kind != DeviceEventBatch::KIND_DOORBELL;
+  };
+  if (EachRow(is_other, model_.device_events.kind)) return;
   std::vector<std::pair<Doorbell, uint32_t>> sorted;
   sorted.reserve(jobs.size());
   for (uint32_t i = 0; i < jobs.size(); ++i) {
@@ -162,30 +230,30 @@ size_t Windows::Device::NotBefore(uint64_t record) const {
   };
   if (is_it(last_found)) return last_found;
   if (last_found < records.size() && is_it(last_found + 1)) return ++last_found;
-  return last_found = static_cast<size_t>(std::lower_bound(records.begin(), records.end(), record) -
-                                          records.begin());
+  const auto found = std::lower_bound(records.begin(), records.end(), record);
+  return last_found = static_cast<size_t>(found - records.begin());
 }
 
 const HostJob* Windows::SideOf(uint32_t device, uint32_t job) const {
-  const auto found = host_jobs_.find(JobKey(device, job));
-  return found == host_jobs_.end() ? nullptr : &found->second;
+  return host_jobs_.Find(JobKey(device, job));
+}
+
+const HostJob* Windows::SideOfCommand(size_t row) const {
+  const uint64_t key = JobKey(model_.commands.device[row], model_.commands.job[row]);
+  KnownSide& known = known_sides_[key % known_sides_.size()];
+  // 0 is no job's: they are numbered from 1 on.
+  if (key != known.job) known = {key, host_jobs_.Find(key)};
+  return known.side;
 }
 
 void Windows::CollectSides() {
-  const auto collect = [&](const Column<uint32_t>& devices, const Column<uint32_t>& jobs,
-                           std::vector<const HostJob*>* sides) {
-    sides->reserve(devices.size());
-    // Rows of one job often come one after the other.
-    uint64_t last = 0;
-    for (size_t row = 0; row < devices.size(); ++row) {
-      const uint64_t key = JobKey(devices[row], jobs[row]);
-      const bool again = row > 0 && key == last;
-      sides->push_back(again ? sides->back() : SideOf(devices[row], jobs[row]));
-      last = key;
-    }
-  };
-  collect(decoder_.device_jobs.device, decoder_.device_jobs.job, &job_sides_);
-  collect(model_.commands.device, model_.commands.job, &command_sides_);
+  job_sides_.reserve(decoder_.device_jobs.size());
+  EachRow(
+      [&](size_t, uint32_t device, uint32_t job) {
+        job_sides_.push_back(SideOf(device, job));
+        return true;
+      },
+      decoder_.device_jobs.device, decoder_.device_jobs.job);
 }
 
 void Windows::Bound(Window* window) const {
@@ -300,16 +368,21 @@ Window Windows::OfStream(uint32_t device, int64_t near_ns) const {
 }
 
 bool Windows::Losses(uint32_t device, uint64_t* last_after, uint64_t* first_before) const {
-  const auto& records = devices_[device].records;
   if (!devices_[device].ordered) return false;
-  const auto lost = [](uint64_t a, uint64_t b) { return b - a > 1; };
-  const auto first = std::adjacent_find(records.begin(), records.end(), lost);
-  if (first == records.end()) return false;
-  *first_before = *first;
-  const auto last = std::adjacent_find(records.rbegin(), records.rend(),
-                                       [&](uint64_t b, uint64_t a) { return lost(a, b); });
-  *last_after = *last;
-  return true;
+  bool any = false;
+  uint64_t last = 0;
+  EachRow(
+      [&](size_t row, uint64_t record) {
+        if (row > 0 && record - last > 1) {
+          if (!any) *first_before = last;
+          any = true;
+          *last_after = record;
+        }
+        last = record;
+        return true;
+      },
+      devices_[device].records);
+  return any;
 }
 
 std::vector<Window> Windows::WhenLost(uint32_t device) const {

@@ -5,6 +5,7 @@
 #ifndef LIBTRACE_MODEL_WINDOWS_H_
 #define LIBTRACE_MODEL_WINDOWS_H_
 
+#include <array>
 #include <cstdint>
 #include <tuple>
 #include <vector>
@@ -51,7 +52,7 @@ class Windows {
   // A device's records in order, with the host times that bound when each was made.
   struct Device {
     bool ordered = false;
-    std::vector<uint64_t> records;
+    Column<uint64_t> records;
     RunColumn<int64_t> lo_ns, hi_ns;  // of each and those before; of each and those after
     RunColumn<uint32_t> jumps;        // announced up to and including each
     std::vector<int64_t> samples_ns;  // the first clock sample of each batch, sorted
@@ -67,14 +68,20 @@ class Windows {
     Table table = Table::kJobs;
   };
   const HostJob* SideOf(uint32_t device, uint32_t job) const;
-  const HostJob* SideOfCommand(size_t row) const { return command_sides_[row]; }
+  const HostJob* SideOfCommand(size_t row) const;
   // What the host's side of a job says of its commands.
   static void Narrow(const HostJob* side, clock::Window* window);
   void CollectSides();
   void Bound(clock::Window* window) const;
+  // Where records are, in their order: of the only device, if each table is in that order, as the
+  // tables stand, else by lists.
+  bool CollectInOrder();
+  void CollectSorted();
   std::vector<std::vector<Place>> PlacesByDevice() const;
   static void Sort(std::vector<Place>* places);
-  void Collect(std::vector<Place> places, Device* device);
+  // forward(visit), backward(visit): visit(place) of each of so many.
+  template <typename Forward, typename Backward>
+  void Collect(size_t count, const Forward& forward, const Backward& backward, Device* device);
   void CollectDoorbells();
   // When a record was made, as far as it alone says, and whether it announces a jump.
   clock::Window When(const Place& place, bool* jump) const;
@@ -88,7 +95,13 @@ class Windows {
   const Decoder& decoder_;
   const HostJobs& host_jobs_;
   std::vector<Device> devices_;
-  std::vector<const HostJob*> job_sides_, command_sides_;  // by row, nullptr = not seen
+  std::vector<const HostJob*> job_sides_;  // by row, nullptr = not seen
+  // Of jobs whose commands were asked for: others of them are near.
+  struct KnownSide {
+    uint64_t job = 0;
+    const HostJob* side = nullptr;
+  };
+  mutable std::array<KnownSide, 64> known_sides_;
   std::vector<uint32_t> doorbells_;  // jobs by device, queue and ticks of their doorbells
   int64_t start_ns_ = clock::Window::kMin, stop_ns_ = clock::Window::kMax;
 };

@@ -25,7 +25,17 @@ class Cursor {
 
   bool Varint(uint64_t* value) {
     *value = 0;
-    for (uint32_t shift = 0; shift < 70; shift += 7) {
+    if (at_ >= piece_at_ && at_ - piece_at_ + kMostBytes <= piece_.size()) {
+      const char* next = piece_.data() + (at_ - piece_at_);
+      for (uint32_t shift = 0; shift < 7 * kMostBytes; shift += 7) {
+        const auto byte = static_cast<uint8_t>(*next++);
+        ++at_;
+        if (shift < 64) *value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+        if (byte < 0x80) return true;
+      }
+      return false;
+    }
+    for (uint32_t shift = 0; shift < 7 * kMostBytes; shift += 7) {
       if (at_ < piece_at_ || at_ >= piece_at_ + piece_.size()) {
         if (!Fill()) return false;
       }
@@ -66,6 +76,8 @@ class Cursor {
   }
 
  private:
+  static constexpr uint32_t kMostBytes = 10;  // of a number
+
   bool Fill() {
     constexpr uint64_t kPiece = 512;
     if (at_ >= end_) return false;

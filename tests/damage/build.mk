@@ -4,11 +4,12 @@ MUTATOR_SRCS := tests/damage/mutator.cc tests/damage/blocks.cc
 BUILDER_SRCS := $(wildcard tests/golden/trace_builder*.cc)
 DAMAGE_SRCS := $(MUTATOR_SRCS) tests/damage/recordings.cc $(BUILDER_SRCS)
 $(eval $(call program,$(BUILD)/test/tap-damage,tests/damage/damage.cc $(DAMAGE_SRCS),-L$(BUILD)/lib -lacceltrace -lprotobuf,$(BUILD)/lib/libacceltrace.so))
+$(eval $(call program,$(BUILD)/test/tap-verify-ways,tests/damage/verify_ways.cc tests/damage/random_trace.cc $(DAMAGE_SRCS),-L$(BUILD)/lib -lacceltrace -lprotobuf,$(BUILD)/lib/libacceltrace.so))
 $(eval $(call program,$(BUILD)/test/tap-bombs,tests/damage/bombs.cc tests/damage/whole_way.cc libtrace/cli/allocator.cc $(DAMAGE_SRCS),-L$(BUILD)/lib -lacceltrace -lprotobuf -ljemalloc,$(BUILD)/lib/libacceltrace.so))
 $(eval $(call program,$(BUILD)/test/decode-rate,tests/damage/decode_rate.cc $(MUTATOR_SRCS),-L$(BUILD)/lib -lacceltrace -lprotobuf,$(BUILD)/lib/libacceltrace.so))
 $(eval $(call program,$(BUILD)/test/load-trace,libtrace/model/load_bench.cc,-L$(BUILD)/lib -lacceltrace -lprotobuf,$(BUILD)/lib/libacceltrace.so))
 TESTS += $(BUILD)/test/decode-rate $(BUILD)/test/load-trace
-TESTS += $(BUILD)/test/tap-damage $(BUILD)/test/tap-bombs
+TESTS += $(BUILD)/test/tap-damage $(BUILD)/test/tap-bombs $(BUILD)/test/tap-verify-ways
 $(eval $(call fuzzer,trace,tests/damage/trace_fuzz.cc tests/damage/random_trace.cc tests/damage/whole_way.cc $(MUTATOR_SRCS) $(BUILDER_SRCS) $(filter libtrace/%,$(LIB_SRCS)),$(LIB_LIBS)))
 $(BUILD)/fuzz/trace: $(OBJ)/fuzz/gen/libtrace/view/perfetto.pb.o
 $(OBJ)/fuzz/libtrace/view/page_head.o: $(BUILD)/gen/libtrace/view/page.inc

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rows by a number that each has: ids of jobs, of calls.
+#ifndef LIBTRACE_MODEL_KEY_INDEX_H_
+#define LIBTRACE_MODEL_KEY_INDEX_H_
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace acceltrace::model {
+
+// Open addressing. Numbers that follow each other, as ids do, have places that do, in one line of
+// the cache; such groups lie anywhere. key_of(row): the number of a row that is there.
+class KeyIndex {
+ public:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  // rows: about so many will come.
+  explicit KeyIndex(size_t rows = 0) : places_(SizeFor(rows), kNone) {}
+
+  template <typename KeyOf>
+  uint32_t Find(uint64_t key, const KeyOf& key_of) const {
+    return places_[PlaceOf(key, key_of)];
+  }
+  // The row that has the key already, or this one, which has it from now on.
+  template <typename KeyOf>
+  uint32_t Add(uint64_t key, uint32_t row, const KeyOf& key_of) {
+    uint32_t* place = &places_[PlaceOf(key, key_of)];
+    if (*place != kNone) return *place;
+    if (++used_ * 2 > places_.size()) {
+      Grow(key_of);
+      place = &places_[PlaceOf(key, key_of)];
+    }
+    return *place = row;
+  }
+
+ private:
+  static constexpr int kGroupBits = 4;
+  static constexpr uint64_t kGroup = uint64_t{1} << kGroupBits;
+
+  static size_t SizeFor(size_t rows) { return std::bit_ceil(2 * rows + kGroup); }
+  template <typename KeyOf>
+  size_t PlaceOf(uint64_t key, const KeyOf& key_of) const {
+    const size_t mask = places_.size() - 1;
+    const uint64_t group = ((key >> kGroupBits) * 0x9e3779b97f4a7c15) >> 28;
+    size_t at = ((group & ~(kGroup - 1)) | (key & (kGroup - 1))) & mask;
+    while (places_[at] != kNone && key_of(places_[at]) != key) at = (at + 1) & mask;
+    return at;
+  }
+  template <typename KeyOf>
+  void Grow(const KeyOf& key_of) {
+    std::vector<uint32_t> old(2 * places_.size(), kNone);
+    old.swap(places_);
+    for (const uint32_t row : old) {
+      if (row != kNone) places_[PlaceOf(key_of(row), key_of)] = row;
+    }
+  }
+
+  std::vector<uint32_t> places_;
+  size_t used_ = 0;
+};
+
+}  // namespace acceltrace::model
+
+#endif  // LIBTRACE_MODEL_KEY_INDEX_H_

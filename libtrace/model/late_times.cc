@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/model/late_times.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <memory>
+#include <span>
+
+#include "libtrace/model/convert_many.h"
+
+namespace acceltrace::model {
+namespace {
+
+constexpr size_t kRows = Column<uint64_t>::kRows;
+
+class LateTimes : public IntervalSource {
+ public:
+  LateTimes(const Model& model, const Column<uint32_t>& device, const DeviceTimes& times)
+      : model_(model), device_(device), times_(times) {}
+  Interval At(size_t row) const override {
+    if (times_.epoch[row] == clock::kNoEpoch) return {};  // no time
+    return model_.devices[device_[row]].clock.Locate(times_.ticks[row], {}).host;
+  }
+
+ private:
+  const Model& model_;
+  const Column<uint32_t>& device_;
+  const DeviceTimes& times_;
+};
+
+// Whether ticks alone say when all of these times were; what was read is left in `ticks`.
+class PlainTicks {
+ public:
+  PlainTicks(const Model& model, const Column<uint32_t>& device) : model_(model), device_(device) {}
+
+  // Rows of one chunk.
+  bool Read(std::initializer_list<const DeviceTimes*> all, size_t first, size_t rows) {
+    device_.Read(first, rows, devices);
+    size_t t = 0;
+    for (const DeviceTimes* times : all) times->ticks.Read(first, rows, ticks[t++]);
+    for (size_t at = 0, end = 0; at < rows; at = end) {
+      while (end < rows && devices[end] == devices[at]) ++end;
+      const clock::Map& clock = model_.devices[devices[at]].clock;
+      if (!clock.valid() || !clock.NeedsNoWindow()) return false;
+      for (t = 0; t < all.size(); ++t) {
+        if (!clock.AreTicksPlain({ticks[t] + at, end - at})) return false;
+      }
+    }
+    return true;
+  }
+
+  uint32_t devices[kRows];
+  uint64_t ticks[4][kRows];
+
+ private:
+  const Model& model_;
+  const Column<uint32_t>& device_;
+};
+
+}  // namespace
+
+bool LeaveCommandsLate(Model* model) {
+  Commands& commands = model->commands;
+  const auto plain = std::make_unique<PlainTicks>(*model, commands.device);
+  uint64_t long_stalls = 0;
+  for (size_t first = 0; first < commands.size(); first += kRows) {
+    const size_t rows = std::min(kRows, commands.size() - first);
+    if (!plain->Read({&commands.fetched, &commands.start, &commands.end, &commands.head}, first,
+                     rows)) {
+      return false;
+    }
+    const uint64_t *end = plain->ticks[2], *head = plain->ticks[3];
+    uint64_t held[kRows];
+    for (size_t i = 0; i < rows; ++i) held[i] = end[i] - head[i];
+    uint32_t places[kRows];
+    commands.first_stall.Read(first, rows, places);
+    long_stalls += LongStalls(*model, {plain->devices, rows}, places, held);
+  }
+  for (DeviceTimes* times : {&commands.fetched, &commands.start, &commands.end, &commands.head}) {
+    times->KeepLate();
+  }
+  model->load.long_stalls += long_stalls;
+  return true;
+}
+
+bool LeaveJobsLate(const Model& model, DeviceJobs* jobs) {
+  const auto plain = std::make_unique<PlainTicks>(model, jobs->device);
+  for (size_t first = 0; first < jobs->size(); first += kRows) {
+    const size_t rows = std::min(kRows, jobs->size() - first);
+    if (!plain->Read({&jobs->fetched, &jobs->first_start, &jobs->last_end}, first, rows)) {
+      return false;
+    }
+  }
+  for (DeviceTimes* times : {&jobs->fetched, &jobs->first_start, &jobs->last_end}) {
+    times->KeepLate();
+  }
+  return true;
+}
+
+void MoveLate(const std::vector<uint32_t>& rows, DeviceTimes* source, DeviceTimes* to) {
+  uint64_t ticks[kRows];
+  uint32_t epochs[kRows];
+  for (size_t first = 0; first < rows.size(); first += kRows) {
+    const size_t count = std::min(kRows, rows.size() - first);
+    for (size_t i = 0; i < count; ++i) {
+      const uint32_t row = rows[first + i];
+      ticks[i] = row != kNoRow ? source->ticks.At(row) : 0;
+      epochs[i] = row != kNoRow ? source->epoch.At(row) : clock::kNoEpoch;
+    }
+    to->ticks.AppendValues(ticks, count);
+    to->epoch.AppendValues(epochs, count);
+  }
+  *source = {};
+}
+
+void AttachLate(Model* model) {
+  const auto attach = [&](const Column<uint32_t>& device, DeviceTimes* times) {
+    if (IsLate(*times)) times->host.Attach(std::make_shared<LateTimes>(*model, device, *times));
+  };
+  Commands& commands = model->commands;
+  for (DeviceTimes* times : {&commands.fetched, &commands.head, &commands.start, &commands.end}) {
+    attach(commands.device, times);
+  }
+  Jobs& jobs = model->jobs;
+  for (DeviceTimes* times : {&jobs.fetched, &jobs.first_start, &jobs.last_end}) {
+    attach(jobs.device, times);
+  }
+}
+
+}  // namespace acceltrace::model
