@@ -4,6 +4,9 @@
 #ifndef LIBTRACE_MODEL_KEY_INDEX_H_
 #define LIBTRACE_MODEL_KEY_INDEX_H_
 
+#include <sys/random.h>
+#include <sys/types.h>
+
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +21,7 @@ class KeyIndex {
   static constexpr uint32_t kNone = UINT32_MAX;
 
   // rows: about so many will come.
-  explicit KeyIndex(size_t rows = 0) : places_(SizeFor(rows), kNone) {}
+  explicit KeyIndex(size_t rows = 0) : factor_(Factor()), places_(SizeFor(rows), kNone) {}
 
   template <typename KeyOf>
   uint32_t Find(uint64_t key, const KeyOf& key_of) const {
@@ -40,11 +43,21 @@ class KeyIndex {
   static constexpr int kGroupBits = 4;
   static constexpr uint64_t kGroup = uint64_t{1} << kGroupBits;
 
+  // Another one in each process: who makes a trace cannot choose ids that all have one place.
+  static uint64_t Factor() {
+    static const uint64_t factor = [] {
+      uint64_t random = 0;
+      const ssize_t got = getrandom(&random, sizeof random, GRND_NONBLOCK);
+      return (got == ssize_t{sizeof random} ? random : 0x9e3779b97f4a7c15) | 1;
+    }();
+    return factor;
+  }
+
   static size_t SizeFor(size_t rows) { return std::bit_ceil(2 * rows + kGroup); }
   template <typename KeyOf>
   size_t PlaceOf(uint64_t key, const KeyOf& key_of) const {
     const size_t mask = places_.size() - 1;
-    const uint64_t group = ((key >> kGroupBits) * 0x9e3779b97f4a7c15) >> 28;
+    const uint64_t group = ((key >> kGroupBits) * factor_) >> 28;
     size_t at = ((group & ~(kGroup - 1)) | (key & (kGroup - 1))) & mask;
     while (places_[at] != kNone && key_of(places_[at]) != key) at = (at + 1) & mask;
     return at;
@@ -58,6 +71,7 @@ class KeyIndex {
     }
   }
 
+  uint64_t factor_;
   std::vector<uint32_t> places_;
   size_t used_ = 0;
 };
