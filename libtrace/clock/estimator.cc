@@ -53,7 +53,7 @@ constexpr double kRatioSlack = 0.05;
 // The curves around each one limit where it can lead to.
 void SetLimits(std::vector<Curve>* curves) {
   const auto host = [](const Curve& curve, double position_ns, double offset) {
-    return curve.base_host_ns + internal::ToNs(position_ns + offset);
+    return internal::HostNs(curve.base_host_ns, position_ns + offset);
   };
   for (size_t i = 0; i < curves->size(); ++i) {
     Curve& curve = (*curves)[i];
@@ -189,7 +189,7 @@ bool MayBeOutside(const MapData& data, const Draft& draft, uint64_t ticks, const
   const Node* bracket = EndBracket(draft, at_end);
   if (bracket == nullptr) return true;
   const auto host = [&](double offset) {
-    return draft.base_host_ns + internal::ToNs(bracket->position_ns + offset);
+    return internal::HostNs(draft.base_host_ns, bracket->position_ns + offset);
   };
   if (at_end ? when.hi_ns <= host(bracket->gate.lo) : when.lo_ns >= host(bracket->gate.hi)) {
     return false;

@@ -15,7 +15,7 @@ namespace internal {
 namespace {
 
 int64_t HostOf(const Curve& curve, const Knot& knot) {
-  return curve.base_host_ns + ToNs(knot.position_ns + knot.mid);
+  return HostNs(curve.base_host_ns, knot.position_ns + knot.mid);
 }
 
 bool Meets(const Interval& at, const Window& window) {
@@ -233,11 +233,11 @@ bool MapData::GapWithin(const Window& window, Interval* gap) const {
   const Curve& tail = curves.back();
   if (!head.front.smooth) {
     const Knot& knot = head.knots.front();
-    add(head.front.limit_ns, head.base_host_ns + ToNs(std::ceil(knot.position_ns + knot.hi)));
+    add(head.front.limit_ns, HostNs(head.base_host_ns, std::ceil(knot.position_ns + knot.hi)));
   }
   if (!tail.back.smooth) {
     const Knot& knot = tail.knots.back();
-    add(tail.base_host_ns + ToNs(std::floor(knot.position_ns + knot.lo)), tail.back.limit_ns);
+    add(HostNs(tail.base_host_ns, std::floor(knot.position_ns + knot.lo)), tail.back.limit_ns);
   }
   const auto ends_before = [](const Curve& curve, int64_t ns) { return curve.back.limit_ns < ns; };
   const auto first = std::lower_bound(curves.begin(), curves.end(), window.lo_ns, ends_before);
@@ -391,10 +391,11 @@ DeviceTime Map::Before(const DeviceTime& time, uint64_t ticks) const {
   // As long before as so many ticks can take.
   const double ns = static_cast<double>(ticks) * data_->line.ns_per_tick();
   const internal::Rates& rates = data_->rates;
-  earlier.host.lo_ns -= internal::ToNs(std::ceil((ns + data_->line.ns_per_tick()) / rates.lo));
-  earlier.host.mid_ns -= internal::ToNs(ns);
-  earlier.host.hi_ns -=
-      internal::ToNs(std::max(0.0, std::floor((ns - data_->line.ns_per_tick()) / rates.hi)));
+  const double tick_ns = data_->line.ns_per_tick();
+  Interval& host = earlier.host;
+  host.lo_ns = internal::HostNs(host.lo_ns, -std::ceil((ns + tick_ns) / rates.lo));
+  host.mid_ns = internal::HostNs(host.mid_ns, -ns);
+  host.hi_ns = internal::HostNs(host.hi_ns, -std::max(0.0, std::floor((ns - tick_ns) / rates.hi)));
   earlier.host.mid_ns = std::clamp(earlier.host.mid_ns, earlier.host.lo_ns, earlier.host.hi_ns);
   return earlier;
 }

@@ -12,7 +12,7 @@ namespace internal {
 namespace {
 
 int64_t HostOf(const Curve& curve, const Knot& knot) {
-  return curve.base_host_ns + ToNs(knot.position_ns + knot.mid);
+  return HostNs(curve.base_host_ns, knot.position_ns + knot.mid);
 }
 
 // Where the states of a knot lead to over a distance.
@@ -105,9 +105,9 @@ Interval MapData::At(const Place& place, const Bounds& begin, const Bounds& end)
   const double tick_ns = line.ns_per_tick();
   const int64_t base_ns = curve.base_host_ns;
   Interval at{
-      base_ns + ToNs(std::floor(position_ns + begin.lo)), 0,
-      base_ns + ToNs(std::ceil(position_ns + tick_ns + std::max(end.hi, begin.hi - tick_ns)))};
-  at.mid_ns = base_ns + ToNs(std::round(position_ns + begin.mid + 0.5 * tick_ns));
+      HostNs(base_ns, std::floor(position_ns + begin.lo)), 0,
+      HostNs(base_ns, std::ceil(position_ns + tick_ns + std::max(end.hi, begin.hi - tick_ns)))};
+  at.mid_ns = HostNs(base_ns, std::round(position_ns + begin.mid + 0.5 * tick_ns));
   at.mid_ns = std::clamp(at.mid_ns, at.lo_ns, at.hi_ns);
   return at;
 }

@@ -22,6 +22,13 @@ inline constexpr double kFarNs = 1e11;
 // To whole ns, within int64_t and with room for a base to be added.
 inline int64_t ToNs(double ns) { return static_cast<int64_t>(std::clamp(ns, -4e18, 4e18)); }
 
+// Of host times that are no further from 0 the difference of any two is within int64_t.
+inline constexpr int64_t kMostHostNs = 4'000'000'000'000'000'000;
+
+inline int64_t HostNs(int64_t base_ns, double ns) {
+  return std::clamp(base_ns + ToNs(ns), -kMostHostNs, kMostHostNs);
+}
+
 // Bounds of the offset (host - base_host_ns - position) and of the slope (ns/s) at a
 // position. Two knots at one position: a change of frequency.
 struct Knot {

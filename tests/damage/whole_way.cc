@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
 
 #include "libtrace/analysis/report.h"
@@ -61,14 +62,12 @@ void ReadForVerify(std::string_view bytes, const std::string& said) {
   std::abort();
 }
 
-}  // namespace
-
-bool GoTheWholeWay(std::string_view bytes) {
-  ReadStretches(bytes);
+// As all other verbs do. What `verify` says of it; nothing if it is refused.
+std::optional<std::string> ReadWhole(std::string_view bytes) {
   auto reader = stream::Reader::FromMemory(bytes);
-  if (!reader.ok()) return false;
+  if (!reader.ok()) return std::nullopt;
   const auto model = model::Load(reader->get());
-  if (!model.ok()) return false;
+  if (!model.ok()) return std::nullopt;
   const view::Sink nowhere = [](std::string_view) { return Status(); };
   std::string verified;
   {
@@ -93,7 +92,16 @@ bool GoTheWholeWay(std::string_view bytes) {
   (void)view::ExportChrome(**model, nowhere);
   const TemporaryFile file("");
   (void)query::WriteSqliteFile(**model, file.path());
-  ReadForVerify(bytes, verified);
+  return verified;
+}
+
+}  // namespace
+
+bool GoTheWholeWay(std::string_view bytes) {
+  ReadStretches(bytes);
+  const auto verified = ReadWhole(bytes);
+  if (!verified) return false;
+  ReadForVerify(bytes, *verified);
   return true;
 }
 
