@@ -259,7 +259,8 @@ class Scorer {
         continue;
       }
       const uint64_t edges = name == "doorbell_to_device" || name == "interrupt_to_handler";
-      const auto check = [&](const char* statistic, double truth, uint64_t of) {
+      // A name of its own: clang 14 lets no lambda have one of a structured binding.
+      const auto check = [&, &name = name](const char* statistic, double truth, uint64_t of) {
         Span("latency " + name + " " + statistic, stage[statistic], truth, edges * of);
       };
       const double total = std::accumulate(values.begin(), values.end(), 0.0);
