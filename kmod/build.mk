@@ -64,7 +64,7 @@ debug-kernel:
 provoke:
 	$(Q)d=$(abspath $(KMOD_DIR))/provoke && mkdir -p $$d && cp -pu kmod/provoke/* $$d/ && \
 	{ env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL $(MAKE) --no-print-directory -C $(KMOD_HEADERS) M=$$d W=1 modules >$$d/build.log 2>&1 || { cat $$d/build.log >&2; exit 1; }; }
-check-debug: debug-kernel driver-tests
+check-debug: debug-kernel driver-tests $(BUILD)/qemu-device/axl.so
 	$(Q)QUICK=$(QUICK) tests/driver/check-debug $(PARTS)
 
 # For scripts/lint: sparse over the same sources.

@@ -78,6 +78,8 @@ class AllEvents {
     }
     std::make_heap(heap_.begin(), heap_.end(), IsLater);
   }
+  // Of the first one; `otherwise` if there is none.
+  int64_t FirstNs(int64_t otherwise) const { return heap_.empty() ? otherwise : heap_[0].at_ns; }
   bool Next(Event* event) {
     if (heap_.empty()) return false;
     *event = heap_.front();
@@ -146,11 +148,13 @@ class Writer {
     const Timeline timeline = BuildTimeline(model_);
     stats_.skipped = timeline.skipped;
     stats_.tracks = timeline.tracks.size();
-    WritePerfettoHead(model_, timeline, &packets_);
+    AllEvents events(timeline);
+    const int64_t start_ns = model_.info.start_ns();
+    last_ns_ = std::max<int64_t>(0, std::min(start_ns, events.FirstNs(start_ns)));
+    WritePerfettoHead(model_, timeline, last_ns_, &packets_);
     // Queues have the first numbers of what gpu_slice refers to.
     stages_ = Interner(PerfettoQueueIid(timeline.tracks.size()));
     CountFlows(timeline);
-    AllEvents events(timeline);
     for (Event event; events.Next(&event);) {
       WriteEvent(timeline, event);
       if (!packets_.status().ok()) return packets_.status();
@@ -248,10 +252,11 @@ class Writer {
     }
   }
 
-  // In the sequence's default clock. There is room for a few numbers, and for `more` bytes.
+  // Its time is what has passed since the packet before. There is room for a few numbers, and for `more` bytes.
   ProtoCursor BeginPacket(int64_t at_ns, size_t more = 0) {
     ProtoCursor out = packets_.Begin(16 * ProtoCursor::kMostNumber + fresh_.size() + more);
-    out.Number<TracePacket::kTimestampFieldNumber>(static_cast<uint64_t>(at_ns));
+    out.Number<TracePacket::kTimestampFieldNumber>(static_cast<uint64_t>(at_ns - last_ns_));
+    last_ns_ = at_ns;
     out.Number<TracePacket::kTrustedPacketSequenceIdFieldNumber>(kPerfettoSequence);
     out.Number<TracePacket::kSequenceFlagsFieldNumber>(kPerfettoNeedsState);
     return out;
@@ -395,6 +400,7 @@ class Writer {
   static constexpr std::string_view kUnnamed = "(unnamed)";
   const model::Model& model_;
   PerfettoPackets packets_;
+  int64_t last_ns_ = 0;     // of the packet before
   ProtoText fresh_, rows_;  // of the packet at hand: what it defines, what it submitted
   ExportStats stats_;
   Interner names_, categories_, stages_;

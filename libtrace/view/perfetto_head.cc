@@ -20,8 +20,9 @@ constexpr uint32_t kRealtime = 1, kBoottime = 6;
 
 class Head {
  public:
-  Head(const model::Model& model, const Timeline& timeline, PerfettoPackets* packets)
-      : model_(model), timeline_(timeline), packets_(packets) {}
+  Head(const model::Model& model, const Timeline& timeline, int64_t first_ns,
+       PerfettoPackets* packets)
+      : model_(model), timeline_(timeline), first_ns_(first_ns), packets_(packets) {}
 
   void Write() {
     WriteClocks();
@@ -35,14 +36,13 @@ class Head {
  private:
   void WriteClocks() {
     const proto::TraceInfo& info = model_.info;
-    const int64_t at_ns = std::max<int64_t>(0, info.start_ns());
     TracePacket packet;
-    packet.mutable_trace_packet_defaults()->set_timestamp_clock_id(kPerfettoMonotonic);
+    packet.mutable_trace_packet_defaults()->set_timestamp_clock_id(kPerfettoSincePacketBefore);
     perfetto::ClockSnapshot* snapshot = packet.mutable_clock_snapshot();
     snapshot->set_primary_trace_clock(kPerfettoMonotonic);
     const auto add = [&](uint32_t clock, int64_t offset_ns) {
       int64_t time_ns = 0;
-      if (__builtin_add_overflow(at_ns, offset_ns, &time_ns) || time_ns < 0) return;
+      if (__builtin_add_overflow(first_ns_, offset_ns, &time_ns) || time_ns < 0) return;
       perfetto::ClockSnapshot::Clock* added = snapshot->add_clocks();
       added->set_clock_id(clock);
       added->set_timestamp(static_cast<uint64_t>(time_ns));
@@ -50,6 +50,8 @@ class Head {
     add(kPerfettoMonotonic, 0);
     add(kBoottime, info.boottime_offset_ns());
     add(kRealtime, info.realtime_offset_ns());
+    add(kPerfettoSincePacketBefore, 0);
+    snapshot->mutable_clocks()->rbegin()->set_is_incremental(true);
     packets_->Append(&packet);
   }
 
@@ -190,14 +192,15 @@ class Head {
 
   const model::Model& model_;
   const Timeline& timeline_;
+  int64_t first_ns_;
   PerfettoPackets* packets_;
 };
 
 }  // namespace
 
-void WritePerfettoHead(const model::Model& model, const Timeline& timeline,
+void WritePerfettoHead(const model::Model& model, const Timeline& timeline, int64_t first_ns,
                        PerfettoPackets* packets) {
-  Head(model, timeline, packets).Write();
+  Head(model, timeline, first_ns, packets).Write();
 }
 
 }  // namespace acceltrace::view

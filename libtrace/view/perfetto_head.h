@@ -21,7 +21,8 @@ inline uint64_t PerfettoContextIid(uint32_t device, uint32_t context) {
   return (uint64_t{device} << 32 | context) + 1;
 }
 
-void WritePerfettoHead(const model::Model& model, const Timeline& timeline,
+// first_ns: not after the first event, nor before 0. The time that the first packet's is since.
+void WritePerfettoHead(const model::Model& model, const Timeline& timeline, int64_t first_ns,
                        PerfettoPackets* packets);
 
 }  // namespace acceltrace::view

@@ -17,6 +17,9 @@ namespace acceltrace::view {
 
 inline constexpr uint32_t kPerfettoSequence = 1;
 inline constexpr uint32_t kPerfettoMonotonic = 3;  // its number for CLOCK_MONOTONIC
+// The sequence's own: CLOCK_MONOTONIC as the time since the packet before, which takes a third
+// less when it is packed.
+inline constexpr uint32_t kPerfettoSincePacketBefore = 64;
 // sequence_flags: interned names begin anew, and are needed.
 inline constexpr uint32_t kPerfettoClearState = 1, kPerfettoNeedsState = 2;
 

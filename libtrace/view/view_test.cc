@@ -190,6 +190,17 @@ TraceBuilder TwoJobs() {
   return builder;
 }
 
+// Times on the sequence's clock instead of what has passed since the packet before.
+void AddUpTimes(perfetto::Trace* trace) {
+  uint64_t at_ns = 0;
+  for (perfetto::TracePacket& packet : *trace->mutable_packet()) {
+    for (const auto& clock : packet.clock_snapshot().clocks()) {
+      if (clock.is_incremental()) at_ns = clock.timestamp();
+    }
+    if (packet.has_timestamp()) packet.set_timestamp(at_ns += packet.timestamp());
+  }
+}
+
 // Packets that are compressed, in their place.
 perfetto::Trace Inflated(const perfetto::Trace& packed) {
   perfetto::Trace trace;
@@ -221,7 +232,9 @@ perfetto::Trace Export(const model::Model& model, ExportStats* stats) {
   *stats = *result;
   perfetto::Trace trace;
   REQUIRE(trace.ParseFromString(bytes));
-  return Inflated(trace);
+  trace = Inflated(trace);
+  AddUpTimes(&trace);
+  return trace;
 }
 
 // Two queues of a device that says nothing itself, of which the kernel reported what waits for

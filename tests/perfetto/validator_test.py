@@ -153,6 +153,13 @@ MISTAKES = {
     "a correlation with no row": ("no row", lambda: first(
         EVENT, lambda f: without(f, 3000) + [(3000, 2, encode([(1, 0, 1 << 40)]))], has(3000))),
     "a name that only one slice has": ("a name of its own", lambda: renamed(b"submit", b"subm 3")),
+    "events of a clock that no snapshot has": ("not in the snapshot", lambda: first(
+        validator.CLOCKS, lambda f: [x for x in f if body([x], 1) is None or
+                                     (1, 0, validator.OWN) not in body([x], 1)])),
+    "a common clock that is incremental": ("is common", lambda: first(
+        validator.CLOCKS, lambda f: [
+            (1, 2, encode(without(body([x], 1), 3) + [(3, 0, 1)])) if body([x], 1) else x
+            for x in f])),
     "an event with a clock of its own": ("a clock of its own", lambda: [
         packet + [(58, 0, 3)] if body(packet, EVENT) is not None else packet
         for packet in packets()]),
