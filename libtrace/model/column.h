@@ -414,6 +414,10 @@ class IntervalColumn {
     return {static_cast<int64_t>(mid_ns - before_ns_[row]), mid_ns_[row],
             static_cast<int64_t>(mid_ns + after_ns_[row])};
   }
+  // The middle alone.
+  int64_t MidNs(size_t row) const {
+    return source_ != nullptr ? source_->At(row).mid_ns : mid_ns_[row];
+  }
   void Set(size_t row, const clock::Interval& at) {
     mid_ns_.Set(row, at.mid_ns);
     before_ns_.Set(row, Apart(at.lo_ns, at.mid_ns));

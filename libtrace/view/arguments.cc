@@ -5,6 +5,7 @@
 #include <iterator>
 #include <unordered_map>
 
+#include "libtrace/analysis/cursor.h"
 #include "libtrace/view/timeline.h"
 
 namespace acceltrace::view {
@@ -66,11 +67,74 @@ constexpr std::string_view kNames[] = {
 };
 #undef FOR_EACH_NAME
 
-int64_t HalfWidthNs(const model::Interval& at) { return (at.hi_ns - at.lo_ns + 1) / 2; }
-
 }  // namespace
 
-Arguments::Arguments(const model::Model& model) : model_(model) {
+// Slices are written in order of time, which is nearly that of the rows.
+struct Arguments::Columns {
+  template <typename T>
+  using Cursor = analysis::Cursor<T>;
+
+  struct Bounds {
+    explicit Bounds(const model::DeviceTimes& times)
+        : before(times.host.before_ns()), after(times.host.after_ns()) {}
+    int64_t HalfWidthNs(size_t row) {
+      return static_cast<int64_t>(before[row] + after[row] + 1) / 2;
+    }
+    Cursor<uint64_t> before, after;
+  };
+  struct Commands {
+    explicit Commands(const model::Commands& of)
+        : device(of.device),
+          opcode(of.opcode),
+          job(of.job),
+          index(of.index),
+          status(of.status),
+          limiter(of.limiter),
+          first_stall(of.first_stall),
+          correlation(of.correlation),
+          work(of.work),
+          bytes(of.bytes),
+          memory_bytes(of.memory_bytes),
+          start_ticks(of.start.ticks),
+          end_ticks(of.end.ticks),
+          start(of.start) {}
+    Cursor<uint32_t> device, opcode, job, index, status, limiter, first_stall;
+    Cursor<uint64_t> correlation, work, bytes, memory_bytes, start_ticks, end_ticks;
+    Bounds start;
+  };
+  struct Jobs {
+    explicit Jobs(const model::Jobs& of)
+        : job(of.job),
+          device(of.device),
+          queue(of.queue),
+          context(of.context),
+          commands_submitted(of.commands_submitted),
+          commands_retired(of.commands_retired),
+          status(of.status),
+          correlation(of.correlation),
+          sequence(of.sequence),
+          doorbell_ticks(of.doorbell.ticks),
+          completion_ticks(of.completion.ticks),
+          doorbell_ns(of.doorbell_ns),
+          first_start_ns(of.first_start.host.mid_ns()),
+          last_end_ns(of.last_end.host.mid_ns()),
+          doorbell(of.doorbell),
+          completion(of.completion) {}
+    Cursor<uint32_t> job, device, queue, context, commands_submitted, commands_retired, status;
+    Cursor<uint64_t> correlation, sequence, doorbell_ticks, completion_ticks;
+    Cursor<int64_t> doorbell_ns, first_start_ns, last_end_ns;
+    Bounds doorbell, completion;
+  };
+
+  explicit Columns(const model::Model& model)
+      : commands(model.commands), jobs(model.jobs), stall_ticks(model.stall_ticks) {}
+  Commands commands;
+  Jobs jobs;
+  Cursor<uint64_t> stall_ticks;
+};
+
+Arguments::Arguments(const model::Model& model)
+    : model_(model), columns_(std::make_unique<Columns>(model)) {
   names_.assign(std::begin(kNames), std::end(kNames));
   // Devices of one kind have the same causes.
   std::unordered_map<std::string, uint32_t> numbers;
@@ -86,6 +150,8 @@ Arguments::Arguments(const model::Model& model) : model_(model) {
   symbols::FrameNames files;
   frames_ = analysis::NameStacks(model, &files);
 }
+
+Arguments::~Arguments() = default;
 
 void Arguments::OfCall(size_t i) {
   const model::ApiCalls& api = model_.api;
@@ -103,7 +169,7 @@ void Arguments::OfCall(size_t i) {
 }
 
 void Arguments::AddJob(size_t j) {
-  const model::Jobs& jobs = model_.jobs;
+  Columns::Jobs& jobs = columns_->jobs;
   Add(Name::kJob, uint64_t{jobs.job[j]});
   Add(Name::kDevice, std::string_view(model_.devices[jobs.device[j]].about.name()));
   Add(Name::kQueue, uint64_t{jobs.queue[j]});
@@ -111,7 +177,7 @@ void Arguments::AddJob(size_t j) {
 }
 
 void Arguments::OfSubmission(size_t j) {
-  const model::Jobs& jobs = model_.jobs;
+  Columns::Jobs& jobs = columns_->jobs;
   AddJob(j);
   Add(Name::kSequence, jobs.sequence[j]);
   Add(Name::kCommands, uint64_t{jobs.commands_submitted[j]});
@@ -119,22 +185,22 @@ void Arguments::OfSubmission(size_t j) {
 }
 
 void Arguments::OfJob(size_t j) {
-  const model::Jobs& jobs = model_.jobs;
+  Columns::Jobs& jobs = columns_->jobs;
   AddJob(j);
   Add(Name::kContext, uint64_t{jobs.context[j]});
   Add(Name::kSequence, jobs.sequence[j]);
   Add(Name::kCommands, uint64_t{jobs.commands_retired[j]});
   Add(Name::kStatus, std::string_view(model_.devices[jobs.device[j]].StatusName(jobs.status[j])));
-  Add(Name::kFirstStartAtNs, jobs.first_start.host[j].mid_ns);
-  Add(Name::kLastEndAtNs, jobs.last_end.host[j].mid_ns);
-  Add(Name::kDoorbellTicks, jobs.doorbell.ticks[j]);
-  Add(Name::kCompletionTicks, jobs.completion.ticks[j]);
-  Add(Name::kDoorbellBoundNs, HalfWidthNs(jobs.doorbell.host[j]));
-  Add(Name::kCompletionBoundNs, HalfWidthNs(jobs.completion.host[j]));
+  Add(Name::kFirstStartAtNs, jobs.first_start_ns[j]);
+  Add(Name::kLastEndAtNs, jobs.last_end_ns[j]);
+  Add(Name::kDoorbellTicks, jobs.doorbell_ticks[j]);
+  Add(Name::kCompletionTicks, jobs.completion_ticks[j]);
+  Add(Name::kDoorbellBoundNs, jobs.doorbell.HalfWidthNs(j));
+  Add(Name::kCompletionBoundNs, jobs.completion.HalfWidthNs(j));
 }
 
 void Arguments::OfCommand(size_t i) {
-  const model::Commands& commands = model_.commands;
+  Columns::Commands& commands = columns_->commands;
   const uint32_t of = commands.device[i];
   const model::Device& device = model_.devices[of];
   Add(Name::kOpcode, std::string_view(device.OpcodeName(commands.opcode[i])));
@@ -146,13 +212,13 @@ void Arguments::OfCommand(size_t i) {
   Add(Name::kWork, commands.work[i]);
   Add(Name::kBytes, commands.bytes[i]);
   Add(Name::kMemoryBytes, commands.memory_bytes[i]);
-  Add(Name::kStartTicks, commands.start.ticks[i]);
-  Add(Name::kEndTicks, commands.end.ticks[i]);
-  Add(Name::kTimeBoundNs, HalfWidthNs(commands.start.host[i]));
-  if (commands.first_stall[i] == model::kNoRow) return;
-  const auto stalls = model_.Stalls(i);
+  Add(Name::kStartTicks, commands.start_ticks[i]);
+  Add(Name::kEndTicks, commands.end_ticks[i]);
+  Add(Name::kTimeBoundNs, commands.start.HalfWidthNs(i));
+  const uint32_t first_stall = commands.first_stall[i];
+  if (first_stall == model::kNoRow) return;
   for (size_t s = 0; s < stalls_[of].size(); ++s) {
-    const uint64_t ticks = stalls[static_cast<int>(s)];
+    const uint64_t ticks = columns_->stall_ticks[first_stall + s];
     if (ticks != 0) Add(stalls_[of][s], ticks);
   }
 }
@@ -203,8 +269,8 @@ std::span<const Argument> Arguments::Of(const Timeline& timeline, const Slice& s
       OfJob(row);
       break;
     case Slice::About::kWaiting:
-      Add(Name::kJob, uint64_t{model_.commands.job[row]});
-      Add(Name::kIndex, uint64_t{model_.commands.index[row]});
+      Add(Name::kJob, uint64_t{columns_->commands.job[row]});
+      Add(Name::kIndex, uint64_t{columns_->commands.index[row]});
       break;
     case Slice::About::kCommand:
       OfCommand(row);

@@ -252,7 +252,8 @@ class Writer {
     }
   }
 
-  // Its time is what has passed since the packet before. There is room for a few numbers, and for `more` bytes.
+  // Its time is what has passed since the packet before. There is room for a few numbers, and for
+  // `more` bytes.
   ProtoCursor BeginPacket(int64_t at_ns, size_t more = 0) {
     ProtoCursor out = packets_.Begin(16 * ProtoCursor::kMostNumber + fresh_.size() + more);
     out.Number<TracePacket::kTimestampFieldNumber>(static_cast<uint64_t>(at_ns - last_ns_));

@@ -13,7 +13,8 @@
 
 namespace acceltrace::view {
 
-inline uint64_t PerfettoUuid(size_t track) { return (uint64_t{0xacce} << 32) + track; }
+// Small, since each event has one; 0 is a viewer's own.
+inline uint64_t PerfettoUuid(size_t track) { return track + 1; }
 // Of the queue of a device that a track stands for, in the table gpu_slice.
 inline uint64_t PerfettoQueueIid(size_t track) { return track + 1; }
 // Of a device's context.

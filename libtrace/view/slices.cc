@@ -50,8 +50,7 @@ const char* NameOfDeviceEvent(const model::Model& model, size_t row) {
 }
 
 // A command at the head of its unit's queue waits for others: by the device's word for that.
-std::string NameOfWaiting(const model::Model& model, size_t row) {
-  const model::Device& device = model.devices[model.commands.device[row]];
+std::string NameOfWaiting(const model::Device& device) {
   for (int cause = 0; cause < device.about.stalls_size(); ++cause) {
     if (analysis::StallKindOf(device.about, cause) == proto::Device::STALL_WAIT) {
       return "stall: " + device.about.stalls(cause);
@@ -101,8 +100,10 @@ std::string_view SliceNames::Of(const model::Model& model, const Timeline& timel
     case About::kJob:
       return "job";
     case About::kWaiting:
-      made_ = NameOfWaiting(model, slice.row);
-      break;
+      if (waiting_.empty()) {
+        for (const model::Device& device : model.devices) waiting_.push_back(NameOfWaiting(device));
+      }
+      return waiting_[model.commands.device[slice.row]];
     case About::kCommand:
       return model.OpName(slice.row);
     case About::kInterrupt: {

@@ -7,16 +7,19 @@
 #include <compare>
 #include <functional>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <tuple>
 #include <utility>
 
+#include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/thread_states.h"
 #include "libtrace/view/timeline_counters.h"
 
 namespace acceltrace::view {
 namespace {
 
+using analysis::Cursor;
 using proto::DeviceEventBatch;
 
 // Above every pid that Linux gives out (2^22).
@@ -356,7 +359,7 @@ class Builder {
         [&](const auto& to) {
           for (uint32_t j = 0; j < jobs.size(); ++j) {
             if (jobs.device[j] != d) continue;
-            Slice slice = {jobs.doorbell.host[j].mid_ns, jobs.completion.host[j].mid_ns, j,
+            Slice slice = {jobs.doorbell.host.MidNs(j), jobs.completion.host.MidNs(j), j,
                            About::kJob, false};
             if (!jobs.on_device[j]) {
               slice.begin_ns = jobs.submit_ns[j], slice.end_ns = jobs.complete_ns[j];
@@ -412,28 +415,49 @@ class Builder {
     const model::Commands& commands = model_.commands;
     timeline_.first_started.assign(jobs.size(), model::kNoRow);
     timeline_.last_ended.assign(jobs.size(), model::kNoRow);
+    struct Columns {
+      Cursor<uint32_t> job_row;
+      Cursor<uint64_t> start, end;
+    };
+    const auto columns = std::unique_ptr<Columns>(new Columns{
+        Cursor(commands.job_row), Cursor(commands.start.ticks), Cursor(commands.end.ticks)});
+    Cursor<uint64_t>&start = columns->start, &end = columns->end;
     for (uint32_t i = 0; i < commands.size(); ++i) {
-      uint32_t& first = timeline_.first_started[commands.job_row[i]];
-      uint32_t& last = timeline_.last_ended[commands.job_row[i]];
-      if (first == model::kNoRow || commands.start.ticks[i] < commands.start.ticks[first])
-        first = i;
-      if (last == model::kNoRow || commands.end.ticks[i] >= commands.end.ticks[last]) last = i;
+      const uint32_t job = columns->job_row[i];
+      uint32_t& first = timeline_.first_started[job];
+      uint32_t& last = timeline_.last_ended[job];
+      if (first == model::kNoRow || start[i] < start[first]) first = i;
+      if (last == model::kNoRow || end[i] >= end[last]) last = i;
     }
   }
 
   void AddUnits(uint32_t d, int parent) {
     const model::Device& device = model_.devices[d];
     const model::Commands& commands = model_.commands;
+    struct Columns {
+      explicit Columns(const model::Commands& of)
+          : device(of.device),
+            unit(of.unit),
+            head_ticks(of.head.ticks),
+            start_ticks(of.start.ticks),
+            head_ns(of.head.host.mid_ns()),
+            start_ns(of.start.host.mid_ns()),
+            end_ns(of.end.host.mid_ns()) {}
+      Cursor<uint32_t> device, unit;
+      Cursor<uint64_t> head_ticks, start_ticks;
+      Cursor<int64_t> head_ns, start_ns, end_ns;
+    };
+    const auto columns = std::make_unique<Columns>(commands);
     AddGroups<uint32_t>(
-        [&](const auto& to) {
+        [&, &of = *columns](const auto& to) {
           for (uint32_t i = 0; i < commands.size(); ++i) {
-            if (commands.device[i] != d) continue;
-            const uint32_t unit = commands.unit[i];
-            const int64_t start_ns = commands.start.host[i].mid_ns;
-            if (commands.head.ticks[i] != commands.start.ticks[i]) {
-              to(unit, Slice{commands.head.host[i].mid_ns, start_ns, i, About::kWaiting, false});
+            if (of.device[i] != d) continue;
+            const uint32_t unit = of.unit[i];
+            const int64_t start_ns = of.start_ns[i];
+            if (of.head_ticks[i] != of.start_ticks[i]) {
+              to(unit, Slice{of.head_ns[i], start_ns, i, About::kWaiting, false});
             }
-            to(unit, Slice{start_ns, commands.end.host[i].mid_ns, i, About::kCommand, false});
+            to(unit, Slice{start_ns, of.end_ns[i], i, About::kCommand, false});
           }
         },
         [&](uint32_t unit, std::span<Slice> group) {
@@ -482,7 +506,7 @@ class Builder {
     const model::DeviceEvents& events = model_.device_events;
     for (size_t i = 0; i < events.size(); ++i) {
       if (events.device[i] != d || events.kind[i] == DeviceEventBatch::KIND_DOORBELL) continue;
-      const int64_t at_ns = events.time.host[i].mid_ns;
+      const int64_t at_ns = events.time.host.MidNs(i);
       Put(&slices, at_ns, at_ns, About::kDeviceEvent, i, true);
     }
     AddLanes(Keep(std::move(slices)), "device events", parent, 3001,

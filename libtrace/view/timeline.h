@@ -8,6 +8,7 @@
 #define LIBTRACE_VIEW_TIMELINE_H_
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -103,6 +104,7 @@ class Arguments {
  public:
   // model: outlives this.
   explicit Arguments(const model::Model& model);
+  ~Arguments();
   // Good until the next call.
   std::span<const Argument> Of(const Timeline& timeline, const Slice& slice);
   // How long the texts among those are, together.
@@ -111,6 +113,7 @@ class Arguments {
   const std::vector<std::string>& Names() const { return names_; }
 
  private:
+  struct Columns;
   void OfCall(size_t row);
   void OfSubmission(size_t row);
   void OfJob(size_t row);
@@ -125,6 +128,7 @@ class Arguments {
   }
 
   const model::Model& model_;
+  const std::unique_ptr<Columns> columns_;
   std::vector<Argument> arguments_;
   size_t size_ = 0, text_bytes_ = 0;  // of those of the last call
   std::vector<std::string> names_;
@@ -135,12 +139,13 @@ class Arguments {
 // What slices are called.
 class SliceNames {
  public:
-  // Good until the next call, and as long as the model if *stays.
+  // Good until the next call, and as long as this and the model if *stays.
   std::string_view Of(const model::Model& model, const Timeline& timeline, const Slice& slice,
                       bool* stays);
 
  private:
   std::string made_;
+  std::vector<std::string> waiting_;  // at the head of a unit's queue, by device
 };
 const char* CategoryOf(const Slice& slice);
 // Appends its arrows: of a job to its first command, to each other one, back to the host, and to
