@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 TRACE_BUILDER := $(wildcard tests/golden/trace_builder*.cc)
 LIB_SRCS += $(call folder-srcs,libtrace/view)
-LIB_LIBS += -ldeflate
+LIB_LIBS += -lisal
 # The Perfetto format has a schema of its own, generated before this folder compiles.
 $(call objs,$(call folder-srcs,libtrace/view) $(wildcard libtrace/view/*_test.cc)): | $(BUILD)/gen/libtrace/view/perfetto.pb.h
 $(BUILD)/lib/libacceltrace.so: $(OBJ)/gen/libtrace/view/perfetto.pb.o

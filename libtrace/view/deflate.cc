@@ -1,22 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/view/deflate.h"
 
-#include <libdeflate.h>
+#include <isa-l/igzip_lib.h>
+
+#include <cstring>
+#include <limits>
+#include <string>
 
 namespace acceltrace::view {
 
-void Deflater::Free::operator()(libdeflate_compressor* compressor) const {
-  libdeflate_free_compressor(compressor);
-}
-
 std::string_view Deflater::Pack(std::string_view bytes) {
-  constexpr int kQuickest = 1;
-  if (!compressor_) compressor_.reset(libdeflate_alloc_compressor(kQuickest));
-  if (!compressor_) return bytes;
-  const size_t most = libdeflate_zlib_compress_bound(compressor_.get(), bytes.size());
+  // A byte by itself takes nine bits at most, and a stream some tens of bytes.
+  const size_t most = bytes.size() + bytes.size() / 8 + 512;
+  if (most > std::numeric_limits<uint32_t>::max()) return bytes;
+  if (work_.empty()) work_.resize(ISAL_DEF_LVL2_DEFAULT);
   if (out_.size() < most) out_.resize(most);
-  return {out_.data(), libdeflate_zlib_compress(compressor_.get(), bytes.data(), bytes.size(),
-                                                out_.data(), out_.size())};
+  isal_zstream stream;
+  isal_deflate_stateless_init(&stream);
+  stream.end_of_stream = 1;
+  stream.flush = NO_FLUSH;
+  stream.gzip_flag = IGZIP_ZLIB;
+  stream.level = 2;
+  stream.level_buf = work_.data();
+  stream.level_buf_size = static_cast<uint32_t>(work_.size());
+  // It only reads there.
+  stream.next_in = reinterpret_cast<uint8_t*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uint32_t>(bytes.size());
+  stream.next_out = out_.data();
+  stream.avail_out = static_cast<uint32_t>(most);
+  if (isal_deflate_stateless(&stream) != COMP_OK) return bytes;
+  return {reinterpret_cast<const char*>(out_.data()), stream.total_out};
 }
 
 }  // namespace acceltrace::view
