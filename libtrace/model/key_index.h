@@ -57,7 +57,10 @@ class KeyIndex {
   template <typename KeyOf>
   size_t PlaceOf(uint64_t key, const KeyOf& key_of) const {
     const size_t mask = places_.size() - 1;
-    const uint64_t group = ((key >> kGroupBits) * factor_) >> 28;
+    // Of a product alone groups that follow each other lie in a row, for some factors one on the
+    // other.
+    uint64_t group = (key >> kGroupBits) * factor_;
+    group = ((group ^ group >> 32) * 0x9e3779b97f4a7c15) >> 28;
     size_t at = ((group & ~(kGroup - 1)) | (key & (kGroup - 1))) & mask;
     while (places_[at] != kNone && key_of(places_[at]) != key) at = (at + 1) & mask;
     return at;

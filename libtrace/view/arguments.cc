@@ -131,6 +131,9 @@ struct Arguments::Columns {
   Commands commands;
   Jobs jobs;
   Cursor<uint64_t> stall_ticks;
+  // Of the command before, as those that come after it mostly are.
+  uint32_t last_opcode = 0, last_device = model::kNoRow;
+  std::string_view opcode_name;
 };
 
 Arguments::Arguments(const model::Model& model)
@@ -203,7 +206,12 @@ void Arguments::OfCommand(size_t i) {
   Columns::Commands& commands = columns_->commands;
   const uint32_t of = commands.device[i];
   const model::Device& device = model_.devices[of];
-  Add(Name::kOpcode, std::string_view(device.OpcodeName(commands.opcode[i])));
+  if (const uint32_t opcode = commands.opcode[i];
+      opcode != columns_->last_opcode || of != columns_->last_device) {
+    columns_->last_opcode = opcode, columns_->last_device = of;
+    columns_->opcode_name = device.OpcodeName(opcode);
+  }
+  Add(Name::kOpcode, columns_->opcode_name);
   Add(Name::kJob, uint64_t{commands.job[i]});
   Add(Name::kIndex, uint64_t{commands.index[i]});
   Add(Name::kCorrelation, commands.correlation[i]);

@@ -242,13 +242,16 @@ class Writer {
         break;
       }
       case Event::kBegin:
-      case Event::kInstant:
+      case Event::kInstant: {
         ++(event.kind == Event::kInstant ? stats_.instants : stats_.slices);
-        WriteSlice(timeline, track.slices[event.index], event);
-        if (event.kind == Event::kBegin) {
-          WriteRow(timeline, track, track.slices[event.index], event);
-        }
+        const Slice& slice = track.slices[event.index];
+        bool stays = false;
+        std::string_view name = names_of_.Of(model_, timeline, slice, &stays);
+        if (name.empty()) name = kUnnamed, stays = true;
+        WriteSlice(timeline, slice, event, name, stays);
+        if (event.kind == Event::kBegin) WriteRow(track, slice, event, name, stays);
         break;
+      }
     }
   }
 
@@ -271,11 +274,10 @@ class Writer {
     packets_.End(out);
   }
 
-  void WriteSlice(const Timeline& timeline, const Slice& slice, const Event& event) {
-    bool stays = false;
-    const std::string_view name = names_of_.Of(model_, timeline, slice, &stays);
-    const uint64_t name_id = names_.Id(name.empty() ? kUnnamed : name, stays || name.empty(),
-                                       Define<InternedData::kEventNamesFieldNumber>());
+  // stays: see SliceNames.
+  void WriteSlice(const Timeline& timeline, const Slice& slice, const Event& event,
+                  std::string_view name, bool stays) {
+    const uint64_t name_id = names_.Id(name, stays, Define<InternedData::kEventNamesFieldNumber>());
     const uint64_t category = CategoryId(slice);
     const std::span<const Argument> arguments = about_.Of(timeline, slice);
     for (const Argument& argument : arguments) DefineArgument(argument.name);
@@ -354,16 +356,14 @@ class Writer {
     if (count == 0 && jobs.on_device[job]) use(RowOfJob(job));
   }
 
-  void WriteRow(const Timeline& timeline, const Track& track, const Slice& slice,
-                const Event& event) {
+  void WriteRow(const Track& track, const Slice& slice, const Event& event, std::string_view name,
+                bool stays) {
     if (!track.unit_lane || slice.about == Slice::About::kWaiting) return;
     const bool command = slice.about == Slice::About::kCommand;
     const size_t job = command ? model_.commands.job_row[slice.row] : slice.row;
     const model::Jobs& jobs = model_.jobs;
-    bool stays = false;
-    const std::string_view name = names_of_.Of(model_, timeline, slice, &stays);
-    const uint64_t stage = stages_.Id(name.empty() ? kUnnamed : name, stays || name.empty(),
-                                      Define<InternedData::kGpuSpecificationsFieldNumber>());
+    const uint64_t stage =
+        stages_.Id(name, stays, Define<InternedData::kGpuSpecificationsFieldNumber>());
     ProtoCursor out = BeginPacket(slice.begin_ns);
     char* length = out.Begin<TracePacket::kGpuRenderStageEventFieldNumber>();
     out.Number<GpuRenderStageEvent::kEventIdFieldNumber>(command ? RowOfCommand(slice.row)

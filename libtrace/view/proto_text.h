@@ -45,7 +45,7 @@ class ProtoCursor {
   void Text(std::string_view text) {
     Tag<kField, 2>();
     Varint(text.size());
-    std::memcpy(at_, text.data(), text.size());
+    Copy(text.data(), text.size());
     at_ += text.size();
   }
   // A message follows: where its length will be, for which kBytes bytes are left.
@@ -68,6 +68,27 @@ class ProtoCursor {
 
  private:
   static constexpr size_t kMostVarint = 10;
+
+  // Most texts are of a few letters: the first and the last ones of them, which may overlap.
+  void Copy(const char* from, size_t size) {
+    const auto ends = [&](auto word) {
+      std::memcpy(&word, from, sizeof(word));
+      std::memcpy(at_, &word, sizeof(word));
+      std::memcpy(&word, from + size - sizeof(word), sizeof(word));
+      std::memcpy(at_ + size - sizeof(word), &word, sizeof(word));
+    };
+    if (size > 16) {
+      std::memcpy(at_, from, size);
+    } else if (size >= 8) {
+      ends(uint64_t{});
+    } else if (size >= 4) {
+      ends(uint32_t{});
+    } else if (size >= 2) {
+      ends(uint16_t{});
+    } else if (size == 1) {
+      *at_ = *from;
+    }
+  }
 
   template <int kField, uint32_t kType>
   void Tag() {

@@ -105,7 +105,7 @@ std::string_view SliceNames::Of(const model::Model& model, const Timeline& timel
       }
       return waiting_[model.commands.device[slice.row]];
     case About::kCommand:
-      return model.OpName(slice.row);
+      return OfCommand(model, slice.row);
     case About::kInterrupt: {
       const uint32_t last = JobsOfRun(timeline, slice).back();
       return IsPolled(model.jobs, last) ? "poll" : "interrupt";
@@ -126,6 +126,19 @@ std::string_view SliceNames::Of(const model::Model& model, const Timeline& timel
   }
   *stays = false;
   return made_;
+}
+
+std::string_view SliceNames::OfCommand(const model::Model& model, size_t row) {
+  const model::Commands& commands = model.commands;
+  const uint32_t op = commands.op[row], device = commands.device[row];
+  const uint32_t opcode = commands.opcode[row];
+  // Ops take turns; there are not many.
+  Op& known = ops_[(op * 31 + opcode * 7 + device) % ops_.size()];
+  if (known.row == model::kNoRow || known.op != op || known.opcode != opcode ||
+      known.device != device) {
+    known = {op, opcode, device, static_cast<uint32_t>(row), model.OpName(row)};
+  }
+  return known.name;
 }
 
 const char* CategoryOf(const Slice& slice) {

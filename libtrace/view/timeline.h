@@ -7,6 +7,7 @@
 #ifndef LIBTRACE_VIEW_TIMELINE_H_
 #define LIBTRACE_VIEW_TIMELINE_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -144,8 +145,16 @@ class SliceNames {
                       bool* stays);
 
  private:
+  std::string_view OfCommand(const model::Model& model, size_t row);
+
+  // What commands were called that were asked for last.
+  struct Op {
+    uint32_t op = 0, opcode = 0, device = 0, row = model::kNoRow;
+    std::string_view name;
+  };
   std::string made_;
   std::vector<std::string> waiting_;  // at the head of a unit's queue, by device
+  std::array<Op, 64> ops_;
 };
 const char* CategoryOf(const Slice& slice);
 // Appends its arrows: of a job to its first command, to each other one, back to the host, and to
