@@ -14,9 +14,11 @@
 #include "libtrace/cli/command.h"
 #include "libtrace/cli/filters.h"
 #include "libtrace/cli/output_file.h"
+#include "libtrace/cli/spill.h"
 #include "libtrace/cli/terminal.h"
 #include "libtrace/query/sqlite_file.h"
 #include "libtrace/query/tables.h"
+#include "libtrace/stream/index.h"
 #include "libtrace/view/chrome.h"
 #include "libtrace/view/csv.h"
 
@@ -45,6 +47,23 @@ int Finish(const Options& options, const model::Model& model, uint64_t skipped) 
         text.empty() ? "" : "; ", skipped);
   }
   return text.empty() ? kOk : Fail(kFailed, text);
+}
+
+// However long a trace is, an export of it takes no more memory than that; the rest is on disk.
+void BoundMemory(const Options& options) {
+  constexpr uint64_t kMostBytes = uint64_t{512} << 20;
+  // An event in the model, what is drawn of it, and what is beside them while it is read; and in a
+  // file, packed.
+  constexpr uint64_t kEventBytes = 200, kPackedBytes = 3;
+  const auto index = stream::FileIndex::Open(options.file);
+  const uint64_t events =
+      index != nullptr ? index->events() : ExpectFile(options.file) / kPackedBytes;
+  if (events < kMostBytes / kEventBytes) return;
+  // Of addresses: more than any trace takes.
+  const Status bounded = SpillBeyond(kMostBytes, uint64_t{1} << 40);
+  if (!bounded.ok()) {
+    Fail(kOk, fmt::format("{} is kept in memory, all of it: {}", options.file, bounded.message()));
+  }
 }
 
 using Export = Result<view::ExportStats> (*)(const model::Model& model, const view::Sink& sink);
@@ -135,7 +154,10 @@ void AddExport(Verb* app, Run* run) {
   AddFilters(verb, &options->selection);
   AddMemory(verb, &options->selection.memory_bytes);
   verb->Callback([options, run, formats] {
-    *run = [options, formats] { return formats.at(options->format)(*options); };
+    *run = [options, formats] {
+      BoundMemory(*options);
+      return formats.at(options->format)(*options);
+    };
   });
 }
 

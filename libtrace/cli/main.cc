@@ -129,7 +129,8 @@ int main(int argc, char** argv) {
     return acceltrace::cli::Main(argc, argv);
   } catch (const std::bad_alloc&) {
     return acceltrace::cli::Fail(acceltrace::cli::kFailed,
-                                 "the memory that this process may have is not enough: ask for "
-                                 "less of the trace, by --from and --to");
+                                 "the memory that this process may have, or the room in TMPDIR for "
+                                 "what a long export keeps there, is not enough: ask for less of "
+                                 "the trace, by --from and --to");
   }
 }

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// tap-spill: what is allocated beyond a bound is in a file, and is what was written there. Each
+// case is a process of its own, since that is for good.
+#include "libtrace/cli/spill.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace acceltrace::cli {
+namespace {
+
+constexpr uint64_t kMost = uint64_t{1} << 40;
+constexpr size_t kBound = 64 << 20, kBlock = 1 << 20, kBlocks = 400;
+// The program itself, and what is touched between two looks.
+constexpr size_t kBeside = 48 << 20;
+
+// A line of /proc/self/status, in bytes.
+size_t Memory(const std::string& name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind(name + ":", 0) == 0)
+      return std::strtoull(&line[name.size() + 1], nullptr, 10) * 1024;
+  }
+  return SIZE_MAX;
+}
+
+bool WhatIsAllocatedStaysWithinTheBound() {
+  if (!SpillBeyond(kBound, kMost).ok()) return false;
+  std::vector<std::unique_ptr<uint64_t[]>> blocks;
+  for (size_t b = 0; b < kBlocks; ++b) {
+    blocks.emplace_back(new uint64_t[kBlock / 8]);
+    for (size_t i = 0; i < kBlock / 8; ++i) blocks.back()[i] = b * kBlock + i;
+  }
+  const size_t most = Memory("VmHWM");
+  std::printf("# %zu MB of %zu MB were resident\n", most >> 20, kBlocks * kBlock >> 20);
+  if (most > kBound + kBeside) return false;
+  for (size_t b = 0; b < kBlocks; ++b) {
+    for (size_t i = 0; i < kBlock / 8; ++i) {
+      if (blocks[b][i] != b * kBlock + i) return false;
+    }
+  }
+  // All of it was touched: whoever watches lets go of it, sooner or later.
+  for (int round = 0; round < 60'000 && Memory("VmRSS") > kBound; ++round) usleep(1000);
+  return Memory("VmRSS") <= kBound;
+}
+
+bool WhatIsFreedIsTakenAgain() {
+  if (!SpillBeyond(kBound, 4 * kBlocks * kBlock).ok()) return false;
+  // More than there is room for, one after the other; by two threads.
+  const auto run = [] {
+    for (size_t b = 0; b < 8 * kBlocks; ++b) {
+      const std::unique_ptr<char[]> block(new char[kBlock]);
+      block[b % kBlock] = 1;
+    }
+  };
+  std::thread other(run);
+  run();
+  other.join();
+  return true;
+}
+
+bool MoreThanThereIsRoomForIsMemoryThatCannotBeHad() {
+  if (!SpillBeyond(kBound, 32 * kBlock).ok()) return false;
+  try {
+    // Used, or the compiler may leave it out.
+    const std::vector<char> block(64 * kBlock, 'x');
+    std::printf("# %p\n", static_cast<const void*>(block.data()));
+    return false;
+  } catch (const std::bad_alloc&) {
+    return true;
+  }
+}
+
+bool AFolderThatIsNotThereIsSaid() {
+  setenv("TMPDIR", "/nowhere/at/all", 1);
+  const Status spilt = SpillBeyond(kBound, kMost);
+  std::printf("# %s\n", spilt.message().c_str());
+  if (spilt.ok() || spilt.message().find("/nowhere/at/all: No such file") == std::string::npos) {
+    return false;
+  }
+  const std::vector<char> block(16 * kBlock, 'x');  // as before
+  return block.back() == 'x';
+}
+
+bool ALimitOfFilesIsNoSignal() {
+  std::signal(SIGXFSZ, SIG_DFL);
+  const rlimit limit = {kBlock, kBlock};
+  if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return false;
+  return !SpillBeyond(kBound, kMost).ok();
+}
+
+bool InAProcessOfItsOwn(bool (*test)()) {
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool ok = test();
+    std::fflush(stdout);
+    _exit(ok ? 0 : 1);
+  }
+  int status = 0;
+  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+         WEXITSTATUS(status) == 0;
+}
+
+int Main() {
+  const struct {
+    const char* name;
+    bool (*run)();
+  } tests[] = {{"what is allocated stays within the bound", WhatIsAllocatedStaysWithinTheBound},
+               {"what is freed is taken again", WhatIsFreedIsTakenAgain},
+               {"more than there is room for is memory that cannot be had",
+                MoreThanThereIsRoomForIsMemoryThatCannotBeHad},
+               {"a folder that is not there is said", AFolderThatIsNotThereIsSaid},
+               {"a limit of files is no signal", ALimitOfFilesIsNoSignal}};
+  std::printf("TAP version 13\n1..%zu\n", std::size(tests));
+  int failed = 0, number = 0;
+  for (const auto& test : tests) {
+    const bool ok = InAProcessOfItsOwn(test.run);
+    failed += !ok;
+    std::printf("%s %d - %s\n", ok ? "ok" : "not ok", ++number, test.name);
+  }
+  return failed == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace acceltrace::cli
+
+int main() { return acceltrace::cli::Main(); }
