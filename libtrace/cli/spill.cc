@@ -91,7 +91,7 @@ extent_hooks_t hooks = {Take, GiveBack, Destroy, nullptr, nullptr, nullptr, null
 int OpenUnnamed(const std::string& folder) {
   const int fd = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return fd;
-  std::string path = folder + "/acceltrace-XXXXXX";
+  std::string path = folder + "/acceltrace-" + std::string(6, 'X');
   const int named = mkostemp(path.data(), O_CLOEXEC);
   if (named >= 0) unlink(path.c_str());
   return named;

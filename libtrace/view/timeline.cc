@@ -14,6 +14,7 @@
 
 #include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/thread_states.h"
+#include "libtrace/view/sort_runs.h"
 #include "libtrace/view/timeline_counters.h"
 
 namespace acceltrace::view {
@@ -31,32 +32,6 @@ using About = Slice::About;
 std::tuple<int, uint32_t, About> OrderOf(const Slice& slice) {
   const int phase = slice.about == About::kCall ? 0 : slice.about == About::kRange ? 1 : 2;
   return {phase, slice.row, slice.about};
-}
-
-// Sorts what is a few sorted runs, one behind the other, as the model's tables give it.
-template <typename T, typename Before>
-void SortRuns(std::span<T> items, const Before& before) {
-  constexpr size_t kMostRuns = 64;
-  std::vector<size_t> ends;
-  for (size_t at = 0; at < items.size() && ends.size() <= kMostRuns;) {
-    at = static_cast<size_t>(
-        std::is_sorted_until(items.begin() + static_cast<ptrdiff_t>(at), items.end(), before) -
-        items.begin());
-    ends.push_back(at);
-  }
-  if (ends.size() > kMostRuns) return std::sort(items.begin(), items.end(), before);
-  const auto place = [&](size_t at) { return items.begin() + static_cast<ptrdiff_t>(at); };
-  while (ends.size() > 1) {
-    std::vector<size_t> merged;
-    for (size_t i = 0; i < ends.size(); i += 2) {
-      const size_t begin = i == 0 ? 0 : ends[i - 1];
-      if (i + 1 < ends.size()) {
-        std::inplace_merge(place(begin), place(ends[i]), place(ends[i + 1]), before);
-      }
-      merged.push_back(ends[std::min(i + 1, ends.size() - 1)]);
-    }
-    ends = std::move(merged);
-  }
 }
 
 class Builder {
