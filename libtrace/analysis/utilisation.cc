@@ -264,18 +264,6 @@ class UnitTotal {
   bool several_queues_ = false;
 };
 
-// rows: RowsByStart(). Whether the rows of each unit are in order: then all can be read in theirs.
-bool RowsRise(const model::Commands& commands, const std::vector<uint32_t>& rows) {
-  for (size_t i = 1; i < rows.size(); ++i) {
-    const uint32_t before = rows[i - 1], now = rows[i];
-    if (now < before && commands.device[now] == commands.device[before] &&
-        commands.unit[now] == commands.unit[before]) {
-      return false;
-    }
-  }
-  return true;
-}
-
 // By device and unit.
 std::vector<std::vector<UnitTotal>> TotalsOfUnits(const model::Model& model,
                                                   const std::vector<Durations>& times) {

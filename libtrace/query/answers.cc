@@ -132,7 +132,7 @@ PlainTable Trace(const model::Model& model) {
 
 PlainTable Ops(const model::Model& model) {
   using Row = analysis::OpUse;
-  const Lazy<std::vector<Row>> rows([&model] { return analysis::ComputeOps(model).by_name; });
+  const Lazy<std::vector<Row>> rows([&model] { return analysis::ComputeOpsByName(model); });
   return RowTable<Row>("ops", rows)
       .Text("device", DeviceOf<Row>(model))
       .Text("unit", [](const Row& row) -> const std::string& { return row.unit; })
