@@ -33,7 +33,18 @@ class CommandCursor {
       ticks[s] = first == model::kNoRow ? 0 : stall_ticks_[first + s];
     }
   }
-  // As Model::BusyTicks(); from, to: the head and the end of that row.
+  uint64_t StallTicks(size_t row, size_t cause) {
+    const uint32_t first = first_stall_[row];
+    return first == model::kNoRow ? 0 : stall_ticks_[first + cause];
+  }
+  // As Model::BusyTicks().
+  std::optional<uint64_t> BusyTicks(size_t row) {
+    Mark from, to;
+    from.ticks = head.ticks[row], from.epoch = head.epoch[row];
+    to.ticks = end.ticks[row], to.epoch = end.epoch[row];
+    return BusyTicks(row, from, to);
+  }
+  // from, to: the head and the end of that row.
   std::optional<uint64_t> BusyTicks(size_t row, const Mark& from, const Mark& to) {
     const model::Device& of = model_.devices[device[row]];
     const auto causes = static_cast<size_t>(of.about.stalls_size());
