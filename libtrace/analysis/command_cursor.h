@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/durations.h"
@@ -25,19 +26,39 @@ class CommandCursor {
         first_stall_(model.commands.first_stall),
         stall_ticks_(model.stall_ticks) {}
 
-  // As Model::Stalls().
+  // As Model::Stalls(), of as many causes as there are places.
+  void Stalls(size_t row, std::span<uint64_t> ticks) {
+    const uint32_t first = first_stall_[row];
+    for (size_t s = 0; s < ticks.size(); ++s) {
+      ticks[s] = first == model::kNoRow ? 0 : stall_ticks_[first + s];
+    }
+  }
   uint64_t StallTicks(size_t row, size_t cause) {
     const uint32_t first = first_stall_[row];
     return first == model::kNoRow ? 0 : stall_ticks_[first + cause];
   }
-  // As Model::BusyTicks(); from, to: the head and the end of that row.
+  // As Model::BusyTicks().
+  std::optional<uint64_t> BusyTicks(size_t row) {
+    Mark from, to;
+    from.ticks = head.ticks[row], from.epoch = head.epoch[row];
+    to.ticks = end.ticks[row], to.epoch = end.epoch[row];
+    return BusyTicks(row, from, to);
+  }
+  // from, to: the head and the end of that row.
   std::optional<uint64_t> BusyTicks(size_t row, const Mark& from, const Mark& to) {
     const model::Device& of = model_.devices[device[row]];
+    const auto causes = static_cast<size_t>(of.about.stalls_size());
+    const uint32_t first = first_stall_[row];
+    uint64_t stalled = 0;
+    for (size_t s = 0; s < causes && first != model::kNoRow; ++s)
+      stalled += stall_ticks_[first + s];
+    return BusyTicks(of, from, to, stalled);
+  }
+  // stalled: of all causes together.
+  static std::optional<uint64_t> BusyTicks(const model::Device& of, const Mark& from,
+                                           const Mark& to, uint64_t stalled) {
     if (!from.SameEpoch(to) && of.clock.valid()) return std::nullopt;
     const uint64_t held = to.ticks - from.ticks;
-    uint64_t stalled = 0;
-    const auto causes = static_cast<size_t>(of.about.stalls_size());
-    for (size_t cause = 0; cause < causes; ++cause) stalled += StallTicks(row, cause);
     return held > stalled ? held - stalled : 0;
   }
 

@@ -191,6 +191,17 @@ std::vector<uint32_t> RowsByStart(const model::Model& model) {
   return rows;
 }
 
+bool RowsRise(const model::Commands& commands, const std::vector<uint32_t>& rows) {
+  for (size_t i = 1; i < rows.size(); ++i) {
+    const uint32_t before = rows[i - 1], now = rows[i];
+    if (now < before && commands.device[now] == commands.device[before] &&
+        commands.unit[now] == commands.unit[before]) {
+      return false;
+    }
+  }
+  return true;
+}
+
 Waits::Waits(const model::Model& model, const std::vector<uint32_t>& rows,
              const std::vector<Durations>& times)
     : model_(model), times_(times), between_(rows.size()) {

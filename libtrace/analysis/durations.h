@@ -145,6 +145,9 @@ class UnitSum {
 
 // Rows of Commands by device, unit and start.
 std::vector<uint32_t> RowsByStart(const model::Model& model);
+// rows: these. Whether those of each unit rise: then all units can be read at once, row by row,
+// and columns are read once.
+bool RowsRise(const model::Commands& commands, const std::vector<uint32_t>& rows);
 
 // How long commands waited at the head of their queues, head to start. A unit that has
 // several queues waits for one of them only while it runs none of the others: head is where

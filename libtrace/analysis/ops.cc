@@ -5,7 +5,9 @@
 #include <array>
 #include <map>
 #include <memory>
-#include <set>
+#include <numeric>
+#include <span>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -40,10 +42,41 @@ struct Columns : CommandCursor {
   Cursor<uint64_t> work, bytes, memory_bytes;
 };
 
+// What distinguishes an op without its name: device, unit, op, opcode.
+using Number = std::array<uint32_t, 4>;
+
+// Ops that differ in that, in the order in which they are seen.
+class OpPlaces {
+ public:
+  uint32_t Of(const Number& number) {
+    // Those of one op come one after the other more often than not, or take turns.
+    Recent& recent = recent_[(37 * number[1] + (number[2] ^ number[3])) % recent_.size()];
+    if (!recent.any || recent.number != number) {
+      const auto next = static_cast<uint32_t>(places_.size());
+      recent = {number, places_.try_emplace(number, next).first->second, true};
+    }
+    return recent.place;
+  }
+
+ private:
+  struct Recent {
+    Number number{};
+    uint32_t place = 0;
+    bool any = false;
+  };
+  std::map<Number, uint32_t> places_;
+  std::array<Recent, 256> recent_;
+};
+
+// One of them, and a command of it.
+struct PlacedOp {
+  uint32_t device, unit, row;
+};
+
 // One command, as the tables take it.
 struct Command {
   size_t row = 0;
-  std::array<uint32_t, 4> number{};  // what distinguishes its op, but for the name
+  uint32_t op = 0;  // its place
   uint32_t status = 0, limiter = 0;
   uint64_t work = 0, bytes = 0, memory_bytes = 0;
   Mark start, end;
@@ -74,13 +107,25 @@ void SetLimiter(const model::Device& device, const OpSum& sum, OpUse* use) {
 // By name, or by the names of their groups.
 class OpTable {
  public:
-  OpTable(const model::Model& model, const std::vector<Durations>& times, bool fold)
-      : model_(model),
-        times_(times),
-        groups_(fold, fold ? Names() : std::vector<std::string_view>()) {}
+  // ops: by their places.
+  OpTable(const model::Model& model, const std::vector<Durations>& times,
+          const std::vector<PlacedOp>& ops, bool fold)
+      : model_(model), times_(times), sums_(ops.size()) {
+    std::vector<std::string_view> names;
+    for (const PlacedOp& op : ops) names.push_back(model.OpName(op.row));
+    const NameGroups groups(fold, names);
+    // Unit by unit, whatever the order in which they were seen: who comes late gets no row of its
+    // own.
+    std::vector<uint32_t> order(ops.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      return std::tie(ops[a].device, ops[a].unit) < std::tie(ops[b].device, ops[b].unit);
+    });
+    for (const uint32_t i : order) sums_[i] = &Find(ops[i], groups);
+  }
 
   void Add(const Command& command) {
-    OpSum& sum = SumOf(command);
+    OpSum& sum = *sums_[command.op];
     OpUse& use = sum.use;
     ++use.count;
     use.failed += command.status != 0;
@@ -125,65 +170,60 @@ class OpTable {
   }
 
  private:
-  // What distinguishes an op without its name.
-  using Number = std::array<uint32_t, 4>;
-  Number NumberOf(size_t i) const {
-    const model::Commands& commands = model_.commands;
-    return {commands.device[i], commands.unit[i], commands.op[i], commands.opcode[i]};
-  }
-
-  std::vector<std::string_view> Names() const {
-    std::map<Number, size_t> rows;
-    for (size_t i = 0; i < model_.commands.size(); ++i) rows.try_emplace(NumberOf(i), i);
-    std::vector<std::string_view> names;
-    for (const auto& [number, row] : rows) names.push_back(model_.OpName(row));
-    return names;
-  }
-
-  OpSum& SumOf(const Command& command) {
-    // Those of one op come one after the other more often than not, or take turns.
-    const auto& [device, unit, op, opcode] = command.number;
-    Recent& recent = recent_[(op ^ opcode) % recent_.size()];
-    if (recent.sum != nullptr && recent.number == command.number) return *recent.sum;
-    OpSum*& known = by_number_[command.number];
-    if (known == nullptr) known = &Find(device, unit, command.row);
-    recent = {command.number, known};
-    return *known;
-  }
-
-  OpSum& Find(uint32_t device, uint32_t unit, size_t row) {
-    auto key = std::make_tuple(device, unit, groups_.Of(model_.OpName(row)));
+  OpSum& Find(const PlacedOp& op, const NameGroups& groups) {
+    auto key = std::make_tuple(op.device, op.unit, groups.Of(model_.OpName(op.row)));
     if (by_key_.size() >= kMaxNamedRows && !by_key_.contains(key)) std::get<2>(key) = kOtherNames;
-    return by_key_.try_emplace(key, OpSum{{}, UnitSum(&times_[device]), {}, {}}).first->second;
+    return by_key_.try_emplace(key, OpSum{{}, UnitSum(&times_[op.device]), {}, {}}).first->second;
   }
 
-  struct Recent {
-    Number number{};
-    OpSum* sum = nullptr;
-  };
   const model::Model& model_;
   const std::vector<Durations>& times_;
-  const NameGroups groups_;
   std::map<std::tuple<uint32_t, uint32_t, std::string>, OpSum> by_key_;
-  std::map<Number, OpSum*> by_number_;
-  std::array<Recent, 64> recent_;
+  std::vector<OpSum*> sums_;  // by place
 };
 
-}  // namespace
+// All commands once to find the ops, and once for what they took.
+class OpPass {
+ public:
+  explicit OpPass(const model::Model& model)
+      : model_(model),
+        times_(model.devices.begin(), model.devices.end()),
+        rows_(RowsByStart(model)),
+        rise_(RowsRise(model.commands, rows_)) {
+    const model::Commands& commands = model.commands;
+    Cursor<uint32_t> device(commands.device), unit(commands.unit), op(commands.op),
+        opcode(commands.opcode);
+    for (size_t i = 0; i < rows_.size(); ++i) {
+      const uint32_t row = RowAt(i);
+      const Number number = {device[row], unit[row], op[row], opcode[row]};
+      if (places_.Of(number) == ops_.size()) ops_.push_back({number[0], number[1], row});
+    }
+  }
 
-Ops ComputeOps(const model::Model& model) {
-  const std::vector<Durations> times(model.devices.begin(), model.devices.end());
-  OpTable by_name(model, times, false), by_group(model, times, true);
-  const std::vector<uint32_t> rows = RowsByStart(model);
-  const Waits waits(model, rows, times);
-  const auto columns = std::make_unique<Columns>(model);
+  OpTable Table(bool fold) const { return {model_, times_, ops_, fold}; }
+  void Fill(std::span<OpTable> tables);
+
+ private:
+  uint32_t RowAt(size_t i) const { return rise_ ? static_cast<uint32_t>(i) : rows_[i]; }
+
+  const model::Model& model_;
+  const std::vector<Durations> times_;
+  const std::vector<uint32_t> rows_;
+  const bool rise_;
+  OpPlaces places_;
+  std::vector<PlacedOp> ops_;
+};
+
+void OpPass::Fill(std::span<OpTable> tables) {
+  const Waits waits(model_, rows_, times_);
+  const auto columns = std::make_unique<Columns>(model_);
   Command command;
-  for (const uint32_t i : rows) {
-    const uint32_t device = columns->device[i];
-    const Durations& time = times[device];
+  for (size_t n = 0; n < rows_.size(); ++n) {
+    const uint32_t i = RowAt(n), device = columns->device[i];
+    const Durations& time = times_[device];
     const Mark head = columns->head[i];
     command.row = i;
-    command.number = {device, columns->unit[i], columns->op[i], columns->opcode[i]};
+    command.op = places_.Of({device, columns->unit[i], columns->op[i], columns->opcode[i]});
     command.status = columns->status[i], command.limiter = columns->limiter[i];
     command.work = columns->work[i], command.bytes = columns->bytes[i];
     command.memory_bytes = columns->memory_bytes[i];
@@ -194,10 +234,24 @@ Ops ComputeOps(const model::Model& model) {
     command.held = ran;
     command.held += waits.Of(i, head, command.start);
     command.busy = BusyOf(columns.get(), command, head, ran);
-    by_name.Add(command);
-    by_group.Add(command);
+    for (OpTable& table : tables) table.Add(command);
   }
-  return {by_name.Finish(), by_group.Finish()};
+}
+
+}  // namespace
+
+Ops ComputeOps(const model::Model& model) {
+  OpPass pass(model);
+  OpTable tables[] = {pass.Table(false), pass.Table(true)};
+  pass.Fill(tables);
+  return {tables[0].Finish(), tables[1].Finish()};
+}
+
+std::vector<OpUse> ComputeOpsByName(const model::Model& model) {
+  OpPass pass(model);
+  OpTable table = pass.Table(false);
+  pass.Fill({&table, 1});
+  return table.Finish();
 }
 
 }  // namespace acceltrace::analysis

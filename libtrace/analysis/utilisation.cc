@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "libtrace/analysis/command_cursor.h"
 #include "libtrace/analysis/counters.h"
@@ -53,107 +54,161 @@ struct Ways {
   MarkCursor from, to;
 };
 
-Window FindWindow(const model::Model& model, uint32_t device) {
-  Window window;
+// Of each device.
+std::vector<Window> FindWindows(const model::Model& model) {
+  std::vector<Window> windows(model.devices.size());
   const model::Jobs& jobs = model.jobs;
   auto ways = std::make_unique<Ways>(jobs.device, jobs.fetched, jobs.completion);
   Cursor<uint8_t> on_device(jobs.on_device);
   for (size_t i = 0; i < jobs.size(); ++i) {
-    if (ways->device[i] == device && on_device[i]) window.See(ways->from[i], ways->to[i]);
+    const uint32_t device = ways->device[i];
+    if (on_device[i] && device < windows.size()) windows[device].See(ways->from[i], ways->to[i]);
   }
   const model::Commands& commands = model.commands;
   ways = std::make_unique<Ways>(commands.device, commands.fetched, commands.end);
   for (size_t i = 0; i < commands.size(); ++i) {
-    if (ways->device[i] == device) window.See(ways->from[i], ways->to[i]);
+    windows[ways->device[i]].See(ways->from[i], ways->to[i]);
   }
-  return window;
+  return windows;
 }
 
-void CheckCounters(const model::Model& model, const model::Device& device,
-                   const std::vector<uint32_t>& rows, UnitUse* use) {
-  const model::CounterSamples& samples = device.counters;
-  if (samples.size() < 2) return;
-  const size_t last = samples.size() - 1;
-  const UnitCounters found = FindUnitCounters(device, use->unit);
-  CounterCheck& check = use->check;
-  const auto busy = Grown(samples, found.busy, 0, last);
-  const auto commands = Grown(samples, found.commands, 0, last);
-  if (!busy || !commands) return;
-  check.available = true;
-  check.busy_ticks = *busy;
-  check.commands = *commands;
-  for (const auto& stall : found.stalls) {
-    check.stall_ticks.push_back(Grown(samples, stall, 0, last).value_or(0));
+// One command, as the totals of its unit take it.
+struct Command {
+  Mark head, start, end;
+  uint32_t queue = 0, status = 0, limiter = 0;
+  uint64_t work = 0;
+  std::vector<uint64_t> stall_ticks;  // by the device's causes
+  std::optional<uint64_t> busy_ticks;
+};
+
+// Columns of commands, of all units.
+class Columns : public CommandCursor {
+ public:
+  explicit Columns(const model::Model& model)
+      : CommandCursor(model),
+        unit(model.commands.unit),
+        queue_(model.commands.queue),
+        status_(model.commands.status),
+        limiter_(model.commands.limiter),
+        work_(model.commands.work) {}
+
+  void Read(size_t row, const model::Device& of, Command* command) {
+    command->head = head[row], command->start = start[row], command->end = end[row];
+    command->queue = queue_[row], command->status = status_[row];
+    command->limiter = limiter_[row], command->work = work_[row];
+    std::vector<uint64_t>& stalls = command->stall_ticks;
+    stalls.resize(static_cast<size_t>(of.about.stalls_size()));
+    Stalls(row, stalls);
+    command->busy_ticks = BusyTicks(of, command->head, command->end,
+                                    std::accumulate(stalls.begin(), stalls.end(), uint64_t{0}));
   }
-  check.commands_stall_ticks.assign(check.stall_ticks.size(), 0);
-  const Mark from = MarkOf(samples.time, 0), to = MarkOf(samples.time, last);
-  const auto columns = std::make_unique<CommandCursor>(model);
-  for (const uint32_t row : rows) {
-    const Mark head = columns->head[row], end = columns->end[row];
-    if (!from.Before(end) || !head.Before(to)) continue;
-    const auto busy_ticks = columns->BusyTicks(row, head, end);
+
+  Cursor<uint32_t> unit;
+
+ private:
+  Cursor<uint32_t> queue_, status_, limiter_;
+  Cursor<uint64_t> work_;
+};
+
+// The counters of a unit against its commands.
+class CounterTotal {
+ public:
+  CounterTotal(const model::Device& device, uint32_t unit) {
+    const model::CounterSamples& samples = device.counters;
+    if (samples.size() < 2) return;
+    const size_t last = samples.size() - 1;
+    const UnitCounters found = FindUnitCounters(device, unit);
+    const auto busy = Grown(samples, found.busy, 0, last);
+    const auto commands = Grown(samples, found.commands, 0, last);
+    if (!busy || !commands) return;
+    check_.available = true;
+    check_.busy_ticks = *busy;
+    check_.commands = *commands;
+    for (const auto& stall : found.stalls) {
+      check_.stall_ticks.push_back(Grown(samples, stall, 0, last).value_or(0));
+    }
+    check_.commands_stall_ticks.assign(check_.stall_ticks.size(), 0);
+    from_ = MarkOf(samples.time, 0), to_ = MarkOf(samples.time, last);
+    const auto idle = Grown(samples, found.idle, 0, last);
+    const auto elapsed = Grown(samples, FindCounter(device, "elapsed_ticks"), 0, last);
+    if (idle && elapsed) {
+      check_.has_law = true;
+      const uint64_t held =
+          std::accumulate(check_.stall_ticks.begin(), check_.stall_ticks.end(), *busy);
+      check_.law_error_ticks = static_cast<int64_t>(held + *idle - *elapsed);
+    }
+  }
+
+  void Add(const Command& command) {
+    if (!check_.available || !from_.Before(command.end) || !command.head.Before(to_)) return;
     // Not known, or not all of it in between: either way there is nothing to compare.
-    if (head.Before(from) || to.Before(end) || !busy_ticks) {
-      ++check.straddling;
-      continue;
+    if (command.head.Before(from_) || to_.Before(command.end) || !command.busy_ticks) {
+      ++check_.straddling;
+      return;
     }
-    ++check.commands_seen;
-    check.commands_busy_ticks += *busy_ticks;
-    for (size_t s = 0; s < check.commands_stall_ticks.size(); ++s) {
-      check.commands_stall_ticks[s] += columns->StallTicks(row, s);
+    ++check_.commands_seen;
+    check_.commands_busy_ticks += *command.busy_ticks;
+    for (size_t s = 0; s < check_.commands_stall_ticks.size(); ++s) {
+      check_.commands_stall_ticks[s] += command.stall_ticks[s];
     }
   }
-  const auto idle = Grown(samples, found.idle, 0, last);
-  const auto elapsed = Grown(samples, FindCounter(device, "elapsed_ticks"), 0, last);
-  if (idle && elapsed) {
-    check.has_law = true;
-    const uint64_t held =
-        std::accumulate(check.stall_ticks.begin(), check.stall_ticks.end(), *busy);
-    check.law_error_ticks = static_cast<int64_t>(held + *idle - *elapsed);
-  }
-}
+
+  const CounterCheck& check() const { return check_; }
+
+ private:
+  CounterCheck check_;
+  Mark from_, to_;  // the first and the last snapshot
+};
 
 // What the commands of a unit did, one after the other.
 class UnitTotal {
  public:
-  UnitTotal(const model::Model& model, const Durations& time, UnitUse* use)
-      : cursor_(std::make_unique<Columns>(model)),
-        time_(time),
-        use_(*use),
-        ran_(&time),
-        held_(&time) {}
+  UnitTotal(const model::Device& device, uint32_t device_row, uint32_t unit, const Durations* time)
+      : time_(*time), counters_(device, unit), ran_(time), held_(time) {
+    const proto::Unit& about = device.about.units(static_cast<int>(unit));
+    use_.device = device_row;
+    use_.unit = unit;
+    use_.name = about.name();
+    use_.work_unit = about.work_unit();
+    use_.peak_work_per_s = about.peak_work_per_s();
+    use_.stall_ticks.assign(static_cast<size_t>(device.about.stalls_size()), 0);
+    use_.stalls.resize(use_.stall_ticks.size());
+    use_.limiters.assign(static_cast<size_t>(device.about.limiters_size()), 0);
+  }
 
-  void Add(size_t row) {
-    Columns& columns = *cursor_;
-    const Mark head = columns.head[row], start = columns.start[row], end = columns.end[row];
-    const uint32_t queue = columns.queue[row], limiter = columns.limiter[row];
-    several_queues_ |= use_.commands > 0 && queue != queue_;
-    queue_ = queue;
+  // In order of their starts.
+  void Add(const Command& command) {
+    const Mark &head = command.head, &start = command.start, &end = command.end;
+    several_queues_ |= use_.commands > 0 && command.queue != queue_;
+    queue_ = command.queue;
     ++use_.commands;
-    use_.failed += columns.status[row] != 0;
-    use_.work += columns.work[row];
+    use_.failed += command.status != 0;
+    use_.work += command.work;
     const bool one_epoch = head.SameEpoch(end);
-    const uint64_t busy_ticks = one_epoch ? columns.BusyTicks(row, head, end).value_or(0) : 0;
+    const uint64_t busy_ticks = one_epoch ? command.busy_ticks.value_or(0) : 0;
     use_.busy_ticks += busy_ticks;
-    if (limiter < use_.limiters.size()) ++use_.limiters[limiter];
-    const Rate ran = time_.RateBetween(start, end), held = time_.RateBetween(head, end);
+    if (command.limiter < use_.limiters.size()) ++use_.limiters[command.limiter];
+    const Rate ran = time_.RateBetween(start, end);
+    const Rate held = head.Same(start) ? ran : time_.RateBetween(head, end);
     ran_.Add(start, end, ran);
     held_.Add(head, end, held);
     waited_ += time_.Elapsed(head, start);
     tick_ += Durations::Of(1, 1, 1, ran);
     const double held_ticks = Ticks(head, end);
-    AddPart(static_cast<double>(busy_ticks), held_ticks, ran, ran, &use_.busy);
+    use_.busy += Part(static_cast<double>(busy_ticks), held_ticks, ran, ran);
     // The clock was set anew meanwhile: what the stalls leave is anything.
     if (!one_epoch) use_.busy.hi += time_.Elapsed(start, end, ran).hi;
+    // From its head on: the clock may have run at another rate until its start.
+    const Amount none = Part(0, held_ticks, held, ran);
     for (size_t s = 0; s < use_.stall_ticks.size(); ++s) {
-      const uint64_t ticks = columns.StallTicks(row, s);
+      const uint64_t ticks = command.stall_ticks[s];
       use_.stall_ticks[s] += ticks;
-      // From its head on: the clock may have run at another rate until its start.
-      AddPart(static_cast<double>(ticks), held_ticks, held, ran, &use_.stalls[s]);
+      use_.stalls[s] += ticks == 0 ? none : Part(static_cast<double>(ticks), held_ticks, held, ran);
     }
+    counters_.Add(command);
   }
 
-  void Finish(const Amount& window) {
+  UnitUse Finish(const Amount& window) {
     // Heads are no instants where a unit waits for one queue between the commands of another.
     Amount held = held_.sum();
     if (held_.overlaps() > 0) {
@@ -179,6 +234,8 @@ class UnitTotal {
     for (const Amount& stall : use_.stalls) use_.stall_shares.push_back(ShareOf(stall, window));
     use_.work_per_s = PerSecond(static_cast<double>(use_.work), use_.busy);
     use_.peak_share = OfPeak(use_.work_per_s, use_.peak_work_per_s);
+    use_.check = counters_.check();
+    return std::move(use_);
   }
 
   uint64_t overlaps() const { return ran_.overlaps(); }
@@ -190,56 +247,44 @@ class UnitTotal {
   }
 
   // held: from where the part may begin, ran: from where it is likely to.
-  static void AddPart(double ticks, double held_ticks, const Rate& held, const Rate& ran,
-                      Amount* part) {
+  static Amount Part(double ticks, double held_ticks, const Rate& held, const Rate& ran) {
     Amount of =
         Durations::Of(ticks - kPartOverTicks, ticks,
                       std::min(ticks + kPartUnderTicks, std::max(held_ticks, ticks) + 1), held);
     of.mid = std::clamp(ticks * ran.mid, of.lo, std::max(of.lo, of.hi));
-    *part += of;
+    return of;
   }
 
-  struct Columns : CommandCursor {
-    explicit Columns(const model::Model& model)
-        : CommandCursor(model),
-          queue(model.commands.queue),
-          status(model.commands.status),
-          limiter(model.commands.limiter),
-          work(model.commands.work) {}
-    Cursor<uint32_t> queue, status, limiter;
-    Cursor<uint64_t> work;
-  };
-
-  const std::unique_ptr<Columns> cursor_;
   const Durations& time_;
-  UnitUse& use_;
+  UnitUse use_;
+  CounterTotal counters_;
   UnitSum ran_, held_;
   Amount waited_, tick_;
   uint32_t queue_ = 0;
   bool several_queues_ = false;
 };
 
-// rows: those of the unit, by start.
-UnitUse UseOfUnit(const model::Model& model, uint32_t device_row, uint32_t unit,
-                  const std::vector<uint32_t>& rows, DeviceUse* device_use) {
-  const model::Device& device = model.devices[device_row];
-  const proto::Unit& about = device.about.units(static_cast<int>(unit));
-  UnitUse use;
-  use.device = device_row;
-  use.unit = unit;
-  use.name = about.name();
-  use.work_unit = about.work_unit();
-  use.peak_work_per_s = about.peak_work_per_s();
-  use.stall_ticks.assign(static_cast<size_t>(device.about.stalls_size()), 0);
-  use.stalls.resize(use.stall_ticks.size());
-  use.limiters.assign(static_cast<size_t>(device.about.limiters_size()), 0);
-  const Durations time(device);
-  UnitTotal total(model, time, &use);
-  for (size_t row : rows) total.Add(row);
-  total.Finish(device_use->window);
-  device_use->overlapping_commands += total.overlaps();
-  CheckCounters(model, device, rows, &use);
-  return use;
+// By device and unit.
+std::vector<std::vector<UnitTotal>> TotalsOfUnits(const model::Model& model,
+                                                  const std::vector<Durations>& times) {
+  std::vector<std::vector<UnitTotal>> totals(model.devices.size());
+  for (uint32_t d = 0; d < model.devices.size(); ++d) {
+    const auto units = static_cast<uint32_t>(model.devices[d].about.units_size());
+    for (uint32_t unit = 0; unit < units; ++unit) {
+      totals[d].emplace_back(model.devices[d], d, unit, &times[d]);
+    }
+  }
+  const std::vector<uint32_t> rows = RowsByStart(model);
+  const bool rise = RowsRise(model.commands, rows);
+  const auto columns = std::make_unique<Columns>(model);
+  Command command;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const size_t row = rise ? i : rows[i];
+    const uint32_t d = columns->device[row];
+    columns->Read(row, model.devices[d], &command);
+    totals[d][columns->unit[row]].Add(command);
+  }
+  return totals;
 }
 
 // What UnitSum says of overlaps, of all units at once: commands of each in order of their starts.
@@ -336,23 +381,18 @@ std::vector<uint64_t> CountOverlaps(const model::Model& model) {
 }
 
 std::vector<DeviceUse> ComputeUtilisation(const model::Model& model) {
+  const std::vector<Durations> times(model.devices.begin(), model.devices.end());
+  const std::vector<Window> windows = FindWindows(model);
+  std::vector<std::vector<UnitTotal>> totals = TotalsOfUnits(model, times);
   std::vector<DeviceUse> devices;
-  std::vector<std::vector<std::vector<uint32_t>>> rows(model.devices.size());
-  for (size_t d = 0; d < model.devices.size(); ++d) {
-    rows[d].resize(static_cast<size_t>(model.devices[d].about.units_size()));
-  }
-  {
-    Cursor<uint32_t> device(model.commands.device), unit(model.commands.unit);
-    for (const uint32_t i : RowsByStart(model)) rows[device[i]][unit[i]].push_back(i);
-  }
   for (uint32_t d = 0; d < model.devices.size(); ++d) {
+    if (!windows[d].any()) continue;
     DeviceUse use;
     use.device = d;
-    const Window window = FindWindow(model, d);
-    if (!window.any()) continue;
-    use.window = window.Length(Durations(model.devices[d]));
-    for (uint32_t unit = 0; unit < rows[d].size(); ++unit) {
-      use.units.push_back(UseOfUnit(model, d, unit, rows[d][unit], &use));
+    use.window = windows[d].Length(times[d]);
+    for (UnitTotal& total : totals[d]) {
+      use.overlapping_commands += total.overlaps();
+      use.units.push_back(total.Finish(use.window));
     }
     devices.push_back(std::move(use));
   }

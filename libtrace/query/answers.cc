@@ -43,9 +43,9 @@ class RowTable {
     using Value = decltype(get(std::declval<const Row&>()));
     constexpr bool kReal = std::is_floating_point_v<Value>;
     table_.Add(std::move(name), kReal ? Type::kReal : Type::kInteger,
-               [rows = rows_, get](size_t row) -> Cell {
+               [rows = rows_, get](size_t row) {
                  if constexpr (kReal) {
-                   return static_cast<double>(get((*rows)[row]));
+                   return Cell{static_cast<double>(get((*rows)[row]))};
                  } else if constexpr (std::is_signed_v<Value>) {
                    return int64_t{get((*rows)[row])};
                  } else {
@@ -57,7 +57,7 @@ class RowTable {
   // get: an optional number, or any other cell.
   template <typename Get>
   RowTable& Other(const char* name, Type type, Get get) {
-    table_.Add(name, type, [rows = rows_, get](size_t row) -> Cell { return get((*rows)[row]); });
+    table_.Add(name, type, [rows = rows_, get](size_t row) { return get((*rows)[row]); });
     return *this;
   }
   // Three columns: NAME_ns, NAME_lo_ns, NAME_hi_ns.
@@ -132,7 +132,7 @@ PlainTable Trace(const model::Model& model) {
 
 PlainTable Ops(const model::Model& model) {
   using Row = analysis::OpUse;
-  const Lazy<std::vector<Row>> rows([&model] { return analysis::ComputeOps(model).by_name; });
+  const Lazy<std::vector<Row>> rows([&model] { return analysis::ComputeOpsByName(model); });
   return RowTable<Row>("ops", rows)
       .Text("device", DeviceOf<Row>(model))
       .Text("unit", [](const Row& row) -> const std::string& { return row.unit; })
@@ -183,7 +183,7 @@ class StageRows {
   }
 
  private:
-  static constexpr size_t kRows = RowCells::kAtOnce;
+  static constexpr size_t kRows = kRowsAtOnce;
   void Fill(size_t first) {
     first_ = first;
     stages_.resize(std::min(kRows, model_.jobs.size() - first));
@@ -217,9 +217,9 @@ PlainTable Stages(const model::Model& model) {
     constexpr std::pair<const char*, int64_t Span::*> kParts[] = {
         {"_ns", &Span::mid_ns}, {"_lo_ns", &Span::lo_ns}, {"_hi_ns", &Span::hi_ns}};
     for (const auto& [suffix, part] : kParts) {
-      table.Add(name + suffix, Type::kInteger, [rows, get, part = part](size_t row) -> Cell {
+      table.Add(name + suffix, Type::kInteger, [rows, get, part = part](size_t row) {
         const std::optional<Span>& span = get(rows->At(row));
-        return span ? Cell{(*span).*part} : Cell{};
+        return span ? std::optional((*span).*part) : std::nullopt;
       });
     }
   };

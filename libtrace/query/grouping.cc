@@ -73,7 +73,8 @@ class Grouper {
       const size_t count = std::min(kAtOnce, rows.end - first);
       if (!source_.budget->Take(count)) return std::nullopt;
       for (size_t c = 0; c < columns_.size(); ++c) {
-        columns_[c]->cells(first, count, cells_[c].data());
+        columns_[c]->cells(first, count, &read_);
+        for (size_t i = 0; i < count; ++i) cells_[c][i] = read_[i];
       }
       for (size_t i = 0; i < count; ++i) {
         bool fits = true;
@@ -328,6 +329,7 @@ class Grouper {
   std::vector<Constraint> constraints_;
   std::vector<size_t> constrained_;  // their columns in columns_
   std::vector<const PlainTable::Column*> columns_;
+  ColumnCells read_;
   std::vector<std::vector<Cell>> cells_;  // of columns_, of some rows
   std::vector<Used> used_;                // by item
   std::vector<Cell> keys_;                // by group

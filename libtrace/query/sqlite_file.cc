@@ -124,8 +124,8 @@ class File {
       types.clear();
       for (const PlainTable::Column& column : tables[t].columns) types.push_back(column.type);
       SqliteRows rows(&pages, roots[t]);
-      EachRow(tables[t], [&](const RowCells& cells) {
-        rows.Add(cells, types);
+      EachRows(tables[t], [&](std::span<const ColumnCells> columns, size_t count) {
+        rows.Add(columns, count, types);
         return pages.error() == 0;
       });
       rows.Finish();

@@ -38,6 +38,11 @@ void PutVarint(uint64_t number, char** out) {
     *(*out)++ = static_cast<char>(number);
     return;
   }
+  if (number < 0x4000) {
+    *(*out)++ = static_cast<char>(number >> 7 | 0x80);
+    *(*out)++ = static_cast<char>(number & 0x7f);
+    return;
+  }
   if (number >> 56 != 0) {
     (*out)[8] = static_cast<char>(number);
     number >>= 8;
@@ -57,24 +62,60 @@ constexpr size_t kMostOfNumber = 20, kMostVarint = 9;
 
 using Record = SqliteRecord;
 
+// The types of texts go on from there, by twos.
+constexpr size_t kTextType = 13;
+// Cells of up to so many bytes are encoded a column at a time.
+constexpr size_t kMostShort = sizeof(uint64_t);
+
+// Bytes that the values of types take, as far as they are short.
+constexpr auto kBytesOfType = [] {
+  std::array<uint8_t, kTextType + 2 * kMostShort + 1> bytes = {0, 1, 2, 3, 4, 6, 8, 8};
+  for (size_t text = 0; text <= kMostShort; ++text) {
+    bytes[kTextType + 2 * text] = static_cast<uint8_t>(text);
+  }
+  return bytes;
+}();
+
+// By how many zeros are before a number's highest bit, sign apart.
+constexpr auto kTypeOfZeros = [] {
+  std::array<uint8_t, 64> types{};
+  for (size_t zeros = 0; zeros < types.size(); ++zeros) {
+    const size_t bytes = (64 - zeros + 1 + 7) / 8;
+    types[zeros] = static_cast<uint8_t>(bytes <= 4 ? bytes : bytes <= 6 ? 5 : 6);
+  }
+  return types;
+}();
+
 // Without branches: which numbers are 0 or 1 is anyone's guess.
-inline __attribute__((always_inline)) void PutInteger(int64_t number, Record* to) {
-  const uint64_t size = static_cast<uint64_t>(number < 0 ? ~number : number);
-  // By how many bytes its bits, the sign included, take.
-  static constexpr uint8_t kTypes[] = {1, 1, 2, 3, 4, 5, 5, 6, 6};
-  static constexpr uint8_t kBytes[] = {1, 1, 2, 3, 4, 6, 6, 8, 8};
-  const int wide = (std::bit_width(size) + 1 + 7) / 8;
-  const bool in_type = static_cast<uint64_t>(number) <= 1;
-  const unsigned type = in_type ? 8 + static_cast<unsigned>(number) : kTypes[wide];
-  const unsigned bytes = in_type ? 0 : kBytes[wide];
+inline uint8_t TypeOf(uint64_t number) {
+  const uint64_t size = number ^ static_cast<uint64_t>(static_cast<int64_t>(number) >> 63);
+  const uint8_t type = kTypeOfZeros[static_cast<size_t>(__builtin_clzll(size | 1))];
+  return number <= 1 ? static_cast<uint8_t>(8 + number) : type;
+}
+
+// The bytes of a number of that type, as they lie in memory.
+inline uint64_t BodyOf(uint64_t number, uint8_t type) {
+  static constexpr uint8_t kShift[] = {0, 56, 48, 40, 32, 16, 0, 0, 0, 0};
+  number <<= kShift[type];
+  return std::endian::native == std::endian::little ? __builtin_bswap64(number) : number;
+}
+
+void PutInteger(int64_t number, Record* to) {
+  const uint8_t type = TypeOf(static_cast<uint64_t>(number));
   *to->header++ = static_cast<char>(type);
   // There is room for all of it: what is too much is written over.
-  Store(static_cast<uint64_t>(number) << ((64 - 8 * bytes) & 63), to->body);
-  to->body += bytes;
+  const uint64_t body = BodyOf(static_cast<uint64_t>(number), type);
+  std::memcpy(to->body, &body, sizeof(body));
+  to->body += kBytesOfType[type];
 }
 
 void PutText(std::string_view text, Record* to) {
-  PutVarint(text.size() * 2 + 13, &to->header);
+  const size_t type = text.size() * 2 + kTextType;
+  if (type < 0x80) {
+    *to->header++ = static_cast<char>(type);
+  } else {
+    PutVarint(type, &to->header);
+  }
   to->body += text.copy(to->body, text.size());
 }
 
@@ -164,44 +205,105 @@ void SqliteRows::PutLongText(std::string_view text, size_t room, Record* record)
   PutText(text, record);
 }
 
-void SqliteRows::Add(const RowCells& cells, std::span<const PlainTable::Type> types) {
-  const size_t columns = cells.size(), numbers = columns * kMostOfNumber;
-  if (header_.size() < columns * kMostVarint) header_.resize(columns * kMostVarint);
-  if (body_.size() < numbers) body_.resize(numbers);
-  Record record = {header_.data(), body_.data()};
-  for (size_t c = 0; c < columns; ++c) {
-    const Cell& cell = cells[c];
-    int64_t number = 0;
-    if (const auto* i = std::get_if<int64_t>(&cell)) {
-      number = *i;
-    } else if (const auto* u = std::get_if<uint64_t>(&cell)) {
-      number = static_cast<int64_t>(*u);
-      if (number < 0) {
-        if (types[c] == PlainTable::Type::kReal) {
-          PutReal(static_cast<double>(*u), &record);
-        } else {
-          PutLongText(std::to_string(*u), numbers, &record);
-        }
-        continue;
-      }
-    } else if (const auto* text = std::get_if<std::string_view>(&cell)) {
-      PutLongText(*text, numbers, &record);
-      continue;
-    } else if (const auto* real = std::get_if<double>(&cell)) {
-      PutReal(*real, &record);
-      continue;
-    } else {
-      *record.header++ = 0;
-      continue;
-    }
-    if (types[c] == PlainTable::Type::kReal) {
-      PutReal(static_cast<double>(number), &record);
-    } else {
-      PutInteger(number, &record);
+void SqliteRows::PutCell(const Cell& cell, PlainTable::Type type, size_t room, Record* record) {
+  const bool real = type == PlainTable::Type::kReal;
+  if (const auto* i = std::get_if<int64_t>(&cell)) {
+    return real ? PutReal(static_cast<double>(*i), record) : PutInteger(*i, record);
+  }
+  if (const auto* u = std::get_if<uint64_t>(&cell)) {
+    if (real) return PutReal(static_cast<double>(*u), record);
+    if (*u > INT64_MAX) return PutLongText(std::to_string(*u), room, record);
+    return PutInteger(static_cast<int64_t>(*u), record);
+  }
+  if (const auto* text = std::get_if<std::string_view>(&cell)) {
+    return PutLongText(*text, room, record);
+  }
+  if (const auto* number = std::get_if<double>(&cell)) return PutReal(*number, record);
+  *record->header++ = 0;
+}
+
+bool SqliteRows::Encode(const ColumnCells& cells, size_t rows, PlainTable::Type type,
+                        Encoded* out) {
+  using Kind = ColumnCells::Kind;
+  if (cells.kind() == Kind::kAny) return EncodeTexts(cells, rows, out);
+  if (type == PlainTable::Type::kReal) return false;
+  const std::span<const uint64_t> numbers = cells.integers();
+  uint64_t all = numbers[0];
+  uint8_t* types = out->types.data();
+  uint64_t* bodies = out->bodies.data();
+  // Many columns have one value in all rows.
+  if (std::all_of(numbers.begin(), numbers.end(), [all](uint64_t n) { return n == all; })) {
+    const uint8_t of = TypeOf(all);
+    std::fill_n(types, rows, of);
+    std::fill_n(bodies, rows, BodyOf(all, of));
+  } else {
+    for (const uint64_t number : numbers) {
+      const uint8_t of = TypeOf(number);
+      *types++ = of, *bodies++ = BodyOf(number, of);
+      all |= number;
     }
   }
-  AddRecord({header_.data(), static_cast<size_t>(record.header - header_.data())},
-            {body_.data(), static_cast<size_t>(record.body - body_.data())});
+  const std::span<const uint8_t> seen = cells.seen();
+  for (size_t i = 0; i < seen.size(); ++i) {
+    if (seen[i] == 0) out->types[i] = 0;
+  }
+  // More is text to SQLite.
+  return cells.kind() == Kind::kSigned || all <= INT64_MAX;
+}
+
+bool SqliteRows::EncodeTexts(const ColumnCells& cells, size_t rows, Encoded* out) {
+  std::string_view last;
+  uint64_t body = 0;
+  for (size_t i = 0; i < rows; ++i) {
+    const auto* text = std::get_if<std::string_view>(&cells.any(i));
+    if (text == nullptr || text->size() > kMostShort) return false;
+    if (text->data() != last.data() || text->size() != last.size()) {
+      last = *text;
+      last.copy(reinterpret_cast<char*>(&body), last.size());
+    }
+    out->types[i] = static_cast<uint8_t>(kTextType + 2 * last.size());
+    out->bodies[i] = body;
+  }
+  return true;
+}
+
+// Of a row, those up to the first one that is not encoded; that one.
+const SqliteRows::Encoded* SqliteRows::Put(const Encoded* from, const Encoded* to, size_t row,
+                                           SqliteRecord* record) {
+  char *header = record->header, *body = record->body;
+  for (; from != to && from->done; ++from) {
+    // There is room for all of it: what is too much is written over.
+    const uint64_t bytes = from->bodies[row];
+    std::memcpy(body, &bytes, sizeof(bytes));
+    const size_t type = from->types[row];
+    body += kBytesOfType[type];
+    *header++ = static_cast<char>(type);
+  }
+  *record = {header, body};
+  return from;
+}
+
+void SqliteRows::Add(std::span<const ColumnCells> columns, size_t rows,
+                     std::span<const PlainTable::Type> types) {
+  const size_t numbers = columns.size() * kMostOfNumber;
+  if (header_.size() < columns.size() * kMostVarint) header_.resize(columns.size() * kMostVarint);
+  if (body_.size() < numbers) body_.resize(numbers);
+  encoded_.resize(columns.size());
+  for (size_t c = 0; c < columns.size(); ++c) {
+    encoded_[c].done = Encode(columns[c], rows, types[c], &encoded_[c]);
+  }
+  const Encoded* const end = encoded_.data() + encoded_.size();
+  for (size_t i = 0; i < rows; ++i) {
+    Record record = {header_.data(), body_.data()};
+    const Encoded* at = Put(encoded_.data(), end, i, &record);
+    while (at != end) {
+      const auto c = static_cast<size_t>(at - encoded_.data());
+      PutCell(columns[c][i], types[c], numbers, &record);
+      at = Put(at + 1, end, i, &record);
+    }
+    AddRecord({header_.data(), static_cast<size_t>(record.header - header_.data())},
+              {body_.data(), static_cast<size_t>(record.body - body_.data())});
+  }
 }
 
 void SqliteRows::AddRecord(std::string_view types, std::string_view body) {
@@ -214,11 +316,11 @@ void SqliteRows::AddRecord(std::string_view types, std::string_view body) {
   PutVarint(payload, &end), PutVarint(row_, &end);
   const auto before = static_cast<size_t>(end - front);
   PutVarint(header, &end);
-  const std::string_view head(front, static_cast<size_t>(end - front));
+  const auto head = static_cast<size_t>(end - front);
   const auto write = [&](char* out) {
-    out += head.copy(out, head.size());
-    out += types.copy(out, types.size());
-    body.copy(out, body.size());
+    std::memcpy(out, front, head);
+    std::memcpy(out + head, types.data(), types.size());
+    std::memcpy(out + head + types.size(), body.data(), body.size());
   };
   if (payload <= kMostLocal) return write(RoomOnPage(before + payload));
   cell_.resize(std::max(cell_.size(), before + payload + 4));

@@ -9,6 +9,7 @@
 #ifndef LIBTRACE_QUERY_SQLITE_PAGES_H_
 #define LIBTRACE_QUERY_SQLITE_PAGES_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -59,7 +60,8 @@ class SqliteRows {
   SqliteRows(SqlitePages* pages, uint32_t root) : pages_(pages), root_(root) {}
 
   // types: of the columns.
-  void Add(const RowCells& cells, std::span<const PlainTable::Type> types);
+  void Add(std::span<const ColumnCells> columns, size_t rows,
+           std::span<const PlainTable::Type> types);
   void Finish();
 
  private:
@@ -70,6 +72,19 @@ class SqliteRows {
 
   void StartPage();
   void EndPage();
+  // Cells of a column as they are written, of a few rows: most cost no more than copying then.
+  struct Encoded {
+    bool done = false;
+    std::array<uint8_t, kRowsAtOnce> types;
+    std::array<uint64_t, kRowsAtOnce> bodies;  // as they lie in memory
+  };
+
+  // False: some are long, or of other kinds.
+  static bool Encode(const ColumnCells& cells, size_t rows, PlainTable::Type type, Encoded* out);
+  static bool EncodeTexts(const ColumnCells& cells, size_t rows, Encoded* out);
+  static const Encoded* Put(const Encoded* from, const Encoded* to, size_t row,
+                            SqliteRecord* record);
+  void PutCell(const Cell& cell, PlainTable::Type type, size_t room, SqliteRecord* record);
   // types, body: of a record.
   void AddRecord(std::string_view types, std::string_view body);
   // Of the next cell.
@@ -87,6 +102,7 @@ class SqliteRows {
   size_t content_ = 0;  // where its cells begin
   uint32_t num_cells_ = 0;
   std::vector<Child> leaves_;
+  std::vector<Encoded> encoded_;      // by column
   std::string header_, body_, cell_;  // of a row, which take no memory anew
 };
 

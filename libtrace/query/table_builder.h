@@ -46,7 +46,19 @@ inline const std::string& DeviceName(const model::Model& model, uint32_t row) {
   return row == model::kNoRow ? *none : model.devices[row].about.name();
 }
 
-inline Cell HostTime(int64_t ns) { return ns == model::kNoTime ? Cell{} : Cell{ns}; }
+inline std::optional<int64_t> HostTime(int64_t ns) {
+  return ns == model::kNoTime ? std::nullopt : std::optional(ns);
+}
+
+// An integer, maybe one, or any cell.
+template <typename T>
+Cell ToCell(const T& value) {
+  return value;
+}
+template <typename T>
+Cell ToCell(const std::optional<T>& value) {
+  return value ? Cell{*value} : Cell{};
+}
 
 // Adds columns to a table; vectors are read in place.
 class TableBuilder {
@@ -58,11 +70,27 @@ class TableBuilder {
     table_.rows = std::move(rows);
   }
 
+  // cell: what ToCell() takes.
   template <typename Get>
   TableBuilder& Add(std::string name, PlainTable::Type type, Get cell) {
-    return Add(std::move(name), type, cell, [cell](size_t first, size_t rows, Cell* out) {
-      for (size_t i = 0; i < rows; ++i) out[i] = cell(first + i);
-    });
+    return Add(
+        std::move(name), type, [cell](size_t row) { return ToCell(cell(row)); },
+        [cell](size_t first, size_t rows, ColumnCells* out) {
+          if constexpr (std::is_integral_v<decltype(cell(first))>) {
+            uint64_t* to = Integers<decltype(cell(first))>(rows, out);
+            for (size_t i = 0; i < rows; ++i) to[i] = static_cast<uint64_t>(cell(first + i));
+          } else if constexpr (std::is_same_v<decltype(cell(first)), Cell>) {
+            Cell* to = out->Any(rows);
+            for (size_t i = 0; i < rows; ++i) to[i] = cell(first + i);
+          } else {
+            uint64_t* to = Integers<typename decltype(cell(first))::value_type>(rows, out);
+            uint8_t* seen = out->Seen(rows);
+            for (size_t i = 0; i < rows; ++i) {
+              const auto found = cell(first + i);
+              seen[i] = found.has_value(), to[i] = static_cast<uint64_t>(found.value_or(0));
+            }
+          }
+        });
   }
   template <typename Get, typename GetAll>
   TableBuilder& Add(std::string name, PlainTable::Type type, Get cell, GetAll cells) {
@@ -75,16 +103,21 @@ class TableBuilder {
     return Add(
         std::move(name), PlainTable::Type::kInteger,
         [&values](size_t row) -> Cell { return Wide{values[row]}; },
-        [&values](size_t first, size_t rows, Cell* out) {
-          ReadEach(values, first, rows, [out](size_t i, T value) { out[i] = Wide{value}; });
+        [&values](size_t first, size_t rows, ColumnCells* out) {
+          Read(values, first, rows, Integers<T>(rows, out));
         });
   }
   TableBuilder& Time(std::string name, const model::Column<int64_t>& values) {
     return Add(
         std::move(name), PlainTable::Type::kInteger,
-        [&values](size_t row) { return HostTime(values[row]); },
-        [&values](size_t first, size_t rows, Cell* out) {
-          ReadEach(values, first, rows, [out](size_t i, int64_t ns) { out[i] = HostTime(ns); });
+        [&values](size_t row) { return ToCell(HostTime(values[row])); },
+        [&values](size_t first, size_t rows, ColumnCells* out) {
+          uint64_t* to = Integers<int64_t>(rows, out);
+          uint8_t* seen = out->Seen(rows);
+          Read(values, first, rows, to);
+          for (size_t i = 0; i < rows; ++i) {
+            seen[i] = static_cast<int64_t>(to[i]) != model::kNoTime;
+          }
         });
   }
   // seen: null where 0, or nullptr.
@@ -92,17 +125,22 @@ class TableBuilder {
                      const model::Column<uint8_t>* seen = nullptr) {
     const auto some = std::make_shared<SomeIntervals>();
     const auto add = [&](const char* suffix, auto value) {
-      Add(name + suffix, PlainTable::Type::kInteger, [&times, seen, value](size_t row) -> Cell {
-        if (seen != nullptr && !(*seen)[row]) return {};
-        return value(times, row);
+      if (seen == nullptr) {
+        Add(name + suffix, PlainTable::Type::kInteger,
+            [&times, value](size_t row) { return value(times, row); });
+        return;
+      }
+      Add(name + suffix, PlainTable::Type::kInteger, [&times, seen, value](size_t row) {
+        return (*seen)[row] ? std::optional(value(times, row)) : std::nullopt;
       });
     };
     add("_raw_ticks",
-        [](const model::DeviceTimes& t, size_t row) { return Cell{t.RawTicks(row)}; });
+        [](const model::DeviceTimes& t, size_t row) -> uint64_t { return t.RawTicks(row); });
     if (seen == nullptr) {
       Number(name + "_ticks", times.ticks);
     } else {
-      add("_ticks", [](const model::DeviceTimes& t, size_t row) { return Cell{t.ticks[row]}; });
+      add("_ticks",
+          [](const model::DeviceTimes& t, size_t row) -> uint64_t { return t.ticks[row]; });
     }
     // The three are made together, and read one after the other.
     const auto interval = [&](const char* suffix, int64_t model::Interval::*part) {
@@ -112,11 +150,11 @@ class TableBuilder {
             if (seen != nullptr && !(*seen)[row]) return {};
             return times.host[row].*part;
           },
-          [&times, seen, part, some](size_t first, size_t rows, Cell* out) {
-            some->Read(times, seen, first, rows);
-            for (size_t i = 0; i < rows; ++i) {
-              out[i] = some->seen[i] != 0 ? Cell{some->at[i].*part} : Cell{};
-            }
+          [&times, seen, part, some](size_t first, size_t rows, ColumnCells* out) {
+            some->Read(times, first, rows);
+            uint64_t* to = Integers<int64_t>(rows, out);
+            for (size_t i = 0; i < rows; ++i) to[i] = static_cast<uint64_t>(some->at[i].*part);
+            if (seen != nullptr) seen->Read(first, rows, out->Seen(rows));
           });
     };
     interval("_ns", &model::Interval::mid_ns);
@@ -130,13 +168,14 @@ class TableBuilder {
     return Add(
         std::move(name), PlainTable::Type::kText,
         [text](size_t row) -> Cell { return std::string_view(text(row)); },
-        [key, text](size_t first, size_t rows, Cell* out) {
+        [key, text](size_t first, size_t rows, ColumnCells* out) {
+          Cell* to = out->Any(rows);
           std::string_view last;
           uint64_t last_key = 0;
           for (size_t i = 0; i < rows; ++i) {
             const uint64_t now = key(first + i);
             if (i == 0 || now != last_key) last = text(first + i), last_key = now;
-            out[i] = last;
+            to[i] = last;
           }
         });
   }
@@ -163,27 +202,48 @@ class TableBuilder {
   struct SomeIntervals {
     size_t first = SIZE_MAX;
     std::vector<model::Interval> at;
-    std::vector<uint8_t> seen;
+    std::vector<int64_t> mid_ns;
+    std::vector<uint64_t> before_ns, after_ns;
 
-    void Read(const model::DeviceTimes& times, const model::Column<uint8_t>* of, size_t from,
-              size_t rows) {
+    void Read(const model::DeviceTimes& times, size_t from, size_t rows) {
       if (first == from && at.size() == rows) return;
       first = from;
-      at.resize(rows), seen.assign(rows, 1);
-      for (size_t i = 0; i < rows; ++i) at[i] = times.host[from + i];
-      if (of != nullptr) of->Read(from, rows, seen.data());
+      at.resize(rows);
+      const model::IntervalColumn& host = times.host;
+      if (host.size() < from + rows) {  // they are computed
+        for (size_t i = 0; i < rows; ++i) at[i] = host[from + i];
+        return;
+      }
+      mid_ns.resize(rows), before_ns.resize(rows), after_ns.resize(rows);
+      host.mid_ns().Read(from, rows, mid_ns.data());
+      host.before_ns().Read(from, rows, before_ns.data());
+      host.after_ns().Read(from, rows, after_ns.data());
+      for (size_t i = 0; i < rows; ++i) {
+        const auto mid = static_cast<uint64_t>(mid_ns[i]);
+        at[i] = {static_cast<int64_t>(mid - before_ns[i]), mid_ns[i],
+                 static_cast<int64_t>(mid + after_ns[i])};
+      }
     }
   };
 
-  // use(i, value) for the rows [first, first + rows).
-  template <typename T, typename Use>
-  static void ReadEach(const model::Column<T>& values, size_t first, size_t rows, const Use& use) {
-    T some[256];
-    for (size_t done = 0; done < rows;) {
-      const size_t count = std::min(rows - done, std::size(some));
-      values.Read(first + done, count, some);
-      for (size_t i = 0; i < count; ++i) use(done + i, some[i]);
-      done += count;
+  template <typename T>
+  static uint64_t* Integers(size_t rows, ColumnCells* out) {
+    using Kind = ColumnCells::Kind;
+    return out->Integers(std::is_signed_v<T> ? Kind::kSigned : Kind::kUnsigned, rows);
+  }
+  template <typename T>
+  static void Read(const model::Column<T>& values, size_t first, size_t rows, uint64_t* out) {
+    using Wide = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
+    if constexpr (std::is_same_v<T, Wide>) {
+      values.Read(first, rows, reinterpret_cast<T*>(out));
+    } else {
+      T some[256];
+      for (size_t done = 0; done < rows;) {
+        const size_t count = std::min(rows - done, std::size(some));
+        values.Read(first + done, count, some);
+        for (size_t i = 0; i < count; ++i) out[done + i] = static_cast<uint64_t>(Wide{some[i]});
+        done += count;
+      }
     }
   }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "libtrace/analysis/command_cursor.h"
 #include "libtrace/query/table_builder.h"
 
 namespace acceltrace::query {
@@ -69,7 +70,7 @@ PlainTable Devices(const model::Model& model) {
     return model.devices[row].about;
   };
   const auto number = [about](auto get) {
-    return [about, get](size_t row) -> Cell { return static_cast<uint64_t>(get(about(row))); };
+    return [about, get](size_t row) { return static_cast<uint64_t>(get(about(row))); };
   };
   using D = proto::Device;
   return TableBuilder("devices", model.devices.size())
@@ -171,9 +172,9 @@ PlainTable Jobs(const model::Model& model) {
                              size_t row) -> const std::string& {
     return rows[row] == model::kNoRow ? kNone : model.strings.Get(model.api.name[rows[row]]);
   };
-  const auto wait_correlation = [&model](size_t row) -> Cell {
+  const auto wait_correlation = [&model](size_t row) {
     const uint32_t waiter = model.jobs.wait_api_row[row];
-    return waiter == model::kNoRow ? Cell{} : Cell{model.api.correlation[waiter]};
+    return waiter == model::kNoRow ? std::nullopt : std::optional(model.api.correlation[waiter]);
   };
   return TableBuilder("jobs", jobs.size())
       .Text("device", Of(jobs.device),
@@ -242,6 +243,10 @@ PlainTable Commands(const model::Model& model) {
   const auto device = [&model](size_t row) -> const model::Device& {
     return model.devices[model.commands.device[row]];
   };
+  // Large: made when it is asked for first.
+  using analysis::CommandCursor;
+  const Lazy<std::shared_ptr<CommandCursor>> cursor(
+      [&model] { return std::make_shared<CommandCursor>(model); });
   TableBuilder table("commands", commands.size());
   table
       .Text("device", Of(commands.device),
@@ -279,10 +284,8 @@ PlainTable Commands(const model::Model& model) {
       .Time("head", commands.head)
       .Time("start", commands.start)
       .Time("end", commands.end)
-      .Add("busy_ticks", Type::kInteger, [&](size_t row) -> Cell {
-        const auto ticks = model.BusyTicks(row);
-        return ticks ? Cell{*ticks} : Cell{};
-      });
+      .Add("busy_ticks", Type::kInteger,
+           [cursor](size_t row) { return (*cursor)->BusyTicks(row); });
   // A column for each cause that any device has.
   std::vector<std::string> causes;
   for (const model::Device& d : model.devices) {
@@ -303,10 +306,11 @@ PlainTable Commands(const model::Model& model) {
       places.push_back(found == stalls.end() ? -1 : static_cast<int>(found - stalls.begin()));
     }
     table.Add(names.Unused("stall_" + cause + "_ticks"), Type::kInteger,
-              [&model, places](size_t row) -> Cell {
-                const int place = places[model.commands.device[row]];
+              [cursor, places](size_t row) -> std::optional<uint64_t> {
+                CommandCursor& at = **cursor;
+                const int place = places[at.device[row]];
                 if (place < 0) return {};
-                return model.Stalls(row)[place];
+                return at.StallTicks(row, static_cast<size_t>(place));
               });
   }
   return table.Done();
@@ -335,7 +339,7 @@ PlainTable Counters(const model::Model& model) {
   using Value = CounterValue;
   const Lazy<std::vector<Value>> values([&model] { return FindCounterValues(model); });
   const auto of = [&model, values](auto get) {
-    return [&model, values, get](size_t row) -> Cell {
+    return [&model, values, get](size_t row) {
       const Value& value = (*values)[row];
       return get(model.devices[value.device], value);
     };
@@ -347,11 +351,11 @@ PlainTable Counters(const model::Model& model) {
   using D = model::Device;
   const auto add = [&](const char* name, Type type, auto get) { table.Add(name, type, of(get)); };
   add("time_raw_ticks", Type::kInteger,
-      [](const D& d, const Value& v) { return Cell{d.counters.time.RawTicks(v.sample)}; });
+      [](const D& d, const Value& v) { return d.counters.time.RawTicks(v.sample); });
   add("time_ticks", Type::kInteger,
-      [](const D& d, const Value& v) { return Cell{d.counters.time.ticks[v.sample]}; });
+      [](const D& d, const Value& v) { return d.counters.time.ticks[v.sample]; });
   add("time_ns", Type::kInteger,
-      [](const D& d, const Value& v) { return Cell{d.counters.time.host[v.sample].mid_ns}; });
+      [](const D& d, const Value& v) { return d.counters.time.host[v.sample].mid_ns; });
   add("host_before_ns", Type::kInteger,
       [](const D& d, const Value& v) { return HostTime(d.counters.host_before_ns[v.sample]); });
   add("host_after_ns", Type::kInteger,
@@ -363,7 +367,7 @@ PlainTable Counters(const model::Model& model) {
     return Cell{std::string_view(d.about.counters(static_cast<int>(v.counter)).unit())};
   });
   add("value", Type::kInteger,
-      [](const D& d, const Value& v) { return Cell{d.counters.At(v.sample, v.counter)}; });
+      [](const D& d, const Value& v) { return d.counters.At(v.sample, v.counter); });
   return table.Done();
 }
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -23,6 +24,53 @@ namespace acceltrace::query {
 // monostate: not seen. Text stays where it is as long as the model and the table.
 using Cell = std::variant<std::monostate, int64_t, uint64_t, double, std::string_view>;
 
+// Cells of one column, of a few rows. Most columns hold integers, which lie there as such.
+class ColumnCells {
+ public:
+  enum class Kind : uint8_t { kAny, kSigned, kUnsigned };
+
+  Kind kind() const { return kind_; }
+  // Of kAny.
+  const Cell& any(size_t row) const { return any_[row]; }
+  // Of the others, whatever their sign; and 0 for each that is not there, empty if all are.
+  std::span<const uint64_t> integers() const { return integers_; }
+  std::span<const uint8_t> seen() const {
+    return some_ ? std::span<const uint8_t>(seen_) : std::span<const uint8_t>();
+  }
+  bool seen(size_t row) const { return !some_ || seen_[row] != 0; }
+  Cell operator[](size_t row) const {
+    if (kind_ == Kind::kAny) return any_[row];
+    if (!seen(row)) return {};
+    if (kind_ == Kind::kUnsigned) return integers_[row];
+    return static_cast<int64_t>(integers_[row]);
+  }
+
+  // Room for that of as many rows, to be written.
+  Cell* Any(size_t rows) {
+    kind_ = Kind::kAny;
+    any_.resize(rows);
+    return any_.data();
+  }
+  uint64_t* Integers(Kind kind, size_t rows) {
+    kind_ = kind, some_ = false;
+    integers_.resize(rows);
+    return integers_.data();
+  }
+  // After Integers(): 0 where there is none.
+  uint8_t* Seen(size_t rows) {
+    some_ = true;
+    seen_.resize(rows);
+    return seen_.data();
+  }
+
+ private:
+  Kind kind_ = Kind::kAny;
+  bool some_ = false;
+  std::vector<Cell> any_;
+  std::vector<uint64_t> integers_;
+  std::vector<uint8_t> seen_;
+};
+
 struct PlainTable {
   enum class Type { kInteger, kReal, kText };
   struct Column {
@@ -30,7 +78,7 @@ struct PlainTable {
     Type type;
     std::function<Cell(size_t row)> cell;
     // Those of `rows` rows from `first` on.
-    std::function<void(size_t first, size_t rows, Cell* out)> cells;
+    std::function<void(size_t first, size_t rows, ColumnCells* out)> cells;
   };
   std::string name;
   std::function<size_t()> rows;
@@ -47,33 +95,18 @@ std::vector<PlainTable> StackTables(const model::Model& model);
 // What libtrace/analysis makes of it. Computed when a table is used first.
 std::vector<PlainTable> AnswerTables(const model::Model& model);
 
-// The cells of a row: those of a column lie together, as they were made.
-class RowCells {
- public:
-  static constexpr size_t kAtOnce = 128;  // rows
-
-  RowCells(const Cell* first, size_t columns) : first_(first), columns_(columns) {}
-  size_t size() const { return columns_; }
-  const Cell& operator[](size_t column) const { return first_[column * kAtOnce]; }
-
- private:
-  const Cell* first_;
-  size_t columns_;
-};
-
-// A table's rows one after the other: each(cells) is called with those of a row; false ends it.
+// A table's rows, some at once: each(columns, rows) is called with their cells; false ends it.
+inline constexpr size_t kRowsAtOnce = 128;
 template <typename Each>
-bool EachRow(const PlainTable& table, const Each& each) {
-  const size_t rows = table.rows(), columns = table.columns.size();
-  std::vector<Cell> cells(columns * RowCells::kAtOnce);
-  for (size_t first = 0; first < rows; first += RowCells::kAtOnce) {
-    const size_t count = std::min(RowCells::kAtOnce, rows - first);
-    for (size_t c = 0; c < columns; ++c) {
-      table.columns[c].cells(first, count, &cells[c * RowCells::kAtOnce]);
+bool EachRows(const PlainTable& table, const Each& each) {
+  const size_t rows = table.rows();
+  std::vector<ColumnCells> columns(table.columns.size());
+  for (size_t first = 0; first < rows; first += kRowsAtOnce) {
+    const size_t count = std::min(kRowsAtOnce, rows - first);
+    for (size_t c = 0; c < columns.size(); ++c) {
+      table.columns[c].cells(first, count, &columns[c]);
     }
-    for (size_t i = 0; i < count; ++i) {
-      if (!each(RowCells(cells.data() + i, columns))) return false;
-    }
+    if (!each(columns, count)) return false;
   }
   return true;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <vector>
 
 #include "libtrace/query/tables.h"
@@ -38,23 +39,32 @@ class Cells {
  public:
   explicit Cells(size_t columns) : plain_(columns) {}
 
-  void Append(size_t column, const query::Cell& cell, TextBuffer* out) {
-    if (const auto* i = std::get_if<int64_t>(&cell)) {
-      out->Integer(*i);
-    } else if (const auto* u = std::get_if<uint64_t>(&cell)) {
-      out->Integer(*u);
-    } else if (const auto* d = std::get_if<double>(&cell)) {
-      fmt::format_to(std::back_inserter(*out), "{}", *d);
-    } else if (const auto* s = std::get_if<std::string_view>(&cell)) {
+  void Append(size_t column, const query::ColumnCells& cells, size_t row, TextBuffer* out) {
+    using Kind = query::ColumnCells::Kind;
+    if (cells.kind() == Kind::kAny) return AppendAny(column, cells.any(row), out);
+    if (!cells.seen(row)) return;
+    uint64_t number = cells.integers()[row];
+    if (cells.kind() == Kind::kSigned && number > INT64_MAX) *out += '-', number = 0 - number;
+    out->Integer(number);
+  }
+
+ private:
+  void AppendAny(size_t column, const query::Cell& cell, TextBuffer* out) {
+    if (const auto* s = std::get_if<std::string_view>(&cell)) {
       std::string_view& known = plain_[column];
       const bool same = s->data() == known.data() && s->size() == known.size();
       if (!same && !IsPlain(*s)) return AppendText(*s, out);
       known = *s;
       *out += *s;
+    } else if (const auto* i = std::get_if<int64_t>(&cell)) {
+      fmt::format_to(std::back_inserter(*out), "{}", *i);
+    } else if (const auto* u = std::get_if<uint64_t>(&cell)) {
+      fmt::format_to(std::back_inserter(*out), "{}", *u);
+    } else if (const auto* d = std::get_if<double>(&cell)) {
+      fmt::format_to(std::back_inserter(*out), "{}", *d);
     }
   }
 
- private:
   std::vector<std::string_view> plain_;
 };
 
@@ -72,16 +82,19 @@ Status WriteCsv(const query::PlainTable& table, const Sink& sink) {
   out += '\n';
   Status status;
   Cells cells_of(table.columns.size());
-  query::EachRow(table, [&](const query::RowCells& cells) {
-    for (size_t c = 0; c < cells.size(); ++c) {
-      if (c > 0) out += ',';
-      cells_of.Append(c, cells[c], &out);
+  query::EachRows(table, [&](std::span<const query::ColumnCells> columns, size_t rows) {
+    for (size_t i = 0; i < rows; ++i) {
+      for (size_t c = 0; c < columns.size(); ++c) {
+        if (c > 0) out += ',';
+        cells_of.Append(c, columns[c], i, &out);
+      }
+      out += '\n';
+      if (out.size() < kFlushBytes) continue;
+      status = sink(out.text());
+      out.clear();
+      if (!status.ok()) return false;
     }
-    out += '\n';
-    if (out.size() < kFlushBytes) return true;
-    status = sink(out.text());
-    out.clear();
-    return status.ok();
+    return true;
   });
   if (!status.ok()) return status;
   return sink(out.text());
