@@ -14,6 +14,7 @@
 #include "libtrace/analysis/ranges.h"
 #include "libtrace/analysis/transfers.h"
 #include "libtrace/analysis/utilisation.h"
+#include "libtrace/query/gap_rows.h"
 #include "libtrace/query/table_builder.h"
 
 namespace acceltrace::query {
@@ -333,43 +334,26 @@ PlainTable Stalls(const model::Model& model, const Lazy<Use>& use) {
       .Done();
 }
 
-// Stretches in which no unit of a device ran a command, between its first start and last end.
 PlainTable Gaps(const model::Model& model) {
-  struct Row {
-    uint32_t device;
-    model::Interval begin, end;
-    Span length;
-  };
-  const Lazy<std::vector<Row>> rows([&model] {
-    std::vector<Row> list;
-    const auto activities = analysis::FindActivity(model);
-    // Of commands, since none of it is of jobs.
-    const auto begins = std::make_unique<analysis::MarkCursor>(model.commands.start);
-    const auto ends = std::make_unique<analysis::MarkCursor>(model.commands.end);
-    for (uint32_t d = 0; d < activities.size(); ++d) {
-      const analysis::Durations durations(model.devices[d]);
-      uint64_t touches = 0;
-      const auto runs = analysis::Merged(
-          model, activities[d], {analysis::kDoesCompute, analysis::kDoesTransfer}, &touches);
-      list.reserve(list.size() + runs.size());
-      for (size_t i = 1; i < runs.size(); ++i) {
-        const analysis::Mark from = (*ends)[runs[i - 1].to.row];
-        const analysis::Mark to = (*begins)[runs[i].from.row];
-        list.push_back({d, from.host, to.host, durations.Between(from, to)});
-      }
-    }
-    return list;
+  const auto rows = std::make_shared<GapRows>(model);
+  TableBuilder table("gaps", [rows] { return rows->size(); });
+  table.Text("device", [&model, rows](size_t row) -> const std::string& {
+    return model.devices[rows->At(row).device].about.name();
   });
-  return RowTable<Row>("gaps", rows)
-      .Text("device", DeviceOf<Row>(model))
-      .Number("begin_ns", [](const Row& row) { return row.begin.mid_ns; })
-      .Number("begin_lo_ns", [](const Row& row) { return row.begin.lo_ns; })
-      .Number("begin_hi_ns", [](const Row& row) { return row.begin.hi_ns; })
-      .Number("end_ns", [](const Row& row) { return row.end.mid_ns; })
-      .Number("end_lo_ns", [](const Row& row) { return row.end.lo_ns; })
-      .Number("end_hi_ns", [](const Row& row) { return row.end.hi_ns; })
-      .Time("length", [](const Row& row) { return row.length; })
-      .Done();
+  const auto add = [&](const char* name, auto get) {
+    table.Add(name, Type::kInteger, [rows, get](size_t row) { return get(rows->At(row)); });
+  };
+  using Row = GapRows::Row;
+  add("begin_ns", [](const Row& row) { return row.begin.mid_ns; });
+  add("begin_lo_ns", [](const Row& row) { return row.begin.lo_ns; });
+  add("begin_hi_ns", [](const Row& row) { return row.begin.hi_ns; });
+  add("end_ns", [](const Row& row) { return row.end.mid_ns; });
+  add("end_lo_ns", [](const Row& row) { return row.end.lo_ns; });
+  add("end_hi_ns", [](const Row& row) { return row.end.hi_ns; });
+  add("length_ns", [](const Row& row) { return row.length.mid_ns; });
+  add("length_lo_ns", [](const Row& row) { return row.length.lo_ns; });
+  add("length_hi_ns", [](const Row& row) { return row.length.hi_ns; });
+  return table.Done();
 }
 
 PlainTable RangeTotals(const model::Model& model) {

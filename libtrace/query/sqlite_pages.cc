@@ -172,11 +172,16 @@ int SqlitePages::Finish() {
 }
 
 void SqliteRows::StartPage() {
-  page_.assign(kPage, '\0');
+  page_.resize(kPage);
   content_ = kPage, num_cells_ = 0;
 }
 
 void SqliteRows::EndPage() {
+  // What a page before had there.
+  const size_t pointers = kLeafHeader + 2 * size_t{num_cells_};
+  std::fill_n(page_.begin(), kLeafHeader, '\0');
+  std::fill(page_.begin() + static_cast<ptrdiff_t>(pointers),
+            page_.begin() + static_cast<ptrdiff_t>(content_), '\0');
   page_[0] = kLeaf;
   Store(static_cast<uint16_t>(num_cells_), &page_[3]);
   Store(static_cast<uint16_t>(content_), &page_[5]);
