@@ -11,13 +11,14 @@ const char* malloc_conf = "thp:always,narenas:1";
 namespace acceltrace::cli {
 
 constexpr uint64_t kSmallTraceBytes = 4 << 20;  // no huge pages for less than that
-// What is freed of a smaller one goes back to the kernel: at once, soon.
-constexpr uint64_t kAtOnceBytes = 16 << 20, kSoonBytes = 64 << 20;
+// What is freed of a smaller one goes back to the kernel at once, else after ten seconds: what is
+// touched again has to be cleared again.
+constexpr uint64_t kAtOnceBytes = 16 << 20;
 
 void ExpectTrace(uint64_t bytes) {
-  if (bytes == 0 || bytes >= kSoonBytes) return;
+  if (bytes == 0 || bytes >= kAtOnceBytes) return;
   if (bytes < kSmallTraceBytes) prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
-  ssize_t decay_ms = bytes < kAtOnceBytes ? 0 : 100;  // instead of ten seconds
+  ssize_t decay_ms = 0;
   mallctl("arena.0.dirty_decay_ms", nullptr, nullptr, &decay_ms, sizeof decay_ms);
 }
 
