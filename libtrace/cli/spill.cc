@@ -22,6 +22,8 @@
 namespace acceltrace::cli {
 namespace {
 
+constexpr off_t kAtOnceBytes = 8 << 20;
+
 // A file of no name, mapped as a whole. Memory is taken from its beginning on and never given
 // back: jemalloc keeps what is freed for what is allocated next.
 struct Region {
@@ -122,7 +124,9 @@ Status MapRegion(uint64_t most_bytes) {
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < most_bytes) return failed(EFBIG);
   region.fd = OpenUnnamed(folder);
-  if (region.fd < 0 || ftruncate(region.fd, static_cast<off_t>(most_bytes)) != 0) {
+  // Some file systems cannot say beforehand whether there is room.
+  if (region.fd < 0 || fallocate(region.fd, 0, 0, kAtOnceBytes) != 0 ||
+      ftruncate(region.fd, static_cast<off_t>(most_bytes)) != 0) {
     return failed(errno);
   }
   void* mapped =
@@ -150,7 +154,7 @@ Status SpillBeyond(uint64_t resident_bytes, uint64_t most_bytes) {
   mallctl("arenas.narenas", &arenas, &size, nullptr, 0);
   for (unsigned i = 0; i < arenas; ++i) {
     // So much at once, and no more each time, so that Take() sees what is touched.
-    size_t most_at_once = 8 << 20;
+    size_t most_at_once = kAtOnceBytes;
     mallctl(fmt::format("arena.{}.retain_grow_limit", i).c_str(), nullptr, nullptr, &most_at_once,
             sizeof most_at_once);
     extent_hooks_t* all = &hooks;
