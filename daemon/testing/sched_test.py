@@ -95,7 +95,9 @@ def states_are_those_of_what_it_did():
     trace, lines, _ = record("states", "phases")
     at = marks(lines)
     slept_ns, sleeps = time_in(trace, at["begin"], at["slept"], "sleeping")
-    assert slept_ns >= 20 * 2_000_000 and sleeps >= 20, (slept_ns, sleeps)
+    # One that lost its CPU on the way into a sleep may find it over when it has one again.
+    least = 20 - (at["slept"]["involuntary_switches"] - at["begin"]["involuntary_switches"])
+    assert slept_ns >= least * 2_000_000 and sleeps >= least, (slept_ns, sleeps, least)
     # Perhaps in one run, which began before the mark.
     (computed_ns,), = query(trace, f"""SELECT sum(end_ns - begin_ns) FROM thread_states
         WHERE tid = {at['begin']['tid']} AND state = 'running' AND end_ns > {at['faulted']['ns']}
