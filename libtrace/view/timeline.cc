@@ -391,11 +391,12 @@ class Builder {
     timeline_.first_started.assign(jobs.size(), model::kNoRow);
     timeline_.last_ended.assign(jobs.size(), model::kNoRow);
     struct Columns {
+      explicit Columns(const model::Commands& of)
+          : job_row(of.job_row), start(of.start.ticks), end(of.end.ticks) {}
       Cursor<uint32_t> job_row;
       Cursor<uint64_t> start, end;
     };
-    const auto columns = std::unique_ptr<Columns>(new Columns{
-        Cursor(commands.job_row), Cursor(commands.start.ticks), Cursor(commands.end.ticks)});
+    const auto columns = std::make_unique<Columns>(commands);
     Cursor<uint64_t>&start = columns->start, &end = columns->end;
     for (uint32_t i = 0; i < commands.size(); ++i) {
       const uint32_t job = columns->job_row[i];
