@@ -147,6 +147,15 @@ TEST_CASE("Numbers are sorted, and equal ones keep their order") {
       for (size_t i = 0; i < count; ++i) items.emplace_back(random() % range, i);
       auto sorted = items;
       std::sort(sorted.begin(), sorted.end());
+      // Two lists that are in order as well, as those of two kinds of units are.
+      auto lists = items;
+      std::sort(lists.begin(), lists.begin() + static_cast<ptrdiff_t>(count / 3));
+      std::sort(lists.begin() + static_cast<ptrdiff_t>(count / 3), lists.end());
+      for (size_t i = 0; i < count; ++i) lists[i].second = i;
+      auto merged = lists;
+      std::sort(merged.begin(), merged.end());
+      SortByNumber([](const auto& item) { return item.first; }, &lists);
+      CHECK(lists == merged);
       SortByNumber([](const auto& item) { return item.first; }, &items);
       CHECK(items == sorted);
     }

@@ -230,14 +230,15 @@ Waits::Waits(const model::Model& model, const std::vector<uint32_t>& rows,
 
 Amount Waits::Of(size_t command) const {
   const model::Commands& commands = model_.commands;
-  return Of(command, MarkOf(commands.head, command), MarkOf(commands.start, command));
+  const Mark head = MarkOf(commands.head, command), start = MarkOf(commands.start, command);
+  return Of(command, head, start, times_[commands.device[command]].Elapsed(head, start));
 }
 
-Amount Waits::Of(size_t command, const Mark& head, const Mark& start) const {
+Amount Waits::Of(size_t command, const Mark& head, const Mark& start, const Amount& ahead) const {
+  Amount wait = ahead;
+  if (between_[command] == 0) return wait;
   const model::Commands& commands = model_.commands;
   const Durations& time = times_[commands.device[command]];
-  Amount wait = time.Elapsed(head, start);
-  if (between_[command] == 0) return wait;
   // Each of the others may end a piece, and so may a change of who is waited for.
   const double pieces = 2.0 * between_[command];
   const Amount edges = time.Of(pieces, 0, pieces, head, start);

@@ -158,8 +158,8 @@ class Waits {
   Waits(const model::Model& model, const std::vector<uint32_t>& rows,
         const std::vector<Durations>& times);
   Amount Of(size_t command) const;
-  // head, start: of the command.
-  Amount Of(size_t command, const Mark& head, const Mark& start) const;
+  // head, start: of the command; ahead: Elapsed() from one to the other.
+  Amount Of(size_t command, const Mark& head, const Mark& start, const Amount& ahead) const;
 
  private:
   const model::Model& model_;

@@ -6,12 +6,11 @@
 #include <map>
 #include <memory>
 #include <numeric>
-#include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
-#include "libtrace/analysis/command_cursor.h"
+#include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/durations.h"
 #include "libtrace/analysis/names.h"
 
@@ -24,22 +23,6 @@ struct OpSum {
   UnitSum time;
   Amount busy;
   std::map<uint32_t, Amount> limiters;  // head to end
-};
-
-// Columns of commands, read in order.
-struct Columns : CommandCursor {
-  explicit Columns(const model::Model& model)
-      : CommandCursor(model),
-        unit(model.commands.unit),
-        op(model.commands.op),
-        opcode(model.commands.opcode),
-        status(model.commands.status),
-        limiter(model.commands.limiter),
-        work(model.commands.work),
-        bytes(model.commands.bytes),
-        memory_bytes(model.commands.memory_bytes) {}
-  Cursor<uint32_t> unit, op, opcode, status, limiter;
-  Cursor<uint64_t> work, bytes, memory_bytes;
 };
 
 // What distinguishes an op without its name: device, unit, op, opcode.
@@ -73,27 +56,22 @@ struct PlacedOp {
   uint32_t device, unit, row;
 };
 
+// What of the time from its start on it was busy.
+Amount BusyOf(const PassedCommand& command) {
+  // The clock was set anew meanwhile: what the stalls leave is anything.
+  if (!command.busy_ticks || !command.start.SameEpoch(command.end)) return {0, 0, command.ran.hi};
+  const auto ticks = static_cast<double>(*command.busy_ticks);
+  return Durations::Of(ticks - kPartOverTicks, ticks, ticks + kPartUnderTicks, command.ran_rate)
+      .Within(command.ran);
+}
+
 // One command, as the tables take it.
 struct Command {
-  size_t row = 0;
-  uint32_t op = 0;  // its place
-  uint32_t status = 0, limiter = 0;
-  uint64_t work = 0, bytes = 0, memory_bytes = 0;
-  Mark start, end;
-  Rate rate;  // between them
+  const PassedCommand& of;
+  uint32_t op;  // its place
   Span one;
   Amount held, busy;
 };
-
-// ran: from the command's start to its end.
-Amount BusyOf(Columns* columns, const Command& command, const Mark& head, const Amount& ran) {
-  const auto busy = columns->BusyTicks(command.row, head, command.end);
-  // The clock was set anew meanwhile: what the stalls leave is anything.
-  if (!busy || !command.start.SameEpoch(command.end)) return {0, 0, ran.hi};
-  const auto ticks = static_cast<double>(*busy);
-  return Durations::Of(ticks - kPartOverTicks, ticks, ticks + kPartUnderTicks, command.rate)
-      .Within(ran);
-}
 
 // What set the pace of most of the time that the op's commands took: not of most of them.
 void SetLimiter(const model::Device& device, const OpSum& sum, OpUse* use) {
@@ -127,19 +105,20 @@ class OpTable {
   void Add(const Command& command) {
     OpSum& sum = *sums_[command.op];
     OpUse& use = sum.use;
+    const PassedCommand& of = command.of;
     ++use.count;
-    use.failed += command.status != 0;
-    use.work += command.work;
-    use.bytes += command.bytes;
-    use.memory_bytes += command.memory_bytes;
-    sum.time.Add(command.start, command.end, command.rate);
+    use.failed += of.status != 0;
+    use.work += of.work;
+    use.bytes += of.bytes;
+    use.memory_bytes += of.memory_bytes;
+    sum.time.Add(of.start, of.end, of.ran_rate);
     const Span& one = command.one;
     if (one.mid_ns >= use.longest.mid_ns) use.longest.mid_ns = one.mid_ns;
     use.longest.lo_ns = std::max(use.longest.lo_ns, one.lo_ns);
     use.longest.hi_ns = std::max(use.longest.hi_ns, one.hi_ns);
     use.held += command.held;
     sum.busy += command.busy;
-    sum.limiters[command.limiter] += command.held;
+    sum.limiters[of.limiter] += command.held;
   }
 
   std::vector<OpUse> Finish() {
@@ -182,76 +161,56 @@ class OpTable {
   std::vector<OpSum*> sums_;  // by place
 };
 
-// All commands once to find the ops, and once for what they took.
-class OpPass {
+// The ops are found in a pass of their own: their names are known before their sums.
+class Sums : public OpsSum {
  public:
-  explicit OpPass(const model::Model& model)
-      : model_(model),
-        times_(model.devices.begin(), model.devices.end()),
-        rows_(RowsByStart(model)),
-        rise_(RowsRise(model.commands, rows_)) {
-    const model::Commands& commands = model.commands;
+  Sums(const CommandPass& pass, bool groups) {
+    const model::Commands& commands = pass.model().commands;
     Cursor<uint32_t> device(commands.device), unit(commands.unit), op(commands.op),
         opcode(commands.opcode);
-    for (size_t i = 0; i < rows_.size(); ++i) {
-      const uint32_t row = RowAt(i);
+    std::vector<PlacedOp> ops;
+    for (size_t i = 0; i < pass.size(); ++i) {
+      const uint32_t row = pass.RowAt(i);
       const Number number = {device[row], unit[row], op[row], opcode[row]};
-      if (places_.Of(number) == ops_.size()) ops_.push_back({number[0], number[1], row});
+      if (places_.Of(number) == ops.size()) ops.push_back({number[0], number[1], row});
     }
+    tables_.emplace_back(pass.model(), pass.times(), ops, false);
+    if (groups) tables_.emplace_back(pass.model(), pass.times(), ops, true);
   }
 
-  OpTable Table(bool fold) const { return {model_, times_, ops_, fold}; }
-  void Fill(std::span<OpTable> tables);
+  void Add(const PassedCommand& of) override {
+    Command command{of, places_.Of({of.device, of.unit, of.op, of.opcode}), of.ran.Round(), of.ran,
+                    BusyOf(of)};
+    command.held += of.waited;
+    for (OpTable& table : tables_) table.Add(command);
+  }
+
+  Ops Finish() override {
+    return {tables_[0].Finish(), tables_.size() > 1 ? tables_[1].Finish() : std::vector<OpUse>()};
+  }
 
  private:
-  uint32_t RowAt(size_t i) const { return rise_ ? static_cast<uint32_t>(i) : rows_[i]; }
-
-  const model::Model& model_;
-  const std::vector<Durations> times_;
-  const std::vector<uint32_t> rows_;
-  const bool rise_;
   OpPlaces places_;
-  std::vector<PlacedOp> ops_;
+  std::vector<OpTable> tables_;
 };
 
-void OpPass::Fill(std::span<OpTable> tables) {
-  const Waits waits(model_, rows_, times_);
-  const auto columns = std::make_unique<Columns>(model_);
-  Command command;
-  for (size_t n = 0; n < rows_.size(); ++n) {
-    const uint32_t i = RowAt(n), device = columns->device[i];
-    const Durations& time = times_[device];
-    const Mark head = columns->head[i];
-    command.row = i;
-    command.op = places_.Of({device, columns->unit[i], columns->op[i], columns->opcode[i]});
-    command.status = columns->status[i], command.limiter = columns->limiter[i];
-    command.work = columns->work[i], command.bytes = columns->bytes[i];
-    command.memory_bytes = columns->memory_bytes[i];
-    command.start = columns->start[i], command.end = columns->end[i];
-    command.rate = time.RateBetween(command.start, command.end);
-    const Amount ran = time.Elapsed(command.start, command.end, command.rate);
-    command.one = ran.Round();
-    command.held = ran;
-    command.held += waits.Of(i, head, command.start);
-    command.busy = BusyOf(columns.get(), command, head, ran);
-    for (OpTable& table : tables) table.Add(command);
-  }
+Ops Compute(const model::Model& model, bool groups) {
+  const CommandPass pass(model);
+  const std::unique_ptr<OpsSum> sum = SumOps(pass, groups);
+  CommandSum* const sums[] = {sum.get()};
+  pass.Run(sums);
+  return sum->Finish();
 }
 
 }  // namespace
 
-Ops ComputeOps(const model::Model& model) {
-  OpPass pass(model);
-  OpTable tables[] = {pass.Table(false), pass.Table(true)};
-  pass.Fill(tables);
-  return {tables[0].Finish(), tables[1].Finish()};
+std::unique_ptr<OpsSum> SumOps(const CommandPass& pass, bool groups) {
+  return std::make_unique<Sums>(pass, groups);
 }
 
+Ops ComputeOps(const model::Model& model) { return Compute(model, true); }
 std::vector<OpUse> ComputeOpsByName(const model::Model& model) {
-  OpPass pass(model);
-  OpTable table = pass.Table(false);
-  pass.Fill({&table, 1});
-  return table.Finish();
+  return Compute(model, false).by_name;
 }
 
 }  // namespace acceltrace::analysis

@@ -7,9 +7,11 @@
 #define LIBTRACE_ANALYSIS_OPS_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "libtrace/analysis/command_pass.h"
 #include "libtrace/analysis/span.h"
 
 namespace acceltrace::analysis {
@@ -37,6 +39,12 @@ struct Ops {
 Ops ComputeOps(const model::Model& model);
 // by_name alone, at half the cost.
 std::vector<OpUse> ComputeOpsByName(const model::Model& model);
+// The same in a pass that others share. groups: by_group as well.
+class OpsSum : public CommandSum {
+ public:
+  virtual Ops Finish() = 0;
+};
+std::unique_ptr<OpsSum> SumOps(const CommandPass& pass, bool groups);
 
 }  // namespace acceltrace::analysis
 

@@ -24,20 +24,27 @@ void SortByNumber(const KeyOf& key, std::vector<Item>* items) {
   constexpr size_t kFew = 512;
   if (items->size() < 2) return;
   uint64_t low = key(items->front()), high = low, last = low;
-  bool sorted = true;
-  for (const Item& item : *items) {
-    const uint64_t number = key(item);
+  size_t falls = 0, fall = 0;  // where the numbers do not rise: the last one
+  for (size_t i = 0; i < items->size(); ++i) {
+    const uint64_t number = key((*items)[i]);
     low = std::min(low, number), high = std::max(high, number);
-    sorted &= last <= number;
+    if (number < last) ++falls, fall = i;
     last = number;
   }
-  if (sorted) return;
+  if (falls == 0) return;
   if (items->size() < kFew) {
     std::stable_sort(items->begin(), items->end(),
                      [&](const Item& a, const Item& b) { return key(a) < key(b); });
     return;
   }
   std::vector<Item> other(items->size());
+  if (falls == 1) {  // two lists that are in order
+    const auto second = items->begin() + static_cast<ptrdiff_t>(fall);
+    std::merge(items->begin(), second, second, items->end(), other.begin(),
+               [&](const Item& a, const Item& b) { return key(a) < key(b); });
+    items->swap(other);
+    return;
+  }
   const int bits = std::bit_width(high - low);
   for (int shift = 0; shift < bits; shift += kBits) {
     std::array<size_t, kDigits> at{};

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "libtrace/analysis/command_answers.h"
 #include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/graph.h"
 #include "libtrace/analysis/replays.h"
@@ -154,19 +155,20 @@ Report ComputeReport(const model::Model& model, const std::vector<Law>* laws,
   Report report;
   Check(model, laws, &report);
   report.breakdown = ComputeBreakdown(model);
-  report.utilisation = ComputeUtilisation(model);
+  CommandAnswers answers = ComputeOfCommands(model, true);
+  report.utilisation = std::move(answers.utilisation);
   report.overlaps.resize(model.devices.size());
   for (const DeviceUse& use : report.utilisation) {
     report.overlaps[use.device] = use.overlapping_commands;
   }
   report.latency = ComputeLatency(model);
   report.system = ComputeSystem(model);
-  report.transfers = ComputeTransfers(model);
+  report.transfers = std::move(answers.transfers);
   report.memory = ComputeMemory(model, report.utilisation);
   report.calls = ComputeCalls(model);
   symbols::FrameNames names;
   report.call_sites = ComputeCallSites(model, &names);
-  Ops ops = ComputeOps(model);
+  const Ops& ops = answers.ops;
   std::vector<uint32_t> range_of, range_group_of;
   report.ranges = ComputeRanges(model, false, &range_of);
   report.range_groups = ComputeRanges(model, true, &range_group_of);
@@ -186,7 +188,8 @@ Report ComputeReport(const model::Model& model, const std::vector<Law>* laws,
         model, {report.ranges, report.range_groups, range_of, range_group_of, ops, report.phases},
         run.replays());
   }
-  report.ops = std::move(ops.by_name), report.op_groups = std::move(ops.by_group);
+  report.ops = std::move(answers.ops.by_name);
+  report.op_groups = std::move(answers.ops.by_group);
   UseCeilings({}, &report);
   if (predictions == Predictions::kNone) return report;
   if (withheld) {

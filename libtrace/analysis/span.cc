@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "libtrace/clock/whole.h"
+
 namespace acceltrace::analysis {
 namespace {
 
@@ -51,11 +53,6 @@ Span& Span::operator+=(const Span& other) {
   return *this;
 }
 
-Amount& Amount::operator+=(const Amount& other) {
-  lo += other.lo, mid += other.mid, hi += other.hi;
-  return *this;
-}
-
 Amount Amount::Within(const Amount& whole) const {
   Amount cut{std::max(lo, 0.0), mid, std::min(hi, whole.hi)};
   // Contradicting data: an interval stays one.
@@ -72,7 +69,8 @@ Span Amount::Round() const {
     if (std::abs(ns) < 0x1p62) return static_cast<int64_t>(ns);
     return Saturated(static_cast<__int128>(ns));
   };
-  Span span{whole(std::floor(lo + kNoise)), whole(std::round(mid)), whole(std::ceil(hi - kNoise))};
+  Span span{whole(clock::Floor(lo + kNoise)), whole(clock::Round(mid)),
+            whole(clock::Ceil(hi - kNoise))};
   span.lo_ns = std::min(span.lo_ns, span.mid_ns);
   span.hi_ns = std::max(span.hi_ns, span.mid_ns);
   return span;

@@ -32,7 +32,10 @@ struct Span {
 struct Amount {
   double lo = 0, mid = 0, hi = 0;
 
-  Amount& operator+=(const Amount& other);
+  Amount& operator+=(const Amount& other) {
+    lo += other.lo, mid += other.mid, hi += other.hi;
+    return *this;
+  }
   // This of several that make up `whole`: no more than it, and none of it below 0.
   Amount Within(const Amount& whole) const;
   // Whole ns, outwards.

@@ -2,7 +2,8 @@
 #include "libtrace/analysis/transfers.h"
 
 #include <algorithm>
-#include <memory>
+#include <optional>
+#include <utility>
 
 #include "libtrace/analysis/durations.h"
 
@@ -51,81 +52,101 @@ class SizeTotal {
   UnitSum time_;
 };
 
-// Columns of commands, read in order.
-struct Columns {
-  explicit Columns(const model::Commands& commands)
-      : device(commands.device),
-        unit(commands.unit),
-        bytes(commands.bytes),
-        start(commands.start),
-        end(commands.end) {}
-  Cursor<uint32_t> device, unit;
-  Cursor<uint64_t> bytes;
-  MarkCursor start, end;
-};
+// One direction: a unit's transfers.
+class DirectionTotal {
+ public:
+  DirectionTotal(const model::Device& device, uint32_t unit, const Durations* time)
+      : all_(time, UINT64_MAX) {
+    const proto::Unit& about = device.about.units(static_cast<int>(unit));
+    const proto::Pci& pci = device.about.pci();
+    direction_.name = about.name();
+    direction_.to_device = about.kind() == proto::Unit::KIND_DMA_TO_DEVICE;
+    direction_.link_bytes_per_s = LinkBytesPerSecond(pci.link_speed(), pci.link_width());
+    direction_.ceiling_bytes_per_s =
+        direction_.link_bytes_per_s *
+        PayloadEfficiency(pci.max_payload_bytes(), direction_.to_device);
+    for (uint64_t up_to : kClassBytes) sizes_.emplace_back(time, up_to);
+  }
 
-// rows: all commands, by start.
-Direction DirectionOf(const model::Model& model, const std::vector<uint32_t>& rows,
-                      uint32_t device_row, uint32_t unit) {
-  const model::Device& device = model.devices[device_row];
-  const auto columns = std::make_unique<Columns>(model.commands);
-  const proto::Unit& about = device.about.units(static_cast<int>(unit));
-  Direction direction;
-  direction.name = about.name();
-  direction.to_device = about.kind() == proto::Unit::KIND_DMA_TO_DEVICE;
-  direction.link_bytes_per_s =
-      LinkBytesPerSecond(device.about.pci().link_speed(), device.about.pci().link_width());
-  direction.ceiling_bytes_per_s =
-      direction.link_bytes_per_s *
-      PayloadEfficiency(device.about.pci().max_payload_bytes(), direction.to_device);
-  const Durations time(device);
-  SizeTotal all(&time, UINT64_MAX);
-  std::vector<SizeTotal> sizes;
-  for (uint64_t up_to : kClassBytes) sizes.emplace_back(&time, up_to);
-  for (const uint32_t i : rows) {
-    if (columns->device[i] != device_row || columns->unit[i] != unit) continue;
-    const uint64_t bytes = columns->bytes[i];
-    if (bytes == 0) continue;
-    const Mark start = columns->start[i], end = columns->end[i];
-    const Rate rate = time.RateBetween(start, end);
-    all.Add(bytes, start, end, rate);
-    std::find_if(sizes.begin(), sizes.end(), [&](const SizeTotal& size) {
+  void Add(const PassedCommand& command) {
+    const uint64_t bytes = command.bytes;
+    if (bytes == 0) return;
+    const Mark &start = command.start, &end = command.end;
+    all_.Add(bytes, start, end, command.ran_rate);
+    std::find_if(sizes_.begin(), sizes_.end(), [&](const SizeTotal& size) {
       return size.Takes(bytes);
-    })->Add(bytes, start, end, rate);
-    if (bytes < Direction::kBestBytes) continue;
-    const Ratio one = PerSecond(static_cast<double>(bytes), time.Elapsed(start, end, rate));
-    Ratio& best = direction.best_bytes_per_s;
+    })->Add(bytes, start, end, command.ran_rate);
+    if (bytes < Direction::kBestBytes) return;
+    const Ratio one = PerSecond(static_cast<double>(bytes), command.ran);
+    Ratio& best = direction_.best_bytes_per_s;
     best = {std::max(best.lo, one.lo), std::max(best.mid, one.mid), std::max(best.hi, one.hi)};
   }
-  direction.all = all.Done(direction.link_bytes_per_s);
-  for (SizeTotal& size : sizes) {
-    direction.sizes.push_back(size.Done(direction.link_bytes_per_s));
+
+  Direction Finish() {
+    direction_.all = all_.Done(direction_.link_bytes_per_s);
+    for (SizeTotal& size : sizes_) {
+      direction_.sizes.push_back(size.Done(direction_.link_bytes_per_s));
+    }
+    std::erase_if(direction_.sizes, [](const SizeClass& c) { return c.count == 0; });
+    return std::move(direction_);
   }
-  std::erase_if(direction.sizes, [](const SizeClass& c) { return c.count == 0; });
-  return direction;
-}
+
+ private:
+  Direction direction_;
+  SizeTotal all_;
+  std::vector<SizeTotal> sizes_;
+};
+
+class Sums : public TransfersSum {
+ public:
+  explicit Sums(const CommandPass& pass) : model_(pass.model()), units_(model_.devices.size()) {
+    for (uint32_t d = 0; d < units_.size(); ++d) {
+      const model::Device& device = model_.devices[d];
+      units_[d].resize(static_cast<size_t>(device.about.units_size()));
+      for (uint32_t unit = 0; unit < units_[d].size(); ++unit) {
+        if (device.IsDma(unit)) units_[d][unit].emplace(device, unit, &pass.times()[d]);
+      }
+    }
+  }
+
+  void Add(const PassedCommand& command) override {
+    auto& units = units_[command.device];
+    if (command.unit < units.size() && units[command.unit]) units[command.unit]->Add(command);
+  }
+
+  std::vector<DeviceTransfers> Finish() override {
+    std::vector<DeviceTransfers> devices;
+    for (uint32_t d = 0; d < units_.size(); ++d) {
+      const auto& pci = model_.devices[d].about.pci();
+      DeviceTransfers transfers;
+      transfers.device = d;
+      transfers.generation = pci.link_speed(), transfers.width = pci.link_width();
+      transfers.generation_max = pci.link_speed_max(), transfers.width_max = pci.link_width_max();
+      for (std::optional<DirectionTotal>& unit : units_[d]) {
+        if (unit) transfers.directions.push_back(unit->Finish());
+      }
+      devices.push_back(std::move(transfers));
+    }
+    return devices;
+  }
+
+ private:
+  const model::Model& model_;
+  std::vector<std::vector<std::optional<DirectionTotal>>> units_;  // by device; those of DMA
+};
 
 }  // namespace
 
+std::unique_ptr<TransfersSum> SumTransfers(const CommandPass& pass) {
+  return std::make_unique<Sums>(pass);
+}
+
 std::vector<DeviceTransfers> ComputeTransfers(const model::Model& model) {
-  const std::vector<uint32_t> rows = RowsByStart(model);
-  std::vector<DeviceTransfers> devices;
-  for (uint32_t d = 0; d < model.devices.size(); ++d) {
-    const proto::Device& about = model.devices[d].about;
-    DeviceTransfers transfers;
-    transfers.device = d;
-    transfers.generation = about.pci().link_speed();
-    transfers.width = about.pci().link_width();
-    transfers.generation_max = about.pci().link_speed_max();
-    transfers.width_max = about.pci().link_width_max();
-    for (uint32_t unit = 0; unit < static_cast<uint32_t>(about.units_size()); ++unit) {
-      if (model.devices[d].IsDma(unit)) {
-        transfers.directions.push_back(DirectionOf(model, rows, d, unit));
-      }
-    }
-    devices.push_back(std::move(transfers));
-  }
-  return devices;
+  const CommandPass pass(model);
+  const std::unique_ptr<TransfersSum> sum = SumTransfers(pass);
+  CommandSum* const sums[] = {sum.get()};
+  pass.Run(sums);
+  return sum->Finish();
 }
 
 }  // namespace acceltrace::analysis

@@ -13,9 +13,11 @@
 #define LIBTRACE_ANALYSIS_TRANSFERS_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "libtrace/analysis/command_pass.h"
 #include "libtrace/analysis/span.h"
 
 namespace acceltrace::analysis {
@@ -51,6 +53,12 @@ struct DeviceTransfers {
 };
 
 std::vector<DeviceTransfers> ComputeTransfers(const model::Model& model);
+// The same in a pass that others share.
+class TransfersSum : public CommandSum {
+ public:
+  virtual std::vector<DeviceTransfers> Finish() = 0;
+};
+std::unique_ptr<TransfersSum> SumTransfers(const CommandPass& pass);
 
 }  // namespace acceltrace::analysis
 

@@ -9,7 +9,6 @@
 #include <tuple>
 #include <utility>
 
-#include "libtrace/analysis/command_cursor.h"
 #include "libtrace/analysis/counters.h"
 #include "libtrace/analysis/cursor.h"
 
@@ -20,95 +19,86 @@ namespace {
 // else by the host's.
 class Window {
  public:
-  void See(const Mark& from, const Mark& to) {
-    if (!any_) {
-      first_ = from, last_ = to;
-      begin_ = from.host, end_ = to.host;
-    }
+  // A time of a row of a table.
+  struct Time {
+    const model::DeviceTimes* of = nullptr;
+    size_t row = 0;
+    uint64_t ticks = 0;
+    uint32_t epoch = clock::kNoEpoch;
+
+    bool Before(const Time& other) const { return static_cast<int64_t>(other.ticks - ticks) > 0; }
+  };
+
+  void See(const Time& from, const Time& to) {
+    if (!any_) first_ = from, last_ = to;
     any_ = true;
-    one_epoch_ &= from.SameEpoch(first_) && to.SameEpoch(first_);
+    one_epoch_ = one_epoch_ && from.epoch == first_.epoch && to.epoch == first_.epoch &&
+                 first_.epoch != clock::kNoEpoch;
+    if (!one_epoch_) return;
     if (from.Before(first_)) first_ = from;
     if (last_.Before(to)) last_ = to;
-    begin_ = {std::min(begin_.lo_ns, from.host.lo_ns), std::min(begin_.mid_ns, from.host.mid_ns),
-              std::min(begin_.hi_ns, from.host.hi_ns)};
-    end_ = {std::max(end_.lo_ns, to.host.lo_ns), std::max(end_.mid_ns, to.host.mid_ns),
-            std::max(end_.hi_ns, to.host.hi_ns)};
+  }
+  void SeeOnHost(const model::Interval& from, const model::Interval& to) {
+    if (!any_on_host_) begin_ = from, end_ = to;
+    any_on_host_ = true;
+    begin_ = {std::min(begin_.lo_ns, from.lo_ns), std::min(begin_.mid_ns, from.mid_ns),
+              std::min(begin_.hi_ns, from.hi_ns)};
+    end_ = {std::max(end_.lo_ns, to.lo_ns), std::max(end_.mid_ns, to.mid_ns),
+            std::max(end_.hi_ns, to.hi_ns)};
   }
   bool any() const { return any_; }
+  bool one_epoch() const { return one_epoch_; }
   Amount Length(const Durations& time) const {
-    return one_epoch_ ? time.Elapsed(first_, last_) : ToAmount(Lapse(begin_, end_));
+    if (!one_epoch_) return ToAmount(Lapse(begin_, end_));
+    return time.Elapsed(MarkOf(*first_.of, first_.row), MarkOf(*last_.of, last_.row));
   }
 
  private:
-  bool any_ = false, one_epoch_ = true;
-  Mark first_, last_;
+  bool any_ = false, one_epoch_ = true, any_on_host_ = false;
+  Time first_, last_;
   model::Interval begin_, end_;
 };
 
-// What there is on the way from one mark to another of a table's rows.
-struct Ways {
-  Ways(const model::Column<uint32_t>& devices, const model::DeviceTimes& begins,
-       const model::DeviceTimes& ends)
-      : device(devices), from(begins), to(ends) {}
-  Cursor<uint32_t> device;
-  MarkCursor from, to;
-};
-
-// Of each device.
-std::vector<Window> FindWindows(const model::Model& model) {
-  std::vector<Window> windows(model.devices.size());
+// see(device, row, whether it is a job's): of each row that a window is made of.
+template <typename See>
+void EachWay(const model::Model& model, See see) {
   const model::Jobs& jobs = model.jobs;
-  auto ways = std::make_unique<Ways>(jobs.device, jobs.fetched, jobs.completion);
+  Cursor<uint32_t> job_device(jobs.device);
   Cursor<uint8_t> on_device(jobs.on_device);
   for (size_t i = 0; i < jobs.size(); ++i) {
-    const uint32_t device = ways->device[i];
-    if (on_device[i] && device < windows.size()) windows[device].See(ways->from[i], ways->to[i]);
+    const uint32_t device = job_device[i];
+    if (on_device[i] && device < model.devices.size()) see(device, i, true);
   }
   const model::Commands& commands = model.commands;
-  ways = std::make_unique<Ways>(commands.device, commands.fetched, commands.end);
-  for (size_t i = 0; i < commands.size(); ++i) {
-    windows[ways->device[i]].See(ways->from[i], ways->to[i]);
-  }
-  return windows;
+  Cursor<uint32_t> command_device(commands.device);
+  for (size_t i = 0; i < commands.size(); ++i) see(command_device[i], i, false);
 }
 
-// One command, as the totals of its unit take it.
-struct Command {
-  Mark head, start, end;
-  uint32_t queue = 0, status = 0, limiter = 0;
-  uint64_t work = 0;
-  std::vector<uint64_t> stall_ticks;  // by the device's causes
-  std::optional<uint64_t> busy_ticks;
-};
-
-// Columns of commands, of all units.
-class Columns : public CommandCursor {
- public:
-  explicit Columns(const model::Model& model)
-      : CommandCursor(model),
-        unit(model.commands.unit),
-        queue_(model.commands.queue),
-        status_(model.commands.status),
-        limiter_(model.commands.limiter),
-        work_(model.commands.work) {}
-
-  void Read(size_t row, const model::Device& of, Command* command) {
-    command->head = head[row], command->start = start[row], command->end = end[row];
-    command->queue = queue_[row], command->status = status_[row];
-    command->limiter = limiter_[row], command->work = work_[row];
-    std::vector<uint64_t>& stalls = command->stall_ticks;
-    stalls.resize(static_cast<size_t>(of.about.stalls_size()));
-    Stalls(row, stalls);
-    command->busy_ticks = BusyTicks(of, command->head, command->end,
-                                    std::accumulate(stalls.begin(), stalls.end(), uint64_t{0}));
+// Of each device. Host times are read only where a device's clock was set anew.
+std::vector<Window> FindWindows(const model::Model& model) {
+  std::vector<Window> windows(model.devices.size());
+  const model::DeviceTimes &fetched = model.jobs.fetched, &completion = model.jobs.completion,
+                           &began = model.commands.fetched, &end = model.commands.end;
+  TickCursor from_jobs(fetched), to_jobs(completion), from_commands(began), to_commands(end);
+  const auto time = [](const model::DeviceTimes& of, TickCursor* cursor, size_t row) {
+    return Window::Time{&of, row, cursor->ticks[row], cursor->epoch[row]};
+  };
+  EachWay(model, [&](uint32_t device, size_t row, bool job) {
+    if (job) {
+      windows[device].See(time(fetched, &from_jobs, row), time(completion, &to_jobs, row));
+    } else {
+      windows[device].See(time(began, &from_commands, row), time(end, &to_commands, row));
+    }
+  });
+  if (std::all_of(windows.begin(), windows.end(), [](const Window& w) { return w.one_epoch(); })) {
+    return windows;
   }
-
-  Cursor<uint32_t> unit;
-
- private:
-  Cursor<uint32_t> queue_, status_, limiter_;
-  Cursor<uint64_t> work_;
-};
+  EachWay(model, [&](uint32_t device, size_t row, bool job) {
+    windows[device].SeeOnHost(MarkOf(job ? fetched : began, row).host,
+                              MarkOf(job ? completion : end, row).host);
+  });
+  return windows;
+}
 
 // The counters of a unit against its commands.
 class CounterTotal {
@@ -139,7 +129,7 @@ class CounterTotal {
     }
   }
 
-  void Add(const Command& command) {
+  void Add(const PassedCommand& command) {
     if (!check_.available || !from_.Before(command.end) || !command.head.Before(to_)) return;
     // Not known, or not all of it in between: either way there is nothing to compare.
     if (command.head.Before(from_) || to_.Before(command.end) || !command.busy_ticks) {
@@ -164,7 +154,7 @@ class CounterTotal {
 class UnitTotal {
  public:
   UnitTotal(const model::Device& device, uint32_t device_row, uint32_t unit, const Durations* time)
-      : time_(*time), counters_(device, unit), ran_(time), held_(time) {
+      : counters_(device, unit), ran_(time), held_(time) {
     const proto::Unit& about = device.about.units(static_cast<int>(unit));
     use_.device = device_row;
     use_.unit = unit;
@@ -177,7 +167,7 @@ class UnitTotal {
   }
 
   // In order of their starts.
-  void Add(const Command& command) {
+  void Add(const PassedCommand& command) {
     const Mark &head = command.head, &start = command.start, &end = command.end;
     several_queues_ |= use_.commands > 0 && command.queue != queue_;
     queue_ = command.queue;
@@ -185,19 +175,18 @@ class UnitTotal {
     use_.failed += command.status != 0;
     use_.work += command.work;
     const bool one_epoch = head.SameEpoch(end);
+    const Rate &ran = command.ran_rate, &held = command.held_rate;
     const uint64_t busy_ticks = one_epoch ? command.busy_ticks.value_or(0) : 0;
     use_.busy_ticks += busy_ticks;
     if (command.limiter < use_.limiters.size()) ++use_.limiters[command.limiter];
-    const Rate ran = time_.RateBetween(start, end);
-    const Rate held = head.Same(start) ? ran : time_.RateBetween(head, end);
     ran_.Add(start, end, ran);
     held_.Add(head, end, held);
-    waited_ += time_.Elapsed(head, start);
+    waited_ += command.ahead;
     tick_ += Durations::Of(1, 1, 1, ran);
     const double held_ticks = Ticks(head, end);
     use_.busy += Part(static_cast<double>(busy_ticks), held_ticks, ran, ran);
     // The clock was set anew meanwhile: what the stalls leave is anything.
-    if (!one_epoch) use_.busy.hi += time_.Elapsed(start, end, ran).hi;
+    if (!one_epoch) use_.busy.hi += command.ran.hi;
     // From its head on: the clock may have run at another rate until its start.
     const Amount none = Part(0, held_ticks, held, ran);
     for (size_t s = 0; s < use_.stall_ticks.size(); ++s) {
@@ -255,7 +244,6 @@ class UnitTotal {
     return of;
   }
 
-  const Durations& time_;
   UnitUse use_;
   CounterTotal counters_;
   UnitSum ran_, held_;
@@ -264,28 +252,43 @@ class UnitTotal {
   bool several_queues_ = false;
 };
 
-// By device and unit.
-std::vector<std::vector<UnitTotal>> TotalsOfUnits(const model::Model& model,
-                                                  const std::vector<Durations>& times) {
-  std::vector<std::vector<UnitTotal>> totals(model.devices.size());
-  for (uint32_t d = 0; d < model.devices.size(); ++d) {
-    const auto units = static_cast<uint32_t>(model.devices[d].about.units_size());
-    for (uint32_t unit = 0; unit < units; ++unit) {
-      totals[d].emplace_back(model.devices[d], d, unit, &times[d]);
+class Sums : public UtilisationSum {
+ public:
+  explicit Sums(const CommandPass& pass) : pass_(pass), totals_(pass.model().devices.size()) {
+    for (uint32_t d = 0; d < totals_.size(); ++d) {
+      const model::Device& device = pass.model().devices[d];
+      const auto units = static_cast<uint32_t>(device.about.units_size());
+      for (uint32_t unit = 0; unit < units; ++unit) {
+        totals_[d].emplace_back(device, d, unit, &pass.times()[d]);
+      }
     }
   }
-  const std::vector<uint32_t> rows = RowsByStart(model);
-  const bool rise = RowsRise(model.commands, rows);
-  const auto columns = std::make_unique<Columns>(model);
-  Command command;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const size_t row = rise ? i : rows[i];
-    const uint32_t d = columns->device[row];
-    columns->Read(row, model.devices[d], &command);
-    totals[d][columns->unit[row]].Add(command);
+
+  void Add(const PassedCommand& command) override {
+    totals_[command.device][command.unit].Add(command);
   }
-  return totals;
-}
+
+  std::vector<DeviceUse> Finish() override {
+    const std::vector<Window> windows = FindWindows(pass_.model());
+    std::vector<DeviceUse> devices;
+    for (uint32_t d = 0; d < totals_.size(); ++d) {
+      if (!windows[d].any()) continue;
+      DeviceUse use;
+      use.device = d;
+      use.window = windows[d].Length(pass_.times()[d]);
+      for (UnitTotal& total : totals_[d]) {
+        use.overlapping_commands += total.overlaps();
+        use.units.push_back(total.Finish(use.window));
+      }
+      devices.push_back(std::move(use));
+    }
+    return devices;
+  }
+
+ private:
+  const CommandPass& pass_;
+  std::vector<std::vector<UnitTotal>> totals_;  // by device and unit
+};
 
 // What UnitSum says of overlaps, of all units at once: commands of each in order of their starts.
 class Overlaps {
@@ -380,23 +383,16 @@ std::vector<uint64_t> CountOverlaps(const model::Model& model) {
   return overlaps.ByDevice();
 }
 
+std::unique_ptr<UtilisationSum> SumUtilisation(const CommandPass& pass) {
+  return std::make_unique<Sums>(pass);
+}
+
 std::vector<DeviceUse> ComputeUtilisation(const model::Model& model) {
-  const std::vector<Durations> times(model.devices.begin(), model.devices.end());
-  const std::vector<Window> windows = FindWindows(model);
-  std::vector<std::vector<UnitTotal>> totals = TotalsOfUnits(model, times);
-  std::vector<DeviceUse> devices;
-  for (uint32_t d = 0; d < model.devices.size(); ++d) {
-    if (!windows[d].any()) continue;
-    DeviceUse use;
-    use.device = d;
-    use.window = windows[d].Length(times[d]);
-    for (UnitTotal& total : totals[d]) {
-      use.overlapping_commands += total.overlaps();
-      use.units.push_back(total.Finish(use.window));
-    }
-    devices.push_back(std::move(use));
-  }
-  return devices;
+  const CommandPass pass(model);
+  const std::unique_ptr<UtilisationSum> sum = SumUtilisation(pass);
+  CommandSum* const sums[] = {sum.get()};
+  pass.Run(sums);
+  return sum->Finish();
 }
 
 }  // namespace acceltrace::analysis

@@ -16,9 +16,11 @@
 #define LIBTRACE_ANALYSIS_UTILISATION_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "libtrace/analysis/command_pass.h"
 #include "libtrace/analysis/durations.h"
 #include "libtrace/analysis/span.h"
 
@@ -72,6 +74,12 @@ struct DeviceUse {
 };
 
 std::vector<DeviceUse> ComputeUtilisation(const model::Model& model);
+// The same in a pass that others share.
+class UtilisationSum : public CommandSum {
+ public:
+  virtual std::vector<DeviceUse> Finish() = 0;
+};
+std::unique_ptr<UtilisationSum> SumUtilisation(const CommandPass& pass);
 // Of each device: DeviceUse::overlapping_commands alone.
 std::vector<uint64_t> CountOverlaps(const model::Model& model);
 

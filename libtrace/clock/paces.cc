@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "libtrace/clock/map_data.h"
+#include "libtrace/clock/whole.h"
 
 namespace acceltrace::clock {
 
@@ -73,9 +74,8 @@ bool Paces::Find(const DeviceTime& from, const DeviceTime& to, Interval* length)
     rate = std::clamp(mid / (static_cast<double>(ticked) * tick_ns_), s.rate_lo, s.rate_hi);
   }
   length->lo_ns = s.length_lo_ns, length->hi_ns = s.length_hi_ns;
-  length->mid_ns =
-      std::clamp(internal::ToNs(std::round(static_cast<double>(ticks_) * tick_ns_ * rate)),
-                 s.length_lo_ns, s.length_hi_ns);
+  length->mid_ns = std::clamp(internal::ToNs(Round(static_cast<double>(ticks_) * tick_ns_ * rate)),
+                              s.length_lo_ns, s.length_hi_ns);
   return true;
 }
 

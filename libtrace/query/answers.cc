@@ -8,6 +8,7 @@
 #include "libtrace/analysis/activity.h"
 #include "libtrace/analysis/calls.h"
 #include "libtrace/analysis/clock_quality.h"
+#include "libtrace/analysis/command_answers.h"
 #include "libtrace/analysis/latency.h"
 #include "libtrace/analysis/losses.h"
 #include "libtrace/analysis/ops.h"
@@ -131,9 +132,8 @@ PlainTable Trace(const model::Model& model) {
       .Done();
 }
 
-PlainTable Ops(const model::Model& model) {
+PlainTable Ops(const model::Model& model, const Lazy<std::vector<analysis::OpUse>>& rows) {
   using Row = analysis::OpUse;
-  const Lazy<std::vector<Row>> rows([&model] { return analysis::ComputeOpsByName(model); });
   return RowTable<Row>("ops", rows)
       .Text("device", DeviceOf<Row>(model))
       .Text("unit", [](const Row& row) -> const std::string& { return row.unit; })
@@ -237,16 +237,17 @@ PlainTable Stages(const model::Model& model) {
   return table.Done();
 }
 
-PlainTable Transfers(const model::Model& model) {
+PlainTable Transfers(const model::Model& model,
+                     const Lazy<std::vector<analysis::DeviceTransfers>>& transfers) {
   struct Row {
     uint32_t device;
     std::string unit;
     bool to_device;
     analysis::SizeClass size;
   };
-  const Lazy<std::vector<Row>> rows([&model] {
+  const Lazy<std::vector<Row>> rows([transfers] {
     std::vector<Row> list;
-    for (const analysis::DeviceTransfers& device : analysis::ComputeTransfers(model)) {
+    for (const analysis::DeviceTransfers& device : *transfers) {
       for (const analysis::Direction& direction : device.directions) {
         for (const analysis::SizeClass& size : direction.sizes) {
           list.push_back({device.device, direction.name, direction.to_device, size});
@@ -414,13 +415,45 @@ PlainTable Clocks(const model::Model& model) {
       .Done();
 }
 
+// What is summed up of commands, for the tables of it.
+struct OfCommands {
+  Lazy<Use> use;
+  Lazy<std::vector<analysis::OpUse>> ops;
+  Lazy<std::vector<analysis::DeviceTransfers>> transfers;
+};
+
+std::vector<PlainTable> Tables(const model::Model& model, const OfCommands& of) {
+  return {Trace(model),
+          Ops(model, of.ops),
+          Calls(model),
+          Stages(model),
+          Transfers(model, of.transfers),
+          Units(model, of.use),
+          Stalls(model, of.use),
+          Gaps(model),
+          RangeTotals(model),
+          Hops(model),
+          Clocks(model)};
+}
+
 }  // namespace
 
 std::vector<PlainTable> AnswerTables(const model::Model& model) {
-  const Lazy<Use> use([&model] { return analysis::ComputeUtilisation(model); });
-  return {Trace(model),       Ops(model),        Calls(model),       Stages(model),
-          Transfers(model),   Units(model, use), Stalls(model, use), Gaps(model),
-          RangeTotals(model), Hops(model),       Clocks(model)};
+  return Tables(
+      model,
+      {Lazy<Use>([&model] { return analysis::ComputeUtilisation(model); }),
+       Lazy<std::vector<analysis::OpUse>>([&model] { return analysis::ComputeOpsByName(model); }),
+       Lazy<std::vector<analysis::DeviceTransfers>>(
+           [&model] { return analysis::ComputeTransfers(model); })});
+}
+
+std::vector<PlainTable> AllAnswerTables(const model::Model& model) {
+  const Lazy<analysis::CommandAnswers> all(
+      [&model] { return analysis::ComputeOfCommands(model, false); });
+  return Tables(model,
+                {Lazy<Use>([all] { return all->utilisation; }),
+                 Lazy<std::vector<analysis::OpUse>>([all] { return all->ops.by_name; }),
+                 Lazy<std::vector<analysis::DeviceTransfers>>([all] { return all->transfers; })});
 }
 
 }  // namespace acceltrace::query

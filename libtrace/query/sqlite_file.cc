@@ -63,7 +63,7 @@ class File {
       if (!Do(sql)) return Failed();
     }
     std::vector<PlainTable> tables = PlainTables(model);
-    for (auto* make : {SystemTables, StackTables, AnswerTables}) {
+    for (auto* make : {SystemTables, StackTables, AllAnswerTables}) {
       for (PlainTable& table : make(model)) tables.push_back(std::move(table));
     }
     for (const PlainTable& table : tables) {

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace acceltrace::query {
 namespace {
@@ -57,11 +58,11 @@ void PutVarint(uint64_t number, char** out) {
   *out += bytes;
 }
 
-// What a number or a text may take: its type in the header, its bytes in the body.
-constexpr size_t kMostOfNumber = 20, kMostVarint = 9;
+constexpr size_t kMostVarint = 9;
+// Before a record's types: how long it is, its number, how long its header is.
+constexpr size_t kFront = 3 * kMostVarint;
 
-using Record = SqliteRecord;
-
+constexpr uint8_t kRealType = 7;
 // The types of texts go on from there, by twos.
 constexpr size_t kTextType = 13;
 // Cells of up to so many bytes are encoded a column at a time.
@@ -86,10 +87,14 @@ constexpr auto kTypeOfZeros = [] {
   return types;
 }();
 
+// A number's bits, sign apart.
+inline uint64_t SizeOf(uint64_t number) {
+  return number ^ static_cast<uint64_t>(static_cast<int64_t>(number) >> 63);
+}
+
 // Without branches: which numbers are 0 or 1 is anyone's guess.
 inline uint8_t TypeOf(uint64_t number) {
-  const uint64_t size = number ^ static_cast<uint64_t>(static_cast<int64_t>(number) >> 63);
-  const uint8_t type = kTypeOfZeros[static_cast<size_t>(__builtin_clzll(size | 1))];
+  const uint8_t type = kTypeOfZeros[static_cast<size_t>(__builtin_clzll(SizeOf(number) | 1))];
   return number <= 1 ? static_cast<uint8_t>(8 + number) : type;
 }
 
@@ -100,33 +105,27 @@ inline uint64_t BodyOf(uint64_t number, uint8_t type) {
   return std::endian::native == std::endian::little ? __builtin_bswap64(number) : number;
 }
 
-void PutInteger(int64_t number, Record* to) {
-  const uint8_t type = TypeOf(static_cast<uint64_t>(number));
-  *to->header++ = static_cast<char>(type);
-  // There is room for all of it: what is too much is written over.
-  const uint64_t body = BodyOf(static_cast<uint64_t>(number), type);
-  std::memcpy(to->body, &body, sizeof(body));
-  to->body += kBytesOfType[type];
+// The bits in which they differ from the first one.
+uint64_t Differences(std::span<const uint64_t> numbers) {
+  const uint64_t first = numbers[0];
+  uint64_t differ[4] = {};
+  size_t i = 0;
+  for (; i + 4 <= numbers.size(); i += 4) {
+    for (size_t n = 0; n < 4; ++n) differ[n] |= numbers[i + n] ^ first;
+  }
+  for (; i < numbers.size(); ++i) differ[0] |= numbers[i] ^ first;
+  return differ[0] | differ[1] | differ[2] | differ[3];
 }
 
-void PutText(std::string_view text, Record* to) {
-  const size_t type = text.size() * 2 + kTextType;
-  if (type < 0x80) {
-    *to->header++ = static_cast<char>(type);
-  } else {
-    PutVarint(type, &to->header);
-  }
-  to->body += text.copy(to->body, text.size());
+// By itself, so that the compiler knows no bound of the size: for up to some KB it would take an
+// instruction that is slow to start.
+[[gnu::noinline]] void Copy(std::string_view from, char* to) {
+  std::memcpy(to, from.data(), from.size());
 }
 
-void PutReal(double number, Record* to) {
-  if (std::isnan(number)) {  // as SQLite does
-    *to->header++ = 0;
-    return;
-  }
-  *to->header++ = 7;
-  Store(std::bit_cast<uint64_t>(number), to->body);
-  to->body += 8;
+size_t VarintBytes(uint64_t number) {
+  return number >> 56 != 0 ? kMostVarint
+                           : (static_cast<size_t>(std::bit_width(number | 1)) + 6) / 7;
 }
 
 }  // namespace
@@ -201,64 +200,97 @@ uint32_t SqliteRows::Overflow(std::string_view rest) {
   return next;
 }
 
-void SqliteRows::PutLongText(std::string_view text, size_t room, Record* record) {
-  const auto used = static_cast<size_t>(record->body - body_.data());
-  if (body_.size() < used + text.size() + room) {
-    body_.resize(2 * (used + text.size() + room));
-    record->body = body_.data() + used;
-  }
-  PutText(text, record);
+void SqliteRows::PutText(std::string_view text, uint32_t column, Record* record) {
+  const size_t type = text.size() * 2 + kTextType;
+  const size_t at = kFront + column + record->wider, more = VarintBytes(type) - 1;
+  const size_t end = record->end + more + text.size();
+  // What comes after it has room as well.
+  const size_t room = (columns_ + 1) * sizeof(uint64_t);
+  if (record_.size() < end + room) record_.resize(2 * (end + room));
+  char* const base = record_.data();
+  // One byte of its type has its place already.
+  if (more != 0) std::memmove(base + at + 1 + more, base + at + 1, record->end - at - 1);
+  char* out = base + at;
+  PutVarint(type, &out);
+  text.copy(base + record->end + more, text.size());
+  record->wider += more, record->end = end;
 }
 
-void SqliteRows::PutCell(const Cell& cell, PlainTable::Type type, size_t room, Record* record) {
+void SqliteRows::PutCell(const Cell& cell, PlainTable::Type type, uint32_t column, Record* record) {
   const bool real = type == PlainTable::Type::kReal;
+  double number = 0;
+  uint64_t whole = 0;
+  bool is_real = real;
   if (const auto* i = std::get_if<int64_t>(&cell)) {
-    return real ? PutReal(static_cast<double>(*i), record) : PutInteger(*i, record);
+    number = static_cast<double>(*i), whole = static_cast<uint64_t>(*i);
+  } else if (const auto* u = std::get_if<uint64_t>(&cell)) {
+    if (!real && *u > INT64_MAX) return PutText(std::to_string(*u), column, record);
+    number = static_cast<double>(*u), whole = *u;
+  } else if (const auto* text = std::get_if<std::string_view>(&cell)) {
+    return PutText(*text, column, record);
+  } else if (const auto* d = std::get_if<double>(&cell)) {
+    number = *d, is_real = true;
+  } else {
+    number = std::numeric_limits<double>::quiet_NaN(), is_real = true;
   }
-  if (const auto* u = std::get_if<uint64_t>(&cell)) {
-    if (real) return PutReal(static_cast<double>(*u), record);
-    if (*u > INT64_MAX) return PutLongText(std::to_string(*u), room, record);
-    return PutInteger(static_cast<int64_t>(*u), record);
-  }
-  if (const auto* text = std::get_if<std::string_view>(&cell)) {
-    return PutLongText(*text, room, record);
-  }
-  if (const auto* number = std::get_if<double>(&cell)) return PutReal(*number, record);
-  *record->header++ = 0;
+  // As SQLite does, what is no number is nothing.
+  const bool none = is_real && std::isnan(number);
+  const uint8_t of = none ? 0 : is_real ? kRealType : TypeOf(whole);
+  const uint64_t body = BodyOf(is_real ? std::bit_cast<uint64_t>(number) : whole, of);
+  char* const base = record_.data();
+  base[kFront + column + record->wider] = static_cast<char>(of);
+  // There is room for all of it: what is too much is written over.
+  std::memcpy(base + record->end, &body, sizeof(body));
+  record->end += kBytesOfType[of];
 }
 
 bool SqliteRows::Encode(const ColumnCells& cells, size_t rows, PlainTable::Type type,
                         Encoded* out) {
   using Kind = ColumnCells::Kind;
+  out->mixed = out->one = false;
   if (cells.kind() == Kind::kAny) return EncodeTexts(cells, rows, out);
   if (type == PlainTable::Type::kReal) return false;
-  const std::span<const uint64_t> numbers = cells.integers();
-  uint64_t all = numbers[0];
-  uint8_t* types = out->types.data();
-  uint64_t* bodies = out->bodies.data();
-  // Many columns have one value in all rows.
-  if (std::all_of(numbers.begin(), numbers.end(), [all](uint64_t n) { return n == all; })) {
-    const uint8_t of = TypeOf(all);
-    std::fill_n(types, rows, of);
-    std::fill_n(bodies, rows, BodyOf(all, of));
-  } else {
-    for (const uint64_t number : numbers) {
-      const uint8_t of = TypeOf(number);
-      *types++ = of, *bodies++ = BodyOf(number, of);
-      all |= number;
-    }
-  }
+  if (!EncodeNumbers(cells.integers(), cells.kind() == Kind::kSigned, out)) return false;
   const std::span<const uint8_t> seen = cells.seen();
+  if (std::find(seen.begin(), seen.end(), 0) == seen.end()) return true;
+  if (!out->mixed) out->types.fill(out->type);
+  if (out->one) out->bodies.fill(out->bodies[0]);
+  out->mixed = true, out->one = false;
   for (size_t i = 0; i < seen.size(); ++i) {
     if (seen[i] == 0) out->types[i] = 0;
   }
+  return true;
+}
+
+bool SqliteRows::EncodeNumbers(std::span<const uint64_t> numbers, bool is_signed, Encoded* out) {
+  const uint64_t first = numbers[0], differ = Differences(numbers);
   // More is text to SQLite.
-  return cells.kind() == Kind::kSigned || all <= INT64_MAX;
+  if (!is_signed && (first | differ) > INT64_MAX) return false;
+  const uint8_t type = out->type = TypeOf(first);
+  uint64_t* bodies = out->bodies.data();
+  // Many columns have one value in all rows, and most others values of one length.
+  if (differ == 0) {
+    out->one = true;
+    *bodies = BodyOf(first, type);
+    return true;
+  }
+  if (const uint64_t size = SizeOf(first); size > 1 && differ < std::bit_floor(size)) {
+    for (const uint64_t number : numbers) *bodies++ = BodyOf(number, type);
+    return true;
+  }
+  uint8_t* types = out->types.data();
+  for (const uint64_t number : numbers) {
+    const uint8_t of = TypeOf(number);
+    *types++ = of, *bodies++ = BodyOf(number, of);
+  }
+  out->mixed = true;
+  return true;
 }
 
 bool SqliteRows::EncodeTexts(const ColumnCells& cells, size_t rows, Encoded* out) {
   std::string_view last;
   uint64_t body = 0;
+  out->one = out->mixed = false;
   for (size_t i = 0; i < rows; ++i) {
     const auto* text = std::get_if<std::string_view>(&cells.any(i));
     if (text == nullptr || text->size() > kMostShort) return false;
@@ -267,75 +299,84 @@ bool SqliteRows::EncodeTexts(const ColumnCells& cells, size_t rows, Encoded* out
       last.copy(reinterpret_cast<char*>(&body), last.size());
     }
     out->types[i] = static_cast<uint8_t>(kTextType + 2 * last.size());
+    out->mixed |= out->types[i] != out->types[0];
     out->bodies[i] = body;
   }
+  out->type = out->types[0];
   return true;
 }
 
-// Of a row, those up to the first one that is not encoded; that one.
-const SqliteRows::Encoded* SqliteRows::Put(const Encoded* from, const Encoded* to, size_t row,
-                                           SqliteRecord* record) {
-  char *header = record->header, *body = record->body;
-  for (; from != to && from->done; ++from) {
-    // There is room for all of it: what is too much is written over.
-    const uint64_t bytes = from->bodies[row];
-    std::memcpy(body, &bytes, sizeof(bytes));
-    const size_t type = from->types[row];
-    body += kBytesOfType[type];
-    *header++ = static_cast<char>(type);
+void SqliteRows::Plan(std::span<const ColumnCells> columns, size_t rows,
+                      std::span<const PlainTable::Type> types) {
+  columns_ = columns.size();
+  encoded_.resize(columns_), types_.resize(columns_);
+  steps_.clear();
+  for (uint32_t c = 0; c < columns_; ++c) {
+    Encoded& encoded = encoded_[c];
+    auto kind = Step::Kind::kCell;
+    uint8_t bytes = 0;
+    if (Encode(columns[c], rows, types[c], &encoded)) {
+      kind = encoded.mixed ? Step::Kind::kMixed : Step::Kind::kFixed;
+      types_[c] = static_cast<char>(encoded.type);
+      bytes = kBytesOfType[encoded.type];
+      if (!encoded.mixed && bytes == 0) continue;
+    }
+    steps_.push_back({encoded.bodies.data(), encoded.types.data(),
+                      encoded.one ? size_t{0} : SIZE_MAX, c, kind, bytes});
   }
-  *record = {header, body};
-  return from;
 }
 
 void SqliteRows::Add(std::span<const ColumnCells> columns, size_t rows,
                      std::span<const PlainTable::Type> types) {
-  const size_t numbers = columns.size() * kMostOfNumber;
-  if (header_.size() < columns.size() * kMostVarint) header_.resize(columns.size() * kMostVarint);
-  if (body_.size() < numbers) body_.resize(numbers);
-  encoded_.resize(columns.size());
-  for (size_t c = 0; c < columns.size(); ++c) {
-    encoded_[c].done = Encode(columns[c], rows, types[c], &encoded_[c]);
-  }
-  const Encoded* const end = encoded_.data() + encoded_.size();
+  Plan(columns, rows, types);
+  // A number's type is a byte; what it is takes up to eight, more than which is written over.
+  const size_t values = kFront + columns_;
+  record_.resize(std::max(record_.size(), values + (columns_ + 1) * sizeof(uint64_t)));
   for (size_t i = 0; i < rows; ++i) {
-    Record record = {header_.data(), body_.data()};
-    const Encoded* at = Put(encoded_.data(), end, i, &record);
-    while (at != end) {
-      const auto c = static_cast<size_t>(at - encoded_.data());
-      PutCell(columns[c][i], types[c], numbers, &record);
-      at = Put(at + 1, end, i, &record);
+    Record record{0, values};
+    char *base = record_.data(), *body = base + values;
+    types_.copy(base + kFront, columns_);
+    for (const Step& step : steps_) {
+      // Of a cell that is put by itself it is written over.
+      std::memcpy(body, step.bodies + (i & step.rows), sizeof(uint64_t));
+      if (step.kind == Step::Kind::kFixed) {
+        body += step.bytes;
+      } else if (step.kind == Step::Kind::kMixed) {
+        const uint8_t type = step.types[i];
+        base[kFront + step.column + record.wider] = static_cast<char>(type);
+        body += kBytesOfType[type];
+      } else {
+        record.end = static_cast<size_t>(body - base);
+        PutCell(columns[step.column][i], types[step.column], step.column, &record);
+        base = record_.data(), body = base + record.end;
+      }
     }
-    AddRecord({header_.data(), static_cast<size_t>(record.header - header_.data())},
-              {body_.data(), static_cast<size_t>(record.body - body_.data())});
+    record.end = static_cast<size_t>(body - base);
+    AddRecord(record);
   }
 }
 
-void SqliteRows::AddRecord(std::string_view types, std::string_view body) {
+void SqliteRows::AddRecord(const Record& record) {
   // A record: how long its header is, with that number itself, the header, the values.
-  const size_t header = types.size() + (types.size() < 127 ? 1 : types.size() < 16382 ? 2 : 3);
-  const size_t payload = header + body.size();
+  const size_t types = columns_ + record.wider;
+  const size_t header = types + (types < 127 ? 1 : types < 16382 ? 2 : 3);
+  const size_t payload = header + record.end - kFront - types;
   ++row_;
-  char front[3 * kMostVarint];
-  char* end = front;
-  PutVarint(payload, &end), PutVarint(row_, &end);
-  const auto before = static_cast<size_t>(end - front);
-  PutVarint(header, &end);
-  const auto head = static_cast<size_t>(end - front);
-  const auto write = [&](char* out) {
-    std::memcpy(out, front, head);
-    std::memcpy(out + head, types.data(), types.size());
-    std::memcpy(out + head + types.size(), body.data(), body.size());
-  };
-  if (payload <= kMostLocal) return write(RoomOnPage(before + payload));
-  cell_.resize(std::max(cell_.size(), before + payload + 4));
-  write(cell_.data());
+  const size_t before = VarintBytes(payload) + VarintBytes(row_), size = before + payload;
+  char* const cell = record_.data() + kFront + types - header - before;
+  char* front = cell;
+  PutVarint(payload, &front), PutVarint(row_, &front), PutVarint(header, &front);
+  if (payload <= kMostLocal) {
+    Copy({cell, size}, RoomOnPage(size));
+    return;
+  }
   size_t local = kLeastLocal + (payload - kLeastLocal) % (kPage - 4);
   if (local > kMostLocal) local = kLeastLocal;
-  const uint32_t more = Overflow(std::string_view(cell_).substr(before + local, payload - local));
-  Store(more, &cell_[before + local]);
-  const size_t size = before + local + 4;
-  cell_.copy(RoomOnPage(size), size);
+  const size_t here = before + local;
+  const uint32_t more = Overflow({cell + here, size - here});
+  char* const out = RoomOnPage(here + 4);
+  Copy({cell, here}, out);
+  Store(more, out + here);
 }
 
 char* SqliteRows::RoomOnPage(size_t size) {

@@ -48,11 +48,6 @@ class SqlitePages {
   std::string buffer_;
 };
 
-// A record's header and body, as far as they are written.
-struct SqliteRecord {
-  char *header, *body;
-};
-
 // One table, row by row; they get the numbers 1, 2, 3, ...
 class SqliteRows {
  public:
@@ -74,23 +69,39 @@ class SqliteRows {
   void EndPage();
   // Cells of a column as they are written, of a few rows: most cost no more than copying then.
   struct Encoded {
-    bool done = false;
+    bool mixed = false;  // the types of rows differ; else:
+    uint8_t type = 0;    // of all rows
+    bool one = false;    // they have one value, the first of bodies
     std::array<uint8_t, kRowsAtOnce> types;
     std::array<uint64_t, kRowsAtOnce> bodies;  // as they lie in memory
+  };
+  // What a row does about a column; nothing where all rows have a type without a value.
+  struct Step {
+    const uint64_t* bodies;
+    const uint8_t* types;
+    size_t rows;  // 0: all have the first one's body; else SIZE_MAX
+    uint32_t column;
+    enum class Kind : uint8_t { kFixed, kMixed, kCell } kind;
+    uint8_t bytes;  // kFixed: of a value
+  };
+  // A record in record_, as far as it is written.
+  struct Record {
+    size_t wider = 0;  // bytes that types take beyond one each
+    size_t end = 0;    // of its values
   };
 
   // False: some are long, or of other kinds.
   static bool Encode(const ColumnCells& cells, size_t rows, PlainTable::Type type, Encoded* out);
   static bool EncodeTexts(const ColumnCells& cells, size_t rows, Encoded* out);
-  static const Encoded* Put(const Encoded* from, const Encoded* to, size_t row,
-                            SqliteRecord* record);
-  void PutCell(const Cell& cell, PlainTable::Type type, size_t room, SqliteRecord* record);
-  // types, body: of a record.
-  void AddRecord(std::string_view types, std::string_view body);
+  static bool EncodeNumbers(std::span<const uint64_t> numbers, bool is_signed, Encoded* out);
+  // Encodes what can be; what is left to do for each row.
+  void Plan(std::span<const ColumnCells> columns, size_t rows,
+            std::span<const PlainTable::Type> types);
+  void PutCell(const Cell& cell, PlainTable::Type type, uint32_t column, Record* record);
+  void PutText(std::string_view text, uint32_t column, Record* record);
+  void AddRecord(const Record& record);
   // Of the next cell.
   char* RoomOnPage(size_t size);
-  // Makes room for it, and for so much more after it.
-  void PutLongText(std::string_view text, size_t room, SqliteRecord* record);
   // Puts what does not fit into pages of its own; the first one's number.
   uint32_t Overflow(std::string_view rest);
   std::string Interior(std::span<const Child> children) const;
@@ -102,8 +113,11 @@ class SqliteRows {
   size_t content_ = 0;  // where its cells begin
   uint32_t num_cells_ = 0;
   std::vector<Child> leaves_;
-  std::vector<Encoded> encoded_;      // by column
-  std::string header_, body_, cell_;  // of a row, which take no memory anew
+  size_t columns_ = 0;
+  std::vector<Encoded> encoded_;  // by column
+  std::string types_;             // of a row, where all rows have the same
+  std::vector<Step> steps_;
+  std::string record_;  // of a row, which takes no memory anew
 };
 
 }  // namespace acceltrace::query

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <string>
@@ -36,12 +37,21 @@ uint64_t EdgeAt(size_t row) {
   }
 }
 
+// Of rows that are read at once those of one length, or nearly.
+int64_t NearAt(size_t row) {
+  constexpr int64_t kBases[] = {-40'000, 70'000, -130, 32'700};
+  return kBases[row / kRowsAtOnce % std::size(kBases)] + static_cast<int64_t>(row % 9);
+}
+
 PlainTable Table(const std::vector<std::string>& texts) {
   const auto text = [&texts](size_t row) -> const std::string& { return texts[row]; };
   TableBuilder table("t", kRows);
   table.Add("signed", Type::kInteger, [](size_t row) { return static_cast<int64_t>(EdgeAt(row)); })
       .Add("unsigned", Type::kInteger, EdgeAt)
       .Add("alike", Type::kInteger, [](size_t row) { return int64_t{row < kRowsAtOnce ? -3 : 1}; })
+      .Add("below", Type::kInteger, [](size_t row) { return -1 - static_cast<int64_t>(row % 700); })
+      .Add("near", Type::kInteger, NearAt)
+      .Add("as near", Type::kInteger, [](size_t row) { return static_cast<uint64_t>(NearAt(row)); })
       .Add("maybe", Type::kInteger,
            [](size_t row) { return row % 3 == 0 ? std::nullopt : std::optional(EdgeAt(row)); })
       .Add("real", Type::kReal, [](size_t row) { return static_cast<int64_t>(row); })

@@ -94,6 +94,8 @@ std::vector<PlainTable> SystemTables(const model::Model& model);
 std::vector<PlainTable> StackTables(const model::Model& model);
 // What libtrace/analysis makes of it. Computed when a table is used first.
 std::vector<PlainTable> AnswerTables(const model::Model& model);
+// The same for who reads them all: what they share is computed for all of them at once.
+std::vector<PlainTable> AllAnswerTables(const model::Model& model);
 
 // A table's rows, some at once: each(columns, rows) is called with their cells; false ends it.
 inline constexpr size_t kRowsAtOnce = 128;

@@ -30,7 +30,8 @@ constexpr size_t kFlushBytes = 1 << 20;
 
 class Writer {
  public:
-  Writer(const model::Model& model, const Sink& sink) : model_(model), sink_(sink), about_(model) {
+  Writer(const model::Model& model, const Sink& sink)
+      : model_(model), sink_(sink), about_(model), reader_(model) {
     for (const std::string& name : about_.Names()) {
       argument_names_.push_back((IsPlain(name) ? '"' + name + '"' : PageString(name)) + ':');
     }
@@ -191,7 +192,7 @@ class Writer {
       Time(slice.end_ns - slice.begin_ns);
     }
     bool stays = false;
-    const std::string_view name = names_of_.Of(model_, timeline, slice, &stays);
+    const std::string_view name = reader_.Name(timeline, slice, &stays);
     buffer_ += ",\"cat\":\"";
     buffer_ += std::string_view(CategoryOf(slice));
     buffer_ += "\",\"name\":";
@@ -268,7 +269,7 @@ class Writer {
       for (uint32_t i = 0; i < track.slices.size(); ++i) {
         const Where here{track.slices[i].begin_ns, t, i};
         flows_.clear();
-        AppendFlows(model_, timeline, track.slices[i], &flows_);
+        reader_.AppendFlows(timeline, track.slices[i], &flows_);
         for (uint64_t flow : flows_) {
           Ends* ends = EndsOf(flow);
           if (!ends->any || here < ends->first) ends->first = here;
@@ -283,7 +284,7 @@ class Writer {
   void WriteFlows(const Timeline& timeline, const Slice& slice, uint32_t t, uint32_t i,
                   std::string_view place) {
     flows_.clear();
-    AppendFlows(model_, timeline, slice, &flows_);
+    reader_.AppendFlows(timeline, slice, &flows_);
     const Where here{slice.begin_ns, t, i};
     for (uint64_t flow : flows_) {
       const Ends& ends = *EndsOf(flow);
@@ -317,7 +318,7 @@ class Writer {
   std::array<std::string_view, 256> plain_;
   Arguments about_;
   std::vector<std::string> argument_names_;  // as members begin
-  SliceNames names_of_;
+  SliceReader reader_;
 };
 
 }  // namespace

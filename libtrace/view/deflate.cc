@@ -13,14 +13,16 @@ std::string_view Deflater::Pack(std::string_view bytes) {
   // A byte by itself takes nine bits at most, and a stream some tens of bytes.
   const size_t most = bytes.size() + bytes.size() / 8 + 512;
   if (most > std::numeric_limits<uint32_t>::max()) return bytes;
-  if (work_.empty()) work_.resize(ISAL_DEF_LVL2_DEFAULT);
+  if (work_.empty()) work_.resize(ISAL_DEF_LVL1_DEFAULT);
   if (out_.size() < most) out_.resize(most);
   isal_zstream stream;
   isal_deflate_stateless_init(&stream);
+  // The whole window; left as it was found, bytes would differ from run to run.
+  stream.hist_bits = 0;
   stream.end_of_stream = 1;
   stream.flush = NO_FLUSH;
   stream.gzip_flag = IGZIP_ZLIB;
-  stream.level = 2;
+  stream.level = 1;
   stream.level_buf = work_.data();
   stream.level_buf_size = static_cast<uint32_t>(work_.size());
   // It only reads there.

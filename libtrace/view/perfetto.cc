@@ -142,7 +142,11 @@ class Interner {
 class Writer {
  public:
   Writer(const model::Model& model, const Sink& sink)
-      : model_(model), packets_(sink), about_(model), known_arguments_(about_.Names().size()) {}
+      : model_(model),
+        packets_(sink),
+        about_(model),
+        known_arguments_(about_.Names().size()),
+        reader_(model) {}
 
   Result<ExportStats> Run() {
     const Timeline timeline = BuildTimeline(model_);
@@ -211,7 +215,7 @@ class Writer {
     for (const Track& track : timeline.tracks) {
       for (const Slice& slice : track.slices) {
         flows_.clear();
-        AppendFlows(model_, timeline, slice, &flows_);
+        reader_.AppendFlows(timeline, slice, &flows_);
         for (uint64_t flow : flows_) ++CountOf(flow)->total;
       }
     }
@@ -246,7 +250,7 @@ class Writer {
         ++(event.kind == Event::kInstant ? stats_.instants : stats_.slices);
         const Slice& slice = track.slices[event.index];
         bool stays = false;
-        std::string_view name = names_of_.Of(model_, timeline, slice, &stays);
+        std::string_view name = reader_.Name(timeline, slice, &stays);
         if (name.empty()) name = kUnnamed, stays = true;
         WriteSlice(timeline, slice, event, name, stays);
         if (event.kind == Event::kBegin) WriteRow(track, slice, event, name, stays);
@@ -274,7 +278,7 @@ class Writer {
     packets_.End(out);
   }
 
-  // stays: see SliceNames.
+  // stays: see SliceReader.
   void WriteSlice(const Timeline& timeline, const Slice& slice, const Event& event,
                   std::string_view name, bool stays) {
     const uint64_t name_id = names_.Id(name, stays, Define<InternedData::kEventNamesFieldNumber>());
@@ -282,7 +286,7 @@ class Writer {
     const std::span<const Argument> arguments = about_.Of(timeline, slice);
     for (const Argument& argument : arguments) DefineArgument(argument.name);
     flows_.clear(), rows_.Clear();
-    AppendFlows(model_, timeline, slice, &flows_);
+    reader_.AppendFlows(timeline, slice, &flows_);
     AppendRowsOfCall(timeline, slice);
     // An argument is a message of two fields; a flow is one.
     ProtoCursor out = BeginPacket(
@@ -296,7 +300,7 @@ class Writer {
     out.Number<TrackEvent::kNameIidFieldNumber>(name_id);
     out.Number<TrackEvent::kTrackUuidFieldNumber>(PerfettoUuid(event.track));
     WriteFlows(&out);
-    if (const uint64_t correlation = CorrelationOf(model_, slice); correlation != 0) {
+    if (const uint64_t correlation = reader_.Correlation(slice); correlation != 0) {
       out.Number<TrackEvent::kCorrelationIdFieldNumber>(correlation);
     }
     if (rows_.size() > 0) out.Text<TrackEvent::kGpuCorrelationFieldNumber>(rows_.bytes());
@@ -347,6 +351,17 @@ class Writer {
   uint64_t RowOfCommand(size_t command) const { return command + 1; }
   uint64_t RowOfJob(size_t job) const { return model_.commands.size() + job + 1; }
 
+  // A job, as its rows name it: those of one come one after the other, or nearly.
+  struct JobOfRows {
+    uint32_t row = model::kNoRow, device = 0, number = 0;
+    uint64_t context = 0;
+  };
+  void SeeJob(uint32_t row) {
+    const model::Jobs& jobs = model_.jobs;
+    const uint32_t device = jobs.device[row];
+    job_ = {row, device, jobs.job[row], PerfettoContextIid(device, jobs.context[row])};
+  }
+
   // Rows that a job has there: those of its commands or, where a device reports none, itself.
   template <typename Use>
   void ForEachRow(uint32_t job, const Use& use) {
@@ -360,8 +375,8 @@ class Writer {
                 bool stays) {
     if (!track.unit_lane || slice.about == Slice::About::kWaiting) return;
     const bool command = slice.about == Slice::About::kCommand;
-    const size_t job = command ? model_.commands.job_row[slice.row] : slice.row;
-    const model::Jobs& jobs = model_.jobs;
+    const uint32_t job = command ? reader_.JobOfCommand(slice.row) : slice.row;
+    if (job != job_.row) SeeJob(job);
     const uint64_t stage =
         stages_.Id(name, stays, Define<InternedData::kGpuSpecificationsFieldNumber>());
     ProtoCursor out = BeginPacket(slice.begin_ns);
@@ -370,10 +385,9 @@ class Writer {
                                                                  : RowOfJob(slice.row));
     out.Number<GpuRenderStageEvent::kDurationFieldNumber>(
         static_cast<uint64_t>(slice.end_ns - slice.begin_ns));
-    out.Number<GpuRenderStageEvent::kContextFieldNumber>(
-        PerfettoContextIid(jobs.device[job], jobs.context[job]));
-    out.Number<GpuRenderStageEvent::kSubmissionIdFieldNumber>(jobs.job[job]);
-    out.Number<GpuRenderStageEvent::kGpuIdFieldNumber>(jobs.device[job]);
+    out.Number<GpuRenderStageEvent::kContextFieldNumber>(job_.context);
+    out.Number<GpuRenderStageEvent::kSubmissionIdFieldNumber>(job_.number);
+    out.Number<GpuRenderStageEvent::kGpuIdFieldNumber>(job_.device);
     out.Number<GpuRenderStageEvent::kHwQueueIidFieldNumber>(PerfettoQueueIid(event.track));
     out.Number<GpuRenderStageEvent::kStageIidFieldNumber>(stage);
     out.End(length);
@@ -408,7 +422,8 @@ class Writer {
   Arguments about_;
   std::vector<uint8_t> known_arguments_;
   std::array<uint64_t, 32> category_ids_{};  // by what slices are about
-  SliceNames names_of_;
+  SliceReader reader_;
+  JobOfRows job_;
   std::vector<FlowCount> flow_counts_;
   std::vector<uint64_t> flows_;  // of the slice at hand
 };

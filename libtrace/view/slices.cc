@@ -7,6 +7,7 @@
 #include <iterator>
 #include <tuple>
 
+#include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/resources.h"
 #include "libtrace/view/timeline.h"
 
@@ -81,8 +82,27 @@ int64_t HandledAtNs(const model::Jobs& jobs, size_t job) {
   return IsPolled(jobs, job) ? jobs.complete_ns[job] : jobs.irq_ns[job];
 }
 
-std::string_view SliceNames::Of(const model::Model& model, const Timeline& timeline,
-                                const Slice& slice, bool* stays) {
+struct SliceReader::Columns {
+  template <typename T>
+  using Cursor = analysis::Cursor<T>;
+
+  explicit Columns(const model::Model& model)
+      : op(model.commands.op),
+        opcode(model.commands.opcode),
+        device(model.commands.device),
+        job_row(model.commands.job_row),
+        correlation(model.commands.correlation),
+        job_correlation(model.jobs.correlation) {}
+  Cursor<uint32_t> op, opcode, device, job_row;
+  Cursor<uint64_t> correlation, job_correlation;
+};
+
+SliceReader::SliceReader(const model::Model& model)
+    : model_(model), columns_(std::make_unique<Columns>(model)) {}
+SliceReader::~SliceReader() = default;
+
+std::string_view SliceReader::Name(const Timeline& timeline, const Slice& slice, bool* stays) {
+  const model::Model& model = model_;
   *stays = true;
   switch (slice.about) {
     case About::kNothing:
@@ -103,9 +123,9 @@ std::string_view SliceNames::Of(const model::Model& model, const Timeline& timel
       if (waiting_.empty()) {
         for (const model::Device& device : model.devices) waiting_.push_back(NameOfWaiting(device));
       }
-      return waiting_[model.commands.device[slice.row]];
+      return waiting_[columns_->device[slice.row]];
     case About::kCommand:
-      return OfCommand(model, slice.row);
+      return NameOfCommand(slice.row);
     case About::kInterrupt: {
       const uint32_t last = JobsOfRun(timeline, slice).back();
       return IsPolled(model.jobs, last) ? "poll" : "interrupt";
@@ -128,15 +148,14 @@ std::string_view SliceNames::Of(const model::Model& model, const Timeline& timel
   return made_;
 }
 
-std::string_view SliceNames::OfCommand(const model::Model& model, size_t row) {
-  const model::Commands& commands = model.commands;
-  const uint32_t op = commands.op[row], device = commands.device[row];
-  const uint32_t opcode = commands.opcode[row];
+std::string_view SliceReader::NameOfCommand(size_t row) {
+  const uint32_t op = columns_->op[row], device = columns_->device[row];
+  const uint32_t opcode = columns_->opcode[row];
   // Ops take turns; there are not many.
   Op& known = ops_[(op * 31 + opcode * 7 + device) % ops_.size()];
   if (known.row == model::kNoRow || known.op != op || known.opcode != opcode ||
       known.device != device) {
-    known = {op, opcode, device, static_cast<uint32_t>(row), model.OpName(row)};
+    known = {op, opcode, device, static_cast<uint32_t>(row), model_.OpName(row)};
   }
   return known.name;
 }
@@ -173,18 +192,20 @@ const char* CategoryOf(const Slice& slice) {
   return "";
 }
 
-uint64_t CorrelationOf(const model::Model& model, const Slice& slice) {
+uint32_t SliceReader::JobOfCommand(size_t command) { return columns_->job_row[command]; }
+
+uint64_t SliceReader::Correlation(const Slice& slice) {
   switch (slice.about) {
     case About::kCall:
-      return model.api.correlation[slice.row];
+      return model_.api.correlation[slice.row];
     case About::kSubmission:
     case About::kWait:
     case About::kWakeUp:
     case About::kJob:
-      return model.jobs.correlation[slice.row];
+      return columns_->job_correlation[slice.row];
     case About::kWaiting:
     case About::kCommand:
-      return model.commands.correlation[slice.row];
+      return columns_->correlation[slice.row];
     default:
       return 0;
   }
@@ -202,9 +223,9 @@ size_t CountFlowPlaces(const model::Model& model, const Timeline& timeline) {
   return 2 * model.jobs.size() + model.commands.size() + timeline.dependencies.size();
 }
 
-void AppendFlows(const model::Model& model, const Timeline& timeline, const Slice& slice,
-                 std::vector<uint64_t>* flows) {
-  const model::Jobs& jobs = model.jobs;
+void SliceReader::AppendFlows(const Timeline& timeline, const Slice& slice,
+                              std::vector<uint64_t>* flows) {
+  const model::Jobs& jobs = model_.jobs;
   switch (slice.about) {
     case About::kCall: {
       for (uint32_t i = timeline.launched_by[slice.row]; i < timeline.launched_by[slice.row + 1];
@@ -223,7 +244,7 @@ void AppendFlows(const model::Model& model, const Timeline& timeline, const Slic
       AppendFlowsOfJob(jobs, timeline, slice.row, flows);
       break;
     case About::kCommand: {
-      const size_t job = model.commands.job_row[slice.row];
+      const size_t job = JobOfCommand(slice.row);
       flows->push_back(timeline.first_started[job] == slice.row ? Flow(job, kLaunchFlow)
                                                                 : Flow(slice.row, kCommandFlow));
       if (timeline.last_ended[job] == slice.row) flows->push_back(Flow(job, kCompletionFlow));

@@ -137,30 +137,40 @@ class Arguments {
   analysis::StackNames frames_;                // of stacks of calls
 };
 
-// What slices are called.
-class SliceNames {
+// What slices are called, and what they belong to; of slices in order of time, which is nearly that
+// of the rows, or of those of one track.
+class SliceReader {
  public:
+  explicit SliceReader(const model::Model& model);
+  SliceReader(const SliceReader&) = delete;
+  SliceReader& operator=(const SliceReader&) = delete;
+  ~SliceReader();
+
   // Good until the next call, and as long as this and the model if *stays.
-  std::string_view Of(const model::Model& model, const Timeline& timeline, const Slice& slice,
-                      bool* stays);
+  std::string_view Name(const Timeline& timeline, const Slice& slice, bool* stays);
+  // Appends its arrows: of a job to its first command, to each other one, back to the host, and to
+  // jobs that wait for it.
+  void AppendFlows(const Timeline& timeline, const Slice& slice, std::vector<uint64_t>* flows);
+  // Of the request that it belongs to; 0 = none.
+  uint64_t Correlation(const Slice& slice);
+  uint32_t JobOfCommand(size_t command);
 
  private:
-  std::string_view OfCommand(const model::Model& model, size_t row);
+  struct Columns;
+  std::string_view NameOfCommand(size_t row);
 
   // What commands were called that were asked for last.
   struct Op {
     uint32_t op = 0, opcode = 0, device = 0, row = model::kNoRow;
     std::string_view name;
   };
+  const model::Model& model_;
+  const std::unique_ptr<Columns> columns_;
   std::string made_;
   std::vector<std::string> waiting_;  // at the head of a unit's queue, by device
   std::array<Op, 64> ops_;
 };
 const char* CategoryOf(const Slice& slice);
-// Appends its arrows: of a job to its first command, to each other one, back to the host, and to
-// jobs that wait for it.
-void AppendFlows(const model::Model& model, const Timeline& timeline, const Slice& slice,
-                 std::vector<uint64_t>* flows);
 // Flows are (number << 2) + kind: of jobs those of kLaunch and kCompletion, of commands kCommand,
 // of dependencies, the first of which is 1, kDependency.
 enum FlowKind : uint64_t {
@@ -172,8 +182,6 @@ enum FlowKind : uint64_t {
 // A place of its own for each flow of a trace, and how many there are.
 size_t FlowPlace(const model::Model& model, uint64_t flow);
 size_t CountFlowPlaces(const model::Model& model, const Timeline& timeline);
-// Of the request that it belongs to; 0 = none.
-uint64_t CorrelationOf(const model::Model& model, const Slice& slice);
 // The jobs that a run of the interrupt handler, a kInterrupt, found done.
 std::span<const uint32_t> JobsOfRun(const Timeline& timeline, const Slice& slice);
 // The run of the interrupt handler, or the poll, that found a job done: when it began.
