@@ -11,6 +11,7 @@
 #include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/laws.h"
 #include "libtrace/model/key_index.h"
+#include "libtrace/model/permute.h"
 
 namespace acceltrace::analysis {
 namespace {
@@ -48,15 +49,21 @@ void CheckNesting(const Spans& spans, const char* what, const Skip& skip, Tally*
   }
 }
 
-// Calls by their correlation: of several the first.
+// Calls by their correlation: of several the first. Where ids rise, as those of one thread do, the
+// calls are in their order already.
 class CallsById {
  public:
-  explicit CallsById(const model::ApiCalls& api) : ids_(api.correlation), index_(api.size()) {}
-  void Add(uint64_t id, uint32_t row) { index_.Add(id, row, KeyOf{ids_}); }
+  explicit CallsById(const model::ApiCalls& api) : ids_(api.correlation) {
+    rising_ = model::AllRise(ids_) && (api.size() == 0 || ids_.front() != 0);
+    if (!rising_) index_ = model::KeyIndex(api.size());
+  }
+  void Add(uint64_t id, uint32_t row) {
+    if (!rising_) index_.Add(id, row, KeyOf{ids_});
+  }
   static constexpr uint32_t kNone = model::KeyIndex::kNone;
   uint32_t Find(uint64_t id) {
     // Events of one call follow each other.
-    if (id != last_id_) last_row_ = index_.Find(id, KeyOf{ids_});
+    if (id != last_id_) last_row_ = rising_ ? FindRising(id) : index_.Find(id, KeyOf{ids_});
     last_id_ = id;
     return last_row_;
   }
@@ -67,7 +74,22 @@ class CallsById {
     uint64_t operator()(uint32_t row) const { return ids.At(row); }
   };
 
+  // Those that are asked for come in order as well, about.
+  uint32_t FindRising(uint64_t id) {
+    const size_t next = near_ + 1;
+    if (next < ids_.size() && ids_.At(next) == id) return static_cast<uint32_t>(near_ = next);
+    size_t low = 0, high = ids_.size();
+    while (low < high) {
+      const size_t middle = low + (high - low) / 2;
+      ids_.At(middle) < id ? low = middle + 1 : high = middle;
+    }
+    near_ = low;
+    return low < ids_.size() && ids_.At(low) == id ? static_cast<uint32_t>(low) : kNone;
+  }
+
   const model::Column<uint64_t>& ids_;
+  bool rising_ = false;
+  size_t near_ = 0;
   model::KeyIndex index_;
   uint64_t last_id_ = 0;  // no call's
   uint32_t last_row_ = kNone;

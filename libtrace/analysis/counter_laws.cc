@@ -144,11 +144,11 @@ class CounterChecker {
     }
   }
 
-  // visit(unit, work): of each command of the device, and of others' sums.
+  // visit(unit, work, stalls): of each command of the device. Stalls of none are nullptr: zeros.
   template <typename Visit>
-  void EachWork(const Visit& visit) const {
+  void EachCommand(const Visit& visit) const {
     const model::Commands& commands = model_.commands;
-    const auto stalls = static_cast<size_t>(device_.about.stalls_size());
+    const auto num_stalls = static_cast<size_t>(device_.about.stalls_size());
     Cursor<uint32_t> device(commands.device), units(commands.unit), status(commands.status);
     Cursor<uint32_t> first_stall(commands.first_stall);
     Cursor<uint64_t> bytes(commands.bytes), stall_ticks(model_.stall_ticks);
@@ -156,7 +156,7 @@ class CounterChecker {
     Work work;
     work.from_times = &commands.head, work.to_times = &commands.end;
     work.commands = 1;
-    work.stalls.resize(stalls);
+    std::vector<uint64_t> stalls(num_stalls);
     for (size_t i = 0; i < commands.size(); ++i) {
       if (device[i] != row_) continue;
       work.row = i;
@@ -164,9 +164,8 @@ class CounterChecker {
       work.from_epoch = head.epoch[i], work.to_epoch = end.epoch[i];
       uint64_t stalled = 0;
       const uint32_t first = first_stall[i];
-      for (size_t s = 0; s < stalls; ++s) {
-        work.stalls[s] = first != model::kNoRow ? stall_ticks[first + s] : 0;
-        stalled += work.stalls[s];
+      for (size_t s = 0; first != model::kNoRow && s < num_stalls; ++s) {
+        stalled += stalls[s] = stall_ticks[first + s];
       }
       // As Model::BusyTicks().
       const bool known = work.from_epoch == work.to_epoch && work.from_epoch != clock::kNoEpoch;
@@ -175,8 +174,13 @@ class CounterChecker {
       work.busy = measured && held > stalled ? held - stalled : 0;
       work.bytes = bytes[i];
       work.failed = status[i] != 0 || !measured;
-      visit(units[i], work);
+      visit(units[i], work, first != model::kNoRow ? stalls.data() : nullptr);
     }
+  }
+
+  // The same of others' sums.
+  template <typename Visit>
+  void EachOther(const Visit& visit) const {
     const model::OthersUse& others = model_.others;
     for (size_t i = 0; i < others.size(); ++i) {
       if (others.device[i] != row_) continue;
@@ -269,20 +273,32 @@ class CounterChecker {
       unit.crossed.resize(rows_.size() + 1);
     }
     const SampleTicks samples(samples_, rows_, jumps_);
-    EachWork([&](uint32_t number, const Work& work) {
-      if (number >= units.size()) return;
-      UnitWork& unit = units[number];
+    // Its sums are before the first snapshot after its end.
+    const auto place = [&](UnitWork* unit, const Work& work) {
       if (samples.Has(work)) {
-        size_t end = samples.FirstAfter(work, &unit.last);
-        Add(work, &unit.before[end]);
-        while (end-- > 0 && !samples.Begins(work, end)) unit.crossed[end] = true;
-        return;
+        const size_t after = samples.FirstAfter(work, &unit->last);
+        for (size_t end = after; end-- > 0 && !samples.Begins(work, end);) {
+          unit->crossed[end] = true;
+        }
+        return &unit->before[after];
       }
-      size_t end = std::partition_point(rows_.begin(), rows_.end(),
-                                        [&](size_t s) { return !Ends(work, s); }) -
-                   rows_.begin();
-      Add(work, &unit.before[end]);
-      while (end-- > 0 && !Begins(work, rows_[end])) unit.crossed[end] = true;
+      const auto after =
+          static_cast<size_t>(std::partition_point(rows_.begin(), rows_.end(),
+                                                   [&](size_t s) { return !Ends(work, s); }) -
+                              rows_.begin());
+      for (size_t end = after; end-- > 0 && !Begins(work, rows_[end]);) unit->crossed[end] = true;
+      return &unit->before[after];
+    };
+    const auto num_stalls = static_cast<size_t>(device_.about.stalls_size());
+    EachCommand([&](uint32_t number, const Work& work, const uint64_t* stalls) {
+      if (number >= units.size()) return;
+      Work* sum = place(&units[number], work);
+      AddNumbers(work, sum);
+      if (sum->stalls.size() < num_stalls) sum->stalls.resize(num_stalls);
+      for (size_t s = 0; stalls != nullptr && s < num_stalls; ++s) sum->stalls[s] += stalls[s];
+    });
+    EachOther([&](uint32_t number, const Work& work) {
+      if (number < units.size()) Add(work, place(&units[number], work));
     });
     for (uint32_t unit = 0; unit < units.size(); ++unit) CheckWork(unit, units[unit]);
   }
@@ -299,11 +315,14 @@ class CounterChecker {
     }
   }
 
-  static void Add(const Work& work, Work* sum) {
+  static void AddNumbers(const Work& work, Work* sum) {
     sum->commands += work.commands;
     sum->busy += work.busy;
     sum->bytes += work.bytes;
     sum->failed |= work.failed;
+  }
+  static void Add(const Work& work, Work* sum) {
+    AddNumbers(work, sum);
     if (sum->stalls.size() < work.stalls.size()) sum->stalls.resize(work.stalls.size());
     for (size_t s = 0; s < work.stalls.size(); ++s) sum->stalls[s] += work.stalls[s];
   }
