@@ -5,10 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
+#include <vector>
 
 #include "libtrace/analysis/counters.h"
-#include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/laws.h"
 #include "libtrace/model/permute.h"
 
@@ -144,37 +145,75 @@ class CounterChecker {
     }
   }
 
+  // What is asked for of some commands.
+  struct Chunk {
+    static constexpr size_t kRows = model::Column<uint64_t>::kRows;
+
+    // stalls: as many as the device has causes.
+    void Read(const model::Model& model, size_t first, size_t count, size_t stalls) {
+      const model::Commands& commands = model.commands;
+      commands.device.Read(first, count, device), commands.unit.Read(first, count, unit);
+      commands.status.Read(first, count, status), commands.bytes.Read(first, count, bytes);
+      commands.head.ticks.Read(first, count, from),
+          commands.head.epoch.Read(first, count, from_epoch);
+      commands.end.ticks.Read(first, count, to), commands.end.epoch.Read(first, count, to_epoch);
+      commands.first_stall.Read(first, count, first_stall);
+      // Rows have theirs one after the other.
+      const auto any = std::find_if(first_stall, first_stall + count,
+                                    [](uint32_t place) { return place != model::kNoRow; });
+      stalls_from = any != first_stall + count ? *any : 0;
+      stalls_of.resize(any != first_stall + count ? kRows * stalls : 0);
+      model.stall_ticks.Read(stalls_from, stalls_of.size(), stalls_of.data());
+    }
+    // Of a row of it; nullptr: none. They may be elsewhere: room is for those then.
+    const uint64_t* StallsOf(const model::Model& model, size_t i,
+                             std::vector<uint64_t>* room) const {
+      const size_t place = first_stall[i];
+      if (place == model::kNoRow) return nullptr;
+      if (place >= stalls_from && place - stalls_from + room->size() <= stalls_of.size()) {
+        return stalls_of.data() + (place - stalls_from);
+      }
+      model.stall_ticks.Read(place, room->size(), room->data());
+      return room->data();
+    }
+
+    uint32_t device[kRows], unit[kRows], status[kRows], first_stall[kRows];
+    uint32_t from_epoch[kRows], to_epoch[kRows];
+    uint64_t bytes[kRows], from[kRows], to[kRows];
+    size_t stalls_from = 0;
+    std::vector<uint64_t> stalls_of;  // from there on
+  };
+
   // visit(unit, work, stalls): of each command of the device. Stalls of none are nullptr: zeros.
   template <typename Visit>
   void EachCommand(const Visit& visit) const {
     const model::Commands& commands = model_.commands;
     const auto num_stalls = static_cast<size_t>(device_.about.stalls_size());
-    Cursor<uint32_t> device(commands.device), units(commands.unit), status(commands.status);
-    Cursor<uint32_t> first_stall(commands.first_stall);
-    Cursor<uint64_t> bytes(commands.bytes), stall_ticks(model_.stall_ticks);
-    TickCursor head(commands.head), end(commands.end);
+    const auto chunk = std::make_unique<Chunk>();
+    std::vector<uint64_t> room(num_stalls);
     Work work;
     work.from_times = &commands.head, work.to_times = &commands.end;
     work.commands = 1;
-    std::vector<uint64_t> stalls(num_stalls);
-    for (size_t i = 0; i < commands.size(); ++i) {
-      if (device[i] != row_) continue;
-      work.row = i;
-      work.from_ticks = head.ticks[i], work.to_ticks = end.ticks[i];
-      work.from_epoch = head.epoch[i], work.to_epoch = end.epoch[i];
-      uint64_t stalled = 0;
-      const uint32_t first = first_stall[i];
-      for (size_t s = 0; first != model::kNoRow && s < num_stalls; ++s) {
-        stalled += stalls[s] = stall_ticks[first + s];
+    for (size_t first = 0; first < commands.size(); first += Chunk::kRows) {
+      const size_t count = std::min(Chunk::kRows, commands.size() - first);
+      chunk->Read(model_, first, count, num_stalls);
+      for (size_t i = 0; i < count; ++i) {
+        if (chunk->device[i] != row_) continue;
+        work.row = first + i;
+        work.from_ticks = chunk->from[i], work.to_ticks = chunk->to[i];
+        work.from_epoch = chunk->from_epoch[i], work.to_epoch = chunk->to_epoch[i];
+        const uint64_t* stalls = chunk->StallsOf(model_, i, &room);
+        uint64_t stalled = 0;
+        for (size_t s = 0; stalls != nullptr && s < num_stalls; ++s) stalled += stalls[s];
+        // As Model::BusyTicks().
+        const bool known = work.from_epoch == work.to_epoch && work.from_epoch != clock::kNoEpoch;
+        const bool measured = known || !device_.clock.valid();
+        const uint64_t held = work.to_ticks - work.from_ticks;
+        work.busy = measured && held > stalled ? held - stalled : 0;
+        work.bytes = chunk->bytes[i];
+        work.failed = chunk->status[i] != 0 || !measured;
+        visit(chunk->unit[i], work, stalls);
       }
-      // As Model::BusyTicks().
-      const bool known = work.from_epoch == work.to_epoch && work.from_epoch != clock::kNoEpoch;
-      const bool measured = known || !device_.clock.valid();
-      const uint64_t held = work.to_ticks - work.from_ticks;
-      work.busy = measured && held > stalled ? held - stalled : 0;
-      work.bytes = bytes[i];
-      work.failed = status[i] != 0 || !measured;
-      visit(units[i], work, first != model::kNoRow ? stalls.data() : nullptr);
     }
   }
 

@@ -27,20 +27,20 @@ bool IsChecked(uint8_t kind) {
   }
 }
 
+// Rows that stay, by chunk.
+using Places = std::vector<std::vector<uint16_t>>;
+
 template <typename T>
-void Keep(const std::vector<uint8_t>& kept, Column<T>* column) {
+void Keep(const Places& kept, Column<T>* column) {
   constexpr size_t kRows = Column<T>::kRows;
+  static_assert(kRows <= UINT16_MAX);
   Column<T> left;
   T values[kRows];
-  for (size_t first = 0; first < kept.size(); first += kRows) {
-    const size_t rows = std::min(kRows, kept.size() - first);
-    column->Read(first, rows, values);
-    size_t count = 0;
-    for (size_t i = 0; i < rows; ++i) {
-      values[count] = values[i];
-      count += kept[first + i];
-    }
-    left.AppendValues(values, count);
+  for (size_t c = 0; c < kept.size(); ++c) {
+    column->Read(c * kRows, kRows, values);
+    T* to = values;
+    for (const uint16_t place : kept[c]) *to++ = values[place];
+    left.AppendValues(values, kept[c].size());
   }
   *column = std::move(left);
 }
@@ -61,7 +61,12 @@ void KeepChecked(HostEvents* host) {
   const auto count = static_cast<size_t>(std::count(kept.begin(), kept.end(), 1));
   if (count == kept.size()) return;
   host->alone += kept.size() - count;
-  const auto keep = [&kept](auto*... columns) { (Keep(kept, columns), ...); };
+  constexpr size_t kRows = Column<uint8_t>::kRows;
+  Places places((kept.size() + kRows - 1) / kRows);
+  for (size_t row = 0; row < kept.size(); ++row) {
+    if (kept[row]) places[row / kRows].push_back(static_cast<uint16_t>(row % kRows));
+  }
+  const auto keep = [&places](auto*... columns) { (Keep(places, columns), ...); };
   keep(&host->kind, &host->time_ns, &host->cpu, &host->pid, &host->tid, &host->device,
        &host->context, &host->queue, &host->job, &host->sequence, &host->correlation, &host->arg0,
        &host->arg1);
