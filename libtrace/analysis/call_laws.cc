@@ -11,7 +11,7 @@
 #include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/laws.h"
 #include "libtrace/model/key_index.h"
-#include "libtrace/model/permute.h"
+#include "libtrace/model/rising_ids.h"
 
 namespace acceltrace::analysis {
 namespace {
@@ -49,47 +49,34 @@ void CheckNesting(const Spans& spans, const char* what, const Skip& skip, Tally*
   }
 }
 
-// Calls by their correlation: of several the first. Where ids rise, as those of one thread do, the
-// calls are in their order already.
+// Calls by their correlation: of several the first.
 class CallsById {
  public:
-  explicit CallsById(const model::ApiCalls& api) : ids_(api.correlation) {
-    rising_ = model::AllRise(ids_) && (api.size() == 0 || ids_.front() != 0);
-    if (!rising_) index_ = model::KeyIndex(api.size());
-  }
+  explicit CallsById(const model::ApiCalls& api)
+      : ids_(api.correlation), rising_(ids_), index_(rising_.rise() ? 0 : api.size()) {}
   void Add(uint64_t id, uint32_t row) {
-    if (!rising_) index_.Add(id, row, KeyOf{ids_});
+    if (!rising_.rise()) index_.Add(id, row, KeyOf{ids_});
   }
   static constexpr uint32_t kNone = model::KeyIndex::kNone;
+  // id: not 0.
   uint32_t Find(uint64_t id) {
     // Events of one call follow each other.
-    if (id != last_id_) last_row_ = rising_ ? FindRising(id) : index_.Find(id, KeyOf{ids_});
+    if (id != last_id_) {
+      last_row_ = rising_.rise() ? rising_.Find(id) : index_.Find(id, KeyOf{ids_});
+    }
     last_id_ = id;
     return last_row_;
   }
 
  private:
+  static_assert(model::KeyIndex::kNone == model::kNoRow);
   struct KeyOf {
     const model::Column<uint64_t>& ids;
     uint64_t operator()(uint32_t row) const { return ids.At(row); }
   };
 
-  // Those that are asked for come in order as well, about.
-  uint32_t FindRising(uint64_t id) {
-    const size_t next = near_ + 1;
-    if (next < ids_.size() && ids_.At(next) == id) return static_cast<uint32_t>(near_ = next);
-    size_t low = 0, high = ids_.size();
-    while (low < high) {
-      const size_t middle = low + (high - low) / 2;
-      ids_.At(middle) < id ? low = middle + 1 : high = middle;
-    }
-    near_ = low;
-    return low < ids_.size() && ids_.At(low) == id ? static_cast<uint32_t>(low) : kNone;
-  }
-
   const model::Column<uint64_t>& ids_;
-  bool rising_ = false;
-  size_t near_ = 0;
+  model::RisingIds rising_;
   model::KeyIndex index_;
   uint64_t last_id_ = 0;  // no call's
   uint32_t last_row_ = kNone;
