@@ -11,6 +11,7 @@
 #include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/laws.h"
 #include "libtrace/model/key_index.h"
+#include "libtrace/model/rising_ids.h"
 
 namespace acceltrace::analysis {
 namespace {
@@ -51,23 +52,31 @@ void CheckNesting(const Spans& spans, const char* what, const Skip& skip, Tally*
 // Calls by their correlation: of several the first.
 class CallsById {
  public:
-  explicit CallsById(const model::ApiCalls& api) : ids_(api.correlation), index_(api.size()) {}
-  void Add(uint64_t id, uint32_t row) { index_.Add(id, row, KeyOf{ids_}); }
+  explicit CallsById(const model::ApiCalls& api)
+      : ids_(api.correlation), rising_(ids_), index_(rising_.rise() ? 0 : api.size()) {}
+  void Add(uint64_t id, uint32_t row) {
+    if (!rising_.rise()) index_.Add(id, row, KeyOf{ids_});
+  }
   static constexpr uint32_t kNone = model::KeyIndex::kNone;
+  // id: not 0.
   uint32_t Find(uint64_t id) {
     // Events of one call follow each other.
-    if (id != last_id_) last_row_ = index_.Find(id, KeyOf{ids_});
+    if (id != last_id_) {
+      last_row_ = rising_.rise() ? rising_.Find(id) : index_.Find(id, KeyOf{ids_});
+    }
     last_id_ = id;
     return last_row_;
   }
 
  private:
+  static_assert(model::KeyIndex::kNone == model::kNoRow);
   struct KeyOf {
     const model::Column<uint64_t>& ids;
     uint64_t operator()(uint32_t row) const { return ids.At(row); }
   };
 
   const model::Column<uint64_t>& ids_;
+  model::RisingIds rising_;
   model::KeyIndex index_;
   uint64_t last_id_ = 0;  // no call's
   uint32_t last_row_ = kNone;

@@ -70,21 +70,6 @@ class Checker {
   Causality& result_;
 };
 
-// A column of device times as ends.
-class DeviceEnds {
- public:
-  explicit DeviceEnds(const model::DeviceTimes& times) : times_(times), cursor_(times) {}
-  End Of(const char* name, size_t row) {
-    return {name, 0, &times_, row, cursor_.ticks[row], cursor_.epoch[row]};
-  }
-  uint64_t ticks(size_t row) { return cursor_.ticks[row]; }
-  uint32_t epoch(size_t row) { return cursor_.epoch[row]; }
-
- private:
-  const model::DeviceTimes& times_;
-  TickCursor cursor_;
-};
-
 class Jobs {
  public:
   Jobs(const model::Model& model, Causality* result)
@@ -92,8 +77,8 @@ class Jobs {
 
   void Check(size_t job) {
     previous_ = previous_host_ = -1;
-    End doorbell{PointName(kDoorbell)};
-    const bool rang = HostPoints(job, &doorbell);
+    const int64_t doorbell_ns = doorbell_ns_[job];
+    HostPoints(job, doorbell_ns);
     const bool fetched = on_device_[job] != 0;
     if (fetched) DevicePoints(job);
     HostPoint(job, kIrq, irq_ns_[job]);
@@ -103,111 +88,161 @@ class Jobs {
     if (waiter != model::kNoRow && !model_.api.open[waiter]) {
       HostPoint(job, kApiEnd, model_.api.end_ns[waiter]);
     }
-    if (rang && submit_end_ns_[job] != model::kNoTime) {
-      const End submit_end{"submit_end", submit_end_ns_[job]};
-      checker_.Check(job, doorbell, submit_end);
-      const uint32_t api = api_row_[job];
-      if (api != model::kNoRow && !model_.api.open[api]) {
-        checker_.Check(job, submit_end, {"submitting_api_end", model_.api.end_ns[api]});
-      }
+    if (doorbell_ns != model::kNoTime && submit_end_ns_[job] != model::kNoTime) {
+      SubmitEnd(job, {PointName(kDoorbell), doorbell_ns});
     }
     if (fetched) Commands(job);
   }
 
  private:
-  // Those before the device's. Whether the doorbell was seen.
-  bool HostPoints(size_t job, End* doorbell) {
+  // Those before the device's.
+  void HostPoints(size_t job, int64_t doorbell_ns) {
     const uint32_t call = api_row_[job];
-    if (call != model::kNoRow && !model_.api.began_before[call]) {
-      HostPoint(job, kApiBegin, model_.api.begin_ns[call]);
+    if (call != model::kNoRow && !began_before_[call]) {
+      HostPoint(job, kApiBegin, api_begin_ns_[call]);
     }
     HostPoint(job, kSubmit, submit_ns_[job]);
-    doorbell->host_ns = doorbell_ns_[job];
-    HostPoint(job, kDoorbell, doorbell->host_ns);
-    return doorbell->host_ns != model::kNoTime;
+    HostPoint(job, kDoorbell, doorbell_ns);
   }
 
   void DevicePoints(size_t job) {
-    See(job, kDeviceDoorbell, doorbell_.Of(PointName(kDeviceDoorbell), job));
-    See(job, kFetched, fetched_.Of(PointName(kFetched), job));
-    See(job, kStart, start_.Of(PointName(kStart), job));
-    See(job, kEnd, end_.Of(PointName(kEnd), job));
-    See(job, kCompletion, completion_.Of(PointName(kCompletion), job));
+    DevicePoint(job, kDeviceDoorbell, &doorbell_);
+    DevicePoint(job, kFetched, &fetched_);
+    DevicePoint(job, kStart, &start_);
+    DevicePoint(job, kEnd, &end_);
+    DevicePoint(job, kCompletion, &completion_);
     if (!has_irq_[job]) return;
-    const End irq = irq_.Of(PointName(kDeviceIrq), job);
-    if (irq_ns_[job] != model::kNoTime) return See(job, kDeviceIrq, irq);
+    if (irq_ns_[job] != model::kNoTime) return DevicePoint(job, kDeviceIrq, &irq_);
     // Its completion was found without it, perhaps before it was sent.
-    checker_.Check(job, ends_[kCompletion], irq);
+    device_[kDeviceIrq] = {irq_.ticks[job], irq_.epoch[job]};
+    checker_.Check(job, EndOf(job, kCompletion), EndOf(job, kDeviceIrq));
   }
 
-  void HostPoint(size_t job, Point point, int64_t at_ns) {
-    if (at_ns != model::kNoTime) See(job, point, {PointName(point), at_ns});
+  void SubmitEnd(size_t job, const End& doorbell) {
+    const End submit_end{"submit_end", submit_end_ns_[job]};
+    CheckHost(job, doorbell, submit_end);
+    const uint32_t call = api_row_[job];
+    if (call != model::kNoRow && !api_open_[call]) {
+      CheckHost(job, submit_end, {"submitting_api_end", api_end_ns_[call]});
+    }
+  }
+  void CheckHost(size_t job, const End& earlier, const End& later) {
+    if (later.host_ns >= earlier.host_ns) return checker_.Certain(1);
+    checker_.Check(job, earlier, later);
   }
 
   // Each point against the last one before it, and against the last one on the same side:
   // intervals on the other side may hide a broken order between two exact times. The rest follows
-  // from these.
-  void See(size_t job, Point point, const End& end) {
-    ends_[point] = end;
-    if (previous_ >= 0) checker_.Check(job, ends_[previous_], end);
-    if (!IsDevicePoint(point)) {
-      if (previous_host_ >= 0 && previous_host_ != previous_) {
-        checker_.Check(job, ends_[previous_host_], end);
+  // from these. What numbers of one clock decide is not looked at any further.
+  void HostPoint(size_t job, Point point, int64_t at_ns) {
+    if (at_ns == model::kNoTime) return;
+    host_ns_[point] = at_ns;
+    const auto check = [&](int earlier, bool on_host) {
+      if (on_host && at_ns >= host_ns_[earlier]) return checker_.Certain(1);
+      CheckPoints(job, static_cast<Point>(earlier), point);
+    };
+    if (previous_ >= 0) check(previous_, previous_ == previous_host_);
+    if (previous_host_ >= 0 && previous_host_ != previous_) check(previous_host_, true);
+    previous_ = previous_host_ = point;
+  }
+  void DevicePoint(size_t job, Point point, TickCursor* times) {
+    const Ticks at{times->ticks[job], times->epoch[job]};
+    device_[point] = at;
+    if (previous_ >= 0) {
+      const bool on_device = previous_ != previous_host_;
+      if (on_device && device_[previous_].Before(at)) {
+        checker_.Certain(1);
+      } else {
+        CheckPoints(job, static_cast<Point>(previous_), point);
       }
-      previous_host_ = point;
     }
     previous_ = point;
+  }
+  [[gnu::noinline]] void CheckPoints(size_t job, Point earlier, Point later) {
+    checker_.Check(job, EndOf(job, earlier), EndOf(job, later));
+  }
+
+  // Of a point that was seen.
+  End EndOf(size_t job, Point point) const {
+    if (!IsDevicePoint(point)) return {PointName(point), host_ns_[point]};
+    return EndOf(PointName(point), TimesOf(point), job, device_[point]);
+  }
+  const model::DeviceTimes& TimesOf(Point point) const {
+    switch (point) {
+      case kDeviceDoorbell:
+        return jobs_.doorbell;
+      case kFetched:
+        return jobs_.fetched;
+      case kStart:
+        return jobs_.first_start;
+      case kEnd:
+        return jobs_.last_end;
+      case kCompletion:
+        return jobs_.completion;
+      default:
+        return jobs_.irq;
+    }
   }
 
   // Each command lies within its job.
   void Commands(size_t job) {
     const size_t first = first_command_[job];
     const uint32_t count = num_commands_[job];
+    const Ticks from = device_[kFetched], to = device_[kCompletion];
     for (size_t row = first; row < first + count; ++row) {
-      if (InOrder(ends_[kFetched], row, ends_[kCompletion])) {
+      const Ticks its{command_fetched_.ticks[row], command_fetched_.epoch[row]};
+      const Ticks head{command_head_.ticks[row], command_head_.epoch[row]};
+      const Ticks start{command_start_.ticks[row], command_start_.epoch[row]};
+      const Ticks end{command_end_.ticks[row], command_end_.epoch[row]};
+      // All of them of one count and in order, as nearly always.
+      if (from.Before(its) && its.Before(head) && head.Before(start) && start.Before(end) &&
+          end.Before(to)) {
         checker_.Certain(5);
         continue;
       }
-      const End fetched = command_fetched_.Of("command_fetched", row);
-      const End head = command_head_.Of("command_head", row);
-      const End start = command_start_.Of("command_start", row);
-      const End end = command_end_.Of("command_end", row);
-      checker_.Check(job, ends_[kFetched], fetched);
-      checker_.Check(job, fetched, head);
-      checker_.Check(job, head, start);
-      checker_.Check(job, start, end);
-      checker_.Check(job, end, ends_[kCompletion]);
+      const model::Commands& commands = model_.commands;
+      const End ends[] = {EndOf(job, kFetched),
+                          EndOf("command_fetched", commands.fetched, row, its),
+                          EndOf("command_head", commands.head, row, head),
+                          EndOf("command_start", commands.start, row, start),
+                          EndOf("command_end", commands.end, row, end),
+                          EndOf(job, kCompletion)};
+      for (size_t i = 0; i + 1 < std::size(ends); ++i) checker_.Check(job, ends[i], ends[i + 1]);
     }
   }
 
-  // All of the command's times are of one count and in order, as nearly always.
-  bool InOrder(const End& fetched, size_t row, const End& completion) {
-    const uint32_t epoch = fetched.epoch;
-    const bool one = command_fetched_.epoch(row) == epoch && command_head_.epoch(row) == epoch &&
-                     command_start_.epoch(row) == epoch && command_end_.epoch(row) == epoch;
-    if (!one || completion.epoch != epoch || epoch == clock::kNoEpoch) return false;
-    const uint64_t its = command_fetched_.ticks(row), head = command_head_.ticks(row);
-    const uint64_t start = command_start_.ticks(row), end = command_end_.ticks(row);
-    // Below zero if any of them is.
-    return static_cast<int64_t>((its - fetched.ticks) | (head - its) | (start - head) |
-                                (end - start) | (completion.ticks - end)) >= 0;
+  struct Ticks {
+    uint64_t ticks = 0;
+    uint32_t epoch = clock::kNoEpoch;
+    // By ticks of one count, or at the same time.
+    bool Before(const Ticks& later) const {
+      return epoch == later.epoch && epoch != clock::kNoEpoch &&
+             static_cast<int64_t>(later.ticks - ticks) >= 0;
+    }
+  };
+  static End EndOf(const char* name, const model::DeviceTimes& times, size_t row, const Ticks& at) {
+    return {name, 0, &times, row, at.ticks, at.epoch};
   }
 
   const model::Model& model_;
   const model::Jobs& jobs_;
   Checker checker_;
-  std::array<End, kNumPoints> ends_{};  // of the job, as far as they were seen
+  // Of the job, as far as they were seen.
+  std::array<int64_t, kNumPoints> host_ns_{};
+  std::array<Ticks, kNumPoints> device_{};
   int previous_ = -1, previous_host_ = -1;
   Cursor<uint32_t> api_row_{jobs_.api_row}, wait_api_row_{jobs_.wait_api_row};
+  Cursor<int64_t> api_begin_ns_{model_.api.begin_ns}, api_end_ns_{model_.api.end_ns};
+  Cursor<uint8_t> began_before_{model_.api.began_before}, api_open_{model_.api.open};
   Cursor<uint32_t> first_command_{jobs_.first_command}, num_commands_{jobs_.num_commands};
   Cursor<uint8_t> on_device_{jobs_.on_device}, has_irq_{jobs_.has_irq};
   Cursor<int64_t> submit_ns_{jobs_.submit_ns}, doorbell_ns_{jobs_.doorbell_ns};
   Cursor<int64_t> submit_end_ns_{jobs_.submit_end_ns}, irq_ns_{jobs_.irq_ns};
   Cursor<int64_t> complete_ns_{jobs_.complete_ns}, wake_ns_{jobs_.wake_ns};
-  DeviceEnds doorbell_{jobs_.doorbell}, fetched_{jobs_.fetched}, start_{jobs_.first_start};
-  DeviceEnds end_{jobs_.last_end}, completion_{jobs_.completion}, irq_{jobs_.irq};
-  DeviceEnds command_fetched_{model_.commands.fetched}, command_head_{model_.commands.head};
-  DeviceEnds command_start_{model_.commands.start}, command_end_{model_.commands.end};
+  TickCursor doorbell_{jobs_.doorbell}, fetched_{jobs_.fetched}, start_{jobs_.first_start};
+  TickCursor end_{jobs_.last_end}, completion_{jobs_.completion}, irq_{jobs_.irq};
+  TickCursor command_fetched_{model_.commands.fetched}, command_head_{model_.commands.head};
+  TickCursor command_start_{model_.commands.start}, command_end_{model_.commands.end};
 };
 
 }  // namespace

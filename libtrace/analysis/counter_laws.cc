@@ -5,10 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
+#include <vector>
 
 #include "libtrace/analysis/counters.h"
-#include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/laws.h"
 #include "libtrace/model/permute.h"
 
@@ -144,39 +145,81 @@ class CounterChecker {
     }
   }
 
-  // visit(unit, work): of each command of the device, and of others' sums.
+  // What is asked for of some commands.
+  struct Chunk {
+    static constexpr size_t kRows = model::Column<uint64_t>::kRows;
+
+    // stalls: as many as the device has causes.
+    void Read(const model::Model& model, size_t first, size_t count, size_t stalls) {
+      const model::Commands& commands = model.commands;
+      commands.device.Read(first, count, device), commands.unit.Read(first, count, unit);
+      commands.status.Read(first, count, status), commands.bytes.Read(first, count, bytes);
+      commands.head.ticks.Read(first, count, from),
+          commands.head.epoch.Read(first, count, from_epoch);
+      commands.end.ticks.Read(first, count, to), commands.end.epoch.Read(first, count, to_epoch);
+      commands.first_stall.Read(first, count, first_stall);
+      // Rows have theirs one after the other.
+      const auto any = std::find_if(first_stall, first_stall + count,
+                                    [](uint32_t place) { return place != model::kNoRow; });
+      stalls_from = any != first_stall + count ? *any : 0;
+      stalls_of.resize(any != first_stall + count ? kRows * stalls : 0);
+      model.stall_ticks.Read(stalls_from, stalls_of.size(), stalls_of.data());
+    }
+    // Of a row of it; nullptr: none. They may be elsewhere: room is for those then.
+    const uint64_t* StallsOf(const model::Model& model, size_t i,
+                             std::vector<uint64_t>* room) const {
+      const size_t place = first_stall[i];
+      if (place == model::kNoRow) return nullptr;
+      if (place >= stalls_from && place - stalls_from + room->size() <= stalls_of.size()) {
+        return stalls_of.data() + (place - stalls_from);
+      }
+      model.stall_ticks.Read(place, room->size(), room->data());
+      return room->data();
+    }
+
+    uint32_t device[kRows], unit[kRows], status[kRows], first_stall[kRows];
+    uint32_t from_epoch[kRows], to_epoch[kRows];
+    uint64_t bytes[kRows], from[kRows], to[kRows];
+    size_t stalls_from = 0;
+    std::vector<uint64_t> stalls_of;  // from there on
+  };
+
+  // visit(unit, work, stalls): of each command of the device. Stalls of none are nullptr: zeros.
   template <typename Visit>
-  void EachWork(const Visit& visit) const {
+  void EachCommand(const Visit& visit) const {
     const model::Commands& commands = model_.commands;
-    const auto stalls = static_cast<size_t>(device_.about.stalls_size());
-    Cursor<uint32_t> device(commands.device), units(commands.unit), status(commands.status);
-    Cursor<uint32_t> first_stall(commands.first_stall);
-    Cursor<uint64_t> bytes(commands.bytes), stall_ticks(model_.stall_ticks);
-    TickCursor head(commands.head), end(commands.end);
+    const auto num_stalls = static_cast<size_t>(device_.about.stalls_size());
+    const auto chunk = std::make_unique<Chunk>();
+    std::vector<uint64_t> room(num_stalls);
     Work work;
     work.from_times = &commands.head, work.to_times = &commands.end;
     work.commands = 1;
-    work.stalls.resize(stalls);
-    for (size_t i = 0; i < commands.size(); ++i) {
-      if (device[i] != row_) continue;
-      work.row = i;
-      work.from_ticks = head.ticks[i], work.to_ticks = end.ticks[i];
-      work.from_epoch = head.epoch[i], work.to_epoch = end.epoch[i];
-      uint64_t stalled = 0;
-      const uint32_t first = first_stall[i];
-      for (size_t s = 0; s < stalls; ++s) {
-        work.stalls[s] = first != model::kNoRow ? stall_ticks[first + s] : 0;
-        stalled += work.stalls[s];
+    for (size_t first = 0; first < commands.size(); first += Chunk::kRows) {
+      const size_t count = std::min(Chunk::kRows, commands.size() - first);
+      chunk->Read(model_, first, count, num_stalls);
+      for (size_t i = 0; i < count; ++i) {
+        if (chunk->device[i] != row_) continue;
+        work.row = first + i;
+        work.from_ticks = chunk->from[i], work.to_ticks = chunk->to[i];
+        work.from_epoch = chunk->from_epoch[i], work.to_epoch = chunk->to_epoch[i];
+        const uint64_t* stalls = chunk->StallsOf(model_, i, &room);
+        uint64_t stalled = 0;
+        for (size_t s = 0; stalls != nullptr && s < num_stalls; ++s) stalled += stalls[s];
+        // As Model::BusyTicks().
+        const bool known = work.from_epoch == work.to_epoch && work.from_epoch != clock::kNoEpoch;
+        const bool measured = known || !device_.clock.valid();
+        const uint64_t held = work.to_ticks - work.from_ticks;
+        work.busy = measured && held > stalled ? held - stalled : 0;
+        work.bytes = chunk->bytes[i];
+        work.failed = chunk->status[i] != 0 || !measured;
+        visit(chunk->unit[i], work, stalls);
       }
-      // As Model::BusyTicks().
-      const bool known = work.from_epoch == work.to_epoch && work.from_epoch != clock::kNoEpoch;
-      const bool measured = known || !device_.clock.valid();
-      const uint64_t held = work.to_ticks - work.from_ticks;
-      work.busy = measured && held > stalled ? held - stalled : 0;
-      work.bytes = bytes[i];
-      work.failed = status[i] != 0 || !measured;
-      visit(units[i], work);
     }
+  }
+
+  // The same of others' sums.
+  template <typename Visit>
+  void EachOther(const Visit& visit) const {
     const model::OthersUse& others = model_.others;
     for (size_t i = 0; i < others.size(); ++i) {
       if (others.device[i] != row_) continue;
@@ -269,20 +312,32 @@ class CounterChecker {
       unit.crossed.resize(rows_.size() + 1);
     }
     const SampleTicks samples(samples_, rows_, jumps_);
-    EachWork([&](uint32_t number, const Work& work) {
-      if (number >= units.size()) return;
-      UnitWork& unit = units[number];
+    // Its sums are before the first snapshot after its end.
+    const auto place = [&](UnitWork* unit, const Work& work) {
       if (samples.Has(work)) {
-        size_t end = samples.FirstAfter(work, &unit.last);
-        Add(work, &unit.before[end]);
-        while (end-- > 0 && !samples.Begins(work, end)) unit.crossed[end] = true;
-        return;
+        const size_t after = samples.FirstAfter(work, &unit->last);
+        for (size_t end = after; end-- > 0 && !samples.Begins(work, end);) {
+          unit->crossed[end] = true;
+        }
+        return &unit->before[after];
       }
-      size_t end = std::partition_point(rows_.begin(), rows_.end(),
-                                        [&](size_t s) { return !Ends(work, s); }) -
-                   rows_.begin();
-      Add(work, &unit.before[end]);
-      while (end-- > 0 && !Begins(work, rows_[end])) unit.crossed[end] = true;
+      const auto after =
+          static_cast<size_t>(std::partition_point(rows_.begin(), rows_.end(),
+                                                   [&](size_t s) { return !Ends(work, s); }) -
+                              rows_.begin());
+      for (size_t end = after; end-- > 0 && !Begins(work, rows_[end]);) unit->crossed[end] = true;
+      return &unit->before[after];
+    };
+    const auto num_stalls = static_cast<size_t>(device_.about.stalls_size());
+    EachCommand([&](uint32_t number, const Work& work, const uint64_t* stalls) {
+      if (number >= units.size()) return;
+      Work* sum = place(&units[number], work);
+      AddNumbers(work, sum);
+      if (sum->stalls.size() < num_stalls) sum->stalls.resize(num_stalls);
+      for (size_t s = 0; stalls != nullptr && s < num_stalls; ++s) sum->stalls[s] += stalls[s];
+    });
+    EachOther([&](uint32_t number, const Work& work) {
+      if (number < units.size()) Add(work, place(&units[number], work));
     });
     for (uint32_t unit = 0; unit < units.size(); ++unit) CheckWork(unit, units[unit]);
   }
@@ -299,11 +354,14 @@ class CounterChecker {
     }
   }
 
-  static void Add(const Work& work, Work* sum) {
+  static void AddNumbers(const Work& work, Work* sum) {
     sum->commands += work.commands;
     sum->busy += work.busy;
     sum->bytes += work.bytes;
     sum->failed |= work.failed;
+  }
+  static void Add(const Work& work, Work* sum) {
+    AddNumbers(work, sum);
     if (sum->stalls.size() < work.stalls.size()) sum->stalls.resize(work.stalls.size());
     for (size_t s = 0; s < work.stalls.size(); ++s) sum->stalls[s] += work.stalls[s];
   }

@@ -90,6 +90,7 @@ Law OnceLaw(const model::Model& model) {
             &once, ranges.begin_ns, ranges.end_ns, ranges.pid, ranges.tid, ranges.depth,
             ranges.mark, ranges.name);
   const model::HostEvents& host = model.host;
+  once.Hold(host.alone);
   CheckRows([&](size_t i) { return fmt::format("an event of the host at {} ns", host.time_ns[i]); },
             &once, host.time_ns, host.kind, host.cpu, host.tid, host.device, host.context,
             host.queue, host.job, host.sequence, host.correlation, host.arg0, host.arg1);

@@ -33,7 +33,7 @@ Counts ComputeCounts(const model::Model& model) {
   counts.api_open = CountSet(model.api.open);
   counts.marks = CountSet(model.ranges.mark);
   counts.ranges = model.ranges.mark.size() - counts.marks;
-  counts.host_events = model.host.size();
+  counts.host_events = model.host.size() + model.host.alone;
   counts.jobs = model.jobs.size();
   counts.jobs_failed = CountSet(model.jobs.status);
   counts.commands = model.commands.size();

@@ -336,6 +336,13 @@ class Overlaps {
     Time last{};                                           // the latest end so far
     size_t last_row = 0;
     uint64_t overlaps = 0;
+
+    // The command before was there, and all these times are of one count.
+    bool OfOneCount(uint32_t start_epoch, uint32_t end_epoch) const {
+      return any && start_epoch == end_epoch && start_epoch != clock::kNoEpoch &&
+             std::get<0>(key) == start_epoch && std::get<2>(key) == start_epoch &&
+             last.epoch == start_epoch;
+    }
   };
 
   static bool SameEpoch(const Time& a, const Time& b) {
@@ -352,6 +359,19 @@ class Overlaps {
     const Time start{start_.ticks[row], start_.epoch[row]}, end{end_.ticks[row], end_.epoch[row]};
     std::optional<uint64_t>& reference = reference_[device];
     if (!reference) reference = start.ticks;
+    if (unit.OfOneCount(start.epoch, end.epoch)) {  // as nearly always
+      const auto began = static_cast<int64_t>(start.ticks - *reference);
+      const auto ended = static_cast<int64_t>(end.ticks - *reference);
+      int64_t& last_began = std::get<1>(unit.key);
+      int64_t& last_ended = std::get<3>(unit.key);
+      const bool in_order = last_began < began || (last_began == began && last_ended <= ended);
+      unit.overlaps += static_cast<int64_t>(unit.last.ticks - start.ticks) > 0;
+      if (static_cast<int64_t>(end.ticks - unit.last.ticks) > 0) {
+        unit.last = end, unit.last_row = row;
+      }
+      last_began = began, last_ended = ended;
+      return in_order;
+    }
     const std::tuple key(start.epoch, static_cast<int64_t>(start.ticks - *reference), end.epoch,
                          static_cast<int64_t>(end.ticks - *reference));
     const bool in_order = !unit.any || unit.key <= key;

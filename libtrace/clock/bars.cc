@@ -2,6 +2,7 @@
 #include "libtrace/clock/bars.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 namespace acceltrace::clock::internal {
@@ -19,9 +20,10 @@ bool IsKnown(const Window& when) {
   return when.lo_ns != Window::kMin || when.hi_ns != Window::kMax || when.max_jumps != ~0u;
 }
 
-// PlaceOf() for such data, step by step, with the offsets there and a tick later.
-Placed PlainPlaceOf(const MapData& data, const Constraint& constraint, Place* place, Bounds* begin,
-                    Bounds* end) {
+// PlaceOf() for such data, step by step, with the offsets there; those a tick later only if they
+// decide.
+Placed PlainPlaceOf(const MapData& data, const Constraint& constraint, Place* place,
+                    Bounds* begin) {
   const Curve& curve = data.curves[0];
   const Era& era = data.counts[0].eras[0];
   const Window& when = constraint.when;
@@ -30,7 +32,6 @@ Placed PlainPlaceOf(const MapData& data, const Constraint& constraint, Place* pl
   *place = {0, data.line.SignedTicks(curve.base_ticks, ticks)};
   const double position_ns = data.PositionNs(place->position);
   *begin = OffsetAt(curve, position_ns);
-  *end = OffsetAt(curve, position_ns + data.line.ns_per_tick());
   if (!known) return Placed::kThere;
   const auto at = static_cast<double>(place->position);
   if (curve.back.limit_ns < when.lo_ns || when.hi_ns < curve.front.limit_ns ||
@@ -38,9 +39,17 @@ Placed PlainPlaceOf(const MapData& data, const Constraint& constraint, Place* pl
       at < static_cast<double>(era.from) || at > static_cast<double>(era.to)) {
     return Placed::kNowhere;
   }
-  const Interval host = data.At(*place, *begin, *end);
-  const bool meets = host.hi_ns >= when.lo_ns && host.lo_ns <= when.hi_ns;
-  return meets ? Placed::kThere : Placed::kNowhere;
+  // Of the times that At() would give: the first is this one, the last not before the other.
+  const int64_t base_ns = curve.base_host_ns;
+  if (HostNs(base_ns, std::floor(position_ns + begin->lo)) > when.hi_ns) return Placed::kNowhere;
+  constexpr double kRoundingNs = 1, kRounded = 1e15;
+  const bool exact = std::abs(position_ns) < kRounded && std::abs(begin->hi) < kRounded &&
+                     data.line.ns_per_tick() < kRounded;
+  if (exact && HostNs(base_ns, position_ns + begin->hi - kRoundingNs) >= when.lo_ns) {
+    return Placed::kThere;
+  }
+  const Bounds end = OffsetAt(curve, position_ns + data.line.ns_per_tick());
+  return data.At(*place, *begin, end).hi_ns >= when.lo_ns ? Placed::kThere : Placed::kNowhere;
 }
 
 // The one place of a constraint's event. Where nothing else is known of its time that is the one
@@ -59,16 +68,17 @@ Placed PlaceOf(const MapData& data, const Constraint& constraint, Place* place) 
   return Placed::kThere;
 }
 
-// What a constraint says of the curve at its place, from the offsets there and a tick later.
+// What a constraint says of the curve at its place, from the offsets there.
 Bar BarOf(const MapData& data, const Constraint& constraint, const Place& place,
-          const Bounds& begin, const Bounds& end) {
+          const Bounds& begin) {
+  const Curve& curve = data.curves[place.curve];
   Bar bar;
   bar.position_ns = data.PositionNs(place.position);
   const double offset =
-      static_cast<double>(constraint.host_ns - data.curves[place.curve].base_host_ns) -
-      bar.position_ns;
+      static_cast<double>(constraint.host_ns - curve.base_host_ns) - bar.position_ns;
   if (constraint.order == Constraint::Order::kHostFirst) {
     // Before the end of the tick: as long as one lasts there at most.
+    const Bounds end = OffsetAt(curve, bar.position_ns + data.line.ns_per_tick());
     const double drift = std::max({0.0, end.hi - begin.hi, end.lo - begin.lo});
     bar.gate.lo = offset - data.line.ns_per_tick() - drift;
   } else {
@@ -89,8 +99,7 @@ Wrong WrongOf(const MapData& data, const Constraint& constraint) {
   if (place.curve != near || data.IsBetween(place)) return wrong;
   const double position_ns = data.PositionNs(place.position);
   const Bounds begin = OffsetAt(curve, position_ns);
-  const Bounds end = OffsetAt(curve, position_ns + data.line.ns_per_tick());
-  const Bar bar = BarOf(data, constraint, place, begin, end);
+  const Bar bar = BarOf(data, constraint, place, begin);
   wrong.below = std::max(0.0, begin.lo - bar.gate.hi);
   wrong.above = std::max(0.0, bar.gate.lo - begin.hi);
   return wrong;
@@ -118,49 +127,43 @@ double RoomAround(const Draft& draft, double position_ns) {
   return kNothing;
 }
 
-// keep(curve, bar): of each that its curve may meet.
+// keep(curve, bar, offsets): of each that its curve may meet.
 template <typename Keep>
-void EachBar(const MapData& data, const std::vector<Constraint>& constraints,
-             std::vector<Wrong>* wrong, const Keep& keep) {
+void EachBar(const MapData& data, const Constraints& constraints, std::vector<Wrong>* wrong,
+             const Keep& keep) {
   wrong->clear();
   const bool plain = IsPlain(data);
-  for (const Constraint& constraint : constraints) {
+  constraints.Each([&](const Constraint& constraint) {
     Place place;
-    Bounds begin, end;
-    const Placed placed = plain ? PlainPlaceOf(data, constraint, &place, &begin, &end)
-                                : PlaceOf(data, constraint, &place);
+    Bounds begin;
+    const Placed placed =
+        plain ? PlainPlaceOf(data, constraint, &place, &begin) : PlaceOf(data, constraint, &place);
     if (placed == Placed::kNowhere) wrong->push_back(WrongOf(data, constraint));
-    if (placed != Placed::kThere) continue;
-    if (!plain) {
-      const Curve& curve = data.curves[place.curve];
-      const double position_ns = data.PositionNs(place.position);
-      begin = OffsetAt(curve, position_ns);
-      end = OffsetAt(curve, position_ns + data.line.ns_per_tick());
-    }
-    const Bar bar = BarOf(data, constraint, place, begin, end);
+    if (placed != Placed::kThere) return;
+    if (!plain) begin = OffsetAt(data.curves[place.curve], data.PositionNs(place.position));
+    const Bar bar = BarOf(data, constraint, place, begin);
     if (bar.gate.lo > begin.hi || bar.gate.hi < begin.lo) {
       wrong->push_back(WrongOf(data, constraint));
     } else {
-      keep(place.curve, bar);
+      keep(place.curve, bar, begin);
     }
-  }
+  });
 }
 
 }  // namespace
 
-std::vector<std::vector<Bar>> SortBars(const MapData& data,
-                                       const std::vector<Constraint>& constraints,
-                                       std::vector<Wrong>* wrong) {
-  std::vector<std::vector<Bar>> bars(data.curves.size());
-  if (bars.size() == 1) bars[0].reserve(constraints.size());
+std::vector<TightestBars> SortBars(const MapData& data, const std::vector<Draft>& drafts,
+                                   const Constraints& constraints, std::vector<Wrong>* wrong) {
+  std::vector<TightestBars> bars;
+  bars.reserve(drafts.size());
+  for (const Draft& draft : drafts) bars.emplace_back(draft);
   EachBar(data, constraints, wrong,
-          [&](size_t curve, const Bar& bar) { bars[curve].push_back(bar); });
+          [&](size_t curve, const Bar& bar, const Bounds& at) { bars[curve].Add(bar, at); });
   return bars;
 }
 
-void FindWrong(const MapData& data, const std::vector<Constraint>& constraints,
-               std::vector<Wrong>* wrong) {
-  EachBar(data, constraints, wrong, [](size_t, const Bar&) {});
+void FindWrong(const MapData& data, const Constraints& constraints, std::vector<Wrong>* wrong) {
+  EachBar(data, constraints, wrong, [](size_t, const Bar&, const Bounds&) {});
 }
 
 void WidenCurves(std::span<const Wrong> wrong, std::vector<Draft>* drafts, MapData* data) {

@@ -21,13 +21,12 @@ struct Wrong {
   double below = 0, above = 0;
 };
 
-// Constraints as gates, by curve, without those that contradict the samples.
-std::vector<std::vector<Bar>> SortBars(const MapData& data,
-                                       const std::vector<Constraint>& constraints,
-                                       std::vector<Wrong>* wrong);
-// Only those that contradict: bars are many.
-void FindWrong(const MapData& data, const std::vector<Constraint>& constraints,
-               std::vector<Wrong>* wrong);
+// Constraints as gates, by curve, without those that contradict the samples: of each place the
+// tightest. drafts: of the curves.
+std::vector<TightestBars> SortBars(const MapData& data, const std::vector<Draft>& drafts,
+                                   const Constraints& constraints, std::vector<Wrong>* wrong);
+// Only those that contradict.
+void FindWrong(const MapData& data, const Constraints& constraints, std::vector<Wrong>* wrong);
 
 // Curves that orders contradict by no more than the samples beside them leave open: the host's
 // clock, or the device's, moved by less than a round trip, which no sample shows. Bounds that deny

@@ -134,26 +134,24 @@ void FitDrafts(std::vector<Draft>* drafts, MapData* data) {
 
 // Curves with what the orders of events show. Where these contradict the samples, or each other,
 // too often for it to be their fault, the curve is broken and fitted again.
-void FitOrders(const std::vector<Constraint>& constraints, std::vector<Draft>* drafts,
-               MapData* data) {
+void FitOrders(const Constraints& constraints, std::vector<Draft>* drafts, MapData* data) {
   constexpr int kMaxRounds = 4;
   for (int round = 0;; ++round) {
     std::vector<internal::Wrong> wrong;
-    auto bars = SortBars(*data, constraints, &wrong);
+    auto bars = SortBars(*data, *drafts, constraints, &wrong);
     const bool may_break = round < kMaxRounds;
     if (may_break && BreakCurves(wrong, drafts)) {
       FitDrafts(drafts, data);
-      bars = SortBars(*data, constraints, &wrong);
+      bars = SortBars(*data, *drafts, constraints, &wrong);
     }
     uint64_t unmet = 0;  // they are found again below
     for (size_t i = 0; i < drafts->size(); ++i) {
-      if (bars[i].empty()) continue;
-      AddBars(data->curves[i], bars[i], &(*drafts)[i]);
+      if (!bars[i].any()) continue;
+      bars[i].AddTo(&(*drafts)[i]);
       data->curves[i] = FitCurve(&(*drafts)[i], &unmet);
     }
     SetLimits(&data->curves);
     // Of many in one place only the tightest are in the curve; the others are a test of it.
-    bars.clear();
     internal::FindWrong(*data, constraints, &wrong);
     if (may_break && BreakCurves(wrong, drafts)) {
       FitDrafts(drafts, data);

@@ -21,6 +21,7 @@
 #include <span>
 #include <vector>
 
+#include "libtrace/clock/constraints.h"
 #include "libtrace/proto/trace.pb.h"
 #include "libtrace/stream/result.h"
 
@@ -61,16 +62,6 @@ struct TimeColumns {
   uint64_t *before_ns = nullptr, *after_ns = nullptr;
 };
 
-// What is known beforehand of when a reading was made.
-struct Window {
-  static constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
-  static constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
-  int64_t lo_ns = kMin, hi_ns = kMax;  // certainly within, on the host's clock
-  int64_t near_ns = kMin;              // a guess, kMin = none
-  // Of the announced jumps, in order: so many certainly lay behind, so many at most.
-  uint32_t min_jumps = 0, max_jumps = std::numeric_limits<uint32_t>::max();
-};
-
 // What is known of a device clock beforehand.
 struct ClockInfo {
   double nominal_hz = 0;
@@ -109,18 +100,6 @@ struct Sample {
 
 // The samples of a batch, appended.
 void AppendSamples(const proto::ClockBatch& batch, std::vector<Sample>* samples);
-
-// What one event shows of another: a host event at host_ns that cannot have been
-// after (kHostFirst: doorbell write, doorbell seen), or cannot have been before
-// (kDeviceFirst: completion written, interrupt handled), the device's `ticks`.
-struct Constraint {
-  enum class Order : uint8_t { kHostFirst, kDeviceFirst };
-  uint64_t ticks = 0;
-  int64_t host_ns = 0;
-  Order order = Order::kHostFirst;
-  // What else is known of when it was; nothing: not far from host_ns.
-  Window when = {};
-};
 
 // Where the clock is not one smooth curve, as the device announced.
 enum class Cut : uint8_t {
@@ -231,8 +210,8 @@ class MapBuilder {
   void Add(const Change& change) { changes_.push_back(change); }
   void AddCut(uint64_t ticks, Cut cut, int64_t near_ns = Map::kNoHint, double hz = 0);
   void AddConstraints(std::span<const Constraint> constraints);
-  // They are many, and large: not there twice.
-  void AddConstraints(std::vector<Constraint>&& constraints);
+  // They are many: not there twice.
+  void AddConstraints(Constraints&& constraints);
   // Before (after) a reading some of what the device reported was lost, and changes of its clock
   // may have been among it. Between samples these show what it was; before the first and after
   // the last nothing is known then but the order of events.
@@ -251,7 +230,7 @@ class MapBuilder {
   Options options_;
   std::vector<Sample> samples_;
   std::vector<Change> changes_;
-  std::vector<Constraint> constraints_;
+  Constraints constraints_;
   struct Reading {
     uint64_t ticks = 0;
     Window when;

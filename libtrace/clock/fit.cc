@@ -110,48 +110,58 @@ Fitted FitStretch(Stretch* stretch, uint64_t* rejected) {
 
 }  // namespace
 
-void AddBars(const Curve& curve, std::span<const Bar> bars, Draft* draft) {
-  // By cell between nodes of a stretch: the one with the least room on each side.
-  for (Stretch& stretch : draft->stretches) {
-    std::vector<Node>& nodes = stretch.nodes;
-    struct Tightest {
-      const Bar* bar = nullptr;
-      double room = kInfinity;
-    };
-    std::vector<Tightest> lower(nodes.size() + 1), upper(nodes.size() + 1);
-    for (const Bar& bar : bars) {
-      // Beyond its brackets a stretch may go on only where nothing broke.
-      const bool first = draft->smooth_front && &stretch == &draft->stretches.front();
-      const bool last = draft->smooth_back && &stretch == &draft->stretches.back();
-      if ((!first && bar.position_ns < nodes.front().position_ns) ||
-          (!last && bar.position_ns > nodes.back().position_ns)) {
-        continue;
-      }
-      const size_t cell =
-          static_cast<size_t>(std::upper_bound(nodes.begin(), nodes.end(), bar.position_ns,
-                                               [](double position, const Node& node) {
-                                                 return position < node.position_ns;
-                                               }) -
-                              nodes.begin());
-      const Bounds bounds = OffsetAt(curve, bar.position_ns);
-      const bool is_lower = bar.gate.lo > -kInfinity;
-      const double room = is_lower ? bounds.mid - bar.gate.lo : bar.gate.hi - bounds.mid;
-      Tightest& tightest = is_lower ? lower[cell] : upper[cell];
-      if (room < tightest.room) tightest = {&bar, room};
+TightestBars::TightestBars(const Draft& draft)
+    : smooth_front_(draft.smooth_front), smooth_back_(draft.smooth_back) {
+  for (const Stretch& stretch : draft.stretches) {
+    Cells& cells = stretches_.emplace_back();
+    for (const Node& node : stretch.nodes) cells.positions_ns.push_back(node.position_ns);
+    cells.lower.resize(stretch.nodes.size() + 1), cells.upper.resize(stretch.nodes.size() + 1);
+  }
+}
+
+void TightestBars::Add(const Bar& bar, const Bounds& at) {
+  any_ = true;
+  for (Cells& cells : stretches_) {
+    const std::vector<double>& nodes = cells.positions_ns;
+    // Beyond its brackets a stretch may go on only where nothing broke.
+    const bool first = smooth_front_ && &cells == &stretches_.front();
+    const bool last = smooth_back_ && &cells == &stretches_.back();
+    if ((!first && bar.position_ns < nodes.front()) || (!last && bar.position_ns > nodes.back())) {
+      continue;
     }
+    size_t cell = cells.last;
+    if ((cell > 0 && !(nodes[cell - 1] <= bar.position_ns)) ||
+        (cell < nodes.size() && !(bar.position_ns < nodes[cell]))) {
+      cell = static_cast<size_t>(std::upper_bound(nodes.begin(), nodes.end(), bar.position_ns) -
+                                 nodes.begin());
+      cells.last = cell;
+    }
+    const bool is_lower = bar.gate.lo > -kInfinity;
+    const double room = is_lower ? at.mid - bar.gate.lo : bar.gate.hi - at.mid;
+    Tightest& tightest = is_lower ? cells.lower[cell] : cells.upper[cell];
+    if (room < tightest.room) tightest = {bar, room};
+  }
+}
+
+void TightestBars::AddTo(Draft* draft) const {
+  for (size_t s = 0; s < stretches_.size(); ++s) {
+    std::vector<Node>& nodes = draft->stretches[s].nodes;
+    const Cells& cells = stretches_[s];
     std::vector<Node> merged;
     merged.reserve(3 * nodes.size() + 2);
     for (size_t cell = 0; cell <= nodes.size(); ++cell) {
-      const Bar* pair[] = {lower[cell].bar, upper[cell].bar};
-      if (pair[0] && pair[1] && pair[1]->position_ns < pair[0]->position_ns) {
+      const Tightest* pair[] = {&cells.lower[cell], &cells.upper[cell]};
+      const auto is_there = [](const Tightest* of) { return of->room < kInfinity; };
+      if (is_there(pair[0]) && is_there(pair[1]) &&
+          pair[1]->bar.position_ns < pair[0]->bar.position_ns) {
         std::swap(pair[0], pair[1]);
       }
-      for (const Bar* bar : pair) {
-        if (bar == nullptr) continue;
+      for (const Tightest* one : pair) {
+        if (!is_there(one)) continue;
         Node node;
         node.kind = Node::Kind::kConstraint;
-        node.position_ns = bar->position_ns;
-        node.gate = bar->gate;
+        node.position_ns = one->bar.position_ns;
+        node.gate = one->bar.gate;
         node.bend = std::max(cell > 0 ? nodes[cell - 1].bend : 1,
                              cell < nodes.size() ? nodes[cell].bend : 1);
         merged.push_back(node);

@@ -64,9 +64,32 @@ struct Cuts {
 std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count, const Cuts& cuts,
                               const Rates& rates, const Options& options, uint64_t* rejected);
 
-// Puts constraints on a draft: of each stretch of time the tightest on each side, as
-// the curve fitted so far shows.
-void AddBars(const Curve& curve, std::span<const Bar> bars, Draft* draft);
+// Constraints for a draft: of each stretch of time the tightest on each side, as the curve fitted
+// so far shows.
+class TightestBars {
+ public:
+  explicit TightestBars(const Draft& draft);
+  // at: the curve's offset at the bar's position.
+  void Add(const Bar& bar, const Bounds& at);
+  bool any() const { return any_; }
+  // Puts them on the draft, which is as it was.
+  void AddTo(Draft* draft) const;
+
+ private:
+  struct Tightest {
+    Bar bar;
+    double room = kInfinity;  // nothing so far
+  };
+  // By cell between the nodes of a stretch.
+  struct Cells {
+    std::vector<double> positions_ns;  // of the nodes
+    std::vector<Tightest> lower, upper;
+    size_t last = 0;  // where the bar before was
+  };
+  bool smooth_front_, smooth_back_;
+  bool any_ = false;
+  std::vector<Cells> stretches_;
+};
 
 // So many orders that are wrong between the same two samples: as with samples, three do not
 // err alike by accident.

@@ -46,13 +46,16 @@ void MapBuilder::AddCut(uint64_t ticks, Cut cut, int64_t near_ns, double hz) {
   changes_.push_back(change);
 }
 
-void MapBuilder::AddConstraints(std::vector<Constraint>&& constraints) {
-  if (!constraints_.empty()) return AddConstraints(std::span<const Constraint>(constraints));
-  constraints_ = std::move(constraints);
+void MapBuilder::AddConstraints(Constraints&& constraints) {
+  if (constraints_.empty()) {
+    constraints_ = std::move(constraints);
+    return;
+  }
+  constraints.Each([this](const Constraint& constraint) { constraints_.Add(constraint); });
 }
 
 void MapBuilder::AddConstraints(std::span<const Constraint> constraints) {
-  constraints_.insert(constraints_.end(), constraints.begin(), constraints.end());
+  for (const Constraint& constraint : constraints) constraints_.Add(constraint);
 }
 
 }  // namespace acceltrace::clock

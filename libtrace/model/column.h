@@ -15,10 +15,12 @@
 #include <cstring>
 #include <iterator>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "libtrace/clock/estimator.h"
+#include "libtrace/model/column_values.h"
 
 namespace acceltrace::model {
 
@@ -86,6 +88,7 @@ class ColumnIterator {
 };
 
 // Values lie in chunks, each as wide as its own need: 0, 1, 2, 4 or 8 bytes for a row, over a base.
+// In a chunk that is whole the least value may be told apart: 0, where all others are large.
 template <typename T>
 class Column {
  public:
@@ -120,7 +123,7 @@ class Column {
   T At(size_t row) const {
     if (row >= size_) return T{};
     const Chunk& chunk = chunks_[row / kRows];
-    return static_cast<T>(chunk.base + chunk.Load(row % kRows));
+    return static_cast<T>(chunk.Value(row % kRows));
   }
   T operator[](size_t row) const { return At(row); }
   Place operator[](size_t row) { return {this, row}; }
@@ -211,7 +214,12 @@ class Column {
     Chunk() = default;
     Chunk(Chunk&&) noexcept = default;
     Chunk& operator=(Chunk&&) noexcept = default;
-    Chunk(const Chunk& other) : base(other.base), width(other.width), room(other.room) {
+    Chunk(const Chunk& other)
+        : base(other.base),
+          least(other.least),
+          width(other.width),
+          has_least(other.has_least),
+          room(other.room) {
       if (room == 0) return;
       bytes = std::make_unique<uint8_t[]>(room);
       std::memcpy(bytes.get(), other.bytes.get(), room);
@@ -232,54 +240,50 @@ class Column {
           return LoadAs<uint64_t>(at);
       }
     }
+    uint64_t Value(size_t at) const {
+      const uint64_t number = Load(at);
+      return has_least && number == 0 ? least : base + number;
+    }
     // Rows [at, at + rows).
     void Read(size_t at, size_t rows, T* out) const {
-      switch (width) {
-        case 0:
-          std::fill_n(out, rows, static_cast<T>(base));
-          return;
-        case 1:
-          return ReadAs<uint8_t>(at, rows, out);
-        case 2:
-          return ReadAs<uint16_t>(at, rows, out);
-        case 4:
-          return ReadAs<uint32_t>(at, rows, out);
-        default:
-          return ReadAs<uint64_t>(at, rows, out);
+      if (width == 0) {
+        std::fill_n(out, rows, static_cast<T>(base));
+        return;
       }
-    }
-    template <typename Number>
-    void ReadAs(size_t at, size_t rows, T* out) const {
-      for (size_t i = 0; i < rows; ++i) out[i] = static_cast<T>(base + LoadAs<Number>(at + i));
+      if constexpr (sizeof(T) == 1) {
+        for (size_t i = 0; i < rows; ++i) out[i] = static_cast<T>(base + Load(at + i));
+      } else {
+        FromNumbers(bytes.get() + at * width, rows, base, width, AsNumbers(out));
+      }
+      // base is no value then.
+      for (size_t i = 0; has_least && i < rows; ++i) {
+        out[i] = out[i] == static_cast<T>(base) ? static_cast<T>(least) : out[i];
+      }
     }
     // All of a chunk anew, over `low`.
     void Make(const T* values, size_t rows, uint8_t wide, uint64_t low, size_t room_rows) {
-      base = low, width = wide;
+      base = low, width = wide, has_least = false;
       room = static_cast<uint32_t>(room_rows * width);
-      bytes.reset(room > 0 ? new uint8_t[room]() : nullptr);
+      bytes.reset(room > 0 ? new uint8_t[room] : nullptr);
       WriteAll(values, 0, rows);
+      if (rows * width < room) std::memset(bytes.get() + rows * width, 0, room - rows * width);
+    }
+    // The same, the least of them apart: 0, and the others over `low`, which none of them is.
+    void MakeApart(const T* values, size_t rows, T lowest, uint8_t wide, uint64_t low) {
+      T moved[kRows];
+      for (size_t i = 0; i < rows; ++i) {
+        moved[i] = values[i] == lowest ? static_cast<T>(low) : values[i];
+      }
+      Make(moved, rows, wide, low, rows);
+      least = static_cast<uint64_t>(lowest), has_least = true;
     }
     // Rows [at, at + rows), which fit.
     void WriteAll(const T* values, size_t at, size_t rows) {
-      switch (width) {
-        case 0:
-          return;
-        case 1:
-          return WriteAs<uint8_t>(values, at, rows);
-        case 2:
-          return WriteAs<uint16_t>(values, at, rows);
-        case 4:
-          return WriteAs<uint32_t>(values, at, rows);
-        default:
-          return WriteAs<uint64_t>(values, at, rows);
-      }
-    }
-    template <typename Number>
-    void WriteAs(const T* values, size_t at, size_t rows) {
-      uint8_t* to = bytes.get() + at * sizeof(Number);
-      for (size_t i = 0; i < rows; ++i) {
-        const auto number = static_cast<Number>(static_cast<uint64_t>(values[i]) - base);
-        std::memcpy(to + i * sizeof(Number), &number, sizeof(Number));
+      if (width == 0) return;
+      if constexpr (sizeof(T) == 1) {
+        for (size_t i = 0; i < rows; ++i) Store(at + i, static_cast<uint64_t>(values[i]) - base);
+      } else {
+        ToNumbers(AsNumbers(values), rows, base, width, bytes.get() + at * width);
       }
     }
     void Store(size_t at, uint64_t number) {
@@ -292,9 +296,18 @@ class Column {
       return number;
     }
 
+    // As wide as T.
+    using Number = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+    static const Number* AsNumbers(const T* values) {
+      return reinterpret_cast<const Number*>(values);
+    }
+    static Number* AsNumbers(T* values) { return reinterpret_cast<Number*>(values); }
+
     uint64_t base = 0;  // numbers are above it, modulo 2^64
+    uint64_t least = 0;
     uint8_t width = 0;
-    uint32_t room = 0;  // in bytes
+    bool has_least = false;  // number 0 is `least`
+    uint32_t room = 0;       // in bytes
     std::unique_ptr<uint8_t[]> bytes;
   };
   static_assert(std::endian::native == std::endian::little);
@@ -308,7 +321,8 @@ class Column {
     Chunk& chunk = chunks_[c];
     const uint64_t number = static_cast<uint64_t>(value) - chunk.base;
     if (chunk.width == 0 && number == 0) return;
-    if (!Fits(number, chunk.width) || (at + 1) * chunk.width > chunk.room || chunk.width == 0) {
+    if (!Fits(number, chunk.width) || (at + 1) * chunk.width > chunk.room || chunk.width == 0 ||
+        chunk.has_least) {
       const size_t end = c * kRows + at;
       Fit(c, end < size_ ? std::min(kRows, size_ - c * kRows) : at, &value);
       if (chunk.width == 0) return;
@@ -323,9 +337,7 @@ class Column {
     values[0] = T{};
     chunks_[c].Read(0, rows, values);
     T low = more != nullptr ? *more : values[0], high = low;
-    for (size_t i = 0; i < rows; ++i) {
-      low = std::min(low, values[i]), high = std::max(high, values[i]);
-    }
+    WidenTo(values, rows, &low, &high);
     const bool falls = more != nullptr && rows > 0 && *more == low;
     MakeChunk(c, values, rows, low, high, falls, more == nullptr);
   }
@@ -339,17 +351,24 @@ class Column {
     // The first chunk is often the only one.
     const size_t most =
         c > 0 ? kRows : std::min(kRows, std::bit_ceil(std::max<size_t>(rows + 1, 8)));
+    if (whole && width > 1 && MakeApart(c, values, rows, low, high, width)) return;
     auto base = static_cast<uint64_t>(low);
     if (falls && width < 8) base -= ((uint64_t{1} << (8 * width)) - spread) / 2;
     chunks_[c].Make(values, rows, width, base, whole ? rows : most);
   }
 
-  static void Widen(const T* values, size_t rows, T* low, T* high) {
-    T least = *low, most = *high;
+  // Only if it takes fewer than `width` bytes for a row.
+  bool MakeApart(size_t c, const T* values, size_t rows, T low, T high, uint8_t width) {
+    T next = high;
     for (size_t i = 0; i < rows; ++i) {
-      least = std::min(least, values[i]), most = std::max(most, values[i]);
+      next = std::min(next, values[i] == low ? high : values[i]);
     }
-    *low = least, *high = most;
+    const uint64_t spread = static_cast<uint64_t>(high) - static_cast<uint64_t>(next);
+    uint8_t narrow = 1;
+    while (narrow < width && !Fits(spread + 1, narrow)) narrow = static_cast<uint8_t>(2 * narrow);
+    if (narrow >= width) return false;
+    chunks_[c].MakeApart(values, rows, low, narrow, static_cast<uint64_t>(next) - 1);
+    return true;
   }
 
   // No more than the last chunk has room for, or a new one.
@@ -366,22 +385,23 @@ class Column {
     Chunk& chunk = chunks_[c];
     const size_t end = std::min(kRows, size_ - c * kRows);
     T low = values[0], high = low;
-    Widen(values, rows, &low, &high);
+    WidenTo(values, rows, &low, &high);
     if (rows == end) return MakeChunk(c, values, rows, low, high, false, whole || end == kRows);
     const uint64_t below = static_cast<uint64_t>(low) - chunk.base;
     const uint64_t above = static_cast<uint64_t>(high) - chunk.base;
     const bool within = chunk.width == 8 || (below <= above && Fits(above, chunk.width));
-    if (within && (at + rows) * chunk.width <= chunk.room) return chunk.WriteAll(values, at, rows);
+    if (within && !chunk.has_least && (at + rows) * chunk.width <= chunk.room)
+      return chunk.WriteAll(values, at, rows);
     T all[kRows];
     all[0] = low;
     // What is there: a chunk that is appended to has no bytes for the rest.
     const size_t have = chunk.width == 0 ? end : std::min<size_t>(end, chunk.room / chunk.width);
     chunk.Read(0, have, all);
     T old_low = all[0], old_high = all[0];
-    Widen(all, at > 0 ? at : end, &old_low, &old_high);
+    WidenTo(all, at > 0 ? at : end, &old_low, &old_high);
     std::copy_n(values, rows, all + at);
     const bool falls = low < old_low;
-    Widen(all, end, &low, &high);
+    WidenTo(all, end, &low, &high);
     MakeChunk(c, all, end, low, high, falls, whole || end == kRows);
   }
 

@@ -5,12 +5,12 @@
 #include <memory>
 #include <span>
 #include <unordered_map>
+#include <utility>
 
 #include "libtrace/clock/graph.h"
 #include "libtrace/model/convert_many.h"
 #include "libtrace/model/converter.h"
 #include "libtrace/model/late_times.h"
-#include "libtrace/model/orders.h"
 #include "libtrace/model/windows.h"
 
 namespace acceltrace::model {
@@ -20,8 +20,13 @@ using proto::DeviceEventBatch;
 
 class Conversion {
  public:
-  Conversion(const HostJobs& host_jobs, bool part, Decoder* decoder, Model* model)
-      : host_jobs_(host_jobs), part_(part), decoder_(*decoder), model_(*model) {
+  Conversion(const HostJobs& host_jobs, DeviceOrders found, bool part, Decoder* decoder,
+             Model* model)
+      : host_jobs_(host_jobs),
+        found_(std::move(found)),
+        part_(part),
+        decoder_(*decoder),
+        model_(*model) {
     for (Device& device : model->devices) converters_.emplace_back(&device);
   }
 
@@ -58,7 +63,7 @@ class Conversion {
 
  private:
   // What the order of events shows of a job's device times.
-  void Constrain(size_t i, const HostJob& side, std::vector<clock::Constraint>* constraints) {
+  void Constrain(size_t i, const HostJob& side, clock::Constraints* constraints) {
     using Order = clock::Constraint::Order;
     const DeviceJobs& jobs = decoder_.device_jobs;
     if (side.doorbell_ns == kNoTime && side.complete_ns == kNoTime) return;
@@ -67,20 +72,21 @@ class Conversion {
       clock::Window rung = window;
       rung.lo_ns = std::max(rung.lo_ns, side.doorbell_ns);
       converters_[jobs.device[i]].Anchor(jobs.doorbell.RawTicks(i), side.doorbell_ns);
-      constraints->push_back(
-          {jobs.doorbell.RawTicks(i), side.doorbell_ns, Order::kHostFirst, rung});
+      constraints->Add({jobs.doorbell.RawTicks(i), side.doorbell_ns, Order::kHostFirst, rung});
     }
     // Not the handler's entry: one that was entered before the completion was
     // written may still have found it.
     if (side.complete_ns == kNoTime) return;
-    constraints->push_back(
-        {jobs.completion.RawTicks(i), side.complete_ns, Order::kDeviceFirst, window});
+    constraints->Add({jobs.completion.RawTicks(i), side.complete_ns, Order::kDeviceFirst, window});
   }
 
   void FitClocks() {
     const DeviceJobs& jobs = decoder_.device_jobs;
-    std::vector<std::vector<clock::Constraint>> constraints = std::move(decoder_.latched);
-    if (constraints.size() == 1) constraints[0].reserve(constraints[0].size() + 2 * jobs.size());
+    std::vector<clock::Constraints> constraints(model_.devices.size());
+    for (size_t d = 0; d < decoder_.latched.size(); ++d) {
+      for (const clock::Constraint& latched : decoder_.latched[d]) constraints[d].Add(latched);
+    }
+    decoder_.latched.clear();
     for (size_t i = 0; i < jobs.size(); ++i) {
       const HostJob* side = windows_->SideOfJob(i);
       if (side != nullptr) Constrain(i, *side, &constraints[jobs.device[i]]);
@@ -171,7 +177,7 @@ class Conversion {
 
   // All clocks together, if there are orders between devices and each can be fitted.
   bool FitGraph() {
-    DeviceOrders found = FindOrders(model_.host);
+    const DeviceOrders& found = found_;
     if (found.size() == 0) return false;
     const DeviceJobs& jobs = decoder_.device_jobs;
     std::unordered_map<uint64_t, size_t> rows;
@@ -410,7 +416,8 @@ class Conversion {
   }
 
   const HostJobs& host_jobs_;
-  bool part_;
+  const DeviceOrders found_;
+  const bool part_;
   Decoder& decoder_;
   Model& model_;
   std::vector<Converter> converters_;
@@ -419,8 +426,9 @@ class Conversion {
 
 }  // namespace
 
-void ConvertTimes(const HostJobs& host_jobs, bool part, Decoder* decoder, Model* model) {
-  Conversion(host_jobs, part, decoder, model).Run();
+void ConvertTimes(const HostJobs& host_jobs, DeviceOrders found, bool part, Decoder* decoder,
+                  Model* model) {
+  Conversion(host_jobs, std::move(found), part, decoder, model).Run();
 }
 
 }  // namespace acceltrace::model

@@ -14,8 +14,9 @@ namespace acceltrace::model {
 // order of events) and converts every device time of the model and the decoder.
 // Ticks of a clock narrower than 64 bits are continued over its wraps: the low
 // bits stay what the device wrote.
-// part: as for LoadRows().
-void ConvertTimes(const HostJobs& host_jobs, bool part, Decoder* decoder, Model* model);
+// found: FindOrders() of the host's events. part: as for LoadRows().
+void ConvertTimes(const HostJobs& host_jobs, DeviceOrders found, bool part, Decoder* decoder,
+                  Model* model);
 
 }  // namespace acceltrace::model
 

@@ -117,7 +117,8 @@ void Decoder::Add(const proto::Packet& packet, uint64_t bytes, const stream::Tab
     case proto::Packet::kRanges:
       return AddRanges(packet.ranges(), rows);
     case proto::Packet::kHost:
-      return AddHost(packet.host(), rows);
+      return InParts(columns != nullptr ? *columns : TableRows(packet.host()),
+                     [&](const TableRows& part) { AddHost(part); });
     case proto::Packet::kCommands:
       return InParts(columns != nullptr ? *columns : TableRows(packet.commands()),
                      [&](const TableRows& part) { AddCommands(packet.commands().device(), part); });
@@ -225,30 +226,32 @@ void Decoder::AddRanges(const proto::RangeBatch& batch, size_t rows) {
   Append(&ranges.began_before, batch.began_before(), rows);
 }
 
-void Decoder::AddHost(const proto::HostBatch& batch, size_t rows) {
+void Decoder::AddHost(const stream::TableRows& rows) {
+  using Batch = proto::HostBatch;
+  RowIntake intake(rows);
   HostEvents& host = model_->host;
-  Append(&host.kind, batch.kind(), rows);
-  AppendDeltas(&host.time_ns, batch.time_ns_delta(), rows);
-  Append(&host.cpu, batch.cpu(), rows);
-  Append(&host.pid, batch.pid(), rows);
-  Append(&host.tid, batch.tid(), rows);
+  intake.Put(Batch::kKindFieldNumber, &host.kind);
+  intake.Put(Batch::kTimeNsDeltaFieldNumber, &host.time_ns);
+  intake.Put(Batch::kCpuFieldNumber, &host.cpu);
+  intake.Put(Batch::kPidFieldNumber, &host.pid);
+  intake.Put(Batch::kTidFieldNumber, &host.tid);
   // A host event of a device that was never described stays: it is evidence.
-  std::vector<uint32_t> devices = DecodeColumn(batch.device(), rows);
+  std::vector<uint32_t> devices = intake.All<uint32_t>(Batch::kDeviceFieldNumber);
   uint32_t number = 0, row = DeviceRow(number);
   for (uint32_t& device : devices) {
     if (device != number) row = DeviceRow(number = device);
     if (row == kNoRow) ++model_->load.unknown_device_rows;
     device = row;
   }
-  host.device.AppendValues(devices.data(), rows);
-  Append(&host.context, batch.context(), rows);
-  Append(&host.queue, batch.queue(), rows);
-  Append(&host.job, batch.job(), rows);
-  Append(&host.sequence, batch.sequence(), rows);
-  AppendDeltas(&host.correlation, batch.correlation_delta(), rows);
-  Append(&host.arg0, batch.arg0(), rows);
-  Append(&host.arg1, batch.arg1(), rows);
-  Append(&in_flight, batch.in_flight(), rows);
+  intake.Put(&devices, &host.device);
+  intake.Put(Batch::kContextFieldNumber, &host.context);
+  intake.Put(Batch::kQueueFieldNumber, &host.queue);
+  intake.Put(Batch::kJobFieldNumber, &host.job);
+  intake.Put(Batch::kSequenceFieldNumber, &host.sequence);
+  intake.Put(Batch::kCorrelationDeltaFieldNumber, &host.correlation);
+  intake.Put(Batch::kArg0FieldNumber, &host.arg0);
+  intake.Put(Batch::kArg1FieldNumber, &host.arg1);
+  intake.Put(Batch::kInFlightFieldNumber, &in_flight);
 }
 
 void Decoder::AddCommands(uint32_t device, const stream::TableRows& rows) {
@@ -308,10 +311,7 @@ void Decoder::AddStalls(size_t causes, const stream::TableRows& rows, RowIntake*
   // Row by row, as batches have them: one that has another number of causes is read so all the
   // same.
   std::vector<uint64_t> stalls(rows.rows() * std::max(causes, rows.stalls()));
-  for (size_t s = 0; s < rows.stalls(); ++s) {
-    const auto of = intake->All<uint64_t>(Block::COLUMN_STALL_TICKS + static_cast<int>(s));
-    for (size_t i = 0; i < of.size(); ++i) stalls[i * rows.stalls() + s] = of[i];
-  }
+  rows.ReadStalls(stalls.data());
   std::vector<uint32_t> first(intake->rows());
   for (size_t i = 0; i < first.size(); ++i) {
     first[i] = static_cast<uint32_t>(model_->stall_ticks.size() + i * causes);

@@ -81,7 +81,7 @@ class Decoder {
   void AddLosses(const proto::LossBatch& batch);
   void AddApi(const stream::TableRows& rows);
   void AddRanges(const proto::RangeBatch& batch, size_t rows);
-  void AddHost(const proto::HostBatch& batch, size_t rows);
+  void AddHost(const stream::TableRows& rows);
   void AddCommands(uint32_t device, const stream::TableRows& rows);
   void AddStalls(size_t causes, const stream::TableRows& rows, RowIntake* intake);
   void AddJobs(uint32_t device, const stream::TableRows& rows);

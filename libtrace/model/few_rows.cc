@@ -6,6 +6,7 @@
 
 #include "libtrace/model/convert.h"
 #include "libtrace/model/host_jobs.h"
+#include "libtrace/model/orders.h"
 #include "libtrace/stream/validate.h"
 
 namespace acceltrace::model {
@@ -219,7 +220,9 @@ void FewRows::FinishLosses() {
   }
   constexpr size_t kMost = 65'536;  // of more some are added up
   model_.losses.reserve(std::min(losses, kMost));
-  if (!decoder_.losses.empty()) ConvertTimes({}, true, &decoder_, &model_);
+  if (!decoder_.losses.empty()) {
+    ConvertTimes({}, FindOrders(model_.host), true, &decoder_, &model_);
+  }
 }
 
 }  // namespace acceltrace::model

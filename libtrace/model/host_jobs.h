@@ -5,6 +5,7 @@
 #ifndef LIBTRACE_MODEL_HOST_JOBS_H_
 #define LIBTRACE_MODEL_HOST_JOBS_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -34,13 +35,20 @@ class HostJobs {
   const std::vector<uint64_t>& keys() const { return keys_; }
   // nullptr: the host did not speak of it.
   const HostJob* Find(uint64_t key) const {
+    // Most are asked for in their order.
+    if (last_ + 1 < keys_.size() && keys_[last_ + 1] == key) return At(++last_);
     const uint32_t row = index_.Find(key, KeyOf{keys_});
-    return row == KeyIndex::kNone ? nullptr : At(row);
+    if (row == KeyIndex::kNone) return nullptr;
+    last_ = row;
+    return At(row);
   }
   // Made if it is not there.
   HostJob* Get(uint64_t key) {
+    // Events of a job are close to each other.
+    uint32_t& known = known_[key % kKnown];
+    if (known < keys_.size() && keys_[known] == key) return At(known);
     const auto next = static_cast<uint32_t>(keys_.size());
-    const uint32_t row = index_.Add(key, next, KeyOf{keys_});
+    const uint32_t row = known = index_.Add(key, next, KeyOf{keys_});
     if (row != next) return At(row);
     keys_.push_back(key);
     if (next % kChunk == 0) chunks_.push_back(std::make_unique<HostJob[]>(kChunk));
@@ -56,8 +64,12 @@ class HostJobs {
   };
   HostJob* At(uint32_t row) const { return &chunks_[row / kChunk][row % kChunk]; }
 
+  static constexpr size_t kKnown = 64;
+
   KeyIndex index_;
-  std::vector<uint64_t> keys_;  // in order of their first events
+  std::array<uint32_t, kKnown> known_{};  // rows of keys that were asked for
+  mutable uint32_t last_ = 0;             // the row that was found last
+  std::vector<uint64_t> keys_;            // in order of their first events
   std::vector<std::unique_ptr<HostJob[]>> chunks_;
 };
 

@@ -11,6 +11,7 @@
 
 #include "libtrace/model/late_times.h"
 #include "libtrace/model/permute.h"
+#include "libtrace/model/rising_ids.h"
 
 namespace acceltrace::model {
 namespace {
@@ -50,8 +51,10 @@ class Joiner {
     if (!std::is_sorted(on_device.begin(), on_device.end())) {
       std::sort(on_device.begin(), on_device.end());
     }
-    std::merge(on_device.begin(), on_device.end(), of_commands.begin(), of_commands.end(),
-               std::back_inserter(keys));
+    // Most are in both.
+    keys.reserve(std::max(on_device.size(), of_commands.size()));
+    std::set_union(on_device.begin(), on_device.end(), of_commands.begin(), of_commands.end(),
+                   std::back_inserter(keys));
     keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
     // The host spoke of few others, as a rule.
     if (FindSides(keys) != host_jobs_.size()) {
@@ -274,44 +277,58 @@ class Joiner {
   void LinkApi() {
     // Calls by correlation; of those that share one the first counts.
     const ApiCalls& api = model_->api;
+    // One for each way of asking: each is asked for in order, about.
+    RisingIds submitted(api.correlation), awaited = submitted;
     std::vector<std::pair<uint64_t, uint32_t>> calls;
-    calls.reserve(api.size());
     const auto add = [&](size_t row, uint64_t correlation) {
       if (correlation != 0) calls.emplace_back(correlation, static_cast<uint32_t>(row));
       return true;
     };
-    EachRow(add, api.correlation);
-    if (!std::is_sorted(calls.begin(), calls.end())) std::sort(calls.begin(), calls.end());
-    // Most are asked for in order. last: where one was found before.
-    const auto find = [&](uint64_t correlation, size_t* last) {
-      const auto is_it = [&](size_t at) {
-        return (at == 0 || calls[at - 1].first < correlation) &&
-               (at == calls.size() || calls[at].first >= correlation);
-      };
-      if (*last < calls.size() && is_it(*last + 1)) {
-        ++*last;
-      } else if (!is_it(*last)) {
-        *last = static_cast<size_t>(
-            std::lower_bound(calls.begin(), calls.end(), std::pair(correlation, 0u)) -
-            calls.begin());
-      }
-      const bool found = *last < calls.size() && calls[*last].first == correlation;
-      return found ? calls[*last].second : kNoRow;
+    if (!submitted.rise()) {
+      calls.reserve(api.size());
+      EachRow(add, api.correlation);
+      if (!std::is_sorted(calls.begin(), calls.end())) std::sort(calls.begin(), calls.end());
+    }
+    const auto find = [&](uint64_t correlation, RisingIds* rising, size_t* last) {
+      if (!rising->rise()) return FindCall(calls, correlation, last);
+      return correlation == 0 ? kNoRow : rising->Find(correlation);
     };
     size_t last = 0, last_wait = 0;
-    std::vector<uint32_t> found(jobs_.size(), kNoRow), waited(jobs_.size(), kNoRow);
-    for (size_t row = 0; row < jobs_.size(); ++row) {
-      const uint32_t call = found[row] = find(jobs_.correlation.At(row), &last);
-      if (call != kNoRow && !jobs_.on_host.At(row)) {
-        jobs_.pid[row] = api.pid.At(call);
-        jobs_.tid[row] = api.tid.At(call);
+    constexpr size_t kRows = Column<uint32_t>::kRows;
+    for (size_t first = 0; first < jobs_.size(); first += kRows) {
+      const size_t count = std::min(kRows, jobs_.size() - first);
+      uint32_t found[kRows], waited[kRows];
+      for (size_t i = 0; i < count; ++i) {
+        const size_t row = first + i;
+        const uint32_t call = found[i] = find(jobs_.correlation.At(row), &submitted, &last);
+        if (call != kNoRow && !jobs_.on_host.At(row)) {
+          jobs_.pid[row] = api.pid.At(call);
+          jobs_.tid[row] = api.tid.At(call);
+        }
+        const HostJob* side = sides_[row];
+        const bool woken = side != nullptr && side->wake_ns != kNoTime;
+        waited[i] = woken ? find(side->wait_correlation, &awaited, &last_wait) : kNoRow;
       }
-      const HostJob* side = sides_[row];
-      if (side == nullptr || side->wake_ns == kNoTime) continue;
-      waited[row] = find(side->wait_correlation, &last_wait);
+      jobs_.api_row.Write(first, count, found);
+      jobs_.wait_api_row.Write(first, count, waited);
     }
-    jobs_.api_row.Write(0, found.size(), found.data());
-    jobs_.wait_api_row.Write(0, waited.size(), waited.data());
+  }
+
+  // Most are asked for in order. last: where one was found before.
+  static uint32_t FindCall(const std::vector<std::pair<uint64_t, uint32_t>>& calls,
+                           uint64_t correlation, size_t* last) {
+    const auto is_it = [&](size_t at) {
+      return (at == 0 || calls[at - 1].first < correlation) &&
+             (at == calls.size() || calls[at].first >= correlation);
+    };
+    if (*last < calls.size() && is_it(*last + 1)) {
+      ++*last;
+    } else if (!is_it(*last)) {
+      *last = static_cast<size_t>(
+          std::lower_bound(calls.begin(), calls.end(), std::pair(correlation, 0u)) - calls.begin());
+    }
+    const bool found = *last < calls.size() && calls[*last].first == correlation;
+    return found ? calls[*last].second : kNoRow;
   }
 
   void LinkCommands() {

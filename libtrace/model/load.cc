@@ -6,11 +6,13 @@
 #include <tuple>
 #include <utility>
 
+#include "libtrace/model/checked_events.h"
 #include "libtrace/model/convert.h"
 #include "libtrace/model/decode.h"
 #include "libtrace/model/join.h"
 #include "libtrace/model/late_times.h"
 #include "libtrace/model/model.h"
+#include "libtrace/model/orders.h"
 #include "libtrace/model/parts.h"
 #include "libtrace/model/permute.h"
 
@@ -91,11 +93,11 @@ void DropRepeated(const Column<uint8_t>& in_flight, HostEvents* host) {
   const auto key = [&](size_t row) {
     return Key(host->device[row], host->job[row], host->kind[row]);
   };
+  if (EachRow([](size_t, uint8_t is) { return is == 0; }, in_flight)) return;
   std::map<Key, size_t> newest;  // of jobs that were recorded in flight
   for (size_t row = 0; row < host->size(); ++row) {
     if (in_flight[row]) newest[key(row)] = row;
   }
-  if (newest.empty()) return;
   for (size_t row = 0; row < host->size(); ++row) {
     if (in_flight[row]) continue;
     if (const auto known = newest.find(key(row)); known != newest.end()) known->second = row;
@@ -239,7 +241,9 @@ Result<std::unique_ptr<Model>> LoadRows(stream::Reader* reader, const LoadOption
     return Status::Error("the trace names " + std::to_string(jobs) + " jobs in " +
                          std::to_string(model->read.bytes) + " bytes: it is damaged, record again");
   }
-  ConvertTimes(host_jobs, part, &decoder, model.get());
+  DeviceOrders orders = FindOrders(model->host);
+  if (options.checks_only) KeepChecked(&model->host);
+  ConvertTimes(host_jobs, std::move(orders), part, &decoder, model.get());
   SortCommands(&model->commands, &model->load);
   SortDeviceEvents(&model->device_events);
   for (Device& device : model->devices) SortCounters(&device.counters);

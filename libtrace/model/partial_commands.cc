@@ -9,6 +9,7 @@
 
 #include "libtrace/model/convert.h"
 #include "libtrace/model/decode.h"
+#include "libtrace/model/orders.h"
 #include "libtrace/model/partial.h"
 #include "libtrace/model/permute.h"
 #include "libtrace/model/rough_clock.h"
@@ -138,7 +139,9 @@ class CommandsOfJobs {
     if (std::none_of(decoder_.losses.begin(), decoder_.losses.end(), by_device)) {
       for (auto& clock : decoder_.clocks) clock = clock::MapBuilder(clock::ClockInfo());
     }
-    if (!decoder_.losses.empty()) ConvertTimes({}, true, &decoder_, &model_);
+    if (!decoder_.losses.empty()) {
+      ConvertTimes({}, FindOrders(model_.host), true, &decoder_, &model_);
+    }
     Commands& commands = model_.commands;
     uint32_t next = 0;
     const bool same =

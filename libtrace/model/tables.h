@@ -148,6 +148,8 @@ struct HostEvents {
   Column<int64_t> time_ns;
   Column<uint32_t> cpu, pid, tid, device, context, queue, job;
   Column<uint64_t> sequence, correlation, arg0, arg1;
+  // More of them, which LoadOptions::checks_only left out: each is the only one of its time.
+  uint64_t alone = 0;
   size_t size() const { return kind.size(); }
 };
 

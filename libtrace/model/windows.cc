@@ -2,6 +2,7 @@
 #include "libtrace/model/windows.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <tuple>
 #include <utility>
@@ -35,7 +36,7 @@ Windows::Windows(const Model& model, const Decoder& decoder, const HostJobs& hos
   }
   CollectSides();
   CollectDoorbells();
-  if (!CollectInOrder()) CollectSorted();
+  FindInStep();
   for (uint32_t d = 0; d < devices_.size(); ++d) {
     devices_[d].samples_ns = decoder.batch_samples_ns[d];
     std::sort(devices_[d].samples_ns.begin(), devices_[d].samples_ns.end());
@@ -97,7 +98,92 @@ void Windows::Sort(std::vector<Place>* places) {
   if (sorted != end) std::sort(first, end, less);
 }
 
-bool Windows::CollectInOrder() {
+// The records of a table, a chunk at a time.
+class Windows::InStep {
+ public:
+  explicit InStep(const Column<uint64_t>& records) : records_(records) { Load(); }
+  bool done() const { return row_ == records_.size(); }
+  size_t row() const { return row_; }
+  uint64_t record() const { return chunk_[row_ % kRows]; }
+  void Next() {
+    if (++row_ % kRows == 0) Load();
+  }
+
+ private:
+  static constexpr size_t kRows = Column<uint64_t>::kRows;
+
+  void Load() { records_.Read(row_, std::min(kRows, records_.size() - row_), chunk_.data()); }
+
+  const Column<uint64_t>& records_;
+  size_t row_ = 0;
+  std::array<uint64_t, kRows> chunk_;
+};
+
+void Windows::FindInStep() {
+  static_assert(kNoTime == Window::kMin);
+  const DeviceEvents& events = model_.device_events;
+  const auto is_jump = [&](size_t row) {
+    return events.kind[row] == DeviceEventBatch::KIND_CLOCK && events.arg1[row] != 0;
+  };
+  if (devices_.size() != 1) return;
+  for (size_t row = 0; row < events.size(); ++row) {
+    if (is_jump(row)) return;
+  }
+  const Commands& commands = model_.commands;
+  const size_t jobs = decoder_.device_jobs.size();
+  if (decoder_.device_jobs.record.size() != jobs || commands.record.size() != commands.size() ||
+      decoder_.event_records.size() != events.size() || jobs == 0 || commands.size() == 0) {
+    return;
+  }
+  InStep of_jobs(decoder_.device_jobs.record), of_commands(commands.record);
+  InStep of_events(decoder_.event_records);
+  int64_t complete_ns = kNoTime;  // of all jobs so far
+  bool first = true;
+  uint64_t last = 0;
+  // Rises; numbers that were left out were lost.
+  const auto rises = [&](uint64_t record) {
+    const bool above = first || record > last;
+    any_lost_ |= !first && record - last > 1;
+    first = false, last = record;
+    return above;
+  };
+  const auto least = [](const InStep& of) { return of.done() ? UINT64_MAX : of.record(); };
+  uint64_t key = 0;  // of the command before; no job's
+  int64_t its_complete_ns = kNoTime;
+  while (!of_jobs.done() || !of_commands.done() || !of_events.done()) {
+    const uint64_t job = least(of_jobs), command = least(of_commands), event = least(of_events);
+    if (!rises(std::min({job, command, event}))) return;
+    if (!of_commands.done() && command <= job && command <= event) {
+      const size_t row = of_commands.row();
+      const uint64_t its_key = JobKey(0, commands.job.At(row));
+      if (its_key != key) {
+        const HostJob* side = KnownSideOf(its_key);
+        its_complete_ns = side != nullptr ? side->complete_ns : kNoTime;
+      }
+      key = its_key;
+      if (its_complete_ns != kNoTime && its_complete_ns < complete_ns) return;
+      of_commands.Next();
+    } else if (!of_jobs.done() && job <= event) {
+      const HostJob* side = SideOfJob(of_jobs.row());
+      if (side != nullptr) complete_ns = std::max(complete_ns, side->complete_ns);
+      of_jobs.Next();
+    } else {
+      of_events.Next();
+    }
+  }
+  in_step_ = true;
+}
+
+void Windows::CollectRecords() const {
+  if (!std::exchange(collected_, true) && !CollectInOrder()) CollectSorted();
+}
+
+const Windows::Device& Windows::Of(uint32_t device) const {
+  CollectRecords();
+  return devices_[device];
+}
+
+bool Windows::CollectInOrder() const {
   if (devices_.size() != 1) return false;
   const Column<uint64_t>* tables[] = {&decoder_.device_jobs.record, &model_.commands.record,
                                       &decoder_.event_records};
@@ -142,7 +228,7 @@ bool Windows::CollectInOrder() {
   return true;
 }
 
-void Windows::CollectSorted() {
+void Windows::CollectSorted() const {
   std::vector<std::vector<Place>> all = PlacesByDevice();
   for (uint32_t d = 0; d < devices_.size(); ++d) {
     std::vector<Place> places = std::move(all[d]);
@@ -156,7 +242,8 @@ void Windows::CollectSorted() {
 }
 
 template <typename Forward, typename Backward>
-void Windows::Collect(size_t count, const Forward& forward, const Backward& backward, Device* of) {
+void Windows::Collect(size_t count, const Forward& forward, const Backward& backward,
+                      Device* of) const {
   Device& device = *of;
   // All zero, or many the same: this device does not number them.
   size_t same = 0;
@@ -239,7 +326,10 @@ const HostJob* Windows::SideOf(uint32_t device, uint32_t job) const {
 }
 
 const HostJob* Windows::SideOfCommand(size_t row) const {
-  const uint64_t key = JobKey(model_.commands.device[row], model_.commands.job[row]);
+  return KnownSideOf(JobKey(model_.commands.device[row], model_.commands.job[row]));
+}
+
+const HostJob* Windows::KnownSideOf(uint64_t key) const {
   KnownSide& known = known_sides_[key % known_sides_.size()];
   // 0 is no job's: they are numbered from 1 on.
   if (key != known.job) known = {key, host_jobs_.Find(key)};
@@ -263,7 +353,7 @@ void Windows::Bound(Window* window) const {
 
 Window Windows::OfRecord(uint32_t row, uint64_t record, int64_t near_ns) const {
   Window window = UpToRecord(row, record, near_ns);
-  const Device& device = devices_[row];
+  const Device& device = Of(row);
   if (!device.ordered) return window;
   const size_t at = device.NotBefore(record);
   // Those before it; its own bounds are its caller's to know.
@@ -276,7 +366,7 @@ Window Windows::UpToRecord(uint32_t row, uint64_t record, int64_t near_ns) const
   Window window;
   window.near_ns = near_ns;
   window.hi_ns = stop_ns_;
-  const Device& device = devices_[row];
+  const Device& device = Of(row);
   if (!device.ordered) return window;
   const size_t at = device.NotBefore(record);
   window.max_jumps = at == 0 ? 0 : device.jumps[at - 1];
@@ -291,6 +381,14 @@ Window Windows::OfJob(size_t row, bool made) const {
   const DeviceJobs& jobs = decoder_.device_jobs;
   const uint32_t device = jobs.device[row];
   const HostJob* side = SideOfJob(row);
+  if (in_step_ && !made && side != nullptr && side->complete_ns != kNoTime) {
+    Window window;
+    window.lo_ns = side->submit_ns;  // kNoTime is as early as can be
+    window.hi_ns = std::min(stop_ns_, side->complete_ns);
+    window.near_ns = jobs.near_ns[row];
+    window.max_jumps = 0;
+    return window;
+  }
   const auto of = made ? &Windows::OfRecord : &Windows::UpToRecord;
   Window window = (this->*of)(device, jobs.record[row], jobs.near_ns[row]);
   if (side == nullptr) return window;
@@ -337,7 +435,7 @@ Window Windows::OfEvent(size_t row) const {
   const DeviceEvents& events = model_.device_events;
   const uint32_t device = events.device[row];
   Window window = OfRecord(device, decoder_.event_records[row], decoder_.near.device_events[row]);
-  if (!devices_[device].ordered) {
+  if (!Of(device).ordered) {
     window = OfStream(device, decoder_.near.device_events[row]);
   } else {
     // Read when its record was made: of all jumps before it and of none after it.
@@ -368,7 +466,7 @@ Window Windows::OfStream(uint32_t device, int64_t near_ns) const {
 }
 
 bool Windows::Losses(uint32_t device, uint64_t* last_after, uint64_t* first_before) const {
-  if (!devices_[device].ordered) return false;
+  if ((in_step_ && !any_lost_) || !Of(device).ordered) return false;
   bool any = false;
   uint64_t last = 0;
   EachRow(
@@ -388,7 +486,7 @@ bool Windows::Losses(uint32_t device, uint64_t* last_after, uint64_t* first_befo
 std::vector<Window> Windows::WhenLost(uint32_t device) const {
   constexpr int64_t kMost = 65'536;
   std::vector<Window> windows;
-  const Device& of = devices_[device];
+  const Device& of = Of(device);
   for (size_t i = 1; of.ordered && i < of.records.size(); ++i) {
     if (of.records[i] - of.records[i - 1] <= 1) continue;
     Window when;

@@ -60,6 +60,14 @@ class Windows {
     size_t NotBefore(uint64_t record) const;
     mutable size_t last_found = 0;  // by it: most are asked for in order
   };
+  // Of most traces the order of records says no more of a job than its own events do: each command
+  // whose record comes behind that of a job was complete for the host no earlier than this job.
+  // Nothing is kept of the records then. Of one device whose tables are in their order.
+  class InStep;
+  void FindInStep();
+  // The device's records, which are collected once somebody asks.
+  const Device& Of(uint32_t device) const;
+  void CollectRecords() const;
   // A record: where it is in its table.
   enum class Table : uint8_t { kJobs, kCommands, kEvents };
   struct Place {
@@ -69,19 +77,21 @@ class Windows {
   };
   const HostJob* SideOf(uint32_t device, uint32_t job) const;
   const HostJob* SideOfCommand(size_t row) const;
+  const HostJob* KnownSideOf(uint64_t key) const;
   // What the host's side of a job says of its commands.
   static void Narrow(const HostJob* side, clock::Window* window);
   void CollectSides();
   void Bound(clock::Window* window) const;
   // Where records are, in their order: of the only device, if each table is in that order, as the
   // tables stand, else by lists.
-  bool CollectInOrder();
-  void CollectSorted();
+  bool CollectInOrder() const;
+  void CollectSorted() const;
   std::vector<std::vector<Place>> PlacesByDevice() const;
   static void Sort(std::vector<Place>* places);
   // forward(visit), backward(visit): visit(place) of each of so many.
   template <typename Forward, typename Backward>
-  void Collect(size_t count, const Forward& forward, const Backward& backward, Device* device);
+  void Collect(size_t count, const Forward& forward, const Backward& backward,
+               Device* device) const;
   void CollectDoorbells();
   // When a record was made, as far as it alone says, and whether it announces a jump.
   clock::Window When(const Place& place, bool* jump) const;
@@ -94,8 +104,10 @@ class Windows {
   const Model& model_;
   const Decoder& decoder_;
   const HostJobs& host_jobs_;
-  std::vector<Device> devices_;
-  std::vector<const HostJob*> job_sides_;  // by row, nullptr = not seen
+  mutable std::vector<Device> devices_;
+  mutable bool collected_ = false;
+  bool in_step_ = false, any_lost_ = false;  // in step: whether record numbers are missing
+  std::vector<const HostJob*> job_sides_;    // by row, nullptr = not seen
   // Of jobs whose commands were asked for: others of them are near.
   struct KnownSide {
     uint64_t job = 0;

@@ -2,13 +2,14 @@
 #include "libtrace/stream/few_columns.h"
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 #include <utility>
 
+#include "libtrace/stream/batch_fields.h"
 #include "libtrace/stream/block.h"
 #include "libtrace/stream/codec.h"
 #include "libtrace/stream/framing.h"
+#include "libtrace/stream/numbers.h"
 #include "libtrace/stream/packed.h"
 #include "libtrace/stream/validate.h"
 #include "libtrace/stream/wire.h"
@@ -19,87 +20,6 @@ namespace {
 using proto::Block;
 using proto::Packet;
 
-struct About {
-  FieldKind kind = FieldKind::kNone;
-  int in_block = 0;
-};
-
-constexpr About Deltas(int column) { return {FieldKind::kDeltas, column}; }
-constexpr About Signed(int column) { return {FieldKind::kSigned, column}; }
-constexpr About Narrow(int column) { return {FieldKind::kNarrow, column}; }
-constexpr About Wide(int column) { return {FieldKind::kWide, column}; }
-
-// By the numbers of the fields, as in the schema; few_columns_test.cc compares them.
-constexpr About kCommands[] = {{},
-                               {},
-                               Deltas(Block::COLUMN_FETCHED_TICKS),
-                               Wide(Block::COLUMN_HEAD_TICKS_AFTER),
-                               Wide(Block::COLUMN_START_TICKS_AFTER),
-                               Wide(Block::COLUMN_END_TICKS_AFTER),
-                               Deltas(Block::COLUMN_RECORD),
-                               Narrow(Block::COLUMN_UNIT),
-                               Narrow(Block::COLUMN_CONTEXT),
-                               Narrow(Block::COLUMN_QUEUE),
-                               Narrow(Block::COLUMN_JOB),
-                               Narrow(Block::COLUMN_INDEX),
-                               Narrow(Block::COLUMN_OPCODE),
-                               Narrow(Block::COLUMN_STATUS),
-                               Narrow(Block::COLUMN_LIMITER),
-                               Narrow(Block::COLUMN_TAG),
-                               Deltas(Block::COLUMN_CORRELATION),
-                               Wide(Block::COLUMN_WORK),
-                               Wide(Block::COLUMN_BYTES),
-                               Wide(Block::COLUMN_MEMORY_BYTES),
-                               Narrow(Block::COLUMN_ROW_HITS),
-                               Narrow(Block::COLUMN_ROW_MISSES)};
-constexpr About kJobs[] = {{},
-                           {},
-                           Deltas(Block::COLUMN_DOORBELL_TICKS),
-                           Signed(Block::COLUMN_FETCHED_TICKS_AFTER),
-                           Signed(Block::COLUMN_FIRST_START_TICKS_AFTER),
-                           Signed(Block::COLUMN_LAST_END_TICKS_AFTER),
-                           Signed(Block::COLUMN_COMPLETION_TICKS_AFTER),
-                           Signed(Block::COLUMN_IRQ_TICKS_AFTER),
-                           Narrow(Block::COLUMN_HAS_IRQ),
-                           Deltas(Block::COLUMN_RECORD),
-                           Narrow(Block::COLUMN_CONTEXT),
-                           Narrow(Block::COLUMN_QUEUE),
-                           Narrow(Block::COLUMN_JOB),
-                           Narrow(Block::COLUMN_COMMANDS),
-                           Narrow(Block::COLUMN_STATUS),
-                           Deltas(Block::COLUMN_CORRELATION)};
-constexpr About kApi[] = {{},
-                          Deltas(Block::COLUMN_BEGIN_NS),
-                          Wide(Block::COLUMN_DURATION_NS),
-                          Narrow(Block::COLUMN_PID),
-                          Narrow(Block::COLUMN_TID),
-                          Narrow(Block::COLUMN_NAME),
-                          Deltas(Block::COLUMN_CORRELATION),
-                          Wide(Block::COLUMN_BYTES),
-                          Narrow(Block::COLUMN_STREAM),
-                          Signed(Block::COLUMN_RESULT),
-                          Narrow(Block::COLUMN_OPEN),
-                          Narrow(Block::COLUMN_BEGAN_BEFORE)};
-// In blocks these are other rows.
-constexpr About kHost[] = {{},        Narrow(0), Deltas(0), Narrow(0), Narrow(0),
-                           Narrow(0), Narrow(0), Narrow(0), Narrow(0), Narrow(0),
-                           Wide(0),   Deltas(0), Wide(0),   Wide(0),   Narrow(0)};
-
-std::span<const About> FieldsOf(uint32_t body) {
-  switch (body) {
-    case Packet::kCommands:
-      return kCommands;
-    case Packet::kJobs:
-      return kJobs;
-    case Packet::kApi:
-      return kApi;
-    case Packet::kHost:
-      return kHost;
-    default:
-      return {};
-  }
-}
-
 // Of host jobs and waits: what says when each was, and whose.
 constexpr int kOfHostJobs[] = {
     Block::COLUMN_WAKE_NS,       Block::COLUMN_WAIT_CORRELATION, Block::COLUMN_STATUS,
@@ -107,67 +27,11 @@ constexpr int kOfHostJobs[] = {
     Block::COLUMN_PID,           Block::COLUMN_SUBMIT_NS,        Block::COLUMN_DOORBELL_NS,
     Block::COLUMN_SUBMIT_END_NS, Block::COLUMN_COMPLETE_NS,      Block::COLUMN_CORRELATION};
 
-constexpr uint64_t kHigh = 0x8080'8080'8080'8080;
-
-uint64_t Word(const char* at) {
-  uint64_t word;
-  std::memcpy(&word, at, sizeof(word));
-  return word;
-}
-
-// Over so many numbers, which are there.
-void SkipNumbers(size_t count, std::string_view* bytes) {
-  size_t at = 0;
-  for (; count >= 8 && at + 8 <= bytes->size(); at += 8) {
-    count -= NumbersInWord(bytes->data() + at);
-  }
-  for (; count > 0 && at < bytes->size(); ++at) {
-    count -= static_cast<uint8_t>((*bytes)[at]) < 0x80;
-  }
-  bytes->remove_prefix(at);
-}
-
-// Those of up to eight bytes that have as many behind them; how many that were.
-size_t TakeShortNumbers(size_t count, std::string_view* bytes, uint64_t* values) {
-  const auto* at = reinterpret_cast<const uint8_t*>(bytes->data());
-  const uint8_t* const end = at + bytes->size();
-  size_t i = 0;
-  while (i < count && end - at >= 8) {
-    // Most are small, and so are those beside them.
-    const uint64_t word = Word(reinterpret_cast<const char*>(at));
-    if ((word & kHigh) == 0 && count - i >= 8) {
-      for (size_t k = 0; k < 8; ++k) values[i + k] = word >> (8 * k) & 0xff;
-      at += 8, i += 8;
-      continue;
-    }
-    uint64_t value = *at++;
-    for (uint32_t shift = 7; at[-1] >= 0x80 && shift < 56; shift += 7) {
-      value ^= uint64_t{1} << shift ^ uint64_t { *at++ }
-                                          << shift;  // without the bit that says more
-    }
-    if (at[-1] >= 0x80) {
-      at -= 8;
-      break;
-    }
-    values[i++] = value;
-  }
-  bytes->remove_prefix(static_cast<size_t>(reinterpret_cast<const char*>(at) - bytes->data()));
-  return i;
-}
-
-bool TakeNumbers(size_t count, std::string_view* bytes, uint64_t* values) {
-  for (size_t i = 0; i < count;) {
-    i += TakeShortNumbers(count - i, bytes, values + i);
-    if (i < count && !TakeNumber(bytes, &values[i++])) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 FewColumns::FewColumns(uint32_t body, std::vector<uint32_t> fields)
     : body_(body), fields_(std::move(fields)), columns_(fields_.size()) {
-  const std::span<const About> about = FieldsOf(body);
+  const std::span<const BatchField> about = BatchFields(body);
   std::vector<int> in_blocks(std::begin(kOfHostJobs), std::end(kOfHostJobs));
   if (body != Packet::kHost) in_blocks.clear();
   for (size_t i = 0; i < fields_.size(); ++i) {
@@ -300,9 +164,7 @@ void FewColumns::Decode(Of* of) {
     }
     column.at += count;
     const bool zigzag = column.kind == FieldKind::kDeltas || column.kind == FieldKind::kSigned;
-    for (size_t i = 0; zigzag && i < count; ++i) {
-      values[i] = values[i] >> 1 ^ (0 - (values[i] & 1));
-    }
+    for (size_t i = 0; zigzag && i < count; ++i) values[i] = FromZigzag(values[i]);
     if (column.kind == FieldKind::kDeltas) {
       for (size_t i = 0; i < count; ++i) values[i] = column.before += values[i];
     }

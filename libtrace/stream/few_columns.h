@@ -12,12 +12,11 @@
 #include <string_view>
 #include <vector>
 
+#include "libtrace/stream/batch_fields.h"
 #include "libtrace/stream/block_columns.h"
 #include "libtrace/stream/some_fields.h"
 
 namespace acceltrace::stream {
-
-enum class FieldKind : uint8_t { kNone, kDeltas, kSigned, kWide, kNarrow };
 
 class FewColumns {
  public:

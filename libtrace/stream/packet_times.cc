@@ -2,11 +2,14 @@
 #include "libtrace/stream/packet_times.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
+#include <string_view>
 
 #include "libtrace/stream/block.h"
 #include "libtrace/stream/codec.h"
 #include "libtrace/stream/framing.h"
+#include "libtrace/stream/numbers.h"
 #include "libtrace/stream/validate.h"
 
 namespace acceltrace::stream {
@@ -92,10 +95,6 @@ class Cursor {
   uint64_t piece_at_ = 0;
 };
 
-int64_t FromZigzag(uint64_t value) {
-  return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
-}
-
 // The columns of a batch that say when: begins or times as differences, and lengths, 0 = none.
 struct TimeColumns {
   uint32_t begin = 0, length = 0;
@@ -144,6 +143,48 @@ PacketTimes OfBlock(Cursor cursor) {
   return times;
 }
 
+// The first and the last of times, or of ticks, which are compared with such of their own device.
+class Extent {
+ public:
+  void Add(uint64_t begin, uint64_t end) {
+    first_ = std::min(first_, static_cast<int64_t>(begin));
+    last_ = std::max(last_, static_cast<int64_t>(end));
+    any_ = true;
+  }
+  // False: there was none.
+  bool Put(PacketTimes* times) const {
+    if (any_) times->first = static_cast<uint64_t>(first_);
+    if (any_) times->last = static_cast<uint64_t>(last_);
+    return any_;
+  }
+
+ private:
+  bool any_ = false;
+  int64_t first_ = std::numeric_limits<int64_t>::max();
+  int64_t last_ = std::numeric_limits<int64_t>::min();
+};
+
+// Of columns that are sound, as nearly all are. False: they are not, nothing was added.
+bool AddAll(std::string_view begins, std::string_view lengths, Extent* extent) {
+  constexpr size_t kAtOnce = 512;
+  size_t rows = 0, with_length = 0;
+  if (!CountSoundNumbers(begins, &rows) || rows > kMaxRows) return false;
+  if (!CountSoundNumbers(lengths, &with_length) || with_length > rows) return false;
+  uint64_t at = 0, values[kAtOnce], length[kAtOnce];
+  for (size_t row = 0; row < rows; row += kAtOnce) {
+    const size_t count = std::min(kAtOnce, rows - row);
+    const size_t have = std::min(count, with_length - std::min(with_length, row));
+    TakeNumbers(count, &begins, values);
+    TakeNumbers(have, &lengths, length);
+    std::fill(length + have, length + count, 0);
+    for (size_t i = 0; i < count; ++i) {
+      at += FromZigzag(values[i]);
+      extent->Add(at, at + length[i]);
+    }
+  }
+  return true;
+}
+
 PacketTimes OfBatch(const Bytes& file, uint32_t body, Cursor cursor) {
   const TimeColumns columns = ColumnsOf(body);
   PacketTimes times;
@@ -156,22 +197,19 @@ PacketTimes OfBatch(const Bytes& file, uint32_t body, Cursor cursor) {
     if (field.number >= std::max(columns.begin, columns.length)) break;
   }
   if (begins.end == 0) return times;
-  Cursor begin(file, begins.begin, begins.end), length(file, lengths.begin, lengths.end);
-  uint64_t at = 0, value = 0;
-  bool any = false;
-  for (size_t row = 0; row < kMaxRows && !begin.done() && begin.Varint(&value); ++row) {
-    at += static_cast<uint64_t>(FromZigzag(value));
-    uint64_t end = at;
-    if (!length.done() && length.Varint(&value)) end += value;
-    // Signed: host times, or ticks that are compared with such of their own device.
-    const auto less = [](uint64_t a, uint64_t b) {
-      return static_cast<int64_t>(a) < static_cast<int64_t>(b);
-    };
-    if (!any || less(at, times.first)) times.first = at;
-    if (!any || less(times.last, end)) times.last = end;
-    any = true;
+  Extent extent;
+  if (!AddAll(file.Read(begins.begin, begins.end - begins.begin),
+              file.Read(lengths.begin, lengths.end - lengths.begin), &extent)) {
+    Cursor begin(file, begins.begin, begins.end), length(file, lengths.begin, lengths.end);
+    uint64_t at = 0, value = 0;
+    for (size_t row = 0; row < kMaxRows && !begin.done() && begin.Varint(&value); ++row) {
+      at += FromZigzag(value);
+      uint64_t end = at;
+      if (!length.done() && length.Varint(&value)) end += value;
+      extent.Add(at, end);
+    }
   }
-  if (!any) return times;
+  if (!extent.Put(&times)) return times;
   times.clock = columns.of_device ? PacketTimes::Clock::kDevice : PacketTimes::Clock::kHost;
   return times;
 }

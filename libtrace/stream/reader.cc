@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "libtrace/stream/batch_rows.h"
 #include "libtrace/stream/block.h"
 #include "libtrace/stream/block_rows.h"
 #include "libtrace/stream/columns.h"
@@ -97,7 +98,7 @@ class PacketReader : public Reader {
 
   void KeepColumns() override { keep_columns_ = true; }
 
-  const TableRows* columns() const override { return has_columns_ ? &rows_.rows() : nullptr; }
+  const TableRows* columns() const override { return columns_; }
 
   uint64_t written_rows() const override { return written_rows_; }
 
@@ -123,7 +124,6 @@ class PacketReader : public Reader {
 
   // Readers see batches only. True if the content is sound.
   bool Unfold(const Frame& frame, proto::Packet* packet) {
-    has_columns_ = false;
     const bool packed = packet->has_packed() || packet->has_packed_block();
     if (raw_ && (packed || packet->has_block())) {
       written_rows_ = packed ? packet->packed_block().rows() : packet->block().rows();
@@ -132,9 +132,10 @@ class PacketReader : public Reader {
     const size_t worth = frame.packet.size() * (packed ? kPackedWorth : 1);
     stats_.worth_bytes += worth;
     if (keep_columns_ && BlockRows::Knows(*packet)) {
-      has_columns_ = rows_.Decode(worth, packet).ok();
-      written_rows_ = rows_.rows().rows();
-      return has_columns_;
+      const bool sound = block_rows_.Decode(worth, packet).ok();
+      if (sound) columns_ = &block_rows_.rows();
+      written_rows_ = block_rows_.rows().rows();
+      return sound;
     }
     return Expand(packet, &written_rows_).ok() && Validate(*packet, worth).ok();
   }
@@ -156,15 +157,24 @@ class PacketReader : public Reader {
     }
     stats_.reordered_packets += late;
     expected_sequence_ = std::max(expected_sequence_, frame.sequence + 1);
-    const int bytes = static_cast<int>(frame.packet.size());
-    if (!IsModest(frame.packet) || !packet->ParseFromArray(frame.packet.data(), bytes)) {
-      ++stats_.bad_packets;
-      return false;
-    }
-    const auto body = static_cast<uint32_t>(packet->body_case());
-    if (!Unfold(frame, packet)) {
-      ++stats_.bad_packets;
-      return false;
+    columns_ = nullptr;
+    uint32_t body = 0;
+    if (keep_columns_ && !raw_ && batch_rows_.Open(frame.packet, packet)) {
+      body = static_cast<uint32_t>(packet->body_case());
+      columns_ = &batch_rows_.rows();
+      written_rows_ = columns_->rows();
+      stats_.worth_bytes += frame.packet.size();
+    } else {
+      const int bytes = static_cast<int>(frame.packet.size());
+      if (!IsModest(frame.packet) || !packet->ParseFromArray(frame.packet.data(), bytes)) {
+        ++stats_.bad_packets;
+        return false;
+      }
+      body = static_cast<uint32_t>(packet->body_case());
+      if (!Unfold(frame, packet)) {
+        ++stats_.bad_packets;
+        return false;
+      }
     }
     if (packet->body_case() == proto::Packet::BODY_NOT_SET) {
       Remember(frame, body, *packet);
@@ -313,9 +323,11 @@ class PacketReader : public Reader {
 
   std::unique_ptr<Source> source_;
   bool raw_;
-  bool keep_columns_ = false, has_columns_ = false;
-  BlockRows rows_;          // if it has columns
-  std::vector<Seen> seen_;  // since the last part of the index
+  bool keep_columns_ = false;
+  BatchRows batch_rows_;
+  BlockRows block_rows_;
+  const TableRows* columns_ = nullptr;  // of one of them
+  std::vector<Seen> seen_;              // since the last part of the index
   uint64_t earlier_offset_ = 0, earlier_packets_ = 0, indexed_events_ = 0;  // of its parts so far
   ReadStats stats_;
   std::optional<proto::Packet> first_;

@@ -75,8 +75,9 @@ class Reader {
 
   virtual const ReadStats& stats() const = 0;
 
-  // From the next Read on blocks of commands, jobs and API calls are not unfolded: of these the
-  // packet has an empty batch, and columns() has the rows until the Read after it; else nullptr.
+  // From the next Read on rows of commands, jobs and API calls, and of host events unless they came
+  // as a block, are not unfolded: of these the packet has an empty batch, and columns() has the
+  // rows until the Read after it; else nullptr.
   virtual void KeepColumns() {}
   virtual const TableRows* columns() const { return nullptr; }
 };

@@ -20,6 +20,37 @@ void TableRows::Deltas(int column, const RepeatedField<int64_t>& values) {
   rows_ = std::max(rows_, static_cast<size_t>(values.size()));
 }
 
+void TableRows::SetNumbers(int column, std::string_view bytes, bool narrow) {
+  const Kind kind = bytes.size() == rows_ ? Kind::kBytes
+                    : narrow              ? Kind::kNarrowNumbers
+                                          : Kind::kNumbers;
+  columns_[column] = {kind, bytes.data(), 1, 0, bytes.size()};
+}
+
+void TableRows::SetStalls(size_t stalls, const uint64_t* values) {
+  stalls_ = stalls;
+  for (size_t i = 0; i < stalls_; ++i) {
+    columns_[Block::COLUMN_STALL_TICKS + i] = {Kind::kWide, values + i, stalls_};
+  }
+}
+
+void TableRows::ReadStalls(uint64_t* out) const {
+  if (stalls_ == 0) return;
+  const Column& first = columns_[Block::COLUMN_STALL_TICKS];
+  // Those of batches are row by row already.
+  if (first.kind == Kind::kWide && first.stride == stalls_) {
+    std::copy_n(static_cast<const uint64_t*>(first.values), rows_ * stalls_, out);
+    return;
+  }
+  for (size_t s = 0; s < stalls_; ++s) {
+    const Column& from = columns_[Block::COLUMN_STALL_TICKS + s];
+    const auto* values = static_cast<const uint64_t*>(from.values);
+    for (size_t row = 0; row < rows_; ++row) {
+      out[row * stalls_ + s] = from.kind == Kind::kWide ? values[row * from.stride] : 0;
+    }
+  }
+}
+
 TableRows TableRows::Take(size_t most) {
   TableRows first = *this;
   const size_t rows = first.rows_ = std::min(most, rows_);
@@ -27,6 +58,12 @@ TableRows TableRows::Take(size_t most) {
   for (Column& column : columns_) {
     if (column.kind == Kind::kNarrow) {
       column.values = static_cast<const uint32_t*>(column.values) + rows;
+    } else if (column.kind == Kind::kBytes) {
+      column.values = static_cast<const uint8_t*>(column.values) + rows;
+    } else if (column.kind == Kind::kNumbers || column.kind == Kind::kNarrowNumbers) {
+      std::string_view bytes(static_cast<const char*>(column.values), column.bytes);
+      SkipNumbers(rows, &bytes);
+      column.values = bytes.data(), column.bytes = bytes.size();
     } else if (column.values != nullptr) {
       const auto* values = static_cast<const uint64_t*>(column.values);
       for (size_t row = 0; column.kind == Kind::kDeltas && row < rows; ++row) {
@@ -60,12 +97,9 @@ TableRows::TableRows(const proto::CommandBatch& batch) {
   Plain(Block::COLUMN_ROW_HITS, batch.row_hits());
   Plain(Block::COLUMN_ROW_MISSES, batch.row_misses());
   if (rows_ == 0) return;
-  stalls_ = std::min<size_t>(static_cast<size_t>(batch.stall_ticks_size()) / rows_,
-                             kColumns - Block::COLUMN_STALL_TICKS);
-  for (size_t i = 0; i < stalls_; ++i) {
-    columns_[Block::COLUMN_STALL_TICKS + i] = {Kind::kWide, batch.stall_ticks().data() + i,
-                                               stalls_};
-  }
+  SetStalls(std::min<size_t>(static_cast<size_t>(batch.stall_ticks_size()) / rows_,
+                             kColumns - Block::COLUMN_STALL_TICKS),
+            batch.stall_ticks().data());
 }
 
 TableRows::TableRows(const proto::JobBatch& batch) {
@@ -97,6 +131,24 @@ TableRows::TableRows(const proto::ApiBatch& batch) {
   Plain(Block::COLUMN_RESULT, batch.result());
   Plain(Block::COLUMN_OPEN, batch.open());
   Plain(Block::COLUMN_BEGAN_BEFORE, batch.began_before());
+}
+
+TableRows::TableRows(const proto::HostBatch& batch) {
+  using Host = proto::HostBatch;
+  Plain(Host::kKindFieldNumber, batch.kind());
+  Deltas(Host::kTimeNsDeltaFieldNumber, batch.time_ns_delta());
+  Plain(Host::kCpuFieldNumber, batch.cpu());
+  Plain(Host::kPidFieldNumber, batch.pid());
+  Plain(Host::kTidFieldNumber, batch.tid());
+  Plain(Host::kDeviceFieldNumber, batch.device());
+  Plain(Host::kContextFieldNumber, batch.context());
+  Plain(Host::kQueueFieldNumber, batch.queue());
+  Plain(Host::kJobFieldNumber, batch.job());
+  Plain(Host::kSequenceFieldNumber, batch.sequence());
+  Deltas(Host::kCorrelationDeltaFieldNumber, batch.correlation_delta());
+  Plain(Host::kArg0FieldNumber, batch.arg0());
+  Plain(Host::kArg1FieldNumber, batch.arg1());
+  Plain(Host::kInFlightFieldNumber, batch.in_flight());
 }
 
 }  // namespace acceltrace::stream

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of a table, whether they came as a batch or as a block: columns by their numbers in blocks.
+// Rows of a table, whether they came as a batch or as a block: columns by their numbers in blocks,
+// those of host events by the numbers of their fields in HostBatch.
 #ifndef LIBTRACE_STREAM_TABLE_ROWS_H_
 #define LIBTRACE_STREAM_TABLE_ROWS_H_
 
@@ -8,8 +9,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "libtrace/proto/trace.pb.h"
+#include "libtrace/stream/numbers.h"
 
 namespace acceltrace::stream {
 
@@ -23,6 +26,7 @@ class TableRows {
   explicit TableRows(const proto::CommandBatch& batch);
   explicit TableRows(const proto::JobBatch& batch);
   explicit TableRows(const proto::ApiBatch& batch);
+  explicit TableRows(const proto::HostBatch& batch);
 
   size_t rows() const { return rows_; }
   void set_rows(size_t rows) { rows_ = rows; }
@@ -33,9 +37,15 @@ class TableRows {
   // The first rows, no more than `most` of them; these are gone then.
   TableRows Take(size_t most);
   void Set(int column, const uint64_t* values) { columns_[column] = {Kind::kWide, values, 1}; }
+  // As a batch has them in its bytes, one for each row, which were found sound.
+  void SetNumbers(int column, std::string_view bytes, bool narrow);
+  // `stalls` for each row, row by row.
+  void SetStalls(size_t stalls, const uint64_t* values);
   // There, and zero in each row.
   void SetZeros(int column) { columns_[column] = {Kind::kZeros, nullptr, 1}; }
 
+  // Stalls of all rows, row by row, as many of each as there are.
+  void ReadStalls(uint64_t* out) const;
   // All rows of a column, cut to T.
   template <typename T>
   void Read(int column, T* out) const {
@@ -60,17 +70,50 @@ class TableRows {
         }
         return;
       }
+      case Kind::kBytes:
+        return Copy(static_cast<const uint8_t*>(from.values), out);
+      case Kind::kNumbers:
+      case Kind::kNarrowNumbers:
+        return ReadNumbers(from, out);
     }
   }
 
  private:
-  enum class Kind : uint8_t { kAbsent, kZeros, kNarrow, kWide, kDeltas };
+  // Numbers: as in a message, those that are a byte each are kBytes. Narrow: of 32 bits.
+  enum class Kind : uint8_t {
+    kAbsent,
+    kZeros,
+    kNarrow,
+    kWide,
+    kDeltas,
+    kBytes,
+    kNumbers,
+    kNarrowNumbers
+  };
   struct Column {
     Kind kind = Kind::kAbsent;
     const void* values = nullptr;
     size_t stride = 1;
     uint64_t before = 0;  // the sum of earlier differences
+    size_t bytes = 0;     // of numbers, with those of rows behind these
   };
+  template <typename T>
+  void ReadNumbers(const Column& from, T* out) const {
+    constexpr size_t kAtOnce = 512;
+    uint64_t values[kAtOnce];
+    std::string_view bytes(static_cast<const char*>(from.values), from.bytes);
+    for (size_t row = 0; row < rows_; row += kAtOnce) {
+      const size_t count = std::min(kAtOnce, rows_ - row);
+      if (!TakeNumbers(count, &bytes, values)) std::fill_n(values, count, 0);  // they are sound
+      if (from.kind == Kind::kNarrowNumbers) {
+        for (size_t i = 0; i < count; ++i) {
+          out[row + i] = static_cast<T>(static_cast<uint32_t>(values[i]));
+        }
+      } else {
+        for (size_t i = 0; i < count; ++i) out[row + i] = static_cast<T>(values[i]);
+      }
+    }
+  }
   template <typename From, typename T>
   void Copy(const From* from, T* out) const {
     for (size_t row = 0; row < rows_; ++row) out[row] = static_cast<T>(from[row]);

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Blocks of a fixed size, so that the compiler makes vectors of them.
+#include "libtrace/model/column_values.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace acceltrace::model {
+namespace {
+
+#define COLUMN_INLINE inline __attribute__((always_inline))
+#define WITH_AVX2 __attribute__((target("avx2")))
+
+constexpr size_t kBlock = 32;  // values
+
+bool HasAvx2() {
+  static const bool has = __builtin_cpu_supports("avx2") != 0;
+  return has;
+}
+
+template <typename T>
+COLUMN_INLINE void WidenBody(const T* values, size_t rows, T* low, T* high) {
+  typedef T Lanes __attribute__((vector_size(32)));
+  constexpr size_t kLanes = sizeof(Lanes) / sizeof(T);
+  size_t row = 0;
+  if (rows >= 2 * kLanes) {
+    Lanes least[2], most[2];
+    std::memcpy(least, values, sizeof(least));
+    std::memcpy(most, values, sizeof(most));
+    for (row = 2 * kLanes; row + 2 * kLanes <= rows; row += 2 * kLanes) {
+      Lanes next[2];
+      std::memcpy(next, values + row, sizeof(next));
+      least[0] = next[0] < least[0] ? next[0] : least[0];
+      least[1] = next[1] < least[1] ? next[1] : least[1];
+      most[0] = next[0] > most[0] ? next[0] : most[0];
+      most[1] = next[1] > most[1] ? next[1] : most[1];
+    }
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      *low = std::min({*low, T{least[0][lane]}, T{least[1][lane]}});
+      *high = std::max({*high, T{most[0][lane]}, T{most[1][lane]}});
+    }
+  }
+  for (; row < rows; ++row)
+    *low = std::min(*low, values[row]), *high = std::max(*high, values[row]);
+}
+
+template <typename T>
+WITH_AVX2 void WidenAvx2(const T* values, size_t rows, T* low, T* high) {
+  WidenBody(values, rows, low, high);
+}
+
+template <typename T, typename Number>
+COLUMN_INLINE void ToBody(const T* __restrict values, size_t rows, T base, Number* __restrict to) {
+  size_t row = 0;
+  for (; row + kBlock <= rows; row += kBlock) {
+    for (size_t i = 0; i < kBlock; ++i) to[row + i] = static_cast<Number>(values[row + i] - base);
+  }
+  for (; row < rows; ++row) to[row] = static_cast<Number>(values[row] - base);
+}
+
+template <typename T, typename Number>
+COLUMN_INLINE void FromBody(const Number* __restrict from, size_t rows, T base,
+                            T* __restrict values) {
+  size_t row = 0;
+  for (; row + kBlock <= rows; row += kBlock) {
+    for (size_t i = 0; i < kBlock; ++i) values[row + i] = static_cast<T>(base + from[row + i]);
+  }
+  for (; row < rows; ++row) values[row] = static_cast<T>(base + from[row]);
+}
+
+// A chunk's bytes are aligned for any number: each lies at a multiple of its width.
+template <typename T>
+COLUMN_INLINE void To(const T* values, size_t rows, uint64_t base, uint8_t width, uint8_t* to) {
+  const T low = static_cast<T>(base);
+  switch (width) {
+    case 1:
+      return ToBody(values, rows, low, to);
+    case 2:
+      return ToBody(values, rows, low, reinterpret_cast<uint16_t*>(to));
+    case 4:
+      return ToBody(values, rows, low, reinterpret_cast<uint32_t*>(to));
+    default:
+      return ToBody(values, rows, low, reinterpret_cast<uint64_t*>(to));
+  }
+}
+
+template <typename T>
+COLUMN_INLINE void From(const uint8_t* from, size_t rows, uint64_t base, uint8_t width, T* values) {
+  const T low = static_cast<T>(base);
+  switch (width) {
+    case 1:
+      return FromBody(from, rows, low, values);
+    case 2:
+      return FromBody(reinterpret_cast<const uint16_t*>(from), rows, low, values);
+    case 4:
+      return FromBody(reinterpret_cast<const uint32_t*>(from), rows, low, values);
+    default:
+      return FromBody(reinterpret_cast<const uint64_t*>(from), rows, low, values);
+  }
+}
+
+template <typename T>
+WITH_AVX2 void ToAvx2(const T* values, size_t rows, uint64_t base, uint8_t width, uint8_t* to) {
+  To(values, rows, base, width, to);
+}
+
+template <typename T>
+WITH_AVX2 void FromAvx2(const uint8_t* from, size_t rows, uint64_t base, uint8_t width, T* values) {
+  From(from, rows, base, width, values);
+}
+
+}  // namespace
+
+template <typename T>
+void WidenTo(const T* values, size_t rows, T* low, T* high) {
+  if (HasAvx2()) return WidenAvx2(values, rows, low, high);
+  for (size_t i = 0; i < rows; ++i) {
+    *low = std::min(*low, values[i]), *high = std::max(*high, values[i]);
+  }
+}
+template void WidenTo(const uint8_t*, size_t, uint8_t*, uint8_t*);
+template void WidenTo(const int32_t*, size_t, int32_t*, int32_t*);
+template void WidenTo(const uint32_t*, size_t, uint32_t*, uint32_t*);
+template void WidenTo(const int64_t*, size_t, int64_t*, int64_t*);
+template void WidenTo(const uint64_t*, size_t, uint64_t*, uint64_t*);
+
+void ToNumbers(const uint64_t* values, size_t rows, uint64_t base, uint8_t width, uint8_t* to) {
+  HasAvx2() ? ToAvx2(values, rows, base, width, to) : To(values, rows, base, width, to);
+}
+
+void ToNumbers(const uint32_t* values, size_t rows, uint64_t base, uint8_t width, uint8_t* to) {
+  HasAvx2() ? ToAvx2(values, rows, base, width, to) : To(values, rows, base, width, to);
+}
+
+void FromNumbers(const uint8_t* from, size_t rows, uint64_t base, uint8_t width, uint64_t* values) {
+  HasAvx2() ? FromAvx2(from, rows, base, width, values) : From(from, rows, base, width, values);
+}
+
+void FromNumbers(const uint8_t* from, size_t rows, uint64_t base, uint8_t width, uint32_t* values) {
+  HasAvx2() ? FromAvx2(from, rows, base, width, values) : From(from, rows, base, width, values);
+}
+
+}  // namespace acceltrace::model

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/model/windows.h"
+
+#include <algorithm>
+#include <random>
+
+#include "libtrace/stream/reader.h"
+#include "tests/catch.h"
+#include "tests/golden/trace_builder.h"
+
+namespace acceltrace::model {
+namespace {
+
+using clock::Window;
+using test::CommandSpec;
+using test::JobSpec;
+using test::TraceBuilder;
+
+struct Loaded {
+  Model model;
+  Decoder decoder{&model};
+  HostJobs host_jobs;
+
+  explicit Loaded(const std::string& bytes) {
+    auto reader = stream::Reader::FromMemory(bytes);
+    REQUIRE(reader.ok());
+    proto::Packet packet;
+    while ((*reader)->Read(&packet) == stream::Reader::Next::kPacket) decoder.Add(packet, 0);
+    host_jobs = CollectHostJobs(model.host, &model.load);
+  }
+};
+
+// As windows.h says, from all records: nothing before a record that precedes it, and so on.
+Window Expected(const Loaded& loaded, size_t row) {
+  const DeviceJobs& jobs = loaded.decoder.device_jobs;
+  const Commands& commands = loaded.model.commands;
+  Window window;
+  window.near_ns = jobs.near_ns[row];
+  window.max_jumps = 0;
+  for (size_t i = 0; i < commands.size(); ++i) {
+    if (commands.record[i] <= jobs.record[row]) continue;
+    const HostJob* side = loaded.host_jobs.Find(JobKey(0, commands.job[i]));
+    if (side == nullptr || side->complete_ns == kNoTime) continue;
+    window.hi_ns = std::min(window.hi_ns, side->complete_ns);
+  }
+  const HostJob* side = loaded.host_jobs.Find(JobKey(0, jobs.job[row]));
+  if (side == nullptr) return window;
+  if (side->submit_ns != kNoTime) window.lo_ns = std::max(window.lo_ns, side->submit_ns);
+  if (side->complete_ns != kNoTime) window.hi_ns = std::min(window.hi_ns, side->complete_ns);
+  return window;
+}
+
+// Jobs of two queues, in order or not; of some the host's events or the end are not seen.
+std::string TraceOf(std::mt19937_64& random, bool in_order) {
+  TraceBuilder builder;
+  builder.AddDevice();
+  int64_t at = 1'000'000;
+  for (uint32_t number = 1; number <= 30; ++number) {
+    JobSpec job = test::JobOfCall(at, number, at + 20'000);
+    if (!in_order && random() % 4 == 0) job.complete_ns += static_cast<int64_t>(random() % 90'000);
+    if (random() % 8 == 0) job.complete_ns = 0;
+    CommandSpec command;
+    command.fetched_ns = at + 4'000, command.head_ns = at + 5'000;
+    command.start_ns = at + 6'000, command.end_ns = at + 9'000;
+    job.commands.assign(1 + random() % 3, command);
+    builder.AddJob(job);
+    at += 30'000;
+  }
+  // The accounts' end bounds times as well: not here.
+  std::vector<proto::Packet> packets = builder.Packets();
+  for (proto::Packet& packet : packets) {
+    if (packet.has_accounts()) packet.mutable_accounts()->clear_stop_ns();
+    if (in_order || !packet.has_commands() || packet.commands().record_delta_size() < 3) continue;
+    // Numbers that are left out, or not.
+    if (random() % 2 == 0) packet.mutable_commands()->mutable_record_delta()->Set(0, 5'000);
+  }
+  return test::Encode(std::move(packets));
+}
+
+TEST_CASE("what is known of a job's times, in order of records or not") {
+  std::mt19937_64 random(5);
+  for (int round = 0; round < 60; ++round) {
+    INFO("round " << round);
+    const Loaded loaded(TraceOf(random, round % 2 == 0));
+    const Windows windows(loaded.model, loaded.decoder, loaded.host_jobs);
+    const DeviceJobs& jobs = loaded.decoder.device_jobs;
+    REQUIRE(jobs.size() > 0);
+    for (size_t row = 0; row < jobs.size(); ++row) {
+      INFO("row " << row);
+      const Window window = windows.OfJob(row, false), expected = Expected(loaded, row);
+      CHECK(window.lo_ns == expected.lo_ns);
+      CHECK(window.hi_ns == expected.hi_ns);
+      CHECK(window.near_ns == expected.near_ns);
+      CHECK(window.min_jumps == expected.min_jumps);
+      CHECK(window.max_jumps == expected.max_jumps);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace acceltrace::model

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/stream/batch_rows.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "libtrace/stream/batch_fields.h"
+#include "libtrace/stream/numbers.h"
+#include "libtrace/stream/validate.h"
+#include "libtrace/stream/wire.h"
+
+namespace acceltrace::stream {
+namespace {
+
+using proto::Block;
+using proto::Packet;
+
+// Fields of batches that their tables of fields do not have, or that have rules of their own.
+constexpr uint32_t kDevice = 1;
+constexpr uint32_t kStalls = proto::CommandBatch::kStallTicksFieldNumber;
+
+size_t LengthOf(uint64_t number) {
+  return (static_cast<size_t>(std::bit_width(number | 1)) + 6) / 7;
+}
+
+// As protobuf writes it.
+bool TakeShortest(std::string_view* bytes, WireField* field) {
+  if (!TakeField(bytes, field)) return false;
+  const size_t head = field->whole.size() - field->content.size() - LengthOf(field->tag);
+  if (field->is_number()) return head == LengthOf(field->value);
+  return !field->has_length() || head == LengthOf(field->content.size());
+}
+
+bool HasDevice(uint32_t body) { return body == Packet::kCommands || body == Packet::kJobs; }
+
+// The column that says how many rows there are.
+uint32_t FirstField(uint32_t body) { return HasDevice(body) ? 2 : 1; }
+
+// Of a column of numbers that are a byte each.
+bool AllAtMost(std::string_view bytes, uint8_t limit) {
+  uint64_t any = 0;
+  size_t at = 0;
+  for (uint64_t word = 0; at + 8 <= bytes.size(); at += 8) {
+    std::memcpy(&word, bytes.data() + at, sizeof(word));
+    any |= word;
+  }
+  any |= any >> 32, any |= any >> 16, any |= any >> 8;
+  auto all = static_cast<uint8_t>(any);
+  for (; at < bytes.size(); ++at) all |= static_cast<uint8_t>(bytes[at]);
+  return all <= limit || std::all_of(bytes.begin(), bytes.end(), [limit](char byte) {
+           return static_cast<uint8_t>(byte) <= limit;
+         });
+}
+
+// What Validate() asks of columns of small numbers: what they may be at most, else 0.
+uint8_t MostOf(uint32_t body, uint32_t field) {
+  constexpr uint8_t kFlag = 1;
+  switch (body) {
+    case Packet::kCommands:
+      return field == proto::CommandBatch::kUnitFieldNumber ? uint8_t{kMaxUnits - 1} : 0;
+    case Packet::kJobs:
+      return field == proto::JobBatch::kHasIrqFieldNumber ? kFlag : 0;
+    case Packet::kApi:
+      return field == proto::ApiBatch::kOpenFieldNumber ||
+                     field == proto::ApiBatch::kBeganBeforeFieldNumber
+                 ? kFlag
+                 : 0;
+    default:
+      if (field == proto::HostBatch::kKindFieldNumber) return proto::HostBatch::Kind_MAX;
+      if (field == proto::HostBatch::kDeviceFieldNumber) return 0x7f;
+      return field == proto::HostBatch::kInFlightFieldNumber ? kFlag : 0;
+  }
+}
+static_assert(kMaxDevices > 0x7f);
+
+bool IsTime(uint32_t body, uint32_t field) {
+  if (body == Packet::kHost) return field == proto::HostBatch::kTimeNsDeltaFieldNumber;
+  return body == Packet::kApi && (field == proto::ApiBatch::kBeginNsDeltaFieldNumber ||
+                                  field == proto::ApiBatch::kDurationNsFieldNumber);
+}
+
+}  // namespace
+
+bool BatchRows::Open(std::string_view bytes, Packet* packet) {
+  const size_t worth = bytes.size();
+  uint64_t sync = 0, sequence = 0;
+  uint32_t body = 0, checksum = 0;
+  std::string_view batch;
+  for (WireField field; !bytes.empty();) {
+    if (!TakeShortest(&bytes, &field)) return false;
+    const std::string_view fixed = field.whole.substr(LengthOf(field.tag));
+    if (field.number() == Packet::kSyncFieldNumber && fixed.size() == sizeof(sync)) {
+      std::memcpy(&sync, fixed.data(), sizeof(sync));
+    } else if (field.number() == Packet::kCrc32CFieldNumber && fixed.size() == sizeof(checksum)) {
+      std::memcpy(&checksum, fixed.data(), sizeof(checksum));
+    } else if (field.number() == Packet::kSequenceFieldNumber && field.is_number()) {
+      sequence = field.value;
+    } else if (field.has_length() && body == 0 && field.number() <= UINT32_MAX &&
+               !BatchFields(static_cast<uint32_t>(field.number())).empty()) {
+      body = static_cast<uint32_t>(field.number()), batch = field.content;
+    } else {
+      return false;
+    }
+  }
+  if (body == 0 || !Take(body, batch)) return false;
+  const size_t rows = parts_[FirstField(body)].numbers;
+  const auto kind = static_cast<Packet::BodyCase>(body);
+  if (rows > kMaxRows || rows > kFreeRows + worth / LeastRowBytes(kind) || !Describe(body)) {
+    return false;
+  }
+  packet->Clear();
+  packet->set_sync(sync), packet->set_sequence(sequence), packet->set_crc32c(checksum);
+  const auto device = static_cast<uint32_t>(device_);
+  if (body == Packet::kCommands) packet->mutable_commands()->set_device(device);
+  if (body == Packet::kJobs) packet->mutable_jobs()->set_device(device);
+  if (body == Packet::kApi) packet->mutable_api();
+  if (body == Packet::kHost) packet->mutable_host();
+  return true;
+}
+
+// Finds the columns, each of which is there once.
+bool BatchRows::Take(uint32_t body, std::string_view batch) {
+  parts_ = {};
+  device_ = 0;
+  const size_t known = BatchFields(body).size();
+  size_t values = 0;
+  bool any_device = false;
+  for (WireField field; !batch.empty();) {
+    if (!TakeShortest(&batch, &field)) return false;
+    const uint64_t number = field.number();
+    if (HasDevice(body) && number == kDevice) {
+      if (!field.is_number() || any_device || field.value >= kMaxDevices) return false;
+      device_ = field.value, any_device = true;
+      continue;
+    }
+    const bool is_column =
+        (number > 0 && number < known) || (body == Packet::kCommands && number == kStalls);
+    if (!is_column || !field.has_length() || field.content.empty()) return false;
+    Part& part = parts_[number];
+    if (!part.bytes.empty() || !CountSoundNumbers(field.content, &part.numbers)) return false;
+    part.bytes = field.content;
+    values += part.numbers;
+  }
+  return values <= kMaxValues && parts_[FirstField(body)].numbers > 0;
+}
+
+bool BatchRows::Describe(uint32_t body) {
+  rows_ = {};
+  num_decoded_ = 0;
+  const size_t rows = parts_[FirstField(body)].numbers;
+  rows_.set_rows(rows);
+  const auto known = static_cast<uint32_t>(BatchFields(body).size());
+  for (uint32_t field = 1; field < known; ++field) {
+    if (parts_[field].bytes.empty()) continue;
+    if (parts_[field].numbers != rows || !AddColumn(body, field)) return false;
+  }
+  const Part& stalls = parts_[kStalls];
+  if (body != Packet::kCommands || stalls.bytes.empty()) return true;
+  if (stalls.numbers % rows != 0 || stalls.numbers / rows > size_t{kMaxStalls}) return false;
+  rows_.SetStalls(stalls.numbers / rows, Decode(stalls, false, false, false));
+  return true;
+}
+
+bool BatchRows::AddColumn(uint32_t body, uint32_t field) {
+  const BatchField& about = BatchFields(body)[field];
+  const Part& part = parts_[field];
+  const int column = body == Packet::kHost ? static_cast<int>(field) : about.in_block;
+  const bool is_time = IsTime(body, field);
+  const uint8_t most = MostOf(body, field);
+  if (most > 0 && (part.bytes.size() != part.numbers || !AllAtMost(part.bytes, most))) return false;
+  if (!is_time && (about.kind == FieldKind::kWide || about.kind == FieldKind::kNarrow)) {
+    rows_.SetNumbers(column, part.bytes, about.kind == FieldKind::kNarrow);
+    return true;
+  }
+  const bool sums = about.kind == FieldKind::kDeltas;
+  // An API call's result has 32 bits.
+  const bool narrow = body == Packet::kApi && about.kind == FieldKind::kSigned;
+  const uint64_t* values = Decode(part, sums || about.kind == FieldKind::kSigned, narrow, sums);
+  if (is_time && !std::all_of(values, values + part.numbers, [](uint64_t ns) {
+        return ns <= static_cast<uint64_t>(kMaxTimeNs);
+      })) {
+    return false;
+  }
+  rows_.Set(column, values);
+  return true;
+}
+
+const uint64_t* BatchRows::Decode(const Part& part, bool zigzag, bool narrow, bool sums) {
+  std::vector<uint64_t>& values = decoded_[num_decoded_++];
+  if (values.size() < part.numbers) values.resize(part.numbers);
+  std::string_view bytes = part.bytes;
+  TakeNumbers(part.numbers, &bytes, values.data());  // they are sound
+  if (narrow) {
+    for (size_t i = 0; i < part.numbers; ++i) {
+      values[i] = static_cast<uint32_t>(FromZigzag(static_cast<uint32_t>(values[i])));
+    }
+  } else if (sums) {
+    uint64_t before = 0;
+    for (size_t i = 0; i < part.numbers; ++i) values[i] = before += FromZigzag(values[i]);
+  } else if (zigzag) {
+    for (size_t i = 0; i < part.numbers; ++i) values[i] = FromZigzag(values[i]);
+  }
+  return values.data();
+}
+
+}  // namespace acceltrace::stream

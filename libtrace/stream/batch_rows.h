@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Batches to rows of a table from their bytes, without a message between them. Internal.
+//
+// Most columns stay bytes until somebody reads them: many are never asked for.
+#ifndef LIBTRACE_STREAM_BATCH_ROWS_H_
+#define LIBTRACE_STREAM_BATCH_ROWS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "libtrace/proto/trace.pb.h"
+#include "libtrace/stream/table_rows.h"
+
+namespace acceltrace::stream {
+
+class BatchRows {
+ public:
+  // bytes: a Packet, which must outlive its rows. Of a batch of commands, jobs, host events or API
+  // calls that Validate() finds sound *packet gets all but the rows. False: it is anything else, or
+  // written in another way than PacketEncoder's; the packet is as it was, and protobuf's parser
+  // knows.
+  bool Open(std::string_view bytes, proto::Packet* packet);
+  // Of the last one that was opened.
+  const TableRows& rows() const { return rows_; }
+
+ private:
+  struct Part {  // a column
+    std::string_view bytes;
+    size_t numbers = 0;
+  };
+  static constexpr size_t kFields = 23;  // one more than the highest of a batch
+  static constexpr size_t kDecoded = 8;  // columns that are decoded at once, at most
+
+  bool Take(uint32_t body, std::string_view batch);
+  bool Describe(uint32_t body);
+  bool AddColumn(uint32_t body, uint32_t field);
+  const uint64_t* Decode(const Part& part, bool zigzag, bool narrow, bool sums);
+
+  uint64_t device_ = 0;
+  std::array<Part, kFields> parts_;
+  TableRows rows_;
+  // Its room is kept for the next batch's.
+  std::array<std::vector<uint64_t>, kDecoded> decoded_;
+  size_t num_decoded_ = 0;
+};
+
+}  // namespace acceltrace::stream
+
+#endif  // LIBTRACE_STREAM_BATCH_ROWS_H_
