@@ -2,7 +2,6 @@
 #include "libtrace/stream/few_columns.h"
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "libtrace/stream/framing.h"
 #include "libtrace/stream/packed.h"
 #include "libtrace/stream/validate.h"
+#include "libtrace/stream/varints.h"
 #include "libtrace/stream/wire.h"
 
 namespace acceltrace::stream {
@@ -51,7 +51,9 @@ constexpr About kCommands[] = {{},
                                Wide(Block::COLUMN_BYTES),
                                Wide(Block::COLUMN_MEMORY_BYTES),
                                Narrow(Block::COLUMN_ROW_HITS),
-                               Narrow(Block::COLUMN_ROW_MISSES)};
+                               Narrow(Block::COLUMN_ROW_MISSES),
+                               Wide(Block::COLUMN_STALL_TICKS)};
+constexpr uint32_t kStalls = proto::CommandBatch::kStallTicksFieldNumber;
 constexpr About kJobs[] = {{},
                            {},
                            Deltas(Block::COLUMN_DOORBELL_TICKS),
@@ -107,62 +109,6 @@ constexpr int kOfHostJobs[] = {
     Block::COLUMN_PID,           Block::COLUMN_SUBMIT_NS,        Block::COLUMN_DOORBELL_NS,
     Block::COLUMN_SUBMIT_END_NS, Block::COLUMN_COMPLETE_NS,      Block::COLUMN_CORRELATION};
 
-constexpr uint64_t kHigh = 0x8080'8080'8080'8080;
-
-uint64_t Word(const char* at) {
-  uint64_t word;
-  std::memcpy(&word, at, sizeof(word));
-  return word;
-}
-
-// Over so many numbers, which are there.
-void SkipNumbers(size_t count, std::string_view* bytes) {
-  size_t at = 0;
-  for (; count >= 8 && at + 8 <= bytes->size(); at += 8) {
-    count -= NumbersInWord(bytes->data() + at);
-  }
-  for (; count > 0 && at < bytes->size(); ++at) {
-    count -= static_cast<uint8_t>((*bytes)[at]) < 0x80;
-  }
-  bytes->remove_prefix(at);
-}
-
-// Those of up to eight bytes that have as many behind them; how many that were.
-size_t TakeShortNumbers(size_t count, std::string_view* bytes, uint64_t* values) {
-  const auto* at = reinterpret_cast<const uint8_t*>(bytes->data());
-  const uint8_t* const end = at + bytes->size();
-  size_t i = 0;
-  while (i < count && end - at >= 8) {
-    // Most are small, and so are those beside them.
-    const uint64_t word = Word(reinterpret_cast<const char*>(at));
-    if ((word & kHigh) == 0 && count - i >= 8) {
-      for (size_t k = 0; k < 8; ++k) values[i + k] = word >> (8 * k) & 0xff;
-      at += 8, i += 8;
-      continue;
-    }
-    uint64_t value = *at++;
-    for (uint32_t shift = 7; at[-1] >= 0x80 && shift < 56; shift += 7) {
-      value ^= uint64_t{1} << shift ^ uint64_t { *at++ }
-                                          << shift;  // without the bit that says more
-    }
-    if (at[-1] >= 0x80) {
-      at -= 8;
-      break;
-    }
-    values[i++] = value;
-  }
-  bytes->remove_prefix(static_cast<size_t>(reinterpret_cast<const char*>(at) - bytes->data()));
-  return i;
-}
-
-bool TakeNumbers(size_t count, std::string_view* bytes, uint64_t* values) {
-  for (size_t i = 0; i < count;) {
-    i += TakeShortNumbers(count - i, bytes, values + i);
-    if (i < count && !TakeNumber(bytes, &values[i++])) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 FewColumns::FewColumns(uint32_t body, std::vector<uint32_t> fields)
@@ -173,24 +119,31 @@ FewColumns::FewColumns(uint32_t body, std::vector<uint32_t> fields)
   for (size_t i = 0; i < fields_.size(); ++i) {
     if (fields_[i] >= about.size()) continue;
     columns_[i].kind = about[fields_[i]].kind, columns_[i].in_block = about[fields_[i]].in_block;
-    if (body != Packet::kHost) in_blocks.push_back(columns_[i].in_block);
+    if (body == Packet::kHost) continue;
+    in_blocks.push_back(columns_[i].in_block);
+    if (body != Packet::kCommands || fields_[i] != kStalls) continue;
+    stall_field_ = i;
+    for (int s = 1; s < kMaxStalls; ++s) in_blocks.push_back(Block::COLUMN_STALL_TICKS + s);
   }
   block_.Only(std::move(in_blocks));
 }
 
 bool FewColumns::Open(const SomeOfPacket& packet) {
-  rows_ = begin_ = end_ = 0;
+  return Open(packet.number(), packet.body(), packet.packet_bytes());
+}
+
+bool FewColumns::Open(uint32_t number, std::string_view body, size_t worth) {
+  rows_ = begin_ = end_ = stalls_ = 0;
   device_ = 0, host_jobs_ = host_waits_ = false, fine_ = true;
+  is_block_ = number == Packet::kBlock || number == Packet::kPackedBlock;
   for (Of& column : columns_) {
     column.there = false, column.left = {}, column.of_block = nullptr;
     column.at = 0, column.before = 0, column.part = SIZE_MAX;
   }
-  const size_t worth = packet.packet_bytes();
-  const uint32_t number = packet.number();
-  if (number == Packet::kBlock) return OpenBlock(packet.body(), false, worth);
-  if (number == Packet::kPackedBlock) return OpenBlock(packet.body(), true, kPackedWorth * worth);
-  if (number == Packet::kPacked) return OpenPacked(packet.body(), kPackedWorth * worth);
-  return number == body_ && OpenBatch(packet.body(), worth);
+  if (number == Packet::kBlock) return OpenBlock(body, false, worth);
+  if (number == Packet::kPackedBlock) return OpenBlock(body, true, kPackedWorth * worth);
+  if (number == Packet::kPacked) return OpenPacked(body, kPackedWorth * worth);
+  return number == body_ && OpenBatch(body, worth);
 }
 
 bool FewColumns::OpenPacked(std::string_view body, size_t worth) {
@@ -243,8 +196,14 @@ bool FewColumns::OpenBatch(std::string_view batch, size_t worth) {
   if (rows_ > kMaxRows || rows_ > kFreeRows + worth / LeastRowBytes(kind)) return false;
   size_t values = 0;
   for (const Of& column : columns_) {
-    if (column.there && CountNumbers(column.left) != rows_) return false;
-    values += column.there ? rows_ : 0;
+    const size_t count = column.there ? CountNumbers(column.left) : 0;
+    values += count;
+    if (stall_field_ != SIZE_MAX && &column == &columns_[stall_field_]) {
+      stalls_ = rows_ == 0 ? 0 : count / rows_;
+      if (stalls_ * rows_ != count || stalls_ > kMaxStalls) return false;
+    } else if (column.there && count != rows_) {
+      return false;
+    }
   }
   return values <= kMaxValues;
 }
@@ -267,6 +226,7 @@ bool FewColumns::OpenBlock(std::string_view bytes, bool packed, size_t worth) {
   }
   rows_ = block.rows();
   if (host_jobs_ || waits) return true;
+  if (stall_field_ != SIZE_MAX) stalls_ = block.stalls();
   for (Of& column : columns_) {
     const auto values = block_.of(column.in_block);
     column.there = !values.empty();
@@ -328,6 +288,34 @@ const uint64_t* FewColumns::Column(size_t field) {
     Decode(&column);
   } else {
     column.values.assign(kAtOnce, 0);
+  }
+  return column.values.data();
+}
+
+const uint64_t* FewColumns::StallSums() {
+  const size_t rows = end_ - begin_;
+  Of& column = columns_[stall_field_];
+  if (column.part == begin_) return column.values.data();
+  column.part = begin_;
+  column.values.assign(kAtOnce, 0);
+  if (host_jobs_ || stalls_ == 0) return column.values.data();
+  if (column.of_block != nullptr || !column.there) {
+    for (size_t s = 0; s < stalls_; ++s) {
+      const auto of = block_.of(Block::COLUMN_STALL_TICKS + static_cast<int>(s));
+      for (size_t i = 0; !of.empty() && i < rows; ++i) column.values[i] += of[begin_ + i];
+    }
+    return column.values.data();
+  }
+  stall_ticks_.resize(kAtOnce * stalls_);
+  SkipNumbers((begin_ - column.at) * stalls_, &column.left);
+  column.at = end_;
+  if (!TakeNumbers(rows * stalls_, &column.left, stall_ticks_.data())) {
+    fine_ = false;
+    return column.values.data();
+  }
+  const uint64_t* ticks = stall_ticks_.data();
+  for (size_t i = 0; i < rows; ++i) {
+    for (size_t s = 0; s < stalls_; ++s) column.values[i] += *ticks++;
   }
   return column.values.data();
 }
