@@ -5,11 +5,15 @@
 #include <unistd.h>
 
 #include <memory>
+#include <optional>
 
+#include "libtrace/analysis/stretches.h"
 #include "libtrace/cli/command.h"
 #include "libtrace/cli/filters.h"
 #include "libtrace/cli/output_file.h"
 #include "libtrace/cli/terminal.h"
+#include "libtrace/model/partial.h"
+#include "libtrace/query/command_stream.h"
 #include "libtrace/query/needs.h"
 #include "libtrace/query/sql.h"
 #include "libtrace/view/rows.h"
@@ -45,6 +49,42 @@ std::unique_ptr<view::RowWriter> MakeWriter(const Options& options) {
   return view::TableRows(StdoutStyle(), sink);
 }
 
+// The exit status: what is said of the answer, and of the trace.
+int Finish(const Options& options, const query::Answer& answer, const model::Model& model,
+           view::RowWriter* writer) {
+  switch (answer.state) {
+    case query::Answer::State::kBadQuery:
+      return Fail(kMisuse, answer.message);
+    case query::Answer::State::kLimit:
+    case query::Answer::State::kOutput:
+      return Fail(kFailed, answer.message);
+    case query::Answer::State::kDone:
+      break;
+  }
+  const Status ended = writer->End();
+  if (!ended.ok()) return Fail(kFailed, ended.message());
+  return FaultStatus(options.file, model, "the answer");
+}
+
+// Sums over all commands of a long trace, which need not be loaded for it. Nothing: they do, and
+// nothing was written yet.
+std::optional<int> SumCommands(const Options& options, const query::Needs& needs) {
+  if (!needs.sums || !needs.command_fields || options.selection.any()) return std::nullopt;
+  using model::PartialTrace;
+  ExpectFile(options.file);
+  const auto trace = PartialTrace::Open(options.file, analysis::Stretches::kLongTrace,
+                                        PartialTrace::Checked::kLater);
+  if (trace == nullptr) return std::nullopt;
+  model::Model model;
+  query::CommandStream commands(trace.get(), *needs.command_fields, &model);
+  const auto database = query::Database::Open(model, options.limits);
+  if (!database.ok()) return std::nullopt;
+  const std::unique_ptr<view::RowWriter> writer = MakeWriter(options);
+  const auto answer = (*database)->RunOver(&commands, options.sql, writer.get());
+  if (!answer) return std::nullopt;
+  return Finish(options, *answer, model, writer.get());
+}
+
 int RunQuery(const Options& options) {
   if (options.tables != options.sql.empty()) {
     return Fail(kMisuse, options.tables ? "either --tables or a query, not both"
@@ -54,6 +94,9 @@ int RunQuery(const Options& options) {
   Part selection = options.selection;
   const query::Needs needs = query::NeedsOf(options.sql);
   if (selection.from_ns || selection.to_ns) selection.check_all = !needs.events;
+  if (!needs.times) {
+    if (const auto summed = SumCommands(options, needs)) return *summed;
+  }
   if (!selection.any() && needs.times) {
     selection.needed = model::Stretch{needs.times->lo_ns, needs.times->hi_ns};
     selection.check_all = false;
@@ -71,18 +114,7 @@ int RunQuery(const Options& options) {
     return listed.ok() ? kOk : Fail(kFailed, listed.message());
   }
   const query::Answer answer = (*database)->Run(options.sql, writer.get());
-  switch (answer.state) {
-    case query::Answer::State::kBadQuery:
-      return Fail(kMisuse, answer.message);
-    case query::Answer::State::kLimit:
-    case query::Answer::State::kOutput:
-      return Fail(kFailed, answer.message);
-    case query::Answer::State::kDone:
-      break;
-  }
-  const Status ended = writer->End();
-  if (!ended.ok()) return Fail(kFailed, ended.message());
-  return FaultStatus(options.file, *loaded->model, "the answer");
+  return Finish(options, answer, *loaded->model, writer.get());
 }
 
 }  // namespace

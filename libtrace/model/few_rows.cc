@@ -34,6 +34,52 @@ bool FewRows::ReadDescriptions(std::vector<size_t> places) {
          std::none_of(decoder_.losses.begin(), decoder_.losses.end(), by_device);
 }
 
+bool FewRows::OpenPacket(size_t place, FewColumns* columns) {
+  if (whole_ == nullptr) {
+    return index_.ReadSome(place, columns->fields(), &packet_) && columns->Open(packet_);
+  }
+  stream::WrittenPacket packet;
+  return whole_->Read(place, &packet) && columns->Open(packet.number, packet.body, packet.bytes);
+}
+
+bool FewRows::ReadOwners(const std::vector<size_t>& places) {
+  FewColumns columns(Packet::kHost, {HostBatch::kKindFieldNumber, HostBatch::kDeviceFieldNumber,
+                                     HostBatch::kJobFieldNumber, HostBatch::kPidFieldNumber});
+  const auto set = [this](uint64_t device, uint64_t job, uint64_t pid) {
+    const uint32_t row = RowOf(device);
+    const auto number = static_cast<uint32_t>(job);
+    if (row == kNoRow || jobs_.Find(row, number) == nullptr) return false;
+    jobs_.SetPid(row, number, static_cast<uint32_t>(pid));
+    return true;
+  };
+  const auto of_rows = [&] {
+    while (const size_t rows = columns.Next()) {
+      const uint64_t *kind = columns.Column(0), *device = columns.Column(1);
+      const uint64_t *job = columns.Column(2), *pid = columns.Column(3);
+      for (size_t i = 0; i < rows; ++i) {
+        if (kind[i] > HostBatch::Kind_MAX || RowOf(device[i]) == kNoRow) return false;
+        if (kind[i] == HostBatch::KIND_SUBMIT && !set(device[i], job[i], pid[i])) return false;
+      }
+    }
+    return columns.fine();
+  };
+  const auto of_jobs = [&](const stream::BlockColumns& block) {
+    for (size_t row = 0; row < block.rows(); ++row) {
+      const auto at = [&](int column) { return static_cast<uint32_t>(block.At(column, row)); };
+      if (RowOf(at(Block::COLUMN_DEVICE)) == kNoRow) return false;
+      if ((at(Block::COLUMN_KNOWN) & 1) != 0 &&
+          !set(at(Block::COLUMN_DEVICE), at(Block::COLUMN_JOB), at(Block::COLUMN_PID))) {
+        return false;
+      }
+    }
+    return true;
+  };
+  return EachPacket(places, &columns, [&] {
+    jobs_.CountRows(columns.rows());
+    return columns.host_jobs() != nullptr ? of_jobs(*columns.host_jobs()) : of_rows();
+  });
+}
+
 bool FewRows::ReadHost(const std::vector<size_t>& places) {
   std::vector<uint32_t> fields = {HostBatch::kKindFieldNumber, HostBatch::kTimeNsDeltaFieldNumber,
                                   HostBatch::kDeviceFieldNumber, HostBatch::kJobFieldNumber};

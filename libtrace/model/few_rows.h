@@ -35,8 +35,13 @@ class FewRows {
         guard_ns_(GuardOf(margin_ns)),
         rough_(rough) {}
 
+  // From now on packets come from there, which checks them and remembers which they were.
+  void ReadFrom(stream::WholeFile* whole) { whole_ = whole; }
+
   // What belongs to every part.
   bool ReadDescriptions(std::vector<size_t> places);
+  // Of the host no more than whose jobs were.
+  bool ReadOwners(const std::vector<size_t>& places);
   bool ReadHost(const std::vector<size_t>& places);
   // After the host: when those were of which it did not see enough.
   bool ReadJobs(const std::vector<size_t>& places);
@@ -54,10 +59,7 @@ class FewRows {
   bool EachPacket(const std::vector<size_t>& places, stream::FewColumns* columns,
                   const Each& each) {
     for (const size_t place : places) {
-      if (!index_.ReadSome(place, columns->fields(), &packet_) || !columns->Open(packet_) ||
-          !each()) {
-        return false;
-      }
+      if (!OpenPacket(place, columns) || !each()) return false;
       const stream::PacketPlace& at = index_.packets()[place];
       model_.read.bytes += at.end_bytes - at.offset_bytes;
       model_.read.worth_bytes += at.end_bytes - at.offset_bytes;
@@ -65,6 +67,7 @@ class FewRows {
     }
     return true;
   }
+  bool OpenPacket(size_t place, stream::FewColumns* columns);
   Records& RecordsOf(uint32_t device, uint32_t table) {
     return records_.try_emplace({device, table}, &device_records_[device]).first->second;
   }
@@ -96,6 +99,7 @@ class FewRows {
   uint8_t Near(int64_t at_ns) const;
 
   const stream::FileIndex& index_;
+  stream::WholeFile* whole_ = nullptr;
   const Stretch stretch_;
   const int64_t guard_ns_;
   const std::map<uint32_t, RoughClock>& rough_;

@@ -64,7 +64,8 @@ std::unique_ptr<PartialTrace> PartialTrace::Open(const std::string& path, uint64
 std::unique_ptr<PartialTrace> PartialTrace::Of(std::unique_ptr<stream::FileIndex> index,
                                                uint64_t least_events, Checked checked) {
   if (index == nullptr || index->events() < least_events) return nullptr;
-  if (!(checked == Checked::kWhatIsRead ? index->Complete() : index->Whole())) return nullptr;
+  if (checked == Checked::kAll && !index->Whole()) return nullptr;
+  if (checked == Checked::kWhatIsRead && !index->Complete()) return nullptr;
   auto trace = std::make_unique<PartialTrace>();
   trace->index_ = std::move(index);
   if (!trace->Find()) return nullptr;

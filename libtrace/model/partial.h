@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -27,6 +28,7 @@ struct Stretch {
   int64_t from_ns = 0, to_ns = 0;
 };
 
+class CommandRows;
 class RoughClock;
 
 class PartialTrace {
@@ -34,6 +36,7 @@ class PartialTrace {
   enum class Checked {
     kAll,         // the checksums of all packets
     kWhatIsRead,  // of those that are read, of which the index, checked, says which they are
+    kLater,       // by EachCommand(), and nothing else may be asked
   };
   PartialTrace();
   ~PartialTrace();
@@ -76,6 +79,14 @@ class PartialTrace {
   // The same of the whole trace. nullptr where jobs are numbered too far apart.
   std::unique_ptr<Model> LoadCommands(const std::vector<uint32_t>& fields) const;
 
+  // Of the whole trace its commands, some rows at a time, with the fields that are asked for:
+  // each() until it says false. *model: the rest of what LoadCommands() loads, of which the
+  // descriptions are there from the first row on. False: each() said so, or there is something to
+  // count, so that all is for LoadCommands(): a packet is damaged or missing, wherever in the file,
+  // a row is not as it should be or there twice.
+  bool EachCommand(const std::vector<uint32_t>& fields,
+                   const std::function<bool(CommandRows* rows)>& each, Model* model) const;
+
   // The first of them, from fewer bytes, where each row that is read is as it should be; else
   // nullptr. Stalls are not among the fields.
   std::unique_ptr<Model> LoadFew(const Stretch& stretch, const std::vector<uint32_t>& fields) const;
@@ -96,6 +107,7 @@ class PartialTrace {
   // whole: all of them are in.
   std::unique_ptr<Model> LoadCommands(const Stretch& stretch, bool whole,
                                       const std::vector<uint32_t>& fields) const;
+  std::vector<size_t> PlacesOf(uint32_t body) const;
   // Packets that may hold something of a part and its margin.
   std::vector<size_t> PlacesOf(uint32_t body, const Stretch& stretch) const;
   double EventsUntil(int64_t at_ns) const;

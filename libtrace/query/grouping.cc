@@ -7,12 +7,15 @@
 #include <unordered_map>
 #include <utility>
 
+#include "libtrace/query/grouping_columns.h"
+
 namespace acceltrace::query {
 namespace {
 
 constexpr size_t kAtOnce = 1024;         // rows
 constexpr size_t kMostGroups = 100'000;  // more are as well sorted
-constexpr size_t kRecent = 256;
+constexpr int kRecentBits = 8;
+constexpr size_t kRecent = size_t{1} << kRecentBits;
 constexpr uint64_t kMostExact = uint64_t{1} << 53;  // of a double
 
 int Rank(const Value& value) {
@@ -40,78 +43,20 @@ int Compare(const Value& a, const Value& b) {
   return real < other ? -1 : real > other;
 }
 
-// A whole number, or nothing; false: it is something else.
-bool NumberOf(const Cell& cell, std::optional<int64_t>* number) {
-  if (const auto* i = std::get_if<int64_t>(&cell)) {
-    *number = *i;
-  } else if (const auto* u = std::get_if<uint64_t>(&cell)) {
-    if (*u > INT64_MAX) return false;
-    *number = static_cast<int64_t>(*u);
-  } else {
-    number->reset();
-    return std::holds_alternative<std::monostate>(cell);
-  }
-  return true;
-}
-
-// Cells of keys that are the same where they lie.
-bool Same(const Cell& a, const Cell& b) {
-  if (a.index() != b.index()) return false;
-  const auto *x = std::get_if<std::string_view>(&a), *y = std::get_if<std::string_view>(&b);
-  return x != nullptr ? x->data() == y->data() && x->size() == y->size() : a == b;
+// A whole number, or nothing.
+std::optional<int64_t> NumberOf(const Cell& cell) {
+  if (const auto* i = std::get_if<int64_t>(&cell)) return *i;
+  const auto* u = std::get_if<uint64_t>(&cell);
+  return u == nullptr ? std::nullopt : std::optional(static_cast<int64_t>(*u));
 }
 
 class Grouper {
  public:
-  Grouper(const Grouping& grouping, Source* source) : grouping_(grouping), source_(*source) {}
+  // there: as in Source.
+  Grouper(const Grouping& grouping, const PlainTable& table, const std::vector<bool>& there)
+      : grouping_(grouping), table_(table), there_(there) {}
 
-  std::optional<GroupedRows> Run() {
-    if (!FindColumns()) return std::nullopt;
-    const RowIndex::Rows rows = source_.index.Narrow(constraints_);
-    if (rows.list != nullptr) return std::nullopt;  // few
-    for (size_t first = rows.begin; first < rows.end; first += kAtOnce) {
-      const size_t count = std::min(kAtOnce, rows.end - first);
-      if (!source_.budget->Take(count)) return std::nullopt;
-      for (size_t c = 0; c < columns_.size(); ++c) {
-        columns_[c]->cells(first, count, &read_);
-        for (size_t i = 0; i < count; ++i) cells_[c][i] = read_[i];
-      }
-      for (size_t i = 0; i < count; ++i) {
-        bool fits = true;
-        if (!Fits(i, &fits) || (fits && (!Choose(i) || !Add(i)))) return std::nullopt;
-      }
-    }
-    return Answer();
-  }
-
- private:
-  using Function = Grouping::Function;
-  struct Sum {
-    uint64_t count = 0;  // of what is there
-    int64_t sum = 0, least = 0, most = 0;
-    uint64_t size = 0;  // of all that was added, without signs
-  };
-  struct Used {
-    size_t left = 0, right = 0;  // columns that are read
-  };
-
-  bool Find(const std::string& name, bool numbers, size_t* place) {
-    const auto& columns = source_.table.columns;
-    for (size_t c = 0; c < columns.size(); ++c) {
-      if (sqlite3_stricmp(columns[c].name.c_str(), name.c_str()) != 0) continue;
-      if (!source_.there.empty() && !source_.there[c]) return false;
-      const PlainTable::Type type = columns[c].type;
-      if (type == PlainTable::Type::kReal || (numbers && type == PlainTable::Type::kText))
-        return false;
-      const auto found = std::find(columns_.begin(), columns_.end(), &columns[c]);
-      *place = static_cast<size_t>(found - columns_.begin());
-      if (found == columns_.end()) columns_.push_back(&columns[c]);
-      return true;
-    }
-    return false;
-  }
-
-  // The keys are the first that are read.
+  // The keys are the first that are read. False: it is SQLite's.
   bool FindColumns() {
     for (size_t k = 0; k < keys(); ++k) {
       size_t place = 0;
@@ -122,181 +67,29 @@ class Grouper {
       const bool numbers = item.function != Function::kKey && item.function != Function::kCount;
       if (!item.of_rows && !Find(item.left, numbers || item.sign != 0, &used.left)) return false;
       if (item.sign != 0 && !Find(item.right, true, &used.right)) return false;
-      if (item.function == Function::kKey && used.left >= grouping_.keys.size()) return false;
+      if (item.function == Function::kKey && used.left >= keys()) return false;
       used_.push_back(used);
     }
     for (const Grouping::Condition& condition : grouping_.conditions) {
-      const bool number = std::holds_alternative<int64_t>(condition.value);
-      Constraint constraint;
-      constraint.op = condition.op;
-      size_t place = 0;
-      if (!Find(condition.column, number, &place)) return false;
-      constraint.column = static_cast<int>(columns_[place] - source_.table.columns.data());
-      // Text and numbers are compared by rules of SQL's own.
-      if (number) {
-        constraint.value = std::get<int64_t>(condition.value);
-      } else if (columns_[place]->type == PlainTable::Type::kText) {
-        constraint.value = std::get<std::string>(condition.value);
-      } else {
-        return false;
-      }
-      constraints_.push_back(std::move(constraint));
-      constrained_.push_back(place);
+      if (!AddConstraint(condition)) return false;
     }
-    cells_.assign(columns_.size(), std::vector<Cell>(kAtOnce));
+    sums_.resize(used_.size());
+    if (keys() == 0) AddGroup(0);
     return true;
   }
+  const std::vector<Constraint>& constraints() const { return constraints_; }
 
-  // False: a number that SQL has as text.
-  bool Fits(size_t row, bool* fits) const {
-    *fits = true;
-    for (size_t c = 0; *fits && c < constraints_.size(); ++c) {
-      const Cell& cell = cells_[constrained_[c]][row];
-      std::optional<int64_t> number;
-      if (std::holds_alternative<int64_t>(constraints_[c].value) && !NumberOf(cell, &number)) {
-        return false;
-      }
-      *fits = constraints_[c].Allows(cell);
+  // Rows of the table. False: it is SQLite's.
+  bool Take(size_t first, size_t rows, Budget* budget) {
+    for (const size_t end = first + rows; first < end; first += kAtOnce) {
+      const size_t count = std::min(kAtOnce, end - first);
+      if (!budget->Take(count) || !TakePart(first, count)) return false;
     }
     return true;
-  }
-
-  size_t keys() const { return grouping_.keys.size(); }
-  size_t groups() const { return keys_.size() / keys(); }
-
-  bool IsGroup(size_t group, size_t row) const {
-    for (size_t k = 0; k < keys(); ++k) {
-      if (!Same(keys_[group * keys() + k], cells_[k][row])) return false;
-    }
-    return true;
-  }
-
-  static size_t PlaceOf(const Cell& cell) {
-    if (const auto* text = std::get_if<std::string_view>(&cell)) {
-      return reinterpret_cast<uintptr_t>(text->data()) >> 3;
-    }
-    if (const auto* i = std::get_if<int64_t>(&cell)) return static_cast<size_t>(*i);
-    const auto* u = std::get_if<uint64_t>(&cell);
-    return u != nullptr ? static_cast<size_t>(*u) : 1;
-  }
-
-  // The group of a row: mostly that of the last one, or of one with the same cells not long ago.
-  bool Choose(size_t row) {
-    if (groups() > 0 && IsGroup(group_, row)) return true;
-    size_t mix = 0;
-    for (size_t k = 0; k < keys(); ++k) mix = mix * 31 + PlaceOf(cells_[k][row]);
-    uint32_t& recent = recent_[(mix ^ mix >> 8) % kRecent];
-    if (recent < groups() && IsGroup(recent, row)) {
-      group_ = recent;
-      return true;
-    }
-    if (!Look(row)) return false;
-    recent = static_cast<uint32_t>(group_);
-    return true;
-  }
-
-  // By the contents of its cells, which are numbers below 2^63, text or nothing.
-  bool Look(size_t row) {
-    std::string name;
-    for (size_t k = 0; k < keys(); ++k) {
-      const Cell& cell = cells_[k][row];
-      if (const auto* text = std::get_if<std::string_view>(&cell)) {
-        name += 't' + std::to_string(text->size()) + ':';
-        name += *text;
-        continue;
-      }
-      std::optional<int64_t> number;
-      if (!NumberOf(cell, &number)) return false;
-      name += number ? 'n' + std::to_string(*number) + ':' : "-";
-    }
-    const auto [found, is_new] = by_name_.try_emplace(std::move(name), groups());
-    group_ = found->second;
-    if (!is_new) return true;
-    if (groups() == kMostGroups) return false;
-    for (size_t k = 0; k < keys(); ++k) keys_.push_back(cells_[k][row]);
-    sums_.resize(sums_.size() + used_.size());
-    return true;
-  }
-
-  bool Add(size_t row) {
-    Sum* sums = &sums_[group_ * used_.size()];
-    for (size_t n = 0; n < used_.size(); ++n) {
-      const Grouping::Item& item = grouping_.items[n];
-      if (item.function == Function::kKey) continue;
-      Sum& sum = sums[n];
-      if (item.of_rows) {
-        ++sum.count;
-        continue;
-      }
-      const Cell& left = cells_[used_[n].left][row];
-      if (item.function == Function::kCount && item.sign == 0) {
-        sum.count += !std::holds_alternative<std::monostate>(left);
-        continue;
-      }
-      std::optional<int64_t> number;
-      if (!NumberOf(left, &number)) return false;
-      if (item.sign != 0) {
-        std::optional<int64_t> other;
-        if (!NumberOf(cells_[used_[n].right][row], &other)) return false;
-        if (!number || !other) continue;
-        const bool over = item.sign == '-' ? __builtin_sub_overflow(*number, *other, &*number)
-                                           : __builtin_add_overflow(*number, *other, &*number);
-        if (over) return false;
-      }
-      if (number) AddNumber(*number, &sum);
-    }
-    return true;
-  }
-
-  static void AddNumber(int64_t number, Sum* sum) {
-    sum->least = sum->count == 0 ? number : std::min(sum->least, number);
-    sum->most = sum->count == 0 ? number : std::max(sum->most, number);
-    ++sum->count;
-    const uint64_t size = number < 0 ? 0 - static_cast<uint64_t>(number) : uint64_t(number);
-    sum->size = size > UINT64_MAX - sum->size ? UINT64_MAX : sum->size + size;
-    sum->sum = static_cast<int64_t>(static_cast<uint64_t>(sum->sum) + uint64_t(number));
-  }
-
-  // False: SQLite reports that it does not fit, or has rounded on the way.
-  bool ValueOf(size_t group, size_t n, Value* value) const {
-    const Grouping::Item& item = grouping_.items[n];
-    const Sum& sum = sums_[group * used_.size() + n];
-    switch (item.function) {
-      case Function::kKey:
-        *value = KeyOf(group, used_[n].left);
-        return true;
-      case Function::kCount:
-        *value = static_cast<int64_t>(sum.count);
-        return true;
-      default:
-        break;
-    }
-    if (sum.count == 0) return *value = std::monostate(), true;
-    switch (item.function) {
-      case Function::kSum:
-        *value = sum.sum;
-        return sum.size <= INT64_MAX;
-      case Function::kAverage:
-        *value = static_cast<double>(sum.sum) / static_cast<double>(sum.count);
-        return sum.size < kMostExact;
-      default:
-        *value = item.function == Function::kLeast ? sum.least : sum.most;
-        return true;
-    }
-  }
-
-  Value KeyOf(size_t group, size_t key) const {
-    const Cell& cell = keys_[group * keys() + key];
-    if (const auto* text = std::get_if<std::string_view>(&cell)) {
-      return text->data() == nullptr ? std::string_view("") : *text;
-    }
-    std::optional<int64_t> number;
-    NumberOf(cell, &number);
-    return number ? Value(*number) : Value();
   }
 
   std::optional<GroupedRows> Answer() const {
-    std::vector<size_t> order(groups());
+    std::vector<size_t> order(groups_);
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::sort(order.begin(), order.end(), [this](size_t a, size_t b) {
       for (size_t k = 0; k < keys(); ++k) {
@@ -324,25 +117,373 @@ class Grouper {
     return rows;
   }
 
+ private:
+  using Function = Grouping::Function;
+  struct Sum {
+    uint64_t count = 0;  // of what is there
+    uint64_t sum = 0;    // whatever its sign
+    int64_t least = INT64_MAX, most = INT64_MIN;
+    uint64_t size = 0;   // of all that was added, without signs
+    uint64_t sizes = 0;  // bits of all that it has been: it is not known any more after the highest
+  };
+  struct Used {
+    size_t left = 0, right = 0;  // columns that are read
+  };
+  // What is added up of a part.
+  struct Addends {
+    const uint64_t* values = nullptr;
+    const uint8_t* seen = nullptr;
+  };
+
+  size_t keys() const { return grouping_.keys.size(); }
+
+  bool Find(const std::string& name, bool numbers, size_t* place) {
+    for (size_t c = 0; c < table_.columns.size(); ++c) {
+      const PlainTable::Column& column = table_.columns[c];
+      if (sqlite3_stricmp(column.name.c_str(), name.c_str()) != 0) continue;
+      if (!there_.empty() && !there_[c]) return false;
+      if (column.type == PlainTable::Type::kReal ||
+          (numbers && column.type == PlainTable::Type::kText)) {
+        return false;
+      }
+      const auto found =
+          std::find_if(columns_.begin(), columns_.end(),
+                       [&](const NumberColumn& read) { return &read.column() == &column; });
+      *place = static_cast<size_t>(found - columns_.begin());
+      if (found == columns_.end()) columns_.emplace_back(&column);
+      return true;
+    }
+    return false;
+  }
+
+  bool AddConstraint(const Grouping::Condition& condition) {
+    const bool number = std::holds_alternative<int64_t>(condition.value);
+    Constraint constraint;
+    constraint.op = condition.op;
+    size_t place = 0;
+    if (!Find(condition.column, number, &place)) return false;
+    constraint.column = static_cast<int>(&columns_[place].column() - table_.columns.data());
+    // Text and numbers are compared by rules of SQL's own.
+    if (number) {
+      constraint.value = std::get<int64_t>(condition.value);
+    } else if (columns_[place].is_text()) {
+      constraint.value = std::get<std::string>(condition.value);
+    } else {
+      return false;
+    }
+    constraints_.push_back(std::move(constraint));
+    constrained_.push_back(place);
+    return true;
+  }
+
+  // No more than kAtOnce.
+  bool TakePart(size_t first, size_t rows) {
+    first_ = first;
+    for (NumberColumn& column : columns_) column.Read(first, rows);
+    picks_ = !constraints_.empty();
+    if (picks_) {
+      if (!Pick(rows)) return false;
+      for (NumberColumn& column : columns_) column.Keep(picked_);
+      rows = picked_.size();
+    }
+    return rows == 0 || (Choose(rows) && Add(rows));
+  }
+
+  // Which rows fulfil the conditions. False: there is a number that SQL has as text.
+  bool Pick(size_t rows) {
+    picked_.resize(rows);
+    for (size_t i = 0; i < rows; ++i) picked_[i] = static_cast<uint32_t>(i);
+    for (size_t c = 0; c < constraints_.size(); ++c) {
+      const NumberColumn& column = columns_[constrained_[c]];
+      const bool text = column.is_text();
+      if (!text && column.any_other()) return false;
+      uint64_t last = 0;
+      bool known = false, fits = false;
+      size_t kept = 0;
+      for (const uint32_t i : picked_) {
+        if (!column.seen(i)) continue;
+        const uint64_t value = column.values()[i];
+        if (!known || value != last) {
+          const Cell cell =
+              text ? column.column().cell(first_ + i) : Cell(static_cast<int64_t>(value));
+          fits = constraints_[c].Allows(cell), last = value, known = true;
+        }
+        if (fits) picked_[kept++] = i;
+      }
+      picked_.resize(kept);
+    }
+    return true;
+  }
+
+  size_t RowOf(size_t i) const { return first_ + (picks_ ? picked_[i] : i); }
+
+  // The group of each row: mostly that of the last one, or of one with the same keys not long ago.
+  bool Choose(size_t rows) {
+    group_of_.resize(rows);
+    one_group_ = true;
+    if (keys() == 0) return true;
+    for (size_t k = 0; k < keys(); ++k) {
+      if (!columns_[k].is_text() && columns_[k].any_other()) return false;
+    }
+    recent_keys_.resize(kRecent * 2 * keys());
+    uint32_t group = 0;
+    for (size_t i = 0; i < rows; ++i) {
+      if (i == 0 || !SameKeys(i)) {
+        const uint32_t before = group;
+        if (!Look(i, &group)) return false;
+        one_group_ &= i == 0 || group == before;
+      }
+      group_of_[i] = group;
+    }
+    return true;
+  }
+
+  // As the row before.
+  bool SameKeys(size_t i) const {
+    for (size_t k = 0; k < keys(); ++k) {
+      const NumberColumn& column = columns_[k];
+      if (column.values()[i] != column.values()[i - 1]) return false;
+      if (column.seen(i) != column.seen(i - 1)) return false;
+    }
+    return true;
+  }
+
+  bool Look(size_t i, uint32_t* group) {
+    uint64_t mix = 0;
+    for (size_t k = 0; k < keys(); ++k) {
+      mix = (mix + columns_[k].values()[i] + columns_[k].seen(i)) * 0x9e37'79b9'7f4a'7c15;
+    }
+    const size_t slot = mix >> (64 - kRecentBits);
+    uint64_t* const recent = &recent_keys_[slot * 2 * keys()];
+    bool same = recent_[slot] != 0;
+    for (size_t k = 0; same && k < keys(); ++k) {
+      same = recent[2 * k] == columns_[k].values()[i] && recent[2 * k + 1] == columns_[k].seen(i);
+    }
+    if (!same) {
+      if (!LookByText(i, group)) return false;
+      for (size_t k = 0; k < keys(); ++k) {
+        recent[2 * k] = columns_[k].values()[i], recent[2 * k + 1] = columns_[k].seen(i);
+      }
+      recent_[slot] = *group + 1;
+      return true;
+    }
+    *group = recent_[slot] - 1;
+    return true;
+  }
+
+  // By what its keys say: the same text may lie in several places.
+  bool LookByText(size_t i, uint32_t* group) {
+    std::string name;
+    std::vector<Cell> cells;
+    for (size_t k = 0; k < keys(); ++k) {
+      const NumberColumn& column = columns_[k];
+      if (!column.seen(i)) {
+        name += '-';
+        cells.emplace_back();
+      } else if (column.is_text()) {
+        cells.push_back(column.column().cell(RowOf(i)));
+        const auto& text = std::get<std::string_view>(cells.back());
+        name += 't' + std::to_string(text.size()) + ':';
+        name += text;
+      } else {
+        cells.emplace_back(static_cast<int64_t>(column.values()[i]));
+        name += 'n' + std::to_string(column.values()[i]) + ':';
+      }
+    }
+    const auto [found, is_new] =
+        by_name_.try_emplace(std::move(name), static_cast<uint32_t>(groups_));
+    *group = found->second;
+    if (!is_new) return true;
+    if (groups_ == kMostGroups) return false;
+    keys_.insert(keys_.end(), cells.begin(), cells.end());
+    AddGroup(groups_);
+    return true;
+  }
+
+  void AddGroup(size_t group) {
+    groups_ = group + 1;
+    for (std::vector<Sum>& sums : sums_) sums.resize(groups_);
+  }
+
+  bool Add(size_t rows) {
+    for (size_t n = 0; n < used_.size(); ++n) {
+      const Grouping::Item& item = grouping_.items[n];
+      Sum* const sums = sums_[n].data();
+      if (item.function == Function::kKey) continue;
+      Addends addends;
+      if (item.function == Function::kCount && item.sign == 0) {
+        if (!item.of_rows) addends.seen = columns_[used_[n].left].seen();
+        EachGroup(rows, [&](size_t group, size_t begin, size_t end) {
+          sums[group].count += CountSeen(addends.seen, begin, end);
+        });
+        continue;
+      }
+      if (!Combine(item, used_[n], rows, &addends)) return false;
+      if (item.function == Function::kLeast || item.function == Function::kMost) {
+        EachGroup(rows, [&](size_t group, size_t begin, size_t end) {
+          AddExtremes(addends, begin, end, &sums[group]);
+        });
+      } else {
+        EachGroup(rows, [&](size_t group, size_t begin, size_t end) {
+          AddValues(addends, begin, end, &sums[group]);
+        });
+      }
+    }
+    return true;
+  }
+
+  // each(group, begin, end) of rows of one group, one after the other.
+  template <typename Each>
+  void EachGroup(size_t rows, const Each& each) const {
+    if (one_group_) return each(keys() == 0 ? 0 : group_of_[0], 0, rows);
+    for (size_t begin = 0, end = 0; begin < rows; begin = end) {
+      const uint32_t group = group_of_[begin];
+      while (end < rows && group_of_[end] == group) ++end;
+      each(group, begin, end);
+    }
+  }
+
+  // Of one column, or the sum or difference of two. False: some are no numbers, or do not fit.
+  bool Combine(const Grouping::Item& item, const Used& used, size_t rows, Addends* addends) {
+    const NumberColumn &left = columns_[used.left], &right = columns_[used.right];
+    if (left.any_other() || (item.sign != 0 && right.any_other())) return false;
+    addends->values = left.values(), addends->seen = left.seen();
+    if (item.sign == 0) return true;
+    made_.resize(rows);
+    const uint64_t *a = left.values(), *b = right.values();
+    if (item.sign == '-') {
+      for (size_t i = 0; i < rows; ++i) made_[i] = a[i] - b[i];
+    } else {
+      for (size_t i = 0; i < rows; ++i) made_[i] = a[i] + b[i];
+    }
+    addends->values = made_.data();
+    if (left.seen() != nullptr && right.seen() != nullptr) {
+      made_seen_.resize(rows);
+      for (size_t i = 0; i < rows; ++i) made_seen_[i] = left.seen()[i] & right.seen()[i];
+      addends->seen = made_seen_.data();
+    } else if (left.seen() == nullptr) {
+      addends->seen = right.seen();
+    }
+    // Neither is below zero: a difference fits.
+    if (item.sign == '-' && !left.any_negative() && !right.any_negative()) return true;
+    for (size_t i = 0; i < rows; ++i) {
+      const uint64_t with = item.sign == '-' ? ~b[i] : b[i];
+      const bool over = ((a[i] ^ made_[i]) & (with ^ made_[i])) >> 63 != 0;
+      if (over && (addends->seen == nullptr || addends->seen[i] != 0)) return false;
+    }
+    return true;
+  }
+
+  static uint64_t CountSeen(const uint8_t* seen, size_t begin, size_t end) {
+    if (seen == nullptr) return end - begin;
+    return static_cast<uint64_t>(
+        std::count_if(seen + begin, seen + end, [](uint8_t is) { return is != 0; }));
+  }
+
+  static void AddValues(const Addends& of, size_t begin, size_t end, Sum* to) {
+    Sum sum = *to;
+    for (size_t i = begin; i < end; ++i) {
+      const uint64_t value = of.values[i], below = 0 - (value >> 63);
+      if (of.seen != nullptr && of.seen[i] == 0) continue;
+      ++sum.count;
+      sum.sum += value;
+      sum.sizes |= sum.size += (value ^ below) - below;
+    }
+    *to = sum;
+  }
+
+  static void AddExtremes(const Addends& of, size_t begin, size_t end, Sum* to) {
+    Sum sum = *to;
+    for (size_t i = begin; i < end; ++i) {
+      if (of.seen != nullptr && of.seen[i] == 0) continue;
+      const auto value = static_cast<int64_t>(of.values[i]);
+      ++sum.count;
+      sum.least = std::min(sum.least, value), sum.most = std::max(sum.most, value);
+    }
+    *to = sum;
+  }
+
+  // False: SQLite reports that it does not fit, or has rounded on the way.
+  bool ValueOf(size_t group, size_t n, Value* value) const {
+    const Grouping::Item& item = grouping_.items[n];
+    const Sum& sum = sums_[n][group];
+    const auto whole = static_cast<int64_t>(sum.sum);
+    switch (item.function) {
+      case Function::kKey:
+        *value = KeyOf(group, used_[n].left);
+        return true;
+      case Function::kCount:
+        *value = static_cast<int64_t>(sum.count);
+        return true;
+      default:
+        break;
+    }
+    if (sum.count == 0) return *value = std::monostate(), true;
+    switch (item.function) {
+      case Function::kSum:
+        *value = whole;
+        return sum.sizes >> 63 == 0;
+      case Function::kAverage:
+        *value = static_cast<double>(whole) / static_cast<double>(sum.count);
+        return sum.sizes >> 63 == 0 && sum.size < kMostExact;
+      default:
+        *value = item.function == Function::kLeast ? sum.least : sum.most;
+        return true;
+    }
+  }
+
+  Value KeyOf(size_t group, size_t key) const {
+    const Cell& cell = keys_[group * keys() + key];
+    if (const auto* text = std::get_if<std::string_view>(&cell)) {
+      return text->data() == nullptr ? std::string_view("") : *text;
+    }
+    const std::optional<int64_t> number = NumberOf(cell);
+    return number ? Value(*number) : Value();
+  }
+
   const Grouping& grouping_;
-  Source& source_;
+  const PlainTable& table_;
+  const std::vector<bool>& there_;
+  std::vector<NumberColumn> columns_;
   std::vector<Constraint> constraints_;
   std::vector<size_t> constrained_;  // their columns in columns_
-  std::vector<const PlainTable::Column*> columns_;
-  ColumnCells read_;
-  std::vector<std::vector<Cell>> cells_;  // of columns_, of some rows
-  std::vector<Used> used_;                // by item
-  std::vector<Cell> keys_;                // by group
-  std::vector<Sum> sums_;                 // by group, and item
-  std::unordered_map<std::string, size_t> by_name_;
-  size_t group_ = 0;
-  uint32_t recent_[kRecent] = {};
+  std::vector<Used> used_;           // by item
+  // Of a part.
+  size_t first_ = 0;
+  bool picks_ = false, one_group_ = false;
+  std::vector<uint32_t> picked_;    // rows of it, if there are conditions
+  std::vector<uint32_t> group_of_;  // by row
+  std::vector<uint64_t> made_;
+  std::vector<uint8_t> made_seen_;
+
+  size_t groups_ = 0;
+  std::vector<Cell> keys_;              // by group
+  std::vector<std::vector<Sum>> sums_;  // by item, and group
+  std::unordered_map<std::string, uint32_t> by_name_;
+  uint32_t recent_[kRecent] = {};  // one more than a group
+  std::vector<uint64_t> recent_keys_;
 };
 
 }  // namespace
 
 std::optional<GroupedRows> Group(const Grouping& grouping, Source* source) {
-  return Grouper(grouping, source).Run();
+  Grouper grouper(grouping, source->table, source->there);
+  if (!grouper.FindColumns()) return std::nullopt;
+  const RowIndex::Rows rows = source->index.Narrow(grouper.constraints());
+  if (rows.list != nullptr) return std::nullopt;  // few
+  const size_t count = std::max(rows.begin, rows.end) - rows.begin;
+  if (!grouper.Take(rows.begin, count, source->budget)) return std::nullopt;
+  return grouper.Answer();
+}
+
+std::optional<GroupedRows> Group(const Grouping& grouping, RowStream* rows, Budget* budget) {
+  const std::vector<bool> all;
+  Grouper grouper(grouping, rows->table(), all);
+  if (!grouper.FindColumns()) return std::nullopt;
+  if (!rows->EachPart([&](size_t count) { return grouper.Take(0, count, budget); })) {
+    return std::nullopt;
+  }
+  return grouper.Answer();
 }
 
 }  // namespace acceltrace::query

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums by group, without SQLite. Internal.
+// Sums, by group or of all rows, without SQLite. Internal.
 //
 //   SELECT op, count(*), sum(end_ticks - start_ticks) FROM commands GROUP BY op
 //
 // SQLite sorts all rows to group them, which takes ten times as long as to read them. Queries of
 // this form alone are answered here, with what SQLite would have answered, in its order; whatever
-// does not fit is SQLite's.
+// does not fit is SQLite's. Their rows need not be there all at once: RowStream.
 #ifndef LIBTRACE_QUERY_GROUPING_H_
 #define LIBTRACE_QUERY_GROUPING_H_
 
@@ -46,7 +46,7 @@ struct Grouping {
   std::string table;
   std::vector<Item> items;
   std::vector<Condition> conditions;
-  std::vector<std::string> keys;
+  std::vector<std::string> keys;  // none: all rows are one group, even if there are none
   std::vector<Order> order;
   std::optional<uint64_t> most;  // LIMIT
 
@@ -59,6 +59,8 @@ using GroupedRows = std::vector<std::vector<Value>>;
 // None: SQLite has to answer, since there are numbers that do not fit, too many groups, columns
 // of another type or that are not there, or the budget is used up.
 std::optional<GroupedRows> Group(const Grouping& grouping, Source* source);
+// The same of rows that come one after the other; also none if they end early.
+std::optional<GroupedRows> Group(const Grouping& grouping, RowStream* rows, Budget* budget);
 
 }  // namespace acceltrace::query
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which queries are sums by group, by their words.
+// Which queries are sums, by group or of all rows, by their words.
 #include <sqlite3.h>
 
 #include <algorithm>
@@ -195,10 +195,18 @@ std::optional<Grouping> Grouping::Parse(std::string_view sql) {
       if (!ParseCondition(&words, &grouping.conditions.emplace_back())) return std::nullopt;
     } while (words.Take("and"));
   }
-  if (!words.Take("group") || !words.Take("by")) return std::nullopt;
-  do {
-    if (!words.Name(&grouping.keys.emplace_back())) return std::nullopt;
-  } while (words.Take(","));
+  if (words.Take("group")) {
+    if (!words.Take("by")) return std::nullopt;
+    do {
+      if (!words.Name(&grouping.keys.emplace_back())) return std::nullopt;
+    } while (words.Take(","));
+  }
+  // A row's own columns are of no row in particular.
+  if (grouping.keys.empty() &&
+      std::any_of(grouping.items.begin(), grouping.items.end(),
+                  [](const Item& item) { return item.function == Function::kKey; })) {
+    return std::nullopt;
+  }
   // An alias that is a column's name, too, may mean either.
   for (const Item& item : grouping.items) {
     for (const std::string& key : grouping.keys) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "libtrace/query/grouping.h"
+
 namespace acceltrace::query {
 namespace {
 
@@ -125,6 +127,7 @@ Needs NeedsOf(std::string_view sql) {
            std::end(kEventTables);
   });
   needs.command_fields = CommandFieldsOf(*reads);
+  needs.sums = Grouping::Parse(sql).has_value();
   needs.calls_only = reads->size() == 1 && reads->begin()->first == "api";
   needs.reads = *reads;
   if (needs.events) needs.times = TimesOf(sql, *reads, database->get());

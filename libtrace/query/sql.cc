@@ -97,25 +97,24 @@ class SqliteDatabase final : public Database {
   }
 
   Answer Run(std::string_view sql, RowSink* sink) override {
-    refused_.clear();
-    budget_.steps = limits_.steps;
-    const char* tail = nullptr;
     Answer answer;
-    Statement statement = Parse(sql, &tail, &answer);
-    if (answer.state != Answer::State::kDone) return answer;
-    if (!statement) return BadQuery("it is empty: write a SELECT");
-    const std::string_view rest = sql.substr(static_cast<size_t>(tail - sql.data()));
-    if (Parse(rest, &tail, &answer) || answer.state != Answer::State::kDone) {
-      return BadQuery("more than one statement: ask one at a time");
-    }
-    if (!sqlite3_stmt_readonly(statement.get()) || sqlite3_column_count(statement.get()) == 0) {
-      return BadQuery("it is no SELECT: a trace can only be read");
-    }
-    if (sqlite3_bind_parameter_count(statement.get()) > 0) {
-      return BadQuery("it has parameters (?, :name): write values instead");
-    }
+    const Statement statement = Prepare(sql, &answer);
+    if (!statement) return answer;
     if (const auto grouped = Grouped(sql)) return Give(statement.get(), *grouped, sink);
     return Read(statement.get(), sink);
+  }
+
+  std::optional<Answer> RunOver(RowStream* rows, std::string_view sql, RowSink* sink) override {
+    const std::optional<Grouping> grouping = Grouping::Parse(sql);
+    if (!grouping || sqlite3_stricmp(rows->table().name.c_str(), grouping->table.c_str()) != 0) {
+      return std::nullopt;
+    }
+    Answer answer;
+    const Statement statement = Prepare(sql, &answer);
+    if (!statement) return std::nullopt;
+    const auto grouped = Group(*grouping, rows, &budget_);
+    if (!grouped) return std::nullopt;
+    return Give(statement.get(), *grouped, sink);
   }
 
   std::optional<Reads> ReadsOf(std::string_view sql) override {
@@ -184,6 +183,31 @@ class SqliteDatabase final : public Database {
 
   static Answer BadQuery(std::string message) {
     return {Answer::State::kBadQuery, std::move(message), false};
+  }
+
+  // Of what is a query, with all that it may do before it.
+  Statement Prepare(std::string_view sql, Answer* answer) {
+    const auto refuse = [answer](std::string message) {
+      *answer = BadQuery(std::move(message));
+      return Statement(nullptr, sqlite3_finalize);
+    };
+    refused_.clear();
+    budget_.steps = limits_.steps;
+    const char* tail = nullptr;
+    Statement statement = Parse(sql, &tail, answer);
+    if (answer->state != Answer::State::kDone) return Statement(nullptr, sqlite3_finalize);
+    if (!statement) return refuse("it is empty: write a SELECT");
+    const std::string_view rest = sql.substr(static_cast<size_t>(tail - sql.data()));
+    if (Parse(rest, &tail, answer) || answer->state != Answer::State::kDone) {
+      return refuse("more than one statement: ask one at a time");
+    }
+    if (!sqlite3_stmt_readonly(statement.get()) || sqlite3_column_count(statement.get()) == 0) {
+      return refuse("it is no SELECT: a trace can only be read");
+    }
+    if (sqlite3_bind_parameter_count(statement.get()) > 0) {
+      return refuse("it has parameters (?, :name): write values instead");
+    }
+    return statement;
   }
 
   Statement Parse(std::string_view sql, const char** tail, Answer* answer) {

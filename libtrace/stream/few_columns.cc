@@ -12,6 +12,7 @@
 #include "libtrace/stream/numbers.h"
 #include "libtrace/stream/packed.h"
 #include "libtrace/stream/validate.h"
+#include "libtrace/stream/varints.h"
 #include "libtrace/stream/wire.h"
 
 namespace acceltrace::stream {
@@ -20,6 +21,7 @@ namespace {
 using proto::Block;
 using proto::Packet;
 
+constexpr uint32_t kStalls = proto::CommandBatch::kStallTicksFieldNumber;
 // Of host jobs and waits: what says when each was, and whose.
 constexpr int kOfHostJobs[] = {
     Block::COLUMN_WAKE_NS,       Block::COLUMN_WAIT_CORRELATION, Block::COLUMN_STATUS,
@@ -35,26 +37,38 @@ FewColumns::FewColumns(uint32_t body, std::vector<uint32_t> fields)
   std::vector<int> in_blocks(std::begin(kOfHostJobs), std::end(kOfHostJobs));
   if (body != Packet::kHost) in_blocks.clear();
   for (size_t i = 0; i < fields_.size(); ++i) {
-    if (fields_[i] >= about.size()) continue;
-    columns_[i].kind = about[fields_[i]].kind, columns_[i].in_block = about[fields_[i]].in_block;
-    if (body != Packet::kHost) in_blocks.push_back(columns_[i].in_block);
+    if (body == Packet::kCommands && fields_[i] == kStalls) {
+      columns_[i].kind = FieldKind::kWide, columns_[i].in_block = Block::COLUMN_STALL_TICKS;
+    } else if (fields_[i] < about.size()) {
+      columns_[i].kind = about[fields_[i]].kind, columns_[i].in_block = about[fields_[i]].in_block;
+    } else {
+      continue;
+    }
+    if (body == Packet::kHost) continue;
+    in_blocks.push_back(columns_[i].in_block);
+    if (body != Packet::kCommands || fields_[i] != kStalls) continue;
+    stall_field_ = i;
+    for (int s = 1; s < kMaxStalls; ++s) in_blocks.push_back(Block::COLUMN_STALL_TICKS + s);
   }
   block_.Only(std::move(in_blocks));
 }
 
 bool FewColumns::Open(const SomeOfPacket& packet) {
-  rows_ = begin_ = end_ = 0;
+  return Open(packet.number(), packet.body(), packet.packet_bytes());
+}
+
+bool FewColumns::Open(uint32_t number, std::string_view body, size_t worth) {
+  rows_ = begin_ = end_ = stalls_ = 0;
   device_ = 0, host_jobs_ = host_waits_ = false, fine_ = true;
+  is_block_ = number == Packet::kBlock || number == Packet::kPackedBlock;
   for (Of& column : columns_) {
     column.there = false, column.left = {}, column.of_block = nullptr;
     column.at = 0, column.before = 0, column.part = SIZE_MAX;
   }
-  const size_t worth = packet.packet_bytes();
-  const uint32_t number = packet.number();
-  if (number == Packet::kBlock) return OpenBlock(packet.body(), false, worth);
-  if (number == Packet::kPackedBlock) return OpenBlock(packet.body(), true, kPackedWorth * worth);
-  if (number == Packet::kPacked) return OpenPacked(packet.body(), kPackedWorth * worth);
-  return number == body_ && OpenBatch(packet.body(), worth);
+  if (number == Packet::kBlock) return OpenBlock(body, false, worth);
+  if (number == Packet::kPackedBlock) return OpenBlock(body, true, kPackedWorth * worth);
+  if (number == Packet::kPacked) return OpenPacked(body, kPackedWorth * worth);
+  return number == body_ && OpenBatch(body, worth);
 }
 
 bool FewColumns::OpenPacked(std::string_view body, size_t worth) {
@@ -107,8 +121,14 @@ bool FewColumns::OpenBatch(std::string_view batch, size_t worth) {
   if (rows_ > kMaxRows || rows_ > kFreeRows + worth / LeastRowBytes(kind)) return false;
   size_t values = 0;
   for (const Of& column : columns_) {
-    if (column.there && CountNumbers(column.left) != rows_) return false;
-    values += column.there ? rows_ : 0;
+    const size_t count = column.there ? CountNumbers(column.left) : 0;
+    values += count;
+    if (stall_field_ != SIZE_MAX && &column == &columns_[stall_field_]) {
+      stalls_ = rows_ == 0 ? 0 : count / rows_;
+      if (stalls_ * rows_ != count || stalls_ > kMaxStalls) return false;
+    } else if (column.there && count != rows_) {
+      return false;
+    }
   }
   return values <= kMaxValues;
 }
@@ -131,6 +151,7 @@ bool FewColumns::OpenBlock(std::string_view bytes, bool packed, size_t worth) {
   }
   rows_ = block.rows();
   if (host_jobs_ || waits) return true;
+  if (stall_field_ != SIZE_MAX) stalls_ = block.stalls();
   for (Of& column : columns_) {
     const auto values = block_.of(column.in_block);
     column.there = !values.empty();
@@ -190,6 +211,34 @@ const uint64_t* FewColumns::Column(size_t field) {
     Decode(&column);
   } else {
     column.values.assign(kAtOnce, 0);
+  }
+  return column.values.data();
+}
+
+const uint64_t* FewColumns::StallSums() {
+  const size_t rows = end_ - begin_;
+  Of& column = columns_[stall_field_];
+  if (column.part == begin_) return column.values.data();
+  column.part = begin_;
+  column.values.assign(kAtOnce, 0);
+  if (host_jobs_ || stalls_ == 0) return column.values.data();
+  if (column.of_block != nullptr || !column.there) {
+    for (size_t s = 0; s < stalls_; ++s) {
+      const auto of = block_.of(Block::COLUMN_STALL_TICKS + static_cast<int>(s));
+      for (size_t i = 0; !of.empty() && i < rows; ++i) column.values[i] += of[begin_ + i];
+    }
+    return column.values.data();
+  }
+  stall_ticks_.resize(kAtOnce * stalls_);
+  SkipNumbers((begin_ - column.at) * stalls_, &column.left);
+  column.at = end_;
+  if (!TakeNumbers(rows * stalls_, &column.left, stall_ticks_.data())) {
+    fine_ = false;
+    return column.values.data();
+  }
+  const uint64_t* ticks = stall_ticks_.data();
+  for (size_t i = 0; i < rows; ++i) {
+    for (size_t s = 0; s < stalls_; ++s) column.values[i] += *ticks++;
   }
   return column.values.data();
 }

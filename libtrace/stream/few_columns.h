@@ -30,9 +30,13 @@ class FewColumns {
   // in another way than PacketEncoder's, which only protobuf's parser knows. Of columns that are
   // not asked for nothing is checked.
   bool Open(const SomeOfPacket& packet);
+  // The same of a body with this number in Packet. bytes: of the packet.
+  bool Open(uint32_t number, std::string_view body, size_t bytes);
   const std::vector<uint32_t>& fields() const { return fields_; }
   size_t rows() const { return rows_; }
   uint32_t device() const { return device_; }  // of commands and jobs
+  // It came as a block, in which a column that is not there is zero.
+  bool is_block() const { return is_block_; }
   // Not nullptr: it is a block of host jobs, a row of which is several events. It has no parts.
   const BlockColumns* host_jobs() const { return host_jobs_ ? &block_ : nullptr; }
 
@@ -42,6 +46,10 @@ class FewColumns {
   // To the next part; how many rows it has.
   size_t Next();
   bool has(size_t field) const { return columns_[field].there; }
+  // Of commands, if their stalls are asked for, which Column() does not have: how many each has,
+  // and what they are together in the rows of the part.
+  size_t stalls() const { return stalls_; }
+  const uint64_t* StallSums();
   // Of its rows the values of fields[field].
   const uint64_t* Column(size_t field);
   // False: a value that was asked for is none.
@@ -70,9 +78,11 @@ class FewColumns {
   std::vector<Of> columns_;
   BlockColumns block_;
   std::string unpacked_;
-  bool host_jobs_ = false, host_waits_ = false, fine_ = true;
+  bool is_block_ = false, host_jobs_ = false, host_waits_ = false, fine_ = true;
   uint32_t device_ = 0;
   size_t rows_ = 0, begin_ = 0, end_ = 0;  // of the part
+  size_t stall_field_ = SIZE_MAX, stalls_ = 0;
+  std::vector<uint64_t> stall_ticks_;
 };
 
 }  // namespace acceltrace::stream

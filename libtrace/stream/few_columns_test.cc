@@ -222,6 +222,48 @@ TEST_CASE("A column that a block lacks has nothing of an earlier block's") {
   }
 }
 
+TEST_CASE("Stalls are added up row by row") {
+  std::mt19937_64 random(8);
+  for (int round = 0; round < 40; ++round) {
+    const int rows = 1 + static_cast<int>(random() % 2'500),
+              stalls = static_cast<int>(random() % 5);
+    Packet packet;
+    proto::CommandBatch& batch = *packet.mutable_commands();
+    std::vector<uint64_t> wanted(static_cast<size_t>(rows));
+    for (uint64_t& sum : wanted) {
+      batch.add_fetched_ticks_delta(5);
+      for (int s = 0; s < stalls; ++s) {
+        batch.add_stall_ticks(1 + (random() >> (random() % 2 == 0 ? 58 : 40)));
+        sum += batch.stall_ticks(batch.stall_ticks_size() - 1);
+      }
+    }
+    std::string body = batch.SerializeAsString();
+    FewColumns columns(Packet::kCommands, {2, 22});
+    const auto sums = [&] {
+      std::vector<uint64_t> found;
+      while (const size_t some = columns.Next()) {
+        // Of some parts nobody asks.
+        if (round % 3 == 0 && found.empty()) {
+          found.assign(wanted.begin(), wanted.begin() + static_cast<ptrdiff_t>(some));
+          continue;
+        }
+        const uint64_t* of = columns.StallSums();
+        CHECK(of == columns.StallSums());
+        found.insert(found.end(), of, of + some);
+      }
+      CHECK(columns.fine());
+      return found;
+    };
+    REQUIRE(columns.Open(Packet::kCommands, body, 1 << 20));
+    CHECK(columns.stalls() == static_cast<size_t>(stalls));
+    CHECK(sums() == wanted);
+    if (stalls == 0 || rows == 1) continue;
+    batch.add_stall_ticks(1);  // of no row
+    body = batch.SerializeAsString();
+    CHECK_FALSE(columns.Open(Packet::kCommands, body, 1 << 20));
+  }
+}
+
 TEST_CASE("Damaged packets are refused, wherever the damage is") {
   std::mt19937_64 random(3);
   Packet packet;

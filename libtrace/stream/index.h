@@ -44,6 +44,23 @@ struct PacketTimes {
 // Of batches of these kinds only these fields, by their numbers: the other columns read as zero.
 using Fields = std::map<uint32_t, std::vector<uint32_t>>;
 
+// A packet as it was written, valid until the next one is read.
+struct WrittenPacket {
+  uint32_t number = 0;    // of its body in Packet; 0: it is not in the order of PacketEncoder
+  std::string_view body;  // without tag and length
+  size_t bytes = 0;       // of the packet
+};
+
+// All packets of a file, each read once, in whatever order they are asked for.
+class WholeFile {
+ public:
+  virtual ~WholeFile() = default;
+  // False: FileIndex::Whole() is, because of this packet.
+  virtual bool Read(size_t place, WrittenPacket* packet) = 0;
+  // Reads those that were not asked for. Whether the file is whole, after each Read() was true.
+  virtual bool Rest() = 0;
+};
+
 class FileIndex {
  public:
   // nullptr: no regular file, no footer at its end, or one that does not fit.
@@ -60,6 +77,8 @@ class FileIndex {
   // Reads every byte: all packets are there, in order and as they were written, and nothing else
   // is. What is in them is not looked at.
   virtual bool Whole() const = 0;
+  // The same for somebody who wants some of the packets. The index must outlive it.
+  virtual std::unique_ptr<WholeFile> ReadWhole() const = 0;
   // Without reading them: by their numbers none was lost before it was written, and the index
   // says when the rows of each were. What is read later is compared with the index, so that
   // packets that are not asked for can be damaged but not be missed.

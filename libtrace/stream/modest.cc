@@ -2,6 +2,7 @@
 //
 // What parsing a packet would cost, from a walk over its fields.
 #include "libtrace/stream/validate.h"
+#include "libtrace/stream/varints.h"
 #include "libtrace/stream/wire.h"
 
 namespace acceltrace::stream {

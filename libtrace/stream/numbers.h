@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Columns of numbers as a serialised message has them, many at a time. Internal.
+// Columns of numbers as a serialised message has them: varints.h, and what they must be. Internal.
 #ifndef LIBTRACE_STREAM_NUMBERS_H_
 #define LIBTRACE_STREAM_NUMBERS_H_
 
@@ -8,12 +8,10 @@
 #include <cstdint>
 #include <string_view>
 
+#include "libtrace/stream/varints.h"
+
 namespace acceltrace::stream {
 
-// The next `count` of them; these are gone then. False: one is none, or they end before.
-bool TakeNumbers(size_t count, std::string_view* bytes, uint64_t* values);
-// Over so many numbers, which are there.
-void SkipNumbers(size_t count, std::string_view* bytes);
 // How many there are. False: one of them is longer than protobuf takes, or the last one is cut.
 bool CountSoundNumbers(std::string_view bytes, size_t* count);
 

@@ -23,21 +23,6 @@ inline bool TakeNumber(std::string_view* bytes, uint64_t* value) {
   return false;
 }
 
-// Of eight bytes that lie there, how many are below 0x80: the last of a number each.
-inline size_t NumbersInWord(const char* at) {
-  constexpr uint64_t kLow = 0x0101'0101'0101'0101;
-  uint64_t word;
-  std::memcpy(&word, at, sizeof(word));
-  return ((~word >> 7 & kLow) * kLow) >> 56;
-}
-
-inline size_t CountNumbers(std::string_view bytes) {
-  size_t count = 0, at = 0;
-  for (; at + 8 <= bytes.size(); at += 8) count += NumbersInWord(bytes.data() + at);
-  for (; at < bytes.size(); ++at) count += static_cast<uint8_t>(bytes[at]) < 0x80;
-  return count;
-}
-
 struct WireField {
   uint64_t tag = 0;
   uint64_t value = 0;               // of a number

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Queries of a long trace, of which little is loaded, say what they say of all of it.
+#include <fmt/format.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "libtrace/model/partial.h"
+#include "libtrace/query/command_stream.h"
+#include "libtrace/query/needs.h"
+#include "libtrace/query/sql.h"
+#include "libtrace/stream/index.h"
+#include "libtrace/stream/pack_trace.h"
+#include "libtrace/stream/reader.h"
+#include "tests/catch.h"
+#include "tests/golden/temporary_file.h"
+#include "tests/golden/trace_builder.h"
+#include "tests/golden/trace_builder_split.h"
+
+namespace acceltrace::query {
+namespace {
+
+using model::PartialTrace;
+using stream::FileIndex;
+
+constexpr uint32_t kJobs = 2'000;
+constexpr int64_t kBegin = 50'000'000, kEach = 20'000;
+
+// Jobs of one or two devices that overlap, whose commands end in another order than they begin.
+test::TraceBuilder Random(uint32_t seed) {
+  std::mt19937_64 random(seed);
+  const auto below = [&](uint64_t n) { return static_cast<int64_t>(random() % n); };
+  test::TraceBuilder builder;
+  const uint32_t devices = seed % 2 + 1;
+  for (uint32_t d = 0; d < devices; ++d) {
+    test::ClockSpec clock;
+    clock.ppm = seed % 3 * 20, clock.hz = seed % 2 == 0 ? 1'000'000'000 : 24'576'000;
+    builder.AddDevice(clock);
+  }
+  for (const uint32_t pid : {100u, 200u}) {
+    if (seed % 3 == 0) break;  // nothing has a name
+    builder.AddOpName(pid, 1, pid == 100 ? "gemm" : "copy");
+    builder.AddOpName(pid, 2, "add");
+  }
+  for (uint32_t n = 1; n <= kJobs; ++n) {
+    const int64_t at = kBegin + n * kEach + below(kEach);
+    const int64_t length = random() % 50 == 0 ? 2'000'000 : 10'000 + below(60'000);
+    test::JobSpec job = test::JobOfCall(at, n, at + length);
+    job.device = n % devices, job.pid = job.tid = random() % 2 == 0 ? 100 : 200;
+    job.sequence = n;
+    for (int64_t i = n % 300 == 0 ? 100 : below(5); i >= 0; --i) {
+      test::CommandSpec command;
+      command.unit = static_cast<test::Unit>(random() % 4);
+      command.fetched_ns = at + 3'000, command.head_ns = at + 4'000 + below(1'000);
+      command.start_ns = command.head_ns + below(500);
+      command.end_ns = std::min(command.start_ns + 100 + below(6'000), at + length);
+      command.tag = static_cast<uint32_t>(random() % 3), command.opcode = 0x20;
+      command.bytes = random() % 100'000, command.work = random() % 3;
+      command.row_hits = static_cast<uint32_t>(random() % 300);
+      for (int64_t s = below(4); s > 0; --s) {
+        command.stall_ns[static_cast<size_t>(s)] = static_cast<uint64_t>(below(40));
+      }
+      job.commands.push_back(command);
+    }
+    if (random() % 3 == 0) {
+      job.wait_ns = at + 9'000, job.wake_ns = job.complete_ns + 1'500;
+      job.wait_correlation = 1'000'000 + n;
+    }
+    builder.AddJob(job);
+    if (random() % 5 != 0)
+      builder.AddApi("launch", job.pid, job.correlation, at, at + below(3'000));
+    if (random() % 9 == 0) builder.AddRange("step", job.pid, at, at + below(90'000));
+  }
+  builder.AddLoss("ring", 7, kBegin, kBegin + kEach);
+  return builder;
+}
+
+std::string Packed(const std::string& bytes) {
+  const test::TemporaryFile file(bytes);
+  std::string packed;
+  const auto take = [&](std::string_view some) { return packed += some, Status(); };
+  REQUIRE(stream::PackTrace(file.path(), take).ok());
+  return packed;
+}
+
+class Rows final : public RowSink {
+ public:
+  Status Begin(const std::vector<std::string>& columns) override {
+    for (const std::string& column : columns) text += column + '|';
+    text += '\n';
+    return {};
+  }
+  Status Row(const std::vector<Value>& values) override {
+    for (const Value& value : values) {
+      if (const auto* i = std::get_if<int64_t>(&value)) text += fmt::format("{}|", *i);
+      if (const auto* d = std::get_if<double>(&value)) text += fmt::format("{:.17g}|", *d);
+      if (const auto* s = std::get_if<std::string_view>(&value)) text += fmt::format("'{}'|", *s);
+      if (std::holds_alternative<std::monostate>(value)) text += "null|";
+    }
+    text += '\n';
+    return {};
+  }
+  std::string text;
+};
+
+std::unique_ptr<model::Model> LoadAll(const std::string& bytes) {
+  auto reader = stream::Reader::FromMemory(bytes);
+  REQUIRE(reader.ok());
+  auto model = model::Load(reader->get());
+  REQUIRE(model.ok());
+  return std::move(model).value();
+}
+
+std::string Ask(const model::Model& model, const std::string& sql) {
+  Rows rows;
+  const auto database = Database::Open(model, {}).value();
+  const Answer answer = database->Run(sql, &rows);
+  INFO(sql << ": " << answer.message);
+  REQUIRE(answer.state == Answer::State::kDone);
+  return rows.text;
+}
+
+// Nothing: all has to be loaded for it.
+std::optional<std::string> AskStream(const std::string& bytes, const std::string& sql,
+                                     Limits limits = {}) {
+  const auto trace =
+      PartialTrace::Of(FileIndex::FromMemory(bytes), 0, PartialTrace::Checked::kLater);
+  if (trace == nullptr) return std::nullopt;
+  const Needs needs = NeedsOf(sql);
+  REQUIRE((needs.sums && needs.command_fields));
+  model::Model model;
+  CommandStream commands(trace.get(), *needs.command_fields, &model);
+  const auto database = Database::Open(model, limits).value();
+  Rows rows;
+  const auto answer = database->RunOver(&commands, sql, &rows);
+  if (!answer) return std::nullopt;
+  REQUIRE(answer->state == Answer::State::kDone);
+  CHECK(model.losses.size() == 1);
+  return rows.text;
+}
+
+const char* const kSums[] = {
+    "SELECT op, count(*), sum(end_ticks - start_ticks) FROM commands GROUP BY op",
+    "SELECT unit, sum(bytes), avg(bytes), min(bytes), max(bytes) FROM commands GROUP BY unit",
+    "SELECT op, unit, sum(busy_ticks), max(busy_ticks) FROM commands GROUP BY unit, op",
+    "SELECT device, opcode, status, limiter, count(job) FROM commands "
+    "GROUP BY device, opcode, status, limiter",
+    "SELECT queue, context, sum(work), sum(memory_bytes), sum(row_hits + row_misses) "
+    "FROM commands GROUP BY queue, context ORDER BY 3 DESC",
+    "SELECT job, sum(end_raw_ticks - fetched_raw_ticks), min(head_ticks) FROM commands "
+    "WHERE bytes > 70000 AND unit = 'in' GROUP BY job",
+    "SELECT tag, min(correlation), max(\"index\") FROM commands WHERE op = 'gemm' GROUP BY tag",
+    "SELECT count(*), sum(bytes), max(start_ticks) FROM commands",
+    "SELECT sum(bytes) FROM commands WHERE bytes < 0",
+};
+
+TEST_CASE("Sums over commands that come one after the other are those of all that are loaded") {
+  for (uint32_t seed = 1; seed <= 6; ++seed) {
+    std::string bytes = test::Encode(test::Split(Random(seed).Packets(), seed < 4 ? 256 : 4096));
+    if (seed % 3 == 2) bytes = Packed(bytes);
+    const auto model = LoadAll(bytes);
+    for (const char* sql : kSums) {
+      INFO("seed " << seed << ": " << sql);
+      const auto streamed = AskStream(bytes, sql);
+      REQUIRE(streamed);
+      // Where the clock may have been set busy ticks are not known, if somebody looks at it.
+      const auto trace = PartialTrace::Of(FileIndex::FromMemory(bytes));
+      REQUIRE(trace != nullptr);
+      const auto commands = trace->LoadCommands(*NeedsOf(sql).command_fields);
+      REQUIRE(commands != nullptr);
+      CHECK(*streamed == Ask(*commands, sql));
+      if (std::string_view(sql).find("busy") != std::string_view::npos) continue;
+      CHECK(*streamed == Ask(*model, sql));
+    }
+  }
+}
+
+// With blocks, as the service writes them.
+TEST_CASE("Sums over the commands of a recording are those of all that are loaded") {
+  for (const char* path : {"tests/golden/demo.atrace", "tests/golden/step.atrace"}) {
+    std::string bytes;
+    const auto file =
+        std::unique_ptr<std::FILE, int (*)(std::FILE*)>(std::fopen(path, "rb"), std::fclose);
+    REQUIRE(file != nullptr);
+    for (int c = std::fgetc(file.get()); c != EOF; c = std::fgetc(file.get())) {
+      bytes += static_cast<char>(c);
+    }
+    const auto model = LoadAll(bytes);
+    for (const char* sql : kSums) {
+      INFO(path << ": " << sql);
+      const auto trace =
+          PartialTrace::Of(FileIndex::FromMemory(bytes), 0, PartialTrace::Checked::kLater);
+      REQUIRE(trace != nullptr);
+      model::Model some;
+      CommandStream commands(trace.get(), *NeedsOf(sql).command_fields, &some);
+      Rows rows;
+      const auto answer = Database::Open(some, {}).value()->RunOver(&commands, sql, &rows);
+      REQUIRE(answer);
+      CHECK(rows.text == Ask(*model, sql));
+    }
+  }
+}
+
+TEST_CASE("Of a damaged trace nothing is summed up that was not checked") {
+  const std::string bytes = test::Encode(test::Split(Random(1).Packets(), 512));
+  std::mt19937_64 random(9);
+  for (int round = 0; round < 200; ++round) {
+    std::string damaged = bytes;
+    const size_t at = random() % damaged.size();
+    if (round % 4 == 0) {
+      damaged.resize(at);
+    } else if (round % 4 == 1) {
+      damaged.erase(at, 1 + random() % 2'000);
+    } else {
+      damaged[at] = static_cast<char>(damaged[at] ^ (1 << random() % 8));
+    }
+    CHECK_FALSE(AskStream(damaged, kSums[round % 2]));
+  }
+  const std::string behind = bytes + "x";
+  CHECK_FALSE(AskStream(behind, kSums[0]));
+}
+
+TEST_CASE("Rows that are not as they should be are not summed up one by one") {
+  const auto sums = [](const auto& change) {
+    std::vector<proto::Packet> packets = test::Split(Random(2).Packets(), 256);
+    bool changed = false;
+    for (proto::Packet& packet : packets) {
+      if (packet.has_commands() && packet.commands().job_size() > 20 && !changed) {
+        change(packet.mutable_commands());
+        changed = true;
+      }
+    }
+    const std::string bytes = test::Encode(packets);
+    return AskStream(bytes, kSums[1]).has_value();
+  };
+  CHECK(sums([](proto::CommandBatch*) {}));
+  CHECK_FALSE(sums([](proto::CommandBatch* batch) { batch->set_unit(3, 9); }));
+  CHECK_FALSE(sums([](proto::CommandBatch* batch) { batch->set_job(3, 0); }));
+  CHECK_FALSE(sums([](proto::CommandBatch* batch) { batch->set_record_delta(3, 0); }));
+  CHECK_FALSE(sums([](proto::CommandBatch* batch) {
+    batch->set_job(7, batch->job(3)), batch->set_index(7, batch->index(3));
+  }));
+  CHECK_FALSE(sums([](proto::CommandBatch* batch) { batch->set_device(9); }));
+  // Steps that are used up, and what has no such form.
+  Limits limits;
+  limits.steps = 2'000;
+  const std::string bytes = test::Encode(Random(2).Packets());
+  CHECK_FALSE(AskStream(bytes, kSums[1], limits));
+  CHECK_FALSE(NeedsOf("SELECT bytes FROM commands").sums);
+  CHECK_FALSE(NeedsOf("SELECT unit, sum(bytes) FROM commands GROUP BY unit HAVING 1").sums);
+}
+
+}  // namespace
+}  // namespace acceltrace::query

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Of 64 bytes the last ones of numbers become the bits of a word. So the next number begins where
+// a bit says, and its length is not what the one after it waits for.
+#include "libtrace/stream/varints.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "libtrace/stream/wire.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace acceltrace::stream {
+namespace {
+
+constexpr size_t kBytes = VarintOps::kAtOnce;
+constexpr uint64_t kHigh = 0x8080'8080'8080'8080;
+
+uint64_t WordAt(const char* at) {
+  uint64_t word;
+  std::memcpy(&word, at, sizeof(word));
+  return word;
+}
+
+size_t CountPortable(const char* bytes, size_t size) {
+  constexpr uint64_t kLow = 0x0101'0101'0101'0101;
+  size_t count = 0;
+  for (size_t at = 0; at < size; at += 8) {
+    count += ((~WordAt(bytes + at) >> 7 & kLow) * kLow) >> 56;
+  }
+  return count;
+}
+
+size_t TakePortable(const char* bytes, size_t size, size_t most, uint64_t* values, size_t* used) {
+  const auto* at = reinterpret_cast<const uint8_t*>(bytes);
+  const uint8_t* const end = at + size;
+  size_t have = 0;
+  while (have < most && end - at >= 8) {
+    // Most are small, and so are those beside them.
+    const uint64_t word = WordAt(reinterpret_cast<const char*>(at));
+    if ((word & kHigh) == 0 && most - have >= 8) {
+      for (size_t k = 0; k < 8; ++k) values[have + k] = word >> (8 * k) & 0xff;
+      at += 8, have += 8;
+      continue;
+    }
+    uint64_t value = *at++;
+    for (uint32_t shift = 7; at[-1] >= 0x80 && shift < 56; shift += 7) {
+      value ^= uint64_t{1} << shift ^ uint64_t { *at++ }
+                                          << shift;  // without the bit that says more
+    }
+    if (at[-1] >= 0x80) {
+      at -= 8;
+      break;
+    }
+    values[have++] = value;
+  }
+  *used = static_cast<size_t>(reinterpret_cast<const char*>(at) - bytes);
+  return have;
+}
+
+constexpr VarintOps kPortable = {CountPortable, TakePortable};
+
+#if defined(__x86_64__)
+#define VARINTS_AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt,lzcnt")))
+
+VARINTS_AVX2 inline uint64_t Ends(const char* bytes) {
+  const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes));
+  const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes + 32));
+  return ~(static_cast<uint32_t>(_mm256_movemask_epi8(low)) |
+           uint64_t{static_cast<uint32_t>(_mm256_movemask_epi8(high))} << 32);
+}
+
+VARINTS_AVX2 inline void Put(const __m256i& four, uint64_t* values) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(values), four);
+}
+
+VARINTS_AVX2 size_t CountAvx2(const char* bytes, size_t size) {
+  size_t count = 0;
+  for (size_t at = 0; at < size; at += kBytes) {
+    count += static_cast<size_t>(_mm_popcnt_u64(Ends(bytes + at)));
+  }
+  return count;
+}
+
+VARINTS_AVX2 size_t TakeAvx2(const char* bytes, size_t size, size_t most, uint64_t* values,
+                             size_t* used) {
+  // Of numbers of one byte, and of two, one after the other.
+  constexpr uint64_t kOnes = ~uint64_t{0}, kTwos = 0xaaaa'aaaa'aaaa'aaaa;
+  size_t at = 0, have = 0;
+  while (at + kBytes + 8 <= size && have < most) {
+    const char* const from = bytes + at;
+    uint64_t ends = Ends(from);
+    if (ends == kOnes && most - have >= kBytes) {
+      for (size_t i = 0; i < kBytes; i += 4) {
+        int32_t four;
+        std::memcpy(&four, from + i, sizeof(four));
+        Put(_mm256_cvtepu8_epi64(_mm_cvtsi32_si128(four)), values + have + i);
+      }
+      at += kBytes, have += kBytes;
+      continue;
+    }
+    if (ends == kTwos && most - have >= kBytes / 2) {
+      for (size_t i = 0; i < kBytes / 2; i += 4) {
+        const auto word = static_cast<int64_t>(WordAt(from + 2 * i));
+        const __m256i four = _mm256_cvtepu16_epi64(_mm_cvtsi64_si128(word));
+        const __m256i low = _mm256_and_si256(four, _mm256_set1_epi64x(0x7f));
+        const __m256i high = _mm256_and_si256(four, _mm256_set1_epi64x(0x7f00));
+        Put(_mm256_or_si256(low, _mm256_srli_epi64(high, 1)), values + have + i);
+      }
+      at += kBytes, have += kBytes / 2;
+      continue;
+    }
+    size_t begin = 0;
+    for (; ends != 0 && have < most; ends &= ends - 1) {
+      const size_t last = _tzcnt_u64(ends);
+      if (last - begin >= 8) break;
+      // The seven low bits of each byte, close together.
+      values[have++] = _pext_u64(WordAt(from + begin), ~kHigh >> (56 - 8 * (last - begin)));
+      begin = last + 1;
+    }
+    if (begin == 0) break;  // the first is a longer one
+    at += begin;
+  }
+  *used = at;
+  return have;
+}
+
+constexpr VarintOps kAvx2 = {CountAvx2, TakeAvx2};
+#endif
+
+}  // namespace
+
+const VarintOps& Varints() {
+#if defined(__x86_64__)
+  static const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+                           __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+  if (avx2) return kAvx2;
+#endif
+  return kPortable;
+}
+
+const VarintOps& PortableVarints() { return kPortable; }
+
+size_t CountNumbers(std::string_view bytes) {
+  const size_t most = bytes.size() / kBytes * kBytes;
+  size_t count = most == 0 ? 0 : Varints().count(bytes.data(), most);
+  for (size_t at = most; at < bytes.size(); ++at) count += static_cast<uint8_t>(bytes[at]) < 0x80;
+  return count;
+}
+
+void SkipNumbers(size_t count, std::string_view* bytes) {
+  size_t at = 0;
+  for (; count >= kBytes && at + kBytes <= bytes->size(); at += kBytes) {
+    count -= Varints().count(bytes->data() + at, kBytes);
+  }
+  for (; count > 0 && at < bytes->size(); ++at) {
+    count -= static_cast<uint8_t>((*bytes)[at]) < 0x80;
+  }
+  bytes->remove_prefix(at);
+}
+
+bool TakeNumbers(size_t count, std::string_view* bytes, uint64_t* values, const VarintOps& ops) {
+  for (size_t i = 0; i < count;) {
+    size_t used = 0;
+    i += ops.take(bytes->data(), bytes->size(), count - i, values + i, &used);
+    bytes->remove_prefix(used);
+    if (i == count) break;
+    // What is short of a stretch, or a longer one; then perhaps there is one again.
+    const size_t some = std::min(count, i + kBytes);
+    for (; i < some; ++i) {
+      if (!TakeNumber(bytes, &values[i])) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace acceltrace::stream
