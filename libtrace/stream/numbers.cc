@@ -87,9 +87,14 @@ __attribute__((target("bmi,bmi2"))) size_t TakeShortBmi2(size_t count, std::stri
       continue;
     }
     if (last == 0) break;
-    const uint64_t bits = last ^ (last - 1);  // up to the number's last byte
-    values[i++] = __builtin_ia32_pext_di(word & bits, ~kMore);
-    at += (std::countr_zero(last) + 1) / 8;
+    // All that end in the word: where the next one begins is known before this one is.
+    uint64_t before = 0;  // bytes of the numbers so far
+    for (uint64_t left = last; left != 0 && i < count; left &= left - 1) {
+      const uint64_t bits = left ^ (left - 1);  // up to the number's last byte
+      values[i++] = __builtin_ia32_pext_di(word, bits & ~before & ~kMore);
+      before = bits;
+    }
+    at += std::bit_width(before) / 8;
   }
   bytes->remove_prefix(static_cast<size_t>(reinterpret_cast<const char*>(at) - bytes->data()));
   return i;
