@@ -76,10 +76,10 @@ class Joiner {
   // How many of the jobs the host spoke of.
   size_t FindSides(const std::vector<uint64_t>& keys) {
     size_t found = 0;
-    sides_.assign(keys.size(), nullptr);
+    sides_.assign(keys.size(), HostJobs::kNone);
     for (size_t row = 0; row < keys.size(); ++row) {
       sides_[row] = host_jobs_.Find(keys[row]);
-      found += sides_[row] != nullptr;
+      found += sides_[row] != HostJobs::kNone;
     }
     return found;
   }
@@ -182,8 +182,8 @@ class Joiner {
       const size_t count = std::min(kRows, fill_end_ - first);
       column->Read(first, count, values);
       for (size_t i = 0; i < count; ++i) {
-        const HostJob* side = sides_[first + i];
-        if (side != nullptr) values[i] = value(*side, first + i, values[i]);
+        const uint32_t side = sides_[first + i];
+        if (side != HostJobs::kNone) values[i] = value(SideAt(first + i), first + i, values[i]);
       }
       column->Write(first, count, values);
     }
@@ -202,10 +202,25 @@ class Joiner {
     constexpr size_t kRows = Column<uint32_t>::kRows;
     for (size_t first = 0; first < sides_.size(); first += kRows) {
       fill_first_ = first, fill_end_ = std::min(first + kRows, sides_.size());
+      ReadSides();
       FillHostColumns(&late_runs);
     }
     fill_first_ = 0, fill_end_ = sides_.size();
+    block_.clear();
     if (!late_runs.empty()) DropIrqsOfOthers(late_runs);
+  }
+
+  // Those of the rows that are filled, once for all columns.
+  void ReadSides() {
+    block_.resize(fill_end_ - fill_first_);
+    for (size_t i = 0; i < block_.size(); ++i) {
+      const uint32_t side = sides_[fill_first_ + i];
+      if (side != HostJobs::kNone) block_[i] = host_jobs_.At(side);
+    }
+  }
+  // Of a row that the host spoke of.
+  const HostJob& SideAt(size_t row) const {
+    return block_.empty() ? host_jobs_.At(sides_[row]) : block_[row - fill_first_];
   }
 
   using HandlerRun = std::tuple<uint32_t, uint32_t, int64_t>;  // of a handler: device, queue, time
@@ -305,9 +320,10 @@ class Joiner {
           jobs_.pid[row] = api.pid.At(call);
           jobs_.tid[row] = api.tid.At(call);
         }
-        const HostJob* side = sides_[row];
-        const bool woken = side != nullptr && side->wake_ns != kNoTime;
-        waited[i] = woken ? find(side->wait_correlation, &awaited, &last_wait) : kNoRow;
+        const uint32_t side = sides_[row];
+        const bool woken = side != HostJobs::kNone && host_jobs_.At(side).wake_ns != kNoTime;
+        waited[i] =
+            woken ? find(host_jobs_.At(side).wait_correlation, &awaited, &last_wait) : kNoRow;
       }
       jobs_.api_row.Write(first, count, found);
       jobs_.wait_api_row.Write(first, count, waited);
@@ -389,7 +405,8 @@ class Joiner {
   std::vector<uint64_t> keys_;  // JobKey of each row, sorted
   const HostJobs& host_jobs_;
   size_t fill_first_ = 0, fill_end_ = 0;  // rows that Fill() fills
-  std::vector<const HostJob*> sides_;     // of each row, nullptr: the host did not speak of it
+  std::vector<uint32_t> sides_;  // of each row, in HostJobs; kNone: the host did not speak of it
+  std::vector<HostJob> block_;   // of the rows that Fill() fills, if they are few
 };
 
 }  // namespace
