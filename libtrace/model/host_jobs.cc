@@ -141,7 +141,10 @@ void HostJobs::EachField(Of* packed, const Each& each) {
 
 HostJob* HostJobs::Open(uint32_t row) {
   std::unique_ptr<HostJob[]>& chunk = chunks_[row / kChunk];
-  if (chunk == nullptr) chunk = Unpack(row / kChunk);
+  if (chunk == nullptr) {
+    chunk = std::make_unique<HostJob[]>(kChunk);
+    Unpack(row / kChunk, chunk.get());
+  }
   return &chunk[row % kChunk];
 }
 
@@ -170,25 +173,46 @@ void HostJobs::Pack(size_t chunk) {
   });
 }
 
-std::unique_ptr<HostJob[]> HostJobs::Unpack(size_t chunk) const {
-  auto jobs = std::make_unique<HostJob[]>(kChunk);
+void HostJobs::Unpack(size_t chunk, HostJob* jobs) const {
   EachField(&packed_, [&](auto member, const auto* column) {
     typename std::remove_reference_t<decltype(*column)>::value_type values[kChunk];
     column->Read(chunk * kChunk, kChunk, values);
     for (size_t i = 0; i < kChunk; ++i) jobs[i].*member = values[i];
   });
-  return jobs;
 }
+
+// How often a chunk is unpacked: where they are asked for in no order that would go on and on.
+constexpr size_t kMostTimes = 16;
 
 const HostJob* HostJobs::Unpacked(size_t chunk) const {
   Slot& slot = slots_[chunk % kSlots];
   if (slot.chunk == chunk) return slot.jobs.get();
-  slot = {chunk, Unpack(chunk)};
-  // Where they are asked for in no order that would go on and on.
-  constexpr size_t kMostTimes = 16;
+  if (slot.jobs == nullptr) slot.jobs = std::make_unique<HostJob[]>(kChunk);
+  Unpack(chunk, slot.jobs.get());
+  slot.chunk = chunk;
   if (++unpacked_ <= kMostTimes * chunks_.size()) return slot.jobs.get();
   slot.chunk = SIZE_MAX;
   return (chunks_[chunk] = std::move(slot.jobs)).get();
+}
+
+HostJobs::Times HostJobs::TimesOf(uint32_t row) const {
+  const size_t chunk = row / kChunk, at = row % kChunk;
+  if (const HostJob* jobs = chunks_[chunk].get(); jobs != nullptr) {
+    return {jobs[at].submit_ns, jobs[at].doorbell_ns, jobs[at].complete_ns};
+  }
+  if (times_ == nullptr) times_ = std::make_unique<std::array<TimesSlot, kSlots>>();
+  TimesSlot& slot = (*times_)[chunk % kSlots];
+  if (slot.chunk != chunk) {
+    if (unpacked_times_ > kMostTimes * chunks_.size()) {
+      return {packed_.submit_ns[row], packed_.doorbell_ns[row], packed_.complete_ns[row]};
+    }
+    ++unpacked_times_;
+    packed_.submit_ns.Read(chunk * kChunk, kChunk, slot.submit_ns.data());
+    packed_.doorbell_ns.Read(chunk * kChunk, kChunk, slot.doorbell_ns.data());
+    packed_.complete_ns.Read(chunk * kChunk, kChunk, slot.complete_ns.data());
+    slot.chunk = chunk;
+  }
+  return {slot.submit_ns[at], slot.doorbell_ns[at], slot.complete_ns[at]};
 }
 
 HostJobs CollectHostJobs(const HostEvents& host, LoadStats* stats) {

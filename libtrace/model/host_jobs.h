@@ -44,6 +44,11 @@ class HostJobs {
     if (row != kNone) last_ = row;
     return row;
   }
+  // When a job was, as far as the host says so.
+  struct Times {
+    int64_t submit_ns = kNoTime, doorbell_ns = kNoTime, complete_ns = kNoTime;
+  };
+  Times TimesOf(uint32_t row) const;
   // Good until the next one is asked for.
   const HostJob& At(uint32_t row) const {
     const HostJob* jobs = chunks_[row / kChunk].get();
@@ -70,17 +75,21 @@ class HostJobs {
     Column<uint64_t> sequence, correlation, copy_bytes, wait_correlation;
     Column<int64_t> submit_ns, doorbell_ns, submit_end_ns, irq_ns, complete_ns, wait_ns, wake_ns;
   };
-  // A chunk that was unpacked to be read.
+  // A chunk that was unpacked to be read, or its times alone.
   struct Slot {
     size_t chunk = SIZE_MAX;
     std::unique_ptr<HostJob[]> jobs;
+  };
+  struct TimesSlot {
+    size_t chunk = SIZE_MAX;
+    std::array<int64_t, kChunk> submit_ns, doorbell_ns, complete_ns;
   };
   // each(member of HostJob, column of Packed)
   template <typename Of, typename Each>
   static void EachField(Of* packed, const Each& each);
   HostJob* Open(uint32_t row);
   void Pack(size_t chunk);
-  std::unique_ptr<HostJob[]> Unpack(size_t chunk) const;
+  void Unpack(size_t chunk, HostJob* jobs) const;
   const HostJob* Unpacked(size_t chunk) const;
 
   KeyIndex index_;
@@ -90,7 +99,8 @@ class HostJobs {
   Packed packed_;
   mutable std::vector<std::unique_ptr<HostJob[]>> chunks_;  // nullptr: packed
   mutable std::array<Slot, kSlots> slots_;
-  mutable size_t unpacked_ = 0;  // how often one was
+  mutable std::unique_ptr<std::array<TimesSlot, kSlots>> times_;
+  mutable size_t unpacked_ = 0, unpacked_times_ = 0;  // how often one was
 };
 
 // host is sorted by time.

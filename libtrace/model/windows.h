@@ -30,9 +30,7 @@ class Windows {
   // Any other time of a record: not after it was made.
   clock::Window UpToRecord(uint32_t device, uint64_t record, int64_t near_ns) const;
   // What the host says of when a job was; kNoTime: nothing.
-  struct Side {
-    int64_t submit_ns = kNoTime, doorbell_ns = kNoTime, complete_ns = kNoTime;
-  };
+  using Side = HostJobs::Times;
   Side SideOfJob(size_t row) const { return SideAt(job_sides_[row]); }
   // By row. `made`: of the time at which its record was made.
   clock::Window OfJob(size_t row, bool made) const;
@@ -79,9 +77,7 @@ class Windows {
     Table table = Table::kJobs;
   };
   Side SideAt(uint32_t row) const {
-    if (row == HostJobs::kNone) return {};
-    const HostJob& job = host_jobs_.At(row);
-    return {job.submit_ns, job.doorbell_ns, job.complete_ns};
+    return row == HostJobs::kNone ? Side{} : host_jobs_.TimesOf(row);
   }
   Side SideOfCommand(size_t row) const;
   Side KnownSideOf(uint64_t key) const;
