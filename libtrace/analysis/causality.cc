@@ -33,6 +33,14 @@ class Checker {
   // So many pairs in order, by ticks of one count.
   void Certain(uint64_t pairs) { result_.constraints += pairs, result_.certain += pairs; }
 
+  // From one side to the other. False: they are not in order, nothing was counted.
+  bool Across(const model::Interval& earlier, const model::Interval& later) {
+    if (later.hi_ns < earlier.lo_ns) return false;
+    ++result_.constraints;
+    ++(later.lo_ns >= earlier.hi_ns ? result_.certain : result_.possible);
+    return true;
+  }
+
   void Check(size_t job, const End& earlier, const End& later) {
     ++result_.constraints;
     if (earlier.on_device() && later.on_device() && earlier.epoch == later.epoch &&
@@ -159,9 +167,16 @@ class Jobs {
     previous_ = point;
   }
   [[gnu::noinline]] void CheckPoints(size_t job, Point earlier, Point later) {
+    if (IsDevicePoint(earlier) != IsDevicePoint(later)) {
+      const model::Interval from = IntervalOf(job, earlier), to = IntervalOf(job, later);
+      if (checker_.Across(from, to)) return;
+    }
     checker_.Check(job, EndOf(job, earlier), EndOf(job, later));
   }
 
+  model::Interval IntervalOf(size_t job, Point point) const {
+    return IsDevicePoint(point) ? TimesOf(point).host[job] : At(host_ns_[point]);
+  }
   // Of a point that was seen.
   End EndOf(size_t job, Point point) const {
     if (!IsDevicePoint(point)) return {PointName(point), host_ns_[point]};
@@ -190,10 +205,10 @@ class Jobs {
     const uint32_t count = num_commands_[job];
     const Ticks from = device_[kFetched], to = device_[kCompletion];
     for (size_t row = first; row < first + count; ++row) {
-      const Ticks its{command_fetched_.ticks[row], command_fetched_.epoch[row]};
-      const Ticks head{command_head_.ticks[row], command_head_.epoch[row]};
-      const Ticks start{command_start_.ticks[row], command_start_.epoch[row]};
-      const Ticks end{command_end_.ticks[row], command_end_.epoch[row]};
+      if (row - chunk_.first >= CommandTimes::kRows) chunk_.Load(model_.commands, row);
+      const size_t i = row - chunk_.first;
+      const Ticks its = chunk_.Of(0, i), head = chunk_.Of(1, i), start = chunk_.Of(2, i);
+      const Ticks end = chunk_.Of(3, i);
       // All of them of one count and in order, as nearly always.
       if (from.Before(its) && its.Before(head) && head.Before(start) && start.Before(end) &&
           end.Before(to)) {
@@ -220,6 +235,25 @@ class Jobs {
              static_cast<int64_t>(later.ticks - ticks) >= 0;
     }
   };
+  // Of commands one after the other: fetched, head, start, end.
+  struct CommandTimes {
+    static constexpr size_t kRows = model::Column<uint64_t>::kRows;
+
+    void Load(const model::Commands& commands, size_t row) {
+      first = row / kRows * kRows;
+      size_t t = 0;
+      for (const auto* times :
+           {&commands.fetched, &commands.head, &commands.start, &commands.end}) {
+        times->ticks.Read(first, kRows, ticks[t]), times->epoch.Read(first, kRows, epoch[t]);
+        ++t;
+      }
+    }
+    Ticks Of(size_t t, size_t i) const { return {ticks[t][i], epoch[t][i]}; }
+
+    size_t first = static_cast<size_t>(-1) / 2;
+    uint64_t ticks[4][kRows];
+    uint32_t epoch[4][kRows];
+  };
   static End EndOf(const char* name, const model::DeviceTimes& times, size_t row, const Ticks& at) {
     return {name, 0, &times, row, at.ticks, at.epoch};
   }
@@ -241,8 +275,7 @@ class Jobs {
   Cursor<int64_t> complete_ns_{jobs_.complete_ns}, wake_ns_{jobs_.wake_ns};
   TickCursor doorbell_{jobs_.doorbell}, fetched_{jobs_.fetched}, start_{jobs_.first_start};
   TickCursor end_{jobs_.last_end}, completion_{jobs_.completion}, irq_{jobs_.irq};
-  TickCursor command_fetched_{model_.commands.fetched}, command_head_{model_.commands.head};
-  TickCursor command_start_{model_.commands.start}, command_end_{model_.commands.end};
+  CommandTimes chunk_;
 };
 
 }  // namespace

@@ -20,6 +20,26 @@ constexpr size_t kNone = static_cast<size_t>(-1);
 // (docs/driver.md).
 constexpr int64_t kPollNs = 20'000'000;
 
+// Columns of commands one after the other.
+struct CommandChunk {
+  static constexpr size_t kRows = model::Column<uint64_t>::kRows;
+
+  void Load(const model::Commands& commands, size_t row) {
+    first = row / kRows * kRows;
+    const auto read = [this](const auto& column, auto* values) {
+      column.Read(first, kRows, values);
+    };
+    read(commands.correlation, correlation), read(commands.bytes, bytes);
+    read(commands.queue, queue), read(commands.context, context), read(commands.unit, unit);
+    read(commands.start.ticks, start), read(commands.start.epoch, start_epoch);
+    read(commands.end.ticks, end), read(commands.end.epoch, end_epoch);
+  }
+
+  size_t first = static_cast<size_t>(-1) / 2;
+  uint64_t correlation[kRows], bytes[kRows], start[kRows], end[kRows];
+  uint32_t queue[kRows], context[kRows], unit[kRows], start_epoch[kRows], end_epoch[kRows];
+};
+
 class JobChecker {
  public:
   JobChecker(const model::Model& model, const Coverage& coverage)
@@ -185,22 +205,23 @@ class JobChecker {
     const uint32_t first = first_command_[j];
     for (uint32_t c = 0; c < count; ++c) {
       const size_t row = first + c;
-      const bool alike = command_correlation_[row] == correlation && command_queue_[row] == queue &&
-                         command_context_[row] == context;
+      if (row - chunk_.first >= CommandChunk::kRows) chunk_.Load(model_.commands, row);
+      const size_t i = row - chunk_.first;
+      const bool alike = chunk_.correlation[i] == correlation && chunk_.queue[i] == queue &&
+                         chunk_.context[i] == context;
       if (alike) {
         identity_.Hold(placed ? 3 : 1, placed ? correlation + queue + context : correlation);
       } else {
-        Equal(&identity_, j, "correlation of job, command:", correlation,
-              command_correlation_[row]);
+        Equal(&identity_, j, "correlation of job, command:", correlation, chunk_.correlation[i]);
       }
       if (!alike && placed) {
-        Equal(&identity_, j, "queue of job, command:", queue, command_queue_[row]);
-        Equal(&identity_, j, "context of job, command:", context, command_context_[row]);
+        Equal(&identity_, j, "queue of job, command:", queue, chunk_.queue[i]);
+        Equal(&identity_, j, "context of job, command:", context, chunk_.context[i]);
       }
-      const uint32_t unit = unit_[row];
-      if (unit < is_dma.size() && is_dma[unit]) copied += bytes_of_[row];
-      const uint64_t start = start_.ticks[row], end = end_.ticks[row];
-      measured &= start_.epoch[row] == epoch && end_.epoch[row] == epoch;
+      const uint32_t unit = chunk_.unit[i];
+      if (unit < is_dma.size() && is_dma[unit]) copied += chunk_.bytes[i];
+      const uint64_t start = chunk_.start[i], end = chunk_.end[i];
+      measured &= chunk_.start_epoch[i] == epoch && chunk_.end_epoch[i] == epoch;
       if (c == 0 || static_cast<int64_t>(first_start - start) > 0) first_start = start;
       if (c == 0 || static_cast<int64_t>(end - last_end) > 0) last_end = end;
     }
@@ -236,7 +257,7 @@ class JobChecker {
   std::map<QueueKey, Queue> queues_;
   QueueKey last_key_;
   Queue* last_queue_ = nullptr;
-  // Columns of jobs, and of commands.
+  // Columns of jobs.
   Cursor<uint32_t> device_{jobs_.device}, queue_{jobs_.queue}, context_{jobs_.context};
   Cursor<uint32_t> pid_{jobs_.pid}, status_{jobs_.status};
   Cursor<uint32_t> submitted_{jobs_.commands_submitted}, retired_{jobs_.commands_retired};
@@ -246,11 +267,7 @@ class JobChecker {
   Cursor<int64_t> submit_ns_{jobs_.submit_ns}, complete_ns_{jobs_.complete_ns};
   Cursor<uint8_t> on_device_{jobs_.on_device}, on_host_{jobs_.on_host};
   TickCursor first_start_{jobs_.first_start}, last_end_{jobs_.last_end};
-  Cursor<uint64_t> command_correlation_{model_.commands.correlation};
-  Cursor<uint32_t> command_queue_{model_.commands.queue};
-  Cursor<uint32_t> command_context_{model_.commands.context}, unit_{model_.commands.unit};
-  Cursor<uint64_t> bytes_of_{model_.commands.bytes};
-  TickCursor start_{model_.commands.start}, end_{model_.commands.end};
+  CommandChunk chunk_;
   // Jobs that one run of the interrupt handler took, by device, queue, and when it was entered:
   // once they are asked for.
   std::map<std::tuple<uint32_t, uint32_t, int64_t>, size_t> taken_;

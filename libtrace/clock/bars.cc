@@ -22,8 +22,9 @@ bool IsKnown(const Window& when) {
 
 // PlaceOf() for such data, step by step, with the offsets there; those a tick later only if they
 // decide.
-Placed PlainPlaceOf(const MapData& data, const Constraint& constraint, Place* place,
-                    Bounds* begin) {
+template <typename OffsetsAt>
+Placed PlainPlaceOf(const MapData& data, const Constraint& constraint, const OffsetsAt& offset_at,
+                    Place* place, Bounds* begin) {
   const Curve& curve = data.curves[0];
   const Era& era = data.counts[0].eras[0];
   const Window& when = constraint.when;
@@ -31,7 +32,7 @@ Placed PlainPlaceOf(const MapData& data, const Constraint& constraint, Place* pl
   const uint64_t ticks = known ? data.line.Mask(constraint.ticks + era.shift) : constraint.ticks;
   *place = {0, data.line.SignedTicks(curve.base_ticks, ticks)};
   const double position_ns = data.PositionNs(place->position);
-  *begin = OffsetAt(curve, position_ns);
+  *begin = offset_at(curve, position_ns);
   if (!known) return Placed::kThere;
   const auto at = static_cast<double>(place->position);
   if (curve.back.limit_ns < when.lo_ns || when.hi_ns < curve.front.limit_ns ||
@@ -48,7 +49,7 @@ Placed PlainPlaceOf(const MapData& data, const Constraint& constraint, Place* pl
   if (exact && HostNs(base_ns, position_ns + begin->hi - kRoundingNs) >= when.lo_ns) {
     return Placed::kThere;
   }
-  const Bounds end = OffsetAt(curve, position_ns + data.line.ns_per_tick());
+  const Bounds end = EndsAt(curve, position_ns + data.line.ns_per_tick());
   return data.At(*place, *begin, end).hi_ns >= when.lo_ns ? Placed::kThere : Placed::kNowhere;
 }
 
@@ -78,7 +79,7 @@ Bar BarOf(const MapData& data, const Constraint& constraint, const Place& place,
       static_cast<double>(constraint.host_ns - curve.base_host_ns) - bar.position_ns;
   if (constraint.order == Constraint::Order::kHostFirst) {
     // Before the end of the tick: as long as one lasts there at most.
-    const Bounds end = OffsetAt(curve, bar.position_ns + data.line.ns_per_tick());
+    const Bounds end = EndsAt(curve, bar.position_ns + data.line.ns_per_tick());
     const double drift = std::max({0.0, end.hi - begin.hi, end.lo - begin.lo});
     bar.gate.lo = offset - data.line.ns_per_tick() - drift;
   } else {
@@ -127,20 +128,21 @@ double RoomAround(const Draft& draft, double position_ns) {
   return kNothing;
 }
 
-// keep(curve, bar, offsets): of each that its curve may meet.
-template <typename Keep>
+// offset_at(curve, position): OffsetAt() or EndsAt(), as keep() needs it. keep(curve, bar,
+// offsets): of each that its curve may meet.
+template <typename OffsetsAt, typename Keep>
 void EachBar(const MapData& data, const Constraints& constraints, std::vector<Wrong>* wrong,
-             const Keep& keep) {
+             const OffsetsAt& offset_at, const Keep& keep) {
   wrong->clear();
   const bool plain = IsPlain(data);
   constraints.Each([&](const Constraint& constraint) {
     Place place;
     Bounds begin;
-    const Placed placed =
-        plain ? PlainPlaceOf(data, constraint, &place, &begin) : PlaceOf(data, constraint, &place);
+    const Placed placed = plain ? PlainPlaceOf(data, constraint, offset_at, &place, &begin)
+                                : PlaceOf(data, constraint, &place);
     if (placed == Placed::kNowhere) wrong->push_back(WrongOf(data, constraint));
     if (placed != Placed::kThere) return;
-    if (!plain) begin = OffsetAt(data.curves[place.curve], data.PositionNs(place.position));
+    if (!plain) begin = offset_at(data.curves[place.curve], data.PositionNs(place.position));
     const Bar bar = BarOf(data, constraint, place, begin);
     if (bar.gate.lo > begin.hi || bar.gate.hi < begin.lo) {
       wrong->push_back(WrongOf(data, constraint));
@@ -157,13 +159,13 @@ std::vector<TightestBars> SortBars(const MapData& data, const std::vector<Draft>
   std::vector<TightestBars> bars;
   bars.reserve(drafts.size());
   for (const Draft& draft : drafts) bars.emplace_back(draft);
-  EachBar(data, constraints, wrong,
+  EachBar(data, constraints, wrong, OffsetAt,
           [&](size_t curve, const Bar& bar, const Bounds& at) { bars[curve].Add(bar, at); });
   return bars;
 }
 
 void FindWrong(const MapData& data, const Constraints& constraints, std::vector<Wrong>* wrong) {
-  EachBar(data, constraints, wrong, [](size_t, const Bar&, const Bounds&) {});
+  EachBar(data, constraints, wrong, EndsAt, [](size_t, const Bar&, const Bounds&) {});
 }
 
 void WidenCurves(std::span<const Wrong> wrong, std::vector<Draft>* drafts, MapData* data) {

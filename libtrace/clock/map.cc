@@ -70,6 +70,16 @@ Bounds Between(const Knot& left, const Knot& right, double position_ns, double c
   return {chord(left.lo, right.lo) - bend, mid, chord(left.hi, right.hi) + bend};
 }
 
+// What Between() says without its middle, in the same steps.
+Bounds EndsBetween(const Knot& left, const Knot& right, double position_ns, double curvature) {
+  const double a = position_ns - left.position_ns;
+  const double b = right.position_ns - position_ns;
+  const double bend = 0.5 * curvature * (a * 1e-9) * (b * 1e-9);
+  const double weight = a / (a + b);
+  const auto chord = [weight](double l, double r) { return l + weight * (r - l); };
+  return {chord(left.lo, right.lo) - bend, 0, chord(left.hi, right.hi) + bend};
+}
+
 }  // namespace
 
 int64_t Curve::first_host_ns() const { return HostOf(*this, knots.front()); }
@@ -89,6 +99,14 @@ Bounds OffsetAt(const Curve& curve, double position_ns) {
   }
   bounds.mid = std::clamp(bounds.mid, bounds.lo, bounds.hi);
   return bounds;
+}
+
+Bounds EndsAt(const Curve& curve, double position_ns) {
+  const auto& knots = curve.knots;
+  const size_t i = curve.KnotAfter(position_ns);
+  if (i == 0 || i == knots.size()) return OffsetAt(curve, position_ns);
+  return EndsBetween(knots[i - 1], knots[i], position_ns,
+                     curve.CurvatureBetween(knots[i - 1], knots[i]));
 }
 
 Interval MapData::At(const Place& place) const {

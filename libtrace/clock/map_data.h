@@ -111,6 +111,8 @@ struct Bounds {
 
 // Of the offset at a position.
 Bounds OffsetAt(const Curve& curve, double position_ns);
+// The same but for `mid`, which is not computed.
+Bounds EndsAt(const Curve& curve, double position_ns);
 
 struct Place {
   size_t curve = 0;

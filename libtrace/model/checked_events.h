@@ -9,7 +9,8 @@
 namespace acceltrace::model {
 
 // Of events in order of time, after CollectHostJobs(): leaves those of calls and of contexts, and
-// all that share their time with another, which may be the same event twice.
+// all that share their time with another, which may be the same event twice. Where each is alone
+// only what laws ask of it is left: when, of which kind, job and call it was.
 void KeepChecked(HostEvents* host);
 
 }  // namespace acceltrace::model

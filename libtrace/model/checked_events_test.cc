@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/model/checked_events.h"
 
+#include <utility>
+#include <vector>
+
 #include "libtrace/proto/trace.pb.h"
 #include "tests/catch.h"
 
@@ -49,6 +52,30 @@ TEST_CASE("events that no law asks for are left out where they are alone in thei
   // Nothing more is to be left out.
   KeepChecked(&host);
   CHECK(host.alone == 3);
+}
+
+TEST_CASE("of events that are alone only what laws ask for is left") {
+  std::vector<std::pair<int64_t, HostBatch::Kind>> rows;
+  // Three chunks: the second has a thread that goes on, the third an event of a context.
+  for (int64_t i = 0; i < 3 * 1024; ++i) {
+    rows.emplace_back(i, i % 2 == 0 ? HostBatch::KIND_SUBMIT : HostBatch::KIND_COMPLETE);
+  }
+  rows[1500].second = HostBatch::KIND_WAKE, rows[2500].second = HostBatch::KIND_CONTEXT;
+  HostEvents host = EventsOf(rows);
+  KeepChecked(&host);
+  REQUIRE(host.size() == 3 * 512);
+  CHECK(host.alone == 3 * 512);
+  size_t wrong = 0;
+  for (size_t row = 0; row < host.size(); ++row) {
+    const uint64_t number = 2 * row + 1;
+    wrong += host.time_ns[row] != static_cast<int64_t>(2 * row);
+    wrong += host.kind[row] != rows[2 * row].second;
+    wrong += host.job[row] != number || host.correlation[row] != number;
+    wrong += host.arg1[row] != (row < 512 ? 0 : number);
+    wrong += host.context[row] != (row < 1024 ? 0 : number);
+    wrong += host.sequence[row] != (row < 1024 ? 0 : number);
+  }
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("no events at all") {

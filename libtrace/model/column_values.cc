@@ -4,7 +4,6 @@
 #include "libtrace/model/column_values.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace acceltrace::model {
 namespace {
@@ -22,23 +21,23 @@ bool HasAvx2() {
 template <typename T>
 COLUMN_INLINE void WidenBody(const T* values, size_t rows, T* low, T* high) {
   typedef T Lanes __attribute__((vector_size(32)));
+  // Anywhere in memory. Through memcpy() it would come in halves.
+  typedef T Loose __attribute__((vector_size(32), aligned(alignof(T)), may_alias));
   constexpr size_t kLanes = sizeof(Lanes) / sizeof(T);
+  const auto at = [values](size_t row) -> const Loose& {
+    return *reinterpret_cast<const Loose*>(values + row);
+  };
   size_t row = 0;
   if (rows >= 2 * kLanes) {
-    Lanes least[2], most[2];
-    std::memcpy(least, values, sizeof(least));
-    std::memcpy(most, values, sizeof(most));
+    Lanes least_a = at(0), least_b = at(kLanes), most_a = least_a, most_b = least_b;
     for (row = 2 * kLanes; row + 2 * kLanes <= rows; row += 2 * kLanes) {
-      Lanes next[2];
-      std::memcpy(next, values + row, sizeof(next));
-      least[0] = next[0] < least[0] ? next[0] : least[0];
-      least[1] = next[1] < least[1] ? next[1] : least[1];
-      most[0] = next[0] > most[0] ? next[0] : most[0];
-      most[1] = next[1] > most[1] ? next[1] : most[1];
+      const Lanes a = at(row), b = at(row + kLanes);
+      least_a = a < least_a ? a : least_a, most_a = a > most_a ? a : most_a;
+      least_b = b < least_b ? b : least_b, most_b = b > most_b ? b : most_b;
     }
+    least_a = least_a < least_b ? least_a : least_b, most_a = most_a > most_b ? most_a : most_b;
     for (size_t lane = 0; lane < kLanes; ++lane) {
-      *low = std::min({*low, T{least[0][lane]}, T{least[1][lane]}});
-      *high = std::max({*high, T{most[0][lane]}, T{most[1][lane]}});
+      *low = std::min(*low, T{least_a[lane]}), *high = std::max(*high, T{most_a[lane]});
     }
   }
   for (; row < rows; ++row)

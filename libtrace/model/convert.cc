@@ -63,7 +63,7 @@ class Conversion {
 
  private:
   // What the order of events shows of a job's device times.
-  void Constrain(size_t i, const HostJob& side, clock::Constraints* constraints) {
+  void Constrain(size_t i, const Windows::Side& side, clock::Constraints* constraints) {
     using Order = clock::Constraint::Order;
     const DeviceJobs& jobs = decoder_.device_jobs;
     if (side.doorbell_ns == kNoTime && side.complete_ns == kNoTime) return;
@@ -88,8 +88,7 @@ class Conversion {
     }
     decoder_.latched.clear();
     for (size_t i = 0; i < jobs.size(); ++i) {
-      const HostJob* side = windows_->SideOfJob(i);
-      if (side != nullptr) Constrain(i, *side, &constraints[jobs.device[i]]);
+      Constrain(i, windows_->SideOfJob(i), &constraints[jobs.device[i]]);
     }
     const std::vector<bool> too_many = FindTooMany();
     const DeviceEvents& events = model_.device_events;

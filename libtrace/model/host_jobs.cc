@@ -2,6 +2,7 @@
 #include "libtrace/model/host_jobs.h"
 
 #include <map>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 
@@ -122,6 +123,97 @@ class Collector {
 };
 
 }  // namespace
+
+template <typename Of, typename Each>
+void HostJobs::EachField(Of* packed, const Each& each) {
+  each(&HostJob::submitted, &packed->submitted);
+  each(&HostJob::context, &packed->context), each(&HostJob::queue, &packed->queue);
+  each(&HostJob::pid, &packed->pid), each(&HostJob::tid, &packed->tid);
+  each(&HostJob::commands, &packed->commands), each(&HostJob::status, &packed->status);
+  each(&HostJob::sequence, &packed->sequence), each(&HostJob::correlation, &packed->correlation);
+  each(&HostJob::copy_bytes, &packed->copy_bytes);
+  each(&HostJob::wait_correlation, &packed->wait_correlation);
+  each(&HostJob::submit_ns, &packed->submit_ns), each(&HostJob::doorbell_ns, &packed->doorbell_ns);
+  each(&HostJob::submit_end_ns, &packed->submit_end_ns), each(&HostJob::irq_ns, &packed->irq_ns);
+  each(&HostJob::complete_ns, &packed->complete_ns), each(&HostJob::wait_ns, &packed->wait_ns);
+  each(&HostJob::wake_ns, &packed->wake_ns);
+}
+
+HostJob* HostJobs::Open(uint32_t row) {
+  std::unique_ptr<HostJob[]>& chunk = chunks_[row / kChunk];
+  if (chunk == nullptr) {
+    chunk = std::make_unique<HostJob[]>(kChunk);
+    Unpack(row / kChunk, chunk.get());
+  }
+  return &chunk[row % kChunk];
+}
+
+HostJob* HostJobs::Get(uint64_t key) {
+  // Events of a job are close to each other.
+  uint32_t& known = known_[key % kKnown];
+  if (known < keys_.size() && keys_[known] == key) return Open(known);
+  const auto next = static_cast<uint32_t>(keys_.size());
+  const uint32_t row = known = index_.Add(key, next, KeyOf{keys_});
+  if (row != next) return Open(row);
+  keys_.push_back(key);
+  if (next % kChunk == 0) {
+    chunks_.push_back(std::make_unique<HostJob[]>(kChunk));
+    if (chunks_.size() > kOpen) Pack(chunks_.size() - 1 - kOpen);
+  }
+  return Open(next);
+}
+
+// Each is packed once, in their order.
+void HostJobs::Pack(size_t chunk) {
+  const std::unique_ptr<HostJob[]> jobs = std::move(chunks_[chunk]);
+  EachField(&packed_, [&](auto member, auto* column) {
+    typename std::remove_reference_t<decltype(*column)>::value_type values[kChunk];
+    for (size_t i = 0; i < kChunk; ++i) values[i] = jobs[i].*member;
+    column->AppendValues(values, kChunk);
+  });
+}
+
+void HostJobs::Unpack(size_t chunk, HostJob* jobs) const {
+  EachField(&packed_, [&](auto member, const auto* column) {
+    typename std::remove_reference_t<decltype(*column)>::value_type values[kChunk];
+    column->Read(chunk * kChunk, kChunk, values);
+    for (size_t i = 0; i < kChunk; ++i) jobs[i].*member = values[i];
+  });
+}
+
+// How often a chunk is unpacked: where they are asked for in no order that would go on and on.
+constexpr size_t kMostTimes = 16;
+
+const HostJob* HostJobs::Unpacked(size_t chunk) const {
+  Slot& slot = slots_[chunk % kSlots];
+  if (slot.chunk == chunk) return slot.jobs.get();
+  if (slot.jobs == nullptr) slot.jobs = std::make_unique<HostJob[]>(kChunk);
+  Unpack(chunk, slot.jobs.get());
+  slot.chunk = chunk;
+  if (++unpacked_ <= kMostTimes * chunks_.size()) return slot.jobs.get();
+  slot.chunk = SIZE_MAX;
+  return (chunks_[chunk] = std::move(slot.jobs)).get();
+}
+
+HostJobs::Times HostJobs::TimesOf(uint32_t row) const {
+  const size_t chunk = row / kChunk, at = row % kChunk;
+  if (const HostJob* jobs = chunks_[chunk].get(); jobs != nullptr) {
+    return {jobs[at].submit_ns, jobs[at].doorbell_ns, jobs[at].complete_ns};
+  }
+  if (times_ == nullptr) times_ = std::make_unique<std::array<TimesSlot, kSlots>>();
+  TimesSlot& slot = (*times_)[chunk % kSlots];
+  if (slot.chunk != chunk) {
+    if (unpacked_times_ > kMostTimes * chunks_.size()) {
+      return {packed_.submit_ns[row], packed_.doorbell_ns[row], packed_.complete_ns[row]};
+    }
+    ++unpacked_times_;
+    packed_.submit_ns.Read(chunk * kChunk, kChunk, slot.submit_ns.data());
+    packed_.doorbell_ns.Read(chunk * kChunk, kChunk, slot.doorbell_ns.data());
+    packed_.complete_ns.Read(chunk * kChunk, kChunk, slot.complete_ns.data());
+    slot.chunk = chunk;
+  }
+  return {slot.submit_ns[at], slot.doorbell_ns[at], slot.complete_ns[at]};
+}
 
 HostJobs CollectHostJobs(const HostEvents& host, LoadStats* stats) {
   return Collector(host, stats).Run();

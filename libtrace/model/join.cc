@@ -25,7 +25,6 @@ class Joiner {
     CollectKeys();
     FillDeviceSide();
     FillHostSide();
-    LinkApi();
     LinkCommands();
     if (op_names != nullptr) NameCommands(*op_names);
   }
@@ -76,10 +75,10 @@ class Joiner {
   // How many of the jobs the host spoke of.
   size_t FindSides(const std::vector<uint64_t>& keys) {
     size_t found = 0;
-    sides_.assign(keys.size(), nullptr);
+    sides_.assign(keys.size(), HostJobs::kNone);
     for (size_t row = 0; row < keys.size(); ++row) {
       sides_[row] = host_jobs_.Find(keys[row]);
-      found += sides_[row] != nullptr;
+      found += sides_[row] != HostJobs::kNone;
     }
     return found;
   }
@@ -182,8 +181,8 @@ class Joiner {
       const size_t count = std::min(kRows, fill_end_ - first);
       column->Read(first, count, values);
       for (size_t i = 0; i < count; ++i) {
-        const HostJob* side = sides_[first + i];
-        if (side != nullptr) values[i] = value(*side, first + i, values[i]);
+        const uint32_t side = sides_[first + i];
+        if (side != HostJobs::kNone) values[i] = value(SideAt(first + i), first + i, values[i]);
       }
       column->Write(first, count, values);
     }
@@ -198,14 +197,31 @@ class Joiner {
 
   void FillHostSide() {
     std::set<HandlerRun> late_runs;
+    Calls calls(model_->api.correlation);
     // All columns of some jobs after each other: what the host says of these stays in caches.
     constexpr size_t kRows = Column<uint32_t>::kRows;
     for (size_t first = 0; first < sides_.size(); first += kRows) {
       fill_first_ = first, fill_end_ = std::min(first + kRows, sides_.size());
+      ReadSides();
       FillHostColumns(&late_runs);
+      LinkApi(&calls);
     }
     fill_first_ = 0, fill_end_ = sides_.size();
+    block_.clear();
     if (!late_runs.empty()) DropIrqsOfOthers(late_runs);
+  }
+
+  // Those of the rows that are filled, once for all columns.
+  void ReadSides() {
+    block_.resize(fill_end_ - fill_first_);
+    for (size_t i = 0; i < block_.size(); ++i) {
+      const uint32_t side = sides_[fill_first_ + i];
+      if (side != HostJobs::kNone) block_[i] = host_jobs_.At(side);
+    }
+  }
+  // Of a row that the host spoke of.
+  const HostJob& SideAt(size_t row) const {
+    return block_.empty() ? host_jobs_.At(sides_[row]) : block_[row - fill_first_];
   }
 
   using HandlerRun = std::tuple<uint32_t, uint32_t, int64_t>;  // of a handler: device, queue, time
@@ -274,44 +290,52 @@ class Joiner {
     });
   }
 
-  void LinkApi() {
-    // Calls by correlation; of those that share one the first counts.
+  // Calls by correlation; of those that share one the first counts.
+  class Calls {
+   public:
+    explicit Calls(const Column<uint64_t>& ids) : submitted_(ids), awaited_(submitted_) {
+      if (submitted_.rise()) return;
+      calls_.reserve(ids.size());
+      EachRow(
+          [&](size_t row, uint64_t id) {
+            if (id != 0) calls_.emplace_back(id, static_cast<uint32_t>(row));
+            return true;
+          },
+          ids);
+      if (!std::is_sorted(calls_.begin(), calls_.end())) std::sort(calls_.begin(), calls_.end());
+    }
+    // The one that submitted a job, or waited for it; each is asked for in order, about.
+    uint32_t Submitted(uint64_t id) { return Find(id, &submitted_, &last_); }
+    uint32_t Awaited(uint64_t id) { return Find(id, &awaited_, &last_wait_); }
+
+   private:
+    uint32_t Find(uint64_t id, RisingIds* rising, size_t* last) const {
+      if (!rising->rise()) return FindCall(calls_, id, last);
+      return id == 0 ? kNoRow : rising->Find(id);
+    }
+
+    RisingIds submitted_, awaited_;
+    std::vector<std::pair<uint64_t, uint32_t>> calls_;  // if ids do not rise
+    size_t last_ = 0, last_wait_ = 0;
+  };
+
+  // Of the rows that are filled.
+  void LinkApi(Calls* calls) {
     const ApiCalls& api = model_->api;
-    // One for each way of asking: each is asked for in order, about.
-    RisingIds submitted(api.correlation), awaited = submitted;
-    std::vector<std::pair<uint64_t, uint32_t>> calls;
-    const auto add = [&](size_t row, uint64_t correlation) {
-      if (correlation != 0) calls.emplace_back(correlation, static_cast<uint32_t>(row));
-      return true;
-    };
-    if (!submitted.rise()) {
-      calls.reserve(api.size());
-      EachRow(add, api.correlation);
-      if (!std::is_sorted(calls.begin(), calls.end())) std::sort(calls.begin(), calls.end());
-    }
-    const auto find = [&](uint64_t correlation, RisingIds* rising, size_t* last) {
-      if (!rising->rise()) return FindCall(calls, correlation, last);
-      return correlation == 0 ? kNoRow : rising->Find(correlation);
-    };
-    size_t last = 0, last_wait = 0;
-    constexpr size_t kRows = Column<uint32_t>::kRows;
-    for (size_t first = 0; first < jobs_.size(); first += kRows) {
-      const size_t count = std::min(kRows, jobs_.size() - first);
-      uint32_t found[kRows], waited[kRows];
-      for (size_t i = 0; i < count; ++i) {
-        const size_t row = first + i;
-        const uint32_t call = found[i] = find(jobs_.correlation.At(row), &submitted, &last);
-        if (call != kNoRow && !jobs_.on_host.At(row)) {
-          jobs_.pid[row] = api.pid.At(call);
-          jobs_.tid[row] = api.tid.At(call);
-        }
-        const HostJob* side = sides_[row];
-        const bool woken = side != nullptr && side->wake_ns != kNoTime;
-        waited[i] = woken ? find(side->wait_correlation, &awaited, &last_wait) : kNoRow;
+    const size_t count = fill_end_ - fill_first_;
+    uint32_t found[Column<uint32_t>::kRows], waited[Column<uint32_t>::kRows];
+    for (size_t i = 0; i < count; ++i) {
+      const size_t row = fill_first_ + i;
+      const uint32_t call = found[i] = calls->Submitted(jobs_.correlation.At(row));
+      if (call != kNoRow && !jobs_.on_host.At(row)) {
+        jobs_.pid[row] = api.pid.At(call);
+        jobs_.tid[row] = api.tid.At(call);
       }
-      jobs_.api_row.Write(first, count, found);
-      jobs_.wait_api_row.Write(first, count, waited);
+      const bool woken = sides_[row] != HostJobs::kNone && block_[i].wake_ns != kNoTime;
+      waited[i] = woken ? calls->Awaited(block_[i].wait_correlation) : kNoRow;
     }
+    jobs_.api_row.Write(fill_first_, count, found);
+    jobs_.wait_api_row.Write(fill_first_, count, waited);
   }
 
   // Most are asked for in order. last: where one was found before.
@@ -389,7 +413,8 @@ class Joiner {
   std::vector<uint64_t> keys_;  // JobKey of each row, sorted
   const HostJobs& host_jobs_;
   size_t fill_first_ = 0, fill_end_ = 0;  // rows that Fill() fills
-  std::vector<const HostJob*> sides_;     // of each row, nullptr: the host did not speak of it
+  std::vector<uint32_t> sides_;  // of each row, in HostJobs; kNone: the host did not speak of it
+  std::vector<HostJob> block_;   // of the rows that Fill() fills, if they are few
 };
 
 }  // namespace

@@ -58,16 +58,24 @@ void SortHost(HostEvents* host) {
 // of them, with those of its own: they become one, with the sum. Rows are by time.
 void MergeHandlerRuns(HostEvents* host) {
   std::vector<uint32_t> merged;
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> runs;  // by device and queue, at one time
+  // Of runs at one time: the first, and once there are more of them all, by device and queue.
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> runs;
   int64_t at_ns = kNoTime;
+  uint32_t first_row = 0;
+  const auto key = [&](uint32_t row) {
+    return std::pair(host->device.At(row), host->queue.At(row));
+  };
   EachRow(
       [&](size_t place, uint8_t kind, int64_t time_ns) {
         if (kind != proto::HostBatch::KIND_IRQ) return true;
         const auto row = static_cast<uint32_t>(place);
-        if (time_ns != at_ns) runs.clear();
-        at_ns = time_ns;
-        const auto [first, fresh] =
-            runs.try_emplace({host->device.At(row), host->queue.At(row)}, row);
+        if (time_ns != at_ns) {
+          if (!runs.empty()) runs.clear();
+          at_ns = time_ns, first_row = row;
+          return true;
+        }
+        if (runs.empty()) runs.emplace(key(first_row), first_row);
+        const auto [first, fresh] = runs.try_emplace(key(row), row);
         if (fresh) return true;
         host->arg1[first->second] = host->arg1.At(first->second) + host->arg1.At(row);
         merged.push_back(row);

@@ -50,12 +50,12 @@ clock::Window Windows::When(const Place& place, bool* jump) const {
     if (ns != kNoTime) *bound = ns;
   };
   if (place.table == Table::kJobs) {
-    const HostJob* side = SideOfJob(place.row);
+    const Side side = SideOfJob(place.row);
     // Made with a late interrupt, a job's record may come after the host knew of its end.
-    if (side != nullptr) set(side->doorbell_ns, &when.lo_ns);
+    set(side.doorbell_ns, &when.lo_ns);
   } else if (place.table == Table::kCommands) {
-    const HostJob* side = SideOfCommand(place.row);
-    if (side != nullptr) set(side->submit_ns, &when.lo_ns), set(side->complete_ns, &when.hi_ns);
+    const Side side = SideOfCommand(place.row);
+    set(side.submit_ns, &when.lo_ns), set(side.complete_ns, &when.hi_ns);
   } else {
     const DeviceEvents& events = model_.device_events;
     *jump = events.kind[place.row] == DeviceEventBatch::KIND_CLOCK && events.arg1[place.row] != 0;
@@ -156,16 +156,12 @@ void Windows::FindInStep() {
     if (!of_commands.done() && command <= job && command <= event) {
       const size_t row = of_commands.row();
       const uint64_t its_key = JobKey(0, commands.job.At(row));
-      if (its_key != key) {
-        const HostJob* side = KnownSideOf(its_key);
-        its_complete_ns = side != nullptr ? side->complete_ns : kNoTime;
-      }
+      if (its_key != key) its_complete_ns = KnownSideOf(its_key).complete_ns;
       key = its_key;
       if (its_complete_ns != kNoTime && its_complete_ns < complete_ns) return;
       of_commands.Next();
     } else if (!of_jobs.done() && job <= event) {
-      const HostJob* side = SideOfJob(of_jobs.row());
-      if (side != nullptr) complete_ns = std::max(complete_ns, side->complete_ns);
+      complete_ns = std::max(complete_ns, SideOfJob(of_jobs.row()).complete_ns);
       of_jobs.Next();
     } else {
       of_events.Next();
@@ -321,18 +317,14 @@ size_t Windows::Device::NotBefore(uint64_t record) const {
   return last_found = static_cast<size_t>(found - records.begin());
 }
 
-const HostJob* Windows::SideOf(uint32_t device, uint32_t job) const {
-  return host_jobs_.Find(JobKey(device, job));
-}
-
-const HostJob* Windows::SideOfCommand(size_t row) const {
+Windows::Side Windows::SideOfCommand(size_t row) const {
   return KnownSideOf(JobKey(model_.commands.device[row], model_.commands.job[row]));
 }
 
-const HostJob* Windows::KnownSideOf(uint64_t key) const {
+Windows::Side Windows::KnownSideOf(uint64_t key) const {
   KnownSide& known = known_sides_[key % known_sides_.size()];
   // 0 is no job's: they are numbered from 1 on.
-  if (key != known.job) known = {key, host_jobs_.Find(key)};
+  if (key != known.job) known = {key, SideAt(host_jobs_.Find(key))};
   return known.side;
 }
 
@@ -340,7 +332,7 @@ void Windows::CollectSides() {
   job_sides_.reserve(decoder_.device_jobs.size());
   EachRow(
       [&](size_t, uint32_t device, uint32_t job) {
-        job_sides_.push_back(SideOf(device, job));
+        job_sides_.push_back(host_jobs_.Find(JobKey(device, job)));
         return true;
       },
       decoder_.device_jobs.device, decoder_.device_jobs.job);
@@ -380,38 +372,36 @@ Window Windows::UpToRecord(uint32_t row, uint64_t record, int64_t near_ns) const
 Window Windows::OfJob(size_t row, bool made) const {
   const DeviceJobs& jobs = decoder_.device_jobs;
   const uint32_t device = jobs.device[row];
-  const HostJob* side = SideOfJob(row);
-  if (in_step_ && !made && side != nullptr && side->complete_ns != kNoTime) {
+  const Side side = SideOfJob(row);
+  if (in_step_ && !made && side.complete_ns != kNoTime) {
     Window window;
-    window.lo_ns = side->submit_ns;  // kNoTime is as early as can be
-    window.hi_ns = std::min(stop_ns_, side->complete_ns);
+    window.lo_ns = side.submit_ns;  // kNoTime is as early as can be
+    window.hi_ns = std::min(stop_ns_, side.complete_ns);
     window.near_ns = jobs.near_ns[row];
     window.max_jumps = 0;
     return window;
   }
   const auto of = made ? &Windows::OfRecord : &Windows::UpToRecord;
   Window window = (this->*of)(device, jobs.record[row], jobs.near_ns[row]);
-  if (side == nullptr) return window;
-  if (side->submit_ns != kNoTime) window.lo_ns = std::max(window.lo_ns, side->submit_ns);
-  if (!made && side->complete_ns != kNoTime) {
-    window.hi_ns = std::min(window.hi_ns, side->complete_ns);
+  if (side.submit_ns != kNoTime) window.lo_ns = std::max(window.lo_ns, side.submit_ns);
+  if (!made && side.complete_ns != kNoTime) {
+    window.hi_ns = std::min(window.hi_ns, side.complete_ns);
   }
   return window;
 }
 
 Window Windows::OfDoorbell(size_t row) const {
   Window window = OfJob(row, false);
-  const HostJob* side = SideOfJob(row);
-  if (side != nullptr && side->doorbell_ns != kNoTime) {
-    window.lo_ns = std::max(window.lo_ns, side->doorbell_ns);
+  const Side side = SideOfJob(row);
+  if (side.doorbell_ns != kNoTime) {
+    window.lo_ns = std::max(window.lo_ns, side.doorbell_ns);
   }
   return window;
 }
 
-void Windows::Narrow(const HostJob* side, Window* window) {
-  if (side == nullptr) return;
-  if (side->submit_ns != kNoTime) window->lo_ns = std::max(window->lo_ns, side->submit_ns);
-  if (side->complete_ns != kNoTime) window->hi_ns = std::min(window->hi_ns, side->complete_ns);
+void Windows::Narrow(const Side& side, Window* window) {
+  if (side.submit_ns != kNoTime) window->lo_ns = std::max(window->lo_ns, side.submit_ns);
+  if (side.complete_ns != kNoTime) window->hi_ns = std::min(window->hi_ns, side.complete_ns);
 }
 
 Window Windows::OfCommand(size_t row, bool made) const {

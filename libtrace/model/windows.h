@@ -29,8 +29,9 @@ class Windows {
   clock::Window OfRecord(uint32_t device, uint64_t record, int64_t near_ns) const;
   // Any other time of a record: not after it was made.
   clock::Window UpToRecord(uint32_t device, uint64_t record, int64_t near_ns) const;
-  // What the host says of a job, nullptr: nothing.
-  const HostJob* SideOfJob(size_t row) const { return job_sides_[row]; }
+  // What the host says of when a job was; kNoTime: nothing.
+  using Side = HostJobs::Times;
+  Side SideOfJob(size_t row) const { return SideAt(job_sides_[row]); }
   // By row. `made`: of the time at which its record was made.
   clock::Window OfJob(size_t row, bool made) const;
   clock::Window OfDoorbell(size_t job_row) const;
@@ -75,11 +76,13 @@ class Windows {
     uint32_t row = 0;
     Table table = Table::kJobs;
   };
-  const HostJob* SideOf(uint32_t device, uint32_t job) const;
-  const HostJob* SideOfCommand(size_t row) const;
-  const HostJob* KnownSideOf(uint64_t key) const;
+  Side SideAt(uint32_t row) const {
+    return row == HostJobs::kNone ? Side{} : host_jobs_.TimesOf(row);
+  }
+  Side SideOfCommand(size_t row) const;
+  Side KnownSideOf(uint64_t key) const;
   // What the host's side of a job says of its commands.
-  static void Narrow(const HostJob* side, clock::Window* window);
+  static void Narrow(const Side& side, clock::Window* window);
   void CollectSides();
   void Bound(clock::Window* window) const;
   // Where records are, in their order: of the only device, if each table is in that order, as the
@@ -107,11 +110,11 @@ class Windows {
   mutable std::vector<Device> devices_;
   mutable bool collected_ = false;
   bool in_step_ = false, any_lost_ = false;  // in step: whether record numbers are missing
-  std::vector<const HostJob*> job_sides_;    // by row, nullptr = not seen
+  std::vector<uint32_t> job_sides_;          // by row, those of HostJobs; kNone = not seen
   // Of jobs whose commands were asked for: others of them are near.
   struct KnownSide {
     uint64_t job = 0;
-    const HostJob* side = nullptr;
+    Side side;
   };
   mutable std::array<KnownSide, 64> known_sides_;
   std::vector<uint32_t> doorbells_;  // jobs by device, queue and ticks of their doorbells

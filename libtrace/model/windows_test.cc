@@ -39,14 +39,15 @@ Window Expected(const Loaded& loaded, size_t row) {
   window.max_jumps = 0;
   for (size_t i = 0; i < commands.size(); ++i) {
     if (commands.record[i] <= jobs.record[row]) continue;
-    const HostJob* side = loaded.host_jobs.Find(JobKey(0, commands.job[i]));
-    if (side == nullptr || side->complete_ns == kNoTime) continue;
-    window.hi_ns = std::min(window.hi_ns, side->complete_ns);
+    const uint32_t side = loaded.host_jobs.Find(JobKey(0, commands.job[i]));
+    if (side == HostJobs::kNone || loaded.host_jobs.At(side).complete_ns == kNoTime) continue;
+    window.hi_ns = std::min(window.hi_ns, loaded.host_jobs.At(side).complete_ns);
   }
-  const HostJob* side = loaded.host_jobs.Find(JobKey(0, jobs.job[row]));
-  if (side == nullptr) return window;
-  if (side->submit_ns != kNoTime) window.lo_ns = std::max(window.lo_ns, side->submit_ns);
-  if (side->complete_ns != kNoTime) window.hi_ns = std::min(window.hi_ns, side->complete_ns);
+  const uint32_t row_of_host = loaded.host_jobs.Find(JobKey(0, jobs.job[row]));
+  if (row_of_host == HostJobs::kNone) return window;
+  const HostJob& side = loaded.host_jobs.At(row_of_host);
+  if (side.submit_ns != kNoTime) window.lo_ns = std::max(window.lo_ns, side.submit_ns);
+  if (side.complete_ns != kNoTime) window.hi_ns = std::min(window.hi_ns, side.complete_ns);
   return window;
 }
 
