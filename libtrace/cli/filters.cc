@@ -198,8 +198,10 @@ std::optional<Result<Loaded>> LoadPart(const std::string& file, const Part& sele
   }
   loaded.narrow = loaded.model != nullptr;
   if (loaded.narrow) return Result<Loaded>(std::move(loaded));
-  auto model = trace->Load(stretch, selection);
+  const bool wanted = selection.wanted && by_time;
+  auto model = trace->Load(stretch, selection, wanted ? &*selection.wanted : nullptr);
   if (!model.ok()) return std::nullopt;
+  loaded.narrow = wanted;
   if (selection.needed && !HasWholeJobs(**model)) return std::nullopt;
   loaded.model = std::move(model).value();
   return Result<Loaded>(std::move(loaded));
