@@ -71,8 +71,9 @@ Result<Loaded> LoadSelected(const std::string& file, const Part& selection, Laws
 // All of a trace, if that and its report are likely to fit into so much memory (0: any); the
 // error says what else can be done. kChecks: for LoadOptions::checks_only.
 enum class Need { kModel, kReport, kChecks };
+// wanted: LoadOptions::wanted.
 Result<std::unique_ptr<model::Model>> LoadWithin(const std::string& file, uint64_t memory_bytes,
-                                                 Need need);
+                                                 Need need, const model::Wanted* wanted = nullptr);
 
 void Arrange(const Arrangement& arrangement, analysis::Report* report);
 

@@ -121,9 +121,11 @@ void Decoder::Add(const proto::Packet& packet, uint64_t bytes, const stream::Tab
     case proto::Packet::kOpNames:
       return AddOpNames(packet.op_names(), rows);
     case proto::Packet::kApi:
+      if (wanted != nullptr && !wanted->api) return;
       return InParts(columns != nullptr ? *columns : TableRows(packet.api()),
                      [&](const TableRows& part) { AddApi(part); });
     case proto::Packet::kRanges:
+      if (wanted != nullptr && !wanted->ranges) return;
       return AddRanges(packet.ranges(), rows);
     case proto::Packet::kHost:
       return AddHost(packet.host(), rows);

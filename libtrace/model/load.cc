@@ -251,8 +251,9 @@ Result<std::unique_ptr<Model>> LoadRows(stream::Reader* reader, const LoadOption
   SortDeviceEvents(&model->device_events);
   for (Device& device : model->devices) SortCounters(&device.counters);
   JoinJobs(&decoder.device_jobs, host_jobs, options.checks_only ? nullptr : &decoder.op_names,
-           model.get());
+           options.wanted != nullptr && !options.wanted->jobs, model.get());
   if (decoder.late_times) AttachLate(model.get());
+  if (!part && options.wanted != nullptr) PlaceLate(options.wanted->placed, model.get());
   Compact(model.get());
   // Of a part somebody says when the trace begins.
   if (!options.checks_only && options.wanted == nullptr) FindExtent(model.get());

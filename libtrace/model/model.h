@@ -159,7 +159,8 @@ struct LoadOptions {
   // device times are placed on the host's clock once they are asked for, if their ticks alone say
   // when they were.
   bool checks_only = false;
-  // Of a part, what it is loaded for; nullptr: all. Must outlive the call.
+  // What it is loaded for; nullptr: all. Must outlive the call. What is wrong with rows that are
+  // read is counted all the same.
   const Wanted* wanted = nullptr;
   // Called now and then with the bytes read so far.
   std::function<void(uint64_t bytes)> progress;

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "libtrace/model/late_times.h"
 #include "libtrace/model/load.h"
 #include "libtrace/model/rough_clock.h"
 #include "libtrace/model/wanted.h"
@@ -370,6 +371,7 @@ Result<std::unique_ptr<Model>> PartialTrace::Load(const Stretch& stretch,
   within.to_ns = stretch.to_ns - begin_ns_;
   const Status selected = Select(within, &model, about);
   if (!selected.ok()) return selected;
+  if (wanted != nullptr) PlaceLate(wanted->placed, &model);
   model.cut.of = std::max(model.cut.rows, events_);
   return loaded;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What of a part of a trace somebody reads: to load the rest would take most of the time.
+// What of a trace, or a part of it, somebody reads: to load the rest would take most of the time.
 #ifndef LIBTRACE_MODEL_WANTED_H_
 #define LIBTRACE_MODEL_WANTED_H_
 
@@ -34,6 +34,9 @@ struct Wanted {
       if (!Command(field)) commands->push_back(field);
     }
   }
+  // Of instants of commands those that are asked for on the host's clock, by their fields.
+  std::vector<uint32_t> placed;
+
   bool Command(uint32_t field) const {
     return !commands || std::find(commands->begin(), commands->end(), field) != commands->end();
   }

@@ -69,6 +69,7 @@ class Windows {
   };
   const HostJob* SideOf(uint32_t device, uint32_t job) const;
   const HostJob* SideOfCommand(size_t row) const;
+  const HostJob* SideOfKey(uint64_t key) const;  // a JobKey
   // What the host's side of a job says of its commands.
   static void Narrow(const HostJob* side, clock::Window* window);
   void CollectSides();
@@ -83,8 +84,6 @@ class Windows {
   template <typename Forward, typename Backward>
   void Collect(size_t count, const Forward& forward, const Backward& backward, Device* device);
   void CollectDoorbells();
-  // When a record was made, as far as it alone says, and whether it announces a jump.
-  clock::Window When(const Place& place, bool* jump) const;
   using Doorbell = std::tuple<uint32_t, uint64_t, uint64_t>;  // device, queue, raw ticks
   Doorbell DoorbellOf(uint32_t job) const;
   uint64_t MaskOf(uint32_t device) const;

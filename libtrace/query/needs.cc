@@ -169,6 +169,9 @@ void WantCommands(const std::set<std::string>& columns, model::Wanted* wanted) {
       // On the host's clock, or a cause of stalls.
       if (!column.ends_with("_ns")) wanted->commands.reset();
       wanted->device_times |= column.ends_with("_ns");
+      for (const auto& [instant, field] : kInstants) {
+        if (column.starts_with(instant)) wanted->placed.push_back(field);
+      }
     }
     if (!wanted->commands) continue;
     wanted->commands->insert(wanted->commands->end(), fields.begin(), fields.end());

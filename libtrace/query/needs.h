@@ -25,7 +25,7 @@ struct Needs {
   bool sums = false;
   // Of all tables `api` alone.
   bool calls_only = false;
-  // Of a part what it takes; none: all.
+  // What it takes; none: all.
   std::optional<model::Wanted> wanted;
   // Of its only table it looks at rows alone of which an instant lies here, on the host's clock.
   std::optional<Times> times;
