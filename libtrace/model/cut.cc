@@ -147,9 +147,15 @@ void Forget(const Wanted& wanted, Model* model) {
   forget(Batch::kTagFieldNumber, &commands.op);
   forget(Batch::kCorrelationDeltaFieldNumber, &commands.correlation);
   forget(Batch::kStallTicksFieldNumber, &commands.first_stall);
+  Jobs& jobs = model->jobs;
+  if (!wanted.jobs || !wanted.device_times) {
+    for (DeviceTimes* times : {&jobs.doorbell, &jobs.fetched, &jobs.first_start, &jobs.last_end,
+                               &jobs.completion, &jobs.irq}) {
+      *times = {};
+    }
+  }
   if (wanted.jobs) return;
   // What is left says which there are, and whether all of them was seen.
-  Jobs& jobs = model->jobs;
   for (auto* column : {&jobs.context, &jobs.queue, &jobs.pid, &jobs.tid, &jobs.commands_submitted,
                        &jobs.commands_retired, &jobs.status, &jobs.api_row, &jobs.wait_api_row,
                        &jobs.first_command, &jobs.num_commands}) {
@@ -162,10 +168,6 @@ void Forget(const Wanted& wanted, Model* model) {
   for (auto* column :
        {&jobs.doorbell_ns, &jobs.submit_end_ns, &jobs.irq_ns, &jobs.wait_ns, &jobs.wake_ns}) {
     *column = {};
-  }
-  for (DeviceTimes* times : {&jobs.doorbell, &jobs.fetched, &jobs.first_start, &jobs.last_end,
-                             &jobs.completion, &jobs.irq}) {
-    *times = {};
   }
 }
 

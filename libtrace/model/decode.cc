@@ -303,7 +303,12 @@ void Decoder::AddCommands(uint32_t device, const stream::TableRows& rows) {
   }
   std::vector<uint64_t> ticks = intake.All<uint64_t>(Block::COLUMN_FETCHED_TICKS), kept = ticks;
   intake.Put(&kept, &commands.fetched.ticks);
-  if (narrow && !command_ticks) return commands.first_stall.Append(intake.rows(), kNoRow);
+  const bool later_wanted = wanted == nullptr ||
+                            wanted->Command(CommandBatch::kHeadTicksAfterFieldNumber) ||
+                            wanted->Command(CommandBatch::kStallTicksFieldNumber);
+  if ((narrow && !command_ticks) || !later_wanted) {
+    return commands.first_stall.Append(intake.rows(), kNoRow);
+  }
   const auto later = [&](int column, DeviceTimes* times) {
     ticks = Later(std::move(ticks), intake.All<uint64_t>(column));
     kept = ticks;
@@ -366,7 +371,9 @@ void Decoder::AddJobs(uint32_t device, const stream::TableRows& rows) {
     kept = Later(doorbells, intake.All<uint64_t>(column));
     intake.Put(&kept, &times->ticks);
   };
-  if (narrow) return after(Block::COLUMN_COMPLETION_TICKS_AFTER, &jobs.completion);
+  if (narrow || (wanted != nullptr && !wanted->device_times)) {
+    return after(Block::COLUMN_COMPLETION_TICKS_AFTER, &jobs.completion);
+  }
   after(Block::COLUMN_FETCHED_TICKS_AFTER, &jobs.fetched);
   after(Block::COLUMN_FIRST_START_TICKS_AFTER, &jobs.first_start);
   after(Block::COLUMN_LAST_END_TICKS_AFTER, &jobs.last_end);
