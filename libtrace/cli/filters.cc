@@ -198,8 +198,10 @@ std::optional<Result<Loaded>> LoadPart(const std::string& file, const Part& sele
   }
   loaded.narrow = loaded.model != nullptr;
   if (loaded.narrow) return Result<Loaded>(std::move(loaded));
-  auto model = trace->Load(stretch, selection);
+  const bool wanted = selection.wanted && by_time;
+  auto model = trace->Load(stretch, selection, wanted ? &*selection.wanted : nullptr);
   if (!model.ok()) return std::nullopt;
+  loaded.narrow = wanted;
   if (selection.needed && !HasWholeJobs(**model)) return std::nullopt;
   loaded.model = std::move(model).value();
   return Result<Loaded>(std::move(loaded));
@@ -208,16 +210,16 @@ std::optional<Result<Loaded>> LoadPart(const std::string& file, const Part& sele
 }  // namespace
 
 Result<std::unique_ptr<model::Model>> LoadWithin(const std::string& file, uint64_t memory_bytes,
-                                                 Need need) {
+                                                 Need need, const model::Wanted* wanted) {
   const bool checks_only = need == Need::kChecks;
-  if (memory_bytes == 0) return LoadTrace(file, model::LoadOptions().max_rows, checks_only);
+  if (memory_bytes == 0) return LoadTrace(file, model::LoadOptions().max_rows, checks_only, wanted);
   const bool with_report = need != Need::kModel;
   const auto index = stream::FileIndex::Open(file);
   if (index != nullptr) {
     const Status fits = CheckMemory(file, index->events(), memory_bytes, with_report);
     if (!fits.ok()) return fits;
   }
-  return LoadTrace(file, MostEvents(memory_bytes, with_report), checks_only);
+  return LoadTrace(file, MostEvents(memory_bytes, with_report), checks_only, wanted);
 }
 
 Result<Loaded> LoadSelected(const std::string& file, const Part& selection, Laws laws,
@@ -244,10 +246,21 @@ Result<Loaded> LoadSelected(const std::string& file, const Part& selection, Laws
     loaded.narrow = loaded.model != nullptr;
     if (loaded.narrow) return loaded;
   }
-  auto model =
-      LoadWithin(file, selection.memory_bytes, laws != Laws::kNone ? Need::kReport : Need::kModel);
-  if (!model.ok()) return model.status();
   Loaded loaded;
+  // All of it is looked at for what is wrong with it.
+  std::optional<model::Wanted> wanted;
+  loaded.narrow = selection.wanted && !selection.any() && laws == Laws::kNone;
+  if (loaded.narrow) {
+    wanted = selection.wanted;
+    wanted->AddDeviceTimes();
+    if (wanted->commands) {
+      wanted->commands->push_back(proto::CommandBatch::kStallTicksFieldNumber);
+    }
+  }
+  auto model =
+      LoadWithin(file, selection.memory_bytes, laws != Laws::kNone ? Need::kReport : Need::kModel,
+                 wanted ? &*wanted : nullptr);
+  if (!model.ok()) return model.status();
   loaded.model = std::move(model).value();
   if (!selection.any()) return loaded;
   if (laws != Laws::kNone) {

@@ -16,6 +16,7 @@
 #include "libtrace/model/model.h"
 #include "libtrace/model/partial.h"
 #include "libtrace/model/select.h"
+#include "libtrace/model/wanted.h"
 
 namespace acceltrace::cli {
 
@@ -32,7 +33,8 @@ struct Part : model::Selection {
   bool check_all = true;
   // Of the commands only these fields, and no other table: model::PartialTrace::LoadCommands().
   std::optional<std::vector<uint32_t>> command_fields;
-  bool calls_only = false;  // likewise the API calls: LoadCalls()
+  std::optional<model::Wanted> wanted;  // of a part
+  bool calls_only = false;              // likewise the API calls: LoadCalls()
   // Of a long trace no more than what lies between these host times need be there; the rest may be.
   std::optional<model::Stretch> needed;
 };
@@ -46,7 +48,7 @@ struct Loaded {
   std::unique_ptr<model::Model> model;
   // Laws are of the whole: of a part they would not hold. None if it is the whole.
   std::optional<std::vector<analysis::Law>> laws;
-  bool narrow = false;  // Part::command_fields or calls_only, and no more
+  bool narrow = false;  // what Part::command_fields, calls_only or wanted say, and no more
 
   analysis::Report Report(analysis::Predictions predictions) const {
     return analysis::ComputeReport(*model, laws ? &*laws : nullptr, predictions);
@@ -69,8 +71,9 @@ Result<Loaded> LoadSelected(const std::string& file, const Part& selection, Laws
 // All of a trace, if that and its report are likely to fit into so much memory (0: any); the
 // error says what else can be done. kChecks: for LoadOptions::checks_only.
 enum class Need { kModel, kReport, kChecks };
+// wanted: LoadOptions::wanted.
 Result<std::unique_ptr<model::Model>> LoadWithin(const std::string& file, uint64_t memory_bytes,
-                                                 Need need);
+                                                 Need need, const model::Wanted* wanted = nullptr);
 
 void Arrange(const Arrangement& arrangement, analysis::Report* report);
 

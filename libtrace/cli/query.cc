@@ -103,6 +103,7 @@ int RunQuery(const Options& options) {
   }
   selection.command_fields = needs.command_fields;
   selection.calls_only = needs.calls_only;
+  selection.wanted = needs.wanted;
   const auto loaded = LoadSelected(options.file, selection, Laws::kNone, &status);
   if (!loaded.ok()) return Fail(status, loaded.message());
   const auto database = query::Database::Open(*loaded->model, options.limits);

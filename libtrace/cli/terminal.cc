@@ -104,12 +104,13 @@ uint64_t ExpectFile(const std::string& path) {
 }
 
 Result<std::unique_ptr<model::Model>> LoadTrace(const std::string& path, uint64_t max_rows,
-                                                bool checks_only) {
+                                                bool checks_only, const model::Wanted* wanted) {
   const uint64_t bytes = ExpectFile(path);
   Progress progress("reading", bytes);
   model::LoadOptions options;
   options.max_rows = std::min(options.max_rows, max_rows);
   options.checks_only = checks_only;
+  options.wanted = wanted;
   options.progress = [&progress](uint64_t done) { progress.Update(done); };
   return model::LoadFile(path, options);
 }

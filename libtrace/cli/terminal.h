@@ -55,7 +55,8 @@ uint64_t ExpectFile(const std::string& path);
 // Reads a trace with a progress bar; of more rows than that none.
 Result<std::unique_ptr<model::Model>> LoadTrace(const std::string& path,
                                                 uint64_t max_rows = model::LoadOptions().max_rows,
-                                                bool checks_only = false);
+                                                bool checks_only = false,
+                                                const model::Wanted* wanted = nullptr);
 
 }  // namespace acceltrace::cli
 

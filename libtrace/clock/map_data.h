@@ -41,7 +41,7 @@ struct Knot {
 // One end of a curve: where it goes from there.
 struct End {
   Region states;
-  State mid;
+  State mid{};
   // Smooth: nothing is known to have come after (before) it. Else the clock broke somewhere
   // beyond, and nothing is known there but the order of events.
   bool smooth = true;
@@ -50,7 +50,7 @@ struct End {
   // One unannounced change of frequency would explain the break: the clock is likely to
   // have followed one curve until it met the other. That one, where its end is.
   bool is_step = false;
-  State other;
+  State other{};
   double other_position_ns = 0;
 };
 

@@ -79,42 +79,46 @@ void Region::Sweep(double offset, double slope) {
     if (Cross(g, vertices_[i]) > Cross(g, vertices_[left])) left = i;
   }
   if (right == left) return;  // rounding made it a point: nothing to sweep along
-  std::array<State, kMaxVertices + 6> swept;
+  double offsets[kMaxVertices + 6], slopes[kMaxVertices + 6];
   size_t count = 0;
-  for (size_t i = right;; i = (i + 1) % size_) {
-    swept[count++] = {vertices_[i].offset + g.offset, vertices_[i].slope + g.slope};
+  for (size_t i = right;; i = i + 1 == size_ ? 0 : i + 1) {
+    offsets[count] = vertices_[i].offset + g.offset, slopes[count++] = vertices_[i].slope + g.slope;
     if (i == left) break;
   }
-  for (size_t i = left;; i = (i + 1) % size_) {
-    swept[count++] = {vertices_[i].offset - g.offset, vertices_[i].slope - g.slope};
+  for (size_t i = left;; i = i + 1 == size_ ? 0 : i + 1) {
+    offsets[count] = vertices_[i].offset - g.offset, slopes[count++] = vertices_[i].slope - g.slope;
     if (i == right) break;
   }
   size_ = count;
-  std::copy_n(swept.begin(), count, vertices_.begin());
+  for (size_t i = 0; i < count; ++i) vertices_[i] = {offsets[i], slopes[i]};
 }
 
 void Region::ClipHalfPlane(double a, double b, double limit) {
-  std::array<State, kMaxVertices + 6> kept;
-  size_t count = 0;
-  const auto excess = [&](const State& v) { return a * v.offset + b * v.slope - limit; };
+  double excess[kMaxVertices + 6];
   bool cut = false;
   for (size_t i = 0; i < size_; ++i) {
-    if (count + 2 > kept.size()) return;  // rounding made it jagged: leave it larger
-    const State& v = vertices_[i];
-    const State& w = vertices_[i + 1 == size_ ? 0 : i + 1];
-    const double at_v = excess(v), at_w = excess(w);
-    if (at_v <= 0) kept[count++] = v;
-    if ((at_v < 0 && at_w > 0) || (at_v > 0 && at_w < 0)) {
-      const double weight = at_v / (at_v - at_w);
-      kept[count++] = {v.offset + weight * (w.offset - v.offset),
-                       v.slope + weight * (w.slope - v.slope)};
-      cut = true;
-    }
-    if (at_v > 0) cut = true;
+    excess[i] = a * vertices_[i].offset + b * vertices_[i].slope - limit;
+    cut |= excess[i] > 0;
   }
   if (!cut) return;
+  double offsets[kMaxVertices + 6], slopes[kMaxVertices + 6];
+  size_t count = 0;
+  const auto keep = [&](double offset, double slope) {
+    offsets[count] = offset, slopes[count++] = slope;
+  };
+  for (size_t i = 0; i < size_; ++i) {
+    if (count + 2 > vertices_.size()) return;  // rounding made it jagged: leave it larger
+    const size_t next = i + 1 == size_ ? 0 : i + 1;
+    const State &v = vertices_[i], &w = vertices_[next];
+    const double at_v = excess[i], at_w = excess[next];
+    if (at_v <= 0) keep(v.offset, v.slope);
+    if ((at_v < 0 && at_w > 0) || (at_v > 0 && at_w < 0)) {
+      const double weight = at_v / (at_v - at_w);
+      keep(v.offset + weight * (w.offset - v.offset), v.slope + weight * (w.slope - v.slope));
+    }
+  }
   size_ = count < 3 ? 0 : count;
-  std::copy_n(kept.begin(), count, vertices_.begin());
+  for (size_t i = 0; i < count; ++i) vertices_[i] = {offsets[i], slopes[i]};
   Tidy();
   Simplify();
 }

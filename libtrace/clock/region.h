@@ -8,6 +8,7 @@
 #ifndef LIBTRACE_CLOCK_REGION_H_
 #define LIBTRACE_CLOCK_REGION_H_
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <limits>
@@ -16,9 +17,10 @@ namespace acceltrace::clock::internal {
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+// Not zero from the beginning: regions have room for many, and are made often.
 struct State {
-  double offset = 0;  // ns
-  double slope = 0;   // ns/s
+  double offset;  // ns
+  double slope;   // ns/s
 };
 
 struct Range {
@@ -33,7 +35,15 @@ class Region {
   // of the exact set's in the tests; a lens of two parabolas needs few.
   static constexpr size_t kMaxVertices = 12;
 
-  Region() = default;  // empty
+  Region() {}  // empty
+  // Of the vertices those that are there.
+  Region(const Region& other) noexcept { *this = other; }
+  Region& operator=(const Region& other) noexcept {
+    if (this == &other) return *this;
+    size_ = other.size_;
+    std::copy_n(other.vertices_.begin(), size_, vertices_.begin());
+    return *this;
+  }
   static Region Box(Range offset, Range slope);
 
   bool empty() const { return size_ == 0; }

@@ -61,6 +61,40 @@ class Conversion {
     ConvertLosses();
   }
 
+  void ConvertLosses() {
+    for (size_t b = 0; b < decoder_.losses.size(); ++b) {
+      const proto::LossBatch batch = std::move(decoder_.losses[b]);
+      for (int i = 0; i < batch.count_size(); ++i) {
+        const auto at = [i](const auto& column) { return i < column.size() ? column.Get(i) : 0; };
+        Loss loss;
+        loss.hop = at(batch.hop());
+        loss.count = batch.count(i);
+        loss.from_device = at(batch.in_ticks()) != 0;
+        loss.first_ns = at(batch.first());
+        loss.last_ns = at(batch.last());
+        const uint32_t row = decoder_.DeviceRow(at(batch.device()));
+        if (row != kNoRow) loss.device = row;
+        if (loss.from_device) {
+          const bool known = row != kNoRow && model_.devices[row].clock.valid();
+          if (known) {
+            const clock::Map& clock = model_.devices[row].clock;
+            loss.has_times = true;
+            const auto& near = decoder_.near.losses[b];
+            const clock::Window window =
+                windows_->OfStream(row, row < near.size() ? near[row] : clock::Map::kNoHint);
+            loss.first = clock.Locate(static_cast<uint64_t>(loss.first_ns), window);
+            loss.last = clock.Locate(static_cast<uint64_t>(loss.last_ns), window);
+          }
+          loss.first_ns = known ? loss.first.host.mid_ns : kNoTime;
+          loss.last_ns = known ? loss.last.host.mid_ns : kNoTime;
+        } else if (loss.first_ns == 0) {
+          loss.first_ns = loss.last_ns = kNoTime;
+        }
+        AddLoss(loss);
+      }
+    }
+  }
+
  private:
   // What the order of events shows of a job's device times.
   void Constrain(size_t i, const Windows::Side& side, clock::Constraints* constraints) {
@@ -277,7 +311,7 @@ class Conversion {
 
   void ConvertJobs() {
     DeviceJobs& jobs = decoder_.device_jobs;
-    const bool late = decoder_.checks_only && LeaveJobsLate(model_, &jobs);
+    const bool late = decoder_.late_times && LeaveJobsLate(model_, &jobs);
     // Doorbell; fetched, first start, last end, completion; interrupt.
     std::vector<DeviceTimesChunk> times =
         late ? ChunksOf({&jobs.doorbell, &jobs.completion, &jobs.irq}, jobs.size())
@@ -318,7 +352,7 @@ class Conversion {
   }
 
   void ConvertCommands() {
-    if (decoder_.checks_only && LeaveCommandsLate(&model_)) return;
+    if (decoder_.late_times && LeaveCommandsLate(&model_)) return;
     Commands& commands = model_.commands;
     std::vector<DeviceTimesChunk> times = ChunksOf(
         {&commands.fetched, &commands.start, &commands.end, &commands.head}, commands.size());
@@ -355,40 +389,6 @@ class Conversion {
 
   static uint64_t MaskOf(const Device& device) { return TickMask(device.about.clock().bits()); }
 
-  void ConvertLosses() {
-    for (size_t b = 0; b < decoder_.losses.size(); ++b) {
-      const proto::LossBatch batch = std::move(decoder_.losses[b]);
-      for (int i = 0; i < batch.count_size(); ++i) {
-        const auto at = [i](const auto& column) { return i < column.size() ? column.Get(i) : 0; };
-        Loss loss;
-        loss.hop = at(batch.hop());
-        loss.count = batch.count(i);
-        loss.from_device = at(batch.in_ticks()) != 0;
-        loss.first_ns = at(batch.first());
-        loss.last_ns = at(batch.last());
-        const uint32_t row = decoder_.DeviceRow(at(batch.device()));
-        if (row != kNoRow) loss.device = row;
-        if (loss.from_device) {
-          const bool known = row != kNoRow && model_.devices[row].clock.valid();
-          if (known) {
-            const clock::Map& clock = model_.devices[row].clock;
-            loss.has_times = true;
-            const auto& near = decoder_.near.losses[b];
-            const clock::Window window =
-                windows_->OfStream(row, row < near.size() ? near[row] : clock::Map::kNoHint);
-            loss.first = clock.Locate(static_cast<uint64_t>(loss.first_ns), window);
-            loss.last = clock.Locate(static_cast<uint64_t>(loss.last_ns), window);
-          }
-          loss.first_ns = known ? loss.first.host.mid_ns : kNoTime;
-          loss.last_ns = known ? loss.last.host.mid_ns : kNoTime;
-        } else if (loss.first_ns == 0) {
-          loss.first_ns = loss.last_ns = kNoTime;
-        }
-        AddLoss(loss);
-      }
-    }
-  }
-
   // More of them than anybody reads are summed up, by where they happened.
   void AddLoss(const Loss& loss) {
     constexpr size_t kMostLosses = 65'536;
@@ -424,6 +424,12 @@ class Conversion {
 };
 
 }  // namespace
+
+bool ConvertLosses(Decoder* decoder, Model* model) {
+  if (decoder->HasDeviceLosses()) return false;
+  Conversion({}, {}, true, decoder, model).ConvertLosses();
+  return true;
+}
 
 void ConvertTimes(const HostJobs& host_jobs, DeviceOrders found, bool part, Decoder* decoder,
                   Model* model) {

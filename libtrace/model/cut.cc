@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "libtrace/model/permute.h"
+#include "libtrace/model/wanted.h"
 
 namespace acceltrace::model {
 namespace {
@@ -131,6 +132,43 @@ uint64_t CountRows(const Model& model) {
                   model.system.runs.size();
   for (const Device& device : model.devices) rows += device.counters.size();
   return rows;
+}
+
+void Forget(const Wanted& wanted, Model* model) {
+  Commands& commands = model->commands;
+  const auto forget = [&](uint32_t field, auto* column) {
+    if (!wanted.Command(field)) *column = {};
+  };
+  using Batch = proto::CommandBatch;
+  commands.record = {};
+  forget(Batch::kUnitFieldNumber, &commands.unit);
+  forget(Batch::kIndexFieldNumber, &commands.index);
+  forget(Batch::kTagFieldNumber, &commands.tag);
+  forget(Batch::kTagFieldNumber, &commands.op);
+  forget(Batch::kCorrelationDeltaFieldNumber, &commands.correlation);
+  forget(Batch::kStallTicksFieldNumber, &commands.first_stall);
+  Jobs& jobs = model->jobs;
+  if (!wanted.jobs || !wanted.device_times) {
+    for (DeviceTimes* times : {&jobs.doorbell, &jobs.fetched, &jobs.first_start, &jobs.last_end,
+                               &jobs.completion, &jobs.irq}) {
+      *times = {};
+    }
+  }
+  if (wanted.jobs) return;
+  // What is left says which there are, and whether all of them was seen.
+  for (auto* column : {&jobs.context, &jobs.queue, &jobs.pid, &jobs.tid, &jobs.commands_submitted,
+                       &jobs.commands_retired, &jobs.status, &jobs.api_row, &jobs.wait_api_row,
+                       &jobs.first_command, &jobs.num_commands}) {
+    *column = {};
+  }
+  for (auto* column :
+       {&jobs.sequence, &jobs.correlation, &jobs.host_correlation, &jobs.copy_bytes}) {
+    *column = {};
+  }
+  for (auto* column :
+       {&jobs.doorbell_ns, &jobs.submit_end_ns, &jobs.irq_ns, &jobs.wait_ns, &jobs.wake_ns}) {
+    *column = {};
+  }
 }
 
 void Remove(const Kept& kept, Model* model) {

@@ -21,6 +21,9 @@ struct Kept {
 // References between tables follow. Losses of devices that go, go.
 void Remove(const Kept& kept, Model* model);
 
+// Columns that are not wanted are empty from then on.
+void Forget(const Wanted& wanted, Model* model);
+
 // Rows of all tables that Remove() may shorten.
 uint64_t CountRows(const Model& model);
 

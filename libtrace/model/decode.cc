@@ -6,10 +6,12 @@
 #include <utility>
 
 #include "libtrace/model/decode_columns.h"
+#include "libtrace/model/wanted.h"
 
 namespace acceltrace::model {
 
 using proto::Block;
+using proto::CommandBatch;
 using stream::DecodeColumn;
 
 namespace {
@@ -32,6 +34,13 @@ void InParts(stream::TableRows rows, const Add& add) {
 uint32_t Decoder::DeviceRow(uint32_t number) const {
   auto found = device_rows_.find(number);
   return found == device_rows_.end() ? kNoRow : found->second;
+}
+
+bool Decoder::HasDeviceLosses() const {
+  return std::any_of(losses.begin(), losses.end(), [](const proto::LossBatch& batch) {
+    return std::any_of(batch.in_ticks().begin(), batch.in_ticks().end(),
+                       [](uint32_t in_ticks) { return in_ticks != 0; });
+  });
 }
 
 void Decoder::AddDevice(const proto::Device& device) {
@@ -112,9 +121,11 @@ void Decoder::Add(const proto::Packet& packet, uint64_t bytes, const stream::Tab
     case proto::Packet::kOpNames:
       return AddOpNames(packet.op_names(), rows);
     case proto::Packet::kApi:
+      if (wanted != nullptr && !wanted->api) return;
       return InParts(columns != nullptr ? *columns : TableRows(packet.api()),
                      [&](const TableRows& part) { AddApi(part); });
     case proto::Packet::kRanges:
+      if (wanted != nullptr && !wanted->ranges) return;
       return AddRanges(packet.ranges(), rows);
     case proto::Packet::kHost:
       return InParts(columns != nullptr ? *columns : TableRows(packet.host()),
@@ -275,24 +286,32 @@ void Decoder::AddCommands(uint32_t device, const stream::TableRows& rows) {
   intake.Put(&units, &commands.unit);
   intake.Put(&jobs, &commands.job);
   intake.Put(&records, &commands.record);
-  intake.Put(Block::COLUMN_CONTEXT, &commands.context);
-  intake.Put(Block::COLUMN_QUEUE, &commands.queue);
+  const auto put = [&](uint32_t field, int column, auto* to) {
+    if (wanted == nullptr || wanted->Command(field)) intake.Put(column, to);
+  };
+  put(CommandBatch::kContextFieldNumber, Block::COLUMN_CONTEXT, &commands.context);
+  put(CommandBatch::kQueueFieldNumber, Block::COLUMN_QUEUE, &commands.queue);
   intake.Put(Block::COLUMN_INDEX, &commands.index);
-  intake.Put(Block::COLUMN_STATUS, &commands.status);
+  put(CommandBatch::kStatusFieldNumber, Block::COLUMN_STATUS, &commands.status);
   intake.Put(Block::COLUMN_CORRELATION, &commands.correlation);
-  intake.Put(Block::COLUMN_BYTES, &commands.bytes);
+  put(CommandBatch::kBytesFieldNumber, Block::COLUMN_BYTES, &commands.bytes);
   if (!checks_only) {
-    intake.Put(Block::COLUMN_OPCODE, &commands.opcode);
-    intake.Put(Block::COLUMN_LIMITER, &commands.limiter);
+    put(CommandBatch::kOpcodeFieldNumber, Block::COLUMN_OPCODE, &commands.opcode);
+    put(CommandBatch::kLimiterFieldNumber, Block::COLUMN_LIMITER, &commands.limiter);
     intake.Put(Block::COLUMN_TAG, &commands.tag);
-    intake.Put(Block::COLUMN_WORK, &commands.work);
-    intake.Put(Block::COLUMN_MEMORY_BYTES, &commands.memory_bytes);
-    intake.Put(Block::COLUMN_ROW_HITS, &commands.row_hits);
-    intake.Put(Block::COLUMN_ROW_MISSES, &commands.row_misses);
+    put(CommandBatch::kWorkFieldNumber, Block::COLUMN_WORK, &commands.work);
+    put(CommandBatch::kMemoryBytesFieldNumber, Block::COLUMN_MEMORY_BYTES, &commands.memory_bytes);
+    put(CommandBatch::kRowHitsFieldNumber, Block::COLUMN_ROW_HITS, &commands.row_hits);
+    put(CommandBatch::kRowMissesFieldNumber, Block::COLUMN_ROW_MISSES, &commands.row_misses);
   }
   std::vector<uint64_t> ticks = intake.All<uint64_t>(Block::COLUMN_FETCHED_TICKS), kept = ticks;
   intake.Put(&kept, &commands.fetched.ticks);
-  if (narrow && !command_ticks) return commands.first_stall.Append(intake.rows(), kNoRow);
+  const bool later_wanted = wanted == nullptr ||
+                            wanted->Command(CommandBatch::kHeadTicksAfterFieldNumber) ||
+                            wanted->Command(CommandBatch::kStallTicksFieldNumber);
+  if ((narrow && !command_ticks) || !later_wanted) {
+    return commands.first_stall.Append(intake.rows(), kNoRow);
+  }
   const auto later = [&](int column, DeviceTimes* times) {
     ticks = Later(std::move(ticks), intake.All<uint64_t>(column));
     kept = ticks;
@@ -301,6 +320,9 @@ void Decoder::AddCommands(uint32_t device, const stream::TableRows& rows) {
   later(Block::COLUMN_HEAD_TICKS_AFTER, &commands.head);
   later(Block::COLUMN_START_TICKS_AFTER, &commands.start);
   later(Block::COLUMN_END_TICKS_AFTER, &commands.end);
+  if (wanted != nullptr && !wanted->Command(CommandBatch::kStallTicksFieldNumber)) {
+    return commands.first_stall.Append(intake.rows(), kNoRow);
+  }
   AddStalls(static_cast<size_t>(about.stalls_size()), rows, &intake);
 }
 
@@ -349,7 +371,9 @@ void Decoder::AddJobs(uint32_t device, const stream::TableRows& rows) {
     kept = Later(doorbells, intake.All<uint64_t>(column));
     intake.Put(&kept, &times->ticks);
   };
-  if (narrow) return after(Block::COLUMN_COMPLETION_TICKS_AFTER, &jobs.completion);
+  if (narrow || (wanted != nullptr && !wanted->device_times)) {
+    return after(Block::COLUMN_COMPLETION_TICKS_AFTER, &jobs.completion);
+  }
   after(Block::COLUMN_FETCHED_TICKS_AFTER, &jobs.fetched);
   after(Block::COLUMN_FIRST_START_TICKS_AFTER, &jobs.first_start);
   after(Block::COLUMN_LAST_END_TICKS_AFTER, &jobs.last_end);

@@ -44,8 +44,11 @@ class Decoder {
   // Of commands the times after they were fetched, of jobs all between the doorbell and the
   // completion is not asked for: they were not read either (partial_commands.cc).
   bool narrow = false;
-  bool command_ticks = false;  // of commands they are, and stalls, though it is narrow
-  bool checks_only = false;    // LoadOptions::checks_only
+  bool command_ticks = false;      // of commands they are, and stalls, though it is narrow
+  bool checks_only = false;        // LoadOptions::checks_only
+  const Wanted* wanted = nullptr;  // LoadOptions::wanted
+  // Device times are placed on the host's clock once they are asked for, where that can be.
+  bool late_times = false;
 
   // bytes: of the stream up to the end of the packet. columns: its rows, if it does not have them
   // itself (stream::Reader::columns).
@@ -57,6 +60,8 @@ class Decoder {
   void FinishStacks();
   // After the last packet: what LoadStats says of record numbers.
   void CountRepeatedRecords();
+  // Of some losses it was the device that said when.
+  bool HasDeviceLosses() const;
   // The row of a device by its number in the trace, or kNoRow.
   uint32_t DeviceRow(uint32_t number) const;
 

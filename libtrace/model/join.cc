@@ -18,8 +18,12 @@ namespace {
 
 class Joiner {
  public:
-  Joiner(DeviceJobs& device_jobs, const HostJobs& host_jobs, Model* model)
-      : device_jobs_(device_jobs), model_(model), jobs_(model->jobs), host_jobs_(host_jobs) {}
+  Joiner(DeviceJobs& device_jobs, const HostJobs& host_jobs, bool known_only, Model* model)
+      : known_only_(known_only),
+        device_jobs_(device_jobs),
+        model_(model),
+        jobs_(model->jobs),
+        host_jobs_(host_jobs) {}
 
   void Run(const std::map<std::pair<uint32_t, uint32_t>, uint32_t>* op_names) {
     CollectKeys();
@@ -228,28 +232,13 @@ class Joiner {
 
   void FillHostColumns(std::set<HandlerRun>* late_runs) {
     FillSubmitted(&jobs_.on_host, [](const HostJob&) { return 1; });
-    FillSubmitted(&jobs_.context, [](const HostJob& side) { return side.context; });
+    if (!known_only_) FillOtherColumns();
     FillSubmitted(&jobs_.queue, [](const HostJob& side) { return side.queue; });
-    FillSubmitted(&jobs_.sequence, [](const HostJob& side) { return side.sequence; });
     FillSubmitted(&jobs_.pid, [](const HostJob& side) { return side.pid; });
-    FillSubmitted(&jobs_.tid, [](const HostJob& side) { return side.tid; });
-    FillSubmitted(&jobs_.commands_submitted, [](const HostJob& side) { return side.commands; });
-    FillSubmitted(&jobs_.copy_bytes, [](const HostJob& side) { return side.copy_bytes; });
-    FillSubmitted(&jobs_.host_correlation, [](const HostJob& side) { return side.correlation; });
-    Fill(&jobs_.correlation, [&](const HostJob& side, size_t row, uint64_t old) {
-      return side.submitted && !jobs_.on_device.At(row) ? side.correlation : old;
-    });
-    Fill(&jobs_.status,
-         [](const HostJob& side, size_t, uint32_t old) { return old == 0 ? side.status : old; });
-    const auto time = [&](Column<int64_t>* column, int64_t HostJob::*member) {
-      Fill(column, [member](const HostJob& side, size_t, int64_t) { return side.*member; });
-    };
-    time(&jobs_.submit_ns, &HostJob::submit_ns);
-    time(&jobs_.doorbell_ns, &HostJob::doorbell_ns);
-    time(&jobs_.submit_end_ns, &HostJob::submit_end_ns);
-    time(&jobs_.complete_ns, &HostJob::complete_ns);
-    time(&jobs_.wait_ns, &HostJob::wait_ns);
-    time(&jobs_.wake_ns, &HostJob::wake_ns);
+    FillTime(&jobs_.submit_ns, &HostJob::submit_ns);
+    FillTime(&jobs_.doorbell_ns, &HostJob::doorbell_ns);
+    FillTime(&jobs_.submit_end_ns, &HostJob::submit_end_ns);
+    FillTime(&jobs_.complete_ns, &HostJob::complete_ns);
     Fill(&jobs_.irq_ns, [&](const HostJob& side, size_t row, int64_t) {
       // A handler that was entered before the completion was written, and still
       // found it, is not the interrupt that this job sent. Where the device's
@@ -265,6 +254,26 @@ class Joiner {
       }
       return side.irq_ns;
     });
+  }
+
+  void FillTime(Column<int64_t>* column, int64_t HostJob::*member) {
+    Fill(column, [member](const HostJob& side, size_t, int64_t) { return side.*member; });
+  }
+
+  void FillOtherColumns() {
+    FillSubmitted(&jobs_.context, [](const HostJob& side) { return side.context; });
+    FillSubmitted(&jobs_.sequence, [](const HostJob& side) { return side.sequence; });
+    FillSubmitted(&jobs_.tid, [](const HostJob& side) { return side.tid; });
+    FillSubmitted(&jobs_.commands_submitted, [](const HostJob& side) { return side.commands; });
+    FillSubmitted(&jobs_.copy_bytes, [](const HostJob& side) { return side.copy_bytes; });
+    FillSubmitted(&jobs_.host_correlation, [](const HostJob& side) { return side.correlation; });
+    Fill(&jobs_.correlation, [&](const HostJob& side, size_t row, uint64_t old) {
+      return side.submitted && !jobs_.on_device.At(row) ? side.correlation : old;
+    });
+    Fill(&jobs_.status,
+         [](const HostJob& side, size_t, uint32_t old) { return old == 0 ? side.status : old; });
+    FillTime(&jobs_.wait_ns, &HostJob::wait_ns);
+    FillTime(&jobs_.wake_ns, &HostJob::wake_ns);
   }
 
   static constexpr size_t kMostRuns = 1 << 16;
@@ -407,6 +416,7 @@ class Joiner {
     commands.op.AppendValues(ops.data(), ops.size());
   }
 
+  const bool known_only_;
   DeviceJobs& device_jobs_;
   Model* model_;
   Jobs& jobs_;
@@ -420,8 +430,9 @@ class Joiner {
 }  // namespace
 
 void JoinJobs(DeviceJobs* device_jobs, const HostJobs& host_jobs,
-              const std::map<std::pair<uint32_t, uint32_t>, uint32_t>* op_names, Model* model) {
-  Joiner(*device_jobs, host_jobs, model).Run(op_names);
+              const std::map<std::pair<uint32_t, uint32_t>, uint32_t>* op_names, bool known_only,
+              Model* model) {
+  Joiner(*device_jobs, host_jobs, known_only, model).Run(op_names);
 }
 
 }  // namespace acceltrace::model

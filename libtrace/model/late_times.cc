@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "libtrace/model/convert_many.h"
 
@@ -111,6 +112,33 @@ void MoveLate(const std::vector<uint32_t>& rows, DeviceTimes* source, DeviceTime
     to->epoch.AppendValues(epochs, count);
   }
   *source = {};
+}
+
+void PlaceLate(const std::vector<uint32_t>& fields, Model* model) {
+  using Batch = proto::CommandBatch;
+  Commands& commands = model->commands;
+  const std::pair<uint32_t, DeviceTimes*> instants[] = {
+      {Batch::kFetchedTicksDeltaFieldNumber, &commands.fetched},
+      {Batch::kHeadTicksAfterFieldNumber, &commands.head},
+      {Batch::kStartTicksAfterFieldNumber, &commands.start},
+      {Batch::kEndTicksAfterFieldNumber, &commands.end}};
+  for (const auto& [field, times] : instants) {
+    if (!IsLate(*times) || std::find(fields.begin(), fields.end(), field) == fields.end()) continue;
+    times->host.Attach(nullptr);
+    times->Resize(commands.size());
+    const auto chunk = std::make_unique<DeviceTimesChunk>(times);
+    uint32_t devices[kRows];
+    for (size_t first = 0; first < commands.size(); first += kRows) {
+      const size_t rows = std::min(kRows, commands.size() - first);
+      commands.device.Read(first, rows, devices);
+      chunk->Read(first, rows);
+      for (size_t at = 0, end = 0; at < rows; at = end) {
+        while (end < rows && devices[end] == devices[at]) ++end;
+        chunk->Place(model->devices[devices[at]].clock, first + at, end - at);
+      }
+      chunk->Write();
+    }
+  }
 }
 
 void AttachLate(Model* model) {

@@ -8,6 +8,9 @@
 #ifndef LIBTRACE_MODEL_LATE_TIMES_H_
 #define LIBTRACE_MODEL_LATE_TIMES_H_
 
+#include <cstdint>
+#include <vector>
+
 #include "libtrace/model/decode.h"
 #include "libtrace/model/model.h"
 
@@ -23,6 +26,9 @@ bool LeaveJobsLate(const Model& model, DeviceJobs* jobs);
 inline bool IsLate(const DeviceTimes& times) { return times.size() > times.host.size(); }
 // `source` in the order of `rows`, kNoRow: no time; it stays late.
 void MoveLate(const std::vector<uint32_t>& rows, DeviceTimes* source, DeviceTimes* to);
+// Those of commands that are late, of instants with these fields of proto::CommandBatch: at once,
+// as somebody is about to ask for all of them.
+void PlaceLate(const std::vector<uint32_t>& fields, Model* model);
 // Once tables are as they stay. The times refer to the model.
 void AttachLate(Model* model);
 

@@ -15,6 +15,7 @@
 #include "libtrace/model/orders.h"
 #include "libtrace/model/parts.h"
 #include "libtrace/model/permute.h"
+#include "libtrace/model/wanted.h"
 
 namespace acceltrace::model {
 namespace {
@@ -220,6 +221,7 @@ Result<std::unique_ptr<Model>> LoadRows(stream::Reader* reader, const LoadOption
   auto model = std::make_unique<Model>();
   Decoder decoder(model.get());
   decoder.checks_only = options.checks_only;
+  decoder.wanted = options.wanted;
   PartCounter parts;
   proto::Packet packet;
   reader->KeepColumns();
@@ -233,7 +235,7 @@ Result<std::unique_ptr<Model>> LoadRows(stream::Reader* reader, const LoadOption
     if (options.progress) options.progress(reader->stats().bytes);
   }
   model->read = reader->stats();
-  model->missing = parts.Done(model->read);
+  if (!part) model->missing = parts.Done(model->read);
   decoder.CountRepeatedRecords();
   decoder.FinishSystem();
   SortProcesses(&model->processes);
@@ -249,17 +251,24 @@ Result<std::unique_ptr<Model>> LoadRows(stream::Reader* reader, const LoadOption
     return Status::Error("the trace names " + std::to_string(jobs) + " jobs in " +
                          std::to_string(model->read.bytes) + " bytes: it is damaged, record again");
   }
-  DeviceOrders orders = FindOrders(model->host);
-  if (options.checks_only) KeepChecked(&model->host);
-  ConvertTimes(host_jobs, std::move(orders), part, &decoder, model.get());
+  if (options.wanted == nullptr || options.wanted->device_times) {
+    decoder.late_times = options.checks_only || options.wanted != nullptr;
+    DeviceOrders orders = FindOrders(model->host);
+    if (options.checks_only) KeepChecked(&model->host);
+    ConvertTimes(host_jobs, std::move(orders), part, &decoder, model.get());
+  } else if (!ConvertLosses(&decoder, model.get())) {
+    return Status::Error("losses have times of a device");
+  }
   SortCommands(&model->commands, &model->load);
   SortDeviceEvents(&model->device_events);
   for (Device& device : model->devices) SortCounters(&device.counters);
   JoinJobs(&decoder.device_jobs, host_jobs, options.checks_only ? nullptr : &decoder.op_names,
-           model.get());
-  if (options.checks_only) AttachLate(model.get());
+           options.wanted != nullptr && !options.wanted->jobs, model.get());
+  if (decoder.late_times) AttachLate(model.get());
+  if (!part && options.wanted != nullptr) PlaceLate(options.wanted->placed, model.get());
   Compact(model.get());
-  if (!options.checks_only) FindExtent(model.get());
+  // Of a part somebody says when the trace begins.
+  if (!options.checks_only && options.wanted == nullptr) FindExtent(model.get());
   return model;
 }
 

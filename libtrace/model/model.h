@@ -65,6 +65,8 @@ struct Device {
                   const DeviceTime& to) const;
 };
 
+struct Wanted;
+
 // What was wrong with the rows of a trace: each of these is a finding.
 struct LoadStats {
   uint64_t unknown_device_rows = 0;  // a row of a device that was never described
@@ -157,6 +159,9 @@ struct LoadOptions {
   // device times are placed on the host's clock once they are asked for, if their ticks alone say
   // when they were.
   bool checks_only = false;
+  // What it is loaded for; nullptr: all. Must outlive the call. What is wrong with rows that are
+  // read is counted all the same.
+  const Wanted* wanted = nullptr;
   // Called now and then with the bytes read so far.
   std::function<void(uint64_t bytes)> progress;
 };

@@ -6,8 +6,10 @@
 #include <map>
 #include <utility>
 
+#include "libtrace/model/late_times.h"
 #include "libtrace/model/load.h"
 #include "libtrace/model/rough_clock.h"
+#include "libtrace/model/wanted.h"
 #include "libtrace/stream/columns.h"
 
 namespace acceltrace::model {
@@ -48,6 +50,24 @@ Use UseOf(uint32_t body) {
       return Use::kNever;
     default:
       return Use::kAlways;
+  }
+}
+
+bool IsWanted(uint32_t body, const Wanted& wanted) {
+  switch (body) {
+    case Packet::kApi:
+      return wanted.api;
+    case Packet::kRanges:
+      return wanted.ranges;
+    case Packet::kHost:
+    case Packet::kCommands:
+    case Packet::kJobs:
+      return wanted.by_job;
+    case Packet::kCounters:
+    case Packet::kDeviceEvents:
+      return wanted.device_times;
+    default:
+      return false;
   }
 }
 
@@ -252,8 +272,7 @@ std::vector<PartialTrace::Part> PartialTrace::ClocksAround(const std::vector<Par
           behind + static_cast<ptrdiff_t>(std::min(after, kClocksBeside))};
 }
 
-Result<std::unique_ptr<Model>> PartialTrace::Load(const Stretch& stretch,
-                                                  const Selection& selection) const {
+std::vector<size_t> PartialTrace::PlacesAround(const Stretch& stretch, const Wanted* wanted) const {
   // Jobs that the time cuts were submitted before it, and calls that wait for them return after it.
   const int64_t margin_ns = MarginOf(stretch);
   const auto overlaps = [&](const Part& part, int64_t more_ns) {
@@ -263,6 +282,7 @@ Result<std::unique_ptr<Model>> PartialTrace::Load(const Stretch& stretch,
   // Between the samples that are read, every change of a clock has to be known.
   std::map<uint32_t, Part> sampled;
   for (const auto& [device, clocks] : clocks_) {
+    if (wanted != nullptr && !wanted->device_times) break;
     Part& all = sampled[device];
     all.lo_ns = stretch.from_ns - margin_ns, all.hi_ns = stretch.to_ns + margin_ns;
     for (const Part& part : ClocksAround(clocks, all.lo_ns, all.hi_ns)) {
@@ -271,24 +291,87 @@ Result<std::unique_ptr<Model>> PartialTrace::Load(const Stretch& stretch,
     }
   }
   for (const Part& part : parts_) {
+    if (wanted != nullptr && !IsWanted(part.body, *wanted)) continue;
     const auto clock = sampled.find(part.device);
-    const bool wanted = part.sets_clock && clock != sampled.end() &&
-                        part.lo_ns <= clock->second.hi_ns && part.hi_ns >= clock->second.lo_ns;
-    if (wanted || overlaps(part, margin_ns)) places.push_back(part.place);
+    const bool changes = part.sets_clock && clock != sampled.end() &&
+                         part.lo_ns <= clock->second.hi_ns && part.hi_ns >= clock->second.lo_ns;
+    if (changes || overlaps(part, margin_ns)) places.push_back(part.place);
   }
   std::sort(places.begin(), places.end());
-  const std::unique_ptr<stream::Reader> reader = index_->Choose(std::move(places));
-  Result<std::unique_ptr<Model>> loaded = LoadRows(reader.get(), {}, true);
+  return places;
+}
+
+std::optional<std::vector<uint8_t>> PartialTrace::TellJobs(const Stretch& stretch,
+                                                           const Model& model) const {
+  std::vector<const RoughClock*> clocks;  // by row
+  for (const Device& device : model.devices) {
+    const auto found = rough_.find(device.about.device());
+    clocks.push_back(found == rough_.end() ? nullptr : &found->second);
+  }
+  const Jobs& jobs = model.jobs;
+  const int64_t guard_ns = GuardOf(MarginOf(stretch));
+  std::vector<uint8_t> in(jobs.size(), 0);
+  for (size_t j = 0; j < jobs.size(); ++j) {
+    int64_t lo_ns = INT64_MAX, hi_ns = INT64_MIN, more_ns = 0;
+    const auto see = [&](int64_t at_ns) {
+      if (at_ns != kNoTime) lo_ns = std::min(lo_ns, at_ns), hi_ns = std::max(hi_ns, at_ns);
+    };
+    for (const auto* column : {&jobs.submit_ns, &jobs.doorbell_ns, &jobs.submit_end_ns,
+                               &jobs.irq_ns, &jobs.complete_ns}) {
+      see((*column)[j]);
+    }
+    if (jobs.submit_ns[j] == kNoTime || jobs.complete_ns[j] == kNoTime) {
+      const RoughClock* const clock = clocks[jobs.device[j]];
+      if (clock == nullptr) return std::nullopt;
+      const auto see_roughly = [&](uint64_t ticks) { see(clock->HostNs(ticks)); };
+      more_ns = guard_ns;
+      if (jobs.on_device[j]) {
+        see_roughly(jobs.doorbell.ticks[j]), see_roughly(jobs.completion.ticks[j]);
+      }
+      for (uint32_t c = 0; lo_ns > hi_ns && c < jobs.num_commands[j]; ++c) {
+        see_roughly(model.commands.fetched.ticks[jobs.first_command[j] + c]);
+      }
+    }
+    in[j] =
+        lo_ns <= hi_ns && lo_ns <= stretch.to_ns + more_ns && hi_ns >= stretch.from_ns - more_ns;
+    if (in[j] && more_ns != 0) return std::nullopt;
+  }
+  return in;
+}
+
+Result<std::unique_ptr<Model>> PartialTrace::Load(const Stretch& stretch,
+                                                  const Selection& selection,
+                                                  const Wanted* wanted) const {
+  stream::Fields fields;
+  if (wanted != nullptr && wanted->commands) fields[Packet::kCommands] = *wanted->commands;
+  const std::unique_ptr<stream::Reader> reader =
+      index_->Choose(PlacesAround(stretch, wanted), std::move(fields));
+  LoadOptions options;
+  options.wanted = wanted;
+  Result<std::unique_ptr<Model>> loaded = LoadRows(reader.get(), options, true);
+  AboutPart about;
+  about.wanted = wanted;
+  std::optional<std::vector<uint8_t>> told;
+  const bool without_times = wanted != nullptr && !wanted->device_times;
+  if (without_times && loaded.ok()) told = TellJobs(stretch, **loaded);
+  if (without_times && !told) {
+    Wanted more = *wanted;
+    more.AddDeviceTimes();
+    return Load(stretch, selection, &more);
+  }
+  if (told) about.jobs = &*told;
   if (!loaded.ok()) return loaded;
   Model& model = **loaded;
   if (model.read.gap_count > 0) return Status::Error("a part of the trace is damaged");
+  const int64_t margin_ns = MarginOf(stretch);
   ForgetTimes(stretch.from_ns - margin_ns, stretch.to_ns + margin_ns, &model);
   Selection within = selection;
   within.origin_ns = begin_ns_;
   within.from_ns = stretch.from_ns - begin_ns_;
   within.to_ns = stretch.to_ns - begin_ns_;
-  const Status selected = Select(within, &model);
+  const Status selected = Select(within, &model, about);
   if (!selected.ok()) return selected;
+  if (wanted != nullptr) PlaceLate(wanted->placed, &model);
   model.cut.of = std::max(model.cut.rows, events_);
   return loaded;
 }

@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct Stretch {
 
 class CommandRows;
 class RoughClock;
+struct Wanted;
 
 class PartialTrace {
  public:
@@ -66,9 +68,10 @@ class PartialTrace {
   uint64_t EventsWithin(int64_t from_ns, int64_t to_ns) const;
 
   // As Select() of these times does, plus what else it asks for. Errors: a packet that is needed
-  // cannot be read, so that the whole has to be; those of Select().
-  Result<std::unique_ptr<Model>> Load(const Stretch& stretch,
-                                      const Selection& selection = {}) const;
+  // cannot be read, so that the whole has to be; those of Select(). wanted: as of a selection by
+  // time alone; nullptr: all of it.
+  Result<std::unique_ptr<Model>> Load(const Stretch& stretch, const Selection& selection = {},
+                                      const Wanted* wanted = nullptr) const;
 
   // As Load(), with none of its tables but the commands, and of their columns those that come from
   // these fields of proto::CommandBatch, `op`, and no times. nullptr where which of them are in
@@ -108,6 +111,10 @@ class PartialTrace {
   std::unique_ptr<Model> LoadCommands(const Stretch& stretch, bool whole,
                                       const std::vector<uint32_t>& fields) const;
   std::vector<size_t> PlacesOf(uint32_t body) const;
+  // What Load() reads.
+  std::vector<size_t> PlacesAround(const Stretch& stretch, const Wanted* wanted) const;
+  // Which jobs of a model without device times are in. None: that cannot be told.
+  std::optional<std::vector<uint8_t>> TellJobs(const Stretch& stretch, const Model& model) const;
   // Packets that may hold something of a part and its margin.
   std::vector<size_t> PlacesOf(uint32_t body, const Stretch& stretch) const;
   double EventsUntil(int64_t at_ns) const;

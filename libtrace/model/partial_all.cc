@@ -33,8 +33,8 @@ class SeenCommands {
   bool Add(const uint64_t* jobs, const uint64_t* indexes, size_t rows) {
     rows_ += rows;
     for (size_t i = 0; i < rows; ++i) {
-      // 64 of a job, one after the other as a rule.
-      const uint64_t key = jobs[i] << 26 | indexes[i] >> 6;
+      // Some of a job, one after the other as a rule.
+      const uint64_t key = jobs[i] << 27 | (indexes[i] < kFew ? 0 : indexes[i] >> 6 << 1 | 1);
       if (key != key_) {
         if (!Flush()) return false;
         key_ = key;
@@ -46,25 +46,27 @@ class SeenCommands {
   }
   bool Flush() {
     if (bits_ == 0) return true;
-    const uint64_t bits = std::exchange(bits_, 0), job = key_ >> 26;
-    if ((key_ & ((1 << 26) - 1)) != 0) {
+    const uint64_t bits = std::exchange(bits_, 0);
+    if ((key_ & 1) != 0) {
       uint64_t& more = more_[key_];
       return (std::exchange(more, more | bits) & bits) == 0;
     }
-    uint64_t* const of = FirstOf(job);
-    return of != nullptr && (std::exchange(*of, *of | bits) & bits) == 0;
+    uint16_t* const of = FirstOf(key_ >> 27);
+    const auto few = static_cast<uint16_t>(bits);
+    return of != nullptr && (std::exchange(*of, static_cast<uint16_t>(*of | few)) & few) == 0;
   }
 
  private:
-  static constexpr uint64_t kJobs = 512;  // of a page
-  using Page = std::array<uint64_t, kJobs>;
+  static constexpr uint64_t kFew = 16;     // bits of a page's jobs
+  static constexpr uint64_t kJobs = 1024;  // of a page
+  using Page = std::array<uint16_t, kJobs>;
 
   // nullptr: they are too far apart.
-  uint64_t* FirstOf(uint64_t job) {
+  uint16_t* FirstOf(uint64_t job) {
     if (page_ == nullptr || job / kJobs != number_) {
       std::unique_ptr<Page>& page = pages_[number_ = job / kJobs];
       if (page == nullptr) {
-        if (pages_.size() > 128 + rows_ / 64) return nullptr;
+        if (pages_.size() > 128 + rows_ / 128) return nullptr;
         page = std::make_unique<Page>();
       }
       page_ = page.get();
@@ -74,7 +76,7 @@ class SeenCommands {
 
   uint64_t rows_ = 0;
   uint64_t key_ = 0, bits_ = 0, twice_ = 0;
-  std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;  // of the first 64 indexes
+  std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;  // of the first indexes
   uint64_t number_ = 0;                                        // of the last one
   Page* page_ = nullptr;
   std::unordered_map<uint64_t, uint64_t> more_;  // by key, of the others

@@ -2,13 +2,15 @@
 #include "libtrace/model/select.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
 #include "libtrace/model/cut.h"
+#include "libtrace/model/host_jobs.h"
+#include "libtrace/model/permute.h"
+#include "libtrace/model/wanted.h"
 
 namespace acceltrace::model {
 namespace {
@@ -34,7 +36,8 @@ bool MatchesAny(std::string_view text, const std::vector<std::string>& patterns)
 
 class Selector {
  public:
-  Selector(const Selection& selection, Model* model) : asked_(selection), model_(*model) {}
+  Selector(const Selection& selection, const AboutPart& about, Model* model)
+      : asked_(selection), about_(about), model_(*model) {}
 
   Status Run() {
     const int64_t origin_ns = asked_.origin_ns.value_or(model_.begin_ns);
@@ -58,6 +61,7 @@ class Selector {
     kept.counters.resize(model_.devices.size());
     for (size_t d = 0; d < model_.devices.size(); ++d) kept.counters[d] = MarkCounters(d);
     const uint64_t before = CountRows(model_);
+    if (about_.wanted != nullptr) Forget(*about_.wanted, &model_);
     Remove(kept, &model_);
     model_.cut.of = before;
     model_.cut.rows = CountRows(model_);
@@ -220,6 +224,10 @@ class Selector {
 
   void MarkJobs() {
     const Jobs& jobs = model_.jobs;
+    if (about_.jobs != nullptr) {
+      jobs_ = *about_.jobs;
+      return;
+    }
     jobs_.assign(jobs.size(), 0);
     for (size_t j = 0; j < jobs.size(); ++j) {
       if (!DeviceIn(jobs.device[j]) || !ProcessIn(ProcessOf(jobs, j))) continue;
@@ -245,21 +253,32 @@ class Selector {
 
   Mask MarkHost() const {
     const HostEvents& host = model_.host;
-    std::map<std::pair<uint32_t, uint32_t>, bool> known;  // every job
-    for (size_t j = 0; j < model_.jobs.size(); ++j) {
-      known[{model_.jobs.device[j], model_.jobs.job[j]}] = jobs_[j];
-    }
     Mask mask(host.size(), 0);
-    for (size_t i = 0; i < host.size(); ++i) {
-      if (host.device[i] != kNoRow && !DeviceIn(host.device[i])) continue;
-      const auto job = known.find({host.device[i], host.job[i]});
-      if (job != known.end() && host.job[i] != 0) {
-        mask[i] = job->second;
-        continue;
+    if (about_.wanted != nullptr && !about_.wanted->host) return mask;
+    std::vector<uint64_t> known;  // every job, in order
+    EachRow(
+        [&](size_t, uint32_t device, uint32_t job) {
+          known.push_back(JobKey(device, job));
+          return true;
+        },
+        model_.jobs.device, model_.jobs.job);
+    size_t last = 0;  // events of a job are near each other
+    const auto is_in = [&](size_t i, int64_t time_ns, uint32_t device, uint32_t job) {
+      if (device != kNoRow && !DeviceIn(device)) return true;
+      const uint64_t key = JobKey(device, job);
+      if (last >= known.size() || known[last] != key) {
+        last =
+            static_cast<size_t>(std::lower_bound(known.begin(), known.end(), key) - known.begin());
       }
-      mask[i] = asked_.streams.empty() && ProcessIn(host.pid[i]) &&
-                Inside(host.tid[i], host.time_ns[i]) && Overlaps(host.time_ns[i], host.time_ns[i]);
-    }
+      if (last < known.size() && known[last] == key && job != 0) {
+        mask[i] = jobs_[last];
+        return true;
+      }
+      mask[i] = asked_.streams.empty() && ProcessIn(host.pid[i]) && Inside(host.tid[i], time_ns) &&
+                Overlaps(time_ns, time_ns);
+      return true;
+    };
+    EachRow(is_in, host.time_ns, host.device, host.job);
     return mask;
   }
 
@@ -340,6 +359,7 @@ class Selector {
   }
 
   const Selection& asked_;
+  const AboutPart about_;
   Model& model_;
   int64_t from_ns_ = std::numeric_limits<int64_t>::min();
   int64_t to_ns_ = std::numeric_limits<int64_t>::max();
@@ -367,9 +387,9 @@ bool MatchesGlob(std::string_view text, std::string_view pattern) {
   return p == pattern.size();
 }
 
-Status Select(const Selection& selection, Model* model) {
+Status Select(const Selection& selection, Model* model, const AboutPart& about) {
   if (!selection.any()) return {};
-  return Selector(selection, model).Run();
+  return Selector(selection, about, model).Run();
 }
 
 }  // namespace acceltrace::model

@@ -35,9 +35,17 @@ struct Selection {
   }
 };
 
+struct Wanted;
+
+// What else is known of a model that is a part.
+struct AboutPart {
+  const Wanted* wanted = nullptr;              // all
+  const std::vector<uint8_t>* jobs = nullptr;  // which are in, if their times do not say so
+};
+
 // Removes all other rows, and says so in model->cut. An error if there is no such process,
 // device or range: the message names those that there are.
-Status Select(const Selection& selection, Model* model);
+Status Select(const Selection& selection, Model* model, const AboutPart& about = {});
 
 // * is any text, ? any character.
 bool MatchesGlob(std::string_view text, std::string_view pattern);

@@ -26,6 +26,26 @@ constexpr uint32_t kUniqueBits = 32;
 // Sorted stretches that are merged; of more all is sorted.
 constexpr int kMergedRuns = 8;
 
+// Values of a column of which neighbours are asked for: a chunk is unpacked at once.
+template <typename T>
+class Unpacked {
+ public:
+  explicit Unpacked(const Column<T>& column) : column_(column) {}
+  T operator[](size_t row) {
+    if (row - first_ >= kRows) {
+      first_ = row / kRows * kRows;
+      column_.Read(first_, kRows, values_);
+    }
+    return values_[row - first_];
+  }
+
+ private:
+  static constexpr size_t kRows = Column<T>::kRows;
+  const Column<T>& column_;
+  size_t first_ = SIZE_MAX / 2;
+  T values_[kRows];
+};
+
 }  // namespace
 
 Windows::Windows(const Model& model, const Decoder& decoder, const HostJobs& host_jobs)
@@ -41,26 +61,6 @@ Windows::Windows(const Model& model, const Decoder& decoder, const HostJobs& hos
     devices_[d].samples_ns = decoder.batch_samples_ns[d];
     std::sort(devices_[d].samples_ns.begin(), devices_[d].samples_ns.end());
   }
-}
-
-clock::Window Windows::When(const Place& place, bool* jump) const {
-  Window when;
-  *jump = false;
-  const auto set = [](int64_t ns, int64_t* bound) {
-    if (ns != kNoTime) *bound = ns;
-  };
-  if (place.table == Table::kJobs) {
-    const Side side = SideOfJob(place.row);
-    // Made with a late interrupt, a job's record may come after the host knew of its end.
-    set(side.doorbell_ns, &when.lo_ns);
-  } else if (place.table == Table::kCommands) {
-    const Side side = SideOfCommand(place.row);
-    set(side.submit_ns, &when.lo_ns), set(side.complete_ns, &when.hi_ns);
-  } else {
-    const DeviceEvents& events = model_.device_events;
-    *jump = events.kind[place.row] == DeviceEventBatch::KIND_CLOCK && events.arg1[place.row] != 0;
-  }
-  return when;
 }
 
 std::vector<std::vector<Windows::Place>> Windows::PlacesByDevice() const {
@@ -199,8 +199,10 @@ bool Windows::CollectInOrder() const {
   const auto merge = [&](bool forward, const auto& visit) {
     size_t done[kTables] = {};
     uint64_t heads[kTables] = {};
+    Unpacked<uint64_t> records[kTables] = {Unpacked(*tables[0]), Unpacked(*tables[1]),
+                                           Unpacked(*tables[2])};
     const auto load = [&](size_t t) {
-      if (done[t] < rows[t]) heads[t] = (*tables[t])[forward ? done[t] : rows[t] - 1 - done[t]];
+      if (done[t] < rows[t]) heads[t] = records[t][forward ? done[t] : rows[t] - 1 - done[t]];
     };
     for (size_t t = 0; t < kTables; ++t) load(t);
     while (true) {
@@ -241,26 +243,53 @@ template <typename Forward, typename Backward>
 void Windows::Collect(size_t count, const Forward& forward, const Backward& backward,
                       Device* of) const {
   Device& device = *of;
+  const DeviceEvents& events = model_.device_events;
+  Unpacked<uint32_t> devices(model_.commands.device), jobs(model_.commands.job);
+  const auto side_of = [&](const Place& place) {
+    return place.table == Table::kJobs ? SideOfJob(place.row)
+                                       : KnownSideOf(JobKey(devices[place.row], jobs[place.row]));
+  };
   // All zero, or many the same: this device does not number them.
   size_t same = 0;
   uint32_t jumps = 0;
-  bool jump = false;
   int64_t lo_ns = Window::kMin, hi_ns = Window::kMax;
   uint64_t last = 0;
+  constexpr size_t kRows = Column<uint64_t>::kRows;
+  std::vector<uint64_t> records;
+  records.reserve(kRows);
+  const auto put = [&] {
+    device.records.AppendValues(records.data(), records.size());
+    records.clear();
+  };
+  bool any = false;
   forward([&](const Place& place) {
-    same += !device.records.empty() && place.record == last;
-    last = place.record;
-    device.records.push_back(last);
-    device.lo_ns.push_back(lo_ns = std::max(lo_ns, When(place, &jump).lo_ns));
-    device.jumps.push_back(jumps += jump);
+    same += any && place.record == last;
+    last = place.record, any = true;
+    records.push_back(last);
+    if (records.size() == kRows) put();
+    if (place.table == Table::kEvents) {
+      jumps +=
+          events.kind[place.row] == DeviceEventBatch::KIND_CLOCK && events.arg1[place.row] != 0;
+    } else {
+      const Side side = side_of(place);
+      // Made with a late interrupt, a job's record may come after the host knew of its end.
+      const int64_t begin_ns = place.table == Table::kJobs ? side.doorbell_ns : side.submit_ns;
+      if (begin_ns != kNoTime) lo_ns = std::max(lo_ns, begin_ns);
+    }
+    device.lo_ns.push_back(lo_ns);
+    device.jumps.push_back(jumps);
   });
+  put();
   device.ordered = count > 1 && same * 10 < count;
   // The first of each run, from the last one on.
   std::vector<std::pair<size_t, int64_t>> runs;
   size_t i = count;
   backward([&](const Place& place) {
     --i;
-    hi_ns = std::min(hi_ns, When(place, &jump).hi_ns);
+    if (place.table == Table::kCommands) {
+      const int64_t complete_ns = side_of(place).complete_ns;
+      if (complete_ns != kNoTime) hi_ns = std::min(hi_ns, complete_ns);
+    }
     if (runs.empty() || runs.back().second != hi_ns) runs.emplace_back(i, hi_ns);
     runs.back().first = i;
   });

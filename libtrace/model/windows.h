@@ -96,8 +96,6 @@ class Windows {
   void Collect(size_t count, const Forward& forward, const Backward& backward,
                Device* device) const;
   void CollectDoorbells();
-  // When a record was made, as far as it alone says, and whether it announces a jump.
-  clock::Window When(const Place& place, bool* jump) const;
   using Doorbell = std::tuple<uint32_t, uint64_t, uint64_t>;  // device, queue, raw ticks
   Doorbell DoorbellOf(uint32_t job) const;
   uint64_t MaskOf(uint32_t device) const;

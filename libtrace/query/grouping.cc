@@ -226,6 +226,7 @@ class Grouper {
       if (!columns_[k].is_text() && columns_[k].any_other()) return false;
     }
     recent_keys_.resize(kRecent * 2 * keys());
+    if (AllSame(rows)) return Look(0, group_of_.data());
     uint32_t group = 0;
     for (size_t i = 0; i < rows; ++i) {
       if (i == 0 || !SameKeys(i)) {
@@ -236,6 +237,18 @@ class Grouper {
       group_of_[i] = group;
     }
     return true;
+  }
+
+  // Of all rows.
+  bool AllSame(size_t rows) const {
+    uint64_t other = 0;
+    for (size_t k = 0; k < keys() && other == 0; ++k) {
+      const NumberColumn& column = columns_[k];
+      if (column.seen() != nullptr) return false;
+      const uint64_t first = column.values()[0];
+      for (size_t i = 0; i < rows; ++i) other |= column.values()[i] ^ first;
+    }
+    return other == 0;
   }
 
   // As the row before.

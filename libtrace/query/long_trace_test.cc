@@ -252,5 +252,81 @@ TEST_CASE("Rows that are not as they should be are not summed up one by one") {
   CHECK_FALSE(NeedsOf("SELECT unit, sum(bytes) FROM commands GROUP BY unit HAVING 1").sums);
 }
 
+const char* const kOfParts[] = {
+    "SELECT count(*), sum(end_ns - start_ns), min(fetched_lo_ns), max(head_hi_ns) FROM commands",
+    "SELECT op, unit, job, \"index\", start_ns, end_raw_ticks, head_ticks FROM commands",
+    "SELECT op, sum(busy_ticks), sum(stall_memory_ticks) FROM commands GROUP BY op",
+    "SELECT device, opcode, correlation, tag, status, limiter, work, bytes FROM commands",
+    "SELECT * FROM commands",
+    "SELECT count(*), sum(submit_ns), max(consumed_ns - doorbell_ns) FROM jobs",
+    "SELECT job, queue, sequence, pid, tid, api_name, wait_api_name, wait_ns, status FROM jobs",
+    "SELECT job, correlation, host_correlation, on_host, on_device, commands_retired, "
+    "commands_submitted, copy_bytes, context, wait_correlation, wake_ns FROM jobs",
+    "SELECT job, irq_ns FROM jobs",
+    "SELECT job, device_irq_ns, completion_ns, fetched_hi_ns, first_start_lo_ns, last_end_ticks, "
+    "device_doorbell_raw_ticks FROM jobs",
+    "SELECT * FROM jobs",
+    "SELECT * FROM host_events",
+    "SELECT kind, count(*), sum(time_ns) FROM host_events GROUP BY kind",
+    "SELECT name, begin_ns, end_ns, tid FROM ranges",
+    "SELECT * FROM api",
+    "SELECT * FROM counters",
+    "SELECT * FROM device_events",
+    "SELECT c.op, j.submit_ns, c.start_ns FROM commands c JOIN jobs j USING (device, job)",
+    "SELECT a.name, count(*) FROM jobs j JOIN api a USING (correlation) GROUP BY a.name",
+    "SELECT h.time_ns, r.name FROM host_events h JOIN ranges r ON h.pid = r.pid AND "
+    "h.time_ns BETWEEN r.begin_ns AND r.end_ns",
+    "SELECT device, memory_bytes FROM devices",
+};
+
+// How many of them took less than all of the part.
+size_t CheckParts(const PartialTrace& trace, uint32_t seed) {
+  std::mt19937_64 random(seed);
+  size_t narrowed = 0;
+  const int64_t all_ns = trace.end_ns() - trace.begin_ns();
+  for (int round = 0; round < 4; ++round) {
+    const auto below = [&](int64_t ns) { return static_cast<int64_t>(random() >> 1) % ns; };
+    const int64_t from_ns = trace.begin_ns() + all_ns / 10 + below(all_ns / 2);
+    const model::Stretch stretch{from_ns, from_ns + all_ns / 50 + below(all_ns / 10)};
+    const auto whole = trace.Load(stretch);
+    REQUIRE(whole.ok());
+    for (const char* sql : kOfParts) {
+      const Needs needs = NeedsOf(sql);
+      if (!needs.wanted) continue;
+      ++narrowed;
+      const auto part = trace.Load(stretch, {}, &*needs.wanted);
+      INFO("seed " << seed << ", round " << round << ": " << sql);
+      REQUIRE(part.ok());
+      Rows rows;
+      const auto database = Database::Open(**part, {}).value();
+      database->Only(needs.reads);
+      const Answer answer = database->Run(sql, &rows);
+      INFO(answer.message);
+      REQUIRE(answer.state == Answer::State::kDone);
+      CHECK(rows.text == Ask(**whole, sql));
+      CHECK((*part)->losses.size() == (*whole)->losses.size());
+    }
+  }
+  return narrowed;
+}
+
+TEST_CASE("What a query of a part needs says what all of the part says") {
+  size_t narrowed = 0;
+  for (uint32_t seed = 1; seed <= 6; ++seed) {
+    std::string bytes = test::Encode(test::Split(Random(seed).Packets(), 256));
+    if (seed % 3 == 2) bytes = Packed(bytes);
+    const auto trace =
+        PartialTrace::Of(FileIndex::FromMemory(bytes), 0, PartialTrace::Checked::kWhatIsRead);
+    REQUIRE(trace != nullptr);
+    narrowed += CheckParts(*trace, seed);
+  }
+  for (const char* path : {"tests/golden/demo.atrace", "tests/golden/step.atrace"}) {
+    const auto trace = PartialTrace::Open(path);
+    REQUIRE(trace != nullptr);
+    narrowed += CheckParts(*trace, 7);
+  }
+  CHECK(narrowed > 300);
+}
+
 }  // namespace
 }  // namespace acceltrace::query

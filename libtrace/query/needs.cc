@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -110,6 +111,108 @@ std::optional<std::vector<uint32_t>> CommandFieldsOf(const Reads& reads) {
   return fields;
 }
 
+// Of jobs what the host alone says, or the device without its clock.
+constexpr std::string_view kWithoutClock[] = {"",
+                                              "device",
+                                              "job",
+                                              "context",
+                                              "queue",
+                                              "sequence",
+                                              "correlation",
+                                              "host_correlation",
+                                              "on_host",
+                                              "on_device",
+                                              "pid",
+                                              "tid",
+                                              "api_name",
+                                              "wait_api_name",
+                                              "wait_correlation",
+                                              "commands_submitted",
+                                              "commands_retired",
+                                              "copy_bytes",
+                                              "status",
+                                              "submit_ns",
+                                              "doorbell_ns",
+                                              "submit_end_ns",
+                                              "consumed_ns",
+                                              "wait_ns",
+                                              "wake_ns"};
+// What calls say of jobs.
+constexpr std::string_view kOfCalls[] = {"pid", "tid", "api_name", "wait_api_name",
+                                         "wait_correlation"};
+
+template <typename Names>
+bool IsOneOf(const std::string& name, const Names& names) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+void WantJobs(const std::set<std::string>& columns, model::Wanted* wanted) {
+  wanted->jobs = true;
+  for (const std::string& column : columns) {
+    wanted->api |= IsOneOf(column, kOfCalls);
+    wanted->device_times |= !IsOneOf(column, kWithoutClock);
+  }
+  // Of a job that neither side speaks of.
+  if (wanted->commands) wanted->commands->push_back(CommandBatch::kCorrelationDeltaFieldNumber);
+}
+
+void WantCommands(const std::set<std::string>& columns, model::Wanted* wanted) {
+  for (const std::string& column : columns) {
+    // Its name comes from the process of its job.
+    wanted->api |= column == "op";
+    std::vector<uint32_t> fields;
+    const auto plain = std::find_if(std::begin(kPlainColumns), std::end(kPlainColumns),
+                                    [&](const auto& one) { return one.first == column; });
+    if (plain != std::end(kPlainColumns)) {
+      fields.push_back(plain->second);
+    } else if (!AddTicks(column, &fields)) {
+      // On the host's clock, or a cause of stalls.
+      if (!column.ends_with("_ns")) wanted->commands.reset();
+      wanted->device_times |= column.ends_with("_ns");
+      for (const auto& [instant, field] : kInstants) {
+        if (column.starts_with(instant)) wanted->placed.push_back(field);
+      }
+    }
+    if (!wanted->commands) continue;
+    wanted->commands->insert(wanted->commands->end(), fields.begin(), fields.end());
+  }
+}
+
+// Of tables of events.
+std::optional<model::Wanted> WantedOf(const Reads& reads) {
+  model::Wanted wanted;
+  wanted.api = wanted.ranges = wanted.host = wanted.jobs = wanted.device_times = false;
+  // What says which command it is, and whether it is one.
+  wanted.commands = {CommandBatch::kFetchedTicksDeltaFieldNumber,
+                     CommandBatch::kRecordDeltaFieldNumber, CommandBatch::kUnitFieldNumber,
+                     CommandBatch::kJobFieldNumber, CommandBatch::kIndexFieldNumber};
+  bool any = false;
+  wanted.by_job = false;
+  for (const auto& [table, columns] : reads) {
+    const bool of_rows = table != "devices" && table != "processes";
+    any |= of_rows;
+    wanted.by_job |= of_rows && table != "ranges";
+    wanted.api |= table == "api";
+    wanted.ranges |= table == "ranges";
+    wanted.host |= table == "host_events";
+    wanted.device_times |= table == "device_events" || table == "counters";
+    if (table == "jobs") WantJobs(columns, &wanted);
+    if (table == "commands") WantCommands(columns, &wanted);
+  }
+  if (!any) return std::nullopt;
+  if (wanted.device_times) wanted.AddDeviceTimes();
+  return wanted;
+}
+
+// Whoever asks for all columns of commands gets those of stalls as well.
+bool ReadsAll(const Reads& reads, const std::vector<const PlainTable*>& tables) {
+  const auto read = reads.find("commands");
+  if (read == reads.end()) return false;
+  return std::all_of(tables.begin(), tables.end(), [&](const PlainTable* table) {
+    return table->name != "commands" || read->second.size() >= table->columns.size();
+  });
+}
+
 }  // namespace
 
 Needs NeedsOf(std::string_view sql) {
@@ -130,6 +233,9 @@ Needs NeedsOf(std::string_view sql) {
   needs.sums = Grouping::Parse(sql).has_value();
   needs.calls_only = reads->size() == 1 && reads->begin()->first == "api";
   needs.reads = *reads;
+  if (needs.events && !ReadsAll(*reads, (*database)->Tables())) {
+    needs.wanted = WantedOf(*reads);
+  }
   if (needs.events) needs.times = TimesOf(sql, *reads, database->get());
   return needs;
 }

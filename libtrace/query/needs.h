@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "libtrace/model/wanted.h"
 #include "libtrace/query/sql.h"
 
 namespace acceltrace::query {
@@ -24,6 +25,8 @@ struct Needs {
   bool sums = false;
   // Of all tables `api` alone.
   bool calls_only = false;
+  // What it takes; none: all.
+  std::optional<model::Wanted> wanted;
   // Of its only table it looks at rows alone of which an instant lies here, on the host's clock.
   std::optional<Times> times;
 };

@@ -178,18 +178,21 @@ void FewColumns::Decode(Of* of) {
   // Differences before this part count, too.
   while (column.at < end_) {
     const size_t count = std::min(column.at < begin_ ? begin_ - column.at : rows, kAtOnce);
+    const size_t left = column.left.size();
     if (!TakeNumbers(count, &column.left, values)) {
       fine_ = false;
       std::fill_n(values, kAtOnce, 0);
       return;
     }
     column.at += count;
-    const bool zigzag = column.kind == FieldKind::kDeltas || column.kind == FieldKind::kSigned;
-    for (size_t i = 0; zigzag && i < count; ++i) values[i] = FromZigzag(values[i]);
     if (column.kind == FieldKind::kDeltas) {
-      for (size_t i = 0; i < count; ++i) values[i] = column.before += values[i];
-    }
-    if (column.kind == FieldKind::kNarrow) {
+      uint64_t before = column.before;
+      for (size_t i = 0; i < count; ++i) values[i] = before += FromZigzag(values[i]);
+      column.before = before;
+    } else if (column.kind == FieldKind::kSigned) {
+      for (size_t i = 0; i < count; ++i) values[i] = FromZigzag(values[i]);
+    } else if (column.kind == FieldKind::kNarrow && left - column.left.size() >= count + 4) {
+      // One of them may have five bytes.
       for (size_t i = 0; i < count; ++i) values[i] = static_cast<uint32_t>(values[i]);
     }
   }
