@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "libtrace/model/permute.h"
+#include "libtrace/model/unpacked.h"
 
 namespace acceltrace::model {
 namespace {
@@ -25,26 +26,6 @@ constexpr int64_t kMarginNs = 200'000'000;
 constexpr uint32_t kUniqueBits = 32;
 // Sorted stretches that are merged; of more all is sorted.
 constexpr int kMergedRuns = 8;
-
-// Values of a column of which neighbours are asked for: a chunk is unpacked at once.
-template <typename T>
-class Unpacked {
- public:
-  explicit Unpacked(const Column<T>& column) : column_(column) {}
-  T operator[](size_t row) {
-    if (row - first_ >= kRows) {
-      first_ = row / kRows * kRows;
-      column_.Read(first_, kRows, values_);
-    }
-    return values_[row - first_];
-  }
-
- private:
-  static constexpr size_t kRows = Column<T>::kRows;
-  const Column<T>& column_;
-  size_t first_ = SIZE_MAX / 2;
-  T values_[kRows];
-};
 
 }  // namespace
 

@@ -335,6 +335,6 @@ export const inspect = () => ({
   selectedId: view.selected && idOf(view.selected.track.kinds[view.selected.i],
                                     view.selected.track.rows[view.selected.i]),
   run: data.run, rowsLoaded: rowsLoaded(), selectById, nameOf, reportCounts: () => report.counts,
-  arrows: linksOfSelection().length, select, selectArea, idOf, placeOf, xOf, eventAt, colourOf, h, light, lit: view.lit, graph: view.selected && graphOf(view.selected.track.kinds[view.selected.i],
+  arrows: linksOfSelection().length, select, selectArea, placeOf, xOf, eventAt, colourOf, h, light, lit: view.lit, graph: view.selected && graphOf(view.selected.track.kinds[view.selected.i],
       view.selected.track.rows[view.selected.i]), showsGraph: showsGraph(), isOnPath, waitedFor,
 });
