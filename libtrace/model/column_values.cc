@@ -21,17 +21,19 @@ bool HasAvx2() {
 template <typename T>
 COLUMN_INLINE void WidenBody(const T* values, size_t rows, T* low, T* high) {
   typedef T Lanes __attribute__((vector_size(32)));
-  // Anywhere in memory. Through memcpy() it would come in halves.
-  typedef T Loose __attribute__((vector_size(32), aligned(alignof(T)), may_alias));
-  constexpr size_t kLanes = sizeof(Lanes) / sizeof(T);
-  const auto at = [values](size_t row) -> const Loose& {
-    return *reinterpret_cast<const Loose*>(values + row);
+  // Anywhere in memory. Through memcpy() it would come in halves; of a typedef within a template
+  // clang forgets how it is aligned.
+  struct __attribute__((packed, may_alias)) Loose {
+    Lanes lanes;
   };
+  constexpr size_t kLanes = sizeof(Lanes) / sizeof(T);
+  const auto* at = reinterpret_cast<const Loose*>(values);
   size_t row = 0;
   if (rows >= 2 * kLanes) {
-    Lanes least_a = at(0), least_b = at(kLanes), most_a = least_a, most_b = least_b;
+    Lanes least_a = at[0].lanes, least_b = at[1].lanes, most_a = least_a, most_b = least_b;
     for (row = 2 * kLanes; row + 2 * kLanes <= rows; row += 2 * kLanes) {
-      const Lanes a = at(row), b = at(row + kLanes);
+      at += 2;
+      const Lanes a = at[0].lanes, b = at[1].lanes;
       least_a = a < least_a ? a : least_a, most_a = a > most_a ? a : most_a;
       least_b = b < least_b ? b : least_b, most_b = b > most_b ? b : most_b;
     }
