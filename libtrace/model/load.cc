@@ -235,7 +235,8 @@ Result<std::unique_ptr<Model>> LoadRows(stream::Reader* reader, const LoadOption
     if (options.progress) options.progress(reader->stats().bytes);
   }
   model->read = reader->stats();
-  if (!part) model->missing = parts.Done(model->read);
+  // Of a part, what nobody asked for is not missing.
+  if (!part || options.wanted == nullptr) model->missing = parts.Done(model->read);
   decoder.CountRepeatedRecords();
   decoder.FinishSystem();
   SortProcesses(&model->processes);
