@@ -228,12 +228,6 @@ Waits::Waits(const model::Model& model, const std::vector<uint32_t>& rows,
   }
 }
 
-Amount Waits::Of(size_t command) const {
-  const model::Commands& commands = model_.commands;
-  const Mark head = MarkOf(commands.head, command), start = MarkOf(commands.start, command);
-  return Of(command, head, start, times_[commands.device[command]].Elapsed(head, start));
-}
-
 Amount Waits::Of(size_t command, const Mark& head, const Mark& start, const Amount& ahead) const {
   Amount wait = ahead;
   if (between_[command] == 0) return wait;

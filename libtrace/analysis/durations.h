@@ -157,7 +157,6 @@ class Waits {
   // rows: RowsByStart(). times: of each device.
   Waits(const model::Model& model, const std::vector<uint32_t>& rows,
         const std::vector<Durations>& times);
-  Amount Of(size_t command) const;
   // head, start: of the command; ahead: Elapsed() from one to the other.
   Amount Of(size_t command, const Mark& head, const Mark& start, const Amount& ahead) const;
 
