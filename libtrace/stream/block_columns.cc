@@ -8,6 +8,7 @@
 
 #include "libtrace/stream/block.h"
 #include "libtrace/stream/codec.h"
+#include "libtrace/stream/lanes.h"
 #include "libtrace/stream/pack.h"
 
 namespace acceltrace::stream {
@@ -37,103 +38,218 @@ bool BlockColumns::Take(size_t bytes, std::string_view* taken) {
   return true;
 }
 
-Status BlockColumns::Sparse(uint32_t width, uint64_t base, uint64_t* values) {
+uint32_t* BlockColumns::Values::Narrow(size_t rows) {
+  if (narrow_room < RoundToLanes(rows)) {
+    narrow_room = RoundToLanes(rows);
+    narrow.reset(new uint32_t[narrow_room]);
+  }
+  kind = Kind::kNarrow;
+  return narrow.get();
+}
+
+uint64_t* BlockColumns::Values::Wide(size_t rows) {
+  if (wide_room < rows) {
+    wide_room = rows;
+    wide.reset(new uint64_t[wide_room]);
+  }
+  kind = Kind::kWide;
+  return wide.get();
+}
+
+uint64_t* BlockColumns::Values::Widened(size_t rows) {
+  const BlockColumn before = View();
+  uint64_t* const values = Wide(rows);
+  if (before.wide == nullptr) before.Read(0, rows, values);
+  return values;
+}
+
+void BlockColumns::Values::Add(size_t rows, uint64_t more) {
+  base += more;
+  for (size_t row = 0; kind == Kind::kWide && row < rows; ++row) wide[row] += more;
+}
+
+void BlockColumns::Values::Range(size_t rows, uint64_t* first, uint64_t* last) const {
+  *first = *last = View()[0];
+  if (kind == Kind::kConstant) return;
+  if (kind == Kind::kNarrow && base + most >= base) {
+    uint32_t low = narrow[0], high = low;
+    const size_t groups = rows / kLanes;
+    if (groups > 0) Lanes().range(narrow.get(), groups, &low, &high);
+    for (size_t row = groups * kLanes; row < rows; ++row) {
+      low = std::min(low, narrow[row]), high = std::max(high, narrow[row]);
+    }
+    *first = base + low, *last = base + high;
+    return;
+  }
+  const BlockColumn values = View();
+  for (size_t row = 0; row < rows; ++row) {
+    *first = std::min(*first, values[row]), *last = std::max(*last, values[row]);
+  }
+}
+
+void BlockColumn::Read(size_t first, size_t rows, uint64_t* values) const {
+  if (narrow != nullptr) {
+    Widen(narrow + first, rows, base, values);
+  } else if (wide != nullptr) {
+    std::copy_n(wide + first, rows, values);
+  } else {
+    std::fill_n(values, rows, base);
+  }
+}
+
+std::vector<uint64_t> BlockColumns::AllOf(int column) const {
+  std::vector<uint64_t> values(has(column) ? rows_ : 0);
+  of(column).Read(0, values.size(), values.data());
+  return values;
+}
+
+Status BlockColumns::Sparse(uint32_t width, uint64_t base, Values* to) {
   std::string_view bits, packed;
   if (!Take(PackedBytes(rows_, 1), &bits)) return Bad("data too short");
+  uint64_t* const values = to->Wide(rows_);
   Unpack(bits, rows_, 1, values);
-  std::vector<uint64_t> present(static_cast<size_t>(std::count(values, values + rows_, 1)));
-  if (!Take(PackedBytes(present.size(), width), &packed)) return Bad("data too short");
-  Unpack(packed, present.size(), width, present.data());
-  auto next = present.begin();
+  present_.resize(static_cast<size_t>(std::count(values, values + rows_, 1)));
+  if (!Take(PackedBytes(present_.size(), width), &packed)) return Bad("data too short");
+  Unpack(packed, present_.size(), width, present_.data());
+  auto next = present_.begin();
   for (size_t row = 0; row < rows_; ++row) {
     if (values[row] != 0) values[row] = base + *next++;
   }
   return {};
 }
 
-// The numbers u of a column, `base` added to each.
-Status BlockColumns::Numbers(uint32_t width, bool packed, uint64_t base, uint64_t* values) {
+// The numbers of a column, over a base of 0.
+Status BlockColumns::Numbers(uint32_t width, bool packed, Values* to) {
   std::string_view bytes;
   if (!Take(packed ? Planes(width) * rows_ : PackedBytes(rows_, width), &bytes)) {
     return Bad("data too short");
   }
-  if (packed) {
-    MergePlanes(bytes, rows_, base, values);
+  to->base = to->most = 0;
+  if (width == 0) {
+    to->kind = Values::Kind::kConstant;
+  } else if (width > 32) {
+    uint64_t* const values = to->Wide(rows_);
+    packed ? MergePlanes(bytes, rows_, values) : Unpack(bytes, rows_, width, values);
+  } else if (packed) {
+    MergeNarrowPlanes(bytes, rows_, to->Narrow(rows_));
+    to->most = ~uint64_t{0} >> (64 - 8 * Planes(width));
   } else {
-    Unpack(bytes, rows_, width, values, base);
+    UnpackNarrow(bytes, rows_, width, to->Narrow(rows_));
+    to->most = ~uint64_t{0} >> (64 - width);
   }
   return {};
 }
 
-// Numbers to values. Sums wrap modulo 2^64: no input is undefined behaviour.
-Status BlockColumns::Predicted(const Block& block, uint32_t mode, uint64_t base, uint64_t* values) {
-  switch (mode) {
-    case Block::MODE_OFFSET:
-      for (size_t row = 0; row < rows_; ++row) values[row] += base;
-      return {};
-    case Block::MODE_DELTA: {
-      if (starts_ >= block.start_size()) return Bad("differences without a start");
-      uint64_t before = block.start(starts_++);
-      for (size_t row = 0; row < rows_; ++row) before = values[row] += before + base;
-      return {};
-    }
-    case Block::MODE_REFERENCE: {
-      if (references_ >= block.reference_size()) return Bad("no reference is named");
-      const uint32_t to = block.reference(references_++);
-      if (to >= kKnown || !has(static_cast<int>(to))) return Bad("reference to no earlier column");
-      for (size_t row = 0; row < rows_; ++row) values[row] += base + columns_[to][row];
-      return {};
-    }
-    case Block::MODE_UNIT: {
-      UnitEnds ends;
-      for (size_t row = 0; row < rows_; ++row) {
-        const uint64_t unit = At(Block::COLUMN_UNIT, row);
-        const uint64_t fetched = At(Block::COLUMN_FETCHED_TICKS, row);
-        if (unit >= UnitEnds::kUnits) return Bad("unit number too large");
-        values[row] += base + ends.After(unit, fetched);
-        ends.Set(unit, fetched + values[row] + At(Block::COLUMN_START_TICKS_AFTER, row) +
-                           At(Block::COLUMN_END_TICKS_AFTER, row));
-      }
-      return {};
-    }
-    default:
-      return Bad("unknown mode of a column");
+// Numbers are differences less `step`. Sums wrap modulo 2^64: no input is undefined behaviour.
+void BlockColumns::Sum(uint64_t start, uint64_t step, Values* to) const {
+  const bool back = step >> 63 != 0;
+  const uint64_t size = back ? 0 - step : step;
+  if (to->kind == Values::Kind::kWide || (size | rows_ * (to->most + size)) >> 32 != 0) {
+    uint64_t* const values = to->Widened(rows_);
+    uint64_t before = start;
+    for (size_t row = 0; row < rows_; ++row) before = values[row] += before + step;
+    return;
+  }
+  if (to->kind == Values::Kind::kConstant) std::fill_n(to->Narrow(rows_), RoundToLanes(rows_), 0);
+  // Where steps go back no sum is below the base so.
+  const uint64_t below = back ? rows_ * size : 0;
+  SumUp(to->Narrow(rows_), rows_, static_cast<uint32_t>(step), static_cast<uint32_t>(below));
+  to->base = start - below;
+  to->most = rows_ * (to->most + size);
+}
+
+// What `from` has is added to numbers.
+void BlockColumns::Refer(const Values& from, Values* to) const {
+  using Kind = Values::Kind;
+  const bool narrow =
+      from.kind != Kind::kWide && to->kind != Kind::kWide && (from.most + to->most) >> 32 == 0;
+  if (!narrow) {
+    const BlockColumn other = from.View();
+    uint64_t* const values = to->Widened(rows_);
+    for (size_t row = 0; row < rows_; ++row) values[row] += other[row];
+    return;
+  }
+  to->base += from.base, to->most += from.most;
+  if (from.kind == Kind::kConstant) return;
+  if (to->kind == Kind::kConstant) {
+    std::copy_n(from.narrow.get(), rows_, to->Narrow(rows_));
+  } else {
+    AddTo(from.narrow.get(), rows_, to->Narrow(rows_));
   }
 }
 
-Status BlockColumns::DecodeTo(const Block& block, uint32_t width, uint32_t mode, uint64_t base,
-                              bool packed, uint64_t* values) {
-  if (mode == Block::MODE_SPARSE) return Sparse(width, base, values);
-  // Nothing is left to add to numbers over a base.
-  const bool whole = mode == Block::MODE_OFFSET && (packed || width <= 32);
-  if (Status status = Numbers(width, packed, whole ? base : 0, values); !status.ok()) return status;
-  return whole ? Status() : Predicted(block, mode, base, values);
+// Numbers are what a head is later than when its unit became free.
+Status BlockColumns::AfterUnits(Values* to) const {
+  uint64_t* const values = to->Widened(rows_);
+  const auto other = [&](int column) {
+    return &columns_[column] == to ? BlockColumn() : of(column);
+  };
+  const BlockColumn units = other(Block::COLUMN_UNIT),
+                    all_fetched = other(Block::COLUMN_FETCHED_TICKS);
+  const BlockColumn starts = other(Block::COLUMN_START_TICKS_AFTER);
+  const BlockColumn lengths = other(Block::COLUMN_END_TICKS_AFTER);
+  UnitEnds ends;
+  for (size_t row = 0; row < rows_; ++row) {
+    const uint64_t unit = units[row], fetched = all_fetched[row];
+    if (unit >= UnitEnds::kUnits) return Bad("unit number too large");
+    values[row] += ends.After(unit, fetched);
+    ends.Set(unit, fetched + values[row] + starts[row] + lengths[row]);
+  }
+  return {};
+}
+
+Status BlockColumns::Predicted(const Block& block, uint32_t mode, uint64_t base, Values* to) {
+  switch (mode) {
+    case Block::MODE_OFFSET:
+      break;
+    case Block::MODE_DELTA:
+      if (starts_ >= block.start_size()) return Bad("differences without a start");
+      Sum(block.start(starts_++), base, to);
+      return {};
+    case Block::MODE_REFERENCE: {
+      if (references_ >= block.reference_size()) return Bad("no reference is named");
+      const uint32_t from = block.reference(references_++);
+      if (from >= kKnown || !has(static_cast<int>(from)) || &columns_[from] == to) {
+        return Bad("reference to no earlier column");
+      }
+      Refer(columns_[from], to);
+      break;
+    }
+    case Block::MODE_UNIT:
+      to->Add(rows_, base);
+      return AfterUnits(to);
+    default:
+      return Bad("unknown mode of a column");
+  }
+  to->Add(rows_, base);
+  return {};
+}
+
+Status BlockColumns::DecodeTo(const Block& block, int at, bool packed, Values* to) {
+  const uint32_t width = block.width(at), mode = block.mode(at);
+  if (mode == Block::MODE_SPARSE) return Sparse(width, block.base(at), to);
+  const Status status = Numbers(width, packed, to);
+  return status.ok() ? Predicted(block, mode, block.base(at), to) : status;
 }
 
 Status BlockColumns::DecodeColumn(const Block& block, int at, bool packed) {
-  const uint32_t column = block.column(at), width = block.width(at), mode = block.mode(at);
-  const uint64_t base = block.base(at);
-  if (width > 64) return Bad("values wider than 64 bits");
+  const uint32_t column = block.column(at), mode = block.mode(at);
+  if (block.width(at) > 64) return Bad("values wider than 64 bits");
   const bool known = column != 0 && column < kKnown;
   if (known && has(static_cast<int>(column))) return Bad("a column twice");
   if (packed ? mode == Block::MODE_SPARSE : mode == Block::MODE_UNIT) {
     return Bad("unknown mode of a column");
   }
-  // Not there yet: a column that refers to itself names no earlier one.
   Values& to = known ? columns_[column] : scratch_;
-  if (to.room < rows_) {
-    to.values.reset(new uint64_t[rows_]);
-    to.room = rows_;
-  }
-  const Status status = DecodeTo(block, width, mode, base, packed, to.values.get());
-  to.there = known && status.ok();
+  const Status status = DecodeTo(block, at, packed, &to);
+  if (!known || !status.ok()) to.kind = Values::Kind::kAbsent;
   return status;
 }
 
 Status BlockColumns::Describe(const Block& block) {
   rows_ = block.rows();
   starts_ = references_ = 0;
-  for (Values& column : columns_) column.there = false;
+  for (Values& column : columns_) column.kind = Values::Kind::kAbsent;
   if (rows_ == 0 || rows_ > kMaxBlockRows) return Bad("impossible number of rows");
   const int columns = block.column_size();
   if (columns > kMaxBlockColumns || block.width_size() != columns || block.mode_size() != columns ||
@@ -198,9 +314,8 @@ Status BlockColumns::CheckTimes(const Block& block) const {
   if (block.first() == 0 && block.last() == 0) return {};  // it says nothing: PacketTimes
   if (block.table() == 0 || block.table() >= std::size(kFirstColumns)) return {};
   uint64_t first = 0, last = 0;
-  if (const auto times = of(kFirstColumns[block.table()]); !times.empty()) {
-    const auto [low, high] = std::minmax_element(times.begin(), times.end());
-    first = *low, last = *high;
+  if (const int column = kFirstColumns[block.table()]; has(column)) {
+    columns_[column].Range(rows_, &first, &last);
   }
   if (first != block.first() || last != block.last()) {
     return Bad("its first or last time is not in it");
@@ -227,9 +342,8 @@ Status BlockColumns::DecodePacked(const Block& block) {
     if (width > 64) return Bad("values wider than 64 bits");
     bytes += Planes(width) * rows_;
   }
-  std::string planes;
-  if (!Decompress(block.data(), bytes, &planes)) return Bad("data that do not decompress");
-  data_ = planes;
+  if (!Decompress(block.data(), bytes, &planes_)) return Bad("data that do not decompress");
+  data_ = planes_;
   const Status status = DecodeAll(block, true);
   data_ = {};
   return status;

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -19,7 +19,22 @@
 
 namespace acceltrace::stream {
 
-// A column that is absent or unknown is empty. Another block takes the place of the last one.
+// A column's rows: value = base + narrow[row], or wide[row]; base in each row if there is neither.
+struct BlockColumn {
+  uint64_t base = 0;
+  const uint32_t* narrow = nullptr;
+  const uint64_t* wide = nullptr;
+
+  uint64_t operator[](size_t row) const {
+    if (narrow != nullptr) return base + narrow[row];
+    return wide != nullptr ? wide[row] : base;
+  }
+  // Values of `rows` rows from `first` on.
+  void Read(size_t first, size_t rows, uint64_t* values) const;
+};
+
+// A column that is absent or unknown is zero. Another block takes the place of the last one. Most
+// columns are a base and numbers of 32 bits, which are half as much to write and to read.
 class BlockColumns {
  public:
   static constexpr size_t kKnown = 96;  // one more than the highest Column
@@ -31,33 +46,49 @@ class BlockColumns {
   Status DecodePacked(const proto::Block& block);
 
   size_t rows() const { return rows_; }
-  bool has(int column) const { return columns_[column].there; }
-  uint64_t At(int column, size_t row) const { return has(column) ? columns_[column][row] : 0; }
-  // Of one that is not there none: what an earlier block had is not this one's.
-  std::span<const uint64_t> of(int column) const {
-    if (!has(column)) return {};
-    return {columns_[column].values.get(), rows_};
-  }
+  bool has(int column) const { return columns_[column].there(); }
+  // Of one that is not there zeros: what an earlier block had is not this one's.
+  BlockColumn of(int column) const { return columns_[column].View(); }
+  uint64_t At(int column, size_t row) const { return of(column)[row]; }
+  // All of its rows; none if it is not there.
+  std::vector<uint64_t> AllOf(int column) const;
 
   template <typename T>
   void CopyTo(int column, google::protobuf::RepeatedField<T>* to) const {
     if (!has(column)) return;
     to->Reserve(static_cast<int>(rows_));
-    for (const uint64_t value : of(column)) to->Add(static_cast<T>(value));
+    const BlockColumn from = of(column);
+    for (size_t row = 0; row < rows_; ++row) to->Add(static_cast<T>(from[row]));
   }
   void CopyDeltas(int column, google::protobuf::RepeatedField<int64_t>* to) const {
     DeltaEncoder encoder;
     to->Reserve(static_cast<int>(rows_));
-    for (size_t row = 0; row < rows_; ++row) encoder.Append(At(column, row), to);
+    const BlockColumn from = of(column);
+    for (size_t row = 0; row < rows_; ++row) encoder.Append(from[row], to);
   }
 
  private:
   // Its room is kept for the next block's, and not cleared for it.
   struct Values {
-    bool there = false;
-    size_t room = 0;
-    std::unique_ptr<uint64_t[]> values;
-    uint64_t operator[](size_t row) const { return values[row]; }
+    enum class Kind : uint8_t { kAbsent, kConstant, kNarrow, kWide };
+
+    bool there() const { return kind != Kind::kAbsent; }
+    BlockColumn View() const {
+      return {base, kind == Kind::kNarrow ? narrow.get() : nullptr,
+              kind == Kind::kWide ? wide.get() : nullptr};
+    }
+    uint32_t* Narrow(size_t rows);
+    uint64_t* Wide(size_t rows);
+    // What there is of it as a wide one.
+    uint64_t* Widened(size_t rows);
+    void Add(size_t rows, uint64_t more);
+    void Range(size_t rows, uint64_t* first, uint64_t* last) const;
+
+    Kind kind = Kind::kAbsent;
+    uint64_t base = 0, most = 0;  // of numbers; none is above
+    size_t narrow_room = 0, wide_room = 0;
+    std::unique_ptr<uint32_t[]> narrow;  // with room for whole groups of lanes
+    std::unique_ptr<uint64_t[]> wide;
   };
 
   Status Describe(const proto::Block& block);
@@ -66,12 +97,14 @@ class BlockColumns {
   Status DecodeAll(const proto::Block& block, bool packed);
   Status CheckTimes(const proto::Block& block) const;
   Status DecodeColumn(const proto::Block& block, int at, bool packed);
-  Status DecodeTo(const proto::Block& block, uint32_t width, uint32_t mode, uint64_t base,
-                  bool packed, uint64_t* values);
-  Status Numbers(uint32_t width, bool packed, uint64_t base, uint64_t* values);
-  Status Predicted(const proto::Block& block, uint32_t mode, uint64_t base, uint64_t* values);
+  Status DecodeTo(const proto::Block& block, int at, bool packed, Values* to);
+  Status Numbers(uint32_t width, bool packed, Values* to);
+  Status Predicted(const proto::Block& block, uint32_t mode, uint64_t base, Values* to);
+  void Sum(uint64_t start, uint64_t step, Values* to) const;
+  void Refer(const Values& from, Values* to) const;
+  Status AfterUnits(Values* to) const;
   bool Take(size_t bytes, std::string_view* taken);
-  Status Sparse(uint32_t width, uint64_t base, uint64_t* values);
+  Status Sparse(uint32_t width, uint64_t base, Values* to);
 
   size_t rows_ = 0;
   std::string_view data_;  // not taken yet
@@ -80,6 +113,8 @@ class BlockColumns {
   Values scratch_;  // of a column that is not known
   std::vector<int> only_;
   std::array<bool, kKnown> wanted_ = {};
+  std::string planes_;             // of a packed block
+  std::vector<uint64_t> present_;  // of a sparse column
 };
 
 // By how many ticks the end of the command before it on the same unit is later than `fetched`, for

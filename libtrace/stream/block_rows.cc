@@ -17,8 +17,11 @@ Status Bad(const char* what) { return Status::Error(std::string("invalid block: 
 
 template <typename Fine>
 bool All(const BlockColumns& columns, int column, const Fine& fine) {
-  const auto values = columns.of(column);
-  return std::all_of(values.begin(), values.end(), fine);
+  const BlockColumn values = columns.of(column);
+  if (values.narrow == nullptr && values.wide == nullptr) return fine(values.base);
+  size_t row = 0;
+  while (row < columns.rows() && fine(values[row])) ++row;
+  return row == columns.rows();
 }
 
 bool AreFlags(const BlockColumns& columns, int column) {
@@ -74,7 +77,7 @@ Status BlockRows::Decode(size_t worth, proto::Packet* packet) {
   }
   if (Status check = Check(columns_, block.table()); !check.ok()) return check;
   for (int column = 0; column < static_cast<int>(BlockColumns::kKnown); ++column) {
-    if (columns_.has(column)) rows_.Set(column, columns_.of(column).data());
+    if (columns_.has(column)) rows_.Set(column, columns_.of(column));
   }
   switch (block.table()) {
     case Block::TABLE_COMMANDS:

@@ -73,8 +73,7 @@ void RequireAlike(Packet packet, bool packed) {
     RowColumns rows;
     rows.rows = columns.rows();
     for (size_t i = 0; i < rows.columns.size(); ++i) {
-      const auto values = columns.of(static_cast<int>(i));
-      rows.columns[i].assign(values.begin(), values.end());
+      rows.columns[i] = columns.AllOf(static_cast<int>(i));
     }
     Packet smaller;
     Block& block = *smaller.mutable_packed_block();

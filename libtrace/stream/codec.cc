@@ -31,13 +31,15 @@ size_t Compressor::Estimate(std::string_view bytes) {
 bool Decompress(std::string_view bytes, size_t size, std::string* out) {
   static thread_local const std::unique_ptr<ZSTD_DCtx, size_t (*)(ZSTD_DCtx*)> context{
       ZSTD_createDCtx(), ZSTD_freeDCtx};
-  out->clear();
-  if (size == 0) return bytes.empty();
+  if (size == 0) {
+    out->clear();
+    return bytes.empty();
+  }
   // The frame says its size first: nothing is allocated for one that lies.
   if (context == nullptr || ZSTD_getFrameContentSize(bytes.data(), bytes.size()) != size) {
     return false;
   }
-  out->resize(size);
+  out->resize(size);  // what was there before is not cleared
   return ZSTD_decompressDCtx(context.get(), out->data(), size, bytes.data(), bytes.size()) == size;
 }
 

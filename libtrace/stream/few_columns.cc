@@ -62,7 +62,7 @@ bool FewColumns::Open(uint32_t number, std::string_view body, size_t worth) {
   device_ = 0, host_jobs_ = host_waits_ = false, fine_ = true;
   is_block_ = number == Packet::kBlock || number == Packet::kPackedBlock;
   for (Of& column : columns_) {
-    column.there = false, column.left = {}, column.of_block = nullptr;
+    column.there = false, column.left = {}, column.of_block = {};
     column.at = 0, column.before = 0, column.part = SIZE_MAX;
   }
   if (number == Packet::kBlock) return OpenBlock(body, false, worth);
@@ -153,9 +153,8 @@ bool FewColumns::OpenBlock(std::string_view bytes, bool packed, size_t worth) {
   if (host_jobs_ || waits) return true;
   if (stall_field_ != SIZE_MAX) stalls_ = block.stalls();
   for (Of& column : columns_) {
-    const auto values = block_.of(column.in_block);
-    column.there = !values.empty();
-    column.of_block = column.there ? values.data() : nullptr;
+    column.there = block_.has(column.in_block);
+    column.of_block = block_.of(column.in_block);
   }
   return true;
 }
@@ -200,15 +199,17 @@ void FewColumns::Decode(Of* of) {
 
 const uint64_t* FewColumns::Column(size_t field) {
   Of& column = columns_[field];
-  if (column.of_block != nullptr && column.kind != FieldKind::kNarrow) {
-    return column.of_block + begin_;
+  if (column.of_block.wide != nullptr && column.kind != FieldKind::kNarrow) {
+    return column.of_block.wide + begin_;
   }
   if (column.part == begin_) return column.values.data();
   column.part = begin_;
-  if (column.of_block != nullptr) {
+  if (is_block_ && column.there) {
+    const size_t rows = end_ - begin_;
     column.values.resize(kAtOnce);
-    for (size_t i = 0; i < end_ - begin_; ++i) {
-      column.values[i] = static_cast<uint32_t>(column.of_block[begin_ + i]);
+    column.of_block.Read(begin_, rows, column.values.data());
+    for (size_t i = 0; column.kind == FieldKind::kNarrow && i < rows; ++i) {
+      column.values[i] = static_cast<uint32_t>(column.values[i]);
     }
   } else if (column.there) {
     Decode(&column);
@@ -225,10 +226,10 @@ const uint64_t* FewColumns::StallSums() {
   column.part = begin_;
   column.values.assign(kAtOnce, 0);
   if (host_jobs_ || stalls_ == 0) return column.values.data();
-  if (column.of_block != nullptr || !column.there) {
+  if (is_block_ || !column.there) {
     for (size_t s = 0; s < stalls_; ++s) {
-      const auto of = block_.of(Block::COLUMN_STALL_TICKS + static_cast<int>(s));
-      for (size_t i = 0; !of.empty() && i < rows; ++i) column.values[i] += of[begin_ + i];
+      const BlockColumn of = block_.of(Block::COLUMN_STALL_TICKS + static_cast<int>(s));
+      for (size_t i = 0; i < rows; ++i) column.values[i] += of[begin_ + i];
     }
     return column.values.data();
   }

@@ -61,7 +61,7 @@ class FewColumns {
     int in_block = 0;  // its number in blocks
     bool there = false;
     std::string_view left;  // of a batch, from row `at` on
-    const uint64_t* of_block = nullptr;
+    BlockColumn of_block;
     size_t at = 0;
     uint64_t before = 0;
     std::vector<uint64_t> values;  // of the part that begins at `part`

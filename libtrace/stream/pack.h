@@ -30,13 +30,24 @@ constexpr size_t PackedBytes(size_t count, uint32_t width) {
 // Appends the values; each is less than 2^width.
 void Pack(const uint64_t* values, size_t count, uint32_t width, std::string* out);
 
-// bytes: PackedBytes(count, width). base: added to each, if they have no more than 32 bits.
-void Unpack(std::string_view bytes, size_t count, uint32_t width, uint64_t* values,
-            uint64_t base = 0);
+// bytes: PackedBytes(count, width).
+void Unpack(std::string_view bytes, size_t count, uint32_t width, uint64_t* values);
 
 // Values of which all lowest bytes come first, then all next ones: up to eight planes of `count`
-// bytes. base: added to each.
-void MergePlanes(std::string_view planes, size_t count, uint64_t base, uint64_t* values);
+// bytes.
+void MergePlanes(std::string_view planes, size_t count, uint64_t* values);
+
+// The same of up to 32 bits, or four planes. What they write has room for RoundToLanes(count).
+void UnpackNarrow(std::string_view bytes, size_t count, uint32_t width, uint32_t* to);
+void MergeNarrowPlanes(std::string_view planes, size_t count, uint32_t* to);
+
+// In place, with as much room: each becomes the sum of those up to it, `step` added for each, and
+// `before`; modulo 2^32.
+void SumUp(uint32_t* values, size_t count, uint32_t step, uint32_t before);
+void AddTo(const uint32_t* from, size_t count, uint32_t* to);
+
+// values = base + from, modulo 2^64.
+void Widen(const uint32_t* from, size_t count, uint64_t base, uint64_t* values);
 
 }  // namespace acceltrace::stream
 

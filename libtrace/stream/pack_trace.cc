@@ -115,8 +115,7 @@ class Packer {
       if (!status.ok()) return status;
       rows.rows = columns.rows();
       for (size_t i = 0; i < rows.columns.size(); ++i) {
-        const auto values = columns.of(static_cast<int>(i));
-        rows.columns[i].assign(values.begin(), values.end());
+        rows.columns[i] = columns.AllOf(static_cast<int>(i));
       }
       table = block.table(), device = block.device(), stalls = block.stalls();
     } else if (const size_t n = Rows(*packet); n > 0) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/stream/table_rows.h"
 
+#include <vector>
+
 namespace acceltrace::stream {
 
 using google::protobuf::RepeatedField;
@@ -27,6 +29,16 @@ void TableRows::SetNumbers(int column, std::string_view bytes, bool narrow) {
   columns_[column] = {kind, bytes.data(), 1, 0, bytes.size()};
 }
 
+void TableRows::Set(int column, const BlockColumn& of) {
+  if (of.narrow != nullptr) {
+    columns_[column] = {Kind::kNarrow, of.narrow, 1, of.base};
+  } else if (of.wide != nullptr) {
+    columns_[column] = {Kind::kWide, of.wide};
+  } else {
+    columns_[column] = {Kind::kConstant, nullptr, 1, of.base};
+  }
+}
+
 void TableRows::SetStalls(size_t stalls, const uint64_t* values) {
   stalls_ = stalls;
   for (size_t i = 0; i < stalls_; ++i) {
@@ -42,12 +54,10 @@ void TableRows::ReadStalls(uint64_t* out) const {
     std::copy_n(static_cast<const uint64_t*>(first.values), rows_ * stalls_, out);
     return;
   }
+  std::vector<uint64_t> values(rows_);
   for (size_t s = 0; s < stalls_; ++s) {
-    const Column& from = columns_[Block::COLUMN_STALL_TICKS + s];
-    const auto* values = static_cast<const uint64_t*>(from.values);
-    for (size_t row = 0; row < rows_; ++row) {
-      out[row * stalls_ + s] = from.kind == Kind::kWide ? values[row * from.stride] : 0;
-    }
+    Read(Block::COLUMN_STALL_TICKS + static_cast<int>(s), values.data());
+    for (size_t row = 0; row < rows_; ++row) out[row * stalls_ + s] = values[row];
   }
 }
 

@@ -12,7 +12,9 @@
 #include <string_view>
 
 #include "libtrace/proto/trace.pb.h"
+#include "libtrace/stream/block_columns.h"
 #include "libtrace/stream/numbers.h"
+#include "libtrace/stream/pack.h"
 
 namespace acceltrace::stream {
 
@@ -37,12 +39,13 @@ class TableRows {
   // The first rows, no more than `most` of them; these are gone then.
   TableRows Take(size_t most);
   void Set(int column, const uint64_t* values) { columns_[column] = {Kind::kWide, values, 1}; }
+  void Set(int column, const BlockColumn& of);
   // As a batch has them in its bytes, one for each row, which were found sound.
   void SetNumbers(int column, std::string_view bytes, bool narrow);
   // `stalls` for each row, row by row.
   void SetStalls(size_t stalls, const uint64_t* values);
   // There, and zero in each row.
-  void SetZeros(int column) { columns_[column] = {Kind::kZeros, nullptr, 1}; }
+  void SetZeros(int column) { columns_[column] = {Kind::kConstant, nullptr, 1}; }
 
   // Stalls of all rows, row by row, as many of each as there are.
   void ReadStalls(uint64_t* out) const;
@@ -52,11 +55,11 @@ class TableRows {
     const Column& from = columns_[column];
     switch (from.kind) {
       case Kind::kAbsent:
-      case Kind::kZeros:
-        std::fill_n(out, rows_, T{0});
+      case Kind::kConstant:
+        std::fill_n(out, rows_, static_cast<T>(from.before));
         return;
       case Kind::kNarrow:
-        return Copy(static_cast<const uint32_t*>(from.values), out);
+        return ReadNarrow(from, out);
       case Kind::kWide:
         if (from.stride == 1) return Copy(static_cast<const uint64_t*>(from.values), out);
         for (size_t row = 0; row < rows_; ++row) {
@@ -79,10 +82,11 @@ class TableRows {
   }
 
  private:
-  // Numbers: as in a message, those that are a byte each are kBytes. Narrow: of 32 bits.
+  // Numbers: as in a message, those that are a byte each are kBytes. Narrow: of 32 bits, over what
+  // is before them.
   enum class Kind : uint8_t {
     kAbsent,
-    kZeros,
+    kConstant,
     kNarrow,
     kWide,
     kDeltas,
@@ -94,7 +98,7 @@ class TableRows {
     Kind kind = Kind::kAbsent;
     const void* values = nullptr;
     size_t stride = 1;
-    uint64_t before = 0;  // the sum of earlier differences
+    uint64_t before = 0;  // the sum of earlier differences, a base of numbers, or a constant
     size_t bytes = 0;     // of numbers, with those of rows behind these
   };
   template <typename T>
@@ -111,6 +115,17 @@ class TableRows {
         }
       } else {
         for (size_t i = 0; i < count; ++i) out[row + i] = static_cast<T>(values[i]);
+      }
+    }
+  }
+  template <typename T>
+  void ReadNarrow(const Column& from, T* out) const {
+    const auto* numbers = static_cast<const uint32_t*>(from.values);
+    if constexpr (sizeof(T) == sizeof(uint64_t)) {
+      Widen(numbers, rows_, from.before, reinterpret_cast<uint64_t*>(out));
+    } else {
+      for (size_t row = 0; row < rows_; ++row) {
+        out[row] = static_cast<T>(from.before + numbers[row]);
       }
     }
   }

@@ -2,101 +2,215 @@
 //
 // The reader's half of pack.h. As in lanes.cc, the loops are written once and compiled twice.
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
+#include <utility>
 
+#include "libtrace/stream/lanes.h"
 #include "libtrace/stream/pack.h"
 
 namespace acceltrace::stream {
 namespace {
 
-typedef uint8_t Bytes __attribute__((vector_size(8)));
+typedef uint8_t Bytes __attribute__((vector_size(16)));
+typedef uint16_t Pairs __attribute__((vector_size(16)));
 typedef uint32_t Words __attribute__((vector_size(32)));
 typedef uint32_t Half __attribute__((vector_size(16)));
 typedef uint64_t Longs __attribute__((vector_size(32)));
 static_assert(std::endian::native == std::endian::little, "words are read as they are");
 
 #define UNPACK_INLINE inline __attribute__((always_inline))
+#if defined(__clang__)
+#define UNPACK_UNROLL _Pragma("unroll")
+#else
+#define UNPACK_UNROLL _Pragma("GCC unroll 32")
+#endif
 
-// Eight words, 64 bits wide each, above `base`.
-template <bool kHigh>
-UNPACK_INLINE void Widen(const Words& words, uint64_t base, uint64_t* to) {
-  Half halves[2];
-  std::memcpy(halves, &words, sizeof(words));
-  for (int h = 0; h < 2; ++h) {
-    Longs wide = __builtin_convertvector(halves[h], Longs);
-    if (kHigh) {
-      Longs low;
-      std::memcpy(&low, to + 4 * h, sizeof(low));
-      wide = low + (wide << 32);
-    } else {
-      wide += base;
-    }
-    std::memcpy(to + 4 * h, &wide, sizeof(wide));
-  }
+constexpr size_t kWord = kLanes * sizeof(uint32_t);
+// Of these whole words hold the numbers, whatever their width.
+constexpr size_t kTileGroups = 32, kTile = kTileGroups * kLanes;
+
+constexpr size_t kMerged = sizeof(Bytes);
+
+constexpr uint32_t Mask(uint32_t width) {
+  return width >= 32 ? 0xffffffffu : (uint32_t{1} << width) - 1;
 }
 
-// Groups of kLanes values of 1 to 32 bits each. kHigh: the upper halves of those that are there.
-template <bool kHigh>
-UNPACK_INLINE void UnpackBody(const char* in, size_t groups, uint32_t width, uint64_t base,
-                              uint64_t* to) {
-  const uint32_t mask = width == 32 ? 0xffffffffu : (1u << width) - 1;
-  constexpr size_t kWord = kLanes * sizeof(uint32_t);
+// By reference: passing vectors depends on the target.
+UNPACK_INLINE void Load(const void* from, Words* words) {
+  std::memcpy(words, from, sizeof(*words));
+}
+
+// Groups of kLanes values of 1 to 32 bits each.
+UNPACK_INLINE void GroupsBody(const char* in, size_t groups, uint32_t width, uint32_t* to) {
+  const uint32_t mask = Mask(width);
   uint32_t shift = 0;
-  for (size_t g = 0; g < groups; ++g) {
-    Words x;
-    std::memcpy(&x, in, sizeof(x));
+  for (size_t g = 0; g < groups; ++g, to += kLanes) {
+    Words x, next;
+    Load(in, &x);
     x >>= shift;
     shift += width;
     if (shift >= 32) {
       in += kWord;
       shift -= 32;
       if (shift > 0) {
-        Words next;
-        std::memcpy(&next, in, sizeof(next));
+        Load(in, &next);
         x |= next << (width - shift);
       }
     }
     x &= mask;
-    Widen<kHigh>(x, base, to + g * kLanes);
+    std::memcpy(to, &x, sizeof(x));
   }
 }
 
-UNPACK_INLINE void PlanesBody(const char* in, size_t planes, size_t count, size_t groups,
-                              uint64_t base, uint64_t* to) {
-  for (size_t g = 0; g < groups; ++g, in += kLanes, to += kLanes) {
-    Words low = {}, high = {};
-    for (size_t plane = 0; plane < planes; ++plane) {
-      Bytes bytes;
-      std::memcpy(&bytes, in + plane * count, sizeof(bytes));
-      const Words words = __builtin_convertvector(bytes, Words);
-      (plane < 4 ? low : high) |= words << (8 * (plane % 4));
+// Whole tiles of one width: where each value lies is known when this is compiled.
+template <uint32_t kWidth>
+UNPACK_INLINE void TilesBody(const char* in, size_t tiles, uint32_t* to) {
+  for (; tiles > 0; --tiles, in += kWidth * kWord, to += kTile) {
+    UNPACK_UNROLL
+    for (uint32_t g = 0; g < kTileGroups; ++g) {
+      const uint32_t bit = g * kWidth, word = bit / 32, shift = bit % 32;
+      Words x, next;
+      Load(in + word * kWord, &x);
+      x >>= shift;
+      if (shift + kWidth > 32) {
+        Load(in + (word + 1) * kWord, &next);
+        x |= next << (32 - shift);
+      }
+      x &= Mask(kWidth);
+      std::memcpy(to + g * kLanes, &x, sizeof(x));
     }
-    Widen<false>(low, base, to);
-    if (planes > 4) Widen<true>(high, 0, to);
   }
 }
+
+// Bytes of kPlanes planes to numbers, kMerged of each at once: bytes come in pairs, then pairs do.
+template <size_t kPlanes>
+UNPACK_INLINE void PlanesBody(const char* in, size_t stride, size_t merges, uint32_t* to) {
+  for (size_t m = 0; m < merges; ++m, in += kMerged, to += kMerged) {
+    Bytes planes[4] = {};
+    for (size_t p = 0; p < kPlanes; ++p) std::memcpy(&planes[p], in + p * stride, kMerged);
+    const auto first = [](const Bytes& a, const Bytes& b, Pairs* pairs) {
+      *pairs = reinterpret_cast<Pairs>(
+          __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23));
+    };
+    const auto last = [](const Bytes& a, const Bytes& b, Pairs* pairs) {
+      *pairs = reinterpret_cast<Pairs>(__builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27,
+                                                               12, 28, 13, 29, 14, 30, 15, 31));
+    };
+    Pairs low[2], high[2];
+    first(planes[0], planes[1], &low[0]), last(planes[0], planes[1], &low[1]);
+    first(planes[2], planes[3], &high[0]), last(planes[2], planes[3], &high[1]);
+    for (size_t half = 0; half < 2; ++half) {
+      const Pairs a = low[half], b = high[half];
+      const Pairs four = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+      const Pairs next = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+      std::memcpy(to + 8 * half, &four, sizeof(four));
+      std::memcpy(to + 8 * half + 4, &next, sizeof(next));
+    }
+  }
+}
+template <size_t kPlanes = 4>
+UNPACK_INLINE void SomePlanes(size_t planes, const char* in, size_t stride, size_t merges,
+                              uint32_t* to) {
+  if (planes == kPlanes) return PlanesBody<kPlanes>(in, stride, merges, to);
+  if constexpr (kPlanes > 1) SomePlanes<kPlanes - 1>(planes, in, stride, merges, to);
+}
+
+// kHigh: the upper halves of what is there; else numbers above `base`.
+template <bool kHigh>
+UNPACK_INLINE void WidenBody(const uint32_t* from, size_t groups, uint64_t base, uint64_t* to) {
+  for (size_t h = 0; h < 2 * groups; ++h, from += 4, to += 4) {
+    Half half;
+    std::memcpy(&half, from, sizeof(half));
+    Longs wide = __builtin_convertvector(half, Longs);
+    if (kHigh) {
+      Longs low;
+      std::memcpy(&low, to, sizeof(low));
+      wide = low + (wide << 32);
+    } else {
+      wide += base;
+    }
+    std::memcpy(to, &wide, sizeof(wide));
+  }
+}
+
+UNPACK_INLINE void SumBody(uint32_t* values, size_t groups, uint32_t step, uint32_t before) {
+  const Words zero = {};
+  Words sum = zero + before;
+  for (size_t g = 0; g < groups; ++g, values += kLanes) {
+    Words x;
+    Load(values, &x);
+    x += step;
+    x += __builtin_shufflevector(x, zero, 8, 0, 1, 2, 8, 4, 5, 6);
+    x += __builtin_shufflevector(x, zero, 8, 8, 0, 1, 8, 8, 4, 5);
+    x += __builtin_shufflevector(x, zero, 8, 8, 8, 8, 3, 3, 3, 3);
+    const Words all = x + sum;
+    std::memcpy(values, &all, sizeof(all));
+    // Only this waits for the group before.
+    sum += __builtin_shufflevector(x, x, 7, 7, 7, 7, 7, 7, 7, 7);
+  }
+}
+
+UNPACK_INLINE void AddBody(const uint32_t* from, size_t groups, uint32_t* to) {
+  for (size_t g = 0; g < groups; ++g, from += kLanes, to += kLanes) {
+    Words a, b;
+    Load(from, &a), Load(to, &b);
+    b += a;
+    std::memcpy(to, &b, sizeof(b));
+  }
+}
+
+using Tiles = void (*)(const char*, size_t, uint32_t*);
+constexpr uint32_t kTileWidths = 16;  // wider ones are few
 
 struct UnpackOps {
-  void (*low)(const char*, size_t, uint32_t, uint64_t, uint64_t*);
-  void (*high)(const char*, size_t, uint32_t, uint64_t, uint64_t*);
-  void (*planes)(const char*, size_t, size_t, size_t, uint64_t, uint64_t*);
+  std::array<Tiles, kTileWidths + 1> tiles;  // by width
+  void (*groups)(const char*, size_t, uint32_t, uint32_t*);
+  void (*planes)(const char*, size_t, size_t, size_t, uint32_t*);
+  void (*low)(const uint32_t*, size_t, uint64_t, uint64_t*);
+  void (*high)(const uint32_t*, size_t, uint64_t, uint64_t*);
+  void (*sum)(uint32_t*, size_t, uint32_t, uint32_t);
+  void (*add)(const uint32_t*, size_t, uint32_t*);
 };
 
-#define UNPACK_FOR(NAME, TARGET)                                                       \
-  TARGET void Low##NAME(const char* in, size_t groups, uint32_t width, uint64_t base,  \
-                        uint64_t* to) {                                                \
-    UnpackBody<false>(in, groups, width, base, to);                                    \
-  }                                                                                    \
-  TARGET void High##NAME(const char* in, size_t groups, uint32_t width, uint64_t base, \
-                         uint64_t* to) {                                               \
-    UnpackBody<true>(in, groups, width, base, to);                                     \
-  }                                                                                    \
-  TARGET void Planes##NAME(const char* in, size_t planes, size_t count, size_t groups, \
-                           uint64_t base, uint64_t* to) {                              \
-    PlanesBody(in, planes, count, groups, base, to);                                   \
-  }                                                                                    \
-  constexpr UnpackOps k##NAME = {Low##NAME, High##NAME, Planes##NAME};
+#define UNPACK_FOR(NAME, TARGET)                                                             \
+  template <uint32_t kWidth>                                                                 \
+  TARGET void Tiles##NAME(const char* in, size_t tiles, uint32_t* to) {                      \
+    TilesBody<kWidth>(in, tiles, to);                                                        \
+  }                                                                                          \
+  template <uint32_t... kWidths>                                                             \
+  constexpr std::array<Tiles, kTileWidths + 1> AllTiles##NAME(                               \
+      std::integer_sequence<uint32_t, kWidths...>) {                                         \
+    return {nullptr, Tiles##NAME<kWidths + 1>...};                                           \
+  }                                                                                          \
+  TARGET void Groups##NAME(const char* in, size_t groups, uint32_t width, uint32_t* to) {    \
+    GroupsBody(in, groups, width, to);                                                       \
+  }                                                                                          \
+  TARGET void Planes##NAME(const char* in, size_t planes, size_t stride, size_t merges,      \
+                           uint32_t* to) {                                                   \
+    SomePlanes(planes, in, stride, merges, to);                                              \
+  }                                                                                          \
+  TARGET void Low##NAME(const uint32_t* from, size_t groups, uint64_t base, uint64_t* to) {  \
+    WidenBody<false>(from, groups, base, to);                                                \
+  }                                                                                          \
+  TARGET void High##NAME(const uint32_t* from, size_t groups, uint64_t base, uint64_t* to) { \
+    WidenBody<true>(from, groups, base, to);                                                 \
+  }                                                                                          \
+  TARGET void Sum##NAME(uint32_t* values, size_t groups, uint32_t step, uint32_t before) {   \
+    SumBody(values, groups, step, before);                                                   \
+  }                                                                                          \
+  TARGET void Add##NAME(const uint32_t* from, size_t groups, uint32_t* to) {                 \
+    AddBody(from, groups, to);                                                               \
+  }                                                                                          \
+  constexpr UnpackOps k##NAME = {                                                            \
+      AllTiles##NAME(std::make_integer_sequence<uint32_t, kTileWidths>()),                   \
+      Groups##NAME,                                                                          \
+      Planes##NAME,                                                                          \
+      Low##NAME,                                                                             \
+      High##NAME,                                                                            \
+      Sum##NAME,                                                                             \
+      Add##NAME};
 
 UNPACK_FOR(Baseline, )
 #if defined(__x86_64__)
@@ -111,48 +225,95 @@ const UnpackOps& Ops() {
   return kBaseline;
 }
 
-// All values of up to 32 bits, or the upper halves of them. The last group may be a part of one.
-void UnpackAll(bool high, const char* in, size_t count, uint32_t width, uint64_t base,
-               uint64_t* values) {
-  const auto unpack = high ? Ops().high : Ops().low;
-  const size_t groups = count / kLanes, rest = count % kLanes;
-  // From the last group whose first bit is that of a word on.
-  const size_t whole = rest == 0 ? groups : groups / 32 * 32;
-  unpack(in, whole, width, base, values);
-  if (rest == 0) return;
-  uint64_t tail[32 * kLanes];
-  const size_t left = count - whole * kLanes;
-  std::copy_n(values + whole * kLanes, left, tail);
-  unpack(in + whole / 32 * width * kLanes * sizeof(uint32_t), RoundToLanes(left) / kLanes, width,
-         base, tail);
-  std::copy_n(tail, left, values + whole * kLanes);
+// Numbers of 32 bits to values, or the upper halves of those that are there.
+void Spread(bool high, const uint32_t* numbers, size_t count, uint64_t base, uint64_t* values) {
+  const size_t groups = count / kLanes;
+  (high ? Ops().high : Ops().low)(numbers, groups, base, values);
+  for (size_t i = groups * kLanes; i < count; ++i) {
+    values[i] = high ? values[i] + (uint64_t{numbers[i]} << 32) : base + numbers[i];
+  }
+}
+
+// From the planes of `count` numbers: these are `stride` bytes apart.
+void Merge(const char* in, size_t planes, size_t stride, size_t count, uint32_t* to) {
+  const size_t merges = count / kMerged;
+  Ops().planes(in, planes, stride, merges, to);
+  for (size_t i = merges * kMerged; i < count; ++i) {
+    to[i] = 0;
+    for (size_t plane = 0; plane < planes; ++plane) {
+      to[i] |= uint32_t{static_cast<uint8_t>(in[plane * stride + i])} << (8 * plane);
+    }
+  }
+}
+
+void UnpackHalf(bool high, std::string_view bytes, size_t count, uint32_t width, uint64_t* values) {
+  uint32_t tile[kTile];
+  for (size_t row = 0; row < count; row += kTile) {
+    const size_t some = std::min(kTile, count - row);
+    UnpackNarrow(bytes.substr(row / kTile * width * kWord), some, width, tile);
+    Spread(high, tile, some, 0, values + row);
+  }
 }
 
 }  // namespace
 
-void Unpack(std::string_view bytes, size_t count, uint32_t width, uint64_t* values, uint64_t base) {
+void UnpackNarrow(std::string_view bytes, size_t count, uint32_t width, uint32_t* to) {
+  size_t groups = RoundToLanes(count) / kLanes;
   if (width == 0 || bytes.size() < PackedBytes(count, width)) {
-    std::fill_n(values, count, base);
+    std::fill_n(to, groups * kLanes, 0);
     return;
   }
-  const uint32_t low = width < 32 ? width : 32;
-  UnpackAll(false, bytes.data(), count, low, width > 32 ? 0 : base, values);
-  if (width > low) {
-    UnpackAll(true, bytes.data() + PackedBytes(count, low), count, width - low, 0, values);
+  const UnpackOps& ops = Ops();
+  const char* in = bytes.data();
+  if (const size_t tiles = groups / kTileGroups; tiles > 0 && width <= kTileWidths) {
+    ops.tiles[width](in, tiles, to);
+    in += tiles * width * kWord, to += tiles * kTile, groups -= tiles * kTileGroups;
+  }
+  ops.groups(in, groups, width, to);
+}
+
+void Unpack(std::string_view bytes, size_t count, uint32_t width, uint64_t* values) {
+  if (width == 0 || bytes.size() < PackedBytes(count, width)) {
+    std::fill_n(values, count, 0);
+    return;
+  }
+  const uint32_t low = std::min(width, uint32_t{32});
+  UnpackHalf(false, bytes, count, low, values);
+  if (width == low) return;
+  UnpackHalf(true, bytes.substr(PackedBytes(count, low)), count, width - low, values);
+}
+
+void MergeNarrowPlanes(std::string_view planes, size_t count, uint32_t* to) {
+  const size_t number = count == 0 ? 0 : std::min<size_t>(planes.size() / count, 4);
+  if (number == 0) return std::fill_n(to, count, 0), void();
+  Merge(planes.data(), number, count, count, to);
+}
+
+void MergePlanes(std::string_view planes, size_t count, uint64_t* values) {
+  uint32_t tile[kTile];
+  const size_t number = count == 0 ? 0 : planes.size() / count;
+  if (number == 0) return std::fill_n(values, count, 0), void();
+  for (size_t row = 0; row < count; row += kTile) {
+    const size_t some = std::min(kTile, count - row);
+    const char* in = planes.data() + row;
+    Merge(in, std::min<size_t>(number, 4), count, some, tile);
+    Spread(false, tile, some, 0, values + row);
+    if (number <= 4) continue;
+    Merge(in + 4 * count, number - 4, count, some, tile);
+    Spread(true, tile, some, 0, values + row);
   }
 }
 
-void MergePlanes(std::string_view planes, size_t count, uint64_t base, uint64_t* values) {
-  const size_t number = count == 0 ? 0 : planes.size() / count;
-  const size_t groups = number == 0 ? 0 : count / kLanes;
-  if (groups > 0) Ops().planes(planes.data(), number, count, groups, base, values);
-  for (size_t row = groups * kLanes; row < count; ++row) {
-    uint64_t value = 0;
-    for (size_t plane = 0; plane < number; ++plane) {
-      value |= uint64_t{static_cast<uint8_t>(planes[plane * count + row])} << (8 * plane);
-    }
-    values[row] = value + base;
-  }
+void SumUp(uint32_t* values, size_t count, uint32_t step, uint32_t before) {
+  Ops().sum(values, RoundToLanes(count) / kLanes, step, before);
+}
+
+void AddTo(const uint32_t* from, size_t count, uint32_t* to) {
+  Ops().add(from, RoundToLanes(count) / kLanes, to);
+}
+
+void Widen(const uint32_t* from, size_t count, uint64_t base, uint64_t* values) {
+  Spread(false, from, count, base, values);
 }
 
 }  // namespace acceltrace::stream

@@ -224,8 +224,7 @@ bool Pack(Packet* packet) {
     stream::RowColumns rows;
     rows.rows = columns.rows();
     for (size_t i = 0; i < rows.columns.size(); ++i) {
-      const auto values = columns.of(static_cast<int>(i));
-      rows.columns[i].assign(values.begin(), values.end());
+      rows.columns[i] = columns.AllOf(static_cast<int>(i));
     }
     Block& block = *fresh.mutable_packed_block();
     block.set_table(packet->block().table());
