@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "libtrace/clock/estimator.h"
-#include "libtrace/model/column_values.h"
+#include "libtrace/stream/column_values.h"
 
 namespace acceltrace::model {
 
@@ -253,7 +253,7 @@ class Column {
       if constexpr (sizeof(T) == 1) {
         for (size_t i = 0; i < rows; ++i) out[i] = static_cast<T>(base + Load(at + i));
       } else {
-        FromNumbers(bytes.get() + at * width, rows, base, width, AsNumbers(out));
+        stream::FromNumbers(bytes.get() + at * width, rows, base, width, AsNumbers(out));
       }
       // base is no value then.
       for (size_t i = 0; has_least && i < rows; ++i) {
@@ -283,7 +283,7 @@ class Column {
       if constexpr (sizeof(T) == 1) {
         for (size_t i = 0; i < rows; ++i) Store(at + i, static_cast<uint64_t>(values[i]) - base);
       } else {
-        ToNumbers(AsNumbers(values), rows, base, width, bytes.get() + at * width);
+        stream::ToNumbers(AsNumbers(values), rows, base, width, bytes.get() + at * width);
       }
     }
     void Store(size_t at, uint64_t number) {
@@ -337,7 +337,7 @@ class Column {
     values[0] = T{};
     chunks_[c].Read(0, rows, values);
     T low = more != nullptr ? *more : values[0], high = low;
-    WidenTo(values, rows, &low, &high);
+    stream::WidenTo(values, rows, &low, &high);
     const bool falls = more != nullptr && rows > 0 && *more == low;
     MakeChunk(c, values, rows, low, high, falls, more == nullptr);
   }
@@ -385,7 +385,7 @@ class Column {
     Chunk& chunk = chunks_[c];
     const size_t end = std::min(kRows, size_ - c * kRows);
     T low = values[0], high = low;
-    WidenTo(values, rows, &low, &high);
+    stream::WidenTo(values, rows, &low, &high);
     if (rows == end) return MakeChunk(c, values, rows, low, high, false, whole || end == kRows);
     const uint64_t below = static_cast<uint64_t>(low) - chunk.base;
     const uint64_t above = static_cast<uint64_t>(high) - chunk.base;
@@ -398,10 +398,10 @@ class Column {
     const size_t have = chunk.width == 0 ? end : std::min<size_t>(end, chunk.room / chunk.width);
     chunk.Read(0, have, all);
     T old_low = all[0], old_high = all[0];
-    WidenTo(all, at > 0 ? at : end, &old_low, &old_high);
+    stream::WidenTo(all, at > 0 ? at : end, &old_low, &old_high);
     std::copy_n(values, rows, all + at);
     const bool falls = low < old_low;
-    WidenTo(all, end, &low, &high);
+    stream::WidenTo(all, end, &low, &high);
     MakeChunk(c, all, end, low, high, falls, whole || end == kRows);
   }
 

@@ -16,12 +16,6 @@ using stream::DecodeColumn;
 
 namespace {
 
-// Ticks of rows that are so much later than others.
-std::vector<uint64_t> Later(std::vector<uint64_t> ticks, const std::vector<uint64_t>& after) {
-  for (size_t i = 0; i < ticks.size(); ++i) ticks[i] += after[i];
-  return ticks;
-}
-
 // Of large batches so many rows at a time as caches hold.
 template <typename Add>
 void InParts(stream::TableRows rows, const Add& add) {
@@ -206,11 +200,13 @@ void Decoder::AddLosses(const proto::LossBatch& batch) {
 void Decoder::AddApi(const stream::TableRows& rows) {
   RowIntake intake(rows);
   ApiCalls& api = model_->api;
-  std::vector<int64_t> begins = intake.All<int64_t>(Block::COLUMN_BEGIN_NS), ends = begins;
-  const auto durations = intake.All<uint64_t>(Block::COLUMN_DURATION_NS);
-  for (size_t i = 0; i < ends.size(); ++i) ends[i] = EndOf(begins[i], durations[i]);
-  intake.Put(&begins, &api.begin_ns);
-  intake.Put(&ends, &api.end_ns);
+  const auto begins = intake.All<int64_t>(Block::COLUMN_BEGIN_NS);
+  auto ends = intake.All<int64_t>(Block::COLUMN_DURATION_NS);
+  for (size_t i = 0; i < ends.size(); ++i) {
+    ends[i] = EndOf(begins[i], static_cast<uint64_t>(ends[i]));
+  }
+  intake.Put(begins, &api.begin_ns);
+  intake.Put(ends, &api.end_ns);
   intake.Put(Block::COLUMN_PID, &api.pid);
   intake.Put(Block::COLUMN_TID, &api.tid);
   intake.Put(Block::COLUMN_NAME, &api.name);
@@ -247,14 +243,14 @@ void Decoder::AddHost(const stream::TableRows& rows) {
   intake.Put(Batch::kPidFieldNumber, &host.pid);
   intake.Put(Batch::kTidFieldNumber, &host.tid);
   // A host event of a device that was never described stays: it is evidence.
-  std::vector<uint32_t> devices = intake.All<uint32_t>(Batch::kDeviceFieldNumber);
+  auto devices = intake.All<uint32_t>(Batch::kDeviceFieldNumber);
   uint32_t number = 0, row = DeviceRow(number);
   for (uint32_t& device : devices) {
     if (device != number) row = DeviceRow(number = device);
     if (row == kNoRow) ++model_->load.unknown_device_rows;
     device = row;
   }
-  intake.Put(&devices, &host.device);
+  intake.Put(devices, &host.device);
   intake.Put(Batch::kContextFieldNumber, &host.context);
   intake.Put(Batch::kQueueFieldNumber, &host.queue);
   intake.Put(Batch::kJobFieldNumber, &host.job);
@@ -274,18 +270,18 @@ void Decoder::AddCommands(uint32_t device, const stream::TableRows& rows) {
   Commands& commands = model_->commands;
   const proto::Device& about = model_->devices[row].about;
   RowIntake intake(rows);
-  std::vector<uint64_t> records = intake.All<uint64_t>(Block::COLUMN_RECORD);
+  const auto records = intake.All<uint64_t>(Block::COLUMN_RECORD);
   if (rows.has(Block::COLUMN_RECORD)) NoteRecords(row, proto::Packet::kCommands, records);
-  std::vector<uint32_t> units = intake.All<uint32_t>(Block::COLUMN_UNIT);
-  std::vector<uint32_t> jobs = intake.All<uint32_t>(Block::COLUMN_JOB);
+  const auto units = intake.All<uint32_t>(Block::COLUMN_UNIT);
+  const auto jobs = intake.All<uint32_t>(Block::COLUMN_JOB);
   const auto most = static_cast<uint32_t>(about.units_size());
   intake.DropIf([&](size_t i) { return units[i] >= most || jobs[i] == 0; });
   model_->load.bad_rows += rows.rows() - intake.rows();
   near.commands.Append(intake.rows(), last_sample_ns_[row]);
   commands.device.Append(intake.rows(), row);
-  intake.Put(&units, &commands.unit);
-  intake.Put(&jobs, &commands.job);
-  intake.Put(&records, &commands.record);
+  intake.Put(units, &commands.unit);
+  intake.Put(jobs, &commands.job);
+  intake.Put(records, &commands.record);
   const auto put = [&](uint32_t field, int column, auto* to) {
     if (wanted == nullptr || wanted->Command(field)) intake.Put(column, to);
   };
@@ -304,8 +300,8 @@ void Decoder::AddCommands(uint32_t device, const stream::TableRows& rows) {
     put(CommandBatch::kRowHitsFieldNumber, Block::COLUMN_ROW_HITS, &commands.row_hits);
     put(CommandBatch::kRowMissesFieldNumber, Block::COLUMN_ROW_MISSES, &commands.row_misses);
   }
-  std::vector<uint64_t> ticks = intake.All<uint64_t>(Block::COLUMN_FETCHED_TICKS), kept = ticks;
-  intake.Put(&kept, &commands.fetched.ticks);
+  auto ticks = intake.All<uint64_t>(Block::COLUMN_FETCHED_TICKS);
+  intake.Put(ticks, &commands.fetched.ticks);
   const bool later_wanted = wanted == nullptr ||
                             wanted->Command(CommandBatch::kHeadTicksAfterFieldNumber) ||
                             wanted->Command(CommandBatch::kStallTicksFieldNumber);
@@ -313,9 +309,8 @@ void Decoder::AddCommands(uint32_t device, const stream::TableRows& rows) {
     return commands.first_stall.Append(intake.rows(), kNoRow);
   }
   const auto later = [&](int column, DeviceTimes* times) {
-    ticks = Later(std::move(ticks), intake.All<uint64_t>(column));
-    kept = ticks;
-    intake.Put(&kept, &times->ticks);
+    stream::AddValues(intake.All<uint64_t>(column).data(), ticks.size(), ticks.data());
+    intake.Put(ticks, &times->ticks);
   };
   later(Block::COLUMN_HEAD_TICKS_AFTER, &commands.head);
   later(Block::COLUMN_START_TICKS_AFTER, &commands.start);
@@ -332,14 +327,16 @@ void Decoder::AddStalls(size_t causes, const stream::TableRows& rows, RowIntake*
   if (rows.stalls() == 0) return commands.first_stall.Append(intake->rows(), kNoRow);
   // Row by row, as batches have them: one that has another number of causes is read so all the
   // same.
-  std::vector<uint64_t> stalls(rows.rows() * std::max(causes, rows.stalls()));
+  RowValues<uint64_t> stalls(rows.rows() * std::max(causes, rows.stalls()));
+  const size_t have = rows.rows() * rows.stalls();
+  std::fill(stalls.begin() + have, stalls.end(), 0);
   rows.ReadStalls(stalls.data());
-  std::vector<uint32_t> first(intake->rows());
+  RowValues<uint32_t> first(intake->rows());
   for (size_t i = 0; i < first.size(); ++i) {
     first[i] = static_cast<uint32_t>(model_->stall_ticks.size() + i * causes);
   }
   commands.first_stall.AppendValues(first.data(), first.size());
-  intake->PutGroups(causes, &stalls, &model_->stall_ticks);
+  intake->PutGroups(causes, stalls, &model_->stall_ticks);
 }
 
 void Decoder::AddJobs(uint32_t device, const stream::TableRows& rows) {
@@ -350,26 +347,26 @@ void Decoder::AddJobs(uint32_t device, const stream::TableRows& rows) {
   }
   DeviceJobs& jobs = device_jobs;
   RowIntake intake(rows);
-  std::vector<uint64_t> records = intake.All<uint64_t>(Block::COLUMN_RECORD);
+  const auto records = intake.All<uint64_t>(Block::COLUMN_RECORD);
   if (rows.has(Block::COLUMN_RECORD)) NoteRecords(row, proto::Packet::kJobs, records);
-  std::vector<uint32_t> numbers = intake.All<uint32_t>(Block::COLUMN_JOB);
+  const auto numbers = intake.All<uint32_t>(Block::COLUMN_JOB);
   intake.DropIf([&](size_t i) { return numbers[i] == 0; });
   model_->load.bad_rows += rows.rows() - intake.rows();
   jobs.near_ns.Append(intake.rows(), last_sample_ns_[row]);
   jobs.device.Append(intake.rows(), row);
-  intake.Put(&records, &jobs.record);
-  intake.Put(&numbers, &jobs.job);
+  intake.Put(records, &jobs.record);
+  intake.Put(numbers, &jobs.job);
   intake.Put(Block::COLUMN_CONTEXT, &jobs.context);
   intake.Put(Block::COLUMN_QUEUE, &jobs.queue);
   intake.Put(Block::COLUMN_COMMANDS, &jobs.commands);
   intake.Put(Block::COLUMN_STATUS, &jobs.status);
   intake.Put(Block::COLUMN_CORRELATION, &jobs.correlation);
   const auto doorbells = intake.All<uint64_t>(Block::COLUMN_DOORBELL_TICKS);
-  auto kept = doorbells;
-  intake.Put(&kept, &jobs.doorbell.ticks);
+  intake.Put(doorbells, &jobs.doorbell.ticks);
   const auto after = [&](int column, DeviceTimes* times) {
-    kept = Later(doorbells, intake.All<uint64_t>(column));
-    intake.Put(&kept, &times->ticks);
+    auto later = intake.All<uint64_t>(column);
+    stream::AddValues(doorbells.data(), later.size(), later.data());
+    intake.Put(later, &times->ticks);
   };
   if (narrow || (wanted != nullptr && !wanted->device_times)) {
     return after(Block::COLUMN_COMPLETION_TICKS_AFTER, &jobs.completion);
@@ -379,10 +376,10 @@ void Decoder::AddJobs(uint32_t device, const stream::TableRows& rows) {
   after(Block::COLUMN_LAST_END_TICKS_AFTER, &jobs.last_end);
   after(Block::COLUMN_COMPLETION_TICKS_AFTER, &jobs.completion);
   after(Block::COLUMN_IRQ_TICKS_AFTER, &jobs.irq);
-  auto sent = intake.All<uint32_t>(Block::COLUMN_HAS_IRQ);
-  std::vector<uint8_t> has_irq(sent.size());
+  const auto sent = intake.All<uint32_t>(Block::COLUMN_HAS_IRQ);
+  RowValues<uint8_t> has_irq(sent.size());
   for (size_t i = 0; i < sent.size(); ++i) has_irq[i] = sent[i] != 0;
-  intake.Put(&has_irq, &jobs.has_irq);
+  intake.Put(has_irq, &jobs.has_irq);
 }
 
 }  // namespace acceltrace::model

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "libtrace/model/model.h"
@@ -111,7 +112,7 @@ class Decoder {
   }
   // The record numbers of a batch of rows.
   void NoteRecords(uint32_t device, proto::Packet::BodyCase table,
-                   const std::vector<uint64_t>& records);
+                   std::span<const uint64_t> records);
 
   struct FrameRow {
     uint32_t stack, place;

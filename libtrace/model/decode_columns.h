@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <tuple>
+#include <memory>
 #include <vector>
 
 #include "libtrace/model/column.h"
@@ -51,6 +51,28 @@ inline void AppendEnds(Column<int64_t>* ends, const Column<int64_t>& begins,
   }
 }
 
+// Values of rows, which whoever makes them fills: nothing is cleared for it.
+template <typename T>
+class RowValues {
+ public:
+  explicit RowValues(size_t rows)
+      : values_(std::make_unique_for_overwrite<T[]>(rows)), size_(rows) {}
+
+  T* data() { return values_.get(); }
+  const T* data() const { return values_.get(); }
+  size_t size() const { return size_; }
+  T* begin() { return values_.get(); }
+  T* end() { return values_.get() + size_; }
+  const T* begin() const { return values_.get(); }
+  const T* end() const { return values_.get() + size_; }
+  T& operator[](size_t row) { return values_[row]; }
+  const T& operator[](size_t row) const { return values_[row]; }
+
+ private:
+  std::unique_ptr<T[]> values_;
+  size_t size_;
+};
+
 // Rows of a table on their way into the model's columns. Those that are dropped leave all of them.
 class RowIntake {
  public:
@@ -59,8 +81,8 @@ class RowIntake {
   size_t rows() const { return any_dropped_ ? kept_.size() : from_.rows(); }
   // As they came.
   template <typename T>
-  std::vector<T> All(int column) const {
-    std::vector<T> values(from_.rows());
+  RowValues<T> All(int column) const {
+    RowValues<T> values(from_.rows());
     from_.Read(column, values.data());
     return values;
   }
@@ -71,42 +93,31 @@ class RowIntake {
       if (!drop(row)) kept_.push_back(row);
     }
   }
-  // values: as they came; left as it is put.
+  // values: as they came.
   template <typename T>
-  void Put(std::vector<T>* values, Column<T>* to) const {
-    for (size_t i = 0; i < kept_.size(); ++i) (*values)[i] = (*values)[kept_[i]];
-    to->AppendValues(values->data(), rows());
+  void Put(const RowValues<T>& values, Column<T>* to) const {
+    PutGroups(1, values, to);
   }
   // The same of `each` values for a row, one after the other.
   template <typename T>
-  void PutGroups(size_t each, std::vector<T>* values, Column<T>* to) const {
+  void PutGroups(size_t each, const RowValues<T>& values, Column<T>* to) const {
+    if (!any_dropped_) return to->AppendValues(values.data(), rows() * each);
+    RowValues<T> kept(rows() * each);
     for (size_t i = 0; i < kept_.size(); ++i) {
-      std::copy_n(values->begin() + static_cast<ptrdiff_t>(kept_[i] * each), each,
-                  values->begin() + static_cast<ptrdiff_t>(i * each));
+      std::copy_n(values.begin() + kept_[i] * each, each, kept.begin() + i * each);
     }
-    to->AppendValues(values->data(), rows() * each);
+    to->AppendValues(kept.data(), kept.size());
   }
   template <typename T>
-  void Put(int column, Column<T>* to) {
+  void Put(int column, Column<T>* to) const {
     if (!from_.has(column)) return to->Append(rows(), T{});
-    std::vector<T>& values = Scratch<T>();
-    values.resize(from_.rows());
-    from_.Read(column, values.data());
-    Put(&values, to);
+    Put(All<T>(column), to);
   }
 
  private:
-  template <typename T>
-  std::vector<T>& Scratch() {
-    return std::get<std::vector<T>>(scratch_);
-  }
-
   const stream::TableRows& from_;
   bool any_dropped_ = false;
   std::vector<size_t> kept_;  // if any was dropped
-  std::tuple<std::vector<uint64_t>, std::vector<uint32_t>, std::vector<uint8_t>,
-             std::vector<int32_t>, std::vector<int64_t>>
-      scratch_;
 };
 
 }  // namespace acceltrace::model

@@ -191,7 +191,7 @@ void Decoder::AddOthers(const proto::OthersBatch& batch, size_t rows) {
 }
 
 void Decoder::NoteRecords(uint32_t device, proto::Packet::BodyCase table,
-                          const std::vector<uint64_t>& records) {
+                          std::span<const uint64_t> records) {
   std::vector<uint32_t>& all = records_[{device, table}];
   for (const uint64_t number : records) {
     const auto record = static_cast<uint32_t>(number);

@@ -8,6 +8,7 @@
 
 #include "libtrace/stream/block.h"
 #include "libtrace/stream/codec.h"
+#include "libtrace/stream/column_values.h"
 #include "libtrace/stream/lanes.h"
 #include "libtrace/stream/pack.h"
 
@@ -41,7 +42,7 @@ bool BlockColumns::Take(size_t bytes, std::string_view* taken) {
 uint32_t* BlockColumns::Values::Narrow(size_t rows) {
   if (narrow_room < RoundToLanes(rows)) {
     narrow_room = RoundToLanes(rows);
-    narrow.reset(new uint32_t[narrow_room]);
+    narrow = std::make_unique_for_overwrite<uint32_t[]>(narrow_room);
   }
   kind = Kind::kNarrow;
   return narrow.get();
@@ -50,7 +51,7 @@ uint32_t* BlockColumns::Values::Narrow(size_t rows) {
 uint64_t* BlockColumns::Values::Wide(size_t rows) {
   if (wide_room < rows) {
     wide_room = rows;
-    wide.reset(new uint64_t[wide_room]);
+    wide = std::make_unique_for_overwrite<uint64_t[]>(wide_room);
   }
   kind = Kind::kWide;
   return wide.get();
@@ -89,7 +90,8 @@ void BlockColumns::Values::Range(size_t rows, uint64_t* first, uint64_t* last) c
 
 void BlockColumn::Read(size_t first, size_t rows, uint64_t* values) const {
   if (narrow != nullptr) {
-    Widen(narrow + first, rows, base, values);
+    FromNumbers(reinterpret_cast<const uint8_t*>(narrow + first), rows, base, sizeof(*narrow),
+                values);
   } else if (wide != nullptr) {
     std::copy_n(wide + first, rows, values);
   } else {

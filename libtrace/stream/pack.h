@@ -46,9 +46,6 @@ void MergeNarrowPlanes(std::string_view planes, size_t count, uint32_t* to);
 void SumUp(uint32_t* values, size_t count, uint32_t step, uint32_t before);
 void AddTo(const uint32_t* from, size_t count, uint32_t* to);
 
-// values = base + from, modulo 2^64.
-void Widen(const uint32_t* from, size_t count, uint64_t base, uint64_t* values);
-
 }  // namespace acceltrace::stream
 
 #endif  // LIBTRACE_STREAM_PACK_H_

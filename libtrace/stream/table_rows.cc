@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/stream/table_rows.h"
 
+#include <algorithm>
 #include <vector>
+
+#include "libtrace/stream/column_values.h"
+#include "libtrace/stream/numbers.h"
 
 namespace acceltrace::stream {
 
 using google::protobuf::RepeatedField;
 using proto::Block;
+namespace {
+
+constexpr size_t kAtOnce = 512;  // rows
+
+const uint8_t* AsBytes(const void* values) { return static_cast<const uint8_t*>(values); }
+
+}  // namespace
 
 // Of sound batches: each column has all rows, or none.
 template <typename T>
@@ -44,6 +55,76 @@ void TableRows::SetStalls(size_t stalls, const uint64_t* values) {
   for (size_t i = 0; i < stalls_; ++i) {
     columns_[Block::COLUMN_STALL_TICKS + i] = {Kind::kWide, values + i, stalls_};
   }
+}
+
+// The next rows of a column, which then begins behind them.
+void TableRows::ReadPart(size_t rows, Column* from, uint64_t* out) {
+  const auto* values = static_cast<const uint64_t*>(from->values);
+  switch (from->kind) {
+    case Kind::kAbsent:
+    case Kind::kConstant:
+      std::fill_n(out, rows, from->before);
+      return;
+    case Kind::kNarrow:
+      FromNumbers(AsBytes(values), rows, from->before, sizeof(uint32_t), out);
+      from->values = static_cast<const uint32_t*>(from->values) + rows;
+      return;
+    case Kind::kWide:
+      if (from->stride == 1) std::copy_n(values, rows, out);
+      for (size_t row = 0; from->stride != 1 && row < rows; ++row) {
+        out[row] = values[row * from->stride];
+      }
+      from->values = values + rows * from->stride;
+      return;
+    case Kind::kDeltas:
+      for (size_t row = 0; row < rows; ++row) out[row] = from->before += values[row];
+      from->values = values + rows;
+      return;
+    case Kind::kBytes:
+      FromNumbers(AsBytes(values), rows, 0, 1, out);
+      from->values = AsBytes(values) + rows;
+      return;
+    case Kind::kNumbers:
+    case Kind::kNarrowNumbers: {
+      std::string_view bytes(static_cast<const char*>(from->values), from->bytes);
+      if (!TakeNumbers(rows, &bytes, out)) std::fill_n(out, rows, 0);  // they are sound
+      from->values = bytes.data(), from->bytes = bytes.size();
+      if (from->kind == Kind::kNumbers) return;
+      for (size_t row = 0; row < rows; ++row) out[row] = static_cast<uint32_t>(out[row]);
+    }
+  }
+}
+
+template <typename T>
+void TableRows::ReadCut(Column from, T* out) const {
+  uint64_t values[kAtOnce];
+  for (size_t row = 0; row < rows_; row += kAtOnce) {
+    const size_t rows = std::min(kAtOnce, rows_ - row);
+    ReadPart(rows, &from, values);
+    ToNumbers(values, rows, 0, sizeof(T), reinterpret_cast<uint8_t*>(out + row));
+  }
+}
+
+void TableRows::ReadWide(int column, uint64_t* out) const {
+  Column from = columns_[column];
+  ReadPart(rows_, &from, out);
+}
+
+void TableRows::ReadNarrow(int column, uint32_t* out) const {
+  const Column& from = columns_[column];
+  if (from.kind == Kind::kBytes) {
+    FromNumbers(AsBytes(from.values), rows_, 0, 1, out);
+  } else if (from.kind == Kind::kNarrow) {
+    FromNumbers(AsBytes(from.values), rows_, from.before, sizeof(*out), out);
+  } else {
+    ReadCut(from, out);
+  }
+}
+
+void TableRows::ReadBytes(int column, uint8_t* out) const {
+  const Column& from = columns_[column];
+  if (from.kind == Kind::kBytes) return std::copy_n(AsBytes(from.values), rows_, out), void();
+  ReadCut(from, out);
 }
 
 void TableRows::ReadStalls(uint64_t* out) const {

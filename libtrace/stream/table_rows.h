@@ -13,8 +13,6 @@
 
 #include "libtrace/proto/trace.pb.h"
 #include "libtrace/stream/block_columns.h"
-#include "libtrace/stream/numbers.h"
-#include "libtrace/stream/pack.h"
 
 namespace acceltrace::stream {
 
@@ -49,35 +47,16 @@ class TableRows {
 
   // Stalls of all rows, row by row, as many of each as there are.
   void ReadStalls(uint64_t* out) const;
-  // All rows of a column, cut to T.
+  // All rows of a column, cut to T: uint64_t, uint32_t, uint8_t, or signed ones.
   template <typename T>
   void Read(int column, T* out) const {
-    const Column& from = columns_[column];
-    switch (from.kind) {
-      case Kind::kAbsent:
-      case Kind::kConstant:
-        std::fill_n(out, rows_, static_cast<T>(from.before));
-        return;
-      case Kind::kNarrow:
-        return ReadNarrow(from, out);
-      case Kind::kWide:
-        if (from.stride == 1) return Copy(static_cast<const uint64_t*>(from.values), out);
-        for (size_t row = 0; row < rows_; ++row) {
-          out[row] = static_cast<T>(static_cast<const uint64_t*>(from.values)[row * from.stride]);
-        }
-        return;
-      case Kind::kDeltas: {
-        uint64_t value = from.before;
-        for (size_t row = 0; row < rows_; ++row) {
-          out[row] = static_cast<T>(value += static_cast<const uint64_t*>(from.values)[row]);
-        }
-        return;
-      }
-      case Kind::kBytes:
-        return Copy(static_cast<const uint8_t*>(from.values), out);
-      case Kind::kNumbers:
-      case Kind::kNarrowNumbers:
-        return ReadNumbers(from, out);
+    if constexpr (sizeof(T) == 8) {
+      ReadWide(column, reinterpret_cast<uint64_t*>(out));
+    } else if constexpr (sizeof(T) == 4) {
+      ReadNarrow(column, reinterpret_cast<uint32_t*>(out));
+    } else {
+      static_assert(sizeof(T) == 1);
+      ReadBytes(column, reinterpret_cast<uint8_t*>(out));
     }
   }
 
@@ -101,38 +80,12 @@ class TableRows {
     uint64_t before = 0;  // the sum of earlier differences, a base of numbers, or a constant
     size_t bytes = 0;     // of numbers, with those of rows behind these
   };
+  static void ReadPart(size_t rows, Column* from, uint64_t* out);
   template <typename T>
-  void ReadNumbers(const Column& from, T* out) const {
-    constexpr size_t kAtOnce = 512;
-    uint64_t values[kAtOnce];
-    std::string_view bytes(static_cast<const char*>(from.values), from.bytes);
-    for (size_t row = 0; row < rows_; row += kAtOnce) {
-      const size_t count = std::min(kAtOnce, rows_ - row);
-      if (!TakeNumbers(count, &bytes, values)) std::fill_n(values, count, 0);  // they are sound
-      if (from.kind == Kind::kNarrowNumbers) {
-        for (size_t i = 0; i < count; ++i) {
-          out[row + i] = static_cast<T>(static_cast<uint32_t>(values[i]));
-        }
-      } else {
-        for (size_t i = 0; i < count; ++i) out[row + i] = static_cast<T>(values[i]);
-      }
-    }
-  }
-  template <typename T>
-  void ReadNarrow(const Column& from, T* out) const {
-    const auto* numbers = static_cast<const uint32_t*>(from.values);
-    if constexpr (sizeof(T) == sizeof(uint64_t)) {
-      Widen(numbers, rows_, from.before, reinterpret_cast<uint64_t*>(out));
-    } else {
-      for (size_t row = 0; row < rows_; ++row) {
-        out[row] = static_cast<T>(from.before + numbers[row]);
-      }
-    }
-  }
-  template <typename From, typename T>
-  void Copy(const From* from, T* out) const {
-    for (size_t row = 0; row < rows_; ++row) out[row] = static_cast<T>(from[row]);
-  }
+  void ReadCut(Column from, T* out) const;
+  void ReadWide(int column, uint64_t* out) const;
+  void ReadNarrow(int column, uint32_t* out) const;
+  void ReadBytes(int column, uint8_t* out) const;
   template <typename T>
   void Plain(int column, const google::protobuf::RepeatedField<T>& values);
   void Deltas(int column, const google::protobuf::RepeatedField<int64_t>& values);

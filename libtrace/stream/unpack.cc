@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "libtrace/stream/lanes.h"
+#include "libtrace/stream/column_values.h"
 #include "libtrace/stream/pack.h"
 
 namespace acceltrace::stream {
@@ -117,21 +117,14 @@ UNPACK_INLINE void SomePlanes(size_t planes, const char* in, size_t stride, size
   if constexpr (kPlanes > 1) SomePlanes<kPlanes - 1>(planes, in, stride, merges, to);
 }
 
-// kHigh: the upper halves of what is there; else numbers above `base`.
-template <bool kHigh>
-UNPACK_INLINE void WidenBody(const uint32_t* from, size_t groups, uint64_t base, uint64_t* to) {
+// Numbers are the upper halves of values whose lower ones are there.
+UNPACK_INLINE void RaiseBody(const uint32_t* from, size_t groups, uint64_t* to) {
   for (size_t h = 0; h < 2 * groups; ++h, from += 4, to += 4) {
     Half half;
-    std::memcpy(&half, from, sizeof(half));
-    Longs wide = __builtin_convertvector(half, Longs);
-    if (kHigh) {
-      Longs low;
-      std::memcpy(&low, to, sizeof(low));
-      wide = low + (wide << 32);
-    } else {
-      wide += base;
-    }
-    std::memcpy(to, &wide, sizeof(wide));
+    Longs low;
+    std::memcpy(&half, from, sizeof(half)), std::memcpy(&low, to, sizeof(low));
+    low += __builtin_convertvector(half, Longs) << 32;
+    std::memcpy(to, &low, sizeof(low));
   }
 }
 
@@ -168,48 +161,43 @@ struct UnpackOps {
   std::array<Tiles, kTileWidths + 1> tiles;  // by width
   void (*groups)(const char*, size_t, uint32_t, uint32_t*);
   void (*planes)(const char*, size_t, size_t, size_t, uint32_t*);
-  void (*low)(const uint32_t*, size_t, uint64_t, uint64_t*);
-  void (*high)(const uint32_t*, size_t, uint64_t, uint64_t*);
+  void (*raise)(const uint32_t*, size_t, uint64_t*);
   void (*sum)(uint32_t*, size_t, uint32_t, uint32_t);
   void (*add)(const uint32_t*, size_t, uint32_t*);
 };
 
-#define UNPACK_FOR(NAME, TARGET)                                                             \
-  template <uint32_t kWidth>                                                                 \
-  TARGET void Tiles##NAME(const char* in, size_t tiles, uint32_t* to) {                      \
-    TilesBody<kWidth>(in, tiles, to);                                                        \
-  }                                                                                          \
-  template <uint32_t... kWidths>                                                             \
-  constexpr std::array<Tiles, kTileWidths + 1> AllTiles##NAME(                               \
-      std::integer_sequence<uint32_t, kWidths...>) {                                         \
-    return {nullptr, Tiles##NAME<kWidths + 1>...};                                           \
-  }                                                                                          \
-  TARGET void Groups##NAME(const char* in, size_t groups, uint32_t width, uint32_t* to) {    \
-    GroupsBody(in, groups, width, to);                                                       \
-  }                                                                                          \
-  TARGET void Planes##NAME(const char* in, size_t planes, size_t stride, size_t merges,      \
-                           uint32_t* to) {                                                   \
-    SomePlanes(planes, in, stride, merges, to);                                              \
-  }                                                                                          \
-  TARGET void Low##NAME(const uint32_t* from, size_t groups, uint64_t base, uint64_t* to) {  \
-    WidenBody<false>(from, groups, base, to);                                                \
-  }                                                                                          \
-  TARGET void High##NAME(const uint32_t* from, size_t groups, uint64_t base, uint64_t* to) { \
-    WidenBody<true>(from, groups, base, to);                                                 \
-  }                                                                                          \
-  TARGET void Sum##NAME(uint32_t* values, size_t groups, uint32_t step, uint32_t before) {   \
-    SumBody(values, groups, step, before);                                                   \
-  }                                                                                          \
-  TARGET void Add##NAME(const uint32_t* from, size_t groups, uint32_t* to) {                 \
-    AddBody(from, groups, to);                                                               \
-  }                                                                                          \
-  constexpr UnpackOps k##NAME = {                                                            \
-      AllTiles##NAME(std::make_integer_sequence<uint32_t, kTileWidths>()),                   \
-      Groups##NAME,                                                                          \
-      Planes##NAME,                                                                          \
-      Low##NAME,                                                                             \
-      High##NAME,                                                                            \
-      Sum##NAME,                                                                             \
+#define UNPACK_FOR(NAME, TARGET)                                                           \
+  template <uint32_t kWidth>                                                               \
+  TARGET void Tiles##NAME(const char* in, size_t tiles, uint32_t* to) {                    \
+    TilesBody<kWidth>(in, tiles, to);                                                      \
+  }                                                                                        \
+  template <uint32_t... kWidths>                                                           \
+  constexpr std::array<Tiles, kTileWidths + 1> AllTiles##NAME(                             \
+      std::integer_sequence<uint32_t, kWidths...>) {                                       \
+    return {nullptr, Tiles##NAME<kWidths + 1>...};                                         \
+  }                                                                                        \
+  TARGET void Groups##NAME(const char* in, size_t groups, uint32_t width, uint32_t* to) {  \
+    GroupsBody(in, groups, width, to);                                                     \
+  }                                                                                        \
+  TARGET void Planes##NAME(const char* in, size_t planes, size_t stride, size_t merges,    \
+                           uint32_t* to) {                                                 \
+    SomePlanes(planes, in, stride, merges, to);                                            \
+  }                                                                                        \
+  TARGET void Raise##NAME(const uint32_t* from, size_t groups, uint64_t* to) {             \
+    RaiseBody(from, groups, to);                                                           \
+  }                                                                                        \
+  TARGET void Sum##NAME(uint32_t* values, size_t groups, uint32_t step, uint32_t before) { \
+    SumBody(values, groups, step, before);                                                 \
+  }                                                                                        \
+  TARGET void Add##NAME(const uint32_t* from, size_t groups, uint32_t* to) {               \
+    AddBody(from, groups, to);                                                             \
+  }                                                                                        \
+  constexpr UnpackOps k##NAME = {                                                          \
+      AllTiles##NAME(std::make_integer_sequence<uint32_t, kTileWidths>()),                 \
+      Groups##NAME,                                                                        \
+      Planes##NAME,                                                                        \
+      Raise##NAME,                                                                         \
+      Sum##NAME,                                                                           \
       Add##NAME};
 
 UNPACK_FOR(Baseline, )
@@ -225,13 +213,15 @@ const UnpackOps& Ops() {
   return kBaseline;
 }
 
-// Numbers of 32 bits to values, or the upper halves of those that are there.
-void Spread(bool high, const uint32_t* numbers, size_t count, uint64_t base, uint64_t* values) {
-  const size_t groups = count / kLanes;
-  (high ? Ops().high : Ops().low)(numbers, groups, base, values);
-  for (size_t i = groups * kLanes; i < count; ++i) {
-    values[i] = high ? values[i] + (uint64_t{numbers[i]} << 32) : base + numbers[i];
+// Numbers of 32 bits to values, or to the upper halves of those that are there.
+void Spread(bool high, const uint32_t* numbers, size_t count, uint64_t* values) {
+  if (!high) {
+    return FromNumbers(reinterpret_cast<const uint8_t*>(numbers), count, 0, sizeof(*numbers),
+                       values);
   }
+  const size_t groups = count / kLanes;
+  Ops().raise(numbers, groups, values);
+  for (size_t i = groups * kLanes; i < count; ++i) values[i] += uint64_t{numbers[i]} << 32;
 }
 
 // From the planes of `count` numbers: these are `stride` bytes apart.
@@ -251,7 +241,7 @@ void UnpackHalf(bool high, std::string_view bytes, size_t count, uint32_t width,
   for (size_t row = 0; row < count; row += kTile) {
     const size_t some = std::min(kTile, count - row);
     UnpackNarrow(bytes.substr(row / kTile * width * kWord), some, width, tile);
-    Spread(high, tile, some, 0, values + row);
+    Spread(high, tile, some, values + row);
   }
 }
 
@@ -297,10 +287,10 @@ void MergePlanes(std::string_view planes, size_t count, uint64_t* values) {
     const size_t some = std::min(kTile, count - row);
     const char* in = planes.data() + row;
     Merge(in, std::min<size_t>(number, 4), count, some, tile);
-    Spread(false, tile, some, 0, values + row);
+    Spread(false, tile, some, values + row);
     if (number <= 4) continue;
     Merge(in + 4 * count, number - 4, count, some, tile);
-    Spread(true, tile, some, 0, values + row);
+    Spread(true, tile, some, values + row);
   }
 }
 
@@ -310,10 +300,6 @@ void SumUp(uint32_t* values, size_t count, uint32_t step, uint32_t before) {
 
 void AddTo(const uint32_t* from, size_t count, uint32_t* to) {
   Ops().add(from, RoundToLanes(count) / kLanes, to);
-}
-
-void Widen(const uint32_t* from, size_t count, uint64_t base, uint64_t* values) {
-  Spread(false, from, count, base, values);
 }
 
 }  // namespace acceltrace::stream

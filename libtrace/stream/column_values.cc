@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Blocks of a fixed size, so that the compiler makes vectors of them.
-#include "libtrace/model/column_values.h"
+#include "libtrace/stream/column_values.h"
 
 #include <algorithm>
 
-namespace acceltrace::model {
+namespace acceltrace::stream {
 namespace {
 
 #define COLUMN_INLINE inline __attribute__((always_inline))
@@ -69,6 +69,16 @@ COLUMN_INLINE void FromBody(const Number* __restrict from, size_t rows, T base,
   }
   for (; row < rows; ++row) values[row] = static_cast<T>(base + from[row]);
 }
+
+COLUMN_INLINE void AddBody(const uint64_t* __restrict more, size_t rows, uint64_t* __restrict to) {
+  size_t row = 0;
+  for (; row + kBlock <= rows; row += kBlock) {
+    for (size_t i = 0; i < kBlock; ++i) to[row + i] += more[row + i];
+  }
+  for (; row < rows; ++row) to[row] += more[row];
+}
+
+WITH_AVX2 void AddAvx2(const uint64_t* more, size_t rows, uint64_t* to) { AddBody(more, rows, to); }
 
 // A chunk's bytes are aligned for any number: each lies at a multiple of its width.
 template <typename T>
@@ -142,4 +152,8 @@ void FromNumbers(const uint8_t* from, size_t rows, uint64_t base, uint8_t width,
   HasAvx2() ? FromAvx2(from, rows, base, width, values) : From(from, rows, base, width, values);
 }
 
-}  // namespace acceltrace::model
+void AddValues(const uint64_t* more, size_t rows, uint64_t* to) {
+  HasAvx2() ? AddAvx2(more, rows, to) : AddBody(more, rows, to);
+}
+
+}  // namespace acceltrace::stream

@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loops over the values of a chunk, with the processor's wider registers where it has them.
-// Internal: column.h.
-#ifndef LIBTRACE_MODEL_COLUMN_VALUES_H_
-#define LIBTRACE_MODEL_COLUMN_VALUES_H_
+// Loops over the values of a column, with the processor's wider registers where it has them.
+// Internal, and the model's columns'.
+#ifndef LIBTRACE_STREAM_COLUMN_VALUES_H_
+#define LIBTRACE_STREAM_COLUMN_VALUES_H_
 
 #include <cstddef>
 #include <cstdint>
 
-namespace acceltrace::model {
+namespace acceltrace::stream {
 
 // Lowers *low and raises *high to those of the values. Of int32_t, uint32_t, int64_t, uint64_t,
 // uint8_t.
 template <typename T>
 void WidenTo(const T* values, size_t rows, T* low, T* high);
 
-// Values over a base as numbers of `width` bytes, 1, 2, 4 or 8, and back, modulo 2^64. Of 8 bytes
-// and of 4: what T is.
+// Values over a base as numbers of `width` bytes, 1, 2, 4 or 8, and back, modulo 2^64: cut to what
+// is narrower. Numbers are aligned as their width asks for.
 void ToNumbers(const uint64_t* values, size_t rows, uint64_t base, uint8_t width, uint8_t* to);
 void ToNumbers(const uint32_t* values, size_t rows, uint64_t base, uint8_t width, uint8_t* to);
 void FromNumbers(const uint8_t* from, size_t rows, uint64_t base, uint8_t width, uint64_t* values);
 void FromNumbers(const uint8_t* from, size_t rows, uint64_t base, uint8_t width, uint32_t* values);
 
-}  // namespace acceltrace::model
+// Adds to each of `to`, modulo 2^64.
+void AddValues(const uint64_t* more, size_t rows, uint64_t* to);
 
-#endif  // LIBTRACE_MODEL_COLUMN_VALUES_H_
+}  // namespace acceltrace::stream
+
+#endif  // LIBTRACE_STREAM_COLUMN_VALUES_H_
