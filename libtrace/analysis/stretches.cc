@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <utility>
+
+#include "libtrace/stream/in_order.h"
 
 namespace acceltrace::analysis {
 namespace {
@@ -18,14 +21,32 @@ double StudentsT(size_t freedom) {
   return freedom <= std::size(kT) ? kT[freedom - 1] : 2.0;
 }
 
+// What is made of one, on whichever thread.
+struct Analysed {
+  Status status;
+  std::unique_ptr<model::Model> model;
+  Report report;
+};
+
+Analysed Analyse(const model::PartialTrace& trace, const model::Stretch& stretch) {
+  Analysed one;
+  auto model = trace.Load(stretch);
+  one.status = model.status();
+  if (!model.ok()) return one;
+  one.model = std::move(*model);
+  // Laws are of the whole, which was not read.
+  const std::vector<Law> none;
+  one.report = ComputeLimits(*one.model, &none);
+  return one;
+}
+
 class Collector {
  public:
   explicit Collector(const model::PartialTrace& trace) : trace_(trace) {}
 
-  void Add(const model::Stretch& stretch, double weight, const model::Model& model) {
-    // Laws are of the whole, which was not read.
-    const std::vector<Law> none;
-    const Report report = ComputeLimits(model, &none);
+  void Add(const model::Stretch& stretch, double weight, const Analysed& analysed) {
+    const model::Model& model = *analysed.model;
+    const Report& report = analysed.report;
     Stretches::One one;
     one.from_ns = stretch.from_ns - trace_.begin_ns();
     one.to_ns = stretch.to_ns - trace_.begin_ns();
@@ -225,12 +246,17 @@ Result<Stretches> ComputeStretches(const model::PartialTrace& trace, size_t coun
                                    const std::function<void(size_t, size_t)>& progress) {
   const std::vector<model::Stretch> stretches = trace.Spread(count, events);
   Collector collector(trace);
-  for (size_t i = 0; i < stretches.size(); ++i) {
-    const auto model = trace.Load(stretches[i]);
-    if (!model.ok()) return model.status();
-    collector.Add(stretches[i], trace.TimeAround(stretches, i), **model);
-    if (progress) progress(i + 1, stretches.size());
-  }
+  Status status;
+  stream::InOrder(
+      stretches.size(), stream::Threads(), [&](size_t i) { return Analyse(trace, stretches[i]); },
+      [&](size_t i, const Analysed& one) {
+        status = one.status;
+        if (!status.ok()) return false;
+        collector.Add(stretches[i], trace.TimeAround(stretches, i), one);
+        if (progress) progress(i + 1, stretches.size());
+        return true;
+      });
+  if (!status.ok()) return status;
   return collector.Done();
 }
 

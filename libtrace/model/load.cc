@@ -16,6 +16,8 @@
 #include "libtrace/model/parts.h"
 #include "libtrace/model/permute.h"
 #include "libtrace/model/wanted.h"
+#include "libtrace/stream/in_order.h"
+#include "libtrace/stream/read_ahead.h"
 
 namespace acceltrace::model {
 namespace {
@@ -223,16 +225,16 @@ Result<std::unique_ptr<Model>> LoadRows(stream::Reader* reader, const LoadOption
   decoder.checks_only = options.checks_only;
   decoder.wanted = options.wanted;
   PartCounter parts;
-  proto::Packet packet;
-  reader->KeepColumns();
-  while (reader->Read(&packet) == stream::Reader::Next::kPacket) {
-    decoder.Add(packet, reader->stats().worth_bytes, reader->columns());
-    parts.Add(packet, reader->written_rows());
-    if (decoder.rows() > options.max_rows) {
-      return Status::Error("the trace holds more than " + std::to_string(options.max_rows) +
-                           " rows: record less at a time, or fewer events");
-    }
-    if (options.progress) options.progress(reader->stats().bytes);
+  const size_t threads = part ? 1 : stream::Threads();  // parts are loaded side by side
+  stream::EachPacket(reader, threads, [&](const stream::PacketRead& read) {
+    decoder.Add(read.packet, read.worth_bytes, read.columns);
+    parts.Add(read.packet, read.written_rows);
+    if (options.progress) options.progress(read.bytes);
+    return decoder.rows() <= options.max_rows;
+  });
+  if (decoder.rows() > options.max_rows) {
+    return Status::Error("the trace holds more than " + std::to_string(options.max_rows) +
+                         " rows: record less at a time, or fewer events");
   }
   model->read = reader->stats();
   // Of a part, what nobody asked for is not missing.

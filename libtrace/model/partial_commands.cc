@@ -88,7 +88,7 @@ class CommandsOfJobs {
   // False: a packet is damaged.
   bool Read(stream::Reader* reader, const std::vector<uint32_t>& fields) {
     Packet packet;
-    reader->KeepColumns();
+    reader->KeepColumns(1);
     decoder_.narrow = true;
     decoder_.command_ticks = Asks(fields, CommandBatch::kHeadTicksAfterFieldNumber);
     while (reader->Read(&packet) == stream::Reader::Next::kPacket) {

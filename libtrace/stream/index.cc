@@ -391,7 +391,10 @@ class ChosenPackets : public Reader {
     }
     return Next::kEnd;
   }
-  void KeepColumns() override { keep_columns_ = true; }
+  size_t KeepColumns(size_t) override {
+    keep_columns_ = true;
+    return 1;
+  }
   const TableRows* columns() const override { return has_columns_ ? &rows_.rows() : nullptr; }
   uint64_t written_rows() const override { return written_rows_; }
   const ReadStats& stats() const override { return stats_; }

@@ -71,6 +71,7 @@ class PacketReader : public Reader {
       first_.reset();  // written_rows_ is still of it
       return Next::kPacket;
     }
+    TakeRoom();
     while (!stopped_) {
       std::string_view bytes = source_->Peek(kMinFrameBytes);
       if (bytes.empty()) break;
@@ -84,6 +85,7 @@ class PacketReader : public Reader {
         SkipDamage(cut_short ? "truncated" : frame.reason, frame.summed_bytes);
         continue;
       }
+      large_ |= frame.total_bytes > kLargeBytes;
       const bool good = Take(frame, packet);
       Advance(frame.total_bytes);
       if (good) return Next::kPacket;
@@ -96,7 +98,10 @@ class PacketReader : public Reader {
     return Next::kEnd;
   }
 
-  void KeepColumns() override { keep_columns_ = true; }
+  size_t KeepColumns(size_t reads) override {
+    rooms_ = std::make_unique<Room[]>(num_rooms_ = reads);
+    return reads;
+  }
 
   const TableRows* columns() const override { return columns_; }
 
@@ -105,6 +110,19 @@ class PacketReader : public Reader {
   const ReadStats& stats() const override { return stats_; }
 
  private:
+  // What a large packet took is not kept for several.
+  void TakeRoom() {
+    if (num_rooms_ == 0) return;
+    if (num_rooms_ > 1 && large_) *room_ = Room();
+    large_ = false;
+    room_ = &rooms_[reads_++ % num_rooms_];
+  }
+
+  // Columns of a batch refer to its bytes, which the next Read takes away.
+  std::string_view Kept(std::string_view packet) {
+    return num_rooms_ > 1 ? std::string_view(room_->bytes.assign(packet)) : packet;
+  }
+
   void Advance(size_t count) {
     source_->Consume(count);
     stats_.bytes += count;
@@ -131,10 +149,10 @@ class PacketReader : public Reader {
     }
     const size_t worth = frame.packet.size() * (packed ? kPackedWorth : 1);
     stats_.worth_bytes += worth;
-    if (keep_columns_ && BlockRows::Knows(*packet)) {
-      const bool sound = block_rows_.Decode(worth, packet).ok();
-      if (sound) columns_ = &block_rows_.rows();
-      written_rows_ = block_rows_.rows().rows();
+    if (room_ != nullptr && BlockRows::Knows(*packet)) {
+      const bool sound = room_->block.Decode(worth, packet).ok();
+      if (sound) columns_ = &room_->block.rows();
+      written_rows_ = room_->block.rows().rows();
       return sound;
     }
     return Expand(packet, &written_rows_).ok() && Validate(*packet, worth).ok();
@@ -159,9 +177,9 @@ class PacketReader : public Reader {
     expected_sequence_ = std::max(expected_sequence_, frame.sequence + 1);
     columns_ = nullptr;
     uint32_t body = 0;
-    if (keep_columns_ && !raw_ && batch_rows_.Open(frame.packet, packet)) {
+    if (room_ != nullptr && !raw_ && room_->batch.Open(Kept(frame.packet), packet)) {
       body = static_cast<uint32_t>(packet->body_case());
-      columns_ = &batch_rows_.rows();
+      columns_ = &room_->batch.rows();
       written_rows_ = columns_->rows();
       stats_.worth_bytes += frame.packet.size();
     } else {
@@ -321,11 +339,19 @@ class PacketReader : public Reader {
     uint64_t sequence;
   };
 
+  // Where columns of a packet are decoded to.
+  struct Room {
+    std::string bytes;
+    BatchRows batch;
+    BlockRows block;
+  };
+
   std::unique_ptr<Source> source_;
   bool raw_;
-  bool keep_columns_ = false;
-  BatchRows batch_rows_;
-  BlockRows block_rows_;
+  std::unique_ptr<Room[]> rooms_;  // if columns are kept: they take turns
+  size_t num_rooms_ = 0, reads_ = 0;
+  Room* room_ = nullptr;
+  bool large_ = false;                  // what is in it
   const TableRows* columns_ = nullptr;  // of one of them
   std::vector<Seen> seen_;              // since the last part of the index
   uint64_t earlier_offset_ = 0, earlier_packets_ = 0, indexed_events_ = 0;  // of its parts so far

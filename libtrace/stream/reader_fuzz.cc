@@ -66,7 +66,7 @@ void ReadColumns(std::string_view bytes) {
   using acceltrace::stream::Reader;
   auto plain = Reader::FromMemory(bytes), kept = Reader::FromMemory(bytes);
   if (!plain.ok()) return;
-  (*kept)->KeepColumns();
+  (*kept)->KeepColumns(1);
   acceltrace::proto::Packet packet, other;
   while ((*plain)->Read(&packet) == Reader::Next::kPacket) {
     Check((*kept)->Read(&other) == Reader::Next::kPacket);

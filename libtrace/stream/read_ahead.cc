@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/stream/read_ahead.h"
+
+#include <array>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+namespace acceltrace::stream {
+namespace {
+
+constexpr size_t kAhead = 3;  // packets, with the one that is being taken
+
+bool ReadOne(Reader* reader, PacketRead* one) {
+  if (reader->Read(&one->packet) != Reader::Next::kPacket) return false;
+  one->columns = reader->columns(), one->written_rows = reader->written_rows();
+  one->bytes = reader->stats().bytes, one->worth_bytes = reader->stats().worth_bytes;
+  return true;
+}
+
+// The thread that reads. Packets lie in a ring: the reader writes no more than kAhead behind what
+// was taken.
+class Ahead {
+ public:
+  explicit Ahead(Reader* reader) : reader_(*reader), thread_([this] { Run(); }) {}
+  ~Ahead() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  Ahead(const Ahead&) = delete;
+  Ahead& operator=(const Ahead&) = delete;
+
+  // Until the next call; nullptr: there are no more.
+  const PacketRead* Next() {
+    std::unique_lock lock(mutex_);
+    if (any_taken_) ++taken_;
+    any_taken_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return read_ > taken_ || ended_; });
+    if (read_ > taken_) return &ring_[taken_ % kAhead];
+    if (failure_) std::rethrow_exception(failure_);
+    return nullptr;
+  }
+
+ private:
+  void Run() {
+    std::exception_ptr failure;
+    try {
+      uint64_t before = reader_.stats().bytes;
+      while (Wait() && ReadOne(&reader_, &ring_[read_ % kAhead])) {
+        const std::lock_guard lock(mutex_);
+        const uint64_t bytes = ring_[read_++ % kAhead].bytes;
+        most_ = bytes - before > Reader::kLargeBytes ? 1 : kAhead;
+        before = bytes;
+        changed_.notify_all();
+      }
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const std::lock_guard lock(mutex_);
+    failure_ = failure, ended_ = true;
+    changed_.notify_all();
+  }
+  // For room; false: nobody wants more.
+  bool Wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return read_ < taken_ + most_ || stopped_; });
+    return !stopped_;
+  }
+
+  Reader& reader_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::array<PacketRead, kAhead> ring_;
+  uint64_t read_ = 0, taken_ = 0;  // packets
+  size_t most_ = kAhead;           // that may be there: the columns of a large one go with the next
+  bool any_taken_ = false, ended_ = false, stopped_ = false;
+  std::exception_ptr failure_;
+  std::thread thread_;  // the last: it uses the others
+};
+
+}  // namespace
+
+void EachPacket(Reader* reader, size_t threads, const std::function<bool(const PacketRead&)>& take,
+                uint64_t ahead_from_bytes) {
+  bool alone = reader->KeepColumns(threads > 1 ? kAhead : 1) < kAhead;
+  PacketRead one;
+  while (ReadOne(reader, &one)) {
+    if (!take(one)) return;
+    if (alone || one.bytes < ahead_from_bytes) continue;
+    std::unique_ptr<Ahead> ahead;
+    try {
+      ahead = std::make_unique<Ahead>(reader);
+    } catch (const std::system_error&) {
+      alone = true;  // no more threads for this process
+      continue;
+    }
+    const PacketRead* next = ahead->Next();
+    while (next != nullptr && take(*next)) next = ahead->Next();
+    return;
+  }
+}
+
+}  // namespace acceltrace::stream

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/stream/read_ahead.h"
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "libtrace/stream/table_rows.h"
+#include "libtrace/stream/writer.h"
+#include "tests/catch.h"
+#include "tests/golden/temporary_file.h"
+
+namespace acceltrace::stream {
+namespace {
+
+using proto::Packet;
+
+// Commands of some batches, one of them large and one damaged.
+std::string Trace() {
+  PacketEncoder encoder;
+  std::string bytes;
+  for (uint32_t batch = 0; batch < 60; ++batch) {
+    Packet packet;
+    proto::CommandBatch& commands = *packet.mutable_commands();
+    const uint32_t rows = batch == 20 ? 105'000 : 100 + batch;
+    for (uint32_t row = 0; row < rows; ++row) {
+      commands.add_job(batch + 1), commands.add_unit(row % 4), commands.add_index(row);
+      commands.add_fetched_ticks_delta(1000 + row),
+          commands.add_bytes((uint64_t{batch + 1} << 42) + row);
+    }
+    REQUIRE(encoder.Append(&packet, 0, rows, &bytes));
+    if (batch == 40) bytes[bytes.size() - 9] ^= 1;
+  }
+  encoder.AppendFooter(&bytes);
+  return bytes;
+}
+
+struct All {
+  std::vector<uint64_t> sums, rows, bytes, worth;
+  bool operator==(const All&) const = default;
+};
+
+// most: packets that are taken.
+All Read(const std::string& path, size_t threads, uint64_t from, size_t most = 1000) {
+  auto reader = Reader::Open(path);  // whose bytes do not stay
+  REQUIRE(reader.ok());
+  All all;
+  EachPacket(
+      reader->get(), threads,
+      [&](const PacketRead& read) {
+        uint64_t sum = 0;
+        if (read.columns != nullptr) {
+          std::vector<uint64_t> values(read.columns->rows());
+          for (const int column : {proto::Block::COLUMN_BYTES, proto::Block::COLUMN_JOB,
+                                   proto::Block::COLUMN_FETCHED_TICKS}) {
+            read.columns->Read(column, values.data());
+            for (const uint64_t value : values) sum = sum * 31 + value;
+          }
+        }
+        all.sums.push_back(sum), all.rows.push_back(read.written_rows);
+        all.bytes.push_back(read.bytes), all.worth.push_back(read.worth_bytes);
+        return all.sums.size() < most;
+      },
+      from);
+  if (most == 1000) {
+    CHECK((*reader)->stats().gap_count == 1);
+    CHECK((*reader)->stats().has_footer);
+  }
+  return all;
+}
+
+TEST_CASE("packets that are read ahead are those that are read one by one") {
+  const test::TemporaryFile file(Trace());
+  const std::string& trace = file.path();
+  const All alone = Read(trace, 1, 0);
+  CHECK(alone.sums.size() == 60);  // one is damaged, and there is the footer
+  for (const uint64_t from : {0, 5'000, 200'000, 100'000'000}) {
+    for (int times = 0; times < 5; ++times) CHECK(Read(trace, 2, from) == alone);
+  }
+  for (const size_t most : {1, 2, 7, 21, 22, 59}) {
+    CHECK(Read(trace, 2, 0, most) == Read(trace, 1, 0, most));
+  }
+}
+
+TEST_CASE("whoever takes packets may throw") {
+  const std::string trace = Trace();
+  auto reader = Reader::FromMemory(trace);
+  REQUIRE(reader.ok());
+  size_t taken = 0;
+  const auto all = [&] {
+    EachPacket(
+        reader->get(), 2,
+        [&](const PacketRead&) -> bool {
+          if (++taken == 10) throw std::runtime_error("ten");
+          return true;
+        },
+        0);
+  };
+  CHECK_THROWS_AS(all(), std::runtime_error);
+  CHECK(taken == 10);
+}
+
+}  // namespace
+}  // namespace acceltrace::stream
