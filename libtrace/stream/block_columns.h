@@ -74,6 +74,7 @@ class BlockColumns {
 
     bool there() const { return kind != Kind::kAbsent; }
     BlockColumn View() const {
+      if (kind == Kind::kAbsent) return {};
       return {base, kind == Kind::kNarrow ? narrow.get() : nullptr,
               kind == Kind::kWide ? wide.get() : nullptr};
     }
