@@ -4,6 +4,22 @@
 #include <algorithm>
 
 namespace acceltrace::model {
+namespace {
+
+// Whether stalls are longer, all together, than a command took.
+bool AreLonger(std::span<const uint64_t> stalls, uint64_t held) {
+  constexpr uint64_t kMost = UINT64_MAX / stream::kMaxStalls;
+  uint64_t sum = 0, any = 0;
+  for (const uint64_t ticks : stalls) sum += ticks, any |= ticks;
+  if (any < kMost) return sum > held;
+  for (const uint64_t ticks : stalls) {
+    if (ticks > held) return true;
+    held -= ticks;
+  }
+  return false;
+}
+
+}  // namespace
 
 void PlaceCommands(const clock::Map& clock, size_t first, size_t rows,
                    std::span<DeviceTimesChunk> times) {
@@ -46,25 +62,20 @@ uint64_t LongStalls(const Model& model, size_t first, size_t rows,
 uint64_t LongStalls(const Model& model, std::span<const uint32_t> devices, const uint32_t* places,
                     const uint64_t* held_ticks) {
   // So many stalls are unpacked at once: rows have theirs one after the other.
-  constexpr size_t kStalls = 4 * stream::kMaxStalls;
+  constexpr size_t kStalls = 32 * stream::kMaxStalls;
   uint64_t found = 0, stalls[kStalls];
   size_t have_from = 0, have_to = 0;  // of them
+  size_t count = 0;                   // of each row, as its device has
   for (size_t i = 0; i < devices.size(); ++i) {
+    if (i == 0 || devices[i] != devices[i - 1]) {
+      count = static_cast<size_t>(model.devices[devices[i]].about.stalls_size());
+    }
     if (places[i] == kNoRow) continue;
-    const auto count = static_cast<size_t>(model.devices[devices[i]].about.stalls_size());
     if (places[i] < have_from || places[i] + count > have_to) {
       have_from = places[i], have_to = have_from + kStalls;
       model.stall_ticks.Read(have_from, kStalls, stalls);
     }
-    const uint64_t* of = stalls + (places[i] - have_from);
-    uint64_t left = held_ticks[i];
-    for (size_t s = 0; s < count; ++s) {
-      if (of[s] > left) {
-        ++found;
-        break;
-      }
-      left -= of[s];
-    }
+    found += AreLonger({stalls + (places[i] - have_from), count}, held_ticks[i]);
   }
   return found;
 }

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "libtrace/model/in_step.h"
 #include "libtrace/model/permute.h"
 #include "libtrace/model/unpacked.h"
 
@@ -79,76 +80,12 @@ void Windows::Sort(std::vector<Place>* places) {
   if (sorted != end) std::sort(first, end, less);
 }
 
-// The records of a table, a chunk at a time.
-class Windows::InStep {
- public:
-  explicit InStep(const Column<uint64_t>& records) : records_(records) { Load(); }
-  bool done() const { return row_ == records_.size(); }
-  size_t row() const { return row_; }
-  uint64_t record() const { return chunk_[row_ % kRows]; }
-  void Next() {
-    if (++row_ % kRows == 0) Load();
-  }
-
- private:
-  static constexpr size_t kRows = Column<uint64_t>::kRows;
-
-  void Load() { records_.Read(row_, std::min(kRows, records_.size() - row_), chunk_.data()); }
-
-  const Column<uint64_t>& records_;
-  size_t row_ = 0;
-  std::array<uint64_t, kRows> chunk_;
-};
-
 void Windows::FindInStep() {
   static_assert(kNoTime == Window::kMin);
-  const DeviceEvents& events = model_.device_events;
-  const auto is_jump = [&](size_t row) {
-    return events.kind[row] == DeviceEventBatch::KIND_CLOCK && events.arg1[row] != 0;
-  };
-  if (devices_.size() != 1) return;
-  for (size_t row = 0; row < events.size(); ++row) {
-    if (is_jump(row)) return;
-  }
-  const Commands& commands = model_.commands;
-  const size_t jobs = decoder_.device_jobs.size();
-  if (decoder_.device_jobs.record.size() != jobs || commands.record.size() != commands.size() ||
-      decoder_.event_records.size() != events.size() || jobs == 0 || commands.size() == 0) {
-    return;
-  }
-  InStep of_jobs(decoder_.device_jobs.record), of_commands(commands.record);
-  InStep of_events(decoder_.event_records);
-  int64_t complete_ns = kNoTime;  // of all jobs so far
-  bool first = true;
-  uint64_t last = 0;
-  // Rises; numbers that were left out were lost.
-  const auto rises = [&](uint64_t record) {
-    const bool above = first || record > last;
-    any_lost_ |= !first && record - last > 1;
-    first = false, last = record;
-    return above;
-  };
-  const auto least = [](const InStep& of) { return of.done() ? UINT64_MAX : of.record(); };
-  uint64_t key = 0;  // of the command before; no job's
-  int64_t its_complete_ns = kNoTime;
-  while (!of_jobs.done() || !of_commands.done() || !of_events.done()) {
-    const uint64_t job = least(of_jobs), command = least(of_commands), event = least(of_events);
-    if (!rises(std::min({job, command, event}))) return;
-    if (!of_commands.done() && command <= job && command <= event) {
-      const size_t row = of_commands.row();
-      const uint64_t its_key = JobKey(0, commands.job.At(row));
-      if (its_key != key) its_complete_ns = KnownSideOf(its_key).complete_ns;
-      key = its_key;
-      if (its_complete_ns != kNoTime && its_complete_ns < complete_ns) return;
-      of_commands.Next();
-    } else if (!of_jobs.done() && job <= event) {
-      complete_ns = std::max(complete_ns, SideOfJob(of_jobs.row()).complete_ns);
-      of_jobs.Next();
-    } else {
-      of_events.Next();
-    }
-  }
-  in_step_ = true;
+  CompletionTimes times;
+  times.of_job = [&](size_t row) { return SideOfJob(row).complete_ns; };
+  times.of_any = [&](uint32_t job) { return KnownSideOf(JobKey(0, job)).complete_ns; };
+  in_step_ = IsInStep(model_, decoder_, times, &any_lost_);
 }
 
 void Windows::CollectRecords() const {
@@ -195,10 +132,22 @@ bool Windows::CollectInOrder() const {
         }
       }
       if (next == kTables) return;
-      const size_t row = forward ? done[next] : rows[next] - 1 - done[next];
-      visit(Place{heads[next], static_cast<uint32_t>(row), static_cast<Table>(next)});
-      ++done[next];
-      load(next);
+      // As long as it stays the next one; where that is not sure it is looked for again.
+      uint64_t before = forward ? UINT64_MAX : 0, after = before;
+      for (size_t t = 0; t < kTables; ++t) {
+        if (t == next || done[t] == rows[t]) continue;
+        uint64_t& bound = t < next ? before : after;
+        bound = forward ? std::min(bound, heads[t]) : std::max(bound, heads[t]);
+      }
+      uint64_t head = heads[next];
+      do {
+        const size_t row = forward ? done[next] : rows[next] - 1 - done[next];
+        visit(Place{head, static_cast<uint32_t>(row), static_cast<Table>(next)});
+        ++done[next];
+        load(next);
+        head = heads[next];
+      } while (done[next] < rows[next] &&
+               (forward ? head < before && head <= after : head >= before && head > after));
     }
   };
   Collect(
@@ -226,9 +175,13 @@ void Windows::Collect(size_t count, const Forward& forward, const Backward& back
   Device& device = *of;
   const DeviceEvents& events = model_.device_events;
   Unpacked<uint32_t> devices(model_.commands.device), jobs(model_.commands.job);
+  uint64_t last_key = 0;  // no job's
+  Side last_side;
   const auto side_of = [&](const Place& place) {
-    return place.table == Table::kJobs ? SideOfJob(place.row)
-                                       : KnownSideOf(JobKey(devices[place.row], jobs[place.row]));
+    if (place.table == Table::kJobs) return SideOfJob(place.row);
+    const uint64_t key = JobKey(devices[place.row], jobs[place.row]);
+    if (key != last_key) last_side = KnownSideOf(key), last_key = key;
+    return last_side;
   };
   // All zero, or many the same: this device does not number them.
   size_t same = 0;
@@ -379,10 +332,8 @@ Window Windows::UpToRecord(uint32_t row, uint64_t record, int64_t near_ns) const
   return window;
 }
 
-Window Windows::OfJob(size_t row, bool made) const {
+Window Windows::OfJob(size_t row, bool made, const Side& side) const {
   const DeviceJobs& jobs = decoder_.device_jobs;
-  const uint32_t device = jobs.device[row];
-  const Side side = SideOfJob(row);
   if (in_step_ && !made && side.complete_ns != kNoTime) {
     Window window;
     window.lo_ns = side.submit_ns;  // kNoTime is as early as can be
@@ -392,7 +343,7 @@ Window Windows::OfJob(size_t row, bool made) const {
     return window;
   }
   const auto of = made ? &Windows::OfRecord : &Windows::UpToRecord;
-  Window window = (this->*of)(device, jobs.record[row], jobs.near_ns[row]);
+  Window window = (this->*of)(jobs.device[row], jobs.record[row], jobs.near_ns[row]);
   if (side.submit_ns != kNoTime) window.lo_ns = std::max(window.lo_ns, side.submit_ns);
   if (!made && side.complete_ns != kNoTime) {
     window.hi_ns = std::min(window.hi_ns, side.complete_ns);
@@ -487,8 +438,12 @@ std::vector<Window> Windows::WhenLost(uint32_t device) const {
   constexpr int64_t kMost = 65'536;
   std::vector<Window> windows;
   const Device& of = Of(device);
-  for (size_t i = 1; of.ordered && i < of.records.size(); ++i) {
-    if (of.records[i] - of.records[i - 1] <= 1) continue;
+  if (!of.ordered) return windows;
+  uint64_t last = 0;
+  const auto see = [&](size_t i, uint64_t record) {
+    const bool lost = i > 0 && record - last > 1;
+    last = record;
+    if (!lost) return true;
     Window when;
     when.lo_ns = of.lo_ns[i - 1];
     when.hi_ns = of.hi_ns[i];
@@ -497,7 +452,9 @@ std::vector<Window> Windows::WhenLost(uint32_t device) const {
                                              static_cast<int64_t>(windows.size()) >= kMost);
     if (joined) windows.back().hi_ns = when.hi_ns;
     if (!joined) windows.push_back(when);
-  }
+    return true;
+  };
+  EachRow(see, of.records);
   return windows;
 }
 

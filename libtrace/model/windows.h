@@ -33,7 +33,8 @@ class Windows {
   using Side = HostJobs::Times;
   Side SideOfJob(size_t row) const { return SideAt(job_sides_[row]); }
   // By row. `made`: of the time at which its record was made.
-  clock::Window OfJob(size_t row, bool made) const;
+  clock::Window OfJob(size_t row, bool made) const { return OfJob(row, made, SideOfJob(row)); }
+  clock::Window OfJob(size_t row, bool made, const Side& side) const;
   clock::Window OfDoorbell(size_t job_row) const;
   clock::Window OfCommand(size_t row, bool made) const;
   // Both: what was before its record was made, and then.
@@ -61,10 +62,7 @@ class Windows {
     size_t NotBefore(uint64_t record) const;
     mutable size_t last_found = 0;  // by it: most are asked for in order
   };
-  // Of most traces the order of records says no more of a job than its own events do: each command
-  // whose record comes behind that of a job was complete for the host no earlier than this job.
-  // Nothing is kept of the records then. Of one device whose tables are in their order.
-  class InStep;
+  // Nothing is kept of the records where their order says nothing (in_step.h).
   void FindInStep();
   // The device's records, which are collected once somebody asks.
   const Device& Of(uint32_t device) const;
