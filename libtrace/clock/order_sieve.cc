@@ -9,7 +9,7 @@ namespace acceltrace::clock::internal {
 namespace {
 
 // More than what rounding makes of times, to whole ns, and of sums of numbers below 2^48.
-constexpr double kSlackNs = 4, kRoundingNs = 1;
+constexpr double kSlackNs = 4;
 // Further from the curve's base sums are not looked at.
 constexpr double kMostNs = 0x1p48;
 // From here on times are taken to be limited by the range of numbers.
@@ -38,8 +38,7 @@ struct Limits {
   uint64_t from = 0, span = 0;  // ticks
   // What an order's offset is above the upper bound at most, and the lower one at least.
   double most_late_ns = 0, least_early_ns = 0;
-  // What the curve's middle is above an order: before the device at least, after it at most.
-  double least_above_ns = 0, most_above_ns = 0;
+  double before_room_ns = 0, after_room_ns = 0;  // that the tightest leave
 };
 
 LANES_INLINE void Load(const void* from, Longs* to) { std::memcpy(to, from, sizeof(*to)); }
@@ -72,9 +71,11 @@ LANES_INLINE void Pass(const CurvePart& s, const Limits& limits, const Constrain
             (Longs)(offset - before_ns <= hi + limits.most_late_ns) &
             (Longs)(offset + after_ns >= lo + limits.least_early_ns);
   if (!kByRoom) return;
-  const Doubles above = mid - offset;
-  *passed &= (device_first & (Longs)(above <= limits.most_above_ns)) |
-             (~device_first & (Longs)(above >= limits.least_above_ns));
+  // As it is computed of each in bars.cc, but for what a tick may be longer than it should be:
+  // that adds to it, and no rounding takes it below this.
+  const Doubles after = (offset + 1) - mid, before = mid - (offset - s.tick_ns);
+  *passed &= (device_first & (Longs)(after >= limits.after_room_ns)) |
+             (~device_first & (Longs)(before >= limits.before_room_ns));
 }
 
 LANES_INLINE unsigned BitsOf(const Longs& lanes) {
@@ -173,8 +174,7 @@ OrderSieve::Found OrderSieve::Next(const Constraints::Run& run, size_t from) {
     limits.least_early_ns = kSlackNs;
     if (bars_ != nullptr) {
       const Range rooms = bars_->RoomsAt(s.left_ns);
-      limits.least_above_ns = rooms.lo - s.tick_ns + kRoundingNs;
-      limits.most_above_ns = kRoundingNs - rooms.hi;
+      limits.before_room_ns = rooms.lo, limits.after_room_ns = rooms.hi;
     }
     if (s.to >= s.from) {
       from = pass(s, limits, bars_ != nullptr, run, from, &passed, &inside);
