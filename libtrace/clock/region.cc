@@ -24,9 +24,14 @@ double Cross(const State& a, const State& b) { return a.offset * b.slope - a.slo
 
 double Square(const State& a) { return a.offset * a.offset + a.slope * a.slope; }
 
-// Whether the way turns left from one edge to the next, by more than rounding.
+// Whether the way turns left from one edge to the next, by more than rounding; from the squares of
+// both.
+bool TurnsLeft(double in_square, double out_square, double cross) {
+  return cross > 0 && cross * cross > kParallel * kParallel * in_square * out_square;
+}
+
 bool TurnsLeft(const State& in, const State& out, double cross) {
-  return cross > 0 && cross * cross > kParallel * kParallel * Square(in) * Square(out);
+  return TurnsLeft(Square(in), Square(out), cross);
 }
 
 }  // namespace
@@ -74,9 +79,11 @@ void Region::Blur(double offset) {
 void Region::Sweep(double offset, double slope) {
   const State g{offset, slope};
   size_t right = 0, left = 0;
+  double least = Cross(g, vertices_[0]), most = least;
   for (size_t i = 1; i < size_; ++i) {
-    if (Cross(g, vertices_[i]) < Cross(g, vertices_[right])) right = i;
-    if (Cross(g, vertices_[i]) > Cross(g, vertices_[left])) left = i;
+    const double cross = Cross(g, vertices_[i]);
+    if (cross < least) right = i, least = cross;
+    if (cross > most) left = i, most = cross;
   }
   if (right == left) return;  // rounding made it a point: nothing to sweep along
   double offsets[kMaxVertices + 6], slopes[kMaxVertices + 6];
@@ -208,38 +215,51 @@ State Region::Centroid() const {
   return {vertices_[0].offset + sum.offset / twice, vertices_[0].slope + sum.slope / twice};
 }
 
+Region::Corner Region::CornerBeyond(size_t i, const Range& offsets) const {
+  const auto at = [&](size_t vertex) {
+    return vertices_[vertex < size_ ? vertex : vertex - size_];
+  };
+  const State before = at(i + size_ - 1), from = vertices_[i], to = at(i + 1), after = at(i + 2);
+  const State edge = Minus(to, from), in = Minus(from, before), out = Minus(after, to);
+  const double turn = Cross(in, out);
+  // Where they are as good as parallel the corner would be a rounding error.
+  if (!TurnsLeft(in, out, turn)) return {};
+  const double along = Cross(edge, out) / turn, back = Cross(in, edge) / turn;
+  if (!(along >= 0 && back >= 0)) return {};
+  Corner corner{{from.offset + along * in.offset, from.slope + along * in.slope}, 0};
+  corner.area = std::abs(Cross(edge, Minus(corner.at, to)));
+  if (corner.at.offset < offsets.lo || corner.at.offset > offsets.hi) corner.area += kBeyond;
+  return corner;
+}
+
 // Takes out edges by prolonging their neighbours until these meet, the one that
 // adds the smallest area first.
 void Region::Simplify() {
   if (size_ <= kMaxVertices) return;
   // Not beyond the offsets that are there: these are what is asked for in the end.
   const Range offsets = OffsetAt(0);
-  while (size_ > kMaxVertices) {
+  std::array<Corner, kMaxVertices + 6> corners;
+  for (size_t i = 0; i < size_; ++i) corners[i] = CornerBeyond(i, offsets);
+  while (true) {
     size_t best = size_;
     double best_area = kInfinity;
-    State best_corner{};
     for (size_t i = 0; i < size_; ++i) {
-      const State& before = vertices_[i == 0 ? size_ - 1 : i - 1];
-      const State& from = vertices_[i];
-      const State& to = vertices_[(i + 1) % size_];
-      const State& after = vertices_[(i + 2) % size_];
-      const State edge = Minus(to, from), in = Minus(from, before), out = Minus(after, to);
-      const double turn = Cross(in, out);
-      // Where they are as good as parallel the corner would be a rounding error.
-      if (!TurnsLeft(in, out, turn)) continue;
-      const double along = Cross(edge, out) / turn, back = Cross(in, edge) / turn;
-      if (!(along >= 0 && back >= 0)) continue;
-      const State corner{from.offset + along * in.offset, from.slope + along * in.slope};
-      double area = std::abs(Cross(edge, Minus(corner, to)));
-      if (corner.offset < offsets.lo || corner.offset > offsets.hi) area += kBeyond;
-      if (area < best_area) best = i, best_area = area, best_corner = corner;
+      if (corners[i].area < best_area) best = i, best_area = corners[i].area;
     }
     if (best == size_) {
       *this = Box(OffsetAt(0), Slopes());
       return;
     }
-    vertices_[best] = best_corner;
-    Drop((best + 1) % size_);
+    vertices_[best] = corners[best].at;
+    const size_t next = best + 1 < size_ ? best + 1 : 0;
+    Drop(next);
+    if (size_ <= kMaxVertices) return;
+    std::copy(corners.begin() + next + 1, corners.begin() + size_ + 1, corners.begin() + next);
+    // Those that are made of what is another one now: of two before it, itself and one behind.
+    const size_t moved = next > 0 ? best : best - 1;
+    for (size_t i = moved + size_ - 2; i <= moved + size_ + 1; ++i) {
+      corners[i % size_] = CornerBeyond(i % size_, offsets);
+    }
   }
 }
 
@@ -253,6 +273,7 @@ void Region::Drop(size_t vertex) {
 // Takes out vertices that do not stick out to the right of the line through their
 // neighbours: collinear ones, doubles, and the jags of rounding.
 void Region::Tidy() {
+  if (size_ <= 3 || TurnsLeftAll()) return;
   for (size_t i = 0; i < size_ && size_ > 3;) {
     const State& before = vertices_[i == 0 ? size_ - 1 : i - 1];
     const State& after = vertices_[(i + 1) % size_];
@@ -264,6 +285,18 @@ void Region::Tidy() {
       ++i;
     }
   }
+}
+
+bool Region::TurnsLeftAll() const {
+  State in = Minus(vertices_[0], vertices_[size_ - 1]);
+  double in_square = Square(in);
+  for (size_t i = 0; i < size_; ++i) {
+    const State out = Minus(vertices_[i + 1 < size_ ? i + 1 : 0], vertices_[i]);
+    const double out_square = Square(out);
+    if (!TurnsLeft(in_square, out_square, Cross(in, out))) return false;
+    in = out, in_square = out_square;
+  }
+  return true;
 }
 
 }  // namespace acceltrace::clock::internal

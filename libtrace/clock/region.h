@@ -76,6 +76,13 @@ class Region {
   // Minkowski sum with the segment from -(offset, slope) to +(offset, slope).
   void Sweep(double offset, double slope);
   void Tidy();
+  bool TurnsLeftAll() const;
+  // Where the neighbours of the edge from a vertex on meet beyond it, and what area that adds.
+  struct Corner {
+    State at;
+    double area = kInfinity;  // none
+  };
+  Corner CornerBeyond(size_t i, const Range& offsets) const;
   void Simplify();
   void Drop(size_t vertex);
   double Reach() const;  // largest coordinate

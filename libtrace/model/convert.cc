@@ -215,7 +215,7 @@ class Conversion {
     const Commands& commands = model_.commands;
     for (size_t i = 0; i < commands.size(); ++i) {
       if (!wanted(commands.device[i], commands.record[i])) continue;
-      add(commands.record[i], commands.end.RawTicks(i), windows_->OfCommand(i, true));
+      add(commands.record[i], commands.end.RawTicks(i), windows_->OfCommandMade(i));
     }
     const DeviceEvents& events = model_.device_events;
     for (size_t i = 0; i < events.size(); ++i) {

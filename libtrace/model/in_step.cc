@@ -42,73 +42,59 @@ class Records {
   std::array<uint32_t, kRows> chunk_jobs_;
 };
 
-class Walk {
- public:
-  Walk(const Model& model, const Decoder& decoder, const CompletionTimes& times)
-      : times_(times),
-        of_jobs_(decoder.device_jobs.record, &decoder.device_jobs.job),
-        of_commands_(model.commands.record, &model.commands.job),
-        of_events_(decoder.event_records, nullptr) {}
-
-  bool Run(bool* any_lost) {
-    first_ = std::min({of_jobs_.record(), of_commands_.record(), of_events_.record()});
-    if (!of_jobs_.done()) LookAhead();
-    while (!of_jobs_.done() || !of_events_.done()) {
-      const uint64_t record = std::min(of_jobs_.record(), of_events_.record());
-      while (of_commands_.record() < record) {
-        if (!NextCommand()) return false;
-      }
-      if (!Rises(record)) return false;
-      if (!of_jobs_.done() && of_jobs_.record() == record) {
-        complete_ns_ = std::max(complete_ns_, next_complete_ns_);
-        of_jobs_.Next();
-        if (!of_jobs_.done()) LookAhead();
-      } else {
-        of_events_.Next();
-      }
-    }
-    while (!of_commands_.done()) {
-      if (!NextCommand()) return false;
-    }
-    // They rise: those that were left out were lost.
-    *any_lost = last_ - first_ != count_ - 1;
-    return true;
-  }
-
- private:
-  bool Rises(uint64_t record) {
-    if (count_++ > 0 && record <= last_) return false;
-    last_ = record;
-    return true;
-  }
-  // The job whose record is next: most commands before it are its own.
-  void LookAhead() { next_complete_ns_ = times_.of_job(of_jobs_.row()); }
-
-  bool NextCommand() {
-    if (!Rises(of_commands_.record())) return false;
-    const uint32_t job = of_commands_.job();
-    if (job != job_ || !has_job_) {
-      const bool is_next = !of_jobs_.done() && of_jobs_.job() == job;
-      its_complete_ns_ = is_next ? next_complete_ns_ : times_.of_any(job);
-      job_ = job, has_job_ = true;
-    }
-    of_commands_.Next();
-    return its_complete_ns_ == kNoTime || its_complete_ns_ >= complete_ns_;
-  }
-
-  const CompletionTimes& times_;
-  Records of_jobs_, of_commands_, of_events_;
-  uint64_t first_ = 0, last_ = 0, count_ = 0;  // records so far
-  int64_t complete_ns_ = kNoTime;              // of all jobs so far
-  int64_t next_complete_ns_ = kNoTime;
-  bool has_job_ = false;
-  uint32_t job_ = 0;  // of the command before
-  int64_t its_complete_ns_ = kNoTime;
+// Of a record of a job, or of a command of it; else of neither.
+struct Seen {
+  uint64_t record = 0;
+  bool is_job = false, is_command = false;
+  const HostJobs::Times* side = nullptr;  // of its job
 };
+
+// see(seen) of each in the order of their numbers, until it is false; whether it was not. Where
+// tables are not in that order the numbers do not rise.
+template <typename See>
+bool EachRecord(const Model& model, const Decoder& decoder, const SidesOfJobs& sides,
+                const See& see) {
+  Records jobs(decoder.device_jobs.record, &decoder.device_jobs.job);
+  Records commands(model.commands.record, &model.commands.job), events(decoder.event_records, {});
+  // The job whose record is next: most commands before it are its own. And of the command before.
+  HostJobs::Times next_side, its_side;
+  const auto look_ahead = [&] {
+    if (!jobs.done()) next_side = sides.of_row(jobs.row());
+  };
+  uint32_t its_job = 0;  // no job's
+  const auto see_command = [&] {
+    if (commands.job() != its_job) {
+      its_job = commands.job();
+      its_side = !jobs.done() && jobs.job() == its_job ? next_side : sides.of_job(its_job);
+    }
+    const uint64_t record = commands.record();
+    commands.Next();
+    return see(Seen{record, false, true, &its_side});
+  };
+  look_ahead();
+  while (!jobs.done() || !events.done()) {
+    const uint64_t record = std::min(jobs.record(), events.record());
+    while (commands.record() < record) {
+      if (!see_command()) return false;
+    }
+    const bool is_job = !jobs.done() && jobs.record() == record;
+    if (!see(Seen{record, is_job, false, &next_side})) return false;
+    if (!is_job) {
+      events.Next();
+      continue;
+    }
+    jobs.Next();
+    look_ahead();
+  }
+  while (!commands.done()) {
+    if (!see_command()) return false;
+  }
+  return true;
+}
 
 }  // namespace
 
-bool IsInStep(const Model& model, const Decoder& decoder, const CompletionTimes& times,
+bool IsInStep(const Model& model, const Decoder& decoder, const SidesOfJobs& sides,
               bool* any_lost) {
   const DeviceEvents& events = model.device_events;
   const auto is_jump = [&](size_t row) {
@@ -123,7 +109,56 @@ bool IsInStep(const Model& model, const Decoder& decoder, const CompletionTimes&
       decoder.event_records.size() != events.size() || jobs == 0 || commands == 0) {
     return false;
   }
-  return Walk(model, decoder, times).Run(any_lost);
+  uint64_t first = 0, last = 0, count = 0;
+  int64_t complete_ns = kNoTime;  // of all jobs so far
+  const auto see = [&](const Seen& seen) {
+    if (count == 0) first = seen.record;
+    if (count++ > 0 && seen.record <= last) return false;
+    last = seen.record;
+    if (seen.is_job) complete_ns = std::max(complete_ns, seen.side->complete_ns);
+    return !seen.is_command || seen.side->complete_ns == kNoTime ||
+           seen.side->complete_ns >= complete_ns;
+  };
+  if (!EachRecord(model, decoder, sides, see)) return false;
+  // They rise: those that were left out were lost.
+  *any_lost = last - first != count - 1;
+  return true;
+}
+
+LostRecords FindLost(const Model& model, const Decoder& decoder, const SidesOfJobs& sides) {
+  LostRecords lost;
+  LostRecords::Edge next;  // the record before, and what is known of the next
+  bool any = false;
+  // hi_ns is of what is between two of those that were lost, at first.
+  EachRecord(model, decoder, sides, [&](const Seen& seen) {
+    const int64_t before_ns = next.lo_ns;
+    if (any && seen.record - next.record > 1) {
+      if (lost.when.empty()) lost.first_before = {next.record, lost.last_after.lo_ns, 0};
+      clock::Window when;
+      when.lo_ns = before_ns;
+      lost.when.push_back(when);
+      lost.last_after = {seen.record, before_ns, clock::Window::kMax};
+    } else if (lost.when.empty()) {
+      lost.last_after.lo_ns = before_ns;
+    }
+    any = true, next.record = seen.record;
+    if (!seen.is_job && !seen.is_command) return true;
+    const int64_t begin_ns = seen.is_job ? seen.side->doorbell_ns : seen.side->submit_ns;
+    if (begin_ns != kNoTime) next.lo_ns = std::max(next.lo_ns, begin_ns);
+    const int64_t complete_ns = seen.side->complete_ns;
+    if (!seen.is_command || complete_ns == kNoTime || lost.when.empty()) return true;
+    int64_t& hi_ns = lost.when.back().hi_ns;
+    hi_ns = std::min(hi_ns, complete_ns);
+    if (seen.record != lost.last_after.record) {
+      lost.last_after.hi_ns = std::min(lost.last_after.hi_ns, complete_ns);
+    }
+    return true;
+  });
+  for (size_t i = lost.when.size() - 1; i-- > 0;) {
+    lost.when[i].hi_ns = std::min(lost.when[i].hi_ns, lost.when[i + 1].hi_ns);
+  }
+  lost.first_before.hi_ns = lost.when.front().hi_ns;
+  return lost;
 }
 
 }  // namespace acceltrace::model

@@ -38,7 +38,8 @@ Windows::Windows(const Model& model, const Decoder& decoder, const HostJobs& hos
   }
   CollectSides();
   CollectDoorbells();
-  FindInStep();
+  static_assert(kNoTime == Window::kMin);
+  in_step_ = IsInStep(model_, decoder_, Sides(), &any_lost_);
   for (uint32_t d = 0; d < devices_.size(); ++d) {
     devices_[d].samples_ns = decoder.batch_samples_ns[d];
     std::sort(devices_[d].samples_ns.begin(), devices_[d].samples_ns.end());
@@ -80,12 +81,9 @@ void Windows::Sort(std::vector<Place>* places) {
   if (sorted != end) std::sort(first, end, less);
 }
 
-void Windows::FindInStep() {
-  static_assert(kNoTime == Window::kMin);
-  CompletionTimes times;
-  times.of_job = [&](size_t row) { return SideOfJob(row).complete_ns; };
-  times.of_any = [&](uint32_t job) { return KnownSideOf(JobKey(0, job)).complete_ns; };
-  in_step_ = IsInStep(model_, decoder_, times, &any_lost_);
+SidesOfJobs Windows::Sides() const {
+  return {[this](size_t row) { return SideOfJob(row); },
+          [this](uint32_t job) { return KnownSideOf(JobKey(0, job)); }};
 }
 
 void Windows::CollectRecords() const {
@@ -307,6 +305,15 @@ void Windows::Bound(Window* window) const {
 }
 
 Window Windows::OfRecord(uint32_t row, uint64_t record, int64_t near_ns) const {
+  for (const LostRecords::Edge* edge : {&lost_.first_before, &lost_.last_after}) {
+    if (lost_.when.empty() || edge->record != record) continue;
+    Window known;
+    known.near_ns = near_ns;
+    known.lo_ns = edge->lo_ns, known.hi_ns = edge->hi_ns;
+    known.max_jumps = 0;
+    Bound(&known);
+    return known;
+  }
   Window window = UpToRecord(row, record, near_ns);
   const Device& device = Of(row);
   if (!device.ordered) return window;
@@ -365,10 +372,11 @@ void Windows::Narrow(const Side& side, Window* window) {
   if (side.complete_ns != kNoTime) window->hi_ns = std::min(window->hi_ns, side.complete_ns);
 }
 
-Window Windows::OfCommand(size_t row, bool made) const {
-  Window windows[2];
-  OfCommand(row, &windows[0], &windows[1]);
-  return windows[made];
+Window Windows::OfCommandMade(size_t row) const {
+  const Commands& commands = model_.commands;
+  Window made = OfRecord(commands.device[row], commands.record[row], decoder_.near.commands[row]);
+  Narrow(SideOfCommand(row), &made);
+  return made;
 }
 
 void Windows::OfCommand(size_t row, Window* before, Window* made) const {
@@ -417,7 +425,12 @@ Window Windows::OfStream(uint32_t device, int64_t near_ns) const {
 }
 
 bool Windows::Losses(uint32_t device, uint64_t* last_after, uint64_t* first_before) const {
-  if ((in_step_ && !any_lost_) || !Of(device).ordered) return false;
+  if (in_step_) {
+    if (any_lost_ && lost_.when.empty()) lost_ = FindLost(model_, decoder_, Sides());
+    *last_after = lost_.last_after.record, *first_before = lost_.first_before.record;
+    return any_lost_;
+  }
+  if (!Of(device).ordered) return false;
   bool any = false;
   uint64_t last = 0;
   EachRow(
@@ -437,24 +450,25 @@ bool Windows::Losses(uint32_t device, uint64_t* last_after, uint64_t* first_befo
 std::vector<Window> Windows::WhenLost(uint32_t device) const {
   constexpr int64_t kMost = 65'536;
   std::vector<Window> windows;
-  const Device& of = Of(device);
-  if (!of.ordered) return windows;
-  uint64_t last = 0;
-  const auto see = [&](size_t i, uint64_t record) {
-    const bool lost = i > 0 && record - last > 1;
-    last = record;
-    if (!lost) return true;
-    Window when;
-    when.lo_ns = of.lo_ns[i - 1];
-    when.hi_ns = of.hi_ns[i];
+  const auto add = [&](int64_t lo_ns, int64_t hi_ns) {
     // Of many, neighbours are joined.
-    const bool joined = !windows.empty() && (when.lo_ns <= windows.back().hi_ns ||
-                                             static_cast<int64_t>(windows.size()) >= kMost);
-    if (joined) windows.back().hi_ns = when.hi_ns;
-    if (!joined) windows.push_back(when);
-    return true;
+    if (!windows.empty() &&
+        (lo_ns <= windows.back().hi_ns || static_cast<int64_t>(windows.size()) >= kMost)) {
+      windows.back().hi_ns = hi_ns;
+      return;
+    }
+    Window when;
+    when.lo_ns = lo_ns, when.hi_ns = hi_ns;
+    windows.push_back(when);
   };
-  EachRow(see, of.records);
+  if (in_step_) {
+    for (const Window& when : lost_.when) add(when.lo_ns, when.hi_ns);
+    return windows;
+  }
+  const Device& of = Of(device);
+  for (size_t i = 1; of.ordered && i < of.records.size(); ++i) {
+    if (of.records[i] - of.records[i - 1] > 1) add(of.lo_ns[i - 1], of.hi_ns[i]);
+  }
   return windows;
 }
 
