@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "libtrace/clock/corners.h"
+
 namespace acceltrace::clock::internal {
 
 namespace {
@@ -13,25 +15,13 @@ constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
 State Minus(const State& a, const State& b) { return {a.offset - b.offset, a.slope - b.slope}; }
 
-// Sine of an angle that is taken for none. Sets are counted from nearby (tube.cc), so
-// that coordinates are exact to about 1e-12 of their sides.
-constexpr double kParallel = 1e-11;
-
-// More than any area: only if there is no other corner.
-constexpr double kBeyond = 1e30;
-
 double Cross(const State& a, const State& b) { return a.offset * b.slope - a.slope * b.offset; }
 
 double Square(const State& a) { return a.offset * a.offset + a.slope * a.slope; }
 
-// Whether the way turns left from one edge to the next, by more than rounding; from the squares of
-// both.
-bool TurnsLeft(double in_square, double out_square, double cross) {
-  return cross > 0 && cross * cross > kParallel * kParallel * in_square * out_square;
-}
-
+// Whether the way turns left from one edge to the next, by more than rounding.
 bool TurnsLeft(const State& in, const State& out, double cross) {
-  return TurnsLeft(Square(in), Square(out), cross);
+  return cross > 0 && cross * cross > kParallel * kParallel * Square(in) * Square(out);
 }
 
 }  // namespace
@@ -86,7 +76,7 @@ void Region::Sweep(double offset, double slope) {
     if (cross > most) left = i, most = cross;
   }
   if (right == left) return;  // rounding made it a point: nothing to sweep along
-  double offsets[kMaxVertices + 6], slopes[kMaxVertices + 6];
+  double offsets[kMostVertices], slopes[kMostVertices];
   size_t count = 0;
   for (size_t i = right;; i = i + 1 == size_ ? 0 : i + 1) {
     offsets[count] = vertices_[i].offset + g.offset, slopes[count++] = vertices_[i].slope + g.slope;
@@ -101,31 +91,29 @@ void Region::Sweep(double offset, double slope) {
 }
 
 void Region::ClipHalfPlane(double a, double b, double limit) {
-  double excess[kMaxVertices + 6];
+  double excess[kMostVertices];
   bool cut = false;
   for (size_t i = 0; i < size_; ++i) {
     excess[i] = a * vertices_[i].offset + b * vertices_[i].slope - limit;
     cut |= excess[i] > 0;
   }
   if (!cut) return;
-  double offsets[kMaxVertices + 6], slopes[kMaxVertices + 6];
+  State kept[kMostVertices];
   size_t count = 0;
-  const auto keep = [&](double offset, double slope) {
-    offsets[count] = offset, slopes[count++] = slope;
-  };
   for (size_t i = 0; i < size_; ++i) {
     if (count + 2 > vertices_.size()) return;  // rounding made it jagged: leave it larger
     const size_t next = i + 1 == size_ ? 0 : i + 1;
-    const State &v = vertices_[i], &w = vertices_[next];
     const double at_v = excess[i], at_w = excess[next];
-    if (at_v <= 0) keep(v.offset, v.slope);
+    if (at_v <= 0) kept[count++] = vertices_[i];
     if ((at_v < 0 && at_w > 0) || (at_v > 0 && at_w < 0)) {
+      const State &v = vertices_[i], &w = vertices_[next];
       const double weight = at_v / (at_v - at_w);
-      keep(v.offset + weight * (w.offset - v.offset), v.slope + weight * (w.slope - v.slope));
+      kept[count++] = {v.offset + weight * (w.offset - v.offset),
+                       v.slope + weight * (w.slope - v.slope)};
     }
   }
   size_ = count < 3 ? 0 : count;
-  for (size_t i = 0; i < count; ++i) vertices_[i] = {offsets[i], slopes[i]};
+  std::copy_n(kept, count, vertices_.begin());
   Tidy();
   Simplify();
 }
@@ -215,51 +203,26 @@ State Region::Centroid() const {
   return {vertices_[0].offset + sum.offset / twice, vertices_[0].slope + sum.slope / twice};
 }
 
-Region::Corner Region::CornerBeyond(size_t i, const Range& offsets) const {
-  const auto at = [&](size_t vertex) {
-    return vertices_[vertex < size_ ? vertex : vertex - size_];
-  };
-  const State before = at(i + size_ - 1), from = vertices_[i], to = at(i + 1), after = at(i + 2);
-  const State edge = Minus(to, from), in = Minus(from, before), out = Minus(after, to);
-  const double turn = Cross(in, out);
-  // Where they are as good as parallel the corner would be a rounding error.
-  if (!TurnsLeft(in, out, turn)) return {};
-  const double along = Cross(edge, out) / turn, back = Cross(in, edge) / turn;
-  if (!(along >= 0 && back >= 0)) return {};
-  Corner corner{{from.offset + along * in.offset, from.slope + along * in.slope}, 0};
-  corner.area = std::abs(Cross(edge, Minus(corner.at, to)));
-  if (corner.at.offset < offsets.lo || corner.at.offset > offsets.hi) corner.area += kBeyond;
-  return corner;
-}
-
 // Takes out edges by prolonging their neighbours until these meet, the one that
 // adds the smallest area first.
 void Region::Simplify() {
   if (size_ <= kMaxVertices) return;
   // Not beyond the offsets that are there: these are what is asked for in the end.
   const Range offsets = OffsetAt(0);
-  std::array<Corner, kMaxVertices + 6> corners;
-  for (size_t i = 0; i < size_; ++i) corners[i] = CornerBeyond(i, offsets);
-  while (true) {
+  Corners corners;
+  while (size_ > kMaxVertices) {
+    FindCorners(vertices_.data(), size_, offsets, &corners);
     size_t best = size_;
     double best_area = kInfinity;
     for (size_t i = 0; i < size_; ++i) {
-      if (corners[i].area < best_area) best = i, best_area = corners[i].area;
+      if (corners.areas[i] < best_area) best = i, best_area = corners.areas[i];
     }
     if (best == size_) {
       *this = Box(OffsetAt(0), Slopes());
       return;
     }
-    vertices_[best] = corners[best].at;
-    const size_t next = best + 1 < size_ ? best + 1 : 0;
-    Drop(next);
-    if (size_ <= kMaxVertices) return;
-    std::copy(corners.begin() + next + 1, corners.begin() + size_ + 1, corners.begin() + next);
-    // Those that are made of what is another one now: of two before it, itself and one behind.
-    const size_t moved = next > 0 ? best : best - 1;
-    for (size_t i = moved + size_ - 2; i <= moved + size_ + 1; ++i) {
-      corners[i % size_] = CornerBeyond(i % size_, offsets);
-    }
+    vertices_[best] = {corners.offsets[best], corners.slopes[best]};
+    Drop((best + 1) % size_);
   }
 }
 
@@ -273,7 +236,7 @@ void Region::Drop(size_t vertex) {
 // Takes out vertices that do not stick out to the right of the line through their
 // neighbours: collinear ones, doubles, and the jags of rounding.
 void Region::Tidy() {
-  if (size_ <= 3 || TurnsLeftAll()) return;
+  if (size_ <= 3 || TurnsLeftAll(vertices_.data(), size_)) return;
   for (size_t i = 0; i < size_ && size_ > 3;) {
     const State& before = vertices_[i == 0 ? size_ - 1 : i - 1];
     const State& after = vertices_[(i + 1) % size_];
@@ -285,18 +248,6 @@ void Region::Tidy() {
       ++i;
     }
   }
-}
-
-bool Region::TurnsLeftAll() const {
-  State in = Minus(vertices_[0], vertices_[size_ - 1]);
-  double in_square = Square(in);
-  for (size_t i = 0; i < size_; ++i) {
-    const State out = Minus(vertices_[i + 1 < size_ ? i + 1 : 0], vertices_[i]);
-    const double out_square = Square(out);
-    if (!TurnsLeft(in_square, out_square, Cross(in, out))) return false;
-    in = out, in_square = out_square;
-  }
-  return true;
 }
 
 }  // namespace acceltrace::clock::internal

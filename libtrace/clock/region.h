@@ -34,6 +34,8 @@ class Region {
   // More vertices are rounded off outwards. Twelve keep the area within a percent
   // of the exact set's in the tests; a lens of two parabolas needs few.
   static constexpr size_t kMaxVertices = 12;
+  // With what Advance adds before it is rounded off.
+  static constexpr size_t kMostVertices = kMaxVertices + 6;
 
   Region() {}  // empty
   // Of the vertices those that are there.
@@ -76,20 +78,12 @@ class Region {
   // Minkowski sum with the segment from -(offset, slope) to +(offset, slope).
   void Sweep(double offset, double slope);
   void Tidy();
-  bool TurnsLeftAll() const;
-  // Where the neighbours of the edge from a vertex on meet beyond it, and what area that adds.
-  struct Corner {
-    State at;
-    double area = kInfinity;  // none
-  };
-  Corner CornerBeyond(size_t i, const Range& offsets) const;
   void Simplify();
   void Drop(size_t vertex);
   double Reach() const;  // largest coordinate
 
   size_t size_ = 0;
-  // Counter-clockwise. Room for what Advance adds before it is rounded off.
-  std::array<State, kMaxVertices + 6> vertices_;
+  std::array<State, kMostVertices> vertices_;  // counter-clockwise
 };
 
 }  // namespace acceltrace::clock::internal

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace acceltrace::model {
 namespace {
@@ -42,55 +43,103 @@ class Records {
   std::array<uint32_t, kRows> chunk_jobs_;
 };
 
-// Of a record of a job, or of a command of it; else of neither.
-struct Seen {
-  uint64_t record = 0;
-  bool is_job = false, is_command = false;
-  const HostJobs::Times* side = nullptr;  // of its job
-};
-
-// see(seen) of each in the order of their numbers, until it is false; whether it was not. Where
-// tables are not in that order the numbers do not rise.
+// Of each record in the order of their numbers one of see->Job(record, side), Command(record, side
+// of its job) and Other(record), until it is false; whether it was not. Where tables are not in
+// that order the numbers do not rise.
 template <typename See>
-bool EachRecord(const Model& model, const Decoder& decoder, const SidesOfJobs& sides,
-                const See& see) {
+bool EachRecord(const Model& model, const Decoder& decoder, const SidesOfJobs& sides, See* see) {
   Records jobs(decoder.device_jobs.record, &decoder.device_jobs.job);
   Records commands(model.commands.record, &model.commands.job), events(decoder.event_records, {});
   // The job whose record is next: most commands before it are its own. And of the command before.
   HostJobs::Times next_side, its_side;
-  const auto look_ahead = [&] {
-    if (!jobs.done()) next_side = sides.of_row(jobs.row());
-  };
   uint32_t its_job = 0;  // no job's
-  const auto see_command = [&] {
-    if (commands.job() != its_job) {
-      its_job = commands.job();
-      its_side = !jobs.done() && jobs.job() == its_job ? next_side : sides.of_job(its_job);
-    }
-    const uint64_t record = commands.record();
-    commands.Next();
-    return see(Seen{record, false, true, &its_side});
-  };
-  look_ahead();
-  while (!jobs.done() || !events.done()) {
+  if (!jobs.done()) next_side = sides.of_row(jobs.row());
+  while (true) {
     const uint64_t record = std::min(jobs.record(), events.record());
-    while (commands.record() < record) {
-      if (!see_command()) return false;
+    const bool is_last = jobs.done() && events.done();
+    while (is_last ? !commands.done() : commands.record() < record) {
+      if (commands.job() != its_job) {
+        its_job = commands.job();
+        its_side = !jobs.done() && jobs.job() == its_job ? next_side : sides.of_job(its_job);
+      }
+      if (!see->Command(commands.record(), its_side)) return false;
+      commands.Next();
     }
-    const bool is_job = !jobs.done() && jobs.record() == record;
-    if (!see(Seen{record, is_job, false, &next_side})) return false;
-    if (!is_job) {
+    if (is_last) return true;
+    if (jobs.done() || jobs.record() != record) {
+      if (!see->Other(record)) return false;
       events.Next();
       continue;
     }
+    if (!see->Job(record, next_side)) return false;
     jobs.Next();
-    look_ahead();
+    if (!jobs.done()) next_side = sides.of_row(jobs.row());
   }
-  while (!commands.done()) {
-    if (!see_command()) return false;
-  }
-  return true;
 }
+
+struct Steps {
+  bool Job(uint64_t record, const HostJobs::Times& side) {
+    complete_ns = std::max(complete_ns, side.complete_ns);
+    return Other(record);
+  }
+  bool Command(uint64_t record, const HostJobs::Times& side) {
+    return Other(record) && (side.complete_ns == kNoTime || side.complete_ns >= complete_ns);
+  }
+  bool Other(uint64_t record) {
+    if (count == 0) first = record;
+    if (count++ > 0 && record <= last) return false;
+    last = record;
+    return true;
+  }
+  // They rise: those that were left out were lost.
+  bool any_lost() const { return last - first != count - 1; }
+
+  uint64_t first = 0, last = 0, count = 0;
+  int64_t complete_ns = kNoTime;  // of all jobs so far
+};
+
+// Of those that were lost hi_ns is of what is between two of them, at first.
+struct Losses {
+  bool Job(uint64_t record, const HostJobs::Times& side) {
+    See(record);
+    if (side.doorbell_ns != kNoTime) lo_ns = std::max(lo_ns, side.doorbell_ns);
+    return true;
+  }
+  bool Command(uint64_t record, const HostJobs::Times& side) {
+    const bool is_edge = See(record);
+    if (side.submit_ns != kNoTime) lo_ns = std::max(lo_ns, side.submit_ns);
+    if (side.complete_ns == kNoTime || lost.when.empty()) return true;
+    int64_t& hi_ns = lost.when.back().hi_ns;
+    hi_ns = std::min(hi_ns, side.complete_ns);
+    if (!is_edge) lost.last_after.hi_ns = std::min(lost.last_after.hi_ns, side.complete_ns);
+    return true;
+  }
+  bool Other(uint64_t record) {
+    See(record);
+    return true;
+  }
+
+  LostRecords lost;
+  int64_t lo_ns = clock::Window::kMin;  // of all so far
+
+ private:
+  // Whether it comes right behind some.
+  bool See(uint64_t record) {
+    const bool is_edge = count_++ > 0 && record - last_.record > 1;
+    if (is_edge) {
+      if (lost.when.empty()) lost.first_before = last_;
+      clock::Window when;
+      when.lo_ns = lo_ns;
+      lost.when.push_back(when);
+      lost.last_after = {record, lo_ns, clock::Window::kMax};
+    }
+    last_.record = record, last_.lo_ns = lo_ns;
+    return is_edge;
+  }
+
+  uint64_t count_ = 0;
+  LostRecords::Edge last_;
+};
 
 }  // namespace
 
@@ -109,56 +158,21 @@ bool IsInStep(const Model& model, const Decoder& decoder, const SidesOfJobs& sid
       decoder.event_records.size() != events.size() || jobs == 0 || commands == 0) {
     return false;
   }
-  uint64_t first = 0, last = 0, count = 0;
-  int64_t complete_ns = kNoTime;  // of all jobs so far
-  const auto see = [&](const Seen& seen) {
-    if (count == 0) first = seen.record;
-    if (count++ > 0 && seen.record <= last) return false;
-    last = seen.record;
-    if (seen.is_job) complete_ns = std::max(complete_ns, seen.side->complete_ns);
-    return !seen.is_command || seen.side->complete_ns == kNoTime ||
-           seen.side->complete_ns >= complete_ns;
-  };
-  if (!EachRecord(model, decoder, sides, see)) return false;
-  // They rise: those that were left out were lost.
-  *any_lost = last - first != count - 1;
+  Steps steps;
+  if (!EachRecord(model, decoder, sides, &steps)) return false;
+  *any_lost = steps.any_lost();
   return true;
 }
 
 LostRecords FindLost(const Model& model, const Decoder& decoder, const SidesOfJobs& sides) {
-  LostRecords lost;
-  LostRecords::Edge next;  // the record before, and what is known of the next
-  bool any = false;
-  // hi_ns is of what is between two of those that were lost, at first.
-  EachRecord(model, decoder, sides, [&](const Seen& seen) {
-    const int64_t before_ns = next.lo_ns;
-    if (any && seen.record - next.record > 1) {
-      if (lost.when.empty()) lost.first_before = {next.record, lost.last_after.lo_ns, 0};
-      clock::Window when;
-      when.lo_ns = before_ns;
-      lost.when.push_back(when);
-      lost.last_after = {seen.record, before_ns, clock::Window::kMax};
-    } else if (lost.when.empty()) {
-      lost.last_after.lo_ns = before_ns;
-    }
-    any = true, next.record = seen.record;
-    if (!seen.is_job && !seen.is_command) return true;
-    const int64_t begin_ns = seen.is_job ? seen.side->doorbell_ns : seen.side->submit_ns;
-    if (begin_ns != kNoTime) next.lo_ns = std::max(next.lo_ns, begin_ns);
-    const int64_t complete_ns = seen.side->complete_ns;
-    if (!seen.is_command || complete_ns == kNoTime || lost.when.empty()) return true;
-    int64_t& hi_ns = lost.when.back().hi_ns;
-    hi_ns = std::min(hi_ns, complete_ns);
-    if (seen.record != lost.last_after.record) {
-      lost.last_after.hi_ns = std::min(lost.last_after.hi_ns, complete_ns);
-    }
-    return true;
-  });
+  Losses losses;
+  EachRecord(model, decoder, sides, &losses);
+  LostRecords& lost = losses.lost;
   for (size_t i = lost.when.size() - 1; i-- > 0;) {
     lost.when[i].hi_ns = std::min(lost.when[i].hi_ns, lost.when[i + 1].hi_ns);
   }
   lost.first_before.hi_ns = lost.when.front().hi_ns;
-  return lost;
+  return std::move(lost);
 }
 
 }  // namespace acceltrace::model
