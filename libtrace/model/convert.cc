@@ -11,6 +11,7 @@
 #include "libtrace/model/convert_many.h"
 #include "libtrace/model/converter.h"
 #include "libtrace/model/late_times.h"
+#include "libtrace/model/permute.h"
 #include "libtrace/model/windows.h"
 
 namespace acceltrace::model {
@@ -207,16 +208,21 @@ class Conversion {
       if (record == first_before) builder.AddLossAfter(ticks, when);
     };
     const DeviceJobs& jobs = decoder_.device_jobs;
-    for (size_t i = 0; i < jobs.size(); ++i) {
-      if (!wanted(jobs.device[i], jobs.record[i])) continue;
+    const auto see_job = [&](size_t i, uint32_t of, uint64_t record) {
+      if (!wanted(of, record)) return true;
       const DeviceTimes& made = jobs.has_irq[i] ? jobs.irq : jobs.completion;
-      add(jobs.record[i], made.RawTicks(i), windows_->OfJob(i, true));
-    }
+      add(record, made.RawTicks(i), windows_->OfJob(i, true));
+      return true;
+    };
+    EachRow(see_job, jobs.device, jobs.record);
     const Commands& commands = model_.commands;
-    for (size_t i = 0; i < commands.size(); ++i) {
-      if (!wanted(commands.device[i], commands.record[i])) continue;
-      add(commands.record[i], commands.end.RawTicks(i), windows_->OfCommandMade(i));
-    }
+    const auto see_command = [&](size_t i, uint32_t of, uint64_t record) {
+      if (wanted(of, record)) {
+        add(record, commands.end.RawTicks(i), windows_->OfCommandMade(i));
+      }
+      return true;
+    };
+    EachRow(see_command, commands.device, commands.record);
     const DeviceEvents& events = model_.device_events;
     for (size_t i = 0; i < events.size(); ++i) {
       if (!wanted(events.device[i], decoder_.event_records[i])) continue;
