@@ -2,19 +2,16 @@
 #include "libtrace/clock/bars.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <iterator>
+
+#include "libtrace/clock/order_sieve.h"
 
 namespace acceltrace::clock::internal {
 namespace {
 
 enum class Placed { kThere, kOpen, kNowhere };
-
-// One curve whose end nobody knows, without wraps and jumps: there is one place for each reading.
-bool IsPlain(const MapData& data) {
-  return data.curves.size() == 1 && !data.line.wraps() && data.counts[0].eras.size() == 1 &&
-         data.curves[0].front.smooth && data.curves[0].back.smooth;
-}
 
 bool IsKnown(const Window& when) {
   return when.lo_ns != Window::kMin || when.hi_ns != Window::kMax || when.max_jumps != ~0u;
@@ -128,14 +125,36 @@ double RoomAround(const Draft& draft, double position_ns) {
   return kNothing;
 }
 
-// offset_at(curve, position): OffsetAt() or EndsAt(), as keep() needs it. keep(curve, bar,
-// offsets): of each that its curve may meet.
+// Those that the sieve does not hold back; of data that is not plain all.
+template <typename Visit>
+void EachLeft(const MapData& data, const Constraints& constraints, const TightestBars* bars,
+              const Visit& visit) {
+  if (!IsPlain(data)) return constraints.Each(visit);
+  OrderSieve sieve(data, bars);
+  Constraints::Reader reader(constraints);
+  for (size_t i = 0; i < constraints.size();) {
+    const Constraints::Run run = reader.RunAt(i);
+    if (run.size == 0) visit(reader.At(i++));
+    for (size_t at = 0; at < run.size; at += kLanes) {
+      const OrderSieve::Found found = sieve.Next(run, at);
+      at = found.first;
+      for (unsigned left = found.which; left != 0; left &= left - 1) {
+        visit(reader.At(i + at + static_cast<size_t>(std::countr_zero(left))));
+      }
+    }
+    i += run.size;
+  }
+}
+
+// offset_at(curve, position): OffsetAt() or EndsAt(), as keep() needs it. bars: where keep() puts
+// them, if it does. keep(curve, bar, offsets): of each that its curve may meet and that may be of
+// use.
 template <typename OffsetsAt, typename Keep>
 void EachBar(const MapData& data, const Constraints& constraints, std::vector<Wrong>* wrong,
-             const OffsetsAt& offset_at, const Keep& keep) {
+             const TightestBars* bars, const OffsetsAt& offset_at, const Keep& keep) {
   wrong->clear();
   const bool plain = IsPlain(data);
-  constraints.Each([&](const Constraint& constraint) {
+  EachLeft(data, constraints, bars, [&](const Constraint& constraint) {
     Place place;
     Bounds begin;
     const Placed placed = plain ? PlainPlaceOf(data, constraint, offset_at, &place, &begin)
@@ -159,13 +178,13 @@ std::vector<TightestBars> SortBars(const MapData& data, const std::vector<Draft>
   std::vector<TightestBars> bars;
   bars.reserve(drafts.size());
   for (const Draft& draft : drafts) bars.emplace_back(draft);
-  EachBar(data, constraints, wrong, OffsetAt,
+  EachBar(data, constraints, wrong, bars.data(), OffsetAt,
           [&](size_t curve, const Bar& bar, const Bounds& at) { bars[curve].Add(bar, at); });
   return bars;
 }
 
 void FindWrong(const MapData& data, const Constraints& constraints, std::vector<Wrong>* wrong) {
-  EachBar(data, constraints, wrong, EndsAt, [](size_t, const Bar&, const Bounds&) {});
+  EachBar(data, constraints, wrong, nullptr, EndsAt, [](size_t, const Bar&, const Bounds&) {});
 }
 
 void WidenCurves(std::span<const Wrong> wrong, std::vector<Draft>* drafts, MapData* data) {

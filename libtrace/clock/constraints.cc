@@ -18,29 +18,68 @@ bool IsNear(int64_t from_ns, int64_t to_ns, uint32_t most, uint32_t* apart) {
 
 }  // namespace
 
-void Constraints::Add(const Constraint& constraint) {
+void Constraints::AddOther(const Constraint& constraint) {
   const Window& when = constraint.when;
-  Short next{constraint.ticks, constraint.host_ns, kNoLo, kNoHi};
-  const bool lo_near = when.lo_ns == Window::kMin ||
-                       IsNear(when.lo_ns, constraint.host_ns, kNoLo - 1, &next.lo_before);
-  const bool hi_near = when.hi_ns == Window::kMax ||
-                       IsNear(constraint.host_ns, when.hi_ns, kNoHi - 1, &next.hi_after);
+  uint32_t lo_before = kNoLo, hi_after = kNoHi;
+  const bool lo_near =
+      when.lo_ns == Window::kMin || IsNear(when.lo_ns, constraint.host_ns, kNoLo - 1, &lo_before);
+  const bool hi_near =
+      when.hi_ns == Window::kMax || IsNear(constraint.host_ns, when.hi_ns, kNoHi - 1, &hi_after);
   if (!lo_near || !hi_near) odds_.emplace_back(size_, when);
-  if (constraint.order == Constraint::Order::kDeviceFirst) next.lo_before |= kDeviceFirst;
-  const Window* rest = rests_.empty() ? nullptr : &rests_.back().second;
-  if (rest == nullptr || rest->near_ns != when.near_ns || rest->min_jumps != when.min_jumps ||
-      rest->max_jumps != when.max_jumps) {
-    rests_.emplace_back(size_, when);
-  }
-  if (size_ % kChunk == 0) {
-    chunks_.push_back(std::make_shared<Short[]>(kChunk));
+  if (constraint.order == Constraint::Order::kDeviceFirst) lo_before |= kDeviceFirst;
+  if (!IsRest(when)) rests_.emplace_back(size_, when);
+  const size_t at = size_ % kChunk;
+  if (at == 0) {
+    chunks_.emplace_back(new Chunk);  // without zeroes
   } else if (chunks_.back().use_count() > 1) {
-    auto own = std::make_shared<Short[]>(kChunk);
-    std::copy_n(chunks_.back().get(), size_ % kChunk, own.get());
-    chunks_.back() = std::move(own);
+    chunks_.back() = std::make_shared<Chunk>(*chunks_.back());
   }
-  chunks_.back()[size_ % kChunk] = next;
+  chunks_.back()->Set(at, constraint.ticks, constraint.host_ns, lo_before, hi_after);
   ++size_;
+}
+
+const Constraint& Constraints::Reader::At(size_t i) {
+  const auto &rests = of_.rests_, &odds = of_.odds_;
+  Window& when = constraint_.when;
+  for (; rest_ < rests.size() && rests[rest_].first <= i; ++rest_) when = rests[rest_].second;
+  const Chunk& chunk = *of_.chunks_[i / kChunk];
+  const size_t at = i % kChunk;
+  constraint_.ticks = chunk.ticks[at], constraint_.host_ns = chunk.host_ns[at];
+  const uint32_t lo_before = chunk.lo_before[at] & ~kDeviceFirst, hi_after = chunk.hi_after[at];
+  constraint_.order = lo_before != chunk.lo_before[at] ? Constraint::Order::kDeviceFirst
+                                                       : Constraint::Order::kHostFirst;
+  when.lo_ns = lo_before == kNoLo ? Window::kMin : constraint_.host_ns - int64_t{lo_before};
+  when.hi_ns = hi_after == kNoHi ? Window::kMax : constraint_.host_ns + int64_t{hi_after};
+  while (odd_ < odds.size() && odds[odd_].first < i) ++odd_;
+  if (odd_ < odds.size() && odds[odd_].first == i) {
+    when.lo_ns = odds[odd_].second.lo_ns, when.hi_ns = odds[odd_].second.hi_ns;
+  }
+  return constraint_;
+}
+
+Constraints::Run Constraints::Reader::RunAt(size_t i) {
+  const auto &rests = of_.rests_, &odds = of_.odds_;
+  while (run_odd_ < odds.size() && odds[run_odd_].first < i) ++run_odd_;
+  if (run_odd_ < odds.size() && odds[run_odd_].first == i) return {};
+  size_t end = std::min(of_.size_, (i / kChunk + 1) * kChunk);
+  if (run_odd_ < odds.size()) end = std::min(end, odds[run_odd_].first);
+  while (run_rest_ < rests.size() && rests[run_rest_].first <= i) ++run_rest_;
+  const Window& known = rests[run_rest_ - 1].second;
+  const auto same_jumps = [&](const Window& next) {
+    return next.min_jumps == known.min_jumps && next.max_jumps == known.max_jumps;
+  };
+  size_t next = run_rest_;
+  while (next < rests.size() && rests[next].first < end && same_jumps(rests[next].second)) ++next;
+  if (next < rests.size()) end = std::min(end, rests[next].first);
+  const Chunk& chunk = *of_.chunks_[i / kChunk];
+  const size_t at = i % kChunk;
+  return {end - i,
+          chunk.ticks + at,
+          chunk.host_ns + at,
+          chunk.lo_before + at,
+          chunk.hi_after + at,
+          known.min_jumps,
+          known.max_jumps};
 }
 
 }  // namespace acceltrace::clock

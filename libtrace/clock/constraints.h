@@ -39,46 +39,82 @@ struct Constraint {
 // is known is the same for many in a row: 24 bytes each, not 56.
 class Constraints {
  public:
+  // kDeviceFirst: its order, beside the distance.
+  static constexpr uint32_t kDeviceFirst = uint32_t{1} << 31;
+
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  void Add(const Constraint& constraint);
+  void Add(const Constraint& constraint) {
+    const Window& when = constraint.when;
+    const auto host = static_cast<uint64_t>(constraint.host_ns);
+    const uint64_t lo_before = host - static_cast<uint64_t>(when.lo_ns);
+    const uint64_t hi_after = static_cast<uint64_t>(when.hi_ns) - host;
+    const size_t at = size_ % kChunk;
+    if (when.lo_ns > constraint.host_ns || when.hi_ns < constraint.host_ns || lo_before >= kNoLo ||
+        hi_after >= kNoHi || at == 0 || !IsRest(when) || chunks_.back().use_count() > 1) {
+      return AddOther(constraint);
+    }
+    const bool device_first = constraint.order == Constraint::Order::kDeviceFirst;
+    chunks_.back()->Set(at, constraint.ticks, constraint.host_ns,
+                        static_cast<uint32_t>(lo_before) | (device_first ? kDeviceFirst : 0),
+                        static_cast<uint32_t>(hi_after));
+    ++size_;
+  }
   // visit(constraint)
   template <typename Visit>
   void Each(const Visit& visit) const {
-    Constraint constraint;
-    auto rest = rests_.begin();
-    auto odd = odds_.begin();
-    for (size_t i = 0; i < size_; ++i) {
-      while (rest != rests_.end() && rest->first == i) constraint.when = (rest++)->second;
-      const Short& from = chunks_[i / kChunk][i % kChunk];
-      constraint.ticks = from.ticks, constraint.host_ns = from.host_ns;
-      constraint.order = from.lo_before & kDeviceFirst ? Constraint::Order::kDeviceFirst
-                                                       : Constraint::Order::kHostFirst;
-      Window& when = constraint.when;
-      const uint32_t lo_before = from.lo_before & ~kDeviceFirst;
-      when.lo_ns = lo_before == kNoLo ? Window::kMin : from.host_ns - int64_t{lo_before};
-      when.hi_ns = from.hi_after == kNoHi ? Window::kMax : from.host_ns + int64_t{from.hi_after};
-      if (odd != odds_.end() && odd->first == i) {
-        when.lo_ns = odd->second.lo_ns, when.hi_ns = odd->second.hi_ns;
-        ++odd;
-      }
-      visit(static_cast<const Constraint&>(constraint));
-    }
+    Reader reader(*this);
+    for (size_t i = 0; i < size_; ++i) visit(reader.At(i));
   }
 
- private:
-  // kDeviceFirst: its order, beside the distance.
-  static constexpr uint32_t kDeviceFirst = uint32_t{1} << 31, kNoLo = kDeviceFirst - 1;
-  static constexpr uint32_t kNoHi = std::numeric_limits<uint32_t>::max();
-  static constexpr size_t kChunk = 4096;
-  struct Short {
-    uint64_t ticks;
-    int64_t host_ns;
-    uint32_t lo_before, hi_after;
+  // Neighbours of which all is near the host's event and the same jumps are known. lo_before may
+  // have kDeviceFirst. Where a window has no end these are the greatest.
+  struct Run {
+    size_t size = 0;
+    const uint64_t* ticks = nullptr;
+    const int64_t* host_ns = nullptr;
+    const uint32_t *lo_before = nullptr, *hi_after = nullptr;
+    uint32_t min_jumps = 0, max_jumps = 0;
+  };
+  // Reads from the first to the last.
+  class Reader {
+   public:
+    explicit Reader(const Constraints& of) : of_(of) {}
+    // Good until the next one.
+    const Constraint& At(size_t i);
+    // From one on; of none if that one has its window elsewhere.
+    Run RunAt(size_t i);
+
+   private:
+    const Constraints& of_;
+    Constraint constraint_;
+    size_t rest_ = 0, odd_ = 0, run_rest_ = 0, run_odd_ = 0;  // the next ones
   };
 
+ private:
+  static constexpr uint32_t kNoLo = kDeviceFirst - 1;
+  static constexpr uint32_t kNoHi = std::numeric_limits<uint32_t>::max();
+  static constexpr size_t kChunk = 4096;
+  struct Chunk {
+    void Set(size_t at, uint64_t raw_ticks, int64_t ns, uint32_t before, uint32_t after) {
+      ticks[at] = raw_ticks, host_ns[at] = ns, lo_before[at] = before, hi_after[at] = after;
+    }
+    uint64_t ticks[kChunk];
+    int64_t host_ns[kChunk];
+    uint32_t lo_before[kChunk], hi_after[kChunk];
+  };
+
+  // Whether the one before it knows the same, but for lo_ns and hi_ns.
+  bool IsRest(const Window& when) const {
+    if (rests_.empty()) return false;
+    const Window& rest = rests_.back().second;
+    return rest.near_ns == when.near_ns && rest.min_jumps == when.min_jumps &&
+           rest.max_jumps == when.max_jumps;
+  }
+  void AddOther(const Constraint& constraint);
+
   size_t size_ = 0;
-  std::vector<std::shared_ptr<Short[]>> chunks_;  // full ones are the same in copies
+  std::vector<std::shared_ptr<Chunk>> chunks_;  // full ones are the same in copies
   // From this one on, without lo_ns and hi_ns.
   std::vector<std::pair<size_t, Window>> rests_;
   std::vector<std::pair<size_t, Window>> odds_;  // whose window begins or ends elsewhere

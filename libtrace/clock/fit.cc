@@ -119,6 +119,23 @@ TightestBars::TightestBars(const Draft& draft)
   }
 }
 
+size_t TightestBars::Cells::At(double position_ns) const {
+  const std::vector<double>& nodes = positions_ns;
+  if ((last > 0 && !(nodes[last - 1] <= position_ns)) ||
+      (last < nodes.size() && !(position_ns < nodes[last]))) {
+    last = static_cast<size_t>(std::upper_bound(nodes.begin(), nodes.end(), position_ns) -
+                               nodes.begin());
+  }
+  return last;
+}
+
+Range TightestBars::RoomsAt(double position_ns) const {
+  if (stretches_.size() != 1) return {kInfinity, kInfinity};
+  const Cells& cells = stretches_[0];
+  const size_t cell = cells.At(position_ns);
+  return {cells.lower[cell].room, cells.upper[cell].room};
+}
+
 void TightestBars::Add(const Bar& bar, const Bounds& at) {
   any_ = true;
   for (Cells& cells : stretches_) {
@@ -129,13 +146,7 @@ void TightestBars::Add(const Bar& bar, const Bounds& at) {
     if ((!first && bar.position_ns < nodes.front()) || (!last && bar.position_ns > nodes.back())) {
       continue;
     }
-    size_t cell = cells.last;
-    if ((cell > 0 && !(nodes[cell - 1] <= bar.position_ns)) ||
-        (cell < nodes.size() && !(bar.position_ns < nodes[cell]))) {
-      cell = static_cast<size_t>(std::upper_bound(nodes.begin(), nodes.end(), bar.position_ns) -
-                                 nodes.begin());
-      cells.last = cell;
-    }
+    const size_t cell = cells.At(bar.position_ns);
     const bool is_lower = bar.gate.lo > -kInfinity;
     const double room = is_lower ? at.mid - bar.gate.lo : bar.gate.hi - at.mid;
     Tightest& tightest = is_lower ? cells.lower[cell] : cells.upper[cell];

@@ -72,6 +72,8 @@ class TightestBars {
   // at: the curve's offset at the bar's position.
   void Add(const Bar& bar, const Bounds& at);
   bool any() const { return any_; }
+  // What the tightest on each side leave at a position; infinite: one more may be of use.
+  Range RoomsAt(double position_ns) const;
   // Puts them on the draft, which is as it was.
   void AddTo(Draft* draft) const;
 
@@ -84,7 +86,8 @@ class TightestBars {
   struct Cells {
     std::vector<double> positions_ns;  // of the nodes
     std::vector<Tightest> lower, upper;
-    size_t last = 0;  // where the bar before was
+    mutable size_t last = 0;  // the one that was asked for before
+    size_t At(double position_ns) const;
   };
   bool smooth_front_, smooth_back_;
   bool any_ = false;

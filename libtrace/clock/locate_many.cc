@@ -1,139 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Many readings of a clock that neither wraps nor jumps: those between the same two knots are
-// placed four at a time. The arithmetic is that of map.cc, operation by operation, so that the
-// results are the same to the bit.
+// placed four at a time.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
+#include "libtrace/clock/curve_part.h"
 #include "libtrace/clock/map_data.h"
 
 namespace acceltrace::clock {
-namespace {
+namespace internal {
 
-using internal::Curve;
-using internal::Knot;
-using internal::MapData;
-
-typedef double Doubles __attribute__((vector_size(32)));
-typedef uint64_t Longs __attribute__((vector_size(32)));  // modulo 2^64, where signed ones overflow
-constexpr size_t kLanes = 4;
-
-// Whole numbers below 2^51 are the low bits of a double that this was added to.
-constexpr double kMagic = 0x1.8p52;
-constexpr uint64_t kMagicBits = 0x4338'0000'0000'0000;
-// Nothing that is added up may come near 2^51.
-constexpr double kMost = 0x1p48;
-
-#define MANY_INLINE inline __attribute__((always_inline))
-
-// Between two knots.
-struct Segment {
-  double left_ns = 0, right_ns = 0;
-  double lo = 0, lo_rise = 0, mid = 0, mid_rise = 0, hi = 0, hi_rise = 0;
-  double left_slope = 0, right_slope = 0;
-  double half_curvature = 0;
-  double tick_ns = 0;
-  uint64_t base_ticks = 0;
-  int64_t base_host_ns = 0;
-  // Positions in ticks that lie in it, and one more tick as well; none: to < from.
-  int64_t from = 0, to = -1;
-
-  bool Has(uint64_t ticks) const {
-    return to >= from && ticks - base_ticks - static_cast<uint64_t>(from) <=
-                             static_cast<uint64_t>(to) - static_cast<uint64_t>(from);
-  }
-};
-
-MANY_INLINE void Round(const Doubles& x, Doubles* rounded) {
-  const Doubles nearest = (x + kMagic) - kMagic;
-  // std::round() goes away from zero half way.
-  const Doubles rest = x - nearest;
-  const Doubles zero = {};
-  *rounded = ((rest == 0.5) & (x > zero)) ? nearest + 1 : nearest;
-  *rounded = ((rest == -0.5) & (x < zero)) ? nearest - 1 : *rounded;
-}
-
-MANY_INLINE void Store(const Doubles& whole, int64_t add, void* to) {
-  const Doubles moved = whole + kMagic;
-  Longs bits;
-  std::memcpy(&bits, &moved, sizeof(bits));
-  bits += static_cast<uint64_t>(add) - kMagicBits;
-  std::memcpy(to, &bits, sizeof(bits));
-}
-
-// kLanes readings, all of them in the segment.
-MANY_INLINE void PlaceBody(const Segment& s, const uint64_t* raw_ticks, int64_t* mid_ns,
-                           uint64_t* before_ns, uint64_t* after_ns) {
-  Longs position;
-  std::memcpy(&position, raw_ticks, sizeof(position));
-  position += kMagicBits - s.base_ticks;
-  Doubles p;
-  std::memcpy(&p, &position, sizeof(p));
-  p = (p - kMagic) * s.tick_ns;
-
-  Doubles a = p - s.left_ns, b = s.right_ns - p, whole = a + b;
-  Doubles bend = s.half_curvature * (a * 1e-9) * (b * 1e-9);
-  Doubles weight = a / whole;
-  const Doubles seconds = whole * 1e-9;
-  const Doubles u = weight * (1 - weight);
-  const Doubles lo = (s.lo + weight * s.lo_rise) - bend;
-  const Doubles hi = (s.hi + weight * s.hi_rise) + bend;
-  Doubles mid =
-      (s.mid + weight * s.mid_rise) + u * ((1 - weight) * (s.left_slope * seconds - s.mid_rise) -
-                                           weight * (s.right_slope * seconds - s.mid_rise));
-  mid = mid < lo ? lo : hi < mid ? hi : mid;
-
-  const Doubles next = p + s.tick_ns;
-  a = next - s.left_ns, b = s.right_ns - next, whole = a + b;
-  bend = s.half_curvature * (a * 1e-9) * (b * 1e-9);
-  weight = a / whole;
-  const Doubles end_hi = (s.hi + weight * s.hi_rise) + bend;
-
-  const Doubles low = p + lo;
-  Doubles first = (low + kMagic) - kMagic;
-  first = first > low ? first - 1 : first;
-  const Doubles hi_less = hi - s.tick_ns;
-  const Doubles high = next + (end_hi < hi_less ? hi_less : end_hi);
-  Doubles last = (high + kMagic) - kMagic;
-  last = last < high ? last + 1 : last;
-  Doubles middle;
-  Round(p + mid + 0.5 * s.tick_ns, &middle);
-  middle = middle < first ? first : last < middle ? last : middle;
-  Store(middle, s.base_host_ns, mid_ns);
-  Store(middle - first, 0, before_ns);
-  Store(last - middle, 0, after_ns);
-}
-
-#define PLACE_FOR(NAME, TARGET)                                                       \
-  TARGET void Place##NAME(const Segment& s, const uint64_t* raw_ticks, size_t groups, \
-                          int64_t* mid_ns, uint64_t* before_ns, uint64_t* after_ns) { \
-    for (size_t i = 0; i < groups * kLanes; i += kLanes) {                            \
-      PlaceBody(s, raw_ticks + i, mid_ns + i, before_ns + i, after_ns + i);           \
-    }                                                                                 \
-  }
-
-PLACE_FOR(Baseline, )
-#if defined(__x86_64__)
-PLACE_FOR(Avx2, __attribute__((target("avx2"))))
-#endif
-
-using PlaceMany = void (*)(const Segment&, const uint64_t*, size_t, int64_t*, uint64_t*, uint64_t*);
-
-PlaceMany Chosen() {
-#if defined(__x86_64__)
-  static const bool avx2 = __builtin_cpu_supports("avx2");
-  if (avx2) return PlaceAvx2;
-#endif
-  return PlaceBaseline;
-}
-
-// Around a position; none of it where the curve goes beyond its knots, or numbers are too large.
-Segment SegmentAt(const MapData& data, double position_ns) {
+CurvePart PartAt(const MapData& data, double position_ns) {
+  // Nothing that is added up may come near 2^51.
+  constexpr double kMost = 0x1p48;
   const Curve& curve = data.curves[0];
   const size_t i = curve.KnotAfter(position_ns);
-  Segment s;
+  CurvePart s;
   if (i == 0 || i == curve.knots.size()) return s;
   const Knot &left = curve.knots[i - 1], &right = curve.knots[i];
   s.left_ns = left.position_ns, s.right_ns = right.position_ns;
@@ -161,20 +45,103 @@ Segment SegmentAt(const MapData& data, double position_ns) {
   return s;
 }
 
+}  // namespace internal
+
+namespace {
+
+using internal::CurvePart;
+using internal::Doubles;
+using internal::kLanes;
+using internal::kMagic;
+using internal::kMagicBits;
+using internal::Longs;
+using internal::MapData;
+
+LANES_INLINE void Round(const Doubles& x, Doubles* rounded) {
+  const Doubles nearest = (x + kMagic) - kMagic;
+  // std::round() goes away from zero half way.
+  const Doubles rest = x - nearest;
+  const Doubles zero = {};
+  *rounded = ((rest == 0.5) & (x > zero)) ? nearest + 1 : nearest;
+  *rounded = ((rest == -0.5) & (x < zero)) ? nearest - 1 : *rounded;
+}
+
+LANES_INLINE void Store(const Doubles& whole, int64_t add, void* to) {
+  const Doubles moved = whole + kMagic;
+  Longs bits;
+  std::memcpy(&bits, &moved, sizeof(bits));
+  bits += static_cast<uint64_t>(add) - kMagicBits;
+  std::memcpy(to, &bits, sizeof(bits));
+}
+
+// kLanes readings, all of them in the part.
+LANES_INLINE void PlaceBody(const CurvePart& s, const uint64_t* raw_ticks, int64_t* mid_ns,
+                            uint64_t* before_ns, uint64_t* after_ns) {
+  Longs ticks;
+  std::memcpy(&ticks, raw_ticks, sizeof(ticks));
+  Doubles p, lo, mid, hi;
+  PositionsOf(s, ticks, &p);
+  OffsetsOf(s, p, &lo, &mid, &hi);
+
+  const Doubles next = p + s.tick_ns;
+  const Doubles a = next - s.left_ns, b = s.right_ns - next;
+  const Doubles bend = s.half_curvature * (a * 1e-9) * (b * 1e-9);
+  const Doubles weight = a / (a + b);
+  const Doubles end_hi = (s.hi + weight * s.hi_rise) + bend;
+
+  const Doubles low = p + lo;
+  Doubles first = (low + kMagic) - kMagic;
+  first = first > low ? first - 1 : first;
+  const Doubles hi_less = hi - s.tick_ns;
+  const Doubles high = next + (end_hi < hi_less ? hi_less : end_hi);
+  Doubles last = (high + kMagic) - kMagic;
+  last = last < high ? last + 1 : last;
+  Doubles middle;
+  Round(p + mid + 0.5 * s.tick_ns, &middle);
+  middle = middle < first ? first : last < middle ? last : middle;
+  Store(middle, s.base_host_ns, mid_ns);
+  Store(middle - first, 0, before_ns);
+  Store(last - middle, 0, after_ns);
+}
+
+#define PLACE_FOR(NAME, TARGET)                                                         \
+  TARGET void Place##NAME(const CurvePart& s, const uint64_t* raw_ticks, size_t groups, \
+                          int64_t* mid_ns, uint64_t* before_ns, uint64_t* after_ns) {   \
+    for (size_t i = 0; i < groups * kLanes; i += kLanes) {                              \
+      PlaceBody(s, raw_ticks + i, mid_ns + i, before_ns + i, after_ns + i);             \
+    }                                                                                   \
+  }
+
+PLACE_FOR(Baseline, )
+#if defined(__x86_64__)
+PLACE_FOR(Avx2, __attribute__((target("avx2"))))
+#endif
+
+using PlaceMany = void (*)(const CurvePart&, const uint64_t*, size_t, int64_t*, uint64_t*,
+                           uint64_t*);
+
+PlaceMany Chosen() {
+#if defined(__x86_64__)
+  static const bool avx2 = __builtin_cpu_supports("avx2");
+  if (avx2) return PlaceAvx2;
+#endif
+  return PlaceBaseline;
+}
+
 }  // namespace
 
 void Map::LocateAll(std::span<const uint64_t> raw_ticks, const TimeColumns& out) const {
   const MapData& data = *data_;
   const PlaceMany place = Chosen();
-  Segment segment;
+  CurvePart part;
   const size_t rows = raw_ticks.size();
   for (size_t row = 0; row < rows;) {
-    if (!segment.Has(raw_ticks[row])) {
+    if (!part.Has(raw_ticks[row])) {
       const int64_t position = data.line.SignedTicks(data.curves[0].base_ticks, raw_ticks[row]);
-      segment = SegmentAt(data, data.PositionNs(position));
+      part = PartAt(data, data.PositionNs(position));
     }
     size_t end = row;
-    while (end < rows && segment.Has(raw_ticks[end])) ++end;
+    while (end < rows && part.Has(raw_ticks[end])) ++end;
     if (end == row) {
       const DeviceTime time = Locate(raw_ticks[row], {});
       out.ticks[row] = time.ticks, out.epoch[row] = time.epoch;
@@ -189,7 +156,7 @@ void Map::LocateAll(std::span<const uint64_t> raw_ticks, const TimeColumns& out)
     const size_t count = end - row, whole = count / kLanes;
     std::copy_n(raw_ticks.data() + row, count, out.ticks + row);
     std::fill_n(out.epoch + row, count, 0);
-    place(segment, raw_ticks.data() + row, whole, out.mid_ns + row, out.before_ns + row,
+    place(part, raw_ticks.data() + row, whole, out.mid_ns + row, out.before_ns + row,
           out.after_ns + row);
     if (const size_t rest = count % kLanes; rest != 0) {
       const size_t at = row + whole * kLanes;
@@ -197,7 +164,7 @@ void Map::LocateAll(std::span<const uint64_t> raw_ticks, const TimeColumns& out)
       int64_t mid_ns[kLanes];
       std::fill_n(ticks, kLanes, raw_ticks[at]);
       std::copy_n(raw_ticks.data() + at, rest, ticks);
-      place(segment, ticks, 1, mid_ns, before_ns, after_ns);
+      place(part, ticks, 1, mid_ns, before_ns, after_ns);
       std::copy_n(mid_ns, rest, out.mid_ns + at);
       std::copy_n(before_ns, rest, out.before_ns + at);
       std::copy_n(after_ns, rest, out.after_ns + at);

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "libtrace/clock/corners.h"
+
 namespace acceltrace::clock::internal {
 
 namespace {
@@ -12,13 +14,6 @@ namespace {
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
 State Minus(const State& a, const State& b) { return {a.offset - b.offset, a.slope - b.slope}; }
-
-// Sine of an angle that is taken for none. Sets are counted from nearby (tube.cc), so
-// that coordinates are exact to about 1e-12 of their sides.
-constexpr double kParallel = 1e-11;
-
-// More than any area: only if there is no other corner.
-constexpr double kBeyond = 1e30;
 
 double Cross(const State& a, const State& b) { return a.offset * b.slope - a.slope * b.offset; }
 
@@ -74,12 +69,14 @@ void Region::Blur(double offset) {
 void Region::Sweep(double offset, double slope) {
   const State g{offset, slope};
   size_t right = 0, left = 0;
+  double least = Cross(g, vertices_[0]), most = least;
   for (size_t i = 1; i < size_; ++i) {
-    if (Cross(g, vertices_[i]) < Cross(g, vertices_[right])) right = i;
-    if (Cross(g, vertices_[i]) > Cross(g, vertices_[left])) left = i;
+    const double cross = Cross(g, vertices_[i]);
+    if (cross < least) right = i, least = cross;
+    if (cross > most) left = i, most = cross;
   }
   if (right == left) return;  // rounding made it a point: nothing to sweep along
-  double offsets[kMaxVertices + 6], slopes[kMaxVertices + 6];
+  double offsets[kMostVertices], slopes[kMostVertices];
   size_t count = 0;
   for (size_t i = right;; i = i + 1 == size_ ? 0 : i + 1) {
     offsets[count] = vertices_[i].offset + g.offset, slopes[count++] = vertices_[i].slope + g.slope;
@@ -94,31 +91,29 @@ void Region::Sweep(double offset, double slope) {
 }
 
 void Region::ClipHalfPlane(double a, double b, double limit) {
-  double excess[kMaxVertices + 6];
+  double excess[kMostVertices];
   bool cut = false;
   for (size_t i = 0; i < size_; ++i) {
     excess[i] = a * vertices_[i].offset + b * vertices_[i].slope - limit;
     cut |= excess[i] > 0;
   }
   if (!cut) return;
-  double offsets[kMaxVertices + 6], slopes[kMaxVertices + 6];
+  State kept[kMostVertices];
   size_t count = 0;
-  const auto keep = [&](double offset, double slope) {
-    offsets[count] = offset, slopes[count++] = slope;
-  };
   for (size_t i = 0; i < size_; ++i) {
     if (count + 2 > vertices_.size()) return;  // rounding made it jagged: leave it larger
     const size_t next = i + 1 == size_ ? 0 : i + 1;
-    const State &v = vertices_[i], &w = vertices_[next];
     const double at_v = excess[i], at_w = excess[next];
-    if (at_v <= 0) keep(v.offset, v.slope);
+    if (at_v <= 0) kept[count++] = vertices_[i];
     if ((at_v < 0 && at_w > 0) || (at_v > 0 && at_w < 0)) {
+      const State &v = vertices_[i], &w = vertices_[next];
       const double weight = at_v / (at_v - at_w);
-      keep(v.offset + weight * (w.offset - v.offset), v.slope + weight * (w.slope - v.slope));
+      kept[count++] = {v.offset + weight * (w.offset - v.offset),
+                       v.slope + weight * (w.slope - v.slope)};
     }
   }
   size_ = count < 3 ? 0 : count;
-  for (size_t i = 0; i < count; ++i) vertices_[i] = {offsets[i], slopes[i]};
+  std::copy_n(kept, count, vertices_.begin());
   Tidy();
   Simplify();
 }
@@ -214,31 +209,19 @@ void Region::Simplify() {
   if (size_ <= kMaxVertices) return;
   // Not beyond the offsets that are there: these are what is asked for in the end.
   const Range offsets = OffsetAt(0);
+  Corners corners;
   while (size_ > kMaxVertices) {
+    FindCorners(vertices_.data(), size_, offsets, &corners);
     size_t best = size_;
     double best_area = kInfinity;
-    State best_corner{};
     for (size_t i = 0; i < size_; ++i) {
-      const State& before = vertices_[i == 0 ? size_ - 1 : i - 1];
-      const State& from = vertices_[i];
-      const State& to = vertices_[(i + 1) % size_];
-      const State& after = vertices_[(i + 2) % size_];
-      const State edge = Minus(to, from), in = Minus(from, before), out = Minus(after, to);
-      const double turn = Cross(in, out);
-      // Where they are as good as parallel the corner would be a rounding error.
-      if (!TurnsLeft(in, out, turn)) continue;
-      const double along = Cross(edge, out) / turn, back = Cross(in, edge) / turn;
-      if (!(along >= 0 && back >= 0)) continue;
-      const State corner{from.offset + along * in.offset, from.slope + along * in.slope};
-      double area = std::abs(Cross(edge, Minus(corner, to)));
-      if (corner.offset < offsets.lo || corner.offset > offsets.hi) area += kBeyond;
-      if (area < best_area) best = i, best_area = area, best_corner = corner;
+      if (corners.areas[i] < best_area) best = i, best_area = corners.areas[i];
     }
     if (best == size_) {
       *this = Box(OffsetAt(0), Slopes());
       return;
     }
-    vertices_[best] = best_corner;
+    vertices_[best] = {corners.offsets[best], corners.slopes[best]};
     Drop((best + 1) % size_);
   }
 }
@@ -253,6 +236,7 @@ void Region::Drop(size_t vertex) {
 // Takes out vertices that do not stick out to the right of the line through their
 // neighbours: collinear ones, doubles, and the jags of rounding.
 void Region::Tidy() {
+  if (size_ <= 3 || TurnsLeftAll(vertices_.data(), size_)) return;
   for (size_t i = 0; i < size_ && size_ > 3;) {
     const State& before = vertices_[i == 0 ? size_ - 1 : i - 1];
     const State& after = vertices_[(i + 1) % size_];

@@ -34,6 +34,8 @@ class Region {
   // More vertices are rounded off outwards. Twelve keep the area within a percent
   // of the exact set's in the tests; a lens of two parabolas needs few.
   static constexpr size_t kMaxVertices = 12;
+  // With what Advance adds before it is rounded off.
+  static constexpr size_t kMostVertices = kMaxVertices + 6;
 
   Region() {}  // empty
   // Of the vertices those that are there.
@@ -81,8 +83,7 @@ class Region {
   double Reach() const;  // largest coordinate
 
   size_t size_ = 0;
-  // Counter-clockwise. Room for what Advance adds before it is rounded off.
-  std::array<State, kMaxVertices + 6> vertices_;
+  std::array<State, kMostVertices> vertices_;  // counter-clockwise
 };
 
 }  // namespace acceltrace::clock::internal

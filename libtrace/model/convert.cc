@@ -11,6 +11,7 @@
 #include "libtrace/model/convert_many.h"
 #include "libtrace/model/converter.h"
 #include "libtrace/model/late_times.h"
+#include "libtrace/model/permute.h"
 #include "libtrace/model/windows.h"
 
 namespace acceltrace::model {
@@ -97,33 +98,49 @@ class Conversion {
 
  private:
   // What the order of events shows of a job's device times.
-  void Constrain(size_t i, const Windows::Side& side, clock::Constraints* constraints) {
+  void Constrain(size_t i, uint32_t device, uint64_t doorbell, uint64_t completion,
+                 clock::Constraints* constraints) {
     using Order = clock::Constraint::Order;
-    const DeviceJobs& jobs = decoder_.device_jobs;
+    const Windows::Side side = windows_->SideOfJob(i);
     if (side.doorbell_ns == kNoTime && side.complete_ns == kNoTime) return;
-    const clock::Window window = windows_->OfJob(i, false);
+    const clock::Window window = windows_->OfJob(i, false, side);
     if (side.doorbell_ns != kNoTime) {
       clock::Window rung = window;
       rung.lo_ns = std::max(rung.lo_ns, side.doorbell_ns);
-      converters_[jobs.device[i]].Anchor(jobs.doorbell.RawTicks(i), side.doorbell_ns);
-      constraints->Add({jobs.doorbell.RawTicks(i), side.doorbell_ns, Order::kHostFirst, rung});
+      converters_[device].Anchor(doorbell, side.doorbell_ns);
+      constraints->Add({doorbell, side.doorbell_ns, Order::kHostFirst, rung});
     }
     // Not the handler's entry: one that was entered before the completion was
     // written may still have found it.
     if (side.complete_ns == kNoTime) return;
-    constraints->Add({jobs.completion.RawTicks(i), side.complete_ns, Order::kDeviceFirst, window});
+    constraints->Add({completion, side.complete_ns, Order::kDeviceFirst, window});
+  }
+
+  void ConstrainJobs(std::vector<clock::Constraints>* constraints) {
+    constexpr size_t kRows = DeviceTimesChunk::kRows;
+    DeviceJobs& jobs = decoder_.device_jobs;
+    const auto doorbells = std::make_unique<DeviceTimesChunk>(&jobs.doorbell);
+    const auto completions = std::make_unique<DeviceTimesChunk>(&jobs.completion);
+    uint32_t devices[kRows];
+    for (size_t first = 0; first < jobs.size(); first += kRows) {
+      const size_t count = std::min(kRows, jobs.size() - first);
+      jobs.device.Read(first, count, devices);
+      doorbells->Read(first, count), completions->Read(first, count);
+      for (size_t i = first; i < first + count; ++i) {
+        const uint32_t device = devices[i - first];
+        Constrain(i, device, doorbells->RawTicks(i), completions->RawTicks(i),
+                  &(*constraints)[device]);
+      }
+    }
   }
 
   void FitClocks() {
-    const DeviceJobs& jobs = decoder_.device_jobs;
     std::vector<clock::Constraints> constraints(model_.devices.size());
     for (size_t d = 0; d < decoder_.latched.size(); ++d) {
       for (const clock::Constraint& latched : decoder_.latched[d]) constraints[d].Add(latched);
     }
     decoder_.latched.clear();
-    for (size_t i = 0; i < jobs.size(); ++i) {
-      Constrain(i, windows_->SideOfJob(i), &constraints[jobs.device[i]]);
-    }
+    ConstrainJobs(&constraints);
     const std::vector<bool> too_many = FindTooMany();
     const DeviceEvents& events = model_.device_events;
     for (size_t i = 0; i < events.size(); ++i) {
@@ -191,16 +208,21 @@ class Conversion {
       if (record == first_before) builder.AddLossAfter(ticks, when);
     };
     const DeviceJobs& jobs = decoder_.device_jobs;
-    for (size_t i = 0; i < jobs.size(); ++i) {
-      if (!wanted(jobs.device[i], jobs.record[i])) continue;
+    const auto see_job = [&](size_t i, uint32_t of, uint64_t record) {
+      if (!wanted(of, record)) return true;
       const DeviceTimes& made = jobs.has_irq[i] ? jobs.irq : jobs.completion;
-      add(jobs.record[i], made.RawTicks(i), windows_->OfJob(i, true));
-    }
+      add(record, made.RawTicks(i), windows_->OfJob(i, true));
+      return true;
+    };
+    EachRow(see_job, jobs.device, jobs.record);
     const Commands& commands = model_.commands;
-    for (size_t i = 0; i < commands.size(); ++i) {
-      if (!wanted(commands.device[i], commands.record[i])) continue;
-      add(commands.record[i], commands.end.RawTicks(i), windows_->OfCommand(i, true));
-    }
+    const auto see_command = [&](size_t i, uint32_t of, uint64_t record) {
+      if (wanted(of, record)) {
+        add(record, commands.end.RawTicks(i), windows_->OfCommandMade(i));
+      }
+      return true;
+    };
+    EachRow(see_command, commands.device, commands.record);
     const DeviceEvents& events = model_.device_events;
     for (size_t i = 0; i < events.size(); ++i) {
       if (!wanted(events.device[i], decoder_.event_records[i])) continue;

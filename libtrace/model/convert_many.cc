@@ -2,8 +2,77 @@
 #include "libtrace/model/convert_many.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace acceltrace::model {
+namespace {
+
+typedef uint64_t Lanes __attribute__((vector_size(32)));
+constexpr size_t kLanes = sizeof(Lanes) / sizeof(uint64_t);
+
+#define STALLS_INLINE inline __attribute__((always_inline))
+
+// Whether stalls are longer, all together, than a command took.
+bool AreLonger(std::span<const uint64_t> stalls, uint64_t held) {
+  for (const uint64_t ticks : stalls) {
+    if (ticks > held) return true;
+    held -= ticks;
+  }
+  return false;
+}
+
+// Of rows of `count` stalls each, one behind the other, those whose sum is above what was held; and
+// the bits of all stalls. Some beyond the last are read.
+STALLS_INLINE uint64_t SumsAbove(const uint64_t* stalls, size_t count, const uint64_t* held,
+                                 size_t rows, uint64_t* all_bits) {
+  const size_t last = (count - 1) / kLanes * kLanes;
+  Lanes bits = {}, mask = {};
+  for (size_t lane = 0; lane < kLanes; ++lane) mask[lane] = last + lane < count ? ~uint64_t{0} : 0;
+  uint64_t found = 0;
+  for (size_t row = 0; row < rows; ++row, stalls += count) {
+    Lanes sum, next;
+    std::memcpy(&sum, stalls + last, sizeof(sum));
+    sum &= mask;
+    bits |= sum;
+    for (size_t at = 0; at < last; at += kLanes) {
+      std::memcpy(&next, stalls + at, sizeof(next));
+      sum += next, bits |= next;
+    }
+    found += sum[0] + sum[1] + sum[2] + sum[3] > held[row];
+  }
+  *all_bits = bits[0] | bits[1] | bits[2] | bits[3];
+  return found;
+}
+
+#define SUMS_FOR(NAME, TARGET)                                                                \
+  TARGET uint64_t SumsAbove##NAME(const uint64_t* stalls, size_t count, const uint64_t* held, \
+                                  size_t rows, uint64_t* all_bits) {                          \
+    return SumsAbove(stalls, count, held, rows, all_bits);                                    \
+  }
+
+SUMS_FOR(Baseline, )
+#if defined(__x86_64__)
+SUMS_FOR(Avx2, __attribute__((target("avx2"))))
+#endif
+
+// How many of such rows are longer.
+uint64_t CountLonger(const uint64_t* stalls, size_t count, const uint64_t* held, size_t rows) {
+  if (count == 0) return 0;
+  auto sums_above = SumsAboveBaseline;
+#if defined(__x86_64__)
+  static const bool avx2 = __builtin_cpu_supports("avx2");
+  if (avx2) sums_above = SumsAboveAvx2;
+#endif
+  uint64_t bits = 0, found = sums_above(stalls, count, held, rows, &bits);
+  if (bits < UINT64_MAX / stream::kMaxStalls) return found;
+  found = 0;  // sums may have gone beyond 2^64
+  for (size_t row = 0; row < rows; ++row, stalls += count) {
+    found += AreLonger({stalls, count}, held[row]);
+  }
+  return found;
+}
+
+}  // namespace
 
 void PlaceCommands(const clock::Map& clock, size_t first, size_t rows,
                    std::span<DeviceTimesChunk> times) {
@@ -46,25 +115,24 @@ uint64_t LongStalls(const Model& model, size_t first, size_t rows,
 uint64_t LongStalls(const Model& model, std::span<const uint32_t> devices, const uint32_t* places,
                     const uint64_t* held_ticks) {
   // So many stalls are unpacked at once: rows have theirs one after the other.
-  constexpr size_t kStalls = 4 * stream::kMaxStalls;
-  uint64_t found = 0, stalls[kStalls];
+  constexpr size_t kStalls = 32 * stream::kMaxStalls;
+  uint64_t found = 0, stalls[kStalls + kLanes];
   size_t have_from = 0, have_to = 0;  // of them
-  for (size_t i = 0; i < devices.size(); ++i) {
+  std::fill_n(stalls + kStalls, kLanes, 0);
+  for (size_t i = 0, end = 0; i < devices.size(); i = end) {
+    end = i + 1;
     if (places[i] == kNoRow) continue;
     const auto count = static_cast<size_t>(model.devices[devices[i]].about.stalls_size());
     if (places[i] < have_from || places[i] + count > have_to) {
       have_from = places[i], have_to = have_from + kStalls;
       model.stall_ticks.Read(have_from, kStalls, stalls);
     }
-    const uint64_t* of = stalls + (places[i] - have_from);
-    uint64_t left = held_ticks[i];
-    for (size_t s = 0; s < count; ++s) {
-      if (of[s] > left) {
-        ++found;
-        break;
-      }
-      left -= of[s];
+    size_t next = places[i] + count;
+    while (end < devices.size() && places[end] == next && next + count <= have_to &&
+           devices[end] == devices[i]) {
+      ++end, next += count;
     }
+    found += CountLonger(stalls + (places[i] - have_from), count, held_ticks + i, end - i);
   }
   return found;
 }

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "libtrace/model/in_step.h"
 #include "libtrace/model/permute.h"
 #include "libtrace/model/unpacked.h"
 
@@ -37,7 +38,8 @@ Windows::Windows(const Model& model, const Decoder& decoder, const HostJobs& hos
   }
   CollectSides();
   CollectDoorbells();
-  FindInStep();
+  static_assert(kNoTime == Window::kMin);
+  in_step_ = IsInStep(model_, decoder_, Sides(), &any_lost_);
   for (uint32_t d = 0; d < devices_.size(); ++d) {
     devices_[d].samples_ns = decoder.batch_samples_ns[d];
     std::sort(devices_[d].samples_ns.begin(), devices_[d].samples_ns.end());
@@ -79,76 +81,9 @@ void Windows::Sort(std::vector<Place>* places) {
   if (sorted != end) std::sort(first, end, less);
 }
 
-// The records of a table, a chunk at a time.
-class Windows::InStep {
- public:
-  explicit InStep(const Column<uint64_t>& records) : records_(records) { Load(); }
-  bool done() const { return row_ == records_.size(); }
-  size_t row() const { return row_; }
-  uint64_t record() const { return chunk_[row_ % kRows]; }
-  void Next() {
-    if (++row_ % kRows == 0) Load();
-  }
-
- private:
-  static constexpr size_t kRows = Column<uint64_t>::kRows;
-
-  void Load() { records_.Read(row_, std::min(kRows, records_.size() - row_), chunk_.data()); }
-
-  const Column<uint64_t>& records_;
-  size_t row_ = 0;
-  std::array<uint64_t, kRows> chunk_;
-};
-
-void Windows::FindInStep() {
-  static_assert(kNoTime == Window::kMin);
-  const DeviceEvents& events = model_.device_events;
-  const auto is_jump = [&](size_t row) {
-    return events.kind[row] == DeviceEventBatch::KIND_CLOCK && events.arg1[row] != 0;
-  };
-  if (devices_.size() != 1) return;
-  for (size_t row = 0; row < events.size(); ++row) {
-    if (is_jump(row)) return;
-  }
-  const Commands& commands = model_.commands;
-  const size_t jobs = decoder_.device_jobs.size();
-  if (decoder_.device_jobs.record.size() != jobs || commands.record.size() != commands.size() ||
-      decoder_.event_records.size() != events.size() || jobs == 0 || commands.size() == 0) {
-    return;
-  }
-  InStep of_jobs(decoder_.device_jobs.record), of_commands(commands.record);
-  InStep of_events(decoder_.event_records);
-  int64_t complete_ns = kNoTime;  // of all jobs so far
-  bool first = true;
-  uint64_t last = 0;
-  // Rises; numbers that were left out were lost.
-  const auto rises = [&](uint64_t record) {
-    const bool above = first || record > last;
-    any_lost_ |= !first && record - last > 1;
-    first = false, last = record;
-    return above;
-  };
-  const auto least = [](const InStep& of) { return of.done() ? UINT64_MAX : of.record(); };
-  uint64_t key = 0;  // of the command before; no job's
-  int64_t its_complete_ns = kNoTime;
-  while (!of_jobs.done() || !of_commands.done() || !of_events.done()) {
-    const uint64_t job = least(of_jobs), command = least(of_commands), event = least(of_events);
-    if (!rises(std::min({job, command, event}))) return;
-    if (!of_commands.done() && command <= job && command <= event) {
-      const size_t row = of_commands.row();
-      const uint64_t its_key = JobKey(0, commands.job.At(row));
-      if (its_key != key) its_complete_ns = KnownSideOf(its_key).complete_ns;
-      key = its_key;
-      if (its_complete_ns != kNoTime && its_complete_ns < complete_ns) return;
-      of_commands.Next();
-    } else if (!of_jobs.done() && job <= event) {
-      complete_ns = std::max(complete_ns, SideOfJob(of_jobs.row()).complete_ns);
-      of_jobs.Next();
-    } else {
-      of_events.Next();
-    }
-  }
-  in_step_ = true;
+SidesOfJobs Windows::Sides() const {
+  return {[this](size_t row) { return SideOfJob(row); },
+          [this](uint32_t job) { return KnownSideOf(JobKey(0, job)); }};
 }
 
 void Windows::CollectRecords() const {
@@ -195,10 +130,22 @@ bool Windows::CollectInOrder() const {
         }
       }
       if (next == kTables) return;
-      const size_t row = forward ? done[next] : rows[next] - 1 - done[next];
-      visit(Place{heads[next], static_cast<uint32_t>(row), static_cast<Table>(next)});
-      ++done[next];
-      load(next);
+      // As long as it stays the next one; where that is not sure it is looked for again.
+      uint64_t before = forward ? UINT64_MAX : 0, after = before;
+      for (size_t t = 0; t < kTables; ++t) {
+        if (t == next || done[t] == rows[t]) continue;
+        uint64_t& bound = t < next ? before : after;
+        bound = forward ? std::min(bound, heads[t]) : std::max(bound, heads[t]);
+      }
+      uint64_t head = heads[next];
+      do {
+        const size_t row = forward ? done[next] : rows[next] - 1 - done[next];
+        visit(Place{head, static_cast<uint32_t>(row), static_cast<Table>(next)});
+        ++done[next];
+        load(next);
+        head = heads[next];
+      } while (done[next] < rows[next] &&
+               (forward ? head < before && head <= after : head >= before && head > after));
     }
   };
   Collect(
@@ -226,9 +173,13 @@ void Windows::Collect(size_t count, const Forward& forward, const Backward& back
   Device& device = *of;
   const DeviceEvents& events = model_.device_events;
   Unpacked<uint32_t> devices(model_.commands.device), jobs(model_.commands.job);
+  uint64_t last_key = 0;  // no job's
+  Side last_side;
   const auto side_of = [&](const Place& place) {
-    return place.table == Table::kJobs ? SideOfJob(place.row)
-                                       : KnownSideOf(JobKey(devices[place.row], jobs[place.row]));
+    if (place.table == Table::kJobs) return SideOfJob(place.row);
+    const uint64_t key = JobKey(devices[place.row], jobs[place.row]);
+    if (key != last_key) last_side = KnownSideOf(key), last_key = key;
+    return last_side;
   };
   // All zero, or many the same: this device does not number them.
   size_t same = 0;
@@ -354,6 +305,15 @@ void Windows::Bound(Window* window) const {
 }
 
 Window Windows::OfRecord(uint32_t row, uint64_t record, int64_t near_ns) const {
+  for (const LostRecords::Edge* edge : {&lost_.first_before, &lost_.last_after}) {
+    if (lost_.when.empty() || edge->record != record) continue;
+    Window known;
+    known.near_ns = near_ns;
+    known.lo_ns = edge->lo_ns, known.hi_ns = edge->hi_ns;
+    known.max_jumps = 0;
+    Bound(&known);
+    return known;
+  }
   Window window = UpToRecord(row, record, near_ns);
   const Device& device = Of(row);
   if (!device.ordered) return window;
@@ -379,10 +339,8 @@ Window Windows::UpToRecord(uint32_t row, uint64_t record, int64_t near_ns) const
   return window;
 }
 
-Window Windows::OfJob(size_t row, bool made) const {
+Window Windows::OfJob(size_t row, bool made, const Side& side) const {
   const DeviceJobs& jobs = decoder_.device_jobs;
-  const uint32_t device = jobs.device[row];
-  const Side side = SideOfJob(row);
   if (in_step_ && !made && side.complete_ns != kNoTime) {
     Window window;
     window.lo_ns = side.submit_ns;  // kNoTime is as early as can be
@@ -392,7 +350,7 @@ Window Windows::OfJob(size_t row, bool made) const {
     return window;
   }
   const auto of = made ? &Windows::OfRecord : &Windows::UpToRecord;
-  Window window = (this->*of)(device, jobs.record[row], jobs.near_ns[row]);
+  Window window = (this->*of)(jobs.device[row], jobs.record[row], jobs.near_ns[row]);
   if (side.submit_ns != kNoTime) window.lo_ns = std::max(window.lo_ns, side.submit_ns);
   if (!made && side.complete_ns != kNoTime) {
     window.hi_ns = std::min(window.hi_ns, side.complete_ns);
@@ -414,10 +372,11 @@ void Windows::Narrow(const Side& side, Window* window) {
   if (side.complete_ns != kNoTime) window->hi_ns = std::min(window->hi_ns, side.complete_ns);
 }
 
-Window Windows::OfCommand(size_t row, bool made) const {
-  Window windows[2];
-  OfCommand(row, &windows[0], &windows[1]);
-  return windows[made];
+Window Windows::OfCommandMade(size_t row) const {
+  const Commands& commands = model_.commands;
+  Window made = OfRecord(commands.device[row], commands.record[row], decoder_.near.commands[row]);
+  Narrow(SideOfCommand(row), &made);
+  return made;
 }
 
 void Windows::OfCommand(size_t row, Window* before, Window* made) const {
@@ -466,7 +425,12 @@ Window Windows::OfStream(uint32_t device, int64_t near_ns) const {
 }
 
 bool Windows::Losses(uint32_t device, uint64_t* last_after, uint64_t* first_before) const {
-  if ((in_step_ && !any_lost_) || !Of(device).ordered) return false;
+  if (in_step_) {
+    if (any_lost_ && lost_.when.empty()) lost_ = FindLost(model_, decoder_, Sides());
+    *last_after = lost_.last_after.record, *first_before = lost_.first_before.record;
+    return any_lost_;
+  }
+  if (!Of(device).ordered) return false;
   bool any = false;
   uint64_t last = 0;
   EachRow(
@@ -486,17 +450,24 @@ bool Windows::Losses(uint32_t device, uint64_t* last_after, uint64_t* first_befo
 std::vector<Window> Windows::WhenLost(uint32_t device) const {
   constexpr int64_t kMost = 65'536;
   std::vector<Window> windows;
+  const auto add = [&](int64_t lo_ns, int64_t hi_ns) {
+    // Of many, neighbours are joined.
+    if (!windows.empty() &&
+        (lo_ns <= windows.back().hi_ns || static_cast<int64_t>(windows.size()) >= kMost)) {
+      windows.back().hi_ns = hi_ns;
+      return;
+    }
+    Window when;
+    when.lo_ns = lo_ns, when.hi_ns = hi_ns;
+    windows.push_back(when);
+  };
+  if (in_step_) {
+    for (const Window& when : lost_.when) add(when.lo_ns, when.hi_ns);
+    return windows;
+  }
   const Device& of = Of(device);
   for (size_t i = 1; of.ordered && i < of.records.size(); ++i) {
-    if (of.records[i] - of.records[i - 1] <= 1) continue;
-    Window when;
-    when.lo_ns = of.lo_ns[i - 1];
-    when.hi_ns = of.hi_ns[i];
-    // Of many, neighbours are joined.
-    const bool joined = !windows.empty() && (when.lo_ns <= windows.back().hi_ns ||
-                                             static_cast<int64_t>(windows.size()) >= kMost);
-    if (joined) windows.back().hi_ns = when.hi_ns;
-    if (!joined) windows.push_back(when);
+    if (of.records[i] - of.records[i - 1] > 1) add(of.lo_ns[i - 1], of.hi_ns[i]);
   }
   return windows;
 }

@@ -12,6 +12,7 @@
 
 #include "libtrace/model/decode.h"
 #include "libtrace/model/host_jobs.h"
+#include "libtrace/model/in_step.h"
 #include "libtrace/model/model.h"
 
 namespace acceltrace::model {
@@ -33,9 +34,10 @@ class Windows {
   using Side = HostJobs::Times;
   Side SideOfJob(size_t row) const { return SideAt(job_sides_[row]); }
   // By row. `made`: of the time at which its record was made.
-  clock::Window OfJob(size_t row, bool made) const;
+  clock::Window OfJob(size_t row, bool made) const { return OfJob(row, made, SideOfJob(row)); }
+  clock::Window OfJob(size_t row, bool made, const Side& side) const;
   clock::Window OfDoorbell(size_t job_row) const;
-  clock::Window OfCommand(size_t row, bool made) const;
+  clock::Window OfCommandMade(size_t row) const;
   // Both: what was before its record was made, and then.
   void OfCommand(size_t row, clock::Window* before, clock::Window* made) const;
   clock::Window OfEvent(size_t row) const;
@@ -46,7 +48,7 @@ class Windows {
   // one that comes right behind lost ones, and the first that is followed by them; and whether
   // there are any.
   bool Losses(uint32_t device, uint64_t* last_after, uint64_t* first_before) const;
-  // When the lost ones were made, in order.
+  // When the lost ones were made, in order, once Losses() said that there are any.
   std::vector<clock::Window> WhenLost(uint32_t device) const;
 
  private:
@@ -61,11 +63,8 @@ class Windows {
     size_t NotBefore(uint64_t record) const;
     mutable size_t last_found = 0;  // by it: most are asked for in order
   };
-  // Of most traces the order of records says no more of a job than its own events do: each command
-  // whose record comes behind that of a job was complete for the host no earlier than this job.
-  // Nothing is kept of the records then. Of one device whose tables are in their order.
-  class InStep;
-  void FindInStep();
+  // Nothing is kept of the records where their order says nothing (in_step.h).
+  SidesOfJobs Sides() const;
   // The device's records, which are collected once somebody asks.
   const Device& Of(uint32_t device) const;
   void CollectRecords() const;
@@ -108,6 +107,7 @@ class Windows {
   mutable std::vector<Device> devices_;
   mutable bool collected_ = false;
   bool in_step_ = false, any_lost_ = false;  // in step: whether record numbers are missing
+  mutable LostRecords lost_;                 // in step, once they are asked for
   std::vector<uint32_t> job_sides_;          // by row, those of HostJobs; kNone = not seen
   // Of jobs whose commands were asked for: others of them are near.
   struct KnownSide {

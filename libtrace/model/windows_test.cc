@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "libtrace/stream/reader.h"
 #include "tests/catch.h"
@@ -96,6 +98,66 @@ TEST_CASE("what is known of a job's times, in order of records or not") {
       CHECK(window.max_jumps == expected.max_jumps);
     }
   }
+}
+
+// Leaves numbers of records out, in the same places of all tables.
+void LeaveOut(uint64_t seed, Loaded* loaded) {
+  std::mt19937_64 random(seed);
+  std::vector<uint64_t> places(1 + random() % 9);
+  for (uint64_t& place : places) place = 1 + random() % 90;
+  const auto move = [&](Column<uint64_t>* records) {
+    for (size_t row = 0; row < records->size(); ++row) {
+      const uint64_t record = records->At(row);
+      const auto below = [&](uint64_t place) { return place <= record; };
+      const auto left_out = std::count_if(places.begin(), places.end(), below);
+      records->Set(row, record + 3 * static_cast<uint64_t>(left_out));
+    }
+  };
+  move(&loaded->decoder.device_jobs.record), move(&loaded->model.commands.record);
+  move(&loaded->decoder.event_records);
+}
+
+bool Alike(const Window& a, const Window& b) {
+  return a.lo_ns == b.lo_ns && a.hi_ns == b.hi_ns && a.near_ns == b.near_ns &&
+         a.min_jumps == b.min_jumps && a.max_jumps == b.max_jumps;
+}
+
+TEST_CASE("what is known of records that were lost, in step or from all records") {
+  std::mt19937_64 random(6);
+  size_t lost = 0;
+  for (uint64_t round = 0; round < 200; ++round) {
+    INFO("round " << round);
+    const std::string bytes = TraceOf(random, round % 8 != 0);
+    Loaded one(bytes), two(bytes);
+    LeaveOut(round, &one), LeaveOut(round, &two);
+    // With a second device nothing is taken to be in step.
+    two.model.devices.emplace_back();
+    two.decoder.batch_samples_ns.emplace_back();
+    const Windows windows(one.model, one.decoder, one.host_jobs);
+    const Windows others(two.model, two.decoder, two.host_jobs);
+    uint64_t last_after = 0, first_before = 0, other_last = 0, other_first = 0;
+    const bool any = windows.Losses(0, &last_after, &first_before);
+    REQUIRE(any == others.Losses(0, &other_last, &other_first));
+    if (!any) continue;
+    ++lost;
+    CHECK(last_after == other_last);
+    CHECK(first_before == other_first);
+    const std::vector<Window> when = windows.WhenLost(0), other_when = others.WhenLost(0);
+    CHECK(std::equal(when.begin(), when.end(), other_when.begin(), other_when.end(), Alike));
+    const auto is_edge = [&](uint64_t record) {
+      return record == last_after || record == first_before;
+    };
+    const DeviceJobs& jobs = one.decoder.device_jobs;
+    for (size_t row = 0; row < jobs.size(); ++row) {
+      if (is_edge(jobs.record[row]))
+        CHECK(Alike(windows.OfJob(row, true), others.OfJob(row, true)));
+    }
+    for (size_t row = 0; row < one.model.commands.size(); ++row) {
+      if (!is_edge(one.model.commands.record[row])) continue;
+      CHECK(Alike(windows.OfCommandMade(row), others.OfCommandMade(row)));
+    }
+  }
+  CHECK(lost > 150);
 }
 
 }  // namespace

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/model/in_step.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace acceltrace::model {
+namespace {
+
+using proto::DeviceEventBatch;
+
+constexpr size_t kRows = Column<uint64_t>::kRows;
+
+// The records of a table, a chunk at a time, and the jobs that they are of.
+class Records {
+ public:
+  Records(const Column<uint64_t>& records, const Column<uint32_t>* jobs)
+      : records_(records), jobs_(jobs) {
+    Load();
+  }
+  size_t row() const { return first_ + at_; }
+  bool done() const { return at_ == count_; }
+  // Beyond all others at the end.
+  uint64_t record() const { return done() ? UINT64_MAX : chunk_[at_]; }
+  uint32_t job() const { return chunk_jobs_[at_]; }
+  void Next() {
+    if (++at_ == count_ && first_ + at_ < records_.size()) Load();
+  }
+
+ private:
+  void Load() {
+    first_ += at_, at_ = 0;
+    count_ = std::min(kRows, records_.size() - first_);
+    records_.Read(first_, count_, chunk_.data());
+    if (jobs_ != nullptr) jobs_->Read(first_, count_, chunk_jobs_.data());
+  }
+
+  const Column<uint64_t>& records_;
+  const Column<uint32_t>* jobs_;
+  size_t first_ = 0, at_ = 0, count_ = 0;
+  std::array<uint64_t, kRows> chunk_;
+  std::array<uint32_t, kRows> chunk_jobs_;
+};
+
+// Of each record in the order of their numbers one of see->Job(record, side), Command(record, side
+// of its job) and Other(record), until it is false; whether it was not. Where tables are not in
+// that order the numbers do not rise.
+template <typename See>
+bool EachRecord(const Model& model, const Decoder& decoder, const SidesOfJobs& sides, See* see) {
+  Records jobs(decoder.device_jobs.record, &decoder.device_jobs.job);
+  Records commands(model.commands.record, &model.commands.job), events(decoder.event_records, {});
+  // The job whose record is next: most commands before it are its own. And of the command before.
+  HostJobs::Times next_side, its_side;
+  uint32_t its_job = 0;  // no job's
+  if (!jobs.done()) next_side = sides.of_row(jobs.row());
+  while (true) {
+    const uint64_t record = std::min(jobs.record(), events.record());
+    const bool is_last = jobs.done() && events.done();
+    while (is_last ? !commands.done() : commands.record() < record) {
+      if (commands.job() != its_job) {
+        its_job = commands.job();
+        its_side = !jobs.done() && jobs.job() == its_job ? next_side : sides.of_job(its_job);
+      }
+      if (!see->Command(commands.record(), its_side)) return false;
+      commands.Next();
+    }
+    if (is_last) return true;
+    if (jobs.done() || jobs.record() != record) {
+      if (!see->Other(record)) return false;
+      events.Next();
+      continue;
+    }
+    if (!see->Job(record, next_side)) return false;
+    jobs.Next();
+    if (!jobs.done()) next_side = sides.of_row(jobs.row());
+  }
+}
+
+struct Steps {
+  bool Job(uint64_t record, const HostJobs::Times& side) {
+    complete_ns = std::max(complete_ns, side.complete_ns);
+    return Other(record);
+  }
+  bool Command(uint64_t record, const HostJobs::Times& side) {
+    return Other(record) && (side.complete_ns == kNoTime || side.complete_ns >= complete_ns);
+  }
+  bool Other(uint64_t record) {
+    if (count == 0) first = record;
+    if (count++ > 0 && record <= last) return false;
+    last = record;
+    return true;
+  }
+  // They rise: those that were left out were lost.
+  bool any_lost() const { return last - first != count - 1; }
+
+  uint64_t first = 0, last = 0, count = 0;
+  int64_t complete_ns = kNoTime;  // of all jobs so far
+};
+
+// Of those that were lost hi_ns is of what is between two of them, at first.
+struct Losses {
+  bool Job(uint64_t record, const HostJobs::Times& side) {
+    See(record);
+    if (side.doorbell_ns != kNoTime) lo_ns = std::max(lo_ns, side.doorbell_ns);
+    return true;
+  }
+  bool Command(uint64_t record, const HostJobs::Times& side) {
+    const bool is_edge = See(record);
+    if (side.submit_ns != kNoTime) lo_ns = std::max(lo_ns, side.submit_ns);
+    if (side.complete_ns == kNoTime || lost.when.empty()) return true;
+    int64_t& hi_ns = lost.when.back().hi_ns;
+    hi_ns = std::min(hi_ns, side.complete_ns);
+    if (!is_edge) lost.last_after.hi_ns = std::min(lost.last_after.hi_ns, side.complete_ns);
+    return true;
+  }
+  bool Other(uint64_t record) {
+    See(record);
+    return true;
+  }
+
+  LostRecords lost;
+  int64_t lo_ns = clock::Window::kMin;  // of all so far
+
+ private:
+  // Whether it comes right behind some.
+  bool See(uint64_t record) {
+    const bool is_edge = count_++ > 0 && record - last_.record > 1;
+    if (is_edge) {
+      if (lost.when.empty()) lost.first_before = last_;
+      clock::Window when;
+      when.lo_ns = lo_ns;
+      lost.when.push_back(when);
+      lost.last_after = {record, lo_ns, clock::Window::kMax};
+    }
+    last_.record = record, last_.lo_ns = lo_ns;
+    return is_edge;
+  }
+
+  uint64_t count_ = 0;
+  LostRecords::Edge last_;
+};
+
+}  // namespace
+
+bool IsInStep(const Model& model, const Decoder& decoder, const SidesOfJobs& sides,
+              bool* any_lost) {
+  const DeviceEvents& events = model.device_events;
+  const auto is_jump = [&](size_t row) {
+    return events.kind[row] == DeviceEventBatch::KIND_CLOCK && events.arg1[row] != 0;
+  };
+  if (model.devices.size() != 1) return false;
+  for (size_t row = 0; row < events.size(); ++row) {
+    if (is_jump(row)) return false;
+  }
+  const size_t jobs = decoder.device_jobs.size(), commands = model.commands.size();
+  if (decoder.device_jobs.record.size() != jobs || model.commands.record.size() != commands ||
+      decoder.event_records.size() != events.size() || jobs == 0 || commands == 0) {
+    return false;
+  }
+  Steps steps;
+  if (!EachRecord(model, decoder, sides, &steps)) return false;
+  *any_lost = steps.any_lost();
+  return true;
+}
+
+LostRecords FindLost(const Model& model, const Decoder& decoder, const SidesOfJobs& sides) {
+  Losses losses;
+  EachRecord(model, decoder, sides, &losses);
+  LostRecords& lost = losses.lost;
+  for (size_t i = lost.when.size() - 1; i-- > 0;) {
+    lost.when[i].hi_ns = std::min(lost.when[i].hi_ns, lost.when[i + 1].hi_ns);
+  }
+  lost.first_before.hi_ns = lost.when.front().hi_ns;
+  return std::move(lost);
+}
+
+}  // namespace acceltrace::model
