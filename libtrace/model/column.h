@@ -247,7 +247,7 @@ class Column {
     // Rows [at, at + rows).
     void Read(size_t at, size_t rows, T* out) const {
       if (width == 0) {
-        std::fill_n(out, rows, static_cast<T>(base));
+        FillAll(out, rows, static_cast<T>(base));
         return;
       }
       if constexpr (sizeof(T) == 1) {

@@ -15,6 +15,10 @@ namespace acceltrace::model {
 template <typename T>
 void WidenTo(const T* values, size_t rows, T* low, T* high);
 
+// Each of them is `value`. Of the same types.
+template <typename T>
+void FillAll(T* values, size_t rows, T value);
+
 // Values over a base as numbers of `width` bytes, 1, 2, 4 or 8, and back, modulo 2^64. Of 8 bytes
 // and of 4: what T is.
 void ToNumbers(const uint64_t* values, size_t rows, uint64_t base, uint8_t width, uint8_t* to);
