@@ -314,11 +314,20 @@ class Jobs {
       uint32_t low = clock::kNoEpoch, high = 0;
       for (const auto* times :
            {&commands.fetched, &commands.head, &commands.start, &commands.end}) {
-        times->ticks.Read(first, rows, ticks[t]), times->epoch.Read(first, rows, epoch[t]);
+        // Of rows that are not there 0, which is in order.
+        times->ticks.Read(first, kRows, ticks[t]), times->epoch.Read(first, rows, epoch[t]);
         model::WidenTo(epoch[t], rows, &low, &high);
         ++t;
       }
       one_epoch = low == high ? low : clock::kNoEpoch;
+      uint64_t back = 0;
+      for (size_t i = 0; i < kRows; ++i) back |= Back(i);
+      in_order = static_cast<int64_t>(back) >= 0;
+    }
+    // Below 0 where one of a command's own times is before the one before it.
+    uint64_t Back(size_t i) const {
+      return (ticks[1][i] - ticks[0][i]) | (ticks[2][i] - ticks[1][i]) |
+             (ticks[3][i] - ticks[2][i]);
     }
     // All times of these rows are of one count and, as nearly always, in order.
     bool InOrder(const Ticks& from, size_t row, size_t stop, const Ticks& to) const {
@@ -327,16 +336,16 @@ class Jobs {
       }
       uint64_t back = 0;
       for (size_t i = row - first; i < stop - first; ++i) {
-        back |= (ticks[0][i] - from.ticks) | (ticks[1][i] - ticks[0][i]) |
-                (ticks[2][i] - ticks[1][i]) | (ticks[3][i] - ticks[2][i]) |
-                (to.ticks - ticks[3][i]);
+        back |= (ticks[0][i] - from.ticks) | (to.ticks - ticks[3][i]);
       }
+      for (size_t i = row - first; !in_order && i < stop - first; ++i) back |= Back(i);
       return static_cast<int64_t>(back) >= 0;
     }
     Ticks Of(size_t t, size_t i) const { return {ticks[t][i], epoch[t][i]}; }
 
     size_t first = static_cast<size_t>(-1) / 2;
     uint32_t one_epoch = clock::kNoEpoch;  // of all rows; kNoEpoch: there are several
+    bool in_order = false;                 // of each row by itself
     uint64_t ticks[4][kRows];
     uint32_t epoch[4][kRows];
   };

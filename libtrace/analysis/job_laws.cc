@@ -191,6 +191,11 @@ class JobChecker {
                        what);
   }
   void Equal(Tally* tally, size_t j, const char* what, uint64_t left, uint64_t right) const {
+    if (left == right) return tally->Hold(1, left);
+    Unequal(tally, j, what, left, right);
+  }
+  [[gnu::noinline]] void Unequal(Tally* tally, size_t j, const char* what, uint64_t left,
+                                 uint64_t right) const {
     tally->Case(left, right,
                 [&] { return Where(j, fmt::format("{} {} against {}", what, left, right)); });
   }
@@ -250,8 +255,7 @@ class JobChecker {
     for (size_t row = first; row < end;) {
       if (row - chunk_.first >= CommandChunk::kRows) chunk_.Load(model_.commands, row);
       const size_t stop = std::min(end, chunk_.first + CommandChunk::kRows);
-      CheckIdentity(j, row - chunk_.first, stop - chunk_.first);
-      AddUp(j, row - chunk_.first, stop - chunk_.first, row == first, &sum);
+      AddCommands(j, row - chunk_.first, stop - chunk_.first, row == first, &sum);
       row = stop;
     }
     if (submitted && on_device && good) Equal(&bytes_, j, "bytes", copy_bytes_[j], sum.copied);
@@ -262,36 +266,17 @@ class JobChecker {
     }
   }
 
-  // Of its commands in [from, to) of the chunk.
-  void CheckIdentity(size_t j, size_t from, size_t to) {
-    const uint64_t correlation = correlation_[j];
-    const uint32_t queue = queue_[j], context = context_[j];
-    const bool placed = on_device_[j] != 0 || on_host_[j] != 0;
-    const auto other = [&](size_t i) {
-      return (chunk_.correlation[i] ^ correlation) | (chunk_.queue[i] ^ queue) |
-             (chunk_.context[i] ^ context);
-    };
-    uint64_t others = 0;
-    for (size_t i = from; i < to; ++i) others |= other(i);
-    if (others == 0) {
-      const uint64_t sum = placed ? correlation + queue + context : correlation;
-      return identity_.Hold((placed ? 3 : 1) * (to - from), sum * (to - from));
-    }
-    for (size_t i = from; i < to; ++i) {
-      Equal(&identity_, j, "correlation of job, command:", correlation, chunk_.correlation[i]);
-      if (!placed) continue;
-      Equal(&identity_, j, "queue of job, command:", queue, chunk_.queue[i]);
-      Equal(&identity_, j, "context of job, command:", context, chunk_.context[i]);
-    }
-  }
-
-  void AddUp(size_t j, size_t from, size_t to, bool begins, Sum* sum) const {
+  // Those in [from, to) of the chunk, of which there are some. begins: they are its first.
+  void AddCommands(size_t j, size_t from, size_t to, bool begins, Sum* sum) {
     const std::vector<uint8_t>& is_dma = devices_[device_[j]].is_dma;
-    const uint32_t epoch = first_start_.epoch[j];
-    uint64_t copied = 0;
+    const uint32_t epoch = first_start_.epoch[j], queue = queue_[j], context = context_[j];
+    const uint64_t correlation = correlation_[j];
+    uint64_t others = 0, copied = 0;
     uint64_t first_start = begins ? chunk_.start[from] : sum->first_start;
     uint64_t last_end = begins ? chunk_.end[from] : sum->last_end;
     for (size_t i = from; i < to; ++i) {
+      others |= (chunk_.correlation[i] ^ correlation) | (chunk_.queue[i] ^ queue) |
+                (chunk_.context[i] ^ context);
       const uint32_t unit = chunk_.unit[i];
       if (unit < is_dma.size() && is_dma[unit]) copied += chunk_.bytes[i];
       const uint64_t start = chunk_.start[i], end = chunk_.end[i];
@@ -300,6 +285,18 @@ class JobChecker {
     }
     sum->measured = sum->measured && chunk_.IsOfEpoch(epoch, from, to);
     sum->copied += copied, sum->first_start = first_start, sum->last_end = last_end;
+    const bool placed = on_device_[j] != 0 || on_host_[j] != 0;
+    if (others != 0) return CheckIdentity(j, placed, from, to);
+    const uint64_t ids = placed ? correlation + queue + context : correlation;
+    identity_.Hold((placed ? 3 : 1) * (to - from), ids * (to - from));
+  }
+  void CheckIdentity(size_t j, bool placed, size_t from, size_t to) {
+    for (size_t i = from; i < to; ++i) {
+      Equal(&identity_, j, "correlation of job, command:", correlation_[j], chunk_.correlation[i]);
+      if (!placed) continue;
+      Equal(&identity_, j, "queue of job, command:", queue_[j], chunk_.queue[i]);
+      Equal(&identity_, j, "context of job, command:", context_[j], chunk_.context[i]);
+    }
   }
 
   void CheckCounts(size_t j, bool good, uint32_t count, uint64_t correlation) {
