@@ -169,6 +169,7 @@ class CounterChecker {
                                     [](uint32_t place) { return place != model::kNoRow; });
       stalls_from = any != first_stall + count ? *any : 0;
       stalls_of.resize(any != first_stall + count ? kRows * stalls : 0);
+      stalls_last = stalls_of.size() - std::min(stalls, stalls_of.size());
       model.stall_ticks.Read(stalls_from, stalls_of.size(), stalls_of.data());
     }
     // Of a row of it; nullptr: none. They may be elsewhere: room is for those then.
@@ -176,7 +177,7 @@ class CounterChecker {
                              std::vector<uint64_t>* room) const {
       const size_t place = first_stall[i];
       if (place == model::kNoRow) return nullptr;
-      if (place >= stalls_from && place - stalls_from + room->size() <= stalls_of.size()) {
+      if (place - stalls_from <= stalls_last) {
         return stalls_of.data() + (place - stalls_from);
       }
       model.stall_ticks.Read(place, room->size(), room->data());
@@ -187,8 +188,8 @@ class CounterChecker {
     uint32_t from_epoch[kRows], to_epoch[kRows];
     uint32_t one_epoch = clock::kNoEpoch;  // of all rows; kNoEpoch: there are several
     uint64_t bytes[kRows], from[kRows], to[kRows];
-    size_t stalls_from = 0;
-    std::vector<uint64_t> stalls_of;  // from there on
+    size_t stalls_from = 0, stalls_last = 0;  // the last place is as far behind the first
+    std::vector<uint64_t> stalls_of;          // from there on
   };
 
   // visit(unit, work): of others' sums.

@@ -158,11 +158,19 @@ void ToNumbers(const uint32_t* values, size_t rows, uint64_t base, uint8_t width
   HasAvx2() ? ToAvx2(values, rows, base, width, to) : To(values, rows, base, width, to);
 }
 
+void ToNumbers(const uint8_t* values, size_t rows, uint64_t base, uint8_t width, uint8_t* to) {
+  HasAvx2() ? ToAvx2(values, rows, base, width, to) : To(values, rows, base, width, to);
+}
+
 void FromNumbers(const uint8_t* from, size_t rows, uint64_t base, uint8_t width, uint64_t* values) {
   HasAvx2() ? FromAvx2(from, rows, base, width, values) : From(from, rows, base, width, values);
 }
 
 void FromNumbers(const uint8_t* from, size_t rows, uint64_t base, uint8_t width, uint32_t* values) {
+  HasAvx2() ? FromAvx2(from, rows, base, width, values) : From(from, rows, base, width, values);
+}
+
+void FromNumbers(const uint8_t* from, size_t rows, uint64_t base, uint8_t width, uint8_t* values) {
   HasAvx2() ? FromAvx2(from, rows, base, width, values) : From(from, rows, base, width, values);
 }
 

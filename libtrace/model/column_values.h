@@ -19,12 +19,14 @@ void WidenTo(const T* values, size_t rows, T* low, T* high);
 template <typename T>
 void FillAll(T* values, size_t rows, T value);
 
-// Values over a base as numbers of `width` bytes, 1, 2, 4 or 8, and back, modulo 2^64. Of 8 bytes
-// and of 4: what T is.
+// Values over a base as numbers of `width` bytes, 1, 2, 4 or 8, and back, modulo 2^64. Of 8
+// bytes, of 4 and of 1: what T is.
 void ToNumbers(const uint64_t* values, size_t rows, uint64_t base, uint8_t width, uint8_t* to);
 void ToNumbers(const uint32_t* values, size_t rows, uint64_t base, uint8_t width, uint8_t* to);
+void ToNumbers(const uint8_t* values, size_t rows, uint64_t base, uint8_t width, uint8_t* to);
 void FromNumbers(const uint8_t* from, size_t rows, uint64_t base, uint8_t width, uint64_t* values);
 void FromNumbers(const uint8_t* from, size_t rows, uint64_t base, uint8_t width, uint32_t* values);
+void FromNumbers(const uint8_t* from, size_t rows, uint64_t base, uint8_t width, uint8_t* values);
 
 }  // namespace acceltrace::model
 
