@@ -104,28 +104,31 @@ class Jobs {
     load(doorbell_, fetched_, start_, end_, completion_, irq_, doorbell_host_, irq_host_);
   }
 
-  // As of nearly all jobs: whether everything from its call to its interrupt was seen, and the
-  // points are in order as far as anybody can say. Else nothing is counted.
+  // As of nearly all jobs: whether everything from its submission to its interrupt was seen, and
+  // the points are in order as far as anybody can say. Else nothing is counted.
   bool CountPlain(size_t job) {
-    const uint32_t call = api_row_[job];
-    if (!known_times_ || on_device_[job] == 0 || has_irq_[job] == 0 || call == model::kNoRow ||
-        began_before_[call] != 0 || api_open_[call] != 0) {
-      return false;
-    }
+    if (!known_times_ || on_device_[job] == 0 || has_irq_[job] == 0) return false;
     const int64_t submit_ns = submit_ns_[job], doorbell_ns = doorbell_ns_[job];
     const int64_t submit_end_ns = submit_end_ns_[job], irq_ns = irq_ns_[job];
     // kNoTime is before all others.
-    if (submit_ns == model::kNoTime || api_begin_ns_[call] > submit_ns || submit_ns > doorbell_ns ||
-        doorbell_ns > submit_end_ns || submit_end_ns > api_end_ns_[call] || doorbell_ns > irq_ns ||
-        !TicksInOrder(job)) {
+    if (submit_ns == model::kNoTime || submit_ns > doorbell_ns || doorbell_ns > submit_end_ns ||
+        doorbell_ns > irq_ns || !TicksInOrder(job)) {
       return false;
     }
+    const uint32_t call = api_row_[job];
+    const bool begun = call != model::kNoRow && began_before_[call] == 0;
+    const bool ended = call != model::kNoRow && api_open_[call] == 0;
+    if (begun && (api_begin_ns_[call] > submit_ns || api_begin_ns_[call] == model::kNoTime)) {
+      return false;
+    }
+    if (ended && submit_end_ns > api_end_ns_[call]) return false;
     const model::Interval arrived = doorbell_host_[job], sent = irq_host_[job];
     if (arrived.hi_ns < doorbell_ns || irq_ns < sent.lo_ns) return false;
     const uint32_t waiter = wait_api_row_[job];
     const bool returned = waiter != model::kNoRow && waiter_open_[waiter] == 0;
     int64_t last_ns = irq_ns;
-    uint64_t certain = 10;  // to the doorbell 2, on the device 5, to the call's end 2, to irq 1
+    // To the doorbell 1, on the device 5, to the submission's end 1, from the doorbell to irq 1.
+    uint64_t certain = uint64_t{8} + begun + ended;
     for (const int64_t at_ns :
          {complete_ns_[job], wake_ns_[job], returned ? waiter_end_ns_[waiter] : model::kNoTime}) {
       if (at_ns == model::kNoTime) continue;
@@ -319,7 +322,7 @@ class Jobs {
         model::WidenTo(epoch[t], rows, &low, &high);
         ++t;
       }
-      one_epoch = low == high ? low : clock::kNoEpoch;
+      one_epoch = low == high;
       uint64_t back = 0;
       for (size_t i = 0; i < kRows; ++i) back |= Back(i);
       in_order = static_cast<int64_t>(back) >= 0;
@@ -329,9 +332,16 @@ class Jobs {
       return (ticks[1][i] - ticks[0][i]) | (ticks[2][i] - ticks[1][i]) |
              (ticks[3][i] - ticks[2][i]);
     }
+    bool AreOfEpoch(uint32_t wanted, size_t from, size_t to) const {
+      if (one_epoch) return epoch[0][0] == wanted;
+      return std::all_of(std::begin(epoch), std::end(epoch), [&](const auto& its) {
+        return std::count(its + from, its + to, wanted) == static_cast<ptrdiff_t>(to - from);
+      });
+    }
     // All times of these rows are of one count and, as nearly always, in order.
     bool InOrder(const Ticks& from, size_t row, size_t stop, const Ticks& to) const {
-      if (one_epoch == clock::kNoEpoch || from.epoch != one_epoch || to.epoch != one_epoch) {
+      if (from.epoch == clock::kNoEpoch || from.epoch != to.epoch ||
+          !AreOfEpoch(from.epoch, row - first, stop - first)) {
         return false;
       }
       uint64_t back = 0;
@@ -344,8 +354,8 @@ class Jobs {
     Ticks Of(size_t t, size_t i) const { return {ticks[t][i], epoch[t][i]}; }
 
     size_t first = static_cast<size_t>(-1) / 2;
-    uint32_t one_epoch = clock::kNoEpoch;  // of all rows; kNoEpoch: there are several
-    bool in_order = false;                 // of each row by itself
+    bool one_epoch = false;  // of all rows
+    bool in_order = false;   // of each row by itself
     uint64_t ticks[4][kRows];
     uint32_t epoch[4][kRows];
   };
