@@ -5,12 +5,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <memory>
 #include <unordered_set>
 
 #include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/laws.h"
 #include "libtrace/model/key_index.h"
+#include "libtrace/model/permute.h"
 #include "libtrace/model/rising_ids.h"
 
 namespace acceltrace::analysis {
@@ -24,29 +27,32 @@ using Thread = std::pair<uint32_t, uint32_t>;  // pid, tid
 // skip(row): it is none.
 template <typename Spans, typename Skip>
 void CheckNesting(const Spans& spans, const char* what, const Skip& skip, Tally* nest) {
-  std::map<Thread, std::vector<uint32_t>> open;
-  std::vector<uint32_t>* known = nullptr;  // of the thread of the span before
+  struct Span {
+    int64_t end_ns;
+    bool open;
+  };
+  std::map<Thread, std::vector<Span>> begun;
+  std::vector<Span>* known = nullptr;  // of the thread of the span before
   Thread last;
-  Cursor<int64_t> begin(spans.begin_ns), end(spans.end_ns);
-  Cursor<uint32_t> pid(spans.pid), tid(spans.tid);
-  Cursor<uint8_t> began_before(spans.began_before), is_open(spans.open);
-  Cursor<int64_t> end_around(spans.end_ns);
-  for (size_t i = 0; i < spans.size(); ++i) {
-    if (skip(i) || began_before[i]) continue;  // its true begin is not known
-    const Thread thread(pid[i], tid[i]);
-    if (known == nullptr || thread != last) known = &open[thread];
-    last = thread;
-    std::vector<uint32_t>& stack = *known;
-    const int64_t begin_ns = begin[i];
-    while (!stack.empty() && end_around[stack.back()] <= begin_ns) stack.pop_back();
-    const bool within = stack.empty() || end[i] <= end_around[stack.back()] || is_open[i] ||
-                        spans.open[stack.back()];
-    nest->Holds(within, [&] {
-      return fmt::format("{} of thread {} at {} ns ends after the one around it", what,
-                         spans.tid[i], spans.begin_ns[i]);
-    });
-    stack.push_back(static_cast<uint32_t>(i));
-  }
+  model::EachRow(
+      [&](size_t i, int64_t begin_ns, int64_t end_ns, uint32_t pid, uint32_t tid,
+          uint8_t began_before, uint8_t open) {
+        if (skip(i) || began_before != 0) return true;  // its true begin is not known
+        const Thread thread(pid, tid);
+        if (known == nullptr || thread != last) known = &begun[thread];
+        last = thread;
+        std::vector<Span>& stack = *known;
+        while (!stack.empty() && stack.back().end_ns <= begin_ns) stack.pop_back();
+        const bool within =
+            stack.empty() || end_ns <= stack.back().end_ns || open != 0 || stack.back().open;
+        nest->Holds(within, [&] {
+          return fmt::format("{} of thread {} at {} ns ends after the one around it", what, tid,
+                             begin_ns);
+        });
+        stack.push_back({end_ns, open != 0});
+        return true;
+      },
+      spans.begin_ns, spans.end_ns, spans.pid, spans.tid, spans.began_before, spans.open);
 }
 
 // Calls by their correlation: of several the first.
@@ -61,21 +67,25 @@ class CallsById {
   // id: not 0.
   uint32_t Find(uint64_t id) {
     // Events of one call follow each other.
-    if (id != last_id_) {
-      last_row_ = rising_.rise() ? rising_.Find(id) : index_.Find(id, KeyOf{ids_});
-    }
+    if (id != last_id_) last_row_ = rising_.rise() ? FindRising(id) : index_.Find(id, KeyOf{ids_});
     last_id_ = id;
     return last_row_;
   }
 
  private:
   static_assert(model::KeyIndex::kNone == model::kNoRow);
+  // Mostly the next one is asked for.
+  uint32_t FindRising(uint64_t id) {
+    const uint32_t next = last_row_ + 1;
+    return next < ids_.size() && next_ids_[next] == id ? next : rising_.Find(id);
+  }
   struct KeyOf {
     const model::Column<uint64_t>& ids;
     uint64_t operator()(uint32_t row) const { return ids.At(row); }
   };
 
   const model::Column<uint64_t>& ids_;
+  Cursor<uint64_t> next_ids_{ids_};
   model::RisingIds rising_;
   model::KeyIndex index_;
   uint64_t last_id_ = 0;  // no call's
@@ -93,23 +103,7 @@ class CallChecker {
       api_ = api_ || (calls && probe.attached());
     }
     for (const auto& unseen : model.accounts.unseen()) unseen_.insert(unseen.pid());
-    const model::ApiCalls& api = model.api;
-    Cursor<uint64_t> id(api.correlation);
-    Cursor<uint32_t> pid(api.pid), tid(api.tid);
-    uint64_t* first = nullptr;
-    Thread last;
-    for (uint32_t i = 0; i < api.size(); ++i) {
-      const uint64_t correlation = id[i];
-      if (correlation == 0) continue;
-      by_id_.Add(correlation, i);
-      // Of calls in progress at the beginning, only those that ended are there.
-      const Thread thread(pid[i], tid[i]);
-      if (first == nullptr || thread != last) {
-        first = &first_id_.try_emplace(thread, correlation).first->second;
-      }
-      last = thread;
-      *first = std::min(*first, correlation);
-    }
+    FindFirst();
   }
 
   void Run(bool complete, std::vector<Law>* laws) {
@@ -128,78 +122,105 @@ class CallChecker {
   }
 
  private:
+  void FindFirst() {
+    const model::ApiCalls& api = model_.api;
+    uint64_t* first = nullptr;
+    Thread last;
+    model::EachRow(
+        [&](size_t i, uint64_t correlation, uint32_t pid, uint32_t tid) {
+          if (correlation == 0) return true;
+          by_id_.Add(correlation, static_cast<uint32_t>(i));
+          // Of calls in progress at the beginning, only those that ended are there.
+          const Thread thread(pid, tid);
+          if (first == nullptr || thread != last) {
+            first = &first_id_.try_emplace(thread, correlation).first->second;
+          }
+          last = thread;
+          *first = std::min(*first, correlation);
+          return true;
+        },
+        api.correlation, api.pid, api.tid);
+  }
+
+  // When a call was under way, as far as it is known.
+  struct During {
+    uint64_t id = 0;  // no call's
+    uint32_t call = CallsById::kNone;
+    int64_t begin_ns = 0, end_ns = 0;
+  };
+  void Find(uint64_t id, During* during) {
+    const uint32_t call = id == 0 ? CallsById::kNone : by_id_.Find(id);
+    during->id = id, during->call = call;
+    if (call == CallsById::kNone) return;
+    using Times = std::numeric_limits<int64_t>;
+    during->begin_ns = began_before_[call] ? Times::min() : call_begin_ns_[call];
+    during->end_ns = open_[call] ? Times::max() : call_end_ns_[call];
+  }
+
   // What a thread did in the driver on behalf of a call happened during that call.
   void CheckHostEvents() {
     const model::HostEvents& host = model_.host;
     const model::ApiCalls& api = model_.api;
-    Cursor<uint8_t> kind(host.kind);
-    Cursor<uint64_t> correlation(host.correlation);
-    Cursor<int64_t> time_ns(host.time_ns);
-    Cursor<int64_t> begin_ns(api.begin_ns), end_ns(api.end_ns);
-    Cursor<uint8_t> began_before(api.began_before), open(api.open);
-    for (size_t i = 0; i < host.size(); ++i) {
-      uint64_t id = 0;
-      switch (kind[i]) {
-        case HostBatch::KIND_WAKE:
-          id = host.arg1[i];  // of the waiting call
-          break;
-        case HostBatch::KIND_SUBMIT:
-        case HostBatch::KIND_DOORBELL:
-        case HostBatch::KIND_SUBMIT_END:
-        case HostBatch::KIND_WAIT:
-          id = correlation[i];
-          break;
-        default:
-          continue;
-      }
-      const uint32_t call = id == 0 ? CallsById::kNone : by_id_.Find(id);
-      if (call == CallsById::kNone) continue;
-      const int64_t at_ns = time_ns[i];
-      within_.Holds(
-          (began_before[call] || begin_ns[call] <= at_ns) && (open[call] || at_ns <= end_ns[call]),
-          [&] {
+    During during;
+    model::EachRow(
+        [&](size_t i, uint8_t kind, uint64_t correlation, int64_t at_ns) {
+          uint64_t id = correlation;
+          switch (kind) {
+            case HostBatch::KIND_WAKE:
+              id = host.arg1[i];  // of the waiting call
+              break;
+            case HostBatch::KIND_SUBMIT:
+            case HostBatch::KIND_DOORBELL:
+            case HostBatch::KIND_SUBMIT_END:
+            case HostBatch::KIND_WAIT:
+              break;
+            default:
+              return true;
+          }
+          // Events of one call follow each other.
+          if (id != during.id) Find(id, &during);
+          if (during.call == CallsById::kNone) return true;
+          within_.Holds(during.begin_ns <= at_ns && at_ns <= during.end_ns, [&] {
             return fmt::format("{} of job {} at {} ns, its call {} {} from {} to {} ns",
-                               HostBatch::Kind_Name(static_cast<HostBatch::Kind>(host.kind[i])),
+                               HostBatch::Kind_Name(static_cast<HostBatch::Kind>(kind)),
                                host.job[i], at_ns, id & 0xffffffff,
-                               model_.strings.Get(api.name[call]), api.begin_ns[call],
-                               api.end_ns[call]);
+                               model_.strings.Get(api.name[during.call]), api.begin_ns[during.call],
+                               api.end_ns[during.call]);
           });
-    }
+          return true;
+        },
+        host.kind, host.correlation, host.time_ns);
   }
 
   // A thread whose calls are recorded submits from within one.
   void CheckJobs() {
     const model::Jobs& jobs = model_.jobs;
-    Cursor<int64_t> submit_ns(jobs.submit_ns);
-    Cursor<uint64_t> host_correlation(jobs.host_correlation);
-    Cursor<uint32_t> pids(jobs.pid), tids(jobs.tid);
     // Of the thread of the job before.
     Thread last;
     bool any = false, attached = false;
     auto first = first_id_.end();
-    for (size_t j = 0; j < jobs.size(); ++j) {
-      const int64_t at_ns = submit_ns[j];
-      const uint64_t id = host_correlation[j];
-      if (at_ns == model::kNoTime || id == 0 || at_ns < begin_ns_) continue;
-      const Thread thread(pids[j], tids[j]);
+    const auto has_call = [&](uint64_t id, const Thread& thread) {
       if (!any || thread != last) {
         first = first_id_.find(thread);
         attached = coverage_.CallsAttached(thread.first);
       }
       any = true, last = thread;
-      const bool seen = first != first_id_.end();
-      if (attached) {
-        // It makes no calls that are seen, or this one went on from beginning to end.
-        if (!seen || id < first->second) continue;
-      } else if (!api_ || unseen_.count(thread.first) != 0 || id >> 32 != thread.first) {
-        continue;  // calls were not collected, or it is no call's number
-      }
-      called_.Holds(by_id_.Find(id) != CallsById::kNone, [&] {
-        return fmt::format("{} job {}: no call with its correlation {}",
-                           model_.devices[jobs.device[j]].about.name(), jobs.job[j],
-                           jobs.host_correlation[j]);
-      });
-    }
+      // It makes no calls that are seen, or this one went on from beginning to end.
+      if (attached) return first != first_id_.end() && id >= first->second;
+      // Else calls were not collected, or it is no call's number.
+      return api_ && unseen_.count(thread.first) == 0 && id >> 32 == thread.first;
+    };
+    model::EachRow(
+        [&](size_t j, int64_t at_ns, uint64_t id, uint32_t pid, uint32_t tid) {
+          if (at_ns == model::kNoTime || id == 0 || at_ns < begin_ns_) return true;
+          if (!has_call(id, {pid, tid})) return true;
+          called_.Holds(by_id_.Find(id) != CallsById::kNone, [&] {
+            return fmt::format("{} job {}: no call with its correlation {}",
+                               model_.devices[jobs.device[j]].about.name(), jobs.job[j], id);
+          });
+          return true;
+        },
+        jobs.submit_ns, jobs.host_correlation, jobs.pid, jobs.tid);
   }
 
   const model::Model& model_;
@@ -208,6 +229,8 @@ class CallChecker {
   bool api_ = false;                     // calls were collected
   std::unordered_set<uint32_t> unseen_;  // processes whose calls could not be
   CallsById by_id_;
+  Cursor<uint8_t> began_before_{model_.api.began_before}, open_{model_.api.open};
+  Cursor<int64_t> call_begin_ns_{model_.api.begin_ns}, call_end_ns_{model_.api.end_ns};
   std::map<Thread, uint64_t> first_id_;
   Tally nest_{"nesting", "calls and ranges of a thread lie within each other or apart"};
   Tally within_{"events_of_calls", "what the driver did for a call happened during it"};
@@ -218,7 +241,7 @@ class CallChecker {
 
 void CallLaws(const model::Model& model, const Coverage& coverage, bool complete,
               std::vector<Law>* laws) {
-  CallChecker(model, coverage).Run(complete, laws);
+  std::make_unique<CallChecker>(model, coverage)->Run(complete, laws);
 }
 
 }  // namespace acceltrace::analysis

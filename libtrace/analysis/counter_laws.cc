@@ -11,6 +11,7 @@
 
 #include "libtrace/analysis/counters.h"
 #include "libtrace/analysis/laws.h"
+#include "libtrace/stream/column_values.h"
 #include "libtrace/model/permute.h"
 
 namespace acceltrace::analysis {
@@ -158,11 +159,17 @@ class CounterChecker {
           commands.head.epoch.Read(first, count, from_epoch);
       commands.end.ticks.Read(first, count, to), commands.end.epoch.Read(first, count, to_epoch);
       commands.first_stall.Read(first, count, first_stall);
+      uint32_t low = from_epoch[0], high = low;
+      for (const uint32_t* epochs : {from_epoch, to_epoch}) {
+        stream::WidenTo(epochs, count, &low, &high);
+      }
+      one_epoch = low == high ? low : clock::kNoEpoch;
       // Rows have theirs one after the other.
       const auto any = std::find_if(first_stall, first_stall + count,
                                     [](uint32_t place) { return place != model::kNoRow; });
       stalls_from = any != first_stall + count ? *any : 0;
       stalls_of.resize(any != first_stall + count ? kRows * stalls : 0);
+      stalls_last = stalls_of.size() - std::min(stalls, stalls_of.size());
       model.stall_ticks.Read(stalls_from, stalls_of.size(), stalls_of.data());
     }
     // Of a row of it; nullptr: none. They may be elsewhere: room is for those then.
@@ -170,7 +177,7 @@ class CounterChecker {
                              std::vector<uint64_t>* room) const {
       const size_t place = first_stall[i];
       if (place == model::kNoRow) return nullptr;
-      if (place >= stalls_from && place - stalls_from + room->size() <= stalls_of.size()) {
+      if (place - stalls_from <= stalls_last) {
         return stalls_of.data() + (place - stalls_from);
       }
       model.stall_ticks.Read(place, room->size(), room->data());
@@ -179,45 +186,13 @@ class CounterChecker {
 
     uint32_t device[kRows], unit[kRows], status[kRows], first_stall[kRows];
     uint32_t from_epoch[kRows], to_epoch[kRows];
+    uint32_t one_epoch = clock::kNoEpoch;  // of all rows; kNoEpoch: there are several
     uint64_t bytes[kRows], from[kRows], to[kRows];
-    size_t stalls_from = 0;
-    std::vector<uint64_t> stalls_of;  // from there on
+    size_t stalls_from = 0, stalls_last = 0;  // the last place is as far behind the first
+    std::vector<uint64_t> stalls_of;          // from there on
   };
 
-  // visit(unit, work, stalls): of each command of the device. Stalls of none are nullptr: zeros.
-  template <typename Visit>
-  void EachCommand(const Visit& visit) const {
-    const model::Commands& commands = model_.commands;
-    const auto num_stalls = static_cast<size_t>(device_.about.stalls_size());
-    const auto chunk = std::make_unique<Chunk>();
-    std::vector<uint64_t> room(num_stalls);
-    Work work;
-    work.from_times = &commands.head, work.to_times = &commands.end;
-    work.commands = 1;
-    for (size_t first = 0; first < commands.size(); first += Chunk::kRows) {
-      const size_t count = std::min(Chunk::kRows, commands.size() - first);
-      chunk->Read(model_, first, count, num_stalls);
-      for (size_t i = 0; i < count; ++i) {
-        if (chunk->device[i] != row_) continue;
-        work.row = first + i;
-        work.from_ticks = chunk->from[i], work.to_ticks = chunk->to[i];
-        work.from_epoch = chunk->from_epoch[i], work.to_epoch = chunk->to_epoch[i];
-        const uint64_t* stalls = chunk->StallsOf(model_, i, &room);
-        uint64_t stalled = 0;
-        for (size_t s = 0; stalls != nullptr && s < num_stalls; ++s) stalled += stalls[s];
-        // As Model::BusyTicks().
-        const bool known = work.from_epoch == work.to_epoch && work.from_epoch != clock::kNoEpoch;
-        const bool measured = known || !device_.clock.valid();
-        const uint64_t held = work.to_ticks - work.from_ticks;
-        work.busy = measured && held > stalled ? held - stalled : 0;
-        work.bytes = chunk->bytes[i];
-        work.failed = chunk->status[i] != 0 || !measured;
-        visit(chunk->unit[i], work, stalls);
-      }
-    }
-  }
-
-  // The same of others' sums.
+  // visit(unit, work): of others' sums.
   template <typename Visit>
   void EachOther(const Visit& visit) const {
     const model::OthersUse& others = model_.others;
@@ -253,6 +228,12 @@ class CounterChecker {
     return static_cast<int64_t>(work.from_ticks - samples_.time.ticks[sample]) > 0;
   }
 
+  // Ticks of one count that lie apart from snapshots on both sides.
+  struct Gap {
+    uint64_t first = 0, ticks = 0;
+    bool Has(uint64_t at) const { return at - first < ticks; }
+  };
+
   // Snapshots that have a place each among the ticks of one count: where work lies between them is
   // a comparison of numbers then, as Ends() and Begins() make it.
   class SampleTicks {
@@ -270,6 +251,7 @@ class CounterChecker {
       }
       if (!any) ahead_.clear();
     }
+    uint32_t epoch() const { return epoch_; }
     bool Has(const Work& work) const {
       return !ahead_.empty() && work.from_epoch == epoch_ && work.to_epoch == epoch_ &&
              IsNear(work.from_ticks) && IsNear(work.to_ticks);
@@ -282,13 +264,20 @@ class CounterChecker {
       return *guess = static_cast<size_t>(std::upper_bound(ahead_.begin(), ahead_.end(), at) -
                                           ahead_.begin());
     }
+    // What lies between a snapshot and the one before it.
+    Gap Before(size_t sample) const {
+      const uint64_t after = sample == 0 ? base_ - kNear / 2 : TicksOf(sample - 1);
+      const uint64_t until = sample == ahead_.size() ? base_ + kNear / 2 : TicksOf(sample);
+      return {after + 1, until - after - 1};
+    }
     bool Begins(const Work& work, size_t sample) const {
       return Ahead(work.from_ticks) > ahead_[sample];
     }
 
    private:
     // Differences of such numbers do not overflow.
-    bool IsNear(uint64_t ticks) const { return ticks - base_ + (uint64_t{1} << 61) < kNear; }
+    bool IsNear(uint64_t ticks) const { return ticks - base_ + kNear / 2 < kNear; }
+    uint64_t TicksOf(size_t sample) const { return base_ + static_cast<uint64_t>(ahead_[sample]); }
     int64_t Ahead(uint64_t ticks) const { return static_cast<int64_t>(ticks - base_); }
 
     static constexpr uint64_t kNear = uint64_t{1} << 62;
@@ -302,8 +291,26 @@ class CounterChecker {
   struct UnitWork {
     std::vector<Work> before;
     std::vector<bool> crossed;
-    size_t last = 0;  // where the work before it was
+    size_t last = 0;      // where the work before it was
+    Work* sum = nullptr;  // its sum
+    Gap gap;              // all ticks in it are of that sum, and cross nothing
   };
+
+  // Its sums are before the first snapshot after its end.
+  Work* Place(const SampleTicks& samples, const Work& work, UnitWork* unit) const {
+    unit->gap = {};
+    if (samples.Has(work)) {
+      const size_t after = samples.FirstAfter(work, &unit->last);
+      for (size_t end = after; end-- > 0 && !samples.Begins(work, end);) unit->crossed[end] = true;
+      unit->gap = samples.Before(after);
+      return &unit->before[after];
+    }
+    const auto after = static_cast<size_t>(
+        std::partition_point(rows_.begin(), rows_.end(), [&](size_t s) { return !Ends(work, s); }) -
+        rows_.begin());
+    for (size_t end = after; end-- > 0 && !Begins(work, rows_[end]);) unit->crossed[end] = true;
+    return &unit->before[after];
+  }
 
   void CheckWork() {
     std::vector<UnitWork> units(static_cast<size_t>(device_.about.units_size()));
@@ -312,34 +319,60 @@ class CounterChecker {
       unit.crossed.resize(rows_.size() + 1);
     }
     const SampleTicks samples(samples_, rows_, jumps_);
-    // Its sums are before the first snapshot after its end.
-    const auto place = [&](UnitWork* unit, const Work& work) {
-      if (samples.Has(work)) {
-        const size_t after = samples.FirstAfter(work, &unit->last);
-        for (size_t end = after; end-- > 0 && !samples.Begins(work, end);) {
-          unit->crossed[end] = true;
-        }
-        return &unit->before[after];
-      }
-      const auto after =
-          static_cast<size_t>(std::partition_point(rows_.begin(), rows_.end(),
-                                                   [&](size_t s) { return !Ends(work, s); }) -
-                              rows_.begin());
-      for (size_t end = after; end-- > 0 && !Begins(work, rows_[end]);) unit->crossed[end] = true;
-      return &unit->before[after];
-    };
-    const auto num_stalls = static_cast<size_t>(device_.about.stalls_size());
-    EachCommand([&](uint32_t number, const Work& work, const uint64_t* stalls) {
-      if (number >= units.size()) return;
-      Work* sum = place(&units[number], work);
-      AddNumbers(work, sum);
-      if (sum->stalls.size() < num_stalls) sum->stalls.resize(num_stalls);
-      for (size_t s = 0; stalls != nullptr && s < num_stalls; ++s) sum->stalls[s] += stalls[s];
-    });
+    const auto chunk = std::make_unique<Chunk>();
+    for (size_t first = 0; first < model_.commands.size(); first += Chunk::kRows) {
+      const size_t count = std::min(Chunk::kRows, model_.commands.size() - first);
+      chunk->Read(model_, first, count, static_cast<size_t>(device_.about.stalls_size()));
+      AddCommands(*chunk, first, count, samples, &units);
+    }
     EachOther([&](uint32_t number, const Work& work) {
-      if (number < units.size()) Add(work, place(&units[number], work));
+      if (number < units.size()) Add(work, Place(samples, work, &units[number]));
     });
     for (uint32_t unit = 0; unit < units.size(); ++unit) CheckWork(unit, units[unit]);
+  }
+
+  // When a command was.
+  Work WorkOf(const Chunk& chunk, size_t first, size_t i) const {
+    Work work;
+    work.from_ticks = chunk.from[i], work.to_ticks = chunk.to[i];
+    work.from_epoch = chunk.from_epoch[i], work.to_epoch = chunk.to_epoch[i];
+    work.from_times = &model_.commands.head, work.to_times = &model_.commands.end;
+    work.row = first + i;
+    return work;
+  }
+  // Those of the device.
+  void AddCommands(const Chunk& chunk, size_t first, size_t count, const SampleTicks& samples,
+                   std::vector<UnitWork>* units) const {
+    const auto num_stalls = static_cast<size_t>(device_.about.stalls_size());
+    std::vector<uint64_t> room(num_stalls);
+    const bool one_epoch = chunk.one_epoch != clock::kNoEpoch && chunk.one_epoch == samples.epoch();
+    const bool clock_valid = device_.clock.valid();
+    for (size_t i = 0; i < count; ++i) {
+      const uint32_t number = chunk.unit[i];
+      if (chunk.device[i] != row_ || number >= units->size()) continue;
+      UnitWork& unit = (*units)[number];
+      const uint64_t from = chunk.from[i], to = chunk.to[i];
+      // Most lie between the snapshots that the one before lies between.
+      if (!one_epoch || !unit.gap.Has(from) || !unit.gap.Has(to)) {
+        unit.sum = Place(samples, WorkOf(chunk, first, i), &unit);
+        unit.sum->stalls.resize(num_stalls);
+      }
+      Work& sum = *unit.sum;
+      const uint64_t* stalls = chunk.StallsOf(model_, i, &room);
+      uint64_t stalled = 0;
+      for (size_t s = 0; stalls != nullptr && s < num_stalls; ++s) {
+        stalled += stalls[s], sum.stalls[s] += stalls[s];
+      }
+      // As Model::BusyTicks().
+      const bool measured =
+          one_epoch || !clock_valid ||
+          (chunk.from_epoch[i] == chunk.to_epoch[i] && chunk.from_epoch[i] != clock::kNoEpoch);
+      const uint64_t held = to - from;
+      ++sum.commands;
+      if (measured && held > stalled) sum.busy += held - stalled;
+      sum.bytes += chunk.bytes[i];
+      sum.failed |= chunk.status[i] != 0 || !measured;
+    }
   }
 
   void CheckWork(uint32_t unit, const UnitWork& work) {
@@ -354,14 +387,11 @@ class CounterChecker {
     }
   }
 
-  static void AddNumbers(const Work& work, Work* sum) {
+  static void Add(const Work& work, Work* sum) {
     sum->commands += work.commands;
     sum->busy += work.busy;
     sum->bytes += work.bytes;
     sum->failed |= work.failed;
-  }
-  static void Add(const Work& work, Work* sum) {
-    AddNumbers(work, sum);
     if (sum->stalls.size() < work.stalls.size()) sum->stalls.resize(work.stalls.size());
     for (size_t s = 0; s < work.stalls.size(); ++s) sum->stalls[s] += work.stalls[s];
   }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "libtrace/model/permute.h"
+
 namespace acceltrace::analysis {
 
 using proto::DeviceEventBatch;
@@ -46,10 +48,13 @@ Coverage::Coverage(const model::Model& model)
     }
   }
   const model::HostEvents& host = model.host;
-  for (size_t i = 0; i < host.size(); ++i) {
-    if (host.kind[i] != HostBatch::KIND_CONTEXT || host.arg0[i] != 0) continue;
-    destroyed_[{host.device[i], host.context[i], host.pid[i]}].push_back(host.time_ns[i]);
-  }
+  model::EachRow(
+      [&](size_t i, uint8_t kind) {
+        if (kind != HostBatch::KIND_CONTEXT || host.arg0[i] != 0) return true;
+        destroyed_[{host.device[i], host.context[i], host.pid[i]}].push_back(host.time_ns[i]);
+        return true;
+      },
+      host.kind);
   const model::DeviceEvents& device_events = model.device_events;
   for (size_t i = 0; i < device_events.size(); ++i) {
     const bool reset = device_events.kind[i] == DeviceEventBatch::KIND_RESET;

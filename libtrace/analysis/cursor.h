@@ -49,11 +49,49 @@ class Cursor {
   std::array<T, kRows> values_;
 };
 
+// A chunk of a column, loaded with those of others: for rows in order, all of which are read.
+template <typename T>
+class Chunked {
+ public:
+  static constexpr size_t kRows = model::Column<T>::kRows;
+
+  explicit Chunked(const model::Column<T>& column) : column_(column) {}
+  // first: of a chunk.
+  void Load(size_t first, size_t rows) { column_.Read(first, rows, values_.data()); }
+  // Of a row of the chunk.
+  T operator[](size_t row) const { return values_[row % kRows]; }
+
+ private:
+  const model::Column<T>& column_;
+  std::array<T, kRows> values_;
+};
+
 // Ticks and epochs of times: all that an order within one count takes.
 struct TickCursor {
   explicit TickCursor(const model::DeviceTimes& times) : ticks(times.ticks), epoch(times.epoch) {}
   Cursor<uint64_t> ticks;
   Cursor<uint32_t> epoch;
+};
+struct ChunkedTicks {
+  explicit ChunkedTicks(const model::DeviceTimes& times) : ticks(times.ticks), epoch(times.epoch) {}
+  void Load(size_t first, size_t rows) { ticks.Load(first, rows), epoch.Load(first, rows); }
+  Chunked<uint64_t> ticks;
+  Chunked<uint32_t> epoch;
+};
+// Whole times on the host's clock.
+struct ChunkedIntervals {
+  explicit ChunkedIntervals(const model::IntervalColumn& times)
+      : mid_ns(times.mid_ns()), before_ns(times.before_ns()), after_ns(times.after_ns()) {}
+  void Load(size_t first, size_t rows) {
+    mid_ns.Load(first, rows), before_ns.Load(first, rows), after_ns.Load(first, rows);
+  }
+  model::Interval operator[](size_t row) const {
+    const auto mid = static_cast<uint64_t>(mid_ns[row]);
+    return {static_cast<int64_t>(mid - before_ns[row]), mid_ns[row],
+            static_cast<int64_t>(mid + after_ns[row])};
+  }
+  Chunked<int64_t> mid_ns;
+  Chunked<uint64_t> before_ns, after_ns;
 };
 
 }  // namespace acceltrace::analysis

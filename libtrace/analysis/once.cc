@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/laws.h"
+#include "libtrace/model/permute.h"
 
 namespace acceltrace::analysis {
 namespace {
@@ -39,16 +39,7 @@ void CheckRows(const Describe& describe, Tally* once, const First& first, const 
   };
   // Not the rows themselves: of a damaged trace all may be alike in time, and they are large.
   std::vector<std::pair<uint64_t, uint32_t>> rows;
-  Cursor<typename First::value_type> key(first);
-  for (size_t begin = 0; begin < first.size();) {
-    const auto of = key[begin];
-    size_t end = begin + 1;
-    while (end < first.size() && key[end] == of) ++end;
-    if (end - begin == 1) {  // most are alone
-      once->Holds(true, [&] { return describe(begin); });
-      begin = end;
-      continue;
-    }
+  const auto check = [&](size_t begin, size_t end) {
     rows.clear();
     rows.reserve(end - begin);
     for (size_t i = begin; i < end; ++i) {
@@ -74,8 +65,23 @@ void CheckRows(const Describe& describe, Tally* once, const First& first, const 
       }
       i = next;
     }
+  };
+  uint64_t alone = 0;  // in the first column, as most are
+  size_t begin = 0;    // of those that are alike in it
+  const auto end_at = [&](size_t end) {
+    end - begin == 1 ? void(++alone) : check(begin, end);
     begin = end;
-  }
+  };
+  typename First::value_type last{};
+  model::EachRow(
+      [&](size_t row, typename First::value_type of) {
+        if (of != last && row > 0) end_at(row);
+        last = of;
+        return true;
+      },
+      first);
+  end_at(first.size());
+  once->Hold(alone);
 }
 
 }  // namespace

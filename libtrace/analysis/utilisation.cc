@@ -11,6 +11,7 @@
 
 #include "libtrace/analysis/counters.h"
 #include "libtrace/analysis/cursor.h"
+#include "libtrace/model/permute.h"
 
 namespace acceltrace::analysis {
 namespace {
@@ -307,14 +308,20 @@ class Overlaps {
 
   // Whether the rows are in order, unit by unit, as RowsByStart() has them.
   bool CountInRowOrder() {
-    for (size_t row = 0; row < commands_.size(); ++row) {
-      if (!Step(row)) return false;
-    }
-    return true;
+    return model::EachRow(
+        [this](size_t row, uint32_t device, uint32_t unit, uint64_t start, uint32_t start_epoch,
+               uint64_t end, uint32_t end_epoch) {
+          return Step(row, device, unit, {start, start_epoch}, {end, end_epoch});
+        },
+        commands_.device, commands_.unit, commands_.start.ticks, commands_.start.epoch,
+        commands_.end.ticks, commands_.end.epoch);
   }
   void Count(const std::vector<uint32_t>& rows) {
     for (std::vector<Unit>& units : units_) std::fill(units.begin(), units.end(), Unit{});
-    for (const uint32_t row : rows) Step(row);
+    for (const uint32_t row : rows) {
+      Step(row, device_[row], unit_[row], {start_.ticks[row], start_.epoch[row]},
+           {end_.ticks[row], end_.epoch[row]});
+    }
   }
   std::vector<uint64_t> ByDevice() const {
     std::vector<uint64_t> sums;
@@ -336,13 +343,8 @@ class Overlaps {
     Time last{};                                           // the latest end so far
     size_t last_row = 0;
     uint64_t overlaps = 0;
-
-    // The command before was there, and all these times are of one count.
-    bool OfOneCount(uint32_t start_epoch, uint32_t end_epoch) const {
-      return any && start_epoch == end_epoch && start_epoch != clock::kNoEpoch &&
-             std::get<0>(key) == start_epoch && std::get<2>(key) == start_epoch &&
-             last.epoch == start_epoch;
-    }
+    uint64_t reference = 0;                // its device's
+    uint32_t one_epoch = clock::kNoEpoch;  // of the times above, if they are of one count
   };
 
   static bool SameEpoch(const Time& a, const Time& b) {
@@ -353,25 +355,30 @@ class Overlaps {
   }
 
   // False: it comes before the one before it.
-  bool Step(size_t row) {
-    const uint32_t device = device_[row];
-    Unit& unit = units_[device][unit_[row]];
-    const Time start{start_.ticks[row], start_.epoch[row]}, end{end_.ticks[row], end_.epoch[row]};
+  bool Step(size_t row, uint32_t device, uint32_t number, const Time& start, const Time& end) {
+    Unit& unit = units_[device][number];
+    if (start.epoch != unit.one_epoch || end.epoch != unit.one_epoch ||
+        unit.one_epoch == clock::kNoEpoch) {
+      return StepAcross(row, device, start, end, &unit);
+    }
+    // As nearly always.
+    const auto began = static_cast<int64_t>(start.ticks - unit.reference);
+    const auto ended = static_cast<int64_t>(end.ticks - unit.reference);
+    int64_t& last_began = std::get<1>(unit.key);
+    int64_t& last_ended = std::get<3>(unit.key);
+    const bool in_order = last_began < began || (last_began == began && last_ended <= ended);
+    unit.overlaps += static_cast<int64_t>(unit.last.ticks - start.ticks) > 0;
+    if (static_cast<int64_t>(end.ticks - unit.last.ticks) > 0) {
+      unit.last = end, unit.last_row = row;
+    }
+    last_began = began, last_ended = ended;
+    return in_order;
+  }
+  [[gnu::noinline]] bool StepAcross(size_t row, uint32_t device, const Time& start, const Time& end,
+                                    Unit* of) {
+    Unit& unit = *of;
     std::optional<uint64_t>& reference = reference_[device];
     if (!reference) reference = start.ticks;
-    if (unit.OfOneCount(start.epoch, end.epoch)) {  // as nearly always
-      const auto began = static_cast<int64_t>(start.ticks - *reference);
-      const auto ended = static_cast<int64_t>(end.ticks - *reference);
-      int64_t& last_began = std::get<1>(unit.key);
-      int64_t& last_ended = std::get<3>(unit.key);
-      const bool in_order = last_began < began || (last_began == began && last_ended <= ended);
-      unit.overlaps += static_cast<int64_t>(unit.last.ticks - start.ticks) > 0;
-      if (static_cast<int64_t>(end.ticks - unit.last.ticks) > 0) {
-        unit.last = end, unit.last_row = row;
-      }
-      last_began = began, last_ended = ended;
-      return in_order;
-    }
     const std::tuple key(start.epoch, static_cast<int64_t>(start.ticks - *reference), end.epoch,
                          static_cast<int64_t>(end.ticks - *reference));
     const bool in_order = !unit.any || unit.key <= key;
@@ -379,6 +386,9 @@ class Overlaps {
     if (!unit.any || LastBefore(unit, end, row)) unit.last = end, unit.last_row = row;
     unit.any = true;
     unit.key = key;
+    unit.reference = *reference;
+    unit.one_epoch =
+        start.epoch == end.epoch && unit.last.epoch == end.epoch ? end.epoch : clock::kNoEpoch;
     return in_order;
   }
   bool LastBefore(const Unit& unit, const Time& end, size_t row) const {

@@ -247,14 +247,10 @@ class Column {
     // Rows [at, at + rows).
     void Read(size_t at, size_t rows, T* out) const {
       if (width == 0) {
-        std::fill_n(out, rows, static_cast<T>(base));
+        stream::FillAll(out, rows, static_cast<T>(base));
         return;
       }
-      if constexpr (sizeof(T) == 1) {
-        for (size_t i = 0; i < rows; ++i) out[i] = static_cast<T>(base + Load(at + i));
-      } else {
-        stream::FromNumbers(bytes.get() + at * width, rows, base, width, AsNumbers(out));
-      }
+      stream::FromNumbers(bytes.get() + at * width, rows, base, width, AsNumbers(out));
       // base is no value then.
       for (size_t i = 0; has_least && i < rows; ++i) {
         out[i] = out[i] == static_cast<T>(base) ? static_cast<T>(least) : out[i];
@@ -280,11 +276,7 @@ class Column {
     // Rows [at, at + rows), which fit.
     void WriteAll(const T* values, size_t at, size_t rows) {
       if (width == 0) return;
-      if constexpr (sizeof(T) == 1) {
-        for (size_t i = 0; i < rows; ++i) Store(at + i, static_cast<uint64_t>(values[i]) - base);
-      } else {
-        stream::ToNumbers(AsNumbers(values), rows, base, width, bytes.get() + at * width);
-      }
+      stream::ToNumbers(AsNumbers(values), rows, base, width, bytes.get() + at * width);
     }
     void Store(size_t at, uint64_t number) {
       std::memcpy(bytes.get() + at * width, &number, width);  // the low bytes come first
@@ -297,7 +289,9 @@ class Column {
     }
 
     // As wide as T.
-    using Number = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+    static_assert(sizeof(T) == 8 || sizeof(T) == 4 || sizeof(T) == 1);
+    using Number = std::conditional_t<sizeof(T) == 8, uint64_t,
+                                      std::conditional_t<sizeof(T) == 4, uint32_t, uint8_t>>;
     static const Number* AsNumbers(const T* values) {
       return reinterpret_cast<const Number*>(values);
     }

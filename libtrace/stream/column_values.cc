@@ -80,6 +80,20 @@ COLUMN_INLINE void AddBody(const uint64_t* __restrict more, size_t rows, uint64_
 
 WITH_AVX2 void AddAvx2(const uint64_t* more, size_t rows, uint64_t* to) { AddBody(more, rows, to); }
 
+template <typename T>
+COLUMN_INLINE void FillBody(T* values, size_t rows, T value) {
+  size_t row = 0;
+  for (; row + kBlock <= rows; row += kBlock) {
+    for (size_t i = 0; i < kBlock; ++i) values[row + i] = value;
+  }
+  for (; row < rows; ++row) values[row] = value;
+}
+
+template <typename T>
+WITH_AVX2 void FillAvx2(T* values, size_t rows, T value) {
+  FillBody(values, rows, value);
+}
+
 // A chunk's bytes are aligned for any number: each lies at a multiple of its width.
 template <typename T>
 COLUMN_INLINE void To(const T* values, size_t rows, uint64_t base, uint8_t width, uint8_t* to) {
@@ -136,11 +150,25 @@ template void WidenTo(const uint32_t*, size_t, uint32_t*, uint32_t*);
 template void WidenTo(const int64_t*, size_t, int64_t*, int64_t*);
 template void WidenTo(const uint64_t*, size_t, uint64_t*, uint64_t*);
 
+template <typename T>
+void FillAll(T* values, size_t rows, T value) {
+  HasAvx2() ? FillAvx2(values, rows, value) : FillBody(values, rows, value);
+}
+template void FillAll(uint8_t*, size_t, uint8_t);
+template void FillAll(int32_t*, size_t, int32_t);
+template void FillAll(uint32_t*, size_t, uint32_t);
+template void FillAll(int64_t*, size_t, int64_t);
+template void FillAll(uint64_t*, size_t, uint64_t);
+
 void ToNumbers(const uint64_t* values, size_t rows, uint64_t base, uint8_t width, uint8_t* to) {
   HasAvx2() ? ToAvx2(values, rows, base, width, to) : To(values, rows, base, width, to);
 }
 
 void ToNumbers(const uint32_t* values, size_t rows, uint64_t base, uint8_t width, uint8_t* to) {
+  HasAvx2() ? ToAvx2(values, rows, base, width, to) : To(values, rows, base, width, to);
+}
+
+void ToNumbers(const uint8_t* values, size_t rows, uint64_t base, uint8_t width, uint8_t* to) {
   HasAvx2() ? ToAvx2(values, rows, base, width, to) : To(values, rows, base, width, to);
 }
 
@@ -154,6 +182,10 @@ void FromNumbers(const uint8_t* from, size_t rows, uint64_t base, uint8_t width,
 
 void AddValues(const uint64_t* more, size_t rows, uint64_t* to) {
   HasAvx2() ? AddAvx2(more, rows, to) : AddBody(more, rows, to);
+}
+
+void FromNumbers(const uint8_t* from, size_t rows, uint64_t base, uint8_t width, uint8_t* values) {
+  HasAvx2() ? FromAvx2(from, rows, base, width, values) : From(from, rows, base, width, values);
 }
 
 }  // namespace acceltrace::stream

@@ -15,12 +15,18 @@ namespace acceltrace::stream {
 template <typename T>
 void WidenTo(const T* values, size_t rows, T* low, T* high);
 
+// Each of them is `value`. Of the same types.
+template <typename T>
+void FillAll(T* values, size_t rows, T value);
+
 // Values over a base as numbers of `width` bytes, 1, 2, 4 or 8, and back, modulo 2^64: cut to what
 // is narrower. Numbers are aligned as their width asks for.
 void ToNumbers(const uint64_t* values, size_t rows, uint64_t base, uint8_t width, uint8_t* to);
 void ToNumbers(const uint32_t* values, size_t rows, uint64_t base, uint8_t width, uint8_t* to);
+void ToNumbers(const uint8_t* values, size_t rows, uint64_t base, uint8_t width, uint8_t* to);
 void FromNumbers(const uint8_t* from, size_t rows, uint64_t base, uint8_t width, uint64_t* values);
 void FromNumbers(const uint8_t* from, size_t rows, uint64_t base, uint8_t width, uint32_t* values);
+void FromNumbers(const uint8_t* from, size_t rows, uint64_t base, uint8_t width, uint8_t* values);
 
 // Adds to each of `to`, modulo 2^64.
 void AddValues(const uint64_t* more, size_t rows, uint64_t* to);
