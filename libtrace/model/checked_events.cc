@@ -13,19 +13,10 @@ namespace {
 using proto::HostBatch;
 
 // As analysis::Coverage and the laws of calls have it.
-bool IsChecked(uint8_t kind) {
-  switch (kind) {
-    case HostBatch::KIND_SUBMIT:
-    case HostBatch::KIND_DOORBELL:
-    case HostBatch::KIND_SUBMIT_END:
-    case HostBatch::KIND_WAIT:
-    case HostBatch::KIND_WAKE:
-    case HostBatch::KIND_CONTEXT:
-      return true;
-    default:
-      return false;
-  }
-}
+constexpr uint64_t kChecked = 1u << HostBatch::KIND_SUBMIT | 1u << HostBatch::KIND_DOORBELL |
+                              1u << HostBatch::KIND_SUBMIT_END | 1u << HostBatch::KIND_WAIT |
+                              1u << HostBatch::KIND_WAKE | 1u << HostBatch::KIND_CONTEXT;
+static_assert(HostBatch::Kind_MAX < 64);
 
 constexpr size_t kRows = Column<uint8_t>::kRows;
 static_assert(kRows <= UINT16_MAX);
@@ -34,55 +25,80 @@ static_assert(kRows <= UINT16_MAX);
 // of which kind, and of which job and call: whether it is another one's equal, or what a context
 // was; or whose call a thread's waiting was.
 struct Kept {
-  std::vector<uint16_t> places;
+  size_t rows = 0;
   bool all = false, wakes = false;
 };
 
-template <typename T, typename Wanted>
-void Keep(const std::vector<Kept>& chunks, const Wanted& wanted, Column<T>* column) {
-  Column<T> left;
-  T values[kRows];
-  for (size_t c = 0; c < chunks.size(); ++c) {
-    const std::vector<uint16_t>& places = chunks[c].places;
-    if (!wanted(chunks[c])) {
-      left.resize(left.size() + places.size());
-      continue;
-    }
-    column->Read(c * kRows, kRows, values);
-    T* to = values;
-    for (const uint16_t place : places) *to++ = values[place];
-    left.AppendValues(values, places.size());
+// places: of those that stay. before, after: whether the first row shares its time with the one
+// before it, the last with the one behind it.
+Kept Choose(const uint8_t* kinds, const int64_t* times_ns, size_t rows, bool before, bool after,
+            uint16_t* places) {
+  Kept kept;
+  uint64_t seen = 0;
+  bool any = false;
+  for (size_t i = 0; i < rows; ++i) {
+    const uint64_t kind = kinds[i] < 64 ? uint64_t{1} << kinds[i] : 0;
+    const bool same = i + 1 < rows ? times_ns[i] == times_ns[i + 1] : after;
+    places[kept.rows] = static_cast<uint16_t>(i);
+    kept.rows += static_cast<size_t>(((kind & kChecked) != 0) | before | same);
+    seen |= kind, any |= before | same;
+    before = same;
   }
+  kept.all = any || (seen >> HostBatch::KIND_CONTEXT & 1) != 0;
+  kept.wakes = (seen >> HostBatch::KIND_WAKE & 1) != 0;
+  return kept;
+}
+
+// places: of all chunks, one behind the other.
+template <typename T, typename Wanted>
+void Keep(const std::vector<Kept>& chunks, const std::vector<uint16_t>& places,
+          const Wanted& wanted, Column<T>* column) {
+  if (std::none_of(chunks.begin(), chunks.end(), wanted)) {
+    return column->assign(places.size(), T{});
+  }
+  Column<T> left;
+  T values[kRows], next[2 * kRows];
+  size_t count = 0;
+  const uint16_t* place = places.data();
+  for (size_t c = 0; c < chunks.size(); ++c) {
+    const size_t rows = chunks[c].rows;
+    if (wanted(chunks[c])) {
+      column->Read(c * kRows, kRows, values);
+      for (size_t i = 0; i < rows; ++i) next[count + i] = values[place[i]];
+    } else {
+      std::fill_n(next + count, rows, T{});
+    }
+    place += rows, count += rows;
+    if (count < kRows) continue;
+    left.AppendValues(next, kRows);
+    count -= kRows;
+    std::copy_n(next + kRows, count, next);
+  }
+  left.AppendValues(next, count);
   *column = std::move(left);
 }
 
 }  // namespace
 
 void KeepChecked(HostEvents* host) {
-  std::vector<uint8_t> kept(host->size());
-  std::vector<Kept> chunks((host->size() + kRows - 1) / kRows);
-  int64_t last_ns = kNoTime;
-  EachRow(
-      [&](size_t row, uint8_t kind, int64_t time_ns) {
-        kept[row] = IsChecked(kind);
-        if (row > 0 && time_ns == last_ns) {
-          kept[row] = kept[row - 1] = 1;
-          chunks[row / kRows].all = chunks[(row - 1) / kRows].all = true;
-        }
-        if (kind == HostBatch::KIND_CONTEXT) chunks[row / kRows].all = true;
-        if (kind == HostBatch::KIND_WAKE) chunks[row / kRows].wakes = true;
-        last_ns = time_ns;
-        return true;
-      },
-      host->kind, host->time_ns);
-  const auto count = static_cast<size_t>(std::count(kept.begin(), kept.end(), 1));
-  if (count == kept.size()) return;
-  host->alone += kept.size() - count;
-  for (size_t row = 0; row < kept.size(); ++row) {
-    if (kept[row]) chunks[row / kRows].places.push_back(static_cast<uint16_t>(row % kRows));
-  }
-  const auto keep = [&chunks](const auto& wanted, auto*... columns) {
-    (Keep(chunks, wanted, columns), ...);
+  std::vector<Kept> chunks;
+  std::vector<uint16_t> places(host->size());
+  size_t kept = 0;
+  const auto choose = [&](size_t first, size_t rows, const uint8_t* kinds,
+                          const int64_t* times_ns) {
+    const size_t end = first + rows;
+    const bool before = first > 0 && *times_ns == *(times_ns - 1);
+    const bool after = end < host->size() && host->time_ns.At(end) == times_ns[rows - 1];
+    chunks.push_back(Choose(kinds, times_ns, rows, before, after, places.data() + kept));
+    kept += chunks.back().rows;
+    return true;
+  };
+  EachChunk(choose, host->kind, host->time_ns);
+  if (kept == places.size()) return;
+  host->alone += places.size() - kept;
+  places.resize(kept);
+  const auto keep = [&](const auto& wanted, auto*... columns) {
+    (Keep(chunks, places, wanted, columns), ...);
   };
   keep([](const Kept&) { return true; }, &host->kind, &host->time_ns, &host->job,
        &host->correlation);
