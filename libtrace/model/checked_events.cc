@@ -2,6 +2,7 @@
 #include "libtrace/model/checked_events.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "libtrace/model/permute.h"
@@ -12,11 +13,20 @@ namespace {
 
 using proto::HostBatch;
 
-// As analysis::Coverage and the laws of calls have it.
-constexpr uint64_t kChecked = 1u << HostBatch::KIND_SUBMIT | 1u << HostBatch::KIND_DOORBELL |
-                              1u << HostBatch::KIND_SUBMIT_END | 1u << HostBatch::KIND_WAIT |
-                              1u << HostBatch::KIND_WAKE | 1u << HostBatch::KIND_CONTEXT;
-static_assert(HostBatch::Kind_MAX < 64);
+// What stays whenever it was, and of what more is asked for than of others.
+enum Asked : uint8_t { kStays = 1, kContext = 2, kWakes = 4 };
+
+// By kind: as analysis::Coverage and the laws of calls have it.
+constexpr std::array<uint8_t, 256> kAsked = [] {
+  std::array<uint8_t, 256> asked{};
+  for (const auto kind : {HostBatch::KIND_SUBMIT, HostBatch::KIND_DOORBELL,
+                          HostBatch::KIND_SUBMIT_END, HostBatch::KIND_WAIT}) {
+    asked[kind] = kStays;
+  }
+  asked[HostBatch::KIND_WAKE] = kStays | kWakes;
+  asked[HostBatch::KIND_CONTEXT] = kStays | kContext;
+  return asked;
+}();
 
 constexpr size_t kRows = Column<uint8_t>::kRows;
 static_assert(kRows <= UINT16_MAX);
@@ -33,20 +43,21 @@ struct Kept {
 // before it, the last with the one behind it.
 Kept Choose(const uint8_t* kinds, const int64_t* times_ns, size_t rows, bool before, bool after,
             uint16_t* places) {
-  Kept kept;
-  uint64_t seen = 0;
-  bool any = false;
+  bool shared = before | after;
+  for (size_t i = 1; i < rows; ++i) shared |= times_ns[i] == times_ns[i - 1];
+  size_t kept = 0;
+  uint8_t any = 0;
   for (size_t i = 0; i < rows; ++i) {
-    const uint64_t kind = kinds[i] < 64 ? uint64_t{1} << kinds[i] : 0;
-    const bool same = i + 1 < rows ? times_ns[i] == times_ns[i + 1] : after;
-    places[kept.rows] = static_cast<uint16_t>(i);
-    kept.rows += static_cast<size_t>(((kind & kChecked) != 0) | before | same);
-    seen |= kind, any |= before | same;
-    before = same;
+    uint8_t asked = kAsked[kinds[i]];
+    if (shared) {
+      const bool next = i + 1 < rows ? times_ns[i] == times_ns[i + 1] : after;
+      if (before || next) asked |= kStays;
+      before = next;
+    }
+    places[kept] = static_cast<uint16_t>(i);
+    kept += asked & kStays, any |= asked;
   }
-  kept.all = any || (seen >> HostBatch::KIND_CONTEXT & 1) != 0;
-  kept.wakes = (seen >> HostBatch::KIND_WAKE & 1) != 0;
-  return kept;
+  return {kept, shared || (any & kContext) != 0, (any & kWakes) != 0};
 }
 
 // places: of all chunks, one behind the other.

@@ -146,6 +146,17 @@ class Collector {
 
 }  // namespace
 
+void HostJobs::FindStretches(const uint32_t* rows, size_t count, std::vector<Stretch>* stretches) {
+  stretches->clear();
+  for (size_t begin = 0, end = 0; begin < count; begin = end) {
+    const uint32_t first = rows[begin], step = first == kNone ? 0 : 1;
+    size_t most = count;
+    if (first != kNone) most = std::min(count, begin + kChunk - first % kChunk);
+    for (end = begin + 1; end < most && rows[end] == rows[end - 1] + step;) ++end;
+    stretches->push_back({first, end - begin});
+  }
+}
+
 uint32_t HostJobs::FindRising(uint64_t key) const {
   if (keys_.empty()) return kNone;
   // Numbers that follow each other.

@@ -55,22 +55,25 @@ class HostJobs {
     int64_t submit_ns = kNoTime, doorbell_ns = kNoTime, complete_ns = kNoTime;
   };
   Times TimesOf(uint32_t row) const;
-  // One field of jobs, which are close to each other as a rule; of kNone what is not known is.
-  // field(of HostJobFields): that one of them.
+  // Rows of one chunk that follow each other, or kNone so many times.
+  struct Stretch {
+    uint32_t row;
+    size_t rows;
+  };
+  static void FindStretches(const uint32_t* rows, size_t count, std::vector<Stretch>* stretches);
+  // One field of all of them; of kNone what is known of no job. field(of HostJobFields): that one.
   template <typename Field, typename T>
-  void Read(const Field& field, const uint32_t* rows, size_t count, T* out) const {
-    for (size_t done = 0, end = 0; done < count; done = end) {
-      const uint32_t first = rows[done];
-      const size_t most = first == kNone ? count : std::min(count, done + kChunk - first % kChunk);
-      for (end = done + 1; end < most && rows[end] == (first == kNone ? kNone : rows[end - 1] + 1);)
-        ++end;
-      if (first == kNone) {
-        std::fill_n(out + done, end - done, std::is_same_v<T, int64_t> ? T(kNoTime) : T{});
-      } else if (const Chunk* chunk = chunks_[first / kChunk].get(); chunk != nullptr) {
-        std::copy_n(field(*chunk).data() + first % kChunk, end - done, out + done);
+  void Read(const Field& field, const std::vector<Stretch>& stretches, T* out) const {
+    for (const Stretch& stretch : stretches) {
+      const size_t at = stretch.row % kChunk;
+      if (stretch.row == kNone) {
+        std::fill_n(out, stretch.rows, std::is_same_v<T, int64_t> ? T(kNoTime) : T{});
+      } else if (const Chunk* chunk = chunks_[stretch.row / kChunk].get(); chunk != nullptr) {
+        std::copy_n(field(*chunk).data() + at, stretch.rows, out);
       } else {
-        field(packed_).Read(first, end - done, out + done);
+        field(packed_).Read(stretch.row, stretch.rows, out);
       }
+      out += stretch.rows;
     }
   }
   // Where the fields of a job are. Good until the next Get().

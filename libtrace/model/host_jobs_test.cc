@@ -49,7 +49,9 @@ template <typename T, typename Field>
 size_t CountWrong(const HostJobs& list, const std::vector<uint32_t>& rows,
                   const std::vector<Job>& expected, const Field& field) {
   std::vector<T> values(rows.size());
-  list.Read(field, rows.data(), rows.size(), values.data());
+  std::vector<HostJobs::Stretch> stretches;
+  HostJobs::FindStretches(rows.data(), rows.size(), &stretches);
+  list.Read(field, stretches, values.data());
   size_t wrong = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
     wrong += values[i] != field(rows[i] == HostJobs::kNone ? NoJob() : expected[rows[i]]);

@@ -225,7 +225,7 @@ class Joiner {
   // Of the rows that are filled: as the host has it.
   template <typename T, typename Field>
   void ReadSide(const Field& field, T* values) const {
-    host_jobs_.Read(field, sides_.data() + first_, rows_, values);
+    host_jobs_.Read(field, stretches_, values);
   }
   // What only the host says.
   template <typename T, typename Field>
@@ -257,6 +257,7 @@ class Joiner {
     // All columns of some jobs after each other: what the host says of these stays in caches.
     for (first_ = 0; first_ < sides_.size(); first_ += kRows) {
       rows_ = std::min(kRows, sides_.size() - first_);
+      HostJobs::FindStretches(sides_.data() + first_, rows_, &stretches_);
       ReadSide(kSubmitted, submitted_);
       all_submitted_ = std::find(submitted_, submitted_ + rows_, 0) == submitted_ + rows_;
       jobs_.on_device.Read(first_, rows_, on_device_);
@@ -488,6 +489,7 @@ class Joiner {
   std::vector<uint32_t> run_begins_;  // their first rows
   std::vector<uint32_t> sides_;  // of each row, in HostJobs; kNone: the host did not speak of it
   size_t first_ = 0, rows_ = 0;  // rows that are filled
+  std::vector<HostJobs::Stretch> stretches_;     // their sides
   uint8_t submitted_[kRows], on_device_[kRows];  // of those
   bool all_submitted_ = false;
 };

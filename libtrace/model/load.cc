@@ -239,6 +239,7 @@ Result<std::unique_ptr<Model>> LoadRows(stream::Reader* reader, const LoadOption
   PartCounter parts;
   proto::Packet packet;
   reader->KeepColumns();
+  if (options.checks_only) reader->KeepTimes();
   while (reader->Read(&packet) == stream::Reader::Next::kPacket) {
     decoder.Add(packet, reader->stats().worth_bytes, reader->columns());
     parts.Add(packet, reader->written_rows());

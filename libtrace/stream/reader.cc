@@ -97,6 +97,7 @@ class PacketReader : public Reader {
   }
 
   void KeepColumns() override { keep_columns_ = true; }
+  void KeepTimes() override { keep_times_ = true; }
 
   const TableRows* columns() const override { return columns_; }
 
@@ -164,6 +165,7 @@ class PacketReader : public Reader {
       columns_ = &batch_rows_.rows();
       written_rows_ = columns_->rows();
       stats_.worth_bytes += frame.packet.size();
+      if (keep_times_) NoteTimes(frame);
     } else {
       const int bytes = static_cast<int>(frame.packet.size());
       if (!IsModest(frame.packet) || !packet->ParseFromArray(frame.packet.data(), bytes)) {
@@ -194,6 +196,13 @@ class PacketReader : public Reader {
     }
     Remember(frame, body, *packet);
     return true;
+  }
+
+  void NoteTimes(const Frame& frame) {
+    if (stats_.times.size() >= kMaxRemembered) return;
+    const PacketTimes times = batch_rows_.Times();
+    if (times.clock == PacketTimes::Clock::kUnknown) return;
+    stats_.times.push_back({stats_.bytes, stats_.bytes + frame.total_bytes, times});
   }
 
   // body: as it was written.
@@ -323,7 +332,7 @@ class PacketReader : public Reader {
 
   std::unique_ptr<Source> source_;
   bool raw_;
-  bool keep_columns_ = false;
+  bool keep_columns_ = false, keep_times_ = false;
   BatchRows batch_rows_;
   BlockRows block_rows_;
   const TableRows* columns_ = nullptr;  // of one of them
