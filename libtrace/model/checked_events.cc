@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "libtrace/model/permute.h"
@@ -60,6 +61,39 @@ Kept Choose(const uint8_t* kinds, const int64_t* times_ns, size_t rows, bool bef
   return {kept, shared || (any & kContext) != 0, (any & kWakes) != 0};
 }
 
+// A column of the rows that stay.
+template <typename T>
+class Left {
+ public:
+  // The next ones of it: of a chunk's values those at `places`.
+  void Add(const T* values, const uint16_t* places, size_t rows) {
+    for (size_t i = 0; i < rows; ++i) next_[count_ + i] = values[places[i]];
+    PutWhole(rows);
+  }
+  void AddNone(size_t rows) {
+    std::fill_n(next_ + count_, rows, T{});
+    PutWhole(rows);
+  }
+  Column<T> Done() {
+    column_.AppendValues(next_, count_);
+    return std::move(column_);
+  }
+
+ private:
+  // Chunks are packed once, when they are full.
+  void PutWhole(size_t rows) {
+    count_ += rows;
+    if (count_ < kRows) return;
+    column_.AppendValues(next_, kRows);
+    count_ -= kRows;
+    std::copy_n(next_ + kRows, count_, next_);
+  }
+
+  Column<T> column_;
+  T next_[2 * kRows];
+  size_t count_ = 0;
+};
+
 // places: of all chunks, one behind the other.
 template <typename T, typename Wanted>
 void Keep(const std::vector<Kept>& chunks, const std::vector<uint16_t>& places,
@@ -67,26 +101,20 @@ void Keep(const std::vector<Kept>& chunks, const std::vector<uint16_t>& places,
   if (std::none_of(chunks.begin(), chunks.end(), wanted)) {
     return column->assign(places.size(), T{});
   }
-  Column<T> left;
-  T values[kRows], next[2 * kRows];
-  size_t count = 0;
+  Left<T> left;
+  T values[kRows];
   const uint16_t* place = places.data();
   for (size_t c = 0; c < chunks.size(); ++c) {
     const size_t rows = chunks[c].rows;
     if (wanted(chunks[c])) {
       column->Read(c * kRows, kRows, values);
-      for (size_t i = 0; i < rows; ++i) next[count + i] = values[place[i]];
+      left.Add(values, place, rows);
     } else {
-      std::fill_n(next + count, rows, T{});
+      left.AddNone(rows);
     }
-    place += rows, count += rows;
-    if (count < kRows) continue;
-    left.AppendValues(next, kRows);
-    count -= kRows;
-    std::copy_n(next + kRows, count, next);
+    place += rows;
   }
-  left.AppendValues(next, count);
-  *column = std::move(left);
+  *column = left.Done();
 }
 
 }  // namespace
@@ -95,24 +123,28 @@ void KeepChecked(HostEvents* host) {
   std::vector<Kept> chunks;
   std::vector<uint16_t> places(host->size());
   size_t kept = 0;
+  Left<uint8_t> kind;
+  Left<int64_t> time_ns;
   const auto choose = [&](size_t first, size_t rows, const uint8_t* kinds,
                           const int64_t* times_ns) {
     const size_t end = first + rows;
     const bool before = first > 0 && *times_ns == *(times_ns - 1);
     const bool after = end < host->size() && host->time_ns.At(end) == times_ns[rows - 1];
-    chunks.push_back(Choose(kinds, times_ns, rows, before, after, places.data() + kept));
+    uint16_t* const stay = places.data() + kept;
+    chunks.push_back(Choose(kinds, times_ns, rows, before, after, stay));
     kept += chunks.back().rows;
+    kind.Add(kinds, stay, chunks.back().rows), time_ns.Add(times_ns, stay, chunks.back().rows);
     return true;
   };
   EachChunk(choose, host->kind, host->time_ns);
   if (kept == places.size()) return;
   host->alone += places.size() - kept;
   places.resize(kept);
+  host->kind = kind.Done(), host->time_ns = time_ns.Done();
   const auto keep = [&](const auto& wanted, auto*... columns) {
     (Keep(chunks, places, wanted, columns), ...);
   };
-  keep([](const Kept&) { return true; }, &host->kind, &host->time_ns, &host->job,
-       &host->correlation);
+  keep([](const Kept&) { return true; }, &host->job, &host->correlation);
   keep([](const Kept& chunk) { return chunk.all; }, &host->cpu, &host->pid, &host->tid,
        &host->device, &host->context, &host->queue, &host->sequence, &host->arg0);
   keep([](const Kept& chunk) { return chunk.all || chunk.wakes; }, &host->arg1);

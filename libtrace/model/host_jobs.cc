@@ -178,19 +178,20 @@ uint32_t HostJobs::Add(uint64_t key) {
     if (const uint32_t row = index_.Add(key, next, KeyOf{keys_}); row != next) return row;
   }
   keys_.push_back(key);
-  if (next % kChunk != 0) return next;
-  auto chunk = std::make_unique<Chunk>();
-  for (auto* times : {&chunk->submit_ns, &chunk->doorbell_ns, &chunk->submit_end_ns, &chunk->irq_ns,
-                      &chunk->complete_ns, &chunk->wait_ns, &chunk->wake_ns}) {
-    times->fill(kNoTime);
+  const size_t at = next % kChunk;
+  if (at == 0) {
+    chunks_.push_back(std::make_unique_for_overwrite<Chunk>());
+    if (chunks_.size() > kOpen) Pack(chunks_.size() - 1 - kOpen);
   }
-  chunks_.push_back(std::move(chunk));
-  if (chunks_.size() > kOpen) Pack(chunks_.size() - 1 - kOpen);
+  Chunk& chunk = *chunks_.back();
+  EachHostJobField(chunk, chunk, [at](auto& values, const auto&) {
+    values[at] = kNotKnown<typename std::remove_reference_t<decltype(values)>::value_type>;
+  });
   return next;
 }
 
 HostJobs::Chunk* HostJobs::Open(size_t c) {
-  auto chunk = std::make_unique<Chunk>();
+  auto chunk = std::make_unique_for_overwrite<Chunk>();
   EachHostJobField(packed_, *chunk, [c](const auto& column, auto& values) {
     column.Read(c * kChunk, kChunk, values.data());
   });

@@ -9,7 +9,6 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <type_traits>
 #include <vector>
 
 #include "libtrace/model/key_index.h"
@@ -17,7 +16,7 @@
 
 namespace acceltrace::model {
 
-// Of a job, of many: what is known of each, 0 or kNoTime where nothing is. Times as in Jobs.
+// Of a job, of many: what is known of each, or kNotKnown. Times as in Jobs.
 template <template <typename> typename Of>
 struct HostJobFields {
   Of<uint8_t> submitted;
@@ -25,6 +24,11 @@ struct HostJobFields {
   Of<uint64_t> sequence, correlation, copy_bytes, wait_correlation;
   Of<int64_t> submit_ns, doorbell_ns, submit_end_ns, irq_ns, complete_ns, wait_ns, wake_ns;
 };
+
+template <typename T>
+inline constexpr T kNotKnown = 0;
+template <>
+inline constexpr int64_t kNotKnown<int64_t> = kNoTime;
 
 inline uint64_t JobKey(uint32_t device, uint32_t job) {
   return (static_cast<uint64_t>(device) << 32) | job;
@@ -67,7 +71,7 @@ class HostJobs {
     for (const Stretch& stretch : stretches) {
       const size_t at = stretch.row % kChunk;
       if (stretch.row == kNone) {
-        std::fill_n(out, stretch.rows, std::is_same_v<T, int64_t> ? T(kNoTime) : T{});
+        std::fill_n(out, stretch.rows, kNotKnown<T>);
       } else if (const Chunk* chunk = chunks_[stretch.row / kChunk].get(); chunk != nullptr) {
         std::copy_n(field(*chunk).data() + at, stretch.rows, out);
       } else {

@@ -50,15 +50,20 @@ void PermuteHost(const std::vector<uint32_t>& order, HostEvents* host) {
              &host->arg0, &host->arg1);
 }
 
-// Events of one time stay in their order.
-void SortHost(HostEvents* host) {
-  const auto never_falls = [](size_t, size_t rows, const int64_t* times_ns) {
-    bool falls = false;
-    for (size_t i = 0; i < rows; ++i) falls |= times_ns[i] < *(times_ns + i - 1);
+// Events of one time stay in their order. Whether some may share theirs.
+bool SortHost(HostEvents* host) {
+  bool shared = false;
+  const auto never_falls = [&](size_t first, size_t rows, const int64_t* times_ns) {
+    bool falls = false, same = false;
+    for (size_t i = first == 0 ? 1 : 0; i < rows; ++i) {
+      falls |= times_ns[i] < *(times_ns + i - 1), same |= times_ns[i] == *(times_ns + i - 1);
+    }
+    shared |= same;
     return !falls;
   };
-  if (EachChunk(never_falls, host->time_ns)) return;
+  if (EachChunk(never_falls, host->time_ns)) return shared;
   PermuteHost(RowsByKey(host->size(), [&](size_t row) { return host->time_ns.At(row); }), host);
+  return true;
 }
 
 // each(first, end): all rows of a time that more than one has. Rows are by time.
@@ -259,8 +264,7 @@ Result<std::unique_ptr<Model>> LoadRows(stream::Reader* reader, const LoadOption
   decoder.FinishStacks();
   SortRanges(&model->ranges);
   DropRepeated(decoder.in_flight, &model->host);
-  SortHost(&model->host);
-  MergeHandlerRuns(&model->host);
+  if (SortHost(&model->host)) MergeHandlerRuns(&model->host);
   const HostJobs host_jobs = CollectHostJobs(model->host, &model->load);
   const uint64_t jobs = host_jobs.size() + decoder.device_jobs.size();
   if (jobs > kFreeJobs + model->read.worth_bytes / kLeastJobBytes) {
