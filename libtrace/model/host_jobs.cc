@@ -191,6 +191,7 @@ uint32_t HostJobs::Add(uint64_t key) {
 }
 
 HostJobs::Chunk* HostJobs::Open(size_t c) {
+  reopened_ = true;
   auto chunk = std::make_unique_for_overwrite<Chunk>();
   EachHostJobField(packed_, *chunk, [c](const auto& column, auto& values) {
     column.Read(c * kChunk, kChunk, values.data());

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "libtrace/model/key_index.h"
@@ -80,6 +81,18 @@ class HostJobs {
       out += stretch.rows;
     }
   }
+  // Whether Take() may be called: no job was spoken of again when its chunk was packed.
+  bool in_order() const { return !reopened_; }
+  // One field of all jobs, which is gone then.
+  template <typename Field, typename T>
+  void Take(const Field& field, Column<T>* out) {
+    *out = std::move(field(packed_));
+    while (out->size() < keys_.size()) {
+      const size_t first = out->size();
+      out->AppendValues(field(*chunks_[first / kChunk]).data(),
+                        std::min(kChunk, keys_.size() - first));
+    }
+  }
   // Where the fields of a job are. Good until the next Get().
   struct Place {
     Chunk* chunk;
@@ -120,6 +133,7 @@ class HostJobs {
   std::vector<uint64_t> keys_;
   HostJobFields<Column> packed_;
   std::vector<std::unique_ptr<Chunk>> chunks_;  // nullptr: packed
+  bool reopened_ = false;                       // one of them was packed before
   mutable std::unique_ptr<std::array<TimesSlot, kSlots>> times_;
   mutable size_t unpacked_times_ = 0;  // how often one was
 };

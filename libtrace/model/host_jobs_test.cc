@@ -117,6 +117,14 @@ void Compare(uint64_t jobs, uint64_t late, uint64_t seed, uint64_t devices) {
   }
   CHECK(different == 0);
   CHECK(list.Find(JobKey(5, 5)) == HostJobs::kNone);
+  if (late == 0) CHECK(list.in_order());
+  if (!list.in_order()) return;
+  Column<uint64_t> sequence;
+  list.Take(
+      [](auto& of) -> auto& { return of.sequence; }, &sequence);
+  REQUIRE(sequence.size() == jobs);
+  for (uint64_t row = 0; row < jobs; ++row) different += sequence[row] != plain[row].sequence;
+  CHECK(different == 0);
 }
 
 TEST_CASE("what the host says of jobs is kept, of those of long ago as well") {

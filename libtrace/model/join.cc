@@ -20,7 +20,7 @@ namespace {
 
 // Fields of HostJobFields.
 #define HOST_FIELD(name, field) \
-  constexpr auto name = [](const auto& of) -> const auto& { return of.field; }
+  constexpr auto name = [](auto& of) -> auto& { return of.field; }
 HOST_FIELD(kSubmitted, submitted);
 HOST_FIELD(kContext, context);
 HOST_FIELD(kQueue, queue);
@@ -43,7 +43,7 @@ HOST_FIELD(kWakeNs, wake_ns);
 
 class Joiner {
  public:
-  Joiner(DeviceJobs& device_jobs, const HostJobs& host_jobs, bool known_only, Model* model)
+  Joiner(DeviceJobs& device_jobs, HostJobs& host_jobs, bool known_only, Model* model)
       : known_only_(known_only),
         device_jobs_(device_jobs),
         model_(model),
@@ -227,7 +227,6 @@ class Joiner {
   void ReadSide(const Field& field, T* values) const {
     host_jobs_.Read(field, stretches_, values);
   }
-  // What only the host says.
   template <typename T, typename Field>
   void Put(const Field& field, Column<T>* column) {
     T values[kRows];
@@ -254,39 +253,60 @@ class Joiner {
   void FillHostSide() {
     std::set<HandlerRun> late_runs;
     Calls calls(model_->api.correlation);
+    const bool whole = IsHostSideWhole();
     // All columns of some jobs after each other: what the host says of these stays in caches.
     for (first_ = 0; first_ < sides_.size(); first_ += kRows) {
-      rows_ = std::min(kRows, sides_.size() - first_);
-      HostJobs::FindStretches(sides_.data() + first_, rows_, &stretches_);
-      ReadSide(kSubmitted, submitted_);
-      all_submitted_ = std::find(submitted_, submitted_ + rows_, 0) == submitted_ + rows_;
+      ReadSubmitted();
+      jobs_.on_host.Write(first_, rows_, submitted_);
       jobs_.on_device.Read(first_, rows_, on_device_);
-      FillHostColumns();
+      if (!whole) EachOfHost([this](const auto& field, auto* column) { Put(field, column); });
+      MergeSides();
       FillIrqs(&late_runs);
       LinkApi(&calls);
+    }
+    if (whole) {
+      EachOfHost([this](const auto& field, auto* column) { host_jobs_.Take(field, column); });
     }
     if (!late_runs.empty()) DropIrqsOfOthers(late_runs);
   }
 
-  // What is known of a submission is known of none that was not seen.
-  void FillHostColumns() {
-    jobs_.on_host.Write(first_, rows_, submitted_);
-    if (!known_only_) FillOtherColumns();
-    PutSubmitted(kQueue, &jobs_.queue);
-    Put(kPid, &jobs_.pid);
-    Put(kSubmitNs, &jobs_.submit_ns);
-    Put(kDoorbellNs, &jobs_.doorbell_ns);
-    Put(kSubmitEndNs, &jobs_.submit_end_ns);
-    Put(kCompleteNs, &jobs_.complete_ns);
+  // It spoke of all jobs in their order, and saw each of them submitted.
+  bool IsHostSideWhole() {
+    if (!host_jobs_.in_order() || keys_ != host_jobs_.keys()) return false;
+    for (first_ = 0; first_ < sides_.size(); first_ += kRows) {
+      ReadSubmitted();
+      if (!all_submitted_) return false;
+    }
+    return true;
   }
 
-  void FillOtherColumns() {
+  // Of the rows that are filled.
+  void ReadSubmitted() {
+    rows_ = std::min(kRows, sides_.size() - first_);
+    HostJobs::FindStretches(sides_.data() + first_, rows_, &stretches_);
+    ReadSide(kSubmitted, submitted_);
+    all_submitted_ = std::find(submitted_, submitted_ + rows_, 0) == submitted_ + rows_;
+  }
+
+  // each(field, column): of what only the host says. What is known of a submission is known of none
+  // that was not seen.
+  template <typename Each>
+  void EachOfHost(const Each& each) {
+    each(kPid, &jobs_.pid);
+    each(kSubmitNs, &jobs_.submit_ns), each(kDoorbellNs, &jobs_.doorbell_ns);
+    each(kSubmitEndNs, &jobs_.submit_end_ns), each(kCompleteNs, &jobs_.complete_ns);
+    if (known_only_) return;
+    each(kSequence, &jobs_.sequence), each(kTid, &jobs_.tid);
+    each(kCommands, &jobs_.commands_submitted), each(kCopyBytes, &jobs_.copy_bytes);
+    each(kCorrelation, &jobs_.host_correlation);
+    each(kWaitNs, &jobs_.wait_ns), each(kWakeNs, &jobs_.wake_ns);
+  }
+
+  // What the device says as well.
+  void MergeSides() {
+    PutSubmitted(kQueue, &jobs_.queue);
+    if (known_only_) return;
     PutSubmitted(kContext, &jobs_.context);
-    Put(kSequence, &jobs_.sequence);
-    Put(kTid, &jobs_.tid);
-    Put(kCommands, &jobs_.commands_submitted);
-    Put(kCopyBytes, &jobs_.copy_bytes);
-    Put(kCorrelation, &jobs_.host_correlation);
     if (std::find(on_device_, on_device_ + rows_, 0) != on_device_ + rows_) {
       Merge(kCorrelation, &jobs_.correlation, [this](uint64_t host, uint64_t device, size_t i) {
         return submitted_[i] && !on_device_[i] ? host : device;
@@ -294,8 +314,6 @@ class Joiner {
     }
     Merge(kStatus, &jobs_.status,
           [](uint32_t host, uint32_t device, size_t) { return device == 0 ? host : device; });
-    Put(kWaitNs, &jobs_.wait_ns);
-    Put(kWakeNs, &jobs_.wake_ns);
   }
 
   using HandlerRun = std::tuple<uint32_t, uint32_t, int64_t>;  // of a handler: device, queue, time
@@ -484,7 +502,7 @@ class Joiner {
   Model* model_;
   Jobs& jobs_;
   std::vector<uint64_t> keys_;  // JobKey of each row, sorted
-  const HostJobs& host_jobs_;
+  HostJobs& host_jobs_;
   std::vector<uint64_t> runs_;        // JobKey of commands that follow each other, sorted
   std::vector<uint32_t> run_begins_;  // their first rows
   std::vector<uint32_t> sides_;  // of each row, in HostJobs; kNone: the host did not speak of it
@@ -496,10 +514,10 @@ class Joiner {
 
 }  // namespace
 
-void JoinJobs(DeviceJobs* device_jobs, const HostJobs& host_jobs,
+void JoinJobs(DeviceJobs* device_jobs, HostJobs* host_jobs,
               const std::map<std::pair<uint32_t, uint32_t>, uint32_t>* op_names, bool known_only,
               Model* model) {
-  Joiner(*device_jobs, host_jobs, known_only, model).Run(op_names);
+  Joiner(*device_jobs, *host_jobs, known_only, model).Run(op_names);
 }
 
 }  // namespace acceltrace::model

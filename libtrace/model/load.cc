@@ -265,7 +265,7 @@ Result<std::unique_ptr<Model>> LoadRows(stream::Reader* reader, const LoadOption
   SortRanges(&model->ranges);
   DropRepeated(decoder.in_flight, &model->host);
   if (SortHost(&model->host)) MergeHandlerRuns(&model->host);
-  const HostJobs host_jobs = CollectHostJobs(model->host, &model->load);
+  HostJobs host_jobs = CollectHostJobs(model->host, &model->load);
   const uint64_t jobs = host_jobs.size() + decoder.device_jobs.size();
   if (jobs > kFreeJobs + model->read.worth_bytes / kLeastJobBytes) {
     return Status::Error("the trace names " + std::to_string(jobs) + " jobs in " +
@@ -282,7 +282,7 @@ Result<std::unique_ptr<Model>> LoadRows(stream::Reader* reader, const LoadOption
   SortCommands(&model->commands, &model->load);
   SortDeviceEvents(&model->device_events);
   for (Device& device : model->devices) SortCounters(&device.counters);
-  JoinJobs(&decoder.device_jobs, host_jobs, options.checks_only ? nullptr : &decoder.op_names,
+  JoinJobs(&decoder.device_jobs, &host_jobs, options.checks_only ? nullptr : &decoder.op_names,
            options.wanted != nullptr && !options.wanted->jobs, model.get());
   if (decoder.late_times) AttachLate(model.get());
   if (!part && options.wanted != nullptr) PlaceLate(options.wanted->placed, model.get());
