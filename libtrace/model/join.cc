@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "libtrace/model/job_calls.h"
 #include "libtrace/model/late_times.h"
 #include "libtrace/model/permute.h"
-#include "libtrace/model/rising_ids.h"
 
 namespace acceltrace::model {
 namespace {
@@ -252,7 +252,7 @@ class Joiner {
 
   void FillHostSide() {
     std::set<HandlerRun> late_runs;
-    Calls calls(model_->api.correlation);
+    JobCalls calls(model_->api.correlation);
     const bool whole = IsHostSideWhole();
     // All columns of some jobs after each other: what the host says of these stays in caches.
     for (first_ = 0; first_ < sides_.size(); first_ += kRows) {
@@ -382,37 +382,8 @@ class Joiner {
     }
   }
 
-  // Calls by correlation; of those that share one the first counts.
-  class Calls {
-   public:
-    explicit Calls(const Column<uint64_t>& ids) : submitted_(ids), awaited_(submitted_) {
-      if (submitted_.rise()) return;
-      calls_.reserve(ids.size());
-      EachRow(
-          [&](size_t row, uint64_t id) {
-            if (id != 0) calls_.emplace_back(id, static_cast<uint32_t>(row));
-            return true;
-          },
-          ids);
-      if (!std::is_sorted(calls_.begin(), calls_.end())) std::sort(calls_.begin(), calls_.end());
-    }
-    // The one that submitted a job, or waited for it; each is asked for in order, about.
-    uint32_t Submitted(uint64_t id) { return Find(id, &submitted_, &last_); }
-    uint32_t Awaited(uint64_t id) { return Find(id, &awaited_, &last_wait_); }
-
-   private:
-    uint32_t Find(uint64_t id, RisingIds* rising, size_t* last) const {
-      if (!rising->rise()) return FindCall(calls_, id, last);
-      return id == 0 ? kNoRow : rising->Find(id);
-    }
-
-    RisingIds submitted_, awaited_;
-    std::vector<std::pair<uint64_t, uint32_t>> calls_;  // if ids do not rise
-    size_t last_ = 0, last_wait_ = 0;
-  };
-
   // Of the rows that are filled.
-  void LinkApi(Calls* calls) {
+  void LinkApi(JobCalls* calls) {
     const ApiCalls& api = model_->api;
     uint32_t found[kRows], waited[kRows];
     uint64_t ids[kRows], wait_ids[kRows];
@@ -430,23 +401,6 @@ class Joiner {
     }
     jobs_.api_row.Write(first_, rows_, found);
     jobs_.wait_api_row.Write(first_, rows_, waited);
-  }
-
-  // Most are asked for in order. last: where one was found before.
-  static uint32_t FindCall(const std::vector<std::pair<uint64_t, uint32_t>>& calls,
-                           uint64_t correlation, size_t* last) {
-    const auto is_it = [&](size_t at) {
-      return (at == 0 || calls[at - 1].first < correlation) &&
-             (at == calls.size() || calls[at].first >= correlation);
-    };
-    if (*last < calls.size() && is_it(*last + 1)) {
-      ++*last;
-    } else if (!is_it(*last)) {
-      *last = static_cast<size_t>(
-          std::lower_bound(calls.begin(), calls.end(), std::pair(correlation, 0u)) - calls.begin());
-    }
-    const bool found = *last < calls.size() && calls[*last].first == correlation;
-    return found ? calls[*last].second : kNoRow;
   }
 
   void LinkCommands() {
