@@ -138,9 +138,10 @@ int RunReport(const Options& options) {
 }
 
 // Who asks for a part of a trace misses packets that its index places elsewhere.
-void CheckIndex(const std::string& file, std::vector<analysis::Finding>* findings) {
+void CheckIndex(const std::string& file, const stream::ReadStats& read,
+                std::vector<analysis::Finding>* findings) {
   const auto index = stream::FileIndex::Open(file);
-  const size_t wrong = index == nullptr ? 0 : index->CountWrongTimes();
+  const size_t wrong = index == nullptr ? 0 : index->CountWrongTimes(read.times);
   if (wrong == 0) return;
   findings->insert(findings->begin(),
                    {"damage", fmt::format("the index says of {} packets that they are of other "
@@ -154,7 +155,7 @@ int RunVerify(const Options& options) {
   if (!model.ok()) return Fail(kFailed, model.message());
   const analysis::Report report = analysis::ComputeVerification(**model);
   auto findings = analysis::FindProblems(report);
-  CheckIndex(options.file, &findings);
+  CheckIndex(options.file, (*model)->read, &findings);
   const int wrote =
       Print(options.json ? WriteStdout(view::JsonVerify(report, findings))
                          : PrintText(view::TextVerify(report, findings, StdoutStyle())),

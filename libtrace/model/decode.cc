@@ -243,14 +243,19 @@ void Decoder::AddHost(const stream::TableRows& rows) {
   intake.Put(Batch::kPidFieldNumber, &host.pid);
   intake.Put(Batch::kTidFieldNumber, &host.tid);
   // A host event of a device that was never described stays: it is evidence.
-  auto devices = intake.All<uint32_t>(Batch::kDeviceFieldNumber);
   uint32_t number = 0, row = DeviceRow(number);
-  for (uint32_t& device : devices) {
-    if (device != number) row = DeviceRow(number = device);
-    if (row == kNoRow) ++model_->load.unknown_device_rows;
-    device = row;
+  if (rows.has(Batch::kDeviceFieldNumber)) {
+    auto devices = intake.All<uint32_t>(Batch::kDeviceFieldNumber);
+    for (uint32_t& device : devices) {
+      if (device != number) row = DeviceRow(number = device);
+      if (row == kNoRow) ++model_->load.unknown_device_rows;
+      device = row;
+    }
+    intake.Put(devices, &host.device);
+  } else {
+    if (row == kNoRow) model_->load.unknown_device_rows += rows.rows();
+    host.device.Append(rows.rows(), row);
   }
-  intake.Put(devices, &host.device);
   intake.Put(Batch::kContextFieldNumber, &host.context);
   intake.Put(Batch::kQueueFieldNumber, &host.queue);
   intake.Put(Batch::kJobFieldNumber, &host.job);

@@ -3,10 +3,11 @@
 // Packets of samples and events of devices: counters, clocks, device events, devices without
 // records.
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <iterator>
 #include <utility>
 
+#include "libtrace/stream/column_values.h"
 #include "libtrace/model/decode.h"
 #include "libtrace/model/decode_columns.h"
 
@@ -19,6 +20,26 @@ namespace {
 
 // The daemon takes samples as it begins.
 constexpr double kFirstSampleNs = 1e9;
+
+// How many are as another one before them; they are left in no order.
+uint64_t CountRepeated(std::vector<uint32_t>* numbers) {
+  if (numbers->empty()) return 0;
+  uint32_t low = numbers->front(), high = low;
+  stream::WidenTo(numbers->data(), numbers->size(), &low, &high);
+  if ((high - low) / 16 <= numbers->size()) {
+    // They follow each other, in the order of their tables: a bit for each.
+    std::vector<uint64_t> words((high - low) / 64 + 1);
+    for (const uint32_t number : *numbers) {
+      words[(number - low) / 64] |= uint64_t{1} << (number - low) % 64;
+    }
+    uint64_t different = 0;
+    for (const uint64_t word : words) different += static_cast<uint64_t>(std::popcount(word));
+    return numbers->size() - different;
+  }
+  std::sort(numbers->begin(), numbers->end());
+  const auto last = std::unique(numbers->begin(), numbers->end());
+  return static_cast<uint64_t>(numbers->end() - last);
+}
 
 }  // namespace
 
@@ -203,22 +224,15 @@ void Decoder::NoteRecords(uint32_t device, proto::Packet::BodyCase table,
   }
 }
 
-// Each table is in order, as a rule.
 void Decoder::CountRepeatedRecords() {
-  std::vector<uint32_t> merged, both;
-  for (auto table = records_.begin(); table != records_.end(); ++table) {
-    std::vector<uint32_t>& records = table->second;
-    if (!std::is_sorted(records.begin(), records.end())) std::sort(records.begin(), records.end());
-    both.clear();
-    std::merge(merged.begin(), merged.end(), records.begin(), records.end(),
-               std::back_inserter(both));
-    merged.swap(both);
-    records = std::vector<uint32_t>();
-    const auto next = std::next(table);
-    if (next != records_.end() && next->first.first == table->first.first) continue;
-    const auto last = std::unique(merged.begin(), merged.end());
-    model_->load.duplicate_records += static_cast<uint64_t>(merged.end() - last);
-    merged.clear();
+  for (auto table = records_.begin(); table != records_.end();) {
+    const uint32_t device = table->first.first;
+    std::vector<uint32_t> all = std::move(table->second);
+    for (++table; table != records_.end() && table->first.first == device; ++table) {
+      all.insert(all.end(), table->second.begin(), table->second.end());
+      table->second = std::vector<uint32_t>();
+    }
+    model_->load.duplicate_records += CountRepeated(&all);
   }
   records_.clear();
 }

@@ -5,9 +5,11 @@
 #ifndef LIBTRACE_MODEL_HOST_JOBS_H_
 #define LIBTRACE_MODEL_HOST_JOBS_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "libtrace/model/key_index.h"
@@ -15,14 +17,19 @@
 
 namespace acceltrace::model {
 
-// Times as in Jobs.
-struct HostJob {
-  bool submitted = false;
-  uint32_t context = 0, queue = 0, pid = 0, tid = 0, commands = 0, status = 0;
-  uint64_t sequence = 0, correlation = 0, copy_bytes = 0, wait_correlation = 0;
-  int64_t submit_ns = kNoTime, doorbell_ns = kNoTime, submit_end_ns = kNoTime;
-  int64_t irq_ns = kNoTime, complete_ns = kNoTime, wait_ns = kNoTime, wake_ns = kNoTime;
+// Of a job, of many: what is known of each, or kNotKnown. Times as in Jobs.
+template <template <typename> typename Of>
+struct HostJobFields {
+  Of<uint8_t> submitted;
+  Of<uint32_t> context, queue, pid, tid, commands, status;
+  Of<uint64_t> sequence, correlation, copy_bytes, wait_correlation;
+  Of<int64_t> submit_ns, doorbell_ns, submit_end_ns, irq_ns, complete_ns, wait_ns, wake_ns;
 };
+
+template <typename T>
+inline constexpr T kNotKnown = 0;
+template <>
+inline constexpr int64_t kNotKnown<int64_t> = kNoTime;
 
 inline uint64_t JobKey(uint32_t device, uint32_t job) {
   return (static_cast<uint64_t>(device) << 32) | job;
@@ -33,6 +40,10 @@ inline uint64_t JobKey(uint32_t device, uint32_t job) {
 class HostJobs {
  public:
   static constexpr uint32_t kNone = KeyIndex::kNone;
+  static constexpr size_t kChunk = Column<uint8_t>::kRows;
+  template <typename T>
+  using Values = std::array<T, kChunk>;
+  using Chunk = HostJobFields<Values>;
 
   size_t size() const { return keys_.size(); }
   const std::vector<uint64_t>& keys() const { return keys_; }
@@ -40,7 +51,7 @@ class HostJobs {
   uint32_t Find(uint64_t key) const {
     // Most are asked for in their order.
     if (last_ + 1 < keys_.size() && keys_[last_ + 1] == key) return ++last_;
-    const uint32_t row = index_.Find(key, KeyOf{keys_});
+    const uint32_t row = rise_ ? FindRising(key) : index_.Find(key, KeyOf{keys_});
     if (row != kNone) last_ = row;
     return row;
   }
@@ -49,17 +60,54 @@ class HostJobs {
     int64_t submit_ns = kNoTime, doorbell_ns = kNoTime, complete_ns = kNoTime;
   };
   Times TimesOf(uint32_t row) const;
-  // Good until the next one is asked for.
-  const HostJob& At(uint32_t row) const {
-    const HostJob* jobs = chunks_[row / kChunk].get();
-    if (jobs == nullptr) jobs = Unpacked(row / kChunk);
-    return jobs[row % kChunk];
+  // Rows of one chunk that follow each other, or kNone so many times.
+  struct Stretch {
+    uint32_t row;
+    size_t rows;
+  };
+  static void FindStretches(const uint32_t* rows, size_t count, std::vector<Stretch>* stretches);
+  // One field of all of them; of kNone what is known of no job. field(of HostJobFields): that one.
+  template <typename Field, typename T>
+  void Read(const Field& field, const std::vector<Stretch>& stretches, T* out) const {
+    for (const Stretch& stretch : stretches) {
+      const size_t at = stretch.row % kChunk;
+      if (stretch.row == kNone) {
+        std::fill_n(out, stretch.rows, kNotKnown<T>);
+      } else if (const Chunk* chunk = chunks_[stretch.row / kChunk].get(); chunk != nullptr) {
+        std::copy_n(field(*chunk).data() + at, stretch.rows, out);
+      } else {
+        field(packed_).Read(stretch.row, stretch.rows, out);
+      }
+      out += stretch.rows;
+    }
   }
-  // Made if it is not there. Good until the next Get().
-  HostJob* Get(uint64_t key);
+  // Whether Take() may be called: no job was spoken of again when its chunk was packed.
+  bool in_order() const { return !reopened_; }
+  // One field of all jobs, which is gone then.
+  template <typename Field, typename T>
+  void Take(const Field& field, Column<T>* out) {
+    *out = std::move(field(packed_));
+    while (out->size() < keys_.size()) {
+      const size_t first = out->size();
+      out->AppendValues(field(*chunks_[first / kChunk]).data(),
+                        std::min(kChunk, keys_.size() - first));
+    }
+  }
+  // Where the fields of a job are. Good until the next Get().
+  struct Place {
+    Chunk* chunk;
+    size_t at;
+  };
+  // Made if it is not there.
+  Place Get(uint64_t key) {
+    // Events of a job are close to each other.
+    uint32_t& known = known_[key % kKnown];
+    if (known >= keys_.size() || keys_[known] != key) known = Add(key);
+    Chunk* chunk = chunks_[known / kChunk].get();
+    return {chunk != nullptr ? chunk : Open(known / kChunk), known % kChunk};
+  }
 
  private:
-  static constexpr size_t kChunk = Column<uint8_t>::kRows;
   static constexpr size_t kOpen = 4;  // the newest chunks: events of a job are close to each other
   static constexpr size_t kKnown = 64;  // rows
   static constexpr size_t kSlots = 4;
@@ -68,40 +116,41 @@ class HostJobs {
     const std::vector<uint64_t>& keys;
     uint64_t operator()(uint32_t row) const { return keys[row]; }
   };
-  // Fields of jobs, chunk by chunk.
-  struct Packed {
-    Column<uint8_t> submitted;
-    Column<uint32_t> context, queue, pid, tid, commands, status;
-    Column<uint64_t> sequence, correlation, copy_bytes, wait_correlation;
-    Column<int64_t> submit_ns, doorbell_ns, submit_end_ns, irq_ns, complete_ns, wait_ns, wake_ns;
-  };
-  // A chunk that was unpacked to be read, or its times alone.
-  struct Slot {
-    size_t chunk = SIZE_MAX;
-    std::unique_ptr<HostJob[]> jobs;
-  };
+  // The times of a chunk that were unpacked to be read.
   struct TimesSlot {
     size_t chunk = SIZE_MAX;
-    std::array<int64_t, kChunk> submit_ns, doorbell_ns, complete_ns;
+    Values<int64_t> submit_ns, doorbell_ns, complete_ns;
   };
-  // each(member of HostJob, column of Packed)
-  template <typename Of, typename Each>
-  static void EachField(Of* packed, const Each& each);
-  HostJob* Open(uint32_t row);
+  uint32_t FindRising(uint64_t key) const;
+  uint32_t Add(uint64_t key);
+  Chunk* Open(size_t chunk);
   void Pack(size_t chunk);
-  void Unpack(size_t chunk, HostJob* jobs) const;
-  const HostJob* Unpacked(size_t chunk) const;
 
-  KeyIndex index_;
+  bool rise_ = true;                      // keys do, as those of one device do as a rule
+  KeyIndex index_;                        // if they don't
   std::array<uint32_t, kKnown> known_{};  // rows of keys that were asked for
   mutable uint32_t last_ = 0;             // the row that was found last
   std::vector<uint64_t> keys_;
-  Packed packed_;
-  mutable std::vector<std::unique_ptr<HostJob[]>> chunks_;  // nullptr: packed
-  mutable std::array<Slot, kSlots> slots_;
+  HostJobFields<Column> packed_;
+  std::vector<std::unique_ptr<Chunk>> chunks_;  // nullptr: packed
+  bool reopened_ = false;                       // one of them was packed before
   mutable std::unique_ptr<std::array<TimesSlot, kSlots>> times_;
-  mutable size_t unpacked_ = 0, unpacked_times_ = 0;  // how often one was
+  mutable size_t unpacked_times_ = 0;  // how often one was
 };
+
+// each(a's field, b's field), of all
+template <typename A, typename B, typename Each>
+void EachHostJobField(A& a, B& b, const Each& each) {
+  each(a.submitted, b.submitted);
+  each(a.context, b.context), each(a.queue, b.queue);
+  each(a.pid, b.pid), each(a.tid, b.tid);
+  each(a.commands, b.commands), each(a.status, b.status);
+  each(a.sequence, b.sequence), each(a.correlation, b.correlation);
+  each(a.copy_bytes, b.copy_bytes), each(a.wait_correlation, b.wait_correlation);
+  each(a.submit_ns, b.submit_ns), each(a.doorbell_ns, b.doorbell_ns);
+  each(a.submit_end_ns, b.submit_end_ns), each(a.irq_ns, b.irq_ns);
+  each(a.complete_ns, b.complete_ns), each(a.wait_ns, b.wait_ns), each(a.wake_ns, b.wake_ns);
+}
 
 // host is sorted by time.
 HostJobs CollectHostJobs(const HostEvents& host, LoadStats* stats);

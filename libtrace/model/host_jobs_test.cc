@@ -2,7 +2,7 @@
 #include "libtrace/model/host_jobs.h"
 
 #include <random>
-#include <unordered_map>
+#include <type_traits>
 #include <vector>
 
 #include "tests/catch.h"
@@ -10,10 +10,14 @@
 namespace acceltrace::model {
 namespace {
 
+template <typename T>
+using One = T;
+using Job = HostJobFields<One>;
+
 // All fields of a job by a number, times not always there.
-HostJob JobOf(uint64_t number) {
+Job JobOf(uint64_t number) {
   std::mt19937_64 random(number);
-  HostJob job;
+  Job job;
   job.submitted = random() % 8 != 0;
   for (uint32_t* field :
        {&job.context, &job.queue, &job.pid, &job.tid, &job.commands, &job.status}) {
@@ -25,60 +29,114 @@ HostJob JobOf(uint64_t number) {
   }
   for (int64_t* field : {&job.submit_ns, &job.doorbell_ns, &job.submit_end_ns, &job.irq_ns,
                          &job.complete_ns, &job.wait_ns, &job.wake_ns}) {
-    if (random() % 3 != 0) *field = static_cast<int64_t>(1'000'000'000 + number * 12'000);
+    *field = random() % 3 == 0 ? kNoTime : static_cast<int64_t>(1'000'000'000 + number * 12'000);
   }
   return job;
 }
 
-bool Alike(const HostJob& a, const HostJob& b) {
-  return a.submitted == b.submitted && a.context == b.context && a.queue == b.queue &&
-         a.pid == b.pid && a.tid == b.tid && a.commands == b.commands && a.status == b.status &&
-         a.sequence == b.sequence && a.correlation == b.correlation &&
-         a.copy_bytes == b.copy_bytes && a.wait_correlation == b.wait_correlation &&
-         a.submit_ns == b.submit_ns && a.doorbell_ns == b.doorbell_ns &&
-         a.submit_end_ns == b.submit_end_ns && a.irq_ns == b.irq_ns &&
-         a.complete_ns == b.complete_ns && a.wait_ns == b.wait_ns && a.wake_ns == b.wake_ns;
+// What is known of no job.
+Job NoJob() {
+  Job job{};
+  for (int64_t* field : {&job.submit_ns, &job.doorbell_ns, &job.submit_end_ns, &job.irq_ns,
+                         &job.complete_ns, &job.wait_ns, &job.wake_ns}) {
+    *field = kNoTime;
+  }
+  return job;
 }
 
-// `jobs` in order; of one in `late` something is said again, of any one before it.
-void Compare(uint64_t jobs, uint64_t late, uint64_t seed) {
+// One field of jobs in `rows` as the list has it, and as it should be.
+template <typename T, typename Field>
+size_t CountWrong(const HostJobs& list, const std::vector<uint32_t>& rows,
+                  const std::vector<Job>& expected, const Field& field) {
+  std::vector<T> values(rows.size());
+  std::vector<HostJobs::Stretch> stretches;
+  HostJobs::FindStretches(rows.data(), rows.size(), &stretches);
+  list.Read(field, stretches, values.data());
+  size_t wrong = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    wrong += values[i] != field(rows[i] == HostJobs::kNone ? NoJob() : expected[rows[i]]);
+  }
+  return wrong;
+}
+
+size_t CountWrong(const HostJobs& list, const std::vector<uint32_t>& rows,
+                  const std::vector<Job>& jobs) {
+  size_t wrong = 0;
+  const auto count = [&](const auto& field) {
+    using T = std::decay_t<decltype(field(jobs[0]))>;
+    wrong += CountWrong<T>(list, rows, jobs, field);
+  };
+#define FIELD(name) count([](const auto& of) -> const auto& { return of.name; })
+  FIELD(submitted), FIELD(context), FIELD(queue), FIELD(pid), FIELD(tid), FIELD(commands);
+  FIELD(status), FIELD(sequence), FIELD(correlation), FIELD(copy_bytes), FIELD(wait_correlation);
+  FIELD(submit_ns), FIELD(doorbell_ns), FIELD(submit_end_ns), FIELD(irq_ns), FIELD(complete_ns);
+  FIELD(wait_ns), FIELD(wake_ns);
+#undef FIELD
+  return wrong;
+}
+
+// `jobs` of some devices, whose numbers rise; of one in `late` something is said again, of any one
+// before it.
+void Compare(uint64_t jobs, uint64_t late, uint64_t seed, uint64_t devices) {
   std::mt19937_64 random(seed);
   HostJobs list;
-  std::unordered_map<uint64_t, HostJob> plain;
-  const auto key_of = [](uint64_t number) { return JobKey(number % 2, number + 1); };
+  std::vector<Job> plain;
+  const auto key_of = [devices](uint64_t number) {
+    return JobKey(static_cast<uint32_t>(number % devices), static_cast<uint32_t>(number + 1));
+  };
   for (uint64_t number = 0; number < jobs; ++number) {
-    *list.Get(key_of(number)) = JobOf(number);
-    plain[key_of(number)] = JobOf(number);
+    plain.push_back(JobOf(number));
+    const HostJobs::Place place = list.Get(key_of(number));
+    EachHostJobField(*place.chunk, plain.back(),
+                     [&](auto& values, const auto& value) { values[place.at] = value; });
     if (late == 0 || random() % late != 0) continue;
     const uint64_t before = random() % (number + 1);
-    list.Get(key_of(before))->wake_ns = plain[key_of(before)].wake_ns =
-        static_cast<int64_t>(number);
+    const HostJobs::Place again = list.Get(key_of(before));
+    again.chunk->wake_ns[again.at] = plain[before].wake_ns = static_cast<int64_t>(number);
   }
   REQUIRE(list.size() == jobs);
   size_t different = 0;
+  std::vector<uint32_t> rows;
   for (uint64_t number = 0; number < jobs; ++number) {
-    const uint32_t row = list.Find(key_of(number));
-    different += row != number || list.keys()[row] != key_of(number) ||
-                 !Alike(list.At(row), plain[key_of(number)]);
+    rows.push_back(list.Find(key_of(number)));
+    different += rows.back() != number || list.keys()[rows.back()] != key_of(number);
   }
   CHECK(different == 0);
-  // In no order: each chunk is unpacked so often that it stays so.
+  CHECK(CountWrong(list, rows, plain) == 0);
+  // In no order, and some that are not there.
   for (int i = 0; i < 2'000 && jobs > 0; ++i) {
-    const uint64_t number = random() % jobs;
-    different += !Alike(list.At(list.Find(key_of(number))), plain[key_of(number)]);
+    rows.push_back(random() % 8 == 0 ? HostJobs::kNone : static_cast<uint32_t>(random() % jobs));
+  }
+  CHECK(CountWrong(list, rows, plain) == 0);
+  for (const uint32_t row : rows) {
+    if (row == HostJobs::kNone) continue;
+    const HostJobs::Times times = list.TimesOf(row);
+    different += times.submit_ns != plain[row].submit_ns ||
+                 times.doorbell_ns != plain[row].doorbell_ns ||
+                 times.complete_ns != plain[row].complete_ns;
   }
   CHECK(different == 0);
   CHECK(list.Find(JobKey(5, 5)) == HostJobs::kNone);
+  if (late == 0) CHECK(list.in_order());
+  if (!list.in_order()) return;
+  Column<uint64_t> sequence;
+  list.Take(
+      [](auto& of) -> auto& { return of.sequence; }, &sequence);
+  REQUIRE(sequence.size() == jobs);
+  for (uint64_t row = 0; row < jobs; ++row) different += sequence[row] != plain[row].sequence;
+  CHECK(different == 0);
 }
 
 TEST_CASE("what the host says of jobs is kept, of those of long ago as well") {
-  Compare(0, 0, 1);
-  Compare(3, 0, 1);
-  Compare(1'024, 0, 1);
-  Compare(5'000, 0, 2);
-  Compare(20'000, 0, 3);
-  Compare(20'000, 3'000, 4);
-  Compare(20'000, 50, 5);
+  for (const uint64_t devices : {1, 2}) {
+    Compare(0, 0, 1, devices);
+    Compare(3, 0, 1, devices);
+    Compare(1'024, 0, 1, devices);
+    Compare(5'000, 0, 2, devices);
+    Compare(20'000, 0, 3, devices);
+    Compare(20'000, 3'000, 4, devices);
+    Compare(20'000, 50, 5, devices);
+  }
 }
 
 }  // namespace

@@ -3,22 +3,47 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
+#include <numeric>
 #include <set>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "libtrace/model/job_calls.h"
 #include "libtrace/model/late_times.h"
 #include "libtrace/model/permute.h"
-#include "libtrace/model/rising_ids.h"
 
 namespace acceltrace::model {
 namespace {
 
+// Fields of HostJobFields.
+#define HOST_FIELD(name, field) \
+  constexpr auto name = [](auto& of) -> auto& { return of.field; }
+HOST_FIELD(kSubmitted, submitted);
+HOST_FIELD(kContext, context);
+HOST_FIELD(kQueue, queue);
+HOST_FIELD(kPid, pid);
+HOST_FIELD(kTid, tid);
+HOST_FIELD(kCommands, commands);
+HOST_FIELD(kStatus, status);
+HOST_FIELD(kSequence, sequence);
+HOST_FIELD(kCorrelation, correlation);
+HOST_FIELD(kCopyBytes, copy_bytes);
+HOST_FIELD(kWaitCorrelation, wait_correlation);
+HOST_FIELD(kSubmitNs, submit_ns);
+HOST_FIELD(kDoorbellNs, doorbell_ns);
+HOST_FIELD(kSubmitEndNs, submit_end_ns);
+HOST_FIELD(kIrqNs, irq_ns);
+HOST_FIELD(kCompleteNs, complete_ns);
+HOST_FIELD(kWaitNs, wait_ns);
+HOST_FIELD(kWakeNs, wake_ns);
+#undef HOST_FIELD
+
 class Joiner {
  public:
-  Joiner(DeviceJobs& device_jobs, const HostJobs& host_jobs, bool known_only, Model* model)
+  Joiner(DeviceJobs& device_jobs, HostJobs& host_jobs, bool known_only, Model* model)
       : known_only_(known_only),
         device_jobs_(device_jobs),
         model_(model),
@@ -34,29 +59,25 @@ class Joiner {
   }
 
  private:
+  static constexpr size_t kRows = Column<uint32_t>::kRows;
+
   // Every job that either side speaks of, in order of (device, job).
   void CollectKeys() {
-    std::vector<uint64_t> on_device, of_commands, keys;
+    std::vector<uint64_t> on_device, keys;
+    on_device.reserve(device_jobs_.size());
     EachRow(
         [&](size_t, uint32_t device, uint32_t job) {
           on_device.push_back(JobKey(device, job));
           return true;
         },
         device_jobs_.device, device_jobs_.job);
-    // These are in order: each once.
-    EachRow(
-        [&](size_t row, uint32_t device, uint32_t job) {
-          const uint64_t key = JobKey(device, job);
-          if (row == 0 || key != of_commands.back()) of_commands.push_back(key);
-          return true;
-        },
-        model_->commands.device, model_->commands.job);
     if (!std::is_sorted(on_device.begin(), on_device.end())) {
       std::sort(on_device.begin(), on_device.end());
     }
+    FindRuns();
     // Most are in both.
-    keys.reserve(std::max(on_device.size(), of_commands.size()));
-    std::set_union(on_device.begin(), on_device.end(), of_commands.begin(), of_commands.end(),
+    keys.reserve(std::max(on_device.size(), runs_.size()));
+    std::set_union(on_device.begin(), on_device.end(), runs_.begin(), runs_.end(),
                    std::back_inserter(keys));
     keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
     // The host spoke of few others, as a rule.
@@ -76,10 +97,35 @@ class Joiner {
     keys_ = std::move(keys);
   }
 
+  // Commands of a job follow each other.
+  void FindRuns() {
+    EachChunk(
+        [&](size_t first, size_t rows, const uint32_t* device, const uint32_t* job) {
+          uint32_t begins[kRows];
+          begins[0] = 0;
+          size_t count = first == 0 ? 1 : 0;
+          for (size_t i = count; i < rows; ++i) {
+            begins[count] = static_cast<uint32_t>(i);
+            count += static_cast<size_t>((job[i] ^ *(job + i - 1)) |
+                                         (device[i] ^ *(device + i - 1))) != 0;
+          }
+          for (size_t b = 0; b < count; ++b) {
+            runs_.push_back(JobKey(device[begins[b]], job[begins[b]]));
+            run_begins_.push_back(static_cast<uint32_t>(first) + begins[b]);
+          }
+          return true;
+        },
+        model_->commands.device, model_->commands.job);
+  }
+
   // How many of the jobs the host spoke of.
   size_t FindSides(const std::vector<uint64_t>& keys) {
-    size_t found = 0;
     sides_.assign(keys.size(), HostJobs::kNone);
+    if (keys == host_jobs_.keys()) {
+      std::iota(sides_.begin(), sides_.end(), 0);
+      return keys.size();
+    }
+    size_t found = 0;
     for (size_t row = 0; row < keys.size(); ++row) {
       sides_[row] = host_jobs_.Find(keys[row]);
       found += sides_[row] != HostJobs::kNone;
@@ -176,104 +222,132 @@ class Joiner {
     move(&device_jobs_.irq, &jobs_.irq);
   }
 
-  // value(side, row, old): what a row has that the host spoke of.
-  template <typename T, typename Value>
-  void Fill(Column<T>* column, const Value& value) {
-    constexpr size_t kRows = Column<T>::kRows;
-    T values[kRows];
-    for (size_t first = fill_first_; first < fill_end_; first += kRows) {
-      const size_t count = std::min(kRows, fill_end_ - first);
-      column->Read(first, count, values);
-      for (size_t i = 0; i < count; ++i) {
-        const uint32_t side = sides_[first + i];
-        if (side != HostJobs::kNone) values[i] = value(SideAt(first + i), first + i, values[i]);
-      }
-      column->Write(first, count, values);
-    }
+  // Of the rows that are filled: as the host has it.
+  template <typename T, typename Field>
+  void ReadSide(const Field& field, T* values) const {
+    host_jobs_.Read(field, stretches_, values);
   }
-  // The same of what is known only if the submission was seen.
-  template <typename T, typename Value>
-  void FillSubmitted(Column<T>* column, const Value& value) {
-    Fill(column, [&](const HostJob& side, size_t, T old) {
-      return side.submitted ? static_cast<T>(value(side)) : old;
-    });
+  template <typename T, typename Field>
+  void Put(const Field& field, Column<T>* column) {
+    T values[kRows];
+    ReadSide(field, values);
+    column->Write(first_, rows_, values);
+  }
+  // value(host's, device's, place among the rows)
+  template <typename T, typename Field, typename Value>
+  void Merge(const Field& field, Column<T>* column, const Value& value) {
+    T values[kRows], old[kRows];
+    ReadSide(field, values);
+    column->Read(first_, rows_, old);
+    for (size_t i = 0; i < rows_; ++i) values[i] = value(values[i], old[i], i);
+    column->Write(first_, rows_, values);
+  }
+  // What the host knows if the submission was seen.
+  template <typename T, typename Field>
+  void PutSubmitted(const Field& field, Column<T>* column) {
+    if (all_submitted_) return Put(field, column);
+    Merge(field, column,
+          [this](T host, T device, size_t i) { return submitted_[i] ? host : device; });
   }
 
   void FillHostSide() {
     std::set<HandlerRun> late_runs;
-    Calls calls(model_->api.correlation);
+    JobCalls calls(model_->api.correlation);
+    const bool whole = IsHostSideWhole();
     // All columns of some jobs after each other: what the host says of these stays in caches.
-    constexpr size_t kRows = Column<uint32_t>::kRows;
-    for (size_t first = 0; first < sides_.size(); first += kRows) {
-      fill_first_ = first, fill_end_ = std::min(first + kRows, sides_.size());
-      ReadSides();
-      FillHostColumns(&late_runs);
+    for (first_ = 0; first_ < sides_.size(); first_ += kRows) {
+      ReadSubmitted();
+      jobs_.on_host.Write(first_, rows_, submitted_);
+      jobs_.on_device.Read(first_, rows_, on_device_);
+      if (!whole) EachOfHost([this](const auto& field, auto* column) { Put(field, column); });
+      MergeSides();
+      FillIrqs(&late_runs);
       LinkApi(&calls);
     }
-    fill_first_ = 0, fill_end_ = sides_.size();
-    block_.clear();
+    if (whole) {
+      EachOfHost([this](const auto& field, auto* column) { host_jobs_.Take(field, column); });
+    }
     if (!late_runs.empty()) DropIrqsOfOthers(late_runs);
   }
 
-  // Those of the rows that are filled, once for all columns.
-  void ReadSides() {
-    block_.resize(fill_end_ - fill_first_);
-    for (size_t i = 0; i < block_.size(); ++i) {
-      const uint32_t side = sides_[fill_first_ + i];
-      if (side != HostJobs::kNone) block_[i] = host_jobs_.At(side);
+  // It spoke of all jobs in their order, and saw each of them submitted.
+  bool IsHostSideWhole() {
+    if (!host_jobs_.in_order() || keys_ != host_jobs_.keys()) return false;
+    for (first_ = 0; first_ < sides_.size(); first_ += kRows) {
+      ReadSubmitted();
+      if (!all_submitted_) return false;
     }
+    return true;
   }
-  // Of a row that the host spoke of.
-  const HostJob& SideAt(size_t row) const {
-    return block_.empty() ? host_jobs_.At(sides_[row]) : block_[row - fill_first_];
+
+  // Of the rows that are filled.
+  void ReadSubmitted() {
+    rows_ = std::min(kRows, sides_.size() - first_);
+    HostJobs::FindStretches(sides_.data() + first_, rows_, &stretches_);
+    ReadSide(kSubmitted, submitted_);
+    all_submitted_ = std::find(submitted_, submitted_ + rows_, 0) == submitted_ + rows_;
+  }
+
+  // each(field, column): of what only the host says. What is known of a submission is known of none
+  // that was not seen.
+  template <typename Each>
+  void EachOfHost(const Each& each) {
+    each(kPid, &jobs_.pid);
+    each(kSubmitNs, &jobs_.submit_ns), each(kDoorbellNs, &jobs_.doorbell_ns);
+    each(kSubmitEndNs, &jobs_.submit_end_ns), each(kCompleteNs, &jobs_.complete_ns);
+    if (known_only_) return;
+    each(kSequence, &jobs_.sequence), each(kTid, &jobs_.tid);
+    each(kCommands, &jobs_.commands_submitted), each(kCopyBytes, &jobs_.copy_bytes);
+    each(kCorrelation, &jobs_.host_correlation);
+    each(kWaitNs, &jobs_.wait_ns), each(kWakeNs, &jobs_.wake_ns);
+  }
+
+  // What the device says as well.
+  void MergeSides() {
+    PutSubmitted(kQueue, &jobs_.queue);
+    if (known_only_) return;
+    PutSubmitted(kContext, &jobs_.context);
+    if (std::find(on_device_, on_device_ + rows_, 0) != on_device_ + rows_) {
+      Merge(kCorrelation, &jobs_.correlation, [this](uint64_t host, uint64_t device, size_t i) {
+        return submitted_[i] && !on_device_[i] ? host : device;
+      });
+    }
+    Merge(kStatus, &jobs_.status,
+          [](uint32_t host, uint32_t device, size_t) { return device == 0 ? host : device; });
   }
 
   using HandlerRun = std::tuple<uint32_t, uint32_t, int64_t>;  // of a handler: device, queue, time
 
-  void FillHostColumns(std::set<HandlerRun>* late_runs) {
-    FillSubmitted(&jobs_.on_host, [](const HostJob&) { return 1; });
-    if (!known_only_) FillOtherColumns();
-    FillSubmitted(&jobs_.queue, [](const HostJob& side) { return side.queue; });
-    FillSubmitted(&jobs_.pid, [](const HostJob& side) { return side.pid; });
-    FillTime(&jobs_.submit_ns, &HostJob::submit_ns);
-    FillTime(&jobs_.doorbell_ns, &HostJob::doorbell_ns);
-    FillTime(&jobs_.submit_end_ns, &HostJob::submit_end_ns);
-    FillTime(&jobs_.complete_ns, &HostJob::complete_ns);
-    Fill(&jobs_.irq_ns, [&](const HostJob& side, size_t row, int64_t) {
-      // A handler that was entered before the completion was written, and still
-      // found it, is not the interrupt that this job sent. Where the device's
-      // record or its time is missing that is known of a handler entered before
-      // the job was submitted.
-      const bool earlier_run =
-          side.irq_ns != kNoTime &&
-          ((side.submit_ns != kNoTime && side.irq_ns < side.submit_ns) ||
-           (jobs_.on_device.At(row) && side.irq_ns < jobs_.completion.host[row].lo_ns));
-      if (earlier_run) return kNoTime;
-      if (IsLate(row, side.irq_ns) && late_runs->size() < kMostRuns) {
-        late_runs->insert(RunOf(row, side.irq_ns));
+  // A handler that was entered before the completion was written, and still found it, is not the
+  // interrupt that this job sent. Where the device's record or its time is missing that is known
+  // of a handler entered before the job was submitted.
+  void FillIrqs(std::set<HandlerRun>* late_runs) {
+    int64_t irq_ns[kRows], submit_ns[kRows], complete_ns[kRows], sent_ns[kRows];
+    uint8_t has_irq[kRows];
+    ReadSide(kIrqNs, irq_ns);
+    ReadSide(kSubmitNs, submit_ns);
+    ReadEarliest(jobs_.completion, complete_ns);
+    ReadEarliest(jobs_.irq, sent_ns);
+    jobs_.has_irq.Read(first_, rows_, has_irq);
+    for (size_t i = 0; i < rows_; ++i) {
+      if (irq_ns[i] < submit_ns[i] || (on_device_[i] && irq_ns[i] < complete_ns[i])) {
+        irq_ns[i] = kNoTime;
+      } else if (irq_ns[i] != kNoTime && has_irq[i] && irq_ns[i] < sent_ns[i] &&
+                 late_runs->size() < kMostRuns) {
+        late_runs->insert(RunOf(first_ + i, irq_ns[i]));
       }
-      return side.irq_ns;
-    });
+    }
+    jobs_.irq_ns.Write(first_, rows_, irq_ns);
   }
+  static_assert(kNoTime == std::numeric_limits<int64_t>::min());
 
-  void FillTime(Column<int64_t>* column, int64_t HostJob::*member) {
-    Fill(column, [member](const HostJob& side, size_t, int64_t) { return side.*member; });
-  }
-
-  void FillOtherColumns() {
-    FillSubmitted(&jobs_.context, [](const HostJob& side) { return side.context; });
-    FillSubmitted(&jobs_.sequence, [](const HostJob& side) { return side.sequence; });
-    FillSubmitted(&jobs_.tid, [](const HostJob& side) { return side.tid; });
-    FillSubmitted(&jobs_.commands_submitted, [](const HostJob& side) { return side.commands; });
-    FillSubmitted(&jobs_.copy_bytes, [](const HostJob& side) { return side.copy_bytes; });
-    FillSubmitted(&jobs_.host_correlation, [](const HostJob& side) { return side.correlation; });
-    Fill(&jobs_.correlation, [&](const HostJob& side, size_t row, uint64_t old) {
-      return side.submitted && !jobs_.on_device.At(row) ? side.correlation : old;
-    });
-    Fill(&jobs_.status,
-         [](const HostJob& side, size_t, uint32_t old) { return old == 0 ? side.status : old; });
-    FillTime(&jobs_.wait_ns, &HostJob::wait_ns);
-    FillTime(&jobs_.wake_ns, &HostJob::wake_ns);
+  void ReadEarliest(const DeviceTimes& times, int64_t* earliest_ns) const {
+    uint64_t before_ns[kRows];
+    times.host.mid_ns().Read(first_, rows_, earliest_ns);
+    times.host.before_ns().Read(first_, rows_, before_ns);
+    for (size_t i = 0; i < rows_; ++i) {
+      earliest_ns[i] = static_cast<int64_t>(static_cast<uint64_t>(earliest_ns[i]) - before_ns[i]);
+    }
   }
 
   static constexpr size_t kMostRuns = 1 << 16;
@@ -282,110 +356,71 @@ class Joiner {
   }
   // Its own interrupt was sent later.
   bool IsLate(size_t row, int64_t irq_ns) const {
-    return irq_ns != kNoTime && jobs_.has_irq.At(row) && irq_ns < jobs_.irq.host[row].lo_ns;
+    return jobs_.has_irq.At(row) && irq_ns < jobs_.irq.host[row].lo_ns;
   }
 
   // The interrupt of one job may find others done whose own ones come late.
   void DropIrqsOfOthers(const std::set<HandlerRun>& late_runs) {
     std::set<HandlerRun> sent;  // by another job
-    Fill(&jobs_.irq_ns, [&](const HostJob&, size_t row, int64_t irq_ns) {
-      if (irq_ns == kNoTime || IsLate(row, irq_ns)) return irq_ns;
+    const auto see = [&](size_t row, int64_t irq_ns) {
+      if (irq_ns == kNoTime || IsLate(row, irq_ns)) return true;
       if (const HandlerRun run = RunOf(row, irq_ns); late_runs.count(run) != 0) sent.insert(run);
-      return irq_ns;
-    });
-    Fill(&jobs_.irq_ns, [&](const HostJob&, size_t row, int64_t irq_ns) {
-      const bool of_other = IsLate(row, irq_ns) && sent.count(RunOf(row, irq_ns)) != 0;
-      return of_other ? kNoTime : irq_ns;
-    });
+      return true;
+    };
+    EachRow(see, jobs_.irq_ns);
+    const auto is_of_other = [&](size_t row, int64_t irq_ns) {
+      return irq_ns != kNoTime && IsLate(row, irq_ns) && sent.count(RunOf(row, irq_ns)) != 0;
+    };
+    int64_t irq_ns[kRows];
+    for (size_t first = 0; first < jobs_.size(); first += kRows) {
+      const size_t rows = std::min(kRows, jobs_.size() - first);
+      jobs_.irq_ns.Read(first, rows, irq_ns);
+      for (size_t i = 0; i < rows; ++i) {
+        if (is_of_other(first + i, irq_ns[i])) irq_ns[i] = kNoTime;
+      }
+      jobs_.irq_ns.Write(first, rows, irq_ns);
+    }
   }
-
-  // Calls by correlation; of those that share one the first counts.
-  class Calls {
-   public:
-    explicit Calls(const Column<uint64_t>& ids) : submitted_(ids), awaited_(submitted_) {
-      if (submitted_.rise()) return;
-      calls_.reserve(ids.size());
-      EachRow(
-          [&](size_t row, uint64_t id) {
-            if (id != 0) calls_.emplace_back(id, static_cast<uint32_t>(row));
-            return true;
-          },
-          ids);
-      if (!std::is_sorted(calls_.begin(), calls_.end())) std::sort(calls_.begin(), calls_.end());
-    }
-    // The one that submitted a job, or waited for it; each is asked for in order, about.
-    uint32_t Submitted(uint64_t id) { return Find(id, &submitted_, &last_); }
-    uint32_t Awaited(uint64_t id) { return Find(id, &awaited_, &last_wait_); }
-
-   private:
-    uint32_t Find(uint64_t id, RisingIds* rising, size_t* last) const {
-      if (!rising->rise()) return FindCall(calls_, id, last);
-      return id == 0 ? kNoRow : rising->Find(id);
-    }
-
-    RisingIds submitted_, awaited_;
-    std::vector<std::pair<uint64_t, uint32_t>> calls_;  // if ids do not rise
-    size_t last_ = 0, last_wait_ = 0;
-  };
 
   // Of the rows that are filled.
-  void LinkApi(Calls* calls) {
+  void LinkApi(JobCalls* calls) {
     const ApiCalls& api = model_->api;
-    const size_t count = fill_end_ - fill_first_;
-    uint32_t found[Column<uint32_t>::kRows], waited[Column<uint32_t>::kRows];
-    for (size_t i = 0; i < count; ++i) {
-      const size_t row = fill_first_ + i;
-      const uint32_t call = found[i] = calls->Submitted(jobs_.correlation.At(row));
-      if (call != kNoRow && !jobs_.on_host.At(row)) {
-        jobs_.pid[row] = api.pid.At(call);
-        jobs_.tid[row] = api.tid.At(call);
+    uint32_t found[kRows], waited[kRows];
+    uint64_t ids[kRows], wait_ids[kRows];
+    int64_t wake_ns[kRows];
+    jobs_.correlation.Read(first_, rows_, ids);
+    ReadSide(kWaitCorrelation, wait_ids);
+    ReadSide(kWakeNs, wake_ns);
+    for (size_t i = 0; i < rows_; ++i) {
+      const uint32_t call = found[i] = calls->Submitted(ids[i]);
+      if (call != kNoRow && !submitted_[i]) {
+        jobs_.pid[first_ + i] = api.pid.At(call);
+        jobs_.tid[first_ + i] = api.tid.At(call);
       }
-      const bool woken = sides_[row] != HostJobs::kNone && block_[i].wake_ns != kNoTime;
-      waited[i] = woken ? calls->Awaited(block_[i].wait_correlation) : kNoRow;
+      waited[i] = wake_ns[i] != kNoTime ? calls->Awaited(wait_ids[i]) : kNoRow;
     }
-    jobs_.api_row.Write(fill_first_, count, found);
-    jobs_.wait_api_row.Write(fill_first_, count, waited);
-  }
-
-  // Most are asked for in order. last: where one was found before.
-  static uint32_t FindCall(const std::vector<std::pair<uint64_t, uint32_t>>& calls,
-                           uint64_t correlation, size_t* last) {
-    const auto is_it = [&](size_t at) {
-      return (at == 0 || calls[at - 1].first < correlation) &&
-             (at == calls.size() || calls[at].first >= correlation);
-    };
-    if (*last < calls.size() && is_it(*last + 1)) {
-      ++*last;
-    } else if (!is_it(*last)) {
-      *last = static_cast<size_t>(
-          std::lower_bound(calls.begin(), calls.end(), std::pair(correlation, 0u)) - calls.begin());
-    }
-    const bool found = *last < calls.size() && calls[*last].first == correlation;
-    return found ? calls[*last].second : kNoRow;
+    jobs_.api_row.Write(first_, rows_, found);
+    jobs_.wait_api_row.Write(first_, rows_, waited);
   }
 
   void LinkCommands() {
     const Commands& commands = model_->commands;
-    uint32_t row = 0;                  // of the last one; rows are in the jobs' order
-    bool known = false, open = false;  // open: nobody else knows its correlation
     std::vector<uint32_t> first(jobs_.size()), number(jobs_.size());
-    const auto link = [&](size_t i, uint32_t device, uint32_t job) {
-      const uint64_t key = JobKey(device, job);
-      const bool again = known && keys_[row] == key;
-      if (!again) {
-        row = row + 1 < keys_.size() && keys_[row + 1] == key ? row + 1 : RowOf(key);
-        first[row] = static_cast<uint32_t>(i);
-        open = !jobs_.on_device.At(row) && jobs_.correlation.At(row) == 0;
-      }
-      known = true;
-      ++number[row];
-      if (open) {
+    size_t row = 0;
+    for (size_t run = 0; run < runs_.size(); ++run) {
+      while (keys_[row] != runs_[run]) ++row;  // both rise
+      const size_t begin = run_begins_[run];
+      const size_t end = run + 1 < runs_.size() ? run_begins_[run + 1] : commands.size();
+      first[row] = static_cast<uint32_t>(begin), number[row] = static_cast<uint32_t>(end - begin);
+      // Nobody else knows its correlation.
+      if (jobs_.on_device.At(row) || jobs_.correlation.At(row) != 0) continue;
+      for (size_t i = begin; i < end; ++i) {
         const uint64_t correlation = commands.correlation.At(i);
-        if (correlation != 0) jobs_.correlation[row] = correlation, open = false;
+        if (correlation == 0) continue;
+        jobs_.correlation[row] = correlation;
+        break;
       }
-      return true;
-    };
-    EachRow(link, commands.device, commands.job);
+    }
     jobs_.first_command.Write(0, first.size(), first.data());
     jobs_.num_commands.Write(0, number.size(), number.data());
   }
@@ -421,18 +456,22 @@ class Joiner {
   Model* model_;
   Jobs& jobs_;
   std::vector<uint64_t> keys_;  // JobKey of each row, sorted
-  const HostJobs& host_jobs_;
-  size_t fill_first_ = 0, fill_end_ = 0;  // rows that Fill() fills
+  HostJobs& host_jobs_;
+  std::vector<uint64_t> runs_;        // JobKey of commands that follow each other, sorted
+  std::vector<uint32_t> run_begins_;  // their first rows
   std::vector<uint32_t> sides_;  // of each row, in HostJobs; kNone: the host did not speak of it
-  std::vector<HostJob> block_;   // of the rows that Fill() fills, if they are few
+  size_t first_ = 0, rows_ = 0;  // rows that are filled
+  std::vector<HostJobs::Stretch> stretches_;     // their sides
+  uint8_t submitted_[kRows], on_device_[kRows];  // of those
+  bool all_submitted_ = false;
 };
 
 }  // namespace
 
-void JoinJobs(DeviceJobs* device_jobs, const HostJobs& host_jobs,
+void JoinJobs(DeviceJobs* device_jobs, HostJobs* host_jobs,
               const std::map<std::pair<uint32_t, uint32_t>, uint32_t>* op_names, bool known_only,
               Model* model) {
-  Joiner(*device_jobs, host_jobs, known_only, model).Run(op_names);
+  Joiner(*device_jobs, *host_jobs, known_only, model).Run(op_names);
 }
 
 }  // namespace acceltrace::model

@@ -16,8 +16,9 @@ namespace acceltrace::model {
 // Fills model->jobs and the columns of model->commands that refer to it. The
 // other tables are sorted and their device times converted. op_names: nullptr leaves those of
 // commands empty.
+// host_jobs: nobody asks it for more then.
 // known_only: of jobs no more than when they were, and whose they are.
-void JoinJobs(DeviceJobs* device_jobs, const HostJobs& host_jobs,
+void JoinJobs(DeviceJobs* device_jobs, HostJobs* host_jobs,
               const std::map<std::pair<uint32_t, uint32_t>, uint32_t>* op_names, bool known_only,
               Model* model);
 

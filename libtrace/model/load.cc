@@ -52,39 +52,67 @@ void PermuteHost(const std::vector<uint32_t>& order, HostEvents* host) {
              &host->arg0, &host->arg1);
 }
 
-void SortHost(HostEvents* host) {
-  if (AllRise(host->time_ns)) return;
+// Events of one time stay in their order. Whether some may share theirs.
+bool SortHost(HostEvents* host) {
+  bool shared = false;
+  const auto never_falls = [&](size_t first, size_t rows, const int64_t* times_ns) {
+    bool falls = false, same = false;
+    for (size_t i = first == 0 ? 1 : 0; i < rows; ++i) {
+      falls |= times_ns[i] < *(times_ns + i - 1), same |= times_ns[i] == *(times_ns + i - 1);
+    }
+    shared |= same;
+    return !falls;
+  };
+  if (EachChunk(never_falls, host->time_ns)) return shared;
   PermuteHost(RowsByKey(host->size(), [&](size_t row) { return host->time_ns.At(row); }), host);
+  return true;
+}
+
+// each(first, end): all rows of a time that more than one has. Rows are by time.
+template <typename Each>
+void EachTimeShared(const Column<int64_t>& times_ns, const Each& each) {
+  size_t begin = 0, end = 0;  // of the rows of a time
+  const auto see = [&](size_t first, size_t rows, const int64_t* of) {
+    bool any = false;
+    for (size_t i = first == 0 ? 1 : 0; i < rows; ++i) any |= of[i] == *(of + i - 1);
+    for (size_t i = first == 0 ? 1 : 0; any && i < rows; ++i) {
+      if (of[i] != *(of + i - 1)) continue;
+      if (end != first + i) {
+        if (end > begin) each(begin, end);
+        begin = first + i - 1;
+      }
+      end = first + i + 1;
+    }
+    return true;
+  };
+  EachChunk(see, times_ns);
+  if (end > begin) each(begin, end);
 }
 
 // A run of the driver's interrupt handler whose jobs lie in several blocks is there once for each
 // of them, with those of its own: they become one, with the sum. Rows are by time.
 void MergeHandlerRuns(HostEvents* host) {
   std::vector<uint32_t> merged;
-  // Of runs at one time: the first, and once there are more of them all, by device and queue.
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> runs;
-  int64_t at_ns = kNoTime;
-  uint32_t first_row = 0;
-  const auto key = [&](uint32_t row) {
-    return std::pair(host->device.At(row), host->queue.At(row));
-  };
-  EachRow(
-      [&](size_t place, uint8_t kind, int64_t time_ns) {
-        if (kind != proto::HostBatch::KIND_IRQ) return true;
-        const auto row = static_cast<uint32_t>(place);
-        if (time_ns != at_ns) {
-          if (!runs.empty()) runs.clear();
-          at_ns = time_ns, first_row = row;
-          return true;
-        }
-        if (runs.empty()) runs.emplace(key(first_row), first_row);
-        const auto [first, fresh] = runs.try_emplace(key(row), row);
-        if (fresh) return true;
-        host->arg1[first->second] = host->arg1.At(first->second) + host->arg1.At(row);
-        merged.push_back(row);
-        return true;
-      },
-      host->kind, host->time_ns);
+  EachTimeShared(host->time_ns, [&](size_t begin, size_t end) {
+    // The first of each device and queue, once there are several runs.
+    std::map<std::pair<uint32_t, uint32_t>, size_t> runs;
+    size_t first = end;
+    for (size_t row = begin; row < end; ++row) {
+      if (host->kind.At(row) != proto::HostBatch::KIND_IRQ) continue;
+      if (first == end) {
+        first = row;
+        continue;
+      }
+      const auto key = [&](size_t of) {
+        return std::pair(host->device.At(of), host->queue.At(of));
+      };
+      if (runs.empty()) runs.emplace(key(first), first);
+      const auto [known, fresh] = runs.try_emplace(key(row), row);
+      if (fresh) continue;
+      host->arg1[known->second] = host->arg1.At(known->second) + host->arg1.At(row);
+      merged.push_back(static_cast<uint32_t>(row));
+    }
+  });
   if (merged.empty()) return;
   std::vector<uint32_t> kept;
   auto next = merged.begin();
@@ -161,21 +189,12 @@ void SortDeviceEvents(DeviceEvents* events) {
 // Columns that were filled row by row over a value for "not known" are as wide as both.
 void Compact(Model* model) {
   Jobs& jobs = model->jobs;
-  for (auto* column : {&jobs.context, &jobs.queue, &jobs.pid, &jobs.tid, &jobs.commands_submitted,
-                       &jobs.commands_retired, &jobs.status, &jobs.api_row, &jobs.wait_api_row,
-                       &jobs.first_command, &jobs.num_commands}) {
+  for (auto* column : {&jobs.context, &jobs.queue, &jobs.pid, &jobs.tid, &jobs.commands_retired,
+                       &jobs.status, &model->commands.job_row, &model->commands.op}) {
     column->Compact();
   }
-  for (auto* column :
-       {&jobs.sequence, &jobs.correlation, &jobs.host_correlation, &jobs.copy_bytes}) {
-    column->Compact();
-  }
-  for (auto* column : {&jobs.submit_ns, &jobs.doorbell_ns, &jobs.submit_end_ns, &jobs.irq_ns,
-                       &jobs.complete_ns, &jobs.wait_ns, &jobs.wake_ns}) {
-    column->Compact();
-  }
-  for (auto* column : {&jobs.on_host, &jobs.on_device, &jobs.has_irq}) column->Compact();
-  model->commands.job_row.Compact(), model->commands.op.Compact();
+  for (auto* column : {&jobs.on_device, &jobs.has_irq}) column->Compact();
+  jobs.correlation.Compact();
 }
 
 void FindExtent(Model* model) {
@@ -225,6 +244,7 @@ Result<std::unique_ptr<Model>> LoadRows(stream::Reader* reader, const LoadOption
   decoder.checks_only = options.checks_only;
   decoder.wanted = options.wanted;
   PartCounter parts;
+  if (options.checks_only) reader->KeepTimes();
   const size_t threads = part ? 1 : stream::Threads();  // parts are loaded side by side
   stream::EachPacket(reader, threads, [&](const stream::PacketRead& read) {
     decoder.Add(read.packet, read.worth_bytes, read.columns);
@@ -246,9 +266,8 @@ Result<std::unique_ptr<Model>> LoadRows(stream::Reader* reader, const LoadOption
   decoder.FinishStacks();
   SortRanges(&model->ranges);
   DropRepeated(decoder.in_flight, &model->host);
-  SortHost(&model->host);
-  MergeHandlerRuns(&model->host);
-  const HostJobs host_jobs = CollectHostJobs(model->host, &model->load);
+  if (SortHost(&model->host)) MergeHandlerRuns(&model->host);
+  HostJobs host_jobs = CollectHostJobs(model->host, &model->load);
   const uint64_t jobs = host_jobs.size() + decoder.device_jobs.size();
   if (jobs > kFreeJobs + model->read.worth_bytes / kLeastJobBytes) {
     return Status::Error("the trace names " + std::to_string(jobs) + " jobs in " +
@@ -265,7 +284,7 @@ Result<std::unique_ptr<Model>> LoadRows(stream::Reader* reader, const LoadOption
   SortCommands(&model->commands, &model->load);
   SortDeviceEvents(&model->device_events);
   for (Device& device : model->devices) SortCounters(&device.counters);
-  JoinJobs(&decoder.device_jobs, host_jobs, options.checks_only ? nullptr : &decoder.op_names,
+  JoinJobs(&decoder.device_jobs, &host_jobs, options.checks_only ? nullptr : &decoder.op_names,
            options.wanted != nullptr && !options.wanted->jobs, model.get());
   if (decoder.late_times) AttachLate(model.get());
   if (!part && options.wanted != nullptr) PlaceLate(options.wanted->placed, model.get());

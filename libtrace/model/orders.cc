@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "libtrace/stream/column_values.h"
 #include "libtrace/model/permute.h"
 
 namespace acceltrace::model {
@@ -18,18 +19,31 @@ struct Awaited {
   std::vector<uint32_t> used;  // devices that were submitted to since
 };
 
+// All events of a device are of the same one, as in most traces.
+bool IsOneDevice(const HostEvents& host) {
+  uint32_t first = kNoRow;
+  return EachChunk(
+      [&](size_t, size_t rows, const uint32_t* devices) {
+        uint32_t least = devices[0], most = devices[0];
+        stream::WidenTo(devices, rows, &least, &most);
+        for (size_t i = 0; i < rows && most == kNoRow; ++i) {
+          // Then the others tell.
+          if (devices[i] == kNoRow) continue;
+          if (first == kNoRow) first = devices[i];
+          if (devices[i] != first) return false;
+        }
+        if (most == kNoRow) return true;
+        if (first == kNoRow) first = least;
+        return least == first && most == first;
+      },
+      host.device);
+}
+
 }  // namespace
 
 DeviceOrders FindOrders(const HostEvents& host) {
   DeviceOrders orders;
-  // Of one device there are none, as in most traces.
-  uint32_t first = kNoRow;
-  const auto alike = [&](size_t, uint32_t device) {
-    if (device == kNoRow) return true;
-    if (first == kNoRow) first = device;
-    return device == first;
-  };
-  if (EachRow(alike, host.device)) return orders;
+  if (IsOneDevice(host)) return orders;
   // By thread, by device. Few devices: a list is searched faster than a map.
   std::unordered_map<uint32_t, std::vector<Awaited>> threads;
   for (size_t i = 0; i < host.size(); ++i) {

@@ -75,18 +75,39 @@ bool EachRow(const Each& each, const Column<T>&... columns) {
   return true;
 }
 
+// each(first, rows, values...) of columns of one length, a chunk at a time, until it is false;
+// whether it was not. values[-1] is that of the row before; of the first row it is its own.
+template <typename Each, typename... T>
+bool EachChunk(const Each& each, const Column<T>&... columns) {
+  constexpr size_t kRows = Column<uint8_t>::kRows;
+  const size_t rows = std::get<0>(std::tie(columns...)).size();
+  std::tuple<std::array<T, kRows + 1>...> values;
+  for (size_t first = 0; first < rows; first += kRows) {
+    const size_t count = std::min(kRows, rows - first);
+    const bool all = std::apply(
+        [&](auto&... of) {
+          if (first > 0) ((of[0] = of[kRows]), ...);
+          (columns.Read(first, count, of.data() + 1), ...);
+          if (first == 0) ((of[0] = of[1]), ...);
+          return each(first, count, of.data() + 1 ...);
+        },
+        values);
+    if (!all) return false;
+  }
+  return true;
+}
+
 // Each row's values are above those of the one before: nothing is to be sorted.
 template <typename... T>
 bool AllRise(const Column<T>&... columns) {
-  std::tuple<T...> last;
-  return EachRow(
-      [&](size_t row, const T&... values) {
-        const std::tuple<T...> next(values...);
-        const bool rises = row == 0 || last < next;
-        last = next;
-        return rises;
-      },
-      columns...);
+  const auto rises = [](size_t first, size_t rows, const T*... values) {
+    bool all = true;
+    for (size_t i = first == 0 ? 1 : 0; i < rows; ++i) {
+      all &= std::tie(*(values + i - 1)...) < std::tie(values[i]...);
+    }
+    return all;
+  };
+  return EachChunk(rises, columns...);
 }
 
 // same: `order` leaves its rows where they are.

@@ -42,12 +42,13 @@ Window Expected(const Loaded& loaded, size_t row) {
   for (size_t i = 0; i < commands.size(); ++i) {
     if (commands.record[i] <= jobs.record[row]) continue;
     const uint32_t side = loaded.host_jobs.Find(JobKey(0, commands.job[i]));
-    if (side == HostJobs::kNone || loaded.host_jobs.At(side).complete_ns == kNoTime) continue;
-    window.hi_ns = std::min(window.hi_ns, loaded.host_jobs.At(side).complete_ns);
+    if (side == HostJobs::kNone) continue;
+    const int64_t complete_ns = loaded.host_jobs.TimesOf(side).complete_ns;
+    if (complete_ns != kNoTime) window.hi_ns = std::min(window.hi_ns, complete_ns);
   }
   const uint32_t row_of_host = loaded.host_jobs.Find(JobKey(0, jobs.job[row]));
   if (row_of_host == HostJobs::kNone) return window;
-  const HostJob& side = loaded.host_jobs.At(row_of_host);
+  const HostJobs::Times side = loaded.host_jobs.TimesOf(row_of_host);
   if (side.submit_ns != kNoTime) window.lo_ns = std::max(window.lo_ns, side.submit_ns);
   if (side.complete_ns != kNoTime) window.hi_ns = std::min(window.hi_ns, side.complete_ns);
   return window;

@@ -7,6 +7,7 @@
 
 #include "libtrace/stream/batch_fields.h"
 #include "libtrace/stream/numbers.h"
+#include "libtrace/stream/packet_times.h"
 #include "libtrace/stream/validate.h"
 #include "libtrace/stream/wire.h"
 
@@ -123,12 +124,16 @@ bool BatchRows::Open(std::string_view bytes, Packet* packet) {
 bool BatchRows::Take(uint32_t body, std::string_view batch) {
   parts_ = {};
   device_ = 0;
+  body_ = body, in_order_ = true;
+  uint64_t last = 0;
   const size_t known = BatchFields(body).size();
   size_t values = 0;
   bool any_device = false;
   for (WireField field; !batch.empty();) {
     if (!TakeShortest(&batch, &field)) return false;
     const uint64_t number = field.number();
+    in_order_ = in_order_ && number > last;
+    last = number;
     if (HasDevice(body) && number == kDevice) {
       if (!field.is_number() || any_device || field.value >= kMaxDevices) return false;
       device_ = field.value, any_device = true;
@@ -160,6 +165,21 @@ bool BatchRows::Describe(uint32_t body) {
   if (stalls.numbers % rows != 0 || stalls.numbers / rows > size_t{kMaxStalls}) return false;
   rows_.SetStalls(stalls.numbers / rows, Decode(stalls, false, false, false));
   return true;
+}
+
+PacketTimes BatchRows::Times() const {
+  // TimesOf() reads no further than to the last of these.
+  const TimeColumns columns = TimeColumnsOf(body_);
+  if (!in_order_ || columns.begin == 0 || parts_[columns.begin].bytes.empty()) return {};
+  const auto values = [&](uint32_t field) {
+    return rows_.Wide(body_ == Packet::kHost ? static_cast<int>(field)
+                                             : BatchFields(body_)[field].in_block);
+  };
+  const bool has_length = columns.length != 0 && !parts_[columns.length].bytes.empty();
+  const uint64_t* begins = values(columns.begin);
+  const uint64_t* lengths = has_length ? values(columns.length) : nullptr;
+  if (begins == nullptr || (has_length && lengths == nullptr)) return {};
+  return TimesOfRows(body_, static_cast<uint32_t>(device_), begins, lengths, rows_.rows());
 }
 
 bool BatchRows::AddColumn(uint32_t body, uint32_t field) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "libtrace/proto/trace.pb.h"
+#include "libtrace/stream/reader.h"
 #include "libtrace/stream/table_rows.h"
 
 namespace acceltrace::stream {
@@ -27,6 +28,8 @@ class BatchRows {
   bool Open(std::string_view bytes, proto::Packet* packet);
   // Of the last one that was opened.
   const TableRows& rows() const { return rows_; }
+  // When they were, as TimesOf() finds it in its bytes; unknown, where that is not sure.
+  PacketTimes Times() const;
 
  private:
   struct Part {  // a column
@@ -41,6 +44,8 @@ class BatchRows {
   bool AddColumn(uint32_t body, uint32_t field);
   const uint64_t* Decode(const Part& part, bool zigzag, bool narrow, bool sums);
 
+  uint32_t body_ = 0;
+  bool in_order_ = false;  // its fields rise
   uint64_t device_ = 0;
   std::array<Part, kFields> parts_;
   TableRows rows_;

@@ -10,6 +10,7 @@
 #include "libtrace/stream/columns.h"
 #include "libtrace/stream/framing.h"
 #include "libtrace/stream/numbers.h"
+#include "libtrace/stream/packet_times.h"
 #include "libtrace/stream/validate.h"
 #include "libtrace/stream/wire.h"
 #include "tests/catch.h"
@@ -125,7 +126,7 @@ size_t Differences(TableRows a, TableRows b) {
 }
 
 // Whether the bytes were taken; what is taken is what the parser and the checks make of them.
-bool TakenAlike(const std::string& bytes) {
+bool TakenAlike(const std::string& bytes, size_t* says_when) {
   static BatchRows rows;  // as a reader has it: its room is used again
   Packet packet, parsed;
   packet.set_sequence(77);
@@ -144,18 +145,27 @@ bool TakenAlike(const std::string& bytes) {
   REQUIRE(packet.jobs().device() == parsed.jobs().device());
   REQUIRE(rows.rows().rows() == Rows(parsed));
   REQUIRE(Differences(rows.rows(), RowsOf(parsed)) == 0);
+  // Where it says when they were, the bytes do.
+  std::string frame(1, kPacketTag);
+  AppendVarint(bytes.size(), &frame);
+  frame += bytes;
+  const PacketTimes times = rows.Times();
+  if (times.clock != PacketTimes::Clock::kUnknown) {
+    REQUIRE(times == TimesOf(BytesInMemory(frame), 0, frame.size()));
+  }
+  *says_when += times.clock != PacketTimes::Clock::kUnknown;
   return true;
 }
 
 TEST_CASE("rows from the bytes of a batch are those of its message") {
   std::mt19937_64 random(23);
-  size_t taken = 0, sound = 0, of_mutants = 0;
+  size_t taken = 0, sound = 0, of_mutants = 0, say_when = 0, mutants_say = 0;
   for (int i = 0; i < 400; ++i) {
     const Packet packet = RandomBatch(random);
     std::string bytes = packet.SerializeAsString();
     const bool is_sound = Validate(packet, bytes.size()).ok();
     sound += is_sound;
-    const bool is_taken = TakenAlike(bytes);
+    const bool is_taken = TakenAlike(bytes, &say_when);
     taken += is_taken;
     if (is_taken) REQUIRE(is_sound);
     for (int mutant = 0; mutant < 60; ++mutant) {
@@ -165,13 +175,15 @@ TEST_CASE("rows from the bytes of a batch are those of its message") {
             static_cast<char>(random() % 2 == 0 ? random() : 0x80 | random() % 4);
       }
       if (random() % 8 == 0) other.resize(random() % other.size());
-      of_mutants += TakenAlike(other);
+      of_mutants += TakenAlike(other, &mutants_say);
     }
   }
   // What PacketEncoder writes is taken.
   CHECK(sound > 200);
   CHECK(taken == sound);
   CHECK(of_mutants > 1000);
+  CHECK(say_when > taken * 3 / 4);  // host events may have no times
+  CHECK(mutants_say > 800);
 }
 
 TEST_CASE("what is written in another way is left to the parser") {
@@ -179,14 +191,30 @@ TEST_CASE("what is written in another way is left to the parser") {
   packet.set_sequence(5);
   for (int i = 0; i < 3; ++i) packet.mutable_api()->add_begin_ns_delta(i);
   const std::string bytes = packet.SerializeAsString();
-  CHECK(TakenAlike(bytes));
-  CHECK_FALSE(TakenAlike(bytes + bytes));  // the body twice: the parser joins them
-  CHECK_FALSE(TakenAlike(bytes + std::string("\x32\0", 2)));  // another body behind it
-  CHECK_FALSE(TakenAlike(bytes + "\x98\x3f\x01"));            // a field that nobody knows
-  CHECK_FALSE(TakenAlike(""));
+  size_t says_when = 0;
+  const auto taken = [&](const std::string& of) { return TakenAlike(of, &says_when); };
+  CHECK(taken(bytes));
+  CHECK_FALSE(taken(bytes + bytes));                     // the body twice: the parser joins them
+  CHECK_FALSE(taken(bytes + std::string("\x32\0", 2)));  // another body behind it
+  CHECK_FALSE(taken(bytes + "\x98\x3f\x01"));            // a field that nobody knows
+  CHECK_FALSE(taken(""));
   packet.mutable_api()->clear_begin_ns_delta();
   packet.mutable_api()->add_pid(3);
-  CHECK_FALSE(TakenAlike(packet.SerializeAsString()));  // no column of begins
+  CHECK_FALSE(taken(packet.SerializeAsString()));  // no column of begins
+  // Fields in another order are taken, but when they were is looked up in the bytes.
+  packet.Clear();
+  packet.set_sequence(5);
+  packet.mutable_host()->add_time_ns_delta(7);
+  packet.mutable_host()->add_kind(proto::HostBatch::KIND_SUBMIT);
+  std::string other = packet.SerializeAsString();
+  const size_t kind = other.find(std::string("\x0a\x01\x01\x12\x01\x0e", 6));
+  REQUIRE(kind != std::string::npos);
+  says_when = 0;
+  CHECK(taken(other));
+  CHECK(says_when == 1);
+  other.replace(kind, 6, std::string("\x12\x01\x0e\x0a\x01\x01", 6));
+  CHECK(taken(other));
+  CHECK(says_when == 1);
 }
 
 TEST_CASE("numbers of a column, many at a time") {

@@ -30,17 +30,6 @@ struct PacketPlace {
   uint64_t events = 0;
 };
 
-// When the rows of a packet were, without reading all of it.
-struct PacketTimes {
-  enum class Clock { kUnknown, kHost, kDevice };
-  Clock clock = Clock::kUnknown;
-  uint32_t device = 0;  // its number in the trace, of device times
-  // Smallest and largest, in ns or in raw ticks. Of host times the ends are in `last` as well where
-  // the packet is a plain batch; of a block they are the table's first column.
-  uint64_t first = 0, last = 0;
-  bool operator==(const PacketTimes&) const = default;
-};
-
 // Of batches of these kinds only these fields, by their numbers: the other columns read as zero.
 using Fields = std::map<uint32_t, std::vector<uint32_t>>;
 
@@ -91,8 +80,9 @@ class FileIndex {
                         SomeOfPacket* some) const = 0;
   virtual PacketTimes Times(size_t place) const = 0;
   // Looks into every packet: of how many the index says other times than they do. Who asks for a
-  // part of the time would miss those. 0 where it says none.
-  virtual size_t CountWrongTimes() const = 0;
+  // part of the time would miss those. 0 where it says none. seen: what a reader of all of the file
+  // found, ReadStats::times.
+  virtual size_t CountWrongTimes(const std::vector<SeenTimes>& seen) const = 0;
   // Reads these packets, which rise, as if the file held no others. The index must outlive it. A
   // packet that cannot be read is a gap. fields: not of blocks, which are there with all columns.
   virtual std::unique_ptr<Reader> Choose(std::vector<size_t> places, Fields fields = {}) const = 0;

@@ -43,7 +43,7 @@ TEST_CASE("An index says when the rows of its packets were") {
       CHECK(listed.last == there.last);
       known += listed.clock != PacketTimes::Clock::kUnknown;
     }
-    CHECK(index->CountWrongTimes() == 0);
+    CHECK(index->CountWrongTimes({}) == 0);
     CHECK(known >= 3);
   }
   const std::string whole = Encode(SamplePackets());
@@ -72,7 +72,22 @@ TEST_CASE("An index that says other times than its packets do is found") {
   const auto index = FileIndex::FromMemory(bytes);
   REQUIRE(index != nullptr);
   CHECK((index->Complete() && index->Whole()));
-  CHECK(index->CountWrongTimes() == 1);
+  CHECK(index->CountWrongTimes({}) == 1);
+  // A reader saw some of them: those are not looked into again.
+  const auto again = Reader::FromMemory(bytes);
+  (*again)->KeepColumns();
+  (*again)->KeepTimes();
+  while ((*again)->Read(&footer) == Reader::Next::kPacket) {
+  }
+  std::vector<SeenTimes> seen = (*again)->stats().times;
+  REQUIRE(seen.size() >= 2);
+  CHECK(index->CountWrongTimes(seen) == 1);
+  seen.back().times.last += 1;
+  CHECK(index->CountWrongTimes(seen) == 2);
+  seen.back().offset_bytes += 1;  // none's
+  CHECK(index->CountWrongTimes(seen) == 1);
+  seen.back().offset_bytes -= 1, seen.back().end_bytes += 1;  // longer than it is
+  CHECK(index->CountWrongTimes(seen) == 1);
 }
 
 TEST_CASE("What was taken back is not in the index's times either") {

@@ -95,36 +95,6 @@ class Cursor {
   uint64_t piece_at_ = 0;
 };
 
-// The columns of a batch that say when: begins or times as differences, and lengths, 0 = none.
-struct TimeColumns {
-  uint32_t begin = 0, length = 0;
-  bool of_device = false;
-};
-
-TimeColumns ColumnsOf(uint32_t body) {
-  switch (body) {
-    case Packet::kApi:
-    case Packet::kRanges:
-    case Packet::kThreadRuns:
-      return {1, 2, false};
-    case Packet::kHost:
-      return {2, 0, false};
-    case Packet::kSystemSamples:
-    case Packet::kCallStacks:
-    case Packet::kInterrupts:
-      return {1, 0, false};
-    case Packet::kCommands:
-    case Packet::kJobs:
-    case Packet::kOthers:
-      return {2, 0, true};
-    case Packet::kCounters:
-    case Packet::kDeviceEvents:
-      return {3, 0, true};
-    default:
-      return {};
-  }
-}
-
 // A block says it before its columns.
 PacketTimes OfBlock(Cursor cursor) {
   PacketTimes times;
@@ -138,7 +108,7 @@ PacketTimes OfBlock(Cursor cursor) {
   }
   const uint32_t batch = static_cast<uint32_t>(BatchOf(static_cast<uint32_t>(table)));
   if (batch == 0 || (times.first == 0 && times.last == 0)) return {};
-  const bool of_device = ColumnsOf(batch).of_device;
+  const bool of_device = TimeColumnsOf(batch).of_device;
   times.clock = of_device ? PacketTimes::Clock::kDevice : PacketTimes::Clock::kHost;
   return times;
 }
@@ -151,11 +121,15 @@ class Extent {
     last_ = std::max(last_, static_cast<int64_t>(end));
     any_ = true;
   }
-  // False: there was none.
-  bool Put(PacketTimes* times) const {
-    if (any_) times->first = static_cast<uint64_t>(first_);
-    if (any_) times->last = static_cast<uint64_t>(last_);
-    return any_;
+  // Unknown, where there was none.
+  PacketTimes Times(uint32_t body, uint32_t device) const {
+    PacketTimes times;
+    times.device = device;
+    if (!any_) return times;
+    times.clock =
+        TimeColumnsOf(body).of_device ? PacketTimes::Clock::kDevice : PacketTimes::Clock::kHost;
+    times.first = static_cast<uint64_t>(first_), times.last = static_cast<uint64_t>(last_);
+    return times;
   }
 
  private:
@@ -186,7 +160,7 @@ bool AddAll(std::string_view begins, std::string_view lengths, Extent* extent) {
 }
 
 PacketTimes OfBatch(const Bytes& file, uint32_t body, Cursor cursor) {
-  const TimeColumns columns = ColumnsOf(body);
+  const TimeColumns columns = TimeColumnsOf(body);
   PacketTimes times;
   if (columns.begin == 0) return times;
   Cursor::Field field, begins, lengths;
@@ -209,9 +183,7 @@ PacketTimes OfBatch(const Bytes& file, uint32_t body, Cursor cursor) {
       extent.Add(at, end);
     }
   }
-  if (!extent.Put(&times)) return times;
-  times.clock = columns.of_device ? PacketTimes::Clock::kDevice : PacketTimes::Clock::kHost;
-  return times;
+  return extent.Times(body, times.device);
 }
 
 // A compressed batch has to be unpacked first.
@@ -225,7 +197,7 @@ PacketTimes OfPacked(const Bytes& file, Cursor cursor) {
     if (field.number == 4) break;
   }
   if (field.number != 4 || codec != proto::Packed::CODEC_ZSTD || size > kMaxPacketBytes) return {};
-  if (ColumnsOf(static_cast<uint32_t>(body)).begin == 0) return {};
+  if (TimeColumnsOf(static_cast<uint32_t>(body)).begin == 0) return {};
   std::string bytes;
   if (!Decompress(file.Read(field.begin, field.end - field.begin), size, &bytes)) return {};
   const BytesInMemory memory(bytes);
@@ -233,6 +205,40 @@ PacketTimes OfPacked(const Bytes& file, Cursor cursor) {
 }
 
 }  // namespace
+
+TimeColumns TimeColumnsOf(uint32_t body) {
+  switch (body) {
+    case Packet::kApi:
+    case Packet::kRanges:
+    case Packet::kThreadRuns:
+      return {1, 2, false};
+    case Packet::kHost:
+      return {2, 0, false};
+    case Packet::kSystemSamples:
+    case Packet::kCallStacks:
+    case Packet::kInterrupts:
+      return {1, 0, false};
+    case Packet::kCommands:
+    case Packet::kJobs:
+    case Packet::kOthers:
+      return {2, 0, true};
+    case Packet::kCounters:
+    case Packet::kDeviceEvents:
+      return {3, 0, true};
+    default:
+      return {};
+  }
+}
+
+PacketTimes TimesOfRows(uint32_t body, uint32_t device, const uint64_t* begins,
+                        const uint64_t* lengths, size_t rows) {
+  Extent extent;
+  for (size_t i = 0; lengths == nullptr && i < rows; ++i) extent.Add(begins[i], begins[i]);
+  for (size_t i = 0; lengths != nullptr && i < rows; ++i) {
+    extent.Add(begins[i], begins[i] + lengths[i]);
+  }
+  return extent.Times(body, device);
+}
 
 PacketTimes TimesOf(const Bytes& file, uint64_t begin, uint64_t end) {
   Cursor outer(file, begin, end);

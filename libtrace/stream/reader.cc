@@ -102,6 +102,7 @@ class PacketReader : public Reader {
     rooms_ = std::make_unique<Room[]>(num_rooms_ = reads);
     return reads;
   }
+  void KeepTimes() override { keep_times_ = true; }
 
   const TableRows* columns() const override { return columns_; }
 
@@ -182,6 +183,7 @@ class PacketReader : public Reader {
       columns_ = &room_->batch.rows();
       written_rows_ = columns_->rows();
       stats_.worth_bytes += frame.packet.size();
+      if (keep_times_) NoteTimes(frame);
     } else {
       const int bytes = static_cast<int>(frame.packet.size());
       if (!IsModest(frame.packet) || !packet->ParseFromArray(frame.packet.data(), bytes)) {
@@ -212,6 +214,13 @@ class PacketReader : public Reader {
     }
     Remember(frame, body, *packet);
     return true;
+  }
+
+  void NoteTimes(const Frame& frame) {
+    if (stats_.times.size() >= kMaxRemembered) return;
+    const PacketTimes times = room_->batch.Times();
+    if (times.clock == PacketTimes::Clock::kUnknown) return;
+    stats_.times.push_back({stats_.bytes, stats_.bytes + frame.total_bytes, times});
   }
 
   // body: as it was written.
@@ -352,6 +361,7 @@ class PacketReader : public Reader {
   size_t num_rooms_ = 0, reads_ = 0;
   Room* room_ = nullptr;
   bool large_ = false;                  // what is in it
+  bool keep_times_ = false;
   const TableRows* columns_ = nullptr;  // of one of them
   std::vector<Seen> seen_;              // since the last part of the index
   uint64_t earlier_offset_ = 0, earlier_packets_ = 0, indexed_events_ = 0;  // of its parts so far

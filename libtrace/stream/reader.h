@@ -27,6 +27,23 @@ struct Gap {
   std::string reason;
 };
 
+// When the rows of a packet were.
+struct PacketTimes {
+  enum class Clock { kUnknown, kHost, kDevice };
+  Clock clock = Clock::kUnknown;
+  uint32_t device = 0;  // its number in the trace, of device times
+  // Smallest and largest, in ns or in raw ticks. Of host times the ends are in `last` as well where
+  // the packet is a plain batch; of a block they are the table's first column.
+  uint64_t first = 0, last = 0;
+  bool operator==(const PacketTimes&) const = default;
+};
+
+// Of a packet whose frame lies there.
+struct SeenTimes {
+  uint64_t offset_bytes = 0, end_bytes = 0;
+  PacketTimes times;
+};
+
 struct ReadStats {
   uint64_t bytes = 0;
   // The same with packed packets counted as what they may be worth (docs/stream.md, Limits): what
@@ -46,6 +63,7 @@ struct ReadStats {
   std::string index_note;
   std::vector<Gap> gaps;  // the first 1000; more are only counted
   uint64_t gap_count = 0;
+  std::vector<SeenTimes> times;  // Reader::KeepTimes()
 };
 
 // Reads packets one after the other, skipping damage and noting each gap.
@@ -82,6 +100,9 @@ class Reader {
   static constexpr uint64_t kLargeBytes = uint64_t{1} << 20;
   virtual size_t KeepColumns(size_t reads) { return reads; }
   virtual const TableRows* columns() const { return nullptr; }
+  // From the next Read on stats().times has those of packets whose columns are kept, where they are
+  // what the file's index should say of them.
+  virtual void KeepTimes() {}
 };
 
 }  // namespace acceltrace::stream

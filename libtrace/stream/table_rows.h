@@ -45,6 +45,12 @@ class TableRows {
   // There, and zero in each row.
   void SetZeros(int column) { columns_[column] = {Kind::kConstant, nullptr, 1}; }
 
+  // The values of a column that has them all as they are, one after the other; else nullptr.
+  const uint64_t* Wide(int column) const {
+    const Column& from = columns_[column];
+    const bool is = from.kind == Kind::kWide && from.stride == 1;
+    return is ? static_cast<const uint64_t*>(from.values) : nullptr;
+  }
   // Stalls of all rows, row by row, as many of each as there are.
   void ReadStalls(uint64_t* out) const;
   // All rows of a column, cut to T: uint64_t, uint32_t, uint8_t, or signed ones.
