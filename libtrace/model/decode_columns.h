@@ -111,6 +111,10 @@ class RowIntake {
   template <typename T>
   void Put(int column, Column<T>* to) const {
     if (!from_.has(column)) return to->Append(rows(), T{});
+    const uint64_t* const wide = from_.WideValues(column);
+    if (sizeof(T) == sizeof(*wide) && wide != nullptr && !any_dropped_) {
+      return to->AppendValues(reinterpret_cast<const T*>(wide), rows());
+    }
     Put(All<T>(column), to);
   }
 

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <utility>
 
-#include "libtrace/stream/column_values.h"
 #include "libtrace/model/decode.h"
 #include "libtrace/model/decode_columns.h"
+#include "libtrace/stream/column_values.h"
 
 namespace acceltrace::model {
 

@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "libtrace/stream/column_values.h"
 #include "libtrace/model/permute.h"
+#include "libtrace/stream/column_values.h"
 
 namespace acceltrace::model {
 namespace {

@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 #include <utility>
 
@@ -16,6 +17,9 @@ constexpr size_t kAtOnce = 1024;         // rows
 constexpr size_t kMostGroups = 100'000;  // more are as well sorted
 constexpr int kRecentBits = 8;
 constexpr size_t kRecent = size_t{1} << kRecentBits;
+constexpr size_t kFewGroups = 32;
+constexpr uint64_t kMix = 0x9e37'79b9'7f4a'7c15;
+constexpr size_t SlotOf(uint64_t mix) { return mix >> (64 - kRecentBits); }
 constexpr uint64_t kMostExact = uint64_t{1} << 53;  // of a double
 
 int Rank(const Value& value) {
@@ -227,6 +231,7 @@ class Grouper {
     }
     recent_keys_.resize(kRecent * 2 * keys());
     if (AllSame(rows)) return Look(0, group_of_.data());
+    if (keys() == 1 && columns_[0].seen() == nullptr) return ChooseByOne(rows);
     uint32_t group = 0;
     for (size_t i = 0; i < rows; ++i) {
       if (i == 0 || !SameKeys(i)) {
@@ -235,6 +240,25 @@ class Grouper {
         one_group_ &= i == 0 || group == before;
       }
       group_of_[i] = group;
+    }
+    return true;
+  }
+
+  // The same of one key that each row has.
+  bool ChooseByOne(size_t rows) {
+    const uint64_t* const values = columns_[0].values();
+    uint32_t group = 0;
+    for (size_t i = 0; i < rows; ++i) {
+      const size_t slot = SlotOf((values[i] + 1) * kMix);
+      const bool known = recent_[slot] != 0 && recent_keys_[2 * slot] == values[i] &&
+                         recent_keys_[2 * slot + 1] == 1;
+      if (known) {
+        group = recent_[slot] - 1;
+      } else if (!Look(i, &group)) {
+        return false;
+      }
+      group_of_[i] = group;
+      one_group_ &= group == group_of_[0];
     }
     return true;
   }
@@ -264,9 +288,9 @@ class Grouper {
   bool Look(size_t i, uint32_t* group) {
     uint64_t mix = 0;
     for (size_t k = 0; k < keys(); ++k) {
-      mix = (mix + columns_[k].values()[i] + columns_[k].seen(i)) * 0x9e37'79b9'7f4a'7c15;
+      mix = (mix + columns_[k].values()[i] + columns_[k].seen(i)) * kMix;
     }
-    const size_t slot = mix >> (64 - kRecentBits);
+    const size_t slot = SlotOf(mix);
     uint64_t* const recent = &recent_keys_[slot * 2 * keys()];
     bool same = recent_[slot] != 0;
     for (size_t k = 0; same && k < keys(); ++k) {
@@ -336,7 +360,7 @@ class Grouper {
         EachGroup(rows, [&](size_t group, size_t begin, size_t end) {
           AddExtremes(addends, begin, end, &sums[group]);
         });
-      } else {
+      } else if (!AddByTurns(addends, rows, sums)) {
         EachGroup(rows, [&](size_t group, size_t begin, size_t end) {
           AddValues(addends, begin, end, &sums[group]);
         });
@@ -391,6 +415,26 @@ class Grouper {
     if (seen == nullptr) return end - begin;
     return static_cast<uint64_t>(
         std::count_if(seen + begin, seen + end, [](uint8_t is) { return is != 0; }));
+  }
+
+  // Of few groups, whose rows come by turns: the numbers of each are added up first. False: they
+  // are too large for that, or of others than these rows.
+  bool AddByTurns(const Addends& of, size_t rows, Sum* sums) const {
+    if (one_group_ || groups_ > kFewGroups || of.seen != nullptr) return false;
+    uint64_t all = 0;
+    for (size_t i = 0; i < rows; ++i) all |= of.values[i];
+    if (all >> 48 != 0) return false;
+    std::array<uint64_t, kFewGroups> added{}, counts{};
+    for (size_t i = 0; i < rows; ++i) {
+      const uint32_t group = group_of_[i];
+      added[group] += of.values[i], ++counts[group];
+    }
+    for (size_t group = 0; group < groups_; ++group) {
+      Sum& sum = sums[group];
+      sum.count += counts[group], sum.sum += added[group];
+      sum.sizes |= sum.size += added[group];
+    }
+    return true;
   }
 
   static void AddValues(const Addends& of, size_t begin, size_t end, Sum* to) {

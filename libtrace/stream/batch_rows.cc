@@ -83,8 +83,7 @@ bool IsTime(uint32_t body, uint32_t field) {
 
 }  // namespace
 
-bool BatchRows::Open(std::string_view bytes, Packet* packet) {
-  const size_t worth = bytes.size();
+bool BatchRows::Open(std::string_view bytes, size_t worth, Packet* packet) {
   uint64_t sync = 0, sequence = 0;
   uint32_t body = 0, checksum = 0;
   std::string_view batch;

@@ -24,8 +24,8 @@ class BatchRows {
   // bytes: a Packet, which must outlive its rows. Of a batch of commands, jobs, host events or API
   // calls that Validate() finds sound *packet gets all but the rows. False: it is anything else, or
   // written in another way than PacketEncoder's; the packet is as it was, and protobuf's parser
-  // knows.
-  bool Open(std::string_view bytes, proto::Packet* packet);
+  // knows. worth: of how many bytes it was written, if these are some of its columns.
+  bool Open(std::string_view bytes, size_t worth, proto::Packet* packet);
   // Of the last one that was opened.
   const TableRows& rows() const { return rows_; }
   // When they were, as TimesOf() finds it in its bytes; unknown, where that is not sure.

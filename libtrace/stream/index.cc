@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "libtrace/stream/batch_rows.h"
 #include "libtrace/stream/block.h"
 #include "libtrace/stream/block_rows.h"
 #include "libtrace/stream/framing.h"
@@ -131,8 +132,9 @@ class IndexedFile : public FileIndex {
   bool Read(size_t place, Packet* packet) const override {
     uint64_t rows = 0;
     size_t worth = 0;
-    std::string bytes;
-    return ReadRaw(place, {}, &bytes, packet, &worth) && Unfold(place, worth, packet, &rows);
+    RawPacket raw;
+    return ReadRaw(place, {}, &raw) && Parse(raw, packet, &worth) &&
+           Unfold(place, worth, packet, &rows);
   }
 
   bool ReadSome(size_t place, const std::vector<uint32_t>& fields,
@@ -194,31 +196,36 @@ class IndexedFile : public FileIndex {
 
   std::unique_ptr<Reader> Choose(std::vector<size_t> places, Fields fields) const override;
 
-  // As it was written, or of some kinds some fields. worth: its bytes, or what packed ones may be
-  // worth. buffer: to be used again, as new memory costs more than reading into it.
-  bool ReadRaw(size_t place, const Fields& fields, std::string* buffer, Packet* packet,
-               size_t* worth) const {
+  // To be used again, as new memory costs more than reading into it.
+  struct RawPacket {
+    std::string_view bytes;  // as it was written, or of some kinds some fields
+    size_t written_bytes = 0;
+    std::string buffer, some;  // where they are
+  };
+  bool ReadRaw(size_t place, const Fields& fields, RawPacket* raw) const {
     const PacketPlace& at = packets_[place];
     const size_t length = std::min<uint64_t>(at.end_bytes - at.offset_bytes, kMaxTail);
-    if (buffer->size() < length) buffer->assign(length, '\0');
-    const std::string_view bytes(buffer->data(),
-                                 file_->ReadTo(at.offset_bytes, buffer->data(), length));
+    std::string& buffer = raw->buffer;
+    if (buffer.size() < length) buffer.assign(length, '\0');
+    const std::string_view bytes(buffer.data(),
+                                 file_->ReadTo(at.offset_bytes, buffer.data(), length));
     const Frame frame = ParseFrame(bytes);
     if (frame.state != Frame::State::kWhole || !Lists(listed_at_[place], at.offset_bytes, frame)) {
       return false;
     }
-    std::string some;
-    std::string_view wanted = frame.packet;
+    raw->bytes = frame.packet, raw->written_bytes = frame.packet.size();
     if (const auto found = fields.find(at.body); found != fields.end()) {
-      if (!SomeFields(frame.packet, at.body, found->second, &some)) return false;
-      wanted = some;
+      if (!SomeFields(frame.packet, at.body, found->second, &raw->some)) return false;
+      raw->bytes = raw->some;
     }
-    if (!IsModest(wanted) ||
-        !packet->ParseFromArray(wanted.data(), static_cast<int>(wanted.size()))) {
-      return false;
-    }
+    return true;
+  }
+  // worth: its bytes, or what packed ones may be worth.
+  static bool Parse(const RawPacket& raw, Packet* packet, size_t* worth) {
+    const int bytes = static_cast<int>(raw.bytes.size());
+    if (!IsModest(raw.bytes) || !packet->ParseFromArray(raw.bytes.data(), bytes)) return false;
     const bool packed = packet->has_packed() || packet->has_packed_block();
-    *worth = frame.packet.size() * (packed ? kPackedWorth : 1);
+    *worth = raw.written_bytes * (packed ? kPackedWorth : 1);
     return true;
   }
   // Blocks and packed bodies as what they stand for.
@@ -401,29 +408,38 @@ class ChosenPackets : public Reader {
     keep_columns_ = true;
     return 1;
   }
-  const TableRows* columns() const override { return has_columns_ ? &rows_.rows() : nullptr; }
+  const TableRows* columns() const override { return columns_; }
   uint64_t written_rows() const override { return written_rows_; }
   const ReadStats& stats() const override { return stats_; }
 
  private:
   bool ReadOne(size_t place, Packet* packet) {
-    has_columns_ = false;
+    columns_ = nullptr;
+    if (!file_.ReadRaw(place, fields_, &raw_)) return false;
+    if (keep_columns_ && batch_.Open(raw_.bytes, raw_.written_bytes, packet)) {
+      columns_ = &batch_.rows();
+      written_rows_ = columns_->rows();
+      return static_cast<uint32_t>(packet->body_case()) == file_.packets()[place].body;
+    }
     size_t worth = 0;
-    if (!file_.ReadRaw(place, fields_, &buffer_, packet, &worth)) return false;
+    if (!file_.Parse(raw_, packet, &worth)) return false;
     if (!keep_columns_ || !BlockRows::Knows(*packet)) {
       return file_.Unfold(place, worth, packet, &written_rows_);
     }
-    has_columns_ = rows_.Decode(worth, packet).ok();
-    written_rows_ = rows_.rows().rows();
-    return has_columns_;
+    const bool sound = block_.Decode(worth, packet).ok();
+    if (sound) columns_ = &block_.rows();
+    written_rows_ = block_.rows().rows();
+    return sound;
   }
 
   const IndexedFile& file_;
-  bool keep_columns_ = false, has_columns_ = false;
-  BlockRows rows_;  // if it has columns
+  bool keep_columns_ = false;
+  BatchRows batch_;
+  BlockRows block_;
+  const TableRows* columns_ = nullptr;  // of one of them
   std::vector<size_t> places_;
   Fields fields_;
-  std::string buffer_;
+  IndexedFile::RawPacket raw_;
   size_t next_ = 0;
   uint64_t written_rows_ = 0;
   ReadStats stats_;

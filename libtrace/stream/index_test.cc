@@ -75,7 +75,7 @@ TEST_CASE("An index that says other times than its packets do is found") {
   CHECK(index->CountWrongTimes({}) == 1);
   // A reader saw some of them: those are not looked into again.
   const auto again = Reader::FromMemory(bytes);
-  (*again)->KeepColumns();
+  (*again)->KeepColumns(1);
   (*again)->KeepTimes();
   while ((*again)->Read(&footer) == Reader::Next::kPacket) {
   }

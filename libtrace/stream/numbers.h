@@ -13,7 +13,7 @@
 namespace acceltrace::stream {
 
 // How many there are. False: one of them is longer than protobuf takes, or the last one is cut.
-bool CountSoundNumbers(std::string_view bytes, size_t* count);
+bool CountSoundNumbers(std::string_view bytes, size_t* count, const VarintOps& ops = Varints());
 
 inline uint64_t FromZigzag(uint64_t value) { return value >> 1 ^ (0 - (value & 1)); }
 

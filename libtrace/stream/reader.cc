@@ -178,7 +178,8 @@ class PacketReader : public Reader {
     expected_sequence_ = std::max(expected_sequence_, frame.sequence + 1);
     columns_ = nullptr;
     uint32_t body = 0;
-    if (room_ != nullptr && !raw_ && room_->batch.Open(Kept(frame.packet), packet)) {
+    if (room_ != nullptr && !raw_ &&
+        room_->batch.Open(Kept(frame.packet), frame.packet.size(), packet)) {
       body = static_cast<uint32_t>(packet->body_case());
       columns_ = &room_->batch.rows();
       written_rows_ = columns_->rows();
@@ -360,7 +361,7 @@ class PacketReader : public Reader {
   std::unique_ptr<Room[]> rooms_;  // if columns are kept: they take turns
   size_t num_rooms_ = 0, reads_ = 0;
   Room* room_ = nullptr;
-  bool large_ = false;                  // what is in it
+  bool large_ = false;  // what is in it
   bool keep_times_ = false;
   const TableRows* columns_ = nullptr;  // of one of them
   std::vector<Seen> seen_;              // since the last part of the index

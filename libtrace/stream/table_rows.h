@@ -53,6 +53,12 @@ class TableRows {
   }
   // Stalls of all rows, row by row, as many of each as there are.
   void ReadStalls(uint64_t* out) const;
+  // Where all rows of a column lie as they are; nullptr: they are in another form.
+  const uint64_t* WideValues(int column) const {
+    const Column& from = columns_[column];
+    return from.kind == Kind::kWide && from.stride == 1 ? static_cast<const uint64_t*>(from.values)
+                                                        : nullptr;
+  }
   // All rows of a column, cut to T: uint64_t, uint32_t, uint8_t, or signed ones.
   template <typename T>
   void Read(int column, T* out) const {

@@ -5,6 +5,7 @@
 #include "libtrace/stream/varints.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "libtrace/stream/wire.h"
@@ -61,7 +62,23 @@ size_t TakePortable(const char* bytes, size_t size, size_t most, uint64_t* value
   return have;
 }
 
-constexpr VarintOps kPortable = {CountPortable, TakePortable};
+bool SoundPortable(const char* bytes, size_t size, size_t* count, int* before) {
+  constexpr uint64_t kOnes = 0x0101'0101'0101'0101;
+  for (size_t at = 0; at < size; at += 8) {
+    const uint64_t last = ~WordAt(bytes + at) & kHigh;  // of a number each
+    if (last == kHigh) {
+      *count += 8, *before = 0;
+      continue;
+    }
+    // 8, if there is none.
+    if (*before + std::countr_zero(last) / 8 > VarintOps::kMostBefore) return false;
+    *before = last == 0 ? *before + 8 : std::countl_zero(last) / 8;
+    *count += (last >> 7) * kOnes >> 56;
+  }
+  return true;
+}
+
+constexpr VarintOps kPortable = {CountPortable, TakePortable, SoundPortable};
 
 #if defined(__x86_64__)
 #define VARINTS_AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt,lzcnt")))
@@ -83,6 +100,23 @@ VARINTS_AVX2 size_t CountAvx2(const char* bytes, size_t size) {
     count += static_cast<size_t>(_mm_popcnt_u64(Ends(bytes + at)));
   }
   return count;
+}
+
+VARINTS_AVX2 bool SoundAvx2(const char* bytes, size_t size, size_t* count, int* before) {
+  static_assert(VarintOps::kMostBefore == 9);
+  size_t numbers = 0;
+  int open = *before;
+  for (size_t at = 0; at < size; at += kBytes) {
+    const uint64_t ends = Ends(bytes + at), more = ~ends;
+    numbers += static_cast<size_t>(_mm_popcnt_u64(ends));
+    // Bits behind which there are one, three, seven and nine more.
+    const uint64_t two = more & more >> 1, four = two & two >> 2, eight = four & four >> 4;
+    if ((eight & two >> 8) != 0) return false;
+    if (open + std::countr_zero(ends) > VarintOps::kMostBefore) return false;  // 64: none ends
+    open = std::countl_zero(ends);
+  }
+  *count += numbers, *before = open;
+  return true;
 }
 
 VARINTS_AVX2 size_t TakeAvx2(const char* bytes, size_t size, size_t most, uint64_t* values,
@@ -128,7 +162,7 @@ VARINTS_AVX2 size_t TakeAvx2(const char* bytes, size_t size, size_t most, uint64
   return have;
 }
 
-constexpr VarintOps kAvx2 = {CountAvx2, TakeAvx2};
+constexpr VarintOps kAvx2 = {CountAvx2, TakeAvx2, SoundAvx2};
 #endif
 
 }  // namespace

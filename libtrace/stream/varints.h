@@ -16,7 +16,11 @@ struct VarintOps {
   // The next numbers, as far as there are enough of them at once and none takes more than eight
   // bytes: how many were; *used: their bytes. No more than `most`.
   size_t (*take)(const char* bytes, size_t size, size_t most, uint64_t* values, size_t* used);
+  // As count(), added to *count. False: a number has more than kMostBefore bytes before its last.
+  // *before: those of a number that began earlier, then of one that goes on.
+  bool (*sound)(const char* bytes, size_t size, size_t* count, int* before);
 
+  static constexpr int kMostBefore = 9;
   static constexpr size_t kAtOnce = 64;  // bytes
 };
 
