@@ -60,6 +60,29 @@ class Constraints {
                         static_cast<uint32_t>(hi_after));
     ++size_;
   }
+  // What began and ended on a device as the host knows: after one event (kHostFirst) and before
+  // another (kDeviceFirst), which is the end of the window, as that of most jobs. False: nothing
+  // was added, and these are to be added one by one.
+  struct Event {
+    uint64_t ticks;
+    int64_t host_ns;
+  };
+  bool AddSpan(const Event& begin, const Event& end, const Window& when) {
+    const uint64_t lo_before =
+        static_cast<uint64_t>(end.host_ns) - static_cast<uint64_t>(when.lo_ns);
+    const size_t at = size_ % kChunk;
+    if (when.lo_ns > begin.host_ns || begin.host_ns > end.host_ns || end.host_ns != when.hi_ns ||
+        lo_before >= kNoLo || at == 0 || at + 1 == kChunk || !IsRest(when) ||
+        chunks_.back().use_count() > 1) {
+      return false;
+    }
+    Chunk& chunk = *chunks_.back();
+    chunk.Set(at, begin.ticks, begin.host_ns, 0,
+              static_cast<uint32_t>(end.host_ns - begin.host_ns));
+    chunk.Set(at + 1, end.ticks, end.host_ns, static_cast<uint32_t>(lo_before) | kDeviceFirst, 0);
+    size_ += 2;
+    return true;
+  }
   // visit(constraint)
   template <typename Visit>
   void Each(const Visit& visit) const {

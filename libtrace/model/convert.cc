@@ -98,12 +98,16 @@ class Conversion {
 
  private:
   // What the order of events shows of a job's device times.
-  void Constrain(size_t i, uint32_t device, uint64_t doorbell, uint64_t completion,
-                 clock::Constraints* constraints) {
+  void Constrain(size_t i, const Windows::Side& side, uint32_t device, uint64_t doorbell,
+                 uint64_t completion, clock::Constraints* constraints) {
     using Order = clock::Constraint::Order;
-    const Windows::Side side = windows_->SideOfJob(i);
     if (side.doorbell_ns == kNoTime && side.complete_ns == kNoTime) return;
     const clock::Window window = windows_->OfJob(i, false, side);
+    if (side.doorbell_ns != kNoTime && window.hi_ns == side.complete_ns &&
+        constraints->AddSpan({doorbell, side.doorbell_ns}, {completion, side.complete_ns},
+                             window)) {
+      return converters_[device].Anchor(doorbell, side.doorbell_ns);
+    }
     if (side.doorbell_ns != kNoTime) {
       clock::Window rung = window;
       rung.lo_ns = std::max(rung.lo_ns, side.doorbell_ns);
@@ -121,14 +125,17 @@ class Conversion {
     DeviceJobs& jobs = decoder_.device_jobs;
     const auto doorbells = std::make_unique<DeviceTimesChunk>(&jobs.doorbell);
     const auto completions = std::make_unique<DeviceTimesChunk>(&jobs.completion);
+    const auto sides = std::make_unique<SideRows>();
+    static_assert(SideRows::kRows == kRows);
     uint32_t devices[kRows];
     for (size_t first = 0; first < jobs.size(); first += kRows) {
       const size_t count = std::min(kRows, jobs.size() - first);
+      windows_->LoadSides(first, sides.get());
       jobs.device.Read(first, count, devices);
       doorbells->Read(first, count), completions->Read(first, count);
       for (size_t i = first; i < first + count; ++i) {
         const uint32_t device = devices[i - first];
-        Constrain(i, device, doorbells->RawTicks(i), completions->RawTicks(i),
+        Constrain(i, sides->At(i), device, doorbells->RawTicks(i), completions->RawTicks(i),
                   &(*constraints)[device]);
       }
     }

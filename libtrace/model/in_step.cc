@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <span>
 #include <utility>
 
 namespace acceltrace::model {
@@ -24,8 +26,19 @@ class Records {
   // Beyond all others at the end.
   uint64_t record() const { return done() ? UINT64_MAX : chunk_[at_]; }
   uint32_t job() const { return chunk_jobs_[at_]; }
-  void Next() {
-    if (++at_ == count_ && first_ + at_ < records_.size()) Load();
+  void Next() { Skip(1); }
+  // No more than the chunk has.
+  void Skip(size_t records) {
+    at_ += records;
+    if (at_ == count_ && first_ + at_ < records_.size()) Load();
+  }
+  // So many of the next ones that are of one job and, unless it is about all, before a record; at
+  // least the first one.
+  std::span<const uint64_t> Run(uint64_t before, bool all) const {
+    const uint32_t job = chunk_jobs_[at_];
+    size_t end = at_ + 1;
+    while (end < count_ && chunk_jobs_[end] == job && (all || chunk_[end] < before)) ++end;
+    return {chunk_.data() + at_, end - at_};
   }
 
  private:
@@ -43,9 +56,9 @@ class Records {
   std::array<uint32_t, kRows> chunk_jobs_;
 };
 
-// Of each record in the order of their numbers one of see->Job(record, side), Command(record, side
-// of its job) and Other(record), until it is false; whether it was not. Where tables are not in
-// that order the numbers do not rise.
+// Of each record in the order of their numbers one of see->Job(record, side), Commands(records of
+// one job, its side) and Other(record), until it is false; whether it was not. Where tables are not
+// in that order the numbers do not rise.
 template <typename See>
 bool EachRecord(const Model& model, const Decoder& decoder, const SidesOfJobs& sides, See* see) {
   Records jobs(decoder.device_jobs.record, &decoder.device_jobs.job);
@@ -53,7 +66,13 @@ bool EachRecord(const Model& model, const Decoder& decoder, const SidesOfJobs& s
   // The job whose record is next: most commands before it are its own. And of the command before.
   HostJobs::Times next_side, its_side;
   uint32_t its_job = 0;  // no job's
-  if (!jobs.done()) next_side = sides.of_row(jobs.row());
+  const auto rows = std::make_unique<SideRows>();
+  const auto load_next = [&] {
+    if (jobs.done()) return;
+    if (!rows->Has(jobs.row())) sides.load(jobs.row(), rows.get());
+    next_side = rows->At(jobs.row());
+  };
+  load_next();
   while (true) {
     const uint64_t record = std::min(jobs.record(), events.record());
     const bool is_last = jobs.done() && events.done();
@@ -62,8 +81,9 @@ bool EachRecord(const Model& model, const Decoder& decoder, const SidesOfJobs& s
         its_job = commands.job();
         its_side = !jobs.done() && jobs.job() == its_job ? next_side : sides.of_job(its_job);
       }
-      if (!see->Command(commands.record(), its_side)) return false;
-      commands.Next();
+      const std::span<const uint64_t> run = commands.Run(record, is_last);
+      if (!see->Commands(run, its_side)) return false;
+      commands.Skip(run.size());
     }
     if (is_last) return true;
     if (jobs.done() || jobs.record() != record) {
@@ -73,7 +93,7 @@ bool EachRecord(const Model& model, const Decoder& decoder, const SidesOfJobs& s
     }
     if (!see->Job(record, next_side)) return false;
     jobs.Next();
-    if (!jobs.done()) next_side = sides.of_row(jobs.row());
+    load_next();
   }
 }
 
@@ -82,8 +102,14 @@ struct Steps {
     complete_ns = std::max(complete_ns, side.complete_ns);
     return Other(record);
   }
-  bool Command(uint64_t record, const HostJobs::Times& side) {
-    return Other(record) && (side.complete_ns == kNoTime || side.complete_ns >= complete_ns);
+  bool Commands(std::span<const uint64_t> records, const HostJobs::Times& side) {
+    if (side.complete_ns != kNoTime && side.complete_ns < complete_ns) return false;
+    if (!Other(records[0])) return false;
+    for (size_t i = 1; i < records.size(); ++i) {
+      if (records[i] <= records[i - 1]) return false;
+    }
+    count += records.size() - 1, last = records.back();
+    return true;
   }
   bool Other(uint64_t record) {
     if (count == 0) first = record;
@@ -105,14 +131,17 @@ struct Losses {
     if (side.doorbell_ns != kNoTime) lo_ns = std::max(lo_ns, side.doorbell_ns);
     return true;
   }
-  bool Command(uint64_t record, const HostJobs::Times& side) {
+  bool Commands(std::span<const uint64_t> records, const HostJobs::Times& side) {
+    for (const uint64_t record : records) Command(record, side);
+    return true;
+  }
+  void Command(uint64_t record, const HostJobs::Times& side) {
     const bool is_edge = See(record);
     if (side.submit_ns != kNoTime) lo_ns = std::max(lo_ns, side.submit_ns);
-    if (side.complete_ns == kNoTime || lost.when.empty()) return true;
+    if (side.complete_ns == kNoTime || lost.when.empty()) return;
     int64_t& hi_ns = lost.when.back().hi_ns;
     hi_ns = std::min(hi_ns, side.complete_ns);
     if (!is_edge) lost.last_after.hi_ns = std::min(lost.last_after.hi_ns, side.complete_ns);
-    return true;
   }
   bool Other(uint64_t record) {
     See(record);

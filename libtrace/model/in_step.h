@@ -15,9 +15,19 @@
 
 namespace acceltrace::model {
 
-// What the host says of when jobs were.
+// What the host says of when jobs were whose rows follow each other.
+struct SideRows {
+  static constexpr size_t kRows = HostJobs::kChunk;
+  bool Has(size_t row) const { return row - first < kRows; }
+  HostJobs::Times At(size_t row) const {
+    return {submit_ns[row - first], doorbell_ns[row - first], complete_ns[row - first]};
+  }
+  size_t first = SIZE_MAX / 2;
+  int64_t submit_ns[kRows], doorbell_ns[kRows], complete_ns[kRows];
+};
 struct SidesOfJobs {
-  std::function<HostJobs::Times(size_t row)> of_row;    // of DeviceJobs
+  // Of a row of DeviceJobs and others near it.
+  std::function<void(size_t row, SideRows* rows)> load;
   std::function<HostJobs::Times(uint32_t job)> of_job;  // by its number
 };
 

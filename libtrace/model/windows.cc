@@ -82,7 +82,7 @@ void Windows::Sort(std::vector<Place>* places) {
 }
 
 SidesOfJobs Windows::Sides() const {
-  return {[this](size_t row) { return SideOfJob(row); },
+  return {[this](size_t row, SideRows* rows) { LoadSides(row, rows); },
           [this](uint32_t job) { return KnownSideOf(JobKey(0, job)); }};
 }
 
@@ -339,16 +339,24 @@ Window Windows::UpToRecord(uint32_t row, uint64_t record, int64_t near_ns) const
   return window;
 }
 
-Window Windows::OfJob(size_t row, bool made, const Side& side) const {
+void Windows::LoadSides(size_t row, SideRows* rows) const {
+  rows->first = row / SideRows::kRows * SideRows::kRows;
+  const size_t count = std::min(SideRows::kRows, job_sides_.size() - rows->first);
+  std::vector<HostJobs::Stretch> stretches;
+  HostJobs::FindStretches(job_sides_.data() + rows->first, count, &stretches);
+  const auto read = [&](const auto& field, int64_t* out) {
+    host_jobs_.Read(field, stretches, out);
+  };
+  read(
+      [](const auto& of) -> auto& { return of.submit_ns; }, rows->submit_ns);
+  read(
+      [](const auto& of) -> auto& { return of.doorbell_ns; }, rows->doorbell_ns);
+  read(
+      [](const auto& of) -> auto& { return of.complete_ns; }, rows->complete_ns);
+}
+
+Window Windows::OfJobRecord(size_t row, bool made, const Side& side) const {
   const DeviceJobs& jobs = decoder_.device_jobs;
-  if (in_step_ && !made && side.complete_ns != kNoTime) {
-    Window window;
-    window.lo_ns = side.submit_ns;  // kNoTime is as early as can be
-    window.hi_ns = std::min(stop_ns_, side.complete_ns);
-    window.near_ns = jobs.near_ns[row];
-    window.max_jumps = 0;
-    return window;
-  }
   const auto of = made ? &Windows::OfRecord : &Windows::UpToRecord;
   Window window = (this->*of)(jobs.device[row], jobs.record[row], jobs.near_ns[row]);
   if (side.submit_ns != kNoTime) window.lo_ns = std::max(window.lo_ns, side.submit_ns);

@@ -5,6 +5,7 @@
 #ifndef LIBTRACE_MODEL_WINDOWS_H_
 #define LIBTRACE_MODEL_WINDOWS_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <tuple>
@@ -35,7 +36,17 @@ class Windows {
   Side SideOfJob(size_t row) const { return SideAt(job_sides_[row]); }
   // By row. `made`: of the time at which its record was made.
   clock::Window OfJob(size_t row, bool made) const { return OfJob(row, made, SideOfJob(row)); }
-  clock::Window OfJob(size_t row, bool made, const Side& side) const;
+  clock::Window OfJob(size_t row, bool made, const Side& side) const {
+    if (made || !in_step_ || side.complete_ns == kNoTime) return OfJobRecord(row, made, side);
+    clock::Window window;
+    window.lo_ns = side.submit_ns;  // kNoTime is as early as can be
+    window.hi_ns = std::min(stop_ns_, side.complete_ns);
+    window.near_ns = decoder_.device_jobs.near_ns[row];
+    window.max_jumps = 0;
+    return window;
+  }
+  // Sides of a job and of those near it.
+  void LoadSides(size_t row, SideRows* rows) const;
   clock::Window OfDoorbell(size_t job_row) const;
   clock::Window OfCommandMade(size_t row) const;
   // Both: what was before its record was made, and then.
@@ -78,6 +89,7 @@ class Windows {
   Side SideAt(uint32_t row) const {
     return row == HostJobs::kNone ? Side{} : host_jobs_.TimesOf(row);
   }
+  clock::Window OfJobRecord(size_t row, bool made, const Side& side) const;
   Side SideOfCommand(size_t row) const;
   Side KnownSideOf(uint64_t key) const;
   // What the host's side of a job says of its commands.
