@@ -3,10 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <utility>
-#include <vector>
 
-#include "libtrace/model/permute.h"
 #include "libtrace/proto/trace.pb.h"
 
 namespace acceltrace::model {
@@ -61,93 +60,74 @@ Kept Choose(const uint8_t* kinds, const int64_t* times_ns, size_t rows, bool bef
   return {kept, shared || (any & kContext) != 0, (any & kWakes) != 0};
 }
 
-// A column of the rows that stay.
-template <typename T>
-class Left {
- public:
-  // The next ones of it: of a chunk's values those at `places`.
-  void Add(const T* values, const uint16_t* places, size_t rows) {
-    for (size_t i = 0; i < rows; ++i) next_[count_ + i] = values[places[i]];
-    PutWhole(rows);
-  }
-  void AddNone(size_t rows) {
-    std::fill_n(next_ + count_, rows, T{});
-    PutWhole(rows);
-  }
-  Column<T> Done() {
-    column_.AppendValues(next_, count_);
-    return std::move(column_);
-  }
-
- private:
-  // Chunks are packed once, when they are full.
-  void PutWhole(size_t rows) {
-    count_ += rows;
-    if (count_ < kRows) return;
-    column_.AppendValues(next_, kRows);
-    count_ -= kRows;
-    std::copy_n(next_ + kRows, count_, next_);
-  }
-
-  Column<T> column_;
-  T next_[2 * kRows];
-  size_t count_ = 0;
-};
-
-// places: of all chunks, one behind the other.
-template <typename T, typename Wanted>
-void Keep(const std::vector<Kept>& chunks, const std::vector<uint16_t>& places,
-          const Wanted& wanted, Column<T>* column) {
-  if (std::none_of(chunks.begin(), chunks.end(), wanted)) {
-    return column->assign(places.size(), T{});
-  }
-  Left<T> left;
-  T values[kRows];
-  const uint16_t* place = places.data();
-  for (size_t c = 0; c < chunks.size(); ++c) {
-    const size_t rows = chunks[c].rows;
-    if (wanted(chunks[c])) {
-      column->Read(c * kRows, kRows, values);
-      left.Add(values, place, rows);
-    } else {
-      left.AddNone(rows);
-    }
-    place += rows;
-  }
-  *column = left.Done();
-}
-
 }  // namespace
 
+template <typename T>
+void CheckedEvents::Left<T>::Add(const T* values, const uint16_t* places, size_t rows) {
+  if (nones_ > 0) {  // the first values that are there
+    column_.resize(nones_ / kRows * kRows);
+    std::fill_n(next_, count_ = nones_ % kRows, T{});
+    nones_ = 0;
+  }
+  for (size_t i = 0; i < rows; ++i) next_[count_ + i] = values[places[i]];
+  PutWhole(rows);
+}
+
+template <typename T>
+void CheckedEvents::Left<T>::AddNone(size_t rows) {
+  if (count_ == 0 && column_.empty()) return void(nones_ += rows);
+  std::fill_n(next_ + count_, rows, T{});
+  PutWhole(rows);
+}
+
+template <typename T>
+Column<T> CheckedEvents::Left<T>::Done() {
+  column_.AppendValues(next_, count_);
+  column_.resize(column_.size() + nones_);
+  return std::move(column_);
+}
+
+void CheckedEvents::Add(const HostRows& rows, size_t count, bool before, bool after) {
+  for (size_t first = 0; first < count; first += kRows) {
+    const size_t end = std::min(count, first + kRows);
+    const bool starts = first > 0 ? rows.time_ns[first] == rows.time_ns[first - 1] : before;
+    const bool ends = end < count ? rows.time_ns[end] == rows.time_ns[end - 1] : after;
+    AddChunk(RowsFrom(rows, first), end - first, starts, ends);
+  }
+}
+
+void CheckedEvents::AddChunk(const HostRows& rows, size_t count, bool before, bool after) {
+  uint16_t places[kRows];
+  const Kept kept = Choose(rows.kind, rows.time_ns, count, before, after, places);
+  alone_ += count - kept.rows;
+  const auto keep = [&](bool wanted, const auto* values, auto* left) {
+    wanted ? left->Add(values, places, kept.rows) : left->AddNone(kept.rows);
+  };
+  const auto keep_if_all = [&](const auto* values, auto* left) { keep(kept.all, values, left); };
+  keep(true, rows.kind, &left_.kind), keep(true, rows.time_ns, &left_.time_ns);
+  keep(true, rows.job, &left_.job), keep(true, rows.correlation, &left_.correlation);
+  keep_if_all(rows.cpu, &left_.cpu), keep_if_all(rows.pid, &left_.pid);
+  keep_if_all(rows.tid, &left_.tid), keep_if_all(rows.device, &left_.device);
+  keep_if_all(rows.context, &left_.context), keep_if_all(rows.queue, &left_.queue);
+  keep_if_all(rows.sequence, &left_.sequence), keep_if_all(rows.arg0, &left_.arg0);
+  keep(kept.all || kept.wakes, rows.arg1, &left_.arg1);
+}
+
+void CheckedEvents::Done(HostEvents* host) {
+  EachHostField(left_, *host, [](auto& left, auto& column) { column = left.Done(); });
+  host->alone += std::exchange(alone_, 0);
+}
+
 void KeepChecked(HostEvents* host) {
-  std::vector<Kept> chunks;
-  std::vector<uint16_t> places(host->size());
-  size_t kept = 0;
-  Left<uint8_t> kind;
-  Left<int64_t> time_ns;
-  const auto choose = [&](size_t first, size_t rows, const uint8_t* kinds,
-                          const int64_t* times_ns) {
+  const auto checked = std::make_unique<CheckedEvents>();
+  const size_t all = host->size();
+  EachHostChunk(*host, [&](size_t first, size_t rows, const HostRows& events) {
     const size_t end = first + rows;
-    const bool before = first > 0 && *times_ns == *(times_ns - 1);
-    const bool after = end < host->size() && host->time_ns.At(end) == times_ns[rows - 1];
-    uint16_t* const stay = places.data() + kept;
-    chunks.push_back(Choose(kinds, times_ns, rows, before, after, stay));
-    kept += chunks.back().rows;
-    kind.Add(kinds, stay, chunks.back().rows), time_ns.Add(times_ns, stay, chunks.back().rows);
-    return true;
-  };
-  EachChunk(choose, host->kind, host->time_ns);
-  if (kept == places.size()) return;
-  host->alone += places.size() - kept;
-  places.resize(kept);
-  host->kind = kind.Done(), host->time_ns = time_ns.Done();
-  const auto keep = [&](const auto& wanted, auto*... columns) {
-    (Keep(chunks, places, wanted, columns), ...);
-  };
-  keep([](const Kept&) { return true; }, &host->job, &host->correlation);
-  keep([](const Kept& chunk) { return chunk.all; }, &host->cpu, &host->pid, &host->tid,
-       &host->device, &host->context, &host->queue, &host->sequence, &host->arg0);
-  keep([](const Kept& chunk) { return chunk.all || chunk.wakes; }, &host->arg1);
+    const bool before = first > 0 && host->time_ns.At(first - 1) == events.time_ns[0];
+    const bool after = end < all && host->time_ns.At(end) == events.time_ns[rows - 1];
+    checked->Add(events, rows, before, after);
+  });
+  checked->Done(host);
 }
 
 }  // namespace acceltrace::model

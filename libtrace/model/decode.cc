@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "libtrace/model/decode_columns.h"
+#include "libtrace/model/host_intake.h"
 #include "libtrace/model/wanted.h"
 
 namespace acceltrace::model {
@@ -16,11 +17,9 @@ using stream::DecodeColumn;
 
 namespace {
 
-// Of large batches so many rows at a time as caches hold.
 template <typename Add>
 void InParts(stream::TableRows rows, const Add& add) {
-  constexpr size_t kRows = 4096;
-  while (rows.rows() > 0) add(rows.Take(kRows));
+  while (rows.rows() > 0) add(rows.Take(kRowsAtOnce));
 }
 
 }  // namespace
@@ -234,6 +233,9 @@ void Decoder::AddRanges(const proto::RangeBatch& batch, size_t rows) {
 }
 
 void Decoder::AddHost(const stream::TableRows& rows) {
+  if (host_intake != nullptr) {
+    return host_intake->Add(rows, [this](uint32_t number) { return DeviceRow(number); });
+  }
   using Batch = proto::HostBatch;
   RowIntake intake(rows);
   HostEvents& host = model_->host;

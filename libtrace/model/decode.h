@@ -15,6 +15,7 @@
 
 namespace acceltrace::model {
 
+class HostIntake;
 class RowIntake;
 
 // A job as the device reported it, before it is joined with the host's side.
@@ -45,9 +46,10 @@ class Decoder {
   // Of commands the times after they were fetched, of jobs all between the doorbell and the
   // completion is not asked for: they were not read either (partial_commands.cc).
   bool narrow = false;
-  bool command_ticks = false;      // of commands they are, and stalls, though it is narrow
-  bool checks_only = false;        // LoadOptions::checks_only
-  const Wanted* wanted = nullptr;  // LoadOptions::wanted
+  bool command_ticks = false;         // of commands they are, and stalls, though it is narrow
+  bool checks_only = false;           // LoadOptions::checks_only
+  const Wanted* wanted = nullptr;     // LoadOptions::wanted
+  HostIntake* host_intake = nullptr;  // takes host events instead of Model::host
   // Device times are placed on the host's clock once they are asked for, where that can be.
   bool late_times = false;
 

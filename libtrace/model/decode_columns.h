@@ -16,6 +16,9 @@
 
 namespace acceltrace::model {
 
+// Of large batches so many as caches hold.
+inline constexpr size_t kRowsAtOnce = 4096;
+
 template <typename To, typename From>
 void Append(Column<To>* to, const google::protobuf::RepeatedField<From>& column, size_t rows) {
   const size_t have = std::min<size_t>(column.size(), rows);

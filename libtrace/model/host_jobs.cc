@@ -1,151 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/model/host_jobs.h"
 
-#include <limits>
-#include <map>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
 
 namespace acceltrace::model {
-namespace {
-
-using proto::HostBatch;
-
-class Collector {
- public:
-  explicit Collector(LoadStats* stats) : stats_(*stats) {}
-
-  HostJobs Run(const HostEvents& host) {
-    const auto events = std::make_unique<Events>();
-    for (size_t first = 0; first < host.size(); first += kRows) {
-      const size_t rows = std::min(kRows, host.size() - first);
-      events->Read(host, first, rows);
-      for (size_t i = 0; i < rows; ++i) Add(*events, i);
-    }
-    return std::move(jobs_);
-  }
-
- private:
-  static constexpr size_t kRows = Column<uint8_t>::kRows;
-
-  // A chunk of them.
-  struct Events {
-    uint8_t kind[kRows];
-    uint32_t pid[kRows], tid[kRows], device[kRows], context[kRows], queue[kRows], job[kRows];
-    uint64_t sequence[kRows], correlation[kRows], arg0[kRows], arg1[kRows];
-    int64_t time_ns[kRows];
-
-    void Read(const HostEvents& host, size_t first, size_t rows) {
-      const auto read = [&](const auto& column, auto* to) { column.Read(first, rows, to); };
-      read(host.kind, kind), read(host.time_ns, time_ns);
-      read(host.pid, pid), read(host.tid, tid), read(host.device, device);
-      read(host.context, context), read(host.queue, queue), read(host.job, job);
-      read(host.sequence, sequence), read(host.correlation, correlation);
-      read(host.arg0, arg0), read(host.arg1, arg1);
-    }
-  };
-  // What a thread waits for, and since when.
-  struct Wait {
-    uint32_t device = 0, queue = 0;
-    uint64_t sequence = 0;
-    int64_t since_ns = kNoTime;
-  };
-  // A run of the handler says how many completions it found ready in its queue,
-  // not which: they are the next ones that the driver consumes there. What it
-  // consumes beyond them (found by polling, or written meanwhile) had no run.
-  struct Ready {
-    int64_t irq_ns = kNoTime;
-    uint64_t left = 0;
-  };
-
-  void Add(const Events& events, size_t i) {
-    if (events.device[i] == kNoRow) return;
-    if (events.kind[i] == HostBatch::KIND_WAIT) {
-      waits_[events.tid[i]] = {events.device[i], events.queue[i], events.sequence[i],
-                               events.time_ns[i]};
-    } else if (events.kind[i] == HostBatch::KIND_IRQ) {
-      ReadyOf(JobKey(events.device[i], events.queue[i])) = {events.time_ns[i], events.arg1[i]};
-    } else if (events.job[i] != 0) {
-      const HostJobs::Place place = jobs_.Get(JobKey(events.device[i], events.job[i]));
-      AddToJob(events, i, place.at, place.chunk);
-    }
-  }
-
-  void AddToJob(const Events& events, size_t i, size_t at, HostJobs::Chunk* jobs) {
-    const auto set_first = [&](HostJobs::Values<int64_t>* field) {
-      if ((*field)[at] == kNoTime) (*field)[at] = events.time_ns[i];
-    };
-    switch (events.kind[i]) {
-      case HostBatch::KIND_SUBMIT:
-        if (jobs->submitted[at]) {
-          ++stats_.duplicate_jobs;
-          break;
-        }
-        jobs->submitted[at] = 1;
-        set_first(&jobs->submit_ns);
-        jobs->context[at] = events.context[i], jobs->queue[at] = events.queue[i];
-        jobs->sequence[at] = events.sequence[i];
-        jobs->pid[at] = events.pid[i], jobs->tid[at] = events.tid[i];
-        jobs->correlation[at] = events.correlation[i];
-        jobs->commands[at] = static_cast<uint32_t>(events.arg0[i]);
-        jobs->copy_bytes[at] = events.arg1[i];
-        break;
-      case HostBatch::KIND_DOORBELL:
-        set_first(&jobs->doorbell_ns);
-        break;
-      case HostBatch::KIND_SUBMIT_END:
-        set_first(&jobs->submit_end_ns);
-        break;
-      case HostBatch::KIND_COMPLETE: {
-        if (jobs->complete_ns[at] != kNoTime) break;
-        set_first(&jobs->complete_ns);
-        jobs->status[at] = static_cast<uint32_t>(events.arg0[i]);
-        Ready& ready = ReadyOf(JobKey(events.device[i], events.queue[i]));
-        if (ready.left > 0) {
-          --ready.left;
-          jobs->irq_ns[at] = ready.irq_ns;
-        }
-        break;
-      }
-      case HostBatch::KIND_WAKE: {
-        // The thread gave up (deadline, signal): the job did not wake it.
-        if (events.arg0[i] == std::numeric_limits<uint32_t>::max()) break;
-        if (jobs->wake_ns[at] != kNoTime) break;  // the first waiter counts
-        set_first(&jobs->wake_ns);
-        jobs->wait_correlation[at] = events.arg1[i];
-        const auto wait = waits_.find(events.tid[i]);
-        if (wait == waits_.end()) break;
-        if (wait->second.device == events.device[i] && wait->second.queue == events.queue[i] &&
-            wait->second.sequence == events.sequence[i]) {
-          jobs->wait_ns[at] = wait->second.since_ns;
-        }
-        waits_.erase(wait);
-        break;
-      }
-      default:
-        break;
-    }
-  }
-
-  // Most are asked for several times in a row.
-  Ready& ReadyOf(uint64_t queue) {
-    if (last_ready_ == nullptr || queue != last_queue_) {
-      last_queue_ = queue, last_ready_ = &ready_[queue];
-    }
-    return *last_ready_;
-  }
-
-  LoadStats& stats_;
-  HostJobs jobs_;
-  std::unordered_map<uint32_t, Wait> waits_;  // by thread
-  std::map<uint64_t, Ready> ready_;           // by device and queue
-  uint64_t last_queue_ = 0;
-  Ready* last_ready_ = nullptr;
-};
-
-}  // namespace
-
 void HostJobs::FindStretches(const uint32_t* rows, size_t count, std::vector<Stretch>* stretches) {
   stretches->clear();
   for (size_t begin = 0, end = 0; begin < count; begin = end) {
@@ -228,10 +87,6 @@ HostJobs::Times HostJobs::TimesOf(uint32_t row) const {
     slot.chunk = c;
   }
   return {slot.submit_ns[at], slot.doorbell_ns[at], slot.complete_ns[at]};
-}
-
-HostJobs CollectHostJobs(const HostEvents& host, LoadStats* stats) {
-  return Collector(stats).Run(host);
 }
 
 }  // namespace acceltrace::model

@@ -152,9 +152,6 @@ void EachHostJobField(A& a, B& b, const Each& each) {
   each(a.complete_ns, b.complete_ns), each(a.wait_ns, b.wait_ns), each(a.wake_ns, b.wake_ns);
 }
 
-// host is sorted by time.
-HostJobs CollectHostJobs(const HostEvents& host, LoadStats* stats);
-
 }  // namespace acceltrace::model
 
 #endif  // LIBTRACE_MODEL_HOST_JOBS_H_

@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "libtrace/model/checked_events.h"
+#include "libtrace/model/collect_jobs.h"
 #include "libtrace/model/convert.h"
 #include "libtrace/model/decode.h"
+#include "libtrace/model/host_intake.h"
 #include "libtrace/model/join.h"
 #include "libtrace/model/late_times.h"
 #include "libtrace/model/model.h"
@@ -222,6 +224,70 @@ void FindExtent(Model* model) {
   }
 }
 
+// in_order: nullptr, or host events are taken as they come; false if they were not in order, then
+// there is no model.
+Result<std::unique_ptr<Model>> LoadOnce(stream::Reader* reader, const LoadOptions& options,
+                                        bool part, bool* in_order) {
+  auto model = std::make_unique<Model>();
+  Decoder decoder(model.get());
+  decoder.checks_only = options.checks_only;
+  decoder.wanted = options.wanted;
+  const auto intake = in_order == nullptr ? nullptr : std::make_unique<HostIntake>(&model->load);
+  decoder.host_intake = intake.get();
+  PartCounter parts;
+  if (options.checks_only) reader->KeepTimes();
+  const size_t threads = part ? 1 : stream::Threads();  // parts are loaded side by side
+  stream::EachPacket(reader, threads, [&](const stream::PacketRead& read) {
+    decoder.Add(read.packet, read.worth_bytes, read.columns);
+    parts.Add(read.packet, read.written_rows);
+    if (options.progress) options.progress(read.bytes);
+    return decoder.rows() <= options.max_rows && (intake == nullptr || intake->in_order());
+  });
+  if (intake != nullptr && !(*in_order = intake->in_order())) return Status::Error("not in order");
+  if (decoder.rows() > options.max_rows) {
+    return Status::Error("the trace holds more than " + std::to_string(options.max_rows) +
+                         " rows: record less at a time, or fewer events");
+  }
+  model->read = reader->stats();
+  // Of a part, what nobody asked for is not missing.
+  if (!part || options.wanted == nullptr) model->missing = parts.Done(model->read);
+  decoder.CountRepeatedRecords();
+  decoder.FinishSystem();
+  SortProcesses(&model->processes);
+  SortApi(&model->api);
+  decoder.FinishStacks();
+  SortRanges(&model->ranges);
+  DropRepeated(decoder.in_flight, &model->host);
+  if (SortHost(&model->host)) MergeHandlerRuns(&model->host);
+  HostJobs host_jobs =
+      intake != nullptr ? intake->Done(&model->host) : CollectHostJobs(model->host, &model->load);
+  const uint64_t jobs = host_jobs.size() + decoder.device_jobs.size();
+  if (jobs > kFreeJobs + model->read.worth_bytes / kLeastJobBytes) {
+    return Status::Error("the trace names " + std::to_string(jobs) + " jobs in " +
+                         std::to_string(model->read.bytes) + " bytes: it is damaged, record again");
+  }
+  if (options.wanted == nullptr || options.wanted->device_times) {
+    decoder.late_times = options.checks_only || options.wanted != nullptr;
+    DeviceOrders orders;  // in order: of one device
+    if (intake == nullptr) orders = FindOrders(model->host);
+    if (options.checks_only && intake == nullptr) KeepChecked(&model->host);
+    ConvertTimes(host_jobs, std::move(orders), part, &decoder, model.get());
+  } else if (!ConvertLosses(&decoder, model.get())) {
+    return Status::Error("losses have times of a device");
+  }
+  SortCommands(&model->commands, &model->load);
+  SortDeviceEvents(&model->device_events);
+  for (Device& device : model->devices) SortCounters(&device.counters);
+  JoinJobs(&decoder.device_jobs, &host_jobs, options.checks_only ? nullptr : &decoder.op_names,
+           options.wanted != nullptr && !options.wanted->jobs, model.get());
+  if (decoder.late_times) AttachLate(model.get());
+  if (!part && options.wanted != nullptr) PlaceLate(options.wanted->placed, model.get());
+  Compact(model.get());
+  // Of a part somebody says when the trace begins.
+  if (!options.checks_only && options.wanted == nullptr) FindExtent(model.get());
+  return model;
+}
+
 }  // namespace
 
 void SortApi(ApiCalls* api) {
@@ -239,59 +305,14 @@ Result<std::unique_ptr<Model>> Load(stream::Reader* reader, const LoadOptions& o
 
 Result<std::unique_ptr<Model>> LoadRows(stream::Reader* reader, const LoadOptions& options,
                                         bool part) {
-  auto model = std::make_unique<Model>();
-  Decoder decoder(model.get());
-  decoder.checks_only = options.checks_only;
-  decoder.wanted = options.wanted;
-  PartCounter parts;
-  if (options.checks_only) reader->KeepTimes();
-  const size_t threads = part ? 1 : stream::Threads();  // parts are loaded side by side
-  stream::EachPacket(reader, threads, [&](const stream::PacketRead& read) {
-    decoder.Add(read.packet, read.worth_bytes, read.columns);
-    parts.Add(read.packet, read.written_rows);
-    if (options.progress) options.progress(read.bytes);
-    return decoder.rows() <= options.max_rows;
-  });
-  if (decoder.rows() > options.max_rows) {
-    return Status::Error("the trace holds more than " + std::to_string(options.max_rows) +
-                         " rows: record less at a time, or fewer events");
-  }
-  model->read = reader->stats();
-  // Of a part, what nobody asked for is not missing.
-  if (!part || options.wanted == nullptr) model->missing = parts.Done(model->read);
-  decoder.CountRepeatedRecords();
-  decoder.FinishSystem();
-  SortProcesses(&model->processes);
-  SortApi(&model->api);
-  decoder.FinishStacks();
-  SortRanges(&model->ranges);
-  DropRepeated(decoder.in_flight, &model->host);
-  if (SortHost(&model->host)) MergeHandlerRuns(&model->host);
-  HostJobs host_jobs = CollectHostJobs(model->host, &model->load);
-  const uint64_t jobs = host_jobs.size() + decoder.device_jobs.size();
-  if (jobs > kFreeJobs + model->read.worth_bytes / kLeastJobBytes) {
-    return Status::Error("the trace names " + std::to_string(jobs) + " jobs in " +
-                         std::to_string(model->read.bytes) + " bytes: it is damaged, record again");
-  }
-  if (options.wanted == nullptr || options.wanted->device_times) {
-    decoder.late_times = options.checks_only || options.wanted != nullptr;
-    DeviceOrders orders = FindOrders(model->host);
-    if (options.checks_only) KeepChecked(&model->host);
-    ConvertTimes(host_jobs, std::move(orders), part, &decoder, model.get());
-  } else if (!ConvertLosses(&decoder, model.get())) {
-    return Status::Error("losses have times of a device");
-  }
-  SortCommands(&model->commands, &model->load);
-  SortDeviceEvents(&model->device_events);
-  for (Device& device : model->devices) SortCounters(&device.counters);
-  JoinJobs(&decoder.device_jobs, &host_jobs, options.checks_only ? nullptr : &decoder.op_names,
-           options.wanted != nullptr && !options.wanted->jobs, model.get());
-  if (decoder.late_times) AttachLate(model.get());
-  if (!part && options.wanted != nullptr) PlaceLate(options.wanted->placed, model.get());
-  Compact(model.get());
-  // Of a part somebody says when the trace begins.
-  if (!options.checks_only && options.wanted == nullptr) FindExtent(model.get());
-  return model;
+  const bool may_be_in_order = options.checks_only && options.wanted == nullptr && !part;
+  if (!may_be_in_order || !reader->CanReadAgain()) return LoadOnce(reader, options, part, nullptr);
+  bool in_order = true;
+  Result<std::unique_ptr<Model>> model = LoadOnce(reader, options, part, &in_order);
+  if (in_order) return model;
+  Result<std::unique_ptr<stream::Reader>> again = reader->Again();
+  if (!again.ok()) return again.status();
+  return LoadOnce(again->get(), options, part, nullptr);
 }
 
 Result<std::unique_ptr<Model>> LoadFile(const std::string& path, const LoadOptions& options) {

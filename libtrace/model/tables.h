@@ -143,11 +143,15 @@ struct Ranges {
 };
 
 // One line for each event of the driver or the kernel. kind: proto::HostBatch::Kind.
-struct HostEvents {
-  Column<uint8_t> kind;
-  Column<int64_t> time_ns;
-  Column<uint32_t> cpu, pid, tid, device, context, queue, job;
-  Column<uint64_t> sequence, correlation, arg0, arg1;
+template <template <typename> typename Of>
+struct HostEventFields {
+  Of<uint8_t> kind;
+  Of<int64_t> time_ns;
+  Of<uint32_t> cpu, pid, tid, device, context, queue, job;
+  Of<uint64_t> sequence, correlation, arg0, arg1;
+};
+
+struct HostEvents : HostEventFields<Column> {
   // More of them, which LoadOptions::checks_only left out: each is the only one of its time.
   uint64_t alone = 0;
   size_t size() const { return kind.size(); }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "libtrace/model/collect_jobs.h"
 #include "libtrace/stream/reader.h"
 #include "tests/catch.h"
 #include "tests/golden/trace_builder.h"

@@ -48,6 +48,7 @@ class PacketReader : public Reader {
 
   // Finds the first packet, so that Open can refuse what is not a trace.
   Status Start(const std::string& name) {
+    name_ = name;
     if (source_->Peek(1).empty()) {
       const std::string error = source_->error();
       if (!error.empty()) return Status::Error("cannot read " + name + ": " + error);
@@ -103,6 +104,15 @@ class PacketReader : public Reader {
     return reads;
   }
   void KeepTimes() override { keep_times_ = true; }
+
+  bool CanReadAgain() const override { return first_.has_value() && source_->CanRewind(); }
+  Result<std::unique_ptr<Reader>> Again() override {
+    source_->Rewind();
+    auto again = std::make_unique<PacketReader>(std::move(source_), raw_);
+    Status status = again->Start(name_);
+    if (!status.ok()) return status;
+    return std::unique_ptr<Reader>(std::move(again));
+  }
 
   const TableRows* columns() const override { return columns_; }
 
@@ -357,6 +367,7 @@ class PacketReader : public Reader {
   };
 
   std::unique_ptr<Source> source_;
+  std::string name_;
   bool raw_;
   std::unique_ptr<Room[]> rooms_;  // if columns are kept: they take turns
   size_t num_rooms_ = 0, reads_ = 0;

@@ -103,6 +103,11 @@ class Reader {
   // From the next Read on stats().times has those of packets whose columns are kept, where they are
   // what the file's index should say of them.
   virtual void KeepTimes() {}
+
+  // Before the first Read: whether Again() can be called later.
+  virtual bool CanReadAgain() const { return false; }
+  // The same bytes from the first one on. Takes the place of this one, which is only to be deleted.
+  virtual Result<std::unique_ptr<Reader>> Again() { return Status::Error("it is gone"); }
 };
 
 }  // namespace acceltrace::stream

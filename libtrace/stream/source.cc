@@ -38,18 +38,26 @@ class FileDescriptor {
 
 class MemorySource : public Source {
  public:
-  explicit MemorySource(std::string_view bytes) : bytes_(bytes) {}
+  explicit MemorySource(std::string_view bytes) : all_(bytes), bytes_(bytes) {}
   std::string_view Peek(size_t) override { return bytes_; }
   void Consume(size_t count) override { bytes_.remove_prefix(count); }
   std::string error() const override { return {}; }
+  bool CanRewind() const override { return true; }
+  void Rewind() override { bytes_ = all_; }
 
  private:
+  const std::string_view all_;
   std::string_view bytes_;
 };
 
 class FdSource : public Source {
  public:
-  explicit FdSource(FileDescriptor fd) : fd_(std::move(fd)) {}
+  explicit FdSource(FileDescriptor fd) : fd_(std::move(fd)) {
+    struct stat info {};
+    if (fstat(fd_.get(), &info) == 0 && S_ISREG(info.st_mode)) {
+      first_ = lseek(fd_.get(), 0, SEEK_CUR);
+    }
+  }
 
   std::string_view Peek(size_t want) override {
     while (end_ - begin_ < want && !ended_) Fill(want);
@@ -57,6 +65,12 @@ class FdSource : public Source {
   }
   void Consume(size_t count) override { begin_ += count; }
   std::string error() const override { return error_; }
+  bool CanRewind() const override { return first_ >= 0; }
+  void Rewind() override {
+    begin_ = end_ = 0;
+    ended_ = lseek(fd_.get(), first_, SEEK_SET) != first_;
+    error_ = ended_ ? std::string("read error: ") + std::strerror(errno) : "";
+  }
 
  private:
   void Fill(size_t want) {
@@ -81,6 +95,7 @@ class FdSource : public Source {
   }
 
   FileDescriptor fd_;
+  off_t first_ = -1;  // of a file: where its bytes begin
   std::vector<char> buffer_;
   size_t begin_ = 0;
   size_t end_ = 0;

@@ -25,6 +25,9 @@ class Source {
   virtual void Consume(size_t count) = 0;
   // Why the input ended early, empty if it simply ended.
   virtual std::string error() const = 0;
+  // Whether its bytes can be had once more, from the first one on, and back to there.
+  virtual bool CanRewind() const { return false; }
+  virtual void Rewind() {}
 };
 
 std::unique_ptr<Source> MakeMemorySource(std::string_view bytes);

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libtrace/model/collect_jobs.h"
+
+#include <limits>
+#include <utility>
+
+namespace acceltrace::model {
+
+using proto::HostBatch;
+
+void JobCollector::Add(const HostRows& events, size_t rows) {
+  for (size_t i = 0; i < rows; ++i) AddOne(events, i);
+}
+
+inline void JobCollector::AddOne(const HostRows& events, size_t i) {
+  if (events.device[i] == kNoRow) return;
+  if (events.kind[i] == HostBatch::KIND_WAIT) {
+    waits_[events.tid[i]] = {true, events.device[i], events.queue[i], events.sequence[i],
+                             events.time_ns[i]};
+  } else if (events.kind[i] == HostBatch::KIND_IRQ) {
+    ready_[JobKey(events.device[i], events.queue[i])] = {events.time_ns[i], events.arg1[i]};
+  } else if (events.job[i] != 0) {
+    const HostJobs::Place place = jobs_.Get(JobKey(events.device[i], events.job[i]));
+    AddToJob(events, i, place.at, place.chunk);
+  }
+}
+
+inline void JobCollector::AddToJob(const HostRows& events, size_t i, size_t at,
+                                   HostJobs::Chunk* jobs) {
+  const auto set_first = [&](HostJobs::Values<int64_t>* field) {
+    if ((*field)[at] == kNoTime) (*field)[at] = events.time_ns[i];
+  };
+  switch (events.kind[i]) {
+    case HostBatch::KIND_SUBMIT:
+      if (jobs->submitted[at]) {
+        ++stats_.duplicate_jobs;
+        break;
+      }
+      jobs->submitted[at] = 1;
+      set_first(&jobs->submit_ns);
+      jobs->context[at] = events.context[i], jobs->queue[at] = events.queue[i];
+      jobs->sequence[at] = events.sequence[i];
+      jobs->pid[at] = events.pid[i], jobs->tid[at] = events.tid[i];
+      jobs->correlation[at] = events.correlation[i];
+      jobs->commands[at] = static_cast<uint32_t>(events.arg0[i]);
+      jobs->copy_bytes[at] = events.arg1[i];
+      break;
+    case HostBatch::KIND_DOORBELL:
+      set_first(&jobs->doorbell_ns);
+      break;
+    case HostBatch::KIND_SUBMIT_END:
+      set_first(&jobs->submit_end_ns);
+      break;
+    case HostBatch::KIND_COMPLETE: {
+      if (jobs->complete_ns[at] != kNoTime) break;
+      set_first(&jobs->complete_ns);
+      jobs->status[at] = static_cast<uint32_t>(events.arg0[i]);
+      Ready& ready = ready_[JobKey(events.device[i], events.queue[i])];
+      if (ready.left > 0) {
+        --ready.left;
+        jobs->irq_ns[at] = ready.irq_ns;
+      }
+      break;
+    }
+    case HostBatch::KIND_WAKE: {
+      // The thread gave up (deadline, signal): the job did not wake it.
+      if (events.arg0[i] == std::numeric_limits<uint32_t>::max()) break;
+      if (jobs->wake_ns[at] != kNoTime) break;  // the first waiter counts
+      set_first(&jobs->wake_ns);
+      jobs->wait_correlation[at] = events.arg1[i];
+      Wait& wait = waits_[events.tid[i]];
+      if (!std::exchange(wait.waits, false)) break;
+      if (wait.device == events.device[i] && wait.queue == events.queue[i] &&
+          wait.sequence == events.sequence[i]) {
+        jobs->wait_ns[at] = wait.since_ns;
+      }
+      break;
+    }
+    default:
+      break;
+  }
+}
+
+HostJobs CollectHostJobs(const HostEvents& host, LoadStats* stats) {
+  JobCollector collector(stats);
+  EachHostChunk(host,
+                [&](size_t, size_t rows, const HostRows& events) { collector.Add(events, rows); });
+  return collector.Done();
+}
+
+}  // namespace acceltrace::model
