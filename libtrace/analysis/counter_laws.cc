@@ -11,8 +11,8 @@
 
 #include "libtrace/analysis/counters.h"
 #include "libtrace/analysis/laws.h"
-#include "libtrace/stream/column_values.h"
 #include "libtrace/model/permute.h"
+#include "libtrace/stream/column_values.h"
 
 namespace acceltrace::analysis {
 namespace {

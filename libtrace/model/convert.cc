@@ -101,23 +101,21 @@ class Conversion {
   void Constrain(size_t i, const Windows::Side& side, uint32_t device, uint64_t doorbell,
                  uint64_t completion, clock::Constraints* constraints) {
     using Order = clock::Constraint::Order;
-    if (side.doorbell_ns == kNoTime && side.complete_ns == kNoTime) return;
+    const int64_t rang_ns = side.doorbell_ns, done_ns = side.complete_ns;
+    if (rang_ns == kNoTime && done_ns == kNoTime) return;
     const clock::Window window = windows_->OfJob(i, false, side);
-    if (side.doorbell_ns != kNoTime && window.hi_ns == side.complete_ns &&
-        constraints->AddSpan({doorbell, side.doorbell_ns}, {completion, side.complete_ns},
-                             window)) {
-      return converters_[device].Anchor(doorbell, side.doorbell_ns);
+    if (rang_ns != kNoTime && window.hi_ns == done_ns &&
+        constraints->AddSpan({doorbell, rang_ns}, {completion, done_ns}, window)) {
+      return converters_[device].Anchor(doorbell, rang_ns);
     }
-    if (side.doorbell_ns != kNoTime) {
+    if (rang_ns != kNoTime) {
       clock::Window rung = window;
-      rung.lo_ns = std::max(rung.lo_ns, side.doorbell_ns);
-      converters_[device].Anchor(doorbell, side.doorbell_ns);
-      constraints->Add({doorbell, side.doorbell_ns, Order::kHostFirst, rung});
+      rung.lo_ns = std::max(rung.lo_ns, rang_ns);
+      converters_[device].Anchor(doorbell, rang_ns);
+      constraints->Add({doorbell, rang_ns, Order::kHostFirst, rung});
     }
-    // Not the handler's entry: one that was entered before the completion was
-    // written may still have found it.
-    if (side.complete_ns == kNoTime) return;
-    constraints->Add({completion, side.complete_ns, Order::kDeviceFirst, window});
+    // Not the handler's entry: one from before the completion may still have found it.
+    if (done_ns != kNoTime) constraints->Add({completion, done_ns, Order::kDeviceFirst, window});
   }
 
   void ConstrainJobs(std::vector<clock::Constraints>* constraints) {
@@ -200,8 +198,7 @@ class Conversion {
     return too_many;
   }
 
-  // Where records were lost, before and after all samples: one of them may have announced a change
-  // of the clock.
+  // Records lost before or after all samples may have announced a change of the clock.
   void NoteLosses(uint32_t device) {
     uint64_t last_after = 0, first_before = 0;
     if (!windows_->Losses(device, &last_after, &first_before)) return;
