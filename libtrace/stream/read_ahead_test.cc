@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/stream/read_ahead.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "libtrace/stream/descriptor.h"
 #include "libtrace/stream/table_rows.h"
 #include "libtrace/stream/writer.h"
 #include "tests/catch.h"
@@ -80,6 +84,42 @@ TEST_CASE("packets that are read ahead are those that are read one by one") {
   for (const size_t most : {1, 2, 7, 21, 22, 59}) {
     CHECK(Read(trace, 2, 0, most) == Read(trace, 1, 0, most));
   }
+}
+
+TEST_CASE("a file can be read once more, a stream cannot") {
+  const test::TemporaryFile file(Trace());
+  auto reader = Reader::Open(file.path());
+  REQUIRE(reader.ok());
+  REQUIRE((*reader)->CanReadAgain());
+  Packet packet;
+  std::vector<std::string> first, second;
+  while ((*reader)->Read(&packet) == Reader::Next::kPacket) {
+    first.push_back(packet.SerializeAsString());
+  }
+  CHECK_FALSE((*reader)->CanReadAgain());
+  for (const size_t until : {size_t{1}, size_t{7}, first.size()}) {
+    auto again = (*reader)->Again();
+    REQUIRE(again.ok());
+    *reader = std::move(*again);
+    second.clear();
+    while (second.size() < until && (*reader)->Read(&packet) == Reader::Next::kPacket) {
+      second.push_back(packet.SerializeAsString());
+    }
+    CHECK(std::equal(second.begin(), second.end(), first.begin()));
+    CHECK(second.size() == until);
+  }
+  CHECK((*reader)->Read(&packet) == Reader::Next::kEnd);
+  CHECK((*reader)->stats().has_footer);
+
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const std::string some = Trace().substr(0, 4000);  // of what fits into a pipe
+  REQUIRE(write(ends[1], some.data(), some.size()) == static_cast<ssize_t>(some.size()));
+  close(ends[1]);
+  auto piped = OpenDescriptor(ends[0], "a pipe");
+  REQUIRE(piped.ok());
+  CHECK_FALSE((*piped)->CanReadAgain());
+  close(ends[0]);
 }
 
 TEST_CASE("whoever takes packets may throw") {
