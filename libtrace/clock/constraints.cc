@@ -30,7 +30,7 @@ void Constraints::AddOther(const Constraint& constraint) {
   if (!IsRest(when)) rests_.emplace_back(size_, when);
   const size_t at = size_ % kChunk;
   if (at == 0) {
-    chunks_.emplace_back(new Chunk);  // without zeroes
+    chunks_.push_back(std::make_shared_for_overwrite<Chunk>());
   } else if (chunks_.back().use_count() > 1) {
     chunks_.back() = std::make_shared<Chunk>(*chunks_.back());
   }

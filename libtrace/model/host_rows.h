@@ -4,6 +4,7 @@
 #ifndef LIBTRACE_MODEL_HOST_ROWS_H_
 #define LIBTRACE_MODEL_HOST_ROWS_H_
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <memory>
@@ -12,7 +13,7 @@
 
 namespace acceltrace::model {
 
-// each(a's field, b's field), of all
+// each(a's field, b's field), of all of them in this order.
 template <typename A, typename B, typename Each>
 void EachHostField(A& a, B& b, const Each& each) {
   each(a.kind, b.kind), each(a.time_ns, b.time_ns);

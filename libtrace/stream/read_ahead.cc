@@ -90,11 +90,16 @@ class Ahead {
 
 void EachPacket(Reader* reader, size_t threads, const std::function<bool(const PacketRead&)>& take,
                 uint64_t ahead_from_bytes) {
-  bool alone = reader->KeepColumns(threads > 1 ? kAhead : 1) < kAhead;
+  bool alone = threads < 2;
+  reader->KeepColumns(1);
   PacketRead one;
   while (ReadOne(reader, &one)) {
     if (!take(one)) return;
     if (alone || one.bytes < ahead_from_bytes) continue;
+    if (reader->KeepColumns(kAhead) < kAhead) {
+      alone = true;
+      continue;
+    }
     std::unique_ptr<Ahead> ahead;
     try {
       ahead = std::make_unique<Ahead>(reader);

@@ -101,6 +101,7 @@ class PacketReader : public Reader {
 
   size_t KeepColumns(size_t reads) override {
     rooms_ = std::make_unique<Room[]>(num_rooms_ = reads);
+    room_ = nullptr, columns_ = nullptr, large_ = false;
     return reads;
   }
   void KeepTimes() override { keep_times_ = true; }
@@ -124,7 +125,7 @@ class PacketReader : public Reader {
   // What a large packet took is not kept for several.
   void TakeRoom() {
     if (num_rooms_ == 0) return;
-    if (num_rooms_ > 1 && large_) *room_ = Room();
+    if (num_rooms_ > 1 && large_ && room_ != nullptr) *room_ = Room();
     large_ = false;
     room_ = &rooms_[reads_++ % num_rooms_];
   }

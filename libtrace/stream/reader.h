@@ -96,7 +96,8 @@ class Reader {
   // From the next Read on rows of commands, jobs and API calls, and of host events unless they came
   // as a block, are not unfolded: of these the packet has an empty batch, and columns() has the
   // rows; else nullptr. They stay there until so many Reads after it as this returns: `reads` if it
-  // can keep so many. Those of a packet of more than kLargeBytes go with the next Read.
+  // can keep so many. What was kept before is gone. Those of a packet of more than kLargeBytes go
+  // with the next Read.
   static constexpr uint64_t kLargeBytes = uint64_t{1} << 20;
   virtual size_t KeepColumns(size_t reads) { return reads; }
   virtual const TableRows* columns() const { return nullptr; }
