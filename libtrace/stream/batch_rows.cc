@@ -2,11 +2,13 @@
 #include "libtrace/stream/batch_rows.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "libtrace/stream/batch_fields.h"
+#include "libtrace/stream/block.h"
+#include "libtrace/stream/codec.h"
 #include "libtrace/stream/numbers.h"
+#include "libtrace/stream/packed.h"
 #include "libtrace/stream/packet_times.h"
 #include "libtrace/stream/validate.h"
 #include "libtrace/stream/wire.h"
@@ -20,18 +22,6 @@ using proto::Packet;
 // Fields of batches that their tables of fields do not have, or that have rules of their own.
 constexpr uint32_t kDevice = 1;
 constexpr uint32_t kStalls = proto::CommandBatch::kStallTicksFieldNumber;
-
-size_t LengthOf(uint64_t number) {
-  return (static_cast<size_t>(std::bit_width(number | 1)) + 6) / 7;
-}
-
-// As protobuf writes it.
-bool TakeShortest(std::string_view* bytes, WireField* field) {
-  if (!TakeField(bytes, field)) return false;
-  const size_t head = field->whole.size() - field->content.size() - LengthOf(field->tag);
-  if (field->is_number()) return head == LengthOf(field->value);
-  return !field->has_length() || head == LengthOf(field->content.size());
-}
 
 bool HasDevice(uint32_t body) { return body == Packet::kCommands || body == Packet::kJobs; }
 
@@ -81,36 +71,62 @@ bool IsTime(uint32_t body, uint32_t field) {
                                   field == proto::ApiBatch::kDurationNsFieldNumber);
 }
 
-}  // namespace
-
-bool BatchRows::Open(std::string_view bytes, size_t worth, Packet* packet) {
+// A packet but for what is in its body.
+struct Outer {
   uint64_t sync = 0, sequence = 0;
-  uint32_t body = 0, checksum = 0;
-  std::string_view batch;
+  uint32_t checksum = 0, body = 0;
+  std::string_view content;
+};
+
+// False: its body is not one that rows are made of.
+bool TakeOuter(std::string_view bytes, Outer* outer) {
   for (WireField field; !bytes.empty();) {
     if (!TakeShortest(&bytes, &field)) return false;
     const std::string_view fixed = field.whole.substr(LengthOf(field.tag));
-    if (field.number() == Packet::kSyncFieldNumber && fixed.size() == sizeof(sync)) {
-      std::memcpy(&sync, fixed.data(), sizeof(sync));
-    } else if (field.number() == Packet::kCrc32CFieldNumber && fixed.size() == sizeof(checksum)) {
-      std::memcpy(&checksum, fixed.data(), sizeof(checksum));
-    } else if (field.number() == Packet::kSequenceFieldNumber && field.is_number()) {
-      sequence = field.value;
-    } else if (field.has_length() && body == 0 && field.number() <= UINT32_MAX &&
-               !BatchFields(static_cast<uint32_t>(field.number())).empty()) {
-      body = static_cast<uint32_t>(field.number()), batch = field.content;
+    const uint64_t number = field.number();
+    if (number == Packet::kSyncFieldNumber && fixed.size() == sizeof(outer->sync)) {
+      std::memcpy(&outer->sync, fixed.data(), sizeof(outer->sync));
+    } else if (number == Packet::kCrc32CFieldNumber && fixed.size() == sizeof(outer->checksum)) {
+      std::memcpy(&outer->checksum, fixed.data(), sizeof(outer->checksum));
+    } else if (number == Packet::kSequenceFieldNumber && field.is_number()) {
+      outer->sequence = field.value;
+    } else if (field.has_length() && outer->body == 0 &&
+               (number == Packet::kPacked ||
+                (number <= UINT32_MAX && !BatchFields(static_cast<uint32_t>(number)).empty()))) {
+      outer->body = static_cast<uint32_t>(number), outer->content = field.content;
     } else {
       return false;
     }
   }
-  if (body == 0 || !Take(body, batch)) return false;
+  return outer->body != 0;
+}
+
+}  // namespace
+
+bool BatchRows::Open(std::string_view bytes, size_t written_bytes, Packet* packet) {
+  Outer outer;
+  if (!TakeOuter(bytes, &outer)) return false;
+  written_body_ = outer.body, worth_ = written_bytes;
+  if (outer.body == Packet::kPacked) {
+    PackedBody packed;
+    if (!FindPackedBody(outer.content, &packed) || BatchFields(packed.body).empty() ||
+        !Decompress(packed.data, packed.size, &unpacked_)) {
+      return false;
+    }
+    // As Expand() has it.
+    outer.sync = 0, outer.body = packed.body, outer.content = unpacked_;
+    worth_ *= kPackedWorth;
+  }
+  const uint32_t body = outer.body;
+  if (!Take(body, outer.content)) return false;
   const size_t rows = parts_[FirstField(body)].numbers;
   const auto kind = static_cast<Packet::BodyCase>(body);
-  if (rows > kMaxRows || rows > kFreeRows + worth / LeastRowBytes(kind) || !Describe(body)) {
+  if (rows > kMaxRows || rows > kFreeRows + worth_ / LeastRowBytes(kind) || !Describe(body)) {
     return false;
   }
   packet->Clear();
-  packet->set_sync(sync), packet->set_sequence(sequence), packet->set_crc32c(checksum);
+  packet->set_sync(outer.sync), packet->set_sequence(outer.sequence);
+  packet->set_crc32c(outer.checksum);
   const auto device = static_cast<uint32_t>(device_);
   if (body == Packet::kCommands) packet->mutable_commands()->set_device(device);
   if (body == Packet::kJobs) packet->mutable_jobs()->set_device(device);

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,10 +23,13 @@ namespace acceltrace::stream {
 class BatchRows {
  public:
   // bytes: a Packet, which must outlive its rows. Of a batch of commands, jobs, host events or API
-  // calls that Validate() finds sound *packet gets all but the rows. False: it is anything else, or
-  // written in another way than PacketEncoder's; the packet is as it was, and protobuf's parser
-  // knows. worth: of how many bytes it was written, if these are some of its columns.
-  bool Open(std::string_view bytes, size_t worth, proto::Packet* packet);
+  // calls, packed or not, that Validate() finds sound *packet gets all but the rows. False: it is
+  // anything else, or written in another way than PacketEncoder's; the packet is as it was, and
+  // protobuf's parser knows. written_bytes: of the packet, if these are some of its columns.
+  bool Open(std::string_view bytes, size_t written_bytes, proto::Packet* packet);
+  // What the last one was written as, its batch or a packed body, and how many bytes it counts for.
+  uint32_t written_body() const { return written_body_; }
+  size_t worth() const { return worth_; }
   // Of the last one that was opened.
   const TableRows& rows() const { return rows_; }
   // When they were, as TimesOf() finds it in its bytes; unknown, where that is not sure.
@@ -44,7 +48,9 @@ class BatchRows {
   bool AddColumn(uint32_t body, uint32_t field);
   const uint64_t* Decode(const Part& part, bool zigzag, bool narrow, bool sums);
 
-  uint32_t body_ = 0;
+  uint32_t body_ = 0, written_body_ = 0;
+  size_t worth_ = 0;
+  std::string unpacked_;   // a body that came packed
   bool in_order_ = false;  // its fields rise
   uint64_t device_ = 0;
   std::array<Part, kFields> parts_;

@@ -7,9 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "libtrace/stream/batches.h"
+#include "libtrace/stream/block.h"
+#include "libtrace/stream/codec.h"
 #include "libtrace/stream/columns.h"
 #include "libtrace/stream/framing.h"
 #include "libtrace/stream/numbers.h"
+#include "libtrace/stream/packed.h"
 #include "libtrace/stream/packet_times.h"
 #include "libtrace/stream/validate.h"
 #include "libtrace/stream/wire.h"
@@ -136,7 +140,12 @@ bool TakenAlike(const std::string& bytes, size_t* says_when) {
   }
   REQUIRE(IsModest(bytes));
   REQUIRE(parsed.ParseFromString(bytes));
-  REQUIRE(Validate(parsed, bytes.size()).ok());
+  const bool packed = parsed.has_packed();
+  REQUIRE(rows.written_body() == static_cast<uint32_t>(parsed.body_case()));
+  REQUIRE(rows.worth() == bytes.size() * (packed ? kPackedWorth : 1));
+  uint64_t written_rows = 0;
+  REQUIRE(Expand(&parsed, &written_rows).ok());
+  REQUIRE(Validate(parsed, rows.worth()).ok());
   REQUIRE(packet.body_case() == parsed.body_case());
   REQUIRE(packet.sequence() == parsed.sequence());
   REQUIRE(packet.crc32c() == parsed.crc32c());
@@ -157,6 +166,14 @@ bool TakenAlike(const std::string& bytes, size_t* says_when) {
   return true;
 }
 
+void Mutate(std::mt19937_64& random, std::string* bytes) {
+  for (size_t times = 1 + random() % 3; times > 0; --times) {
+    (*bytes)[random() % bytes->size()] =
+        static_cast<char>(random() % 2 == 0 ? random() : 0x80 | random() % 4);
+  }
+  if (random() % 8 == 0) bytes->resize(random() % bytes->size());
+}
+
 TEST_CASE("rows from the bytes of a batch are those of its message") {
   std::mt19937_64 random(23);
   size_t taken = 0, sound = 0, of_mutants = 0, say_when = 0, mutants_say = 0;
@@ -170,11 +187,7 @@ TEST_CASE("rows from the bytes of a batch are those of its message") {
     if (is_taken) REQUIRE(is_sound);
     for (int mutant = 0; mutant < 60; ++mutant) {
       std::string other = bytes;
-      for (size_t times = 1 + random() % 3; times > 0; --times) {
-        other[random() % other.size()] =
-            static_cast<char>(random() % 2 == 0 ? random() : 0x80 | random() % 4);
-      }
-      if (random() % 8 == 0) other.resize(random() % other.size());
+      Mutate(random, &other);
       of_mutants += TakenAlike(other, &mutants_say);
     }
   }
@@ -184,6 +197,77 @@ TEST_CASE("rows from the bytes of a batch are those of its message") {
   CHECK(of_mutants > 1000);
   CHECK(say_when > taken * 3 / 4);  // host events may have no times
   CHECK(mutants_say > 800);
+}
+
+Packet Packed(int body, const std::string& bytes) {
+  Packet packet;
+  packet.set_sequence(9);
+  packet.set_crc32c(7);
+  proto::Packed& packed = *packet.mutable_packed();
+  packed.set_body(static_cast<uint32_t>(body));
+  packed.set_size(static_cast<uint32_t>(bytes.size()));
+  Compressor().Compress(bytes, 3, packed.mutable_data());
+  return packet;
+}
+
+TEST_CASE("rows of a batch that came packed are those that it unpacks to") {
+  std::mt19937_64 random(37);
+  size_t taken = 0, sound = 0, of_mutants = 0, say_when = 0;
+  for (int i = 0; i < 200; ++i) {
+    const Packet batch = RandomBatch(random);
+    const std::string body = Body(batch)->SerializeAsString();
+    Packet packed = Packed(batch.body_case(), body);
+    if (i % 2 == 0) packed.mutable_packed()->set_filling(std::string(1 + random() % 99, '\0'));
+    const std::string bytes = packed.SerializeAsString();
+    const bool is_sound = Validate(batch, bytes.size() * kPackedWorth).ok();
+    const bool is_taken = TakenAlike(bytes, &say_when);
+    CHECK(is_taken == is_sound);
+    sound += is_sound, taken += is_taken;
+    for (int mutant = 0; mutant < 30; ++mutant) {
+      std::string other = bytes, inner = body;
+      Mutate(random, &other), Mutate(random, &inner);
+      of_mutants += TakenAlike(other, &say_when);
+      of_mutants += TakenAlike(Packed(batch.body_case(), inner).SerializeAsString(), &say_when);
+    }
+  }
+  CHECK(sound > 100);
+  CHECK(of_mutants > 1000);
+  CHECK(say_when > 1000);
+}
+
+TEST_CASE("what is packed too tightly, or in another way, is left to the parser") {
+  proto::HostBatch host;
+  for (int i = 0; i < 5000; ++i) {
+    host.add_kind(proto::HostBatch::KIND_SUBMIT), host.add_time_ns_delta(1000);
+  }
+  const std::string body = host.SerializeAsString();
+  size_t say_when = 0;
+  Packet packet = Packed(Packet::kHost, body);
+  CHECK_FALSE(TakenAlike(packet.SerializeAsString(), &say_when));
+  packet.mutable_packed()->set_filling(std::string(5000 * 5 / 3, '\0'));
+  CHECK(TakenAlike(packet.SerializeAsString(), &say_when));
+  CHECK(say_when == 1);
+  for (int i = 0; i < 6; ++i) {
+    Packet other = packet;
+    proto::Packed& bad = *other.mutable_packed();
+    if (i == 0) bad.set_size(bad.size() + 1);
+    if (i == 1) bad.set_size(bad.size() - 1);
+    if (i == 2) bad.set_codec(1);
+    if (i == 3) bad.set_body(Packet::kRanges);
+    if (i == 4) bad.set_body(Packet::kInfo);
+    if (i == 5) bad.mutable_data()->pop_back();
+    CHECK_FALSE(TakenAlike(other.SerializeAsString(), &say_when));
+  }
+  // What it says of itself behind the data.
+  std::string message = packet.packed().SerializeAsString();
+  message = message.substr(2) + message.substr(0, 2);
+  std::string bytes;
+  AppendVarint(uint64_t{Packet::kPacked} << 3 | 2, &bytes);
+  AppendVarint(message.size(), &bytes);
+  bytes += message;
+  REQUIRE(packet.ParseFromString(bytes));
+  CHECK(packet.packed().body() == Packet::kHost);
+  CHECK_FALSE(TakenAlike(bytes, &say_when));
 }
 
 TEST_CASE("what is written in another way is left to the parser") {

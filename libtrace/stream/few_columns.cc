@@ -8,7 +8,6 @@
 #include "libtrace/stream/batch_fields.h"
 #include "libtrace/stream/block.h"
 #include "libtrace/stream/codec.h"
-#include "libtrace/stream/framing.h"
 #include "libtrace/stream/numbers.h"
 #include "libtrace/stream/packed.h"
 #include "libtrace/stream/validate.h"
@@ -71,29 +70,10 @@ bool FewColumns::Open(uint32_t number, std::string_view body, size_t worth) {
   return number == body_ && OpenBatch(body, worth);
 }
 
-bool FewColumns::OpenPacked(std::string_view body, size_t worth) {
-  // The body is behind what is said of it.
-  uint64_t said[4] = {};
-  std::string_view data, filling;
-  for (WireField field; !body.empty();) {
-    if (!TakeField(&body, &field)) return false;
-    if (field.number() < 4 && field.is_number()) {
-      said[field.number()] = field.value;
-    } else if (field.number() == 4 && field.has_length() && data.empty()) {
-      data = field.content;
-    } else if (field.number() == 5 && field.has_length() && filling.empty()) {
-      filling = field.content;
-    } else {
-      return false;
-    }
-  }
-  const uint64_t size = said[3];
-  if (said[1] != body_ || said[2] != proto::Packed::CODEC_ZSTD || size > kMaxPacketBytes ||
-      size > kFreePackedBytes + kMostPacking * (data.size() + filling.size()) ||
-      !Decompress(data, size, &unpacked_)) {
-    return false;
-  }
-  return OpenBatch(unpacked_, worth);
+bool FewColumns::OpenPacked(std::string_view bytes, size_t worth) {
+  PackedBody packed;
+  return FindPackedBody(bytes, &packed) && packed.body == body_ &&
+         Decompress(packed.data, packed.size, &unpacked_) && OpenBatch(unpacked_, worth);
 }
 
 bool FewColumns::OpenBatch(std::string_view batch, size_t worth) {

@@ -9,6 +9,7 @@
 #include "libtrace/stream/block.h"
 #include "libtrace/stream/framing.h"
 #include "libtrace/stream/validate.h"
+#include "libtrace/stream/wire.h"
 
 namespace acceltrace::stream {
 namespace {
@@ -36,6 +37,11 @@ bool MayBePacked(uint32_t body) {
   }
 }
 
+// worth: the bytes of the packet that count.
+bool MayUnpackTo(uint64_t size, size_t worth) {
+  return size <= kMaxPacketBytes && size <= kFreePackedBytes + kMostPacking * worth;
+}
+
 Status Unpack(const proto::Packed& packed, Packet* packet) {
   const uint64_t sequence = packet->sequence();
   const uint32_t checksum = packet->crc32c();
@@ -43,8 +49,7 @@ Status Unpack(const proto::Packed& packed, Packet* packet) {
   packet->set_sequence(sequence);
   packet->set_crc32c(checksum);
   if (packed.codec() != proto::Packed::CODEC_ZSTD || !MayBePacked(packed.body())) return {};
-  const size_t worth = packed.data().size() + packed.filling().size();
-  if (packed.size() > kMaxPacketBytes || packed.size() > kFreePackedBytes + kMostPacking * worth) {
+  if (!MayUnpackTo(packed.size(), packed.data().size() + packed.filling().size())) {
     return Status::Error("invalid packet: packed more tightly than it may be");
   }
   std::string body, bytes;
@@ -162,6 +167,30 @@ Status Expand(Packet* packet, uint64_t* rows) {
   }
   *rows = Rows(*packet);
   return {};
+}
+
+bool FindPackedBody(std::string_view packed, PackedBody* body) {
+  uint64_t said[4] = {};
+  std::string_view bytes[2];  // the data, the filling
+  uint64_t before = 0;
+  for (WireField field; !packed.empty(); before = field.number()) {
+    if (!TakeShortest(&packed, &field) || field.number() <= before) return false;
+    if (field.number() < 4 && field.is_number()) {
+      said[field.number()] = field.value;
+    } else if (field.number() >= 4 && field.number() <= 5 && field.has_length()) {
+      bytes[field.number() - 4] = field.content;
+    } else {
+      return false;
+    }
+  }
+  const size_t worth = bytes[0].size() + bytes[1].size();
+  // Of bytes that are no more IsModest() counts no more numbers.
+  if (said[1] > UINT32_MAX || said[2] != proto::Packed::CODEC_ZSTD || worth > kMaxValues ||
+      !MayUnpackTo(said[3], worth)) {
+    return false;
+  }
+  *body = {static_cast<uint32_t>(said[1]), said[3], bytes[0]};
+  return true;
 }
 
 // Keeps the cheaper one. first: the value of the first row, for MODE_DELTA.

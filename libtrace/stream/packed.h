@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "libtrace/proto/trace.pb.h"
@@ -24,6 +25,16 @@ inline constexpr size_t kMostPacking = 8, kFreePackedBytes = 1024;
 // What a block, a packed block or a packed body stands for; other packets stay as they are. Of a
 // newer kind: a packet without a body. `rows`: as they were written.
 Status Expand(proto::Packet* packet, uint64_t* rows);
+
+// A body as it lies in a Packed message.
+struct PackedBody {
+  uint32_t body = 0;  // its field number in Packet
+  size_t size = 0;    // that it decompresses to
+  std::string_view data;
+};
+// From the message's bytes, whose size is checked as Expand() does. False: it is packed in a way
+// that this version does not know, too tightly, or not written as PacketEncoder does.
+bool FindPackedBody(std::string_view packed, PackedBody* body);
 
 // Rows of one table of one device. An empty column is zero in each row.
 struct RowColumns {

@@ -191,10 +191,10 @@ class PacketReader : public Reader {
     uint32_t body = 0;
     if (room_ != nullptr && !raw_ &&
         room_->batch.Open(Kept(frame.packet), frame.packet.size(), packet)) {
-      body = static_cast<uint32_t>(packet->body_case());
+      body = room_->batch.written_body();
       columns_ = &room_->batch.rows();
       written_rows_ = columns_->rows();
-      stats_.worth_bytes += frame.packet.size();
+      stats_.worth_bytes += room_->batch.worth();
       if (keep_times_) NoteTimes(frame);
     } else {
       const int bytes = static_cast<int>(frame.packet.size());
