@@ -19,14 +19,15 @@ namespace {
 
 using proto::Packet;
 
-// Commands of some batches, one of them large and one damaged.
+// Commands of some batches, one of them very large and one damaged.
 std::string Trace() {
   PacketEncoder encoder;
   std::string bytes;
   for (uint32_t batch = 0; batch < 60; ++batch) {
     Packet packet;
     proto::CommandBatch& commands = *packet.mutable_commands();
-    const uint32_t rows = batch == 20 ? 105'000 : 100 + batch;
+    const uint32_t more = batch % 11 == 5 ? 9'000 : batch % 7 == 3 ? 3'000 : 0;
+    const uint32_t rows = batch == 20 ? 105'000 : 100 + batch + more;
     for (uint32_t row = 0; row < rows; ++row) {
       commands.add_job(batch + 1), commands.add_unit(row % 4), commands.add_index(row);
       commands.add_fetched_ticks_delta(1000 + row),

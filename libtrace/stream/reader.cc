@@ -102,6 +102,7 @@ class PacketReader : public Reader {
   size_t KeepColumns(size_t reads) override {
     rooms_ = std::make_unique<Room[]>(num_rooms_ = reads);
     room_ = nullptr, columns_ = nullptr, large_ = false;
+    source_->Keep(reads);  // columns of a batch refer to its bytes
     return reads;
   }
   void KeepTimes() override { keep_times_ = true; }
@@ -128,11 +129,7 @@ class PacketReader : public Reader {
     if (num_rooms_ > 1 && large_ && room_ != nullptr) *room_ = Room();
     large_ = false;
     room_ = &rooms_[reads_++ % num_rooms_];
-  }
-
-  // Columns of a batch refer to its bytes, which the next Read takes away.
-  std::string_view Kept(std::string_view packet) {
-    return num_rooms_ > 1 ? std::string_view(room_->bytes.assign(packet)) : packet;
+    source_->Mark();
   }
 
   void Advance(size_t count) {
@@ -189,8 +186,7 @@ class PacketReader : public Reader {
     expected_sequence_ = std::max(expected_sequence_, frame.sequence + 1);
     columns_ = nullptr;
     uint32_t body = 0;
-    if (room_ != nullptr && !raw_ &&
-        room_->batch.Open(Kept(frame.packet), frame.packet.size(), packet)) {
+    if (room_ != nullptr && !raw_ && room_->batch.Open(frame.packet, frame.packet.size(), packet)) {
       body = room_->batch.written_body();
       columns_ = &room_->batch.rows();
       written_rows_ = columns_->rows();
@@ -362,7 +358,6 @@ class PacketReader : public Reader {
 
   // Where columns of a packet are decoded to.
   struct Room {
-    std::string bytes;
     BatchRows batch;
     BlockRows block;
   };
