@@ -7,6 +7,7 @@
 #include "libtrace/stream/batch_fields.h"
 #include "libtrace/stream/block.h"
 #include "libtrace/stream/codec.h"
+#include "libtrace/stream/column_values.h"
 #include "libtrace/stream/numbers.h"
 #include "libtrace/stream/packed.h"
 #include "libtrace/stream/packet_times.h"
@@ -212,31 +213,36 @@ bool BatchRows::AddColumn(uint32_t body, uint32_t field) {
   // An API call's result has 32 bits.
   const bool narrow = body == Packet::kApi && about.kind == FieldKind::kSigned;
   const uint64_t* values = Decode(part, sums || about.kind == FieldKind::kSigned, narrow, sums);
-  if (is_time && !std::all_of(values, values + part.numbers, [](uint64_t ns) {
-        return ns <= static_cast<uint64_t>(kMaxTimeNs);
-      })) {
-    return false;
+  if (is_time) {
+    uint64_t first = 0, last = 0;
+    WidenTo(values, part.numbers, &first, &last);
+    if (last > static_cast<uint64_t>(kMaxTimeNs)) return false;
   }
   rows_.Set(column, values);
   return true;
 }
 
 const uint64_t* BatchRows::Decode(const Part& part, bool zigzag, bool narrow, bool sums) {
-  std::vector<uint64_t>& values = decoded_[num_decoded_++];
-  if (values.size() < part.numbers) values.resize(part.numbers);
+  constexpr size_t kAtOnce = 1024;  // that stay in the cache until they are what is asked for
+  std::vector<uint64_t>& room = decoded_[num_decoded_++];
+  if (room.size() < part.numbers) room.resize(part.numbers);
   std::string_view bytes = part.bytes;
-  TakeNumbers(part.numbers, &bytes, values.data());  // they are sound
-  if (narrow) {
-    for (size_t i = 0; i < part.numbers; ++i) {
-      values[i] = static_cast<uint32_t>(FromZigzag(static_cast<uint32_t>(values[i])));
+  uint64_t before = 0;
+  for (size_t first = 0; first < part.numbers; first += kAtOnce) {
+    uint64_t* const values = room.data() + first;
+    const size_t count = std::min(kAtOnce, part.numbers - first);
+    TakeNumbers(count, &bytes, values);  // they are sound
+    if (narrow) {
+      for (size_t i = 0; i < count; ++i) {
+        values[i] = static_cast<uint32_t>(FromZigzag(static_cast<uint32_t>(values[i])));
+      }
+    } else if (sums) {
+      SumZigzags(values, count, &before);
+    } else if (zigzag) {
+      FromZigzags(values, count);
     }
-  } else if (sums) {
-    uint64_t before = 0;
-    for (size_t i = 0; i < part.numbers; ++i) values[i] = before += FromZigzag(values[i]);
-  } else if (zigzag) {
-    for (size_t i = 0; i < part.numbers; ++i) values[i] = FromZigzag(values[i]);
   }
-  return values.data();
+  return room.data();
 }
 
 }  // namespace acceltrace::stream

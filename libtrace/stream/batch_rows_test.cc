@@ -79,7 +79,7 @@ Packet RandomBatch(std::mt19937_64& random) {
   Packet packet;
   packet.set_sync(kSync), packet.set_sequence(1 + random() % 1000);
   packet.set_crc32c(static_cast<uint32_t>(random()));
-  const int rows = 1 + static_cast<int>(random() % 60);
+  const int rows = 1 + static_cast<int>(random() % (random() % 16 == 0 ? 3000 : 60));
   switch (random() % 4) {
     case 0:
       packet.mutable_commands()->set_device(random() % 4);
@@ -326,6 +326,53 @@ TEST_CASE("numbers of a column, many at a time") {
         std::equal(values.begin(), values.end(), plain.begin() + static_cast<ptrdiff_t>(first)));
     uint64_t more = 0;
     REQUIRE_FALSE(TakeNumbers(1, &left, &more));
+  }
+}
+
+TEST_CASE("numbers of alike and of all lengths beside each other") {
+  std::mt19937_64 random(41);
+  for (int round = 0; round < 300; ++round) {
+    std::string bytes;
+    std::vector<uint64_t> plain;
+    while (plain.size() < 300) {
+      const uint32_t bits = 1 + random() % 64;
+      for (uint64_t run = 1 + random() % 70; run > 0; --run) {
+        plain.push_back((random() >> 1 | uint64_t{1} << 63) >> (64 - bits));
+        AppendVarint(plain.back(), &bytes);
+      }
+    }
+    // With other bytes behind them, and nothing.
+    for (const size_t behind : {0, 100}) {
+      const std::string all = bytes + std::string(behind, '\x01');
+      for (const VarintOps* ops : {&Varints(), &PortableVarints()}) {
+        std::string_view left = all;
+        std::vector<uint64_t> values(plain.size());
+        const size_t first = random() % plain.size();
+        REQUIRE(TakeNumbers(first, &left, values.data(), *ops));
+        REQUIRE(TakeNumbers(plain.size() - first, &left, values.data() + first, *ops));
+        REQUIRE(values == plain);
+        REQUIRE(left.size() == behind);
+      }
+    }
+  }
+}
+
+TEST_CASE("differences to sums, many at a time") {
+  std::mt19937_64 random(43);
+  for (size_t count = 0; count < 40; ++count) {
+    std::vector<uint64_t> plain(count), sums;
+    for (uint64_t& value : plain) value = random() >> random() % 64;
+    sums = plain;
+    uint64_t before = random(), sum = before;
+    SumZigzags(sums.data(), count, &before);
+    for (size_t i = 0; i < count; ++i) {
+      sum += FromZigzag(plain[i]);
+      REQUIRE(sums[i] == sum);
+    }
+    REQUIRE(before == sum);
+    sums = plain;
+    FromZigzags(sums.data(), count);
+    for (size_t i = 0; i < count; ++i) REQUIRE(sums[i] == FromZigzag(plain[i]));
   }
 }
 

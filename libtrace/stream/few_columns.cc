@@ -165,11 +165,9 @@ void FewColumns::Decode(Of* of) {
     }
     column.at += count;
     if (column.kind == FieldKind::kDeltas) {
-      uint64_t before = column.before;
-      for (size_t i = 0; i < count; ++i) values[i] = before += FromZigzag(values[i]);
-      column.before = before;
+      SumZigzags(values, count, &column.before);
     } else if (column.kind == FieldKind::kSigned) {
-      for (size_t i = 0; i < count; ++i) values[i] = FromZigzag(values[i]);
+      FromZigzags(values, count);
     } else if (column.kind == FieldKind::kNarrow && left - column.left.size() >= count + 4) {
       // One of them may have five bytes.
       for (size_t i = 0; i < count; ++i) values[i] = static_cast<uint32_t>(values[i]);

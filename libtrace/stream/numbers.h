@@ -16,6 +16,9 @@ namespace acceltrace::stream {
 bool CountSoundNumbers(std::string_view bytes, size_t* count, const VarintOps& ops = Varints());
 
 inline uint64_t FromZigzag(uint64_t value) { return value >> 1 ^ (0 - (value & 1)); }
+void FromZigzags(uint64_t* values, size_t count);
+// To the sums of these and *before, modulo 2^64; the last one becomes *before.
+void SumZigzags(uint64_t* values, size_t count, uint64_t* before);
 
 }  // namespace acceltrace::stream
 

@@ -8,6 +8,7 @@
 
 #include "libtrace/stream/block.h"
 #include "libtrace/stream/codec.h"
+#include "libtrace/stream/column_values.h"
 #include "libtrace/stream/framing.h"
 #include "libtrace/stream/numbers.h"
 #include "libtrace/stream/validate.h"
@@ -121,6 +122,24 @@ class Extent {
     last_ = std::max(last_, static_cast<int64_t>(end));
     any_ = true;
   }
+  // lengths: to the ends; nullptr, if there are none.
+  void Add(const uint64_t* begins, const uint64_t* lengths, size_t count) {
+    const auto widen = [count](const uint64_t* times, int64_t* low, int64_t* high) {
+      WidenTo(reinterpret_cast<const int64_t*>(times), count, low, high);
+    };
+    any_ = any_ || count > 0;
+    if (lengths == nullptr) return widen(begins, &first_, &last_);
+    constexpr size_t kAtOnce = 512;
+    int64_t none = 0;
+    widen(begins, &first_, &none);
+    for (size_t i = 0; i < count; i += kAtOnce) {
+      uint64_t ends[kAtOnce];
+      const size_t some = std::min(kAtOnce, count - i);
+      std::copy_n(begins + i, some, ends);
+      AddValues(lengths + i, some, ends);
+      WidenTo(reinterpret_cast<const int64_t*>(ends), some, &none, &last_);
+    }
+  }
   // Unknown, where there was none.
   PacketTimes Times(uint32_t body, uint32_t device) const {
     PacketTimes times;
@@ -151,10 +170,8 @@ bool AddAll(std::string_view begins, std::string_view lengths, Extent* extent) {
     TakeNumbers(count, &begins, values);
     TakeNumbers(have, &lengths, length);
     std::fill(length + have, length + count, 0);
-    for (size_t i = 0; i < count; ++i) {
-      at += FromZigzag(values[i]);
-      extent->Add(at, at + length[i]);
-    }
+    SumZigzags(values, count, &at);
+    extent->Add(values, length, count);
   }
   return true;
 }
@@ -233,10 +250,7 @@ TimeColumns TimeColumnsOf(uint32_t body) {
 PacketTimes TimesOfRows(uint32_t body, uint32_t device, const uint64_t* begins,
                         const uint64_t* lengths, size_t rows) {
   Extent extent;
-  for (size_t i = 0; lengths == nullptr && i < rows; ++i) extent.Add(begins[i], begins[i]);
-  for (size_t i = 0; lengths != nullptr && i < rows; ++i) {
-    extent.Add(begins[i], begins[i] + lengths[i]);
-  }
+  extent.Add(begins, lengths, rows);
   return extent.Times(body, device);
 }
 

@@ -5,9 +5,11 @@
 #include "libtrace/stream/varints.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
+#include "libtrace/stream/lanes.h"
 #include "libtrace/stream/wire.h"
 
 #if defined(__x86_64__)
@@ -90,10 +92,6 @@ VARINTS_AVX2 inline uint64_t Ends(const char* bytes) {
            uint64_t{static_cast<uint32_t>(_mm256_movemask_epi8(high))} << 32);
 }
 
-VARINTS_AVX2 inline void Put(const __m256i& four, uint64_t* values) {
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(values), four);
-}
-
 VARINTS_AVX2 size_t CountAvx2(const char* bytes, size_t size) {
   size_t count = 0;
   for (size_t at = 0; at < size; at += kBytes) {
@@ -119,44 +117,82 @@ VARINTS_AVX2 bool SoundAvx2(const char* bytes, size_t size, size_t* count, int* 
   return true;
 }
 
+// `count` numbers, a multiple of four, of kLength bytes each.
+template <size_t kLength>
+VARINTS_AVX2 inline void TakeAlike(const char* from, size_t count, uint64_t* values) {
+  // The bytes of each number in eight of their own; both lanes have the same 16.
+  static constexpr auto kPlaces = [] {
+    std::array<char, 32> places{};
+    for (size_t i = 0; i < places.size(); ++i) {
+      places[i] = static_cast<char>(i % 8 < kLength ? i / 8 * kLength + i % 8 : 0x80);
+    }
+    return places;
+  }();
+  const __m256i spread = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kPlaces.data()));
+  for (size_t i = 0; i < count; i += 4) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i * kLength));
+    __m256i four = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(bytes), spread);
+    if constexpr (kLength > 1) {
+      // Seven bits of each byte, of two together, of four together.
+      four = _mm256_and_si256(four, _mm256_set1_epi8(0x7f));
+      four = _mm256_maddubs_epi16(_mm256_set1_epi16(static_cast<int16_t>(0x8001)), four);
+      if constexpr (kLength > 2) {
+        four = _mm256_madd_epi16(four, _mm256_set1_epi32(0x4000'0001));
+      }
+    }
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(values + i), four);
+  }
+}
+
+// `count` numbers, of eight bytes at most, that end where the bits say; how many bytes they take.
+VARINTS_AVX2 inline size_t TakeEach(const char* from, uint64_t ends, size_t count,
+                                    uint64_t* values) {
+  // The seven low bits of each byte, of one to eight.
+  static constexpr uint64_t kLow[] = {~kHigh >> 56, ~kHigh >> 48, ~kHigh >> 40, ~kHigh >> 32,
+                                      ~kHigh >> 24, ~kHigh >> 16, ~kHigh >> 8,  ~kHigh};
+  size_t begin = 0;
+  ACCELTRACE_UNROLL
+  for (size_t i = 0; i < count; ++i, ends &= ends - 1) {
+    const size_t last = _tzcnt_u64(ends);
+    values[i] = _pext_u64(WordAt(from + begin), kLow[last - begin]);
+    begin = last + 1;
+  }
+  return begin;
+}
+
+// The ends before a number of more than eight bytes.
+VARINTS_AVX2 inline uint64_t EndsOfShort(uint64_t ends) {
+  const uint64_t two = ~ends & ~ends >> 1, four = two & two >> 2, eight = four & four >> 4;
+  return ends & (eight ^ (eight - 1));
+}
+
 VARINTS_AVX2 size_t TakeAvx2(const char* bytes, size_t size, size_t most, uint64_t* values,
                              size_t* used) {
-  // Of numbers of one byte, and of two, one after the other.
+  // Of numbers of one byte each, of two, of three.
   constexpr uint64_t kOnes = ~uint64_t{0}, kTwos = 0xaaaa'aaaa'aaaa'aaaa;
+  constexpr size_t kBehind = 16;  // that are read, too
+  constexpr uint64_t kThreeBytes = 48, kThrees = 0x9249'2492'4924;
   size_t at = 0, have = 0;
-  while (at + kBytes + 8 <= size && have < most) {
+  while (at + kBytes + kBehind <= size && have < most) {
     const char* const from = bytes + at;
-    uint64_t ends = Ends(from);
+    uint64_t* const to = values + have;
+    const uint64_t ends = Ends(from);
     if (ends == kOnes && most - have >= kBytes) {
-      for (size_t i = 0; i < kBytes; i += 4) {
-        int32_t four;
-        std::memcpy(&four, from + i, sizeof(four));
-        Put(_mm256_cvtepu8_epi64(_mm_cvtsi32_si128(four)), values + have + i);
-      }
+      TakeAlike<1>(from, kBytes, to);
       at += kBytes, have += kBytes;
-      continue;
-    }
-    if (ends == kTwos && most - have >= kBytes / 2) {
-      for (size_t i = 0; i < kBytes / 2; i += 4) {
-        const auto word = static_cast<int64_t>(WordAt(from + 2 * i));
-        const __m256i four = _mm256_cvtepu16_epi64(_mm_cvtsi64_si128(word));
-        const __m256i low = _mm256_and_si256(four, _mm256_set1_epi64x(0x7f));
-        const __m256i high = _mm256_and_si256(four, _mm256_set1_epi64x(0x7f00));
-        Put(_mm256_or_si256(low, _mm256_srli_epi64(high, 1)), values + have + i);
-      }
+    } else if (ends == kTwos && most - have >= kBytes / 2) {
+      TakeAlike<2>(from, kBytes / 2, to);
       at += kBytes, have += kBytes / 2;
-      continue;
+    } else if (ends << (64 - kThreeBytes) == kThrees << (64 - kThreeBytes) &&
+               most - have >= kThreeBytes / 3) {
+      TakeAlike<3>(from, kThreeBytes / 3, to);
+      at += kThreeBytes, have += kThreeBytes / 3;
+    } else {
+      const uint64_t some = EndsOfShort(ends);
+      if (some == 0) break;  // the first is a longer one
+      const size_t count = std::min(static_cast<size_t>(_mm_popcnt_u64(some)), most - have);
+      at += TakeEach(from, some, count, to), have += count;
     }
-    size_t begin = 0;
-    for (; ends != 0 && have < most; ends &= ends - 1) {
-      const size_t last = _tzcnt_u64(ends);
-      if (last - begin >= 8) break;
-      // The seven low bits of each byte, close together.
-      values[have++] = _pext_u64(WordAt(from + begin), ~kHigh >> (56 - 8 * (last - begin)));
-      begin = last + 1;
-    }
-    if (begin == 0) break;  // the first is a longer one
-    at += begin;
   }
   *used = at;
   return have;
