@@ -86,10 +86,8 @@ class Ahead {
   std::thread thread_;  // the last: it uses the others
 };
 
-}  // namespace
-
-void EachPacket(Reader* reader, size_t threads, const std::function<bool(const PacketRead&)>& take,
-                uint64_t ahead_from_bytes) {
+void TakeEach(Reader* reader, size_t threads, const std::function<bool(const PacketRead&)>& take,
+              uint64_t ahead_from_bytes) {
   bool alone = threads < 2;
   reader->KeepColumns(1);
   PacketRead one;
@@ -111,6 +109,14 @@ void EachPacket(Reader* reader, size_t threads, const std::function<bool(const P
     while (next != nullptr && take(*next)) next = ahead->Next();
     return;
   }
+}
+
+}  // namespace
+
+void EachPacket(Reader* reader, size_t threads, const std::function<bool(const PacketRead&)>& take,
+                uint64_t ahead_from_bytes) {
+  TakeEach(reader, threads, take, ahead_from_bytes);
+  reader->KeepColumns(1);  // memory for what is made of the rows now
 }
 
 }  // namespace acceltrace::stream

@@ -71,6 +71,7 @@ class FdSource : public Source {
   void Keep(size_t marks) override {
     std::swap(buffers_[0], buffers_[current_]);
     current_ = 0;
+    if (begin_ == end_) buffers_.clear(), begin_ = end_ = 0;
     buffers_.resize(std::max<size_t>(marks, 1));
   }
   void Mark() override { moved_ = false; }

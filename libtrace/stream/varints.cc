@@ -223,8 +223,11 @@ size_t CountNumbers(std::string_view bytes) {
 
 void SkipNumbers(size_t count, std::string_view* bytes) {
   size_t at = 0;
-  for (; count >= kBytes && at + kBytes <= bytes->size(); at += kBytes) {
-    count -= Varints().count(bytes->data() + at, kBytes);
+  // So many bytes are no more numbers.
+  const auto some = [&] { return std::min(count, bytes->size() - at) / kBytes * kBytes; };
+  for (size_t size = some(); size > 0; size = some()) {
+    count -= Varints().count(bytes->data() + at, size);
+    at += size;
   }
   for (; count > 0 && at < bytes->size(); ++at) {
     count -= static_cast<uint8_t>((*bytes)[at]) < 0x80;
