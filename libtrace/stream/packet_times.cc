@@ -124,20 +124,13 @@ class Extent {
   }
   // lengths: to the ends; nullptr, if there are none.
   void Add(const uint64_t* begins, const uint64_t* lengths, size_t count) {
-    const auto widen = [count](const uint64_t* times, int64_t* low, int64_t* high) {
-      WidenTo(reinterpret_cast<const int64_t*>(times), count, low, high);
-    };
-    any_ = any_ || count > 0;
-    if (lengths == nullptr) return widen(begins, &first_, &last_);
-    constexpr size_t kAtOnce = 512;
-    int64_t none = 0;
-    widen(begins, &first_, &none);
-    for (size_t i = 0; i < count; i += kAtOnce) {
-      uint64_t ends[kAtOnce];
-      const size_t some = std::min(kAtOnce, count - i);
-      std::copy_n(begins + i, some, ends);
-      AddValues(lengths + i, some, ends);
-      WidenTo(reinterpret_cast<const int64_t*>(ends), some, &none, &last_);
+    if (count == 0) return;
+    any_ = true;
+    int64_t last = last_;
+    WidenTo(reinterpret_cast<const int64_t*>(begins), count, &first_, &last);
+    if (lengths == nullptr) last_ = last;
+    for (size_t i = 0; lengths != nullptr && i < count; ++i) {
+      last_ = std::max(last_, static_cast<int64_t>(begins[i] + lengths[i]));
     }
   }
   // Unknown, where there was none.
