@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "libtrace/model/model.h"
+#include "libtrace/model/record_set.h"
 #include "libtrace/stream/table_rows.h"
 
 namespace acceltrace::model {
@@ -132,8 +133,9 @@ class Decoder {
   uint64_t rows_ = 0;
   uint64_t cells_ = 0;  // of all devices: units x (causes + 1)
   std::map<uint32_t, uint32_t> device_rows_;
-  std::vector<int64_t> last_sample_ns_;                                // by device row
-  std::map<std::pair<uint32_t, int>, std::vector<uint32_t>> records_;  // and by table
+  std::vector<int64_t> last_sample_ns_;                        // by device row
+  std::map<std::pair<uint32_t, int>, uint32_t> last_records_;  // by device row and table
+  std::map<uint32_t, RecordSet> records_;                      // by device row
 };
 
 }  // namespace acceltrace::model
