@@ -3,13 +3,11 @@
 // Packets of samples and events of devices: counters, clocks, device events, devices without
 // records.
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <utility>
 
 #include "libtrace/model/decode.h"
 #include "libtrace/model/decode_columns.h"
-#include "libtrace/stream/column_values.h"
 
 namespace acceltrace::model {
 
@@ -20,26 +18,6 @@ namespace {
 
 // The daemon takes samples as it begins.
 constexpr double kFirstSampleNs = 1e9;
-
-// How many are as another one before them; they are left in no order.
-uint64_t CountRepeated(std::vector<uint32_t>* numbers) {
-  if (numbers->empty()) return 0;
-  uint32_t low = numbers->front(), high = low;
-  stream::WidenTo(numbers->data(), numbers->size(), &low, &high);
-  if ((high - low) / 16 <= numbers->size()) {
-    // They follow each other, in the order of their tables: a bit for each.
-    std::vector<uint64_t> words((high - low) / 64 + 1);
-    for (const uint32_t number : *numbers) {
-      words[(number - low) / 64] |= uint64_t{1} << (number - low) % 64;
-    }
-    uint64_t different = 0;
-    for (const uint64_t word : words) different += static_cast<uint64_t>(std::popcount(word));
-    return numbers->size() - different;
-  }
-  std::sort(numbers->begin(), numbers->end());
-  const auto last = std::unique(numbers->begin(), numbers->end());
-  return static_cast<uint64_t>(numbers->end() - last);
-}
 
 }  // namespace
 
@@ -153,11 +131,14 @@ void Decoder::AddDeviceEvents(const proto::DeviceEventBatch& batch, size_t rows)
     model_->load.unknown_device_rows += rows;
     return;
   }
-  if (!batch.record_delta().empty()) {
-    NoteRecords(row, proto::Packet::kDeviceEvents,
-                DecodeDeltas<uint64_t>(batch.record_delta(), rows));
-  }
   DeviceEvents& events = model_->device_events;
+  if (batch.record_delta().empty()) {
+    records_.Skip(RecordNumbers::Table::kDeviceEvents, events.size(), rows);
+  } else {
+    const auto numbers = DecodeDeltas<uint64_t>(batch.record_delta(), rows);
+    model_->load.disordered_rows += records_.Note(row, RecordNumbers::Table::kDeviceEvents,
+                                                  RowNumbers(numbers), events.size(), rows);
+  }
   near.device_events.Append(rows, last_sample_ns_[row]);
   events.device.Append(rows, row);
   Append(&events.kind, batch.kind(), rows);
@@ -209,32 +190,6 @@ void Decoder::AddOthers(const proto::OthersBatch& batch, size_t rows) {
       sums.push_back(stream::ColumnAt(batch.stall_ticks(), i * stalls + s));
     }
   }
-}
-
-void Decoder::NoteRecords(uint32_t device, proto::Packet::BodyCase table,
-                          std::span<const uint64_t> records) {
-  std::vector<uint32_t>& all = records_[{device, table}];
-  for (const uint64_t number : records) {
-    const auto record = static_cast<uint32_t>(number);
-    // The device counts modulo 2^32.
-    if (!all.empty() && static_cast<int32_t>(record - all.back()) <= 0) {
-      ++model_->load.disordered_rows;
-    }
-    all.push_back(record);
-  }
-}
-
-void Decoder::CountRepeatedRecords() {
-  for (auto table = records_.begin(); table != records_.end();) {
-    const uint32_t device = table->first.first;
-    std::vector<uint32_t> all = std::move(table->second);
-    for (++table; table != records_.end() && table->first.first == device; ++table) {
-      all.insert(all.end(), table->second.begin(), table->second.end());
-      table->second = std::vector<uint32_t>();
-    }
-    model_->load.duplicate_records += CountRepeated(&all);
-  }
-  records_.clear();
 }
 
 }  // namespace acceltrace::model
