@@ -174,6 +174,7 @@ class Map {
   bool NeedsNoWindow() const;
   // Locate() of each gives these very ticks, and the only epoch. Only if NeedsNoWindow().
   bool AreTicksPlain(std::span<const uint64_t> raw_ticks) const;
+  bool AreTicksPlain() const;  // of any
   // Locate() of each. Only if NeedsNoWindow(); fast where times are in order, about.
   void LocateAll(std::span<const uint64_t> raw_ticks, const TimeColumns& out) const;
   // So many elapsed ticks before a reading, on the same count: a time that the device

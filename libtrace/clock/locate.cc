@@ -288,10 +288,15 @@ bool Map::NeedsNoWindow() const {
          data.quality.jumps == 0;
 }
 
+bool Map::AreTicksPlain() const {
+  const Curve& curve = data_->curves[0];
+  return curve.front.smooth && curve.back.smooth;
+}
+
 bool Map::AreTicksPlain(std::span<const uint64_t> raw_ticks) const {
+  if (AreTicksPlain()) return true;
   const MapData& data = *data_;
   const Curve& curve = data.curves[0];
-  if (curve.front.smooth && curve.back.smooth) return true;
   return std::none_of(raw_ticks.begin(), raw_ticks.end(), [&](uint64_t ticks) {
     return data.IsBetween({0, data.line.SignedTicks(curve.base_ticks, ticks)});
   });

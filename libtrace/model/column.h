@@ -155,8 +155,29 @@ class Column {
       values += count, rows -= count;
     }
   }
+  // Numbers over a base, modulo 2^64, cut to T.
+  void AppendNumbers(uint64_t base, const uint32_t* numbers, size_t rows) {
+    while (rows > 0) {
+      const size_t count = std::min(kRows - size_ % kRows, rows);
+      if (!BeginChunk(base, numbers, count)) {
+        uint64_t wide[kRows];
+        T values[kRows];
+        stream::FromNumbers(reinterpret_cast<const uint8_t*>(numbers), count, base, 4, wide);
+        stream::ToNumbers(wide, count, 0, sizeof(T), reinterpret_cast<uint8_t*>(values));
+        AppendToChunk(values, count);
+      }
+      numbers += count, rows -= count;
+    }
+  }
   void resize(size_t rows, T value = T{}) {
     while (size_ < rows) {
+      if (size_ % kRows != 0 && chunks_.back().width != 0) {
+        T values[kRows];
+        const size_t count = std::min(kRows - size_ % kRows, rows - size_);
+        stream::FillAll(values, count, value);
+        AppendToChunk(values, count);
+        continue;
+      }
       push_back(value);
       // The rest of the chunk is alike if all of it is.
       Chunk& chunk = chunks_.back();
@@ -256,22 +277,24 @@ class Column {
         out[i] = out[i] == static_cast<T>(base) ? static_cast<T>(least) : out[i];
       }
     }
-    // All of a chunk anew, over `low`.
-    void Make(const T* values, size_t rows, uint8_t wide, uint64_t low, size_t room_rows) {
-      base = low, width = wide, has_least = false;
-      room = static_cast<uint32_t>(room_rows * width);
-      bytes.reset(room > 0 ? new uint8_t[room] : nullptr);
-      WriteAll(values, 0, rows);
+    // All of a chunk anew, over `low`. Values, or numbers of 32 bits and what they are over.
+    template <typename V>
+    void Make(const V* values, size_t rows, uint64_t over, uint8_t wide, uint64_t low,
+              size_t room_rows) {
+      base = over + low, width = wide, has_least = false;
+      const size_t needed = room_rows * width;
+      if (needed != room) bytes.reset(needed > 0 ? new uint8_t[needed] : nullptr);
+      room = static_cast<uint32_t>(needed);
+      if (width != 0) stream::ToNumbers(AsNumbers(values), rows, low, width, bytes.get());
       if (rows * width < room) std::memset(bytes.get() + rows * width, 0, room - rows * width);
     }
     // The same, the least of them apart: 0, and the others over `low`, which none of them is.
-    void MakeApart(const T* values, size_t rows, T lowest, uint8_t wide, uint64_t low) {
-      T moved[kRows];
-      for (size_t i = 0; i < rows; ++i) {
-        moved[i] = values[i] == lowest ? static_cast<T>(low) : values[i];
-      }
-      Make(moved, rows, wide, low, rows);
-      least = static_cast<uint64_t>(lowest), has_least = true;
+    template <typename V>
+    void MakeApart(const V* values, size_t rows, uint64_t over, V lowest, uint8_t wide, V low) {
+      V moved[kRows];
+      for (size_t i = 0; i < rows; ++i) moved[i] = values[i] == lowest ? low : values[i];
+      Make(moved, rows, over, wide, static_cast<uint64_t>(low), rows);
+      least = over + static_cast<uint64_t>(lowest), has_least = true;
     }
     // Rows [at, at + rows), which fit.
     void WriteAll(const T* values, size_t at, size_t rows) {
@@ -288,14 +311,16 @@ class Column {
       return number;
     }
 
-    // As wide as T.
-    static_assert(sizeof(T) == 8 || sizeof(T) == 4 || sizeof(T) == 1);
-    using Number = std::conditional_t<sizeof(T) == 8, uint64_t,
-                                      std::conditional_t<sizeof(T) == 4, uint32_t, uint8_t>>;
-    static const Number* AsNumbers(const T* values) {
-      return reinterpret_cast<const Number*>(values);
+    // As wide as V.
+    template <typename V>
+    using Number = std::conditional_t<sizeof(V) == 8, uint64_t,
+                                      std::conditional_t<sizeof(V) == 4, uint32_t, uint8_t>>;
+    template <typename V>
+    static const Number<V>* AsNumbers(const V* values) {
+      static_assert(sizeof(V) == sizeof(Number<V>));
+      return reinterpret_cast<const Number<V>*>(values);
     }
-    static Number* AsNumbers(T* values) { return reinterpret_cast<Number*>(values); }
+    static Number<T>* AsNumbers(T* values) { return reinterpret_cast<Number<T>*>(values); }
 
     uint64_t base = 0;  // numbers are above it, modulo 2^64
     uint64_t least = 0;
@@ -333,11 +358,14 @@ class Column {
     T low = more != nullptr ? *more : values[0], high = low;
     stream::WidenTo(values, rows, &low, &high);
     const bool falls = more != nullptr && rows > 0 && *more == low;
-    MakeChunk(c, values, rows, low, high, falls, more == nullptr);
+    MakeChunk(c, values, rows, 0, low, high, falls, more == nullptr);
   }
 
-  // values: from the first row of the chunk on, all between low and high. whole: no more will come.
-  void MakeChunk(size_t c, const T* values, size_t rows, T low, T high, bool falls, bool whole) {
+  // values: from the first row of the chunk on, all between low and high; or numbers of 32 bits and
+  // what they are over. whole: no more will come.
+  template <typename V>
+  void MakeChunk(size_t c, const V* values, size_t rows, uint64_t over, V low, V high, bool falls,
+                 bool whole) {
     const uint64_t spread = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
     uint8_t width = spread == 0 ? 0 : 1;
     while (!Fits(falls ? 2 * spread : spread, width)) width = static_cast<uint8_t>(2 * width);
@@ -345,23 +373,53 @@ class Column {
     // The first chunk is often the only one.
     const size_t most =
         c > 0 ? kRows : std::min(kRows, std::bit_ceil(std::max<size_t>(rows + 1, 8)));
-    if (whole && width > 1 && MakeApart(c, values, rows, low, high, width)) return;
+    if (whole && width > 1 && MakeApart(c, values, rows, over, low, high, width)) return;
     auto base = static_cast<uint64_t>(low);
     if (falls && width < 8) base -= ((uint64_t{1} << (8 * width)) - spread) / 2;
-    chunks_[c].Make(values, rows, width, base, whole ? rows : most);
+    chunks_[c].Make(values, rows, over, width, base, whole ? rows : most);
   }
 
   // Only if it takes fewer than `width` bytes for a row.
-  bool MakeApart(size_t c, const T* values, size_t rows, T low, T high, uint8_t width) {
-    T next = high;
-    for (size_t i = 0; i < rows; ++i) {
-      next = std::min(next, values[i] == low ? high : values[i]);
-    }
+  template <typename V>
+  bool MakeApart(size_t c, const V* values, size_t rows, uint64_t over, V low, V high,
+                 uint8_t width) {
+    // What is that far below the others is not in half as many bytes, and one value of them is
+    // apart already.
+    const uint64_t most = (uint64_t{1} << (4 * width)) - 2;
+    const V next = stream::LeastAbove(values, rows, low, high, most);
     const uint64_t spread = static_cast<uint64_t>(high) - static_cast<uint64_t>(next);
+    if (spread > most) return false;
     uint8_t narrow = 1;
-    while (narrow < width && !Fits(spread + 1, narrow)) narrow = static_cast<uint8_t>(2 * narrow);
-    if (narrow >= width) return false;
-    chunks_[c].MakeApart(values, rows, low, narrow, static_cast<uint64_t>(next) - 1);
+    while (!Fits(spread + 1, narrow)) narrow = static_cast<uint8_t>(2 * narrow);
+    chunks_[c].MakeApart(values, rows, over, low, narrow, static_cast<V>(next - 1));
+    return true;
+  }
+
+  // A chunk of values near each other, as most are. False: these are not.
+  bool MakeNarrow(size_t c, const T* values, size_t rows, bool whole) {
+    const uint64_t below = static_cast<uint64_t>(values[0]) - (uint64_t{1} << 31);
+    uint32_t numbers[kRows], low = 0, high = 0;
+    if (!stream::ToNumbersAbove(below, reinterpret_cast<const uint64_t*>(values), rows, numbers,
+                                &low, &high)) {
+      return false;
+    }
+    MakeChunk(c, numbers, rows, below, low, high, false, whole);
+    return true;
+  }
+
+  // A new chunk, of numbers over a base. False: there is one with room, or they leave T's range.
+  bool BeginChunk(uint64_t base, const uint32_t* numbers, size_t rows) {
+    if (size_ % kRows != 0) return false;
+    uint32_t low = numbers[0], high = low;
+    stream::WidenTo(numbers, rows, &low, &high);
+    const auto least = static_cast<T>(base + low), most = static_cast<T>(base + high);
+    if (most < least ||
+        static_cast<uint64_t>(most) - static_cast<uint64_t>(least) != uint64_t{high} - low) {
+      return false;
+    }
+    chunks_.emplace_back(), size_ += rows;
+    MakeChunk(chunks_.size() - 1, numbers, rows, static_cast<uint64_t>(least) - low, low, high,
+              false, rows == kRows);
     return true;
   }
 
@@ -378,9 +436,10 @@ class Column {
   void WriteToChunk(size_t c, size_t at, const T* values, size_t rows, bool whole) {
     Chunk& chunk = chunks_[c];
     const size_t end = std::min(kRows, size_ - c * kRows);
+    if (sizeof(T) == 8 && rows == end && MakeNarrow(c, values, rows, whole || end == kRows)) return;
     T low = values[0], high = low;
     stream::WidenTo(values, rows, &low, &high);
-    if (rows == end) return MakeChunk(c, values, rows, low, high, false, whole || end == kRows);
+    if (rows == end) return MakeChunk(c, values, rows, 0, low, high, false, whole || end == kRows);
     const uint64_t below = static_cast<uint64_t>(low) - chunk.base;
     const uint64_t above = static_cast<uint64_t>(high) - chunk.base;
     const bool within = chunk.width == 8 || (below <= above && Fits(above, chunk.width));
@@ -396,7 +455,7 @@ class Column {
     std::copy_n(values, rows, all + at);
     const bool falls = low < old_low;
     stream::WidenTo(all, end, &low, &high);
-    MakeChunk(c, all, end, low, high, falls, whole || end == kRows);
+    MakeChunk(c, all, end, 0, low, high, falls, whole || end == kRows);
   }
 
   // Gives back the room of rows that will not come.
@@ -472,53 +531,6 @@ class IntervalColumn {
   Column<int64_t> mid_ns_;
   Column<uint64_t> before_ns_, after_ns_;
   std::shared_ptr<const IntervalSource> source_;
-};
-
-// Values that are the same for many rows in a row. Not for several threads at once.
-template <typename T>
-class RunColumn {
- public:
-  size_t size() const { return size_; }
-  T operator[](size_t row) const {
-    // Most are asked for in order.
-    for (size_t r = last_; r < std::min(last_ + 2, runs_.size()); ++r) {
-      if (runs_[r].first > row) break;
-      if (r + 1 == runs_.size() || row < runs_[r + 1].first) return runs_[last_ = r].value;
-    }
-    const auto after = std::upper_bound(runs_.begin(), runs_.end(), row,
-                                        [](size_t at, const Run& run) { return at < run.first; });
-    last_ = static_cast<size_t>(after - runs_.begin()) - 1;
-    return runs_[last_].value;
-  }
-  void Append(size_t rows, T value) {
-    if (rows == 0) return;
-    if (runs_.empty() || !(runs_.back().value == value)) runs_.push_back({size_, value});
-    size_ += rows;
-  }
-  void push_back(T value) { Append(1, value); }
-  // change(row): another one for each row that has a value.
-  template <typename Change>
-  void Replace(T value, const Change& change) {
-    RunColumn replaced;
-    for (size_t r = 0; r < runs_.size(); ++r) {
-      const size_t end = r + 1 < runs_.size() ? runs_[r + 1].first : size_;
-      if (!(runs_[r].value == value)) {
-        replaced.Append(end - runs_[r].first, runs_[r].value);
-        continue;
-      }
-      for (size_t row = runs_[r].first; row < end; ++row) replaced.push_back(change(row));
-    }
-    *this = std::move(replaced);
-  }
-
- private:
-  struct Run {
-    size_t first = 0;
-    T value{};
-  };
-  std::vector<Run> runs_;
-  size_t size_ = 0;
-  mutable size_t last_ = 0;  // run that was asked for
 };
 
 }  // namespace acceltrace::model

@@ -48,7 +48,20 @@ void Compare(uint32_t seed) {
   for (int step = 0; step < 40; ++step) {
     const int shape = static_cast<int>(random() % 8);
     const size_t rows = random() % 3 == 0 ? random() % 3000 : random() % 20;
-    switch (random() % 9) {
+    switch (random() % 10) {
+      case 8: {
+        const std::vector<uint64_t> bases = {0,          5'000'000'000,         ~uint64_t{0} - 100,
+                                             250,        0x7fff'ffff'ffff'ff80, 0x7fff'ff80,
+                                             0xffff'ff80};
+        const uint64_t base = bases[random() % bases.size()];
+        std::vector<uint32_t> numbers;
+        for (size_t i = 0; i < rows; ++i) {
+          numbers.push_back(Shaped<uint32_t>(random, shape, i));
+          plain.push_back(static_cast<T>(base + numbers.back()));
+        }
+        column.AppendNumbers(base, numbers.data(), rows);
+        break;
+      }
       case 0:
       case 1:
         for (size_t i = 0; i < rows; ++i) {
@@ -125,6 +138,21 @@ TEST_CASE("a column holds what a vector would") {
     Compare<uint32_t>(seed);
     Compare<int32_t>(seed);
     Compare<uint8_t>(seed);
+  }
+}
+
+TEST_CASE("what is far below one value of a chunk is told apart") {
+  for (const uint64_t far : {300, 70'000, 5'000'000}) {
+    std::vector<uint64_t> plain;
+    Column<uint64_t> column;
+    std::vector<uint32_t> numbers;
+    for (uint32_t i = 0; i < 3000; ++i) numbers.push_back(i % 3 == 0 ? 7 : uint32_t(far) + i % 200);
+    for (const uint32_t number : numbers) plain.push_back(9 + number);
+    column.AppendNumbers(9, numbers.data(), numbers.size());
+    CHECK(Differences(column, plain) == 0);
+    Column<uint64_t> same;
+    same.AppendValues(plain.data(), plain.size());
+    CHECK(Differences(same, plain) == 0);
   }
 }
 

@@ -33,6 +33,7 @@ class Conversion {
 
   void Run() {
     windows_ = std::make_unique<Windows>(model_, decoder_, host_jobs_);
+    decoder_.CountRepeatedRecords(windows_->in_step());
     FitClocks();
     ConvertJobs();
     ConvertCommands();
@@ -378,7 +379,7 @@ class Conversion {
   }
 
   void ConvertCommands() {
-    if (decoder_.late_times && LeaveCommandsLate(&model_)) return;
+    if (decoder_.late_times && LeaveCommandsLate(decoder_, &model_)) return;
     Commands& commands = model_.commands;
     std::vector<DeviceTimesChunk> times = ChunksOf(
         {&commands.fetched, &commands.start, &commands.end, &commands.head}, commands.size());

@@ -22,7 +22,7 @@ bool AreLonger(std::span<const uint64_t> stalls, uint64_t held) {
 }
 
 // Of rows of `count` stalls each, one behind the other, those whose sum is above what was held; and
-// the bits of all stalls. Some beyond the last are read.
+// the bits of all stalls. Some beyond the last are read: there are others.
 STALLS_INLINE uint64_t SumsAbove(const uint64_t* stalls, size_t count, const uint64_t* held,
                                  size_t rows, uint64_t* all_bits) {
   const size_t last = (count - 1) / kLanes * kLanes;
@@ -54,23 +54,6 @@ SUMS_FOR(Baseline, )
 #if defined(__x86_64__)
 SUMS_FOR(Avx2, __attribute__((target("avx2"))))
 #endif
-
-// How many of such rows are longer.
-uint64_t CountLonger(const uint64_t* stalls, size_t count, const uint64_t* held, size_t rows) {
-  if (count == 0) return 0;
-  auto sums_above = SumsAboveBaseline;
-#if defined(__x86_64__)
-  static const bool avx2 = __builtin_cpu_supports("avx2");
-  if (avx2) sums_above = SumsAboveAvx2;
-#endif
-  uint64_t bits = 0, found = sums_above(stalls, count, held, rows, &bits);
-  if (bits < UINT64_MAX / stream::kMaxStalls) return found;
-  found = 0;  // sums may have gone beyond 2^64
-  for (size_t row = 0; row < rows; ++row, stalls += count) {
-    found += AreLonger({stalls, count}, held[row]);
-  }
-  return found;
-}
 
 }  // namespace
 
@@ -116,9 +99,8 @@ uint64_t LongStalls(const Model& model, std::span<const uint32_t> devices, const
                     const uint64_t* held_ticks) {
   // So many stalls are unpacked at once: rows have theirs one after the other.
   constexpr size_t kStalls = 32 * stream::kMaxStalls;
-  uint64_t found = 0, stalls[kStalls + kLanes];
+  uint64_t found = 0, stalls[kStalls];
   size_t have_from = 0, have_to = 0;  // of them
-  std::fill_n(stalls + kStalls, kLanes, 0);
   for (size_t i = 0, end = 0; i < devices.size(); i = end) {
     end = i + 1;
     if (places[i] == kNoRow) continue;
@@ -134,6 +116,23 @@ uint64_t LongStalls(const Model& model, std::span<const uint32_t> devices, const
     }
     found += CountLonger(stalls + (places[i] - have_from), count, held_ticks + i, end - i);
   }
+  return found;
+}
+
+uint64_t CountLonger(const uint64_t* stalls, size_t count, const uint64_t* held, size_t rows) {
+  if (count == 0) return 0;
+  auto sums_above = SumsAboveBaseline;
+#if defined(__x86_64__)
+  static const bool avx2 = __builtin_cpu_supports("avx2");
+  if (avx2) sums_above = SumsAboveAvx2;
+#endif
+  // Behind the last row there may be nothing to read.
+  const size_t last = ((count - 1) / kLanes * kLanes + kLanes - 1) / count;
+  size_t row = rows - std::min(last, rows);
+  uint64_t bits = 0, found = sums_above(stalls, count, held, row, &bits);
+  // Sums may have gone beyond 2^64.
+  if (bits >= UINT64_MAX / stream::kMaxStalls) row = found = 0;
+  for (; row < rows; ++row) found += AreLonger({stalls + row * count, count}, held[row]);
   return found;
 }
 

@@ -28,6 +28,9 @@ uint64_t LongStalls(const Model& model, size_t first, size_t rows,
 uint64_t LongStalls(const Model& model, std::span<const uint32_t> devices, const uint32_t* places,
                     const uint64_t* held_ticks);
 
+// Of rows with `count` stalls each, one after the other, how many have more of them than they took.
+uint64_t CountLonger(const uint64_t* stalls, size_t count, const uint64_t* held, size_t rows);
+
 }  // namespace acceltrace::model
 
 #endif  // LIBTRACE_MODEL_CONVERT_MANY_H_

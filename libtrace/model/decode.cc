@@ -2,9 +2,11 @@
 #include "libtrace/model/decode.h"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
+#include <optional>
 #include <utility>
 
+#include "libtrace/model/convert_many.h"
 #include "libtrace/model/decode_columns.h"
 #include "libtrace/model/host_intake.h"
 #include "libtrace/model/wanted.h"
@@ -277,12 +279,15 @@ void Decoder::AddCommands(uint32_t device, const stream::TableRows& rows) {
   Commands& commands = model_->commands;
   const proto::Device& about = model_->devices[row].about;
   RowIntake intake(rows);
-  const auto records = intake.All<uint64_t>(Block::COLUMN_RECORD);
-  if (rows.has(Block::COLUMN_RECORD)) NoteRecords(row, proto::Packet::kCommands, records);
-  const auto units = intake.All<uint32_t>(Block::COLUMN_UNIT);
-  const auto jobs = intake.All<uint32_t>(Block::COLUMN_JOB);
+  const RowNumbers records(rows, Block::COLUMN_RECORD), units(rows, Block::COLUMN_UNIT);
+  const RowNumbers jobs(rows, Block::COLUMN_JOB);
   const auto most = static_cast<uint32_t>(about.units_size());
-  intake.DropIf([&](size_t i) { return units[i] >= most || jobs[i] == 0; });
+  if (!units.AreWithin(0, most) || !jobs.AreWithin(1, uint64_t{1} << 32)) {
+    intake.DropIf([&](size_t i) {
+      return static_cast<uint32_t>(units[i]) >= most || static_cast<uint32_t>(jobs[i]) == 0;
+    });
+  }
+  NoteRecords(row, RecordNumbers::Table::kCommands, rows, records, commands.size(), intake.rows());
   model_->load.bad_rows += rows.rows() - intake.rows();
   near.commands.Append(intake.rows(), last_sample_ns_[row]);
   commands.device.Append(intake.rows(), row);
@@ -307,7 +312,7 @@ void Decoder::AddCommands(uint32_t device, const stream::TableRows& rows) {
     put(CommandBatch::kRowHitsFieldNumber, Block::COLUMN_ROW_HITS, &commands.row_hits);
     put(CommandBatch::kRowMissesFieldNumber, Block::COLUMN_ROW_MISSES, &commands.row_misses);
   }
-  auto ticks = intake.All<uint64_t>(Block::COLUMN_FETCHED_TICKS);
+  RowNumbers ticks(rows, Block::COLUMN_FETCHED_TICKS);
   intake.Put(ticks, &commands.fetched.ticks);
   const bool later_wanted = wanted == nullptr ||
                             wanted->Command(CommandBatch::kHeadTicksAfterFieldNumber) ||
@@ -315,35 +320,98 @@ void Decoder::AddCommands(uint32_t device, const stream::TableRows& rows) {
   if ((narrow && !command_ticks) || !later_wanted) {
     return commands.first_stall.Append(intake.rows(), kNoRow);
   }
-  const auto later = [&](int column, DeviceTimes* times) {
-    stream::AddValues(intake.All<uint64_t>(column).data(), ticks.size(), ticks.data());
+  RowNumbers held(rows, Block::COLUMN_START_TICKS_AFTER);
+  const RowNumbers ran(rows, Block::COLUMN_END_TICKS_AFTER);
+  const auto later = [&](const RowNumbers& by, DeviceTimes* times) {
+    ticks.Add(by);
     intake.Put(ticks, &times->ticks);
   };
-  later(Block::COLUMN_HEAD_TICKS_AFTER, &commands.head);
-  later(Block::COLUMN_START_TICKS_AFTER, &commands.start);
-  later(Block::COLUMN_END_TICKS_AFTER, &commands.end);
+  later(RowNumbers(rows, Block::COLUMN_HEAD_TICKS_AFTER), &commands.head);
+  later(held, &commands.start);
+  later(ran, &commands.end);
   if (wanted != nullptr && !wanted->Command(CommandBatch::kStallTicksFieldNumber)) {
     return commands.first_stall.Append(intake.rows(), kNoRow);
   }
-  AddStalls(static_cast<size_t>(about.stalls_size()), rows, &intake);
+  held.Add(ran);
+  AddStalls(static_cast<size_t>(about.stalls_size()), rows, held, &intake);
 }
 
-// causes: as many as the device has.
-void Decoder::AddStalls(size_t causes, const stream::TableRows& rows, RowIntake* intake) {
+// causes: as many as the device has. held: for how many ticks.
+void Decoder::AddStalls(size_t causes, const stream::TableRows& rows, const RowNumbers& held,
+                        RowIntake* intake) {
   Commands& commands = model_->commands;
   if (rows.stalls() == 0) return commands.first_stall.Append(intake->rows(), kNoRow);
+  RowValues<uint32_t> first(intake->rows());
+  for (size_t i = 0; i < first.size(); ++i) {
+    first[i] = static_cast<uint32_t>(model_->stall_ticks.size() + i * causes);
+  }
+  commands.first_stall.AppendValues(first.data(), first.size());
+  if (causes == rows.stalls()) {
+    if (const uint64_t* by_row = rows.StallsByRow(); by_row != nullptr) {
+      const bool all = intake->rows() == rows.rows() && held.view().wide != nullptr;
+      std::optional<uint64_t> longer;
+      if (all) longer = CountLonger(by_row, causes, held.view().wide, rows.rows());
+      NoteLongStalls(longer);
+      return intake->PutGroups(causes, by_row, &model_->stall_ticks);
+    }
+    if (AddNarrowStalls(rows, held, *intake)) return;
+  }
+  long_stalls.reset();
   // Row by row, as batches have them: one that has another number of causes is read so all the
   // same.
   RowValues<uint64_t> stalls(rows.rows() * std::max(causes, rows.stalls()));
   const size_t have = rows.rows() * rows.stalls();
   std::fill(stalls.begin() + have, stalls.end(), 0);
   rows.ReadStalls(stalls.data());
-  RowValues<uint32_t> first(intake->rows());
-  for (size_t i = 0; i < first.size(); ++i) {
-    first[i] = static_cast<uint32_t>(model_->stall_ticks.size() + i * causes);
+  intake->PutGroups(causes, stalls.data(), &model_->stall_ticks);
+}
+
+// False: nothing was added, since not all of them are numbers of 32 bits, by causes.
+bool Decoder::AddNarrowStalls(const stream::TableRows& rows, const RowNumbers& held,
+                              const RowIntake& intake) {
+  const size_t causes = rows.stalls();
+  for (size_t s = 0; s < causes; ++s) {
+    stream::BlockColumn view;
+    const int column = Block::COLUMN_STALL_TICKS + static_cast<int>(s);
+    if (!rows.View(column, &view) || view.wide != nullptr ||
+        !RowNumbers(rows, column).AreWithin(0, uint64_t{1} << 32)) {
+      return false;
+    }
   }
-  commands.first_stall.AppendValues(first.data(), first.size());
-  intake->PutGroups(causes, stalls, &model_->stall_ticks);
+  RowNumbers sums(rows, Block::COLUMN_STALL_TICKS);
+  RowValues<uint32_t> by_row(rows.rows() * causes), of_cause(rows.rows());
+  for (size_t s = 0; s < causes; ++s) {
+    const RowNumbers stalls(rows, Block::COLUMN_STALL_TICKS + static_cast<int>(s));
+    if (s > 0) sums.Add(stalls);
+    stalls.ReadNarrow(of_cause.data());
+    uint32_t* to = by_row.data() + s;
+    for (size_t row = 0; row < of_cause.size(); ++row, to += causes) *to = of_cause[row];
+  }
+  const bool all = intake.rows() == rows.rows();
+  NoteLongStalls(all ? sums.CountAbove(held) : std::nullopt);
+  intake.PutGroups(causes, by_row.data(), &model_->stall_ticks);
+  return true;
+}
+
+void Decoder::NoteLongStalls(std::optional<uint64_t> more) {
+  if (!more.has_value()) long_stalls.reset();
+  if (long_stalls.has_value()) *long_stalls += *more;
+}
+
+void Decoder::NoteRecords(uint32_t device, RecordNumbers::Table table,
+                          const stream::TableRows& rows, const RowNumbers& records, size_t before,
+                          size_t kept) {
+  if (!rows.has(Block::COLUMN_RECORD)) return records_.Skip(table, before, kept);
+  model_->load.disordered_rows += records_.Note(device, table, records, before, kept);
+}
+
+void Decoder::CountRepeatedRecords(bool rise) {
+  const std::array<RecordNumbers::Columns, RecordNumbers::kTables> tables = {
+      {{&model_->commands.device, &model_->commands.record},
+       {&device_jobs.device, &device_jobs.record},
+       {&model_->device_events.device, &event_records}}};
+  if (rise && records_.AreDistinctIfRising(tables)) return;
+  model_->load.duplicate_records += records_.CountRepeated(tables);
 }
 
 void Decoder::AddJobs(uint32_t device, const stream::TableRows& rows) {
@@ -354,10 +422,11 @@ void Decoder::AddJobs(uint32_t device, const stream::TableRows& rows) {
   }
   DeviceJobs& jobs = device_jobs;
   RowIntake intake(rows);
-  const auto records = intake.All<uint64_t>(Block::COLUMN_RECORD);
-  if (rows.has(Block::COLUMN_RECORD)) NoteRecords(row, proto::Packet::kJobs, records);
-  const auto numbers = intake.All<uint32_t>(Block::COLUMN_JOB);
-  intake.DropIf([&](size_t i) { return numbers[i] == 0; });
+  const RowNumbers records(rows, Block::COLUMN_RECORD), numbers(rows, Block::COLUMN_JOB);
+  if (!numbers.AreWithin(1, uint64_t{1} << 32)) {
+    intake.DropIf([&](size_t i) { return static_cast<uint32_t>(numbers[i]) == 0; });
+  }
+  NoteRecords(row, RecordNumbers::Table::kJobs, rows, records, jobs.size(), intake.rows());
   model_->load.bad_rows += rows.rows() - intake.rows();
   jobs.near_ns.Append(intake.rows(), last_sample_ns_[row]);
   jobs.device.Append(intake.rows(), row);
@@ -368,11 +437,11 @@ void Decoder::AddJobs(uint32_t device, const stream::TableRows& rows) {
   intake.Put(Block::COLUMN_COMMANDS, &jobs.commands);
   intake.Put(Block::COLUMN_STATUS, &jobs.status);
   intake.Put(Block::COLUMN_CORRELATION, &jobs.correlation);
-  const auto doorbells = intake.All<uint64_t>(Block::COLUMN_DOORBELL_TICKS);
+  const RowNumbers doorbells(rows, Block::COLUMN_DOORBELL_TICKS);
   intake.Put(doorbells, &jobs.doorbell.ticks);
   const auto after = [&](int column, DeviceTimes* times) {
-    auto later = intake.All<uint64_t>(column);
-    stream::AddValues(doorbells.data(), later.size(), later.data());
+    RowNumbers later(rows, column);
+    later.Add(doorbells);
     intake.Put(later, &times->ticks);
   };
   if (narrow || (wanted != nullptr && !wanted->device_times)) {

@@ -7,17 +7,19 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <span>
+#include <optional>
 #include <vector>
 
 #include "libtrace/model/model.h"
-#include "libtrace/model/record_set.h"
+#include "libtrace/model/record_numbers.h"
+#include "libtrace/model/run_column.h"
 #include "libtrace/stream/table_rows.h"
 
 namespace acceltrace::model {
 
 class HostIntake;
 class RowIntake;
+class RowNumbers;
 
 // A job as the device reported it, before it is joined with the host's side.
 struct DeviceJobs {
@@ -62,8 +64,9 @@ class Decoder {
   void FinishSystem();
   // Once the API calls are in order.
   void FinishStacks();
-  // After the last packet: what LoadStats says of record numbers.
-  void CountRepeatedRecords();
+  // After the last packet, while tables are as they came: what LoadStats says of record numbers.
+  // rise: over all tables, as somebody found.
+  void CountRepeatedRecords(bool rise);
   // Of some losses it was the device that said when.
   bool HasDeviceLosses() const;
   // The row of a device by its number in the trace, or kNoRow.
@@ -79,6 +82,9 @@ class Decoder {
   std::vector<std::vector<int64_t>> batch_samples_ns;
   // The device's own numbers of its records, 0 where the trace has none.
   Column<uint64_t> event_records;
+  // Commands whose stalls are longer than they took, by the ticks as they came; nullopt: these do
+  // not say so of all.
+  std::optional<uint64_t> long_stalls = 0;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> op_names;  // (pid, tag) to string id
   std::vector<proto::LossBatch> losses;  // kept until device times can be converted
 
@@ -92,8 +98,15 @@ class Decoder {
   void AddRanges(const proto::RangeBatch& batch, size_t rows);
   void AddHost(const stream::TableRows& rows);
   void AddCommands(uint32_t device, const stream::TableRows& rows);
-  void AddStalls(size_t causes, const stream::TableRows& rows, RowIntake* intake);
+  void AddStalls(size_t causes, const stream::TableRows& rows, const RowNumbers& held,
+                 RowIntake* intake);
+  bool AddNarrowStalls(const stream::TableRows& rows, const RowNumbers& held,
+                       const RowIntake& intake);
+  void NoteLongStalls(std::optional<uint64_t> more);
   void AddJobs(uint32_t device, const stream::TableRows& rows);
+  // Of rows that are added to a table which has so many before them.
+  void NoteRecords(uint32_t device, RecordNumbers::Table table, const stream::TableRows& rows,
+                   const RowNumbers& records, size_t before, size_t kept);
   void AddCounters(const proto::CounterBatch& batch, size_t rows);
   uint32_t SetOf(const proto::CounterBatch& batch, size_t rows, CounterSamples* samples);
   void AddClocks(const proto::ClockBatch& batch, size_t rows);
@@ -113,10 +126,6 @@ class Decoder {
   uint32_t RowOfOther(uint32_t device) const {
     return device == 0 ? kNoRow : DeviceRow(device - 1);
   }
-  // The record numbers of a batch of rows.
-  void NoteRecords(uint32_t device, proto::Packet::BodyCase table,
-                   std::span<const uint64_t> records);
-
   struct FrameRow {
     uint32_t stack, place;
     Frame frame;
@@ -133,9 +142,8 @@ class Decoder {
   uint64_t rows_ = 0;
   uint64_t cells_ = 0;  // of all devices: units x (causes + 1)
   std::map<uint32_t, uint32_t> device_rows_;
-  std::vector<int64_t> last_sample_ns_;                        // by device row
-  std::map<std::pair<uint32_t, int>, uint32_t> last_records_;  // by device row and table
-  std::map<uint32_t, RecordSet> records_;                      // by device row
+  std::vector<int64_t> last_sample_ns_;  // by device row
+  RecordNumbers records_;
 };
 
 }  // namespace acceltrace::model

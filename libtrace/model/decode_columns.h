@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "libtrace/model/column.h"
+#include "libtrace/model/row_numbers.h"
 #include "libtrace/stream/columns.h"
 #include "libtrace/stream/table_rows.h"
 
@@ -99,29 +100,51 @@ class RowIntake {
   // values: as they came.
   template <typename T>
   void Put(const RowValues<T>& values, Column<T>* to) const {
-    PutGroups(1, values, to);
+    PutGroups(1, values.data(), to);
   }
-  // The same of `each` values for a row, one after the other.
-  template <typename T>
-  void PutGroups(size_t each, const RowValues<T>& values, Column<T>* to) const {
-    if (!any_dropped_) return to->AppendValues(values.data(), rows() * each);
-    RowValues<T> kept(rows() * each);
+  // The same of `each` values for a row, one after the other; or of numbers of 32 bits.
+  template <typename V, typename T>
+  void PutGroups(size_t each, const V* values, Column<T>* to) const {
+    if (!any_dropped_) return AppendValues(values, rows() * each, to);
+    RowValues<V> kept(rows() * each);
     for (size_t i = 0; i < kept_.size(); ++i) {
-      std::copy_n(values.begin() + kept_[i] * each, each, kept.begin() + i * each);
+      std::copy_n(values + kept_[i] * each, each, kept.begin() + i * each);
+    }
+    AppendValues(kept.data(), kept.size(), to);
+  }
+  template <typename T>
+  void Put(const RowNumbers& numbers, Column<T>* to) const {
+    const stream::BlockColumn& view = numbers.view();
+    if (!any_dropped_ && view.narrow != nullptr) {
+      return to->AppendNumbers(view.base, view.narrow, rows());
+    }
+    if (!any_dropped_ && view.wide == nullptr) return to->Append(rows(), static_cast<T>(view.base));
+    if (!any_dropped_ && sizeof(T) == sizeof(*view.wide)) {
+      return to->AppendValues(reinterpret_cast<const T*>(view.wide), rows());
+    }
+    RowValues<T> kept(rows());
+    for (size_t i = 0; i < kept.size(); ++i) {
+      kept[i] = static_cast<T>(numbers[any_dropped_ ? kept_[i] : i]);
     }
     to->AppendValues(kept.data(), kept.size());
   }
   template <typename T>
   void Put(int column, Column<T>* to) const {
-    if (!from_.has(column)) return to->Append(rows(), T{});
-    const uint64_t* const wide = from_.WideValues(column);
-    if (sizeof(T) == sizeof(*wide) && wide != nullptr && !any_dropped_) {
-      return to->AppendValues(reinterpret_cast<const T*>(wide), rows());
-    }
+    stream::BlockColumn view;
+    if (from_.View(column, &view)) return Put(RowNumbers(from_, column), to);
     Put(All<T>(column), to);
   }
 
  private:
+  template <typename V, typename T>
+  static void AppendValues(const V* values, size_t rows, Column<T>* to) {
+    if constexpr (sizeof(V) == sizeof(T)) {
+      to->AppendValues(values, rows);
+    } else {
+      to->AppendNumbers(0, values, rows);
+    }
+  }
+
   const stream::TableRows& from_;
   bool any_dropped_ = false;
   std::vector<size_t> kept_;  // if any was dropped

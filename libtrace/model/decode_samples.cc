@@ -131,11 +131,14 @@ void Decoder::AddDeviceEvents(const proto::DeviceEventBatch& batch, size_t rows)
     model_->load.unknown_device_rows += rows;
     return;
   }
-  if (!batch.record_delta().empty()) {
-    NoteRecords(row, proto::Packet::kDeviceEvents,
-                DecodeDeltas<uint64_t>(batch.record_delta(), rows));
-  }
   DeviceEvents& events = model_->device_events;
+  if (batch.record_delta().empty()) {
+    records_.Skip(RecordNumbers::Table::kDeviceEvents, events.size(), rows);
+  } else {
+    const auto numbers = DecodeDeltas<uint64_t>(batch.record_delta(), rows);
+    model_->load.disordered_rows += records_.Note(row, RecordNumbers::Table::kDeviceEvents,
+                                                  RowNumbers(numbers), events.size(), rows);
+  }
   near.device_events.Append(rows, last_sample_ns_[row]);
   events.device.Append(rows, row);
   Append(&events.kind, batch.kind(), rows);
@@ -187,28 +190,6 @@ void Decoder::AddOthers(const proto::OthersBatch& batch, size_t rows) {
       sums.push_back(stream::ColumnAt(batch.stall_ticks(), i * stalls + s));
     }
   }
-}
-
-void Decoder::NoteRecords(uint32_t device, proto::Packet::BodyCase table,
-                          std::span<const uint64_t> records) {
-  if (records.empty()) return;
-  const auto [last, first] = last_records_.try_emplace({device, table});
-  // The device counts modulo 2^32.
-  uint32_t before = first ? static_cast<uint32_t>(records[0]) - 1 : last->second;
-  uint64_t disordered = 0;
-  for (const uint64_t number : records) {
-    const auto record = static_cast<uint32_t>(number);
-    disordered += static_cast<int32_t>(record - before) <= 0;
-    before = record;
-  }
-  last->second = before;
-  model_->load.disordered_rows += disordered;
-  records_[device].Add(records);
-}
-
-void Decoder::CountRepeatedRecords() {
-  for (auto& [device, records] : records_) model_->load.duplicate_records += records.Repeated();
-  records_.clear();
 }
 
 }  // namespace acceltrace::model

@@ -58,12 +58,17 @@ class PlainTicks {
   const Column<uint32_t>& device_;
 };
 
-}  // namespace
+// Of any ticks of each device.
+bool AreAllPlain(const Model& model) {
+  return std::all_of(model.devices.begin(), model.devices.end(), [](const Device& device) {
+    return device.clock.valid() && device.clock.NeedsNoWindow() && device.clock.AreTicksPlain();
+  });
+}
 
-bool LeaveCommandsLate(Model* model) {
-  Commands& commands = model->commands;
-  const auto plain = std::make_unique<PlainTicks>(*model, commands.device);
-  uint64_t long_stalls = 0;
+// *long_stalls: how many commands have them. False: the clock of one needs to know more.
+bool CheckCommands(const Model& model, uint64_t* long_stalls) {
+  const Commands& commands = model.commands;
+  const auto plain = std::make_unique<PlainTicks>(model, commands.device);
   for (size_t first = 0; first < commands.size(); first += kRows) {
     const size_t rows = std::min(kRows, commands.size() - first);
     if (!plain->Read({&commands.fetched, &commands.start, &commands.end, &commands.head}, first,
@@ -75,7 +80,20 @@ bool LeaveCommandsLate(Model* model) {
     for (size_t i = 0; i < rows; ++i) held[i] = end[i] - head[i];
     uint32_t places[kRows];
     commands.first_stall.Read(first, rows, places);
-    long_stalls += LongStalls(*model, {plain->devices, rows}, places, held);
+    *long_stalls += LongStalls(model, {plain->devices, rows}, places, held);
+  }
+  return true;
+}
+
+}  // namespace
+
+bool LeaveCommandsLate(const Decoder& decoder, Model* model) {
+  Commands& commands = model->commands;
+  uint64_t long_stalls = 0;
+  if (decoder.long_stalls.has_value() && AreAllPlain(*model)) {
+    long_stalls = *decoder.long_stalls;
+  } else if (!CheckCommands(*model, &long_stalls)) {
+    return false;
   }
   for (DeviceTimes* times : {&commands.fetched, &commands.start, &commands.end, &commands.head}) {
     times->KeepLate();
@@ -86,7 +104,8 @@ bool LeaveCommandsLate(Model* model) {
 
 bool LeaveJobsLate(const Model& model, DeviceJobs* jobs) {
   const auto plain = std::make_unique<PlainTicks>(model, jobs->device);
-  for (size_t first = 0; first < jobs->size(); first += kRows) {
+  const bool all = AreAllPlain(model);
+  for (size_t first = 0; !all && first < jobs->size(); first += kRows) {
     const size_t rows = std::min(kRows, jobs->size() - first);
     if (!plain->Read({&jobs->fetched, &jobs->first_start, &jobs->last_end}, first, rows)) {
       return false;

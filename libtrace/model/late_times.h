@@ -18,7 +18,7 @@ namespace acceltrace::model {
 
 // All times of commands, which are checked for long stalls. False: nothing was done, since the
 // clock of one of them needs to know more.
-bool LeaveCommandsLate(Model* model);
+bool LeaveCommandsLate(const Decoder& decoder, Model* model);
 // Of jobs those that are compared with no time of the host: fetched, first start, last end.
 bool LeaveJobsLate(const Model& model, DeviceJobs* jobs);
 

@@ -251,7 +251,6 @@ Result<std::unique_ptr<Model>> LoadOnce(stream::Reader* reader, const LoadOption
   model->read = reader->stats();
   // Of a part, what nobody asked for is not missing.
   if (!part || options.wanted == nullptr) model->missing = parts.Done(model->read);
-  decoder.CountRepeatedRecords();
   decoder.FinishSystem();
   SortProcesses(&model->processes);
   SortApi(&model->api);
@@ -272,8 +271,11 @@ Result<std::unique_ptr<Model>> LoadOnce(stream::Reader* reader, const LoadOption
     if (intake == nullptr) orders = FindOrders(model->host);
     if (options.checks_only && intake == nullptr) KeepChecked(&model->host);
     ConvertTimes(host_jobs, std::move(orders), part, &decoder, model.get());
-  } else if (!ConvertLosses(&decoder, model.get())) {
-    return Status::Error("losses have times of a device");
+  } else {
+    decoder.CountRepeatedRecords(false);
+    if (!ConvertLosses(&decoder, model.get())) {
+      return Status::Error("losses have times of a device");
+    }
   }
   SortCommands(&model->commands, &model->load);
   SortDeviceEvents(&model->device_events);

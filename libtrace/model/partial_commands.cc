@@ -95,7 +95,7 @@ class CommandsOfJobs {
       decoder_.Add(packet, reader->stats().worth_bytes, reader->columns());
     }
     model_.read = reader->stats();
-    decoder_.CountRepeatedRecords();
+    decoder_.CountRepeatedRecords(false);
     return model_.read.gap_count == 0;
   }
 

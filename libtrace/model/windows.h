@@ -15,6 +15,7 @@
 #include "libtrace/model/host_jobs.h"
 #include "libtrace/model/in_step.h"
 #include "libtrace/model/model.h"
+#include "libtrace/model/run_column.h"
 
 namespace acceltrace::model {
 
@@ -27,6 +28,8 @@ class Windows {
  public:
   Windows(const Model& model, const Decoder& decoder, const HostJobs& host_jobs);
 
+  // All records of the only device rise, over the tables.
+  bool in_step() const { return in_step_; }
   // The last time of a record, which was made then.
   clock::Window OfRecord(uint32_t device, uint64_t record, int64_t near_ns) const;
   // Any other time of a record: not after it was made.

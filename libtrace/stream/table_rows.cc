@@ -129,10 +129,9 @@ void TableRows::ReadBytes(int column, uint8_t* out) const {
 
 void TableRows::ReadStalls(uint64_t* out) const {
   if (stalls_ == 0) return;
-  const Column& first = columns_[Block::COLUMN_STALL_TICKS];
   // Those of batches are row by row already.
-  if (first.kind == Kind::kWide && first.stride == stalls_) {
-    std::copy_n(static_cast<const uint64_t*>(first.values), rows_ * stalls_, out);
+  if (const uint64_t* by_row = StallsByRow(); by_row != nullptr) {
+    std::copy_n(by_row, rows_ * stalls_, out);
     return;
   }
   std::vector<uint64_t> values(rows_);

@@ -53,11 +53,37 @@ class TableRows {
   }
   // Stalls of all rows, row by row, as many of each as there are.
   void ReadStalls(uint64_t* out) const;
+  // Where they lie as they are, row by row; nullptr: they are in another form.
+  const uint64_t* StallsByRow() const {
+    const Column& first = columns_[proto::Block::COLUMN_STALL_TICKS];
+    const bool are = stalls_ > 0 && first.kind == Kind::kWide && first.stride == stalls_;
+    return are ? static_cast<const uint64_t*>(first.values) : nullptr;
+  }
   // Where all rows of a column lie as they are; nullptr: they are in another form.
   const uint64_t* WideValues(int column) const {
     const Column& from = columns_[column];
     return from.kind == Kind::kWide && from.stride == 1 ? static_cast<const uint64_t*>(from.values)
                                                         : nullptr;
+  }
+  // A column whose rows lie as those of a block do. False: they are in another form.
+  bool View(int column, BlockColumn* view) const {
+    const Column& from = columns_[column];
+    *view = {};
+    if (from.kind == Kind::kNarrow) {
+      *view = {from.before, static_cast<const uint32_t*>(from.values), nullptr};
+    } else if (from.kind == Kind::kWide && from.stride == 1) {
+      view->wide = static_cast<const uint64_t*>(from.values);
+    } else if (from.kind == Kind::kConstant) {
+      view->base = from.before;
+    } else {
+      return from.kind == Kind::kAbsent;
+    }
+    return true;
+  }
+  // No value of the column is beyond 32 bits, by its form.
+  bool IsNarrow(int column) const {
+    const Kind kind = columns_[column].kind;
+    return kind == Kind::kBytes || kind == Kind::kNarrowNumbers;
   }
   // All rows of a column, cut to T: uint64_t, uint32_t, uint8_t, or signed ones.
   template <typename T>
