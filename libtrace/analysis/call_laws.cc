@@ -8,7 +8,10 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/laws.h"
@@ -92,21 +95,42 @@ class CallsById {
   uint32_t last_row_ = kNone;
 };
 
-class CallChecker {
+class CallChecker : public LawGroup, public JobLaw {
  public:
-  CallChecker(const model::Model& model, const Coverage& coverage)
-      : model_(model), coverage_(coverage), begin_ns_(coverage.begin_ns()), by_id_(model.api) {
+  CallChecker(const Coverage& coverage, bool complete, LawPass* pass)
+      : model_(pass->model()),
+        coverage_(coverage),
+        complete_(complete),
+        begin_ns_(coverage.begin_ns()),
+        in_(pass->jobs()),
+        by_id_(model_.api) {
     // Calls are recorded by a probe each, or through a ring that a probe announces.
-    for (const proto::Probe& probe : model.info.probes()) {
+    for (const proto::Probe& probe : model_.info.probes()) {
       const bool calls = probe.name().find("api_begin") != std::string::npos ||
                          probe.name().find("ring_ready") != std::string::npos;
       api_ = api_ || (calls && probe.attached());
     }
-    for (const auto& unseen : model.accounts.unseen()) unseen_.insert(unseen.pid());
+    for (const auto& unseen : model_.accounts.unseen()) unseen_.insert(unseen.pid());
     FindFirst();
+    pass->Add(this);
   }
 
-  void Run(bool complete, std::vector<Law>* laws) {
+  // A thread whose calls are recorded submits from within one.
+  void OfJobs(size_t from, size_t to) override {
+    for (size_t j = from; j < to; ++j) {
+      const uint64_t id = in_.host_correlation[j];
+      if (in_.submit_ns[j] == model::kNoTime || id == 0 || in_.submit_ns[j] < begin_ns_) continue;
+      const Thread thread(in_.pid[j], in_.tid[j]);
+      if (!caller_ || thread != caller_->thread) caller_ = CallerOf(thread);
+      if (!HasCall(id, *caller_)) continue;
+      called_.Holds(by_id_.Find(id) != CallsById::kNone, [&] {
+        return fmt::format("{} job {}: no call with its correlation {}",
+                           model_.devices[in_.device[j]].about.name(), model_.jobs.job[j], id);
+      });
+    }
+  }
+
+  void Finish(std::vector<Law>* laws) override {
     CheckNesting(
         model_.api, "a call", [](size_t) { return false; }, &nest_);
     // Ranges only: marks have no length.
@@ -114,9 +138,8 @@ class CallChecker {
     CheckNesting(
         ranges, "a range", [&](size_t i) { return ranges.mark[i] != 0; }, &nest_);
     CheckHostEvents();
-    CheckJobs();
     for (Tally* tally : {&nest_, &within_, &called_}) {
-      if (!complete) tally->Excuse("events were lost");
+      if (!complete_) tally->Excuse("events were lost");
       laws->push_back(tally->Done());
     }
   }
@@ -192,46 +215,37 @@ class CallChecker {
         host.kind, host.correlation, host.time_ns);
   }
 
-  // A thread whose calls are recorded submits from within one.
-  void CheckJobs() {
-    const model::Jobs& jobs = model_.jobs;
-    // Of the thread of the job before.
-    Thread last;
-    bool any = false, attached = false;
-    auto first = first_id_.end();
-    const auto has_call = [&](uint64_t id, const Thread& thread) {
-      if (!any || thread != last) {
-        first = first_id_.find(thread);
-        attached = coverage_.CallsAttached(thread.first);
-      }
-      any = true, last = thread;
-      // It makes no calls that are seen, or this one went on from beginning to end.
-      if (attached) return first != first_id_.end() && id >= first->second;
-      // Else calls were not collected, or it is no call's number.
-      return api_ && unseen_.count(thread.first) == 0 && id >> 32 == thread.first;
-    };
-    model::EachRow(
-        [&](size_t j, int64_t at_ns, uint64_t id, uint32_t pid, uint32_t tid) {
-          if (at_ns == model::kNoTime || id == 0 || at_ns < begin_ns_) return true;
-          if (!has_call(id, {pid, tid})) return true;
-          called_.Holds(by_id_.Find(id) != CallsById::kNone, [&] {
-            return fmt::format("{} job {}: no call with its correlation {}",
-                               model_.devices[jobs.device[j]].about.name(), jobs.job[j], id);
-          });
-          return true;
-        },
-        jobs.submit_ns, jobs.host_correlation, jobs.pid, jobs.tid);
+  // What is known of the calls of a thread.
+  struct Caller {
+    bool attached = false, seen = false;
+    uint64_t first_id = 0;
+    Thread thread;
+  };
+  Caller CallerOf(const Thread& thread) const {
+    const auto first = first_id_.find(thread);
+    const bool any = first != first_id_.end();
+    return {coverage_.CallsAttached(thread.first), any, any ? first->second : 0, thread};
+  }
+  bool HasCall(uint64_t id, const Caller& caller) const {
+    // It makes no calls that are seen, or this one went on from beginning to end.
+    if (caller.attached) return caller.seen && id >= caller.first_id;
+    // Else calls were not collected, or it is no call's number.
+    const uint32_t pid = caller.thread.first;
+    return api_ && unseen_.count(pid) == 0 && id >> 32 == pid;
   }
 
   const model::Model& model_;
   const Coverage& coverage_;
+  const bool complete_;
   const int64_t begin_ns_;
+  const JobChunk& in_;
   bool api_ = false;                     // calls were collected
   std::unordered_set<uint32_t> unseen_;  // processes whose calls could not be
   CallsById by_id_;
   Cursor<uint8_t> began_before_{model_.api.began_before}, open_{model_.api.open};
   Cursor<int64_t> call_begin_ns_{model_.api.begin_ns}, call_end_ns_{model_.api.end_ns};
   std::map<Thread, uint64_t> first_id_;
+  std::optional<Caller> caller_;  // of the job before
   Tally nest_{"nesting", "calls and ranges of a thread lie within each other or apart"};
   Tally within_{"events_of_calls", "what the driver did for a call happened during it"};
   Tally called_{"calls_of_jobs", "each job has the call that submitted it"};
@@ -239,9 +253,8 @@ class CallChecker {
 
 }  // namespace
 
-void CallLaws(const model::Model& model, const Coverage& coverage, bool complete,
-              std::vector<Law>* laws) {
-  std::make_unique<CallChecker>(model, coverage)->Run(complete, laws);
+std::unique_ptr<LawGroup> CallLaws(const Coverage& coverage, bool complete, LawPass* pass) {
+  return std::make_unique<CallChecker>(coverage, complete, pass);
 }
 
 }  // namespace acceltrace::analysis

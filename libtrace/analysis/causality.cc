@@ -3,10 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 
-#include "libtrace/analysis/cursor.h"
+#include "libtrace/analysis/law_pass.h"
+#include "libtrace/analysis/row_loops.h"
 #include "libtrace/analysis/span.h"
 #include "libtrace/analysis/timeline.h"
 #include "libtrace/stream/column_values.h"
@@ -79,125 +83,163 @@ class Checker {
   Causality& result_;
 };
 
-class Jobs {
- public:
-  Jobs(const model::Model& model, Causality* result)
-      : model_(model), jobs_(model.jobs), checker_(result) {}
+// When calls began or ended: `times`, where it is not unsure. Of those in `rows`, where some are;
+// else it is `none`. Counts those that are known. False: that takes looking at one by one.
+bool TimesOfCalls(const model::Column<int64_t>& times, const model::Column<uint8_t>& unsure,
+                  std::span<const uint32_t> rows, int64_t none, int64_t* at_ns, uint64_t* known) {
+  constexpr size_t kMost = 2048;  // jobs that follow each other have calls that lie near
+  uint32_t low = rows[0], high = low;
+  stream::WidenTo(rows.data(), rows.size(), &low, &high);
+  if (low == model::kNoRow) {
+    std::fill_n(at_ns, rows.size(), none);
+    return true;
+  }
+  if (high == model::kNoRow) {
+    high = low;
+    for (const uint32_t row : rows) high = row == model::kNoRow ? high : std::max(high, row);
+  }
+  const size_t count = size_t{high} - low + 1;
+  if (count > kMost) return false;
+  int64_t values[kMost];
+  uint8_t flags[kMost];
+  times.Read(low, count, values), unsure.Read(low, count, flags);
+  if (!AreAll(flags, count, uint8_t{0}) || !NoneBelow(values, count, model::kNoTime + 1)) {
+    return false;
+  }
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const bool any = rows[i] != model::kNoRow;
+    at_ns[i] = any ? values[rows[i] - low] : none;
+    *known += any;
+  }
+  return true;
+}
 
-  // All of them.
-  void Check() {
-    for (size_t first = 0; first < jobs_.size(); first += CommandTimes::kRows) {
-      const size_t rows = std::min(CommandTimes::kRows, jobs_.size() - first);
-      LoadColumns(first, rows);
-      for (size_t job = first; job < first + rows; ++job) {
-        if (!CountPlain(job)) Points(job);
-        if (on_device_[job] != 0) Commands(job);
-      }
+class Jobs : public CausalitySum, public JobLaw {
+ public:
+  explicit Jobs(LawPass* pass)
+      : model_(pass->model()), jobs_(model_.jobs), pass_(*pass), in_(pass->jobs()) {
+    result_.jobs = jobs_.size();
+    pass->Add(this);
+  }
+
+  void OfJobs(size_t from, size_t to) override {
+    const bool plain = CountPlain(from, to);
+    // Those that are not so are found by halves.
+    if (!plain && to - from > kFewJobs) {
+      const size_t middle = from + (to - from) / 2;
+      OfJobs(from, middle), OfJobs(middle, to);
+      return;
+    }
+    for (size_t job = from; job < to; ++job) {
+      if (!plain) Points(job);
+      if (in_.on_device[job] != 0) Commands(job);
     }
   }
+  Causality Finish() override { return std::move(result_); }
 
  private:
-  void LoadColumns(size_t first, size_t rows) {
-    const auto load = [&](auto&... columns) { (columns.Load(first, rows), ...); };
-    load(api_row_, wait_api_row_, first_command_, num_commands_, on_device_, has_irq_);
-    load(submit_ns_, doorbell_ns_, submit_end_ns_, irq_ns_, complete_ns_, wake_ns_);
-    load(doorbell_, fetched_, start_, end_, completion_, irq_, doorbell_host_, irq_host_);
-  }
+  static constexpr size_t kFewJobs = 8;
 
-  // As of nearly all jobs: whether everything from its submission to its interrupt was seen, and
-  // the points are in order as far as anybody can say. Else nothing is counted.
-  bool CountPlain(size_t job) {
-    if (!known_times_ || on_device_[job] == 0 || has_irq_[job] == 0) return false;
-    const int64_t submit_ns = submit_ns_[job], doorbell_ns = doorbell_ns_[job];
-    const int64_t submit_end_ns = submit_end_ns_[job], irq_ns = irq_ns_[job];
+  // As of nearly all jobs: whether everything from their submission to their interrupt was seen,
+  // and the points are in order as far as anybody can say. Else nothing is counted.
+  bool CountPlain(size_t from, size_t to) {
+    const size_t jobs = to - from;
+    const auto all = [&](const Chunked<uint8_t>& flag) {
+      return flag[from] != 0 && AreAlike(flag.At(from), jobs);
+    };
+    if (!known_times_ || !all(in_.on_device) || !all(in_.has_irq)) return false;
+    const int64_t *submit_ns = in_.submit_ns.At(from), *doorbell_ns = in_.doorbell_ns.At(from);
+    const int64_t *submit_end_ns = in_.submit_end_ns.At(from), *irq_ns = in_.irq_ns.At(from);
     // kNoTime is before all others.
-    if (submit_ns == model::kNoTime || submit_ns > doorbell_ns || doorbell_ns > submit_end_ns ||
-        doorbell_ns > irq_ns || !TicksInOrder(job)) {
+    if (!NoneBelow(submit_ns, jobs, model::kNoTime + 1) ||
+        !NoneAfter(submit_ns, doorbell_ns, jobs) || !NoneAfter(doorbell_ns, submit_end_ns, jobs) ||
+        !NoneAfter(doorbell_ns, irq_ns, jobs) || !AreTicksInOrder(from, jobs)) {
       return false;
     }
-    const uint32_t call = api_row_[job];
-    const bool begun = call != model::kNoRow && began_before_[call] == 0;
-    const bool ended = call != model::kNoRow && api_open_[call] == 0;
-    if (begun && (api_begin_ns_[call] > submit_ns || api_begin_ns_[call] == model::kNoTime)) {
-      return false;
-    }
-    if (ended && submit_end_ns > api_end_ns_[call]) return false;
-    const model::Interval arrived = doorbell_host_[job], sent = irq_host_[job];
-    if (arrived.hi_ns < doorbell_ns || irq_ns < sent.lo_ns) return false;
-    const uint32_t waiter = wait_api_row_[job];
-    const bool returned = waiter != model::kNoRow && waiter_open_[waiter] == 0;
-    int64_t last_ns = irq_ns;
     // To the doorbell 1, on the device 5, to the submission's end 1, from the doorbell to irq 1.
-    uint64_t certain = uint64_t{8} + begun + ended;
-    for (const int64_t at_ns :
-         {complete_ns_[job], wake_ns_[job], returned ? waiter_end_ns_[waiter] : model::kNoTime}) {
-      if (at_ns == model::kNoTime) continue;
-      if (at_ns < last_ns) return false;
-      last_ns = at_ns;
-      ++certain;
+    uint64_t certain = 8 * jobs, apart = 0, known = 0;
+    if (!CountAfter(doorbell_ns, in_.doorbell_host.At(from), jobs, &apart) ||
+        !CountBefore(in_.irq_host.At(from), irq_ns, jobs, &apart)) {
+      return false;
     }
-    const uint64_t apart = uint64_t{arrived.lo_ns >= doorbell_ns} + (irq_ns >= sent.hi_ns);
+    const model::ApiCalls& api = model_.api;
+    const std::span calls(in_.api_row.At(from), jobs), waiters(in_.wait_api_row.At(from), jobs);
+    int64_t at_ns[LawPass::kJobs], last_ns[LawPass::kJobs];
+    constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+    if (!TimesOfCalls(api.begin_ns, api.began_before, calls, model::kNoTime, at_ns, &certain) ||
+        !NoneAfter(at_ns, submit_ns, jobs) ||
+        !TimesOfCalls(api.end_ns, api.open, calls, kNever, at_ns, &certain) ||
+        !NoneAfter(submit_end_ns, at_ns, jobs) ||
+        !TimesOfCalls(api.end_ns, api.open, waiters, model::kNoTime, at_ns, &known)) {
+      return false;
+    }
+    std::copy_n(irq_ns, jobs, last_ns);
+    const int64_t* const then[] = {in_.complete_ns.At(from), in_.wake_ns.At(from), at_ns};
+    for (const int64_t* seen_ns : then) {
+      if (!Follow(seen_ns, model::kNoTime, jobs, last_ns, &certain)) return false;
+    }
     checker_.Certain(certain + apart);
-    checker_.Possible(2 - apart);
+    checker_.Possible(2 * jobs - apart);
     return true;
   }
   // The device's points, all of one count.
-  bool TicksInOrder(size_t job) const {
-    const uint64_t doorbell = doorbell_.ticks[job], fetched = fetched_.ticks[job];
-    const uint64_t start = start_.ticks[job], end = end_.ticks[job];
-    const uint64_t completion = completion_.ticks[job], irq = irq_.ticks[job];
-    const uint64_t back = (fetched - doorbell) | (start - fetched) | (end - start) |
-                          (completion - end) | (irq - completion);
-    const uint32_t epoch = doorbell_.epoch[job];
-    const uint32_t other = (fetched_.epoch[job] ^ epoch) | (start_.epoch[job] ^ epoch) |
-                           (end_.epoch[job] ^ epoch) | (completion_.epoch[job] ^ epoch) |
-                           (irq_.epoch[job] ^ epoch);
-    return static_cast<int64_t>(back) >= 0 && other == 0 && epoch != clock::kNoEpoch;
+  bool AreTicksInOrder(size_t from, size_t jobs) const {
+    const uint32_t epoch = in_.doorbell.epoch[from];
+    const ChunkedTicks* last = nullptr;
+    for (const ChunkedTicks* times : {&in_.doorbell, &in_.fetched, &in_.first_start, &in_.last_end,
+                                      &in_.completion, &in_.irq}) {
+      if (!AreAll(times->epoch.At(from), jobs, epoch)) return false;
+      if (last != nullptr && !NoneBehind(last->ticks.At(from), times->ticks.At(from), jobs)) {
+        return false;
+      }
+      last = times;
+    }
+    return epoch != clock::kNoEpoch;
   }
 
   void Points(size_t job) {
     previous_ = previous_host_ = -1;
-    const int64_t doorbell_ns = doorbell_ns_[job];
+    const int64_t doorbell_ns = in_.doorbell_ns[job];
     HostPoints(job, doorbell_ns);
-    if (on_device_[job] != 0) DevicePoints(job);
-    HostPoint(job, kIrq, irq_ns_[job]);
-    HostPoint(job, kConsumed, complete_ns_[job]);
-    HostPoint(job, kWake, wake_ns_[job]);
-    const uint32_t waiter = wait_api_row_[job];
+    if (in_.on_device[job] != 0) DevicePoints(job);
+    HostPoint(job, kIrq, in_.irq_ns[job]);
+    HostPoint(job, kConsumed, in_.complete_ns[job]);
+    HostPoint(job, kWake, in_.wake_ns[job]);
+    const uint32_t waiter = in_.wait_api_row[job];
     if (waiter != model::kNoRow && !waiter_open_[waiter]) {
       HostPoint(job, kApiEnd, waiter_end_ns_[waiter]);
     }
-    if (doorbell_ns != model::kNoTime && submit_end_ns_[job] != model::kNoTime) {
+    if (doorbell_ns != model::kNoTime && in_.submit_end_ns[job] != model::kNoTime) {
       SubmitEnd(job, {PointName(kDoorbell), doorbell_ns});
     }
   }
   // Those before the device's.
   void HostPoints(size_t job, int64_t doorbell_ns) {
-    const uint32_t call = api_row_[job];
+    const uint32_t call = in_.api_row[job];
     if (call != model::kNoRow && !began_before_[call]) {
       HostPoint(job, kApiBegin, api_begin_ns_[call]);
     }
-    HostPoint(job, kSubmit, submit_ns_[job]);
+    HostPoint(job, kSubmit, in_.submit_ns[job]);
     HostPoint(job, kDoorbell, doorbell_ns);
   }
 
   void DevicePoints(size_t job) {
-    DevicePoint(job, kDeviceDoorbell, doorbell_);
-    DevicePoint(job, kFetched, fetched_);
-    DevicePoint(job, kStart, start_);
-    DevicePoint(job, kEnd, end_);
-    DevicePoint(job, kCompletion, completion_);
-    if (!has_irq_[job]) return;
-    if (irq_ns_[job] != model::kNoTime) return DevicePoint(job, kDeviceIrq, irq_);
+    DevicePoint(job, kDeviceDoorbell, in_.doorbell);
+    DevicePoint(job, kFetched, in_.fetched);
+    DevicePoint(job, kStart, in_.first_start);
+    DevicePoint(job, kEnd, in_.last_end);
+    DevicePoint(job, kCompletion, in_.completion);
+    if (!in_.has_irq[job]) return;
+    if (in_.irq_ns[job] != model::kNoTime) return DevicePoint(job, kDeviceIrq, in_.irq);
     // Its completion was found without it, perhaps before it was sent.
-    device_[kDeviceIrq] = {irq_.ticks[job], irq_.epoch[job]};
+    device_[kDeviceIrq] = {in_.irq.ticks[job], in_.irq.epoch[job]};
     checker_.Check(job, EndOf(job, kCompletion), EndOf(job, kDeviceIrq));
   }
 
   void SubmitEnd(size_t job, const End& doorbell) {
-    const End submit_end{"submit_end", submit_end_ns_[job]};
+    const End submit_end{"submit_end", in_.submit_end_ns[job]};
     CheckHost(job, doorbell, submit_end);
-    const uint32_t call = api_row_[job];
+    const uint32_t call = in_.api_row[job];
     if (call != model::kNoRow && !api_open_[call]) {
       CheckHost(job, submit_end, {"submitting_api_end", api_end_ns_[call]});
     }
@@ -269,30 +311,33 @@ class Jobs {
 
   // Each command lies within its job.
   void Commands(size_t job) {
-    size_t row = first_command_[job];
-    const size_t end = row + num_commands_[job];
-    const Ticks from{fetched_.ticks[job], fetched_.epoch[job]};
-    const Ticks to{completion_.ticks[job], completion_.epoch[job]};
+    size_t row = in_.first_command[job];
+    const size_t end = row + in_.num_commands[job];
+    const Ticks from{in_.fetched.ticks[job], in_.fetched.epoch[job]};
+    const Ticks to{in_.completion.ticks[job], in_.completion.epoch[job]};
     while (row < end) {
-      if (row - chunk_.first >= CommandTimes::kRows) chunk_.Load(model_.commands, row);
-      const size_t stop = std::min(end, chunk_.first + CommandTimes::kRows);
-      if (chunk_.InOrder(from, row, stop, to)) {
+      const CommandChunk& chunk = pass_.CommandsAt(row);
+      const size_t stop = std::min(end, chunk.end());
+      if (AreInOrder(chunk, from, row - chunk.first, stop - chunk.first, to)) {
         checker_.Certain(5 * (stop - row));
         row = stop;
         continue;
       }
       device_[kFetched] = from, device_[kCompletion] = to;
-      for (; row < stop; ++row) Command(job, row);
+      for (; row < stop; ++row) Command(chunk, job, row);
     }
   }
-  void Command(size_t job, size_t row) {
-    const size_t i = row - chunk_.first;
+  void Command(const CommandChunk& chunk, size_t job, size_t row) {
+    const size_t i = row - chunk.first;
+    const auto at = [&](CommandChunk::Time time) {
+      return Ticks{chunk.ticks[time][i], chunk.epoch[time][i]};
+    };
     const model::Commands& commands = model_.commands;
     const End ends[] = {EndOf(job, kFetched),
-                        EndOf("command_fetched", commands.fetched, row, chunk_.Of(0, i)),
-                        EndOf("command_head", commands.head, row, chunk_.Of(1, i)),
-                        EndOf("command_start", commands.start, row, chunk_.Of(2, i)),
-                        EndOf("command_end", commands.end, row, chunk_.Of(3, i)),
+                        EndOf("command_fetched", commands.fetched, row, at(CommandChunk::kFetched)),
+                        EndOf("command_head", commands.head, row, at(CommandChunk::kHead)),
+                        EndOf("command_start", commands.start, row, at(CommandChunk::kStart)),
+                        EndOf("command_end", commands.end, row, at(CommandChunk::kEnd)),
                         EndOf(job, kCompletion)};
     for (size_t e = 0; e + 1 < std::size(ends); ++e) checker_.Check(job, ends[e], ends[e + 1]);
   }
@@ -306,66 +351,30 @@ class Jobs {
              static_cast<int64_t>(later.ticks - ticks) >= 0;
     }
   };
-  // Of commands one after the other: fetched, head, start, end.
-  struct CommandTimes {
-    static constexpr size_t kRows = model::Column<uint64_t>::kRows;
-
-    void Load(const model::Commands& commands, size_t row) {
-      first = row / kRows * kRows;
-      const size_t rows = std::min(kRows, commands.size() - first);
-      size_t t = 0;
-      uint32_t low = clock::kNoEpoch, high = 0;
-      for (const auto* times :
-           {&commands.fetched, &commands.head, &commands.start, &commands.end}) {
-        // Of rows that are not there 0, which is in order.
-        times->ticks.Read(first, kRows, ticks[t]), times->epoch.Read(first, rows, epoch[t]);
-        stream::WidenTo(epoch[t], rows, &low, &high);
-        ++t;
-      }
-      one_epoch = low == high;
-      uint64_t back = 0;
-      for (size_t i = 0; i < kRows; ++i) back |= Back(i);
-      in_order = static_cast<int64_t>(back) >= 0;
+  // All times of these rows of the chunk are of one count and, as nearly always, in order.
+  static bool AreInOrder(const CommandChunk& chunk, const Ticks& from, size_t row, size_t stop,
+                         const Ticks& to) {
+    if (from.epoch == clock::kNoEpoch || from.epoch != to.epoch ||
+        !chunk.AreOfEpoch(from.epoch, row, stop)) {
+      return false;
     }
-    // Below 0 where one of a command's own times is before the one before it.
-    uint64_t Back(size_t i) const {
-      return (ticks[1][i] - ticks[0][i]) | (ticks[2][i] - ticks[1][i]) |
-             (ticks[3][i] - ticks[2][i]);
-    }
-    bool AreOfEpoch(uint32_t wanted, size_t from, size_t to) const {
-      if (one_epoch) return epoch[0][0] == wanted;
-      return std::all_of(std::begin(epoch), std::end(epoch), [&](const auto& its) {
-        return std::count(its + from, its + to, wanted) == static_cast<ptrdiff_t>(to - from);
-      });
-    }
-    // All times of these rows are of one count and, as nearly always, in order.
-    bool InOrder(const Ticks& from, size_t row, size_t stop, const Ticks& to) const {
-      if (from.epoch == clock::kNoEpoch || from.epoch != to.epoch ||
-          !AreOfEpoch(from.epoch, row - first, stop - first)) {
-        return false;
-      }
-      uint64_t back = 0;
-      for (size_t i = row - first; i < stop - first; ++i) {
-        back |= (ticks[0][i] - from.ticks) | (to.ticks - ticks[3][i]);
-      }
-      for (size_t i = row - first; !in_order && i < stop - first; ++i) back |= Back(i);
-      return static_cast<int64_t>(back) >= 0;
-    }
-    Ticks Of(size_t t, size_t i) const { return {ticks[t][i], epoch[t][i]}; }
-
-    size_t first = static_cast<size_t>(-1) / 2;
-    bool one_epoch = false;  // of all rows
-    bool in_order = false;   // of each row by itself
-    uint64_t ticks[4][kRows];
-    uint32_t epoch[4][kRows];
-  };
+    const uint64_t* fetched = chunk.ticks[CommandChunk::kFetched];
+    const uint64_t* end = chunk.ticks[CommandChunk::kEnd];
+    uint64_t back = 0;
+    for (size_t i = row; i < stop; ++i) back |= (fetched[i] - from.ticks) | (to.ticks - end[i]);
+    for (size_t i = row; !chunk.in_order && i < stop; ++i) back |= chunk.Back(i);
+    return static_cast<int64_t>(back) >= 0;
+  }
   static End EndOf(const char* name, const model::DeviceTimes& times, size_t row, const Ticks& at) {
     return {name, 0, &times, row, at.ticks, at.epoch};
   }
 
   const model::Model& model_;
   const model::Jobs& jobs_;
-  Checker checker_;
+  LawPass& pass_;
+  const JobChunk& in_;
+  Causality result_;
+  Checker checker_{&result_};
   // Not those that are computed one by one (IntervalColumn::Attach()).
   const bool known_times_ =
       jobs_.doorbell.host.size() == jobs_.size() && jobs_.irq.host.size() == jobs_.size();
@@ -373,31 +382,15 @@ class Jobs {
   std::array<int64_t, kNumPoints> host_ns_{};
   std::array<Ticks, kNumPoints> device_{};
   int previous_ = -1, previous_host_ = -1;
-  // Columns of jobs.
-  Chunked<uint32_t> api_row_{jobs_.api_row}, wait_api_row_{jobs_.wait_api_row};
-  Chunked<uint32_t> first_command_{jobs_.first_command}, num_commands_{jobs_.num_commands};
-  Chunked<uint8_t> on_device_{jobs_.on_device}, has_irq_{jobs_.has_irq};
-  Chunked<int64_t> submit_ns_{jobs_.submit_ns}, doorbell_ns_{jobs_.doorbell_ns};
-  Chunked<int64_t> submit_end_ns_{jobs_.submit_end_ns}, irq_ns_{jobs_.irq_ns};
-  Chunked<int64_t> complete_ns_{jobs_.complete_ns}, wake_ns_{jobs_.wake_ns};
-  ChunkedTicks doorbell_{jobs_.doorbell}, fetched_{jobs_.fetched}, start_{jobs_.first_start};
-  ChunkedTicks end_{jobs_.last_end}, completion_{jobs_.completion}, irq_{jobs_.irq};
-  ChunkedIntervals doorbell_host_{jobs_.doorbell.host}, irq_host_{jobs_.irq.host};
   // Columns of calls, of those that submitted and of those that waited.
   Cursor<int64_t> api_begin_ns_{model_.api.begin_ns}, api_end_ns_{model_.api.end_ns};
   Cursor<uint8_t> began_before_{model_.api.began_before}, api_open_{model_.api.open};
   Cursor<int64_t> waiter_end_ns_{model_.api.end_ns};
   Cursor<uint8_t> waiter_open_{model_.api.open};
-  CommandTimes chunk_;
 };
 
 }  // namespace
 
-Causality ComputeCausality(const model::Model& model) {
-  Causality result;
-  result.jobs = model.jobs.size();
-  std::make_unique<Jobs>(model, &result)->Check();
-  return result;
-}
+std::unique_ptr<CausalitySum> SumCausality(LawPass* pass) { return std::make_unique<Jobs>(pass); }
 
 }  // namespace acceltrace::analysis

@@ -11,12 +11,15 @@
 #define LIBTRACE_ANALYSIS_CAUSALITY_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "libtrace/model/model.h"
 
 namespace acceltrace::analysis {
+
+class LawPass;
 
 struct Violation {
   size_t job = 0;    // row in Model::jobs
@@ -37,7 +40,13 @@ struct Causality {
   static constexpr size_t kMaxExamples = 20;
 };
 
-Causality ComputeCausality(const model::Model& model);
+class CausalitySum {
+ public:
+  virtual ~CausalitySum() = default;
+  // Once the pass is over.
+  virtual Causality Finish() = 0;
+};
+std::unique_ptr<CausalitySum> SumCausality(LawPass* pass);
 
 }  // namespace acceltrace::analysis
 

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <memory>
+#include <utility>
 
 #include "libtrace/analysis/laws.h"
 #include "libtrace/analysis/once.h"
@@ -39,21 +41,45 @@ void AccountLaws(const Losses& losses, std::vector<Law>* laws) {
   laws->push_back(chain.Done());
 }
 
+class Laws : public ConservationSum {
+ public:
+  Laws(const Losses& losses, LawPass* pass)
+      : model_(pass->model()), losses_(losses), coverage_(model_) {
+    // A recording that did not end in order may have lost its last events.
+    const bool complete = losses.None() && losses.has_accounts && model_.read.has_footer;
+    groups_.push_back(JobLaws(coverage_, complete, pass));
+    groups_.push_back(CallLaws(coverage_, complete, pass));
+    for (uint32_t device = 0; device < model_.devices.size(); ++device) {
+      groups_.push_back(CounterLaws(coverage_, device, complete, pass));
+    }
+  }
+
+  std::vector<Law> Finish() override {
+    std::vector<Law> laws;
+    for (const auto& group : groups_) group->Finish(&laws);
+    laws.push_back(OnceLaw(model_));
+    AccountLaws(losses_, &laws);
+    return laws;
+  }
+
+ private:
+  const model::Model& model_;
+  const Losses& losses_;
+  const Coverage coverage_;
+  std::vector<std::unique_ptr<LawGroup>> groups_;
+};
+
 }  // namespace
 
+std::unique_ptr<ConservationSum> SumConservation(const Losses& losses, LawPass* pass) {
+  return std::make_unique<Laws>(losses, pass);
+}
+
 std::vector<Law> ComputeConservation(const model::Model& model, const Losses& losses) {
-  std::vector<Law> laws;
-  // A recording that did not end in order may have lost its last events.
-  const bool complete = losses.None() && losses.has_accounts && model.read.has_footer;
-  const Coverage coverage(model);
-  JobLaws(model, coverage, complete, &laws);
-  CallLaws(model, coverage, complete, &laws);
-  for (uint32_t device = 0; device < model.devices.size(); ++device) {
-    CounterLaws(model, coverage, device, complete, &laws);
-  }
-  laws.push_back(OnceLaw(model));
-  AccountLaws(losses, &laws);
-  return laws;
+  const auto pass = std::make_unique<LawPass>(model);
+  const auto sum = SumConservation(losses, pass.get());
+  pass->Run();
+  return sum->Finish();
 }
 
 }  // namespace acceltrace::analysis

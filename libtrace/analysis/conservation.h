@@ -10,6 +10,7 @@
 #define LIBTRACE_ANALYSIS_CONSERVATION_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@
 #include "libtrace/model/model.h"
 
 namespace acceltrace::analysis {
+
+class LawPass;
 
 struct Law {
   enum class State { kHolds, kBroken, kUnknown };
@@ -29,6 +32,14 @@ struct Law {
   std::string note;                  // why unknown, or the first broken case
 };
 
+class ConservationSum {
+ public:
+  virtual ~ConservationSum() = default;
+  // Once the pass is over.
+  virtual std::vector<Law> Finish() = 0;
+};
+// losses: of the same model; they must outlive the sum.
+std::unique_ptr<ConservationSum> SumConservation(const Losses& losses, LawPass* pass);
 std::vector<Law> ComputeConservation(const model::Model& model, const Losses& losses);
 
 }  // namespace acceltrace::analysis

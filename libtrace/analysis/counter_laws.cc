@@ -11,8 +11,8 @@
 
 #include "libtrace/analysis/counters.h"
 #include "libtrace/analysis/laws.h"
+#include "libtrace/analysis/row_loops.h"
 #include "libtrace/model/permute.h"
-#include "libtrace/stream/column_values.h"
 
 namespace acceltrace::analysis {
 namespace {
@@ -29,13 +29,14 @@ struct Work {
   bool failed = false;  // or its ticks are not known: not what counters count
 };
 
-class CounterChecker {
+class CounterChecker : public LawGroup, public CommandLaw {
  public:
-  CounterChecker(const model::Model& model, const Coverage& coverage, uint32_t row)
-      : model_(model),
+  CounterChecker(const Coverage& coverage, uint32_t row, bool complete, LawPass* pass)
+      : model_(pass->model()),
         coverage_(coverage),
         row_(row),
-        device_(model.devices[row]),
+        complete_(complete),
+        device_(model_.devices[row]),
         samples_(device_.counters),
         jumps_(coverage.ClockJumps(row)),
         grow_("counters_grow", "counters do not go back", device_.about.name()),
@@ -48,17 +49,31 @@ class CounterChecker {
         bytes_("dma_bytes", "DMA byte counters = bytes of the DMA commands", device_.about.name()) {
     for (size_t i = 0; i < samples_.size(); ++i) {
       // What the flight recorder overwrote has left gaps before this time.
-      const bool whole = samples_.time.host[i].lo_ns >= model.accounts.whole_since_ns();
+      const bool whole = samples_.time.host[i].lo_ns >= model_.accounts.whole_since_ns();
       // Of one whose wrap is not known the order is not known either.
       const bool placed = !device_.clock.valid() || samples_.time.epoch[i] != clock::kNoEpoch;
       if (whole && placed) rows_.push_back(i);
     }
-  }
-
-  void Run(bool complete, std::vector<Law>* laws) {
-    const std::string& name = device_.about.name();
     const bool any = !model::EachRow([&](size_t, uint32_t device) { return device != row_; },
                                      model_.commands.device);
+    collected_ = coverage.Collected("device:" + device_.about.name(), "device:", any);
+    if (rows_.size() < 2 || !collected_) return;
+    units_.resize(static_cast<size_t>(device_.about.units_size()));
+    for (UnitWork& unit : units_) {
+      unit.before.resize(rows_.size() + 1);
+      unit.crossed.resize(rows_.size() + 1);
+    }
+    places_ = SampleTicks(samples_, rows_, jumps_);
+    pass->Add(this);
+  }
+
+  void OfCommands(const CommandChunk& chunk) override {
+    if (chunk.one_device && chunk.device[0] != row_) return;
+    stalls_.Find(model_.stall_ticks, chunk, static_cast<size_t>(device_.about.stalls_size()));
+    if (!AddPlain(chunk)) AddCommands(chunk);
+  }
+
+  void Finish(std::vector<Law>* laws) override {
     if (rows_.size() < 2) {
       for (Tally* tally : {&grow_, &elapsed_, &clock_, &ticks_, &bytes_}) {
         tally->Because("fewer than two counter snapshots");
@@ -66,16 +81,15 @@ class CounterChecker {
     } else {
       CheckGrowth();
       CheckClock();
-      const bool collected = coverage_.Collected("device:" + name, "device:", any);
-      if (!collected) ticks_.Because("its commands were not collected");
+      if (!collected_) ticks_.Because("its commands were not collected");
       for (uint32_t unit = 0; unit < static_cast<uint32_t>(device_.about.units_size()); ++unit) {
         CheckTime(unit);
       }
-      if (collected) CheckWork();
+      if (collected_) CheckWork();
       ticks_.Because("commands ran across every snapshot");
       bytes_.Because("commands ran across every snapshot");
     }
-    if (!complete) {
+    if (!complete_) {
       ticks_.Excuse("events were lost");
       bytes_.Excuse("events were lost");
     }
@@ -146,50 +160,36 @@ class CounterChecker {
     }
   }
 
-  // What is asked for of some commands.
-  struct Chunk {
-    static constexpr size_t kRows = model::Column<uint64_t>::kRows;
-
-    // stalls: as many as the device has causes.
-    void Read(const model::Model& model, size_t first, size_t count, size_t stalls) {
-      const model::Commands& commands = model.commands;
-      commands.device.Read(first, count, device), commands.unit.Read(first, count, unit);
-      commands.status.Read(first, count, status), commands.bytes.Read(first, count, bytes);
-      commands.head.ticks.Read(first, count, from),
-          commands.head.epoch.Read(first, count, from_epoch);
-      commands.end.ticks.Read(first, count, to), commands.end.epoch.Read(first, count, to_epoch);
-      commands.first_stall.Read(first, count, first_stall);
-      uint32_t low = from_epoch[0], high = low;
-      for (const uint32_t* epochs : {from_epoch, to_epoch}) {
-        stream::WidenTo(epochs, count, &low, &high);
-      }
-      one_epoch = low == high ? low : clock::kNoEpoch;
+  // Stall ticks of commands of a chunk.
+  class Stalls {
+   public:
+    // causes: as many as the device has.
+    void Find(const model::Column<uint64_t>& ticks, const CommandChunk& chunk, size_t causes) {
+      ticks_ = &ticks;
       // Rows have theirs one after the other.
-      const auto any = std::find_if(first_stall, first_stall + count,
+      const uint32_t* places = chunk.first_stall;
+      const auto any = std::find_if(places, places + chunk.rows,
                                     [](uint32_t place) { return place != model::kNoRow; });
-      stalls_from = any != first_stall + count ? *any : 0;
-      stalls_of.resize(any != first_stall + count ? kRows * stalls : 0);
-      stalls_last = stalls_of.size() - std::min(stalls, stalls_of.size());
-      model.stall_ticks.Read(stalls_from, stalls_of.size(), stalls_of.data());
+      const bool none = any == places + chunk.rows;
+      from_ = none ? 0 : *any;
+      near_.resize(none ? 0 : CommandChunk::kRows * causes);
+      last_ = near_.size() - std::min(causes, near_.size());
+      ticks.Read(from_, near_.size(), near_.data());
+      elsewhere_.resize(causes);
     }
-    // Of a row of it; nullptr: none. They may be elsewhere: room is for those then.
-    const uint64_t* StallsOf(const model::Model& model, size_t i,
-                             std::vector<uint64_t>* room) const {
-      const size_t place = first_stall[i];
+    // At a place that some have theirs from on. They may be elsewhere.
+    const uint64_t* At(size_t place) {
       if (place == model::kNoRow) return nullptr;
-      if (place - stalls_from <= stalls_last) {
-        return stalls_of.data() + (place - stalls_from);
-      }
-      model.stall_ticks.Read(place, room->size(), room->data());
-      return room->data();
+      if (place - from_ <= last_) return near_.data() + (place - from_);
+      ticks_->Read(place, elsewhere_.size(), elsewhere_.data());
+      return elsewhere_.data();
     }
 
-    uint32_t device[kRows], unit[kRows], status[kRows], first_stall[kRows];
-    uint32_t from_epoch[kRows], to_epoch[kRows];
-    uint32_t one_epoch = clock::kNoEpoch;  // of all rows; kNoEpoch: there are several
-    uint64_t bytes[kRows], from[kRows], to[kRows];
-    size_t stalls_from = 0, stalls_last = 0;  // the last place is as far behind the first
-    std::vector<uint64_t> stalls_of;          // from there on
+   private:
+    const model::Column<uint64_t>* ticks_ = nullptr;
+    size_t from_ = 0, last_ = 0;  // the last place is as far behind the first
+    std::vector<uint64_t> near_;  // from there on
+    std::vector<uint64_t> elsewhere_;
   };
 
   // visit(unit, work): of others' sums.
@@ -231,6 +231,7 @@ class CounterChecker {
   // Ticks of one count that lie apart from snapshots on both sides.
   struct Gap {
     uint64_t first = 0, ticks = 0;
+    friend bool operator==(const Gap&, const Gap&) = default;
     bool Has(uint64_t at) const { return at - first < ticks; }
   };
 
@@ -238,6 +239,7 @@ class CounterChecker {
   // a comparison of numbers then, as Ends() and Begins() make it.
   class SampleTicks {
    public:
+    SampleTicks() = default;
     SampleTicks(const model::CounterSamples& samples, const std::vector<size_t>& rows, bool jumps) {
       if (rows.empty() || jumps) return;
       epoch_ = samples.time.epoch[rows[0]];
@@ -297,12 +299,12 @@ class CounterChecker {
   };
 
   // Its sums are before the first snapshot after its end.
-  Work* Place(const SampleTicks& samples, const Work& work, UnitWork* unit) const {
+  Work* Place(const Work& work, UnitWork* unit) const {
     unit->gap = {};
-    if (samples.Has(work)) {
-      const size_t after = samples.FirstAfter(work, &unit->last);
-      for (size_t end = after; end-- > 0 && !samples.Begins(work, end);) unit->crossed[end] = true;
-      unit->gap = samples.Before(after);
+    if (places_.Has(work)) {
+      const size_t after = places_.FirstAfter(work, &unit->last);
+      for (size_t end = after; end-- > 0 && !places_.Begins(work, end);) unit->crossed[end] = true;
+      unit->gap = places_.Before(after);
       return &unit->before[after];
     }
     const auto after = static_cast<size_t>(
@@ -313,60 +315,94 @@ class CounterChecker {
   }
 
   void CheckWork() {
-    std::vector<UnitWork> units(static_cast<size_t>(device_.about.units_size()));
-    for (UnitWork& unit : units) {
-      unit.before.resize(rows_.size() + 1);
-      unit.crossed.resize(rows_.size() + 1);
-    }
-    const SampleTicks samples(samples_, rows_, jumps_);
-    const auto chunk = std::make_unique<Chunk>();
-    for (size_t first = 0; first < model_.commands.size(); first += Chunk::kRows) {
-      const size_t count = std::min(Chunk::kRows, model_.commands.size() - first);
-      chunk->Read(model_, first, count, static_cast<size_t>(device_.about.stalls_size()));
-      AddCommands(*chunk, first, count, samples, &units);
-    }
     EachOther([&](uint32_t number, const Work& work) {
-      if (number < units.size()) Add(work, Place(samples, work, &units[number]));
+      if (number < units_.size()) Add(work, Place(work, &units_[number]));
     });
-    for (uint32_t unit = 0; unit < units.size(); ++unit) CheckWork(unit, units[unit]);
+    for (uint32_t unit = 0; unit < units_.size(); ++unit) CheckWork(unit, units_[unit]);
   }
 
   // When a command was.
-  Work WorkOf(const Chunk& chunk, size_t first, size_t i) const {
+  Work WorkOf(const CommandChunk& chunk, size_t i) const {
     Work work;
-    work.from_ticks = chunk.from[i], work.to_ticks = chunk.to[i];
-    work.from_epoch = chunk.from_epoch[i], work.to_epoch = chunk.to_epoch[i];
+    work.from_ticks = chunk.ticks[CommandChunk::kHead][i];
+    work.to_ticks = chunk.ticks[CommandChunk::kEnd][i];
+    work.from_epoch = chunk.epoch[CommandChunk::kHead][i];
+    work.to_epoch = chunk.epoch[CommandChunk::kEnd][i];
     work.from_times = &model_.commands.head, work.to_times = &model_.commands.end;
-    work.row = first + i;
+    work.row = chunk.first + i;
     return work;
   }
-  // Those of the device.
-  void AddCommands(const Chunk& chunk, size_t first, size_t count, const SampleTicks& samples,
-                   std::vector<UnitWork>* units) const {
+
+  // Of commands of this device that all ended well, all of them in the gap that their units are in:
+  // what is added is sums. False: they are not so, nothing was added.
+  bool AddPlain(const CommandChunk& chunk) {
+    const uint64_t *from = chunk.ticks[CommandChunk::kHead], *to = chunk.ticks[CommandChunk::kEnd];
+    if (!chunk.one_device || chunk.most_unit >= units_.size() ||
+        chunk.OneEpoch() == clock::kNoEpoch || chunk.OneEpoch() != places_.epoch() ||
+        !AreAll(chunk.status, chunk.rows, uint32_t{0})) {
+      return false;
+    }
+    const Gap gap = units_[chunk.unit[0]].gap;
+    if (gap.ticks == 0 || !AreWithin(from, chunk.rows, gap.first, gap.ticks) ||
+        !AreWithin(to, chunk.rows, gap.first, gap.ticks)) {
+      return false;
+    }
     const auto num_stalls = static_cast<size_t>(device_.about.stalls_size());
-    std::vector<uint64_t> room(num_stalls);
-    const bool one_epoch = chunk.one_epoch != clock::kNoEpoch && chunk.one_epoch == samples.epoch();
+    // By unit: commands, busy, bytes, and stalls.
+    const size_t stride = 3 + num_stalls;
+    sums_.assign(units_.size() * stride, 0);
+    for (size_t i = 0; i < chunk.rows; ++i) {
+      uint64_t* sum = &sums_[chunk.unit[i] * stride];
+      const uint64_t* stalls = stalls_.At(chunk.first_stall[i]);
+      uint64_t stalled = 0;
+      for (size_t s = 0; stalls != nullptr && s < num_stalls; ++s) {
+        stalled += stalls[s], sum[3 + s] += stalls[s];
+      }
+      const uint64_t held = to[i] - from[i];
+      ++sum[0];
+      sum[1] += held > stalled ? held - stalled : 0;
+      sum[2] += chunk.bytes[i];
+    }
+    for (size_t u = 0; u < units_.size(); ++u) {
+      if (sums_[u * stride] > 0 && !(units_[u].gap == gap)) return false;
+    }
+    for (size_t u = 0; u < units_.size(); ++u) {
+      const uint64_t* sum = &sums_[u * stride];
+      if (sum[0] == 0) continue;
+      Work& work = *units_[u].sum;
+      work.commands += sum[0], work.busy += sum[1], work.bytes += sum[2];
+      for (size_t s = 0; s < num_stalls; ++s) work.stalls[s] += sum[3 + s];
+    }
+    return true;
+  }
+  // Those of the device.
+  void AddCommands(const CommandChunk& chunk) {
+    const auto num_stalls = static_cast<size_t>(device_.about.stalls_size());
+    const bool one_epoch =
+        chunk.OneEpoch() != clock::kNoEpoch && chunk.OneEpoch() == places_.epoch();
     const bool clock_valid = device_.clock.valid();
-    for (size_t i = 0; i < count; ++i) {
+    const uint32_t* from_epoch = chunk.epoch[CommandChunk::kHead];
+    const uint32_t* to_epoch = chunk.epoch[CommandChunk::kEnd];
+    for (size_t i = 0; i < chunk.rows; ++i) {
       const uint32_t number = chunk.unit[i];
-      if (chunk.device[i] != row_ || number >= units->size()) continue;
-      UnitWork& unit = (*units)[number];
-      const uint64_t from = chunk.from[i], to = chunk.to[i];
+      if (chunk.device[i] != row_ || number >= units_.size()) continue;
+      UnitWork& unit = units_[number];
+      const uint64_t from = chunk.ticks[CommandChunk::kHead][i];
+      const uint64_t to = chunk.ticks[CommandChunk::kEnd][i];
       // Most lie between the snapshots that the one before lies between.
       if (!one_epoch || !unit.gap.Has(from) || !unit.gap.Has(to)) {
-        unit.sum = Place(samples, WorkOf(chunk, first, i), &unit);
+        unit.sum = Place(WorkOf(chunk, i), &unit);
         unit.sum->stalls.resize(num_stalls);
       }
       Work& sum = *unit.sum;
-      const uint64_t* stalls = chunk.StallsOf(model_, i, &room);
+      const uint64_t* stalls = stalls_.At(chunk.first_stall[i]);
       uint64_t stalled = 0;
       for (size_t s = 0; stalls != nullptr && s < num_stalls; ++s) {
         stalled += stalls[s], sum.stalls[s] += stalls[s];
       }
       // As Model::BusyTicks().
-      const bool measured =
-          one_epoch || !clock_valid ||
-          (chunk.from_epoch[i] == chunk.to_epoch[i] && chunk.from_epoch[i] != clock::kNoEpoch);
+      const bool measured = one_epoch || !clock_valid ||
+                            (from_epoch[i] == to_epoch[i] && from_epoch[i] != clock::kNoEpoch);
       const uint64_t held = to - from;
       ++sum.commands;
       if (measured && held > stalled) sum.busy += held - stalled;
@@ -440,18 +476,24 @@ class CounterChecker {
   const model::Model& model_;
   const Coverage& coverage_;
   const uint32_t row_;
+  const bool complete_;
   const model::Device& device_;
   const model::CounterSamples& samples_;
   const bool jumps_;
   std::vector<size_t> rows_;  // of the snapshots, those that count
+  bool collected_ = false;    // its commands
+  SampleTicks places_;
+  std::vector<UnitWork> units_;
+  Stalls stalls_;
+  std::vector<uint64_t> sums_;  // of the units' commands in a chunk
   Tally grow_, elapsed_, clock_, ticks_, bytes_;
 };
 
 }  // namespace
 
-void CounterLaws(const model::Model& model, const Coverage& coverage, uint32_t device,
-                 bool complete, std::vector<Law>* laws) {
-  CounterChecker(model, coverage, device).Run(complete, laws);
+std::unique_ptr<LawGroup> CounterLaws(const Coverage& coverage, uint32_t device, bool complete,
+                                      LawPass* pass) {
+  return std::make_unique<CounterChecker>(coverage, device, complete, pass);
 }
 
 }  // namespace acceltrace::analysis

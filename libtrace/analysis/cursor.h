@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "libtrace/analysis/row_loops.h"
 #include "libtrace/model/tables.h"
 
 namespace acceltrace::analysis {
@@ -60,6 +61,7 @@ class Chunked {
   void Load(size_t first, size_t rows) { column_.Read(first, rows, values_.data()); }
   // Of a row of the chunk.
   T operator[](size_t row) const { return values_[row % kRows]; }
+  const T* At(size_t row) const { return &values_[row % kRows]; }
 
  private:
   const model::Column<T>& column_;
@@ -89,6 +91,9 @@ struct ChunkedIntervals {
     const auto mid = static_cast<uint64_t>(mid_ns[row]);
     return {static_cast<int64_t>(mid - before_ns[row]), mid_ns[row],
             static_cast<int64_t>(mid + after_ns[row])};
+  }
+  IntervalRows At(size_t row) const {
+    return {mid_ns.At(row), before_ns.At(row), after_ns.At(row)};
   }
   Chunked<int64_t> mid_ns;
   Chunked<uint64_t> before_ns, after_ns;

@@ -8,88 +8,63 @@
 #include <memory>
 #include <tuple>
 
-#include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/laws.h"
+#include "libtrace/analysis/row_loops.h"
 #include "libtrace/model/permute.h"
-#include "libtrace/stream/column_values.h"
 
 namespace acceltrace::analysis {
 namespace {
 
 constexpr size_t kNone = static_cast<size_t>(-1);
+constexpr size_t kFewJobs = 8;
 
 // Within this the driver looks itself whether a job is done whose interrupt does not come
 // (docs/driver.md).
 constexpr int64_t kPollNs = 20'000'000;
 
-// Columns of commands one after the other.
-struct CommandChunk {
-  static constexpr size_t kRows = model::Column<uint64_t>::kRows;
-
-  void Load(const model::Commands& commands, size_t row) {
-    first = row / kRows * kRows;
-    const size_t rows = std::min(kRows, commands.size() - first);
-    const auto read = [&](const auto& column, auto* values) { column.Read(first, rows, values); };
-    read(commands.correlation, correlation), read(commands.bytes, bytes);
-    read(commands.queue, queue), read(commands.context, context), read(commands.unit, unit);
-    read(commands.start.ticks, start), read(commands.start.epoch, start_epoch);
-    read(commands.end.ticks, end), read(commands.end.epoch, end_epoch);
-    uint32_t low = start_epoch[0], high = low;
-    for (const uint32_t* epochs : {start_epoch, end_epoch}) {
-      stream::WidenTo(epochs, rows, &low, &high);
-    }
-    one_epoch = low == high;
-  }
-  // Those of rows [from, to).
-  bool IsOfEpoch(uint32_t epoch, size_t from, size_t to) const {
-    if (one_epoch) return start_epoch[0] == epoch;
-    const auto is = [epoch](uint32_t its) { return its == epoch; };
-    return std::all_of(start_epoch + from, start_epoch + to, is) &&
-           std::all_of(end_epoch + from, end_epoch + to, is);
-  }
-
-  size_t first = static_cast<size_t>(-1) / 2;
-  bool one_epoch = false;  // all ticks are of it
-  uint64_t correlation[kRows], bytes[kRows], start[kRows], end[kRows];
-  uint32_t queue[kRows], context[kRows], unit[kRows], start_epoch[kRows], end_epoch[kRows];
-};
-
-class JobChecker {
+class JobChecker : public LawGroup, public JobLaw {
  public:
-  JobChecker(const model::Model& model, const Coverage& coverage)
-      : model_(model), jobs_(model.jobs), coverage_(coverage) {
-    // Jobs are in the order of their numbers, which is that of each queue.
-    model::EachRow(
-        [this](size_t j, uint32_t device, uint32_t queue, uint32_t pid, uint64_t correlation,
-               uint8_t on_device, int64_t submit_ns, int64_t complete_ns) {
-          See(j, on_device != 0, submit_ns, complete_ns, &QueueOf(device, queue, pid, correlation));
-          return true;
-        },
-        jobs_.device, jobs_.queue, jobs_.pid, jobs_.correlation, jobs_.on_device, jobs_.submit_ns,
-        jobs_.complete_ns);
-    for (const model::Device& device : model.devices) {
+  JobChecker(const Coverage& coverage, bool complete, LawPass* pass)
+      : model_(pass->model()),
+        jobs_(model_.jobs),
+        coverage_(coverage),
+        complete_(complete),
+        pass_(*pass),
+        in_(pass->jobs()) {
+    any_submit_ = !model::EachRow([](size_t, int64_t at_ns) { return at_ns == model::kNoTime; },
+                                  jobs_.submit_ns);
+    any_device_ =
+        !model::EachRow([](size_t, uint8_t on_device) { return on_device == 0; }, jobs_.on_device);
+    // One event may describe a whole job when it is over.
+    driver_ = any_submit_ || coverage_.Collected("_submit", "tp:", false) ||
+              coverage_.Collected("_job", "tp:", false);
+    for (const model::Device& device : model_.devices) {
       DeviceFacts& facts = devices_.emplace_back();
       facts.collected = coverage.Collected("device:" + device.about.name(), "device:", any_device_);
       facts.clock_valid = device.clock.valid();
       for (uint32_t unit = 0; unit < static_cast<uint32_t>(device.about.units_size()); ++unit) {
-        facts.is_dma.push_back(device.IsDma(unit));
+        facts.dma.push_back(device.IsDma(unit) ? ~uint64_t{0} : 0);
       }
     }
+    pass->Add(this);
   }
 
-  void Run(bool complete, std::vector<Law>* laws) {
-    // One event may describe a whole job when it is over.
-    driver_ = any_submit_ || coverage_.Collected("_submit", "tp:", false) ||
-              coverage_.Collected("_job", "tp:", false);
-    for (size_t first = 0; first < jobs_.size(); first += CommandChunk::kRows) {
-      const size_t rows = std::min(CommandChunk::kRows, jobs_.size() - first);
-      LoadColumns(first, rows);
-      for (size_t j = first; j < first + rows; ++j) Check(j);
+  void OfJobs(size_t from, size_t to) override {
+    if (ArePlain(from, to)) return CountPlain(from, to);
+    // Those that are not so are found by halves.
+    if (to - from > kFewJobs) {
+      const size_t middle = from + (to - from) / 2;
+      OfJobs(from, middle), OfJobs(middle, to);
+      return;
     }
+    for (size_t j = from; j < to; ++j) Check(j);
+  }
+
+  void Finish(std::vector<Law>* laws) override {
     if (!driver_) both_.Because("the driver's events were not collected");
     if (!any_device_) both_.Because("the devices' records were not collected");
     for (Tally* tally : {&both_, &consumed_, &counts_, &identity_, &bytes_, &extent_}) {
-      if (!complete && tally != &identity_) tally->Excuse("events were lost");
+      if (!complete_ && tally != &identity_) tally->Excuse("events were lost");
       laws->push_back(tally->Done());
     }
   }
@@ -102,26 +77,87 @@ class JobChecker {
   using QueueKey = std::tuple<uint32_t, uint32_t, uint32_t>;  // device, queue, process
   struct DeviceFacts {
     bool collected = false, clock_valid = false;
-    std::vector<uint8_t> is_dma;  // by unit
+    std::vector<uint64_t> dma;  // by unit: all bits, or none
   };
 
-  void LoadColumns(size_t first, size_t rows) {
-    const auto load = [&](auto&... columns) { (columns.Load(first, rows), ...); };
-    load(device_, queue_, context_, pid_, status_, submitted_, retired_, first_command_);
-    load(num_commands_, correlation_, host_correlation_, copy_bytes_, submit_ns_, complete_ns_);
-    load(on_device_, on_host_, first_start_, last_end_);
+  // As of nearly all jobs: whether both sides saw all of them, and they ended well, with a record
+  // of each command that was submitted.
+  bool ArePlain(size_t from, size_t to) const {
+    const size_t jobs = to - from;
+    const auto alike = [&](const auto&... columns) {
+      return (AreAlike(columns.At(from), jobs) && ...);
+    };
+    const auto same = [&](const auto& a, const auto& b) {
+      return AreSame(a.At(from), b.At(from), jobs);
+    };
+    const auto since = [&](const Chunked<int64_t>& times, int64_t least_ns) {
+      return NoneBelow(times.At(from), jobs, std::max(least_ns, model::kNoTime + 1));
+    };
+    const uint32_t epoch = in_.first_start.epoch[from];
+    return driver_ && alike(in_.device, in_.on_device, in_.status, in_.first_start.epoch) &&
+           devices_[in_.device[from]].collected && in_.on_device[from] != 0 &&
+           in_.status[from] == 0 && epoch != clock::kNoEpoch &&
+           same(in_.first_start.epoch, in_.last_end.epoch) &&
+           since(in_.submit_ns, coverage_.begin_ns()) && since(in_.complete_ns, model::kNoTime) &&
+           same(in_.commands_submitted, in_.commands_retired) &&
+           same(in_.commands_retired, in_.num_commands) &&
+           same(in_.host_correlation, in_.correlation);
+  }
+  void CountPlain(size_t from, size_t to) {
+    const size_t jobs = to - from;
+    both_.Hold(jobs), consumed_.Hold(jobs);
+    counts_.Hold(2 * jobs, 2 * SumOf(in_.num_commands.At(from), jobs));
+    identity_.Hold(jobs, SumOf(in_.correlation.At(from), jobs));
+    // Of those that are as they should be.
+    uint64_t whole = 0, rows = 0, ids = 0, copied = 0, edges = 0;
+    const CommandChunk* chunk = nullptr;
+    const uint32_t epoch = in_.first_start.epoch[from];
+    for (size_t j = from; j < to; ++j) {
+      const size_t first = in_.first_command[j], count = in_.num_commands[j];
+      if (count > 0 && (chunk == nullptr || !chunk->Has(first, count))) {
+        chunk = &pass_.CommandsAt(first);
+      }
+      if (count == 0 || !chunk->Has(first, count) || chunk->OneEpoch() != epoch) {
+        CheckRows(j, true, true);
+        chunk = nullptr;  // it looked at others
+        continue;
+      }
+      Sum sum;
+      const size_t row = first - chunk->first;
+      const bool own = AddUp(*chunk, j, row, row + count, true, &sum);
+      if (!own || sum.copied != in_.copy_bytes[j] || sum.first_start != in_.first_start.ticks[j] ||
+          sum.last_end != in_.last_end.ticks[j]) {
+        CheckRows(j, true, true);
+        continue;
+      }
+      ++whole, rows += count, copied += sum.copied, edges += sum.first_start + sum.last_end;
+      ids += (in_.correlation[j] + in_.queue[j] + in_.context[j]) * count;
+    }
+    identity_.Hold(3 * rows, ids);
+    bytes_.Hold(whole, copied);
+    extent_.Hold(2 * whole, edges);
   }
 
+  // Most traces have only jobs that both sides saw: once others are there. Jobs are in the order
+  // of their numbers, which is that of each queue.
+  void FindQueues() {
+    model::EachRow(
+        [this](size_t j, uint32_t device, uint32_t queue, uint32_t pid, uint64_t correlation,
+               uint8_t on_device, int64_t submit_ns, int64_t complete_ns) {
+          See(j, on_device != 0, submit_ns, complete_ns, &QueueOf(device, queue, pid, correlation));
+          return true;
+        },
+        jobs_.device, jobs_.queue, jobs_.pid, jobs_.correlation, jobs_.on_device, jobs_.submit_ns,
+        jobs_.complete_ns);
+  }
   void See(size_t j, bool on_device, int64_t submit_ns, int64_t complete_ns, Queue* queue) {
     if (submit_ns != model::kNoTime) {
-      any_submit_ = true;
       if (queue->first_submitted == kNone) queue->first_submitted = j;
     } else if (queue->first_submitted == kNone) {
       queue->last_before = j;
     }
     if (on_device) queue->last_on_device = j;
     if (complete_ns != model::kNoTime) queue->last_consumed = j;
-    any_device_ |= on_device;
   }
 
   // Jobs of one queue follow each other: it is not looked up for each.
@@ -136,8 +172,8 @@ class JobChecker {
   // else a part of it may be missing.
   bool Whole(size_t j) {
     const int64_t begin_ns = coverage_.begin_ns();
-    if (submit_ns_[j] != model::kNoTime) return submit_ns_[j] >= begin_ns;
-    return !on_device_[j] || jobs_.doorbell.host[j].lo_ns >= begin_ns;
+    if (in_.submit_ns[j] != model::kNoTime) return in_.submit_ns[j] >= begin_ns;
+    return !in_.on_device[j] || jobs_.doorbell.host[j].lo_ns >= begin_ns;
   }
 
   static bool Later(size_t last, size_t j) { return last == kNone || j > last; }
@@ -202,8 +238,8 @@ class JobChecker {
 
   // As of nearly all jobs: whether both sides saw all of it. Else nothing is counted.
   bool CountBothSides(size_t j) {
-    if (!driver_ || submit_ns_[j] == model::kNoTime || on_device_[j] == 0 ||
-        complete_ns_[j] == model::kNoTime || !devices_[device_[j]].collected) {
+    if (!driver_ || in_.submit_ns[j] == model::kNoTime || in_.on_device[j] == 0 ||
+        in_.complete_ns[j] == model::kNoTime || !devices_[in_.device[j]].collected) {
       return false;
     }
     both_.Hold(1);
@@ -211,11 +247,11 @@ class JobChecker {
     return true;
   }
   void CheckSides(size_t j, const Queue& queue) {
-    const bool submitted = submit_ns_[j] != model::kNoTime, on_device = on_device_[j] != 0;
-    const int64_t complete_ns = complete_ns_[j];
-    if (submitted && devices_[device_[j]].collected) {
+    const bool submitted = in_.submit_ns[j] != model::kNoTime, on_device = in_.on_device[j] != 0;
+    const int64_t complete_ns = in_.complete_ns[j];
+    if (submitted && devices_[in_.device[j]].collected) {
       // The driver cancels what a context that ends leaves: the device says nothing more of it.
-      const bool canceled = !on_device && complete_ns != model::kNoTime && status_[j] != 0;
+      const bool canceled = !on_device && complete_ns != model::kNoTime && in_.status[j] != 0;
       if (!canceled && (on_device || !InterruptMayCome(j)) &&
           (on_device || !UnderWayAtEnd(j, queue.last_on_device, complete_ns))) {
         both_.Holds(on_device,
@@ -225,7 +261,7 @@ class JobChecker {
       both_.Holds(false, [&] { return Where(j, "completed by the device, but never submitted"); });
     }
     if (!on_device || !driver_) return;
-    const auto woken = [&] { return jobs_.wake_ns[j] != model::kNoTime && status_[j] == 0; };
+    const auto woken = [&] { return jobs_.wake_ns[j] != model::kNoTime && in_.status[j] == 0; };
     if (complete_ns == model::kNoTime && !woken() &&
         (BegunBefore(j, queue) || UnderWayAtEnd(j, queue.last_consumed, model::kNoTime) ||
          jobs_.completion.host[j].hi_ns >= coverage_.Until(ProcessOf(jobs_, j)))) {
@@ -242,77 +278,106 @@ class JobChecker {
   };
 
   void CheckCommands(size_t j, bool whole) {
-    const bool submitted = submit_ns_[j] != model::kNoTime && whole;
-    const bool good = status_[j] == 0, on_device = on_device_[j] != 0;
-    const uint32_t count = num_commands_[j];
-    if (submitted && on_device) CheckCounts(j, good, count, correlation_[j]);
+    const bool submitted = in_.submit_ns[j] != model::kNoTime && whole;
+    const bool good = in_.status[j] == 0, on_device = in_.on_device[j] != 0;
+    if (submitted && on_device) CheckCounts(j, good, in_.num_commands[j], in_.correlation[j]);
+    CheckRows(j, submitted, whole);
+  }
+  void CheckRows(size_t j, bool submitted, bool whole) {
+    const bool good = in_.status[j] == 0, on_device = in_.on_device[j] != 0;
+    const uint32_t count = in_.num_commands[j];
     // Ticks are compared within one count: not where nobody knows which one it was.
-    const uint32_t epoch = first_start_.epoch[j];
+    const uint32_t epoch = in_.first_start.epoch[j];
     Sum sum;
-    sum.measured = !devices_[device_[j]].clock_valid ||
-                   (epoch != clock::kNoEpoch && epoch == last_end_.epoch[j]);
-    const size_t first = first_command_[j], end = first + count;
+    sum.measured = !devices_[in_.device[j]].clock_valid ||
+                   (epoch != clock::kNoEpoch && epoch == in_.last_end.epoch[j]);
+    const size_t first = in_.first_command[j], end = first + count;
     for (size_t row = first; row < end;) {
-      if (row - chunk_.first >= CommandChunk::kRows) chunk_.Load(model_.commands, row);
-      const size_t stop = std::min(end, chunk_.first + CommandChunk::kRows);
-      AddCommands(j, row - chunk_.first, stop - chunk_.first, row == first, &sum);
+      const CommandChunk& chunk = pass_.CommandsAt(row);
+      const size_t stop = std::min(end, chunk.end());
+      AddCommands(chunk, j, row - chunk.first, stop - chunk.first, row == first, &sum);
       row = stop;
     }
-    if (submitted && on_device && good) Equal(&bytes_, j, "bytes", copy_bytes_[j], sum.copied);
-    if (on_device && good && whole && count > 0 && count == retired_[j] && sum.measured) {
-      Equal(&extent_, j, "first start of job, of its commands:", first_start_.ticks[j],
+    if (submitted && on_device && good) Equal(&bytes_, j, "bytes", in_.copy_bytes[j], sum.copied);
+    if (on_device && good && whole && count > 0 && count == in_.commands_retired[j] &&
+        sum.measured) {
+      Equal(&extent_, j, "first start of job, of its commands:", in_.first_start.ticks[j],
             sum.first_start);
-      Equal(&extent_, j, "last end of job, of its commands:", last_end_.ticks[j], sum.last_end);
+      Equal(&extent_, j, "last end of job, of its commands:", in_.last_end.ticks[j], sum.last_end);
     }
   }
 
-  // Those in [from, to) of the chunk, of which there are some. begins: they are its first.
-  void AddCommands(size_t j, size_t from, size_t to, bool begins, Sum* sum) {
-    const std::vector<uint8_t>& is_dma = devices_[device_[j]].is_dma;
-    const uint32_t epoch = first_start_.epoch[j], queue = queue_[j], context = context_[j];
-    const uint64_t correlation = correlation_[j];
-    uint64_t others = 0, copied = 0;
-    uint64_t first_start = begins ? chunk_.start[from] : sum->first_start;
-    uint64_t last_end = begins ? chunk_.end[from] : sum->last_end;
+  // Of the same rows as AddCommands(): what they sum up to, and whether all say that they are the
+  // job's.
+  bool AddUp(const CommandChunk& chunk, size_t j, size_t from, size_t to, bool begins,
+             Sum* sum) const {
+    const std::vector<uint64_t>& dma = devices_[in_.device[j]].dma;
+    const uint32_t queue = in_.queue[j], context = in_.context[j];
+    const uint64_t correlation = in_.correlation[j];
+    const uint64_t *starts = chunk.ticks[CommandChunk::kStart],
+                   *ends = chunk.ticks[CommandChunk::kEnd];
+    uint64_t others = (chunk.queue[from] ^ queue) | (chunk.context[from] ^ context), copied = 0;
+    uint64_t first_start = begins ? starts[from] : sum->first_start;
+    uint64_t last_end = begins ? ends[from] : sum->last_end;
     for (size_t i = from; i < to; ++i) {
-      others |= (chunk_.correlation[i] ^ correlation) | (chunk_.queue[i] ^ queue) |
-                (chunk_.context[i] ^ context);
-      const uint32_t unit = chunk_.unit[i];
-      if (unit < is_dma.size() && is_dma[unit]) copied += chunk_.bytes[i];
-      const uint64_t start = chunk_.start[i], end = chunk_.end[i];
-      if (static_cast<int64_t>(first_start - start) > 0) first_start = start;
-      if (static_cast<int64_t>(end - last_end) > 0) last_end = end;
+      others |= chunk.correlation[i] ^ correlation;
+      const uint32_t unit = chunk.unit[i];
+      copied += unit < dma.size() ? chunk.bytes[i] & dma[unit] : 0;
+      const uint64_t start = starts[i], end = ends[i];
+      first_start = static_cast<int64_t>(first_start - start) > 0 ? start : first_start;
+      last_end = static_cast<int64_t>(end - last_end) > 0 ? end : last_end;
     }
-    sum->measured = sum->measured && chunk_.IsOfEpoch(epoch, from, to);
+    for (size_t i = from; !(chunk.one_queue && chunk.one_context) && i < to; ++i) {
+      others |= (chunk.queue[i] ^ queue) | (chunk.context[i] ^ context);
+    }
     sum->copied += copied, sum->first_start = first_start, sum->last_end = last_end;
-    const bool placed = on_device_[j] != 0 || on_host_[j] != 0;
-    if (others != 0) return CheckIdentity(j, placed, from, to);
-    const uint64_t ids = placed ? correlation + queue + context : correlation;
+    return others == 0;
+  }
+  // The times that are compared.
+  static bool AreOfEpoch(const CommandChunk& chunk, uint32_t epoch, size_t from, size_t to) {
+    if (chunk.one_epoch) return chunk.epoch[0][0] == epoch;
+    const auto are = [&](const uint32_t* its) {
+      return std::all_of(its + from, its + to, [epoch](uint32_t one) { return one == epoch; });
+    };
+    return are(chunk.epoch[CommandChunk::kStart]) && are(chunk.epoch[CommandChunk::kEnd]);
+  }
+
+  // Those in [from, to) of the chunk, of which there are some. begins: they are its first.
+  void AddCommands(const CommandChunk& chunk, size_t j, size_t from, size_t to, bool begins,
+                   Sum* sum) {
+    const bool own = AddUp(chunk, j, from, to, begins, sum);
+    sum->measured = sum->measured && AreOfEpoch(chunk, in_.first_start.epoch[j], from, to);
+    const bool placed = in_.on_device[j] != 0 || in_.on_host[j] != 0;
+    if (!own) return CheckIdentity(chunk, j, placed, from, to);
+    const uint64_t ids =
+        placed ? in_.correlation[j] + in_.queue[j] + in_.context[j] : uint64_t{in_.correlation[j]};
     identity_.Hold((placed ? 3 : 1) * (to - from), ids * (to - from));
   }
-  void CheckIdentity(size_t j, bool placed, size_t from, size_t to) {
+  void CheckIdentity(const CommandChunk& chunk, size_t j, bool placed, size_t from, size_t to) {
     for (size_t i = from; i < to; ++i) {
-      Equal(&identity_, j, "correlation of job, command:", correlation_[j], chunk_.correlation[i]);
+      Equal(&identity_, j, "correlation of job, command:", in_.correlation[j],
+            chunk.correlation[i]);
       if (!placed) continue;
-      Equal(&identity_, j, "queue of job, command:", queue_[j], chunk_.queue[i]);
-      Equal(&identity_, j, "context of job, command:", context_[j], chunk_.context[i]);
+      Equal(&identity_, j, "queue of job, command:", in_.queue[j], chunk.queue[i]);
+      Equal(&identity_, j, "context of job, command:", in_.context[j], chunk.context[i]);
     }
   }
 
   void CheckCounts(size_t j, bool good, uint32_t count, uint64_t correlation) {
-    const uint32_t submitted = submitted_[j], retired = retired_[j];
+    const uint32_t submitted = in_.commands_submitted[j], retired = in_.commands_retired[j];
     // What fails takes the rest of its job with it.
     if (good || retired > submitted) {
       Equal(&counts_, j, "commands submitted", submitted, retired);
     }
     if (good || count > submitted) Equal(&counts_, j, "commands retired", retired, count);
-    Equal(&identity_, j, "correlation of driver, device:", host_correlation_[j], correlation);
+    Equal(&identity_, j, "correlation of driver, device:", in_.host_correlation[j], correlation);
   }
 
   void Check(size_t j) {
     const bool whole = Whole(j);
     if (whole && !CountBothSides(j)) {
-      CheckSides(j, QueueOf(device_[j], queue_[j], pid_[j], correlation_[j]));
+      if (queues_.empty()) FindQueues();
+      CheckSides(j, QueueOf(in_.device[j], in_.queue[j], in_.pid[j], in_.correlation[j]));
     }
     CheckCommands(j, whole);
   }
@@ -320,22 +385,14 @@ class JobChecker {
   const model::Model& model_;
   const model::Jobs& jobs_;
   const Coverage& coverage_;
+  const bool complete_;
+  LawPass& pass_;
+  const JobChunk& in_;
   bool driver_ = false, any_submit_ = false, any_device_ = false;
   std::vector<DeviceFacts> devices_;
   std::map<QueueKey, Queue> queues_;
   QueueKey last_key_;
   Queue* last_queue_ = nullptr;
-  // Columns of jobs.
-  Chunked<uint32_t> device_{jobs_.device}, queue_{jobs_.queue}, context_{jobs_.context};
-  Chunked<uint32_t> pid_{jobs_.pid}, status_{jobs_.status};
-  Chunked<uint32_t> submitted_{jobs_.commands_submitted}, retired_{jobs_.commands_retired};
-  Chunked<uint32_t> first_command_{jobs_.first_command}, num_commands_{jobs_.num_commands};
-  Chunked<uint64_t> correlation_{jobs_.correlation}, host_correlation_{jobs_.host_correlation};
-  Chunked<uint64_t> copy_bytes_{jobs_.copy_bytes};
-  Chunked<int64_t> submit_ns_{jobs_.submit_ns}, complete_ns_{jobs_.complete_ns};
-  Chunked<uint8_t> on_device_{jobs_.on_device}, on_host_{jobs_.on_host};
-  ChunkedTicks first_start_{jobs_.first_start}, last_end_{jobs_.last_end};
-  CommandChunk chunk_;
   // Jobs that one run of the interrupt handler took, by device, queue, and when it was entered:
   // once they are asked for.
   std::map<std::tuple<uint32_t, uint32_t, int64_t>, size_t> taken_;
@@ -349,9 +406,8 @@ class JobChecker {
 
 }  // namespace
 
-void JobLaws(const model::Model& model, const Coverage& coverage, bool complete,
-             std::vector<Law>* laws) {
-  std::make_unique<JobChecker>(model, coverage)->Run(complete, laws);
+std::unique_ptr<LawGroup> JobLaws(const Coverage& coverage, bool complete, LawPass* pass) {
+  return std::make_unique<JobChecker>(coverage, complete, pass);
 }
 
 }  // namespace acceltrace::analysis

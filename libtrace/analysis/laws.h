@@ -4,12 +4,14 @@
 #ifndef LIBTRACE_ANALYSIS_LAWS_H_
 #define LIBTRACE_ANALYSIS_LAWS_H_
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "libtrace/analysis/conservation.h"
 #include "libtrace/analysis/coverage.h"
+#include "libtrace/analysis/law_pass.h"
 
 namespace acceltrace::analysis {
 
@@ -66,13 +68,17 @@ class Tally {
   std::string why_, excuse_;
 };
 
+class LawGroup {
+ public:
+  virtual ~LawGroup() = default;
+  // Once the pass is over.
+  virtual void Finish(std::vector<Law>* laws) = 0;
+};
 // complete: every event that was collected is in the trace.
-void JobLaws(const model::Model& model, const Coverage& coverage, bool complete,
-             std::vector<Law>* laws);
-void CallLaws(const model::Model& model, const Coverage& coverage, bool complete,
-              std::vector<Law>* laws);
-void CounterLaws(const model::Model& model, const Coverage& coverage, uint32_t device,
-                 bool complete, std::vector<Law>* laws);
+std::unique_ptr<LawGroup> JobLaws(const Coverage& coverage, bool complete, LawPass* pass);
+std::unique_ptr<LawGroup> CallLaws(const Coverage& coverage, bool complete, LawPass* pass);
+std::unique_ptr<LawGroup> CounterLaws(const Coverage& coverage, uint32_t device, bool complete,
+                                      LawPass* pass);
 
 }  // namespace acceltrace::analysis
 

@@ -9,6 +9,7 @@
 
 #include "libtrace/analysis/command_answers.h"
 #include "libtrace/analysis/graph.h"
+#include "libtrace/analysis/law_pass.h"
 #include "libtrace/analysis/replays.h"
 #include "libtrace/stream/column_values.h"
 
@@ -65,16 +66,24 @@ void DropCounters(Report* report) {
   for (DeviceMemory& memory : report->memory) memory.counters = {};
 }
 
-// What FindProblems() looks at, but for overlaps.
-void Check(const model::Model& model, const std::vector<Law>* laws, Report* report,
-           ClockParts clocks = ClockParts::kAll) {
+enum class Overlaps { kCount, kLeave };
+
+// What FindProblems() looks at.
+void Check(const model::Model& model, const std::vector<Law>* laws, Overlaps overlaps,
+           Report* report, ClockParts clocks = ClockParts::kAll) {
   report->model = &model;
   report->counts = ComputeCounts(model);
   report->clocks = ComputeClockQuality(model, clocks);
   report->clock_edges = ComputeClockEdges(model);
-  report->causality = ComputeCausality(model);
   report->losses = ComputeLosses(model);
-  report->laws = laws != nullptr ? *laws : ComputeConservation(model, report->losses);
+  const auto pass = std::make_unique<LawPass>(model);
+  const auto causality = SumCausality(pass.get());
+  const auto conservation = laws != nullptr ? nullptr : SumConservation(report->losses, pass.get());
+  const auto overlapping = overlaps == Overlaps::kCount ? SumOverlaps(pass.get()) : nullptr;
+  pass->Run();
+  report->causality = causality->Finish();
+  report->laws = laws != nullptr ? *laws : conservation->Finish();
+  if (overlapping != nullptr) report->overlaps = overlapping->Finish();
 }
 
 // The run's graph, made once something asks for it.
@@ -135,15 +144,13 @@ Report Judged(const model::Model& model, const std::vector<Law>* laws, Depth dep
 
 Report ComputeChecks(const model::Model& model, const std::vector<Law>* laws) {
   Report report;
-  Check(model, laws, &report);
-  report.overlaps = CountOverlaps(model);
+  Check(model, laws, Overlaps::kCount, &report);
   return report;
 }
 
 Report ComputeVerification(const model::Model& model) {
   Report report;
-  Check(model, nullptr, &report, ClockParts::kFit);
-  report.overlaps = CountOverlaps(model);
+  Check(model, nullptr, Overlaps::kCount, &report, ClockParts::kFit);
   return report;
 }
 
@@ -162,7 +169,7 @@ Report ComputeLimits(const model::Model& model, const std::vector<Law>* laws) {
 Report ComputeReport(const model::Model& model, const std::vector<Law>* laws,
                      Predictions predictions) {
   Report report;
-  Check(model, laws, &report);
+  Check(model, laws, Overlaps::kLeave, &report);
   report.breakdown = ComputeBreakdown(model);
   CommandAnswers answers = ComputeOfCommands(model, true);
   report.utilisation = std::move(answers.utilisation);

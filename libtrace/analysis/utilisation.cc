@@ -5,13 +5,10 @@
 #include <limits>
 #include <memory>
 #include <numeric>
-#include <optional>
-#include <tuple>
 #include <utility>
 
 #include "libtrace/analysis/counters.h"
 #include "libtrace/analysis/cursor.h"
-#include "libtrace/model/permute.h"
 
 namespace acceltrace::analysis {
 namespace {
@@ -291,127 +288,7 @@ class Sums : public UtilisationSum {
   std::vector<std::vector<UnitTotal>> totals_;  // by device and unit
 };
 
-// What UnitSum says of overlaps, of all units at once: commands of each in order of their starts.
-class Overlaps {
- public:
-  explicit Overlaps(const model::Model& model)
-      : commands_(model.commands),
-        device_(commands_.device),
-        unit_(commands_.unit),
-        start_(commands_.start),
-        end_(commands_.end) {
-    reference_.resize(model.devices.size());
-    for (const model::Device& device : model.devices) {
-      units_.emplace_back(static_cast<size_t>(device.about.units_size()));
-    }
-  }
-
-  // Whether the rows are in order, unit by unit, as RowsByStart() has them.
-  bool CountInRowOrder() {
-    return model::EachRow(
-        [this](size_t row, uint32_t device, uint32_t unit, uint64_t start, uint32_t start_epoch,
-               uint64_t end, uint32_t end_epoch) {
-          return Step(row, device, unit, {start, start_epoch}, {end, end_epoch});
-        },
-        commands_.device, commands_.unit, commands_.start.ticks, commands_.start.epoch,
-        commands_.end.ticks, commands_.end.epoch);
-  }
-  void Count(const std::vector<uint32_t>& rows) {
-    for (std::vector<Unit>& units : units_) std::fill(units.begin(), units.end(), Unit{});
-    for (const uint32_t row : rows) {
-      Step(row, device_[row], unit_[row], {start_.ticks[row], start_.epoch[row]},
-           {end_.ticks[row], end_.epoch[row]});
-    }
-  }
-  std::vector<uint64_t> ByDevice() const {
-    std::vector<uint64_t> sums;
-    for (const std::vector<Unit>& units : units_) {
-      sums.push_back(0);
-      for (const Unit& unit : units) sums.back() += unit.overlaps;
-    }
-    return sums;
-  }
-
- private:
-  struct Time {
-    uint64_t ticks;
-    uint32_t epoch;
-  };
-  struct Unit {
-    bool any = false;
-    std::tuple<uint32_t, int64_t, uint32_t, int64_t> key;  // of the command before
-    Time last{};                                           // the latest end so far
-    size_t last_row = 0;
-    uint64_t overlaps = 0;
-    uint64_t reference = 0;                // its device's
-    uint32_t one_epoch = clock::kNoEpoch;  // of the times above, if they are of one count
-  };
-
-  static bool SameEpoch(const Time& a, const Time& b) {
-    return a.epoch == b.epoch && a.epoch != clock::kNoEpoch;
-  }
-  static bool Less(const Time& a, const Time& b) {
-    return a.epoch != b.epoch ? a.epoch < b.epoch : static_cast<int64_t>(b.ticks - a.ticks) > 0;
-  }
-
-  // False: it comes before the one before it.
-  bool Step(size_t row, uint32_t device, uint32_t number, const Time& start, const Time& end) {
-    Unit& unit = units_[device][number];
-    if (start.epoch != unit.one_epoch || end.epoch != unit.one_epoch ||
-        unit.one_epoch == clock::kNoEpoch) {
-      return StepAcross(row, device, start, end, &unit);
-    }
-    // As nearly always.
-    const auto began = static_cast<int64_t>(start.ticks - unit.reference);
-    const auto ended = static_cast<int64_t>(end.ticks - unit.reference);
-    int64_t& last_began = std::get<1>(unit.key);
-    int64_t& last_ended = std::get<3>(unit.key);
-    const bool in_order = last_began < began || (last_began == began && last_ended <= ended);
-    unit.overlaps += static_cast<int64_t>(unit.last.ticks - start.ticks) > 0;
-    if (static_cast<int64_t>(end.ticks - unit.last.ticks) > 0) {
-      unit.last = end, unit.last_row = row;
-    }
-    last_began = began, last_ended = ended;
-    return in_order;
-  }
-  [[gnu::noinline]] bool StepAcross(size_t row, uint32_t device, const Time& start, const Time& end,
-                                    Unit* of) {
-    Unit& unit = *of;
-    std::optional<uint64_t>& reference = reference_[device];
-    if (!reference) reference = start.ticks;
-    const std::tuple key(start.epoch, static_cast<int64_t>(start.ticks - *reference), end.epoch,
-                         static_cast<int64_t>(end.ticks - *reference));
-    const bool in_order = !unit.any || unit.key <= key;
-    if (unit.any && SameEpoch(unit.last, start)) unit.overlaps += Less(start, unit.last);
-    if (!unit.any || LastBefore(unit, end, row)) unit.last = end, unit.last_row = row;
-    unit.any = true;
-    unit.key = key;
-    unit.reference = *reference;
-    unit.one_epoch =
-        start.epoch == end.epoch && unit.last.epoch == end.epoch ? end.epoch : clock::kNoEpoch;
-    return in_order;
-  }
-  bool LastBefore(const Unit& unit, const Time& end, size_t row) const {
-    if (unit.last.epoch == clock::kNoEpoch || end.epoch == clock::kNoEpoch) {
-      return MarkOf(commands_.end, unit.last_row).Before(MarkOf(commands_.end, row));
-    }
-    return Less(unit.last, end);
-  }
-
-  const model::Commands& commands_;
-  Cursor<uint32_t> device_, unit_;
-  TickCursor start_, end_;
-  std::vector<std::optional<uint64_t>> reference_;  // by device: its first command's start
-  std::vector<std::vector<Unit>> units_;
-};
-
 }  // namespace
-
-std::vector<uint64_t> CountOverlaps(const model::Model& model) {
-  Overlaps overlaps(model);
-  if (!overlaps.CountInRowOrder()) overlaps.Count(RowsByStart(model));
-  return overlaps.ByDevice();
-}
 
 std::unique_ptr<UtilisationSum> SumUtilisation(const CommandPass& pass) {
   return std::make_unique<Sums>(pass);

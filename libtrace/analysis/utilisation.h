@@ -26,6 +26,8 @@
 
 namespace acceltrace::analysis {
 
+class LawPass;
+
 // Counters of a unit between two snapshots against its commands in between.
 struct CounterCheck {
   bool available = false;   // two snapshots, and the counters exist
@@ -81,7 +83,13 @@ class UtilisationSum : public CommandSum {
 };
 std::unique_ptr<UtilisationSum> SumUtilisation(const CommandPass& pass);
 // Of each device: DeviceUse::overlapping_commands alone.
-std::vector<uint64_t> CountOverlaps(const model::Model& model);
+class OverlapSum {
+ public:
+  virtual ~OverlapSum() = default;
+  // Once the pass is over.
+  virtual std::vector<uint64_t> Finish() = 0;
+};
+std::unique_ptr<OverlapSum> SumOverlaps(LawPass* pass);
 
 }  // namespace acceltrace::analysis
 

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Jobs and commands once, for as many laws as ask for them: what they share of a chunk is unpacked
+// once. Internal.
+#ifndef LIBTRACE_ANALYSIS_LAW_PASS_H_
+#define LIBTRACE_ANALYSIS_LAW_PASS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "libtrace/analysis/cursor.h"
+#include "libtrace/model/model.h"
+
+namespace acceltrace::analysis {
+
+// Commands one after the other.
+struct CommandChunk {
+  static constexpr size_t kRows = model::Column<uint64_t>::kRows;
+  enum Time { kFetched, kHead, kStart, kEnd, kNumTimes };
+
+  void Load(const model::Commands& commands, size_t chunk);
+  // Whether all of these rows are in it.
+  bool Has(size_t row, size_t count) const { return row - first < rows && row + count <= end(); }
+  size_t end() const { return first + rows; }
+  // Of all times of these rows of it.
+  bool AreOfEpoch(uint32_t wanted, size_t from, size_t to) const;
+  // Of all times of all rows; kNoEpoch: there are several.
+  uint32_t OneEpoch() const { return one_epoch ? epoch[0][0] : clock::kNoEpoch; }
+  // Below 0 where one of a row's own times is before the one before it.
+  uint64_t Back(size_t i) const {
+    return (ticks[kHead][i] - ticks[kFetched][i]) | (ticks[kStart][i] - ticks[kHead][i]) |
+           (ticks[kEnd][i] - ticks[kStart][i]);
+  }
+
+  size_t first = static_cast<size_t>(-1) / 2, rows = 0;
+  // Of all rows.
+  bool one_epoch = false, one_device = false, one_queue = false, one_context = false;
+  bool in_order = false;  // Back() of each
+  uint32_t most_unit = 0;
+  uint64_t ticks[kNumTimes][kRows], correlation[kRows], bytes[kRows];
+  uint32_t epoch[kNumTimes][kRows], device[kRows], unit[kRows], queue[kRows], context[kRows];
+  uint32_t status[kRows], first_stall[kRows];
+};
+
+// What laws ask of jobs, by their rows.
+struct JobChunk {
+  explicit JobChunk(const model::Jobs& jobs);
+  void Load(size_t first, size_t rows);
+
+  Chunked<uint32_t> device, queue, context, pid, tid, status;
+  Chunked<uint32_t> commands_submitted, commands_retired, first_command, num_commands;
+  Chunked<uint32_t> api_row, wait_api_row;
+  Chunked<uint64_t> correlation, host_correlation, copy_bytes;
+  Chunked<uint8_t> on_host, on_device, has_irq;
+  Chunked<int64_t> submit_ns, doorbell_ns, submit_end_ns, irq_ns, complete_ns, wake_ns;
+  ChunkedTicks doorbell, fetched, first_start, last_end, completion, irq;
+  ChunkedIntervals doorbell_host, irq_host;
+};
+
+class JobLaw {
+ public:
+  virtual ~JobLaw() = default;
+  // Jobs [from, to) of the chunk that is loaded, LawPass::kJobs at most; all of them in order.
+  virtual void OfJobs(size_t from, size_t to) = 0;
+};
+class CommandLaw {
+ public:
+  virtual ~CommandLaw() = default;
+  // Each chunk once, in order.
+  virtual void OfCommands(const CommandChunk& chunk) = 0;
+};
+
+// Of some hundred KB: not for the stack.
+class LawPass {
+ public:
+  // No law gets more jobs at once: those of all laws ask for the same chunks of commands then.
+  static constexpr size_t kJobs = 256;
+
+  explicit LawPass(const model::Model& model) : model_(model), jobs_(model.jobs) {}
+  LawPass(const LawPass&) = delete;
+  LawPass& operator=(const LawPass&) = delete;
+
+  const model::Model& model() const { return model_; }
+  const JobChunk& jobs() const { return jobs_; }
+  // The chunk with this row, until others are asked for.
+  const CommandChunk& CommandsAt(size_t row) {
+    CommandChunk& chunk = chunks_[row / CommandChunk::kRows % kChunks];
+    if (row - chunk.first >= CommandChunk::kRows) Load(row / CommandChunk::kRows);
+    return chunk;
+  }
+
+  // They must outlive Run().
+  void Add(JobLaw* law) { job_laws_.push_back(law); }
+  void Add(CommandLaw* law) { command_laws_.push_back(law); }
+  void Run();
+
+ private:
+  static constexpr size_t kChunks = 4;
+
+  void Load(size_t chunk);
+
+  const model::Model& model_;
+  JobChunk jobs_;
+  std::array<CommandChunk, kChunks> chunks_;
+  size_t next_ = 0;  // chunk of commands that laws did not see yet
+  std::vector<JobLaw*> job_laws_;
+  std::vector<CommandLaw*> command_laws_;
+};
+
+}  // namespace acceltrace::analysis
+
+#endif  // LIBTRACE_ANALYSIS_LAW_PASS_H_
