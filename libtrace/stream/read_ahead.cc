@@ -12,7 +12,7 @@
 namespace acceltrace::stream {
 namespace {
 
-constexpr size_t kAhead = 3;  // packets, with the one that is being taken
+constexpr size_t kAhead = 2;  // packets, with the one that is being taken
 
 bool ReadOne(Reader* reader, PacketRead* one) {
   if (reader->Read(&one->packet) != Reader::Next::kPacket) return false;
