@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "libtrace/model/decode_columns.h"
@@ -277,8 +278,11 @@ void Decoder::AddCommands(uint32_t device, const stream::TableRows& rows) {
   Commands& commands = model_->commands;
   const proto::Device& about = model_->devices[row].about;
   RowIntake intake(rows);
-  const auto records = intake.All<uint64_t>(Block::COLUMN_RECORD);
-  if (rows.has(Block::COLUMN_RECORD)) NoteRecords(row, proto::Packet::kCommands, records);
+  std::optional<RowValues<uint64_t>> room;
+  const uint64_t* const records = intake.AllWide(Block::COLUMN_RECORD, &room);
+  if (rows.has(Block::COLUMN_RECORD)) {
+    NoteRecords(row, proto::Packet::kCommands, {records, rows.rows()});
+  }
   const auto units = intake.All<uint32_t>(Block::COLUMN_UNIT);
   const auto jobs = intake.All<uint32_t>(Block::COLUMN_JOB);
   const auto most = static_cast<uint32_t>(about.units_size());
@@ -316,7 +320,7 @@ void Decoder::AddCommands(uint32_t device, const stream::TableRows& rows) {
     return commands.first_stall.Append(intake.rows(), kNoRow);
   }
   const auto later = [&](int column, DeviceTimes* times) {
-    stream::AddValues(intake.All<uint64_t>(column).data(), ticks.size(), ticks.data());
+    stream::AddValues(intake.AllWide(column, &room), ticks.size(), ticks.data());
     intake.Put(ticks, &times->ticks);
   };
   later(Block::COLUMN_HEAD_TICKS_AFTER, &commands.head);
@@ -334,10 +338,14 @@ void Decoder::AddStalls(size_t causes, const stream::TableRows& rows, RowIntake*
   if (rows.stalls() == 0) return commands.first_stall.Append(intake->rows(), kNoRow);
   // Row by row, as batches have them: one that has another number of causes is read so all the
   // same.
-  RowValues<uint64_t> stalls(rows.rows() * std::max(causes, rows.stalls()));
-  const size_t have = rows.rows() * rows.stalls();
-  std::fill(stalls.begin() + have, stalls.end(), 0);
-  rows.ReadStalls(stalls.data());
+  std::optional<RowValues<uint64_t>> room;
+  const uint64_t* stalls = causes <= rows.stalls() ? rows.StallsByRow() : nullptr;
+  if (stalls == nullptr) {
+    room.emplace(rows.rows() * std::max(causes, rows.stalls()));
+    std::fill(room->begin() + rows.rows() * rows.stalls(), room->end(), 0);
+    rows.ReadStalls(room->data());
+    stalls = room->data();
+  }
   RowValues<uint32_t> first(intake->rows());
   for (size_t i = 0; i < first.size(); ++i) {
     first[i] = static_cast<uint32_t>(model_->stall_ticks.size() + i * causes);
@@ -354,8 +362,11 @@ void Decoder::AddJobs(uint32_t device, const stream::TableRows& rows) {
   }
   DeviceJobs& jobs = device_jobs;
   RowIntake intake(rows);
-  const auto records = intake.All<uint64_t>(Block::COLUMN_RECORD);
-  if (rows.has(Block::COLUMN_RECORD)) NoteRecords(row, proto::Packet::kJobs, records);
+  std::optional<RowValues<uint64_t>> room;
+  const uint64_t* const records = intake.AllWide(Block::COLUMN_RECORD, &room);
+  if (rows.has(Block::COLUMN_RECORD)) {
+    NoteRecords(row, proto::Packet::kJobs, {records, rows.rows()});
+  }
   const auto numbers = intake.All<uint32_t>(Block::COLUMN_JOB);
   intake.DropIf([&](size_t i) { return numbers[i] == 0; });
   model_->load.bad_rows += rows.rows() - intake.rows();

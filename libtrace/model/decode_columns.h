@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "libtrace/model/column.h"
@@ -89,6 +90,11 @@ class RowIntake {
     from_.Read(column, values.data());
     return values;
   }
+  // The same where they lie as they are; else in *room.
+  const uint64_t* AllWide(int column, std::optional<RowValues<uint64_t>>* room) const {
+    const uint64_t* const wide = from_.Wide(column);
+    return wide != nullptr ? wide : room->emplace(All<uint64_t>(column)).data();
+  }
   template <typename Drop>
   void DropIf(const Drop& drop) {
     for (size_t row = 0; row < from_.rows(); ++row) any_dropped_ |= drop(row);
@@ -99,22 +105,26 @@ class RowIntake {
   // values: as they came.
   template <typename T>
   void Put(const RowValues<T>& values, Column<T>* to) const {
+    PutGroups(1, values.data(), to);
+  }
+  template <typename T>
+  void Put(const T* values, Column<T>* to) const {
     PutGroups(1, values, to);
   }
   // The same of `each` values for a row, one after the other.
   template <typename T>
-  void PutGroups(size_t each, const RowValues<T>& values, Column<T>* to) const {
-    if (!any_dropped_) return to->AppendValues(values.data(), rows() * each);
+  void PutGroups(size_t each, const T* values, Column<T>* to) const {
+    if (!any_dropped_) return to->AppendValues(values, rows() * each);
     RowValues<T> kept(rows() * each);
     for (size_t i = 0; i < kept_.size(); ++i) {
-      std::copy_n(values.begin() + kept_[i] * each, each, kept.begin() + i * each);
+      std::copy_n(values + kept_[i] * each, each, kept.begin() + i * each);
     }
     to->AppendValues(kept.data(), kept.size());
   }
   template <typename T>
   void Put(int column, Column<T>* to) const {
     if (!from_.has(column)) return to->Append(rows(), T{});
-    const uint64_t* const wide = from_.WideValues(column);
+    const uint64_t* const wide = from_.Wide(column);
     if (sizeof(T) == sizeof(*wide) && wide != nullptr && !any_dropped_) {
       return to->AppendValues(reinterpret_cast<const T*>(wide), rows());
     }

@@ -15,6 +15,9 @@ namespace acceltrace::stream {
 template <typename T>
 void WidenTo(const T* values, size_t rows, T* low, T* high);
 
+// Whether each value is above the one before it.
+bool AllRise(const int64_t* values, size_t rows);
+
 // Each of them is `value`. Of the same types.
 template <typename T>
 void FillAll(T* values, size_t rows, T value);

@@ -2,6 +2,7 @@
 #include "libtrace/stream/table_rows.h"
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "libtrace/stream/column_values.h"
@@ -16,6 +17,15 @@ namespace {
 constexpr size_t kAtOnce = 512;  // rows
 
 const uint8_t* AsBytes(const void* values) { return static_cast<const uint8_t*>(values); }
+
+// How long each of the first `rows` numbers is, if they are all the same; else 0. At least one row.
+size_t LengthOfSame(size_t rows, std::string_view bytes) {
+  size_t length = 1;
+  while (length < bytes.size() && static_cast<uint8_t>(bytes[length - 1]) >= 0x80) ++length;
+  if (bytes.size() / rows < length) return 0;
+  const bool same = std::memcmp(bytes.data(), bytes.data() + length, (rows - 1) * length) == 0;
+  return same ? length : 0;
+}
 
 }  // namespace
 
@@ -87,7 +97,10 @@ void TableRows::ReadPart(size_t rows, Column* from, uint64_t* out) {
     case Kind::kNumbers:
     case Kind::kNarrowNumbers: {
       std::string_view bytes(static_cast<const char*>(from->values), from->bytes);
-      if (!TakeNumbers(rows, &bytes, out)) std::fill_n(out, rows, 0);  // they are sound
+      // As those of a process or a thread are.
+      const size_t length = rows > 0 ? LengthOfSame(rows, bytes) : 0;
+      if (!TakeNumbers(length > 0 ? 1 : rows, &bytes, out)) std::fill_n(out, rows, 0);  // sound
+      if (length > 0) bytes.remove_prefix((rows - 1) * length), FillAll(out, rows, out[0]);
       from->values = bytes.data(), from->bytes = bytes.size();
       if (from->kind == Kind::kNumbers) return;
       for (size_t row = 0; row < rows; ++row) out[row] = static_cast<uint32_t>(out[row]);
@@ -127,14 +140,18 @@ void TableRows::ReadBytes(int column, uint8_t* out) const {
   ReadCut(from, out);
 }
 
-void TableRows::ReadStalls(uint64_t* out) const {
-  if (stalls_ == 0) return;
+// Those of batches do.
+const uint64_t* TableRows::StallsByRow() const {
   const Column& first = columns_[Block::COLUMN_STALL_TICKS];
-  // Those of batches are row by row already.
-  if (first.kind == Kind::kWide && first.stride == stalls_) {
-    std::copy_n(static_cast<const uint64_t*>(first.values), rows_ * stalls_, out);
-    return;
+  const bool are = stalls_ > 0 && first.kind == Kind::kWide && first.stride == stalls_;
+  return are ? static_cast<const uint64_t*>(first.values) : nullptr;
+}
+
+void TableRows::ReadStalls(uint64_t* out) const {
+  if (const uint64_t* const by_row = StallsByRow(); by_row != nullptr) {
+    return std::copy_n(by_row, rows_ * stalls_, out), void();
   }
+  if (stalls_ == 0) return;
   std::vector<uint64_t> values(rows_);
   for (size_t s = 0; s < stalls_; ++s) {
     Read(Block::COLUMN_STALL_TICKS + static_cast<int>(s), values.data());

@@ -45,7 +45,8 @@ class TableRows {
   // There, and zero in each row.
   void SetZeros(int column) { columns_[column] = {Kind::kConstant, nullptr, 1}; }
 
-  // The values of a column that has them all as they are, one after the other; else nullptr.
+  // Where all rows of a column lie as they are, one after the other; nullptr: they are in another
+  // form.
   const uint64_t* Wide(int column) const {
     const Column& from = columns_[column];
     const bool is = from.kind == Kind::kWide && from.stride == 1;
@@ -53,12 +54,8 @@ class TableRows {
   }
   // Stalls of all rows, row by row, as many of each as there are.
   void ReadStalls(uint64_t* out) const;
-  // Where all rows of a column lie as they are; nullptr: they are in another form.
-  const uint64_t* WideValues(int column) const {
-    const Column& from = columns_[column];
-    return from.kind == Kind::kWide && from.stride == 1 ? static_cast<const uint64_t*>(from.values)
-                                                        : nullptr;
-  }
+  // Where they lie so; nullptr: they do not.
+  const uint64_t* StallsByRow() const;
   // All rows of a column, cut to T: uint64_t, uint32_t, uint8_t, or signed ones.
   template <typename T>
   void Read(int column, T* out) const {
