@@ -8,26 +8,10 @@ namespace acceltrace::model {
 
 using proto::HostBatch;
 
-void JobCollector::Add(const HostRows& events, size_t rows) {
-  for (size_t i = 0; i < rows; ++i) {
-    const uint32_t device = events.device[i];
-    if (device == kNoRow) continue;
-    if (events.kind[i] == HostBatch::KIND_WAIT) {
-      waits_[events.tid[i]] = {true, device, events.queue[i], events.sequence[i],
-                               events.time_ns[i]};
-    } else if (events.kind[i] == HostBatch::KIND_IRQ) {
-      ready_[JobKey(device, events.queue[i])] = {events.time_ns[i], events.arg1[i]};
-    } else if (events.job[i] != 0) {
-      // Most events are of the same one as those before them.
-      const uint64_t key = JobKey(device, events.job[i]);
-      if (key != key_) place_ = jobs_.Get(key_ = key);
-      AddToJob(events, i, place_.at, place_.chunk);
-    }
-  }
-}
-
-inline void JobCollector::AddToJob(const HostRows& events, size_t i, size_t at,
-                                   HostJobs::Chunk* jobs) {
+// One call for each event would be a fifth of what is done for it.
+inline __attribute__((always_inline)) void JobCollector::AddToJob(const HostRows& events, size_t i,
+                                                                  HostJobs::Place place) {
+  const auto [jobs, at] = place;
   const int64_t time_ns = events.time_ns[i];
   const auto set_first = [time_ns](int64_t* field) {
     if (*field == kNoTime) *field = time_ns;
@@ -80,6 +64,24 @@ inline void JobCollector::AddToJob(const HostRows& events, size_t i, size_t at,
     }
     default:
       break;
+  }
+}
+
+void JobCollector::Add(const HostRows& events, size_t rows) {
+  for (size_t i = 0; i < rows; ++i) {
+    const uint32_t device = events.device[i];
+    if (device == kNoRow) continue;
+    if (events.kind[i] == HostBatch::KIND_WAIT) {
+      waits_[events.tid[i]] = {true, device, events.queue[i], events.sequence[i],
+                               events.time_ns[i]};
+    } else if (events.kind[i] == HostBatch::KIND_IRQ) {
+      ready_[JobKey(device, events.queue[i])] = {events.time_ns[i], events.arg1[i]};
+    } else if (events.job[i] != 0) {
+      // Most events are of the same one as those before them.
+      const uint64_t key = JobKey(device, events.job[i]);
+      if (key != key_) place_ = jobs_.Get(key_ = key);
+      AddToJob(events, i, place_);
+    }
   }
 }
 

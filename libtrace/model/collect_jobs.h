@@ -55,7 +55,7 @@ class JobCollector {
     typename Map::mapped_type* last_ = nullptr;
   };
 
-  void AddToJob(const HostRows& events, size_t i, size_t at, HostJobs::Chunk* jobs);
+  void AddToJob(const HostRows& events, size_t i, HostJobs::Place place);
 
   LoadStats& stats_;
   HostJobs jobs_;
