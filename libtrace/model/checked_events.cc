@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "libtrace/proto/trace.pb.h"
+#include "libtrace/stream/column_values.h"
 
 namespace acceltrace::model {
 namespace {
@@ -43,8 +44,7 @@ struct Kept {
 // before it, the last with the one behind it.
 Kept Choose(const uint8_t* kinds, const int64_t* times_ns, size_t rows, bool before, bool after,
             uint16_t* places) {
-  bool shared = before | after;
-  for (size_t i = 1; i < rows; ++i) shared |= times_ns[i] == times_ns[i - 1];
+  const bool shared = before || after || !stream::AllRise(times_ns, rows);  // they never fall
   size_t kept = 0;
   uint8_t any = 0;
   for (size_t i = 0; i < rows; ++i) {

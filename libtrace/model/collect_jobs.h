@@ -22,6 +22,7 @@ class JobCollector {
   explicit JobCollector(LoadStats* stats) : stats_(*stats) {}
 
   void Add(const HostRows& events, size_t rows);
+  // After the last of them.
   HostJobs Done() { return std::move(jobs_); }
 
  private:
@@ -54,11 +55,12 @@ class JobCollector {
     typename Map::mapped_type* last_ = nullptr;
   };
 
-  void AddOne(const HostRows& events, size_t i);
-  void AddToJob(const HostRows& events, size_t i, size_t at, HostJobs::Chunk* jobs);
+  void AddToJob(const HostRows& events, size_t i, HostJobs::Place place);
 
   LoadStats& stats_;
   HostJobs jobs_;
+  uint64_t key_ = 0;  // of the last one, 0 is no job's
+  HostJobs::Place place_{};
   Remembered<std::unordered_map<uint32_t, Wait>> waits_;  // by thread
   Remembered<std::map<uint64_t, Ready>> ready_;           // by device and queue
 };

@@ -47,7 +47,7 @@ HostRows HostIntake::Read(const stream::TableRows& rows) {
     if (!rows.has(number)) {
       if (!is_zero) values.fill(T{});
       is_zero = true;
-    } else if (const auto* wide = rows.WideValues(number); sizeof(T) == 8 && wide != nullptr) {
+    } else if (const auto* wide = rows.Wide(number); sizeof(T) == 8 && wide != nullptr) {
       to = reinterpret_cast<const T*>(wide);
     } else {
       rows.Read(number, values.data());
@@ -93,8 +93,10 @@ bool HostIntake::IsInOrder(const HostRows& events, size_t rows) {
   const int64_t* const times_ns = events.time_ns;
   const int64_t before_ns = holds_ ? held_.fields.time_ns[0] : times_ns[0];
   bool falls = times_ns[0] < before_ns, shared = holds_ && times_ns[0] == before_ns;
-  for (size_t i = 1; i < rows; ++i) {
-    falls |= times_ns[i] < times_ns[i - 1], shared |= times_ns[i] == times_ns[i - 1];
+  if (!stream::AllRise(times_ns, rows)) {
+    for (size_t i = 1; i < rows; ++i) {
+      falls |= times_ns[i] < times_ns[i - 1], shared |= times_ns[i] == times_ns[i - 1];
+    }
   }
   if (falls) return false;
   for (size_t i = shared ? 0 : rows - 1; i < rows; ++i) {

@@ -4,6 +4,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "libtrace/stream/column_values.h"
+
 namespace acceltrace::model {
 void HostJobs::FindStretches(const uint32_t* rows, size_t count, std::vector<Stretch>* stretches) {
   stretches->clear();
@@ -16,36 +18,27 @@ void HostJobs::FindStretches(const uint32_t* rows, size_t count, std::vector<Str
   }
 }
 
-uint32_t HostJobs::FindRising(uint64_t key) const {
-  if (keys_.empty()) return kNone;
-  // Numbers that follow each other.
-  const uint64_t likely = last_ + (key - keys_[last_]);
-  if (likely < keys_.size() && keys_[likely] == key) return static_cast<uint32_t>(likely);
-  const auto found = std::lower_bound(keys_.begin(), keys_.end(), key);
-  if (found == keys_.end() || *found != key) return kNone;
-  return static_cast<uint32_t>(found - keys_.begin());
-}
-
 uint32_t HostJobs::Add(uint64_t key) {
   const auto next = static_cast<uint32_t>(keys_.size());
-  if (rise_ && next > 0 && key <= keys_.back()) {
+  if (rise_ && next > 0 && key <= keys_[next - 1]) {
     if (const uint32_t row = FindRising(key); row != kNone) return row;
     rise_ = false;
+    keys_.KeepAll();
     for (uint32_t row = 0; row < next; ++row) index_.Add(keys_[row], row, KeyOf{keys_});
   }
   if (!rise_) {
     if (const uint32_t row = index_.Add(key, next, KeyOf{keys_}); row != next) return row;
   }
   keys_.push_back(key);
-  const size_t at = next % kChunk;
-  if (at == 0) {
+  if (next % kChunk == 0) {
     chunks_.push_back(std::make_unique_for_overwrite<Chunk>());
+    Chunk& chunk = *chunks_.back();
+    EachHostJobField(chunk, chunk, [](auto& values, const auto&) {
+      using T = typename std::remove_reference_t<decltype(values)>::value_type;
+      stream::FillAll(values.data(), kChunk, kNotKnown<T>);
+    });
     if (chunks_.size() > kOpen) Pack(chunks_.size() - 1 - kOpen);
   }
-  Chunk& chunk = *chunks_.back();
-  EachHostJobField(chunk, chunk, [at](auto& values, const auto&) {
-    values[at] = kNotKnown<typename std::remove_reference_t<decltype(values)>::value_type>;
-  });
   return next;
 }
 

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "libtrace/model/job_keys.h"
 #include "libtrace/model/key_index.h"
 #include "libtrace/model/model.h"
 
@@ -46,7 +47,9 @@ class HostJobs {
   using Chunk = HostJobFields<Values>;
 
   size_t size() const { return keys_.size(); }
-  const std::vector<uint64_t>& keys() const { return keys_; }
+  const JobKeys& keys() const { return keys_; }
+  // Whether keys do.
+  bool rise() const { return rise_; }
   // kNone: the host did not speak of it.
   uint32_t Find(uint64_t key) const {
     // Most are asked for in their order.
@@ -113,7 +116,7 @@ class HostJobs {
   static constexpr size_t kSlots = 4;
 
   struct KeyOf {
-    const std::vector<uint64_t>& keys;
+    const JobKeys& keys;
     uint64_t operator()(uint32_t row) const { return keys[row]; }
   };
   // The times of a chunk that were unpacked to be read.
@@ -121,7 +124,10 @@ class HostJobs {
     size_t chunk = SIZE_MAX;
     Values<int64_t> submit_ns, doorbell_ns, complete_ns;
   };
-  uint32_t FindRising(uint64_t key) const;
+  uint32_t FindRising(uint64_t key) const {
+    const std::optional<size_t> row = keys_.Find(key);
+    return row ? static_cast<uint32_t>(*row) : kNone;
+  }
   uint32_t Add(uint64_t key);
   Chunk* Open(size_t chunk);
   void Pack(size_t chunk);
@@ -130,7 +136,7 @@ class HostJobs {
   KeyIndex index_;                        // if they don't
   std::array<uint32_t, kKnown> known_{};  // rows of keys that were asked for
   mutable uint32_t last_ = 0;             // the row that was found last
-  std::vector<uint64_t> keys_;
+  JobKeys keys_;
   HostJobFields<Column> packed_;
   std::vector<std::unique_ptr<Chunk>> chunks_;  // nullptr: packed
   bool reopened_ = false;                       // one of them was packed before

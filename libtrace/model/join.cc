@@ -2,9 +2,7 @@
 #include "libtrace/model/join.h"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
-#include <numeric>
 #include <set>
 #include <tuple>
 #include <unordered_map>
@@ -52,54 +50,47 @@ class Joiner {
 
   void Run(const std::map<std::pair<uint32_t, uint32_t>, uint32_t>* op_names) {
     CollectKeys();
+    Resize(keys_->size());
+    WriteKeys();
     FillDeviceSide();
     FillHostSide();
-    LinkCommands();
+    FindCorrelations();
     if (op_names != nullptr) NameCommands(*op_names);
   }
 
  private:
   static constexpr size_t kRows = Column<uint32_t>::kRows;
 
-  // Every job that either side speaks of, in order of (device, job).
+  // Every job that either side speaks of, in order of (device, job), and where its commands are.
   void CollectKeys() {
-    std::vector<uint64_t> on_device, keys;
-    on_device.reserve(device_jobs_.size());
-    EachRow(
-        [&](size_t, uint32_t device, uint32_t job) {
-          on_device.push_back(JobKey(device, job));
-          return true;
-        },
-        device_jobs_.device, device_jobs_.job);
-    if (!std::is_sorted(on_device.begin(), on_device.end())) {
-      std::sort(on_device.begin(), on_device.end());
+    // The host spoke of all of them, as a rule.
+    if (host_jobs_.rise() && FindDeviceSide() && FindCommands()) return;
+    for (const uint64_t key : UniteKeys()) {
+      all_keys_.push_back(key);
+      sides_.push_back(host_jobs_.Find(key));
     }
-    FindRuns();
-    // Most are in both.
-    keys.reserve(std::max(on_device.size(), runs_.size()));
-    std::set_union(on_device.begin(), on_device.end(), runs_.begin(), runs_.end(),
-                   std::back_inserter(keys));
-    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-    // The host spoke of few others, as a rule.
-    if (FindSides(keys) != host_jobs_.size()) {
-      keys.insert(keys.end(), host_jobs_.keys().begin(), host_jobs_.keys().end());
-      std::sort(keys.begin(), keys.end());
-      keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-      FindSides(keys);
-    }
-    Resize(keys.size());
-    std::vector<uint32_t> half(keys.size());
-    for (size_t row = 0; row < keys.size(); ++row)
-      half[row] = static_cast<uint32_t>(keys[row] >> 32);
-    jobs_.device.Write(0, half.size(), half.data());
-    for (size_t row = 0; row < keys.size(); ++row) half[row] = static_cast<uint32_t>(keys[row]);
-    jobs_.job.Write(0, half.size(), half.data());
-    keys_ = std::move(keys);
+    keys_ = &all_keys_;
+    FindDeviceSide(), FindCommands();
   }
 
-  // Commands of a job follow each other.
-  void FindRuns() {
-    EachChunk(
+  std::vector<uint64_t> UniteKeys() const {
+    std::vector<uint64_t> keys;
+    keys.reserve(host_jobs_.size() + device_jobs_.size());
+    for (size_t row = 0; row < host_jobs_.size(); ++row) keys.push_back(host_jobs_.keys()[row]);
+    EachRow([&](size_t, uint32_t device,
+                uint32_t job) { return keys.push_back(JobKey(device, job)), true; },
+            device_jobs_.device, device_jobs_.job);
+    EachRun([&](size_t, uint64_t key) { return keys.push_back(key), true; });
+    std::sort(keys.begin(), keys.end());
+    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+    return keys;
+  }
+
+  // each(first row, JobKey) of commands of a job, which follow each other, until it is false;
+  // whether it was not. Keys rise.
+  template <typename Each>
+  bool EachRun(const Each& each) const {
+    return EachChunk(
         [&](size_t first, size_t rows, const uint32_t* device, const uint32_t* job) {
           uint32_t begins[kRows];
           begins[0] = 0;
@@ -110,38 +101,73 @@ class Joiner {
                                          (device[i] ^ *(device + i - 1))) != 0;
           }
           for (size_t b = 0; b < count; ++b) {
-            runs_.push_back(JobKey(device[begins[b]], job[begins[b]]));
-            run_begins_.push_back(static_cast<uint32_t>(first) + begins[b]);
+            if (!each(first + begins[b], JobKey(device[begins[b]], job[begins[b]]))) return false;
           }
           return true;
         },
         model_->commands.device, model_->commands.job);
   }
 
-  // How many of the jobs the host spoke of.
-  size_t FindSides(const std::vector<uint64_t>& keys) {
-    sides_.assign(keys.size(), HostJobs::kNone);
-    if (keys == host_jobs_.keys()) {
-      std::iota(sides_.begin(), sides_.end(), 0);
-      return keys.size();
-    }
-    size_t found = 0;
-    for (size_t row = 0; row < keys.size(); ++row) {
-      sides_[row] = host_jobs_.Find(keys[row]);
-      found += sides_[row] != HostJobs::kNone;
-    }
-    return found;
+  // Whether each job that the device speaks of has a row, and they come in the order of these.
+  bool FindDeviceSide() {
+    JobKeyReader keys(*keys_);
+    size_t row = 0;
+    bool each = device_jobs_.size() == keys_->size();
+    const bool all = EachRow(
+        [&](size_t i, uint32_t device, uint32_t job) {
+          const uint64_t key = JobKey(device, job);
+          while (row < keys_->size() && keys[row] < key) ++row;
+          each &= row == i;
+          return row < keys_->size() && keys[row] == key;
+        },
+        device_jobs_.device, device_jobs_.job);
+    device_whole_ = all && each;
+    return all;
+  }
+
+  // The commands of each row. False: some are of a job that has none.
+  bool FindCommands() {
+    JobKeyReader keys(*keys_);
+    uint32_t firsts[kRows], numbers[kRows];
+    const size_t rows = keys_->size(), commands = model_->commands.size();
+    jobs_.first_command = {}, jobs_.num_commands = {};
+    size_t row = 0, begin = 0, at = 0;  // of the last job; how many rows are filled
+    const auto fill = [&](size_t end_row, uint32_t first, uint32_t number) {
+      for (; row < end_row; ++row) {
+        firsts[at] = first, numbers[at] = number;
+        if (++at < kRows) continue;
+        jobs_.first_command.AppendValues(firsts, at), jobs_.num_commands.AppendValues(numbers, at);
+        at = 0;
+      }
+    };
+    // Of the row's commands, once they end.
+    bool any = false;
+    const auto finish = [&](size_t end) {
+      if (any) fill(row + 1, static_cast<uint32_t>(begin), static_cast<uint32_t>(end - begin));
+    };
+    const bool all = EachRun([&](size_t first, uint64_t key) {
+      finish(first);
+      size_t next = row;
+      while (next < rows && keys[next] < key) ++next;
+      if (next == rows || keys[next] != key) return false;
+      fill(next, 0, 0);
+      begin = first, any = true;
+      return true;
+    });
+    if (!all) return false;
+    finish(commands);
+    fill(rows, 0, 0);
+    jobs_.first_command.AppendValues(firsts, at), jobs_.num_commands.AppendValues(numbers, at);
+    return true;
   }
 
   // Of one that either side speaks of.
-  uint32_t RowOf(uint64_t key) const {
-    return static_cast<uint32_t>(std::lower_bound(keys_.begin(), keys_.end(), key) - keys_.begin());
-  }
+  uint32_t RowOf(uint64_t key) const { return static_cast<uint32_t>(*keys_->Find(key)); }
 
   void Resize(size_t n) {
-    for (auto* column : {&jobs_.device, &jobs_.context, &jobs_.queue, &jobs_.job, &jobs_.pid,
-                         &jobs_.tid, &jobs_.commands_submitted, &jobs_.commands_retired,
-                         &jobs_.status, &jobs_.first_command, &jobs_.num_commands}) {
+    for (auto* column :
+         {&jobs_.device, &jobs_.context, &jobs_.queue, &jobs_.job, &jobs_.pid, &jobs_.tid,
+          &jobs_.commands_submitted, &jobs_.commands_retired, &jobs_.status}) {
       column->resize(n);
     }
     for (auto* column :
@@ -157,16 +183,21 @@ class Joiner {
     jobs_.wait_api_row.resize(n, kNoRow);
   }
 
-  // All jobs that anybody speaks of, once each and in order.
-  bool IsDeviceSideWhole() const {
-    if (device_jobs_.size() != keys_.size()) return false;
-    return EachRow([&](size_t row, uint32_t device,
-                       uint32_t job) { return keys_[row] == JobKey(device, job); },
-                   device_jobs_.device, device_jobs_.job);
+  void WriteKeys() {
+    uint64_t keys[kRows];
+    uint32_t devices[kRows], jobs[kRows];
+    for (size_t first = 0; first < keys_->size(); first += kRows) {
+      const size_t rows = std::min(kRows, keys_->size() - first);
+      keys_->Read(first, rows, keys);
+      for (size_t i = 0; i < rows; ++i) {
+        devices[i] = static_cast<uint32_t>(keys[i] >> 32), jobs[i] = static_cast<uint32_t>(keys[i]);
+      }
+      jobs_.device.Write(first, rows, devices), jobs_.job.Write(first, rows, jobs);
+    }
   }
 
   void MoveDeviceSide() {
-    jobs_.on_device.assign(keys_.size(), 1);
+    jobs_.on_device.assign(keys_->size(), 1);
     jobs_.context = std::move(device_jobs_.context);
     jobs_.queue = std::move(device_jobs_.queue);
     jobs_.correlation = std::move(device_jobs_.correlation);
@@ -182,7 +213,8 @@ class Joiner {
   }
 
   void FillDeviceSide() {
-    if (IsDeviceSideWhole()) return MoveDeviceSide();
+    // All jobs that anybody speaks of, once each and in order.
+    if (device_whole_) return MoveDeviceSide();
     std::vector<uint32_t> from(jobs_.size(), kNoRow);  // of the device's, by row
     for (size_t i = 0; i < device_jobs_.size(); ++i) {
       const uint32_t row = RowOf(JobKey(device_jobs_.device[i], device_jobs_.job[i]));
@@ -254,13 +286,15 @@ class Joiner {
     std::set<HandlerRun> late_runs;
     JobCalls calls(model_->api.correlation);
     const bool whole = IsHostSideWhole();
+    if (whole) host_jobs_.Take(kIrqNs, &jobs_.irq_ns);
     // All columns of some jobs after each other: what the host says of these stays in caches.
-    for (first_ = 0; first_ < sides_.size(); first_ += kRows) {
+    for (first_ = 0; first_ < keys_->size(); first_ += kRows) {
       ReadSubmitted();
       jobs_.on_host.Write(first_, rows_, submitted_);
       jobs_.on_device.Read(first_, rows_, on_device_);
       if (!whole) EachOfHost([this](const auto& field, auto* column) { Put(field, column); });
       MergeSides();
+      if (!whole) Put(kIrqNs, &jobs_.irq_ns);
       FillIrqs(&late_runs);
       LinkApi(&calls);
     }
@@ -272,8 +306,8 @@ class Joiner {
 
   // It spoke of all jobs in their order, and saw each of them submitted.
   bool IsHostSideWhole() {
-    if (!host_jobs_.in_order() || keys_ != host_jobs_.keys()) return false;
-    for (first_ = 0; first_ < sides_.size(); first_ += kRows) {
+    if (!host_jobs_.in_order() || !sides_.empty()) return false;
+    for (first_ = 0; first_ < keys_->size(); first_ += kRows) {
       ReadSubmitted();
       if (!all_submitted_) return false;
     }
@@ -282,8 +316,12 @@ class Joiner {
 
   // Of the rows that are filled.
   void ReadSubmitted() {
-    rows_ = std::min(kRows, sides_.size() - first_);
-    HostJobs::FindStretches(sides_.data() + first_, rows_, &stretches_);
+    rows_ = std::min(kRows, keys_->size() - first_);
+    if (sides_.empty()) {
+      stretches_ = {{static_cast<uint32_t>(first_), rows_}};
+    } else {
+      HostJobs::FindStretches(sides_.data() + first_, rows_, &stretches_);
+    }
     ReadSide(kSubmitted, submitted_);
     all_submitted_ = std::find(submitted_, submitted_ + rows_, 0) == submitted_ + rows_;
   }
@@ -324,20 +362,21 @@ class Joiner {
   void FillIrqs(std::set<HandlerRun>* late_runs) {
     int64_t irq_ns[kRows], submit_ns[kRows], complete_ns[kRows], sent_ns[kRows];
     uint8_t has_irq[kRows];
-    ReadSide(kIrqNs, irq_ns);
+    jobs_.irq_ns.Read(first_, rows_, irq_ns);
     ReadSide(kSubmitNs, submit_ns);
     ReadEarliest(jobs_.completion, complete_ns);
     ReadEarliest(jobs_.irq, sent_ns);
     jobs_.has_irq.Read(first_, rows_, has_irq);
+    bool changed = false;
     for (size_t i = 0; i < rows_; ++i) {
       if (irq_ns[i] < submit_ns[i] || (on_device_[i] && irq_ns[i] < complete_ns[i])) {
-        irq_ns[i] = kNoTime;
+        changed |= irq_ns[i] != kNoTime, irq_ns[i] = kNoTime;
       } else if (irq_ns[i] != kNoTime && has_irq[i] && irq_ns[i] < sent_ns[i] &&
                  late_runs->size() < kMostRuns) {
         late_runs->insert(RunOf(first_ + i, irq_ns[i]));
       }
     }
-    jobs_.irq_ns.Write(first_, rows_, irq_ns);
+    if (changed) jobs_.irq_ns.Write(first_, rows_, irq_ns);
   }
   static_assert(kNoTime == std::numeric_limits<int64_t>::min());
 
@@ -403,26 +442,22 @@ class Joiner {
     jobs_.wait_api_row.Write(first_, rows_, waited);
   }
 
-  void LinkCommands() {
+  // Of a job that is seen in its commands alone nobody else knows the correlation.
+  void FindCorrelations() {
     const Commands& commands = model_->commands;
-    std::vector<uint32_t> first(jobs_.size()), number(jobs_.size());
-    size_t row = 0;
-    for (size_t run = 0; run < runs_.size(); ++run) {
-      while (keys_[row] != runs_[run]) ++row;  // both rise
-      const size_t begin = run_begins_[run];
-      const size_t end = run + 1 < runs_.size() ? run_begins_[run + 1] : commands.size();
-      first[row] = static_cast<uint32_t>(begin), number[row] = static_cast<uint32_t>(end - begin);
-      // Nobody else knows its correlation.
-      if (jobs_.on_device.At(row) || jobs_.correlation.At(row) != 0) continue;
-      for (size_t i = begin; i < end; ++i) {
+    const auto find = [&](size_t row, uint8_t on_device, uint64_t known, uint32_t first,
+                          uint32_t number) {
+      if (on_device || known != 0) return true;
+      for (size_t i = first; i < size_t{first} + number; ++i) {
         const uint64_t correlation = commands.correlation.At(i);
         if (correlation == 0) continue;
         jobs_.correlation[row] = correlation;
         break;
       }
-    }
-    jobs_.first_command.Write(0, first.size(), first.data());
-    jobs_.num_commands.Write(0, number.size(), number.data());
+      return true;
+    };
+    if (device_whole_) return;
+    EachRow(find, jobs_.on_device, jobs_.correlation, jobs_.first_command, jobs_.num_commands);
   }
 
   // What is known of a command by its job: where that is, and what its process calls it.
@@ -433,8 +468,8 @@ class Joiner {
     bool known = false;
     const auto name = [&](size_t i, uint32_t device, uint32_t job, uint32_t its_tag) {
       const uint64_t key = JobKey(device, job);
-      const bool again = known && keys_[row] == key;
-      if (keys_[row] != key) row = RowOf(key);
+      const bool again = known && (*keys_)[row] == key;
+      if ((*keys_)[row] != key) row = RowOf(key);
       rows[i] = row;
       const uint32_t its_pid = again ? pid : jobs_.pid.At(row);
       if (!known || its_pid != pid || its_tag != tag) {
@@ -455,11 +490,11 @@ class Joiner {
   DeviceJobs& device_jobs_;
   Model* model_;
   Jobs& jobs_;
-  std::vector<uint64_t> keys_;  // JobKey of each row, sorted
   HostJobs& host_jobs_;
-  std::vector<uint64_t> runs_;        // JobKey of commands that follow each other, sorted
-  std::vector<uint32_t> run_begins_;  // their first rows
-  std::vector<uint32_t> sides_;  // of each row, in HostJobs; kNone: the host did not speak of it
+  const JobKeys* keys_ = &host_jobs_.keys();  // JobKey of each row, sorted
+  JobKeys all_keys_;                          // they are, if they are not those of host_jobs_
+  std::vector<uint32_t> sides_;  // of each of these, in HostJobs; kNone: it did not speak of it
+  bool device_whole_ = false;    // the device spoke of all jobs, once each and in order
   size_t first_ = 0, rows_ = 0;  // rows that are filled
   std::vector<HostJobs::Stretch> stretches_;     // their sides
   uint8_t submitted_[kRows], on_device_[kRows];  // of those

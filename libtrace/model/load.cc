@@ -271,6 +271,7 @@ Result<std::unique_ptr<Model>> LoadOnce(stream::Reader* reader, const LoadOption
     if (intake == nullptr) orders = FindOrders(model->host);
     if (options.checks_only && intake == nullptr) KeepChecked(&model->host);
     ConvertTimes(host_jobs, std::move(orders), part, &decoder, model.get());
+    model->commands.record = {}, decoder.device_jobs.record = {};  // nobody else asks for them
   } else {
     decoder.CountRepeatedRecords(false);
     if (!ConvertLosses(&decoder, model.get())) {

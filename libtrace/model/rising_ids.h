@@ -5,6 +5,8 @@
 #ifndef LIBTRACE_MODEL_RISING_IDS_H_
 #define LIBTRACE_MODEL_RISING_IDS_H_
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -21,9 +23,23 @@ class RisingIds {
   bool rise() const { return rise_; }
   // The row, or kNoRow. Ids that are asked for come in order, about.
   uint32_t Find(uint64_t id) {
+    const size_t at = near_ + 1 - first_;
+    if (at < count_ && read_[at] == id) return static_cast<uint32_t>(++near_);
+    return FindFar(id);
+  }
+
+ private:
+  static constexpr size_t kRows = Column<uint64_t>::kRows;
+
+  uint32_t FindFar(uint64_t id) {
     if (near_ < ids_.size() && ids_.At(near_) == id) return static_cast<uint32_t>(near_);
     const size_t next = near_ + 1;
-    if (next < ids_.size() && ids_.At(next) == id) return static_cast<uint32_t>(near_ = next);
+    if (next < ids_.size() && ids_.At(next) == id) {
+      // As a rule so are the ones behind it.
+      first_ = next, count_ = std::min(kRows - next % kRows, ids_.size() - next);
+      ids_.Read(first_, count_, read_.data());
+      return static_cast<uint32_t>(near_ = next);
+    }
     size_t low = 0, high = ids_.size();
     while (low < high) {
       const size_t middle = low + (high - low) / 2;
@@ -33,10 +49,11 @@ class RisingIds {
     return static_cast<uint32_t>(near_ = low);
   }
 
- private:
   const Column<uint64_t>& ids_;
   const bool rise_;
-  size_t near_ = 0;  // of the one before
+  size_t near_ = 0;               // of the one before
+  size_t first_ = 0, count_ = 0;  // rows that were read
+  std::array<uint64_t, kRows> read_;
 };
 
 }  // namespace acceltrace::model

@@ -142,6 +142,21 @@ WITH_AVX2 bool SumsAvx2(const uint32_t* a, const uint32_t* b, size_t rows, uint3
   return SumsBody(a, b, rows, sums);
 }
 
+COLUMN_INLINE bool RiseBody(const int64_t* values, size_t rows) {
+  size_t row = 1;
+  for (; row + kBlock <= rows; row += kBlock) {
+    int64_t falls = 0;
+    for (size_t i = 0; i < kBlock; ++i) falls |= values[row + i] <= values[row + i - 1] ? 1 : 0;
+    if (falls != 0) return false;
+  }
+  for (; row < rows; ++row) {
+    if (values[row] <= values[row - 1]) return false;
+  }
+  return true;
+}
+
+WITH_AVX2 bool RiseAvx2(const int64_t* values, size_t rows) { return RiseBody(values, rows); }
+
 template <typename T, typename Number>
 COLUMN_INLINE void ToBody(const T* __restrict values, size_t rows, T base, Number* __restrict to) {
   size_t row = 0;
@@ -284,6 +299,10 @@ template void WidenTo(const int32_t*, size_t, int32_t*, int32_t*);
 template void WidenTo(const uint32_t*, size_t, uint32_t*, uint32_t*);
 template void WidenTo(const int64_t*, size_t, int64_t*, int64_t*);
 template void WidenTo(const uint64_t*, size_t, uint64_t*, uint64_t*);
+
+bool AllRise(const int64_t* values, size_t rows) {
+  return HasAvx2() ? RiseAvx2(values, rows) : RiseBody(values, rows);
+}
 
 template <typename T>
 T LeastAbove(const T* values, size_t rows, T low, T high, uint64_t most) {

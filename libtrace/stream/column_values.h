@@ -20,6 +20,9 @@ void WidenTo(const T* values, size_t rows, T* low, T* high);
 template <typename T>
 T LeastAbove(const T* values, size_t rows, T low, T high, uint64_t most);
 
+// Whether each value is above the one before it.
+bool AllRise(const int64_t* values, size_t rows);
+
 // Each of them is `value`. Of the same types.
 template <typename T>
 void FillAll(T* values, size_t rows, T value);

@@ -2,6 +2,7 @@
 #include "libtrace/stream/table_rows.h"
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "libtrace/stream/column_values.h"
@@ -16,6 +17,15 @@ namespace {
 constexpr size_t kAtOnce = 512;  // rows
 
 const uint8_t* AsBytes(const void* values) { return static_cast<const uint8_t*>(values); }
+
+// How long each of the first `rows` numbers is, if they are all the same; else 0. At least one row.
+size_t LengthOfSame(size_t rows, std::string_view bytes) {
+  size_t length = 1;
+  while (length < bytes.size() && static_cast<uint8_t>(bytes[length - 1]) >= 0x80) ++length;
+  if (bytes.size() / rows < length) return 0;
+  const bool same = std::memcmp(bytes.data(), bytes.data() + length, (rows - 1) * length) == 0;
+  return same ? length : 0;
+}
 
 }  // namespace
 
@@ -87,7 +97,10 @@ void TableRows::ReadPart(size_t rows, Column* from, uint64_t* out) {
     case Kind::kNumbers:
     case Kind::kNarrowNumbers: {
       std::string_view bytes(static_cast<const char*>(from->values), from->bytes);
-      if (!TakeNumbers(rows, &bytes, out)) std::fill_n(out, rows, 0);  // they are sound
+      // As those of a process or a thread are.
+      const size_t length = rows > 0 ? LengthOfSame(rows, bytes) : 0;
+      if (!TakeNumbers(length > 0 ? 1 : rows, &bytes, out)) std::fill_n(out, rows, 0);  // sound
+      if (length > 0) bytes.remove_prefix((rows - 1) * length), FillAll(out, rows, out[0]);
       from->values = bytes.data(), from->bytes = bytes.size();
       if (from->kind == Kind::kNumbers) return;
       for (size_t row = 0; row < rows; ++row) out[row] = static_cast<uint32_t>(out[row]);

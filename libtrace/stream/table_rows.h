@@ -45,7 +45,8 @@ class TableRows {
   // There, and zero in each row.
   void SetZeros(int column) { columns_[column] = {Kind::kConstant, nullptr, 1}; }
 
-  // The values of a column that has them all as they are, one after the other; else nullptr.
+  // Where all rows of a column lie as they are, one after the other; nullptr: they are in another
+  // form.
   const uint64_t* Wide(int column) const {
     const Column& from = columns_[column];
     const bool is = from.kind == Kind::kWide && from.stride == 1;
@@ -58,12 +59,6 @@ class TableRows {
     const Column& first = columns_[proto::Block::COLUMN_STALL_TICKS];
     const bool are = stalls_ > 0 && first.kind == Kind::kWide && first.stride == stalls_;
     return are ? static_cast<const uint64_t*>(first.values) : nullptr;
-  }
-  // Where all rows of a column lie as they are; nullptr: they are in another form.
-  const uint64_t* WideValues(int column) const {
-    const Column& from = columns_[column];
-    return from.kind == Kind::kWide && from.stride == 1 ? static_cast<const uint64_t*>(from.values)
-                                                        : nullptr;
   }
   // A column whose rows lie as those of a block do. False: they are in another form.
   bool View(int column, BlockColumn* view) const {
