@@ -15,9 +15,11 @@
 
 #include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/laws.h"
+#include "libtrace/analysis/row_loops.h"
 #include "libtrace/model/key_index.h"
 #include "libtrace/model/permute.h"
 #include "libtrace/model/rising_ids.h"
+#include "libtrace/stream/column_values.h"
 
 namespace acceltrace::analysis {
 namespace {
@@ -27,36 +29,62 @@ using proto::HostBatch;
 using Thread = std::pair<uint32_t, uint32_t>;  // pid, tid
 
 // Spans of each thread, by begin: each lies within the one that was begun before it, or after it.
-// skip(row): it is none.
-template <typename Spans, typename Skip>
-void CheckNesting(const Spans& spans, const char* what, const Skip& skip, Tally* nest) {
+class Nesting {
+ public:
+  Nesting(const char* what, Tally* nest) : what_(what), nest_(*nest) {}
+
+  // skip(row): it is none. whole: none is skipped.
+  template <typename Spans, typename Skip>
+  void Check(const Spans& spans, const Skip& skip, bool whole) {
+    model::EachChunk(
+        [&](size_t first, size_t rows, const int64_t* begin_ns, const int64_t* end_ns,
+            const uint32_t* pids, const uint32_t* tids, const uint8_t* began_before,
+            const uint8_t* open) {
+          // As nearly always: one after the other, all of one thread.
+          const bool apart = whole && AreAlike(pids, rows) && AreAlike(tids, rows) &&
+                             AreAll(began_before, rows, uint8_t{0}) &&
+                             AreAll(open, rows, uint8_t{0}) &&
+                             NoneAfter(end_ns, begin_ns + 1, rows - 1);
+          for (size_t i = 0; i < rows; ++i) {
+            if (skip(first + i) || began_before[i] != 0) continue;  // its true begin is not known
+            See({pids[i], tids[i]}, begin_ns[i], {end_ns[i], open[i] != 0});
+            // The next ones begin when it is over, and nothing else is under way.
+            if (!apart || known_->size() != 1) continue;
+            known_->back().end_ns = end_ns[rows - 1];
+            nest_.Hold(rows - 1 - i);
+            break;
+          }
+          return true;
+        },
+        spans.begin_ns, spans.end_ns, spans.pid, spans.tid, spans.began_before, spans.open);
+  }
+
+ private:
   struct Span {
     int64_t end_ns;
     bool open;
   };
-  std::map<Thread, std::vector<Span>> begun;
-  std::vector<Span>* known = nullptr;  // of the thread of the span before
-  Thread last;
-  model::EachRow(
-      [&](size_t i, int64_t begin_ns, int64_t end_ns, uint32_t pid, uint32_t tid,
-          uint8_t began_before, uint8_t open) {
-        if (skip(i) || began_before != 0) return true;  // its true begin is not known
-        const Thread thread(pid, tid);
-        if (known == nullptr || thread != last) known = &begun[thread];
-        last = thread;
-        std::vector<Span>& stack = *known;
-        while (!stack.empty() && stack.back().end_ns <= begin_ns) stack.pop_back();
-        const bool within =
-            stack.empty() || end_ns <= stack.back().end_ns || open != 0 || stack.back().open;
-        nest->Holds(within, [&] {
-          return fmt::format("{} of thread {} at {} ns ends after the one around it", what, tid,
-                             begin_ns);
-        });
-        stack.push_back({end_ns, open != 0});
-        return true;
-      },
-      spans.begin_ns, spans.end_ns, spans.pid, spans.tid, spans.began_before, spans.open);
-}
+
+  void See(const Thread& thread, int64_t begin_ns, const Span& span) {
+    if (known_ == nullptr || thread != last_) known_ = &begun_[thread];
+    last_ = thread;
+    std::vector<Span>& stack = *known_;
+    while (!stack.empty() && stack.back().end_ns <= begin_ns) stack.pop_back();
+    const bool within =
+        stack.empty() || span.end_ns <= stack.back().end_ns || span.open || stack.back().open;
+    nest_.Holds(within, [&] {
+      return fmt::format("{} of thread {} at {} ns ends after the one around it", what_,
+                         thread.second, begin_ns);
+    });
+    stack.push_back(span);
+  }
+
+  const char* const what_;
+  Tally& nest_;
+  std::map<Thread, std::vector<Span>> begun_;
+  std::vector<Span>* known_ = nullptr;  // of the thread of the span before
+  Thread last_;
+};
 
 // Calls by their correlation: of several the first.
 class CallsById {
@@ -66,6 +94,8 @@ class CallsById {
   void Add(uint64_t id, uint32_t row) {
     if (!rising_.rise()) index_.Add(id, row, KeyOf{ids_});
   }
+  // They do from row to row: Add() does nothing.
+  bool rise() const { return rising_.rise(); }
   static constexpr uint32_t kNone = model::KeyIndex::kNone;
   // id: not 0.
   uint32_t Find(uint64_t id) {
@@ -117,12 +147,12 @@ class CallChecker : public LawGroup, public JobLaw {
 
   // A thread whose calls are recorded submits from within one.
   void OfJobs(size_t from, size_t to) override {
+    if (HaveCalls(from, to)) return called_.Hold(to - from);
     for (size_t j = from; j < to; ++j) {
       const uint64_t id = in_.host_correlation[j];
       if (in_.submit_ns[j] == model::kNoTime || id == 0 || in_.submit_ns[j] < begin_ns_) continue;
-      const Thread thread(in_.pid[j], in_.tid[j]);
-      if (!caller_ || thread != caller_->thread) caller_ = CallerOf(thread);
-      if (!HasCall(id, *caller_)) continue;
+      SeeThread({in_.pid[j], in_.tid[j]});
+      if (!HasCall(id)) continue;
       called_.Holds(by_id_.Find(id) != CallsById::kNone, [&] {
         return fmt::format("{} job {}: no call with its correlation {}",
                            model_.devices[in_.device[j]].about.name(), model_.jobs.job[j], id);
@@ -131,12 +161,14 @@ class CallChecker : public LawGroup, public JobLaw {
   }
 
   void Finish(std::vector<Law>* laws) override {
-    CheckNesting(
-        model_.api, "a call", [](size_t) { return false; }, &nest_);
+    Nesting("a call", &nest_)
+        .Check(
+            model_.api, [](size_t) { return false; }, true);
     // Ranges only: marks have no length.
     const model::Ranges& ranges = model_.ranges;
-    CheckNesting(
-        ranges, "a range", [&](size_t i) { return ranges.mark[i] != 0; }, &nest_);
+    Nesting("a range", &nest_)
+        .Check(
+            ranges, [&](size_t i) { return ranges.mark[i] != 0; }, false);
     CheckHostEvents();
     for (Tally* tally : {&nest_, &within_, &called_}) {
       if (!complete_) tally->Excuse("events were lost");
@@ -147,19 +179,25 @@ class CallChecker : public LawGroup, public JobLaw {
  private:
   void FindFirst() {
     const model::ApiCalls& api = model_.api;
-    uint64_t* first = nullptr;
+    uint64_t* first_id = nullptr;
     Thread last;
-    model::EachRow(
-        [&](size_t i, uint64_t correlation, uint32_t pid, uint32_t tid) {
-          if (correlation == 0) return true;
-          by_id_.Add(correlation, static_cast<uint32_t>(i));
-          // Of calls in progress at the beginning, only those that ended are there.
-          const Thread thread(pid, tid);
-          if (first == nullptr || thread != last) {
-            first = &first_id_.try_emplace(thread, correlation).first->second;
+    model::EachChunk(
+        [&](size_t first, size_t rows, const uint64_t* ids, const uint32_t* pids,
+            const uint32_t* tids) {
+          // Of one thread whose numbers rise the first one is the least.
+          const bool rise = by_id_.rise() && AreAlike(pids, rows) && AreAlike(tids, rows);
+          for (size_t i = 0; i < rows; ++i) {
+            if (ids[i] == 0) continue;
+            by_id_.Add(ids[i], static_cast<uint32_t>(first + i));
+            // Of calls in progress at the beginning, only those that ended are there.
+            const Thread thread(pids[i], tids[i]);
+            if (first_id == nullptr || thread != last) {
+              first_id = &first_id_.try_emplace(thread, ids[i]).first->second;
+            }
+            last = thread;
+            *first_id = std::min(*first_id, ids[i]);
+            if (rise) break;
           }
-          last = thread;
-          *first = std::min(*first, correlation);
           return true;
         },
         api.correlation, api.pid, api.tid);
@@ -182,56 +220,88 @@ class CallChecker : public LawGroup, public JobLaw {
 
   // What a thread did in the driver on behalf of a call happened during that call.
   void CheckHostEvents() {
+    constexpr uint64_t kKinds =
+        uint64_t{1} << HostBatch::KIND_SUBMIT | uint64_t{1} << HostBatch::KIND_DOORBELL |
+        uint64_t{1} << HostBatch::KIND_SUBMIT_END | uint64_t{1} << HostBatch::KIND_WAIT |
+        uint64_t{1} << HostBatch::KIND_WAKE;
     const model::HostEvents& host = model_.host;
-    const model::ApiCalls& api = model_.api;
     During during;
-    model::EachRow(
-        [&](size_t i, uint8_t kind, uint64_t correlation, int64_t at_ns) {
-          uint64_t id = correlation;
-          switch (kind) {
-            case HostBatch::KIND_WAKE:
-              id = host.arg1[i];  // of the waiting call
-              break;
-            case HostBatch::KIND_SUBMIT:
-            case HostBatch::KIND_DOORBELL:
-            case HostBatch::KIND_SUBMIT_END:
-            case HostBatch::KIND_WAIT:
-              break;
-            default:
-              return true;
+    model::EachChunk(
+        [&](size_t first, size_t rows, const uint8_t* kinds, const uint64_t* ids,
+            const int64_t* at_ns) {
+          uint64_t held = 0;
+          for (size_t i = 0; i < rows; ++i) {
+            if (kinds[i] >= 64 || (kKinds >> kinds[i] & 1) == 0) continue;
+            // Of a thread that waits, the waiting call.
+            const uint64_t id = kinds[i] == HostBatch::KIND_WAKE ? host.arg1[first + i] : ids[i];
+            // Events of one call follow each other.
+            if (id != during.id) Find(id, &during);
+            if (during.call == CallsById::kNone) continue;
+            if (during.begin_ns <= at_ns[i] && at_ns[i] <= during.end_ns) {
+              ++held;
+            } else {
+              Outside(first + i, id, during);
+            }
           }
-          // Events of one call follow each other.
-          if (id != during.id) Find(id, &during);
-          if (during.call == CallsById::kNone) return true;
-          within_.Holds(during.begin_ns <= at_ns && at_ns <= during.end_ns, [&] {
-            return fmt::format("{} of job {} at {} ns, its call {} {} from {} to {} ns",
-                               HostBatch::Kind_Name(static_cast<HostBatch::Kind>(kind)),
-                               host.job[i], at_ns, id & 0xffffffff,
-                               model_.strings.Get(api.name[during.call]), api.begin_ns[during.call],
-                               api.end_ns[during.call]);
-          });
+          within_.Hold(held);
           return true;
         },
         host.kind, host.correlation, host.time_ns);
   }
-
-  // What is known of the calls of a thread.
-  struct Caller {
-    bool attached = false, seen = false;
-    uint64_t first_id = 0;
-    Thread thread;
-  };
-  Caller CallerOf(const Thread& thread) const {
-    const auto first = first_id_.find(thread);
-    const bool any = first != first_id_.end();
-    return {coverage_.CallsAttached(thread.first), any, any ? first->second : 0, thread};
+  [[gnu::noinline]] void Outside(size_t i, uint64_t id, const During& during) {
+    const model::HostEvents& host = model_.host;
+    const model::ApiCalls& api = model_.api;
+    within_.Holds(false, [&] {
+      return fmt::format("{} of job {} at {} ns, its call {} {} from {} to {} ns",
+                         HostBatch::Kind_Name(static_cast<HostBatch::Kind>(uint8_t{host.kind[i]})),
+                         host.job[i], host.time_ns[i], id & 0xffffffff,
+                         model_.strings.Get(api.name[during.call]), api.begin_ns[during.call],
+                         api.end_ns[during.call]);
+    });
   }
-  bool HasCall(uint64_t id, const Caller& caller) const {
+
+  // What is known of the calls of a thread, which nearly always is that of the job before.
+  struct Caller {
+    Thread thread;
+    bool attached = false, seen = false, collected = false;
+    uint64_t first_id = 0;
+  };
+  void SeeThread(const Thread& thread) {
+    if (caller_ && thread == caller_->thread) return;
+    const auto first = first_id_.find(thread);
+    caller_ = {thread, coverage_.CallsAttached(thread.first), first != first_id_.end(),
+               api_ && unseen_.count(thread.first) == 0, 0};
+    if (caller_->seen) caller_->first_id = first->second;
+  }
+  // Whether a job of the thread that says so was submitted within a call that must be there.
+  bool HasCall(uint64_t id) const {
     // It makes no calls that are seen, or this one went on from beginning to end.
-    if (caller.attached) return caller.seen && id >= caller.first_id;
+    if (caller_->attached) return caller_->seen && id >= caller_->first_id;
     // Else calls were not collected, or it is no call's number.
-    const uint32_t pid = caller.thread.first;
-    return api_ && unseen_.count(pid) == 0 && id >> 32 == pid;
+    return caller_->collected && id >> 32 == caller_->thread.first;
+  }
+
+  // As of nearly all jobs: whether they are of one thread, and all must have a call and have it.
+  bool HaveCalls(size_t from, size_t to) {
+    const size_t jobs = to - from;
+    const uint32_t* calls = in_.api_row.At(from);
+    uint32_t low = calls[0], high = low;
+    stream::WidenTo(calls, jobs, &low, &high);
+    constexpr size_t kMost = 2048;  // calls of jobs that follow each other are near
+    if (!AreAlike(in_.pid.At(from), jobs) || !AreAlike(in_.tid.At(from), jobs) ||
+        !NoneBelow(in_.submit_ns.At(from), jobs, std::max(begin_ns_, model::kNoTime + 1)) ||
+        high == model::kNoRow || high - low >= kMost) {
+      return false;
+    }
+    uint64_t ids[kMost];
+    model_.api.correlation.Read(low, size_t{high} - low + 1, ids);
+    SeeThread({in_.pid[from], in_.tid[from]});
+    bool all = true;
+    for (size_t i = 0; i < jobs; ++i) {
+      const uint64_t id = in_.host_correlation[from + i];
+      all &= id != 0 && id == ids[calls[i] - low] && HasCall(id);
+    }
+    return all;
   }
 
   const model::Model& model_;

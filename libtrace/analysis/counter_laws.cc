@@ -13,6 +13,7 @@
 #include "libtrace/analysis/laws.h"
 #include "libtrace/analysis/row_loops.h"
 #include "libtrace/model/permute.h"
+#include "libtrace/stream/column_values.h"
 
 namespace acceltrace::analysis {
 namespace {
@@ -166,29 +167,41 @@ class CounterChecker : public LawGroup, public CommandLaw {
     // causes: as many as the device has.
     void Find(const model::Column<uint64_t>& ticks, const CommandChunk& chunk, size_t causes) {
       ticks_ = &ticks;
+      none_ = CommandChunk::kRows * causes;
+      near_.resize(none_ + causes), elsewhere_.resize(causes);
       // Rows have theirs one after the other.
       const uint32_t* places = chunk.first_stall;
       const auto any = std::find_if(places, places + chunk.rows,
                                     [](uint32_t place) { return place != model::kNoRow; });
-      const bool none = any == places + chunk.rows;
-      from_ = none ? 0 : *any;
-      near_.resize(none ? 0 : CommandChunk::kRows * causes);
-      last_ = near_.size() - std::min(causes, near_.size());
-      ticks.Read(from_, near_.size(), near_.data());
-      elsewhere_.resize(causes);
+      if (any == places + chunk.rows) return void(from_ = last_ = 0);
+      from_ = *any, last_ = none_ - causes;
+      ticks.Read(from_, none_, near_.data());
     }
-    // At a place that some have theirs from on. They may be elsewhere.
+    // From a place on, which is one of the chunk's. They may be elsewhere.
     const uint64_t* At(size_t place) {
-      if (place == model::kNoRow) return nullptr;
-      if (place - from_ <= last_) return near_.data() + (place - from_);
+      if (IsNear(place)) return NearAt(place);
       ticks_->Read(place, elsewhere_.size(), elsewhere_.data());
       return elsewhere_.data();
     }
+    // Whether they are near for all rows of the chunk.
+    bool AreNear(const CommandChunk& chunk) const {
+      uint32_t low = chunk.first_stall[0], high = low;
+      stream::WidenTo(chunk.first_stall, chunk.rows, &low, &high);
+      if (high != model::kNoRow) return IsNear(low) && IsNear(high) && low >= from_;
+      return std::all_of(chunk.first_stall, chunk.first_stall + chunk.rows,
+                         [this](uint32_t place) { return IsNear(place); });
+    }
+    const uint64_t* NearAt(size_t place) const {
+      return near_.data() + (place - from_ <= last_ ? place - from_ : none_);
+    }
 
    private:
+    bool IsNear(size_t place) const { return place == model::kNoRow || place - from_ <= last_; }
+
     const model::Column<uint64_t>* ticks_ = nullptr;
     size_t from_ = 0, last_ = 0;  // the last place is as far behind the first
-    std::vector<uint64_t> near_;  // from there on
+    size_t none_ = 0;             // where those of none are: zeros
+    std::vector<uint64_t> near_;  // from the first place on, and those
     std::vector<uint64_t> elsewhere_;
   };
 
@@ -347,33 +360,54 @@ class CounterChecker : public LawGroup, public CommandLaw {
         !AreWithin(to, chunk.rows, gap.first, gap.ticks)) {
       return false;
     }
+    if (!stalls_.AreNear(chunk)) return false;
     const auto num_stalls = static_cast<size_t>(device_.about.stalls_size());
-    // By unit: commands, busy, bytes, and stalls.
-    const size_t stride = 3 + num_stalls;
+    const size_t stride = kStalls + num_stalls;
     sums_.assign(units_.size() * stride, 0);
-    for (size_t i = 0; i < chunk.rows; ++i) {
-      uint64_t* sum = &sums_[chunk.unit[i] * stride];
-      const uint64_t* stalls = stalls_.At(chunk.first_stall[i]);
-      uint64_t stalled = 0;
-      for (size_t s = 0; stalls != nullptr && s < num_stalls; ++s) {
-        stalled += stalls[s], sum[3 + s] += stalls[s];
-      }
-      const uint64_t held = to[i] - from[i];
-      ++sum[0];
-      sum[1] += held > stalled ? held - stalled : 0;
-      sum[2] += chunk.bytes[i];
+    switch (num_stalls) {
+      case 1:
+        SumUp<1>(chunk);
+        break;
+      case 2:
+        SumUp<2>(chunk);
+        break;
+      case 3:
+        SumUp<3>(chunk);
+        break;
+      case 4:
+        SumUp<4>(chunk);
+        break;
+      default:
+        SumUp<0>(chunk);
     }
     for (size_t u = 0; u < units_.size(); ++u) {
       if (sums_[u * stride] > 0 && !(units_[u].gap == gap)) return false;
     }
     for (size_t u = 0; u < units_.size(); ++u) {
       const uint64_t* sum = &sums_[u * stride];
-      if (sum[0] == 0) continue;
+      if (sum[kCommands] == 0) continue;
       Work& work = *units_[u].sum;
-      work.commands += sum[0], work.busy += sum[1], work.bytes += sum[2];
-      for (size_t s = 0; s < num_stalls; ++s) work.stalls[s] += sum[3 + s];
+      work.commands += sum[kCommands], work.busy += sum[kBusy], work.bytes += sum[kBytes];
+      for (size_t s = 0; s < num_stalls; ++s) work.stalls[s] += sum[kStalls + s];
     }
     return true;
+  }
+  // kCauses: of stalls; 0: of any number.
+  template <size_t kCauses>
+  void SumUp(const CommandChunk& chunk) {
+    const size_t causes = kCauses > 0 ? kCauses : static_cast<size_t>(device_.about.stalls_size());
+    const uint64_t *from = chunk.ticks[CommandChunk::kHead], *to = chunk.ticks[CommandChunk::kEnd];
+    uint64_t* const sums = sums_.data();
+    for (size_t i = 0; i < chunk.rows; ++i) {
+      uint64_t* sum = sums + chunk.unit[i] * (kStalls + causes);
+      const uint64_t* stalls = stalls_.NearAt(chunk.first_stall[i]);
+      uint64_t stalled = 0;
+      for (size_t s = 0; s < causes; ++s) stalled += stalls[s], sum[kStalls + s] += stalls[s];
+      const uint64_t held = to[i] - from[i];
+      ++sum[kCommands];
+      sum[kBusy] += held > stalled ? held - stalled : 0;
+      sum[kBytes] += chunk.bytes[i];
+    }
   }
   // Those of the device.
   void AddCommands(const CommandChunk& chunk) {
@@ -397,7 +431,7 @@ class CounterChecker : public LawGroup, public CommandLaw {
       Work& sum = *unit.sum;
       const uint64_t* stalls = stalls_.At(chunk.first_stall[i]);
       uint64_t stalled = 0;
-      for (size_t s = 0; stalls != nullptr && s < num_stalls; ++s) {
+      for (size_t s = 0; s < num_stalls; ++s) {
         stalled += stalls[s], sum.stalls[s] += stalls[s];
       }
       // As Model::BusyTicks().
@@ -485,7 +519,9 @@ class CounterChecker : public LawGroup, public CommandLaw {
   SampleTicks places_;
   std::vector<UnitWork> units_;
   Stalls stalls_;
-  std::vector<uint64_t> sums_;  // of the units' commands in a chunk
+  // By unit, of the commands of a chunk.
+  enum SumPlace { kCommands, kBusy, kBytes, kStalls };
+  std::vector<uint64_t> sums_;
   Tally grow_, elapsed_, clock_, ticks_, bytes_;
 };
 

@@ -2,6 +2,7 @@
 #include "libtrace/analysis/coverage.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "libtrace/model/permute.h"
@@ -48,10 +49,18 @@ Coverage::Coverage(const model::Model& model)
     }
   }
   const model::HostEvents& host = model.host;
-  model::EachRow(
-      [&](size_t i, uint8_t kind) {
-        if (kind != HostBatch::KIND_CONTEXT || host.arg0[i] != 0) return true;
-        destroyed_[{host.device[i], host.context[i], host.pid[i]}].push_back(host.time_ns[i]);
+  // Few are of this kind.
+  model::EachChunk(
+      [&](size_t first, size_t rows, const uint8_t* kinds) {
+        const auto next = [&](const uint8_t* from) {
+          return static_cast<const uint8_t*>(
+              std::memchr(from, HostBatch::KIND_CONTEXT, static_cast<size_t>(kinds + rows - from)));
+        };
+        for (const uint8_t* at = next(kinds); at != nullptr; at = next(at + 1)) {
+          const size_t i = first + static_cast<size_t>(at - kinds);
+          if (host.arg0[i] != 0) continue;
+          destroyed_[{host.device[i], host.context[i], host.pid[i]}].push_back(host.time_ns[i]);
+        }
         return true;
       },
       host.kind);

@@ -33,6 +33,13 @@ struct CommandChunk {
     return (ticks[kHead][i] - ticks[kFetched][i]) | (ticks[kStart][i] - ticks[kHead][i]) |
            (ticks[kEnd][i] - ticks[kStart][i]);
   }
+  // Below 0 where one of `count` rows from `i` on begins before `from`, or ends after `to`.
+  uint64_t BackWithin(uint64_t from, size_t i, size_t count, uint64_t to) const {
+    const uint64_t *fetched = ticks[kFetched] + i, *ends = ticks[kEnd] + i;
+    uint64_t back = 0;
+    for (size_t n = 0; n < count; ++n) back |= (fetched[n] - from) | (to - ends[n]);
+    return back;
+  }
 
   size_t first = static_cast<size_t>(-1) / 2, rows = 0;
   // Of all rows.

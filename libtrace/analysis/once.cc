@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "libtrace/analysis/laws.h"
+#include "libtrace/analysis/row_loops.h"
 #include "libtrace/model/permute.h"
 
 namespace acceltrace::analysis {
@@ -72,11 +73,18 @@ void CheckRows(const Describe& describe, Tally* once, const First& first, const 
     end - begin == 1 ? void(++alone) : check(begin, end);
     begin = end;
   };
-  typename First::value_type last{};
-  model::EachRow(
-      [&](size_t row, typename First::value_type of) {
-        if (of != last && row > 0) end_at(row);
-        last = of;
+  using T = typename First::value_type;
+  static_assert(sizeof(T) == sizeof(uint64_t));
+  model::EachChunk(
+      [&](size_t from, size_t count, const T* values) {
+        if (from > 0 && AreApart(reinterpret_cast<const uint64_t*>(values), count)) {
+          end_at(from);
+          alone += count - 1, begin += count - 1;
+          return true;
+        }
+        for (size_t i = from == 0 ? 1 : 0; i < count; ++i) {
+          if (values[i] != *(values + i - 1)) end_at(from + i);
+        }
         return true;
       },
       first);

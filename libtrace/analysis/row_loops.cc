@@ -35,6 +35,18 @@ ROWS_INLINE uint64_t AnyOf(const Lanes& lanes) {
   return static_cast<uint64_t>(lanes[0] | lanes[1] | lanes[2] | lanes[3]);
 }
 
+ROWS_INLINE bool AreApartBody(const uint64_t* values, size_t rows) {
+  SignedLongs alike = {};
+  size_t i = 0;
+  for (; i + 2 * kLongs <= rows; i += 2 * kLongs) {
+    const auto *a = Of<Longs>(values + i - 1), *b = Of<Longs>(values + i);
+    alike |= (a[0].lanes == b[0].lanes) | (a[1].lanes == b[1].lanes);
+  }
+  bool apart = AnyOf(alike) == 0;
+  for (; i < rows; ++i) apart &= values[i] != *(values + i - 1);
+  return apart;
+}
+
 ROWS_INLINE bool NoneAfterBody(const int64_t* earlier, const int64_t* later, size_t rows) {
   SignedLongs after = {};
   size_t i = 0;
@@ -166,6 +178,9 @@ ROWS_INLINE uint64_t SumBody(const uint32_t* values, size_t rows) {
   return sum;
 }
 
+WITH_AVX2 bool AreApartAvx2(const uint64_t* values, size_t rows) {
+  return AreApartBody(values, rows);
+}
 WITH_AVX2 bool NoneAfterAvx2(const int64_t* earlier, const int64_t* later, size_t rows) {
   return NoneAfterBody(earlier, later, rows);
 }
@@ -197,6 +212,10 @@ WITH_AVX2 uint64_t SumAvx2(const T* values, size_t rows) {
 }
 
 }  // namespace
+
+bool AreApart(const uint64_t* values, size_t rows) {
+  return HasAvx2() ? AreApartAvx2(values, rows) : AreApartBody(values, rows);
+}
 
 bool NoneAfter(const int64_t* earlier, const int64_t* later, size_t rows) {
   return HasAvx2() ? NoneAfterAvx2(earlier, later, rows) : NoneAfterBody(earlier, later, rows);

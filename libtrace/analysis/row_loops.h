@@ -24,6 +24,9 @@ bool AreAll(const T* values, size_t rows, T value) {
   return rows == 0 || (values[0] == value && AreAlike(values, rows));
 }
 
+// Each of them is another one than the one before it, which is there for the first one, too.
+bool AreApart(const uint64_t* values, size_t rows);
+
 // earlier[i] <= later[i].
 bool NoneAfter(const int64_t* earlier, const int64_t* later, size_t rows);
 bool NoneBelow(const int64_t* values, size_t rows, int64_t least);
