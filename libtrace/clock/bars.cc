@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <iterator>
+#include <optional>
 
 #include "libtrace/clock/order_sieve.h"
 
@@ -125,36 +126,77 @@ double RoomAround(const Draft& draft, double position_ns) {
   return kNothing;
 }
 
-// Those that the sieve does not hold back; of data that is not plain all.
+// visit(at): of a run those that the sieve does not hold back.
 template <typename Visit>
-void EachLeft(const MapData& data, const Constraints& constraints, const TightestBars* bars,
-              const Visit& visit) {
-  if (!IsPlain(data)) return constraints.Each(visit);
-  OrderSieve sieve(data, bars);
+void EachLeftOf(const Constraints::Run& run, OrderSieve* sieve, const Visit& visit) {
+  for (size_t at = 0; at < run.size; at += kLanes) {
+    const OrderSieve::Found found = sieve->Next(run, at);
+    at = found.first;
+    for (unsigned left = found.which; left != 0; left &= left - 1) {
+      visit(at + static_cast<size_t>(std::countr_zero(left)));
+    }
+  }
+}
+
+// visit(constraint): those that the sieve does not hold back; without a sieve all. How many they
+// are with the others.
+template <typename Visit>
+uint64_t EachLeft(const Constraints& constraints, OrderSieve* sieve, const Visit& visit) {
+  if (sieve == nullptr) {
+    constraints.Each(visit);
+    return constraints.size();
+  }
   Constraints::Reader reader(constraints);
   for (size_t i = 0; i < constraints.size();) {
     const Constraints::Run run = reader.RunAt(i);
     if (run.size == 0) visit(reader.At(i++));
-    for (size_t at = 0; at < run.size; at += kLanes) {
-      const OrderSieve::Found found = sieve.Next(run, at);
-      at = found.first;
-      for (unsigned left = found.which; left != 0; left &= left - 1) {
-        visit(reader.At(i + at + static_cast<size_t>(std::countr_zero(left))));
-      }
-    }
+    EachLeftOf(run, sieve, [&](size_t at) { visit(reader.At(i + at)); });
     i += run.size;
   }
+  return constraints.size();
+}
+
+// The same with those of the source.
+template <typename Visit>
+uint64_t EachLeftOfAll(const MapData& data, const Constraints& constraints,
+                       const TightestBars* bars, const Visit& visit) {
+  std::optional<OrderSieve> sieve;
+  if (IsPlain(data)) sieve.emplace(data, bars);
+  OrderSieve* const chosen = sieve.has_value() ? &*sieve : nullptr;
+  uint64_t count = EachLeft(constraints, chosen, visit);
+  OrderSource* const source = constraints.source().get();
+  for (size_t chunk = 0; source != nullptr && chunk < source->chunks(); ++chunk) {
+    const OrderSource::Chunk orders = source->ChunkAt(chunk);
+    if (orders.others != nullptr) {
+      count += EachLeft(*orders.others, chosen, visit);
+      continue;
+    }
+    for (const Constraints::Run* run : {&orders.begins, &orders.ends}) {
+      const auto visit_one = [&](size_t at) {
+        Constraint one = run->At(at);
+        one.when.near_ns = source->NearNs(chunk, at);
+        visit(one);
+      };
+      count += run->size;
+      if (chosen != nullptr) {
+        EachLeftOf(*run, chosen, visit_one);
+      } else {
+        for (size_t at = 0; at < run->size; ++at) visit_one(at);
+      }
+    }
+  }
+  return count;
 }
 
 // offset_at(curve, position): OffsetAt() or EndsAt(), as keep() needs it. bars: where keep() puts
 // them, if it does. keep(curve, bar, offsets): of each that its curve may meet and that may be of
-// use.
+// use. How many constraints there are.
 template <typename OffsetsAt, typename Keep>
-void EachBar(const MapData& data, const Constraints& constraints, std::vector<Wrong>* wrong,
-             const TightestBars* bars, const OffsetsAt& offset_at, const Keep& keep) {
+uint64_t EachBar(const MapData& data, const Constraints& constraints, std::vector<Wrong>* wrong,
+                 const TightestBars* bars, const OffsetsAt& offset_at, const Keep& keep) {
   wrong->clear();
   const bool plain = IsPlain(data);
-  EachLeft(data, constraints, bars, [&](const Constraint& constraint) {
+  return EachLeftOfAll(data, constraints, bars, [&](const Constraint& constraint) {
     Place place;
     Bounds begin;
     const Placed placed = plain ? PlainPlaceOf(data, constraint, offset_at, &place, &begin)
@@ -174,12 +216,14 @@ void EachBar(const MapData& data, const Constraints& constraints, std::vector<Wr
 }  // namespace
 
 std::vector<TightestBars> SortBars(const MapData& data, const std::vector<Draft>& drafts,
-                                   const Constraints& constraints, std::vector<Wrong>* wrong) {
+                                   const Constraints& constraints, std::vector<Wrong>* wrong,
+                                   uint64_t* count) {
   std::vector<TightestBars> bars;
   bars.reserve(drafts.size());
   for (const Draft& draft : drafts) bars.emplace_back(draft);
-  EachBar(data, constraints, wrong, bars.data(), OffsetAt,
-          [&](size_t curve, const Bar& bar, const Bounds& at) { bars[curve].Add(bar, at); });
+  *count =
+      EachBar(data, constraints, wrong, bars.data(), OffsetAt,
+              [&](size_t curve, const Bar& bar, const Bounds& at) { bars[curve].Add(bar, at); });
   return bars;
 }
 

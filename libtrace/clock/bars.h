@@ -22,9 +22,10 @@ struct Wrong {
 };
 
 // Constraints as gates, by curve, without those that contradict the samples: of each place the
-// tightest. drafts: of the curves.
+// tightest. drafts: of the curves. *count: of all constraints.
 std::vector<TightestBars> SortBars(const MapData& data, const std::vector<Draft>& drafts,
-                                   const Constraints& constraints, std::vector<Wrong>* wrong);
+                                   const Constraints& constraints, std::vector<Wrong>* wrong,
+                                   uint64_t* count);
 // Only those that contradict.
 void FindWrong(const MapData& data, const Constraints& constraints, std::vector<Wrong>* wrong);
 

@@ -38,18 +38,25 @@ void Constraints::AddOther(const Constraint& constraint) {
   ++size_;
 }
 
+Constraint Constraints::Run::At(size_t at) const {
+  Constraint one{ticks[at], host_ns[at], Constraint::Order::kHostFirst, {}};
+  const uint32_t before = lo_before[at] & ~kDeviceFirst;
+  if (before != lo_before[at]) one.order = Constraint::Order::kDeviceFirst;
+  if (before != kNoLo) one.when.lo_ns = one.host_ns - int64_t{before};
+  if (hi_after[at] != kNoHi) one.when.hi_ns = one.host_ns + int64_t{hi_after[at]};
+  one.when.min_jumps = min_jumps, one.when.max_jumps = max_jumps;
+  return one;
+}
+
 const Constraint& Constraints::Reader::At(size_t i) {
   const auto &rests = of_.rests_, &odds = of_.odds_;
-  Window& when = constraint_.when;
-  for (; rest_ < rests.size() && rests[rest_].first <= i; ++rest_) when = rests[rest_].second;
+  for (; rest_ < rests.size() && rests[rest_].first <= i; ++rest_) known_ = rests[rest_].second;
   const Chunk& chunk = *of_.chunks_[i / kChunk];
-  const size_t at = i % kChunk;
-  constraint_.ticks = chunk.ticks[at], constraint_.host_ns = chunk.host_ns[at];
-  const uint32_t lo_before = chunk.lo_before[at] & ~kDeviceFirst, hi_after = chunk.hi_after[at];
-  constraint_.order = lo_before != chunk.lo_before[at] ? Constraint::Order::kDeviceFirst
-                                                       : Constraint::Order::kHostFirst;
-  when.lo_ns = lo_before == kNoLo ? Window::kMin : constraint_.host_ns - int64_t{lo_before};
-  when.hi_ns = hi_after == kNoHi ? Window::kMax : constraint_.host_ns + int64_t{hi_after};
+  const Run run{kChunk,         chunk.ticks,      chunk.host_ns,   chunk.lo_before,
+                chunk.hi_after, known_.min_jumps, known_.max_jumps};
+  constraint_ = run.At(i % kChunk);
+  Window& when = constraint_.when;
+  when.near_ns = known_.near_ns;
   while (odd_ < odds.size() && odds[odd_].first < i) ++odd_;
   if (odd_ < odds.size() && odds[odd_].first == i) {
     when.lo_ns = odds[odd_].second.lo_ns, when.hi_ns = odds[odd_].second.hi_ns;

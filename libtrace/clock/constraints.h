@@ -35,6 +35,8 @@ struct Constraint {
   Window when = {};
 };
 
+class OrderSource;
+
 // Many of them, in order. Windows end within seconds of the host's event, as a rule, and what else
 // is known is the same for many in a row: 24 bytes each, not 56.
 class Constraints {
@@ -42,8 +44,12 @@ class Constraints {
   // kDeviceFirst: its order, beside the distance.
   static constexpr uint32_t kDeviceFirst = uint32_t{1} << 31;
 
+  // Without those of the source.
   size_t size() const { return size_; }
-  bool empty() const { return size_ == 0; }
+  bool empty() const { return size_ == 0 && source_ == nullptr; }
+  // Which come after all others.
+  void SetSource(std::shared_ptr<OrderSource> source) { source_ = std::move(source); }
+  const std::shared_ptr<OrderSource>& source() const { return source_; }
   void Add(const Constraint& constraint) {
     const Window& when = constraint.when;
     const auto host = static_cast<uint64_t>(constraint.host_ns);
@@ -83,7 +89,7 @@ class Constraints {
     size_ += 2;
     return true;
   }
-  // visit(constraint)
+  // visit(constraint), but of the source.
   template <typename Visit>
   void Each(const Visit& visit) const {
     Reader reader(*this);
@@ -98,6 +104,9 @@ class Constraints {
     const int64_t* host_ns = nullptr;
     const uint32_t *lo_before = nullptr, *hi_after = nullptr;
     uint32_t min_jumps = 0, max_jumps = 0;
+
+    // All of one but the guess.
+    Constraint At(size_t at) const;
   };
   // Reads from the first to the last.
   class Reader {
@@ -111,13 +120,15 @@ class Constraints {
    private:
     const Constraints& of_;
     Constraint constraint_;
+    Window known_;                                            // but for lo_ns and hi_ns
     size_t rest_ = 0, odd_ = 0, run_rest_ = 0, run_odd_ = 0;  // the next ones
   };
 
- private:
   static constexpr uint32_t kNoLo = kDeviceFirst - 1;
+
+ private:
   static constexpr uint32_t kNoHi = std::numeric_limits<uint32_t>::max();
-  static constexpr size_t kChunk = 4096;
+  static constexpr size_t kChunk = 2048;
   struct Chunk {
     void Set(size_t at, uint64_t raw_ticks, int64_t ns, uint32_t before, uint32_t after) {
       ticks[at] = raw_ticks, host_ns[at] = ns, lo_before[at] = before, hi_after[at] = after;
@@ -141,6 +152,24 @@ class Constraints {
   // From this one on, without lo_ns and hi_ns.
   std::vector<std::pair<size_t, Window>> rests_;
   std::vector<std::pair<size_t, Window>> odds_;  // whose window begins or ends elsewhere
+  std::shared_ptr<OrderSource> source_;
+};
+
+// Orders that are made anew for each time that they are looked at: kept, they would be most of what
+// a trace takes. Not for several threads at once.
+class OrderSource {
+ public:
+  // Good until the next one: orders of one kind, and of the other, in order; or others.
+  struct Chunk {
+    Constraints::Run begins, ends;
+    const Constraints* others = nullptr;
+  };
+
+  virtual ~OrderSource() = default;
+  virtual size_t chunks() const = 0;
+  virtual Chunk ChunkAt(size_t chunk) = 0;
+  // The guess for one of a run.
+  virtual int64_t NearNs(size_t chunk, size_t at) const = 0;
 };
 
 }  // namespace acceltrace::clock

@@ -138,11 +138,11 @@ void FitOrders(const Constraints& constraints, std::vector<Draft>* drafts, MapDa
   constexpr int kMaxRounds = 4;
   for (int round = 0;; ++round) {
     std::vector<internal::Wrong> wrong;
-    auto bars = SortBars(*data, *drafts, constraints, &wrong);
+    auto bars = SortBars(*data, *drafts, constraints, &wrong, &data->quality.constraints);
     const bool may_break = round < kMaxRounds;
     if (may_break && BreakCurves(wrong, drafts)) {
       FitDrafts(drafts, data);
-      bars = SortBars(*data, *drafts, constraints, &wrong);
+      bars = SortBars(*data, *drafts, constraints, &wrong, &data->quality.constraints);
     }
     uint64_t unmet = 0;  // they are found again below
     for (size_t i = 0; i < drafts->size(); ++i) {
@@ -373,7 +373,6 @@ Result<Map> MapBuilder::Build() const {
   data->line = TickLine(info_);
   Quality& quality = data->quality;
   quality.samples = samples_.size();
-  quality.constraints = constraints_.size();
 
   const Announced notices = Gather(data->line, changes_, info_.nominal_hz);
   data->rates = notices.rates;

@@ -52,6 +52,7 @@ void MapBuilder::AddConstraints(Constraints&& constraints) {
     return;
   }
   constraints.Each([this](const Constraint& constraint) { constraints_.Add(constraint); });
+  if (constraints.source() != nullptr) constraints_.SetSource(constraints.source());
 }
 
 void MapBuilder::AddConstraints(std::span<const Constraint> constraints) {

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <random>
 
+#include "libtrace/model/interval_column.h"
 #include "tests/catch.h"
 
 namespace acceltrace::model {

@@ -10,6 +10,7 @@
 #include "libtrace/clock/graph.h"
 #include "libtrace/model/convert_many.h"
 #include "libtrace/model/converter.h"
+#include "libtrace/model/job_orders.h"
 #include "libtrace/model/late_times.h"
 #include "libtrace/model/permute.h"
 #include "libtrace/model/windows.h"
@@ -98,30 +99,12 @@ class Conversion {
   }
 
  private:
-  // What the order of events shows of a job's device times.
-  void Constrain(size_t i, const Windows::Side& side, uint32_t device, uint64_t doorbell,
-                 uint64_t completion, clock::Constraints* constraints) {
-    using Order = clock::Constraint::Order;
-    const int64_t rang_ns = side.doorbell_ns, done_ns = side.complete_ns;
-    if (rang_ns == kNoTime && done_ns == kNoTime) return;
-    const clock::Window window = windows_->OfJob(i, false, side);
-    if (rang_ns != kNoTime && window.hi_ns == done_ns &&
-        constraints->AddSpan({doorbell, rang_ns}, {completion, done_ns}, window)) {
-      return converters_[device].Anchor(doorbell, rang_ns);
-    }
-    if (rang_ns != kNoTime) {
-      clock::Window rung = window;
-      rung.lo_ns = std::max(rung.lo_ns, rang_ns);
-      converters_[device].Anchor(doorbell, rang_ns);
-      constraints->Add({doorbell, rang_ns, Order::kHostFirst, rung});
-    }
-    // Not the handler's entry: one from before the completion may still have found it.
-    if (done_ns != kNoTime) constraints->Add({completion, done_ns, Order::kDeviceFirst, window});
-  }
-
   void ConstrainJobs(std::vector<clock::Constraints>* constraints) {
     constexpr size_t kRows = DeviceTimesChunk::kRows;
     DeviceJobs& jobs = decoder_.device_jobs;
+    if (windows_->in_step()) {
+      (*constraints)[0].SetSource(std::make_shared<JobOrders>(jobs, *windows_));
+    }
     const auto doorbells = std::make_unique<DeviceTimesChunk>(&jobs.doorbell);
     const auto completions = std::make_unique<DeviceTimesChunk>(&jobs.completion);
     const auto sides = std::make_unique<SideRows>();
@@ -134,7 +117,13 @@ class Conversion {
       doorbells->Read(first, count), completions->Read(first, count);
       for (size_t i = first; i < first + count; ++i) {
         const uint32_t device = devices[i - first];
-        Constrain(i, sides->At(i), device, doorbells->RawTicks(i), completions->RawTicks(i),
+        const Windows::Side side = sides->At(i);
+        if (side.doorbell_ns != kNoTime) {
+          converters_[device].Anchor(doorbells->RawTicks(i), side.doorbell_ns);
+          if (windows_->in_step()) return;  // the others are the source's
+        }
+        if (windows_->in_step()) continue;
+        AddOrders(*windows_, i, side, doorbells->RawTicks(i), completions->RawTicks(i),
                   &(*constraints)[device]);
       }
     }

@@ -19,6 +19,7 @@
 
 #include "libtrace/clock/estimator.h"
 #include "libtrace/model/column.h"
+#include "libtrace/model/interval_column.h"
 
 namespace acceltrace::model {
 

@@ -30,6 +30,8 @@ class Windows {
 
   // All records of the only device rise, over the tables.
   bool in_step() const { return in_step_; }
+  // No reading was made later.
+  int64_t stop_ns() const { return stop_ns_; }
   // The last time of a record, which was made then.
   clock::Window OfRecord(uint32_t device, uint64_t record, int64_t near_ns) const;
   // Any other time of a record: not after it was made.
