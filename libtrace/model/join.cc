@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "libtrace/model/command_runs.h"
 #include "libtrace/model/job_calls.h"
 #include "libtrace/model/late_times.h"
 #include "libtrace/model/permute.h"
@@ -80,32 +81,11 @@ class Joiner {
     EachRow([&](size_t, uint32_t device,
                 uint32_t job) { return keys.push_back(JobKey(device, job)), true; },
             device_jobs_.device, device_jobs_.job);
-    EachRun([&](size_t, uint64_t key) { return keys.push_back(key), true; });
+    EachCommandRun(model_->commands,
+                   [&](size_t, uint64_t key) { return keys.push_back(key), true; });
     std::sort(keys.begin(), keys.end());
     keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
     return keys;
-  }
-
-  // each(first row, JobKey) of commands of a job, which follow each other, until it is false;
-  // whether it was not. Keys rise.
-  template <typename Each>
-  bool EachRun(const Each& each) const {
-    return EachChunk(
-        [&](size_t first, size_t rows, const uint32_t* device, const uint32_t* job) {
-          uint32_t begins[kRows];
-          begins[0] = 0;
-          size_t count = first == 0 ? 1 : 0;
-          for (size_t i = count; i < rows; ++i) {
-            begins[count] = static_cast<uint32_t>(i);
-            count += static_cast<size_t>((job[i] ^ *(job + i - 1)) |
-                                         (device[i] ^ *(device + i - 1))) != 0;
-          }
-          for (size_t b = 0; b < count; ++b) {
-            if (!each(first + begins[b], JobKey(device[begins[b]], job[begins[b]]))) return false;
-          }
-          return true;
-        },
-        model_->commands.device, model_->commands.job);
   }
 
   // Whether each job that the device speaks of has a row, and they come in the order of these.
@@ -145,7 +125,7 @@ class Joiner {
     const auto finish = [&](size_t end) {
       if (any) fill(row + 1, static_cast<uint32_t>(begin), static_cast<uint32_t>(end - begin));
     };
-    const bool all = EachRun([&](size_t first, uint64_t key) {
+    const bool all = EachCommandRun(model_->commands, [&](size_t first, uint64_t key) {
       finish(first);
       size_t next = row;
       while (next < rows && keys[next] < key) ++next;
