@@ -9,26 +9,15 @@
 #include <numeric>
 #include <vector>
 
+#include "libtrace/analysis/chunk_stalls.h"
 #include "libtrace/analysis/counters.h"
 #include "libtrace/analysis/laws.h"
 #include "libtrace/analysis/row_loops.h"
+#include "libtrace/analysis/sample_ticks.h"
 #include "libtrace/model/permute.h"
-#include "libtrace/stream/column_values.h"
 
 namespace acceltrace::analysis {
 namespace {
-
-// What a unit did for a while: one command, or sums over others' commands.
-struct Work {
-  uint64_t from_ticks = 0, to_ticks = 0;
-  uint32_t from_epoch = clock::kNoEpoch, to_epoch = clock::kNoEpoch;
-  // Where these are on the host's clock: looked up where ticks do not decide.
-  const model::DeviceTimes *from_times = nullptr, *to_times = nullptr;
-  size_t row = 0;
-  uint64_t commands = 0, busy = 0, bytes = 0;
-  std::vector<uint64_t> stalls;
-  bool failed = false;  // or its ticks are not known: not what counters count
-};
 
 class CounterChecker : public LawGroup, public CommandLaw {
  public:
@@ -161,50 +150,6 @@ class CounterChecker : public LawGroup, public CommandLaw {
     }
   }
 
-  // Stall ticks of commands of a chunk.
-  class Stalls {
-   public:
-    // causes: as many as the device has.
-    void Find(const model::Column<uint64_t>& ticks, const CommandChunk& chunk, size_t causes) {
-      ticks_ = &ticks;
-      none_ = CommandChunk::kRows * causes;
-      near_.resize(none_ + causes), elsewhere_.resize(causes);
-      // Rows have theirs one after the other.
-      const uint32_t* places = chunk.first_stall;
-      const auto any = std::find_if(places, places + chunk.rows,
-                                    [](uint32_t place) { return place != model::kNoRow; });
-      if (any == places + chunk.rows) return void(from_ = last_ = 0);
-      from_ = *any, last_ = none_ - causes;
-      ticks.Read(from_, none_, near_.data());
-    }
-    // From a place on, which is one of the chunk's. They may be elsewhere.
-    const uint64_t* At(size_t place) {
-      if (IsNear(place)) return NearAt(place);
-      ticks_->Read(place, elsewhere_.size(), elsewhere_.data());
-      return elsewhere_.data();
-    }
-    // Whether they are near for all rows of the chunk.
-    bool AreNear(const CommandChunk& chunk) const {
-      uint32_t low = chunk.first_stall[0], high = low;
-      stream::WidenTo(chunk.first_stall, chunk.rows, &low, &high);
-      if (high != model::kNoRow) return IsNear(low) && IsNear(high) && low >= from_;
-      return std::all_of(chunk.first_stall, chunk.first_stall + chunk.rows,
-                         [this](uint32_t place) { return IsNear(place); });
-    }
-    const uint64_t* NearAt(size_t place) const {
-      return near_.data() + (place - from_ <= last_ ? place - from_ : none_);
-    }
-
-   private:
-    bool IsNear(size_t place) const { return place == model::kNoRow || place - from_ <= last_; }
-
-    const model::Column<uint64_t>* ticks_ = nullptr;
-    size_t from_ = 0, last_ = 0;  // the last place is as far behind the first
-    size_t none_ = 0;             // where those of none are: zeros
-    std::vector<uint64_t> near_;  // from the first place on, and those
-    std::vector<uint64_t> elsewhere_;
-  };
-
   // visit(unit, work): of others' sums.
   template <typename Visit>
   void EachOther(const Visit& visit) const {
@@ -240,66 +185,6 @@ class CounterChecker : public LawGroup, public CommandLaw {
     }
     return static_cast<int64_t>(work.from_ticks - samples_.time.ticks[sample]) > 0;
   }
-
-  // Ticks of one count that lie apart from snapshots on both sides.
-  struct Gap {
-    uint64_t first = 0, ticks = 0;
-    friend bool operator==(const Gap&, const Gap&) = default;
-    bool Has(uint64_t at) const { return at - first < ticks; }
-  };
-
-  // Snapshots that have a place each among the ticks of one count: where work lies between them is
-  // a comparison of numbers then, as Ends() and Begins() make it.
-  class SampleTicks {
-   public:
-    SampleTicks() = default;
-    SampleTicks(const model::CounterSamples& samples, const std::vector<size_t>& rows, bool jumps) {
-      if (rows.empty() || jumps) return;
-      epoch_ = samples.time.epoch[rows[0]];
-      base_ = samples.time.ticks[rows[0]];
-      bool any = epoch_ != clock::kNoEpoch;
-      for (const size_t row : rows) {
-        const uint64_t ticks = samples.time.ticks[row];
-        any = any && samples.time.epoch[row] == epoch_ && IsNear(ticks) &&
-              (ahead_.empty() || ahead_.back() <= Ahead(ticks));
-        ahead_.push_back(Ahead(ticks));
-      }
-      if (!any) ahead_.clear();
-    }
-    uint32_t epoch() const { return epoch_; }
-    bool Has(const Work& work) const {
-      return !ahead_.empty() && work.from_epoch == epoch_ && work.to_epoch == epoch_ &&
-             IsNear(work.from_ticks) && IsNear(work.to_ticks);
-    }
-    // The first snapshot that is after the work's end; *guess: it is likely there.
-    size_t FirstAfter(const Work& work, size_t* guess) const {
-      const int64_t at = Ahead(work.to_ticks);
-      const size_t g = *guess;
-      if ((g == 0 || ahead_[g - 1] <= at) && (g == ahead_.size() || ahead_[g] > at)) return g;
-      return *guess = static_cast<size_t>(std::upper_bound(ahead_.begin(), ahead_.end(), at) -
-                                          ahead_.begin());
-    }
-    // What lies between a snapshot and the one before it.
-    Gap Before(size_t sample) const {
-      const uint64_t after = sample == 0 ? base_ - kNear / 2 : TicksOf(sample - 1);
-      const uint64_t until = sample == ahead_.size() ? base_ + kNear / 2 : TicksOf(sample);
-      return {after + 1, until - after - 1};
-    }
-    bool Begins(const Work& work, size_t sample) const {
-      return Ahead(work.from_ticks) > ahead_[sample];
-    }
-
-   private:
-    // Differences of such numbers do not overflow.
-    bool IsNear(uint64_t ticks) const { return ticks - base_ + kNear / 2 < kNear; }
-    uint64_t TicksOf(size_t sample) const { return base_ + static_cast<uint64_t>(ahead_[sample]); }
-    int64_t Ahead(uint64_t ticks) const { return static_cast<int64_t>(ticks - base_); }
-
-    static constexpr uint64_t kNear = uint64_t{1} << 62;
-    uint64_t base_ = 0;
-    uint32_t epoch_ = clock::kNoEpoch;
-    std::vector<int64_t> ahead_;  // of the first one; empty: they have no such places
-  };
 
   // Of a unit, by the first snapshot after its end, one more than there are: after the last one.
   // Snapshots that some of it lies across are marked.
@@ -518,7 +403,7 @@ class CounterChecker : public LawGroup, public CommandLaw {
   bool collected_ = false;    // its commands
   SampleTicks places_;
   std::vector<UnitWork> units_;
-  Stalls stalls_;
+  ChunkStalls stalls_;
   // By unit, of the commands of a chunk.
   enum SumPlace { kCommands, kBusy, kBytes, kStalls };
   std::vector<uint64_t> sums_;
