@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "libtrace/stream/lanes.h"
+
 namespace acceltrace::stream {
 namespace {
 
@@ -34,6 +36,7 @@ NUMBERS_INLINE void SumBody(uint64_t* values, size_t count, uint64_t* before) {
   size_t i = 0;
   const Longs zeros = {};
   Longs sum = zeros + *before;
+  ACCELTRACE_UNROLL
   for (; i + kLongs <= count; i += kLongs) {
     Longs x;
     Load(values + i, &x);

@@ -129,6 +129,7 @@ VARINTS_AVX2 inline void TakeAlike(const char* from, size_t count, uint64_t* val
     return places;
   }();
   const __m256i spread = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kPlaces.data()));
+  ACCELTRACE_UNROLL
   for (size_t i = 0; i < count; i += 4) {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i * kLength));
     __m256i four = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(bytes), spread);
