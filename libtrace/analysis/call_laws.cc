@@ -230,14 +230,15 @@ class CallChecker : public LawGroup, public JobLaw {
         [&](size_t first, size_t rows, const uint8_t* kinds, const uint64_t* ids,
             const int64_t* at_ns) {
           uint64_t held = 0;
+          During now = during;  // in registers
           for (size_t i = 0; i < rows; ++i) {
             if (kinds[i] >= 64 || (kKinds >> kinds[i] & 1) == 0) continue;
             // Of a thread that waits, the waiting call.
             const uint64_t id = kinds[i] == HostBatch::KIND_WAKE ? host.arg1[first + i] : ids[i];
             // Events of one call follow each other.
-            if (id != during.id) Find(id, &during);
-            if (during.call == CallsById::kNone) continue;
-            if (during.begin_ns <= at_ns[i] && at_ns[i] <= during.end_ns) {
+            if (id != now.id) Find(id, &during), now = during;
+            if (now.call == CallsById::kNone) continue;
+            if (now.begin_ns <= at_ns[i] && at_ns[i] <= now.end_ns) {
               ++held;
             } else {
               Outside(first + i, id, during);
