@@ -5,8 +5,8 @@
 #include <sys/prctl.h>
 #include <sys/types.h>
 
-// Read by jemalloc when it starts (jemalloc(3), TUNING). slab_sizes: in pages. What chunks of columns
-// take came four at a time otherwise, each four of them with the work of an extent.
+// Read by jemalloc when it starts (jemalloc(3), TUNING). slab_sizes: in pages. What chunks of
+// columns take came four at a time otherwise, each four of them with the work of an extent.
 const char* malloc_conf =
     "thp:always,narenas:1,slab_sizes:1024-1024:64|2048-2048:64|4096-4096:64|8192-8192:64";
 

@@ -5,6 +5,46 @@ namespace acceltrace::model {
 
 using clock::Constraints;
 
+namespace {
+
+// False: there is one that Constraints::AddSpan() would not take with the window from its
+// submission to its end.
+inline __attribute__((always_inline)) bool SetWindowsBody(const SideRows& sides, size_t rows,
+                                                          int64_t stop_ns, uint32_t* since_submit,
+                                                          uint32_t* until_end) {
+  constexpr size_t kBlock = 32;
+  int64_t others = 0;
+  const auto see = [&](size_t i) __attribute__((always_inline)) {
+    const int64_t submit_ns = sides.submit_ns[i], rang_ns = sides.doorbell_ns[i];
+    const int64_t done_ns = sides.complete_ns[i];
+    const uint64_t since = static_cast<uint64_t>(done_ns) - static_cast<uint64_t>(submit_ns);
+    const bool other = (submit_ns == kNoTime) | (rang_ns < submit_ns) | (done_ns < rang_ns) |
+                       (done_ns > stop_ns) | (since >= Constraints::kNoLo);
+    others |= other ? 1 : 0;
+    since_submit[i] = static_cast<uint32_t>(since) | Constraints::kDeviceFirst;
+    until_end[i] = static_cast<uint32_t>(done_ns) - static_cast<uint32_t>(rang_ns);
+  };
+  size_t row = 0;
+  for (; row + kBlock <= rows; row += kBlock) {
+    for (size_t i = 0; i < kBlock; ++i) see(row + i);
+  }
+  for (; row < rows; ++row) see(row);
+  return others == 0;
+}
+
+#define SET_WINDOWS_FOR(NAME, TARGET)                                                    \
+  TARGET bool SetWindows##NAME(const SideRows& sides, size_t rows, int64_t stop_ns,      \
+                               uint32_t* __restrict since, uint32_t* __restrict until) { \
+    return SetWindowsBody(sides, rows, stop_ns, since, until);                           \
+  }
+
+SET_WINDOWS_FOR(Baseline, )
+#if defined(__x86_64__)
+SET_WINDOWS_FOR(Avx2, __attribute__((target("avx2"))))
+#endif
+
+}  // namespace
+
 void AddOrders(const Windows& windows, size_t row, const Windows::Side& side, uint64_t doorbell,
                uint64_t completion, Constraints* orders) {
   using Order = clock::Constraint::Order;
@@ -24,21 +64,13 @@ void AddOrders(const Windows& windows, size_t row, const Windows::Side& side, ui
   if (done_ns != kNoTime) orders->Add({completion, done_ns, Order::kDeviceFirst, window});
 }
 
-// Where these are what Constraints::AddSpan() makes of each job.
 bool JobOrders::SetWindows(size_t rows) {
-  const int64_t stop_ns = windows_.stop_ns();
-  const int64_t *submits = sides_.submit_ns, *rings = sides_.doorbell_ns,
-                *ends = sides_.complete_ns;
-  uint32_t others = 0;
-  for (size_t i = 0; i < rows; ++i) {
-    const uint64_t since = static_cast<uint64_t>(ends[i]) - static_cast<uint64_t>(submits[i]);
-    others |= (submits[i] == kNoTime) | (rings[i] < submits[i]) | (ends[i] < rings[i]) |
-              (ends[i] > stop_ns) | (since >= Constraints::kNoLo);
-    since_submit_[i] = static_cast<uint32_t>(since) | Constraints::kDeviceFirst;
-    until_end_[i] =
-        static_cast<uint32_t>(static_cast<uint64_t>(ends[i]) - static_cast<uint64_t>(rings[i]));
-  }
-  return others == 0;
+  auto set = SetWindowsBaseline;
+#if defined(__x86_64__)
+  static const bool avx2 = __builtin_cpu_supports("avx2");
+  if (avx2) set = SetWindowsAvx2;
+#endif
+  return set(sides_, rows, windows_.stop_ns(), since_submit_, until_end_);
 }
 
 JobOrders::Chunk JobOrders::ChunkAt(size_t chunk) {

@@ -2,11 +2,13 @@
 #include "libtrace/model/windows.h"
 
 #include <algorithm>
+#include <array>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "libtrace/model/collect_jobs.h"
+#include "libtrace/model/job_orders.h"
 #include "libtrace/stream/reader.h"
 #include "tests/catch.h"
 #include "tests/golden/trace_builder.h"
@@ -56,14 +58,14 @@ Window Expected(const Loaded& loaded, size_t row) {
 }
 
 // Jobs of two queues, in order or not; of some the host's events or the end are not seen.
-std::string TraceOf(std::mt19937_64& random, bool in_order) {
+std::string TraceOf(std::mt19937_64& random, bool in_order, bool all_seen = false) {
   TraceBuilder builder;
   builder.AddDevice();
   int64_t at = 1'000'000;
   for (uint32_t number = 1; number <= 30; ++number) {
     JobSpec job = test::JobOfCall(at, number, at + 20'000);
     if (!in_order && random() % 4 == 0) job.complete_ns += static_cast<int64_t>(random() % 90'000);
-    if (random() % 8 == 0) job.complete_ns = 0;
+    if (!all_seen && random() % 8 == 0) job.complete_ns = 0;
     CommandSpec command;
     command.fetched_ns = at + 4'000, command.head_ns = at + 5'000;
     command.start_ns = at + 6'000, command.end_ns = at + 9'000;
@@ -100,6 +102,53 @@ TEST_CASE("what is known of a job's times, in order of records or not") {
       CHECK(window.max_jumps == expected.max_jumps);
     }
   }
+}
+
+// Of one kind: ticks, the host's time, what is known.
+using Orders = std::vector<std::array<int64_t, 7>>;
+
+void Add(const clock::Constraint& one, Orders* begins, Orders* ends) {
+  const bool is_begin = one.order == clock::Constraint::Order::kHostFirst;
+  (is_begin ? begins : ends)
+      ->push_back({static_cast<int64_t>(one.ticks), one.host_ns, one.when.lo_ns, one.when.hi_ns,
+                   one.when.near_ns, one.when.min_jumps, one.when.max_jumps});
+}
+
+TEST_CASE("orders of jobs are the same in chunks and one by one") {
+  std::mt19937_64 random(6);
+  size_t runs = 0, others = 0;
+  for (int round = 0; round < 60; ++round) {
+    INFO("round " << round);
+    const Loaded loaded(TraceOf(random, true, round % 2 == 0));
+    const Windows windows(loaded.model, loaded.decoder, loaded.host_jobs);
+    REQUIRE(windows.in_step());
+    const DeviceJobs& jobs = loaded.decoder.device_jobs;
+    clock::Constraints list;
+    for (size_t row = 0; row < jobs.size(); ++row) {
+      AddOrders(windows, row, windows.SideOfJob(row), jobs.doorbell.RawTicks(row),
+                jobs.completion.RawTicks(row), &list);
+    }
+    Orders begins, ends, begins_of_chunks, ends_of_chunks;
+    list.Each([&](const clock::Constraint& one) { Add(one, &begins, &ends); });
+    JobOrders source(jobs, windows);
+    for (size_t c = 0; c < source.chunks(); ++c) {
+      const clock::OrderSource::Chunk chunk = source.ChunkAt(c);
+      const auto add = [&](const clock::Constraint& one) {
+        Add(one, &begins_of_chunks, &ends_of_chunks);
+      };
+      if (chunk.others != nullptr) chunk.others->Each(add), ++others;
+      for (const clock::Constraints::Run* run : {&chunk.begins, &chunk.ends}) {
+        for (size_t at = 0; at < run->size; ++at, ++runs) {
+          clock::Constraint one = run->At(at);
+          one.when.near_ns = source.NearNs(c, at);
+          add(one);
+        }
+      }
+    }
+    CHECK(begins == begins_of_chunks);
+    CHECK(ends == ends_of_chunks);
+  }
+  CHECK((runs > 1000 && others > 10));
 }
 
 // Leaves numbers of records out, in the same places of all tables.
