@@ -97,7 +97,7 @@ def states_are_those_of_what_it_did():
     slept_ns, sleeps = time_in(trace, at["begin"], at["slept"], "sleeping")
     # One that is over before the thread leaves its CPU, or while another had that, is no switch.
     least = min(20, at["slept"]["voluntary_switches"] - at["begin"]["voluntary_switches"])
-    assert least > 10, least
+    assert least > 0, least
     assert slept_ns >= least * 2_000_000 and sleeps >= least, (slept_ns, sleeps, least)
     # Perhaps in one run, which began before the mark.
     (computed_ns,), = query(trace, f"""SELECT sum(end_ns - begin_ns) FROM thread_states

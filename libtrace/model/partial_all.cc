@@ -12,6 +12,7 @@
 #include "libtrace/model/command_rows.h"
 #include "libtrace/model/few_rows.h"
 #include "libtrace/model/partial.h"
+#include "libtrace/stream/column_values.h"
 
 namespace acceltrace::model {
 namespace {
@@ -148,18 +149,23 @@ class AllCommands : public FewRows {
   // Each of a unit and a job that can be, and by their numbers none twice or out of order.
   static bool AreFine(uint64_t units, size_t rows, uint64_t* last_record, FewColumns* columns) {
     const uint64_t *unit = columns->Column(kUnit), *job = columns->Column(kJob);
-    bool bad = false;
-    for (size_t i = 0; i < rows; ++i) bad |= unit[i] >= units || job[i] == 0;
+    uint64_t any_unit = 0, last_unit = 0, first_job = job[0], any_job = 0;
+    stream::WidenTo(unit, rows, &any_unit, &last_unit);
+    stream::WidenTo(job, rows, &first_job, &any_job);
+    const bool bad = last_unit >= units || first_job == 0;
     if (!columns->has(kRecord)) return !bad && !columns->is_block();  // all of them are zero
     const uint64_t* record = columns->Column(kRecord);
     uint64_t last = *last_record == kNone ? record[0] - 1 : *last_record;
+    // The device's numbers have 32 bits: beyond them they would begin again. Each is behind the one
+    // before it by less than half of that.
+    uint64_t far = 0;
     for (size_t i = 0; i < rows; ++i) {
-      // The device's numbers have 32 bits: beyond them they would begin again.
-      bad |= record[i] - last - 1 >= INT32_MAX;
+      const uint64_t behind = record[i] - last;
+      far |= behind | (behind - 1);
       last = record[i];
     }
     *last_record = last;
-    return !bad && last <= UINT32_MAX;
+    return !bad && far >> 31 == 0 && last <= UINT32_MAX;
   }
 
   bool FindOps(uint32_t device, size_t rows, FewColumns* columns) {
@@ -204,7 +210,7 @@ const uint64_t* CommandRows::Ticks(uint32_t field) {
   if (std::exchange(have_[place], true)) return ticks.data();
   ticks.resize(kAtOnce);
   const uint64_t *before = Ticks(field - 1), *after = columns_->Column(place_[field]);
-  for (size_t i = 0; i < rows_; ++i) ticks[i] = before[i] + after[i];
+  stream::AddValues(before, after, rows_, ticks.data());
   return ticks.data();
 }
 
