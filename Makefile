@@ -5,6 +5,9 @@
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 .DELETE_ON_ERROR:
+ifneq ($(words $(subst :, ,$(CURDIR)))$(findstring :,$(CURDIR)),1)
+$(error the builds of the kernel and of QEMU take no folder with a space or a colon in its name: move '$(CURDIR)')
+endif
 
 BUILD := build
 # 1: C++ files are compiled some at a time, see scripts/lib/jumbo. A build folder stays as it began.
@@ -28,21 +31,32 @@ PKG_CONFIG ?= pkg-config
 
 DEFINES := -D_GNU_SOURCE
 CPPFLAGS += -I. -I$(BUILD)/gen $(DEFINES)
-WARNINGS := -Wall -Wextra -Werror
+# WERROR=1, for developers and CI: warnings are errors with the compilers that both Debians have. Others
+# warn of other things, which must not keep a user from building.
+WERROR ?=
+compiler-version = $(firstword $(subst ., ,$(shell $(1) -dumpversion)))
+werror = $(if $(WERROR),$(if $(filter $(if $(findstring clang,$(1)),14 19,12 14),$(call compiler-version,$(1))),-Werror))
+WERROR_CC := $(call werror,$(CC))
+WERROR_CLANG := $(call werror,$(CLANG))
+WARNINGS := -Wall -Wextra $(call werror,$(CXX))
 # g++ 12 to 14 give these falsely where strings are joined (GCC bug 105651): warnings, not errors.
 FALSE_ALARMS := $(if $(findstring clang,$(CXX)),,-Wno-error=array-bounds -Wno-error=restrict \
   -Wno-error=stringop-overflow)
 OPT ?= -O2 -g
 CXXFLAGS += -std=c++20 $(OPT) $(WARNINGS) $(FALSE_ALARMS) -fPIC -fvisibility-inlines-hidden
-CFLAGS += -std=gnu11 $(OPT) $(WARNINGS) -fPIC
+CFLAGS += -std=gnu11 $(OPT) -Wall -Wextra $(WERROR_CC) -fPIC
 LDFLAGS += -Wl,-rpath,'$$ORIGIN/../lib'
 
 # $(call anew,COMMAND): COMMAND makes $$t, which becomes the target in one step and is as old as its
 # making. So two makes at once do not mix, and what was edited meanwhile is made again.
-anew = mkdir -p $(@D) && t=$@.$$$$ && trap 'rm -f $$t $$t.*' EXIT && touch $$t.start && $(1) && \
+anew = mkdir -p $(@D) $(OBJ)/links && t=$@.$$$$ && trap 'rm -f $$t $$t.*' EXIT && touch $$t.start && $(1) && \
 	touch -r $$t.start $$t && mv -f $$t $@
-# $(call compile,COMPILER AND FLAGS): the first prerequisite to an object and what it includes.
-compile = $(call anew,$(1) -MMD -MP -MF $$t.d -MT $@ -c $< -o $$t && mv -f $$t.d $(@:.o=.d))
+# $(call compile,COMPILER AND FLAGS): the first prerequisite to an object and what it includes, headers of
+# packages too: they are made anew with the package, and `scripts/lint packages` asks where they are from.
+compile = $(call anew,$(1) -MD -MP -MF $$t.d -MT $@ -c $< -o $$t && mv -f $$t.d $(@:.o=.d))
+depends = -MD -MP -MF $(1) -MT $@
+# Of a linker, for the same check: what it took, libraries included.
+linked = -Wl,--dependency-file=$(OBJ)/links/$(subst /,-,$@).d
 # One number for everything: programs, libraries, module, packages.
 VERSION := $(shell sed -n 's/.*kVersion\[\] = "\(.*\)";/\1/p' libtrace/stream/version.h)
 # $(call soname,INTERFACE): a library's name with the number of its interface, by which programs find it.
@@ -95,7 +109,7 @@ PCH_BUILT := $(if $(PCH),$(PCH_HEADER).gch)
 PCH_FLAGS = $(if $(PCH),-include $(PCH_HEADER))
 $(PCH_HEADER).gch: scripts/lib/precompiled.h $(PROTO_H)
 	$(call say,PCH,$<)mkdir -p $(@D) && cp $< $(PCH_HEADER) && \
-	  $(call anew,$(CXX) $(CPPFLAGS) $(CXXFLAGS) -x c++-header $< -o $$t)
+	  $(call anew,$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(call depends,$(@:.gch=.d)) -x c++-header $< -o $$t)
 
 # Generated code is not ours to warn about.
 $(OBJ)/gen/%.pb.o: $(BUILD)/gen/%.pb.cc | $(PROTO_H)
@@ -117,7 +131,7 @@ FMT_LIB := -Wl,--as-needed -lfmt
 # $(call program,TARGET,SOURCES,LIBS,EXTRA PREREQUISITES)
 define program
 $(1): $(call objs,$(2)) $(4)
-	$$(call say,LINK,$$@)$$(call anew,$$(CXX) $$(LDFLAGS) -o $$$$t $$(filter %.o,$$^) $(3) $$(FMT_LIB))
+	$$(call say,LINK,$$@)$$(call anew,$$(CXX) $$(LDFLAGS) $$(linked) -o $$$$t $$(filter %.o,$$^) $(3) $$(FMT_LIB))
 OBJS += $(call objs,$(2))
 endef
 
@@ -131,7 +145,7 @@ endef
 define fuzzer
 FUZZERS += $(BUILD)/fuzz/$(1)
 $(BUILD)/fuzz/$(1): $(patsubst %.cc,$(OBJ)/fuzz/%.o,$(2)) $(PROTO_FUZZ_O)
-	$$(call say,LINK,$$@)$$(call anew,$$(CLANGXX) $$(FUZZ_LINK) -o $$$$t $$^ $(3) -lprotobuf $$(FMT_LIB))
+	$$(call say,LINK,$$@)$$(call anew,$$(CLANGXX) $$(FUZZ_LINK) $$(linked) -o $$$$t $$^ $(3) -lprotobuf $$(FMT_LIB))
 OBJS += $(patsubst %.cc,$(OBJ)/fuzz/%.o,$(2))
 endef
 
@@ -146,8 +160,9 @@ FUZZ_PCH := $(if $(PCH),$(BUILD)/pch/fuzz$(subst $() ,,$(FUZZ_OPT)).pch)
 $(FUZZ_PCH): scripts/lib/precompiled.h $(PROTO_H)
 	$(call say,PCH,$< for fuzzers)mkdir -p $(@D) && \
 	  $(call anew,$(CLANGXX) $(CPPFLAGS) $(FUZZ_FLAGS) -fpch-instantiate-templates \
-	    -x c++-header $< -o $$t)
-FUZZ_COMPILE = $(CLANGXX) $(CPPFLAGS) $(FUZZ_FLAGS) $(if $(FUZZ_PCH),-include-pch $(FUZZ_PCH)) $(WARNINGS)
+	    $(call depends,$(@:.pch=.d)) -x c++-header $< -o $$t)
+FUZZ_COMPILE = $(CLANGXX) $(CPPFLAGS) $(FUZZ_FLAGS) $(if $(FUZZ_PCH),-include-pch $(FUZZ_PCH)) \
+  -Wall -Wextra $(WERROR_CLANG)
 $(OBJ)/fuzz/%.o: $(BUILD)/jumbo/fuzz/%.cc | $(PROTO_H) $(FUZZ_PCH)
 	$(call say,FUZZCXX,$<)$(call compile,scripts/lib/jumbo compile $(FUZZ_COMPILE))
 $(OBJ)/fuzz/%.o: %.cc | $(PROTO_H) $(FUZZ_PCH)
@@ -180,13 +195,13 @@ LIB_EXPORTS := -Wl,--version-script=libtrace/libacceltrace.map
 LIB_OBJS = $(call objs,$(LIB_SRCS)) $(PROTO_O)
 $(BUILD)/lib/libacceltrace.so: $(LIB_OBJS) libtrace/libacceltrace.map
 	$(call say,LINK,$@)$(call anew,$(CXX) -shared $(LDFLAGS) $(call soname,$(LIB_INTERFACE)) \
-	  $(LIB_EXPORTS) -o $$t $(filter %.o,$^) -lprotobuf $(LIB_LIBS) $(FMT_LIB)) \
+	  $(LIB_EXPORTS) $(linked) -o $$t $(filter %.o,$^) -lprotobuf $(LIB_LIBS) $(FMT_LIB)) \
 	  $(call soname-link,$(LIB_INTERFACE))
 OBJS += $(LIB_OBJS)
 
 # Not for a plan, which takes what a rule names for a reason to compile a file alone.
 ifneq ($(JUMBO),plan)
--include $(patsubst %.o,%.d,$(filter %.o,$(OBJS)))
+-include $(patsubst %.o,%.d,$(filter %.o,$(OBJS))) $(PCH_HEADER).d $(FUZZ_PCH:.pch=.d)
 endif
 
 include scripts/targets.mk

@@ -28,6 +28,7 @@ help:
 	@echo 'make clean                     remove build/'
 	@echo 'Variables: V=1 shows commands; KERNELRELEASE_TARGET=RELEASE builds the module for'
 	@echo 'that kernel; OPT= compiler optimisation; JOBS= tests at a time;'
+	@echo 'WERROR=1 makes warnings errors, for who develops here;'
 	@echo 'JUMBO=1 joins files: less work from nothing, more after an edit.'
 
 # What the build made for tests: tests/run runs exactly these, and a missing one fails.

@@ -59,9 +59,9 @@ def fuzz_job(program, seconds):
     found = os.path.join(REPO, "build", "fuzz", "found", name)
     os.makedirs(found, exist_ok=True)
     # New inputs go to build/; the seeds are only read.
-    argv = [program, f"-max_total_time={seconds}", "-seed=1", "-rss_limit_mb=2048", "-timeout=20",
+    argv = [program, f"-max_total_time={seconds}", "-seed=1", "-rss_limit_mb=2048", "-timeout=60",
             "-print_final_stats=1", f"-artifact_prefix={found}-crash-", found, *corpus(name)]
-    return Job(f"fuzz/{name}", "fuzz", argv, seconds + 120)
+    return Job(f"fuzz/{name}", "fuzz", argv, seconds + 300)
 
 
 def find(kinds, fuzz_seconds):

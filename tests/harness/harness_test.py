@@ -36,6 +36,9 @@ def test_tap():
     cases = results.text_cases(0, "1..3\nok 1 - a\nnot ok 2 - b\nok 3 - c # SKIP no c\n")
     check("tap: one case a line", verdicts(cases) == [PASS, FAIL, SKIP])
     check("tap: the skip has its reason", cases[2].detail == "no c")
+    cases = results.text_cases(1, "1..2\n# set up\nnot ok 1 - a\n# got 3\n#  of 4\nok 2\n# late\n")
+    check("tap: a failure has the comments after it",
+          [case.detail for case in cases] == ["got 3\n of 4", ""])
     check("tap: too few lines fail", FAIL in verdicts(results.text_cases(0, "1..2\nok 1\n")))
     check("tap: too many lines fail", FAIL in verdicts(results.text_cases(0, "1..1\nok 1\nok 2\n")))
     check("tap: a crash after the last line fails",
@@ -120,6 +123,43 @@ def test_execute():
     os.unlink(missing.log)
 
 
+def test_surroundings():
+    """What the caller has set for himself does not reach a test."""
+    own = {"LANG": "tr_TR.UTF-8", "COLUMNS": "20", "CC": "/none", "MAKEFLAGS": "-k",
+           "HOME": "/none", "http_proxy": "http://127.0.0.1:9", "PYTHONWARNINGS": "error",
+           "XDG_CONFIG_HOME": "/none", "AXL_CYCLES": "3", "PATH": "/none:/bin"}
+    before, umask = dict(os.environ), os.umask(0o077)
+    try:
+        os.environ.clear()
+        os.environ.update(own)
+        _, said = run_shell("env; umask; ls -A $TMPDIR $HOME")
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+        os.umask(umask)
+    names = [line.split("=")[0] for line in said.splitlines() if "=" in line]
+    wanted = {"AXL_CYCLES", "BUILD", "HOME", "LANG", "LC_ALL", "PATH", "PYTHONDONTWRITEBYTECODE",
+              "REPO", "TERM", "TMPDIR"}
+    others = set(names) - wanted - {"PWD", "OLDPWD", "_", "SHLVL"}
+    check("surroundings: only what is meant", wanted <= set(names) and not others)
+    check("surroundings: the system's programs first",
+          "\nPATH=/usr/sbin:/usr/bin:/sbin:/bin:/none\n" in f"\n{said}\n")
+    check("surroundings: its files can be read by others", "0022" in said.splitlines())
+    check("surroundings: a home of its own", "/home\n" in said and "HOME=/none" not in said)
+
+
+def test_limit():
+    def left_s(took, waited):
+        clock = iter((0, took))
+        busy = iter((5, 5 + waited))
+        return execute.Limit(10, lambda: next(clock), lambda: next(busy)).left_s()
+    check("limit: all of it", left_s(0, 0) == 10)
+    check("limit: it ends", left_s(10, 0) == 0)
+    check("limit: without a CPU it does not run", left_s(10, 8) == 8)
+    check("limit: but not for ever", left_s(1000, 990) < 0)
+    check("limit: what waited for a CPU grows", execute.waited_s() >= 0)
+
+
 def test_report():
     quiet, sys.stdout = sys.stdout, open(os.devnull, "w", encoding="utf-8")
     try:
@@ -138,7 +178,8 @@ def test_report():
 
 
 def main():
-    for test in (test_status, test_tap, test_catch, test_silence, test_execute, test_report):
+    for test in (test_status, test_tap, test_catch, test_silence, test_execute, test_limit,
+                 test_surroundings, test_report):
         test()
     print(f"1..{len(CHECKS)}")
     for number, (name, passed) in enumerate(CHECKS, 1):

@@ -60,8 +60,8 @@ class Tally:
         for case in by_verdict[SKIP]:
             self.skips.append(f"{job.name} {case.name}".strip() + f": {case.detail}")
         for case in by_verdict[FAIL]:
-            self.failures.append(f"{job.name} {case.name}".strip())
             detail = "".join(f"\n    {line}" for line in case.detail.splitlines())
+            self.failures.append(f"{job.name} {case.name}".strip() + detail)
             self.line(f"    failed: {case.name or job.name}{detail}")
         if by_verdict[FAIL]:
             self.line(tail(job.log) + f"    log: {job.log}")

@@ -8,6 +8,8 @@ from harness import FAIL, PASS, SKIP, Case
 
 SKIPPED_STATUS = 77
 PLAN = re.compile(r"^1\.\.(\d+)(?:\s*#\s*skip\S*\s*(.*))?\s*$", re.I)
+REASON = re.compile(r"^#\s?(.*)$")
+REASON_LINES = 30
 LINE = re.compile(r"^(not )?ok\b\s*(\d*)\s*(?:-\s*)?(.*)$")
 DIRECTIVE = re.compile(r"^(.*?)#\s*(skip)\S*\s*(.*)$", re.I)
 
@@ -31,8 +33,11 @@ def by_status(status, text):
 
 
 def tap(status, text):
-    """Cases of a TAP output; None when it has no plan and so is none."""
-    planned, cases = None, []
+    """Cases of a TAP output; None when it has no plan and so is none.
+
+    The comments that follow a failure are its reason; of a long one the end tells most.
+    """
+    planned, cases, reason = None, [], None
     for line in text.splitlines():
         if match := PLAN.match(line):
             if match.group(2) is not None and match.group(1) == "0":
@@ -46,6 +51,10 @@ def tap(status, text):
             if match.group(1):
                 verdict, detail = FAIL, ""
             cases.append(Case(name or match.group(2), verdict, detail))
+            reason = [] if verdict == FAIL else None
+        elif reason is not None and (match := REASON.match(line)):
+            reason = (reason + [match.group(1)])[-REASON_LINES:]
+            cases[-1].detail = "\n".join(reason)
     if planned is None:
         return None
     if len(cases) != planned:

@@ -22,7 +22,7 @@ def run(tests):
     failed = 0
     for number, function in enumerate(tests, 1):
         begin = time.monotonic()
-        verdict, reason = "ok", ""
+        verdict, reason, why = "ok", "", ""
         try:
             function()
         except Skip as skip:
@@ -30,7 +30,9 @@ def run(tests):
         except Exception:  # whatever it is, the test did not pass
             verdict = "not ok"
             failed += 1
-            print("# " + traceback.format_exc().replace("\n", "\n# "))
+            why = traceback.format_exc().rstrip()
         print(f"{verdict} {number} - {function.__name__.replace('_', ' ')}{reason}", flush=True)
+        for line in why.splitlines():
+            print(f"# {line}")
         print(f"# {time.monotonic() - begin:.1f} s")
     return 1 if failed else 0

@@ -25,7 +25,7 @@ class Tree:
     def __init__(self):
         git = ["git", "-c", f"safe.directory={REPO}", "-C", REPO, "ls-files", "-z"]
         listed = subprocess.run(git, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
-        if listed.returncode == 0:
+        if listed.returncode == 0 and listed.stdout:  # nothing: inside of another repository
             paths = os.fsdecode(listed.stdout).split("\0")
         else:  # No git, or an export without its history.
             paths = self._walk()

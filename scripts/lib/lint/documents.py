@@ -55,7 +55,7 @@ def commands(tree):
     def help_of(*words):
         if words not in helps:
             run = subprocess.run([cli, *words, "--help"], stdout=subprocess.PIPE, text=True,
-                                 stderr=subprocess.STDOUT, check=False, timeout=20)
+                                 stderr=subprocess.STDOUT, check=False, timeout=120)
             helps[words] = run.stdout if run.returncode == 0 else None
         return helps[words]
 

@@ -8,7 +8,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
 
-from lint import Tree, circles, documents, includes, text  # noqa: E402
+from lint import Tree, circles, documents, includes, packages, text  # noqa: E402
 
 APACHE = "// SPDX-License-Identifier: Apache-2.0\n"
 GUARD = "#ifndef A_H_\n#define A_H_\n"
@@ -115,12 +115,66 @@ CASES = [
      {"docs/a.md": "```sh\nmake check\n./scripts/demo  # shows\n```\n", "scripts/demo": ""}, 0),
 ]
 
+# A machine on which somebody installed libhand-dev, which the build took without being told to.
+STATUS = """Package: base
+Status: install ok installed
+Essential: yes
+
+Package: compiler
+Status: install ok installed
+Depends: gone | headers (>= 2), virtual-libc
+Description: two
+ lines
+
+Package: headers
+Status: install ok installed
+
+Package: libc
+Status: install ok installed
+Provides: virtual-libc (= 1)
+
+Package: libhand-dev
+Status: install ok installed
+
+Package: removed
+Status: deinstall ok config-files
+
+Package: tester
+Status: install ok installed
+"""
+LISTED = Fake({"scripts/lib/packages":
+               "# set package why\ndemo compiler builds\ntest tester tests\n"})
+OWNED = {"/usr/include/a.h": "headers", "/usr/lib/libc.so": "libc",
+         "/usr/lib/libhand.so": "libhand-dev", "/usr/include/t.h": "tester", "/bin/sh": "base"}
+
+
+def brought(tree):
+    installed = packages.Installed(STATUS)
+    return {command: installed.closure(names)
+            for command, names in packages.listed_packages(tree).items()}
+
+
+def missing(demo=(), test=()):
+    files = {"demo": dict.fromkeys(demo, "x"), "test": dict.fromkeys(test, "y")}
+    return lambda tree: packages.findings(files, OWNED, brought(tree))
+
+
+PACKAGE_CASES = [
+    ("headers and libraries of what is listed",
+     missing(["/usr/include/a.h", "/usr/lib/libc.so", "/bin/sh"]), 0),
+    ("a library that was installed by hand", missing(["/usr/lib/libhand.so"]), 1),
+    ("... of tests", missing(test=["/usr/lib/libhand.so", "/usr/include/t.h"]), 1),
+    ("the demo takes what only tests bring", missing(["/usr/include/t.h"]), 1),
+    ("a header of no package", missing(["/usr/local/include/l.h"]), 1),
+]
+
 
 def main():
     failed = 0
-    print(f"1..{len(CASES)}")
-    for number, (name, check, files, expected) in enumerate(CASES, 1):
-        found = list(check(Fake(files)))
+    cases = CASES + [(name, check, None, expected) for name, check, expected in PACKAGE_CASES]
+    print(f"1..{len(cases)}")
+    for number, (name, check, files, expected) in enumerate(cases, 1):
+        found = list(check(LISTED if files is None else Fake(files)))
         if len(found) != expected:
             failed += 1
             print(f"not ok {number} - {name}\n# expected {expected} findings, got {found}")

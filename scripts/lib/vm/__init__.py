@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of scripts/vm: options, kernel, initramfs, machine, run, stale, dmesg."""
+"""The parts of scripts/vm: options, kernel, initramfs, machine, run, stale, starved, dmesg."""
 
 
 class Failure(Exception):

@@ -113,14 +113,17 @@ def reports(log, allowed=(), known=()):
     return begins
 
 
-def findings(log, allowed, known=()):
-    """The bad lines of a log, each with the lines after it, at most 60 in all."""
+def findings(log, allowed, known=(), excused=()):
+    """The bad lines of a log, each with the lines after it, at most 60 in all. The lines `excused`
+    are not bad, nor are the stacks that come with them."""
     allow = [re.compile(pattern) for pattern in allowed]
     shown = []
-    until = -1
+    until = begun = -1
     for number, line in enumerate(split_known(log, known)[0]):
-        if is_bad(line, allow):
-            until = number + NEAR_LINES
+        if line in excused:
+            begun = number + LONG_LINES
+        elif is_bad(line, allow) and not (number <= begun and PART.search(line)):
+            until, begun = number + NEAR_LINES, -1
         if number <= until:
             shown.append(line)
             if len(shown) == 60:

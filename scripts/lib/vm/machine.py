@@ -55,6 +55,8 @@ def kernel_arguments(opts):
         # One TSC tick is one virtual nanosecond. Without a timer to measure it against (the HPET
         # is left out too) the kernel takes our word; measuring would add an error of 1 ppm.
         args += ["tsc_early_khz=1000000", "pmtmr=0"]
+        # For acceltraced, which then counts how often the guest waited for the host.
+        args.append("acceltrace.icount")
     if opts.iommu:
         # Strict: what was unmapped is out of reach at once, not some time later.
         args += ["intel_iommu=on", "iommu.passthrough=0", "iommu.strict=1"]

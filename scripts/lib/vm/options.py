@@ -13,7 +13,8 @@ exit status: that of COMMAND. Besides: 1 when COMMAND passed but the kernel comp
 misuse, 124 when --timeout ended the guest, 125 when the guest could not run or never answered.
 The guest's environment holds PATH (with build/bin first), HOME, LANG, REPO and every ACCELTRACE_*
 and AXL_* variable of the caller. /tmp is the guest's own unless the working directory is below it.
-A sealed guest's shell and system programs are busybox; its output comes when COMMAND has ended.
+A sealed guest's shell and system programs are busybox; its output comes when COMMAND has ended,
+under --icount as well.
 The kernel log of the last run is in build/vm/last-dmesg, the console in build/vm/last-console."""
 
 
@@ -34,6 +35,8 @@ def check(parser, opts):
         parser.error("no COMMAND given: scripts/vm [options] -- COMMAND [ARG...]")
     if opts.icount and opts.cpus not in (None, 1):
         parser.error("--icount counts the instructions of one CPU: leave --cpus out")
+    if opts.unsealed and (opts.sealed or not opts.icount):
+        parser.error("--unsealed is for --icount, and --sealed its opposite")
     if opts.skip_idle and not opts.icount:
         parser.error("--skip-idle is for --icount")
     if opts.cpus is not None and not 1 <= opts.cpus <= 64:
@@ -46,8 +49,8 @@ def check(parser, opts):
         parser.error("--sealed and --systemd exclude each other")
     if opts.setup and not opts.systemd:
         parser.error("--setup is for --systemd; any other guest begins with COMMAND")
-    if opts.file and not opts.sealed:
-        parser.error("--file is for --sealed; any other guest sees the host's files")
+    if opts.file and not (opts.sealed or opts.held):
+        parser.error("--file is for --sealed and --icount; any other guest sees the host's files")
     for file in opts.file:
         if not os.path.exists(file):
             parser.error(f"--file {file}: no such file")
@@ -67,7 +70,12 @@ def parse(argv):
         description="Boot a guest on this machine's own root, load axl.ko, run COMMAND there.")
     add = parser.add_argument
     add("--icount", action="store_true",
-        help="virtual time counts instructions: figures independent of the host's load; one CPU")
+        help="virtual time counts instructions: figures independent of the host's load; one CPU. "
+        "What COMMAND names, each --file, their libraries and --share lie in the guest's memory; "
+        "its output and what it left in --share come when it has ended; when it waited for other "
+        "files of the host that is said, for such a wait takes as long as the host makes it")
+    add("--unsealed", action="store_true",
+        help="under --icount: output and --share are live, every file is the host's own")
     add("--skip-idle", action="store_true",
         help="under --icount: time in which the guest is idle takes none of the host's; a wait for "
         "the host's files is idle time too, and limits in the guest may pass in it; --sealed, "
@@ -77,7 +85,8 @@ def parse(argv):
     add("--kernel", metavar="RELEASE",
         help="installed kernel to boot, or the path of an image (default: the newest in /boot)")
     add("--timeout", type=float, default=900, metavar="S",
-        help="end the guest and fail after this many seconds (default 900)")
+        help="end the guest and fail after this many seconds (default 900); in which it waits for "
+        "a CPU of the host they do not run, three times over at most")
     add("--device", action="append", metavar="axl,KEY=VAL...",
         help="add a device with these properties; repeatable; default one plain axl")
     add("--no-module", action="store_true", help="do not load axl.ko")
@@ -99,7 +108,8 @@ def parse(argv):
         "lie in the guest's first memory, --share is copied out at the end; under --icount two "
         "runs are then alike to the nanosecond")
     add("--file", action="append", default=[], metavar="PATH",
-        help="a program, file or folder that COMMAND needs in a sealed guest; repeatable")
+        help="a program, file or folder that COMMAND needs in a sealed guest, or under --icount; "
+        "repeatable")
     add("--dmesg", metavar="FILE", help="also keep the kernel log of this run in FILE")
     add("--allow", action="append", default=[], metavar="REGEX",
         help="kernel log lines that are expected here; repeatable")
@@ -113,6 +123,8 @@ def parse(argv):
     opts = parser.parse_args(joined(argv))
     if opts.command[:1] == ["--"]:
         opts.command = opts.command[1:]
+    # Sealed as far as can be: the host's other files are still there.
+    opts.held = opts.icount and not (opts.sealed or opts.unsealed or opts.systemd)
     check(parser, opts)
     if opts.cpus is None:
         opts.cpus = 1 if opts.icount else 2

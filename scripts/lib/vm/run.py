@@ -14,9 +14,10 @@ import sys
 import tempfile
 import time
 
-from vm import Failure, dmesg, initramfs, kernel, machine, stale
+from vm import Failure, closure, dmesg, initramfs, kernel, machine, stale, starved
 
 FAILED, TIMED_OUT = 125, 124
+STARVED_MOST = 3  # times the limit that a guest without a CPU may take longer
 PR_SET_PDEATHSIG = 1
 LOG_LIMIT_BYTES = 64 << 20
 
@@ -58,7 +59,14 @@ def guest_config(opts, module):
         raise Failure("--systemd needs /sbin/init: apt-get install systemd-sysv")
     own_tmp = not any(below(path, "/tmp") for path in (here, opts.repo))
     depends = " ".join(kernel.module_depends(module)) if module else ""
-    config = {"MODULE": module, "MODULE_DEPENDS": depends,
+    held = closure.held(opts) if opts.held else []
+    shares = closure.held_shares(opts) if opts.held else []
+    for share in opts.share:
+        if opts.held and share not in shares:
+            say(f"--share {share} is too large for the guest's memory: what COMMAND does there "
+                "waits for the host")
+    config = {"HELD": "1" if opts.held else "", "HELD_FILES": "\n".join(held),
+              "HELD_SHARES": "\n".join(shares), "MODULE": module, "MODULE_DEPENDS": depends,
               "OWN_TMP": "1" if own_tmp else "", "SHARES": "\n".join(opts.share),
               "SYSTEMD": "1" if opts.systemd else "", "SEALED": "1" if opts.sealed else "",
               "SETUP": f"cd {shlex.quote(here)} || exit\n{opts.setup}" if opts.setup else ""}
@@ -105,19 +113,27 @@ class Guest:
             self.ours[port] = mine
         watched = self.ours.pop(machine.WATCH, None)
         self.watch = stale.Watch(watched) if watched else None
+        self.starved = starved.Watch(self.process.pid, self.console)
 
-    def pump(self, deadline):
-        """Passes output on until QEMU is gone; False when the deadline came first."""
+    def pump(self, seconds):
+        """Passes output on until QEMU is gone; False when it was not in time. What a thread of it
+        had to wait for a CPU does not count, up to a limit."""
+        begin = time.monotonic()
+
+        def left():
+            more = min(self.starved.waits_s, STARVED_MOST * seconds)
+            return begin + seconds + more - time.monotonic()
+
         selector = selectors.DefaultSelector()
         for port, mine in self.ours.items():
             selector.register(mine, selectors.EVENT_READ, port)
         while selector.get_map():
-            left = deadline - time.monotonic()
-            if left <= 0:
+            if left() <= 0:
                 return False
+            self.starved.look(time.monotonic())
             if self.watch and self.watch.look(time.monotonic()):
                 say("a CPU was held by a translation that QEMU did not renew: it makes new ones")
-            for key, _ in selector.select(min(left, stale.EVERY_S)):
+            for key, _ in selector.select(max(min(left(), stale.EVERY_S), 0)):
                 try:
                     data = key.fileobj.recv(65536)
                 except ConnectionResetError:
@@ -129,7 +145,8 @@ class Guest:
                         self.received[key.data] += data
                 else:
                     write_all(1 if key.data == "stdout" else 2, data)
-        return self.wait(max(deadline - time.monotonic(), 1.0))
+        self.starved.look(time.monotonic(), last=True)
+        return self.wait(max(left(), 1.0))
 
     def wait(self, seconds):
         try:
@@ -196,7 +213,10 @@ def judge(opts, guest, in_time, cache):
         keep(everything, opts.dmesg)
     for name, count in dmesg.split_known(everything, opts.known)[1].items():
         say(f"the kernel log has the known report {name} {count} times")
-    bad = dmesg.findings(everything, opts.allow, opts.known)
+    for line, share in guest.starved.excused.items():
+        say(f"this host kept the guest waiting for {share:.0%} of the time before, so it is not a "
+            f"finding: {line}")
+    bad = dmesg.findings(everything, opts.allow, opts.known, guest.starved.excused)
     for line in bad:
         sys.stderr.write(f"dmesg: {line}\n")
     status = guest.status()
@@ -218,7 +238,7 @@ def boot(opts, chosen, folder, initrd):
     """A guest that has ended, and whether it did in time."""
     guest = Guest(opts, chosen, folder, initrd)
     try:
-        return guest, guest.pump(time.monotonic() + opts.timeout)
+        return guest, guest.pump(opts.timeout)
     finally:
         guest.stop()
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A trace as it was recorded: tables of numpy, device times in raw ticks."""
 
+import functools
+
 import numpy as np
 
 from . import blocks
@@ -165,10 +167,30 @@ class Trace:
     def string(self, number):
         return self.strings.get(int(number), "")
 
+    @functools.cached_property
+    def clients(self):
+        """The processes of calls, a set for each client: the upper half of a correlation."""
+        clients = {}
+        for calls in self.parts["api"]:
+            pairs = np.stack((calls["correlation"] >> np.uint64(32), calls["pid"]))
+            for client, pid in np.unique(pairs, axis=1).T:
+                clients.setdefault(int(client), set()).add(int(pid))
+        return clients
+
+    def process(self, correlation):
+        """Whose call it was, as far as calls tell; 0: they do not."""
+        client = int(correlation) >> 32
+        pids = self.clients.get(client, ())
+        if len(pids) == 1 and client != 0:
+            return next(iter(pids))
+        # Where a trace has none of them, it may be of before, when clients were processes.
+        known = pids or any(client in each for each in self.clients.values())
+        return 0 if known else client
+
     def op(self, command):
         """What a command of the table is called: its tag's name, else its opcode's."""
-        # The upper half of a correlation is the process that made the call.
-        name = self.op_names.get((int(command["correlation"]) >> 32, int(command["tag"])), 0)
+        process = self.process(command["correlation"])
+        name = self.op_names.get((process, int(command["tag"])), 0)
         if name:
             return self.string(name)
         opcodes = self.devices.get(int(command["device"]), {}).get("opcodes", ())

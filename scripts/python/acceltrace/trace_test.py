@@ -149,6 +149,39 @@ def packed_traces_say_the_same():
 
 
 @case
+def ops_are_named_whatever_number_a_client_has():
+    raw = acceltrace.Trace(golden("step"))
+
+    def ops():
+        raw.__dict__.pop("clients", None)
+        return [raw.op(row) for row in raw.table("commands")]
+
+    def give(client, *names):
+        for part in (part for name in names for part in raw.parts[name]):
+            part["correlation"] = part["correlation"] & np.uint64(0xffffffff) | np.uint64(
+                client << 32)
+
+    calls, names = raw.parts["api"], ops()
+    process = int(calls[0]["pid"][0])
+    assert set(names) & set(map(raw.string, raw.op_names.values()))
+    give(7, "api", "commands")
+    assert ops() == names
+    # Without its calls a client may be of a trace of before, when it was a process; but not where
+    # calls of that process have another one.
+    raw.parts["api"] = []
+    assert not set(ops()) & set(map(raw.string, raw.op_names.values()))
+    give(process, "commands")
+    assert ops() == names
+    raw.parts["api"] = calls
+    plain = ops()
+    assert not set(plain) & set(map(raw.string, raw.op_names.values()))
+    # Two processes with the same client: it is neither's.
+    give(7, "commands")
+    calls[0]["pid"][0] += 1
+    assert ops() == plain
+
+
+@case
 def damage_is_an_error_that_says_so():
     for trace in (golden("step"), packed(golden("step"))):
         with open(trace, "rb") as file:
